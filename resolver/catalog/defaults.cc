@@ -1,0 +1,111 @@
+#include "resolver/catalog/defaults.h"
+
+#include <map>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+
+namespace flightplan {
+namespace {
+
+// The defaults of one knob, read once: by config class ("core_mla"), or by class and release ("core@core-0.17").
+struct KnobDefaults {
+  Value main;
+  absl::flat_hash_map<absl::string_view, Value> by_class;
+};
+
+// The knob table is checked when it is generated, so its JSON always reads.
+Value FromTable(absl::string_view json) {
+  auto value = ValueFromJson(json);
+  return value.ok() ? *std::move(value) : Value();
+}
+
+std::vector<KnobDefaults> ReadDefaults() {
+  std::vector<KnobDefaults> all(kKnobCount);
+  for (int i = 0; i < kKnobCount; ++i) {
+    const internal::KnobRow& row = Row(static_cast<Knob>(i));
+    all[static_cast<size_t>(i)].main = FromTable(row.default_json);
+    for (absl::string_view line : absl::StrSplit(row.defaults, '\n', absl::SkipEmpty())) {
+      const std::pair<absl::string_view, absl::string_view> entry = absl::StrSplit(line, absl::MaxSplits('\t', 1));
+      all[static_cast<size_t>(i)].by_class.emplace(entry.first, FromTable(entry.second));
+    }
+  }
+  return all;
+}
+
+const Value& Pick(const KnobDefaults& defaults, absl::string_view config_class, absl::string_view release) {
+  auto exact = defaults.by_class.find(absl::StrCat(config_class, "@", release));
+  if (exact != defaults.by_class.end()) return exact->second;
+  auto of_class = defaults.by_class.find(config_class);
+  return of_class != defaults.by_class.end() ? of_class->second : defaults.main;
+}
+
+struct Flavour {
+  Target target;
+  int core_release;
+  int bridge_release;
+  bool mla;
+  bool bridge() const { return target == Target::kMegatronBridge; }
+  bool cli() const { return target == Target::kMegatronLm || target == Target::kLoongForge; }
+  std::string release_name() const {
+    const int release = bridge() ? bridge_release : core_release;
+    return release == kMain ? "main" : absl::StrCat(bridge() ? "bridge-0." : "core-0.", release);
+  }
+  std::string class_of(Section section) const {
+    if (section == Section::kDdp) return "ddp";
+    if (section == Section::kOptimizer) return "optimizer";
+    return absl::StrCat(bridge() ? "bridge" : "core", mla ? "_mla" : "");
+  }
+};
+
+Config Build(const Flavour& flavour, const std::vector<KnobDefaults>& defaults) {
+  Config config;
+  const std::string release_name = flavour.release_name();
+  for (int i = 0; i < kKnobCount; ++i) {
+    const Knob knob = static_cast<Knob>(i);
+    const internal::KnobRow& row = Row(knob);
+    const bool present = flavour.bridge() ? row.bridge.Contains(flavour.bridge_release)
+                                          : row.core.Contains(flavour.core_release);
+    if (!present) continue;
+    config.Set(knob, Pick(defaults[static_cast<size_t>(i)], flavour.class_of(row.section), release_name),
+               Origin::kDefault);
+  }
+  if (!flavour.cli()) return config;
+  for (const internal::FlagRow& flag : Flags()) {  // on a command line argparse's defaults replace the classes'
+    if (!flag.releases.Contains(flavour.core_release)) continue;
+    config.Set(flag.knob, FromTable(flag.default_json), Origin::kDefault);
+  }
+  return config;
+}
+
+}  // namespace
+
+const Config& DefaultsFor(Target target, int core_release, int bridge_release, bool mla) {
+  using Key = std::tuple<Target, int, int, bool>;
+  static const auto* const kDefaults = [] {
+    auto* all = new std::map<Key, Config>();
+    const std::vector<KnobDefaults> defaults = ReadDefaults();
+    for (bool is_mla : {false, true}) {
+      for (int core : kCoreReleases) {
+        for (Target t : {Target::kCore, Target::kMegatronLm, Target::kLoongForge}) {
+          all->emplace(Key(t, core, kMain, is_mla), Build({t, core, kMain, is_mla}, defaults));
+        }
+      }
+      for (int bridge : kBridgeReleases) {
+        all->emplace(Key(Target::kMegatronBridge, 0, bridge, is_mla),
+                     Build({Target::kMegatronBridge, 0, bridge, is_mla}, defaults));
+      }
+    }
+    return all;
+  }();
+  const bool is_bridge = target == Target::kMegatronBridge;
+  return kDefaults->at(Key(target, is_bridge ? 0 : NearestRelease(kCoreReleases, core_release),
+                           is_bridge ? NearestRelease(kBridgeReleases, bridge_release) : kMain, mla));
+}
+
+}  // namespace flightplan

@@ -1,0 +1,212 @@
+#include "resolver/engine/engine.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "absl/strings/str_cat.h"
+#include "resolver/rules/registry.h"
+
+namespace flightplan {
+namespace {
+
+// The phases a launch of each target goes through, in order.
+std::vector<Phase> PhasesOf(Target target) {
+  switch (target) {
+    case Target::kCore:
+      return {Phase::kModel, Phase::kModelMla};
+    case Target::kMegatronLm:
+      return {Phase::kParse,     Phase::kCliValidate, Phase::kModel, Phase::kModelMla, Phase::kDdp,
+              Phase::kOptimizer, Phase::kContainer,   Phase::kBuild, Phase::kMesh,     Phase::kSchedule,
+              Phase::kHardware,  Phase::kAdvice};
+    case Target::kMegatronBridge:
+      return {Phase::kFlexBackend, Phase::kEnvVars,  Phase::kMixedPrecision, Phase::kCommOverlap,
+              Phase::kContainerStart, Phase::kModel, Phase::kModelMla, Phase::kDdp, Phase::kOptimizer,
+              Phase::kContainer, Phase::kProvide, Phase::kBuild, Phase::kMesh, Phase::kSchedule,
+              Phase::kHardware, Phase::kAdvice};
+    case Target::kLoongForge:
+      return {Phase::kParse,     Phase::kLoongForge, Phase::kCliValidate, Phase::kModel, Phase::kModelMla,
+              Phase::kDdp,       Phase::kOptimizer,  Phase::kBuild,       Phase::kMesh,  Phase::kSchedule,
+              Phase::kHardware,  Phase::kAdvice};
+  }
+  return {};
+}
+
+std::string ObservedText(const std::string& name, const Value& value) {
+  return value.is_none() ? absl::StrCat(name, " unset") : absl::StrCat(name, "=", value.ToText());
+}
+
+Value EnvValue(const Facts& facts, absl::string_view name) {
+  const Environment& env = facts.env;
+  auto version = [](const std::optional<Version>& v) { return v.has_value() ? Value(v->text) : Value(); };
+  if (name == "te") return version(env.te);
+  if (name == "torch") return version(env.torch);
+  if (name == "cuda") return env.cuda.has_value() ? version(env.cuda) : Value(env.has_cuda);
+  if (name == "nccl") return version(env.nccl);
+  if (name == "gpu") return env.gpu_name.empty() ? Value() : Value(env.gpu_name);
+  if (name == "cc_major") return Value(env.cc_major);
+  if (name == "world_size") return env.world_size.has_value() ? Value(*env.world_size) : Value();
+  if (name == "data_parallel_size") return env.data_parallel_size.has_value() ? Value(*env.data_parallel_size) : Value();
+  auto package = env.packages.find(name);
+  if (package != env.packages.end()) return Value(package->second);
+  return facts.var_set(name) ? Value(facts.var(name)) : Value();
+}
+
+Severity SeverityOf(Kind kind) {
+  switch (kind) {
+    case Kind::kError:
+      return Severity::kError;
+    case Kind::kWarning:
+      return Severity::kWarning;
+    case Kind::kInfo:
+    case Kind::kChange:
+      break;
+  }
+  return Severity::kInfo;
+}
+
+}  // namespace
+
+Program::Program(Target target, int core_release, int bridge_release) {
+  const std::vector<Phase> phases = PhasesOf(target);
+  std::map<Phase, size_t> position;
+  for (size_t i = 0; i < phases.size(); ++i) position[phases[i]] = i;
+  for (const Rule* rule : AllRules()) {
+    if (position.find(rule->at.phase) == position.end()) continue;
+    if (!rule->core.Contains(core_release)) continue;
+    if (target == Target::kMegatronBridge && !rule->bridge.Contains(bridge_release)) continue;
+    rules_.push_back(rule);
+  }
+  std::stable_sort(rules_.begin(), rules_.end(), [&](const Rule* a, const Rule* b) {
+    return std::make_tuple(position[a->at.phase], a->at.line, a->at.sub, a->id) <
+           std::make_tuple(position[b->at.phase], b->at.line, b->at.sub, b->id);
+  });
+}
+
+const Program& Program::For(Target target, int core_release, int bridge_release) {
+  using Key = std::tuple<Target, int, int>;
+  static const auto* const kPrograms = [] {
+    auto* programs = new std::map<Key, Program>();
+    for (int core : kCoreReleases) {
+      for (Target t : {Target::kCore, Target::kMegatronLm, Target::kLoongForge}) {
+        programs->emplace(Key(t, core, kMain), Program(t, core, kMain));
+      }
+      for (int bridge : kBridgeReleases) {
+        programs->emplace(Key(Target::kMegatronBridge, core, bridge), Program(Target::kMegatronBridge, core, bridge));
+      }
+    }
+    return programs;
+  }();
+  const int bridge = target == Target::kMegatronBridge ? NearestRelease(kBridgeReleases, bridge_release) : kMain;
+  return kPrograms->at(Key(target, NearestRelease(kCoreReleases, core_release), bridge));
+}
+
+Verdict VerdictOf(Phase phase) {
+  if (phase <= Phase::kProvide) return Verdict::kAccepted;
+  return phase == Phase::kAdvice ? Verdict::kAdvice : Verdict::kWillRun;
+}
+
+absl::string_view StageName(Phase phase) {
+  switch (phase) {
+    case Phase::kParse:
+      return "parse";
+    case Phase::kLoongForge:
+      return "loongforge";
+    case Phase::kCliValidate:
+      return "validate";
+    case Phase::kFlexBackend:
+      return "flex";
+    case Phase::kEnvVars:
+      return "env_vars";
+    case Phase::kMixedPrecision:
+      return "mixed_precision";
+    case Phase::kCommOverlap:
+      return "comm_overlap";
+    case Phase::kContainerStart:
+    case Phase::kContainer:
+      return "container";
+    case Phase::kModel:
+    case Phase::kModelMla:
+      return "post_init";
+    case Phase::kDdp:
+      return "ddp";
+    case Phase::kOptimizer:
+      return "optimizer";
+    case Phase::kProvide:
+      return "provide";
+    case Phase::kBuild:
+      return "build";
+    case Phase::kMesh:
+      return "mesh";
+    case Phase::kSchedule:
+      return "schedule";
+    case Phase::kHardware:
+      return "hardware";
+    case Phase::kAdvice:
+      return "advice";
+  }
+  return "";
+}
+
+Finding MakeFinding(const Rule& rule, const Facts& facts) {
+  Finding finding;
+  finding.rule_id = rule.id;
+  finding.area = rule.area;
+  finding.severity = SeverityOf(rule.kind);
+  finding.verdict = VerdictOf(rule.at.phase);
+  finding.stage = StageName(rule.at.phase);
+  finding.needs = std::string(rule.needs);
+  finding.source = rule.source;
+  for (Knob knob : rule.reads) {
+    finding.observed.push_back({std::string(Name(knob)), facts.value(knob)});
+  }
+  for (absl::string_view name : rule.reads_env) {
+    finding.observed.push_back({std::string(name), EnvValue(facts, name)});
+  }
+  for (const Observed& seen : finding.observed) {
+    absl::StrAppend(&finding.seen, finding.seen.empty() ? "" : ", ", ObservedText(seen.name, seen.value));
+  }
+  if (rule.detail != nullptr) {
+    absl::StrAppend(&finding.seen, finding.seen.empty() ? "" : ": ", rule.detail(facts));
+  }
+  if (rule.fix != nullptr) finding.fixes = rule.fix(facts);
+  for (const StaticPatch& patch : rule.fixes) {
+    Patch& out = finding.fixes.emplace_back();
+    for (const StaticAssignment& a : patch) out.push_back({a.knob, std::string(a.env_var), a.value.ToValue()});
+  }
+  return finding;
+}
+
+RunResult Run(Config config, Environment env) {
+  const Program& program = Program::For(env.target, env.core_release, env.bridge_release);
+  RunResult result;
+  result.config = std::move(config);
+  result.env = std::move(env);
+  Editor editor(&result.config, &result.env, &result.changes);
+  const Facts facts(result.config, result.env);
+  bool arguments_taken = false;
+  for (const Rule* rule : program.rules()) {
+    if (!arguments_taken && rule->at.phase > Phase::kCliValidate) {
+      result.arguments = result.config;
+      arguments_taken = true;
+    }
+    if (rule->kind == Kind::kChange) {
+      editor.Begin(rule->id, rule->source);
+      rule->change(editor);
+    } else if (rule->when(facts)) {
+      result.findings.push_back(MakeFinding(*rule, facts));
+    }
+  }
+  return result;
+}
+
+void SortForPeople(std::vector<Finding>* findings) {
+  std::stable_sort(findings->begin(), findings->end(), [](const Finding& a, const Finding& b) {
+    const std::string none;
+    const std::string& knob_a = a.observed.empty() ? none : a.observed[0].name;
+    const std::string& knob_b = b.observed.empty() ? none : b.observed[0].name;
+    return std::tie(a.severity, knob_a, a.rule_id) < std::tie(b.severity, knob_b, b.rule_id);
+  });
+}
+
+}  // namespace flightplan

@@ -1,0 +1,49 @@
+// Runs the rules over a configuration in upstream's order.
+#pragma once
+
+#include <vector>
+
+#include "resolver/plan/config.h"
+#include "resolver/plan/environment.h"
+#include "resolver/plan/finding.h"
+#include "resolver/rules/rule.h"
+
+namespace flightplan {
+
+// The rules that one target release runs, already in order.
+class Program {
+ public:
+  // The program of a target and its releases (an unknown release: the nearest known one); lives as long as the process.
+  static const Program& For(Target target, int core_release, int bridge_release);
+
+  const std::vector<const Rule*>& rules() const { return rules_; }
+
+ private:
+  Program(Target target, int core_release, int bridge_release);
+  std::vector<const Rule*> rules_;
+};
+
+struct RunResult {
+  Config arguments;  // Megatron-LM and LoongForge: the command line's values after validate_args
+  Config config;     // final values after every silent change
+  Environment env;   // with the variables the target sets
+  std::vector<Finding> findings;      // in upstream's order: the first error is the one upstream stops at
+  std::vector<ConfigChange> changes;  // in order
+};
+
+// Judges a config whose unset knobs hold their class defaults (catalog/defaults.h). Reports everything at once: a rule
+// after the first error still runs, on the values as they are then.
+RunResult Run(Config config, Environment env);
+
+// Turns a fired rule into a finding, with the values it read.
+Finding MakeFinding(const Rule& rule, const Facts& facts);
+
+// accepted / will run / advice, by the phase.
+Verdict VerdictOf(Phase phase);
+// Upstream's name of the stage: "post_init", "validate", "mesh" ...
+absl::string_view StageName(Phase phase);
+
+// Sorted for people: severity, then the first knob, then id.
+void SortForPeople(std::vector<Finding>* findings);
+
+}  // namespace flightplan

@@ -1,0 +1,49 @@
+// What a configuration will meet: the target stack and its release, the libraries, the GPUs, the process environment.
+// Everything a rule may look at that is not a knob.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "absl/strings/string_view.h"
+#include "resolver/plan/knob.h"
+#include "resolver/plan/version.h"
+
+namespace flightplan {
+
+// kCore: only the Megatron-Core config class, as when it is built from Python.
+enum class Target { kCore, kMegatronLm, kMegatronBridge, kLoongForge };
+
+// Megatron's entry points read these; nothing in the table is ever executed.
+using EnvVars = std::map<std::string, std::string, std::less<>>;
+
+struct Environment {
+  Target target = Target::kMegatronLm;
+  int core_release = kMain;    // Megatron-Core minor release, kMain for the newest code read
+  int bridge_release = kMain;  // Megatron-Bridge minor release
+  bool mla = false;            // the MLA config class (MLATransformerConfig) is the one built
+
+  std::optional<Version> te;     // Transformer Engine; empty: not installed
+  std::optional<Version> torch;
+  std::optional<Version> cuda;
+  std::optional<Version> nccl;
+  std::map<std::string, std::string, std::less<>> packages;  // name -> version of optional packages
+  std::set<std::string, std::less<>> capabilities;           // "deepep", "hybridep", "paged_stash" ...
+  bool capabilities_known = false;  // false: the caller did not say what is installed
+
+  std::string gpu_name;  // as the driver reports it: "NVIDIA H100 80GB HBM3"
+  int cc_major = 0;      // compute capability, 0: unknown
+  int cc_minor = 0;
+  bool has_cuda = true;
+  EnvVars vars;
+
+  std::optional<int64_t> world_size;
+  std::optional<int64_t> data_parallel_size;  // where a caller gives it instead of the world size
+  int nvlink_domain_gpus = 0;                 // GPUs that share one NVLink domain, 0: unknown
+  int gpus_per_node = 0;
+};
+
+}  // namespace flightplan

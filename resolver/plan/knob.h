@@ -1,0 +1,92 @@
+// What is known about each knob: a view of the table resolver/catalog/knobs.yaml, built in at compile time.
+#pragma once
+
+#include <array>
+#include <optional>
+
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "resolver/plan/knob_ids.h"
+#include "resolver/plan/value.h"
+
+namespace flightplan {
+
+// The config class that owns a knob; kArgs: on the Megatron-LM command line only.
+enum class Section { kModel, kDdp, kOptimizer, kTrain, kDist, kRng, kRerun, kMixedPrecision, kCommOverlap, kDataset,
+                     kArgs, kLaunch };
+enum class KnobClass { kConvergence, kExecution, kBenchmarkOnly };
+enum class ValueType { kBool, kInt, kFloat, kString, kIntList, kFloatList, kStringList, kFreq, kAny };
+enum class FlagForm { kValue, kList, kListOrEmpty, kSwitchOn, kSwitchOff, kSwitchPair };
+
+// Releases a fact holds for, as minor numbers (0.17 is 17); kMain is the newest code read. Empty when since > until.
+inline constexpr int kMain = 99;
+struct ReleaseRange {
+  int since = 0;
+  int until = kMain;
+  constexpr bool Contains(int release) const { return since <= release && release <= until; }
+};
+
+// The releases whose code was read, oldest first.
+inline constexpr std::array<int, 6> kCoreReleases = {15, 16, 17, 18, 19, kMain};
+inline constexpr std::array<int, 4> kBridgeReleases = {4, 5, 6, kMain};
+// The newest known release that is not newer than `release`, or the oldest known one.
+template <size_t N>
+constexpr int NearestRelease(const std::array<int, N>& known, int release) {
+  int best = known[0];
+  for (int candidate : known) {
+    if (candidate <= release) best = candidate;
+  }
+  return best;
+}
+
+namespace internal {
+
+struct KnobRow {
+  const char* name;
+  const char* aliases;  // comma separated
+  Section section;
+  KnobClass knob_class;
+  ValueType type;
+  const char* group;
+  const char* choices;       // '|' separated; empty: no fixed set
+  const char* default_json;  // class default in main
+  const char* defaults;      // lines "class[@release]\tjson" where it differs
+  ReleaseRange core;
+  ReleaseRange bridge;
+  const char* dest;  // argparse destination where it is not the name
+  const char* bridge_override;
+  const char* bridge_perf;
+  const char* loongforge;
+  const char* note;
+  int proto;  // field number in flightplan.v1.Knobs, 0: none
+};
+
+struct FlagRow {
+  Knob knob;
+  const char* flag;
+  FlagForm form;
+  ValueType type;
+  ReleaseRange releases;
+  const char* default_json;
+  const char* choices;       // '|' separated, where they differ from the knob's
+  const char* changes_json;  // release -> {default, choices, dest, form, type}
+};
+
+extern const KnobRow kKnobRows[kKnobCount];
+extern const FlagRow kFlagRows[];
+extern const int kFlagRowCount;
+
+}  // namespace internal
+
+inline const internal::KnobRow& Row(Knob knob) { return internal::kKnobRows[static_cast<int>(knob)]; }
+inline absl::string_view Name(Knob knob) { return Row(knob).name; }
+inline absl::Span<const internal::FlagRow> Flags() {
+  return absl::MakeSpan(internal::kFlagRows, static_cast<size_t>(internal::kFlagRowCount));
+}
+
+// By name or alias ("num_experts", "comm_overlap.delay_wgrad_compute"); empty when there is none.
+std::optional<Knob> FindKnob(absl::string_view name);
+// The known name nearest to a misspelt one, for error messages; empty when none is near.
+absl::string_view NearestKnobName(absl::string_view name);
+
+}  // namespace flightplan

@@ -1,0 +1,61 @@
+#include "resolver/rules/rule.h"
+
+#include "absl/strings/str_split.h"
+
+namespace flightplan {
+
+bool Facts::in(Knob k, std::initializer_list<absl::string_view> texts) const {
+  for (absl::string_view text : texts) {
+    if (is(k, text)) return true;
+  }
+  return false;
+}
+
+bool Facts::has(Knob k, absl::string_view item) const {
+  for (const Value& v : value(k).list()) {
+    if (v.is_text() && v.text() == item) return true;
+  }
+  return false;
+}
+
+absl::string_view Facts::var(absl::string_view name) const {
+  auto it = env.vars.find(name);
+  return it == env.vars.end() ? absl::string_view() : absl::string_view(it->second);
+}
+
+void Editor::Set(Knob knob, Value value) {
+  const Value& old = config_->Get(knob);
+  // A change that only repeats the value still makes it upstream's own, but is no news.
+  const bool same = old == value && old.is_bool() == value.is_bool();
+  if (same) return;
+  trace_->push_back({rule_id_, knob, "", old, value, config_->origin(knob) == Origin::kCaller, source_});
+  config_->Set(knob, std::move(value), Origin::kUpstream);
+}
+
+void Editor::SetVar(absl::string_view name, absl::string_view value) {
+  std::string& slot = env_->vars[std::string(name)];
+  if (slot == value) return;
+  trace_->push_back({rule_id_, Knob{}, std::string(name), Value(slot), Value(value), !slot.empty(), source_});
+  slot = std::string(value);
+}
+
+Value Literal::ToValue() const {
+  switch (kind) {
+    case kNone:
+      return Value();
+    case kBool:
+      return Value(b);
+    case kInt:
+      return Value(i);
+    case kText:
+      return Value(s);
+    case kTextList: {
+      Value::List items;
+      for (absl::string_view item : absl::StrSplit(s, ',', absl::SkipEmpty())) items.emplace_back(item);
+      return Value(std::move(items));
+    }
+  }
+  return Value();
+}
+
+}  // namespace flightplan

@@ -1,0 +1,182 @@
+// A rule: one record of data and one small pure function.
+//
+// Two kinds live here. A *check* looks at the configuration and may produce a finding. A *change* repeats what the
+// target stack silently does to a configuration (default, migration, overwrite). Both carry their place in upstream's
+// order (`at`), and the engine runs them strictly in that order, so that every check sees what upstream's check sees.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <initializer_list>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "resolver/plan/config.h"
+#include "resolver/plan/environment.h"
+#include "resolver/plan/finding.h"
+
+namespace flightplan {
+
+// Upstream's stages in the order in which a launch meets them. Not every target has every phase (engine/program.cc).
+enum class Phase {
+  kParse,           // Megatron-LM argparse
+  kLoongForge,      // LoongForge's own validation before Megatron's
+  kCliValidate,     // Megatron-LM validate_args
+  kFlexBackend,     // Bridge apply_flex_dispatcher_backend
+  kEnvVars,         // Bridge env_vars
+  kMixedPrecision,  // Bridge mixed precision recipe
+  kCommOverlap,     // Bridge comm overlap setup
+  kContainerStart,  // Bridge ConfigContainer.validate before the model is finalized
+  kModel,           // TransformerConfig.__post_init__ and its bases
+  kModelMla,        // MLATransformerConfig additions after it
+  kDdp,
+  kOptimizer,
+  kContainer,  // the rest of ConfigContainer.validate; Megatron-LM's config container
+  kProvide,    // Bridge GPTModelProvider.provide
+  kBuild,      // model construction
+  kMesh,       // process groups
+  kSchedule,   // the pipeline schedule's own entry checks
+  kHardware,   // our gates: GPU, libraries, environment
+  kAdvice,     // legal, but worth knowing
+};
+
+struct Place {
+  Phase phase;
+  int line = 0;  // upstream's line, or any number that keeps the order within the phase
+  int sub = 0;   // order within one line
+};
+
+// A fixed-capacity list usable in constant initializers.
+template <typename T, size_t N>
+struct ConstList {
+  std::array<T, N> items{};
+  size_t size = 0;
+  constexpr ConstList() = default;
+  constexpr ConstList(std::initializer_list<T> list) {
+    for (const T& item : list) items[size++] = item;
+  }
+  constexpr const T* begin() const { return items.data(); }
+  constexpr const T* end() const { return items.data() + size; }
+};
+using KnobList = ConstList<Knob, 10>;
+using NameList = ConstList<absl::string_view, 4>;
+
+// What the rule functions see, with short names for the questions upstream's code asks.
+class Facts {
+ public:
+  Facts(const Config& c, const Environment& e) : config(c), env(e) {}
+
+  const Config& config;
+  const Environment& env;
+
+  const Value& value(Knob k) const { return config.Get(k); }
+  bool none(Knob k) const { return config.Get(k).is_none(); }
+  bool set(Knob k) const { return !config.Get(k).is_none(); }
+  bool on(Knob k) const { return config.Get(k).truthy(); }  // Python's truth
+  int64_t num(Knob k) const { return config.Get(k).integer(); }
+  double real(Knob k) const { return config.Get(k).real(); }
+  absl::string_view text(Knob k) const { return config.Get(k).text(); }
+  bool is(Knob k, absl::string_view text) const { return config.Get(k).is_text() && config.Get(k).text() == text; }
+  bool in(Knob k, std::initializer_list<absl::string_view> texts) const;
+  // Python's `item in knob` for a list of strings.
+  bool has(Knob k, absl::string_view item) const;
+  bool given(Knob k) const { return config.Given(k); }
+  // Value of an environment variable; empty view when unset.
+  absl::string_view var(absl::string_view name) const;
+  bool var_set(absl::string_view name) const { return env.vars.find(name) != env.vars.end(); }
+  bool te_at_least(absl::string_view version) const { return AtLeast(env.te, version); }
+  bool torch_at_least(absl::string_view version) const { return AtLeast(env.torch, version); }
+  bool core(int since, int until = kMain) const { return ReleaseRange{since, until}.Contains(env.core_release); }
+  bool bridge(int since, int until = kMain) const { return ReleaseRange{since, until}.Contains(env.bridge_release); }
+};
+
+// What a change may do. It records the trace; a write that changes nothing leaves none.
+class Editor {
+ public:
+  Editor(Config* config, Environment* env, std::vector<ConfigChange>* trace) : config_(config), env_(env), trace_(trace) {}
+  Facts facts() const { return Facts(*config_, *env_); }
+  void Set(Knob knob, Value value);
+  void SetVar(absl::string_view name, absl::string_view value);
+  Environment& env() { return *env_; }
+
+  // Used by the engine: which rule is writing.
+  void Begin(absl::string_view rule_id, absl::string_view source) {
+    rule_id_ = rule_id;
+    source_ = source;
+  }
+
+ private:
+  Config* config_;
+  Environment* env_;
+  std::vector<ConfigChange>* trace_;
+  absl::string_view rule_id_;
+  absl::string_view source_;
+};
+
+// A literal of a static fix.
+struct Literal {
+  enum Kind { kNone, kBool, kInt, kText, kTextList } kind = kNone;
+  bool b = false;
+  int64_t i = 0;
+  absl::string_view s;
+  constexpr Literal() = default;
+  constexpr Literal(bool v) : kind(kBool), b(v) {}                  // NOLINT(google-explicit-constructor)
+  constexpr Literal(int v) : kind(kInt), i(v) {}                    // NOLINT(google-explicit-constructor)
+  constexpr Literal(absl::string_view v) : kind(kText), s(v) {}     // NOLINT(google-explicit-constructor)
+  constexpr Literal(const char* v) : kind(kText), s(v) {}           // NOLINT(google-explicit-constructor)
+  static constexpr Literal List(absl::string_view comma_separated) {  // "" is the empty list
+    Literal l;
+    l.kind = kTextList;
+    l.s = comma_separated;
+    return l;
+  }
+  Value ToValue() const;
+};
+inline constexpr Literal kUnset{};  // None
+
+struct StaticAssignment {
+  Knob knob{};
+  Literal value;
+  absl::string_view env_var = "";  // set for an environment variable
+};
+using StaticPatch = ConstList<StaticAssignment, 4>;
+using StaticFixes = ConstList<StaticPatch, 4>;
+
+enum class Kind { kError, kWarning, kInfo, kChange };
+
+struct Rule {
+  absl::string_view id;    // as in the rule book, never reused
+  absl::string_view area;  // "recompute", "ep-overlap" ...
+  Kind kind = Kind::kError;
+  Place at{};
+  absl::string_view source;  // "megatron/core/transformer/transformer_config.py:1914"; repository by the phase
+  // Releases of Megatron-Core (core) and Megatron-Bridge (bridge) it holds for. Both must match; `core` is judged for
+  // every target, `bridge` only where the target is Megatron-Bridge.
+  ReleaseRange core{};
+  ReleaseRange bridge{};
+  KnobList reads{};
+  NameList reads_env{};  // environment variables, "te", "torch", "gpu", "world_size" ...
+
+  // Checks.
+  bool (*when)(const Facts&) = nullptr;               // true: the rule fires
+  absl::string_view needs = "";                       // what must hold instead, one plain sentence
+  StaticFixes fixes{};                                // patches, best first
+  std::vector<Patch> (*fix)(const Facts&) = nullptr;  // patches that depend on values; come before `fixes`
+  std::string (*detail)(const Facts&) = nullptr;      // formula and values, when the reads alone do not show it
+
+  // Changes.
+  void (*change)(Editor&) = nullptr;
+};
+
+// Every topic file defines one of these; rules/registry.cc is generated from the file list.
+using RuleList = absl::Span<const Rule>;
+
+// Short helpers for dynamic fixes.
+inline Assignment Assign(Knob knob, Value value) { return Assignment{knob, "", std::move(value)}; }
+inline Assignment AssignVar(absl::string_view name, absl::string_view value) {
+  return Assignment{Knob{}, std::string(name), Value(value)};
+}
+
+}  // namespace flightplan
