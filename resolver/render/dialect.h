@@ -1,0 +1,89 @@
+// A dialect: how one target stack spells a configuration. Each dialect reads its spelling into knobs and writes knobs
+// in its spelling; nothing in this room judges values beyond what the stack's own reader would refuse.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "resolver/plan/config.h"
+#include "resolver/plan/environment.h"
+#include "resolver/plan/finding.h"
+
+namespace flightplan {
+
+// ---- writing
+
+struct RenderInput {
+  const Config& config;
+  const Environment& env;
+  // Environment variables to export with the launch, already decided; the dialect adds none of its own.
+  const EnvVars& vars;
+};
+
+struct Launch {
+  absl::string_view dialect;      // "megatron-lm", "bridge", "bridge-perf", "loongforge"
+  std::vector<std::string> argv;  // arguments after the program, one element each, not quoted
+  EnvVars env;
+  std::string text;               // the same for a shell: exports, continuation lines, quoted
+};
+
+// ---- reading
+
+// Where something was written. Indices count from 0, lines and columns from 1; -1 and 0: not known.
+struct SourcePosition {
+  int index = -1;  // argument index
+  int line = 0;
+  int column = 0;
+};
+
+// One argument with the place it came from: what the shell and YAML readers hand to a dialect's parser.
+struct Argument {
+  std::string text;
+  SourcePosition at;
+};
+
+struct ParsedKnob {
+  Knob knob{};
+  Value value;
+  SourcePosition at;
+};
+
+// A finding of a reader, and where in the input it points.
+struct ParseFinding {
+  Finding finding;
+  SourcePosition at;
+};
+
+struct ParseResult {
+  std::vector<ParsedKnob> knobs;       // in the order written; a later one overrides an earlier one
+  std::vector<ParseFinding> findings;  // errors: the stack would refuse the input
+  bool ok() const;                     // no finding of level error
+};
+
+// ---- bounds that every reader keeps. Input beyond them is refused with a finding, never cut short in silence.
+
+inline constexpr size_t kMaxArguments = 4096;
+inline constexpr size_t kMaxArgumentBytes = 64 * 1024;
+inline constexpr size_t kMaxListItems = 4096;      // of one knob, also after an expression such as ([1]*61) is evaluated
+inline constexpr size_t kMaxParseFindings = 256;   // the rest is counted in a last finding
+
+// ---- helpers shared by the dialects
+
+// Puts the parsed knobs into `config` as the caller's words.
+void ApplyKnobs(const std::vector<ParsedKnob>& knobs, Config* config);
+
+// Quotes one word for a POSIX shell, only where it needs it.
+std::string ShellQuote(absl::string_view word);
+
+// `exports`, then `command` and the arguments: a flag and its values share a line, lines end in " \".
+std::string ShellText(const EnvVars& exports, absl::string_view command, absl::Span<const std::string> argv);
+
+// The candidate nearest to a misspelt word (edit distance), or an empty view when none is near.
+absl::string_view NearestWord(absl::string_view word, absl::Span<const absl::string_view> candidates);
+
+// A printable form of untrusted text for a message: at most `limit` bytes, control and non-UTF-8 bytes escaped.
+std::string Printable(absl::string_view text, size_t limit = 80);
+
+}  // namespace flightplan
