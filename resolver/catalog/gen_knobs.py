@@ -56,7 +56,7 @@ def check(rows):
         if unknown:
             sys.exit("%s: unknown field %s" % (where, sorted(unknown)))
         for name in [row["name"]] + row.get("aliases", []):
-            if not re.match(r"^[a-z][A-Za-z0-9_]*(\.[A-Za-z0-9_]+)?$", name):
+            if not re.match(r"^[a-z][A-Za-z0-9_]*(\.[A-Za-z0-9_]+)*$", name):
                 sys.exit("%s: bad name %r" % (where, name))
             if name in seen:
                 sys.exit("%s: name %s is taken" % (where, name))

@@ -21,8 +21,8 @@ std::vector<Phase> PhasesOf(Target target) {
               Phase::kHardware,  Phase::kAdvice};
     case Target::kMegatronBridge:
       return {Phase::kFlexBackend, Phase::kEnvVars,  Phase::kMixedPrecision, Phase::kCommOverlap,
-              Phase::kContainerStart, Phase::kModel, Phase::kModelMla, Phase::kDdp, Phase::kOptimizer,
-              Phase::kContainer, Phase::kProvide, Phase::kBuild, Phase::kMesh, Phase::kSchedule,
+              Phase::kContainerStart, Phase::kDdp, Phase::kOptimizer, Phase::kModelPrepare, Phase::kModel,
+              Phase::kModelMla, Phase::kContainer, Phase::kProvide, Phase::kBuild, Phase::kMesh, Phase::kSchedule,
               Phase::kHardware, Phase::kAdvice};
     case Target::kLoongForge:
       return {Phase::kParse,     Phase::kLoongForge, Phase::kCliValidate, Phase::kModel, Phase::kModelMla,
@@ -125,6 +125,8 @@ absl::string_view StageName(Phase phase) {
     case Phase::kContainerStart:
     case Phase::kContainer:
       return "container";
+    case Phase::kModelPrepare:
+      return "finalize";
     case Phase::kModel:
     case Phase::kModelMla:
       return "post_init";

@@ -39,6 +39,7 @@ struct Environment {
   int cc_minor = 0;
   bool has_cuda = true;
   EnvVars vars;
+  EnvVars recipe_vars;  // Bridge's env_vars section: defaults, which `vars` overrides
 
   std::optional<int64_t> world_size;
   std::optional<int64_t> data_parallel_size;  // where a caller gives it instead of the world size

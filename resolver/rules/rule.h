@@ -28,7 +28,8 @@ enum class Phase {
   kEnvVars,         // Bridge env_vars
   kMixedPrecision,  // Bridge mixed precision recipe
   kCommOverlap,     // Bridge comm overlap setup
-  kContainerStart,  // Bridge ConfigContainer.validate before the model is finalized
+  kContainerStart,  // Bridge ConfigContainer.validate before DDP, optimizer and model are finalized
+  kModelPrepare,    // Bridge: CUDA-graph guard and defaults written right before the model's own post-init
   kModel,           // TransformerConfig.__post_init__ and its bases
   kModelMla,        // MLATransformerConfig additions after it
   kDdp,
