@@ -1,0 +1,43 @@
+// Why one knob has its value.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "resolver/plan/knob.h"
+
+namespace flightplan {
+
+enum class Basis { kCaller, kRule, kMeasured, kRecipes, kGuidance, kEstimate };
+
+struct Alternative {
+  Value value;
+  std::string reason;  // why not, one sentence
+};
+
+struct Decision {
+  absl::string_view rule_id;  // "decide.ep-overlap"
+  Knob knob{};
+  std::string env_var;  // set when an environment variable was decided
+  Value value;
+  std::string reason;  // one sentence, with the figures that mattered
+  Basis basis = Basis::kGuidance;
+  std::vector<std::string> citations;  // evidence row, recipe, document
+  std::vector<Alternative> alternatives;
+  bool needs_ab = false;  // evidence does not settle it; the conservative value was taken
+  std::optional<double> expected_step_ratio;  // relative change of the step against the alternative; negative is faster
+};
+
+// Two runs that differ in one knob (and in what must go with it).
+struct AbSuggestion {
+  Knob knob{};
+  Value plan_value;
+  Value other_value;
+  std::vector<std::pair<Knob, Value>> companions;
+  std::string reason;
+  double expected = 0, low = 0, high = 0;  // relative change of the step; all zero: unknown
+};
+
+}  // namespace flightplan
