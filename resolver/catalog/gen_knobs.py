@@ -13,8 +13,11 @@ TYPES = {
 CLASSES = {"convergence": "kConvergence", "execution": "kExecution", "benchmark_only": "kBenchmarkOnly"}
 SECTIONS = ["model", "ddp", "optimizer", "train", "dist", "rng", "rerun", "mixed_precision", "comm_overlap", "dataset",
             "args", "launch"]
-FORMS = {"value": "kValue", "list": "kList", "list0": "kListOrEmpty", "switch_on": "kSwitchOn",
-         "switch_off": "kSwitchOff", "switch_pair": "kSwitchPair"}
+FORMS = {"value": "kValue", "list": "kList", "list0": "kListOrEmpty", "list3": "kListOfThree",
+         "switch_on": "kSwitchOn", "switch_off": "kSwitchOff", "switch_pair": "kSwitchPair"}
+FLAG_TYPES = {**TYPES, "tuple": "kTuple"}
+CORE_RELEASES = [15, 16, 17, 18, 19, 99]
+FLAG_CHANGE_KEYS = {"default", "choices", "dest", "form", "type"}
 ROW_KEYS = {"name", "aliases", "section", "group", "class", "type", "choices", "default", "defaults", "core", "bridge",
             "dest", "flags", "bridge_override", "bridge_perf", "loongforge", "renamed_from", "renamed_to", "note",
             "proto"}
@@ -71,14 +74,33 @@ def check(rows):
 
 
 def flag_rows(rows):
+    """One row per flag and run of releases in which it means the same."""
+    by_dest = {name: i for i, row in enumerate(rows) for name in [row["name"], row.get("dest", row["name"])]}
+    by_dest.update({row["name"]: i for i, row in enumerate(rows)})
     for index, row in enumerate(rows):
         for flag in row.get("flags", []):
-            changes = flag.get("changes", {})
-            yield (index, flag["flag"], FORMS[flag["form"]], TYPES.get(flag.get("type", "string"), "kString"),
-                   release(flag.get("since")) if "since" in flag else 0,
-                   release(flag.get("until")) if "until" in flag else 99,
-                   value_json(flag.get("default")), "|".join(map(str, flag.get("choices", []))),
-                   quote(json.dumps(changes, separators=(",", ":"))) if changes else '""')
+            changes = {release(k): v for k, v in flag.get("changes", {}).items()}
+            for unknown in [k for v in changes.values() for k in v if k not in FLAG_CHANGE_KEYS]:
+                sys.exit("knobs.yaml: flag %s: unknown change %s" % (flag["flag"], unknown))
+            since = release(flag["since"]) if "since" in flag else 0
+            until = release(flag["until"]) if "until" in flag else 99
+            runs = []
+            for r in CORE_RELEASES:
+                if not since <= r <= until:
+                    continue
+                # 0.15 is covered for the config classes only; it shares the oldest command line read.
+                change = changes.get(max(r, 16), {})
+                if runs and runs[-1][1] == change:
+                    runs[-1][0].append(r)
+                else:
+                    runs.append(([r], change))
+            for i, (releases, change) in enumerate(runs):
+                first = since if i == 0 else releases[0]
+                last = until if i + 1 == len(runs) else runs[i + 1][0][0] - 1
+                merged = {**flag, **change}
+                yield (by_dest.get(change.get("dest"), index), flag["flag"], FORMS[merged["form"]],
+                       FLAG_TYPES[merged.get("type") or "string"], first, last, value_json(merged.get("default")),
+                       "|".join(map(str, merged.get("choices") or row.get("choices", []))))
 
 
 def write_ids(rows, path):
@@ -106,9 +128,9 @@ def write_table(rows, path):
         lines.append("    {" + ", ".join(fields) + "},")
     lines += ["};", "", "const FlagRow kFlagRows[] = {"]
     count = 0
-    for index, flag, form, kind, since, until, default, choices, changes in flag_rows(rows):
-        lines.append("    {static_cast<Knob>(%d), %s, FlagForm::%s, ValueType::%s, {%d, %d}, %s, %s, %s}," %
-                     (index, quote(flag), form, kind, since, until, default, quote(choices), changes))
+    for index, flag, form, kind, since, until, default, choices in flag_rows(rows):
+        lines.append("    {static_cast<Knob>(%d), %s, FlagForm::%s, ValueType::%s, {%d, %d}, %s, %s}," %
+                     (index, quote(flag), form, kind, since, until, default, quote(choices)))
         count += 1
     lines += ["};", "const int kFlagRowCount = %d;" % count, "", "}  // namespace flightplan::internal", ""]
     open(path, "w").write("\n".join(lines))

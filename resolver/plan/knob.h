@@ -15,8 +15,9 @@ namespace flightplan {
 enum class Section { kModel, kDdp, kOptimizer, kTrain, kDist, kRng, kRerun, kMixedPrecision, kCommOverlap, kDataset,
                      kArgs, kLaunch };
 enum class KnobClass { kConvergence, kExecution, kBenchmarkOnly };
-enum class ValueType { kBool, kInt, kFloat, kString, kIntList, kFloatList, kStringList, kFreq, kAny };
-enum class FlagForm { kValue, kList, kListOrEmpty, kSwitchOn, kSwitchOff, kSwitchPair };
+enum class ValueType { kBool, kInt, kFloat, kString, kIntList, kFloatList, kStringList, kFreq, kTuple, kAny };
+// kSwitchPair: --x and --no-x. kListOfThree: exactly three values.
+enum class FlagForm { kValue, kList, kListOrEmpty, kListOfThree, kSwitchOn, kSwitchOff, kSwitchPair };
 
 // Releases a fact holds for, as minor numbers (0.17 is 17); kMain is the newest code read. Empty when since > until.
 inline constexpr int kMain = 99;
@@ -61,15 +62,15 @@ struct KnobRow {
   int proto;  // field number in flightplan.v1.Knobs, 0: none
 };
 
+// One spelling on the Megatron-LM command line, for the releases in which it means the same.
 struct FlagRow {
   Knob knob;
   const char* flag;
   FlagForm form;
-  ValueType type;
+  ValueType type;  // of one value
   ReleaseRange releases;
   const char* default_json;
-  const char* choices;       // '|' separated, where they differ from the knob's
-  const char* changes_json;  // release -> {default, choices, dest, form, type}
+  const char* choices;  // '|' separated; empty: argparse takes any
 };
 
 extern const KnobRow kKnobRows[kKnobCount];

@@ -27,6 +27,7 @@ struct Launch {
   std::vector<std::string> argv;  // arguments after the program, one element each, not quoted
   EnvVars env;
   std::string text;               // the same for a shell: exports, continuation lines, quoted
+  std::vector<Knob> unspelled;    // knobs whose value this dialect has no way to write
 };
 
 // ---- reading

@@ -1,0 +1,264 @@
+#include "resolver/render/argparse.h"
+
+#include <algorithm>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+
+namespace flightplan {
+namespace {
+
+constexpr int kMaxSuggestions = 16;  // each costs a pass over all flags
+
+// Whether argparse takes a word for a negative number and not for a flag: -1, -0.5, but not -1e-5.
+bool LooksNegative(absl::string_view word) {
+  if (!absl::ConsumePrefix(&word, "-") || word.empty()) return false;
+  const size_t dot = word.find('.');
+  const absl::string_view whole = word.substr(0, dot);
+  if (whole.find_first_not_of("0123456789") != absl::string_view::npos) return false;
+  if (dot == absl::string_view::npos) return true;
+  const absl::string_view fraction = word.substr(dot + 1);
+  return !fraction.empty() && fraction.find_first_not_of("0123456789") == absl::string_view::npos;
+}
+
+bool IsUtf8(absl::string_view text) {
+  for (size_t i = 0; i < text.size();) {
+    const auto lead = static_cast<unsigned char>(text[i]);
+    const size_t length = lead < 0x80 ? 1 : lead >= 0xC2 && lead < 0xE0 ? 2 : lead >= 0xE0 && lead < 0xF0 ? 3
+                          : lead >= 0xF0 && lead < 0xF5 ? 4 : 0;
+    if (length == 0 || i + length > text.size()) return false;
+    for (size_t j = 1; j < length; ++j) {
+      if ((static_cast<unsigned char>(text[i + j]) & 0xC0) != 0x80) return false;
+    }
+    const auto second = length > 1 ? static_cast<unsigned char>(text[i + 1]) : 0x80;
+    if ((lead == 0xE0 && second < 0xA0) || (lead == 0xED && second > 0x9F)) return false;  // overlong, surrogates
+    if ((lead == 0xF0 && second < 0x90) || (lead == 0xF4 && second > 0x8F)) return false;
+    i += length;
+  }
+  return true;
+}
+
+class Parser {
+ public:
+  Parser(absl::Span<const Argument> args, const FlagTable& table, const ArgparseOptions& options)
+      : args_(args), table_(table), options_(options) {}
+
+  ParseResult Run() {
+    if (args_.size() > kMaxArguments) {
+      Report(args_[kMaxArguments], "input.limit", absl::StrCat(args_.size(), " arguments"),
+             absl::StrCat("at most ", kMaxArguments, " arguments are read"));
+      args_ = args_.subspan(0, kMaxArguments);
+    }
+    while (at_ < args_.size()) Next();
+    if (suppressed_ > 0) {
+      Report(args_.back(), "input.limit", absl::StrCat(suppressed_, " more faults of this command line"),
+             absl::StrCat("at most ", kMaxParseFindings, " are listed"), /*always=*/true);
+    }
+    return std::move(result_);
+  }
+
+ private:
+  void Report(const Argument& where, absl::string_view rule_id, std::string seen, std::string needs,
+              bool always = false) {
+    if (result_.findings.size() >= kMaxParseFindings && !always) {
+      ++suppressed_;
+      return;
+    }
+    ParseFinding& entry = result_.findings.emplace_back();
+    entry.at = where.at;
+    entry.finding.rule_id = rule_id;
+    entry.finding.area = "cli";
+    entry.finding.severity = Severity::kError;
+    entry.finding.verdict = Verdict::kAccepted;
+    entry.finding.stage = "parse";
+    entry.finding.seen = std::move(seen);
+    entry.finding.needs = std::move(needs);
+    entry.finding.source = options_.source;
+  }
+  void Refuse(const Argument& where, std::string seen, std::string needs) {
+    Report(where, options_.rule_id, std::move(seen), std::move(needs));
+  }
+
+  // The flag a word names, and the text behind '=' when there is one.
+  const FlagSpec* FlagOf(absl::string_view word, std::optional<absl::string_view>* attached) const {
+    if (const FlagSpec* spec = table_.Find(word)) return spec;
+    const size_t equals = word.find('=');
+    if (equals == absl::string_view::npos) return nullptr;
+    *attached = word.substr(equals + 1);
+    return table_.Find(word.substr(0, equals));
+  }
+
+  // Whether argparse would take the word as the value of a flag before it.
+  bool IsValue(absl::string_view word) const {
+    if (word.empty() || word[0] != '-' || word == "-") return true;
+    if (word == "--") return false;
+    std::optional<absl::string_view> attached;
+    if (FlagOf(word, &attached) != nullptr) return false;
+    return LooksNegative(word) || absl::StrContains(word, " ");
+  }
+
+  void Next() {
+    const Argument& word = args_[at_++];
+    if (!Readable(word)) return;
+    if (word.text == "--") {
+      for (; at_ < args_.size(); ++at_) RefusePositional(args_[at_]);
+      return;
+    }
+    std::optional<absl::string_view> attached;
+    const FlagSpec* spec = FlagOf(word.text, &attached);
+    if (spec != nullptr) return TakeFlag(word, *spec, attached);
+    if (IsValue(word.text)) return RefusePositional(word);
+    RefuseUnknown(word);
+    while (at_ < args_.size() && IsValue(args_[at_].text)) ++at_;  // its values belong to the fault just reported
+  }
+
+  bool Readable(const Argument& word) {
+    if (word.text.size() > kMaxArgumentBytes) {
+      Report(word, "input.limit", absl::StrCat("an argument of ", word.text.size(), " bytes"),
+             absl::StrCat("at most ", kMaxArgumentBytes, " bytes in one argument"));
+      return false;
+    }
+    if (IsUtf8(word.text) && word.text.find('\0') == std::string::npos) return true;
+    Report(word, "input.limit", absl::StrCat("argument ", Printable(word.text)), "arguments must be UTF-8 text");
+    return false;
+  }
+
+  void RefusePositional(const Argument& word) {
+    Refuse(word, absl::StrCat("argument ", Printable(word.text)), "it belongs to no flag");
+  }
+
+  void RefuseUnknown(const Argument& word) {
+    const absl::string_view flag = absl::string_view(word.text).substr(0, word.text.find('='));
+    if (flag == "-h" || flag == "--help") {
+      return Refuse(word, std::string(flag), "the launch prints its help and stops; leave it out");
+    }
+    std::string needs = absl::StrCat(options_.parser_name, " has no such flag");
+    const std::string more = options_.explain_unknown != nullptr ? options_.explain_unknown(flag) : "";
+    if (!more.empty()) {
+      absl::StrAppend(&needs, "; ", more);
+    } else if (suggestions_++ < kMaxSuggestions) {
+      const absl::string_view nearest = NearestWord(flag, table_.names());
+      if (!nearest.empty()) absl::StrAppend(&needs, "; the nearest is ", nearest);
+    }
+    Refuse(word, Printable(flag), std::move(needs));
+  }
+
+  void TakeFlag(const Argument& word, const FlagSpec& spec, std::optional<absl::string_view> attached) {
+    switch (spec.form) {
+      case FlagForm::kSwitchOn:
+        return TakeSwitch(word, spec, attached, true);
+      case FlagForm::kSwitchOff:
+        return TakeSwitch(word, spec, attached, false);
+      case FlagForm::kSwitchPair:
+        return TakeSwitch(word, spec, attached, !absl::StartsWith(spec.flag, "--no-"));
+      case FlagForm::kValue:
+        return TakeValues(word, spec, attached, 1, 1);
+      case FlagForm::kListOfThree:
+        return TakeValues(word, spec, attached, 3, 3);
+      case FlagForm::kList:
+        return TakeValues(word, spec, attached, 1, kMaxListItems);
+      case FlagForm::kListOrEmpty:
+        return TakeValues(word, spec, attached, 0, kMaxListItems);
+    }
+  }
+
+  void TakeSwitch(const Argument& word, const FlagSpec& spec, std::optional<absl::string_view> attached, bool value) {
+    if (attached.has_value()) {
+      return Refuse(word, Printable(word.text), absl::StrCat(spec.flag, " takes no value"));
+    }
+    Keep(word, spec, Value(value));
+  }
+
+  void TakeValues(const Argument& word, const FlagSpec& spec, std::optional<absl::string_view> attached, size_t least,
+                  size_t most) {
+    std::vector<std::pair<absl::string_view, const Argument*>> texts;
+    if (attached.has_value()) {
+      texts.emplace_back(*attached, &word);
+    } else {
+      while (at_ < args_.size() && texts.size() < most && IsValue(args_[at_].text)) {
+        const Argument& next = args_[at_++];
+        if (!Readable(next)) return;
+        texts.emplace_back(next.text, &next);
+      }
+    }
+    if (texts.size() < least) {
+      return Refuse(word, std::string(spec.flag),
+                    absl::StrCat("it needs ", least, least == 1 ? " value" : " values", ", ", texts.size(), " given"));
+    }
+    Value::List items;
+    for (const auto& [text, where] : texts) {
+      if (!Convert(text, *where, spec, &items)) return;
+    }
+    Keep(word, spec, spec.form == FlagForm::kValue ? items[0] : Value(std::move(items)));
+  }
+
+  bool Convert(absl::string_view text, const Argument& where, const FlagSpec& spec, Value::List* items) {
+    absl::StatusOr<Value> value = ReadFlagValue(text, spec.type);
+    if (!value.ok()) {
+      Refuse(where, absl::StrCat(spec.flag, " ", Printable(text)), std::string(value.status().message()));
+      return false;
+    }
+    const std::vector<absl::string_view> choices = absl::StrSplit(spec.choices, '|', absl::SkipEmpty());
+    if (!choices.empty() && std::find(choices.begin(), choices.end(), value->ToText()) == choices.end()) {
+      RefuseChoice(where, text, spec, choices);
+      return false;
+    }
+    items->push_back(*std::move(value));
+    return true;
+  }
+
+  void RefuseChoice(const Argument& where, absl::string_view text, const FlagSpec& spec,
+                    const std::vector<absl::string_view>& choices) {
+    std::string needs = "it must be one of ";
+    for (size_t i = 0; i < choices.size(); ++i) absl::StrAppend(&needs, i == 0 ? "" : ", ", choices[i]);
+    Refuse(where, absl::StrCat(spec.flag, " ", Printable(text)), std::move(needs));
+    if (!spec.knob.has_value() || result_.findings.size() > kMaxParseFindings || suppressed_ > 0) return;
+    absl::string_view best = NearestWord(text, choices);
+    if (best.empty()) best = choices[0];
+    const Value fixed = spec.form == FlagForm::kValue ? Value(best) : Value(Value::List{Value(best)});
+    Finding& finding = result_.findings.back().finding;
+    finding.observed.push_back({std::string(Name(*spec.knob)), Value(Printable(text))});
+    finding.fixes.push_back({Assignment{*spec.knob, "", fixed}});
+  }
+
+  void Keep(const Argument& word, const FlagSpec& spec, Value value) {
+    if (spec.knob.has_value()) result_.knobs.push_back({*spec.knob, std::move(value), word.at});
+  }
+
+  absl::Span<const Argument> args_;
+  const FlagTable& table_;
+  const ArgparseOptions& options_;
+  ParseResult result_;
+  size_t at_ = 0;
+  size_t suppressed_ = 0;
+  int suggestions_ = 0;
+};
+
+}  // namespace
+
+FlagTable::FlagTable(int core_release) {
+  const int release = NearestRelease(kCoreReleases, core_release);
+  for (const internal::FlagRow& row : Flags()) {
+    if (!row.releases.Contains(release)) continue;
+    specs_[row.flag] = FlagSpec{row.flag, row.knob, row.form, row.type, row.choices};
+    names_.push_back(row.flag);
+  }
+}
+
+void FlagTable::Add(absl::Span<const FlagSpec> specs) {
+  for (const FlagSpec& spec : specs) {
+    if (specs_.insert_or_assign(spec.flag, spec).second) names_.push_back(spec.flag);
+  }
+}
+
+const FlagSpec* FlagTable::Find(absl::string_view flag) const {
+  auto it = specs_.find(flag);
+  return it == specs_.end() ? nullptr : &it->second;
+}
+
+ParseResult ParseArguments(absl::Span<const Argument> args, const FlagTable& table, const ArgparseOptions& options) {
+  return Parser(args, table, options).Run();
+}
+
+}  // namespace flightplan

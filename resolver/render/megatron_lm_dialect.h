@@ -1,0 +1,24 @@
+// Megatron-LM's command line: argv and environment to knobs, and back.
+#pragma once
+
+#include "absl/types/span.h"
+#include "resolver/render/dialect.h"
+
+namespace flightplan {
+
+// Reads the arguments after the script name with the parser of env.core_release. Flags that only exist when an
+// optional package is installed (ModelOpt) are known when env.packages has it.
+ParseResult ParseMegatronLm(absl::Span<const Argument> args, const Environment& env);
+// The same for plain words; positions are argument indices.
+ParseResult ParseMegatronLm(absl::Span<const std::string> argv, const Environment& env);
+
+// Writes every knob that was given or decided, and every one that differs from argparse's default, in the order of the
+// knob table. What upstream itself derived (Origin::kUpstream) is left out: it will derive it again.
+Launch RenderMegatronLm(const RenderInput& input);
+
+// Megatron-LM has its own names for some fields of the config classes: activation_func=silu with gated_linear_unit is
+// --swiglu, virtual_pipeline_model_parallel_size is --num-virtual-stages-per-pipeline-rank. Sets the command line's
+// knob wherever only the class's was given. To be done before a typed config is judged or rendered for Megatron-LM.
+void UseMegatronLmNames(Config* config);
+
+}  // namespace flightplan
