@@ -100,6 +100,8 @@ class Editor {
   Facts facts() const { return Facts(*config_, *env_); }
   void Set(Knob knob, Value value);
   void SetVar(absl::string_view name, absl::string_view value);
+  // The value of a field that nobody wrote, where upstream builds an object only now: no news, so no trace.
+  void Fill(Knob knob, Value value) { config_->Set(knob, std::move(value), Origin::kDefault); }
   Environment& env() { return *env_; }
 
   // Used by the engine: which rule is writing.
@@ -125,6 +127,7 @@ struct Literal {
   constexpr Literal() = default;
   constexpr Literal(bool v) : kind(kBool), b(v) {}                  // NOLINT(google-explicit-constructor)
   constexpr Literal(int v) : kind(kInt), i(v) {}                    // NOLINT(google-explicit-constructor)
+  constexpr Literal(int64_t v) : kind(kInt), i(v) {}                // NOLINT(google-explicit-constructor)
   constexpr Literal(absl::string_view v) : kind(kText), s(v) {}     // NOLINT(google-explicit-constructor)
   constexpr Literal(const char* v) : kind(kText), s(v) {}           // NOLINT(google-explicit-constructor)
   static constexpr Literal List(absl::string_view comma_separated) {  // "" is the empty list

@@ -1,0 +1,135 @@
+#include "resolver/catalog/bridge_fields.h"
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+
+namespace flightplan {
+namespace {
+
+absl::string_view SectionName(Section section) {
+  switch (section) {
+    case Section::kModel:
+      return "model";
+    case Section::kDdp:
+      return "ddp";
+    case Section::kOptimizer:
+      return "optimizer";
+    case Section::kTrain:
+      return "train";
+    case Section::kDist:
+      return "dist";
+    case Section::kRng:
+      return "rng";
+    case Section::kRerun:
+      return "rerun_state_machine";
+    case Section::kMixedPrecision:
+      return "mixed_precision";
+    case Section::kCommOverlap:
+      return "comm_overlap";
+    case Section::kDataset:
+      return "dataset";
+    case Section::kArgs:
+    case Section::kLaunch:
+      break;
+  }
+  return "";
+}
+
+// Marks of our own, which no Bridge class has as a field.
+bool IsMark(Knob knob) {
+  return knob == Knob::comm_overlap_configured || knob == Knob::mixed_precision_configured ||
+         knob == Knob::mixed_precision_recipe || knob == Knob::dataset_kind ||
+         knob == Knob::dataset_offline_packing_specs;
+}
+
+using FieldMap = std::map<std::pair<absl::string_view, absl::string_view>, Knob>;
+
+const FieldMap& Fields() {
+  static const auto* const kFields = [] {
+    auto* fields = new FieldMap();
+    for (int i = 0; i < kKnobCount; ++i) {
+      const Knob knob = static_cast<Knob>(i);
+      const absl::string_view section = BridgeSectionOf(knob);
+      if (!section.empty() && !IsMark(knob)) fields->emplace(std::make_pair(section, FieldNameOf(knob)), knob);
+    }
+    return fields;
+  }();
+  return *kFields;
+}
+
+std::vector<Knob> KnobsOf(Section section) {
+  std::vector<Knob> knobs;
+  for (int i = 0; i < kKnobCount; ++i) {
+    if (Row(static_cast<Knob>(i)).section == section) knobs.push_back(static_cast<Knob>(i));
+  }
+  return knobs;
+}
+
+// The data-parallel size is Bridge's own entry, not a sign that the caller wrote the section.
+bool AnyWritten(const Config& config, const std::vector<Knob>& knobs) {
+  for (Knob knob : knobs) {
+    const bool written = config.origin(knob) != Origin::kAbsent && config.origin(knob) != Origin::kDefault;
+    if (written && knob != Knob::data_parallel_size) return true;
+  }
+  return false;
+}
+
+// For every model, DDP and optimizer knob: the field of `section` that Bridge copies over it, or the knob itself.
+std::vector<Knob> Sources(absl::string_view section) {
+  std::vector<Knob> sources;
+  for (int i = 0; i < kKnobCount; ++i) {
+    const Knob knob = static_cast<Knob>(i);
+    const Section own = Row(knob).section;
+    const bool overwritten = own == Section::kModel || own == Section::kDdp || own == Section::kOptimizer;
+    const auto source = overwritten ? FindBridgeField(section, FieldNameOf(knob)) : std::nullopt;
+    sources.push_back(source.value_or(knob));
+  }
+  return sources;
+}
+
+}  // namespace
+
+absl::string_view BridgeSectionOf(Knob knob) {
+  const absl::string_view name = Name(knob);
+  if (name == "eval_micro_batch_size" || name == "eval_global_batch_size") return "validation";
+  return SectionName(Row(knob).section);
+}
+
+absl::string_view FieldNameOf(Knob knob) {
+  absl::string_view name = Name(knob);
+  const absl::string_view section = Row(knob).section == Section::kRerun ? "rerun" : BridgeSectionOf(knob);
+  if (!section.empty() && absl::ConsumePrefix(&name, absl::StrCat(section, "."))) return name;
+  return Name(knob);
+}
+
+std::optional<Knob> FindBridgeField(absl::string_view section, absl::string_view field) {
+  auto it = Fields().find({section, field});
+  if (it == Fields().end()) return std::nullopt;
+  return it->second;
+}
+
+bool CommOverlapConfigured(const Config& config) {
+  static const auto* const kKnobs = new std::vector<Knob>(KnobsOf(Section::kCommOverlap));
+  return config.Get(Knob::comm_overlap_configured).truthy() || AnyWritten(config, *kKnobs);
+}
+
+bool MixedPrecisionConfigured(const Config& config) {
+  static const auto* const kKnobs = new std::vector<Knob>(KnobsOf(Section::kMixedPrecision));
+  return config.Get(Knob::mixed_precision_configured).truthy() || AnyWritten(config, *kKnobs);
+}
+
+Knob BridgeSourceOf(Knob knob, const Config& config) {
+  static const auto* const kCommOverlap = new std::vector<Knob>(Sources("comm_overlap"));
+  static const auto* const kMixedPrecision = new std::vector<Knob>(Sources("mixed_precision"));
+  const size_t i = static_cast<size_t>(knob);
+  if ((*kCommOverlap)[i] != knob && CommOverlapConfigured(config)) return (*kCommOverlap)[i];
+  if ((*kMixedPrecision)[i] != knob && MixedPrecisionConfigured(config)) return (*kMixedPrecision)[i];
+  return knob;
+}
+
+}  // namespace flightplan

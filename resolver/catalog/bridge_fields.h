@@ -1,0 +1,27 @@
+// How Megatron-Bridge's config container groups the knobs: section.field, as its overrides spell them.
+#pragma once
+
+#include <optional>
+
+#include "absl/strings/string_view.h"
+#include "resolver/plan/config.h"
+#include "resolver/plan/knob.h"
+
+namespace flightplan {
+
+// The container's name of the section that owns the knob ("model", "rerun_state_machine"); empty: not in the container.
+absl::string_view BridgeSectionOf(Knob knob);
+// The field's own name: "fp8_param_gather" for mixed_precision.fp8_param_gather.
+absl::string_view FieldNameOf(Knob knob);
+// The knob of section.field; empty when Bridge has no such field that we know.
+std::optional<Knob> FindBridgeField(absl::string_view section, absl::string_view field);
+
+// A CommOverlapConfig or MixedPrecisionConfig is part of the launch: said so, or one of its fields is written.
+bool CommOverlapConfigured(const Config& config);
+bool MixedPrecisionConfigured(const Config& config);
+
+// Bridge copies its comm_overlap and mixed_precision sections over the model, DDP and optimizer configs, so a value
+// written there is lost. This is where it has to be written instead: the knob itself when nothing overwrites it.
+Knob BridgeSourceOf(Knob knob, const Config& config);
+
+}  // namespace flightplan

@@ -1,0 +1,420 @@
+// ConfigContainer.validate: the checks and changes across Bridge's sections, before and after the DDP, optimizer and
+// model configs are finalized.
+// Lines are those of NVIDIA-NeMo/Megatron-Bridge@067f987df src/megatron/bridge/training/config.py; a helper that validate
+// calls stands at the line of the call, with its own line as the order within.
+#include <numeric>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "resolver/rules/bridge/graph_modules_util.h"
+#include "resolver/rules/rule.h"
+
+namespace flightplan {
+namespace {
+
+using K = Knob;
+using F = const Facts&;
+
+constexpr int kDeterministic = 1501;
+constexpr int kSync = 1504;
+constexpr int kPrecision = 1505;
+constexpr int kOffload = 1506;
+constexpr int kCpCommType = 1598;
+
+constexpr Place Late(int line, int sub = 0) { return {Phase::kContainer, line, sub}; }
+constexpr Place Early(int line) { return {Phase::kContainerStart, line}; }
+
+// ---- packing
+
+bool OfflinePacking(F f) { return f.on(K::dataset_offline_packing_specs); }
+bool PadsToMax(F f) { return f.on(K::dataset_pad_to_max_length); }
+bool TeGraph(F f) { return f.is(K::cuda_graph_impl, "transformer_engine"); }
+// The whole iteration, the whole layer (no modules named), or attention by name.
+bool CapturesAttention(F f) {
+  return FullIterationGraph(f) || (TeGraph(f) && (!AnyPerLayerGraphModule(f) || HasGraphModule(f, "attn")));
+}
+bool NativeEnergonPacking(F f) {
+  return f.is(K::dataset_kind, "energon") && f.set(K::dataset_packing_buffer_size);
+}
+
+// ---- batch
+
+// The data-parallel size during validation, which may have a context parallelism of its own. 0: not known.
+int64_t EvalDataParallelSize(F f) {
+  const int64_t dp = f.num(K::data_parallel_size);
+  if (f.none(K::eval_context_parallel_size)) return dp;
+  const int64_t eval_cp = f.num(K::eval_context_parallel_size);
+  return eval_cp > 0 ? dp * f.num(K::context_parallel_size) / eval_cp : 0;
+}
+int64_t EvalGlobalBatch(F f) {
+  return f.num(f.set(K::eval_global_batch_size) ? K::eval_global_batch_size : K::global_batch_size);
+}
+int64_t EvalMicroBatch(F f) {
+  return f.num(f.set(K::eval_micro_batch_size) ? K::eval_micro_batch_size : K::micro_batch_size);
+}
+int64_t EvalStep(F f) { return EvalMicroBatch(f) * EvalDataParallelSize(f); }
+bool EvalBatchIndivisible(F f) {
+  const int64_t step = EvalStep(f);
+  return step > 0 && EvalGlobalBatch(f) % step != 0;
+}
+
+// ---- precision, context parallelism
+
+bool PrecisionAware(F f) { return f.on(K::use_precision_aware_optimizer); }
+bool ContextParallel(F f) { return f.num(K::context_parallel_size) > 1; }
+bool Sft(F f) {
+  if (f.is(K::dataset_kind, "sft")) return true;
+  return f.bridge(6) && f.in(K::dataset_kind, {"hf_sft", "energon", "mock_vlm"});
+}
+bool HierarchicalCp(F f) {
+  if (absl::StrContains(f.text(K::cp_comm_type), "a2a+p2p")) return true;
+  for (const Value& type : f.value(K::cp_comm_type).list()) {
+    if (absl::StrContains(type.text(), "a2a+p2p")) return true;
+  }
+  return false;
+}
+int64_t HierarchicalProduct(F f) {
+  const Value::List& sizes = f.value(K::hierarchical_context_parallel_sizes).list();
+  return std::accumulate(sizes.begin(), sizes.end(), int64_t{1},
+                         [](int64_t product, const Value& size) { return product * size.integer(); });
+}
+std::vector<Patch> FlatCp(F) {
+  return {{Assign(K::cp_comm_type, "p2p"), Assign(K::hierarchical_context_parallel_sizes, Value())}};
+}
+
+const Rule kRules[] = {
+    {.id = "offline-packing.graph-needs-pad",
+     .area = "cuda-graph",
+     .at = Early(1300),
+     .source = "Megatron-Bridge:src/megatron/bridge/training/config.py:1300",
+     .bridge = {.since = 6},
+     .reads = {K::dataset_offline_packing_specs, K::cuda_graph_impl, K::dataset_pad_to_max_length},
+     .when = [](F f) { return OfflinePacking(f) && (FullIterationGraph(f) || TeGraph(f)) && !PadsToMax(f); },
+     .needs = "a CUDA graph needs the same token count in every step",
+     .fixes = {{{K::dataset_pad_to_max_length, true}}, {{K::cuda_graph_impl, "none"}}}},
+    {.id = "offline-packing.graph-attn-needs-cu-seqlens",
+     .area = "cuda-graph",
+     .at = Early(1306),
+     .source = "Megatron-Bridge:src/megatron/bridge/training/config.py:1306",
+     .bridge = {.since = 6},
+     .reads = {K::dataset_offline_packing_specs, K::cuda_graph_impl, K::cuda_graph_modules,
+               K::dataset_offline_packing_specs_pad_cu_seqlens},
+     .when =
+         [](F f) {
+           return OfflinePacking(f) && CapturesAttention(f) && !f.on(K::dataset_offline_packing_specs_pad_cu_seqlens);
+         },
+     .needs = "packed attention inside a CUDA graph needs sequence boundaries of a fixed shape",
+     .fixes = {{{K::dataset_offline_packing_specs_pad_cu_seqlens, true}, {K::dataset_pad_to_max_length, true}},
+               {{K::cuda_graph_impl, "none"}}}},
+    {.id = "energon-packing.no-mtp",
+     .area = "mtp",
+     .at = Early(1335),
+     .source = "Megatron-Bridge:src/megatron/bridge/training/config.py:1335",
+     .bridge = {.since = kMain},
+     .reads = {K::dataset_packing_buffer_size, K::mtp_num_layers},
+     .when = [](F f) { return NativeEnergonPacking(f) && f.num(K::mtp_num_layers) > 0; },
+     .needs = "native Energon packing does not carry MTP",
+     .fixes = {{{K::dataset_packing_buffer_size, kUnset}}, {{K::mtp_num_layers, kUnset}}}},
+    {.id = "energon-packing.no-cuda-graph",
+     .area = "cuda-graph",
+     .at = Early(1339),
+     .source = "Megatron-Bridge:src/megatron/bridge/training/config.py:1339",
+     .bridge = {.since = kMain},
+     .reads = {K::dataset_packing_buffer_size, K::cuda_graph_impl},
+     .when =
+         [](F f) { return NativeEnergonPacking(f) && f.set(K::cuda_graph_impl) && !f.is(K::cuda_graph_impl, "none"); },
+     .needs = "native Energon packing changes shapes from step to step",
+     .fixes = {{{K::cuda_graph_impl, "none"}}}},
+    {.id = "energon-packing.no-pp",
+     .area = "pipeline",
+     .at = Early(1344),
+     .source = "Megatron-Bridge:src/megatron/bridge/training/config.py:1344",
+     .bridge = {.since = kMain},
+     .reads = {K::dataset_packing_buffer_size, K::pipeline_model_parallel_size},
+     .when = [](F f) { return NativeEnergonPacking(f) && f.num(K::pipeline_model_parallel_size) > 1; },
+     .needs = "native Energon packing runs without pipeline parallelism",
+     .fixes = {{{K::dataset_packing_buffer_size, kUnset}}}},
+    {.id = "dataset.pad-to-max-with-pp-ep",
+     .area = "pipeline",
+     .kind = Kind::kChange,
+     .at = Early(1348),
+     .source = "Megatron-Bridge:src/megatron/bridge/training/config.py:1348",
+     .bridge = {.since = 6},
+     .reads = {K::dataset_pad_to_max_length, K::pipeline_model_parallel_size, K::expert_model_parallel_size},
+     .change =
+         [](Editor& e) {
+           const Facts f = e.facts();
+           const bool fixed_shape =
+               f.num(K::pipeline_model_parallel_size) > 1 || f.num(K::expert_model_parallel_size) > 1;
+           if (f.set(K::dataset_pad_to_max_length) && fixed_shape) e.Set(K::dataset_pad_to_max_length, true);
+         }},
+    {.id = "rng.te-tracker-sync",
+     .area = "cuda-graph",
+     .kind = Kind::kChange,
+     .at = Late(1415),
+     .source = "Megatron-Bridge:src/megatron/bridge/training/config.py:1415",
+     .reads = {K::te_rng_tracker, K::use_te_rng_tracker},
+     .change =
+         [](Editor& e) {
+           if (!e.facts().on(K::te_rng_tracker) && !e.facts().on(K::use_te_rng_tracker)) return;
+           e.Set(K::te_rng_tracker, true);
+           e.Set(K::use_te_rng_tracker, true);
+         }},
+    {.id = "batch.eval-gbs-divisible",
+     .area = "divisibility",
+     .at = Late(1474),
+     .source = "Megatron-Bridge:src/megatron/bridge/training/config.py:1474",
+     .bridge = {.since = 5},
+     .reads = {K::global_batch_size, K::micro_batch_size, K::eval_global_batch_size, K::eval_micro_batch_size,
+               K::data_parallel_size},
+     .when = EvalBatchIndivisible,
+     .needs = "the validation batch, which defaults to the training batch, is a multiple of micro batch x DP",
+     .fix =
+         [](F f) {
+           // Validation alone can be rounded up; the training batch keeps its size.
+           const int64_t step = EvalStep(f);
+           const int64_t next = (EvalGlobalBatch(f) + step - 1) / step * step;
+           return std::vector<Patch>{{Assign(K::eval_global_batch_size, next)}};
+         },
+     .detail = [](F f) { return absl::StrCat(EvalGlobalBatch(f), " is no multiple of ", EvalStep(f)); }},
+    {.id = "deterministic.no-flash",
+     .area = "determinism",
+     .at = Late(kDeterministic, 1029),
+     .source = "Megatron-Bridge 0.4.2:src/megatron/bridge/training/config.py:1029",
+     .bridge = {.until = 4},
+     .reads = {K::deterministic_mode, K::attention_backend},
+     .when = [](F f) { return f.on(K::deterministic_mode) && f.is(K::attention_backend, "flash"); },
+     .needs = "flash attention is not deterministic",
+     .fixes = {{{K::attention_backend, "fused"}}, {{K::deterministic_mode, false}}}},
+    {.id = "deterministic.no-ce-fusion",
+     .area = "determinism",
+     .at = Late(kDeterministic, 1053),
+     .source = "Megatron-Bridge:src/megatron/bridge/training/config.py:1053",
+     .reads = {K::deterministic_mode, K::cross_entropy_loss_fusion},
+     .when = [](F f) { return f.on(K::deterministic_mode) && f.on(K::cross_entropy_loss_fusion); },
+     .needs = "the fused cross entropy, on by default in Bridge, is not deterministic",
+     .fixes = {{{K::cross_entropy_loss_fusion, false}}}},
+    {.id = "deterministic.nccl-algo",
+     .area = "env",
+     .at = Late(kDeterministic, 1058),
+     .source = "Megatron-Bridge:src/megatron/bridge/training/config.py:1058",
+     .reads = {K::deterministic_mode},
+     .reads_env = {"NCCL_ALGO"},
+     .when =
+         [](F f) {
+           if (!f.on(K::deterministic_mode)) return false;
+           for (absl::string_view algo : {"Tree", "Ring", "CollnetDirect", "CollnetChain", "^NVLS"}) {
+             if (f.var("NCCL_ALGO") == algo) return false;
+           }
+           return true;
+         },
+     .needs = "NCCL_ALGO is one of Tree, Ring, CollnetDirect, CollnetChain, ^NVLS",
+     .fix = [](F) { return std::vector<Patch>{{AssignVar("NCCL_ALGO", "Ring")}}; }},
+    {.id = "distopt.sync-warn",
+     .area = "distributed-optimizer",
+     .kind = Kind::kWarning,
+     .at = Late(kSync, 2116),
+     .source = "Megatron-Bridge:src/megatron/bridge/training/config.py:2116",
+     .reads = {K::use_distributed_optimizer, K::optimizer_use_distributed_optimizer},
+     .when =
+         [](F f) { return f.on(K::use_distributed_optimizer) != f.on(K::optimizer_use_distributed_optimizer); },
+     .needs = "ddp and optimizer agree on the distributed optimizer; both are switched on, too late for comm_overlap",
+     .fixes = {{{K::use_distributed_optimizer, true}, {K::optimizer_use_distributed_optimizer, true}}}},
+    {.id = "distopt.sync",
+     .area = "distributed-optimizer",
+     .kind = Kind::kChange,
+     .at = Late(kSync, 2122),
+     .source = "Megatron-Bridge:src/megatron/bridge/training/config.py:2122",
+     .reads = {K::use_distributed_optimizer, K::optimizer_use_distributed_optimizer},
+     .change =
+         [](Editor& e) {
+           const Facts f = e.facts();
+           if (!f.on(K::use_distributed_optimizer) && !f.on(K::optimizer_use_distributed_optimizer)) return;
+           e.Set(K::use_distributed_optimizer, true);
+           e.Set(K::optimizer_use_distributed_optimizer, true);
+         }},
+    {.id = "param-gather.sync-warn",
+     .area = "dp-overlap",
+     .kind = Kind::kWarning,
+     .at = Late(kSync, 2130),
+     .source = "Megatron-Bridge:src/megatron/bridge/training/config.py:2130",
+     .bridge = {.since = 5},
+     .reads = {K::overlap_param_gather, K::optimizer_overlap_param_gather},
+     .when = [](F f) { return f.on(K::overlap_param_gather) != f.on(K::optimizer_overlap_param_gather); },
+     .needs = "ddp and optimizer agree on the overlapped parameter gather; both are switched on",
+     .fixes = {{{K::overlap_param_gather, true}, {K::optimizer_overlap_param_gather, true}}}},
+    {.id = "param-gather.sync",
+     .area = "dp-overlap",
+     .kind = Kind::kChange,
+     .at = Late(kSync, 2136),
+     .source = "Megatron-Bridge:src/megatron/bridge/training/config.py:2136",
+     .bridge = {.since = 5},
+     .reads = {K::overlap_param_gather, K::optimizer_overlap_param_gather},
+     .change =
+         [](Editor& e) {
+           const Facts f = e.facts();
+           if (!f.on(K::overlap_param_gather) && !f.on(K::optimizer_overlap_param_gather)) return;
+           e.Set(K::overlap_param_gather, true);
+           e.Set(K::optimizer_overlap_param_gather, true);
+         }},
+    {.id = "bridge-precision.model-bf16-fp16",
+     .area = "precision",
+     .at = Late(kPrecision, 2154),
+     .source = "Megatron-Bridge:src/megatron/bridge/training/config.py:2154",
+     .reads = {K::bf16, K::fp16},
+     .when = [](F f) { return f.on(K::bf16) && f.on(K::fp16); },
+     .needs = "the model runs in bf16 or in fp16",
+     .fixes = {{{K::fp16, false}}, {{K::bf16, false}}}},
+    {.id = "bridge-precision.optimizer-bf16-fp16",
+     .area = "precision",
+     .at = Late(kPrecision, 2157),
+     .source = "Megatron-Bridge:src/megatron/bridge/training/config.py:2157",
+     .reads = {K::optimizer_bf16, K::optimizer_fp16},
+     .when = [](F f) { return f.on(K::optimizer_bf16) && f.on(K::optimizer_fp16); },
+     .needs = "the optimizer runs in bf16 or in fp16",
+     .fix =
+         [](F f) {  // the one that the model does not use goes
+           return std::vector<Patch>{{Assign(f.on(K::fp16) ? K::optimizer_bf16 : K::optimizer_fp16, false)}};
+         }},
+    {.id = "bridge-precision.pao-bf16",
+     .area = "precision",
+     .at = Late(kPrecision, 2165),
+     .source = "Megatron-Bridge:src/megatron/bridge/training/config.py:2165",
+     .reads = {K::use_precision_aware_optimizer, K::bf16, K::optimizer_bf16},
+     .when = [](F f) { return PrecisionAware(f) && f.on(K::bf16) && !f.on(K::optimizer_bf16); },
+     .needs = "the precision-aware optimizer has the model's precision",
+     .fixes = {{{K::optimizer_bf16, true}}, {{K::use_precision_aware_optimizer, false}}}},
+    {.id = "bridge-precision.pao-fp16",
+     .area = "precision",
+     .at = Late(kPrecision, 2170),
+     .source = "Megatron-Bridge:src/megatron/bridge/training/config.py:2170",
+     .reads = {K::use_precision_aware_optimizer, K::fp16, K::optimizer_fp16},
+     .when = [](F f) { return PrecisionAware(f) && f.on(K::fp16) && !f.on(K::optimizer_fp16); },
+     .needs = "the precision-aware optimizer has the model's precision",
+     .fixes = {{{K::optimizer_fp16, true}, {K::optimizer_bf16, false}}, {{K::use_precision_aware_optimizer, false}}}},
+    {.id = "bridge-precision.pao-fp32",
+     .area = "precision",
+     .at = Late(kPrecision, 2175),
+     .source = "Megatron-Bridge:src/megatron/bridge/training/config.py:2175",
+     .reads = {K::use_precision_aware_optimizer, K::bf16, K::fp16, K::optimizer_bf16, K::optimizer_fp16},
+     .when =
+         [](F f) {
+           return PrecisionAware(f) && !f.on(K::bf16) && !f.on(K::fp16) &&
+                  (f.on(K::optimizer_bf16) || f.on(K::optimizer_fp16));
+         },
+     .needs = "the precision-aware optimizer has the model's precision, here fp32",
+     .fixes = {{{K::optimizer_bf16, false}, {K::optimizer_fp16, false}}}},
+    {.id = "bridge-act-offload.te-impl",
+     .area = "act-offload",
+     .at = Late(kOffload, 2204),
+     .source = "Megatron-Bridge:src/megatron/bridge/training/config.py:2204",
+     .reads = {K::fine_grained_activation_offloading, K::transformer_impl},
+     .when =
+         [](F f) {
+           return f.on(K::fine_grained_activation_offloading) && !f.is(K::transformer_impl, "transformer_engine");
+         },
+     .needs = "activation offloading is part of the Transformer Engine implementation",
+     .fixes = {{{K::transformer_impl, "transformer_engine"}}, {{K::fine_grained_activation_offloading, false}}}},
+    {.id = "bridge-act-offload.te-2.10-env",
+     .area = "env",
+     .at = Late(kOffload, 2212),
+     .source = "Megatron-Bridge:src/megatron/bridge/training/config.py:2212",
+     .reads = {K::fine_grained_activation_offloading},
+     .reads_env = {"te", "NVTE_CPU_OFFLOAD_V1"},
+     .when =
+         [](F f) {
+           return f.on(K::fine_grained_activation_offloading) && f.te_at_least("2.10.0") &&
+                  f.var("NVTE_CPU_OFFLOAD_V1") != "1";
+         },
+     .needs = "since Transformer Engine 2.10 NVTE_CPU_OFFLOAD_V1=1 keeps the weights on the GPU",
+     .fix = [](F) { return std::vector<Patch>{{AssignVar("NVTE_CPU_OFFLOAD_V1", "1")}}; }},
+    {.id = "bridge-cuda-graph.full-iter-no-nan-check",
+     .area = "cuda-graph",
+     .at = Late(1510),
+     .source = "Megatron-Bridge:src/megatron/bridge/training/config.py:1510",
+     .reads = {K::cuda_graph_impl, K::cuda_graph_modules, K::check_for_nan_in_loss},
+     .when = [](F f) { return FullIterationGraph(f) && f.on(K::check_for_nan_in_loss); },
+     .needs = "a whole-iteration graph cannot stop to look at the loss",
+     .fixes = {{{K::check_for_nan_in_loss, false}}}},
+    {.id = "dist.cpu-init-from-lazy",
+     .area = "parallelism",
+     .kind = Kind::kChange,
+     .at = Late(1548),
+     .source = "Megatron-Bridge:src/megatron/bridge/training/config.py:1548",
+     .reads = {K::lazy_mpu_init, K::use_cpu_initialization},
+     .change =
+         [](Editor& e) {
+           if (e.facts().on(K::lazy_mpu_init)) e.Set(K::use_cpu_initialization, true);
+         }},
+    {.id = "dist.decentralized-no-gloo",
+     .area = "parallelism",
+     .at = Late(1552),
+     .source = "Megatron-Bridge:src/megatron/bridge/training/config.py:1552",
+     .reads = {K::use_decentralized_pg, K::use_gloo_process_groups},
+     .when = [](F f) { return f.on(K::use_decentralized_pg) && f.on(K::use_gloo_process_groups); },
+     .needs = "decentralized process groups are NCCL only",
+     .fixes = {{{K::use_gloo_process_groups, false}}, {{K::use_decentralized_pg, false}}}},
+    {.id = "cp.seq-divisible",
+     .area = "context-parallel",
+     .at = Late(1575),
+     .source = "Megatron-Bridge:src/megatron/bridge/training/config.py:1575",
+     .reads = {K::context_parallel_size, K::seq_length},
+     .when =
+         [](F f) { return ContextParallel(f) && f.num(K::seq_length) % (2 * f.num(K::context_parallel_size)) != 0; },
+     .needs = "each context-parallel rank takes two equal chunks of the sequence",
+     .fix =
+         [](F f) {
+           const int64_t step = 2 * f.num(K::context_parallel_size);
+           return std::vector<Patch>{{Assign(K::seq_length, (f.num(K::seq_length) + step - 1) / step * step)}};
+         }},
+    {.id = "cp.sft-loss",
+     .area = "context-parallel",
+     .at = Late(1591),
+     .source = "Megatron-Bridge:src/megatron/bridge/training/config.py:1591",
+     .reads = {K::context_parallel_size, K::dataset_kind, K::calculate_per_token_loss, K::average_in_collective},
+     .when =
+         [](F f) {
+           return ContextParallel(f) && Sft(f) && (!f.on(K::calculate_per_token_loss) || f.on(K::average_in_collective));
+         },
+     .needs = "a rank whose tokens are all masked would divide by zero unless the loss is counted per token",
+     .fixes = {{{K::calculate_per_token_loss, true}, {K::average_in_collective, false}}}},
+    {.id = "bridge-cp.comm-type-list-length",
+     .area = "context-parallel",
+     .at = Late(kCpCommType, 1673),
+     .source = "Megatron-Bridge:src/megatron/bridge/training/config.py:1673",
+     .reads = {K::context_parallel_size, K::cp_comm_type, K::num_layers},
+     .when =
+         [](F f) {
+           const Value& types = f.value(K::cp_comm_type);
+           return ContextParallel(f) && types.is_list() &&
+                  static_cast<int64_t>(types.list().size()) != f.num(K::num_layers);
+         },
+     .needs = "a list of communication types has one entry per layer",
+     .fixes = {{{K::cp_comm_type, "p2p"}}}},
+    {.id = "cp.hierarchical-sizes-needed",
+     .area = "context-parallel",
+     .at = Late(kCpCommType, 1683),
+     .source = "Megatron-Bridge:src/megatron/bridge/training/config.py:1683",
+     .reads = {K::cp_comm_type, K::hierarchical_context_parallel_sizes},
+     .when = [](F f) { return HierarchicalCp(f) && f.none(K::hierarchical_context_parallel_sizes); },
+     .needs = "'a2a+p2p' needs the sizes of its two levels; without them ranks would not exchange anything",
+     .fix = FlatCp},
+    {.id = "cp.hierarchical-sizes-product",
+     .area = "context-parallel",
+     .at = Late(kCpCommType, 1694),
+     .source = "Megatron-Bridge:src/megatron/bridge/training/config.py:1694",
+     .reads = {K::hierarchical_context_parallel_sizes, K::context_parallel_size},
+     .when =
+         [](F f) {
+           return f.set(K::hierarchical_context_parallel_sizes) &&
+                  HierarchicalProduct(f) != f.num(K::context_parallel_size);
+         },
+     .needs = "the hierarchical sizes multiply to the context-parallel size",
+     .fix = FlatCp},
+};
+
+}  // namespace
+
+RuleList BridgeContainerRules() { return kRules; }
+
+}  // namespace flightplan
