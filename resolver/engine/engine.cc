@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "absl/strings/str_cat.h"
+#include "resolver/catalog/bridge_fields.h"
 #include "resolver/rules/registry.h"
 
 namespace flightplan {
@@ -63,6 +64,20 @@ Severity SeverityOf(Kind kind) {
       break;
   }
   return Severity::kInfo;
+}
+
+// Upstream may ask the same question again later; once is enough.
+bool Reported(const std::vector<Finding>& findings, absl::string_view id) {
+  return std::any_of(findings.begin(), findings.end(), [id](const Finding& f) { return f.rule_id == id; });
+}
+
+// Bridge copies two sections over the others: a fix has to be written where it is not lost.
+void RedirectToBridgeSources(const Facts& facts, std::vector<Patch>* fixes) {
+  for (Patch& patch : *fixes) {
+    for (Assignment& assignment : patch) {
+      if (assignment.env_var.empty()) assignment.knob = BridgeSourceOf(assignment.knob, facts.config);
+    }
+  }
 }
 
 }  // namespace
@@ -176,6 +191,7 @@ Finding MakeFinding(const Rule& rule, const Facts& facts) {
     Patch& out = finding.fixes.emplace_back();
     for (const StaticAssignment& a : patch) out.push_back({a.knob, std::string(a.env_var), a.value.ToValue()});
   }
+  if (facts.env.target == Target::kMegatronBridge) RedirectToBridgeSources(facts, &finding.fixes);
   return finding;
 }
 
@@ -195,7 +211,7 @@ RunResult Run(Config config, Environment env) {
     if (rule->kind == Kind::kChange) {
       editor.Begin(rule->id, rule->source);
       rule->change(editor);
-    } else if (rule->when(facts)) {
+    } else if (rule->when(facts) && !Reported(result.findings, rule->id)) {
       result.findings.push_back(MakeFinding(*rule, facts));
     }
   }

@@ -2,7 +2,10 @@
 // A value that stands only on the model is lost here; the same field under comm_overlap counts.
 // Lines are those of NVIDIA-NeMo/Megatron-Bridge@067f987df src/megatron/bridge/training/comm_overlap.py; the data-parallel
 // size and the Energon guard, which run before it, have the low numbers.
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
+#include "resolver/base/saturating.h"
 #include "resolver/catalog/bridge_fields.h"
 #include "resolver/rules/bridge/graph_modules_util.h"
 #include "resolver/rules/rule.h"
@@ -20,8 +23,8 @@ constexpr int64_t kBucketSize = 128 * 1024 * 1024;
 bool Configured(F f) { return CommOverlapConfigured(f.config); }
 
 int64_t ModelSize(F f) {
-  return f.num(K::tensor_model_parallel_size) * f.num(K::pipeline_model_parallel_size) *
-         f.num(K::context_parallel_size);
+  return SaturatingMul(SaturatingMul(f.num(K::tensor_model_parallel_size), f.num(K::pipeline_model_parallel_size)),
+                       f.num(K::context_parallel_size));
 }
 bool WorldIndivisible(F f) {
   const int64_t size = ModelSize(f);
@@ -94,12 +97,13 @@ const Rule kRules[] = {
      .needs = "the number of GPUs is a multiple of TP x PP x CP",
      .fix =
          [](F f) {
-           // The largest context parallelism, then the largest pipeline, that divides what is left.
+           // Context parallelism, then the pipeline, then tensor parallelism made smaller until the GPUs divide.
            std::vector<Patch> patches;
            for (K knob : {K::context_parallel_size, K::pipeline_model_parallel_size, K::tensor_model_parallel_size}) {
              const int64_t others = ModelSize(f) / f.num(knob);
-             for (int64_t size = f.num(knob) - 1; size >= 1; --size) {
-               if (*f.env.world_size % (others * size) != 0) continue;
+             const int64_t largest = std::min(f.num(knob) - 1, *f.env.world_size);
+             for (int64_t size = largest; size >= 1; --size) {
+               if (*f.env.world_size % SaturatingMul(others, size) != 0) continue;
                patches.push_back({Assign(knob, size)});
                break;
              }

@@ -6,6 +6,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "resolver/base/saturating.h"
 #include "resolver/rules/bridge/graph_modules_util.h"
 #include "resolver/rules/rule.h"
 
@@ -44,7 +45,7 @@ int64_t EvalDataParallelSize(F f) {
   const int64_t dp = f.num(K::data_parallel_size);
   if (f.none(K::eval_context_parallel_size)) return dp;
   const int64_t eval_cp = f.num(K::eval_context_parallel_size);
-  return eval_cp > 0 ? dp * f.num(K::context_parallel_size) / eval_cp : 0;
+  return eval_cp > 0 ? SaturatingMul(dp, f.num(K::context_parallel_size)) / eval_cp : 0;
 }
 int64_t EvalGlobalBatch(F f) {
   return f.num(f.set(K::eval_global_batch_size) ? K::eval_global_batch_size : K::global_batch_size);
@@ -52,7 +53,7 @@ int64_t EvalGlobalBatch(F f) {
 int64_t EvalMicroBatch(F f) {
   return f.num(f.set(K::eval_micro_batch_size) ? K::eval_micro_batch_size : K::micro_batch_size);
 }
-int64_t EvalStep(F f) { return EvalMicroBatch(f) * EvalDataParallelSize(f); }
+int64_t EvalStep(F f) { return SaturatingMul(EvalMicroBatch(f), EvalDataParallelSize(f)); }
 bool EvalBatchIndivisible(F f) {
   const int64_t step = EvalStep(f);
   return step > 0 && EvalGlobalBatch(f) % step != 0;
@@ -76,7 +77,7 @@ bool HierarchicalCp(F f) {
 int64_t HierarchicalProduct(F f) {
   const Value::List& sizes = f.value(K::hierarchical_context_parallel_sizes).list();
   return std::accumulate(sizes.begin(), sizes.end(), int64_t{1},
-                         [](int64_t product, const Value& size) { return product * size.integer(); });
+                         [](int64_t product, const Value& size) { return SaturatingMul(product, size.integer()); });
 }
 std::vector<Patch> FlatCp(F) {
   return {{Assign(K::cp_comm_type, "p2p"), Assign(K::hierarchical_context_parallel_sizes, Value())}};
@@ -173,7 +174,7 @@ const Rule kRules[] = {
          [](F f) {
            // Validation alone can be rounded up; the training batch keeps its size.
            const int64_t step = EvalStep(f);
-           const int64_t next = (EvalGlobalBatch(f) + step - 1) / step * step;
+           const int64_t next = SaturatingMul(EvalGlobalBatch(f) / step + 1, step);
            return std::vector<Patch>{{Assign(K::eval_global_batch_size, next)}};
          },
      .detail = [](F f) { return absl::StrCat(EvalGlobalBatch(f), " is no multiple of ", EvalStep(f)); }},
@@ -360,12 +361,12 @@ const Rule kRules[] = {
      .source = "Megatron-Bridge:src/megatron/bridge/training/config.py:1575",
      .reads = {K::context_parallel_size, K::seq_length},
      .when =
-         [](F f) { return ContextParallel(f) && f.num(K::seq_length) % (2 * f.num(K::context_parallel_size)) != 0; },
+         [](F f) { return ContextParallel(f) && f.num(K::seq_length) % SaturatingMul(2, f.num(K::context_parallel_size)) != 0; },
      .needs = "each context-parallel rank takes two equal chunks of the sequence",
      .fix =
          [](F f) {
-           const int64_t step = 2 * f.num(K::context_parallel_size);
-           return std::vector<Patch>{{Assign(K::seq_length, (f.num(K::seq_length) + step - 1) / step * step)}};
+           const int64_t step = SaturatingMul(2, f.num(K::context_parallel_size));
+           return std::vector<Patch>{{Assign(K::seq_length, SaturatingMul(f.num(K::seq_length) / step + 1, step))}};
          }},
     {.id = "cp.sft-loss",
      .area = "context-parallel",
