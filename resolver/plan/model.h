@@ -152,7 +152,8 @@ struct ModelSpec {
   std::vector<std::pair<Knob, Value>> knobs;
 
   bool is_moe() const { return num_moe_experts.has_value(); }
-  bool is_mla() const { return kv_lora_rank.has_value(); }
+  // Built by Megatron's MLA config class; the DeepSeek-V4 hybrid is one of them without a kv_lora_rank.
+  bool is_mla() const { return kv_lora_rank.has_value() || attention == "csa-hybrid"; }
 };
 
 }  // namespace flightplan

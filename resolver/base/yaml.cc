@@ -1,0 +1,192 @@
+#include "resolver/base/yaml.h"
+
+#include <sstream>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "resolver/base/nearest.h"
+#include "yaml-cpp/eventhandler.h"
+#include "yaml-cpp/exceptions.h"
+#include "yaml-cpp/parser.h"
+
+namespace flightplan {
+namespace {
+
+// Builds the tree from parser events. yaml-cpp's own Node would follow aliases, and it is several times slower.
+// Faults leave by yaml-cpp's exception, the only way to stop its parser; ParseYaml catches it.
+class TreeBuilder : public YAML::EventHandler {
+ public:
+  explicit TreeBuilder(YamlNode* root) : root_(root) {}
+
+  void OnDocumentStart(const YAML::Mark& mark) override {
+    if (documents_++ > 0) throw YAML::ParserException(mark, "a second document; write one document in one file");
+  }
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    RefuseAnchor(mark, anchor);
+    Add(mark, YamlNode::Kind::kNull);
+  }
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override {
+    throw YAML::ParserException(mark, "an alias (*name); write the value out");
+  }
+  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                const std::string& value) override {
+    RefuseAnchor(mark, anchor);
+    RefuseTag(mark, tag);
+    const bool quoted = tag == "!";  // yaml-cpp's sign for a quoted scalar
+    if (!stack_.empty() && stack_.back().node->kind == YamlNode::Kind::kMap && !stack_.back().key_read) {
+      StartKey(mark, value);
+      return;
+    }
+    YamlNode& node = Add(mark, YamlNode::Kind::kScalar);
+    if (!quoted && (value == "~" || value == "null" || value == "Null" || value == "NULL")) {
+      node.kind = YamlNode::Kind::kNull;
+      return;
+    }
+    node.quoted = quoted;
+    node.text = value;
+  }
+  void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                       YAML::EmitterStyle::value) override {
+    Open(mark, tag, anchor, YamlNode::Kind::kList);
+  }
+  void OnSequenceEnd() override { stack_.pop_back(); }
+  void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                  YAML::EmitterStyle::value) override {
+    Open(mark, tag, anchor, YamlNode::Kind::kMap);
+  }
+  void OnMapEnd() override { stack_.pop_back(); }
+
+ private:
+  struct Level {
+    YamlNode* node;
+    bool key_read = false;  // of a map: the key is there, its value is next
+  };
+
+  static void RefuseAnchor(const YAML::Mark& mark, YAML::anchor_t anchor) {
+    if (anchor != 0) throw YAML::ParserException(mark, "an anchor (&name); write the value out where it is needed");
+  }
+  static void RefuseTag(const YAML::Mark& mark, const std::string& tag) {
+    if (!tag.empty() && tag != "?" && tag != "!") {
+      throw YAML::ParserException(mark, absl::StrCat("the tag ", tag, "; write the plain value"));
+    }
+  }
+
+  void StartKey(const YAML::Mark& mark, const std::string& key) {
+    Level& level = stack_.back();
+    for (const auto& [known, value] : level.node->keys) {
+      if (known == key) {
+        throw YAML::ParserException(mark,
+                                    absl::StrCat("field ", key, ": written twice; first on line ", value.key_line));
+      }
+    }
+    // The search above is quadratic.
+    if (level.node->keys.size() >= kMaxYamlKeys) {
+      throw YAML::ParserException(mark, absl::StrCat("more than ", kMaxYamlKeys, " keys in one mapping"));
+    }
+    YamlNode& node = level.node->keys.emplace_back(key, YamlNode()).second;
+    node.key_line = mark.line + 1;
+    node.key_column = mark.column + 1;
+    level.key_read = true;
+  }
+
+  // Pointers on the stack stay valid: a list or map only grows while its newest child is closed.
+  YamlNode& Add(const YAML::Mark& mark, YamlNode::Kind kind) {
+    YamlNode* node = root_;
+    if (!stack_.empty()) {
+      Level& level = stack_.back();
+      if (level.node->kind == YamlNode::Kind::kList) {
+        node = &level.node->items.emplace_back();
+      } else {
+        if (!level.key_read) throw YAML::ParserException(mark, "a key that is no plain text");
+        node = &level.node->keys.back().second;
+        level.key_read = false;
+      }
+    }
+    node->kind = kind;
+    node->line = mark.line + 1;
+    node->column = mark.column + 1;
+    return *node;
+  }
+
+  void Open(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, YamlNode::Kind kind) {
+    RefuseAnchor(mark, anchor);
+    RefuseTag(mark, tag);
+    if (static_cast<int>(stack_.size()) >= kMaxYamlDepth) {
+      throw YAML::ParserException(mark, absl::StrCat("more than ", kMaxYamlDepth, " levels of nesting"));
+    }
+    stack_.push_back({&Add(mark, kind)});
+  }
+
+  YamlNode* root_;
+  std::vector<Level> stack_;
+  int documents_ = 0;
+};
+
+}  // namespace
+
+const YamlNode* YamlNode::Find(absl::string_view key) const {
+  for (const auto& [name, value] : keys) {
+    if (name == key) return &value;
+  }
+  return nullptr;
+}
+
+std::string YamlNode::Describe() const {
+  switch (kind) {
+    case Kind::kNull:
+      return "nothing";
+    case Kind::kScalar:
+      return absl::StrCat("'", text.size() > 60 ? absl::StrCat(text.substr(0, 60), "...") : text, "'");
+    case Kind::kList:
+      return absl::StrCat("a list of ", items.size());
+    case Kind::kMap:
+      return "a mapping";
+  }
+  return "";
+}
+
+absl::Status YamlDocument::Error(const YamlNode& at, absl::string_view field, absl::string_view what) const {
+  return absl::InvalidArgumentError(absl::StrCat(file, ":", at.line, ":", at.column, ": ",
+                                                 field.empty() ? "" : absl::StrCat("field ", field, ": "), what));
+}
+
+absl::Status YamlDocument::CheckKeys(const YamlNode& map, absl::string_view field,
+                                     const std::vector<absl::string_view>& known) const {
+  for (const auto& [key, value] : map.keys) {
+    bool found = false;
+    for (absl::string_view name : known) found = found || name == key;
+    if (found) continue;
+    const absl::string_view nearest = NearestName(key, known);
+    YamlNode at;
+    at.line = value.key_line;
+    at.column = value.key_column;
+    return Error(at, field.empty() ? key : absl::StrCat(field, ".", key),
+                 nearest.empty() ? "unknown" : absl::StrCat("unknown; nearest known: ", nearest));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<YamlDocument> ParseYaml(absl::string_view file, absl::string_view text) {
+  if (text.size() > kMaxYamlBytes) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(file, ":1:1: ", text.size(), " bytes; a file may hold at most ", kMaxYamlBytes));
+  }
+  YamlDocument document;
+  document.file = std::string(file);
+  try {
+    std::istringstream stream{std::string(text)};
+    YAML::Parser parser(stream);
+    TreeBuilder builder(&document.root);
+    while (parser.HandleNextDocument(builder)) {
+    }
+  } catch (const YAML::Exception& error) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(file, ":", error.mark.line + 1, ":", error.mark.column + 1, ": ", error.msg));
+  } catch (const std::exception& error) {
+    return absl::InvalidArgumentError(absl::StrCat(file, ":1:1: not readable as YAML: ", error.what()));
+  }
+  return document;
+}
+
+}  // namespace flightplan

@@ -1,0 +1,110 @@
+#include "resolver/catalog/catalog.h"
+
+#include <algorithm>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "resolver/base/digest.h"
+#include "resolver/base/nearest.h"
+#include "resolver/base/status_macros.h"
+#include "resolver/catalog/builtin.h"
+#include "resolver/catalog/load.h"
+
+namespace flightplan {
+namespace {
+
+using NameIndex = absl::flat_hash_map<std::string, size_t>;
+
+std::string Canonical(absl::string_view name) {
+  return absl::StrReplaceAll(absl::AsciiStrToLower(name), {{"_", "-"}});
+}
+
+// A name always finds its own entry; an alias that is another entry's name or alias finds the first.
+template <class T>
+NameIndex IndexNames(const std::vector<T>& entries) {
+  NameIndex index;
+  for (size_t i = 0; i < entries.size(); ++i) index.emplace(Canonical(entries[i].name), i);
+  if constexpr (!std::is_same_v<T, ClusterSpec>) {
+    for (size_t i = 0; i < entries.size(); ++i) {
+      for (const std::string& alias : entries[i].aliases) index.emplace(Canonical(alias), i);
+    }
+  }
+  return index;
+}
+
+template <class T>
+absl::StatusOr<const T*> Find(const std::vector<T>& entries, const NameIndex& index, absl::string_view kind,
+                              absl::string_view name) {
+  const std::string canonical = Canonical(name);
+  if (auto it = index.find(canonical); it != index.end()) return &entries[it->second];
+  std::vector<absl::string_view> known;
+  for (const auto& [candidate, i] : index) known.push_back(candidate);
+  const absl::string_view nearest = NearestName(canonical, known);
+  return absl::NotFoundError(absl::StrCat("no ", kind, " named '", name.substr(0, 100), "' in the catalogue",
+                                          nearest.empty() ? "" : absl::StrCat("; nearest known: ", nearest)));
+}
+
+template <class T>
+void SortByName(std::vector<T>* entries) {
+  std::sort(entries->begin(), entries->end(), [](const T& a, const T& b) { return a.name < b.name; });
+}
+
+}  // namespace
+
+struct Catalog::Data {
+  CatalogEntries entries;
+  NameIndex models;
+  NameIndex gpus;
+  NameIndex clusters;
+  std::string revision;
+};
+
+absl::StatusOr<Catalog> Catalog::Builtin() { return WithOverlay({}); }
+
+absl::StatusOr<Catalog> Catalog::WithOverlay(absl::Span<const CatalogFile> files) {
+  auto data = std::make_shared<Data>();
+  for (const BuiltinFile& file : kBuiltinFiles) {
+    FLIGHTPLAN_RETURN_IF_ERROR(LoadCatalogDocument(Unflatten(file), &data->entries));
+  }
+  std::string content(kBuiltinDigest);
+  for (const CatalogFile& file : files) {
+    FLIGHTPLAN_RETURN_IF_ERROR(LoadCatalogFile(file.name, file.text, &data->entries));
+    absl::StrAppend(&content, "\n---\n", file.text);
+  }
+  SortByName(&data->entries.models);
+  SortByName(&data->entries.gpus);
+  SortByName(&data->entries.clusters);
+  data->models = IndexNames(data->entries.models);
+  data->gpus = IndexNames(data->entries.gpus);
+  data->clusters = IndexNames(data->entries.clusters);
+  data->revision = Sha256Hex(content);
+  for (const ClusterSpec& cluster : data->entries.clusters) {
+    absl::StatusOr<const GpuSystem*> gpu = flightplan::Find(data->entries.gpus, data->gpus, "GPU", cluster.gpu);
+    if (!gpu.ok()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("field clusters[", cluster.name, "].gpu: ", gpu.status().message()));
+    }
+  }
+  return Catalog(std::move(data));
+}
+
+absl::StatusOr<const ModelSpec*> Catalog::FindModel(absl::string_view name) const {
+  return flightplan::Find(data_->entries.models, data_->models, "model", name);
+}
+
+absl::StatusOr<const GpuSystem*> Catalog::FindGpu(absl::string_view name) const {
+  return flightplan::Find(data_->entries.gpus, data_->gpus, "GPU", name);
+}
+
+absl::StatusOr<const ClusterSpec*> Catalog::FindCluster(absl::string_view name) const {
+  return flightplan::Find(data_->entries.clusters, data_->clusters, "cluster", name);
+}
+
+absl::Span<const ModelSpec> Catalog::models() const { return data_->entries.models; }
+absl::Span<const GpuSystem> Catalog::gpus() const { return data_->entries.gpus; }
+absl::Span<const ClusterSpec> Catalog::clusters() const { return data_->entries.clusters; }
+const std::string& Catalog::revision() const { return data_->revision; }
+
+}  // namespace flightplan

@@ -1,0 +1,17 @@
+// The fields of GpuSystem and ClusterSpec as the catalogue files write them: people's units, converted here.
+#pragma once
+
+#include "absl/types/span.h"
+#include "resolver/plan/fields.h"
+#include "resolver/plan/hardware.h"
+
+namespace flightplan {
+
+// Every field but the compute capability ("compute_capability": "9.0") and the memory to plan with, which follows.
+absl::Span<const Field<GpuSystem>> GpuFields();
+absl::Span<const Field<ClusterSpec>> ClusterFields();
+
+// Fills hbm_bytes from what is known.
+void DeriveGpuMemory(GpuSystem* gpu);
+
+}  // namespace flightplan
