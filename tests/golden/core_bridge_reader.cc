@@ -234,6 +234,9 @@ class CoreBridgeReader : public GoldenReader {
     std::sort(out->warnings.begin(), out->warnings.end());
     const Json* result = Member(expect, "result");
     if (result == nullptr) return absl::OkStatus();
+    if (const Json* size = Member(*result, "data_parallel_size")) {
+      out->finals.push_back({Knob::data_parallel_size, Value(size->GetInt64()), false});
+    }
     const std::string model_class = absl::StrCat(bridge ? "bridge" : "core", out->env.mla ? "_mla" : "");
     FLIGHTPLAN_RETURN_IF_ERROR(ReadFinals("model", Section::kModel, model_class, *result, out));
     FLIGHTPLAN_RETURN_IF_ERROR(ReadFinals("ddp", Section::kDdp, "ddp", *result, out));
@@ -253,6 +256,10 @@ class CoreBridgeReader : public GoldenReader {
       auto own = changed->FindMember(field.name);
       const Json& node = own != changed->MemberEnd() ? own->value : field.value;
       if (absl::StartsWith(Text(node), "<")) continue;  // an object without a text form
+      if (*knob == Knob::tp_comm_overlap_cfg && node.IsObject()) {  // the table that the name stands for
+        out->finals.push_back({*knob, out->config.Get(Knob::comm_overlap_tp_comm_overlap_cfg), false});
+        continue;
+      }
       absl::Status status;
       out->finals.push_back({*knob, FinalValue(node, &status), false});
       FLIGHTPLAN_RETURN_IF_ERROR(status);
