@@ -1,0 +1,80 @@
+#!/usr/bin/env bash
+# Installs what Flightplan is built and tested with, on Debian 12. Run it as often as you like: where everything is
+# there it only looks and returns.
+set -euo pipefail
+
+# Every dependency by name, with what needs it.
+packages=(
+  build-essential cmake ninja-build ccache mold pkg-config git python3 python3-yaml  # the build
+  libabsl-dev libprotobuf-dev protobuf-compiler libgrpc++-dev protobuf-compiler-grpc # the contract
+  libyaml-cpp-dev rapidjson-dev zlib1g-dev                                           # catalogues, config.json, golden files
+  prometheus-cpp-dev libcpp-httplib-dev libgoogle-perftools-dev                      # the server
+)
+test_packages=(
+  libgtest-dev libgmock-dev libbenchmark-dev  # tests and benchmarks
+  clang-format-14 clang-tidy-14               # format and lint
+  prometheus                                  # promtool, which reads /metrics as Prometheus does
+)
+buf_version=1.75.0
+buf_home="${XDG_CACHE_HOME:-$HOME/.cache}/flightplan/buf-$buf_version"
+
+usage() {
+  cat <<EOF
+usage: deploy/setup.sh [--build-only] [--check]
+Installs Flightplan's dependencies on Debian 12 (root, apt-get), and buf $buf_version from the npm package @bufbuild/buf.
+  --build-only   only what a build needs: no test tools, no buf
+  --check        install nothing; list what is missing and exit 1 if anything is
+EOF
+}
+
+missing_packages() {
+  local name
+  for name in "$@"; do
+    [ "$(dpkg-query -W -f='${db:Status-Status}' "$name" 2>/dev/null)" = installed ] || echo "$name"
+  done
+}
+
+install_packages() {
+  if [ "$(id -u)" != 0 ]; then
+    echo "setup: missing: $*" >&2
+    echo "setup: run as root, or: sudo apt-get install $*" >&2
+    exit 1
+  fi
+  echo "setup: installing $*"
+  apt-get update -q
+  DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "$@"
+}
+
+install_buf() {
+  command -v npm >/dev/null || install_packages npm
+  echo "setup: installing buf $buf_version"
+  mkdir -p "$buf_home"
+  # No install scripts: the package carries the program itself.
+  npm install --prefix "$buf_home" --ignore-scripts --no-audit --no-fund --no-save --loglevel=error "@bufbuild/buf@$buf_version"
+}
+
+build_only=false
+check=false
+for argument in "$@"; do
+  case "$argument" in
+    --build-only) build_only=true ;;
+    --check) check=true ;;
+    -h | --help) usage; exit 0 ;;
+    *) echo "setup: unknown argument $argument" >&2; usage >&2; exit 2 ;;
+  esac
+done
+
+$build_only || packages+=("${test_packages[@]}")
+mapfile -t missing < <(missing_packages "${packages[@]}")
+buf_missing=false
+$build_only || [ -x "$buf_home/node_modules/.bin/buf" ] || buf_missing=true
+
+if $check; then
+  [ ${#missing[@]} = 0 ] || echo "missing packages: ${missing[*]}"
+  ! $buf_missing || echo "missing: buf $buf_version"
+  [ ${#missing[@]} = 0 ] && ! $buf_missing
+  exit
+fi
+[ ${#missing[@]} = 0 ] || install_packages "${missing[@]}"
+! $buf_missing || install_buf
+echo "setup: everything is there"
