@@ -23,6 +23,16 @@ absl::string_view Facts::var(absl::string_view name) const {
   return it == env.vars.end() ? absl::string_view() : absl::string_view(it->second);
 }
 
+const PipelineLayout* Facts::layout() const {
+  const Value& text = value(Knob::pipeline_model_parallel_layout);
+  if (text.is_none()) return nullptr;
+  const int64_t size = num(Knob::pipeline_model_parallel_size);
+  if (!layout_.has_value() || layout_->pipeline_size != size || layout_->text != text) {
+    layout_ = ReadLayout{text, size, ParsePipelineLayout(text, size)};
+  }
+  return &layout_->layout;
+}
+
 void Editor::Set(Knob knob, Value value) {
   const Value& old = config_->Get(knob);
   // A change that only repeats the value still makes it upstream's own, but is no news.

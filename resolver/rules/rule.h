@@ -8,6 +8,7 @@
 #include <array>
 #include <cstddef>
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@
 #include "resolver/plan/config.h"
 #include "resolver/plan/environment.h"
 #include "resolver/plan/finding.h"
+#include "resolver/plan/pipeline_layout.h"
 
 namespace flightplan {
 
@@ -91,6 +93,16 @@ class Facts {
   bool torch_at_least(absl::string_view version) const { return AtLeast(env.torch, version); }
   bool core(int since, int until = kMain) const { return ReleaseRange{since, until}.Contains(env.core_release); }
   bool bridge(int since, int until = kMain) const { return ReleaseRange{since, until}.Contains(env.bridge_release); }
+  // pipeline_model_parallel_layout as read for the pipeline size; null when it is unset. Read once per value.
+  const PipelineLayout* layout() const;
+
+ private:
+  struct ReadLayout {
+    Value text;
+    int64_t pipeline_size = 0;
+    PipelineLayout layout;
+  };
+  mutable std::optional<ReadLayout> layout_;
 };
 
 // What a change may do. It records the trace; a write that changes nothing leaves none.

@@ -1,0 +1,218 @@
+#include "resolver/plan/pipeline_layout.h"
+
+#include <algorithm>
+#include <cctype>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_split.h"
+
+namespace flightplan {
+namespace {
+
+// Letters and stage separators together: twice the layers leaves room for both.
+constexpr size_t kMaxExpanded = 2 * kMaxLayoutLayers;
+
+constexpr std::pair<char, absl::string_view> kLayers[] = {
+    {'E', "embedding"}, {'t', "decoder"}, {'m', "mtp"}, {'L', "loss"}, {'e', "encoder"}};
+
+bool IsDigit(absl::string_view text, size_t at) {
+  return at < text.size() && std::isdigit(static_cast<unsigned char>(text[at])) != 0;
+}
+
+// Reads "*<digits>" at `*at` and moves past it. The count is cut off above what could still be accepted.
+bool ReadRepeat(absl::string_view text, size_t* at, size_t* count) {
+  size_t i = *at;
+  if (i >= text.size() || text[i] != '*' || !IsDigit(text, i + 1)) return false;
+  *count = 0;
+  for (++i; IsDigit(text, i); ++i) {
+    *count = std::min(kMaxExpanded + 1, *count * 10 + static_cast<size_t>(text[i] - '0'));
+  }
+  *at = i;
+  return true;
+}
+
+// Appends `part` `count` times; false when the result would be too large.
+bool AppendRepeated(absl::string_view part, size_t count, std::string* out) {
+  if (part.size() * count + out->size() > kMaxExpanded) return false;
+  for (size_t i = 0; i < count; ++i) out->append(part.data(), part.size());
+  return true;
+}
+
+// Upstream's two substitutions, each one pass from left to right: "(...)*n", then "x*n". Nothing is rescanned, so
+// nested parentheses are not understood, as there.
+bool ExpandGroups(absl::string_view text, std::string* out) {
+  for (size_t i = 0; i < text.size();) {
+    if (text[i] == '(') {
+      const size_t close = text.find(')', i + 1);
+      size_t count = 0;
+      size_t after = close == absl::string_view::npos ? close : close + 1;
+      if (close != absl::string_view::npos && close > i + 1 && ReadRepeat(text, &after, &count)) {
+        if (!AppendRepeated(text.substr(i + 1, close - i - 1), count, out)) return false;
+        i = after;
+        continue;
+      }
+    }
+    if (!AppendRepeated(text.substr(i, 1), 1, out)) return false;
+    ++i;
+  }
+  return true;
+}
+
+bool ExpandLetters(absl::string_view text, std::string* out) {
+  for (size_t i = 0; i < text.size();) {
+    size_t after = i + 1;
+    size_t count = 1;
+    ReadRepeat(text, &after, &count);
+    if (!AppendRepeated(text.substr(i, 1), count, out)) return false;
+    i = after;
+  }
+  return true;
+}
+
+PipelineLayout Failed(PipelineLayout::Fault fault, absl::string_view culprit = "") {
+  PipelineLayout layout;
+  layout.fault = fault;
+  layout.culprit = std::string(culprit);
+  return layout;
+}
+
+PipelineLayout FromText(absl::string_view text) {
+  std::string plain(text);
+  plain.erase(std::remove(plain.begin(), plain.end(), ','), plain.end());
+  std::string groups;
+  std::string letters;
+  if (!ExpandGroups(plain, &groups) || !ExpandLetters(groups, &letters)) {
+    return Failed(PipelineLayout::Fault::kTooLarge);
+  }
+  PipelineLayout layout;
+  layout.stages = absl::StrSplit(letters, '|');
+  for (const std::string& stage : layout.stages) {
+    const size_t unknown = stage.find_first_not_of("EtmL");
+    if (unknown != std::string::npos) {
+      return Failed(PipelineLayout::Fault::kUnknownCharacter, stage.substr(unknown, 1));
+    }
+  }
+  return layout;
+}
+
+// The letter of a layer name in any case and with blanks around it; 0 when there is none.
+char LetterOf(absl::string_view name) {
+  const std::string wanted = absl::AsciiStrToLower(absl::StripAsciiWhitespace(name));
+  for (const auto& [letter, layer] : kLayers) {
+    if (wanted == layer) return letter;
+  }
+  return 0;
+}
+
+PipelineLayout FromList(const Value::List& list, int64_t pipeline_size) {
+  size_t layers = 0;
+  for (const Value& stage : list) {
+    if (!stage.is_list()) return Failed(PipelineLayout::Fault::kNotListOfLists, stage.ToText());
+    layers += stage.list().size();
+  }
+  if (layers + list.size() > kMaxExpanded) return Failed(PipelineLayout::Fault::kTooLarge);
+  if (pipeline_size < 1 || static_cast<int64_t>(list.size()) % pipeline_size != 0) {
+    return Failed(PipelineLayout::Fault::kStagesNotDivisible);
+  }
+  PipelineLayout layout;
+  for (const Value& stage : list) {
+    std::string& letters = layout.stages.emplace_back();
+    for (const Value& element : stage.list()) {
+      if (!element.is_text()) return Failed(PipelineLayout::Fault::kElementType, element.ToText());
+      const char letter = LetterOf(element.text());
+      if (letter == 0) return Failed(PipelineLayout::Fault::kElementUnknown, element.text());
+      letters.push_back(letter);
+    }
+  }
+  return layout;
+}
+
+bool Has(const std::string& stage, char letter) { return stage.find(letter) != std::string::npos; }
+
+}  // namespace
+
+PipelineLayout ParsePipelineLayout(const Value& value, int64_t pipeline_size) {
+  PipelineLayout layout = value.is_text() ? FromText(value.text()) : FromList(value.list(), pipeline_size);
+  layout.pipeline_size = pipeline_size;
+  if (layout.fault != PipelineLayout::Fault::kNone) return layout;
+  const int64_t stages = static_cast<int64_t>(layout.stages.size());
+  if (pipeline_size < 1 || stages % pipeline_size != 0) {
+    layout.fault = PipelineLayout::Fault::kStagesNotDivisible;
+    return layout;
+  }
+  layout.virtual_size = stages / pipeline_size;
+  return layout;
+}
+
+int64_t PipelineLayout::Count(char letter) const {
+  int64_t count = 0;
+  for (const std::string& stage : stages) count += std::count(stage.begin(), stage.end(), letter);
+  return count;
+}
+
+char PipelineLayout::First() const {
+  for (const std::string& stage : stages) {
+    if (!stage.empty()) return stage.front();
+  }
+  return 0;
+}
+
+char PipelineLayout::Last() const {
+  for (auto stage = stages.rbegin(); stage != stages.rend(); ++stage) {
+    if (!stage->empty()) return stage->back();
+  }
+  return 0;
+}
+
+bool PipelineLayout::DecoderAfterMtp() const {
+  bool mtp = false;
+  for (const std::string& stage : stages) {
+    for (char letter : stage) {
+      mtp = mtp || letter == 'm';
+      if (mtp && letter == 't') return true;
+    }
+  }
+  return false;
+}
+
+bool PipelineLayout::MtpBeforeLastVirtualStage() const {
+  const size_t end = stages.size() - static_cast<size_t>(virtual_size > 0 ? pipeline_size : 0);
+  for (size_t i = 0; virtual_size > 0 && i < end; ++i) {
+    if (Has(stages[i], 'm')) return true;
+  }
+  return false;
+}
+
+bool PipelineLayout::MtpOnFirstRankBeforeLastVirtualStage() const {
+  for (int64_t v = 0; v + 1 < virtual_size; ++v) {
+    if (Has(stages[static_cast<size_t>(v * pipeline_size)], 'm')) return true;
+  }
+  return false;
+}
+
+bool PipelineLayout::MtpSpread(int64_t mtp_layers) const {
+  if (virtual_size == 0) return false;
+  for (size_t i = stages.size() - static_cast<size_t>(pipeline_size); i < stages.size(); ++i) {
+    const int64_t here = std::count(stages[i].begin(), stages[i].end(), 'm');
+    if (here != 0 && here != mtp_layers) return true;
+  }
+  return false;
+}
+
+bool PipelineLayout::MtpStandalone() const {
+  if (virtual_size == 0) return false;
+  for (size_t i = stages.size() - static_cast<size_t>(pipeline_size); i + 1 < stages.size(); ++i) {
+    if (Has(stages[i], 'm')) return true;
+  }
+  return false;
+}
+
+absl::string_view LayerName(char letter) {
+  for (const auto& [known, name] : kLayers) {
+    if (known == letter) return name;
+  }
+  return "";
+}
+
+}  // namespace flightplan
