@@ -26,7 +26,7 @@ struct Decision {
   Basis basis = Basis::kGuidance;
   std::vector<std::string> citations;  // evidence row, recipe, document
   std::vector<Alternative> alternatives;
-  bool needs_ab = false;  // evidence does not settle it; the conservative value was taken
+  bool needs_ab = false;                      // evidence does not settle it; the conservative value was taken
   std::optional<double> expected_step_ratio;  // relative change of the step against the alternative; negative is faster
 };
 

@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "absl/strings/string_view.h"
 #include "resolver/plan/knob.h"
@@ -22,17 +23,18 @@ using EnvVars = std::map<std::string, std::string, std::less<>>;
 
 struct Environment {
   Target target = Target::kMegatronLm;
-  int core_release = kMain;    // Megatron-Core minor release, kMain for the newest code read
-  int bridge_release = kMain;  // Megatron-Bridge minor release
-  bool mla = false;            // the MLA config class (MLATransformerConfig) is the one built
+  int core_release = kMain;     // Megatron-Core minor release, kMain for the newest code read
+  int bridge_release = kMain;   // Megatron-Bridge minor release
+  std::string unknown_version;  // the release asked for, when it is none that was read; the nearest one is judged
+  bool mla = false;             // the MLA config class (MLATransformerConfig) is the one built
 
-  std::optional<Version> te;     // Transformer Engine; empty: not installed
+  std::optional<Version> te;  // Transformer Engine; empty: not installed
   std::optional<Version> torch;
   std::optional<Version> cuda;
   std::optional<Version> nccl;
   std::map<std::string, std::string, std::less<>> packages;  // name -> version of optional packages
   std::set<std::string, std::less<>> capabilities;           // "deepep", "hybridep", "paged_stash" ...
-  bool capabilities_known = false;  // false: the caller did not say what is installed
+  bool capabilities_known = false;                           // false: the caller did not say what is installed
 
   std::string gpu_name;  // as the driver reports it: "NVIDIA H100 80GB HBM3"
   int cc_major = 0;      // compute capability, 0: unknown
@@ -43,7 +45,12 @@ struct Environment {
 
   std::optional<int64_t> world_size;
   std::optional<int64_t> data_parallel_size;  // where a caller gives it instead of the world size
-  int nvlink_domain_gpus = 0;                 // GPUs that share one NVLink domain, 0: unknown
+  std::vector<std::string> open_layout;       // sizes the caller left open, by knob name
+  // Memory of the fullest GPU that does not depend on the microbatch: parameters, gradients, optimizer state.
+  std::optional<int64_t> static_memory_bytes;
+  std::optional<int64_t> usable_memory_bytes;  // of one GPU
+
+  int nvlink_domain_gpus = 0;  // GPUs that share one NVLink domain, 0: unknown
   int gpus_per_node = 0;
 };
 

@@ -55,7 +55,7 @@ struct MeasuredProfile {
 
 struct NormalizedIntent {
   ModelSpec model;
-  GpuSystem gpu;  // the catalogue's system with the site's overrides applied
+  GpuSystem gpu;          // the catalogue's system with the site's overrides applied
   std::string transport;  // between nodes; empty: unknown
   HostCpuClass host_cpu = HostCpuClass::kUnknown;
   int64_t gpu_count = 0;

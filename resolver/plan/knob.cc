@@ -45,6 +45,21 @@ size_t Distance(absl::string_view a, absl::string_view b) {
 
 }  // namespace
 
+const internal::FlagRow* FirstFlag(Knob knob, int core_release) {
+  static const auto* const kFirst = [] {  // knob -> index of its first row; the rows of a knob stand together
+    auto* first = new std::vector<int>(kKnobCount, -1);
+    for (int i = internal::kFlagRowCount - 1; i >= 0; --i) {
+      (*first)[static_cast<size_t>(internal::kFlagRows[i].knob)] = i;
+    }
+    return first;
+  }();
+  const int start = (*kFirst)[static_cast<size_t>(knob)];
+  for (int i = start; i >= 0 && i < internal::kFlagRowCount && internal::kFlagRows[i].knob == knob; ++i) {
+    if (internal::kFlagRows[i].releases.Contains(core_release)) return &internal::kFlagRows[i];
+  }
+  return nullptr;
+}
+
 std::optional<Knob> FindKnob(absl::string_view name) {
   auto it = Names().find(name);
   if (it == Names().end()) return std::nullopt;

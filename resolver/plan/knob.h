@@ -12,8 +12,20 @@
 namespace flightplan {
 
 // The config class that owns a knob; kArgs: on the Megatron-LM command line only.
-enum class Section { kModel, kDdp, kOptimizer, kTrain, kDist, kRng, kRerun, kMixedPrecision, kCommOverlap, kDataset,
-                     kArgs, kLaunch };
+enum class Section {
+  kModel,
+  kDdp,
+  kOptimizer,
+  kTrain,
+  kDist,
+  kRng,
+  kRerun,
+  kMixedPrecision,
+  kCommOverlap,
+  kDataset,
+  kArgs,
+  kLaunch
+};
 enum class KnobClass { kConvergence, kExecution, kBenchmarkOnly };
 enum class ValueType { kBool, kInt, kFloat, kString, kIntList, kFloatList, kStringList, kFreq, kTuple, kAny };
 // kSwitchPair: --x and --no-x. kListOfThree: exactly three values.
@@ -84,6 +96,9 @@ inline absl::string_view Name(Knob knob) { return Row(knob).name; }
 inline absl::Span<const internal::FlagRow> Flags() {
   return absl::MakeSpan(internal::kFlagRows, static_cast<size_t>(internal::kFlagRowCount));
 }
+
+// The first Megatron-LM flag of a knob in a release, or null.
+const internal::FlagRow* FirstFlag(Knob knob, int core_release);
 
 // By name or alias ("num_experts", "comm_overlap.delay_wgrad_compute"); empty when there is none.
 std::optional<Knob> FindKnob(absl::string_view name);

@@ -1,0 +1,74 @@
+#include "resolver/derive/start_config.h"
+
+#include <optional>
+
+#include "resolver/catalog/defaults.h"
+#include "resolver/derive/model_knobs.h"
+
+namespace flightplan {
+namespace {
+
+void SetSize(Knob knob, const std::optional<int64_t>& size, Config* config) {
+  if (size.has_value()) config->Set(knob, Value(*size), Origin::kCaller);
+}
+
+void SetLayout(const LayoutWish& layout, bool moe, Config* config) {
+  SetSize(Knob::tensor_model_parallel_size, layout.tensor_model_parallel_size, config);
+  SetSize(Knob::pipeline_model_parallel_size, layout.pipeline_model_parallel_size, config);
+  SetSize(Knob::context_parallel_size, layout.context_parallel_size, config);
+  SetSize(Knob::expert_model_parallel_size, layout.expert_model_parallel_size, config);
+  SetSize(Knob::expert_tensor_parallel_size, layout.expert_tensor_parallel_size, config);
+  SetSize(Knob::micro_batch_size, layout.micro_batch_size, config);
+  // VPP 1 means no interleaving, which upstream spells None.
+  if (layout.virtual_pipeline_model_parallel_size.value_or(1) > 1) {
+    SetSize(Knob::virtual_pipeline_model_parallel_size, layout.virtual_pipeline_model_parallel_size, config);
+  }
+  if (layout.pipeline_model_parallel_layout.has_value()) {
+    config->Set(Knob::pipeline_model_parallel_layout, Value(*layout.pipeline_model_parallel_layout), Origin::kCaller);
+  }
+  // What every published MoE recipe takes, and upstream's default only in part: experts are not cut by TP.
+  if (moe && !layout.expert_tensor_parallel_size.has_value()) {
+    config->Set(Knob::expert_tensor_parallel_size, Value(1), Origin::kDecided);
+  }
+  if (!layout.micro_batch_size.has_value()) config->Set(Knob::micro_batch_size, Value(1), Origin::kDecided);
+  if (layout.sequence_parallel.has_value()) {
+    config->Set(Knob::sequence_parallel, Value(*layout.sequence_parallel), Origin::kCaller);
+  } else if (layout.tensor_model_parallel_size.value_or(1) > 1) {
+    config->Set(Knob::sequence_parallel, Value(true), Origin::kDecided);
+  }
+}
+
+}  // namespace
+
+Config StartConfig(const NormalizedIntent& intent) {
+  Config config = DefaultsFor(intent.env.target, intent.env.core_release, intent.env.bridge_release, intent.env.mla);
+  for (const auto& [knob, value] : ModelKnobs(intent.model, intent.env)) config.Set(knob, value, Origin::kModel);
+  SetLayout(intent.layout, intent.model.is_moe(), &config);
+  config.Set(Knob::seq_length, Value(intent.workload.seq_length), Origin::kCaller);
+  config.Set(Knob::global_batch_size, Value(intent.workload.global_batch_size), Origin::kCaller);
+  if (intent.workload.train_iters.has_value()) {
+    config.Set(Knob::train_iters, Value(*intent.workload.train_iters), Origin::kCaller);
+  }
+  for (const auto& [knob, value] : intent.pins) config.Set(knob, value, Origin::kCaller);
+  return config;
+}
+
+std::vector<std::string> OpenLayoutFields(const NormalizedIntent& intent) {
+  std::vector<std::string> open;
+  const LayoutWish& layout = intent.layout;
+  auto pinned = [&](Knob knob) {
+    for (const auto& [pin, value] : intent.pins) {
+      if (pin == knob) return true;
+    }
+    return false;
+  };
+  auto need = [&](const std::optional<int64_t>& size, Knob knob) {
+    if (!size.has_value() && !pinned(knob)) open.emplace_back(Name(knob));
+  };
+  need(layout.tensor_model_parallel_size, Knob::tensor_model_parallel_size);
+  need(layout.pipeline_model_parallel_size, Knob::pipeline_model_parallel_size);
+  if (intent.model.is_moe()) need(layout.expert_model_parallel_size, Knob::expert_model_parallel_size);
+  return open;
+}
+
+}  // namespace flightplan

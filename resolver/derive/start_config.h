@@ -1,0 +1,20 @@
+// The configuration before anything is decided: upstream's defaults, the model's architecture, the caller's words.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "resolver/plan/config.h"
+#include "resolver/plan/intent.h"
+
+namespace flightplan {
+
+// Class defaults (Origin::kDefault) < model (kModel) < layout, workload and pins (kCaller). A pin wins over the layout
+// and the workload fields that mirror the same knob. Sizes that the caller left open stay at upstream's default of 1.
+Config StartConfig(const NormalizedIntent& intent);
+
+// Sizes that the caller left open although the layout hangs on them ("tensor_model_parallel_size" ...). Empty: the
+// layout is closed.
+std::vector<std::string> OpenLayoutFields(const NormalizedIntent& intent);
+
+}  // namespace flightplan

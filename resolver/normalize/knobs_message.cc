@@ -1,0 +1,160 @@
+#include "resolver/normalize/knobs_message.h"
+
+#include <algorithm>
+#include <map>
+
+#include "absl/strings/str_cat.h"
+#include "flightplan/v1/finding.pb.h"
+#include "flightplan/v1/knobs.pb.h"
+#include "google/protobuf/descriptor.h"
+#include "resolver/plan/knob_value.h"
+
+namespace flightplan {
+namespace {
+
+constexpr int kMaxKnobs = 4096;
+constexpr int kMaxDepth = 4;
+
+Value FromMessage(const v1::KnobValue& message, absl::string_view field, int depth, Violations* violations) {
+  switch (message.kind_case()) {
+    case v1::KnobValue::kBoolValue:
+      return Value(message.bool_value());
+    case v1::KnobValue::kIntValue:
+      return Value(static_cast<int64_t>(message.int_value()));
+    case v1::KnobValue::kDoubleValue:
+      return Value(message.double_value());
+    case v1::KnobValue::kStringValue:
+      return Value(absl::string_view(message.string_value()));
+    case v1::KnobValue::kListValue: {
+      if (depth >= kMaxDepth) {
+        violations->Add(field, "nests deeper than 4 lists");
+        return Value();
+      }
+      Value::List items;
+      for (const v1::KnobValue& item : message.list_value().values()) {
+        items.push_back(FromMessage(item, field, depth + 1, violations));
+      }
+      return Value(std::move(items));
+    }
+    case v1::KnobValue::KIND_NOT_SET:
+      return Value();
+  }
+  return Value();
+}
+
+// Field number of flightplan.v1.Knobs -> knob.
+const std::map<int, Knob>& KnobsByNumber() {
+  static const auto* const kMap = [] {
+    auto* map = new std::map<int, Knob>();
+    for (int i = 0; i < kKnobCount; ++i) {
+      const Knob knob = static_cast<Knob>(i);
+      if (Row(knob).proto > 0) map->emplace(Row(knob).proto, knob);
+    }
+    return map;
+  }();
+  return *kMap;
+}
+
+Value ListOf(const google::protobuf::Message& list, const google::protobuf::Reflection& reflection,
+             const google::protobuf::FieldDescriptor& field) {
+  const google::protobuf::Message& message = reflection.GetMessage(list, &field);
+  Value::List items;
+  if (const auto* ints = dynamic_cast<const v1::IntList*>(&message)) {
+    for (int64_t v : ints->values()) items.emplace_back(v);
+  } else if (const auto* reals = dynamic_cast<const v1::DoubleList*>(&message)) {
+    for (double v : reals->values()) items.emplace_back(v);
+  } else if (const auto* texts = dynamic_cast<const v1::StringList*>(&message)) {
+    for (const std::string& v : texts->values()) items.emplace_back(absl::string_view(v));
+  }
+  return Value(std::move(items));
+}
+
+Value TypedValue(const v1::Knobs& typed, const google::protobuf::FieldDescriptor& field) {
+  const google::protobuf::Reflection& reflection = *typed.GetReflection();
+  switch (field.cpp_type()) {
+    case google::protobuf::FieldDescriptor::CPPTYPE_BOOL:
+      return Value(reflection.GetBool(typed, &field));
+    case google::protobuf::FieldDescriptor::CPPTYPE_INT64:
+      return Value(static_cast<int64_t>(reflection.GetInt64(typed, &field)));
+    case google::protobuf::FieldDescriptor::CPPTYPE_DOUBLE:
+      return Value(reflection.GetDouble(typed, &field));
+    case google::protobuf::FieldDescriptor::CPPTYPE_STRING:
+      return Value(absl::string_view(reflection.GetString(typed, &field)));
+    case google::protobuf::FieldDescriptor::CPPTYPE_MESSAGE:
+      return ListOf(typed, reflection, field);
+    case google::protobuf::FieldDescriptor::CPPTYPE_INT32:
+    case google::protobuf::FieldDescriptor::CPPTYPE_UINT32:
+    case google::protobuf::FieldDescriptor::CPPTYPE_UINT64:
+    case google::protobuf::FieldDescriptor::CPPTYPE_FLOAT:
+    case google::protobuf::FieldDescriptor::CPPTYPE_ENUM:
+      break;
+  }
+  return Value();
+}
+
+}  // namespace
+
+Value ValueFromMessage(const v1::KnobValue& message, absl::string_view field, Violations* violations) {
+  return FromMessage(message, field, 0, violations);
+}
+
+void ValueToMessage(const Value& value, v1::KnobValue* message) {
+  if (value.is_bool()) {
+    message->set_bool_value(value.truthy());
+  } else if (value.is_int()) {
+    message->set_int_value(value.integer());
+  } else if (value.is_float()) {
+    message->set_double_value(value.real());
+  } else if (value.is_text()) {
+    message->set_string_value(value.text().data(), value.text().size());
+  } else if (value.is_list()) {
+    auto* list = message->mutable_list_value();
+    for (const Value& item : value.list()) ValueToMessage(item, list->add_values());
+  }
+}
+
+std::vector<std::pair<Knob, Value>> PinsFromMessages(const v1::Knobs& typed,
+                                                     const google::protobuf::RepeatedPtrField<v1::KnobSetting>& named,
+                                                     absl::string_view typed_field, absl::string_view named_field,
+                                                     Violations* violations) {
+  std::map<Knob, Value> pins;
+  std::vector<const google::protobuf::FieldDescriptor*> fields;
+  typed.GetReflection()->ListFields(typed, &fields);
+  for (const google::protobuf::FieldDescriptor* field : fields) {
+    auto knob = KnobsByNumber().find(field->number());
+    if (knob == KnobsByNumber().end()) continue;
+    const Value value = TypedValue(typed, *field);
+    if (absl::Status status = CheckKnobValue(knob->second, value); !status.ok()) {
+      violations->Add(absl::StrCat(typed_field, ".", field->name()), status);
+    }
+    pins.emplace(knob->second, value);
+  }
+  if (named.size() > kMaxKnobs) {
+    violations->Add(named_field, absl::StrCat("has ", named.size(), " entries, at most 4096"));
+    return {};
+  }
+  for (int i = 0; i < named.size(); ++i) {
+    const std::string path = absl::StrCat(named_field, "[", i, "]");
+    const v1::KnobSetting& setting = named[i];
+    const std::optional<Knob> knob = FindKnob(setting.name());
+    if (!knob.has_value()) {
+      const absl::string_view near = NearestKnobName(setting.name());
+      violations->Add(absl::StrCat(path, ".name"),
+                      absl::StrCat("no knob is called '", setting.name().substr(0, 128), "'",
+                                   near.empty() ? "" : absl::StrCat("; nearest is '", near, "'")));
+      continue;
+    }
+    const Value value = ValueFromMessage(setting.value(), absl::StrCat(path, ".value"), violations);
+    if (absl::Status status = CheckKnobValue(*knob, value); !status.ok()) {
+      violations->Add(absl::StrCat(path, ".value"), status);
+    }
+    auto [slot, fresh] = pins.emplace(*knob, value);
+    if (!fresh && slot->second != value) {
+      violations->Add(path,
+                      absl::StrCat(Name(*knob), " is given twice: ", slot->second.ToText(), " and ", value.ToText()));
+    }
+  }
+  return {pins.begin(), pins.end()};
+}
+
+}  // namespace flightplan

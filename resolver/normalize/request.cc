@@ -1,0 +1,451 @@
+#include "resolver/normalize/request.h"
+
+#include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "flightplan/v1/resolver_service.pb.h"
+#include "resolver/base/status_macros.h"
+#include "resolver/normalize/hf_import.h"
+#include "resolver/normalize/knobs_message.h"
+#include "resolver/normalize/model_message.h"
+
+namespace flightplan {
+namespace {
+
+constexpr size_t kMaxEnvBytes = 64 * 1024;
+constexpr size_t kMaxNameBytes = 128;
+
+// ---- target
+
+struct FrameworkName {
+  const char* name;
+  Target target;
+};
+constexpr FrameworkName kFrameworks[] = {{"megatron-lm", Target::kMegatronLm},
+                                         {"megatron-bridge", Target::kMegatronBridge},
+                                         {"loongforge", Target::kLoongForge}};
+
+// LoongForge builds on a fork of Megatron-Core 0.15 (LoongForge@c6275661).
+constexpr int kLoongForgeCore = 15;
+
+// The Megatron-Core release that each Bridge release is built on.
+int CoreOfBridge(int bridge) {
+  switch (bridge) {
+    case 4:
+      return 17;
+    case 5:
+      return 18;
+    case 6:
+      return 19;
+    default:
+      return kMain;
+  }
+}
+
+// "0.19", "v0.19.0", "core_v0.19.0", "core-0.19" -> 19; "main", "" -> kMain; -1: does not read.
+int ReadRelease(absl::string_view text) {
+  if (text.empty() || text == "main" || text == "latest") return kMain;
+  for (absl::string_view prefix : {"core_", "core-", "bridge-", "v"}) absl::ConsumePrefix(&text, prefix);
+  const std::optional<Version> version = Version::Parse(text);
+  if (!version.has_value() || version->parts[0] > 0) return version.has_value() ? kMain - 1 : -1;
+  return std::min(version->parts[1], kMain - 1);
+}
+
+// ---- workload
+
+struct PrecisionName {
+  const char* name;
+  Precision precision;
+};
+constexpr PrecisionName kPrecisions[] = {{"bf16", Precision::kBf16},
+                                         {"fp16", Precision::kFp16},
+                                         {"fp8_cs", Precision::kFp8Tensorwise},
+                                         {"fp8_tensorwise", Precision::kFp8Tensorwise},
+                                         {"fp8_block", Precision::kFp8Blockwise},
+                                         {"fp8_sc", Precision::kFp8Blockwise},
+                                         {"fp8_blockwise", Precision::kFp8Blockwise},
+                                         {"fp8_ds", Precision::kFp8Delayed},
+                                         {"fp8_delayed", Precision::kFp8Delayed},
+                                         {"mxfp8", Precision::kMxfp8},
+                                         {"fp8_mx", Precision::kMxfp8},
+                                         {"nvfp4", Precision::kNvfp4}};
+
+void CheckRange(absl::string_view field, int64_t value, int64_t high, Violations* violations) {
+  if (value < 1 || value > high) violations->Add(field, absl::StrCat("must be 1..", high, ", not ", value));
+}
+
+Workload ReadWorkload(const v1::Workload& message, Violations* violations) {
+  Workload workload;
+  workload.seq_length = message.seq_length();
+  workload.global_batch_size = message.global_batch_size();
+  CheckRange("workload.seq_length", workload.seq_length, kMaxSeqLength, violations);
+  CheckRange("workload.global_batch_size", workload.global_batch_size, kMaxBatchSize, violations);
+  if (message.has_train_iters()) {
+    workload.train_iters = message.train_iters();
+    CheckRange("workload.train_iters", *workload.train_iters, int64_t{1} << 40, violations);
+  }
+  bool known = message.precision().empty();
+  for (const PrecisionName& entry : kPrecisions) {
+    if (message.precision() != entry.name) continue;
+    workload.precision = entry.precision;
+    known = true;
+  }
+  if (!known) {
+    violations->Add("workload.precision",
+                    absl::StrCat("'", message.precision().substr(0, kMaxNameBytes),
+                                 "' is not known; use bf16, fp16, fp8_cs, fp8_block, fp8_ds, mxfp8 or nvfp4"));
+  }
+  switch (message.objective()) {
+    case v1::OBJECTIVE_UNSPECIFIED:
+    case v1::OBJECTIVE_TRAINING:
+      break;
+    case v1::OBJECTIVE_BENCHMARK:
+      workload.objective = Objective::kBenchmark;
+      break;
+    default:
+      violations->Add("workload.objective", "is not a known objective; use OBJECTIVE_TRAINING or OBJECTIVE_BENCHMARK");
+  }
+  return workload;
+}
+
+// ---- layout
+
+std::optional<int64_t> ReadSize(bool present, int64_t value, absl::string_view name, Violations* violations) {
+  if (!present) return std::nullopt;
+  CheckRange(absl::StrCat("layout.", name), value, kMaxParallelSize, violations);
+  return value;
+}
+
+LayoutWish ReadLayout(const v1::Layout& m, Violations* violations) {
+  LayoutWish wish;
+#define FLIGHTPLAN_READ_SIZE(name) wish.name = ReadSize(m.has_##name(), m.name(), #name, violations)
+  FLIGHTPLAN_READ_SIZE(tensor_model_parallel_size);
+  FLIGHTPLAN_READ_SIZE(pipeline_model_parallel_size);
+  FLIGHTPLAN_READ_SIZE(virtual_pipeline_model_parallel_size);
+  FLIGHTPLAN_READ_SIZE(context_parallel_size);
+  FLIGHTPLAN_READ_SIZE(expert_model_parallel_size);
+  FLIGHTPLAN_READ_SIZE(expert_tensor_parallel_size);
+  FLIGHTPLAN_READ_SIZE(micro_batch_size);
+#undef FLIGHTPLAN_READ_SIZE
+  if (m.has_pipeline_model_parallel_layout()) {
+    if (m.pipeline_model_parallel_layout().size() > kMaxEnvBytes) {
+      violations->Add("layout.pipeline_model_parallel_layout", "is longer than 64 KiB");
+    }
+    wish.pipeline_model_parallel_layout = m.pipeline_model_parallel_layout();
+  }
+  if (m.has_sequence_parallel()) wish.sequence_parallel = m.sequence_parallel();
+  return wish;
+}
+
+// ---- profile
+
+std::optional<double> ReadRatio(bool present, double value, absl::string_view name, Violations* violations) {
+  if (!present) return std::nullopt;
+  if (!(value >= 0 && value <= 1)) {
+    violations->Add(absl::StrCat("profile.", name), absl::StrCat("is a share of the step, 0..1, not ", value));
+  }
+  return value;
+}
+
+Wall ReadWall(v1::Wall wall, Violations* violations) {
+  switch (wall) {
+    case v1::WALL_UNSPECIFIED:
+      return Wall::kUnknown;
+    case v1::WALL_MEMORY:
+      return Wall::kMemory;
+    case v1::WALL_COMMUNICATION:
+      return Wall::kCommunication;
+    case v1::WALL_HOST:
+      return Wall::kHost;
+    case v1::WALL_COMPUTE:
+      return Wall::kCompute;
+    default:
+      violations->Add("profile.wall", "is not a known wall");
+  }
+  return Wall::kUnknown;
+}
+
+MeasuredProfile ReadProfile(const v1::MeasuredProfile& m, Violations* violations) {
+  MeasuredProfile profile;
+  if (m.has_step_time_us()) {
+    if (!(m.step_time_us() > 0 && std::isfinite(m.step_time_us()))) {
+      violations->Add("profile.step_time_us", "must be a positive number of microseconds");
+    }
+    profile.step_time_us = m.step_time_us();
+  }
+#define FLIGHTPLAN_READ_RATIO(name) profile.name = ReadRatio(m.has_##name(), m.name(), #name, violations)
+  FLIGHTPLAN_READ_RATIO(exposed_communication_ratio);
+  FLIGHTPLAN_READ_RATIO(exposed_all_to_all_ratio);
+  FLIGHTPLAN_READ_RATIO(host_gap_ratio);
+  FLIGHTPLAN_READ_RATIO(pipeline_bubble_ratio);
+#undef FLIGHTPLAN_READ_RATIO
+  if (m.has_memory_high_water_bytes()) {
+    if (m.memory_high_water_bytes() < 0) violations->Add("profile.memory_high_water_bytes", "must not be negative");
+    profile.memory_high_water_bytes = m.memory_high_water_bytes();
+  }
+  profile.wall = ReadWall(m.wall(), violations);
+  return profile;
+}
+
+// ---- hardware and software
+
+void ReadFabric(const v1::Fabric& m, GpuSystem* gpu, std::string* transport, Violations* violations) {
+  auto positive = [&](bool present, double value, absl::string_view name) {
+    if (present && !(value > 0 && std::isfinite(value))) {
+      violations->Add(absl::StrCat("hardware.fabric.", name), absl::StrCat("must be positive, not ", value));
+    }
+    return present;
+  };
+  if (positive(m.has_nvlink_domain_gpu_count(), m.nvlink_domain_gpu_count(), "nvlink_domain_gpu_count")) {
+    gpu->nvlink_domain_gpus = m.nvlink_domain_gpu_count();
+  }
+  if (positive(m.has_gpus_per_node_count(), m.gpus_per_node_count(), "gpus_per_node_count")) {
+    gpu->gpus_per_node = m.gpus_per_node_count();
+  }
+  if (positive(m.has_nvlink_bytes_per_second(), m.nvlink_bytes_per_second(), "nvlink_bytes_per_second")) {
+    gpu->nvlink_bytes_per_second = m.nvlink_bytes_per_second();
+  }
+  if (positive(m.has_nic_bytes_per_second(), m.nic_bytes_per_second(), "nic_bytes_per_second")) {
+    gpu->nic_bytes_per_second = m.nic_bytes_per_second();
+  }
+  if (positive(m.has_hbm_bytes(), static_cast<double>(m.hbm_bytes()), "hbm_bytes")) gpu->hbm_bytes = m.hbm_bytes();
+  if (m.has_transport()) {
+    *transport = m.transport();
+    static constexpr absl::string_view kKnown[] = {"infiniband", "roce", "efa", "slingshot", "tcp"};
+    if (std::find(std::begin(kKnown), std::end(kKnown), absl::string_view(m.transport())) == std::end(kKnown)) {
+      violations->Add("hardware.fabric.transport", "must be infiniband, roce, efa, slingshot or tcp");
+    }
+  }
+}
+
+HostCpuClass ReadHostCpu(v1::HostCpuClass host, Violations* violations) {
+  switch (host) {
+    case v1::HOST_CPU_CLASS_UNSPECIFIED:
+      return HostCpuClass::kUnknown;
+    case v1::HOST_CPU_CLASS_X86_FAST:
+      return HostCpuClass::kX86Fast;
+    case v1::HOST_CPU_CLASS_X86_SLOW:
+      return HostCpuClass::kX86Slow;
+    case v1::HOST_CPU_CLASS_ARM:
+      return HostCpuClass::kArm;
+    default:
+      violations->Add("hardware.host_cpu_class", "is not a known class");
+  }
+  return HostCpuClass::kUnknown;
+}
+
+struct HardwareFacts {
+  GpuSystem gpu;
+  std::string transport;
+  HostCpuClass host_cpu = HostCpuClass::kUnknown;
+};
+
+HardwareFacts ReadHardware(const v1::Hardware& m, const Catalog& catalog, Environment* env, Violations* violations) {
+  HardwareFacts facts;
+  if (m.gpu().empty()) {
+    violations->Add("hardware.gpu", "is required: a name such as h100-sxm; ListGpus has them all");
+  } else if (auto gpu = catalog.FindGpu(m.gpu()); gpu.ok()) {
+    facts.gpu = **gpu;
+  } else {
+    violations->Add("hardware.gpu", gpu.status());
+  }
+  CheckRange("hardware.gpu_count", m.gpu_count(), kMaxGpus, violations);
+  ReadFabric(m.fabric(), &facts.gpu, &facts.transport, violations);
+  facts.host_cpu = ReadHostCpu(m.host_cpu_class(), violations);
+  env->gpu_name = facts.gpu.device_name;
+  env->cc_major = facts.gpu.cc_major;
+  env->cc_minor = facts.gpu.cc_minor;
+  env->nvlink_domain_gpus = static_cast<int>(facts.gpu.nvlink_domain_gpus);
+  env->gpus_per_node = static_cast<int>(facts.gpu.gpus_per_node);
+  env->world_size = m.gpu_count();
+  return facts;
+}
+
+std::optional<Version> ReadVersion(bool present, const std::string& text, absl::string_view name,
+                                   Violations* violations) {
+  if (!present) return std::nullopt;
+  std::optional<Version> version = text.size() <= kMaxNameBytes ? Version::Parse(text) : std::nullopt;
+  if (!version.has_value()) {
+    violations->Add(absl::StrCat("software.", name), "is not a version such as 2.12.0");
+  }
+  return version;
+}
+
+void ReadSoftware(const v1::SoftwareStack& m, Environment* env, Violations* violations) {
+  env->te = ReadVersion(m.has_te_version(), m.te_version(), "te_version", violations);
+  env->torch = ReadVersion(m.has_torch_version(), m.torch_version(), "torch_version", violations);
+  env->cuda = ReadVersion(m.has_cuda_version(), m.cuda_version(), "cuda_version", violations);
+  env->nccl = ReadVersion(m.has_nccl_version(), m.nccl_version(), "nccl_version", violations);
+  if (m.has_driver_version()) env->packages["driver"] = m.driver_version();
+  if (m.has_cudnn_version()) env->packages["cudnn"] = m.cudnn_version();
+  if (m.packages_size() > kMaxEnvVars) violations->Add("software.packages", "has more than 1024 entries");
+  for (const auto& [name, version] : m.packages()) env->packages[name] = version;
+  if (m.has_paged_stash() && m.paged_stash()) env->capabilities.insert("paged_stash");
+  if (!m.has_dispatchers()) return;
+  env->capabilities_known = true;
+  for (const std::string& backend : m.dispatchers().backends()) {
+    if (backend != "deepep" && backend != "hybridep" && backend != "ncclep") {
+      violations->Add("software.dispatchers.backends", absl::StrCat("'", backend.substr(0, kMaxNameBytes),
+                                                                    "' is not known; use deepep, hybridep or ncclep"));
+    }
+    env->capabilities.insert(backend);
+  }
+  if (m.dispatchers().has_transport())
+    env->capabilities.insert(absl::StrCat("transport=", m.dispatchers().transport()));
+}
+
+// Names as POSIX has them; values are never executed or expanded, only compared and printed quoted.
+template <typename Map>
+void ReadEnv(const Map& vars, absl::string_view field, Environment* env, Violations* violations) {
+  if (vars.size() > kMaxEnvVars) violations->Add(field, "has more than 1024 entries");
+  for (const auto& [name, value] : vars) {
+    bool ok =
+        !name.empty() && name.size() <= kMaxNameBytes && !absl::ascii_isdigit(static_cast<unsigned char>(name[0]));
+    for (char c : name) ok = ok && (absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_');
+    if (!ok)
+      violations->Add(field, absl::StrCat("'", name.substr(0, kMaxNameBytes), "' is no environment variable name"));
+    if (value.size() > kMaxEnvBytes)
+      violations->Add(absl::StrCat(field, "[", name.substr(0, 128), "]"), "is longer than 64 KiB");
+    env->vars[name] = value;
+  }
+}
+
+ModelSpec ReadModel(const v1::ModelRef& ref, const Catalog& catalog, Violations* violations) {
+  switch (ref.source_case()) {
+    case v1::ModelRef::kName: {
+      auto model = catalog.FindModel(ref.name());
+      if (model.ok()) return **model;
+      violations->Add("model.name", model.status());
+      return {};
+    }
+    case v1::ModelRef::kHfConfigJson: {
+      if (ref.hf_config_json().size() > kMaxHfConfigBytes) {
+        violations->Add("model.hf_config_json", "is longer than 256 KiB");
+        return {};
+      }
+      auto model = ImportHfConfig(ref.hf_config_json());
+      if (model.ok()) return *std::move(model);
+      violations->Add("model.hf_config_json", model.status());
+      return {};
+    }
+    case v1::ModelRef::kSpec:
+      return ModelFromMessage(ref.spec(), "model.spec", violations);
+    case v1::ModelRef::SOURCE_NOT_SET:
+      violations->Add("model", "is required: a catalogue name, a spec or a Hugging Face config.json");
+  }
+  return {};
+}
+
+void ReadDialects(const google::protobuf::RepeatedPtrField<std::string>& names, NormalizedIntent* intent,
+                  Violations* violations) {
+  static constexpr absl::string_view kKnown[] = {
+      "megatron-lm", "megatron-bridge", "megatron-bridge-perf", "loongforge", "yaml", "json"};
+  for (const std::string& name : names) {
+    if (std::find(std::begin(kKnown), std::end(kKnown), absl::string_view(name)) == std::end(kKnown)) {
+      violations->Add("dialects",
+                      absl::StrCat("'", name.substr(0, kMaxNameBytes),
+                                   "' is not known; use megatron-lm, megatron-bridge, megatron-bridge-perf, "
+                                   "loongforge, yaml or json"));
+    } else if (std::find(intent->dialects.begin(), intent->dialects.end(), name) == intent->dialects.end()) {
+      intent->dialects.push_back(name);
+    }
+  }
+}
+
+Stage ReadStage(v1::Stage stage, Violations* violations) {
+  switch (stage) {
+    case v1::STAGE_UNSPECIFIED:
+    case v1::STAGE_PRODUCTION:
+      return Stage::kProduction;
+    case v1::STAGE_BRING_UP:
+      return Stage::kBringUp;
+    case v1::STAGE_TUNE:
+      return Stage::kTune;
+    default:
+      violations->Add("stage", "is not a known stage; use STAGE_BRING_UP, STAGE_TUNE or STAGE_PRODUCTION");
+  }
+  return Stage::kProduction;
+}
+
+}  // namespace
+
+void NormalizeTarget(const v1::TargetStack& message, absl::string_view field, Environment* env,
+                     Violations* violations) {
+  bool known = false;
+  for (const FrameworkName& entry : kFrameworks) {
+    if (message.framework() != entry.name) continue;
+    env->target = entry.target;
+    known = true;
+  }
+  if (!known) {
+    violations->Add(absl::StrCat(field, ".framework"),
+                    message.framework().empty()
+                        ? "is required: megatron-lm, megatron-bridge or loongforge"
+                        : absl::StrCat("'", message.framework().substr(0, kMaxNameBytes),
+                                       "' is not known; use megatron-lm, megatron-bridge or loongforge"));
+    return;
+  }
+  const int wanted = message.version().size() <= kMaxNameBytes ? ReadRelease(message.version()) : -1;
+  if (wanted < 0) {
+    violations->Add(absl::StrCat(field, ".version"), "is not a release such as 0.19, nor main");
+    return;
+  }
+  if (env->target == Target::kLoongForge) {
+    env->core_release = kLoongForgeCore;
+    if (wanted != kMain) env->unknown_version = message.version();
+    return;
+  }
+  const bool bridge = env->target == Target::kMegatronBridge;
+  const int nearest = bridge ? NearestRelease(kBridgeReleases, wanted) : NearestRelease(kCoreReleases, wanted);
+  if (nearest != wanted) env->unknown_version = message.version();
+  if (bridge) env->bridge_release = nearest;
+  env->core_release = bridge ? CoreOfBridge(nearest) : nearest;
+}
+
+absl::StatusOr<NormalizedIntent> NormalizeResolve(const v1::ResolveConfigRequest& request, const Catalog& catalog) {
+  NormalizedIntent intent;
+  Violations violations;
+  intent.model = ReadModel(request.model(), catalog, &violations);
+  HardwareFacts hardware = ReadHardware(request.hardware(), catalog, &intent.env, &violations);
+  intent.gpu = std::move(hardware.gpu);
+  intent.transport = std::move(hardware.transport);
+  intent.host_cpu = hardware.host_cpu;
+  intent.gpu_count = request.hardware().gpu_count();
+  intent.workload = ReadWorkload(request.workload(), &violations);
+  NormalizeTarget(request.target(), "target", &intent.env, &violations);
+  ReadSoftware(request.software(), &intent.env, &violations);
+  intent.stage = ReadStage(request.stage(), &violations);
+  intent.layout = ReadLayout(request.layout(), &violations);
+  intent.pins = PinsFromMessages(request.knobs(), request.pinned_knobs(), "knobs", "pinned_knobs", &violations);
+  ReadEnv(request.env(), "env", &intent.env, &violations);
+  if (request.has_profile()) intent.profile = ReadProfile(request.profile(), &violations);
+  ReadDialects(request.dialects(), &intent, &violations);
+  intent.env.mla = intent.model.is_mla();
+  FLIGHTPLAN_RETURN_IF_ERROR(violations.ToStatus());
+  return intent;
+}
+
+absl::StatusOr<Environment> NormalizeValidate(const v1::ValidateConfigRequest& request, const Catalog& catalog) {
+  Environment env;
+  Violations violations;
+  NormalizeTarget(request.target(), "target", &env, &violations);
+  ReadSoftware(request.software(), &env, &violations);
+  ReadEnv(request.env(), "env", &env, &violations);
+  if (request.has_hardware()) {
+    ReadHardware(request.hardware(), catalog, &env, &violations);
+  } else if (request.has_world_size()) {
+    CheckRange("world_size", request.world_size(), kMaxGpus, &violations);
+    env.world_size = request.world_size();
+  }
+  FLIGHTPLAN_RETURN_IF_ERROR(violations.ToStatus());
+  return env;
+}
+
+}  // namespace flightplan

@@ -1,0 +1,38 @@
+// From request messages to what the caller wants: presence, aliases, ranges, names. Everything wrong is collected.
+#pragma once
+
+#include "absl/status/statusor.h"
+#include "resolver/catalog/catalog.h"
+#include "resolver/normalize/violations.h"
+#include "resolver/plan/intent.h"
+
+namespace flightplan {
+
+namespace v1 {
+class Hardware;
+class ModelRef;
+class ModelSpec;
+class ResolveConfigRequest;
+class SoftwareStack;
+class TargetStack;
+class ValidateConfigRequest;
+}  // namespace v1
+
+absl::StatusOr<NormalizedIntent> NormalizeResolve(const v1::ResolveConfigRequest& request, const Catalog& catalog);
+
+// The environment that a finished configuration is judged in; the configuration itself is read by a dialect.
+absl::StatusOr<Environment> NormalizeValidate(const v1::ValidateConfigRequest& request, const Catalog& catalog);
+
+// "megatron-lm" and its release into `env`; an unknown release becomes the nearest known one and is kept in
+// env.unknown_version, for a finding.
+void NormalizeTarget(const v1::TargetStack& message, absl::string_view field, Environment* env, Violations* violations);
+
+// Bounds of a request (conventions: each is a named constant with a test at it and one above).
+inline constexpr int64_t kMaxGpus = 1 << 20;
+inline constexpr int64_t kMaxSeqLength = 1 << 24;
+inline constexpr int64_t kMaxParallelSize = 1 << 20;
+inline constexpr int64_t kMaxBatchSize = 1 << 30;
+inline constexpr size_t kMaxHfConfigBytes = 256 * 1024;
+inline constexpr int kMaxEnvVars = 1024;
+
+}  // namespace flightplan

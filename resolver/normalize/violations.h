@@ -1,0 +1,27 @@
+// Collects everything that is wrong with a request, so that the caller can mend it in one go.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+
+namespace flightplan {
+
+class Violations {
+ public:
+  // `field` is the dotted proto path, "hardware.gpu_count"; `description` says what is wrong and what would be right.
+  void Add(absl::string_view field, absl::string_view description);
+  void Add(absl::string_view field, const absl::Status& status) { Add(field, status.message()); }
+  bool empty() const { return items_.empty(); }
+  // OK when empty; else INVALID_ARGUMENT with a google.rpc.BadRequest payload.
+  absl::Status ToStatus() const;
+
+ private:
+  std::vector<std::pair<std::string, std::string>> items_;
+  size_t left_out_ = 0;
+};
+
+}  // namespace flightplan

@@ -1,0 +1,22 @@
+// Whether a value suits a knob, and reading one from text.
+#pragma once
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "resolver/plan/knob.h"
+
+namespace flightplan {
+
+// INVALID_ARGUMENT with what would be right when the value has a wrong type, is not one of the knob's choices, is not
+// finite, or is longer than kMaxTextBytes / kMaxItems. None suits every knob.
+absl::Status CheckKnobValue(Knob knob, const Value& value);
+
+// Reads what a person writes after `KNOB=`: "true", "8", "1e-5", "none", "a,b" or "[a, b]" for a list. The result
+// suits the knob.
+absl::StatusOr<Value> ParseKnobText(Knob knob, absl::string_view text);
+
+inline constexpr size_t kMaxTextBytes = 64 * 1024;
+inline constexpr size_t kMaxItems = 16'384;
+
+}  // namespace flightplan

@@ -1,0 +1,251 @@
+// proto -> normalize -> derive -> rules (decide, check) -> estimate -> render -> response
+#include "resolver/resolver.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "flightplan/v1/resolver_service.pb.h"
+#include "google/protobuf/io/coded_stream.h"
+#include "google/protobuf/io/zero_copy_stream_impl_lite.h"
+#include "resolver/base/digest.h"
+#include "resolver/base/status_macros.h"
+#include "resolver/catalog/catalog.h"
+#include "resolver/catalog/defaults.h"
+#include "resolver/derive/placement.h"
+#include "resolver/derive/start_config.h"
+#include "resolver/engine/engine.h"
+#include "resolver/estimate/estimate.h"
+#include "resolver/normalize/knobs_message.h"
+#include "resolver/normalize/request.h"
+#include "resolver/render/dialects.h"
+#include "resolver/response.h"
+#include "resolver/rules/decide/decide.h"
+
+namespace flightplan {
+namespace {
+
+constexpr int64_t kEvidenceRevision = 1;  // the built-in evidence; a store will bring its own
+
+bool HasError(const std::vector<Finding>& findings, Verdict verdict) {
+  return std::any_of(findings.begin(), findings.end(), [&](const Finding& finding) {
+    return finding.severity == Severity::kError && finding.verdict == verdict;
+  });
+}
+
+template <typename Response>
+void SetVerdicts(const std::vector<Finding>& findings, Response* response) {
+  response->set_accepted_by_stack(!HasError(findings, Verdict::kAccepted));
+  response->set_will_run(response->accepted_by_stack() && !HasError(findings, Verdict::kWillRun));
+}
+
+// Same request, catalogue and evidence: same digest. Maps are written in key order.
+std::string DigestOf(const google::protobuf::MessageLite& request, const std::string& catalog_revision) {
+  std::string bytes;
+  {
+    google::protobuf::io::StringOutputStream stream(&bytes);
+    google::protobuf::io::CodedOutputStream out(&stream);
+    out.SetSerializationDeterministic(true);
+    request.SerializePartialToCodedStream(&out);
+  }
+  absl::StrAppend(&bytes, "\n", catalog_revision, "\n", kEvidenceRevision);
+  return absl::StrCat("fp1-", Sha256Hex(bytes).substr(0, 32));
+}
+
+std::vector<const Decision*> ByKnob(const std::vector<Decision>& decisions) {
+  std::vector<const Decision*> by_knob(kKnobCount, nullptr);
+  for (const Decision& decision : decisions) {
+    if (decision.env_var.empty()) by_knob[static_cast<size_t>(decision.knob)] = &decision;
+  }
+  return by_knob;
+}
+
+void LayoutToMessage(const Config& config, const Placement& placement, v1::ResolvedLayout* message) {
+  v1::Layout* sizes = message->mutable_sizes();
+  auto size = [&](Knob knob) {
+    return static_cast<int32_t>(std::clamp<int64_t>(config.Get(knob).integer(), 0, INT32_MAX));
+  };
+  sizes->set_tensor_model_parallel_size(size(Knob::tensor_model_parallel_size));
+  sizes->set_pipeline_model_parallel_size(size(Knob::pipeline_model_parallel_size));
+  sizes->set_context_parallel_size(size(Knob::context_parallel_size));
+  sizes->set_expert_model_parallel_size(size(Knob::expert_model_parallel_size));
+  sizes->set_expert_tensor_parallel_size(std::max(1, size(Knob::expert_tensor_parallel_size)));
+  sizes->set_virtual_pipeline_model_parallel_size(std::max(1, size(Knob::virtual_pipeline_model_parallel_size)));
+  sizes->set_micro_batch_size(size(Knob::micro_batch_size));
+  sizes->set_sequence_parallel(config.Get(Knob::sequence_parallel).truthy());
+  if (config.Get(Knob::pipeline_model_parallel_layout).is_text()) {
+    sizes->set_pipeline_model_parallel_layout(config.Get(Knob::pipeline_model_parallel_layout).ToText());
+  }
+  FillPlacement(placement, message);
+}
+
+// What is launched is what was decided, not what the stack makes of it: its silent changes happen again at the launch.
+struct Rendered {
+  Config config;
+  EnvVars vars;
+};
+
+void AbToMessage(const AbSuggestion& ab, const Rendered& plan, const Environment& env, absl::string_view dialect,
+                 v1::AbSuggestion* message) {
+  message->set_knob(std::string(Name(ab.knob)));
+  ValueToMessage(ab.plan_value, message->mutable_plan_value());
+  ValueToMessage(ab.other_value, message->mutable_other_value());
+  message->set_reason(ab.reason);
+  Rendered other = plan;
+  other.config.Set(ab.knob, ab.other_value, Origin::kDecided);
+  for (const auto& [knob, value] : ab.companions) {
+    v1::KnobSetting* companion = message->add_companions();
+    companion->set_name(std::string(Name(knob)));
+    ValueToMessage(value, companion->mutable_value());
+    other.config.Set(knob, value, Origin::kDecided);
+  }
+  if (ab.expected != 0 || ab.low != 0 || ab.high != 0) {
+    message->mutable_expected_step_ratio()->set_value(ab.expected);
+    message->mutable_expected_step_ratio()->set_low(ab.low);
+    message->mutable_expected_step_ratio()->set_high(ab.high);
+  }
+  LaunchToMessage(RenderDialect(dialect, {plan.config, env, plan.vars}), message->mutable_plan_launch());
+  LaunchToMessage(RenderDialect(dialect, {other.config, env, other.vars}), message->mutable_other_launch());
+}
+
+}  // namespace
+
+Resolver::Resolver(std::shared_ptr<const Catalog> catalog) : catalog_(std::move(catalog)) {}
+Resolver::~Resolver() = default;
+
+absl::Status Resolver::ResolveConfig(const v1::ResolveConfigRequest& request,
+                                     v1::ResolveConfigResponse* response) const {
+  FLIGHTPLAN_ASSIGN_OR_RETURN(NormalizedIntent intent, NormalizeResolve(request, *catalog_));
+  intent.env.open_layout = OpenLayoutFields(intent);
+  const Placement placement = Place(intent);
+  DecidedPlan decided = Decide(intent, placement, StartConfig(intent));
+  Environment env = intent.env;
+  for (const auto& [name, value] : decided.env) env.vars[name] = value;
+  RunResult run = Run(decided.config, env);
+  run.findings.insert(run.findings.end(), decided.findings.begin(), decided.findings.end());
+  const EstimatedPlan estimate = Estimate(intent, placement, run);
+  run.findings.insert(run.findings.end(), estimate.findings.begin(), estimate.findings.end());
+  SortForPeople(&run.findings);
+
+  SetVerdicts(run.findings, response);
+  response->set_outcome(response->will_run() ? v1::OUTCOME_RESOLVED : v1::OUTCOME_INFEASIBLE);
+  ConfigToMessages(run, ByKnob(decided.decisions), response->mutable_config());
+  for (const Decision& decision : decided.decisions) DecisionToMessage(decision, response->add_decisions());
+  for (const Finding& finding : run.findings) FindingToMessage(finding, response->add_findings());
+  for (const ConfigChange& change : run.changes) ChangeToMessage(change, response->add_effective_changes());
+  EstimateToMessage(estimate, response->mutable_estimate());
+  LayoutToMessage(decided.config, placement, response->mutable_layout());
+
+  const Rendered plan{std::move(decided.config), std::move(decided.env)};
+  const absl::string_view own = OwnDialect(env.target);
+  LaunchToMessage(RenderDialect(own, {plan.config, env, plan.vars}), response->add_launches());
+  for (const std::string& dialect : intent.dialects) {
+    if (dialect != own)
+      LaunchToMessage(RenderDialect(dialect, {plan.config, env, plan.vars}), response->add_launches());
+  }
+  for (const AbSuggestion& ab : decided.ab_suggestions) {
+    AbToMessage(ab, plan, env, own, response->add_ab_suggestions());
+  }
+  ModelToMessage(intent.model, response->mutable_model());
+  response->set_digest(DigestOf(request, catalog_->revision()));
+  response->set_catalog_revision(catalog_->revision());
+  response->set_evidence_revision(kEvidenceRevision);
+  response->set_target(TargetName(env));
+  return absl::OkStatus();
+}
+
+namespace {
+
+// The written configuration of a validate request: knobs with their places, and what its reader refused.
+struct Written {
+  std::string input;  // name of the input, for locations
+  ParseResult parsed;
+};
+
+absl::StatusOr<Written> ReadWritten(const v1::ValidateConfigRequest& request, Environment* env) {
+  Violations violations;
+  Written written;
+  switch (request.config_case()) {
+    case v1::ValidateConfigRequest::kArguments: {
+      const auto& values = request.arguments().values();
+      written.input = "argv";
+      written.parsed = ParseDialect(OwnDialect(env->target), {values.begin(), values.end()}, *env);
+      return written;
+    }
+    case v1::ValidateConfigRequest::kFile:
+      written.input = request.file().name().empty() ? "file" : request.file().name();
+      return ReadFileText(written.input, request.file().text(), env, &written.parsed).ok()
+                 ? absl::StatusOr<Written>(std::move(written))
+                 : absl::InvalidArgumentError("file: cannot be read");
+    case v1::ValidateConfigRequest::kKnobs:
+      written.input = "knobs";
+      for (const auto& [knob, value] : PinsFromMessages(request.knobs().knobs(), request.knobs().settings(),
+                                                        "knobs.knobs", "knobs.settings", &violations)) {
+        written.parsed.knobs.push_back({knob, value, {}});
+      }
+      FLIGHTPLAN_RETURN_IF_ERROR(violations.ToStatus());
+      return written;
+    case v1::ValidateConfigRequest::CONFIG_NOT_SET:
+      violations.Add("config", "is required: arguments, a file or knobs");
+  }
+  return violations.ToStatus();
+}
+
+bool IsMla(const std::vector<ParsedKnob>& knobs) {
+  return std::any_of(knobs.begin(), knobs.end(), [](const ParsedKnob& parsed) {
+    return (parsed.knob == Knob::multi_latent_attention && parsed.value.truthy()) ||
+           (parsed.knob == Knob::kv_lora_rank && !parsed.value.is_none());
+  });
+}
+
+}  // namespace
+
+absl::Status Resolver::ValidateConfig(const v1::ValidateConfigRequest& request,
+                                      v1::ValidateConfigResponse* response) const {
+  FLIGHTPLAN_ASSIGN_OR_RETURN(Environment env, NormalizeValidate(request, *catalog_));
+  FLIGHTPLAN_ASSIGN_OR_RETURN(Written written, ReadWritten(request, &env));
+  env.mla = IsMla(written.parsed.knobs);
+  Config config = DefaultsFor(env.target, env.core_release, env.bridge_release, env.mla);
+  ApplyKnobs(written.parsed.knobs, &config);
+  PrepareForTarget(env.target, &config);
+  RunResult run = Run(std::move(config), env);
+
+  std::vector<SourcePosition> places(kKnobCount);
+  for (const ParsedKnob& parsed : written.parsed.knobs) places[static_cast<size_t>(parsed.knob)] = parsed.at;
+  std::vector<Finding> all = run.findings;
+  for (const ParseFinding& parse : written.parsed.findings) all.push_back(parse.finding);
+  SetVerdicts(all, response);
+  for (const ParseFinding& parse : written.parsed.findings) {
+    v1::Finding* message = response->add_findings();
+    FindingToMessage(parse.finding, message);
+    LocationToMessage(written.input, parse.at, message);
+  }
+  SortForPeople(&run.findings);
+  for (const Finding& finding : run.findings) {
+    v1::Finding* message = response->add_findings();
+    FindingToMessage(finding, message);
+    for (const Observed& seen : finding.observed) {  // points at the first knob of the rule that was written
+      const std::optional<Knob> knob = FindKnob(seen.name);
+      if (!knob.has_value()) continue;
+      const SourcePosition& at = places[static_cast<size_t>(*knob)];
+      if (at.index < 0 && at.line == 0) continue;
+      LocationToMessage(written.input, at, message);
+      break;
+    }
+  }
+  ConfigToMessages(run, std::vector<const Decision*>(kKnobCount, nullptr), response->mutable_config());
+  for (const ConfigChange& change : run.changes) ChangeToMessage(change, response->add_effective_changes());
+  if (!env.world_size.has_value()) {
+    response->add_not_judged("process grids: neither hardware.gpu_count, world_size nor WORLD_SIZE is given");
+  }
+  if (env.gpu_name.empty()) response->add_not_judged("hardware gates: no GPU is given");
+  response->add_not_judged("memory: a finished configuration is not weighed yet");
+  response->set_digest(DigestOf(request, catalog_->revision()));
+  response->set_catalog_revision(catalog_->revision());
+  response->set_target(TargetName(env));
+  return absl::OkStatus();
+}
+
+}  // namespace flightplan

@@ -1,0 +1,200 @@
+#include "resolver/resolver.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <memory>
+#include <set>
+#include <string>
+
+#include "flightplan/v1/resolver_service.pb.h"
+#include "google/rpc/error_details.pb.h"
+#include "resolver/catalog/catalog.h"
+
+namespace flightplan {
+namespace {
+
+const Resolver& TestResolver() {
+  static const auto* const kResolver = new Resolver(std::make_shared<const Catalog>(*Catalog::Builtin()));
+  return *kResolver;
+}
+
+// DeepSeek-V3 on 1,024 H100, TP2 PP8 VPP4 EP64: the README's example.
+v1::ResolveConfigRequest DeepSeekOnH100() {
+  v1::ResolveConfigRequest request;
+  request.mutable_model()->set_name("deepseek-v3");
+  request.mutable_hardware()->set_gpu("h100-sxm");
+  request.mutable_hardware()->set_gpu_count(1024);
+  request.mutable_workload()->set_seq_length(4096);
+  request.mutable_workload()->set_global_batch_size(8192);
+  request.mutable_workload()->set_precision("bf16");
+  request.mutable_target()->set_framework("megatron-lm");
+  v1::Layout* layout = request.mutable_layout();
+  layout->set_tensor_model_parallel_size(2);
+  layout->set_pipeline_model_parallel_size(8);
+  layout->set_virtual_pipeline_model_parallel_size(4);
+  layout->set_expert_model_parallel_size(64);
+  return request;
+}
+
+std::set<std::string> Errors(const google::protobuf::RepeatedPtrField<v1::Finding>& findings) {
+  std::set<std::string> ids;
+  for (const v1::Finding& finding : findings) {
+    if (finding.severity() == v1::SEVERITY_ERROR) ids.insert(finding.rule_id());
+  }
+  return ids;
+}
+
+std::set<std::string> ViolatedFields(const absl::Status& status) {
+  google::rpc::BadRequest details;
+  std::set<std::string> fields;
+  auto payload = status.GetPayload(kBadRequestPayload);
+  if (!payload.has_value() || !details.ParseFromString(std::string(*payload))) return fields;
+  for (const auto& violation : details.field_violations()) fields.insert(violation.field());
+  return fields;
+}
+
+TEST(ResolveConfig, CompletesDeepSeekV3OnEveryTarget) {
+  for (const char* target : {"megatron-lm", "megatron-bridge", "loongforge"}) {
+    v1::ResolveConfigRequest request = DeepSeekOnH100();
+    request.mutable_target()->set_framework(target);
+    v1::ResolveConfigResponse response;
+    ASSERT_TRUE(TestResolver().ResolveConfig(request, &response).ok());
+    EXPECT_EQ(Errors(response.findings()), std::set<std::string>()) << target;
+    EXPECT_EQ(response.outcome(), v1::OUTCOME_RESOLVED) << target;
+    EXPECT_GT(response.config_size(), 60) << target;
+    EXPECT_GT(response.decisions_size(), 15) << target;
+    ASSERT_EQ(response.launches_size(), 1) << target;
+    EXPECT_FALSE(response.launches(0).text().empty()) << target;
+    EXPECT_EQ(response.layout().data_parallel_size(), 64) << target;
+    EXPECT_EQ(response.layout().expert_data_parallel_size(), 2) << target;
+  }
+}
+
+TEST(ResolveConfig, SameRequestSameBytes) {
+  v1::ResolveConfigResponse first;
+  v1::ResolveConfigResponse second;
+  ASSERT_TRUE(TestResolver().ResolveConfig(DeepSeekOnH100(), &first).ok());
+  ASSERT_TRUE(TestResolver().ResolveConfig(DeepSeekOnH100(), &second).ok());
+  EXPECT_EQ(first.digest(), second.digest());
+  EXPECT_EQ(first.ShortDebugString(), second.ShortDebugString());
+  v1::ResolveConfigRequest other = DeepSeekOnH100();
+  other.mutable_workload()->set_global_batch_size(4096);
+  ASSERT_TRUE(TestResolver().ResolveConfig(other, &second).ok());
+  EXPECT_NE(first.digest(), second.digest());
+}
+
+TEST(ResolveConfig, NeverChangesAPin) {
+  v1::ResolveConfigRequest request = DeepSeekOnH100();
+  request.mutable_knobs()->set_moe_shared_expert_overlap(true);
+  request.mutable_knobs()->set_overlap_moe_expert_parallel_comm(true);
+  v1::ResolveConfigResponse response;
+  ASSERT_TRUE(TestResolver().ResolveConfig(request, &response).ok());
+  EXPECT_EQ(response.outcome(), v1::OUTCOME_INFEASIBLE);
+  EXPECT_FALSE(Errors(response.findings()).empty());
+  for (const v1::Decision& decision : response.decisions()) {
+    EXPECT_NE(decision.name(), "moe_shared_expert_overlap");
+    EXPECT_NE(decision.name(), "overlap_moe_expert_parallel_comm");
+  }
+}
+
+TEST(ResolveConfig, AsksForAnOpenLayout) {
+  v1::ResolveConfigRequest request = DeepSeekOnH100();
+  request.clear_layout();
+  v1::ResolveConfigResponse response;
+  ASSERT_TRUE(TestResolver().ResolveConfig(request, &response).ok());
+  EXPECT_EQ(response.outcome(), v1::OUTCOME_INFEASIBLE);
+  EXPECT_EQ(Errors(response.findings()).count("layout.open"), 1U);
+}
+
+TEST(ResolveConfig, SaysEverythingThatIsWrongWithTheRequest) {
+  v1::ResolveConfigRequest request;
+  request.mutable_model()->set_name("deepseek-v33");
+  request.mutable_hardware()->set_gpu("h100-sxmm");
+  request.mutable_hardware()->set_gpu_count(-8);
+  request.mutable_workload()->set_seq_length(-1);
+  request.mutable_workload()->set_precision("fp9");
+  request.mutable_target()->set_framework("megatron");
+  request.mutable_layout()->set_tensor_model_parallel_size(0);
+  request.mutable_profile()->set_host_gap_ratio(std::numeric_limits<double>::quiet_NaN());
+  request.set_stage(static_cast<v1::Stage>(99));
+  request.add_pinned_knobs()->set_name("moe_router_topkk");
+  (*request.mutable_env())["A=B"] = "x";
+  v1::ResolveConfigResponse response;
+  const absl::Status status = TestResolver().ResolveConfig(request, &response);
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  const std::set<std::string> fields = ViolatedFields(status);
+  for (const char* field :
+       {"model.name", "hardware.gpu", "hardware.gpu_count", "workload.seq_length", "workload.global_batch_size",
+        "workload.precision", "target.framework", "layout.tensor_model_parallel_size", "profile.host_gap_ratio",
+        "stage", "pinned_knobs[0].name", "env"}) {
+    EXPECT_EQ(fields.count(field), 1U) << field;
+  }
+}
+
+TEST(ResolveConfig, RefusesAbsurdSizesWithoutOverflow) {
+  v1::ResolveConfigRequest request = DeepSeekOnH100();
+  v1::ModelSpec* spec = request.mutable_model()->mutable_spec();
+  spec->set_num_layers(std::numeric_limits<int32_t>::max());
+  spec->set_hidden_size(-1);
+  spec->set_num_moe_experts(std::numeric_limits<int32_t>::max());
+  v1::ResolveConfigResponse response;
+  const absl::Status status = TestResolver().ResolveConfig(request, &response);
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(ViolatedFields(status).count("model.spec.num_moe_experts"), 1U);
+}
+
+TEST(ResolveConfig, AnswersTheLargestSizesItAccepts) {
+  v1::ResolveConfigRequest request = DeepSeekOnH100();
+  request.mutable_hardware()->set_gpu_count(1 << 20);
+  request.mutable_workload()->set_seq_length(1 << 24);
+  request.mutable_workload()->set_global_batch_size(1 << 30);
+  v1::Layout* layout = request.mutable_layout();
+  layout->set_tensor_model_parallel_size(1 << 20);
+  layout->set_pipeline_model_parallel_size(1 << 20);
+  layout->set_context_parallel_size(1 << 20);
+  layout->set_expert_model_parallel_size(1 << 20);
+  v1::ResolveConfigResponse response;
+  ASSERT_TRUE(TestResolver().ResolveConfig(request, &response).ok());
+  EXPECT_EQ(response.outcome(), v1::OUTCOME_INFEASIBLE);
+}
+
+TEST(ValidateConfig, ReadsItsOwnCommandLine) {
+  v1::ResolveConfigResponse plan;
+  ASSERT_TRUE(TestResolver().ResolveConfig(DeepSeekOnH100(), &plan).ok());
+  v1::ValidateConfigRequest request;
+  *request.mutable_target() = DeepSeekOnH100().target();
+  *request.mutable_hardware() = DeepSeekOnH100().hardware();
+  for (const std::string& arg : plan.launches(0).argv()) request.mutable_arguments()->add_values(arg);
+  for (const auto& [name, value] : plan.launches(0).env()) (*request.mutable_env())[name] = value;
+  v1::ValidateConfigResponse response;
+  ASSERT_TRUE(TestResolver().ValidateConfig(request, &response).ok());
+  EXPECT_EQ(Errors(response.findings()), std::set<std::string>());
+  EXPECT_TRUE(response.accepted_by_stack());
+  EXPECT_TRUE(response.will_run());
+}
+
+TEST(ValidateConfig, PointsAtTheArgument) {
+  v1::ValidateConfigRequest request;
+  request.mutable_target()->set_framework("megatron-lm");
+  request.set_world_size(8);
+  for (const char* arg : {"--num-layers", "4", "--no-such-flag"}) request.mutable_arguments()->add_values(arg);
+  v1::ValidateConfigResponse response;
+  ASSERT_TRUE(TestResolver().ValidateConfig(request, &response).ok());
+  EXPECT_FALSE(response.accepted_by_stack());
+  bool pointed = false;
+  for (const v1::Finding& finding : response.findings()) {
+    pointed = pointed || (finding.rule_id() == "mlm.argparse" && finding.location().argument_index() == 2);
+  }
+  EXPECT_TRUE(pointed);
+}
+
+TEST(ValidateConfig, NeedsAConfig) {
+  v1::ValidateConfigRequest request;
+  request.mutable_target()->set_framework("megatron-lm");
+  v1::ValidateConfigResponse response;
+  EXPECT_EQ(ViolatedFields(TestResolver().ValidateConfig(request, &response)).count("config"), 1U);
+}
+
+}  // namespace
+}  // namespace flightplan

@@ -1,0 +1,211 @@
+#include "resolver/response.h"
+
+#include <map>
+
+#include "absl/strings/str_cat.h"
+#include "flightplan/v1/finding.pb.h"
+#include "flightplan/v1/resolver_service.pb.h"
+#include "resolver/catalog/bridge_fields.h"
+#include "resolver/normalize/knobs_message.h"
+
+namespace flightplan {
+namespace {
+
+void CopyText(absl::string_view text, std::string* to) { to->assign(text.data(), text.size()); }
+
+v1::Severity ToMessage(Severity severity) {
+  switch (severity) {
+    case Severity::kError:
+      return v1::SEVERITY_ERROR;
+    case Severity::kWarning:
+      return v1::SEVERITY_WARNING;
+    case Severity::kInfo:
+      return v1::SEVERITY_INFO;
+  }
+  return v1::SEVERITY_UNSPECIFIED;
+}
+
+v1::VerdictKind ToMessage(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kAccepted:
+      return v1::VERDICT_KIND_ACCEPTED_BY_STACK;
+    case Verdict::kWillRun:
+      return v1::VERDICT_KIND_WILL_RUN;
+    case Verdict::kAdvice:
+      return v1::VERDICT_KIND_ADVICE;
+  }
+  return v1::VERDICT_KIND_UNSPECIFIED;
+}
+
+v1::Basis ToMessage(Basis basis) {
+  switch (basis) {
+    case Basis::kCaller:
+      return v1::BASIS_CALLER;
+    case Basis::kRule:
+      return v1::BASIS_RULE;
+    case Basis::kMeasured:
+      return v1::BASIS_MEASURED;
+    case Basis::kRecipes:
+      return v1::BASIS_RECIPES;
+    case Basis::kGuidance:
+      return v1::BASIS_GUIDANCE;
+    case Basis::kEstimate:
+      return v1::BASIS_ESTIMATE;
+  }
+  return v1::BASIS_UNSPECIFIED;
+}
+
+v1::ConfigOrigin ToMessage(Origin origin) {
+  switch (origin) {
+    case Origin::kAbsent:
+      return v1::CONFIG_ORIGIN_UNSPECIFIED;
+    case Origin::kDefault:
+      return v1::CONFIG_ORIGIN_DEFAULT;
+    case Origin::kModel:
+      return v1::CONFIG_ORIGIN_MODEL;
+    case Origin::kCaller:
+      return v1::CONFIG_ORIGIN_CALLER;
+    case Origin::kDecided:
+      return v1::CONFIG_ORIGIN_DECIDED;
+    case Origin::kUpstream:
+      return v1::CONFIG_ORIGIN_UPSTREAM;
+  }
+  return v1::CONFIG_ORIGIN_UNSPECIFIED;
+}
+
+void SourceToMessage(absl::string_view source, absl::string_view area, v1::Citation* citation) {
+  CopyText(source, citation->mutable_text());
+  citation->set_field_report(area == "field-report");
+}
+
+std::string NameOf(Knob knob, const std::string& env_var) {
+  return env_var.empty() ? std::string(Name(knob)) : absl::StrCat("env.", env_var);
+}
+
+}  // namespace
+
+void FindingToMessage(const Finding& finding, v1::Finding* message) {
+  CopyText(finding.rule_id, message->mutable_rule_id());
+  CopyText(finding.area, message->mutable_area());
+  message->set_severity(ToMessage(finding.severity));
+  message->set_verdict(ToMessage(finding.verdict));
+  CopyText(finding.stage, message->mutable_stage());
+  for (const Observed& seen : finding.observed) {
+    v1::KnobSetting* setting = message->add_observed();
+    setting->set_name(seen.name);
+    ValueToMessage(seen.value, setting->mutable_value());
+  }
+  message->set_seen(finding.seen);
+  message->set_needs(finding.needs);
+  for (const Patch& patch : finding.fixes) {
+    v1::Fix* fix = message->add_fixes();
+    for (const Assignment& assignment : patch) {
+      if (!assignment.env_var.empty()) {
+        (*fix->mutable_env())[assignment.env_var] = assignment.value.is_none() ? "" : assignment.value.ToText();
+        continue;
+      }
+      v1::KnobSetting* setting = fix->add_knobs();
+      CopyText(Name(assignment.knob), setting->mutable_name());
+      ValueToMessage(assignment.value, setting->mutable_value());
+    }
+  }
+  SourceToMessage(finding.source, finding.area, message->mutable_source());
+}
+
+void LocationToMessage(const std::string& input, const SourcePosition& at, v1::Finding* message) {
+  v1::Location* location = message->mutable_location();
+  location->set_input(input);
+  if (at.index >= 0) location->set_argument_index(at.index);
+  if (at.line > 0) location->set_line(at.line);
+  if (at.column > 0) location->set_column(at.column);
+}
+
+void ChangeToMessage(const ConfigChange& change, v1::EffectiveChange* message) {
+  CopyText(change.rule_id, message->mutable_rule_id());
+  message->set_name(NameOf(change.knob, change.env_var));
+  ValueToMessage(change.from, message->mutable_from());
+  ValueToMessage(change.to, message->mutable_to());
+  message->set_overrides_caller(change.overrides_caller);
+  SourceToMessage(change.source, "", message->mutable_source());
+}
+
+void DecisionToMessage(const Decision& decision, v1::Decision* message) {
+  CopyText(decision.rule_id, message->mutable_rule_id());
+  message->set_name(NameOf(decision.knob, decision.env_var));
+  ValueToMessage(decision.value, message->mutable_value());
+  message->set_reason(decision.reason);
+  message->set_basis(ToMessage(decision.basis));
+  for (const std::string& citation : decision.citations) message->add_citations()->set_text(citation);
+  for (const Alternative& alternative : decision.alternatives) {
+    v1::Alternative* out = message->add_alternatives();
+    ValueToMessage(alternative.value, out->mutable_value());
+    out->set_reason(alternative.reason);
+  }
+  message->set_needs_ab(decision.needs_ab);
+  if (decision.expected_step_ratio.has_value()) message->set_expected_step_ratio(*decision.expected_step_ratio);
+}
+
+void LaunchToMessage(const Launch& launch, v1::Launch* message) {
+  CopyText(launch.dialect, message->mutable_dialect());
+  for (const std::string& arg : launch.argv) message->add_argv(arg);
+  for (const auto& [name, value] : launch.env) (*message->mutable_env())[name] = value;
+  message->set_text(launch.text);
+}
+
+std::string SpellingOf(Knob knob, Target target, int core_release) {
+  switch (target) {
+    case Target::kMegatronBridge:
+      return BridgeSectionOf(knob).empty() ? "" : absl::StrCat(BridgeSectionOf(knob), ".", FieldNameOf(knob));
+    case Target::kMegatronLm:
+    case Target::kLoongForge:
+    case Target::kCore:
+      break;
+  }
+  const internal::FlagRow* flag = FirstFlag(knob, core_release);
+  return flag == nullptr ? "" : flag->flag;
+}
+
+void ConfigToMessages(const RunResult& run, const std::vector<const Decision*>& reasons,
+                      google::protobuf::RepeatedPtrField<v1::ConfigEntry>* entries) {
+  std::map<Knob, absl::string_view> changed_by;
+  for (const ConfigChange& change : run.changes) {
+    if (change.env_var.empty()) changed_by[change.knob] = change.rule_id;
+  }
+  for (int i = 0; i < kKnobCount; ++i) {
+    const Knob knob = static_cast<Knob>(i);
+    const Origin origin = run.config.origin(knob);
+    if (origin == Origin::kAbsent || origin == Origin::kDefault) continue;
+    v1::ConfigEntry* entry = entries->Add();
+    CopyText(Name(knob), entry->mutable_name());
+    ValueToMessage(run.config.Get(knob), entry->mutable_value());
+    entry->set_origin(ToMessage(origin));
+    entry->set_spelling(SpellingOf(knob, run.env.target, run.env.core_release));
+    const Decision* decision = reasons[static_cast<size_t>(i)];
+    if (auto by = changed_by.find(knob); by != changed_by.end()) {
+      entry->set_reason(absl::StrCat("the stack sets it: ", by->second));
+    } else if (decision != nullptr) {
+      entry->set_reason(decision->reason);
+    } else if (origin == Origin::kModel) {
+      entry->set_reason("the model's architecture");
+    } else if (origin == Origin::kCaller) {
+      entry->set_reason("you set it");
+    }
+  }
+}
+
+std::string TargetName(const Environment& env) {
+  auto release = [](int minor) { return minor == kMain ? std::string("main") : absl::StrCat("0.", minor); };
+  switch (env.target) {
+    case Target::kMegatronLm:
+      return absl::StrCat("megatron-lm ", release(env.core_release));
+    case Target::kMegatronBridge:
+      return absl::StrCat("megatron-bridge ", release(env.bridge_release));
+    case Target::kLoongForge:
+      return "loongforge main";
+    case Target::kCore:
+      return absl::StrCat("megatron-core ", release(env.core_release));
+  }
+  return "";
+}
+
+}  // namespace flightplan

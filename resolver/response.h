@@ -1,0 +1,41 @@
+// From a finished plan to answer messages: the last arrow of the pipeline.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "google/protobuf/repeated_ptr_field.h"
+#include "resolver/engine/engine.h"
+#include "resolver/plan/decision.h"
+#include "resolver/plan/intent.h"
+#include "resolver/render/dialect.h"
+
+namespace flightplan {
+
+namespace v1 {  // generated from proto/flightplan/v1
+class AbSuggestion;
+class ConfigEntry;
+class Decision;
+class EffectiveChange;
+class Finding;
+class Launch;
+}  // namespace v1
+
+void FindingToMessage(const Finding& finding, v1::Finding* message);
+void LocationToMessage(const std::string& input, const SourcePosition& at, v1::Finding* message);
+void ChangeToMessage(const ConfigChange& change, v1::EffectiveChange* message);
+void DecisionToMessage(const Decision& decision, v1::Decision* message);
+void LaunchToMessage(const Launch& launch, v1::Launch* message);
+
+// The target's spelling of a knob: "--recompute-modules", "model.recompute_modules"; empty where it has none.
+std::string SpellingOf(Knob knob, Target target, int core_release);
+
+// One entry for every knob that is written or that the stack sets, in table order. `reasons` holds, per knob, the
+// decision that chose it, or null.
+void ConfigToMessages(const RunResult& run, const std::vector<const Decision*>& reasons,
+                      google::protobuf::RepeatedPtrField<v1::ConfigEntry>* entries);
+
+// "megatron-lm main", "megatron-bridge 0.6".
+std::string TargetName(const Environment& env);
+
+}  // namespace flightplan
