@@ -72,7 +72,8 @@ Launch RenderPlanYaml(const RenderInput& input) {
   Launch launch;
   launch.dialect = "yaml";
   launch.env = input.vars;
-  launch.text = absl::StrCat("target: \"", TargetText(input.env.target), "\"\nversion: \"", ReleaseText(input.env), "\"\n");
+  launch.text =
+      absl::StrCat("target: \"", TargetText(input.env.target), "\"\nversion: \"", ReleaseText(input.env), "\"\n");
   AppendYaml("config", ConfigEntries(input.config), &launch.text);
   AppendYaml("env", VarEntries(input.vars), &launch.text);
   return launch;
@@ -82,8 +83,8 @@ Launch RenderPlanJson(const RenderInput& input) {
   Launch launch;
   launch.dialect = "json";
   launch.env = input.vars;
-  launch.text =
-      absl::StrCat("{\n  \"target\": \"", TargetText(input.env.target), "\",\n  \"version\": \"", ReleaseText(input.env), "\"");
+  launch.text = absl::StrCat("{\n  \"target\": \"", TargetText(input.env.target), "\",\n  \"version\": \"",
+                             ReleaseText(input.env), "\"");
   AppendJson("config", ConfigEntries(input.config), &launch.text);
   AppendJson("env", VarEntries(input.vars), &launch.text);
   absl::StrAppend(&launch.text, "\n}\n");
