@@ -1,0 +1,471 @@
+// What no single key of a config.json says.
+#include <algorithm>
+#include <cmath>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "resolver/base/status_macros.h"
+#include "resolver/normalize/hf_families.h"
+
+namespace flightplan {
+namespace {
+
+constexpr int64_t kMaxLayers = 10000;
+constexpr int64_t kMaxSize = int64_t{1} << 24;
+
+Value Flags(const std::vector<int64_t>& flags) { return Value(Value::List(flags.begin(), flags.end())); }
+
+// A pattern with one entry a layer from a predicate on the layer's index from 0.
+template <class Pred>
+Value Pattern(int64_t layers, Pred on) {
+  std::vector<int64_t> flags;
+  for (int64_t i = 0; i < layers; ++i) flags.push_back(on(i) ? 1 : 0);
+  return Flags(flags);
+}
+
+absl::Status SetSharedExperts(HfReader& r, absl::string_view width_path, absl::string_view count_path,
+                              int64_t fallback_count) {
+  FLIGHTPLAN_ASSIGN_OR_RETURN(int64_t width, r.Int(width_path, 0, 0, kMaxSize));
+  FLIGHTPLAN_ASSIGN_OR_RETURN(int64_t count, r.Int(count_path, fallback_count, 0, 1024));
+  if (width * count == 0) return absl::OkStatus();
+  return r.Set("moe_shared_expert_intermediate_size", Value(width * count), count_path);
+}
+
+}  // namespace
+
+namespace hf {
+
+absl::Status Activation(HfReader& r) {
+  absl::string_view path = "hidden_act";
+  for (absl::string_view other : {"hidden_activation", "mlp_hidden_act", "ffn_config.ffn_act_fn.name"}) {
+    if (!r.Has(path)) path = other;
+  }
+  FLIGHTPLAN_ASSIGN_OR_RETURN(std::string name, r.Text(path, "silu"));
+  struct Known {
+    absl::string_view name;
+    absl::string_view activation;
+    bool gated;
+  };
+  static constexpr Known kKnown[] = {
+      {"silu", "swiglu", true},          {"swish", "swiglu", true},        {"situ", "situ_glu", true},
+      {"swigluoai", "swiglu_oai", true}, {"gelu", "gelu", false},          {"gelu_pytorch_tanh", "geglu_tanh", true},
+      {"fast_gelu", "geglu_tanh", true}, {"relu2", "squared_relu", false}, {"squared_relu", "squared_relu", false},
+      {"relu", "relu", false},
+  };
+  for (const Known& known : kKnown) {
+    if (known.name != name) continue;
+    r.model().activation = std::string(known.activation);
+    r.model().gated_linear_unit = known.gated;
+    return absl::OkStatus();
+  }
+  std::vector<absl::string_view> names;
+  for (const Known& known : kKnown) names.push_back(known.name);
+  return r.Error(path, absl::StrCat("is '", name.substr(0, 60), "'; needs one of ", absl::StrJoin(names, ", ")));
+}
+
+absl::Status RopeScaling(HfReader& r) {
+  const absl::string_view type_path = r.Has("rope_scaling.rope_type") ? "rope_scaling.rope_type" : "rope_scaling.type";
+  FLIGHTPLAN_ASSIGN_OR_RETURN(std::string type, r.Text(type_path, "default"));
+  if (type == "default") return absl::OkStatus();
+  FLIGHTPLAN_RETURN_IF_ERROR(r.Set("rope_scaling_type", Value(type), type_path));
+  if (type == "llama3") {
+    FLIGHTPLAN_ASSIGN_OR_RETURN(double factor, r.Real("rope_scaling.factor", 8.0));
+    return r.Set("rope_scaling_factor", Value(factor), "rope_scaling.factor");
+  }
+  if (type == "linear") {
+    FLIGHTPLAN_ASSIGN_OR_RETURN(double factor, r.Real("rope_scaling.factor", 1.0));
+    return r.Set("seq_len_interpolation_factor", Value(factor), "rope_scaling.factor");
+  }
+  if (type != "yarn") return absl::OkStatus();
+  // The MLA classes take the settings under their own names, other attention under yarn_*.
+  const bool latent = r.Has("kv_lora_rank") || r.Has("o_lora_rank");
+  struct Setting {
+    absl::string_view key;
+    absl::string_view mla;
+    absl::string_view other;
+    bool integer;
+  };
+  static constexpr Setting kSettings[] = {
+      {"factor", "rotary_scaling_factor", "yarn_rotary_scaling_factor", false},
+      {"original_max_position_embeddings", "original_max_position_embeddings", "yarn_original_max_position_embeddings",
+       true},
+      {"beta_fast", "beta_fast", "yarn_beta_fast", true},
+      {"beta_slow", "beta_slow", "yarn_beta_slow", true},
+      {"mscale", "mscale", "yarn_mscale", false},
+      {"mscale_all_dim", "mscale_all_dim", "yarn_mscale_all_dim", false},
+  };
+  for (const Setting& setting : kSettings) {
+    const std::string path = absl::StrCat("rope_scaling.", setting.key);
+    if (!r.Has(path)) continue;
+    FLIGHTPLAN_ASSIGN_OR_RETURN(double number, r.Real(path, 0));
+    const bool as_integer = setting.integer && latent && number == std::floor(number) && std::abs(number) < 1e15;
+    const Value value = as_integer || setting.key == "original_max_position_embeddings"
+                            ? Value(static_cast<int64_t>(number))
+                            : Value(number);
+    FLIGHTPLAN_RETURN_IF_ERROR(r.Set(latent ? setting.mla : setting.other, value, path));
+  }
+  return absl::OkStatus();
+}
+
+// The largest power of two, at most 128, that divides the vocabulary.
+absl::Status VocabularyDivisor(HfReader& r) {
+  FLIGHTPLAN_ASSIGN_OR_RETURN(int64_t vocabulary, r.RequiredInt("vocab_size", 1, int64_t{1} << 26));
+  int64_t divisor = 128;
+  while (vocabulary % divisor != 0) divisor /= 2;
+  return r.Set("make_vocab_size_divisible_by", Value(divisor), "vocab_size");
+}
+
+// Multi-latent attention: one KV group per head, norms on the latents; head_dim of such files means something else.
+absl::Status Latent(HfReader& r) {
+  ModelSpec& m = r.model();
+  m.attention = "mla";
+  m.kv_channels.reset();
+  m.num_query_groups = m.num_attention_heads;
+  m.qk_layernorm = true;
+  m.qk_layernorm_kind = "mla_latent";
+  if (!m.kv_lora_rank.has_value()) m.kv_lora_rank = 512;
+  if (!m.qk_head_dim.has_value()) m.qk_head_dim = 128;
+  if (!m.qk_pos_emb_head_dim.has_value()) m.qk_pos_emb_head_dim = 64;
+  if (!m.v_head_dim.has_value()) m.v_head_dim = 128;
+  if (m.rope_scaling_type.has_value()) return absl::OkStatus();
+  // Megatron's MLA classes would otherwise scale by 40.
+  FLIGHTPLAN_RETURN_IF_ERROR(r.Set("rotary_scaling_factor", Value(1.0), "rope_scaling"));
+  return r.Set("mscale_all_dim", Value(1.0), "rope_scaling");
+}
+
+absl::Status EveryLayerMoe(HfReader& r) {
+  const ModelSpec& m = r.model();
+  return r.Set("moe_layer_freq", Pattern(m.num_layers, [](int64_t) { return true; }), "num_hidden_layers");
+}
+
+absl::Status FirstLayersDense(HfReader& r) {
+  const ModelSpec& m = r.model();
+  const int64_t dense = m.first_k_dense.value_or(0);
+  if (dense > m.num_layers) {
+    return r.Error("first_k_dense_replace", absl::StrCat("is ", dense, "; needs at most ", m.num_layers, " layers"));
+  }
+  return r.Set("moe_layer_freq", Pattern(m.num_layers, [&](int64_t i) { return i >= dense; }),
+               "first_k_dense_replace");
+}
+
+absl::Status SharedExperts(HfReader& r) { return SetSharedExperts(r, "moe_intermediate_size", "n_shared_experts", 1); }
+
+// One shared expert of the routed width, whatever the count says: upstream reads it so.
+absl::Status SharedLikeRouted(HfReader& r) {
+  FLIGHTPLAN_ASSIGN_OR_RETURN(int64_t width, r.RequiredInt("moe_intermediate_size", 1, kMaxSize));
+  if (r.model().qk_layernorm.value_or(false)) r.model().qk_layernorm_kind = "per_head";
+  return r.Set("moe_shared_expert_intermediate_size", Value(width), "moe_intermediate_size");
+}
+
+// Renormalised top-k weights equal a softmax over the selected logits, that is: no softmax before the selection.
+absl::Status NormalizedTopk(HfReader& r) {
+  const bool qwen2 = r.model().moe_shared_expert_gate.value_or(false);
+  if (!qwen2 && !r.Has("norm_topk_prob")) return r.Error("norm_topk_prob", "is missing");
+  FLIGHTPLAN_ASSIGN_OR_RETURN(bool normalised, r.Bool("norm_topk_prob", false));
+  return r.Set("moe_router_pre_softmax", Value(!normalised), "norm_topk_prob");
+}
+
+// Stricter than upstream, which reads such a file and builds every layer as MoE.
+absl::Status OnlyMoeLayers(HfReader& r) {
+  FLIGHTPLAN_ASSIGN_OR_RETURN(int64_t step, r.Int("decoder_sparse_step", 1, 0, kMaxLayers));
+  if (step != 1) return r.Error("decoder_sparse_step", absl::StrCat("is ", step, "; only 1 (every layer MoE) is converted"));
+  FLIGHTPLAN_ASSIGN_OR_RETURN(std::vector<int64_t> dense, r.Ints("mlp_only_layers"));
+  if (!dense.empty()) return r.Error("mlp_only_layers", "names dense layers; only an empty list is converted");
+  return EveryLayerMoe(r);
+}
+
+absl::Status SlidingWindow(HfReader& r) {
+  if (!r.Has("sliding_window")) return absl::OkStatus();
+  FLIGHTPLAN_ASSIGN_OR_RETURN(int64_t window, r.RequiredInt("sliding_window", 1, int64_t{1} << 40));
+  r.model().attention = "gqa+sliding";
+  r.model().window_size = window;
+  return absl::OkStatus();
+}
+
+absl::Status LinearLayers(HfReader& r) {
+  FLIGHTPLAN_ASSIGN_OR_RETURN(std::vector<std::string> types, r.Texts("layer_types"));
+  std::vector<int64_t> flags;
+  absl::string_view path = "layer_types";
+  for (const std::string& type : types) flags.push_back(type == "linear_attention" ? 1 : 0);
+  if (types.empty()) {
+    path = "full_attention_interval";
+    FLIGHTPLAN_ASSIGN_OR_RETURN(int64_t interval, r.Int(path, 4, 1, kMaxLayers));
+    for (int64_t i = 0; i < r.model().num_layers; ++i) flags.push_back((i + 1) % interval == 0 ? 0 : 1);
+  }
+  r.model().num_linear_attention_layers = std::count(flags.begin(), flags.end(), 1);
+  return r.Set("linear_attention_freq", Flags(flags), path);
+}
+
+absl::Status SparseIndexer(HfReader& r) {
+  ModelSpec& m = r.model();
+  m.attention = "mla+dsa";
+  FLIGHTPLAN_ASSIGN_OR_RETURN(m.dsa_indexer_n_heads, r.RequiredInt("index_n_heads", 1, 65536));
+  FLIGHTPLAN_ASSIGN_OR_RETURN(m.dsa_indexer_head_dim, r.RequiredInt("index_head_dim", 1, 65536));
+  FLIGHTPLAN_ASSIGN_OR_RETURN(m.dsa_indexer_topk, r.RequiredInt("index_topk", 1, int64_t{1} << 40));
+  if (!m.dsa_indexer_topk_freq.has_value()) m.dsa_indexer_topk_freq = 1;
+  if (!m.dsa_indexer_skip_topk_offset.has_value()) m.dsa_indexer_skip_topk_offset = 0;
+  return absl::OkStatus();
+}
+
+// The file gives the whole query head and its part without positions.
+absl::Status GlmHeadSizes(HfReader& r) {
+  FLIGHTPLAN_ASSIGN_OR_RETURN(int64_t whole, r.RequiredInt("qk_head_dim", 2, 65536));
+  FLIGHTPLAN_ASSIGN_OR_RETURN(int64_t plain, r.RequiredInt("qk_nope_head_dim", 1, 65536));
+  return r.Set("qk_pos_emb_head_dim", Value(whole - plain), "qk_head_dim");
+}
+
+absl::Status DeepSeekV4(HfReader& r) {
+  ModelSpec& m = r.model();
+  FLIGHTPLAN_ASSIGN_OR_RETURN(m.dsa_indexer_n_heads, r.RequiredInt("index_n_heads", 1, 65536));
+  FLIGHTPLAN_ASSIGN_OR_RETURN(m.dsa_indexer_head_dim, r.RequiredInt("index_head_dim", 1, 65536));
+  FLIGHTPLAN_ASSIGN_OR_RETURN(m.dsa_indexer_topk, r.RequiredInt("index_topk", 1, int64_t{1} << 40));
+  FLIGHTPLAN_RETURN_IF_ERROR(r.Set("mscale", Value(1.0), "rope_scaling"));
+  FLIGHTPLAN_RETURN_IF_ERROR(r.Set("mscale_all_dim", Value(1.0), "rope_scaling"));
+  FLIGHTPLAN_ASSIGN_OR_RETURN(std::vector<int64_t> ratios, r.Ints("compress_ratios"));
+  const auto wanted = static_cast<size_t>(m.num_layers + m.mtp_num_layers.value_or(0));
+  if (ratios.size() < wanted) {
+    return r.Error("compress_ratios", absl::StrCat("has ", ratios.size(), " entries; needs one per layer and MTP depth, ",
+                                                   wanted));
+  }
+  ratios.resize(wanted);
+  return r.Set("csa_compress_ratios", Flags(ratios), "compress_ratios");
+}
+
+absl::Status SoftmaxScoringOnly(HfReader& r) {
+  FLIGHTPLAN_ASSIGN_OR_RETURN(std::string scoring, r.Text("scoring_func", "softmax"));
+  if (scoring != "softmax") return r.Error("scoring_func", "needs softmax in this class");
+  return absl::OkStatus();
+}
+
+absl::Status RotaryDimension(HfReader& r) {
+  const ModelSpec& m = r.model();
+  if (!r.Has("rotary_dim") || m.kv_channels.value_or(0) < 1) return absl::OkStatus();
+  FLIGHTPLAN_ASSIGN_OR_RETURN(int64_t rotary, r.RequiredInt("rotary_dim", 1, *m.kv_channels));
+  return r.Set("rotary_percent", Value(static_cast<double>(rotary) / static_cast<double>(*m.kv_channels)), "rotary_dim");
+}
+
+absl::Status MiniMaxM3(HfReader& r) {
+  ModelSpec& m = r.model();
+  if (m.qk_layernorm.value_or(false)) m.qk_layernorm_kind = "per_head";
+  FLIGHTPLAN_RETURN_IF_ERROR(SetSharedExperts(r, "shared_intermediate_size", "n_shared_experts", 1));
+  FLIGHTPLAN_ASSIGN_OR_RETURN(std::vector<std::string> types, r.Texts("mlp_layer_types"));
+  std::vector<int64_t> moe;
+  for (const std::string& type : types) moe.push_back(type == "sparse" ? 1 : 0);
+  if (r.Has("moe_layer_freq")) {
+    FLIGHTPLAN_ASSIGN_OR_RETURN(moe, r.Ints("moe_layer_freq"));
+  }
+  FLIGHTPLAN_RETURN_IF_ERROR(r.Set("moe_layer_freq", Flags(moe), "moe_layer_freq"));
+  FLIGHTPLAN_ASSIGN_OR_RETURN(std::vector<std::string> layers, r.Texts("layer_types"));
+  FLIGHTPLAN_ASSIGN_OR_RETURN(std::vector<int64_t> sparse, r.Ints("sparse_attention_config.sparse_attention_freq"));
+  int64_t indexers = std::count(sparse.begin(), sparse.end(), 1);
+  if (!layers.empty()) {
+    indexers = std::count_if(layers.begin(), layers.end(), [](const std::string& t) { return t != "full_attention"; });
+  }
+  return r.Set("num_indexer_layers", Value(indexers), "sparse_attention_config.sparse_attention_freq");
+}
+
+namespace {
+
+// ERNIE writes some numbers as a list of one per modality; the first is the text's.
+absl::StatusOr<int64_t> FirstInt(HfReader& r, absl::string_view path, int64_t fallback) {
+  const rapidjson::Value* node = r.Find(path);
+  if (node == nullptr || !node->IsArray()) return r.Int(path, fallback, 0, kMaxSize);
+  FLIGHTPLAN_ASSIGN_OR_RETURN(std::vector<int64_t> numbers, r.Ints(path));
+  if (numbers.empty()) return r.Error(path, "is an empty list");
+  return numbers.front();
+}
+
+}  // namespace
+
+absl::Status Ernie(HfReader& r) {
+  const ModelSpec& m = r.model();
+  FLIGHTPLAN_ASSIGN_OR_RETURN(int64_t experts, FirstInt(r, "moe_num_experts", 64));
+  FLIGHTPLAN_ASSIGN_OR_RETURN(int64_t width, FirstInt(r, "moe_intermediate_size", m.ffn_hidden_size.value_or(5120)));
+  FLIGHTPLAN_ASSIGN_OR_RETURN(int64_t shared, r.Int("moe_num_shared_experts", 2, 0, 1024));
+  FLIGHTPLAN_RETURN_IF_ERROR(r.Set("num_moe_experts", Value(experts), "moe_num_experts"));
+  FLIGHTPLAN_RETURN_IF_ERROR(r.Set("moe_ffn_hidden_size", Value(width), "moe_intermediate_size"));
+  if (shared > 0) {
+    FLIGHTPLAN_RETURN_IF_ERROR(
+        r.Set("moe_shared_expert_intermediate_size", Value(width * shared), "moe_num_shared_experts"));
+  }
+  FLIGHTPLAN_ASSIGN_OR_RETURN(std::vector<std::string> types, r.Texts("mlp_layer_types"));
+  if (!types.empty()) {
+    std::vector<int64_t> flags;
+    for (const std::string& type : types) flags.push_back(type == "dense" ? 0 : 1);
+    return r.Set("moe_layer_freq", Flags(flags), "mlp_layer_types");
+  }
+  FLIGHTPLAN_ASSIGN_OR_RETURN(int64_t start, FirstInt(r, "moe_layer_start_index", 1));
+  return r.Set("moe_layer_freq", Pattern(m.num_layers, [&](int64_t i) { return i >= start; }), "moe_layer_start_index");
+}
+
+absl::Status NemotronHybrid(HfReader& r) {
+  ModelSpec& m = r.model();
+  m.rotary_base.reset();
+  m.rotary_percent.reset();
+  FLIGHTPLAN_ASSIGN_OR_RETURN(std::string pattern, r.Text("hybrid_override_pattern", ""));
+  if (pattern.empty()) {
+    FLIGHTPLAN_ASSIGN_OR_RETURN(std::vector<std::string> types, r.Texts("layers_block_type"));
+    if (types.empty()) return r.Error("hybrid_override_pattern", "is missing; needs it or layers_block_type");
+    for (const std::string& type : types) {
+      const char symbol = type == "mamba" ? 'M' : type == "attention" ? '*' : type == "moe" ? 'E' : type == "mlp" ? '-' : 0;
+      if (symbol == 0) {
+        return r.Error("layers_block_type", absl::StrCat("holds '", type.substr(0, 60),
+                                                         "'; needs mamba, attention, moe or mlp"));
+      }
+      pattern += symbol;
+    }
+  }
+  m.hybrid_layer_pattern = pattern;
+  if (!r.Has("num_hidden_layers")) m.num_layers = static_cast<int64_t>(pattern.size());
+  if (pattern.find('E') == std::string::npos) return absl::OkStatus();
+  const std::pair<absl::string_view, Value> kMoe[] = {{"moe_aux_loss_coeff", Value(0.0001)},
+                                                      {"moe_router_score_function", Value("sigmoid")},
+                                                      {"moe_router_pre_softmax", Value(false)},
+                                                      {"moe_router_enable_expert_bias", Value(true)},
+                                                      {"moe_router_load_balancing_type", Value("seq_aux_loss")},
+                                                      {"moe_router_dtype", Value("fp32")}};
+  for (const auto& [field, value] : kMoe) FLIGHTPLAN_RETURN_IF_ERROR(r.Set(field, value, field));
+  FLIGHTPLAN_ASSIGN_OR_RETURN(std::string mtp, r.Text("mtp_hybrid_override_pattern", ""));
+  if (m.mtp_num_layers.has_value() && mtp.empty()) {
+    return r.Error("mtp_hybrid_override_pattern", "is missing; needed with num_nextn_predict_layers");
+  }
+  if (!m.mtp_num_layers.has_value()) return absl::OkStatus();
+  m.mtp_hybrid_override_pattern = mtp;
+  FLIGHTPLAN_ASSIGN_OR_RETURN(bool repeated, r.Bool("mtp_use_repeated_layer", true));
+  FLIGHTPLAN_ASSIGN_OR_RETURN(double scaling, r.Real("mtp_loss_scaling_factor", 0.3));
+  FLIGHTPLAN_RETURN_IF_ERROR(r.Set("mtp_use_repeated_layer", Value(repeated), "mtp_use_repeated_layer"));
+  return r.Set("mtp_loss_scaling_factor", Value(scaling), "mtp_loss_scaling_factor");
+}
+
+// Kimi-Linear and Kimi-K3: delta attention on most layers, MLA without rotary positions on the rest.
+absl::Status KimiHybrid(HfReader& r) {
+  ModelSpec& m = r.model();
+  m.attention = "kda-mla-hybrid";
+  m.rotary_base.reset();
+  m.rotary_percent.reset();
+  FLIGHTPLAN_ASSIGN_OR_RETURN(std::vector<int64_t> linear, r.Ints("linear_attn_config.kda_layers"));
+  std::vector<int64_t> flags(static_cast<size_t>(m.num_layers), 0);
+  for (int64_t layer : linear) {  // counted from 1
+    if (layer < 1 || layer > m.num_layers) {
+      return r.Error("linear_attn_config.kda_layers",
+                     absl::StrCat("holds ", layer, "; needs layers from 1 to ", m.num_layers));
+    }
+    flags[static_cast<size_t>(layer) - 1] = 1;
+  }
+  m.num_linear_attention_layers = std::count(flags.begin(), flags.end(), 1);
+  FLIGHTPLAN_RETURN_IF_ERROR(r.Set("linear_attention_freq", Flags(flags), "linear_attn_config.kda_layers"));
+  FLIGHTPLAN_ASSIGN_OR_RETURN(int64_t heads, r.RequiredInt("linear_attn_config.num_heads", 1, 65536));
+  FLIGHTPLAN_ASSIGN_OR_RETURN(int64_t size, r.RequiredInt("linear_attn_config.head_dim", 1, 65536));
+  m.linear_num_key_heads = m.linear_num_value_heads = heads;
+  m.linear_key_head_dim = m.linear_value_head_dim = size;
+  FLIGHTPLAN_ASSIGN_OR_RETURN(m.linear_conv_kernel_dim,
+                              r.RequiredInt("linear_attn_config.short_conv_kernel_size", 1, 1024));
+
+  FLIGHTPLAN_RETURN_IF_ERROR(SetSharedExperts(r, "moe_intermediate_size", "num_shared_experts", 1));
+  FLIGHTPLAN_ASSIGN_OR_RETURN(int64_t frequency, r.Int("moe_layer_freq", 1, 1, kMaxLayers));
+  const int64_t dense = m.first_k_dense.value_or(0);
+  FLIGHTPLAN_RETURN_IF_ERROR(
+      r.Set("moe_layer_freq", Pattern(m.num_layers, [&](int64_t i) { return i >= dense && i % frequency == 0; }),
+            "moe_layer_freq"));
+  FLIGHTPLAN_ASSIGN_OR_RETURN(bool grouped, r.Bool("use_grouped_topk", false));
+  if (!grouped) {
+    m.moe_router_num_groups.reset();
+    m.moe_router_group_topk.reset();
+    return absl::OkStatus();
+  }
+  FLIGHTPLAN_ASSIGN_OR_RETURN(m.moe_router_num_groups, r.RequiredInt("num_expert_group", 1, 65536));
+  FLIGHTPLAN_ASSIGN_OR_RETURN(m.moe_router_group_topk, r.RequiredInt("topk_group", 1, 65536));
+  return absl::OkStatus();
+}
+
+absl::Status KimiK3(HfReader& r) {
+  ModelSpec& m = r.model();
+  FLIGHTPLAN_ASSIGN_OR_RETURN(m.moe_latent_size, r.RequiredInt("routed_expert_hidden_size", 1, kMaxSize));
+  FLIGHTPLAN_ASSIGN_OR_RETURN(m.latent_norm, r.Bool("latent_moe_use_norm", false));
+  FLIGHTPLAN_ASSIGN_OR_RETURN(m.mla_output_gate, r.Bool("mla_use_output_gate", false));
+  FLIGHTPLAN_ASSIGN_OR_RETURN(m.kda_full_gate, r.Bool("linear_attn_config.use_full_rank_gate", false));
+  return absl::OkStatus();
+}
+
+absl::Status Llama4(HfReader& r) {
+  ModelSpec& m = r.model();
+  // Its norm of queries and keys has no weights: Megatron's qk_l2_norm, not qk_layernorm.
+  FLIGHTPLAN_ASSIGN_OR_RETURN(bool normed, r.Bool("use_qk_norm", false));
+  m.qk_layernorm = normed;
+  if (normed) m.qk_layernorm_kind = "l2_no_weight";
+  FLIGHTPLAN_ASSIGN_OR_RETURN(int64_t step, r.RequiredInt("interleave_moe_layer_step", 1, kMaxLayers));
+  return r.Set("moe_layer_freq", Pattern(m.num_layers, [&](int64_t i) { return (i + 1) % step == 0; }),
+               "interleave_moe_layer_step");
+}
+
+// Attention scores are scaled by the head size unless the file says otherwise.
+absl::Status Gemma2(HfReader& r) {
+  ModelSpec& m = r.model();
+  FLIGHTPLAN_ASSIGN_OR_RETURN(int64_t scalar, r.RequiredInt("query_pre_attn_scalar", 1, kMaxSize));
+  if (scalar != m.kv_channels.value_or(0)) m.query_pre_attn_scalar = scalar;
+  return absl::OkStatus();
+}
+
+absl::Status Gemma3(HfReader& r) {
+  ModelSpec& m = r.model();
+  FLIGHTPLAN_ASSIGN_OR_RETURN(int64_t scalar, r.Int("query_pre_attn_scalar", 256, 1, kMaxSize));
+  if (scalar != m.kv_channels.value_or(0)) m.query_pre_attn_scalar = scalar;
+  r.Note("local layers use their own rotary base, which a model description here does not hold");
+  return absl::OkStatus();
+}
+
+absl::Status Step3(HfReader& r) {
+  const ModelSpec& m = r.model();
+  std::vector<int64_t> layers;
+  const rapidjson::Value* node = r.Find("moe_layers_enum");
+  if (node != nullptr && node->IsString()) {
+    FLIGHTPLAN_ASSIGN_OR_RETURN(std::string text, r.Text("moe_layers_enum", ""));
+    for (absl::string_view part : absl::StrSplit(text, ',', absl::SkipWhitespace())) {
+      int64_t layer = 0;
+      if (!absl::SimpleAtoi(part, &layer)) return r.Error("moe_layers_enum", "needs layer numbers between commas");
+      layers.push_back(layer);
+    }
+  } else {
+    FLIGHTPLAN_ASSIGN_OR_RETURN(layers, r.Ints("moe_layers_enum"));
+  }
+  std::vector<int64_t> flags(static_cast<size_t>(m.num_layers), 0);
+  for (int64_t layer : layers) {
+    if (layer < 0 || layer >= m.num_layers) {
+      return r.Error("moe_layers_enum", absl::StrCat("holds ", layer, "; needs layers below ", m.num_layers));
+    }
+    flags[static_cast<size_t>(layer)] = 1;
+  }
+  return r.Set("moe_layer_freq", Flags(flags), "moe_layers_enum");
+}
+
+}  // namespace hf
+
+absl::Status FinishHfModel(HfReader& r) {
+  ModelSpec& m = r.model();
+  if (!m.kv_channels.has_value() && !m.is_mla() && m.num_attention_heads > 0) {
+    m.kv_channels = m.hidden_size / m.num_attention_heads;
+  }
+  if (m.attention == "gqa" && m.num_query_groups == m.num_attention_heads) m.attention = "mha";
+  if (!m.qk_layernorm.value_or(false)) m.qk_layernorm_kind.reset();
+  if (!m.is_moe()) {
+    // Some dense files carry leftovers of their MoE siblings.
+    m.moe_router_topk.reset();
+    m.moe_ffn_hidden_size.reset();
+    m.moe_router_score_function.reset();
+    m.moe_router_num_groups.reset();
+    m.moe_router_group_topk.reset();
+    m.moe_router_topk_scaling_factor.reset();
+    return absl::OkStatus();
+  }
+  if (!m.moe_shared_expert_gate.has_value()) m.moe_shared_expert_gate = false;
+  if (!m.moe_router_enable_expert_bias.has_value()) m.moe_router_enable_expert_bias = false;
+  if (!m.hybrid_layer_pattern.has_value()) {
+    const auto first_moe = std::find(m.moe_layer_freq.begin(), m.moe_layer_freq.end(), 1);
+    m.first_k_dense = first_moe - m.moe_layer_freq.begin();
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace flightplan

@@ -1,0 +1,72 @@
+// Which config.json key becomes which field, per architecture class. The facts are those of Megatron-Bridge@067f987df
+// (src/megatron/bridge/models/<family>/*_bridge.py, conversion/model_bridge.py); classes that it does not convert follow
+// Megatron-LM's documents, the Megatron-MoE-ModelZoo scripts and the transformers configuration classes.
+#pragma once
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "resolver/normalize/hf_reader.h"
+
+namespace flightplan {
+
+// One field. `keys`: JSON paths, '|' separated; the first one present gives the value, also when it is null (upstream's
+// reading order). No keys: the value is always `otherwise`. `field` is a field of ModelSpec or else a knob.
+struct HfRow {
+  absl::string_view field;
+  absl::string_view keys;
+  // Value where no key gives one, as a plain YAML scalar ("null" empties it). "": the field stays as it is; kRequired: an
+  // error.
+  absl::string_view otherwise = {};
+  bool zero_is_none = false;
+};
+inline constexpr absl::string_view kRequired = "!";
+
+// What no single key says: patterns, products, nested settings. They run after the rows, in their order.
+using HfDerivation = absl::Status (*)(HfReader& reader);
+
+struct HfFamily {
+  absl::string_view label;
+  absl::string_view classes;  // architecture classes, '|' separated
+  absl::Span<const HfRow> rows;
+  absl::Span<const HfDerivation> derivations;
+  absl::string_view note = {};     // what a user should know
+  absl::string_view missing = {};  // why the class is known but refused
+};
+
+absl::Span<const HfRow> HfCommonRows();
+absl::Span<const HfDerivation> HfCommonDerivations();  // before the family's rows
+absl::Span<const HfFamily> HfFamilies();
+absl::Status FinishHfModel(HfReader& reader);  // after everything
+
+// The derivations that the family table names.
+namespace hf {
+absl::Status Activation(HfReader& reader);
+absl::Status RopeScaling(HfReader& reader);
+absl::Status VocabularyDivisor(HfReader& reader);
+absl::Status Latent(HfReader& reader);
+absl::Status EveryLayerMoe(HfReader& reader);
+absl::Status FirstLayersDense(HfReader& reader);
+absl::Status SharedExperts(HfReader& reader);
+absl::Status SharedLikeRouted(HfReader& reader);
+absl::Status NormalizedTopk(HfReader& reader);
+absl::Status OnlyMoeLayers(HfReader& reader);
+absl::Status SlidingWindow(HfReader& reader);
+absl::Status LinearLayers(HfReader& reader);
+absl::Status SparseIndexer(HfReader& reader);
+absl::Status GlmHeadSizes(HfReader& reader);
+absl::Status DeepSeekV4(HfReader& reader);
+absl::Status SoftmaxScoringOnly(HfReader& reader);
+absl::Status RotaryDimension(HfReader& reader);
+absl::Status MiniMaxM3(HfReader& reader);
+absl::Status Ernie(HfReader& reader);
+absl::Status NemotronHybrid(HfReader& reader);
+absl::Status KimiHybrid(HfReader& reader);
+absl::Status KimiK3(HfReader& reader);
+absl::Status Llama4(HfReader& reader);
+absl::Status Gemma2(HfReader& reader);
+absl::Status Gemma3(HfReader& reader);
+absl::Status Step3(HfReader& reader);
+}  // namespace hf
+
+}  // namespace flightplan

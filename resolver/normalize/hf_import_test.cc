@@ -1,0 +1,197 @@
+#include "resolver/normalize/hf_import.h"
+
+#include <fstream>
+#include <iterator>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "gtest/gtest.h"
+#include "rapidjson/document.h"
+#include "resolver/catalog/catalog.h"
+#include "resolver/normalize/hf_families.h"
+#include "resolver/plan/model_fields.h"
+
+namespace flightplan {
+namespace {
+
+constexpr absl::string_view kFiles[] = {
+    "dbrx",           "deepseek-v3",      "deepseek-v3.2",      "deepseek-v4-flash",       "deepseek-v4-pro",
+    "ernie-4.5-21b-a3b", "gemma-2-2b",    "glm-4.5",            "glm-5",                   "gpt-oss-120b",
+    "kimi-k2",        "kimi-k3",          "kimi-linear-48b-a3b", "llama-3.1-405b",         "llama-3.1-8b",
+    "llama-4-scout",  "mimo-7b",          "minimax-m2.5",       "minimax-m3",              "mixtral-8x7b",
+    "moonlight-16b-a3b", "nemotron-3-nano-30b-a3b", "nemotron-h-56b", "olmoe-1b-7b",       "phi-3.5-moe",
+    "qwen1.5-moe-a2.7b", "qwen3-1.7b",    "qwen3-235b-a22b",    "qwen3-30b-a3b",           "qwen3-32b",
+    "qwen3-8b",       "qwen3-next-80b-a3b", "qwen3.5-35b-a3b",  "qwen3.5-397b-a17b",       "step-3"};
+
+std::string ReadFile(absl::string_view name) {
+  std::ifstream stream(absl::StrCat(FLIGHTPLAN_SOURCE_DIR, "/tests/data/hf_configs/", name, ".json"));
+  return std::string((std::istreambuf_iterator<char>(stream)), std::istreambuf_iterator<char>());
+}
+
+// Where a file and the catalogue rightly differ.
+struct Exception {
+  absl::string_view file;
+  absl::string_view field;
+  absl::string_view reason;
+};
+constexpr Exception kExceptions[] = {
+    {"qwen1.5-moe-a2.7b", "rotary_base", "the file has no rope_theta: upstream's 10000 applies; the catalogue leaves it open"},
+};
+
+bool Expected(absl::string_view file, absl::string_view field) {
+  for (const Exception& exception : kExceptions) {
+    if (exception.file == file && exception.field == field) return true;
+  }
+  return false;
+}
+
+// Names, sources and published figures are the catalogue's own.
+bool IsArchitecture(absl::string_view field) {
+  for (absl::string_view own : {"name", "family", "aliases", "hf_id", "bridge", "sources", "derived", "unverified",
+                                "notes", "published_total_params", "published_active_params", "published_source",
+                                "published_scope"}) {
+    if (field == own) return false;
+  }
+  return true;
+}
+
+TEST(HfImport, PublishedFilesGiveTheCatalogueFigures) {
+  const Catalog catalog = *Catalog::Builtin();
+  int compared = 0;
+  for (absl::string_view name : kFiles) {
+    absl::StatusOr<ModelSpec> imported = ImportHfConfig(ReadFile(name));
+    ASSERT_TRUE(imported.ok()) << name << ": " << imported.status();
+    const ModelSpec& known = **catalog.FindModel(name);
+    for (const ModelField& field : ModelFields()) {
+      if (!IsArchitecture(field.name)) continue;
+      ++compared;
+      const Value got = GetField(field, *imported);
+      const Value want = GetField(field, known);
+      EXPECT_EQ(got != want, Expected(name, field.name))
+          << name << " " << field.name << ": file " << got.ToJson() << ", catalogue " << want.ToJson();
+    }
+  }
+  EXPECT_GT(compared, 2800);
+}
+
+TEST(HfFamilies, EveryRowNamesAFieldOrAKnob) {
+  std::vector<HfRow> rows(HfCommonRows().begin(), HfCommonRows().end());
+  for (const HfFamily& family : HfFamilies()) rows.insert(rows.end(), family.rows.begin(), family.rows.end());
+  for (const HfRow& row : rows) {
+    EXPECT_TRUE(FindModelField(row.field) != nullptr || FindKnob(row.field).has_value()) << row.field;
+    EXPECT_FALSE(row.keys.empty() && row.otherwise.empty()) << row.field;
+  }
+  EXPECT_GE(HfFamilies().size(), 36u);
+}
+
+// A small sound file to spoil.
+constexpr absl::string_view kQwen = R"({"architectures": ["Qwen3MoeForCausalLM"], "model_type": "qwen3_moe",
+  "num_hidden_layers": 4, "hidden_size": 64, "num_attention_heads": 8, "num_key_value_heads": 2, "head_dim": 8,
+  "vocab_size": 1000, "num_experts": 8, "num_experts_per_tok": 2, "moe_intermediate_size": 32, "norm_topk_prob": true})";
+
+std::string Fault(absl::string_view json) { return std::string(ImportHfConfig(json).status().message()); }
+std::string Spoiled(absl::string_view from, absl::string_view to) {
+  const std::string json = absl::StrReplaceAll(kQwen, {{from, to}});
+  EXPECT_NE(json, kQwen) << from;
+  return Fault(json);
+}
+
+TEST(HfImport, NamesThePathOfAWrongField) {
+  EXPECT_EQ(Fault(kQwen), "");
+  EXPECT_EQ(Spoiled("\"num_hidden_layers\": 4", "\"num_hidden_layers\": -4"),
+            "$.num_hidden_layers: is -4; needs an integer from 1 to 10000");
+  EXPECT_EQ(Spoiled("\"num_hidden_layers\": 4", "\"num_hidden_layers\": \"4\""),
+            "$.num_hidden_layers: is \"4\"; needs an integer from 1 to 10000");
+  EXPECT_EQ(Spoiled("\"num_hidden_layers\": 4", "\"num_hidden_layers\": NaN"),
+            "$.num_hidden_layers: is NaN; needs an integer from 1 to 10000");
+  EXPECT_EQ(Spoiled("\"num_hidden_layers\": 4", "\"num_hidden_layers\": {\"a\": 1}"),
+            "$.num_hidden_layers: is an object; needs a plain value or a list");
+  EXPECT_EQ(Spoiled("\"num_hidden_layers\": 4,", ""), "$.num_hidden_layers: is missing");
+  EXPECT_EQ(Spoiled("\"num_experts\": 8", "\"num_experts\": 1000000000000000000"),
+            "$.num_experts: is 1000000000000000000; needs an integer from 1 to 65536");
+  EXPECT_EQ(Spoiled("\"num_experts_per_tok\": 2", "\"num_experts_per_tok\": 9"),
+            "config.json: field moe_router_topk: is 9; needs at most num_moe_experts, 8");
+  EXPECT_EQ(Spoiled("\"norm_topk_prob\": true", "\"norm_topk_prob\": 1"),
+            "$.norm_topk_prob: is 1; needs true or false");
+  EXPECT_EQ(Spoiled("\"norm_topk_prob\": true", "\"norm_topk_prob\": true, \"decoder_sparse_step\": 2"),
+            "$.decoder_sparse_step: is 2; only 1 (every layer MoE) is converted");
+  EXPECT_EQ(Spoiled("\"norm_topk_prob\": true", "\"norm_topk_prob\": true, \"hidden_act\": \"mish\"").substr(0, 31),
+            "$.hidden_act: is 'mish'; needs ");
+  EXPECT_EQ(Spoiled("\"norm_topk_prob\": true", "\"norm_topk_prob\": true, \"rms_norm_eps\": \"x\""),
+            "$.rms_norm_eps: is \"x\"; wrong type for layernorm_epsilon");
+  EXPECT_EQ(Fault(R"({"architectures": ["Qwen3_5MoeForConditionalGeneration"],
+                      "text_config": {"num_hidden_layers": 0}})"),
+            "$.text_config.num_hidden_layers: is 0; needs an integer from 1 to 10000");
+}
+
+TEST(HfImport, NamesAnUnknownClassAndWhatIsMissing) {
+  const std::string fault = Spoiled("Qwen3MoeForCausalLM", "Qwen4MoeForCausalLM");
+  EXPECT_NE(fault.find("'Qwen4MoeForCausalLM' is not known"), std::string::npos) << fault;
+  EXPECT_NE(fault.find("nearest known: Qwen2MoeForCausalLM"), std::string::npos) << fault;
+  EXPECT_NE(Spoiled("Qwen3MoeForCausalLM", "Gemma4ForCausalLM").find("cannot be imported: its global layers"),
+            std::string::npos);
+  EXPECT_EQ(Fault("{}").substr(0, 26), "$.architectures: is missin");
+  EXPECT_EQ(Fault(R"({"architectures": [3]})").substr(0, 22), "$.architectures: needs");
+  EXPECT_EQ(Fault(R"({"architectures": "LlamaForCausalLM"})").substr(0, 22), "$.architectures: needs");
+}
+
+TEST(HfImport, SaysWhatAUserShouldKnow) {
+  std::vector<std::string> notes;
+  ASSERT_TRUE(ImportHfConfig(ReadFile("step-3"), &notes).ok());
+  ASSERT_EQ(notes.size(), 1u);
+  EXPECT_NE(notes[0].find("converts no such class"), std::string::npos);
+  notes.clear();
+  ASSERT_TRUE(ImportHfConfig(ReadFile("qwen3-30b-a3b"), &notes).ok());
+  EXPECT_TRUE(notes.empty());
+}
+
+// No prefix of a file and no single wrong value may crash or be taken for a model.
+TEST(HfImport, SurvivesTruncationAtEveryByte) {
+  const std::string json = ReadFile("deepseek-v3");
+  for (size_t length = 0; length + 1 < json.size() - 1; ++length) {
+    const absl::Status status = ImportHfConfig(absl::string_view(json).substr(0, length)).status();
+    ASSERT_FALSE(status.ok()) << length;
+    ASSERT_NE(status.message().find("offset"), absl::string_view::npos) << status;
+  }
+}
+
+TEST(HfImport, SurvivesAnyTypeInAnyField) {
+  const char* const kValues[] = {"null", "true", "-1", "0", "1000000000000000000", "1e300", "NaN", "-Infinity", "\"x\"",
+                                 "[]",   "[[1]]", "{}", "[-1]", "99999999999999999999999"};
+  for (absl::string_view name : kFiles) {
+    rapidjson::Document document;
+    const std::string json = ReadFile(name);
+    document.Parse<rapidjson::kParseNanAndInfFlag>(json.c_str());
+    ASSERT_FALSE(document.HasParseError()) << name;
+    const bool nested = document.HasMember("text_config");
+    const rapidjson::Value& fields = nested ? document["text_config"] : document;
+    for (const auto& member : fields.GetObject()) {
+      const std::string key = absl::StrCat("\"", member.name.GetString(), "\"");
+      for (const char* value : kValues) {
+        // The spoiled key goes first: the reader takes the first of two.
+        const std::string object = absl::StrCat("{", key, ": ", value, ", ");
+        std::string spoiled = json;
+        const size_t at = nested ? spoiled.find('{', spoiled.find("\"text_config\"")) : spoiled.find('{');
+        spoiled.replace(at, 1, object);
+        const absl::StatusOr<ModelSpec> model = ImportHfConfig(spoiled);
+        if (model.ok()) {
+          EXPECT_TRUE(CheckModel(*model).empty()) << name << object;
+        } else {
+          EXPECT_FALSE(model.status().message().empty());
+        }
+      }
+    }
+  }
+}
+
+TEST(HfImport, RefusesHostileFiles) {
+  EXPECT_NE(Fault(std::string(2 << 20, ' ')).find("2097152 bytes; it may have at most 1048576"), std::string::npos);
+  EXPECT_NE(Fault(std::string(500000, '[')).find("offset 500000"), std::string::npos);
+  std::string deep = "{\"architectures\": " + std::string(400000, '[') + std::string(400000, ']') + "}";
+  EXPECT_NE(Fault(deep).find("$.architectures"), std::string::npos);
+  EXPECT_NE(Fault("[]").find("needs an object"), std::string::npos);
+  EXPECT_NE(Fault("\xff\xfe").find("offset"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace flightplan
