@@ -28,7 +28,28 @@ int64_t ModelSize(F f) {
 }
 bool WorldIndivisible(F f) {
   const int64_t size = ModelSize(f);
-  return f.env.world_size.has_value() && size > 0 && *f.env.world_size % size != 0;
+  if (size == 0) return true;  // upstream divides by it
+  return f.env.world_size.has_value() && *f.env.world_size % size != 0;
+}
+// Each of the three sizes made smaller until the GPUs divide; a size that is no size becomes 1.
+std::vector<Patch> DivisibleSizes(F f) {
+  constexpr K kSizes[] = {K::context_parallel_size, K::pipeline_model_parallel_size, K::tensor_model_parallel_size};
+  Patch repaired;
+  for (K knob : kSizes) {
+    if (f.num(knob) < 1) repaired.push_back(Assign(knob, 1));
+  }
+  if (!repaired.empty()) return {repaired};
+  std::vector<Patch> patches;
+  for (K knob : kSizes) {
+    const int64_t others = ModelSize(f) / f.num(knob);
+    const int64_t largest = std::min(f.num(knob) - 1, *f.env.world_size);
+    for (int64_t size = largest; size >= 1; --size) {
+      if (*f.env.world_size % SaturatingMul(others, size) != 0) continue;
+      patches.push_back({Assign(knob, size)});
+      break;
+    }
+  }
+  return patches;
 }
 // Not known counts as more than one: a training job has several.
 bool DataParallel(F f) { return f.none(K::data_parallel_size) || f.num(K::data_parallel_size) > 1; }
@@ -95,21 +116,7 @@ const Rule kRules[] = {
      .reads_env = {"world_size"},
      .when = WorldIndivisible,
      .needs = "the number of GPUs is a multiple of TP x PP x CP",
-     .fix =
-         [](F f) {
-           // Context parallelism, then the pipeline, then tensor parallelism made smaller until the GPUs divide.
-           std::vector<Patch> patches;
-           for (K knob : {K::context_parallel_size, K::pipeline_model_parallel_size, K::tensor_model_parallel_size}) {
-             const int64_t others = ModelSize(f) / f.num(knob);
-             const int64_t largest = std::min(f.num(knob) - 1, *f.env.world_size);
-             for (int64_t size = largest; size >= 1; --size) {
-               if (*f.env.world_size % SaturatingMul(others, size) != 0) continue;
-               patches.push_back({Assign(knob, size)});
-               break;
-             }
-           }
-           return patches;
-         },
+     .fix = DivisibleSizes,
      .detail = [](F f) { return absl::StrCat("TP x PP x CP = ", ModelSize(f)); }},
     {.id = "dp.data-parallel-size",
      .area = "parallelism",

@@ -3,7 +3,7 @@
 // Lines are those of NVIDIA-NeMo/Megatron-Bridge@067f987df src/megatron/bridge/training/mixed_precision.py; the recipe is
 // looked up first, although its code stands last in the file.
 #include "resolver/catalog/bridge_fields.h"
-#include "resolver/rules/bridge/precision_recipes_util.h"
+#include "resolver/catalog/precision_recipes.h"
 #include "resolver/rules/rule.h"
 
 namespace flightplan {
@@ -54,29 +54,15 @@ constexpr Target kTargets[] = {
 bool Configured(F f) { return MixedPrecisionConfigured(f.config); }
 
 bool UnknownRecipe(F f) {
-  absl::Span<const PrecisionField> base, own;
-  return f.set(K::mixed_precision_recipe) && !FindPrecisionRecipe(f.text(K::mixed_precision_recipe), &base, &own);
-}
-
-// The value that the recipe, or else the class, gives to a field.
-Value RecipeValue(const PrecisionField& field, absl::Span<const PrecisionField> base,
-                  absl::Span<const PrecisionField> own) {
-  Value value = field.value.ToValue();
-  for (absl::Span<const PrecisionField> layer : {base, own}) {
-    for (const PrecisionField& entry : layer) {
-      if (entry.knob == field.knob) value = entry.value.ToValue();
-    }
-  }
-  return value;
+  const absl::string_view name = f.text(K::mixed_precision_recipe);
+  return f.set(K::mixed_precision_recipe) && (name.empty() || FindPrecisionRecipe(name) == nullptr);
 }
 
 void ApplyRecipe(Editor& e) {
   const Facts f = e.facts();
   if (!Configured(f) || UnknownRecipe(f)) return;
-  absl::Span<const PrecisionField> base, own;
-  FindPrecisionRecipe(f.text(K::mixed_precision_recipe), &base, &own);
-  for (const PrecisionField& field : PrecisionDefaults()) {
-    if (!f.given(field.knob)) e.Fill(field.knob, RecipeValue(field, base, own));
+  for (const auto& [knob, value] : *FindPrecisionRecipe(f.text(K::mixed_precision_recipe))) {
+    if (!f.given(knob)) e.Fill(knob, value);
   }
 }
 
