@@ -60,6 +60,7 @@ struct ParseFinding {
 struct ParseResult {
   std::vector<ParsedKnob> knobs;       // in the order written; a later one overrides an earlier one
   std::vector<ParseFinding> findings;  // errors: the stack would refuse the input
+  EnvVars recipe_vars;                 // Bridge's env_vars section: defaults for the process environment
   bool ok() const;                     // no finding of level error
 };
 

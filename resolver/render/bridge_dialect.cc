@@ -1,0 +1,375 @@
+#include "resolver/render/bridge_dialect.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "resolver/catalog/bridge_fields.h"
+#include "resolver/catalog/precision_recipes.h"
+#include "resolver/render/bridge_override.h"
+#include "resolver/render/hydra_value.h"
+
+namespace flightplan {
+namespace {
+
+using K = Knob;
+
+// ---- names
+
+// Sections of the container that hold nothing our rules look at: their fields are taken as they are.
+constexpr std::array<absl::string_view, 14> kOpaqueSections = {
+    "checkpoint",  "logger",         "tokenizer",      "scheduler", "profiling",         "validation",
+    "peft",        "ft",             "straggler",      "dataset",   "nvrx_straggler",    "tensor_inspect",
+    "inprocess_restart", "optimizer_config_override_provider"};
+constexpr std::array<absl::string_view, 9> kKnownSections = {
+    "model", "ddp", "optimizer", "train", "dist", "rng", "rerun_state_machine", "mixed_precision", "comm_overlap"};
+
+template <size_t N>
+bool Contains(const std::array<absl::string_view, N>& names, absl::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+bool Overwritten(Section section) {
+  return section == Section::kModel || section == Section::kDdp || section == Section::kOptimizer;
+}
+
+std::optional<K> Counterpart(K knob, absl::string_view section) {
+  if (!Overwritten(Row(knob).section)) return std::nullopt;
+  return FindBridgeField(section, FieldNameOf(knob));
+}
+
+// ---- what a decided config means in Bridge's terms
+
+// The recipe that fits the precision switches; "" when there is none to fit (fp32).
+std::string RecipeFor(const Config& config) {
+  const bool fp16 = config.Get(K::fp16).truthy();
+  if (!fp16 && !config.Get(K::bf16).truthy()) return "";
+  const std::string base = fp16 ? "fp16" : "bf16";
+  if (config.Get(K::fp4).truthy()) return fp16 ? "" : "bf16_with_nvfp4_mixed";
+  if (!config.Get(K::fp8).truthy()) return base + "_mixed";
+  const absl::string_view scaling = config.Get(K::fp8_recipe).text();
+  if (scaling == "mxfp8") return base + "_with_mxfp8_mixed";
+  if (scaling == "blockwise") return base + "_with_fp8_subchannel_scaling_mixed";
+  if (scaling == "tensorwise") return base + "_with_fp8_current_scaling_mixed";
+  return base + "_with_fp8_delayed_scaling_mixed";
+}
+
+const Value* RecipeValue(const PrecisionConfig& recipe, K field) {
+  for (const auto& [knob, value] : recipe) {
+    if (knob == field) return &value;
+  }
+  return nullptr;
+}
+
+void NamePrecision(Config* config) {
+  if (!MixedPrecisionConfigured(*config)) {
+    const std::string recipe = RecipeFor(*config);
+    if (recipe.empty()) return;
+    const K source = config->Get(K::fp16).truthy() ? K::fp16 : K::bf16;
+    config->Set(K::mixed_precision_recipe, Value(recipe), config->origin(source));
+  }
+  const PrecisionConfig* recipe = FindPrecisionRecipe(config->Get(K::mixed_precision_recipe).text());
+  if (recipe == nullptr) return;
+  for (int i = 0; i < kKnobCount; ++i) {
+    const K knob = static_cast<K>(i);
+    const auto field = config->Given(knob) ? Counterpart(knob, "mixed_precision") : std::nullopt;
+    if (!field.has_value() || config->Given(*field)) continue;
+    const Value* usual = RecipeValue(*recipe, *field);
+    const bool as_usual = usual != nullptr && *usual == config->Get(knob);
+    if (!as_usual) config->Set(*field, config->Get(knob), config->origin(knob));
+  }
+}
+
+void NameOverlap(Config* config) {
+  for (int i = 0; i < kKnobCount; ++i) {
+    const K knob = static_cast<K>(i);
+    const auto field = config->Given(knob) ? Counterpart(knob, "comm_overlap") : std::nullopt;
+    if (!field.has_value() || config->Given(*field) || config->Get(knob).is_none()) continue;
+    config->Set(*field, config->Get(knob), config->origin(knob));
+  }
+}
+
+void Copy(K from, K to, Config* config) {
+  if (config->Given(from) && !config->Given(to) && config->origin(to) != Origin::kAbsent) {
+    config->Set(to, config->Get(from), config->origin(from));
+  }
+}
+
+// ---- reading
+
+ParseFinding Fault(const SourcePosition& at, Severity severity, absl::string_view id, std::string seen,
+                   std::string needs) {
+  ParseFinding fault;
+  fault.at = at;
+  fault.finding.rule_id = id;
+  fault.finding.area = "cli";
+  fault.finding.severity = severity;
+  fault.finding.verdict = severity == Severity::kError ? Verdict::kAccepted : Verdict::kAdvice;
+  fault.finding.stage = "parse";
+  fault.finding.seen = std::move(seen);
+  fault.finding.needs = std::move(needs);
+  fault.finding.source = "Megatron-Bridge:src/megatron/bridge/training/utils/omegaconf_utils.py:135";
+  return fault;
+}
+
+absl::string_view NearestField(absl::string_view section, absl::string_view field) {
+  std::vector<absl::string_view> names;
+  for (int i = 0; i < kKnobCount; ++i) {
+    const K knob = static_cast<K>(i);
+    if (BridgeSectionOf(knob) == section) names.push_back(FieldNameOf(knob));
+  }
+  return NearestWord(field, names);
+}
+
+// Bridge takes several spellings of a dtype and of an activation function; the knobs know one.
+Value Canonical(K knob, Value value) {
+  if (!value.is_text()) return value;
+  absl::string_view text = value.text();
+  if (absl::EndsWith(FieldNameOf(knob), "dtype")) {
+    absl::ConsumePrefix(&text, "torch.");
+    for (const auto& [name, all] : {std::pair<const char*, const char*>{"bf16", "bf16|bfloat16|bf16-mixed"},
+                                    {"fp16", "fp16|float16|16-mixed"},
+                                    {"fp32", "fp32|float32|32-true"}}) {
+      for (absl::string_view spelling : absl::StrSplit(all, '|')) {
+        if (spelling == text) return Value(name);
+      }
+    }
+  }
+  if (knob == K::activation_func && absl::ConsumePrefix(&text, "torch.nn.functional.")) return Value(text);
+  return value;
+}
+
+}  // namespace
+
+void OverrideReader::Read(const Argument& argument) {
+  absl::string_view text = argument.text;
+  if (text.size() > kMaxArgumentBytes) {
+    return Refuse(argument, "input.limit", Printable(text), absl::StrCat("at most ", kMaxArgumentBytes, " bytes"));
+  }
+  if (absl::ConsumePrefix(&text, "~")) {
+    return Refuse(argument, kUnreadable, Printable(argument.text), "a deletion has no meaning for a config class");
+  }
+  if (!absl::ConsumePrefix(&text, "++")) absl::ConsumePrefix(&text, "+");
+  const size_t equals = text.find('=');
+  if (equals == absl::string_view::npos || equals == 0) {
+    return Refuse(argument, kUnreadable, Printable(argument.text), "an override is section.field=value");
+  }
+  const absl::string_view key = text.substr(0, equals);
+  const absl::StatusOr<Value> value = ReadHydraValue(text.substr(equals + 1));
+  if (!value.ok()) {
+    return Refuse(argument, kUnreadable, Printable(argument.text), std::string(value.status().message()));
+  }
+  if (value->is_text() && value->text() == "None") {
+    out_->findings.push_back(Fault(argument.at, Severity::kWarning, "bridge-override.none-is-text",
+                                   Printable(argument.text), "None is text in an override; null means unset"));
+  }
+  const std::pair<absl::string_view, absl::string_view> parts = absl::StrSplit(key, absl::MaxSplits('.', 1));
+  if (parts.second.empty()) return ReadSection(argument, parts.first, *value);
+  ReadField(argument, parts.first, parts.second, *value);
+}
+
+// `mixed_precision=bf16_mixed`, `comm_overlap=null`.
+void OverrideReader::ReadSection(const Argument& argument, absl::string_view section, const Value& value) {
+  if (section == "mixed_precision") {
+    Keep(K::mixed_precision_configured, Value(!value.is_none()), argument.at);
+    Keep(K::mixed_precision_recipe, value, argument.at);
+  } else if (section == "comm_overlap" && value.is_none()) {
+    Keep(K::comm_overlap_configured, Value(false), argument.at);
+  } else if (!Contains(kOpaqueSections, section) || !value.is_none()) {
+    Refuse(argument, kUnreadable, Printable(argument.text), "an override names a field: section.field=value");
+  }
+}
+
+void OverrideReader::ReadField(const Argument& argument, absl::string_view section, absl::string_view field,
+                               const Value& value) {
+  if (section == "env_vars") {
+    out_->recipe_vars[std::string(field)] = value.is_text() ? std::string(value.text()) : value.ToText();
+    return;
+  }
+  const std::optional<K> knob = FindBridgeField(section, field);
+  if (!knob.has_value()) return Unknown(argument, section, field);
+  if (!Row(*knob).bridge.Contains(release_)) {
+    return Refuse(argument, kUnknown, Printable(argument.text),
+                  absl::StrCat("Bridge 0.", release_, " has no ", section, ".", field));
+  }
+  if (section == "dataset" && absl::StartsWith(field, "offline_packing_specs.")) {
+    Keep(K::dataset_offline_packing_specs, Value(true), argument.at);
+  }
+  Keep(*knob, Canonical(*knob, value), argument.at);
+}
+
+void OverrideReader::Unknown(const Argument& argument, absl::string_view section, absl::string_view field) {
+  if (Contains(kOpaqueSections, section)) return;
+  if (!Contains(kKnownSections, section)) {
+    return Refuse(argument, kUnknown, Printable(argument.text), absl::StrCat("the config container has no section ",
+                                                                             Printable(section)));
+  }
+  const absl::string_view nearest = NearestField(section, field);
+  // Without a near name it may be a field of a model provider that we do not know.
+  const Severity severity = nearest.empty() ? Severity::kWarning : Severity::kError;
+  out_->findings.push_back(Fault(argument.at, severity, kUnknown, Printable(argument.text),
+                                 nearest.empty() ? "no field of that name is known"
+                                                 : absl::StrCat("did you mean ", section, ".", nearest, "?")));
+}
+
+void OverrideReader::Keep(K knob, Value value, const SourcePosition& at) {
+  out_->knobs.push_back({knob, std::move(value), at});
+}
+
+void OverrideReader::Refuse(const Argument& argument, absl::string_view id, std::string seen, std::string needs) {
+  if (out_->findings.size() < kMaxParseFindings) {
+    out_->findings.push_back(Fault(argument.at, Severity::kError, id, std::move(seen), std::move(needs)));
+  }
+}
+
+// ---- writing
+
+namespace {
+
+std::string Override(K knob, const Value& value) {
+  return absl::StrCat(BridgeSectionOf(knob), ".", FieldNameOf(knob), "=", WriteHydraValue(value));
+}
+
+// Marks and launch facts, which no override says.
+bool IsSaidElsewhere(K knob) {
+  return Row(knob).section == Section::kLaunch || knob == K::dataset_kind || knob == K::dataset_offline_packing_specs ||
+         knob == K::mixed_precision_recipe || knob == K::mixed_precision_configured ||
+         knob == K::comm_overlap_configured || knob == K::data_parallel_size;
+}
+
+}  // namespace
+
+std::vector<std::pair<Knob, Value>> KnobsToWrite(const RenderInput& input, std::vector<Knob>* unspelled) {
+  const Config& config = input.config;
+  const int release = NearestRelease(kBridgeReleases, input.env.bridge_release);
+  const absl::string_view recipe_name = config.Get(K::mixed_precision_recipe).text();
+  const PrecisionConfig* recipe = recipe_name.empty() ? nullptr : FindPrecisionRecipe(recipe_name);
+  std::vector<std::pair<Knob, Value>> knobs;
+  std::set<K> seen;
+  for (int i = 0; i < kKnobCount; ++i) {
+    const K knob = static_cast<K>(i);
+    if (!config.Given(knob) || IsSaidElsewhere(knob)) continue;
+    const K target = BridgeSourceOf(knob, config);
+    const bool has_field = !BridgeSectionOf(target).empty() && Row(target).bridge.Contains(release);
+    if (!has_field) {
+      unspelled->push_back(knob);
+      continue;
+    }
+    if (target != knob && config.Given(target)) continue;  // it will be written itself
+    const Value* usual = recipe == nullptr ? nullptr : RecipeValue(*recipe, target);
+    if (usual != nullptr && *usual == config.Get(knob)) continue;
+    if (seen.insert(target).second) knobs.emplace_back(target, config.Get(knob));
+  }
+  return knobs;
+}
+
+// A name stands for a whole object, whose fields an override can then no longer reach; with fields of its own the
+// object is written out.
+std::vector<std::string> WritePrecision(const Config& config, std::vector<std::pair<Knob, Value>>* knobs) {
+  if (config.Given(K::mixed_precision_configured) && !MixedPrecisionConfigured(config)) return {"mixed_precision=null"};
+  const absl::string_view name = config.Get(K::mixed_precision_recipe).text();
+  const PrecisionConfig* recipe = name.empty() ? nullptr : FindPrecisionRecipe(name);
+  if (recipe == nullptr) return {};
+  const bool own_fields = std::any_of(knobs->begin(), knobs->end(), [](const auto& entry) {
+    return Row(entry.first).section == Section::kMixedPrecision;
+  });
+  if (!own_fields) return {absl::StrCat("mixed_precision=", name)};
+  std::vector<std::string> overrides;
+  for (const auto& [field, usual] : *recipe) {
+    const bool own = std::any_of(knobs->begin(), knobs->end(), [f = field](const auto& e) { return e.first == f; });
+    if (!own) overrides.push_back(Override(field, usual));
+  }
+  return overrides;
+}
+
+std::vector<std::string> WriteOverrides(const std::vector<std::pair<Knob, Value>>& knobs) {
+  std::vector<std::string> overrides;
+  overrides.reserve(knobs.size());
+  for (const auto& [knob, value] : knobs) overrides.push_back(Override(knob, value));
+  return overrides;
+}
+
+std::string LaunchText(const EnvVars& vars, absl::string_view command, absl::Span<const std::string> argv) {
+  std::string text;
+  for (const auto& [name, value] : vars) absl::StrAppend(&text, "export ", name, "=", ShellQuote(value), "\n");
+  absl::StrAppend(&text, command);
+  bool after_flag = false;
+  for (const std::string& word : argv) {  // a flag and its value share a line
+    absl::StrAppend(&text, after_flag ? " " : " \\\n    ", ShellQuote(word));
+    after_flag = !after_flag && absl::StartsWith(word, "-");
+  }
+  return text + "\n";
+}
+
+std::vector<Argument> Arguments(absl::Span<const std::string> argv) {
+  std::vector<Argument> arguments;
+  arguments.reserve(argv.size());
+  for (const std::string& word : argv) {
+    const int index = static_cast<int>(arguments.size());
+    arguments.push_back({word, {index, 0, 0}});
+  }
+  return arguments;
+}
+
+// ---- the dialect
+
+void UseBridgeNames(const Environment& env, Config* config) {
+  if (env.target != Target::kMegatronBridge) return;
+  Copy(K::num_virtual_stages_per_pipeline_rank, K::virtual_pipeline_model_parallel_size, config);
+  Copy(K::check_for_nan_in_loss_and_grad, K::check_for_nan_in_loss, config);
+  Copy(K::check_for_nan_in_loss_and_grad, K::check_for_nan_in_grad, config);
+  Copy(K::use_distributed_optimizer, K::optimizer_use_distributed_optimizer, config);
+  Copy(K::te_rng_tracker, K::use_te_rng_tracker, config);
+  Copy(K::use_te_rng_tracker, K::te_rng_tracker, config);
+  Copy(K::seq_length, K::dataset_seq_length, config);
+  NamePrecision(config);
+  NameOverlap(config);
+}
+
+ParseResult ParseBridge(absl::Span<const Argument> args, const Environment& env) {
+  ParseResult result;
+  OverrideReader reader(NearestRelease(kBridgeReleases, env.bridge_release), &result);
+  for (size_t i = 0; i < args.size(); ++i) {
+    if (i >= kMaxArguments) {
+      reader.Refuse(args[i], "input.limit", absl::StrCat(args.size(), " overrides"),
+                    absl::StrCat("at most ", kMaxArguments));
+      break;
+    }
+    reader.Read(args[i]);
+  }
+  return result;
+}
+
+ParseResult ParseBridge(absl::Span<const std::string> argv, const Environment& env) {
+  return ParseBridge(absl::Span<const Argument>(Arguments(argv)), env);
+}
+
+Launch RenderBridge(const RenderInput& input) {
+  Launch launch;
+  launch.dialect = "bridge";
+  launch.env = input.vars;
+  std::vector<std::pair<Knob, Value>> knobs = KnobsToWrite(input, &launch.unspelled);
+  const std::vector<std::string> precision = WritePrecision(input.config, &knobs);
+  launch.argv = WriteOverrides(knobs);
+  launch.argv.insert(launch.argv.end(), precision.begin(), precision.end());
+  if (input.config.Given(K::comm_overlap_configured) && !CommOverlapConfigured(input.config)) {
+    launch.argv.push_back("comm_overlap=null");
+  }
+  std::string command = "uv run torchrun";
+  const int64_t per_node = input.env.gpus_per_node;
+  if (per_node > 0 && input.env.world_size.has_value()) {
+    const int64_t nodes = (*input.env.world_size + per_node - 1) / per_node;
+    absl::StrAppend(&command, " --nnodes=", nodes, " --nproc-per-node=", std::min(per_node, *input.env.world_size));
+  }
+  absl::StrAppend(&command, " scripts/training/run_recipe.py --mode pretrain");
+  const absl::string_view recipe = input.config.Get(K::launch_recipe).text();
+  if (!recipe.empty()) absl::StrAppend(&command, " --recipe ", ShellQuote(recipe));
+  launch.text = LaunchText(launch.env, command, launch.argv);
+  return launch;
+}
+
+}  // namespace flightplan

@@ -1,0 +1,28 @@
+// Megatron-Bridge: Hydra overrides (`model.expert_model_parallel_size=8`) and the command of its performance harness.
+#pragma once
+
+#include "absl/types/span.h"
+#include "resolver/render/dialect.h"
+
+namespace flightplan {
+
+// Bridge copies its comm_overlap and mixed_precision sections over the model, DDP and optimizer configs. For values that
+// were decided without thinking of Bridge's sections: adds the section's knob wherever only the overwritten one was
+// given, names the precision recipe, and keeps the pairs together that Bridge expects to be equal. To be done before a
+// typed config is judged or rendered for Bridge, never to overrides that somebody wrote.
+void UseBridgeNames(const Environment& env, Config* config);
+
+// Reads overrides as somebody wrote them; a name that Bridge does not have becomes a finding.
+ParseResult ParseBridge(absl::Span<const Argument> args, const Environment& env);
+ParseResult ParseBridge(absl::Span<const std::string> argv, const Environment& env);
+
+// Writes what was given or decided, where Bridge does not overwrite it. Needs a recipe to be applied to.
+Launch RenderBridge(const RenderInput& input);
+
+// scripts/performance/run_script.py: flags, which win, and overrides. launch.recipe is FAMILY/RECIPE or
+// FAMILY/RECIPE@VARIANT.
+ParseResult ParseBridgePerf(absl::Span<const Argument> args, const Environment& env);
+ParseResult ParseBridgePerf(absl::Span<const std::string> argv, const Environment& env);
+Launch RenderBridgePerf(const RenderInput& input);
+
+}  // namespace flightplan

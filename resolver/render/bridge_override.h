@@ -1,0 +1,43 @@
+// What the two spellings of Bridge share: its overrides. Internal to the render room.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "resolver/render/dialect.h"
+
+namespace flightplan {
+
+// Reads one override at a time into a ParseResult.
+class OverrideReader {
+ public:
+  static constexpr absl::string_view kUnreadable = "bridge-override.unreadable";
+  static constexpr absl::string_view kUnknown = "bridge-override.unknown";
+
+  OverrideReader(int release, ParseResult* out) : release_(release), out_(out) {}
+  void Read(const Argument& argument);
+  void Keep(Knob knob, Value value, const SourcePosition& at);
+  void Refuse(const Argument& argument, absl::string_view id, std::string seen, std::string needs);
+
+ private:
+  void ReadSection(const Argument& argument, absl::string_view section, const Value& value);
+  void ReadField(const Argument& argument, absl::string_view section, absl::string_view field, const Value& value);
+  void Unknown(const Argument& argument, absl::string_view section, absl::string_view field);
+
+  int release_;
+  ParseResult* out_;
+};
+
+// What has to be written, each where Bridge does not overwrite it; the precision recipe apart.
+std::vector<std::pair<Knob, Value>> KnobsToWrite(const RenderInput& input, std::vector<Knob>* unspelled);
+std::vector<std::string> WritePrecision(const Config& config, std::vector<std::pair<Knob, Value>>* knobs);
+std::vector<std::string> WriteOverrides(const std::vector<std::pair<Knob, Value>>& knobs);
+
+// The launch for a shell: exports, then the command, one override or flag a line.
+std::string LaunchText(const EnvVars& vars, absl::string_view command, absl::Span<const std::string> argv);
+std::vector<Argument> Arguments(absl::Span<const std::string> argv);
+
+}  // namespace flightplan
