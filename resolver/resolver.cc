@@ -18,6 +18,7 @@
 #include "resolver/derive/start_config.h"
 #include "resolver/engine/engine.h"
 #include "resolver/estimate/estimate.h"
+#include "resolver/explain/model_message.h"
 #include "resolver/normalize/knobs_message.h"
 #include "resolver/normalize/request.h"
 #include "resolver/render/dialects.h"
@@ -78,7 +79,19 @@ void LayoutToMessage(const Config& config, const Placement& placement, v1::Resol
   if (config.Get(Knob::pipeline_model_parallel_layout).is_text()) {
     sizes->set_pipeline_model_parallel_layout(config.Get(Knob::pipeline_model_parallel_layout).ToText());
   }
-  FillPlacement(placement, message);
+  message->set_data_parallel_size(static_cast<int32_t>(placement.data_parallel_size));
+  message->set_expert_data_parallel_size(static_cast<int32_t>(placement.expert_data_parallel_size));
+  message->set_microbatch_count(placement.microbatch_count);
+  message->set_ep_domain_count(static_cast<int32_t>(std::min<int64_t>(placement.ep_domain_count, INT32_MAX)));
+}
+
+// Where the decided plan will run: the caller's environment with what was decided and estimated.
+Environment EnvironmentOf(const NormalizedIntent& intent, const DecidedPlan& decided, const EstimatedPlan& estimate) {
+  Environment env = intent.env;
+  for (const auto& [name, value] : decided.env) env.vars[name] = value;
+  if (!estimate.stages.empty()) env.static_memory_bytes = estimate.fullest_bytes;
+  if (estimate.usable_bytes > 0) env.usable_memory_bytes = estimate.usable_bytes;
+  return env;
 }
 
 // What is launched is what was decided, not what the stack makes of it: its silent changes happen again at the launch.
@@ -119,14 +132,12 @@ absl::Status Resolver::ResolveConfig(const v1::ResolveConfigRequest& request,
                                      v1::ResolveConfigResponse* response) const {
   FLIGHTPLAN_ASSIGN_OR_RETURN(NormalizedIntent intent, NormalizeResolve(request, *catalog_));
   intent.env.open_layout = OpenLayoutFields(intent);
-  const Placement placement = Place(intent);
-  DecidedPlan decided = Decide(intent, placement, StartConfig(intent));
-  Environment env = intent.env;
-  for (const auto& [name, value] : decided.env) env.vars[name] = value;
+  DecidedPlan decided = Decide(intent, StartConfig(intent));
+  const Placement placement = PlaceLayout(decided.config, intent.env);
+  const EstimatedPlan estimate = Estimate(intent, placement, decided.config);
+  const Environment env = EnvironmentOf(intent, decided, estimate);
   RunResult run = Run(decided.config, env);
   run.findings.insert(run.findings.end(), decided.findings.begin(), decided.findings.end());
-  const EstimatedPlan estimate = Estimate(intent, placement, run);
-  run.findings.insert(run.findings.end(), estimate.findings.begin(), estimate.findings.end());
   SortForPeople(&run.findings);
 
   SetVerdicts(run.findings, response);
@@ -164,21 +175,25 @@ struct Written {
   ParseResult parsed;
 };
 
-absl::StatusOr<Written> ReadWritten(const v1::ValidateConfigRequest& request, Environment* env) {
+std::vector<Argument> Words(const google::protobuf::RepeatedPtrField<std::string>& values) {
+  std::vector<Argument> words;
+  words.reserve(static_cast<size_t>(values.size()));
+  for (const std::string& value : values) words.push_back({value, {static_cast<int>(words.size()), 0, 0}});
+  return words;
+}
+
+absl::StatusOr<Written> ReadWritten(const v1::ValidateConfigRequest& request, const Environment& env) {
   Violations violations;
   Written written;
   switch (request.config_case()) {
     case v1::ValidateConfigRequest::kArguments: {
       const auto& values = request.arguments().values();
       written.input = "argv";
-      written.parsed = ParseDialect(OwnDialect(env->target), {values.begin(), values.end()}, *env);
+      written.parsed = ParseOwnDialect(Words(values), env);
       return written;
     }
     case v1::ValidateConfigRequest::kFile:
-      written.input = request.file().name().empty() ? "file" : request.file().name();
-      return ReadFileText(written.input, request.file().text(), env, &written.parsed).ok()
-                 ? absl::StatusOr<Written>(std::move(written))
-                 : absl::InvalidArgumentError("file: cannot be read");
+      return absl::UnimplementedError("validating a file is not built yet; send its arguments or knobs");
     case v1::ValidateConfigRequest::kKnobs:
       written.input = "knobs";
       for (const auto& [knob, value] : PinsFromMessages(request.knobs().knobs(), request.knobs().settings(),
@@ -205,11 +220,11 @@ bool IsMla(const std::vector<ParsedKnob>& knobs) {
 absl::Status Resolver::ValidateConfig(const v1::ValidateConfigRequest& request,
                                       v1::ValidateConfigResponse* response) const {
   FLIGHTPLAN_ASSIGN_OR_RETURN(Environment env, NormalizeValidate(request, *catalog_));
-  FLIGHTPLAN_ASSIGN_OR_RETURN(Written written, ReadWritten(request, &env));
+  FLIGHTPLAN_ASSIGN_OR_RETURN(Written written, ReadWritten(request, env));
   env.mla = IsMla(written.parsed.knobs);
   Config config = DefaultsFor(env.target, env.core_release, env.bridge_release, env.mla);
   ApplyKnobs(written.parsed.knobs, &config);
-  PrepareForTarget(env.target, &config);
+  if (request.has_knobs()) UseTargetNames(env, &config);
   RunResult run = Run(std::move(config), env);
 
   std::vector<SourcePosition> places(kKnobCount);

@@ -3,6 +3,7 @@
 #include <map>
 
 #include "absl/strings/str_cat.h"
+#include "flightplan/v1/estimate.pb.h"
 #include "flightplan/v1/finding.pb.h"
 #include "flightplan/v1/resolver_service.pb.h"
 #include "resolver/catalog/bridge_fields.h"
@@ -150,6 +151,29 @@ void LaunchToMessage(const Launch& launch, v1::Launch* message) {
   for (const std::string& arg : launch.argv) message->add_argv(arg);
   for (const auto& [name, value] : launch.env) (*message->mutable_env())[name] = value;
   message->set_text(launch.text);
+}
+
+void EstimateToMessage(const EstimatedPlan& estimate, v1::Estimate* message) {
+  CopyText(estimate.scope, message->mutable_scope());
+  message->set_usable_bytes(estimate.usable_bytes);
+  for (const StageMemory& stage : estimate.stages) {
+    v1::StageMemory* out = message->add_stages();
+    out->set_stage(static_cast<int32_t>(stage.stage));
+    for (const MemoryPart& part : stage.parts) {
+      v1::MemoryPart* out_part = out->add_parts();
+      CopyText(part.name, out_part->mutable_name());
+      out_part->set_part_bytes(part.bytes);
+      out_part->set_kind(v1::FIGURE_KIND_EXACT);
+    }
+    const double total = static_cast<double>(stage.total_bytes);
+    out->mutable_total_bytes()->set_value(total);
+    out->mutable_total_bytes()->set_low(total);
+    out->mutable_total_bytes()->set_high(total);
+  }
+  // Static memory alone can only say "does not fit": what is not counted may still be too much.
+  if (estimate.usable_bytes > 0 && estimate.fullest_bytes > estimate.usable_bytes) {
+    message->set_fit(v1::FIT_VERDICT_DOES_NOT_FIT);
+  }
 }
 
 std::string SpellingOf(Knob knob, Target target, int core_release) {

@@ -6,6 +6,7 @@
 
 #include "google/protobuf/repeated_ptr_field.h"
 #include "resolver/engine/engine.h"
+#include "resolver/estimate/estimate.h"
 #include "resolver/plan/decision.h"
 #include "resolver/plan/intent.h"
 #include "resolver/render/dialect.h"
@@ -17,6 +18,7 @@ class AbSuggestion;
 class ConfigEntry;
 class Decision;
 class EffectiveChange;
+class Estimate;
 class Finding;
 class Launch;
 }  // namespace v1
@@ -26,6 +28,8 @@ void LocationToMessage(const std::string& input, const SourcePosition& at, v1::F
 void ChangeToMessage(const ConfigChange& change, v1::EffectiveChange* message);
 void DecisionToMessage(const Decision& decision, v1::Decision* message);
 void LaunchToMessage(const Launch& launch, v1::Launch* message);
+
+void EstimateToMessage(const EstimatedPlan& estimate, v1::Estimate* message);
 
 // The target's spelling of a knob: "--recompute-modules", "model.recompute_modules"; empty where it has none.
 std::string SpellingOf(Knob knob, Target target, int core_release);

@@ -146,8 +146,7 @@ absl::Status FirstLayersDense(HfReader& r) {
   if (dense > m.num_layers) {
     return r.Error("first_k_dense_replace", absl::StrCat("is ", dense, "; needs at most ", m.num_layers, " layers"));
   }
-  return r.Set("moe_layer_freq", Pattern(m.num_layers, [&](int64_t i) { return i >= dense; }),
-               "first_k_dense_replace");
+  return r.Set("moe_layer_freq", Pattern(m.num_layers, [&](int64_t i) { return i >= dense; }), "first_k_dense_replace");
 }
 
 absl::Status SharedExperts(HfReader& r) { return SetSharedExperts(r, "moe_intermediate_size", "n_shared_experts", 1); }
@@ -170,7 +169,8 @@ absl::Status NormalizedTopk(HfReader& r) {
 // Stricter than upstream, which reads such a file and builds every layer as MoE.
 absl::Status OnlyMoeLayers(HfReader& r) {
   FLIGHTPLAN_ASSIGN_OR_RETURN(int64_t step, r.Int("decoder_sparse_step", 1, 0, kMaxLayers));
-  if (step != 1) return r.Error("decoder_sparse_step", absl::StrCat("is ", step, "; only 1 (every layer MoE) is converted"));
+  if (step != 1)
+    return r.Error("decoder_sparse_step", absl::StrCat("is ", step, "; only 1 (every layer MoE) is converted"));
   FLIGHTPLAN_ASSIGN_OR_RETURN(std::vector<int64_t> dense, r.Ints("mlp_only_layers"));
   if (!dense.empty()) return r.Error("mlp_only_layers", "names dense layers; only an empty list is converted");
   return EveryLayerMoe(r);
@@ -226,8 +226,8 @@ absl::Status DeepSeekV4(HfReader& r) {
   FLIGHTPLAN_ASSIGN_OR_RETURN(std::vector<int64_t> ratios, r.Ints("compress_ratios"));
   const auto wanted = static_cast<size_t>(m.num_layers + m.mtp_num_layers.value_or(0));
   if (ratios.size() < wanted) {
-    return r.Error("compress_ratios", absl::StrCat("has ", ratios.size(), " entries; needs one per layer and MTP depth, ",
-                                                   wanted));
+    return r.Error("compress_ratios",
+                   absl::StrCat("has ", ratios.size(), " entries; needs one per layer and MTP depth, ", wanted));
   }
   ratios.resize(wanted);
   return r.Set("csa_compress_ratios", Flags(ratios), "compress_ratios");
@@ -243,7 +243,8 @@ absl::Status RotaryDimension(HfReader& r) {
   const ModelSpec& m = r.model();
   if (!r.Has("rotary_dim") || m.kv_channels.value_or(0) < 1) return absl::OkStatus();
   FLIGHTPLAN_ASSIGN_OR_RETURN(int64_t rotary, r.RequiredInt("rotary_dim", 1, *m.kv_channels));
-  return r.Set("rotary_percent", Value(static_cast<double>(rotary) / static_cast<double>(*m.kv_channels)), "rotary_dim");
+  return r.Set("rotary_percent", Value(static_cast<double>(rotary) / static_cast<double>(*m.kv_channels)),
+               "rotary_dim");
 }
 
 absl::Status MiniMaxM3(HfReader& r) {
@@ -309,10 +310,14 @@ absl::Status NemotronHybrid(HfReader& r) {
     FLIGHTPLAN_ASSIGN_OR_RETURN(std::vector<std::string> types, r.Texts("layers_block_type"));
     if (types.empty()) return r.Error("hybrid_override_pattern", "is missing; needs it or layers_block_type");
     for (const std::string& type : types) {
-      const char symbol = type == "mamba" ? 'M' : type == "attention" ? '*' : type == "moe" ? 'E' : type == "mlp" ? '-' : 0;
+      const char symbol = type == "mamba"       ? 'M'
+                          : type == "attention" ? '*'
+                          : type == "moe"       ? 'E'
+                          : type == "mlp"       ? '-'
+                                                : 0;
       if (symbol == 0) {
-        return r.Error("layers_block_type", absl::StrCat("holds '", type.substr(0, 60),
-                                                         "'; needs mamba, attention, moe or mlp"));
+        return r.Error("layers_block_type",
+                       absl::StrCat("holds '", type.substr(0, 60), "'; needs mamba, attention, moe or mlp"));
       }
       pattern += symbol;
     }
@@ -366,9 +371,9 @@ absl::Status KimiHybrid(HfReader& r) {
   FLIGHTPLAN_RETURN_IF_ERROR(SetSharedExperts(r, "moe_intermediate_size", "num_shared_experts", 1));
   FLIGHTPLAN_ASSIGN_OR_RETURN(int64_t frequency, r.Int("moe_layer_freq", 1, 1, kMaxLayers));
   const int64_t dense = m.first_k_dense.value_or(0);
-  FLIGHTPLAN_RETURN_IF_ERROR(
-      r.Set("moe_layer_freq", Pattern(m.num_layers, [&](int64_t i) { return i >= dense && i % frequency == 0; }),
-            "moe_layer_freq"));
+  FLIGHTPLAN_RETURN_IF_ERROR(r.Set("moe_layer_freq",
+                                   Pattern(m.num_layers, [&](int64_t i) { return i >= dense && i % frequency == 0; }),
+                                   "moe_layer_freq"));
   FLIGHTPLAN_ASSIGN_OR_RETURN(bool grouped, r.Bool("use_grouped_topk", false));
   if (!grouped) {
     m.moe_router_num_groups.reset();

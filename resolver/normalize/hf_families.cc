@@ -49,7 +49,8 @@ constexpr absl::string_view kNoConverter =
     "converter of its own";
 
 constexpr HfRow kQwen2[] = {{"add_qkv_bias", "", "true"}};
-constexpr HfRow kQwen3[] = {{"add_qkv_bias", "", "false"}, {"qk_layernorm", "", "true"}, {"qk_layernorm_kind", "", "per_head"}};
+constexpr HfRow kQwen3[] = {
+    {"add_qkv_bias", "", "false"}, {"qk_layernorm", "", "true"}, {"qk_layernorm_kind", "", "per_head"}};
 constexpr HfRow kQwen3Moe[] = {{"moe_router_score_function", "", "softmax"},
                                {"add_qkv_bias", "", "false"},
                                {"qk_layernorm", "", "true"},
@@ -187,14 +188,11 @@ constexpr HfRow kGptOss[] = {{"moe_router_score_function", "", "softmax"},
                              {"attention", "", "gqa+sliding"},
                              {"window_size", "sliding_window", kRequired},
                              {"moe_ffn_hidden_size", "intermediate_size", kRequired}};
-constexpr HfRow kOlmoe[] = {{"qk_layernorm", "", "true"},
-                            {"qk_layernorm_kind", "", "full_dim"},
-                            {"tie_embeddings", "", "false"},
-                            {"moe_router_load_balancing_type", "", "seq_aux_loss"},
-                            {"moe_router_pre_softmax", "", "true"},
-                            {"moe_router_score_function", "", "softmax"},
-                            {"moe_router_dtype", "", "fp32"},
-                            {"moe_ffn_hidden_size", "intermediate_size", kRequired}};
+constexpr HfRow kOlmoe[] = {
+    {"qk_layernorm", "", "true"},           {"qk_layernorm_kind", "", "full_dim"},
+    {"tie_embeddings", "", "false"},        {"moe_router_load_balancing_type", "", "seq_aux_loss"},
+    {"moe_router_pre_softmax", "", "true"}, {"moe_router_score_function", "", "softmax"},
+    {"moe_router_dtype", "", "fp32"},       {"moe_ffn_hidden_size", "intermediate_size", kRequired}};
 constexpr HfDerivation kOlmoeDerivations[] = {hf::EveryLayerMoe, hf::SoftmaxScoringOnly};
 constexpr HfRow kMiniMaxM2[] = {{"add_qkv_bias", "", "false"},
                                 {"qk_layernorm", "", "true"},
@@ -239,29 +237,27 @@ constexpr HfRow kErnie[] = {{"add_qkv_bias", "", "false"},
                             {"moe_router_topk", "moe_k", "6"},
                             {"moe_aux_loss_coeff", "router_aux_loss_coef", "0.001"}};
 constexpr HfDerivation kErnieDerivations[] = {hf::Ernie};
-constexpr HfRow kNemotronH[] = {{"attention", "", "mamba-hybrid"},
-                                {"position_embedding_type", "", "none"},
-                                {"activation", "", "squared_relu"},
-                                {"gated_linear_unit", "", "false"},
-                                {"mamba_head_dim", "mamba_head_dim", "64"},
-                                {"mamba_num_heads", "mamba_num_heads", kRequired},
-                                {"mamba_chunk_size", "chunk_size", "128"},
-                                {"mamba_num_groups", "n_groups", "8"},
-                                {"mamba_state_dim", "ssm_state_size", "128"},
-                                {"mamba_conv_kernel", "conv_kernel", "4"},
-                                {"fp32_residual_connection", "residual_in_fp32", "false"},
-                                {"add_bias_linear", "use_bias", "false"},
-                                {"layernorm_epsilon", "layer_norm_epsilon|rms_norm_eps|norm_eps", "1e-5"},
-                                {"kv_channels", "head_dim|attention_head_dim"},
-                                {"moe_shared_expert_intermediate_size", "moe_shared_expert_intermediate_size", "", true},
-                                {"moe_latent_size", "moe_latent_size"}};
+constexpr HfRow kNemotronH[] = {
+    {"attention", "", "mamba-hybrid"},
+    {"position_embedding_type", "", "none"},
+    {"activation", "", "squared_relu"},
+    {"gated_linear_unit", "", "false"},
+    {"mamba_head_dim", "mamba_head_dim", "64"},
+    {"mamba_num_heads", "mamba_num_heads", kRequired},
+    {"mamba_chunk_size", "chunk_size", "128"},
+    {"mamba_num_groups", "n_groups", "8"},
+    {"mamba_state_dim", "ssm_state_size", "128"},
+    {"mamba_conv_kernel", "conv_kernel", "4"},
+    {"fp32_residual_connection", "residual_in_fp32", "false"},
+    {"add_bias_linear", "use_bias", "false"},
+    {"layernorm_epsilon", "layer_norm_epsilon|rms_norm_eps|norm_eps", "1e-5"},
+    {"kv_channels", "head_dim|attention_head_dim"},
+    {"moe_shared_expert_intermediate_size", "moe_shared_expert_intermediate_size", "", true},
+    {"moe_latent_size", "moe_latent_size"}};
 constexpr HfDerivation kNemotronHDerivations[] = {hf::NemotronHybrid};
-constexpr HfRow kNemotron[] = {{"normalization", "", "LayerNorm"},
-                               {"activation", "", "squared_relu"},
-                               {"gated_linear_unit", "", "false"},
-                               {"add_bias_linear", "", "false"},
-                               {"attention_dropout", "", "0.0"},
-                               {"layernorm_zero_centered_gamma", "", "true"},
+constexpr HfRow kNemotron[] = {{"normalization", "", "LayerNorm"},       {"activation", "", "squared_relu"},
+                               {"gated_linear_unit", "", "false"},       {"add_bias_linear", "", "false"},
+                               {"attention_dropout", "", "0.0"},         {"layernorm_zero_centered_gamma", "", "true"},
                                {"layernorm_epsilon", "norm_eps", "1e-5"}};
 constexpr HfRow kGemma2[] = {{"activation", "", "geglu_tanh"},
                              {"gated_linear_unit", "", "true"},
@@ -338,9 +334,8 @@ constexpr HfRow kPhiMoe[] = {{"normalization", "", "LayerNorm"},
                              {"add_bias_linear", "mlp_bias", "null"},
                              {"rotary_base", "rope_theta", "null"},
                              {"moe_ffn_hidden_size", "intermediate_size", kRequired}};
-constexpr HfRow kGrok1[] = {{"moe_ffn_hidden_size", "intermediate_size", kRequired},
-                            {"activation", "", "geglu"},
-                            {"norms_per_layer", "", "4"}};
+constexpr HfRow kGrok1[] = {
+    {"moe_ffn_hidden_size", "intermediate_size", kRequired}, {"activation", "", "geglu"}, {"norms_per_layer", "", "4"}};
 constexpr HfRow kStep3[] = {{"attention", "", "mfa"},
                             {"num_moe_experts", "moe_num_experts", kRequired},
                             {"moe_router_topk", "moe_top_k", kRequired},
@@ -377,13 +372,25 @@ const HfFamily kFamilies[] = {
     {"nemotron", "NemotronForCausalLM", kNemotron, {}},
     {"gemma2", "Gemma2ForCausalLM", kGemma2, kGemma2Derivations},
     {"gemma3", "Gemma3ForCausalLM|Gemma3ForConditionalGeneration", kGemma3, kGemma3Derivations},
-    {"gemma4", "Gemma4ForCausalLM", {}, {}, {},
+    {"gemma4",
+     "Gemma4ForCausalLM",
+     {},
+     {},
+     {},
      "its global layers have a head size and a KV head count of their own, which a model description here cannot hold"},
     {"mimo", "MiMoForCausalLM", kMimo, {}},
-    {"mimo_v2_flash", "MiMoV2FlashForCausalLM", {}, {}, {},
+    {"mimo_v2_flash",
+     "MiMoV2FlashForCausalLM",
+     {},
+     {},
+     {},
      "its sliding layers have a KV head count of their own, and its MTP depth stands only in the weights"},
     {"bailing_moe_v2", "BailingMoeV2ForCausalLM", kBailing, kGlm45Derivations},
-    {"step3p5", "Step3p5ForCausalLM", {}, {}, {},
+    {"step3p5",
+     "Step3p5ForCausalLM",
+     {},
+     {},
+     {},
      "its sliding layers have head counts of their own, which a model description here cannot hold"},
     {"kimi_k3", "KimiK3ForConditionalGeneration", kKimiHybrid, kKimiK3Derivations},
     {"kimi_linear", "KimiLinearForCausalLM", kKimiHybrid, kKimiLinearDerivations, kNoConverter},

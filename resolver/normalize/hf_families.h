@@ -1,6 +1,6 @@
 // Which config.json key becomes which field, per architecture class. The facts are those of Megatron-Bridge@067f987df
-// (src/megatron/bridge/models/<family>/*_bridge.py, conversion/model_bridge.py); classes that it does not convert follow
-// Megatron-LM's documents, the Megatron-MoE-ModelZoo scripts and the transformers configuration classes.
+// (src/megatron/bridge/models/<family>/*_bridge.py, conversion/model_bridge.py); classes that it does not convert
+// follow Megatron-LM's documents, the Megatron-MoE-ModelZoo scripts and the transformers configuration classes.
 #pragma once
 
 #include "absl/status/status.h"
@@ -15,8 +15,8 @@ namespace flightplan {
 struct HfRow {
   absl::string_view field;
   absl::string_view keys;
-  // Value where no key gives one, as a plain YAML scalar ("null" empties it). "": the field stays as it is; kRequired: an
-  // error.
+  // Value where no key gives one, as a plain YAML scalar ("null" empties it). "": the field stays as it is; kRequired:
+  // an error.
   absl::string_view otherwise = {};
   bool zero_is_none = false;
 };

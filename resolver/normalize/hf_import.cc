@@ -64,10 +64,11 @@ absl::StatusOr<const HfFamily*> FamilyOf(const std::string& architecture) {
     }
   }
   const absl::string_view nearest = NearestName(architecture, known);
-  return absl::InvalidArgumentError(absl::StrCat(
-      "$.architectures: the class '", architecture.substr(0, 100), "' is not known, so there is no mapping from its keys",
-      nearest.empty() ? "" : absl::StrCat("; nearest known: ", nearest),
-      "; give the sizes as an explicit model instead, or use one of ", absl::StrJoin(known, ", ")));
+  return absl::InvalidArgumentError(absl::StrCat("$.architectures: the class '", architecture.substr(0, 100),
+                                                 "' is not known, so there is no mapping from its keys",
+                                                 nearest.empty() ? "" : absl::StrCat("; nearest known: ", nearest),
+                                                 "; give the sizes as an explicit model instead, or use one of ",
+                                                 absl::StrJoin(known, ", ")));
 }
 
 // A constant of the tables, written as a plain YAML scalar.

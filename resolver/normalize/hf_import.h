@@ -12,8 +12,8 @@ namespace flightplan {
 
 // `json` may hold bare NaN and Infinity, as some published files do; a field with a wrong type or an absurd size is
 // refused with its JSON path ("$.text_config.num_hidden_layers: ..."), a truncated file with its offset, an unknown
-// architecture class by name. The model is named after the model_type unless the caller renames it. `notes`, when given,
-// receives what a user should know: no Megatron-Bridge converter, a field that upstream does not convert.
+// architecture class by name. The model is named after the model_type unless the caller renames it. `notes`, when
+// given, receives what a user should know: no Megatron-Bridge converter, a field that upstream does not convert.
 absl::StatusOr<ModelSpec> ImportHfConfig(absl::string_view json, std::vector<std::string>* notes = nullptr);
 
 }  // namespace flightplan

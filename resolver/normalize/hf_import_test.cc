@@ -14,14 +14,41 @@
 namespace flightplan {
 namespace {
 
-constexpr absl::string_view kFiles[] = {
-    "dbrx",           "deepseek-v3",      "deepseek-v3.2",      "deepseek-v4-flash",       "deepseek-v4-pro",
-    "ernie-4.5-21b-a3b", "gemma-2-2b",    "glm-4.5",            "glm-5",                   "gpt-oss-120b",
-    "kimi-k2",        "kimi-k3",          "kimi-linear-48b-a3b", "llama-3.1-405b",         "llama-3.1-8b",
-    "llama-4-scout",  "mimo-7b",          "minimax-m2.5",       "minimax-m3",              "mixtral-8x7b",
-    "moonlight-16b-a3b", "nemotron-3-nano-30b-a3b", "nemotron-h-56b", "olmoe-1b-7b",       "phi-3.5-moe",
-    "qwen1.5-moe-a2.7b", "qwen3-1.7b",    "qwen3-235b-a22b",    "qwen3-30b-a3b",           "qwen3-32b",
-    "qwen3-8b",       "qwen3-next-80b-a3b", "qwen3.5-35b-a3b",  "qwen3.5-397b-a17b",       "step-3"};
+constexpr absl::string_view kFiles[] = {"dbrx",
+                                        "deepseek-v3",
+                                        "deepseek-v3.2",
+                                        "deepseek-v4-flash",
+                                        "deepseek-v4-pro",
+                                        "ernie-4.5-21b-a3b",
+                                        "gemma-2-2b",
+                                        "glm-4.5",
+                                        "glm-5",
+                                        "gpt-oss-120b",
+                                        "kimi-k2",
+                                        "kimi-k3",
+                                        "kimi-linear-48b-a3b",
+                                        "llama-3.1-405b",
+                                        "llama-3.1-8b",
+                                        "llama-4-scout",
+                                        "mimo-7b",
+                                        "minimax-m2.5",
+                                        "minimax-m3",
+                                        "mixtral-8x7b",
+                                        "moonlight-16b-a3b",
+                                        "nemotron-3-nano-30b-a3b",
+                                        "nemotron-h-56b",
+                                        "olmoe-1b-7b",
+                                        "phi-3.5-moe",
+                                        "qwen1.5-moe-a2.7b",
+                                        "qwen3-1.7b",
+                                        "qwen3-235b-a22b",
+                                        "qwen3-30b-a3b",
+                                        "qwen3-32b",
+                                        "qwen3-8b",
+                                        "qwen3-next-80b-a3b",
+                                        "qwen3.5-35b-a3b",
+                                        "qwen3.5-397b-a17b",
+                                        "step-3"};
 
 std::string ReadFile(absl::string_view name) {
   std::ifstream stream(absl::StrCat(FLIGHTPLAN_SOURCE_DIR, "/tests/data/hf_configs/", name, ".json"));
@@ -35,7 +62,8 @@ struct Exception {
   absl::string_view reason;
 };
 constexpr Exception kExceptions[] = {
-    {"qwen1.5-moe-a2.7b", "rotary_base", "the file has no rope_theta: upstream's 10000 applies; the catalogue leaves it open"},
+    {"qwen1.5-moe-a2.7b", "rotary_base",
+     "the file has no rope_theta: upstream's 10000 applies; the catalogue leaves it open"},
 };
 
 bool Expected(absl::string_view file, absl::string_view field) {
@@ -47,9 +75,9 @@ bool Expected(absl::string_view file, absl::string_view field) {
 
 // Names, sources and published figures are the catalogue's own.
 bool IsArchitecture(absl::string_view field) {
-  for (absl::string_view own : {"name", "family", "aliases", "hf_id", "bridge", "sources", "derived", "unverified",
-                                "notes", "published_total_params", "published_active_params", "published_source",
-                                "published_scope"}) {
+  for (absl::string_view own :
+       {"name", "family", "aliases", "hf_id", "bridge", "sources", "derived", "unverified", "notes",
+        "published_total_params", "published_active_params", "published_source", "published_scope"}) {
     if (field == own) return false;
   }
   return true;
@@ -156,8 +184,9 @@ TEST(HfImport, SurvivesTruncationAtEveryByte) {
 }
 
 TEST(HfImport, SurvivesAnyTypeInAnyField) {
-  const char* const kValues[] = {"null", "true", "-1", "0", "1000000000000000000", "1e300", "NaN", "-Infinity", "\"x\"",
-                                 "[]",   "[[1]]", "{}", "[-1]", "99999999999999999999999"};
+  const char* const kValues[] = {
+      "null", "true",  "-1", "0",    "1000000000000000000",    "1e300", "NaN", "-Infinity", "\"x\"",
+      "[]",   "[[1]]", "{}", "[-1]", "99999999999999999999999"};
   for (absl::string_view name : kFiles) {
     rapidjson::Document document;
     const std::string json = ReadFile(name);

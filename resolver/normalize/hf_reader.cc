@@ -100,7 +100,8 @@ absl::StatusOr<std::optional<Value>> HfReader::Get(absl::string_view path) const
   Value::List items;
   for (const Json& item : node->GetArray()) {
     std::optional<Value> scalar = ScalarValue(item);
-    if (!scalar.has_value()) return Error(path, absl::StrCat("holds ", TypeName(item), "; needs a list of plain values"));
+    if (!scalar.has_value())
+      return Error(path, absl::StrCat("holds ", TypeName(item), "; needs a list of plain values"));
     items.push_back(*std::move(scalar));
   }
   return std::optional<Value>(Value(std::move(items)));

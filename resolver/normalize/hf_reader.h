@@ -39,8 +39,8 @@ class HfReader {
   absl::StatusOr<double> Real(absl::string_view path, double fallback) const;
   absl::StatusOr<bool> Bool(absl::string_view path, bool fallback) const;
   absl::StatusOr<std::string> Text(absl::string_view path, absl::string_view fallback) const;
-  absl::StatusOr<std::vector<int64_t>> Ints(absl::string_view path) const;          // empty when absent
-  absl::StatusOr<std::vector<std::string>> Texts(absl::string_view path) const;     // empty when absent
+  absl::StatusOr<std::vector<int64_t>> Ints(absl::string_view path) const;       // empty when absent
+  absl::StatusOr<std::vector<std::string>> Texts(absl::string_view path) const;  // empty when absent
 
   // Sets a field of the model, or, for a name that is no field, a knob that the launch must repeat. `path` names the
   // source in messages.

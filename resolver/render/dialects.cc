@@ -1,0 +1,80 @@
+#include "resolver/render/dialects.h"
+
+#include "resolver/render/bridge_dialect.h"
+#include "resolver/render/loongforge_dialect.h"
+#include "resolver/render/megatron_lm_dialect.h"
+#include "resolver/render/plan_dialect.h"
+
+namespace flightplan {
+namespace {
+
+struct Dialect {
+  absl::string_view name;
+  Launch (*render)(const RenderInput&);
+};
+
+constexpr Dialect kDialects[] = {
+#define FLIGHTPLAN_DIALECT(name, render) {name, render},
+#include "resolver/render/dialects.def"
+#undef FLIGHTPLAN_DIALECT
+};
+
+constexpr absl::string_view kNames[] = {
+#define FLIGHTPLAN_DIALECT(name, render) name,
+#include "resolver/render/dialects.def"
+#undef FLIGHTPLAN_DIALECT
+};
+
+}  // namespace
+
+absl::string_view OwnDialect(Target target) {
+  switch (target) {
+    case Target::kMegatronBridge:
+      return "megatron-bridge";
+    case Target::kLoongForge:
+      return "loongforge";
+    case Target::kMegatronLm:
+    case Target::kCore:
+      break;
+  }
+  return "megatron-lm";
+}
+
+absl::Span<const absl::string_view> DialectNames() { return kNames; }
+
+Launch RenderDialect(absl::string_view name, const RenderInput& input) {
+  for (const Dialect& dialect : kDialects) {
+    if (dialect.name != name) continue;
+    Launch launch = dialect.render(input);
+    launch.dialect = dialect.name;
+    return launch;
+  }
+  return {};
+}
+
+ParseResult ParseOwnDialect(absl::Span<const Argument> args, const Environment& env) {
+  switch (env.target) {
+    case Target::kMegatronBridge:
+      return ParseBridge(args, env);
+    case Target::kLoongForge:
+      return ParseLoongForge(args, env);
+    case Target::kMegatronLm:
+    case Target::kCore:
+      break;
+  }
+  return ParseMegatronLm(args, env);
+}
+
+void UseTargetNames(const Environment& env, Config* config) {
+  switch (env.target) {
+    case Target::kMegatronBridge:
+      return UseBridgeNames(env, config);
+    case Target::kMegatronLm:
+    case Target::kLoongForge:
+      return UseMegatronLmNames(config);
+    case Target::kCore:
+      return;
+  }
+}
+
+}  // namespace flightplan
