@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 
@@ -71,7 +72,8 @@ Config Build(const Flavour& flavour, const std::vector<KnobDefaults>& defaults) 
     const internal::KnobRow& row = Row(knob);
     const bool present = flavour.bridge() ? row.bridge.Contains(flavour.bridge_release)
                                           : row.core.Contains(flavour.core_release);
-    if (!present) continue;
+    const bool own_flag = flavour.target == Target::kLoongForge && absl::StartsWith(row.loongforge, "--");
+    if (!present && !own_flag) continue;
     config.Set(knob, Pick(defaults[static_cast<size_t>(i)], flavour.class_of(row.section), release_name),
                Origin::kDefault);
   }

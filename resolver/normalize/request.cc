@@ -1,5 +1,6 @@
 #include "resolver/normalize/request.h"
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <utility>
@@ -58,6 +59,37 @@ int ReadRelease(absl::string_view text) {
   return std::min(version->parts[1], kMain - 1);
 }
 
+// ---- enums
+
+// Reads a message enum through a table of the values it may have; anything else is a violation.
+template <typename Message, typename Plain, size_t N>
+Plain ReadEnum(Message value, const std::pair<Message, Plain> (&table)[N], Plain otherwise, absl::string_view field,
+               Violations* violations) {
+  for (const auto& [message, plain] : table) {
+    if (value == message) return plain;
+  }
+  violations->Add(field, absl::StrCat("has no value ", static_cast<int>(value)));
+  return otherwise;
+}
+
+constexpr std::pair<v1::Objective, Objective> kObjectives[] = {{v1::OBJECTIVE_UNSPECIFIED, Objective::kTraining},
+                                                               {v1::OBJECTIVE_TRAINING, Objective::kTraining},
+                                                               {v1::OBJECTIVE_BENCHMARK, Objective::kBenchmark}};
+constexpr std::pair<v1::Stage, Stage> kStages[] = {{v1::STAGE_UNSPECIFIED, Stage::kProduction},
+                                                   {v1::STAGE_BRING_UP, Stage::kBringUp},
+                                                   {v1::STAGE_TUNE, Stage::kTune},
+                                                   {v1::STAGE_PRODUCTION, Stage::kProduction}};
+constexpr std::pair<v1::Wall, Wall> kWalls[] = {{v1::WALL_UNSPECIFIED, Wall::kUnknown},
+                                                {v1::WALL_MEMORY, Wall::kMemory},
+                                                {v1::WALL_COMMUNICATION, Wall::kCommunication},
+                                                {v1::WALL_HOST, Wall::kHost},
+                                                {v1::WALL_COMPUTE, Wall::kCompute}};
+constexpr std::pair<v1::HostCpuClass, HostCpuClass> kHosts[] = {
+    {v1::HOST_CPU_CLASS_UNSPECIFIED, HostCpuClass::kUnknown},
+    {v1::HOST_CPU_CLASS_X86_FAST, HostCpuClass::kX86Fast},
+    {v1::HOST_CPU_CLASS_X86_SLOW, HostCpuClass::kX86Slow},
+    {v1::HOST_CPU_CLASS_ARM, HostCpuClass::kArm}};
+
 // ---- workload
 
 struct PrecisionName {
@@ -102,16 +134,8 @@ Workload ReadWorkload(const v1::Workload& message, Violations* violations) {
                     absl::StrCat("'", message.precision().substr(0, kMaxNameBytes),
                                  "' is not known; use bf16, fp16, fp8_cs, fp8_block, fp8_ds, mxfp8 or nvfp4"));
   }
-  switch (message.objective()) {
-    case v1::OBJECTIVE_UNSPECIFIED:
-    case v1::OBJECTIVE_TRAINING:
-      break;
-    case v1::OBJECTIVE_BENCHMARK:
-      workload.objective = Objective::kBenchmark;
-      break;
-    default:
-      violations->Add("workload.objective", "is not a known objective; use OBJECTIVE_TRAINING or OBJECTIVE_BENCHMARK");
-  }
+  workload.objective =
+      ReadEnum(message.objective(), kObjectives, Objective::kTraining, "workload.objective", violations);
   return workload;
 }
 
@@ -154,24 +178,6 @@ std::optional<double> ReadRatio(bool present, double value, absl::string_view na
   return value;
 }
 
-Wall ReadWall(v1::Wall wall, Violations* violations) {
-  switch (wall) {
-    case v1::WALL_UNSPECIFIED:
-      return Wall::kUnknown;
-    case v1::WALL_MEMORY:
-      return Wall::kMemory;
-    case v1::WALL_COMMUNICATION:
-      return Wall::kCommunication;
-    case v1::WALL_HOST:
-      return Wall::kHost;
-    case v1::WALL_COMPUTE:
-      return Wall::kCompute;
-    default:
-      violations->Add("profile.wall", "is not a known wall");
-  }
-  return Wall::kUnknown;
-}
-
 MeasuredProfile ReadProfile(const v1::MeasuredProfile& m, Violations* violations) {
   MeasuredProfile profile;
   if (m.has_step_time_us()) {
@@ -190,7 +196,7 @@ MeasuredProfile ReadProfile(const v1::MeasuredProfile& m, Violations* violations
     if (m.memory_high_water_bytes() < 0) violations->Add("profile.memory_high_water_bytes", "must not be negative");
     profile.memory_high_water_bytes = m.memory_high_water_bytes();
   }
-  profile.wall = ReadWall(m.wall(), violations);
+  profile.wall = ReadEnum(m.wall(), kWalls, Wall::kUnknown, "profile.wall", violations);
   return profile;
 }
 
@@ -225,22 +231,6 @@ void ReadFabric(const v1::Fabric& m, GpuSystem* gpu, std::string* transport, Vio
   }
 }
 
-HostCpuClass ReadHostCpu(v1::HostCpuClass host, Violations* violations) {
-  switch (host) {
-    case v1::HOST_CPU_CLASS_UNSPECIFIED:
-      return HostCpuClass::kUnknown;
-    case v1::HOST_CPU_CLASS_X86_FAST:
-      return HostCpuClass::kX86Fast;
-    case v1::HOST_CPU_CLASS_X86_SLOW:
-      return HostCpuClass::kX86Slow;
-    case v1::HOST_CPU_CLASS_ARM:
-      return HostCpuClass::kArm;
-    default:
-      violations->Add("hardware.host_cpu_class", "is not a known class");
-  }
-  return HostCpuClass::kUnknown;
-}
-
 struct HardwareFacts {
   GpuSystem gpu;
   std::string transport;
@@ -258,7 +248,7 @@ HardwareFacts ReadHardware(const v1::Hardware& m, const Catalog& catalog, Enviro
   }
   CheckRange("hardware.gpu_count", m.gpu_count(), kMaxGpus, violations);
   ReadFabric(m.fabric(), &facts.gpu, &facts.transport, violations);
-  facts.host_cpu = ReadHostCpu(m.host_cpu_class(), violations);
+  facts.host_cpu = ReadEnum(m.host_cpu_class(), kHosts, HostCpuClass::kUnknown, "hardware.host_cpu_class", violations);
   env->gpu_name = facts.gpu.device_name;
   env->cc_major = facts.gpu.cc_major;
   env->cc_minor = facts.gpu.cc_minor;
@@ -359,21 +349,6 @@ void ReadDialects(const google::protobuf::RepeatedPtrField<std::string>& names, 
   }
 }
 
-Stage ReadStage(v1::Stage stage, Violations* violations) {
-  switch (stage) {
-    case v1::STAGE_UNSPECIFIED:
-    case v1::STAGE_PRODUCTION:
-      return Stage::kProduction;
-    case v1::STAGE_BRING_UP:
-      return Stage::kBringUp;
-    case v1::STAGE_TUNE:
-      return Stage::kTune;
-    default:
-      violations->Add("stage", "is not a known stage; use STAGE_BRING_UP, STAGE_TUNE or STAGE_PRODUCTION");
-  }
-  return Stage::kProduction;
-}
-
 }  // namespace
 
 void NormalizeTarget(const v1::TargetStack& message, absl::string_view field, Environment* env,
@@ -421,7 +396,7 @@ absl::StatusOr<NormalizedIntent> NormalizeResolve(const v1::ResolveConfigRequest
   intent.workload = ReadWorkload(request.workload(), &violations);
   NormalizeTarget(request.target(), "target", &intent.env, &violations);
   ReadSoftware(request.software(), &intent.env, &violations);
-  intent.stage = ReadStage(request.stage(), &violations);
+  intent.stage = ReadEnum(request.stage(), kStages, Stage::kProduction, "stage", &violations);
   intent.layout = ReadLayout(request.layout(), &violations);
   intent.pins = PinsFromMessages(request.knobs(), request.pinned_knobs(), "knobs", "pinned_knobs", &violations);
   ReadEnv(request.env(), "env", &intent.env, &violations);
