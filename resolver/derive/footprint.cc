@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "resolver/derive/parameters.h"
+
 namespace flightplan {
 namespace {
 
@@ -68,12 +70,11 @@ ParameterSplit SplitParameters(const ModelSpec& model) {
     split.dense = std::max(0.0, total - split.experts - split.embedding - split.output);
     return split;
   }
-  const auto heads = static_cast<double>(model.num_attention_heads);
-  const double head = Or(model.kv_channels, heads > 0 ? h / heads : 0);
-  const double attention = h * (2 * heads + 2 * static_cast<double>(model.num_query_groups)) * head;
-  split.dense = (blocks.attention + blocks.linear + blocks.mamba) * attention +
-                blocks.dense_mlp * Gate(model) * h * Or(model.ffn_hidden_size, 4 * h) +
-                blocks.moe * (h * Or(model.num_moe_experts, 0) + Gate(model) * h * Or(model.moe_shared_expert_intermediate_size, 0));
+  const absl::StatusOr<ModelParameters> counted = CountParameters(model);
+  if (counted.ok()) {
+    const auto total = static_cast<double>(std::max(counted->counts.total, counted->counts.total_with_mtp));
+    split.dense = std::max(0.0, total - split.experts - split.embedding - split.output);
+  }
   return split;
 }
 

@@ -54,8 +54,7 @@ struct Footprint {
 Footprint EstimateFootprint(const ModelSpec& model, const FootprintLayout& layout, const FootprintPrecision& precision,
                             unsigned recompute);
 
-// The model's parameters outside the routed experts, and inside them. Without published counts of the first, from the
-// attention and MLP widths.
+// The model's parameters by the groups that a layout splits differently.
 struct ParameterSplit {
   double dense = 0;      // all but routed experts and embeddings
   double embedding = 0;  // one matrix: vocabulary x hidden size

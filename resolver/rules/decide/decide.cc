@@ -9,7 +9,9 @@ DecidedPlan Decide(const NormalizedIntent& intent, Config start) {
   plan.config = std::move(start);
   plan.env = intent.env.vars;
   plan.decisions.reserve(64);
-  decide::Deliberation d(intent, decide::ExtractFeatures(intent, plan.config), &plan);
+  decide::Deliberation d(intent, &plan);
+  decide::DecideSizes(d);
+  d.f = decide::ExtractFeatures(intent, plan.config);
   // What must be settled first comes first: the arithmetic, then where tokens go, then what fits, then what may overlap with
   // what, and last what only follows from the rest.
   decide::DecidePrecision(d);

@@ -19,7 +19,7 @@ bool Deliberation::Choose(Knob knob, Value value, Why why) {
   decision.value = value;
   decision.reason = std::move(why.reason);
   decision.basis = why.basis;
-  decision.citations.assign(why.citations.begin(), why.citations.end());
+  for (absl::string_view citation : why.citations) decision.citations.emplace_back(citation);
   decision.alternatives = std::move(why.alternatives);
   decision.needs_ab = why.needs_ab;
   decision.expected_step_ratio = why.expected_step_ratio;
@@ -41,7 +41,7 @@ void Deliberation::Respect(Knob knob, absl::string_view rule_id, std::string rea
   decision.value = value(knob);
   decision.reason = std::move(reason);
   decision.basis = Basis::kCaller;
-  decision.citations.assign(citations.begin(), citations.end());
+  for (absl::string_view citation : citations) decision.citations.emplace_back(citation);
   decision.alternatives = std::move(alternatives);
   plan_->decisions.push_back(std::move(decision));
 }
@@ -54,7 +54,7 @@ void Deliberation::Export(absl::string_view name, std::string value, Why why) {
   decision.value = Value(value);
   decision.reason = std::move(why.reason);
   decision.basis = why.basis;
-  decision.citations.assign(why.citations.begin(), why.citations.end());
+  for (absl::string_view citation : why.citations) decision.citations.emplace_back(citation);
   plan_->decisions.push_back(std::move(decision));
   plan_->env[std::string(name)] = std::move(value);
 }

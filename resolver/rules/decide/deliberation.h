@@ -24,10 +24,10 @@ struct Why {
 
 class Deliberation {
  public:
-  Deliberation(const NormalizedIntent& i, const Features& features, DecidedPlan* plan) : intent(i), f(features), plan_(plan) {}
+  Deliberation(const NormalizedIntent& i, DecidedPlan* plan) : intent(i), plan_(plan) {}
 
   const NormalizedIntent& intent;
-  const Features f;
+  Features f;  // extracted once the sizes are settled
 
   // What earlier topics worked out for later ones.
   bool full_iteration_graphs = false;  // whole-iteration capture of a dropless MoE is possible and chosen
@@ -39,7 +39,7 @@ class Deliberation {
   bool on(Knob knob) const { return value(knob).truthy(); }
   bool is(Knob knob, absl::string_view text) const { return value(knob).is_text() && value(knob).text() == text; }
   bool has(Knob knob, absl::string_view item) const;
-  // The release has the knob, and neither the caller nor the model gave it.
+  // The release has the knob, and neither the caller nor the model gave it; what an earlier topic decided is closed.
   bool open(Knob knob) const { return origin(knob) == Origin::kDefault; }
   bool known(Knob knob) const { return origin(knob) != Origin::kAbsent; }
   bool pinned(Knob knob) const { return origin(knob) == Origin::kCaller; }
@@ -63,6 +63,7 @@ class Deliberation {
 };
 
 // The topics, in the order in which they run (decide.cc).
+void DecideSizes(Deliberation& d);
 void DecidePrecision(Deliberation& d);
 void DecideBatch(Deliberation& d);
 void DecidePipeline(Deliberation& d);
