@@ -21,46 +21,12 @@
 #include "absl/strings/str_split.h"
 #include "rapidjson/document.h"
 #include "resolver/catalog/catalog.h"
-#include "resolver/catalog/defaults.h"
+#include "resolver/derive/start_config.h"
 #include "resolver/engine/settle.h"
 #include "resolver/rules/decide/decide.h"
 
 namespace flightplan {
 namespace {
-
-Config StartConfig(const NormalizedIntent& intent) {
-  Config config = DefaultsFor(intent.env.target, intent.env.core_release, intent.env.bridge_release, intent.env.mla);
-  const ModelSpec& m = intent.model;
-  auto model = [&](Knob k, Value v) { config.Set(k, std::move(v), Origin::kModel); };
-  auto opt = [&](Knob k, const std::optional<int64_t>& v, Origin o) { if (v.has_value()) config.Set(k, Value(*v), o); };
-  model(Knob::num_layers, Value(m.num_layers)); model(Knob::hidden_size, Value(m.hidden_size));
-  model(Knob::num_attention_heads, Value(m.num_attention_heads));
-  opt(Knob::num_moe_experts, m.num_moe_experts, Origin::kModel);
-  opt(Knob::moe_router_topk, m.moe_router_topk, Origin::kModel);
-  opt(Knob::moe_ffn_hidden_size, m.moe_ffn_hidden_size, Origin::kModel);
-  opt(Knob::ffn_hidden_size, m.ffn_hidden_size, Origin::kModel);
-  opt(Knob::num_query_groups, std::optional<int64_t>(m.num_query_groups), Origin::kModel);
-  opt(Knob::kv_channels, m.kv_channels, Origin::kModel);
-  opt(Knob::mtp_num_layers, m.mtp_num_layers, Origin::kModel);
-  opt(Knob::moe_shared_expert_intermediate_size, m.moe_shared_expert_intermediate_size, Origin::kModel);
-  model(Knob::multi_latent_attention, Value(m.is_mla()));
-  model(Knob::add_bias_linear, Value(false));
-  model(Knob::hidden_dropout, Value(0.0)); model(Knob::attention_dropout, Value(0.0));
-  model(Knob::vocab_size, Value(m.vocab_size));
-  const LayoutWish& l = intent.layout;
-  opt(Knob::tensor_model_parallel_size, l.tensor_model_parallel_size, Origin::kCaller);
-  opt(Knob::pipeline_model_parallel_size, l.pipeline_model_parallel_size, Origin::kCaller);
-  opt(Knob::context_parallel_size, l.context_parallel_size, Origin::kCaller);
-  opt(Knob::expert_model_parallel_size, l.expert_model_parallel_size, Origin::kCaller);
-  opt(Knob::expert_tensor_parallel_size, l.expert_tensor_parallel_size, Origin::kCaller);
-  opt(Knob::micro_batch_size, l.micro_batch_size, Origin::kCaller);
-  if (l.virtual_pipeline_model_parallel_size.value_or(1) > 1) opt(Knob::virtual_pipeline_model_parallel_size, l.virtual_pipeline_model_parallel_size, Origin::kCaller);
-  if (l.pipeline_model_parallel_layout.has_value()) config.Set(Knob::pipeline_model_parallel_layout, Value(*l.pipeline_model_parallel_layout), Origin::kCaller);
-  config.Set(Knob::seq_length, Value(intent.workload.seq_length), Origin::kCaller);
-  config.Set(Knob::global_batch_size, Value(intent.workload.global_batch_size), Origin::kCaller);
-  for (const auto& [knob, value] : intent.pins) config.Set(knob, value, Origin::kCaller);
-  return config;
-}
 
 struct Recipe {
   std::string id, origin, release, model, gpu, precision;

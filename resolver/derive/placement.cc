@@ -1,0 +1,47 @@
+#include "resolver/derive/placement.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace flightplan {
+namespace {
+
+int64_t Size(const Config& config, Knob knob) { return std::max<int64_t>(1, config.Get(knob).integer()); }
+
+// The product, or the largest integer where it does not fit: no real world size is divisible by that.
+int64_t Product(int64_t a, int64_t b) {
+  int64_t product = 0;
+  return __builtin_mul_overflow(a, b, &product) ? std::numeric_limits<int64_t>::max() : product;
+}
+
+int64_t Even(int64_t whole, int64_t part) { return part > 0 && whole % part == 0 ? whole / part : 0; }
+
+int64_t CeilDivide(int64_t a, int64_t b) { return a / b + (a % b != 0 ? 1 : 0); }
+
+}  // namespace
+
+Placement PlaceLayout(const Config& config, const Environment& env) {
+  const int64_t world = env.world_size.value_or(0);
+  const int64_t tp = Size(config, Knob::tensor_model_parallel_size);
+  const int64_t pp = Size(config, Knob::pipeline_model_parallel_size);
+  const int64_t cp = Size(config, Knob::context_parallel_size);
+  const int64_t ep = Size(config, Knob::expert_model_parallel_size);
+  const int64_t etp = Size(config, Knob::expert_tensor_parallel_size);
+  const int64_t mbs = Size(config, Knob::micro_batch_size);
+  Placement placement;
+  if (world > 0) {
+    placement.data_parallel_size = Even(world, Product(Product(tp, cp), pp));
+    placement.expert_data_parallel_size = Even(world, Product(Product(etp, ep), pp));
+  }
+  if (placement.data_parallel_size > 0) {
+    placement.microbatch_count = Even(std::max<int64_t>(0, config.Get(Knob::global_batch_size).integer()),
+                                      Product(placement.data_parallel_size, mbs));
+  }
+  // The ranks of an expert group are consecutive: ETP * EP of them.
+  const int64_t span = Product(etp, ep);
+  placement.ep_domain_count = CeilDivide(span, std::max(1, env.nvlink_domain_gpus));
+  placement.ep_crosses_node = env.gpus_per_node > 0 && span > env.gpus_per_node;
+  return placement;
+}
+
+}  // namespace flightplan

@@ -1,0 +1,24 @@
+// All dialects by name.
+#pragma once
+
+#include "absl/types/span.h"
+#include "resolver/render/dialect.h"
+
+namespace flightplan {
+
+// A target's own dialect: "megatron-lm", "megatron-bridge", "loongforge".
+absl::string_view OwnDialect(Target target);
+// Every name RenderDialect knows, in the order of dialects.def.
+absl::Span<const absl::string_view> DialectNames();
+
+// Renders by name; `launch.dialect` is that name. An unknown name gives an empty launch.
+Launch RenderDialect(absl::string_view name, const RenderInput& input);
+
+// Reads arguments by the grammar of env.target.
+ParseResult ParseOwnDialect(absl::Span<const Argument> args, const Environment& env);
+
+// Spells a typed configuration the way the target wants it written, before it is judged or rendered: Megatron-LM has
+// command-line names of its own, Bridge overwrites some fields from its comm_overlap and mixed_precision sections.
+void UseTargetNames(const Environment& env, Config* config);
+
+}  // namespace flightplan
