@@ -1,0 +1,19 @@
+// Writes a decided configuration in the places where the target stack reads it. Decisions name the knobs of the config
+// classes; a stack may overwrite those from elsewhere, or have another word for them on its command line.
+#pragma once
+
+#include "resolver/plan/config.h"
+#include "resolver/plan/environment.h"
+
+namespace flightplan {
+
+// Megatron-LM and LoongForge: virtual stages by the flag that counts them. Megatron-Bridge: overlap under comm_overlap.*,
+// because Bridge overwrites the model and DDP fields from there; precision as a mixed-precision recipe; values that two
+// config classes hold, in both. Origins carry over. A value the caller wrote in the target's own place stays.
+Config WriteForTarget(Config config, const Environment& env);
+
+// The knob of the config classes that a target's own spelling stands for ("comm_overlap.tp_comm_overlap" ->
+// "tp_comm_overlap"); the knob itself where there is none.
+Knob CanonicalKnob(Knob knob);
+
+}  // namespace flightplan

@@ -1,0 +1,35 @@
+#include "resolver/rules/decide/decide.h"
+
+#include "resolver/rules/decide/deliberation.h"
+
+namespace flightplan {
+
+DecidedPlan Decide(const NormalizedIntent& intent, Config start) {
+  DecidedPlan plan;
+  plan.config = std::move(start);
+  plan.env = intent.env.vars;
+  plan.decisions.reserve(64);
+  decide::Deliberation d(intent, &plan);
+  decide::DecideSizes(d);
+  d.f = decide::ExtractFeatures(intent, plan.config);
+  // What must be settled first comes first: the arithmetic, then where tokens go, then what fits, then what may overlap with
+  // what, and last what only follows from the rest.
+  decide::DecidePrecision(d);
+  decide::DecideBatch(d);
+  decide::DecidePipeline(d);
+  decide::DecideOptimizer(d);
+  decide::DecideRouter(d);
+  decide::DecideDispatcher(d);
+  decide::DecideRecompute(d);
+  decide::DecideExpertOverlap(d);
+  decide::DecideSharedExpertOverlap(d);
+  decide::DecideCudaGraphs(d);
+  decide::DecideDelayedWgrad(d);
+  decide::DecideDenseOverlap(d);
+  decide::DecideOffload(d);
+  decide::DecideFusions(d);
+  decide::DecideEnvironment(d);
+  return plan;
+}
+
+}  // namespace flightplan

@@ -1,0 +1,29 @@
+// The decisions: every knob that the caller left open and that is ours to choose, with its reason.
+//
+// A decision looks at features (layout, fabric, capabilities, precision, memory, measured profile), never at a name. What
+// the caller or the model gave is not touched. Where the evidence does not settle a knob, the conservative value is taken and
+// an A/B suggested.
+#pragma once
+
+#include <vector>
+
+#include "resolver/plan/config.h"
+#include "resolver/plan/decision.h"
+#include "resolver/plan/environment.h"
+#include "resolver/plan/finding.h"
+#include "resolver/plan/intent.h"
+
+namespace flightplan {
+
+struct DecidedPlan {
+  Config config;
+  EnvVars env;  // variables to export: decided ones, and the caller's own unchanged
+  std::vector<Decision> decisions;
+  std::vector<AbSuggestion> ab_suggestions;
+  std::vector<Finding> findings;  // what a caller's wish makes impossible, and what to know about a decision
+};
+
+// `start`: class defaults, the model's knobs (Origin::kModel), layout and pins (Origin::kCaller).
+DecidedPlan Decide(const NormalizedIntent& intent, Config start);
+
+}  // namespace flightplan

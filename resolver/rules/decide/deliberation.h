@@ -1,0 +1,83 @@
+// The state that the topics of a decision share, and the only way in which they write.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "resolver/rules/decide/decide.h"
+#include "resolver/rules/decide/features.h"
+
+namespace flightplan::decide {
+
+// Why a value was chosen.
+struct Why {
+  absl::string_view rule_id;
+  std::string reason;
+  Basis basis = Basis::kRule;
+  std::vector<absl::string_view> citations = {};
+  std::vector<Alternative> alternatives = {};
+  bool needs_ab = false;
+  std::optional<double> expected_step_ratio = std::nullopt;
+};
+
+class Deliberation {
+ public:
+  Deliberation(const NormalizedIntent& i, DecidedPlan* plan) : intent(i), plan_(plan) {}
+
+  const NormalizedIntent& intent;
+  Features f;  // extracted once the sizes are settled
+
+  // What earlier topics worked out for later ones.
+  bool full_iteration_graphs = false;  // whole-iteration capture of a dropless MoE is possible and chosen
+  bool recompute_needed = false;       // the layout does not fit without recompute
+  double footprint_bytes = 0;          // with the recompute that was chosen
+
+  const Config& config() const { return plan_->config; }
+  const Value& value(Knob knob) const { return plan_->config.Get(knob); }
+  bool on(Knob knob) const { return value(knob).truthy(); }
+  bool is(Knob knob, absl::string_view text) const { return value(knob).is_text() && value(knob).text() == text; }
+  bool has(Knob knob, absl::string_view item) const;
+  // The release has the knob, and neither the caller nor the model gave it; what an earlier topic decided is closed.
+  bool open(Knob knob) const { return origin(knob) == Origin::kDefault; }
+  bool known(Knob knob) const { return origin(knob) != Origin::kAbsent; }
+  bool pinned(Knob knob) const { return origin(knob) == Origin::kCaller; }
+  bool var_given(absl::string_view name) const { return intent.env.vars.find(name) != intent.env.vars.end(); }
+
+  // Sets the knob if it is open and records the decision; a knob that is not open is left alone. True when written.
+  bool Choose(Knob knob, Value value, Why why);
+  // Sets a companion of a decided knob without a reason of its own beyond "goes with".
+  bool Follow(Knob knob, Value value, Knob leader, absl::string_view rule_id, absl::string_view why);
+  // Records that the caller's value stands, with what would have been chosen instead.
+  void Respect(Knob knob, absl::string_view rule_id, std::string reason, std::vector<absl::string_view> citations = {},
+               std::vector<Alternative> alternatives = {});
+  // Sets a variable unless the caller exports it; records a decision.
+  void Export(absl::string_view name, std::string value, Why why);
+  void SuggestAb(AbSuggestion suggestion) { plan_->ab_suggestions.push_back(std::move(suggestion)); }
+  void Report(Finding finding) { plan_->findings.push_back(std::move(finding)); }
+
+ private:
+  Origin origin(Knob knob) const { return plan_->config.origin(knob); }
+  DecidedPlan* plan_;
+};
+
+// The topics, in the order in which they run (decide.cc).
+void DecideSizes(Deliberation& d);
+void DecidePrecision(Deliberation& d);
+void DecideBatch(Deliberation& d);
+void DecidePipeline(Deliberation& d);
+void DecideOptimizer(Deliberation& d);
+void DecideFusions(Deliberation& d);
+void DecideRouter(Deliberation& d);
+void DecideDispatcher(Deliberation& d);
+void DecideRecompute(Deliberation& d);
+void DecideExpertOverlap(Deliberation& d);
+void DecideSharedExpertOverlap(Deliberation& d);
+void DecideCudaGraphs(Deliberation& d);
+void DecideDelayedWgrad(Deliberation& d);
+void DecideDenseOverlap(Deliberation& d);
+void DecideOffload(Deliberation& d);
+void DecideEnvironment(Deliberation& d);
+
+}  // namespace flightplan::decide

@@ -1,0 +1,132 @@
+// What the decisions rest on: published measurements and recipes, each with its source, and the thresholds taken from them.
+// A citation reads "what was measured -> what came out (quality); source".
+#pragma once
+
+#include <cstdint>
+
+#include "absl/strings/string_view.h"
+
+namespace flightplan::decide::evidence {
+
+// ---- EP overlap and delayed weight gradients
+inline constexpr absl::string_view kOverlapAlltoallTwoNodes =
+    "E-001: Qwen3-30B-A3B, 16 H100, EP16 alltoall, overlap off -> on: 41.25 -> 31.31 s (directional); "
+    "NVIDIA-NeMo/Megatron-Bridge skills/nemo-mbridge-perf-moe-comm-overlap";
+inline constexpr absl::string_view kOverlapHybridepTwoNodes =
+    "E-012: Qwen3-30B-A3B, 16 H100, EP16 hybridep, overlap off -> on: 24.71 -> 20.99 s (matched); "
+    "NVIDIA-NeMo/Megatron-Bridge@067f987df skills/nemo-mbridge-perf-moe-comm-overlap/card.yaml";
+inline constexpr absl::string_view kOverlapSmallEpFewMicrobatches =
+    "E-004: Qwen3-30B-A3B, 2 H100 nodes, EP4 alltoall, GBS 8, overlap off -> on: 822 -> 827 ms (matched); "
+    "Megatron-Bridge communication-overlap guide";
+inline constexpr absl::string_view kOverlapSmallEp =
+    "E-005: Qwen3-30B-A3B, 2 H100 nodes, EP4 alltoall, GBS 64, overlap off -> on: 4889 -> 5538 ms (matched); "
+    "Megatron-Bridge communication-overlap guide";
+inline constexpr absl::string_view kOverlapEfa =
+    "E-171: Qwen3-30B-A3B, 64 H100, EP32 alltoall, 16 microbatches, overlap off -> on: 9.24 -> 6.29 s (matched); "
+    "awslabs/awsome-distributed-ai megatron-bridge/qwen3-30b";
+inline constexpr absl::string_view kOverlapLargeEp =
+    "E-121: DeepSeek-V3, 1024 H100, EP64 deepep: exposed EP communication 30-40 % -> under 5 % of the step (second hand); "
+    "arXiv:2603.07685";
+inline constexpr absl::string_view kOverlapNearMemoryLimit =
+    "NVIDIA/Megatron-LM#6429: overlap close to the memory limit 3044 -> 16985 ms, with room 3044 -> 2839 ms";
+inline constexpr absl::string_view kOverlapAfterHostOverhead =
+    "E-421: Qwen3-30B-A3B, 8 GB200, EP8, scoped graphs -> full-iteration graphs + overlap + delayed wgrad: 26112 -> 40706 "
+    "tokens/s/GPU (release changed too); Megatron-Bridge docs/performance-summary";
+inline constexpr absl::string_view kDelayWgradLargeEp =
+    "E-002: Qwen3-30B-A3B, 16 H100, EP16 alltoall, delayed wgrad off -> on: 31.31 -> 31.20 s, -0.35 % (directional); "
+    "NVIDIA-NeMo/Megatron-Bridge skills/nemo-mbridge-perf-moe-comm-overlap";
+inline constexpr absl::string_view kDelayWgradSmallEp =
+    "E-006: Qwen3-Next-80B-A3B, 8 nodes, EP8 alltoall, delayed wgrad off -> on: 4686 -> 4912 ms, +4.8 % (matched); "
+    "Megatron-Bridge communication-overlap guide";
+
+// The fewest microbatches per step with a measured gain (E-171). The first forward and the last backward run alone, and
+// E-004 shows no gain with a handful.
+inline constexpr int64_t kMinMicrobatchesForOverlap = 16;
+
+// ---- dispatcher
+inline constexpr absl::string_view kDispatcherGuide = "Megatron-Bridge skills/perf-moe-dispatcher-selection";
+inline constexpr absl::string_view kFewCopiesInNode =
+    "E-414: gpt-oss-120b (top-4), 64 B200, EP8, hybridep -> alltoall: 13045 -> 13568 tokens/s/GPU (release changed too); "
+    "Megatron-Bridge docs/performance-summary-archive";
+inline constexpr absl::string_view kFewCopiesInRack =
+    "E-417: gpt-oss-120b (top-4), 64 GB200, EP64, hybridep -> alltoall: 15938 -> 16640 tokens/s/GPU (release changed too); "
+    "Megatron-Bridge docs/performance-summary-archive";
+inline constexpr absl::string_view kDeepepOnEfa =
+    "E-161, E-155: Qwen3-30B-A3B, 64 H100 over EFA, alltoall -> deepep: +6.5 % (EP16) to +86 % (EP32) step time (matched); "
+    "awslabs/awsome-distributed-ai megatron-bridge/qwen3-30b";
+inline constexpr absl::string_view kHybridepRecipes =
+    "Megatron-Bridge@067f987df perf_recipes: hybridep wherever EP stays inside an NVLink domain, and over the network for "
+    "DeepSeek-V3 and Qwen3-30B-A3B";
+inline constexpr absl::string_view kDeepepRecipes =
+    "Megatron-Bridge@067f987df perf_recipes/qwen: deepep for 512 experts at EP64 over the network; Megatron-MoE-ModelZoo";
+inline constexpr absl::string_view kPartialRack =
+    "Megatron-Bridge 1805a6043: an NVL16 partition cannot allocate HybridEP's fabric handle at EP32";
+inline constexpr absl::string_view kHybridepHarnessSms =
+    "Megatron-Bridge@067f987df scripts/performance/utils/overrides.py:86 sets 32 SMs for hybridep";
+inline constexpr absl::string_view kDeepepDefaultSms =
+    "Megatron-LM@d98e8a64dd megatron/core/transformer/moe/token_dispatcher.py:1287 uses 20 SMs for deepep";
+
+// At most this many experts per token, and hardly any saving from sending a token once per destination, leave a flex
+// dispatcher without its advantage (E-414, E-417: top-4).
+inline constexpr int64_t kFewCopies = 4;
+inline constexpr double kLittleDedup = 0.75;
+// HybridEP gathers a routing map of EP x experts entries per token. The largest published one over a network is
+// DeepSeek-V3's, EP64 x 256 experts; the published EP64 x 512 recipe uses deepep.
+inline constexpr int64_t kMaxNetworkRoutingMap = 64 * 256;
+// The largest EP degree over a network with published flex results (DeepEP's own table, DeepSeek-V3); recipes with EP128
+// use alltoall.
+inline constexpr int64_t kMaxNetworkFlexEp = 64;
+
+// ---- CUDA graphs
+inline constexpr absl::string_view kGraphsQwen =
+    "E-018: Qwen3-30B-A3B, 16 H100, TP2 PP2 EP4, no graphs -> attn+moe_router+moe_preprocess: 623 -> 484 ms (matched); "
+    "NVIDIA-NeMo/Megatron-Bridge@067f987df skills/nemo-mbridge-perf-cuda-graphs/card.yaml";
+inline constexpr absl::string_view kGraphsGptOss =
+    "E-020: gpt-oss-20b, 16 H100, TP2 PP4 EP4, no graphs -> attn+moe_router+moe_preprocess: 493 -> 395 ms (matched); "
+    "NVIDIA-NeMo/Megatron-Bridge@067f987df skills/nemo-mbridge-perf-cuda-graphs/card.yaml";
+inline constexpr absl::string_view kGraphsOutOfMemory =
+    "E-022: gpt-oss-120b, 32 H100: eager run at 70 of 79 GB, the same with graphs out of memory (matched); "
+    "NVIDIA-NeMo/Megatron-Bridge@067f987df skills/nemo-mbridge-perf-cuda-graphs/card.yaml";
+inline constexpr absl::string_view kGraphsCommunicationBound =
+    "E-023: Qwen3-30B-A3B, 16 H100, EP16 alltoall, no graphs -> graphs: 41.36 -> 42.00 s (matched); "
+    "NVIDIA-NeMo/Megatron-Bridge@067f987df skills/nemo-mbridge-perf-cuda-graphs/SKILL.md";
+inline constexpr absl::string_view kFusedPathBf16 =
+    "E-105: gpt-oss-120b, 64 GB300, BF16 through the op fuser: 4.0 -> 34.4 s, the fused path does not exist there "
+    "(confounded); NVIDIA-NeMo/Megatron-Bridge@ef1ddb3c7";
+
+// Extra memory of scoped graphs: a few GB, more than 10 GB with pipelining (Megatron-Bridge CUDA-graph guide).
+inline constexpr double kGraphBytes = 3.0 * (1u << 30);
+inline constexpr double kGraphBytesPipeline = 10.0 * (1u << 30);
+// Above this many tokens of a microbatch, attention's static buffers and private pools are the larger part of the graphs'
+// memory, and published recipes capture router and preprocess only.
+inline constexpr int64_t kManyTokensForAttentionGraph = 32768;
+
+// ---- recompute and offload
+inline constexpr absl::string_view kRecomputeCosts =
+    "E-025..E-034: Moonlight-16B, 8 H100, step time with moe_act +2.0 %, core_attn +3.9 %, mla_up_proj +5.2 %, "
+    "layernorm+moe_act +10.8 % (matched); NVIDIA-NeMo/Megatron-Bridge@067f987df "
+    "skills/nemo-mbridge-perf-activation-recompute/card.yaml";
+inline constexpr absl::string_view kRecomputeRecipes =
+    "Megatron-Bridge@067f987df perf_recipes: mla_up_proj+mlp (DeepSeek-V3), layernorm+moe_act (gpt-oss-120b)";
+inline constexpr absl::string_view kOptimizerOffloadCost =
+    "E-055..E-061: Qwen3-30B-A3B, 16 H100: optimizer offload 25/50/75/100 % costs +88/+149/+220/+321 % step time (matched); "
+    "NVIDIA-NeMo/Megatron-Bridge@067f987df skills/nemo-mbridge-perf-cpu-offloading/card.yaml";
+
+// ---- dense communication and environment
+inline constexpr absl::string_view kConnectionsMeasured =
+    "NVIDIA/Megatron-LM#6311: DeepSeek-V3 shape, 64 H100, EP16: 184.2 TFLOP/s/GPU without overlap, 191.1 with it at 1 "
+    "connection, 198.5 at 32";
+inline constexpr absl::string_view kConnectionsRequired =
+    "Megatron-LM@d98e8a64dd megatron/training/arguments.py:1477";
+inline constexpr absl::string_view kConnectionsRecipes =
+    "Megatron-Bridge@067f987df scripts/performance/utils/overrides.py:248";
+inline constexpr absl::string_view kFragmentation =
+    "E-047: Llama-3-70B, 32 H100: out of memory by fragmentation at 58.8 GB, passes with expandable segments (matched); "
+    "NVIDIA-NeMo/Megatron-Bridge@067f987df skills/nemo-mbridge-perf-memory-tuning/card.yaml";
+inline constexpr absl::string_view kTopologyVariables =
+    "Megatron-Bridge@067f987df scripts/performance/utils/utils.py:316";
+inline constexpr absl::string_view kPerfRecipeEnvironment = "Megatron-Bridge@067f987df perf_recipes environments";
+inline constexpr absl::string_view kOverlapGuide = "Megatron-Bridge docs/training/communication-overlap.md";
+inline constexpr absl::string_view kMoeGuide = "Megatron-Bridge docs/training/moe-optimization.md";
+
+}  // namespace flightplan::decide::evidence

@@ -1,0 +1,108 @@
+#include "resolver/rules/decide/features.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace flightplan::decide {
+namespace {
+
+using K = Knob;
+
+// Kept free on every GPU: CUDA context, communicators, workspaces. SimuMax keeps 6 GiB when it searches layouts.
+constexpr double kHeadroomBytes = 6.0 * (1u << 30);
+// Growth of the busiest expert rank over the mean while routing is not forced; 1.25 is the usual allowance for EP >= 8.
+constexpr double kTrainingImbalance = 1.25;
+
+int64_t AtLeastOne(const Value& value) { return std::max<int64_t>(1, value.integer()); }
+
+bool Has(const Environment& env, const char* capability) { return env.capabilities.count(capability) != 0; }
+
+// Expected number of the g-1 other groups that hold at least one of a token's k experts.
+double RemoteGroups(double g, double k) { return g <= 1 ? 0 : (g - 1) * (1 - std::pow(1 - 1 / g, k)); }
+
+double GemmInputBytes(Precision precision) {
+  switch (precision) {
+    case Precision::kBf16:
+    case Precision::kFp16:
+      return 2;
+    case Precision::kFp8Tensorwise:
+    case Precision::kFp8Blockwise:
+    case Precision::kFp8Delayed:
+    case Precision::kMxfp8:
+      return 1;
+    case Precision::kNvfp4:
+      return 0.5;
+  }
+  return 2;
+}
+
+}  // namespace
+
+Features ExtractFeatures(const NormalizedIntent& intent, const Config& config) {
+  Features f;
+  auto size = [&](Knob knob) { return AtLeastOne(config.Get(knob)); };
+  f.tp = size(K::tensor_model_parallel_size);
+  f.pp = size(K::pipeline_model_parallel_size);
+  f.vpp = size(K::virtual_pipeline_model_parallel_size);
+  f.cp = size(K::context_parallel_size);
+  f.ep = size(K::expert_model_parallel_size);
+  // Unset, experts are split over the tensor-parallel ranks.
+  f.etp = config.Get(K::expert_tensor_parallel_size).is_none() ? f.tp : size(K::expert_tensor_parallel_size);
+  f.world = std::max<int64_t>(1, intent.gpu_count);
+  f.dp = std::max<int64_t>(1, f.world / std::max<int64_t>(1, f.tp * f.pp * f.cp));
+  f.edp = std::max<int64_t>(1, f.world / std::max<int64_t>(1, f.etp * f.ep * f.pp));
+  f.mbs = size(K::micro_batch_size);
+  f.gbs = intent.workload.global_batch_size > 0 ? intent.workload.global_batch_size
+                                                : std::max<int64_t>(0, config.Get(K::global_batch_size).integer());
+  f.seq = intent.workload.seq_length > 0 ? intent.workload.seq_length : size(K::seq_length);
+  f.microbatches = f.gbs / std::max<int64_t>(1, f.mbs * f.dp);
+  f.fsdp = config.Get(K::use_megatron_fsdp).truthy() || config.Get(K::use_torch_fsdp2).truthy();
+  f.sequence_parallel = config.Get(K::sequence_parallel).truthy();
+
+  const ModelSpec& model = intent.model;
+  f.moe = model.is_moe();
+  f.mla = model.is_mla();
+  f.shared_expert = model.moe_shared_expert_intermediate_size.value_or(0) > 0;
+  f.hybrid_attention = model.hybrid_layer_pattern.has_value() || model.num_linear_attention_layers.value_or(0) > 0 ||
+                       !model.linear_attention_freq.empty();
+  f.experts = model.num_moe_experts.value_or(0);
+  f.topk = model.moe_router_topk.value_or(0);
+
+  const int64_t domain = intent.env.nvlink_domain_gpus > 0 ? intent.env.nvlink_domain_gpus : intent.gpu.nvlink_domain_gpus;
+  f.domain = std::max<int64_t>(1, domain);
+  f.node = std::max<int64_t>(1, intent.gpu.gpus_per_node);
+  f.hopper = intent.gpu.cc_major == 9;
+  f.blackwell = intent.gpu.cc_major >= 10;
+  f.rack_scale = f.domain > f.node;
+  const int64_t span = f.ep * f.etp;  // an expert group's ranks are contiguous within one pipeline stage
+  f.ep_domains = (span + f.domain - 1) / f.domain;
+  f.ep_crosses_domain = f.moe && f.ep > 1 && f.ep_domains > 1;
+  if (f.moe && f.ep > 1 && f.topk > 0) {
+    const auto k = static_cast<double>(f.topk);
+    const auto groups = static_cast<double>(f.ep_crosses_domain ? f.ep_domains : f.ep);
+    const double copies = k * (1 - 1 / groups);
+    f.dedup_ratio = copies > 0 ? RemoteGroups(groups, k) / copies : 1;
+  }
+
+  f.deepep = Has(intent.env, "deepep");
+  f.hybridep = Has(intent.env, "hybridep");
+  f.paged_stash = Has(intent.env, "paged_stash");
+
+  f.benchmark = intent.workload.objective == Objective::kBenchmark;
+  f.bring_up = intent.stage == Stage::kBringUp;
+  f.precision = intent.workload.precision;
+  f.sixteen_bit = f.precision == Precision::kBf16 || f.precision == Precision::kFp16;
+
+  f.memory_known = intent.gpu.hbm_bytes.has_value();
+  if (f.memory_known) f.capacity = static_cast<double>(*intent.gpu.hbm_bytes) - kHeadroomBytes;
+  f.footprint_layout = {.tp = f.tp, .pp = f.pp, .vpp = f.vpp, .cp = f.cp, .ep = f.ep, .etp = f.etp, .world = f.world,
+                        .micro_batch_size = f.mbs, .seq_length = f.seq, .microbatches = f.microbatches,
+                        .sequence_parallel = f.sequence_parallel || f.tp > 1, .fully_sharded = f.fsdp};
+  f.footprint_precision.gemm_input_bytes = GemmInputBytes(f.precision);
+  if (f.moe && !f.benchmark && f.ep >= 8) f.footprint_precision.expert_imbalance = kTrainingImbalance;
+  return f;
+}
+
+bool Fits(const Features& features, double bytes) { return !features.memory_known || bytes <= features.capacity; }
+
+}  // namespace flightplan::decide

@@ -1,0 +1,58 @@
+// What the decisions turn on: the few physical features of a request. No decision looks at a model's name.
+#pragma once
+
+#include <cstdint>
+
+#include "resolver/derive/footprint.h"
+#include "resolver/plan/config.h"
+#include "resolver/plan/intent.h"
+
+namespace flightplan::decide {
+
+struct Features {
+  // Layout, from the configuration: pins, the caller's layout, class defaults.
+  int64_t tp = 1, pp = 1, vpp = 1, cp = 1, ep = 1, etp = 1;
+  int64_t world = 1, dp = 1, edp = 1;
+  int64_t mbs = 1, gbs = 0, seq = 0;
+  int64_t microbatches = 0;  // per step; 0: unknown
+  bool fsdp = false;
+  bool sequence_parallel = false;
+
+  // Model.
+  bool moe = false, mla = false, shared_expert = false;
+  bool hybrid_attention = false;  // linear attention or Mamba blocks among the layers
+  int64_t experts = 0, topk = 0;
+
+  // Hardware.
+  int64_t domain = 8;  // GPUs that share one NVLink domain
+  int64_t node = 8;    // GPUs of one operating system image
+  bool hopper = false, blackwell = false;
+  bool rack_scale = false;         // the NVLink domain is larger than a node (NVL72)
+  bool ep_crosses_domain = false;  // tokens leave the NVLink domain
+  int64_t ep_domains = 1;          // domains that one expert-parallel group spans
+
+  // Rows that a flex dispatcher sends against the rows of an all-to-all, for balanced routing: a token travels once to each
+  // destination GPU (domain, where the exchange crosses domains) rather than once for each of its experts.
+  double dedup_ratio = 1;
+
+  // Software.
+  bool deepep = false, hybridep = false, paged_stash = false;
+
+  // Workload.
+  bool benchmark = false, bring_up = false;
+  Precision precision = Precision::kBf16;
+  bool sixteen_bit = true;
+
+  // Memory.
+  bool memory_known = false;
+  double capacity = 0;  // bytes that a plan may use
+  FootprintLayout footprint_layout;
+  FootprintPrecision footprint_precision;
+};
+
+Features ExtractFeatures(const NormalizedIntent& intent, const Config& config);
+
+// Memory kept free for communicators, contexts, workspaces and fragmentation.
+bool Fits(const Features& features, double bytes);
+
+}  // namespace flightplan::decide

@@ -1,0 +1,63 @@
+// Where optimizer state lives.
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "resolver/rules/decide/deliberation.h"
+#include "resolver/rules/decide/evidence.h"
+
+namespace flightplan::decide {
+namespace {
+
+using K = Knob;
+
+Finding DoesNotFit(const Deliberation& d, double bytes) {
+  Finding finding;
+  finding.rule_id = "decide.does-not-fit";
+  finding.area = "fit";
+  finding.severity = Severity::kWarning;
+  finding.verdict = Verdict::kAdvice;
+  finding.stage = "decide";
+  finding.seen = absl::StrFormat("about %.0f GiB a GPU by the closed formulas, %.0f GiB usable on %s", bytes / (1u << 30),
+                                 d.f.capacity / (1u << 30), d.intent.gpu.name);
+  finding.needs = "a layout that splits the model further (more PP, EP or TP), or fewer tokens in a microbatch";
+  return finding;
+}
+
+}  // namespace
+
+void DecideOptimizer(Deliberation& d) {
+  if (d.f.fsdp) return;
+  const int64_t shards = d.f.dp * d.f.cp;
+  d.Choose(K::use_distributed_optimizer, true,
+           {.rule_id = "decide.optimizer",
+            .reason = absl::StrCat("optimizer state is sharded over ", shards, shards == 1 ? " rank" : " ranks",
+                                   d.f.moe ? absl::StrCat(", the experts' over ", d.f.edp) : ""),
+            .citations = {evidence::kMoeGuide}});
+}
+
+void DecideOffload(Deliberation& d) {
+  constexpr absl::string_view kRule = "decide.offload";
+  const Features& f = d.f;
+  if (f.seq <= 0 || Fits(f, d.footprint_bytes)) return;
+  // Last resort, because it is dear: part of the optimizer on the host. Needs the precision-aware optimizer.
+  const bool free = d.open(K::optimizer_cpu_offload) && d.open(K::optimizer_offload_fraction) &&
+                    (d.open(K::use_precision_aware_optimizer) || d.on(K::use_precision_aware_optimizer)) && !f.fsdp;
+  FootprintPrecision none = f.footprint_precision;
+  const double optimizer = EstimateFootprint(d.intent.model, f.footprint_layout, none, kRecomputeNone).optimizer;
+  for (double fraction : {0.25, 0.5, 0.75, 1.0}) {
+    if (!free || !Fits(f, d.footprint_bytes - fraction * optimizer)) continue;
+    d.Choose(K::optimizer_cpu_offload, true,
+             {.rule_id = kRule,
+              .reason = absl::StrFormat("recompute alone leaves %.0f GiB of %.0f GiB usable", d.footprint_bytes / (1u << 30),
+                                        f.capacity / (1u << 30)),
+              .basis = Basis::kEstimate,
+              .citations = {evidence::kOptimizerOffloadCost},
+              .alternatives = {{Value(false), "a layout that splits the model further costs less time"}}});
+    d.Follow(K::optimizer_offload_fraction, fraction, K::optimizer_cpu_offload, kRule, "the smallest quarter step that fits");
+    d.Follow(K::use_precision_aware_optimizer, true, K::optimizer_cpu_offload, kRule, "host offload is built on it");
+    d.Follow(K::overlap_cpu_optimizer_d2h_h2d, true, K::optimizer_cpu_offload, kRule, "measured 7 % faster than without");
+    return;
+  }
+  d.Report(DoesNotFit(d, d.footprint_bytes));
+}
+
+}  // namespace flightplan::decide

@@ -1,0 +1,102 @@
+// Which activations are dropped and computed again. Nothing is, unless the layout does not fit without it.
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "resolver/rules/decide/deliberation.h"
+#include "resolver/rules/decide/evidence.h"
+
+namespace flightplan::decide {
+namespace {
+
+using K = Knob;
+constexpr absl::string_view kRule = "decide.recompute";
+
+struct Step {
+  unsigned add;
+  absl::string_view name;
+};
+
+std::string Gib(double bytes) { return absl::StrFormat("%.0f GiB", bytes / (1u << 30)); }
+
+Value ModulesOf(unsigned bits) {
+  static const auto* const kModules = new std::vector<std::pair<unsigned, Value>>{
+      {kRecomputeMlaUpProj, Value("mla_up_proj")}, {kRecomputeMlp, Value("mlp")},
+      {kRecomputeMoeAct, Value("moe_act")},        {kRecomputeLayernorm, Value("layernorm")},
+      {kRecomputeSharedExperts, Value("shared_experts")}, {kRecomputeMoe, Value("moe")}};
+  Value::List list;
+  for (const auto& [bit, name] : *kModules) {
+    if ((bits & bit) != 0) list.push_back(name);
+  }
+  return Value(std::move(list));
+}
+
+}  // namespace
+
+void DecideRecompute(Deliberation& d) {
+  const Features& f = d.f;
+  auto need = [&](unsigned bits) {
+    return EstimateFootprint(d.intent.model, f.footprint_layout, f.footprint_precision, bits).Total();
+  };
+  const double without = need(kRecomputeNone);
+  d.footprint_bytes = without;
+  d.recompute_needed = f.seq > 0 && !Fits(f, without);
+  if (!d.open(K::recompute_granularity)) return;
+  if (!d.recompute_needed) {
+    // The knob stays at its default, off; the reason is worth stating.
+    d.Choose(K::recompute_granularity, Value(),
+             {.rule_id = kRule,
+              .reason = f.memory_known
+                            ? absl::StrCat("fits without: about ", Gib(without), " by the closed formulas, of ", Gib(f.capacity),
+                                           " usable")
+                            : std::string("this GPU's memory size is not published, so no need for it is known"),
+              .basis = Basis::kEstimate});
+    return;
+  }
+
+  // Cheapest bytes first. In MLA the up projections are the largest rows and come with the dense MLP; elsewhere the expert
+  // activation and the norms cost next to no arithmetic. `moe` repeats the exchanges, so it comes last before full recompute,
+  // and excludes EP overlap.
+  const bool low_precision_delayed = f.precision == Precision::kFp8Delayed;
+  const bool dense_layers = f.moe && MoeLayerCount(d.intent.model) < d.intent.model.num_layers && !f.hybrid_attention;
+  std::vector<Step> steps;
+  if (f.mla) steps.push_back({kRecomputeMlaUpProj | (dense_layers ? kRecomputeMlp : 0u), "mla_up_proj"});
+  if (f.moe && !low_precision_delayed) steps.push_back({kRecomputeMoeAct | kRecomputeLayernorm, "moe_act"});
+  if (f.shared_expert && !d.on(K::moe_shared_expert_overlap)) steps.push_back({kRecomputeSharedExperts, "shared_experts"});
+  const bool overlap_pinned = d.on(K::overlap_moe_expert_parallel_comm);
+  if (f.moe && !overlap_pinned) steps.push_back({kRecomputeMoe, "moe"});
+
+  unsigned bits = kRecomputeNone;
+  double now = without;
+  for (const Step& step : steps) {
+    if (Fits(f, now)) break;
+    bits |= step.add;
+    if ((step.add & kRecomputeMoe) != 0) bits &= ~(kRecomputeMoeAct | kRecomputeSharedExperts);  // contained in it
+    now = need(bits);
+  }
+  const bool full = bits == kRecomputeNone || (!Fits(f, now) && !overlap_pinned && need(kRecomputeFull) < now);
+  std::string reason = absl::StrCat("about ", Gib(without), " by the closed formulas, ", Gib(f.capacity), " usable");
+  if (full) {
+    d.footprint_bytes = need(kRecomputeFull);
+    absl::StrAppend(&reason, "; selective recompute is not enough");
+    if (!d.Choose(K::recompute_granularity, Value("full"),
+                  {.rule_id = kRule, .reason = std::move(reason), .basis = Basis::kEstimate,
+                   .citations = {evidence::kRecomputeCosts}})) {
+      return;
+    }
+    d.Follow(K::recompute_method, Value("uniform"), K::recompute_granularity, kRule, "full recompute needs a method");
+    d.Follow(K::recompute_num_layers, Value(1), K::recompute_granularity, kRule, "one layer is live at a time");
+    return;
+  }
+  d.footprint_bytes = now;
+  absl::StrAppend(&reason, "; about ", Gib(now), " with these modules");
+  d.Choose(K::recompute_granularity, Value("selective"),
+           {.rule_id = kRule,
+            .reason = std::move(reason),
+            .basis = Basis::kEstimate,
+            .citations = {evidence::kRecomputeCosts, evidence::kRecomputeRecipes},
+            .alternatives = {{Value("full"), "frees more, costs about a third of the forward work again"}}});
+  d.Choose(K::recompute_modules, ModulesOf(bits),
+           {.rule_id = kRule, .reason = "the modules that free most for the work of computing them again",
+            .basis = Basis::kEstimate, .citations = {evidence::kRecomputeCosts}});
+}
+
+}  // namespace flightplan::decide
