@@ -16,7 +16,9 @@
 #include "resolver/catalog/defaults.h"
 #include "resolver/derive/placement.h"
 #include "resolver/derive/start_config.h"
+#include "resolver/derive/target_knobs.h"
 #include "resolver/engine/engine.h"
+#include "resolver/engine/settle.h"
 #include "resolver/estimate/estimate.h"
 #include "resolver/explain/model_message.h"
 #include "resolver/normalize/knobs_message.h"
@@ -85,28 +87,27 @@ void LayoutToMessage(const Config& config, const Placement& placement, v1::Resol
   message->set_ep_domain_count(static_cast<int32_t>(std::min<int64_t>(placement.ep_domain_count, INT32_MAX)));
 }
 
-// Where the decided plan will run: the caller's environment with what was decided and estimated.
-Environment EnvironmentOf(const NormalizedIntent& intent, const DecidedPlan& decided, const EstimatedPlan& estimate) {
+// The caller's environment with what was estimated.
+Environment EnvironmentOf(const NormalizedIntent& intent, const EstimatedPlan& estimate) {
   Environment env = intent.env;
-  for (const auto& [name, value] : decided.env) env.vars[name] = value;
   if (!estimate.stages.empty()) env.static_memory_bytes = estimate.fullest_bytes;
   if (estimate.usable_bytes > 0) env.usable_memory_bytes = estimate.usable_bytes;
   return env;
 }
 
 // What is launched is what was decided, not what the stack makes of it: its silent changes happen again at the launch.
-struct Rendered {
+struct Written {
   Config config;
   EnvVars vars;
 };
 
-void AbToMessage(const AbSuggestion& ab, const Rendered& plan, const Environment& env, absl::string_view dialect,
+void AbToMessage(const AbSuggestion& ab, const Written& plan, const Environment& env, absl::string_view dialect,
                  v1::AbSuggestion* message) {
   message->set_knob(std::string(Name(ab.knob)));
   ValueToMessage(ab.plan_value, message->mutable_plan_value());
   ValueToMessage(ab.other_value, message->mutable_other_value());
   message->set_reason(ab.reason);
-  Rendered other = plan;
+  Written other = plan;
   other.config.Set(ab.knob, ab.other_value, Origin::kDecided);
   for (const auto& [knob, value] : ab.companions) {
     v1::KnobSetting* companion = message->add_companions();
@@ -135,29 +136,33 @@ absl::Status Resolver::ResolveConfig(const v1::ResolveConfigRequest& request,
   DecidedPlan decided = Decide(intent, StartConfig(intent));
   const Placement placement = PlaceLayout(decided.config, intent.env);
   const EstimatedPlan estimate = Estimate(intent, placement, decided.config);
-  const Environment env = EnvironmentOf(intent, decided, estimate);
-  RunResult run = Run(decided.config, env);
-  run.findings.insert(run.findings.end(), decided.findings.begin(), decided.findings.end());
+  SettledPlan settled = Settle(std::move(decided), EnvironmentOf(intent, estimate));
+  DecidedPlan& plan = settled.plan;
+  Written written{WriteForTarget(std::move(plan.config), intent.env), plan.env};
+  UseTargetNames(intent.env, &written.config);
+  Environment env = EnvironmentOf(intent, estimate);
+  env.vars = plan.env;
+  RunResult run = Run(written.config, env);
+  run.findings.insert(run.findings.end(), plan.findings.begin(), plan.findings.end());
   SortForPeople(&run.findings);
 
   SetVerdicts(run.findings, response);
   response->set_outcome(response->will_run() ? v1::OUTCOME_RESOLVED : v1::OUTCOME_INFEASIBLE);
-  ConfigToMessages(run, ByKnob(decided.decisions), response->mutable_config());
-  for (const Decision& decision : decided.decisions) DecisionToMessage(decision, response->add_decisions());
+  ConfigToMessages(run, ByKnob(plan.decisions), response->mutable_config());
+  for (const Decision& decision : plan.decisions) DecisionToMessage(decision, response->add_decisions());
   for (const Finding& finding : run.findings) FindingToMessage(finding, response->add_findings());
   for (const ConfigChange& change : run.changes) ChangeToMessage(change, response->add_effective_changes());
   EstimateToMessage(estimate, response->mutable_estimate());
-  LayoutToMessage(decided.config, placement, response->mutable_layout());
+  LayoutToMessage(written.config, placement, response->mutable_layout());
 
-  const Rendered plan{std::move(decided.config), std::move(decided.env)};
   const absl::string_view own = OwnDialect(env.target);
-  LaunchToMessage(RenderDialect(own, {plan.config, env, plan.vars}), response->add_launches());
+  LaunchToMessage(RenderDialect(own, {written.config, env, written.vars}), response->add_launches());
   for (const std::string& dialect : intent.dialects) {
     if (dialect != own)
-      LaunchToMessage(RenderDialect(dialect, {plan.config, env, plan.vars}), response->add_launches());
+      LaunchToMessage(RenderDialect(dialect, {written.config, env, written.vars}), response->add_launches());
   }
-  for (const AbSuggestion& ab : decided.ab_suggestions) {
-    AbToMessage(ab, plan, env, own, response->add_ab_suggestions());
+  for (const AbSuggestion& ab : plan.ab_suggestions) {
+    AbToMessage(ab, written, env, own, response->add_ab_suggestions());
   }
   ModelToMessage(intent.model, response->mutable_model());
   response->set_digest(DigestOf(request, catalog_->revision()));
@@ -169,8 +174,8 @@ absl::Status Resolver::ResolveConfig(const v1::ResolveConfigRequest& request,
 
 namespace {
 
-// The written configuration of a validate request: knobs with their places, and what its reader refused.
-struct Written {
+// The configuration of a validate request: knobs with their places, and what its reader refused.
+struct Reading {
   std::string input;  // name of the input, for locations
   ParseResult parsed;
 };
@@ -182,26 +187,26 @@ std::vector<Argument> Words(const google::protobuf::RepeatedPtrField<std::string
   return words;
 }
 
-absl::StatusOr<Written> ReadWritten(const v1::ValidateConfigRequest& request, const Environment& env) {
+absl::StatusOr<Reading> ReadConfig(const v1::ValidateConfigRequest& request, const Environment& env) {
   Violations violations;
-  Written written;
+  Reading reading;
   switch (request.config_case()) {
     case v1::ValidateConfigRequest::kArguments: {
       const auto& values = request.arguments().values();
-      written.input = "argv";
-      written.parsed = ParseOwnDialect(Words(values), env);
-      return written;
+      reading.input = "argv";
+      reading.parsed = ParseOwnDialect(Words(values), env);
+      return reading;
     }
     case v1::ValidateConfigRequest::kFile:
       return absl::UnimplementedError("validating a file is not built yet; send its arguments or knobs");
     case v1::ValidateConfigRequest::kKnobs:
-      written.input = "knobs";
+      reading.input = "knobs";
       for (const auto& [knob, value] : PinsFromMessages(request.knobs().knobs(), request.knobs().settings(),
                                                         "knobs.knobs", "knobs.settings", &violations)) {
-        written.parsed.knobs.push_back({knob, value, {}});
+        reading.parsed.knobs.push_back({knob, value, {}});
       }
       FLIGHTPLAN_RETURN_IF_ERROR(violations.ToStatus());
-      return written;
+      return reading;
     case v1::ValidateConfigRequest::CONFIG_NOT_SET:
       violations.Add("config", "is required: arguments, a file or knobs");
   }
@@ -220,22 +225,22 @@ bool IsMla(const std::vector<ParsedKnob>& knobs) {
 absl::Status Resolver::ValidateConfig(const v1::ValidateConfigRequest& request,
                                       v1::ValidateConfigResponse* response) const {
   FLIGHTPLAN_ASSIGN_OR_RETURN(Environment env, NormalizeValidate(request, *catalog_));
-  FLIGHTPLAN_ASSIGN_OR_RETURN(Written written, ReadWritten(request, env));
-  env.mla = IsMla(written.parsed.knobs);
+  FLIGHTPLAN_ASSIGN_OR_RETURN(Reading reading, ReadConfig(request, env));
+  env.mla = IsMla(reading.parsed.knobs);
   Config config = DefaultsFor(env.target, env.core_release, env.bridge_release, env.mla);
-  ApplyKnobs(written.parsed.knobs, &config);
+  ApplyKnobs(reading.parsed.knobs, &config);
   if (request.has_knobs()) UseTargetNames(env, &config);
   RunResult run = Run(std::move(config), env);
 
   std::vector<SourcePosition> places(kKnobCount);
-  for (const ParsedKnob& parsed : written.parsed.knobs) places[static_cast<size_t>(parsed.knob)] = parsed.at;
+  for (const ParsedKnob& parsed : reading.parsed.knobs) places[static_cast<size_t>(parsed.knob)] = parsed.at;
   std::vector<Finding> all = run.findings;
-  for (const ParseFinding& parse : written.parsed.findings) all.push_back(parse.finding);
+  for (const ParseFinding& parse : reading.parsed.findings) all.push_back(parse.finding);
   SetVerdicts(all, response);
-  for (const ParseFinding& parse : written.parsed.findings) {
+  for (const ParseFinding& parse : reading.parsed.findings) {
     v1::Finding* message = response->add_findings();
     FindingToMessage(parse.finding, message);
-    LocationToMessage(written.input, parse.at, message);
+    LocationToMessage(reading.input, parse.at, message);
   }
   SortForPeople(&run.findings);
   for (const Finding& finding : run.findings) {
@@ -246,7 +251,7 @@ absl::Status Resolver::ValidateConfig(const v1::ValidateConfigRequest& request,
       if (!knob.has_value()) continue;
       const SourcePosition& at = places[static_cast<size_t>(*knob)];
       if (at.index < 0 && at.line == 0) continue;
-      LocationToMessage(written.input, at, message);
+      LocationToMessage(reading.input, at, message);
       break;
     }
   }

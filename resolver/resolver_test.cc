@@ -93,8 +93,10 @@ TEST(ResolveConfig, NeverChangesAPin) {
   EXPECT_EQ(response.outcome(), v1::OUTCOME_INFEASIBLE);
   EXPECT_FALSE(Errors(response.findings()).empty());
   for (const v1::Decision& decision : response.decisions()) {
-    EXPECT_NE(decision.name(), "moe_shared_expert_overlap");
-    EXPECT_NE(decision.name(), "overlap_moe_expert_parallel_comm");
+    if (decision.name() != "moe_shared_expert_overlap" && decision.name() != "overlap_moe_expert_parallel_comm")
+      continue;
+    EXPECT_EQ(decision.basis(), v1::BASIS_CALLER) << decision.name();
+    EXPECT_TRUE(decision.value().bool_value()) << decision.name();
   }
 }
 
