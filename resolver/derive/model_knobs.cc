@@ -171,7 +171,8 @@ class Writer {
 
   void Positions() {
     const bool scaled = m_.rope_scaling_type == "yarn" && !m_.is_mla();
-    PutTwin(K::position_embedding_type, Value(m_.position_embedding_type.value_or(scaled ? "yarn" : "rope")));
+    const absl::string_view usual = m_.learned_positions.has_value() ? "learned_absolute" : scaled ? "yarn" : "rope";
+    PutTwin(K::position_embedding_type, Value(m_.position_embedding_type.value_or(std::string(usual))));
     PutTwin(K::max_position_embeddings,
             m_.max_position_embeddings.has_value() ? Value(*m_.max_position_embeddings) : Value());
     if (m_.rotary_base.has_value()) Put(K::rotary_base, Value(static_cast<int64_t>(std::llround(*m_.rotary_base))));
