@@ -70,11 +70,11 @@ std::vector<Knob> KnobsOf(Section section) {
   return knobs;
 }
 
-// The data-parallel size is Bridge's own entry, not a sign that the caller wrote the section.
+// A field of the section was written. Our marks are none of its fields, and the data-parallel size is Bridge's own entry.
 bool AnyWritten(const Config& config, const std::vector<Knob>& knobs) {
   for (Knob knob : knobs) {
     const bool written = config.origin(knob) != Origin::kAbsent && config.origin(knob) != Origin::kDefault;
-    if (written && knob != Knob::data_parallel_size) return true;
+    if (written && !IsMark(knob) && knob != Knob::data_parallel_size) return true;
   }
   return false;
 }
@@ -120,7 +120,8 @@ bool CommOverlapConfigured(const Config& config) {
 
 bool MixedPrecisionConfigured(const Config& config) {
   static const auto* const kKnobs = new std::vector<Knob>(KnobsOf(Section::kMixedPrecision));
-  return config.Get(Knob::mixed_precision_configured).truthy() || AnyWritten(config, *kKnobs);
+  return config.Get(Knob::mixed_precision_configured).truthy() || !config.Get(Knob::mixed_precision_recipe).is_none() ||
+         AnyWritten(config, *kKnobs);
 }
 
 Knob BridgeSourceOf(Knob knob, const Config& config) {

@@ -1,16 +1,25 @@
-// A model's architecture as knobs.
+// A model's architecture as the target stack spells it: which knobs a launch must carry so that this model is built.
 #pragma once
 
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "resolver/plan/environment.h"
 #include "resolver/plan/knob.h"
 #include "resolver/plan/model.h"
 
 namespace flightplan {
 
-// What has to be written so that the target builds this model: the config classes' fields, and the command line's own
-// words for what has no field. Knobs that the target's release lacks are among them; the caller leaves those out.
-std::vector<std::pair<Knob, Value>> ModelKnobs(const ModelSpec& model);
+// Knobs that env's target and release have, each once, in a fixed order. Config classes get their own names
+// (activation_func, gated_linear_unit, share_embeddings_and_output_weights ...), the command lines also the argument
+// names that stand for them (swiglu, untie_embeddings_and_output_weights, group_query_attention ...). A setting in
+// `model.knobs` wins over the one that follows from the architecture.
+std::vector<std::pair<Knob, Value>> ModelKnobs(const ModelSpec& model, const Environment& env);
+
+// What this model needs and env's target and release have no knob for, one short phrase each: such a launch would build
+// another model. Empty for most models. A Megatron-Bridge launch starts from the model's own converter, so nothing is
+// missing where Megatron-Bridge has one.
+std::vector<std::string> MissingModelFeatures(const ModelSpec& model, const Environment& env);
 
 }  // namespace flightplan

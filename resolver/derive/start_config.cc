@@ -42,9 +42,7 @@ void SetLayout(const LayoutWish& layout, bool moe, Config* config) {
 
 Config StartConfig(const NormalizedIntent& intent) {
   Config config = DefaultsFor(intent.env.target, intent.env.core_release, intent.env.bridge_release, intent.env.mla);
-  for (const auto& [knob, value] : ModelKnobs(intent.model)) {
-    if (config.origin(knob) != Origin::kAbsent) config.Set(knob, value, Origin::kModel);
-  }
+  for (const auto& [knob, value] : ModelKnobs(intent.model, intent.env)) config.Set(knob, value, Origin::kModel);
   SetLayout(intent.layout, intent.model.is_moe(), &config);
   config.Set(Knob::seq_length, Value(intent.workload.seq_length), Origin::kCaller);
   config.Set(Knob::global_batch_size, Value(intent.workload.global_batch_size), Origin::kCaller);

@@ -1,5 +1,6 @@
 #include "resolver/normalize/hf_import.h"
 
+#include <algorithm>
 #include <fstream>
 #include <iterator>
 
@@ -100,6 +101,22 @@ TEST(HfImport, PublishedFilesGiveTheCatalogueFigures) {
     }
   }
   EXPECT_GT(compared, 2800);
+}
+
+TEST(HfImport, PublishedFilesGiveTheCatalogueKnobs) {
+  const Catalog catalog = *Catalog::Builtin();
+  int compared = 0;
+  for (absl::string_view name : kFiles) {
+    const ModelSpec imported = *ImportHfConfig(ReadFile(name));
+    for (const auto& [knob, want] : (*catalog.FindModel(name))->knobs) {
+      const auto got = std::find_if(imported.knobs.begin(), imported.knobs.end(),
+                                    [&, wanted = knob](const auto& entry) { return entry.first == wanted; });
+      ASSERT_NE(got, imported.knobs.end()) << name << " " << Name(knob);
+      EXPECT_EQ(got->second, want) << name << " " << Name(knob);
+      ++compared;
+    }
+  }
+  EXPECT_GT(compared, 150);
 }
 
 TEST(HfFamilies, EveryRowNamesAFieldOrAKnob) {

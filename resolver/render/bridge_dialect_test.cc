@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "gtest/gtest.h"
+#include "resolver/catalog/bridge_fields.h"
 #include "resolver/catalog/defaults.h"
 #include "resolver/engine/engine.h"
 #include "resolver/render/hydra_value.h"
@@ -171,6 +172,7 @@ TEST(ParseBridge, KeepsWhatWasWrittenAndWhere) {
   EXPECT_EQ(parsed.knobs[1].knob, K::comm_overlap_configured);
   EXPECT_EQ(parsed.knobs[1].at.index, 1);
   EXPECT_EQ(parsed.knobs[2].value.text(), "bf16");
+  EXPECT_FALSE(CommOverlapConfigured(Applied(parsed, BridgeEnv())));
   EXPECT_EQ(parsed.recipe_vars.at("NVTE_CPU_OFFLOAD_V1"), "1");
 }
 

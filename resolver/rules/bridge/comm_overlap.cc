@@ -3,6 +3,7 @@
 // Lines are those of NVIDIA-NeMo/Megatron-Bridge@067f987df src/megatron/bridge/training/comm_overlap.py; the data-parallel
 // size and the Energon guard, which run before it, have the low numbers.
 #include <algorithm>
+#include <numeric>
 
 #include "absl/strings/str_cat.h"
 #include "resolver/base/saturating.h"
@@ -49,7 +50,16 @@ std::vector<Patch> DivisibleSizes(F f) {
       break;
     }
   }
-  return patches;
+  if (!patches.empty()) return patches;
+  // No single one will do: the largest divisors of what is left, tensor parallelism first.
+  Patch all;
+  int64_t left = *f.env.world_size;
+  for (K knob : {K::tensor_model_parallel_size, K::pipeline_model_parallel_size, K::context_parallel_size}) {
+    const int64_t size = std::gcd(f.num(knob), left);
+    if (size != f.num(knob)) all.push_back(Assign(knob, size));
+    left /= size;
+  }
+  return {all};
 }
 // Not known counts as more than one: a training job has several.
 bool DataParallel(F f) { return f.none(K::data_parallel_size) || f.num(K::data_parallel_size) > 1; }

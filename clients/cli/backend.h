@@ -1,0 +1,65 @@
+// Who answers: the library in this process, or a server. Both take and give the same messages, so that what is printed
+// does not depend on it.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+namespace flightplan {
+
+namespace v1 {  // generated from proto/flightplan/v1
+class GetGpuRequest;
+class GetKnobRequest;
+class GetModelRequest;
+class GetRuleRequest;
+class GpuSystem;
+class ImportModelRequest;
+class KnobInfo;
+class ListGpusRequest;
+class ListGpusResponse;
+class ListKnobsRequest;
+class ListKnobsResponse;
+class ListModelsRequest;
+class ListModelsResponse;
+class ListRulesRequest;
+class ListRulesResponse;
+class ModelSpec;
+class ResolveConfigRequest;
+class ResolveConfigResponse;
+class RuleInfo;
+class ValidateConfigRequest;
+class ValidateConfigResponse;
+}  // namespace v1
+
+namespace cli {
+
+// Errors are those of the rpcs (resolver.h, catalog_answers.h). From a server also UNAVAILABLE and DEADLINE_EXCEEDED.
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  virtual absl::Status ResolveConfig(const v1::ResolveConfigRequest& request, v1::ResolveConfigResponse* response) = 0;
+  virtual absl::Status ValidateConfig(const v1::ValidateConfigRequest& request,
+                                      v1::ValidateConfigResponse* response) = 0;
+  virtual absl::Status GetModel(const v1::GetModelRequest& request, v1::ModelSpec* response) = 0;
+  virtual absl::Status ListModels(const v1::ListModelsRequest& request, v1::ListModelsResponse* response) = 0;
+  virtual absl::Status GetGpu(const v1::GetGpuRequest& request, v1::GpuSystem* response) = 0;
+  virtual absl::Status ListGpus(const v1::ListGpusRequest& request, v1::ListGpusResponse* response) = 0;
+  virtual absl::Status GetKnob(const v1::GetKnobRequest& request, v1::KnobInfo* response) = 0;
+  virtual absl::Status ListKnobs(const v1::ListKnobsRequest& request, v1::ListKnobsResponse* response) = 0;
+  virtual absl::Status GetRule(const v1::GetRuleRequest& request, v1::RuleInfo* response) = 0;
+  virtual absl::Status ListRules(const v1::ListRulesRequest& request, v1::ListRulesResponse* response) = 0;
+  virtual absl::Status ImportModel(const v1::ImportModelRequest& request, v1::ModelSpec* response) = 0;
+};
+
+// In this process. `catalog_dir`: a folder with a site's *.yaml files, or empty.
+absl::StatusOr<std::unique_ptr<Backend>> MakeLocalBackend(const std::string& catalog_dir);
+
+// At `address`: HOST:PORT or unix:PATH. Every call has kServerDeadlineSeconds; nothing is sent before the first.
+inline constexpr int kServerDeadlineSeconds = 10;
+std::unique_ptr<Backend> MakeRemoteBackend(const std::string& address);
+
+}  // namespace cli
+}  // namespace flightplan

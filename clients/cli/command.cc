@@ -1,0 +1,179 @@
+#include "clients/cli/command.h"
+
+#include <sys/stat.h>
+
+#include <cstdio>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "clients/cli/commands/commands.h"
+#include "clients/cli/text.h"
+#include "google/rpc/error_details.pb.h"
+#include "resolver/base/nearest.h"
+#include "resolver/resolver.h"
+
+namespace flightplan::cli {
+namespace {
+
+constexpr Command kCommands[] = {
+    {"resolve", "a complete, checked launch for a given layout", RunResolve},
+    {"validate", "judge a finished config, command line or launch script", RunValidate},
+    {"explain", "one rule or one knob: what, why, source, fix", RunExplain},
+    {"rules", "every rule Flightplan knows", RunRules},
+    {"knobs", "every knob: class, type, spelling for each stack", RunKnobs},
+    {"models", "the models of the catalogue; import a config.json", RunModels},
+    {"gpus", "the GPU systems of the catalogue", RunGpus},
+    {"serve", "the gRPC service", RunServe},
+    {"version", "this build and the framework releases it covers", RunVersion},
+    {"help", "help, or help of one command", RunHelp},
+};
+
+// Where a violation of a request field was written on our command line. Longest prefixes first.
+struct FieldFlag {
+  absl::string_view field;
+  absl::string_view flag;
+};
+constexpr FieldFlag kFieldFlags[] = {
+    {"model", "--model"},
+    {"hardware.gpu_count", "--gpus"},
+    {"hardware.gpu", "--gpu"},
+    {"hardware.fabric.nvlink_domain_gpu_count", "--nvlink-domain"},
+    {"hardware.fabric.gpus_per_node_count", "--gpus-per-node"},
+    {"hardware.fabric.transport", "--transport"},
+    {"hardware.host_cpu_class", "--host-cpu"},
+    {"workload.seq_length", "--seq"},
+    {"workload.global_batch_size", "--gbs"},
+    {"workload.precision", "--precision"},
+    {"workload.objective", "--objective"},
+    {"target.framework", "--target"},
+    {"target.version", "--target"},
+    {"software.te_version", "--te"},
+    {"software.torch_version", "--torch"},
+    {"software.cuda_version", "--cuda"},
+    {"software.nccl_version", "--nccl"},
+    {"software.dispatchers", "--capability"},
+    {"software.packages", "--package"},
+    {"layout.tensor_model_parallel_size", "--tp"},
+    {"layout.pipeline_model_parallel_size", "--pp"},
+    {"layout.virtual_pipeline_model_parallel_size", "--vpp"},
+    {"layout.context_parallel_size", "--cp"},
+    {"layout.expert_model_parallel_size", "--ep"},
+    {"layout.expert_tensor_parallel_size", "--etp"},
+    {"layout.micro_batch_size", "--mbs"},
+    {"pinned_knobs", "--set"},
+    {"knobs", "--set"},
+    {"env", "--env"},
+    {"profile.step_time_us", "--profile-step-ms"},
+    {"profile.exposed_communication_ratio", "--profile-exposed"},
+    {"profile.exposed_all_to_all_ratio", "--profile-a2a"},
+    {"profile.host_gap_ratio", "--profile-host"},
+    {"profile.pipeline_bubble_ratio", "--profile-bubble"},
+    {"profile.memory_high_water_bytes", "--profile-memory-gib"},
+    {"dialects", "--format"},
+    {"world_size", "--gpus"},
+};
+
+absl::string_view FlagOf(absl::string_view field) {
+  for (const FieldFlag& row : kFieldFlags) {
+    absl::string_view rest = field;
+    if (absl::ConsumePrefix(&rest, row.field) && (rest.empty() || rest[0] == '.' || rest[0] == '[')) return row.flag;
+  }
+  return field;
+}
+
+int ExitOf(absl::StatusCode code) {
+  if (code == absl::StatusCode::kUnavailable || code == absl::StatusCode::kDeadlineExceeded) return kExitUnreachable;
+  const bool ours = code == absl::StatusCode::kInternal || code == absl::StatusCode::kUnknown ||
+                    code == absl::StatusCode::kDataLoss || code == absl::StatusCode::kUnimplemented;
+  return ours ? kExitInternal : kExitMisuse;
+}
+
+}  // namespace
+
+absl::Span<const Command> Commands() { return kCommands; }
+
+const Command* FindCommand(absl::string_view name) {
+  for (const Command& command : kCommands) {
+    if (command.name == name) return &command;
+  }
+  return nullptr;
+}
+
+int RunCommandLine(Arguments args, Context& context) {
+  if (args.empty() || args[0] == "--help" || args[0] == "-h") return RunHelp({}, context);
+  if (args[0] == "--version") return RunVersion({}, context);
+  const Command* command = FindCommand(args[0]);
+  if (command != nullptr) return command->run(args.subspan(1), context);
+  std::vector<absl::string_view> names;
+  for (const Command& known : kCommands) names.push_back(known.name);
+  const absl::string_view nearest = NearestName(args[0], names);
+  absl::StrAppend(&context.err, "flightplan: no command ", Quoted(args[0]),
+                  nearest.empty() ? "" : absl::StrCat("; did you mean ", nearest, "?"),
+                  "\nusage: flightplan COMMAND [flags]; flightplan help lists the commands\n");
+  return kExitMisuse;
+}
+
+std::optional<int> ParseOrExit(const CommandLine& command, Arguments args, Context& context, ParsedArguments* parsed) {
+  absl::StatusOr<ParsedArguments> result = ParseArguments(command, args);
+  if (!result.ok()) return Misuse(command, result.status().message(), context);
+  *parsed = *std::move(result);
+  if (!parsed->help) return std::nullopt;
+  context.out += HelpText(command, context.terminal);
+  return kExitOk;
+}
+
+int Misuse(const CommandLine& command, absl::string_view message, Context& context) {
+  absl::StrAppend(&context.err, "flightplan ", command.name, ": ", context.terminal.Shown(message),
+                  "\nusage: ", command.usage, "\n");
+  return kExitMisuse;
+}
+
+int Failed(const CommandLine& command, const absl::Status& status, Context& context) {
+  google::rpc::BadRequest bad;
+  const auto payload = status.GetPayload(kBadRequestPayload);
+  if (payload.has_value() && bad.ParseFromString(std::string(*payload)) && bad.field_violations_size() > 0) {
+    for (const google::rpc::BadRequest::FieldViolation& violation : bad.field_violations()) {
+      absl::StrAppend(&context.err, "flightplan ", command.name, ": ",
+                      context.terminal.Shown(absl::StrCat(FlagOf(violation.field()), ": ", violation.description())),
+                      "\n");
+    }
+    return kExitMisuse;
+  }
+  absl::StrAppend(&context.err, "flightplan ", command.name, ": ", context.terminal.Shown(status.message()), "\n");
+  return ExitOf(status.code());
+}
+
+FlagGroup BackendFlags(BackendOptions* options) {
+  return {"answer",
+          {{"--server", "HOST:PORT|unix:PATH", "ask a running server; default: this process", ToText(&options->server)},
+           {"--catalog-dir", "DIR", "a site's own models, GPUs, clusters (*.yaml)", ToText(&options->catalog_dir)}}};
+}
+
+absl::StatusOr<std::unique_ptr<Backend>> MakeBackend(const BackendOptions& options) {
+  if (options.server.empty()) return MakeLocalBackend(options.catalog_dir);
+  if (!options.catalog_dir.empty()) {
+    return absl::InvalidArgumentError("--catalog-dir has no effect with --server: the server has its own catalogue");
+  }
+  return MakeRemoteBackend(options.server);
+}
+
+absl::StatusOr<std::string> ReadInput(const std::string& path) {
+  struct stat info {};
+  if (path != "-" && stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode)) {
+    return absl::InvalidArgumentError(absl::StrCat(path, " is a folder, not a file"));
+  }
+  const std::unique_ptr<FILE, int (*)(FILE*)> opened(path == "-" ? nullptr : fopen(path.c_str(), "rb"),
+                                                     [](FILE* file) { return file == nullptr ? 0 : fclose(file); });
+  FILE* file = path == "-" ? stdin : opened.get();
+  if (file == nullptr) return absl::InvalidArgumentError(absl::StrCat("cannot read ", path));
+  std::string text(kMaxFileBytes + 1, '\0');
+  text.resize(fread(text.data(), 1, text.size(), file));
+  if (ferror(file) != 0) return absl::InvalidArgumentError(absl::StrCat("cannot read ", path));
+  if (text.size() > kMaxFileBytes) return absl::InvalidArgumentError(absl::StrCat(path, " is larger than 1 MiB"));
+  return text;
+}
+
+}  // namespace flightplan::cli

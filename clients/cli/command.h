@@ -1,0 +1,71 @@
+// What a subcommand is, and what it may touch.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "clients/cli/backend.h"
+#include "clients/cli/flags.h"
+#include "clients/cli/terminal.h"
+
+namespace flightplan::cli {
+
+// Exit codes, the same for every command. Documented in README.md and `flightplan help`.
+enum Exit : int {
+  kExitOk = 0,
+  kExitFindings = 1,     // findings of level error: the launch would be refused or would fail
+  kExitMisuse = 2,       // the command line, or a name or file on it, makes no sense
+  kExitUnreachable = 3,  // the server did not answer
+  kExitInternal = 4,     // our own bug, or an answer that cannot be read
+};
+
+// Everything a command reads and writes, so that tests run commands without a process.
+struct Context {
+  Terminal terminal;
+  std::string out;  // standard output
+  std::string err;  // standard error
+};
+
+using Arguments = absl::Span<const std::string>;
+
+struct Command {
+  absl::string_view name;
+  absl::string_view summary;  // its line in `flightplan help`
+  int (*run)(Arguments args, Context& context);
+};
+
+absl::Span<const Command> Commands();
+const Command* FindCommand(absl::string_view name);
+
+// The whole program but for the process: `args` without the program's name.
+int RunCommandLine(Arguments args, Context& context);
+
+// ---- for commands
+
+// Parses, and answers --help. Empty: go on with *parsed; else the exit code.
+std::optional<int> ParseOrExit(const CommandLine& command, Arguments args, Context& context, ParsedArguments* parsed);
+
+// Says what is wrong with the command line, with the usage line; kExitMisuse.
+int Misuse(const CommandLine& command, absl::string_view message, Context& context);
+// Says why the backend gave no answer, its field paths as our flags; the exit code by the status.
+int Failed(const CommandLine& command, const absl::Status& status, Context& context);
+
+// Where answers come from: flags that every asking command has.
+struct BackendOptions {
+  std::string server;       // HOST:PORT or unix:PATH; empty: in process
+  std::string catalog_dir;  // overlay; in process only
+};
+FlagGroup BackendFlags(BackendOptions* options);
+absl::StatusOr<std::unique_ptr<Backend>> MakeBackend(const BackendOptions& options);
+
+// A file of the user, or standard input for "-". At most kMaxFileBytes; errors name the file.
+inline constexpr size_t kMaxFileBytes = size_t{1} << 20;
+absl::StatusOr<std::string> ReadInput(const std::string& path);
+
+}  // namespace flightplan::cli

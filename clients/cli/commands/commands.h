@@ -1,0 +1,19 @@
+// One function for each subcommand; each lives in the file of its name.
+#pragma once
+
+#include "clients/cli/command.h"
+
+namespace flightplan::cli {
+
+int RunResolve(Arguments args, Context& context);
+int RunValidate(Arguments args, Context& context);
+int RunExplain(Arguments args, Context& context);
+int RunRules(Arguments args, Context& context);
+int RunKnobs(Arguments args, Context& context);
+int RunModels(Arguments args, Context& context);
+int RunGpus(Arguments args, Context& context);
+int RunServe(Arguments args, Context& context);
+int RunVersion(Arguments args, Context& context);
+int RunHelp(Arguments args, Context& context);
+
+}  // namespace flightplan::cli

@@ -1,0 +1,166 @@
+#include <algorithm>
+#include <map>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "clients/cli/commands/commands.h"
+#include "clients/cli/findings.h"
+#include "clients/cli/output.h"
+#include "clients/cli/request.h"
+#include "clients/cli/resolve_page.h"
+#include "clients/cli/text.h"
+#include "flightplan/v1/catalog_service.pb.h"
+#include "flightplan/v1/resolver_service.pb.h"
+#include "resolver/render/dialect.h"
+
+namespace flightplan::cli {
+namespace {
+
+// What --format takes beside table and json, and the dialect it needs; empty: the target's own.
+struct Format {
+  absl::string_view name;
+  absl::string_view dialect;
+};
+constexpr Format kLaunchFormats[] = {{"argv", ""},
+                                     {"env", ""},
+                                     {"shell", ""},
+                                     {"yaml", "yaml"},
+                                     {"megatron-lm", "megatron-lm"},
+                                     {"bridge", "megatron-bridge"},
+                                     {"bridge-perf", "megatron-bridge-perf"},
+                                     {"loongforge", "loongforge"}};
+
+struct OutputOptions {
+  std::string format = "table";
+  std::vector<std::string> show;
+  bool verbose = false;
+  bool exports = false;
+};
+
+CommandLine Describe(ResolveOptions* request, OutputOptions* output, BackendOptions* backend) {
+  CommandLine command{
+      .name = "resolve",
+      .usage = "flightplan resolve --model NAME|config.json --gpu NAME --gpus N [--tp N --pp N --ep N ...] [flags]",
+      .summary = "a complete, checked launch for a given layout, every knob with its reason",
+      .example = "flightplan resolve --model deepseek-v3 --gpu h100-sxm --gpus 1024 --tp 2 --pp 8 --vpp 4 --ep 64",
+      .groups = ResolveFlags(request)};
+  std::vector<absl::string_view> formats = {"table", "json"};
+  for (const Format& format : kLaunchFormats) formats.push_back(format.name);
+  command.groups.push_back(
+      {"print",
+       {{"--format", "F", "table, json, yaml, argv, env, shell, bridge, bridge-perf, loongforge, megatron-lm",
+         ToChoice(&output->format, formats)},
+        {"--show", "PART,...", "only ab, changes, config, decisions, findings, layout or memory",
+         ToCommaList(&output->show)},
+        {"--verbose", "", "every decision, its alternatives, every source", ToSwitch(&output->verbose)},
+        {"--export", "", "with --format env: export NAME='VALUE'", ToSwitch(&output->exports)}}});
+  command.groups.push_back(BackendFlags(backend));
+  return command;
+}
+
+absl::Status CheckParts(const std::vector<std::string>& parts) {
+  const std::vector<absl::string_view> known = ResolveParts();
+  for (const std::string& part : parts) {
+    if (std::find(known.begin(), known.end(), part) == known.end()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--show wants ", absl::StrJoin(known, ", "), ", not ", Quoted(part)));
+    }
+  }
+  return absl::OkStatus();
+}
+
+std::string EnvLines(const v1::Launch& launch, bool exports) {
+  std::string out;
+  for (const auto& [name, value] : std::map<std::string, std::string>(launch.env().begin(), launch.env().end())) {
+    absl::StrAppend(&out, exports ? "export " : "", name, "=", ShellQuote(value), "\n");
+  }
+  return out;
+}
+
+const v1::Launch* FindLaunch(const v1::ResolveConfigResponse& response, absl::string_view dialect) {
+  for (const v1::Launch& launch : response.launches()) {
+    if (dialect.empty() || launch.dialect() == dialect) return &launch;
+  }
+  return nullptr;
+}
+
+// A launch is for a script: one that would fail is not printed, and the reasons go to standard error.
+int PrintLaunch(const Format& format, const OutputOptions& output, const v1::ResolveConfigResponse& response,
+                Context& context) {
+  const v1::Launch* launch = FindLaunch(response, format.dialect);
+  if (HasError(response.findings()) || launch == nullptr) {
+    absl::StrAppend(&context.err, "flightplan resolve: no launch printed: ", CountText(response.findings(), 0), "\n",
+                    FindingsText(response.findings(), SpellAsFlag, false, context.terminal));
+    return launch == nullptr && !HasError(response.findings()) ? kExitInternal : kExitFindings;
+  }
+  if (format.name == "argv") {
+    for (const std::string& argument : launch->argv()) absl::StrAppend(&context.out, argument, "\n");
+  } else if (format.name == "env") {
+    context.out += EnvLines(*launch, output.exports);
+  } else {
+    absl::StrAppend(&context.out, launch->text(), absl::EndsWith(launch->text(), "\n") ? "" : "\n");
+  }
+  return kExitOk;
+}
+
+std::vector<std::string> Assumed(const ResolveOptions& options, const v1::ResolveConfigRequest& request) {
+  std::vector<std::string> assumed;
+  if (!options.seq.has_value()) {
+    assumed.push_back(absl::StrCat("sequence ", WithThousands(request.workload().seq_length()), " (--seq)"));
+  }
+  if (!options.gbs.has_value()) {
+    assumed.push_back(absl::StrCat("global batch ", WithThousands(request.workload().global_batch_size()), " (--gbs)"));
+  }
+  if (options.precision.empty()) assumed.push_back("bf16 (--precision)");
+  if (options.stage.empty()) assumed.push_back("production (--stage)");
+  if (options.stack.capabilities.empty()) assumed.push_back("installed dispatcher backends unknown (--capability)");
+  return assumed;
+}
+
+void PrintPage(const ResolvePage& page, const std::vector<std::string>& parts, Context& context) {
+  if (parts.empty()) context.out += RenderResolvePage(page, context.terminal);
+  for (const std::string& part : parts) context.out += RenderResolvePart(page, part, context.terminal);
+}
+
+}  // namespace
+
+int RunResolve(Arguments args, Context& context) {
+  ResolveOptions options;
+  OutputOptions output;
+  BackendOptions where;
+  const CommandLine command = Describe(&options, &output, &where);
+  ParsedArguments parsed;
+  if (const auto exit = ParseOrExit(command, args, context, &parsed)) return *exit;
+  if (const absl::Status status = CheckParts(output.show); !status.ok())
+    return Misuse(command, status.message(), context);
+
+  v1::ResolveConfigRequest request;
+  if (const absl::Status status = BuildResolveRequest(options, &request); !status.ok()) {
+    return Misuse(command, status.message(), context);
+  }
+  const Format* format = std::find_if(std::begin(kLaunchFormats), std::end(kLaunchFormats),
+                                      [&](const Format& row) { return row.name == output.format; });
+  const bool launch_only = format != std::end(kLaunchFormats);
+  if (launch_only && !format->dialect.empty()) request.add_dialects(std::string(format->dialect));
+
+  const absl::StatusOr<std::unique_ptr<Backend>> backend = MakeBackend(where);
+  if (!backend.ok()) return Misuse(command, backend.status().message(), context);
+  v1::ResolveConfigResponse response;
+  if (const absl::Status status = (*backend)->ResolveConfig(request, &response); !status.ok()) {
+    return Failed(command, status, context);
+  }
+  if (launch_only) return PrintLaunch(*format, output, response, context);
+  if (output.format == "json") {
+    context.out += ToJson(response);
+  } else {
+    v1::GetGpuRequest get_gpu;
+    get_gpu.set_name(request.hardware().gpu());
+    v1::GpuSystem gpu;
+    (void)(*backend)->GetGpu(get_gpu, &gpu);  // only for its NVLink domain on the page
+    PrintPage({request, response, gpu, Assumed(options, request), output.verbose}, output.show, context);
+  }
+  return HasError(response.findings()) ? kExitFindings : kExitOk;
+}
+
+}  // namespace flightplan::cli

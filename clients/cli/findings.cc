@@ -1,0 +1,182 @@
+#include "clients/cli/findings.h"
+
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "clients/cli/table.h"
+#include "clients/cli/text.h"
+#include "resolver/normalize/knobs_message.h"
+#include "resolver/normalize/violations.h"
+
+namespace flightplan::cli {
+namespace {
+
+constexpr int kShownAdvice = 3;
+constexpr int kIndent = 9;  // "  error  "
+constexpr size_t kShownFixes = 3;
+
+struct SeverityRow {
+  const char* word;
+  Style style;
+};
+
+SeverityRow RowOf(v1::Severity severity) {
+  if (severity == v1::SEVERITY_ERROR) return {"error", Style::kRed};
+  if (severity == v1::SEVERITY_WARNING) return {"warn", Style::kYellow};
+  return {"info", Style::kBold};
+}
+
+std::string Plural(int64_t count, absl::string_view noun) {
+  return absl::StrCat(count, " ", noun, count == 1 ? "" : "s");
+}
+
+std::string LocationText(const v1::Location& at) {
+  if (at.has_line()) return absl::StrCat("line ", at.line(), "  ");
+  if (at.has_argument_index()) return absl::StrCat("argument ", at.argument_index() + 1, "  ");
+  return "";
+}
+
+std::string FixText(const v1::Fix& fix, const Spelling& spelling) {
+  std::vector<std::string> parts;
+  for (const v1::KnobSetting& knob : fix.knobs()) parts.push_back(spelling(knob.name(), knob.value()));
+  for (const auto& [name, value] : std::map<std::string, std::string>(fix.env().begin(), fix.env().end())) {
+    parts.push_back(value.empty() ? absl::StrCat("unset ", name) : absl::StrCat(name, "=", value));
+  }
+  return absl::StrJoin(parts, " ");
+}
+
+std::string FixesText(const v1::Finding& finding, const Spelling& spelling) {
+  std::vector<std::string> fixes;
+  for (const v1::Fix& fix : finding.fixes()) {
+    if (fixes.size() < kShownFixes) fixes.push_back(FixText(fix, spelling));
+  }
+  return absl::StrJoin(fixes, "   or   ");
+}
+
+void AppendBlock(absl::string_view text, Style style, const Terminal& terminal, std::string* out) {
+  for (const std::string& line : Wrap(terminal.Shown(text), terminal.width - kIndent)) {
+    absl::StrAppend(out, std::string(kIndent, ' '), terminal.Paint(line, style), "\n");
+  }
+}
+
+std::string FindingText(const v1::Finding& finding, const Spelling& spelling, bool verbose, const Terminal& terminal) {
+  const SeverityRow severity = RowOf(finding.severity());
+  std::string body;
+  AppendBlock(absl::StrCat(LocationText(finding.location()), finding.seen()), Style::kPlain, terminal, &body);
+  const std::string head = absl::StrCat("  ", severity.word, std::string(kIndent, ' ')).substr(0, kIndent);
+  std::string out = absl::StrCat(terminal.Paint(head, severity.style), body.substr(kIndent));
+  if (!finding.needs().empty()) AppendBlock(absl::StrCat("needs: ", finding.needs()), Style::kPlain, terminal, &out);
+  const std::string fixes = FixesText(finding, spelling);
+  if (!fixes.empty()) AppendBlock(absl::StrCat("fix: ", fixes), Style::kGreen, terminal, &out);
+  const bool source = !finding.source().text().empty() && (verbose || finding.severity() != v1::SEVERITY_INFO);
+  AppendBlock(absl::StrCat("[", finding.rule_id(), "]", source ? absl::StrCat("  ", finding.source().text()) : "",
+                           finding.source().field_report() ? " (field report)" : ""),
+              Style::kDim, terminal, &out);
+  return out;
+}
+
+}  // namespace
+
+std::string ValueText(const v1::KnobValue& value) {
+  Violations ignored;  // an answer of our own; what cannot be read is shown as none
+  const Value read = ValueFromMessage(value, "", &ignored);
+  return read.is_none() ? "none" : read.ToText();
+}
+
+std::string SpellAsFlag(const std::string& knob, const v1::KnobValue& value) {
+  static constexpr std::pair<absl::string_view, absl::string_view> kLayoutFlags[] = {
+      {"tensor_model_parallel_size", "--tp"},
+      {"pipeline_model_parallel_size", "--pp"},
+      {"virtual_pipeline_model_parallel_size", "--vpp"},
+      {"context_parallel_size", "--cp"},
+      {"expert_model_parallel_size", "--ep"},
+      {"expert_tensor_parallel_size", "--etp"},
+      {"micro_batch_size", "--mbs"},
+      {"global_batch_size", "--gbs"},
+      {"seq_length", "--seq"},
+      {"world_size", "--gpus"}};
+  if (value.kind_case() == v1::KnobValue::KIND_NOT_SET) return absl::StrCat("--unset ", knob);
+  for (const auto& [name, flag] : kLayoutFlags) {
+    if (knob == name) return absl::StrCat(flag, " ", ValueText(value));
+  }
+  return absl::StrCat("--set ", knob, "=", ValueText(value));
+}
+
+Spelling SpellAsTarget(const Entries& config) {
+  std::map<std::string, std::string> spellings;
+  for (const v1::ConfigEntry& entry : config) spellings[entry.name()] = entry.spelling();
+  return [spellings = std::move(spellings)](const std::string& knob, const v1::KnobValue& value) -> std::string {
+    const auto found = spellings.find(knob);
+    const std::string& spelling = found == spellings.end() || found->second.empty() ? knob : found->second;
+    const bool flag = absl::StartsWith(spelling, "--");
+    if (value.kind_case() == v1::KnobValue::KIND_NOT_SET) return absl::StrCat("without ", spelling);
+    if (!flag) return absl::StrCat(spelling, "=", ValueText(value));
+    if (!value.has_bool_value()) return absl::StrCat(spelling, " ", ValueText(value));
+    return absl::StrCat(value.bool_value() ? "" : "without ", spelling);
+  };
+}
+
+std::string CountText(const Findings& findings, int silent_changes) {
+  int errors = 0, warnings = 0, notes = 0;
+  for (const v1::Finding& finding : findings) {
+    ++(finding.severity() == v1::SEVERITY_ERROR     ? errors
+       : finding.severity() == v1::SEVERITY_WARNING ? warnings
+                                                    : notes);
+  }
+  std::vector<std::string> parts;
+  if (errors > 0) parts.push_back(Plural(errors, "error"));
+  if (warnings > 0) parts.push_back(Plural(warnings, "warning"));
+  if (notes > 0) parts.push_back(Plural(notes, "note"));
+  if (silent_changes > 0) parts.push_back(Plural(silent_changes, "silent change"));
+  return parts.empty() ? "no findings" : absl::StrJoin(parts, ", ");
+}
+
+bool HasError(const Findings& findings) {
+  for (const v1::Finding& finding : findings) {
+    if (finding.severity() == v1::SEVERITY_ERROR) return true;
+  }
+  return false;
+}
+
+std::string FindingsText(const Findings& findings, const Spelling& spelling, bool verbose, const Terminal& terminal) {
+  std::string out;
+  int advice = 0;
+  for (const v1::Finding& finding : findings) {
+    if (finding.severity() == v1::SEVERITY_INFO && ++advice > kShownAdvice && !verbose) continue;
+    out += FindingText(finding, spelling, verbose, terminal);
+  }
+  if (advice > kShownAdvice && !verbose) {
+    absl::StrAppend(&out, "         (", advice - kShownAdvice, " more notes: --verbose)\n");
+  }
+  return out;
+}
+
+std::string ChangesText(const Changes& changes, bool verbose, const Terminal& terminal) {
+  Table table({{.min_width = 20, .shrink = true},
+               {.max_width = 60, .min_width = 16, .shrink = true},
+               {.min_width = 12, .shrink = true}});
+  int hidden = 0;
+  for (const bool callers : {true, false}) {
+    for (const v1::EffectiveChange& change : changes) {
+      if (change.overrides_caller() != callers) continue;
+      if (!callers && !verbose) {
+        ++hidden;
+        continue;
+      }
+      table.Row({Cell(change.name(), callers ? Style::kYellow : Style::kPlain),
+                 Cell(absl::StrCat(ValueText(change.from()), terminal.arrow(), ValueText(change.to()))),
+                 Cell(absl::StrCat("[", change.rule_id(), "]"), Style::kDim)});
+    }
+  }
+  std::string out = table.Render(terminal);
+  if (hidden > 0) {
+    absl::StrAppend(&out, "  (", table.empty() ? "" : "and ", hidden, " of values you did not set: --show changes)\n");
+  }
+  return out;
+}
+
+}  // namespace flightplan::cli

@@ -1,0 +1,94 @@
+#include <dirent.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "clients/cli/backend.h"
+#include "clients/cli/command.h"
+#include "resolver/base/status_macros.h"
+#include "resolver/catalog/catalog.h"
+#include "resolver/explain/catalog_answers.h"
+#include "resolver/resolver.h"
+
+namespace flightplan::cli {
+namespace {
+
+class LocalBackend final : public Backend {
+ public:
+  explicit LocalBackend(const std::shared_ptr<const Catalog>& catalog) : resolver_(catalog), answers_(catalog) {}
+
+  absl::Status ResolveConfig(const v1::ResolveConfigRequest& request, v1::ResolveConfigResponse* response) override {
+    return resolver_.ResolveConfig(request, response);
+  }
+  absl::Status ValidateConfig(const v1::ValidateConfigRequest& request, v1::ValidateConfigResponse* response) override {
+    return resolver_.ValidateConfig(request, response);
+  }
+  absl::Status GetModel(const v1::GetModelRequest& request, v1::ModelSpec* response) override {
+    return answers_.GetModel(request, response);
+  }
+  absl::Status ListModels(const v1::ListModelsRequest& request, v1::ListModelsResponse* response) override {
+    return answers_.ListModels(request, response);
+  }
+  absl::Status GetGpu(const v1::GetGpuRequest& request, v1::GpuSystem* response) override {
+    return answers_.GetGpu(request, response);
+  }
+  absl::Status ListGpus(const v1::ListGpusRequest& request, v1::ListGpusResponse* response) override {
+    return answers_.ListGpus(request, response);
+  }
+  absl::Status GetKnob(const v1::GetKnobRequest& request, v1::KnobInfo* response) override {
+    return answers_.GetKnob(request, response);
+  }
+  absl::Status ListKnobs(const v1::ListKnobsRequest& request, v1::ListKnobsResponse* response) override {
+    return answers_.ListKnobs(request, response);
+  }
+  absl::Status GetRule(const v1::GetRuleRequest& request, v1::RuleInfo* response) override {
+    return answers_.GetRule(request, response);
+  }
+  absl::Status ListRules(const v1::ListRulesRequest& request, v1::ListRulesResponse* response) override {
+    return answers_.ListRules(request, response);
+  }
+  absl::Status ImportModel(const v1::ImportModelRequest& request, v1::ModelSpec* response) override {
+    return answers_.ImportModel(request, response);
+  }
+
+ private:
+  Resolver resolver_;
+  CatalogAnswers answers_;
+};
+
+// The folder's *.yaml files by name, so that the order in which they override each other is plain.
+absl::StatusOr<std::vector<CatalogFile>> ReadCatalogDir(const std::string& folder) {
+  const std::unique_ptr<DIR, int (*)(DIR*)> dir(opendir(folder.c_str()), closedir);
+  if (dir == nullptr) return absl::InvalidArgumentError(absl::StrCat("catalog-dir: cannot open folder ", folder));
+  std::vector<std::string> names;
+  while (const dirent* entry = readdir(dir.get())) {
+    if (absl::EndsWith(entry->d_name, ".yaml") && entry->d_name[0] != '.') names.emplace_back(entry->d_name);
+  }
+  std::sort(names.begin(), names.end());
+  std::vector<CatalogFile> files;
+  for (const std::string& name : names) {
+    const std::string path = absl::StrCat(folder, "/", name);
+    FLIGHTPLAN_ASSIGN_OR_RETURN(std::string text, ReadInput(path));
+    files.push_back({path, std::move(text)});
+  }
+  if (files.empty()) return absl::InvalidArgumentError(absl::StrCat("catalog-dir: no *.yaml file in ", folder));
+  return files;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Backend>> MakeLocalBackend(const std::string& catalog_dir) {
+  std::vector<CatalogFile> files;
+  if (!catalog_dir.empty()) {
+    FLIGHTPLAN_ASSIGN_OR_RETURN(files, ReadCatalogDir(catalog_dir));
+  }
+  FLIGHTPLAN_ASSIGN_OR_RETURN(Catalog catalog, Catalog::WithOverlay(files));
+  return std::make_unique<LocalBackend>(std::make_shared<const Catalog>(std::move(catalog)));
+}
+
+}  // namespace flightplan::cli

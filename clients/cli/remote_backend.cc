@@ -1,0 +1,100 @@
+#include <grpcpp/grpcpp.h>
+
+#include <chrono>
+#include <string>
+
+#include "absl/strings/cord.h"
+#include "absl/strings/str_cat.h"
+#include "clients/cli/backend.h"
+#include "flightplan/v1/catalog_service.grpc.pb.h"
+#include "flightplan/v1/resolver_service.grpc.pb.h"
+#include "google/rpc/status.pb.h"
+#include "resolver/resolver.h"
+
+namespace flightplan::cli {
+namespace {
+
+// The server's google.rpc.BadRequest travels on as the payload that the library in process would have given.
+absl::Status FromGrpc(const grpc::Status& status, const std::string& address) {
+  if (status.ok()) return absl::OkStatus();
+  const auto code = static_cast<absl::StatusCode>(status.error_code());
+  if (code == absl::StatusCode::kUnavailable) {
+    return absl::UnavailableError(absl::StrCat("no answer from ", address, ": ", status.error_message()));
+  }
+  if (code == absl::StatusCode::kDeadlineExceeded) {
+    return absl::DeadlineExceededError(
+        absl::StrCat("no answer from ", address, " within ", kServerDeadlineSeconds, " s"));
+  }
+  absl::Status result(code, status.error_message());
+  google::rpc::Status details;
+  if (!details.ParseFromString(status.error_details())) return result;
+  for (const google::protobuf::Any& detail : details.details()) {
+    if (detail.type_url() == kBadRequestPayload) result.SetPayload(kBadRequestPayload, absl::Cord(detail.value()));
+  }
+  return result;
+}
+
+class RemoteBackend final : public Backend {
+ public:
+  explicit RemoteBackend(const std::string& address)
+      : address_(address),
+        channel_(grpc::CreateChannel(address, grpc::InsecureChannelCredentials())),
+        resolver_(v1::ResolverService::NewStub(channel_)),
+        catalog_(v1::CatalogService::NewStub(channel_)) {}
+
+  absl::Status ResolveConfig(const v1::ResolveConfigRequest& request, v1::ResolveConfigResponse* response) override {
+    return Call(*resolver_, &v1::ResolverService::Stub::ResolveConfig, request, response);
+  }
+  absl::Status ValidateConfig(const v1::ValidateConfigRequest& request, v1::ValidateConfigResponse* response) override {
+    return Call(*resolver_, &v1::ResolverService::Stub::ValidateConfig, request, response);
+  }
+  absl::Status GetModel(const v1::GetModelRequest& request, v1::ModelSpec* response) override {
+    return Call(*catalog_, &v1::CatalogService::Stub::GetModel, request, response);
+  }
+  absl::Status ListModels(const v1::ListModelsRequest& request, v1::ListModelsResponse* response) override {
+    return Call(*catalog_, &v1::CatalogService::Stub::ListModels, request, response);
+  }
+  absl::Status GetGpu(const v1::GetGpuRequest& request, v1::GpuSystem* response) override {
+    return Call(*catalog_, &v1::CatalogService::Stub::GetGpu, request, response);
+  }
+  absl::Status ListGpus(const v1::ListGpusRequest& request, v1::ListGpusResponse* response) override {
+    return Call(*catalog_, &v1::CatalogService::Stub::ListGpus, request, response);
+  }
+  absl::Status GetKnob(const v1::GetKnobRequest& request, v1::KnobInfo* response) override {
+    return Call(*catalog_, &v1::CatalogService::Stub::GetKnob, request, response);
+  }
+  absl::Status ListKnobs(const v1::ListKnobsRequest& request, v1::ListKnobsResponse* response) override {
+    return Call(*catalog_, &v1::CatalogService::Stub::ListKnobs, request, response);
+  }
+  absl::Status GetRule(const v1::GetRuleRequest& request, v1::RuleInfo* response) override {
+    return Call(*catalog_, &v1::CatalogService::Stub::GetRule, request, response);
+  }
+  absl::Status ListRules(const v1::ListRulesRequest& request, v1::ListRulesResponse* response) override {
+    return Call(*catalog_, &v1::CatalogService::Stub::ListRules, request, response);
+  }
+  absl::Status ImportModel(const v1::ImportModelRequest& request, v1::ModelSpec* response) override {
+    return Call(*catalog_, &v1::CatalogService::Stub::ImportModel, request, response);
+  }
+
+ private:
+  template <class Stub, class Request, class Response>
+  absl::Status Call(Stub& stub, grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*),
+                    const Request& request, Response* response) {
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(kServerDeadlineSeconds));
+    return FromGrpc((stub.*method)(&context, request, response), address_);
+  }
+
+  const std::string address_;
+  const std::shared_ptr<grpc::Channel> channel_;
+  const std::unique_ptr<v1::ResolverService::Stub> resolver_;
+  const std::unique_ptr<v1::CatalogService::Stub> catalog_;
+};
+
+}  // namespace
+
+std::unique_ptr<Backend> MakeRemoteBackend(const std::string& address) {
+  return std::make_unique<RemoteBackend>(address);
+}
+
+}  // namespace flightplan::cli

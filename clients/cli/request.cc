@@ -1,0 +1,332 @@
+#include "clients/cli/request.h"
+
+#include <sys/stat.h>
+
+#include <limits>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "clients/cli/command.h"
+#include "clients/cli/text.h"
+#include "clients/cli/words.h"
+#include "flightplan/v1/resolver_service.pb.h"
+#include "resolver/base/status_macros.h"
+#include "resolver/normalize/knobs_message.h"
+#include "resolver/plan/knob.h"
+#include "resolver/plan/knob_value.h"
+
+namespace flightplan::cli {
+namespace {
+
+constexpr double kAnyShare = 1.0;
+constexpr double kUnbounded = std::numeric_limits<double>::infinity();
+
+constexpr Word<v1::Stage> kStages[] = {
+    {"bring-up", v1::STAGE_BRING_UP}, {"tune", v1::STAGE_TUNE}, {"production", v1::STAGE_PRODUCTION}};
+constexpr Word<v1::Objective> kObjectives[] = {{"training", v1::OBJECTIVE_TRAINING},
+                                               {"benchmark", v1::OBJECTIVE_BENCHMARK}};
+constexpr Word<v1::HostCpuClass> kHostCpus[] = {{"x86-fast", v1::HOST_CPU_CLASS_X86_FAST},
+                                                {"x86-slow", v1::HOST_CPU_CLASS_X86_SLOW},
+                                                {"arm", v1::HOST_CPU_CLASS_ARM}};
+constexpr Word<v1::Wall> kWalls[] = {{"memory", v1::WALL_MEMORY},
+                                     {"communication", v1::WALL_COMMUNICATION},
+                                     {"host", v1::WALL_HOST},
+                                     {"compute", v1::WALL_COMPUTE}};
+
+absl::Status Wrong(absl::string_view flag, absl::string_view message) {
+  return absl::InvalidArgumentError(absl::StrCat(flag, " ", message));
+}
+
+// "NAME=VALUE"; the value may be empty.
+absl::StatusOr<std::pair<std::string, std::string>> SplitAssignment(absl::string_view flag, absl::string_view text) {
+  const size_t at = text.find('=');
+  if (at == absl::string_view::npos || at == 0)
+    return Wrong(flag, absl::StrCat("wants NAME=VALUE, not ", Quoted(text)));
+  return std::make_pair(std::string(text.substr(0, at)), std::string(text.substr(at + 1)));
+}
+
+absl::StatusOr<Knob> KnownKnob(absl::string_view flag, absl::string_view name) {
+  const std::optional<Knob> knob = FindKnob(name);
+  if (knob.has_value()) return *knob;
+  const absl::string_view nearest = NearestKnobName(name);
+  return Wrong(flag, absl::StrCat("names no knob: ", Quoted(name),
+                                  nearest.empty() ? "; flightplan knobs lists them"
+                                                  : absl::StrCat("; did you mean ", nearest, "?")));
+}
+
+// The last word on each knob; --unset takes back an earlier --set of the same command line, else it pins None.
+absl::StatusOr<std::vector<std::pair<Knob, Value>>> ReadPins(const std::vector<std::string>& pins) {
+  std::vector<std::pair<Knob, Value>> read;
+  for (const std::string& pin : pins) {
+    const bool set = absl::StrContains(pin, '=');
+    const absl::string_view flag = set ? "--set" : "--unset";
+    const std::string name = pin.substr(0, pin.find('='));
+    FLIGHTPLAN_ASSIGN_OR_RETURN(const Knob knob, KnownKnob(flag, name));
+    Value value;
+    if (set) {
+      absl::StatusOr<Value> parsed = ParseKnobText(knob, absl::string_view(pin).substr(name.size() + 1));
+      if (!parsed.ok()) return Wrong(flag, parsed.status().message());
+      value = *std::move(parsed);
+    }
+    bool had = false;
+    for (auto it = read.begin(); it != read.end();) {
+      had = had || it->first == knob;
+      it = it->first == knob ? read.erase(it) : it + 1;
+    }
+    if (set || !had) read.emplace_back(knob, std::move(value));
+  }
+  return read;
+}
+
+absl::Status AddPins(const std::vector<std::string>& pins, google::protobuf::RepeatedPtrField<v1::KnobSetting>* out) {
+  FLIGHTPLAN_ASSIGN_OR_RETURN(const auto read, ReadPins(pins));
+  for (const auto& [knob, value] : read) {
+    v1::KnobSetting* setting = out->Add();
+    setting->set_name(std::string(Name(knob)));
+    ValueToMessage(value, setting->mutable_value());
+  }
+  return absl::OkStatus();
+}
+
+absl::Status AddAssignments(absl::string_view flag, const std::vector<std::string>& assignments,
+                            google::protobuf::Map<std::string, std::string>* out) {
+  for (const std::string& text : assignments) {
+    FLIGHTPLAN_ASSIGN_OR_RETURN(auto pair, SplitAssignment(flag, text));
+    (*out)[pair.first] = std::move(pair.second);
+  }
+  return absl::OkStatus();
+}
+
+void FillTarget(const StackOptions& options, v1::TargetStack* target) {
+  const std::pair<absl::string_view, absl::string_view> halves =
+      absl::StrSplit(options.target, absl::MaxSplits('@', 1));
+  target->set_framework(std::string(halves.first));
+  target->set_version(std::string(halves.second));
+}
+
+absl::StatusOr<int32_t> Size(absl::string_view flag, int64_t value) {
+  if (value > std::numeric_limits<int32_t>::max()) return Wrong(flag, absl::StrCat("is too large: ", value));
+  return static_cast<int32_t>(value);
+}
+
+absl::Status FillHardware(const StackOptions& options, v1::Hardware* hardware) {
+  hardware->set_gpu(options.gpu);
+  if (options.gpus.has_value()) {
+    FLIGHTPLAN_ASSIGN_OR_RETURN(const int32_t count, Size("--gpus", *options.gpus));
+    hardware->set_gpu_count(count);
+  }
+  if (options.nvlink_domain.has_value()) {
+    FLIGHTPLAN_ASSIGN_OR_RETURN(const int32_t count, Size("--nvlink-domain", *options.nvlink_domain));
+    hardware->mutable_fabric()->set_nvlink_domain_gpu_count(count);
+  }
+  if (options.gpus_per_node.has_value()) {
+    FLIGHTPLAN_ASSIGN_OR_RETURN(const int32_t count, Size("--gpus-per-node", *options.gpus_per_node));
+    hardware->mutable_fabric()->set_gpus_per_node_count(count);
+  }
+  if (!options.transport.empty()) hardware->mutable_fabric()->set_transport(options.transport);
+  hardware->set_host_cpu_class(ValueOf(kHostCpus, options.host_cpu));
+  return absl::OkStatus();
+}
+
+// "none": nothing beyond alltoall and allgather is installed, which differs from not saying anything.
+absl::Status FillCapabilities(const StackOptions& options, v1::SoftwareStack* software) {
+  for (const std::string& name : options.capabilities) {
+    if (name == "paged_stash") {
+      software->set_paged_stash(true);
+    } else if (name == "deepep" || name == "hybridep" || name == "ncclep") {
+      software->mutable_dispatchers()->add_backends(name);
+    } else if (name == "none") {
+      software->mutable_dispatchers();
+    } else {
+      return Wrong("--capability",
+                   absl::StrCat("wants deepep, hybridep, ncclep, paged_stash or none, not ", Quoted(name)));
+    }
+  }
+  if (!options.dispatcher_transport.empty()) {
+    software->mutable_dispatchers()->set_transport(options.dispatcher_transport);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status FillSoftware(const StackOptions& options, v1::SoftwareStack* software) {
+  if (options.te.has_value()) software->set_te_version(*options.te);
+  if (options.torch.has_value()) software->set_torch_version(*options.torch);
+  if (options.cuda.has_value()) software->set_cuda_version(*options.cuda);
+  if (options.nccl.has_value()) software->set_nccl_version(*options.nccl);
+  if (options.driver.has_value()) software->set_driver_version(*options.driver);
+  FLIGHTPLAN_RETURN_IF_ERROR(AddAssignments("--package", options.packages, software->mutable_packages()));
+  return FillCapabilities(options, software);
+}
+
+// A name of the catalogue never has a slash or ends in ".json".
+bool LooksLikeFile(absl::string_view model) {
+  return model == "-" || absl::EndsWith(model, ".json") || absl::StrContains(model, '/');
+}
+
+absl::Status FillModel(const std::string& model, v1::ModelRef* ref) {
+  if (!LooksLikeFile(model)) {
+    ref->set_name(model);
+    return absl::OkStatus();
+  }
+  absl::StatusOr<std::string> text = ReadInput(model);
+  if (!text.ok()) return Wrong("--model", text.status().message());
+  ref->set_hf_config_json(*std::move(text));
+  return absl::OkStatus();
+}
+
+absl::Status FillLayout(const ResolveOptions& options, v1::Layout* layout) {
+  const struct {
+    absl::string_view flag;
+    const std::optional<int64_t>& size;
+    void (v1::Layout::*set)(int32_t);
+  } rows[] = {{"--tp", options.tp, &v1::Layout::set_tensor_model_parallel_size},
+              {"--pp", options.pp, &v1::Layout::set_pipeline_model_parallel_size},
+              {"--vpp", options.vpp, &v1::Layout::set_virtual_pipeline_model_parallel_size},
+              {"--cp", options.cp, &v1::Layout::set_context_parallel_size},
+              {"--ep", options.ep, &v1::Layout::set_expert_model_parallel_size},
+              {"--etp", options.etp, &v1::Layout::set_expert_tensor_parallel_size},
+              {"--mbs", options.mbs, &v1::Layout::set_micro_batch_size}};
+  for (const auto& row : rows) {
+    if (!row.size.has_value()) continue;
+    FLIGHTPLAN_ASSIGN_OR_RETURN(const int32_t size, Size(row.flag, *row.size));
+    (layout->*row.set)(size);
+  }
+  if (!options.pipeline_layout.empty()) layout->set_pipeline_model_parallel_layout(options.pipeline_layout);
+  return absl::OkStatus();
+}
+
+void FillWorkload(const ResolveOptions& options, v1::Workload* workload) {
+  workload->set_seq_length(options.seq.value_or(kDefaultSeqLength));
+  workload->set_global_batch_size(options.gbs.value_or(kDefaultSamplesPerGpu * options.stack.gpus.value_or(0)));
+  workload->set_precision(options.precision);
+  workload->set_objective(ValueOf(kObjectives, options.objective));
+  if (options.iterations.has_value()) workload->set_train_iters(*options.iterations);
+}
+
+void FillProfile(const ResolveOptions& options, v1::ResolveConfigRequest* request) {
+  const auto fill = [request](const std::optional<double>& value, void (v1::MeasuredProfile::*set)(double),
+                              double scale) {
+    if (value.has_value()) (request->mutable_profile()->*set)(*value * scale);
+  };
+  fill(options.profile_step_ms, &v1::MeasuredProfile::set_step_time_us, 1000);
+  fill(options.profile_exposed, &v1::MeasuredProfile::set_exposed_communication_ratio, 1);
+  fill(options.profile_a2a, &v1::MeasuredProfile::set_exposed_all_to_all_ratio, 1);
+  fill(options.profile_host, &v1::MeasuredProfile::set_host_gap_ratio, 1);
+  fill(options.profile_bubble, &v1::MeasuredProfile::set_pipeline_bubble_ratio, 1);
+  if (options.profile_memory_gib.has_value()) {
+    constexpr double kGib = 1024.0 * 1024 * 1024;
+    request->mutable_profile()->set_memory_high_water_bytes(static_cast<int64_t>(*options.profile_memory_gib * kGib));
+  }
+  if (!options.profile_wall.empty()) request->mutable_profile()->set_wall(ValueOf(kWalls, options.profile_wall));
+}
+
+Flag::Setter ToPin(std::vector<std::string>* pins, bool set) {
+  return [pins, set](absl::string_view text) {
+    if (absl::StrContains(text, '=') != set || text.empty() || text[0] == '=') {
+      return absl::InvalidArgumentError(
+          absl::StrCat("wants ", set ? "KNOB=VALUE" : "a knob's name alone", ", not ", Quoted(text)));
+    }
+    pins->emplace_back(text);
+    return absl::OkStatus();
+  };
+}
+
+}  // namespace
+
+std::vector<FlagGroup> StackFlags(StackOptions* o) {
+  return {
+      {"target",
+       {{"--target", "NAME[@VERSION]", "megatron-lm (default), megatron-bridge, loongforge; @0.19, @main",
+         ToText(&o->target)}}},
+      {"machine",
+       {{"--gpu", "NAME", "h100-sxm, gb200-nvl72 ...; flightplan gpus lists them", ToText(&o->gpu)},
+        {"--gpus", "N", "GPUs of the job, all nodes together", ToInteger(&o->gpus)},
+        {"--nvlink-domain", "N", "", ToInteger(&o->nvlink_domain)},
+        {"--gpus-per-node", "N", "", ToInteger(&o->gpus_per_node)},
+        {"--transport", "infiniband|roce|efa|...", "", ToText(&o->transport)},
+        {"--host-cpu", "x86-fast|x86-slow|arm", "", ToChoice(&o->host_cpu, WordsOf(kHostCpus))}}},
+      {"software",
+       {{"--capability", "NAME,...", "installed: deepep, hybridep, ncclep, paged_stash; or none",
+         ToCommaList(&o->capabilities)},
+        {"--te", "V", "", ToText(&o->te)},
+        {"--torch", "V", "", ToText(&o->torch)},
+        {"--cuda", "V", "", ToText(&o->cuda)},
+        {"--nccl", "V", "", ToText(&o->nccl)},
+        {"--driver", "V", "", ToText(&o->driver)},
+        {"--package", "NAME=V", "", ToList(&o->packages)},
+        {"--dispatcher-transport", "nvlink|ibgda|...", "", ToText(&o->dispatcher_transport)}}},
+      {"knobs",
+       {{"--set", "KNOB=VALUE", "your word, never changed; repeat it for more", ToPin(&o->pins, true)},
+        {"--unset", "KNOB", "take back a --set, or pin the knob to None", ToPin(&o->pins, false)},
+        {"--env", "NAME=VALUE", "a variable your launch already sets", ToList(&o->env)}}},
+  };
+}
+
+std::vector<FlagGroup> ResolveFlags(ResolveOptions* o) {
+  std::vector<FlagGroup> groups = {
+      {"model", {{"--model", "NAME|FILE", "catalogue name, or a Hugging Face config.json", ToText(&o->model)}}},
+      {"layout",
+       {{"--tp", "N", "", ToInteger(&o->tp)},
+        {"--pp", "N", "", ToInteger(&o->pp)},
+        {"--vpp", "N", "", ToInteger(&o->vpp)},
+        {"--cp", "N", "", ToInteger(&o->cp)},
+        {"--ep", "N", "", ToInteger(&o->ep)},
+        {"--etp", "N", "", ToInteger(&o->etp)},
+        {"--mbs", "N", "", ToInteger(&o->mbs)},
+        {"--pipeline-layout", "STR", "", ToText(&o->pipeline_layout)}}},
+      {"work",
+       {{"--seq", "N", "tokens per sample (default 4096)", ToInteger(&o->seq)},
+        {"--gbs", "N", "samples per step (default 8 a GPU)", ToInteger(&o->gbs)},
+        {"--precision", "P", "bf16 (default), fp16, fp8_cs, fp8_block, fp8_ds, mxfp8, nvfp4", ToText(&o->precision)},
+        {"--stage", "S", "bring-up, tune, production (default)", ToChoice(&o->stage, WordsOf(kStages))},
+        {"--objective", "O", "training (default), benchmark", ToChoice(&o->objective, WordsOf(kObjectives))},
+        {"--iterations", "N", "", ToInteger(&o->iterations)}}},
+  };
+  for (FlagGroup& group : StackFlags(&o->stack)) groups.push_back(std::move(group));
+  groups.push_back(
+      {"profile",
+       {{"--profile-step-ms", "X", "", ToReal(&o->profile_step_ms, 0, kUnbounded)},
+        {"--profile-exposed", "SHARE", "", ToReal(&o->profile_exposed, 0, kAnyShare)},
+        {"--profile-a2a", "SHARE", "", ToReal(&o->profile_a2a, 0, kAnyShare)},
+        {"--profile-host", "SHARE", "", ToReal(&o->profile_host, 0, kAnyShare)},
+        {"--profile-bubble", "SHARE", "", ToReal(&o->profile_bubble, 0, kAnyShare)},
+        {"--profile-memory-gib", "X", "", ToReal(&o->profile_memory_gib, 0, kUnbounded)},
+        {"--profile-wall", "memory|communication|host|compute", "", ToChoice(&o->profile_wall, WordsOf(kWalls))}}});
+  return groups;
+}
+
+absl::Status BuildResolveRequest(const ResolveOptions& options, v1::ResolveConfigRequest* request) {
+  if (options.model.empty())
+    return Wrong("--model", "is missing: a catalogue name (flightplan models) or a config.json");
+  if (options.stack.gpu.empty()) return Wrong("--gpu", "is missing: the GPU system; flightplan gpus lists them");
+  if (!options.stack.gpus.has_value()) return Wrong("--gpus", "is missing: how many GPUs the job has");
+  FLIGHTPLAN_RETURN_IF_ERROR(FillModel(options.model, request->mutable_model()));
+  FLIGHTPLAN_RETURN_IF_ERROR(FillHardware(options.stack, request->mutable_hardware()));
+  FLIGHTPLAN_RETURN_IF_ERROR(FillSoftware(options.stack, request->mutable_software()));
+  FLIGHTPLAN_RETURN_IF_ERROR(FillLayout(options, request->mutable_layout()));
+  FLIGHTPLAN_RETURN_IF_ERROR(AddPins(options.stack.pins, request->mutable_pinned_knobs()));
+  FLIGHTPLAN_RETURN_IF_ERROR(AddAssignments("--env", options.stack.env, request->mutable_env()));
+  FillTarget(options.stack, request->mutable_target());
+  FillWorkload(options, request->mutable_workload());
+  FillProfile(options, request);
+  request->set_stage(ValueOf(kStages, options.stage));
+  return absl::OkStatus();
+}
+
+absl::Status BuildValidateRequest(const StackOptions& options, v1::ValidateConfigRequest* request) {
+  if (!options.gpu.empty()) {
+    FLIGHTPLAN_RETURN_IF_ERROR(FillHardware(options, request->mutable_hardware()));
+  } else if (options.gpus.has_value()) {
+    FLIGHTPLAN_ASSIGN_OR_RETURN(const int32_t count, Size("--gpus", *options.gpus));
+    request->set_world_size(count);
+  }
+  FLIGHTPLAN_RETURN_IF_ERROR(FillSoftware(options, request->mutable_software()));
+  FLIGHTPLAN_RETURN_IF_ERROR(AddAssignments("--env", options.env, request->mutable_env()));
+  FillTarget(options, request->mutable_target());
+  if (options.pins.empty()) return absl::OkStatus();
+  return AddPins(options.pins, request->mutable_knobs()->mutable_settings());
+}
+
+}  // namespace flightplan::cli

@@ -1,0 +1,66 @@
+// From flags to request messages.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "clients/cli/flags.h"
+
+namespace flightplan {
+
+namespace v1 {  // generated from proto/flightplan/v1
+class ResolveConfigRequest;
+class ValidateConfigRequest;
+}  // namespace v1
+
+namespace cli {
+
+// What both questions turn on: the stack, the machine, the knobs. Everything as written; unset stays unset.
+struct StackOptions {
+  std::string target = "megatron-lm";  // NAME[@VERSION]
+  std::string gpu;
+  std::optional<int64_t> gpus;
+  std::optional<int64_t> nvlink_domain;
+  std::optional<int64_t> gpus_per_node;
+  std::string transport;
+  std::string host_cpu;
+  std::optional<std::string> te, torch, cuda, nccl, driver;
+  std::vector<std::string> capabilities;
+  std::string dispatcher_transport;
+  std::vector<std::string> packages;  // NAME=VERSION
+  std::vector<std::string> env;       // NAME=VALUE
+  std::vector<std::string> pins;      // in the order written: "KNOB=VALUE" for --set, "KNOB" for --unset
+};
+
+struct ResolveOptions {
+  StackOptions stack;
+  std::string model;  // catalogue name, or a config.json
+  std::optional<int64_t> tp, pp, vpp, cp, ep, etp, mbs;
+  std::string pipeline_layout;
+  std::optional<int64_t> seq, gbs, iterations;
+  std::string precision;
+  std::string objective;
+  std::string stage;
+  std::optional<double> profile_step_ms, profile_exposed, profile_a2a, profile_host, profile_bubble, profile_memory_gib;
+  std::string profile_wall;
+};
+
+inline constexpr int64_t kDefaultSeqLength = 4096;
+inline constexpr int64_t kDefaultSamplesPerGpu = 8;  // of the global batch
+
+std::vector<FlagGroup> ResolveFlags(ResolveOptions* options);
+std::vector<FlagGroup> StackFlags(StackOptions* options);
+
+// Reads the model's file where --model names one. Errors are INVALID_ARGUMENT and name the flag and what would be
+// right. Sequence and batch that were not given become kDefaultSeqLength and kDefaultSamplesPerGpu a GPU; the page says
+// so.
+absl::Status BuildResolveRequest(const ResolveOptions& options, v1::ResolveConfigRequest* request);
+
+// Everything but the configuration itself, which the command puts in; knobs of --set become it when there is no other.
+absl::Status BuildValidateRequest(const StackOptions& options, v1::ValidateConfigRequest* request);
+
+}  // namespace cli
+}  // namespace flightplan

@@ -1,0 +1,405 @@
+#include "clients/cli/resolve_page.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+#include "clients/cli/findings.h"
+#include "clients/cli/table.h"
+#include "clients/cli/text.h"
+#include "clients/cli/words.h"
+
+namespace flightplan::cli {
+namespace {
+
+constexpr size_t kShownDecisions = 10;
+constexpr int kLabelWidth = 12;
+constexpr int kBarWidth = 40;
+
+std::string Label(absl::string_view label, const Terminal& terminal) {
+  const int room = kLabelWidth - DisplayWidth(label);
+  return absl::StrCat(terminal.Paint(label, Style::kBold), std::string(static_cast<size_t>(std::max(1, room)), ' '));
+}
+
+// A labelled line; what is too long goes on below itself.
+std::string Line(absl::string_view label, absl::string_view text, const Terminal& terminal) {
+  std::string out;
+  for (const std::string& line : Wrap(terminal.Shown(text), terminal.width - kLabelWidth)) {
+    absl::StrAppend(&out, out.empty() ? Label(label, terminal) : std::string(kLabelWidth, ' '), line, "\n");
+  }
+  return out;
+}
+
+std::string YesNo(bool yes, const Terminal& terminal) {
+  return terminal.Paint(yes ? "yes" : "no", yes ? Style::kGreen : Style::kRed);
+}
+
+// ---- the head
+
+std::string ModelText(const v1::ModelSpec& model) {
+  std::string name = model.name().empty() ? "model" : model.name();
+  const v1::ParameterCounts& counts = model.parameters();
+  if (counts.total_count() == 0) return name;
+  absl::StrAppend(&name, ", ", ParameterText(counts.total_count()));
+  if (counts.active_count() != 0 && counts.active_count() != counts.total_count()) {
+    absl::StrAppend(&name, " (", ParameterText(counts.active_count()), " active)");
+  }
+  return name;
+}
+
+std::string GpuText(const ResolvePage& page, const Terminal& terminal) {
+  const v1::Hardware& hardware = page.request.hardware();
+  const int domain = hardware.fabric().has_nvlink_domain_gpu_count() ? hardware.fabric().nvlink_domain_gpu_count()
+                                                                     : page.gpu.nvlink_domain_gpu_count();
+  return absl::StrCat(WithThousands(hardware.gpu_count()), terminal.times(),
+                      page.gpu.name().empty() ? hardware.gpu() : page.gpu.name(),
+                      domain > 1 ? absl::StrCat(" (", domain, " per NVLink domain)") : "");
+}
+
+std::string Head(const ResolvePage& page, const Terminal& terminal) {
+  const bool resolved = page.response.outcome() == v1::OUTCOME_RESOLVED;
+  const absl::string_view outcome = resolved ? "RESOLVED" : "INFEASIBLE";
+  std::string stack = page.response.target();
+  if (page.request.software().has_te_version()) absl::StrAppend(&stack, ", TE ", page.request.software().te_version());
+  const std::string text =
+      terminal.Shown(absl::StrCat(ModelText(page.response.model()), ", on ", GpuText(page, terminal), ", ", stack));
+  const std::string painted = terminal.Paint(outcome, resolved ? Style::kGreen : Style::kRed);
+  const int room = terminal.width - DisplayWidth(text) - static_cast<int>(outcome.size());
+  if (room < 2) return absl::StrCat(terminal.Paint(text, Style::kBold), "\n", painted, "\n");
+  return absl::StrCat(terminal.Paint(text, Style::kBold), std::string(static_cast<size_t>(room), ' '), painted, "\n");
+}
+
+const v1::StageMemory* WorstStage(const v1::Estimate& estimate) {
+  const v1::StageMemory* worst = nullptr;
+  for (const v1::StageMemory& stage : estimate.stages()) {
+    if (worst == nullptr || stage.total_bytes().value() > worst->total_bytes().value()) worst = &stage;
+  }
+  return worst;
+}
+
+constexpr Word<v1::FitVerdict> kFits[] = {
+    {"yes", v1::FIT_VERDICT_FITS}, {"marginal", v1::FIT_VERDICT_MARGINAL}, {"no", v1::FIT_VERDICT_DOES_NOT_FIT}};
+
+Style FitStyle(v1::FitVerdict fit) {
+  if (fit == v1::FIT_VERDICT_FITS) return Style::kGreen;
+  return fit == v1::FIT_VERDICT_MARGINAL ? Style::kYellow : Style::kRed;
+}
+
+std::string FitText(const v1::Estimate& estimate, const Terminal& terminal) {
+  const v1::StageMemory* worst = WorstStage(estimate);
+  const absl::string_view word = WordFor(kFits, estimate.fit());
+  std::string verdict = word.empty() ? "not judged" : terminal.Paint(word, FitStyle(estimate.fit()));
+  if (worst == nullptr) return verdict;
+  const v1::Range& total = worst->total_bytes();
+  absl::StrAppend(&verdict, ": ", GibNumber(total.value()), " GiB");
+  if (estimate.usable_bytes() > 0)
+    absl::StrAppend(&verdict, " of ", GibNumber(static_cast<double>(estimate.usable_bytes())));
+  if (total.low() > 0 && total.high() > total.low()) {
+    absl::StrAppend(&verdict, " (", GibNumber(total.low()), "..", GibNumber(total.high()), ")");
+  }
+  return absl::StrCat(verdict, ", stage ", worst->stage());
+}
+
+std::string StepText(const v1::Range& step) {
+  const auto seconds = [](double us) {
+    return us >= 1e6 ? absl::StrFormat("%.2g s", us / 1e6) : absl::StrFormat("%.3g ms", us / 1e3);
+  };
+  std::string text = seconds(step.value());
+  if (step.high() > step.low()) absl::StrAppend(&text, " (", seconds(step.low()), "..", seconds(step.high()), ")");
+  return text;
+}
+
+std::string Verdicts(const ResolvePage& page, const Terminal& terminal) {
+  std::string out = absl::StrCat("accepted by the stack  ", YesNo(page.response.accepted_by_stack(), terminal),
+                                 "     will run  ", YesNo(page.response.will_run(), terminal), "     fits  ",
+                                 FitText(page.response.estimate(), terminal));
+  if (page.response.estimate().has_step_time_us()) {
+    absl::StrAppend(&out, "     step  ", StepText(page.response.estimate().step_time_us()));
+  }
+  return out + "\n";
+}
+
+// ---- layout and memory
+
+std::string LayoutText(const ResolvePage& page, const Terminal& terminal) {
+  const v1::ResolvedLayout& layout = page.response.layout();
+  const v1::Layout& sizes = layout.sizes();
+  std::vector<std::string> dense = {
+      absl::StrCat("TP", sizes.tensor_model_parallel_size()), absl::StrCat("CP", sizes.context_parallel_size()),
+      absl::StrCat("DP", layout.data_parallel_size()), absl::StrCat("PP", sizes.pipeline_model_parallel_size())};
+  std::string text = absl::StrCat("dense ", absl::StrJoin(dense, terminal.times()));
+  if (sizes.virtual_pipeline_model_parallel_size() > 1) {
+    absl::StrAppend(&text, " (VPP ", sizes.virtual_pipeline_model_parallel_size(), ")");
+  }
+  if (page.response.model().has_num_moe_experts()) {
+    std::vector<std::string> experts = {absl::StrCat("ETP", sizes.expert_tensor_parallel_size()),
+                                        absl::StrCat("EP", sizes.expert_model_parallel_size()),
+                                        absl::StrCat("EDP", layout.expert_data_parallel_size()),
+                                        absl::StrCat("PP", sizes.pipeline_model_parallel_size())};
+    absl::StrAppend(&text, "     experts ", absl::StrJoin(experts, terminal.times()));
+  }
+  absl::StrAppend(&text, "     ", WithThousands(layout.microbatch_count()), " microbatches of ",
+                  sizes.micro_batch_size());
+  if (layout.ep_domain_count() > 1)
+    absl::StrAppend(&text, "     EP spans ", layout.ep_domain_count(), " NVLink domains");
+  return text;
+}
+
+std::string Repeat(absl::string_view glyph, int count) {
+  std::string out;
+  for (int i = 0; i < count; ++i) absl::StrAppend(&out, glyph);
+  return out;
+}
+
+std::string PartName(absl::string_view name) { return absl::StrReplaceAll(name, {{"_", " "}}); }
+
+// Cells of a bar for a share of it; what is there is seen.
+int BarCells(double share) { return share <= 0 ? 0 : std::max(1, static_cast<int>(std::lround(share * kBarWidth))); }
+
+// The worst stage's memory: a bar to scale, then the parts. The free rest is shaded.
+std::string MemoryBar(const v1::Estimate& estimate, const Terminal& terminal) {
+  const v1::StageMemory* worst = WorstStage(estimate);
+  if (worst == nullptr) return "";
+  const double usable = static_cast<double>(estimate.usable_bytes());
+  const double full = std::max(usable, worst->total_bytes().value());
+  std::vector<std::string> parts;
+  for (const v1::MemoryPart& part : worst->parts()) {
+    if (part.part_bytes() <= 0) continue;
+    const double bytes = static_cast<double>(part.part_bytes());
+    parts.push_back(absl::StrCat(Repeat(terminal.block(), BarCells(bytes / full)), " ", PartName(part.name()), " ",
+                                 GibNumber(bytes)));
+  }
+  const double free = usable - worst->total_bytes().value();
+  if (free > 0) {
+    parts.push_back(absl::StrCat(Repeat(terminal.shade(), BarCells(free / full)), " free ", GibNumber(free)));
+  }
+  std::string out = Line("memory", absl::StrCat(absl::StrJoin(parts, "  "), "  GiB"), terminal);
+  if (!estimate.scope().empty()) out += Line("", absl::StrCat("counts ", estimate.scope()), terminal);
+  return out;
+}
+
+std::string Walls(const v1::Estimate& estimate, const Terminal& terminal) {
+  std::vector<std::pair<double, std::string>> walls;
+  for (const auto& [name, ratio] : estimate.wall_ratios()) walls.emplace_back(-ratio, name);
+  std::sort(walls.begin(), walls.end());
+  std::vector<std::string> parts;
+  for (const auto& [ratio, name] : walls) {
+    parts.push_back(absl::StrCat(name, " ", PercentText(-ratio), " ", Repeat(terminal.block(), BarCells(-ratio / 2))));
+  }
+  return parts.empty() ? "" : Line("walls", absl::StrJoin(parts, "   "), terminal);
+}
+
+std::string Memory(const ResolvePage& page, const Terminal& terminal) {
+  std::string out = Label("memory", terminal) + "GiB by pipeline stage\n";
+  std::vector<Column> columns(1, Column{.right = true});
+  const auto& stages = page.response.estimate().stages();
+  if (stages.empty()) return "";
+  std::vector<Cell> head = {Cell("stage", Style::kDim)};
+  for (const v1::MemoryPart& part : stages[0].parts()) {
+    head.emplace_back(PartName(part.name()), Style::kDim);
+    columns.push_back({.right = true});
+  }
+  head.emplace_back("total", Style::kDim);
+  columns.push_back({.right = true});
+  Table table(columns);
+  table.Row(head);
+  for (const v1::StageMemory& stage : stages) {
+    std::vector<Cell> row = {Cell(absl::StrCat(stage.stage()))};
+    for (const v1::MemoryPart& part : stage.parts())
+      row.emplace_back(GibNumber(static_cast<double>(part.part_bytes())));
+    row.emplace_back(GibNumber(stage.total_bytes().value()), Style::kBold);
+    table.Row(row);
+  }
+  out += table.Render(terminal);
+  if (!page.response.estimate().scope().empty())
+    absl::StrAppend(&out, "  counts ", terminal.Shown(page.response.estimate().scope()), "\n");
+  return out;
+}
+
+// ---- decisions
+
+// How a decision is backed, the firmest first: what a reader should see at the top of the table. What she said herself
+// comes last, for she knows it.
+constexpr Word<v1::Basis> kBases[] = {{"measurement", v1::BASIS_MEASURED}, {"recipe", v1::BASIS_RECIPES},
+                                      {"estimate", v1::BASIS_ESTIMATE},    {"rule", v1::BASIS_RULE},
+                                      {"guidance", v1::BASIS_GUIDANCE},    {"your word", v1::BASIS_CALLER}};
+
+std::string BasisText(const v1::Decision& decision) {
+  const absl::string_view word = WordFor(kBases, decision.basis());
+  const int cited = decision.citations_size();
+  const bool counted = decision.basis() == v1::BASIS_MEASURED || decision.basis() == v1::BASIS_RECIPES;
+  return counted && cited > 0 ? absl::StrCat(cited, " ", word, cited == 1 ? "" : "s") : std::string(word);
+}
+
+// Open questions come before everything. Within a rank the resolver's order stays, which is by topic.
+size_t Rank(const v1::Decision& decision) {
+  if (decision.needs_ab()) return 0;
+  size_t rank = 1;
+  for (const Word<v1::Basis>& row : kBases) {
+    if (row.value == decision.basis()) return rank;
+    ++rank;
+  }
+  return rank;
+}
+
+std::vector<const v1::Decision*> ByImportance(const v1::ResolveConfigResponse& response) {
+  std::vector<const v1::Decision*> decisions;
+  for (const v1::Decision& decision : response.decisions()) decisions.push_back(&decision);
+  std::stable_sort(decisions.begin(), decisions.end(),
+                   [](const auto* a, const auto* b) { return Rank(*a) < Rank(*b); });
+  return decisions;
+}
+
+std::string ReasonText(const v1::Decision& decision) {
+  if (!decision.has_expected_step_ratio()) return decision.reason();
+  return absl::StrCat(decision.reason(), " (step ", decision.expected_step_ratio() > 0 ? "+" : "",
+                      PercentText(decision.expected_step_ratio()), ")");
+}
+
+std::string Decisions(const ResolvePage& page, bool all, const Terminal& terminal) {
+  const std::vector<const v1::Decision*> decisions = ByImportance(page.response);
+  if (decisions.empty()) return "";
+  Table table({{.max_width = 44, .min_width = 20, .shrink = true},
+               {.max_width = 24, .min_width = 8, .shrink = true},
+               {.min_width = 24, .max_lines = all ? 0 : 2, .shrink = true},
+               {.max_width = 24}});
+  table.Row({Cell("decided", Style::kBold), Cell(""), Cell("because", Style::kDim), Cell("rests on", Style::kDim)});
+  size_t shown = 0;
+  for (const v1::Decision* decision : decisions) {
+    if (!all && shown == kShownDecisions) break;
+    ++shown;
+    const std::string rests = decision->needs_ab() ? "needs an A/B" : BasisText(*decision);
+    table.Row({Cell(decision->name()), Cell(ValueText(decision->value()), Style::kGreen), Cell(ReasonText(*decision)),
+               Cell(rests, decision->needs_ab() ? Style::kYellow : Style::kDim)});
+    if (!page.verbose) continue;
+    for (const v1::Alternative& other : decision->alternatives()) {
+      table.Row({Cell(""), Cell(""),
+                 Cell(absl::StrCat("not ", ValueText(other.value()), ": ", other.reason()), Style::kDim), Cell("")});
+    }
+    for (const v1::Citation& citation : decision->citations()) {
+      table.Row({Cell(""), Cell(""), Cell(citation.text(), Style::kDim), Cell("")});
+    }
+  }
+  std::string out = table.Render(terminal);
+  if (shown < decisions.size()) {
+    const std::string more = absl::StrCat("(", decisions.size() - shown, " more: --verbose)");
+    absl::StrAppend(&out,
+                    std::string(static_cast<size_t>(std::max(2, terminal.width - static_cast<int>(more.size()))), ' '),
+                    terminal.Paint(more, Style::kDim), "\n");
+  }
+  return out;
+}
+
+// ---- the other parts
+
+constexpr Word<v1::ConfigOrigin> kOrigins[] = {{"default", v1::CONFIG_ORIGIN_DEFAULT},
+                                               {"model", v1::CONFIG_ORIGIN_MODEL},
+                                               {"you", v1::CONFIG_ORIGIN_CALLER},
+                                               {"decided", v1::CONFIG_ORIGIN_DECIDED},
+                                               {"stack", v1::CONFIG_ORIGIN_UPSTREAM}};
+
+std::string ConfigPart(const ResolvePage& page, const Terminal& terminal) {
+  Table table({{.min_width = 20, .shrink = true},
+               {.max_width = 40, .min_width = 10, .shrink = true},
+               {},
+               {.min_width = 10, .shrink = true}});
+  for (const v1::ConfigEntry& entry : page.response.config()) {
+    table.Row({Cell(entry.name()), Cell(ValueText(entry.value()), Style::kGreen),
+               Cell(WordFor(kOrigins, entry.origin()), Style::kDim), Cell(entry.spelling(), Style::kDim)});
+  }
+  return absl::StrCat(Label("config", terminal), page.response.config_size(),
+                      " knobs that are written or that the stack sets\n", table.Render(terminal));
+}
+
+std::string AbPart(const ResolvePage& page, const Terminal& terminal) {
+  if (page.response.ab_suggestions().empty())
+    return Line("A/B", "the evidence settles every knob; none to run", terminal);
+  std::string out;
+  for (const v1::AbSuggestion& ab : page.response.ab_suggestions()) {
+    std::string head = absl::StrCat(ab.knob(), ": ", ValueText(ab.plan_value()), " (A, this plan) or ",
+                                    ValueText(ab.other_value()), " (B)");
+    if (ab.has_expected_step_ratio()) {
+      const v1::Range& ratio = ab.expected_step_ratio();
+      absl::StrAppend(&head, ", step ", PercentText(ratio.value()), " (", PercentText(ratio.low()), "..",
+                      PercentText(ratio.high()), ")");
+    }
+    absl::StrAppend(&out, out.empty() ? "" : "\n", terminal.Paint(terminal.Shown(head), Style::kBold), "\n");
+    out += Line("why", ab.reason(), terminal);
+    if (!ab.companions().empty()) {
+      std::vector<std::string> with;
+      for (const v1::KnobSetting& knob : ab.companions())
+        with.push_back(absl::StrCat(knob.name(), "=", ValueText(knob.value())));
+      out += Line("B needs", absl::StrJoin(with, ", "), terminal);
+    }
+    absl::StrAppend(&out, "\n# A\n", terminal.ShownLines(ab.plan_launch().text()), "\n# B\n",
+                    terminal.ShownLines(ab.other_launch().text()), "\n");
+  }
+  return out;
+}
+
+std::string FindingsPart(const ResolvePage& page, bool verbose, const Terminal& terminal) {
+  if (page.response.findings().empty()) return "";
+  return absl::StrCat(Label("findings", terminal), CountText(page.response.findings(), 0), "\n",
+                      FindingsText(page.response.findings(), SpellAsFlag, verbose, terminal));
+}
+
+std::string ChangesPart(const ResolvePage& page, bool all, const Terminal& terminal) {
+  const int count = page.response.effective_changes_size();
+  if (count == 0) return "";
+  return absl::StrCat(Label("changes", terminal), "the stack will change ", count, count == 1 ? " value" : " values",
+                      " by itself\n", ChangesText(page.response.effective_changes(), all, terminal));
+}
+
+std::string Foot(const ResolvePage& page, const Terminal& terminal) {
+  std::string out;
+  if (page.response.outcome() == v1::OUTCOME_RESOLVED) {
+    out += Line("launch", "the same with --format argv (one argument a line), env --export, yaml, json", terminal);
+    const std::vector<const v1::Decision*> decisions = ByImportance(page.response);
+    if (!decisions.empty()) out += Line("why", absl::StrCat("flightplan explain ", decisions[0]->name()), terminal);
+  }
+  if (page.response.ab_suggestions_size() > 0) {
+    out += Line("A/B", absl::StrCat(page.response.ab_suggestions_size(), " open; both commands: --show ab"), terminal);
+  }
+  return out + Line("digest",
+                    absl::StrCat(page.response.digest(), "   catalogue ", page.response.catalog_revision(),
+                                 ", evidence ", page.response.evidence_revision()),
+                    terminal);
+}
+
+}  // namespace
+
+std::string RenderResolvePage(const ResolvePage& page, const Terminal& terminal) {
+  std::string out = absl::StrCat(Head(page, terminal), Verdicts(page, terminal), "\n",
+                                 Line("layout", LayoutText(page, terminal), terminal));
+  if (!page.assumed.empty()) out += Line("assumed", absl::StrJoin(page.assumed, ", "), terminal);
+  absl::StrAppend(&out, MemoryBar(page.response.estimate(), terminal), Walls(page.response.estimate(), terminal));
+  // Of an infeasible plan the faults matter more than what was decided.
+  const bool resolved = page.response.outcome() == v1::OUTCOME_RESOLVED;
+  std::vector<std::string> parts = {Decisions(page, page.verbose, terminal), FindingsPart(page, page.verbose, terminal),
+                                    ChangesPart(page, page.verbose, terminal)};
+  if (!resolved) std::swap(parts[0], parts[1]);
+  for (const std::string& part : parts) {
+    if (!part.empty()) absl::StrAppend(&out, "\n", part);
+  }
+  return absl::StrCat(out, "\n", Foot(page, terminal));
+}
+
+std::vector<absl::string_view> ResolveParts() {
+  return {"ab", "changes", "config", "decisions", "findings", "layout", "memory"};
+}
+
+std::string RenderResolvePart(const ResolvePage& page, absl::string_view part, const Terminal& terminal) {
+  if (part == "ab") return AbPart(page, terminal);
+  if (part == "changes") return ChangesPart(page, true, terminal);
+  if (part == "config") return ConfigPart(page, terminal);
+  if (part == "decisions") return Decisions(page, true, terminal);
+  if (part == "findings") return FindingsPart(page, true, terminal);
+  if (part == "layout") return Line("layout", LayoutText(page, terminal), terminal);
+  if (part == "memory") return Memory(page, terminal);
+  return "";
+}
+
+}  // namespace flightplan::cli

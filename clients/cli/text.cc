@@ -1,0 +1,195 @@
+#include "clients/cli/text.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+
+namespace flightplan::cli {
+namespace {
+
+// The next character of `text`, and how many bytes it takes. A stray byte stands for itself.
+struct Character {
+  char32_t code = 0;
+  size_t size = 1;
+  bool valid = true;
+};
+
+Character Next(absl::string_view text) {
+  const auto lead = static_cast<unsigned char>(text[0]);
+  if (lead < 0x80) return {lead, 1, true};
+  const size_t size = lead >= 0xf0 && lead < 0xf8   ? 4
+                      : lead >= 0xe0 && lead < 0xf0 ? 3
+                      : lead >= 0xc2 && lead < 0xe0 ? 2
+                                                    : 0;
+  if (size == 0 || text.size() < size) return {lead, 1, false};
+  char32_t code = lead & (0xffU >> (size + 1));
+  for (size_t i = 1; i < size; ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    if ((byte & 0xc0U) != 0x80) return {lead, 1, false};
+    code = (code << 6U) | (byte & 0x3fU);
+  }
+  return {code, size, true};
+}
+
+struct CodeRange {
+  char32_t first, last;
+};
+constexpr CodeRange kZeroWidth[] = {{0x300, 0x36f}, {0x200b, 0x200f}, {0x20d0, 0x20ff}, {0xfe00, 0xfe0f}};
+constexpr CodeRange kWide[] = {{0x1100, 0x115f},   {0x2e80, 0x303e},   {0x3041, 0xa4cf},  {0xac00, 0xd7a3},
+                               {0xf900, 0xfaff},   {0xfe30, 0xfe6f},   {0xff00, 0xff60},  {0xffe0, 0xffe6},
+                               {0x1f300, 0x1f64f}, {0x1f900, 0x1f9ff}, {0x20000, 0x3fffd}};
+
+template <size_t N>
+bool IsIn(const CodeRange (&ranges)[N], char32_t code) {
+  for (const CodeRange& range : ranges) {
+    if (code >= range.first && code <= range.last) return true;
+  }
+  return false;
+}
+
+int WidthOf(const Character& c) {
+  if (!c.valid) return 1;
+  if (IsIn(kZeroWidth, c.code)) return 0;
+  return IsIn(kWide, c.code) ? 2 : 1;
+}
+
+// Bytes of the longest prefix of at most `width` cells.
+size_t PrefixOf(absl::string_view text, int width) {
+  size_t bytes = 0;
+  while (bytes < text.size()) {
+    const Character c = Next(text.substr(bytes));
+    width -= WidthOf(c);
+    if (width < 0) break;
+    bytes += c.size;
+  }
+  return bytes;
+}
+
+struct Replacement {
+  char32_t code;
+  char ascii;
+};
+constexpr Replacement kAscii[] = {{U'×', 'x'}, {U'…', '.'}, {U'█', '#'}, {U'░', '.'},  {U'–', '-'},  {U'—', '-'},
+                                  {U'·', '*'}, {U'→', '>'}, {U'−', '-'}, {U'‘', '\''}, {U'’', '\''}, {U'“', '"'},
+                                  {U'”', '"'}, {U'µ', 'u'}, {U'±', '~'}, {U'≤', '<'},  {U'≥', '>'}};
+
+char AsciiOf(char32_t code) {
+  for (const Replacement& row : kAscii) {
+    if (row.code == code) return row.ascii;
+  }
+  return '?';
+}
+
+}  // namespace
+
+int DisplayWidth(absl::string_view text) {
+  int width = 0;
+  while (!text.empty()) {
+    const Character c = Next(text);
+    width += WidthOf(c);
+    text.remove_prefix(c.size);
+  }
+  return width;
+}
+
+std::string Cut(absl::string_view text, int width, absl::string_view ellipsis) {
+  if (DisplayWidth(text) <= width) return std::string(text);
+  const int room = width - DisplayWidth(ellipsis);
+  if (room <= 0) return std::string(text.substr(0, PrefixOf(text, width)));
+  absl::string_view kept = text.substr(0, PrefixOf(text, room));
+  while (!kept.empty() && kept.back() == ' ') kept.remove_suffix(1);
+  return absl::StrCat(kept, ellipsis);
+}
+
+std::vector<std::string> Wrap(absl::string_view text, int width) {
+  if (width < 1) width = 1;
+  std::vector<std::string> lines;
+  while (DisplayWidth(text) > width) {
+    const size_t most = PrefixOf(text, width);
+    // A space may stand right behind the last cell.
+    size_t cut = text.substr(0, most + 1).rfind(' ');
+    size_t next = cut == absl::string_view::npos ? most : cut + 1;
+    if (cut == absl::string_view::npos || cut == 0) {
+      const size_t comma = text.substr(0, most).rfind(',');
+      cut = next = comma == absl::string_view::npos || comma == 0 ? std::max<size_t>(most, 1) : comma + 1;
+    }
+    lines.emplace_back(text.substr(0, cut));
+    text.remove_prefix(next);
+  }
+  if (!text.empty() || lines.empty()) lines.emplace_back(text);
+  return lines;
+}
+
+std::string Harmless(absl::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  while (!text.empty()) {
+    const Character c = Next(text);
+    const bool control = c.valid && (c.code < 0x20 || (c.code >= 0x7f && c.code < 0xa0));
+    if (c.code == '\n' || c.code == '\t') {
+      out += ' ';
+    } else if (control || !c.valid) {
+      out += '?';
+    } else {
+      out.append(text.data(), c.size);
+    }
+    text.remove_prefix(c.size);
+  }
+  return out;
+}
+
+std::string Quoted(absl::string_view text) { return absl::StrCat("'", Cut(Harmless(text), 60, "..."), "'"); }
+
+std::string ToAscii(absl::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  while (!text.empty()) {
+    const Character c = Next(text);
+    if (c.valid && c.code < 0x80) {
+      out += static_cast<char>(c.code);
+    } else {
+      out += c.valid ? AsciiOf(c.code) : '?';
+    }
+    text.remove_prefix(c.size);
+  }
+  return out;
+}
+
+bool ContainsWord(absl::string_view text, absl::string_view word) {
+  return absl::StrContains(absl::AsciiStrToLower(text), absl::AsciiStrToLower(word));
+}
+
+std::string WithThousands(int64_t number) {
+  std::string digits = absl::StrCat(number);
+  const size_t first = number < 0 ? 1 : 0;
+  for (size_t at = digits.size(); at > first + 3;) {
+    at -= 3;
+    digits.insert(at, 1, ',');
+  }
+  return digits;
+}
+
+std::string ParameterText(int64_t count) {
+  const bool billions = count >= 1'000'000'000;
+  const double number = static_cast<double>(count) / (billions ? 1e9 : 1e6);
+  const char* unit = billions ? "B" : "M";
+  return number < 100 ? absl::StrFormat("%.1f %s", number, unit) : absl::StrFormat("%.0f %s", number, unit);
+}
+
+std::string GibNumber(double bytes) {
+  const double gib = bytes / 1073741824.0;
+  if (gib >= 10 || gib == 0) return absl::StrFormat("%.0f", gib);
+  return gib >= 1 ? absl::StrFormat("%.1f", gib) : absl::StrFormat("%.2f", gib);
+}
+
+std::string PercentText(double ratio) {
+  const double percent = ratio * 100;
+  return std::fabs(percent) >= 9.95 || percent == 0 ? absl::StrFormat("%.0f %%", percent)
+                                                    : absl::StrFormat("%.1f %%", percent);
+}
+
+}  // namespace flightplan::cli

@@ -1,0 +1,249 @@
+// Runs the example tables beside the rules (resolver/rules/*/*.cases.yaml): for each id a config that fires it, its
+// nearest neighbour that does not, and every fix of the finding.
+//
+//   - id: bridge-ep-overlap.requires-ep
+//     fires: {target: bridge, knobs: {comm_overlap.overlap_moe_expert_parallel_comm: true}, env: {torch: "2.9.0"}}
+//     passes: {knobs: {expert_model_parallel_size: 8}}      # only what differs from `fires`
+//
+// target: core, megatron-lm, bridge or loongforge, with @RELEASE for another than main (bridge@0.5). A change needs no
+// fix: it "fires" when it leaves a trace.
+#include <dirent.h>
+
+#include <algorithm>
+#include <fstream>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "gtest/gtest.h"
+#include "resolver/base/yaml.h"
+#include "resolver/catalog/defaults.h"
+#include "resolver/engine/engine.h"
+#include "resolver/rules/registry.h"
+
+namespace flightplan {
+namespace {
+
+struct Case {
+  std::string where;  // file:line
+  std::string id;
+  const YamlNode* fires = nullptr;
+  const YamlNode* passes = nullptr;
+};
+
+struct Launch {
+  Config config;
+  Environment env;
+};
+
+Value ToValue(const YamlNode& node) {
+  if (node.kind == YamlNode::Kind::kNull) return Value();
+  if (node.kind == YamlNode::Kind::kList) {
+    Value::List items;
+    for (const YamlNode& item : node.items) items.push_back(ToValue(item));
+    return Value(std::move(items));
+  }
+  if (node.quoted) return Value(node.text);
+  if (node.text == "true" || node.text == "false") return Value(node.text == "true");
+  int64_t integer = 0;
+  if (absl::SimpleAtoi(node.text, &integer)) return Value(integer);
+  double real = 0;
+  if (absl::SimpleAtod(node.text, &real)) return Value(real);
+  return Value(node.text);
+}
+
+void SetTarget(const std::string& text, Environment* env) {
+  const std::vector<std::string> parts = absl::StrSplit(text, '@');
+  int release = kMain;
+  if (parts.size() > 1) {
+    ASSERT_TRUE(absl::SimpleAtoi(parts[1].substr(2), &release)) << text;
+  }
+  if (parts[0] == "core") env->target = Target::kCore;
+  if (parts[0] == "megatron-lm") env->target = Target::kMegatronLm;
+  if (parts[0] == "loongforge") env->target = Target::kLoongForge;
+  if (parts[0] == "bridge") {
+    env->target = Target::kMegatronBridge;
+    env->bridge_release = release;
+    env->core_release = release == kMain ? kMain : release + 13;  // 0.4 pins core 0.17, and so on
+  } else {
+    env->core_release = release;
+  }
+}
+
+void SetEnvironment(const YamlNode& node, const std::string& where, Environment* env) {
+  for (const auto& [name, value] : node.keys) {
+    if (name == "te") {
+      env->te = Version::Parse(value.text);
+    } else if (name == "torch") {
+      env->torch = Version::Parse(value.text);
+    } else if (name == "gpu") {
+      env->gpu_name = value.text;
+    } else if (name == "cc_major") {
+      env->cc_major = static_cast<int>(ToValue(value).integer());
+    } else if (name == "cuda") {
+      env->has_cuda = ToValue(value).truthy();
+    } else if (name == "mla") {
+      env->mla = ToValue(value).truthy();
+    } else if (name == "world_size") {
+      env->world_size = ToValue(value).integer();
+    } else if (name == "data_parallel_size") {
+      env->data_parallel_size = ToValue(value).integer();
+    } else if (name == "vars" || name == "recipe_vars") {
+      EnvVars& vars = name == "vars" ? env->vars : env->recipe_vars;
+      for (const auto& [var, text] : value.keys) vars[var] = text.text;
+    } else if (name == "packages") {
+      for (const auto& [package, version] : value.keys) env->packages[package] = version.text;
+    } else {
+      ADD_FAILURE() << where << ": unknown env." << name;
+    }
+  }
+}
+
+void SetKnobs(const YamlNode& node, const std::string& where, Config* config) {
+  for (const auto& [name, value] : node.keys) {
+    const std::optional<Knob> knob = FindKnob(name);
+    if (!knob.has_value()) {
+      ADD_FAILURE() << where << ": no knob " << name;
+      continue;
+    }
+    config->Set(*knob, ToValue(value), Origin::kCaller);
+  }
+}
+
+// `fires`, and on top of it `passes` where it is given.
+Launch Build(const Case& c, bool passes) {
+  Launch launch;
+  launch.env.te = Version::Parse("2.12.0");
+  launch.env.torch = Version::Parse("2.9.0");
+  launch.env.gpu_name = "NVIDIA H100 80GB HBM3";
+  launch.env.cc_major = 9;
+  std::vector<const YamlNode*> layers = {c.fires};
+  if (passes) layers.push_back(c.passes);
+  for (const YamlNode* layer : layers) {
+    if (const YamlNode* target = layer->Find("target")) SetTarget(target->text, &launch.env);
+    if (const YamlNode* env = layer->Find("env")) SetEnvironment(*env, c.where, &launch.env);
+  }
+  launch.config =
+      DefaultsFor(launch.env.target, launch.env.core_release, launch.env.bridge_release, launch.env.mla);
+  for (const YamlNode* layer : layers) {
+    if (const YamlNode* knobs = layer->Find("knobs")) SetKnobs(*knobs, c.where, &launch.config);
+  }
+  return launch;
+}
+
+const Finding* FindFinding(const RunResult& result, absl::string_view id) {
+  for (const Finding& finding : result.findings) {
+    if (finding.rule_id == id) return &finding;
+  }
+  return nullptr;
+}
+
+bool Fires(const RunResult& result, absl::string_view id) {
+  const bool changed = std::any_of(result.changes.begin(), result.changes.end(),
+                                   [id](const ConfigChange& change) { return change.rule_id == id; });
+  return changed || FindFinding(result, id) != nullptr;
+}
+
+void Apply(const Patch& patch, Launch* launch) {
+  for (const Assignment& assignment : patch) {
+    if (assignment.env_var.empty()) {
+      launch->config.Set(assignment.knob, assignment.value, Origin::kCaller);
+    } else if (assignment.value.is_none()) {
+      launch->env.vars.erase(assignment.env_var);
+    } else {
+      launch->env.vars[assignment.env_var] = assignment.value.ToText();
+    }
+  }
+}
+
+void CheckCase(const Case& c) {
+  SCOPED_TRACE(absl::StrCat(c.where, " ", c.id));
+  const Launch launch = Build(c, false);
+  const RunResult result = Run(launch.config, launch.env);
+  ASSERT_TRUE(Fires(result, c.id)) << "does not fire";
+  if (c.passes != nullptr) {
+    const Launch neighbour = Build(c, true);
+    EXPECT_FALSE(Fires(Run(neighbour.config, neighbour.env), c.id)) << "its neighbour fires too";
+  }
+  const Finding* finding = FindFinding(result, c.id);
+  if (finding == nullptr || finding->severity != Severity::kError) return;
+  EXPECT_FALSE(finding->fixes.empty()) << "an error without a fix";
+  EXPECT_FALSE(finding->needs.empty());
+  for (size_t i = 0; i < finding->fixes.size(); ++i) {
+    Launch fixed = launch;
+    Apply(finding->fixes[i], &fixed);
+    EXPECT_FALSE(Fires(Run(fixed.config, fixed.env), c.id)) << "fix " << i << " does not remove it";
+  }
+}
+
+std::vector<std::string> CaseFiles() {
+  std::vector<std::string> files;
+  const std::string root = std::string(FLIGHTPLAN_SOURCE_DIR) + "/resolver/rules/";
+  for (const char* room : {"core", "bridge", "megatron_lm", "loongforge", "fit"}) {
+    DIR* folder = opendir((root + room).c_str());
+    if (folder == nullptr) continue;
+    while (const dirent* entry = readdir(folder)) {
+      const std::string name = entry->d_name;
+      if (absl::EndsWith(name, ".cases.yaml")) files.push_back(root + room + "/" + name);
+    }
+    closedir(folder);
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+class RuleCases : public testing::TestWithParam<std::string> {};
+
+TEST_P(RuleCases, FireAndPassAndAreFixed) {
+  std::ifstream in(GetParam());
+  std::stringstream text;
+  text << in.rdbuf();
+  const absl::StatusOr<YamlDocument> document = ParseYaml(GetParam(), text.str());
+  ASSERT_TRUE(document.ok()) << document.status();
+  for (const YamlNode& entry : document->root.items) {
+    const YamlNode* id = entry.Find("id");
+    const Case c{absl::StrCat(GetParam(), ":", entry.line), id == nullptr ? "" : id->text, entry.Find("fires"),
+                 entry.Find("passes")};
+    ASSERT_FALSE(c.id.empty() || c.fires == nullptr) << c.where << ": id and fires are needed";
+    CheckCase(c);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Tables, RuleCases, testing::ValuesIn(CaseFiles()), [](const auto& table) {
+  std::string name = table.param.substr(table.param.find("/resolver/rules/") + 16);
+  std::replace_if(name.begin(), name.end(), [](char c) { return !isalnum(static_cast<unsigned char>(c)); }, '_');
+  return name;
+});
+
+// Rules of these files must have an example; the list grows until it is all of them.
+bool MustHaveExample(const Rule& rule) {
+  if (rule.kind != Kind::kError && rule.kind != Kind::kWarning) return false;
+  return absl::StartsWith(rule.source, "Megatron-Bridge") || rule.at.phase == Phase::kDdp ||
+         rule.at.phase == Phase::kOptimizer;
+}
+
+TEST(RuleCases, EveryCheckHasAnExample) {
+  std::set<std::string> with_example;
+  for (const std::string& file : CaseFiles()) {
+    std::ifstream in(file);
+    std::stringstream text;
+    text << in.rdbuf();
+    const absl::StatusOr<YamlDocument> document = ParseYaml(file, text.str());
+    ASSERT_TRUE(document.ok()) << document.status();
+    for (const YamlNode& entry : document->root.items) {
+      if (const YamlNode* id = entry.Find("id")) with_example.insert(id->text);
+    }
+  }
+  for (const Rule* rule : AllRules()) {
+    const bool shown = !MustHaveExample(*rule) || with_example.count(std::string(rule->id)) == 1;
+    EXPECT_TRUE(shown) << rule->id;
+  }
+}
+
+}  // namespace
+}  // namespace flightplan

@@ -1,0 +1,79 @@
+#!/usr/bin/env python3
+"""Who may include whom: the rooms of resolver/, and what the edge sees of them."""
+import re
+import sys
+
+from sources import ROOT, report, tracked
+
+# Room: the rooms it may include beside itself. `messages` are the generated protobuf headers.
+ROOMS = {
+    "base": "",
+    "plan": "base",
+    "catalog": "base plan",
+    "evidence": "base plan",
+    "derive": "base plan catalog",
+    "normalize": "base plan catalog messages public",  # public: the url of the error payload
+    "rules": "base plan catalog derive evidence",
+    "engine": "base plan catalog rules",
+    "estimate": "base plan catalog derive evidence engine",
+    "render": "base plan catalog",
+    "explain": "base plan catalog normalize rules engine messages",
+}
+# Outside resolver/. `public` is resolver/resolver.h.
+EDGE = {
+    "clients/cli": "base plan catalog normalize render explain messages public service",
+    "service": "base plan catalog normalize explain messages public",
+    "tests": "base plan catalog evidence derive normalize rules engine estimate render explain messages public service",
+}
+# Inside resolver/ no room meets files, threads, random numbers, the wall clock or the network.
+IMPURE = re.compile(r"fstream|iostream|filesystem|thread|mutex|shared_mutex|condition_variable|future|random|ctime|chrono|"
+                    r"absl/time/clock\.h|absl/synchronization/.*|grpcpp/.*|prometheus/.*|cuda.*|unistd\.h|sys/.*")
+YAML_READER = "resolver/base/yaml.cc"  # yaml-cpp throws, so one file alone meets it
+INCLUDE = re.compile(r'^\s*#\s*include\s+[<"]([^>"]+)[>"]', re.M)
+
+
+def room_of(include):
+    if include.startswith(("flightplan/v1/", "google/")):
+        return "messages"
+    if include == "resolver/resolver.h":
+        return "public"
+    parts = include.split("/")
+    if parts[0] == "service":
+        return "service"
+    return parts[1] if parts[0] == "resolver" and len(parts) > 2 else None
+
+
+def faults_of(path):
+    name = str(path.relative_to(ROOT))
+    includes = INCLUDE.findall(path.read_text())
+    parts = name.split("/")
+    room = parts[1] if parts[0] == "resolver" and len(parts) > 2 else None
+    if room is not None and room not in ROOMS:
+        return [f"{name}: room {room} is not in the table of {__file__}"]
+    allowed = None
+    if room:
+        allowed = {room, *ROOMS[room].split()}
+    for edge, rooms in EDGE.items():
+        if name.startswith(edge + "/"):
+            allowed = set(rooms.split())
+    faults = []
+    is_tool = parts[:3] == ["resolver", "catalog", "embed"]  # runs in the build, not in the library
+    is_test = name.endswith("_test.cc")
+    for include in includes:
+        target = room_of(include)
+        if allowed is not None and target is not None and target not in allowed and not is_test:
+            faults.append(f"{name}: {room or parts[0]} may not include {target}: {include}")
+        if parts[0] == "resolver" and not is_tool and not is_test and IMPURE.fullmatch(include):
+            faults.append(f"{name}: the resolver includes no {include}")
+        if include.startswith("yaml-cpp/") and name != YAML_READER:
+            faults.append(f"{name}: only {YAML_READER} includes yaml-cpp")
+    return faults
+
+
+def main():
+    faults = [fault for path in tracked("*.h", "*.cc") for fault in faults_of(path)]
+    return report(faults, "the table of rooms is in this file and in the house style")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
