@@ -67,6 +67,8 @@ def check(rows):
         for key, table in (("type", TYPES), ("class", CLASSES)):
             if row.get(key) not in table:
                 sys.exit("%s: %s must be one of %s" % (where, key, ", ".join(sorted(table))))
+        if row.get("type") == "float" and isinstance(row.get("default"), str):
+            sys.exit("%s: default %r is text to YAML; write 1.0e-05 or .inf" % (where, row["default"]))
         if row["section"] not in SECTIONS:
             sys.exit("%s: section must be one of %s" % (where, ", ".join(SECTIONS)))
         if "proto" in row and numbers.setdefault(row["proto"], row["name"]) != row["name"]:

@@ -26,7 +26,7 @@ double DtypeBytes(const Config& config, Knob knob, double standard) {
 // Bytes per parameter by part, before sharding. Sources: Megatron-LM@d98e8a64dd megatron/core/optimizer
 // (distrib_optimizer, DDP buffers); the table of the static-memory formulas.
 struct BytesPerParameter {
-  double weight = 2;
+  double weight = 2;  // outside low-precision linear layers
   double gradient = 4;
   double state = 12;
 };
@@ -50,6 +50,33 @@ BytesPerParameter BytesOf(const Config& config) {
   return bytes;
 }
 
+// Bytes of one weight of a linear layer. Low-precision GEMMs keep their own copies next to the bf16 weight, or in its
+// place when the weight itself is kept in that precision (fp8_param, fp4_param). Two copies, by rows and by columns, but
+// on Blackwell one layout serves both for per-tensor scales. Embedding, norms and router always stay bf16; so do MLA's
+// down projections here, 0.1 % of DeepSeek-V3.
+double LinearWeightBytes(const Config& config, int cc_major) {
+  const auto on = [&](Knob knob) { return config.Get(knob).truthy(); };
+  constexpr double kBf16 = 2;
+  double copies = 0;
+  if (on(Knob::fp4)) {
+    copies = 2 * (0.5 + 1.0 / 16);  // a scale of one byte for 16 values
+  } else if (on(Knob::fp8)) {
+    const absl::string_view recipe = config.Get(Knob::fp8_recipe).text();
+    if (recipe == "mxfp8") {
+      copies = 2 * (1 + 1.0 / 32);  // a scale of one byte for 32 values
+    } else if (recipe == "blockwise") {
+      copies = 2 * (1 + 4.0 / (128 * 128));  // an fp32 scale for a block
+    } else {
+      copies = cc_major >= 10 ? 1 : 2;
+    }
+  } else {
+    return kBf16;
+  }
+  const bool primary = on(Knob::fp4) ? on(Knob::fp4_param) || on(Knob::fp4_param_gather)
+                                     : on(Knob::fp8_param) || on(Knob::fp8_param_gather);
+  return primary ? copies : kBf16 + copies;
+}
+
 struct Sharding {
   double weights_by = 1;
   double states_by = 1;
@@ -58,7 +85,9 @@ struct Sharding {
 Sharding ShardingOf(const Config& config, int64_t group) {
   Sharding sharding;
   const double size = static_cast<double>(std::max<int64_t>(1, group));
-  if (config.Get(Knob::use_distributed_optimizer).truthy()) sharding.states_by = size;
+  // Several optimizer instances each hold the whole state.
+  const double instances = static_cast<double>(Size(config, Knob::num_distributed_optimizer_instances));
+  if (config.Get(Knob::use_distributed_optimizer).truthy()) sharding.states_by = std::max(1.0, size / instances);
   if (config.Get(Knob::use_megatron_fsdp).truthy() &&
       config.Get(Knob::data_parallel_sharding_strategy).text() == "optim_grads_params") {
     sharding.weights_by = size;
@@ -67,10 +96,26 @@ Sharding ShardingOf(const Config& config, int64_t group) {
   return sharding;
 }
 
-void Add(double parameters, const BytesPerParameter& bytes, const Sharding& sharding, StaticMemory* memory) {
-  memory->parameters += std::llround(parameters * bytes.weight / sharding.weights_by);
+void Add(double parameters, double weight_bytes, const BytesPerParameter& bytes, const Sharding& sharding,
+         StaticMemory* memory) {
+  memory->parameters += std::llround(parameters * weight_bytes / sharding.weights_by);
   memory->gradients += std::llround(parameters * bytes.gradient / sharding.weights_by);
   memory->optimizer_state += std::llround(parameters * bytes.state / sharding.states_by);
+}
+
+std::vector<int64_t> EvenCells(int64_t cells, int64_t stages) {
+  std::vector<int64_t> sizes(static_cast<size_t>(stages), cells / stages);
+  for (int64_t i = 0; i < cells % stages; ++i) ++sizes[static_cast<size_t>(i)];
+  return sizes;
+}
+
+// The vocabulary is padded to a multiple of the knob times TP; the factor is 1 where that does not change it.
+double PaddedVocabulary(const ModelSpec& model, const Config& config) {
+  const auto vocabulary = static_cast<double>(model.vocab_size);
+  const double multiple = static_cast<double>(Size(config, Knob::make_vocab_size_divisible_by)) *
+                          static_cast<double>(Size(config, Knob::tensor_model_parallel_size));
+  if (model.vocab_size < 1 || multiple > 1e9) return 1;
+  return std::ceil(vocabulary / multiple) * multiple / vocabulary;
 }
 
 // Sizes of the stages without a layout string, in decoder layers.
@@ -78,6 +123,15 @@ std::vector<int64_t> EvenStages(int64_t layers, int64_t stages, const Config& co
   std::vector<int64_t> sizes(static_cast<size_t>(stages), 0);
   const Value& first = config.Get(Knob::num_layers_in_first_pipeline_stage);
   const Value& last = config.Get(Knob::num_layers_in_last_pipeline_stage);
+  // The embedding and the loss may each take the place of one layer.
+  const bool embedding = stages > 1 && config.Get(Knob::account_for_embedding_in_pipeline_split).truthy();
+  const bool loss = stages > 1 && config.Get(Knob::account_for_loss_in_pipeline_split).truthy();
+  if (embedding || loss) {
+    std::vector<int64_t> cells = EvenCells(layers + (embedding ? 1 : 0) + (loss ? 1 : 0), stages);
+    if (embedding && cells.front() > 0) --cells.front();
+    if (loss && cells.back() > 0) --cells.back();
+    return cells;
+  }
   int64_t rest = layers;
   int64_t open = stages;
   if (first.is_int() && stages > 1) {
@@ -141,7 +195,7 @@ std::vector<StageContents> SplitStages(const ModelSpec& model, const Config& con
 }
 
 absl::StatusOr<std::vector<StaticMemory>> StaticMemoryByStage(const ModelSpec& model, const Config& config,
-                                                              const Placement& placement) {
+                                                              const Placement& placement, int cc_major) {
   FLIGHTPLAN_ASSIGN_OR_RETURN(const ModelParameters parameters, CountParameters(model));
   const double tp = static_cast<double>(Size(config, Knob::tensor_model_parallel_size));
   const double expert_split = static_cast<double>(Size(config, Knob::expert_model_parallel_size)) *
@@ -150,6 +204,8 @@ absl::StatusOr<std::vector<StaticMemory>> StaticMemoryByStage(const ModelSpec& m
   // Data and context parallel ranks form one group for everything but the routed experts.
   const Sharding dense = ShardingOf(config, placement.data_parallel_size * Size(config, Knob::context_parallel_size));
   const Sharding expert = ShardingOf(config, placement.expert_data_parallel_size);
+  const double linear_bytes = LinearWeightBytes(config, cc_major);
+  const double padding = PaddedVocabulary(model, config);
   std::vector<StaticMemory> memory;
   for (const StageContents& stage : SplitStages(model, config)) {
     StaticMemory& sum = memory.emplace_back();
@@ -166,14 +222,16 @@ absl::StatusOr<std::vector<StaticMemory>> StaticMemoryByStage(const ModelSpec& m
     part.expert += stage.mtp_depths * parameters.mtp_depth.expert;
     // Tied weights are held by the last stage too, and the stage that runs MTP builds an embedding of its own.
     const bool extra_embedding = !stage.embedding && (stage.mtp_depths > 0 || (stage.output && parameters.output == 0));
-    if (stage.embedding || extra_embedding) part.split += parameters.embedding;
+    double vocabulary = 0;
+    if (stage.embedding || extra_embedding) vocabulary += static_cast<double>(parameters.embedding);
     if (stage.embedding) part.replicated += parameters.positions;
     if (stage.output) {
-      part.split += parameters.output + parameters.head.split;
-      part.replicated += parameters.head.replicated;
+      vocabulary += static_cast<double>(parameters.output);
+      part.replicated += parameters.head.split + parameters.head.replicated;
     }
-    Add(static_cast<double>(part.split) / tp + static_cast<double>(part.replicated), bytes, dense, &sum);
-    Add(static_cast<double>(part.expert) / expert_split, bytes, expert, &sum);
+    Add(static_cast<double>(part.split) / tp, linear_bytes, bytes, dense, &sum);
+    Add(static_cast<double>(part.replicated) + vocabulary * padding / tp, bytes.weight, bytes, dense, &sum);
+    Add(static_cast<double>(part.expert) / expert_split, linear_bytes, bytes, expert, &sum);
   }
   return memory;
 }

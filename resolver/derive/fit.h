@@ -33,8 +33,10 @@ struct StageContents {
 // stages take what does not come out even, which the rules report). One entry per pipeline rank.
 std::vector<StageContents> SplitStages(const ModelSpec& model, const Config& config);
 
-// One entry per pipeline rank. INVALID_ARGUMENT when the model's parameters cannot be counted.
+// One entry per pipeline rank, with the vocabulary padded as the knobs say. `cc_major`: the GPU's compute capability,
+// which decides how many copies a low-precision weight needs; 0: unknown, the larger number is taken. INVALID_ARGUMENT when
+// the model's parameters cannot be counted.
 absl::StatusOr<std::vector<StaticMemory>> StaticMemoryByStage(const ModelSpec& model, const Config& config,
-                                                              const Placement& placement);
+                                                              const Placement& placement, int cc_major = 0);
 
 }  // namespace flightplan

@@ -12,7 +12,7 @@ EstimatedPlan Estimate(const NormalizedIntent& intent, const Placement& placemen
   plan.usable_bytes = intent.gpu.hbm_bytes.value_or(0);
   if (placement.data_parallel_size == 0 || (intent.model.is_moe() && placement.expert_data_parallel_size == 0))
     return plan;
-  const auto stages = StaticMemoryByStage(intent.model, config, placement);
+  const auto stages = StaticMemoryByStage(intent.model, config, placement, intent.gpu.cc_major);
   if (!stages.ok()) return plan;  // a model without countable parameters is a finding of its own
   for (const StaticMemory& memory : *stages) {
     StageMemory& stage = plan.stages.emplace_back();

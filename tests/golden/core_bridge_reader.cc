@@ -79,6 +79,7 @@ absl::Status SetEnvironment(const Json& env, Environment* out) {
   out->torch = Version::Parse("2.9.0");
   out->gpu_name = "NVIDIA H100 80GB HBM3";
   out->cc_major = 9;
+  out->capabilities_known = true;  // its process has none of the optional kernels
   for (const auto& field : env.GetObject()) {
     const absl::string_view name = Text(field.name);
     const Json& value = field.value;
@@ -243,6 +244,11 @@ class CoreBridgeReader : public GoldenReader {
     return ReadFinals("optimizer", Section::kOptimizer, "optimizer", *result, out);
   }
 
+  // The config classes alone, in the commit that a Bridge release pins.
+  bool PinnedByBridge(const Environment& env) const {
+    return env.target == Target::kCore && absl::StartsWith(release_, "bridge-");
+  }
+
   // Every field of the class: what the case says, else the class default.
   absl::Status ReadFinals(const char* name, Section section, const std::string& config_class, const Json& result,
                           GoldenCase* out) const {
@@ -256,6 +262,8 @@ class CoreBridgeReader : public GoldenReader {
       auto own = changed->FindMember(field.name);
       const Json& node = own != changed->MemberEnd() ? own->value : field.value;
       if (absl::StartsWith(Text(node), "<")) continue;  // an object without a text form
+      // Bridge pins a commit between core releases; a field of that commit alone is none of the release's.
+      if (PinnedByBridge(out->env) && out->config.origin(*knob) == Origin::kAbsent) continue;
       if (*knob == Knob::tp_comm_overlap_cfg && node.IsObject()) {  // the table that the name stands for
         out->finals.push_back({*knob, out->config.Get(Knob::comm_overlap_tp_comm_overlap_cfg), false});
         continue;
