@@ -32,14 +32,6 @@ class Checked {
   }
   Checked& operator+=(Checked b) { return *this = *this + b; }
 
-  // Rounded up; not ok for a divisor below 1.
-  friend constexpr Checked CeilDiv(Checked a, Checked b) {
-    Checked quotient;
-    quotient.ok_ = a.ok_ && b.ok_ && b.value_ > 0;
-    if (quotient.ok_) quotient.value_ = a.value_ / b.value_ + (a.value_ % b.value_ > 0 ? 1 : 0);
-    return quotient;
-  }
-
  private:
   int64_t value_ = 0;
   bool ok_ = true;

@@ -34,6 +34,7 @@ class TreeBuilder : public YAML::EventHandler {
     RefuseAnchor(mark, anchor);
     RefuseTag(mark, tag);
     const bool quoted = tag == "!";  // yaml-cpp's sign for a quoted scalar
+    if (quoted) last_quoted_ = mark;
     if (!stack_.empty() && stack_.back().node->kind == YamlNode::Kind::kMap && !stack_.back().key_read) {
       StartKey(mark, value);
       return;
@@ -56,6 +57,23 @@ class TreeBuilder : public YAML::EventHandler {
     Open(mark, tag, anchor, YamlNode::Kind::kMap);
   }
   void OnMapEnd() override { stack_.pop_back(); }
+
+  // yaml-cpp takes the end of the file for a closing quote, so that a truncated file would pass. An open quote swallows
+  // everything after it: only the last quoted scalar can be one.
+  void RefuseOpenQuote(absl::string_view text) const {
+    if (last_quoted_.pos < 0 || static_cast<size_t>(last_quoted_.pos) >= text.size()) return;
+    absl::string_view rest = text.substr(static_cast<size_t>(last_quoted_.pos));
+    const char quote = rest.front();
+    if (quote != '"' && quote != '\'') return;
+    for (size_t i = 1; i < rest.size(); ++i) {
+      if (rest[i] == '\\' && quote == '"') {
+        ++i;
+      } else if (rest[i] == quote) {
+        return;
+      }
+    }
+    throw YAML::ParserException(last_quoted_, "a quote that is never closed");
+  }
 
  private:
   struct Level {
@@ -121,6 +139,7 @@ class TreeBuilder : public YAML::EventHandler {
   YamlNode* root_;
   std::vector<Level> stack_;
   int documents_ = 0;
+  YAML::Mark last_quoted_ = YAML::Mark::null_mark();
 };
 
 }  // namespace
@@ -180,6 +199,7 @@ absl::StatusOr<YamlDocument> ParseYaml(absl::string_view file, absl::string_view
     TreeBuilder builder(&document.root);
     while (parser.HandleNextDocument(builder)) {
     }
+    builder.RefuseOpenQuote(text);
   } catch (const YAML::Exception& error) {
     return absl::InvalidArgumentError(
         absl::StrCat(file, ":", error.mark.line + 1, ":", error.mark.column + 1, ": ", error.msg));

@@ -1,0 +1,81 @@
+#include "resolver/base/yaml.h"
+
+#include "gtest/gtest.h"
+
+namespace flightplan {
+namespace {
+
+std::string Fault(absl::string_view text) { return std::string(ParseYaml("f.yaml", text).status().message()); }
+
+TEST(ParseYaml, ReadsTheTreeWithPositions) {
+  absl::StatusOr<YamlDocument> doc = ParseYaml("f.yaml", "a: 1\nb:\n  - {c: \"x\"}\n  - ~\n");
+  ASSERT_TRUE(doc.ok()) << doc.status();
+  const YamlNode* a = doc->root.Find("a");
+  ASSERT_NE(a, nullptr);
+  EXPECT_EQ(a->text, "1");
+  EXPECT_FALSE(a->quoted);
+  EXPECT_EQ(a->line, 1);
+  EXPECT_EQ(a->column, 4);
+  EXPECT_EQ(a->key_column, 1);
+  const YamlNode* b = doc->root.Find("b");
+  ASSERT_EQ(b->items.size(), 2u);
+  EXPECT_TRUE(b->items[0].Find("c")->quoted);
+  EXPECT_EQ(b->items[0].Find("c")->line, 3);
+  EXPECT_EQ(b->items[1].kind, YamlNode::Kind::kNull);
+  EXPECT_EQ(doc->root.Find("z"), nullptr);
+}
+
+TEST(ParseYaml, AnEmptyTextIsAnEmptyDocument) {
+  for (absl::string_view text : {"", "# nothing\n", "\n\n"}) {
+    absl::StatusOr<YamlDocument> doc = ParseYaml("f.yaml", text);
+    ASSERT_TRUE(doc.ok()) << doc.status();
+    EXPECT_EQ(doc->root.kind, YamlNode::Kind::kNull);
+  }
+}
+
+TEST(ParseYaml, RefusesWhatNoConfigurationNeeds) {
+  const struct {
+    absl::string_view text;
+    absl::string_view fault;
+  } kRows[] = {
+      {"a: 1\na: 2\n", "f.yaml:2:1: field a: written twice; first on line 1"},
+      {"a: &x 1\n", "f.yaml:1:4: an anchor (&name); write the value out where it is needed"},
+      {"a: &x [*x]\n", "f.yaml:1:4: an anchor (&name); write the value out where it is needed"},
+      {"a: !!int 1\n", "f.yaml:1:4: the tag tag:yaml.org,2002:int; write the plain value"},
+      {"a: 1\n---\nb: 2\n", "f.yaml:2:1: a second document; write one document in one file"},
+  };
+  for (const auto& row : kRows) EXPECT_EQ(Fault(row.text), row.fault);
+}
+
+TEST(ParseYaml, BoundsDepthKeysAndSize) {
+  const auto nested = [](int levels) { return std::string(levels, '[') + std::string(levels, ']'); };
+  EXPECT_EQ(Fault(nested(kMaxYamlDepth)), "");
+  EXPECT_NE(Fault(nested(kMaxYamlDepth + 1)).find("more than 32 levels of nesting"), std::string::npos);
+  const auto keys = [](size_t count) {
+    std::string text;
+    for (size_t i = 0; i < count; ++i) text += "k" + std::to_string(i) + ": 1\n";
+    return text;
+  };
+  EXPECT_EQ(Fault(keys(kMaxYamlKeys)), "");
+  EXPECT_NE(Fault(keys(kMaxYamlKeys + 1)).find("more than 1000 keys"), std::string::npos);
+  EXPECT_EQ(Fault(std::string(kMaxYamlBytes, '\n')), "");
+  EXPECT_NE(Fault(std::string(kMaxYamlBytes + 1, '\n')).find("1048577 bytes"), std::string::npos);
+}
+
+TEST(ParseYaml, NamesThePlaceOfASyntaxFault) {
+  EXPECT_EQ(Fault("a: [1, 2\n").substr(0, 9), "f.yaml:2:");
+  EXPECT_EQ(Fault("b: 'y'\na: \"x\\\"\n"), "f.yaml:2:4: a quote that is never closed");
+  EXPECT_EQ(Fault("a: \"x\" # it's\n"), "");
+  EXPECT_EQ(Fault("\ta: 1\n").substr(0, 9), "f.yaml:1:");
+}
+
+TEST(CheckKeys, NamesTheNearestKnownKey) {
+  const YamlDocument doc = *ParseYaml("f.yaml", "num_layer: 4\nzzzzzzzz: 1\n");
+  EXPECT_EQ(doc.CheckKeys(doc.root, "", {"num_layers", "hidden_size", "zzzzzzzz"}).message(),
+            "f.yaml:1:1: field num_layer: unknown; nearest known: num_layers");
+  EXPECT_EQ(doc.CheckKeys(doc.root, "m", {"num_layer"}).message(), "f.yaml:2:1: field m.zzzzzzzz: unknown");
+  EXPECT_TRUE(doc.CheckKeys(doc.root, "", {"num_layer", "zzzzzzzz"}).ok());
+}
+
+}  // namespace
+}  // namespace flightplan
