@@ -5,6 +5,8 @@
 //     fires: {target: bridge, knobs: {comm_overlap.overlap_moe_expert_parallel_comm: true}, env: {torch: "2.9.0"}}
 //     passes: {knobs: {expert_model_parallel_size: 8}}      # only what differs from `fires`
 //
+// Under every core example stands a small model (8 layers, 1024 wide, 16 heads), so that it needs to say only what it is
+// about; the other targets start from the class defaults.
 // target: core, megatron-lm, bridge or loongforge, with @RELEASE for another than main (bridge@0.5). A change needs no
 // fix: it "fires" when it leaves a trace.
 #include <dirent.h>
@@ -78,7 +80,7 @@ void SetTarget(const std::string& text, Environment* env) {
 void SetEnvironment(const YamlNode& node, const std::string& where, Environment* env) {
   for (const auto& [name, value] : node.keys) {
     if (name == "te") {
-      env->te = Version::Parse(value.text);
+      env->te = Version::Parse(value.text);  // null: not installed
     } else if (name == "torch") {
       env->torch = Version::Parse(value.text);
     } else if (name == "gpu") {
@@ -96,6 +98,9 @@ void SetEnvironment(const YamlNode& node, const std::string& where, Environment*
     } else if (name == "vars" || name == "recipe_vars") {
       EnvVars& vars = name == "vars" ? env->vars : env->recipe_vars;
       for (const auto& [var, text] : value.keys) vars[var] = text.text;
+    } else if (name == "capabilities") {
+      env->capabilities_known = true;
+      for (const YamlNode& item : value.items) env->capabilities.insert(item.text);
     } else if (name == "packages") {
       for (const auto& [package, version] : value.keys) env->packages[package] = version.text;
     } else {
@@ -130,6 +135,11 @@ Launch Build(const Case& c, bool passes) {
   }
   launch.config =
       DefaultsFor(launch.env.target, launch.env.core_release, launch.env.bridge_release, launch.env.mla);
+  if (launch.env.target == Target::kCore) {
+    launch.config.Set(Knob::num_layers, 8, Origin::kCaller);
+    launch.config.Set(Knob::hidden_size, 1024, Origin::kCaller);
+    launch.config.Set(Knob::num_attention_heads, 16, Origin::kCaller);
+  }
   for (const YamlNode* layer : layers) {
     if (const YamlNode* knobs = layer->Find("knobs")) SetKnobs(*knobs, c.where, &launch.config);
   }
@@ -147,6 +157,14 @@ bool Fires(const RunResult& result, absl::string_view id) {
   const bool changed = std::any_of(result.changes.begin(), result.changes.end(),
                                    [id](const ConfigChange& change) { return change.rule_id == id; });
   return changed || FindFinding(result, id) != nullptr;
+}
+
+std::set<std::string> ErrorsOfArea(const RunResult& result, absl::string_view area) {
+  std::set<std::string> ids;
+  for (const Finding& finding : result.findings) {
+    if (finding.severity == Severity::kError && finding.area == area) ids.emplace(finding.rule_id);
+  }
+  return ids;
 }
 
 void Apply(const Patch& patch, Launch* launch) {
@@ -174,10 +192,15 @@ void CheckCase(const Case& c) {
   if (finding == nullptr || finding->severity != Severity::kError) return;
   EXPECT_FALSE(finding->fixes.empty()) << "an error without a fix";
   EXPECT_FALSE(finding->needs.empty());
+  const std::set<std::string> before = ErrorsOfArea(result, finding->area);
   for (size_t i = 0; i < finding->fixes.size(); ++i) {
     Launch fixed = launch;
     Apply(finding->fixes[i], &fixed);
-    EXPECT_FALSE(Fires(Run(fixed.config, fixed.env), c.id)) << "fix " << i << " does not remove it";
+    const RunResult after = Run(fixed.config, fixed.env);
+    EXPECT_FALSE(Fires(after, c.id)) << "fix " << i << " does not remove it";
+    for (const std::string& id : ErrorsOfArea(after, finding->area)) {
+      EXPECT_EQ(before.count(id), 1u) << "fix " << i << " brings a new error: " << id;
+    }
   }
 }
 
@@ -224,7 +247,7 @@ INSTANTIATE_TEST_SUITE_P(Tables, RuleCases, testing::ValuesIn(CaseFiles()), [](c
 bool MustHaveExample(const Rule& rule) {
   if (rule.kind != Kind::kError && rule.kind != Kind::kWarning) return false;
   return absl::StartsWith(rule.source, "Megatron-Bridge") || rule.at.phase == Phase::kDdp ||
-         rule.at.phase == Phase::kOptimizer;
+         rule.at.phase == Phase::kOptimizer || rule.at.phase == Phase::kModel || rule.at.phase == Phase::kModelMla;
 }
 
 TEST(RuleCases, EveryCheckHasAnExample) {

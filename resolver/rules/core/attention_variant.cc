@@ -32,7 +32,10 @@ std::vector<Patch> FewerHeadRanks(F f) {
   const int64_t heads = f.num(K::linear_num_key_heads);
   const int64_t value_heads = f.num(K::linear_num_value_heads);
   const int64_t tp = std::max<int64_t>(1, f.num(K::tensor_model_parallel_size));
-  auto fits = [&](int64_t ranks) { return Divisible(heads, ranks) && Divisible(value_heads, ranks); };
+  auto fits = [&](int64_t ranks) {
+    return Divisible(heads, ranks) && Divisible(value_heads, ranks) && Divisible(f.num(K::num_attention_heads), ranks) &&
+           Divisible(f.num(K::num_query_groups), ranks);
+  };
   Patch patch;
   if (f.num(K::context_parallel_size) > 1) patch.push_back(Assign(K::context_parallel_size, 1));
   int64_t fitting = tp;

@@ -230,7 +230,9 @@ const Rule kRules[] = {
               "cuda_graph_impl=full_iteration, before it impl local with scope full_iteration",
      .fix =
          [](F f) {
-           if (!f.core(18)) return std::vector<Patch>{{Assign(K::cuda_graph_impl, "local")}};
+           if (!f.core(18)) {
+             return std::vector<Patch>{{Assign(K::cuda_graph_impl, "local"), Assign(K::external_cuda_graph, false)}};
+           }
            return std::vector<Patch>{{Assign(K::cuda_graph_impl, "full_iteration"),
                                       Assign(K::cuda_graph_modules, Value(Value::List{})),
                                       Assign(K::external_cuda_graph, false), Assign(K::cuda_graph_scope, Value())}};

@@ -16,6 +16,7 @@ bool AttentionOnly(F f) {
 }
 
 constexpr StaticFixes kNoRecompute = {{{K::recompute_granularity, kUnset},
+                                       {K::moe_layer_recompute, false},
                                        {K::recompute_method, kUnset},
                                        {K::recompute_num_layers, kUnset}}};
 

@@ -68,7 +68,8 @@ const Rule kRules[] = {
            return Flex(f) && f.on(K::moe_pad_expert_input_to_capacity) && (DeepEp(f) || !f.core(16));
          },
      .needs = "the deepep backend (the default of flex) cannot pad expert input to capacity",
-     .fixes = {{{K::moe_pad_expert_input_to_capacity, false}}, {{K::moe_token_dispatcher_type, "alltoall"}}}},
+     .fixes = {{{K::moe_pad_expert_input_to_capacity, false}},
+               {{K::moe_token_dispatcher_type, "alltoall"}, {K::moe_enable_deepep, false}}}},
     {.id = "dispatcher.ncclep-needs-flex",
      .area = "dispatcher",
      TRANSFORMER_CONFIG(1765),

@@ -138,8 +138,7 @@ const Rule kRules[] = {
            if (f.num(K::mtp_num_layers) == 0) return std::vector<Patch>{{Assign(K::mtp_num_layers, Value())}};
            return std::vector<Patch>{{Assign(K::overlap_moe_expert_parallel_comm, false),
                                       Assign(K::delay_wgrad_compute, false),
-                                      Assign(K::ep_overlap_early_attn_memory_release, false)},
-                                     {Assign(K::mtp_num_layers, 1)}};
+                                      Assign(K::ep_overlap_early_attn_memory_release, false)}};
          }},
     {.id = "ep-overlap.mtp-needs-pp",
      .area = "ep-overlap",

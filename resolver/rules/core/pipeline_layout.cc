@@ -24,8 +24,17 @@ bool Holds(F f, Condition condition) {
   return layout != nullptr && condition(*layout);
 }
 
-// Without a layout upstream splits the layers evenly; the split knobs stay out of its way.
-constexpr StaticFixes kNoLayout = {{{K::pipeline_model_parallel_layout, kUnset}}};
+// Without a layout upstream splits the layers evenly. Other split knobs would wake up once the layout is gone.
+std::vector<Patch> NoLayout(F f) {
+  Patch patch = {Assign(K::pipeline_model_parallel_layout, Value())};
+  for (Knob count : {K::num_layers_in_first_pipeline_stage, K::num_layers_in_last_pipeline_stage}) {
+    if (f.set(count)) patch.push_back(Assign(count, Value()));
+  }
+  for (Knob flag : {K::account_for_embedding_in_pipeline_split, K::account_for_loss_in_pipeline_split}) {
+    if (f.on(flag)) patch.push_back(Assign(flag, false));
+  }
+  return {patch};
+}
 
 std::string Culprit(F f) { return f.layout() == nullptr ? "" : "found '" + f.layout()->culprit + "'"; }
 
@@ -80,21 +89,21 @@ const Rule kRules[] = {
      .reads = {K::num_layers},
      .when = [](F f) { return Broken(f, Fault::kTooLarge); },
      .needs = "the repeat counts of the layout multiply to more layers than any model has",
-     .fixes = kNoLayout},
+     .fix = NoLayout},
     {.id = "pp-layout.list-of-lists",
      .area = "pipeline-layout",
      LAYOUT_READING(35),
      .reads = {K::pipeline_model_parallel_layout},
      .when = [](F f) { return Broken(f, Fault::kNotListOfLists); },
      .needs = "a layout is text such as 'Et*3|(tt|)*29,m|L' or a list of stages, each a list of layer names",
-     .fixes = kNoLayout},
+     .fix = NoLayout},
     {.id = "pp-layout.char-known",
      .area = "pipeline-layout",
      LAYOUT_READING(36),
      .reads = {K::pipeline_model_parallel_layout},
      .when = [](F f) { return Broken(f, Fault::kUnknownCharacter); },
      .needs = "a layout is written with E (embedding), t (decoder), m (prediction), L (loss), | between stages and *n",
-     .fixes = kNoLayout,
+     .fix = NoLayout,
      .detail = Culprit},
     {.id = "pp-layout.stages-divisible-by-pp",
      .area = "pipeline-layout",
@@ -102,7 +111,7 @@ const Rule kRules[] = {
      .reads = {K::pipeline_model_parallel_layout, K::pipeline_model_parallel_size},
      .when = [](F f) { return Broken(f, Fault::kStagesNotDivisible); },
      .needs = "the number of stages is a multiple of pipeline_model_parallel_size",
-     .fixes = kNoLayout,
+     .fix = NoLayout,
      .detail = StageCount},
     {.id = "pp-layout.element-type",
      .area = "pipeline-layout",
@@ -110,7 +119,7 @@ const Rule kRules[] = {
      .reads = {K::pipeline_model_parallel_layout},
      .when = [](F f) { return Broken(f, Fault::kElementType); },
      .needs = "the elements of a stage are layer names",
-     .fixes = kNoLayout,
+     .fix = NoLayout,
      .detail = Culprit},
     {.id = "pp-layout.element-known",
      .area = "pipeline-layout",
@@ -118,7 +127,7 @@ const Rule kRules[] = {
      .reads = {K::pipeline_model_parallel_layout},
      .when = [](F f) { return Broken(f, Fault::kElementUnknown); },
      .needs = "a layer is embedding, decoder, mtp or loss",
-     .fixes = kNoLayout,
+     .fix = NoLayout,
      .detail = Culprit},
     {.id = "pp-layout.vpp-matches",
      .area = "pipeline-layout",
@@ -154,21 +163,21 @@ const Rule kRules[] = {
      .reads = {K::pipeline_model_parallel_layout},
      .when = [](F f) { return Holds(f, [](const PipelineLayout& l) { return l.First() != 'E'; }); },
      .needs = "the first layer of the layout is the embedding",
-     .fixes = kNoLayout},
+     .fix = NoLayout},
     {.id = "pp-layout.last-loss",
      .area = "pipeline-layout",
      LAYOUT_VALIDATION(98),
      .reads = {K::pipeline_model_parallel_layout},
      .when = [](F f) { return Holds(f, [](const PipelineLayout& l) { return l.Last() != 'L'; }); },
      .needs = "the last layer of the layout is the loss",
-     .fixes = kNoLayout},
+     .fix = NoLayout},
     {.id = "pp-layout.one-embedding",
      .area = "pipeline-layout",
      LAYOUT_VALIDATION(103),
      .reads = {K::pipeline_model_parallel_layout},
      .when = [](F f) { return Holds(f, [](const PipelineLayout& l) { return l.Count('E') != 1; }); },
      .needs = "the layout holds the embedding exactly once",
-     .fixes = kNoLayout,
+     .fix = NoLayout,
      .detail = [](F f) { return CountOf(f, 'E'); }},
     {.id = "pp-layout.one-loss",
      .area = "pipeline-layout",
@@ -176,7 +185,7 @@ const Rule kRules[] = {
      .reads = {K::pipeline_model_parallel_layout},
      .when = [](F f) { return Holds(f, [](const PipelineLayout& l) { return l.Count('L') != 1; }); },
      .needs = "the layout holds the loss exactly once",
-     .fixes = kNoLayout,
+     .fix = NoLayout,
      .detail = [](F f) { return CountOf(f, 'L'); }},
     {.id = "pp-layout.decoder-count",
      .area = "pipeline-layout",
@@ -185,7 +194,7 @@ const Rule kRules[] = {
      .when =
          [](F f) { return Holds(f, [&](const PipelineLayout& l) { return l.Count('t') != f.num(K::num_layers); }); },
      .needs = "the layout holds as many decoder layers as the model",
-     .fixes = kNoLayout,
+     .fix = NoLayout,
      .detail = [](F f) { return CountOf(f, 't'); }},
     {.id = "pp-layout.mtp-count",
      .area = "pipeline-layout",
@@ -193,7 +202,7 @@ const Rule kRules[] = {
      .reads = {K::pipeline_model_parallel_layout, K::mtp_num_layers},
      .when = WrongMtpCount,
      .needs = "the layout holds as many prediction layers (m) as mtp_num_layers says",
-     .fixes = kNoLayout,
+     .fix = NoLayout,
      .detail = [](F f) { return CountOf(f, 'm'); }},
     {.id = "pp-layout.mtp-after-decoder",
      .area = "pipeline-layout",
@@ -201,14 +210,14 @@ const Rule kRules[] = {
      .reads = {K::pipeline_model_parallel_layout},
      .when = [](F f) { return Holds(f, [](const PipelineLayout& l) { return l.DecoderAfterMtp(); }); },
      .needs = "prediction layers come after all decoder layers",
-     .fixes = kNoLayout},
+     .fix = NoLayout},
     {.id = "pp-layout.mtp-last-vpp",
      .area = "pipeline-layout",
      LAYOUT_VALIDATION(123),
      .reads = {K::pipeline_model_parallel_layout, K::pipeline_model_parallel_size},
      .when = [](F f) { return Holds(f, [](const PipelineLayout& l) { return l.MtpBeforeLastVirtualStage(); }); },
      .needs = "prediction layers stand in the last virtual stage of their rank",
-     .fixes = kNoLayout},
+     .fix = NoLayout},
     {.id = "pp-layout.mtp-with-loss-last",
      .area = "pipeline-layout",
      .at = {Phase::kModel, 2290, 128},
@@ -217,7 +226,7 @@ const Rule kRules[] = {
      .reads = {K::pipeline_model_parallel_layout},
      .when = MtpOutsideLastStage,
      .needs = "core 0.15 keeps prediction layers in the last stage, next to the loss",
-     .fixes = kNoLayout},
+     .fix = NoLayout},
     {.id = "pp-layout.mtp-same-stage",
      .area = "pipeline-layout",
      LAYOUT_VALIDATION(129),
@@ -225,7 +234,7 @@ const Rule kRules[] = {
      .when =
          [](F f) { return Holds(f, [&](const PipelineLayout& l) { return l.MtpSpread(f.num(K::mtp_num_layers)); }); },
      .needs = "all prediction layers stand in one stage",
-     .fixes = kNoLayout},
+     .fix = NoLayout},
     {.id = "pp-layout.mtp-not-first-rank",
      .area = "pipeline-layout",
      LAYOUT_VALIDATION(133),
@@ -236,14 +245,14 @@ const Rule kRules[] = {
            return Holds(f, [](const PipelineLayout& l) { return l.MtpOnFirstRankBeforeLastVirtualStage(); });
          },
      .needs = "prediction layers do not stand on the first pipeline rank",
-     .fixes = kNoLayout},
+     .fix = NoLayout},
     {.id = "pp-layout.no-encoder",
      .area = "pipeline-layout",
      LAYOUT_VALIDATION(149),
      .reads = {K::pipeline_model_parallel_layout},
      .when = [](F f) { return Holds(f, [](const PipelineLayout& l) { return l.Count('e') > 0; }); },
      .needs = "a layout cannot place encoder layers",
-     .fixes = kNoLayout},
+     .fix = NoLayout},
     {.id = "pp-layout.mtp-standalone",
      .area = "pipeline-layout",
      .kind = Kind::kChange,

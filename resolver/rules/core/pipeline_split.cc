@@ -55,8 +55,11 @@ std::string MiddleText(F f) {
 }
 std::string CountedText(F f) { return "layers with embedding and loss = " + std::to_string(CountedLayers(f)); }
 
+// Counting embedding and loss would wake up once the ends are no longer given.
 constexpr StaticFixes kEvenEnds = {{{K::num_layers_in_first_pipeline_stage, kUnset},
-                                    {K::num_layers_in_last_pipeline_stage, kUnset}}};
+                                    {K::num_layers_in_last_pipeline_stage, kUnset},
+                                    {K::account_for_embedding_in_pipeline_split, false},
+                                    {K::account_for_loss_in_pipeline_split, false}}};
 constexpr StaticFixes kNoCounting = {{{K::account_for_embedding_in_pipeline_split, false},
                                       {K::account_for_loss_in_pipeline_split, false}}};
 
