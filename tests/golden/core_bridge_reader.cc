@@ -282,8 +282,10 @@ class CoreBridgeReader : public GoldenReader {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<GoldenReader>> MakeCoreBridgeReader(const std::string& path) {
-  const std::string defaults_path = absl::StrCat(path.substr(0, path.find(".jsonl")), ".defaults.json");
-  FLIGHTPLAN_ASSIGN_OR_RETURN(const std::string text, ReadWholeFile(defaults_path));
+  const std::string defaults_path = absl::StrCat(path.substr(0, path.rfind(".jsonl")), ".defaults.json");
+  absl::StatusOr<std::string> text_or = ReadWholeFile(defaults_path);
+  if (!text_or.ok()) text_or = ReadWholeFile(absl::StrCat(defaults_path, ".gz"));
+  FLIGHTPLAN_ASSIGN_OR_RETURN(const std::string text, std::move(text_or));
   rapidjson::Document defaults;
   defaults.Parse<rapidjson::kParseNanAndInfFlag>(text.data(), text.size());
   if (!defaults.IsObject()) return absl::InvalidArgumentError(absl::StrCat(defaults_path, ": not a JSON object"));
