@@ -44,7 +44,8 @@ struct YamlDocument {
   // "file:line:col: field X: <what>".
   absl::Status Error(const YamlNode& at, absl::string_view field, absl::string_view what) const;
   // Refuses keys of a map that are not in `known`, naming the nearest known one.
-  absl::Status CheckKeys(const YamlNode& map, absl::string_view field, const std::vector<absl::string_view>& known) const;
+  absl::Status CheckKeys(const YamlNode& map, absl::string_view field,
+                         const std::vector<absl::string_view>& known) const;
 };
 
 // `file` is only a name for messages. An empty text is a document whose root is null.

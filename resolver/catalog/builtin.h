@@ -1,5 +1,6 @@
-// The catalogue files as they were when the binary was built. Parsing YAML text takes some 20 ms, too long for a command
-// line, so resolver/catalog/embed/embed_catalog.cc parses and checks it at build time and writes the nodes out as a table.
+// The catalogue files as they were when the binary was built. Parsing YAML text takes some 20 ms, too long for a
+// command line, so resolver/catalog/embed/embed_catalog.cc parses and checks it at build time and writes the nodes out
+// as a table.
 #pragma once
 
 #include "absl/strings/string_view.h"

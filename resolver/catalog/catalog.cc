@@ -17,9 +17,7 @@ namespace {
 
 using NameIndex = absl::flat_hash_map<std::string, size_t>;
 
-std::string Canonical(absl::string_view name) {
-  return absl::StrReplaceAll(absl::AsciiStrToLower(name), {{"_", "-"}});
-}
+std::string Canonical(absl::string_view name) { return absl::StrReplaceAll(absl::AsciiStrToLower(name), {{"_", "-"}}); }
 
 // A name always finds its own entry; an alias that is another entry's name or alias finds the first.
 template <class T>

@@ -86,8 +86,9 @@ TEST(CatalogLookUp, NamesTheNearestKnownEntry) {
 TEST(CatalogOverlay, AddsAndReplacesEntries) {
   const CatalogFile files[] = {
       {"a.yaml", std::string(kTinyModel)},
-      {"b.yaml", "gpus:\n  - {name: h100-sxm, aliases: [h100], nvlink_domain_gpus: 4, source: site}\n"
-                 "clusters:\n  - {name: ours, gpu: h100, max_gpus: 512, te: \"2.9.0\", capabilities: [deepep]}\n"}};
+      {"b.yaml",
+       "gpus:\n  - {name: h100-sxm, aliases: [h100], nvlink_domain_gpus: 4, source: site}\n"
+       "clusters:\n  - {name: ours, gpu: h100, max_gpus: 512, te: \"2.9.0\", capabilities: [deepep]}\n"}};
   absl::StatusOr<Catalog> catalog = Catalog::WithOverlay(files);
   ASSERT_TRUE(catalog.ok()) << catalog.status();
   EXPECT_EQ(catalog->models().size(), 60u);
@@ -142,16 +143,18 @@ TEST(CatalogOverlay, RefusesEntriesThatContradictThemselves) {
   EXPECT_NE(FaultOf(base + "    linear_attention_freq: [1, 1]\n").find("has 2 entries; needs one per layer, 4"),
             std::string::npos);
   EXPECT_NE(FaultOf(base + "    num_query_groups: 2\n").find("written twice; first on line 8"), std::string::npos);
-  EXPECT_NE(FaultOf(base + "  - name: tiny\n    num_layers: 1\n    hidden_size: 8\n    ffn_hidden_size: 8\n"
-                           "    num_attention_heads: 1\n    num_query_groups: 1\n    kv_channels: 8\n    vocab_size: 8\n")
-                .find("used twice"),
-            std::string::npos);
+  EXPECT_NE(
+      FaultOf(base + "  - name: tiny\n    num_layers: 1\n    hidden_size: 8\n    ffn_hidden_size: 8\n"
+                     "    num_attention_heads: 1\n    num_query_groups: 1\n    kv_channels: 8\n    vocab_size: 8\n")
+          .find("used twice"),
+      std::string::npos);
 }
 
 TEST(CatalogOverlay, SurvivesHostileFiles) {
   EXPECT_NE(FaultOf("a: &x [*x]\n").find("site.yaml:1:4: an anchor"), std::string::npos);
   EXPECT_NE(FaultOf("models: *x\n").find("site.yaml:1:9"), std::string::npos);
-  EXPECT_NE(FaultOf("models: " + std::string(400, '[') + std::string(400, ']')).find("more than 32 levels"), std::string::npos);
+  EXPECT_NE(FaultOf("models: " + std::string(400, '[') + std::string(400, ']')).find("more than 32 levels"),
+            std::string::npos);
   EXPECT_NE(FaultOf("models: " + std::string(100000, '[')).find("site.yaml:1:"), std::string::npos);
   EXPECT_NE(FaultOf(std::string(2 << 20, '#')).find("2097152 bytes; a file may hold at most 1048576"),
             std::string::npos);
@@ -168,7 +171,8 @@ TEST(Pattern, ReadsAndWritesMegatronExpressions) {
   EXPECT_EQ(*ParsePattern("([1,1,0])*2"), (std::vector<int64_t>{1, 1, 0, 1, 1, 0}));
   EXPECT_EQ(FormatPattern({0, 0, 0, 1, 1}), "[0]*3+[1]*2");
   EXPECT_EQ(FormatPattern({1, 1, 0, 1, 1, 0, 1, 1, 0}), "([1,1,0])*3");
-  for (absl::string_view bad : {"", "[", "[1", "[1]*", "[1]*-1", "1", "[a]", "([1]", "[1]]", "[1]*99999999999999999999"}) {
+  for (absl::string_view bad :
+       {"", "[", "[1", "[1]*", "[1]*-1", "1", "[a]", "([1]", "[1]]", "[1]*99999999999999999999"}) {
     EXPECT_FALSE(ParsePattern(bad).ok()) << bad;
   }
 }

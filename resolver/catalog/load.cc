@@ -96,14 +96,12 @@ absl::Status ReadKnobs(const YamlDocument& doc, const YamlNode& node, absl::stri
 }
 
 absl::StatusOr<ModelSpec> ReadModel(const YamlDocument& doc, const YamlNode& node, const std::string& entry) {
-  static const auto* const kKeys =
-      new std::vector<absl::string_view>(Names(ModelFields(), {"computed", "knobs"}));
+  static const auto* const kKeys = new std::vector<absl::string_view>(Names(ModelFields(), {"computed", "knobs"}));
   FLIGHTPLAN_RETURN_IF_ERROR(doc.CheckKeys(node, Path("models", entry, ""), *kKeys));
   ModelSpec model;
   FLIGHTPLAN_RETURN_IF_ERROR(
-      ReadFields(doc, node, "models", entry, ModelFields(), [&](const ModelField& field, const Value& value) {
-        return SetModelField(field, value, &model);
-      }));
+      ReadFields(doc, node, "models", entry, ModelFields(),
+                 [&](const ModelField& field, const Value& value) { return SetModelField(field, value, &model); }));
   if (const YamlNode* computed = node.Find("computed")) {
     FLIGHTPLAN_RETURN_IF_ERROR(ReadComputed(doc, *computed, entry, &model));
   }
@@ -121,8 +119,8 @@ absl::Status ReadComputeCapability(const YamlDocument& doc, const YamlNode& node
                                    GpuSystem* gpu) {
   const std::pair<absl::string_view, absl::string_view> parts = absl::StrSplit(node.text, absl::MaxSplits('.', 1));
   if (node.kind != YamlNode::Kind::kScalar || !absl::SimpleAtoi(parts.first, &gpu->cc_major) ||
-      !absl::SimpleAtoi(parts.second, &gpu->cc_minor) || gpu->cc_major < 1 || gpu->cc_major > 99 ||
-      gpu->cc_minor < 0 || gpu->cc_minor > 9) {
+      !absl::SimpleAtoi(parts.second, &gpu->cc_minor) || gpu->cc_major < 1 || gpu->cc_major > 99 || gpu->cc_minor < 0 ||
+      gpu->cc_minor > 9) {
     return doc.Error(node, Path("gpus", entry, "compute_capability"),
                      absl::StrCat("is ", node.Describe(), "; needs major.minor such as \"9.0\""));
   }
@@ -130,13 +128,11 @@ absl::Status ReadComputeCapability(const YamlDocument& doc, const YamlNode& node
 }
 
 absl::StatusOr<GpuSystem> ReadGpu(const YamlDocument& doc, const YamlNode& node, const std::string& entry) {
-  FLIGHTPLAN_RETURN_IF_ERROR(
-      doc.CheckKeys(node, Path("gpus", entry, ""), Names(GpuFields(), {"compute_capability"})));
+  FLIGHTPLAN_RETURN_IF_ERROR(doc.CheckKeys(node, Path("gpus", entry, ""), Names(GpuFields(), {"compute_capability"})));
   GpuSystem gpu;
   FLIGHTPLAN_RETURN_IF_ERROR(
-      ReadFields(doc, node, "gpus", entry, GpuFields(), [&](const Field<GpuSystem>& field, const Value& value) {
-        return SetField(field, value, &gpu);
-      }));
+      ReadFields(doc, node, "gpus", entry, GpuFields(),
+                 [&](const Field<GpuSystem>& field, const Value& value) { return SetField(field, value, &gpu); }));
   if (const YamlNode* capability = node.Find("compute_capability")) {
     FLIGHTPLAN_RETURN_IF_ERROR(ReadComputeCapability(doc, *capability, entry, &gpu));
   }
@@ -153,10 +149,9 @@ absl::StatusOr<GpuSystem> ReadGpu(const YamlDocument& doc, const YamlNode& node,
 absl::StatusOr<ClusterSpec> ReadCluster(const YamlDocument& doc, const YamlNode& node, const std::string& entry) {
   FLIGHTPLAN_RETURN_IF_ERROR(doc.CheckKeys(node, Path("clusters", entry, ""), Names(ClusterFields(), {})));
   ClusterSpec cluster;
-  FLIGHTPLAN_RETURN_IF_ERROR(ReadFields(doc, node, "clusters", entry, ClusterFields(),
-                                        [&](const Field<ClusterSpec>& field, const Value& value) {
-                                          return SetField(field, value, &cluster);
-                                        }));
+  FLIGHTPLAN_RETURN_IF_ERROR(ReadFields(
+      doc, node, "clusters", entry, ClusterFields(),
+      [&](const Field<ClusterSpec>& field, const Value& value) { return SetField(field, value, &cluster); }));
   if (cluster.name.empty()) return doc.Error(node, Path("clusters", entry, "name"), "is missing");
   if (cluster.gpu.empty()) return doc.Error(node, Path("clusters", entry, "gpu"), "is missing; needs a GPU's name");
   return cluster;
@@ -203,8 +198,8 @@ absl::Status LoadCatalogFile(absl::string_view file, absl::string_view text, Cat
 absl::Status LoadCatalogDocument(const YamlDocument& doc, CatalogEntries* entries) {
   if (doc.root.kind == YamlNode::Kind::kNull) return absl::OkStatus();
   if (doc.root.kind != YamlNode::Kind::kMap) {
-    return doc.Error(doc.root, "", absl::StrCat("the file is ", doc.root.Describe(),
-                                                "; needs a mapping of models, gpus, clusters"));
+    return doc.Error(doc.root, "",
+                     absl::StrCat("the file is ", doc.root.Describe(), "; needs a mapping of models, gpus, clusters"));
   }
   FLIGHTPLAN_RETURN_IF_ERROR(doc.CheckKeys(doc.root, "", {"models", "gpus", "clusters"}));
   FLIGHTPLAN_RETURN_IF_ERROR(ReadList<ModelSpec>(doc, "models", ReadModel, &entries->models));

@@ -51,9 +51,9 @@ BytesPerParameter BytesOf(const Config& config) {
 }
 
 // Bytes of one weight of a linear layer. Low-precision GEMMs keep their own copies next to the bf16 weight, or in its
-// place when the weight itself is kept in that precision (fp8_param, fp4_param). Two copies, by rows and by columns, but
-// on Blackwell one layout serves both for per-tensor scales. Embedding, norms and router always stay bf16; so do MLA's
-// down projections here, 0.1 % of DeepSeek-V3.
+// place when the weight itself is kept in that precision (fp8_param, fp4_param). Two copies, by rows and by columns,
+// but on Blackwell one layout serves both for per-tensor scales. Embedding, norms and router always stay bf16; so do
+// MLA's down projections here, 0.1 % of DeepSeek-V3.
 double LinearWeightBytes(const Config& config, int cc_major) {
   const auto on = [&](Knob knob) { return config.Get(knob).truthy(); };
   constexpr double kBf16 = 2;

@@ -34,8 +34,8 @@ struct StageContents {
 std::vector<StageContents> SplitStages(const ModelSpec& model, const Config& config);
 
 // One entry per pipeline rank, with the vocabulary padded as the knobs say. `cc_major`: the GPU's compute capability,
-// which decides how many copies a low-precision weight needs; 0: unknown, the larger number is taken. INVALID_ARGUMENT when
-// the model's parameters cannot be counted.
+// which decides how many copies a low-precision weight needs; 0: unknown, the larger number is taken. INVALID_ARGUMENT
+// when the model's parameters cannot be counted.
 absl::StatusOr<std::vector<StaticMemory>> StaticMemoryByStage(const ModelSpec& model, const Config& config,
                                                               const Placement& placement, int cc_major = 0);
 

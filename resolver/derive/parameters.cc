@@ -25,9 +25,7 @@ struct Sum {
   }
   Checked total() const { return split + replicated + expert; }
   Checked active() const { return split + replicated + expert_active; }
-  PartParameters Get() const {
-    return {split.value(), replicated.value(), expert.value(), expert_active.value()};
-  }
+  PartParameters Get() const { return {split.value(), replicated.value(), expert.value(), expert_active.value()}; }
 };
 
 // The symbols of the formulas: h hidden size, a heads, g query groups, d head size.
@@ -98,9 +96,7 @@ class Counter {
   }
 
   // The sparse layers are the last ones: the dense start keeps full attention.
-  bool OwnsBlockIndexer(int64_t layer) const {
-    return layer >= m_.num_layers - m_.num_indexer_layers.value_or(0);
-  }
+  bool OwnsBlockIndexer(int64_t layer) const { return layer >= m_.num_layers - m_.num_indexer_layers.value_or(0); }
 
   Sum GroupedAttention() const {
     Sum sum;
@@ -175,7 +171,8 @@ class Counter {
     const Checked states = N(m_.mamba_num_groups) * N(m_.mamba_state_dim);
     const Checked conv = (inner + Checked(2) * states) * (N(m_.mamba_conv_kernel) + 1);  // weights and bias
     Sum sum;
-    sum.split = h_ * (Checked(2) * inner + Checked(2) * states + heads) + conv + Checked(3) * heads + inner + inner * h_;
+    sum.split =
+        h_ * (Checked(2) * inner + Checked(2) * states + heads) + conv + Checked(3) * heads + inner + inner * h_;
     return sum;
   }
 

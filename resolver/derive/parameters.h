@@ -13,9 +13,9 @@ namespace flightplan {
 
 // Parameters of one part of a model, by how they are split.
 struct PartParameters {
-  int64_t split = 0;         // 1/TP on each rank: QKV, output projection, MLP, MLA up projections, embedding ...
-  int64_t replicated = 0;    // whole on every TP rank: norms, router, MLA down projections ...
-  int64_t expert = 0;        // routed experts: 1/(EP*ETP)
+  int64_t split = 0;          // 1/TP on each rank: QKV, output projection, MLP, MLA up projections, embedding ...
+  int64_t replicated = 0;     // whole on every TP rank: norms, router, MLA down projections ...
+  int64_t expert = 0;         // routed experts: 1/(EP*ETP)
   int64_t expert_active = 0;  // of them, those that one token uses
 
   int64_t total() const { return split + replicated + expert; }
@@ -26,10 +26,10 @@ struct ModelParameters {
   std::vector<PartParameters> layers;  // one per decoder layer (per symbol of a hybrid pattern)
   PartParameters mtp_depth;            // one MTP depth: its layer, projection and norms; zero without MTP
   int64_t mtp_depths = 0;
-  int64_t embedding = 0;         // the input matrix
-  int64_t positions = 0;         // learned positions
-  int64_t output = 0;            // the output matrix; 0 when tied to the input
-  PartParameters head;           // final norm, and what closes the residual streams of hyper-connections
+  int64_t embedding = 0;  // the input matrix
+  int64_t positions = 0;  // learned positions
+  int64_t output = 0;     // the output matrix; 0 when tied to the input
+  PartParameters head;    // final norm, and what closes the residual streams of hyper-connections
   ParameterCounts counts;
 };
 

@@ -132,7 +132,8 @@ TEST(HfFamilies, EveryRowNamesAFieldOrAKnob) {
 // A small sound file to spoil.
 constexpr absl::string_view kQwen = R"({"architectures": ["Qwen3MoeForCausalLM"], "model_type": "qwen3_moe",
   "num_hidden_layers": 4, "hidden_size": 64, "num_attention_heads": 8, "num_key_value_heads": 2, "head_dim": 8,
-  "vocab_size": 1000, "num_experts": 8, "num_experts_per_tok": 2, "moe_intermediate_size": 32, "norm_topk_prob": true})";
+  "vocab_size": 1000, "num_experts": 8, "num_experts_per_tok": 2, "moe_intermediate_size": 32,
+  "norm_topk_prob": true})";
 
 std::string Fault(absl::string_view json) { return std::string(ImportHfConfig(json).status().message()); }
 std::string Spoiled(absl::string_view from, absl::string_view to) {

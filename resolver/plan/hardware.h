@@ -30,11 +30,11 @@ struct GpuSystem {
   std::optional<double> fp4_flops_per_second;
   std::optional<int64_t> sm_count;
 
-  std::optional<double> nvlink_bytes_per_second;  // one direction, per GPU; 0: none
-  int64_t nvlink_domain_gpus = 1;                 // GPUs that share one NVLink domain
-  int64_t gpus_per_node = 8;                      // GPUs of one operating system image
-  std::optional<double> nic_bytes_per_second;     // per GPU, one direction
-  std::string host_link;                          // "PCIe5 x16", "NVLink-C2C"
+  std::optional<double> nvlink_bytes_per_second;     // one direction, per GPU; 0: none
+  int64_t nvlink_domain_gpus = 1;                    // GPUs that share one NVLink domain
+  int64_t gpus_per_node = 8;                         // GPUs of one operating system image
+  std::optional<double> nic_bytes_per_second;        // per GPU, one direction
+  std::string host_link;                             // "PCIe5 x16", "NVLink-C2C"
   std::optional<double> host_link_bytes_per_second;  // one direction, per GPU
 
   std::vector<std::string> flex_backends;  // usable with moe_token_dispatcher_type=flex: deepep, hybridep

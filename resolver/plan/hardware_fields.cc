@@ -61,8 +61,8 @@ void DeriveGpuMemory(GpuSystem* gpu) {
     gpu->hbm_bytes = *gpu->memory_reported_mib * kMiB;
     gpu->hbm_estimated = false;
   } else if (gpu->memory_nominal_gb.has_value()) {
-    // Boards are sold by the GiB and report a little less: 0.9947 to 0.9958 of the nominal size on the H100, H200, B300,
-    // GB200 and GB300 of gpus.yaml. The low end, in exact integers.
+    // Boards are sold by the GiB and report a little less: 0.9947 to 0.9958 of the nominal size on the H100, H200,
+    // B300, GB200 and GB300 of gpus.yaml. The low end, in exact integers.
     gpu->hbm_bytes = *gpu->memory_nominal_gb * 1024 * kMiB / 10000 * 9947;
     gpu->hbm_estimated = true;
   }

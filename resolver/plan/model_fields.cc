@@ -142,9 +142,7 @@ const ModelField kFields[] = {
     {"published_scope", &M::published_scope},
 };
 
-bool IsPattern(const ModelField& field) {
-  return std::holds_alternative<std::vector<int64_t> M::*>(field.member);
-}
+bool IsPattern(const ModelField& field) { return std::holds_alternative<std::vector<int64_t> M::*>(field.member); }
 
 // A small reader for Megatron's pattern expressions: sum := product ('+' product)*, product := list ('*' integer)?,
 // list := '[' integers ']' | '(' list ')'.
@@ -256,9 +254,8 @@ class Checker {
     Needs(m_.moe_router_topk, "moe_router_topk", "num_moe_experts");
     Needs(m_.moe_ffn_hidden_size, "moe_ffn_hidden_size", "num_moe_experts");
     if (m_.moe_router_topk.value_or(0) > *m_.num_moe_experts) {
-      faults_.push_back(
-          {"moe_router_topk", absl::StrCat("is ", *m_.moe_router_topk, "; needs at most num_moe_experts, ",
-                                           *m_.num_moe_experts)});
+      faults_.push_back({"moe_router_topk", absl::StrCat("is ", *m_.moe_router_topk,
+                                                         "; needs at most num_moe_experts, ", *m_.num_moe_experts)});
     }
     const bool dense_layers = std::count(m_.moe_layer_freq.begin(), m_.moe_layer_freq.end(), 0) > 0;
     if (dense_layers) Needs(m_.ffn_hidden_size, "ffn_hidden_size", "dense layers in moe_layer_freq");
@@ -302,8 +299,9 @@ class Checker {
     Needs(m_.dsa_indexer_n_heads, "dsa_indexer_n_heads", "attention csa-hybrid");
     Needs(m_.dsa_indexer_head_dim, "dsa_indexer_head_dim", "attention csa-hybrid");
     const int64_t wanted = m_.num_layers + m_.mtp_num_layers.value_or(0);
-    Require(static_cast<int64_t>(m_.csa_compress_ratios.size()) == wanted, "csa_compress_ratios",
-            absl::StrCat("has ", m_.csa_compress_ratios.size(), " entries; needs one per layer and MTP depth, ", wanted));
+    Require(
+        static_cast<int64_t>(m_.csa_compress_ratios.size()) == wanted, "csa_compress_ratios",
+        absl::StrCat("has ", m_.csa_compress_ratios.size(), " entries; needs one per layer and MTP depth, ", wanted));
     for (int64_t ratio : m_.csa_compress_ratios) {
       if (ratio == 0 || ratio == 4 || ratio == 128) continue;
       faults_.push_back({"csa_compress_ratios", absl::StrCat("holds ", ratio, "; needs 0, 4 or 128")});
@@ -328,8 +326,8 @@ class Checker {
     if (!m_.hybrid_layer_pattern.has_value()) return;
     const std::string& pattern = *m_.hybrid_layer_pattern;
     if (static_cast<int64_t>(pattern.size()) != m_.num_layers) {
-      faults_.push_back({"hybrid_layer_pattern", absl::StrCat("has ", pattern.size(),
-                                                              " symbols; needs one per layer, ", m_.num_layers)});
+      faults_.push_back({"hybrid_layer_pattern",
+                         absl::StrCat("has ", pattern.size(), " symbols; needs one per layer, ", m_.num_layers)});
     }
     PatternSymbols(pattern, "hybrid_layer_pattern");
     PatternSymbols(m_.mtp_hybrid_override_pattern.value_or(""), "mtp_hybrid_override_pattern");
@@ -404,8 +402,9 @@ std::string FormatPattern(const std::vector<int64_t>& pattern) {
   for (size_t unit = 2; unit <= 8 && unit < pattern.size(); ++unit) {
     if (pattern.size() % unit != 0) continue;
     if (!std::equal(pattern.begin() + static_cast<ptrdiff_t>(unit), pattern.end(), pattern.begin())) continue;
-    std::string repeated = absl::StrCat("([", absl::StrJoin(pattern.begin(), pattern.begin() + static_cast<ptrdiff_t>(unit), ","),
-                                        "])*", pattern.size() / unit);
+    std::string repeated =
+        absl::StrCat("([", absl::StrJoin(pattern.begin(), pattern.begin() + static_cast<ptrdiff_t>(unit), ","), "])*",
+                     pattern.size() / unit);
     if (repeated.size() < best.size()) best = std::move(repeated);
     break;
   }
@@ -432,9 +431,9 @@ std::string ModelToJson(const ModelSpec& model) {
   if (model.computed.has_value()) {
     const ParameterCounts& c = *model.computed;
     members.push_back(absl::StrCat("\"computed\":{\"total\":", c.total, ",\"total_with_mtp\":", c.total_with_mtp,
-                                   ",\"active\":", c.active, ",\"active_without_input_embedding\":",
-                                   c.active_without_input_embedding, ",\"active_without_any_embedding\":",
-                                   c.active_without_any_embedding, "}"));
+                                   ",\"active\":", c.active,
+                                   ",\"active_without_input_embedding\":", c.active_without_input_embedding,
+                                   ",\"active_without_any_embedding\":", c.active_without_any_embedding, "}"));
   }
   if (!model.knobs.empty()) {
     std::vector<std::string> knobs;

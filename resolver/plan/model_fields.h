@@ -19,8 +19,8 @@ absl::Span<const ModelField> ModelFields();
 const ModelField* FindModelField(absl::string_view name);  // null: no such field
 
 // Sets a field from a value as a file gives it. Layer patterns (moe_layer_freq, linear_attention_freq,
-// csa_compress_ratios) may also be written as Megatron's expressions: "[0]*3+[1]*58", "([1,1,1,0])*12", or as an integer
-// N. They need num_layers to be set first.
+// csa_compress_ratios) may also be written as Megatron's expressions: "[0]*3+[1]*58", "([1,1,1,0])*12", or as an
+// integer N. They need num_layers to be set first.
 absl::Status SetModelField(const ModelField& field, const Value& value, ModelSpec* model);
 
 // "[0]*3+[1]*58" -> list. At most 10,000 entries.
@@ -32,7 +32,8 @@ struct ModelFault {
   absl::string_view field;
   std::string what;
 };
-// What must hold between fields: sizes that divide, lists as long as the model, fields that come together. Empty: sound.
+// What must hold between fields: sizes that divide, lists as long as the model, fields that come together. Empty:
+// sound.
 std::vector<ModelFault> CheckModel(const ModelSpec& model);
 
 // All set fields as one JSON object; patterns as expressions.
