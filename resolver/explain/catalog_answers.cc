@@ -10,7 +10,9 @@
 #include "resolver/base/reason.h"
 #include "resolver/base/status_macros.h"
 #include "resolver/catalog/catalog.h"
+#include "resolver/derive/parameters.h"
 #include "resolver/explain/model_message.h"
+#include "resolver/normalize/hf_import.h"
 #include "resolver/normalize/violations.h"
 #include "resolver/rules/registry.h"
 
@@ -66,9 +68,10 @@ absl::Status Required(absl::string_view field, absl::string_view value) {
 // "no rule is called 'x'; nearest is 'y'".
 absl::Status Unknown(absl::string_view what, absl::string_view name, absl::string_view nearest,
                      absl::string_view reason) {
-  return WithReason(absl::NotFoundError(absl::StrCat("no ", what, " is called '", name.substr(0, 128), "'",
-                                                     nearest.empty() ? "" : absl::StrCat("; nearest is '", nearest, "'"))),
-                    reason);
+  return WithReason(
+      absl::NotFoundError(absl::StrCat("no ", what, " is called '", name.substr(0, 128), "'",
+                                       nearest.empty() ? "" : absl::StrCat("; nearest is '", nearest, "'"))),
+      reason);
 }
 
 absl::string_view NearestRule(const std::vector<const Rule*>& rules, absl::string_view id) {
@@ -80,7 +83,8 @@ absl::string_view NearestRule(const std::vector<const Rule*>& rules, absl::strin
 
 }  // namespace
 
-CatalogAnswers::CatalogAnswers(std::shared_ptr<const Catalog> catalog) : catalog_(std::move(catalog)), rules_(AllRules()) {
+CatalogAnswers::CatalogAnswers(std::shared_ptr<const Catalog> catalog)
+    : catalog_(std::move(catalog)), rules_(AllRules()) {
   std::sort(rules_.begin(), rules_.end(), [](const Rule* a, const Rule* b) { return a->id < b->id; });
 }
 
@@ -146,9 +150,28 @@ absl::Status CatalogAnswers::ListRules(const v1::ListRulesRequest& request, v1::
       [&](size_t i) { RuleToMessage(*rules[i], response->add_rules()); });
 }
 
-absl::Status CatalogAnswers::ImportModel(const v1::ImportModelRequest&, v1::ModelSpec*) const {
-  return WithReason(absl::UnimplementedError("importing a config.json (ImportModel) is not built into this version"),
-                    "NOT_BUILT");
+absl::Status CatalogAnswers::ImportModel(const v1::ImportModelRequest& request, v1::ModelSpec* response) const {
+  FLIGHTPLAN_RETURN_IF_ERROR(Required("hf_config_json", request.hf_config_json()));
+  Violations violations;
+  const size_t size = request.hf_config_json().size();
+  if (size > kMaxHfConfigBytes) {
+    violations.Add("hf_config_json", absl::StrCat("has ", size, " bytes, at most ", kMaxHfConfigBytes));
+    return violations.ToStatus();
+  }
+  std::vector<std::string> notes;
+  absl::StatusOr<ModelSpec> model = ImportHfConfig(request.hf_config_json(), &notes);
+  if (!model.ok()) {
+    violations.Add("hf_config_json", model.status());
+    return violations.ToStatus();
+  }
+  if (const auto parameters = CountParameters(*model); parameters.ok()) {
+    model->computed = parameters->counts;
+  } else {
+    notes.push_back(absl::StrCat("parameters not counted: ", parameters.status().message()));
+  }
+  for (const std::string& note : notes) absl::StrAppend(&model->notes, model->notes.empty() ? "" : "; ", note);
+  ModelToMessage(*model, response);
+  return absl::OkStatus();
 }
 
 }  // namespace flightplan
