@@ -17,12 +17,12 @@ ROOMS = {
     "engine": "base plan catalog rules",
     "estimate": "base plan catalog derive evidence engine",
     "render": "base plan catalog",
-    "explain": "base plan catalog normalize rules engine messages",
+    "explain": "base plan catalog derive normalize rules engine messages",
 }
 # Outside resolver/. `public` is resolver/resolver.h.
 EDGE = {
     "clients/cli": "base plan catalog normalize render explain messages public service",
-    "service": "base plan catalog normalize explain messages public",
+    "service": "base plan catalog normalize explain messages public service",
     "tests": "base plan catalog evidence derive normalize rules engine estimate render explain messages public service",
 }
 # Inside resolver/ no room meets files, threads, random numbers, the wall clock or the network.

@@ -1,0 +1,230 @@
+#include "service/answer_source.h"
+
+#include <chrono>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "flightplan/v1/resolver_service.pb.h"
+#include "google/protobuf/arena.h"
+#include "google/protobuf/io/coded_stream.h"
+#include "google/protobuf/io/zero_copy_stream_impl_lite.h"
+#include "resolver/base/reason.h"
+#include "resolver/base/status_macros.h"
+#include "service/call_arena.h"
+#include "service/status_mapping.h"
+
+namespace flightplan::service {
+namespace {
+
+// Observes the time from construction to destruction.
+class StageTimer {
+ public:
+  explicit StageTimer(prometheus::Histogram* stage) : stage_(stage) {}
+  ~StageTimer() { stage_->Observe(std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count()); }
+  StageTimer(const StageTimer&) = delete;
+  StageTimer& operator=(const StageTimer&) = delete;
+
+ private:
+  prometheus::Histogram* const stage_;
+  const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+// Equal messages give equal bytes: map entries are sorted.
+std::string Canonical(const google::protobuf::Message& message) {
+  std::string bytes;
+  bytes.reserve(message.ByteSizeLong());
+  google::protobuf::io::StringOutputStream stream(&bytes);
+  google::protobuf::io::CodedOutputStream coded(&stream);
+  coded.SetSerializationDeterministic(true);
+  message.SerializeWithCachedSizes(&coded);
+  coded.Trim();
+  return bytes;
+}
+
+grpc::Slice Serialized(const google::protobuf::Message& message, size_t size) {
+  grpc::Slice slice(size);
+  auto* out = const_cast<uint8_t*>(slice.begin());
+  google::protobuf::io::ArrayOutputStream stream(out, static_cast<int>(size));
+  google::protobuf::io::CodedOutputStream coded(&stream);
+  coded.SetSerializationDeterministic(true);  // the same answer has the same bytes, cached or not
+  message.SerializeWithCachedSizes(&coded);
+  return slice;
+}
+
+absl::string_view SeverityName(v1::Severity severity) {
+  switch (severity) {
+    case v1::SEVERITY_ERROR:
+      return "error";
+    case v1::SEVERITY_WARNING:
+      return "warning";
+    case v1::SEVERITY_INFO:
+      return "info";
+    case v1::SEVERITY_UNSPECIFIED:
+    case v1::Severity_INT_MIN_SENTINEL_DO_NOT_USE_:
+    case v1::Severity_INT_MAX_SENTINEL_DO_NOT_USE_:
+      break;
+  }
+  return "unspecified";
+}
+
+// What differs between the two rpcs.
+struct ResolveRpc {
+  using Request = v1::ResolveConfigRequest;
+  using Response = v1::ResolveConfigResponse;
+  static constexpr char kKind = 'R';
+  static constexpr absl::string_view kName = "ResolveConfig";
+  static prometheus::Histogram* Stage(const Metrics& metrics) { return metrics.stage_resolve; }
+  static absl::Status Run(const ResolverBackend& backend, const Request& request, Response* response) {
+    return backend.ResolveConfig(request, response);
+  }
+  static absl::string_view Outcome(const Response& response) {
+    return response.outcome() == v1::OUTCOME_RESOLVED ? "resolved" : "infeasible";
+  }
+  static int64_t EvidenceRevision(const Response& response) { return response.evidence_revision(); }
+};
+
+struct ValidateRpc {
+  using Request = v1::ValidateConfigRequest;
+  using Response = v1::ValidateConfigResponse;
+  static constexpr char kKind = 'V';
+  static constexpr absl::string_view kName = "ValidateConfig";
+  static prometheus::Histogram* Stage(const Metrics& metrics) { return metrics.stage_validate; }
+  static absl::Status Run(const ResolverBackend& backend, const Request& request, Response* response) {
+    return backend.ValidateConfig(request, response);
+  }
+  static absl::string_view Outcome(const Response& response) {
+    return !response.accepted_by_stack() ? "rejected" : response.will_run() ? "accepted" : "fails_later";
+  }
+  static int64_t EvidenceRevision(const Response&) { return 0; }  // a judgement rests on no measurement
+};
+
+}  // namespace
+
+absl::string_view CacheUseName(CacheUse use) {
+  switch (use) {
+    case CacheUse::kHit:
+      return "hit";
+    case CacheUse::kMiss:
+      return "miss";
+    case CacheUse::kBypass:
+      return "bypass";
+  }
+  return "";
+}
+
+AnswerSource::AnswerSource(const ResolverBackend* backend, Metrics* metrics, std::string revision, size_t cache_bytes)
+    : backend_(backend),
+      metrics_(metrics),
+      revision_(std::move(revision)),
+      caching_(cache_bytes > 0),
+      cache_(cache_bytes) {}
+
+std::string AnswerSource::Key(char kind, absl::string_view request) const {
+  return absl::StrCat(absl::string_view(&kind, 1), revision_, absl::string_view("\0", 1), request);
+}
+
+void AnswerSource::Count(const Answer& answer) {
+  switch (answer.cache) {
+    case CacheUse::kHit:
+      metrics_->cache_hit->Increment();
+      break;
+    case CacheUse::kMiss:
+      metrics_->cache_miss->Increment();
+      break;
+    case CacheUse::kBypass:
+      metrics_->cache_bypass->Increment();
+      break;
+  }
+  for (Metrics::Counter* counter : answer.stored->counters) counter->Increment();
+}
+
+template <class Rpc>
+absl::StatusOr<std::shared_ptr<const StoredAnswer>> AnswerSource::Make(const typename Rpc::Request& request) {
+  google::protobuf::Arena own_arena;
+  google::protobuf::Arena* arena = request.GetArena() != nullptr ? request.GetArena() : &own_arena;
+  auto* response = google::protobuf::Arena::CreateMessage<typename Rpc::Response>(arena);
+  {
+    const StageTimer timer(Rpc::Stage(*metrics_));
+    FLIGHTPLAN_RETURN_IF_ERROR(Rpc::Run(*backend_, request, response));
+  }
+  const StageTimer timer(metrics_->stage_serialize);
+  const size_t size = response->ByteSizeLong();
+  if (size > kMaxAnswerBytes) {
+    return WithReason(
+        absl::ResourceExhaustedError(absl::StrCat("the answer has ", size, " bytes, at most ", kMaxAnswerBytes,
+                                                  " are sent; ask for fewer dialects or name fewer knobs")),
+        "ANSWER_TOO_LARGE");
+  }
+  auto stored = std::make_shared<StoredAnswer>();
+  stored->bytes = Serialized(*response, size);
+  stored->decision_id = response->digest();
+  stored->catalog_revision = response->catalog_revision();
+  stored->evidence_revision = absl::StrCat(Rpc::EvidenceRevision(*response));
+  stored->target = response->target();
+  stored->outcome = std::string(Rpc::Outcome(*response));
+  stored->counters.push_back(&metrics_->Outcome(Rpc::kName, request.target().framework(), stored->outcome));
+  for (const v1::Finding& finding : response->findings()) {
+    stored->rule_ids.push_back(finding.rule_id());
+    stored->counters.push_back(&metrics_->Finding(finding.rule_id(), SeverityName(finding.severity())));
+  }
+  return stored;
+}
+
+// `raw_key`: the key of the bytes the request came as, empty when it came inside another message.
+template <class Rpc>
+absl::StatusOr<Answer> AnswerSource::FromMessage(const typename Rpc::Request& request, absl::string_view raw_key) {
+  Answer answer;
+  if (!caching_) {
+    answer.cache = CacheUse::kBypass;
+    FLIGHTPLAN_ASSIGN_OR_RETURN(answer.stored, Make<Rpc>(request));
+    Count(answer);
+    return answer;
+  }
+  // The same question written differently (order of map entries and fields) has the same canonical key.
+  const std::string key = Key(Rpc::kKind, Canonical(request));
+  if (key != raw_key) answer.stored = cache_.Find(key);
+  const bool known = answer.stored != nullptr;
+  answer.cache = known ? CacheUse::kHit : CacheUse::kMiss;
+  if (!known) {
+    FLIGHTPLAN_ASSIGN_OR_RETURN(answer.stored, Make<Rpc>(request));
+    cache_.Insert(key, answer.stored, answer.stored->bytes.size());
+  }
+  if (!raw_key.empty() && raw_key != key) cache_.Insert(raw_key, answer.stored, answer.stored->bytes.size());
+  Count(answer);
+  return answer;
+}
+
+template <class Rpc>
+absl::StatusOr<Answer> AnswerSource::FromBytesAs(absl::string_view bytes) {
+  std::string raw_key;
+  if (caching_) {
+    raw_key = Key(Rpc::kKind, bytes);
+    if (Answer answer{cache_.Find(raw_key), CacheUse::kHit}; answer.stored != nullptr) {
+      Count(answer);
+      return answer;
+    }
+  }
+  google::protobuf::Arena arena(CallArenaOptions());
+  auto* request = google::protobuf::Arena::CreateMessage<typename Rpc::Request>(&arena);
+  {
+    const StageTimer timer(metrics_->stage_parse);
+    if (!request->ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
+      return MalformedRequest(request->GetTypeName());
+    }
+  }
+  return FromMessage<Rpc>(*request, raw_key);
+}
+
+absl::StatusOr<Answer> AnswerSource::FromBytes(AnswerRpc rpc, absl::string_view request) {
+  return rpc == AnswerRpc::kResolve ? FromBytesAs<ResolveRpc>(request) : FromBytesAs<ValidateRpc>(request);
+}
+
+absl::StatusOr<Answer> AnswerSource::Resolve(const v1::ResolveConfigRequest& request) {
+  return FromMessage<ResolveRpc>(request, "");
+}
+
+absl::StatusOr<Answer> AnswerSource::Validate(const v1::ValidateConfigRequest& request) {
+  return FromMessage<ValidateRpc>(request, "");
+}
+
+}  // namespace flightplan::service

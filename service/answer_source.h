@@ -1,0 +1,76 @@
+// From the bytes of a request to the bytes of its answer: cache, parse, resolve, serialize. What a call and one item of
+// a batch have in common; knows nothing of calls.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "grpcpp/support/slice.h"
+#include "service/metrics.h"
+#include "service/resolver_backend.h"
+#include "service/result_cache.h"
+
+namespace flightplan::service {
+
+// Every client's default for a message it receives.
+inline constexpr size_t kMaxAnswerBytes = size_t{4} << 20;
+
+enum class AnswerRpc { kResolve, kValidate };
+
+// A finished answer. Immutable and shared between the cache and the calls that send it; `bytes` is sent as it is.
+struct StoredAnswer {
+  grpc::Slice bytes;
+  std::string decision_id;
+  std::string catalog_revision;
+  std::string evidence_revision;
+  std::string target;
+  std::string outcome;  // "resolved", "infeasible", "accepted", "rejected"
+  std::vector<std::string> rule_ids;
+  std::vector<Metrics::Counter*> counters;  // what every sending of this answer counts
+};
+
+enum class CacheUse { kHit, kMiss, kBypass };
+absl::string_view CacheUseName(CacheUse use);
+
+struct Answer {
+  std::shared_ptr<const StoredAnswer> stored;
+  CacheUse cache = CacheUse::kMiss;
+};
+
+class AnswerSource {
+ public:
+  // `revision` stands for everything an answer depends on beside the request: catalogue, evidence, build. 0 cache
+  // bytes: no cache. All pointers must outlive this object.
+  AnswerSource(const ResolverBackend* backend, Metrics* metrics, std::string revision, size_t cache_bytes);
+
+  // INVALID_ARGUMENT when the bytes are no request; RESOURCE_EXHAUSTED when the answer is larger than kMaxAnswerBytes;
+  // else what the backend says.
+  absl::StatusOr<Answer> FromBytes(AnswerRpc rpc, absl::string_view request);
+  absl::StatusOr<Answer> Resolve(const v1::ResolveConfigRequest& request);
+  absl::StatusOr<Answer> Validate(const v1::ValidateConfigRequest& request);
+
+  size_t cache_bytes() const { return cache_.bytes(); }
+
+ private:
+  template <class Rpc>
+  absl::StatusOr<Answer> FromBytesAs(absl::string_view request);
+  template <class Rpc>
+  absl::StatusOr<Answer> FromMessage(const typename Rpc::Request& request, absl::string_view raw_key);
+  template <class Rpc>
+  absl::StatusOr<std::shared_ptr<const StoredAnswer>> Make(const typename Rpc::Request& request);
+  std::string Key(char kind, absl::string_view request) const;
+  void Count(const Answer& answer);
+
+  const ResolverBackend* const backend_;
+  Metrics* const metrics_;
+  const std::string revision_;
+  const bool caching_;
+  ResultCache cache_;
+};
+
+}  // namespace flightplan::service

@@ -1,0 +1,140 @@
+#include "service/call.h"
+
+#include <algorithm>
+#include <random>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "grpcpp/server_context.h"
+#include "service/status_mapping.h"
+
+namespace flightplan::service {
+namespace {
+
+absl::string_view Header(const grpc::CallbackServerContext& context, const char* name) {
+  const auto& headers = context.client_metadata();
+  const auto found = headers.find(name);
+  if (found == headers.end()) return {};
+  return absl::string_view(found->second.data(), found->second.size());
+}
+
+std::mt19937_64& ThreadRandom() {
+  thread_local std::mt19937_64 random{[] {
+    std::random_device device;
+    return (static_cast<uint64_t>(device()) << 32) ^ device();
+  }()};
+  return random;
+}
+
+bool IsIdCharacter(char c) {
+  return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '.' || c == '_' || c == '-';
+}
+
+bool IsLowerHex(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); }
+
+// Calls that are sent away come back spread out.
+absl::Duration RetryDelayWithJitter() {
+  return absl::Milliseconds(std::uniform_int_distribution<int>(50, 500)(ThreadRandom()));
+}
+
+LogLevel LevelOf(int code) {
+  if (code == grpc::StatusCode::OK) return LogLevel::kDebug;
+  return code == grpc::StatusCode::INTERNAL ? LogLevel::kError : LogLevel::kInfo;
+}
+
+}  // namespace
+
+std::string RequestId(absl::string_view from_caller) {
+  if (!from_caller.empty() && from_caller.size() <= kMaxRequestIdBytes &&
+      std::all_of(from_caller.begin(), from_caller.end(), IsIdCharacter)) {
+    return std::string(from_caller);
+  }
+  std::mt19937_64& random = ThreadRandom();
+  return absl::StrCat(absl::Hex(random(), absl::kZeroPad16), absl::Hex(random(), absl::kZeroPad16));
+}
+
+absl::string_view TraceId(absl::string_view traceparent) {
+  // 00-<32 hex>-<16 hex>-<2 hex>; later versions may append fields.
+  if (traceparent.size() < 55 || traceparent[2] != '-' || traceparent[35] != '-' || traceparent[52] != '-') return {};
+  const absl::string_view id = traceparent.substr(3, 32);
+  if (!std::all_of(id.begin(), id.end(), IsLowerHex) || id.find_first_not_of('0') == absl::string_view::npos) return {};
+  return id;
+}
+
+Call::Call(const Edge& edge, const Metrics::Method& method, grpc::CallbackServerContext* context)
+    : edge_(edge),
+      method_(method),
+      context_(context),
+      request_id_(RequestId(Header(*context, "x-request-id"))),
+      trace_id_(TraceId(Header(*context, "traceparent"))) {
+  const std::chrono::system_clock::time_point now = std::chrono::system_clock::now();
+  const bool has_own = context->deadline() != std::chrono::system_clock::time_point::max();
+  const absl::Duration usual = method.streaming ? kDefaultStreamDeadline : kDefaultUnaryDeadline;
+  const absl::Duration longest = has_own ? edge.max_deadline : std::min(usual, edge.max_deadline);
+  deadline_ = std::min(context->deadline(), now + absl::ToChronoMicroseconds(longest));
+  method_.started->Increment();
+  context_->AddInitialMetadata("x-request-id", request_id_);
+}
+
+Call::~Call() {
+  if (entered_) edge_.gate->Leave();
+  method_.handled[static_cast<size_t>(code_)]->Increment();
+  const double seconds = Seconds();
+  method_.handling->Observe(seconds);
+  const LogLevel level = LevelOf(code_);
+  if (!edge_.log->Enabled(level)) return;
+  edge_.log->Write(level, log_message_.empty() ? absl::string_view("call") : log_message_,
+                   {{"request_id", request_id_},
+                    {"trace_id", trace_id_},
+                    {"rpc", method_.name},
+                    {"code", StatusCodeLabel(code_)},
+                    {"duration_ms", seconds * 1e3}});
+}
+
+double Call::Seconds() const {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+}
+
+absl::Status Call::CheckTime() const {
+  if (deadline_ <= std::chrono::system_clock::now()) return absl::DeadlineExceededError("the deadline passed");
+  if (context_->IsCancelled()) return absl::CancelledError("the caller went away");
+  return absl::OkStatus();
+}
+
+absl::Status Call::Admit(Gated gated) {
+  if (absl::Status expired = CheckTime(); !expired.ok()) {
+    edge_.metrics->shed_expired->Increment();
+    return expired;
+  }
+  if (gated == Gated::kNo) return absl::OkStatus();
+  if (!edge_.gate->Enter()) {
+    edge_.metrics->shed_in_flight->Increment();
+    const absl::Duration delay = RetryDelayWithJitter();
+    context_->AddTrailingMetadata("grpc-retry-pushback-ms", absl::StrCat(absl::ToInt64Milliseconds(delay)));
+    return WithRetry(absl::ResourceExhaustedError("too many calls in flight"), delay);
+  }
+  entered_ = true;
+  return absl::OkStatus();
+}
+
+void Call::Describe(const Answer& answer) {
+  const StoredAnswer& stored = *answer.stored;
+  context_->AddTrailingMetadata("x-flightplan-decision-id", stored.decision_id);
+  context_->AddTrailingMetadata("x-flightplan-catalog-revision", stored.catalog_revision);
+  context_->AddTrailingMetadata("x-flightplan-evidence-revision", stored.evidence_revision);
+  context_->AddTrailingMetadata("x-flightplan-cache", std::string(CacheUseName(answer.cache)));
+}
+
+void Call::LogDecision(const Answer& answer) const {
+  if (edge_.decisions->enabled()) edge_.decisions->Write(method_.name, answer, request_id_, trace_id_, Seconds());
+}
+
+grpc::Status Call::Finish(const absl::Status& status) {
+  const grpc::Status wire = ToGrpcStatus(status, request_id_);
+  code_ = static_cast<int>(wire.error_code());
+  log_message_ = std::string(status.message());
+  return wire;
+}
+
+}  // namespace flightplan::service

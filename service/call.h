@@ -1,0 +1,116 @@
+// What every call goes through, whatever it asks: identity, admission, metrics, log, status. Around the handlers, which
+// know nothing of it.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "grpcpp/support/server_callback.h"
+#include "service/decision_log.h"
+#include "service/log.h"
+#include "service/metrics.h"
+
+namespace flightplan::service {
+
+inline constexpr int kInFlightPerCore = 64;
+// A call without a deadline of its own ends after this.
+inline constexpr absl::Duration kDefaultUnaryDeadline = absl::Seconds(10);
+inline constexpr absl::Duration kDefaultStreamDeadline = absl::Seconds(120);
+inline constexpr size_t kMaxRequestIdBytes = 128;
+
+// Counts accepted calls and refuses those beyond the limit.
+class InFlightGate {
+ public:
+  explicit InFlightGate(int64_t limit) : limit_(limit) {}
+  // False: full. A true one is paired with Leave().
+  bool Enter() {
+    if (count_.fetch_add(1, std::memory_order_relaxed) < limit_) return true;
+    Leave();
+    return false;
+  }
+  void Leave() { count_.fetch_sub(1, std::memory_order_relaxed); }
+  int64_t count() const { return count_.load(std::memory_order_relaxed); }
+
+ private:
+  const int64_t limit_;
+  std::atomic<int64_t> count_{0};
+};
+
+// What all calls share. Outlives them.
+struct Edge {
+  Metrics* metrics;
+  Log* log;
+  DecisionLog* decisions;
+  InFlightGate* gate;
+  absl::Duration max_deadline;
+};
+
+// The caller's id when it is well formed (1 to 128 of [A-Za-z0-9._-]), else a fresh one.
+std::string RequestId(absl::string_view from_caller);
+// The trace id of a W3C traceparent header; empty when it is malformed.
+absl::string_view TraceId(absl::string_view traceparent);
+
+enum class Gated { kYes, kNo };  // Get and List calls are answered under any load
+
+// The bookkeeping of one call, from its arrival to OnDone.
+class Call {
+ public:
+  Call(const Edge& edge, const Metrics::Method& method, grpc::CallbackServerContext* context);
+  ~Call();  // the call has ended
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+
+  // Not OK: the call is refused before any work (expired, cancelled, too many in flight).
+  absl::Status Admit(Gated gated);
+  // Not OK: the caller has gone or its time is over.
+  absl::Status CheckTime() const;
+  // When the call must end: its own deadline, or the server's where that is earlier.
+  std::chrono::system_clock::time_point deadline() const { return deadline_; }
+  // Trailing metadata of an answer.
+  void Describe(const Answer& answer);
+  void LogDecision(const Answer& answer) const;
+  // The status to finish with; from here on the call counts as having ended so.
+  grpc::Status Finish(const absl::Status& status);
+
+  void CountReceived() { method_.received->Increment(); }
+  void CountSent() { method_.sent->Increment(); }
+  const std::string& request_id() const { return request_id_; }
+  const Edge& edge() const { return edge_; }
+
+ private:
+  double Seconds() const;
+
+  const Edge& edge_;
+  const Metrics::Method& method_;
+  grpc::CallbackServerContext* const context_;
+  const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  std::chrono::system_clock::time_point deadline_;
+  std::string request_id_;
+  std::string trace_id_;
+  bool entered_ = false;
+  int code_ = 1;             // what the call ended with; cancelled until it is finished
+  std::string log_message_;  // what went wrong, for the log
+};
+
+// A unary call: made by the handler, finished by it, destroyed by gRPC's OnDone.
+class UnaryCall final : public grpc::ServerUnaryReactor {
+ public:
+  UnaryCall(const Edge& edge, const Metrics::Method& method, grpc::CallbackServerContext* context)
+      : call_(edge, method, context) {}
+
+  Call& call() { return call_; }
+  void End(const absl::Status& status) {
+    if (status.ok()) call_.CountSent();
+    Finish(call_.Finish(status));
+  }
+  void OnDone() override { delete this; }
+
+ private:
+  Call call_;
+};
+
+}  // namespace flightplan::service

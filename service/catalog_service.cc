@@ -1,0 +1,107 @@
+#include "service/catalog_service.h"
+
+#include "flightplan/v1/catalog_service.grpc.pb.h"
+#include "google/protobuf/arena.h"
+#include "resolver/base/status_macros.h"
+#include "service/call_arena.h"
+#include "service/raw_message.h"
+#include "service/status_mapping.h"
+
+namespace flightplan::service {
+namespace {
+
+using grpc::ByteBuffer;
+using v1::CatalogService;
+using Context = grpc::CallbackServerContext;
+using Reactor = grpc::ServerUnaryReactor;
+
+template <class Request, class Response>
+using Method = absl::Status (CatalogAnswers::*)(const Request&, Response*) const;
+
+template <class Request, class Response>
+absl::Status Answer(Call* call, const CatalogAnswers& answers, Method<Request, Response> method,
+                    const ByteBuffer& request_buffer, ByteBuffer* response_buffer) {
+  FLIGHTPLAN_RETURN_IF_ERROR(call->Admit(Gated::kNo));
+  call->CountReceived();
+  google::protobuf::Arena arena(CallArenaOptions());
+  auto* request = google::protobuf::Arena::CreateMessage<Request>(&arena);
+  auto* response = google::protobuf::Arena::CreateMessage<Response>(&arena);
+  const RequestBytes bytes(request_buffer);
+  if (!request->ParseFromArray(bytes.view().data(), static_cast<int>(bytes.view().size()))) {
+    return MalformedRequest(request->GetTypeName());
+  }
+  FLIGHTPLAN_RETURN_IF_ERROR((answers.*method)(*request, response));
+  *response_buffer = BufferOf(*response);
+  return absl::OkStatus();
+}
+
+using Base = CatalogService::WithRawCallbackMethod_GetModel<CatalogService::WithRawCallbackMethod_ListModels<
+    CatalogService::WithRawCallbackMethod_GetGpu<CatalogService::WithRawCallbackMethod_ListGpus<
+        CatalogService::WithRawCallbackMethod_GetKnob<CatalogService::WithRawCallbackMethod_ListKnobs<
+            CatalogService::WithRawCallbackMethod_GetRule<CatalogService::WithRawCallbackMethod_ListRules<
+                CatalogService::WithRawCallbackMethod_ImportModel<CatalogService::Service>>>>>>>>>;
+
+class CatalogServiceImpl final : public Base {
+ public:
+  CatalogServiceImpl(const Edge* edge, const CatalogAnswers* answers) : edge_(*edge), answers_(*answers) {}
+
+  Reactor* GetModel(Context* c, const ByteBuffer* in, ByteBuffer* out) override {
+    return Serve(get_model_, &CatalogAnswers::GetModel, c, in, out);
+  }
+  Reactor* ListModels(Context* c, const ByteBuffer* in, ByteBuffer* out) override {
+    return Serve(list_models_, &CatalogAnswers::ListModels, c, in, out);
+  }
+  Reactor* GetGpu(Context* c, const ByteBuffer* in, ByteBuffer* out) override {
+    return Serve(get_gpu_, &CatalogAnswers::GetGpu, c, in, out);
+  }
+  Reactor* ListGpus(Context* c, const ByteBuffer* in, ByteBuffer* out) override {
+    return Serve(list_gpus_, &CatalogAnswers::ListGpus, c, in, out);
+  }
+  Reactor* GetKnob(Context* c, const ByteBuffer* in, ByteBuffer* out) override {
+    return Serve(get_knob_, &CatalogAnswers::GetKnob, c, in, out);
+  }
+  Reactor* ListKnobs(Context* c, const ByteBuffer* in, ByteBuffer* out) override {
+    return Serve(list_knobs_, &CatalogAnswers::ListKnobs, c, in, out);
+  }
+  Reactor* GetRule(Context* c, const ByteBuffer* in, ByteBuffer* out) override {
+    return Serve(get_rule_, &CatalogAnswers::GetRule, c, in, out);
+  }
+  Reactor* ListRules(Context* c, const ByteBuffer* in, ByteBuffer* out) override {
+    return Serve(list_rules_, &CatalogAnswers::ListRules, c, in, out);
+  }
+  Reactor* ImportModel(Context* c, const ByteBuffer* in, ByteBuffer* out) override {
+    return Serve(import_model_, &CatalogAnswers::ImportModel, c, in, out);
+  }
+
+ private:
+  const Metrics::Method& Series(const char* method) const {
+    return *edge_.metrics->ForMethod(CatalogService::service_full_name(), method);
+  }
+  template <class Request, class Response>
+  Reactor* Serve(const Metrics::Method& series, Method<Request, Response> method, Context* context,
+                 const ByteBuffer* request, ByteBuffer* response) {
+    auto* reactor = new UnaryCall(edge_, series, context);
+    reactor->End(Answer(&reactor->call(), answers_, method, *request, response));
+    return reactor;
+  }
+
+  const Edge& edge_;
+  const CatalogAnswers& answers_;
+  const Metrics::Method& get_model_ = Series("GetModel");
+  const Metrics::Method& list_models_ = Series("ListModels");
+  const Metrics::Method& get_gpu_ = Series("GetGpu");
+  const Metrics::Method& list_gpus_ = Series("ListGpus");
+  const Metrics::Method& get_knob_ = Series("GetKnob");
+  const Metrics::Method& list_knobs_ = Series("ListKnobs");
+  const Metrics::Method& get_rule_ = Series("GetRule");
+  const Metrics::Method& list_rules_ = Series("ListRules");
+  const Metrics::Method& import_model_ = Series("ImportModel");
+};
+
+}  // namespace
+
+std::unique_ptr<grpc::Service> MakeCatalogService(const Edge* edge, const CatalogAnswers* answers) {
+  return std::make_unique<CatalogServiceImpl>(edge, answers);
+}
+
+}  // namespace flightplan::service

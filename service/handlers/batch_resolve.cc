@@ -1,0 +1,242 @@
+#include "service/handlers/batch_resolve.h"
+
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "flightplan/v1/resolver_service.pb.h"
+#include "google/protobuf/arena.h"
+#include "google/protobuf/io/coded_stream.h"
+#include "google/protobuf/io/zero_copy_stream_impl_lite.h"
+#include "google/rpc/error_details.pb.h"
+#include "grpcpp/alarm.h"
+#include "grpcpp/server_context.h"
+#include "resolver/resolver.h"
+#include "service/call_arena.h"
+#include "service/raw_message.h"
+#include "service/status_mapping.h"
+
+namespace flightplan::service {
+namespace {
+
+absl::Status BadItem(absl::string_view field, absl::string_view description) {
+  google::rpc::BadRequest details;
+  auto* violation = details.add_field_violations();
+  violation->set_field(std::string(field));
+  violation->set_description(std::string(description));
+  absl::Status status = absl::InvalidArgumentError(absl::StrCat(field, ": ", description));
+  status.SetPayload(kBadRequestPayload, absl::Cord(details.SerializeAsString()));
+  return status;
+}
+
+absl::StatusOr<Answer> AnswerItem(const v1::BatchResolveRequest& item, AnswerSource* answers) {
+  if (item.request_id().size() > kMaxBatchIdBytes) {
+    return BadItem("request_id", absl::StrCat("has ", item.request_id().size(), " bytes, at most ", kMaxBatchIdBytes));
+  }
+  switch (item.request_case()) {
+    case v1::BatchResolveRequest::kResolve:
+      return answers->Resolve(item.resolve());
+    case v1::BatchResolveRequest::kValidate:
+      return answers->Validate(item.validate());
+    case v1::BatchResolveRequest::REQUEST_NOT_SET:
+      break;
+  }
+  return BadItem("request", "is required: resolve or validate");
+}
+
+// The response around a stored answer, without copying it: `request_id` and the tag and length of the answer's field,
+// then the stored bytes.
+grpc::ByteBuffer Wrap(const v1::BatchResolveRequest& item, const grpc::Slice& answer) {
+  v1::BatchResolveResponse head;
+  head.set_request_id(item.request_id());
+  std::string bytes = head.SerializeAsString();
+  {
+    google::protobuf::io::StringOutputStream stream(&bytes);
+    google::protobuf::io::CodedOutputStream coded(&stream);
+    const int field = item.has_resolve() ? v1::BatchResolveResponse::kResolveFieldNumber
+                                         : v1::BatchResolveResponse::kValidateFieldNumber;
+    constexpr uint32_t kLengthDelimited = 2;
+    coded.WriteTag(static_cast<uint32_t>(field) << 3 | kLengthDelimited);
+    coded.WriteVarint32(static_cast<uint32_t>(answer.size()));
+  }
+  const grpc::Slice slices[] = {grpc::Slice(bytes), answer};
+  return grpc::ByteBuffer(slices, 2);
+}
+
+// Shared by gRPC (until OnDone), the tasks in the pool and the alarm. gRPC runs no reaction inside StartRead,
+// StartWrite or Finish, so these are called with the lock held, and nothing can be started once Finish was.
+class BatchCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
+ public:
+  BatchCall(const Edge& edge, const Metrics::Method& method, AnswerSource* answers, WorkerPool* pool,
+            grpc::CallbackServerContext* context)
+      : call_(edge, method, context), answers_(answers), pool_(pool), context_(context) {}
+
+  void Start(std::shared_ptr<BatchCall> self) {
+    self_ = std::move(self);
+    if (absl::Status refused = call_.Admit(Gated::kYes); !refused.ok()) {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      End(refused);
+      return;
+    }
+    alarm_self_ = self_;  // not in the lambda: the alarm is a member, and keeps its lambda as long as it lives
+    alarm_.Set(call_.deadline(), [this](bool expired) { OnAlarm(expired); });
+    const std::lock_guard<std::mutex> lock(mutex_);
+    Advance();
+  }
+
+  void OnReadDone(bool ok) override {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    reading_ = false;
+    if (!ok) {
+      no_more_reads_ = true;
+    } else if (!ending_.has_value()) {
+      call_.CountReceived();
+      ++in_work_;
+      held_bytes_ += incoming_.Length();
+      pool_->Submit([keep = self_, item = incoming_] { keep->Work(item); });
+    }
+    incoming_.Clear();
+    Advance();
+  }
+
+  void OnWriteDone(bool ok) override {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    writing_ = false;
+    held_bytes_ -= outgoing_.front().Length();
+    outgoing_.pop_front();
+    if (ok) call_.CountSent();
+    Advance();
+  }
+
+  void OnCancel() override {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    absl::Status why = call_.CheckTime();
+    End(why.ok() ? absl::CancelledError("the caller went away") : why);
+  }
+
+  void OnDone() override {
+    alarm_.Cancel();
+    const std::shared_ptr<BatchCall> last = std::move(self_);
+  }
+
+ private:
+  // Called exactly once: expired, or cancelled by OnDone.
+  void OnAlarm(bool expired) {
+    const std::shared_ptr<BatchCall> last = std::move(alarm_self_);
+    if (!expired) return;
+    const std::lock_guard<std::mutex> lock(mutex_);
+    End(absl::DeadlineExceededError("the deadline passed"));
+    // A caller that does not read its answers would hold the call for ever.
+    if (writing_ && !finished_) context_->TryCancel();
+  }
+
+  // In the pool.
+  void Work(const grpc::ByteBuffer& buffer) {
+    const RequestBytes bytes(buffer);
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      if (ending_.has_value()) {
+        Done(bytes.view().size(), std::nullopt);
+        return;
+      }
+    }
+    google::protobuf::Arena arena(CallArenaOptions());
+    auto* item = google::protobuf::Arena::CreateMessage<v1::BatchResolveRequest>(&arena);
+    if (!item->ParseFromArray(bytes.view().data(), static_cast<int>(bytes.view().size()))) {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      End(MalformedRequest(item->GetTypeName()));
+      Done(bytes.view().size(), std::nullopt);
+      return;
+    }
+    const absl::StatusOr<Answer> answer = AnswerItem(*item, answers_);
+    grpc::ByteBuffer response;
+    if (answer.ok()) {
+      call_.LogDecision(*answer);
+      response = Wrap(*item, answer->stored->bytes);
+    } else {
+      auto* error = google::protobuf::Arena::CreateMessage<v1::BatchResolveResponse>(&arena);
+      error->set_request_id(item->request_id().substr(0, kMaxBatchIdBytes));
+      *error->mutable_error() = ToRpcStatus(answer.status(), call_.request_id());
+      response = BufferOf(*error);
+    }
+    const std::lock_guard<std::mutex> lock(mutex_);
+    Done(bytes.view().size(), std::move(response));
+  }
+
+  // An item has left the pool. With the lock held.
+  void Done(size_t request_bytes, std::optional<grpc::ByteBuffer> response) {
+    --in_work_;
+    held_bytes_ -= request_bytes;
+    if (response.has_value() && !ending_.has_value()) {
+      held_bytes_ += response->Length();
+      outgoing_.push_back(*std::move(response));
+    }
+    Advance();
+  }
+
+  // Ends the call as soon as nothing is under way; answers not yet written are dropped. The first reason counts.
+  void End(const absl::Status& status) {
+    if (ending_.has_value()) return;
+    ending_ = status;
+    while (outgoing_.size() > (writing_ ? 1u : 0u)) {
+      held_bytes_ -= outgoing_.back().Length();
+      outgoing_.pop_back();
+    }
+    Advance();
+  }
+
+  // Starts whatever can start now. With the lock held.
+  void Advance() {
+    if (finished_) return;
+    if (!writing_ && !outgoing_.empty()) {
+      writing_ = true;
+      StartWrite(&outgoing_.front());
+    }
+    const size_t in_flight = static_cast<size_t>(in_work_) + outgoing_.size();
+    if (!reading_ && !no_more_reads_ && !ending_.has_value() && in_flight < size_t{kMaxBatchInFlight} &&
+        held_bytes_ < kMaxBatchHeldBytes) {
+      reading_ = true;
+      StartRead(&incoming_);
+    }
+    if (in_work_ == 0 && outgoing_.empty() && (no_more_reads_ || ending_.has_value())) {
+      finished_ = true;
+      Finish(call_.Finish(ending_.value_or(absl::OkStatus())));
+    }
+  }
+
+  Call call_;
+  AnswerSource* const answers_;
+  WorkerPool* const pool_;
+  grpc::CallbackServerContext* const context_;
+  grpc::Alarm alarm_;
+  std::shared_ptr<BatchCall> alarm_self_;
+
+  std::mutex mutex_;  // guards everything below
+  std::shared_ptr<BatchCall> self_;
+  grpc::ByteBuffer incoming_;
+  std::deque<grpc::ByteBuffer> outgoing_;  // the first is being written while writing_
+  std::optional<absl::Status> ending_;
+  int in_work_ = 0;
+  size_t held_bytes_ = 0;
+  bool reading_ = false;
+  bool no_more_reads_ = false;
+  bool writing_ = false;
+  bool finished_ = false;
+};
+
+}  // namespace
+
+grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* HandleBatchResolve(const Edge& edge,
+                                                                                const Metrics::Method& method,
+                                                                                AnswerSource* answers, WorkerPool* pool,
+                                                                                grpc::CallbackServerContext* context) {
+  auto call = std::make_shared<BatchCall>(edge, method, answers, pool, context);
+  BatchCall* const reactor = call.get();
+  reactor->Start(std::move(call));
+  return reactor;
+}
+
+}  // namespace flightplan::service

@@ -1,0 +1,24 @@
+// BatchResolve: many questions on one call, answers as they are ready.
+#pragma once
+
+#include "grpcpp/support/byte_buffer.h"
+#include "grpcpp/support/server_callback.h"
+#include "service/answer_source.h"
+#include "service/call.h"
+#include "service/worker_pool.h"
+
+namespace flightplan::service {
+
+// Items read and not yet answered. At the limit the stream stops reading until an answer has been written, which slows
+// the sender down by HTTP/2 flow control.
+inline constexpr int kMaxBatchInFlight = 1000;
+// Bytes of such items and of their answers.
+inline constexpr size_t kMaxBatchHeldBytes = size_t{32} << 20;
+inline constexpr size_t kMaxBatchIdBytes = 128;
+
+grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* HandleBatchResolve(const Edge& edge,
+                                                                                const Metrics::Method& method,
+                                                                                AnswerSource* answers, WorkerPool* pool,
+                                                                                grpc::CallbackServerContext* context);
+
+}  // namespace flightplan::service

@@ -1,0 +1,38 @@
+#include "service/handlers/not_built.h"
+
+#include "service/status_mapping.h"
+
+namespace flightplan::service {
+namespace {
+
+class StreamNotBuilt final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
+ public:
+  StreamNotBuilt(const Edge& edge, const Metrics::Method& method, absl::string_view what,
+                 grpc::CallbackServerContext* context)
+      : call_(edge, method, context) {
+    call_.CountReceived();
+    Finish(call_.Finish(NotBuilt(what)));
+  }
+  void OnDone() override { delete this; }
+
+ private:
+  Call call_;
+};
+
+}  // namespace
+
+grpc::ServerUnaryReactor* HandleNotBuilt(const Edge& edge, const Metrics::Method& method, absl::string_view what,
+                                         grpc::CallbackServerContext* context) {
+  auto* reactor = new UnaryCall(edge, method, context);
+  reactor->call().CountReceived();
+  reactor->End(NotBuilt(what));
+  return reactor;
+}
+
+grpc::ServerWriteReactor<grpc::ByteBuffer>* HandleStreamNotBuilt(const Edge& edge, const Metrics::Method& method,
+                                                                 absl::string_view what,
+                                                                 grpc::CallbackServerContext* context) {
+  return new StreamNotBuilt(edge, method, what, context);
+}
+
+}  // namespace flightplan::service

@@ -1,0 +1,154 @@
+#include "service/log.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <limits>
+#include <thread>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "service/call.h"
+#include "service/metrics.h"
+
+namespace flightplan::service {
+namespace {
+
+// A pipe; its capacity makes the reader's pace matter.
+struct Pipe {
+  Pipe() { EXPECT_EQ(pipe(ends), 0); }
+  ~Pipe() {
+    close(ends[0]);
+    if (ends[1] >= 0) close(ends[1]);
+  }
+  std::string ReadAll() {
+    close(ends[1]);
+    ends[1] = -1;
+    std::string text;
+    char buffer[4096];
+    for (ssize_t n; (n = read(ends[0], buffer, sizeof(buffer))) > 0;) text.append(buffer, static_cast<size_t>(n));
+    return text;
+  }
+  int ends[2] = {-1, -1};
+};
+
+TEST(LineSink, WritesLinesInOrder) {
+  Pipe pipe;
+  {
+    LineSink sink(pipe.ends[1]);
+    EXPECT_TRUE(sink.Write("one"));
+    EXPECT_TRUE(sink.Write("two"));
+    sink.Flush();
+  }
+  EXPECT_EQ(pipe.ReadAll(), "one\ntwo\n");
+}
+
+TEST(LineSink, DropsAndCountsRatherThanWaits) {
+  Pipe pipe;
+  {
+    LineSink sink(pipe.ends[1], /*max_queued_bytes=*/4096);
+    const std::string line(1023, 'x');
+    int dropped = 0;
+    for (int i = 0; i < 200; ++i) dropped += sink.Write(line) ? 0 : 1;  // 200 KiB; a pipe holds 64
+    EXPECT_GT(dropped, 0);
+    EXPECT_EQ(sink.dropped(), static_cast<uint64_t>(dropped));
+    EXPECT_EQ(sink.written(), static_cast<uint64_t>(200 - dropped));
+    std::thread reader([&] {
+      char buffer[4096];
+      size_t left = sink.written() * 1024;
+      while (left > 0) {
+        const ssize_t n = read(pipe.ends[0], buffer, sizeof(buffer));
+        if (n <= 0) break;
+        left -= static_cast<size_t>(n);
+      }
+      EXPECT_EQ(left, 0u);
+    });
+    reader.join();
+  }
+}
+
+TEST(LineSink, HoldsALineOfExactlyItsSizeAndRefusesOneByteMore) {
+  Pipe pipe;
+  LineSink sink(pipe.ends[1], 100);
+  EXPECT_TRUE(sink.Write(std::string(99, 'x')));
+  sink.Flush();
+  EXPECT_FALSE(sink.Write(std::string(100, 'x')));
+}
+
+std::string Json(const std::string& text) {
+  std::string out;
+  AppendJsonString(text, &out);
+  return out;
+}
+
+TEST(JsonText, EscapesWhatJsonRequires) {
+  EXPECT_EQ(Json("a\"b\\c\n\x01"), "\"a\\\"b\\\\c\\u000a\\u0001\"");
+  EXPECT_EQ(Json("gr\xc3\xbc\xc3\x9f \xf0\x9f\x98\x80"), "\"gr\xc3\xbc\xc3\x9f \xf0\x9f\x98\x80\"");
+}
+
+TEST(JsonText, ReplacesBytesThatAreNoUtf8) {
+  EXPECT_EQ(Json("a\xff"), "\"a\\ufffd\"");
+  EXPECT_EQ(Json("\xc0\x80"), "\"\\ufffd\\ufffd\"") << "overlong";
+  EXPECT_EQ(Json("\xed\xa0\x80"), "\"\\ufffd\\ufffd\\ufffd\"") << "surrogate";
+  EXPECT_EQ(Json("\xe2\x82"), "\"\\ufffd\\ufffd\"") << "cut";
+}
+
+TEST(Log, LeavesOutEmptyTextAndLowLevels) {
+  Pipe pipe;
+  {
+    LineSink sink(pipe.ends[1]);
+    Log log(&sink, LogLevel::kInfo);
+    log.Write(LogLevel::kDebug, "hidden");
+    log.Write(LogLevel::kInfo, "shown",
+              {{"rpc", "R"},
+               {"tenant", ""},
+               {"n", int64_t{3}},
+               {"ms", 1.5},
+               {"nan", std::numeric_limits<double>::quiet_NaN()}});
+  }
+  const std::string text = pipe.ReadAll();
+  EXPECT_EQ(text.find("hidden"), std::string::npos);
+  EXPECT_NE(text.find("\"level\":\"info\",\"msg\":\"shown\",\"rpc\":\"R\",\"n\":3,\"ms\":1.5,\"nan\":null}\n"),
+            std::string::npos)
+      << text;
+}
+
+TEST(RequestId, KeepsAWellFormedOneAndReplacesTheRest) {
+  EXPECT_EQ(RequestId("A-z_0.9"), "A-z_0.9");
+  EXPECT_EQ(RequestId(std::string(kMaxRequestIdBytes, 'a')).size(), kMaxRequestIdBytes);
+  EXPECT_NE(RequestId(std::string(kMaxRequestIdBytes + 1, 'a')).size(), kMaxRequestIdBytes + 1);
+  EXPECT_NE(RequestId(""), RequestId(""));
+}
+
+TEST(TraceId, ReadsW3cAndNothingElse) {
+  EXPECT_EQ(TraceId("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"), "0af7651916cd43dd8448eb211c80319c");
+  EXPECT_EQ(TraceId("00-00000000000000000000000000000000-b7ad6b7169203331-01"), "");
+  EXPECT_EQ(TraceId("00-0AF7651916CD43DD8448EB211C80319C-b7ad6b7169203331-01"), "");
+  EXPECT_EQ(TraceId("00-0af7651916cd43dd8448eb211c80319c"), "");
+  EXPECT_EQ(TraceId(""), "");
+}
+
+TEST(InFlightGate, AdmitsItsLimitAndRefusesOneMore) {
+  InFlightGate gate(2);
+  EXPECT_TRUE(gate.Enter());
+  EXPECT_TRUE(gate.Enter());
+  EXPECT_FALSE(gate.Enter());
+  EXPECT_EQ(gate.count(), 2);
+  gate.Leave();
+  EXPECT_TRUE(gate.Enter());
+}
+
+TEST(MetricTable, NamesFollowTheConventions) {
+  for (const MetricSpec& spec : MetricTable()) {
+    const std::string name(spec.name);
+    SCOPED_TRACE(name);
+    EXPECT_TRUE(name.rfind("flightplan_", 0) == 0 || name.rfind("grpc_server_", 0) == 0);
+    EXPECT_EQ(spec.kind == MetricKind::kCounter, name.size() > 6 && name.substr(name.size() - 6) == "_total");
+    if (spec.kind == MetricKind::kHistogram) EXPECT_NE(name.find("_seconds"), std::string::npos);
+    EXPECT_FALSE(spec.help.empty());
+    EXPECT_EQ(spec.help.back(), '.');
+  }
+}
+
+}  // namespace
+}  // namespace flightplan::service

@@ -1,0 +1,15 @@
+// The usual process_* metrics, read from /proc.
+#pragma once
+
+#include <vector>
+
+#include "prometheus/metric_family.h"
+
+namespace flightplan::service {
+
+void AppendProcessMetrics(std::vector<prometheus::MetricFamily>* families);
+
+// Bytes resident now; 0 when /proc cannot be read.
+double ResidentBytes();
+
+}  // namespace flightplan::service

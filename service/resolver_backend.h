@@ -1,0 +1,22 @@
+// What the server asks to do the work: the resolver, or a stand-in in tests.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "resolver/resolver.h"
+
+namespace flightplan::service {
+
+// Called from many threads at once.
+class ResolverBackend {
+ public:
+  virtual ~ResolverBackend() = default;
+  virtual absl::Status ResolveConfig(const v1::ResolveConfigRequest& request,
+                                     v1::ResolveConfigResponse* response) const = 0;
+  virtual absl::Status ValidateConfig(const v1::ValidateConfigRequest& request,
+                                      v1::ValidateConfigResponse* response) const = 0;
+};
+
+}  // namespace flightplan::service

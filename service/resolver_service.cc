@@ -1,0 +1,56 @@
+#include "service/resolver_service.h"
+
+#include "flightplan/v1/resolver_service.grpc.pb.h"
+#include "service/handlers/answer.h"
+#include "service/handlers/batch_resolve.h"
+#include "service/handlers/not_built.h"
+
+namespace flightplan::service {
+namespace {
+
+using grpc::ByteBuffer;
+using v1::ResolverService;
+using Context = grpc::CallbackServerContext;
+using Base = ResolverService::WithRawCallbackMethod_ResolveConfig<
+    ResolverService::WithRawCallbackMethod_ValidateConfig<ResolverService::WithRawCallbackMethod_PlanLayouts<
+        ResolverService::WithRawCallbackMethod_BatchResolve<ResolverService::Service>>>>;
+
+class ResolverServiceImpl final : public Base {
+ public:
+  ResolverServiceImpl(const Edge* edge, AnswerSource* answers, WorkerPool* batch_workers)
+      : edge_(*edge), answers_(answers), batch_workers_(batch_workers) {}
+
+  grpc::ServerUnaryReactor* ResolveConfig(Context* c, const ByteBuffer* request, ByteBuffer* response) override {
+    return HandleAnswer(edge_, resolve_, AnswerRpc::kResolve, answers_, c, request, response);
+  }
+  grpc::ServerUnaryReactor* ValidateConfig(Context* c, const ByteBuffer* request, ByteBuffer* response) override {
+    return HandleAnswer(edge_, validate_, AnswerRpc::kValidate, answers_, c, request, response);
+  }
+  grpc::ServerWriteReactor<ByteBuffer>* PlanLayouts(Context* c, const ByteBuffer*) override {
+    return HandleStreamNotBuilt(edge_, plan_, "the layout planner (PlanLayouts)", c);
+  }
+  grpc::ServerBidiReactor<ByteBuffer, ByteBuffer>* BatchResolve(Context* c) override {
+    return HandleBatchResolve(edge_, batch_, answers_, batch_workers_, c);
+  }
+
+ private:
+  const Metrics::Method& Series(const char* method) const {
+    return *edge_.metrics->ForMethod(ResolverService::service_full_name(), method);
+  }
+
+  const Edge& edge_;
+  AnswerSource* const answers_;
+  WorkerPool* const batch_workers_;
+  const Metrics::Method& resolve_ = Series("ResolveConfig");
+  const Metrics::Method& validate_ = Series("ValidateConfig");
+  const Metrics::Method& plan_ = Series("PlanLayouts");
+  const Metrics::Method& batch_ = Series("BatchResolve");
+};
+
+}  // namespace
+
+std::unique_ptr<grpc::Service> MakeResolverService(const Edge* edge, AnswerSource* answers, WorkerPool* batch_workers) {
+  return std::make_unique<ResolverServiceImpl>(edge, answers, batch_workers);
+}
+
+}  // namespace flightplan::service

@@ -1,0 +1,16 @@
+// flightplan.v1.ResolverService: one forwarding line per rpc.
+#pragma once
+
+#include <memory>
+
+#include "grpcpp/impl/service_type.h"
+#include "service/answer_source.h"
+#include "service/call.h"
+#include "service/worker_pool.h"
+
+namespace flightplan::service {
+
+// All pointers must outlive the service.
+std::unique_ptr<grpc::Service> MakeResolverService(const Edge* edge, AnswerSource* answers, WorkerPool* batch_workers);
+
+}  // namespace flightplan::service

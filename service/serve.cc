@@ -1,0 +1,151 @@
+// `flightplan serve`: settings, catalogue, signals.
+#include <dirent.h>
+#include <pthread.h>
+#include <signal.h>
+#include <time.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <iostream>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/time/time.h"
+#include "resolver/base/status_macros.h"
+#include "resolver/catalog/catalog.h"
+#include "service/server.h"
+
+namespace flightplan::service {
+namespace {
+
+constexpr int kStopped = 0;
+constexpr int kCannotStart = 1;
+constexpr int kMisuse = 2;
+
+class PipelineBackend final : public ResolverBackend {
+ public:
+  explicit PipelineBackend(std::shared_ptr<const Catalog> catalog) : resolver_(std::move(catalog)) {}
+  absl::Status ResolveConfig(const v1::ResolveConfigRequest& request,
+                             v1::ResolveConfigResponse* response) const override {
+    return resolver_.ResolveConfig(request, response);
+  }
+  absl::Status ValidateConfig(const v1::ValidateConfigRequest& request,
+                              v1::ValidateConfigResponse* response) const override {
+    return resolver_.ValidateConfig(request, response);
+  }
+
+ private:
+  const Resolver resolver_;
+};
+
+// The folder's *.yaml files by name, which is the order in which they apply.
+absl::StatusOr<std::vector<CatalogFile>> ReadCatalogFiles(const std::string& folder, const SettingsSources& sources) {
+  std::vector<CatalogFile> files;
+  DIR* directory = opendir(folder.c_str());
+  if (directory == nullptr) {
+    return absl::NotFoundError(absl::StrCat("catalog_dir ", folder, ": ", std::strerror(errno)));
+  }
+  while (const dirent* entry = readdir(directory)) {
+    if (absl::EndsWith(entry->d_name, ".yaml")) files.push_back({absl::StrCat(folder, "/", entry->d_name), ""});
+  }
+  closedir(directory);
+  std::sort(files.begin(), files.end(), [](const CatalogFile& a, const CatalogFile& b) { return a.name < b.name; });
+  for (CatalogFile& file : files) {
+    FLIGHTPLAN_ASSIGN_OR_RETURN(file.text, sources.file(file.name));
+  }
+  return files;
+}
+
+absl::StatusOr<std::shared_ptr<const Catalog>> LoadCatalog(const Settings& settings, const SettingsSources& sources) {
+  std::vector<CatalogFile> files;
+  if (!settings.catalog_dir.empty()) {
+    FLIGHTPLAN_ASSIGN_OR_RETURN(files, ReadCatalogFiles(settings.catalog_dir, sources));
+  }
+  FLIGHTPLAN_ASSIGN_OR_RETURN(Catalog catalog, Catalog::WithOverlay(files));
+  return std::make_shared<const Catalog>(std::move(catalog));
+}
+
+// SIGTERM and SIGINT, blocked in this thread and in all that it starts; only Wait and WaitAtMost see them.
+class StopSignals {
+ public:
+  StopSignals() {
+    sigemptyset(&set_);
+    sigaddset(&set_, SIGTERM);
+    sigaddset(&set_, SIGINT);
+    pthread_sigmask(SIG_BLOCK, &set_, nullptr);
+  }
+  int Wait() {
+    int signal = 0;
+    while (sigwait(&set_, &signal) != 0) {
+    }
+    return signal;
+  }
+  void WaitAtMost(absl::Duration time) {
+    const timespec limit = absl::ToTimespec(time);
+    sigtimedwait(&set_, nullptr, &limit);
+  }
+
+ private:
+  sigset_t set_;
+};
+
+int Fail(int code, const absl::Status& status) {
+  std::cerr << "flightplan serve: " << status.message() << "\n";
+  return code;
+}
+
+std::string Addresses(const Settings& settings, const std::vector<int>& ports) {
+  std::vector<std::string> shown;
+  for (size_t i = 0; i < settings.listen.size(); ++i) {
+    const std::string& address = settings.listen[i];
+    // Port 0 was replaced by a free one.
+    shown.push_back(absl::EndsWith(address, ":0") && ports[i] > 0
+                        ? absl::StrCat(address.substr(0, address.size() - 1), ports[i])
+                        : address);
+  }
+  return absl::StrJoin(shown, ", ");
+}
+
+}  // namespace
+
+int ServeMain(const std::vector<std::string>& args) {
+  StopSignals signals;
+  const SettingsSources sources = ProcessSources();
+  const absl::StatusOr<Settings> settings = ParseSettings(args, sources);
+  if (!settings.ok()) return Fail(kMisuse, settings.status());
+  if (settings->help) {
+    std::cout << SettingsHelp();
+    return kStopped;
+  }
+  if (settings->print_config) {
+    std::cout << SettingsToYaml(*settings);
+    return kStopped;
+  }
+  const absl::StatusOr<std::shared_ptr<const Catalog>> catalog = LoadCatalog(*settings, sources);
+  if (!catalog.ok()) return Fail(kMisuse, catalog.status());
+  if (settings->check_config) {
+    std::cout << "settings and catalogue are fine\n";
+    return kStopped;
+  }
+  absl::StatusOr<std::unique_ptr<Server>> server =
+      Server::Start(*settings, *catalog, std::make_unique<PipelineBackend>(*catalog));
+  if (!server.ok()) return Fail(kCannotStart, server.status());
+  Log& log = (*server)->log();
+  log.Write(LogLevel::kInfo, "serving",
+            {{"version", kVersion},
+             {"catalog_revision", (*catalog)->revision()},
+             {"listen", Addresses(*settings, (*server)->ports())},
+             {"http_port", int64_t{(*server)->http_port()}}});
+  const int signal = signals.Wait();
+  log.Write(LogLevel::kInfo, "draining", {{"signal", signal == SIGTERM ? "SIGTERM" : "SIGINT"}});
+  (*server)->Drain();
+  // The time in which load balancers learn of it; a second signal ends it.
+  signals.WaitAtMost(settings->drain_delay);
+  (*server)->Stop();
+  log.Write(LogLevel::kInfo, "stopped");
+  return kStopped;
+}
+
+}  // namespace flightplan::service

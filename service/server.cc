@@ -1,0 +1,220 @@
+#include "service/server.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/time/clock.h"
+#include "grpcpp/ext/proto_server_reflection_plugin.h"
+#include "grpcpp/generic/async_generic_service.h"
+#include "grpcpp/health_check_service_interface.h"
+#include "grpcpp/impl/server_builder_option.h"
+#include "grpcpp/security/server_credentials.h"
+#include "grpcpp/server.h"
+#include "grpcpp/server_builder.h"
+#include "resolver/base/reason.h"
+#include "resolver/base/status_macros.h"
+#include "resolver/catalog/catalog.h"
+#include "resolver/explain/catalog_answers.h"
+#include "service/answer_source.h"
+#include "service/call.h"
+#include "service/catalog_service.h"
+#include "service/decision_log.h"
+#include "service/evidence_service.h"
+#include "service/http_endpoint.h"
+#include "service/probe_service.h"
+#include "service/process_metrics.h"
+#include "service/resolver_service.h"
+#include "service/status_mapping.h"
+#include "service/worker_pool.h"
+
+namespace flightplan::service {
+namespace {
+
+constexpr const char* kServices[] = {"flightplan.v1.ResolverService", "flightplan.v1.CatalogService",
+                                     "flightplan.v1.EvidenceService", "flightplan.v1.ProbeService"};
+
+// Reflection on or off for one server. Linking gRPC's reflection library alone turns it on for every server of the
+// process.
+class ReflectionOption final : public grpc::ServerBuilderOption {
+ public:
+  explicit ReflectionOption(bool on) : on_(on) {}
+  void UpdateArguments(grpc::ChannelArguments*) override {}
+  void UpdatePlugins(std::vector<std::unique_ptr<grpc::ServerBuilderPlugin>>* plugins) override {
+    auto reflection = std::make_unique<grpc::reflection::ProtoServerReflectionPlugin>();
+    plugins->erase(std::remove_if(plugins->begin(), plugins->end(),
+                                  [&](const auto& plugin) { return plugin->name() == reflection->name(); }),
+                   plugins->end());
+    if (on_) plugins->push_back(std::move(reflection));
+  }
+
+ private:
+  const bool on_;
+};
+
+// Methods that are in no service of ours: counted as one, answered as gRPC does.
+class UnknownMethods final : public grpc::CallbackGenericService {
+ public:
+  explicit UnknownMethods(const Edge* edge) : edge_(*edge) {}
+  grpc::ServerGenericBidiReactor* CreateReactor(grpc::GenericCallbackServerContext* context) override {
+    return new Reactor(edge_, *edge_.metrics->ForMethod("", ""), context);
+  }
+
+ private:
+  class Reactor final : public grpc::ServerGenericBidiReactor {
+   public:
+    Reactor(const Edge& edge, const Metrics::Method& method, grpc::GenericCallbackServerContext* context)
+        : call_(edge, method, context) {
+      Finish(call_.Finish(
+          WithReason(absl::UnimplementedError(absl::StrCat("no method is called ", context->method().substr(0, 128))),
+                     "METHOD_UNKNOWN")));
+    }
+    void OnDone() override { delete this; }
+
+   private:
+    Call call_;
+  };
+  const Edge& edge_;
+};
+
+int64_t InFlightLimit(const Settings& settings) {
+  if (settings.max_in_flight > 0) return settings.max_in_flight;
+  return int64_t{kInFlightPerCore} * std::max(1u, std::thread::hardware_concurrency());
+}
+
+std::string VersionJson(const std::string& catalog_revision) {
+  std::string json = "{\"name\":\"flightplan\"";
+  AppendJsonFields({{"version", kVersion}, {"catalog_revision", catalog_revision}}, &json);
+  return json + "}\n";
+}
+
+void Configure(const Settings& settings, grpc::ServerBuilder* builder) {
+  builder->SetMaxReceiveMessageSize(static_cast<int>(settings.max_request_bytes));
+  builder->SetMaxSendMessageSize(static_cast<int>(kMaxAnswerBytes));
+  // A compressed message is unpacked before its size is known; callers of this service send kilobytes.
+  for (auto algorithm : {GRPC_COMPRESS_GZIP, GRPC_COMPRESS_DEFLATE}) {
+    builder->SetCompressionAlgorithmSupportStatus(algorithm, false);
+  }
+  builder->AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  builder->AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMaxStreamsPerConnection);
+  builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 60'000);
+  builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 20'000);
+  builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
+  builder->AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 10'000);
+  builder->AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_MS, 600'000);
+  builder->AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_GRACE_MS, 30'000);
+  builder->SetOption(std::make_unique<ReflectionOption>(settings.reflection));
+}
+
+}  // namespace
+
+// In the order in which they are needed; destroyed the other way round.
+struct Server::Parts {
+  Parts(const Settings& s, std::shared_ptr<const Catalog> catalog, std::unique_ptr<const ResolverBackend> b)
+      : settings(s),
+        log_sink(STDERR_FILENO),
+        log(&log_sink, s.log_level),
+        metrics(kVersion, catalog->revision()),
+        backend(std::move(b)),
+        gate(InFlightLimit(s)),
+        answers(backend.get(), &metrics, absl::StrCat(kVersion, "/", catalog->revision()),
+                static_cast<size_t>(s.cache_bytes)),
+        catalog_answers(catalog),
+        batch_workers(static_cast<int>(std::max(1u, std::thread::hardware_concurrency()))) {
+    metrics.catalog_loaded->SetToCurrentTime();
+    metrics.OnRead([this] {
+      metrics.cache_bytes->Set(static_cast<double>(answers.cache_bytes()));
+      metrics.in_flight->Set(static_cast<double>(gate.count()));
+    });
+  }
+
+  const Settings settings;
+  LineSink log_sink;
+  Log log;
+  Metrics metrics;
+  std::unique_ptr<DecisionLog> decisions;
+  std::unique_ptr<const ResolverBackend> backend;
+  InFlightGate gate;
+  AnswerSource answers;
+  CatalogAnswers catalog_answers;
+  Edge edge{};
+  WorkerPool batch_workers;
+  std::vector<std::unique_ptr<grpc::Service>> services;
+  std::unique_ptr<UnknownMethods> unknown_methods;
+  std::unique_ptr<grpc::Server> grpc_server;
+  std::atomic<bool> ready{false};
+  std::unique_ptr<HttpEndpoint> http;
+  bool stopped = false;
+};
+
+Server::Server() = default;
+
+Server::~Server() {
+  if (parts_ == nullptr || parts_->grpc_server == nullptr || parts_->stopped) return;
+  Drain();
+  parts_->grpc_server->Shutdown(std::chrono::system_clock::now());
+  parts_->grpc_server->Wait();
+}
+
+absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Settings& settings, std::shared_ptr<const Catalog> catalog,
+                                                      std::unique_ptr<const ResolverBackend> backend) {
+  std::unique_ptr<Server> server(new Server());
+  server->parts_ = std::make_unique<Parts>(settings, catalog, std::move(backend));
+  Parts& parts = *server->parts_;
+  FLIGHTPLAN_ASSIGN_OR_RETURN(parts.decisions, DecisionLog::Open(settings.decision_log, &parts.metrics));
+  parts.edge = {&parts.metrics, &parts.log, parts.decisions.get(), &parts.gate, settings.max_deadline};
+
+  grpc::EnableDefaultHealthCheckService(true);
+  grpc::ServerBuilder builder;
+  Configure(settings, &builder);
+  server->ports_.resize(settings.listen.size());
+  for (size_t i = 0; i < settings.listen.size(); ++i) {
+    builder.AddListeningPort(settings.listen[i], grpc::InsecureServerCredentials(), &server->ports_[i]);
+  }
+  parts.services.push_back(MakeResolverService(&parts.edge, &parts.answers, &parts.batch_workers));
+  parts.services.push_back(MakeCatalogService(&parts.edge, &parts.catalog_answers));
+  parts.services.push_back(MakeEvidenceService(&parts.edge));
+  parts.services.push_back(MakeProbeService(&parts.edge));
+  for (const auto& service : parts.services) builder.RegisterService(service.get());
+  parts.unknown_methods = std::make_unique<UnknownMethods>(&parts.edge);
+  builder.RegisterCallbackGenericService(parts.unknown_methods.get());
+
+  parts.grpc_server = builder.BuildAndStart();
+  if (parts.grpc_server == nullptr) {
+    return absl::UnavailableError(absl::StrCat("cannot listen on all of ", absl::StrJoin(settings.listen, ", "),
+                                               "; is an address in use, or a socket's folder missing?"));
+  }
+  if (!settings.http_listen.empty()) {
+    FLIGHTPLAN_ASSIGN_OR_RETURN(
+        parts.http,
+        HttpEndpoint::Start({settings.http_listen, VersionJson(catalog->revision())}, &parts.metrics, &parts.ready));
+  }
+  for (const char* name : kServices) {
+    parts.grpc_server->GetHealthCheckService()->SetServingStatus(name, true);
+  }
+  parts.ready = true;
+  return server;
+}
+
+void Server::Drain() {
+  parts_->ready = false;
+  parts_->grpc_server->GetHealthCheckService()->SetServingStatus(false);
+}
+
+void Server::Stop() {
+  Drain();
+  parts_->grpc_server->Shutdown(absl::ToChronoTime(absl::Now() + parts_->settings.drain_timeout));
+  parts_->grpc_server->Wait();
+  parts_->stopped = true;
+  parts_->decisions->Flush();
+  parts_->log_sink.Flush();
+}
+
+int Server::http_port() const { return parts_->http == nullptr ? 0 : parts_->http->port(); }
+Log& Server::log() { return parts_->log; }
+
+}  // namespace flightplan::service

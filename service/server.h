@@ -1,0 +1,56 @@
+// The gRPC server and the HTTP endpoint beside it, from start to graceful stop.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "service/resolver_backend.h"
+#include "service/settings.h"
+
+namespace flightplan {
+class Catalog;
+}
+
+namespace flightplan::service {
+
+inline constexpr char kVersion[] = "0.1.0";
+inline constexpr int kMaxStreamsPerConnection = 128;
+
+class Server {
+ public:
+  // Listens and serves. An error names the address or the file that is wrong. The backend answers for `catalog`.
+  static absl::StatusOr<std::unique_ptr<Server>> Start(const Settings& settings, std::shared_ptr<const Catalog> catalog,
+                                                       std::unique_ptr<const ResolverBackend> backend);
+  // Stops at once if Stop was not called.
+  ~Server();
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+
+  // First step of a graceful stop: health and /readyz say no, calls are still served.
+  void Drain();
+  // Second step: no new calls; those in flight get drain_timeout. Returns when all have ended.
+  void Stop();
+
+  // Ports in the order of settings.listen; 0 for a unix socket.
+  const std::vector<int>& ports() const { return ports_; }
+  // 0: no HTTP.
+  int http_port() const;
+  Log& log();
+
+ private:
+  struct Parts;
+  Server();
+
+  std::unique_ptr<Parts> parts_;
+  std::vector<int> ports_;
+};
+
+// `flightplan serve ARGS...`: serves until SIGTERM or SIGINT. Exit code 0: stopped as asked; 1: could not start; 2:
+// wrong flags or settings. Call it before the process has started any thread: the signals are blocked here, for all
+// threads.
+int ServeMain(const std::vector<std::string>& args);
+
+}  // namespace flightplan::service

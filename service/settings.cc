@@ -1,0 +1,334 @@
+#include "service/settings.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <limits>
+#include <sstream>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
+#include "resolver/base/nearest.h"
+#include "resolver/base/status_macros.h"
+#include "resolver/base/yaml.h"
+
+namespace flightplan::service {
+namespace {
+
+using S = Settings;
+
+// One setting: the flag, the key in the file, the environment variable and the help line all come from here.
+struct Row {
+  using Member = std::variant<std::vector<std::string> S::*, std::string S::*, bool S::*, int64_t S::*,
+                              absl::Duration S::*, LogLevel S::*>;
+  absl::string_view name;
+  Member member;
+  absl::string_view help;
+  int64_t min = 0;  // of numbers; of durations in seconds
+  int64_t max = std::numeric_limits<int64_t>::max();
+  bool bytes = false;  // a number of bytes: "64MiB" is understood
+  bool flag_only = false;
+};
+
+constexpr int64_t kMaxMessage = int64_t{64} << 20;
+
+const Row kRows[] = {
+    {"config", &S::config, "FILE: a YAML file of settings", 0, 0, false, true},
+    {"listen", &S::listen, "ADDRESS to serve gRPC on, HOST:PORT or unix:PATH; may be repeated"},
+    {"allow_plaintext", &S::allow_plaintext, "serve without TLS on addresses other than loopback and unix sockets"},
+    {"http_listen", &S::http_listen, "HOST:PORT of /metrics, /healthz, /readyz and /version; empty: none"},
+    {"catalog_dir", &S::catalog_dir, "DIR of *.yaml files with a site's own models, GPUs and clusters"},
+    {"decision_log", &S::decision_log, "off, stdout or file:PATH: one JSON line per answer"},
+    {"max_in_flight", &S::max_in_flight, "calls accepted at once; 0: 64 per core", 0, 1'000'000},
+    {"max_request_bytes", &S::max_request_bytes, "largest request", 1024, kMaxMessage, true},
+    {"max_deadline", &S::max_deadline, "longest time a stream may take", 1, 86'400},
+    {"drain_delay", &S::drain_delay, "time to serve on after SIGTERM, while health says NOT_SERVING", 0, 3'600},
+    {"drain_timeout", &S::drain_timeout, "time for the calls in flight to end after that", 0, 3'600},
+    {"cache_bytes", &S::cache_bytes, "size of the result cache; 0: none", 0, int64_t{1} << 40, true},
+    {"reflection", &S::reflection, "answer gRPC server reflection"},
+    {"log_level", &S::log_level, "debug, info, warning or error"},
+    {"check_config", &S::check_config, "check settings and catalogue, then exit", 0, 0, false, true},
+    {"print_config", &S::print_config, "print the settings in force as a file, then exit", 0, 0, false, true},
+    {"help", &S::help, "print this, then exit", 0, 0, false, true},
+};
+
+const Row* FindRow(absl::string_view name) {
+  for (const Row& row : kRows) {
+    if (row.name == name) return &row;
+  }
+  return nullptr;
+}
+
+std::vector<absl::string_view> Names(bool in_file) {
+  std::vector<absl::string_view> names;
+  for (const Row& row : kRows) {
+    if (!in_file || !row.flag_only) names.push_back(row.name);
+  }
+  return names;
+}
+
+bool IsBool(const Row& row) { return std::holds_alternative<bool S::*>(row.member); }
+
+constexpr absl::string_view kLevels[] = {"debug", "info", "warning", "error"};
+
+absl::Status Wrong(absl::string_view text, absl::string_view right) {
+  return absl::InvalidArgumentError(absl::StrCat("is '", text.substr(0, 64), "', must be ", right));
+}
+
+absl::Status Read(const Row&, absl::string_view text, bool* out) {
+  if (absl::SimpleAtob(text, out)) return absl::OkStatus();
+  return Wrong(text, "true or false");
+}
+
+absl::Status Read(const Row& row, absl::string_view text, int64_t* out) {
+  absl::string_view number = text;
+  int64_t unit = 1;
+  if (row.bytes) {
+    constexpr std::pair<absl::string_view, int64_t> kUnits[] = {
+        {"KiB", int64_t{1} << 10}, {"MiB", int64_t{1} << 20}, {"GiB", int64_t{1} << 30}, {"B", 1}};
+    for (const auto& [suffix, size] : kUnits) {
+      if (absl::ConsumeSuffix(&number, suffix)) {
+        unit = size;
+        break;
+      }
+    }
+  }
+  if (absl::SimpleAtoi(absl::StripAsciiWhitespace(number), out) && *out <= row.max / unit && *out * unit >= row.min) {
+    *out *= unit;
+    return absl::OkStatus();
+  }
+  return Wrong(text, absl::StrCat(row.bytes ? "a number of bytes such as 64MiB, from " : "a whole number from ",
+                                  row.min, " to ", row.max));
+}
+
+absl::Status Read(const Row& row, absl::string_view text, absl::Duration* out) {
+  if (absl::ParseDuration(text, out) && *out >= absl::Seconds(row.min) && *out <= absl::Seconds(row.max)) {
+    return absl::OkStatus();
+  }
+  return Wrong(text, absl::StrCat("a time such as 5s or 250ms, from ", row.min, "s to ", row.max, "s"));
+}
+
+absl::Status Read(const Row&, absl::string_view text, LogLevel* out) {
+  const auto* level = std::find(std::begin(kLevels), std::end(kLevels), text);
+  if (level == std::end(kLevels)) return Wrong(text, "debug, info, warning or error");
+  *out = static_cast<LogLevel>(level - std::begin(kLevels));
+  return absl::OkStatus();
+}
+
+absl::Status Read(const Row& row, absl::string_view text, std::string* out) {
+  if (row.name == "decision_log" && text != "off" && text != "stdout" && !absl::StartsWith(text, "file:/")) {
+    return Wrong(text, "off, stdout or file:/PATH");
+  }
+  *out = std::string(text);
+  return absl::OkStatus();
+}
+
+absl::Status Read(const Row&, absl::string_view text, std::vector<std::string>* out) {
+  if (text.empty()) return Wrong(text, "HOST:PORT or unix:PATH");
+  out->push_back(std::string(text));
+  return absl::OkStatus();
+}
+
+absl::Status Set(const Row& row, absl::string_view text, Settings* settings) {
+  return std::visit([&](auto member) { return Read(row, text, &(settings->*member)); }, row.member);
+}
+
+// A source replaces the lists of the sources below it.
+void ClearList(const Row& row, Settings* settings) {
+  if (const auto* list = std::get_if<std::vector<std::string> S::*>(&row.member)) (settings->**list).clear();
+}
+
+absl::Status Prefixed(absl::string_view where, const absl::Status& status) {
+  return status.ok() ? status : absl::InvalidArgumentError(absl::StrCat(where, " ", status.message()));
+}
+
+absl::Status ReadFile(const std::string& name, const std::string& text, Settings* settings) {
+  FLIGHTPLAN_ASSIGN_OR_RETURN(const YamlDocument document, ParseYaml(name, text));
+  if (document.root.kind == YamlNode::Kind::kNull) return absl::OkStatus();
+  if (document.root.kind != YamlNode::Kind::kMap) {
+    return document.Error(document.root, "(file)", "must be a map of settings, such as `listen: 127.0.0.1:50051`");
+  }
+  FLIGHTPLAN_RETURN_IF_ERROR(document.CheckKeys(document.root, "", Names(/*in_file=*/true)));
+  for (const auto& [key, node] : document.root.keys) {
+    const Row& row = *FindRow(key);
+    const bool is_list = std::holds_alternative<std::vector<std::string> S::*>(row.member);
+    ClearList(row, settings);
+    const std::vector<YamlNode> one = {node};
+    if (!is_list && node.kind != YamlNode::Kind::kScalar) {
+      return document.Error(node, key, absl::StrCat("is ", node.Describe(), ", must be one value"));
+    }
+    for (const YamlNode& item : node.kind == YamlNode::Kind::kList ? node.items : one) {
+      if (item.kind != YamlNode::Kind::kScalar) {
+        return document.Error(item, key, absl::StrCat("is ", item.Describe(), ", must be one value"));
+      }
+      if (const absl::Status status = Set(row, item.text, settings); !status.ok()) {
+        return document.Error(item, key, status.message());
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ReadEnvironment(const SettingsSources& sources, Settings* settings) {
+  for (const Row& row : kRows) {
+    if (row.flag_only) continue;
+    const std::string name = absl::StrCat("FLIGHTPLAN_", absl::AsciiStrToUpper(row.name));
+    const std::optional<std::string> text = sources.env(name);
+    if (!text.has_value()) continue;
+    ClearList(row, settings);
+    const bool is_list = std::holds_alternative<std::vector<std::string> S::*>(row.member);
+    for (absl::string_view item : absl::StrSplit(*text, is_list ? ',' : '\0')) {
+      FLIGHTPLAN_RETURN_IF_ERROR(Prefixed(name, Set(row, item, settings)));
+    }
+  }
+  return absl::OkStatus();
+}
+
+// A flag with its value, in the order given.
+using Flags = std::vector<std::pair<const Row*, std::string>>;
+
+absl::StatusOr<Flags> ReadFlags(absl::Span<const std::string> args) {
+  Flags flags;
+  for (size_t i = 0; i < args.size(); ++i) {
+    absl::string_view arg = args[i];
+    if (!absl::ConsumePrefix(&arg, "--")) {
+      return absl::InvalidArgumentError(absl::StrCat("'", args[i], "' is no flag of serve; flags start with --"));
+    }
+    const std::vector<absl::string_view> parts = absl::StrSplit(arg, absl::MaxSplits('=', 1));
+    std::string name = absl::StrReplaceAll(parts[0], {{"-", "_"}});
+    const Row* row = FindRow(name);
+    const bool negated = row == nullptr && absl::StartsWith(name, "no") && FindRow(name.substr(2)) != nullptr &&
+                         IsBool(*FindRow(name.substr(2)));
+    if (negated) row = FindRow(name.substr(2));
+    if (row == nullptr) {
+      const absl::string_view nearest = NearestName(name, Names(/*in_file=*/false));
+      return absl::InvalidArgumentError(
+          absl::StrCat("serve has no flag --", name, nearest.empty() ? "" : absl::StrCat("; nearest is --", nearest)));
+    }
+    if (parts.size() == 2) {
+      if (negated) return absl::InvalidArgumentError(absl::StrCat("--", name, " takes no value"));
+      flags.emplace_back(row, std::string(parts[1]));
+    } else if (IsBool(*row)) {
+      flags.emplace_back(row, negated ? "false" : "true");
+    } else if (i + 1 < args.size()) {
+      flags.emplace_back(row, args[++i]);
+    } else {
+      return absl::InvalidArgumentError(absl::StrCat("--", name, " needs a value"));
+    }
+  }
+  return flags;
+}
+
+absl::Status ApplyFlags(const Flags& flags, Settings* settings) {
+  std::vector<const Row*> seen;
+  for (const auto& [row, text] : flags) {
+    if (std::find(seen.begin(), seen.end(), row) == seen.end()) {
+      ClearList(*row, settings);
+      seen.push_back(row);
+    }
+    FLIGHTPLAN_RETURN_IF_ERROR(Prefixed(absl::StrCat("--", row->name), Set(*row, text, settings)));
+  }
+  return absl::OkStatus();
+}
+
+// 127.A.B.C:PORT, digits only: "127.0.0.1.example.com:1" is a name anyone may own.
+bool IsLoopbackV4(absl::string_view address) {
+  return absl::StartsWith(address, "127.") && address.find_first_not_of("0123456789.", 0) == address.rfind(':');
+}
+
+bool IsLoopback(absl::string_view address) {
+  return absl::StartsWith(address, "unix:") || absl::StartsWith(address, "unix-abstract:") || IsLoopbackV4(address) ||
+         absl::StartsWith(address, "localhost:") || absl::StartsWith(address, "[::1]:");
+}
+
+absl::Status CheckTogether(const Settings& settings) {
+  for (const std::string& address : settings.listen) {
+    if (!settings.allow_plaintext && !IsLoopback(address)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("listen address '", address,
+                       "' can be reached from other machines and has no TLS; use a loopback "
+                       "address or a unix socket, or say --allow_plaintext"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+std::string Show(const Row&, bool value) { return value ? "true" : "false"; }
+std::string Show(const Row&, int64_t value) { return absl::StrCat(value); }
+std::string Show(const Row&, absl::Duration value) { return absl::FormatDuration(value); }
+std::string Show(const Row&, LogLevel value) { return std::string(kLevels[static_cast<size_t>(value)]); }
+std::string Show(const Row&, const std::string& value) {
+  std::string quoted;
+  AppendJsonString(value, &quoted);
+  return quoted;
+}
+std::string Show(const Row& row, const std::vector<std::string>& values) {
+  return absl::StrCat(
+      "[",
+      absl::StrJoin(values, ", ",
+                    [&](std::string* out, const std::string& value) { absl::StrAppend(out, Show(row, value)); }),
+      "]");
+}
+
+}  // namespace
+
+SettingsSources ProcessSources() {
+  return {[](const std::string& name) -> std::optional<std::string> {
+            const char* value = std::getenv(name.c_str());
+            return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+          },
+          [](const std::string& path) -> absl::StatusOr<std::string> {
+            std::ifstream file(path, std::ios::binary);
+            if (!file) return absl::NotFoundError(absl::StrCat("cannot read ", path));
+            std::ostringstream text;
+            text << file.rdbuf();
+            return text.str();
+          }};
+}
+
+absl::StatusOr<Settings> ParseSettings(absl::Span<const std::string> args, const SettingsSources& sources) {
+  Settings settings;
+  FLIGHTPLAN_ASSIGN_OR_RETURN(const Flags flags, ReadFlags(args));
+  for (const auto& [row, text] : flags) {
+    if (row->name == "config") settings.config = text;
+  }
+  if (!settings.config.empty()) {
+    FLIGHTPLAN_ASSIGN_OR_RETURN(const std::string text, sources.file(settings.config));
+    FLIGHTPLAN_RETURN_IF_ERROR(ReadFile(settings.config, text, &settings));
+  }
+  FLIGHTPLAN_RETURN_IF_ERROR(ReadEnvironment(sources, &settings));
+  FLIGHTPLAN_RETURN_IF_ERROR(ApplyFlags(flags, &settings));
+  if (!settings.help) FLIGHTPLAN_RETURN_IF_ERROR(CheckTogether(settings));
+  return settings;
+}
+
+std::string SettingsToYaml(const Settings& settings) {
+  std::string yaml;
+  for (const Row& row : kRows) {
+    if (row.flag_only) continue;
+    absl::StrAppend(&yaml, row.name, ": ",
+                    std::visit([&](auto member) { return Show(row, settings.*member); }, row.member), "\n");
+  }
+  return yaml;
+}
+
+std::string SettingsHelp() {
+  const Settings defaults;
+  std::string text = "flightplan serve: the gRPC server\n\n";
+  for (const Row& row : kRows) {
+    absl::StrAppend(&text, "  --", row.name, std::string(20 - std::min<size_t>(19, row.name.size()), ' '), row.help);
+    if (!row.flag_only) {
+      absl::StrAppend(&text, " (default ", std::visit([&](auto m) { return Show(row, defaults.*m); }, row.member), ")");
+    }
+    text.push_back('\n');
+  }
+  absl::StrAppend(&text, "\nA flag wins over FLIGHTPLAN_<FLAG> in the environment, that over --config FILE.\n");
+  return text;
+}
+
+}  // namespace flightplan::service

@@ -1,0 +1,56 @@
+// The server's settings. Precedence: flag, environment variable FLIGHTPLAN_<FLAG>, --config file, default.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "absl/types/span.h"
+#include "service/log.h"
+
+namespace flightplan::service {
+
+struct Settings {
+  std::vector<std::string> listen = {"127.0.0.1:50051"};
+  bool allow_plaintext = false;
+  std::string http_listen = "127.0.0.1:9464";  // empty: no HTTP
+  std::string catalog_dir;                     // empty: built-in catalogue only
+  std::string decision_log = "off";            // off, stdout, file:PATH
+  int64_t max_in_flight = 0;                   // 0: 64 per core
+  int64_t max_request_bytes = int64_t{1} << 20;
+  absl::Duration max_deadline = absl::Seconds(120);
+  absl::Duration drain_delay = absl::Seconds(5);
+  absl::Duration drain_timeout = absl::Seconds(25);
+  int64_t cache_bytes = int64_t{64} << 20;
+  bool reflection = true;
+  LogLevel log_level = LogLevel::kInfo;
+
+  // What to do instead of serving.
+  bool check_config = false;
+  bool print_config = false;
+  bool help = false;
+  std::string config;  // the file read
+};
+
+// What the parser asks its surroundings; injected so that tests need neither environment nor files.
+struct SettingsSources {
+  std::function<std::optional<std::string>(const std::string& name)> env;
+  std::function<absl::StatusOr<std::string>(const std::string& path)> file;
+};
+SettingsSources ProcessSources();
+
+// `args`: what follows `serve` on the command line. INVALID_ARGUMENT names the flag, the variable, or file, line and
+// column, and what would be right.
+absl::StatusOr<Settings> ParseSettings(absl::Span<const std::string> args, const SettingsSources& sources);
+
+// The settings in force as a configuration file.
+std::string SettingsToYaml(const Settings& settings);
+// One line per flag.
+std::string SettingsHelp();
+
+}  // namespace flightplan::service

@@ -1,0 +1,82 @@
+// A stand-in for the resolver in tests: quick answers of a chosen size, errors and waits on demand.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <string>
+
+#include "absl/status/status.h"
+#include "flightplan/v1/resolver_service.pb.h"
+#include "service/resolver_backend.h"
+
+namespace flightplan::service {
+
+class FakeBackend final : public ResolverBackend {
+ public:
+  // What it answers; shared, so that a test keeps a hand on a backend that the server owns.
+  struct Control {
+    std::atomic<int> calls{0};
+    std::function<absl::Status(const v1::ResolveConfigRequest&)> status;  // unset: OK
+    size_t padding_bytes = 0;                                             // of the answer
+    // Closed: calls wait inside the backend.
+    void Close() { Set(false); }
+    void Open() { Set(true); }
+    void Pass() {
+      std::unique_lock<std::mutex> lock(mutex);
+      waiting.fetch_add(1);
+      changed.wait(lock, [this] { return open; });
+      waiting.fetch_sub(1);
+    }
+    std::atomic<int> waiting{0};
+
+   private:
+    void Set(bool value) {
+      {
+        const std::lock_guard<std::mutex> lock(mutex);
+        open = value;
+      }
+      changed.notify_all();
+    }
+    std::mutex mutex;
+    std::condition_variable changed;
+    bool open = true;
+  };
+
+  explicit FakeBackend(std::shared_ptr<Control> control) : control_(std::move(control)) {}
+
+  absl::Status ResolveConfig(const v1::ResolveConfigRequest& request,
+                             v1::ResolveConfigResponse* response) const override {
+    ++control_->calls;
+    control_->Pass();
+    if (control_->status) {
+      if (absl::Status status = control_->status(request); !status.ok()) return status;
+    }
+    response->set_outcome(v1::OUTCOME_RESOLVED);
+    response->set_digest("fp1-" + request.model().name());
+    response->set_catalog_revision("cat-1");
+    response->set_evidence_revision(7);
+    response->set_target(request.target().framework() + " main");
+    response->mutable_launches()->Add()->set_text(std::string(control_->padding_bytes, 'x'));
+    v1::Finding* finding = response->add_findings();
+    finding->set_rule_id("fake.rule");
+    finding->set_severity(v1::SEVERITY_WARNING);
+    return absl::OkStatus();
+  }
+
+  absl::Status ValidateConfig(const v1::ValidateConfigRequest& request,
+                              v1::ValidateConfigResponse* response) const override {
+    ++control_->calls;
+    control_->Pass();
+    response->set_accepted_by_stack(true);
+    response->set_will_run(request.has_arguments());
+    response->set_digest("fp1-validate");
+    return absl::OkStatus();
+  }
+
+ private:
+  const std::shared_ptr<Control> control_;
+};
+
+}  // namespace flightplan::service
