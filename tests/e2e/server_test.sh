@@ -1,0 +1,110 @@
+#!/usr/bin/env bash
+# The real binary as a server, from start to SIGTERM. usage: server_test.sh FLIGHTPLAN_BINARY
+set -euo pipefail
+flightplan="$1"
+work="$(mktemp -d)"
+server=""
+cleanup() {
+  [ -z "$server" ] || kill -KILL "$server" 2>/dev/null || true
+  rm -rf "$work"
+}
+trap cleanup EXIT
+
+fail() {
+  echo "FAILED: $*" >&2
+  cat "$work/log" >&2 || true
+  exit 1
+}
+# A field of the log line that says "serving".
+served() { sed -n 's/.*"msg":"serving".*"'"$1"'":"\{0,1\}\([^",}]*\).*/\1/p' "$work/log"; }
+http() { curl -s -o "$work/body" -w '%{http_code}' "http://127.0.0.1:$http_port$1"; }
+
+# --- What does not start says why, and with which exit code ---
+code=0; "$flightplan" serve --no_such_flag 2>"$work/err" || code=$?
+[ "$code" = 2 ] || fail "an unknown flag ends with 2, not $code"
+printf 'listen: 127.0.0.1:0\ncache_bites: 1\n' >"$work/bad.yaml"
+code=0; "$flightplan" serve --check_config --config "$work/bad.yaml" 2>"$work/err" || code=$?
+[ "$code" = 2 ] || fail "a bad file ends with 2, not $code"
+grep -q 'bad.yaml:2:1' "$work/err" || fail "a bad file is named with line and column: $(cat "$work/err")"
+mkdir "$work/site"
+printf 'models:\n  - {name: broken, num_layers: -3}\n' >"$work/site/models.yaml"
+code=0; "$flightplan" serve --check_config --catalog_dir "$work/site" 2>"$work/err" || code=$?
+[ "$code" = 2 ] || fail "a bad catalogue ends with 2, not $code"
+grep -q 'models.yaml:2:' "$work/err" || fail "a bad catalogue is named with its line: $(cat "$work/err")"
+"$flightplan" serve --check_config >/dev/null || fail "the defaults are fine"
+"$flightplan" serve --print_config --drain_delay=7s | grep -q '^drain_delay: 7s$' || fail "--print_config"
+
+# --- Start ---
+"$flightplan" serve --listen=127.0.0.1:0 --listen="unix:$work/fp.sock" --http_listen=127.0.0.1:0 --drain_delay=1s \
+  --decision_log="file:$work/decisions" 2>"$work/log" &
+server=$!
+for _ in $(seq 200); do
+  [ -z "$(served http_port)" ] || break
+  kill -0 "$server" 2>/dev/null || fail "ended while starting"
+  sleep 0.05
+done
+http_port="$(served http_port)"
+address="$(served listen)"
+[ -n "$http_port" ] && [ -n "$address" ] || fail "no 'serving' line"
+address="${address%%, *}"
+
+# --- HTTP ---
+[ "$(http /healthz)" = 200 ] || fail "/healthz"
+[ "$(http /readyz)" = 200 ] || fail "/readyz"
+[ "$(http /version)" = 200 ] || fail "/version"
+[ "$(http /metrics)" = 200 ] || fail "/metrics"
+if command -v promtool >/dev/null; then
+  promtool check metrics <"$work/body" || fail "promtool does not like /metrics"
+fi
+
+# --- The same address twice ---
+code=0; "$flightplan" serve --listen="$address" --http_listen= 2>"$work/err" || code=$?
+[ "$code" = 1 ] || fail "an address in use ends with 1, not $code"
+grep -q "$address" "$work/err" || fail "an address in use is named: $(cat "$work/err")"
+
+# --- Bytes that are no HTTP/2 ---
+for _ in 1 2 3; do
+  head -c 100000 /dev/urandom >"/dev/tcp/127.0.0.1/${address##*:}" 2>/dev/null || true
+done
+[ "$(http /readyz)" = 200 ] || fail "not ready after garbage"
+
+# --- The command line against both listeners gives what it gives in process ---
+"$flightplan" gpus --format json >"$work/local.json"
+for target in "$address" "unix:$work/fp.sock"; do
+  "$flightplan" gpus --format json --server "$target" >"$work/remote.json" || fail "gpus --server $target"
+  cmp "$work/local.json" "$work/remote.json" || fail "gpus by $target differ from those in process"
+done
+ask=(resolve --model deepseek-v3 --gpu h100-sxm --gpus 1024 --tp 2 --pp 8 --vpp 4 --ep 64 --target megatron-lm --format json)
+local_code=0; "$flightplan" "${ask[@]}" >"$work/local.json" || local_code=$?
+for _ in 1 2; do  # worked out, then cached
+  remote_code=0; "$flightplan" "${ask[@]}" --server "$address" >"$work/remote.json" || remote_code=$?
+  [ "$remote_code" = "$local_code" ] || fail "resolve ends with $local_code in process and $remote_code by the server"
+  cmp "$work/local.json" "$work/remote.json" || fail "resolve differs by the server"
+done
+http /metrics >/dev/null
+grep -q '^flightplan_cache_requests_total{result="hit"} 1$' "$work/body" || fail "the second answer came from the cache"
+for _ in $(seq 100); do
+  [ "$(grep -c decision_id "$work/decisions" || true)" = 2 ] && break
+  sleep 0.05
+done
+[ "$(grep -c decision_id "$work/decisions")" = 2 ] || fail "two decisions, two lines"
+
+# --- Reflection ---
+if command -v buf >/dev/null; then
+  buf curl --http2-prior-knowledge --list-methods "http://$address" | grep -q flightplan.v1.ResolverService/ResolveConfig ||
+    fail "reflection"
+fi
+
+# --- Graceful stop ---
+kill -TERM "$server"
+for _ in $(seq 100); do
+  [ "$(http /readyz)" = 503 ] && break
+  sleep 0.02
+done
+[ "$(http /readyz)" = 503 ] || fail "not ready while draining"
+"$flightplan" gpus --server "$address" >/dev/null || fail "serves on while draining"
+code=0; wait "$server" || code=$?
+server=""
+[ "$code" = 0 ] || fail "SIGTERM ends with 0, not $code"
+grep -q '"msg":"stopped"' "$work/log" || fail "no 'stopped' line"
+echo "server e2e: fine"
