@@ -4,6 +4,7 @@
 #include <map>
 #include <tuple>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "resolver/catalog/bridge_fields.h"
 #include "resolver/rules/registry.h"
@@ -71,6 +72,12 @@ bool Reported(const std::vector<Finding>& findings, absl::string_view id) {
   return std::any_of(findings.begin(), findings.end(), [id](const Finding& f) { return f.rule_id == id; });
 }
 
+// A few checks of the config classes carry another id when a command line reaches them.
+absl::string_view IdFor(const Rule& rule, Target target) {
+  const bool command_line = target == Target::kMegatronLm || target == Target::kLoongForge;
+  return command_line && !rule.cli_id.empty() ? rule.cli_id : rule.id;
+}
+
 // Bridge copies two sections over the others: a fix has to be written where it is not lost.
 void RedirectToBridgeSources(const Facts& facts, std::vector<Patch>* fixes) {
   for (Patch& patch : *fixes) {
@@ -90,6 +97,7 @@ Program::Program(Target target, int core_release, int bridge_release) {
     if (position.find(rule->at.phase) == position.end()) continue;
     if (!rule->core.Contains(core_release)) continue;
     if (target == Target::kMegatronBridge && !rule->bridge.Contains(bridge_release)) continue;
+    if (target != Target::kMegatronBridge && absl::StartsWith(rule->source, "Megatron-Bridge")) continue;
     rules_.push_back(rule);
   }
   std::stable_sort(rules_.begin(), rules_.end(), [&](const Rule* a, const Rule* b) {
@@ -167,7 +175,7 @@ absl::string_view StageName(Phase phase) {
 
 Finding MakeFinding(const Rule& rule, const Facts& facts) {
   Finding finding;
-  finding.rule_id = rule.id;
+  finding.rule_id = IdFor(rule, facts.env.target);
   finding.area = rule.area;
   finding.severity = SeverityOf(rule.kind);
   finding.verdict = VerdictOf(rule.at.phase);
@@ -211,7 +219,7 @@ RunResult Run(Config config, Environment env) {
     if (rule->kind == Kind::kChange) {
       editor.Begin(rule->id, rule->source);
       rule->change(editor);
-    } else if (rule->when(facts) && !Reported(result.findings, rule->id)) {
+    } else if (rule->when(facts) && !Reported(result.findings, IdFor(*rule, result.env.target))) {
       result.findings.push_back(MakeFinding(*rule, facts));
     }
   }

@@ -5,6 +5,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 
 namespace flightplan {
 namespace {
@@ -25,8 +26,11 @@ bool LooksNegative(absl::string_view word) {
 bool IsUtf8(absl::string_view text) {
   for (size_t i = 0; i < text.size();) {
     const auto lead = static_cast<unsigned char>(text[i]);
-    const size_t length = lead < 0x80 ? 1 : lead >= 0xC2 && lead < 0xE0 ? 2 : lead >= 0xE0 && lead < 0xF0 ? 3
-                          : lead >= 0xF0 && lead < 0xF5 ? 4 : 0;
+    const size_t length = lead < 0x80                   ? 1
+                          : lead >= 0xC2 && lead < 0xE0 ? 2
+                          : lead >= 0xE0 && lead < 0xF0 ? 3
+                          : lead >= 0xF0 && lead < 0xF5 ? 4
+                                                        : 0;
     if (length == 0 || i + length > text.size()) return false;
     for (size_t j = 1; j < length; ++j) {
       if ((static_cast<unsigned char>(text[i + j]) & 0xC0) != 0x80) return false;
@@ -89,6 +93,8 @@ class Parser {
     return table_.Find(word.substr(0, equals));
   }
 
+  bool IsValue(const Argument& word) const { return word.unknown || IsValue(word.text); }
+
   // Whether argparse would take the word as the value of a flag before it.
   bool IsValue(absl::string_view word) const {
     if (word.empty() || word[0] != '-' || word == "-") return true;
@@ -100,7 +106,7 @@ class Parser {
 
   void Next() {
     const Argument& word = args_[at_++];
-    if (!Readable(word)) return;
+    if (word.unknown || !Readable(word)) return;
     if (word.text == "--") {
       for (; at_ < args_.size(); ++at_) RefusePositional(args_[at_]);
       return;
@@ -110,7 +116,7 @@ class Parser {
     if (spec != nullptr) return TakeFlag(word, *spec, attached);
     if (IsValue(word.text)) return RefusePositional(word);
     RefuseUnknown(word);
-    while (at_ < args_.size() && IsValue(args_[at_].text)) ++at_;  // its values belong to the fault just reported
+    while (at_ < args_.size() && IsValue(args_[at_])) ++at_;  // its values belong to the fault just reported
   }
 
   bool Readable(const Argument& word) {
@@ -176,7 +182,7 @@ class Parser {
     if (attached.has_value()) {
       texts.emplace_back(*attached, &word);
     } else {
-      while (at_ < args_.size() && texts.size() < most && IsValue(args_[at_].text)) {
+      while (at_ < args_.size() && texts.size() < most && IsValue(args_[at_])) {
         const Argument& next = args_[at_++];
         if (!Readable(next)) return;
         texts.emplace_back(next.text, &next);
@@ -188,6 +194,7 @@ class Parser {
     }
     Value::List items;
     for (const auto& [text, where] : texts) {
+      if (where->unknown) return;  // nothing can be said about the value
       if (!Convert(text, *where, spec, &items)) return;
     }
     Keep(word, spec, spec.form == FlagForm::kValue ? items[0] : Value(std::move(items)));
@@ -212,7 +219,10 @@ class Parser {
                     const std::vector<absl::string_view>& choices) {
     std::string needs = "it must be one of ";
     for (size_t i = 0; i < choices.size(); ++i) absl::StrAppend(&needs, i == 0 ? "" : ", ", choices[i]);
-    Refuse(where, absl::StrCat(spec.flag, " ", Printable(text)), std::move(needs));
+    // Upstream's converter for graph modules fails with a KeyError of its own, before argparse can explain.
+    const bool graph_module = spec.flag == "--cuda-graph-scope" || spec.flag == "--cuda-graph-modules";
+    Report(where, graph_module ? "mlm.cg-scope-name" : options_.rule_id, absl::StrCat(spec.flag, " ", Printable(text)),
+           std::move(needs));
     if (!spec.knob.has_value() || result_.findings.size() > kMaxParseFindings || suppressed_ > 0) return;
     absl::string_view best = NearestWord(text, choices);
     if (best.empty()) best = choices[0];

@@ -26,8 +26,8 @@ struct Launch {
   absl::string_view dialect;      // "megatron-lm", "bridge", "bridge-perf", "loongforge"
   std::vector<std::string> argv;  // arguments after the program, one element each, not quoted
   EnvVars env;
-  std::string text;               // the same for a shell: exports, continuation lines, quoted
-  std::vector<Knob> unspelled;    // knobs whose value this dialect has no way to write
+  std::string text;             // the same for a shell: exports, continuation lines, quoted
+  std::vector<Knob> unspelled;  // knobs whose value this dialect has no way to write
 };
 
 // ---- reading
@@ -43,6 +43,7 @@ struct SourcePosition {
 struct Argument {
   std::string text;
   SourcePosition at;
+  bool unknown = false;  // would have to be executed to be known ($(...), an unset variable): `text` is its spelling
 };
 
 struct ParsedKnob {
@@ -68,8 +69,8 @@ struct ParseResult {
 
 inline constexpr size_t kMaxArguments = 4096;
 inline constexpr size_t kMaxArgumentBytes = 64 * 1024;
-inline constexpr size_t kMaxListItems = 4096;      // of one knob, also after an expression such as ([1]*61) is evaluated
-inline constexpr size_t kMaxParseFindings = 256;   // the rest is counted in a last finding
+inline constexpr size_t kMaxListItems = 4096;     // of one knob, also after an expression such as ([1]*61) is evaluated
+inline constexpr size_t kMaxParseFindings = 256;  // the rest is counted in a last finding
 
 // ---- helpers shared by the dialects
 

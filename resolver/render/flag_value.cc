@@ -37,7 +37,8 @@ absl::StatusOr<Value> ReadInt(absl::string_view text) {
   if (!plain.has_value()) return Expected("an integer");
   absl::string_view digits = *plain;
   if (absl::StartsWith(digits, "+") || absl::StartsWith(digits, "-")) digits.remove_prefix(1);
-  if (digits.empty() || digits.find_first_not_of("0123456789") != absl::string_view::npos) return Expected("an integer");
+  if (digits.empty() || digits.find_first_not_of("0123456789") != absl::string_view::npos)
+    return Expected("an integer");
   int64_t value = 0;
   if (!absl::SimpleAtoi(*plain, &value)) return absl::OutOfRangeError("integer out of range (64 bits)");
   return Value(value);
@@ -48,7 +49,8 @@ absl::StatusOr<Value> ReadFloat(absl::string_view text) {
   const std::optional<std::string> plain = DropUnderscores(text);
   double value = 0;
   // SimpleAtod also reads hexadecimal floats, which Python's float() refuses.
-  if (!plain.has_value() || absl::StrContains(absl::AsciiStrToLower(*plain), "0x") || !absl::SimpleAtod(*plain, &value)) {
+  if (!plain.has_value() || absl::StrContains(absl::AsciiStrToLower(*plain), "0x") ||
+      !absl::SimpleAtod(*plain, &value)) {
     return Expected("a number");
   }
   return Value(value);

@@ -20,9 +20,15 @@ constexpr FlagSpec kModelOptFlags[] = {
     {"--export-te-mcore-model", {}, FlagForm::kSwitchOn},
     {"--export-default-te-spec", {}, FlagForm::kSwitchOn},
     {"--export-force-local-attention", {}, FlagForm::kSwitchOn},
-    {"--export-kv-cache-quant", {}, FlagForm::kValue, ValueType::kString,
+    {"--export-kv-cache-quant",
+     {},
+     FlagForm::kValue,
+     ValueType::kString,
      "none|fp8|fp8_affine|nvfp4|nvfp4_affine|nvfp4_rotate"},
-    {"--export-real-quant-cfg", {}, FlagForm::kValue, ValueType::kString,
+    {"--export-real-quant-cfg",
+     {},
+     FlagForm::kValue,
+     ValueType::kString,
      "fp8_real_quant|fp8_blockwise_real_quant|None"},
     {"--export-quant-cfg"},
     {"--export-kd-teacher-load"},
@@ -199,8 +205,7 @@ void UseMegatronLmNames(Config* config) {
   SetFrom(config, K::persist_layer_norm, K::no_persist_layer_norm, !config->Get(K::persist_layer_norm).truthy());
   SetFrom(config, K::bias_activation_fusion, K::bias_swiglu_fusion, config->Get(K::bias_activation_fusion));
   SetFrom(config, K::bias_activation_fusion, K::bias_gelu_fusion, config->Get(K::bias_activation_fusion));
-  SetFrom(config, K::grad_reduce_in_fp32, K::accumulate_allreduce_grads_in_fp32,
-          config->Get(K::grad_reduce_in_fp32));
+  SetFrom(config, K::grad_reduce_in_fp32, K::accumulate_allreduce_grads_in_fp32, config->Get(K::grad_reduce_in_fp32));
   SetFrom(config, K::params_dtype, K::bf16, config->Get(K::params_dtype).text() == "bf16");
   SetFrom(config, K::params_dtype, K::fp16, config->Get(K::params_dtype).text() == "fp16");
   SetFrom(config, K::share_embeddings_and_output_weights, K::untie_embeddings_and_output_weights,

@@ -46,7 +46,10 @@ ${calls}    }) {
 const Rule* FindRule(absl::string_view id) {
   static const auto* const kById = [] {
     auto* map = new absl::flat_hash_map<absl::string_view, const Rule*>();
-    for (const Rule* rule : AllRules()) map->emplace(rule->id, rule);
+    for (const Rule* rule : AllRules()) {
+      map->emplace(rule->id, rule);
+      if (!rule->cli_id.empty()) map->emplace(rule->cli_id, rule);
+    }
     return map;
   }();
   auto it = kById->find(id);

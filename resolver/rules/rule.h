@@ -164,6 +164,7 @@ enum class Kind { kError, kWarning, kInfo, kChange };
 
 struct Rule {
   absl::string_view id;    // as in the rule book, never reused
+  absl::string_view cli_id = "";  // its id in the table of command-line rules, where the same check has another there
   absl::string_view area;  // "recompute", "ep-overlap" ...
   Kind kind = Kind::kError;
   Place at{};

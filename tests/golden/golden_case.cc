@@ -10,9 +10,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "resolver/base/status_macros.h"
 #include "rapidjson/stringbuffer.h"
 #include "rapidjson/writer.h"
+#include "resolver/base/status_macros.h"
+#include "resolver/derive/batch.h"
 
 namespace flightplan::golden {
 namespace {
@@ -25,8 +26,11 @@ absl::string_view BaseName(absl::string_view path) {
 // True and 1 are different results, 1 and 1.0 are not.
 bool Same(const Value& a, const Value& b) { return a == b; }
 
-bool IsAcceptanceError(const Finding& f) {
-  return f.severity == Severity::kError && f.verdict == Verdict::kAccepted;
+// Errors of the part of a launch that the case's upstream run went through.
+bool IsError(const GoldenCase& golden, const Finding& f) {
+  if (f.severity != Severity::kError) return false;
+  const bool later = golden.whole_launch && (f.stage == "mesh" || f.stage == "schedule");
+  return f.verdict == Verdict::kAccepted || later;
 }
 
 std::string Ids(const std::vector<std::string>& ids) { return ids.empty() ? "none" : absl::StrJoin(ids, ", "); }
@@ -55,15 +59,26 @@ void CompareWarnings(const GoldenCase& golden, const std::vector<std::string>& s
   for (const std::string& id : extra) out->keys.push_back(absl::StrCat("warning extra ", id));
 }
 
+void CompareNumber(absl::string_view name, std::optional<int64_t> expected, std::optional<int64_t> ours,
+                   Judgement* out) {
+  if (!expected.has_value() || expected == ours) return;
+  out->result_differs = true;
+  out->keys.push_back(absl::StrCat("value of ", name));
+  out->details.push_back(
+      absl::StrCat(name, ": upstream ", *expected, ", we ", ours.has_value() ? absl::StrCat(*ours) : "nothing"));
+}
+
 void CompareFinals(const GoldenCase& golden, const RunResult& result, Judgement* out) {
   for (const Expected& expected : golden.finals) {
     const Value& ours = (expected.argument ? result.arguments : result.config).Get(expected.knob);
     if (Same(ours, expected.value)) continue;
     out->result_differs = true;
     out->keys.push_back(absl::StrCat("value of ", Name(expected.knob)));
-    out->details.push_back(absl::StrCat(Name(expected.knob), ": upstream ", expected.value.ToJson(), ", we ",
-                                        ours.ToJson()));
+    out->details.push_back(
+        absl::StrCat(Name(expected.knob), ": upstream ", expected.value.ToJson(), ", we ", ours.ToJson()));
   }
+  CompareNumber("num_microbatches", golden.num_microbatches, StepMicrobatches(result.arguments, result.env), out);
+  CompareNumber("data_parallel_size", golden.data_parallel_size, result.env.data_parallel_size, out);
   for (const auto& [name, value] : golden.vars) {
     auto it = result.env.vars.find(name);
     if (it != result.env.vars.end() && it->second == value) continue;
@@ -83,7 +98,7 @@ Judgement Compare(const GoldenCase& golden, const RunResult& result) {
   for (const Finding& f : result.findings) findings.push_back(&f);
   std::vector<std::string> errors;
   for (const Finding* f : findings) {
-    if (IsAcceptanceError(*f)) errors.emplace_back(f->rule_id);
+    if (IsError(golden, *f)) errors.emplace_back(f->rule_id);
   }
   const bool found = std::find(errors.begin(), errors.end(), golden.rule) != errors.end();
   if (golden.accept && !errors.empty()) {
@@ -91,7 +106,7 @@ Judgement Compare(const GoldenCase& golden, const RunResult& result) {
     for (const std::string& id : errors) out.keys.push_back(absl::StrCat("rejected by ", id));
     out.details.push_back(absl::StrCat("upstream accepts, we reject: ", Ids(errors)));
     for (const Finding* f : findings) {
-      if (IsAcceptanceError(*f)) out.details.push_back(absl::StrCat("  ", std::string(f->rule_id), ": ", f->seen));
+      if (IsError(golden, *f)) out.details.push_back(absl::StrCat("  ", std::string(f->rule_id), ": ", f->seen));
     }
   } else if (!golden.accept && !found) {
     (errors.empty() ? out.false_accept : out.rule_missed) = true;

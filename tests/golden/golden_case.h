@@ -4,8 +4,10 @@
 // a configuration ready for flightplan::Run and the expectations. Judging is the same for all formats.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,12 +32,16 @@ struct GoldenCase {
   Environment env;
   std::vector<Finding> front_end;  // findings made while the input was read (an unknown flag ...); come before Run's
 
+  bool whole_launch = false;  // upstream went on to process groups and the schedule's entry
   bool accept = false;
   std::string rule;                            // rejects: upstream's first failing rule
   bool has_warnings = false;                   // the file says which warnings upstream gave
   std::vector<std::string> warnings;           // rule ids, sorted
   std::vector<Expected> finals;                // accepts
   std::vector<std::pair<std::string, std::string>> vars;  // accepts: environment variables upstream leaves set
+
+  std::optional<int64_t> num_microbatches;    // accepts
+  std::optional<int64_t> data_parallel_size;  // accepts
 
   std::vector<std::string> unmapped;  // input fields for which no knob exists
   std::string exempt;                 // why the case cannot be put into typed form; empty: it can

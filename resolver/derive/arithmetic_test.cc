@@ -1,0 +1,37 @@
+#include "resolver/derive/arithmetic.h"
+
+#include <climits>
+
+#include "gtest/gtest.h"
+
+namespace flightplan {
+namespace {
+
+TEST(Arithmetic, DividesLikePython) {
+  EXPECT_TRUE(Divides(4, 8));
+  EXPECT_FALSE(Divides(3, 8));
+  EXPECT_FALSE(Divides(0, 8));
+  EXPECT_TRUE(Divides(-4, 8));
+  EXPECT_EQ(FloorDiv(-7, 2), -4);
+  EXPECT_EQ(FloorMod(-7, 2), 1);
+  EXPECT_EQ(FloorDiv(7, -2), -4);
+  EXPECT_EQ(FloorMod(7, -2), -1);
+  EXPECT_EQ(FloorDiv(7, 0), 0);
+  EXPECT_EQ(FloorDiv(INT64_MIN, -1), INT64_MAX);
+  EXPECT_EQ(FloorMod(INT64_MIN, -1), 0);
+}
+
+TEST(Arithmetic, ProductNoticesOverflow) {
+  EXPECT_EQ(Product({2, 3, 7}), 42);
+  EXPECT_EQ(Product({1'000'000'000'000, 1'000'000'000}), std::nullopt);
+}
+
+TEST(Arithmetic, NextSmallerFitFindsADivisor) {
+  EXPECT_EQ(NextSmallerFit(8, 1, 3), 2);
+  EXPECT_EQ(NextSmallerFit(8, 8, 3), 1);
+  EXPECT_EQ(NextSmallerFit(8, 3, 3), std::nullopt);
+  EXPECT_EQ(NextSmallerFit(8, 1, 1), std::nullopt);
+}
+
+}  // namespace
+}  // namespace flightplan

@@ -1,0 +1,34 @@
+// Pipeline stages: how many a layout string, a hybrid pattern or a per-stage layer count describes.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "absl/strings/string_view.h"
+
+namespace flightplan {
+
+// A layout string with its multiplications unrolled: "Et*2|(t|)*2L" -> "Ett|t|t|L". Nothing when the result would be
+// longer than kMaxLayoutLength.
+inline constexpr size_t kMaxLayoutLength = 1 << 16;
+std::optional<std::string> UnrollLayout(absl::string_view layout);
+// Stages ('|' separated) of a layout string; nothing when it cannot be unrolled or holds an unknown letter.
+std::optional<int64_t> LayoutStages(absl::string_view layout);
+
+// What --hybrid-layer-pattern says: "M*M*|M-ME/MM/MM" has 8 layers, 2 segments and 2 MTP depths.
+struct HybridPattern {
+  int64_t layers = 0;
+  int64_t segments = 1;
+  int64_t mtp_depths = 0;
+  bool has_pipe = false;
+  bool has_mla = false;  // an MLA or a DSA layer
+  bool has_dsa = false;
+};
+// Nothing when a letter is unknown, the MTP parts differ, or attention is mixed with MLA or DSA.
+std::optional<HybridPattern> ReadHybridPattern(absl::string_view pattern);
+
+// Virtual stages per pipeline rank; nothing when it does not divide or a size is zero.
+std::optional<int64_t> VirtualStages(int64_t layers, int64_t pipeline_size, int64_t layers_per_virtual_stage);
+
+}  // namespace flightplan

@@ -1,0 +1,30 @@
+// Reads the shell script that launches a training, as far as that can be done without executing anything: comments,
+// continuation lines, quotes, variables and arrays set in the script or given, `export`, and a launcher (torchrun,
+// srun, python, bash -c "...") in front of the script name. `$(...)`, backticks and unknown variables become arguments
+// whose value is unknown, each with a note; so does control flow, of which both branches are read.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "resolver/render/dialect.h"
+
+namespace flightplan {
+
+inline constexpr size_t kMaxScriptBytes = size_t{1} << 20;
+inline constexpr size_t kMaxExpandedBytes = size_t{1} << 18;  // of one variable or word
+
+struct ShellLaunch {
+  std::vector<Argument> args;         // after the training script's name; lines and columns point at what was written
+  EnvVars vars;                       // what the script exports or sets in front of the command
+  std::optional<int64_t> world_size;  // from the launcher's own flags: --nnodes * --nproc-per-node, srun --ntasks
+  std::vector<ParseFinding> findings;
+};
+
+// `given` holds variables that the caller knows beside the script's own. The last command that runs a Python file with
+// flags is the launch.
+ShellLaunch ReadShellLaunch(absl::string_view script, const EnvVars& given);
+
+}  // namespace flightplan

@@ -1,0 +1,100 @@
+#include "resolver/render/shell_reader.h"
+
+#include <algorithm>
+
+#include "gtest/gtest.h"
+
+namespace flightplan {
+namespace {
+
+std::vector<std::string> Texts(const ShellLaunch& launch) {
+  std::vector<std::string> texts;
+  for (const Argument& arg : launch.args) texts.push_back(arg.text);
+  return texts;
+}
+using Words = std::vector<std::string>;
+
+TEST(ShellReader, FollowsContinuationsQuotesAndVariables) {
+  const ShellLaunch launch = ReadShellLaunch(R"(#!/bin/bash
+export CUDA_DEVICE_MAX_CONNECTIONS=1
+TP=2
+MODEL_ARGS="--num-layers 4 \
+  --hidden-size 128"   # the shape
+PARALLEL=(
+  --tensor-model-parallel-size $TP
+  --pipeline-model-parallel-size ${PP:-1}
+)
+PARALLEL+=(--sequence-parallel)
+NCCL_ALGO=Ring torchrun --nproc_per_node 8 --nnodes=4 pretrain_gpt.py \
+    $MODEL_ARGS \
+    ${PARALLEL[@]} \
+    --moe-layer-freq '([0]*1+[1]*3)' --data-path "$DATA" 2>&1 | tee log.txt
+)",
+                                             {{"DATA", "/my data"}});
+  EXPECT_EQ(Texts(launch), (Words{"--num-layers", "4", "--hidden-size", "128", "--tensor-model-parallel-size", "2",
+                                  "--pipeline-model-parallel-size", "1", "--sequence-parallel", "--moe-layer-freq",
+                                  "([0]*1+[1]*3)", "--data-path", "/my data"}));
+  EXPECT_TRUE(launch.findings.empty());
+  EXPECT_EQ(launch.vars, (EnvVars{{"CUDA_DEVICE_MAX_CONNECTIONS", "1"}, {"NCCL_ALGO", "Ring"}}));
+  EXPECT_EQ(launch.world_size, 32);
+}
+
+TEST(ShellReader, PointsAtWhatWasWritten) {
+  const ShellLaunch launch = ReadShellLaunch("A='--num-layers 4'\npython x.py $A --bf16\n", {});
+  ASSERT_EQ(launch.args.size(), 3u);
+  EXPECT_EQ(launch.args[1].at.line, 1);  // inside the assignment
+  EXPECT_EQ(launch.args[1].at.column, 17);
+  EXPECT_EQ(launch.args[2].at.line, 2);
+  EXPECT_EQ(launch.args[2].at.column, 16);
+  EXPECT_EQ(launch.args[2].at.index, 2);
+}
+
+TEST(ShellReader, LooksIntoShellCommands) {
+  const ShellLaunch launch =
+      ReadShellLaunch("srun --ntasks 16 bash -lc 'export A=1; python -u pretrain_gpt.py --bf16 --num-layers 4'", {});
+  EXPECT_EQ(Texts(launch), (Words{"--bf16", "--num-layers", "4"}));
+  EXPECT_EQ(launch.vars.at("A"), "1");
+  EXPECT_EQ(launch.world_size, 16);
+}
+
+TEST(ShellReader, NeverExecutesAndSaysSo) {
+  const ShellLaunch launch = ReadShellLaunch(
+      "N=$(nproc)\nif [ -n \"$X\" ]; then L=4; fi\npython a.py --num-layers $L --lr `cat lr` --x $UNSET\n", {});
+  ASSERT_EQ(launch.args.size(), 6u);
+  EXPECT_EQ(launch.args[1].text, "4");
+  EXPECT_TRUE(launch.args[3].unknown);
+  EXPECT_TRUE(launch.args[5].unknown);
+  EXPECT_EQ(launch.args[5].text, "$UNSET");
+  for (const ParseFinding& finding : launch.findings) EXPECT_EQ(finding.finding.rule_id, "input.not-judged");
+  EXPECT_GE(launch.findings.size(), 4u);
+}
+
+TEST(ShellReader, SaysWhenThereIsNoLaunch) {
+  for (const char* text :
+       {"", "\n\n", "echo hello", "#only a comment", "'unterminated", "$(", "`", "((((", "A=(", "\\"}) {
+    const ShellLaunch launch = ReadShellLaunch(text, {});
+    EXPECT_TRUE(launch.args.empty()) << text;
+    EXPECT_TRUE(std::any_of(launch.findings.begin(), launch.findings.end(), [](const ParseFinding& f) {
+      return f.finding.rule_id == "mlm.argparse";
+    })) << text;
+  }
+}
+
+TEST(ShellReader, HoldsItsBounds) {
+  std::string doubling = "A=xxxxxxxxxxxxxxxx\n";
+  for (int i = 0; i < 60; ++i) doubling += "A=$A$A\n";
+  doubling += "python a.py --load $A\n";
+  EXPECT_EQ(ReadShellLaunch(doubling, {}).findings[0].finding.rule_id, "input.limit");
+
+  std::string many = "A=" + std::string(1000, 'y') + "\npython a.py";
+  for (int i = 0; i < 100'000; ++i) many += " $A";
+  EXPECT_EQ(ReadShellLaunch(many, {}).findings[0].finding.rule_id, "input.limit");
+  EXPECT_EQ(ReadShellLaunch(std::string(kMaxScriptBytes + 1, 'a'), {}).findings[0].finding.rule_id, "input.limit");
+
+  std::string nested = "python a.py --bf16";
+  for (int i = 0; i < 8; ++i) nested = "bash -c \"" + nested + "\"";
+  ReadShellLaunch(nested, {});  // quotes do not nest like this; it must only end
+}
+
+}  // namespace
+}  // namespace flightplan

@@ -1,0 +1,191 @@
+// Process groups: what initialize_model_parallel demands of the sizes. Every target builds them.
+#include "absl/strings/str_cat.h"
+#include "resolver/derive/arithmetic.h"
+#include "resolver/rules/core/grid_util.h"
+#include "resolver/rules/rule.h"
+
+namespace flightplan {
+namespace {
+
+using K = Knob;
+using F = const Facts&;
+
+bool Sharded(F f) { return Gtp(f) > 1 || ExpertGtp(f) > 1; }
+bool ManyInstances(F f) { return f.num(K::num_distributed_optimizer_instances) > 1; }
+bool Indivisible(std::optional<int64_t> world, std::optional<int64_t> size) {
+  return world.has_value() && (!size.has_value() || !Divides(*size, *world));
+}
+std::optional<int64_t> Quotient(std::optional<int64_t> world, std::optional<int64_t> size) {
+  if (!world.has_value() || !size.has_value() || !Divides(*size, *world)) return std::nullopt;
+  return FloorDiv(*world, *size);
+}
+std::optional<int64_t> DenseDp(F f) { return Quotient(WorldSize(f), DenseSize(f)); }
+std::optional<int64_t> ExpertDp(F f) { return Quotient(WorldSize(f), ExpertSize(f)); }
+bool PipelineBeforeData(F f) { return f.on(K::use_tp_pp_dp_mapping) && f.num(K::pipeline_model_parallel_size) > 1; }
+
+std::vector<Patch> SmallerGrid(F f, std::initializer_list<K> knobs, bool expert) {
+  std::vector<Patch> fixes;
+  const std::optional<int64_t> world = WorldSize(f);
+  const std::optional<int64_t> size = expert ? ExpertSize(f) : DenseSize(f);
+  if (!world.has_value() || !size.has_value() || *size <= 0) return fixes;
+  for (K knob : knobs) {
+    const int64_t current = knob == K::expert_tensor_parallel_size ? ExpertTp(f) : f.num(knob);
+    if (current <= 1) continue;
+    const std::optional<int64_t> value = NextSmallerFit(*world, FloorDiv(*size, current), current);
+    if (value.has_value()) fixes.push_back({Assign(knob, *value)});
+  }
+  return fixes;
+}
+std::string Text(absl::string_view name, std::optional<int64_t> size) {
+  return absl::StrCat(name, " = ", size.has_value() ? absl::StrCat(*size) : "more than 64 bits");
+}
+std::vector<Patch> FewerInstances(F f, std::optional<int64_t> replicas) {
+  const std::optional<int64_t> value =
+      NextSmallerFit(replicas.value_or(1), 1, f.num(K::num_distributed_optimizer_instances));
+  return {{Assign(K::num_distributed_optimizer_instances, value.value_or(1))}};
+}
+std::optional<int64_t> DenseReplicas(F f) {
+  const std::optional<int64_t> dp = DenseDp(f);
+  return dp.has_value() ? Product({*dp, f.num(K::context_parallel_size)}) : std::nullopt;
+}
+
+const Rule kRules[] = {
+    {.id = "mesh.gtp-multi-instance",
+     .area = "parallelism",
+     .at = {Phase::kMesh, 808},
+     .source = "Megatron-LM:megatron/core/parallel_state.py:808",
+     .core = {19, kMain},
+     .reads = {K::tensor_parallel_num_weight_shards, K::num_distributed_optimizer_instances},
+     .when = [](F f) { return Sharded(f) && ManyInstances(f); },
+     .needs = "weight shards need num_distributed_optimizer_instances 1",
+     .fixes = {{{K::num_distributed_optimizer_instances, 1}}}},
+    {.id = "mesh.world-divisible",
+     .area = "parallelism",
+     .at = {Phase::kMesh, 823},
+     .source = "Megatron-LM:megatron/core/parallel_state.py:823",
+     .reads = {K::tensor_model_parallel_size, K::pipeline_model_parallel_size, K::context_parallel_size},
+     .reads_env = {"world_size"},
+     .when = [](F f) { return Indivisible(WorldSize(f), DenseSize(f)); },
+     .needs = "the world size must be a multiple of tp*pp*cp",
+     .fix = [](F f) -> std::vector<Patch> {
+       return SmallerGrid(f, {K::context_parallel_size, K::pipeline_model_parallel_size, K::tensor_model_parallel_size},
+                          false);
+     },
+     .detail = [](F f) -> std::string { return Text("tp*pp*cp", DenseSize(f)); }},
+    {.id = "mesh.vpp-needs-pp",
+     .area = "pipeline",
+     .at = {Phase::kMesh, 829},
+     .source = "Megatron-LM:megatron/core/parallel_state.py:829",
+     .reads = {K::virtual_pipeline_model_parallel_size, K::pipeline_model_parallel_size},
+     .when =
+         [](F f) {
+           return f.set(K::virtual_pipeline_model_parallel_size) && f.num(K::pipeline_model_parallel_size) <= 1;
+         },
+     .needs = "virtual pipeline stages need pipeline_model_parallel_size above 1",
+     .fixes = {{{K::virtual_pipeline_model_parallel_size, kUnset},
+                {K::num_virtual_stages_per_pipeline_rank, kUnset},
+                {K::num_layers_per_virtual_pipeline_stage, kUnset}}}},
+    {.id = "mesh.expert-world-divisible",
+     .area = "parallelism",
+     .at = {Phase::kMesh, 882},
+     .source = "Megatron-LM:megatron/core/parallel_state.py:882",
+     .reads = {K::expert_tensor_parallel_size, K::expert_model_parallel_size, K::pipeline_model_parallel_size},
+     .reads_env = {"world_size"},
+     .when = [](F f) { return Indivisible(WorldSize(f), ExpertSize(f)); },
+     .needs = "the world size must be a multiple of etp*ep*pp",
+     .fix = [](F f) -> std::vector<Patch> {
+       return SmallerGrid(
+           f, {K::expert_model_parallel_size, K::expert_tensor_parallel_size, K::pipeline_model_parallel_size}, true);
+     },
+     .detail = [](F f) -> std::string { return Text("etp*ep*pp", ExpertSize(f)); }},
+    {.id = "mesh.pp-before-dp-needs-equal-dp",
+     .area = "parallelism",
+     .at = {Phase::kMesh, 898},
+     .source = "Megatron-LM:megatron/core/parallel_state.py:898",
+     .reads = {K::use_tp_pp_dp_mapping, K::pipeline_model_parallel_size, K::expert_tensor_parallel_size,
+               K::expert_model_parallel_size},
+     .reads_env = {"world_size"},
+     .when =
+         [](F f) {
+           return PipelineBeforeData(f) && DenseDp(f).has_value() && ExpertDp(f).has_value() &&
+                  *DenseDp(f) != *ExpertDp(f);
+         },
+     .needs = "with use_tp_pp_dp_mapping the dense and the expert data parallel sizes must be equal",
+     .fixes = {{{K::use_tp_pp_dp_mapping, false}}},
+     .detail = [](F f) -> std::string {
+       return absl::StrCat(Text("dense dp", DenseDp(f)), ", ", Text("expert dp", ExpertDp(f)));
+     }},
+    {.id = "mesh.pp-groups-equal",
+     .area = "parallelism",
+     .at = {Phase::kMesh, 904},
+     .source = "Megatron-LM:megatron/core/parallel_state.py:904",
+     .reads = {K::pipeline_model_parallel_size, K::expert_tensor_parallel_size, K::expert_model_parallel_size},
+     .reads_env = {"world_size"},
+     .when = [](F f) { return !PipelineGroupsEqual(f); },
+     .needs = "the dense and the expert grid must give the same pipeline groups",
+     .fixes = {{{K::use_tp_pp_dp_mapping, false}}}},
+    {.id = "mesh.dopt-instances-divisible",
+     .area = "optimizer",
+     .at = {Phase::kMesh, 922},
+     .source = "Megatron-LM:megatron/core/parallel_state.py:922",
+     .reads = {K::num_distributed_optimizer_instances, K::context_parallel_size},
+     .reads_env = {"world_size"},
+     .when =
+         [](F f) {
+           return DenseReplicas(f).has_value() &&
+                  !Divides(f.num(K::num_distributed_optimizer_instances), *DenseReplicas(f));
+         },
+     .needs = "dp*cp must be a multiple of num_distributed_optimizer_instances",
+     .fix = [](F f) -> std::vector<Patch> { return FewerInstances(f, DenseReplicas(f)); },
+     .detail = [](F f) -> std::string { return Text("dp*cp", DenseReplicas(f)); }},
+    {.id = "mesh.hier-cp-product",
+     .area = "context-parallel",
+     .at = {Phase::kMesh, 1128},
+     .source = "Megatron-LM:megatron/core/parallel_state.py:1128",
+     .reads = {K::hierarchical_context_parallel_sizes, K::context_parallel_size},
+     .when = [](F f) { return f.on(K::hierarchical_context_parallel_sizes) && !HierarchyFits(f); },
+     .needs = "the product of hierarchical_context_parallel_sizes must be context_parallel_size",
+     .fixes = {{{K::hierarchical_context_parallel_sizes, kUnset}}}},
+    {.id = "mesh.ucc-cdmc",
+     .area = "env",
+     .at = {Phase::kMesh, 1205},
+     .source = "Megatron-LM:megatron/core/parallel_state.py:1205",
+     .reads = {K::pipeline_model_parallel_comm_backend},
+     .reads_env = {"CUDA_DEVICE_MAX_CONNECTIONS"},
+     .when =
+         [](F f) {
+           return f.is(K::pipeline_model_parallel_comm_backend, "ucc") && f.var("CUDA_DEVICE_MAX_CONNECTIONS") == "1";
+         },
+     .needs = "UCC point-to-point needs CUDA_DEVICE_MAX_CONNECTIONS above 1",
+     .fixes = {{{K::pipeline_model_parallel_comm_backend, "nccl"}}}},
+    {.id = "mesh.dopt-instances-edp-divisible",
+     .area = "optimizer",
+     .at = {Phase::kMesh, 1447},
+     .source = "Megatron-LM:megatron/core/parallel_state.py:1447",
+     .reads = {K::num_distributed_optimizer_instances, K::expert_model_parallel_size},
+     .reads_env = {"world_size"},
+     .when =
+         [](F f) {
+           return ExpertDp(f).has_value() && !Divides(f.num(K::num_distributed_optimizer_instances), *ExpertDp(f));
+         },
+     .needs = "the expert data parallel size must be a multiple of num_distributed_optimizer_instances",
+     .fix = [](F f) -> std::vector<Patch> { return FewerInstances(f, ExpertDp(f)); },
+     .detail = [](F f) -> std::string { return Text("expert dp", ExpertDp(f)); }},
+    {.id = "mlm.gtp-te",
+     .area = "gtp",
+     .at = {Phase::kHardware, 3000},
+     .source = "Megatron-LM:megatron/training/initialize.py:372",
+     .core = {19, kMain},
+     .reads = {K::tensor_parallel_num_weight_shards, K::expert_tensor_parallel_num_weight_shards},
+     .reads_env = {"te"},
+     .when = [](F f) { return Sharded(f) && !f.te_at_least("2.19.0"); },
+     .needs = "weight shards need Transformer Engine 2.19",
+     .fixes = {{{K::tensor_parallel_num_weight_shards, kUnset},
+                {K::expert_tensor_parallel_num_weight_shards, kUnset}}}},
+};
+
+}  // namespace
+
+RuleList CoreMeshRules() { return kRules; }
+
+}  // namespace flightplan

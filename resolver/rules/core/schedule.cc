@@ -1,0 +1,77 @@
+// The interleaved pipeline schedule's entry checks.
+#include "absl/strings/str_cat.h"
+#include "resolver/derive/arithmetic.h"
+#include "resolver/derive/batch.h"
+#include "resolver/rules/rule.h"
+
+namespace flightplan {
+namespace {
+
+using K = Knob;
+using F = const Facts&;
+
+bool Interleaved(F f) { return f.num(K::virtual_pipeline_model_parallel_size) > 0; }
+std::optional<int64_t> Count(F f) { return StepMicrobatches(f.config, f.env); }
+int64_t Pp(F f) { return f.num(K::pipeline_model_parallel_size); }
+// Microbatches that run in a row on one virtual stage; the pipeline size unless given.
+int64_t Group(F f) {
+  return f.set(K::microbatch_group_size_per_vp_stage) ? f.num(K::microbatch_group_size_per_vp_stage) : Pp(f);
+}
+std::string CountText(F f) { return absl::StrCat(Count(f).value_or(0), " microbatches"); }
+bool OutOfRange(F f) {
+  const std::optional<int64_t> count = Count(f);
+  return Interleaved(f) && count.has_value() && (Group(f) > *count || Group(f) < Pp(f));
+}
+std::vector<Patch> GroupInRange(F f) {
+  const std::optional<int64_t> count = Count(f);
+  Patch off = {Assign(K::virtual_pipeline_model_parallel_size, Value()),
+               Assign(K::num_virtual_stages_per_pipeline_rank, Value()),
+               Assign(K::num_layers_per_virtual_pipeline_stage, Value()),
+               Assign(K::microbatch_group_size_per_vp_stage, Value())};
+  if (count.has_value() && *count >= Pp(f) && FloorMod(*count, Pp(f)) == 0) {
+    return {{Assign(K::microbatch_group_size_per_vp_stage, Pp(f))}, off};
+  }
+  return {off};
+}
+
+const Rule kRules[] = {
+    {.id = "sched.p2p-overlap-vs-batch",
+     .area = "pipeline",
+     .at = {Phase::kSchedule, 1087},
+     .source = "Megatron-LM:megatron/core/pipeline_parallel/schedules.py:1087",
+     .reads = {K::overlap_p2p_comm, K::batch_p2p_comm},
+     .when = [](F f) { return Interleaved(f) && f.on(K::overlap_p2p_comm) && f.on(K::batch_p2p_comm); },
+     .needs = "the interleaved schedule excludes overlapped and batched point-to-point communication together",
+     .fixes = {{{K::batch_p2p_comm, false}}, {{K::overlap_p2p_comm, false}}}},
+    {.id = "sched.vp-group-range",
+     .area = "pipeline",
+     .at = {Phase::kSchedule, 1168},
+     .source = "Megatron-LM:megatron/core/pipeline_parallel/schedules.py:1168",
+     .reads = {K::microbatch_group_size_per_vp_stage, K::pipeline_model_parallel_size,
+               K::virtual_pipeline_model_parallel_size},
+     .when = [](F f) { return OutOfRange(f); },
+     .needs = "the interleaved schedule needs pp <= microbatch_group_size_per_vp_stage <= number of microbatches",
+     .fix = GroupInRange,
+     .detail = CountText},
+    {.id = "sched.vp-group-remainder",
+     .area = "pipeline",
+     .at = {Phase::kSchedule, 1180},
+     .source = "Megatron-LM:megatron/core/pipeline_parallel/schedules.py:1180",
+     .reads = {K::microbatch_group_size_per_vp_stage, K::pipeline_model_parallel_size},
+     .when =
+         [](F f) {
+           const std::optional<int64_t> count = Count(f);
+           if (!Interleaved(f) || !count.has_value() || OutOfRange(f)) return false;
+           const int64_t rest = FloorMod(*count, Group(f));
+           return rest > 0 && rest < Pp(f);
+         },
+     .needs = "the last group of microbatches must be empty or at least as large as the pipeline",
+     .fix = GroupInRange,
+     .detail = CountText},
+};
+
+}  // namespace
+
+RuleList CoreScheduleRules() { return kRules; }
+
+}  // namespace flightplan

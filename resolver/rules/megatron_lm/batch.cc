@@ -1,0 +1,261 @@
+// Batch sizes and the microbatch count.
+#include "resolver/derive/batch.h"
+
+#include "absl/strings/str_cat.h"
+#include "resolver/derive/arithmetic.h"
+#include "resolver/rules/megatron_lm/cli_util.h"
+#include "resolver/rules/rule.h"
+
+namespace flightplan {
+namespace {
+
+using K = Knob;
+using F = const Facts&;
+
+// Replicas that share a global batch: with weight shards over the GTP axis, each of its ranks sees its own data.
+std::optional<int64_t> Replicas(F f) {
+  if (!f.env.data_parallel_size.has_value()) return std::nullopt;
+  return Product({*f.env.data_parallel_size, f.core(19) ? Gtp(f) : 1});
+}
+// validate_args of 0.19 forgot the shards, its microbatch calculator did not.
+std::optional<int64_t> EvalReplicas(F f) { return f.core(kMain) ? Replicas(f) : f.env.data_parallel_size; }
+
+bool Indivisible(F f, K batch, K micro, std::optional<int64_t> replicas) {
+  if (f.none(batch) || f.none(micro) || !replicas.has_value()) return false;
+  const std::optional<int64_t> unit = Product({f.num(micro), *replicas});
+  return !unit.has_value() || !Divides(*unit, f.num(batch));
+}
+
+std::string Unit(F f) { return absl::StrCat("data parallel size ", f.env.data_parallel_size.value_or(0)); }
+
+// The global batch rounded to the nearest multiples of one microbatch per replica.
+std::vector<Patch> RoundedBatch(F f) {
+  const std::optional<int64_t> replicas = Replicas(f);
+  const std::optional<int64_t> unit = Product({f.num(K::micro_batch_size), replicas.value_or(1)});
+  if (!unit.has_value() || *unit <= 0) return {};
+  const int64_t up = (FloorDiv(f.num(K::global_batch_size) - 1, *unit) + 1) * *unit;
+  std::vector<Patch> fixes;
+  for (int64_t micro = f.num(K::micro_batch_size) - 1; micro >= 1 && fixes.empty(); --micro) {
+    const std::optional<int64_t> smaller = Product({micro, replicas.value_or(1)});
+    if (smaller.has_value() && Divides(*smaller, f.num(K::global_batch_size))) {
+      fixes.push_back({Assign(K::micro_batch_size, micro), Assign(K::eval_micro_batch_size, Value()),
+                       Assign(K::eval_global_batch_size, Value())});
+    }
+    if (f.num(K::micro_batch_size) > 4096) break;
+  }
+  fixes.push_back({Assign(K::global_batch_size, std::max(up, *unit)), Assign(K::eval_global_batch_size, Value()),
+                   Assign(K::eval_micro_batch_size, Value())});
+  return fixes;
+}
+
+std::optional<int64_t> Microbatches(F f) { return StepMicrobatches(f.config, f.env); }
+
+bool Ramps(F f) { return f.value(K::rampup_batch_size).list().size() == 3; }
+int64_t Ramp(F f, size_t i) { return Ramps(f) ? f.value(K::rampup_batch_size).list()[i].integer() : 0; }
+bool IsConstant(F f) { return f.core(18) ? f.none(K::step_batch_size_schedule) : f.none(K::rampup_batch_size); }
+
+const Rule kRules[] = {
+    {.id = "mlm.mbs-required",
+     .area = "batch",
+     .at = {Phase::kCliValidate, 693},
+     .source = "Megatron-LM:megatron/training/arguments.py:693",
+     .reads = {K::micro_batch_size},
+     .when = [](F f) { return f.none(K::micro_batch_size); },
+     .needs = "micro_batch_size must be given",
+     .fixes = {{{K::micro_batch_size, 1}}}},
+    {.id = "mlm.mbs-positive",
+     .area = "batch",
+     .at = {Phase::kCliValidate, 694},
+     .source = "Megatron-LM:megatron/training/arguments.py:694",
+     .reads = {K::micro_batch_size},
+     .when = [](F f) { return f.set(K::micro_batch_size) && f.num(K::micro_batch_size) <= 0; },
+     .needs = "micro_batch_size must be at least 1",
+     .fixes = {{{K::micro_batch_size, 1}}}},
+    {.id = "mlm.schedule-and-gbs",
+     .area = "batch",
+     .at = {Phase::kCliValidate, 699},
+     .source = "Megatron-LM:megatron/training/arguments.py:699",
+     .core = {18, kMain},
+     .reads = {K::step_batch_size_schedule, K::global_batch_size},
+     .when = [](F f) { return f.set(K::step_batch_size_schedule) && f.set(K::global_batch_size); },
+     .needs = "step_batch_size_schedule takes the place of global_batch_size: give one",
+     .fixes = {{{K::step_batch_size_schedule, kUnset}}}},
+    {.id = "mlm.gbs-default",
+     .area = "batch",
+     .kind = Kind::kChange,
+     .at = {Phase::kCliValidate, 702},
+     .source = "Megatron-LM:megatron/training/arguments.py:702",
+     .reads = {K::global_batch_size, K::micro_batch_size},
+     .change =
+         [](Editor& e) {
+           const Facts f = e.facts();
+           if (f.set(K::global_batch_size) || f.none(K::micro_batch_size) || !f.env.data_parallel_size.has_value())
+             return;
+           const std::optional<int64_t> batch = Product({f.num(K::micro_batch_size), *f.env.data_parallel_size});
+           if (batch.has_value()) e.Set(K::global_batch_size, *batch);
+         }},
+    {.id = "mlm.gbs-positive",
+     .area = "batch",
+     .at = {Phase::kCliValidate, 705},
+     .source = "Megatron-LM:megatron/training/arguments.py:705",
+     .reads = {K::global_batch_size},
+     .when = [](F f) { return f.set(K::global_batch_size) && f.num(K::global_batch_size) <= 0; },
+     .needs = "global_batch_size must be at least 1",
+     .fix = [](F f) -> std::vector<Patch> { return RoundedBatch(f); }},
+    {.id = "mlm.eval-batch-default",
+     .area = "batch",
+     .kind = Kind::kChange,
+     .at = {Phase::kCliValidate, 708},
+     .source = "Megatron-LM:megatron/training/arguments.py:708",
+     .core = {18, kMain},
+     .reads = {K::eval_global_batch_size, K::eval_micro_batch_size},
+     .change =
+         [](Editor& e) {
+           const Facts f = e.facts();
+           if (f.none(K::eval_global_batch_size)) e.Set(K::eval_global_batch_size, f.value(K::global_batch_size));
+           if (f.none(K::eval_micro_batch_size)) e.Set(K::eval_micro_batch_size, f.value(K::micro_batch_size));
+         }},
+    {.id = "mlm.gbs-divisible",
+     .area = "batch",
+     .at = {Phase::kCliValidate, 715},
+     .source = "Megatron-LM:megatron/training/arguments.py:715",
+     .core = {18, kMain},
+     .reads = {K::eval_global_batch_size, K::eval_micro_batch_size, K::global_batch_size, K::micro_batch_size},
+     .reads_env = {"data_parallel_size"},
+     .when = [](F f) { return Indivisible(f, K::eval_global_batch_size, K::eval_micro_batch_size, EvalReplicas(f)); },
+     .needs = "the (evaluation) global batch must be a multiple of the micro batch times the data parallel size",
+     .fix = [](F f) -> std::vector<Patch> { return RoundedBatch(f); },
+     .detail = [](F f) -> std::string { return Unit(f); }},
+    {.id = "mlm.rampup-iters",
+     .area = "batch",
+     .at = {Phase::kCliValidate, 1288},
+     .source = "Megatron-LM:megatron/training/arguments.py:1288",
+     .core = {0, 17},
+     .reads = {K::train_iters, K::rampup_batch_size},
+     .when =
+         [](F f) {
+           return f.on(K::train_iters) && f.set(K::rampup_batch_size) && (!f.core(17) || !f.on(K::skip_train));
+         },
+     .needs = "a batch ramp-up counts samples: use train_samples",
+     .fixes = {{{K::rampup_batch_size, kUnset}}}},
+    {.id = "mlm.rampup-phase",
+     .area = "batch",
+     .at = {Phase::kCliValidate, 1303},
+     .source = "Megatron-LM:megatron/training/arguments.py:1303",
+     .core = {0, 17},
+     .reads = {K::phase_transition_iterations, K::rampup_batch_size},
+     .when = [](F f) { return f.on(K::phase_transition_iterations) && f.set(K::rampup_batch_size); },
+     .needs = "phase transitions exclude a batch ramp-up",
+     .fixes = {{{K::rampup_batch_size, kUnset}}}},
+    {.id = "mlm.rampup-start-positive",
+     .area = "batch",
+     .at = {Phase::kCliValidate, 200100},
+     .source = "Megatron-LM:megatron/core/num_microbatches_calculator.py:381",
+     .core = {0, 17},
+     .reads = {K::rampup_batch_size, K::global_batch_size},
+     .when = [](F f) { return Ramps(f) && Ramp(f, 0) <= 0; },
+     .needs = "the ramp must start above 0",
+     .fixes = {{{K::rampup_batch_size, kUnset}}}},
+    {.id = "mlm.rampup-increment-positive",
+     .area = "batch",
+     .at = {Phase::kCliValidate, 200101},
+     .source = "Megatron-LM:megatron/core/num_microbatches_calculator.py:381",
+     .core = {0, 17},
+     .reads = {K::rampup_batch_size, K::global_batch_size},
+     .when = [](F f) { return Ramps(f) && Ramp(f, 1) <= 0; },
+     .needs = "the ramp increment must be above 0",
+     .fixes = {{{K::rampup_batch_size, kUnset}}}},
+    {.id = "mlm.rampup-samples-negative",
+     .area = "batch",
+     .at = {Phase::kCliValidate, 200102},
+     .source = "Megatron-LM:megatron/core/num_microbatches_calculator.py:381",
+     .core = {0, 17},
+     .reads = {K::rampup_batch_size, K::global_batch_size},
+     .when = [](F f) { return Ramps(f) && Ramp(f, 2) < 0; },
+     .needs = "the ramp samples must not be negative",
+     .fixes = {{{K::rampup_batch_size, kUnset}}}},
+    {.id = "mlm.rampup-start-above-gbs",
+     .area = "batch",
+     .at = {Phase::kCliValidate, 200103},
+     .source = "Megatron-LM:megatron/core/num_microbatches_calculator.py:381",
+     .core = {0, 17},
+     .reads = {K::rampup_batch_size, K::global_batch_size},
+     .when = [](F f) { return Ramps(f) && Ramp(f, 0) > f.num(K::global_batch_size); },
+     .needs = "the ramp must start at or below global_batch_size",
+     .fixes = {{{K::rampup_batch_size, kUnset}}}},
+    {.id = "mlm.rampup-increment-divides",
+     .area = "batch",
+     .at = {Phase::kCliValidate, 200104},
+     .source = "Megatron-LM:megatron/core/num_microbatches_calculator.py:381",
+     .core = {0, 17},
+     .reads = {K::rampup_batch_size, K::global_batch_size},
+     .when =
+         [](F f) {
+           return Ramps(f) && Ramp(f, 1) > 0 && Ramp(f, 0) <= f.num(K::global_batch_size) &&
+                  !Divides(Ramp(f, 1), f.num(K::global_batch_size) - Ramp(f, 0));
+         },
+     .needs = "the ramp increment must divide the rise to global_batch_size",
+     .fixes = {{{K::rampup_batch_size, kUnset}}}},
+    {.id = "mlm.rampup-start-divisible",
+     .area = "batch",
+     .kind = Kind::kWarning,
+     .at = {Phase::kAdvice, 1},
+     .source = "Megatron-LM:megatron/core/num_microbatches_calculator.py:455",
+     .core = {0, 17},
+     .reads = {K::rampup_batch_size, K::micro_batch_size},
+     .reads_env = {"data_parallel_size"},
+     .when =
+         [](F f) {
+           return Ramps(f) && !f.on(K::decrease_batch_size_if_needed) && Replicas(f).has_value() &&
+                  !Divides(Product({f.num(K::micro_batch_size), *Replicas(f)}).value_or(0), Ramp(f, 0));
+         },
+     .needs = "the ramp must start at a multiple of the micro batch times the data parallel size",
+     .fixes = {{{K::rampup_batch_size, kUnset}}}},
+    {.id = "mlm.num-microbatches-divisible",
+     .area = "batch",
+     .at = {Phase::kCliValidate, 200381},
+     .source = "Megatron-LM:megatron/core/num_microbatches_calculator.py:381",
+     .reads = {K::global_batch_size, K::micro_batch_size},
+     .reads_env = {"data_parallel_size"},
+     .when =
+         [](F f) {
+           return IsConstant(f) && !f.on(K::decrease_batch_size_if_needed) &&
+                  Indivisible(f, K::global_batch_size, K::micro_batch_size, Replicas(f));
+         },
+     .needs = "the global batch must be a multiple of the micro batch times the data parallel size",
+     .fix = [](F f) -> std::vector<Patch> { return RoundedBatch(f); },
+     .detail = [](F f) -> std::string { return Unit(f); }},
+    {.id = "mlm.num-microbatches-min",
+     .area = "batch",
+     .at = {Phase::kCliValidate, 200389},
+     .source = "Megatron-LM:megatron/core/num_microbatches_calculator.py:389",
+     .reads = {K::global_batch_size, K::micro_batch_size},
+     .reads_env = {"data_parallel_size"},
+     .when =
+         [](F f) {
+           const std::optional<int64_t> count = Microbatches(f);
+           const bool divisible = f.on(K::decrease_batch_size_if_needed) ||
+                                  !Indivisible(f, K::global_batch_size, K::micro_batch_size, Replicas(f));
+           return IsConstant(f) && divisible && count.has_value() && *count < 1;
+         },
+     .needs = "a step needs at least one microbatch",
+     .fix = [](F f) -> std::vector<Patch> { return RoundedBatch(f); },
+     .detail = [](F f) -> std::string { return Unit(f); }},
+    {.id = "mlm.rampup-ignored",
+     .area = "batch",
+     .kind = Kind::kChange,
+     .at = {Phase::kCliValidate, 200400},
+     .source = "Megatron-LM:megatron/core/num_microbatches_calculator.py:214",
+     .core = {18, kMain},
+     .reads = {K::rampup_batch_size},
+     .change =
+         [](Editor& e) {
+           if (e.facts().core(18)) e.Set(K::rampup_batch_size, Value());
+         }},
+};
+
+}  // namespace
+
+RuleList MegatronLmBatchRules() { return kRules; }
+
+}  // namespace flightplan

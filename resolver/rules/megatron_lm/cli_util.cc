@@ -1,0 +1,114 @@
+#include "resolver/rules/megatron_lm/cli_util.h"
+
+#include <algorithm>
+#include <array>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "resolver/derive/arithmetic.h"
+
+namespace flightplan {
+namespace {
+
+using K = Knob;
+
+// The flags with choices of one release.
+using ChoiceRows = std::vector<const internal::FlagRow*>;
+const ChoiceRows& RowsWithChoices(int core_release) {
+  static const auto* const kRows = [] {
+    auto* rows = new std::array<ChoiceRows, kCoreReleases.size()>();
+    for (size_t i = 0; i < kCoreReleases.size(); ++i) {
+      for (const internal::FlagRow& row : Flags()) {
+        if (row.choices[0] != '\0' && row.releases.Contains(kCoreReleases[i])) (*rows)[i].push_back(&row);
+      }
+    }
+    return rows;
+  }();
+  const int known = NearestRelease(kCoreReleases, core_release);
+  const auto at = std::find(kCoreReleases.begin(), kCoreReleases.end(), known) - kCoreReleases.begin();
+  return (*kRows)[static_cast<size_t>(at)];
+}
+
+bool Allowed(const internal::FlagRow& row, const Value& value) {
+  if (value.is_list()) {
+    return std::all_of(value.list().begin(), value.list().end(), [&](const Value& v) { return Allowed(row, v); });
+  }
+  if (value.is_none()) return true;
+  const std::string text = value.ToText();
+  for (absl::string_view choice : absl::StrSplit(row.choices, '|')) {
+    if (choice == text) return true;
+  }
+  return false;
+}
+
+const internal::FlagRow* FirstRefused(const Facts& f) {
+  for (const internal::FlagRow* row : RowsWithChoices(f.env.core_release)) {
+    if (f.given(row->knob) && !Allowed(*row, f.value(row->knob))) return row;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+bool HasCommandLine(const Facts& f) {
+  return f.env.target == Target::kMegatronLm || f.env.target == Target::kLoongForge;
+}
+
+bool ArchBelow(const Facts& f, int major) { return f.env.cc_major > 0 && f.env.cc_major < major; }
+
+bool PackageMissing(const Facts& f, absl::string_view package) {
+  const bool listed = f.env.capabilities_known || !f.env.packages.empty();
+  return listed && f.env.packages.find(package) == f.env.packages.end();
+}
+
+bool PackageAtLeast(const Facts& f, absl::string_view package, absl::string_view version) {
+  auto it = f.env.packages.find(package);
+  return it != f.env.packages.end() && AtLeast(Version::Parse(it->second), version);
+}
+
+bool UsesDistCkpt(const Facts& f) { return !f.is(K::ckpt_format, "torch"); }
+
+bool GraphHas(const Facts& f, absl::string_view module) {
+  return f.has(f.core(18) ? K::cuda_graph_modules : K::cuda_graph_scope, module);
+}
+
+void AddStreamGroup(Editor& e, absl::string_view group) {
+  const Facts f = e.facts();
+  if (f.has(K::high_priority_stream_groups, group)) return;
+  Value::List groups = f.value(K::high_priority_stream_groups).list();
+  groups.emplace_back(group);
+  e.Set(K::high_priority_stream_groups, std::move(groups));
+}
+
+void DeriveWeightShards(Editor& e, Knob shards, Knob remat_size, Knob tp) {
+  const Facts f = e.facts();
+  const int64_t ranks = f.num(tp);
+  if (f.none(shards)) {
+    e.Set(remat_size, 1);
+    return e.Set(shards, ranks);
+  }
+  if (f.num(shards) >= ranks && Divides(ranks, f.num(shards))) e.Set(remat_size, FloorDiv(f.num(shards), ranks));
+}
+
+bool HasRefusedChoice(const Facts& f) { return HasCommandLine(f) && FirstRefused(f) != nullptr; }
+
+std::string RefusedChoice(const Facts& f) {
+  const internal::FlagRow* row = FirstRefused(f);
+  if (row == nullptr) return "";
+  return absl::StrCat(row->flag, " ", f.value(row->knob).ToText(), ", choices ",
+                      absl::StrCat(absl::string_view(row->choices)));
+}
+
+std::vector<Patch> ChoiceFixes(const Facts& f) {
+  const internal::FlagRow* row = FirstRefused(f);
+  if (row == nullptr) return {};
+  std::vector<Patch> fixes;
+  for (absl::string_view choice : absl::StrSplit(row->choices, '|')) {
+    const bool list = row->form != FlagForm::kValue;
+    fixes.push_back({Assign(row->knob, list ? Value(Value::List{Value(choice)}) : Value(choice))});
+    if (fixes.size() == 3) break;
+  }
+  return fixes;
+}
+
+}  // namespace flightplan

@@ -1,0 +1,68 @@
+// What the command line's reader refuses. The findings come from render/argparse; these records explain them,
+// and judge typed knobs by the choices that the flags have.
+#include "resolver/rules/megatron_lm/cli_util.h"
+#include "resolver/rules/rule.h"
+
+namespace flightplan {
+namespace {
+
+using K = Knob;
+using F = const Facts&;
+
+bool HasUnknownGraphModule(F f) {
+  if (!HasCommandLine(f)) return false;
+  for (const Value& module : f.value(f.core(18) ? K::cuda_graph_modules : K::cuda_graph_scope).list()) {
+    if (module != Value("attn") && module != Value("mlp") && module != Value("moe") && module != Value("moe_router") &&
+        module != Value("moe_preprocess") && module != Value("mamba") && module != Value("full") &&
+        module != Value("full_iteration") && (module != Value("full_iteration_inference") || !f.core(17))) {
+      return true;
+    }
+  }
+  return false;
+}
+
+const Rule kRules[] = {
+    {.id = "mlm.argparse",
+     .area = "cli",
+     .at = {Phase::kParse, 117},
+     .source = "Megatron-LM:megatron/training/arguments.py:117",
+     .when = [](F f) { return HasRefusedChoice(f); },
+     .needs = "the flag must exist in this release, with a value of its type and among its choices",
+     .fix = ChoiceFixes,
+     .detail = RefusedChoice},
+    {.id = "mlm.cg-scope-name",
+     .area = "cuda-graph",
+     .at = {Phase::kParse, 118},
+     .source = "Megatron-LM:megatron/training/arguments.py:256",
+     .reads = {K::cuda_graph_modules, K::cuda_graph_scope},
+     .when = [](F f) { return HasUnknownGraphModule(f); },
+     .needs = "graph modules are attn, mlp, moe, moe_router, moe_preprocess, mamba, or an old name: full, "
+              "full_iteration, full_iteration_inference",
+     .fixes = {{{K::cuda_graph_modules, Literal::List("")}}}},
+    {.id = "mlm.yaml-unknown-key",
+     .area = "cli",
+     .kind = Kind::kWarning,
+     .at = {Phase::kParse, 119},
+     .source = "Megatron-LM:megatron/training/yaml_arguments.py:1",
+     .when = [](F) { return false; },
+     .needs = "a key of a --yaml-cfg file that no code reads has no effect"},
+    {.id = "input.limit",
+     .area = "cli",
+     .at = {Phase::kParse, 1},
+     .source = "Megatron-LM:megatron/training/arguments.py:117",
+     .when = [](F) { return false; },
+     .needs = "the input must keep within the reader's bounds and be UTF-8 text"},
+    {.id = "input.not-judged",
+     .area = "cli",
+     .kind = Kind::kInfo,
+     .at = {Phase::kParse, 2},
+     .source = "Megatron-LM:megatron/training/arguments.py:117",
+     .when = [](F) { return false; },
+     .needs = "this part of the input would have to be executed to be known"},
+};
+
+}  // namespace
+
+RuleList MegatronLmParseRules() { return kRules; }
+
+}  // namespace flightplan

@@ -1,0 +1,174 @@
+// Training length, learning rate and weight decay.
+#include "resolver/derive/arithmetic.h"
+#include "resolver/rules/rule.h"
+
+namespace flightplan {
+namespace {
+
+using K = Knob;
+using F = const Facts&;
+
+bool Trains(F f) { return !f.core(17) || !f.on(K::skip_train); }
+bool ByIterations(F f) { return f.on(K::train_iters) && Trains(f); }
+bool BySamples(F f) { return f.on(K::train_samples) && Trains(f); }
+bool ConstantDecay(F f) { return f.is(K::weight_decay_incr_style, "constant"); }
+
+const Rule kRules[] = {
+    {.id = "mlm.iters-xor-samples",
+     .area = "schedule",
+     .at = {Phase::kCliValidate, 1279},
+     .source = "Megatron-LM:megatron/training/arguments.py:1279",
+     .reads = {K::train_iters, K::train_samples},
+     .when = [](F f) { return ByIterations(f) && f.set(K::train_samples); },
+     .needs = "training length is given in iterations or in samples",
+     .fixes = {{{K::train_samples, kUnset}}, {{K::train_iters, kUnset}}}},
+    {.id = "mlm.iters-no-decay-samples",
+     .area = "schedule",
+     .at = {Phase::kCliValidate, 1281},
+     .source = "Megatron-LM:megatron/training/arguments.py:1281",
+     .reads = {K::train_iters, K::lr_decay_samples},
+     .when = [](F f) { return ByIterations(f) && f.set(K::lr_decay_samples); },
+     .needs = "with train_iters the decay is given in iterations",
+     .fixes = {{{K::lr_decay_samples, kUnset}}}},
+    {.id = "mlm.iters-no-warmup-samples",
+     .area = "schedule",
+     .at = {Phase::kCliValidate, 1283},
+     .source = "Megatron-LM:megatron/training/arguments.py:1283",
+     .reads = {K::train_iters, K::lr_warmup_samples},
+     .when = [](F f) { return ByIterations(f) && f.num(K::lr_warmup_samples) != 0; },
+     .needs = "with train_iters the warm-up is given in iterations",
+     .fixes = {{{K::lr_warmup_samples, 0}}}},
+    {.id = "mlm.warmup-fraction-xor-iters",
+     .area = "schedule",
+     .at = {Phase::kCliValidate, 1286},
+     .source = "Megatron-LM:megatron/training/arguments.py:1286",
+     .reads = {K::lr_warmup_fraction, K::lr_warmup_iters},
+     .when = [](F f) { return ByIterations(f) && f.set(K::lr_warmup_fraction) && f.num(K::lr_warmup_iters) != 0; },
+     .needs = "the warm-up is a fraction or a number of iterations",
+     .fixes = {{{K::lr_warmup_iters, 0}}, {{K::lr_warmup_fraction, kUnset}}}},
+    {.id = "mlm.samples-xor-iters",
+     .area = "schedule",
+     .at = {Phase::kCliValidate, 1293},
+     .source = "Megatron-LM:megatron/training/arguments.py:1293",
+     .reads = {K::train_samples, K::train_iters},
+     .when = [](F f) { return BySamples(f) && f.set(K::train_iters); },
+     .needs = "training length is given in samples or in iterations",
+     .fixes = {{{K::train_iters, kUnset}}, {{K::train_samples, kUnset}}}},
+    {.id = "mlm.samples-no-decay-iters",
+     .area = "schedule",
+     .at = {Phase::kCliValidate, 1295},
+     .source = "Megatron-LM:megatron/training/arguments.py:1295",
+     .reads = {K::train_samples, K::lr_decay_iters},
+     .when = [](F f) { return BySamples(f) && f.set(K::lr_decay_iters); },
+     .needs = "with train_samples the decay is given in samples",
+     .fixes = {{{K::lr_decay_iters, kUnset}}}},
+    {.id = "mlm.samples-no-warmup-iters",
+     .area = "schedule",
+     .at = {Phase::kCliValidate, 1297},
+     .source = "Megatron-LM:megatron/training/arguments.py:1297",
+     .reads = {K::train_samples, K::lr_warmup_iters},
+     .when = [](F f) { return BySamples(f) && f.num(K::lr_warmup_iters) != 0; },
+     .needs = "with train_samples the warm-up is given in samples",
+     .fixes = {{{K::lr_warmup_iters, 0}}}},
+    {.id = "mlm.warmup-fraction-xor-samples",
+     .area = "schedule",
+     .at = {Phase::kCliValidate, 1300},
+     .source = "Megatron-LM:megatron/training/arguments.py:1300",
+     .reads = {K::lr_warmup_fraction, K::lr_warmup_samples},
+     .when = [](F f) { return BySamples(f) && f.set(K::lr_warmup_fraction) && f.num(K::lr_warmup_samples) != 0; },
+     .needs = "the warm-up is a fraction or a number of samples",
+     .fixes = {{{K::lr_warmup_samples, 0}}, {{K::lr_warmup_fraction, kUnset}}}},
+    {.id = "mlm.min-lr",
+     .area = "schedule",
+     .at = {Phase::kCliValidate, 1360},
+     .source = "Megatron-LM:megatron/training/arguments.py:1360",
+     .reads = {K::min_lr, K::lr},
+     .when = [](F f) { return f.set(K::lr) && !(f.real(K::min_lr) <= f.real(K::lr)); },
+     .needs = "min_lr must not exceed lr",
+     .fix = [](F f) -> std::vector<Patch> { return {{Assign(K::min_lr, f.value(K::lr))}}; }},
+    {.id = "mlm.log-memory-interval",
+     .area = "logging",
+     .at = {Phase::kCliValidate, 1370},
+     .source = "Megatron-LM:megatron/training/arguments.py:1370",
+     .reads = {K::log_memory_interval, K::log_interval},
+     .when =
+         [](F f) {
+           return f.set(K::log_memory_interval) && (!Divides(f.num(K::log_interval), f.num(K::log_memory_interval)));
+         },
+     .needs = "log_memory_interval must be a multiple of log_interval",
+     .fixes = {{{K::log_memory_interval, kUnset}}}},
+    {.id = "mlm.wd-cond-type",
+     .area = "misc",
+     .at = {Phase::kCliValidate, 1390},
+     .source = "Megatron-LM:megatron/training/arguments.py:1390",
+     .reads = {K::no_weight_decay_cond_type},
+     .when =
+         [](F f) {
+           return f.set(K::no_weight_decay_cond_type) &&
+                  !f.is(K::no_weight_decay_cond_type, "apply_wd_to_qk_layernorm");
+         },
+     .needs = "the only condition type is apply_wd_to_qk_layernorm",
+     .fixes = {{{K::no_weight_decay_cond_type, kUnset}}}},
+    {.id = "mlm.wd-cond-alias",
+     .area = "optimizer",
+     .kind = Kind::kChange,
+     .at = {Phase::kCliValidate, 1388},
+     .source = "Megatron-LM:megatron/training/arguments.py:1388",
+     .reads = {K::no_weight_decay_cond_type, K::apply_wd_to_qk_layernorm},
+     .change =
+         [](Editor& e) {
+           if (!e.facts().is(K::no_weight_decay_cond_type, "apply_wd_to_qk_layernorm")) return;
+           e.Set(K::apply_wd_to_qk_layernorm, true);
+           e.Set(K::no_weight_decay_cond_type, Value());
+         }},
+    {.id = "mlm.wd-constant-start",
+     .area = "optimizer",
+     .at = {Phase::kCliValidate, 1394},
+     .source = "Megatron-LM:megatron/training/arguments.py:1394",
+     .reads = {K::weight_decay_incr_style, K::start_weight_decay},
+     .when = [](F f) { return ConstantDecay(f) && f.set(K::start_weight_decay); },
+     .needs = "constant weight decay takes no start_weight_decay",
+     .fixes = {{{K::start_weight_decay, kUnset}}}},
+    {.id = "mlm.wd-constant-end",
+     .area = "misc",
+     .at = {Phase::kCliValidate, 1395},
+     .source = "Megatron-LM:megatron/training/arguments.py:1395",
+     .reads = {K::weight_decay_incr_style, K::end_weight_decay},
+     .when = [](F f) { return ConstantDecay(f) && f.set(K::end_weight_decay); },
+     .needs = "constant weight decay takes no end_weight_decay",
+     .fixes = {{{K::end_weight_decay, kUnset}}}},
+    {.id = "mlm.wd-constant-copied",
+     .area = "optimizer",
+     .kind = Kind::kChange,
+     .at = {Phase::kCliValidate, 1396},
+     .source = "Megatron-LM:megatron/training/arguments.py:1396",
+     .reads = {K::weight_decay, K::start_weight_decay, K::end_weight_decay},
+     .change =
+         [](Editor& e) {
+           if (!ConstantDecay(e.facts())) return;
+           e.Set(K::start_weight_decay, e.facts().value(K::weight_decay));
+           e.Set(K::end_weight_decay, e.facts().value(K::weight_decay));
+         }},
+    {.id = "mlm.wd-start-required",
+     .area = "misc",
+     .at = {Phase::kCliValidate, 1399},
+     .source = "Megatron-LM:megatron/training/arguments.py:1399",
+     .reads = {K::weight_decay_incr_style, K::start_weight_decay},
+     .when = [](F f) { return !ConstantDecay(f) && f.none(K::start_weight_decay); },
+     .needs = "a rising weight decay needs start_weight_decay",
+     .fix = [](F f) -> std::vector<Patch> { return {{Assign(K::start_weight_decay, f.value(K::weight_decay))}}; }},
+    {.id = "mlm.wd-end-required",
+     .area = "misc",
+     .at = {Phase::kCliValidate, 1400},
+     .source = "Megatron-LM:megatron/training/arguments.py:1400",
+     .reads = {K::weight_decay_incr_style, K::end_weight_decay},
+     .when = [](F f) { return !ConstantDecay(f) && f.none(K::end_weight_decay); },
+     .needs = "a rising weight decay needs end_weight_decay",
+     .fix = [](F f) -> std::vector<Patch> { return {{Assign(K::end_weight_decay, f.value(K::weight_decay))}}; }},
+};
+
+}  // namespace
+
+RuleList MegatronLmTrainingScheduleRules() { return kRules; }
+
+}  // namespace flightplan
