@@ -1,0 +1,98 @@
+// Environment variables that model construction refuses or that a kernel needs (NVIDIA/Megatron-LM@d98e8a64dd). What a
+// command line or config container checks earlier is with those rules.
+#include <array>
+
+#include "absl/strings/str_cat.h"
+#include "resolver/rules/rule.h"
+
+namespace flightplan {
+namespace {
+
+using K = Knob;
+using F = const Facts&;
+
+// NVTE_FLASH_ATTN, NVTE_FUSED_ATTN, NVTE_UNFUSED_ATTN that a backend stands for.
+struct BackendVars {
+  absl::string_view backend;
+  std::array<absl::string_view, 3> values;
+};
+constexpr std::array<absl::string_view, 3> kAttentionVars = {"NVTE_FLASH_ATTN", "NVTE_FUSED_ATTN", "NVTE_UNFUSED_ATTN"};
+constexpr BackendVars kBackends[] = {{"auto", {"1", "1", "1"}},
+                                     {"flash", {"1", "0", "0"}},
+                                     {"fused", {"0", "1", "0"}},
+                                     {"unfused", {"0", "0", "1"}},
+                                     {"local", {"0", "0", "0"}}};
+
+const BackendVars* VarsOf(F f) {
+  for (const BackendVars& backend : kBackends) {
+    if (f.is(K::attention_backend, backend.backend)) return &backend;
+  }
+  return nullptr;
+}
+
+bool Contradicts(F f) {
+  const BackendVars* backend = VarsOf(f);
+  if (backend == nullptr) return false;
+  for (size_t i = 0; i < kAttentionVars.size(); ++i) {
+    if (f.var_set(kAttentionVars[i]) && f.var(kAttentionVars[i]) != backend->values[i]) return true;
+  }
+  return false;
+}
+
+std::vector<Patch> FollowBackend(F f) {
+  const BackendVars* backend = VarsOf(f);
+  if (backend == nullptr) return {};
+  Patch patch;
+  for (size_t i = 0; i < kAttentionVars.size(); ++i) patch.push_back(AssignVar(kAttentionVars[i], backend->values[i]));
+  return {patch};
+}
+
+bool TransformerEngine(F f) { return f.is(K::transformer_impl, "transformer_engine"); }
+
+const Rule kRules[] = {
+    {.id = "env.attn-backend",
+     .area = "env",
+     .at = {Phase::kBuild, 30108},
+     .source = "Megatron-LM:megatron/core/models/common/language_module/language_module.py:108",
+     .reads = {K::attention_backend},
+     .reads_env = {"NVTE_FLASH_ATTN", "NVTE_FUSED_ATTN", "NVTE_UNFUSED_ATTN"},
+     .when = Contradicts,
+     .needs = "choose the backend with attention_backend only; the variables must agree with it or stay unset",
+     .fix = FollowBackend},
+    {.id = "env.det.te-attention",
+     .area = "env",
+     .at = {Phase::kBuild, 30155},
+     .source = "Megatron-LM:megatron/core/extensions/transformer_engine.py:2155",
+     .reads = {K::deterministic_mode},
+     .reads_env = {"NVTE_ALLOW_NONDETERMINISTIC_ALGO"},
+     .when =
+         [](F f) {
+           return f.on(K::deterministic_mode) && TransformerEngine(f) && f.env.target != Target::kMegatronLm &&
+                  f.var("NVTE_ALLOW_NONDETERMINISTIC_ALGO") != "0";
+         },
+     .needs = "deterministic mode with Transformer Engine attention needs NVTE_ALLOW_NONDETERMINISTIC_ALGO=0",
+     .fixes = {{{.value = "0", .env_var = "NVTE_ALLOW_NONDETERMINISTIC_ALGO"}}, {{K::deterministic_mode, false}}}},
+    {.id = "env.qk-scaling",
+     .area = "env",
+     .at = {Phase::kBuild, 30281},
+     .source = "Megatron-LM:megatron/core/extensions/transformer_engine.py:2081",
+     .reads = {K::apply_query_key_layer_scaling},
+     .reads_env = {"NVTE_APPLY_QK_LAYER_SCALING"},
+     .when =
+         [](F f) {
+           const bool variable = f.var("NVTE_APPLY_QK_LAYER_SCALING") == "1";
+           return TransformerEngine(f) && variable != f.on(K::apply_query_key_layer_scaling);
+         },
+     .needs = "NVTE_APPLY_QK_LAYER_SCALING must be 1 exactly when apply_query_key_layer_scaling is set",
+     .fix =
+         [](F f) {
+           const bool on = f.on(K::apply_query_key_layer_scaling);
+           return std::vector<Patch>{{AssignVar("NVTE_APPLY_QK_LAYER_SCALING", on ? "1" : "0")}};
+         }},
+};
+
+}  // namespace
+
+RuleList CoreBuildEnvironmentRules() { return kRules; }
+
+}  // namespace flightplan

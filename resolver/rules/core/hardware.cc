@@ -1,0 +1,187 @@
+// Gates of the GPU and of the libraries where upstream has none, or says so only when the first kernel runs; and pairs
+// of library versions that users found broken (area "field-report").
+#include <algorithm>
+#include <string>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "resolver/rules/rule.h"
+
+namespace flightplan {
+namespace {
+
+using K = Knob;
+using F = const Facts&;
+
+bool Moe(F f) { return f.num(K::num_moe_experts) > 0; }
+bool Fp8(F f, absl::string_view recipe) { return f.on(K::fp8) && f.is(K::fp8_recipe, recipe); }
+bool FlexWith(F f, absl::string_view backend) {
+  return Moe(f) && f.is(K::moe_token_dispatcher_type, "flex") && f.is(K::moe_flex_dispatcher_backend, backend);
+}
+bool KnownGpu(F f) { return f.env.cc_major > 0; }
+bool OlderThan(F f, int major, int minor) {
+  return KnownGpu(f) && (f.env.cc_major < major || (f.env.cc_major == major && f.env.cc_minor < minor));
+}
+// The NVLink domain is larger than one node: a rack of GB200, GB300 or their successors.
+bool RackScale(F f) { return f.env.gpus_per_node > 0 && f.env.nvlink_domain_gpus > f.env.gpus_per_node; }
+
+std::vector<Patch> OlderRecipe(F f) {
+  if (f.env.cc_major >= 9) return {{Assign(K::fp8_recipe, "blockwise")}, {Assign(K::fp8_recipe, "tensorwise")}};
+  return {{Assign(K::fp8_recipe, "tensorwise")}};
+}
+
+// Expert ranks that share one NVLink domain, which HybridEP has to be told.
+int64_t RanksPerDomain(F f) {
+  const int64_t ep = std::max<int64_t>(1, f.num(K::expert_model_parallel_size));
+  return f.env.nvlink_domain_gpus > 0 ? std::min<int64_t>(ep, f.env.nvlink_domain_gpus) : ep;
+}
+
+constexpr absl::string_view kDomainVar = "NUM_OF_HYBRID_EP_RANKS_PER_NVLINK_DOMAIN";
+
+std::optional<Version> PackageVersion(F f, absl::string_view name) {
+  auto it = f.env.packages.find(name);
+  return it == f.env.packages.end() ? std::nullopt : Version::Parse(it->second);
+}
+
+const Rule kRules[] = {
+    {.id = "gpu-gate.fp8-needs-ada",
+     .area = "gpu-gate",
+     .at = {Phase::kHardware, 100},
+     .source = "NVIDIA Transformer Engine: FP8 needs compute capability 8.9",
+     .reads = {K::fp8},
+     .reads_env = {"gpu"},
+     .when = [](F f) { return f.on(K::fp8) && OlderThan(f, 8, 9); },
+     .needs = "FP8 needs a GPU of compute capability 8.9 or later; train in bf16 here",
+     .fixes = {{{K::fp8, kUnset}, {K::fp8_param, false}, {K::fp8_param_gather, false}}}},
+    {.id = "gpu-gate.mxfp8-needs-blackwell",
+     .area = "gpu-gate",
+     .at = {Phase::kHardware, 101},
+     .source = "NVIDIA Transformer Engine: block-scaled MXFP8 GEMMs need compute capability 10.0",
+     .reads = {K::fp8_recipe, K::fp8},
+     .reads_env = {"gpu"},
+     .when = [](F f) { return Fp8(f, "mxfp8") && OlderThan(f, 10, 0) && !OlderThan(f, 8, 9); },
+     .needs = "MXFP8 needs a Blackwell GPU; Hopper has the blockwise and tensorwise recipes",
+     .fix = OlderRecipe},
+    {.id = "gpu-gate.nvfp4-needs-blackwell",
+     .area = "gpu-gate",
+     .at = {Phase::kHardware, 102},
+     .source = "NVIDIA Transformer Engine: NVFP4 GEMMs need compute capability 10.0",
+     .reads = {K::fp4},
+     .reads_env = {"gpu"},
+     .when = [](F f) { return f.on(K::fp4) && OlderThan(f, 10, 0); },
+     .needs = "FP4 needs a Blackwell GPU",
+     .fixes = {{{K::fp4, kUnset}, {K::fp4_param, false}}}},
+    {.id = "gpu-gate.blockwise-needs-hopper",
+     .area = "gpu-gate",
+     .at = {Phase::kHardware, 103},
+     .source = "NVIDIA Transformer Engine: blockwise FP8 scaling needs compute capability 9.0",
+     .reads = {K::fp8_recipe, K::fp8},
+     .reads_env = {"gpu"},
+     .when = [](F f) { return Fp8(f, "blockwise") && OlderThan(f, 9, 0) && !OlderThan(f, 8, 9); },
+     .needs = "blockwise FP8 needs a Hopper GPU or later",
+     .fixes = {{{K::fp8_recipe, "tensorwise"}}}},
+    {.id = "gpu-gate.deepep-on-rack",
+     .area = "gpu-gate",
+     .at = {Phase::kHardware, 110},
+     .source = "Megatron-Bridge:src/megatron/bridge/training/flex_dispatcher_backend.py:100 (the same gate there)",
+     .reads = {K::moe_flex_dispatcher_backend, K::moe_token_dispatcher_type},
+     .reads_env = {"gpu"},
+     .when =
+         [](F f) {
+           return f.env.target != Target::kMegatronBridge && FlexWith(f, "deepep") &&
+                  (absl::StrContains(f.env.gpu_name, "GB200") || absl::StrContains(f.env.gpu_name, "GB300"));
+         },
+     .needs = "DeepEP does not run on GB200 and GB300; HybridEP does",
+     .fixes = {{{K::moe_flex_dispatcher_backend, "hybridep"}}, {{K::moe_token_dispatcher_type, "alltoall"}}}},
+    {.id = "gpu-gate.flex-needs-nvlink",
+     .area = "gpu-gate",
+     .at = {Phase::kHardware, 111},
+     .source = "NVIDIA data sheets: boards without NVLink",
+     .reads = {K::moe_flex_dispatcher_backend, K::moe_token_dispatcher_type},
+     .reads_env = {"gpu"},
+     .when =
+         [](F f) {
+           return (FlexWith(f, "deepep") || FlexWith(f, "hybridep")) && f.env.nvlink_domain_gpus == 1 &&
+                  f.env.gpus_per_node > 1;
+         },
+     .needs = "DeepEP and HybridEP move tokens over NVLink, which this GPU does not have",
+     .fixes = {{{K::moe_token_dispatcher_type, "alltoall"}}}},
+    {.id = "env.hybridep.ep-over-72",
+     .area = "env",
+     .at = {Phase::kHardware, 120},
+     .source = "Megatron-Bridge:scripts/performance/utils/utils.py:323",
+     .reads = {K::expert_model_parallel_size, K::moe_flex_dispatcher_backend},
+     .reads_env = {"gpu"},
+     .when =
+         [](F f) {
+           return FlexWith(f, "hybridep") && RackScale(f) &&
+                  f.num(K::expert_model_parallel_size) > f.env.nvlink_domain_gpus;
+         },
+     .needs = "on a rack-scale system HybridEP keeps the expert group inside one NVLink domain",
+     .fix =
+         [](F f) {
+           std::vector<Patch> patches;
+           const int64_t experts = f.num(K::num_moe_experts);
+           for (int64_t ep = f.env.nvlink_domain_gpus; ep >= 1; --ep) {
+             const bool grid = !f.env.world_size.has_value() || *f.env.world_size % ep == 0;
+             if (experts % ep != 0 || !grid) continue;
+             patches.push_back({Assign(K::expert_model_parallel_size, ep), AssignVar(kDomainVar, absl::StrCat(ep))});
+             break;
+           }
+           patches.push_back({Assign(K::moe_token_dispatcher_type, "alltoall")});
+           return patches;
+         },
+     .detail = [](F f) { return absl::StrCat("the NVLink domain has ", f.env.nvlink_domain_gpus, " GPUs"); }},
+    {.id = "env.hybridep.domain-size",
+     .area = "env",
+     .kind = Kind::kWarning,
+     .at = {Phase::kHardware, 121},
+     .source = "Megatron-Bridge:scripts/performance/utils/utils.py:316",
+     .reads = {K::moe_flex_dispatcher_backend, K::expert_model_parallel_size},
+     .reads_env = {kDomainVar},
+     .when =
+         [](F f) {
+           return FlexWith(f, "hybridep") && f.env.nvlink_domain_gpus > 0 && f.var_set(kDomainVar) &&
+                  f.var(kDomainVar) != absl::StrCat(RanksPerDomain(f));
+         },
+     .needs = "HybridEP must be told how many expert ranks share an NVLink domain, or it is slow and sometimes wrong",
+     .fix = [](F f) { return std::vector<Patch>{{AssignVar(kDomainVar, absl::StrCat(RanksPerDomain(f)))}}; },
+     .detail =
+         [](F f) {
+           return absl::StrCat("EP ", f.num(K::expert_model_parallel_size), " on a domain of ",
+                               f.env.nvlink_domain_gpus, " GPUs gives ", RanksPerDomain(f));
+         }},
+    {.id = "dispatcher.backend-without-flex",
+     .area = "dispatcher",
+     .kind = Kind::kWarning,
+     .at = {Phase::kHardware, 130},
+     .source = "Megatron-Bridge docs: setting moe_flex_dispatcher_backend alone does not activate flex dispatch",
+     .reads = {K::moe_flex_dispatcher_backend, K::moe_token_dispatcher_type},
+     .when =
+         [](F f) {
+           return Moe(f) && f.given(K::moe_flex_dispatcher_backend) && f.set(K::moe_flex_dispatcher_backend) &&
+                  !f.is(K::moe_token_dispatcher_type, "flex");
+         },
+     .needs = "a flex backend does nothing unless moe_token_dispatcher_type is flex",
+     .fixes = {{{K::moe_token_dispatcher_type, "flex"}}, {{K::moe_flex_dispatcher_backend, kUnset}}}},
+    {.id = "field.deepep-nvshmem-hang",
+     .area = "field-report",
+     .at = {Phase::kHardware, 200},
+     .source = "deepseek-ai/DeepEP#707, #553",
+     .reads = {K::moe_flex_dispatcher_backend},
+     .reads_env = {"deep_ep", "nvshmem"},
+     .when =
+         [](F f) {
+           const std::optional<Version> deepep = PackageVersion(f, "deep_ep");
+           return FlexWith(f, "deepep") && deepep.has_value() && !AtLeast(deepep, "2.0") &&
+                  AtLeast(PackageVersion(f, "nvshmem"), "3.5.19");
+         },
+     .needs = "DeepEP 1 hangs with NVSHMEM 3.5.19 and later; use an older NVSHMEM or another dispatcher",
+     .fixes = {{{K::moe_token_dispatcher_type, "alltoall"}}}},
+};
+
+}  // namespace
+
+RuleList CoreHardwareRules() { return kRules; }
+
+}  // namespace flightplan
