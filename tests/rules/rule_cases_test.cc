@@ -5,10 +5,9 @@
 //     fires: {target: bridge, knobs: {comm_overlap.overlap_moe_expert_parallel_comm: true}, env: {torch: "2.9.0"}}
 //     passes: {knobs: {expert_model_parallel_size: 8}}      # only what differs from `fires`
 //
-// Under every core example stands a small model (8 layers, 1024 wide, 16 heads), so that it needs to say only what it is
-// about; the other targets start from the class defaults.
-// target: core, megatron-lm, bridge or loongforge, with @RELEASE for another than main (bridge@0.5). A change needs no
-// fix: it "fires" when it leaves a trace.
+// Under every core example stands a small model (8 layers, 1024 wide, 16 heads), so that it needs to say only what it
+// is about; the other targets start from the class defaults. target: core, megatron-lm, bridge or loongforge, with
+// @RELEASE for another than main (bridge@0.5). A change needs no fix: it "fires" when it leaves a trace.
 #include <dirent.h>
 
 #include <algorithm>
@@ -101,6 +100,21 @@ void SetEnvironment(const YamlNode& node, const std::string& where, Environment*
     } else if (name == "capabilities") {
       env->capabilities_known = true;
       for (const YamlNode& item : value.items) env->capabilities.insert(item.text);
+    } else if (name == "cc_minor") {
+      env->cc_minor = static_cast<int>(ToValue(value).integer());
+    } else if (name == "nvlink_domain_gpus") {
+      env->nvlink_domain_gpus = static_cast<int>(ToValue(value).integer());
+    } else if (name == "gpus_per_node") {
+      env->gpus_per_node = static_cast<int>(ToValue(value).integer());
+    } else if (name == "static_memory_bytes") {
+      env->static_memory_bytes = ToValue(value).integer();
+    } else if (name == "usable_memory_bytes") {
+      env->usable_memory_bytes = ToValue(value).integer();
+    } else if (name == "unknown_version") {
+      env->unknown_version = value.text;
+    } else if (name == "open_layout") {
+      env->open_layout.clear();
+      for (const YamlNode& item : value.items) env->open_layout.push_back(item.text);
     } else if (name == "packages") {
       for (const auto& [package, version] : value.keys) env->packages[package] = version.text;
     } else {
@@ -133,8 +147,7 @@ Launch Build(const Case& c, bool passes) {
     if (const YamlNode* target = layer->Find("target")) SetTarget(target->text, &launch.env);
     if (const YamlNode* env = layer->Find("env")) SetEnvironment(*env, c.where, &launch.env);
   }
-  launch.config =
-      DefaultsFor(launch.env.target, launch.env.core_release, launch.env.bridge_release, launch.env.mla);
+  launch.config = DefaultsFor(launch.env.target, launch.env.core_release, launch.env.bridge_release, launch.env.mla);
   if (launch.env.target == Target::kCore) {
     launch.config.Set(Knob::num_layers, 8, Origin::kCaller);
     launch.config.Set(Knob::hidden_size, 1024, Origin::kCaller);
@@ -239,7 +252,8 @@ TEST_P(RuleCases, FireAndPassAndAreFixed) {
 
 INSTANTIATE_TEST_SUITE_P(Tables, RuleCases, testing::ValuesIn(CaseFiles()), [](const auto& table) {
   std::string name = table.param.substr(table.param.find("/resolver/rules/") + 16);
-  std::replace_if(name.begin(), name.end(), [](char c) { return !isalnum(static_cast<unsigned char>(c)); }, '_');
+  std::replace_if(
+      name.begin(), name.end(), [](char c) { return !isalnum(static_cast<unsigned char>(c)); }, '_');
   return name;
 });
 
