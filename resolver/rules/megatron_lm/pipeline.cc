@@ -69,7 +69,8 @@ std::vector<Patch> StagesOfLayout(F f) {
   if (!stages.has_value()) return {{Assign(K::pipeline_model_parallel_layout, Value())}};
   std::vector<Patch> fixes;
   const std::optional<int64_t> size = NextSmallerFit(*stages, 1, Pp(f));
-  if (size.has_value()) fixes.push_back({Assign(K::pipeline_model_parallel_size, *size)});
+  const bool interleaves_alone = size == 1 && *stages > 1;  // one rank cannot hold several virtual stages
+  if (size.has_value() && !interleaves_alone) fixes.push_back({Assign(K::pipeline_model_parallel_size, *size)});
   fixes.push_back({Assign(K::pipeline_model_parallel_layout, Value())});
   return fixes;
 }

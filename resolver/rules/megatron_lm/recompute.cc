@@ -48,7 +48,7 @@ const Rule kRules[] = {
      .reads = {K::recompute_granularity, K::recompute_method},
      .when = [](F f) { return f.is(K::recompute_granularity, "selective") && f.set(K::recompute_method); },
      .needs = "selective recompute takes no recompute_method",
-     .fixes = {{{K::recompute_method, kUnset}}, {{K::recompute_granularity, "full"}}}},
+     .fixes = {{{K::recompute_method, kUnset}}, {{K::recompute_granularity, "full"}, {K::recompute_num_layers, 1}}}},
 };
 
 }  // namespace
