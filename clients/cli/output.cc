@@ -1,17 +1,42 @@
 #include "clients/cli/output.h"
 
+#include <memory>
+
+#include "google/protobuf/io/coded_stream.h"
+#include "google/protobuf/io/zero_copy_stream_impl_lite.h"
 #include "google/protobuf/util/json_util.h"
+#include "google/protobuf/util/type_resolver_util.h"
 
 namespace flightplan::cli {
+namespace {
+
+constexpr char kTypePrefix[] = "type.googleapis.com";
+
+// Map entries sorted by key, which the order in memory is not.
+std::string SortedBytes(const google::protobuf::Message& message) {
+  std::string bytes;
+  google::protobuf::io::StringOutputStream stream(&bytes);
+  google::protobuf::io::CodedOutputStream coded(&stream);
+  coded.SetSerializationDeterministic(true);
+  message.SerializeToCodedStream(&coded);
+  coded.Trim();
+  return bytes;
+}
+
+}  // namespace
 
 std::string ToJson(const google::protobuf::Message& message) {
   google::protobuf::util::JsonPrintOptions options;
   options.add_whitespace = true;
   options.preserve_proto_field_names = true;
   options.always_print_primitive_fields = true;
+  // From bytes, because the printer keeps their order: the same answer gives the same text.
+  const std::unique_ptr<google::protobuf::util::TypeResolver> types(
+      google::protobuf::util::NewTypeResolverForDescriptorPool(kTypePrefix, message.GetDescriptor()->file()->pool()));
   std::string json;
   // Fails only for malformed google.protobuf.Any, of which our messages have none.
-  (void)google::protobuf::util::MessageToJsonString(message, &json, options);
+  (void)google::protobuf::util::BinaryToJsonString(types.get(), std::string(kTypePrefix) + "/" + message.GetTypeName(),
+                                                   SortedBytes(message), &json, options);
   if (json.empty() || json.back() != '\n') json += '\n';
   return json;
 }

@@ -113,7 +113,7 @@ int ServeEcho(std::unique_ptr<grpc::Service> service, const std::string& target)
 // The child's side: one of the servers until SIGTERM.
 int Serve(absl::string_view kind, const std::string& target) {
   if (absl::ConsumePrefix(&kind, "service")) {
-    return service::ServeMain({"--listen=" + target, "--http_listen=", "--drain_delay=0s",
+    return service::ServeMain({"--listen=" + target, "--http_listen=", "--drain_delay=0s", "--log_level=error",
                                kind == "-cold" ? "--cache_bytes=0" : "--cache_bytes=64MiB"});
   }
   v1::ResolveConfigResponse answer;
@@ -227,7 +227,7 @@ Measured Run(const char* self, const std::string& kind, const Options& options) 
     execl(self, self, serve.c_str(), listen.c_str(), nullptr);
     _exit(127);
   }
-  const auto channel = Connect(target);
+  auto channel = Connect(target);
   if (!channel->WaitForConnected(std::chrono::system_clock::now() + std::chrono::seconds(20))) {
     measured.failed = 1;
   } else {
@@ -236,6 +236,7 @@ Measured Run(const char* self, const std::string& kind, const Options& options) 
     Load(target, child, options, &measured);
     measured.loaded_mib = ResidentMiB(child);
   }
+  channel.reset();  // nothing polls it any more, so it would not notice the server's goodbye
   kill(child, SIGTERM);
   int status = 0;
   waitpid(child, &status, 0);
