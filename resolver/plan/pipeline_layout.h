@@ -1,5 +1,5 @@
-// The pipeline layout: which layers each (virtual) pipeline stage holds. Read as Megatron-Core reads it, either from its
-// text form "Et*3|(tt|)*29,m|L" or from a list of lists of layer names.
+// The pipeline layout: which layers each (virtual) pipeline stage holds. Read as Megatron-Core reads it, either from
+// its text form "Et*3|(tt|)*29,m|L" or from a list of lists of layer names.
 #pragma once
 
 #include <cstdint>

@@ -1,8 +1,8 @@
 #include "resolver/plan/pipeline_layout.h"
 
-#include <string>
-
 #include <gtest/gtest.h>
+
+#include <string>
 
 namespace flightplan {
 namespace {

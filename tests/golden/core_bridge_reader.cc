@@ -57,8 +57,8 @@ void SetNamed(absl::string_view name, const Json& node, GoldenCase* out) {
   }
 }
 
-// Sets every field of a section; a field without a knob is noted. An object with knobs of its own ("dataset.specs.x") is
-// noted as given and its fields are set too.
+// Sets every field of a section; a field without a knob is noted. An object with knobs of its own ("dataset.specs.x")
+// is noted as given and its fields are set too.
 void SetSection(absl::string_view name, Section section, const Json& fields, GoldenCase* out) {
   for (const auto& field : fields.GetObject()) {
     const auto knob = FieldKnob(name, section, Text(field.name));
@@ -104,10 +104,10 @@ absl::Status SetEnvironment(const Json& env, Environment* out) {
 
 // The named parts of the "bridge" object that are fields of a config class.
 constexpr std::array<std::pair<const char*, Section>, 5> kBridgeSections = {{{"train", Section::kTrain},
-                                                                            {"rerun", Section::kRerun},
-                                                                            {"dist", Section::kDist},
-                                                                            {"rng", Section::kRng},
-                                                                            {"dataset", Section::kDataset}}};
+                                                                             {"rerun", Section::kRerun},
+                                                                             {"dist", Section::kDist},
+                                                                             {"rng", Section::kRng},
+                                                                             {"dataset", Section::kDataset}}};
 
 // Bridge's env_vars section: values must be scalars, which our typed map cannot break.
 void SetRecipeVars(const Json& vars, GoldenCase* out) {
@@ -146,8 +146,8 @@ void SetBridgeOnly(const Json& in, GoldenCase* out) {
   if (bridge == nullptr) return;
   for (const auto& part : bridge->GetObject()) {
     const absl::string_view name = Text(part.name);
-    auto section = std::find_if(kBridgeSections.begin(), kBridgeSections.end(),
-                                [&](const auto& s) { return name == s.first; });
+    auto section =
+        std::find_if(kBridgeSections.begin(), kBridgeSections.end(), [&](const auto& s) { return name == s.first; });
     if (part.value.IsNull()) continue;
     if (section != kBridgeSections.end()) {
       SetSection(section->first, section->second, part.value, out);

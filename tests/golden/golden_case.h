@@ -1,7 +1,7 @@
 // Golden cases: configurations with what the real upstream code said about them, and how we compare.
 //
-// Each file format has one reader (core_bridge_reader.cc, mlm_cli_reader.cc). A reader turns one line into a GoldenCase:
-// a configuration ready for flightplan::Run and the expectations. Judging is the same for all formats.
+// Each file format has one reader (core_bridge_reader.cc, mlm_cli_reader.cc). A reader turns one line into a
+// GoldenCase: a configuration ready for flightplan::Run and the expectations. Judging is the same for all formats.
 #pragma once
 
 #include <cstdint>
@@ -34,10 +34,10 @@ struct GoldenCase {
 
   bool whole_launch = false;  // upstream went on to process groups and the schedule's entry
   bool accept = false;
-  std::string rule;                            // rejects: upstream's first failing rule
-  bool has_warnings = false;                   // the file says which warnings upstream gave
-  std::vector<std::string> warnings;           // rule ids, sorted
-  std::vector<Expected> finals;                // accepts
+  std::string rule;                                       // rejects: upstream's first failing rule
+  bool has_warnings = false;                              // the file says which warnings upstream gave
+  std::vector<std::string> warnings;                      // rule ids, sorted
+  std::vector<Expected> finals;                           // accepts
   std::vector<std::pair<std::string, std::string>> vars;  // accepts: environment variables upstream leaves set
 
   std::optional<int64_t> num_microbatches;    // accepts

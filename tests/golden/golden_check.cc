@@ -85,8 +85,10 @@ void PrintLine(const std::string& path, const Totals& t) {
 }
 
 int Misuse(const std::string& why) {
-  std::fprintf(stderr, "golden_check: %s\nusage: golden_check FILE.jsonl[.gz] ... [--show K] [--tally] "
-                       "[--flow core|bridge] [--case ID] [--min-agree R]\n", why.c_str());
+  std::fprintf(stderr,
+               "golden_check: %s\nusage: golden_check FILE.jsonl[.gz] ... [--show K] [--tally] "
+               "[--flow core|bridge] [--case ID] [--min-agree R]\n",
+               why.c_str());
   return 2;
 }
 

@@ -1,7 +1,7 @@
 // Mixed precision: a recipe name becomes a MixedPrecisionConfig, which is checked and then copied over the model,
 // optimizer and DDP configs.
-// Lines are those of NVIDIA-NeMo/Megatron-Bridge@067f987df src/megatron/bridge/training/mixed_precision.py; the recipe is
-// looked up first, although its code stands last in the file.
+// Lines are those of NVIDIA-NeMo/Megatron-Bridge@067f987df src/megatron/bridge/training/mixed_precision.py; the recipe
+// is looked up first, although its code stands last in the file.
 #include "resolver/catalog/bridge_fields.h"
 #include "resolver/catalog/precision_recipes.h"
 #include "resolver/rules/rule.h"
@@ -129,7 +129,9 @@ const Rule kRules[] = {
      .reads = {K::mixed_precision_fp4, K::mixed_precision_fp8},
      .when = [](F f) { return f.on(K::mixed_precision_fp4) && f.on(K::mixed_precision_fp8); },
      .needs = "either fp4 or fp8",
-     .fixes = {{{K::mixed_precision_fp4, kUnset}, {K::mixed_precision_fp4_param_gather, false}, {K::mixed_precision_fp4_param, false}},
+     .fixes = {{{K::mixed_precision_fp4, kUnset},
+                {K::mixed_precision_fp4_param_gather, false},
+                {K::mixed_precision_fp4_param, false}},
                {{K::mixed_precision_fp8, kUnset}}}},
     {.id = "bridge-mp.fp4-te-2.7",
      .area = "version-gate",

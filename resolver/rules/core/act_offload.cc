@@ -9,7 +9,7 @@ using K = Knob;
 using F = const Facts&;
 
 // Names in the order in which releases learnt them.
-constexpr absl::string_view kModules[] = {"core_attn", "attn_proj", "expert_fc1",  "moe_act",        "attn_norm",
+constexpr absl::string_view kModules[] = {"core_attn", "attn_proj",  "expert_fc1",      "moe_act", "attn_norm",
                                           "mlp_norm",  "qkv_linear", "fused_group_mlp", "gdp_qkv"};
 
 absl::Span<const absl::string_view> KnownModules(F f) {
@@ -53,16 +53,16 @@ const Rule kRules[] = {
      .reads = {K::fine_grained_activation_offloading, K::offload_modules},
      .when = [](F f) { return Offloads(f) && f.value(K::offload_modules).list().empty(); },
      .needs = "fine-grained offloading needs at least one entry in offload_modules",
-     .fixes = {{{K::fine_grained_activation_offloading, false}},
-               {{K::offload_modules, Literal::List("core_attn")}}}},
+     .fixes = {{{K::fine_grained_activation_offloading, false}}, {{K::offload_modules, Literal::List("core_attn")}}}},
     {.id = "act-offload.modules-known",
      .area = "act-offload",
      TRANSFORMER_CONFIG(2144),
      .core = {.since = 16},
      .reads = {K::offload_modules},
      .when = [](F f) { return Offloads(f) && HasOther(f, K::offload_modules, KnownModules(f)); },
-     .needs = "offload_modules knows core_attn, attn_proj, expert_fc1, moe_act, attn_norm, mlp_norm, qkv_linear; core 0.19 "
-              "adds fused_group_mlp, main adds gdp_qkv",
+     .needs =
+         "offload_modules knows core_attn, attn_proj, expert_fc1, moe_act, attn_norm, mlp_norm, qkv_linear; core 0.19 "
+         "adds fused_group_mlp, main adds gdp_qkv",
      .fix =
          [](F f) {
            const Value kept = Only(f.value(K::offload_modules), KnownModules(f));
@@ -101,7 +101,10 @@ const Rule kRules[] = {
                   HasAny(f, K::offload_modules, {"moe_act", "expert_fc1", "fused_group_mlp"});
          },
      .needs = "recomputing the whole MoE layer leaves nothing inside it to offload",
-     .fix = [](F f) { return std::vector<Patch>{Drop(f, {"moe_act", "expert_fc1", "fused_group_mlp"})}; }},
+     .fix =
+         [](F f) {
+           return std::vector<Patch>{Drop(f, {"moe_act", "expert_fc1", "fused_group_mlp"})};
+         }},
     {.id = "act-offload.min-size-nonneg",
      .area = "act-offload",
      TRANSFORMER_CONFIG(2176),
@@ -144,9 +147,14 @@ const Rule kRules[] = {
      .core = {.since = 19},
      .reads = {K::offload_modules},
      .when =
-         [](F f) { return Offloads(f, "fused_group_mlp") && HasAny(f, K::offload_modules, {"expert_fc1", "moe_act"}); },
+         [](F f) {
+           return Offloads(f, "fused_group_mlp") && HasAny(f, K::offload_modules, {"expert_fc1", "moe_act"});
+         },
      .needs = "fused_group_mlp contains expert_fc1 and moe_act",
-     .fix = [](F f) { return std::vector<Patch>{Drop(f, {"expert_fc1", "moe_act"})}; }},
+     .fix =
+         [](F f) {
+           return std::vector<Patch>{Drop(f, {"expert_fc1", "moe_act"})};
+         }},
     {.id = "paged-stash.vs-cpu-offload",
      .area = "act-offload",
      TRANSFORMER_CONFIG(2212),
@@ -170,7 +178,10 @@ const Rule kRules[] = {
      .reads = {K::moe_paged_stash, K::offload_modules},
      .when = StashCoversOffload,
      .needs = "the paged stash covers expert_fc1, moe_act and fused_group_mlp already",
-     .fix = [](F f) { return std::vector<Patch>{Drop(f, {"expert_fc1", "moe_act", "fused_group_mlp"})}; }},
+     .fix =
+         [](F f) {
+           return std::vector<Patch>{Drop(f, {"expert_fc1", "moe_act", "fused_group_mlp"})};
+         }},
 };
 
 }  // namespace

@@ -33,8 +33,8 @@ std::vector<Patch> FewerHeadRanks(F f) {
   const int64_t value_heads = f.num(K::linear_num_value_heads);
   const int64_t tp = std::max<int64_t>(1, f.num(K::tensor_model_parallel_size));
   auto fits = [&](int64_t ranks) {
-    return Divisible(heads, ranks) && Divisible(value_heads, ranks) && Divisible(f.num(K::num_attention_heads), ranks) &&
-           Divisible(f.num(K::num_query_groups), ranks);
+    return Divisible(heads, ranks) && Divisible(value_heads, ranks) &&
+           Divisible(f.num(K::num_attention_heads), ranks) && Divisible(f.num(K::num_query_groups), ranks);
   };
   Patch patch;
   if (f.num(K::context_parallel_size) > 1) patch.push_back(Assign(K::context_parallel_size, 1));
@@ -131,8 +131,8 @@ const Rule kRules[] = {
      .needs = "gated delta net needs linear_num_key_heads",
      .fix =
          [](F f) {
-           const Value& heads = f.none(K::linear_num_value_heads) ? f.value(K::num_attention_heads)
-                                                                  : f.value(K::linear_num_value_heads);
+           const Value& heads =
+               f.none(K::linear_num_value_heads) ? f.value(K::num_attention_heads) : f.value(K::linear_num_value_heads);
            return std::vector<Patch>{{Assign(K::linear_num_key_heads, heads)}};
          }},
     {.id = "gdn.requires-num-value-heads",
@@ -144,8 +144,8 @@ const Rule kRules[] = {
      .needs = "gated delta net needs linear_num_value_heads",
      .fix =
          [](F f) {
-           const Value& heads = f.none(K::linear_num_key_heads) ? f.value(K::num_attention_heads)
-                                                                : f.value(K::linear_num_key_heads);
+           const Value& heads =
+               f.none(K::linear_num_key_heads) ? f.value(K::num_attention_heads) : f.value(K::linear_num_key_heads);
            return std::vector<Patch>{{Assign(K::linear_num_value_heads, heads)}};
          }},
     {.id = "gdn.value-heads-multiple-of-key-heads",
@@ -160,9 +160,7 @@ const Rule kRules[] = {
          },
      .needs = "every key head serves the same number of value heads",
      .fix =
-         [](F f) {
-           return std::vector<Patch>{{Assign(K::linear_num_value_heads, f.value(K::linear_num_key_heads))}};
-         }},
+         [](F f) { return std::vector<Patch>{{Assign(K::linear_num_value_heads, f.value(K::linear_num_key_heads))}}; }},
     {.id = "gdn.no-cp",
      .area = "linear-attention",
      OLDER_TRANSFORMER_CONFIG("0.17.1", 1115, 1501),
@@ -200,7 +198,10 @@ const Rule kRules[] = {
      .source = "Megatron-LM:megatron/core/utils.py:559",
      .core = {.since = 19},
      .reads = {K::dsa_kernel_backend},
-     .when = [](F f) { return Dsa(f) && !f.in(K::dsa_kernel_backend, {"none", "tilelang", "cudnn"}); },
+     .when =
+         [](F f) {
+           return Dsa(f) && !f.in(K::dsa_kernel_backend, {"none", "tilelang", "cudnn"});
+         },
      .needs = "dsa_kernel_backend is none, tilelang or cudnn",
      .fixes = {{{K::dsa_kernel_backend, "none"}}}},
     {.id = "dsa.kernel-backend-needs-cuda",
@@ -210,7 +211,10 @@ const Rule kRules[] = {
      .core = {.since = 19},
      .reads = {K::dsa_kernel_backend},
      .reads_env = {"cuda"},
-     .when = [](F f) { return Dsa(f) && f.in(K::dsa_kernel_backend, {"tilelang", "cudnn"}) && !f.env.has_cuda; },
+     .when =
+         [](F f) {
+           return Dsa(f) && f.in(K::dsa_kernel_backend, {"tilelang", "cudnn"}) && !f.env.has_cuda;
+         },
      .needs = "the fused kernels of sparse attention need a CUDA device",
      .fixes = {{{K::dsa_kernel_backend, "none"}}}},
     {.id = "dsa.kernel-backend-deps",

@@ -71,7 +71,8 @@ const Rule kRules[] = {
          [](F f) {
            if (f.none(K::moe_expert_rank_capacity_factor) || f.on(K::use_transformer_engine_op_fuser)) return false;
            if (!f.core(19)) return true;  // core 0.18 asked for the op fuser before it looked at the backend
-           return f.is(K::moe_flex_dispatcher_backend, "hybridep") && !(f.core(kMain) && f.on(K::moe_use_grouped_tensor));
+           return f.is(K::moe_flex_dispatcher_backend, "hybridep") &&
+                  !(f.core(kMain) && f.on(K::moe_use_grouped_tensor));
          },
      .needs = "buffers sized by rank with hybridep need the op fuser (in main moe_use_grouped_tensor is enough)",
      .fixes = {{{K::use_transformer_engine_op_fuser, true}},

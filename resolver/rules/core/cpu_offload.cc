@@ -21,7 +21,8 @@ const Rule kRules[] = {
      .fix =
          [](F f) {
            const int64_t most = f.num(K::num_layers) - 1;
-           if (f.num(K::cpu_offloading_num_layers) < 0 || most < 0) return std::vector<Patch>{{Assign(K::cpu_offloading, false)}};
+           if (f.num(K::cpu_offloading_num_layers) < 0 || most < 0)
+             return std::vector<Patch>{{Assign(K::cpu_offloading, false)}};
            return std::vector<Patch>{{Assign(K::cpu_offloading_num_layers, most)}, {Assign(K::cpu_offloading, false)}};
          }},
     {.id = "cpu-offload.no-pp",

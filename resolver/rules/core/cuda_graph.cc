@@ -99,10 +99,7 @@ const Rule kRules[] = {
      .area = "cuda-graph",
      TRANSFORMER_CONFIG(2699),
      .reads = {K::enable_cuda_graph, K::external_cuda_graph, K::cuda_graph_impl},
-     .when =
-         [](F f) {
-           return (f.on(K::enable_cuda_graph) || f.on(K::external_cuda_graph)) && !GraphImpl(f, "none");
-         },
+     .when = [](F f) { return (f.on(K::enable_cuda_graph) || f.on(K::external_cuda_graph)) && !GraphImpl(f, "none"); },
      .needs = "the old switches and cuda_graph_impl exclude each other",
      .fixes = {{{K::enable_cuda_graph, false}, {K::external_cuda_graph, false}}}},
     {.id = "cuda-graph.legacy-both",
@@ -299,7 +296,8 @@ const Rule kRules[] = {
      .core = {.since = 18},
      .reads = {K::cuda_graph_modules, K::cuda_graph_impl},
      .when = Migrates,
-     .needs = "whole-iteration capture is cuda_graph_impl=full_iteration now, for inference inference_cuda_graph_scope=block"},
+     .needs = "whole-iteration capture is cuda_graph_impl=full_iteration now, for inference "
+              "inference_cuda_graph_scope=block"},
     {.id = "cuda-graph.modules-normalized",
      .area = "cuda-graph",
      .kind = Kind::kChange,
@@ -354,7 +352,8 @@ const Rule kRules[] = {
      .reads = {K::cuda_graph_impl, K::cuda_graph_modules},
      .when = [](F f) { return GraphImpl(f, "full_iteration") && f.on(K::cuda_graph_modules); },
      .needs = "whole-iteration capture takes no list of modules",
-     .fixes = {{{K::cuda_graph_modules, Literal::List("")}, {K::cuda_graph_scope, kUnset},
+     .fixes = {{{K::cuda_graph_modules, Literal::List("")},
+                {K::cuda_graph_scope, kUnset},
                 {K::cuda_graph_impl, "full_iteration"}}}},
 };
 

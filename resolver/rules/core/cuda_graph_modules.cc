@@ -19,7 +19,8 @@ bool OnlyMoeLayers(F f) {
 bool DropsAndPads(F f) { return f.set(K::moe_expert_capacity_factor) && f.on(K::moe_pad_expert_input_to_capacity); }
 
 bool Recomputes(F f, absl::string_view module) {
-  return f.core(16) && GraphsOn(f) && f.is(K::recompute_granularity, "selective") && f.has(K::recompute_modules, module);
+  return f.core(16) && GraphsOn(f) && f.is(K::recompute_granularity, "selective") &&
+         f.has(K::recompute_modules, module);
 }
 // The module's forward runs inside a graph.
 bool Graphed(F f, absl::string_view module) { return CapturesEverything(f) || Captures(f, module); }
@@ -62,9 +63,7 @@ const Rule kRules[] = {
      TRANSFORMER_CONFIG(2801),
      .reads = {K::cuda_graph_impl, K::cpu_offloading},
      .when =
-         [](F f) {
-           return GraphsOn(f) && f.on(K::cpu_offloading) && !(f.core(18) && GraphImpl(f, "full_iteration"));
-         },
+         [](F f) { return GraphsOn(f) && f.on(K::cpu_offloading) && !(f.core(18) && GraphImpl(f, "full_iteration")); },
      .needs = "CUDA graphs do not work with cpu_offloading",
      .fixes = {{{K::cpu_offloading, false}}}},
     {.id = "cuda-graph.local-pairs-router-preprocess",
@@ -81,7 +80,11 @@ const Rule kRules[] = {
      .reads = {K::cuda_graph_modules, K::cuda_graph_scope},
      .when = [](F f) { return PerLayerGraphs(f) && Captures(f, "moe") && Captures(f, "moe_router"); },
      .needs = "moe already contains moe_router; capture one of them",
-     .fix = [](F f) { return std::vector<Patch>{DropGraphModules(f, {"moe"}), DropGraphModules(f, {"moe_router", "moe_preprocess"})}; }},
+     .fix =
+         [](F f) {
+           return std::vector<Patch>{DropGraphModules(f, {"moe"}),
+                                     DropGraphModules(f, {"moe_router", "moe_preprocess"})};
+         }},
     {.id = "cuda-graph.preprocess-needs-router",
      .area = "cuda-graph",
      TRANSFORMER_CONFIG(2822),
@@ -98,7 +101,10 @@ const Rule kRules[] = {
      .when =
          [](F f) { return PerLayerGraphs(f) && !ManyExperts(f) && (Captures(f, "moe") || Captures(f, "moe_router")); },
      .needs = "a dense model has no moe or moe_router to capture",
-     .fix = [](F f) { return std::vector<Patch>{DropGraphModules(f, {"moe", "moe_router", "moe_preprocess"})}; }},
+     .fix =
+         [](F f) {
+           return std::vector<Patch>{DropGraphModules(f, {"moe", "moe_router", "moe_preprocess"})};
+         }},
     {.id = "cuda-graph.mlp-needs-dense-layer",
      .area = "cuda-graph",
      TRANSFORMER_CONFIG(2834),
@@ -130,11 +136,12 @@ const Rule kRules[] = {
                   Captures(f, "moe_preprocess");
          },
      .needs = "preprocessing synchronises with the host under token dropping or the old FP8 padding",
-     .fix = [](F f) {
-       // The local implementation captures the pair, so neither may stay.
-       if (GraphImpl(f, "local")) return std::vector<Patch>{DropGraphModules(f, {"moe_preprocess", "moe_router"})};
-       return std::vector<Patch>{DropGraphModules(f, {"moe_preprocess"})};
-     }},
+     .fix =
+         [](F f) {
+           // The local implementation captures the pair, so neither may stay.
+           if (GraphImpl(f, "local")) return std::vector<Patch>{DropGraphModules(f, {"moe_preprocess", "moe_router"})};
+           return std::vector<Patch>{DropGraphModules(f, {"moe_preprocess"})};
+         }},
     {.id = "cuda-graph.full-recompute-needs-full-iter",
      .area = "cuda-graph",
      TRANSFORMER_CONFIG(2856),
@@ -154,9 +161,7 @@ const Rule kRules[] = {
      .core = {.since = 16},
      .reads = {K::cuda_graph_modules, K::cuda_graph_scope, K::recompute_modules},
      .when =
-         [](F f) {
-           return Recomputes(f, "moe") && GraphImpl(f, "transformer_engine") && Captures(f, "moe_router");
-         },
+         [](F f) { return Recomputes(f, "moe") && GraphImpl(f, "transformer_engine") && Captures(f, "moe_router"); },
      .needs = "a recomputed MoE layer cannot have its router inside a Transformer Engine graph",
      .fix =
          [](F f) {
@@ -179,11 +184,15 @@ const Rule kRules[] = {
      .reads = {K::cuda_graph_impl, K::cuda_graph_modules, K::cuda_graph_scope, K::recompute_modules, K::hidden_dropout},
      .when =
          [](F f) {
-           return f.real(K::hidden_dropout) != 0.0 && ((Recomputes(f, "mlp") && Graphed(f, "mlp")) ||
-                                                       (Recomputes(f, "moe") && Graphed(f, "moe")));
+           return f.real(K::hidden_dropout) != 0.0 &&
+                  ((Recomputes(f, "mlp") && Graphed(f, "mlp")) || (Recomputes(f, "moe") && Graphed(f, "moe")));
          },
-     .needs = "recomputed MLP or MoE layers inside a graph cannot draw random numbers (hidden_dropout is 0.1 by default)",
-     .fix = [](F f) { return NoRecompute(f, {"mlp", "moe"}); }},
+     .needs =
+         "recomputed MLP or MoE layers inside a graph cannot draw random numbers (hidden_dropout is 0.1 by default)",
+     .fix =
+         [](F f) {
+           return NoRecompute(f, {"mlp", "moe"});
+         }},
     {.id = "cuda-graph.moe-recompute-jitter",
      .area = "cuda-graph",
      TRANSFORMER_CONFIG(2901),
@@ -206,7 +215,10 @@ const Rule kRules[] = {
      OLDER_TRANSFORMER_CONFIG("0.18.2", 2352, 2930),
      .core = {.since = 18, .until = 18},
      .reads = {K::cuda_graph_impl, K::fine_grained_activation_offloading},
-     .when = [](F f) { return Offloads(f) && !f.in(K::cuda_graph_impl, {"transformer_engine", "full_iteration"}); },
+     .when =
+         [](F f) {
+           return Offloads(f) && !f.in(K::cuda_graph_impl, {"transformer_engine", "full_iteration"});
+         },
      .needs = "core 0.18 offloads activations inside Transformer Engine or whole-iteration graphs only",
      .fix = NoOffload},
     {.id = "cuda-graph.local-offload-modules",
@@ -238,8 +250,7 @@ const Rule kRules[] = {
      TRANSFORMER_CONFIG(2960),
      .core = {.since = 18},
      .reads = {K::cuda_graph_impl, K::cuda_graph_modules, K::fine_grained_activation_offloading},
-     .when =
-         [](F f) { return Offloads(f) && Captures(f, "moe") && !(f.core(19) && GraphImpl(f, "local")); },
+     .when = [](F f) { return Offloads(f) && Captures(f, "moe") && !(f.core(19) && GraphImpl(f, "local")); },
      .needs = "offloading does not work inside a captured MoE layer",
      .fix = NoOffload},
     {.id = "cuda-graph.offload-warmup",

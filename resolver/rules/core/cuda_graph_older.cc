@@ -36,7 +36,8 @@ const Rule kRules[] = {
      .reads = {K::cuda_graph_scope, K::recompute_modules},
      .when =
          [](F f) {
-           return RecomputesInGraph(f) && AttentionOnly(f) && HasAny(f, K::recompute_modules, {"core_attn", "mla_up_proj"});
+           return RecomputesInGraph(f) && AttentionOnly(f) &&
+                  HasAny(f, K::recompute_modules, {"core_attn", "mla_up_proj"});
          },
      .needs = "captured attention cannot recompute core_attn (the default module) or mla_up_proj",
      .fix =

@@ -84,9 +84,7 @@ const Rule kRules[] = {
      .core = {.since = kMain},
      .reads = {K::moe_flex_dispatcher_backend, K::moe_use_grouped_tensor, K::use_transformer_engine_op_fuser},
      .when =
-         [](F f) {
-           return Ncclep(f) && f.on(K::moe_use_grouped_tensor) && !f.on(K::use_transformer_engine_op_fuser);
-         },
+         [](F f) { return Ncclep(f) && f.on(K::moe_use_grouped_tensor) && !f.on(K::use_transformer_engine_op_fuser); },
      .needs = "grouped tensors with ncclep need the op fuser",
      .fixes = {{{K::use_transformer_engine_op_fuser, true}}, {{K::moe_use_grouped_tensor, false}}}},
     {.id = "dispatcher.mxfp8-wire-needs-ncclep",
@@ -128,8 +126,8 @@ const Rule kRules[] = {
      .needs = "one number of SMs for the dispatcher",
      .fix =
          [](F f) {
-           const Knob used = f.is(K::moe_flex_dispatcher_backend, "hybridep") ? K::moe_hybridep_num_sms
-                                                                              : K::moe_deepep_num_sms;
+           const Knob used =
+               f.is(K::moe_flex_dispatcher_backend, "hybridep") ? K::moe_hybridep_num_sms : K::moe_deepep_num_sms;
            return std::vector<Patch>{{Assign(K::moe_flex_dispatcher_num_sms, f.value(used))}};
          }},
     {.id = "dispatcher.num-sms-routed",
@@ -149,8 +147,7 @@ const Rule kRules[] = {
      .area = "dispatcher",
      TRANSFORMER_CONFIG(2979),
      .reads = {K::moe_token_dispatcher_type, K::variable_seq_lengths},
-     .when =
-         [](F f) { return f.is(K::moe_token_dispatcher_type, "allgather") && f.on(K::variable_seq_lengths); },
+     .when = [](F f) { return f.is(K::moe_token_dispatcher_type, "allgather") && f.on(K::variable_seq_lengths); },
      .needs = "the allgather dispatcher (the default, checked for dense models too) needs equal sequence lengths",
      .fixes = {{{K::moe_token_dispatcher_type, "alltoall"}}}},
     {.id = "dispatcher.permute-fusion-te-2.1",

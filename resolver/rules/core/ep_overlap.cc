@@ -10,7 +10,9 @@ using K = Knob;
 using F = const Facts&;
 
 bool Overlap(F f) { return f.on(K::overlap_moe_expert_parallel_comm); }
-bool Ncclep(F f) { return f.is(K::moe_token_dispatcher_type, "flex") && f.is(K::moe_flex_dispatcher_backend, "ncclep"); }
+bool Ncclep(F f) {
+  return f.is(K::moe_token_dispatcher_type, "flex") && f.is(K::moe_flex_dispatcher_backend, "ncclep");
+}
 
 // Without the overlap its dependants must go too.
 constexpr StaticPatch kOverlapOff = {{K::overlap_moe_expert_parallel_comm, false},
@@ -56,7 +58,10 @@ const Rule kRules[] = {
      .area = "ep-overlap",
      TRANSFORMER_CONFIG(3016),
      .reads = {K::overlap_moe_expert_parallel_comm, K::moe_token_dispatcher_type},
-     .when = [](F f) { return Overlap(f) && !f.in(K::moe_token_dispatcher_type, {"alltoall", "flex"}); },
+     .when =
+         [](F f) {
+           return Overlap(f) && !f.in(K::moe_token_dispatcher_type, {"alltoall", "flex"});
+         },
      .needs = "the overlap works with the alltoall and flex dispatchers",
      .fixes = {{{K::moe_token_dispatcher_type, "alltoall"}}, kOverlapOff}},
     {.id = "ep-overlap.no-full-recompute",
@@ -146,9 +151,7 @@ const Rule kRules[] = {
      .core = {.since = 16, .until = 17},
      .reads = {K::overlap_moe_expert_parallel_comm, K::mtp_num_layers, K::pipeline_model_parallel_size},
      .when =
-         [](F f) {
-           return Overlap(f) && f.num(K::mtp_num_layers) == 1 && f.num(K::pipeline_model_parallel_size) <= 1;
-         },
+         [](F f) { return Overlap(f) && f.num(K::mtp_num_layers) == 1 && f.num(K::pipeline_model_parallel_size) <= 1; },
      .needs = "before core 0.18 the overlap schedules a prediction layer only in a pipeline",
      .fixes = {kOverlapOff}},
     {.id = "ep-overlap.ncclep-dynamic-shape",
@@ -238,8 +241,7 @@ const Rule kRules[] = {
      TRANSFORMER_CONFIG(3092),
      .core = {.since = 18},
      .reads = {K::overlap_dispatch_backward_with_experts_wgrad, K::delay_wgrad_compute},
-     .when =
-         [](F f) { return f.on(K::overlap_dispatch_backward_with_experts_wgrad) && f.on(K::delay_wgrad_compute); },
+     .when = [](F f) { return f.on(K::overlap_dispatch_backward_with_experts_wgrad) && f.on(K::delay_wgrad_compute); },
      .needs = "expert weight gradients are either delayed or run beside the dispatch backward",
      .fixes = {{{K::overlap_dispatch_backward_with_experts_wgrad, false}}}},
     {.id = "ep-overlap.early-release-needs-overlap",

@@ -18,9 +18,7 @@ std::vector<Patch> LayersWithinStage(F f, Knob count) {
   return {{Assign(count, f.num(count) < 0 ? 0 : LayersPerStage(f))}, {Assign(K::first_last_layers_bf16, false)}};
 }
 
-std::string StageDetail(F f) {
-  return "layers per pipeline stage = " + std::to_string(LayersPerStage(f));
-}
+std::string StageDetail(F f) { return "layers per pipeline stage = " + std::to_string(LayersPerStage(f)); }
 
 const Rule kRules[] = {
     {.id = "fp8.delayed-no-first-last-bf16",

@@ -79,7 +79,10 @@ const Rule kRules[] = {
      .area = "fusion",
      TRANSFORMER_CONFIG(2461),
      .reads = {K::use_te_activation_func, K::activation_func},
-     .when = [](F f) { return f.on(K::use_te_activation_func) && !f.in(K::activation_func, {"gelu", "silu", "relu"}); },
+     .when =
+         [](F f) {
+           return f.on(K::use_te_activation_func) && !f.in(K::activation_func, {"gelu", "silu", "relu"});
+         },
      .needs = "Transformer Engine has gelu, silu and relu activations",
      .fixes = {{{K::use_te_activation_func, false}}}},
     {.id = "rope-fusion.mla-experimental",
@@ -107,9 +110,7 @@ const Rule kRules[] = {
      .reads = {K::apply_rope_fusion},
      .reads_env = {"te"},
      .when =
-         [](F f) {
-           return f.on(K::apply_rope_fusion) && !f.on(K::multi_latent_attention) && !f.te_at_least("1.4.0");
-         },
+         [](F f) { return f.on(K::apply_rope_fusion) && !f.on(K::multi_latent_attention) && !f.te_at_least("1.4.0"); },
      .needs = "fused RoPE needs Transformer Engine 1.4",
      .fixes = {{{K::apply_rope_fusion, false}}}},
     {.id = "fusion.qkv-rope-vs-gate",

@@ -108,7 +108,8 @@ const Rule kRules[] = {
      .reads = {K::moe_single_grouped_bias, K::moe_use_grouped_tensor},
      .when = [](F f) { return f.on(K::moe_single_grouped_bias) && !f.on(K::moe_use_grouped_tensor); },
      .needs = "one bias for all experts needs moe_use_grouped_tensor",
-     .fixes = {{{K::moe_use_grouped_tensor, true}, {K::moe_grouped_gemm, true}}, {{K::moe_single_grouped_bias, false}}}},
+     .fixes = {{{K::moe_use_grouped_tensor, true}, {K::moe_grouped_gemm, true}},
+               {{K::moe_single_grouped_bias, false}}}},
 };
 
 }  // namespace

@@ -24,9 +24,7 @@ const Rule kRules[] = {
      .reads = {K::num_moe_experts},
      .when = [](F f) { return f.set(K::num_moe_experts) && f.num(K::num_moe_experts) <= 0; },
      .needs = "num_moe_experts is positive; unset means a dense model",
-     .fixes = {{{K::num_moe_experts, kUnset},
-                {K::moe_ffn_hidden_size, kUnset},
-                {K::expert_model_parallel_size, 1}}}},
+     .fixes = {{{K::num_moe_experts, kUnset}, {K::moe_ffn_hidden_size, kUnset}, {K::expert_model_parallel_size, 1}}}},
     {.id = "moe.ffn-default-warn",
      .area = "moe",
      .kind = Kind::kWarning,
@@ -34,10 +32,7 @@ const Rule kRules[] = {
      .reads = {K::num_moe_experts, K::moe_ffn_hidden_size, K::ffn_hidden_size},
      .when = SizeMissing,
      .needs = "an expert gets the size of the dense feed-forward layer; say moe_ffn_hidden_size if that is not meant",
-     .fix =
-         [](F f) {
-           return std::vector<Patch>{{Assign(K::moe_ffn_hidden_size, f.value(K::ffn_hidden_size))}};
-         }},
+     .fix = [](F f) { return std::vector<Patch>{{Assign(K::moe_ffn_hidden_size, f.value(K::ffn_hidden_size))}}; }},
     {.id = "moe.ffn-default",
      .area = "moe",
      .kind = Kind::kChange,
@@ -113,9 +108,7 @@ const Rule kRules[] = {
      TRANSFORMER_CONFIG(3124),
      .reads = {K::num_moe_experts, K::moe_router_dtype},
      .when =
-         [](F f) {
-           return f.set(K::num_moe_experts) && f.num(K::num_moe_experts) >= 32 && !f.on(K::moe_router_dtype);
-         },
+         [](F f) { return f.set(K::num_moe_experts) && f.num(K::num_moe_experts) >= 32 && !f.on(K::moe_router_dtype); },
      .needs = "routing over 32 experts or more is more stable with moe_router_dtype=fp32"},
 };
 

@@ -178,8 +178,7 @@ const Rule kRules[] = {
            return f.on(K::overlap_p2p_comm_warmup_flush) && (!f.on(K::overlap_p2p_comm) || f.on(K::batch_p2p_comm));
          },
      .needs = "warm-up and flush overlap needs overlap_p2p_comm without batch_p2p_comm",
-     .fixes = {{{K::overlap_p2p_comm_warmup_flush, false}},
-               {{K::overlap_p2p_comm, true}, {K::batch_p2p_comm, false}}}},
+     .fixes = {{{K::overlap_p2p_comm_warmup_flush, false}}, {{K::overlap_p2p_comm, true}, {K::batch_p2p_comm, false}}}},
     {.id = "tp.heads-divisible",
      .area = "divisibility",
      TRANSFORMER_CONFIG(1447),

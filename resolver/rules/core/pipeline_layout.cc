@@ -40,8 +40,9 @@ std::string Culprit(F f) { return f.layout() == nullptr ? "" : "found '" + f.lay
 
 std::string CountOf(F f, char letter) {
   const PipelineLayout* layout = Readable(f);
-  return layout == nullptr ? "" : std::string(LayerName(letter)) + " layers in the layout = " +
-                                      std::to_string(layout->Count(letter));
+  return layout == nullptr
+             ? ""
+             : std::string(LayerName(letter)) + " layers in the layout = " + std::to_string(layout->Count(letter));
 }
 
 std::string StageCount(F f) {
@@ -137,8 +138,8 @@ const Rule kRules[] = {
      .when =
          [](F f) {
            return f.set(K::virtual_pipeline_model_parallel_size) && Holds(f, [&](const PipelineLayout& l) {
-             return l.virtual_size != f.num(K::virtual_pipeline_model_parallel_size);
-           });
+                    return l.virtual_size != f.num(K::virtual_pipeline_model_parallel_size);
+                  });
          },
      .needs = "virtual_pipeline_model_parallel_size is the number of stages per pipeline rank, or unset",
      .fixes = {{{K::virtual_pipeline_model_parallel_size, kUnset}}},
@@ -241,9 +242,7 @@ const Rule kRules[] = {
      .core = {.since = 16},
      .reads = {K::pipeline_model_parallel_layout, K::pipeline_model_parallel_size},
      .when =
-         [](F f) {
-           return Holds(f, [](const PipelineLayout& l) { return l.MtpOnFirstRankBeforeLastVirtualStage(); });
-         },
+         [](F f) { return Holds(f, [](const PipelineLayout& l) { return l.MtpOnFirstRankBeforeLastVirtualStage(); }); },
      .needs = "prediction layers do not stand on the first pipeline rank",
      .fix = NoLayout},
     {.id = "pp-layout.no-encoder",

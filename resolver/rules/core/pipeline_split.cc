@@ -51,7 +51,8 @@ bool EndNotDivisible(F f, Knob end) {
 
 std::string MiddleText(F f) {
   const Middle middle = MiddleOf(f);
-  return "between the ends: " + std::to_string(middle.layers) + " layers for " + std::to_string(middle.stages) + " stages";
+  return "between the ends: " + std::to_string(middle.layers) + " layers for " + std::to_string(middle.stages) +
+         " stages";
 }
 std::string CountedText(F f) { return "layers with embedding and loss = " + std::to_string(CountedLayers(f)); }
 
@@ -60,8 +61,8 @@ constexpr StaticFixes kEvenEnds = {{{K::num_layers_in_first_pipeline_stage, kUns
                                     {K::num_layers_in_last_pipeline_stage, kUnset},
                                     {K::account_for_embedding_in_pipeline_split, false},
                                     {K::account_for_loss_in_pipeline_split, false}}};
-constexpr StaticFixes kNoCounting = {{{K::account_for_embedding_in_pipeline_split, false},
-                                      {K::account_for_loss_in_pipeline_split, false}}};
+constexpr StaticFixes kNoCounting = {
+    {{K::account_for_embedding_in_pipeline_split, false}, {K::account_for_loss_in_pipeline_split, false}}};
 
 const Rule kRules[] = {
     {.id = "pp-split.first-last-vs-account",

@@ -9,7 +9,7 @@ using K = Knob;
 using F = const Facts&;
 
 // Names in the order in which releases learnt them.
-constexpr absl::string_view kModules[] = {"core_attn", "moe_act",      "layernorm",   "mla_up_proj", "mlp", "moe",
+constexpr absl::string_view kModules[] = {"core_attn",      "moe_act",      "layernorm",   "mla_up_proj", "mlp", "moe",
                                           "shared_experts", "gdn_norm_out", "gdp_in_proj", "gdp_qkv",     "mhc"};
 
 absl::Span<const absl::string_view> KnownModules(F f) {
@@ -46,7 +46,10 @@ const Rule kRules[] = {
      .area = "recompute",
      TRANSFORMER_CONFIG(1903),
      .reads = {K::recompute_granularity},
-     .when = [](F f) { return f.set(K::recompute_granularity) && !f.in(K::recompute_granularity, {"full", "selective"}); },
+     .when =
+         [](F f) {
+           return f.set(K::recompute_granularity) && !f.in(K::recompute_granularity, {"full", "selective"});
+         },
      .needs = "recompute_granularity is 'full', 'selective' or unset",
      .fixes = {{{K::recompute_granularity, kUnset}}, {{K::recompute_granularity, "selective"}}}},
     {.id = "recompute.method-known",
@@ -64,16 +67,14 @@ const Rule kRules[] = {
      .area = "recompute",
      TRANSFORMER_CONFIG(1914),
      .reads = {K::recompute_granularity, K::recompute_method},
-     .when =
-         [](F f) { return f.set(K::recompute_granularity) && !Selective(f) && f.none(K::recompute_method); },
+     .when = [](F f) { return f.set(K::recompute_granularity) && !Selective(f) && f.none(K::recompute_method); },
      .needs = "full recompute needs recompute_method 'uniform' or 'block'",
      .fixes = {{{K::recompute_method, "uniform"}}, {{K::recompute_method, "block"}}}},
     {.id = "recompute.full-needs-num-layers",
      .area = "recompute",
      TRANSFORMER_CONFIG(1920),
      .reads = {K::recompute_granularity, K::recompute_num_layers},
-     .when =
-         [](F f) { return f.set(K::recompute_granularity) && !Selective(f) && f.none(K::recompute_num_layers); },
+     .when = [](F f) { return f.set(K::recompute_granularity) && !Selective(f) && f.none(K::recompute_num_layers); },
      .needs = "full recompute needs recompute_num_layers, at most the layers of one pipeline rank",
      .fixes = {{{K::recompute_num_layers, 1}}}},
     {.id = "recompute.selective-no-num-layers",
@@ -89,7 +90,8 @@ const Rule kRules[] = {
      .reads = {K::distribute_saved_activations, K::sequence_parallel},
      .when =
          [](F f) {
-           return f.set(K::recompute_granularity) && f.on(K::distribute_saved_activations) && f.on(K::sequence_parallel);
+           return f.set(K::recompute_granularity) && f.on(K::distribute_saved_activations) &&
+                  f.on(K::sequence_parallel);
          },
      .needs = "sequence parallelism already splits the saved activations",
      .fixes = {{{K::distribute_saved_activations, false}}}},
@@ -166,7 +168,10 @@ const Rule kRules[] = {
      .reads = {K::recompute_modules, K::fp8_recipe},
      .when = [](F f) { return QuantizedSmallModules(f) && f.is(K::fp8_recipe, "delayed"); },
      .needs = "delayed scaling cannot recompute moe_act or layernorm in FP8",
-     .fix = [](F f) { return std::vector<Patch>{Drop(f, {"moe_act", "layernorm"})}; }},
+     .fix =
+         [](F f) {
+           return std::vector<Patch>{Drop(f, {"moe_act", "layernorm"})};
+         }},
     {.id = "recompute.fp8-te-2.6",
      .area = "version-gate",
      TRANSFORMER_CONFIG(2008),
@@ -174,7 +179,10 @@ const Rule kRules[] = {
      .reads_env = {"te"},
      .when = [](F f) { return QuantizedSmallModules(f) && !f.te_at_least("2.6.0dev0"); },
      .needs = "recomputing moe_act or layernorm in FP8 needs Transformer Engine 2.6.0",
-     .fix = [](F f) { return std::vector<Patch>{Drop(f, {"moe_act", "layernorm"})}; }},
+     .fix =
+         [](F f) {
+           return std::vector<Patch>{Drop(f, {"moe_act", "layernorm"})};
+         }},
     {.id = "recompute.moe-layer-recompute-deprecated",
      .area = "recompute",
      .kind = Kind::kWarning,

@@ -16,8 +16,8 @@ bool CoefficientsMismatch(F f) {
 
 std::vector<Patch> CoefficientPerType(F f) {
   const Value& coefficients = f.value(K::moe_aux_loss_coeff);
-  const Value first = coefficients.is_list() ? (coefficients.list().empty() ? Value(0.0) : coefficients.list().front())
-                                             : coefficients;
+  const Value first =
+      coefficients.is_list() ? (coefficients.list().empty() ? Value(0.0) : coefficients.list().front()) : coefficients;
   Value::List one_each(f.value(K::moe_router_load_balancing_type).list().size(), first);
   return {{Assign(K::moe_aux_loss_coeff, Value(std::move(one_each)))}};
 }
@@ -49,7 +49,8 @@ const Rule kRules[] = {
                               (f.core(18) && f.is(K::moe_router_score_function, "sqrtsoftplus"));
            return f.on(K::moe_router_enable_expert_bias) && !known;
          },
-     .needs = "aux-loss-free balancing by expert bias needs the score function sigmoid (from core 0.18 also sqrtsoftplus)",
+     .needs =
+         "aux-loss-free balancing by expert bias needs the score function sigmoid (from core 0.18 also sqrtsoftplus)",
      .fixes = {{{K::moe_router_score_function, "sigmoid"}}, {{K::moe_router_enable_expert_bias, false}}}},
     {.id = "router.pad-fp8-alias",
      .area = "router",
@@ -81,7 +82,9 @@ const Rule kRules[] = {
      TRANSFORMER_CONFIG(2656),
      .reads = {K::moe_router_padding_for_quantization, K::moe_router_padding_for_fp8, K::moe_token_dispatcher_type},
      .when =
-         [](F f) { return PadsForQuantization(f) && f.in(K::moe_token_dispatcher_type, {"allgather", "alltoall_seq"}); },
+         [](F f) {
+           return PadsForQuantization(f) && f.in(K::moe_token_dispatcher_type, {"allgather", "alltoall_seq"});
+         },
      .needs = "router padding works with the alltoall and flex dispatchers",
      .fixes = {{{K::moe_token_dispatcher_type, "alltoall"}}}},
     {.id = "router.topk1-needs-pre-softmax",
@@ -100,7 +103,8 @@ const Rule kRules[] = {
      TRANSFORMER_CONFIG(2673),
      .reads = {K::moe_router_group_topk, K::moe_router_topk_limited_devices},
      .when = [](F f) { return f.on(K::moe_router_group_topk) && f.on(K::moe_router_topk_limited_devices); },
-     .needs = "moe_router_topk_limited_devices is the old name of group-limited routing; give moe_router_group_topk only",
+     .needs =
+         "moe_router_topk_limited_devices is the old name of group-limited routing; give moe_router_group_topk only",
      .fixes = {{{K::moe_router_topk_limited_devices, kUnset}}}},
     {.id = "router.group-topk-needs-groups",
      .area = "router",
@@ -132,9 +136,7 @@ const Rule kRules[] = {
          },
      .needs = "no more groups can be chosen than there are",
      .fix =
-         [](F f) {
-           return std::vector<Patch>{{Assign(K::moe_router_group_topk, f.value(K::moe_router_num_groups))}};
-         }},
+         [](F f) { return std::vector<Patch>{{Assign(K::moe_router_group_topk, f.value(K::moe_router_num_groups))}}; }},
     {.id = "router.limited-devices-deprecated",
      .area = "router",
      .kind = Kind::kWarning,

@@ -1,13 +1,13 @@
-// Where the rules of this folder come from: NVIDIA/Megatron-LM@d98e8a64dd. One macro writes a rule's place in upstream's
-// order and its citation, so that the two cannot drift apart. Used inside a Rule initializer after .kind:
+// Where the rules of this folder come from: NVIDIA/Megatron-LM@d98e8a64dd. One macro writes a rule's place in
+// upstream's order and its citation, so that the two cannot drift apart. Used inside a Rule initializer after .kind:
 //   {.id = "...", .area = "...", TRANSFORMER_CONFIG(1914), .reads = ...}
 #pragma once
 
 #include "resolver/rules/rule.h"
 
 // megatron/core/transformer/transformer_config.py, TransformerConfig.__post_init__.
-#define TRANSFORMER_CONFIG(line_number)      \
-  .at = {Phase::kModel, line_number},        \
+#define TRANSFORMER_CONFIG(line_number) \
+  .at = {Phase::kModel, line_number},   \
   .source = "Megatron-LM:megatron/core/transformer/transformer_config.py:" #line_number
 
 // megatron/core/model_parallel_config.py: the base class, whose __post_init__ runs first.
