@@ -12,8 +12,8 @@ double Or(const std::optional<int64_t>& value, double fallback) {
   return value.has_value() ? static_cast<double>(*value) : fallback;
 }
 
-// How often each kind of block occurs. In a plain model a layer is attention plus MLP; in a hybrid pattern every symbol is a
-// layer of its own.
+// How often each kind of block occurs. In a plain model a layer is attention plus MLP; in a hybrid pattern every symbol
+// is a layer of its own.
 struct Blocks {
   double attention = 0, linear = 0, mamba = 0, dense_mlp = 0, moe = 0;
   double norms = 0;
@@ -34,7 +34,8 @@ Blocks CountBlocks(const ModelSpec& model) {
   }
   blocks.linear = Or(model.num_linear_attention_layers, 0);
   if (!model.linear_attention_freq.empty()) {
-    blocks.linear = static_cast<double>(std::count(model.linear_attention_freq.begin(), model.linear_attention_freq.end(), 1));
+    blocks.linear =
+        static_cast<double>(std::count(model.linear_attention_freq.begin(), model.linear_attention_freq.end(), 1));
   }
   blocks.linear = std::min(blocks.linear, layers);
   blocks.attention = layers - blocks.linear;
@@ -64,7 +65,8 @@ ParameterSplit SplitParameters(const ModelSpec& model) {
   split.embedding = static_cast<double>(model.vocab_size) * h;
   split.output = model.tie_embeddings.value_or(false) ? 0 : split.embedding;
   const double expert_width = model.moe_latent_size.has_value() ? static_cast<double>(*model.moe_latent_size) : h;
-  split.experts = blocks.moe * Or(model.num_moe_experts, 0) * Gate(model) * expert_width * Or(model.moe_ffn_hidden_size, 0);
+  split.experts =
+      blocks.moe * Or(model.num_moe_experts, 0) * Gate(model) * expert_width * Or(model.moe_ffn_hidden_size, 0);
   if (model.computed.has_value()) {
     const auto total = static_cast<double>(std::max(model.computed->total, model.computed->total_with_mtp));
     split.dense = std::max(0.0, total - split.experts - split.embedding - split.output);
@@ -85,14 +87,17 @@ Footprint EstimateFootprint(const ModelSpec& model, const FootprintLayout& layou
   const double t = at_least_one(layout.tp), p = at_least_one(layout.pp), v = at_least_one(layout.vpp);
   const double c = at_least_one(layout.cp), e = at_least_one(layout.ep), q = at_least_one(layout.etp);
   const double world = at_least_one(layout.world);
-  const double dp_cp = std::max(1.0, world / (t * p));  // the dense optimizer states are sharded over data and context ranks
+  const double dp_cp =
+      std::max(1.0, world / (t * p));  // the dense optimizer states are sharded over data and context ranks
   const double edp = std::max(1.0, world / (q * e * p));
 
   // Static part, on a middle stage plus one embedding matrix (the first and the last stage hold one each).
   const ParameterSplit split = SplitParameters(model);
-  const double dense = (split.dense / p + (p > 1 ? std::max(split.embedding, split.output) : split.embedding + split.output)) / t;
+  const double dense =
+      (split.dense / p + (p > 1 ? std::max(split.embedding, split.output) : split.embedding + split.output)) / t;
   const double experts = split.experts / (p * e * q);
-  const double shard_dense = precision.distributed_optimizer ? dp_cp : 1, shard_experts = precision.distributed_optimizer ? edp : 1;
+  const double shard_dense = precision.distributed_optimizer ? dp_cp : 1,
+               shard_experts = precision.distributed_optimizer ? edp : 1;
   const double whole_dense = layout.fully_sharded ? dp_cp : 1, whole_experts = layout.fully_sharded ? edp : 1;
   out.weights = precision.weight_bytes * (dense / whole_dense + experts / whole_experts);
   out.gradients = precision.gradient_bytes * (dense / whole_dense + experts / whole_experts);
@@ -113,7 +118,8 @@ Footprint EstimateFootprint(const ModelSpec& model, const FootprintLayout& layou
   const bool drop_norm = (recompute & kRecomputeLayernorm) != 0;
   per_token += blocks.norms * (2 * h + (drop_norm ? 0 : gemm * h)) / sp;
   if (model.is_mla()) {
-    const double nope = Or(model.qk_head_dim, 128), rope = Or(model.qk_pos_emb_head_dim, 64), value = Or(model.v_head_dim, 128);
+    const double nope = Or(model.qk_head_dim, 128), rope = Or(model.qk_pos_emb_head_dim, 64),
+                 value = Or(model.v_head_dim, 128);
     const double latents = 4 * Or(model.q_lora_rank, 0) + 4 * Or(model.kv_lora_rank, 0) + 2 * rope;
     const double up = 2 * heads * (nope + rope) * 2 + 2 * heads * (nope + value);
     per_token += blocks.attention * (latents / sp + ((recompute & kRecomputeMlaUpProj) != 0 ? 0 : up / t) +
@@ -133,8 +139,9 @@ Footprint EstimateFootprint(const ModelSpec& model, const FootprintLayout& layou
   if (blocks.mamba > 0) {
     const double inner = Or(model.mamba_num_heads, 0) * Or(model.mamba_head_dim, 0);
     const double state = Or(model.mamba_state_dim, 128);
-    const double states = 4 * inner * state / std::max(1.0, Or(model.mamba_chunk_size, 128));
-    per_token += blocks.mamba * (4 * (2 * inner + 2 * Or(model.mamba_num_groups, 1) * state) + states + 4 * inner) / t;
+    const double projected = 2 * inner + 2 * Or(model.mamba_num_groups, 1) * state + Or(model.mamba_num_heads, 0);
+    // The memory-efficient path keeps the projection and the scan's output, and computes convolution and states again.
+    per_token += blocks.mamba * (2 * projected + 2 * inner) / t;
   }
   if ((recompute & kRecomputeMlp) == 0) {
     const double f = Or(model.ffn_hidden_size, 0);

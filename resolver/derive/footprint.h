@@ -1,6 +1,6 @@
-// How much memory one GPU of a layout needs: weights, gradients and optimizer states by the closed formulas, activations by
-// what each module keeps for its backward pass. Good to choose a recompute set and to tell a memory wall from none; the
-// estimator, not this file, gives a forecast with an error bar.
+// How much memory one GPU of a layout needs: weights, gradients and optimizer states by the closed formulas,
+// activations by what each module keeps for its backward pass. Good to choose a recompute set and to tell a memory wall
+// from none; the estimator, not this file, gives a forecast with an error bar.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,7 @@ struct FootprintPrecision {
   double gradient_bytes = 4;
   double optimizer_bytes = 12;  // master weight and two moments, before sharding
   bool distributed_optimizer = true;
-  double gemm_input_bytes = 2;  // of a saved GEMM input: 2 for bf16, 1 for fp8, 0.5 for fp4
+  double gemm_input_bytes = 2;    // of a saved GEMM input: 2 for bf16, 1 for fp8, 0.5 for fp4
   double expert_imbalance = 1.0;  // tokens of the busiest expert rank against the mean
   double optimizer_offload_fraction = 0;
 };

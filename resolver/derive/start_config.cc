@@ -12,7 +12,7 @@ void SetSize(Knob knob, const std::optional<int64_t>& size, Config* config) {
   if (size.has_value()) config->Set(knob, Value(*size), Origin::kCaller);
 }
 
-void SetLayout(const LayoutWish& layout, bool moe, Config* config) {
+void SetLayout(const LayoutWish& layout, Config* config) {
   SetSize(Knob::tensor_model_parallel_size, layout.tensor_model_parallel_size, config);
   SetSize(Knob::pipeline_model_parallel_size, layout.pipeline_model_parallel_size, config);
   SetSize(Knob::context_parallel_size, layout.context_parallel_size, config);
@@ -26,15 +26,8 @@ void SetLayout(const LayoutWish& layout, bool moe, Config* config) {
   if (layout.pipeline_model_parallel_layout.has_value()) {
     config->Set(Knob::pipeline_model_parallel_layout, Value(*layout.pipeline_model_parallel_layout), Origin::kCaller);
   }
-  // What every published MoE recipe takes, and upstream's default only in part: experts are not cut by TP.
-  if (moe && !layout.expert_tensor_parallel_size.has_value()) {
-    config->Set(Knob::expert_tensor_parallel_size, Value(1), Origin::kDecided);
-  }
-  if (!layout.micro_batch_size.has_value()) config->Set(Knob::micro_batch_size, Value(1), Origin::kDecided);
   if (layout.sequence_parallel.has_value()) {
     config->Set(Knob::sequence_parallel, Value(*layout.sequence_parallel), Origin::kCaller);
-  } else if (layout.tensor_model_parallel_size.value_or(1) > 1) {
-    config->Set(Knob::sequence_parallel, Value(true), Origin::kDecided);
   }
 }
 
@@ -43,7 +36,7 @@ void SetLayout(const LayoutWish& layout, bool moe, Config* config) {
 Config StartConfig(const NormalizedIntent& intent) {
   Config config = DefaultsFor(intent.env.target, intent.env.core_release, intent.env.bridge_release, intent.env.mla);
   for (const auto& [knob, value] : ModelKnobs(intent.model, intent.env)) config.Set(knob, value, Origin::kModel);
-  SetLayout(intent.layout, intent.model.is_moe(), &config);
+  SetLayout(intent.layout, &config);
   config.Set(Knob::seq_length, Value(intent.workload.seq_length), Origin::kCaller);
   config.Set(Knob::global_batch_size, Value(intent.workload.global_batch_size), Origin::kCaller);
   if (intent.workload.train_iters.has_value()) {

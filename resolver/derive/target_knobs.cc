@@ -28,13 +28,22 @@ constexpr Pair kTwins[] = {
     {K::use_distributed_optimizer, K::optimizer_use_distributed_optimizer},
     {K::overlap_param_gather, K::optimizer_overlap_param_gather},
     {K::use_megatron_fsdp, K::dist_use_megatron_fsdp},
+    // The recipe's fields, which Bridge copies over the model's and DDP's.
+    {K::grad_reduce_in_fp32, K::mixed_precision_grad_reduce_in_fp32},
+    {K::fp8_param_gather, K::mixed_precision_fp8_param_gather},
+    {K::reuse_grad_buf_for_mxfp8_param_ag, K::mixed_precision_reuse_grad_buf_for_mxfp8_param_ag},
+    {K::first_last_layers_bf16, K::mixed_precision_first_last_layers_bf16},
+    {K::num_layers_at_start_in_bf16, K::mixed_precision_num_layers_at_start_in_bf16},
+    {K::num_layers_at_end_in_bf16, K::mixed_precision_num_layers_at_end_in_bf16},
+    {K::fp8_dot_product_attention, K::mixed_precision_fp8_dot_product_attention},
 };
 
 bool Written(Origin origin) { return origin == Origin::kDecided || origin == Origin::kCaller; }
 
 // Copies a value that was decided or asked for, unless the place is taken.
 bool Copy(Knob from, Knob to, Config* config) {
-  if (!Written(config->origin(from)) || config->origin(to) == Origin::kAbsent || Written(config->origin(to))) return false;
+  if (!Written(config->origin(from)) || config->origin(to) == Origin::kAbsent || Written(config->origin(to)))
+    return false;
   config->Set(to, config->Get(from), config->origin(from));
   return true;
 }

@@ -7,9 +7,10 @@
 
 namespace flightplan {
 
-// Megatron-LM and LoongForge: virtual stages by the flag that counts them. Megatron-Bridge: overlap under comm_overlap.*,
-// because Bridge overwrites the model and DDP fields from there; precision as a mixed-precision recipe; values that two
-// config classes hold, in both. Origins carry over. A value the caller wrote in the target's own place stays.
+// Megatron-LM and LoongForge: virtual stages by the flag that counts them. Megatron-Bridge: overlap under
+// comm_overlap.*, because Bridge overwrites the model and DDP fields from there; precision as a mixed-precision recipe;
+// values that two config classes hold, in both. Origins carry over. A value the caller wrote in the target's own place
+// stays.
 Config WriteForTarget(Config config, const Environment& env);
 
 // The knob of the config classes that a target's own spelling stands for ("comm_overlap.tp_comm_overlap" ->

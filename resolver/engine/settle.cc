@@ -24,7 +24,8 @@ bool Applicable(const Patch& patch, const DecidedPlan& plan, const EnvVars& call
     }
     const Knob knob = CanonicalKnob(assignment.knob);
     const bool decided = Ours(plan.config, knob);
-    if (!decided && (plan.config.origin(knob) != Origin::kDefault || Row(knob).knob_class == KnobClass::kConvergence)) return false;
+    if (!decided && (plan.config.origin(knob) != Origin::kDefault || Row(knob).knob_class == KnobClass::kConvergence))
+      return false;
     ours |= decided;
   }
   return ours;

@@ -11,8 +11,8 @@ struct SettledPlan {
   RunResult run;     // the checks' verdict on the plan as written for the target (derive/target_knobs.h)
 };
 
-// Where an error finding rests on a knob that we decided, its fix is applied to such knobs and the checks run again; the
-// knob's decision then names the rule. What the caller or the model gave is never touched: those findings stay.
+// Where an error finding rests on a knob that we decided, its fix is applied to such knobs and the checks run again;
+// the knob's decision then names the rule. What the caller or the model gave is never touched: those findings stay.
 SettledPlan Settle(DecidedPlan plan, const Environment& env);
 
 }  // namespace flightplan

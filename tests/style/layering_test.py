@@ -14,7 +14,7 @@ ROOMS = {
     "derive": "base plan catalog",
     "normalize": "base plan catalog messages public",  # public: the url of the error payload
     "rules": "base plan catalog derive evidence",
-    "engine": "base plan catalog rules",
+    "engine": "base plan catalog derive rules",
     "estimate": "base plan catalog derive evidence engine",
     "render": "base plan catalog",
     "explain": "base plan catalog derive normalize rules engine messages",

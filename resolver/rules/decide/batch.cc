@@ -16,7 +16,9 @@ void DecideSizes(Deliberation& d) {
   }
   if (d.value(K::micro_batch_size).is_none()) {
     d.Choose(K::micro_batch_size, 1,
-             {.rule_id = "decide.batch", .reason = "left open: one sequence needs the least memory", .basis = Basis::kGuidance});
+             {.rule_id = "decide.batch",
+              .reason = "left open: one sequence needs the least memory",
+              .basis = Basis::kGuidance});
   }
 }
 

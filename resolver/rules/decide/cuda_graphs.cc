@@ -10,7 +10,9 @@ using K = Knob;
 constexpr absl::string_view kRule = "decide.cuda-graphs";
 
 // The list of captured modules, under the name that the release knows.
-Knob ModulesKnob(const Deliberation& d) { return d.known(K::cuda_graph_modules) ? K::cuda_graph_modules : K::cuda_graph_scope; }
+Knob ModulesKnob(const Deliberation& d) {
+  return d.known(K::cuda_graph_modules) ? K::cuda_graph_modules : K::cuda_graph_scope;
+}
 
 // A whole iteration is an implementation of its own since 0.18; before, a scope of the local one.
 bool HasFullIteration(const Deliberation& d) { return d.known(K::cuda_graph_modules); }
@@ -26,12 +28,15 @@ Value ScopedModules(const Deliberation& d, bool attention) {
   return Value(std::move(modules));
 }
 
-// Capture replays the random state, which only TE's tracker supports; a captured iteration cannot stop to look for NaNs.
+// Capture replays the random state, which only TE's tracker supports; a captured iteration cannot stop to look for
+// NaNs.
 void Companions(Deliberation& d) {
   const absl::string_view impl = d.value(K::cuda_graph_impl).text();
   if (impl.empty() || impl == "none") return;
-  d.Follow(K::use_te_rng_tracker, true, K::cuda_graph_impl, kRule, "capture needs Transformer Engine's random-state tracker");
-  d.Follow(K::te_rng_tracker, true, K::cuda_graph_impl, kRule, "capture needs Transformer Engine's random-state tracker");
+  d.Follow(K::use_te_rng_tracker, true, K::cuda_graph_impl, kRule,
+           "capture needs Transformer Engine's random-state tracker");
+  d.Follow(K::te_rng_tracker, true, K::cuda_graph_impl, kRule,
+           "capture needs Transformer Engine's random-state tracker");
   if (impl != "full_iteration") return;
   constexpr absl::string_view kNan = "a captured iteration cannot stop for a NaN check";
   d.Follow(K::check_for_nan_in_loss_and_grad, false, K::cuda_graph_impl, kRule, kNan);
@@ -49,23 +54,29 @@ void Off(Deliberation& d, std::string reason, Basis basis, std::vector<absl::str
     d.SuggestAb(std::move(ab));
   }
   d.Choose(K::cuda_graph_impl, "none",
-           {.rule_id = kRule, .reason = std::move(reason), .basis = basis, .citations = std::move(citations), .needs_ab = suggest});
+           {.rule_id = kRule,
+            .reason = std::move(reason),
+            .basis = basis,
+            .citations = std::move(citations),
+            .needs_ab = suggest});
 }
 
 void FullIterationMoe(Deliberation& d) {
-  d.Choose(K::cuda_graph_impl, "full_iteration",
-           {.rule_id = kRule,
-            .reason = "benchmark with forced balance, MXFP8 on Blackwell: expert buffers of fixed size make the whole iteration "
-                      "static, and host overhead disappears",
-            .basis = Basis::kRecipes,
-            .citations = {evidence::kOverlapAfterHostOverhead, evidence::kFusedPathBf16},
-            .alternatives = {{Value("transformer_engine"), "leaves the experts' launches to the host"}}});
+  d.Choose(
+      K::cuda_graph_impl, "full_iteration",
+      {.rule_id = kRule,
+       .reason = "MXFP8 on Blackwell: expert buffers of fixed size make the whole iteration static, and host overhead "
+                 "disappears",
+       .basis = Basis::kRecipes,
+       .citations = {evidence::kOverlapAfterHostOverhead, evidence::kFusedPathBf16},
+       .alternatives = {{Value("transformer_engine"), "leaves the experts' launches to the host"}}});
   d.Follow(K::cuda_graph_modules, Value(Value::List{}), K::cuda_graph_impl, kRule, "everything is captured");
   d.Follow(K::moe_paged_stash, true, K::cuda_graph_impl, kRule, "pages expert activations out of the fixed buffers");
-  // The capacity drops tokens beyond it: allowed only because balance is forced (see DecideDispatcher).
-  d.Follow(K::moe_expert_rank_capacity_factor, 1.5, K::cuda_graph_impl, kRule,
-           "fixed size of the expert buffers; with forced balance no token is dropped");
-  d.Follow(K::use_transformer_engine_op_fuser, true, K::cuda_graph_impl, kRule, "the fused grouped MLP works on fixed buffers");
+  d.Follow(K::moe_expert_rank_capacity_factor, d.expert_capacity_factor, K::cuda_graph_impl, kRule,
+           d.f.benchmark ? "fixed expert buffers; with forced balance no token is dropped"
+                         : "fixed expert buffers that hold every token even if all go to one rank");
+  d.Follow(K::use_transformer_engine_op_fuser, true, K::cuda_graph_impl, kRule,
+           "the fused grouped MLP works on fixed buffers");
   d.Follow(K::high_priority_a2a_comm_stream, d.on(K::overlap_moe_expert_parallel_comm), K::cuda_graph_impl, kRule,
            "the exchange must not queue behind expert GEMMs");
 }
@@ -85,7 +96,8 @@ void DecideCudaGraphs(Deliberation& d) {
     }
     return;
   }
-  if (f.bring_up) return Off(d, "bring-up: graphs come after the run is correct", Basis::kGuidance, {evidence::kMoeGuide}, false);
+  if (f.bring_up)
+    return Off(d, "bring-up: graphs come after the run is correct", Basis::kGuidance, {evidence::kMoeGuide}, false);
   if (f.fsdp) return Off(d, "fully sharded parameters move during the step", Basis::kRecipes, {}, false);
   if (d.full_iteration_graphs) {
     FullIterationMoe(d);
@@ -97,7 +109,7 @@ void DecideCudaGraphs(Deliberation& d) {
   if (d.on(K::cpu_offloading)) return Off(d, "activation offloading excludes scoped graphs", Basis::kRule, {}, false);
 
   const bool host_bound = d.intent.profile.has_value() && (d.intent.profile->wall == Wall::kHost ||
-                                                            d.intent.profile->host_gap_ratio.value_or(0) > 0.05);
+                                                           d.intent.profile->host_gap_ratio.value_or(0) > 0.05);
   const bool mamba = d.intent.model.hybrid_layer_pattern.has_value();
   if (!f.moe && !mamba) {
     if (f.benchmark && f.blackwell && f.pp == 1 && HasFullIteration(d)) {
@@ -109,7 +121,8 @@ void DecideCudaGraphs(Deliberation& d) {
       d.Follow(K::cuda_graph_modules, Value(Value::List{}), K::cuda_graph_impl, kRule, "everything is captured");
       return Companions(d);
     }
-    return Off(d, "dense layers on this GPU are large enough to keep ahead of the host", Basis::kRecipes, {}, host_bound);
+    return Off(d, "dense layers on this GPU are large enough to keep ahead of the host", Basis::kRecipes, {},
+               host_bound);
   }
   const double graph_bytes = f.pp > 1 ? evidence::kGraphBytesPipeline : evidence::kGraphBytes;
   if (d.recompute_needed || !Fits(f, d.footprint_bytes + graph_bytes)) {
@@ -130,8 +143,9 @@ void DecideCudaGraphs(Deliberation& d) {
                          !(f.hopper && d.on(K::overlap_moe_expert_parallel_comm) && f.sixteen_bit);
   d.Choose(K::cuda_graph_impl, "transformer_engine",
            {.rule_id = kRule,
-            .reason = f.moe ? "dropless experts stay outside; attention, router and preprocessing are static and launch-bound"
-                            : "Mamba blocks are many small kernels with static shapes",
+            .reason =
+                f.moe ? "dropless experts stay outside; attention, router and preprocessing are static and launch-bound"
+                      : "Mamba blocks are many small kernels with static shapes",
             .basis = Basis::kMeasured,
             .citations = {evidence::kGraphsQwen, evidence::kGraphsGptOss},
             .alternatives = {{Value("full_iteration"), "needs static expert shapes"}},

@@ -12,8 +12,8 @@ DecidedPlan Decide(const NormalizedIntent& intent, Config start) {
   decide::Deliberation d(intent, &plan);
   decide::DecideSizes(d);
   d.f = decide::ExtractFeatures(intent, plan.config);
-  // What must be settled first comes first: the arithmetic, then where tokens go, then what fits, then what may overlap with
-  // what, and last what only follows from the rest.
+  // What must be settled first comes first: the arithmetic, then where tokens go, then what fits, then what may overlap
+  // with what, and last what only follows from the rest.
   decide::DecidePrecision(d);
   decide::DecideBatch(d);
   decide::DecidePipeline(d);

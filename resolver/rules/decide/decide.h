@@ -1,8 +1,8 @@
 // The decisions: every knob that the caller left open and that is ours to choose, with its reason.
 //
-// A decision looks at features (layout, fabric, capabilities, precision, memory, measured profile), never at a name. What
-// the caller or the model gave is not touched. Where the evidence does not settle a knob, the conservative value is taken and
-// an A/B suggested.
+// A decision looks at features (layout, fabric, capabilities, precision, memory, measured profile), never at a name.
+// What the caller or the model gave is not touched. Where the evidence does not settle a knob, the conservative value
+// is taken and an A/B suggested.
 #pragma once
 
 #include <vector>

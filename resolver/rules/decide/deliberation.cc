@@ -30,11 +30,12 @@ bool Deliberation::Choose(Knob knob, Value value, Why why) {
 
 bool Deliberation::Follow(Knob knob, Value value, Knob leader, absl::string_view rule_id, absl::string_view why) {
   if (!open(knob)) return false;
-  return Choose(knob, std::move(value), {.rule_id = rule_id, .reason = absl::StrCat("goes with ", Name(leader), ": ", why)});
+  return Choose(knob, std::move(value),
+                {.rule_id = rule_id, .reason = absl::StrCat("goes with ", Name(leader), ": ", why)});
 }
 
-void Deliberation::Respect(Knob knob, absl::string_view rule_id, std::string reason, std::vector<absl::string_view> citations,
-                           std::vector<Alternative> alternatives) {
+void Deliberation::Respect(Knob knob, absl::string_view rule_id, std::string reason,
+                           std::vector<absl::string_view> citations, std::vector<Alternative> alternatives) {
   Decision decision;
   decision.rule_id = rule_id;
   decision.knob = knob;

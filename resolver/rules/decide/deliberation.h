@@ -31,6 +31,7 @@ class Deliberation {
 
   // What earlier topics worked out for later ones.
   bool full_iteration_graphs = false;  // whole-iteration capture of a dropless MoE is possible and chosen
+  double expert_capacity_factor = 0;   // of those graphs: tokens an expert rank can take against the mean
   bool recompute_needed = false;       // the layout does not fit without recompute
   double footprint_bytes = 0;          // with the recompute that was chosen
 

@@ -12,15 +12,18 @@ void DataParallel(Deliberation& d) {
   constexpr absl::string_view kRule = "decide.dp-overlap";
   const bool shards = d.on(K::use_distributed_optimizer) && d.f.dp * d.f.cp > 1 && !d.f.fsdp;
   const bool on = shards && !d.f.bring_up;
-  std::string reason = on ? absl::StrCat("optimizer state is sharded over ", d.f.dp * d.f.cp,
-                                         " ranks: gradients and parameters move while layers compute")
+  std::string reason = on             ? absl::StrCat("optimizer state is sharded over ", d.f.dp * d.f.cp,
+                                                     " ranks: gradients and parameters move while layers compute")
                        : d.f.bring_up ? std::string("bring-up: overlap comes after the run is correct")
                                       : std::string("nothing to gather or reduce behind the layers");
   const bool chosen = d.Choose(K::overlap_grad_reduce, on,
-                               {.rule_id = kRule, .reason = std::move(reason), .basis = Basis::kGuidance,
+                               {.rule_id = kRule,
+                                .reason = std::move(reason),
+                                .basis = Basis::kGuidance,
                                 .citations = {evidence::kOverlapGuide}});
   const bool gather = d.on(K::overlap_grad_reduce) && shards;
-  if (chosen || gather) d.Follow(K::overlap_param_gather, gather, K::overlap_grad_reduce, kRule, "the other half of the same path");
+  if (chosen || gather)
+    d.Follow(K::overlap_param_gather, gather, K::overlap_grad_reduce, kRule, "the other half of the same path");
 }
 
 void TensorParallel(Deliberation& d) {
@@ -40,10 +43,14 @@ void TensorParallel(Deliberation& d) {
     reason = "deterministic mode excludes it";
   } else {
     on = true;
-    reason = absl::StrCat("TP ", d.f.tp, " with sequence parallelism: all-gather and reduce-scatter run beside the GEMMs");
+    reason =
+        absl::StrCat("TP ", d.f.tp, " with sequence parallelism: all-gather and reduce-scatter run beside the GEMMs");
   }
   d.Choose(K::tp_comm_overlap, on,
-           {.rule_id = kRule, .reason = std::move(reason), .basis = Basis::kRecipes, .citations = {evidence::kOverlapGuide}});
+           {.rule_id = kRule,
+            .reason = std::move(reason),
+            .basis = Basis::kRecipes,
+            .citations = {evidence::kOverlapGuide}});
 }
 
 void PipelineParallel(Deliberation& d) {
@@ -65,7 +72,8 @@ void ContextParallel(Deliberation& d) {
   if (d.f.cp < 2) return;
   d.Choose(K::cp_comm_type, Value(Value::List{"p2p"}),
            {.rule_id = kRule,
-            .reason = absl::StrCat("CP ", d.f.cp, ": the ring sends the next keys and values while attention works on these"),
+            .reason =
+                absl::StrCat("CP ", d.f.cp, ": the ring sends the next keys and values while attention works on these"),
             .basis = Basis::kGuidance,
             .citations = {evidence::kOverlapGuide}});
 }

@@ -19,7 +19,8 @@ struct Choice {
   std::vector<Alternative> alternatives;
 };
 
-// DeepEP's gate in Megatron-Bridge: compute capability 8 or 9, or a board named B200/B300. Rack-scale systems do not pass.
+// DeepEP's gate in Megatron-Bridge: compute capability 8 or 9, or a board named B200/B300. Rack-scale systems do not
+// pass.
 bool DeepepRuns(const Deliberation& d) {
   const int cc = d.intent.gpu.cc_major;
   return d.f.domain > 1 && !d.f.rack_scale && (cc == 8 || cc == 9 || HasFlexBackend(d.intent.gpu, "deepep"));
@@ -30,6 +31,10 @@ bool HybridepRuns(const Deliberation& d) {
   if (d.f.domain <= 1 || cc > 10 || (cc != 0 && cc < 8)) return false;
   // A multi-node NVLink domain serves EP up to its own size and nothing beyond it.
   return !(d.f.rack_scale && d.f.ep_domains > 1);
+}
+
+bool AlltoallMovesAsLittle(const Features& f) {
+  return f.topk <= evidence::kFewCopies && f.dedup_ratio > evidence::kLittleDedup;
 }
 
 bool SlowSmallMessages(const Deliberation& d) { return d.intent.transport == "efa"; }
@@ -62,10 +67,11 @@ Choice ChooseBackend(Deliberation& d, bool hybridep, bool deepep) {
     }
     Choice choice{.reason = std::move(reason), .basis = Basis::kRule};
     if (f.rack_scale && f.ep_domains > 1) choice.citations = {evidence::kPartialRack};
-    choice.alternatives.push_back({Value("flex"), "name the installed backends as capabilities to let it be considered"});
+    choice.alternatives.push_back(
+        {Value("flex"), "name the installed backends as capabilities to let it be considered"});
     return choice;
   }
-  if (f.topk <= evidence::kFewCopies && f.dedup_ratio > evidence::kLittleDedup) {
+  if (AlltoallMovesAsLittle(f)) {
     return {.reason = absl::StrCat("top-", f.topk, " routing: sending each token once per destination still moves ",
                                    Share(f.dedup_ratio), " of alltoall's rows"),
             .citations = {evidence::kFewCopiesInNode, evidence::kFewCopiesInRack},
@@ -91,24 +97,29 @@ Choice ChooseBackend(Deliberation& d, bool hybridep, bool deepep) {
             .citations = {evidence::kDeepepOnEfa}};
   }
   if (f.ep > evidence::kMaxNetworkFlexEp) {
-    return {.reason = absl::StrCat("EP ", f.ep, " over the network: no flex result beyond EP ", evidence::kMaxNetworkFlexEp,
-                                   " is published"),
+    return {.reason = absl::StrCat("EP ", f.ep, " over the network: no flex result beyond EP ",
+                                   evidence::kMaxNetworkFlexEp, " is published"),
             .citations = {evidence::kDispatcherGuide},
             .alternatives = {{Value("flex"), "worth an A/B"}}};
   }
   const int64_t routing_map = f.ep * f.experts;
   if (hybridep && (routing_map <= evidence::kMaxNetworkRoutingMap || !deepep)) {
     return {.backend = Backend::kHybridep,
-            .reason = absl::StrCat("EP ", f.ep, " spans ", f.ep_domains, " NVLink domains: a token crosses the network once per "
-                                   "domain, ", Share(f.dedup_ratio), " of alltoall's rows"),
+            .reason = absl::StrCat("EP ", f.ep, " spans ", f.ep_domains,
+                                   " NVLink domains: a token crosses the network once per "
+                                   "domain, ",
+                                   Share(f.dedup_ratio), " of alltoall's rows"),
             .citations = {evidence::kHybridepRecipes},
-            .alternatives = {{Value("deepep"), "the published choice before hybridep, and where the routing map is larger"}}};
+            .alternatives = {
+                {Value("deepep"), "the published choice before hybridep, and where the routing map is larger"}}};
   }
   return {.backend = Backend::kDeepep,
           .reason = hybridep ? absl::StrCat("hybridep would gather a routing map of EP ", f.ep, " x ", f.experts,
                                             " experts per token over the network")
-                             : absl::StrCat("EP ", f.ep, " spans ", f.ep_domains, " nodes: a token crosses the network once per "
-                                            "node, ", Share(f.dedup_ratio), " of alltoall's rows"),
+                             : absl::StrCat("EP ", f.ep, " spans ", f.ep_domains,
+                                            " nodes: a token crosses the network once per "
+                                            "node, ",
+                                            Share(f.dedup_ratio), " of alltoall's rows"),
           .citations = {evidence::kDeepepRecipes, evidence::kDispatcherGuide},
           .alternatives = {{Value("alltoall"), "one row per token and expert"}}};
 }
@@ -127,8 +138,8 @@ void ReportError(Deliberation& d, absl::string_view id, std::string seen, std::s
   d.Report(std::move(finding));
 }
 
-// What the caller insists on is kept; what cannot work is said, and nothing else is put in its place.
-void CheckPinnedBackend(Deliberation& d) {
+// A backend that follows from the caller's word is kept; what cannot work is said, and nothing is put in its place.
+void CheckBackend(Deliberation& d) {
   const absl::string_view backend = d.value(K::moe_flex_dispatcher_backend).text();
   const bool deepep_ok = DeepepRuns(d), hybridep_ok = HybridepRuns(d);
   const Patch to_alltoall = {{K::moe_token_dispatcher_type, "", Value("alltoall")}};
@@ -138,8 +149,8 @@ void CheckPinnedBackend(Deliberation& d) {
     if (backend == "deepep" && hybridep_ok) fixes.push_back(std::move(to_hybridep));
     fixes.push_back(to_alltoall);
     ReportError(d, "decide.backend-unsupported",
-                absl::StrCat("moe_flex_dispatcher_backend=", backend, " on ", d.intent.gpu.name, ", NVLink domain ", d.f.domain,
-                             ", EP ", d.f.ep),
+                absl::StrCat("moe_flex_dispatcher_backend=", backend, " on ", d.intent.gpu.name, ", NVLink domain ",
+                             d.f.domain, ", EP ", d.f.ep),
                 backend == "deepep" ? "deepep needs NVLink nodes with compute capability 8 or 9, or B200/B300"
                                     : "hybridep needs EP inside the NVLink domain of a rack-scale system",
                 std::move(fixes));
@@ -161,7 +172,8 @@ void ChooseSms(Deliberation& d, absl::string_view backend) {
           .reason = hybridep ? "the count that the performance harness uses; 16 to 32 is the range worth sweeping"
                              : "DeepEP's default; worth a sweep once dispatch shows in the profile",
           .basis = Basis::kRecipes,
-          .citations = {hybridep ? evidence::kHybridepHarnessSms : evidence::kDeepepDefaultSms, evidence::kDispatcherGuide}};
+          .citations = {hybridep ? evidence::kHybridepHarnessSms : evidence::kDeepepDefaultSms,
+                        evidence::kDispatcherGuide}};
   // One knob since 0.19; before, one for each backend.
   const Knob older = hybridep ? K::moe_hybridep_num_sms : K::moe_deepep_num_sms;
   if (d.pinned(older) || d.pinned(K::moe_flex_dispatcher_num_sms)) return;
@@ -177,29 +189,38 @@ void DecideDispatcher(Deliberation& d) {
   const bool hybridep = known && f.hybridep && HybridepRuns(d);
   const bool deepep = known && f.deepep && DeepepRuns(d);
 
-  // Whole-iteration capture of a dropless MoE: expert buffers of a fixed capacity, paged out of the way (paged stash), the
-  // fused grouped MLP that exists for MXFP8 on Blackwell, and forced balance, because tokens beyond the capacity are lost.
+  // Whole-iteration capture of a dropless MoE: expert buffers of a fixed capacity, paged out of the way (paged stash),
+  // and the fused grouped MLP that exists for MXFP8 on Blackwell. Tokens beyond the capacity are lost, so it must be
+  // one that cannot overflow: any, where balance is forced; EP times the mean, where it is not.
   const bool free_to_capture = (d.open(K::cuda_graph_impl) || d.is(K::cuda_graph_impl, "full_iteration")) &&
                                (d.open(K::moe_paged_stash) || d.on(K::moe_paged_stash)) &&
-                               d.known(K::use_transformer_engine_op_fuser);
-  if (f.benchmark && !f.bring_up && f.blackwell && f.precision == Precision::kMxfp8 && f.paged_stash && hybridep &&
+                               d.known(K::use_transformer_engine_op_fuser) && !f.fsdp;
+  // On x86 nodes the host keeps up better, and where alltoall beats a flex dispatcher the capture does not make up for
+  // it.
+  const bool worth_it = f.rack_scale || f.ep <= 1 || !AlltoallMovesAsLittle(f);
+  if (!f.bring_up && worth_it && f.blackwell && f.precision == Precision::kMxfp8 && f.paged_stash && hybridep &&
       !f.ep_crosses_domain && f.pp == 1 && !f.hybrid_attention && free_to_capture &&
       (d.open(K::moe_token_dispatcher_type) || d.is(K::moe_token_dispatcher_type, "flex"))) {
-    const double need =
-        EstimateFootprint(d.intent.model, f.footprint_layout, f.footprint_precision, kRecomputeNone).Total();
-    d.full_iteration_graphs = Fits(f, need);
+    d.expert_capacity_factor = f.benchmark ? evidence::kForcedBalanceCapacity : static_cast<double>(f.ep);
+    FootprintPrecision buffers = f.footprint_precision;
+    buffers.expert_imbalance = 1;  // the stash pages out what the buffers do not hold
+    const double need = EstimateFootprint(d.intent.model, f.footprint_layout, buffers, kRecomputeNone).Total();
+    d.full_iteration_graphs = Fits(f, need) && (f.benchmark || f.ep <= evidence::kMaxLosslessCapacityEp);
   }
 
   if (d.pinned(K::moe_token_dispatcher_type)) {
     if (d.is(K::moe_token_dispatcher_type, "flex")) {
-      if (d.pinned(K::moe_flex_dispatcher_backend)) {
-        CheckPinnedBackend(d);
-      } else if (known) {
-        const bool pick_hybridep = hybridep && (!deepep || !f.ep_crosses_domain || f.ep * f.experts <= evidence::kMaxNetworkRoutingMap);
-        d.Choose(K::moe_flex_dispatcher_backend, pick_hybridep ? Value("hybridep") : Value("deepep"),
-                 {.rule_id = kRule, .reason = "the flex dispatcher was asked for; this backend is usable here",
-                  .basis = Basis::kRecipes, .citations = {evidence::kHybridepRecipes}});
-      }
+      // Left open, upstream's default backend is deepep, also where it cannot run.
+      const bool hybridep_open = HybridepRuns(d) && (!known || f.hybridep);
+      const bool deepep_open = DeepepRuns(d) && (!known || f.deepep);
+      const bool map_fits = !f.ep_crosses_domain || f.ep * f.experts <= evidence::kMaxNetworkRoutingMap;
+      const bool pick_hybridep = hybridep_open && (map_fits || !deepep_open);
+      d.Choose(K::moe_flex_dispatcher_backend, pick_hybridep ? Value("hybridep") : Value("deepep"),
+               {.rule_id = kRule,
+                .reason = "the flex dispatcher was asked for; this is the backend for this fabric",
+                .basis = Basis::kRecipes,
+                .citations = {evidence::kHybridepRecipes}});
+      CheckBackend(d);
       ChooseSms(d, d.value(K::moe_flex_dispatcher_backend).text());
     } else if (d.pinned(K::moe_flex_dispatcher_backend) && !d.value(K::moe_flex_dispatcher_backend).is_none()) {
       Finding finding;
@@ -225,7 +246,7 @@ void DecideDispatcher(Deliberation& d) {
              {.rule_id = kRule,
               .reason = absl::StrCat("moe_flex_dispatcher_backend=", d.value(K::moe_flex_dispatcher_backend).ToText(),
                                      " was asked for, and a backend without the flex dispatcher does nothing")});
-    CheckPinnedBackend(d);
+    CheckBackend(d);
     ChooseSms(d, d.value(K::moe_flex_dispatcher_backend).text());
     return;
   }
@@ -234,7 +255,8 @@ void DecideDispatcher(Deliberation& d) {
   const bool flex = choice.backend != Backend::kAlltoall;
   const absl::string_view name = choice.backend == Backend::kHybridep ? "hybridep" : "deepep";
   if (flex && !d.known(K::moe_flex_dispatcher_backend)) {  // releases before 0.16 know DeepEP only
-    if (choice.backend == Backend::kDeepep) d.Follow(K::moe_enable_deepep, true, K::moe_token_dispatcher_type, kRule, "deepep");
+    if (choice.backend == Backend::kDeepep)
+      d.Follow(K::moe_enable_deepep, true, K::moe_token_dispatcher_type, kRule, "deepep");
   }
   d.Choose(K::moe_token_dispatcher_type, flex ? Value("flex") : Value("alltoall"),
            {.rule_id = kRule,

@@ -23,8 +23,9 @@ void Connections(Deliberation& d) {
     why.reason = "Blackwell orders kernels without the single queue, so every stream gets one";
   } else if (overlap) {
     connections = 32;
-    why.reason = f.tp > 1 ? "EP overlap needs queues of its own: 198.5 TFLOP/s/GPU at 32 against 191.1 at 1, even with TP"
-                          : "EP overlap needs queues of its own";
+    why.reason = f.tp > 1
+                     ? "EP overlap needs queues of its own: 198.5 TFLOP/s/GPU at 32 against 191.1 at 1, even with TP"
+                     : "EP overlap needs queues of its own";
     why.basis = Basis::kMeasured;
     why.citations = {evidence::kConnectionsMeasured};
   } else if (f.tp > 1 || f.cp > 1) {
@@ -52,14 +53,18 @@ void HybridepTopology(Deliberation& d) {
   d.Export("NVLINK_DOMAIN_SIZE", absl::StrCat(f.domain), why);
   d.Export("USE_MNNVL", f.rack_scale ? "1" : "0", std::move(why));
   d.Export("NUM_OF_TOKENS_PER_CHUNK_COMBINE_API", "128",
-           {.rule_id = "decide.env.hybridep", .reason = "chunk size of most published recipes", .basis = Basis::kRecipes,
+           {.rule_id = "decide.env.hybridep",
+            .reason = "chunk size of most published recipes",
+            .basis = Basis::kRecipes,
             .citations = {evidence::kPerfRecipeEnvironment}});
 }
 
 void Allocator(Deliberation& d) {
   constexpr absl::string_view kRule = "decide.env.allocator";
   if (d.on(K::nccl_ub)) {
-    Why why{.rule_id = kRule, .reason = "NCCL user buffers", .citations = {"Megatron-LM@d98e8a64dd megatron/core/nccl_allocator.py:154"}};
+    Why why{.rule_id = kRule,
+            .reason = "NCCL user buffers",
+            .citations = {"Megatron-LM@d98e8a64dd megatron/core/nccl_allocator.py:154"}};
     d.Export("NCCL_NVLS_ENABLE", "1", why);
     d.Export("NCCL_CTA_POLICY", "1", std::move(why));
     return;  // expandable segments and user buffers exclude each other before torch 2.11
@@ -70,17 +75,23 @@ void Allocator(Deliberation& d) {
           .basis = Basis::kMeasured,
           .citations = {evidence::kFragmentation}};
   d.Export("PYTORCH_CUDA_ALLOC_CONF",
-           whole ? "expandable_segments:True,graph_capture_record_stream_reuse:True" : "expandable_segments:True", std::move(why));
+           whole ? "expandable_segments:True,graph_capture_record_stream_reuse:True" : "expandable_segments:True",
+           std::move(why));
   d.Export("NCCL_GRAPH_REGISTER", "0",
-           {.rule_id = kRule, .reason = "expandable segments cannot be registered by captured collectives",
+           {.rule_id = kRule,
+            .reason = "expandable segments cannot be registered by captured collectives",
             .citations = {"Megatron-LM@d98e8a64dd megatron/training/arguments.py:1962"}});
-  Why streams{.rule_id = kRule,
-              .reason = whole ? "a captured iteration must record streams" : "tensors of collectives are freed without waiting",
-              .basis = Basis::kRecipes, .citations = {evidence::kPerfRecipeEnvironment}};
+  Why streams{
+      .rule_id = kRule,
+      .reason = whole ? "a captured iteration must record streams" : "tensors of collectives are freed without waiting",
+      .basis = Basis::kRecipes,
+      .citations = {evidence::kPerfRecipeEnvironment}};
   d.Export("TORCH_NCCL_AVOID_RECORD_STREAMS", whole ? "0" : "1", std::move(streams));
   d.Export("NCCL_NVLS_ENABLE", "0",
-           {.rule_id = kRule, .reason = "NVLS takes memory that collectives of this plan do not pay back",
-            .basis = Basis::kRecipes, .citations = {evidence::kPerfRecipeEnvironment}});
+           {.rule_id = kRule,
+            .reason = "NVLS takes memory that collectives of this plan do not pay back",
+            .basis = Basis::kRecipes,
+            .citations = {evidence::kPerfRecipeEnvironment}});
 }
 
 }  // namespace
@@ -91,7 +102,9 @@ void DecideEnvironment(Deliberation& d) {
   HybridepTopology(d);
   Allocator(d);
   d.Export("TORCH_NCCL_HIGH_PRIORITY", "1",
-           {.rule_id = "decide.env.nccl", .reason = "collectives are not queued behind compute kernels", .basis = Basis::kRecipes,
+           {.rule_id = "decide.env.nccl",
+            .reason = "collectives are not queued behind compute kernels",
+            .basis = Basis::kRecipes,
             .citations = {evidence::kPerfRecipeEnvironment}});
   if (f.moe && f.ep > 1) {
     const bool flex = d.is(K::moe_token_dispatcher_type, "flex");
@@ -112,12 +125,15 @@ void DecideEnvironment(Deliberation& d) {
   }
   if (f.precision == Precision::kNvfp4 && f.benchmark) {
     d.Export("NVTE_USE_FAST_MATH", "1",
-             {.rule_id = "decide.env.fast-math", .reason = "published NVFP4 benchmarks set it; it changes rounding",
-              .basis = Basis::kRecipes, .citations = {evidence::kPerfRecipeEnvironment}});
+             {.rule_id = "decide.env.fast-math",
+              .reason = "published NVFP4 benchmarks set it; it changes rounding",
+              .basis = Basis::kRecipes,
+              .citations = {evidence::kPerfRecipeEnvironment}});
   }
   if (d.on(K::fine_grained_activation_offloading) && AtLeast(d.intent.env.te, "2.10.0")) {
     d.Export("NVTE_CPU_OFFLOAD_V1", "1",
-             {.rule_id = "decide.env.offload", .reason = "fine-grained offloading requires it from Transformer Engine 2.10 on",
+             {.rule_id = "decide.env.offload",
+              .reason = "fine-grained offloading requires it from Transformer Engine 2.10 on",
               .citations = {"Megatron-LM@d98e8a64dd megatron/training/arguments.py:1939"}});
   }
   if (d.on(K::deterministic_mode)) {

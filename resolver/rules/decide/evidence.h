@@ -1,5 +1,5 @@
-// What the decisions rest on: published measurements and recipes, each with its source, and the thresholds taken from them.
-// A citation reads "what was measured -> what came out (quality); source".
+// What the decisions rest on: published measurements and recipes, each with its source, and the thresholds taken from
+// them. A citation reads "what was measured -> what came out (quality); source".
 #pragma once
 
 #include <cstdint>
@@ -25,12 +25,14 @@ inline constexpr absl::string_view kOverlapEfa =
     "E-171: Qwen3-30B-A3B, 64 H100, EP32 alltoall, 16 microbatches, overlap off -> on: 9.24 -> 6.29 s (matched); "
     "awslabs/awsome-distributed-ai megatron-bridge/qwen3-30b";
 inline constexpr absl::string_view kOverlapLargeEp =
-    "E-121: DeepSeek-V3, 1024 H100, EP64 deepep: exposed EP communication 30-40 % -> under 5 % of the step (second hand); "
+    "E-121: DeepSeek-V3, 1024 H100, EP64 deepep: exposed EP communication 30-40 % -> under 5 % of the step (second "
+    "hand); "
     "arXiv:2603.07685";
 inline constexpr absl::string_view kOverlapNearMemoryLimit =
     "NVIDIA/Megatron-LM#6429: overlap close to the memory limit 3044 -> 16985 ms, with room 3044 -> 2839 ms";
 inline constexpr absl::string_view kOverlapAfterHostOverhead =
-    "E-421: Qwen3-30B-A3B, 8 GB200, EP8, scoped graphs -> full-iteration graphs + overlap + delayed wgrad: 26112 -> 40706 "
+    "E-421: Qwen3-30B-A3B, 8 GB200, EP8, scoped graphs -> full-iteration graphs + overlap + delayed wgrad: 26112 -> "
+    "40706 "
     "tokens/s/GPU (release changed too); Megatron-Bridge docs/performance-summary";
 inline constexpr absl::string_view kDelayWgradLargeEp =
     "E-002: Qwen3-30B-A3B, 16 H100, EP16 alltoall, delayed wgrad off -> on: 31.31 -> 31.20 s, -0.35 % (directional); "
@@ -46,19 +48,24 @@ inline constexpr int64_t kMinMicrobatchesForOverlap = 16;
 // ---- dispatcher
 inline constexpr absl::string_view kDispatcherGuide = "Megatron-Bridge skills/perf-moe-dispatcher-selection";
 inline constexpr absl::string_view kFewCopiesInNode =
-    "E-414: gpt-oss-120b (top-4), 64 B200, EP8, hybridep -> alltoall: 13045 -> 13568 tokens/s/GPU (release changed too); "
+    "E-414: gpt-oss-120b (top-4), 64 B200, EP8, hybridep -> alltoall: 13045 -> 13568 tokens/s/GPU (release changed "
+    "too); "
     "Megatron-Bridge docs/performance-summary-archive";
 inline constexpr absl::string_view kFewCopiesInRack =
-    "E-417: gpt-oss-120b (top-4), 64 GB200, EP64, hybridep -> alltoall: 15938 -> 16640 tokens/s/GPU (release changed too); "
+    "E-417: gpt-oss-120b (top-4), 64 GB200, EP64, hybridep -> alltoall: 15938 -> 16640 tokens/s/GPU (release changed "
+    "too); "
     "Megatron-Bridge docs/performance-summary-archive";
 inline constexpr absl::string_view kDeepepOnEfa =
-    "E-161, E-155: Qwen3-30B-A3B, 64 H100 over EFA, alltoall -> deepep: +6.5 % (EP16) to +86 % (EP32) step time (matched); "
+    "E-161, E-155: Qwen3-30B-A3B, 64 H100 over EFA, alltoall -> deepep: +6.5 % (EP16) to +86 % (EP32) step time "
+    "(matched); "
     "awslabs/awsome-distributed-ai megatron-bridge/qwen3-30b";
 inline constexpr absl::string_view kHybridepRecipes =
-    "Megatron-Bridge@067f987df perf_recipes: hybridep wherever EP stays inside an NVLink domain, and over the network for "
+    "Megatron-Bridge@067f987df perf_recipes: hybridep wherever EP stays inside an NVLink domain, and over the network "
+    "for "
     "DeepSeek-V3 and Qwen3-30B-A3B";
 inline constexpr absl::string_view kDeepepRecipes =
-    "Megatron-Bridge@067f987df perf_recipes/qwen: deepep for 512 experts at EP64 over the network; Megatron-MoE-ModelZoo";
+    "Megatron-Bridge@067f987df perf_recipes/qwen: deepep for 512 experts at EP64 over the network; "
+    "Megatron-MoE-ModelZoo";
 inline constexpr absl::string_view kPartialRack =
     "Megatron-Bridge 1805a6043: an NVL16 partition cannot allocate HybridEP's fabric handle at EP32";
 inline constexpr absl::string_view kHybridepHarnessSms =
@@ -73,8 +80,8 @@ inline constexpr double kLittleDedup = 0.75;
 // HybridEP gathers a routing map of EP x experts entries per token. The largest published one over a network is
 // DeepSeek-V3's, EP64 x 256 experts; the published EP64 x 512 recipe uses deepep.
 inline constexpr int64_t kMaxNetworkRoutingMap = 64 * 256;
-// The largest EP degree over a network with published flex results (DeepEP's own table, DeepSeek-V3); recipes with EP128
-// use alltoall.
+// The largest EP degree over a network with published flex results (DeepEP's own table, DeepSeek-V3); recipes with
+// EP128 use alltoall.
 inline constexpr int64_t kMaxNetworkFlexEp = 64;
 
 // ---- CUDA graphs
@@ -94,11 +101,15 @@ inline constexpr absl::string_view kFusedPathBf16 =
     "E-105: gpt-oss-120b, 64 GB300, BF16 through the op fuser: 4.0 -> 34.4 s, the fused path does not exist there "
     "(confounded); NVIDIA-NeMo/Megatron-Bridge@ef1ddb3c7";
 
+// Capacity of an expert rank's fixed buffers against the mean: published with forced balance; and the largest EP for
+// which published recipes train with buffers that hold every token.
+inline constexpr double kForcedBalanceCapacity = 1.5;
+inline constexpr int64_t kMaxLosslessCapacityEp = 8;
 // Extra memory of scoped graphs: a few GB, more than 10 GB with pipelining (Megatron-Bridge CUDA-graph guide).
 inline constexpr double kGraphBytes = 3.0 * (1u << 30);
 inline constexpr double kGraphBytesPipeline = 10.0 * (1u << 30);
-// Above this many tokens of a microbatch, attention's static buffers and private pools are the larger part of the graphs'
-// memory, and published recipes capture router and preprocess only.
+// Above this many tokens of a microbatch, attention's static buffers and private pools are the larger part of the
+// graphs' memory, and published recipes capture router and preprocess only.
 inline constexpr int64_t kManyTokensForAttentionGraph = 32768;
 
 // ---- recompute and offload
@@ -109,19 +120,20 @@ inline constexpr absl::string_view kRecomputeCosts =
 inline constexpr absl::string_view kRecomputeRecipes =
     "Megatron-Bridge@067f987df perf_recipes: mla_up_proj+mlp (DeepSeek-V3), layernorm+moe_act (gpt-oss-120b)";
 inline constexpr absl::string_view kOptimizerOffloadCost =
-    "E-055..E-061: Qwen3-30B-A3B, 16 H100: optimizer offload 25/50/75/100 % costs +88/+149/+220/+321 % step time (matched); "
+    "E-055..E-061: Qwen3-30B-A3B, 16 H100: optimizer offload 25/50/75/100 % costs +88/+149/+220/+321 % step time "
+    "(matched); "
     "NVIDIA-NeMo/Megatron-Bridge@067f987df skills/nemo-mbridge-perf-cpu-offloading/card.yaml";
 
 // ---- dense communication and environment
 inline constexpr absl::string_view kConnectionsMeasured =
     "NVIDIA/Megatron-LM#6311: DeepSeek-V3 shape, 64 H100, EP16: 184.2 TFLOP/s/GPU without overlap, 191.1 with it at 1 "
     "connection, 198.5 at 32";
-inline constexpr absl::string_view kConnectionsRequired =
-    "Megatron-LM@d98e8a64dd megatron/training/arguments.py:1477";
+inline constexpr absl::string_view kConnectionsRequired = "Megatron-LM@d98e8a64dd megatron/training/arguments.py:1477";
 inline constexpr absl::string_view kConnectionsRecipes =
     "Megatron-Bridge@067f987df scripts/performance/utils/overrides.py:248";
 inline constexpr absl::string_view kFragmentation =
-    "E-047: Llama-3-70B, 32 H100: out of memory by fragmentation at 58.8 GB, passes with expandable segments (matched); "
+    "E-047: Llama-3-70B, 32 H100: out of memory by fragmentation at 58.8 GB, passes with expandable segments "
+    "(matched); "
     "NVIDIA-NeMo/Megatron-Bridge@067f987df skills/nemo-mbridge-perf-memory-tuning/card.yaml";
 inline constexpr absl::string_view kTopologyVariables =
     "Megatron-Bridge@067f987df scripts/performance/utils/utils.py:316";

@@ -36,11 +36,12 @@ std::string Forbidden(const Deliberation& d) {
       (d.has(K::cuda_graph_modules, "moe") || d.has(K::cuda_graph_modules, "mlp"))) {
     return "graphs over moe or mlp exclude it";
   }
-  if (d.on(K::overlap_dispatch_backward_with_experts_wgrad)) return "overlap_dispatch_backward_with_experts_wgrad excludes it";
+  if (d.on(K::overlap_dispatch_backward_with_experts_wgrad))
+    return "overlap_dispatch_backward_with_experts_wgrad excludes it";
   return "";
 }
 
-struct Verdict3 {
+struct Judgement {
   bool on = false;
   bool needs_ab = false;
   std::string reason;
@@ -49,12 +50,13 @@ struct Verdict3 {
   std::optional<double> expected;
 };
 
-Verdict3 Weigh(const Deliberation& d) {
+Judgement Weigh(const Deliberation& d) {
   const Features& f = d.f;
   const bool flex = d.is(K::moe_token_dispatcher_type, "flex");
   const bool hybridep = flex && d.is(K::moe_flex_dispatcher_backend, "hybridep");
   if (f.bring_up) {
-    return {.reason = "bring-up: comes after dispatcher, routing and recompute are stable", .citations = {evidence::kOverlapGuide}};
+    return {.reason = "bring-up: comes after dispatcher, routing and recompute are stable",
+            .citations = {evidence::kOverlapGuide}};
   }
   if (f.microbatches == 1) return {.reason = "one microbatch: no second one to overlap with", .basis = Basis::kRule};
   // A profile of this very run beats what was measured elsewhere.
@@ -82,7 +84,8 @@ Verdict3 Weigh(const Deliberation& d) {
   }
   if (!f.ep_crosses_domain) {
     const bool measured = f.ep <= 4 && !flex;
-    return {.reason = absl::StrCat("EP ", f.ep, " stays inside the NVLink domain: measured flat to 13 % slower at EP 4, because "
+    return {.reason = absl::StrCat("EP ", f.ep,
+                                   " stays inside the NVLink domain: measured flat to 13 % slower at EP 4, because "
                                    "the schedule costs more than the exchange it hides"),
             .basis = measured ? Basis::kMeasured : Basis::kRecipes,
             .citations = {evidence::kOverlapSmallEp, evidence::kOverlapSmallEpFewMicrobatches},
@@ -95,25 +98,29 @@ Verdict3 Weigh(const Deliberation& d) {
             .citations = {evidence::kOverlapSmallEpFewMicrobatches, evidence::kOverlapEfa}};
   }
   if (f.blackwell) {
-    return {.needs_ab = true,
-            .reason = "EP crosses nodes, but every measured gain is on Hopper and published Blackwell recipes leave it off",
-            .basis = Basis::kRecipes,
-            .citations = {evidence::kOverlapHybridepTwoNodes}};
+    return {
+        .needs_ab = true,
+        .reason = "EP crosses nodes, but every measured gain is on Hopper and published Blackwell recipes leave it off",
+        .basis = Basis::kRecipes,
+        .citations = {evidence::kOverlapHybridepTwoNodes}};
   }
   if (hybridep && d.recompute_needed) {
-    return {.needs_ab = true,
-            .reason = "memory is tight and hybridep already shortens the exchange; overlap keeps more activations alive",
-            .basis = Basis::kRecipes,
-            .citations = {evidence::kOverlapNearMemoryLimit, evidence::kOverlapLargeEp}};
+    return {
+        .needs_ab = true,
+        .reason = "memory is tight and hybridep already shortens the exchange; overlap keeps more activations alive",
+        .basis = Basis::kRecipes,
+        .citations = {evidence::kOverlapNearMemoryLimit, evidence::kOverlapLargeEp}};
   }
   if (hybridep && !f.sixteen_bit) {
-    return {.needs_ab = true,
-            .reason = "EP crosses nodes, but with hybridep the gain is measured in BF16 only and FP8 recipes leave it off",
-            .basis = Basis::kRecipes,
-            .citations = {evidence::kOverlapHybridepTwoNodes}};
+    return {
+        .needs_ab = true,
+        .reason = "EP crosses nodes, but with hybridep the gain is measured in BF16 only and FP8 recipes leave it off",
+        .basis = Basis::kRecipes,
+        .citations = {evidence::kOverlapHybridepTwoNodes}};
   }
-  Verdict3 yes{.on = true, .basis = Basis::kMeasured};
-  yes.reason = absl::StrCat("EP ", f.ep, " spans ", f.ep_domains, " NVLink domains, so the exchange runs over the network and is "
+  Judgement yes{.on = true, .basis = Basis::kMeasured};
+  yes.reason = absl::StrCat("EP ", f.ep, " spans ", f.ep_domains,
+                            " NVLink domains, so the exchange runs over the network and is "
                             "exposed");
   if (hybridep) {
     yes.citations = {evidence::kOverlapHybridepTwoNodes};
@@ -143,11 +150,14 @@ void DecideExpertOverlap(Deliberation& d) {
     return;
   }
   if (!d.open(K::overlap_moe_expert_parallel_comm)) return;
-  if (std::string obstacle = Forbidden(d); !obstacle.empty()) {
-    d.Choose(K::overlap_moe_expert_parallel_comm, false, {.rule_id = kOverlapRule, .reason = std::move(obstacle)});
-    return;
+  // Where it would not pay anyway, that is the reason to give; an obstacle counts where it would.
+  Judgement verdict = d.f.ep > 1 ? Weigh(d) : Judgement{};
+  if (d.f.ep <= 1 || verdict.on || verdict.needs_ab) {
+    if (std::string obstacle = Forbidden(d); !obstacle.empty()) {
+      d.Choose(K::overlap_moe_expert_parallel_comm, false, {.rule_id = kOverlapRule, .reason = std::move(obstacle)});
+      return;
+    }
   }
-  Verdict3 verdict = Weigh(d);
   if (verdict.needs_ab) {
     AbSuggestion ab{.knob = K::overlap_moe_expert_parallel_comm, .plan_value = false, .other_value = true};
     ab.reason = verdict.reason;
@@ -173,7 +183,8 @@ void DecideDelayedWgrad(Deliberation& d) {
   }
   const bool graphed = d.is(K::cuda_graph_impl, "transformer_engine");
   if (graphed && d.intent.env.te.has_value() && !AtLeast(d.intent.env.te, "2.10.0")) {
-    d.Choose(K::delay_wgrad_compute, false, {.rule_id = kWgradRule, .reason = "with scoped graphs it needs Transformer Engine 2.10"});
+    d.Choose(K::delay_wgrad_compute, false,
+             {.rule_id = kWgradRule, .reason = "with scoped graphs it needs Transformer Engine 2.10"});
     return;
   }
   if (d.full_iteration_graphs) {
@@ -185,12 +196,13 @@ void DecideDelayedWgrad(Deliberation& d) {
     return;
   }
   if (!d.f.ep_crosses_domain) {
-    d.Choose(K::delay_wgrad_compute, false,
-             {.rule_id = kWgradRule,
-              .reason = absl::StrCat("measured 4.8 % slower than overlap alone where EP ", d.f.ep, " stays inside the node"),
-              .basis = Basis::kMeasured,
-              .citations = {evidence::kDelayWgradSmallEp},
-              .expected_step_ratio = 0.0});
+    d.Choose(
+        K::delay_wgrad_compute, false,
+        {.rule_id = kWgradRule,
+         .reason = absl::StrCat("measured 4.8 % slower than overlap alone where EP ", d.f.ep, " stays inside the node"),
+         .basis = Basis::kMeasured,
+         .citations = {evidence::kDelayWgradSmallEp},
+         .expected_step_ratio = 0.0});
     return;
   }
   AbSuggestion ab{.knob = K::delay_wgrad_compute, .plan_value = false, .other_value = true};
@@ -214,13 +226,15 @@ void DecideSharedExpertOverlap(Deliberation& d) {
     return;
   }
   const bool recomputed = d.is(K::recompute_granularity, "selective") && d.has(K::recompute_modules, "shared_experts");
-  if (d.f.bring_up || d.f.ep <= 1 || !d.is(K::moe_token_dispatcher_type, "alltoall") || recomputed) {
+  if (d.f.bring_up || d.f.ep <= 1 || !d.is(K::moe_token_dispatcher_type, "alltoall") || recomputed ||
+      !d.f.shared_expert_covers) {
     d.Choose(K::moe_shared_expert_overlap, false,
              {.rule_id = kSharedRule,
-              .reason = d.f.bring_up  ? "bring-up: one moving part less"
-                        : d.f.ep <= 1 ? "EP 1: no exchange to hide behind the shared expert"
-                        : recomputed  ? "the shared expert is recomputed"
-                                      : "published recipes with a flex dispatcher leave it off"});
+              .reason = d.f.bring_up                ? "bring-up: one moving part less"
+                        : d.f.ep <= 1               ? "EP 1: no exchange to hide behind the shared expert"
+                        : recomputed                ? "the shared expert is recomputed"
+                        : !d.f.shared_expert_covers ? "the shared expert is too little work to hide an exchange"
+                                                    : "published recipes with a flex dispatcher leave it off"});
     return;
   }
   d.Choose(K::moe_shared_expert_overlap, true,

@@ -8,12 +8,17 @@ namespace {
 
 using K = Knob;
 
-// Kept free on every GPU: CUDA context, communicators, workspaces. SimuMax keeps 6 GiB when it searches layouts.
+// Kept free on every GPU: CUDA context, communicators, workspaces. SimuMax keeps 6 GiB when it searches layouts, and
+// divides by 0.94 for fragmentation.
 constexpr double kHeadroomBytes = 6.0 * (1u << 30);
+constexpr double kAllocatorEfficiency = 0.94;
+// No cluster and no model has a size beyond this; larger input is refused elsewhere and must not overflow here.
+constexpr int64_t kMaxSize = int64_t{1} << 20;
+constexpr int64_t kMaxSequence = int64_t{1} << 40;
 // Growth of the busiest expert rank over the mean while routing is not forced; 1.25 is the usual allowance for EP >= 8.
 constexpr double kTrainingImbalance = 1.25;
 
-int64_t AtLeastOne(const Value& value) { return std::max<int64_t>(1, value.integer()); }
+int64_t Bounded(int64_t value, int64_t most = kMaxSize) { return std::clamp<int64_t>(value, 1, most); }
 
 bool Has(const Environment& env, const char* capability) { return env.capabilities.count(capability) != 0; }
 
@@ -40,7 +45,7 @@ double GemmInputBytes(Precision precision) {
 
 Features ExtractFeatures(const NormalizedIntent& intent, const Config& config) {
   Features f;
-  auto size = [&](Knob knob) { return AtLeastOne(config.Get(knob)); };
+  auto size = [&](Knob knob) { return Bounded(config.Get(knob).integer()); };
   f.tp = size(K::tensor_model_parallel_size);
   f.pp = size(K::pipeline_model_parallel_size);
   f.vpp = size(K::virtual_pipeline_model_parallel_size);
@@ -48,13 +53,14 @@ Features ExtractFeatures(const NormalizedIntent& intent, const Config& config) {
   f.ep = size(K::expert_model_parallel_size);
   // Unset, experts are split over the tensor-parallel ranks.
   f.etp = config.Get(K::expert_tensor_parallel_size).is_none() ? f.tp : size(K::expert_tensor_parallel_size);
-  f.world = std::max<int64_t>(1, intent.gpu_count);
-  f.dp = std::max<int64_t>(1, f.world / std::max<int64_t>(1, f.tp * f.pp * f.cp));
-  f.edp = std::max<int64_t>(1, f.world / std::max<int64_t>(1, f.etp * f.ep * f.pp));
+  f.world = Bounded(intent.gpu_count, int64_t{1} << 30);
+  f.dp = std::max<int64_t>(1, f.world / (f.tp * f.pp * f.cp));
+  f.edp = std::max<int64_t>(1, f.world / (f.etp * f.ep * f.pp));
   f.mbs = size(K::micro_batch_size);
   f.gbs = intent.workload.global_batch_size > 0 ? intent.workload.global_batch_size
                                                 : std::max<int64_t>(0, config.Get(K::global_batch_size).integer());
-  f.seq = intent.workload.seq_length > 0 ? intent.workload.seq_length : size(K::seq_length);
+  f.seq = Bounded(intent.workload.seq_length > 0 ? intent.workload.seq_length : config.Get(K::seq_length).integer(),
+                  kMaxSequence);
   f.microbatches = f.gbs / std::max<int64_t>(1, f.mbs * f.dp);
   f.fsdp = config.Get(K::use_megatron_fsdp).truthy() || config.Get(K::use_torch_fsdp2).truthy();
   f.sequence_parallel = config.Get(K::sequence_parallel).truthy();
@@ -65,14 +71,21 @@ Features ExtractFeatures(const NormalizedIntent& intent, const Config& config) {
   f.shared_expert = model.moe_shared_expert_intermediate_size.value_or(0) > 0;
   f.hybrid_attention = model.hybrid_layer_pattern.has_value() || model.num_linear_attention_layers.value_or(0) > 0 ||
                        !model.linear_attention_freq.empty();
-  f.experts = model.num_moe_experts.value_or(0);
-  f.topk = model.moe_router_topk.value_or(0);
+  f.experts = f.moe ? Bounded(model.num_moe_experts.value_or(0)) : 0;
+  f.topk = f.moe ? Bounded(model.moe_router_topk.value_or(0)) : 0;
+  // A shared expert with at least a quarter of the routed work can cover a noticeable part of an exchange.
+  f.shared_expert_covers = static_cast<double>(model.moe_shared_expert_intermediate_size.value_or(0)) * 4 >=
+                           static_cast<double>(f.topk) * static_cast<double>(model.moe_ffn_hidden_size.value_or(0));
 
-  const int64_t domain = intent.env.nvlink_domain_gpus > 0 ? intent.env.nvlink_domain_gpus : intent.gpu.nvlink_domain_gpus;
-  f.domain = std::max<int64_t>(1, domain);
-  f.node = std::max<int64_t>(1, intent.gpu.gpus_per_node);
+  const int64_t domain =
+      intent.env.nvlink_domain_gpus > 0 ? intent.env.nvlink_domain_gpus : intent.gpu.nvlink_domain_gpus;
+  f.domain = Bounded(domain);
+  f.node = Bounded(intent.env.gpus_per_node > 0 ? intent.env.gpus_per_node : intent.gpu.gpus_per_node);
   f.hopper = intent.gpu.cc_major == 9;
-  f.blackwell = intent.gpu.cc_major >= 10;
+  // A system whose compute capability is not published yet is newer than those whose is; MXFP8 came with Blackwell.
+  const bool mxfp8 =
+      std::find(intent.gpu.fp8_recipes.begin(), intent.gpu.fp8_recipes.end(), "mxfp8") != intent.gpu.fp8_recipes.end();
+  f.blackwell = intent.gpu.cc_major >= 10 || (intent.gpu.cc_major == 0 && mxfp8);
   f.rack_scale = f.domain > f.node;
   const int64_t span = f.ep * f.etp;  // an expert group's ranks are contiguous within one pipeline stage
   f.ep_domains = (span + f.domain - 1) / f.domain;
@@ -94,11 +107,32 @@ Features ExtractFeatures(const NormalizedIntent& intent, const Config& config) {
   f.sixteen_bit = f.precision == Precision::kBf16 || f.precision == Precision::kFp16;
 
   f.memory_known = intent.gpu.hbm_bytes.has_value();
-  if (f.memory_known) f.capacity = static_cast<double>(*intent.gpu.hbm_bytes) - kHeadroomBytes;
-  f.footprint_layout = {.tp = f.tp, .pp = f.pp, .vpp = f.vpp, .cp = f.cp, .ep = f.ep, .etp = f.etp, .world = f.world,
-                        .micro_batch_size = f.mbs, .seq_length = f.seq, .microbatches = f.microbatches,
-                        .sequence_parallel = f.sequence_parallel || f.tp > 1, .fully_sharded = f.fsdp};
-  f.footprint_precision.gemm_input_bytes = GemmInputBytes(f.precision);
+  if (f.memory_known) {
+    f.capacity = std::max(0.0, (static_cast<double>(*intent.gpu.hbm_bytes) - kHeadroomBytes) * kAllocatorEfficiency);
+  }
+  f.footprint_layout = {.tp = f.tp,
+                        .pp = f.pp,
+                        .vpp = f.vpp,
+                        .cp = f.cp,
+                        .ep = f.ep,
+                        .etp = f.etp,
+                        .world = f.world,
+                        .micro_batch_size = f.mbs,
+                        .seq_length = f.seq,
+                        .microbatches = f.microbatches,
+                        .sequence_parallel = f.sequence_parallel || f.tp > 1,
+                        .fully_sharded = f.fsdp};
+  FootprintPrecision& bytes = f.footprint_precision;
+  bytes.gemm_input_bytes = GemmInputBytes(f.precision);
+  // What the caller says about state precision counts; nothing here changes it.
+  const bool gradients_bf16 =
+      config.Get(K::grad_reduce_in_bf16).truthy() ||
+      (config.origin(K::grad_reduce_in_fp32) == Origin::kCaller && !config.Get(K::grad_reduce_in_fp32).truthy());
+  // The FP32 copy that the optimizer then takes exists during its step only, when the activations are gone.
+  if (gradients_bf16) bytes.gradient_bytes = 2;
+  if (config.Get(K::use_precision_aware_optimizer).truthy() && config.Get(K::exp_avg_dtype).text() == "bf16")
+    bytes.optimizer_bytes -= 4;
+  if (config.Get(K::fp8_param_gather).truthy() && !f.sixteen_bit) bytes.weight_bytes = f.hopper ? 2 : 1;
   if (f.moe && !f.benchmark && f.ep >= 8) f.footprint_precision.expert_imbalance = kTrainingImbalance;
   return f;
 }

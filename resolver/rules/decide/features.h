@@ -20,7 +20,8 @@ struct Features {
 
   // Model.
   bool moe = false, mla = false, shared_expert = false;
-  bool hybrid_attention = false;  // linear attention or Mamba blocks among the layers
+  bool shared_expert_covers = false;  // the shared expert is work enough to hide part of an exchange
+  bool hybrid_attention = false;      // linear attention or Mamba blocks among the layers
   int64_t experts = 0, topk = 0;
 
   // Hardware.
@@ -31,8 +32,8 @@ struct Features {
   bool ep_crosses_domain = false;  // tokens leave the NVLink domain
   int64_t ep_domains = 1;          // domains that one expert-parallel group spans
 
-  // Rows that a flex dispatcher sends against the rows of an all-to-all, for balanced routing: a token travels once to each
-  // destination GPU (domain, where the exchange crosses domains) rather than once for each of its experts.
+  // Rows that a flex dispatcher sends against the rows of an all-to-all, for balanced routing: a token travels once to
+  // each destination GPU (domain, where the exchange crosses domains) rather than once for each of its experts.
   double dedup_ratio = 1;
 
   // Software.

@@ -9,9 +9,11 @@ void DecideFusions(Deliberation& d) {
   constexpr absl::string_view kRule = "decide.fusions";
   const Environment& env = d.intent.env;
   if (d.f.moe) {
-    d.Choose(K::moe_grouped_gemm, true,
-             {.rule_id = kRule, .reason = "one grouped GEMM for all local experts", .citations = {evidence::kMoeGuide}});
-    // Fused permutation broke with newer Triton releases (NVIDIA/TransformerEngine#2579), so it stays out of a bring-up.
+    d.Choose(
+        K::moe_grouped_gemm, true,
+        {.rule_id = kRule, .reason = "one grouped GEMM for all local experts", .citations = {evidence::kMoeGuide}});
+    // Fused permutation broke with newer Triton releases (NVIDIA/TransformerEngine#2579), so it stays out of a
+    // bring-up.
     const bool permute = AtLeast(env.te, "2.1.0") && !d.f.bring_up;
     d.Choose(K::moe_permute_fusion, permute,
              {.rule_id = kRule,
@@ -21,7 +23,8 @@ void DecideFusions(Deliberation& d) {
               .citations = {"NVIDIA/TransformerEngine#2579"}});
     const bool router = AtLeast(env.te, "2.7.0") && !d.f.bring_up;
     d.Choose(K::moe_router_fusion, router,
-             {.rule_id = kRule, .reason = router ? "top-k and auxiliary loss in one kernel each" : "needs Transformer Engine 2.7"});
+             {.rule_id = kRule,
+              .reason = router ? "top-k and auxiliary loss in one kernel each" : "needs Transformer Engine 2.7"});
   }
   if (d.Choose(K::cross_entropy_loss_fusion, !d.on(K::deterministic_mode),
                {.rule_id = kRule, .reason = "keeps one copy of the logits instead of three"})) {

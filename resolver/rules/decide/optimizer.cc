@@ -16,8 +16,8 @@ Finding DoesNotFit(const Deliberation& d, double bytes) {
   finding.severity = Severity::kWarning;
   finding.verdict = Verdict::kAdvice;
   finding.stage = "decide";
-  finding.seen = absl::StrFormat("about %.0f GiB a GPU by the closed formulas, %.0f GiB usable on %s", bytes / (1u << 30),
-                                 d.f.capacity / (1u << 30), d.intent.gpu.name);
+  finding.seen = absl::StrFormat("about %.0f GiB a GPU by the closed formulas, %.0f GiB usable on %s",
+                                 bytes / (1u << 30), d.f.capacity / (1u << 30), d.intent.gpu.name);
   finding.needs = "a layout that splits the model further (more PP, EP or TP), or fewer tokens in a microbatch";
   return finding;
 }
@@ -47,14 +47,16 @@ void DecideOffload(Deliberation& d) {
     if (!free || !Fits(f, d.footprint_bytes - fraction * optimizer)) continue;
     d.Choose(K::optimizer_cpu_offload, true,
              {.rule_id = kRule,
-              .reason = absl::StrFormat("recompute alone leaves %.0f GiB of %.0f GiB usable", d.footprint_bytes / (1u << 30),
-                                        f.capacity / (1u << 30)),
+              .reason = absl::StrFormat("recompute alone leaves %.0f GiB of %.0f GiB usable",
+                                        d.footprint_bytes / (1u << 30), f.capacity / (1u << 30)),
               .basis = Basis::kEstimate,
               .citations = {evidence::kOptimizerOffloadCost},
               .alternatives = {{Value(false), "a layout that splits the model further costs less time"}}});
-    d.Follow(K::optimizer_offload_fraction, fraction, K::optimizer_cpu_offload, kRule, "the smallest quarter step that fits");
+    d.Follow(K::optimizer_offload_fraction, fraction, K::optimizer_cpu_offload, kRule,
+             "the smallest quarter step that fits");
     d.Follow(K::use_precision_aware_optimizer, true, K::optimizer_cpu_offload, kRule, "host offload is built on it");
-    d.Follow(K::overlap_cpu_optimizer_d2h_h2d, true, K::optimizer_cpu_offload, kRule, "measured 7 % faster than without");
+    d.Follow(K::overlap_cpu_optimizer_d2h_h2d, true, K::optimizer_cpu_offload, kRule,
+             "measured 7 % faster than without");
     return;
   }
   d.Report(DoesNotFit(d, d.footprint_bytes));

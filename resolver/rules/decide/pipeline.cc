@@ -11,8 +11,13 @@ namespace {
 
 using K = Knob;
 
-// One letter a cell: E embedding, t decoder layer, m MTP layer, L loss. Embedding, loss and each MTP layer weigh as much as
-// a decoder layer, which is how the published layouts are balanced; what does not divide goes to the middle stages.
+// Beyond these nothing is a pipeline.
+constexpr int64_t kMaxStages = 4096;
+constexpr int64_t kMaxLayers = 65536;
+
+// One letter a cell: E embedding, t decoder layer, m MTP layer, L loss. Embedding, loss and each MTP layer weigh as
+// much as a decoder layer, which is how the published layouts are balanced; what does not divide goes to the middle
+// stages.
 std::string BalancedLayout(int64_t layers, int64_t mtp, int64_t stages) {
   const int64_t units = layers + mtp + 2;
   std::vector<int64_t> decoder(static_cast<size_t>(stages), units / stages);
@@ -52,13 +57,16 @@ void DecidePipeline(Deliberation& d) {
               .citations = {evidence::kMoeGuide}});
   }
   if (f.pp <= 1 || d.intent.model.hybrid_layer_pattern.has_value()) return;
-  const int64_t layers = d.value(K::num_layers).integer() > 0 ? d.value(K::num_layers).integer() : d.intent.model.num_layers;
+  const int64_t layers =
+      d.value(K::num_layers).integer() > 0 ? d.value(K::num_layers).integer() : d.intent.model.num_layers;
   const int64_t stages = f.pp * f.vpp;
   const int64_t mtp = std::max<int64_t>(0, d.value(K::mtp_num_layers).integer());
   const bool split_given = !d.value(K::num_layers_in_first_pipeline_stage).is_none() ||
                            !d.value(K::num_layers_in_last_pipeline_stage).is_none() ||
-                           d.on(K::account_for_embedding_in_pipeline_split) || d.on(K::account_for_loss_in_pipeline_split);
-  if (layers % stages == 0 || split_given || layers + mtp + 2 < stages || !d.value(K::pipeline_model_parallel_layout).is_none()) {
+                           d.on(K::account_for_embedding_in_pipeline_split) ||
+                           d.on(K::account_for_loss_in_pipeline_split);
+  if (stages > kMaxStages || layers > kMaxLayers || mtp > kMaxLayers || layers % stages == 0 || split_given ||
+      layers + mtp + 2 < stages || !d.value(K::pipeline_model_parallel_layout).is_none()) {
     return;
   }
   d.Choose(K::pipeline_model_parallel_layout, BalancedLayout(layers, mtp, stages),

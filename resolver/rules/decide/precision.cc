@@ -1,5 +1,5 @@
-// The knobs that spell the precision the caller asked for. Precision itself is never changed: where the GPU's usual recipe
-// is another one, an A/B is suggested.
+// The knobs that spell the precision the caller asked for. Precision itself is never changed: where the GPU's usual
+// recipe is another one, an A/B is suggested.
 #include "absl/strings/str_cat.h"
 #include "resolver/rules/decide/deliberation.h"
 #include "resolver/rules/decide/evidence.h"
@@ -11,7 +11,7 @@ using K = Knob;
 constexpr absl::string_view kRule = "decide.precision";
 
 struct Spelling {
-  absl::string_view fp8;         // format, empty: none
+  absl::string_view fp8;  // format, empty: none
   absl::string_view fp8_recipe;
   bool fp4 = false;
 };
@@ -44,7 +44,8 @@ void DecidePrecision(Deliberation& d) {
   const Spelling spelling = SpellingOf(f.precision);
   if (!spelling.fp8.empty()) {
     d.Choose(K::fp8, spelling.fp8,
-             {.rule_id = kRule, .reason = absl::StrCat("FP8 was asked for; the format of the ", spelling.fp8_recipe, " recipe")});
+             {.rule_id = kRule,
+              .reason = absl::StrCat("FP8 was asked for; the format of the ", spelling.fp8_recipe, " recipe")});
     d.Follow(K::fp8_recipe, Value(spelling.fp8_recipe), K::fp8, kRule, "the recipe that was asked for");
   }
   if (spelling.fp4) {
@@ -58,8 +59,10 @@ void DecidePrecision(Deliberation& d) {
   if ((other_on_blackwell || other_on_hopper) && !f.bring_up && !d.pinned(K::fp8_recipe)) {
     AbSuggestion ab{.knob = K::fp8_recipe, .plan_value = d.value(K::fp8_recipe)};
     ab.other_value = f.blackwell ? Value("mxfp8") : Value("blockwise");
-    ab.reason = f.blackwell ? "MXFP8 is the native recipe of Blackwell; it changes the numerics, so it is yours to choose"
-                            : "blockwise is the recommended FP8 recipe of Hopper; it changes the numerics, so it is yours to choose";
+    ab.reason =
+        f.blackwell
+            ? "MXFP8 is the native recipe of Blackwell; it changes the numerics, so it is yours to choose"
+            : "blockwise is the recommended FP8 recipe of Hopper; it changes the numerics, so it is yours to choose";
     if (f.blackwell) ab.companions = {{K::fp8, Value("e4m3")}};
     d.SuggestAb(std::move(ab));
   }

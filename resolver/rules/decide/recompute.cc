@@ -1,4 +1,6 @@
 // Which activations are dropped and computed again. Nothing is, unless the layout does not fit without it.
+#include <cmath>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "resolver/rules/decide/deliberation.h"
@@ -18,15 +20,44 @@ struct Step {
 std::string Gib(double bytes) { return absl::StrFormat("%.0f GiB", bytes / (1u << 30)); }
 
 Value ModulesOf(unsigned bits) {
-  static const auto* const kModules = new std::vector<std::pair<unsigned, Value>>{
-      {kRecomputeMlaUpProj, Value("mla_up_proj")}, {kRecomputeMlp, Value("mlp")},
-      {kRecomputeMoeAct, Value("moe_act")},        {kRecomputeLayernorm, Value("layernorm")},
-      {kRecomputeSharedExperts, Value("shared_experts")}, {kRecomputeMoe, Value("moe")}};
+  static const auto* const kModules =
+      new std::vector<std::pair<unsigned, Value>>{{kRecomputeMlaUpProj, Value("mla_up_proj")},
+                                                  {kRecomputeMlp, Value("mlp")},
+                                                  {kRecomputeMoeAct, Value("moe_act")},
+                                                  {kRecomputeLayernorm, Value("layernorm")},
+                                                  {kRecomputeSharedExperts, Value("shared_experts")},
+                                                  {kRecomputeMoe, Value("moe")}};
   Value::List list;
   for (const auto& [bit, name] : *kModules) {
     if ((bits & bit) != 0) list.push_back(name);
   }
   return Value(std::move(list));
+}
+
+// With fully sharded parameters a recomputed layer would gather its weights once more, so activations of some layers go
+// to the host instead; that path exists for one pipeline stage without recompute.
+bool OffloadInstead(Deliberation& d) {
+  const Features& f = d.f;
+  const int64_t layers = d.intent.model.num_layers;
+  if (!f.fsdp || f.pp != 1 || f.moe || layers < 2 || !d.open(K::cpu_offloading) ||
+      !d.open(K::cpu_offloading_num_layers))
+    return false;
+  const Footprint without =
+      EstimateFootprint(d.intent.model, f.footprint_layout, f.footprint_precision, kRecomputeNone);
+  const double a_layer = without.activations / static_cast<double>(layers);
+  const double wanted = a_layer > 0 ? std::ceil((without.Total() - f.capacity) / a_layer) : 0;
+  if (wanted < 1 || wanted >= static_cast<double>(layers)) return false;
+  d.Choose(K::cpu_offloading, true,
+           {.rule_id = "decide.activation-offload",
+            .reason = absl::StrCat("about ", Gib(without.Total()), " by the closed formulas, ", Gib(f.capacity),
+                                   " usable; recompute would gather sharded weights again"),
+            .basis = Basis::kEstimate,
+            .citations = {"Megatron-Bridge@067f987df perf_recipes/llama: FSDP with 5 to 40 offloaded layers"}});
+  d.Follow(K::cpu_offloading_num_layers, static_cast<int64_t>(wanted), K::cpu_offloading, "decide.activation-offload",
+           "the fewest layers that fit");
+  d.footprint_bytes = without.Total() - wanted * a_layer;
+  d.Choose(K::recompute_granularity, Value(), {.rule_id = kRule, .reason = "activation offloading excludes recompute"});
+  return true;
 }
 
 }  // namespace
@@ -42,25 +73,28 @@ void DecideRecompute(Deliberation& d) {
   if (!d.open(K::recompute_granularity)) return;
   if (!d.recompute_needed) {
     // The knob stays at its default, off; the reason is worth stating.
-    d.Choose(K::recompute_granularity, Value(),
-             {.rule_id = kRule,
-              .reason = f.memory_known
-                            ? absl::StrCat("fits without: about ", Gib(without), " by the closed formulas, of ", Gib(f.capacity),
-                                           " usable")
-                            : std::string("this GPU's memory size is not published, so no need for it is known"),
-              .basis = Basis::kEstimate});
+    d.Choose(
+        K::recompute_granularity, Value(),
+        {.rule_id = kRule,
+         .reason = f.memory_known ? absl::StrCat("fits without: about ", Gib(without), " by the closed formulas, of ",
+                                                 Gib(f.capacity), " usable")
+                                  : std::string("this GPU's memory size is not published, so no need for it is known"),
+         .basis = Basis::kEstimate});
     return;
   }
 
-  // Cheapest bytes first. In MLA the up projections are the largest rows and come with the dense MLP; elsewhere the expert
-  // activation and the norms cost next to no arithmetic. `moe` repeats the exchanges, so it comes last before full recompute,
-  // and excludes EP overlap.
+  if (OffloadInstead(d)) return;
+
+  // Cheapest bytes first. In MLA the up projections are the largest rows and come with the dense MLP; elsewhere the
+  // expert activation and the norms cost next to no arithmetic. `moe` repeats the exchanges, so it comes last before
+  // full recompute, and excludes EP overlap.
   const bool low_precision_delayed = f.precision == Precision::kFp8Delayed;
   const bool dense_layers = f.moe && MoeLayerCount(d.intent.model) < d.intent.model.num_layers && !f.hybrid_attention;
   std::vector<Step> steps;
   if (f.mla) steps.push_back({kRecomputeMlaUpProj | (dense_layers ? kRecomputeMlp : 0u), "mla_up_proj"});
   if (f.moe && !low_precision_delayed) steps.push_back({kRecomputeMoeAct | kRecomputeLayernorm, "moe_act"});
-  if (f.shared_expert && !d.on(K::moe_shared_expert_overlap)) steps.push_back({kRecomputeSharedExperts, "shared_experts"});
+  if (f.shared_expert && !d.on(K::moe_shared_expert_overlap))
+    steps.push_back({kRecomputeSharedExperts, "shared_experts"});
   const bool overlap_pinned = d.on(K::overlap_moe_expert_parallel_comm);
   if (f.moe && !overlap_pinned) steps.push_back({kRecomputeMoe, "moe"});
 
@@ -78,7 +112,9 @@ void DecideRecompute(Deliberation& d) {
     d.footprint_bytes = need(kRecomputeFull);
     absl::StrAppend(&reason, "; selective recompute is not enough");
     if (!d.Choose(K::recompute_granularity, Value("full"),
-                  {.rule_id = kRule, .reason = std::move(reason), .basis = Basis::kEstimate,
+                  {.rule_id = kRule,
+                   .reason = std::move(reason),
+                   .basis = Basis::kEstimate,
                    .citations = {evidence::kRecomputeCosts}})) {
       return;
     }
@@ -95,8 +131,10 @@ void DecideRecompute(Deliberation& d) {
             .citations = {evidence::kRecomputeCosts, evidence::kRecomputeRecipes},
             .alternatives = {{Value("full"), "frees more, costs about a third of the forward work again"}}});
   d.Choose(K::recompute_modules, ModulesOf(bits),
-           {.rule_id = kRule, .reason = "the modules that free most for the work of computing them again",
-            .basis = Basis::kEstimate, .citations = {evidence::kRecomputeCosts}});
+           {.rule_id = kRule,
+            .reason = "the modules that free most for the work of computing them again",
+            .basis = Basis::kEstimate,
+            .citations = {evidence::kRecomputeCosts}});
 }
 
 }  // namespace flightplan::decide

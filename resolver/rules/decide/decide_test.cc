@@ -1,0 +1,372 @@
+#include "resolver/rules/decide/decide.h"
+
+#include <gtest/gtest.h>
+
+#include "resolver/catalog/catalog.h"
+#include "resolver/derive/start_config.h"
+
+namespace flightplan {
+namespace {
+
+const Catalog& TheCatalog() {
+  static const Catalog* const catalog = new Catalog(*Catalog::Builtin());
+  return *catalog;
+}
+
+struct Layout {
+  int64_t tp = 1, pp = 1, vpp = 1, cp = 1, ep = 1, mbs = 1;
+};
+
+NormalizedIntent Intent(absl::string_view model, absl::string_view gpu, int64_t gpus, const Layout& layout,
+                        int64_t gbs) {
+  NormalizedIntent intent;
+  intent.model = **TheCatalog().FindModel(model);
+  intent.gpu = **TheCatalog().FindGpu(gpu);
+  intent.gpu_count = gpus;
+  intent.workload.seq_length = 4096;
+  intent.workload.global_batch_size = gbs;
+  intent.stage = Stage::kTune;
+  intent.layout.tensor_model_parallel_size = layout.tp;
+  intent.layout.pipeline_model_parallel_size = layout.pp;
+  intent.layout.virtual_pipeline_model_parallel_size = layout.vpp;
+  intent.layout.context_parallel_size = layout.cp;
+  intent.layout.expert_model_parallel_size = layout.ep;
+  intent.layout.micro_batch_size = layout.mbs;
+  Environment& env = intent.env;
+  env.target = Target::kMegatronBridge;
+  env.mla = intent.model.is_mla();
+  env.te = Version::Parse("2.13.0");
+  env.torch = Version::Parse("2.11.0");
+  env.capabilities = {"deepep", "hybridep"};
+  env.capabilities_known = true;
+  env.gpu_name = intent.gpu.device_name;
+  env.cc_major = intent.gpu.cc_major;
+  env.cc_minor = intent.gpu.cc_minor;
+  env.world_size = gpus;
+  env.nvlink_domain_gpus = static_cast<int>(intent.gpu.nvlink_domain_gpus);
+  env.gpus_per_node = static_cast<int>(intent.gpu.gpus_per_node);
+  return intent;
+}
+
+void Pin(NormalizedIntent& intent, Knob knob, Value value) { intent.pins.emplace_back(knob, std::move(value)); }
+
+DecidedPlan Plan(const NormalizedIntent& intent) { return Decide(intent, StartConfig(intent)); }
+
+const Decision* Find(const DecidedPlan& plan, Knob knob) {
+  for (const Decision& decision : plan.decisions) {
+    if (decision.env_var.empty() && decision.knob == knob) return &decision;
+  }
+  return nullptr;
+}
+
+const Finding* FindFinding(const DecidedPlan& plan, absl::string_view id) {
+  for (const Finding& finding : plan.findings) {
+    if (finding.rule_id == id) return &finding;
+  }
+  return nullptr;
+}
+
+bool Cites(const Decision* decision, absl::string_view id) {
+  if (decision == nullptr) return false;
+  for (const std::string& citation : decision->citations) {
+    if (citation.find(std::string(id)) != std::string::npos) return true;
+  }
+  return false;
+}
+
+absl::string_view Dispatcher(const DecidedPlan& plan) {
+  const absl::string_view type = plan.config.Get(Knob::moe_token_dispatcher_type).text();
+  return type == "flex" ? plan.config.Get(Knob::moe_flex_dispatcher_backend).text() : type;
+}
+
+bool On(const DecidedPlan& plan, Knob knob) { return plan.config.Get(knob).truthy(); }
+
+// ---- EP overlap and delayed weight gradients: the evidence of the overlap guides
+
+TEST(ExpertOverlap, PaysWhenTheExchangeCrossesNodes) {
+  NormalizedIntent intent = Intent("qwen3-30b-a3b", "h100", 16, {.ep = 16}, 1024);
+  Pin(intent, Knob::moe_token_dispatcher_type, "alltoall");
+  const DecidedPlan plan = Plan(intent);
+  EXPECT_TRUE(On(plan, Knob::overlap_moe_expert_parallel_comm));
+  EXPECT_TRUE(Cites(Find(plan, Knob::overlap_moe_expert_parallel_comm), "E-001"));
+  const Decision* wgrad = Find(plan, Knob::delay_wgrad_compute);
+  ASSERT_NE(wgrad, nullptr);
+  EXPECT_FALSE(wgrad->value.truthy());
+  EXPECT_TRUE(wgrad->needs_ab);
+  ASSERT_FALSE(plan.ab_suggestions.empty());
+  EXPECT_EQ(plan.ab_suggestions.back().knob, Knob::delay_wgrad_compute);
+}
+
+TEST(ExpertOverlap, DoesNotPayInsideTheNode) {
+  NormalizedIntent intent = Intent("qwen3-30b-a3b", "h100", 16, {.ep = 4}, 64);
+  Pin(intent, Knob::moe_token_dispatcher_type, "alltoall");
+  const DecidedPlan plan = Plan(intent);
+  EXPECT_FALSE(On(plan, Knob::overlap_moe_expert_parallel_comm));
+  const Decision* overlap = Find(plan, Knob::overlap_moe_expert_parallel_comm);
+  ASSERT_NE(overlap, nullptr);
+  EXPECT_EQ(overlap->basis, Basis::kMeasured);
+  EXPECT_TRUE(Cites(overlap, "E-005"));
+}
+
+TEST(ExpertOverlap, DelayedWgradStaysOffForSmallEp) {
+  NormalizedIntent intent = Intent("qwen3-next-80b-a3b", "h100", 64, {.ep = 8}, 1024);
+  Pin(intent, Knob::moe_token_dispatcher_type, "alltoall");
+  Pin(intent, Knob::overlap_moe_expert_parallel_comm, true);
+  const DecidedPlan plan = Plan(intent);
+  const Decision* wgrad = Find(plan, Knob::delay_wgrad_compute);
+  ASSERT_NE(wgrad, nullptr);
+  EXPECT_FALSE(wgrad->value.truthy());
+  EXPECT_FALSE(wgrad->needs_ab);
+  EXPECT_TRUE(Cites(wgrad, "E-006"));
+}
+
+TEST(ExpertOverlap, NeedsEnoughMicrobatches) {
+  for (const auto& [microbatches, on] : {std::pair<int64_t, bool>{15, false}, {16, true}}) {
+    NormalizedIntent intent = Intent("qwen3-30b-a3b", "h100", 16, {.ep = 16}, 16 * microbatches);
+    Pin(intent, Knob::moe_token_dispatcher_type, "alltoall");
+    EXPECT_EQ(On(Plan(intent), Knob::overlap_moe_expert_parallel_comm), on) << microbatches;
+  }
+}
+
+TEST(ExpertOverlap, NeedsVirtualStagesWithPipeline) {
+  NormalizedIntent intent = Intent("qwen3-30b-a3b", "h100", 64, {.pp = 2, .ep = 16}, 1024);
+  EXPECT_FALSE(On(Plan(intent), Knob::overlap_moe_expert_parallel_comm));
+  intent.layout.virtual_pipeline_model_parallel_size = 12;
+  EXPECT_TRUE(On(Plan(intent), Knob::overlap_moe_expert_parallel_comm));
+}
+
+TEST(ExpertOverlap, StaysOutOfWhatExcludesIt) {
+  NormalizedIntent intent = Intent("qwen3-30b-a3b", "h100", 16, {.ep = 16}, 1024);
+  Pin(intent, Knob::recompute_granularity, "full");
+  EXPECT_FALSE(On(Plan(intent), Knob::overlap_moe_expert_parallel_comm));
+  intent = Intent("deepseek-v2-lite", "h100", 16, {.ep = 16}, 1024);
+  Pin(intent, Knob::moe_shared_expert_overlap, true);
+  EXPECT_FALSE(On(Plan(intent), Knob::overlap_moe_expert_parallel_comm));
+  intent = Intent("qwen3-30b-a3b", "h100", 16, {.ep = 16}, 1024);
+  intent.env.torch = Version::Parse("2.5.1");
+  EXPECT_FALSE(On(Plan(intent), Knob::overlap_moe_expert_parallel_comm));
+}
+
+TEST(ExpertOverlap, AProfileOfThisRunDecides) {
+  NormalizedIntent intent = Intent("qwen3-30b-a3b", "h100", 128, {.ep = 8}, 2048);
+  intent.profile.emplace();
+  intent.profile->exposed_all_to_all_ratio = 0.3;
+  EXPECT_TRUE(On(Plan(intent), Knob::overlap_moe_expert_parallel_comm));
+  intent = Intent("qwen3-30b-a3b", "h100", 16, {.ep = 16}, 1024);
+  intent.profile.emplace();
+  intent.profile->exposed_all_to_all_ratio = 0.01;
+  const DecidedPlan plan = Plan(intent);
+  EXPECT_FALSE(On(plan, Knob::overlap_moe_expert_parallel_comm));
+  EXPECT_EQ(Find(plan, Knob::overlap_moe_expert_parallel_comm)->basis, Basis::kMeasured);
+}
+
+// ---- dispatcher
+
+TEST(Dispatcher, PinnedBackendThatCannotRunIsAnErrorAndStays) {
+  NormalizedIntent intent = Intent("deepseek-v3", "gb200", 256, {.pp = 4, .ep = 64}, 2048);
+  Pin(intent, Knob::moe_token_dispatcher_type, "flex");
+  Pin(intent, Knob::moe_flex_dispatcher_backend, "deepep");
+  const DecidedPlan plan = Plan(intent);
+  EXPECT_EQ(Dispatcher(plan), "deepep");
+  const Finding* finding = FindFinding(plan, "decide.backend-unsupported");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_EQ(finding->severity, Severity::kError);
+  ASSERT_FALSE(finding->fixes.empty());
+  for (const Patch& patch : finding->fixes) {
+    NormalizedIntent fixed = intent;
+    for (const Assignment& assignment : patch) {
+      for (auto& [knob, value] : fixed.pins) {
+        if (knob == assignment.knob) value = assignment.value;
+      }
+    }
+    EXPECT_EQ(FindFinding(Plan(fixed), "decide.backend-unsupported"), nullptr);
+  }
+}
+
+TEST(Dispatcher, OpenBackendOfAPinnedFlexRunsHere) {
+  NormalizedIntent intent = Intent("deepseek-v3", "gb200", 256, {.pp = 4, .ep = 64}, 2048);
+  intent.env.capabilities_known = false;
+  Pin(intent, Knob::moe_token_dispatcher_type, "flex");
+  const DecidedPlan plan = Plan(intent);
+  EXPECT_EQ(Dispatcher(plan), "hybridep");
+  EXPECT_TRUE(plan.findings.empty());
+}
+
+TEST(Dispatcher, PinnedBackendMustBeInstalled) {
+  NormalizedIntent intent = Intent("qwen3-30b-a3b", "h100", 16, {.ep = 16}, 1024);
+  intent.env.capabilities = {"deepep"};
+  Pin(intent, Knob::moe_token_dispatcher_type, "flex");
+  Pin(intent, Knob::moe_flex_dispatcher_backend, "hybridep");
+  EXPECT_NE(FindFinding(Plan(intent), "decide.backend-not-installed"), nullptr);
+}
+
+TEST(Dispatcher, BackendWithoutFlexIsSaid) {
+  NormalizedIntent intent = Intent("qwen3-30b-a3b", "h100", 16, {.ep = 16}, 1024);
+  Pin(intent, Knob::moe_flex_dispatcher_backend, "deepep");
+  Pin(intent, Knob::moe_token_dispatcher_type, "alltoall");
+  const DecidedPlan plan = Plan(intent);
+  EXPECT_EQ(Dispatcher(plan), "alltoall");
+  EXPECT_NE(FindFinding(plan, "decide.backend-without-flex"), nullptr);
+  intent.pins.pop_back();  // the type left open: the backend's wish activates it
+  EXPECT_EQ(Dispatcher(Plan(intent)), "deepep");
+}
+
+TEST(Dispatcher, HangsOnFabricAndCapabilities) {
+  NormalizedIntent intent = Intent("deepseek-v3", "h100", 1024, {.tp = 2, .pp = 8, .vpp = 4, .ep = 64}, 8192);
+  EXPECT_EQ(Dispatcher(Plan(intent)), "hybridep");
+  intent.env.capabilities = {"deepep"};
+  EXPECT_EQ(Dispatcher(Plan(intent)), "deepep");
+  intent.transport = "efa";
+  EXPECT_EQ(Dispatcher(Plan(intent)), "alltoall");
+  intent.transport.clear();
+  intent.env.capabilities_known = false;
+  EXPECT_EQ(Dispatcher(Plan(intent)), "alltoall");
+  // Over the network, a routing map larger than any published one goes to deepep.
+  intent = Intent("qwen3-next-80b-a3b", "b200", 64, {.ep = 64}, 1024);
+  EXPECT_EQ(Dispatcher(Plan(intent)), "deepep");
+  // In a rack, the same exchange stays inside the NVLink domain.
+  intent = Intent("qwen3-next-80b-a3b", "gb200", 64, {.ep = 64}, 1024);
+  EXPECT_EQ(Dispatcher(Plan(intent)), "hybridep");
+  // A partition of the rack that EP exceeds serves no flex backend.
+  intent.env.nvlink_domain_gpus = 16;
+  EXPECT_EQ(Dispatcher(Plan(intent)), "alltoall");
+}
+
+TEST(Dispatcher, FewCopiesOfATokenFavourAlltoall) {
+  EXPECT_EQ(Dispatcher(Plan(Intent("gpt-oss-120b", "gb200", 64, {.ep = 64, .mbs = 4}, 1280))), "alltoall");
+  EXPECT_EQ(Dispatcher(Plan(Intent("gpt-oss-20b", "gb200", 8, {.ep = 4}, 64))),
+            "hybridep");  // 4 destinations, 4 experts
+}
+
+TEST(Dispatcher, SmCountUsesTheReleasesKnob) {
+  NormalizedIntent intent = Intent("qwen3-30b-a3b", "h100", 16, {.ep = 16}, 1024);
+  EXPECT_EQ(Plan(intent).config.Get(Knob::moe_flex_dispatcher_num_sms).integer(), 32);
+  intent.env.bridge_release = 5;
+  intent.env.core_release = 18;
+  EXPECT_EQ(Plan(intent).config.Get(Knob::moe_hybridep_num_sms).integer(), 32);
+}
+
+TEST(Dispatcher, TopologyVariablesFollowTheDomain) {
+  DecidedPlan plan = Plan(Intent("qwen3-30b-a3b", "h100", 16, {.ep = 16}, 1024));
+  EXPECT_EQ(plan.env.at("NUM_OF_HYBRID_EP_RANKS_PER_NVLINK_DOMAIN"), "8");
+  EXPECT_EQ(plan.env.at("USE_MNNVL"), "0");
+  plan = Plan(Intent("qwen3-next-80b-a3b", "gb200", 64, {.ep = 64}, 1024));
+  EXPECT_EQ(plan.env.at("NUM_OF_HYBRID_EP_RANKS_PER_NVLINK_DOMAIN"), "64");
+  EXPECT_EQ(plan.env.at("NVLINK_DOMAIN_SIZE"), "72");
+  EXPECT_EQ(plan.env.at("USE_MNNVL"), "1");
+}
+
+// ---- recompute, graphs, layout, environment
+
+TEST(Recompute, OnlyWhereTheLayoutDoesNotFit) {
+  EXPECT_TRUE(
+      Plan(Intent("qwen3-30b-a3b", "h100", 16, {.ep = 16}, 1024)).config.Get(Knob::recompute_granularity).is_none());
+  const DecidedPlan plan = Plan(Intent("deepseek-v3", "h100", 1024, {.tp = 2, .pp = 8, .vpp = 4, .ep = 64}, 8192));
+  EXPECT_EQ(plan.config.Get(Knob::recompute_granularity).text(), "selective");
+  EXPECT_EQ(plan.config.Get(Knob::recompute_modules).list()[0].text(), "mla_up_proj");
+}
+
+TEST(CudaGraphs, ScopedForDroplessExpertsAndNotInBringUp) {
+  NormalizedIntent intent = Intent("qwen3-30b-a3b", "gb200", 8, {.ep = 8, .mbs = 2}, 512);
+  const DecidedPlan plan = Plan(intent);
+  EXPECT_EQ(plan.config.Get(Knob::cuda_graph_impl).text(), "transformer_engine");
+  EXPECT_EQ(plan.config.Get(Knob::cuda_graph_modules), Value(Value::List{"attn", "moe_router", "moe_preprocess"}));
+  EXPECT_TRUE(On(plan, Knob::use_te_rng_tracker));
+  intent.stage = Stage::kBringUp;
+  const DecidedPlan bring_up = Plan(intent);
+  EXPECT_EQ(bring_up.config.Get(Knob::cuda_graph_impl).text(), "none");
+  EXPECT_EQ(Dispatcher(bring_up), "alltoall");
+  EXPECT_FALSE(On(bring_up, Knob::overlap_grad_reduce));
+}
+
+TEST(CudaGraphs, FullIterationBringsItsCompanions) {
+  NormalizedIntent intent = Intent("qwen3-30b-a3b", "gb200", 8, {.ep = 8, .mbs = 4}, 512);
+  intent.workload.precision = Precision::kMxfp8;
+  intent.workload.objective = Objective::kBenchmark;
+  EXPECT_EQ(Plan(intent).config.Get(Knob::cuda_graph_impl).text(), "transformer_engine");  // no paged stash installed
+  intent.env.capabilities.insert("paged_stash");
+  const DecidedPlan plan = Plan(intent);
+  EXPECT_EQ(plan.config.Get(Knob::cuda_graph_impl).text(), "full_iteration");
+  EXPECT_TRUE(On(plan, Knob::moe_paged_stash));
+  EXPECT_FALSE(On(plan, Knob::check_for_nan_in_loss));
+  EXPECT_TRUE(On(plan, Knob::overlap_moe_expert_parallel_comm));
+  EXPECT_TRUE(On(plan, Knob::delay_wgrad_compute));
+  EXPECT_EQ(plan.env.at("TORCH_NCCL_AVOID_RECORD_STREAMS"), "0");
+}
+
+TEST(Pipeline, UnevenLayersGetABalancedLayout) {
+  const DecidedPlan plan = Plan(Intent("deepseek-v3", "h100", 1024, {.tp = 2, .pp = 8, .vpp = 4, .ep = 64}, 8192));
+  std::string expected = "Et";
+  for (int i = 0; i < 30; ++i) expected += "|tt";
+  EXPECT_EQ(plan.config.Get(Knob::pipeline_model_parallel_layout).text(), expected + "|mL");
+  EXPECT_TRUE(Plan(Intent("qwen3-30b-a3b", "h100", 64, {.pp = 4, .ep = 8}, 1024))
+                  .config.Get(Knob::pipeline_model_parallel_layout)
+                  .is_none());
+}
+
+TEST(Environment, ConnectionsFollowWhatNeedsQueues) {
+  auto connections = [](const NormalizedIntent& intent) { return Plan(intent).env.at("CUDA_DEVICE_MAX_CONNECTIONS"); };
+  EXPECT_EQ(connections(Intent("deepseek-v3", "h100", 1024, {.tp = 2, .pp = 8, .vpp = 4, .ep = 64}, 8192)), "1");
+  EXPECT_EQ(connections(Intent("qwen3-30b-a3b", "h100", 16, {.ep = 16}, 1024)), "32");
+  EXPECT_EQ(connections(Intent("qwen3-30b-a3b", "b200", 8, {.tp = 2, .ep = 8}, 512)), "32");
+  NormalizedIntent intent = Intent("qwen3-30b-a3b", "h100", 16, {.ep = 16}, 1024);
+  intent.env.vars["CUDA_DEVICE_MAX_CONNECTIONS"] = "8";
+  EXPECT_EQ(connections(intent), "8");
+}
+
+// ---- what holds for every decision
+
+TEST(Decide, NeverChangesAPin) {
+  const std::pair<Knob, Value> pins[] = {
+      {Knob::moe_token_dispatcher_type, "allgather"},
+      {Knob::overlap_moe_expert_parallel_comm, false},
+      {Knob::cuda_graph_impl, "none"},
+      {Knob::recompute_granularity, "full"},
+      {Knob::tp_comm_overlap, true},
+      {Knob::sequence_parallel, false},
+      {Knob::moe_router_dtype, "fp64"},
+      {Knob::moe_grouped_gemm, false},
+      {Knob::use_distributed_optimizer, false},
+      {Knob::moe_permute_fusion, false},
+      {Knob::cross_entropy_loss_fusion, false},
+      {Knob::manual_gc, false},
+  };
+  for (const auto& [knob, value] : pins) {
+    NormalizedIntent intent = Intent("deepseek-v3", "h100", 1024, {.tp = 2, .pp = 8, .vpp = 4, .ep = 64}, 8192);
+    Pin(intent, knob, value);
+    const DecidedPlan plan = Plan(intent);
+    EXPECT_EQ(plan.config.Get(knob), value) << Name(knob);
+    EXPECT_EQ(plan.config.origin(knob), Origin::kCaller) << Name(knob);
+  }
+}
+
+TEST(Decide, EveryDecidedKnobHasOneDecisionWithAReason) {
+  for (const ModelSpec& model : TheCatalog().models()) {
+    const DecidedPlan plan =
+        Plan(Intent(model.name, "h100", 64, {.tp = 2, .pp = 2, .ep = model.is_moe() ? 8 : 1}, 512));
+    int decided = 0;
+    for (int i = 0; i < kKnobCount; ++i)
+      decided += plan.config.origin(static_cast<Knob>(i)) == Origin::kDecided ? 1 : 0;
+    int recorded = 0;
+    for (const Decision& decision : plan.decisions) {
+      EXPECT_FALSE(decision.reason.empty()) << model.name << " " << decision.rule_id;
+      if (decision.env_var.empty() && decision.basis != Basis::kCaller) ++recorded;
+    }
+    EXPECT_EQ(decided, recorded) << model.name;
+  }
+}
+
+TEST(Decide, SurvivesAbsurdSizes) {
+  for (const int64_t huge : {int64_t{0}, int64_t{-5}, int64_t{1} << 40, int64_t{1000000000000000000}}) {
+    NormalizedIntent intent = Intent("deepseek-v3", "h100", huge,
+                                     {.tp = huge, .pp = huge, .vpp = huge, .cp = huge, .ep = huge, .mbs = huge}, huge);
+    intent.workload.seq_length = huge;
+    intent.model.num_moe_experts = huge;
+    intent.model.num_layers = huge > 0 ? huge : 1;
+    intent.model.computed.reset();
+    Plan(intent);
+  }
+}
+
+}  // namespace
+}  // namespace flightplan
