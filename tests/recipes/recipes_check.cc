@@ -165,6 +165,8 @@ std::optional<NormalizedIntent> MakeIntent(const Catalog& catalog, const Recipe&
       pin(Knob::exp_avg_sq_dtype, Value("bf16"));
     }
   }
+  // A layout string may place an MTP layer that the published checkpoint's configuration does not have.
+  if (auto mtp = Number(extra, "mtp_num_layers"); mtp.has_value()) pin(Knob::mtp_num_layers, Value(*mtp));
   if (Flag(extra, "fsdp").value_or(false)) pin(Knob::use_megatron_fsdp, Value(true));
 
   Environment& env = intent.env;
@@ -410,7 +412,10 @@ int Main(int argc, char** argv) {
               resolved, static_cast<int>(recipes.size()), with_errors, refused, layout_checks);
   for (const auto& [reason, count] : skipped) std::printf("  skipped %d: %s\n", count, reason.c_str());
   std::printf("%-22s %18s %18s %18s %18s\n", "agreement", "current", "superseded", "starter", "all");
-  bool failed = with_errors > 0;
+  bool failed = false;
+  if (auto it = minimum.find("without-errors"); it != minimum.end()) {
+    failed |= Tally{resolved - with_errors, resolved}.percent() < it->second;
+  }
   if (auto it = minimum.find("layout-check"); it != minimum.end()) {
     failed |= Tally{refused, layout_checks}.percent() < it->second;
   }

@@ -26,6 +26,12 @@ void DecideFusions(Deliberation& d) {
              {.rule_id = kRule,
               .reason = router ? "top-k and auxiliary loss in one kernel each" : "needs Transformer Engine 2.7"});
   }
+  if (d.f.mla && !d.is(K::rope_type, "yarn")) {
+    d.Choose(K::apply_rope_fusion, false,
+             {.rule_id = kRule,
+              .reason = "the fused rotary kernel of MLA exists for YaRN only",
+              .citations = {"Megatron-LM@d98e8a64dd megatron/core/transformer/transformer_config.py"}});
+  }
   if (d.Choose(K::cross_entropy_loss_fusion, !d.on(K::deterministic_mode),
                {.rule_id = kRule, .reason = "keeps one copy of the logits instead of three"})) {
     // Megatron-LM's command line refuses the TE kernel.
