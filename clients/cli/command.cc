@@ -148,7 +148,8 @@ int Failed(const CommandLine& command, const absl::Status& status, Context& cont
 
 FlagGroup BackendFlags(BackendOptions* options) {
   return {"answer",
-          {{"--server", "HOST:PORT|unix:PATH", "ask a running server; default: this process", ToText(&options->server)},
+          {{"--server", "ADDRESS", "HOST:PORT or unix:PATH of a running server; default: in process",
+            ToText(&options->server)},
            {"--catalog-dir", "DIR", "a site's own models, GPUs, clusters (*.yaml)", ToText(&options->catalog_dir)}}};
 }
 

@@ -40,15 +40,6 @@ std::string LocationText(const v1::Location& at) {
   return "";
 }
 
-std::string FixText(const v1::Fix& fix, const Spelling& spelling) {
-  std::vector<std::string> parts;
-  for (const v1::KnobSetting& knob : fix.knobs()) parts.push_back(spelling(knob.name(), knob.value()));
-  for (const auto& [name, value] : std::map<std::string, std::string>(fix.env().begin(), fix.env().end())) {
-    parts.push_back(value.empty() ? absl::StrCat("unset ", name) : absl::StrCat(name, "=", value));
-  }
-  return absl::StrJoin(parts, " ");
-}
-
 std::string FixesText(const v1::Finding& finding, const Spelling& spelling) {
   std::vector<std::string> fixes;
   for (const v1::Fix& fix : finding.fixes()) {
@@ -87,8 +78,17 @@ std::string ValueText(const v1::KnobValue& value) {
   return read.is_none() ? "none" : read.ToText();
 }
 
-std::string SpellAsFlag(const std::string& knob, const v1::KnobValue& value) {
-  static constexpr std::pair<absl::string_view, absl::string_view> kLayoutFlags[] = {
+std::string FixText(const v1::Fix& fix, const Spelling& spelling) {
+  std::vector<std::string> parts;
+  for (const v1::KnobSetting& knob : fix.knobs()) parts.push_back(spelling.knob(knob.name(), knob.value()));
+  for (const auto& [name, value] : std::map<std::string, std::string>(fix.env().begin(), fix.env().end())) {
+    parts.push_back(absl::StrCat(spelling.variable, name, "=", value));
+  }
+  return absl::StrJoin(parts, " ");
+}
+
+Spelling FlagSpelling() {
+  static constexpr std::pair<absl::string_view, absl::string_view> kFlags[] = {
       {"tensor_model_parallel_size", "--tp"},
       {"pipeline_model_parallel_size", "--pp"},
       {"virtual_pipeline_model_parallel_size", "--vpp"},
@@ -97,27 +97,29 @@ std::string SpellAsFlag(const std::string& knob, const v1::KnobValue& value) {
       {"expert_tensor_parallel_size", "--etp"},
       {"micro_batch_size", "--mbs"},
       {"global_batch_size", "--gbs"},
-      {"seq_length", "--seq"},
-      {"world_size", "--gpus"}};
-  if (value.kind_case() == v1::KnobValue::KIND_NOT_SET) return absl::StrCat("--unset ", knob);
-  for (const auto& [name, flag] : kLayoutFlags) {
-    if (knob == name) return absl::StrCat(flag, " ", ValueText(value));
-  }
-  return absl::StrCat("--set ", knob, "=", ValueText(value));
+      {"seq_length", "--seq"}};
+  const auto spell = [](const std::string& knob, const v1::KnobValue& value) {
+    if (value.kind_case() == v1::KnobValue::KIND_NOT_SET) return absl::StrCat("--unset ", knob);
+    for (const auto& [name, flag] : kFlags) {
+      if (knob == name) return absl::StrCat(flag, " ", ValueText(value));
+    }
+    return absl::StrCat("--set ", knob, "=", ValueText(value));
+  };
+  return {spell, "--env "};
 }
 
-Spelling SpellAsTarget(const Entries& config) {
+Spelling TargetSpelling(const Entries& config) {
   std::map<std::string, std::string> spellings;
   for (const v1::ConfigEntry& entry : config) spellings[entry.name()] = entry.spelling();
-  return [spellings = std::move(spellings)](const std::string& knob, const v1::KnobValue& value) -> std::string {
+  const auto spell = [spellings = std::move(spellings)](const std::string& knob, const v1::KnobValue& value) {
     const auto found = spellings.find(knob);
     const std::string& spelling = found == spellings.end() || found->second.empty() ? knob : found->second;
-    const bool flag = absl::StartsWith(spelling, "--");
     if (value.kind_case() == v1::KnobValue::KIND_NOT_SET) return absl::StrCat("without ", spelling);
-    if (!flag) return absl::StrCat(spelling, "=", ValueText(value));
+    if (!absl::StartsWith(spelling, "--")) return absl::StrCat(spelling, "=", ValueText(value));
     if (!value.has_bool_value()) return absl::StrCat(spelling, " ", ValueText(value));
     return absl::StrCat(value.bool_value() ? "" : "without ", spelling);
   };
+  return {spell, ""};
 }
 
 std::string CountText(const Findings& findings, int silent_changes) {

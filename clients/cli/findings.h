@@ -12,18 +12,22 @@ namespace flightplan::cli {
 // What a person types back: true, 8, a,b; "none" for None.
 std::string ValueText(const v1::KnobValue& value);
 
-// How one assignment of a fix is written where the person will mend it.
-using Spelling = std::function<std::string(const std::string& name, const v1::KnobValue& value)>;
-
-// For resolve: --tp 4, --set recompute_method=uniform, --unset KNOB.
-std::string SpellAsFlag(const std::string& knob, const v1::KnobValue& value);
+// How the assignments of a fix are written where the person will mend them.
+struct Spelling {
+  std::function<std::string(const std::string& name, const v1::KnobValue& value)> knob;
+  absl::string_view variable;  // goes before NAME=VALUE
+};
+// For resolve: --tp 4, --set recompute_method=uniform, --unset KNOB, --env NAME=VALUE.
+Spelling FlagSpelling();
 
 using Findings = google::protobuf::RepeatedPtrField<v1::Finding>;
 using Changes = google::protobuf::RepeatedPtrField<v1::EffectiveChange>;
 using Entries = google::protobuf::RepeatedPtrField<v1::ConfigEntry>;
 
 // For validate: the target's own spelling, as the answer's config has it.
-Spelling SpellAsTarget(const Entries& config);
+Spelling TargetSpelling(const Entries& config);
+
+std::string FixText(const v1::Fix& fix, const Spelling& spelling);
 
 // "2 errors, 1 warning, 3 silent changes"; "no findings".
 std::string CountText(const Findings& findings, int silent_changes);

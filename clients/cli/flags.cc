@@ -54,17 +54,16 @@ std::string Padded(absl::string_view text, int width) {
 void AppendGroup(const FlagGroup& group, const Terminal& terminal, std::string* out) {
   std::string title = terminal.Paint(Padded(group.title, kTitleWidth), Style::kBold);
   const std::string blank(kTitleWidth, ' ');
-  std::string shared;
+  std::vector<std::string> shared;
   for (const Flag& flag : group.flags) {
     const std::string spelled = absl::StrCat(flag.name, flag.value_name.empty() ? "" : " ", flag.value_name);
     if (flag.help.empty()) {
-      absl::StrAppend(&shared, shared.empty() ? "" : "  ", spelled);
+      shared.push_back(spelled);
       continue;
     }
     absl::StrAppend(out, std::exchange(title, blank), Padded(spelled, kFlagWidth), terminal.Shown(flag.help), "\n");
   }
-  if (shared.empty()) return;
-  for (const std::string& line : Wrap(shared, terminal.width - kTitleWidth)) {
+  for (const std::string& line : WrapParts(shared, "  ", terminal.width - kTitleWidth)) {
     absl::StrAppend(out, std::exchange(title, blank), line, "\n");
   }
 }

@@ -18,19 +18,26 @@ namespace {
 constexpr size_t kShownDecisions = 10;
 constexpr int kLabelWidth = 12;
 constexpr int kBarWidth = 40;
+constexpr absl::string_view kPartGap = "     ";
 
 std::string Label(absl::string_view label, const Terminal& terminal) {
   const int room = kLabelWidth - DisplayWidth(label);
   return absl::StrCat(terminal.Paint(label, Style::kBold), std::string(static_cast<size_t>(std::max(1, room)), ' '));
 }
 
-// A labelled line; what is too long goes on below itself.
-std::string Line(absl::string_view label, absl::string_view text, const Terminal& terminal) {
+// Labelled lines of parts that stay whole.
+std::string Lines(absl::string_view label, const std::vector<std::string>& parts, absl::string_view separator,
+                  const Terminal& terminal) {
   std::string out;
-  for (const std::string& line : Wrap(terminal.Shown(text), terminal.width - kLabelWidth)) {
+  for (const std::string& line : WrapParts(parts, separator, terminal.width - kLabelWidth)) {
     absl::StrAppend(&out, out.empty() ? Label(label, terminal) : std::string(kLabelWidth, ' '), line, "\n");
   }
   return out;
+}
+
+// A labelled sentence; what is too long goes on below itself.
+std::string Line(absl::string_view label, absl::string_view text, const Terminal& terminal) {
+  return Lines(label, {terminal.Shown(text)}, "", terminal);
 }
 
 std::string YesNo(bool yes, const Terminal& terminal) {
@@ -113,39 +120,42 @@ std::string StepText(const v1::Range& step) {
 }
 
 std::string Verdicts(const ResolvePage& page, const Terminal& terminal) {
-  std::string out = absl::StrCat("accepted by the stack  ", YesNo(page.response.accepted_by_stack(), terminal),
-                                 "     will run  ", YesNo(page.response.will_run(), terminal), "     fits  ",
-                                 FitText(page.response.estimate(), terminal));
-  if (page.response.estimate().has_step_time_us()) {
-    absl::StrAppend(&out, "     step  ", StepText(page.response.estimate().step_time_us()));
+  const v1::ResolveConfigResponse& response = page.response;
+  std::vector<std::string> parts = {
+      absl::StrCat("accepted by the stack  ", YesNo(response.accepted_by_stack(), terminal)),
+      absl::StrCat("will run  ", YesNo(response.will_run(), terminal)),
+      absl::StrCat("fits  ", FitText(response.estimate(), terminal))};
+  if (response.estimate().has_step_time_us()) {
+    parts.push_back(absl::StrCat("step  ", StepText(response.estimate().step_time_us())));
   }
-  return out + "\n";
+  return absl::StrCat(absl::StrJoin(WrapParts(parts, kPartGap, terminal.width), "\n"), "\n");
 }
 
 // ---- layout and memory
 
-std::string LayoutText(const ResolvePage& page, const Terminal& terminal) {
+std::string LayoutLine(const ResolvePage& page, const Terminal& terminal) {
   const v1::ResolvedLayout& layout = page.response.layout();
   const v1::Layout& sizes = layout.sizes();
-  std::vector<std::string> dense = {
-      absl::StrCat("TP", sizes.tensor_model_parallel_size()), absl::StrCat("CP", sizes.context_parallel_size()),
-      absl::StrCat("DP", layout.data_parallel_size()), absl::StrCat("PP", sizes.pipeline_model_parallel_size())};
-  std::string text = absl::StrCat("dense ", absl::StrJoin(dense, terminal.times()));
+  const std::string pipeline = absl::StrCat("PP", sizes.pipeline_model_parallel_size());
+  std::vector<std::string> parts = {
+      absl::StrCat("dense ", absl::StrJoin({absl::StrCat("TP", sizes.tensor_model_parallel_size()),
+                                            absl::StrCat("CP", sizes.context_parallel_size()),
+                                            absl::StrCat("DP", layout.data_parallel_size()), pipeline},
+                                           terminal.times()))};
   if (sizes.virtual_pipeline_model_parallel_size() > 1) {
-    absl::StrAppend(&text, " (VPP ", sizes.virtual_pipeline_model_parallel_size(), ")");
+    absl::StrAppend(&parts[0], " (VPP ", sizes.virtual_pipeline_model_parallel_size(), ")");
   }
   if (page.response.model().has_num_moe_experts()) {
-    std::vector<std::string> experts = {absl::StrCat("ETP", sizes.expert_tensor_parallel_size()),
-                                        absl::StrCat("EP", sizes.expert_model_parallel_size()),
-                                        absl::StrCat("EDP", layout.expert_data_parallel_size()),
-                                        absl::StrCat("PP", sizes.pipeline_model_parallel_size())};
-    absl::StrAppend(&text, "     experts ", absl::StrJoin(experts, terminal.times()));
+    std::string experts = absl::StrJoin({absl::StrCat("ETP", sizes.expert_tensor_parallel_size()),
+                                         absl::StrCat("EP", sizes.expert_model_parallel_size()),
+                                         absl::StrCat("EDP", layout.expert_data_parallel_size()), pipeline},
+                                        terminal.times());
+    if (layout.ep_domain_count() > 1) absl::StrAppend(&experts, " over ", layout.ep_domain_count(), " NVLink domains");
+    parts.push_back(absl::StrCat("experts ", experts));
   }
-  absl::StrAppend(&text, "     ", WithThousands(layout.microbatch_count()), " microbatches of ",
-                  sizes.micro_batch_size());
-  if (layout.ep_domain_count() > 1)
-    absl::StrAppend(&text, "     EP spans ", layout.ep_domain_count(), " NVLink domains");
-  return text;
+  parts.push_back(
+      absl::StrCat(WithThousands(layout.microbatch_count()), " microbatches of ", sizes.micro_batch_size()));
+  return Lines("layout", parts, kPartGap, terminal);
 }
 
 std::string Repeat(absl::string_view glyph, int count) {
@@ -176,7 +186,8 @@ std::string MemoryBar(const v1::Estimate& estimate, const Terminal& terminal) {
   if (free > 0) {
     parts.push_back(absl::StrCat(Repeat(terminal.shade(), BarCells(free / full)), " free ", GibNumber(free)));
   }
-  std::string out = Line("memory", absl::StrCat(absl::StrJoin(parts, "  "), "  GiB"), terminal);
+  parts.emplace_back("GiB");
+  std::string out = Lines("memory", parts, "  ", terminal);
   if (!estimate.scope().empty()) out += Line("", absl::StrCat("counts ", estimate.scope()), terminal);
   return out;
 }
@@ -189,33 +200,36 @@ std::string Walls(const v1::Estimate& estimate, const Terminal& terminal) {
   for (const auto& [ratio, name] : walls) {
     parts.push_back(absl::StrCat(name, " ", PercentText(-ratio), " ", Repeat(terminal.block(), BarCells(-ratio / 2))));
   }
-  return parts.empty() ? "" : Line("walls", absl::StrJoin(parts, "   "), terminal);
+  return Lines("walls", parts, "   ", terminal);
 }
 
-std::string Memory(const ResolvePage& page, const Terminal& terminal) {
-  std::string out = Label("memory", terminal) + "GiB by pipeline stage\n";
-  std::vector<Column> columns(1, Column{.right = true});
-  const auto& stages = page.response.estimate().stages();
-  if (stages.empty()) return "";
-  std::vector<Cell> head = {Cell("stage", Style::kDim)};
-  for (const v1::MemoryPart& part : stages[0].parts()) {
-    head.emplace_back(PartName(part.name()), Style::kDim);
-    columns.push_back({.right = true});
+// Every stage, every part; a stage that lacks a part shows a gap.
+std::string MemoryPart(const ResolvePage& page, const Terminal& terminal) {
+  const v1::Estimate& estimate = page.response.estimate();
+  if (estimate.stages().empty()) return "";
+  std::vector<std::string> names;
+  for (const v1::StageMemory& stage : estimate.stages()) {
+    for (const v1::MemoryPart& part : stage.parts()) {
+      if (std::find(names.begin(), names.end(), part.name()) == names.end()) names.push_back(part.name());
+    }
   }
+  std::vector<Cell> head = {Cell("stage", Style::kDim)};
+  for (const std::string& name : names) head.emplace_back(PartName(name), Style::kDim);
   head.emplace_back("total", Style::kDim);
-  columns.push_back({.right = true});
-  Table table(columns);
+  Table table(std::vector<Column>(head.size(), Column{.right = true}));
   table.Row(head);
-  for (const v1::StageMemory& stage : stages) {
-    std::vector<Cell> row = {Cell(absl::StrCat(stage.stage()))};
-    for (const v1::MemoryPart& part : stage.parts())
-      row.emplace_back(GibNumber(static_cast<double>(part.part_bytes())));
-    row.emplace_back(GibNumber(stage.total_bytes().value()), Style::kBold);
+  for (const v1::StageMemory& stage : estimate.stages()) {
+    std::vector<Cell> row(names.size() + 2, Cell(""));
+    row[0].text = absl::StrCat(stage.stage());
+    for (const v1::MemoryPart& part : stage.parts()) {
+      const auto at = std::find(names.begin(), names.end(), part.name()) - names.begin();
+      row[static_cast<size_t>(at) + 1].text = GibNumber(static_cast<double>(part.part_bytes()));
+    }
+    row.back() = Cell(GibNumber(stage.total_bytes().value()), Style::kBold);
     table.Row(row);
   }
-  out += table.Render(terminal);
-  if (!page.response.estimate().scope().empty())
-    absl::StrAppend(&out, "  counts ", terminal.Shown(page.response.estimate().scope()), "\n");
+  std::string out = absl::StrCat(Label("memory", terminal), "GiB by pipeline stage\n", table.Render(terminal));
+  if (!estimate.scope().empty()) absl::StrAppend(&out, "  counts ", terminal.Shown(estimate.scope()), "\n");
   return out;
 }
 
@@ -343,7 +357,7 @@ std::string AbPart(const ResolvePage& page, const Terminal& terminal) {
 std::string FindingsPart(const ResolvePage& page, bool verbose, const Terminal& terminal) {
   if (page.response.findings().empty()) return "";
   return absl::StrCat(Label("findings", terminal), CountText(page.response.findings(), 0), "\n",
-                      FindingsText(page.response.findings(), SpellAsFlag, verbose, terminal));
+                      FindingsText(page.response.findings(), FlagSpelling(), verbose, terminal));
 }
 
 std::string ChangesPart(const ResolvePage& page, bool all, const Terminal& terminal) {
@@ -372,8 +386,7 @@ std::string Foot(const ResolvePage& page, const Terminal& terminal) {
 }  // namespace
 
 std::string RenderResolvePage(const ResolvePage& page, const Terminal& terminal) {
-  std::string out = absl::StrCat(Head(page, terminal), Verdicts(page, terminal), "\n",
-                                 Line("layout", LayoutText(page, terminal), terminal));
+  std::string out = absl::StrCat(Head(page, terminal), Verdicts(page, terminal), "\n", LayoutLine(page, terminal));
   if (!page.assumed.empty()) out += Line("assumed", absl::StrJoin(page.assumed, ", "), terminal);
   absl::StrAppend(&out, MemoryBar(page.response.estimate(), terminal), Walls(page.response.estimate(), terminal));
   // Of an infeasible plan the faults matter more than what was decided.
@@ -397,8 +410,8 @@ std::string RenderResolvePart(const ResolvePage& page, absl::string_view part, c
   if (part == "config") return ConfigPart(page, terminal);
   if (part == "decisions") return Decisions(page, true, terminal);
   if (part == "findings") return FindingsPart(page, true, terminal);
-  if (part == "layout") return Line("layout", LayoutText(page, terminal), terminal);
-  if (part == "memory") return Memory(page, terminal);
+  if (part == "layout") return LayoutLine(page, terminal);
+  if (part == "memory") return MemoryPart(page, terminal);
   return "";
 }
 

@@ -10,7 +10,7 @@ namespace flightplan::cli {
 namespace {
 
 Table Decisions(int reason_lines) {
-  Table table({{.max_width = 36, .min_width = 16, .shrink = true},
+  Table table({{.max_width = 36, .min_width = 12, .shrink = true},
                {.max_width = 16},
                {.min_width = 20, .max_lines = reason_lines, .shrink = true},
                {.right = true}});

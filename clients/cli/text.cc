@@ -89,6 +89,10 @@ char AsciiOf(char32_t code) {
 int DisplayWidth(absl::string_view text) {
   int width = 0;
   while (!text.empty()) {
+    if (absl::StartsWith(text, "\x1b[")) {  // a colour code of Terminal::Paint
+      text.remove_prefix(std::min(text.find('m'), text.size() - 1) + 1);
+      continue;
+    }
     const Character c = Next(text);
     width += WidthOf(c);
     text.remove_prefix(c.size);
@@ -121,6 +125,18 @@ std::vector<std::string> Wrap(absl::string_view text, int width) {
     text.remove_prefix(next);
   }
   if (!text.empty() || lines.empty()) lines.emplace_back(text);
+  return lines;
+}
+
+std::vector<std::string> WrapParts(const std::vector<std::string>& parts, absl::string_view separator, int width) {
+  std::vector<std::string> lines;
+  for (const std::string& part : parts) {
+    if (!lines.empty() && DisplayWidth(lines.back()) + DisplayWidth(separator) + DisplayWidth(part) <= width) {
+      absl::StrAppend(&lines.back(), separator, part);
+      continue;
+    }
+    for (std::string& line : Wrap(part, width)) lines.push_back(std::move(line));
+  }
   return lines;
 }
 

@@ -9,8 +9,8 @@
 
 namespace flightplan::cli {
 
-// Cells that UTF-8 text takes: combining marks 0, East Asian wide characters and emoji 2, everything else 1. A byte
-// that is not UTF-8 counts as one.
+// Cells that UTF-8 text takes: our own colour codes and combining marks 0, East Asian wide characters and emoji 2,
+// everything else 1. A byte that is not UTF-8 counts as one.
 int DisplayWidth(absl::string_view text);
 
 // At most `width` cells; what does not fit is replaced by `ellipsis`.
@@ -18,6 +18,9 @@ std::string Cut(absl::string_view text, int width, absl::string_view ellipsis);
 
 // Lines of at most `width` cells, broken at spaces and after commas; a longer word is broken where it must.
 std::vector<std::string> Wrap(absl::string_view text, int width);
+
+// Lines of at most `width` cells, broken only between the parts, where a part fits a line at all.
+std::vector<std::string> WrapParts(const std::vector<std::string>& parts, absl::string_view separator, int width);
 
 // Text of others (a file, a server) made harmless: control characters, which could drive the terminal, become '?',
 // new lines and tabs become spaces.

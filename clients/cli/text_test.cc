@@ -51,6 +51,14 @@ TEST(Wrap, NeverLosesOrInventsText) {
   }
 }
 
+TEST(WrapParts, KeepsPartsWhole) {
+  const std::vector<std::string> parts = {"--tp N", "--pp N", "--vpp N"};
+  EXPECT_EQ(WrapParts(parts, "  ", 100), (std::vector<std::string>{"--tp N  --pp N  --vpp N"}));
+  EXPECT_EQ(WrapParts(parts, "  ", 14), (std::vector<std::string>{"--tp N  --pp N", "--vpp N"}));
+  EXPECT_EQ(WrapParts(parts, "  ", 5), (std::vector<std::string>{"--tp", "N", "--pp", "N", "--vpp", "N"}));
+  EXPECT_TRUE(WrapParts({}, "  ", 5).empty());
+}
+
 TEST(Harmless, DropsWhatDrivesATerminal) {
   EXPECT_EQ(Harmless("a\x1b[31mred"), "a?[31mred");
   EXPECT_EQ(Harmless("a\nb\tc"), "a b c");

@@ -38,12 +38,7 @@ void PrintRule(const v1::RuleInfo& rule, Context& context) {
   Append(rule.kind() == "error" || rule.kind() == "warning" ? "needs" : "does", rule.text(), context);
   Append("verdict", WordFor(kVerdicts, rule.verdict()), context);
   Append("looks at", absl::StrJoin(rule.reads(), ", "), context);
-  for (const v1::Fix& fix : rule.fixes()) {
-    std::vector<std::string> parts;
-    for (const v1::KnobSetting& knob : fix.knobs()) parts.push_back(SpellAsFlag(knob.name(), knob.value()));
-    for (const auto& [name, value] : fix.env()) parts.push_back(absl::StrCat("--env ", name, "=", value));
-    Append("fix", absl::StrJoin(parts, " "), context);
-  }
+  for (const v1::Fix& fix : rule.fixes()) Append("fix", FixText(fix, FlagSpelling()), context);
   Append("Core", rule.core_releases(), context);
   Append("Bridge", rule.bridge_releases(), context);
   Append("source", absl::StrCat(rule.source().text(), rule.source().field_report() ? " (field report)" : ""), context);
