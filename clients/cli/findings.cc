@@ -1,6 +1,7 @@
 #include "clients/cli/findings.h"
 
 #include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "clients/cli/text.h"
 #include "resolver/normalize/knobs_message.h"
 #include "resolver/normalize/violations.h"
+#include "resolver/plan/knob.h"
 
 namespace flightplan::cli {
 namespace {
@@ -70,6 +72,17 @@ std::string FindingText(const v1::Finding& finding, const Spelling& spelling, bo
   return out;
 }
 
+// The knob's own name where the table has no spelling that sets it.
+std::string TableSpelling(const std::string& name, bool bridge) {
+  const std::optional<Knob> knob = FindKnob(name);
+  if (!knob.has_value()) return name;
+  if (bridge) return *Row(*knob).bridge_override == '\0' ? name : Row(*knob).bridge_override;
+  for (const internal::FlagRow& row : Flags()) {
+    if (row.knob == *knob && row.form != FlagForm::kSwitchOff && row.releases.Contains(kMain)) return row.flag;
+  }
+  return name;
+}
+
 }  // namespace
 
 std::string ValueText(const v1::KnobValue& value) {
@@ -108,12 +121,14 @@ Spelling FlagSpelling() {
   return {spell, "--env "};
 }
 
-Spelling TargetSpelling(const Entries& config) {
+Spelling TargetSpelling(const Entries& config, absl::string_view target) {
   std::map<std::string, std::string> spellings;
   for (const v1::ConfigEntry& entry : config) spellings[entry.name()] = entry.spelling();
-  const auto spell = [spellings = std::move(spellings)](const std::string& knob, const v1::KnobValue& value) {
+  const bool bridge = absl::StartsWith(target, "megatron-bridge");
+  const auto spell = [spellings = std::move(spellings), bridge](const std::string& knob, const v1::KnobValue& value) {
     const auto found = spellings.find(knob);
-    const std::string& spelling = found == spellings.end() || found->second.empty() ? knob : found->second;
+    const std::string spelling =
+        found == spellings.end() || found->second.empty() ? TableSpelling(knob, bridge) : found->second;
     if (value.kind_case() == v1::KnobValue::KIND_NOT_SET) return absl::StrCat("without ", spelling);
     if (!absl::StartsWith(spelling, "--")) return absl::StrCat(spelling, "=", ValueText(value));
     if (!value.has_bool_value()) return absl::StrCat(spelling, " ", ValueText(value));

@@ -24,8 +24,8 @@ using Findings = google::protobuf::RepeatedPtrField<v1::Finding>;
 using Changes = google::protobuf::RepeatedPtrField<v1::EffectiveChange>;
 using Entries = google::protobuf::RepeatedPtrField<v1::ConfigEntry>;
 
-// For validate: the target's own spelling, as the answer's config has it.
-Spelling TargetSpelling(const Entries& config);
+// For validate: the target's own spelling, as the answer's config has it; for a knob that it lacks, by the knob table.
+Spelling TargetSpelling(const Entries& config, absl::string_view target);
 
 std::string FixText(const v1::Fix& fix, const Spelling& spelling);
 

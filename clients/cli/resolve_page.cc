@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
@@ -17,6 +18,7 @@ namespace {
 
 constexpr size_t kShownDecisions = 10;
 constexpr int kLabelWidth = 12;
+constexpr size_t kShownRevision = 12;
 constexpr int kBarWidth = 40;
 constexpr absl::string_view kPartGap = "     ";
 
@@ -142,9 +144,10 @@ std::string LayoutLine(const ResolvePage& page, const Terminal& terminal) {
                                             absl::StrCat("CP", sizes.context_parallel_size()),
                                             absl::StrCat("DP", layout.data_parallel_size()), pipeline},
                                            terminal.times()))};
-  if (sizes.virtual_pipeline_model_parallel_size() > 1) {
-    absl::StrAppend(&parts[0], " (VPP ", sizes.virtual_pipeline_model_parallel_size(), ")");
-  }
+  // Where a layout string places the layers, the interleaving is in the string; what was asked for is shown.
+  const int vpp = std::max(sizes.virtual_pipeline_model_parallel_size(),
+                           page.request.layout().virtual_pipeline_model_parallel_size());
+  if (vpp > 1) absl::StrAppend(&parts[0], " (VPP ", vpp, ")");
   if (page.response.model().has_num_moe_experts()) {
     std::string experts = absl::StrJoin({absl::StrCat("ETP", sizes.expert_tensor_parallel_size()),
                                          absl::StrCat("EP", sizes.expert_model_parallel_size()),
@@ -235,8 +238,6 @@ std::string MemoryPart(const ResolvePage& page, const Terminal& terminal) {
 
 // ---- decisions
 
-// How a decision is backed, the firmest first: what a reader should see at the top of the table. What she said herself
-// comes last, for she knows it.
 constexpr Word<v1::Basis> kBases[] = {{"measurement", v1::BASIS_MEASURED}, {"recipe", v1::BASIS_RECIPES},
                                       {"estimate", v1::BASIS_ESTIMATE},    {"rule", v1::BASIS_RULE},
                                       {"guidance", v1::BASIS_GUIDANCE},    {"your word", v1::BASIS_CALLER}};
@@ -248,15 +249,12 @@ std::string BasisText(const v1::Decision& decision) {
   return counted && cited > 0 ? absl::StrCat(cited, " ", word, cited == 1 ? "" : "s") : std::string(word);
 }
 
-// Open questions come before everything. Within a rank the resolver's order stays, which is by topic.
-size_t Rank(const v1::Decision& decision) {
+// Open questions come before everything, then knobs, then variables, then the caller's own words, which she knows.
+// Within a rank the resolver's order stays, which is by topic.
+int Rank(const v1::Decision& decision) {
   if (decision.needs_ab()) return 0;
-  size_t rank = 1;
-  for (const Word<v1::Basis>& row : kBases) {
-    if (row.value == decision.basis()) return rank;
-    ++rank;
-  }
-  return rank;
+  if (decision.basis() == v1::BASIS_CALLER) return 3;
+  return absl::StartsWith(decision.name(), "env.") ? 2 : 1;
 }
 
 std::vector<const v1::Decision*> ByImportance(const v1::ResolveConfigResponse& response) {
@@ -278,7 +276,7 @@ std::string Decisions(const ResolvePage& page, bool all, const Terminal& termina
   if (decisions.empty()) return "";
   Table table({{.max_width = 44, .min_width = 20, .shrink = true},
                {.max_width = 24, .min_width = 8, .shrink = true},
-               {.min_width = 24, .max_lines = all ? 0 : 2, .shrink = true},
+               {.min_width = 24, .max_lines = all ? 0 : 3, .shrink = true},
                {.max_width = 24}});
   table.Row({Cell("decided", Style::kBold), Cell(""), Cell("because", Style::kDim), Cell("rests on", Style::kDim)});
   size_t shown = 0;
@@ -378,8 +376,9 @@ std::string Foot(const ResolvePage& page, const Terminal& terminal) {
     out += Line("A/B", absl::StrCat(page.response.ab_suggestions_size(), " open; both commands: --show ab"), terminal);
   }
   return out + Line("digest",
-                    absl::StrCat(page.response.digest(), "   catalogue ", page.response.catalog_revision(),
-                                 ", evidence ", page.response.evidence_revision()),
+                    absl::StrCat(page.response.digest(), "   catalogue ",
+                                 page.response.catalog_revision().substr(0, kShownRevision), ", evidence ",
+                                 page.response.evidence_revision()),
                     terminal);
 }
 

@@ -19,7 +19,7 @@ std::string RenderValidatePage(const std::string& input, const v1::ValidateConfi
   std::string out =
       absl::StrCat(terminal.Paint(terminal.Shown(input), Style::kBold), "   ", terminal.Shown(response.target()), "   ",
                    verdict, later, "   ", CountText(response.findings(), response.effective_changes_size()), "\n");
-  out += FindingsText(response.findings(), TargetSpelling(response.config()), verbose, terminal);
+  out += FindingsText(response.findings(), TargetSpelling(response.config(), response.target()), verbose, terminal);
   if (response.effective_changes_size() > 0) {
     absl::StrAppend(&out, "\n", terminal.Paint("the stack will change", Style::kBold), "\n",
                     ChangesText(response.effective_changes(), verbose, terminal));

@@ -29,10 +29,11 @@ int RunVersion(Arguments args, Context& context) {
   if (const auto exit = ParseOrExit(command, args, context, &parsed)) return *exit;
   const absl::StatusOr<Catalog> catalog = Catalog::Builtin();
   if (!catalog.ok()) return Failed(command, catalog.status(), context);
-  absl::StrAppend(&context.out, "flightplan ", FLIGHTPLAN_VERSION, "\n",                                  //
-                  "catalogue        ", catalog->revision(), ", ", catalog->models().size(), " models, ",  //
-                  catalog->gpus().size(), " GPU systems, ", kKnobCount, " knobs\n",                       //
-                  "Megatron-Core    ", ReleaseText(kCoreReleases), "\n",                                  //
+  absl::StrAppend(&context.out, "flightplan ", FLIGHTPLAN_VERSION, "\n",  //
+                  "catalogue        ", catalog->revision().substr(0, 12), ", ", catalog->models().size(),
+                  " models, ",                                                       //
+                  catalog->gpus().size(), " GPU systems, ", kKnobCount, " knobs\n",  //
+                  "Megatron-Core    ", ReleaseText(kCoreReleases), "\n",             //
                   "Megatron-Bridge  ", ReleaseText(kBridgeReleases), "\n");
   return kExitOk;
 }
