@@ -78,7 +78,7 @@ Call::Call(const Edge& edge, const Metrics::Method& method, grpc::CallbackServer
 }
 
 Call::~Call() {
-  if (entered_) edge_.gate->Leave();
+  LeaveGate();
   method_.handled[static_cast<size_t>(code_)]->Increment();
   const double seconds = Seconds();
   method_.handling->Observe(seconds);
@@ -130,7 +130,15 @@ void Call::LogDecision(const Answer& answer) const {
   if (edge_.decisions->enabled()) edge_.decisions->Write(method_.name, answer, request_id_, trace_id_, Seconds());
 }
 
+// A call leaves when its answer is handed to gRPC, not when gRPC says that it is gone: callers who ask again at once
+// would meet their own calls of before.
+void Call::LeaveGate() {
+  if (entered_) edge_.gate->Leave();
+  entered_ = false;
+}
+
 grpc::Status Call::Finish(const absl::Status& status) {
+  LeaveGate();
   const grpc::Status wire = ToGrpcStatus(status, request_id_);
   code_ = static_cast<int>(wire.error_code());
   log_message_ = std::string(status.message());

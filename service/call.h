@@ -83,6 +83,7 @@ class Call {
 
  private:
   double Seconds() const;
+  void LeaveGate();
 
   const Edge& edge_;
   const Metrics::Method& method_;

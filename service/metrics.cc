@@ -33,7 +33,7 @@ constexpr MetricSpec kTable[] = {
      "Time of one stage of an answer that was not cached."},
     {"flightplan_cache_requests_total", MetricKind::kCounter, "result", "Look-ups in the result cache."},
     {"flightplan_cache_bytes", MetricKind::kGauge, "", "Bytes the result cache holds."},
-    {"flightplan_in_flight_requests", MetricKind::kGauge, "", "Calls accepted and not yet ended."},
+    {"flightplan_in_flight_requests", MetricKind::kGauge, "", "Calls accepted and not yet answered."},
     {"flightplan_shed_total", MetricKind::kCounter, "reason", "Calls refused before any work."},
     {"flightplan_catalog_last_success_timestamp_seconds", MetricKind::kGauge, "",
      "When the catalogue was last loaded."},
