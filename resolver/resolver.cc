@@ -14,6 +14,7 @@
 #include "resolver/base/status_macros.h"
 #include "resolver/catalog/catalog.h"
 #include "resolver/catalog/defaults.h"
+#include "resolver/derive/model_knobs.h"
 #include "resolver/derive/placement.h"
 #include "resolver/derive/start_config.h"
 #include "resolver/derive/target_knobs.h"
@@ -133,6 +134,7 @@ absl::Status Resolver::ResolveConfig(const v1::ResolveConfigRequest& request,
                                      v1::ResolveConfigResponse* response) const {
   FLIGHTPLAN_ASSIGN_OR_RETURN(NormalizedIntent intent, NormalizeResolve(request, *catalog_));
   intent.env.open_layout = OpenLayoutFields(intent);
+  intent.env.missing_features = MissingModelFeatures(intent.model, intent.env);
   DecidedPlan decided = Decide(intent, StartConfig(intent));
   const Placement placement = PlaceLayout(decided.config, intent.env);
   const EstimatedPlan estimate = Estimate(intent, placement, decided.config);

@@ -42,6 +42,11 @@ Config StartConfig(const NormalizedIntent& intent) {
   if (intent.workload.train_iters.has_value()) {
     config.Set(Knob::train_iters, Value(*intent.workload.train_iters), Origin::kCaller);
   }
+  // Megatron-LM's command line requires it, and positions must reach the end of a sequence.
+  const Knob positions = Knob::max_position_embeddings;
+  if (config.origin(positions) != Origin::kAbsent && config.Get(positions).integer() < intent.workload.seq_length) {
+    config.Set(positions, Value(intent.workload.seq_length), Origin::kDecided);
+  }
   for (const auto& [knob, value] : intent.pins) config.Set(knob, value, Origin::kCaller);
   return config;
 }

@@ -46,6 +46,7 @@ struct Environment {
   std::optional<int64_t> world_size;
   std::optional<int64_t> data_parallel_size;  // where a caller gives it instead of the world size
   std::vector<std::string> open_layout;       // sizes the caller left open, by knob name
+  std::vector<std::string> missing_features;  // of the model, that the target's release cannot build
   // Memory of the fullest GPU that does not depend on the microbatch: parameters, gradients, optimizer state.
   std::optional<int64_t> static_memory_bytes;
   std::optional<int64_t> usable_memory_bytes;  // of one GPU

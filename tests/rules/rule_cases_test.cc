@@ -112,6 +112,9 @@ void SetEnvironment(const YamlNode& node, const std::string& where, Environment*
       env->usable_memory_bytes = ToValue(value).integer();
     } else if (name == "unknown_version") {
       env->unknown_version = value.text;
+    } else if (name == "missing_features") {
+      env->missing_features.clear();
+      for (const YamlNode& item : value.items) env->missing_features.push_back(item.text);
     } else if (name == "open_layout") {
       env->open_layout.clear();
       for (const YamlNode& item : value.items) env->open_layout.push_back(item.text);
