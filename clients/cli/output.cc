@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "absl/strings/str_cat.h"
 #include "google/protobuf/io/coded_stream.h"
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
 #include "google/protobuf/util/json_util.h"
@@ -12,14 +13,14 @@ namespace {
 
 constexpr char kTypePrefix[] = "type.googleapis.com";
 
-// Map entries sorted by key, which the order in memory is not.
-std::string SortedBytes(const google::protobuf::Message& message) {
+// With maps in key order, which MessageToJsonString does not promise: the same answer is the same text.
+std::string DeterministicBytes(const google::protobuf::Message& message) {
   std::string bytes;
   google::protobuf::io::StringOutputStream stream(&bytes);
-  google::protobuf::io::CodedOutputStream coded(&stream);
-  coded.SetSerializationDeterministic(true);
-  message.SerializeToCodedStream(&coded);
-  coded.Trim();
+  google::protobuf::io::CodedOutputStream out(&stream);
+  out.SetSerializationDeterministic(true);
+  message.SerializePartialToCodedStream(&out);
+  out.Trim();
   return bytes;
 }
 
@@ -30,13 +31,13 @@ std::string ToJson(const google::protobuf::Message& message) {
   options.add_whitespace = true;
   options.preserve_proto_field_names = true;
   options.always_print_primitive_fields = true;
-  // From bytes, because the printer keeps their order: the same answer gives the same text.
   const std::unique_ptr<google::protobuf::util::TypeResolver> types(
       google::protobuf::util::NewTypeResolverForDescriptorPool(kTypePrefix, message.GetDescriptor()->file()->pool()));
   std::string json;
-  // Fails only for malformed google.protobuf.Any, of which our messages have none.
-  (void)google::protobuf::util::BinaryToJsonString(types.get(), std::string(kTypePrefix) + "/" + message.GetTypeName(),
-                                                   SortedBytes(message), &json, options);
+  // Fails only for a malformed google.protobuf.Any, of which our messages have none.
+  (void)google::protobuf::util::BinaryToJsonString(types.get(),
+                                                   absl::StrCat(kTypePrefix, "/", message.GetDescriptor()->full_name()),
+                                                   DeterministicBytes(message), &json, options);
   if (json.empty() || json.back() != '\n') json += '\n';
   return json;
 }

@@ -249,12 +249,16 @@ std::string BasisText(const v1::Decision& decision) {
   return counted && cited > 0 ? absl::StrCat(cited, " ", word, cited == 1 ? "" : "s") : std::string(word);
 }
 
-// Open questions come before everything, then knobs, then variables, then the caller's own words, which she knows.
-// Within a rank the resolver's order stays, which is by topic.
+// Open questions first, then knobs that had another candidate, then those that evidence or an estimate chose, the other
+// knobs, the variables; the caller's own words last, for she knows them. Within a rank the resolver's order, by topic.
 int Rank(const v1::Decision& decision) {
   if (decision.needs_ab()) return 0;
-  if (decision.basis() == v1::BASIS_CALLER) return 3;
-  return absl::StartsWith(decision.name(), "env.") ? 2 : 1;
+  if (decision.basis() == v1::BASIS_CALLER) return 5;
+  if (absl::StartsWith(decision.name(), "env.")) return 4;
+  if (!decision.alternatives().empty()) return 1;
+  const bool weighed = decision.basis() == v1::BASIS_MEASURED || decision.basis() == v1::BASIS_RECIPES ||
+                       decision.basis() == v1::BASIS_ESTIMATE;
+  return weighed ? 2 : 3;
 }
 
 std::vector<const v1::Decision*> ByImportance(const v1::ResolveConfigResponse& response) {
