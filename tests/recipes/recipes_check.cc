@@ -132,6 +132,9 @@ std::optional<NormalizedIntent> MakeIntent(const Catalog& catalog, const Recipe&
   const std::optional<Precision> precision = ReadPrecision(recipe.precision);
   if (!precision.has_value()) return *why = "unknown precision", std::nullopt;
   intent.workload.precision = *precision;
+  if (*precision == Precision::kMxfp8 && intent.gpu.cc_major != 0 && intent.gpu.cc_major < 10) {
+    return *why = "MXFP8 before Blackwell: refused by the hardware gate", std::nullopt;
+  }
   intent.workload.seq_length = Number(r, "seq").value_or(model->is_moe() ? 4096 : 8192);
   intent.workload.global_batch_size = Number(r, "gbs").value_or(0);
   // The performance recipes are benchmarks with forced balance unless they say otherwise.
@@ -182,7 +185,7 @@ std::optional<NormalizedIntent> MakeIntent(const Catalog& catalog, const Recipe&
   }
   env.capabilities_known = true;
   env.mla = model->is_mla();
-  env.te = Version::Parse("2.13.0");
+  env.te = Version::Parse("2.15.0");
   env.torch = Version::Parse("2.11.0");
   env.cuda = Version::Parse("13.1");
   env.gpu_name = intent.gpu.device_name;

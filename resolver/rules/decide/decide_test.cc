@@ -35,7 +35,7 @@ NormalizedIntent Intent(absl::string_view model, absl::string_view gpu, int64_t 
   Environment& env = intent.env;
   env.target = Target::kMegatronBridge;
   env.mla = intent.model.is_mla();
-  env.te = Version::Parse("2.13.0");
+  env.te = Version::Parse("2.15.0");
   env.torch = Version::Parse("2.11.0");
   env.capabilities = {"deepep", "hybridep"};
   env.capabilities_known = true;
@@ -292,6 +292,8 @@ TEST(CudaGraphs, FullIterationBringsItsCompanions) {
   EXPECT_TRUE(On(plan, Knob::overlap_moe_expert_parallel_comm));
   EXPECT_TRUE(On(plan, Knob::delay_wgrad_compute));
   EXPECT_EQ(plan.env.at("TORCH_NCCL_AVOID_RECORD_STREAMS"), "0");
+  intent.env.te = Version::Parse("2.13.0");  // without the fused grouped MLP
+  EXPECT_EQ(Plan(intent).config.Get(Knob::cuda_graph_impl).text(), "transformer_engine");
 }
 
 TEST(Pipeline, UnevenLayersGetABalancedLayout) {

@@ -195,11 +195,13 @@ void DecideDispatcher(Deliberation& d) {
   const bool free_to_capture = (d.open(K::cuda_graph_impl) || d.is(K::cuda_graph_impl, "full_iteration")) &&
                                (d.open(K::moe_paged_stash) || d.on(K::moe_paged_stash)) &&
                                d.known(K::use_transformer_engine_op_fuser) && !f.fsdp;
+  // The fused grouped MLP: upstream's own conditions (Megatron-LM megatron/core/transformer/moe/experts.py:382).
+  const bool fused_mlp = AtLeast(d.intent.env.te, "2.14.0") && f.etp == 1 && d.intent.model.gated_linear_unit;
   // On x86 nodes the host keeps up better, and where alltoall beats a flex dispatcher the capture does not make up for
   // it.
   const bool worth_it = f.rack_scale || f.ep <= 1 || !AlltoallMovesAsLittle(f);
-  if (!f.bring_up && worth_it && f.blackwell && f.precision == Precision::kMxfp8 && f.paged_stash && hybridep &&
-      !f.ep_crosses_domain && f.pp == 1 && !f.hybrid_attention && free_to_capture &&
+  if (!f.bring_up && worth_it && fused_mlp && f.blackwell && f.precision == Precision::kMxfp8 && f.paged_stash &&
+      hybridep && !f.ep_crosses_domain && f.pp == 1 && !f.hybrid_attention && free_to_capture &&
       (d.open(K::moe_token_dispatcher_type) || d.is(K::moe_token_dispatcher_type, "flex"))) {
     d.expert_capacity_factor = f.benchmark ? evidence::kForcedBalanceCapacity : static_cast<double>(f.ep);
     FootprintPrecision buffers = f.footprint_precision;
