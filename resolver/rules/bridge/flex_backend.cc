@@ -135,8 +135,13 @@ const Rule kRules[] = {
      .reads_env = {"gpu", "cc_major"},
      .when = [](F f) { return Flex(f, "deepep") && !DeepEpGpu(f); },
      .needs = "DeepEP runs on Ampere, Hopper, B200 and B300 only",
-     .fixes = {{{K::moe_flex_dispatcher_backend, "hybridep"}},
-               {{K::moe_token_dispatcher_type, "alltoall"}, {K::moe_flex_dispatcher_backend, kUnset}}}},
+     .fixes = {{{K::moe_token_dispatcher_type, "alltoall"}, {K::moe_flex_dispatcher_backend, kUnset}}},
+     .fix =
+         [](F f) {
+           std::vector<Patch> patches;
+           if (HybridEpGpu(f)) patches.push_back({Assign(K::moe_flex_dispatcher_backend, "hybridep")});
+           return patches;
+         }},
     {.id = "flex.hybridep-gpu",
      .area = "gpu-gate",
      .at = {Phase::kContainer, kValidateLine, 2},

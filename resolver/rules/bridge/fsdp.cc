@@ -17,7 +17,15 @@ bool Fsdp(F f) { return f.on(K::use_megatron_fsdp) || f.on(K::dist_use_megatron_
 bool V2(F f) { return Fsdp(f) && f.bridge(kMain) && f.num(K::megatron_fsdp_version) == 2; }
 bool V1(F f) { return Fsdp(f) && !V2(f); }
 
-constexpr StaticPatch kUseV1 = {{K::megatron_fsdp_version, 1}};
+// Version 1 takes almost everything; what it refuses as well goes along.
+std::vector<Patch> UseV1(F f) {
+  Patch patch = {Assign(K::megatron_fsdp_version, 1)};
+  if (f.on(K::use_tp_pp_dp_mapping)) patch.push_back(Assign(K::use_tp_pp_dp_mapping, false));
+  if (f.set(K::check_weight_hash_across_dp_replicas_interval)) {
+    patch.push_back(Assign(K::check_weight_hash_across_dp_replicas_interval, Value()));
+  }
+  return {patch};
+}
 constexpr ReleaseRange kNewest = {.since = kMain};
 
 const Rule kRules[] = {
@@ -154,7 +162,8 @@ const Rule kRules[] = {
            return V2(f) && (!f.on(K::bf16) || f.on(K::fp16) || !f.on(K::optimizer_bf16) || f.on(K::optimizer_fp16));
          },
      .needs = "Megatron-FSDP 2 trains in bf16: model and optimizer",
-     .fixes = {kUseV1, {{K::bf16, true}, {K::fp16, false}, {K::optimizer_bf16, true}, {K::optimizer_fp16, false}}}},
+     .fixes = {{{K::bf16, true}, {K::fp16, false}, {K::optimizer_bf16, true}, {K::optimizer_fp16, false}}},
+     .fix = UseV1},
     {.id = "fsdp2.params-dtype",
      .area = "ddp",
      .at = At(1137),
@@ -163,7 +172,8 @@ const Rule kRules[] = {
      .reads = {K::megatron_fsdp_version, K::params_dtype},
      .when = [](F f) { return V2(f) && !f.is(K::params_dtype, "bf16"); },
      .needs = "Megatron-FSDP 2 keeps parameters in bf16",
-     .fixes = {kUseV1, {{K::params_dtype, "bf16"}}}},
+     .fixes = {{{K::params_dtype, "bf16"}}},
+     .fix = UseV1},
     {.id = "fsdp2.dp-only",
      .area = "ddp",
      .at = At(1151),
@@ -177,7 +187,7 @@ const Rule kRules[] = {
                             f.num(K::context_parallel_size) != 1 || f.num(K::expert_model_parallel_size) != 1);
          },
      .needs = "Megatron-FSDP 2 knows data parallelism only",
-     .fixes = {kUseV1}},
+     .fix = UseV1},
     {.id = "fsdp2.no-moe",
      .area = "ddp",
      .at = At(1156),
@@ -186,7 +196,7 @@ const Rule kRules[] = {
      .reads = {K::megatron_fsdp_version, K::num_moe_experts},
      .when = [](F f) { return V2(f) && f.set(K::num_moe_experts); },
      .needs = "Megatron-FSDP 2 trains dense models only",
-     .fixes = {kUseV1}},
+     .fix = UseV1},
     {.id = "fsdp2.no-vpp",
      .area = "ddp",
      .at = At(1158),
@@ -195,7 +205,8 @@ const Rule kRules[] = {
      .reads = {K::megatron_fsdp_version, K::virtual_pipeline_model_parallel_size},
      .when = [](F f) { return V2(f) && f.set(K::virtual_pipeline_model_parallel_size); },
      .needs = "Megatron-FSDP 2 holds one model chunk per rank",
-     .fixes = {kUseV1, {{K::virtual_pipeline_model_parallel_size, kUnset}}}},
+     .fixes = {{{K::virtual_pipeline_model_parallel_size, kUnset}}},
+     .fix = UseV1},
     {.id = "fsdp2.no-mapping",
      .area = "ddp",
      .at = At(1160),
@@ -213,7 +224,7 @@ const Rule kRules[] = {
      .reads = {K::megatron_fsdp_version, K::data_parallel_random_init},
      .when = [](F f) { return V2(f) && f.on(K::data_parallel_random_init); },
      .needs = "Megatron-FSDP 2 starts all data-parallel ranks from the same weights",
-     .fixes = {{{K::data_parallel_random_init, false}}, kUseV1}},
+     .fixes = {{{K::data_parallel_random_init, false}}}},
     {.id = "fsdp2.no-hsdp",
      .area = "ddp",
      .at = At(1164),
@@ -222,7 +233,7 @@ const Rule kRules[] = {
      .reads = {K::megatron_fsdp_version, K::num_distributed_optimizer_instances},
      .when = [](F f) { return V2(f) && f.num(K::num_distributed_optimizer_instances) != 1; },
      .needs = "Megatron-FSDP 2 has one distributed-optimizer instance",
-     .fixes = {{{K::num_distributed_optimizer_instances, 1}}, kUseV1}},
+     .fixes = {{{K::num_distributed_optimizer_instances, 1}}}},
     {.id = "fsdp2.no-outer-dp",
      .area = "ddp",
      .at = At(1166),
@@ -231,7 +242,7 @@ const Rule kRules[] = {
      .reads = {K::megatron_fsdp_version, K::outer_dp_sharding_strategy},
      .when = [](F f) { return V2(f) && !f.is(K::outer_dp_sharding_strategy, "no_shard"); },
      .needs = "Megatron-FSDP 2 has no outer data parallelism",
-     .fixes = {{{K::outer_dp_sharding_strategy, "no_shard"}}, kUseV1}},
+     .fixes = {{{K::outer_dp_sharding_strategy, "no_shard"}}}},
     {.id = "fsdp2.no-loss-scale",
      .area = "ddp",
      .at = At(1172),
@@ -240,7 +251,8 @@ const Rule kRules[] = {
      .reads = {K::megatron_fsdp_version, K::loss_scale},
      .when = [](F f) { return V2(f) && f.set(K::loss_scale); },
      .needs = "Megatron-FSDP 2 does not scale the loss",
-     .fixes = {kUseV1, {{K::loss_scale, kUnset}}}},
+     .fixes = {{{K::loss_scale, kUnset}}},
+     .fix = UseV1},
     {.id = "fsdp2.no-clip-grad",
      .area = "ddp",
      .at = At(1174),
@@ -249,7 +261,8 @@ const Rule kRules[] = {
      .reads = {K::megatron_fsdp_version, K::clip_grad},
      .when = [](F f) { return V2(f) && f.real(K::clip_grad) > 0; },
      .needs = "Megatron-FSDP 2 does not clip gradients; the default of 1.0 counts too",
-     .fixes = {kUseV1, {{K::clip_grad, 0}}}},
+     .fixes = {{{K::clip_grad, 0}}},
+     .fix = UseV1},
     {.id = "fsdp2.no-precision-aware",
      .area = "ddp",
      .at = At(1176),
@@ -258,7 +271,8 @@ const Rule kRules[] = {
      .reads = {K::megatron_fsdp_version, K::use_precision_aware_optimizer},
      .when = [](F f) { return V2(f) && f.on(K::use_precision_aware_optimizer); },
      .needs = "Megatron-FSDP 2 has no precision-aware optimizer",
-     .fixes = {kUseV1, {{K::use_precision_aware_optimizer, false}}}},
+     .fixes = {{{K::use_precision_aware_optimizer, false}}},
+     .fix = UseV1},
     {.id = "fsdp2.no-cpu-offload",
      .area = "ddp",
      .at = At(1178),
@@ -267,7 +281,8 @@ const Rule kRules[] = {
      .reads = {K::megatron_fsdp_version, K::optimizer_cpu_offload},
      .when = [](F f) { return V2(f) && f.on(K::optimizer_cpu_offload); },
      .needs = "Megatron-FSDP 2 keeps the optimizer on the GPU",
-     .fixes = {kUseV1, {{K::optimizer_cpu_offload, false}}}},
+     .fixes = {{{K::optimizer_cpu_offload, false}}},
+     .fix = UseV1},
     {.id = "fsdp2.no-layer-wise",
      .area = "ddp",
      .at = At(1180),
@@ -276,7 +291,7 @@ const Rule kRules[] = {
      .reads = {K::megatron_fsdp_version, K::use_layer_wise_distributed_optimizer},
      .when = [](F f) { return V2(f) && f.on(K::use_layer_wise_distributed_optimizer); },
      .needs = "Megatron-FSDP 2 has no layer-wise distributed optimizer",
-     .fixes = {{{K::use_layer_wise_distributed_optimizer, false}}, kUseV1}},
+     .fixes = {{{K::use_layer_wise_distributed_optimizer, false}}}},
     {.id = "fsdp2.no-optimizer-graph",
      .area = "ddp",
      .at = At(1182),
@@ -285,7 +300,7 @@ const Rule kRules[] = {
      .reads = {K::megatron_fsdp_version, K::optimizer_cuda_graph},
      .when = [](F f) { return V2(f) && f.on(K::optimizer_cuda_graph); },
      .needs = "Megatron-FSDP 2 does not capture the optimizer",
-     .fixes = {{{K::optimizer_cuda_graph, false}}, kUseV1}},
+     .fixes = {{{K::optimizer_cuda_graph, false}}}},
     {.id = "fsdp2.no-per-token-loss",
      .area = "ddp",
      .at = At(1184),
@@ -294,7 +309,8 @@ const Rule kRules[] = {
      .reads = {K::megatron_fsdp_version, K::calculate_per_token_loss},
      .when = [](F f) { return V2(f) && f.on(K::calculate_per_token_loss); },
      .needs = "Megatron-FSDP 2 averages the loss per microbatch",
-     .fixes = {kUseV1, {{K::calculate_per_token_loss, false}}}},
+     .fixes = {{{K::calculate_per_token_loss, false}}},
+     .fix = UseV1},
     {.id = "fsdp2.no-fp8-fp4",
      .area = "ddp",
      .at = At(1186),
@@ -306,7 +322,7 @@ const Rule kRules[] = {
            return V2(f) && (f.on(K::fp8) || f.on(K::fp4) || f.on(K::fp8_param_gather) || f.on(K::fp4_param_gather));
          },
      .needs = "Megatron-FSDP 2 has neither FP8 nor FP4",
-     .fixes = {kUseV1}},
+     .fix = UseV1},
     {.id = "fsdp2.no-cuda-graph",
      .area = "ddp",
      .at = At(1188),
@@ -316,7 +332,7 @@ const Rule kRules[] = {
      .when =
          [](F f) { return V2(f) && (!f.is(K::cuda_graph_impl, "none") || f.on(K::megatron_fsdp_cuda_graph_mode)); },
      .needs = "Megatron-FSDP 2 runs without CUDA graphs",
-     .fixes = {{{K::cuda_graph_impl, "none"}, {K::megatron_fsdp_cuda_graph_mode, false}}, kUseV1}},
+     .fixes = {{{K::cuda_graph_impl, "none"}, {K::megatron_fsdp_cuda_graph_mode, false}}}},
     {.id = "fsdp2.applied",
      .area = "ddp",
      .kind = Kind::kChange,
