@@ -70,7 +70,8 @@ std::vector<Knob> KnobsOf(Section section) {
   return knobs;
 }
 
-// A field of the section was written. Our marks are none of its fields, and the data-parallel size is Bridge's own entry.
+// A field of the section was written. Our marks are none of its fields, and the data-parallel size is Bridge's own
+// entry.
 bool AnyWritten(const Config& config, const std::vector<Knob>& knobs) {
   for (Knob knob : knobs) {
     const bool written = config.origin(knob) != Origin::kAbsent && config.origin(knob) != Origin::kDefault;

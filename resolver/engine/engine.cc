@@ -6,7 +6,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "resolver/catalog/bridge_fields.h"
+#include "resolver/rules/bridge/fix_sources_util.h"
 #include "resolver/rules/registry.h"
 
 namespace flightplan {
@@ -18,18 +18,19 @@ std::vector<Phase> PhasesOf(Target target) {
     case Target::kCore:
       return {Phase::kModel, Phase::kModelMla};
     case Target::kMegatronLm:
-      return {Phase::kParse,     Phase::kCliValidate, Phase::kModel, Phase::kModelMla, Phase::kDdp,
-              Phase::kOptimizer, Phase::kContainer,   Phase::kBuild, Phase::kMesh,     Phase::kSchedule,
-              Phase::kHardware,  Phase::kAdvice};
+      return {Phase::kParse, Phase::kCliValidate, Phase::kModel,     Phase::kModelMla,
+              Phase::kDdp,   Phase::kOptimizer,   Phase::kContainer, Phase::kBuild,
+              Phase::kMesh,  Phase::kSchedule,    Phase::kHardware,  Phase::kAdvice};
     case Target::kMegatronBridge:
-      return {Phase::kFlexBackend, Phase::kEnvVars,  Phase::kMixedPrecision, Phase::kCommOverlap,
-              Phase::kContainerStart, Phase::kDdp, Phase::kOptimizer, Phase::kModelPrepare, Phase::kModel,
-              Phase::kModelMla, Phase::kContainer, Phase::kProvide, Phase::kBuild, Phase::kMesh, Phase::kSchedule,
-              Phase::kHardware, Phase::kAdvice};
+      return {Phase::kFlexBackend,    Phase::kEnvVars,  Phase::kMixedPrecision, Phase::kCommOverlap,
+              Phase::kContainerStart, Phase::kDdp,      Phase::kOptimizer,      Phase::kModelPrepare,
+              Phase::kModel,          Phase::kModelMla, Phase::kContainer,      Phase::kProvide,
+              Phase::kBuild,          Phase::kMesh,     Phase::kSchedule,       Phase::kHardware,
+              Phase::kAdvice};
     case Target::kLoongForge:
-      return {Phase::kParse,     Phase::kLoongForge, Phase::kCliValidate, Phase::kModel, Phase::kModelMla,
-              Phase::kDdp,       Phase::kOptimizer,  Phase::kBuild,       Phase::kMesh,  Phase::kSchedule,
-              Phase::kHardware,  Phase::kAdvice};
+      return {Phase::kParse,    Phase::kLoongForge, Phase::kCliValidate, Phase::kModel,
+              Phase::kModelMla, Phase::kDdp,        Phase::kOptimizer,   Phase::kBuild,
+              Phase::kMesh,     Phase::kSchedule,   Phase::kHardware,    Phase::kAdvice};
   }
   return {};
 }
@@ -48,7 +49,8 @@ Value EnvValue(const Facts& facts, absl::string_view name) {
   if (name == "gpu") return env.gpu_name.empty() ? Value() : Value(env.gpu_name);
   if (name == "cc_major") return Value(env.cc_major);
   if (name == "world_size") return env.world_size.has_value() ? Value(*env.world_size) : Value();
-  if (name == "data_parallel_size") return env.data_parallel_size.has_value() ? Value(*env.data_parallel_size) : Value();
+  if (name == "data_parallel_size")
+    return env.data_parallel_size.has_value() ? Value(*env.data_parallel_size) : Value();
   auto package = env.packages.find(name);
   if (package != env.packages.end()) return Value(package->second);
   return facts.var_set(name) ? Value(facts.var(name)) : Value();
@@ -76,15 +78,6 @@ bool Reported(const std::vector<Finding>& findings, absl::string_view id) {
 absl::string_view IdFor(const Rule& rule, Target target) {
   const bool command_line = target == Target::kMegatronLm || target == Target::kLoongForge;
   return command_line && !rule.cli_id.empty() ? rule.cli_id : rule.id;
-}
-
-// Bridge copies two sections over the others: a fix has to be written where it is not lost.
-void RedirectToBridgeSources(const Facts& facts, std::vector<Patch>* fixes) {
-  for (Patch& patch : *fixes) {
-    for (Assignment& assignment : patch) {
-      if (assignment.env_var.empty()) assignment.knob = BridgeSourceOf(assignment.knob, facts.config);
-    }
-  }
 }
 
 }  // namespace
@@ -199,7 +192,7 @@ Finding MakeFinding(const Rule& rule, const Facts& facts) {
     Patch& out = finding.fixes.emplace_back();
     for (const StaticAssignment& a : patch) out.push_back({a.knob, std::string(a.env_var), a.value.ToValue()});
   }
-  if (facts.env.target == Target::kMegatronBridge) RedirectToBridgeSources(facts, &finding.fixes);
+  if (facts.env.target == Target::kMegatronBridge) RedirectToBridgeSources(facts.config, &finding.fixes);
   return finding;
 }
 

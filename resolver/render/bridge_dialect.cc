@@ -21,10 +21,20 @@ using K = Knob;
 // ---- names
 
 // Sections of the container that hold nothing our rules look at: their fields are taken as they are.
-constexpr std::array<absl::string_view, 14> kOpaqueSections = {
-    "checkpoint",  "logger",         "tokenizer",      "scheduler", "profiling",         "validation",
-    "peft",        "ft",             "straggler",      "dataset",   "nvrx_straggler",    "tensor_inspect",
-    "inprocess_restart", "optimizer_config_override_provider"};
+constexpr std::array<absl::string_view, 14> kOpaqueSections = {"checkpoint",
+                                                               "logger",
+                                                               "tokenizer",
+                                                               "scheduler",
+                                                               "profiling",
+                                                               "validation",
+                                                               "peft",
+                                                               "ft",
+                                                               "straggler",
+                                                               "dataset",
+                                                               "nvrx_straggler",
+                                                               "tensor_inspect",
+                                                               "inprocess_restart",
+                                                               "optimizer_config_override_provider"};
 constexpr std::array<absl::string_view, 9> kKnownSections = {
     "model", "ddp", "optimizer", "train", "dist", "rng", "rerun_state_machine", "mixed_precision", "comm_overlap"};
 
@@ -205,15 +215,15 @@ void OverrideReader::ReadField(const Argument& argument, absl::string_view secti
 void OverrideReader::Unknown(const Argument& argument, absl::string_view section, absl::string_view field) {
   if (Contains(kOpaqueSections, section)) return;
   if (!Contains(kKnownSections, section)) {
-    return Refuse(argument, kUnknown, Printable(argument.text), absl::StrCat("the config container has no section ",
-                                                                             Printable(section)));
+    return Refuse(argument, kUnknown, Printable(argument.text),
+                  absl::StrCat("the config container has no section ", Printable(section)));
   }
   const absl::string_view nearest = NearestField(section, field);
   // Without a near name it may be a field of a model provider that we do not know.
   const Severity severity = nearest.empty() ? Severity::kWarning : Severity::kError;
-  out_->findings.push_back(Fault(argument.at, severity, kUnknown, Printable(argument.text),
-                                 nearest.empty() ? "no field of that name is known"
-                                                 : absl::StrCat("did you mean ", section, ".", nearest, "?")));
+  out_->findings.push_back(Fault(
+      argument.at, severity, kUnknown, Printable(argument.text),
+      nearest.empty() ? "no field of that name is known" : absl::StrCat("did you mean ", section, ".", nearest, "?")));
 }
 
 void OverrideReader::Keep(K knob, Value value, const SourcePosition& at) {

@@ -104,9 +104,11 @@ TEST(HydraValue, QuotesWhatTheGrammarWouldReadAsSomethingElse) {
 }
 
 TEST(HydraValue, ReadsBackWhatItWrites) {
-  const Value values[] = {Value(),         Value(true),  Value(-3),          Value(1e-5),  Value("a b"), Value("it's"),
-                          Value("back\\'"), Value("1.0"), Value("a,b"),       Value("[x]"), Value("{y}"), Value("k=v"),
-                          Value("None"),   Value("$x"),  Value(Value::List{1, "two", Value(), Value::List{true}})};
+  const Value values[] = {Value(),          Value(true),  Value(-3),
+                          Value(1e-5),      Value("a b"), Value("it's"),
+                          Value("back\\'"), Value("1.0"), Value("a,b"),
+                          Value("[x]"),     Value("{y}"), Value("k=v"),
+                          Value("None"),    Value("$x"),  Value(Value::List{1, "two", Value(), Value::List{true}})};
   for (const Value& value : values) {
     const absl::StatusOr<Value> back = ReadHydraValue(WriteHydraValue(value));
     ASSERT_TRUE(back.ok()) << WriteHydraValue(value) << ": " << back.status();
@@ -247,7 +249,8 @@ TEST(RenderBridgePerf, KeepsSequenceParallelismApartFromTheTpFlag) {
 }
 
 TEST(ParseBridgePerf, FlagsWinOverOverrides) {
-  const std::vector<std::string> argv = {"-ep", "8", "model.expert_model_parallel_size=4", "-vp", "None", "-c", "fp8_cs"};
+  const std::vector<std::string> argv = {"-ep", "8",     "model.expert_model_parallel_size=4", "-vp", "None",
+                                         "-c",  "fp8_cs"};
   const Config config = Applied(ParseBridgePerf(argv, BridgeEnv()), BridgeEnv());
   EXPECT_EQ(config.Get(K::expert_model_parallel_size).integer(), 8);
   EXPECT_TRUE(config.Get(K::virtual_pipeline_model_parallel_size).is_none());
@@ -256,8 +259,8 @@ TEST(ParseBridgePerf, FlagsWinOverOverrides) {
 }
 
 TEST(ParseBridgePerf, ReportsEveryFaultOfALine) {
-  const std::vector<std::string> argv = {"--cuda_graph_imp", "none", "-g", "h800", "-ng", "many", "--moe_a2a_overlap", "on",
-                                         "-tp"};
+  const std::vector<std::string> argv = {"--cuda_graph_imp",  "none", "-g", "h800", "-ng", "many",
+                                         "--moe_a2a_overlap", "on",   "-tp"};
   EXPECT_EQ(ParseBridgePerf(argv, BridgeEnv()).findings.size(), 6u);  // "none" alone is no override either
 }
 

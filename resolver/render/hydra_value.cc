@@ -18,7 +18,8 @@ constexpr int kMaxDepth = 64;
 constexpr absl::string_view kBareCharacters = "/-\\+._$%*@?|:";
 
 bool IsBare(char c) {
-  return absl::ascii_isalnum(static_cast<unsigned char>(c)) || absl::StrContains(kBareCharacters, absl::string_view(&c, 1));
+  return absl::ascii_isalnum(static_cast<unsigned char>(c)) ||
+         absl::StrContains(kBareCharacters, absl::string_view(&c, 1));
 }
 
 // A bare word that means something other than itself.
@@ -63,7 +64,8 @@ class Reader {
   absl::StatusOr<Value> Read() {
     FLIGHTPLAN_ASSIGN_OR_RETURN(Value value, Element(0));
     if (at_ == text_.size()) return value;
-    if (text_[at_] == ',') return absl::InvalidArgumentError("a comma outside brackets asks for a sweep over several values");
+    if (text_[at_] == ',')
+      return absl::InvalidArgumentError("a comma outside brackets asks for a sweep over several values");
     return absl::InvalidArgumentError(absl::StrCat("unexpected '", text_.substr(at_, 1), "'"));
   }
 
@@ -127,7 +129,8 @@ class Reader {
     std::string word;
     bool escaped = false;
     while (at_ < text_.size() && !absl::StrContains(",[]{}()='\"", text_.substr(at_, 1))) {
-      if (text_[at_] == '\\' && at_ + 1 < text_.size() && absl::StrContains("\\,()[]{}:= \t", text_.substr(at_ + 1, 1))) {
+      if (text_[at_] == '\\' && at_ + 1 < text_.size() &&
+          absl::StrContains("\\,()[]{}:= \t", text_.substr(at_ + 1, 1))) {
         ++at_;
         escaped = true;
       }

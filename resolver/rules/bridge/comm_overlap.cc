@@ -1,7 +1,7 @@
 // Communication overlap: what CommOverlapConfig checks, and what it writes over the model, DDP and optimizer configs.
 // A value that stands only on the model is lost here; the same field under comm_overlap counts.
-// Lines are those of NVIDIA-NeMo/Megatron-Bridge@067f987df src/megatron/bridge/training/comm_overlap.py; the data-parallel
-// size and the Energon guard, which run before it, have the low numbers.
+// Lines are those of NVIDIA-NeMo/Megatron-Bridge@067f987df src/megatron/bridge/training/comm_overlap.py; the
+// data-parallel size and the Energon guard, which run before it, have the low numbers.
 #include <algorithm>
 #include <numeric>
 
@@ -79,9 +79,7 @@ std::vector<Patch> DivisibleSizes(F f) {
 // Not known counts as more than one: a training job has several.
 bool DataParallel(F f) { return f.none(K::data_parallel_size) || f.num(K::data_parallel_size) > 1; }
 
-bool NativeEnergonPacking(F f) {
-  return f.is(K::dataset_kind, "energon") && f.set(K::dataset_packing_buffer_size);
-}
+bool NativeEnergonPacking(F f) { return f.is(K::dataset_kind, "energon") && f.set(K::dataset_packing_buffer_size); }
 constexpr K kOverlapFields[] = {K::overlap_moe_expert_parallel_comm, K::delay_wgrad_compute,
                                 K::comm_overlap_overlap_moe_expert_parallel_comm, K::comm_overlap_delay_wgrad_compute};
 
@@ -121,7 +119,7 @@ void WriteDp(Editor& e, bool on, Value bucket_size) {
 }
 
 constexpr StaticPatch kEpOverlapOff = {{K::comm_overlap_overlap_moe_expert_parallel_comm, false},
-                                   {K::comm_overlap_delay_wgrad_compute, false}};
+                                       {K::comm_overlap_delay_wgrad_compute, false}};
 constexpr StaticPatch kDelayWgradOff = {{K::comm_overlap_delay_wgrad_compute, false}};
 
 Value WithoutModule(const Value& modules, absl::string_view name) {
@@ -204,8 +202,7 @@ const Rule kRules[] = {
      .source = "Megatron-Bridge:src/megatron/bridge/training/comm_overlap.py:450",
      .reads = {K::comm_overlap_tp_comm_overlap},
      .reads_env = {"te"},
-     .when =
-         [](F f) { return TpAsked(f) && TpWide(f) && f.on(K::sequence_parallel) && !f.env.te.has_value(); },
+     .when = [](F f) { return TpAsked(f) && TpWide(f) && f.on(K::sequence_parallel) && !f.env.te.has_value(); },
      .needs = "TP overlap needs Transformer Engine; it is switched off",
      .fixes = {{{K::comm_overlap_tp_comm_overlap, false}}}},
     {.id = "bridge-ep-overlap.requires-ep",
@@ -229,7 +226,10 @@ const Rule kRules[] = {
      .at = {Phase::kCommOverlap, 486},
      .source = "Megatron-Bridge:src/megatron/bridge/training/comm_overlap.py:486",
      .reads = {K::comm_overlap_overlap_moe_expert_parallel_comm, K::moe_token_dispatcher_type},
-     .when = [](F f) { return EpOverlap(f) && !f.in(K::moe_token_dispatcher_type, {"alltoall", "flex"}); },
+     .when =
+         [](F f) {
+           return EpOverlap(f) && !f.in(K::moe_token_dispatcher_type, {"alltoall", "flex"});
+         },
      .needs = "the token dispatcher is 'alltoall' or 'flex'",
      .fixes = {{{K::moe_token_dispatcher_type, "alltoall"}}, kEpOverlapOff}},
     {.id = "bridge-ep-overlap.precision",
@@ -339,8 +339,7 @@ const Rule kRules[] = {
      .source = "Megatron-Bridge:src/megatron/bridge/training/comm_overlap.py:527",
      .reads = {K::comm_overlap_delay_wgrad_compute, K::gradient_accumulation_fusion},
      .reads_env = {"te"},
-     .when =
-         [](F f) { return DelayWgrad(f) && f.on(K::gradient_accumulation_fusion) && !f.te_at_least("2.7.0"); },
+     .when = [](F f) { return DelayWgrad(f) && f.on(K::gradient_accumulation_fusion) && !f.te_at_least("2.7.0"); },
      .needs = "delayed weight gradients with gradient accumulation fusion need Transformer Engine 2.7",
      .fixes = {kDelayWgradOff}},
     {.id = "bridge-delay-wgrad.requires-ep-overlap",
@@ -381,10 +380,7 @@ const Rule kRules[] = {
      .source = "Megatron-Bridge:src/megatron/bridge/training/comm_overlap.py:555",
      .reads = {K::comm_overlap_delay_wgrad_compute, K::cuda_graph_modules, K::cuda_graph_scope, K::add_bias_linear,
                K::add_qkv_bias},
-     .when =
-         [](F f) {
-           return DelayWgrad(f) && AttnInGraph(f) && (f.on(K::add_bias_linear) || f.on(K::add_qkv_bias));
-         },
+     .when = [](F f) { return DelayWgrad(f) && AttnInGraph(f) && (f.on(K::add_bias_linear) || f.on(K::add_qkv_bias)); },
      .needs = "attention inside a CUDA graph has no bias when weight gradients are delayed",
      .fixes = {kDelayWgradOff}},
     {.id = "comm-overlap.tp-flag-written",
@@ -469,8 +465,7 @@ const Rule kRules[] = {
      .kind = Kind::kChange,
      .at = {Phase::kCommOverlap, kApplyDp, 0},
      .source = "Megatron-Bridge:src/megatron/bridge/training/comm_overlap.py:576",
-     .reads = {K::comm_overlap_overlap_grad_reduce, K::comm_overlap_overlap_param_gather,
-               K::comm_overlap_bucket_size},
+     .reads = {K::comm_overlap_overlap_grad_reduce, K::comm_overlap_overlap_param_gather, K::comm_overlap_bucket_size},
      .reads_env = {"data_parallel_size"},
      .change =
          [](Editor& e) {
@@ -481,8 +476,7 @@ const Rule kRules[] = {
      .kind = Kind::kChange,
      .at = {Phase::kCommOverlap, kApplyDp, 1},
      .source = "Megatron-Bridge:src/megatron/bridge/training/comm_overlap.py:569",
-     .reads = {K::comm_overlap_overlap_grad_reduce, K::comm_overlap_overlap_param_gather,
-               K::comm_overlap_bucket_size},
+     .reads = {K::comm_overlap_overlap_grad_reduce, K::comm_overlap_overlap_param_gather, K::comm_overlap_bucket_size},
      .reads_env = {"data_parallel_size"},
      .change =
          [](Editor& e) {
@@ -509,8 +503,9 @@ const Rule kRules[] = {
                K::comm_overlap_bucket_size, K::comm_overlap_align_param_gather},
      .when =
          [](F f) {
-           const bool asked = f.set(K::comm_overlap_overlap_grad_reduce) || f.set(K::comm_overlap_overlap_param_gather) ||
-                              f.set(K::comm_overlap_bucket_size) || f.set(K::comm_overlap_align_param_gather);
+           const bool asked = f.set(K::comm_overlap_overlap_grad_reduce) ||
+                              f.set(K::comm_overlap_overlap_param_gather) || f.set(K::comm_overlap_bucket_size) ||
+                              f.set(K::comm_overlap_align_param_gather);
            return Configured(f) && asked && !f.on(K::use_distributed_optimizer);
          },
      .needs = "the data-parallel half of comm_overlap has an effect only when ddp.use_distributed_optimizer is set "

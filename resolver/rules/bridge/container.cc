@@ -1,7 +1,7 @@
 // ConfigContainer.validate: the checks and changes across Bridge's sections, before and after the DDP, optimizer and
 // model configs are finalized.
-// Lines are those of NVIDIA-NeMo/Megatron-Bridge@067f987df src/megatron/bridge/training/config.py; a helper that validate
-// calls stands at the line of the call, with its own line as the order within.
+// Lines are those of NVIDIA-NeMo/Megatron-Bridge@067f987df src/megatron/bridge/training/config.py; a helper that
+// validate calls stands at the line of the call, with its own line as the order within.
 #include <numeric>
 
 #include "absl/strings/match.h"
@@ -34,9 +34,7 @@ bool TeGraph(F f) { return f.is(K::cuda_graph_impl, "transformer_engine"); }
 bool CapturesAttention(F f) {
   return FullIterationGraph(f) || (TeGraph(f) && (!AnyPerLayerGraphModule(f) || HasGraphModule(f, "attn")));
 }
-bool NativeEnergonPacking(F f) {
-  return f.is(K::dataset_kind, "energon") && f.set(K::dataset_packing_buffer_size);
-}
+bool NativeEnergonPacking(F f) { return f.is(K::dataset_kind, "energon") && f.set(K::dataset_packing_buffer_size); }
 
 // ---- batch
 
@@ -217,8 +215,7 @@ const Rule kRules[] = {
      .at = Late(kSync, 2116),
      .source = "Megatron-Bridge:src/megatron/bridge/training/config.py:2116",
      .reads = {K::use_distributed_optimizer, K::optimizer_use_distributed_optimizer},
-     .when =
-         [](F f) { return f.on(K::use_distributed_optimizer) != f.on(K::optimizer_use_distributed_optimizer); },
+     .when = [](F f) { return f.on(K::use_distributed_optimizer) != f.on(K::optimizer_use_distributed_optimizer); },
      .needs = "ddp and optimizer agree on the distributed optimizer; both are switched on, too late for comm_overlap",
      .fixes = {{{K::use_distributed_optimizer, true}, {K::optimizer_use_distributed_optimizer, true}}}},
     {.id = "distopt.sync",
@@ -361,7 +358,9 @@ const Rule kRules[] = {
      .source = "Megatron-Bridge:src/megatron/bridge/training/config.py:1575",
      .reads = {K::context_parallel_size, K::seq_length},
      .when =
-         [](F f) { return ContextParallel(f) && f.num(K::seq_length) % SaturatingMul(2, f.num(K::context_parallel_size)) != 0; },
+         [](F f) {
+           return ContextParallel(f) && f.num(K::seq_length) % SaturatingMul(2, f.num(K::context_parallel_size)) != 0;
+         },
      .needs = "each context-parallel rank takes two equal chunks of the sequence",
      .fix =
          [](F f) {
@@ -375,7 +374,8 @@ const Rule kRules[] = {
      .reads = {K::context_parallel_size, K::dataset_kind, K::calculate_per_token_loss, K::average_in_collective},
      .when =
          [](F f) {
-           return ContextParallel(f) && Sft(f) && (!f.on(K::calculate_per_token_loss) || f.on(K::average_in_collective));
+           return ContextParallel(f) && Sft(f) &&
+                  (!f.on(K::calculate_per_token_loss) || f.on(K::average_in_collective));
          },
      .needs = "a rank whose tokens are all masked would divide by zero unless the loss is counted per token",
      .fixes = {{{K::calculate_per_token_loss, true}, {K::average_in_collective, false}}}},

@@ -1,6 +1,6 @@
 // What Bridge does to the model config right before Megatron-Core's own post-init, and the one thing right after it.
-// Lines are those of NVIDIA-NeMo/Megatron-Bridge@067f987df src/megatron/bridge/models/transformer_config.py; the CUDA-graph
-// guard of utils/cuda_graph.py runs before them.
+// Lines are those of NVIDIA-NeMo/Megatron-Bridge@067f987df src/megatron/bridge/models/transformer_config.py; the
+// CUDA-graph guard of utils/cuda_graph.py runs before them.
 #include "resolver/rules/bridge/graph_modules_util.h"
 #include "resolver/rules/rule.h"
 
@@ -30,8 +30,17 @@ bool LocalScoped(F f) {
 
 constexpr absl::string_view kLocalNeeds =
     "Bridge runs impl 'local' for whole-iteration capture only; single modules need 'transformer_engine'";
-constexpr StaticFixes kLocalFixes = {{{K::cuda_graph_impl, "transformer_engine"}},
-                                     {{K::cuda_graph_impl, "none"}, {K::enable_cuda_graph, false}}};
+constexpr StaticFixes kLocalFixes = {{{K::cuda_graph_impl, "none"}, {K::enable_cuda_graph, false}}};
+
+// Capture by Transformer Engine; packed data then has to keep its shapes.
+std::vector<Patch> CaptureByTe(F f) {
+  Patch patch = {Assign(K::cuda_graph_impl, "transformer_engine"), Assign(K::enable_cuda_graph, false)};
+  if (f.on(K::dataset_offline_packing_specs)) {
+    patch.push_back(Assign(K::dataset_pad_to_max_length, true));
+    patch.push_back(Assign(K::dataset_offline_packing_specs_pad_cu_seqlens, true));
+  }
+  return {patch};
+}
 
 const Rule kRules[] = {
     {.id = "bridge-cuda-graph.none-clears",
@@ -50,7 +59,8 @@ const Rule kRules[] = {
      .reads = {K::cuda_graph_impl, K::cuda_graph_modules, K::cuda_graph_scope, K::inference_cuda_graph_scope},
      .when = LocalScoped,
      .needs = kLocalNeeds,
-     .fixes = kLocalFixes},
+     .fixes = kLocalFixes,
+     .fix = CaptureByTe},
     {.id = "bridge.pipeline-dtype-default",
      .area = "pipeline",
      .kind = Kind::kChange,
@@ -117,8 +127,8 @@ const Rule kRules[] = {
      .change =
          [](Editor& e) {
            const Facts f = e.facts();
-           const bool native = f.bridge(kMain) && f.is(K::dataset_kind, "energon") &&
-                               f.set(K::dataset_packing_buffer_size);
+           const bool native =
+               f.bridge(kMain) && f.is(K::dataset_kind, "energon") && f.set(K::dataset_packing_buffer_size);
            const bool packed = f.on(K::dataset_enable_in_batch_packing) || native;
            if (packed && f.num(K::pipeline_model_parallel_size) > 1) e.Set(K::variable_seq_lengths, true);
          }},
@@ -138,7 +148,8 @@ const Rule kRules[] = {
      .reads = {K::cuda_graph_impl, K::cuda_graph_modules, K::inference_cuda_graph_scope, K::enable_cuda_graph},
      .when = LocalScoped,
      .needs = kLocalNeeds,
-     .fixes = kLocalFixes},
+     .fixes = kLocalFixes,
+     .fix = CaptureByTe},
 };
 
 }  // namespace

@@ -12,8 +12,7 @@ bool Provides(F f) { return f.on(K::launch_provide); }
 
 // A first or last stage of its own, or a layout, makes the stages unequal on purpose.
 bool UnequalStages(F f) {
-  const bool first_or_last =
-      f.on(K::num_layers_in_first_pipeline_stage) || f.set(K::num_layers_in_last_pipeline_stage);
+  const bool first_or_last = f.on(K::num_layers_in_first_pipeline_stage) || f.set(K::num_layers_in_last_pipeline_stage);
   return first_or_last || f.on(K::account_for_embedding_in_pipeline_split) ||
          f.on(K::account_for_loss_in_pipeline_split) || f.set(K::pipeline_model_parallel_layout);
 }
@@ -52,8 +51,7 @@ const Rule kRules[] = {
      .at = {Phase::kProvide, 235},
      .source = "Megatron-Bridge:src/megatron/bridge/models/gpt_provider.py:235",
      .reads = {K::cuda_graph_impl, K::use_te_rng_tracker, K::te_rng_tracker},
-     .when =
-         [](F f) { return Provides(f) && !f.is(K::cuda_graph_impl, "none") && !f.on(K::use_te_rng_tracker); },
+     .when = [](F f) { return Provides(f) && !f.is(K::cuda_graph_impl, "none") && !f.on(K::use_te_rng_tracker); },
      .needs = "CUDA graphs need Transformer Engine's RNG tracker",
      .fixes = {{{K::use_te_rng_tracker, true}, {K::te_rng_tracker, true}}, {{K::cuda_graph_impl, "none"}}}},
     {.id = "bridge-pp.vpp-divides-layers",

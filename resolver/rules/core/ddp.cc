@@ -63,9 +63,7 @@ const Rule kRules[] = {
      .needs = "NCCL user buffers do not work with expandable segments before torch 2.11",
      .fixes = {{{K::nccl_ub, false}}},
      .fix =
-         [](F f) {
-           return std::vector<Patch>{{AssignVar("PYTORCH_CUDA_ALLOC_CONF", WithoutExpandableSegments(f))}};
-         }},
+         [](F f) { return std::vector<Patch>{{AssignVar("PYTORCH_CUDA_ALLOC_CONF", WithoutExpandableSegments(f))}}; }},
     {.id = "ddp.fp32-accum-patterns",
      .cli_id = "ddp.fp32-patterns",
      .area = "ddp",
@@ -74,9 +72,7 @@ const Rule kRules[] = {
      .core = {.since = 17},
      .reads = {K::param_name_patterns_for_fp32_local_accumulation, K::grad_reduce_in_fp32},
      .when =
-         [](F f) {
-           return f.on(K::param_name_patterns_for_fp32_local_accumulation) && f.on(K::grad_reduce_in_fp32);
-         },
+         [](F f) { return f.on(K::param_name_patterns_for_fp32_local_accumulation) && f.on(K::grad_reduce_in_fp32); },
      .needs = "patterns for local FP32 accumulation make sense only when gradients are not reduced in FP32 anyway",
      .fixes = {{{K::param_name_patterns_for_fp32_local_accumulation, Literal::List("")}},
                {{K::grad_reduce_in_fp32, false}}}},

@@ -13,8 +13,7 @@ bool PrecisionAware(F f) { return f.on(K::use_precision_aware_optimizer); }
 // Without the precision-aware optimizer every state of the optimizer stays in FP32.
 bool PlainWith(F f, K dtype) { return !PrecisionAware(f) && !f.is(dtype, "fp32"); }
 
-constexpr absl::string_view kPlainNeeds =
-    "optimizer states can only leave fp32 with the precision-aware optimizer";
+constexpr absl::string_view kPlainNeeds = "optimizer states can only leave fp32 with the precision-aware optimizer";
 
 const Rule kRules[] = {
     {.id = "opt.mxfp8-memory-hint",
