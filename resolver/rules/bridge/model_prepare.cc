@@ -123,13 +123,15 @@ const Rule kRules[] = {
      .kind = Kind::kChange,
      .at = {Phase::kContainer, 1},
      .source = "Megatron-Bridge:src/megatron/bridge/models/transformer_config.py:185",
-     .reads = {K::dataset_enable_in_batch_packing, K::dataset_packing_buffer_size, K::pipeline_model_parallel_size},
+     .reads = {K::dataset_enable_in_batch_packing, K::dataset_pack_sequences_in_batch, K::dataset_packing_buffer_size,
+               K::pipeline_model_parallel_size},
      .change =
          [](Editor& e) {
            const Facts f = e.facts();
            const bool native =
                f.bridge(kMain) && f.is(K::dataset_kind, "energon") && f.set(K::dataset_packing_buffer_size);
-           const bool packed = f.on(K::dataset_enable_in_batch_packing) || native;
+           const K switch_name = f.bridge(6) ? K::dataset_enable_in_batch_packing : K::dataset_pack_sequences_in_batch;
+           const bool packed = f.on(switch_name) || native;
            if (packed && f.num(K::pipeline_model_parallel_size) > 1) e.Set(K::variable_seq_lengths, true);
          }},
     {.id = "bridge-cuda-graph.none-clears",  // until 0.5 only after the model's post-init
