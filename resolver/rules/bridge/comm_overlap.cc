@@ -120,6 +120,15 @@ void WriteDp(Editor& e, bool on, Value bucket_size) {
 
 constexpr StaticPatch kEpOverlapOff = {{K::comm_overlap_overlap_moe_expert_parallel_comm, false},
                                        {K::comm_overlap_delay_wgrad_compute, false}};
+// The overlap and what exists only together with it.
+std::vector<Patch> EpOverlapOff(F f) {
+  Patch patch = {Assign(K::comm_overlap_overlap_moe_expert_parallel_comm, false)};
+  if (f.on(K::comm_overlap_delay_wgrad_compute)) patch.push_back(Assign(K::comm_overlap_delay_wgrad_compute, false));
+  if (f.on(K::ep_overlap_early_attn_memory_release)) {
+    patch.push_back(Assign(K::ep_overlap_early_attn_memory_release, false));
+  }
+  return {patch};
+}
 constexpr StaticPatch kDelayWgradOff = {{K::comm_overlap_delay_wgrad_compute, false}};
 
 Value WithoutModule(const Value& modules, absl::string_view name) {
@@ -212,7 +221,7 @@ const Rule kRules[] = {
      .reads = {K::comm_overlap_overlap_moe_expert_parallel_comm, K::expert_model_parallel_size},
      .when = [](F f) { return EpOverlap(f) && f.num(K::expert_model_parallel_size) <= 1; },
      .needs = "there is an all-to-all to overlap only with expert parallelism",
-     .fixes = {kEpOverlapOff}},
+     .fix = EpOverlapOff},
     {.id = "bridge-ep-overlap.requires-moe",
      .area = "ep-overlap",
      .at = {Phase::kCommOverlap, 482},
@@ -220,7 +229,7 @@ const Rule kRules[] = {
      .reads = {K::comm_overlap_overlap_moe_expert_parallel_comm, K::num_moe_experts},
      .when = [](F f) { return EpOverlap(f) && f.num(K::num_moe_experts) <= 1; },
      .needs = "the model has more than one expert",
-     .fixes = {kEpOverlapOff}},
+     .fix = EpOverlapOff},
     {.id = "bridge-ep-overlap.dispatcher",
      .area = "ep-overlap",
      .at = {Phase::kCommOverlap, 486},
@@ -239,7 +248,8 @@ const Rule kRules[] = {
      .reads = {K::comm_overlap_overlap_moe_expert_parallel_comm, K::bf16, K::fp16},
      .when = [](F f) { return EpOverlap(f) && !f.on(K::bf16) && !f.on(K::fp16); },
      .needs = "the model runs in bf16 or fp16 once the precision recipe is applied",
-     .fixes = {kEpOverlapOff, {{K::mixed_precision_recipe, "bf16_mixed"}}}},
+     .fixes = {{{K::mixed_precision_recipe, "bf16_mixed"}}},
+     .fix = EpOverlapOff},
     {.id = "bridge-ep-overlap.torch-2.6",
      .area = "version-gate",
      .at = {Phase::kCommOverlap, 493},
@@ -248,7 +258,7 @@ const Rule kRules[] = {
      .reads_env = {"torch"},
      .when = [](F f) { return EpOverlap(f) && !f.torch_at_least("2.6.0"); },
      .needs = "all-to-all overlap hangs with torch before 2.6",
-     .fixes = {kEpOverlapOff}},
+     .fix = EpOverlapOff},
     {.id = "bridge-ep-overlap.requires-vpp-with-pp",
      .area = "ep-overlap",
      .at = {Phase::kCommOverlap, 495},
@@ -257,7 +267,14 @@ const Rule kRules[] = {
                K::virtual_pipeline_model_parallel_size},
      .when = [](F f) { return EpOverlap(f) && Pipelined(f) && f.none(K::virtual_pipeline_model_parallel_size); },
      .needs = "with PP > 1 the virtual pipeline size is written out (a layout string is read only later)",
-     .fixes = {{{K::virtual_pipeline_model_parallel_size, 2}}, kEpOverlapOff}},
+     .fixes = {kEpOverlapOff},
+     .fix =
+         [](F f) {  // Megatron-FSDP holds one chunk per rank, so there only the overlap can go
+           std::vector<Patch> patches;
+           const bool fsdp = f.on(K::use_megatron_fsdp) || f.on(K::dist_use_megatron_fsdp);
+           if (!fsdp) patches.push_back({Assign(K::virtual_pipeline_model_parallel_size, 2)});
+           return patches;
+         }},
     {.id = "bridge-ep-overlap.no-full-recompute",
      .area = "ep-overlap",
      .at = {Phase::kCommOverlap, 499},
@@ -319,7 +336,7 @@ const Rule kRules[] = {
                   (zero_counts || f.num(K::mtp_num_layers) != 0);
          },
      .needs = "there is at most one MTP layer",
-     .fixes = {kEpOverlapOff}},
+     .fix = EpOverlapOff},
     {.id = "bridge-delay-wgrad.grad-reduce-te-2.7",
      .area = "version-gate",
      .at = {Phase::kCommOverlap, 522},

@@ -135,11 +135,16 @@ const Rule kRules[] = {
      .reads_env = {"gpu", "cc_major"},
      .when = [](F f) { return Flex(f, "deepep") && !DeepEpGpu(f); },
      .needs = "DeepEP runs on Ampere, Hopper, B200 and B300 only",
-     .fixes = {{{K::moe_token_dispatcher_type, "alltoall"}, {K::moe_flex_dispatcher_backend, kUnset}}},
+     .fixes = {{{K::moe_token_dispatcher_type, "alltoall"},
+                {K::moe_flex_dispatcher_backend, kUnset},
+                {K::moe_enable_deepep, false}}},
      .fix =
-         [](F f) {
+         [](F f) {  // the deprecated switch would bring DeepEP back
            std::vector<Patch> patches;
-           if (HybridEpGpu(f)) patches.push_back({Assign(K::moe_flex_dispatcher_backend, "hybridep")});
+           if (HybridEpGpu(f)) {
+             patches.push_back(
+                 {Assign(K::moe_flex_dispatcher_backend, "hybridep"), Assign(K::moe_enable_deepep, false)});
+           }
            return patches;
          }},
     {.id = "flex.hybridep-gpu",

@@ -32,8 +32,16 @@ constexpr absl::string_view kLocalNeeds =
     "Bridge runs impl 'local' for whole-iteration capture only; single modules need 'transformer_engine'";
 constexpr StaticFixes kLocalFixes = {{{K::cuda_graph_impl, "none"}, {K::enable_cuda_graph, false}}};
 
+// Transformer Engine refuses what these ask for, so there the graphs go first.
+bool TeWouldRefuse(F f) {
+  const bool preprocess_alone = HasGraphModule(f, "moe_preprocess") && !HasGraphModule(f, "moe_router");
+  return preprocess_alone || f.set(K::inference_cuda_graph_scope) || f.on(K::fine_grained_activation_offloading) ||
+         HasGraphModule(f, "full_iteration_inference");
+}
+
 // Capture by Transformer Engine; packed data then has to keep its shapes.
 std::vector<Patch> CaptureByTe(F f) {
+  if (TeWouldRefuse(f)) return {};
   Patch patch = {Assign(K::cuda_graph_impl, "transformer_engine"), Assign(K::enable_cuda_graph, false)};
   if (f.on(K::dataset_offline_packing_specs)) {
     patch.push_back(Assign(K::dataset_pad_to_max_length, true));
