@@ -25,6 +25,7 @@
 #include "resolver/normalize/knobs_message.h"
 #include "resolver/normalize/request.h"
 #include "resolver/render/dialects.h"
+#include "resolver/render/shell_reader.h"
 #include "resolver/response.h"
 #include "resolver/rules/decide/decide.h"
 
@@ -102,27 +103,37 @@ struct Written {
   EnvVars vars;
 };
 
-void AbToMessage(const AbSuggestion& ab, const Written& plan, const Environment& env, absl::string_view dialect,
+// The plan as the target wants it written.
+Written WriteOut(const Config& config, const EnvVars& vars, const Environment& env) {
+  Written written{WriteForTarget(config, env), vars};
+  UseTargetNames(env, &written.config);
+  return written;
+}
+
+// `launch` is the plan's own; the other run differs from it in the knob and its companions alone.
+void AbToMessage(const AbSuggestion& ab, const DecidedPlan& plan, const Environment& env, const v1::Launch& launch,
                  v1::AbSuggestion* message) {
   message->set_knob(std::string(Name(ab.knob)));
   ValueToMessage(ab.plan_value, message->mutable_plan_value());
   ValueToMessage(ab.other_value, message->mutable_other_value());
   message->set_reason(ab.reason);
-  Written other = plan;
-  other.config.Set(ab.knob, ab.other_value, Origin::kDecided);
+  Config other = plan.config;
+  other.Set(ab.knob, ab.other_value, Origin::kDecided);
   for (const auto& [knob, value] : ab.companions) {
     v1::KnobSetting* companion = message->add_companions();
     companion->set_name(std::string(Name(knob)));
     ValueToMessage(value, companion->mutable_value());
-    other.config.Set(knob, value, Origin::kDecided);
+    other.Set(knob, value, Origin::kDecided);
   }
   if (ab.expected != 0 || ab.low != 0 || ab.high != 0) {
     message->mutable_expected_step_ratio()->set_value(ab.expected);
     message->mutable_expected_step_ratio()->set_low(ab.low);
     message->mutable_expected_step_ratio()->set_high(ab.high);
   }
-  LaunchToMessage(RenderDialect(dialect, {plan.config, env, plan.vars}), message->mutable_plan_launch());
-  LaunchToMessage(RenderDialect(dialect, {other.config, env, other.vars}), message->mutable_other_launch());
+  *message->mutable_plan_launch() = launch;
+  const Written written = WriteOut(other, plan.env, env);
+  LaunchToMessage(RenderDialect(OwnDialect(env.target), {written.config, env, written.vars}),
+                  message->mutable_other_launch());
 }
 
 }  // namespace
@@ -139,9 +150,8 @@ absl::Status Resolver::ResolveConfig(const v1::ResolveConfigRequest& request,
   const Placement placement = PlaceLayout(decided.config, intent.env);
   const EstimatedPlan estimate = Estimate(intent, placement, decided.config);
   SettledPlan settled = Settle(std::move(decided), EnvironmentOf(intent, estimate));
-  DecidedPlan& plan = settled.plan;
-  Written written{WriteForTarget(std::move(plan.config), intent.env), plan.env};
-  UseTargetNames(intent.env, &written.config);
+  const DecidedPlan& plan = settled.plan;
+  const Written written = WriteOut(plan.config, plan.env, intent.env);
   Environment env = EnvironmentOf(intent, estimate);
   env.vars = plan.env;
   RunResult run = Run(written.config, env);
@@ -164,7 +174,7 @@ absl::Status Resolver::ResolveConfig(const v1::ResolveConfigRequest& request,
       LaunchToMessage(RenderDialect(dialect, {written.config, env, written.vars}), response->add_launches());
   }
   for (const AbSuggestion& ab : plan.ab_suggestions) {
-    AbToMessage(ab, written, env, own, response->add_ab_suggestions());
+    AbToMessage(ab, plan, env, response->launches(0), response->add_ab_suggestions());
   }
   ModelToMessage(intent.model, response->mutable_model());
   response->set_digest(DigestOf(request, catalog_->revision()));
@@ -189,18 +199,37 @@ std::vector<Argument> Words(const google::protobuf::RepeatedPtrField<std::string
   return words;
 }
 
-absl::StatusOr<Reading> ReadConfig(const v1::ValidateConfigRequest& request, const Environment& env) {
+// A launch script: its exports and its launcher's world size go into `env`. Nothing of it is executed.
+absl::StatusOr<Reading> ReadScript(const v1::TextFile& file, Environment* env) {
+  Violations violations;
+  if (env->target == Target::kMegatronBridge) {
+    violations.Add("file",
+                   "only scripts that launch megatron-lm or loongforge are read; send Bridge's overrides as arguments");
+  }
+  if (file.text().size() > kMaxScriptBytes) violations.Add("file.text", "is longer than 1 MiB");
+  FLIGHTPLAN_RETURN_IF_ERROR(violations.ToStatus());
+  Reading reading;
+  reading.input = file.name().empty() ? "file" : file.name();
+  ShellLaunch launch = ReadShellLaunch(file.text(), env->vars);
+  for (const auto& [name, value] : launch.vars) env->vars.insert_or_assign(name, value);
+  if (!env->world_size.has_value()) env->world_size = launch.world_size;
+  reading.parsed = ParseOwnDialect(launch.args, *env);
+  reading.parsed.findings.insert(reading.parsed.findings.begin(), launch.findings.begin(), launch.findings.end());
+  return reading;
+}
+
+absl::StatusOr<Reading> ReadConfig(const v1::ValidateConfigRequest& request, Environment* env) {
   Violations violations;
   Reading reading;
   switch (request.config_case()) {
     case v1::ValidateConfigRequest::kArguments: {
       const auto& values = request.arguments().values();
       reading.input = "argv";
-      reading.parsed = ParseOwnDialect(Words(values), env);
+      reading.parsed = ParseOwnDialect(Words(values), *env);
       return reading;
     }
     case v1::ValidateConfigRequest::kFile:
-      return absl::UnimplementedError("validating a file is not built yet; send its arguments or knobs");
+      return ReadScript(request.file(), env);
     case v1::ValidateConfigRequest::kKnobs:
       reading.input = "knobs";
       for (const auto& [knob, value] : PinsFromMessages(request.knobs().knobs(), request.knobs().settings(),
@@ -227,7 +256,7 @@ bool IsMla(const std::vector<ParsedKnob>& knobs) {
 absl::Status Resolver::ValidateConfig(const v1::ValidateConfigRequest& request,
                                       v1::ValidateConfigResponse* response) const {
   FLIGHTPLAN_ASSIGN_OR_RETURN(Environment env, NormalizeValidate(request, *catalog_));
-  FLIGHTPLAN_ASSIGN_OR_RETURN(Reading reading, ReadConfig(request, env));
+  FLIGHTPLAN_ASSIGN_OR_RETURN(Reading reading, ReadConfig(request, &env));
   env.mla = IsMla(reading.parsed.knobs);
   Config config = DefaultsFor(env.target, env.core_release, env.bridge_release, env.mla);
   ApplyKnobs(reading.parsed.knobs, &config);

@@ -191,6 +191,24 @@ TEST(ValidateConfig, PointsAtTheArgument) {
   EXPECT_TRUE(pointed);
 }
 
+TEST(ValidateConfig, ReadsAScriptWithoutRunningIt) {
+  v1::ValidateConfigRequest request;
+  request.mutable_target()->set_framework("megatron-lm");
+  request.mutable_file()->set_name("pretrain.sh");
+  request.mutable_file()->set_text(
+      "EP=64\nexport CUDA_DEVICE_MAX_CONNECTIONS=1\ntorchrun --nnodes 2 --nproc-per-node 8 pretrain_gpt.py \\\n"
+      "  --num-layers 4 \\\n  --expert-model-parallel-size $EP --no-such-flag $(touch /tmp/never)\n");
+  v1::ValidateConfigResponse response;
+  ASSERT_TRUE(TestResolver().ValidateConfig(request, &response).ok());
+  EXPECT_FALSE(response.accepted_by_stack());
+  bool pointed = false;
+  for (const v1::Finding& finding : response.findings()) {
+    pointed = pointed || (finding.rule_id() == "mlm.argparse" && finding.location().line() == 5 &&
+                          finding.location().input() == "pretrain.sh");
+  }
+  EXPECT_TRUE(pointed);
+}
+
 TEST(ValidateConfig, NeedsAConfig) {
   v1::ValidateConfigRequest request;
   request.mutable_target()->set_framework("megatron-lm");

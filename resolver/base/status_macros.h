@@ -6,8 +6,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
-#define FLIGHTPLAN_RETURN_IF_ERROR(expr)                         \
-  do {                                                           \
+#define FLIGHTPLAN_RETURN_IF_ERROR(expr)                              \
+  do {                                                                \
     if (absl::Status status_ = (expr); !status_.ok()) return status_; \
   } while (false)
 

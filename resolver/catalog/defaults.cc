@@ -70,8 +70,8 @@ Config Build(const Flavour& flavour, const std::vector<KnobDefaults>& defaults) 
   for (int i = 0; i < kKnobCount; ++i) {
     const Knob knob = static_cast<Knob>(i);
     const internal::KnobRow& row = Row(knob);
-    const bool present = flavour.bridge() ? row.bridge.Contains(flavour.bridge_release)
-                                          : row.core.Contains(flavour.core_release);
+    const bool present =
+        flavour.bridge() ? row.bridge.Contains(flavour.bridge_release) : row.core.Contains(flavour.core_release);
     const bool own_flag = flavour.target == Target::kLoongForge && absl::StartsWith(row.loongforge, "--");
     if (!present && !own_flag) continue;
     config.Set(knob, Pick(defaults[static_cast<size_t>(i)], flavour.class_of(row.section), release_name),

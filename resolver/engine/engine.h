@@ -24,9 +24,9 @@ class Program {
 };
 
 struct RunResult {
-  Config arguments;  // Megatron-LM and LoongForge: the command line's values after validate_args
-  Config config;     // final values after every silent change
-  Environment env;   // with the variables the target sets
+  Config arguments;                   // Megatron-LM and LoongForge: the command line's values after validate_args
+  Config config;                      // final values after every silent change
+  Environment env;                    // with the variables the target sets
   std::vector<Finding> findings;      // in upstream's order: the first error is the one upstream stops at
   std::vector<ConfigChange> changes;  // in order
 };

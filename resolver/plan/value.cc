@@ -71,9 +71,7 @@ int64_t Value::integer() const {
   return std::abs(v) < 9e18 ? static_cast<int64_t>(v) : 0;
 }
 
-double Value::real() const {
-  return is_float() ? std::get<double>(rep_) : static_cast<double>(integer());
-}
+double Value::real() const { return is_float() ? std::get<double>(rep_) : static_cast<double>(integer()); }
 
 absl::string_view Value::text() const {
   return is_text() ? absl::string_view(*std::get<4>(rep_)) : absl::string_view();
@@ -95,9 +93,9 @@ std::string Value::ToJson() const {
     case 4:
       return absl::StrCat("\"", absl::Utf8SafeCEscape(text()), "\"");
     case 5:
-      return absl::StrCat("[", absl::StrJoin(list(), ",", [](std::string* out, const Value& v) {
-                            absl::StrAppend(out, v.ToJson());
-                          }), "]");
+      return absl::StrCat(
+          "[", absl::StrJoin(list(), ",", [](std::string* out, const Value& v) { absl::StrAppend(out, v.ToJson()); }),
+          "]");
     default:
       return "null";
   }

@@ -17,11 +17,11 @@ class Value {
  public:
   using List = std::vector<Value>;
 
-  Value() = default;  // None: upstream's `None`, which differs from a knob that nobody gave
-  Value(bool v) : rep_(v) {}                    // NOLINT(google-explicit-constructor)
-  Value(int v) : rep_(static_cast<int64_t>(v)) {}  // NOLINT(google-explicit-constructor)
-  Value(int64_t v) : rep_(v) {}                 // NOLINT(google-explicit-constructor)
-  Value(double v) : rep_(v) {}                  // NOLINT(google-explicit-constructor)
+  Value() = default;          // None: upstream's `None`, which differs from a knob that nobody gave
+  Value(bool v) : rep_(v) {}  // NOLINT(google-explicit-constructor)
+  Value(int v) : rep_(static_cast<int64_t>(v)) {}                               // NOLINT(google-explicit-constructor)
+  Value(int64_t v) : rep_(v) {}                                                 // NOLINT(google-explicit-constructor)
+  Value(double v) : rep_(v) {}                                                  // NOLINT(google-explicit-constructor)
   Value(absl::string_view v) : rep_(std::make_shared<const std::string>(v)) {}  // NOLINT
   Value(const char* v) : Value(absl::string_view(v)) {}                         // NOLINT
   Value(const std::string& v) : Value(absl::string_view(v)) {}                  // NOLINT
@@ -56,8 +56,7 @@ class Value {
   friend bool operator!=(const Value& a, const Value& b) { return !(a == b); }
 
  private:
-  std::variant<std::monostate, bool, int64_t, double, std::shared_ptr<const std::string>,
-               std::shared_ptr<const List>>
+  std::variant<std::monostate, bool, int64_t, double, std::shared_ptr<const std::string>, std::shared_ptr<const List>>
       rep_;
 };
 

@@ -83,14 +83,26 @@ const FlagTable& TableFor(int release, bool modelopt) {
 
 // ---- writing
 
-// The flags of each knob in one release, in table order.
-std::map<K, std::vector<const internal::FlagRow*>> FlagsByKnob(int core_release) {
-  const int release = NearestRelease(kCoreReleases, core_release);
-  std::map<K, std::vector<const internal::FlagRow*>> flags;
-  for (const internal::FlagRow& row : Flags()) {
-    if (row.releases.Contains(release)) flags[row.knob].push_back(&row);
-  }
-  return flags;
+struct KnobFlags {
+  K knob{};
+  std::vector<const internal::FlagRow*> rows;
+};
+
+// The flags of each knob in one release, in the order of the knob table. Built once for all releases.
+const std::vector<KnobFlags>& FlagsByKnob(int core_release) {
+  static const auto* const kByRelease = [] {
+    auto* by_release = new std::map<int, std::vector<KnobFlags>>();
+    for (int release : kCoreReleases) {
+      std::map<K, std::vector<const internal::FlagRow*>> flags;
+      for (const internal::FlagRow& row : Flags()) {
+        if (row.releases.Contains(release)) flags[row.knob].push_back(&row);
+      }
+      std::vector<KnobFlags>& list = (*by_release)[release];
+      for (auto& [knob, rows] : flags) list.push_back({knob, std::move(rows)});
+    }
+    return by_release;
+  }();
+  return kByRelease->at(NearestRelease(kCoreReleases, core_release));
 }
 
 std::string ValueText(const Value& value, ValueType type) {

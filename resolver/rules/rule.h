@@ -108,7 +108,8 @@ class Facts {
 // What a change may do. It records the trace; a write that changes nothing leaves none.
 class Editor {
  public:
-  Editor(Config* config, Environment* env, std::vector<ConfigChange>* trace) : config_(config), env_(env), trace_(trace) {}
+  Editor(Config* config, Environment* env, std::vector<ConfigChange>* trace)
+      : config_(config), env_(env), trace_(trace) {}
   Facts facts() const { return Facts(*config_, *env_); }
   void Set(Knob knob, Value value);
   void SetVar(absl::string_view name, absl::string_view value);
@@ -137,11 +138,11 @@ struct Literal {
   int64_t i = 0;
   absl::string_view s;
   constexpr Literal() = default;
-  constexpr Literal(bool v) : kind(kBool), b(v) {}                  // NOLINT(google-explicit-constructor)
-  constexpr Literal(int v) : kind(kInt), i(v) {}                    // NOLINT(google-explicit-constructor)
-  constexpr Literal(int64_t v) : kind(kInt), i(v) {}                // NOLINT(google-explicit-constructor)
-  constexpr Literal(absl::string_view v) : kind(kText), s(v) {}     // NOLINT(google-explicit-constructor)
-  constexpr Literal(const char* v) : kind(kText), s(v) {}           // NOLINT(google-explicit-constructor)
+  constexpr Literal(bool v) : kind(kBool), b(v) {}                    // NOLINT(google-explicit-constructor)
+  constexpr Literal(int v) : kind(kInt), i(v) {}                      // NOLINT(google-explicit-constructor)
+  constexpr Literal(int64_t v) : kind(kInt), i(v) {}                  // NOLINT(google-explicit-constructor)
+  constexpr Literal(absl::string_view v) : kind(kText), s(v) {}       // NOLINT(google-explicit-constructor)
+  constexpr Literal(const char* v) : kind(kText), s(v) {}             // NOLINT(google-explicit-constructor)
   static constexpr Literal List(absl::string_view comma_separated) {  // "" is the empty list
     Literal l;
     l.kind = kTextList;
@@ -163,9 +164,9 @@ using StaticFixes = ConstList<StaticPatch, 4>;
 enum class Kind { kError, kWarning, kInfo, kChange };
 
 struct Rule {
-  absl::string_view id;    // as in the rule book, never reused
+  absl::string_view id;           // as in the rule book, never reused
   absl::string_view cli_id = "";  // its id in the table of command-line rules, where the same check has another there
-  absl::string_view area;  // "recompute", "ep-overlap" ...
+  absl::string_view area;         // "recompute", "ep-overlap" ...
   Kind kind = Kind::kError;
   Place at{};
   absl::string_view source;  // "megatron/core/transformer/transformer_config.py:1914"; repository by the phase
