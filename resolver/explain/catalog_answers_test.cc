@@ -50,7 +50,9 @@ TEST(CatalogAnswers, PagesOfEverySizeGiveTheWholeList) {
 
   const auto rules = [](const v1::ListRulesResponse& r) -> auto& { return r.rules(); };
   const std::vector<std::string> ids = Names(&CatalogAnswers::ListRules, 13, rules);
-  EXPECT_EQ(ids.size(), AllRules().size());
+  std::set<absl::string_view> distinct;
+  for (const Rule* rule : AllRules()) distinct.insert(rule->id);
+  EXPECT_EQ(ids.size(), distinct.size());
   EXPECT_TRUE(std::is_sorted(ids.begin(), ids.end()));
 }
 
