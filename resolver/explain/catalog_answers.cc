@@ -85,11 +85,10 @@ absl::string_view NearestRule(const std::vector<const Rule*>& rules, absl::strin
 
 CatalogAnswers::CatalogAnswers(std::shared_ptr<const Catalog> catalog)
     : catalog_(std::move(catalog)), rules_(AllRules()) {
-  // A check that a release words differently has a record for each; the rule book shows the newest one's.
-  rules_.erase(
-      std::remove_if(rules_.begin(), rules_.end(), [](const Rule* rule) { return FindRule(rule->id) != rule; }),
-      rules_.end());
-  std::sort(rules_.begin(), rules_.end(), [](const Rule* a, const Rule* b) { return a->id < b->id; });
+  std::stable_sort(rules_.begin(), rules_.end(), [](const Rule* a, const Rule* b) { return a->id < b->id; });
+  // A check that a release words differently has a record for each; the rule book shows the first, which is main's.
+  const auto same = [](const Rule* a, const Rule* b) { return a->id == b->id; };
+  rules_.erase(std::unique(rules_.begin(), rules_.end(), same), rules_.end());
 }
 
 absl::Status CatalogAnswers::GetModel(const v1::GetModelRequest& request, v1::ModelSpec* response) const {
