@@ -1,0 +1,25 @@
+// The reading side of ValidateConfig: a configuration in any spelling, as knobs with the places they were written at.
+#pragma once
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "resolver/plan/environment.h"
+#include "resolver/render/dialect.h"
+
+namespace flightplan {
+
+namespace v1 {  // generated from proto/flightplan/v1
+class ValidateConfigRequest;
+}  // namespace v1
+
+// The configuration of a validate request: knobs with their places, and what its reader refused.
+struct Reading {
+  std::string input;  // name of the input, for locations
+  ParseResult parsed;
+};
+
+// A script's exports and its launcher's world size go into `env`. Nothing that is read is executed.
+absl::StatusOr<Reading> ReadConfig(const v1::ValidateConfigRequest& request, Environment* env);
+
+}  // namespace flightplan
