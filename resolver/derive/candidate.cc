@@ -1,0 +1,393 @@
+#include "resolver/derive/candidate.h"
+
+#include <algorithm>
+#include <iterator>
+#include <limits>
+#include <string>
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "resolver/plan/pipeline_layout.h"
+
+namespace flightplan {
+namespace {
+
+using K = Knob;
+
+constexpr int64_t kMaxStages = 4096;  // beyond any real pipeline; keeps absurd sizes cheap
+constexpr int64_t kMaxChunks = 1 << 15;
+// Growth of the busiest expert rank over the mean while routing is neither forced nor capped.
+constexpr float kTrainingImbalance = 1.25F;
+
+int32_t Size(const Config& config, Knob knob) {
+  return static_cast<int32_t>(std::clamp<int64_t>(config.Get(knob).integer(), 1, std::numeric_limits<int32_t>::max()));
+}
+
+bool Has(const Config& config, Knob knob, absl::string_view item) {
+  const Value& value = config.Get(knob);
+  if (value.is_text()) return value.text() == item;
+  for (const Value& entry : value.list()) {
+    if (entry.text() == item) return true;
+  }
+  return false;
+}
+
+template <typename Bits, size_t n>
+Bits BitsOf(const Config& config, Knob knob, const std::pair<absl::string_view, Bits> (&names)[n]) {
+  Bits bits = 0;
+  for (const auto& [name, bit] : names) {
+    if (Has(config, knob, name)) bits = static_cast<Bits>(bits | bit);
+  }
+  return bits;
+}
+
+uint8_t DtypeBytes(const Config& config, Knob knob, uint8_t standard) {
+  const absl::string_view dtype = config.Get(knob).text();
+  if (dtype == "fp32" || dtype == "float32") return 4;
+  if (dtype == "bf16" || dtype == "bfloat16" || dtype == "fp16" || dtype == "float16") return 2;
+  if (dtype == "fp8" || dtype == "uint8") return 1;
+  return standard;
+}
+
+std::vector<int64_t> EvenCells(int64_t cells, int64_t stages) {
+  std::vector<int64_t> sizes(static_cast<size_t>(stages), cells / stages);
+  for (int64_t i = 0; i < cells % stages; ++i) ++sizes[static_cast<size_t>(i)];
+  return sizes;
+}
+
+// Decoder layers of each pipeline rank without a layout string.
+std::vector<int64_t> RankSizes(int64_t layers, int64_t ranks, const Config& config) {
+  // The embedding and the loss may each take the place of one layer.
+  const bool embedding = ranks > 1 && config.Get(K::account_for_embedding_in_pipeline_split).truthy();
+  const bool loss = ranks > 1 && config.Get(K::account_for_loss_in_pipeline_split).truthy();
+  if (embedding || loss) {
+    std::vector<int64_t> cells = EvenCells(layers + (embedding ? 1 : 0) + (loss ? 1 : 0), ranks);
+    if (embedding && cells.front() > 0) --cells.front();
+    if (loss && cells.back() > 0) --cells.back();
+    return cells;
+  }
+  const Value& first = config.Get(K::num_layers_in_first_pipeline_stage);
+  const Value& last = config.Get(K::num_layers_in_last_pipeline_stage);
+  const bool fix_first = first.is_int() && ranks > 1;
+  const bool fix_last = last.is_int() && ranks > 1;
+  const int64_t at_first = fix_first ? std::clamp<int64_t>(first.integer(), 0, layers) : 0;
+  const int64_t at_last = fix_last ? std::clamp<int64_t>(last.integer(), 0, layers - at_first) : 0;
+  const int64_t open = ranks - (fix_first ? 1 : 0) - (fix_last ? 1 : 0);
+  std::vector<int64_t> sizes = open > 0 ? EvenCells(layers - at_first - at_last, open) : std::vector<int64_t>{};
+  if (fix_first) sizes.insert(sizes.begin(), at_first);
+  if (fix_last) sizes.push_back(at_last);
+  return sizes;
+}
+
+// The written layout, when it reads and holds the model's layers.
+std::vector<ChunkContents> FromLayout(const ModelShape& shape, const PipelineLayout& layout) {
+  std::vector<ChunkContents> chunks(layout.stages.size());
+  int64_t next = 0;
+  for (size_t i = 0; i < layout.stages.size(); ++i) {
+    const int64_t begin = next;
+    for (char letter : layout.stages[i]) {
+      if (letter == 't') ++next;
+      if (letter == 'E') chunks[i].embedding = true;
+      if (letter == 'L') chunks[i].loss = true;
+      if (letter == 'm' && chunks[i].mtp_depths < 255) ++chunks[i].mtp_depths;
+    }
+    chunks[i].layers = shape.Count(begin, next);
+  }
+  return chunks;
+}
+
+GemmPrecision PrecisionOf(const Config& config) {
+  if (config.Get(K::fp4).truthy()) return GemmPrecision::kNvfp4;
+  if (config.Get(K::fp8).truthy()) {
+    const absl::string_view recipe = config.Get(K::fp8_recipe).text();
+    if (recipe == "mxfp8") return GemmPrecision::kMxfp8;
+    if (recipe == "blockwise") return GemmPrecision::kFp8Blockwise;
+    return recipe == "tensorwise" ? GemmPrecision::kFp8Tensorwise : GemmPrecision::kFp8Delayed;
+  }
+  if (config.Get(K::bf16).truthy()) return GemmPrecision::kBf16;
+  return config.Get(K::fp16).truthy() ? GemmPrecision::kFp16 : GemmPrecision::kFp32;
+}
+
+void ReadOptimizer(const Config& config, Candidate* c) {
+  const auto on = [&](Knob knob) { return config.Get(knob).truthy(); };
+  c->distributed_optimizer = on(K::use_distributed_optimizer);
+  c->optimizer_instances = Size(config, K::num_distributed_optimizer_instances);
+  const bool reduced = (config.Get(K::grad_reduce_in_fp32).is_bool() && !on(K::grad_reduce_in_fp32) &&
+                        !on(K::accumulate_allreduce_grads_in_fp32)) ||
+                       on(K::grad_reduce_in_bf16);
+  c->gradient_bytes = reduced && c->precision != GemmPrecision::kFp32 ? 2 : 4;
+  if (on(K::use_precision_aware_optimizer)) {
+    c->main_param_bytes = DtypeBytes(config, K::main_params_dtype, 4);
+    c->moment1_bytes = DtypeBytes(config, K::exp_avg_dtype, 4);
+    c->moment2_bytes = DtypeBytes(config, K::exp_avg_sq_dtype, 4);
+    if (config.Get(K::main_grads_dtype).text() == "bf16") c->gradient_bytes = 2;
+  } else {
+    c->gradient_copy = reduced;
+  }
+  if (c->precision == GemmPrecision::kFp32) c->main_param_bytes = 0;  // the weights are the main parameters
+  if (on(K::optimizer_cpu_offload)) {
+    c->optimizer_offload = static_cast<float>(std::clamp(config.Get(K::optimizer_offload_fraction).real(), 0.0, 1.0));
+  }
+  if (on(K::use_megatron_fsdp)) {
+    const absl::string_view strategy = config.Get(K::data_parallel_sharding_strategy).text();
+    c->shard_weights = strategy == "optim_grads_params";
+    c->shard_gradients = c->shard_weights || strategy == "optim_grads";
+    c->distributed_optimizer = c->distributed_optimizer || c->shard_gradients || strategy == "optim";
+  }
+  if (on(K::use_torch_fsdp2)) c->shard_weights = c->shard_gradients = c->distributed_optimizer = true;
+}
+
+void ReadRecompute(const Config& config, Candidate* c) {
+  static constexpr std::pair<absl::string_view, uint16_t> kModules[] = {{"core_attn", kDropCoreAttn},
+                                                                        {"layernorm", kDropLayernorm},
+                                                                        {"mla_up_proj", kDropMlaUpProj},
+                                                                        {"moe_act", kDropMoeAct},
+                                                                        {"mlp", kDropMlp},
+                                                                        {"shared_experts", kDropSharedExperts},
+                                                                        {"moe", kDropMoe},
+                                                                        {"gdn_norm_out", kDropLinearAttention},
+                                                                        {"gdp_in_proj", kDropLinearAttention},
+                                                                        {"gdp_qkv", kDropLinearAttention},
+                                                                        {"mhc", kDropMhc}};
+  const absl::string_view granularity = config.Get(K::recompute_granularity).text();
+  if (granularity == "selective" || config.Get(K::recompute_activations).truthy()) {
+    c->recompute = RecomputeMode::kSelective;
+    // Unset, the stack fills in core_attn; an empty list recomputes nothing.
+    c->recompute_modules = config.Get(K::recompute_modules).is_none() ? static_cast<uint16_t>(kDropCoreAttn)
+                                                                      : BitsOf(config, K::recompute_modules, kModules);
+  } else if (granularity == "full") {
+    c->recompute =
+        config.Get(K::recompute_method).text() == "block" ? RecomputeMode::kFullBlock : RecomputeMode::kFullUniform;
+    c->recompute_layers = Size(config, K::recompute_num_layers);
+    c->distribute_saved = config.Get(K::distribute_saved_activations).truthy();
+  }
+}
+
+void ReadOffload(const Config& config, Candidate* c) {
+  static constexpr std::pair<absl::string_view, uint16_t> kModules[] = {
+      {"attn_norm", kOffloadAttnNorm}, {"qkv_linear", kOffloadQkvLinear},
+      {"core_attn", kOffloadCoreAttn}, {"attn_proj", kOffloadAttnProj},
+      {"mlp_norm", kOffloadMlpNorm},   {"expert_fc1", kOffloadExpertFc1},
+      {"moe_act", kOffloadMoeAct},     {"fused_group_mlp", kOffloadExpertFc1 | kOffloadMoeAct}};
+  static constexpr std::pair<absl::string_view, uint16_t> kTensors[] = {{"dispatched_input", kOffloadExpertFc1},
+                                                                        {"pre_mlp_layernorm_output", kOffloadMlpNorm}};
+  if (config.Get(K::fine_grained_activation_offloading).truthy()) {
+    c->offload_modules = BitsOf(config, K::offload_modules, kModules);
+    const Value& fraction = config.Get(K::activation_offload_fraction);
+    if (fraction.is_number()) c->offload_fraction = static_cast<float>(std::clamp(fraction.real(), 0.0, 1.0));
+  }
+  c->offload_modules = static_cast<uint16_t>(c->offload_modules | BitsOf(config, K::offload_tensors, kTensors));
+  if (config.Get(K::cpu_offloading).truthy()) {
+    c->offload_layers =
+        static_cast<int32_t>(std::clamp<int64_t>(config.Get(K::cpu_offloading_num_layers).integer(), 0, kMaxChunks));
+  }
+}
+
+void ReadExperts(const Config& config, const ModelShape& shape, Candidate* c) {
+  const auto on = [&](Knob knob) { return config.Get(knob).truthy(); };
+  const absl::string_view type = config.Get(K::moe_token_dispatcher_type).text();
+  const absl::string_view backend = config.Get(K::moe_flex_dispatcher_backend).text();
+  c->dispatcher = type == "allgather"     ? Dispatcher::kAllGather
+                  : type != "flex"        ? Dispatcher::kAllToAll
+                  : backend == "hybridep" ? Dispatcher::kHybridEp
+                  : backend == "ncclep"   ? Dispatcher::kNcclEp
+                                          : Dispatcher::kDeepEp;
+  int64_t sms = config.Get(K::moe_flex_dispatcher_num_sms).integer();
+  if (sms <= 0 && c->dispatcher == Dispatcher::kDeepEp) sms = config.Get(K::moe_deepep_num_sms).integer();
+  if (sms <= 0 && c->dispatcher == Dispatcher::kHybridEp) sms = config.Get(K::moe_hybridep_num_sms).integer();
+  c->num_sms = static_cast<uint16_t>(std::clamp<int64_t>(sms, 0, 1024));
+  c->ep_overlap = on(K::overlap_moe_expert_parallel_comm);
+  c->early_attn_release = on(K::ep_overlap_early_attn_memory_release);
+  c->delay_wgrad = on(K::delay_wgrad_compute);
+  c->shared_expert_overlap = on(K::moe_shared_expert_overlap);
+  c->wgrad_under_dispatch = on(K::overlap_dispatch_backward_with_experts_wgrad);
+  c->permute_fusion = on(K::moe_permute_fusion);
+  c->router_fusion = on(K::moe_router_fusion);
+  c->pad_for_quantization = on(K::moe_router_padding_for_quantization) || on(K::moe_router_padding_for_fp8);
+  c->paged_stash = on(K::moe_paged_stash);
+  const auto factor = [&](Knob knob) {
+    return config.Get(knob).is_number() ? static_cast<float>(std::clamp(config.Get(knob).real(), 0.0, 1e6)) : 0.0F;
+  };
+  c->capacity_factor = factor(K::moe_expert_capacity_factor);
+  c->rank_capacity_factor = factor(K::moe_expert_rank_capacity_factor);
+  c->drop_pad = c->capacity_factor > 0 && on(K::moe_pad_expert_input_to_capacity);
+  if (!shape.is_moe() || on(K::moe_router_force_load_balancing)) return;
+  if (c->ep >= 8) c->imbalance = kTrainingImbalance;
+  if (c->drop_pad) {
+    c->imbalance = c->capacity_factor;  // every expert takes exactly so many
+  } else if (c->capacity_factor > 0) {
+    c->imbalance = std::min(c->imbalance, c->capacity_factor);
+  }
+}
+
+void ReadOverlapAndGraphs(const Config& config, const Environment& env, Candidate* c) {
+  static constexpr std::pair<absl::string_view, uint8_t> kModules[] = {{"attn", kGraphAttn},
+                                                                       {"mlp", kGraphMlp},
+                                                                       {"moe", kGraphMoe},
+                                                                       {"moe_router", kGraphMoeRouter},
+                                                                       {"moe_preprocess", kGraphMoePreprocess},
+                                                                       {"mamba", kGraphMamba}};
+  const auto on = [&](Knob knob) { return config.Get(knob).truthy(); };
+  c->tp_overlap = on(K::tp_comm_overlap) && c->tp > 1;
+  c->overlap_grad_reduce = on(K::overlap_grad_reduce);
+  c->overlap_param_gather = on(K::overlap_param_gather);
+  c->overlap_p2p = on(K::overlap_p2p_comm);
+  const absl::string_view impl = config.Get(K::cuda_graph_impl).text();
+  c->graph_modules = BitsOf(config, K::cuda_graph_modules, kModules);
+  c->graph_modules = static_cast<uint8_t>(c->graph_modules | BitsOf(config, K::cuda_graph_scope, kModules));
+  if (impl == "local") c->graphs = GraphImpl::kLocal;
+  if (impl == "transformer_engine") c->graphs = GraphImpl::kTransformerEngine;
+  // Releases before full_iteration was an implementation had it as a scope.
+  const bool whole =
+      Has(config, K::cuda_graph_modules, "full_iteration") || Has(config, K::cuda_graph_scope, "full_iteration");
+  if (impl == "full_iteration" || (impl == "local" && whole)) c->graphs = GraphImpl::kFullIteration;
+  const auto var = [&](absl::string_view name) -> absl::string_view {
+    for (const EnvVars* vars : {&env.vars, &env.recipe_vars}) {
+      const auto it = vars->find(name);
+      if (it != vars->end()) return it->second;
+    }
+    return {};
+  };
+  int connections = 0;
+  if (absl::SimpleAtoi(var("CUDA_DEVICE_MAX_CONNECTIONS"), &connections))
+    c->max_connections = static_cast<uint16_t>(std::clamp(connections, 0, 32));
+  for (const char* name : {"PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF"}) {
+    const absl::string_view text = var(name);
+    if (text.find("expandable_segments:True") != absl::string_view::npos) c->expandable_segments = true;
+  }
+}
+
+void ReadModules(const Config& config, Candidate* c) {
+  const auto on = [&](Knob knob) { return config.Get(knob).truthy(); };
+  const absl::string_view fusion = config.Get(K::cross_entropy_fusion_impl).text();
+  if (on(K::cross_entropy_loss_fusion)) {
+    c->loss = fusion == "te"       ? LossKind::kTeFused
+              : fusion == "linear" ? LossKind::kLinearFused
+                                   : LossKind::kNativeFused;
+  }
+  c->fp32_logits = config.Get(K::logit_dtype).text() == "fp32";
+  const absl::string_view attention = config.Get(K::attention_backend).text();
+  if (attention == "flash") c->attention = AttentionBackend::kFlash;
+  if (attention == "fused") c->attention = AttentionBackend::kFused;
+  if (attention == "unfused") c->attention = AttentionBackend::kUnfused;
+  if (attention == "local") c->attention = AttentionBackend::kLocal;
+  if (Has(config, K::cp_comm_type, "a2a")) c->cp_comm = CpComm::kAllToAll;
+  if (Has(config, K::cp_comm_type, "a2a+p2p")) c->cp_comm = CpComm::kAllToAllP2p;
+  if (Has(config, K::cp_comm_type, "all_gather")) c->cp_comm = CpComm::kAllGather;
+  c->grad_accumulation_fusion = on(K::gradient_accumulation_fusion);
+  c->bias_activation_fusion = on(K::bias_activation_fusion) || on(K::bias_swiglu_fusion) || on(K::bias_gelu_fusion);
+  c->rope_fusion = on(K::apply_rope_fusion);
+  c->masked_softmax_fusion = on(K::masked_softmax_fusion);
+  c->manual_gc = on(K::manual_gc);
+  c->activation_fp8_store = on(K::activation_func_fp8_input_store);
+  c->transformer_engine = config.Get(K::transformer_impl).text() != "local";
+}
+
+}  // namespace
+
+int ChunkContents::Layers() const {
+  int sum = 0;
+  for (uint16_t count : layers) sum += count;
+  return sum;
+}
+
+StageLayout MakeStageLayout(int pp, int vpp, std::vector<ChunkContents> chunks) {
+  StageLayout layout{pp, vpp, std::move(chunks), {}};
+  const auto same = [&](int a, int b) {
+    for (int j = 0; j < vpp; ++j) {
+      if (layout.chunk(a, j) != layout.chunk(b, j)) return false;
+    }
+    return true;
+  };
+  for (int rank = 0; rank < pp; ++rank) {
+    if (rank == 0 || !same(rank, rank - 1)) layout.distinct_ranks.push_back(rank);
+  }
+  return layout;
+}
+
+StageLayout StagesOfSizes(const ModelShape& shape, int pp, int vpp, const std::vector<int64_t>& sizes) {
+  std::vector<ChunkContents> chunks(sizes.size());
+  int64_t next = 0;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    chunks[i].layers = shape.Count(next, next + sizes[i]);
+    next += sizes[i];
+  }
+  chunks.front().embedding = true;
+  chunks.back().loss = true;
+  chunks.back().mtp_depths = static_cast<uint8_t>(std::min<int64_t>(shape.mtp_depths, 255));
+  return MakeStageLayout(pp, vpp, std::move(chunks));
+}
+
+StageLayout StagesOf(const ModelShape& shape, const Config& config) {
+  const int64_t ranks = std::min<int64_t>(Size(config, K::pipeline_model_parallel_size), kMaxStages);
+  int64_t virtual_stages = Size(config, K::virtual_pipeline_model_parallel_size);
+  const Value& written = config.Get(K::pipeline_model_parallel_layout);
+  if (!written.is_none() && ranks > 1) {
+    const PipelineLayout layout = ParsePipelineLayout(written, ranks);
+    if (layout.fault == PipelineLayout::Fault::kNone && layout.Count('t') == shape.num_layers) {
+      return MakeStageLayout(static_cast<int>(ranks), static_cast<int>(layout.virtual_size), FromLayout(shape, layout));
+    }
+  }
+  const std::vector<int64_t> rank_sizes = RankSizes(shape.num_layers, ranks, config);
+  const int64_t per_virtual = config.Get(K::num_layers_per_virtual_pipeline_stage).integer();
+  if (virtual_stages <= 1 && per_virtual > 0) virtual_stages = std::max<int64_t>(1, rank_sizes.front() / per_virtual);
+  if (virtual_stages <= 1) virtual_stages = Size(config, K::num_virtual_stages_per_pipeline_rank);
+  if (ranks == 1) virtual_stages = 1;
+  virtual_stages = std::min(virtual_stages, kMaxChunks / ranks);
+  std::vector<int64_t> sizes;
+  sizes.reserve(static_cast<size_t>(ranks * virtual_stages));
+  for (int64_t j = 0; j < virtual_stages; ++j) {
+    // A size that does not divide is a rule's finding; here the first chunks take the rest.
+    for (int64_t size : rank_sizes) sizes.push_back(size / virtual_stages + (j < size % virtual_stages ? 1 : 0));
+  }
+  return StagesOfSizes(shape, static_cast<int>(ranks), static_cast<int>(virtual_stages), sizes);
+}
+
+int64_t Candidate::DataParallel() const { return std::max<int64_t>(1, gpus / (int64_t{tp} * pp * cp)); }
+
+int64_t Candidate::ExpertDataParallel() const { return std::max<int64_t>(1, gpus / (int64_t{etp} * ep * pp)); }
+
+int64_t Candidate::Microbatches() const {
+  return std::max<int64_t>(1, global_batch_size / std::max<int64_t>(1, micro_batch_size * DataParallel()));
+}
+
+Candidate CandidateOf(const Config& config, const Environment& env, const ModelShape& shape,
+                      const StageLayout& stages) {
+  constexpr int64_t kMostTokens = int64_t{1} << 40;
+  Candidate c;
+  c.stages = &stages;
+  // No cluster and no model has a size beyond this; the products below stay within 64 bits.
+  const auto size = [&](Knob knob) { return std::min<int32_t>(Size(config, knob), 1 << 20); };
+  c.tp = size(K::tensor_model_parallel_size);
+  c.pp = stages.pp;
+  c.vpp = stages.vpp;
+  c.cp = size(K::context_parallel_size);
+  c.ep = shape.is_moe() ? size(K::expert_model_parallel_size) : 1;
+  // Unset, experts are split over the tensor-parallel ranks.
+  c.etp = !shape.is_moe()                                        ? 1
+          : config.Get(K::expert_tensor_parallel_size).is_none() ? c.tp
+                                                                 : size(K::expert_tensor_parallel_size);
+  c.gpus = std::clamp<int64_t>(env.world_size.value_or(0), 0, int64_t{1} << 30);
+  if (c.gpus == 0) c.gpus = env.data_parallel_size.value_or(1) * c.tp * c.pp * c.cp;
+  const Value& group = config.Get(K::microbatch_group_size_per_vp_stage);
+  if (group.is_int()) c.microbatch_group = static_cast<int32_t>(std::clamp<int64_t>(group.integer(), 0, 1 << 20));
+  c.micro_batch_size = size(K::micro_batch_size);
+  c.global_batch_size = std::clamp<int64_t>(config.Get(K::global_batch_size).integer(), 0, kMostTokens);
+  c.seq_length = std::clamp<int64_t>(config.Get(K::seq_length).integer(), 0, kMostTokens);
+  c.sequence_parallel = config.Get(K::sequence_parallel).truthy() && c.tp > 1;
+  c.precision = PrecisionOf(config);
+  if (c.low_precision()) {
+    const auto on = [&](Knob knob) { return config.Get(knob).truthy(); };
+    c.low_precision_weights = c.precision == GemmPrecision::kNvfp4 ? on(K::fp4_param) || on(K::fp4_param_gather)
+                                                                   : on(K::fp8_param) || on(K::fp8_param_gather);
+  }
+  ReadOptimizer(config, &c);
+  ReadRecompute(config, &c);
+  ReadOffload(config, &c);
+  if (shape.is_moe()) ReadExperts(config, shape, &c);
+  ReadOverlapAndGraphs(config, env, &c);
+  ReadModules(config, &c);
+  return c;
+}
+
+}  // namespace flightplan

@@ -1,0 +1,159 @@
+// One way to train a model on a number of GPUs: everything that memory and step time depend on, as plain numbers. A
+// planner makes millions of them; a full configuration is read into one by CandidateOf. Copying is a memcpy; nothing
+// here owns memory: `stages` is shared by all candidates with the same pipeline.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "resolver/derive/shape.h"
+#include "resolver/plan/config.h"
+#include "resolver/plan/environment.h"
+
+namespace flightplan {
+
+enum class GemmPrecision : uint8_t { kBf16, kFp16, kFp32, kFp8Delayed, kFp8Tensorwise, kFp8Blockwise, kMxfp8, kNvfp4 };
+enum class Dispatcher : uint8_t { kAllGather, kAllToAll, kDeepEp, kHybridEp, kNcclEp };
+enum class GraphImpl : uint8_t { kNone, kLocal, kTransformerEngine, kFullIteration };
+enum class CpComm : uint8_t { kP2p, kAllGather, kAllToAll, kAllToAllP2p };
+enum class LossKind : uint8_t { kUnfused, kNativeFused, kTeFused, kLinearFused };
+enum class AttentionBackend : uint8_t { kAuto, kFlash, kFused, kUnfused, kLocal };
+enum class RecomputeMode : uint8_t { kNone, kSelective, kFullUniform, kFullBlock };
+
+// What selective recompute drops.
+enum RecomputeModule : uint16_t {
+  kDropCoreAttn = 1u << 0,
+  kDropLayernorm = 1u << 1,
+  kDropMlaUpProj = 1u << 2,
+  kDropMoeAct = 1u << 3,
+  kDropMlp = 1u << 4,
+  kDropSharedExperts = 1u << 5,
+  kDropMoe = 1u << 6,
+  kDropLinearAttention = 1u << 7,  // gdn_norm_out and its kin
+  kDropMhc = 1u << 8,
+};
+
+// What fine-grained offloading moves to the host. The LoongForge tensors count as the modules that hold them.
+enum OffloadModule : uint16_t {
+  kOffloadAttnNorm = 1u << 0,
+  kOffloadQkvLinear = 1u << 1,
+  kOffloadCoreAttn = 1u << 2,
+  kOffloadAttnProj = 1u << 3,
+  kOffloadMlpNorm = 1u << 4,
+  kOffloadExpertFc1 = 1u << 5,
+  kOffloadMoeAct = 1u << 6,
+};
+
+// What a layer-scoped CUDA graph captures.
+enum GraphModule : uint8_t {
+  kGraphAttn = 1u << 0,
+  kGraphMlp = 1u << 1,
+  kGraphMoe = 1u << 2,
+  kGraphMoeRouter = 1u << 3,
+  kGraphMoePreprocess = 1u << 4,
+  kGraphMamba = 1u << 5,
+};
+
+// One model chunk: a virtual stage of a pipeline rank.
+struct ChunkContents {
+  KindCounts layers{};     // decoder layers of each kind
+  uint8_t mtp_depths = 0;  // MTP depths
+  bool embedding = false;
+  bool loss = false;  // output matrix, final norm and loss
+  friend bool operator==(const ChunkContents&, const ChunkContents&) = default;
+  int Layers() const;
+};
+
+// Which layers each stage holds. Virtual stage j of pipeline rank i is chunk j*pp + i, the order of execution.
+struct StageLayout {
+  int pp = 1, vpp = 1;
+  std::vector<ChunkContents> chunks;  // pp * vpp
+  // Ranks that can be the fullest: the first of each run of equal ranks. Earlier ranks hold more microbatches.
+  std::vector<int> distinct_ranks;
+  const ChunkContents& chunk(int rank, int virtual_stage) const {
+    return chunks[static_cast<size_t>(virtual_stage * pp + rank)];
+  }
+};
+
+// `chunks` must have pp * vpp entries.
+StageLayout MakeStageLayout(int pp, int vpp, std::vector<ChunkContents> chunks);
+// Decoder layers by chunk, in order of execution; embedding first, MTP and loss last. `sizes` must have pp * vpp
+// entries.
+StageLayout StagesOfSizes(const ModelShape& shape, int pp, int vpp, const std::vector<int64_t>& sizes);
+// By upstream's order of precedence: the layout string, then first and last stage sizes, then an even split (the first
+// stages take what does not come out even, which the rules report).
+StageLayout StagesOf(const ModelShape& shape, const Config& config);
+
+struct Candidate {
+  const StageLayout* stages = nullptr;
+
+  int64_t gpus = 1;
+  int32_t tp = 1, pp = 1, vpp = 1, cp = 1, ep = 1, etp = 1;
+  int32_t microbatch_group = 0;  // microbatch_group_size_per_vp_stage; 0: pp
+  int64_t micro_batch_size = 1;
+  int64_t global_batch_size = 1;
+  int64_t seq_length = 0;
+  bool sequence_parallel = false;
+
+  GemmPrecision precision = GemmPrecision::kBf16;
+  bool low_precision_weights = false;  // weights themselves are kept in the GEMMs' precision
+  bool activation_fp8_store = false;   // activation_func_fp8_input_store: input of the activation kept in 8 bits
+  uint8_t gradient_bytes = 4;          // of the gradient buffer, per parameter
+  uint8_t main_param_bytes = 4, moment1_bytes = 4, moment2_bytes = 4;
+  bool gradient_copy = false;  // the optimizer makes an FP32 copy of its gradient shard for its step
+  bool distributed_optimizer = false;
+  bool shard_gradients = false;  // FSDP: over the data-parallel group
+  bool shard_weights = false;    // FSDP: gathered one layer at a time
+  int32_t optimizer_instances = 1;
+  float optimizer_offload = 0;  // fraction of the optimizer state on the host
+
+  RecomputeMode recompute = RecomputeMode::kNone;
+  uint16_t recompute_modules = 0;  // RecomputeModule bits, selective only
+  int32_t recompute_layers = 1;    // full only: group (uniform) or number of layers per chunk (block)
+  bool distribute_saved = false;   // full: saved inputs split over TP without sequence parallelism
+  uint16_t offload_modules = 0;    // OffloadModule bits
+  float offload_fraction = 1;
+  int32_t offload_layers = 0;  // cpu_offloading: whole layers
+
+  Dispatcher dispatcher = Dispatcher::kAllToAll;
+  uint16_t num_sms = 0;     // of a flex dispatcher; 0: the library's default
+  bool ep_overlap = false;  // overlap_moe_expert_parallel_comm
+  bool early_attn_release = false;
+  bool delay_wgrad = false;
+  bool shared_expert_overlap = false;
+  bool wgrad_under_dispatch = false;  // overlap_dispatch_backward_with_experts_wgrad
+  bool permute_fusion = true;
+  bool router_fusion = false;
+  bool pad_for_quantization = false;  // rows of every expert padded to a multiple of 16 or 32
+  bool drop_pad = false;              // capacity factor with padded inputs
+  bool paged_stash = false;
+  float capacity_factor = 0;       // moe_expert_capacity_factor; 0: dropless
+  float rank_capacity_factor = 0;  // moe_expert_rank_capacity_factor: static buffers; 0: sized by what arrives
+  // Tokens of the busiest expert rank against the mean; 1 under forced balance.
+  float imbalance = 1;
+
+  bool tp_overlap = false, overlap_grad_reduce = false, overlap_param_gather = false, overlap_p2p = true;
+  GraphImpl graphs = GraphImpl::kNone;
+  uint8_t graph_modules = 0;  // GraphModule bits; 0 with an implementation: the whole layer
+  LossKind loss = LossKind::kUnfused;
+  bool fp32_logits = false;
+  AttentionBackend attention = AttentionBackend::kAuto;
+  CpComm cp_comm = CpComm::kP2p;
+  bool grad_accumulation_fusion = true;
+  bool bias_activation_fusion = true, rope_fusion = true, masked_softmax_fusion = true;
+  bool manual_gc = false;
+  uint16_t max_connections = 0;      // CUDA_DEVICE_MAX_CONNECTIONS; 0: not set
+  bool expandable_segments = false;  // PYTORCH_CUDA_ALLOC_CONF
+  bool transformer_engine = true;
+
+  // Groups; at least 1, rounded down where the sizes do not come out even (the mesh rules report that).
+  int64_t DataParallel() const;
+  int64_t ExpertDataParallel() const;
+  int64_t Microbatches() const;
+  bool low_precision() const { return precision >= GemmPrecision::kFp8Delayed; }
+};
+
+// Reads a complete configuration. The candidate points at `stages`, which must outlive it: StagesOf(shape, config).
+Candidate CandidateOf(const Config& config, const Environment& env, const ModelShape& shape, const StageLayout& stages);
+
+}  // namespace flightplan

@@ -1,0 +1,145 @@
+#include "resolver/derive/candidate.h"
+
+#include <gtest/gtest.h>
+
+#include <type_traits>
+
+#include "resolver/catalog/catalog.h"
+
+namespace flightplan {
+namespace {
+
+static_assert(std::is_trivially_copyable_v<Candidate>);
+
+ModelShape ShapeOf(absl::string_view name) {
+  static const Catalog* const catalog = new Catalog(*Catalog::Builtin());
+  return *MakeShape(**catalog->FindModel(name));
+}
+
+Config With(std::vector<std::pair<Knob, Value>> knobs) {
+  Config config;
+  for (auto& [knob, value] : knobs) config.Set(knob, std::move(value), Origin::kCaller);
+  return config;
+}
+
+TEST(ModelShape, DeepSeekHasTwoKindsOfLayers) {
+  const ModelShape shape = ShapeOf("deepseek-v3");
+  ASSERT_EQ(shape.kind_count, 2);
+  EXPECT_EQ(shape.kinds[0].mlp, MlpKind::kDense);
+  EXPECT_EQ(shape.kinds[1].mlp, MlpKind::kMoe);
+  EXPECT_EQ(shape.totals[0], 3);
+  EXPECT_EQ(shape.totals[1], 58);
+  EXPECT_EQ(shape.mtp_layers[1], 1);
+  EXPECT_EQ(shape.MoeLayers(), 58);
+}
+
+TEST(ModelShape, EveryModelOfTheCatalogueHasOne) {
+  const Catalog catalog = *Catalog::Builtin();
+  for (const ModelSpec& model : catalog.models()) {
+    const absl::StatusOr<ModelShape> shape = MakeShape(model);
+    ASSERT_TRUE(shape.ok()) << model.name << ": " << shape.status();
+    int64_t parameters = shape->positions + shape->embedding() * (shape->tied ? 1 : 2) + shape->head.total();
+    int64_t layers = 0;
+    for (size_t k = 0; k < kMaxLayerKinds; ++k) {
+      parameters += shape->totals[k] * shape->kinds[k].parameters.total();
+      layers += shape->totals[k];
+    }
+    EXPECT_EQ(layers, shape->num_layers) << model.name;
+    if (model.computed.has_value()) {
+      EXPECT_EQ(parameters, model.computed->total) << model.name;
+    }
+  }
+}
+
+TEST(ModelShape, AGivenDepthCutsTheModel) {
+  const Catalog catalog = *Catalog::Builtin();
+  const Config config = With({{Knob::num_layers, Value(4)}, {Knob::mtp_num_layers, Value(0)}});
+  const ModelShape shape = *MakeShape(**catalog.FindModel("deepseek-v3"), config);
+  EXPECT_EQ(shape.num_layers, 4);
+  EXPECT_EQ(shape.totals[0], 3);
+  EXPECT_EQ(shape.totals[1], 1);
+  EXPECT_EQ(shape.mtp_depths, 0);
+}
+
+TEST(ModelShape, PadsTheVocabularyToAMultipleOfTp) {
+  ModelShape shape = ShapeOf("llama3-8b");
+  shape.vocab = 1000;
+  shape.vocab_multiple = 128;
+  EXPECT_EQ(shape.PaddedVocab(1), 1024);
+  EXPECT_EQ(shape.PaddedVocab(8), 1024);
+  EXPECT_EQ(shape.PaddedVocab(16), 2048);
+}
+
+TEST(StagesOf, ReadsALayoutString) {
+  const ModelShape shape = ShapeOf("deepseek-v3");
+  const StageLayout stages = StagesOf(shape, With({{Knob::pipeline_model_parallel_size, Value(8)},
+                                                   {Knob::pipeline_model_parallel_layout, Value("Et|(tt|)*30mL")}}));
+  ASSERT_EQ(stages.chunks.size(), 32U);
+  EXPECT_EQ(stages.vpp, 4);
+  EXPECT_TRUE(stages.chunk(0, 0).embedding);
+  EXPECT_EQ(stages.chunk(0, 0).layers[0], 1);
+  EXPECT_EQ(stages.chunk(1, 0).layers[0], 2);
+  EXPECT_TRUE(stages.chunk(7, 3).loss);
+  EXPECT_EQ(stages.chunk(7, 3).mtp_depths, 1);
+  EXPECT_EQ(stages.chunk(7, 3).Layers(), 0);
+  EXPECT_EQ(stages.distinct_ranks, (std::vector<int>{0, 1, 2, 7}));
+}
+
+TEST(StagesOf, SpreadsInterleavedChunksInOrderOfExecution) {
+  const ModelShape shape = ShapeOf("deepseek-v3");
+  const StageLayout stages = StagesOf(shape, With({{Knob::pipeline_model_parallel_size, Value(2)},
+                                                   {Knob::num_layers_in_last_pipeline_stage, Value(29)},
+                                                   {Knob::virtual_pipeline_model_parallel_size, Value(2)}}));
+  ASSERT_EQ(stages.chunks.size(), 4U);
+  EXPECT_EQ(stages.chunk(0, 0).Layers() + stages.chunk(0, 1).Layers(), 32);
+  EXPECT_EQ(stages.chunk(1, 0).Layers() + stages.chunk(1, 1).Layers(), 29);
+  EXPECT_EQ(stages.chunk(0, 0).layers[0], 3);  // the dense layers come first
+}
+
+TEST(CandidateOf, ReadsSizesGroupsAndModules) {
+  const ModelShape shape = ShapeOf("deepseek-v3");
+  const Config config = With({{Knob::tensor_model_parallel_size, Value(2)},
+                              {Knob::pipeline_model_parallel_size, Value(8)},
+                              {Knob::expert_model_parallel_size, Value(64)},
+                              {Knob::expert_tensor_parallel_size, Value(1)},
+                              {Knob::micro_batch_size, Value(1)},
+                              {Knob::global_batch_size, Value(8192)},
+                              {Knob::bf16, Value(true)},
+                              {Knob::use_precision_aware_optimizer, Value(true)},
+                              {Knob::exp_avg_dtype, Value("bf16")},
+                              {Knob::recompute_granularity, Value("selective")},
+                              {Knob::recompute_modules, Value(Value::List{Value("mla_up_proj"), Value("mlp")})},
+                              {Knob::moe_token_dispatcher_type, Value("flex")},
+                              {Knob::moe_flex_dispatcher_backend, Value("hybridep")},
+                              {Knob::cuda_graph_impl, Value("transformer_engine")},
+                              {Knob::cuda_graph_modules, Value(Value::List{Value("attn"), Value("moe_router")})}});
+  Environment env;
+  env.world_size = 1024;
+  const StageLayout stages = StagesOf(shape, config);
+  const Candidate c = CandidateOf(config, env, shape, stages);
+  EXPECT_EQ(c.DataParallel(), 64);
+  EXPECT_EQ(c.ExpertDataParallel(), 2);
+  EXPECT_EQ(c.Microbatches(), 128);
+  EXPECT_EQ(c.moment1_bytes, 2);
+  EXPECT_EQ(c.moment2_bytes, 4);
+  EXPECT_EQ(c.recompute_modules, kDropMlaUpProj | kDropMlp);
+  EXPECT_EQ(c.dispatcher, Dispatcher::kHybridEp);
+  EXPECT_EQ(c.graph_modules, kGraphAttn | kGraphMoeRouter);
+}
+
+TEST(CandidateOf, AbsurdSizesDoNotOverflow) {
+  const ModelShape shape = ShapeOf("deepseek-v3");
+  const Config config = With({{Knob::tensor_model_parallel_size, Value(INT64_MAX)},
+                              {Knob::pipeline_model_parallel_size, Value(INT64_MAX)},
+                              {Knob::virtual_pipeline_model_parallel_size, Value(INT64_MAX)},
+                              {Knob::context_parallel_size, Value(INT64_MAX)},
+                              {Knob::seq_length, Value(INT64_MAX)},
+                              {Knob::micro_batch_size, Value(INT64_MAX)}});
+  const StageLayout stages = StagesOf(shape, config);
+  const Candidate c = CandidateOf(config, {}, shape, stages);
+  EXPECT_EQ(c.DataParallel(), 1);
+  EXPECT_LE(stages.chunks.size(), size_t{1} << 15);
+}
+
+}  // namespace
+}  // namespace flightplan
