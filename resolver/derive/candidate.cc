@@ -281,6 +281,14 @@ void ReadModules(const Config& config, Candidate* c) {
   c->manual_gc = on(K::manual_gc);
   c->activation_fp8_store = on(K::activation_func_fp8_input_store);
   c->transformer_engine = config.Get(K::transformer_impl).text() != "local";
+  c->fused_grouped_mlp = on(K::use_transformer_engine_op_fuser);
+  c->fp8_attention = on(K::fp8_dot_product_attention) || on(K::fp8_multi_head_attention);
+  c->overlap_optimizer_copies = on(K::overlap_cpu_optimizer_d2h_h2d);
+  if (on(K::first_last_layers_bf16)) {
+    const int64_t layers =
+        config.Get(K::num_layers_at_start_in_bf16).integer() + config.Get(K::num_layers_at_end_in_bf16).integer();
+    c->bf16_layers = static_cast<uint16_t>(std::clamp<int64_t>(layers, 0, 65'535));
+  }
 }
 
 }  // namespace

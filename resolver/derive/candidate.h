@@ -145,6 +145,10 @@ struct Candidate {
   uint16_t max_connections = 0;      // CUDA_DEVICE_MAX_CONNECTIONS; 0: not set
   bool expandable_segments = false;  // PYTORCH_CUDA_ALLOC_CONF
   bool transformer_engine = true;
+  bool fused_grouped_mlp = false;         // use_transformer_engine_op_fuser: experts as one fused operator
+  bool fp8_attention = false;             // fp8_dot_product_attention
+  uint16_t bf16_layers = 0;               // layers at both ends that a low-precision recipe keeps in bf16
+  bool overlap_optimizer_copies = false;  // overlap_cpu_optimizer_d2h_h2d
 
   // Groups; at least 1, rounded down where the sizes do not come out even (the mesh rules report that).
   int64_t DataParallel() const;

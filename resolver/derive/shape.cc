@@ -205,6 +205,10 @@ absl::StatusOr<ModelShape> MakeShape(const ModelSpec& m) {
   s.shared_ffn = N(m.moe_shared_expert_intermediate_size);
   s.shared_gate = m.moe_shared_expert_gate.value_or(false);
   s.latent = N(m.moe_latent_size);
+  s.router_groups = N(m.moe_router_num_groups);
+  s.router_group_topk = N(m.moe_router_group_topk);
+  s.plain_activation = m.activation == "swiglu" || m.activation == "squared_relu";
+  s.expert_bias = m.expert_bias_terms;
   FLIGHTPLAN_RETURN_IF_ERROR(AddLayers(m, parameters, &s));
   FLIGHTPLAN_RETURN_IF_ERROR(AddMtp(m, parameters, &s));
   return s;

@@ -71,6 +71,10 @@ struct ModelShape {
   int64_t ffn = 0;
   int64_t experts = 0, topk = 0, expert_ffn = 0, shared_ffn = 0, latent = 0;
   bool shared_gate = false;
+  // Group-limited routing: a token's experts come from at most this many of so many groups; 0: no limit.
+  int64_t router_groups = 0, router_group_topk = 0;
+  bool plain_activation = true;  // SwiGLU or squared ReLU, for which fused kernels exist
+  bool expert_bias = false;      // biases on the experts' linear layers
 
   // Layers.
   std::array<LayerKind, kMaxLayerKinds> kinds;

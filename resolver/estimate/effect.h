@@ -1,0 +1,17 @@
+// The effect of changing knobs, from two forecasts: the parts that stay the same cancel with their errors, so a
+// difference is known better than either step.
+#pragma once
+
+#include "resolver/estimate/step.h"
+
+namespace flightplan {
+
+struct StepEffect {
+  double change = 0, low = 0, high = 0;  // relative change of the step; negative is faster
+  // The interval reaches over zero: only a run can tell.
+  bool needs_ab() const { return low < 0 && high > 0; }
+};
+
+StepEffect EffectOf(const StepForecast& from, const StepForecast& to);
+
+}  // namespace flightplan

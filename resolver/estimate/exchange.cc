@@ -1,0 +1,100 @@
+#include "resolver/estimate/exchange.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace flightplan {
+namespace {
+
+constexpr double kBf16Bytes = 2;
+constexpr double kDefaultDeepepSms = 20;  // Megatron-LM@d98e8a64dd token_dispatcher.py:1287
+
+// Two links that work at once, with some of the shorter one's time showing.
+double BothLinks(double inside_us, double outside_us) {
+  return std::max(inside_us, outside_us) + 0.25 * std::min(inside_us, outside_us);
+}
+
+// DeepEP's bandwidth against the SMs it was given: a smooth minimum of both limits.
+double DeepepUs(const GpuRates& rates, double sms) {
+  const double link = rates.nvlink_us[static_cast<size_t>(Dispatcher::kDeepEp)];
+  const double by_sms = rates.deepep_sm_us / std::max(1.0, sms);
+  const double a = link * link, b = by_sms * by_sms;
+  return std::sqrt(std::sqrt(a * a + b * b));
+}
+
+}  // namespace
+
+double DistinctGroups(double groups, double experts, double topk) {
+  if (groups <= 1 || experts <= 0) return std::min(1.0, groups);
+  // The chance that none of a token's experts lies in a group of experts / groups.
+  const double per_group = experts / groups;
+  double none = 1;
+  for (int i = 0; i < static_cast<int>(topk); ++i)
+    none *= std::max(0.0, experts - per_group - i) / std::max(1.0, experts - i);
+  return groups * (1 - none);
+}
+
+namespace {
+
+// Domains that a token reaches; group-limited routing keeps its experts together.
+double DomainsReached(double domains, const MlpWork& mlp) {
+  const double free = DistinctGroups(domains, mlp.experts, mlp.topk);
+  if (mlp.router_group_topk <= 0 || mlp.router_groups < domains) return free;
+  const double reachable = std::min(domains, mlp.router_group_topk);
+  const double within = mlp.experts * mlp.router_group_topk / mlp.router_groups;
+  return std::min(free, DistinctGroups(reachable, within, mlp.topk));
+}
+
+}  // namespace
+
+ExchangeWork ExchangeOf(const Candidate& plan, const GpuRates& rates, double tokens, const MlpWork& mlp, double width,
+                        double rows) {
+  ExchangeWork work;
+  const double row = width * kBf16Bytes, ep = plan.ep, q = plan.etp;
+  // Permute writes one row per (token, expert), unpermute reads them back.
+  work.permute_bytes = work.unpermute_bytes = row * (tokens * (1 + mlp.topk) + 0.0 * rows);
+  work.permutes_before = plan.dispatcher == Dispatcher::kAllToAll || plan.dispatcher == Dispatcher::kAllGather;
+  work.kernels = work.permutes_before ? 12 : plan.dispatcher == Dispatcher::kDeepEp ? 9 : 5;
+  work.preprocess_kernels = work.permutes_before ? 5 : 2;
+  if (ep * q <= 1) return work;
+
+  const auto at = static_cast<size_t>(plan.dispatcher);
+  const double inside_ranks = std::max(1.0, std::min(ep, std::floor(rates.domain_gpus / q)));
+  const double domains = std::max(1.0, ep / inside_ranks);
+  double inside = 0, outside = 0, latency = rates.k.flex_latency_us;
+  double inside_us = rates.nvlink_us[at];
+  switch (plan.dispatcher) {
+    case Dispatcher::kAllToAll:
+      inside = tokens * mlp.topk * (inside_ranks - 1) / ep;
+      outside = tokens * mlp.topk * (ep - inside_ranks) / ep;
+      latency = rates.k.alltoall_latency_us;
+      // Sorting by local expert on arrival.
+      if (mlp.experts > ep) work.permute_bytes += 2 * row * rows, work.unpermute_bytes += 2 * row * rows;
+      break;
+    case Dispatcher::kAllGather:
+      inside = tokens * (inside_ranks - 1);
+      outside = tokens * (ep - inside_ranks);
+      latency = rates.k.alltoall_latency_us;
+      break;
+    case Dispatcher::kDeepEp:
+      work.permute_bytes = work.unpermute_bytes = row * 2 * rows;
+      inside_us = DeepepUs(rates, plan.num_sms > 0 ? plan.num_sms : kDefaultDeepepSms);
+      inside = tokens * DistinctGroups(ep, mlp.experts, mlp.topk) * (inside_ranks - 1) / inside_ranks;
+      outside = tokens * DomainsReached(domains, mlp) * (domains - 1) / domains;
+      break;
+    case Dispatcher::kHybridEp:
+    case Dispatcher::kNcclEp:
+      // Permutation is part of the exchange's own kernels.
+      work.permute_bytes = work.unpermute_bytes = row * rows;
+      inside = tokens * DistinctGroups(ep, mlp.experts, mlp.topk) * (inside_ranks - 1) / inside_ranks;
+      outside = tokens * DomainsReached(domains, mlp) * (domains - 1) / domains;
+      break;
+  }
+  // Expert tensor parallelism gathers the rows of a group's ranks, inside the node.
+  const double gathered = q > 1 ? tokens * mlp.topk * (q - 1) * row * rates.collective_nvlink_us : 0;
+  work.dispatch_us = latency + BothLinks(inside * row * inside_us, outside * row * rates.network_us[at]) + gathered;
+  work.combine_us = work.dispatch_us;
+  return work;
+}
+
+}  // namespace flightplan

@@ -1,0 +1,122 @@
+#include "resolver/estimate/gpu_rates.h"
+
+#include <algorithm>
+
+namespace flightplan {
+namespace {
+
+constexpr double kMicro = 1e6;
+// Where the size coefficients were measured: the B200's bf16 units against its memory.
+constexpr double kReferenceRidge = 2250e12 * 0.5 / 8e12;
+
+enum class Generation { kAmpere, kHopper, kBlackwell };
+
+Generation GenerationOf(const GpuSystem& gpu) {
+  if (gpu.cc_major >= 10) return Generation::kBlackwell;
+  return gpu.cc_major == 9 ? Generation::kHopper : Generation::kAmpere;
+}
+
+// The share of its peak that a precision reaches; 0 where the units are missing.
+double Share(Generation generation, GemmPrecision precision, const StepCoefficients& k) {
+  const bool blackwell = generation == Generation::kBlackwell;
+  switch (precision) {
+    case GemmPrecision::kBf16:
+    case GemmPrecision::kFp16:
+    case GemmPrecision::kFp32:
+      if (generation == Generation::kAmpere) return k.gemm_ampere_bf16;
+      return blackwell ? k.gemm_blackwell_bf16 : k.gemm_hopper_bf16;
+    case GemmPrecision::kFp8Delayed:
+    case GemmPrecision::kFp8Tensorwise:
+      return blackwell ? k.gemm_blackwell_fp8 : k.gemm_hopper_fp8;
+    case GemmPrecision::kFp8Blockwise:
+      return blackwell ? k.gemm_blackwell_fp8 : k.gemm_hopper_fp8_block;
+    case GemmPrecision::kMxfp8:
+      return blackwell ? k.gemm_blackwell_mxfp8 : 0;
+    case GemmPrecision::kNvfp4:
+      return blackwell ? k.gemm_blackwell_nvfp4 : 0;
+  }
+  return 0;
+}
+
+// Sustained clock under load against the first board of the generation.
+double PowerOf(const GpuSystem& gpu, const StepCoefficients& k) {
+  const bool superchip = gpu.gpus_per_node == 4 && gpu.cc_major >= 10;
+  if (gpu.cc_major == 10 && gpu.cc_minor >= 3) return superchip ? k.power_gb300 : k.power_b300;
+  return superchip ? k.power_gb200 : 1.0;
+}
+
+double PeakOf(const GpuSystem& gpu, GemmPrecision precision) {
+  switch (precision) {
+    case GemmPrecision::kBf16:
+    case GemmPrecision::kFp16:
+      return gpu.bf16_flops_per_second.value_or(0);
+    case GemmPrecision::kFp32:  // TF32 units
+      return gpu.bf16_flops_per_second.value_or(0) / 2;
+    case GemmPrecision::kFp8Delayed:
+    case GemmPrecision::kFp8Tensorwise:
+    case GemmPrecision::kFp8Blockwise:
+    case GemmPrecision::kMxfp8:
+      return gpu.fp8_flops_per_second.value_or(0);
+    case GemmPrecision::kNvfp4:
+      // The B300's higher FP4 peak is for inference shapes; training kernels run at the rate of twice fp8.
+      return std::min(gpu.fp4_flops_per_second.value_or(0), 2 * gpu.fp8_flops_per_second.value_or(0));
+  }
+  return 0;
+}
+
+double PerByte(double bytes_per_second) { return bytes_per_second > 0 ? kMicro / bytes_per_second : 0; }
+
+}  // namespace
+
+GpuRates RatesOf(const GpuSystem& gpu, const StepCoefficients& k) {
+  GpuRates rates;
+  rates.k = k;
+  const double bf16 = gpu.bf16_flops_per_second.value_or(0), hbm = gpu.hbm_bytes_per_second.value_or(0);
+  rates.known = bf16 > 0 && hbm > 0;
+  if (!rates.known) return rates;
+  const Generation generation = GenerationOf(gpu);
+  const bool blackwell = generation == Generation::kBlackwell;
+  const double power = PowerOf(gpu, k);
+  for (int i = 0; i < kGemmPrecisions; ++i) {
+    const auto precision = static_cast<GemmPrecision>(i);
+    const auto at = static_cast<size_t>(i);
+    const double peak = PeakOf(gpu, precision), rate = peak * Share(generation, precision, k) * power;
+    if (rate <= 0) continue;
+    rates.gemm_us[at] = kMicro / rate;
+    rates.peak_us[at] = kMicro / peak;
+    rates.ridge[at] = rate / hbm / kReferenceRidge;
+  }
+  rates.quantize_bytes = {
+      0, 0, 0, k.quantize_fp8, k.quantize_fp8, k.quantize_fp8_block, k.quantize_mxfp8, k.quantize_nvfp4};
+  const bool ultra = gpu.cc_major == 10 && gpu.cc_minor >= 3;
+  const double attention = bf16 * (ultra ? k.attention_ultra : 1.0);
+  rates.attention_forward_us =
+      kMicro / (attention * (blackwell ? k.attention_forward_blackwell : k.attention_forward_hopper));
+  rates.attention_backward_us =
+      kMicro / (attention * (blackwell ? k.attention_backward_blackwell : k.attention_backward_hopper));
+  rates.memory_us = PerByte(hbm * k.memory_share);
+  rates.permute_us = PerByte(hbm * k.permute_share);
+  rates.optimizer_us = PerByte(hbm * k.optimizer_share);
+  const bool grace = gpu.host_link == "NVLink-C2C";
+  rates.host_us = grace ? k.host_us_grace : k.host_us_x86;
+  const double nvlink = gpu.nvlink_bytes_per_second.value_or(0), nic = gpu.nic_bytes_per_second.value_or(0);
+  // Without NVLink, peers in a node meet over the host link.
+  const double inside = nvlink > 0 ? nvlink : gpu.host_link_bytes_per_second.value_or(0) / 2;
+  const double outside = nic > 0 ? nic : inside;
+  for (int i = 0; i < kDispatchers; ++i) {
+    const auto at = static_cast<size_t>(i);
+    const bool flex = static_cast<Dispatcher>(i) >= Dispatcher::kDeepEp;
+    rates.nvlink_us[at] = PerByte(inside * (flex ? k.flex_nvlink : k.alltoall_nvlink));
+    rates.network_us[at] = PerByte(outside * (flex ? k.flex_network : k.alltoall_network));
+  }
+  rates.collective_nvlink_us = PerByte(inside * k.collective_nvlink);
+  rates.collective_network_us = PerByte(outside * k.collective_network);
+  rates.host_link_us = PerByte(gpu.host_link_bytes_per_second.value_or(32e9) * (grace ? 0.4 : 0.8));
+  rates.deepep_sm_us = PerByte(k.deepep_sm_gb * 1e9);
+  rates.sm_count = static_cast<double>(gpu.sm_count.value_or(132));
+  rates.domain_gpus = static_cast<double>(std::max<int64_t>(1, gpu.nvlink_domain_gpus));
+  rates.gpus_per_node = static_cast<double>(std::max<int64_t>(1, gpu.gpus_per_node));
+  return rates;
+}
+
+}  // namespace flightplan

@@ -1,0 +1,43 @@
+// What a GPU system delivers, ready for the forecast: microseconds per floating point operation and per byte, from the
+// catalogue's peaks and the coefficients of step_rates.yaml, or from a probe's profile where one was sent.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "resolver/catalog/step_rates.h"
+#include "resolver/derive/candidate.h"
+#include "resolver/plan/hardware.h"
+
+namespace flightplan {
+
+inline constexpr int kGemmPrecisions = 8;
+inline constexpr int kDispatchers = 5;
+
+struct GpuRates {
+  bool known = false;  // false: the catalogue has no peak rates for this GPU, nothing can be forecast
+  // Microseconds per FLOP of a large matrix product; 0: the GPU has no such units.
+  std::array<double, kGemmPrecisions> gemm_us{};
+  std::array<double, kGemmPrecisions> peak_us{};  // the same at the data sheet's peak: the floor of every bound
+  // Sizes at which half of the rate is lost, relative to the coefficient's (the B200's bf16): faster units need larger
+  // products.
+  std::array<double, kGemmPrecisions> ridge{};
+  std::array<double, kGemmPrecisions> quantize_bytes{};
+  double attention_forward_us = 0, attention_backward_us = 0;
+  double memory_us = 0, permute_us = 0;  // per byte
+  double host_us = 0;                    // per kernel launched eagerly
+  // Per byte of one rank, inside the NVLink domain and over the network.
+  std::array<double, kDispatchers> nvlink_us{}, network_us{};
+  double collective_nvlink_us = 0, collective_network_us = 0;
+  double host_link_us = 0;
+  double optimizer_us = 0;
+  double deepep_sm_us = 0;  // per byte and SM
+  double sm_count = 132;
+  double domain_gpus = 8;
+  double gpus_per_node = 8;
+  StepCoefficients k;
+};
+
+GpuRates RatesOf(const GpuSystem& gpu, const StepCoefficients& coefficients = {});
+
+}  // namespace flightplan

@@ -1,0 +1,650 @@
+#include "resolver/estimate/step.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "resolver/estimate/exchange.h"
+#include "resolver/estimate/overlap.h"
+
+namespace flightplan {
+namespace {
+
+constexpr double kBf16Bytes = 2;
+
+// One direction of one module for one microbatch: microseconds by kind of work, and kernels the host launches.
+struct Load {
+  double matmul = 0, attention = 0, memory = 0, transfer = 0, kernels = 0;
+
+  double gpu() const { return matmul + attention + memory; }
+  Load& operator+=(const Load& other) {
+    matmul += other.matmul;
+    attention += other.attention;
+    memory += other.memory;
+    transfer += other.transfer;
+    kernels += other.kernels;
+    return *this;
+  }
+};
+
+// A module: its forward, its backward without and with the weight gradients' part.
+struct Module {
+  Load fwd, bwd, wgrad;
+  double captured_kernels = 0;  // of fwd: inside a CUDA graph
+};
+
+Load Scaled(const Load& load, double by) {
+  return {by * load.matmul, by * load.attention, by * load.memory, by * load.transfer, by * load.kernels};
+}
+
+struct Times {           // of one layer or stage and one microbatch
+  Load fwd, bwd, again;  // again: recomputed, part of the backward pass
+  double fwd_exchange = 0, bwd_exchange = 0, again_exchange = 0;
+  double pair = 0, pair_hidden = 0, pair_exposed = 0;  // under expert overlap
+  double host_fwd = 0, host_bwd = 0;
+};
+
+// Larger of two, rounded where they meet: a step that is half bound by the host pays for both in turns.
+double SoftMax(double a, double b) {
+  const double a2 = a * a, b2 = b * b;
+  return std::sqrt(std::sqrt(a2 * a2 + b2 * b2));
+}
+
+class Forecaster {
+ public:
+  Forecaster(const ModelWork& work, const Candidate& plan, const GpuRates& rates)
+      : work_(work), plan_(plan), rates_(rates), k_(rates.k), t_(plan.tp), h_(work.hidden) {
+    tokens_ = static_cast<double>(plan.micro_batch_size) * static_cast<double>(plan.seq_length) / plan.cp;
+    local_ = plan.sequence_parallel ? tokens_ / t_ : tokens_;
+    precision_ = static_cast<size_t>(plan.precision);
+    if (rates.gemm_us[precision_] <= 0) precision_ = 0;
+    quantize_us_ = rates.quantize_bytes[precision_] * rates.memory_us;
+    slow_ = {k_.corun_compute, k_.corun_communication};
+  }
+
+  bool Run(StepForecast* out);
+
+ private:
+  double GemmUs(double rows, double in, double out, size_t precision) const {
+    const double small = 1 + k_.gemm_half_out * rates_.ridge[precision] * (1 / out + 0.5 / in);
+    return 2 * rows * in * out * rates_.gemm_us[precision] * small;
+  }
+
+  // One linear layer: forward, input gradient, weight gradient, and the casts in front of them.
+  void AddLinear(const Linear& linear, size_t precision, Module* module) const {
+    const double in = linear.split == Linear::Split::kRow ? linear.in / t_ : linear.in;
+    const double out = linear.split == Linear::Split::kColumn ? linear.out / t_ : linear.out;
+    const double rows = linear.split == Linear::Split::kWhole ? local_ : tokens_;
+    const double us = GemmUs(rows, in, out, precision);
+    module->fwd.matmul += us;
+    module->bwd.matmul += us;
+    module->wgrad.matmul += us / k_.gemm_weight_gradient;
+    if (precision != 0) {
+      module->fwd.memory += rows * in * quantize_us_;
+      module->bwd.memory += rows * out * quantize_us_;
+      module->fwd.kernels += 1.5;
+      module->bwd.kernels += 1.5;
+    }
+    module->fwd.kernels += 1;
+    module->bwd.kernels += 1;
+    module->wgrad.kernels += 1;
+  }
+
+  // Gather before the column-parallel layer and reduction after the row-parallel one (or two all-reduces).
+  void AddTensorParallel(Module* module) const {
+    if (t_ <= 1) return;
+    const double bytes = tokens_ * h_ * kBf16Bytes * (t_ - 1) / t_;
+    const double us = 2 * (bytes * LinkUs(plan_.tp) + (plan_.tp_overlap ? 0 : k_.collective_latency_us));
+    const double exposed = plan_.tp_overlap ? k_.tensor_overlap_exposed : 1.0;
+    module->fwd.transfer += us * exposed;
+    // The backward gathers the input once more for the weight gradient; that gather hides behind the input gradient.
+    module->bwd.transfer += us * exposed * 1.15;
+    module->fwd.kernels += 2;
+    module->bwd.kernels += 3;
+  }
+
+  double LinkUs(double span) const {
+    return span <= rates_.domain_gpus ? rates_.collective_nvlink_us : rates_.collective_network_us;
+  }
+
+  void AddMemory(double fwd_bytes, double bwd_bytes, Module* module) const {
+    module->fwd.memory += fwd_bytes * rates_.memory_us;
+    module->bwd.memory += bwd_bytes * rates_.memory_us;
+  }
+
+  Module AttentionModule(const LayerWork& layer, size_t precision) const;
+  Module DenseModule(const LayerWork& layer, double width, size_t precision) const;
+  Times LayerTimes(const LayerWork& layer, size_t precision) const;
+  void AddChunk(const ChunkContents& chunk, const std::array<Times, kMaxLayerKinds>& layers, Times* sum) const;
+  Times HeadTimes(double copies) const;
+  double DataParallelUs(double parameters, double ranks, double stride, double bytes_per_parameter) const;
+  void AddDataParallel(double fwd_us, double bwd_us, double microbatches, StepParts* parts) const;
+  void CountParameters(int rank);
+
+  bool Again(unsigned module) const {
+    return plan_.recompute == RecomputeMode::kSelective && (plan_.recompute_modules & module) != 0;
+  }
+  // All layers of a stage again; block recompute of some layers counts as their share.
+  double FullRecompute() const {
+    if (plan_.recompute == RecomputeMode::kFullUniform) return 1;
+    if (plan_.recompute != RecomputeMode::kFullBlock || plan_.stages == nullptr) return 0;
+    const int layers = std::max(1, plan_.stages->chunks.front().Layers());
+    return std::min(1.0, static_cast<double>(plan_.recompute_layers) / layers);
+  }
+  bool WholeIteration() const { return plan_.graphs == GraphImpl::kFullIteration; }
+  bool Captured(unsigned module) const {
+    if (plan_.graphs != GraphImpl::kLocal && plan_.graphs != GraphImpl::kTransformerEngine) return false;
+    return plan_.graph_modules == 0 || (plan_.graph_modules & module) != 0;
+  }
+
+  const ModelWork& work_;
+  const Candidate& plan_;
+  const GpuRates& rates_;
+  const StepCoefficients& k_;
+  double t_, h_;
+  double tokens_ = 0, local_ = 0;  // of a microbatch: on a TP group's ranks, and where sequence parallelism splits them
+  size_t precision_ = 0;
+  double quantize_us_ = 0;
+  CorunSlowdown slow_;
+  double dense_parameters_ = 0, expert_parameters_ = 0;  // of the slowest stage's rank
+};
+
+Module Forecaster::AttentionModule(const LayerWork& layer, size_t precision) const {
+  Module module;
+  const AttentionWork& work = layer.attention;
+  if (work.linear_count == 0) return module;
+  for (int i = 0; i < work.linear_count; ++i) AddLinear(work.linears[static_cast<size_t>(i)], precision, &module);
+  AddTensorParallel(&module);
+
+  if (work.heads > 0) {
+    const double seq = static_cast<double>(plan_.seq_length);
+    double context = seq / 2;
+    // A window's kernel computes whole tiles: one more than the window asks for.
+    if (work.window > 0) context = std::min(context, work.window + 128);
+    const double flops = 2 * tokens_ * work.heads / t_ * (work.qk_size + work.v_size) * context;
+    const double blocks = work.heads / t_ * static_cast<double>(plan_.micro_batch_size) * seq / 4096 / plan_.cp;
+    const double gain = plan_.fp8_attention ? 1 / k_.attention_fp8 : 1.0;
+    const double wide = work.qk_size > 128 ? 1.2 : 1.0;  // measured_rates.yaml: 192-wide heads in the backward pass
+    // Small heads spend more exponentials on each product: the kernel waits for them.
+    const double small =
+        work.v_size < 128 ? std::sqrt(std::sqrt(128 / work.v_size)) * std::sqrt(128 / work.v_size) : 1.0;
+    module.fwd.attention = flops * rates_.attention_forward_us * gain * small * (1 + k_.attention_half_work / blocks);
+    module.bwd.attention =
+        2.5 * flops * rates_.attention_backward_us * gain * wide * small * (1 + 0.3 * k_.attention_half_work / blocks);
+    if (plan_.cp > 1) {
+      // Keys and values travel the ring beside the blocks' attention.
+      const double bytes = 2 * kBf16Bytes * tokens_ * (plan_.cp - 1) * work.groups * work.v_size / t_;
+      const double ring = bytes * LinkUs(static_cast<double>(plan_.tp) * plan_.cp);
+      const double first = k_.collective_latency_us * 2;
+      module.fwd.transfer += first + std::max(0.0, ring - 0.8 * module.fwd.attention);
+      module.bwd.transfer += first + std::max(0.0, 2 * ring - 0.8 * module.bwd.attention);
+    }
+  }
+  if (work.scan_flops > 0) {
+    // Chunked scans reach a fraction of the tensor cores' rate.
+    const double us = tokens_ * work.scan_flops / t_ * rates_.gemm_us[0] * k_.scan_slowdown;
+    module.fwd.attention += us;
+    module.bwd.attention += 2.5 * us;
+  }
+  const double norm_bytes = 10 * h_ * local_ * (layer.norms > 2 ? 1.4 : 1.0);
+  const double bytes = work.split_bytes * tokens_ / t_ + work.replicated_bytes * local_ + norm_bytes;
+  AddMemory(bytes, 1.6 * bytes, &module);
+  module.fwd.kernels += work.kernels - work.linear_count;
+  module.bwd.kernels += 1.5 * work.kernels;
+  if (Captured(kGraphAttn | kGraphMamba)) module.captured_kernels = module.fwd.kernels;
+  return module;
+}
+
+Module Forecaster::DenseModule(const LayerWork& layer, double width, size_t precision) const {
+  Module module;
+  const double first = layer.mlp.gated ? 2 * width : width;
+  AddLinear({h_, first, Linear::Split::kColumn}, precision, &module);
+  AddLinear({width, h_, Linear::Split::kRow}, precision, &module);
+  AddTensorParallel(&module);
+  const double activation =
+      kBf16Bytes * (first + width) * tokens_ / t_ * (layer.mlp.plain_activation ? 1.0 : k_.activation_unfused);
+  AddMemory(activation, activation * 5 / 3, &module);
+  module.fwd.kernels += 1;
+  module.bwd.kernels += 2;
+  return module;
+}
+
+Times Forecaster::LayerTimes(const LayerWork& layer, size_t precision) const {
+  Times times;
+  const MlpWork& mlp = layer.mlp;
+  Module attention = AttentionModule(layer, precision);
+  times.fwd = attention.fwd;
+  times.bwd = attention.bwd;
+  times.bwd += attention.wgrad;
+  double captured = attention.captured_kernels;
+  double captured_bwd = Captured(kGraphAttn | kGraphMamba) ? attention.bwd.kernels + attention.wgrad.kernels : 0;
+  const double norm_bytes = 10 * h_ * local_;
+
+  // What recomputing costs: the module's forward again, and the checkpoint's own host work.
+  const double checkpoint_kernels = 6;
+  const auto again = [&](unsigned module, const Load& load) {
+    if (!Again(module)) return;
+    times.again += load;
+    times.again.kernels += checkpoint_kernels;
+  };
+  if (attention.fwd.attention > 0) again(kDropCoreAttn, {0, attention.fwd.attention, 0, 0, 3});
+  if (layer.attention.latent && Again(kDropMlaUpProj)) {
+    Module up;
+    for (int i = 0; i < layer.attention.linear_count; ++i) {
+      const Linear& linear = layer.attention.linears[static_cast<size_t>(i)];
+      if (linear.split == Linear::Split::kColumn) AddLinear(linear, precision, &up);
+    }
+    up.fwd.memory += layer.attention.up_projection_bytes * tokens_ / t_ * rates_.memory_us;
+    up.fwd.kernels += 8;
+    again(kDropMlaUpProj, up.fwd);
+  }
+  again(kDropLayernorm, {0, 0, 4 * h_ * local_ * layer.norms * rates_.memory_us, 0, layer.norms});
+
+  if (mlp.experts <= 0) {
+    if (mlp.width > 0) {
+      Module dense = DenseModule(layer, mlp.width, precision);
+      AddMemory(norm_bytes, 1.6 * norm_bytes, &dense);
+      dense.fwd.kernels += 2;
+      dense.bwd.kernels += 3;
+      times.fwd += dense.fwd;
+      times.bwd += dense.bwd;
+      times.bwd += dense.wgrad;
+      if (Captured(kGraphMlp)) {
+        captured += dense.fwd.kernels;
+        captured_bwd += dense.bwd.kernels + dense.wgrad.kernels;
+      }
+      again(kDropMlp, dense.fwd);
+    }
+  } else {
+    // ---- routed experts
+    const double q = plan_.etp, local_experts = std::max(1.0, mlp.experts / plan_.ep);
+    const double in = mlp.latent > 0 ? mlp.latent : h_;
+    const double imbalance = plan_.imbalance <= 1 || plan_.ep == 1 ? 1.0 : k_.natural_imbalance;
+    const double sent = local_ * mlp.topk;     // rows that leave this rank
+    const double rows = sent * q * imbalance;  // rows this rank computes
+    const double per_expert = std::max(1.0, rows / local_experts);
+    const double first = (mlp.gated ? 2 : 1) * mlp.expert_width / q, second = mlp.expert_width / q;
+    const double ridge = rates_.ridge[precision];
+    const double small = 1 + k_.gemm_half_rows_grouped * ridge / per_expert + k_.gemm_half_out * ridge / second;
+    const double flops = 2 * rows * in * (first + second);
+    Module experts;
+    const double us = flops * rates_.gemm_us[precision] * small;
+    experts.fwd.matmul = us;
+    experts.bwd.matmul = us;
+    // Every weight gradient is added to its fp32 sum.
+    experts.wgrad.matmul =
+        us / k_.gemm_weight_gradient + local_experts * in * (first + second) * 8 * rates_.memory_us * 0.5;
+    double activation = kBf16Bytes * (first + second) * rows * (mlp.plain_activation ? 1.0 : k_.activation_unfused);
+    if (mlp.bias) activation += kBf16Bytes * (first + in) * rows;
+    AddMemory(activation, activation * 5 / 3, &experts);
+    const double fused = plan_.fused_grouped_mlp ? k_.fused_quantize : 1.0;
+    if (precision != 0) {
+      experts.fwd.memory += rows * (in + second) * quantize_us_ * fused;
+      experts.bwd.memory += rows * (in + first) * quantize_us_ * fused;
+    }
+    // A library call per expert costs less host time than a framework operator.
+    const double calls = plan_.fused_grouped_mlp ? 4 : 4 + 0.4 * 2 * local_experts * (precision != 0 ? 2 : 1);
+    experts.fwd.kernels = calls;
+    experts.bwd.kernels = calls;
+    experts.wgrad.kernels = plan_.fused_grouped_mlp ? 2 : 0.4 * 2 * local_experts;
+
+    // ---- router, permutation
+    Module route;
+    route.fwd.matmul = route.bwd.matmul = route.wgrad.matmul = GemmUs(local_, h_, mlp.experts, 0);
+    AddMemory(norm_bytes + 14 * local_ * mlp.experts, 1.6 * norm_bytes + 10 * local_ * mlp.experts, &route);
+    const double router_kernels = plan_.router_fusion ? 8 : 18;
+    route.fwd.kernels = 3 + router_kernels;
+    route.bwd.kernels = 5 + router_kernels;
+    if (mlp.latent > 0) {
+      AddLinear({h_, mlp.latent, Linear::Split::kWhole}, precision, &route);
+      AddLinear({mlp.latent, h_, Linear::Split::kWhole}, precision, &route);
+    }
+    const ExchangeWork exchange = ExchangeOf(plan_, rates_, local_, mlp, in, rows);
+    const double permute = exchange.permute_bytes * rates_.permute_us * (plan_.permute_fusion ? 1 : 2.5);
+    const double unpermute = exchange.unpermute_bytes * rates_.permute_us * (plan_.permute_fusion ? 1 : 2.5);
+    Load pre = route.fwd, pre_bwd = route.bwd;
+    double mlp_extra_fwd = 0, mlp_extra_bwd = 0;
+    if (exchange.permutes_before) {
+      pre.memory += permute;
+      pre_bwd.memory += permute;
+    } else {
+      mlp_extra_fwd += permute;
+      mlp_extra_bwd += permute;
+    }
+    if (plan_.dispatcher == Dispatcher::kDeepEp) {
+      mlp_extra_fwd += unpermute;
+      mlp_extra_bwd += unpermute;
+    }
+    const double post = plan_.dispatcher == Dispatcher::kAllToAll ? unpermute : 0;  // on the exchange's stream
+    const double permute_kernels = exchange.kernels * (plan_.permute_fusion ? 1 : 2);
+    if (Captured(kGraphMoeRouter)) captured += 3 + router_kernels, captured_bwd += 5 + router_kernels;
+    if (Captured(kGraphMoePreprocess)) captured += exchange.preprocess_kernels;
+
+    // ---- shared experts
+    Module shared;
+    double shared_hidden = 0;
+    if (mlp.shared_width > 0) {
+      shared = DenseModule(layer, mlp.shared_width, precision);
+      if (plan_.shared_expert_overlap && !plan_.ep_overlap) {
+        shared_hidden = std::min(0.7 * shared.fwd.gpu(), 0.8 * (exchange.dispatch_us + exchange.combine_us));
+      }
+    }
+    times.fwd += experts.fwd;
+    times.fwd += pre;
+    times.fwd += shared.fwd;
+    times.fwd.memory += mlp_extra_fwd + post;
+    times.fwd.kernels += permute_kernels;
+    times.bwd += experts.bwd;
+    times.bwd += experts.wgrad;
+    times.bwd += pre_bwd;
+    times.bwd += route.wgrad;
+    times.bwd += shared.bwd;
+    times.bwd += shared.wgrad;
+    times.bwd.memory += mlp_extra_bwd + post;
+    times.bwd.kernels += permute_kernels;
+    times.fwd_exchange = exchange.dispatch_us + exchange.combine_us - shared_hidden;
+    times.bwd_exchange = exchange.dispatch_us + exchange.combine_us;
+
+    again(kDropMoeAct, {0, 0, activation * rates_.memory_us, 0, 2});
+    if (mlp.shared_width > 0) again(kDropSharedExperts, shared.fwd);
+    if (Again(kDropMoe)) {
+      Load whole = experts.fwd;
+      whole += pre;
+      whole += shared.fwd;
+      whole.memory += mlp_extra_fwd + post;
+      whole.kernels += permute_kernels;
+      again(kDropMoe, whole);
+      times.again_exchange += exchange.dispatch_us + exchange.combine_us;
+    }
+    if (plan_.ep_overlap) {
+      LayerNodes nodes;
+      nodes.pre_fwd = attention.fwd.gpu() + attention.fwd.transfer + pre.gpu() + shared.fwd.gpu() + shared.fwd.transfer;
+      nodes.pre_bwd = attention.bwd.gpu() + attention.bwd.transfer + pre_bwd.gpu() + shared.bwd.gpu() +
+                      shared.bwd.transfer + times.again.gpu();
+      nodes.pre_wgrad = attention.wgrad.gpu() + shared.wgrad.gpu() + route.wgrad.gpu();
+      nodes.mlp_fwd = experts.fwd.gpu() + mlp_extra_fwd;
+      nodes.mlp_bwd = experts.bwd.gpu() + mlp_extra_bwd;
+      nodes.mlp_wgrad = experts.wgrad.gpu();
+      nodes.dispatch_fwd = nodes.dispatch_bwd = exchange.dispatch_us;
+      nodes.combine_fwd = nodes.combine_bwd = exchange.combine_us + post;
+      const PairTime pair = WalkPair(nodes, slow_, plan_.delay_wgrad, plan_.early_attn_release);
+      times.pair = pair.us;
+      times.pair_hidden = pair.hidden;
+      times.pair_exposed = pair.exposed;
+    }
+  }
+  if (const double share = FullRecompute(); share > 0) {
+    times.again = Scaled(times.fwd, share);
+    times.again_exchange = share * times.fwd_exchange;
+  }
+  const double residue = k_.host_graph_residue;
+  const bool whole = WholeIteration();
+  const double fwd_kernels = times.fwd.kernels - (1 - residue) * std::min(captured, times.fwd.kernels);
+  const double bwd_kernels = times.bwd.kernels - (1 - residue) * std::min(captured_bwd, times.bwd.kernels);
+  const double overlap = plan_.ep_overlap ? k_.host_overlap : 1.0;
+  const double host = rates_.host_us * overlap * (whole ? 0.1 * residue : 1.0);
+  times.host_fwd = fwd_kernels * host;
+  // Autograd's engine launches from C++.
+  times.host_bwd = 0.8 * (bwd_kernels + times.again.kernels) * host;
+  if (times.pair == 0) {
+    times.pair = times.fwd.gpu() + times.fwd.transfer + times.bwd.gpu() + times.bwd.transfer + times.again.gpu() +
+                 times.again.transfer + times.fwd_exchange + times.bwd_exchange + times.again_exchange;
+    times.pair_exposed = times.fwd_exchange + times.bwd_exchange + times.again_exchange;
+  }
+  return times;
+}
+
+void Accumulate(const Times& times, double count, Times* sum) {
+  const auto add = [count](const Load& load, Load* to) {
+    to->matmul += count * load.matmul;
+    to->attention += count * load.attention;
+    to->memory += count * load.memory;
+    to->transfer += count * load.transfer;
+    to->kernels += count * load.kernels;
+  };
+  add(times.fwd, &sum->fwd);
+  add(times.bwd, &sum->bwd);
+  add(times.again, &sum->again);
+  sum->fwd_exchange += count * times.fwd_exchange;
+  sum->bwd_exchange += count * times.bwd_exchange;
+  sum->again_exchange += count * times.again_exchange;
+  sum->pair += count * times.pair;
+  sum->pair_hidden += count * times.pair_hidden;
+  sum->pair_exposed += count * times.pair_exposed;
+  sum->host_fwd += count * times.host_fwd;
+  sum->host_bwd += count * times.host_bwd;
+}
+
+// Output layer and loss, for the main head and each MTP depth: bf16 products and a vocabulary-parallel cross entropy.
+Times Forecaster::HeadTimes(double copies) const {
+  Times times;
+  const double v = work_.vocabulary / t_;
+  const double us = GemmUs(tokens_, h_, v, 0);
+  times.fwd.matmul = copies * us;
+  times.bwd.matmul = copies * 2 * us;
+  times.fwd.memory = copies * tokens_ * v * 6 * rates_.memory_us;
+  times.bwd.memory = copies * tokens_ * v * 6 * rates_.memory_us;
+  times.fwd.kernels = 12 * copies;
+  times.bwd.kernels = 8 * copies;
+  times.pair = times.fwd.gpu() + times.bwd.gpu();
+  const double host = rates_.host_us * (WholeIteration() ? 0.1 * k_.host_graph_residue : 1.0);
+  times.host_fwd = times.fwd.kernels * host;
+  times.host_bwd = times.bwd.kernels * host;
+  return times;
+}
+
+void Forecaster::AddChunk(const ChunkContents& chunk, const std::array<Times, kMaxLayerKinds>& layers,
+                          Times* sum) const {
+  const double depths = chunk.mtp_depths;
+  for (int i = 0; i < work_.kind_count; ++i) {
+    const auto at = static_cast<size_t>(i);
+    const double count = chunk.layers[at] + depths * work_.mtp_layers[at];
+    if (count > 0) Accumulate(layers[at], count, sum);
+  }
+  if (depths > 0) {
+    // The projection of two hidden states to one, and each depth's own pass through the output layer.
+    Times joined;
+    const double us = GemmUs(tokens_ / t_, 2 * h_, h_, precision_);
+    joined.fwd.matmul = us;
+    joined.bwd.matmul = 2 * us;
+    joined.pair = 3 * us;
+    Accumulate(joined, depths, sum);
+  }
+  const double heads = depths + (chunk.loss ? 1 : 0);
+  if (heads > 0) Accumulate(HeadTimes(heads), 1, sum);
+}
+
+// One reduce-scatter or all-gather of a group of `ranks`, whose neighbours are `stride` GPUs apart.
+double Forecaster::DataParallelUs(double parameters, double ranks, double stride, double bytes_per_parameter) const {
+  if (ranks <= 1) return 0;
+  const double bytes = parameters * bytes_per_parameter * (ranks - 1) / ranks;
+  if (ranks * stride <= rates_.domain_gpus) return bytes * rates_.collective_nvlink_us;
+  // Each rank of a node drives its own network card.
+  const double lanes = std::max(1.0, rates_.domain_gpus / stride);
+  return bytes * std::max(rates_.collective_nvlink_us, rates_.collective_network_us / std::min(lanes, ranks));
+}
+
+void Forecaster::AddDataParallel(double fwd_us, double bwd_us, double microbatches, StepParts* parts) const {
+  const double dense_ranks = static_cast<double>(plan_.gpus) / plan_.tp / plan_.pp;  // with context parallelism
+  const double expert_ranks = static_cast<double>(plan_.gpus) / plan_.ep / plan_.etp / plan_.pp;
+  const double expert_stride = static_cast<double>(plan_.ep) * plan_.etp;
+  const auto both = [&](double bytes) {
+    return DataParallelUs(dense_parameters_, dense_ranks, t_, bytes) +
+           DataParallelUs(expert_parameters_, expert_ranks, expert_stride, bytes);
+  };
+  const double reduce = both(plan_.gradient_bytes), gather = both(plan_.low_precision_weights ? 1 : kBf16Bytes);
+  if (plan_.shard_weights) {
+    // Weights are gathered for every forward and backward, gradients reduced after every backward, beside the compute.
+    const double traffic = microbatches * (2 * gather + reduce), window = microbatches * (fwd_us + bwd_us);
+    parts->data_parallel +=
+        std::max(0.0, traffic - 0.8 * window) + (k_.sharded_slowdown - 1) * std::min(window, traffic);
+    return;
+  }
+  const auto exposed = [&](double us, double window, bool overlapped) {
+    if (!overlapped) return us;
+    return std::max(0.0, us - 0.8 * window) + k_.data_parallel_exposed * std::min(us, 0.8 * window);
+  };
+  parts->data_parallel += exposed(reduce, bwd_us, plan_.overlap_grad_reduce);
+  parts->data_parallel += exposed(gather, fwd_us, plan_.overlap_param_gather);
+}
+
+void Forecaster::CountParameters(int rank) {
+  const double expert_split = static_cast<double>(plan_.ep) * plan_.etp;
+  for (int j = 0; j < plan_.stages->vpp; ++j) {
+    const ChunkContents& chunk = plan_.stages->chunk(rank, j);
+    for (int i = 0; i < work_.kind_count; ++i) {
+      const auto at = static_cast<size_t>(i);
+      const double count = chunk.layers[at] + chunk.mtp_depths * work_.mtp_layers[at];
+      dense_parameters_ += count * (work_.kinds[at].split / t_ + work_.kinds[at].replicated);
+      expert_parameters_ += count * work_.kinds[at].expert / expert_split;
+    }
+    if (chunk.loss || chunk.embedding) dense_parameters_ += work_.vocabulary * h_ / t_;
+  }
+}
+
+bool Forecaster::Run(StepForecast* out) {
+  *out = StepForecast();
+  const double dp = static_cast<double>(plan_.gpus) / plan_.tp / plan_.cp / plan_.pp;
+  const double microbatches =
+      dp > 0 ? static_cast<double>(plan_.global_batch_size) / (dp * static_cast<double>(plan_.micro_batch_size)) : 0;
+  if (!rates_.known || plan_.stages == nullptr || microbatches <= 0 || tokens_ <= 0) return false;
+
+  std::array<Times, kMaxLayerKinds> layers;
+  double layer_count = 0;
+  for (int i = 0; i < work_.kind_count; ++i) {
+    const auto at = static_cast<size_t>(i);
+    layers[at] = LayerTimes(work_.kinds[at], precision_);
+    layer_count += work_.totals[at];
+  }
+  if (plan_.bf16_layers > 0 && precision_ != 0 && layer_count > 0) {
+    // Every stage carries its share of the layers that stay in bf16.
+    const double share = std::min(1.0, plan_.bf16_layers / layer_count);
+    for (int i = 0; i < work_.kind_count; ++i) {
+      const auto at = static_cast<size_t>(i);
+      Times mixed;
+      Accumulate(layers[at], 1 - share, &mixed);
+      Accumulate(LayerTimes(work_.kinds[at], 0), share, &mixed);
+      layers[at] = mixed;
+    }
+  }
+
+  const StageLayout& stages = *plan_.stages;
+  Times heaviest;
+  double heaviest_us = -1, sum_us = 0;
+  int slowest = 0;
+  const std::vector<int>& ranks = stages.distinct_ranks;
+  for (size_t i = 0; i < ranks.size(); ++i) {
+    Times times;
+    for (int j = 0; j < stages.vpp; ++j) AddChunk(stages.chunk(ranks[i], j), layers, &times);
+    const double us = SoftMax(times.pair, times.host_fwd + times.host_bwd);
+    const int alike = (i + 1 < ranks.size() ? ranks[i + 1] : stages.pp) - ranks[i];
+    sum_us += us * alike;
+    if (us > heaviest_us) heaviest_us = us, heaviest = times, slowest = ranks[i];
+  }
+  const double mean_us = sum_us / stages.pp;
+
+  // ---- one microbatch on the slowest stage
+  const Times& s = heaviest;
+  const double fwd_gpu = s.fwd.gpu() + s.fwd.transfer + s.fwd_exchange;
+  const double bwd_gpu =
+      s.bwd.gpu() + s.bwd.transfer + s.bwd_exchange + s.again.gpu() + s.again.transfer + s.again_exchange;
+  const double alone_fwd = SoftMax(fwd_gpu, s.host_fwd), alone_bwd = SoftMax(bwd_gpu, s.host_bwd);
+  const double gap = WholeIteration() ? 0 : k_.host_gap * (s.host_fwd + s.host_bwd);
+  const double alone = alone_fwd + alone_bwd + gap;
+  const double paired = plan_.ep_overlap ? SoftMax(s.pair, s.host_fwd + s.host_bwd) + gap : alone;
+
+  const double p = plan_.pp, v = std::max(1, plan_.vpp);
+  const double unpaired = plan_.ep_overlap ? std::min(microbatches, 1.0 / v) : 0;
+  const double steady = (microbatches - unpaired) * paired + unpaired * alone;
+  StepParts& parts = out->parts;
+  // The pipeline fills and drains at the mean stage's pace.
+  parts.bubble = (p - 1) / v * alone * (heaviest_us > 0 ? mean_us / heaviest_us : 1.0);
+
+  // ---- what the steady part is made of
+  parts.matmul = microbatches * (s.fwd.matmul + s.bwd.matmul);
+  parts.attention = microbatches * (s.fwd.attention + s.bwd.attention);
+  parts.memory_bound = microbatches * (s.fwd.memory + s.bwd.memory);
+  parts.recompute = microbatches * s.again.gpu();
+  parts.tensor_parallel = microbatches * (s.fwd.transfer + s.bwd.transfer + s.again.transfer);
+  if (plan_.ep_overlap) {
+    out->hidden_exchange_us = (microbatches - unpaired) * s.pair_hidden;
+    parts.expert_exchange = (microbatches - unpaired) * s.pair_exposed + unpaired * (s.fwd_exchange + s.bwd_exchange);
+    // What running beside the exchange costs the compute stays with the exchange.
+    const double rest =
+        (microbatches - unpaired) * s.pair + unpaired * (fwd_gpu + bwd_gpu) - parts.compute() - parts.communication();
+    parts.expert_exchange = std::max(0.0, parts.expert_exchange + rest);
+  } else {
+    parts.expert_exchange = microbatches * (s.fwd_exchange + s.bwd_exchange + s.again_exchange);
+  }
+  parts.host = std::max(0.0, steady - parts.compute() - parts.communication());
+
+  if (p > 1) {
+    const double bytes = local_ * h_ * kBf16Bytes;
+    const bool near = static_cast<double>(plan_.gpus) <= rates_.domain_gpus;
+    const double hop =
+        bytes * (near ? rates_.collective_nvlink_us : rates_.collective_network_us) + 0.5 * k_.collective_latency_us;
+    parts.pipeline_transfer = 2 * microbatches * v * hop * (v > 1 ? 0.35 : 0.8) + 2 * (p - 1) * hop;
+  }
+
+  // ---- once a step
+  CountParameters(slowest);
+  AddDataParallel(alone_fwd, alone_bwd, microbatches, &parts);
+  const double dense_ranks = static_cast<double>(plan_.gpus) / plan_.tp / plan_.pp;
+  const double expert_ranks = std::max(1.0, static_cast<double>(plan_.gpus) / plan_.ep / plan_.etp / plan_.pp);
+  const double owned = dense_parameters_ / dense_ranks + expert_parameters_ / expert_ranks;
+  const double on_host = owned * plan_.optimizer_offload;
+  parts.optimizer = (owned - on_host) * 34 * rates_.optimizer_us + k_.step_fixed_us;
+  if (on_host > 0) {
+    const double copies = on_host * 8 * rates_.host_link_us, arithmetic = on_host * 28 / (k_.cpu_adam_gb * 1e3);
+    parts.optimizer += plan_.overlap_optimizer_copies
+                           ? std::max(copies, arithmetic) + 0.3 * std::min(copies, arithmetic)
+                           : copies + arithmetic;
+  }
+  if (plan_.offload_layers > 0) {
+    // About 34 bytes of a token's hidden state a layer leave and come back beside the compute.
+    const double copy = tokens_ / t_ * h_ * 34 * plan_.offload_layers * rates_.host_link_us * microbatches;
+    parts.memory_bound +=
+        std::max(0.0, copy - 0.8 * microbatches * alone) + 0.04 * std::min(copy, microbatches * alone);
+  }
+
+  // Jitter between ranks and gaps between kernels stretch what the GPUs do.
+  const double stretch = k_.stack_overhead;
+  parts.matmul *= stretch;
+  parts.attention *= stretch;
+  parts.memory_bound *= stretch;
+  parts.recompute *= stretch;
+  parts.expert_exchange *= stretch;
+  parts.tensor_parallel *= stretch;
+  parts.host *= stretch;
+  parts.bubble *= stretch;
+
+  out->us = parts.total();
+  out->model_flops = FlopsPerToken(work_, static_cast<double>(plan_.seq_length)) *
+                     static_cast<double>(plan_.global_batch_size) * static_cast<double>(plan_.seq_length);
+  const double error = 0.06 * (parts.compute() + parts.bubble) + 0.15 * parts.communication() + 0.25 * parts.host +
+                       0.2 * parts.optimizer + 0.1 * out->hidden_exchange_us;
+  out->low_us = std::max(0.0, out->us - error);
+  out->high_us = out->us + error;
+  return true;
+}
+
+}  // namespace
+
+bool ForecastStep(const ModelWork& work, const Candidate& plan, const GpuRates& rates, StepForecast* out) {
+  return Forecaster(work, plan, rates).Run(out);
+}
+
+double StepLowerBoundUs(const ModelWork& work, const Candidate& plan, const GpuRates& rates) {
+  if (!rates.known) return 0;
+  double fastest = rates.peak_us[0];
+  const double own = rates.peak_us[static_cast<size_t>(plan.precision)];
+  if (own > 0) fastest = std::min(fastest, own);
+  const double flops = FlopsPerToken(work, static_cast<double>(plan.seq_length)) *
+                       static_cast<double>(plan.global_batch_size) * static_cast<double>(plan.seq_length);
+  const double compute = flops / static_cast<double>(plan.gpus) * fastest;
+  const double dp = static_cast<double>(plan.gpus) / plan.tp / plan.cp / plan.pp;
+  const double microbatches =
+      std::max(1.0, static_cast<double>(plan.global_batch_size) / (dp * static_cast<double>(plan.micro_batch_size)));
+  return compute * (1 + (plan.pp - 1) / (std::max(1, plan.vpp) * microbatches));
+}
+
+}  // namespace flightplan

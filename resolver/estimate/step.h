@@ -1,0 +1,43 @@
+// How long one training step takes: work, exchanges, host and pipeline of one candidate, with an interval and its
+// walls.
+//
+// Everything is closed formulas over a model's layer kinds: no allocation, a microsecond or two for a whole estimate.
+// What overlaps with what under expert-parallel overlap is the two-stream walk of overlap.h.
+#pragma once
+
+#include "resolver/estimate/gpu_rates.h"
+#include "resolver/estimate/work.h"
+
+namespace flightplan {
+
+// Microseconds of one step, by what the step waits for.
+struct StepParts {
+  double matmul = 0, attention = 0, memory_bound = 0, recompute = 0;  // compute
+  double expert_exchange = 0, tensor_parallel = 0, context_parallel = 0, pipeline_transfer = 0,
+         data_parallel = 0;  // exposed communication
+  double host = 0;           // exposed
+  double bubble = 0;
+  double optimizer = 0;  // with what is fixed per step, and offload
+
+  double compute() const { return matmul + attention + memory_bound + recompute; }
+  double communication() const {
+    return expert_exchange + tensor_parallel + context_parallel + pipeline_transfer + data_parallel;
+  }
+  double total() const { return compute() + communication() + host + bubble + optimizer; }
+};
+
+struct StepForecast {
+  double us = 0, low_us = 0, high_us = 0;
+  StepParts parts;
+  double hidden_exchange_us = 0;  // exchange that runs beside compute
+  double model_flops = 0;         // of the step, as Megatron-Bridge counts them
+};
+
+// False, with `out` empty: the GPU's rates are not known or the candidate has no work. `work` is the model's
+// (WorkOf), made once.
+bool ForecastStep(const ModelWork& work, const Candidate& plan, const GpuRates& rates, StepForecast* out);
+
+// No candidate with these sizes can be faster: its model FLOPs at the data sheet's peak, and the pipeline's bubble.
+double StepLowerBoundUs(const ModelWork& work, const Candidate& plan, const GpuRates& rates);
+
+}  // namespace flightplan

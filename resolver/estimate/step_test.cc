@@ -1,0 +1,154 @@
+#include "resolver/estimate/step.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "resolver/catalog/catalog.h"
+#include "resolver/estimate/effect.h"
+#include "resolver/estimate/exchange.h"
+
+namespace flightplan {
+namespace {
+
+const Catalog& TheCatalog() {
+  static const Catalog& catalog = *new Catalog(*Catalog::Builtin());
+  return catalog;
+}
+
+// A model on one pipeline; the layout is the caller's to change.
+struct Case {
+  ModelShape shape;
+  ModelWork work;
+  StageLayout stages;
+  Candidate plan;
+  GpuRates rates;
+
+  Case(const std::string& model, const std::string& gpu, int gpus, int pp = 1, int vpp = 1)
+      : shape(*MakeShape(**TheCatalog().FindModel(model))),
+        work(WorkOf(shape)),
+        rates(RatesOf(**TheCatalog().FindGpu(gpu))) {
+    Config config;
+    config.Set(Knob::pipeline_model_parallel_size, Value(pp), Origin::kCaller);
+    if (vpp > 1) config.Set(Knob::virtual_pipeline_model_parallel_size, Value(vpp), Origin::kCaller);
+    stages = StagesOf(shape, config);
+    plan.gpus = gpus;
+    plan.pp = pp;
+    plan.vpp = stages.vpp;
+    plan.seq_length = 4096;
+    plan.global_batch_size = 512;
+    plan.overlap_grad_reduce = plan.overlap_param_gather = true;
+  }
+  StepForecast Forecast() {
+    plan.stages = &stages;
+    StepForecast forecast;
+    EXPECT_TRUE(ForecastStep(work, plan, rates, &forecast));
+    return forecast;
+  }
+};
+
+// Published model FLOPs per token: TFLOP/s over tokens/s of Megatron-Bridge's performance summary (26.08).
+TEST(FlopsPerToken, MatchesThePublishedRatios) {
+  const auto gigaflops = [](const char* model, double seq) {
+    return FlopsPerToken(WorkOf(*MakeShape(**TheCatalog().FindModel(model))), seq) / 1e9;
+  };
+  EXPECT_NEAR(gigaflops("qwen3-30b-a3b", 4096), 23.10, 0.005 * 23.10);
+  EXPECT_NEAR(gigaflops("gpt-oss-120b", 4096), 32.61, 0.005 * 32.61);
+  ModelSpec deepseek = **TheCatalog().FindModel("deepseek-v3");
+  deepseek.mtp_num_layers = 1;
+  EXPECT_NEAR(FlopsPerToken(WorkOf(*MakeShape(deepseek)), 4096) / 1e9, 260.02, 0.005 * 260.02);
+}
+
+TEST(ForecastStep, PartsAddUpAndTheIntervalHoldsTheValue) {
+  Case c("qwen3-30b-a3b", "h100", 16);
+  c.plan.ep = 16;
+  const StepForecast forecast = c.Forecast();
+  EXPECT_NEAR(forecast.us, forecast.parts.total(), 1e-6 * forecast.us);
+  EXPECT_LT(forecast.low_us, forecast.us);
+  EXPECT_GT(forecast.high_us, forecast.us);
+  EXPECT_GT(forecast.parts.expert_exchange, 0);
+  EXPECT_EQ(forecast.parts.bubble, 0);
+}
+
+TEST(ForecastStep, NeverBeatsItsLowerBound) {
+  for (const char* model : {"qwen3-30b-a3b", "llama-3.1-70b", "mixtral-8x22b", "deepseek-v3", "qwen3-next-80b-a3b"}) {
+    for (const char* gpu : {"h100", "b200", "gb300"}) {
+      for (int pp : {1, 4}) {
+        for (GemmPrecision precision : {GemmPrecision::kBf16, GemmPrecision::kFp8Tensorwise, GemmPrecision::kMxfp8}) {
+          Case c(model, gpu, 64, pp);
+          c.plan.precision = precision;
+          if (c.shape.is_moe()) c.plan.ep = 8;
+          const StepForecast forecast = c.Forecast();
+          EXPECT_GE(forecast.us, StepLowerBoundUs(c.work, c.plan, c.rates)) << model << " " << gpu << " PP" << pp;
+        }
+      }
+    }
+  }
+}
+
+TEST(ForecastStep, MoreVirtualStagesShrinkTheBubble) {
+  const double plain = Case("llama-3.1-70b", "h100", 64, 4).Forecast().parts.bubble;
+  const double interleaved = Case("llama-3.1-70b", "h100", 64, 4, 5).Forecast().parts.bubble;
+  EXPECT_NEAR(interleaved, plain / 5, 0.02 * plain);
+}
+
+TEST(ForecastStep, OverlapHidesExchangeOverTheNetwork) {
+  Case c("qwen3-30b-a3b", "h100", 16);
+  c.plan.ep = 16;
+  c.plan.dispatcher = Dispatcher::kHybridEp;
+  const StepForecast off = c.Forecast();
+  c.plan.ep_overlap = true;
+  const StepForecast on = c.Forecast();
+  EXPECT_LT(on.us, off.us);
+  EXPECT_GT(on.hidden_exchange_us, 0);
+  EXPECT_LT(EffectOf(off, on).change, 0);
+}
+
+TEST(ForecastStep, RecomputeCostsTime) {
+  Case c("deepseek-v3", "h100", 256, 8);
+  c.plan.ep = 32;
+  const double none = c.Forecast().us;
+  c.plan.recompute = RecomputeMode::kSelective;
+  c.plan.recompute_modules = kDropMlaUpProj;
+  const double selective = c.Forecast().us;
+  c.plan.recompute = RecomputeMode::kFullUniform;
+  const double full = c.Forecast().us;
+  EXPECT_LT(none, selective);
+  EXPECT_LT(selective, full);
+}
+
+TEST(ForecastStep, GraphsTakeTheHostOffAHostBoundStep) {
+  Case c("qwen3-30b-a3b", "gb200", 16, 2);
+  c.plan.tp = 2;
+  c.plan.sequence_parallel = true;
+  c.plan.ep = 4;
+  const StepForecast eager = c.Forecast();
+  EXPECT_GT(eager.parts.host, 0.1 * eager.us);
+  c.plan.graphs = GraphImpl::kTransformerEngine;
+  c.plan.graph_modules = kGraphAttn | kGraphMoeRouter | kGraphMoePreprocess;
+  EXPECT_LT(c.Forecast().us, 0.95 * eager.us);
+}
+
+TEST(ForecastStep, SaysNothingForAGpuWithoutRates) {
+  Case c("qwen3-30b-a3b", "vr200", 8);
+  c.plan.stages = &c.stages;
+  StepForecast forecast;
+  EXPECT_FALSE(ForecastStep(c.work, c.plan, c.rates, &forecast));
+}
+
+TEST(EffectOf, AnIdenticalStepNeedsAnAb) {
+  const StepForecast forecast = Case("qwen3-30b-a3b", "h100", 16).Forecast();
+  const StepEffect effect = EffectOf(forecast, forecast);
+  EXPECT_EQ(effect.change, 0);
+  EXPECT_TRUE(effect.needs_ab());
+}
+
+// Balanced routing of eight experts out of 256: nearly every one of eight groups is met less than eight times.
+TEST(DistinctGroups, CountsGroupsOnce) {
+  EXPECT_NEAR(DistinctGroups(256, 256, 8), 8, 1e-9);
+  EXPECT_NEAR(DistinctGroups(1, 256, 8), 1, 1e-9);
+  EXPECT_NEAR(DistinctGroups(8, 256, 8), 5.3, 0.1);
+}
+
+}  // namespace
+}  // namespace flightplan

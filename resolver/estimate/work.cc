@@ -1,0 +1,205 @@
+#include "resolver/estimate/work.h"
+
+#include <algorithm>
+
+namespace flightplan {
+namespace {
+
+using Split = Linear::Split;
+
+double D(int64_t size) { return static_cast<double>(size); }
+
+void Add(AttentionWork* work, double in, double out, Split split) {
+  if (work->linear_count < static_cast<int>(work->linears.size()) && in > 0 && out > 0)
+    work->linears[static_cast<size_t>(work->linear_count++)] = {in, out, split};
+}
+
+// Kernel counts: what a profile of Transformer Engine modules shows; a whole Qwen3 MoE layer, forward and backward,
+// comes to the 151 kernels of Megatron-Bridge's published profile (skills/nemo-mbridge-perf-moe-comm-overlap).
+AttentionWork GroupedAttention(const ModelShape& s, int64_t window) {
+  AttentionWork work;
+  const double h = D(s.hidden), heads = D(s.heads), groups = D(s.groups), size = D(s.head_dim);
+  Add(&work, h, (heads * (s.output_gate ? 2 : 1) + 2 * groups) * size, Split::kColumn);
+  Add(&work, heads * size, h, Split::kRow);
+  work.heads = heads;
+  work.groups = groups;
+  work.qk_size = work.v_size = size;
+  work.window = D(window);
+  work.split_bytes = 8 * (heads + groups) * size + 4 * D(s.qk_norm_width);  // rotary embedding and its copies, norms
+  work.kernels = s.qk_norm_width > 0 ? 11 : 9;
+  if (s.output_gate) {
+    work.split_bytes += 8 * heads * size;
+    work.kernels += 2;
+  }
+  return work;
+}
+
+AttentionWork LatentAttention(const ModelShape& s) {
+  AttentionWork work;
+  const double h = D(s.hidden), heads = D(s.heads), q_rank = D(s.q_rank), kv_rank = D(s.kv_rank);
+  const double qk = D(s.qk_nope + s.qk_rope), rope = D(s.qk_rope), v = D(s.v_dim);
+  Add(&work, h, q_rank, Split::kWhole);
+  Add(&work, q_rank > 0 ? q_rank : h, heads * qk, Split::kColumn);
+  Add(&work, h, kv_rank + rope, Split::kWhole);
+  Add(&work, kv_rank, heads * (D(s.qk_nope) + v), Split::kColumn);
+  Add(&work, heads * v, h, Split::kRow);
+  work.heads = work.groups = heads;
+  work.qk_size = qk;
+  work.v_size = v;
+  // Rotary embedding on the query's and key's parts, then query, key and value are put together.
+  work.up_projection_bytes = 4 * heads * (2 * qk + v) + 8 * heads * rope;
+  work.split_bytes = work.up_projection_bytes;
+  work.replicated_bytes = 8 * (q_rank + kv_rank + rope);
+  work.kernels = 18;
+  work.latent = true;
+  return work;
+}
+
+// Gated delta net and Kimi delta attention: a chunked scan with a state of key x value per head.
+AttentionWork LinearAttention(const ModelShape& s) {
+  AttentionWork work;
+  const double h = D(s.hidden), value_heads = D(s.linear_value_heads);
+  const double key = D(s.linear_key_heads * s.linear_key_dim), value = D(s.linear_value_heads * s.linear_value_dim);
+  Add(&work, h, 2 * key + 2 * value + 2 * value_heads, Split::kColumn);
+  Add(&work, value, h, Split::kRow);
+  work.scan_flops = 8 * value_heads * D(s.linear_key_dim) * D(s.linear_value_dim);
+  work.split_bytes = 2 * (D(s.conv_kernel) + 4) * (2 * key + value) + 24 * value;
+  work.kernels = 24;
+  return work;
+}
+
+AttentionWork Mamba(const ModelShape& s) {
+  AttentionWork work;
+  const double h = D(s.hidden), heads = D(s.mamba_heads), inner = heads * D(s.mamba_head_dim);
+  const double grouped = D(s.mamba_groups * s.mamba_state);
+  Add(&work, h, 2 * inner + 2 * grouped + heads, Split::kColumn);
+  Add(&work, inner, h, Split::kRow);
+  work.scan_flops = 7 * inner * D(s.mamba_state);
+  work.split_bytes = 20 * inner + 10 * grouped;
+  work.kernels = 12;
+  return work;
+}
+
+AttentionWork Factorised(const ModelShape& s) {
+  AttentionWork work = GroupedAttention(s, 0);
+  const double h = D(s.hidden), rank = D(s.mfa_rank), query = work.heads * work.qk_size;
+  work.linear_count = 0;
+  Add(&work, h, rank, Split::kWhole);
+  Add(&work, rank, query, Split::kColumn);
+  Add(&work, h, 2 * work.groups * work.qk_size, Split::kColumn);
+  Add(&work, query, h, Split::kRow);
+  work.kernels += 4;
+  return work;
+}
+
+// DeepSeek-V4: one key and value head, a window and compressed blocks.
+AttentionWork Compressed(const ModelShape& s, const LayerKind& kind) {
+  AttentionWork work;
+  const double h = D(s.hidden), heads = D(s.heads), size = D(s.head_dim);
+  Add(&work, h, D(s.q_rank), Split::kWhole);
+  Add(&work, D(s.q_rank), heads * size, Split::kColumn);
+  Add(&work, h, size, Split::kWhole);
+  Add(&work, heads * size, D(s.o_rank), Split::kColumn);
+  Add(&work, D(s.o_rank * s.o_groups), h, Split::kRow);
+  work.heads = heads;
+  work.groups = 1;
+  work.qk_size = work.v_size = size;
+  work.window = D(kind.window);
+  work.split_bytes = 8 * heads * size;
+  work.kernels = kind.indexer ? 32 : 22;
+  return work;
+}
+
+AttentionWork AttentionOf(const ModelShape& s, const LayerKind& kind) {
+  switch (kind.attention) {
+    case AttentionKind::kNone:
+      return {};
+    case AttentionKind::kGrouped:
+      return GroupedAttention(s, kind.window);
+    case AttentionKind::kLatent:
+      return LatentAttention(s);
+    case AttentionKind::kGatedDelta:
+    case AttentionKind::kKimiDelta:
+      return LinearAttention(s);
+    case AttentionKind::kMamba:
+      return Mamba(s);
+    case AttentionKind::kCompressed:
+      return Compressed(s, kind);
+    case AttentionKind::kFactorised:
+      return Factorised(s);
+  }
+  return {};
+}
+
+MlpWork MlpOf(const ModelShape& s, const LayerKind& kind) {
+  MlpWork work;
+  work.gated = s.gated;
+  work.plain_activation = s.plain_activation;
+  if (kind.mlp == MlpKind::kDense) work.width = D(s.ffn);
+  if (kind.mlp != MlpKind::kMoe) return work;
+  work.experts = D(s.experts);
+  work.topk = D(s.topk);
+  work.expert_width = D(s.expert_ffn);
+  work.shared_width = D(s.shared_ffn);
+  work.latent = D(s.latent);
+  work.router_groups = D(s.router_groups);
+  work.router_group_topk = D(s.router_group_topk);
+  work.bias = s.expert_bias;
+  return work;
+}
+
+}  // namespace
+
+ModelWork WorkOf(const ModelShape& shape) {
+  ModelWork work;
+  work.hidden = D(shape.hidden);
+  work.vocabulary = D(shape.vocab);
+  work.kind_count = shape.kind_count;
+  work.totals = shape.totals;
+  work.mtp_layers = shape.mtp_layers;
+  work.mtp_depths = D(shape.mtp_depths);
+  for (size_t i = 0; i < static_cast<size_t>(shape.kind_count); ++i) {
+    const LayerKind& kind = shape.kinds[i];
+    LayerWork& layer = work.kinds[i];
+    layer.attention = AttentionOf(shape, kind);
+    layer.mlp = MlpOf(shape, kind);
+    layer.norms = shape.norms;
+    layer.split = D(kind.parameters.split);
+    layer.replicated = D(kind.parameters.replicated);
+    layer.expert = D(kind.parameters.expert);
+  }
+  return work;
+}
+
+double FlopsPerToken(const ModelWork& work, double seq_length) {
+  const double h = work.hidden;
+  const auto layer_flops = [&](const LayerWork& layer) {
+    double weights = 0;
+    const AttentionWork& attention = layer.attention;
+    for (int i = 0; i < attention.linear_count; ++i)
+      weights += attention.linears[static_cast<size_t>(i)].in * attention.linears[static_cast<size_t>(i)].out;
+    double context = seq_length / 2;
+    const double w = attention.window;
+    if (w > 0 && w < seq_length) context = w - w * (w - 1) / (2 * seq_length);
+    double flops = 2 * attention.heads * (attention.qk_size + attention.v_size) * context + attention.scan_flops;
+    const MlpWork& mlp = layer.mlp;
+    const double matrices = mlp.gated ? 3 : 2;
+    weights += matrices * h * mlp.width;
+    if (mlp.experts > 0) {
+      const double in = mlp.latent > 0 ? mlp.latent : h;
+      weights += matrices * in * mlp.expert_width * mlp.topk + matrices * h * mlp.shared_width;
+      if (mlp.latent > 0) weights += 2 * h * mlp.latent;
+    }
+    return flops + 2 * weights;
+  };
+  double forward = 2 * h * work.vocabulary * (1 + work.mtp_depths);
+  for (int i = 0; i < work.kind_count; ++i) {
+    const auto at = static_cast<size_t>(i);
+    const double count = work.totals[at] + work.mtp_depths * work.mtp_layers[at];
+    if (count > 0) forward += count * layer_flops(work.kinds[at]);
+  }
+  forward += work.mtp_depths * 4 * h * h;
+  return 3 * forward;
+}
+
+}  // namespace flightplan

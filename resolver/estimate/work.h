@@ -1,0 +1,66 @@
+// What one layer of a model makes the GPU do, before any layout: matrix products, attention, bytes moved and kernels
+// launched. Built once for a model; the forecast divides it by a candidate's layout without allocating.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "resolver/derive/shape.h"
+
+namespace flightplan {
+
+// One linear layer: `in` x `out` weights. Column splits `out` over TP, row splits `in`, whole is on every rank.
+struct Linear {
+  enum class Split : uint8_t { kWhole, kColumn, kRow };
+  double in = 0, out = 0;
+  Split split = Split::kWhole;
+};
+
+struct AttentionWork {
+  std::array<Linear, 6> linears{};
+  int linear_count = 0;
+  // Softmax attention: floating point operations of the forward pass per token are 2 * heads * (qk + v) * context.
+  double heads = 0, groups = 0, qk_size = 0, v_size = 0;
+  double window = 0;       // 0: the whole sequence
+  double scan_flops = 0;   // of a linear attention or state-space scan, per token, forward
+  double split_bytes = 0;  // moved by memory-bound kernels per token, forward, divided by TP
+  double replicated_bytes = 0;
+  double up_projection_bytes = 0;  // of split_bytes: what recomputing mla_up_proj moves again
+  double kernels = 0;              // launched by the forward pass
+  bool latent = false;
+};
+
+struct MlpWork {
+  double width = 0;  // f; 0: no dense MLP
+  bool gated = true;
+  // Routed experts; 0 experts: none.
+  double experts = 0, topk = 0, expert_width = 0, shared_width = 0, latent = 0;
+  double router_groups = 0, router_group_topk = 0;  // group-limited routing
+  bool plain_activation = true, bias = false;
+};
+
+struct LayerWork {
+  AttentionWork attention;
+  MlpWork mlp;
+  double norms = 2;
+  // Parameters by how a layout splits them (PartParameters).
+  double split = 0, replicated = 0, expert = 0;
+};
+
+// The kinds are those of ModelShape, in its order.
+struct ModelWork {
+  double hidden = 0, vocabulary = 0;  // the vocabulary as the model has it
+  std::array<LayerWork, kMaxLayerKinds> kinds{};
+  int kind_count = 0;
+  KindCounts totals{};      // layers of each kind, MTP not counted
+  KindCounts mtp_layers{};  // of one MTP depth
+  double mtp_depths = 0;
+};
+
+ModelWork WorkOf(const ModelShape& shape);
+
+// Model FLOPs of one token (forward and backward) at a sequence length, as Megatron-Bridge counts them: the causal half
+// of full attention, windows clipped, no recomputation.
+double FlopsPerToken(const ModelWork& work, double seq_length);
+
+}  // namespace flightplan

@@ -1,0 +1,202 @@
+// Fits the coefficients of resolver/catalog/step_rates.yaml to published step times and A/B effects:
+//   calibrate RECIPES.jsonl[.gz] EVIDENCE.jsonl[.gz] [--write STEP_RATES.yaml] [--no-cross-validation]
+//
+// Each coefficient is pulled to its prior (`prior`, `spread`) and to the data. Cross-validation holds out one model
+// family at a time, fits the others and prints the error on the family it has not seen: that is the error to expect on
+// a new model. --write puts the fitted values into the file, nothing else of it changes.
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "tests/evidence/truth.h"
+
+namespace flightplan {
+namespace {
+
+struct Data {
+  std::vector<const TruthRow*> rows;
+  std::vector<double> weights;
+  std::vector<const AbRow*> pairs;
+};
+
+// Squared for small deviations, linear for large ones: a row whose software was broken must not bend the rest.
+double Loss(double deviation, double scale) {
+  const double z = deviation / scale;
+  return 2 * (std::sqrt(1 + z * z / 2) - 1) * 2;
+}
+
+double LogError(const TruthRow& row, const StepCoefficients& k) {
+  StepForecast forecast;
+  if (!ForecastStep(row.run.work, row.run.plan, RatesOf(*row.run.gpu, k), &forecast) || forecast.us <= 0) return 0;
+  return std::log(forecast.us / row.step_us);
+}
+
+double Cost(const Data& data, const StepCoefficients& k) {
+  double cost = 0;
+  for (size_t i = 0; i < data.rows.size(); ++i) cost += data.weights[i] * Loss(LogError(*data.rows[i], k), 0.05);
+  for (const AbRow* row : data.pairs) {
+    const double got = std::log(1 + std::max(-0.9, ForecastEffect(*row, k).change));
+    cost += 0.3 * Loss(got - std::log(1 + row->relative_change), 0.06);
+  }
+  for (const CoefficientRow& row : kCoefficientRows) {
+    if (row.spread <= 0) continue;
+    const double z = std::log(k.*row.field / row.prior) / row.spread;
+    cost += 0.5 * z * z;
+  }
+  return cost;
+}
+
+StepCoefficients Fit(const Data& data) {
+  StepCoefficients k;
+  for (const CoefficientRow& row : kCoefficientRows) k.*row.field = row.prior;
+  double best = Cost(data, k);
+  std::map<const CoefficientRow*, double> steps;
+  for (const CoefficientRow& row : kCoefficientRows) steps[&row] = row.spread / 2;
+  for (int round = 0; round < 60; ++round) {
+    const double before = best;
+    for (const CoefficientRow& row : kCoefficientRows) {
+      double& step = steps[&row];
+      if (step < 1e-4) continue;
+      bool moved = false;
+      for (double factor : {std::exp(step), std::exp(-step)}) {
+        StepCoefficients trial = k;
+        trial.*row.field *= factor;
+        const double cost = Cost(data, trial);
+        if (cost >= best) continue;
+        best = cost;
+        k = trial;
+        moved = true;
+        break;
+      }
+      step *= moved ? 1.3 : 0.5;
+    }
+    if (before - best < 1e-4) break;
+  }
+  return k;
+}
+
+// A family, a GPU and a precision that many rows share must not outweigh the others.
+Data Choose(const std::vector<TruthRow>& rows, const std::vector<AbRow>& pairs, const std::string& without) {
+  Data data;
+  std::map<std::string, int> sharing;
+  const auto key = [](const TruthRow& row) { return absl::StrCat(row.run.model_name, row.gpu, row.precision); };
+  const auto used = [&](const TruthRow& row) { return row.current && row.family != without; };
+  for (const TruthRow& row : rows) {
+    if (used(row)) ++sharing[key(row)];
+  }
+  for (const TruthRow& row : rows) {
+    if (!used(row)) continue;
+    data.rows.push_back(&row);
+    data.weights.push_back((row.partial || row.rounded ? 0.4 : 1.0) / std::sqrt(sharing[key(row)]));
+  }
+  for (const AbRow& row : pairs) {
+    // Another network than the catalogue's systems have; it would be fitted into their coefficients.
+    const bool other_network = row.note.find("EFA") != std::string::npos;
+    if (row.expressible && row.quality == "matched" && row.family != without && !other_network)
+      data.pairs.push_back(&row);
+  }
+  return data;
+}
+
+double Median(std::vector<double> values) {
+  if (values.empty()) return 0;
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+void CrossValidate(const std::vector<TruthRow>& rows, const std::vector<AbRow>& pairs) {
+  std::set<std::string> families;
+  for (const TruthRow& row : rows) families.insert(row.family);
+  std::vector<double> all, signed_all;
+  std::printf("held-out family: rows, median error, bias (per cent, current rows)\n");
+  for (const std::string& family : families) {
+    const StepCoefficients k = Fit(Choose(rows, pairs, family));
+    std::vector<double> errors, biases;
+    for (const TruthRow& row : rows) {
+      if (!row.current || row.family != family) continue;
+      const double error = std::exp(LogError(row, k)) - 1;
+      errors.push_back(std::abs(error));
+      biases.push_back(error);
+      all.push_back(std::abs(error));
+      signed_all.push_back(error);
+    }
+    std::printf("  %-12s %3zu  %5.1f  %+5.1f\n", family.c_str(), errors.size(), 100 * Median(errors),
+                100 * Median(biases));
+  }
+  std::printf("  all          %3zu  %5.1f  %+5.1f\n", all.size(), 100 * Median(all), 100 * Median(signed_all));
+}
+
+// Replaces "value: X" of each coefficient's line.
+bool Write(const std::string& path, const StepCoefficients& k) {
+  std::string text = ReadWholeFile(path);
+  if (text.empty()) return false;
+  for (const CoefficientRow& row : kCoefficientRows) {
+    const std::string head = absl::StrCat("{name: ", std::string(row.name), ", value: ");
+    const size_t at = text.find(head);
+    if (at == std::string::npos) return false;
+    const size_t begin = at + head.size(), end = text.find(',', begin);
+    char number[32];
+    std::snprintf(number, sizeof(number), "%.4g", k.*row.field);
+    text.replace(begin, end - begin, number);
+  }
+  std::ofstream(path) << text;
+  return true;
+}
+
+int Main(int argc, char** argv) {
+  std::vector<std::string> files;
+  std::string write;
+  bool cross = true;
+  for (int i = 1; i < argc; ++i) {
+    if (std::strcmp(argv[i], "--write") == 0 && i + 1 < argc) {
+      write = argv[++i];
+    } else if (std::strcmp(argv[i], "--no-cross-validation") == 0) {
+      cross = false;
+    } else {
+      files.emplace_back(argv[i]);
+    }
+  }
+  const absl::StatusOr<Catalog> catalog = Catalog::Builtin();
+  if (files.size() != 2 || !catalog.ok()) {
+    std::fprintf(stderr,
+                 "usage: calibrate RECIPES.jsonl EVIDENCE.jsonl [--write STEP_RATES.yaml] [--no-cross-validation]\n");
+    return 2;
+  }
+  const TruthFile file = ReadRecipes(*catalog, ReadWholeFile(files[0]));
+  const std::vector<AbRow> pairs = ReadEvidence(*catalog, ReadWholeFile(files[1]));
+  const StepCoefficients k = Fit(Choose(file.rows, pairs, ""));
+  std::vector<double> errors, biases;
+  for (const TruthRow& row : file.rows) {
+    if (!row.current) continue;
+    const double error = std::exp(LogError(row, k)) - 1;
+    errors.push_back(std::abs(error));
+    biases.push_back(error);
+  }
+  std::printf("coefficient, prior -> fitted (pull in spreads)\n");
+  for (const CoefficientRow& row : kCoefficientRows) {
+    if (row.spread <= 0) continue;
+    const double z = std::log(k.*row.field / row.prior) / row.spread;
+    std::printf("  %-30s %9.4g -> %9.4g  %+5.2f\n", std::string(row.name).c_str(), row.prior, k.*row.field, z);
+  }
+  std::printf("fitted on all: median error %.1f %%, bias %+.1f %% over %zu rows\n", 100 * Median(errors),
+              100 * Median(biases), errors.size());
+  if (cross) CrossValidate(file.rows, pairs);
+  if (!write.empty() && !Write(write, k)) {
+    std::fprintf(stderr, "%s: not written\n", write.c_str());
+    return 1;
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace flightplan
+
+int main(int argc, char** argv) { return flightplan::Main(argc, argv); }

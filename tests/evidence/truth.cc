@@ -1,0 +1,457 @@
+#include "tests/evidence/truth.h"
+
+#include <zlib.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "rapidjson/document.h"
+
+namespace flightplan {
+namespace {
+
+using Json = rapidjson::Value;
+
+const Json* Field(const Json& object, const char* name) {
+  if (!object.IsObject()) return nullptr;
+  auto it = object.FindMember(name);
+  return it == object.MemberEnd() || it->value.IsNull() ? nullptr : &it->value;
+}
+
+std::string Text(const Json& object, const char* name) {
+  const Json* field = Field(object, name);
+  return field != nullptr && field->IsString() ? field->GetString() : "";
+}
+
+double Number(const Json& object, const char* name, double otherwise = 0) {
+  const Json* field = Field(object, name);
+  return field != nullptr && field->IsNumber() ? field->GetDouble() : otherwise;
+}
+
+bool Flag(const Json& object, const char* name, bool otherwise = false) {
+  const Json* field = Field(object, name);
+  return field != nullptr && field->IsBool() ? field->GetBool() : otherwise;
+}
+
+std::vector<std::string> Strings(const Json& list) {
+  std::vector<std::string> out;
+  if (!list.IsArray()) return out;
+  for (const Json& item : list.GetArray()) {
+    if (item.IsString()) out.emplace_back(item.GetString());
+  }
+  return out;
+}
+
+const ModelSpec* FindModel(const Catalog& catalog, const std::string& name, const std::string& hub_name) {
+  if (auto model = catalog.FindModel(name); model.ok()) return *model;
+  if (auto model = catalog.FindModel(hub_name); !hub_name.empty() && model.ok()) return *model;
+  // A short name is a unique beginning of the catalogue's: "moonlight_16b" is "moonlight-16b-a3b".
+  auto squeeze = [](absl::string_view text) { return absl::StrReplaceAll(text, {{"_", ""}, {"-", ""}, {".", ""}}); };
+  const std::string wanted = absl::StrReplaceAll(squeeze(name), {{"llama3", "llama31"}, {"llama3131", "llama31"}});
+  const ModelSpec* found = nullptr;
+  for (const ModelSpec& model : catalog.models()) {
+    if (squeeze(model.name).rfind(wanted, 0) != 0) continue;
+    if (found != nullptr) return nullptr;
+    found = &model;
+  }
+  return found;
+}
+
+std::optional<GemmPrecision> ReadPrecision(const std::string& name) {
+  if (name == "bf16" || name.empty()) return GemmPrecision::kBf16;
+  if (name == "fp8_cs" || name == "fp8") return GemmPrecision::kFp8Tensorwise;
+  if (name == "fp8_ds") return GemmPrecision::kFp8Delayed;
+  if (name == "fp8_block") return GemmPrecision::kFp8Blockwise;
+  if (name == "mxfp8") return GemmPrecision::kMxfp8;
+  if (name == "nvfp4") return GemmPrecision::kNvfp4;
+  return std::nullopt;
+}
+
+std::optional<Dispatcher> ReadBackend(const std::string& name) {
+  if (name.empty() || name == "alltoall") return Dispatcher::kAllToAll;
+  if (name == "allgather") return Dispatcher::kAllGather;
+  if (absl::StartsWith(name, "deepep")) return Dispatcher::kDeepEp;
+  if (absl::StartsWith(name, "hybridep")) return Dispatcher::kHybridEp;
+  return std::nullopt;
+}
+
+void ReadRecompute(const std::vector<std::string>& modules, Candidate* plan) {
+  static const std::map<std::string, unsigned> kNames = {{"core_attn", kDropCoreAttn},
+                                                         {"layernorm", kDropLayernorm},
+                                                         {"mla_up_proj", kDropMlaUpProj},
+                                                         {"moe_act", kDropMoeAct},
+                                                         {"mlp", kDropMlp},
+                                                         {"shared_experts", kDropSharedExperts},
+                                                         {"moe", kDropMoe}};
+  unsigned bits = 0;
+  for (const std::string& module : modules) {
+    if (auto it = kNames.find(module); it != kNames.end()) bits |= it->second;
+  }
+  plan->recompute = RecomputeMode::kSelective;
+  plan->recompute_modules = static_cast<uint16_t>(bits);
+}
+
+void ReadGraphs(const std::string& impl, const std::vector<std::string>& scopes, Candidate* plan) {
+  static const std::map<std::string, unsigned> kNames = {{"attn", kGraphAttn},
+                                                         {"mlp", kGraphMlp},
+                                                         {"moe_router", kGraphMoeRouter},
+                                                         {"moe_preprocess", kGraphMoePreprocess},
+                                                         {"mamba", kGraphMamba},
+                                                         {"moe", kGraphMoe}};
+  plan->graph_modules = 0;
+  plan->graphs = impl == "local" ? GraphImpl::kLocal : GraphImpl::kTransformerEngine;
+  if (impl.empty() || impl == "none") plan->graphs = GraphImpl::kNone;
+  for (const std::string& scope : scopes) {
+    if (scope == "full_iteration") plan->graphs = GraphImpl::kFullIteration;
+    if (auto it = kNames.find(scope); it != kNames.end())
+      plan->graph_modules = static_cast<uint8_t>(plan->graph_modules | it->second);
+  }
+  if (impl == "full_iteration") plan->graphs = GraphImpl::kFullIteration;
+}
+
+void SetStages(const std::string& layout, Run* run) {
+  Config config;
+  config.Set(Knob::pipeline_model_parallel_size, Value(run->plan.pp), Origin::kCaller);
+  if (run->plan.vpp > 1) config.Set(Knob::virtual_pipeline_model_parallel_size, Value(run->plan.vpp), Origin::kCaller);
+  if (!layout.empty()) config.Set(Knob::pipeline_model_parallel_layout, Value(layout), Origin::kCaller);
+  run->stages = std::make_shared<const StageLayout>(StagesOf(*run->shape, config));
+  run->plan.stages = run->stages.get();
+  run->plan.vpp = run->stages->vpp;
+}
+
+// What a row's settings say, on top of what `run` holds.
+std::string ReadSettings(const Catalog& catalog, const Json& row, const Json& extra, Run* run) {
+  const ModelSpec* model = FindModel(catalog, Text(row, "model"), Text(extra, "hf_model"));
+  if (model == nullptr) return "model not in the catalogue";
+  auto gpu = catalog.FindGpu(Text(row, "gpu"));
+  if (!gpu.ok()) return "GPU not stated or not in the catalogue";
+  run->model_name = model->name;
+  run->gpu_name = (*gpu)->name;
+  run->gpu = *gpu;
+  ModelSpec spec = *model;
+  if (Field(extra, "mtp_num_layers") != nullptr)
+    spec.mtp_num_layers = static_cast<int64_t>(Number(extra, "mtp_num_layers"));
+  absl::StatusOr<ModelShape> shape = MakeShape(spec);
+  if (!shape.ok()) return std::string(shape.status().message());
+  run->shape = std::make_shared<const ModelShape>(*std::move(shape));
+  run->work = WorkOf(*run->shape);
+  Candidate& plan = run->plan;
+  plan.gpus = static_cast<int64_t>(Number(row, "num_gpus"));
+  if (plan.gpus <= 0) return "GPU count not stated";
+  const auto precision = ReadPrecision(Text(row, "precision"));
+  if (!precision.has_value()) return "unknown precision";
+  plan.precision = *precision;
+  const auto size = [&](const char* name) { return static_cast<int32_t>(std::max(1.0, Number(row, name, 1))); };
+  plan.tp = size("tp");
+  plan.pp = size("pp");
+  plan.vpp = size("vp");
+  plan.cp = size("cp");
+  plan.ep = model->is_moe() ? size("ep") : 1;
+  plan.etp = model->is_moe() ? size("etp") : 1;
+  plan.micro_batch_size = size("mbs");
+  plan.seq_length = static_cast<int64_t>(Number(row, "seq", model->is_moe() ? 4096 : 8192));
+  plan.global_batch_size = static_cast<int64_t>(Number(row, "gbs"));
+  const auto backend = ReadBackend(Text(row, "dispatcher"));
+  if (!backend.has_value()) return "unknown dispatcher";
+  plan.dispatcher = *backend;
+  // Not stated: over a network the published runs of those releases used DeepEP.
+  if (Text(row, "dispatcher").empty() && plan.ep > (*gpu)->nvlink_domain_gpus) plan.dispatcher = Dispatcher::kDeepEp;
+  plan.num_sms = static_cast<uint16_t>(Number(row, "num_sms"));
+  plan.ep_overlap = Flag(row, "moe_a2a_overlap");
+  plan.delay_wgrad = plan.ep_overlap && Flag(row, "delay_wgrad");
+  plan.shared_expert_overlap = Flag(row, "shared_expert_overlap");
+  plan.tp_overlap = plan.tp > 1 && Flag(row, "tp_overlap", !model->is_moe());
+  plan.sequence_parallel = plan.tp > 1 && Flag(extra, "sequence_parallel", true);
+  const std::string granularity = Text(row, "recompute_granularity");
+  if (granularity == "full") plan.recompute = RecomputeMode::kFullUniform;
+  if (const Json* modules = Field(row, "recompute_modules");
+      modules != nullptr && granularity != "full" && granularity != "none")
+    ReadRecompute(Strings(*modules), &plan);
+  const Json* scopes = Field(row, "cuda_graph_scope");
+  ReadGraphs(Text(row, "cuda_graph_impl"), scopes == nullptr ? std::vector<std::string>() : Strings(*scopes), &plan);
+  plan.imbalance = Flag(extra, "force_load_balancing", true) ? 1.0F : 1.25F;
+  plan.permute_fusion = Flag(extra, "moe_permute_fusion", true);
+  plan.router_fusion = Flag(extra, "moe_router_fusion", true);
+  plan.fused_grouped_mlp = Flag(extra, "use_te_op_fuser");
+  plan.fp8_attention = Flag(extra, "fp8_dot_product_attention");
+  plan.shard_weights = Flag(extra, "fsdp") || Number(extra, "fsdp") > 0;
+  plan.overlap_grad_reduce = Flag(extra, "overlap_grad_reduce", true);
+  plan.overlap_param_gather = Flag(extra, "overlap_param_gather", true);
+  // Megatron-Bridge@067f987df perf_recipes/_common.py:73: bf16 gradients in the performance recipes.
+  plan.gradient_bytes = 2;
+  plan.low_precision_weights = Flag(extra, "fp8_param_gather");
+  if (Flag(extra, "first_last_layers_bf16"))
+    plan.bf16_layers = static_cast<uint16_t>(Number(extra, "num_layers_at_start_in_bf16") +
+                                             Number(extra, "num_layers_at_end_in_bf16"));
+  if (const Json* offload = Field(row, "offload"); offload != nullptr) {
+    if (Flag(*offload, "cpu_offloading"))
+      plan.offload_layers = static_cast<int32_t>(Number(*offload, "cpu_offloading_num_layers"));
+    plan.optimizer_offload = static_cast<float>(Number(*offload, "optimizer_cpu_offload_fraction"));
+  }
+  plan.distributed_optimizer = true;
+  SetStages(Text(extra, "pp_layout"), run);
+  return "";
+}
+
+std::string FamilyOf(const std::string& model) {
+  // Whole families are held out together: sizes of one architecture are one family.
+  for (const char* family :
+       {"deepseek", "qwen3-next", "qwen3", "llama", "gpt-oss", "nemotron", "mixtral", "moonlight"}) {
+    if (model.find(family) != std::string::npos) return family;
+  }
+  return model;
+}
+
+// Releases in order of age: the verification cards are the newest, then the containers by date.
+double ReleaseAge(const std::string& release) {
+  if (absl::StartsWith(release, "verification")) return 100;
+  double age = 0;
+  std::vector<std::string> parts = absl::StrSplit(release, '.');
+  double scale = 1;
+  for (const std::string& part : parts) {
+    double number = 0;
+    if (!absl::SimpleAtod(part, &number)) return 50;
+    age += number * scale;
+    scale /= 100;
+  }
+  return age;
+}
+
+}  // namespace
+
+std::string ReadWholeFile(const std::string& path) {
+  std::string text;
+  gzFile file = gzopen(path.c_str(), "rb");
+  if (file == nullptr) return text;
+  char buffer[1 << 16];
+  for (int n = 0; (n = gzread(file, buffer, sizeof(buffer))) > 0;) text.append(buffer, static_cast<size_t>(n));
+  gzclose(file);
+  return text;
+}
+
+TruthFile ReadRecipes(const Catalog& catalog, const std::string& text) {
+  TruthFile file;
+  static const Json kNone(rapidjson::kObjectType);
+  for (absl::string_view line : absl::StrSplit(text, '\n', absl::SkipEmpty())) {
+    rapidjson::Document row;
+    row.Parse(line.data(), line.size());
+    if (row.HasParseError() || !row.IsObject()) continue;
+    const Json* published = Field(row, "published");
+    if (published == nullptr) continue;
+    const double tokens = Number(*published, "tokens_per_s_per_gpu"), tflops = Number(*published, "tflops_per_gpu");
+    const double seconds = Number(*published, "step_time_s", Number(*published, "step_time_s_derived"));
+    if (tokens <= 0 && tflops <= 0 && seconds <= 0) continue;
+    TruthRow truth;
+    truth.id = Text(row, "id");
+    truth.precision = Text(row, "precision");
+    truth.release = Text(*published, "release");
+    const Json* found = Field(row, "extra");
+    const Json& extra = found == nullptr ? kNone : *found;
+    if (Flag(extra, "layout_check")) continue;
+    std::string why = ReadSettings(catalog, row, extra, &truth.run);
+    if (why.empty() && truth.run.plan.global_batch_size <= 0) why = "global batch not stated";
+    if (!why.empty()) {
+      file.left_out.push_back(absl::StrCat(truth.id, ": ", why));
+      continue;
+    }
+    truth.family = FamilyOf(truth.run.model_name);
+    truth.gpu = truth.run.gpu_name;
+    const Candidate& plan = truth.run.plan;
+    const double step_tokens = static_cast<double>(plan.global_batch_size) * static_cast<double>(plan.seq_length);
+    if (tokens > 0) {
+      truth.step_us = step_tokens / (tokens * static_cast<double>(plan.gpus)) * 1e6;
+    } else if (seconds > 0) {
+      truth.step_us = seconds * 1e6;
+    } else {
+      truth.step_us = FlopsPerToken(truth.run.work, static_cast<double>(plan.seq_length)) * step_tokens /
+                      (tflops * 1e12 * static_cast<double>(plan.gpus)) * 1e6;
+    }
+    truth.rounded = truth.release.find("rounded") != std::string::npos;
+    const std::string origin = Text(row, "origin");
+    truth.partial = origin == "bridge_perf_doc" || origin == "bridge_skill_card" || Flag(extra, "partial") ||
+                    Text(row, "cuda_graph_impl").empty();
+    file.rows.push_back(std::move(truth));
+  }
+  std::map<std::string, double> newest;
+  const auto key = [](const TruthRow& row) {
+    return absl::StrCat(row.run.model_name, "|", row.gpu, "|", row.run.plan.gpus, "|", row.precision);
+  };
+  for (const TruthRow& row : file.rows) {
+    double& age = newest.try_emplace(key(row), -1).first->second;
+    age = std::max(age, ReleaseAge(row.release));
+  }
+  for (TruthRow& row : file.rows) row.current = ReleaseAge(row.release) >= newest[key(row)];
+  return file;
+}
+
+namespace {
+
+// What one side of an A/B says. False: the knob or its value has no place in the forecast.
+bool Apply(const Catalog& catalog, const std::string& knob, const Json& value, Run* run);
+
+bool ApplyText(const std::string& knob, const std::string& text, Run* run) {
+  Candidate& plan = run->plan;
+  const bool on = text == "True" || text == "true" || text == "on";
+  double number = 0;
+  const bool numeric = absl::SimpleAtod(text, &number);
+  if (knob == "moe_a2a_overlap") return plan.ep_overlap = on, true;
+  if (knob == "delay_wgrad") return plan.delay_wgrad = on, true;
+  if (knob == "dispatcher") {
+    const auto backend = ReadBackend(text);
+    if (!backend.has_value()) return false;
+    // A transport of its own is another machine to the forecast.
+    if (text.find("UCCL") != std::string::npos) return false;
+    return plan.dispatcher = *backend, true;
+  }
+  if (knob == "precision") {
+    const auto precision = ReadPrecision(text);
+    if (!precision.has_value()) return false;
+    return plan.precision = *precision, true;
+  }
+  if (knob == "routing") {
+    const bool balanced = absl::StartsWith(text, "forced") || absl::StartsWith(text, "token drop");
+    return plan.imbalance = balanced ? 1.0F : 1.25F, true;
+  }
+  if (knob == "cuda_graph_impl") {
+    std::vector<std::string> scopes;
+    std::string impl = text;
+    if (const size_t open = text.find('('); open != std::string::npos) {
+      impl = text.substr(0, open);
+      const size_t close = text.find(')', open);
+      scopes = absl::StrSplit(text.substr(open + 1, close - open - 1), ',');
+    }
+    if (absl::StrContains(text, "packed")) return false;
+    return ReadGraphs(std::string(absl::StripAsciiWhitespace(impl)), scopes, &plan), true;
+  }
+  if (knob == "mbs" && numeric) return plan.micro_batch_size = static_cast<int32_t>(number), true;
+  if (knob == "tp" && numeric) {
+    plan.tp = static_cast<int32_t>(number);
+    plan.sequence_parallel = plan.tp > 1;
+    return true;
+  }
+  if (knob == "pp" && numeric) return plan.pp = static_cast<int32_t>(number), true;
+  if (knob == "vp" && numeric) return plan.vpp = static_cast<int32_t>(number), true;
+  if (knob == "ep" && numeric) return plan.ep = static_cast<int32_t>(number), true;
+  if (knob == "optimizer_cpu_offload_fraction" && numeric)
+    return plan.optimizer_offload = static_cast<float>(number), true;
+  if (knob == "overlap_cpu_optimizer_d2h_h2d") return plan.overlap_optimizer_copies = on, true;
+  if (knob == "use_te_op_fuser") return plan.fused_grouped_mlp = on, true;
+  if (knob == "fp8_dot_product_attention") return plan.fp8_attention = on, true;
+  if (knob == "moe_paged_stash") return true;
+  if (knob == "seq+cp") {
+    std::vector<std::string> parts = absl::StrSplit(text, "/cp");
+    int64_t seq = 0, cp = 0;
+    if (parts.size() != 2 || !absl::SimpleAtoi(parts[0], &seq) || !absl::SimpleAtoi(parts[1], &cp)) return false;
+    plan.seq_length = seq;
+    plan.cp = static_cast<int32_t>(cp);
+    return true;
+  }
+  return false;
+}
+
+bool Apply(const Catalog& catalog, const std::string& knob, const Json& value, Run* run) {
+  if (value.IsObject()) {
+    bool all = true;
+    for (const auto& member : value.GetObject())
+      all = Apply(catalog, member.name.GetString(), member.value, run) && all;
+    return all;
+  }
+  if (value.IsArray()) {
+    if (knob == "recompute_modules") return ReadRecompute(Strings(value), &run->plan), true;
+    if (knob == "cuda_graph_scope") {
+      if (run->plan.graphs != GraphImpl::kFullIteration) ReadGraphs("transformer_engine", Strings(value), &run->plan);
+      return true;
+    }
+    return false;
+  }
+  if (value.IsNull()) return ApplyText(knob, "False", run);
+  if (value.IsBool()) return ApplyText(knob, value.GetBool() ? "True" : "False", run);
+  if (value.IsNumber()) return ApplyText(knob, absl::StrCat(value.GetDouble()), run);
+  const std::string text = value.GetString();
+  // "off+off" -> "on+on" of "a+b".
+  const std::vector<std::string> knobs = absl::StrSplit(knob, '+'), values = absl::StrSplit(text, '+');
+  if (knob != "seq+cp" && knobs.size() > 1 && knobs.size() == values.size()) {
+    bool all = true;
+    for (size_t i = 0; i < knobs.size(); ++i) all = ApplyText(knobs[i], values[i], run) && all;
+    return all;
+  }
+  return ApplyText(knob, text, run);
+}
+
+bool HigherIsBetter(const std::string& metric) {
+  return metric == "tokens_per_s_per_gpu" || metric == "tflops_per_gpu" || metric == "throughput";
+}
+
+bool IsTime(const std::string& metric) {
+  return metric == "step_time_s" || metric == "step_time_ms" || metric == "step_time";
+}
+
+}  // namespace
+
+std::vector<AbRow> ReadEvidence(const Catalog& catalog, const std::string& text) {
+  std::vector<AbRow> rows;
+  static const Json kNone(rapidjson::kObjectType);
+  for (absl::string_view line : absl::StrSplit(text, '\n', absl::SkipEmpty())) {
+    rapidjson::Document json;
+    json.Parse(line.data(), line.size());
+    if (json.HasParseError() || !json.IsObject()) continue;
+    const std::string metric = Text(json, "metric");
+    const Json* change = Field(json, "relative_change");
+    if (change == nullptr || !(HigherIsBetter(metric) || IsTime(metric))) continue;
+    AbRow row;
+    row.id = Text(json, "id");
+    row.knob = Text(json, "knob");
+    row.quality = Text(json, "quality");
+    row.note = Text(json, "note");
+    row.relative_change = change->GetDouble();
+    if (HigherIsBetter(metric)) row.relative_change = 1 / (1 + row.relative_change) - 1;
+    const Json* setting = Field(json, "setting");
+    Run base;
+    row.why_not = setting == nullptr ? "no setting" : ReadSettings(catalog, *setting, kNone, &base);
+    if (row.why_not.empty()) {
+      row.family = FamilyOf(base.model_name);
+      base.plan.permute_fusion = row.note.find("permute_fusion off") == std::string::npos;
+      // Where the batch is not stated: sixteen microbatches, as the nearest published runs.
+      Candidate& plan = base.plan;
+      if (plan.global_batch_size <= 0)
+        plan.global_batch_size =
+            std::max<int64_t>(1, 16 * plan.micro_batch_size * plan.gpus / (plan.tp * plan.cp * plan.pp));
+      row.from = row.to = base;
+      const Json* from = Field(json, "from");
+      const Json* to = Field(json, "to");
+      row.expressible = from != nullptr && to != nullptr && Apply(catalog, row.knob, *from, &row.from) &&
+                        Apply(catalog, row.knob, *to, &row.to);
+      if (!row.expressible) row.why_not = "knob without a place in the forecast";
+      for (Run* run : {&row.from, &row.to}) {
+        if (run->plan.pp != base.plan.pp || run->plan.vpp != base.plan.vpp) SetStages("", run);
+      }
+      // TFLOP/s of two sequence lengths are no step times: bring them to the same work.
+      if (metric == "tflops_per_gpu" && row.from.plan.seq_length != row.to.plan.seq_length) {
+        const auto work = [](const Run& run) {
+          return FlopsPerToken(run.work, static_cast<double>(run.plan.seq_length)) *
+                 static_cast<double>(run.plan.seq_length);
+        };
+        row.relative_change = (1 + row.relative_change) * work(row.to) / work(row.from) - 1;
+      }
+    }
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+StepEffect ForecastEffect(const AbRow& row, const StepCoefficients& coefficients) {
+  StepForecast from, to;
+  const GpuRates rates = RatesOf(*row.from.gpu, coefficients);
+  if (!ForecastStep(row.from.work, row.from.plan, rates, &from) || !ForecastStep(row.to.work, row.to.plan, rates, &to))
+    return {0, -1, 1};
+  return EffectOf(from, to);
+}
+
+}  // namespace flightplan

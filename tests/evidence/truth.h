@@ -1,0 +1,59 @@
+// Published step times and A/B pairs as inputs of the forecast: reads the rows of recipes.jsonl and evidence.jsonl
+// (tests/data/README.md). What a row does not state is filled in as the stack's recipes of that time set it, and the
+// row says that it is partial.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "resolver/catalog/catalog.h"
+#include "resolver/estimate/effect.h"
+#include "resolver/estimate/step.h"
+
+namespace flightplan {
+
+// One run that the forecast can be asked about.
+struct Run {
+  std::string model_name;  // of the catalogue
+  std::string gpu_name;
+  std::shared_ptr<const ModelShape> shape;
+  std::shared_ptr<const StageLayout> stages;
+  ModelWork work;
+  const GpuSystem* gpu = nullptr;
+  Candidate plan;  // points into `stages`
+};
+
+struct TruthRow {
+  std::string id, family, gpu, precision, release;
+  Run run;
+  double step_us = 0;    // published
+  bool current = true;   // the newest published release of its model, GPU, GPU count and precision
+  bool partial = false;  // the source does not state every knob that matters
+  bool rounded = false;
+};
+
+struct AbRow {
+  std::string id, family, knob, quality, note;
+  Run from, to;
+  double relative_change = 0;  // of the step time: negative is faster
+  bool expressible = false;    // both runs can be forecast
+  std::string why_not;
+};
+
+// Rows that cannot be forecast are counted by reason.
+struct TruthFile {
+  std::vector<TruthRow> rows;
+  std::vector<std::string> left_out;  // "id: reason"
+};
+
+TruthFile ReadRecipes(const Catalog& catalog, const std::string& text);
+std::vector<AbRow> ReadEvidence(const Catalog& catalog, const std::string& text);
+
+// The whole file, gzip or not; empty when it cannot be read.
+std::string ReadWholeFile(const std::string& path);
+
+// The forecast of an A/B pair.
+StepEffect ForecastEffect(const AbRow& row, const StepCoefficients& coefficients);
+
+}  // namespace flightplan
