@@ -97,19 +97,6 @@ Environment EnvironmentOf(const NormalizedIntent& intent, const EstimatedPlan& e
   return env;
 }
 
-// What is launched is what was decided, not what the stack makes of it: its silent changes happen again at the launch.
-struct Written {
-  Config config;
-  EnvVars vars;
-};
-
-// The plan as the target wants it written.
-Written WriteOut(const Config& config, const EnvVars& vars, const Environment& env) {
-  Written written{WriteForTarget(config, env), vars};
-  UseTargetNames(env, &written.config);
-  return written;
-}
-
 // `launch` is the plan's own; the other run differs from it in the knob and its companions alone.
 void AbToMessage(const AbSuggestion& ab, const DecidedPlan& plan, const Environment& env, const v1::Launch& launch,
                  v1::AbSuggestion* message) {
@@ -131,9 +118,8 @@ void AbToMessage(const AbSuggestion& ab, const DecidedPlan& plan, const Environm
     message->mutable_expected_step_ratio()->set_high(ab.high);
   }
   *message->mutable_plan_launch() = launch;
-  const Written written = WriteOut(other, plan.env, env);
-  LaunchToMessage(RenderDialect(OwnDialect(env.target), {written.config, env, written.vars}),
-                  message->mutable_other_launch());
+  const Config written = WriteForTarget(std::move(other), env);
+  LaunchToMessage(RenderDialect(OwnDialect(env.target), {written, env, plan.env}), message->mutable_other_launch());
 }
 
 }  // namespace
@@ -149,12 +135,13 @@ absl::Status Resolver::ResolveConfig(const v1::ResolveConfigRequest& request,
   DecidedPlan decided = Decide(intent, StartConfig(intent));
   const Placement placement = PlaceLayout(decided.config, intent.env);
   const EstimatedPlan estimate = Estimate(intent, placement, decided.config);
-  SettledPlan settled = Settle(std::move(decided), EnvironmentOf(intent, estimate));
+  const Environment env = EnvironmentOf(intent, estimate);
+  SettledPlan settled = Settle(std::move(decided), env);
   const DecidedPlan& plan = settled.plan;
-  const Written written = WriteOut(plan.config, plan.env, intent.env);
-  Environment env = EnvironmentOf(intent, estimate);
-  env.vars = plan.env;
-  RunResult run = Run(written.config, env);
+  // What is launched is what was decided, not what the stack makes of it: its silent changes happen again at the
+  // launch.
+  const Config& written = settled.written;
+  RunResult& run = settled.run;
   run.findings.insert(run.findings.end(), plan.findings.begin(), plan.findings.end());
   SortForPeople(&run.findings);
 
@@ -165,13 +152,12 @@ absl::Status Resolver::ResolveConfig(const v1::ResolveConfigRequest& request,
   for (const Finding& finding : run.findings) FindingToMessage(finding, response->add_findings());
   for (const ConfigChange& change : run.changes) ChangeToMessage(change, response->add_effective_changes());
   EstimateToMessage(estimate, response->mutable_estimate());
-  LayoutToMessage(written.config, placement, response->mutable_layout());
+  LayoutToMessage(written, placement, response->mutable_layout());
 
   const absl::string_view own = OwnDialect(env.target);
-  LaunchToMessage(RenderDialect(own, {written.config, env, written.vars}), response->add_launches());
+  LaunchToMessage(RenderDialect(own, {written, env, plan.env}), response->add_launches());
   for (const std::string& dialect : intent.dialects) {
-    if (dialect != own)
-      LaunchToMessage(RenderDialect(dialect, {written.config, env, written.vars}), response->add_launches());
+    if (dialect != own) LaunchToMessage(RenderDialect(dialect, {written, env, plan.env}), response->add_launches());
   }
   for (const AbSuggestion& ab : plan.ab_suggestions) {
     AbToMessage(ab, plan, env, response->launches(0), response->add_ab_suggestions());
@@ -202,7 +188,7 @@ absl::Status Resolver::ValidateConfig(const v1::ValidateConfigRequest& request,
   env.mla = IsMla(reading.parsed.knobs);
   Config config = DefaultsFor(env.target, env.core_release, env.bridge_release, env.mla);
   ApplyKnobs(reading.parsed.knobs, &config);
-  if (request.has_knobs()) UseTargetNames(env, &config);
+  if (request.has_knobs()) UseTargetNames(env.target, &config);
   RunResult run = Run(std::move(config), env);
 
   std::vector<SourcePosition> places(kKnobCount);

@@ -1,6 +1,6 @@
 #include "resolver/response.h"
 
-#include <map>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "flightplan/v1/estimate.pb.h"
@@ -146,11 +146,12 @@ void DecisionToMessage(const Decision& decision, v1::Decision* message) {
   if (decision.expected_step_ratio.has_value()) message->set_expected_step_ratio(*decision.expected_step_ratio);
 }
 
-void LaunchToMessage(const Launch& launch, v1::Launch* message) {
+void LaunchToMessage(Launch launch, v1::Launch* message) {
   CopyText(launch.dialect, message->mutable_dialect());
-  for (const std::string& arg : launch.argv) message->add_argv(arg);
-  for (const auto& [name, value] : launch.env) (*message->mutable_env())[name] = value;
-  message->set_text(launch.text);
+  message->mutable_argv()->Reserve(static_cast<int>(launch.argv.size()));
+  for (std::string& arg : launch.argv) message->add_argv(std::move(arg));
+  for (auto& [name, value] : launch.env) (*message->mutable_env())[name] = std::move(value);
+  message->set_text(std::move(launch.text));
 }
 
 void EstimateToMessage(const EstimatedPlan& estimate, v1::Estimate* message) {
@@ -176,37 +177,32 @@ void EstimateToMessage(const EstimatedPlan& estimate, v1::Estimate* message) {
   }
 }
 
-std::string SpellingOf(Knob knob, Target target, int core_release) {
-  switch (target) {
-    case Target::kMegatronBridge:
-      return BridgeSectionOf(knob).empty() ? "" : absl::StrCat(BridgeSectionOf(knob), ".", FieldNameOf(knob));
-    case Target::kMegatronLm:
-    case Target::kLoongForge:
-    case Target::kCore:
-      break;
+void AppendSpelling(Knob knob, const Environment& env, std::string* spelling) {
+  if (env.target == Target::kMegatronBridge) {
+    const absl::string_view section = BridgeSectionOf(knob);
+    if (!section.empty()) absl::StrAppend(spelling, section, ".", FieldNameOf(knob));
+    return;
   }
-  const internal::FlagRow* flag = FirstFlag(knob, core_release);
-  return flag == nullptr ? "" : flag->flag;
+  const internal::FlagRow* flag = FirstFlag(knob, env.core_release);
+  if (flag != nullptr) *spelling += flag->flag;
 }
 
 void ConfigToMessages(const RunResult& run, const std::vector<const Decision*>& reasons,
                       google::protobuf::RepeatedPtrField<v1::ConfigEntry>* entries) {
-  std::map<Knob, absl::string_view> changed_by;
+  std::vector<absl::string_view> changed_by(kKnobCount);
   for (const ConfigChange& change : run.changes) {
-    if (change.env_var.empty()) changed_by[change.knob] = change.rule_id;
+    if (change.env_var.empty()) changed_by[static_cast<size_t>(change.knob)] = change.rule_id;
   }
-  for (int i = 0; i < kKnobCount; ++i) {
-    const Knob knob = static_cast<Knob>(i);
+  run.config.ForEachNotDefault([&](Knob knob) {
     const Origin origin = run.config.origin(knob);
-    if (origin == Origin::kAbsent || origin == Origin::kDefault) continue;
     v1::ConfigEntry* entry = entries->Add();
     CopyText(Name(knob), entry->mutable_name());
     ValueToMessage(run.config.Get(knob), entry->mutable_value());
     entry->set_origin(ToMessage(origin));
-    entry->set_spelling(SpellingOf(knob, run.env.target, run.env.core_release));
-    const Decision* decision = reasons[static_cast<size_t>(i)];
-    if (auto by = changed_by.find(knob); by != changed_by.end()) {
-      entry->set_reason(absl::StrCat("the stack sets it: ", by->second));
+    AppendSpelling(knob, run.env, entry->mutable_spelling());
+    const Decision* decision = reasons[static_cast<size_t>(knob)];
+    if (const absl::string_view rule = changed_by[static_cast<size_t>(knob)]; !rule.empty()) {
+      entry->set_reason(absl::StrCat("the stack sets it: ", rule));
     } else if (decision != nullptr) {
       entry->set_reason(decision->reason);
     } else if (origin == Origin::kModel) {
@@ -214,7 +210,7 @@ void ConfigToMessages(const RunResult& run, const std::vector<const Decision*>& 
     } else if (origin == Origin::kCaller) {
       entry->set_reason("you set it");
     }
-  }
+  });
 }
 
 std::string TargetName(const Environment& env) {

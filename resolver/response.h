@@ -27,12 +27,9 @@ void FindingToMessage(const Finding& finding, v1::Finding* message);
 void LocationToMessage(const std::string& input, const SourcePosition& at, v1::Finding* message);
 void ChangeToMessage(const ConfigChange& change, v1::EffectiveChange* message);
 void DecisionToMessage(const Decision& decision, v1::Decision* message);
-void LaunchToMessage(const Launch& launch, v1::Launch* message);
+void LaunchToMessage(Launch launch, v1::Launch* message);
 
 void EstimateToMessage(const EstimatedPlan& estimate, v1::Estimate* message);
-
-// The target's spelling of a knob: "--recompute-modules", "model.recompute_modules"; empty where it has none.
-std::string SpellingOf(Knob knob, Target target, int core_release);
 
 // One entry for every knob that is written or that the stack sets, in table order. `reasons` holds, per knob, the
 // decision that chose it, or null.

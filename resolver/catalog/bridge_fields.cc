@@ -80,17 +80,17 @@ bool AnyWritten(const Config& config, const std::vector<Knob>& knobs) {
   return false;
 }
 
-// For every model, DDP and optimizer knob: the field of `section` that Bridge copies over it, or the knob itself.
-std::vector<Knob> Sources(absl::string_view section) {
-  std::vector<Knob> sources;
-  for (int i = 0; i < kKnobCount; ++i) {
+using FieldByKnob = std::vector<std::optional<Knob>>;
+
+FieldByKnob FieldsOver(absl::string_view section) {
+  FieldByKnob fields(kKnobCount);
+  for (size_t i = 0; i < fields.size(); ++i) {
     const Knob knob = static_cast<Knob>(i);
     const Section own = Row(knob).section;
     const bool overwritten = own == Section::kModel || own == Section::kDdp || own == Section::kOptimizer;
-    const auto source = overwritten ? FindBridgeField(section, FieldNameOf(knob)) : std::nullopt;
-    sources.push_back(source.value_or(knob));
+    if (overwritten) fields[i] = FindBridgeField(section, FieldNameOf(knob));
   }
-  return sources;
+  return fields;
 }
 
 }  // namespace
@@ -125,12 +125,21 @@ bool MixedPrecisionConfigured(const Config& config) {
          AnyWritten(config, *kKnobs);
 }
 
+std::optional<Knob> CommOverlapField(Knob knob) {
+  static const auto* const kFields = new FieldByKnob(FieldsOver("comm_overlap"));
+  return (*kFields)[static_cast<size_t>(knob)];
+}
+
+std::optional<Knob> MixedPrecisionField(Knob knob) {
+  static const auto* const kFields = new FieldByKnob(FieldsOver("mixed_precision"));
+  return (*kFields)[static_cast<size_t>(knob)];
+}
+
 Knob BridgeSourceOf(Knob knob, const Config& config) {
-  static const auto* const kCommOverlap = new std::vector<Knob>(Sources("comm_overlap"));
-  static const auto* const kMixedPrecision = new std::vector<Knob>(Sources("mixed_precision"));
-  const size_t i = static_cast<size_t>(knob);
-  if ((*kCommOverlap)[i] != knob && CommOverlapConfigured(config)) return (*kCommOverlap)[i];
-  if ((*kMixedPrecision)[i] != knob && MixedPrecisionConfigured(config)) return (*kMixedPrecision)[i];
+  const std::optional<Knob> overlap = CommOverlapField(knob);
+  if (overlap.has_value() && CommOverlapConfigured(config)) return *overlap;
+  const std::optional<Knob> precision = MixedPrecisionField(knob);
+  if (precision.has_value() && MixedPrecisionConfigured(config)) return *precision;
   return knob;
 }
 

@@ -20,6 +20,10 @@ std::optional<Knob> FindBridgeField(absl::string_view section, absl::string_view
 bool CommOverlapConfigured(const Config& config);
 bool MixedPrecisionConfigured(const Config& config);
 
+// The field of the comm_overlap / mixed_precision section that Bridge copies over this model, DDP or optimizer knob.
+std::optional<Knob> CommOverlapField(Knob knob);
+std::optional<Knob> MixedPrecisionField(Knob knob);
+
 // Bridge copies its comm_overlap and mixed_precision sections over the model, DDP and optimizer configs, so a value
 // written there is lost. This is where it has to be written instead: the knob itself when nothing overwrites it.
 Knob BridgeSourceOf(Knob knob, const Config& config);

@@ -103,6 +103,7 @@ const Config& DefaultsFor(Target target, int core_release, int bridge_release, b
                      Build({Target::kMegatronBridge, 0, bridge, is_mla}, defaults));
       }
     }
+    for (auto& [key, config] : *all) config.KeepForever();
     return all;
   }();
   const bool is_bridge = target == Target::kMegatronBridge;

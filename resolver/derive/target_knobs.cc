@@ -1,6 +1,11 @@
 #include "resolver/derive/target_knobs.h"
 
+#include <algorithm>
+#include <string>
 #include <utility>
+
+#include "resolver/catalog/bridge_fields.h"
+#include "resolver/catalog/precision_recipes.h"
 
 namespace flightplan {
 namespace {
@@ -48,15 +53,68 @@ bool Copy(Knob from, Knob to, Config* config) {
   return true;
 }
 
+// ---- Megatron-Bridge
+
+// The recipe that fits the precision switches; "" when there is none to fit (fp32).
 absl::string_view PrecisionRecipe(const Config& config) {
-  if (config.Get(K::fp16).truthy()) return "fp16_mixed";
-  if (config.Get(K::fp4).truthy()) return "bf16_with_nvfp4_mixed";
-  if (!config.Get(K::fp8).truthy()) return "bf16_mixed";
-  const absl::string_view recipe = config.Get(K::fp8_recipe).text();
-  if (recipe == "mxfp8") return "bf16_with_mxfp8_mixed";
-  if (recipe == "tensorwise") return "bf16_with_fp8_current_scaling_mixed";
-  if (recipe == "blockwise") return "bf16_with_fp8_subchannel_scaling_mixed";
-  return "bf16_with_fp8_delayed_scaling_mixed";
+  const bool fp16 = config.Get(K::fp16).truthy();
+  if (!fp16 && !config.Get(K::bf16).truthy()) return "";
+  if (config.Get(K::fp4).truthy()) return fp16 ? "" : "bf16_with_nvfp4_mixed";
+  if (!config.Get(K::fp8).truthy()) return fp16 ? "fp16_mixed" : "bf16_mixed";
+  const absl::string_view scaling = config.Get(K::fp8_recipe).text();
+  if (scaling == "mxfp8") return fp16 ? "fp16_with_mxfp8_mixed" : "bf16_with_mxfp8_mixed";
+  if (scaling == "blockwise")
+    return fp16 ? "fp16_with_fp8_subchannel_scaling_mixed" : "bf16_with_fp8_subchannel_scaling_mixed";
+  if (scaling == "tensorwise")
+    return fp16 ? "fp16_with_fp8_current_scaling_mixed" : "bf16_with_fp8_current_scaling_mixed";
+  return fp16 ? "fp16_with_fp8_delayed_scaling_mixed" : "bf16_with_fp8_delayed_scaling_mixed";
+}
+
+bool AsUsual(const PrecisionConfig& recipe, K field, const Value& value) {
+  return std::any_of(recipe.begin(), recipe.end(),
+                     [&](const auto& entry) { return entry.first == field && entry.second == value; });
+}
+
+void NamePrecision(Config* config) {
+  if (!MixedPrecisionConfigured(*config)) {
+    const absl::string_view recipe = PrecisionRecipe(*config);
+    if (recipe.empty()) return;
+    const K source = config->Get(K::fp16).truthy() ? K::fp16 : K::bf16;
+    config->Set(K::mixed_precision_recipe, Value(recipe), config->origin(source));
+  }
+  const PrecisionConfig* recipe = FindPrecisionRecipe(config->Get(K::mixed_precision_recipe).text());
+  if (recipe == nullptr) return;
+  config->ForEachNotDefault([&](K knob) {
+    const std::optional<K> field = config->Given(knob) ? MixedPrecisionField(knob) : std::nullopt;
+    if (!field.has_value() || config->Given(*field) || AsUsual(*recipe, *field, config->Get(knob))) return;
+    config->Set(*field, config->Get(knob), config->origin(knob));
+  });
+}
+
+void NameOverlap(Config* config) {
+  config->ForEachNotDefault([&](K knob) {
+    const std::optional<K> field = config->Given(knob) ? CommOverlapField(knob) : std::nullopt;
+    if (!field.has_value() || config->Given(*field) || config->Get(knob).is_none()) return;
+    config->Set(*field, config->Get(knob), config->origin(knob));
+  });
+}
+
+void CopyGiven(K from, K to, Config* config) {
+  if (config->Given(from) && !config->Given(to) && config->origin(to) != Origin::kAbsent) {
+    config->Set(to, config->Get(from), config->origin(from));
+  }
+}
+
+void UseBridgeNames(Config* config) {
+  CopyGiven(K::num_virtual_stages_per_pipeline_rank, K::virtual_pipeline_model_parallel_size, config);
+  CopyGiven(K::check_for_nan_in_loss_and_grad, K::check_for_nan_in_loss, config);
+  CopyGiven(K::check_for_nan_in_loss_and_grad, K::check_for_nan_in_grad, config);
+  CopyGiven(K::use_distributed_optimizer, K::optimizer_use_distributed_optimizer, config);
+  CopyGiven(K::te_rng_tracker, K::use_te_rng_tracker, config);
+  CopyGiven(K::use_te_rng_tracker, K::te_rng_tracker, config);
+  CopyGiven(K::seq_length, K::dataset_seq_length, config);
+  NamePrecision(config);
+  NameOverlap(config);
 }
 
 void WriteForBridge(Config* config) {
@@ -66,11 +124,13 @@ void WriteForBridge(Config* config) {
     config->Set(K::comm_overlap_configured, Value(true), Origin::kDecided);
   }
   for (const Pair& pair : kTwins) Copy(pair.canonical, pair.target, config);
-  if (config->origin(K::mixed_precision_recipe) == Origin::kDefault && config->origin(K::bf16) != Origin::kAbsent &&
-      (config->Get(K::bf16).truthy() || config->Get(K::fp16).truthy())) {
-    config->Set(K::mixed_precision_recipe, Value(PrecisionRecipe(*config)), Origin::kDecided);
+  if (config->origin(K::mixed_precision_recipe) == Origin::kDefault && config->origin(K::bf16) != Origin::kAbsent) {
+    const absl::string_view recipe = PrecisionRecipe(*config);
+    if (!recipe.empty()) config->Set(K::mixed_precision_recipe, Value(recipe), Origin::kDecided);
   }
 }
+
+// ---- the command line of Megatron-LM and LoongForge
 
 // The command line counts virtual stages, or reads them from the layout; the config class's own field has no flag.
 void WriteForCommandLine(Config* config) {
@@ -83,6 +143,46 @@ void WriteForCommandLine(Config* config) {
                      Written(config->origin(K::num_layers_per_virtual_pipeline_stage));
   if (layout || taken || stages.integer() <= 1) return;
   config->Set(K::num_virtual_stages_per_pipeline_rank, stages, origin);
+}
+
+void SetFrom(Config* config, K from, K to, const Value& value) {
+  if (!config->Given(from) || config->Given(to)) return;
+  config->Set(to, value, config->origin(from));
+}
+
+void NameActivation(Config* config) {
+  const absl::string_view function = config->Get(K::activation_func).text();
+  const bool gated = config->Get(K::gated_linear_unit).truthy();
+  SetFrom(config, K::activation_func, K::swiglu, function == "silu" && gated);
+  SetFrom(config, K::activation_func, K::squared_relu, function == "squared_relu");
+  SetFrom(config, K::activation_func, K::quick_geglu, function == "quick_gelu" && gated);
+}
+
+void NamePipeline(Config* config) {
+  const bool by_layout = config->Given(K::pipeline_model_parallel_layout);
+  const bool by_layers = config->Given(K::num_layers_per_virtual_pipeline_stage);
+  if (by_layout || by_layers) return;  // upstream derives the virtual size from them
+  SetFrom(config, K::virtual_pipeline_model_parallel_size, K::num_virtual_stages_per_pipeline_rank,
+          config->Get(K::virtual_pipeline_model_parallel_size));
+}
+
+void UseCommandLineNames(Config* config) {
+  NameActivation(config);
+  NamePipeline(config);
+  const Value& groups = config->Get(K::num_query_groups);
+  SetFrom(config, K::num_query_groups, K::group_query_attention,
+          !groups.is_none() && !config->Get(K::multi_latent_attention).truthy() &&
+              groups != config->Get(K::num_attention_heads));
+  SetFrom(config, K::fp8_param, K::fp8_param_gather, config->Get(K::fp8_param));
+  SetFrom(config, K::fp4_param, K::fp4_param_gather, config->Get(K::fp4_param));
+  SetFrom(config, K::persist_layer_norm, K::no_persist_layer_norm, !config->Get(K::persist_layer_norm).truthy());
+  SetFrom(config, K::bias_activation_fusion, K::bias_swiglu_fusion, config->Get(K::bias_activation_fusion));
+  SetFrom(config, K::bias_activation_fusion, K::bias_gelu_fusion, config->Get(K::bias_activation_fusion));
+  SetFrom(config, K::grad_reduce_in_fp32, K::accumulate_allreduce_grads_in_fp32, config->Get(K::grad_reduce_in_fp32));
+  SetFrom(config, K::params_dtype, K::bf16, config->Get(K::params_dtype).text() == "bf16");
+  SetFrom(config, K::params_dtype, K::fp16, config->Get(K::params_dtype).text() == "fp16");
+  SetFrom(config, K::share_embeddings_and_output_weights, K::untie_embeddings_and_output_weights,
+          !config->Get(K::share_embeddings_and_output_weights).truthy());
 }
 
 }  // namespace
@@ -99,7 +199,20 @@ Config WriteForTarget(Config config, const Environment& env) {
       WriteForBridge(&config);
       break;
   }
+  UseTargetNames(env.target, &config);
   return config;
+}
+
+void UseTargetNames(Target target, Config* config) {
+  switch (target) {
+    case Target::kMegatronBridge:
+      return UseBridgeNames(config);
+    case Target::kMegatronLm:
+    case Target::kLoongForge:
+      return UseCommandLineNames(config);
+    case Target::kCore:
+      return;
+  }
 }
 
 Knob CanonicalKnob(Knob knob) {

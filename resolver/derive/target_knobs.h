@@ -10,8 +10,12 @@ namespace flightplan {
 // Megatron-LM and LoongForge: virtual stages by the flag that counts them. Megatron-Bridge: overlap under
 // comm_overlap.*, because Bridge overwrites the model and DDP fields from there; precision as a mixed-precision recipe;
 // values that two config classes hold, in both. Origins carry over. A value the caller wrote in the target's own place
-// stays.
+// stays. What comes out is judged and rendered as it is.
 Config WriteForTarget(Config config, const Environment& env);
+
+// The last step of it, enough for a finished typed configuration: adds the target's own name beside a knob that was
+// given under the config class's. Never for overrides or flags that somebody wrote.
+void UseTargetNames(Target target, Config* config);
 
 // The knob of the config classes that a target's own spelling stands for ("comm_overlap.tp_comm_overlap" ->
 // "tp_comm_overlap"); the knob itself where there is none.

@@ -86,17 +86,22 @@ Program::Program(Target target, int core_release, int bridge_release) {
   const std::vector<Phase> phases = PhasesOf(target);
   std::map<Phase, size_t> position;
   for (size_t i = 0; i < phases.size(); ++i) position[phases[i]] = i;
+  std::vector<const Rule*> rules;
   for (const Rule* rule : AllRules()) {
     if (position.find(rule->at.phase) == position.end()) continue;
     if (!rule->core.Contains(core_release)) continue;
     if (target == Target::kMegatronBridge && !rule->bridge.Contains(bridge_release)) continue;
     if (target != Target::kMegatronBridge && absl::StartsWith(rule->source, "Megatron-Bridge")) continue;
-    rules_.push_back(rule);
+    rules.push_back(rule);
   }
-  std::stable_sort(rules_.begin(), rules_.end(), [&](const Rule* a, const Rule* b) {
+  std::stable_sort(rules.begin(), rules.end(), [&](const Rule* a, const Rule* b) {
     return std::make_tuple(position[a->at.phase], a->at.line, a->at.sub, a->id) <
            std::make_tuple(position[b->at.phase], b->at.line, b->at.sub, b->id);
   });
+  for (const Rule* rule : rules) steps_.push_back({rule->when, rule->change, rule});
+  behind_arguments_ = static_cast<size_t>(
+      std::find_if(rules.begin(), rules.end(), [](const Rule* rule) { return rule->at.phase > Phase::kCliValidate; }) -
+      rules.begin());
 }
 
 const Program& Program::For(Target target, int core_release, int bridge_release) {
@@ -202,18 +207,15 @@ RunResult Run(Config config, Environment env) {
   result.config = std::move(config);
   result.env = std::move(env);
   Editor editor(&result.config, &result.env, &result.changes);
-  const Facts facts(result.config, result.env);
-  bool arguments_taken = false;
-  for (const Rule* rule : program.rules()) {
-    if (!arguments_taken && rule->at.phase > Phase::kCliValidate) {
-      result.arguments = result.config;
-      arguments_taken = true;
-    }
-    if (rule->kind == Kind::kChange) {
-      editor.Begin(rule->id, rule->source);
-      rule->change(editor);
-    } else if (rule->when(facts) && !Reported(result.findings, IdFor(*rule, result.env.target))) {
-      result.findings.push_back(MakeFinding(*rule, facts));
+  const Facts& facts = editor.facts();
+  for (size_t i = 0; i < program.steps().size(); ++i) {
+    const Program::Step& step = program.steps()[i];
+    if (i == program.behind_arguments()) result.arguments = result.config;
+    if (step.when == nullptr) {
+      editor.Begin(step.rule);
+      step.change(editor);
+    } else if (step.when(facts) && !Reported(result.findings, IdFor(*step.rule, result.env.target))) {
+      result.findings.push_back(MakeFinding(*step.rule, facts));
     }
   }
   return result;

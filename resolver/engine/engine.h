@@ -16,11 +16,21 @@ class Program {
   // The program of a target and its releases (an unknown release: the nearest known one); lives as long as the process.
   static const Program& For(Target target, int core_release, int bridge_release);
 
-  const std::vector<const Rule*>& rules() const { return rules_; }
+  // What running a rule needs. A record is long (its fixes stand in it), and most rules do not fire: the run goes over
+  // these and touches a record only when there is something to say.
+  struct Step {
+    bool (*when)(const Facts&);  // null for a change
+    void (*change)(Editor&);
+    const Rule* rule;
+  };
+  const std::vector<Step>& steps() const { return steps_; }
+  // The first step behind the command line's own checks.
+  size_t behind_arguments() const { return behind_arguments_; }
 
  private:
   Program(Target target, int core_release, int bridge_release);
-  std::vector<const Rule*> rules_;
+  std::vector<Step> steps_;
+  size_t behind_arguments_ = 0;
 };
 
 struct RunResult {

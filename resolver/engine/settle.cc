@@ -70,7 +70,8 @@ SettledPlan Settle(DecidedPlan plan, const Environment& env) {
   for (int round = 0;; ++round) {
     Environment with_plan = env;
     with_plan.vars = plan.env;
-    RunResult run = Run(WriteForTarget(plan.config, env), std::move(with_plan));
+    Config written = WriteForTarget(plan.config, env);
+    RunResult run = Run(written, std::move(with_plan));
     const Patch* patch = nullptr;
     const Finding* reason = nullptr;
     for (const Finding& finding : run.findings) {
@@ -83,7 +84,7 @@ SettledPlan Settle(DecidedPlan plan, const Environment& env) {
       }
       if (patch != nullptr) break;
     }
-    if (patch == nullptr) return {std::move(plan), std::move(run)};
+    if (patch == nullptr) return {std::move(plan), std::move(written), std::move(run)};
     Apply(*patch, *reason, &plan);
   }
 }

@@ -8,7 +8,8 @@ namespace flightplan {
 
 struct SettledPlan {
   DecidedPlan plan;  // knobs of the config classes, as decided
-  RunResult run;     // the checks' verdict on the plan as written for the target (derive/target_knobs.h)
+  Config written;    // the plan as written for the target (derive/target_knobs.h): what is judged and launched
+  RunResult run;     // the checks' verdict on it
 };
 
 // Where an error finding rests on a knob that we decided, its fix is applied to such knobs and the checks run again;

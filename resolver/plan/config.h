@@ -1,9 +1,13 @@
-// A configuration: one value per knob, and where each value came from.
+// A configuration: one value per knob, and where each value came from. Copies share what they do not change, so that a
+// copy costs a few pointers: the pipeline keeps one configuration per phase.
 #pragma once
 
 #include <array>
+#include <bit>
+#include <cstddef>
 #include <cstdint>
 
+#include "resolver/base/counted.h"
 #include "resolver/plan/knob.h"
 
 namespace flightplan {
@@ -19,19 +23,68 @@ enum class Origin : uint8_t {
 
 class Config {
  public:
-  const Value& Get(Knob knob) const { return values_[Index(knob)]; }
-  Origin origin(Knob knob) const { return origins_[Index(knob)]; }
-  // True when the caller, the model or a decision gave it: not a default, not absent.
-  bool Given(Knob knob) const { return origins_[Index(knob)] >= Origin::kModel && origin(knob) != Origin::kUpstream; }
-  void Set(Knob knob, Value value, Origin origin) {
-    values_[Index(knob)] = std::move(value);
-    origins_[Index(knob)] = origin;
+  Config() { pages_.fill(EmptyPage()); }
+  Config(const Config& other) noexcept : pages_(other.pages_) {
+    for (const Page* page : pages_) page->Hold();
+  }
+  Config(Config&& other) noexcept : pages_(other.pages_) { other.pages_.fill(EmptyPage()); }
+  Config& operator=(Config other) noexcept {
+    pages_.swap(other.pages_);
+    return *this;
+  }
+  ~Config() {
+    for (const Page* page : pages_) {
+      if (page->Drop()) delete page;
+    }
   }
 
+  const Value& Get(Knob knob) const { return PageOf(knob).values[Slot(knob)]; }
+  Origin origin(Knob knob) const { return PageOf(knob).origins[Slot(knob)]; }
+  // True when the caller, the model or a decision gave it: not a default, not absent.
+  bool Given(Knob knob) const { return origin(knob) >= Origin::kModel && origin(knob) != Origin::kUpstream; }
+  void Set(Knob knob, Value value, Origin origin) {
+    Page* page = OwnPage(Index(knob) / kPageKnobs);
+    const size_t slot = Slot(knob);
+    page->values[slot] = std::move(value);
+    page->origins[slot] = origin;
+    const uint32_t bit = uint32_t{1} << slot;
+    page->not_default = origin > Origin::kDefault ? page->not_default | bit : page->not_default & ~bit;
+  }
+
+  // Calls visit(knob) for every knob that is neither absent nor a class default, in the order of the knob table. A
+  // knob that `visit` sets may or may not be visited.
+  template <typename Visitor>
+  void ForEachNotDefault(Visitor visit) const {
+    for (size_t i = 0; i < kPages; ++i) {
+      for (uint32_t bits = pages_[i]->not_default; bits != 0; bits &= bits - 1) {
+        visit(static_cast<Knob>(i * kPageKnobs + static_cast<size_t>(std::countr_zero(bits))));
+      }
+    }
+  }
+
+  // For the default configurations, which live as long as the process: copies of them are no longer counted.
+  void KeepForever();
+
  private:
+  static constexpr size_t kPageKnobs = 32;
+  static constexpr size_t kPages = (kKnobCount + kPageKnobs - 1) / kPageKnobs;
+  struct Page : Counted {
+    Page() = default;
+    Page(const Page& other) : Counted(), values(other.values), origins(other.origins), not_default(other.not_default) {}
+    Page& operator=(const Page&) = delete;
+    std::array<Value, kPageKnobs> values;
+    std::array<Origin, kPageKnobs> origins{};
+    uint32_t not_default = 0;  // bit i: origins[i] > kDefault
+  };
+
   static size_t Index(Knob knob) { return static_cast<size_t>(knob); }
-  std::array<Value, kKnobCount> values_;
-  std::array<Origin, kKnobCount> origins_{};
+  static size_t Slot(Knob knob) { return Index(knob) % kPageKnobs; }
+  static const Page* EmptyPage();
+  const Page& PageOf(Knob knob) const { return *pages_[Index(knob) / kPageKnobs]; }
+  // The page, copied first when others hold it too.
+  Page* OwnPage(size_t index);
+
+  std::array<const Page*, kPages> pages_;
 };
 
 }  // namespace flightplan

@@ -46,59 +46,51 @@ std::string RealText(double v) {
 
 }  // namespace
 
-bool Value::truthy() const {
-  switch (rep_.index()) {
-    case 1:
-      return std::get<bool>(rep_);
-    case 2:
-      return std::get<int64_t>(rep_) != 0;
-    case 3:
-      return std::get<double>(rep_) != 0;
-    case 4:
-      return !text().empty();
-    case 5:
-      return !list().empty();
-    default:
-      return false;
+const Counted* Value::NewText(absl::string_view text) {
+  auto* box = new Text();
+  box->text.assign(text.data(), text.size());
+  return box;
+}
+
+const Counted* Value::NewList(List items) {
+  auto* box = new Items();
+  box->items = std::move(items);
+  return box;
+}
+
+void Value::Free() {
+  if (is_text()) {
+    delete static_cast<const Text*>(as_.shared);
+  } else {
+    delete static_cast<const Items*>(as_.shared);
   }
 }
 
-int64_t Value::integer() const {
-  if (is_bool()) return std::get<bool>(rep_) ? 1 : 0;
-  if (is_int()) return std::get<int64_t>(rep_);
-  if (!is_float()) return 0;
-  double v = std::get<double>(rep_);
-  return std::abs(v) < 9e18 ? static_cast<int64_t>(v) : 0;
-}
-
-double Value::real() const { return is_float() ? std::get<double>(rep_) : static_cast<double>(integer()); }
-
-absl::string_view Value::text() const {
-  return is_text() ? absl::string_view(*std::get<4>(rep_)) : absl::string_view();
-}
-
-const Value::List& Value::list() const {
+const Value::List& Value::EmptyList() {
   static const List* const kEmpty = new List();
-  return is_list() ? *std::get<5>(rep_) : *kEmpty;
+  return *kEmpty;
 }
+
+int64_t Value::Truncated(double v) { return std::abs(v) < 9e18 ? static_cast<int64_t>(v) : 0; }
 
 std::string Value::ToJson() const {
-  switch (rep_.index()) {
-    case 1:
-      return std::get<bool>(rep_) ? "true" : "false";
-    case 2:
-      return absl::StrCat(std::get<int64_t>(rep_));
-    case 3:
-      return RealText(std::get<double>(rep_));
-    case 4:
+  switch (tag_) {
+    case Tag::kNone:
+      break;
+    case Tag::kBool:
+      return as_.boolean ? "true" : "false";
+    case Tag::kInt:
+      return absl::StrCat(as_.integer);
+    case Tag::kFloat:
+      return RealText(as_.real);
+    case Tag::kText:
       return absl::StrCat("\"", absl::Utf8SafeCEscape(text()), "\"");
-    case 5:
+    case Tag::kList:
       return absl::StrCat(
           "[", absl::StrJoin(list(), ",", [](std::string* out, const Value& v) { absl::StrAppend(out, v.ToJson()); }),
           "]");
-    default:
-      return "null";
   }
+  return "null";
 }
 
 std::string Value::ToText() const {
@@ -110,11 +102,22 @@ std::string Value::ToText() const {
 }
 
 bool operator==(const Value& a, const Value& b) {
-  if (a.is_number() && b.is_number() && (a.is_float() || b.is_float())) return a.real() == b.real();
-  if (a.rep_.index() != b.rep_.index()) return false;
-  if (a.is_text()) return a.text() == b.text();
-  if (a.is_list()) return a.list() == b.list();
-  return a.rep_ == b.rep_;
+  if (a.tag_ != b.tag_) return a.is_number() && b.is_number() && a.real() == b.real();
+  switch (a.tag_) {
+    case Value::Tag::kNone:
+      return true;
+    case Value::Tag::kBool:
+      return a.as_.boolean == b.as_.boolean;
+    case Value::Tag::kInt:
+      return a.as_.integer == b.as_.integer;
+    case Value::Tag::kFloat:
+      return a.as_.real == b.as_.real;
+    case Value::Tag::kText:
+      return a.as_.shared == b.as_.shared || a.text() == b.text();
+    case Value::Tag::kList:
+      return a.as_.shared == b.as_.shared || a.list() == b.list();
+  }
+  return false;
 }
 
 absl::StatusOr<Value> ValueFromJson(absl::string_view json) {

@@ -43,70 +43,11 @@ bool Contains(const std::array<absl::string_view, N>& names, absl::string_view n
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-bool Overwritten(Section section) {
-  return section == Section::kModel || section == Section::kDdp || section == Section::kOptimizer;
-}
-
-std::optional<K> Counterpart(K knob, absl::string_view section) {
-  if (!Overwritten(Row(knob).section)) return std::nullopt;
-  return FindBridgeField(section, FieldNameOf(knob));
-}
-
-// ---- what a decided config means in Bridge's terms
-
-// The recipe that fits the precision switches; "" when there is none to fit (fp32).
-std::string RecipeFor(const Config& config) {
-  const bool fp16 = config.Get(K::fp16).truthy();
-  if (!fp16 && !config.Get(K::bf16).truthy()) return "";
-  const std::string base = fp16 ? "fp16" : "bf16";
-  if (config.Get(K::fp4).truthy()) return fp16 ? "" : "bf16_with_nvfp4_mixed";
-  if (!config.Get(K::fp8).truthy()) return base + "_mixed";
-  const absl::string_view scaling = config.Get(K::fp8_recipe).text();
-  if (scaling == "mxfp8") return base + "_with_mxfp8_mixed";
-  if (scaling == "blockwise") return base + "_with_fp8_subchannel_scaling_mixed";
-  if (scaling == "tensorwise") return base + "_with_fp8_current_scaling_mixed";
-  return base + "_with_fp8_delayed_scaling_mixed";
-}
-
 const Value* RecipeValue(const PrecisionConfig& recipe, K field) {
   for (const auto& [knob, value] : recipe) {
     if (knob == field) return &value;
   }
   return nullptr;
-}
-
-void NamePrecision(Config* config) {
-  if (!MixedPrecisionConfigured(*config)) {
-    const std::string recipe = RecipeFor(*config);
-    if (recipe.empty()) return;
-    const K source = config->Get(K::fp16).truthy() ? K::fp16 : K::bf16;
-    config->Set(K::mixed_precision_recipe, Value(recipe), config->origin(source));
-  }
-  const PrecisionConfig* recipe = FindPrecisionRecipe(config->Get(K::mixed_precision_recipe).text());
-  if (recipe == nullptr) return;
-  for (int i = 0; i < kKnobCount; ++i) {
-    const K knob = static_cast<K>(i);
-    const auto field = config->Given(knob) ? Counterpart(knob, "mixed_precision") : std::nullopt;
-    if (!field.has_value() || config->Given(*field)) continue;
-    const Value* usual = RecipeValue(*recipe, *field);
-    const bool as_usual = usual != nullptr && *usual == config->Get(knob);
-    if (!as_usual) config->Set(*field, config->Get(knob), config->origin(knob));
-  }
-}
-
-void NameOverlap(Config* config) {
-  for (int i = 0; i < kKnobCount; ++i) {
-    const K knob = static_cast<K>(i);
-    const auto field = config->Given(knob) ? Counterpart(knob, "comm_overlap") : std::nullopt;
-    if (!field.has_value() || config->Given(*field) || config->Get(knob).is_none()) continue;
-    config->Set(*field, config->Get(knob), config->origin(knob));
-  }
-}
-
-void Copy(K from, K to, Config* config) {
-  if (config->Given(from) && !config->Given(to) && config->origin(to) != Origin::kAbsent) {
-    config->Set(to, config->Get(from), config->origin(from));
-  }
 }
 
 // ---- reading
@@ -260,20 +201,19 @@ std::vector<std::pair<Knob, Value>> KnobsToWrite(const RenderInput& input, std::
   const PrecisionConfig* recipe = recipe_name.empty() ? nullptr : FindPrecisionRecipe(recipe_name);
   std::vector<std::pair<Knob, Value>> knobs;
   std::set<K> seen;
-  for (int i = 0; i < kKnobCount; ++i) {
-    const K knob = static_cast<K>(i);
-    if (!config.Given(knob) || IsSaidElsewhere(knob)) continue;
+  config.ForEachNotDefault([&](K knob) {
+    if (!config.Given(knob) || IsSaidElsewhere(knob)) return;
     const K target = BridgeSourceOf(knob, config);
     const bool has_field = !BridgeSectionOf(target).empty() && Row(target).bridge.Contains(release);
     if (!has_field) {
       unspelled->push_back(knob);
-      continue;
+      return;
     }
-    if (target != knob && config.Given(target)) continue;  // it will be written itself
+    if (target != knob && config.Given(target)) return;  // it will be written itself
     const Value* usual = recipe == nullptr ? nullptr : RecipeValue(*recipe, target);
-    if (usual != nullptr && *usual == config.Get(knob)) continue;
+    if (usual != nullptr && *usual == config.Get(knob)) return;
     if (seen.insert(target).second) knobs.emplace_back(target, config.Get(knob));
-  }
+  });
   return knobs;
 }
 
@@ -326,19 +266,6 @@ std::vector<Argument> Arguments(absl::Span<const std::string> argv) {
 }
 
 // ---- the dialect
-
-void UseBridgeNames(const Environment& env, Config* config) {
-  if (env.target != Target::kMegatronBridge) return;
-  Copy(K::num_virtual_stages_per_pipeline_rank, K::virtual_pipeline_model_parallel_size, config);
-  Copy(K::check_for_nan_in_loss_and_grad, K::check_for_nan_in_loss, config);
-  Copy(K::check_for_nan_in_loss_and_grad, K::check_for_nan_in_grad, config);
-  Copy(K::use_distributed_optimizer, K::optimizer_use_distributed_optimizer, config);
-  Copy(K::te_rng_tracker, K::use_te_rng_tracker, config);
-  Copy(K::use_te_rng_tracker, K::te_rng_tracker, config);
-  Copy(K::seq_length, K::dataset_seq_length, config);
-  NamePrecision(config);
-  NameOverlap(config);
-}
 
 ParseResult ParseBridge(absl::Span<const Argument> args, const Environment& env) {
   ParseResult result;

@@ -6,12 +6,6 @@
 
 namespace flightplan {
 
-// Bridge copies its comm_overlap and mixed_precision sections over the model, DDP and optimizer configs. For values
-// that were decided without thinking of Bridge's sections: adds the section's knob wherever only the overwritten one
-// was given, names the precision recipe, and keeps the pairs together that Bridge expects to be equal. To be done
-// before a typed config is judged or rendered for Bridge, never to overrides that somebody wrote.
-void UseBridgeNames(const Environment& env, Config* config);
-
 // Reads overrides as somebody wrote them; a name that Bridge does not have becomes a finding.
 ParseResult ParseBridge(absl::Span<const Argument> args, const Environment& env);
 ParseResult ParseBridge(absl::Span<const std::string> argv, const Environment& env);

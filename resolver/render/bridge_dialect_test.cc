@@ -5,6 +5,7 @@
 #include "gtest/gtest.h"
 #include "resolver/catalog/bridge_fields.h"
 #include "resolver/catalog/defaults.h"
+#include "resolver/derive/target_knobs.h"
 #include "resolver/engine/engine.h"
 #include "resolver/render/hydra_value.h"
 
@@ -126,7 +127,7 @@ TEST(HydraValue, RefusesWhatTheLaunchWouldRefuse) {
 TEST(RenderBridge, WritesOverlapAndPrecisionWhereTheyAreNotOverwritten) {
   const Environment env = BridgeEnv();
   Config config = Plan(env);
-  UseBridgeNames(env, &config);
+  UseTargetNames(env.target, &config);
   const Launch launch = RenderBridge({config, env, {}});
   EXPECT_TRUE(Has(launch.argv, "comm_overlap.overlap_moe_expert_parallel_comm=true"));
   EXPECT_TRUE(Has(launch.argv, "comm_overlap.overlap_grad_reduce=true"));
@@ -142,7 +143,7 @@ TEST(RenderBridge, WritesOverlapAndPrecisionWhereTheyAreNotOverwritten) {
 TEST(RenderBridge, ParsesBackToTheSameLaunch) {
   const Environment env = BridgeEnv();
   Config config = Plan(env);
-  UseBridgeNames(env, &config);
+  UseTargetNames(env.target, &config);
   const ParseResult parsed = ParseBridge(RenderBridge({config, env, {}}).argv, env);
   EXPECT_TRUE(parsed.findings.empty());
   ExpectSameLaunch(config, Applied(parsed, env), env);
@@ -154,7 +155,7 @@ TEST(RenderBridge, WritesARecipeWithOwnFieldsOutAsFields) {
   config.Set(K::fp8, "e4m3", Origin::kDecided);
   config.Set(K::fp8_recipe, "mxfp8", Origin::kDecided);
   config.Set(K::fp8_margin, 2, Origin::kDecided);
-  UseBridgeNames(env, &config);
+  UseTargetNames(env.target, &config);
   EXPECT_EQ(config.Get(K::mixed_precision_recipe).text(), "bf16_with_mxfp8_mixed");
   const Launch launch = RenderBridge({config, env, {}});
   EXPECT_TRUE(Has(launch.argv, "mixed_precision.fp8_margin=2"));
@@ -205,7 +206,7 @@ TEST(RenderBridgePerf, WritesTheHarnessCommandOfThePublishedSmokeTest) {
   config.Set(K::launch_recipe, "qwen/qwen3_30b_a3b@v1", Origin::kCaller);
   config.Set(K::launch_hardware_target, "H100", Origin::kCaller);
   config.Set(K::cuda_graph_impl, "none", Origin::kDecided);
-  UseBridgeNames(env, &config);
+  UseTargetNames(env.target, &config);
   const Launch launch = RenderBridgePerf({config, env, {}});
   EXPECT_TRUE(HasPair(launch.argv, "-m", "qwen"));
   EXPECT_TRUE(HasPair(launch.argv, "-mr", "qwen3_30b_a3b"));
@@ -230,7 +231,7 @@ TEST(RenderBridgePerf, ParsesBackToTheSameLaunch) {
   config.Set(K::cuda_graph_impl, "transformer_engine", Origin::kDecided);
   config.Set(K::cuda_graph_modules, Value::List{"attn"}, Origin::kDecided);
   config.Set(K::te_rng_tracker, true, Origin::kDecided);
-  UseBridgeNames(env, &config);
+  UseTargetNames(env.target, &config);
   const ParseResult parsed = ParseBridgePerf(RenderBridgePerf({config, env, {}}).argv, env);
   EXPECT_TRUE(parsed.findings.empty());
   ExpectSameLaunch(config, Applied(parsed, env), env);
@@ -240,7 +241,7 @@ TEST(RenderBridgePerf, KeepsSequenceParallelismApartFromTheTpFlag) {
   const Environment env = BridgeEnv();
   Config config = Plan(env);
   config.Set(K::tensor_model_parallel_size, 2, Origin::kDecided);
-  UseBridgeNames(env, &config);
+  UseTargetNames(env.target, &config);
   const Launch without = RenderBridgePerf({config, env, {}});
   EXPECT_FALSE(Has(without.argv, "-tp"));
   EXPECT_TRUE(Has(without.argv, "model.tensor_model_parallel_size=2"));

@@ -1,7 +1,8 @@
 #include "resolver/render/dialect.h"
 
 #include <algorithm>
-#include <cctype>
+#include <array>
+#include <string_view>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
@@ -28,10 +29,35 @@ size_t EditDistance(absl::string_view a, absl::string_view b) {
   return row[b.size()];
 }
 
+constexpr std::array<bool, 256> PlainBytes() {
+  std::array<bool, 256> plain{};
+  for (unsigned char c = '0'; c <= '9'; ++c) plain[c] = true;
+  for (unsigned char c = 'A'; c <= 'Z'; ++c) plain[c] = true;
+  for (unsigned char c = 'a'; c <= 'z'; ++c) plain[c] = true;
+  for (char c : std::string_view("@%+=:,./-_")) plain[static_cast<unsigned char>(c)] = true;
+  return plain;
+}
+
 bool NeedsNoQuotes(absl::string_view word) {
-  return !word.empty() && std::all_of(word.begin(), word.end(), [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) || absl::StrContains("@%+=:,./-_", absl::string_view(&c, 1));
-  });
+  static constexpr std::array<bool, 256> kPlain = PlainBytes();
+  return !word.empty() &&
+         std::all_of(word.begin(), word.end(), [](char c) { return kPlain[static_cast<unsigned char>(c)]; });
+}
+
+void AppendQuoted(absl::string_view word, std::string* text) {
+  if (NeedsNoQuotes(word)) {
+    absl::StrAppend(text, word);
+    return;
+  }
+  *text += '\'';
+  for (char c : word) {
+    if (c == '\'') {
+      *text += "'\\''";
+    } else {
+      *text += c;
+    }
+  }
+  *text += '\'';
 }
 
 }  // namespace
@@ -46,26 +72,29 @@ void ApplyKnobs(const std::vector<ParsedKnob>& knobs, Config* config) {
 }
 
 std::string ShellQuote(absl::string_view word) {
-  if (NeedsNoQuotes(word)) return std::string(word);
-  std::string quoted = "'";
-  for (char c : word) {
-    if (c == '\'') {
-      quoted += "'\\''";
-    } else {
-      quoted += c;
-    }
-  }
-  return quoted + "'";
+  std::string quoted;
+  AppendQuoted(word, &quoted);
+  return quoted;
 }
 
 std::string ShellText(const EnvVars& exports, absl::string_view command, absl::Span<const std::string> argv) {
   std::string text;
-  for (const auto& [name, value] : exports) absl::StrAppend(&text, "export ", name, "=", ShellQuote(value), "\n");
+  size_t size = command.size() + 1;
+  for (const auto& [name, value] : exports) size += name.size() + value.size() + 16;
+  for (const std::string& word : argv) size += word.size() + 8;
+  text.reserve(size);
+  for (const auto& [name, value] : exports) {
+    absl::StrAppend(&text, "export ", name, "=");
+    AppendQuoted(value, &text);
+    text += '\n';
+  }
   absl::StrAppend(&text, command);
   for (const std::string& word : argv) {
-    absl::StrAppend(&text, absl::StartsWith(word, "--") ? " \\\n    " : " ", ShellQuote(word));
+    absl::StrAppend(&text, absl::StartsWith(word, "--") ? " \\\n    " : " ");
+    AppendQuoted(word, &text);
   }
-  return text + "\n";
+  text += '\n';
+  return text;
 }
 
 absl::string_view NearestWord(absl::string_view word, absl::Span<const absl::string_view> candidates) {

@@ -65,16 +65,4 @@ ParseResult ParseOwnDialect(absl::Span<const Argument> args, const Environment& 
   return ParseMegatronLm(args, env);
 }
 
-void UseTargetNames(const Environment& env, Config* config) {
-  switch (env.target) {
-    case Target::kMegatronBridge:
-      return UseBridgeNames(env, config);
-    case Target::kMegatronLm:
-    case Target::kLoongForge:
-      return UseMegatronLmNames(config);
-    case Target::kCore:
-      return;
-  }
-}
-
 }  // namespace flightplan

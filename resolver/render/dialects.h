@@ -17,8 +17,4 @@ Launch RenderDialect(absl::string_view name, const RenderInput& input);
 // Reads arguments by the grammar of env.target.
 ParseResult ParseOwnDialect(absl::Span<const Argument> args, const Environment& env);
 
-// Spells a typed configuration the way the target wants it written, before it is judged or rendered: Megatron-LM has
-// command-line names of its own, Bridge overwrites some fields from its comm_overlap and mixed_precision sections.
-void UseTargetNames(const Environment& env, Config* config);
-
 }  // namespace flightplan

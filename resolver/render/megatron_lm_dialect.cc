@@ -83,22 +83,18 @@ const FlagTable& TableFor(int release, bool modelopt) {
 
 // ---- writing
 
-struct KnobFlags {
-  K knob{};
-  std::vector<const internal::FlagRow*> rows;
-};
+using FlagRows = std::vector<const internal::FlagRow*>;
 
-// The flags of each knob in one release, in the order of the knob table. Built once for all releases.
-const std::vector<KnobFlags>& FlagsByKnob(int core_release) {
+// The flags of each knob in one release. Built once for all releases.
+const std::vector<FlagRows>& FlagsByKnob(int core_release) {
   static const auto* const kByRelease = [] {
-    auto* by_release = new std::map<int, std::vector<KnobFlags>>();
+    auto* by_release = new std::map<int, std::vector<FlagRows>>();
     for (int release : kCoreReleases) {
-      std::map<K, std::vector<const internal::FlagRow*>> flags;
+      std::vector<FlagRows>& by_knob = (*by_release)[release];
+      by_knob.resize(kKnobCount);
       for (const internal::FlagRow& row : Flags()) {
-        if (row.releases.Contains(release)) flags[row.knob].push_back(&row);
+        if (row.releases.Contains(release)) by_knob[static_cast<size_t>(row.knob)].push_back(&row);
       }
-      std::vector<KnobFlags>& list = (*by_release)[release];
-      for (auto& [knob, rows] : flags) list.push_back({knob, std::move(rows)});
     }
     return by_release;
   }();
@@ -142,34 +138,11 @@ bool Spell(const internal::FlagRow& row, const Value& value, std::vector<std::st
   return true;
 }
 
-bool SpellAny(const std::vector<const internal::FlagRow*>& rows, const Value& value, std::vector<std::string>* argv) {
+bool SpellAny(const FlagRows& rows, const Value& value, std::vector<std::string>* argv) {
   return std::any_of(rows.begin(), rows.end(), [&](const internal::FlagRow* row) { return Spell(*row, value, argv); });
 }
 
 bool SameValue(const Value& a, const Value& b) { return a == b && a.is_bool() == b.is_bool(); }
-
-// ---- names of the command line
-
-void SetFrom(Config* config, K from, K to, const Value& value) {
-  if (!config->Given(from) || config->Given(to)) return;
-  config->Set(to, value, config->origin(from));
-}
-
-void NameActivation(Config* config) {
-  const absl::string_view function = config->Get(K::activation_func).text();
-  const bool gated = config->Get(K::gated_linear_unit).truthy();
-  SetFrom(config, K::activation_func, K::swiglu, function == "silu" && gated);
-  SetFrom(config, K::activation_func, K::squared_relu, function == "squared_relu");
-  SetFrom(config, K::activation_func, K::quick_geglu, function == "quick_gelu" && gated);
-}
-
-void NamePipeline(Config* config) {
-  const bool by_layout = config->Given(K::pipeline_model_parallel_layout);
-  const bool by_layers = config->Given(K::num_layers_per_virtual_pipeline_stage);
-  if (by_layout || by_layers) return;  // upstream derives the virtual size from them
-  SetFrom(config, K::virtual_pipeline_model_parallel_size, K::num_virtual_stages_per_pipeline_rank,
-          config->Get(K::virtual_pipeline_model_parallel_size));
-}
 
 }  // namespace
 
@@ -192,36 +165,25 @@ Launch RenderMegatronLm(const RenderInput& input) {
   launch.dialect = "megatron-lm";
   launch.env = input.vars;
   const Config& defaults = DefaultsFor(Target::kMegatronLm, input.env.core_release, kMain, input.env.mla);
-  for (const auto& [knob, rows] : FlagsByKnob(input.env.core_release)) {
-    const Value& value = input.config.Get(knob);
+  const std::vector<FlagRows>& flags = FlagsByKnob(input.env.core_release);
+  launch.argv.reserve(256);
+  const auto write = [&](K knob) {
+    const FlagRows& rows = flags[static_cast<size_t>(knob)];
     const Origin origin = input.config.origin(knob);
-    if (origin == Origin::kAbsent || origin == Origin::kUpstream) continue;
+    if (rows.empty() || origin == Origin::kAbsent || origin == Origin::kUpstream) return;
+    const Value& value = input.config.Get(knob);
     const bool is_default = SameValue(value, defaults.Get(knob));
-    if (is_default && !input.config.Given(knob)) continue;
+    if (is_default && origin == Origin::kDefault) return;
     const bool spelled = !value.is_none() && SpellAny(rows, value, &launch.argv);
     if (!spelled && !is_default) launch.unspelled.push_back(knob);
+  };
+  if (input.env.target == Target::kMegatronLm || input.env.target == Target::kLoongForge) {
+    input.config.ForEachNotDefault(write);
+  } else {  // another target's defaults are not this command line's
+    for (int i = 0; i < kKnobCount; ++i) write(static_cast<K>(i));
   }
   launch.text = ShellText(launch.env, "torchrun pretrain_gpt.py", launch.argv);
   return launch;
-}
-
-void UseMegatronLmNames(Config* config) {
-  NameActivation(config);
-  NamePipeline(config);
-  const Value& groups = config->Get(K::num_query_groups);
-  SetFrom(config, K::num_query_groups, K::group_query_attention,
-          !groups.is_none() && !config->Get(K::multi_latent_attention).truthy() &&
-              groups != config->Get(K::num_attention_heads));
-  SetFrom(config, K::fp8_param, K::fp8_param_gather, config->Get(K::fp8_param));
-  SetFrom(config, K::fp4_param, K::fp4_param_gather, config->Get(K::fp4_param));
-  SetFrom(config, K::persist_layer_norm, K::no_persist_layer_norm, !config->Get(K::persist_layer_norm).truthy());
-  SetFrom(config, K::bias_activation_fusion, K::bias_swiglu_fusion, config->Get(K::bias_activation_fusion));
-  SetFrom(config, K::bias_activation_fusion, K::bias_gelu_fusion, config->Get(K::bias_activation_fusion));
-  SetFrom(config, K::grad_reduce_in_fp32, K::accumulate_allreduce_grads_in_fp32, config->Get(K::grad_reduce_in_fp32));
-  SetFrom(config, K::params_dtype, K::bf16, config->Get(K::params_dtype).text() == "bf16");
-  SetFrom(config, K::params_dtype, K::fp16, config->Get(K::params_dtype).text() == "fp16");
-  SetFrom(config, K::share_embeddings_and_output_weights, K::untie_embeddings_and_output_weights,
-          !config->Get(K::share_embeddings_and_output_weights).truthy());
 }
 
 }  // namespace flightplan

@@ -16,9 +16,4 @@ ParseResult ParseMegatronLm(absl::Span<const std::string> argv, const Environmen
 // knob table. What upstream itself derived (Origin::kUpstream) is left out: it will derive it again.
 Launch RenderMegatronLm(const RenderInput& input);
 
-// Megatron-LM has its own names for some fields of the config classes: activation_func=silu with gated_linear_unit is
-// --swiglu, virtual_pipeline_model_parallel_size is --num-virtual-stages-per-pipeline-rank. Sets the command line's
-// knob wherever only the class's was given. To be done before a typed config is judged or rendered for Megatron-LM.
-void UseMegatronLmNames(Config* config);
-
 }  // namespace flightplan

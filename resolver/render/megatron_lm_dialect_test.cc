@@ -4,6 +4,7 @@
 
 #include "gtest/gtest.h"
 #include "resolver/catalog/defaults.h"
+#include "resolver/derive/target_knobs.h"
 
 namespace flightplan {
 namespace {
@@ -94,7 +95,7 @@ TEST(MegatronLmDialect, TranslatesClassFieldsToArguments) {
   config.Set(K::num_attention_heads, 32, Origin::kModel);
   config.Set(K::num_query_groups, 4, Origin::kModel);
   config.Set(K::virtual_pipeline_model_parallel_size, 2, Origin::kCaller);
-  UseMegatronLmNames(&config);
+  UseTargetNames(Target::kMegatronLm, &config);
   EXPECT_TRUE(config.Get(K::swiglu).truthy());
   EXPECT_FALSE(config.Get(K::quick_geglu).truthy());
   EXPECT_TRUE(config.Get(K::group_query_attention).truthy());

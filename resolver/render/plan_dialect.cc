@@ -37,11 +37,9 @@ using Entries = std::vector<std::pair<std::string, std::string>>;  // key -> JSO
 
 Entries ConfigEntries(const Config& config) {
   Entries entries;
-  for (int i = 0; i < kKnobCount; ++i) {
-    const Knob knob = static_cast<Knob>(i);
-    if (!IsWritten(config.origin(knob))) continue;
-    entries.emplace_back(Name(knob), config.Get(knob).ToJson());
-  }
+  config.ForEachNotDefault([&](Knob knob) {
+    if (IsWritten(config.origin(knob))) entries.emplace_back(Name(knob), config.Get(knob).ToJson());
+  });
   return entries;
 }
 

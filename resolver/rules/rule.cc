@@ -1,6 +1,7 @@
 #include "resolver/rules/rule.h"
 
 #include "absl/strings/str_split.h"
+#include "resolver/derive/pipeline.h"
 
 namespace flightplan {
 
@@ -33,19 +34,25 @@ const PipelineLayout* Facts::layout() const {
   return &layout_->layout;
 }
 
+std::optional<int64_t> Facts::layout_stages() const {
+  const Value& text = value(Knob::pipeline_model_parallel_layout);
+  if (!counted_.has_value() || counted_->text != text) counted_ = CountedLayout{text, LayoutStages(text.text())};
+  return counted_->stages;
+}
+
 void Editor::Set(Knob knob, Value value) {
   const Value& old = config_->Get(knob);
   // A change that only repeats the value still makes it upstream's own, but is no news.
   const bool same = old == value && old.is_bool() == value.is_bool();
   if (same) return;
-  trace_->push_back({rule_id_, knob, "", old, value, config_->origin(knob) == Origin::kCaller, source_});
+  trace_->push_back({rule_->id, knob, "", old, value, config_->origin(knob) == Origin::kCaller, rule_->source});
   config_->Set(knob, std::move(value), Origin::kUpstream);
 }
 
 void Editor::SetVar(absl::string_view name, absl::string_view value) {
   std::string& slot = env_->vars[std::string(name)];
   if (slot == value) return;
-  trace_->push_back({rule_id_, Knob{}, std::string(name), Value(slot), Value(value), !slot.empty(), source_});
+  trace_->push_back({rule_->id, Knob{}, std::string(name), Value(slot), Value(value), !slot.empty(), rule_->source});
   slot = std::string(value);
 }
 

@@ -70,6 +70,8 @@ using NameList = ConstList<absl::string_view, 4>;
 class Facts {
  public:
   Facts(const Config& c, const Environment& e) : config(c), env(e) {}
+  Facts(const Facts&) = delete;  // a copy would read layouts again
+  Facts& operator=(const Facts&) = delete;
 
   const Config& config;
   const Environment& env;
@@ -95,6 +97,9 @@ class Facts {
   bool bridge(int since, int until = kMain) const { return ReleaseRange{since, until}.Contains(env.bridge_release); }
   // pipeline_model_parallel_layout as read for the pipeline size; null when it is unset. Read once per value.
   const PipelineLayout* layout() const;
+  // Its stages as the command line counts them; nothing when it cannot be read (derive/pipeline.h). Read once per
+  // value.
+  std::optional<int64_t> layout_stages() const;
 
  private:
   struct ReadLayout {
@@ -102,15 +107,22 @@ class Facts {
     int64_t pipeline_size = 0;
     PipelineLayout layout;
   };
+  struct CountedLayout {
+    Value text;
+    std::optional<int64_t> stages;
+  };
   mutable std::optional<ReadLayout> layout_;
+  mutable std::optional<CountedLayout> counted_;
 };
+
+struct Rule;
 
 // What a change may do. It records the trace; a write that changes nothing leaves none.
 class Editor {
  public:
   Editor(Config* config, Environment* env, std::vector<ConfigChange>* trace)
-      : config_(config), env_(env), trace_(trace) {}
-  Facts facts() const { return Facts(*config_, *env_); }
+      : config_(config), env_(env), trace_(trace), facts_(*config, *env) {}
+  const Facts& facts() const { return facts_; }
   void Set(Knob knob, Value value);
   void SetVar(absl::string_view name, absl::string_view value);
   // The value of a field that nobody wrote, where upstream builds an object only now: no news, so no trace.
@@ -118,17 +130,14 @@ class Editor {
   Environment& env() { return *env_; }
 
   // Used by the engine: which rule is writing.
-  void Begin(absl::string_view rule_id, absl::string_view source) {
-    rule_id_ = rule_id;
-    source_ = source;
-  }
+  void Begin(const Rule* rule) { rule_ = rule; }
 
  private:
   Config* config_;
   Environment* env_;
   std::vector<ConfigChange>* trace_;
-  absl::string_view rule_id_;
-  absl::string_view source_;
+  Facts facts_;
+  const Rule* rule_ = nullptr;
 };
 
 // A literal of a static fix.

@@ -1,5 +1,5 @@
-// CPU time and allocations of one Resolve and one Validate in process, without cache and without gRPC. `iteration` is
-// what a server does per cold call beside its edge: parse, resolve, render one target, serialize.
+// CPU time and allocations of one Resolve (one target rendered) and one Validate in process, without cache and without
+// gRPC: the call alone, and with reading the request and writing the answer. With the server's allocator.
 #include <benchmark/benchmark.h>
 
 #include <atomic>
@@ -40,9 +40,12 @@ v1::ResolveConfigResponse SampleAnswer() {
   return response;
 }
 
-// Parses, runs and serializes on one arena with a block that is kept, as the server does.
+enum class Wire { kNo, kYes };
+
+// Runs on one arena with a block that is kept, as the server does; with Wire::kYes it also parses the request and
+// serializes the answer, which the server's echo does too.
 template <class Request, class Response, class Run>
-void Loop(benchmark::State& state, const Request& sample, Run run) {
+void Loop(benchmark::State& state, const Request& sample, Wire wire, Run run) {
   const std::string bytes = sample.SerializeAsString();
   const std::unique_ptr<char[]> block(new char[128 << 10]);
   std::string answer;
@@ -54,13 +57,18 @@ void Loop(benchmark::State& state, const Request& sample, Run run) {
     options.initial_block = block.get();
     options.initial_block_size = 128 << 10;
     google::protobuf::Arena arena(options);
-    auto* request = google::protobuf::Arena::CreateMessage<Request>(&arena);
+    const Request* request = &sample;
+    if (wire == Wire::kYes) {
+      auto* read = google::protobuf::Arena::CreateMessage<Request>(&arena);
+      if (!read->ParseFromString(bytes)) state.SkipWithError("not read");
+      request = read;
+    }
     auto* response = google::protobuf::Arena::CreateMessage<Response>(&arena);
-    if (!request->ParseFromString(bytes) || !run(*request, response).ok()) {
+    if (!run(*request, response).ok()) {
       state.SkipWithError("refused");
       break;
     }
-    response->SerializeToString(&answer);
+    if (wire == Wire::kYes || counted == 0) response->SerializeToString(&answer);
     if (counted == 0) before = allocations.load();
   }
   if (counted > 0) {
@@ -70,19 +78,25 @@ void Loop(benchmark::State& state, const Request& sample, Run run) {
   state.counters["answer_bytes"] = static_cast<double>(answer.size());
 }
 
-void BM_Resolve(benchmark::State& state) {
+void Resolve(benchmark::State& state, Wire wire) {
   Loop<v1::ResolveConfigRequest, v1::ResolveConfigResponse>(
-      state, SampleResolveRequest(),
+      state, SampleResolveRequest(), wire,
       [](const auto& request, auto* response) { return SharedResolver().ResolveConfig(request, response); });
 }
+void BM_Resolve(benchmark::State& state) { Resolve(state, Wire::kNo); }
 BENCHMARK(BM_Resolve)->Unit(benchmark::kMicrosecond);
+void BM_ResolveAndWire(benchmark::State& state) { Resolve(state, Wire::kYes); }
+BENCHMARK(BM_ResolveAndWire)->Unit(benchmark::kMicrosecond);
 
-void BM_Validate(benchmark::State& state) {
+void Validate(benchmark::State& state, Wire wire) {
   Loop<v1::ValidateConfigRequest, v1::ValidateConfigResponse>(
-      state, SampleValidateRequest(SampleAnswer()),
+      state, SampleValidateRequest(SampleAnswer()), wire,
       [](const auto& request, auto* response) { return SharedResolver().ValidateConfig(request, response); });
 }
+void BM_Validate(benchmark::State& state) { Validate(state, Wire::kNo); }
 BENCHMARK(BM_Validate)->Unit(benchmark::kMicrosecond);
+void BM_ValidateAndWire(benchmark::State& state) { Validate(state, Wire::kYes); }
+BENCHMARK(BM_ValidateAndWire)->Unit(benchmark::kMicrosecond);
 
 }  // namespace
 }  // namespace flightplan::bench

@@ -159,7 +159,7 @@ const Rule kRules[] = {
      .reads_env = {"world_size"},
      .change =
          [](Editor& e) {
-           const Facts f = e.facts();
+           const Facts& f = e.facts();
            const int64_t size = ModelSize(f);
            if (f.env.world_size.has_value()) {
              if (size > 0 && !WorldIndivisible(f)) e.Fill(K::data_parallel_size, *f.env.world_size / size);
@@ -428,7 +428,7 @@ const Rule kRules[] = {
      .reads = {K::comm_overlap_overlap_p2p_comm, K::comm_overlap_batch_p2p_comm},
      .change =
          [](Editor& e) {
-           const Facts f = e.facts();
+           const Facts& f = e.facts();
            if (Configured(f) && Pipelined(f) && !Interleaved(f)) WriteP2p(e, false, true);
          }},
     {.id = "p2p-overlap.off-pp1",
@@ -472,7 +472,7 @@ const Rule kRules[] = {
      .reads = {K::comm_overlap_tp_comm_overlap_cfg, K::comm_overlap_tp_comm_bootstrap_backend},
      .change =
          [](Editor& e) {
-           const Facts f = e.facts();
+           const Facts& f = e.facts();
            if (!Configured(f)) return;
            e.Set(K::tp_comm_overlap_cfg, f.value(K::comm_overlap_tp_comm_overlap_cfg));
            e.Set(K::tp_comm_bootstrap_backend, f.value(K::comm_overlap_tp_comm_bootstrap_backend));
@@ -507,7 +507,7 @@ const Rule kRules[] = {
      .reads = {K::comm_overlap_align_param_gather},
      .change =
          [](Editor& e) {
-           const Facts f = e.facts();
+           const Facts& f = e.facts();
            if (!DpHalfRuns(f)) return;
            Write(e, K::align_param_gather, K::comm_overlap_align_param_gather, DataParallel(f) && Interleaved(f));
          }},
@@ -537,7 +537,7 @@ const Rule kRules[] = {
      .change =
          [](Editor& e) {
            // The DP half knows no default for this field and copies what the caller wrote, also None.
-           const Facts f = e.facts();
+           const Facts& f = e.facts();
            if (DpHalfRuns(f)) e.Set(K::ddp_delay_wgrad_compute, f.value(K::comm_overlap_delay_wgrad_compute));
          }},
 };

@@ -142,7 +142,7 @@ const Rule kRules[] = {
      .reads = {K::dataset_pad_to_max_length, K::pipeline_model_parallel_size, K::expert_model_parallel_size},
      .change =
          [](Editor& e) {
-           const Facts f = e.facts();
+           const Facts& f = e.facts();
            const bool fixed_shape =
                f.num(K::pipeline_model_parallel_size) > 1 || f.num(K::expert_model_parallel_size) > 1;
            if (f.set(K::dataset_pad_to_max_length) && fixed_shape) e.Set(K::dataset_pad_to_max_length, true);
@@ -226,7 +226,7 @@ const Rule kRules[] = {
      .reads = {K::use_distributed_optimizer, K::optimizer_use_distributed_optimizer},
      .change =
          [](Editor& e) {
-           const Facts f = e.facts();
+           const Facts& f = e.facts();
            if (!f.on(K::use_distributed_optimizer) && !f.on(K::optimizer_use_distributed_optimizer)) return;
            e.Set(K::use_distributed_optimizer, true);
            e.Set(K::optimizer_use_distributed_optimizer, true);
@@ -250,7 +250,7 @@ const Rule kRules[] = {
      .reads = {K::overlap_param_gather, K::optimizer_overlap_param_gather},
      .change =
          [](Editor& e) {
-           const Facts f = e.facts();
+           const Facts& f = e.facts();
            if (!f.on(K::overlap_param_gather) && !f.on(K::optimizer_overlap_param_gather)) return;
            e.Set(K::overlap_param_gather, true);
            e.Set(K::optimizer_overlap_param_gather, true);

@@ -48,7 +48,7 @@ const Rule kRules[] = {
      .reads_env = {"te"},
      .change =
          [](Editor& e) {
-           const Facts f = e.facts();
+           const Facts& f = e.facts();
            if (!f.given(K::gradient_accumulation_fusion) && !f.env.te.has_value()) {
              e.Set(K::gradient_accumulation_fusion, false);
            }
@@ -101,7 +101,7 @@ const Rule kRules[] = {
      .reads_env = {"gpu", "cc_major"},
      .change =
          [](Editor& e) {
-           const Facts f = e.facts();
+           const Facts& f = e.facts();
            if (!Asked(f) || !Moe(f) || !KnownBackend(f)) return;
            if (DeepEpRefused(f) || HybridEpRefused(f)) {
              if (!f.bridge(6)) return;  // 0.4 and 0.5 only warn; since 0.6 alltoall takes its place
@@ -122,7 +122,7 @@ const Rule kRules[] = {
      .reads = {K::moe_token_dispatcher_type, K::moe_flex_dispatcher_backend},
      .change =
          [](Editor& e) {
-           const Facts f = e.facts();
+           const Facts& f = e.facts();
            if (f.is(K::moe_token_dispatcher_type, "flex") && f.none(K::moe_flex_dispatcher_backend)) {
              e.Set(K::moe_token_dispatcher_type, "alltoall");
            }

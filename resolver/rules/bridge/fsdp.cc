@@ -71,7 +71,7 @@ const Rule kRules[] = {
      .reads = {K::use_precision_aware_optimizer, K::megatron_fsdp_use_decoupled_grad},
      .change =
          [](Editor& e) {
-           const Facts f = e.facts();
+           const Facts& f = e.facts();
            if (V1(f) && f.on(K::use_precision_aware_optimizer)) e.Set(K::megatron_fsdp_use_decoupled_grad, true);
          }},
     {.id = "fsdp1.no-average-in-collective",
@@ -82,7 +82,7 @@ const Rule kRules[] = {
      .reads = {K::average_in_collective, K::disable_symmetric_registration},
      .change =
          [](Editor& e) {
-           const Facts f = e.facts();
+           const Facts& f = e.facts();
            if (V1(f) && !f.on(K::disable_symmetric_registration) && f.on(K::average_in_collective)) {
              e.Set(K::average_in_collective, false);
            }

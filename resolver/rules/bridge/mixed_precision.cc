@@ -59,7 +59,7 @@ bool UnknownRecipe(F f) {
 }
 
 void ApplyRecipe(Editor& e) {
-  const Facts f = e.facts();
+  const Facts& f = e.facts();
   if (!Configured(f) || UnknownRecipe(f)) return;
   for (const auto& [knob, value] : *FindPrecisionRecipe(f.text(K::mixed_precision_recipe))) {
     if (!f.given(knob)) e.Fill(knob, value);
@@ -68,7 +68,7 @@ void ApplyRecipe(Editor& e) {
 
 // Upstream keeps the two spellings equal on every write; of a pair, the one that the caller wrote counts.
 void SyncPair(Editor& e, K param, K gather) {
-  const Facts f = e.facts();
+  const Facts& f = e.facts();
   if (f.given(param) && f.set(param) && !f.given(gather)) {
     e.Fill(gather, f.value(param));
   } else if (f.given(param)) {
@@ -151,7 +151,7 @@ const Rule kRules[] = {
      .reads = {K::mixed_precision_recipe},
      .change =
          [](Editor& e) {
-           const Facts f = e.facts();
+           const Facts& f = e.facts();
            if (!Configured(f) || UnknownRecipe(f)) return;
            for (const Target& target : kTargets) {
              for (K to : target.to) {

@@ -77,7 +77,7 @@ const Rule kRules[] = {
      .reads = {K::pipeline_model_parallel_size, K::pipeline_dtype, K::params_dtype},
      .change =
          [](Editor& e) {
-           const Facts f = e.facts();
+           const Facts& f = e.facts();
            if (f.num(K::pipeline_model_parallel_size) > 1 && f.none(K::pipeline_dtype)) {
              e.Set(K::pipeline_dtype, f.value(K::params_dtype));
            }
@@ -90,7 +90,7 @@ const Rule kRules[] = {
      .reads = {K::sequence_parallel, K::tensor_model_parallel_size},
      .change =
          [](Editor& e) {
-           const Facts f = e.facts();
+           const Facts& f = e.facts();
            if (f.on(K::sequence_parallel) && f.num(K::tensor_model_parallel_size) <= 1) {
              e.Set(K::sequence_parallel, false);
            }
@@ -104,7 +104,7 @@ const Rule kRules[] = {
      .reads = {K::expert_tensor_parallel_size, K::expert_model_parallel_size},
      .change =
          [](Editor& e) {
-           const Facts f = e.facts();
+           const Facts& f = e.facts();
            if (f.none(K::expert_tensor_parallel_size) && f.num(K::expert_model_parallel_size) > 1) {
              e.Set(K::expert_tensor_parallel_size, 1);
            }
@@ -119,7 +119,7 @@ const Rule kRules[] = {
                K::external_cuda_graph},
      .change =
          [](Editor& e) {
-           const Facts f = e.facts();
+           const Facts& f = e.facts();
            const bool graphs = (f.set(K::cuda_graph_impl) && !GraphsOff(f)) || f.on(K::enable_cuda_graph) ||
                                f.on(K::external_cuda_graph) || HasGraphModule(f, "full_iteration");
            const bool hybridep =
@@ -135,7 +135,7 @@ const Rule kRules[] = {
                K::pipeline_model_parallel_size},
      .change =
          [](Editor& e) {
-           const Facts f = e.facts();
+           const Facts& f = e.facts();
            const bool native =
                f.bridge(kMain) && f.is(K::dataset_kind, "energon") && f.set(K::dataset_packing_buffer_size);
            const K switch_name = f.bridge(6) ? K::dataset_enable_in_batch_packing : K::dataset_pack_sequences_in_batch;

@@ -41,7 +41,7 @@ const Rule kRules[] = {
      .reads = {K::apply_rope_fusion, K::position_embedding_type},
      .change =
          [](Editor& e) {
-           const Facts f = e.facts();
+           const Facts& f = e.facts();
            if (Provides(f) && f.on(K::apply_rope_fusion) && !f.is(K::position_embedding_type, "rope")) {
              e.Set(K::apply_rope_fusion, false);
            }

@@ -37,7 +37,7 @@ const Rule kRules[] = {
      .reads = {K::moe_expert_capacity_factor},
      .change =
          [](Editor& e) {
-           const Facts f = e.facts();
+           const Facts& f = e.facts();
            if (f.set(K::moe_expert_capacity_factor) && f.real(K::moe_expert_capacity_factor) < 0) {
              e.Set(K::moe_expert_capacity_factor, Value());
            }

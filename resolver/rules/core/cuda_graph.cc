@@ -67,7 +67,7 @@ bool Migrates(F f) {
 }
 
 void NormalizeModules(Editor& e) {
-  const Facts f = e.facts();
+  const Facts& f = e.facts();
   Value::List names;
   if (!NoNames(f) && !Named(f, "full")) {
     ForEachGraphName(RawModules(f), [&](absl::string_view name) {
@@ -163,7 +163,7 @@ const Rule kRules[] = {
      .reads = {K::cuda_graph_scope},
      .change =
          [](Editor& e) {
-           const Facts f = e.facts();
+           const Facts& f = e.facts();
            if (f.none(K::cuda_graph_scope)) return;
            e.Set(K::cuda_graph_modules, f.value(K::cuda_graph_scope));
            e.Set(K::cuda_graph_scope, Value());
@@ -332,7 +332,7 @@ const Rule kRules[] = {
      .reads = {K::inference_cuda_graph_scope, K::cuda_graph_impl},
      .change =
          [](Editor& e) {
-           const Facts f = e.facts();
+           const Facts& f = e.facts();
            if (f.none(K::inference_cuda_graph_scope)) {
              e.Set(K::inference_cuda_graph_scope, GraphImpl(f, "local") ? "layer" : "none");
            }

@@ -48,7 +48,7 @@ std::vector<Patch> NoRecompute(F f, std::initializer_list<absl::string_view> mod
 std::vector<Patch> NoOffload(F) { return {{Assign(K::fine_grained_activation_offloading, false)}}; }
 
 void PairRouterAndPreprocess(Editor& e) {
-  const Facts f = e.facts();
+  const Facts& f = e.facts();
   if (!GraphImpl(f, "local")) return;
   const Knob knob = GraphModulesKnob(f);
   if (!HasAny(f, knob, {"moe_router", "moe_preprocess"})) return;

@@ -138,7 +138,7 @@ const Rule kRules[] = {
      .reads = {K::moe_deepep_num_sms, K::moe_hybridep_num_sms, K::moe_flex_dispatcher_num_sms},
      .change =
          [](Editor& e) {
-           const Facts f = e.facts();
+           const Facts& f = e.facts();
            if (!OldSmCount(f) || f.set(K::moe_flex_dispatcher_num_sms) || SmCountsConflict(f)) return;
            const Knob given = f.set(K::moe_deepep_num_sms) ? K::moe_deepep_num_sms : K::moe_hybridep_num_sms;
            e.Set(K::moe_flex_dispatcher_num_sms, f.value(given));

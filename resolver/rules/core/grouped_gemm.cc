@@ -27,7 +27,7 @@ const Rule kRules[] = {
      .reads = {K::use_transformer_engine_op_fuser, K::moe_grouped_gemm},
      .change =
          [](Editor& e) {
-           const Facts f = e.facts();
+           const Facts& f = e.facts();
            if (f.on(K::use_transformer_engine_op_fuser) && f.on(K::moe_grouped_gemm)) {
              e.Set(K::moe_use_grouped_tensor, true);
            }

@@ -19,7 +19,7 @@ bool SwigluClamp(F f) {
 }
 
 void ExpandNoRope(Editor& e) {
-  const Facts f = e.facts();
+  const Facts& f = e.facts();
   const int64_t every = f.num(K::no_rope_freq);
   const int64_t layers = f.num(K::num_layers);
   if (!f.value(K::no_rope_freq).is_int() || every < 1 || layers > kMostLayers || !Divisible(layers, every)) return;
@@ -30,7 +30,7 @@ void ExpandNoRope(Editor& e) {
 
 // Maximal update parametrization: width multiplier, attention and output scale.
 void ScaleForWidth(Editor& e) {
-  const Facts f = e.facts();
+  const Facts& f = e.facts();
   if (!f.on(K::use_mup)) return;
   if (f.none(K::mup_base_hidden_size)) e.Set(K::mup_base_hidden_size, f.value(K::hidden_size));
   if (f.num(K::mup_base_hidden_size) <= 0) return;
@@ -59,7 +59,7 @@ const Rule kRules[] = {
      .reads = {K::ffn_hidden_size, K::hidden_size},
      .change =
          [](Editor& e) {
-           const Facts f = e.facts();
+           const Facts& f = e.facts();
            if (f.none(K::ffn_hidden_size)) e.Set(K::ffn_hidden_size, SaturatingMul(4, f.num(K::hidden_size)));
          }},
     {.id = "model.zero-heads",
@@ -82,7 +82,7 @@ const Rule kRules[] = {
      .reads = {K::kv_channels, K::hidden_size, K::num_attention_heads},
      .change =
          [](Editor& e) {
-           const Facts f = e.facts();
+           const Facts& f = e.facts();
            if (f.none(K::kv_channels) && f.num(K::num_attention_heads) != 0) {
              e.Set(K::kv_channels, FloorDiv(f.num(K::hidden_size), f.num(K::num_attention_heads)));
            }
@@ -94,7 +94,7 @@ const Rule kRules[] = {
      .reads = {K::num_query_groups, K::num_attention_heads},
      .change =
          [](Editor& e) {
-           const Facts f = e.facts();
+           const Facts& f = e.facts();
            if (f.none(K::num_query_groups)) e.Set(K::num_query_groups, f.value(K::num_attention_heads));
          }},
     {.id = "attn.qk-scaling-softmax-fp32",
@@ -169,7 +169,7 @@ const Rule kRules[] = {
      .change =
          [](Editor& e) {
            ScaleForWidth(e);
-           const Facts f = e.facts();
+           const Facts& f = e.facts();
            if (f.none(K::embedding_init_method_std)) {
              e.Set(K::embedding_init_method_std, f.value(K::init_method_std));
            }

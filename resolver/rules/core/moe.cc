@@ -40,7 +40,7 @@ const Rule kRules[] = {
      .reads = {K::num_moe_experts, K::moe_ffn_hidden_size, K::ffn_hidden_size},
      .change =
          [](Editor& e) {
-           const Facts f = e.facts();
+           const Facts& f = e.facts();
            if (SizeMissing(f)) e.Set(K::moe_ffn_hidden_size, f.value(K::ffn_hidden_size));
          }},
     {.id = "moe.ffn-dropped-mixed",
@@ -59,7 +59,7 @@ const Rule kRules[] = {
      .reads = {K::num_moe_experts, K::moe_ffn_hidden_size, K::moe_layer_freq},
      .change =
          [](Editor& e) {
-           const Facts f = e.facts();
+           const Facts& f = e.facts();
            if (SizeWithoutExperts(f) && MixedLayers(f)) e.Set(K::moe_ffn_hidden_size, Value());
          }},
     {.id = "moe.ffn-without-experts",

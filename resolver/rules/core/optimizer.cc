@@ -70,7 +70,7 @@ const Rule kRules[] = {
      .reads_env = {"te"},
      .change =
          [](Editor& e) {
-           const Facts f = e.facts();
+           const Facts& f = e.facts();
            if (PrecisionAware(f) && !f.te_at_least("2.1.0")) e.Set(K::store_param_remainders, false);
          }},
     {.id = "opt.precision-aware-needs-te",

@@ -32,7 +32,7 @@ bool UnevenShards(F f, const WeightShards& w) {
 }
 
 void DeriveRematSize(Editor& e, const WeightShards& w) {
-  const Facts f = e.facts();
+  const Facts& f = e.facts();
   if (f.set(w.shards) && Divisible(f.num(w.shards), f.num(w.parallel_size))) {
     e.Set(w.remat_size, FloorDiv(f.num(w.shards), f.num(w.parallel_size)));
   }
@@ -80,7 +80,7 @@ const Rule kRules[] = {
      .reads = {K::expert_tensor_parallel_size, K::tensor_model_parallel_size},
      .change =
          [](Editor& e) {
-           const Facts f = e.facts();
+           const Facts& f = e.facts();
            if (f.none(K::expert_tensor_parallel_size)) {
              e.Set(K::expert_tensor_parallel_size, f.value(K::tensor_model_parallel_size));
            }
@@ -164,7 +164,7 @@ const Rule kRules[] = {
      .reads = {K::microbatch_group_size_per_vp_stage, K::pipeline_model_parallel_size},
      .change =
          [](Editor& e) {
-           const Facts f = e.facts();
+           const Facts& f = e.facts();
            if (f.none(K::microbatch_group_size_per_vp_stage)) {
              e.Set(K::microbatch_group_size_per_vp_stage, f.value(K::pipeline_model_parallel_size));
            }

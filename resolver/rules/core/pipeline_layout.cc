@@ -151,7 +151,7 @@ const Rule kRules[] = {
      .reads = {K::virtual_pipeline_model_parallel_size, K::pipeline_model_parallel_layout},
      .change =
          [](Editor& e) {
-           const Facts f = e.facts();
+           const Facts& f = e.facts();
            if (f.set(K::virtual_pipeline_model_parallel_size)) return;
            const PipelineLayout* layout = Readable(f);
            if (layout != nullptr && layout->virtual_size > 1) {
@@ -261,7 +261,7 @@ const Rule kRules[] = {
      .reads = {K::pipeline_model_parallel_layout},
      .change =
          [](Editor& e) {
-           const Facts f = e.facts();
+           const Facts& f = e.facts();
            if (const PipelineLayout* layout = Readable(f)) e.Set(K::mtp_standalone, layout->MtpStandalone());
          }},
 };

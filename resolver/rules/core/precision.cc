@@ -15,7 +15,7 @@ const Rule kRules[] = {
      .reads = {K::autocast_dtype, K::params_dtype},
      .change =
          [](Editor& e) {
-           const Facts f = e.facts();
+           const Facts& f = e.facts();
            if (f.none(K::autocast_dtype)) e.Set(K::autocast_dtype, f.value(K::params_dtype));
          }},
     {.id = "fp32-residual.pipeline-dtype-warn",
@@ -38,7 +38,7 @@ const Rule kRules[] = {
      .reads = {K::fp32_residual_connection, K::pipeline_dtype},
      .change =
          [](Editor& e) {
-           const Facts f = e.facts();
+           const Facts& f = e.facts();
            if (f.on(K::fp32_residual_connection) && f.set(K::pipeline_dtype)) e.Set(K::pipeline_dtype, "fp32");
          }},
     {.id = "precision.fp16-and-bf16",

@@ -35,7 +35,7 @@ Patch Drop(F f, std::initializer_list<absl::string_view> modules) {
 }
 
 void ApplyMoeLayerRecompute(Editor& e) {
-  const Facts f = e.facts();
+  const Facts& f = e.facts();
   if (!f.on(K::moe_layer_recompute) || f.is(K::recompute_granularity, "full")) return;
   e.Set(K::recompute_granularity, "selective");
   if (!f.has(K::recompute_modules, "moe")) e.Set(K::recompute_modules, With(f.value(K::recompute_modules), "moe"));

@@ -151,7 +151,7 @@ const Rule kRules[] = {
      .reads = {K::moe_router_topk_limited_devices, K::expert_model_parallel_size},
      .change =
          [](Editor& e) {
-           const Facts f = e.facts();
+           const Facts& f = e.facts();
            if (f.on(K::moe_router_group_topk) || !f.on(K::moe_router_topk_limited_devices)) return;
            e.Set(K::moe_router_group_topk, f.value(K::moe_router_topk_limited_devices));
            e.Set(K::moe_router_num_groups, f.value(K::expert_model_parallel_size));

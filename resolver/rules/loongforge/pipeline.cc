@@ -192,7 +192,7 @@ const Rule kRules[] = {
      .reads = {K::custom_pipeline_layers, K::custom_virtual_pipeline_layers, K::pipeline_model_parallel_layout},
      .change =
          [](Editor& e) {
-           const Facts f = e.facts();
+           const Facts& f = e.facts();
            if (!CustomPp(f) && !CustomVpp(f)) return;
            const std::vector<int64_t> entries =
                Entries(f, CustomVpp(f) ? K::custom_virtual_pipeline_layers : K::custom_pipeline_layers);

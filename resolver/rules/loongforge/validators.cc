@@ -63,7 +63,7 @@ const Rule kRules[] = {
      .reads = {K::num_moe_experts, K::moe_token_dispatcher_type},
      .change =
          [](Editor& e) {
-           const Facts f = e.facts();
+           const Facts& f = e.facts();
            const bool replaced = f.in(K::moe_token_dispatcher_type, {"allgather", "alltoall_seq"});
            if (f.none(K::num_moe_experts) && replaced) e.Set(K::moe_token_dispatcher_type, "alltoall");
          }},
@@ -104,7 +104,7 @@ const Rule kRules[] = {
      .reads = {K::context_parallel_ulysses_degree, K::context_parallel_size, K::cp_comm_type},
      .change =
          [](Editor& e) {
-           const Facts f = e.facts();
+           const Facts& f = e.facts();
            if (Cp(f) > 1 && Ulysses(f) == Cp(f)) e.Set(K::cp_comm_type, Value(Value::List{Value("a2a")}));
          }},
     {.id = "lf.ulysses-hybrid",
@@ -115,7 +115,7 @@ const Rule kRules[] = {
      .reads = {K::context_parallel_ulysses_degree, K::context_parallel_size, K::cp_comm_type},
      .change =
          [](Editor& e) {
-           const Facts f = e.facts();
+           const Facts& f = e.facts();
            const int64_t degree = Ulysses(f);
            if (Cp(f) <= 1 || degree <= 1 || degree >= Cp(f)) return;
            const int64_t ring = Cp(f) / degree;

@@ -88,7 +88,7 @@ const Rule kRules[] = {
      .reads = {K::global_batch_size, K::micro_batch_size},
      .change =
          [](Editor& e) {
-           const Facts f = e.facts();
+           const Facts& f = e.facts();
            if (f.set(K::global_batch_size) || f.none(K::micro_batch_size) || !f.env.data_parallel_size.has_value())
              return;
            const std::optional<int64_t> batch = Product({f.num(K::micro_batch_size), *f.env.data_parallel_size});
@@ -111,7 +111,7 @@ const Rule kRules[] = {
      .reads = {K::eval_global_batch_size, K::eval_micro_batch_size},
      .change =
          [](Editor& e) {
-           const Facts f = e.facts();
+           const Facts& f = e.facts();
            if (f.none(K::eval_global_batch_size)) e.Set(K::eval_global_batch_size, f.value(K::global_batch_size));
            if (f.none(K::eval_micro_batch_size)) e.Set(K::eval_micro_batch_size, f.value(K::micro_batch_size));
          }},

@@ -73,7 +73,7 @@ bool GraphHas(const Facts& f, absl::string_view module) {
 }
 
 void AddStreamGroup(Editor& e, absl::string_view group) {
-  const Facts f = e.facts();
+  const Facts& f = e.facts();
   if (f.has(K::high_priority_stream_groups, group)) return;
   Value::List groups = f.value(K::high_priority_stream_groups).list();
   groups.emplace_back(group);
@@ -81,7 +81,7 @@ void AddStreamGroup(Editor& e, absl::string_view group) {
 }
 
 void DeriveWeightShards(Editor& e, Knob shards, Knob remat_size, Knob tp) {
-  const Facts f = e.facts();
+  const Facts& f = e.facts();
   const int64_t ranks = f.num(tp);
   if (f.none(shards)) {
     e.Set(remat_size, 1);

@@ -12,14 +12,14 @@ using F = const Facts&;
 bool Legacy(F f) { return f.on(K::enable_cuda_graph) || f.on(K::external_cuda_graph); }
 
 void UseLegacySwitch(Editor& e) {
-  const Facts f = e.facts();
+  const Facts& f = e.facts();
   if (f.on(K::external_cuda_graph)) return e.Set(K::cuda_graph_impl, "transformer_engine");
   if (f.on(K::enable_cuda_graph)) e.Set(K::cuda_graph_impl, "local");
 }
 
 // "full" alone means whole layers, which today is an empty list; the two full_iteration names became settings.
 void NormalizeModules(Editor& e) {
-  const Facts f = e.facts();
+  const Facts& f = e.facts();
   if (f.has(K::cuda_graph_modules, "full")) {
     if (f.value(K::cuda_graph_modules).list().size() == 1) e.Set(K::cuda_graph_modules, Value::List{});
     return;
@@ -67,7 +67,7 @@ bool InferenceBlock(F f) {
 }
 
 void EnableTeRng(Editor& e) {
-  const Facts f = e.facts();
+  const Facts& f = e.facts();
   if (f.is(K::cuda_graph_impl, "none")) return;
   if (f.is(K::transformer_impl, "transformer_engine") || f.is(K::cuda_graph_impl, "transformer_engine")) {
     e.Set(K::te_rng_tracker, true);

@@ -16,7 +16,7 @@ bool OneQueueArea(F f) {
 bool AnyFsdp(F f) { return f.on(K::use_torch_fsdp2) || f.on(K::use_megatron_fsdp); }
 
 void AddStreamGroups(Editor& e) {
-  const Facts f = e.facts();
+  const Facts& f = e.facts();
   const bool blackwell_fsdp = f.on(K::use_megatron_fsdp) && f.env.cc_major >= 10;
   if (!f.on(K::use_torch_fsdp2) && !blackwell_fsdp) return;
   AddStreamGroup(e, "dp_cp");

@@ -12,7 +12,7 @@ bool Fsdp2(F f) { return f.on(K::use_torch_fsdp2); }
 bool Mfsdp(F f) { return f.on(K::use_megatron_fsdp); }
 
 void PrepareMegatronFsdp(Editor& e) {
-  const Facts f = e.facts();
+  const Facts& f = e.facts();
   if (!Mfsdp(f)) return;
   e.Set(K::use_custom_fsdp, true);
   if (!f.core(18)) return;
@@ -21,7 +21,7 @@ void PrepareMegatronFsdp(Editor& e) {
 }
 
 void DoubleBuffer(Editor& e) {
-  const Facts f = e.facts();
+  const Facts& f = e.facts();
   if (!Mfsdp(f)) return;
   if (f.on(K::nccl_ub)) {
     e.Set(K::fsdp_manual_registration, true);

@@ -24,7 +24,7 @@ bool HasPipes(F f) {
 
 // The old pair of patterns, main and MTP, becomes one: main/mtp/mtp.
 void MergeMtpPattern(Editor& e) {
-  const Facts f = e.facts();
+  const Facts& f = e.facts();
   const int64_t depths = f.num(K::mtp_num_layers);
   if (f.none(K::mtp_hybrid_override_pattern) || depths <= 0 || depths > 64) return;
   if (absl::StrContains(f.text(K::hybrid_layer_pattern), "/")) return;
@@ -46,7 +46,7 @@ void TakeLayers(Editor& e) {
 }
 
 void TakeVirtualSize(Editor& e) {
-  const Facts f = e.facts();
+  const Facts& f = e.facts();
   const std::optional<HybridPattern> pattern = Pattern(f);
   const int64_t pp = f.num(K::pipeline_model_parallel_size);
   if (!pattern.has_value() || !SegmentsFit(f)) return;
@@ -60,7 +60,7 @@ void TakeMtpDepths(Editor& e) {
 }
 
 void InferMla(Editor& e) {
-  const Facts f = e.facts();
+  const Facts& f = e.facts();
   const std::optional<HybridPattern> pattern = Pattern(f);
   if (!pattern.has_value()) return;
   if (f.core(19) ? pattern->has_mla : pattern->has_dsa) e.Set(K::multi_latent_attention, true);

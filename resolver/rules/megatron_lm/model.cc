@@ -15,7 +15,7 @@ bool MissingShape(F f) {
 }
 
 void DeriveFfn(Editor& e) {
-  const Facts f = e.facts();
+  const Facts& f = e.facts();
   if (f.set(K::ffn_hidden_size) || f.none(K::hidden_size)) return;
   const std::optional<int64_t> four = Product({4, f.num(K::hidden_size)});
   const std::optional<int64_t> eight = Product({8, f.num(K::hidden_size)});
@@ -65,7 +65,7 @@ const Rule kRules[] = {
      .reads = {K::num_layers, K::encoder_num_layers},
      .change =
          [](Editor& e) {
-           const Facts f = e.facts();
+           const Facts& f = e.facts();
            if (f.set(K::num_layers)) return e.Set(K::encoder_num_layers, f.value(K::num_layers));
            e.Set(K::num_layers, f.value(K::encoder_num_layers));
          }},
@@ -114,7 +114,7 @@ const Rule kRules[] = {
      .reads = {K::kv_channels, K::hidden_size, K::num_attention_heads},
      .change =
          [](Editor& e) {
-           const Facts f = e.facts();
+           const Facts& f = e.facts();
            if (f.none(K::kv_channels) && f.set(K::hidden_size) && HeadsDivide(f))
              e.Set(K::kv_channels, FloorDiv(f.num(K::hidden_size), f.num(K::num_attention_heads)));
          }},
@@ -150,7 +150,7 @@ const Rule kRules[] = {
      .reads = {K::seq_length, K::encoder_seq_length},
      .change =
          [](Editor& e) {
-           const Facts f = e.facts();
+           const Facts& f = e.facts();
            if (f.set(K::seq_length)) return e.Set(K::encoder_seq_length, f.value(K::seq_length));
            e.Set(K::seq_length, f.value(K::encoder_seq_length));
          }},

@@ -82,7 +82,7 @@ const Rule kRules[] = {
      .source = "Megatron-LM:megatron/training/arguments.py:448",
      .change =
          [](Editor& e) {
-           const Facts f = e.facts();
+           const Facts& f = e.facts();
            const std::optional<int64_t> world = WorldSize(f);
            const std::optional<int64_t> size = DenseSize(f);
            if (world.has_value() && size.has_value() && *size != 0)

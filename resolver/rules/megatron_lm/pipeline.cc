@@ -29,7 +29,7 @@ bool ByLayers(F f) {
   return f.none(K::pipeline_model_parallel_layout) && f.set(K::num_layers_per_virtual_pipeline_stage) &&
          f.none(K::num_virtual_stages_per_pipeline_rank);
 }
-std::optional<int64_t> Stages(F f) { return LayoutStages(f.text(K::pipeline_model_parallel_layout)); }
+std::optional<int64_t> Stages(F f) { return f.layout_stages(); }
 
 void SetVirtualSize(Editor& e, std::optional<int64_t> size) {
   const bool interleaved = size.has_value() && *size != 1;
@@ -37,14 +37,14 @@ void SetVirtualSize(Editor& e, std::optional<int64_t> size) {
 }
 
 void DeriveFromLayout(Editor& e) {
-  const Facts f = e.facts();
+  const Facts& f = e.facts();
   if (f.none(K::pipeline_model_parallel_layout)) return;
   const std::optional<int64_t> stages = Stages(f);
   if (stages.has_value() && Divides(Pp(f), *stages)) SetVirtualSize(e, FloorDiv(*stages, Pp(f)));
 }
 
 void DeriveVirtualSize(Editor& e) {
-  const Facts f = e.facts();
+  const Facts& f = e.facts();
   std::optional<int64_t> size;
   if (f.set(K::pipeline_model_parallel_layout)) return;
   if (f.set(K::num_virtual_stages_per_pipeline_rank)) {

@@ -9,13 +9,13 @@ using K = Knob;
 using F = const Facts&;
 
 void TakeParamsDtype(Editor& e) {
-  const Facts f = e.facts();
+  const Facts& f = e.facts();
   e.Set(K::params_dtype, f.on(K::bf16) ? "bf16" : f.on(K::fp16) ? "fp16" : "fp32");
   if (f.on(K::fp16) && !f.on(K::loss_scale)) e.Set(K::check_for_nan_in_loss_and_grad, false);
 }
 
 void AccumulateInFp32(Editor& e) {
-  const Facts f = e.facts();
+  const Facts& f = e.facts();
   if (!f.on(K::bf16)) return;
   if (f.on(K::grad_reduce_in_bf16)) {
     e.Set(K::accumulate_allreduce_grads_in_fp32, false);

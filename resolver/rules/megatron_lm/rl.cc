@@ -23,7 +23,7 @@ int64_t Batches(F f) {
   return samples.has_value() ? std::max<int64_t>(FloorDiv(*samples, f.num(K::global_batch_size)), 1) : 1;
 }
 void DeriveLag(Editor& e) {
-  const Facts f = e.facts();
+  const Facts& f = e.facts();
   if (!Rl(f) || !f.core(kMain)) return;
   const std::optional<int64_t> requests = Requests(f);
   if (f.set(K::rl_max_inflight_requests) && requests.has_value() && *requests != 0) {

@@ -16,7 +16,7 @@ constexpr int kFirst = -100000;  // before every line of the class itself
 bool Swiglu(F f) { return f.on(K::swiglu); }
 
 void TakeActivation(Editor& e) {
-  const Facts f = e.facts();
+  const Facts& f = e.facts();
   e.Set(K::bias_activation_fusion, f.value(Swiglu(f) ? K::bias_swiglu_fusion : K::bias_gelu_fusion));
   if (Swiglu(f)) {
     e.Set(K::activation_func, "silu");
@@ -29,7 +29,7 @@ void TakeActivation(Editor& e) {
 }
 
 void TakeAttention(Editor& e) {
-  const Facts f = e.facts();
+  const Facts& f = e.facts();
   if (f.none(K::rope_type)) e.Fill(K::rope_type, f.on(K::multi_latent_attention) ? "yarn" : "rope");
   const Value::List& comm_types = f.value(K::cp_comm_type).list();
   if (comm_types.size() == 1) {
@@ -39,7 +39,7 @@ void TakeAttention(Editor& e) {
 }
 
 void TakeHybrid(Editor& e) {
-  const Facts f = e.facts();
+  const Facts& f = e.facts();
   if (f.none(f.core(17) ? K::hybrid_layer_pattern : K::is_hybrid_model)) return;
   if (f.core(17)) e.Fill(K::is_hybrid_model, true);
   const bool dsa = f.text(K::hybrid_layer_pattern).find('D') != absl::string_view::npos;
@@ -48,7 +48,7 @@ void TakeHybrid(Editor& e) {
 
 // The fields of the class whose argument has another name or meaning. Filled without a trace: the user wrote the same.
 void TakePlainFields(Editor& e) {
-  const Facts f = e.facts();
+  const Facts& f = e.facts();
   e.Fill(K::persist_layer_norm, !f.on(K::no_persist_layer_norm));
   e.Fill(K::deallocate_pipeline_outputs, true);
   e.Fill(K::pipeline_dtype, f.value(K::params_dtype));
@@ -59,7 +59,7 @@ void TakePlainFields(Editor& e) {
 }
 
 void TakeTransformerConfig(Editor& e) {
-  const Facts f = e.facts();
+  const Facts& f = e.facts();
   if (!HasCommandLine(f)) return;
   e.env().mla = f.on(K::multi_latent_attention);
   TakePlainFields(e);
@@ -74,7 +74,7 @@ void TakeTransformerConfig(Editor& e) {
 
 // get_megatron_ddp_config. Torch FSDP2 has a config class of its own, and the DDP class's checks never run.
 void TakeDdpConfig(Editor& e) {
-  const Facts f = e.facts();
+  const Facts& f = e.facts();
   if (!HasCommandLine(f)) return;
   if (f.on(K::use_torch_fsdp2)) {
     e.Set(K::reuse_grad_buf_for_mxfp8_param_ag, false);
@@ -95,7 +95,7 @@ void TakeDdpConfig(Editor& e) {
 
 // get_megatron_optimizer_config: fields that other classes have too.
 void TakeOptimizerConfig(Editor& e) {
-  const Facts f = e.facts();
+  const Facts& f = e.facts();
   if (!HasCommandLine(f)) return;
   e.Fill(K::optimizer_bf16, f.value(K::bf16));
   e.Fill(K::optimizer_fp16, f.value(K::fp16));
