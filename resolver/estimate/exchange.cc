@@ -92,7 +92,10 @@ ExchangeWork ExchangeOf(const Candidate& plan, const GpuRates& rates, double tok
   }
   // Expert tensor parallelism gathers the rows of a group's ranks, inside the node.
   const double gathered = q > 1 ? tokens * mlp.topk * (q - 1) * row * rates.collective_nvlink_us : 0;
-  work.dispatch_us = latency + BothLinks(inside * row * inside_us, outside * row * rates.network_us[at]) + gathered;
+  const double near = inside * row * inside_us, far = outside * row * rates.network_us[at];
+  work.dispatch_us = latency + BothLinks(near, far) + gathered;
+  if (domains > 1) work.dispatch_us += rates.network_latency_us;
+  work.inside_share = near + far > 0 ? near / (near + far) : 1;
   work.combine_us = work.dispatch_us;
   return work;
 }

@@ -9,6 +9,8 @@ namespace flightplan {
 
 struct ExchangeWork {
   double dispatch_us = 0, combine_us = 0;
+  double inside_share =
+      1;  // of the time, what the NVLink domain takes: that part competes with compute for SMs and HBM
   double permute_bytes = 0, unpermute_bytes = 0;  // memory-bound work around the exchange, of one direction
   bool permutes_before = false;                   // in front of the exchange (alltoall), else behind it
   double kernels = 0;                             // of permutation, exchange and back, of one direction

@@ -58,8 +58,7 @@ double PeakOf(const GpuSystem& gpu, GemmPrecision precision) {
     case GemmPrecision::kMxfp8:
       return gpu.fp8_flops_per_second.value_or(0);
     case GemmPrecision::kNvfp4:
-      // The B300's higher FP4 peak is for inference shapes; training kernels run at the rate of twice fp8.
-      return std::min(gpu.fp4_flops_per_second.value_or(0), 2 * gpu.fp8_flops_per_second.value_or(0));
+      return gpu.fp4_flops_per_second.value_or(0);
   }
   return 0;
 }
@@ -105,9 +104,11 @@ GpuRates RatesOf(const GpuSystem& gpu, const StepCoefficients& k) {
   const double outside = nic > 0 ? nic : inside;
   for (int i = 0; i < kDispatchers; ++i) {
     const auto at = static_cast<size_t>(i);
-    const bool flex = static_cast<Dispatcher>(i) >= Dispatcher::kDeepEp;
+    const auto dispatcher = static_cast<Dispatcher>(i);
+    const bool flex = dispatcher >= Dispatcher::kDeepEp;
+    const double network = dispatcher == Dispatcher::kDeepEp ? k.deepep_network : k.hybridep_network;
     rates.nvlink_us[at] = PerByte(inside * (flex ? k.flex_nvlink : k.alltoall_nvlink));
-    rates.network_us[at] = PerByte(outside * (flex ? k.flex_network : k.alltoall_network));
+    rates.network_us[at] = PerByte(outside * (flex ? network : k.alltoall_network));
   }
   rates.collective_nvlink_us = PerByte(inside * k.collective_nvlink);
   rates.collective_network_us = PerByte(outside * k.collective_network);
@@ -116,6 +117,13 @@ GpuRates RatesOf(const GpuSystem& gpu, const StepCoefficients& k) {
   rates.sm_count = static_cast<double>(gpu.sm_count.value_or(132));
   rates.domain_gpus = static_cast<double>(std::max<int64_t>(1, gpu.nvlink_domain_gpus));
   rates.gpus_per_node = static_cast<double>(std::max<int64_t>(1, gpu.gpus_per_node));
+  return rates;
+}
+
+GpuRates OverEfa(GpuRates rates) {
+  rates.network_latency_us = rates.k.efa_latency_us;
+  for (const Dispatcher flex : {Dispatcher::kDeepEp, Dispatcher::kHybridEp, Dispatcher::kNcclEp})
+    rates.network_us[static_cast<size_t>(flex)] /= rates.k.efa_flex;
   return rates;
 }
 

@@ -29,6 +29,7 @@ struct GpuRates {
   // Per byte of one rank, inside the NVLink domain and over the network.
   std::array<double, kDispatchers> nvlink_us{}, network_us{};
   double collective_nvlink_us = 0, collective_network_us = 0;
+  double network_latency_us = 0;  // of one exchange that leaves the NVLink domain, on top of the backend's own
   double host_link_us = 0;
   double optimizer_us = 0;
   double deepep_sm_us = 0;  // per byte and SM
@@ -37,6 +38,9 @@ struct GpuRates {
   double gpus_per_node = 8;
   StepCoefficients k;
 };
+
+// The same GPUs on AWS's Elastic Fabric Adapter instead of InfiniBand or RoCE.
+GpuRates OverEfa(GpuRates rates);
 
 GpuRates RatesOf(const GpuSystem& gpu, const StepCoefficients& coefficients = {});
 

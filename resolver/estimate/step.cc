@@ -58,7 +58,6 @@ class Forecaster {
     precision_ = static_cast<size_t>(plan.precision);
     if (rates.gemm_us[precision_] <= 0) precision_ = 0;
     quantize_us_ = rates.quantize_bytes[precision_] * rates.memory_us;
-    slow_ = {k_.corun_compute, k_.corun_communication};
   }
 
   bool Run(StepForecast* out);
@@ -144,7 +143,6 @@ class Forecaster {
   double tokens_ = 0, local_ = 0;  // of a microbatch: on a TP group's ranks, and where sequence parallelism splits them
   size_t precision_ = 0;
   double quantize_us_ = 0;
-  CorunSlowdown slow_;
   double dense_parameters_ = 0, expert_parameters_ = 0;  // of the slowest stage's rank
 };
 
@@ -366,7 +364,8 @@ Times Forecaster::LayerTimes(const LayerWork& layer, size_t precision) const {
       nodes.mlp_wgrad = experts.wgrad.gpu();
       nodes.dispatch_fwd = nodes.dispatch_bwd = exchange.dispatch_us;
       nodes.combine_fwd = nodes.combine_bwd = exchange.combine_us + post;
-      const PairTime pair = WalkPair(nodes, slow_, plan_.delay_wgrad, plan_.early_attn_release);
+      const CorunSlowdown slow = {k_.corun_compute, 1 + (k_.corun_communication - 1) * exchange.inside_share};
+      const PairTime pair = WalkPair(nodes, slow, plan_.delay_wgrad, plan_.early_attn_release);
       times.pair = pair.us;
       times.pair_hidden = pair.hidden;
       times.pair_exposed = pair.exposed;

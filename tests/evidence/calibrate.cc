@@ -1,5 +1,6 @@
 // Fits the coefficients of resolver/catalog/step_rates.yaml to published step times and A/B effects:
-//   calibrate RECIPES.jsonl[.gz] EVIDENCE.jsonl[.gz] [--write STEP_RATES.yaml] [--no-cross-validation]
+//   calibrate RECIPES.jsonl[.gz] EVIDENCE.jsonl[.gz] MEMORY.jsonl[.gz] [--write STEP_RATES.yaml]
+//   [--no-cross-validation]
 //
 // Each coefficient is pulled to its prior (`prior`, `spread`) and to the data. Cross-validation holds out one model
 // family at a time, fits the others and prints the error on the family it has not seen: that is the error to expect on
@@ -35,7 +36,7 @@ double Loss(double deviation, double scale) {
 
 double LogError(const TruthRow& row, const StepCoefficients& k) {
   StepForecast forecast;
-  if (!ForecastStep(row.run.work, row.run.plan, RatesOf(*row.run.gpu, k), &forecast) || forecast.us <= 0) return 0;
+  if (!ForecastStep(row.run.work, row.run.plan, RatesFor(row.run, k), &forecast) || forecast.us <= 0) return 0;
   return std::log(forecast.us / row.step_us);
 }
 
@@ -95,13 +96,10 @@ Data Choose(const std::vector<TruthRow>& rows, const std::vector<AbRow>& pairs, 
   for (const TruthRow& row : rows) {
     if (!used(row)) continue;
     data.rows.push_back(&row);
-    data.weights.push_back((row.partial || row.rounded ? 0.4 : 1.0) / std::sqrt(sharing[key(row)]));
+    data.weights.push_back((row.extra ? 0.15 : row.partial || row.rounded ? 0.4 : 1.0) / std::sqrt(sharing[key(row)]));
   }
   for (const AbRow& row : pairs) {
-    // Another network than the catalogue's systems have; it would be fitted into their coefficients.
-    const bool other_network = row.note.find("EFA") != std::string::npos;
-    if (row.expressible && row.quality == "matched" && row.family != without && !other_network)
-      data.pairs.push_back(&row);
+    if (row.expressible && row.quality == "matched" && row.family != without) data.pairs.push_back(&row);
   }
   return data;
 }
@@ -114,14 +112,16 @@ double Median(std::vector<double> values) {
 
 void CrossValidate(const std::vector<TruthRow>& rows, const std::vector<AbRow>& pairs) {
   std::set<std::string> families;
-  for (const TruthRow& row : rows) families.insert(row.family);
+  for (const TruthRow& row : rows) {
+    if (!row.extra) families.insert(row.family);
+  }
   std::vector<double> all, signed_all;
   std::printf("held-out family: rows, median error, bias (per cent, current rows)\n");
   for (const std::string& family : families) {
     const StepCoefficients k = Fit(Choose(rows, pairs, family));
     std::vector<double> errors, biases;
     for (const TruthRow& row : rows) {
-      if (!row.current || row.family != family) continue;
+      if (!row.current || row.extra || row.family != family) continue;
       const double error = std::exp(LogError(row, k)) - 1;
       errors.push_back(std::abs(error));
       biases.push_back(error);
@@ -165,17 +165,28 @@ int Main(int argc, char** argv) {
     }
   }
   const absl::StatusOr<Catalog> catalog = Catalog::Builtin();
-  if (files.size() != 2 || !catalog.ok()) {
+  if (files.size() != 3 || !catalog.ok()) {
     std::fprintf(stderr,
-                 "usage: calibrate RECIPES.jsonl EVIDENCE.jsonl [--write STEP_RATES.yaml] [--no-cross-validation]\n");
+                 "usage: calibrate RECIPES.jsonl EVIDENCE.jsonl MEMORY.jsonl [--write STEP_RATES.yaml] "
+                 "[--no-cross-validation]\n");
     return 2;
   }
-  const TruthFile file = ReadRecipes(*catalog, ReadWholeFile(files[0]));
-  const std::vector<AbRow> pairs = ReadEvidence(*catalog, ReadWholeFile(files[1]));
+  TruthFile file = ReadRecipes(*catalog, ReadWholeFile(files[0]));
+  const std::string evidence = ReadWholeFile(files[1]);
+  const std::vector<AbRow> pairs = ReadEvidence(*catalog, evidence);
+  for (TruthFile* more : {new TruthFile(ReadEvidenceRuns(*catalog, evidence)),
+                          new TruthFile(ReadMemoryRuns(*catalog, ReadWholeFile(files[2])))}) {
+    for (TruthRow& row : more->rows) {
+      row.extra = true;
+      file.rows.push_back(std::move(row));
+    }
+    delete more;
+  }
   const StepCoefficients k = Fit(Choose(file.rows, pairs, ""));
   std::vector<double> errors, biases;
   for (const TruthRow& row : file.rows) {
-    if (!row.current) continue;
+    if (row.extra) std::printf("  extra %+6.1f %%  %s\n", 100 * (std::exp(LogError(row, k)) - 1), row.id.c_str());
+    if (!row.current || row.extra) continue;
     const double error = std::exp(LogError(row, k)) - 1;
     errors.push_back(std::abs(error));
     biases.push_back(error);

@@ -1,5 +1,6 @@
 // Forecasts against published measurements:
-//   evidence_check EVIDENCE.jsonl[.gz] [--recipes RECIPES.jsonl[.gz]] [--show K] [--max NAME=VALUE,...] [--parts]
+//   evidence_check EVIDENCE.jsonl[.gz] [--recipes RECIPES.jsonl[.gz]] [--memory MEMORY.jsonl[.gz]] [--show K] [--max
+//   NAME=VALUE,...] [--parts]
 //
 // Step times: published tokens/s/GPU (else step time, else TFLOP/s) of recipes that state their configuration.
 // `current` rows are those of the newest release of their model, GPU, GPU count and precision; older ones are counted
@@ -23,7 +24,7 @@ namespace flightplan {
 namespace {
 
 struct Options {
-  std::string evidence, recipes;
+  std::string evidence, recipes, memory;
   size_t show = 0;
   bool parts = false;
   std::map<std::string, double> most;
@@ -77,7 +78,7 @@ void CheckSteps(const Catalog& catalog, const Options& options, std::map<std::st
   std::vector<Judged> current, older;
   for (const TruthRow& row : file.rows) {
     Judged judged{&row, {}, 0};
-    if (!ForecastStep(row.run.work, row.run.plan, RatesOf(*row.run.gpu), &judged.forecast)) continue;
+    if (!ForecastStep(row.run.work, row.run.plan, RatesFor(row.run), &judged.forecast)) continue;
     judged.error = judged.forecast.us / row.step_us - 1;
     (row.current ? current : older).push_back(judged);
   }
@@ -108,6 +109,24 @@ void CheckSteps(const Catalog& catalog, const Options& options, std::map<std::st
   (*levels)["step-median"] = 100 * Quantile(sizes, 0.5);
   (*levels)["step-p90"] = 100 * Quantile(sizes, 0.9);
   (*levels)["step-bias"] = 100 * Absolute(Quantile(errors, 0.5));
+}
+
+// Step times that stand beside memory figures: shortened models, one node, other software.
+void CheckMemoryRuns(const Catalog& catalog, const Options& options) {
+  const TruthFile file = ReadMemoryRuns(catalog, ReadWholeFile(options.memory));
+  std::vector<Judged> runs;
+  for (const TruthRow& row : file.rows) {
+    Judged judged{&row, {}, 0};
+    if (!ForecastStep(row.run.work, row.run.plan, RatesFor(row.run), &judged.forecast)) continue;
+    judged.error = judged.forecast.us / row.step_us - 1;
+    runs.push_back(judged);
+  }
+  std::printf("step time beside memory figures, %zu rows (%zu without a forecast)\n", runs.size(),
+              file.left_out.size());
+  PrintGroup("all", runs);
+  std::sort(runs.begin(), runs.end(),
+            [](const Judged& a, const Judged& b) { return Absolute(a.error) > Absolute(b.error); });
+  for (size_t i = 0; i < std::min(options.show, runs.size()); ++i) PrintRow(runs[i], options.parts);
 }
 
 struct AbTally {
@@ -189,6 +208,8 @@ int Main(int argc, char** argv) {
     const std::string arg = argv[i];
     if (arg == "--recipes" && i + 1 < argc) {
       options.recipes = argv[++i];
+    } else if (arg == "--memory" && i + 1 < argc) {
+      options.memory = argv[++i];
     } else if (arg == "--show" && i + 1 < argc) {
       options.show = static_cast<size_t>(std::atoi(argv[++i]));
     } else if (arg == "--parts") {
@@ -215,6 +236,7 @@ int Main(int argc, char** argv) {
   }
   std::map<std::string, double> levels;
   if (!options.recipes.empty()) CheckSteps(*catalog, options, &levels);
+  if (!options.memory.empty()) CheckMemoryRuns(*catalog, options);
   if (!options.evidence.empty()) CheckPairs(*catalog, options, &levels);
   int failures = 0;
   for (const auto& [name, most] : options.most) {

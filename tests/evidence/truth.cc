@@ -7,6 +7,8 @@
 #include <map>
 #include <optional>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
@@ -226,6 +228,11 @@ double ReleaseAge(const std::string& release) {
 
 }  // namespace
 
+GpuRates RatesFor(const Run& run, const StepCoefficients& coefficients) {
+  const GpuRates rates = RatesOf(*run.gpu, coefficients);
+  return run.efa ? OverEfa(rates) : rates;
+}
+
 std::string ReadWholeFile(const std::string& path) {
   std::string text;
   gzFile file = gzopen(path.c_str(), "rb");
@@ -389,6 +396,27 @@ bool HigherIsBetter(const std::string& metric) {
   return metric == "tokens_per_s_per_gpu" || metric == "tflops_per_gpu" || metric == "throughput";
 }
 
+double TimeUnit(const std::string& metric) { return metric == "step_time_ms" ? 1e3 : 1e6; }
+
+// A batch that the row does not state: the number of microbatches, at least one a stage, that brings the forecast
+// nearest to the first run's time; sixteen without one.
+int64_t GuessBatch(const Run& run, double from_us) {
+  const Candidate& plan = run.plan;
+  const int64_t one = std::max<int64_t>(1, plan.micro_batch_size * plan.gpus / (int64_t{plan.tp} * plan.cp * plan.pp));
+  if (from_us <= 0) return 16 * one;
+  int64_t best = one * plan.pp;
+  double nearest = 1e18;
+  for (int64_t microbatches = plan.pp; microbatches <= 64 * plan.pp; microbatches *= 2) {
+    Candidate trial = plan;
+    trial.global_batch_size = microbatches * one;
+    StepForecast forecast;
+    if (!ForecastStep(run.work, trial, RatesFor(run), &forecast)) break;
+    const double off = std::abs(std::log(forecast.us / from_us));
+    if (off < nearest) nearest = off, best = trial.global_batch_size;
+  }
+  return best;
+}
+
 bool IsTime(const std::string& metric) {
   return metric == "step_time_s" || metric == "step_time_ms" || metric == "step_time";
 }
@@ -411,18 +439,26 @@ std::vector<AbRow> ReadEvidence(const Catalog& catalog, const std::string& text)
     row.quality = Text(json, "quality");
     row.note = Text(json, "note");
     row.relative_change = change->GetDouble();
+    const bool efa = absl::StrContains(row.note, "EFA") || absl::StartsWith(Text(json, "source"), "awslabs/");
     if (HigherIsBetter(metric)) row.relative_change = 1 / (1 + row.relative_change) - 1;
     const Json* setting = Field(json, "setting");
     Run base;
     row.why_not = setting == nullptr ? "no setting" : ReadSettings(catalog, *setting, kNone, &base);
+    base.efa = efa;
     if (row.why_not.empty()) {
       row.family = FamilyOf(base.model_name);
       base.plan.permute_fusion = row.note.find("permute_fusion off") == std::string::npos;
+      // The time of a run is a truth of its own where the layout and the batch are stated.
+      const bool stated = Field(*setting, "tp") != nullptr && Field(*setting, "pp") != nullptr;
+      if (IsTime(metric) && stated && base.plan.global_batch_size > 0) {
+        const double unit = TimeUnit(metric);
+        row.from_us = Number(json, "value_from") * unit;
+        row.to_us = Number(json, "value_to") * unit;
+      }
       // Where the batch is not stated: sixteen microbatches, as the nearest published runs.
       Candidate& plan = base.plan;
       if (plan.global_batch_size <= 0)
-        plan.global_batch_size =
-            std::max<int64_t>(1, 16 * plan.micro_batch_size * plan.gpus / (plan.tp * plan.cp * plan.pp));
+        plan.global_batch_size = GuessBatch(base, IsTime(metric) ? Number(json, "value_from") * TimeUnit(metric) : 0);
       row.from = row.to = base;
       const Json* from = Field(json, "from");
       const Json* to = Field(json, "to");
@@ -432,26 +468,115 @@ std::vector<AbRow> ReadEvidence(const Catalog& catalog, const std::string& text)
       for (Run* run : {&row.from, &row.to}) {
         if (run->plan.pp != base.plan.pp || run->plan.vpp != base.plan.vpp) SetStages("", run);
       }
-      // TFLOP/s of two sequence lengths are no step times: bring them to the same work.
-      if (metric == "tflops_per_gpu" && row.from.plan.seq_length != row.to.plan.seq_length) {
-        const auto work = [](const Run& run) {
-          return FlopsPerToken(run.work, static_cast<double>(run.plan.seq_length)) *
-                 static_cast<double>(run.plan.seq_length);
-        };
-        row.relative_change = (1 + row.relative_change) * work(row.to) / work(row.from) - 1;
-      }
+      row.per_flop = metric == "tflops_per_gpu";
     }
     rows.push_back(std::move(row));
   }
   return rows;
 }
 
+TruthFile ReadEvidenceRuns(const Catalog& catalog, const std::string& text) {
+  TruthFile file;
+  std::map<std::string, bool> seen;
+  for (AbRow& row : ReadEvidence(catalog, text)) {
+    if (!row.expressible || row.from_us <= 0 || (row.quality != "matched" && row.quality != "directional")) continue;
+    for (const bool first : {true, false}) {
+      TruthRow truth;
+      truth.id = absl::StrCat(row.id, first ? " from" : " to");
+      truth.family = row.family;
+      truth.step_us = first ? row.from_us : row.to_us;
+      truth.run = first ? row.from : row.to;
+      truth.gpu = truth.run.gpu_name;
+      truth.precision = "bf16";
+      truth.partial = true;
+      // One baseline serves several pairs.
+      if (!seen.emplace(absl::StrCat(truth.run.model_name, truth.step_us), true).second) continue;
+      file.rows.push_back(std::move(truth));
+    }
+  }
+  return file;
+}
+
+TruthFile ReadMemoryRuns(const Catalog& catalog, const std::string& text) {
+  TruthFile file;
+  static const Json kNone(rapidjson::kObjectType);
+  for (absl::string_view line : absl::StrSplit(text, '\n', absl::SkipEmpty())) {
+    rapidjson::Document json;
+    json.Parse(line.data(), line.size());
+    if (json.HasParseError() || !json.IsObject() || Number(json, "step_ms") <= 0) continue;
+    const Json* s = Field(json, "setting");
+    if (s == nullptr) continue;
+    TruthRow truth;
+    truth.id = Text(json, "id");
+    truth.step_us = Number(json, "step_ms") * 1e3;
+    truth.precision = Text(*s, "precision");
+    // The sources' own names, with a remark in parentheses.
+    const std::vector<std::string> words = absl::StrSplit(Text(*s, "model"), ' ');
+    const ModelSpec* model = FindModel(catalog, absl::AsciiStrToLower(words[0]), "");
+    auto gpu = catalog.FindGpu(absl::StrReplaceAll(absl::AsciiStrToLower(Text(*s, "gpu")), {{"-80gb", ""}}));
+    if (model == nullptr || !gpu.ok() || Number(*s, "seq_length") <= 0) {
+      file.left_out.push_back(absl::StrCat(truth.id, ": model, GPU or sequence not stated or not in the catalogue"));
+      continue;
+    }
+    Config config;
+    if (Field(*s, "num_layers") != nullptr)
+      config.Set(Knob::num_layers, Value(static_cast<int64_t>(Number(*s, "num_layers"))), Origin::kCaller);
+    ModelSpec spec = *model;
+    spec.mtp_num_layers.reset();
+    // The shortened models have one dense layer.
+    if (words.size() > 1 && absl::StrContains(Text(*s, "model"), "first layer dense")) {
+      for (size_t i = 0; i < spec.moe_layer_freq.size(); ++i) spec.moe_layer_freq[i] = i == 0 ? 0 : 1;
+    }
+    absl::StatusOr<ModelShape> shape = MakeShape(spec, config);
+    if (!shape.ok()) continue;
+    Run& run = truth.run;
+    run.shape = std::make_shared<const ModelShape>(*std::move(shape));
+    run.work = WorkOf(*run.shape);
+    run.model_name = model->name;
+    run.gpu_name = (*gpu)->name;
+    run.gpu = *gpu;
+    Candidate& plan = run.plan;
+    const auto size = [&](const char* name) { return static_cast<int32_t>(std::max(1.0, Number(*s, name, 1))); };
+    plan.gpus = size("gpus");
+    plan.tp = size("tp"), plan.pp = size("pp"), plan.vpp = size("vpp"), plan.cp = size("cp"), plan.ep = size("ep");
+    plan.micro_batch_size = size("micro_batch_size");
+    plan.seq_length = size("seq_length");
+    plan.sequence_parallel = plan.tp > 1;
+    plan.global_batch_size = static_cast<int64_t>(
+        Number(*s, "global_batch_size", Number(*s, "micro_batches_per_step") * Number(*s, "dp", 1)));
+    const std::string dispatcher = Text(*s, "dispatcher");
+    plan.dispatcher = absl::StrContains(dispatcher, "hybridep") ? Dispatcher::kHybridEp : Dispatcher::kAllToAll;
+    if (const Json* modules = Field(*s, "recompute_modules"); modules != nullptr)
+      ReadRecompute(Strings(*modules), &plan);
+    if (Text(*s, "recompute") == "full") plan.recompute = RecomputeMode::kFullUniform;
+    if (absl::StrContains(Text(*s, "cuda_graph"), "attn")) ReadGraphs("transformer_engine", {"attn", "mamba"}, &plan);
+    plan.optimizer_offload = static_cast<float>(Number(*s, "optimizer_offload_pct") / 100);
+    plan.cp_comm = Text(*s, "cp_comm_type") == "a2a" ? CpComm::kAllToAll : CpComm::kP2p;
+    plan.distributed_optimizer = true;
+    plan.router_fusion = false;
+    // Megatron-Bridge overlaps by default; the other sources run Megatron-LM without the flags.
+    plan.overlap_grad_reduce = plan.overlap_param_gather = absl::StartsWith(truth.id, "bridge_");
+    SetStages("", &run);
+    truth.family = FamilyOf(run.model_name);
+    truth.gpu = run.gpu_name;
+    truth.partial = true;
+    file.rows.push_back(std::move(truth));
+  }
+  return file;
+}
+
 StepEffect ForecastEffect(const AbRow& row, const StepCoefficients& coefficients) {
   StepForecast from, to;
-  const GpuRates rates = RatesOf(*row.from.gpu, coefficients);
+  const GpuRates rates = RatesFor(row.from, coefficients);
   if (!ForecastStep(row.from.work, row.from.plan, rates, &from) || !ForecastStep(row.to.work, row.to.plan, rates, &to))
     return {0, -1, 1};
-  return EffectOf(from, to);
+  StepEffect effect = EffectOf(from, to);
+  // TFLOP/s of two sequence lengths compare work, not steps.
+  if (row.per_flop && to.model_flops > 0) {
+    const double ratio = from.model_flops / to.model_flops;
+    effect = {(1 + effect.change) * ratio - 1, (1 + effect.low) * ratio - 1, (1 + effect.high) * ratio - 1};
+  }
+  return effect;
 }
 
 }  // namespace flightplan

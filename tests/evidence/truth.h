@@ -21,7 +21,8 @@ struct Run {
   std::shared_ptr<const StageLayout> stages;
   ModelWork work;
   const GpuSystem* gpu = nullptr;
-  Candidate plan;  // points into `stages`
+  bool efa = false;  // on AWS's network
+  Candidate plan;    // points into `stages`
 };
 
 struct TruthRow {
@@ -31,13 +32,16 @@ struct TruthRow {
   bool current = true;   // the newest published release of its model, GPU, GPU count and precision
   bool partial = false;  // the source does not state every knob that matters
   bool rounded = false;
+  bool extra = false;  // not a published recipe: a run beside a memory figure or an A/B pair
 };
 
 struct AbRow {
   std::string id, family, knob, quality, note;
   Run from, to;
-  double relative_change = 0;  // of the step time: negative is faster
-  bool expressible = false;    // both runs can be forecast
+  double relative_change = 0;     // of the step time: negative is faster
+  double from_us = 0, to_us = 0;  // step times, where the row states them and its batch
+  bool per_flop = false;          // the figure is TFLOP/s: time per unit of work
+  bool expressible = false;       // both runs can be forecast
   std::string why_not;
 };
 
@@ -48,7 +52,12 @@ struct TruthFile {
 };
 
 TruthFile ReadRecipes(const Catalog& catalog, const std::string& text);
+// Step times that memory measurements and A/B pairs state beside their own figure; each as a row of its own.
+TruthFile ReadMemoryRuns(const Catalog& catalog, const std::string& text);
+TruthFile ReadEvidenceRuns(const Catalog& catalog, const std::string& text);
 std::vector<AbRow> ReadEvidence(const Catalog& catalog, const std::string& text);
+
+GpuRates RatesFor(const Run& run, const StepCoefficients& coefficients = {});
 
 // The whole file, gzip or not; empty when it cannot be read.
 std::string ReadWholeFile(const std::string& path);
