@@ -1,0 +1,287 @@
+#include "resolver/derive/layer_bytes.h"
+
+#include <algorithm>
+
+namespace flightplan {
+namespace {
+
+double D(int64_t size) { return static_cast<double>(size); }
+
+// One part of a layer while it is worked out.
+struct Piece {
+  double kept = 0;
+  double dropped = 0;  // not kept: computed again, and live, while this part runs backward
+  double backward = 0;
+  double offloaded = 0;
+};
+
+class Layer {
+ public:
+  Layer(const ModelShape& shape, const Candidate& candidate, const LayerKind& kind)
+      : s_(shape),
+        c_(candidate),
+        kind_(kind),
+        unit_(StreamBytes(candidate)),
+        gemm_(GemmInputBytes(candidate)),
+        low_(candidate.low_precision()),
+        all_(ShardTokens(candidate)),
+        split_(all_ / candidate.tp),
+        stream_(StreamTokens(candidate)),
+        h_(D(shape.hidden)) {}
+
+  LayerBytes Bytes() const {
+    const Piece attention = Attention();
+    const Piece mlp = kind_.mlp == MlpKind::kDense ? Dense(D(s_.ffn), true) : Piece{};
+    Piece shared;
+    const Piece experts = kind_.mlp == MlpKind::kMoe ? Experts(&shared) : Piece{};
+    LayerBytes bytes;
+    bytes.attention = attention.kept;
+    bytes.mlp = mlp.kept + shared.kept;
+    bytes.experts = experts.kept;
+    // Gradients of the residual stream on both sides of the part in progress, and with sequence parallelism its input
+    // and the gradient of its output gathered over the tensor-parallel ranks.
+    const double gathered = c_.sequence_parallel ? 2 * unit_ * h_ * all_ : 0;
+    bytes.backward = 2 * unit_ * h_ * stream_ + gathered +
+                     std::max({attention.backward + attention.dropped, mlp.backward + mlp.dropped,
+                               experts.backward + experts.dropped + shared.dropped, shared.backward + shared.dropped});
+    bytes.offloaded = attention.offloaded + mlp.offloaded + experts.offloaded;
+    return bytes;
+  }
+
+ private:
+  bool Drops(unsigned module) const {
+    return c_.recompute == RecomputeMode::kSelective && (c_.recompute_modules & module) != 0;
+  }
+  bool Offloads(unsigned module) const { return (c_.offload_modules & module) != 0; }
+
+  // The norm before a part: its input is the residual stream. Its output feeds `consumers` GEMMs, each of which keeps
+  // its own quantized copy in low precision; in 16 bits they share one. A norm inside the linear layer's module cannot
+  // be dropped alone.
+  void Norm(int consumers, bool separate, unsigned offload, Piece* piece) const {
+    piece->kept += unit_ * h_ * stream_;
+    if (Offloads(offload)) piece->offloaded += unit_ * h_ * stream_;
+    const double output = (low_ ? gemm_ * consumers : unit_) * h_ * stream_;
+    Keep(output, separate && Drops(kDropLayernorm), piece);
+  }
+
+  static void Keep(double bytes, bool dropped, Piece* piece) { (dropped ? piece->dropped : piece->kept) += bytes; }
+
+  Piece Attention() const {
+    Piece piece;
+    switch (kind_.attention) {
+      case AttentionKind::kNone:
+        return piece;
+      case AttentionKind::kGrouped:
+        Grouped(&piece);
+        break;
+      case AttentionKind::kLatent:
+        Latent(&piece);
+        break;
+      case AttentionKind::kGatedDelta:
+        Linear(D(s_.linear_key_heads * s_.linear_key_dim), D(s_.linear_value_heads * s_.linear_value_dim), &piece);
+        break;
+      case AttentionKind::kKimiDelta:
+        Linear(D(s_.linear_key_heads * s_.linear_key_dim), D(s_.linear_key_heads * s_.linear_key_dim), &piece);
+        break;
+      case AttentionKind::kMamba:
+        Mamba(&piece);
+        break;
+      case AttentionKind::kCompressed:
+        Compressed(&piece);
+        break;
+      case AttentionKind::kFactorised:
+        Factorised(&piece);
+        break;
+    }
+    // Norms after the attention and the MLP (four in a block) keep their input and their output.
+    if (s_.norms > 2) piece.kept += (s_.norms - 2) * unit_ * h_ * stream_;
+    return piece;
+  }
+
+  // The attention proper: queries, keys and values of these widths (per token over all heads) and its output.
+  void Core(double query, double key, double value, double output, bool qkv_dropped, Piece* piece) const {
+    const double qkv = unit_ * (query + key + value) * split_;
+    Keep(qkv, qkv_dropped, piece);
+    if (Offloads(kOffloadCoreAttn)) piece->offloaded += qkv;
+    const double heads = D(s_.heads);
+    // The output is the projection's input too; in low precision that one keeps a quantized copy. An exchange of heads
+    // for sequence (a2a) leaves one output on each side of it.
+    const bool exchanged = c_.cp > 1 && (c_.cp_comm == CpComm::kAllToAll || c_.cp_comm == CpComm::kAllToAllP2p);
+    const double out = (unit_ * (exchanged ? 2 : 1) + (low_ ? gemm_ : 0)) * output * split_;
+    piece->kept += out + 4 * heads * split_;  // and the log-sum-exp in FP32
+    if (Offloads(kOffloadAttnProj)) piece->offloaded += out;
+    if (c_.attention == AttentionBackend::kUnfused || c_.attention == AttentionBackend::kLocal) {
+      // Scores, softmax and mask.
+      Keep(5 * heads * D(c_.seq_length) * split_, Drops(kDropCoreAttn), piece);
+    }
+    // Their gradients, and the query's accumulated in FP32.
+    piece->backward += (unit_ * (query + key + value + output) + 4 * query) * split_;
+    // Keys and values of the whole sequence, or of two neighbours.
+    if (c_.cp > 1 && c_.cp_comm == CpComm::kAllGather) piece->backward += 2 * unit_ * (key + value) * split_ * c_.cp;
+    if (c_.cp > 1 && c_.cp_comm == CpComm::kP2p) piece->backward += 4 * unit_ * (key + value) * split_;
+  }
+
+  void Grouped(Piece* piece) const {
+    Norm(1, !c_.transformer_engine, kOffloadAttnNorm, piece);
+    const double width = D(s_.head_dim);
+    const double query = D(s_.heads) * width;
+    // Each tensor-parallel rank holds at least one group.
+    const double key = std::max(D(s_.groups), static_cast<double>(c_.tp)) * width;
+    Core(query, key, key, query, false, piece);
+    piece->kept += unit_ * D(s_.qk_norm_width) * split_;
+    if (s_.output_gate) piece->kept += 2 * unit_ * query * split_;  // the gate and the gated output
+  }
+
+  void Latent(Piece* piece) const {
+    Norm(2, true, kOffloadAttnNorm, piece);
+    const bool dropped = Drops(kDropMlaUpProj);
+    // Latents and, inside what mla_up_proj drops, their normed form.
+    piece->kept += unit_ * D(s_.q_rank + s_.kv_rank + s_.qk_rope) * stream_;
+    const double normed = low_ ? gemm_ : unit_;
+    Keep(normed * D(s_.q_rank + s_.kv_rank) * stream_, dropped, piece);
+    const double heads = D(s_.heads);
+    const double query = heads * D(s_.qk_nope + s_.qk_rope);
+    Core(query, query, heads * D(s_.v_dim), heads * D(s_.v_dim), dropped, piece);
+    if (s_.output_gate) piece->kept += 2 * unit_ * heads * D(s_.v_dim) * split_;
+    if (kind_.indexer) piece->kept += unit_ * D(s_.indexer_heads * s_.indexer_dim + s_.indexer_dim) * stream_;
+  }
+
+  // Gated delta net and its kin: projection, convolution, one FP32 state for each chunk of 64 tokens, gated norm.
+  void Linear(double key, double value, Piece* piece) const {
+    Norm(1, !c_.transformer_engine, kOffloadAttnNorm, piece);
+    constexpr double kChunk = 64;
+    piece->kept += (2 * unit_ * (2 * key + 2 * value) + 4 * value * D(s_.linear_key_dim) / kChunk) * split_;
+    Keep(2 * unit_ * value * split_, Drops(kDropLinearAttention), piece);
+    piece->backward += 2 * unit_ * (2 * key + 2 * value) * split_;
+  }
+
+  // The memory-efficient path keeps the projection, the scan's output and the normed output; convolution and states
+  // are computed again.
+  void Mamba(Piece* piece) const {
+    Norm(1, !c_.transformer_engine, kOffloadAttnNorm, piece);
+    const double inner = D(s_.mamba_heads * s_.mamba_head_dim);
+    const double projected = 2 * inner + 2 * D(s_.mamba_groups * s_.mamba_state) + D(s_.mamba_heads);
+    piece->kept += (unit_ * (projected + inner) + (low_ ? gemm_ : unit_) * inner) * split_;
+    const double states = 4 * inner * D(s_.mamba_state) / D(s_.mamba_chunk);
+    piece->backward += (2 * unit_ * projected + 2 * states) * split_;
+  }
+
+  void Compressed(Piece* piece) const {
+    // Hyper-connections keep several residual streams.
+    const double streams = std::max(1.0, D(s_.residual_streams));
+    Norm(2, true, kOffloadAttnNorm, piece);
+    Keep(2 * unit_ * h_ * streams * stream_, Drops(kDropMhc), piece);
+    piece->kept += 2 * unit_ * D(s_.q_rank) * stream_;
+    const double width = D(s_.head_dim);
+    const double query = D(s_.heads) * width;
+    const double keys = width * c_.tp;  // one KV head, whole on every tensor-parallel rank
+    Core(query, keys, keys, query, false, piece);
+    piece->kept += unit_ * D(s_.o_rank * std::max<int64_t>(1, s_.o_groups)) * split_;
+    if (kind_.compress_ratio > 0) piece->kept += 4 * unit_ * width * stream_;
+    if (kind_.indexer) piece->kept += unit_ * D(s_.indexer_heads * s_.indexer_dim) * stream_;
+  }
+
+  void Factorised(Piece* piece) const {
+    Norm(1, true, kOffloadAttnNorm, piece);
+    piece->kept += 2 * unit_ * D(s_.mfa_rank) * stream_;
+    const double width = D(s_.head_dim);
+    const double query = D(s_.heads) * width;
+    const double key = std::max(D(s_.groups), static_cast<double>(c_.tp)) * width;
+    Core(query, key, key, query, false, piece);
+  }
+
+  // An MLP of this width: the output of its first layer, the activation that its second layer takes.
+  Piece Dense(double width, bool with_norm) const {
+    Piece piece;
+    const bool dropped = with_norm ? Drops(kDropMlp) : Drops(kDropSharedExperts) || Drops(kDropMoe);
+    if (with_norm) {
+      piece.kept += unit_ * h_ * stream_;
+      if (Offloads(kOffloadMlpNorm)) piece.offloaded += unit_ * h_ * stream_;
+      // Inside the first linear layer's module, so that it goes with the MLP.
+      const bool norm_dropped = dropped || (!c_.transformer_engine && Drops(kDropLayernorm));
+      Keep((low_ ? gemm_ : unit_) * h_ * stream_, norm_dropped, &piece);
+    }
+    const double first = FirstBytes() * (s_.gated ? 2 : 1) * width * split_;
+    Keep(first + (low_ ? gemm_ : unit_) * width * split_, dropped, &piece);
+    piece.backward += unit_ * (s_.gated ? 3 : 2) * width * split_;
+    return piece;
+  }
+
+  // Of the activation's input.
+  double FirstBytes() const { return c_.activation_fp8_store ? 1 : unit_; }
+
+  Piece Experts(Piece* shared) const {
+    Piece piece;
+    const bool all = Drops(kDropMoe);
+    // The norm's output feeds the router, the dispatcher and the shared experts; `moe` starts after it.
+    piece.kept += unit_ * h_ * stream_;
+    if (Offloads(kOffloadMlpNorm)) piece.offloaded += unit_ * h_ * stream_;
+    Keep(unit_ * h_ * stream_, Drops(kDropLayernorm), &piece);
+    if (s_.shared_ffn > 0) {
+      *shared = Dense(D(s_.shared_ffn), false);
+      if (low_) Keep(gemm_ * h_ * stream_, all || Drops(kDropSharedExperts), shared);
+    }
+    // Router: FP32 logits and probabilities, a map of bytes.
+    Keep(9 * D(s_.experts) * stream_, all, &piece);
+    const double latent = D(s_.latent > 0 ? s_.latent : s_.hidden);
+    if (s_.latent > 0) Keep((low_ ? gemm_ : unit_) * latent * stream_ * 2, all, &piece);
+    // Token copies that reach this rank's experts.
+    const double rows = split_ * D(s_.topk) * c_.etp * c_.imbalance;
+    const double width = D(s_.expert_ffn) / c_.etp;
+    const double input = (low_ ? gemm_ : unit_) * latent * rows;
+    Keep(input + 12 * rows, all, &piece);  // with probabilities and maps
+    if (Offloads(kOffloadExpertFc1) && !all) piece.offloaded += input;
+    const double first = FirstBytes() * (s_.gated ? 2 : 1) * width * rows;
+    Keep(first, all, &piece);
+    if (Offloads(kOffloadMoeAct) && !all) piece.offloaded += first;
+    Keep((low_ ? gemm_ : unit_) * width * rows, all || Drops(kDropMoeAct), &piece);
+    piece.backward += unit_ * ((s_.gated ? 3 : 2) * width + 2 * latent) * rows;
+    return piece;
+  }
+
+  const ModelShape& s_;
+  const Candidate& c_;
+  const LayerKind& kind_;
+  const double unit_, gemm_;
+  const bool low_;
+  const double all_, split_, stream_, h_;
+};
+
+}  // namespace
+
+double StreamBytes(const Candidate& c) { return c.precision == GemmPrecision::kFp32 ? 4 : 2; }
+
+double GemmInputBytes(const Candidate& c) {
+  switch (c.precision) {
+    case GemmPrecision::kBf16:
+    case GemmPrecision::kFp16:
+      return 2;
+    case GemmPrecision::kFp32:
+      return 4;
+    case GemmPrecision::kFp8Delayed:
+    case GemmPrecision::kFp8Tensorwise:
+      return 1;
+    case GemmPrecision::kFp8Blockwise:
+      return 1 + 4.0 / 128;  // an FP32 scale for 128 values
+    case GemmPrecision::kMxfp8:
+      return 1 + 1.0 / 32;  // a scale of one byte for 32 values
+    case GemmPrecision::kNvfp4:
+      return 0.5 + 1.0 / 16;  // a scale of one byte for 16 values
+  }
+  return 2;
+}
+
+double ShardTokens(const Candidate& c) { return D(c.seq_length) * D(c.micro_batch_size) / c.cp; }
+
+double StreamTokens(const Candidate& c) { return ShardTokens(c) / (c.sequence_parallel ? c.tp : 1); }
+
+double LayerInputBytes(const ModelShape& shape, const Candidate& c) {
+  const double tokens = c.distribute_saved ? ShardTokens(c) / c.tp : StreamTokens(c);
+  return StreamBytes(c) * D(shape.hidden) * std::max(1.0, D(shape.residual_streams)) * tokens;
+}
+
+LayerBytes BytesOfLayer(const ModelShape& shape, const Candidate& candidate, const LayerKind& kind) {
+  return Layer(shape, candidate, kind).Bytes();
+}
+
+}  // namespace flightplan

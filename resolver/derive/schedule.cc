@@ -1,0 +1,59 @@
+#include "resolver/derive/schedule.h"
+
+#include <algorithm>
+
+namespace flightplan {
+namespace {
+
+// Forwards of chunk j among the first `passes`: passes run in groups of `group` microbatches, chunk after chunk.
+int64_t Passes(const Schedule& s, int64_t passes, int64_t j) {
+  const int64_t cycle = s.group * s.vpp;
+  return passes / cycle * s.group + std::clamp<int64_t>(passes % cycle - j * s.group, 0, s.group);
+}
+
+int64_t WarmUp(const Schedule& s, int rank) {
+  const int64_t total = s.microbatches * s.vpp;
+  int64_t passes = s.vpp == 1 ? s.pp - rank - 1 : 2 * (s.pp - rank - 1) + (s.vpp - 1) * s.group;
+  if (s.extra_forward) ++passes;
+  return std::min(total, passes);
+}
+
+}  // namespace
+
+int64_t MostInFlight(const Schedule& s, int rank) { return std::min(s.microbatches * s.vpp, WarmUp(s, rank) + 1); }
+
+double MostKept(const Schedule& s, int rank, const double* bytes, bool at_last) {
+  const int64_t total = s.microbatches * s.vpp;
+  const int64_t warm_up = WarmUp(s, rank);
+  if (s.vpp == 1) return static_cast<double>(std::min(total, warm_up + 1)) * bytes[0];
+  // After `forwards` forwards and `backwards` backwards chunk j keeps its forwards less its backwards, which take the
+  // chunks in reverse. Between two changes of chunk the sum is linear: the maximum lies at one of them.
+  const auto kept = [&](int64_t forwards, int64_t backwards) {
+    double sum = 0;
+    for (int64_t j = 0; j < s.vpp; ++j) {
+      sum += bytes[j] * static_cast<double>(Passes(s, forwards, j) - Passes(s, backwards, s.vpp - 1 - j));
+    }
+    return sum;
+  };
+  const int64_t cycle = s.group * s.vpp;
+  double most = 0;
+  const auto at = [&](int64_t backwards) {
+    if (backwards < 0) return;
+    const int64_t forwards = std::min(total, backwards + warm_up + 1);
+    if (backwards >= forwards) return;
+    const bool last_chunk = backwards % cycle < s.group;
+    if (at_last && !last_chunk) return;
+    most = std::max(most, kept(forwards, backwards));
+  };
+  at(0);
+  for (int64_t x = 0; x <= 2 * cycle; x += s.group) {
+    for (int64_t d = -1; d <= 1; ++d) {
+      at(x + d);                // a backward changes its chunk
+      at(x - warm_up - 1 + d);  // a forward changes its chunk
+      at(x - (warm_up + 1) % cycle + d);
+    }
+  }
+  return most;
+}
+
+}  // namespace flightplan
