@@ -112,17 +112,26 @@ void ReadOptimizer(const Config& config, Candidate* c) {
   const auto on = [&](Knob knob) { return config.Get(knob).truthy(); };
   c->distributed_optimizer = on(K::use_distributed_optimizer);
   c->optimizer_instances = Size(config, K::num_distributed_optimizer_instances);
-  const bool reduced = (config.Get(K::grad_reduce_in_fp32).is_bool() && !on(K::grad_reduce_in_fp32) &&
-                        !on(K::accumulate_allreduce_grads_in_fp32)) ||
-                       on(K::grad_reduce_in_bf16);
+  // Megatron-LM's command line accumulates in FP32 unless it is told otherwise; the class default of the field that its
+  // other doors set says nothing.
+  const Origin reduce = config.origin(K::grad_reduce_in_fp32);
+  const bool said = reduce != Origin::kAbsent && reduce != Origin::kDefault;
+  const bool reduced =
+      on(K::grad_reduce_in_bf16) || (said && !on(K::grad_reduce_in_fp32) && !on(K::accumulate_allreduce_grads_in_fp32));
   c->gradient_bytes = reduced && c->precision != GemmPrecision::kFp32 ? 2 : 4;
-  if (on(K::use_precision_aware_optimizer)) {
+  c->precision_aware = on(K::use_precision_aware_optimizer);
+  if (c->precision_aware) {
     c->main_param_bytes = DtypeBytes(config, K::main_params_dtype, 4);
     c->moment1_bytes = DtypeBytes(config, K::exp_avg_dtype, 4);
     c->moment2_bytes = DtypeBytes(config, K::exp_avg_sq_dtype, 4);
-    if (config.Get(K::main_grads_dtype).text() == "bf16") c->gradient_bytes = 2;
+    // FP32 main parameters are kept as the 16 bits that the bf16 weight lacks, where Transformer Engine manages them:
+    // not with scaled FP8 recipes (Megatron-LM optimizer_config.py:407, optimizer/__init__.py:588).
+    const bool managed = !c->low_precision() || c->precision == GemmPrecision::kFp8Delayed;
+    const Value& remainders = config.Get(K::store_param_remainders);
+    if (managed && c->main_param_bytes == 4 && (remainders.is_none() || remainders.truthy())) c->main_param_bytes = 2;
+    c->gradient_copy = !managed && c->gradient_bytes == 2;
   } else {
-    c->gradient_copy = reduced;
+    c->gradient_copy = c->gradient_bytes == 2;
   }
   if (c->precision == GemmPrecision::kFp32) c->main_param_bytes = 0;  // the weights are the main parameters
   if (on(K::optimizer_cpu_offload)) {

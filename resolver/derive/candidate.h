@@ -100,7 +100,8 @@ struct Candidate {
   bool activation_fp8_store = false;   // activation_func_fp8_input_store: input of the activation kept in 8 bits
   uint8_t gradient_bytes = 4;          // of the gradient buffer, per parameter
   uint8_t main_param_bytes = 4, moment1_bytes = 4, moment2_bytes = 4;
-  bool gradient_copy = false;  // the optimizer makes an FP32 copy of its gradient shard for its step
+  bool precision_aware = false;  // the optimizer takes gradients and states as they are kept
+  bool gradient_copy = false;    // the optimizer makes an FP32 copy of its gradient shard for its step
   bool distributed_optimizer = false;
   bool shard_gradients = false;  // FSDP: over the data-parallel group
   bool shard_weights = false;    // FSDP: gathered one layer at a time

@@ -159,7 +159,10 @@ void MemoryModel::AddStatic(const Parameters& p, StageBytes* bytes) const {
   if (c_.shard_weights) (*bytes)[MemoryPart::kParameters] += 2 * linear * p.widest;
   (*bytes)[MemoryPart::kGradients] = c_.gradient_bytes * (dense / grads_dense + p.expert / grads_expert);
   if (c_.shard_gradients) (*bytes)[MemoryPart::kGradients] += 2 * c_.gradient_bytes * p.widest;
-  const double state = (c_.main_param_bytes + c_.moment1_bytes + c_.moment2_bytes) * (1 - c_.optimizer_offload);
+  // Offloading takes the moments; the main parameters go with them only where the optimizer keeps those itself.
+  const double on_gpu = 1 - c_.optimizer_offload;
+  const double state =
+      c_.main_param_bytes * (c_.precision_aware ? on_gpu : 1) + (c_.moment1_bytes + c_.moment2_bytes) * on_gpu;
   (*bytes)[MemoryPart::kOptimizerState] =
       c_.distributed_optimizer ? state * (dense / dense_group_ + p.expert / expert_group_) : state * (dense + p.expert);
 }

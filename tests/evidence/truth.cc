@@ -233,6 +233,14 @@ GpuRates RatesFor(const Run& run, const StepCoefficients& coefficients) {
   return run.efa ? OverEfa(rates) : rates;
 }
 
+std::string ReadRun(const Catalog& catalog, const Json& row, const Json& extra, Run* run) {
+  return ReadSettings(catalog, row, extra, run);
+}
+
+const ModelSpec* FindModelByName(const Catalog& catalog, const std::string& name, const std::string& hub_name) {
+  return FindModel(catalog, name, hub_name);
+}
+
 std::string ReadWholeFile(const std::string& path) {
   std::string text;
   gzFile file = gzopen(path.c_str(), "rb");

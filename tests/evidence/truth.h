@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "rapidjson/document.h"
 #include "resolver/catalog/catalog.h"
 #include "resolver/estimate/effect.h"
 #include "resolver/estimate/step.h"
@@ -58,6 +59,10 @@ TruthFile ReadEvidenceRuns(const Catalog& catalog, const std::string& text);
 std::vector<AbRow> ReadEvidence(const Catalog& catalog, const std::string& text);
 
 GpuRates RatesFor(const Run& run, const StepCoefficients& coefficients = {});
+// What a row's settings say, on top of what `run` holds; why it cannot be expressed, or nothing.
+std::string ReadRun(const Catalog& catalog, const rapidjson::Value& row, const rapidjson::Value& extra, Run* run);
+// The catalogue's model of this name, of this hub name, or whose name begins with it.
+const ModelSpec* FindModelByName(const Catalog& catalog, const std::string& name, const std::string& hub_name);
 
 // The whole file, gzip or not; empty when it cannot be read.
 std::string ReadWholeFile(const std::string& path);

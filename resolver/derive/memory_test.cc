@@ -1,0 +1,168 @@
+#include "resolver/derive/memory.h"
+
+#include <gtest/gtest.h>
+
+#include "resolver/catalog/catalog.h"
+
+namespace flightplan {
+namespace {
+
+constexpr double kGib = 1024.0 * 1024.0 * 1024.0;
+
+ModelShape ShapeOf(absl::string_view name) {
+  static const Catalog* const catalog = new Catalog(*Catalog::Builtin());
+  return *MakeShape(**catalog->FindModel(name));
+}
+
+StageLayout Even(const ModelShape& shape, int pp, int vpp = 1) {
+  return StagesOfSizes(shape, pp, vpp,
+                       std::vector<int64_t>(static_cast<size_t>(pp * vpp), shape.num_layers / (pp * vpp)));
+}
+
+Candidate Plan(const StageLayout& stages, int64_t gpus) {
+  Candidate c;
+  c.stages = &stages;
+  c.gpus = gpus;
+  c.pp = stages.pp;
+  c.vpp = stages.vpp;
+  c.distributed_optimizer = true;
+  c.seq_length = 4096;
+  c.global_batch_size = 1024;
+  return c;
+}
+
+// The worked figures of the static-memory formulas: bf16 weights, FP32 gradients and states, no vocabulary padding.
+TEST(StaticMemory, MatchesWorkedFigures) {
+  const ModelShape qwen = ShapeOf("qwen3-30b-a3b");
+  const StageLayout one = Even(qwen, 1);
+  Candidate c = Plan(one, 8);
+  c.ep = 8;
+  EXPECT_NEAR(MemoryModel(qwen, c, {}).StaticBytes() / kGib, 71.51, 0.01);
+  c.moment1_bytes = c.moment2_bytes = 2;
+  EXPECT_NEAR(MemoryModel(qwen, c, {}).StaticBytes() / kGib, 57.30, 0.01);
+
+  const ModelShape mixtral = ShapeOf("mixtral-8x7b");
+  const StageLayout alone = Even(mixtral, 1);
+  c = Plan(alone, 16);
+  c.tp = 2;
+  c.ep = 8;
+  EXPECT_NEAR(MemoryModel(mixtral, c, {}).StaticBytes() / kGib, 68.61, 0.01);
+}
+
+TEST(StaticMemory, MatchesWorkedFiguresOfEveryStage) {
+  const ModelShape shape = ShapeOf("deepseek-v3");
+  const StageLayout stages = StagesOfSizes(shape, 8, 1, {8, 8, 8, 8, 8, 8, 8, 5});
+  Candidate c = Plan(stages, 512);
+  c.ep = 64;
+  const MemoryModel model(shape, c, {});
+  EXPECT_NEAR(model.Stage(0).Static() / kGib, 36.91, 0.01);
+  EXPECT_NEAR(model.Stage(3).Static() / kGib, 34.37, 0.01);
+  EXPECT_NEAR(model.Stage(7).Static() / kGib, 37.05, 0.01);
+}
+
+TEST(StaticMemory, LowPrecisionWeightsAreKeptTwiceOrInPlace) {
+  const ModelShape shape = ShapeOf("llama3-8b");
+  const StageLayout stages = Even(shape, 1);
+  Candidate c = Plan(stages, 8);
+  const double bf16 = MemoryModel(shape, c, {9, 8}).Stage(0)[MemoryPart::kParameters];
+  c.precision = GemmPrecision::kFp8Tensorwise;
+  const double cached = MemoryModel(shape, c, {9, 8}).Stage(0)[MemoryPart::kParameters];
+  const double on_blackwell = MemoryModel(shape, c, {10, 8}).Stage(0)[MemoryPart::kParameters];
+  c.low_precision_weights = true;
+  const double in_place = MemoryModel(shape, c, {9, 8}).Stage(0)[MemoryPart::kParameters];
+  EXPECT_GT(cached, 1.8 * bf16);
+  EXPECT_LT(on_blackwell, 1.5 * bf16);
+  EXPECT_DOUBLE_EQ(in_place, bf16);
+}
+
+TEST(StaticMemory, OffloadedOptimizerLeavesMainParameters) {
+  const ModelShape shape = ShapeOf("llama3-8b");
+  const StageLayout stages = Even(shape, 1);
+  Candidate c = Plan(stages, 8);
+  const double all = MemoryModel(shape, c, {}).Stage(0)[MemoryPart::kOptimizerState];
+  c.optimizer_offload = 1;
+  EXPECT_NEAR(MemoryModel(shape, c, {}).Stage(0)[MemoryPart::kOptimizerState], all / 3, 1);
+}
+
+TEST(LayerBytes, DenseLayerOfLlama) {
+  // 8192 tokens: 8h + 2(a+2g)d + 2ad + 4a + 6f bytes each.
+  const ModelShape shape = ShapeOf("llama3-8b");
+  const StageLayout stages = Even(shape, 1);
+  Candidate c = Plan(stages, 1);
+  c.seq_length = 8192;
+  EXPECT_NEAR(BytesOfLayer(shape, c, shape.kinds[0]).Kept() / (1 << 20), 1089, 1);
+}
+
+TEST(LayerBytes, MoeLayersAndWhatRecomputeDrops) {
+  const ModelShape shape = ShapeOf("qwen3-30b-a3b");
+  const StageLayout stages = Even(shape, 1);
+  Candidate c = Plan(stages, 1);
+  const auto mib = [&] { return BytesOfLayer(shape, c, shape.kinds[0]).Kept() / (1 << 20); };
+  EXPECT_NEAR(mib(), 449, 1);
+  c.recompute = RecomputeMode::kSelective;
+  c.recompute_modules = kDropMoeAct;
+  EXPECT_NEAR(mib(), 401, 1);
+  c.recompute_modules = kDropMoe;
+  EXPECT_NEAR(mib(), 172, 1);
+}
+
+TEST(LayerBytes, WhatIsDroppedIsLiveAgainInBackward) {
+  const ModelShape shape = ShapeOf("qwen3-30b-a3b");
+  const StageLayout stages = Even(shape, 1);
+  Candidate c = Plan(stages, 1);
+  const LayerBytes without = BytesOfLayer(shape, c, shape.kinds[0]);
+  c.recompute = RecomputeMode::kSelective;
+  c.recompute_modules = kDropMoe;
+  const LayerBytes with = BytesOfLayer(shape, c, shape.kinds[0]);
+  EXPECT_NEAR(with.backward - without.backward, without.Kept() - with.Kept(), 1);
+}
+
+TEST(MemoryModel, FirstStageKeepsMostMicrobatches) {
+  const ModelShape shape = ShapeOf("llama3-8b");
+  const StageLayout stages = Even(shape, 4);
+  Candidate c = Plan(stages, 32);
+  const MemoryModel model(shape, c, {});
+  const double first = model.Stage(0)[MemoryPart::kAttention], second = model.Stage(1)[MemoryPart::kAttention];
+  EXPECT_NEAR(first / second, 4.0 / 3, 1e-6);
+  int rank = -1;
+  EXPECT_GE(model.Fullest(&rank).Total(), model.Stage(3).Total());
+}
+
+TEST(MemoryModel, MomentsIn16BitsAreWidenedDuringTheStep) {
+  const ModelShape shape = ShapeOf("qwen3-30b-a3b");
+  const StageLayout stages = Even(shape, 1);
+  Candidate c = Plan(stages, 8);
+  c.ep = 8;
+  c.recompute = RecomputeMode::kFullUniform;
+  EXPECT_EQ(MemoryModel(shape, c, {}).Stage(0)[MemoryPart::kOptimizerStep], 0);
+  c.moment1_bytes = c.moment2_bytes = 2;
+  EXPECT_GT(MemoryModel(shape, c, {}).Stage(0)[MemoryPart::kOptimizerStep], 1e9);
+}
+
+TEST(MemoryModel, StaticBytesBoundEveryForecast) {
+  const ModelShape shape = ShapeOf("deepseek-v3");
+  const StageLayout stages = StagesOfSizes(shape, 8, 1, {8, 8, 8, 8, 8, 8, 8, 5});
+  Candidate c = Plan(stages, 512);
+  c.ep = 64;
+  for (RecomputeMode mode : {RecomputeMode::kNone, RecomputeMode::kFullUniform}) {
+    c.recompute = mode;
+    const MemoryModel model(shape, c, {});
+    int rank = 0;
+    EXPECT_LE(model.StaticBytes(), model.Fullest(&rank).Allocated());
+  }
+}
+
+TEST(MemoryModel, EveryModelOfTheCatalogueHasAFiniteForecast) {
+  const Catalog catalog = *Catalog::Builtin();
+  for (const ModelSpec& spec : catalog.models()) {
+    const ModelShape shape = *MakeShape(spec);
+    const StageLayout stages = Even(shape, 1);
+    const Candidate c = Plan(stages, 64);
+    const double total = MemoryModel(shape, c, {}).Stage(0).Total();
+    EXPECT_GT(total, 1e9) << spec.name;
+    EXPECT_LT(total, 1e15) << spec.name;
+  }
+}
+
+}  // namespace
+}  // namespace flightplan

@@ -1,0 +1,108 @@
+#include "resolver/estimate/memory.h"
+
+#include <algorithm>
+
+#include "resolver/catalog/memory_coefficients.h"
+
+namespace flightplan {
+namespace {
+
+namespace m = memory;
+
+// How far a part may be from its value, as factors.
+struct Spread {
+  double low = 1, high = 1;
+};
+
+Spread Relative(const Coefficient& c) { return {c.low / c.value, c.high / c.value}; }
+
+Spread SpreadOf(MemoryPart part, const Candidate& candidate) {
+  switch (part) {
+    case MemoryPart::kParameters:
+    case MemoryPart::kGradients:
+    case MemoryPart::kOptimizerState:
+      return {m::kStaticSpread.low, m::kStaticSpread.high};
+    case MemoryPart::kAttention:
+    case MemoryPart::kDenseMlp:
+    case MemoryPart::kLoss:
+    case MemoryPart::kBackward:
+    case MemoryPart::kOptimizerStep:
+    case MemoryPart::kWeightScratch:
+      return {m::kModelSpread.low, m::kModelSpread.high};
+    case MemoryPart::kExperts:
+      // Where nothing forces or caps the balance, a rank may see less or much more than the mean.
+      return candidate.imbalance == 1 || candidate.drop_pad ? Spread{m::kModelSpread.low, m::kModelSpread.high}
+                                                            : Spread{m::kRoutingSpread.low, m::kRoutingSpread.high};
+    case MemoryPart::kWorkspaces:
+      return Relative(m::kWorkspaceBytes);
+    case MemoryPart::kDispatch:
+      return {m::kDispatchSpread.low, m::kDispatchSpread.high};
+    case MemoryPart::kGraphs:
+      return Relative(m::kGraphFixedBytes);
+    case MemoryPart::kCommunicators:
+      return Relative(m::kCommunicatorBytes);
+    case MemoryPart::kContext:
+      return Relative(m::kContextBytes);
+    case MemoryPart::kFragmentation:
+      return Relative(candidate.expandable_segments ? m::kFragmentationExpandable : m::kFragmentation);
+  }
+  return {};
+}
+
+}  // namespace
+
+absl::string_view Name(FitVerdict verdict) {
+  switch (verdict) {
+    case FitVerdict::kUnknown:
+      return "unknown";
+    case FitVerdict::kFits:
+      return "fits";
+    case FitVerdict::kMarginal:
+      return "marginal";
+    case FitVerdict::kDoesNotFit:
+      return "does not fit";
+  }
+  return "";
+}
+
+FitVerdict Judge(const Band& total, double capacity) {
+  if (capacity <= 0) return FitVerdict::kUnknown;
+  if (total.high <= capacity) return FitVerdict::kFits;
+  return total.low > capacity ? FitVerdict::kDoesNotFit : FitVerdict::kMarginal;
+}
+
+StageForecast ForecastStage(const MemoryModel& model, const Candidate& candidate, int rank, MemoryPart* widest) {
+  StageForecast forecast;
+  forecast.rank = rank;
+  forecast.bytes = model.Stage(rank);
+  double most = -1;
+  for (size_t i = 0; i < kMemoryParts; ++i) {
+    const auto part = static_cast<MemoryPart>(i);
+    const double value = forecast.bytes.parts[i];
+    const Spread spread = SpreadOf(part, candidate);
+    const Band band{value * spread.low, value, value * spread.high};
+    for (Band* sum : {&forecast.allocated, &forecast.total}) {
+      if (sum == &forecast.allocated && part > MemoryPart::kWorkspaces) continue;
+      sum->low += band.low;
+      sum->value += band.value;
+      sum->high += band.high;
+    }
+    if (band.high - band.value > most) {
+      most = band.high - band.value;
+      if (widest != nullptr) *widest = part;
+    }
+  }
+  return forecast;
+}
+
+void ForecastMemory(const ModelShape& shape, const Candidate& candidate, const GpuMemory& gpu, MemoryForecast* out) {
+  const MemoryModel model(shape, candidate, gpu.device);
+  int rank = 0;
+  model.Fullest(&rank);
+  out->fullest = ForecastStage(model, candidate, rank, &out->widest);
+  out->verdict = Judge(out->fullest.total, gpu.capacity);
+}
+
+double MemoryLowerBound(const MemoryModel& model) { return model.StaticBytes() * m::kStaticSpread.low; }
+
+}  // namespace flightplan

@@ -1,0 +1,56 @@
+// Does it fit: the memory of one GPU of every stage with its error band, and the verdict. The formulas are those of
+// derive/memory; what is added here is how far each part may be off.
+#pragma once
+
+#include <cstdint>
+
+#include "absl/strings/string_view.h"
+#include "resolver/derive/memory.h"
+
+namespace flightplan {
+
+struct GpuMemory {
+  double capacity = 0;  // bytes a process can have; 0: not known
+  MemoryDevice device;
+};
+
+struct Band {
+  double low = 0, value = 0, high = 0;
+};
+
+enum class FitVerdict : uint8_t {
+  kUnknown,     // the GPU's memory is not known
+  kFits,        // the upper end of the band is within the capacity
+  kMarginal,    // the capacity lies inside the band
+  kDoesNotFit,  // the lower end of the band is above the capacity
+};
+absl::string_view Name(FitVerdict verdict);  // "fits"
+
+struct StageForecast {
+  int rank = 0;
+  StageBytes bytes;
+  Band allocated;  // PyTorch's max_memory_allocated
+  Band total;      // what the device must have
+};
+
+struct MemoryForecast {
+  StageForecast fullest;
+  FitVerdict verdict = FitVerdict::kUnknown;
+  // The part that makes up most of the half of the band in which the capacity lies: what to measure or to pin down.
+  MemoryPart widest = MemoryPart::kParameters;
+};
+
+// No allocation; a microsecond or two. The fullest stage is the one with the largest total.
+void ForecastMemory(const ModelShape& shape, const Candidate& candidate, const GpuMemory& gpu, MemoryForecast* out);
+
+// One stage of a prepared model; `widest` (optional): the part that contributes most to the upper half of the band.
+StageForecast ForecastStage(const MemoryModel& model, const Candidate& candidate, int rank,
+                            MemoryPart* widest = nullptr);
+
+FitVerdict Judge(const Band& total, double capacity);
+
+// A candidate whose bound is above the capacity cannot be judged kFits or kMarginal: parameters, gradients and
+// optimizer state alone, at the lower end of their band.
+double MemoryLowerBound(const MemoryModel& model);
+
+}  // namespace flightplan

@@ -1,0 +1,418 @@
+#include "tests/memory/memory_truth.h"
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+#include <memory>
+#include <optional>
+#include <regex>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
+#include "rapidjson/document.h"
+
+namespace flightplan {
+namespace {
+
+using Json = rapidjson::Value;
+
+const Json* Field(const Json& object, const char* name) {
+  if (!object.IsObject()) return nullptr;
+  auto it = object.FindMember(name);
+  return it == object.MemberEnd() || it->value.IsNull() ? nullptr : &it->value;
+}
+
+std::string Text(const Json& object, const char* name) {
+  const Json* field = Field(object, name);
+  return field != nullptr && field->IsString() ? field->GetString() : "";
+}
+
+std::optional<int64_t> Number(const Json& object, const char* name) {
+  const Json* field = Field(object, name);
+  if (field == nullptr || !field->IsNumber()) return std::nullopt;
+  return static_cast<int64_t>(field->GetDouble());
+}
+
+// "deepseek-v2 (first layer dense)" -> "deepseek-v2"; "Mixtral-like small: 4 layers" -> "Mixtral".
+std::string BaseName(const std::string& model) {
+  static const std::regex kRest(R"((\s*\(|\s+shape|-like|[:,]).*$)");
+  return absl::AsciiStrToLower(std::regex_replace(model, kRest, ""));
+}
+
+std::optional<int64_t> Words(const std::string& text, const char* pattern) {
+  std::smatch match;
+  if (!std::regex_search(text, match, std::regex(pattern, std::regex::icase))) return std::nullopt;
+  return std::stoll(match[1].str());
+}
+
+// What a row says in words about the model it trained.
+void Reshape(const std::string& text, const Json& setting, ModelSpec* model) {
+  std::optional<int64_t> layers = Number(setting, "num_layers");
+  if (!layers.has_value()) layers = Words(text, R"((\d+)[ -]layer)");
+  if (auto n = Words(text, R"(hidden (\d+))"); n.has_value()) {
+    model->kv_channels = *n / model->num_attention_heads;
+    model->hidden_size = *n;
+  }
+  if (auto n = Words(text, R"(expert ffn (\d+))"); n.has_value()) {
+    model->moe_ffn_hidden_size = *n;
+    if (model->ffn_hidden_size.has_value()) model->ffn_hidden_size = *n;
+  }
+  if (auto n = Words(text, R"((\d+) vocab)"); n.has_value()) model->vocab_size = *n;
+  if (model->is_moe()) {
+    if (auto n = Words(text, R"((\d+) experts)"); n.has_value()) model->num_moe_experts = *n;
+  }
+  if (layers.has_value() && !model->hybrid_layer_pattern.has_value() && *layers > 0) {
+    model->num_layers = *layers;
+    for (std::vector<int64_t>* pattern : {&model->moe_layer_freq, &model->linear_attention_freq}) {
+      if (!pattern->empty()) pattern->resize(static_cast<size_t>(*layers), pattern->back());
+    }
+    model->num_linear_attention_layers.reset();
+  }
+  if (absl::StrContains(text, "first layer dense") && !model->moe_layer_freq.empty()) {
+    std::fill(model->moe_layer_freq.begin(), model->moe_layer_freq.end(), 1);
+    model->moe_layer_freq[0] = 0;
+  }
+  if (absl::StrContains(text, "no MTP")) model->mtp_num_layers.reset();
+  if (auto n = Words(text, R"(MTP (\d+))"); n.has_value()) model->mtp_num_layers = *n;
+  model->first_k_dense.reset();
+  model->computed.reset();
+}
+
+uint16_t Modules(const Json& list) {
+  static const std::map<std::string, unsigned> kNames = {{"core_attn", kDropCoreAttn},
+                                                         {"layernorm", kDropLayernorm},
+                                                         {"mla_up_proj", kDropMlaUpProj},
+                                                         {"moe_act", kDropMoeAct},
+                                                         {"mlp", kDropMlp},
+                                                         {"shared_experts", kDropSharedExperts},
+                                                         {"moe", kDropMoe},
+                                                         {"gdn_norm_out", kDropLinearAttention}};
+  unsigned bits = 0;
+  for (const Json& item : list.GetArray()) {
+    if (auto it = kNames.find(item.GetString()); it != kNames.end()) bits |= it->second;
+  }
+  return static_cast<uint16_t>(bits);
+}
+
+uint8_t DtypeBytes(const std::string& name) {
+  return name == "float32" || name == "fp32" ? 4 : name == "uint8" ? 1 : 2;
+}
+
+// The knobs of memory that ReadRun leaves alone.
+void ApplyRecipe(const Json& row, const Json& extra, Candidate* plan) {
+  const auto on = [&](const char* name) {
+    const Json* field = Field(extra, name);
+    return field != nullptr && field->IsBool() && field->GetBool();
+  };
+  const std::string origin = Text(row, "origin");
+  plan->distributed_optimizer = true;
+  plan->precision_aware = on("precision_aware_optimizer");
+  const std::string main_grads = Text(extra, "main_grads_dtype"), moments = Text(extra, "exp_avg_dtype");
+  // Performance recipes reduce gradients in bf16 (Megatron-Bridge@067f987df perf_recipes/_common.py:73), the library's
+  // in FP32 unless their optimizer takes them in bf16.
+  const bool library = origin == "bridge_library_recipe" || origin == "loongforge_example";
+  plan->gradient_bytes = library && main_grads != "bfloat16" ? 4 : 2;
+  plan->main_param_bytes = 4;
+  plan->moment1_bytes = plan->moment2_bytes = plan->precision_aware && !moments.empty() ? DtypeBytes(moments) : 4;
+  const bool managed = !plan->low_precision() || plan->precision == GemmPrecision::kFp8Delayed;
+  if (plan->precision_aware && managed) plan->main_param_bytes = 2;
+  plan->gradient_copy = plan->gradient_bytes == 2 && !(plan->precision_aware && managed);
+  plan->loss = Text(extra, "cross_entropy_fusion_impl") == "native" ? LossKind::kNativeFused : LossKind::kTeFused;
+  plan->expandable_segments = true;  // the recipes' own environment (recipes/utils/environment_utils.py)
+  if (plan->shard_weights) plan->shard_gradients = true;
+  if (const Json* fusion = Field(extra, "gradient_accumulation_fusion"); fusion != nullptr && fusion->IsBool())
+    plan->grad_accumulation_fusion = fusion->GetBool();
+  const std::string granularity = Text(row, "recompute_granularity");
+  if (granularity == "full") {
+    plan->recompute =
+        Text(extra, "recompute_method") == "block" ? RecomputeMode::kFullBlock : RecomputeMode::kFullUniform;
+    plan->recompute_layers = static_cast<int32_t>(Number(extra, "recompute_num_layers").value_or(1));
+  }
+  if (const Json* factor = Field(extra, "moe_expert_rank_capacity_factor"); factor != nullptr && factor->IsNumber())
+    plan->rank_capacity_factor = static_cast<float>(factor->GetDouble());
+  plan->paged_stash = on("moe_paged_stash");
+}
+
+struct Recipe {
+  rapidjson::Document json;
+  const ModelSpec* model = nullptr;
+};
+
+std::vector<std::unique_ptr<Recipe>> ParseRecipes(const Catalog& catalog, const std::string& text) {
+  std::vector<std::unique_ptr<Recipe>> recipes;
+  for (absl::string_view line : absl::StrSplit(text, '\n', absl::SkipEmpty())) {
+    auto recipe = std::make_unique<Recipe>();
+    recipe->json.Parse(line.data(), line.size());
+    if (recipe->json.HasParseError() || !recipe->json.IsObject() || !recipe->json.HasMember("extra")) continue;
+    recipe->model = FindModelByName(catalog, Text(recipe->json, "model"), Text(recipe->json["extra"], "hf_model"));
+    recipes.push_back(std::move(recipe));
+  }
+  return recipes;
+}
+
+std::string GpuOf(const std::string& text) {
+  const std::string gpu = absl::AsciiStrToLower(text);
+  return gpu.substr(0, gpu.find('-'));
+}
+
+std::string PrecisionOf(const std::string& text) {
+  const std::string precision = absl::AsciiStrToLower(text);
+  if (absl::StrContains(precision, "current scaling")) return "fp8_cs";
+  if (absl::StrContains(precision, "mxfp8")) return "mxfp8";
+  return precision.empty() ? "bf16" : precision;
+}
+
+// The recipe of the model that agrees with most of what the row states.
+const Recipe* Nearest(const std::vector<std::unique_ptr<Recipe>>& recipes, const ModelSpec* model, const Json& row) {
+  const Recipe* best = nullptr;
+  int most = -1;
+  for (const auto& recipe : recipes) {
+    const Json& r = recipe->json;
+    if (recipe->model != model || !absl::StartsWith(Text(r, "origin"), "bridge_") ||
+        Field(r["extra"], "exp_avg_dtype") == nullptr)
+      continue;
+    int score = 0;
+    if (GpuOf(Text(row, "gpu")) == Text(r, "gpu")) score += 8;
+    if (PrecisionOf(Text(row, "precision")) == Text(r, "precision")) score += 6;
+    for (const auto& [ours, theirs] : std::initializer_list<std::pair<const char*, const char*>>{
+             {"gpus", "num_gpus"}, {"tp", "tp"}, {"pp", "pp"}, {"ep", "ep"}, {"cp", "cp"}, {"seq_length", "seq"}}) {
+      if (Number(row, ours).has_value() && Number(row, ours) == Number(r, theirs)) score += 3;
+    }
+    if (Text(row, "task") == "pretrain" && Text(r, "origin") == "bridge_library_recipe") score += 6;
+    if (Text(r, "release") == "main") ++score;
+    if (score > most) {
+      most = score;
+      best = recipe.get();
+    }
+  }
+  return best;
+}
+
+class Reader {
+ public:
+  Reader(const Catalog& catalog, const std::string& recipes)
+      : catalog_(catalog), recipes_(ParseRecipes(catalog, recipes)) {}
+
+  std::string Read(const Json& line, MemoryRow* row) const {
+    const Json* setting = Field(line, "setting");
+    if (setting == nullptr) return "no setting";
+    row->id = Text(line, "id");
+    const std::string status = Text(line, "status");
+    row->ran = status == "ok";
+    row->ran_out = absl::StrContains(status, "OOM");
+    if (const Json* peak = Field(line, "measured_peak_gib"); peak != nullptr && !row->ran_out)
+      row->measured = peak->GetDouble() * (1 << 30);
+    const std::string named = Text(*setting, "model");
+    if (absl::StrContains(Text(*setting, "task"), "LoRA")) return "adapters are not modelled";
+    const ModelSpec* model = FindModelByName(catalog_, BaseName(named), "");
+    if (model == nullptr) return absl::StrCat("model \"", BaseName(named), "\" is not in the catalogue");
+    row->moe = model->is_moe();
+    if (row->measured == 0 && !row->ran_out) return "no peak and no fit is stated";
+    return Fill(*setting, line, *model, named, row);
+  }
+
+ private:
+  std::string Fill(const Json& s, const Json& line, const ModelSpec& model, const std::string& named,
+                   MemoryRow* row) const {
+    const bool bridge = absl::StrContains(Text(line, "source"), "Bridge");
+    const Recipe* recipe = bridge ? Nearest(recipes_, &model, s) : nullptr;
+    // The row as ReadRun reads one: the recipe's settings, and on top what this row says.
+    rapidjson::Document merged(rapidjson::kObjectType);
+    rapidjson::Document extra(rapidjson::kObjectType);
+    if (recipe != nullptr) {
+      merged.CopyFrom(recipe->json, merged.GetAllocator());
+      extra.CopyFrom(recipe->json["extra"], extra.GetAllocator());
+      row->assumed.push_back(Text(recipe->json, "id"));
+      // A layout string belongs to its own number of stages.
+      if (Number(s, "pp").has_value() && Number(s, "pp") != Number(recipe->json, "pp")) extra.RemoveMember("pp_layout");
+    }
+    const auto set = [&](const char* name, auto value) {
+      merged.RemoveMember(name);
+      merged.AddMember(Json(name, merged.GetAllocator()), Json(value), merged.GetAllocator());
+    };
+    const auto set_text = [&](rapidjson::Document* to, const char* name, const std::string& value) {
+      to->RemoveMember(name);
+      to->AddMember(Json(name, to->GetAllocator()), Json(value.c_str(), to->GetAllocator()), to->GetAllocator());
+    };
+    set_text(&merged, "model", model.name);
+    set_text(&merged, "gpu", GpuOf(Text(s, "gpu").empty() ? "h100" : Text(s, "gpu")));
+    if (Text(s, "gpu").empty()) row->assumed.push_back("GPU");
+    set_text(&merged, "precision", PrecisionOf(Text(s, "precision")));
+    for (const auto& [ours, theirs] :
+         std::initializer_list<std::pair<const char*, const char*>>{{"gpus", "num_gpus"},
+                                                                    {"tp", "tp"},
+                                                                    {"pp", "pp"},
+                                                                    {"vpp", "vp"},
+                                                                    {"cp", "cp"},
+                                                                    {"ep", "ep"},
+                                                                    {"etp", "etp"},
+                                                                    {"seq_length", "seq"},
+                                                                    {"micro_batch_size", "mbs"},
+                                                                    {"global_batch_size", "gbs"}}) {
+      if (auto value = Number(s, ours); value.has_value()) set(theirs, *value);
+    }
+    // Sizes that the stack defaults to one another.
+    if (!Number(s, "etp").has_value() && !bridge && !Number(s, "ep").value_or(1)) set("etp", int64_t{1});
+    if (!bridge && model.is_moe() && !Number(s, "etp").has_value()) set("etp", Number(s, "tp").value_or(1));
+    if (Number(s, "vpp").value_or(1) == 1 && Number(s, "pp").has_value() && !Number(s, "vpp").has_value() &&
+        Number(s, "pp") != Number(merged, "pp"))
+      set("vp", int64_t{1});
+    const int64_t dense =
+        Number(merged, "tp").value_or(1) * Number(merged, "pp").value_or(1) * Number(merged, "cp").value_or(1);
+    if (!Number(merged, "num_gpus").has_value()) set("num_gpus", dense * Number(s, "dp").value_or(1));
+    if (!Number(merged, "seq").has_value()) {
+      const int64_t length = model.max_position_embeddings.value_or(4096);
+      set("seq", std::min<int64_t>(length, 4096));
+      row->assumed.push_back("sequence length");
+    }
+    if (!Number(merged, "mbs").has_value()) set("mbs", int64_t{1});
+    if (auto per_step = Number(s, "micro_batches_per_step"); per_step.has_value()) {
+      set("gbs",
+          *per_step * Number(merged, "mbs").value_or(1) * std::max<int64_t>(1, *Number(merged, "num_gpus") / dense));
+    }
+    if (std::string layout = Text(s, "layout"); !layout.empty()) set_text(&extra, "pp_layout", layout);
+    return Finish(s, model, named, merged, extra, bridge, row);
+  }
+
+  std::string Finish(const Json& s, const ModelSpec& model, const std::string& named, const Json& merged,
+                     const Json& extra, bool bridge, MemoryRow* row) const {
+    Run& run = row->run;
+    std::string why = ReadRun(catalog_, merged, extra, &run);
+    if (!why.empty()) return why;
+    ModelSpec spec = model;
+    Reshape(named, s, &spec);
+    absl::StatusOr<ModelShape> shape = MakeShape(spec);
+    if (!shape.ok()) return std::string(shape.status().message());
+    run.shape = std::make_shared<const ModelShape>(*std::move(shape));
+    Config config;
+    config.Set(Knob::pipeline_model_parallel_size, Value(run.plan.pp), Origin::kCaller);
+    config.Set(Knob::virtual_pipeline_model_parallel_size, Value(Number(merged, "vp").value_or(1)), Origin::kCaller);
+    if (std::string layout = Text(extra, "pp_layout"); !layout.empty())
+      config.Set(Knob::pipeline_model_parallel_layout, Value(layout), Origin::kCaller);
+    run.stages = std::make_shared<const StageLayout>(StagesOf(*run.shape, config));
+    Candidate& plan = run.plan;
+    plan.stages = run.stages.get();
+    plan.vpp = run.stages->vpp;
+    if (plan.global_batch_size <= 0) {
+      plan.global_batch_size = 8 * plan.micro_batch_size * plan.DataParallel() * plan.pp;
+      row->assumed.push_back("batch");
+    }
+    if (bridge) {
+      ApplyRecipe(merged, extra, &plan);
+      plan.imbalance = 1;
+    } else {
+      MegatronLm(s, &plan);
+    }
+    return Own(s, &plan);
+  }
+
+  // Megatron-LM's command line where the row says nothing.
+  static void MegatronLm(const Json& s, Candidate* plan) {
+    plan->gradient_bytes = Text(s, "grad_dtype") == "bf16" ? 2 : 4;
+    plan->main_param_bytes = plan->moment1_bytes = plan->moment2_bytes = 4;
+    plan->precision_aware = false;
+    plan->gradient_copy = plan->gradient_bytes == 2;
+    plan->distributed_optimizer = true;
+    const Json* fused = Field(s, "cross_entropy_loss_fusion");
+    plan->loss = fused != nullptr && fused->IsTrue() ? LossKind::kNativeFused : LossKind::kUnfused;
+    plan->imbalance = 1;
+    plan->dispatcher = Dispatcher::kAllToAll;
+    plan->drop_pad = absl::StrContains(Text(s, "moe_routing"), "padded");
+  }
+
+  // What the row itself says.
+  static std::string Own(const Json& s, Candidate* plan) {
+    if (const Json* sp = Field(s, "sequence_parallel"); sp != nullptr && sp->IsBool())
+      plan->sequence_parallel = sp->GetBool() && plan->tp > 1;
+    if (const Json* sharded = Field(s, "distributed_optimizer"); sharded != nullptr && sharded->IsBool())
+      plan->distributed_optimizer = sharded->GetBool();
+    if (const Json* modules = Field(s, "recompute_modules"); modules != nullptr && modules->IsArray()) {
+      plan->recompute = RecomputeMode::kSelective;
+      plan->recompute_modules = Modules(*modules);
+    }
+    if (const Json* modules = Field(s, "recompute"); modules != nullptr) {
+      const std::string text = modules->IsString() ? modules->GetString() : "";
+      plan->recompute = RecomputeMode::kNone;
+      if (absl::StartsWith(text, "full")) plan->recompute = RecomputeMode::kFullUniform;
+      if (modules->IsArray()) {
+        plan->recompute = RecomputeMode::kSelective;
+        plan->recompute_modules = Modules(*modules);
+      }
+    }
+    if (const std::string type = Text(s, "cp_comm_type"); type == "a2a") plan->cp_comm = CpComm::kAllToAll;
+    const std::string dispatcher = Text(s, "dispatcher");
+    if (absl::StrContains(dispatcher, "hybridep")) plan->dispatcher = Dispatcher::kHybridEp;
+    if (absl::StrContains(dispatcher, "deepep")) plan->dispatcher = Dispatcher::kDeepEp;
+    if (dispatcher == "alltoall") plan->dispatcher = Dispatcher::kAllToAll;
+    if (const Json* overlap = Field(s, "ep_overlap"); overlap != nullptr && overlap->IsBool())
+      plan->ep_overlap = overlap->GetBool();
+    if (auto percent = Number(s, "optimizer_offload_pct"); percent.has_value())
+      plan->optimizer_offload = static_cast<float>(*percent) / 100;
+    const std::string graphs = Text(s, "cuda_graph");
+    if (absl::StartsWith(graphs, "transformer_engine")) {
+      plan->graphs = GraphImpl::kTransformerEngine;
+      plan->graph_modules = 0;
+      for (const auto& [name, bit] : std::initializer_list<std::pair<const char*, unsigned>>{
+               {"attn", kGraphAttn}, {"mamba", kGraphMamba}, {"moe_router", kGraphMoeRouter}}) {
+        if (absl::StrContains(graphs, name)) plan->graph_modules = static_cast<uint8_t>(plan->graph_modules | bit);
+      }
+    }
+    if (const Json* alloc = Field(s, "alloc_env"); alloc != nullptr && alloc->IsString())
+      plan->expandable_segments = absl::StrContains(alloc->GetString(), "expandable");
+    return "";
+  }
+
+  const Catalog& catalog_;
+  std::vector<std::unique_ptr<Recipe>> recipes_;
+};
+
+}  // namespace
+
+MemoryTruth ReadMemoryTruth(const Catalog& catalog, const std::string& text, const std::string& recipes) {
+  const Reader reader(catalog, recipes);
+  MemoryTruth truth;
+  for (absl::string_view line : absl::StrSplit(text, '\n', absl::SkipEmpty())) {
+    rapidjson::Document json;
+    json.Parse(line.data(), line.size());
+    if (json.HasParseError() || !json.IsObject()) {
+      truth.left_out.push_back(absl::StrCat(line.substr(0, 40), ": does not read"));
+      continue;
+    }
+    MemoryRow row;
+    std::string why = reader.Read(json, &row);
+    if (why.empty()) {
+      truth.rows.push_back(std::move(row));
+    } else {
+      truth.left_out.push_back(absl::StrCat(Text(json, "id"), ": ", why));
+    }
+  }
+  return truth;
+}
+
+MemoryTruth ReadRecipesThatRan(const Catalog& catalog, const std::string& recipes) {
+  MemoryTruth truth;
+  for (const auto& recipe : ParseRecipes(catalog, recipes)) {
+    const Json& r = recipe->json;
+    const Json& extra = r["extra"];
+    if (extra.HasMember("layout_check")) continue;
+    MemoryRow row;
+    row.id = Text(r, "id");
+    row.ran = true;
+    std::string why = ReadRun(catalog, r, extra, &row.run);
+    if (why.empty() && !row.run.gpu->hbm_bytes.has_value()) why = "memory of the GPU is not published";
+    if (!why.empty()) {
+      truth.left_out.push_back(absl::StrCat(row.id, ": ", why));
+      continue;
+    }
+    row.moe = row.run.shape->is_moe();
+    ApplyRecipe(r, extra, &row.run.plan);
+    truth.rows.push_back(std::move(row));
+  }
+  return truth;
+}
+
+}  // namespace flightplan

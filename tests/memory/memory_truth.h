@@ -1,0 +1,33 @@
+// Measured peaks and runs that fitted or did not, as inputs of the memory forecast (tests/data/README.md).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tests/evidence/truth.h"
+
+namespace flightplan {
+
+struct MemoryRow {
+  std::string id;
+  Run run;
+  double measured = 0;   // bytes of PyTorch's peak; 0: only whether it ran is known
+  bool ran = false;      // it trained
+  bool ran_out = false;  // it ran out of memory
+  bool moe = false;
+  std::vector<std::string> assumed;  // what the row does not state, and where it was taken from
+};
+
+struct MemoryTruth {
+  std::vector<MemoryRow> rows;
+  std::vector<std::string> left_out;  // "id: reason"
+};
+
+// memory-truth.jsonl. What a row of Megatron-Bridge does not state is taken from the nearest recipe of the same model
+// in `recipes` (recipes.jsonl), what another row does not state from its stack's defaults.
+MemoryTruth ReadMemoryTruth(const Catalog& catalog, const std::string& text, const std::string& recipes);
+
+// Every recipe is a run that trained: published throughput, or a recipe function that its authors ship for the GPUs.
+MemoryTruth ReadRecipesThatRan(const Catalog& catalog, const std::string& recipes);
+
+}  // namespace flightplan
