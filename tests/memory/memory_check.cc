@@ -43,14 +43,21 @@ struct Errors {
   }
 };
 
+GpuMemory MemoryOf(const GpuSystem& gpu) {
+  return {static_cast<double>(gpu.hbm_bytes.value_or(0)),
+          {gpu.cc_major, static_cast<int>(std::max<int64_t>(1, gpu.nvlink_domain_gpus))}};
+}
+
 MemoryForecast Forecast(const MemoryRow& row) {
-  const GpuSystem& gpu = *row.run.gpu;
   MemoryForecast forecast;
-  ForecastMemory(*row.run.shape, row.run.plan,
-                 {static_cast<double>(gpu.hbm_bytes.value_or(0)),
-                  {gpu.cc_major, static_cast<int>(std::max<int64_t>(1, gpu.nvlink_domain_gpus))}},
-                 &forecast);
+  ForecastMemory(*row.run.shape, row.run.plan, MemoryOf(*row.run.gpu), &forecast);
   return forecast;
+}
+
+// The peak of the rank that was measured.
+double Allocated(const MemoryRow& row, const MemoryForecast& forecast) {
+  if (!row.first_stage) return forecast.fullest.allocated.value;
+  return MemoryModel(*row.run.shape, row.run.plan, MemoryOf(*row.run.gpu).device).Stage(0).Allocated();
 }
 
 void PrintParts(const StageBytes& bytes) {
@@ -111,7 +118,7 @@ int Main(int argc, char** argv) {
   const MemoryTruth truth = ReadMemoryTruth(*catalog, ReadWholeFile(path), recipe_text);
   if (truth.rows.empty()) return std::fprintf(stderr, "%s: no rows read\n", path.c_str()), 2;
 
-  Errors all, dense, moe;
+  Errors all, dense, moe, stated;
   Classes classes, recipe_classes;
   int shown = 0;
   for (const MemoryRow& row : truth.rows) {
@@ -119,22 +126,23 @@ int Main(int argc, char** argv) {
     classes.Count(row, forecast.verdict);
     double error = 0;
     if (row.measured > 0) {
-      error = 100 * (forecast.fullest.allocated.value - row.measured) / row.measured;
+      error = 100 * (Allocated(row, forecast) - row.measured) / row.measured;
       all.signed_percent.push_back(error);
       (row.moe ? moe : dense).signed_percent.push_back(error);
+      if (row.layout_stated) stated.signed_percent.push_back(error);
     }
     if (shown++ >= show) continue;
     const absl::string_view verdict = Name(forecast.verdict);
     std::printf("%-34s %7.2f of %7.2f GiB %+6.2f %%  total %.1f (%.1f..%.1f)  rank %d  %s%s%s%s\n", row.id.c_str(),
-                forecast.fullest.allocated.value / kGib, row.measured / kGib, error,
-                forecast.fullest.total.value / kGib, forecast.fullest.total.low / kGib,
-                forecast.fullest.total.high / kGib, forecast.fullest.rank, std::string(verdict).c_str(),
-                row.ran_out ? "  (ran out)" : "",
+                Allocated(row, forecast) / kGib, row.measured / kGib, error, forecast.fullest.total.value / kGib,
+                forecast.fullest.total.low / kGib, forecast.fullest.total.high / kGib, forecast.fullest.rank,
+                std::string(verdict).c_str(), row.ran_out ? "  (ran out)" : "",
                 row.assumed.empty() ? "" : "  assumed: ", absl::StrJoin(row.assumed, ", ").c_str());
     if (parts) PrintParts(forecast.fullest.bytes);
   }
   for (const std::string& reason : truth.left_out) std::printf("  left out: %s\n", reason.c_str());
   all.Print("all");
+  stated.Print("stated");  // the row states its parallel sizes
   dense.Print("dense");
   moe.Print("MoE");
   classes.Print("class");

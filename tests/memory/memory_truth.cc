@@ -182,6 +182,9 @@ const Recipe* Nearest(const std::vector<std::unique_ptr<Recipe>>& recipes, const
              {"gpus", "num_gpus"}, {"tp", "tp"}, {"pp", "pp"}, {"ep", "ep"}, {"cp", "cp"}, {"seq_length", "seq"}}) {
       if (Number(row, ours).has_value() && Number(row, ours) == Number(r, theirs)) score += 3;
     }
+    if (const std::string dispatcher = Text(r, "dispatcher");
+        !dispatcher.empty() && absl::StrContains(Text(row, "dispatcher"), dispatcher))
+      score += 3;
     if (Text(row, "task") == "pretrain" && Text(r, "origin") == "bridge_library_recipe") score += 6;
     if (Text(r, "release") == "main") ++score;
     if (score > most) {
@@ -201,6 +204,8 @@ class Reader {
     const Json* setting = Field(line, "setting");
     if (setting == nullptr) return "no setting";
     row->id = Text(line, "id");
+    row->first_stage = absl::StartsWith(Text(line, "rank"), "rank 0");
+    row->layout_stated = setting->HasMember("tp") || setting->HasMember("dp") || setting->HasMember("pp");
     const std::string status = Text(line, "status");
     row->ran = status == "ok";
     row->ran_out = absl::StrContains(status, "OOM");
@@ -209,6 +214,12 @@ class Reader {
     const std::string named = Text(*setting, "model");
     if (absl::StrContains(Text(*setting, "task"), "LoRA")) return "adapters are not modelled";
     const ModelSpec* model = FindModelByName(catalog_, BaseName(named), "");
+    // "Mixtral-like", with its sizes in words: any of the family serves as the pattern.
+    if (model == nullptr && absl::StrContains(named, "-like")) {
+      for (const ModelSpec& candidate : catalog_.models()) {
+        if (model == nullptr && absl::StartsWith(candidate.name, BaseName(named))) model = &candidate;
+      }
+    }
     if (model == nullptr) return absl::StrCat("model \"", BaseName(named), "\" is not in the catalogue");
     row->moe = model->is_moe();
     if (row->measured == 0 && !row->ran_out) return "no peak and no fit is stated";

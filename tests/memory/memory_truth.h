@@ -15,6 +15,8 @@ struct MemoryRow {
   bool ran = false;      // it trained
   bool ran_out = false;  // it ran out of memory
   bool moe = false;
+  bool first_stage = false;   // measured on rank 0, not on the fullest
+  bool layout_stated = true;  // false: the parallel sizes are those of a recipe, the row is no test of a forecast
   std::vector<std::string> assumed;  // what the row does not state, and where it was taken from
 };
 
