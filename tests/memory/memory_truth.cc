@@ -410,10 +410,17 @@ MemoryTruth ReadRecipesThatRan(const Catalog& catalog, const std::string& recipe
     const Json& r = recipe->json;
     const Json& extra = r["extra"];
     if (extra.HasMember("layout_check")) continue;
+    const Json* tuned = Field(extra, "tuned");
+    const Json* published = Field(r, "published");
+    const bool measured = published != nullptr && (Field(*published, "tokens_per_s_per_gpu") != nullptr ||
+                                                   Field(*published, "tflops_per_gpu") != nullptr ||
+                                                   Field(*published, "step_time_s") != nullptr);
     MemoryRow row;
     row.id = Text(r, "id");
     row.ran = true;
+    row.complete = !Text(r, "recompute_granularity").empty() && Field(extra, "partial") == nullptr;
     std::string why = ReadRun(catalog, r, extra, &row.run);
+    if (tuned != nullptr && tuned->IsFalse() && !measured) why = "a starter recipe";
     if (why.empty() && !row.run.gpu->hbm_bytes.has_value()) why = "memory of the GPU is not published";
     if (!why.empty()) {
       truth.left_out.push_back(absl::StrCat(row.id, ": ", why));
@@ -421,6 +428,10 @@ MemoryTruth ReadRecipesThatRan(const Catalog& catalog, const std::string& recipe
     }
     row.moe = row.run.shape->is_moe();
     ApplyRecipe(r, extra, &row.run.plan);
+    if (!row.complete) {
+      row.run.plan.recompute = RecomputeMode::kFullUniform;
+      row.run.plan.low_precision_weights = row.run.plan.low_precision();
+    }
     truth.rows.push_back(std::move(row));
   }
   return truth;

@@ -16,6 +16,7 @@ struct MemoryRow {
   bool ran_out = false;  // it ran out of memory
   bool moe = false;
   bool first_stage = false;   // measured on rank 0, not on the fullest
+  bool complete = true;       // of a recipe: it states recompute; else what it leaves open is set to what needs least
   bool layout_stated = true;  // false: the parallel sizes are those of a recipe, the row is no test of a forecast
   std::vector<std::string> assumed;  // what the row does not state, and where it was taken from
 };
@@ -29,7 +30,8 @@ struct MemoryTruth {
 // in `recipes` (recipes.jsonl), what another row does not state from its stack's defaults.
 MemoryTruth ReadMemoryTruth(const Catalog& catalog, const std::string& text, const std::string& recipes);
 
-// Every recipe is a run that trained: published throughput, or a recipe function that its authors ship for the GPUs.
+// Recipes whose authors ran them: published throughput or a tuned recipe function. Starter recipes of the library are
+// left out: nothing says that they fit.
 MemoryTruth ReadRecipesThatRan(const Catalog& catalog, const std::string& recipes);
 
 }  // namespace flightplan
