@@ -21,9 +21,11 @@
 #include "resolver/engine/engine.h"
 #include "resolver/engine/settle.h"
 #include "resolver/estimate/estimate.h"
+#include "resolver/estimate/step_model.h"
 #include "resolver/explain/model_message.h"
 #include "resolver/normalize/knobs_message.h"
 #include "resolver/normalize/request.h"
+#include "resolver/next_step.h"
 #include "resolver/read_config.h"
 #include "resolver/render/dialects.h"
 #include "resolver/response.h"
@@ -122,6 +124,16 @@ void AbToMessage(const AbSuggestion& ab, const DecidedPlan& plan, const Environm
   LaunchToMessage(RenderDialect(OwnDialect(env.target), {written, env, plan.env}), message->mutable_other_launch());
 }
 
+void AddNextStep(NextStep next, std::vector<Finding>* findings, std::vector<AbSuggestion>* ab_suggestions) {
+  findings->push_back(std::move(next.finding));
+  if (!next.ab.has_value()) return;
+  // A decision may have suggested the same run already.
+  for (const AbSuggestion& known : *ab_suggestions) {
+    if (known.knob == next.ab->knob && known.other_value == next.ab->other_value) return;
+  }
+  ab_suggestions->push_back(*std::move(next.ab));
+}
+
 }  // namespace
 
 Resolver::Resolver(std::shared_ptr<const Catalog> catalog) : catalog_(std::move(catalog)) {}
@@ -143,6 +155,16 @@ absl::Status Resolver::ResolveConfig(const v1::ResolveConfigRequest& request,
   const Config& written = settled.written;
   RunResult& run = settled.run;
   run.findings.insert(run.findings.end(), plan.findings.begin(), plan.findings.end());
+  std::vector<AbSuggestion> ab_suggestions = plan.ab_suggestions;
+  std::optional<StepOutlook> outlook;
+  if (const auto model = StepModel::Make(intent, plan.config); model.has_value()) {
+    if (const auto forecast = model->Forecast(plan.config, env); forecast.has_value()) {
+      outlook = OutlookOf(*forecast, intent.profile);
+      for (AbSuggestion& ab : ab_suggestions) ExpectFromForecast(plan.config, *model, *forecast, env, &ab);
+      auto next = FindNextStep(intent, settled, *model, *forecast, *outlook, env);
+      if (next.has_value()) AddNextStep(*std::move(next), &run.findings, &ab_suggestions);
+    }
+  }
   SortForPeople(&run.findings);
 
   SetVerdicts(run.findings, response);
@@ -152,6 +174,7 @@ absl::Status Resolver::ResolveConfig(const v1::ResolveConfigRequest& request,
   for (const Finding& finding : run.findings) FindingToMessage(finding, response->add_findings());
   for (const ConfigChange& change : run.changes) ChangeToMessage(change, response->add_effective_changes());
   EstimateToMessage(estimate, response->mutable_estimate());
+  if (outlook.has_value()) OutlookToMessage(*outlook, response->mutable_estimate());
   LayoutToMessage(written, placement, response->mutable_layout());
 
   const absl::string_view own = OwnDialect(env.target);
@@ -159,7 +182,7 @@ absl::Status Resolver::ResolveConfig(const v1::ResolveConfigRequest& request,
   for (const std::string& dialect : intent.dialects) {
     if (dialect != own) LaunchToMessage(RenderDialect(dialect, {written, env, plan.env}), response->add_launches());
   }
-  for (const AbSuggestion& ab : plan.ab_suggestions) {
+  for (const AbSuggestion& ab : ab_suggestions) {
     AbToMessage(ab, plan, env, response->launches(0), response->add_ab_suggestions());
   }
   ModelToMessage(intent.model, response->mutable_model());

@@ -154,6 +154,16 @@ void LaunchToMessage(Launch launch, v1::Launch* message) {
   message->set_text(std::move(launch.text));
 }
 
+void OutlookToMessage(const StepOutlook& outlook, v1::Estimate* message) {
+  message->mutable_step_time_us()->set_value(outlook.us);
+  message->mutable_step_time_us()->set_low(outlook.low_us);
+  message->mutable_step_time_us()->set_high(outlook.high_us);
+  for (const WallShare& wall : outlook.walls) {
+    (*message->mutable_wall_ratios())[std::string(wall.name.data(), wall.name.size())] = wall.ratio;
+  }
+  message->set_step_flops(outlook.model_flops);
+}
+
 void EstimateToMessage(const EstimatedPlan& estimate, v1::Estimate* message) {
   CopyText(estimate.scope, message->mutable_scope());
   message->set_usable_bytes(estimate.usable_bytes);

@@ -7,6 +7,7 @@
 #include "google/protobuf/repeated_ptr_field.h"
 #include "resolver/engine/engine.h"
 #include "resolver/estimate/estimate.h"
+#include "resolver/estimate/step_model.h"
 #include "resolver/plan/decision.h"
 #include "resolver/plan/intent.h"
 #include "resolver/render/dialect.h"
@@ -29,6 +30,7 @@ void ChangeToMessage(const ConfigChange& change, v1::EffectiveChange* message);
 void DecisionToMessage(const Decision& decision, v1::Decision* message);
 void LaunchToMessage(Launch launch, v1::Launch* message);
 
+void OutlookToMessage(const StepOutlook& outlook, v1::Estimate* message);
 void EstimateToMessage(const EstimatedPlan& estimate, v1::Estimate* message);
 
 // One entry for every knob that is written or that the stack sets, in table order. `reasons` holds, per knob, the

@@ -1,0 +1,80 @@
+#include "resolver/estimate/step_model.h"
+
+#include <algorithm>
+
+namespace flightplan {
+
+std::optional<StepModel> StepModel::Make(const NormalizedIntent& intent, const Config& config) {
+  GpuSystem gpu = intent.gpu;
+  // The host decides how fast kernels are launched; a site may pair a GPU with another one than usual.
+  if (intent.host_cpu == HostCpuClass::kArm) gpu.host_link = "NVLink-C2C";
+  GpuRates rates = RatesOf(gpu);
+  if (!rates.known) return std::nullopt;
+  if (intent.transport == "efa") rates = OverEfa(rates);
+  absl::StatusOr<ModelShape> shape = MakeShape(intent.model, config);
+  if (!shape.ok()) return std::nullopt;
+  return StepModel(*std::move(shape), rates);
+}
+
+std::optional<StepForecast> StepModel::Forecast(const Config& config, const Environment& env) const {
+  const StageLayout stages = StagesOf(shape_, config);
+  const Candidate candidate = CandidateOf(config, env, shape_, stages);
+  const int64_t dense = int64_t{candidate.tp} * candidate.pp * candidate.cp;
+  const int64_t expert = int64_t{candidate.etp} * candidate.ep * candidate.pp;
+  if (candidate.gpus % dense != 0 || candidate.gpus % expert != 0) return std::nullopt;
+  if (candidate.global_batch_size <= 0 || candidate.seq_length <= 0) return std::nullopt;
+  StepForecast forecast;
+  if (!ForecastStep(work_, candidate, rates_, &forecast)) return std::nullopt;
+  return forecast;
+}
+
+std::vector<WallShare> WallsOf(const StepParts& parts) {
+  const double total = parts.total();
+  if (total <= 0) return {};
+  std::vector<WallShare> walls = {{"compute", parts.compute() / total},
+                                  {"communication", parts.communication() / total},
+                                  {"host", parts.host / total},
+                                  {"bubble", parts.bubble / total},
+                                  {"optimizer", parts.optimizer / total}};
+  std::stable_sort(walls.begin(), walls.end(),
+                   [](const WallShare& a, const WallShare& b) { return a.ratio > b.ratio; });
+  return walls;
+}
+
+StepOutlook OutlookOf(const StepForecast& forecast, const std::optional<MeasuredProfile>& profile) {
+  StepOutlook outlook;
+  outlook.us = forecast.us;
+  outlook.low_us = forecast.low_us;
+  outlook.high_us = forecast.high_us;
+  outlook.model_flops = forecast.model_flops;
+  outlook.walls = WallsOf(forecast.parts);
+  if (!profile.has_value()) return outlook;
+  if (profile->step_time_us.has_value()) {
+    outlook.us = outlook.low_us = outlook.high_us = *profile->step_time_us;
+    outlook.measured = true;
+  }
+  double taken = 0, open = 0;
+  const auto measured = [&](absl::string_view wall) -> std::optional<double> {
+    if (wall == "communication") return profile->exposed_communication_ratio;
+    if (wall == "host") return profile->host_gap_ratio;
+    if (wall == "bubble") return profile->pipeline_bubble_ratio;
+    return std::nullopt;
+  };
+  for (WallShare& wall : outlook.walls) {
+    if (const std::optional<double> ratio = measured(wall.name); ratio.has_value()) {
+      wall.ratio = *ratio;
+      taken += *ratio;
+      outlook.measured = true;
+    } else {
+      open += wall.ratio;
+    }
+  }
+  for (WallShare& wall : outlook.walls) {
+    if (!measured(wall.name).has_value() && open > 0) wall.ratio *= std::max(0.0, 1 - taken) / open;
+  }
+  std::stable_sort(outlook.walls.begin(), outlook.walls.end(),
+                   [](const WallShare& a, const WallShare& b) { return a.ratio > b.ratio; });
+  return outlook;
+}
+
+}  // namespace flightplan

@@ -1,0 +1,49 @@
+// The step-time forecast of one model on one GPU system, for configurations as the resolver decides them.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "resolver/estimate/step.h"
+#include "resolver/plan/config.h"
+#include "resolver/plan/environment.h"
+#include "resolver/plan/intent.h"
+
+namespace flightplan {
+
+class StepModel {
+ public:
+  // Nothing when the model cannot be counted or the GPU has no published rates. `config` says what it changes of the
+  // model (depth, MTP).
+  static std::optional<StepModel> Make(const NormalizedIntent& intent, const Config& config);
+
+  // Nothing without a batch or a sequence length, or when the sizes do not come out even.
+  std::optional<StepForecast> Forecast(const Config& config, const Environment& env) const;
+
+ private:
+  StepModel(ModelShape shape, const GpuRates& rates) : shape_(std::move(shape)), work_(WorkOf(shape_)), rates_(rates) {}
+  ModelShape shape_;
+  ModelWork work_;
+  GpuRates rates_;
+};
+
+// Shares of the step, 0..1, largest first: "compute", "communication", "host", "bubble", "optimizer".
+struct WallShare {
+  absl::string_view name;
+  double ratio = 0;
+};
+std::vector<WallShare> WallsOf(const StepParts& parts);
+
+// What a profile of the real run says stands in place of the forecast: its step time, and its shares where it has them;
+// the forecast's other shares take what is left.
+struct StepOutlook {
+  double us = 0, low_us = 0, high_us = 0;
+  std::vector<WallShare> walls;
+  double model_flops = 0;
+  bool measured = false;  // a profile's figures are in it
+};
+StepOutlook OutlookOf(const StepForecast& forecast, const std::optional<MeasuredProfile>& profile);
+
+}  // namespace flightplan

@@ -1,0 +1,192 @@
+#include "resolver/next_step.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "resolver/derive/target_knobs.h"
+#include "resolver/estimate/effect.h"
+
+namespace flightplan {
+namespace {
+
+using K = Knob;
+
+constexpr size_t kMostJudged = 3;     // moves that the rules look at, best forecast first
+constexpr double kWorthARun = -0.01;  // below this, runs of the same configuration differ as much
+
+struct Move {
+  std::vector<std::pair<Knob, Value>> changes;  // the first is what it is about, the others go with it
+  StepEffect effect;
+};
+
+// Changes that each wall's workflow tries; none touches convergence (batch, precision, routing).
+class Moves {
+ public:
+  Moves(const NormalizedIntent& intent, const Config& config) : intent_(intent), c_(config) {}
+
+  std::vector<Move> For(absl::string_view wall) {
+    if (wall == "communication") Communication();
+    if (wall == "host") Host();
+    if (wall == "bubble") Bubble();
+    if (wall == "compute") Compute();
+    return std::move(moves_);
+  }
+
+ private:
+  bool on(Knob knob) const { return c_.Get(knob).truthy(); }
+  int64_t size(Knob knob) const { return std::max<int64_t>(1, c_.Get(knob).integer()); }
+  void Try(std::vector<std::pair<Knob, Value>> changes) {
+    // The caller's word stands; what only goes along is named in the suggestion.
+    if (c_.origin(changes.front().first) == Origin::kCaller || c_.origin(changes.front().first) == Origin::kAbsent) return;
+    moves_.push_back({std::move(changes), {}});
+  }
+
+  void Communication() {
+    if (size(K::expert_model_parallel_size) > 1 && !on(K::overlap_moe_expert_parallel_comm)) {
+      std::vector<std::pair<Knob, Value>> overlap = {{K::overlap_moe_expert_parallel_comm, Value(true)}};
+      if (on(K::moe_shared_expert_overlap)) overlap.emplace_back(K::moe_shared_expert_overlap, Value(false));
+      Try(std::move(overlap));
+    }
+    if (on(K::overlap_moe_expert_parallel_comm) && !on(K::delay_wgrad_compute)) Try({{K::delay_wgrad_compute, Value(true)}});
+    for (const char* backend : {"hybridep", "deepep"}) {
+      const bool installed = intent_.env.capabilities.find(backend) != intent_.env.capabilities.end();
+      if (size(K::expert_model_parallel_size) > 1 && installed && HasFlexBackend(intent_.gpu, backend) &&
+          c_.Get(K::moe_flex_dispatcher_backend).text() != backend) {
+        Try({{K::moe_token_dispatcher_type, Value("flex")}, {K::moe_flex_dispatcher_backend, Value(backend)}});
+      }
+    }
+    if (size(K::tensor_model_parallel_size) > 1 && !on(K::tp_comm_overlap)) Try({{K::tp_comm_overlap, Value(true)}});
+    if (!on(K::overlap_grad_reduce)) Try({{K::overlap_grad_reduce, Value(true)}});
+    if (on(K::overlap_grad_reduce) && !on(K::overlap_param_gather)) Try({{K::overlap_param_gather, Value(true)}});
+  }
+
+  void Host() {
+    if (c_.Get(K::cuda_graph_impl).text() == "none" || c_.Get(K::cuda_graph_impl).is_none()) {
+      std::vector<Value> modules = {Value("attn")};
+      if (intent_.model.is_moe()) modules.insert(modules.end(), {Value("moe_router"), Value("moe_preprocess")});
+      const Knob scope = c_.origin(K::cuda_graph_modules) != Origin::kAbsent ? K::cuda_graph_modules : K::cuda_graph_scope;
+      Try({{K::cuda_graph_impl, Value("transformer_engine")}, {scope, Value(std::move(modules))}});
+    }
+    LargerMicroBatch();
+  }
+
+  void Bubble() {
+    const int64_t pp = size(K::pipeline_model_parallel_size), vpp = size(K::virtual_pipeline_model_parallel_size);
+    if (pp > 1 && c_.Get(K::pipeline_model_parallel_layout).is_none()) {
+      for (const int64_t more : {vpp * 2, vpp * 3}) {
+        if (intent_.model.num_layers % (pp * more) == 0) Try({{K::virtual_pipeline_model_parallel_size, Value(more)}});
+      }
+    }
+    if (const int64_t mbs = size(K::micro_batch_size); mbs % 2 == 0) Try({{K::micro_batch_size, Value(mbs / 2)}});
+  }
+
+  void Compute() {
+    if (!c_.Get(K::recompute_granularity).is_none()) Try({{K::recompute_granularity, Value()}});
+    if (intent_.model.is_moe() && !on(K::moe_permute_fusion)) Try({{K::moe_permute_fusion, Value(true)}});
+    if (intent_.model.is_moe() && !on(K::moe_router_fusion)) Try({{K::moe_router_fusion, Value(true)}});
+    LargerMicroBatch();
+  }
+
+  void LargerMicroBatch() { Try({{K::micro_batch_size, Value(2 * size(K::micro_batch_size))}}); }
+
+  const NormalizedIntent& intent_;
+  const Config& c_;
+  std::vector<Move> moves_;
+};
+
+Config With(Config config, const std::vector<std::pair<Knob, Value>>& changes) {
+  for (const auto& [knob, value] : changes) config.Set(knob, value, Origin::kDecided);
+  return config;
+}
+
+bool Accepted(const Config& config, const Environment& env) {
+  const RunResult run = Run(WriteForTarget(config, env), env);
+  return std::none_of(run.findings.begin(), run.findings.end(),
+                      [](const Finding& finding) { return finding.severity == Severity::kError; });
+}
+
+std::string Text(const std::vector<std::pair<Knob, Value>>& changes) {
+  return absl::StrJoin(changes, ", ", [](std::string* out, const std::pair<Knob, Value>& change) {
+    absl::StrAppend(out, std::string(Name(change.first)), "=", change.second.ToText());
+  });
+}
+
+std::string Time(double us) {
+  return us >= 1e6 ? absl::StrFormat("%.3g s", us / 1e6) : absl::StrFormat("%.3g ms", us / 1e3);
+}
+
+Finding Describe(const StepOutlook& outlook, const Move* move) {
+  const WallShare& wall = outlook.walls.front();
+  Finding finding;
+  finding.rule_id = "decide.next-step";
+  finding.area = "next-step";
+  finding.severity = Severity::kInfo;
+  finding.verdict = Verdict::kAdvice;
+  finding.stage = "decide";
+  finding.source = "Megatron-Bridge: MoE optimisation workflow (fit, scale, profile, retune)";
+  finding.seen = absl::StrFormat("%s is the largest wall: %.0f %% of a %s step (%s)", std::string(wall.name), 100 * wall.ratio,
+                                 Time(outlook.us), outlook.measured ? "measured" : "forecast");
+  finding.needs = absl::StrFormat("to try next: %s, expected %+.0f %% step time (%+.0f..%+.0f)%s", Text(move->changes),
+                                  100 * move->effect.change, 100 * move->effect.low, 100 * move->effect.high,
+                                  move->effect.needs_ab() ? "; only a run can tell" : "");
+  return finding;
+}
+
+}  // namespace
+
+std::optional<NextStep> FindNextStep(const NormalizedIntent& intent, const SettledPlan& settled, const StepModel& model,
+                                     const StepForecast& now, const StepOutlook& outlook, const Environment& env) {
+  const Config& plan = settled.plan.config;
+  // The largest wall for which there is something to try: a compute-bound step may still have an exchange to hide.
+  for (const WallShare& wall : outlook.walls) {
+    if (wall.ratio < 0.03) break;
+    std::vector<Move> moves = Moves(intent, plan).For(wall.name);
+    for (Move& move : moves) {
+      const auto then = model.Forecast(With(plan, move.changes), env);
+      if (then.has_value()) move.effect = EffectOf(now, *then);
+    }
+    std::stable_sort(moves.begin(), moves.end(),
+                     [](const Move& a, const Move& b) { return a.effect.change < b.effect.change; });
+    for (size_t i = 0; i < std::min(moves.size(), kMostJudged); ++i) {
+      const Move& move = moves[i];
+      if (move.effect.change > kWorthARun) break;
+      if (!Accepted(With(plan, move.changes), env)) continue;
+      NextStep next;
+      StepOutlook at = outlook;
+      std::stable_partition(at.walls.begin(), at.walls.end(),
+                            [&](const WallShare& other) { return other.name == wall.name; });
+      next.finding = Describe(at, &move);
+      AbSuggestion ab;
+      ab.knob = move.changes.front().first;
+      ab.plan_value = plan.Get(ab.knob);
+      ab.other_value = move.changes.front().second;
+      ab.companions.assign(move.changes.begin() + 1, move.changes.end());
+      ab.reason = absl::StrFormat("%s takes %.0f %% of the step", std::string(wall.name), 100 * wall.ratio);
+      ab.expected = move.effect.change;
+      ab.low = move.effect.low;
+      ab.high = move.effect.high;
+      next.ab = std::move(ab);
+      return next;
+    }
+  }
+  return std::nullopt;
+}
+
+void ExpectFromForecast(const Config& plan, const StepModel& model, const StepForecast& now, const Environment& env,
+                        AbSuggestion* ab) {
+  if (ab->expected != 0 || ab->low != 0 || ab->high != 0) return;
+  std::vector<std::pair<Knob, Value>> changes = {{ab->knob, ab->other_value}};
+  changes.insert(changes.end(), ab->companions.begin(), ab->companions.end());
+  const auto then = model.Forecast(With(plan, changes), env);
+  if (!then.has_value()) return;
+  const StepEffect effect = EffectOf(now, *then);
+  ab->expected = effect.change;
+  ab->low = effect.low;
+  ab->high = effect.high;
+}
+
+}  // namespace flightplan
