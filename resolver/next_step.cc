@@ -15,12 +15,14 @@ namespace {
 
 using K = Knob;
 
-constexpr size_t kMostJudged = 3;     // moves that the rules look at, best forecast first
-constexpr double kWorthARun = -0.01;  // below this, runs of the same configuration differ as much
+constexpr size_t kMostJudged = 5;  // moves that the rules look at, best forecast first
+constexpr double kSmallWall = 0.03;
+constexpr double kWorthARun = -0.02;  // repeated runs of one configuration differ by a per cent
 
 struct Move {
   std::vector<std::pair<Knob, Value>> changes;  // the first is what it is about, the others go with it
   StepEffect effect;
+  WallShare wall{};  // that it takes from
 };
 
 // Changes that each wall's workflow tries; none touches convergence (batch, precision, routing).
@@ -41,17 +43,26 @@ class Moves {
   int64_t size(Knob knob) const { return std::max<int64_t>(1, c_.Get(knob).integer()); }
   void Try(std::vector<std::pair<Knob, Value>> changes) {
     // The caller's word stands; what only goes along is named in the suggestion.
-    if (c_.origin(changes.front().first) == Origin::kCaller || c_.origin(changes.front().first) == Origin::kAbsent) return;
-    moves_.push_back({std::move(changes), {}});
+    if (c_.origin(changes.front().first) == Origin::kCaller || c_.origin(changes.front().first) == Origin::kAbsent)
+      return;
+    moves_.push_back({std::move(changes), {}, {}});
   }
 
   void Communication() {
     if (size(K::expert_model_parallel_size) > 1 && !on(K::overlap_moe_expert_parallel_comm)) {
       std::vector<std::pair<Knob, Value>> overlap = {{K::overlap_moe_expert_parallel_comm, Value(true)}};
       if (on(K::moe_shared_expert_overlap)) overlap.emplace_back(K::moe_shared_expert_overlap, Value(false));
+      // The schedule cannot run the experts a second time.
+      const Value& modules = c_.Get(K::recompute_modules);
+      std::vector<Value> kept;
+      for (const Value& module : modules.list()) {
+        if (module.text() != "moe") kept.push_back(module);
+      }
+      if (kept.size() < modules.list().size()) overlap.emplace_back(K::recompute_modules, Value(std::move(kept)));
       Try(std::move(overlap));
     }
-    if (on(K::overlap_moe_expert_parallel_comm) && !on(K::delay_wgrad_compute)) Try({{K::delay_wgrad_compute, Value(true)}});
+    if (on(K::overlap_moe_expert_parallel_comm) && !on(K::delay_wgrad_compute))
+      Try({{K::delay_wgrad_compute, Value(true)}});
     for (const char* backend : {"hybridep", "deepep"}) {
       const bool installed = intent_.env.capabilities.find(backend) != intent_.env.capabilities.end();
       if (size(K::expert_model_parallel_size) > 1 && installed && HasFlexBackend(intent_.gpu, backend) &&
@@ -68,7 +79,8 @@ class Moves {
     if (c_.Get(K::cuda_graph_impl).text() == "none" || c_.Get(K::cuda_graph_impl).is_none()) {
       std::vector<Value> modules = {Value("attn")};
       if (intent_.model.is_moe()) modules.insert(modules.end(), {Value("moe_router"), Value("moe_preprocess")});
-      const Knob scope = c_.origin(K::cuda_graph_modules) != Origin::kAbsent ? K::cuda_graph_modules : K::cuda_graph_scope;
+      const Knob scope =
+          c_.origin(K::cuda_graph_modules) != Origin::kAbsent ? K::cuda_graph_modules : K::cuda_graph_scope;
       Try({{K::cuda_graph_impl, Value("transformer_engine")}, {scope, Value(std::move(modules))}});
     }
     LargerMicroBatch();
@@ -119,8 +131,8 @@ std::string Time(double us) {
   return us >= 1e6 ? absl::StrFormat("%.3g s", us / 1e6) : absl::StrFormat("%.3g ms", us / 1e3);
 }
 
-Finding Describe(const StepOutlook& outlook, const Move* move) {
-  const WallShare& wall = outlook.walls.front();
+Finding Describe(const StepOutlook& outlook, const Move& move, StepModel::Room left) {
+  const WallShare& wall = move.wall;
   Finding finding;
   finding.rule_id = "decide.next-step";
   finding.area = "next-step";
@@ -128,11 +140,14 @@ Finding Describe(const StepOutlook& outlook, const Move* move) {
   finding.verdict = Verdict::kAdvice;
   finding.stage = "decide";
   finding.source = "Megatron-Bridge: MoE optimisation workflow (fit, scale, profile, retune)";
-  finding.seen = absl::StrFormat("%s is the largest wall: %.0f %% of a %s step (%s)", std::string(wall.name), 100 * wall.ratio,
-                                 Time(outlook.us), outlook.measured ? "measured" : "forecast");
-  finding.needs = absl::StrFormat("to try next: %s, expected %+.0f %% step time (%+.0f..%+.0f)%s", Text(move->changes),
-                                  100 * move->effect.change, 100 * move->effect.low, 100 * move->effect.high,
-                                  move->effect.needs_ab() ? "; only a run can tell" : "");
+  const bool largest = wall.name == outlook.walls.front().name;
+  finding.seen = absl::StrFormat("%s %s %.0f %% of a %s step (%s)", std::string(wall.name),
+                                 largest ? "is the largest wall:" : "takes", 100 * wall.ratio, Time(outlook.us),
+                                 outlook.measured ? "measured" : "forecast");
+  finding.needs = absl::StrFormat("next to try: %s; step %+.0f %% expected (%+.0f..%+.0f)%s%s", Text(move.changes),
+                                  100 * move.effect.change, 100 * move.effect.low, 100 * move.effect.high,
+                                  move.effect.needs_ab() ? ", only a run can tell" : "",
+                                  left == StepModel::Room::kMarginal ? ", memory stays marginal" : "");
   return finding;
 }
 
@@ -141,37 +156,41 @@ Finding Describe(const StepOutlook& outlook, const Move* move) {
 std::optional<NextStep> FindNextStep(const NormalizedIntent& intent, const SettledPlan& settled, const StepModel& model,
                                      const StepForecast& now, const StepOutlook& outlook, const Environment& env) {
   const Config& plan = settled.plan.config;
-  // The largest wall for which there is something to try: a compute-bound step may still have an exchange to hide.
+  Environment launched = env;
+  launched.vars = settled.plan.env;
+  const StepModel::Room room = model.RoomFor(plan, launched);
+  std::vector<Move> moves;
   for (const WallShare& wall : outlook.walls) {
-    if (wall.ratio < 0.03) break;
-    std::vector<Move> moves = Moves(intent, plan).For(wall.name);
-    for (Move& move : moves) {
-      const auto then = model.Forecast(With(plan, move.changes), env);
-      if (then.has_value()) move.effect = EffectOf(now, *then);
+    if (wall.ratio < kSmallWall) break;
+    for (Move& move : Moves(intent, plan).For(wall.name)) {
+      const auto then = model.Forecast(With(plan, move.changes), launched);
+      if (!then.has_value()) continue;
+      move.effect = EffectOf(now, *then);
+      move.wall = wall;
+      if (move.effect.change < kWorthARun) moves.push_back(std::move(move));
     }
-    std::stable_sort(moves.begin(), moves.end(),
-                     [](const Move& a, const Move& b) { return a.effect.change < b.effect.change; });
-    for (size_t i = 0; i < std::min(moves.size(), kMostJudged); ++i) {
-      const Move& move = moves[i];
-      if (move.effect.change > kWorthARun) break;
-      if (!Accepted(With(plan, move.changes), env)) continue;
-      NextStep next;
-      StepOutlook at = outlook;
-      std::stable_partition(at.walls.begin(), at.walls.end(),
-                            [&](const WallShare& other) { return other.name == wall.name; });
-      next.finding = Describe(at, &move);
-      AbSuggestion ab;
-      ab.knob = move.changes.front().first;
-      ab.plan_value = plan.Get(ab.knob);
-      ab.other_value = move.changes.front().second;
-      ab.companions.assign(move.changes.begin() + 1, move.changes.end());
-      ab.reason = absl::StrFormat("%s takes %.0f %% of the step", std::string(wall.name), 100 * wall.ratio);
-      ab.expected = move.effect.change;
-      ab.low = move.effect.low;
-      ab.high = move.effect.high;
-      next.ab = std::move(ab);
-      return next;
-    }
+  }
+  std::stable_sort(moves.begin(), moves.end(),
+                   [](const Move& a, const Move& b) { return a.effect.change < b.effect.change; });
+  for (size_t i = 0; i < std::min(moves.size(), kMostJudged); ++i) {
+    const Move& move = moves[i];
+    const Config changed = With(plan, move.changes);
+    const StepModel::Room left = model.RoomFor(changed, launched);
+    if (left > room && left >= StepModel::Room::kMarginal) continue;  // speed is no use to a run that may not fit
+    if (!Accepted(changed, launched)) continue;
+    NextStep next;
+    next.finding = Describe(outlook, move, left);
+    AbSuggestion ab;
+    ab.knob = move.changes.front().first;
+    ab.plan_value = plan.Get(ab.knob);
+    ab.other_value = move.changes.front().second;
+    ab.companions.assign(move.changes.begin() + 1, move.changes.end());
+    ab.reason = absl::StrFormat("%s takes %.0f %% of the step", std::string(move.wall.name), 100 * move.wall.ratio);
+    ab.expected = move.effect.change;
+    ab.low = move.effect.low;
+    ab.high = move.effect.high;
+    next.ab = std::move(ab);
+    return next;
   }
   return std::nullopt;
 }

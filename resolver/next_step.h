@@ -1,5 +1,5 @@
-// The one thing to change next: for the largest wall of a plan's step, the change of a knob with the best forecast that
-// the target stack accepts, with its expected effect. The order of work is fit, scale, profile, retune.
+// The one thing to change next: of what the walls of a plan's step suggest, the change with the best forecast that fits
+// and that the target stack accepts, with its expected effect. The order of work is fit, scale, profile, retune.
 #pragma once
 
 #include <optional>

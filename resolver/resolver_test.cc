@@ -84,6 +84,49 @@ TEST(ResolveConfig, SameRequestSameBytes) {
   EXPECT_NE(first.digest(), second.digest());
 }
 
+TEST(ResolveConfig, ForecastsTheStepAndWhatToChangeNext) {
+  v1::ResolveConfigRequest request = DeepSeekOnH100();
+  request.mutable_software()->set_te_version("2.15.0");
+  request.mutable_software()->set_torch_version("2.11.0");
+  v1::ResolveConfigResponse response;
+  ASSERT_TRUE(TestResolver().ResolveConfig(request, &response).ok());
+  const v1::Estimate& estimate = response.estimate();
+  EXPECT_LT(estimate.step_time_us().low(), estimate.step_time_us().value());
+  EXPECT_GT(estimate.step_time_us().high(), estimate.step_time_us().value());
+  EXPECT_GT(estimate.step_flops(), 0);
+  double sum = 0;
+  for (const auto& [name, ratio] : estimate.wall_ratios()) sum += ratio;
+  EXPECT_NEAR(sum, 1, 1e-6);
+
+  // What a run showed stands in place of the forecast.
+  request.mutable_profile()->set_step_time_us(5e7);
+  request.mutable_profile()->set_host_gap_ratio(0.7);
+  v1::ResolveConfigResponse measured;
+  ASSERT_TRUE(TestResolver().ResolveConfig(request, &measured).ok());
+  EXPECT_EQ(measured.estimate().step_time_us().value(), 5e7);
+  EXPECT_DOUBLE_EQ(measured.estimate().wall_ratios().at("host"), 0.7);
+}
+
+TEST(ResolveConfig, EveryAbSaysWhatToExpect) {
+  v1::ResolveConfigRequest request = DeepSeekOnH100();
+  request.mutable_model()->set_name("qwen3-30b-a3b");
+  request.mutable_hardware()->set_gpu_count(16);
+  request.mutable_workload()->set_global_batch_size(1024);
+  request.mutable_software()->set_te_version("2.15.0");
+  request.mutable_software()->set_torch_version("2.11.0");
+  request.mutable_layout()->Clear();
+  request.mutable_layout()->set_tensor_model_parallel_size(1);
+  request.mutable_layout()->set_pipeline_model_parallel_size(1);
+  request.mutable_layout()->set_expert_model_parallel_size(16);
+  v1::ResolveConfigResponse response;
+  ASSERT_TRUE(TestResolver().ResolveConfig(request, &response).ok());
+  EXPECT_GT(response.ab_suggestions_size(), 0);
+  for (const v1::AbSuggestion& ab : response.ab_suggestions()) {
+    EXPECT_TRUE(ab.has_expected_step_ratio()) << ab.knob();
+    EXPECT_LT(ab.expected_step_ratio().low(), ab.expected_step_ratio().high()) << ab.knob();
+  }
+}
+
 TEST(ResolveConfig, NeverChangesAPin) {
   v1::ResolveConfigRequest request = DeepSeekOnH100();
   request.mutable_knobs()->set_moe_shared_expert_overlap(true);

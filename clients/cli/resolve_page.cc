@@ -113,11 +113,12 @@ std::string FitText(const v1::Estimate& estimate, const Terminal& terminal) {
 }
 
 std::string StepText(const v1::Range& step) {
-  const auto seconds = [](double us) {
-    return us >= 1e6 ? absl::StrFormat("%.2g s", us / 1e6) : absl::StrFormat("%.3g ms", us / 1e3);
-  };
-  std::string text = seconds(step.value());
-  if (step.high() > step.low()) absl::StrAppend(&text, " (", seconds(step.low()), "..", seconds(step.high()), ")");
+  // One unit for all three, three figures at most.
+  const bool seconds = step.value() >= 1e6;
+  const double unit = seconds ? 1e6 : 1e3;
+  const auto figure = [&](double us) { return absl::StrFormat(us / unit < 10 ? "%.1f" : "%.0f", us / unit); };
+  std::string text = absl::StrCat(figure(step.value()), seconds ? " s" : " ms");
+  if (step.high() > step.low()) absl::StrAppend(&text, " (", figure(step.low()), "..", figure(step.high()), ")");
   return text;
 }
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "resolver/estimate/memory.h"
+
 namespace flightplan {
 
 std::optional<StepModel> StepModel::Make(const NormalizedIntent& intent, const Config& config) {
@@ -13,7 +15,33 @@ std::optional<StepModel> StepModel::Make(const NormalizedIntent& intent, const C
   if (intent.transport == "efa") rates = OverEfa(rates);
   absl::StatusOr<ModelShape> shape = MakeShape(intent.model, config);
   if (!shape.ok()) return std::nullopt;
-  return StepModel(*std::move(shape), rates);
+  return StepModel(*std::move(shape), rates, gpu);
+}
+
+StepModel::StepModel(ModelShape shape, const GpuRates& rates, const GpuSystem& gpu)
+    : shape_(std::move(shape)),
+      work_(WorkOf(shape_)),
+      rates_(rates),
+      capacity_(static_cast<double>(gpu.hbm_bytes.value_or(0))),
+      cc_major_(gpu.cc_major),
+      domain_gpus_(static_cast<int>(gpu.nvlink_domain_gpus)) {}
+
+StepModel::Room StepModel::RoomFor(const Config& config, const Environment& env) const {
+  const StageLayout stages = StagesOf(shape_, config);
+  const Candidate candidate = CandidateOf(config, env, shape_, stages);
+  MemoryForecast memory;
+  ForecastMemory(shape_, candidate, {capacity_, {cc_major_, domain_gpus_}}, &memory);
+  switch (memory.verdict) {
+    case FitVerdict::kUnknown:
+      return Room::kUnknown;
+    case FitVerdict::kFits:
+      return Room::kEnough;
+    case FitVerdict::kMarginal:
+      return Room::kMarginal;
+    case FitVerdict::kDoesNotFit:
+      return Room::kShort;
+  }
+  return Room::kUnknown;
 }
 
 std::optional<StepForecast> StepModel::Forecast(const Config& config, const Environment& env) const {

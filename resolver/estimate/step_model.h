@@ -22,11 +22,17 @@ class StepModel {
   // Nothing without a batch or a sequence length, or when the sizes do not come out even.
   std::optional<StepForecast> Forecast(const Config& config, const Environment& env) const;
 
+  // How a configuration's memory stands, by estimate/memory.h.
+  enum class Room { kUnknown, kEnough, kMarginal, kShort };
+  Room RoomFor(const Config& config, const Environment& env) const;
+
  private:
-  StepModel(ModelShape shape, const GpuRates& rates) : shape_(std::move(shape)), work_(WorkOf(shape_)), rates_(rates) {}
+  StepModel(ModelShape shape, const GpuRates& rates, const GpuSystem& gpu);
   ModelShape shape_;
   ModelWork work_;
   GpuRates rates_;
+  double capacity_ = 0;  // bytes; 0: not known
+  int cc_major_ = 0, domain_gpus_ = 8;
 };
 
 // Shares of the step, 0..1, largest first: "compute", "communication", "host", "bubble", "optimizer".
