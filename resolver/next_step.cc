@@ -8,6 +8,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "resolver/derive/target_knobs.h"
+#include "resolver/engine/engine.h"
 #include "resolver/estimate/effect.h"
 
 namespace flightplan {
@@ -115,6 +116,16 @@ Config With(Config config, const std::vector<std::pair<Knob, Value>>& changes) {
   return config;
 }
 
+std::optional<StepForecast> ForecastWith(const StepModel& model, const PlanForecast& plan,
+                                         const std::vector<std::pair<Knob, Value>>& changes) {
+  const Config changed = With(plan.config, changes);
+  const bool other_pipeline = std::any_of(changes.begin(), changes.end(), [](const std::pair<Knob, Value>& change) {
+    return change.first == K::virtual_pipeline_model_parallel_size || change.first == K::pipeline_model_parallel_size;
+  });
+  if (other_pipeline) return model.Forecast(changed, plan.env, model.Stages(changed));
+  return model.Forecast(changed, plan.env, plan.stages);
+}
+
 bool Accepted(const Config& config, const Environment& env) {
   const RunResult run = Run(WriteForTarget(config, env), env);
   return std::none_of(run.findings.begin(), run.findings.end(),
@@ -153,36 +164,34 @@ Finding Describe(const StepOutlook& outlook, const Move& move, StepModel::Room l
 
 }  // namespace
 
-std::optional<NextStep> FindNextStep(const NormalizedIntent& intent, const SettledPlan& settled, const StepModel& model,
-                                     const StepForecast& now, const StepOutlook& outlook, const Environment& env) {
-  const Config& plan = settled.plan.config;
-  Environment launched = env;
-  launched.vars = settled.plan.env;
-  const StepModel::Room room = model.RoomFor(plan, launched);
+std::optional<NextStep> FindNextStep(const NormalizedIntent& intent, const StepModel& model, const PlanForecast& plan,
+                                     const StepOutlook& outlook) {
   std::vector<Move> moves;
   for (const WallShare& wall : outlook.walls) {
     if (wall.ratio < kSmallWall) break;
-    for (Move& move : Moves(intent, plan).For(wall.name)) {
-      const auto then = model.Forecast(With(plan, move.changes), launched);
+    for (Move& move : Moves(intent, plan.config).For(wall.name)) {
+      const auto then = ForecastWith(model, plan, move.changes);
       if (!then.has_value()) continue;
-      move.effect = EffectOf(now, *then);
+      move.effect = EffectOf(plan.step, *then);
       move.wall = wall;
       if (move.effect.change < kWorthARun) moves.push_back(std::move(move));
     }
   }
+  if (moves.empty()) return std::nullopt;
   std::stable_sort(moves.begin(), moves.end(),
                    [](const Move& a, const Move& b) { return a.effect.change < b.effect.change; });
+  const StepModel::Room room = model.RoomFor(plan.config, plan.env, plan.stages);
   for (size_t i = 0; i < std::min(moves.size(), kMostJudged); ++i) {
     const Move& move = moves[i];
-    const Config changed = With(plan, move.changes);
-    const StepModel::Room left = model.RoomFor(changed, launched);
+    const Config changed = With(plan.config, move.changes);
+    const StepModel::Room left = model.RoomFor(changed, plan.env, model.Stages(changed));
     if (left > room && left >= StepModel::Room::kMarginal) continue;  // speed is no use to a run that may not fit
-    if (!Accepted(changed, launched)) continue;
+    if (!Accepted(changed, plan.env)) continue;
     NextStep next;
     next.finding = Describe(outlook, move, left);
     AbSuggestion ab;
     ab.knob = move.changes.front().first;
-    ab.plan_value = plan.Get(ab.knob);
+    ab.plan_value = plan.config.Get(ab.knob);
     ab.other_value = move.changes.front().second;
     ab.companions.assign(move.changes.begin() + 1, move.changes.end());
     ab.reason = absl::StrFormat("%s takes %.0f %% of the step", std::string(move.wall.name), 100 * move.wall.ratio);
@@ -195,14 +204,13 @@ std::optional<NextStep> FindNextStep(const NormalizedIntent& intent, const Settl
   return std::nullopt;
 }
 
-void ExpectFromForecast(const Config& plan, const StepModel& model, const StepForecast& now, const Environment& env,
-                        AbSuggestion* ab) {
+void ExpectFromForecast(const StepModel& model, const PlanForecast& plan, AbSuggestion* ab) {
   if (ab->expected != 0 || ab->low != 0 || ab->high != 0) return;
   std::vector<std::pair<Knob, Value>> changes = {{ab->knob, ab->other_value}};
   changes.insert(changes.end(), ab->companions.begin(), ab->companions.end());
-  const auto then = model.Forecast(With(plan, changes), env);
+  const auto then = ForecastWith(model, plan, changes);
   if (!then.has_value()) return;
-  const StepEffect effect = EffectOf(now, *then);
+  const StepEffect effect = EffectOf(plan.step, *then);
   ab->expected = effect.change;
   ab->low = effect.low;
   ab->high = effect.high;

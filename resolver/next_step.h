@@ -4,7 +4,6 @@
 
 #include <optional>
 
-#include "resolver/engine/settle.h"
 #include "resolver/estimate/step_model.h"
 #include "resolver/plan/decision.h"
 #include "resolver/plan/finding.h"
@@ -17,12 +16,19 @@ struct NextStep {
   std::optional<AbSuggestion> ab;  // both runs, where a change is worth one
 };
 
+// A plan's own forecast, for comparison with others. `env` holds the variables that the plan exports.
+struct PlanForecast {
+  const Config& config;
+  const Environment& env;
+  const StageLayout& stages;
+  const StepForecast& step;
+};
+
 // Nothing when no change of a knob is expected to gain.
-std::optional<NextStep> FindNextStep(const NormalizedIntent& intent, const SettledPlan& settled, const StepModel& model,
-                                     const StepForecast& now, const StepOutlook& outlook, const Environment& env);
+std::optional<NextStep> FindNextStep(const NormalizedIntent& intent, const StepModel& model, const PlanForecast& plan,
+                                     const StepOutlook& outlook);
 
 // The expected effect of an A/B run from the forecast, where the evidence has none.
-void ExpectFromForecast(const Config& plan, const StepModel& model, const StepForecast& now, const Environment& env,
-                        AbSuggestion* ab);
+void ExpectFromForecast(const StepModel& model, const PlanForecast& plan, AbSuggestion* ab);
 
 }  // namespace flightplan

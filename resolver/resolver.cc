@@ -158,10 +158,14 @@ absl::Status Resolver::ResolveConfig(const v1::ResolveConfigRequest& request,
   std::vector<AbSuggestion> ab_suggestions = plan.ab_suggestions;
   std::optional<StepOutlook> outlook;
   if (const auto model = StepModel::Make(intent, plan.config); model.has_value()) {
-    if (const auto forecast = model->Forecast(plan.config, env); forecast.has_value()) {
-      outlook = OutlookOf(*forecast, intent.profile);
-      for (AbSuggestion& ab : ab_suggestions) ExpectFromForecast(plan.config, *model, *forecast, env, &ab);
-      auto next = FindNextStep(intent, settled, *model, *forecast, *outlook, env);
+    Environment launched = env;
+    launched.vars = plan.env;
+    const StageLayout stages = model->Stages(plan.config);
+    if (const auto step = model->Forecast(plan.config, launched, stages); step.has_value()) {
+      const PlanForecast forecast{plan.config, launched, stages, *step};
+      outlook = OutlookOf(*step, intent.profile);
+      for (AbSuggestion& ab : ab_suggestions) ExpectFromForecast(*model, forecast, &ab);
+      auto next = FindNextStep(intent, *model, forecast, *outlook);
       if (next.has_value()) AddNextStep(*std::move(next), &run.findings, &ab_suggestions);
     }
   }

@@ -26,8 +26,7 @@ StepModel::StepModel(ModelShape shape, const GpuRates& rates, const GpuSystem& g
       cc_major_(gpu.cc_major),
       domain_gpus_(static_cast<int>(gpu.nvlink_domain_gpus)) {}
 
-StepModel::Room StepModel::RoomFor(const Config& config, const Environment& env) const {
-  const StageLayout stages = StagesOf(shape_, config);
+StepModel::Room StepModel::RoomFor(const Config& config, const Environment& env, const StageLayout& stages) const {
   const Candidate candidate = CandidateOf(config, env, shape_, stages);
   MemoryForecast memory;
   ForecastMemory(shape_, candidate, {capacity_, {cc_major_, domain_gpus_}}, &memory);
@@ -44,8 +43,8 @@ StepModel::Room StepModel::RoomFor(const Config& config, const Environment& env)
   return Room::kUnknown;
 }
 
-std::optional<StepForecast> StepModel::Forecast(const Config& config, const Environment& env) const {
-  const StageLayout stages = StagesOf(shape_, config);
+std::optional<StepForecast> StepModel::Forecast(const Config& config, const Environment& env,
+                                                const StageLayout& stages) const {
   const Candidate candidate = CandidateOf(config, env, shape_, stages);
   const int64_t dense = int64_t{candidate.tp} * candidate.pp * candidate.cp;
   const int64_t expert = int64_t{candidate.etp} * candidate.ep * candidate.pp;

@@ -19,12 +19,15 @@ class StepModel {
   // model (depth, MTP).
   static std::optional<StepModel> Make(const NormalizedIntent& intent, const Config& config);
 
+  // The pipeline of a configuration: read once for all that share it.
+  StageLayout Stages(const Config& config) const { return StagesOf(shape_, config); }
+
   // Nothing without a batch or a sequence length, or when the sizes do not come out even.
-  std::optional<StepForecast> Forecast(const Config& config, const Environment& env) const;
+  std::optional<StepForecast> Forecast(const Config& config, const Environment& env, const StageLayout& stages) const;
 
   // How a configuration's memory stands, by estimate/memory.h.
   enum class Room { kUnknown, kEnough, kMarginal, kShort };
-  Room RoomFor(const Config& config, const Environment& env) const;
+  Room RoomFor(const Config& config, const Environment& env, const StageLayout& stages) const;
 
  private:
   StepModel(ModelShape shape, const GpuRates& rates, const GpuSystem& gpu);
