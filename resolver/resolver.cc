@@ -2,6 +2,7 @@
 #include "resolver/resolver.h"
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 #include <utility>
 #include <vector>
@@ -94,7 +95,11 @@ void LayoutToMessage(const Config& config, const Placement& placement, v1::Resol
 // The caller's environment with what was estimated.
 Environment EnvironmentOf(const NormalizedIntent& intent, const EstimatedPlan& estimate) {
   Environment env = intent.env;
-  if (!estimate.stages.empty()) env.static_memory_bytes = estimate.fullest_bytes;
+  if (!estimate.stages.empty()) {
+    const Band& total = estimate.stages[estimate.fullest].total;
+    env.static_memory_bytes = estimate.static_bytes;
+    env.memory_bytes = {std::llround(total.low), std::llround(total.value), std::llround(total.high)};
+  }
   if (estimate.usable_bytes > 0) env.usable_memory_bytes = estimate.usable_bytes;
   return env;
 }
@@ -146,7 +151,7 @@ absl::Status Resolver::ResolveConfig(const v1::ResolveConfigRequest& request,
   intent.env.missing_features = MissingModelFeatures(intent.model, intent.env);
   DecidedPlan decided = Decide(intent, StartConfig(intent));
   const Placement placement = PlaceLayout(decided.config, intent.env);
-  const EstimatedPlan estimate = Estimate(intent, placement, decided.config);
+  const EstimatedPlan estimate = Estimate(intent, placement, decided.config, decided.env);
   const Environment env = EnvironmentOf(intent, estimate);
   SettledPlan settled = Settle(std::move(decided), env);
   const DecidedPlan& plan = settled.plan;

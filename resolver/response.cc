@@ -1,5 +1,6 @@
 #include "resolver/response.h"
 
+#include <cmath>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -164,26 +165,54 @@ void OutlookToMessage(const StepOutlook& outlook, v1::Estimate* message) {
   message->set_step_flops(outlook.model_flops);
 }
 
+namespace {
+
+v1::FigureKind KindOf(Certainty certainty) {
+  switch (certainty) {
+    case Certainty::kExact:
+      return v1::FIGURE_KIND_EXACT;
+    case Certainty::kModel:
+      return v1::FIGURE_KIND_MODEL;
+    case Certainty::kMargin:
+      return v1::FIGURE_KIND_MARGIN;
+  }
+  return v1::FIGURE_KIND_UNSPECIFIED;
+}
+
+v1::FitVerdict FitOf(FitVerdict fit) {
+  switch (fit) {
+    case FitVerdict::kUnknown:
+      return v1::FIT_VERDICT_UNSPECIFIED;
+    case FitVerdict::kFits:
+      return v1::FIT_VERDICT_FITS;
+    case FitVerdict::kMarginal:
+      return v1::FIT_VERDICT_MARGINAL;
+    case FitVerdict::kDoesNotFit:
+      return v1::FIT_VERDICT_DOES_NOT_FIT;
+  }
+  return v1::FIT_VERDICT_UNSPECIFIED;
+}
+
+}  // namespace
+
 void EstimateToMessage(const EstimatedPlan& estimate, v1::Estimate* message) {
   CopyText(estimate.scope, message->mutable_scope());
   message->set_usable_bytes(estimate.usable_bytes);
-  for (const StageMemory& stage : estimate.stages) {
+  message->set_fit(FitOf(estimate.fit));
+  for (const StageForecast& stage : estimate.stages) {
     v1::StageMemory* out = message->add_stages();
-    out->set_stage(static_cast<int32_t>(stage.stage));
-    for (const MemoryPart& part : stage.parts) {
+    out->set_stage(stage.rank);
+    for (size_t i = 0; i < kMemoryParts; ++i) {
+      if (stage.bytes.parts[i] < 1) continue;
+      const auto part = static_cast<MemoryPart>(i);
       v1::MemoryPart* out_part = out->add_parts();
-      CopyText(part.name, out_part->mutable_name());
-      out_part->set_part_bytes(part.bytes);
-      out_part->set_kind(v1::FIGURE_KIND_EXACT);
+      CopyText(Name(part), out_part->mutable_name());
+      out_part->set_part_bytes(std::llround(stage.bytes.parts[i]));
+      out_part->set_kind(KindOf(CertaintyOf(part)));
     }
-    const double total = static_cast<double>(stage.total_bytes);
-    out->mutable_total_bytes()->set_value(total);
-    out->mutable_total_bytes()->set_low(total);
-    out->mutable_total_bytes()->set_high(total);
-  }
-  // Static memory alone can only say "does not fit": what is not counted may still be too much.
-  if (estimate.usable_bytes > 0 && estimate.fullest_bytes > estimate.usable_bytes) {
-    message->set_fit(v1::FIT_VERDICT_DOES_NOT_FIT);
+    out->mutable_total_bytes()->set_value(stage.total.value);
+    out->mutable_total_bytes()->set_low(stage.total.low);
+    out->mutable_total_bytes()->set_high(stage.total.high);
   }
 }
 

@@ -173,6 +173,28 @@ std::string PartName(absl::string_view name) { return absl::StrReplaceAll(name, 
 // Cells of a bar for a share of it; what is there is seen.
 int BarCells(double share) { return share <= 0 ? 0 : std::max(1, static_cast<int>(std::lround(share * kBarWidth))); }
 
+// The parts that a bar shows: all kept activations as one, and what would not fill a cell as the rest.
+std::vector<std::pair<std::string, double>> BarParts(const v1::StageMemory& stage, double full) {
+  std::vector<std::pair<std::string, double>> bars;
+  double activations = 0, rest = 0;
+  for (const v1::MemoryPart& part : stage.parts()) {
+    const double bytes = static_cast<double>(part.part_bytes());
+    if (absl::EndsWith(part.name(), "_activations")) {
+      if (activations == 0) bars.emplace_back("activations", 0);
+      activations += bytes;
+    } else if (bytes * kBarWidth < full) {
+      rest += bytes;
+    } else {
+      bars.emplace_back(PartName(part.name()), bytes);
+    }
+  }
+  for (auto& [name, bytes] : bars) {
+    if (name == "activations") bytes = activations;
+  }
+  if (rest > 0) bars.emplace_back("rest", rest);
+  return bars;
+}
+
 // The worst stage's memory: a bar to scale, then the parts. The free rest is shaded.
 std::string MemoryBar(const v1::Estimate& estimate, const Terminal& terminal) {
   const v1::StageMemory* worst = WorstStage(estimate);
@@ -180,11 +202,9 @@ std::string MemoryBar(const v1::Estimate& estimate, const Terminal& terminal) {
   const double usable = static_cast<double>(estimate.usable_bytes());
   const double full = std::max(usable, worst->total_bytes().value());
   std::vector<std::string> parts;
-  for (const v1::MemoryPart& part : worst->parts()) {
-    if (part.part_bytes() <= 0) continue;
-    const double bytes = static_cast<double>(part.part_bytes());
-    parts.push_back(absl::StrCat(Repeat(terminal.block(), BarCells(bytes / full)), " ", PartName(part.name()), " ",
-                                 GibNumber(bytes)));
+  for (const auto& [name, bytes] : BarParts(*worst, full)) {
+    if (bytes <= 0) continue;
+    parts.push_back(absl::StrCat(Repeat(terminal.block(), BarCells(bytes / full)), " ", name, " ", GibNumber(bytes)));
   }
   const double free = usable - worst->total_bytes().value();
   if (free > 0) {

@@ -1,28 +1,47 @@
 #include "resolver/estimate/estimate.h"
 
 #include <algorithm>
+#include <cmath>
 
-#include "resolver/derive/fit.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 
 namespace flightplan {
 
-EstimatedPlan Estimate(const NormalizedIntent& intent, const Placement& placement, const Config& config) {
+GpuMemory MemoryOf(const GpuSystem& gpu) {
+  const int64_t domain = std::clamp<int64_t>(gpu.nvlink_domain_gpus, 1, 1 << 20);
+  return {static_cast<double>(gpu.hbm_bytes.value_or(0)), {gpu.cc_major, static_cast<int>(domain)}};
+}
+
+EstimatedPlan Estimate(const NormalizedIntent& intent, const Placement& placement, const Config& config,
+                       const EnvVars& vars) {
   EstimatedPlan plan;
-  plan.scope = "parameters, gradients and optimizer state; activations, dispatch buffers and graphs are not counted";
   plan.usable_bytes = intent.gpu.hbm_bytes.value_or(0);
   if (placement.data_parallel_size == 0 || (intent.model.is_moe() && placement.expert_data_parallel_size == 0))
     return plan;
-  const auto stages = StaticMemoryByStage(intent.model, config, placement, intent.gpu.cc_major);
-  if (!stages.ok()) return plan;  // a model without countable parameters is a finding of its own
-  for (const StaticMemory& memory : *stages) {
-    StageMemory& stage = plan.stages.emplace_back();
-    stage.stage = static_cast<int64_t>(plan.stages.size()) - 1;
-    stage.parts = {{"parameters", memory.parameters},
-                   {"gradients", memory.gradients},
-                   {"optimizer_state", memory.optimizer_state}};
-    stage.total_bytes = memory.total();
-    plan.fullest_bytes = std::max(plan.fullest_bytes, stage.total_bytes);
+  const absl::StatusOr<ModelShape> shape = MakeShape(intent.model, config);
+  if (!shape.ok()) return plan;  // a model without countable parameters is a finding of its own
+  const StageLayout stages = StagesOf(*shape, config);
+  Candidate candidate = CandidateOf(config, intent.env, *shape, stages);
+  const auto conf = vars.find("PYTORCH_CUDA_ALLOC_CONF");
+  if (conf != vars.end() && conf->second.find("expandable_segments:True") != std::string::npos)
+    candidate.expandable_segments = true;
+  const GpuMemory gpu = MemoryOf(intent.gpu);
+  const MemoryModel model(*shape, candidate, gpu.device);
+  double most = -1;
+  for (int rank = 0; rank < stages.pp; ++rank) {
+    MemoryPart widest = MemoryPart::kParameters;
+    const StageForecast& stage = plan.stages.emplace_back(ForecastStage(model, candidate, rank, &widest));
+    if (stage.total.value <= most) continue;
+    most = stage.total.value;
+    plan.fullest = plan.stages.size() - 1;
+    plan.widest = widest;
   }
+  const StageForecast& fullest = plan.stages[plan.fullest];
+  plan.fit = Judge(fullest.total, gpu.capacity);
+  plan.static_bytes = std::llround(model.StaticBytes());
+  plan.scope =
+      absl::StrCat("everything on the GPU; most of the band is ", absl::StrReplaceAll(Name(plan.widest), {{"_", " "}}));
   return plan;
 }
 

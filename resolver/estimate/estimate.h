@@ -1,34 +1,33 @@
-// Memory by closed formulas: parameters, gradients and optimizer state of the fullest GPU of every pipeline stage.
+// The forecast of a decided plan: memory of every pipeline stage with its band, and whether it fits.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "resolver/derive/placement.h"
+#include "resolver/estimate/memory.h"
 #include "resolver/plan/config.h"
 #include "resolver/plan/intent.h"
 
 namespace flightplan {
 
-struct MemoryPart {
-  absl::string_view name;  // "parameters", "gradients", "optimizer_state"
-  int64_t bytes = 0;
-};
-
-struct StageMemory {
-  int64_t stage = 0;
-  std::vector<MemoryPart> parts;
-  int64_t total_bytes = 0;
-};
-
 struct EstimatedPlan {
-  std::vector<StageMemory> stages;  // empty: the layout does not come out even, nothing can be said
-  int64_t fullest_bytes = 0;
-  int64_t usable_bytes = 0;  // 0: the GPU's memory is not known
-  absl::string_view scope;   // what is counted and what is not
+  std::vector<StageForecast> stages;  // empty: the layout does not come out even, nothing can be said
+  size_t fullest = 0;                 // of `stages`
+  FitVerdict fit = FitVerdict::kUnknown;
+  MemoryPart widest = MemoryPart::kParameters;  // contributes most to the upper half of the fullest stage's band
+  int64_t static_bytes = 0;                     // parameters, gradients and optimizer state of the fullest stage
+  int64_t usable_bytes = 0;                     // 0: the GPU's memory is not known
+  std::string scope;                            // what is counted, and what the band comes from
 };
 
-EstimatedPlan Estimate(const NormalizedIntent& intent, const Placement& placement, const Config& config);
+// `vars`: the process environment that the plan exports on top of the caller's.
+EstimatedPlan Estimate(const NormalizedIntent& intent, const Placement& placement, const Config& config,
+                       const EnvVars& vars = {});
+
+// The GPU as the memory formulas see it.
+GpuMemory MemoryOf(const GpuSystem& gpu);
 
 }  // namespace flightplan

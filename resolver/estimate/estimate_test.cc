@@ -7,31 +7,64 @@
 namespace flightplan {
 namespace {
 
-TEST(Estimate, SumsTheFullestStage) {
-  const Catalog catalog = *Catalog::Builtin();
+NormalizedIntent Mixtral(int64_t gpus) {
+  static const Catalog* const catalog = new Catalog(*Catalog::Builtin());
   NormalizedIntent intent;
-  intent.model = **catalog.FindModel("mixtral-8x7b");
-  intent.gpu = **catalog.FindGpu("h100");
-  intent.env.world_size = 16;
+  intent.model = **catalog->FindModel("mixtral-8x7b");
+  intent.gpu = **catalog->FindGpu("h100");
+  intent.env.world_size = gpus;
+  return intent;
+}
+
+Config Plan(int64_t tp, int64_t ep) {
   Config config;
-  config.Set(Knob::tensor_model_parallel_size, Value(2), Origin::kCaller);
-  config.Set(Knob::expert_model_parallel_size, Value(8), Origin::kCaller);
+  config.Set(Knob::bf16, Value(true), Origin::kDecided);
+  config.Set(Knob::tensor_model_parallel_size, Value(tp), Origin::kCaller);
+  config.Set(Knob::expert_model_parallel_size, Value(ep), Origin::kCaller);
+  config.Set(Knob::expert_tensor_parallel_size, Value(1), Origin::kCaller);
   config.Set(Knob::use_distributed_optimizer, Value(true), Origin::kDecided);
+  config.Set(Knob::sequence_parallel, Value(true), Origin::kDecided);
+  config.Set(Knob::seq_length, Value(4096), Origin::kCaller);
+  config.Set(Knob::micro_batch_size, Value(1), Origin::kCaller);
+  config.Set(Knob::global_batch_size, Value(256), Origin::kCaller);
+  return config;
+}
+
+TEST(Estimate, StaticMemoryIsThatOfTheFormulas) {
+  const NormalizedIntent intent = Mixtral(16);
+  const Config config = Plan(2, 8);
   const EstimatedPlan plan = Estimate(intent, PlaceLayout(config, intent.env), config);
   ASSERT_EQ(plan.stages.size(), 1U);
-  EXPECT_EQ(plan.fullest_bytes, plan.stages[0].total_bytes);
-  EXPECT_NEAR(static_cast<double>(plan.fullest_bytes) / (1 << 30), 68.61, 0.01);
+  EXPECT_NEAR(static_cast<double>(plan.static_bytes) / (1 << 30), 68.61, 0.01);
+  EXPECT_GT(plan.stages[0].total.value, static_cast<double>(plan.static_bytes));
   EXPECT_GT(plan.usable_bytes, int64_t{70} << 30);
 }
 
+TEST(Estimate, VerdictFollowsTheBand) {
+  Config config = Plan(2, 8);
+  config.Set(Knob::recompute_granularity, Value("full"), Origin::kCaller);
+  const auto fit = [&](int64_t gpus) {
+    const NormalizedIntent intent = Mixtral(gpus);
+    return Estimate(intent, PlaceLayout(config, intent.env), config).fit;
+  };
+  EXPECT_EQ(fit(256), FitVerdict::kFits);
+  config = Plan(2, 1);
+  EXPECT_EQ(fit(8), FitVerdict::kDoesNotFit);
+}
+
+TEST(Estimate, ExpandableSegmentsNarrowTheBand) {
+  const NormalizedIntent intent = Mixtral(64);
+  const Config config = Plan(2, 8);
+  const Placement placement = PlaceLayout(config, intent.env);
+  const EstimatedPlan without = Estimate(intent, placement, config);
+  const EstimatedPlan with =
+      Estimate(intent, placement, config, {{"PYTORCH_CUDA_ALLOC_CONF", "expandable_segments:True"}});
+  EXPECT_LT(with.stages[0].total.high, without.stages[0].total.high);
+}
+
 TEST(Estimate, SaysNothingWhereTheLayoutDoesNotComeOutEven) {
-  const Catalog catalog = *Catalog::Builtin();
-  NormalizedIntent intent;
-  intent.model = **catalog.FindModel("mixtral-8x7b");
-  intent.env.world_size = 10;
-  Config config;
-  config.Set(Knob::expert_model_parallel_size, Value(8), Origin::kCaller);
-  EXPECT_TRUE(Estimate(intent, PlaceLayout(config, intent.env), config).stages.empty());
+  const NormalizedIntent intent = Mixtral(10);
+  EXPECT_TRUE(Estimate(intent, PlaceLayout(Plan(1, 8), intent.env), Plan(1, 8)).stages.empty());
 }
 
 }  // namespace

@@ -49,6 +49,11 @@ struct Environment {
   std::vector<std::string> missing_features;  // of the model, that the target's release cannot build
   // Memory of the fullest GPU that does not depend on the microbatch: parameters, gradients, optimizer state.
   std::optional<int64_t> static_memory_bytes;
+  // All of the fullest GPU's memory: low end of the band, value, high end.
+  struct MemoryBand {
+    int64_t low = 0, value = 0, high = 0;
+  };
+  std::optional<MemoryBand> memory_bytes;
   std::optional<int64_t> usable_memory_bytes;  // of one GPU
 
   int nvlink_domain_gpus = 0;  // GPUs that share one NVLink domain, 0: unknown

@@ -1,5 +1,5 @@
 // The memory forecast against measured peaks and against runs that fitted or did not:
-//   memory_check FILE.jsonl[.gz] [--recipes RECIPES.jsonl[.gz]] [--show K] [--parts] [--max NAME=VALUE,...]
+//   memory_check FILE.jsonl[.gz] [--recipes RECIPES.jsonl[.gz]] [--show K | --only ID] [--parts] [--max NAME=VALUE,...]
 //
 // Peaks are PyTorch's max_memory_allocated in bytes; the relative error is (forecast - measured) / measured. Class
 // errors: a run that ran out of memory judged "fits", a run that trained judged "does not fit". With --recipes, every
@@ -86,7 +86,7 @@ struct Classes {
 };
 
 int Main(int argc, char** argv) {
-  std::string path, recipes;
+  std::string path, recipes, only;
   int show = 0;
   bool parts = false;
   std::map<std::string, double> most;
@@ -96,6 +96,8 @@ int Main(int argc, char** argv) {
       show = std::atoi(argv[++i]);
     } else if (arg == "--recipes" && i + 1 < argc) {
       recipes = argv[++i];
+    } else if (arg == "--only" && i + 1 < argc) {
+      only = argv[++i];
     } else if (arg == "--parts") {
       parts = true;
     } else if (arg == "--max" && i + 1 < argc) {
@@ -109,7 +111,8 @@ int Main(int argc, char** argv) {
   }
   if (path.empty()) {
     std::fprintf(stderr,
-                 "usage: memory_check FILE.jsonl[.gz] [--recipes FILE] [--show K] [--parts] [--max name=value,...]\n");
+                 "usage: memory_check FILE.jsonl[.gz] [--recipes FILE] [--show K | --only ID] [--parts] [--max "
+                 "name=value,...]\n");
     return 2;
   }
   absl::StatusOr<Catalog> catalog = Catalog::Builtin();
@@ -131,7 +134,7 @@ int Main(int argc, char** argv) {
       (row.moe ? moe : dense).signed_percent.push_back(error);
       if (row.layout_stated) stated.signed_percent.push_back(error);
     }
-    if (shown++ >= show) continue;
+    if (!only.empty() ? row.id.find(only) == std::string::npos : shown++ >= show) continue;
     const absl::string_view verdict = Name(forecast.verdict);
     std::printf("%-34s %7.2f of %7.2f GiB %+6.2f %%  total %.1f (%.1f..%.1f)  rank %d  %s%s%s%s\n", row.id.c_str(),
                 Allocated(row, forecast) / kGib, row.measured / kGib, error, forecast.fullest.total.value / kGib,
@@ -152,11 +155,13 @@ int Main(int argc, char** argv) {
     for (const MemoryRow& row : ran.rows) {
       const MemoryForecast forecast = Forecast(row);
       (row.complete ? recipe_classes : partial_classes).Count(row, forecast.verdict);
-      if (forecast.verdict != FitVerdict::kDoesNotFit || shown++ >= show) continue;
-      std::printf("%-44s said no: %.1f (%.1f..) of %.1f GiB, static %.1f, rank %d\n", row.id.c_str(),
-                  forecast.fullest.total.value / kGib, forecast.fullest.total.low / kGib,
-                  static_cast<double>(*row.run.gpu->hbm_bytes) / kGib, forecast.fullest.bytes.Static() / kGib,
-                  forecast.fullest.rank);
+      if (!only.empty() ? row.id.find(only) == std::string::npos
+                        : forecast.verdict != FitVerdict::kDoesNotFit || shown++ >= show)
+        continue;
+      std::printf("%-44s %s: %.1f (%.1f..) of %.1f GiB, static %.1f, rank %d\n", row.id.c_str(),
+                  std::string(Name(forecast.verdict)).c_str(), forecast.fullest.total.value / kGib,
+                  forecast.fullest.total.low / kGib, static_cast<double>(*row.run.gpu->hbm_bytes) / kGib,
+                  forecast.fullest.bytes.Static() / kGib, forecast.fullest.rank);
       if (parts) PrintParts(forecast.fullest.bytes);
     }
     std::printf("recipes left out: %zu\n", ran.left_out.size());

@@ -108,6 +108,9 @@ void SetEnvironment(const YamlNode& node, const std::string& where, Environment*
       env->gpus_per_node = static_cast<int>(ToValue(value).integer());
     } else if (name == "static_memory_bytes") {
       env->static_memory_bytes = ToValue(value).integer();
+    } else if (name == "memory_bytes" && value.items.size() == 3) {
+      env->memory_bytes = {ToValue(value.items[0]).integer(), ToValue(value.items[1]).integer(),
+                           ToValue(value.items[2]).integer()};
     } else if (name == "usable_memory_bytes") {
       env->usable_memory_bytes = ToValue(value).integer();
     } else if (name == "unknown_version") {

@@ -204,9 +204,8 @@ void DecideDispatcher(Deliberation& d) {
       hybridep && !f.ep_crosses_domain && f.pp == 1 && !f.hybrid_attention && free_to_capture &&
       (d.open(K::moe_token_dispatcher_type) || d.is(K::moe_token_dispatcher_type, "flex"))) {
     d.expert_capacity_factor = f.benchmark ? evidence::kForcedBalanceCapacity : static_cast<double>(f.ep);
-    FootprintPrecision buffers = f.footprint_precision;
-    buffers.expert_imbalance = 1;  // the stash pages out what the buffers do not hold
-    const double need = EstimateFootprint(d.intent.model, f.footprint_layout, buffers, kRecomputeNone).Total();
+    // The stash pages out what the buffers do not hold.
+    const double need = Reserved(f, MemoryNeed(f, {}, 1));
     d.full_iteration_graphs = Fits(f, need) && (f.benchmark || f.ep <= evidence::kMaxLosslessCapacityEp);
   }
 

@@ -8,15 +8,18 @@ namespace {
 
 using K = Knob;
 
-// Kept free on every GPU: CUDA context, communicators, workspaces. SimuMax keeps 6 GiB when it searches layouts, and
-// divides by 0.94 for fragmentation.
+// Kept free on every GPU for CUDA context, communicators and dispatch buffers (SimuMax keeps 6 GiB when it searches
+// layouts).
 constexpr double kHeadroomBytes = 6.0 * (1u << 30);
-constexpr double kAllocatorEfficiency = 0.94;
+// What is allocated of what the allocator reserves for it, where blocks come and go: with the expandable segments that
+// the plan exports little is lost, more where experts get another number of rows every time.
+constexpr double kAllocatorEfficiency = 0.97;
+constexpr double kAllocatorEfficiencyOfExperts = 0.88;
 // No cluster and no model has a size beyond this; larger input is refused elsewhere and must not overflow here.
 constexpr int64_t kMaxSize = int64_t{1} << 20;
 constexpr int64_t kMaxSequence = int64_t{1} << 40;
 // Growth of the busiest expert rank over the mean while routing is not forced; 1.25 is the usual allowance for EP >= 8.
-constexpr double kTrainingImbalance = 1.25;
+constexpr float kTrainingImbalance = 1.25F;
 
 int64_t Bounded(int64_t value, int64_t most = kMaxSize) { return std::clamp<int64_t>(value, 1, most); }
 
@@ -25,20 +28,60 @@ bool Has(const Environment& env, const char* capability) { return env.capabiliti
 // Expected number of the g-1 other groups that hold at least one of a token's k experts.
 double RemoteGroups(double g, double k) { return g <= 1 ? 0 : (g - 1) * (1 - std::pow(1 - 1 / g, k)); }
 
-double GemmInputBytes(Precision precision) {
+// The precision of the request as the knobs will spell it; the decision that sets them comes later.
+Config WithPrecision(const Config& config, Precision precision) {
+  Config with = config;
+  const auto set = [&](Knob knob, Value value) {
+    if (with.origin(knob) != Origin::kCaller) with.Set(knob, std::move(value), Origin::kDecided);
+  };
+  set(precision == Precision::kFp16 ? K::fp16 : K::bf16, Value(true));
   switch (precision) {
     case Precision::kBf16:
     case Precision::kFp16:
-      return 2;
+      break;
     case Precision::kFp8Tensorwise:
     case Precision::kFp8Blockwise:
     case Precision::kFp8Delayed:
     case Precision::kMxfp8:
-      return 1;
+      set(K::fp8, Value("hybrid"));
+      set(K::fp8_recipe, Value(precision == Precision::kMxfp8           ? "mxfp8"
+                               : precision == Precision::kFp8Blockwise  ? "blockwise"
+                               : precision == Precision::kFp8Tensorwise ? "tensorwise"
+                                                                        : "delayed"));
+      break;
     case Precision::kNvfp4:
-      return 0.5;
+      set(K::fp4, Value("e2m1"));
+      break;
   }
-  return 2;
+  return with;
+}
+
+// The candidate that the sizes and the request's precision make, before any of the later decisions.
+void ExtractCandidate(const NormalizedIntent& intent, const Config& config, Features* f) {
+  f->device = {intent.gpu.cc_major, static_cast<int>(f->domain)};
+  absl::StatusOr<ModelShape> shape = MakeShape(intent.model, config);
+  if (!shape.ok()) return;
+  f->shape = *std::move(shape);
+  f->stages = StagesOf(f->shape, config);
+  Candidate& c = f->candidate;
+  c = CandidateOf(WithPrecision(config, f->precision), intent.env, f->shape, f->stages);
+  c.gpus = f->world;
+  c.etp = static_cast<int32_t>(f->moe ? f->etp : 1);
+  c.micro_batch_size = f->mbs;
+  c.global_batch_size = f->gbs > 0 ? f->gbs : int64_t{1} << 30;  // unknown: many microbatches
+  c.seq_length = f->seq;
+  c.sequence_parallel = f->tp > 1;
+  c.distributed_optimizer = true;
+  c.shard_weights = c.shard_gradients = f->fsdp;
+  c.recompute = RecomputeMode::kNone;
+  c.offload_modules = 0;
+  c.optimizer_offload = 0;
+  c.imbalance = f->moe && !f->benchmark && f->ep >= 8 ? kTrainingImbalance : 1;
+  c.loss = LossKind::kTeFused;  // what the fusions choose, unless somebody objects
+  if (config.origin(K::cross_entropy_fusion_impl) == Origin::kCaller &&
+      config.Get(K::cross_entropy_fusion_impl).text() != "te")
+    c.loss = LossKind::kNativeFused;
+  c.grad_accumulation_fusion = true;
 }
 
 }  // namespace
@@ -107,34 +150,31 @@ Features ExtractFeatures(const NormalizedIntent& intent, const Config& config) {
   f.sixteen_bit = f.precision == Precision::kBf16 || f.precision == Precision::kFp16;
 
   f.memory_known = intent.gpu.hbm_bytes.has_value();
-  if (f.memory_known) {
-    f.capacity = std::max(0.0, (static_cast<double>(*intent.gpu.hbm_bytes) - kHeadroomBytes) * kAllocatorEfficiency);
-  }
-  f.footprint_layout = {.tp = f.tp,
-                        .pp = f.pp,
-                        .vpp = f.vpp,
-                        .cp = f.cp,
-                        .ep = f.ep,
-                        .etp = f.etp,
-                        .world = f.world,
-                        .micro_batch_size = f.mbs,
-                        .seq_length = f.seq,
-                        .microbatches = f.microbatches,
-                        .sequence_parallel = f.sequence_parallel || f.tp > 1,
-                        .fully_sharded = f.fsdp};
-  FootprintPrecision& bytes = f.footprint_precision;
-  bytes.gemm_input_bytes = GemmInputBytes(f.precision);
-  // What the caller says about state precision counts; nothing here changes it.
-  const bool gradients_bf16 =
-      config.Get(K::grad_reduce_in_bf16).truthy() ||
-      (config.origin(K::grad_reduce_in_fp32) == Origin::kCaller && !config.Get(K::grad_reduce_in_fp32).truthy());
-  // The FP32 copy that the optimizer then takes exists during its step only, when the activations are gone.
-  if (gradients_bf16) bytes.gradient_bytes = 2;
-  if (config.Get(K::use_precision_aware_optimizer).truthy() && config.Get(K::exp_avg_dtype).text() == "bf16")
-    bytes.optimizer_bytes -= 4;
-  if (config.Get(K::fp8_param_gather).truthy() && !f.sixteen_bit) bytes.weight_bytes = f.hopper ? 2 : 1;
-  if (f.moe && !f.benchmark && f.ep >= 8) f.footprint_precision.expert_imbalance = kTrainingImbalance;
+  if (f.memory_known) f.capacity = std::max(0.0, static_cast<double>(*intent.gpu.hbm_bytes) - kHeadroomBytes);
+  ExtractCandidate(intent, config, &f);
   return f;
+}
+
+StageBytes MemoryNeed(const Features& f, Recompute recompute, double imbalance) {
+  if (f.shape.kind_count == 0) return {};
+  Candidate c = f.candidate;
+  c.stages = &f.stages;
+  if (recompute.full) {
+    c.recompute = RecomputeMode::kFullUniform;
+    c.recompute_layers = 1;
+  } else if (recompute.modules != 0) {
+    c.recompute = RecomputeMode::kSelective;
+    c.recompute_modules = static_cast<uint16_t>(recompute.modules);
+  }
+  if (imbalance > 0) c.imbalance = static_cast<float>(imbalance);
+  int rank = 0;
+  return MemoryModel(f.shape, c, f.device).Fullest(&rank);
+}
+
+double Reserved(const Features& features, const StageBytes& bytes) {
+  const double lasting = bytes.Static();
+  return lasting +
+         (bytes.Allocated() - lasting) / (features.moe ? kAllocatorEfficiencyOfExperts : kAllocatorEfficiency);
 }
 
 bool Fits(const Features& features, double bytes) { return !features.memory_known || bytes <= features.capacity; }

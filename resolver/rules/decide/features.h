@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "resolver/derive/footprint.h"
+#include "resolver/derive/memory.h"
 #include "resolver/plan/config.h"
 #include "resolver/plan/intent.h"
 
@@ -47,13 +47,25 @@ struct Features {
   // Memory.
   bool memory_known = false;
   double capacity = 0;  // bytes that a plan may use
-  FootprintLayout footprint_layout;
-  FootprintPrecision footprint_precision;
+  ModelShape shape;     // without layers when the model's parameters cannot be counted
+  StageLayout stages;
+  Candidate candidate;  // as far as the sizes and the precision settle it; `stages` is set where it is used
+  MemoryDevice device;
 };
+
+// What one GPU of the fullest stage allocates with this recompute: nothing, full, or these modules.
+struct Recompute {
+  bool full = false;
+  unsigned modules = 0;  // RecomputeModule bits
+};
+StageBytes MemoryNeed(const Features& features, Recompute recompute, double imbalance = 0);
 
 Features ExtractFeatures(const NormalizedIntent& intent, const Config& config);
 
-// Memory kept free for communicators, contexts, workspaces and fragmentation.
+// What the allocator reserves for it.
+double Reserved(const Features& features, const StageBytes& bytes);
+
+// Whether so many reserved bytes leave room for communicators, contexts and dispatch buffers.
 bool Fits(const Features& features, double bytes);
 
 }  // namespace flightplan::decide

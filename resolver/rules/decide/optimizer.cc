@@ -41,8 +41,7 @@ void DecideOffload(Deliberation& d) {
   // Last resort, because it is dear: part of the optimizer on the host. Needs the precision-aware optimizer.
   const bool free = d.open(K::optimizer_cpu_offload) && d.open(K::optimizer_offload_fraction) &&
                     (d.open(K::use_precision_aware_optimizer) || d.on(K::use_precision_aware_optimizer)) && !f.fsdp;
-  FootprintPrecision none = f.footprint_precision;
-  const double optimizer = EstimateFootprint(d.intent.model, f.footprint_layout, none, kRecomputeNone).optimizer;
+  const double optimizer = MemoryNeed(f, {})[MemoryPart::kOptimizerState];
   for (double fraction : {0.25, 0.5, 0.75, 1.0}) {
     if (!free || !Fits(f, d.footprint_bytes - fraction * optimizer)) continue;
     d.Choose(K::optimizer_cpu_offload, true,

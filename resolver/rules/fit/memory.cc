@@ -1,5 +1,5 @@
-// Whether the static memory fits: parameters, gradients and optimizer state by closed formulas. Activations are not
-// counted, so these rules say "does not fit" only where nothing could make it fit, and warn where little is left.
+// Whether it fits: parameters, gradients and optimizer state by closed formulas, and the forecast of everything on the
+// GPU with its band. "Does not fit" is said only where the lower end of the band is above the GPU's memory.
 #include "absl/strings/str_format.h"
 #include "resolver/rules/rule.h"
 
@@ -9,21 +9,30 @@ namespace {
 using K = Knob;
 using F = const Facts&;
 
-// Share of the memory that static state may take before activations are likely to be squeezed out: a rule of thumb for
-// as long as activations are not counted, hence only a warning.
-constexpr double kTightShare = 0.75;
+constexpr double kGib = 1024.0 * 1024.0 * 1024.0;
 
-bool Over(F f, double share) {
+bool StaticOver(F f) {
   return f.env.static_memory_bytes.has_value() && f.env.usable_memory_bytes.has_value() &&
-         static_cast<double>(*f.env.static_memory_bytes) > share * static_cast<double>(*f.env.usable_memory_bytes);
+         *f.env.static_memory_bytes > *f.env.usable_memory_bytes;
+}
+
+bool Over(F f, int64_t Environment::MemoryBand::*end) {
+  return f.env.memory_bytes.has_value() && f.env.usable_memory_bytes.has_value() &&
+         (*f.env.memory_bytes).*end > *f.env.usable_memory_bytes;
+}
+
+double Gib(int64_t bytes) { return static_cast<double>(bytes) / kGib; }
+
+std::string Forecast(F f) {
+  const Environment::MemoryBand band = f.env.memory_bytes.value_or(Environment::MemoryBand{});
+  return absl::StrFormat("about %.1f GiB (%.1f to %.1f) of %.1f GiB per GPU", Gib(band.value), Gib(band.low),
+                         Gib(band.high), Gib(f.env.usable_memory_bytes.value_or(0)));
 }
 
 std::string Bytes(F f) {
-  constexpr double kGib = 1024.0 * 1024.0 * 1024.0;
   return absl::StrFormat(
       "parameters, gradients and optimizer state take %.1f GiB of %.1f GiB per GPU, activations not counted",
-      static_cast<double>(f.env.static_memory_bytes.value_or(0)) / kGib,
-      static_cast<double>(f.env.usable_memory_bytes.value_or(0)) / kGib);
+      Gib(f.env.static_memory_bytes.value_or(0)), Gib(f.env.usable_memory_bytes.value_or(0)));
 }
 
 // More pipeline stages, where the layers allow them, shrink every part.
@@ -35,27 +44,52 @@ std::vector<Patch> MoreStages(F f) {
   return patches;
 }
 
+// Computing activations again comes before another layout.
+std::vector<Patch> LessMemory(F f) {
+  std::vector<Patch> patches;
+  if (!f.is(K::recompute_granularity, "full") && !f.on(K::overlap_moe_expert_parallel_comm)) {
+    patches.push_back({Assign(K::recompute_granularity, "full"), Assign(K::recompute_method, "uniform"),
+                       Assign(K::recompute_num_layers, 1)});
+  }
+  for (Patch& patch : MoreStages(f)) patches.push_back(std::move(patch));
+  return patches;
+}
+
 const Rule kRules[] = {
     {.id = "fit.static-memory",
      .area = "fit",
      .at = {Phase::kHardware, 10'000},
-     .source = "closed formulas of resolver/derive/fit",
+     .source = "closed formulas of resolver/derive/memory",
      .reads = {K::tensor_model_parallel_size, K::pipeline_model_parallel_size, K::expert_model_parallel_size,
                K::use_distributed_optimizer},
-     .when = [](F f) { return Over(f, 1.0); },
+     .when = [](F f) { return StaticOver(f); },
      .needs = "parameters, gradients and optimizer state must fit in one GPU's memory",
      .fix = MoreStages,
      .detail = Bytes},
-    {.id = "fit.static-memory-tight",
+    {.id = "fit.memory",
+     .area = "fit",
+     .at = {Phase::kHardware, 10'001},
+     .source = "forecast of resolver/estimate/memory",
+     .reads = {K::tensor_model_parallel_size, K::pipeline_model_parallel_size, K::expert_model_parallel_size,
+               K::micro_batch_size, K::recompute_granularity},
+     .when = [](F f) { return Over(f, &Environment::MemoryBand::low) && !StaticOver(f); },
+     .needs = "the forecast must not lie above one GPU's memory with its whole band",
+     .fix = LessMemory,
+     .detail = Forecast},
+    {.id = "fit.memory-marginal",
      .area = "fit",
      .kind = Kind::kWarning,
-     .at = {Phase::kHardware, 10'001},
-     .source = "closed formulas of resolver/derive/fit",
-     .reads = {K::tensor_model_parallel_size, K::pipeline_model_parallel_size, K::expert_model_parallel_size},
-     .when = [](F f) { return Over(f, kTightShare) && !Over(f, 1.0); },
-     .needs = "leave a quarter of the memory for activations, dispatch buffers and the allocator",
-     .fix = MoreStages,
-     .detail = Bytes},
+     .at = {Phase::kHardware, 10'002},
+     .source = "forecast of resolver/estimate/memory",
+     .reads = {K::tensor_model_parallel_size, K::pipeline_model_parallel_size, K::expert_model_parallel_size,
+               K::micro_batch_size, K::recompute_granularity},
+     .when =
+         [](F f) {
+           return Over(f, &Environment::MemoryBand::high) && !Over(f, &Environment::MemoryBand::low) && !StaticOver(f);
+         },
+     .needs = "leave room for the upper end of the forecast's band",
+     .fix = LessMemory,
+     .detail = Forecast},
 };
 
 }  // namespace
