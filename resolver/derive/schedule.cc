@@ -25,9 +25,11 @@ int64_t MostInFlight(const Schedule& s, int rank) { return std::min(s.microbatch
 double MostKept(const Schedule& s, int rank, const double* bytes, bool at_last) {
   const int64_t total = s.microbatches * s.vpp;
   const int64_t warm_up = WarmUp(s, rank);
-  if (s.vpp == 1) return static_cast<double>(std::min(total, warm_up + 1)) * bytes[0];
+  const bool equal = std::all_of(bytes, bytes + s.vpp, [&](double size) { return size == bytes[0]; });
+  if (equal) return static_cast<double>(std::min(total, warm_up + 1)) * bytes[0];
   // After `forwards` forwards and `backwards` backwards chunk j keeps its forwards less its backwards, which take the
-  // chunks in reverse. Between two changes of chunk the sum is linear: the maximum lies at one of them.
+  // chunks in reverse. Between two changes of chunk the sum is linear, so that the maximum lies beside one of them: at
+  // the first or the last backward of a chunk, or at a change of the chunk that the forward beside it is of.
   const auto kept = [&](int64_t forwards, int64_t backwards) {
     double sum = 0;
     for (int64_t j = 0; j < s.vpp; ++j) {
@@ -41,17 +43,17 @@ double MostKept(const Schedule& s, int rank, const double* bytes, bool at_last) 
     if (backwards < 0) return;
     const int64_t forwards = std::min(total, backwards + warm_up + 1);
     if (backwards >= forwards) return;
-    const bool last_chunk = backwards % cycle < s.group;
-    if (at_last && !last_chunk) return;
+    if (at_last && backwards % cycle >= s.group) return;
     most = std::max(most, kept(forwards, backwards));
   };
-  at(0);
-  for (int64_t x = 0; x <= 2 * cycle; x += s.group) {
-    for (int64_t d = -1; d <= 1; ++d) {
-      at(x + d);                // a backward changes its chunk
-      at(x - warm_up - 1 + d);  // a forward changes its chunk
-      at(x - (warm_up + 1) % cycle + d);
-    }
+  // One period of the steady state; what comes after its end repeats it or, when the forwards are done, holds less.
+  const int64_t shift = (warm_up + 1) % s.group;
+  for (int64_t x = 0; x <= cycle; x += s.group) {
+    at(x - 1);
+    at(x);
+    if (shift == 0) continue;
+    at(x + s.group - shift - 1);
+    at(x + s.group - shift);
   }
   return most;
 }

@@ -71,10 +71,12 @@ FitVerdict Judge(const Band& total, double capacity) {
   return total.low > capacity ? FitVerdict::kDoesNotFit : FitVerdict::kMarginal;
 }
 
-StageForecast ForecastStage(const MemoryModel& model, const Candidate& candidate, int rank, MemoryPart* widest) {
+namespace {
+
+StageForecast WithBands(const StageBytes& bytes, const Candidate& candidate, int rank, MemoryPart* widest) {
   StageForecast forecast;
   forecast.rank = rank;
-  forecast.bytes = model.Stage(rank);
+  forecast.bytes = bytes;
   double most = -1;
   for (size_t i = 0; i < kMemoryParts; ++i) {
     const auto part = static_cast<MemoryPart>(i);
@@ -95,12 +97,22 @@ StageForecast ForecastStage(const MemoryModel& model, const Candidate& candidate
   return forecast;
 }
 
+}  // namespace
+
+StageForecast ForecastStage(const MemoryModel& model, const Candidate& candidate, int rank, MemoryPart* widest) {
+  return WithBands(model.Stage(rank), candidate, rank, widest);
+}
+
 void ForecastMemory(const ModelShape& shape, const Candidate& candidate, const GpuMemory& gpu, MemoryForecast* out) {
   const MemoryModel model(shape, candidate, gpu.device);
   int rank = 0;
-  model.Fullest(&rank);
-  out->fullest = ForecastStage(model, candidate, rank, &out->widest);
+  const StageBytes bytes = model.Fullest(&rank);
+  out->fullest = WithBands(bytes, candidate, rank, &out->widest);
   out->verdict = Judge(out->fullest.total, gpu.capacity);
+}
+
+double MemoryLowerBound(const ModelShape& shape, const Candidate& candidate, const MemoryDevice& device) {
+  return MemoryLowerBound(MemoryModel(shape, candidate, device));
 }
 
 double MemoryLowerBound(const MemoryModel& model) { return model.StaticBytes() * m::kStaticSpread.low; }

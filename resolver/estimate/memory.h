@@ -52,5 +52,6 @@ FitVerdict Judge(const Band& total, double capacity);
 // A candidate whose bound is above the capacity cannot be judged kFits or kMarginal: parameters, gradients and
 // optimizer state alone, at the lower end of their band.
 double MemoryLowerBound(const MemoryModel& model);
+double MemoryLowerBound(const ModelShape& shape, const Candidate& candidate, const MemoryDevice& device);
 
 }  // namespace flightplan
