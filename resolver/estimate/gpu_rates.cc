@@ -120,6 +120,11 @@ GpuRates RatesOf(const GpuSystem& gpu, const StepCoefficients& k) {
   return rates;
 }
 
+GpuRates WithSlowHost(GpuRates rates) {
+  rates.host_us *= rates.k.host_slow;
+  return rates;
+}
+
 GpuRates OverEfa(GpuRates rates) {
   rates.network_latency_us = rates.k.efa_latency_us;
   for (const Dispatcher flex : {Dispatcher::kDeepEp, Dispatcher::kHybridEp, Dispatcher::kNcclEp})

@@ -39,6 +39,9 @@ struct GpuRates {
   StepCoefficients k;
 };
 
+// The same GPUs beside an older x86 host.
+GpuRates WithSlowHost(GpuRates rates);
+
 // The same GPUs on AWS's Elastic Fabric Adapter instead of InfiniBand or RoCE.
 GpuRates OverEfa(GpuRates rates);
 

@@ -619,7 +619,7 @@ bool Forecaster::Run(StepForecast* out) {
   out->us = parts.total();
   out->model_flops = FlopsPerToken(work_, static_cast<double>(plan_.seq_length)) *
                      static_cast<double>(plan_.global_batch_size) * static_cast<double>(plan_.seq_length);
-  const double error = 0.06 * (parts.compute() + parts.bubble) + 0.15 * parts.communication() + 0.25 * parts.host +
+  const double error = 0.08 * (parts.compute() + parts.bubble) + 0.15 * parts.communication() + 0.25 * parts.host +
                        0.2 * parts.optimizer + 0.1 * out->hidden_exchange_us;
   out->low_us = std::max(0.0, out->us - error);
   out->high_us = out->us + error;

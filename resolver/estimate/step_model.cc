@@ -12,6 +12,7 @@ std::optional<StepModel> StepModel::Make(const NormalizedIntent& intent, const C
   if (intent.host_cpu == HostCpuClass::kArm) gpu.host_link = "NVLink-C2C";
   GpuRates rates = RatesOf(gpu);
   if (!rates.known) return std::nullopt;
+  if (intent.host_cpu == HostCpuClass::kX86Slow) rates = WithSlowHost(rates);
   if (intent.transport == "efa") rates = OverEfa(rates);
   absl::StatusOr<ModelShape> shape = MakeShape(intent.model, config);
   if (!shape.ok()) return std::nullopt;

@@ -51,19 +51,26 @@ std::vector<std::string> Strings(const Json& list) {
   return out;
 }
 
+// Recipes shorten names or add to them: "moonlight_16b" is "moonlight-16b-a3b", "glm45_air_106b" is "glm-4.5-air",
+// "llama3_70b" is "llama-3.1-70b". A unique beginning of the catalogue's name, else the longest name that begins this
+// one.
 const ModelSpec* FindModel(const Catalog& catalog, const std::string& name, const std::string& hub_name) {
   if (auto model = catalog.FindModel(name); model.ok()) return *model;
   if (auto model = catalog.FindModel(hub_name); !hub_name.empty() && model.ok()) return *model;
-  // A short name is a unique beginning of the catalogue's: "moonlight_16b" is "moonlight-16b-a3b".
   auto squeeze = [](absl::string_view text) { return absl::StrReplaceAll(text, {{"_", ""}, {"-", ""}, {".", ""}}); };
-  const std::string wanted = absl::StrReplaceAll(squeeze(name), {{"llama3", "llama31"}, {"llama3131", "llama31"}});
-  const ModelSpec* found = nullptr;
+  std::string wanted = squeeze(name);
+  if (absl::StartsWith(wanted, "llama3") && !absl::StartsWith(wanted, "llama31"))
+    wanted = absl::StrCat("llama31", wanted.substr(6));
+  if (wanted.empty()) return nullptr;
+  std::vector<const ModelSpec*> longer;
+  const ModelSpec* shorter = nullptr;
   for (const ModelSpec& model : catalog.models()) {
-    if (squeeze(model.name).rfind(wanted, 0) != 0) continue;
-    if (found != nullptr) return nullptr;
-    found = &model;
+    const std::string known = squeeze(model.name);
+    if (absl::StartsWith(known, wanted)) longer.push_back(&model);
+    if (absl::StartsWith(wanted, known) && (shorter == nullptr || known.size() > squeeze(shorter->name).size()))
+      shorter = &model;
   }
-  return found;
+  return longer.size() == 1 ? longer.front() : shorter;
 }
 
 std::optional<GemmPrecision> ReadPrecision(const std::string& name) {
@@ -118,12 +125,29 @@ void ReadGraphs(const std::string& impl, const std::vector<std::string>& scopes,
   if (impl == "full_iteration") plan->graphs = GraphImpl::kFullIteration;
 }
 
+// Layers that do not divide over the pipeline run with a layout string, which sources rarely print: the loss and each
+// MTP depth take the place of a layer in the last chunk, what is left over goes short in the first ones.
+StageLayout BalancedStages(const ModelShape& shape, int pp, int vpp) {
+  const int64_t chunks = int64_t{pp} * vpp, closing = 1 + shape.mtp_depths, cells = shape.num_layers + closing;
+  const int64_t each = (cells + chunks - 1) / chunks;
+  std::vector<int64_t> sizes(static_cast<size_t>(chunks), each);
+  int64_t surplus = each * chunks - cells;
+  for (size_t i = 0; i < sizes.size() && surplus > 0; ++i, --surplus) --sizes[i];
+  // More closing cells than the last chunk holds push layers out of the ones before.
+  sizes.back() -= closing;
+  for (size_t i = sizes.size(); i-- > 1 && sizes[i] < 0;) sizes[i - 1] += sizes[i], sizes[i] = 0;
+  return StagesOfSizes(shape, pp, vpp, sizes);
+}
+
 void SetStages(const std::string& layout, Run* run) {
   Config config;
   config.Set(Knob::pipeline_model_parallel_size, Value(run->plan.pp), Origin::kCaller);
   if (run->plan.vpp > 1) config.Set(Knob::virtual_pipeline_model_parallel_size, Value(run->plan.vpp), Origin::kCaller);
   if (!layout.empty()) config.Set(Knob::pipeline_model_parallel_layout, Value(layout), Origin::kCaller);
-  run->stages = std::make_shared<const StageLayout>(StagesOf(*run->shape, config));
+  const int64_t chunks = int64_t{run->plan.pp} * run->plan.vpp;
+  run->stages = std::make_shared<const StageLayout>(layout.empty() && run->shape->num_layers % chunks != 0
+                                                        ? BalancedStages(*run->shape, run->plan.pp, run->plan.vpp)
+                                                        : StagesOf(*run->shape, config));
   run->plan.stages = run->stages.get();
   run->plan.vpp = run->stages->vpp;
 }
@@ -230,7 +254,7 @@ double ReleaseAge(const std::string& release) {
 
 GpuRates RatesFor(const Run& run, const StepCoefficients& coefficients) {
   const GpuRates rates = RatesOf(*run.gpu, coefficients);
-  return run.efa ? OverEfa(rates) : rates;
+  return run.efa ? OverEfa(WithSlowHost(rates)) : rates;  // AWS p5
 }
 
 std::string ReadRun(const Catalog& catalog, const Json& row, const Json& extra, Run* run) {
@@ -414,7 +438,8 @@ int64_t GuessBatch(const Run& run, double from_us) {
   if (from_us <= 0) return 16 * one;
   int64_t best = one * plan.pp;
   double nearest = 1e18;
-  for (int64_t microbatches = plan.pp; microbatches <= 64 * plan.pp; microbatches *= 2) {
+  for (int64_t microbatches = plan.pp; microbatches <= 64 * plan.pp;
+       microbatches += std::max<int64_t>(1, microbatches / 4)) {
     Candidate trial = plan;
     trial.global_batch_size = microbatches * one;
     StepForecast forecast;
