@@ -275,11 +275,7 @@ class Reader {
     const int64_t dense =
         Number(merged, "tp").value_or(1) * Number(merged, "pp").value_or(1) * Number(merged, "cp").value_or(1);
     if (!Number(merged, "num_gpus").has_value()) set("num_gpus", dense * Number(s, "dp").value_or(1));
-    if (!Number(merged, "seq").has_value()) {
-      const int64_t length = model.max_position_embeddings.value_or(4096);
-      set("seq", std::min<int64_t>(length, 4096));
-      row->assumed.push_back("sequence length");
-    }
+    if (!Number(merged, "seq").has_value()) return "the sequence length is not stated";
     if (!Number(merged, "mbs").has_value()) set("mbs", int64_t{1});
     if (auto per_step = Number(s, "micro_batches_per_step"); per_step.has_value()) {
       set("gbs",
@@ -399,6 +395,69 @@ MemoryTruth ReadMemoryTruth(const Catalog& catalog, const std::string& text, con
       truth.rows.push_back(std::move(row));
     } else {
       truth.left_out.push_back(absl::StrCat(Text(json, "id"), ": ", why));
+    }
+  }
+  return truth;
+}
+
+MemoryTruth ReadEvidencePeaks(const Catalog& catalog, const std::string& text, const std::string& recipes) {
+  const Reader reader(catalog, recipes);
+  MemoryTruth truth;
+  for (absl::string_view line : absl::StrSplit(text, '\n', absl::SkipEmpty())) {
+    rapidjson::Document row;
+    row.Parse(line.data(), line.size());
+    if (row.HasParseError() || !absl::StartsWith(Text(row, "metric"), "peak_")) continue;
+    const Json* setting = Field(row, "setting");
+    for (const char* side : {"from", "to"}) {
+      const Json* measured = Field(row, absl::StrCat("value_", side).c_str());
+      const Json* value = Field(row, side);
+      if (setting == nullptr || measured == nullptr || value == nullptr || !measured->IsNumber()) continue;
+      // The same row in the words of memory-truth.jsonl, with this side's value of the knob.
+      rapidjson::Document peak(rapidjson::kObjectType);
+      auto& pool = peak.GetAllocator();
+      Json said(rapidjson::kObjectType);
+      for (const auto& [theirs, ours] :
+           std::initializer_list<std::pair<const char*, const char*>>{{"model", "model"},
+                                                                      {"gpu", "gpu"},
+                                                                      {"num_gpus", "gpus"},
+                                                                      {"precision", "precision"},
+                                                                      {"gbs", "global_batch_size"},
+                                                                      {"mbs", "micro_batch_size"},
+                                                                      {"seq", "seq_length"},
+                                                                      {"tp", "tp"},
+                                                                      {"pp", "pp"},
+                                                                      {"vp", "vpp"},
+                                                                      {"cp", "cp"},
+                                                                      {"ep", "ep"},
+                                                                      {"etp", "etp"},
+                                                                      {"recompute_modules", "recompute_modules"}}) {
+        if (const Json* field = Field(*setting, theirs); field != nullptr)
+          said.AddMember(Json(ours, pool), Json(*field, pool), pool);
+      }
+      const std::string knob = Text(row, "knob");
+      said.RemoveMember(knob.c_str());
+      if (knob == "tp" || knob == "pp" || knob == "recompute_modules") {
+        said.AddMember(Json(knob.c_str(), pool), Json(*value, pool), pool);
+      } else {
+        truth.left_out.push_back(absl::StrCat(Text(row, "id"), ": ", knob, " has no place in the forecast"));
+        continue;
+      }
+      if (absl::StrContains(Text(row, "note"), "SFT")) said.AddMember("task", "SFT", pool);
+      if (Text(row, "metric") == "peak_alloc_gb") said.AddMember("task", "pretrain", pool);
+      peak.AddMember("id", Json(absl::StrCat(Text(row, "id"), ".", side).c_str(), pool), pool);
+      peak.AddMember("source", "Megatron-Bridge card", pool);
+      peak.AddMember("setting", said, pool);
+      peak.AddMember("measured_peak_gib", measured->GetDouble() * 1e9 / (1 << 30), pool);
+      peak.AddMember("status", "ok", pool);
+      peak.AddMember("rank", "rank 0", pool);
+      MemoryRow out;
+      std::string why = reader.Read(peak, &out);
+      out.ran = false;  // the row says what was allocated, not that it fitted
+      if (why.empty()) {
+        truth.rows.push_back(std::move(out));
+      } else {
+        truth.left_out.push_back(absl::StrCat(Text(row, "id"), ": ", why));
+      }
     }
   }
   return truth;

@@ -30,6 +30,9 @@ struct MemoryTruth {
 // in `recipes` (recipes.jsonl), what another row does not state from its stack's defaults.
 MemoryTruth ReadMemoryTruth(const Catalog& catalog, const std::string& text, const std::string& recipes);
 
+// The peaks that A/B rows of evidence.jsonl state, both sides of each.
+MemoryTruth ReadEvidencePeaks(const Catalog& catalog, const std::string& text, const std::string& recipes);
+
 // Recipes whose authors ran them: published throughput or a tuned recipe function. Starter recipes of the library are
 // left out: nothing says that they fit.
 MemoryTruth ReadRecipesThatRan(const Catalog& catalog, const std::string& recipes);
