@@ -1,6 +1,6 @@
 // The memory forecast against measured peaks and against runs that fitted or did not:
 //   memory_check FILE.jsonl[.gz] [--recipes RECIPES.jsonl[.gz]] [--evidence EVIDENCE.jsonl[.gz]] [--show K | --only ID]
-//   [--parts] [--max NAME=VALUE,...]
+//   [--parts] [--csv] [--max NAME=VALUE,...]
 //
 // Peaks are PyTorch's max_memory_allocated in bytes; the relative error is (forecast - measured) / measured. Class
 // errors: a run that ran out of memory judged "fits", a run that trained judged "does not fit". Every tuned recipe
@@ -69,6 +69,13 @@ void PrintParts(const StageBytes& bytes) {
   }
 }
 
+// For tests/memory/fit_memory.py: bytes that are exact, modelled and allowed for, of the rank that was measured.
+void PrintCsv(const MemoryRow& row, const MemoryForecast& forecast) {
+  const double allowed = forecast.fullest.bytes[MemoryPart::kWorkspaces], lasting = forecast.fullest.bytes.Static();
+  std::printf("csv,%s,%d,%d,%.0f,%.0f,%.0f,%.0f\n", row.id.c_str(), row.moe, row.layout_stated, row.measured, lasting,
+              forecast.fullest.bytes.Allocated() - lasting - allowed, allowed);
+}
+
 struct Classes {
   int ran = 0, ran_out = 0, false_fits = 0, false_no = 0, marginal = 0, fits = 0;
   void Count(const MemoryRow& row, FitVerdict verdict) {
@@ -91,7 +98,7 @@ int Main(int argc, char** argv) {
   const std::string data = FLIGHTPLAN_SOURCE_DIR "/tests/data/";
   std::string path, only, recipes = data + "recipes.jsonl.gz", evidence = data + "evidence.jsonl.gz";
   int show = 0;
-  bool parts = false;
+  bool parts = false, csv = false;
   std::map<std::string, double> most;
   for (int i = 1; i < argc; ++i) {
     const std::string arg = argv[i];
@@ -103,6 +110,8 @@ int Main(int argc, char** argv) {
       evidence = argv[++i];
     } else if (arg == "--only" && i + 1 < argc) {
       only = argv[++i];
+    } else if (arg == "--csv") {
+      csv = true;
     } else if (arg == "--parts") {
       parts = true;
     } else if (arg == "--max" && i + 1 < argc) {
@@ -138,6 +147,7 @@ int Main(int argc, char** argv) {
       error = 100 * (Allocated(row, forecast) - row.measured) / row.measured;
       all.signed_percent.push_back(error);
       (row.moe ? moe : dense).signed_percent.push_back(error);
+      if (csv) PrintCsv(row, forecast);
       if (row.layout_stated) stated.signed_percent.push_back(error);
       const Band& band = forecast.fullest.allocated;
       covered += row.measured >= band.low && row.measured <= band.high ? 1 : 0;

@@ -282,11 +282,12 @@ class Reader {
           *per_step * Number(merged, "mbs").value_or(1) * std::max<int64_t>(1, *Number(merged, "num_gpus") / dense));
     }
     if (std::string layout = Text(s, "layout"); !layout.empty()) set_text(&extra, "pp_layout", layout);
-    return Finish(s, model, named, merged, extra, bridge, row);
+    const bool simumax = absl::StrContains(Text(line, "source"), "SimuMax");
+    return Finish(s, model, named, merged, extra, bridge, simumax, row);
   }
 
   std::string Finish(const Json& s, const ModelSpec& model, const std::string& named, const Json& merged,
-                     const Json& extra, bool bridge, MemoryRow* row) const {
+                     const Json& extra, bool bridge, bool simumax, MemoryRow* row) const {
     Run& run = row->run;
     std::string why = ReadRun(catalog_, merged, extra, &run);
     if (!why.empty()) return why;
@@ -313,6 +314,8 @@ class Reader {
       plan.imbalance = 1;
     } else {
       MegatronLm(s, &plan);
+      // Its launch scripts prepare Transformer Engine's loss kernel.
+      if (plan.loss == LossKind::kNativeFused && simumax) plan.loss = LossKind::kTeFused;
     }
     return Own(s, &plan);
   }
