@@ -63,6 +63,37 @@ double PeakOf(const GpuSystem& gpu, GemmPrecision precision) {
   return 0;
 }
 
+double ErrorOf(double StepCoefficients::*field) {
+  for (const CoefficientRow& row : kCoefficientRows) {
+    if (row.field == field) return row.error;
+  }
+  return 0;
+}
+
+RateErrors CatalogErrors(Generation generation) {
+  using K = StepCoefficients;
+  RateErrors error;
+  const bool blackwell = generation == Generation::kBlackwell;
+  error.gemm.fill(ErrorOf(generation == Generation::kAmpere ? &K::gemm_ampere_bf16
+                          : blackwell                       ? &K::gemm_blackwell_bf16
+                                                            : &K::gemm_hopper_bf16));
+  const auto set = [&](GemmPrecision precision, double K::*hopper, double K::*on_blackwell) {
+    error.gemm[static_cast<size_t>(precision)] = ErrorOf(blackwell ? on_blackwell : hopper);
+  };
+  set(GemmPrecision::kFp8Delayed, &K::gemm_hopper_fp8, &K::gemm_blackwell_fp8);
+  set(GemmPrecision::kFp8Tensorwise, &K::gemm_hopper_fp8, &K::gemm_blackwell_fp8);
+  set(GemmPrecision::kFp8Blockwise, &K::gemm_hopper_fp8_block, &K::gemm_blackwell_fp8);
+  set(GemmPrecision::kMxfp8, &K::gemm_hopper_fp8_block, &K::gemm_blackwell_mxfp8);
+  set(GemmPrecision::kNvfp4, &K::gemm_hopper_fp8_block, &K::gemm_blackwell_nvfp4);
+  error.attention = ErrorOf(blackwell ? &K::attention_backward_blackwell : &K::attention_backward_hopper);
+  error.memory = ErrorOf(&K::memory_share) + 0.2 * ErrorOf(&K::quantize_fp8);  // a fifth of it is quantisation
+  error.exchange = ErrorOf(&K::alltoall_network);
+  error.collective = ErrorOf(&K::collective_network);
+  error.host = ErrorOf(&K::host_us_x86);
+  error.optimizer = ErrorOf(&K::optimizer_share);
+  return error;
+}
+
 double PerByte(double bytes_per_second) { return bytes_per_second > 0 ? kMicro / bytes_per_second : 0; }
 
 }  // namespace
@@ -75,6 +106,7 @@ GpuRates RatesOf(const GpuSystem& gpu, const StepCoefficients& k) {
   if (!rates.known) return rates;
   const Generation generation = GenerationOf(gpu);
   const bool blackwell = generation == Generation::kBlackwell;
+  rates.error = CatalogErrors(generation);
   const double power = PowerOf(gpu, k);
   for (int i = 0; i < kGemmPrecisions; ++i) {
     const auto precision = static_cast<GemmPrecision>(i);
@@ -117,6 +149,31 @@ GpuRates RatesOf(const GpuSystem& gpu, const StepCoefficients& k) {
   rates.sm_count = static_cast<double>(gpu.sm_count.value_or(132));
   rates.domain_gpus = static_cast<double>(std::max<int64_t>(1, gpu.nvlink_domain_gpus));
   rates.gpus_per_node = static_cast<double>(std::max<int64_t>(1, gpu.gpus_per_node));
+  return rates;
+}
+
+GpuRates WithProfile(GpuRates rates, absl::Span<const ProbeFigure> figures) {
+  // A probe's copy kernel is at the roof; what a layer's kernels reach of it is in the catalogue's share.
+  constexpr double kKernelsOfCopy = 0.75;
+  for (const ProbeFigure& figure : figures) {
+    if (!(figure.value > 0)) continue;
+    if (figure.name == "mm.dense") {  // TFLOP/s
+      rates.gemm_us[static_cast<size_t>(GemmPrecision::kBf16)] = 1 / figure.value / kMicro;
+      rates.error.gemm[static_cast<size_t>(GemmPrecision::kBf16)] = figure.error;
+    } else if (figure.name == "hbm.copy") {  // GB/s
+      rates.memory_us = PerByte(figure.value * 1e9 * kKernelsOfCopy);
+      rates.error.memory = figure.error + 0.03;
+    } else if (figure.name == "permute.fwd") {  // GB/s
+      rates.permute_us = PerByte(figure.value * 1e9);
+    } else if (figure.name == "attn.core.fwd") {  // TFLOP/s
+      rates.attention_forward_us = 1 / figure.value / kMicro;
+      rates.error.attention = figure.error;
+    } else if (figure.name == "attn.core.bwd") {  // TFLOP/s
+      rates.attention_backward_us = 1 / figure.value / kMicro;
+    } else if (figure.name == "offload.d2h") {  // GB/s
+      rates.host_link_us = PerByte(figure.value * 1e9);
+    }
+  }
   return rates;
 }
 

@@ -5,6 +5,8 @@
 #include <array>
 #include <cstdint>
 
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "resolver/catalog/step_rates.h"
 #include "resolver/derive/candidate.h"
 #include "resolver/plan/hardware.h"
@@ -13,6 +15,13 @@ namespace flightplan {
 
 inline constexpr int kGemmPrecisions = 8;
 inline constexpr int kDispatchers = 5;
+
+// How far off each group of rates may be, relative. From the catalogue's coefficients, or from the measurement that
+// replaced them.
+struct RateErrors {
+  std::array<double, kGemmPrecisions> gemm{};
+  double attention = 0, memory = 0, exchange = 0, collective = 0, host = 0, optimizer = 0;
+};
 
 struct GpuRates {
   bool known = false;  // false: the catalogue has no peak rates for this GPU, nothing can be forecast
@@ -36,8 +45,19 @@ struct GpuRates {
   double sm_count = 132;
   double domain_gpus = 8;
   double gpus_per_node = 8;
+  RateErrors error;
   StepCoefficients k;
 };
+
+// One figure of a probe's profile: its name ("mm.dense", "hbm.copy"), value in its unit, and relative error.
+struct ProbeFigure {
+  absl::string_view name;
+  double value = 0, error = 0;
+};
+
+// The evidence chain: what a probe measured on this GPU stands in place of the catalogue's rate, with its own error. A
+// profile of the same GPU type from elsewhere is given with a larger error. Names that mean no rate are passed over.
+GpuRates WithProfile(GpuRates rates, absl::Span<const ProbeFigure> figures);
 
 // The same GPUs beside an older x86 host.
 GpuRates WithSlowHost(GpuRates rates);

@@ -101,6 +101,28 @@ class Forecaster {
     module->bwd.kernels += 3;
   }
 
+  // Ring (p2p): keys and values pass every rank beside the blocks' attention. All-to-all: heads are spread instead,
+  // once there and once back, before and after the kernel. Both: all-to-all inside the NVLink domain, the ring between
+  // domains.
+  void AddContextParallel(const AttentionWork& work, Module* module) const {
+    const double cp = plan_.cp, sizes = work.qk_size + work.v_size;
+    const double keys = kBf16Bytes * tokens_ * work.groups * sizes / t_;
+    const double queries = kBf16Bytes * tokens_ * work.heads * sizes / t_;
+    const double inside = std::clamp(std::floor(rates_.domain_gpus / t_), 1.0, cp);
+    double spread = 1, ring = cp;  // ranks of the all-to-all and of the ring
+    if (plan_.cp_comm == CpComm::kAllToAll) spread = cp, ring = 1;
+    if (plan_.cp_comm == CpComm::kAllToAllP2p) spread = inside, ring = cp / inside;
+    const double first = 2 * k_.collective_latency_us;
+    const double exchange = spread > 1 ? first + (keys + queries) * (spread - 1) / spread * LinkUs(t_ * spread) : 0;
+    const double passing = keys / spread * (ring - 1) * LinkUs(t_ * cp);
+    const auto exposed = [&](double attention, double times) {
+      const double beside = plan_.cp_comm == CpComm::kAllGather ? 0.3 : 0.8;
+      return exchange + (ring > 1 ? first + std::max(0.0, times * passing - beside * attention) : 0);
+    };
+    module->fwd.transfer += exposed(module->fwd.attention, 1);
+    module->bwd.transfer += exposed(module->bwd.attention, 2);
+  }
+
   double LinkUs(double span) const {
     return span <= rates_.domain_gpus ? rates_.collective_nvlink_us : rates_.collective_network_us;
   }
@@ -168,14 +190,7 @@ Module Forecaster::AttentionModule(const LayerWork& layer, size_t precision) con
     module.fwd.attention = flops * rates_.attention_forward_us * gain * small * (1 + k_.attention_half_work / blocks);
     module.bwd.attention =
         2.5 * flops * rates_.attention_backward_us * gain * wide * small * (1 + 0.3 * k_.attention_half_work / blocks);
-    if (plan_.cp > 1) {
-      // Keys and values travel the ring beside the blocks' attention.
-      const double bytes = 2 * kBf16Bytes * tokens_ * (plan_.cp - 1) * work.groups * work.v_size / t_;
-      const double ring = bytes * LinkUs(static_cast<double>(plan_.tp) * plan_.cp);
-      const double first = k_.collective_latency_us * 2;
-      module.fwd.transfer += first + std::max(0.0, ring - 0.8 * module.fwd.attention);
-      module.bwd.transfer += first + std::max(0.0, 2 * ring - 0.8 * module.bwd.attention);
-    }
+    if (plan_.cp > 1) AddContextParallel(work, &module);
   }
   if (work.scan_flops > 0) {
     // Chunked scans reach a fraction of the tensor cores' rate.
@@ -619,8 +634,15 @@ bool Forecaster::Run(StepForecast* out) {
   out->us = parts.total();
   out->model_flops = FlopsPerToken(work_, static_cast<double>(plan_.seq_length)) *
                      static_cast<double>(plan_.global_batch_size) * static_cast<double>(plan_.seq_length);
-  const double error = 0.08 * (parts.compute() + parts.bubble) + 0.15 * parts.communication() + 0.25 * parts.host +
-                       0.2 * parts.optimizer + 0.1 * out->hidden_exchange_us;
+  // Every rate's error, as a sum: they need not cancel. What the formulas themselves leave out is the families' error
+  // in cross-validation (tests/evidence), beyond what the rates explain.
+  constexpr double kModelError = 0.03;
+  const RateErrors& e = rates_.error;
+  const double error = e.gemm[precision_] * (parts.matmul + parts.recompute + parts.bubble) +
+                       e.attention * parts.attention + e.memory * parts.memory_bound +
+                       e.exchange * (parts.expert_exchange + 0.5 * out->hidden_exchange_us) +
+                       e.collective * (parts.communication() - parts.expert_exchange) + (e.host + 0.1) * parts.host +
+                       e.optimizer * parts.optimizer + kModelError * out->us;
   out->low_us = std::max(0.0, out->us - error);
   out->high_us = out->us + error;
   return true;

@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <string>
+#include <vector>
 
 #include "resolver/catalog/catalog.h"
 #include "resolver/estimate/effect.h"
@@ -127,6 +130,53 @@ TEST(ForecastStep, GraphsTakeTheHostOffAHostBoundStep) {
   c.plan.graphs = GraphImpl::kTransformerEngine;
   c.plan.graph_modules = kGraphAttn | kGraphMoeRouter | kGraphMoePreprocess;
   EXPECT_LT(c.Forecast().us, 0.95 * eager.us);
+}
+
+// With latent attention every head has keys of its own, too many for a ring over the network; grouped heads have few.
+TEST(ForecastStep, LatentAttentionOverNodesWantsTheAllToAllInside) {
+  Case c("deepseek-v3", "h100", 256);
+  c.plan.ep = 32;
+  c.plan.seq_length = 131072;
+  c.plan.global_batch_size = 32;
+  c.plan.cp = 32;
+  const double ring = c.Forecast().parts.tensor_parallel;  // transfers inside the layers
+  c.plan.cp_comm = CpComm::kAllToAllP2p;
+  EXPECT_LT(c.Forecast().parts.tensor_parallel, 0.5 * ring);
+}
+
+TEST(WithProfile, AMeasurementStandsInPlaceOfTheCatalogue) {
+  Case c("llama-3.1-70b", "h100", 64, 4);
+  const StepForecast before = c.Forecast();
+  const ProbeFigure figures[] = {{"mm.dense", 500, 0.01}, {"router.topk", 3, 0.01}};
+  c.rates = WithProfile(c.rates, figures);
+  const StepForecast after = c.Forecast();
+  EXPECT_GT(after.parts.matmul, before.parts.matmul);  // 500 TFLOP/s are less than the catalogue expects
+  EXPECT_EQ(after.parts.attention, before.parts.attention);
+  EXPECT_LT((after.high_us - after.us) / after.us, (before.high_us - before.us) / before.us);
+}
+
+// The curves against what others measured: B200, bf16.
+TEST(GpuRates, GroupedProductsFollowTheMeasuredCurve) {
+  const GpuRates rates = RatesOf(**TheCatalog().FindGpu("b200"));
+  const double large = 0.49;  // what that machine's large products reach
+  std::vector<double> errors;
+  for (const MeasuredGroupedGemm& row : kMeasuredGroupedGemms) {
+    if (row.stage == "weight_gradient") continue;
+    const double share = large / (1 + rates.k.gemm_half_rows_grouped / row.rows + rates.k.gemm_half_out / row.n);
+    errors.push_back(std::abs(std::log(share / row.share)));
+  }
+  std::sort(errors.begin(), errors.end());
+  ASSERT_GT(errors.size(), 20U);
+  EXPECT_LT(errors[errors.size() / 2], 0.15);
+  EXPECT_LT(errors.back(), 0.7);
+}
+
+TEST(Coefficients, EachHasASourceAndAnError) {
+  for (const CoefficientRow& row : kCoefficientRows) {
+    EXPECT_FALSE(row.source.empty()) << row.name;
+    EXPECT_GT(row.error, 0) << row.name;
+    EXPECT_GT(StepCoefficients().*row.field, 0) << row.name;
+  }
 }
 
 TEST(ForecastStep, SaysNothingForAGpuWithoutRates) {

@@ -375,6 +375,24 @@ bool ApplyText(const std::string& knob, const std::string& text, Run* run) {
     plan.sequence_parallel = plan.tp > 1;
     return true;
   }
+  if (knob == "CUDA_DEVICE_MAX_CONNECTIONS") return false;
+  if (knob == "tp_overlap" || knob == "tp_comm_overlap") return plan.tp_overlap = on, true;
+  if (knob == "shared_expert_overlap" || knob == "moe_shared_expert_overlap")
+    return plan.shared_expert_overlap = on, true;
+  if (knob == "overlap_grad_reduce") return plan.overlap_grad_reduce = on, true;
+  if (knob == "overlap_param_gather") return plan.overlap_param_gather = on, true;
+  if (knob == "moe_permute_fusion") return plan.permute_fusion = on, true;
+  if (knob == "moe_router_fusion") return plan.router_fusion = on, true;
+  if (knob == "sequence_parallel") return plan.sequence_parallel = on, true;
+  if (knob == "fsdp") return plan.shard_weights = on || number > 0, true;
+  if (knob == "recompute_granularity") {
+    plan.recompute = text == "full" ? RecomputeMode::kFullUniform : RecomputeMode::kNone;
+    return text == "full" || text == "none" || text == "False";
+  }
+  if (knob == "cp" && numeric) return plan.cp = static_cast<int32_t>(number), true;
+  if (knob == "etp" && numeric) return plan.etp = static_cast<int32_t>(number), true;
+  if (knob == "gbs" && numeric) return plan.global_batch_size = static_cast<int64_t>(number), true;
+  if (knob == "num_sms" && numeric) return plan.num_sms = static_cast<uint16_t>(number), true;
   if (knob == "pp" && numeric) return plan.pp = static_cast<int32_t>(number), true;
   if (knob == "vp" && numeric) return plan.vpp = static_cast<int32_t>(number), true;
   if (knob == "ep" && numeric) return plan.ep = static_cast<int32_t>(number), true;
