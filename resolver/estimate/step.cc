@@ -194,7 +194,7 @@ Module Forecaster::AttentionModule(const LayerWork& layer, size_t precision) con
   }
   if (work.scan_flops > 0) {
     // Chunked scans reach a fraction of the tensor cores' rate.
-    const double us = tokens_ * work.scan_flops / t_ * rates_.gemm_us[0] * k_.scan_slowdown;
+    const double us = tokens_ * work.scan_work / t_ * rates_.gemm_us[0] * k_.scan_slowdown;
     module.fwd.attention += us;
     module.bwd.attention += 2.5 * us;
   }

@@ -63,6 +63,8 @@ AttentionWork LinearAttention(const ModelShape& s) {
   Add(&work, h, 2 * key + 2 * value + 2 * value_heads, Split::kColumn);
   Add(&work, value, h, Split::kRow);
   work.scan_flops = 8 * value_heads * D(s.linear_key_dim) * D(s.linear_value_dim);
+  // The delta rule solves a triangular system per chunk and head, which the count of model FLOPs leaves out.
+  work.scan_work = 3 * work.scan_flops;
   work.split_bytes = 2 * (D(s.conv_kernel) + 4) * (2 * key + value) + 24 * value;
   work.kernels = 24;
   return work;
@@ -74,7 +76,7 @@ AttentionWork Mamba(const ModelShape& s) {
   const double grouped = D(s.mamba_groups * s.mamba_state);
   Add(&work, h, 2 * inner + 2 * grouped + heads, Split::kColumn);
   Add(&work, inner, h, Split::kRow);
-  work.scan_flops = 7 * inner * D(s.mamba_state);
+  work.scan_flops = work.scan_work = 7 * inner * D(s.mamba_state);
   work.split_bytes = 20 * inner + 10 * grouped;
   work.kernels = 12;
   return work;

@@ -22,7 +22,8 @@ struct AttentionWork {
   // Softmax attention: floating point operations of the forward pass per token are 2 * heads * (qk + v) * context.
   double heads = 0, groups = 0, qk_size = 0, v_size = 0;
   double window = 0;       // 0: the whole sequence
-  double scan_flops = 0;   // of a linear attention or state-space scan, per token, forward
+  double scan_flops = 0;   // of a linear attention or state-space scan, per token, forward, as model FLOPs count it
+  double scan_work = 0;    // what the kernels do for it
   double split_bytes = 0;  // moved by memory-bound kernels per token, forward, divided by TP
   double replicated_bytes = 0;
   double up_projection_bytes = 0;  // of split_bytes: what recomputing mla_up_proj moves again

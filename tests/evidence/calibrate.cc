@@ -116,22 +116,29 @@ void CrossValidate(const std::vector<TruthRow>& rows, const std::vector<AbRow>& 
     if (!row.extra) families.insert(row.family);
   }
   std::vector<double> all, signed_all;
-  std::printf("held-out family: rows, median error, bias (per cent, current rows)\n");
+  int all_inside = 0;
+  std::printf("held-out family: rows, median error, bias, inside the interval (per cent, current rows)\n");
   for (const std::string& family : families) {
     const StepCoefficients k = Fit(Choose(rows, pairs, family));
     std::vector<double> errors, biases;
+    int inside = 0;
     for (const TruthRow& row : rows) {
       if (!row.current || row.extra || row.family != family) continue;
+      StepForecast forecast;
+      ForecastStep(row.run.work, row.run.plan, RatesFor(row.run, k), &forecast);
+      inside += row.step_us >= forecast.low_us && row.step_us <= forecast.high_us;
       const double error = std::exp(LogError(row, k)) - 1;
       errors.push_back(std::abs(error));
       biases.push_back(error);
       all.push_back(std::abs(error));
       signed_all.push_back(error);
     }
-    std::printf("  %-12s %3zu  %5.1f  %+5.1f\n", family.c_str(), errors.size(), 100 * Median(errors),
-                100 * Median(biases));
+    all_inside += inside;
+    std::printf("  %-12s %3zu  %5.1f  %+5.1f  %4.0f\n", family.c_str(), errors.size(), 100 * Median(errors),
+                100 * Median(biases), errors.empty() ? 0.0 : 100.0 * inside / static_cast<double>(errors.size()));
   }
-  std::printf("  all          %3zu  %5.1f  %+5.1f\n", all.size(), 100 * Median(all), 100 * Median(signed_all));
+  std::printf("  all          %3zu  %5.1f  %+5.1f  %4.0f\n", all.size(), 100 * Median(all), 100 * Median(signed_all),
+              all.empty() ? 0.0 : 100.0 * all_inside / static_cast<double>(all.size()));
 }
 
 // Replaces "value: X" of each coefficient's line.
