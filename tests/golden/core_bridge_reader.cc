@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -266,6 +267,10 @@ class CoreBridgeReader : public GoldenReader {
       if (PinnedByBridge(out->env) && out->config.origin(*knob) == Origin::kAbsent) continue;
       if (*knob == Knob::tp_comm_overlap_cfg && node.IsObject()) {  // the table that the name stands for
         out->finals.push_back({*knob, out->config.Get(Knob::comm_overlap_tp_comm_overlap_cfg), false});
+        continue;
+      }
+      if (*knob == Knob::inference_grouped_gemm_backend) {  // an enum member once its rules ran, printed by its name
+        out->finals.push_back({*knob, Value(absl::AsciiStrToLower(Text(node))), false});
         continue;
       }
       absl::Status status;

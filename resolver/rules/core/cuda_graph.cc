@@ -29,7 +29,10 @@ int CountNames(F f) {
 bool FullWithOthers(F f) { return f.core(16) && Named(f, "full") && CountNames(f) > 1; }
 
 bool HasNonText(F f) {
-  for (const Value& item : RawModules(f).list()) {
+  const Value& modules = RawModules(f);
+  // Since 0.18 one value that is no list counts as a list of one; before it, scope-type refuses it.
+  if (f.core(18) && !modules.is_none() && !modules.is_list() && !modules.is_text()) return true;
+  for (const Value& item : modules.list()) {
     if (!item.is_text()) return f.core(16);
   }
   return false;
