@@ -7,6 +7,9 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "resolver/rules/bridge/fix_sources_util.h"
+#include "resolver/rules/core/fix_util.h"
+#include "resolver/rules/megatron_lm/cli_util.h"
+#include "resolver/rules/megatron_lm/fix_flags_util.h"
 #include "resolver/rules/registry.h"
 
 namespace flightplan {
@@ -197,7 +200,9 @@ Finding MakeFinding(const Rule& rule, const Facts& facts) {
     Patch& out = finding.fixes.emplace_back();
     for (const StaticAssignment& a : patch) out.push_back({a.knob, std::string(a.env_var), a.value.ToValue()});
   }
+  CompleteFixes(facts, &finding.fixes);
   if (facts.env.target == Target::kMegatronBridge) RedirectToBridgeSources(facts.config, &finding.fixes);
+  if (HasCommandLine(facts)) RedirectToFlags(facts, &finding.fixes);
   return finding;
 }
 

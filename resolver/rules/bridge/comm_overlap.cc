@@ -32,21 +32,6 @@ bool WorldIndivisible(F f) {
   if (size == 0) return true;  // upstream divides by it
   return f.env.world_size.has_value() && *f.env.world_size % size != 0;
 }
-// With another data-parallel size the batch may come out uneven: validation, which defaults to it, is rounded up.
-Patch WithEvenBatch(F f, Patch patch) {
-  int64_t model_size = 1;
-  for (K knob : {K::context_parallel_size, K::pipeline_model_parallel_size, K::tensor_model_parallel_size}) {
-    int64_t size = f.num(knob);
-    for (const Assignment& assignment : patch) size = assignment.knob == knob ? assignment.value.integer() : size;
-    model_size = SaturatingMul(model_size, size);
-  }
-  const K batch_knob = f.set(K::eval_global_batch_size) ? K::eval_global_batch_size : K::global_batch_size;
-  const K micro_knob = f.set(K::eval_micro_batch_size) ? K::eval_micro_batch_size : K::micro_batch_size;
-  const int64_t step = SaturatingMul(f.num(micro_knob), *f.env.world_size / std::max<int64_t>(1, model_size));
-  const bool uneven = step > 0 && f.set(batch_knob) && f.num(batch_knob) % step != 0;
-  if (uneven) patch.push_back(Assign(K::eval_global_batch_size, SaturatingMul(f.num(batch_knob) / step + 1, step)));
-  return patch;
-}
 // Each of the three sizes made smaller until the GPUs divide; a size that is no size becomes 1.
 std::vector<Patch> DivisibleSizes(F f) {
   constexpr K kSizes[] = {K::context_parallel_size, K::pipeline_model_parallel_size, K::tensor_model_parallel_size};
@@ -61,7 +46,9 @@ std::vector<Patch> DivisibleSizes(F f) {
     const int64_t largest = std::min(f.num(knob) - 1, *f.env.world_size);
     for (int64_t size = largest; size >= 1; --size) {
       if (*f.env.world_size % SaturatingMul(others, size) != 0) continue;
-      patches.push_back(WithEvenBatch(f, {Assign(knob, size)}));
+      const bool uneven_heads = knob == K::tensor_model_parallel_size && f.num(K::num_attention_heads) % size != 0;
+      if (uneven_heads) continue;
+      patches.push_back({Assign(knob, size)});
       break;
     }
   }
@@ -74,7 +61,7 @@ std::vector<Patch> DivisibleSizes(F f) {
     if (size != f.num(knob)) all.push_back(Assign(knob, size));
     left /= size;
   }
-  return {WithEvenBatch(f, all)};
+  return {all};
 }
 // Not known counts as more than one: a training job has several.
 bool DataParallel(F f) { return f.none(K::data_parallel_size) || f.num(K::data_parallel_size) > 1; }
@@ -267,12 +254,11 @@ const Rule kRules[] = {
                K::virtual_pipeline_model_parallel_size},
      .when = [](F f) { return EpOverlap(f) && Pipelined(f) && f.none(K::virtual_pipeline_model_parallel_size); },
      .needs = "with PP > 1 the virtual pipeline size is written out (a layout string is read only later)",
-     .fixes = {kEpOverlapOff},
      .fix =
          [](F f) {  // Megatron-FSDP holds one chunk per rank, so there only the overlap can go
-           std::vector<Patch> patches;
            const bool fsdp = f.on(K::use_megatron_fsdp) || f.on(K::dist_use_megatron_fsdp);
-           if (!fsdp) patches.push_back({Assign(K::virtual_pipeline_model_parallel_size, 2)});
+           std::vector<Patch> patches = EpOverlapOff(f);
+           if (!fsdp) patches.insert(patches.begin(), {Assign(K::virtual_pipeline_model_parallel_size, 2)});
            return patches;
          }},
     {.id = "bridge-ep-overlap.no-full-recompute",

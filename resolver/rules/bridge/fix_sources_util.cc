@@ -6,9 +6,14 @@ namespace flightplan {
 
 void RedirectToBridgeSources(const Config& config, std::vector<Patch>* fixes) {
   for (Patch& patch : *fixes) {
+    Patch left_alone;  // an unset source leaves what the other config says, so that goes too
     for (Assignment& assignment : patch) {
-      if (assignment.env_var.empty()) assignment.knob = BridgeSourceOf(assignment.knob, config);
+      if (!assignment.env_var.empty()) continue;
+      const Knob source = BridgeSourceOf(assignment.knob, config);
+      if (source != assignment.knob && assignment.value.is_none()) left_alone.push_back(assignment);
+      assignment.knob = source;
     }
+    patch.insert(patch.end(), left_alone.begin(), left_alone.end());
   }
 }
 

@@ -30,7 +30,8 @@ bool LocalScoped(F f) {
 
 constexpr absl::string_view kLocalNeeds =
     "Bridge runs impl 'local' for whole-iteration capture only; single modules need 'transformer_engine'";
-constexpr StaticFixes kLocalFixes = {{{K::cuda_graph_impl, "none"}, {K::enable_cuda_graph, false}}};
+constexpr StaticFixes kLocalFixes = {
+    {{K::cuda_graph_impl, "none"}, {K::enable_cuda_graph, false}, {K::inference_cuda_graph_scope, kUnset}}};
 
 // Transformer Engine refuses what these ask for, so there the graphs go first.
 bool TeWouldRefuse(F f) {

@@ -28,7 +28,17 @@ bool EvenSplit(F f) {
 std::vector<Patch> NearestPp(F f) {
   const int64_t layers = f.num(K::num_layers);
   const int64_t pp = f.num(K::pipeline_model_parallel_size);
-  return {{Assign(K::pipeline_model_parallel_size, LargestDivisorUpTo(layers, pp))}};
+  const int64_t others = std::max<int64_t>(1, f.num(K::tensor_model_parallel_size) * f.num(K::context_parallel_size));
+  int64_t size = LargestDivisorUpTo(layers, pp);
+  while (size > 1 && f.env.world_size.has_value() && !Divisible(*f.env.world_size, others * size)) {
+    size = LargestDivisorUpTo(layers, size - 1);
+  }
+  Patch patch = {Assign(K::pipeline_model_parallel_size, size)};
+  const int64_t chunks = f.num(K::virtual_pipeline_model_parallel_size);
+  if (chunks > 0 && !Divisible(layers / size, chunks)) {
+    patch.push_back(Assign(K::virtual_pipeline_model_parallel_size, Value()));
+  }
+  return {patch};
 }
 
 std::vector<Patch> NearestVpp(F f) {
@@ -121,7 +131,12 @@ const Rule kRules[] = {
                   !f.in(K::moe_flex_dispatcher_backend, {"deepep", "hybridep", "ncclep"});
          },
      .needs = "the flex dispatcher needs a backend: deepep, hybridep or ncclep",
-     .fixes = {{{K::moe_flex_dispatcher_backend, "deepep"}}, {{K::moe_token_dispatcher_type, "alltoall"}}}},
+     .fixes = {{{K::moe_token_dispatcher_type, "alltoall"}}},
+     .fix = [](F f) -> std::vector<Patch> {
+       const bool missing = f.env.capabilities_known && f.env.capabilities.count("deepep") == 0;
+       if (missing) return {};
+       return {{Assign(K::moe_flex_dispatcher_backend, "deepep")}};
+     }},
     {.id = "build.flex-backend-installed",
      .area = "dispatcher",
      .at = {Phase::kBuild, 1056},

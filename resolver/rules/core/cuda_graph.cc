@@ -55,7 +55,9 @@ std::vector<Patch> KnownNamesOnly(F f) {
   ForEachGraphName(RawModules(f), [&](absl::string_view name) {
     if (IsGraphModule(name)) kept.emplace_back(name);
   });
-  if (kept.empty()) return {GraphsOff(f)};
+  const bool whole = f.core(18) && GraphImpl(f, "full_iteration");  // captures everything, so names nothing
+  if (whole) kept.clear();
+  if (kept.empty() && !whole) return {GraphsOff(f)};
   return {{Assign(GraphModulesKnob(f), Value(std::move(kept)))}};
 }
 
@@ -104,7 +106,15 @@ const Rule kRules[] = {
      .reads = {K::enable_cuda_graph, K::external_cuda_graph, K::cuda_graph_impl},
      .when = [](F f) { return (f.on(K::enable_cuda_graph) || f.on(K::external_cuda_graph)) && !GraphImpl(f, "none"); },
      .needs = "the old switches and cuda_graph_impl exclude each other",
-     .fixes = {{{K::enable_cuda_graph, false}, {K::external_cuda_graph, false}}}},
+     .fix =
+         [](F f) {
+           // What stays is held to its own rules, which offloading and recomputation narrow.
+           const bool narrow = f.on(K::fine_grained_activation_offloading) || f.set(K::recompute_granularity);
+           Patch old = {Assign(K::enable_cuda_graph, false), Assign(K::external_cuda_graph, false)};
+           if (narrow) return std::vector<Patch>{GraphsOff(f), old};
+           if (GraphImpl(f, "full_iteration")) old.push_back(Assign(K::check_for_nan_in_loss, false));
+           return std::vector<Patch>{old};
+         }},
     {.id = "cuda-graph.legacy-both",
      .area = "cuda-graph",
      TRANSFORMER_CONFIG(2702),
@@ -149,7 +159,11 @@ const Rule kRules[] = {
            return f.set(K::cuda_graph_scope) && !untouched;
          },
      .needs = "cuda_graph_scope is the old name of cuda_graph_modules; give one of them",
-     .fixes = {{{K::cuda_graph_scope, kUnset}}}},
+     .fixes = {{{K::cuda_graph_modules, Literal::List("")}}},
+     .fix = [](F f) -> std::vector<Patch> {
+       if (HasNonText(f)) return {};
+       return {{Assign(K::cuda_graph_scope, Value())}};
+     }},
     {.id = "cuda-graph.scope-deprecated",
      .area = "cuda-graph",
      .kind = Kind::kWarning,
@@ -231,7 +245,12 @@ const Rule kRules[] = {
      .fix =
          [](F f) {
            if (!f.core(18)) {
-             return std::vector<Patch>{{Assign(K::cuda_graph_impl, "local"), Assign(K::external_cuda_graph, false)}};
+             Patch local = {Assign(K::cuda_graph_impl, "local"), Assign(K::external_cuda_graph, false)};
+             // The command line of these releases pads the experts of local graphs (mlm.cg-ep-inference-pad).
+             const bool pads = f.env.target == Target::kMegatronLm && f.num(K::expert_model_parallel_size) > 1;
+             if (pads) local.push_back(Assign(K::moe_pad_experts_for_cuda_graph_inference, true));
+             if (f.env.target == Target::kMegatronLm) local.push_back(Assign(K::check_for_nan_in_loss_and_grad, false));
+             return std::vector<Patch>{local};
            }
            return std::vector<Patch>{{Assign(K::cuda_graph_impl, "full_iteration"),
                                       Assign(K::cuda_graph_modules, Value(Value::List{})),
@@ -261,6 +280,9 @@ const Rule kRules[] = {
      .needs = "inference graphs of the whole block belong to the local implementation",
      .fix =
          [](F f) {
+           // Bridge's training never runs local graphs of less than the iteration; with offloading other rules come in.
+           const bool off = f.env.target == Target::kMegatronBridge || f.on(K::fine_grained_activation_offloading);
+           if (off) return std::vector<Patch>{GraphsOff(f)};
            return std::vector<Patch>{{Assign(K::cuda_graph_impl, "local"), Assign(K::external_cuda_graph, false)},
                                      GraphsOff(f)};
          }},
@@ -275,7 +297,11 @@ const Rule kRules[] = {
                   !f.is(K::inference_cuda_graph_scope, "block");
          },
      .needs = "full_iteration_inference means inference_cuda_graph_scope=block",
-     .fixes = {{{K::inference_cuda_graph_scope, kUnset}}}},
+     .fix =
+         [](F f) {
+           if (f.env.target == Target::kMegatronBridge) return std::vector<Patch>{GraphsOff(f)};
+           return std::vector<Patch>{{Assign(K::inference_cuda_graph_scope, Value())}};
+         }},
     {.id = "cuda-graph.full-deprecated",
      .area = "cuda-graph",
      .kind = Kind::kWarning,

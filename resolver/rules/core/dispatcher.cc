@@ -77,7 +77,12 @@ const Rule kRules[] = {
      .reads = {K::moe_flex_dispatcher_backend, K::moe_token_dispatcher_type},
      .when = [](F f) { return Ncclep(f) && !Flex(f); },
      .needs = "ncclep is a backend of the flex dispatcher",
-     .fixes = {{{K::moe_token_dispatcher_type, "flex"}}, {{K::moe_flex_dispatcher_backend, "deepep"}}}},
+     .fixes = {{{K::moe_flex_dispatcher_backend, "deepep"}}},
+     .fix = [](F f) -> std::vector<Patch> {
+       const bool missing = f.env.capabilities_known && f.env.capabilities.count("ncclep") == 0;
+       if (missing) return {};
+       return {{Assign(K::moe_token_dispatcher_type, "flex")}};
+     }},
     {.id = "dispatcher.ncclep-grouped-tensor-needs-fuser",
      .area = "dispatcher",
      TRANSFORMER_CONFIG(1770),

@@ -46,7 +46,12 @@ const Rule kRules[] = {
                   f.none(K::virtual_pipeline_model_parallel_size);
          },
      .needs = "with a pipeline the overlap pairs virtual stages: virtual_pipeline_model_parallel_size must be set",
-     .fixes = {{{K::virtual_pipeline_model_parallel_size, 2}}, kOverlapOff}},
+     .fixes = {kOverlapOff},
+     .fix = [](F f) -> std::vector<Patch> {
+       if (f.on(K::use_megatron_fsdp) || f.on(K::dist_use_megatron_fsdp))
+         return {};  // with it the overlap's schedule does not interleave
+       return {{Assign(K::virtual_pipeline_model_parallel_size, 2)}};
+     }},
     {.id = "ep-overlap.requires-ep",
      .area = "ep-overlap",
      TRANSFORMER_CONFIG(3013),

@@ -83,7 +83,7 @@ const Rule kRules[] = {
      .reads = {K::moe_single_grouped_weight, K::use_transformer_engine_op_fuser},
      .when = [](F f) { return f.on(K::moe_single_grouped_weight) && !f.on(K::use_transformer_engine_op_fuser); },
      .needs = "one weight for all experts needs the op fuser",
-     .fixes = {{{K::use_transformer_engine_op_fuser, true}}, {{K::moe_single_grouped_weight, false}}}},
+     .fixes = {{{K::moe_single_grouped_weight, false}}, {{K::use_transformer_engine_op_fuser, true}}}},
     {.id = "grouped-gemm.single-weight-grouped-tensor",
      .area = "grouped-gemm",
      TRANSFORMER_CONFIG(1737),

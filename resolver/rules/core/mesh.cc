@@ -27,14 +27,36 @@ std::vector<Patch> SmallerGrid(F f, std::initializer_list<K> knobs, bool expert)
   std::vector<Patch> fixes;
   const std::optional<int64_t> world = WorldSize(f);
   const std::optional<int64_t> size = expert ? ExpertSize(f) : DenseSize(f);
-  if (!world.has_value() || !size.has_value() || *size <= 0) return fixes;
+  if (!world.has_value()) return fixes;
   for (K knob : knobs) {
+    if (!size.has_value() || *size <= 0) break;
     const int64_t current = knob == K::expert_tensor_parallel_size ? ExpertTp(f) : f.num(knob);
     if (current <= 1) continue;
     const std::optional<int64_t> value = NextSmallerFit(*world, FloorDiv(*size, current), current);
     if (value.has_value()) fixes.push_back({Assign(knob, *value)});
   }
+  if (fixes.empty()) {  // no single size does: the grid of ones always fits
+    Patch ones;
+    for (K knob : knobs) ones.push_back(Assign(knob, 1));
+    if (HasWeightShards(f)) {
+      ones.push_back(Assign(K::tensor_parallel_num_weight_shards, Value()));
+      ones.push_back(Assign(K::expert_tensor_parallel_num_weight_shards, Value()));
+    }
+    fixes.push_back(std::move(ones));
+  }
   return fixes;
+}
+// A hierarchy that multiplies to the context parallel size, or none where none is asked for.
+std::vector<Patch> FittingHierarchy(F f) {
+  const int64_t size = f.num(K::context_parallel_size);
+  const Value& comm = f.value(K::cp_comm_type);
+  const bool asked = f.is(K::cp_comm_type, "a2a+p2p") || f.has(K::cp_comm_type, "a2a+p2p");
+  if (!asked) return {{Assign(K::hierarchical_context_parallel_sizes, Value())}};
+  if (size >= 4 && Divides(2, size)) {
+    return {{Assign(K::hierarchical_context_parallel_sizes, Value(Value::List{2, FloorDiv(size, 2)}))}};
+  }
+  const Value ring = comm.is_list() ? Value(Value::List{"p2p"}) : Value("p2p");
+  return {{Assign(K::hierarchical_context_parallel_sizes, Value()), Assign(K::cp_comm_type, ring)}};
 }
 std::string Text(absl::string_view name, std::optional<int64_t> size) {
   return absl::StrCat(name, " = ", size.has_value() ? absl::StrCat(*size) : "more than 64 bits");
@@ -84,7 +106,8 @@ const Rule kRules[] = {
      .needs = "virtual pipeline stages need pipeline_model_parallel_size above 1",
      .fixes = {{{K::virtual_pipeline_model_parallel_size, kUnset},
                 {K::num_virtual_stages_per_pipeline_rank, kUnset},
-                {K::num_layers_per_virtual_pipeline_stage, kUnset}}}},
+                {K::num_layers_per_virtual_pipeline_stage, kUnset},
+                {K::pipeline_model_parallel_layout, kUnset}}}},
     {.id = "mesh.expert-world-divisible",
      .area = "parallelism",
      .at = {Phase::kMesh, 882},
@@ -145,7 +168,7 @@ const Rule kRules[] = {
      .reads = {K::hierarchical_context_parallel_sizes, K::context_parallel_size},
      .when = [](F f) { return f.on(K::hierarchical_context_parallel_sizes) && !HierarchyFits(f); },
      .needs = "the product of hierarchical_context_parallel_sizes must be context_parallel_size",
-     .fixes = {{{K::hierarchical_context_parallel_sizes, kUnset}}}},
+     .fix = FittingHierarchy},
     {.id = "mesh.ucc-cdmc",
      .area = "env",
      .at = {Phase::kMesh, 1205},

@@ -59,8 +59,11 @@ const Rule kRules[] = {
      .reads = {K::use_precision_aware_optimizer, K::optimizer_use_distributed_optimizer},
      .when = [](F f) { return PrecisionAware(f) && !f.on(K::optimizer_use_distributed_optimizer); },
      .needs = "up to 0.19 the precision-aware optimizer needs the distributed optimizer",
-     .fixes = {{{K::use_distributed_optimizer, true}, {K::optimizer_use_distributed_optimizer, true}},
-               {{K::use_precision_aware_optimizer, false}}}},
+     .fixes = {{{K::use_precision_aware_optimizer, false}}},
+     .fix = [](F f) -> std::vector<Patch> {
+       if (!f.is(K::optimizer, "adam")) return {};  // others cannot have either
+       return {{Assign(K::use_distributed_optimizer, true), Assign(K::optimizer_use_distributed_optimizer, true)}};
+     }},
     {.id = "opt.no-param-remainders",
      .area = "version-gate",
      .kind = Kind::kChange,

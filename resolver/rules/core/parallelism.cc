@@ -57,7 +57,12 @@ bool UnevenGroups(F f) {
 // A smaller tensor-parallel size that divides both; sequence parallelism cannot stay on without tensor parallelism.
 std::vector<Patch> SmallerTp(F f) {
   int64_t tp = std::max<int64_t>(1, f.num(K::tensor_model_parallel_size));
-  while (tp > 1 && !(Divisible(f.num(K::num_attention_heads), tp) && Divisible(f.num(K::num_query_groups), tp))) {
+  const int64_t others = std::max<int64_t>(1, f.num(K::pipeline_model_parallel_size) * f.num(K::context_parallel_size));
+  const auto fits = [&](int64_t size) {
+    const bool whole = !f.env.world_size.has_value() || Divisible(*f.env.world_size, others * size);
+    return whole && Divisible(f.num(K::num_attention_heads), size) && Divisible(f.num(K::num_query_groups), size);
+  };
+  while (tp > 1 && !fits(tp)) {
     tp = LargestDivisorUpTo(f.num(K::num_attention_heads), tp - 1);
   }
   Patch patch = {Assign(K::tensor_model_parallel_size, tp)};

@@ -22,6 +22,7 @@ std::optional<int64_t> EvalReplicas(F f) { return f.core(kMain) ? Replicas(f) : 
 
 bool Indivisible(F f, K batch, K micro, std::optional<int64_t> replicas) {
   if (f.none(batch) || f.none(micro) || !replicas.has_value()) return false;
+  if (*replicas <= 0 || f.num(micro) <= 0) return false;  // mlm.world-divisible and mlm.mbs-positive say so
   const std::optional<int64_t> unit = Product({f.num(micro), *replicas});
   return !unit.has_value() || !Divides(*unit, f.num(batch));
 }
@@ -101,7 +102,13 @@ const Rule kRules[] = {
      .reads = {K::global_batch_size},
      .when = [](F f) { return f.set(K::global_batch_size) && f.num(K::global_batch_size) <= 0; },
      .needs = "global_batch_size must be at least 1",
-     .fix = [](F f) -> std::vector<Patch> { return RoundedBatch(f); }},
+     .fix = [](F f) -> std::vector<Patch> {
+       std::vector<Patch> fixes = RoundedBatch(f);
+       // Without a replica there is nothing to round to.
+       if (fixes.empty())
+         fixes.push_back({Assign(K::global_batch_size, std::max<int64_t>(1, f.num(K::micro_batch_size)))});
+       return fixes;
+     }},
     {.id = "mlm.eval-batch-default",
      .area = "batch",
      .kind = Kind::kChange,

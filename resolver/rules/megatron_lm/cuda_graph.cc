@@ -82,7 +82,14 @@ const Rule kRules[] = {
      .reads = {K::enable_cuda_graph, K::external_cuda_graph, K::cuda_graph_impl},
      .when = [](F f) { return Legacy(f) && !f.is(K::cuda_graph_impl, "none"); },
      .needs = "--enable-cuda-graph and --external-cuda-graph are old names of --cuda-graph-impl: give one",
-     .fixes = {{{K::enable_cuda_graph, false}, {K::external_cuda_graph, false}}}},
+     .fix = [](F f) -> std::vector<Patch> {
+       Patch patch = {Assign(K::enable_cuda_graph, false), Assign(K::external_cuda_graph, false)};
+       // Up to 0.17 the local graphs that stay want padded experts (mlm.cg-ep-inference-pad).
+       const bool pads = !f.core(18) && f.is(K::cuda_graph_impl, "local") && f.num(K::expert_model_parallel_size) > 1;
+       if (pads) patch.push_back(Assign(K::moe_pad_experts_for_cuda_graph_inference, true));
+       if (FullIteration(f)) patch.push_back(Assign(K::check_for_nan_in_loss_and_grad, false));
+       return {patch};
+     }},
     {.id = "mlm.cg-legacy-both",
      .area = "cuda-graph",
      .at = {Phase::kCliValidate, 615},

@@ -17,6 +17,10 @@ bool WgradInGraph(F f) {
   return GraphHas(f, "attn") || router_with_shared;
 }
 
+std::vector<Patch> NoModules(F f) {
+  return {{Assign(f.core(18) ? K::cuda_graph_modules : K::cuda_graph_scope, Value(Value::List{}))}};
+}
+
 const Rule kRules[] = {
     {.id = "mlm.wgrad-te",
      .area = "delay-wgrad",
@@ -44,7 +48,8 @@ const Rule kRules[] = {
      .reads_env = {"te"},
      .when = [](F f) { return DelaysWithReduce(f) && WgradInGraph(f) && !f.te_at_least("2.12.0"); },
      .needs = "delay_wgrad_compute inside CUDA graphs needs Transformer Engine 2.12.0",
-     .fixes = {{{K::cuda_graph_modules, Literal::List("")}}, {{K::delay_wgrad_compute, false}}}},
+     .fixes = {{{K::delay_wgrad_compute, false}}},
+     .fix = NoModules},
     {.id = "mlm.wgrad-cg-gaf",
      .area = "delay-wgrad",
      .at = {Phase::kCliValidate, 1919},

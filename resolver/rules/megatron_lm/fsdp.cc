@@ -82,7 +82,11 @@ const Rule kRules[] = {
            return Fsdp2(f) && !f.in(K::ckpt_format, {"torch_dist", "torch_dcp"});
          },
      .needs = "torch FSDP2 needs ckpt_format torch_dist or torch_dcp",
-     .fixes = {{{K::ckpt_format, "torch_dist"}}, {{K::use_torch_fsdp2, false}}}},
+     .fixes = {{{K::use_torch_fsdp2, false}}},
+     .fix = [](F f) -> std::vector<Patch> {
+       if (Mfsdp(f)) return {};  // each wants a format of its own
+       return {{Assign(K::ckpt_format, "torch_dist")}};
+     }},
     {.id = "mlm.fsdp2-untie",
      .area = "fsdp",
      .at = {Phase::kCliValidate, 1044},
@@ -212,7 +216,11 @@ const Rule kRules[] = {
      .reads = {K::use_megatron_fsdp, K::ckpt_format},
      .when = [](F f) { return Mfsdp(f) && !f.is(K::ckpt_format, "fsdp_dtensor"); },
      .needs = "Megatron-FSDP needs ckpt_format fsdp_dtensor",
-     .fixes = {{{K::ckpt_format, "fsdp_dtensor"}}, {{K::use_megatron_fsdp, false}}}},
+     .fixes = {{{K::use_megatron_fsdp, false}}},
+     .fix = [](F f) -> std::vector<Patch> {
+       if (Fsdp2(f)) return {};  // each wants a format of its own
+       return {{Assign(K::ckpt_format, "fsdp_dtensor")}};
+     }},
     {.id = "mlm.mfsdp-nccl-ub",
      .area = "fsdp",
      .kind = Kind::kChange,

@@ -71,7 +71,11 @@ std::vector<Patch> StagesOfLayout(F f) {
   const std::optional<int64_t> size = NextSmallerFit(*stages, 1, Pp(f));
   const bool interleaves_alone = size == 1 && *stages > 1;  // one rank cannot hold several virtual stages
   if (size.has_value() && !interleaves_alone) fixes.push_back({Assign(K::pipeline_model_parallel_size, *size)});
-  fixes.push_back({Assign(K::pipeline_model_parallel_layout, Value())});
+  Patch even = {Assign(K::pipeline_model_parallel_layout, Value())};
+  // Without a layout every rank holds as many layers as the next.
+  const int64_t pp = NextSmallerFit(SplitLayers(f), 1, Pp(f) + 1).value_or(1);
+  if (pp != Pp(f)) even.push_back(Assign(K::pipeline_model_parallel_size, pp));
+  fixes.push_back(std::move(even));
   return fixes;
 }
 std::string LayersText(F f) { return absl::StrCat(SplitLayers(f), " layers to place"); }
@@ -158,7 +162,10 @@ const Rule kRules[] = {
                   !Divides(f.num(K::num_layers_per_virtual_pipeline_stage), FloorDiv(SplitLayers(f), Pp(f)));
          },
      .needs = "the layers of a stage must be a multiple of num_layers_per_virtual_pipeline_stage",
-     .fixes = {{{K::num_layers_per_virtual_pipeline_stage, 1}}},
+     .fix = [](F f) -> std::vector<Patch> {
+       if (Pp(f) <= 1) return {{Assign(K::num_layers_per_virtual_pipeline_stage, Value())}};
+       return {{Assign(K::num_layers_per_virtual_pipeline_stage, 1)}};
+     },
      .detail = LayersText},
     {.id = "mlm.vpp-derived",
      .area = "pipeline",

@@ -1,0 +1,125 @@
+#include "resolver/rules/core/fix_util.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "resolver/derive/arithmetic.h"
+#include "resolver/rules/core/graph_util.h"
+
+namespace flightplan {
+namespace {
+
+using K = Knob;
+using F = const Facts&;
+
+const Assignment* Find(const Patch& patch, K knob) {
+  const auto it = std::find_if(patch.begin(), patch.end(),
+                               [knob](const Assignment& a) { return a.env_var.empty() && a.knob == knob; });
+  return it == patch.end() ? nullptr : &*it;
+}
+
+bool Assigns(const Patch& patch, K knob, absl::string_view text) {
+  const Assignment* a = Find(patch, knob);
+  return a != nullptr && a->value.text() == text;
+}
+
+void Add(K knob, Value value, Patch* patch) {
+  if (Find(*patch, knob) == nullptr) patch->push_back(Assign(knob, std::move(value)));
+}
+
+// Another dispatcher than flex: nothing may ask for a flex backend any more.
+void LeaveFlex(F f, Patch* patch) {
+  if (f.on(K::moe_enable_deepep)) Add(K::moe_enable_deepep, false, patch);
+  // The old switch may have written over another backend, which would come back without it.
+  const bool overwritten = f.config.origin(K::moe_flex_dispatcher_backend) == Origin::kUpstream;
+  if (overwritten || f.is(K::moe_flex_dispatcher_backend, "ncclep")) {
+    Add(K::moe_flex_dispatcher_backend, "deepep", patch);
+  }
+  if (f.set(K::launch_flex_backend)) Add(K::launch_flex_backend, Value(), patch);
+  for (K wire : {K::moe_dispatch_fwd_dtype, K::moe_combine_bwd_dtype}) {
+    if (f.set(wire) && !f.is(wire, "bf16")) Add(wire, "bf16", patch);
+  }
+}
+
+// Another flex backend: the switches that name one would win.
+void ChangeBackend(F f, const Value& backend, Patch* patch) {
+  if (f.on(K::moe_enable_deepep) && backend.text() != "deepep") Add(K::moe_enable_deepep, false, patch);
+  if (f.set(K::launch_flex_backend)) Add(K::launch_flex_backend, backend, patch);
+}
+
+// Without the precision-aware optimizer its states have their usual precision.
+void DropPrecisionAware(F f, Patch* patch) {
+  for (K dtype : {K::main_grads_dtype, K::main_params_dtype, K::exp_avg_dtype, K::exp_avg_sq_dtype}) {
+    if (f.set(dtype) && !f.is(dtype, "fp32")) Add(dtype, "fp32", patch);
+  }
+}
+
+// With another data-parallel size Bridge's batch may come out uneven: validation, which defaults to it, is rounded up.
+void KeepBatchEven(F f, Patch* patch) {
+  constexpr K kSizes[] = {K::context_parallel_size, K::pipeline_model_parallel_size, K::tensor_model_parallel_size};
+  if (!f.env.world_size.has_value()) return;
+  int64_t model_size = 1;
+  bool changed = false;
+  for (K knob : kSizes) {
+    const Assignment* a = Find(*patch, knob);
+    changed = changed || a != nullptr;
+    const std::optional<int64_t> next = Product({model_size, a != nullptr ? a->value.integer() : f.num(knob)});
+    if (!next.has_value()) return;
+    model_size = *next;
+  }
+  if (!changed || model_size <= 0) return;
+  const K batch = f.set(K::eval_global_batch_size) ? K::eval_global_batch_size : K::global_batch_size;
+  const K micro = f.set(K::eval_micro_batch_size) ? K::eval_micro_batch_size : K::micro_batch_size;
+  const std::optional<int64_t> step = Product({f.num(micro), *f.env.world_size / model_size});
+  if (!step.has_value() || *step <= 0 || f.none(batch) || f.num(batch) % *step == 0) return;
+  const std::optional<int64_t> rounded = Product({f.num(batch) / *step + 1, *step});
+  if (rounded.has_value()) Add(K::eval_global_batch_size, *rounded, patch);
+}
+
+// Other sizes of the grid: what only went together with the old ones.
+void FollowGrid(F f, Patch* patch) {
+  constexpr K kSizes[] = {K::tensor_model_parallel_size, K::pipeline_model_parallel_size, K::context_parallel_size,
+                          K::expert_tensor_parallel_size, K::expert_model_parallel_size};
+  const bool changed =
+      std::any_of(std::begin(kSizes), std::end(kSizes), [&](K k) { return Find(*patch, k) != nullptr; });
+  // That mapping wants the dense and the expert grid equal.
+  if (changed && f.on(K::use_tp_pp_dp_mapping)) Add(K::use_tp_pp_dp_mapping, false, patch);
+  const Assignment* pp = Find(*patch, K::pipeline_model_parallel_size);
+  if (pp == nullptr || pp->value.integer() > 1) return;
+  if (f.set(K::virtual_pipeline_model_parallel_size)) Add(K::virtual_pipeline_model_parallel_size, Value(), patch);
+  if (f.set(K::num_layers_per_virtual_pipeline_stage)) Add(K::num_layers_per_virtual_pipeline_stage, Value(), patch);
+  if (f.on(K::defer_embedding_wgrad_compute)) Add(K::defer_embedding_wgrad_compute, false, patch);
+}
+
+void Complete(F f, Patch* patch) {
+  FollowGrid(f, patch);
+  const Assignment* dispatcher = Find(*patch, K::moe_token_dispatcher_type);
+  const Assignment* backend = Find(*patch, K::moe_flex_dispatcher_backend);
+  if (dispatcher != nullptr && dispatcher->value.text() != "flex") {
+    LeaveFlex(f, patch);
+  } else if (backend != nullptr) {
+    ChangeBackend(f, Value(backend->value), patch);
+  }
+  const Assignment* aware = Find(*patch, K::use_precision_aware_optimizer);
+  if (aware != nullptr && !aware->value.truthy()) DropPrecisionAware(f, patch);
+  // A graph of the whole iteration cannot stop to look at the loss.
+  const bool bridge = f.env.target == Target::kMegatronBridge;
+  if (bridge) KeepBatchEven(f, patch);
+  const Assignment* impl = Find(*patch, K::cuda_graph_impl);
+  const bool graphs = impl != nullptr ? impl->value.text() != "none" : Find(*patch, K::enable_cuda_graph) != nullptr;
+  const bool named = HasGraphName(f.value(K::cuda_graph_modules), "full_iteration") ||
+                     HasGraphName(f.value(K::cuda_graph_scope), "full_iteration");
+  const bool whole = graphs && (named || Assigns(*patch, K::cuda_graph_impl, "full_iteration"));
+  if (bridge && whole && f.on(K::check_for_nan_in_loss)) {
+    Add(K::check_for_nan_in_loss, false, patch);
+  }
+}
+
+}  // namespace
+
+void CompleteFixes(F f, std::vector<Patch>* fixes) {
+  for (Patch& patch : *fixes) Complete(f, &patch);
+}
+
+}  // namespace flightplan

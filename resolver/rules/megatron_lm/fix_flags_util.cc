@@ -1,0 +1,98 @@
+#include "resolver/rules/megatron_lm/fix_flags_util.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace flightplan {
+namespace {
+
+using K = Knob;
+using F = const Facts&;
+
+// Fields that the launch copies from one flag (transformer_config.cc).
+constexpr std::array<std::pair<K, K>, 17> kRenamed = {
+    {{K::fp8_param, K::fp8_param_gather},
+     {K::fp4_param, K::fp4_param_gather},
+     {K::grad_reduce_in_fp32, K::accumulate_allreduce_grads_in_fp32},
+     {K::check_for_nan_in_grad, K::check_for_nan_in_loss_and_grad},
+     {K::num_buckets, K::ddp_num_buckets},
+     {K::bucket_size, K::ddp_bucket_size},
+     {K::pad_buckets_for_high_nccl_busbw, K::ddp_pad_buckets_for_high_nccl_busbw},
+     {K::reduce_scatter_with_fp32_accumulation, K::ddp_reduce_scatter_with_fp32_accumulation},
+     {K::param_name_patterns_for_fp32_local_accumulation, K::ddp_param_name_patterns_for_fp32_local_accumulation},
+     {K::average_in_collective, K::ddp_average_in_collective},
+     {K::ddp_delay_wgrad_compute, K::delay_wgrad_compute},
+     {K::optimizer_bf16, K::bf16},
+     {K::optimizer_fp16, K::fp16},
+     {K::optimizer_fp8_recipe, K::fp8_recipe},
+     {K::optimizer_overlap_param_gather, K::overlap_param_gather},
+     {K::optimizer_reuse_grad_buf_for_mxfp8_param_ag, K::reuse_grad_buf_for_mxfp8_param_ag},
+     {K::optimizer_use_distributed_optimizer, K::use_distributed_optimizer}}};
+
+class FlagPatch {
+ public:
+  explicit FlagPatch(F f) : f_(f) {}
+
+  void Take(const Assignment& a) {
+    if (!a.env_var.empty()) {
+      out_.push_back(a);
+    } else if (a.knob == K::virtual_pipeline_model_parallel_size) {
+      SetVirtualStages(a.value);
+    } else if (a.knob == K::cpu_offloading) {
+      Add(K::cpu_offloading_num_layers, a.value.truthy() ? Value(1) : Value(0));
+    } else if (a.knob == K::bias_activation_fusion) {
+      Add(K::bias_swiglu_fusion, a.value);
+      Add(K::bias_gelu_fusion, a.value);
+    } else if (a.knob == K::persist_layer_norm) {
+      Add(K::no_persist_layer_norm, !a.value.truthy());
+    } else {
+      if (a.knob == K::cuda_graph_impl || a.knob == K::cuda_graph_modules) LeaveOldGraphFlags();
+      const auto renamed =
+          std::find_if(kRenamed.begin(), kRenamed.end(), [&](const auto& pair) { return pair.first == a.knob; });
+      Add(Flag(renamed == kRenamed.end() ? a.knob : renamed->second), a.value);
+    }
+  }
+  Patch Finish() { return std::move(out_); }
+
+ private:
+  void Add(K knob, const Value& value) {
+    const bool there = std::any_of(out_.begin(), out_.end(),
+                                   [knob](const Assignment& a) { return a.env_var.empty() && a.knob == knob; });
+    if (!there) out_.push_back(Assign(knob, value));
+  }
+
+  // Before 0.17 the FP4 gather went by the field's name.
+  K Flag(K knob) const { return knob == K::fp4_param_gather && !f_.core(17) ? K::fp4_param : knob; }
+
+  // Virtual stages are counted by a flag, divided by another or read from the layout.
+  void SetVirtualStages(const Value& stages) {
+    Add(K::num_virtual_stages_per_pipeline_rank, stages);
+    if (f_.set(K::num_layers_per_virtual_pipeline_stage)) Add(K::num_layers_per_virtual_pipeline_stage, Value());
+    if (f_.set(K::pipeline_model_parallel_layout)) Add(K::pipeline_model_parallel_layout, Value());
+  }
+
+  // What validate_args has already translated and cleared would be translated again over the fix.
+  void LeaveOldGraphFlags() {
+    if (f_.config.origin(K::cuda_graph_impl) == Origin::kUpstream) {
+      Add(K::enable_cuda_graph, false);
+      Add(K::external_cuda_graph, false);
+    }
+    if (f_.set(K::cuda_graph_scope_deprecated)) Add(K::cuda_graph_scope_deprecated, Value());
+  }
+
+  F f_;
+  Patch out_;
+};
+
+}  // namespace
+
+void RedirectToFlags(F f, std::vector<Patch>* fixes) {
+  for (Patch& patch : *fixes) {
+    FlagPatch flags(f);
+    for (const Assignment& a : patch) flags.Take(a);
+    patch = flags.Finish();
+  }
+}
+
+}  // namespace flightplan
