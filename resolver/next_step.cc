@@ -16,7 +16,7 @@ namespace {
 
 using K = Knob;
 
-constexpr size_t kMostJudged = 5;  // moves that the rules look at, best forecast first
+constexpr size_t kMostJudged = 8;  // moves that the rules look at, best forecast first
 constexpr double kSmallWall = 0.03;
 constexpr double kWorthARun = -0.02;  // repeated runs of one configuration differ by a per cent
 
@@ -36,6 +36,7 @@ class Moves {
     if (wall == "host") Host();
     if (wall == "bubble") Bubble();
     if (wall == "compute") Compute();
+    if (wall == "memory") Memory();
     return std::move(moves_);
   }
 
@@ -104,6 +105,22 @@ class Moves {
     LargerMicroBatch();
   }
 
+  // From what costs least to what frees most.
+  void Memory() {
+    if (const int64_t mbs = size(K::micro_batch_size); mbs % 2 == 0) Try({{K::micro_batch_size, Value(mbs / 2)}});
+    std::vector<Value> modules;
+    for (const char* module : {"moe_act", "layernorm", "mla_up_proj", "mlp", "core_attn"}) {
+      const absl::string_view name = module;
+      if (name == "moe_act" && !intent_.model.is_moe()) continue;
+      if (name == "mla_up_proj" && !intent_.model.is_mla()) continue;
+      modules.emplace_back(module);
+      Try({{K::recompute_granularity, Value("selective")}, {K::recompute_modules, Value(modules)}});
+    }
+    Try({{K::recompute_granularity, Value("full")},
+         {K::recompute_method, Value("uniform")},
+         {K::recompute_num_layers, Value(1)}});
+  }
+
   void LargerMicroBatch() { Try({{K::micro_batch_size, Value(2 * size(K::micro_batch_size))}}); }
 
   const NormalizedIntent& intent_;
@@ -152,6 +169,14 @@ Finding Describe(const StepOutlook& outlook, const Move& move, StepModel::Room l
   finding.stage = "decide";
   finding.source = "Megatron-Bridge: MoE optimisation workflow (fit, scale, profile, retune)";
   const bool largest = wall.name == outlook.walls.front().name;
+  if (wall.name == "memory") {
+    finding.seen =
+        absl::StrFormat("memory is the first wall (%s)", outlook.measured ? "as the profile says" : "forecast");
+    finding.needs = absl::StrFormat("next to try: %s; step %+.0f %% expected (%+.0f..%+.0f), memory then %s",
+                                    Text(move.changes), 100 * move.effect.change, 100 * move.effect.low,
+                                    100 * move.effect.high, left == StepModel::Room::kEnough ? "fits" : "is marginal");
+    return finding;
+  }
   finding.seen = absl::StrFormat("%s %s %.0f %% of a %s step (%s)", std::string(wall.name),
                                  largest ? "is the largest wall:" : "takes", 100 * wall.ratio, Time(outlook.us),
                                  outlook.measured ? "measured" : "forecast");
@@ -166,26 +191,41 @@ Finding Describe(const StepOutlook& outlook, const Move& move, StepModel::Room l
 
 std::optional<NextStep> FindNextStep(const NormalizedIntent& intent, const StepModel& model, const PlanForecast& plan,
                                      const StepOutlook& outlook) {
+  const StepModel::Room room = model.RoomFor(plan.config, plan.env, plan.stages);
+  std::vector<WallShare> walls = outlook.walls;
+  const Wall named = intent.profile.has_value() ? intent.profile->wall : Wall::kUnknown;
+  // Fit comes first; then the wall that whoever read the profile named; then those of the forecast.
+  const bool short_of_memory = room == StepModel::Room::kShort || named == Wall::kMemory;
+  if (short_of_memory) {
+    walls = {{"memory", 1}};
+  } else if (named != Wall::kUnknown) {
+    const absl::string_view name = named == Wall::kHost      ? "host"
+                                   : named == Wall::kCompute ? "compute"
+                                                             : "communication";
+    walls.erase(std::remove_if(walls.begin(), walls.end(), [&](const WallShare& wall) { return wall.name != name; }),
+                walls.end());
+    if (!walls.empty()) walls.front().ratio = std::max(walls.front().ratio, kSmallWall);
+  }
   std::vector<Move> moves;
-  for (const WallShare& wall : outlook.walls) {
+  for (const WallShare& wall : walls) {
     if (wall.ratio < kSmallWall) break;
     for (Move& move : Moves(intent, plan.config).For(wall.name)) {
       const auto then = ForecastWith(model, plan, move.changes);
       if (!then.has_value()) continue;
       move.effect = EffectOf(plan.step, *then);
       move.wall = wall;
-      if (move.effect.change < kWorthARun) moves.push_back(std::move(move));
+      if (short_of_memory || move.effect.change < kWorthARun) moves.push_back(std::move(move));
     }
   }
   if (moves.empty()) return std::nullopt;
   std::stable_sort(moves.begin(), moves.end(),
                    [](const Move& a, const Move& b) { return a.effect.change < b.effect.change; });
-  const StepModel::Room room = model.RoomFor(plan.config, plan.env, plan.stages);
   for (size_t i = 0; i < std::min(moves.size(), kMostJudged); ++i) {
     const Move& move = moves[i];
     const Config changed = With(plan.config, move.changes);
     const StepModel::Room left = model.RoomFor(changed, plan.env, model.Stages(changed));
     if (left > room && left >= StepModel::Room::kMarginal) continue;  // speed is no use to a run that may not fit
+    if (room == StepModel::Room::kShort && left == StepModel::Room::kShort) continue;
     if (!Accepted(changed, plan.env)) continue;
     NextStep next;
     next.finding = Describe(outlook, move, left);
@@ -194,7 +234,9 @@ std::optional<NextStep> FindNextStep(const NormalizedIntent& intent, const StepM
     ab.plan_value = plan.config.Get(ab.knob);
     ab.other_value = move.changes.front().second;
     ab.companions.assign(move.changes.begin() + 1, move.changes.end());
-    ab.reason = absl::StrFormat("%s takes %.0f %% of the step", std::string(move.wall.name), 100 * move.wall.ratio);
+    ab.reason = short_of_memory ? std::string("memory is what the plan lacks")
+                                : absl::StrFormat("%s takes %.0f %% of the step", std::string(move.wall.name),
+                                                  100 * move.wall.ratio);
     ab.expected = move.effect.change;
     ab.low = move.effect.low;
     ab.high = move.effect.high;

@@ -107,6 +107,27 @@ TEST(ResolveConfig, ForecastsTheStepAndWhatToChangeNext) {
   EXPECT_DOUBLE_EQ(measured.estimate().wall_ratios().at("host"), 0.7);
 }
 
+std::string NextStepOf(const v1::ResolveConfigResponse& response) {
+  for (const v1::Finding& finding : response.findings()) {
+    if (finding.rule_id() == "decide.next-step") return finding.seen();
+  }
+  return "";
+}
+
+TEST(ResolveConfig, AProfileMovesTheNextStep) {
+  v1::ResolveConfigRequest request = DeepSeekOnH100();
+  request.mutable_software()->set_te_version("2.15.0");
+  request.mutable_software()->set_torch_version("2.11.0");
+  request.mutable_profile()->set_wall(v1::WALL_MEMORY);
+  v1::ResolveConfigResponse memory;
+  ASSERT_TRUE(TestResolver().ResolveConfig(request, &memory).ok());
+  EXPECT_NE(NextStepOf(memory).find("memory"), std::string::npos) << NextStepOf(memory);
+  request.mutable_profile()->set_wall(v1::WALL_COMMUNICATION);
+  v1::ResolveConfigResponse communication;
+  ASSERT_TRUE(TestResolver().ResolveConfig(request, &communication).ok());
+  EXPECT_EQ(NextStepOf(communication).find("memory"), std::string::npos);
+}
+
 TEST(ResolveConfig, EveryAbSaysWhatToExpect) {
   v1::ResolveConfigRequest request = DeepSeekOnH100();
   request.mutable_model()->set_name("qwen3-30b-a3b");
