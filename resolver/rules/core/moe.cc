@@ -1,4 +1,5 @@
 // Mixture of experts: number and size of experts, shared experts, bias.
+#include "resolver/derive/arithmetic.h"
 #include "resolver/rules/core/lists_util.h"
 #include "resolver/rules/core/upstream.h"
 
@@ -32,7 +33,13 @@ const Rule kRules[] = {
      .reads = {K::num_moe_experts, K::moe_ffn_hidden_size, K::ffn_hidden_size},
      .when = SizeMissing,
      .needs = "an expert gets the size of the dense feed-forward layer; say moe_ffn_hidden_size if that is not meant",
-     .fix = [](F f) { return std::vector<Patch>{{Assign(K::moe_ffn_hidden_size, f.value(K::ffn_hidden_size))}}; }},
+     .fix = [](F f) -> std::vector<Patch> {
+       if (f.num(K::ffn_hidden_size) > 0) return {{Assign(K::moe_ffn_hidden_size, f.value(K::ffn_hidden_size))}};
+       // The size of a dense layer where nothing is said.
+       const std::optional<int64_t> usual = Product({4, f.num(K::hidden_size)});
+       if (!usual.has_value() || *usual <= 0) return {};
+       return {{Assign(K::moe_ffn_hidden_size, *usual)}};
+     }},
     {.id = "moe.ffn-default",
      .area = "moe",
      .kind = Kind::kChange,
