@@ -8,9 +8,6 @@
 namespace flightplan {
 namespace {
 
-// More virtual stages than this are judged as if they were so many.
-constexpr int kMostChunks = 64;
-
 double D(int64_t size) { return static_cast<double>(size); }
 
 // Bytes of one weight of a linear layer. Low-precision GEMMs keep their own copies next to the bf16 weight, or in its
@@ -101,7 +98,7 @@ MemoryModel::MemoryModel(const ModelShape& shape, const Candidate& candidate, co
   expert_group_ = std::max(1.0, D(c_.ExpertDataParallel()) / c_.optimizer_instances);
   vocab_ = D(s_.PaddedVocab(c_.tp));
   schedule_ = {.pp = c_.pp,
-               .vpp = std::min(c_.vpp, kMostChunks),
+               .vpp = std::min(c_.vpp, kMostVirtualStages),
                .microbatches = c_.Microbatches(),
                .group = c_.microbatch_group > 0 ? c_.microbatch_group : c_.pp,
                .extra_forward = c_.ep_overlap && c_.pp > 1};
@@ -279,7 +276,7 @@ void MemoryModel::AddKept(const ChunkContents& chunk, LayerBytes* kept, double* 
 }
 
 MemoryModel::Activity MemoryModel::ActivityOf(int rank) const {
-  std::array<double, kMostChunks> bytes{};
+  std::array<double, kMostVirtualStages> bytes{};
   LayerBytes sum;
   double offloaded = 0, backward = 0, loss = 0, embedding = 0, embedding_chunk = 0, layers = 0, before = 0;
   const int chunks = schedule_.vpp;

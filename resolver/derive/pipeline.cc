@@ -1,5 +1,6 @@
 #include "resolver/derive/pipeline.h"
 
+#include <algorithm>
 #include <cctype>
 #include <vector>
 
@@ -108,6 +109,24 @@ std::optional<int64_t> VirtualStages(int64_t layers, int64_t pipeline_size, int6
   const int64_t per_stage = FloorDiv(layers, pipeline_size);
   if (!Divides(layers_per_virtual_stage, per_stage)) return std::nullopt;
   return FloorDiv(per_stage, layers_per_virtual_stage);
+}
+
+std::vector<int64_t> BalancedStages(int64_t layers, int64_t mtp, int64_t stages) {
+  const int64_t units = layers + mtp + 2;
+  std::vector<int64_t> decoder(static_cast<size_t>(stages), units / stages);
+  int64_t rest = units % stages;
+  for (size_t i = 1; i + 1 < decoder.size() && rest > 0; ++i, --rest) ++decoder[i];
+  if (rest > 0) ++decoder.back();
+  decoder.front() -= 1;       // the embedding's place
+  decoder.back() -= 1 + mtp;  // loss and MTP
+  // A tail too heavy for its share takes no decoder layer; what is missing is taken from the last stages before it.
+  for (size_t i = decoder.size() - 1; decoder.back() < 0;) {
+    if (--i == 0) i = decoder.size() - 2;
+    --decoder[i];
+    ++decoder.back();
+  }
+  for (int64_t& layers_here : decoder) layers_here = std::max<int64_t>(0, layers_here);
+  return decoder;
 }
 
 }  // namespace flightplan

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/strings/string_view.h"
 
@@ -30,5 +31,10 @@ std::optional<HybridPattern> ReadHybridPattern(absl::string_view pattern);
 
 // Virtual stages per pipeline rank; nothing when it does not divide or a size is zero.
 std::optional<int64_t> VirtualStages(int64_t layers, int64_t pipeline_size, int64_t layers_per_virtual_stage);
+
+// Decoder layers of each (virtual) stage, in order of execution, where they do not come out even: embedding, loss and
+// each MTP layer weigh as much as a decoder layer, which is how the published layouts are balanced; what does not
+// divide goes to the middle stages. Needs 2 <= stages <= layers + mtp + 2.
+std::vector<int64_t> BalancedStages(int64_t layers, int64_t mtp, int64_t stages);
 
 }  // namespace flightplan

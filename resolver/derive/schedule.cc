@@ -1,14 +1,19 @@
 #include "resolver/derive/schedule.h"
 
 #include <algorithm>
+#include <array>
 
 namespace flightplan {
 namespace {
 
-// Forwards of chunk j among the first `passes`: passes run in groups of `group` microbatches, chunk after chunk.
-int64_t Passes(const Schedule& s, int64_t passes, int64_t j) {
+// Bytes that the first `passes` passes touch: passes run in groups of `group` microbatches, chunk after chunk. `before`
+// holds the sums of the bytes of the chunks in that order: before[j] is that of the first j.
+double BytesOf(const Schedule& s, int64_t passes, const double* before) {
   const int64_t cycle = s.group * s.vpp;
-  return passes / cycle * s.group + std::clamp<int64_t>(passes % cycle - j * s.group, 0, s.group);
+  const int64_t rest = passes % cycle, chunk = rest / s.group;
+  const double whole = static_cast<double>(passes / cycle) * before[s.vpp] + before[chunk];
+  return static_cast<double>(s.group) * whole +
+         static_cast<double>(rest - chunk * s.group) * (before[chunk + 1] - before[chunk]);
 }
 
 int64_t WarmUp(const Schedule& s, int rank) {
@@ -27,15 +32,15 @@ double MostKept(const Schedule& s, int rank, const double* bytes, bool at_last) 
   const int64_t warm_up = WarmUp(s, rank);
   const bool equal = std::all_of(bytes, bytes + s.vpp, [&](double size) { return size == bytes[0]; });
   if (equal) return static_cast<double>(std::min(total, warm_up + 1)) * bytes[0];
-  // After `forwards` forwards and `backwards` backwards chunk j keeps its forwards less its backwards, which take the
-  // chunks in reverse. Between two changes of chunk the sum is linear, so that the maximum lies beside one of them: at
+  // What is kept is what the forwards touched less what the backwards did, which take the chunks in reverse. Between two changes of chunk the sum is linear, so that the maximum lies beside one of them: at
   // the first or the last backward of a chunk, or at a change of the chunk that the forward beside it is of.
+  std::array<double, kMostVirtualStages + 1> forth{}, back{};
+  for (int j = 0; j < s.vpp; ++j) {
+    forth[static_cast<size_t>(j) + 1] = forth[static_cast<size_t>(j)] + bytes[j];
+    back[static_cast<size_t>(j) + 1] = back[static_cast<size_t>(j)] + bytes[s.vpp - 1 - j];
+  }
   const auto kept = [&](int64_t forwards, int64_t backwards) {
-    double sum = 0;
-    for (int64_t j = 0; j < s.vpp; ++j) {
-      sum += bytes[j] * static_cast<double>(Passes(s, forwards, j) - Passes(s, backwards, s.vpp - 1 - j));
-    }
-    return sum;
+    return BytesOf(s, forwards, forth.data()) - BytesOf(s, backwards, back.data());
   };
   const int64_t cycle = s.group * s.vpp;
   double most = 0;

@@ -6,8 +6,11 @@
 
 namespace flightplan {
 
+// More virtual stages than this are judged as if they were so many.
+inline constexpr int kMostVirtualStages = 64;
+
 struct Schedule {
-  int pp = 1, vpp = 1;
+  int pp = 1, vpp = 1;  // vpp at most kMostVirtualStages
   int64_t microbatches = 1;
   int64_t group = 1;           // microbatch_group_size_per_vp_stage; pp where it is not set
   bool extra_forward = false;  // EP overlap runs one more warm-up forward so that forward and backward are independent

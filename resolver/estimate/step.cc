@@ -11,21 +11,6 @@ namespace {
 
 constexpr double kBf16Bytes = 2;
 
-// One direction of one module for one microbatch: microseconds by kind of work, and kernels the host launches.
-struct Load {
-  double matmul = 0, attention = 0, memory = 0, transfer = 0, kernels = 0;
-
-  double gpu() const { return matmul + attention + memory; }
-  Load& operator+=(const Load& other) {
-    matmul += other.matmul;
-    attention += other.attention;
-    memory += other.memory;
-    transfer += other.transfer;
-    kernels += other.kernels;
-    return *this;
-  }
-};
-
 // A module: its forward, its backward without and with the weight gradients' part.
 struct Module {
   Load fwd, bwd, wgrad;
@@ -35,13 +20,6 @@ struct Module {
 Load Scaled(const Load& load, double by) {
   return {by * load.matmul, by * load.attention, by * load.memory, by * load.transfer, by * load.kernels};
 }
-
-struct Times {           // of one layer or stage and one microbatch
-  Load fwd, bwd, again;  // again: recomputed, part of the backward pass
-  double fwd_exchange = 0, bwd_exchange = 0, again_exchange = 0;
-  double pair = 0, pair_hidden = 0, pair_exposed = 0;  // under expert overlap
-  double host_fwd = 0, host_bwd = 0;
-};
 
 // Larger of two, rounded where they meet: a step that is half bound by the host pays for both in turns.
 double SoftMax(double a, double b) {
@@ -60,7 +38,8 @@ class Forecaster {
     quantize_us_ = rates.quantize_bytes[precision_] * rates.memory_us;
   }
 
-  bool Run(StepForecast* out);
+  LayerTimes Layers() const;
+  bool Run(const LayerTimes& times, StepForecast* out);
 
  private:
   double GemmUs(double rows, double in, double out, size_t precision) const {
@@ -134,9 +113,9 @@ class Forecaster {
 
   Module AttentionModule(const LayerWork& layer, size_t precision) const;
   Module DenseModule(const LayerWork& layer, double width, size_t precision) const;
-  Times LayerTimes(const LayerWork& layer, size_t precision) const;
-  void AddChunk(const ChunkContents& chunk, const std::array<Times, kMaxLayerKinds>& layers, Times* sum) const;
-  Times HeadTimes(double copies) const;
+  LayerTime TimeOfLayer(const LayerWork& layer, size_t precision) const;
+  void AddChunk(const ChunkContents& chunk, const LayerTimes& layers, LayerTime* sum) const;
+  LayerTime TimeOfHead() const;
   double DataParallelUs(double parameters, double ranks, double stride, double bytes_per_parameter) const;
   void AddDataParallel(double fwd_us, double bwd_us, double microbatches, StepParts* parts) const;
   void CountParameters(int rank);
@@ -221,8 +200,8 @@ Module Forecaster::DenseModule(const LayerWork& layer, double width, size_t prec
   return module;
 }
 
-Times Forecaster::LayerTimes(const LayerWork& layer, size_t precision) const {
-  Times times;
+LayerTime Forecaster::TimeOfLayer(const LayerWork& layer, size_t precision) const {
+  LayerTime times;
   const MlpWork& mlp = layer.mlp;
   Module attention = AttentionModule(layer, precision);
   times.fwd = attention.fwd;
@@ -407,7 +386,7 @@ Times Forecaster::LayerTimes(const LayerWork& layer, size_t precision) const {
   return times;
 }
 
-void Accumulate(const Times& times, double count, Times* sum) {
+void Accumulate(const LayerTime& times, double count, LayerTime* sum) {
   const auto add = [count](const Load& load, Load* to) {
     to->matmul += count * load.matmul;
     to->attention += count * load.attention;
@@ -429,16 +408,16 @@ void Accumulate(const Times& times, double count, Times* sum) {
 }
 
 // Output layer and loss, for the main head and each MTP depth: bf16 products and a vocabulary-parallel cross entropy.
-Times Forecaster::HeadTimes(double copies) const {
-  Times times;
+LayerTime Forecaster::TimeOfHead() const {
+  LayerTime times;
   const double v = work_.vocabulary / t_;
   const double us = GemmUs(tokens_, h_, v, 0);
-  times.fwd.matmul = copies * us;
-  times.bwd.matmul = copies * 2 * us;
-  times.fwd.memory = copies * tokens_ * v * 6 * rates_.memory_us;
-  times.bwd.memory = copies * tokens_ * v * 6 * rates_.memory_us;
-  times.fwd.kernels = 12 * copies;
-  times.bwd.kernels = 8 * copies;
+  times.fwd.matmul = us;
+  times.bwd.matmul = 2 * us;
+  times.fwd.memory = tokens_ * v * 6 * rates_.memory_us;
+  times.bwd.memory = tokens_ * v * 6 * rates_.memory_us;
+  times.fwd.kernels = 12;
+  times.bwd.kernels = 8;
   times.pair = times.fwd.gpu() + times.bwd.gpu();
   const double host = rates_.host_us * (WholeIteration() ? 0.1 * k_.host_graph_residue : 1.0);
   times.host_fwd = times.fwd.kernels * host;
@@ -446,17 +425,16 @@ Times Forecaster::HeadTimes(double copies) const {
   return times;
 }
 
-void Forecaster::AddChunk(const ChunkContents& chunk, const std::array<Times, kMaxLayerKinds>& layers,
-                          Times* sum) const {
+void Forecaster::AddChunk(const ChunkContents& chunk, const LayerTimes& layers, LayerTime* sum) const {
   const double depths = chunk.mtp_depths;
   for (int i = 0; i < work_.kind_count; ++i) {
     const auto at = static_cast<size_t>(i);
     const double count = chunk.layers[at] + depths * work_.mtp_layers[at];
-    if (count > 0) Accumulate(layers[at], count, sum);
+    if (count > 0) Accumulate(layers.kinds[at], count, sum);
   }
   if (depths > 0) {
     // The projection of two hidden states to one, and each depth's own pass through the output layer.
-    Times joined;
+    LayerTime joined;
     const double us = GemmUs(tokens_ / t_, 2 * h_, h_, precision_);
     joined.fwd.matmul = us;
     joined.bwd.matmul = 2 * us;
@@ -464,7 +442,7 @@ void Forecaster::AddChunk(const ChunkContents& chunk, const std::array<Times, kM
     Accumulate(joined, depths, sum);
   }
   const double heads = depths + (chunk.loss ? 1 : 0);
-  if (heads > 0) Accumulate(HeadTimes(heads), 1, sum);
+  if (heads > 0) Accumulate(layers.head, heads, sum);
 }
 
 // One reduce-scatter or all-gather of a group of `ranks`, whose neighbours are `stride` GPUs apart.
@@ -515,18 +493,13 @@ void Forecaster::CountParameters(int rank) {
   }
 }
 
-bool Forecaster::Run(StepForecast* out) {
-  *out = StepForecast();
-  const double dp = static_cast<double>(plan_.gpus) / plan_.tp / plan_.cp / plan_.pp;
-  const double microbatches =
-      dp > 0 ? static_cast<double>(plan_.global_batch_size) / (dp * static_cast<double>(plan_.micro_batch_size)) : 0;
-  if (!rates_.known || plan_.stages == nullptr || microbatches <= 0 || tokens_ <= 0) return false;
-
-  std::array<Times, kMaxLayerKinds> layers;
+LayerTimes Forecaster::Layers() const {
+  LayerTimes times;
+  std::array<LayerTime, kMaxLayerKinds>& layers = times.kinds;
   double layer_count = 0;
   for (int i = 0; i < work_.kind_count; ++i) {
     const auto at = static_cast<size_t>(i);
-    layers[at] = LayerTimes(work_.kinds[at], precision_);
+    layers[at] = TimeOfLayer(work_.kinds[at], precision_);
     layer_count += work_.totals[at];
   }
   if (plan_.bf16_layers > 0 && precision_ != 0 && layer_count > 0) {
@@ -534,30 +507,40 @@ bool Forecaster::Run(StepForecast* out) {
     const double share = std::min(1.0, plan_.bf16_layers / layer_count);
     for (int i = 0; i < work_.kind_count; ++i) {
       const auto at = static_cast<size_t>(i);
-      Times mixed;
+      LayerTime mixed;
       Accumulate(layers[at], 1 - share, &mixed);
-      Accumulate(LayerTimes(work_.kinds[at], 0), share, &mixed);
+      Accumulate(TimeOfLayer(work_.kinds[at], 0), share, &mixed);
       layers[at] = mixed;
     }
   }
+  times.head = TimeOfHead();
+  return times;
+}
+
+bool Forecaster::Run(const LayerTimes& times, StepForecast* out) {
+  *out = StepForecast();
+  const double dp = static_cast<double>(plan_.gpus) / plan_.tp / plan_.cp / plan_.pp;
+  const double microbatches =
+      dp > 0 ? static_cast<double>(plan_.global_batch_size) / (dp * static_cast<double>(plan_.micro_batch_size)) : 0;
+  if (!rates_.known || plan_.stages == nullptr || microbatches <= 0 || tokens_ <= 0) return false;
 
   const StageLayout& stages = *plan_.stages;
-  Times heaviest;
+  LayerTime heaviest;
   double heaviest_us = -1, sum_us = 0;
   int slowest = 0;
   const std::vector<int>& ranks = stages.distinct_ranks;
   for (size_t i = 0; i < ranks.size(); ++i) {
-    Times times;
-    for (int j = 0; j < stages.vpp; ++j) AddChunk(stages.chunk(ranks[i], j), layers, &times);
-    const double us = SoftMax(times.pair, times.host_fwd + times.host_bwd);
+    LayerTime stage;
+    for (int j = 0; j < stages.vpp; ++j) AddChunk(stages.chunk(ranks[i], j), times, &stage);
+    const double us = SoftMax(stage.pair, stage.host_fwd + stage.host_bwd);
     const int alike = (i + 1 < ranks.size() ? ranks[i + 1] : stages.pp) - ranks[i];
     sum_us += us * alike;
-    if (us > heaviest_us) heaviest_us = us, heaviest = times, slowest = ranks[i];
+    if (us > heaviest_us) heaviest_us = us, heaviest = stage, slowest = ranks[i];
   }
   const double mean_us = sum_us / stages.pp;
 
   // ---- one microbatch on the slowest stage
-  const Times& s = heaviest;
+  const LayerTime& s = heaviest;
   const double fwd_gpu = s.fwd.gpu() + s.fwd.transfer + s.fwd_exchange;
   const double bwd_gpu =
       s.bwd.gpu() + s.bwd.transfer + s.bwd_exchange + s.again.gpu() + s.again.transfer + s.again_exchange;
@@ -651,7 +634,16 @@ bool Forecaster::Run(StepForecast* out) {
 }  // namespace
 
 bool ForecastStep(const ModelWork& work, const Candidate& plan, const GpuRates& rates, StepForecast* out) {
-  return Forecaster(work, plan, rates).Run(out);
+  return ForecastStep(work, plan, rates, rates.known ? TimeLayers(work, plan, rates) : LayerTimes(), out);
+}
+
+LayerTimes TimeLayers(const ModelWork& work, const Candidate& plan, const GpuRates& rates) {
+  return Forecaster(work, plan, rates).Layers();
+}
+
+bool ForecastStep(const ModelWork& work, const Candidate& plan, const GpuRates& rates, const LayerTimes& layers,
+                  StepForecast* out) {
+  return Forecaster(work, plan, rates).Run(layers, out);
 }
 
 double StepLowerBoundUs(const ModelWork& work, const Candidate& plan, const GpuRates& rates) {

@@ -5,6 +5,8 @@
 // What overlaps with what under expert-parallel overlap is the two-stream walk of overlap.h.
 #pragma once
 
+#include <array>
+
 #include "resolver/estimate/gpu_rates.h"
 #include "resolver/estimate/work.h"
 
@@ -33,9 +35,44 @@ struct StepForecast {
   double model_flops = 0;         // of the step, as Megatron-Bridge counts them
 };
 
+// One direction of one module for one microbatch: microseconds by kind of work, and kernels the host launches.
+struct Load {
+  double matmul = 0, attention = 0, memory = 0, transfer = 0, kernels = 0;
+
+  double gpu() const { return matmul + attention + memory; }
+  Load& operator+=(const Load& other) {
+    matmul += other.matmul;
+    attention += other.attention;
+    memory += other.memory;
+    transfer += other.transfer;
+    kernels += other.kernels;
+    return *this;
+  }
+};
+
+// One layer or stage and one microbatch.
+struct LayerTime {
+  Load fwd, bwd, again;  // again: recomputed, part of the backward pass
+  double fwd_exchange = 0, bwd_exchange = 0, again_exchange = 0;
+  double pair = 0, pair_hidden = 0, pair_exposed = 0;  // a forward beside a backward
+  double host_fwd = 0, host_bwd = 0;
+};
+
+// The half of a forecast that does not depend on the pipeline: a search makes it once for all candidates that differ in
+// pp, vpp, stages, optimizer and number of GPUs alone.
+struct LayerTimes {
+  std::array<LayerTime, kMaxLayerKinds> kinds;
+  LayerTime head;  // output layer and loss
+};
+LayerTimes TimeLayers(const ModelWork& work, const Candidate& plan, const GpuRates& rates);
+
 // False, with `out` empty: the GPU's rates are not known or the candidate has no work. `work` is the model's
 // (WorkOf), made once.
 bool ForecastStep(const ModelWork& work, const Candidate& plan, const GpuRates& rates, StepForecast* out);
+
+// The same with layers that were timed before.
+bool ForecastStep(const ModelWork& work, const Candidate& plan, const GpuRates& rates, const LayerTimes& layers,
+                  StepForecast* out);
 
 // No candidate with these sizes can be faster: its model FLOPs at the data sheet's peak, and the pipeline's bubble.
 double StepLowerBoundUs(const ModelWork& work, const Candidate& plan, const GpuRates& rates);

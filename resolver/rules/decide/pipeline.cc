@@ -1,4 +1,6 @@
 // Sequence parallelism, and which layers each pipeline stage owns when they do not divide evenly.
+#include "resolver/derive/pipeline.h"
+
 #include <algorithm>
 #include <vector>
 
@@ -15,33 +17,15 @@ using K = Knob;
 constexpr int64_t kMaxStages = 4096;
 constexpr int64_t kMaxLayers = 65536;
 
-// One letter a cell: E embedding, t decoder layer, m MTP layer, L loss. Embedding, loss and each MTP layer weigh as
-// much as a decoder layer, which is how the published layouts are balanced; what does not divide goes to the middle
-// stages.
-std::string BalancedLayout(int64_t layers, int64_t mtp, int64_t stages) {
-  const int64_t units = layers + mtp + 2;
-  std::vector<int64_t> decoder(static_cast<size_t>(stages), units / stages);
-  int64_t rest = units % stages;
-  for (size_t i = 1; i + 1 < decoder.size() && rest > 0; ++i, --rest) ++decoder[i];
-  if (rest > 0) ++decoder.back();
-  decoder.front() -= 1;       // the embedding's place
-  decoder.back() -= 1 + mtp;  // loss and MTP
-  // A tail too heavy for its share takes no decoder layer; what is missing is taken from the last stages before it.
-  for (size_t i = decoder.size() - 1; decoder.back() < 0;) {
-    if (--i == 0) i = decoder.size() - 2;
-    --decoder[i];
-    ++decoder.back();
-  }
-  std::string text;
+// One letter a cell: E embedding, t decoder layer, m MTP layer, L loss.
+std::string LayoutText(const std::vector<int64_t>& decoder, int64_t mtp) {
+  std::string text = "E";
   for (size_t i = 0; i < decoder.size(); ++i) {
     if (i > 0) text.push_back('|');
-    if (i == 0) text.push_back('E');
-    text.append(static_cast<size_t>(std::max<int64_t>(0, decoder[i])), 't');
-    if (i + 1 == decoder.size()) {
-      text.append(static_cast<size_t>(mtp), 'm');
-      text.push_back('L');
-    }
+    text.append(static_cast<size_t>(decoder[i]), 't');
   }
+  text.append(static_cast<size_t>(mtp), 'm');
+  text.push_back('L');
   return text;
 }
 
@@ -69,7 +53,7 @@ void DecidePipeline(Deliberation& d) {
       layers + mtp + 2 < stages || !d.value(K::pipeline_model_parallel_layout).is_none()) {
     return;
   }
-  d.Choose(K::pipeline_model_parallel_layout, BalancedLayout(layers, mtp, stages),
+  d.Choose(K::pipeline_model_parallel_layout, LayoutText(BalancedStages(layers, mtp, stages), mtp),
            {.rule_id = "decide.pipeline-layout",
             .reason = absl::StrCat(layers, " layers do not divide by ", stages, " stages (PP ", f.pp, " x VPP ", f.vpp,
                                    "); embedding, loss", mtp > 0 ? " and MTP" : "", " count as a layer each"),

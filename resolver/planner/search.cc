@@ -1,0 +1,520 @@
+#include "resolver/planner/search.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <tuple>
+#include <utility>
+
+namespace flightplan {
+namespace {
+
+constexpr double kNever = std::numeric_limits<double>::infinity();
+// Groups of layouts between two calls of `progress` and two updates of the pruning threshold: a few milliseconds of
+// work. Fixed, so that what is pruned does not depend on the number of threads.
+constexpr size_t kBatch = 16;
+constexpr float kNoOffload = 0;
+
+struct Layout {
+  LayoutSizes sizes;
+  const StageLayout* stages = nullptr;
+  double bound = 0;  // no execution is better: microseconds or bytes
+};
+
+// Layouts that differ in their pipeline alone share the times of their layers.
+struct Group {
+  size_t begin = 0, end = 0;  // of the layouts
+  double bound = 0;           // the best of theirs
+};
+
+// What a group of layouts came to, and what it took.
+struct Judgement {
+  std::vector<FoundPlan> found;
+  int64_t judged = 0, memory_bound = 0, time_bound = 0, incompatible = 0;
+};
+
+// A combination of exchange and graphs.
+struct Combination {
+  const Exchange* exchange = nullptr;
+  const Graphs* graphs = nullptr;
+  // Times of the layers by recompute set, worked out when they are needed first.
+  std::vector<std::optional<LayerTimes>> times;
+};
+
+// What one microbatch cannot do without: a layer of each kind and the head; `compute` leaves out the exchanges.
+struct Floor {
+  std::array<double, kMaxLayerKinds> layer{}, compute{};
+  double head = 0;
+};
+
+// Recompute sets with one offload that keep at least as much as the one that recomputes most of them.
+struct Family {
+  Recompute most;
+  float offload = 0;
+  std::vector<size_t> sets;
+};
+
+std::vector<Family> FamiliesOf(const ExecutionSpace& execution) {
+  std::vector<Family> families;
+  for (float offload : execution.optimizer_offloads) {
+    // Selective recompute keeps more than full; the `moe` module contains others, so its sets stand apart.
+    std::array<Family, 3> of_offload;
+    for (size_t r = 0; r < execution.recomputes.size(); ++r) {
+      const Recompute& recompute = execution.recomputes[r];
+      const bool full = recompute.mode == RecomputeMode::kFullUniform || recompute.mode == RecomputeMode::kFullBlock;
+      Family& family = of_offload[full ? 2 : (recompute.modules & kDropMoe) != 0 ? 1 : 0];
+      family.offload = offload;
+      family.sets.push_back(r);
+      family.most.mode = std::max(family.most.mode, recompute.mode);
+      family.most.modules = static_cast<uint16_t>(family.most.modules | recompute.modules);
+    }
+    for (Family& family : of_offload) {
+      if (!family.sets.empty()) families.push_back(std::move(family));
+    }
+  }
+  return families;
+}
+
+class Searcher {
+ public:
+  explicit Searcher(const SearchQuestion& question)
+      : q_(question),
+        executions_(static_cast<int64_t>(question.execution.size())),
+        sets_(
+            static_cast<int64_t>(question.execution.recomputes.size() * question.execution.optimizer_offloads.size())),
+        most_offload_(*std::max_element(question.execution.optimizer_offloads.begin(),
+                                        question.execution.optimizer_offloads.end())),
+        families_(FamiliesOf(question.execution)) {}
+  SearchResult Run();
+
+ private:
+  bool ByTime() const { return q_.objective == SearchObjective::kStepTime; }
+  // The figure that is made small.
+  double Score(const FoundPlan& plan) const { return ByTime() ? plan.step.us : plan.memory.value; }
+  double Microbatches(const LayoutSizes& sizes) const {
+    return static_cast<double>(q_.layout.global_batch_size) * sizes.tp * sizes.cp * sizes.pp /
+           (static_cast<double>(q_.layout.gpus) * static_cast<double>(sizes.micro_batch_size));
+  }
+
+  // ---- candidates
+  Candidate At(const LayoutSizes& sizes, const StageLayout* stages) const;
+  static void Use(const Combination& combination, Candidate* c);
+  std::vector<Combination> Combinations() const;
+  bool Possible(const LayoutSizes& sizes, const Combination& combination) const;
+  FoundPlan Found(const Layout& layout, const Candidate& c) const;
+
+  // ---- judging
+  double TimeOf(const Candidate& c, size_t recompute, Combination* combination) const;
+  Band MemoryOf(const Candidate& c) const;
+  bool Fits(const Band& memory) const { return q_.memory.capacity <= 0 || memory.value <= q_.memory.capacity; }
+  void JudgeTime(const Layout& layout, double threshold, std::vector<Combination>* combinations, Judgement* out) const;
+  void JudgeMemory(const Layout& layout, double threshold, const std::vector<Combination>& combinations,
+                   Judgement* out) const;
+  Judgement Judge(const Group& group, double threshold) const;
+
+  // ---- bounds
+  Floor FloorOf(const LayoutSizes& sizes) const;
+  double TimeBound(const LayoutSizes& sizes, const StageLayout& stages, const Floor& floor) const;
+  double InputBytes(const LayoutSizes& sizes) const;
+  double StaticBytes(const Layout& layout) const;
+  double LeastBytes(const Layout& layout, const Family& family) const;
+
+  void Enumerate(const LayoutQuestion& question, double threshold, bool count);
+  void JudgeAll(bool count, std::vector<FoundPlan>* best);
+
+  const SearchQuestion& q_;
+  const int64_t executions_, sets_;
+  const float most_offload_;
+  const std::vector<Family> families_;
+  std::vector<Layout> layouts_;
+  std::vector<Group> groups_;
+  SearchStatistics statistics_;
+};
+
+Candidate Searcher::At(const LayoutSizes& sizes, const StageLayout* stages) const {
+  Candidate c = q_.base(sizes);
+  c.stages = stages;
+  c.gpus = q_.layout.gpus;
+  c.tp = sizes.tp, c.pp = sizes.pp, c.vpp = sizes.vpp, c.cp = sizes.cp, c.ep = sizes.ep, c.etp = sizes.etp;
+  c.micro_batch_size = sizes.micro_batch_size;
+  c.global_batch_size = q_.layout.global_batch_size;
+  c.seq_length = q_.layout.seq_length;
+  c.sequence_parallel = q_.layout.sequence_parallel && c.tp > 1;
+  return c;
+}
+
+void Searcher::Use(const Combination& combination, Candidate* c) {
+  c->dispatcher = combination.exchange->dispatcher;
+  c->ep_overlap = combination.exchange->ep_overlap;
+  c->delay_wgrad = combination.exchange->delay_wgrad;
+  c->graphs = combination.graphs->impl;
+  c->graph_modules = combination.graphs->modules;
+  c->recompute = RecomputeMode::kNone;
+  c->recompute_modules = 0;
+  c->optimizer_offload = kNoOffload;
+}
+
+std::vector<Combination> Searcher::Combinations() const {
+  std::vector<Combination> combinations;
+  combinations.reserve(q_.execution.exchanges.size() * q_.execution.graphs.size());
+  for (const Exchange& exchange : q_.execution.exchanges) {
+    for (const Graphs& graphs : q_.execution.graphs) {
+      combinations.push_back({&exchange, &graphs, {}});
+      combinations.back().times.resize(q_.execution.recomputes.size());
+    }
+  }
+  return combinations;
+}
+
+bool Searcher::Possible(const LayoutSizes& sizes, const Combination& combination) const {
+  // Without expert parallelism there is no exchange to choose.
+  const bool idle = sizes.ep == 1 && combination.exchange != &q_.execution.exchanges.front();
+  return !idle && Compatible(*q_.shape, sizes, *combination.exchange, *combination.graphs);
+}
+
+FoundPlan Searcher::Found(const Layout& layout, const Candidate& c) const {
+  FoundPlan plan;
+  plan.sizes = layout.sizes;
+  plan.candidate = c;
+  ForecastStep(*q_.work, c, q_.rates, &plan.step);
+  MemoryForecast memory;
+  ForecastMemory(*q_.shape, c, q_.memory, &memory);
+  plan.memory = memory.fullest.total;
+  plan.fit = memory.verdict;
+  return plan;
+}
+
+double Searcher::TimeOf(const Candidate& c, size_t recompute, Combination* combination) const {
+  std::optional<LayerTimes>& times = combination->times[recompute];
+  if (!times.has_value()) times = TimeLayers(*q_.work, c, q_.rates);
+  StepForecast forecast;
+  return ForecastStep(*q_.work, c, q_.rates, *times, &forecast) ? forecast.us : kNever;
+}
+
+Band Searcher::MemoryOf(const Candidate& c) const {
+  MemoryForecast forecast;
+  ForecastMemory(*q_.shape, c, q_.memory, &forecast);
+  return forecast.fullest.total;
+}
+
+void Searcher::JudgeTime(const Layout& layout, double threshold, std::vector<Combination>* combinations,
+                         Judgement* out) const {
+  std::vector<const Family*> families;  // that can fit
+  int64_t left = 0;                     // sets in them
+  for (const Family& family : families_) {
+    if (q_.memory.capacity > 0 && LeastBytes(layout, family) > q_.memory.capacity) continue;
+    families.push_back(&family);
+    left += static_cast<int64_t>(family.sets.size());
+  }
+  const auto all = static_cast<int64_t>(combinations->size());
+  out->memory_bound += (sets_ - left) * all;
+  if (families.empty()) return;
+
+  Candidate c = At(layout.sizes, layout.stages);
+  std::vector<std::pair<double, Combination*>> plain;  // without recompute and offload, fastest first
+  for (Combination& combination : *combinations) {
+    if (!Possible(layout.sizes, combination)) {
+      out->incompatible += left;
+      continue;
+    }
+    Use(combination, &c);
+    plain.emplace_back(TimeOf(c, 0, &combination), &combination);
+  }
+  std::stable_sort(plain.begin(), plain.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+
+  double best = std::nextafter(threshold, kNever);  // as good as the worst kept may rank before it
+  std::optional<Candidate> winner;
+  std::vector<std::tuple<double, size_t, float>> by_time;  // of the sets: time, index, offload
+  for (size_t i = 0; i < plain.size(); ++i) {
+    const auto& [plain_us, combination] = plain[i];
+    if (!(plain_us < best)) {  // and so are all that follow
+      out->time_bound += left * static_cast<int64_t>(plain.size() - i);
+      break;
+    }
+    by_time.clear();
+    Use(*combination, &c);
+    for (const Family* family : families) {
+      c.optimizer_offload = family->offload;
+      for (size_t r : family->sets) {
+        const Recompute& recompute = q_.execution.recomputes[r];
+        if (!Compatible(*combination->exchange, *combination->graphs, recompute)) {
+          ++out->incompatible;
+          continue;
+        }
+        c.recompute = recompute.mode;
+        c.recompute_modules = recompute.modules;
+        ++out->judged;
+        const double us = TimeOf(c, r, combination);
+        if (us < best) by_time.emplace_back(us, r, family->offload);
+      }
+    }
+    std::sort(by_time.begin(), by_time.end());
+    for (const auto& [us, r, offload] : by_time) {
+      c.recompute = q_.execution.recomputes[r].mode;
+      c.recompute_modules = q_.execution.recomputes[r].modules;
+      c.optimizer_offload = offload;
+      if (!Fits(MemoryOf(c))) continue;
+      best = us;
+      winner = c;
+      break;
+    }
+  }
+  if (winner.has_value()) out->found.push_back(Found(layout, *winner));
+}
+
+void Searcher::JudgeMemory(const Layout& layout, double threshold, const std::vector<Combination>& combinations,
+                           Judgement* out) const {
+  Candidate c = At(layout.sizes, layout.stages);
+  double best = std::nextafter(threshold, kNever);
+  std::optional<Candidate> winner;
+  for (const Combination& combination : combinations) {
+    if (!Possible(layout.sizes, combination)) {
+      out->incompatible += sets_;
+      continue;
+    }
+    Use(combination, &c);
+    for (const Recompute& recompute : q_.execution.recomputes) {
+      if (!Compatible(*combination.exchange, *combination.graphs, recompute)) {
+        out->incompatible += static_cast<int64_t>(q_.execution.optimizer_offloads.size());
+        continue;
+      }
+      c.recompute = recompute.mode;
+      c.recompute_modules = recompute.modules;
+      for (float offload : q_.execution.optimizer_offloads) {
+        c.optimizer_offload = offload;
+        ++out->judged;
+        const Band memory = MemoryOf(c);
+        if (!(memory.value < best) || !Fits(memory)) continue;
+        best = memory.value;
+        winner = c;
+      }
+    }
+  }
+  if (winner.has_value()) out->found.push_back(Found(layout, *winner));
+}
+
+Judgement Searcher::Judge(const Group& group, double threshold) const {
+  Judgement out;
+  std::vector<Combination> combinations = Combinations();
+  for (size_t i = group.begin; i < group.end; ++i) {
+    const Layout& layout = layouts_[i];
+    if (layout.bound > threshold) {
+      out.time_bound += executions_;
+    } else if (ByTime()) {
+      JudgeTime(layout, threshold, &combinations, &out);
+    } else if (q_.memory.capacity > 0 && StaticBytes(layout) > q_.memory.capacity) {
+      out.memory_bound += executions_;
+    } else {
+      JudgeMemory(layout, threshold, combinations, &out);
+    }
+  }
+  return out;
+}
+
+// The exchanges beside the compute at their best; hosts are taken to keep up.
+Floor Searcher::FloorOf(const LayoutSizes& sizes) const {
+  LayoutSizes flat = sizes;
+  flat.pp = flat.vpp = 1;
+  Candidate c = At(flat, nullptr);
+  Floor floor;
+  floor.layer.fill(kNever);
+  floor.compute.fill(kNever);
+  floor.head = kNever;
+  for (const Exchange& exchange : q_.execution.exchanges) {
+    if (sizes.ep == 1 && &exchange != &q_.execution.exchanges.front()) continue;
+    if (exchange.max_span > 0 && int64_t{sizes.ep} * sizes.etp > exchange.max_span) continue;
+    Use({&exchange, &q_.execution.graphs.front(), {}}, &c);
+    const LayerTimes times = TimeLayers(*q_.work, c, q_.rates);
+    for (size_t k = 0; k < static_cast<size_t>(q_.work->kind_count); ++k) {
+      const LayerTime& layer = times.kinds[k];
+      const double compute = layer.fwd.gpu() + layer.bwd.gpu() + layer.fwd.transfer + layer.bwd.transfer;
+      floor.layer[k] = std::min(floor.layer[k], layer.pair);
+      floor.compute[k] = std::min(floor.compute[k], compute);
+    }
+    floor.head = std::min(floor.head, times.head.pair);
+  }
+  return floor;
+}
+
+// The slowest stage for every microbatch, and the bubble at the mean stage's pace.
+double Searcher::TimeBound(const LayoutSizes& sizes, const StageLayout& stages, const Floor& floor) const {
+  const auto kinds = static_cast<size_t>(q_.work->kind_count);
+  double slowest = 0;
+  for (int rank : stages.distinct_ranks) {
+    double stage = 0;
+    for (int j = 0; j < stages.vpp; ++j) {
+      const ChunkContents& chunk = stages.chunk(rank, j);
+      for (size_t k = 0; k < kinds; ++k) {
+        const double layers = chunk.layers[k] + chunk.mtp_depths * static_cast<double>(q_.work->mtp_layers[k]);
+        if (layers > 0) stage += layers * floor.layer[k];
+      }
+      stage += (chunk.mtp_depths + (chunk.loss ? 1 : 0)) * floor.head;
+    }
+    slowest = std::max(slowest, stage);
+  }
+  double all = 0;
+  for (size_t k = 0; k < kinds; ++k) {
+    if (q_.work->totals[k] > 0) all += q_.work->totals[k] * floor.compute[k];
+  }
+  const double bubble = (sizes.pp - 1.0) / sizes.vpp * all / sizes.pp;
+  return (Microbatches(sizes) * slowest + bubble) * q_.rates.k.stack_overhead;
+}
+
+// The first rank holds as many microbatches as there are stages, and of each at least its layers' inputs.
+double Searcher::InputBytes(const LayoutSizes& sizes) const {
+  const double tokens = static_cast<double>(q_.layout.seq_length) * static_cast<double>(sizes.micro_batch_size) /
+                        sizes.cp / (q_.layout.sequence_parallel ? sizes.tp : 1);
+  // Uneven stages may give a rank a layer less in every chunk, and the first one its embedding.
+  const double a_chunk = std::floor(static_cast<double>(q_.shape->num_layers) / sizes.pp / sizes.vpp) - 1;
+  const double layers = std::max(0.0, a_chunk) * sizes.vpp;
+  return std::min<double>(Microbatches(sizes), sizes.pp) * layers * 2 * static_cast<double>(q_.shape->hidden) * tokens;
+}
+
+double Searcher::StaticBytes(const Layout& layout) const {
+  Candidate c = At(layout.sizes, layout.stages);
+  c.optimizer_offload = most_offload_;
+  return MemoryModel(*q_.shape, c, q_.memory.device).StaticBytes();
+}
+
+// What no way of execution in the family goes below: the one that recomputes most keeps least, and what is live for a
+// moment, what the dispatcher registers and what graphs hold comes on top of it.
+double Searcher::LeastBytes(const Layout& layout, const Family& family) const {
+  Candidate c = At(layout.sizes, layout.stages);
+  Use({&q_.execution.exchanges.front(), &q_.execution.graphs.front(), {}}, &c);
+  c.recompute = family.most.mode;
+  c.recompute_modules = family.most.modules;
+  c.optimizer_offload = family.offload;
+  const MemoryModel model(*q_.shape, c, q_.memory.device);
+  double least = 0;
+  for (int rank : layout.stages->distinct_ranks) {
+    const StageBytes bytes = model.Stage(rank);
+    const double passing = bytes[MemoryPart::kBackward] + bytes[MemoryPart::kDispatch] + bytes[MemoryPart::kGraphs];
+    least = std::max(least, bytes.Total() - passing);
+  }
+  return least;
+}
+
+// The legal layouts whose bound is below the threshold, in groups, the most promising first.
+void Searcher::Enumerate(const LayoutQuestion& question, double threshold, bool count) {
+  layouts_.clear();
+  groups_.clear();
+  std::optional<Floor> floor;  // of the group of sizes at hand
+  size_t begin = 0;            // of its layouts
+  const auto close_group = [&] {
+    if (layouts_.size() > begin) groups_.push_back({begin, layouts_.size(), 0});
+    begin = layouts_.size();
+    floor.reset();
+  };
+  VisitLayouts(
+      *q_.shape, question, [&](const LayoutSizes&) { close_group(); },
+      [&](const LayoutSizes& sizes) {
+        const StageLayout* stages = q_.stages(sizes.pp, sizes.vpp);
+        if (stages == nullptr) return true;
+        if (count) ++statistics_.layouts;
+        if (q_.memory.capacity > 0 && InputBytes(sizes) > q_.memory.capacity) {
+          if (count) statistics_.memory_bound += executions_;
+          return true;
+        }
+        double bound = 0;
+        if (ByTime()) {
+          if (!floor.has_value()) floor = FloorOf(sizes);
+          bound = TimeBound(sizes, *stages, *floor);
+          if (bound > threshold) {
+            if (count) statistics_.time_bound += executions_;
+            return true;
+          }
+        }
+        layouts_.push_back({sizes, stages, bound});
+        if (layouts_.size() >= kMaxLayouts) statistics_.cut = true;
+        return layouts_.size() < kMaxLayouts;
+      });
+  close_group();
+  if (!ByTime()) {
+    q_.parallel(layouts_.size(), [&](size_t from, size_t to) {
+      for (size_t i = from; i < to; ++i) layouts_[i].bound = StaticBytes(layouts_[i]);
+    });
+  }
+  for (Group& group : groups_) {
+    group.bound = kNever;
+    for (size_t i = group.begin; i < group.end; ++i) group.bound = std::min(group.bound, layouts_[i].bound);
+  }
+  std::sort(groups_.begin(), groups_.end(),
+            [](const Group& a, const Group& b) { return std::tie(a.bound, a.begin) < std::tie(b.bound, b.begin); });
+}
+
+// Judges the groups at hand in the order in which they can win, until none can enter the list any more.
+void Searcher::JudgeAll(bool count, std::vector<FoundPlan>* best) {
+  const auto better = [&](const FoundPlan& a, const FoundPlan& b) {
+    return std::make_tuple(Score(a), a.sizes) < std::make_tuple(Score(b), b.sizes);
+  };
+  std::vector<Judgement> judgements;
+  for (size_t at = 0; at < groups_.size(); at += kBatch) {
+    const size_t end = std::min(groups_.size(), at + kBatch);
+    const double threshold = best->size() < q_.keep ? kNever : Score(best->back());
+    if (groups_[at].bound > threshold) {
+      for (size_t i = at; count && i < groups_.size(); ++i) {
+        statistics_.time_bound += static_cast<int64_t>(groups_[i].end - groups_[i].begin) * executions_;
+      }
+      return;
+    }
+    if (q_.progress != nullptr) {
+      SearchProgress progress;
+      progress.done_ratio = count ? static_cast<double>(at) / static_cast<double>(groups_.size()) : 0;
+      progress.judged = statistics_.judged;
+      progress.best_us = best->empty() ? 0 : best->front().step.us;
+      if (!q_.progress(progress)) {
+        statistics_.stopped = true;
+        return;
+      }
+    }
+    judgements.assign(end - at, {});
+    q_.parallel(end - at, [&](size_t from, size_t to) {
+      for (size_t i = from; i < to; ++i) judgements[i] = Judge(groups_[at + i], threshold);
+    });
+    for (const Judgement& judgement : judgements) {
+      if (count) {
+        statistics_.judged += judgement.judged;
+        statistics_.memory_bound += judgement.memory_bound;
+        statistics_.time_bound += judgement.time_bound;
+        statistics_.incompatible += judgement.incompatible;
+      }
+      for (const FoundPlan& found : judgement.found) {
+        best->insert(std::upper_bound(best->begin(), best->end(), found, better), found);
+        if (best->size() > q_.keep) best->pop_back();
+      }
+    }
+  }
+}
+
+SearchResult Searcher::Run() {
+  SearchResult result;
+  double threshold = kNever;
+  if (ByTime()) {
+    // The usual corner: what it finds is found again below, so only its threshold is kept.
+    LayoutQuestion corner = q_.layout;
+    if (corner.wish.cp == 0) corner.wish.cp = 1;
+    if (corner.wish.etp == 0) corner.wish.etp = 1;
+    if (corner.wish.micro_batch_size == 0) corner.wish.micro_batch_size = 1;
+    Enumerate(corner, kNever, /*count=*/false);
+    JudgeAll(/*count=*/false, &result.plans);
+    if (result.plans.size() == q_.keep) threshold = Score(result.plans.back());
+    result.plans.clear();
+  }
+  if (!statistics_.stopped) {
+    Enumerate(q_.layout, threshold, /*count=*/true);
+    JudgeAll(/*count=*/true, &result.plans);
+  }
+  statistics_.space = statistics_.layouts * executions_;
+  result.statistics = statistics_;
+  return result;
+}
+
+}  // namespace
+
+void RunInOrder(size_t count, const std::function<void(size_t begin, size_t end)>& body) { body(0, count); }
+
+SearchResult Search(const SearchQuestion& question) { return Searcher(question).Run(); }
+
+}  // namespace flightplan

@@ -1,0 +1,84 @@
+// Finds the best layouts of a model on a number of GPUs: every legal combination of sizes and of ways to execute it is
+// judged by memory and step time, or pruned by a bound that cannot lose the best.
+//
+// Pure and deterministic: the answer does not depend on how many threads `parallel` uses. Bounds:
+//   memory bound   parameters, gradients and optimizer state, or the inputs of the layers in flight, which even full
+//                  recompute keeps, are above the capacity
+//   time bound     matrix products, attention and tensor and context parallel transfers alone, with the pipeline's
+//                  bubble, take longer than the worst layout kept; or, in a layout, a way of execution is slower even
+//                  without recompute and offload, which only add time
+// A quick search of the usual corner of the space comes first, so that there is something to be slower than.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "resolver/estimate/memory.h"
+#include "resolver/estimate/step.h"
+#include "resolver/planner/space.h"
+
+namespace flightplan {
+
+enum class SearchObjective { kStepTime, kMemoryHeadroom };
+
+// Calls body(begin, end) for ranges that cover [0, count), on as many threads as it likes, and returns when all are
+// done.
+using ParallelFor = std::function<void(size_t count, const std::function<void(size_t begin, size_t end)>& body)>;
+void RunInOrder(size_t count, const std::function<void(size_t begin, size_t end)>& body);
+
+struct SearchProgress {
+  double done_ratio = 0;  // of the layouts
+  int64_t judged = 0;     // candidates
+  double best_us = 0;     // 0: none yet
+};
+
+struct SearchQuestion {
+  const ModelShape* shape = nullptr;
+  const ModelWork* work = nullptr;
+  GpuRates rates;
+  GpuMemory memory;  // capacity 0: not known, everything fits
+  LayoutQuestion layout;
+  ExecutionSpace execution;
+  // Everything that the search does not vary, for these sizes; sizes, stages and execution are overwritten.
+  std::function<Candidate(const LayoutSizes&)> base;
+  // The layers of each stage, the same object for the same sizes; called from the thread that searches.
+  std::function<const StageLayout*(int pp, int vpp)> stages;
+  SearchObjective objective = SearchObjective::kStepTime;
+  size_t keep = 64;  // layouts to return
+  ParallelFor parallel = RunInOrder;
+  // Called between batches of a few milliseconds; false stops the search, which then returns the best so far.
+  std::function<bool(const SearchProgress&)> progress;
+};
+
+// The best way to execute one layout.
+struct FoundPlan {
+  LayoutSizes sizes;
+  Candidate candidate;
+  StepForecast step;
+  Band memory;  // of the fullest stage
+  FitVerdict fit = FitVerdict::kUnknown;
+};
+
+// More promising layouts than any real question has.
+inline constexpr size_t kMaxLayouts = size_t{1} << 20;
+
+struct SearchStatistics {
+  int64_t layouts = 0;       // legal combinations of sizes
+  int64_t space = 0;         // candidates: layouts times ways to execute them
+  int64_t judged = 0;        // candidates whose time, and where it mattered memory, was worked out
+  int64_t memory_bound = 0;  // candidates pruned
+  int64_t time_bound = 0;    // candidates pruned
+  int64_t incompatible = 0;  // combinations that upstream refuses
+  bool cut = false;          // more promising layouts than kMaxLayouts
+  bool stopped = false;      // by `progress`
+};
+
+struct SearchResult {
+  std::vector<FoundPlan> plans;  // best first
+  SearchStatistics statistics;
+};
+
+SearchResult Search(const SearchQuestion& question);
+
+}  // namespace flightplan

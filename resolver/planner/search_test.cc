@@ -1,0 +1,205 @@
+#include "resolver/planner/search.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <memory>
+#include <tuple>
+
+#include "gtest/gtest.h"
+#include "resolver/catalog/catalog.h"
+#include "resolver/derive/pipeline.h"
+
+namespace flightplan {
+namespace {
+
+// A question about a catalogue model, with everything that it points at.
+struct Setting {
+  ModelShape shape;
+  ModelWork work;
+  std::map<std::pair<int, int>, std::unique_ptr<StageLayout>> stages;
+  SearchQuestion question;
+
+  Setting(const char* model, const char* gpu, int64_t gpus, int64_t batch, double gib) {
+    const Catalog catalog = *Catalog::Builtin();
+    shape = *MakeShape(**catalog.FindModel(model));
+    work = WorkOf(shape);
+    question.shape = &shape;
+    question.work = &work;
+    question.rates = RatesOf(**catalog.FindGpu(gpu));
+    question.memory = {gib * (1u << 30), {9, 8}};
+    question.layout.gpus = gpus;
+    question.layout.global_batch_size = batch;
+    question.layout.seq_length = 4096;
+    question.execution.exchanges = {{}, {Dispatcher::kDeepEp, false, false, 0}, {Dispatcher::kDeepEp, true, true, 0}};
+    question.execution.graphs = {{}, {GraphImpl::kTransformerEngine, kGraphAttn | kGraphMoeRouter}};
+    question.execution.recomputes = RecomputeSets(shape);
+    question.execution.optimizer_offloads = {0, 1};
+    question.base = [](const LayoutSizes&) {
+      Candidate c;
+      c.distributed_optimizer = true;
+      return c;
+    };
+    question.stages = [this](int pp, int vpp) -> const StageLayout* {
+      auto& slot = stages[{pp, vpp}];
+      if (slot != nullptr) return slot.get();
+      const int64_t n = int64_t{pp} * vpp;
+      const std::vector<int64_t> sizes = shape.num_layers % n == 0
+                                             ? std::vector<int64_t>(static_cast<size_t>(n), shape.num_layers / n)
+                                             : BalancedStages(shape.num_layers, shape.mtp_depths, n);
+      slot = std::make_unique<StageLayout>(StagesOfSizes(shape, pp, vpp, sizes));
+      return slot.get();
+    };
+    question.keep = 8;
+  }
+};
+
+std::vector<LayoutSizes> LegalLayouts(const ModelShape& shape, const LayoutQuestion& question, size_t limit) {
+  std::vector<LayoutSizes> layouts;
+  VisitLayouts(
+      shape, question, [](const LayoutSizes&) {},
+      [&](const LayoutSizes& sizes) {
+        layouts.push_back(sizes);
+        return layouts.size() < limit;
+      });
+  return layouts;
+}
+
+using Ranked = std::vector<std::pair<double, LayoutSizes>>;
+
+// Every candidate, one by one, with no bound at all.
+Ranked BruteForce(Setting& s) {
+  const SearchQuestion& q = s.question;
+  Ranked ranked;
+  for (const LayoutSizes& sizes : LegalLayouts(s.shape, q.layout, kMaxLayouts)) {
+    Candidate c = q.base(sizes);
+    c.stages = q.stages(sizes.pp, sizes.vpp);
+    c.gpus = q.layout.gpus;
+    c.tp = sizes.tp, c.pp = sizes.pp, c.vpp = sizes.vpp, c.cp = sizes.cp, c.ep = sizes.ep, c.etp = sizes.etp;
+    c.micro_batch_size = sizes.micro_batch_size;
+    c.global_batch_size = q.layout.global_batch_size;
+    c.seq_length = q.layout.seq_length;
+    c.sequence_parallel = sizes.tp > 1;
+    double best = std::numeric_limits<double>::infinity();
+    for (const Exchange& e : q.execution.exchanges) {
+      for (const Graphs& g : q.execution.graphs) {
+        for (const Recompute& r : q.execution.recomputes) {
+          for (float offload : q.execution.optimizer_offloads) {
+            if (!Compatible(s.shape, sizes, e, g) || !Compatible(e, g, r)) continue;
+            c.dispatcher = e.dispatcher, c.ep_overlap = e.ep_overlap, c.delay_wgrad = e.delay_wgrad;
+            c.graphs = g.impl, c.graph_modules = g.modules;
+            c.recompute = r.mode, c.recompute_modules = r.modules;
+            c.optimizer_offload = offload;
+            MemoryForecast memory;
+            ForecastMemory(s.shape, c, q.memory, &memory);
+            if (memory.fullest.total.value > q.memory.capacity) continue;
+            StepForecast step;
+            if (!ForecastStep(s.work, c, q.rates, &step)) continue;
+            best = std::min(best, q.objective == SearchObjective::kStepTime ? step.us : memory.fullest.total.value);
+          }
+        }
+      }
+    }
+    if (best < std::numeric_limits<double>::infinity()) ranked.emplace_back(best, sizes);
+  }
+  std::sort(ranked.begin(), ranked.end());
+  ranked.resize(std::min(ranked.size(), q.keep));
+  return ranked;
+}
+
+Ranked Found(const SearchQuestion& q) {
+  Ranked ranked;
+  for (const FoundPlan& plan : Search(q).plans) {
+    ranked.emplace_back(q.objective == SearchObjective::kStepTime ? plan.step.us : plan.memory.value, plan.sizes);
+  }
+  return ranked;
+}
+
+void ExpectSame(const Ranked& found, const Ranked& all) {
+  ASSERT_EQ(found.size(), all.size());
+  for (size_t i = 0; i < all.size(); ++i) {
+    EXPECT_DOUBLE_EQ(found[i].first, all[i].first) << "rank " << i;
+    EXPECT_TRUE(found[i].second == all[i].second) << "rank " << i;
+  }
+}
+
+TEST(Search, LosesNothingToItsBounds) {
+  struct Row {
+    const char* model;
+    int64_t gpus, batch;
+    double gib;
+  };
+  for (const Row& row : {Row{"qwen3-30b-a3b", 8, 8, 79}, Row{"llama-3.1-8b", 8, 16, 30},
+                         Row{"moonlight-16b-a3b", 8, 8, 45}, Row{"deepseek-v2-lite", 4, 4, 79}}) {
+    SCOPED_TRACE(row.model);
+    Setting setting(row.model, "h100", row.gpus, row.batch, row.gib);
+    const Ranked all = BruteForce(setting);
+    EXPECT_FALSE(all.empty());
+    ExpectSame(Found(setting.question), all);
+  }
+}
+
+TEST(Search, ByMemoryLosesNothingToItsBounds) {
+  Setting setting("deepseek-v2-lite", "h100", 4, 4, 79);
+  setting.question.objective = SearchObjective::kMemoryHeadroom;
+  ExpectSame(Found(setting.question), BruteForce(setting));
+}
+
+TEST(Search, AnswersTheSameHoweverTheWorkIsSplit) {
+  Setting setting("qwen3-30b-a3b", "h100", 32, 128, 60);
+  const Ranked in_order = Found(setting.question);
+  setting.question.parallel = [](size_t count, const std::function<void(size_t, size_t)>& body) {
+    for (size_t i = count; i-- > 0;) body(i, i + 1);
+  };
+  ExpectSame(Found(setting.question), in_order);
+}
+
+TEST(Search, KeepsWhatIsGiven) {
+  Setting setting("qwen3-30b-a3b", "h100", 32, 128, 79);
+  setting.question.layout.wish = {.tp = 2, .pp = 2, .ep = 8};
+  const SearchResult result = Search(setting.question);
+  ASSERT_FALSE(result.plans.empty());
+  for (const FoundPlan& plan : result.plans) {
+    EXPECT_EQ(plan.sizes.tp, 2);
+    EXPECT_EQ(plan.sizes.pp, 2);
+    EXPECT_EQ(plan.sizes.ep, 8);
+  }
+}
+
+TEST(Search, CountsEveryCandidateOnce) {
+  Setting setting("moonlight-16b-a3b", "h100", 16, 64, 60);
+  const SearchStatistics s = Search(setting.question).statistics;
+  EXPECT_GT(s.judged, 0);
+  EXPECT_EQ(s.judged + s.memory_bound + s.time_bound + s.incompatible, s.space);
+}
+
+TEST(Search, StopsWhenToldTo) {
+  Setting setting("qwen3-30b-a3b", "h100", 64, 256, 79);
+  setting.question.progress = [](const SearchProgress&) { return false; };
+  const SearchResult result = Search(setting.question);
+  EXPECT_TRUE(result.statistics.stopped);
+  EXPECT_TRUE(result.plans.empty());
+}
+
+TEST(Search, SaysWhenNothingFits) {
+  Setting setting("deepseek-v3", "h100", 8, 64, 79);
+  const SearchResult result = Search(setting.question);
+  EXPECT_TRUE(result.plans.empty());
+  EXPECT_GT(result.statistics.layouts, 0);
+}
+
+TEST(LegalLayouts, HoldAtAbsurdSizes) {
+  const Catalog catalog = *Catalog::Builtin();
+  const ModelShape shape = *MakeShape(**catalog.FindModel("deepseek-v3"));
+  for (int64_t gpus : {int64_t{1}, int64_t{7919}, int64_t{1} << 20}) {
+    LayoutQuestion question{.gpus = gpus, .global_batch_size = gpus * 8, .seq_length = 10'000'019};
+    for (const LayoutSizes& sizes : LegalLayouts(shape, question, 5000)) {
+      EXPECT_EQ(gpus % (int64_t{sizes.tp} * sizes.pp * sizes.cp), 0);
+      EXPECT_EQ(gpus % (int64_t{sizes.etp} * sizes.ep * sizes.pp), 0);
+      EXPECT_EQ(shape.experts % sizes.ep, 0);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace flightplan

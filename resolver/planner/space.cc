@@ -1,0 +1,139 @@
+#include "resolver/planner/space.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace flightplan {
+namespace {
+
+// Divisors of n in ascending order, at most `most`.
+std::vector<int64_t> Divisors(int64_t n, int64_t most) {
+  std::vector<int64_t> low, high;
+  for (int64_t d = 1; d * d <= n; ++d) {
+    if (n % d != 0) continue;
+    if (d <= most) low.push_back(d);
+    if (d != n / d && n / d <= most) high.push_back(n / d);
+  }
+  low.insert(low.end(), high.rbegin(), high.rend());
+  return low;
+}
+
+bool Wanted(int64_t wish, int64_t size) { return wish == 0 || wish == size; }
+
+// TP splits heads, MLP widths and, with sequence parallelism, the sequence. Query groups are split, or repeated when
+// there are fewer of them than ranks.
+bool TensorSizeFits(const ModelShape& shape, const LayoutQuestion& question, int64_t tp) {
+  if (tp == 1) return true;
+  const bool heads = shape.heads == 0 || shape.heads % tp == 0;
+  const bool groups = shape.is_mla() || shape.groups == 0 || shape.groups % tp == 0 || tp % shape.groups == 0;
+  const bool linear = shape.linear_value_heads % tp == 0 && shape.linear_key_heads % tp == 0;
+  const bool mamba = shape.mamba_heads % tp == 0 && shape.mamba_groups % tp == 0;
+  const bool widths = shape.ffn % tp == 0 && shape.shared_ffn % tp == 0;
+  const bool sequence = !question.sequence_parallel || question.seq_length % tp == 0;
+  return heads && groups && linear && mamba && widths && sequence;
+}
+
+// Context parallelism gives every rank a chunk from the front and one from the back. State that runs along the sequence
+// cannot be cut that way.
+bool ContextSizeFits(const ModelShape& shape, const LayoutQuestion& question, int64_t cp, int64_t tp) {
+  if (cp == 1) return true;
+  const bool recurrent = shape.linear_value_heads > 0 || shape.mamba_heads > 0;
+  return !recurrent && question.seq_length % (2 * cp * (question.sequence_parallel ? tp : 1)) == 0;
+}
+
+bool StagesFit(const ModelShape& shape, const LayoutQuestion& question, int64_t pp, int64_t vpp) {
+  const int64_t stages = pp * vpp;
+  if (stages == 1) return true;
+  if (question.layout_stages > 0) return stages == question.layout_stages;
+  if (shape.num_layers % stages == 0) return true;
+  return !question.even_stages && stages <= shape.num_layers;
+}
+
+}  // namespace
+
+void VisitLayouts(const ModelShape& shape, const LayoutQuestion& q,
+                  const std::function<void(const LayoutSizes&)>& enter,
+                  const std::function<bool(const LayoutSizes&)>& visit) {
+  const int64_t most_stages = std::min<int64_t>(q.gpus, std::max<int64_t>(1, shape.num_layers));
+  std::vector<std::pair<int64_t, int64_t>> pipelines;  // pp, vpp
+  for (int64_t pp : Divisors(q.gpus, most_stages)) {
+    for (int64_t vpp = 1; vpp == 1 || (pp > 1 && vpp * pp <= shape.num_layers); ++vpp) {
+      const bool wanted = Wanted(q.wish.pp, pp) && Wanted(q.wish.vpp, vpp);
+      if (wanted && StagesFit(shape, q, pp, vpp)) pipelines.emplace_back(pp, vpp);
+    }
+  }
+  const std::vector<int64_t> experts = shape.is_moe() ? Divisors(shape.experts, q.gpus) : std::vector<int64_t>{1};
+  const std::vector<int64_t> splits = shape.is_moe() ? Divisors(shape.expert_ffn, q.gpus) : std::vector<int64_t>{1};
+  const std::vector<int64_t> batches = Divisors(q.global_batch_size, q.global_batch_size);
+  for (int64_t tp : Divisors(q.gpus, q.gpus)) {
+    if (!Wanted(q.wish.tp, tp) || !TensorSizeFits(shape, q, tp)) continue;
+    for (int64_t cp : Divisors(q.gpus / tp, q.seq_length)) {
+      if (!Wanted(q.wish.cp, cp) || !ContextSizeFits(shape, q, cp, tp)) continue;
+      for (int64_t ep : experts) {
+        if (shape.is_moe() && !Wanted(q.wish.ep, ep)) continue;
+        for (int64_t etp : splits) {
+          if (shape.is_moe() && (!Wanted(q.wish.etp, etp) || q.gpus % (ep * etp) != 0)) continue;
+          for (int64_t mbs : batches) {
+            if (!Wanted(q.wish.micro_batch_size, mbs)) continue;
+            LayoutSizes sizes{static_cast<int32_t>(tp),  0,  0, static_cast<int32_t>(cp), static_cast<int32_t>(ep),
+                              static_cast<int32_t>(etp), mbs};
+            enter(sizes);
+            for (const auto& [pp, vpp] : pipelines) {
+              if (q.gpus % (tp * cp * pp) != 0 || q.gpus % (ep * etp * pp) != 0) continue;
+              const int64_t samples = mbs * (q.gpus / (tp * cp * pp));
+              if (samples > q.global_batch_size || q.global_batch_size % samples != 0) continue;
+              const int64_t microbatches = q.global_batch_size / samples;
+              // The interleaved schedule fills a group of pp microbatches at a time.
+              if (vpp > 1 && microbatches % pp != 0) continue;
+              sizes.pp = static_cast<int32_t>(pp), sizes.vpp = static_cast<int32_t>(vpp);
+              if (!visit(sizes)) return;
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+std::vector<Recompute> RecomputeSets(const ModelShape& shape) {
+  bool dense = false, moe = false;
+  for (int i = 0; i < shape.kind_count; ++i) {
+    dense |= shape.kinds[static_cast<size_t>(i)].mlp == MlpKind::kDense;
+    moe |= shape.kinds[static_cast<size_t>(i)].mlp == MlpKind::kMoe;
+  }
+  std::vector<uint16_t> modules;
+  if (shape.is_mla() || moe) modules.push_back(kDropLayernorm);
+  if (shape.is_mla()) modules.push_back(kDropMlaUpProj);
+  if (dense) modules.push_back(kDropMlp);
+  if (moe) modules.push_back(kDropMoeAct);
+  if (shape.shared_ffn > 0) modules.push_back(kDropSharedExperts);
+  if (moe) modules.push_back(kDropMoe);
+  std::vector<Recompute> sets = {{}};
+  for (uint32_t subset = 1; subset < (1u << modules.size()); ++subset) {
+    uint16_t bits = 0;
+    for (size_t i = 0; i < modules.size(); ++i) {
+      if ((subset >> i & 1u) != 0) bits = static_cast<uint16_t>(bits | modules[i]);
+    }
+    const bool twice = (bits & kDropMoe) != 0 && (bits & (kDropMoeAct | kDropSharedExperts)) != 0;
+    if (!twice) sets.push_back({RecomputeMode::kSelective, bits});
+  }
+  sets.push_back({RecomputeMode::kFullUniform, 0});
+  return sets;
+}
+
+bool Compatible(const ModelShape& shape, const LayoutSizes& sizes, const Exchange& exchange, const Graphs& graphs) {
+  if (exchange.max_span > 0 && int64_t{sizes.ep} * sizes.etp > exchange.max_span) return false;
+  if (!exchange.ep_overlap) return true;
+  if (sizes.ep <= 1 || shape.mtp_depths > 1) return false;
+  if (sizes.pp > 1 && sizes.vpp <= 1) return false;
+  return (graphs.modules & (kGraphMoe | kGraphMlp)) == 0;
+}
+
+bool Compatible(const Exchange& exchange, const Graphs& graphs, const Recompute& recompute) {
+  const bool full = recompute.mode == RecomputeMode::kFullUniform || recompute.mode == RecomputeMode::kFullBlock;
+  if (exchange.ep_overlap && (full || (recompute.modules & kDropMoe) != 0)) return false;
+  const bool scoped = graphs.impl == GraphImpl::kLocal || graphs.impl == GraphImpl::kTransformerEngine;
+  return !(scoped && full);
+}
+
+}  // namespace flightplan

@@ -1,0 +1,72 @@
+// The space that a layout search goes through: sizes of the parallel groups, and ways to execute a layout.
+//
+// Only what makes a size impossible for every way of execution is decided here (grids, divisibility, the pipeline's
+// shape). What a release, a library or a GPU forbids is the rules' business: they judge every plan that is returned.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "resolver/derive/candidate.h"
+#include "resolver/derive/shape.h"
+
+namespace flightplan {
+
+// 0 stands for "open" in a wish.
+struct LayoutSizes {
+  int32_t tp = 0, pp = 0, vpp = 0, cp = 0, ep = 0, etp = 0;
+  int64_t micro_batch_size = 0;
+  friend auto operator<=>(const LayoutSizes&, const LayoutSizes&) = default;
+};
+
+struct LayoutQuestion {
+  int64_t gpus = 1;
+  int64_t global_batch_size = 1;
+  int64_t seq_length = 1;
+  LayoutSizes wish;               // sizes that are given
+  bool sequence_parallel = true;  // with TP
+  bool even_stages = false;       // only layer counts that divide: the stack cannot spell another split
+  int64_t layout_stages = 0;      // virtual stages of a layout that is given; 0: none
+};
+
+// Calls visit(sizes) for every legal combination of sizes. Combinations that differ in PP and VPP alone follow one
+// another, and enter(sizes), with pp and vpp 0, comes before each such group. Stops when `visit` answers false.
+void VisitLayouts(const ModelShape& shape, const LayoutQuestion& question,
+                  const std::function<void(const LayoutSizes&)>& enter,
+                  const std::function<bool(const LayoutSizes&)>& visit);
+
+// One way to execute a layout.
+struct Exchange {
+  Dispatcher dispatcher = Dispatcher::kAllToAll;
+  bool ep_overlap = false, delay_wgrad = false;
+  // EP x ETP may not be larger; 0: no limit. A rack-scale NVLink domain serves HybridEP up to its own size.
+  int64_t max_span = 0;
+};
+struct Graphs {
+  GraphImpl impl = GraphImpl::kNone;
+  uint8_t modules = 0;
+};
+struct Recompute {
+  RecomputeMode mode = RecomputeMode::kNone;
+  uint16_t modules = 0;
+};
+
+// What may be combined; every list has at least one entry, and the first is the plainest.
+struct ExecutionSpace {
+  std::vector<Exchange> exchanges;
+  std::vector<Graphs> graphs;
+  std::vector<Recompute> recomputes;
+  std::vector<float> optimizer_offloads;
+  size_t size() const { return exchanges.size() * graphs.size() * recomputes.size() * optimizer_offloads.size(); }
+};
+
+// The recompute sets that mean something for the model: none, every set of selective modules that does not contain
+// itself twice, and full.
+std::vector<Recompute> RecomputeSets(const ModelShape& shape);
+
+// Upstream refuses some combinations whatever the release (transformer_config.py, EP overlap).
+bool Compatible(const ModelShape& shape, const LayoutSizes& sizes, const Exchange& exchange, const Graphs& graphs);
+bool Compatible(const Exchange& exchange, const Graphs& graphs, const Recompute& recompute);
+
+}  // namespace flightplan
