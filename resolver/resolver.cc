@@ -184,7 +184,7 @@ absl::Status Resolver::ResolveConfig(const v1::ResolveConfigRequest& request,
   for (const ConfigChange& change : run.changes) ChangeToMessage(change, response->add_effective_changes());
   EstimateToMessage(estimate, response->mutable_estimate());
   if (outlook.has_value()) OutlookToMessage(*outlook, response->mutable_estimate());
-  LayoutToMessage(written, placement, response->mutable_layout());
+  LayoutToMessage(plan.config, placement, response->mutable_layout());
 
   const absl::string_view own = OwnDialect(env.target);
   LaunchToMessage(RenderDialect(own, {written, env, plan.env}), response->add_launches());

@@ -1,6 +1,9 @@
 // The public face of the library: from a request message to an answer message.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <memory>
 
 #include "absl/status/status.h"
@@ -9,6 +12,8 @@
 namespace flightplan {
 
 namespace v1 {  // generated from proto/flightplan/v1
+class PlanLayoutsRequest;
+class PlanResult;
 class ResolveConfigRequest;
 class ResolveConfigResponse;
 class ValidateConfigRequest;
@@ -16,6 +21,19 @@ class ValidateConfigResponse;
 }  // namespace v1
 
 class Catalog;
+
+// What a search needs of the world outside. Both may be empty.
+struct PlanProgress {
+  double done_ratio = 0;  // of the space
+  int64_t judged = 0;     // candidates
+  double best_us = 0;     // 0: none yet
+};
+struct PlanHooks {
+  // Calls body(begin, end) for ranges that cover [0, count), on as many threads as it likes; the answer is the same.
+  std::function<void(size_t count, const std::function<void(size_t begin, size_t end)>& body)> parallel;
+  // Called every few milliseconds; false stops the search, which then answers with the best so far.
+  std::function<bool(const PlanProgress&)> progress;
+};
 
 // Immutable; every method is const, gives the same answer for the same input, and may be called from many threads.
 //
@@ -29,6 +47,9 @@ class Resolver {
 
   absl::Status ResolveConfig(const v1::ResolveConfigRequest& request, v1::ResolveConfigResponse* response) const;
   absl::Status ValidateConfig(const v1::ValidateConfigRequest& request, v1::ValidateConfigResponse* response) const;
+
+  // Searches all layouts that the question leaves open. A search without a plan is an answer with findings.
+  absl::Status PlanLayouts(const v1::PlanLayoutsRequest& request, const PlanHooks& hooks, v1::PlanResult* result) const;
 
   const Catalog& catalog() const { return *catalog_; }
 

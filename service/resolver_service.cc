@@ -3,7 +3,7 @@
 #include "flightplan/v1/resolver_service.grpc.pb.h"
 #include "service/handlers/answer.h"
 #include "service/handlers/batch_resolve.h"
-#include "service/handlers/not_built.h"
+#include "service/handlers/plan_layouts.h"
 
 namespace flightplan::service {
 namespace {
@@ -17,8 +17,13 @@ using Base = ResolverService::WithRawCallbackMethod_ResolveConfig<
 
 class ResolverServiceImpl final : public Base {
  public:
-  ResolverServiceImpl(const Edge* edge, AnswerSource* answers, WorkerPool* batch_workers)
-      : edge_(*edge), answers_(answers), batch_workers_(batch_workers) {}
+  ResolverServiceImpl(const Edge* edge, AnswerSource* answers, const ResolverBackend* backend,
+                      WorkerPool* batch_workers, WorkerPool* plan_workers)
+      : edge_(*edge),
+        answers_(answers),
+        backend_(backend),
+        batch_workers_(batch_workers),
+        plan_workers_(plan_workers) {}
 
   grpc::ServerUnaryReactor* ResolveConfig(Context* c, const ByteBuffer* request, ByteBuffer* response) override {
     return HandleAnswer(edge_, resolve_, AnswerRpc::kResolve, answers_, c, request, response);
@@ -26,8 +31,8 @@ class ResolverServiceImpl final : public Base {
   grpc::ServerUnaryReactor* ValidateConfig(Context* c, const ByteBuffer* request, ByteBuffer* response) override {
     return HandleAnswer(edge_, validate_, AnswerRpc::kValidate, answers_, c, request, response);
   }
-  grpc::ServerWriteReactor<ByteBuffer>* PlanLayouts(Context* c, const ByteBuffer*) override {
-    return HandleStreamNotBuilt(edge_, plan_, "the layout planner (PlanLayouts)", c);
+  grpc::ServerWriteReactor<ByteBuffer>* PlanLayouts(Context* c, const ByteBuffer* request) override {
+    return HandlePlanLayouts(edge_, plan_, backend_, plan_workers_, c, request);
   }
   grpc::ServerBidiReactor<ByteBuffer, ByteBuffer>* BatchResolve(Context* c) override {
     return HandleBatchResolve(edge_, batch_, answers_, batch_workers_, c);
@@ -40,7 +45,9 @@ class ResolverServiceImpl final : public Base {
 
   const Edge& edge_;
   AnswerSource* const answers_;
+  const ResolverBackend* const backend_;
   WorkerPool* const batch_workers_;
+  WorkerPool* const plan_workers_;
   const Metrics::Method& resolve_ = Series("ResolveConfig");
   const Metrics::Method& validate_ = Series("ValidateConfig");
   const Metrics::Method& plan_ = Series("PlanLayouts");
@@ -49,8 +56,10 @@ class ResolverServiceImpl final : public Base {
 
 }  // namespace
 
-std::unique_ptr<grpc::Service> MakeResolverService(const Edge* edge, AnswerSource* answers, WorkerPool* batch_workers) {
-  return std::make_unique<ResolverServiceImpl>(edge, answers, batch_workers);
+std::unique_ptr<grpc::Service> MakeResolverService(const Edge* edge, AnswerSource* answers,
+                                                   const ResolverBackend* backend, WorkerPool* batch_workers,
+                                                   WorkerPool* plan_workers) {
+  return std::make_unique<ResolverServiceImpl>(edge, answers, backend, batch_workers, plan_workers);
 }
 
 }  // namespace flightplan::service

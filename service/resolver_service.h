@@ -11,6 +11,8 @@
 namespace flightplan::service {
 
 // All pointers must outlive the service.
-std::unique_ptr<grpc::Service> MakeResolverService(const Edge* edge, AnswerSource* answers, WorkerPool* batch_workers);
+std::unique_ptr<grpc::Service> MakeResolverService(const Edge* edge, AnswerSource* answers,
+                                                   const ResolverBackend* backend, WorkerPool* batch_workers,
+                                                   WorkerPool* plan_workers);
 
 }  // namespace flightplan::service

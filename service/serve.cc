@@ -35,6 +35,10 @@ class PipelineBackend final : public ResolverBackend {
                               v1::ValidateConfigResponse* response) const override {
     return resolver_.ValidateConfig(request, response);
   }
+  absl::Status PlanLayouts(const v1::PlanLayoutsRequest& request, const PlanHooks& hooks,
+                           v1::PlanResult* result) const override {
+    return resolver_.PlanLayouts(request, hooks, result);
+  }
 
  private:
   const Resolver resolver_;

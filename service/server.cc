@@ -124,7 +124,8 @@ struct Server::Parts {
         answers(backend.get(), &metrics, absl::StrCat(kVersion, "/", catalog->revision()),
                 static_cast<size_t>(s.cache_bytes)),
         catalog_answers(catalog),
-        batch_workers(static_cast<int>(std::max(1u, std::thread::hardware_concurrency()))) {
+        batch_workers(static_cast<int>(std::max(1u, std::thread::hardware_concurrency()))),
+        plan_workers(static_cast<int>(std::max(1u, std::thread::hardware_concurrency() / 2))) {
     metrics.catalog_loaded->SetToCurrentTime();
     metrics.OnRead([this] {
       metrics.cache_bytes->Set(static_cast<double>(answers.cache_bytes()));
@@ -143,6 +144,7 @@ struct Server::Parts {
   CatalogAnswers catalog_answers;
   Edge edge{};
   WorkerPool batch_workers;
+  WorkerPool plan_workers;  // of their own: a search takes seconds, an answer microseconds
   std::vector<std::unique_ptr<grpc::Service>> services;
   std::unique_ptr<UnknownMethods> unknown_methods;
   std::unique_ptr<grpc::Server> grpc_server;
@@ -175,7 +177,8 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Settings& settings, 
   for (size_t i = 0; i < settings.listen.size(); ++i) {
     builder.AddListeningPort(settings.listen[i], grpc::InsecureServerCredentials(), &server->ports_[i]);
   }
-  parts.services.push_back(MakeResolverService(&parts.edge, &parts.answers, &parts.batch_workers));
+  parts.services.push_back(
+      MakeResolverService(&parts.edge, &parts.answers, parts.backend.get(), &parts.batch_workers, &parts.plan_workers));
   parts.services.push_back(MakeCatalogService(&parts.edge, &parts.catalog_answers));
   parts.services.push_back(MakeEvidenceService(&parts.edge));
   parts.services.push_back(MakeProbeService(&parts.edge));

@@ -446,12 +446,53 @@ TEST_F(ServerTest, WhatIsNotBuiltSaysSo) {
     EXPECT_EQ(ReasonIn(Details(status)), "NOT_BUILT");
     EXPECT_TRUE(absl::StrContains(status.error_message(), "not built")) << status.error_message();
   };
-  for (const char* method : {"EvidenceService/ReportMeasurement", "EvidenceService/GetMeasurement",
-                             "EvidenceService/ListMeasurements", "ProbeService/GetProfile", "ProbeService/ListProfiles",
-                             "ProbeService/RunProbe", "ResolverService/PlanLayouts"}) {
+  for (const char* method :
+       {"EvidenceService/ReportMeasurement", "EvidenceService/GetMeasurement", "EvidenceService/ListMeasurements",
+        "ProbeService/GetProfile", "ProbeService/ListProfiles", "ProbeService/RunProbe"}) {
     SCOPED_TRACE(method);
     expect_not_built(Raw(absl::StrCat("/flightplan.v1.", method), ""));
   }
+}
+
+TEST_F(ServerTest, APlanIsOneResultAtTheEndOfTheStream) {
+  ClientContext context;
+  v1::PlanLayoutsRequest request;
+  request.set_plan_count(1);
+  const auto stream = resolver_->PlanLayouts(&context, request);
+  v1::PlanLayoutsResponse event;
+  ASSERT_TRUE(stream->Read(&event));
+  EXPECT_EQ(event.result().space_count(), 42);
+  EXPECT_FALSE(stream->Read(&event));
+  EXPECT_TRUE(stream->Finish().ok());
+}
+
+TEST_F(ServerTest, ACallerThatGoesAwayEndsTheSearch) {
+  ClientContext context;
+  v1::PlanLayoutsRequest request;
+  request.set_plan_count(100);  // the stand-in searches until it is stopped
+  const auto stream = resolver_->PlanLayouts(&context, request);
+  v1::PlanLayoutsResponse event;
+  ASSERT_TRUE(stream->Read(&event));
+  EXPECT_EQ(event.progress().done_ratio(), 0.5);
+  EXPECT_EQ(control_->waiting.load(), 1);
+  context.TryCancel();
+  EXPECT_EQ(stream->Finish().error_code(), StatusCode::CANCELLED);
+  for (int i = 0; i < 2000 && control_->waiting.load() > 0; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  EXPECT_EQ(control_->waiting.load(), 0);
+}
+
+TEST_F(ServerTest, ASearchEndsBeforeItsDeadlineWithTheBestSoFar) {
+  ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(2));
+  v1::PlanLayoutsRequest request;
+  request.set_plan_count(100);
+  const auto stream = resolver_->PlanLayouts(&context, request);
+  v1::PlanLayoutsResponse event;
+  bool result = false;
+  while (stream->Read(&event)) result |= event.has_result();
+  EXPECT_TRUE(result);
+  EXPECT_TRUE(stream->Finish().ok());
 }
 
 TEST_F(ServerTest, UnknownMethodsAreCountedAsOne) {

@@ -2,6 +2,7 @@
 // does not depend on it.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -27,6 +28,9 @@ class ListModelsResponse;
 class ListRulesRequest;
 class ListRulesResponse;
 class ModelSpec;
+class PlanLayoutsRequest;
+class PlanProgress;
+class PlanResult;
 class ResolveConfigRequest;
 class ResolveConfigResponse;
 class RuleInfo;
@@ -43,6 +47,11 @@ class Backend {
   virtual absl::Status ResolveConfig(const v1::ResolveConfigRequest& request, v1::ResolveConfigResponse* response) = 0;
   virtual absl::Status ValidateConfig(const v1::ValidateConfigRequest& request,
                                       v1::ValidateConfigResponse* response) = 0;
+  // `progress` is called now and then; false ends the search, which then answers with the best so far (in process) or
+  // CANCELLED (from a server).
+  virtual absl::Status PlanLayouts(const v1::PlanLayoutsRequest& request,
+                                   const std::function<bool(const v1::PlanProgress&)>& progress,
+                                   v1::PlanResult* result) = 0;
   virtual absl::Status GetModel(const v1::GetModelRequest& request, v1::ModelSpec* response) = 0;
   virtual absl::Status ListModels(const v1::ListModelsRequest& request, v1::ListModelsResponse* response) = 0;
   virtual absl::Status GetGpu(const v1::GetGpuRequest& request, v1::GpuSystem* response) = 0;
@@ -59,6 +68,7 @@ absl::StatusOr<std::unique_ptr<Backend>> MakeLocalBackend(const std::string& cat
 
 // At `address`: HOST:PORT or unix:PATH. Every call has kServerDeadlineSeconds; nothing is sent before the first.
 inline constexpr int kServerDeadlineSeconds = 10;
+inline constexpr int kServerPlanSeconds = 120;  // of a search
 std::unique_ptr<Backend> MakeRemoteBackend(const std::string& address);
 
 }  // namespace cli

@@ -20,6 +20,7 @@ namespace {
 
 constexpr Command kCommands[] = {
     {"resolve", "a complete, checked launch for a given layout", RunResolve},
+    {"plan", "the best layouts for a model on a number of GPUs", RunPlan},
     {"validate", "judge a finished config, command line or launch script", RunValidate},
     {"explain", "one rule or one knob: what, why, source, fix", RunExplain},
     {"rules", "every rule Flightplan knows", RunRules},

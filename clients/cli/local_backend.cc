@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -10,10 +11,12 @@
 #include "absl/strings/str_cat.h"
 #include "clients/cli/backend.h"
 #include "clients/cli/command.h"
+#include "flightplan/v1/resolver_service.pb.h"
 #include "resolver/base/status_macros.h"
 #include "resolver/catalog/catalog.h"
 #include "resolver/explain/catalog_answers.h"
 #include "resolver/resolver.h"
+#include "service/parallel_for.h"
 
 namespace flightplan::cli {
 namespace {
@@ -27,6 +30,20 @@ class LocalBackend final : public Backend {
   }
   absl::Status ValidateConfig(const v1::ValidateConfigRequest& request, v1::ValidateConfigResponse* response) override {
     return resolver_.ValidateConfig(request, response);
+  }
+  absl::Status PlanLayouts(const v1::PlanLayoutsRequest& request,
+                           const std::function<bool(const v1::PlanProgress&)>& progress,
+                           v1::PlanResult* result) override {
+    PlanHooks hooks;
+    hooks.parallel = service::ParallelOn(static_cast<int>(std::thread::hardware_concurrency()));
+    hooks.progress = [&](const PlanProgress& at) {
+      v1::PlanProgress message;
+      message.set_done_ratio(at.done_ratio);
+      message.set_judged_count(at.judged);
+      if (at.best_us > 0) message.set_best_step_time_us(at.best_us);
+      return progress(message);
+    };
+    return resolver_.PlanLayouts(request, hooks, result);
   }
   absl::Status GetModel(const v1::GetModelRequest& request, v1::ModelSpec* response) override {
     return answers_.GetModel(request, response);

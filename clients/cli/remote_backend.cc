@@ -48,6 +48,19 @@ class RemoteBackend final : public Backend {
   absl::Status ValidateConfig(const v1::ValidateConfigRequest& request, v1::ValidateConfigResponse* response) override {
     return Call(*resolver_, &v1::ResolverService::Stub::ValidateConfig, request, response);
   }
+  absl::Status PlanLayouts(const v1::PlanLayoutsRequest& request,
+                           const std::function<bool(const v1::PlanProgress&)>& progress,
+                           v1::PlanResult* result) override {
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(kServerPlanSeconds));
+    const auto stream = resolver_->PlanLayouts(&context, request);
+    v1::PlanLayoutsResponse event;
+    while (stream->Read(&event)) {
+      if (event.has_result()) *result = std::move(*event.mutable_result());
+      if (event.has_progress() && !progress(event.progress())) context.TryCancel();
+    }
+    return FromGrpc(stream->Finish(), address_);
+  }
   absl::Status GetModel(const v1::GetModelRequest& request, v1::ModelSpec* response) override {
     return Call(*catalog_, &v1::CatalogService::Stub::GetModel, request, response);
   }

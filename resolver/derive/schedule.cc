@@ -32,8 +32,9 @@ double MostKept(const Schedule& s, int rank, const double* bytes, bool at_last) 
   const int64_t warm_up = WarmUp(s, rank);
   const bool equal = std::all_of(bytes, bytes + s.vpp, [&](double size) { return size == bytes[0]; });
   if (equal) return static_cast<double>(std::min(total, warm_up + 1)) * bytes[0];
-  // What is kept is what the forwards touched less what the backwards did, which take the chunks in reverse. Between two changes of chunk the sum is linear, so that the maximum lies beside one of them: at
-  // the first or the last backward of a chunk, or at a change of the chunk that the forward beside it is of.
+  // What is kept is what the forwards touched less what the backwards did, which take the chunks in reverse. Between
+  // two changes of chunk the sum is linear, so that the maximum lies beside one of them: at the first or the last
+  // backward of a chunk, or at a change of the chunk that the forward beside it is of.
   std::array<double, kMostVirtualStages + 1> forth{}, back{};
   for (int j = 0; j < s.vpp; ++j) {
     forth[static_cast<size_t>(j) + 1] = forth[static_cast<size_t>(j)] + bytes[j];

@@ -16,6 +16,8 @@ constexpr double kNever = std::numeric_limits<double>::infinity();
 // work. Fixed, so that what is pruned does not depend on the number of threads.
 constexpr size_t kBatch = 16;
 constexpr float kNoOffload = 0;
+// Sizes looked at between two calls of `progress`, where most are pruned at once.
+constexpr int64_t kVisitsPerReport = 4096;
 
 struct Layout {
   LayoutSizes sizes;
@@ -122,6 +124,8 @@ class Searcher {
   double LeastBytes(const Layout& layout, const Family& family) const;
 
   void Enumerate(const LayoutQuestion& question, double threshold, bool count);
+  // False: the search is to stop.
+  bool Report(double done, double best_us);
   void JudgeAll(bool count, std::vector<FoundPlan>* best);
 
   const SearchQuestion& q_;
@@ -402,6 +406,7 @@ void Searcher::Enumerate(const LayoutQuestion& question, double threshold, bool 
   groups_.clear();
   std::optional<Floor> floor;  // of the group of sizes at hand
   size_t begin = 0;            // of its layouts
+  int64_t visited = 0;
   const auto close_group = [&] {
     if (layouts_.size() > begin) groups_.push_back({begin, layouts_.size(), 0});
     begin = layouts_.size();
@@ -410,6 +415,7 @@ void Searcher::Enumerate(const LayoutQuestion& question, double threshold, bool 
   VisitLayouts(
       *q_.shape, question, [&](const LayoutSizes&) { close_group(); },
       [&](const LayoutSizes& sizes) {
+        if (++visited % kVisitsPerReport == 0 && !Report(0, 0)) return false;
         const StageLayout* stages = q_.stages(sizes.pp, sizes.vpp);
         if (stages == nullptr) return true;
         if (count) ++statistics_.layouts;
@@ -444,6 +450,11 @@ void Searcher::Enumerate(const LayoutQuestion& question, double threshold, bool 
             [](const Group& a, const Group& b) { return std::tie(a.bound, a.begin) < std::tie(b.bound, b.begin); });
 }
 
+bool Searcher::Report(double done, double best_us) {
+  if (q_.progress != nullptr && !q_.progress({done, statistics_.judged, best_us})) statistics_.stopped = true;
+  return !statistics_.stopped;
+}
+
 // Judges the groups at hand in the order in which they can win, until none can enter the list any more.
 void Searcher::JudgeAll(bool count, std::vector<FoundPlan>* best) {
   const auto better = [&](const FoundPlan& a, const FoundPlan& b) {
@@ -459,16 +470,8 @@ void Searcher::JudgeAll(bool count, std::vector<FoundPlan>* best) {
       }
       return;
     }
-    if (q_.progress != nullptr) {
-      SearchProgress progress;
-      progress.done_ratio = count ? static_cast<double>(at) / static_cast<double>(groups_.size()) : 0;
-      progress.judged = statistics_.judged;
-      progress.best_us = best->empty() ? 0 : best->front().step.us;
-      if (!q_.progress(progress)) {
-        statistics_.stopped = true;
-        return;
-      }
-    }
+    const double done = count ? static_cast<double>(at) / static_cast<double>(groups_.size()) : 0;
+    if (!Report(done, best->empty() ? 0 : best->front().step.us)) return;
     judgements.assign(end - at, {});
     q_.parallel(end - at, [&](size_t from, size_t to) {
       for (size_t i = from; i < to; ++i) judgements[i] = Judge(groups_[at + i], threshold);
@@ -498,13 +501,13 @@ SearchResult Searcher::Run() {
     if (corner.wish.etp == 0) corner.wish.etp = 1;
     if (corner.wish.micro_batch_size == 0) corner.wish.micro_batch_size = 1;
     Enumerate(corner, kNever, /*count=*/false);
-    JudgeAll(/*count=*/false, &result.plans);
+    if (!statistics_.stopped) JudgeAll(/*count=*/false, &result.plans);
     if (result.plans.size() == q_.keep) threshold = Score(result.plans.back());
     result.plans.clear();
   }
   if (!statistics_.stopped) {
     Enumerate(q_.layout, threshold, /*count=*/true);
-    JudgeAll(/*count=*/true, &result.plans);
+    if (!statistics_.stopped) JudgeAll(/*count=*/true, &result.plans);
   }
   statistics_.space = statistics_.layouts * executions_;
   result.statistics = statistics_;

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <functional>
 #include <mutex>
 #include <string>
+#include <thread>
 
 #include "absl/status/status.h"
 #include "flightplan/v1/resolver_service.pb.h"
@@ -72,6 +74,19 @@ class FakeBackend final : public ResolverBackend {
     response->set_accepted_by_stack(true);
     response->set_will_run(request.has_arguments());
     response->set_digest("fp1-validate");
+    return absl::OkStatus();
+  }
+
+  // Reports progress until it is stopped, where the question asks for a hundred plans; else answers at once.
+  absl::Status PlanLayouts(const v1::PlanLayoutsRequest& request, const PlanHooks& hooks,
+                           v1::PlanResult* result) const override {
+    ++control_->calls;
+    if (request.plan_count() == 100) {
+      ++control_->waiting;
+      while (hooks.progress({0.5, 1, 2.0})) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      --control_->waiting;
+    }
+    result->set_space_count(42);
     return absl::OkStatus();
   }
 

@@ -6,6 +6,7 @@
 namespace flightplan::cli {
 
 int RunResolve(Arguments args, Context& context);
+int RunPlan(Arguments args, Context& context);
 int RunValidate(Arguments args, Context& context);
 int RunExplain(Arguments args, Context& context);
 int RunRules(Arguments args, Context& context);
