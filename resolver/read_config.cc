@@ -3,11 +3,14 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "flightplan/v1/resolver_service.pb.h"
 #include "resolver/base/status_macros.h"
 #include "resolver/normalize/knobs_message.h"
 #include "resolver/normalize/violations.h"
 #include "resolver/render/dialects.h"
+#include "resolver/render/input_format.h"
 #include "resolver/render/shell_reader.h"
 
 namespace flightplan {
@@ -20,23 +23,78 @@ std::vector<Argument> Words(const google::protobuf::RepeatedPtrField<std::string
   return words;
 }
 
-// A launch script: its exports and its launcher's world size go into `env`. Nothing of it is executed.
-absl::StatusOr<Reading> ReadScript(const v1::TextFile& file, Environment* env) {
-  Violations violations;
-  if (env->target == Target::kMegatronBridge) {
-    violations.Add("file",
-                   "only scripts that launch megatron-lm or loongforge are read; send Bridge's overrides as arguments");
+// What arguments alone do not say.
+void NoteWhatIsElsewhere(absl::Span<const Argument> args, absl::string_view format, Reading* reading) {
+  if (format == "bridge-overrides" || format == "bridge-recipe" || format == "bridge-perf") {
+    reading->not_judged.push_back(
+        "the recipe's own values: what is written here is judged over the class defaults; dump the whole configuration "
+        "(ConfigContainer.to_yaml) and validate that file");
   }
-  if (file.text().size() > kMaxScriptBytes) violations.Add("file.text", "is longer than 1 MiB");
-  FLIGHTPLAN_RETURN_IF_ERROR(violations.ToStatus());
-  Reading reading;
-  reading.input = file.name().empty() ? "file" : file.name();
-  ShellLaunch launch = ReadShellLaunch(file.text(), env->vars);
+  for (const Argument& arg : args) {
+    const bool yaml = arg.text == "--yaml-cfg" || absl::StartsWith(arg.text, "--yaml-cfg=");
+    const bool file = arg.text == "--config-file" || absl::StartsWith(arg.text, "--config-file=");
+    if (!yaml && !file) continue;
+    reading->not_judged.push_back(absl::StrCat("the YAML file of ", arg.text.substr(0, arg.text.find('=')),
+                                               ": its values go before these; validate that file"));
+  }
+}
+
+void ReadArguments(std::vector<Argument> args, const InputFormat& format, const Environment& env, Reading* reading) {
+  reading->args = std::move(args);
+  reading->parsed = format.arguments(reading->args, env);
+  NoteWhatIsElsewhere(reading->args, format.name, reading);
+}
+
+// A launch script: its exports and its launcher's world size go into `env`. Nothing of it is executed.
+void ReadScript(absl::string_view text, Environment* env, Reading* reading) {
+  ShellLaunch launch = ReadShellLaunch(text, env->vars);
   for (const auto& [name, value] : launch.vars) env->vars.insert_or_assign(name, value);
   if (!env->world_size.has_value()) env->world_size = launch.world_size;
-  reading.parsed = ParseOwnDialect(launch.args, *env);
-  reading.parsed.findings.insert(reading.parsed.findings.begin(), launch.findings.begin(), launch.findings.end());
-  return reading;
+  const InputFormat& format = RecogniseArguments(launch.args, launch.script, env->target);
+  ReadArguments(std::move(launch.args), format, *env, reading);
+  reading->parsed.findings.insert(reading->parsed.findings.begin(), launch.findings.begin(), launch.findings.end());
+}
+
+absl::Status Unsuitable(absl::string_view name, absl::string_view given, Target target) {
+  Violations violations;
+  violations.Add("input_format", absl::StrCat("'", Printable(name), "' is no form of ", given, " for ",
+                                              OwnDialect(target), "; use ", InputFormatNames(target)));
+  return violations.ToStatus();
+}
+
+absl::Status ReadFile(const v1::TextFile& file, const std::string& wanted, Environment* env, Reading* reading) {
+  Violations violations;
+  if (file.text().size() > kMaxScriptBytes) violations.Add("file.text", "is longer than 1 MiB");
+  FLIGHTPLAN_RETURN_IF_ERROR(violations.ToStatus());
+  reading->input = file.name().empty() ? "file" : file.name();
+  reading->format = wanted.empty() ? std::string(RecogniseFile(file.name(), file.text(), env->target)) : wanted;
+  if (reading->format == kShellFormat) {
+    ReadScript(file.text(), env, reading);
+    return absl::OkStatus();
+  }
+  const InputFormat* format = FindInputFormat(reading->format, env->target);
+  if (format == nullptr) return Unsuitable(reading->format, "a file", env->target);
+  if (format->file != nullptr) {
+    reading->parsed = format->file(file.text(), *env);
+    return absl::OkStatus();
+  }
+  std::vector<Argument> args = ArgumentsOfLines(file.text());
+  if (wanted.empty()) format = &RecogniseArguments(args, "", env->target);
+  reading->format = std::string(format->name);
+  ReadArguments(std::move(args), *format, *env, reading);
+  return absl::OkStatus();
+}
+
+absl::Status ReadWords(const v1::ArgumentList& list, const std::string& wanted, const Environment& env,
+                       Reading* reading) {
+  std::vector<Argument> args = Words(list.values());
+  const InputFormat* format =
+      wanted.empty() ? &RecogniseArguments(args, "", env.target) : FindInputFormat(wanted, env.target);
+  if (format == nullptr || format->arguments == nullptr) return Unsuitable(wanted, "arguments", env.target);
+  reading->input = "argv";
+  reading->format = std::string(format->name);
+  ReadArguments(std::move(args), *format, env, reading);
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -44,27 +102,27 @@ absl::StatusOr<Reading> ReadScript(const v1::TextFile& file, Environment* env) {
 absl::StatusOr<Reading> ReadConfig(const v1::ValidateConfigRequest& request, Environment* env) {
   Violations violations;
   Reading reading;
+  const std::string& wanted = request.input_format();
   switch (request.config_case()) {
-    case v1::ValidateConfigRequest::kArguments: {
-      const auto& values = request.arguments().values();
-      reading.input = "argv";
-      reading.parsed = ParseOwnDialect(Words(values), *env);
-      return reading;
-    }
+    case v1::ValidateConfigRequest::kArguments:
+      FLIGHTPLAN_RETURN_IF_ERROR(ReadWords(request.arguments(), wanted, *env, &reading));
+      break;
     case v1::ValidateConfigRequest::kFile:
-      return ReadScript(request.file(), env);
+      FLIGHTPLAN_RETURN_IF_ERROR(ReadFile(request.file(), wanted, env, &reading));
+      break;
     case v1::ValidateConfigRequest::kKnobs:
-      reading.input = "knobs";
+      reading.input = reading.format = "knobs";
       for (const auto& [knob, value] : PinsFromMessages(request.knobs().knobs(), request.knobs().settings(),
                                                         "knobs.knobs", "knobs.settings", &violations)) {
         reading.parsed.knobs.push_back({knob, value, {}});
       }
-      FLIGHTPLAN_RETURN_IF_ERROR(violations.ToStatus());
-      return reading;
+      break;
     case v1::ValidateConfigRequest::CONFIG_NOT_SET:
       violations.Add("config", "is required: arguments, a file or knobs");
   }
-  return violations.ToStatus();
+  FLIGHTPLAN_RETURN_IF_ERROR(violations.ToStatus());
+  for (const auto& [name, value] : reading.parsed.recipe_vars) env->recipe_vars.insert_or_assign(name, value);
+  return reading;
 }
 
 }  // namespace flightplan

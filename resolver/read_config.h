@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "resolver/plan/environment.h"
@@ -15,8 +16,11 @@ class ValidateConfigRequest;
 
 // The configuration of a validate request: knobs with their places, and what its reader refused.
 struct Reading {
-  std::string input;  // name of the input, for locations
+  std::string input;   // name of the input, for locations
+  std::string format;  // how it was read: "argv", "shell", "bridge-yaml" ...; "knobs"
   ParseResult parsed;
+  std::vector<Argument> args;           // the words it was read from; empty for YAML and knobs
+  std::vector<std::string> not_judged;  // what the reader could not know
 };
 
 // A script's exports and its launcher's world size go into `env`. Nothing that is read is executed.

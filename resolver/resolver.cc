@@ -29,6 +29,7 @@
 #include "resolver/normalize/request.h"
 #include "resolver/read_config.h"
 #include "resolver/render/dialects.h"
+#include "resolver/repair_config.h"
 #include "resolver/response.h"
 #include "resolver/rules/decide/decide.h"
 
@@ -221,6 +222,8 @@ absl::Status Resolver::ValidateConfig(const v1::ValidateConfigRequest& request,
   Config config = DefaultsFor(env.target, env.core_release, env.bridge_release, env.mla);
   ApplyKnobs(reading.parsed.knobs, &config);
   if (request.has_knobs()) UseTargetNames(env.target, &config);
+  const Config written = config;
+  const Environment asked = env;
   RunResult run = Run(std::move(config), env);
 
   std::vector<SourcePosition> places(kKnobCount);
@@ -253,6 +256,11 @@ absl::Status Resolver::ValidateConfig(const v1::ValidateConfigRequest& request,
   }
   if (env.gpu_name.empty()) response->add_not_judged("hardware gates: no GPU is given");
   response->add_not_judged("memory: a finished configuration is not weighed yet");
+  for (const std::string& what : reading.not_judged) response->add_not_judged(what);
+  if (request.repair() && !response->will_run()) {
+    FLIGHTPLAN_RETURN_IF_ERROR(RepairConfig(*this, request, reading, written, asked, response->mutable_repair()));
+  }
+  response->set_input_format(reading.format);
   response->set_digest(DigestOf(request, catalog_->revision()));
   response->set_catalog_revision(catalog_->revision());
   response->set_target(TargetName(env));

@@ -273,6 +273,62 @@ TEST(ValidateConfig, ReadsAScriptWithoutRunningIt) {
   EXPECT_TRUE(pointed);
 }
 
+TEST(ValidateConfig, ReadsEveryFormThatPeopleHave) {
+  struct Row {
+    const char* target;
+    const char* name;
+    const char* text;
+    const char* format;
+    int line;  // where the number of layers is written
+  };
+  const Row rows[] = {
+      {"megatron-lm", "a.yaml", "language_model:\n  num_layers: 7\n", "megatron-lm-yaml", 2},
+      {"megatron-lm", "launch.args", "--num-layers\n7\n", "argv", 1},
+      {"megatron-bridge", "a.yaml", "model:\n  _target_: x.Y\n  num_layers: 7\n", "bridge-yaml", 3},
+      {"megatron-bridge", "o.txt", "# mine\nmodel.num_layers=7\n", "bridge-overrides", 2},
+      {"megatron-bridge", "run.sh", "torchrun scripts/training/run_recipe.py --recipe a -tp 1 model.num_layers=7\n",
+       "shell", 1},
+      {"megatron-bridge", "perf.sh", "python scripts/performance/run_script.py -m a -mr b \\\n --num_layers 7\n",
+       "shell", 2},
+      {"loongforge", "run.sh", "torchrun train.py --num-layers 7\n", "shell", 1},
+  };
+  for (const Row& row : rows) {
+    SCOPED_TRACE(row.name);
+    v1::ValidateConfigRequest request;
+    request.mutable_target()->set_framework(row.target);
+    request.mutable_file()->set_name(row.name);
+    request.mutable_file()->set_text(row.text);
+    v1::ValidateConfigResponse response;
+    ASSERT_TRUE(TestResolver().ValidateConfig(request, &response).ok());
+    EXPECT_EQ(response.input_format(), row.format);
+    bool found = false;
+    for (const v1::ConfigEntry& entry : response.config()) {
+      found = found || (entry.name() == "num_layers" && entry.value().int_value() == 7);
+    }
+    EXPECT_TRUE(found);
+    for (const v1::Finding& finding : response.findings()) {
+      if (finding.observed_size() == 0 || finding.observed(0).name() != "num_layers") continue;
+      EXPECT_EQ(finding.location().line(), row.line) << finding.rule_id();
+    }
+  }
+}
+
+TEST(ValidateConfig, TakesTheCallersWordForTheFormat) {
+  v1::ValidateConfigRequest request;
+  request.mutable_target()->set_framework("megatron-bridge");
+  request.mutable_file()->set_name("notes.txt");
+  request.mutable_file()->set_text("  # a\nmodel: {num_layers: 4}\n");
+  request.set_input_format("bridge-yaml");
+  v1::ValidateConfigResponse response;
+  ASSERT_TRUE(TestResolver().ValidateConfig(request, &response).ok());
+  EXPECT_EQ(response.input_format(), "bridge-yaml");
+  request.set_input_format("megatron-lm-yaml");
+  EXPECT_EQ(ViolatedFields(TestResolver().ValidateConfig(request, &response)).count("input_format"), 1U);
+  request.mutable_arguments()->add_values("model.num_layers=4");
+  request.set_input_format("bridge-yaml");
+  EXPECT_EQ(ViolatedFields(TestResolver().ValidateConfig(request, &response)).count("input_format"), 1U);
+}
+
 TEST(ValidateConfig, NeedsAConfig) {
   v1::ValidateConfigRequest request;
   request.mutable_target()->set_framework("megatron-lm");

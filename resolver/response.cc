@@ -8,6 +8,7 @@
 #include "flightplan/v1/finding.pb.h"
 #include "flightplan/v1/resolver_service.pb.h"
 #include "resolver/catalog/bridge_fields.h"
+#include "resolver/engine/repair.h"
 #include "resolver/normalize/knobs_message.h"
 
 namespace flightplan {
@@ -86,6 +87,19 @@ std::string NameOf(Knob knob, const std::string& env_var) {
 
 }  // namespace
 
+void PatchToMessage(const Patch& patch, v1::Fix* fix) {
+  for (const Assignment& assignment : patch) {
+    if (!assignment.env_var.empty()) {
+      (*fix->mutable_env())[assignment.env_var] = assignment.value.is_none() ? "" : assignment.value.ToText();
+      continue;
+    }
+    v1::KnobSetting* setting = fix->add_knobs();
+    CopyText(Name(assignment.knob), setting->mutable_name());
+    ValueToMessage(assignment.value, setting->mutable_value());
+  }
+  fix->set_changes_convergence(ChangesConvergence(patch));
+}
+
 void FindingToMessage(const Finding& finding, v1::Finding* message) {
   CopyText(finding.rule_id, message->mutable_rule_id());
   CopyText(finding.area, message->mutable_area());
@@ -99,18 +113,7 @@ void FindingToMessage(const Finding& finding, v1::Finding* message) {
   }
   message->set_seen(finding.seen);
   message->set_needs(finding.needs);
-  for (const Patch& patch : finding.fixes) {
-    v1::Fix* fix = message->add_fixes();
-    for (const Assignment& assignment : patch) {
-      if (!assignment.env_var.empty()) {
-        (*fix->mutable_env())[assignment.env_var] = assignment.value.is_none() ? "" : assignment.value.ToText();
-        continue;
-      }
-      v1::KnobSetting* setting = fix->add_knobs();
-      CopyText(Name(assignment.knob), setting->mutable_name());
-      ValueToMessage(assignment.value, setting->mutable_value());
-    }
-  }
+  for (const Patch& patch : finding.fixes) PatchToMessage(patch, message->add_fixes());
   SourceToMessage(finding.source, finding.area, message->mutable_source());
 }
 

@@ -21,10 +21,12 @@ class Decision;
 class EffectiveChange;
 class Estimate;
 class Finding;
+class Fix;
 class Launch;
 }  // namespace v1
 
 void FindingToMessage(const Finding& finding, v1::Finding* message);
+void PatchToMessage(const Patch& patch, v1::Fix* message);
 void LocationToMessage(const std::string& input, const SourcePosition& at, v1::Finding* message);
 void ChangeToMessage(const ConfigChange& change, v1::EffectiveChange* message);
 void DecisionToMessage(const Decision& decision, v1::Decision* message);

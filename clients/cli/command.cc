@@ -22,11 +22,13 @@ constexpr Command kCommands[] = {
     {"resolve", "a complete, checked launch for a given layout", RunResolve},
     {"plan", "the best layouts for a model on a number of GPUs", RunPlan},
     {"validate", "judge a finished config, command line or launch script", RunValidate},
+    {"fix", "repair a launch, as a diff of your own text", RunFix},
     {"explain", "one rule or one knob: what, why, source, fix", RunExplain},
     {"rules", "every rule Flightplan knows", RunRules},
     {"knobs", "every knob: class, type, spelling for each stack", RunKnobs},
     {"models", "the models of the catalogue; import a config.json", RunModels},
     {"gpus", "the GPU systems of the catalogue", RunGpus},
+    {"fingerprint", "versions installed here, as resolve and validate take them", RunFingerprint},
     {"serve", "the gRPC service", RunServe},
     {"version", "this build and the framework releases it covers", RunVersion},
     {"help", "help, or help of one command", RunHelp},
@@ -75,6 +77,7 @@ constexpr FieldFlag kFieldFlags[] = {
     {"profile.memory_high_water_bytes", "--profile-memory-gib"},
     {"dialects", "--format"},
     {"world_size", "--gpus"},
+    {"input_format", "--input-format"},
 };
 
 absl::string_view FlagOf(absl::string_view field) {

@@ -70,6 +70,7 @@ absl::string_view Code(Style style) {
 Terminal Terminal::Detect() {
   const bool tty = isatty(STDOUT_FILENO) != 0;
   Terminal terminal;
+  terminal.interactive = tty;
   terminal.width = DetectWidth(tty);
   terminal.color = tty && Variable("NO_COLOR").empty() && Variable("TERM") != "dumb";
   terminal.utf8 = DetectUtf8();

@@ -14,6 +14,7 @@ struct Terminal {
 
   int width = kDefaultWidth;
   bool color = false;
+  bool interactive = false;  // a person reads it, not a file or a program
   bool utf8 = true;
 
   // Of the process: standard output's size or COLUMNS; colour only on a terminal, without NO_COLOR, and TERM not

@@ -1,5 +1,6 @@
 #include "resolver/base/yaml.h"
 
+#include <map>
 #include <sstream>
 
 #include "absl/strings/match.h"
@@ -16,7 +17,7 @@ namespace {
 // Faults leave by yaml-cpp's exception, the only way to stop its parser; ParseYaml catches it.
 class TreeBuilder : public YAML::EventHandler {
  public:
-  explicit TreeBuilder(YamlNode* root) : root_(root) {}
+  TreeBuilder(YamlNode* root, YamlAliases aliases) : root_(root), expand_(aliases == YamlAliases::kExpanded) {}
 
   void OnDocumentStart(const YAML::Mark& mark) override {
     if (documents_++ > 0) throw YAML::ParserException(mark, "a second document; write one document in one file");
@@ -24,10 +25,20 @@ class TreeBuilder : public YAML::EventHandler {
   void OnDocumentEnd() override {}
   void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     RefuseAnchor(mark, anchor);
-    Add(mark, YamlNode::Kind::kNull);
+    Remember(anchor, Add(mark, YamlNode::Kind::kNull));
   }
-  void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override {
-    throw YAML::ParserException(mark, "an alias (*name); write the value out");
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    if (!expand_) throw YAML::ParserException(mark, "an alias (*name); write the value out");
+    const auto known = anchors_.find(anchor);
+    if (known == anchors_.end()) throw YAML::ParserException(mark, "an alias (*name) inside what it names");
+    Spend(Count(known->second), mark);
+    YamlNode& node = Add(mark, known->second.kind);
+    const YamlNode place = node;
+    node = known->second;
+    node.line = place.line;
+    node.column = place.column;
+    node.key_line = place.key_line;
+    node.key_column = place.key_column;
   }
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                 const std::string& value) override {
@@ -42,21 +53,22 @@ class TreeBuilder : public YAML::EventHandler {
     YamlNode& node = Add(mark, YamlNode::Kind::kScalar);
     if (!quoted && (value == "~" || value == "null" || value == "Null" || value == "NULL")) {
       node.kind = YamlNode::Kind::kNull;
-      return;
+    } else {
+      node.quoted = quoted;
+      node.text = value;
     }
-    node.quoted = quoted;
-    node.text = value;
+    Remember(anchor, node);
   }
   void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                        YAML::EmitterStyle::value) override {
     Open(mark, tag, anchor, YamlNode::Kind::kList);
   }
-  void OnSequenceEnd() override { stack_.pop_back(); }
+  void OnSequenceEnd() override { Close(); }
   void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                   YAML::EmitterStyle::value) override {
     Open(mark, tag, anchor, YamlNode::Kind::kMap);
   }
-  void OnMapEnd() override { stack_.pop_back(); }
+  void OnMapEnd() override { Close(); }
 
   // yaml-cpp takes the end of the file for a closing quote, so that a truncated file would pass. An open quote swallows
   // everything after it: only the last quoted scalar can be one.
@@ -78,11 +90,31 @@ class TreeBuilder : public YAML::EventHandler {
  private:
   struct Level {
     YamlNode* node;
+    YAML::anchor_t anchor = 0;
     bool key_read = false;  // of a map: the key is there, its value is next
   };
 
-  static void RefuseAnchor(const YAML::Mark& mark, YAML::anchor_t anchor) {
-    if (anchor != 0) throw YAML::ParserException(mark, "an anchor (&name); write the value out where it is needed");
+  void RefuseAnchor(const YAML::Mark& mark, YAML::anchor_t anchor) const {
+    if (anchor != 0 && !expand_)
+      throw YAML::ParserException(mark, "an anchor (&name); write the value out where it is needed");
+  }
+  void Remember(YAML::anchor_t anchor, const YamlNode& node) {
+    if (anchor == 0) return;
+    Spend(Count(node), YAML::Mark::null_mark());
+    anchors_[anchor] = node;
+  }
+  // Both what anchors keep and what aliases stand for: nested anchors alone could copy a file many times over.
+  void Spend(size_t nodes, const YAML::Mark& mark) {
+    aliased_ += nodes;
+    if (aliased_ > kMaxYamlAliased) {
+      throw YAML::ParserException(mark, absl::StrCat("anchors and aliases of more than ", kMaxYamlAliased, " values"));
+    }
+  }
+  static size_t Count(const YamlNode& node) {
+    size_t count = 1;
+    for (const YamlNode& item : node.items) count += Count(item);
+    for (const auto& [key, value] : node.keys) count += Count(value);
+    return count;
   }
   static void RefuseTag(const YAML::Mark& mark, const std::string& tag) {
     if (!tag.empty() && tag != "?" && tag != "!") {
@@ -133,11 +165,18 @@ class TreeBuilder : public YAML::EventHandler {
     if (static_cast<int>(stack_.size()) >= kMaxYamlDepth) {
       throw YAML::ParserException(mark, absl::StrCat("more than ", kMaxYamlDepth, " levels of nesting"));
     }
-    stack_.push_back({&Add(mark, kind)});
+    stack_.push_back({&Add(mark, kind), anchor});
+  }
+  void Close() {
+    Remember(stack_.back().anchor, *stack_.back().node);
+    stack_.pop_back();
   }
 
   YamlNode* root_;
+  bool expand_;
   std::vector<Level> stack_;
+  std::map<YAML::anchor_t, YamlNode> anchors_;
+  size_t aliased_ = 0;
   int documents_ = 0;
   YAML::Mark last_quoted_ = YAML::Mark::null_mark();
 };
@@ -186,7 +225,7 @@ absl::Status YamlDocument::CheckKeys(const YamlNode& map, absl::string_view fiel
   return absl::OkStatus();
 }
 
-absl::StatusOr<YamlDocument> ParseYaml(absl::string_view file, absl::string_view text) {
+absl::StatusOr<YamlDocument> ParseYaml(absl::string_view file, absl::string_view text, YamlAliases aliases) {
   if (text.size() > kMaxYamlBytes) {
     return absl::InvalidArgumentError(
         absl::StrCat(file, ":1:1: ", text.size(), " bytes; a file may hold at most ", kMaxYamlBytes));
@@ -196,7 +235,7 @@ absl::StatusOr<YamlDocument> ParseYaml(absl::string_view file, absl::string_view
   try {
     std::istringstream stream{std::string(text)};
     YAML::Parser parser(stream);
-    TreeBuilder builder(&document.root);
+    TreeBuilder builder(&document.root, aliases);
     while (parser.HandleNextDocument(builder)) {
     }
     builder.RefuseOpenQuote(text);

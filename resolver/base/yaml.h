@@ -1,6 +1,7 @@
 // The one place where yaml-cpp is met. It reads one YAML document into a plain tree and turns every fault into a Status
 // that names file, line and column. What a configuration file never needs is refused: anchors and aliases (which can be
-// cyclic or blow up), tags, duplicate keys, keys that are not plain text, more than 1 MiB, more than 32 levels.
+// cyclic or blow up; a file that a program dumped may have them, within bounds), tags, duplicate keys, keys that are
+// not plain text, more than 1 MiB, more than 32 levels.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +18,8 @@ namespace flightplan {
 
 inline constexpr size_t kMaxYamlBytes = size_t{1} << 20;
 inline constexpr int kMaxYamlDepth = 32;
-inline constexpr size_t kMaxYamlKeys = 1000;  // of one map
+inline constexpr size_t kMaxYamlKeys = 1000;        // of one map
+inline constexpr size_t kMaxYamlAliased = 1 << 16;  // nodes of anchors and aliases, all together
 
 struct YamlNode {
   enum class Kind { kNull, kScalar, kList, kMap };
@@ -48,7 +50,11 @@ struct YamlDocument {
                          const std::vector<absl::string_view>& known) const;
 };
 
+// kExpanded: an alias becomes a copy of what its anchor named; PyYAML writes one wherever an object is met twice.
+enum class YamlAliases { kRefused, kExpanded };
+
 // `file` is only a name for messages. An empty text is a document whose root is null.
-absl::StatusOr<YamlDocument> ParseYaml(absl::string_view file, absl::string_view text);
+absl::StatusOr<YamlDocument> ParseYaml(absl::string_view file, absl::string_view text,
+                                       YamlAliases aliases = YamlAliases::kRefused);
 
 }  // namespace flightplan

@@ -1,5 +1,6 @@
 #include "resolver/base/yaml.h"
 
+#include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 
 namespace flightplan {
@@ -75,6 +76,29 @@ TEST(CheckKeys, NamesTheNearestKnownKey) {
             "f.yaml:1:1: field num_layer: unknown; nearest known: num_layers");
   EXPECT_EQ(doc.CheckKeys(doc.root, "m", {"num_layer"}).message(), "f.yaml:2:1: field m.zzzzzzzz: unknown");
   EXPECT_TRUE(doc.CheckKeys(doc.root, "", {"num_layer", "zzzzzzzz"}).ok());
+}
+
+TEST(YamlAliases, AreCopiedWhereAskedFor) {
+  const char* text = "a: &x {t: torch.bfloat16, call: false}\nb: *x\nc: [&y 3, *y]\n";
+  EXPECT_FALSE(ParseYaml("f", text).ok());
+  const absl::StatusOr<YamlDocument> document = ParseYaml("f", text, YamlAliases::kExpanded);
+  ASSERT_TRUE(document.ok()) << document.status();
+  const YamlNode* b = document->root.Find("b");
+  ASSERT_NE(b, nullptr);
+  EXPECT_EQ(b->Find("t")->text, "torch.bfloat16");
+  EXPECT_EQ(b->line, 2);
+  EXPECT_EQ(b->key_column, 1);
+  EXPECT_EQ(document->root.Find("c")->items[1].text, "3");
+}
+
+TEST(YamlAliases, NeitherBlowUpNorTurnInCircles) {
+  std::string bomb = "a0: &a0 [x, x, x, x, x, x, x, x]\n";
+  for (int i = 1; i < 10; ++i) {
+    absl::StrAppend(&bomb, "a", i, ": &a", i, " [");
+    for (int j = 0; j < 8; ++j) absl::StrAppend(&bomb, "*a", i - 1, j < 7 ? ", " : "]\n");
+  }
+  EXPECT_FALSE(ParseYaml("f", bomb, YamlAliases::kExpanded).ok());
+  EXPECT_FALSE(ParseYaml("f", "a: &a [1, *a]\n", YamlAliases::kExpanded).ok());
 }
 
 }  // namespace

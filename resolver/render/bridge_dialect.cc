@@ -67,15 +67,6 @@ ParseFinding Fault(const SourcePosition& at, Severity severity, absl::string_vie
   return fault;
 }
 
-absl::string_view NearestField(absl::string_view section, absl::string_view field) {
-  std::vector<absl::string_view> names;
-  for (int i = 0; i < kKnobCount; ++i) {
-    const K knob = static_cast<K>(i);
-    if (BridgeSectionOf(knob) == section) names.push_back(FieldNameOf(knob));
-  }
-  return NearestWord(field, names);
-}
-
 // Bridge takes several spellings of a dtype and of an activation function; the knobs know one.
 Value Canonical(K knob, Value value) {
   if (!value.is_text()) return value;
@@ -95,6 +86,29 @@ Value Canonical(K knob, Value value) {
 }
 
 }  // namespace
+
+bool OverrideReader::KnowsSection(absl::string_view section) {
+  return Contains(kKnownSections, section) || Contains(kOpaqueSections, section);
+}
+
+bool OverrideReader::LooksInside(absl::string_view section) { return Contains(kKnownSections, section); }
+
+std::string OverrideReader::UnknownSection(absl::string_view section) {
+  std::vector<absl::string_view> names(kKnownSections.begin(), kKnownSections.end());
+  names.insert(names.end(), kOpaqueSections.begin(), kOpaqueSections.end());
+  const absl::string_view nearest = NearestWord(section, names);
+  return absl::StrCat("the config container has no section ", Printable(section),
+                      nearest.empty() ? "" : absl::StrCat("; did you mean ", nearest, "?"));
+}
+
+absl::string_view OverrideReader::NearestField(absl::string_view section, absl::string_view field) {
+  std::vector<absl::string_view> names;
+  for (int i = 0; i < kKnobCount; ++i) {
+    const K knob = static_cast<K>(i);
+    if (BridgeSectionOf(knob) == section) names.push_back(FieldNameOf(knob));
+  }
+  return NearestWord(field, names);
+}
 
 void OverrideReader::Read(const Argument& argument) {
   absl::string_view text = argument.text;
@@ -156,8 +170,7 @@ void OverrideReader::ReadField(const Argument& argument, absl::string_view secti
 void OverrideReader::Unknown(const Argument& argument, absl::string_view section, absl::string_view field) {
   if (Contains(kOpaqueSections, section)) return;
   if (!Contains(kKnownSections, section)) {
-    return Refuse(argument, kUnknown, Printable(argument.text),
-                  absl::StrCat("the config container has no section ", Printable(section)));
+    return Refuse(argument, kUnknown, Printable(argument.text), UnknownSection(section));
   }
   const absl::string_view nearest = NearestField(section, field);
   // Without a near name it may be a field of a model provider that we do not know.

@@ -13,6 +13,9 @@ ParseResult ParseBridge(absl::Span<const std::string> argv, const Environment& e
 // Writes what was given or decided, where Bridge does not overwrite it. Needs a recipe to be applied to.
 Launch RenderBridge(const RenderInput& input);
 
+// scripts/training/run_recipe.py: its own flags, and overrides, which win.
+ParseResult ParseBridgeRecipe(absl::Span<const Argument> args, const Environment& env);
+
 // scripts/performance/run_script.py: flags, which win, and overrides. launch.recipe is FAMILY/RECIPE or
 // FAMILY/RECIPE@VARIANT.
 ParseResult ParseBridgePerf(absl::Span<const Argument> args, const Environment& env);

@@ -19,14 +19,23 @@ class OverrideReader {
 
   OverrideReader(int release, ParseResult* out) : release_(release), out_(out) {}
   void Read(const Argument& argument);
-  void Keep(Knob knob, Value value, const SourcePosition& at);
-  void Refuse(const Argument& argument, absl::string_view id, std::string seen, std::string needs);
-
- private:
+  // The same in parts, for a value that has been read: `mixed_precision=bf16_mixed`, `model.num_layers=4`. The argument
+  // is for messages and its place.
   void ReadSection(const Argument& argument, absl::string_view section, const Value& value);
   void ReadField(const Argument& argument, absl::string_view section, absl::string_view field, const Value& value);
   void Unknown(const Argument& argument, absl::string_view section, absl::string_view field);
+  void Keep(Knob knob, Value value, const SourcePosition& at);
+  void Refuse(const Argument& argument, absl::string_view id, std::string seen, std::string needs);
 
+  static bool KnowsSection(absl::string_view section);
+  // Rules look at its fields.
+  static bool LooksInside(absl::string_view section);
+  // "the config container has no section x; did you mean y?"
+  static std::string UnknownSection(absl::string_view section);
+  // The known field of a section nearest to a misspelt one, or an empty view.
+  static absl::string_view NearestField(absl::string_view section, absl::string_view field);
+
+ private:
   int release_;
   ParseResult* out_;
 };

@@ -526,12 +526,15 @@ class Reader {
     size_t script = 0;
     while (script < words.size() && !absl::EndsWith(words[script].value.text, ".py")) ++script;
     if (script >= words.size()) return;
-    const bool has_flags =
-        std::any_of(words.begin() + static_cast<std::ptrdiff_t>(script) + 1, words.end(),
-                    [](const Word& w) { return absl::StartsWith(w.value.text, "--") || w.value.unknown; });
+    const bool has_flags = std::any_of(words.begin() + static_cast<std::ptrdiff_t>(script) + 1, words.end(),
+                                       [](const Word& w) {  // Bridge's overrides are name=value
+                                         return absl::StrContains(w.value.text, "=") ||
+                                                absl::StartsWith(w.value.text, "--") || w.value.unknown;
+                                       });
     if (!has_flags && found_) return;
     found_ = true;
     TakeWorld(Words(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(script)));
+    out_->script = words[script].value.text;
     out_->args.clear();
     for (size_t i = script + 1; i < words.size(); ++i) {
       const Word& word = words[i];

@@ -8,6 +8,8 @@ namespace flightplan::cli {
 int RunResolve(Arguments args, Context& context);
 int RunPlan(Arguments args, Context& context);
 int RunValidate(Arguments args, Context& context);
+int RunFix(Arguments args, Context& context);
+int RunFingerprint(Arguments args, Context& context);
 int RunExplain(Arguments args, Context& context);
 int RunRules(Arguments args, Context& context);
 int RunKnobs(Arguments args, Context& context);

@@ -13,7 +13,7 @@ int RunHelp(Arguments args, Context& context) {
   if (!args.empty() && args[0] != "help") return RunCommandLine({args[0]}, context);  // says what is nearest
   absl::StrAppend(&context.out, "flightplan: the launch that the training stack will accept, before the queue\n\n");
   for (const Command& command : Commands()) {
-    const std::string name = absl::StrCat(command.name, "          ").substr(0, 10);
+    const std::string name = absl::StrCat(command.name, "             ").substr(0, 13);
     absl::StrAppend(&context.out, "  ", context.terminal.Paint(name, Style::kBold), command.summary, "\n");
   }
   absl::StrAppend(&context.out,

@@ -1,0 +1,157 @@
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "clients/cli/commands/commands.h"
+#include "clients/cli/findings.h"
+#include "clients/cli/output.h"
+#include "clients/cli/request.h"
+#include "clients/cli/unified_diff.h"
+#include "flightplan/v1/resolver_service.pb.h"
+
+namespace flightplan::cli {
+namespace {
+
+struct FixOptions {
+  StackOptions stack;
+  std::string input_format;
+  std::string format = "diff";
+  bool write = false;
+  bool convergence = false;
+  BackendOptions where;
+};
+
+CommandLine Describe(FixOptions* o) {
+  CommandLine command{
+      .name = "fix",
+      .usage = "flightplan fix FILE | -- ARGS...  [--write] [--target NAME] [--gpu NAME --gpus N] [flags]",
+      .summary = "repair a launch that is refused or would fail; prints the change as a diff of your own text",
+      .example = "flightplan fix pretrain.sh --gpu gb200-nvl72 --gpus 128\nflightplan fix pretrain.sh --write",
+      .max_positional = 1,
+      .takes_rest = true,
+      .groups = StackFlags(&o->stack)};
+  command.groups.push_back(
+      {"repair",
+       {{"--write", "", "change FILE in place", ToSwitch(&o->write)},
+        {"--allow-convergence", "", "also fixes that change what is computed: batch, precision, routing ...",
+         ToSwitch(&o->convergence)},
+        {"--input-format", "F", "default: by the target, the file's name and its first lines",
+         ToText(&o->input_format)},
+        {"--format", "F", "diff (default), json", ToChoice(&o->format, {"diff", "json"})}}});
+  command.groups.push_back(BackendFlags(&o->where));
+  return command;
+}
+
+absl::Status Failure(absl::string_view what, const std::string& path) {
+  return absl::InvalidArgumentError(absl::StrCat(what, " ", path));
+}
+
+// Beside the file first, then in its place, so that a fault leaves the old file whole. Follows a link to its file.
+absl::Status Overwrite(const std::string& path, const std::string& text) {
+  const std::unique_ptr<char, void (*)(void*)> real(realpath(path.c_str(), nullptr), free);
+  struct stat info {};
+  if (real == nullptr || stat(real.get(), &info) != 0) return Failure("cannot find", path);
+  std::string beside = absl::StrCat(real.get(), ".XXXXXX");
+  const int file = mkstemp(beside.data());
+  if (file < 0) return Failure("cannot write beside", path);
+  size_t written = 0;
+  while (written < text.size()) {
+    const ssize_t count = write(file, text.data() + written, text.size() - written);
+    if (count <= 0) break;
+    written += static_cast<size_t>(count);
+  }
+  const bool whole = written == text.size() && fchmod(file, info.st_mode & 07777) == 0 && fsync(file) == 0;
+  if (close(file) != 0 || !whole || rename(beside.c_str(), real.get()) != 0) {
+    unlink(beside.c_str());
+    return Failure("cannot write", path);
+  }
+  return absl::OkStatus();
+}
+
+std::string AsLines(const google::protobuf::RepeatedPtrField<std::string>& args) {
+  return args.empty() ? "" : absl::StrCat(absl::StrJoin(args, "\n"), "\n");
+}
+
+// What was done and what holds now, for people; goes to standard error so that standard output is a patch.
+std::string Report(const v1::ValidateConfigResponse& response, const std::string& input, const Terminal& terminal) {
+  const v1::Repair& repair = response.repair();
+  const Spelling spelling = TargetSpelling(response.config(), response.target());
+  std::string out;
+  for (const v1::RepairStep& step : repair.steps()) {
+    absl::StrAppend(&out, "  ", terminal.Shown(FixText(step.fix(), spelling)), "   [", step.rule_id(), "]",
+                    step.searched() ? " (found by search)" : "",
+                    step.fix().changes_convergence() ? " (convergence)" : "", "\n");
+  }
+  if (repair.has_unwritten()) {
+    absl::StrAppend(&out, "  not written, set it yourself: ", terminal.Shown(FixText(repair.unwritten(), spelling)),
+                    "\n");
+  }
+  absl::StrAppend(&out, terminal.Shown(input),
+                  " after it: ", repair.accepted_by_stack() ? "accepted by the stack" : "rejected by the stack",
+                  repair.will_run() ? ", will run" : ", will not run", "\n");
+  if (repair.findings_size() > 0) out += FindingsText(repair.findings(), spelling, false, terminal);
+  return out;
+}
+
+}  // namespace
+
+int RunFix(Arguments args, Context& context) {
+  FixOptions options;
+  const CommandLine command = Describe(&options);
+  ParsedArguments parsed;
+  if (const auto exit = ParseOrExit(command, args, context, &parsed)) return *exit;
+  if (parsed.rest.has_value() != parsed.positional.empty()) {
+    return Misuse(command, "wants one thing to repair: a FILE, or -- ARGS", context);
+  }
+  const std::string path = parsed.positional.empty() ? "" : parsed.positional[0];
+  if (options.write && (path.empty() || path == "-")) return Misuse(command, "--write wants a FILE", context);
+  if (!options.stack.pins.empty()) return Misuse(command, "--set and --unset have no place in a repair", context);
+
+  v1::ValidateConfigRequest request;
+  if (const absl::Status status = BuildValidateRequest(options.stack, &request); !status.ok()) {
+    return Misuse(command, status.message(), context);
+  }
+  request.set_input_format(options.input_format);
+  request.set_repair(true);
+  request.set_repair_convergence(options.convergence);
+  if (path.empty()) {
+    request.mutable_arguments();
+    for (const std::string& argument : *parsed.rest) request.mutable_arguments()->add_values(argument);
+  } else {
+    absl::StatusOr<std::string> text = ReadInput(path);
+    if (!text.ok()) return Misuse(command, text.status().message(), context);
+    request.mutable_file()->set_name(path);
+    request.mutable_file()->set_text(*std::move(text));
+  }
+  const absl::StatusOr<std::unique_ptr<Backend>> backend = MakeBackend(options.where);
+  if (!backend.ok()) return Misuse(command, backend.status().message(), context);
+  v1::ValidateConfigResponse response;
+  if (const absl::Status status = (*backend)->ValidateConfig(request, &response); !status.ok()) {
+    return Failed(command, status, context);
+  }
+  const std::string name = path.empty() ? "arguments" : path;
+  if (options.format == "json") {
+    context.out += ToJson(response.repair());
+  } else if (!response.has_repair()) {
+    absl::StrAppend(&context.err, context.terminal.Shown(name), ": nothing to repair\n");
+  } else {
+    const std::string before = path.empty() ? AsLines(request.arguments().values()) : request.file().text();
+    const std::string after = path.empty() ? AsLines(response.repair().arguments()) : response.repair().text();
+    const std::string diff = UnifiedDiff(name, before, name, after);
+    // For `patch` every byte counts; what could drive a terminal is only made harmless where there is one.
+    context.out += context.terminal.interactive ? context.terminal.ShownLines(diff) : diff;
+    context.err += Report(response, name, context.terminal);
+  }
+  if (!response.has_repair()) return kExitOk;
+  if (options.write && response.repair().text() != request.file().text()) {
+    const absl::Status status = Overwrite(path, response.repair().text());
+    if (!status.ok()) return Misuse(command, status.message(), context);
+  }
+  return response.repair().will_run() ? kExitOk : kExitFindings;
+}
+
+}  // namespace flightplan::cli

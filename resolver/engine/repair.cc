@@ -1,0 +1,209 @@
+#include "resolver/engine/repair.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_split.h"
+#include "resolver/plan/knob.h"
+
+namespace flightplan {
+namespace {
+
+constexpr size_t kMaxSearchedKnobs = 12;
+constexpr size_t kMaxSearchedValues = 8;  // of one knob
+
+using Errors = std::set<absl::string_view>;  // ids, of one area
+
+Errors ErrorsOfArea(const RunResult& run, absl::string_view area) {
+  Errors ids;
+  for (const Finding& finding : run.findings) {
+    if (finding.severity == Severity::kError && finding.area == area) ids.insert(finding.rule_id);
+  }
+  return ids;
+}
+
+// Judges patches against one finding.
+class Trial {
+ public:
+  // Counts its runs in *runs.
+  Trial(const Config& config, const Environment& env, const RunResult& before, const Finding& finding, size_t* runs)
+      : config_(config), env_(env), finding_(finding), before_(ErrorsOfArea(before, finding.area)), runs_(runs) {}
+
+  bool Removes(const Patch& patch) {
+    ++*runs_;
+    Config config = config_;
+    Environment env = env_;
+    ApplyPatch(patch, &config, &env);
+    const Errors after = ErrorsOfArea(Run(std::move(config), std::move(env)), finding_.area);
+    return after.count(finding_.rule_id) == 0 &&
+           std::includes(before_.begin(), before_.end(), after.begin(), after.end());
+  }
+  bool spent() const { return *runs_ >= kMaxRepairRuns; }
+
+ private:
+  const Config& config_;
+  const Environment& env_;
+  const Finding& finding_;
+  Errors before_;
+  size_t* runs_;
+};
+
+struct Candidate {
+  Knob knob{};
+  std::vector<Value> values;
+};
+
+// Sizes are tried at one, half and double; other knobs at what the table allows.
+std::vector<Value> ValuesToTry(Knob knob, const Value& now) {
+  std::vector<Value> values;
+  const auto add = [&](Value value) {
+    const bool known = value == now || std::find(values.begin(), values.end(), value) != values.end();
+    if (!known && values.size() < kMaxSearchedValues) values.push_back(std::move(value));
+  };
+  switch (Row(knob).type) {
+    case ValueType::kBool:
+      add(Value(!now.truthy()));
+      break;
+    case ValueType::kInt:
+      if (now.is_int() && now.integer() > 1) add(Value(now.integer() / 2));
+      if (now.is_int() && now.integer() > 0 && now.integer() < (int64_t{1} << 32)) add(Value(now.integer() * 2));
+      add(Value(1));
+      add(Value(2));
+      add(Value());
+      break;
+    case ValueType::kString:
+      for (absl::string_view choice : absl::StrSplit(Row(knob).choices, '|', absl::SkipEmpty())) add(Value(choice));
+      add(Value());
+      break;
+    case ValueType::kFloat:
+    case ValueType::kIntList:
+    case ValueType::kFloatList:
+    case ValueType::kStringList:
+    case ValueType::kFreq:
+    case ValueType::kTuple:
+    case ValueType::kAny:
+      add(Value());
+      break;
+  }
+  return values;
+}
+
+// The knobs that the area's errors look at or would have changed; the finding's own first.
+std::vector<Candidate> KnobsToTry(const Config& config, const RunResult& run, const Finding& finding) {
+  std::vector<Candidate> knobs;
+  const auto add = [&](Knob knob) {
+    const bool known = std::any_of(knobs.begin(), knobs.end(), [knob](const Candidate& c) { return c.knob == knob; });
+    const bool ours = Row(knob).knob_class == KnobClass::kExecution && Row(knob).section != Section::kLaunch &&
+                      config.origin(knob) != Origin::kAbsent;
+    if (!known && ours && knobs.size() < kMaxSearchedKnobs)
+      knobs.push_back({knob, ValuesToTry(knob, config.Get(knob))});
+  };
+  const auto add_all = [&](const Finding& source) {
+    for (const Observed& seen : source.observed) {
+      if (const std::optional<Knob> knob = FindKnob(seen.name)) add(*knob);
+    }
+    for (const Patch& patch : source.fixes) {
+      for (const Assignment& assignment : patch) {
+        if (assignment.env_var.empty()) add(assignment.knob);
+      }
+    }
+  };
+  add_all(finding);
+  for (const Finding& other : run.findings) {
+    if (other.severity == Severity::kError && other.area == finding.area) add_all(other);
+  }
+  return knobs;
+}
+
+// All ways to set `size` of the knobs from `from` on, in order; true when `patch` then removes the finding.
+bool Search(const std::vector<Candidate>& knobs, size_t from, size_t size, Trial* trial, Patch* patch) {
+  if (size == 0) return trial->Removes(*patch);
+  for (size_t i = from; i + size <= knobs.size(); ++i) {
+    for (const Value& value : knobs[i].values) {
+      if (trial->spent()) return false;
+      patch->push_back({knobs[i].knob, "", value});
+      if (Search(knobs, i + 1, size - 1, trial, patch)) return true;
+      patch->pop_back();
+    }
+  }
+  return false;
+}
+
+std::optional<RepairStep> StepFor(const Finding& finding, const Config& config, const Environment& env,
+                                  const RunResult& run, const RepairOptions& options, size_t* runs) {
+  Trial trial(config, env, run, finding, runs);
+  for (const Patch& fix : finding.fixes) {
+    if (ChangesConvergence(fix) && !options.allow_convergence) continue;
+    if (trial.Removes(fix)) return RepairStep{finding.rule_id, fix, false};
+  }
+  const std::vector<Candidate> knobs = KnobsToTry(config, run, finding);
+  for (size_t size = 1; size <= 3; ++size) {
+    Patch patch;
+    if (Search(knobs, 0, size, &trial, &patch)) return RepairStep{finding.rule_id, std::move(patch), true};
+  }
+  return std::nullopt;
+}
+
+void Merge(const Patch& step, Patch* all) {
+  for (const Assignment& assignment : step) {
+    const auto same = std::find_if(all->begin(), all->end(), [&](const Assignment& known) {
+      return known.env_var == assignment.env_var && (!known.env_var.empty() || known.knob == assignment.knob);
+    });
+    if (same == all->end()) {
+      all->push_back(assignment);
+    } else {
+      same->value = assignment.value;
+    }
+  }
+}
+
+}  // namespace
+
+void ApplyPatch(const Patch& patch, Config* config, Environment* env) {
+  for (const Assignment& assignment : patch) {
+    if (assignment.env_var.empty()) {
+      config->Set(assignment.knob, assignment.value, Origin::kCaller);
+    } else if (assignment.value.is_none()) {
+      env->vars.erase(assignment.env_var);
+    } else {
+      env->vars[assignment.env_var] = assignment.value.ToText();
+    }
+  }
+}
+
+bool ChangesConvergence(const Patch& patch) {
+  return std::any_of(patch.begin(), patch.end(), [](const Assignment& assignment) {
+    return assignment.env_var.empty() && Row(assignment.knob).knob_class == KnobClass::kConvergence;
+  });
+}
+
+Repair FindRepair(Config config, Environment env, const RepairOptions& options) {
+  Repair repair;
+  std::set<absl::string_view> mended;  // a finding that comes back means that fixes chase one another
+  size_t runs = 0;
+  for (;;) {
+    const RunResult run = Run(config, env);
+    const RepairStep* taken = nullptr;
+    for (const Finding& finding : run.findings) {
+      if (finding.severity != Severity::kError || repair.steps.size() >= kMaxRepairSteps) continue;
+      if (mended.count(finding.rule_id) > 0) continue;
+      std::optional<RepairStep> step = StepFor(finding, config, env, run, options, &runs);
+      if (!step.has_value()) continue;
+      mended.insert(finding.rule_id);
+      ApplyPatch(step->patch, &config, &env);
+      Merge(step->patch, &repair.patch);
+      taken = &repair.steps.emplace_back(*std::move(step));
+      break;
+    }
+    if (taken != nullptr) continue;
+    for (const Finding& finding : run.findings) {
+      if (finding.severity == Severity::kError) repair.left.push_back(finding);
+    }
+    return repair;
+  }
+}
+
+}  // namespace flightplan
