@@ -1,0 +1,138 @@
+#!/usr/bin/env bash
+# Exit codes of every command that asks, and the same bytes in process and by a server.
+# usage: exit_codes_test.sh FLIGHTPLAN_BINARY
+set -euo pipefail
+flightplan="$1"
+work="$(mktemp -d)"
+server=""
+cleanup() {
+  [ -z "$server" ] || kill -KILL "$server" 2>/dev/null || true
+  rm -rf "$work"
+}
+trap cleanup EXIT
+
+fail() {
+  echo "FAILED: $*" >&2
+  cat "$work/out" "$work/err" >&2 || true
+  exit 1
+}
+# expect CODE ARGS...: runs, compares the exit code.
+expect() {
+  local want="$1" code=0
+  shift
+  "$flightplan" "$@" >"$work/out" 2>"$work/err" </dev/null || code=$?
+  [ "$code" = "$want" ] || fail "flightplan $* ended with $code, not $want"
+}
+
+# --- What people have ---
+cat >"$work/bad.sh" <<'END'
+#!/bin/bash
+export CUDA_DEVICE_MAX_CONNECTIONS=1
+EP=64
+ARGS=(
+  --num-layers 4
+  --hidden-size 1024
+  --num-attention-heads 16
+  --seq-length 1024
+  --max-position-embeddings 1024
+  --micro-batch-size 1
+  --global-batch-size 16
+  --num-experts 64
+  --expert-model-parallel-size $EP
+  --recompute-granularity full
+  --bf16	# a tab, which the diff keeps
+)
+torchrun --nnodes 2 --nproc-per-node 8 pretrain_gpt.py "${ARGS[@]}"
+END
+printf 'model:\n  num_layer: 4\n' >"$work/dump.yaml"
+head -c 1100000 /dev/zero | tr '\0' 'a' >"$work/large.sh"
+size=(--model deepseek-v3 --gpu h100-sxm --gpus 1024 --tp 2 --pp 8 --vpp 4 --ep 64)
+
+# --- 0: fine ---
+expect 0 resolve "${size[@]}"
+expect 0 explain recompute.full-needs-method
+expect 0 explain moe_token_dispatcher_type
+expect 0 rules --knob recompute_granularity
+expect 0 knobs overlap
+expect 0 models
+expect 0 gpus
+expect 0 version
+expect 0 help
+expect 0 fingerprint --root "$work"
+for command in resolve validate fix explain rules knobs models gpus fingerprint; do expect 0 "$command" --help; done
+
+# --- 1: findings of level error ---
+expect 1 validate "$work/bad.sh"
+grep -q 'recompute' "$work/out" || fail "the finding is shown"
+expect 1 validate "$work/bad.sh" --all-versions
+expect 1 validate "$work/dump.yaml" --target megatron-bridge
+grep -q 'line 2' "$work/out" || fail "the misspelt field's line is shown"
+expect 1 resolve "${size[@]}" --set recompute_granularity=full --set recompute_method=none
+
+# --- 2: misuse ---
+expect 2 resolve --gpus 8
+expect 2 resolve "${size[@]}" --no-such-flag
+expect 2 validate
+expect 2 validate "$work/nowhere.sh"
+expect 2 validate "$work/large.sh"
+expect 2 validate "$work/bad.sh" --input-format bridge-yaml
+grep -q 'input-format' "$work/err" || fail "the flag is named"
+expect 2 validate --all-versions --target loongforge -- --num-layers 4
+expect 2 fix
+expect 2 fix --write -- --num-layers 4
+expect 2 explain no.such-rule
+expect 2 gpus no-such-gpu
+expect 2 fingerprint --format xml
+expect 2 no-such-command
+
+# --- 3: no server ---
+for ask in "gpus" "rules" "knobs" "models" "explain moe_token_dispatcher_type" "validate $work/bad.sh" "fix $work/bad.sh"; do
+  # shellcheck disable=SC2086
+  expect 3 $ask --server "unix:$work/nobody.sock"
+done
+
+# --- fix: what it prints applies, what it writes is judged fine, the file keeps its mode ---
+chmod 750 "$work/bad.sh"
+cp -p "$work/bad.sh" "$work/mended.sh"
+expect 0 fix "$work/bad.sh"
+cp "$work/out" "$work/diff"
+grep -q '^-EP=64$' "$work/diff" || fail "the variable's line is changed"
+(cd / && patch -s -p0 "$work/mended.sh" <"$work/diff") || fail "the diff does not apply"
+expect 0 fix "$work/bad.sh" --write
+cmp "$work/bad.sh" "$work/mended.sh" || fail "--write and the diff differ"
+[ "$(stat -c %a "$work/bad.sh")" = 750 ] || fail "the mode is kept"
+expect 0 validate "$work/bad.sh"
+expect 0 fix "$work/bad.sh"
+[ ! -s "$work/out" ] || fail "nothing to repair, nothing printed"
+
+# --- The same bytes by a server ---
+"$flightplan" serve --listen="unix:$work/fp.sock" --http_listen= --drain_delay=0s 2>"$work/log" &
+server=$!
+for _ in $(seq 200); do
+  grep -q '"msg":"serving"' "$work/log" && break
+  kill -0 "$server" 2>/dev/null || fail "the server ended while starting"
+  sleep 0.05
+done
+sed -i 's/^EP=.*/EP=64/' "$work/bad.sh"
+same() {
+  local local_code=0 remote_code=0
+  "$flightplan" "$@" >"$work/local" 2>/dev/null || local_code=$?
+  "$flightplan" "$@" --server "unix:$work/fp.sock" >"$work/remote" 2>/dev/null || remote_code=$?
+  [ "$local_code" = "$remote_code" ] || fail "flightplan $* ends with $local_code in process and $remote_code by the server"
+  cmp "$work/local" "$work/remote" || fail "flightplan $* differs by the server"
+}
+for format in table json; do
+  same resolve "${size[@]}" --format "$format"
+  same validate "$work/bad.sh" --format "$format"
+  same validate "$work/dump.yaml" --target megatron-bridge --format "$format"
+  same validate "$work/bad.sh" --all-versions --format "$format"
+  same explain recompute.full-needs-method --format "$format"
+  for list in rules knobs models gpus; do same "$list" --format "$format"; done
+done
+same fix "$work/bad.sh"
+same fix "$work/bad.sh" --format json
+same fingerprint --root "$work" --format json
+kill -TERM "$server"
+wait "$server" || fail "the server ends with 0"
+server=""
+echo "exit codes e2e: fine"
