@@ -4,10 +4,12 @@
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "flightplan/v1/resolver_service.pb.h"
 #include "resolver/base/status_macros.h"
 #include "resolver/normalize/knobs_message.h"
+#include "resolver/normalize/request.h"
 #include "resolver/normalize/violations.h"
 #include "resolver/render/dialects.h"
 #include "resolver/render/input_format.h"
@@ -121,6 +123,10 @@ absl::StatusOr<Reading> ReadConfig(const v1::ValidateConfigRequest& request, Env
       violations.Add("config", "is required: arguments, a file or knobs");
   }
   FLIGHTPLAN_RETURN_IF_ERROR(violations.ToStatus());
+  if (const auto size = env->vars.find("WORLD_SIZE"); !env->world_size.has_value() && size != env->vars.end()) {
+    int64_t count = 0;
+    if (absl::SimpleAtoi(size->second, &count) && count >= 1 && count <= kMaxGpus) env->world_size = count;
+  }
   for (const auto& [name, value] : reading.parsed.recipe_vars) env->recipe_vars.insert_or_assign(name, value);
   return reading;
 }

@@ -222,8 +222,9 @@ absl::Status Resolver::ValidateConfig(const v1::ValidateConfigRequest& request,
   Config config = DefaultsFor(env.target, env.core_release, env.bridge_release, env.mla);
   ApplyKnobs(reading.parsed.knobs, &config);
   if (request.has_knobs()) UseTargetNames(env.target, &config);
+  // Kept for a repair alone: the rules change both.
   const Config written = config;
-  const Environment asked = env;
+  const Environment asked = request.repair() ? env : Environment();
   RunResult run = Run(std::move(config), env);
 
   std::vector<SourcePosition> places(kKnobCount);

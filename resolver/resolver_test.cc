@@ -329,6 +329,23 @@ TEST(ValidateConfig, TakesTheCallersWordForTheFormat) {
   EXPECT_EQ(ViolatedFields(TestResolver().ValidateConfig(request, &response)).count("input_format"), 1U);
 }
 
+// The GPU is known, the number of them is what the launcher or WORLD_SIZE says.
+TEST(ValidateConfig, TakesTheSizeFromTheLaunch) {
+  v1::ValidateConfigRequest request;
+  request.mutable_target()->set_framework("megatron-lm");
+  request.mutable_hardware()->set_gpu("h100-sxm");
+  request.mutable_file()->set_name("run.sh");
+  const auto grid_fails = [&request](const char* text) {
+    request.mutable_file()->set_text(text);
+    v1::ValidateConfigResponse response;
+    EXPECT_TRUE(TestResolver().ValidateConfig(request, &response).ok());
+    return Errors(response.findings()).count("mesh.expert-world-divisible") > 0;
+  };
+  EXPECT_TRUE(grid_fails("torchrun --nproc-per-node 8 a.py --num-experts 16 --expert-model-parallel-size 16\n"));
+  EXPECT_FALSE(grid_fails("torchrun --nproc-per-node 16 a.py --num-experts 16 --expert-model-parallel-size 16\n"));
+  EXPECT_TRUE(grid_fails("export WORLD_SIZE=8\npython a.py --num-experts 16 --expert-model-parallel-size 16\n"));
+}
+
 TEST(ValidateConfig, NeedsAConfig) {
   v1::ValidateConfigRequest request;
   request.mutable_target()->set_framework("megatron-lm");

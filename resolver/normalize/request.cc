@@ -414,7 +414,12 @@ absl::StatusOr<Environment> NormalizeValidate(const v1::ValidateConfigRequest& r
   ReadSoftware(request.software(), &env, &violations);
   ReadEnv(request.env(), "env", &env, &violations);
   if (request.has_hardware()) {
-    ReadHardware(request.hardware(), catalog, &env, &violations);
+    // A launch may say its size itself: no count is not a fault here.
+    v1::Hardware hardware = request.hardware();
+    const bool counted = hardware.gpu_count() != 0;
+    if (!counted) hardware.set_gpu_count(1);
+    ReadHardware(hardware, catalog, &env, &violations);
+    if (!counted) env.world_size.reset();
   } else if (request.has_world_size()) {
     CheckRange("world_size", request.world_size(), kMaxGpus, &violations);
     env.world_size = request.world_size();

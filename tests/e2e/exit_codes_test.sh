@@ -85,6 +85,9 @@ expect 2 gpus no-such-gpu
 expect 2 fingerprint --format xml
 expect 2 no-such-command
 
+# --- The size of the job is the launch's own ---
+expect 1 validate "$work/bad.sh" --gpu h100-sxm
+
 # --- 3: no server ---
 for ask in "gpus" "rules" "knobs" "models" "explain moe_token_dispatcher_type" "validate $work/bad.sh" "fix $work/bad.sh"; do
   # shellcheck disable=SC2086
