@@ -1,6 +1,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 
@@ -77,7 +78,8 @@ std::string AsLines(const google::protobuf::RepeatedPtrField<std::string>& args)
 }
 
 // What was done and what holds now, for people; goes to standard error so that standard output is a patch.
-std::string Report(const v1::ValidateConfigResponse& response, const std::string& input, const Terminal& terminal) {
+std::string Report(const v1::ValidateConfigResponse& response, const std::string& input, bool allow_convergence,
+                   const Terminal& terminal) {
   const v1::Repair& repair = response.repair();
   const Spelling spelling = TargetSpelling(response.config(), response.target());
   std::string out;
@@ -94,6 +96,14 @@ std::string Report(const v1::ValidateConfigResponse& response, const std::string
                   " after it: ", repair.accepted_by_stack() ? "accepted by the stack" : "rejected by the stack",
                   repair.will_run() ? ", will run" : ", will not run", "\n");
   if (repair.findings_size() > 0) out += FindingsText(repair.findings(), spelling, false, terminal);
+  const bool held_back =
+      std::any_of(repair.findings().begin(), repair.findings().end(), [](const v1::Finding& finding) {
+        return std::any_of(finding.fixes().begin(), finding.fixes().end(),
+                           [](const v1::Fix& fix) { return fix.changes_convergence(); });
+      });
+  if (held_back && !allow_convergence) {
+    out += "some of these fixes change what is computed; --allow-convergence applies them\n";
+  }
   return out;
 }
 
@@ -144,7 +154,7 @@ int RunFix(Arguments args, Context& context) {
     const std::string diff = UnifiedDiff(name, before, name, after);
     // For `patch` every byte counts; what could drive a terminal is only made harmless where there is one.
     context.out += context.terminal.interactive ? context.terminal.ShownLines(diff) : diff;
-    context.err += Report(response, name, context.terminal);
+    context.err += Report(response, name, options.convergence, context.terminal);
   }
   if (!response.has_repair()) return kExitOk;
   if (options.write && response.repair().text() != request.file().text()) {
