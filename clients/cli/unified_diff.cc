@@ -90,7 +90,7 @@ std::string UnifiedDiff(absl::string_view old_name, absl::string_view old_text, 
       continue;
     }
     size_t last = change;  // of the hunk: changes with at most twice the context between them
-    for (size_t i = change; i < steps.size() && i <= last + 2 * kContext; ++i) {
+    for (size_t i = change; i < steps.size() && i <= last + 2 * kContext + 1; ++i) {
       if (steps[i].sign != ' ') last = i;
     }
     pass(std::max(at, change - std::min(change, kContext)));

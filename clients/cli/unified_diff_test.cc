@@ -18,6 +18,11 @@ TEST(UnifiedDiff, SplitsChangesThatAreFarApart) {
             "--- a\n+++ b\n@@ -1,4 +1,3 @@\n-1\n 2\n 3\n 4\n@@ -10,3 +9,4 @@\n 10\n 11\n 12\n+13\n");
 }
 
+TEST(UnifiedDiff, JoinsHunksThatTouch) {
+  EXPECT_EQ(UnifiedDiff("a", "1\n2\n3\n4\n5\n6\n7\n8\n", "b", "x\n2\n3\n4\n5\n6\n7\ny\n"),
+            "--- a\n+++ b\n@@ -1,8 +1,8 @@\n-1\n+x\n 2\n 3\n 4\n 5\n 6\n 7\n-8\n+y\n");
+}
+
 TEST(UnifiedDiff, SaysThatTheLastLineIsOpen) {
   EXPECT_EQ(UnifiedDiff("a", "1", "b", "1\n"), "--- a\n+++ b\n@@ -1 +1 @@\n-1\n\\ No newline at end of file\n+1\n");
   EXPECT_EQ(UnifiedDiff("a", "", "b", "1\n"), "--- a\n+++ b\n@@ -0,0 +1 @@\n+1\n");

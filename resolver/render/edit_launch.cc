@@ -354,7 +354,9 @@ std::optional<TextEdit> NewKey(absl::string_view text, const YamlNode& root, con
     return TextEdit{text.size(), text.size(), absl::StrCat(end_line, section, ":\n  ", field, ": ", value, "\n")};
   }
   if (map->kind != YamlNode::Kind::kMap || map->keys.empty()) return std::nullopt;
-  const YamlNode& first = map->keys.front().second;
+  const auto own = std::find_if(map->keys.begin(), map->keys.end(),
+                                [](const auto& key) { return !absl::StartsWith(key.first, "_"); });
+  const YamlNode& first = own == map->keys.end() ? map->keys.front().second : own->second;  // behind _target_
   if (first.key_line <= map->key_line) return std::nullopt;  // {a: 1} on the section's own line
   const size_t begin = Lines(text).Offset(first.key_line, 1);
   const std::string indent(static_cast<size_t>(std::max(0, first.key_column - 1)), ' ');

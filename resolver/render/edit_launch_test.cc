@@ -128,7 +128,7 @@ TEST(EditYaml, ChangesValuesAndAddsKeys) {
                                       {K{}, "A", Value("1")}},
                                      env);
   EXPECT_EQ(edited.text,
-            "model:\n  num_layers: 8\n  _target_: a.B\n  recompute_modules: [\"mlp\"]\nddp: {}\n"
+            "model:\n  _target_: a.B\n  num_layers: 8\n  recompute_modules: [\"mlp\"]\nddp: {}\n"
             "comm_overlap:\n  tp_comm_overlap: true\n");
   EXPECT_EQ(edited.unwritten.size(), 1u);
 }
