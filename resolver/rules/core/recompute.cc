@@ -12,7 +12,22 @@ using F = const Facts&;
 constexpr absl::string_view kModules[] = {"core_attn",      "moe_act",      "layernorm",   "mla_up_proj", "mlp", "moe",
                                           "shared_experts", "gdn_norm_out", "gdp_in_proj", "gdp_qkv",     "mhc"};
 
+// LoongForge's fork: the list of core 0.15, and modules that only its overlap schedule has
+// (baidu-baige/LoongForge@c6275661 docs/source/get_started/optimization_guide.md:215).
+constexpr absl::string_view kForkModules[] = {"core_attn",
+                                              "moe_act",
+                                              "layernorm",
+                                              "mla_up_proj",
+                                              "mlp",
+                                              "moe",
+                                              "shared_experts",
+                                              "routed_experts",
+                                              "a2a_overlap_attn",
+                                              "a2a_overlap_post_attn",
+                                              "a2a_overlap_mlp"};
+
 absl::Span<const absl::string_view> KnownModules(F f) {
+  if (f.env.target == Target::kLoongForge) return kForkModules;
   const size_t count = f.core(kMain) ? 11 : f.core(19) ? 8 : 7;
   return absl::MakeSpan(kModules).subspan(0, count);
 }

@@ -1,0 +1,111 @@
+// What LoongForge checks and changes for the model at hand: its family, its tokenizer, its data (baidu-baige/LoongForge
+// @c6275661, loongforge/train/validators.py).
+#include <algorithm>
+
+#include "resolver/base/integers.h"
+#include "resolver/rules/rule.h"
+
+namespace flightplan {
+namespace {
+
+using K = Knob;
+using F = const Facts&;
+
+int64_t Cp(F f) { return f.num(K::context_parallel_size); }
+
+// loongforge/utils/constants.py:97 and :112.
+bool VisionLanguage(F f) {
+  return f.in(K::model_family, {"qwen2_vl", "qwen2_5_vl", "qwen3_vl", "llava_ov_1_5", "vlm", "intern_vl", "ernie4_5_vl",
+                                "qwen3_5", "minicpm_v_4_6", "kimi_k2_5", "kimi_k2_6"});
+}
+bool Diffusion(F f) { return f.in(K::model_family, {"wan2_1_i2v", "wan2_2_i2v", "qwen_image"}); }
+
+// The next multiple, or the value itself where it would not fit.
+int64_t RoundUp(int64_t value, int64_t multiple) {
+  if (multiple <= 0 || value <= 0 || value > INT64_MAX - multiple) return value;
+  return FloorDiv(value + multiple - 1, multiple) * multiple;
+}
+
+void AlignWan(Editor& e) {
+  const Facts& f = e.facts();
+  if (!f.is(K::model_name, "wan2-2-i2v") || !f.on(K::packing_sft_data) || Cp(f) <= 1 || f.none(K::seq_length)) return;
+  if (Cp(f) > INT64_MAX / 2) return;
+  const int64_t aligned = RoundUp(f.num(K::seq_length), 2 * Cp(f));
+  e.Set(K::seq_length, aligned);
+  if (f.set(K::encoder_seq_length)) e.Set(K::encoder_seq_length, aligned);
+  e.Set(K::max_position_embeddings, std::max(f.num(K::max_position_embeddings), aligned));
+}
+
+const Rule kRules[] = {
+    {.id = "lf.qwen3vl-transformers",
+     .area = "version-gate",
+     .at = {Phase::kLoongForge, 112},
+     .source = "LoongForge:loongforge/train/validators.py:112",
+     .reads = {K::model_family},
+     .reads_env = {"transformers"},
+     .when =
+         [](F f) {
+           const auto installed = f.env.packages.find("transformers");
+           return f.is(K::model_family, "qwen3_vl") && installed != f.env.packages.end() &&
+                  !AtLeast(Version::Parse(installed->second), "4.57.1");
+         },
+     .needs = "qwen3_vl needs transformers 4.57.1; upgrade it, or train qwen2_5_vl, which older ones read",
+     .fixes = {{{K::model_family, "qwen2_5_vl"}}}},
+    // The table has an error here; upstream's map of defaults has an entry for every family, so it cannot come.
+    {.id = "lf.tokenizer-default",
+     .area = "data",
+     .kind = Kind::kChange,
+     .at = {Phase::kLoongForge, 131},
+     .source = "LoongForge:loongforge/train/validators.py:126, loongforge/tokenizer/defaults.py:14",
+     .reads = {K::tokenizer_type},
+     .change =
+         [](Editor& e) {
+           if (e.facts().none(K::tokenizer_type)) e.Set(K::tokenizer_type, "HFTokenizer");
+         }},
+    {.id = "lf.vlm-variable-seq",
+     .area = "sequence",
+     .kind = Kind::kChange,
+     .at = {Phase::kLoongForge, 375},
+     .source = "LoongForge:loongforge/train/validators.py:375",
+     .reads = {K::variable_seq_lengths, K::packing_buffer_size, K::model_family, K::packing_pretrain_data,
+               K::packing_sft_data},
+     .change =
+         [](Editor& e) {
+           const Facts& f = e.facts();
+           if (!VisionLanguage(f)) return;
+           e.Set(K::variable_seq_lengths, true);
+           if (!f.on(K::packing_pretrain_data) && !f.on(K::packing_sft_data)) e.Set(K::packing_buffer_size, Value());
+         }},
+    {.id = "lf.custom-text-cp",
+     .area = "context-parallel",
+     .kind = Kind::kChange,
+     .at = {Phase::kLoongForge, 385},
+     .source = "LoongForge:loongforge/train/validators.py:385",
+     .reads = {K::max_text_length, K::context_parallel_size, K::model_family},
+     .change =
+         [](Editor& e) {
+           const Facts& f = e.facts();
+           if (!Diffusion(f) || f.none(K::max_text_length) || Cp(f) <= 1) return;
+           e.Set(K::max_text_length, RoundUp(f.num(K::max_text_length), Cp(f)));
+         }},
+    {.id = "lf.one-logger-off",
+     .area = "logging",
+     .kind = Kind::kChange,
+     .at = {Phase::kLoongForge, 460},
+     .source = "LoongForge:loongforge/train/validators.py:34",
+     .reads = {K::enable_one_logger},
+     .change = [](Editor& e) { e.Set(K::enable_one_logger, false); }},
+    {.id = "lf.wan-seq-align",
+     .area = "sequence",
+     .kind = Kind::kChange,
+     .at = {Phase::kLoongForge, 470},
+     .source = "LoongForge:loongforge/train/validators.py:54",
+     .reads = {K::seq_length, K::max_position_embeddings, K::context_parallel_size, K::packing_sft_data, K::model_name},
+     .change = AlignWan},
+};
+
+}  // namespace
+
+RuleList LoongforgeModelRules() { return kRules; }
+
+}  // namespace flightplan
