@@ -23,9 +23,27 @@ constexpr FlagSpec kOwnFlags[] = {
     {"--custom-pipeline-recompute-layers", K::custom_pipeline_recompute_layers},
     {"--enable-fa-within-mla", K::enable_fa_within_mla, FlagForm::kSwitchOn, ValueType::kBool},
     {"--variable-seq-lengths", K::variable_seq_lengths, FlagForm::kSwitchOn, ValueType::kBool},
-    // They choose the base configuration; no rule reads them.
-    {"--model-name", {}},
-    {"--config-file", {}},
+    // They choose the base configuration.
+    {"--model-name", K::model_name},
+    {"--config-file", K::config_file},
+    // Fine-tuning, ChunkPipe and DSA.
+    {"--training-phase", K::training_phase},
+    {"--sft-dataset-config", K::sft_dataset_config},
+    {"--sft-sort-batch", K::sft_sort_batch, FlagForm::kSwitchOn, ValueType::kBool},
+    {"--sft-data-streaming", K::sft_data_streaming, FlagForm::kSwitchOn, ValueType::kBool},
+    {"--train-on-prompt", K::train_on_prompt, FlagForm::kSwitchOn, ValueType::kBool},
+    {"--history-mask-loss", K::history_mask_loss, FlagForm::kSwitchOn, ValueType::kBool},
+    {"--packing-sft-data", K::packing_sft_data, FlagForm::kSwitchOn, ValueType::kBool},
+    {"--packing-pretrain-data", K::packing_pretrain_data, FlagForm::kSwitchOn, ValueType::kBool},
+    {"--use-fixed-seq-lengths", K::use_fixed_seq_lengths, FlagForm::kSwitchOn, ValueType::kBool},
+    {"--enable-chunkpipe", K::enable_chunkpipe, FlagForm::kSwitchOn, ValueType::kBool},
+    {"--use-dsa-fused", K::use_dsa_fused, FlagForm::kSwitchOn, ValueType::kBool},
+    {"--use-dsa-sp-first", K::use_dsa_sp_first, FlagForm::kSwitchOn, ValueType::kBool},
+    {"--preprocess-data-on-cpu", K::preprocess_data_on_cpu, FlagForm::kSwitchOn, ValueType::kBool},
+    {"--packing-buffer-size", K::packing_buffer_size, FlagForm::kValue, ValueType::kInt},
+    {"--padding-side", K::padding_side},
+    {"--max-text-length", K::max_text_length, FlagForm::kValue, ValueType::kInt},
+    {"--chunksize", K::chunksize, FlagForm::kValue, ValueType::kInt},
 };
 
 const FlagTable& Table() {
