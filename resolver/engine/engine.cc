@@ -38,6 +38,12 @@ std::vector<Phase> PhasesOf(Target target) {
   return {};
 }
 
+bool GatesLibrary(const Rule& rule) {
+  if (rule.kind != Kind::kError) return false;
+  return std::any_of(rule.reads_env.begin(), rule.reads_env.end(),
+                     [](absl::string_view name) { return name == "te" || name == "torch"; });
+}
+
 std::string ObservedText(const std::string& name, const Value& value) {
   return value.is_none() ? absl::StrCat(name, " unset") : absl::StrCat(name, "=", value.ToText());
 }
@@ -101,7 +107,7 @@ Program::Program(Target target, int core_release, int bridge_release) {
     return std::make_tuple(position[a->at.phase], a->at.line, a->at.sub, a->id) <
            std::make_tuple(position[b->at.phase], b->at.line, b->at.sub, b->id);
   });
-  for (const Rule* rule : rules) steps_.push_back({rule->when, rule->change, rule});
+  for (const Rule* rule : rules) steps_.push_back({rule->when, rule->change, rule, GatesLibrary(*rule)});
   behind_arguments_ = static_cast<size_t>(
       std::find_if(rules.begin(), rules.end(), [](const Rule* rule) { return rule->at.phase > Phase::kCliValidate; }) -
       rules.begin());
@@ -206,6 +212,31 @@ Finding MakeFinding(const Rule& rule, const Facts& facts) {
   return finding;
 }
 
+namespace {
+
+// Whether the rule would fire for a library that is missing or old, where the caller did not say which there is.
+bool FiresForAnOldLibrary(const Program::Step& step, const Facts& facts, Environment* env) {
+  if (!step.gates_library || (env->te_stated && env->torch_stated)) return false;
+  const bool te_stated = std::exchange(env->te_stated, true);
+  const bool torch_stated = std::exchange(env->torch_stated, true);
+  const bool fires = step.when(facts);
+  env->te_stated = te_stated;
+  env->torch_stated = torch_stated;
+  return fires;
+}
+
+// The rule passed only because the unstated version counts as new enough: that is said, not judged.
+Finding MakeAssumption(const Rule& rule, const Facts& facts) {
+  Finding finding = MakeFinding(rule, facts);
+  finding.severity = Severity::kInfo;
+  finding.verdict = Verdict::kAdvice;
+  finding.fixes.clear();
+  absl::StrAppend(&finding.seen, " (version not given: taken as new enough)");
+  return finding;
+}
+
+}  // namespace
+
 RunResult Run(Config config, Environment env) {
   const Program& program = Program::For(env.target, env.core_release, env.bridge_release);
   RunResult result;
@@ -221,6 +252,8 @@ RunResult Run(Config config, Environment env) {
       step.change(editor);
     } else if (step.when(facts) && !Reported(result.findings, IdFor(*step.rule, result.env.target))) {
       result.findings.push_back(MakeFinding(*step.rule, facts));
+    } else if (FiresForAnOldLibrary(step, facts, &result.env)) {
+      result.findings.push_back(MakeAssumption(*step.rule, facts));
     }
   }
   return result;

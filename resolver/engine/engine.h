@@ -22,6 +22,7 @@ class Program {
     bool (*when)(const Facts&);  // null for a change
     void (*change)(Editor&);
     const Rule* rule;
+    bool gates_library;  // an error rule that asks for a version of Transformer Engine or torch
   };
   const std::vector<Step>& steps() const { return steps_; }
   // The first step behind the command line's own checks.

@@ -271,6 +271,8 @@ std::optional<Version> ReadVersion(bool present, const std::string& text, absl::
 void ReadSoftware(const v1::SoftwareStack& m, Environment* env, Violations* violations) {
   env->te = ReadVersion(m.has_te_version(), m.te_version(), "te_version", violations);
   env->torch = ReadVersion(m.has_torch_version(), m.torch_version(), "torch_version", violations);
+  env->te_stated = m.has_te_version();
+  env->torch_stated = m.has_torch_version();
   env->cuda = ReadVersion(m.has_cuda_version(), m.cuda_version(), "cuda_version", violations);
   env->nccl = ReadVersion(m.has_nccl_version(), m.nccl_version(), "nccl_version", violations);
   if (m.has_driver_version()) env->packages["driver"] = m.driver_version();

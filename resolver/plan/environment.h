@@ -28,8 +28,11 @@ struct Environment {
   std::string unknown_version;  // the release asked for, when it is none that was read; the nearest one is judged
   bool mla = false;             // the MLA config class (MLATransformerConfig) is the one built
 
-  std::optional<Version> te;  // Transformer Engine; empty: not installed
+  std::optional<Version> te;  // Transformer Engine; empty: not installed, or not stated
   std::optional<Version> torch;
+  // False: the caller did not say which. Version rules then take it as new enough and say so.
+  bool te_stated = true;
+  bool torch_stated = true;
   std::optional<Version> cuda;
   std::optional<Version> nccl;
   std::map<std::string, std::string, std::less<>> packages;  // name -> version of optional packages

@@ -91,8 +91,9 @@ class Facts {
   // Value of an environment variable; empty view when unset.
   absl::string_view var(absl::string_view name) const;
   bool var_set(absl::string_view name) const { return env.vars.find(name) != env.vars.end(); }
-  bool te_at_least(absl::string_view version) const { return AtLeast(env.te, version); }
-  bool torch_at_least(absl::string_view version) const { return AtLeast(env.torch, version); }
+  bool te_installed() const { return !env.te_stated || env.te.has_value(); }
+  bool te_at_least(absl::string_view version) const { return !env.te_stated || AtLeast(env.te, version); }
+  bool torch_at_least(absl::string_view version) const { return !env.torch_stated || AtLeast(env.torch, version); }
   bool core(int since, int until = kMain) const { return ReleaseRange{since, until}.Contains(env.core_release); }
   bool bridge(int since, int until = kMain) const { return ReleaseRange{since, until}.Contains(env.bridge_release); }
   // pipeline_model_parallel_layout as read for the pipeline size; null when it is unset. Read once per value.

@@ -72,7 +72,7 @@ constexpr K kOverlapFields[] = {K::overlap_moe_expert_parallel_comm, K::delay_wg
 
 bool TpAsked(F f) { return Configured(f) && f.on(K::comm_overlap_tp_comm_overlap); }
 bool TpWide(F f) { return f.num(K::tensor_model_parallel_size) >= 2; }
-bool TpStays(F f) { return TpAsked(f) && TpWide(f) && f.on(K::sequence_parallel) && f.env.te.has_value(); }
+bool TpStays(F f) { return TpAsked(f) && TpWide(f) && f.on(K::sequence_parallel) && f.te_installed(); }
 
 bool EpOverlap(F f) { return Configured(f) && f.on(K::comm_overlap_overlap_moe_expert_parallel_comm); }
 bool DelayWgrad(F f) { return Configured(f) && f.on(K::comm_overlap_delay_wgrad_compute); }
@@ -198,7 +198,7 @@ const Rule kRules[] = {
      .source = "Megatron-Bridge:src/megatron/bridge/training/comm_overlap.py:450",
      .reads = {K::comm_overlap_tp_comm_overlap},
      .reads_env = {"te"},
-     .when = [](F f) { return TpAsked(f) && TpWide(f) && f.on(K::sequence_parallel) && !f.env.te.has_value(); },
+     .when = [](F f) { return TpAsked(f) && TpWide(f) && f.on(K::sequence_parallel) && !f.te_installed(); },
      .needs = "TP overlap needs Transformer Engine; it is switched off",
      .fixes = {{{K::comm_overlap_tp_comm_overlap, false}}}},
     {.id = "bridge-ep-overlap.requires-ep",

@@ -49,7 +49,7 @@ const Rule kRules[] = {
      .change =
          [](Editor& e) {
            const Facts& f = e.facts();
-           if (!f.given(K::gradient_accumulation_fusion) && !f.env.te.has_value()) {
+           if (!f.given(K::gradient_accumulation_fusion) && !f.te_installed()) {
              e.Set(K::gradient_accumulation_fusion, false);
            }
          }},
