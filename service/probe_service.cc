@@ -9,8 +9,9 @@ namespace {
 using grpc::ByteBuffer;
 using v1::ProbeService;
 using Context = grpc::CallbackServerContext;
-using Base = ProbeService::WithRawCallbackMethod_RunProbe<ProbeService::WithRawCallbackMethod_GetProfile<
-    ProbeService::WithRawCallbackMethod_ListProfiles<ProbeService::Service>>>;
+using Base = ProbeService::WithRawCallbackMethod_RunProbe<
+    ProbeService::WithRawCallbackMethod_GetProfile<ProbeService::WithRawCallbackMethod_ListProfiles<
+        ProbeService::WithRawCallbackMethod_ImportProfile<ProbeService::Service>>>>;
 
 constexpr char kWhat[] = "the GPU probe (ProbeService)";
 
@@ -26,6 +27,9 @@ class ProbeServiceImpl final : public Base {
   }
   grpc::ServerUnaryReactor* ListProfiles(Context* c, const ByteBuffer*, ByteBuffer*) override {
     return HandleNotBuilt(edge_, Series("ListProfiles"), kWhat, c);
+  }
+  grpc::ServerUnaryReactor* ImportProfile(Context* c, const ByteBuffer*, ByteBuffer*) override {
+    return HandleNotBuilt(edge_, Series("ImportProfile"), kWhat, c);
   }
 
  private:

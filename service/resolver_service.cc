@@ -3,6 +3,7 @@
 #include "flightplan/v1/resolver_service.grpc.pb.h"
 #include "service/handlers/answer.h"
 #include "service/handlers/batch_resolve.h"
+#include "service/handlers/not_built.h"
 #include "service/handlers/plan_layouts.h"
 
 namespace flightplan::service {
@@ -11,9 +12,9 @@ namespace {
 using grpc::ByteBuffer;
 using v1::ResolverService;
 using Context = grpc::CallbackServerContext;
-using Base = ResolverService::WithRawCallbackMethod_ResolveConfig<
-    ResolverService::WithRawCallbackMethod_ValidateConfig<ResolverService::WithRawCallbackMethod_PlanLayouts<
-        ResolverService::WithRawCallbackMethod_BatchResolve<ResolverService::Service>>>>;
+using Base = ResolverService::WithRawCallbackMethod_ResolveConfig<ResolverService::WithRawCallbackMethod_ValidateConfig<
+    ResolverService::WithRawCallbackMethod_PlanLayouts<ResolverService::WithRawCallbackMethod_BatchResolve<
+        ResolverService::WithRawCallbackMethod_ConvertConfig<ResolverService::Service>>>>>;
 
 class ResolverServiceImpl final : public Base {
  public:
@@ -37,6 +38,9 @@ class ResolverServiceImpl final : public Base {
   grpc::ServerBidiReactor<ByteBuffer, ByteBuffer>* BatchResolve(Context* c) override {
     return HandleBatchResolve(edge_, batch_, answers_, batch_workers_, c);
   }
+  grpc::ServerUnaryReactor* ConvertConfig(Context* c, const ByteBuffer*, ByteBuffer*) override {
+    return HandleNotBuilt(edge_, convert_, "conversion between frameworks (ConvertConfig)", c);
+  }
 
  private:
   const Metrics::Method& Series(const char* method) const {
@@ -52,6 +56,7 @@ class ResolverServiceImpl final : public Base {
   const Metrics::Method& validate_ = Series("ValidateConfig");
   const Metrics::Method& plan_ = Series("PlanLayouts");
   const Metrics::Method& batch_ = Series("BatchResolve");
+  const Metrics::Method& convert_ = Series("ConvertConfig");
 };
 
 }  // namespace
