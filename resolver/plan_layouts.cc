@@ -97,7 +97,7 @@ void DecideBases(Searching* s) {
     if (corner.model.is_moe()) corner.layout.expert_model_parallel_size = (i & 8u) != 0 ? 8 : 1;
     corner.layout.expert_tensor_parallel_size = 1;
     corner.layout.pipeline_model_parallel_layout.reset();
-    DecidedPlan decided = Decide(corner, StartConfig(corner));
+    DecidedPlan decided = Decide(corner, {StartConfig(corner), s->shape});
     Environment env = corner.env;
     env.vars = decided.env;
     s->bases[i] = CandidateOf(decided.config, env, s->shape, *kFlat);
@@ -128,7 +128,7 @@ const StageLayout* StagesFor(Searching* s, int pp, int vpp) {
 ExecutionSpace ExecutionsOf(const Searching& s) {
   const NormalizedIntent& intent = s.intent;
   const Candidate& base = s.bases.front();
-  const decide::Features f = decide::ExtractFeatures(intent, s.config);
+  const decide::Features f = decide::ExtractFeatures(intent, s.shape, s.config);
   ExecutionSpace space;
 
   const bool overlap_known = s.config.origin(K::overlap_moe_expert_parallel_comm) != Origin::kAbsent && f.moe;
@@ -185,7 +185,7 @@ ExecutionSpace ExecutionsOf(const Searching& s) {
 // INVALID_ARGUMENT when the model cannot be counted.
 absl::Status Prepare(NormalizedIntent intent, Searching* s) {
   s->intent = std::move(intent);
-  FLIGHTPLAN_ASSIGN_OR_RETURN(s->shape, MakeShape(s->intent.model));
+  FLIGHTPLAN_ASSIGN_OR_RETURN(s->shape, MakeShape(s->intent.model, StartConfig(s->intent)));
   s->work = WorkOf(s->shape);
   DecideBases(s);
   for (Knob knob : {K::num_layers_in_first_pipeline_stage, K::num_layers_in_last_pipeline_stage,

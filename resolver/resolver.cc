@@ -105,9 +105,8 @@ Environment EnvironmentOf(const NormalizedIntent& intent, const EstimatedPlan& e
   return env;
 }
 
-// `launch` is the plan's own; the other run differs from it in the knob and its companions alone.
-void AbToMessage(const AbSuggestion& ab, const DecidedPlan& plan, const Environment& env, const v1::Launch& launch,
-                 v1::AbSuggestion* message) {
+// The plan's own launch is the answer's first; the other run differs from it in the knob and its companions alone.
+void AbToMessage(const AbSuggestion& ab, const DecidedPlan& plan, const Environment& env, v1::AbSuggestion* message) {
   message->set_knob(std::string(Name(ab.knob)));
   ValueToMessage(ab.plan_value, message->mutable_plan_value());
   ValueToMessage(ab.other_value, message->mutable_other_value());
@@ -125,7 +124,6 @@ void AbToMessage(const AbSuggestion& ab, const DecidedPlan& plan, const Environm
     message->mutable_expected_step_ratio()->set_low(ab.low);
     message->mutable_expected_step_ratio()->set_high(ab.high);
   }
-  *message->mutable_plan_launch() = launch;
   const Config written = WriteForTarget(std::move(other), env);
   LaunchToMessage(RenderDialect(OwnDialect(env.target), {written, env, plan.env}), message->mutable_other_launch());
 }
@@ -150,9 +148,10 @@ absl::Status Resolver::ResolveConfig(const v1::ResolveConfigRequest& request,
   FLIGHTPLAN_ASSIGN_OR_RETURN(NormalizedIntent intent, NormalizeResolve(request, *catalog_));
   intent.env.open_layout = OpenLayoutFields(intent);
   intent.env.missing_features = MissingModelFeatures(intent.model, intent.env);
-  DecidedPlan decided = Decide(intent, StartConfig(intent));
+  DerivedPlan derived = Derive(intent);
+  DecidedPlan decided = Decide(intent, derived);
   const Placement placement = PlaceLayout(decided.config, intent.env);
-  const EstimatedPlan estimate = Estimate(intent, placement, decided.config, decided.env);
+  const EstimatedPlan estimate = Estimate(intent, derived.shape, placement, decided.config, decided.env);
   const Environment env = EnvironmentOf(intent, estimate);
   SettledPlan settled = Settle(std::move(decided), env);
   const DecidedPlan& plan = settled.plan;
@@ -163,7 +162,7 @@ absl::Status Resolver::ResolveConfig(const v1::ResolveConfigRequest& request,
   run.findings.insert(run.findings.end(), plan.findings.begin(), plan.findings.end());
   std::vector<AbSuggestion> ab_suggestions = plan.ab_suggestions;
   std::optional<StepOutlook> outlook;
-  if (const auto model = StepModel::Make(intent, plan.config); model.has_value()) {
+  if (const auto model = StepModel::Make(intent, std::move(derived.shape)); model.has_value()) {
     Environment launched = env;
     launched.vars = plan.env;
     const StageLayout stages = model->Stages(plan.config);
@@ -193,7 +192,7 @@ absl::Status Resolver::ResolveConfig(const v1::ResolveConfigRequest& request,
     if (dialect != own) LaunchToMessage(RenderDialect(dialect, {written, env, plan.env}), response->add_launches());
   }
   for (const AbSuggestion& ab : ab_suggestions) {
-    AbToMessage(ab, plan, env, response->launches(0), response->add_ab_suggestions());
+    AbToMessage(ab, plan, env, response->add_ab_suggestions());
   }
   ModelToMessage(intent.model, response->mutable_model());
   response->set_digest(DigestOf(request, catalog_->revision()));

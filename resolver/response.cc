@@ -202,9 +202,16 @@ void EstimateToMessage(const EstimatedPlan& estimate, v1::Estimate* message) {
   CopyText(estimate.scope, message->mutable_scope());
   message->set_usable_bytes(estimate.usable_bytes);
   message->set_fit(FitOf(estimate.fit));
+  const StageForecast* before = nullptr;
   for (const StageForecast& stage : estimate.stages) {
+    if (before != nullptr && before->bytes.parts == stage.bytes.parts && before->total.high == stage.total.high) {
+      message->mutable_stages(message->stages_size() - 1)->set_last_stage_index(stage.rank);
+      continue;
+    }
+    before = &stage;
     v1::StageMemory* out = message->add_stages();
     out->set_stage(stage.rank);
+    out->set_last_stage_index(stage.rank);
     for (size_t i = 0; i < kMemoryParts; ++i) {
       if (stage.bytes.parts[i] < 1) continue;
       const auto part = static_cast<MemoryPart>(i);

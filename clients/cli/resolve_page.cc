@@ -227,6 +227,12 @@ std::string Walls(const v1::Estimate& estimate, const Terminal& terminal) {
   return Lines("walls", parts, "   ", terminal);
 }
 
+// "3", or "1-6" where neighbours are equal.
+std::string StagesText(const v1::StageMemory& stage) {
+  if (stage.last_stage_index() <= stage.stage()) return absl::StrCat(stage.stage());
+  return absl::StrCat(stage.stage(), "-", stage.last_stage_index());
+}
+
 // Every stage, every part; a stage that lacks a part shows a gap.
 std::string MemoryPart(const ResolvePage& page, const Terminal& terminal) {
   const v1::Estimate& estimate = page.response.estimate();
@@ -244,7 +250,7 @@ std::string MemoryPart(const ResolvePage& page, const Terminal& terminal) {
   table.Row(head);
   for (const v1::StageMemory& stage : estimate.stages()) {
     std::vector<Cell> row(names.size() + 2, Cell(""));
-    row[0].text = absl::StrCat(stage.stage());
+    row[0].text = StagesText(stage);
     for (const v1::MemoryPart& part : stage.parts()) {
       const auto at = std::find(names.begin(), names.end(), part.name()) - names.begin();
       row[static_cast<size_t>(at) + 1].text = GibNumber(static_cast<double>(part.part_bytes()));
@@ -351,6 +357,11 @@ std::string ConfigPart(const ResolvePage& page, const Terminal& terminal) {
                       " knobs that are written or that the stack sets\n", table.Render(terminal));
 }
 
+// The A side of a suggestion, which the answer carries once.
+const v1::Launch& PlanLaunch(const v1::AbSuggestion& ab, const v1::ResolveConfigResponse& response) {
+  return ab.has_plan_launch() || response.launches().empty() ? ab.plan_launch() : response.launches(0);
+}
+
 std::string AbPart(const ResolvePage& page, const Terminal& terminal) {
   if (page.response.ab_suggestions().empty())
     return Line("A/B", "the evidence settles every knob; none to run", terminal);
@@ -371,7 +382,7 @@ std::string AbPart(const ResolvePage& page, const Terminal& terminal) {
         with.push_back(absl::StrCat(knob.name(), "=", ValueText(knob.value())));
       out += Line("B needs", absl::StrJoin(with, ", "), terminal);
     }
-    absl::StrAppend(&out, "\n# A\n", terminal.ShownLines(ab.plan_launch().text()), "\n# B\n",
+    absl::StrAppend(&out, "\n# A\n", terminal.ShownLines(PlanLaunch(ab, page.response).text()), "\n# B\n",
                     terminal.ShownLines(ab.other_launch().text()), "\n");
   }
   return out;

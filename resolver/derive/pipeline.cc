@@ -1,54 +1,14 @@
 #include "resolver/derive/pipeline.h"
 
 #include <algorithm>
-#include <cctype>
 #include <vector>
 
 #include "absl/strings/str_split.h"
 #include "resolver/derive/arithmetic.h"
+#include "resolver/plan/pipeline_layout.h"
 
 namespace flightplan {
 namespace {
-
-bool IsDigit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
-
-// Reads the "*N" at `at`; N is capped, since anything above the length limit is refused anyway.
-std::optional<size_t> ReadTimes(absl::string_view text, size_t at, size_t* end) {
-  if (at + 1 >= text.size() || text[at] != '*' || !IsDigit(text[at + 1])) return std::nullopt;
-  size_t count = 0;
-  for (*end = at + 1; *end < text.size() && IsDigit(text[*end]); ++*end) {
-    count = std::min<size_t>(count * 10 + static_cast<size_t>(text[*end] - '0'), kMaxLayoutLength + 1);
-  }
-  return count;
-}
-
-bool AppendTimes(absl::string_view piece, size_t count, std::string* out) {
-  if (!piece.empty() && count > (kMaxLayoutLength - std::min(out->size(), kMaxLayoutLength)) / piece.size())
-    return false;
-  for (size_t i = 0; i < count; ++i) out->append(piece.data(), piece.size());
-  return true;
-}
-
-// One pass of upstream's substitutions: "(abc)*N" (no nesting) when `groups`, else "x*N".
-std::optional<std::string> UnrollOnce(absl::string_view text, bool groups) {
-  std::string out;
-  for (size_t at = 0; at < text.size();) {
-    size_t close = at;
-    if (groups && text[at] == '(') close = text.find(')', at + 1);
-    size_t end = 0;
-    const bool whole = !groups || (text[at] == '(' && close != absl::string_view::npos && close > at + 1);
-    const std::optional<size_t> times = whole ? ReadTimes(text, close + 1, &end) : std::nullopt;
-    if (!times.has_value()) {
-      out += text[at++];
-    } else {
-      const absl::string_view piece = groups ? text.substr(at + 1, close - at - 1) : text.substr(at, 1);
-      if (!AppendTimes(piece, *times, &out)) return std::nullopt;
-      at = end;
-    }
-    if (out.size() > kMaxLayoutLength) return std::nullopt;
-  }
-  return out;
-}
 
 constexpr absl::string_view kHybridLayers = "MG*D+-E";
 
@@ -61,22 +21,10 @@ bool IsHybridPart(absl::string_view part, bool pipes) {
 
 }  // namespace
 
-std::optional<std::string> UnrollLayout(absl::string_view layout) {
-  if (layout.size() > kMaxLayoutLength) return std::nullopt;
-  std::string text;
-  for (char c : layout) {
-    if (c != ',') text += c;  // commas are cosmetic
-  }
-  const std::optional<std::string> groups = UnrollOnce(text, true);
-  return groups.has_value() ? UnrollOnce(*groups, false) : std::nullopt;
-}
-
 std::optional<int64_t> LayoutStages(absl::string_view layout) {
-  const std::optional<std::string> text = UnrollLayout(layout);
-  if (!text.has_value() || text->find_first_not_of("ELtm|") != std::string::npos) return std::nullopt;
-  int64_t stages = 1;
-  for (char c : *text) stages += c == '|' ? 1 : 0;
-  return stages;
+  const PipelineLayout read = ParsePipelineLayout(Value(layout), 1);
+  if (read.fault != PipelineLayout::Fault::kNone) return std::nullopt;
+  return static_cast<int64_t>(read.stages.size());
 }
 
 std::optional<HybridPattern> ReadHybridPattern(absl::string_view pattern) {

@@ -10,11 +10,7 @@
 
 namespace flightplan {
 
-// A layout string with its multiplications unrolled: "Et*2|(t|)*2L" -> "Ett|t|t|L". Nothing when the result would be
-// longer than kMaxLayoutLength.
-inline constexpr size_t kMaxLayoutLength = 1 << 16;
-std::optional<std::string> UnrollLayout(absl::string_view layout);
-// Stages ('|' separated) of a layout string; nothing when it cannot be unrolled or holds an unknown letter.
+// Stages ('|' separated) of a layout string; nothing when it is too long or holds an unknown letter.
 std::optional<int64_t> LayoutStages(absl::string_view layout);
 
 // What --hybrid-layer-pattern says: "M*M*|M-ME/MM/MM" has 8 layers, 2 segments and 2 MTP depths.

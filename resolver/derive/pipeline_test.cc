@@ -1,6 +1,7 @@
 #include "resolver/derive/pipeline.h"
 
 #include "gtest/gtest.h"
+#include "resolver/plan/pipeline_layout.h"
 
 namespace flightplan {
 namespace {
@@ -10,7 +11,7 @@ TEST(LayoutStages, CountsUnrolledStages) {
   EXPECT_EQ(LayoutStages("Et*3|t*3|tttL"), 3);
   EXPECT_EQ(LayoutStages("EtL"), 1);
   EXPECT_EQ(LayoutStages(""), 1);
-  EXPECT_EQ(*UnrollLayout("xy(ab|cd)*2,pq"), "xyab|cdab|cdpq");
+  EXPECT_EQ(LayoutStages("Et(tt|t*2)*2,mL"), 3);
 }
 
 TEST(LayoutStages, RefusesUnknownLettersAndHugeRepeats) {
@@ -18,7 +19,9 @@ TEST(LayoutStages, RefusesUnknownLettersAndHugeRepeats) {
   EXPECT_EQ(LayoutStages("E(t|)*1000000000|L"), std::nullopt);
   EXPECT_EQ(LayoutStages("E(t|)*99999999999999999999999|L"), std::nullopt);
   EXPECT_EQ(LayoutStages("(t"), std::nullopt);
-  EXPECT_EQ(LayoutStages(std::string(kMaxLayoutLength + 1, 't')), std::nullopt);
+  EXPECT_EQ(LayoutStages("*3t"), std::nullopt);
+  EXPECT_EQ(LayoutStages(std::string(2 * kMaxLayoutLayers, 't')), 1);
+  EXPECT_EQ(LayoutStages(std::string(2 * kMaxLayoutLayers + 1, 't')), std::nullopt);
 }
 
 TEST(HybridPattern, ReadsLayersSegmentsAndDepths) {

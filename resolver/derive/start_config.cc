@@ -51,6 +51,14 @@ Config StartConfig(const NormalizedIntent& intent) {
   return config;
 }
 
+DerivedPlan Derive(const NormalizedIntent& intent) {
+  DerivedPlan plan;
+  plan.config = StartConfig(intent);
+  absl::StatusOr<ModelShape> shape = MakeShape(intent.model, plan.config);
+  if (shape.ok()) plan.shape = *std::move(shape);
+  return plan;
+}
+
 std::vector<std::string> OpenLayoutFields(const NormalizedIntent& intent) {
   std::vector<std::string> open;
   const LayoutWish& layout = intent.layout;

@@ -1,9 +1,11 @@
 // The configuration before anything is decided: upstream's defaults, the model's architecture, the caller's words.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "resolver/derive/shape.h"
 #include "resolver/plan/config.h"
 #include "resolver/plan/intent.h"
 
@@ -12,6 +14,13 @@ namespace flightplan {
 // Class defaults (Origin::kDefault) < model (kModel) < layout, workload and pins (kCaller). A pin wins over the layout
 // and the workload fields that mirror the same knob. Sizes that the caller left open stay at upstream's default of 1.
 Config StartConfig(const NormalizedIntent& intent);
+
+// What every later step reads and none changes: made once per request.
+struct DerivedPlan {
+  Config config;
+  std::optional<ModelShape> shape;  // nothing: the model's parameters cannot be counted, which is a finding of its own
+};
+DerivedPlan Derive(const NormalizedIntent& intent);
 
 // Sizes that the caller left open although the layout hangs on them ("tensor_model_parallel_size" ...). Empty: the
 // layout is closed.

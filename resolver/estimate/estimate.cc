@@ -13,14 +13,13 @@ GpuMemory MemoryOf(const GpuSystem& gpu) {
   return {static_cast<double>(gpu.hbm_bytes.value_or(0)), {gpu.cc_major, static_cast<int>(domain)}};
 }
 
-EstimatedPlan Estimate(const NormalizedIntent& intent, const Placement& placement, const Config& config,
-                       const EnvVars& vars) {
+EstimatedPlan Estimate(const NormalizedIntent& intent, const std::optional<ModelShape>& shape,
+                       const Placement& placement, const Config& config, const EnvVars& vars) {
   EstimatedPlan plan;
   plan.usable_bytes = intent.gpu.hbm_bytes.value_or(0);
   if (placement.data_parallel_size == 0 || (intent.model.is_moe() && placement.expert_data_parallel_size == 0))
     return plan;
-  const absl::StatusOr<ModelShape> shape = MakeShape(intent.model, config);
-  if (!shape.ok()) return plan;  // a model without countable parameters is a finding of its own
+  if (!shape.has_value()) return plan;
   const StageLayout stages = StagesOf(*shape, config);
   Candidate candidate = CandidateOf(config, intent.env, *shape, stages);
   const auto conf = vars.find("PYTORCH_CUDA_ALLOC_CONF");

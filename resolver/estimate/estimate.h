@@ -23,9 +23,10 @@ struct EstimatedPlan {
   std::string scope;                            // what is counted, and what the band comes from
 };
 
-// `vars`: the process environment that the plan exports on top of the caller's.
-EstimatedPlan Estimate(const NormalizedIntent& intent, const Placement& placement, const Config& config,
-                       const EnvVars& vars = {});
+// `shape`: of the model, where its parameters can be counted. `vars`: the process environment that the plan exports on
+// top of the caller's.
+EstimatedPlan Estimate(const NormalizedIntent& intent, const std::optional<ModelShape>& shape,
+                       const Placement& placement, const Config& config, const EnvVars& vars = {});
 
 // The GPU as the memory formulas see it.
 GpuMemory MemoryOf(const GpuSystem& gpu);

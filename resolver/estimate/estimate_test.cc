@@ -30,10 +30,15 @@ Config Plan(int64_t tp, int64_t ep) {
   return config;
 }
 
+std::optional<ModelShape> Shape(const NormalizedIntent& intent) {
+  const auto shape = MakeShape(intent.model);
+  return shape.ok() ? std::optional<ModelShape>(*shape) : std::nullopt;
+}
+
 TEST(Estimate, StaticMemoryIsThatOfTheFormulas) {
   const NormalizedIntent intent = Mixtral(16);
   const Config config = Plan(2, 8);
-  const EstimatedPlan plan = Estimate(intent, PlaceLayout(config, intent.env), config);
+  const EstimatedPlan plan = Estimate(intent, Shape(intent), PlaceLayout(config, intent.env), config);
   ASSERT_EQ(plan.stages.size(), 1U);
   EXPECT_NEAR(static_cast<double>(plan.static_bytes) / (1 << 30), 68.61, 0.01);
   EXPECT_GT(plan.stages[0].total.value, static_cast<double>(plan.static_bytes));
@@ -45,7 +50,7 @@ TEST(Estimate, VerdictFollowsTheBand) {
   config.Set(Knob::recompute_granularity, Value("full"), Origin::kCaller);
   const auto fit = [&](int64_t gpus) {
     const NormalizedIntent intent = Mixtral(gpus);
-    return Estimate(intent, PlaceLayout(config, intent.env), config).fit;
+    return Estimate(intent, Shape(intent), PlaceLayout(config, intent.env), config).fit;
   };
   EXPECT_EQ(fit(256), FitVerdict::kFits);
   config = Plan(2, 1);
@@ -56,15 +61,15 @@ TEST(Estimate, ExpandableSegmentsNarrowTheBand) {
   const NormalizedIntent intent = Mixtral(64);
   const Config config = Plan(2, 8);
   const Placement placement = PlaceLayout(config, intent.env);
-  const EstimatedPlan without = Estimate(intent, placement, config);
+  const EstimatedPlan without = Estimate(intent, Shape(intent), placement, config);
   const EstimatedPlan with =
-      Estimate(intent, placement, config, {{"PYTORCH_CUDA_ALLOC_CONF", "expandable_segments:True"}});
+      Estimate(intent, Shape(intent), placement, config, {{"PYTORCH_CUDA_ALLOC_CONF", "expandable_segments:True"}});
   EXPECT_LT(with.stages[0].total.high, without.stages[0].total.high);
 }
 
 TEST(Estimate, SaysNothingWhereTheLayoutDoesNotComeOutEven) {
   const NormalizedIntent intent = Mixtral(10);
-  EXPECT_TRUE(Estimate(intent, PlaceLayout(Plan(1, 8), intent.env), Plan(1, 8)).stages.empty());
+  EXPECT_TRUE(Estimate(intent, Shape(intent), PlaceLayout(Plan(1, 8), intent.env), Plan(1, 8)).stages.empty());
 }
 
 }  // namespace

@@ -6,7 +6,8 @@
 
 namespace flightplan {
 
-std::optional<StepModel> StepModel::Make(const NormalizedIntent& intent, const Config& config) {
+std::optional<StepModel> StepModel::Make(const NormalizedIntent& intent, std::optional<ModelShape> shape) {
+  if (!shape.has_value()) return std::nullopt;
   GpuSystem gpu = intent.gpu;
   // The host decides how fast kernels are launched; a site may pair a GPU with another one than usual.
   if (intent.host_cpu == HostCpuClass::kArm) gpu.host_link = "NVLink-C2C";
@@ -14,8 +15,6 @@ std::optional<StepModel> StepModel::Make(const NormalizedIntent& intent, const C
   if (!rates.known) return std::nullopt;
   if (intent.host_cpu == HostCpuClass::kX86Slow) rates = WithSlowHost(rates);
   if (intent.transport == "efa") rates = OverEfa(rates);
-  absl::StatusOr<ModelShape> shape = MakeShape(intent.model, config);
-  if (!shape.ok()) return std::nullopt;
   return StepModel(*std::move(shape), rates, gpu);
 }
 

@@ -15,9 +15,8 @@ namespace flightplan {
 
 class StepModel {
  public:
-  // Nothing when the model cannot be counted or the GPU has no published rates. `config` says what it changes of the
-  // model (depth, MTP).
-  static std::optional<StepModel> Make(const NormalizedIntent& intent, const Config& config);
+  // Nothing when the model cannot be counted (it has no shape) or the GPU has no published rates.
+  static std::optional<StepModel> Make(const NormalizedIntent& intent, std::optional<ModelShape> shape);
 
   // The pipeline of a configuration: read once for all that share it.
   StageLayout Stages(const Config& config) const { return StagesOf(shape_, config); }

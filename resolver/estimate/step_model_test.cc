@@ -26,7 +26,7 @@ struct Job {
   }
   void Set(Knob knob, Value value) { config.Set(knob, std::move(value), Origin::kCaller); }
   std::optional<StepForecast> Forecast() const {
-    const auto model = StepModel::Make(intent, config);
+    const auto model = StepModel::Make(intent, *MakeShape(intent.model, config));
     return model.has_value() ? model->Forecast(config, intent.env, model->Stages(config)) : std::nullopt;
   }
 };

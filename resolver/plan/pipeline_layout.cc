@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "absl/strings/ascii.h"
-#include "absl/strings/str_split.h"
 
 namespace flightplan {
 namespace {
@@ -35,37 +34,47 @@ bool ReadRepeat(absl::string_view text, size_t* at, size_t* count) {
 // Appends `part` `count` times; false when the result would be too large.
 bool AppendRepeated(absl::string_view part, size_t count, std::string* out) {
   if (part.size() * count + out->size() > kMaxExpanded) return false;
+  if (part.size() == 1) {
+    out->append(count, part[0]);
+    return true;
+  }
   for (size_t i = 0; i < count; ++i) out->append(part.data(), part.size());
   return true;
 }
 
 // Upstream's two substitutions, each one pass from left to right: "(...)*n", then "x*n". Nothing is rescanned, so
-// nested parentheses are not understood, as there.
+// nested parentheses are not understood, as there. Text without anything to substitute is appended in one piece.
 bool ExpandGroups(absl::string_view text, std::string* out) {
-  for (size_t i = 0; i < text.size();) {
-    if (text[i] == '(') {
-      const size_t close = text.find(')', i + 1);
-      size_t count = 0;
-      size_t after = close == absl::string_view::npos ? close : close + 1;
-      if (close != absl::string_view::npos && close > i + 1 && ReadRepeat(text, &after, &count)) {
-        if (!AppendRepeated(text.substr(i + 1, close - i - 1), count, out)) return false;
-        i = after;
-        continue;
-      }
+  while (!text.empty()) {
+    const size_t open = std::min(text.find('('), text.size());
+    if (!AppendRepeated(text.substr(0, open), 1, out)) return false;
+    text.remove_prefix(open);
+    if (text.empty()) break;
+    const size_t close = text.find(')', 1);
+    size_t count = 0;
+    size_t after = close == absl::string_view::npos ? close : close + 1;
+    if (close != absl::string_view::npos && close > 1 && ReadRepeat(text, &after, &count)) {
+      if (!AppendRepeated(text.substr(1, close - 1), count, out)) return false;
+      text.remove_prefix(after);
+      continue;
     }
-    if (!AppendRepeated(text.substr(i, 1), 1, out)) return false;
-    ++i;
+    if (!AppendRepeated(text.substr(0, 1), 1, out)) return false;
+    text.remove_prefix(1);
   }
   return true;
 }
 
 bool ExpandLetters(absl::string_view text, std::string* out) {
-  for (size_t i = 0; i < text.size();) {
-    size_t after = i + 1;
+  while (!text.empty()) {
+    // From the second letter on: a star at the start has nothing to repeat.
+    size_t star = text.find('*', 1);
+    if (star == absl::string_view::npos) return AppendRepeated(text, 1, out);
+    if (!AppendRepeated(text.substr(0, star - 1), 1, out)) return false;
     size_t count = 1;
-    ReadRepeat(text, &after, &count);
-    if (!AppendRepeated(text.substr(i, 1), count, out)) return false;
-    i = after;
+    size_t after = star;
+    if (!ReadRepeat(text, &after, &count)) count = 1;
+    if (!AppendRepeated(text.substr(star - 1, 1), count, out)) return false;
+    text.remove_prefix(after);
   }
   return true;
 }
@@ -85,13 +94,16 @@ PipelineLayout FromText(absl::string_view text) {
   if (!ExpandGroups(plain, &groups) || !ExpandLetters(groups, &letters)) {
     return Failed(PipelineLayout::Fault::kTooLarge);
   }
+  const size_t unknown = letters.find_first_not_of("EtmL|");
+  if (unknown != std::string::npos) {
+    return Failed(PipelineLayout::Fault::kUnknownCharacter, letters.substr(unknown, 1));
+  }
   PipelineLayout layout;
-  layout.stages = absl::StrSplit(letters, '|');
-  for (const std::string& stage : layout.stages) {
-    const size_t unknown = stage.find_first_not_of("EtmL");
-    if (unknown != std::string::npos) {
-      return Failed(PipelineLayout::Fault::kUnknownCharacter, stage.substr(unknown, 1));
-    }
+  layout.stages.reserve(static_cast<size_t>(std::count(letters.begin(), letters.end(), '|')) + 1);
+  for (size_t begin = 0; begin <= letters.size();) {
+    const size_t end = std::min(letters.find('|', begin), letters.size());
+    layout.stages.emplace_back(letters, begin, end - begin);
+    begin = end + 1;
   }
   return layout;
 }

@@ -85,10 +85,22 @@ std::string Value::ToJson() const {
       return RealText(as_.real);
     case Tag::kText:
       return absl::StrCat("\"", absl::Utf8SafeCEscape(text()), "\"");
-    case Tag::kList:
-      return absl::StrCat(
-          "[", absl::StrJoin(list(), ",", [](std::string* out, const Value& v) { absl::StrAppend(out, v.ToJson()); }),
-          "]");
+    case Tag::kList: {
+      std::string json;
+      json.reserve(2 + 2 * list().size());
+      json += '[';
+      for (const Value& item : list()) {
+        if (json.size() > 1) json += ',';
+        const bool digit = item.is_int() && item.integer() >= 0 && item.integer() <= 9;  // patterns of 0 and 1
+        if (digit) {
+          json += static_cast<char>('0' + item.integer());
+        } else {
+          json += item.ToJson();
+        }
+      }
+      json += ']';
+      return json;
+    }
   }
   return "null";
 }

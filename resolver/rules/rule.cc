@@ -35,9 +35,11 @@ const PipelineLayout* Facts::layout() const {
 }
 
 std::optional<int64_t> Facts::layout_stages() const {
-  const Value& text = value(Knob::pipeline_model_parallel_layout);
-  if (!counted_.has_value() || counted_->text != text) counted_ = CountedLayout{text, LayoutStages(text.text())};
-  return counted_->stages;
+  if (!value(Knob::pipeline_model_parallel_layout).is_text()) return LayoutStages("");
+  const PipelineLayout& read = *layout();
+  using Fault = PipelineLayout::Fault;
+  if (read.fault != Fault::kNone && read.fault != Fault::kStagesNotDivisible) return std::nullopt;
+  return static_cast<int64_t>(read.stages.size());
 }
 
 void Editor::Set(Knob knob, Value value) {

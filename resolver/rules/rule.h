@@ -98,8 +98,7 @@ class Facts {
   bool bridge(int since, int until = kMain) const { return ReleaseRange{since, until}.Contains(env.bridge_release); }
   // pipeline_model_parallel_layout as read for the pipeline size; null when it is unset. Read once per value.
   const PipelineLayout* layout() const;
-  // Its stages as the command line counts them; nothing when it cannot be read (derive/pipeline.h). Read once per
-  // value.
+  // Its stages as the command line counts them; nothing when it cannot be read (derive/pipeline.h).
   std::optional<int64_t> layout_stages() const;
 
  private:
@@ -108,12 +107,7 @@ class Facts {
     int64_t pipeline_size = 0;
     PipelineLayout layout;
   };
-  struct CountedLayout {
-    Value text;
-    std::optional<int64_t> stages;
-  };
   mutable std::optional<ReadLayout> layout_;
-  mutable std::optional<CountedLayout> counted_;
 };
 
 struct Rule;

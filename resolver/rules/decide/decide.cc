@@ -4,14 +4,14 @@
 
 namespace flightplan {
 
-DecidedPlan Decide(const NormalizedIntent& intent, Config start) {
+DecidedPlan Decide(const NormalizedIntent& intent, const DerivedPlan& start) {
   DecidedPlan plan;
-  plan.config = std::move(start);
+  plan.config = start.config;
   plan.env = intent.env.vars;
   plan.decisions.reserve(64);
   decide::Deliberation d(intent, &plan);
   decide::DecideSizes(d);
-  d.f = decide::ExtractFeatures(intent, plan.config);
+  d.f = decide::ExtractFeatures(intent, start.shape, plan.config);
   // What must be settled first comes first: the arithmetic, then where tokens go, then what fits, then what may overlap
   // with what, and last what only follows from the rest.
   decide::DecidePrecision(d);

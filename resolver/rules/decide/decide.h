@@ -7,6 +7,7 @@
 
 #include <vector>
 
+#include "resolver/derive/start_config.h"
 #include "resolver/plan/config.h"
 #include "resolver/plan/decision.h"
 #include "resolver/plan/environment.h"
@@ -23,7 +24,8 @@ struct DecidedPlan {
   std::vector<Finding> findings;  // what a caller's wish makes impossible, and what to know about a decision
 };
 
-// `start`: class defaults, the model's knobs (Origin::kModel), layout and pins (Origin::kCaller).
-DecidedPlan Decide(const NormalizedIntent& intent, Config start);
+// `start`: class defaults, the model's knobs (Origin::kModel), layout and pins (Origin::kCaller), and the model's
+// shape.
+DecidedPlan Decide(const NormalizedIntent& intent, const DerivedPlan& start);
 
 }  // namespace flightplan

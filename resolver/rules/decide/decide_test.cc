@@ -50,7 +50,7 @@ NormalizedIntent Intent(absl::string_view model, absl::string_view gpu, int64_t 
 
 void Pin(NormalizedIntent& intent, Knob knob, Value value) { intent.pins.emplace_back(knob, std::move(value)); }
 
-DecidedPlan Plan(const NormalizedIntent& intent) { return Decide(intent, StartConfig(intent)); }
+DecidedPlan Plan(const NormalizedIntent& intent) { return Decide(intent, Derive(intent)); }
 
 const Decision* Find(const DecidedPlan& plan, Knob knob) {
   for (const Decision& decision : plan.decisions) {

@@ -57,11 +57,11 @@ Config WithPrecision(const Config& config, Precision precision) {
 }
 
 // The candidate that the sizes and the request's precision make, before any of the later decisions.
-void ExtractCandidate(const NormalizedIntent& intent, const Config& config, Features* f) {
+void ExtractCandidate(const NormalizedIntent& intent, const std::optional<ModelShape>& shape, const Config& config,
+                      Features* f) {
   f->device = {intent.gpu.cc_major, static_cast<int>(f->domain)};
-  absl::StatusOr<ModelShape> shape = MakeShape(intent.model, config);
-  if (!shape.ok()) return;
-  f->shape = *std::move(shape);
+  if (!shape.has_value()) return;
+  f->shape = *shape;
   f->stages = StagesOf(f->shape, config);
   Candidate& c = f->candidate;
   c = CandidateOf(WithPrecision(config, f->precision), intent.env, f->shape, f->stages);
@@ -86,7 +86,7 @@ void ExtractCandidate(const NormalizedIntent& intent, const Config& config, Feat
 
 }  // namespace
 
-Features ExtractFeatures(const NormalizedIntent& intent, const Config& config) {
+Features ExtractFeatures(const NormalizedIntent& intent, const std::optional<ModelShape>& shape, const Config& config) {
   Features f;
   auto size = [&](Knob knob) { return Bounded(config.Get(knob).integer()); };
   f.tp = size(K::tensor_model_parallel_size);
@@ -151,7 +151,7 @@ Features ExtractFeatures(const NormalizedIntent& intent, const Config& config) {
 
   f.memory_known = intent.gpu.hbm_bytes.has_value();
   if (f.memory_known) f.capacity = std::max(0.0, static_cast<double>(*intent.gpu.hbm_bytes) - kHeadroomBytes);
-  ExtractCandidate(intent, config, &f);
+  ExtractCandidate(intent, shape, config, &f);
   return f;
 }
 

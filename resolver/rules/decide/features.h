@@ -60,7 +60,8 @@ struct Recompute {
 };
 StageBytes MemoryNeed(const Features& features, Recompute recompute, double imbalance = 0);
 
-Features ExtractFeatures(const NormalizedIntent& intent, const Config& config);
+// `shape`: of the model, where its parameters can be counted.
+Features ExtractFeatures(const NormalizedIntent& intent, const std::optional<ModelShape>& shape, const Config& config);
 
 // What the allocator reserves for it.
 double Reserved(const Features& features, const StageBytes& bytes);
