@@ -6,8 +6,6 @@
 // publishes a row for the same model, GPU, GPU count and precision), `superseded` (an older release whose row a newer
 // one replaced, which says what used to pay) and `starter` (library recipes that their authors mark as untuned).
 // Recipes flagged layout_check cannot run on their own GPU count: they must be refused.
-#include <zlib.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -15,187 +13,17 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
-#include "rapidjson/document.h"
 #include "resolver/catalog/catalog.h"
 #include "resolver/derive/start_config.h"
 #include "resolver/engine/settle.h"
 #include "resolver/rules/decide/decide.h"
+#include "tests/recipes/recipe.h"
 
 namespace flightplan {
 namespace {
-
-struct Recipe {
-  std::string id, origin, release, model, gpu, precision;
-  int64_t gpus = 0;
-  bool starter = false, layout_check = false, superseded = false;
-  rapidjson::Document json;
-};
-
-std::string Text(const rapidjson::Value& object, const char* name) {
-  auto it = object.FindMember(name);
-  return it != object.MemberEnd() && it->value.IsString() ? it->value.GetString() : "";
-}
-
-std::optional<int64_t> Number(const rapidjson::Value& object, const char* name) {
-  auto it = object.FindMember(name);
-  if (it == object.MemberEnd() || !it->value.IsInt64()) return std::nullopt;
-  return it->value.GetInt64();
-}
-
-std::optional<bool> Flag(const rapidjson::Value& object, const char* name) {
-  auto it = object.FindMember(name);
-  if (it == object.MemberEnd() || !it->value.IsBool()) return std::nullopt;
-  return it->value.GetBool();
-}
-
-std::string ReadAll(const char* path) {
-  std::string text;
-  gzFile file = gzopen(path, "rb");
-  if (file == nullptr) return text;
-  char buffer[1 << 16];
-  for (int n = 0; (n = gzread(file, buffer, sizeof(buffer))) > 0;) text.append(buffer, static_cast<size_t>(n));
-  gzclose(file);
-  return text;
-}
-
-// Releases in order of age; other stacks (model zoo scripts, papers) replace nothing and are never replaced.
-int Rank(const std::string& release) {
-  if (release == "main") return 100;
-  std::vector<std::string> parts = absl::StrSplit(release, '.');
-  int minor = 0;
-  if (parts.size() >= 2 && release[0] == 'v' && parts[0] == "v0" && absl::SimpleAtoi(parts[1], &minor)) return minor;
-  return -1;
-}
-
-int BridgeRelease(const std::string& release) {
-  const int rank = Rank(release);
-  return rank < 0 || rank == 100 ? kMain : std::max(4, rank);
-}
-
-// The Megatron-Core release that a Bridge release carries.
-int CoreRelease(int bridge) {
-  switch (bridge) {
-    case 4:
-      return 16;
-    case 5:
-      return 18;
-    case 6:
-      return 19;
-    default:
-      return kMain;
-  }
-}
-
-const ModelSpec* FindRecipeModel(const Catalog& catalog, const Recipe& recipe) {
-  if (auto model = catalog.FindModel(recipe.model); model.ok()) return *model;
-  const rapidjson::Value& extra = recipe.json["extra"];
-  if (auto model = catalog.FindModel(Text(extra, "hf_model")); model.ok()) return *model;
-  // A short name is a unique beginning of the catalogue's: "moonlight_16b" is "moonlight-16b-a3b".
-  auto squeeze = [](absl::string_view name) { return absl::StrReplaceAll(name, {{"_", ""}, {"-", ""}, {".", ""}}); };
-  const std::string wanted = absl::StrReplaceAll(squeeze(recipe.model), {{"llama3", "llama31"}});
-  const ModelSpec* found = nullptr;
-  for (const ModelSpec& model : catalog.models()) {
-    if (squeeze(model.name).rfind(wanted, 0) != 0) continue;
-    if (found != nullptr) return nullptr;
-    found = &model;
-  }
-  return found;
-}
-
-std::optional<Precision> ReadPrecision(const std::string& name) {
-  if (name == "bf16") return Precision::kBf16;
-  if (name == "fp8_cs" || name == "fp8") return Precision::kFp8Tensorwise;  // "fp8": the source does not say which
-  if (name == "fp8_block") return Precision::kFp8Blockwise;
-  if (name == "fp8_ds") return Precision::kFp8Delayed;
-  if (name == "mxfp8") return Precision::kMxfp8;
-  if (name == "nvfp4") return Precision::kNvfp4;
-  return std::nullopt;
-}
-
-std::optional<NormalizedIntent> MakeIntent(const Catalog& catalog, const Recipe& recipe, std::string* why) {
-  const rapidjson::Value& r = recipe.json;
-  const rapidjson::Value& extra = r["extra"];
-  NormalizedIntent intent;
-  const ModelSpec* model = FindRecipeModel(catalog, recipe);
-  if (model == nullptr) return *why = "model not in the catalogue", std::nullopt;
-  intent.model = *model;
-  auto gpu = catalog.FindGpu(recipe.gpu);
-  if (!gpu.ok()) return *why = "GPU not stated or not in the catalogue", std::nullopt;
-  intent.gpu = **gpu;
-  intent.gpu_count = recipe.gpus;
-  if (recipe.gpus <= 0) return *why = "GPU count not stated", std::nullopt;
-  const std::optional<Precision> precision = ReadPrecision(recipe.precision);
-  if (!precision.has_value()) return *why = "unknown precision", std::nullopt;
-  intent.workload.precision = *precision;
-  if (*precision == Precision::kMxfp8 && intent.gpu.cc_major != 0 && intent.gpu.cc_major < 10) {
-    return *why = "MXFP8 before Blackwell: refused by the hardware gate", std::nullopt;
-  }
-  intent.workload.seq_length = Number(r, "seq").value_or(model->is_moe() ? 4096 : 8192);
-  intent.workload.global_batch_size = Number(r, "gbs").value_or(0);
-  // The performance recipes are benchmarks with forced balance unless they say otherwise.
-  const bool library = recipe.origin == "bridge_library_recipe" || recipe.origin == "loongforge_example";
-  const bool benchmark = Flag(extra, "force_load_balancing").value_or(!library);
-  intent.workload.objective = benchmark ? Objective::kBenchmark : Objective::kTraining;
-  intent.stage = Stage::kProduction;
-
-  auto size = [&](const char* name) { return Number(r, name); };
-  intent.layout.tensor_model_parallel_size = size("tp");
-  intent.layout.pipeline_model_parallel_size = size("pp");
-  intent.layout.virtual_pipeline_model_parallel_size = size("vp");
-  intent.layout.context_parallel_size = size("cp").value_or(1);
-  if (model->is_moe()) {
-    intent.layout.expert_model_parallel_size = size("ep").value_or(1);
-    intent.layout.expert_tensor_parallel_size = size("etp").value_or(1);
-  }
-  intent.layout.micro_batch_size = size("mbs");
-  if (std::string layout = Text(extra, "pp_layout"); !layout.empty())
-    intent.layout.pipeline_model_parallel_layout = layout;
-  // What a recipe says about the precision of weights, gradients and optimizer states belongs to its precision.
-  auto pin = [&](Knob knob, Value value) { intent.pins.emplace_back(knob, std::move(value)); };
-  if (recipe.origin == "bridge_perf_recipe" || recipe.origin == "bridge_workload_config") {
-    pin(Knob::grad_reduce_in_fp32, Value(false));  // Megatron-Bridge@067f987df perf_recipes/_common.py:73
-  }
-  if (Flag(extra, "fp8_param_gather").value_or(false)) pin(Knob::fp8_param_gather, Value(true));
-  if (Flag(extra, "precision_aware_optimizer").value_or(false)) {
-    pin(Knob::use_precision_aware_optimizer, Value(true));
-    if (Text(extra, "exp_avg_dtype") == "bfloat16") {
-      pin(Knob::exp_avg_dtype, Value("bf16"));
-      pin(Knob::exp_avg_sq_dtype, Value("bf16"));
-    }
-  }
-  // A layout string may place an MTP layer that the published checkpoint's configuration does not have.
-  if (auto mtp = Number(extra, "mtp_num_layers"); mtp.has_value()) pin(Knob::mtp_num_layers, Value(*mtp));
-  if (Flag(extra, "fsdp").value_or(false)) pin(Knob::use_megatron_fsdp, Value(true));
-
-  Environment& env = intent.env;
-  env.target = Target::kMegatronBridge;
-  env.bridge_release = BridgeRelease(recipe.release);
-  env.core_release = CoreRelease(env.bridge_release);
-  if (recipe.origin == "modelzoo_script" || recipe.origin == "modelzoo_readme" || recipe.origin == "paper") {
-    env.target = Target::kMegatronLm;
-    env.capabilities = {"deepep"};  // what that image installs
-  } else {
-    env.capabilities = {"deepep", "hybridep"};
-    if (env.bridge_release >= 5) env.capabilities.insert("paged_stash");
-  }
-  env.capabilities_known = true;
-  env.mla = model->is_mla();
-  env.te = Version::Parse("2.15.0");
-  env.torch = Version::Parse("2.11.0");
-  env.cuda = Version::Parse("13.1");
-  env.gpu_name = intent.gpu.device_name;
-  env.cc_major = intent.gpu.cc_major;
-  env.cc_minor = intent.gpu.cc_minor;
-  env.world_size = recipe.gpus;
-  env.nvlink_domain_gpus = static_cast<int>(intent.gpu.nvlink_domain_gpus);
-  env.gpus_per_node = static_cast<int>(intent.gpu.gpus_per_node);
-  return intent;
-}
 
 // ---- what is compared
 
@@ -288,20 +116,6 @@ struct Tally {
   double percent() const { return total == 0 ? 100 : 100.0 * agree / total; }
 };
 
-void MarkSuperseded(std::vector<Recipe>* recipes) {
-  auto key = [](const Recipe& r) { return absl::StrCat(r.model, "|", r.gpu, "|", r.gpus, "|", r.precision); };
-  std::map<std::string, int> newest;
-  for (const Recipe& r : *recipes) {
-    if (r.starter || Rank(r.release) < 0) continue;
-    int& rank = newest.try_emplace(key(r), -1).first->second;
-    rank = std::max(rank, Rank(r.release));
-  }
-  for (Recipe& r : *recipes) {
-    auto it = newest.find(key(r));
-    r.superseded = !r.starter && Rank(r.release) >= 0 && it != newest.end() && Rank(r.release) < it->second;
-  }
-}
-
 int Main(int argc, char** argv) {
   const char* path = nullptr;
   int show = 0;
@@ -331,37 +145,16 @@ int Main(int argc, char** argv) {
     std::fprintf(stderr, "%s\n", catalog.status().ToString().c_str());
     return 2;
   }
-  std::vector<Recipe> recipes;
-  const std::string content = ReadAll(path);
-  for (absl::string_view line : absl::StrSplit(content, '\n', absl::SkipEmpty())) {
-    Recipe recipe;
-    recipe.json.Parse(line.data(), line.size());
-    if (recipe.json.HasParseError() || !recipe.json.IsObject() || !recipe.json.HasMember("extra")) {
-      std::fprintf(stderr, "%s: a line is no recipe\n", path);
-      return 2;
-    }
-    const rapidjson::Value& r = recipe.json;
-    recipe.id = Text(r, "id");
-    recipe.origin = Text(r, "origin");
-    recipe.release = Text(r, "release");
-    recipe.model = Text(r, "model");
-    recipe.gpu = Text(r, "gpu");
-    recipe.precision = Text(r, "precision");
-    recipe.gpus = Number(r, "num_gpus").value_or(0);
-    recipe.starter = !Flag(r["extra"], "tuned").value_or(true);
-    recipe.layout_check = r["extra"].HasMember("layout_check");
-    recipes.push_back(std::move(recipe));
-  }
-  if (recipes.empty()) {
-    std::fprintf(stderr, "%s: no recipes read\n", path);
+  const absl::StatusOr<std::vector<Recipe>> recipes = ReadRecipes(path);
+  if (!recipes.ok()) {
+    std::fprintf(stderr, "%s\n", std::string(recipes.status().message()).c_str());
     return 2;
   }
-  MarkSuperseded(&recipes);
 
   std::map<std::string, std::map<std::string, Tally>> tallies;  // knob -> group
   std::map<std::string, int> skipped;
   int resolved = 0, with_errors = 0, refused = 0, layout_checks = 0, shown = 0;
-  for (const Recipe& recipe : recipes) {
+  for (const Recipe& recipe : *recipes) {
     std::string why;
     std::optional<NormalizedIntent> intent = MakeIntent(*catalog, recipe, &why);
     if (!intent.has_value()) {
@@ -412,7 +205,7 @@ int Main(int argc, char** argv) {
   }
 
   std::printf("%d recipes resolved of %d; MoE recipes with error findings %d; layout_check refused %d of %d\n",
-              resolved, static_cast<int>(recipes.size()), with_errors, refused, layout_checks);
+              resolved, static_cast<int>(recipes->size()), with_errors, refused, layout_checks);
   for (const auto& [reason, count] : skipped) std::printf("  skipped %d: %s\n", count, reason.c_str());
   std::printf("%-22s %18s %18s %18s %18s\n", "agreement", "current", "superseded", "starter", "all");
   bool failed = false;

@@ -33,8 +33,10 @@ Value ScopedModules(const Deliberation& d, bool attention) {
 void Companions(Deliberation& d) {
   const absl::string_view impl = d.value(K::cuda_graph_impl).text();
   if (impl.empty() || impl == "none") return;
-  d.Follow(K::use_te_rng_tracker, true, K::cuda_graph_impl, kRule,
-           "capture needs Transformer Engine's random-state tracker");
+  if (d.intent.env.target == Target::kMegatronBridge) {  // a command line has no word for the config class's own field
+    d.Follow(K::use_te_rng_tracker, true, K::cuda_graph_impl, kRule,
+             "capture needs Transformer Engine's random-state tracker");
+  }
   d.Follow(K::te_rng_tracker, true, K::cuda_graph_impl, kRule,
            "capture needs Transformer Engine's random-state tracker");
   if (impl != "full_iteration") return;

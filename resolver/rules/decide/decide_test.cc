@@ -271,7 +271,7 @@ TEST(CudaGraphs, ScopedForDroplessExpertsAndNotInBringUp) {
   const DecidedPlan plan = Plan(intent);
   EXPECT_EQ(plan.config.Get(Knob::cuda_graph_impl).text(), "transformer_engine");
   EXPECT_EQ(plan.config.Get(Knob::cuda_graph_modules), Value(Value::List{"attn", "moe_router", "moe_preprocess"}));
-  EXPECT_TRUE(On(plan, Knob::use_te_rng_tracker));
+  EXPECT_TRUE(On(plan, Knob::te_rng_tracker));
   intent.stage = Stage::kBringUp;
   const DecidedPlan bring_up = Plan(intent);
   EXPECT_EQ(bring_up.config.Get(Knob::cuda_graph_impl).text(), "none");

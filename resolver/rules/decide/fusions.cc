@@ -12,6 +12,13 @@ void DecideFusions(Deliberation& d) {
     d.Choose(
         K::moe_grouped_gemm, true,
         {.rule_id = kRule, .reason = "one grouped GEMM for all local experts", .citations = {evidence::kMoeGuide}});
+    if (d.on(K::moe_grouped_gemm) && d.on(K::add_bias_linear) && d.on(K::bias_dropout_fusion)) {
+      d.Choose(K::bias_dropout_fusion, false,
+               {.rule_id = kRule,
+                .reason = "grouped experts with a bias cannot fuse bias and dropout",
+                .basis = Basis::kRule,
+                .citations = {"Megatron-LM@d98e8a64dd megatron/core/transformer/moe/experts.py:205"}});
+    }
     // Fused permutation broke with newer Triton releases (NVIDIA/TransformerEngine#2579), so it stays out of a
     // bring-up.
     const bool permute = AtLeast(env.te, "2.1.0") && !d.f.bring_up;
