@@ -1,5 +1,4 @@
-// Gates of the GPU and of the libraries where upstream has none, or says so only when the first kernel runs; and pairs
-// of library versions that users found broken (area "field-report").
+// Gates of the GPU and of the libraries where upstream has none, or says so only when the first kernel runs.
 #include <algorithm>
 #include <string>
 
@@ -37,11 +36,6 @@ int64_t RanksPerDomain(F f) {
 }
 
 constexpr absl::string_view kDomainVar = "NUM_OF_HYBRID_EP_RANKS_PER_NVLINK_DOMAIN";
-
-std::optional<Version> PackageVersion(F f, absl::string_view name) {
-  auto it = f.env.packages.find(name);
-  return it == f.env.packages.end() ? std::nullopt : Version::Parse(it->second);
-}
 
 const Rule kRules[] = {
     {.id = "gpu-gate.fp8-needs-ada",
@@ -109,7 +103,7 @@ const Rule kRules[] = {
     {.id = "env.hybridep.ep-over-72",
      .area = "env",
      .at = {Phase::kHardware, 120},
-     .source = "Megatron-Bridge:scripts/performance/utils/utils.py:323",
+     .source = "as Megatron-Bridge:scripts/performance/utils/utils.py:323 has it",
      .reads = {K::expert_model_parallel_size, K::moe_flex_dispatcher_backend},
      .reads_env = {"gpu"},
      .when =
@@ -136,7 +130,7 @@ const Rule kRules[] = {
      .area = "env",
      .kind = Kind::kWarning,
      .at = {Phase::kHardware, 121},
-     .source = "Megatron-Bridge:scripts/performance/utils/utils.py:316",
+     .source = "as Megatron-Bridge:scripts/performance/utils/utils.py:316 has it",
      .reads = {K::moe_flex_dispatcher_backend, K::expert_model_parallel_size},
      .reads_env = {kDomainVar},
      .when =
@@ -164,20 +158,6 @@ const Rule kRules[] = {
          },
      .needs = "a flex backend does nothing unless moe_token_dispatcher_type is flex",
      .fixes = {{{K::moe_token_dispatcher_type, "flex"}}, {{K::moe_flex_dispatcher_backend, kUnset}}}},
-    {.id = "field.deepep-nvshmem-hang",
-     .area = "field-report",
-     .at = {Phase::kHardware, 200},
-     .source = "deepseek-ai/DeepEP#707, #553",
-     .reads = {K::moe_flex_dispatcher_backend},
-     .reads_env = {"deep_ep", "nvshmem"},
-     .when =
-         [](F f) {
-           const std::optional<Version> deepep = PackageVersion(f, "deep_ep");
-           return FlexWith(f, "deepep") && deepep.has_value() && !AtLeast(deepep, "2.0") &&
-                  AtLeast(PackageVersion(f, "nvshmem"), "3.5.19");
-         },
-     .needs = "DeepEP 1 hangs with NVSHMEM 3.5.19 and later; use an older NVSHMEM or another dispatcher",
-     .fixes = {{{K::moe_token_dispatcher_type, "alltoall"}}}},
 };
 
 }  // namespace

@@ -1,0 +1,198 @@
+// What users found broken, and no check of the stacks says: library versions that do not go together, combinations that
+// fail in the first steps, overlaps that silently do nothing. Each names the threads it comes from, and holds for the
+// versions that were reported and no others. Area "field-report", so that nobody takes one for an upstream check.
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "resolver/rules/rule.h"
+
+namespace flightplan {
+namespace {
+
+using K = Knob;
+using F = const Facts&;
+
+constexpr absl::string_view kConnections = "CUDA_DEVICE_MAX_CONNECTIONS";
+constexpr absl::string_view kDomainVar = "NUM_OF_HYBRID_EP_RANKS_PER_NVLINK_DOMAIN";
+
+bool Moe(F f) { return f.num(K::num_moe_experts) > 0; }
+bool FlexWith(F f, absl::string_view backend) {
+  return Moe(f) && f.is(K::moe_token_dispatcher_type, "flex") && f.is(K::moe_flex_dispatcher_backend, backend);
+}
+int64_t Size(F f, K knob) { return std::max<int64_t>(1, f.num(knob)); }
+bool OneConnection(F f) { return f.var(kConnections) == "1"; }
+
+absl::string_view PackageText(F f, absl::string_view name) {
+  const auto it = f.env.packages.find(name);
+  return it == f.env.packages.end() ? absl::string_view() : absl::string_view(it->second);
+}
+std::optional<Version> PackageVersion(F f, absl::string_view name) {
+  const absl::string_view text = PackageText(f, name);
+  return text.empty() ? std::nullopt : Version::Parse(std::string(text));
+}
+
+// The expert group is known to stay in one node, where DeepEP uses NVLink alone and NVSHMEM is not asked.
+bool ExpertsInOneNode(F f) {
+  const int64_t ranks = Size(f, K::expert_model_parallel_size) * Size(f, K::expert_tensor_parallel_size);
+  return f.env.gpus_per_node > 0 && ranks <= f.env.gpus_per_node;
+}
+
+// Builds of DeepEP 1 that know NVSHMEM's newer queue pairs (DeepEP#564), as their version's local part names them. The
+// legacy buffers that DeepEP 2 still carries do not have the change.
+constexpr std::array<absl::string_view, 2> kDeepEpWithNewQueuePairs = {"+29d31c0", "+379eef7"};
+
+bool KnowsNewQueuePairs(absl::string_view deepep) {
+  return std::any_of(kDeepEpWithNewQueuePairs.begin(), kDeepEpWithNewQueuePairs.end(),
+                     [deepep](absl::string_view commit) { return absl::StrContains(deepep, commit); });
+}
+
+bool DataParallelOverlap(F f) { return f.on(K::overlap_grad_reduce) || f.on(K::overlap_param_gather); }
+
+const Rule kRules[] = {
+    {.id = "field.deepep-nvshmem-hang",
+     .area = "field-report",
+     .at = {Phase::kHardware, 200},
+     .source = "deepseek-ai/DeepEP#707, #553; fixed by #564 in builds of DeepEP 1 alone",
+     .reads = {K::moe_flex_dispatcher_backend, K::expert_model_parallel_size},
+     .reads_env = {"deep_ep", "nvshmem"},
+     .when =
+         [](F f) {
+           return FlexWith(f, "deepep") && !PackageText(f, "deep_ep").empty() && !ExpertsInOneNode(f) &&
+                  !KnowsNewQueuePairs(PackageText(f, "deep_ep")) && AtLeast(PackageVersion(f, "nvshmem"), "3.5.19");
+         },
+     .needs = "DeepEP between nodes hangs with NVSHMEM 3.5.19 and later; use an older NVSHMEM or another dispatcher",
+     .fixes = {{{K::moe_token_dispatcher_type, "alltoall"}}}},
+    {.id = "field.triton-permute-fusion",
+     .area = "field-report",
+     .at = {Phase::kHardware, 201},
+     .source = "NVIDIA/TransformerEngine#2579; fixed by #2286 in 2.10",
+     .reads = {K::moe_permute_fusion},
+     .reads_env = {"triton", "te"},
+     .when =
+         [](F f) {
+           return Moe(f) && f.on(K::moe_permute_fusion) && f.env.te_stated && f.env.te.has_value() &&
+                  !AtLeast(f.env.te, "2.10") && AtLeast(PackageVersion(f, "triton"), "3.5");
+         },
+     .needs = "Transformer Engine before 2.10 cannot compile its fused permutation with Triton 3.5 and later",
+     .fixes = {{{K::moe_permute_fusion, false}}}},
+    {.id = "field.blockwise-fp8-tp",
+     .area = "field-report",
+     .at = {Phase::kHardware, 202},
+     .source = "NVIDIA/Megatron-LM#1863 (TE 2.9), NVIDIA/TransformerEngine#2393 (TE 2.8)",
+     .reads = {K::fp8_recipe, K::tensor_model_parallel_size, K::moe_token_dispatcher_type},
+     .reads_env = {"te"},
+     .when =
+         [](F f) {
+           return Moe(f) && f.on(K::fp8) && f.is(K::fp8_recipe, "blockwise") &&
+                  Size(f, K::tensor_model_parallel_size) > 1 && f.is(K::moe_token_dispatcher_type, "alltoall") &&
+                  f.env.te_stated && AtLeast(f.env.te, "2.8") && !AtLeast(f.env.te, "2.10");
+         },
+     .needs =
+         "Transformer Engine 2.8 and 2.9 stop in a GEMM (layout) when blockwise FP8 meets tensor parallelism and the "
+         "alltoall dispatcher",
+     .fixes = {{{K::tensor_model_parallel_size, 1}, {K::sequence_parallel, false}}, {{K::fp8_recipe, "tensorwise"}}}},
+    {.id = "field.fp4-gather-graph-pool",
+     .area = "field-report",
+     .kind = Kind::kWarning,
+     .at = {Phase::kHardware, 203},
+     .source = "NVIDIA-NeMo/Megatron-Bridge#3500; fixed by NVIDIA/Megatron-LM#4358 in 0.18",
+     .core = {.until = 17},
+     .reads = {K::fp4_param_gather, K::fp4, K::cuda_graph_impl},
+     .when =
+         [](F f) {
+           return f.on(K::fp4) && (f.on(K::fp4_param_gather) || f.on(K::fp4_param)) &&
+                  !f.is(K::cuda_graph_impl, "none") && f.set(K::cuda_graph_impl);
+         },
+     .needs = "before Megatron-Core 0.18 gathered FP4 parameters stay pinned in the graphs' private pools: tens of GiB",
+     .fixes = {{{K::fp4_param_gather, false}, {K::fp4_param, false}}, {{K::cuda_graph_impl, "none"}}}},
+    {.id = "field.hybridep-no-graphs",
+     .area = "field-report",
+     .kind = Kind::kWarning,
+     .at = {Phase::kHardware, 204},
+     .source = "NVIDIA-NeMo/Megatron-Bridge#2012 (January 2026)",
+     .core = {.until = 16},
+     .reads = {K::moe_flex_dispatcher_backend, K::cuda_graph_impl},
+     .reads_env = {"gpu"},
+     .when =
+         [](F f) {
+           return FlexWith(f, "hybridep") && (f.none(K::cuda_graph_impl) || f.is(K::cuda_graph_impl, "none")) &&
+                  absl::StrContains(f.env.gpu_name, "GB200");
+         },
+     .needs = "HybridEP of that time runs into its all-gather timeout on GB200 unless CUDA graphs are on",
+     .fixes = {{{K::moe_token_dispatcher_type, "alltoall"}}}},
+    {.id = "field.hybridep-domain-unset",
+     .area = "field-report",
+     .kind = Kind::kWarning,
+     .at = {Phase::kHardware, 205},
+     .source = "deepseek-ai/DeepEP#596, #597",
+     .reads = {K::moe_flex_dispatcher_backend, K::expert_model_parallel_size},
+     .reads_env = {kDomainVar},
+     .when =
+         [](F f) {
+           // Bridge's recipes set the variable by themselves.
+           return f.env.target != Target::kMegatronBridge && FlexWith(f, "hybridep") && !f.var_set(kDomainVar) &&
+                  f.env.gpus_per_node > 0 && f.env.nvlink_domain_gpus > f.env.gpus_per_node;
+         },
+     .needs =
+         "where the NVLink domain is larger than a node, HybridEP may count it otherwise than you do and then hangs "
+         "or goes over the network: say it",
+     .fix =
+         [](F f) {
+           const int64_t ranks = std::min<int64_t>(Size(f, K::expert_model_parallel_size), f.env.nvlink_domain_gpus);
+           return std::vector<Patch>{{AssignVar(kDomainVar, absl::StrCat(ranks))}};
+         }},
+    {.id = "field.alltoall-empty-rank",
+     .area = "field-report",
+     .kind = Kind::kWarning,
+     .at = {Phase::kAdvice, 200},
+     .source = "NVIDIA/Megatron-LM#1877",
+     .reads = {K::moe_token_dispatcher_type, K::tensor_model_parallel_size, K::expert_tensor_parallel_size,
+               K::expert_model_parallel_size},
+     .when =
+         [](F f) {
+           return Moe(f) && f.is(K::moe_token_dispatcher_type, "alltoall") &&
+                  Size(f, K::tensor_model_parallel_size) > 1 && Size(f, K::expert_tensor_parallel_size) == 1 &&
+                  Size(f, K::expert_model_parallel_size) > 1 && !f.on(K::moe_pad_expert_input_to_capacity);
+         },
+     .needs =
+         "a rank that no token is routed to stops this dispatcher (reshape of an empty buffer); seen with collapsed "
+         "routing in the first steps, and tensor parallelism makes it likelier",
+     .fixes = {{{K::tensor_model_parallel_size, 1}, {K::sequence_parallel, false}},
+               {{K::moe_token_dispatcher_type, "flex"}, {K::moe_flex_dispatcher_backend, "deepep"}}}},
+    {.id = "field.dp-overlap-one-connection",
+     .area = "field-report",
+     .kind = Kind::kWarning,
+     .at = {Phase::kAdvice, 201},
+     .source = "NVIDIA/Megatron-LM#1468, #827",
+     .reads = {K::overlap_grad_reduce, K::overlap_param_gather, K::tensor_model_parallel_size,
+               K::context_parallel_size},
+     .reads_env = {kConnections},
+     .when =
+         [](F f) {
+           return DataParallelOverlap(f) && OneConnection(f) && Size(f, K::tensor_model_parallel_size) == 1 &&
+                  Size(f, K::context_parallel_size) == 1 && !f.on(K::overlap_moe_expert_parallel_comm);
+         },
+     .needs = "one connection puts communication behind the kernels, so nothing overlaps; only tensor or context "
+              "parallelism needs it",
+     .fixes = {{{.value = "8", .env_var = kConnections}}}},
+    {.id = "field.ep-overlap-one-connection",
+     .area = "field-report",
+     .kind = Kind::kWarning,
+     .at = {Phase::kAdvice, 202},
+     .source = "NVIDIA/Megatron-LM#2180, #2719",
+     .reads = {K::overlap_moe_expert_parallel_comm},
+     .reads_env = {kConnections},
+     .when = [](F f) { return f.on(K::overlap_moe_expert_parallel_comm) && OneConnection(f); },
+     .needs = "with one connection the all-to-all waits for the kernels before it and hides little; 32 was measured to "
+              "overlap",
+     .fixes = {{{.value = "32", .env_var = kConnections}}}},
+};
+
+}  // namespace
+
+RuleList CoreFieldReportsRules() { return kRules; }
+
+}  // namespace flightplan
