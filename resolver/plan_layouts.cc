@@ -13,12 +13,14 @@
 #include "flightplan/v1/finding.pb.h"
 #include "flightplan/v1/parallelism.pb.h"
 #include "flightplan/v1/resolver_service.pb.h"
+#include "resolver/attach_probe.h"
 #include "resolver/base/status_macros.h"
 #include "resolver/catalog/catalog.h"
 #include "resolver/derive/model_knobs.h"
 #include "resolver/derive/pipeline.h"
 #include "resolver/derive/start_config.h"
 #include "resolver/estimate/estimate.h"
+#include "resolver/estimate/probe_outlook.h"
 #include "resolver/normalize/request.h"
 #include "resolver/planner/search.h"
 #include "resolver/resolver.h"
@@ -197,6 +199,7 @@ absl::Status Prepare(NormalizedIntent intent, Searching* s) {
   q.shape = &s->shape;
   q.work = &s->work;
   q.rates = RatesOf(s->intent.gpu);
+  if (s->intent.probe != nullptr) q.rates = WithProbe(q.rates, *s->intent.probe);
   q.memory = MemoryOf(s->intent.gpu);
   q.layout.gpus = s->intent.gpu_count;
   q.layout.global_batch_size = s->intent.workload.global_batch_size;
@@ -268,6 +271,7 @@ absl::Status Resolver::PlanLayouts(const v1::PlanLayoutsRequest& request, const 
   }
   const size_t wanted = static_cast<size_t>(request.has_plan_count() ? request.plan_count() : kDefaultPlans);
   FLIGHTPLAN_ASSIGN_OR_RETURN(NormalizedIntent intent, NormalizeResolve(request.base(), *catalog_));
+  FLIGHTPLAN_RETURN_IF_ERROR(AttachProbe(request.base(), profiles_.get(), &intent));
   // The fewest GPUs: more of them until something fits.
   std::vector<int64_t> counts = {intent.gpu_count};
   if (request.objective() == v1::PLAN_OBJECTIVE_GPU_COUNT) {

@@ -11,6 +11,7 @@
 #include "flightplan/v1/resolver_service.pb.h"
 #include "google/protobuf/io/coded_stream.h"
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
+#include "resolver/attach_probe.h"
 #include "resolver/base/digest.h"
 #include "resolver/base/status_macros.h"
 #include "resolver/catalog/catalog.h"
@@ -23,6 +24,7 @@
 #include "resolver/engine/settle.h"
 #include "resolver/estimate/estimate.h"
 #include "resolver/estimate/step_model.h"
+#include "resolver/evidence/profile_source.h"
 #include "resolver/explain/model_message.h"
 #include "resolver/next_step.h"
 #include "resolver/normalize/knobs_message.h"
@@ -51,7 +53,8 @@ void SetVerdicts(const std::vector<Finding>& findings, Response* response) {
 }
 
 // Same request, catalogue and evidence: same digest. Maps are written in key order.
-std::string DigestOf(const google::protobuf::MessageLite& request, const std::string& catalog_revision) {
+std::string DigestOf(const google::protobuf::MessageLite& request, const std::string& catalog_revision,
+                     absl::string_view profiles_revision = "") {
   std::string bytes;
   {
     google::protobuf::io::StringOutputStream stream(&bytes);
@@ -60,6 +63,7 @@ std::string DigestOf(const google::protobuf::MessageLite& request, const std::st
     request.SerializePartialToCodedStream(&out);
   }
   absl::StrAppend(&bytes, "\n", catalog_revision, "\n", kEvidenceRevision);
+  if (!profiles_revision.empty()) absl::StrAppend(&bytes, "\n", profiles_revision);
   return absl::StrCat("fp1-", Sha256Hex(bytes).substr(0, 32));
 }
 
@@ -140,12 +144,14 @@ void AddNextStep(NextStep next, std::vector<Finding>* findings, std::vector<AbSu
 
 }  // namespace
 
-Resolver::Resolver(std::shared_ptr<const Catalog> catalog) : catalog_(std::move(catalog)) {}
+Resolver::Resolver(std::shared_ptr<const Catalog> catalog, std::shared_ptr<const ProfileSource> profiles)
+    : catalog_(std::move(catalog)), profiles_(std::move(profiles)) {}
 Resolver::~Resolver() = default;
 
 absl::Status Resolver::ResolveConfig(const v1::ResolveConfigRequest& request,
                                      v1::ResolveConfigResponse* response) const {
   FLIGHTPLAN_ASSIGN_OR_RETURN(NormalizedIntent intent, NormalizeResolve(request, *catalog_));
+  FLIGHTPLAN_RETURN_IF_ERROR(AttachProbe(request, profiles_.get(), &intent));
   intent.env.open_layout = OpenLayoutFields(intent);
   intent.env.missing_features = MissingModelFeatures(intent.model, intent.env);
   DerivedPlan derived = Derive(intent);
@@ -160,6 +166,7 @@ absl::Status Resolver::ResolveConfig(const v1::ResolveConfigRequest& request,
   const Config& written = settled.written;
   RunResult& run = settled.run;
   run.findings.insert(run.findings.end(), plan.findings.begin(), plan.findings.end());
+  run.findings.insert(run.findings.end(), intent.findings.begin(), intent.findings.end());
   std::vector<AbSuggestion> ab_suggestions = plan.ab_suggestions;
   std::optional<StepOutlook> outlook;
   if (const auto model = StepModel::Make(intent, std::move(derived.shape)); model.has_value()) {
@@ -195,7 +202,8 @@ absl::Status Resolver::ResolveConfig(const v1::ResolveConfigRequest& request,
     AbToMessage(ab, plan, env, response->add_ab_suggestions());
   }
   ModelToMessage(intent.model, response->mutable_model());
-  response->set_digest(DigestOf(request, catalog_->revision()));
+  response->set_digest(
+      DigestOf(request, catalog_->revision(), profiles_ == nullptr ? "" : profiles_->revision()));
   response->set_catalog_revision(catalog_->revision());
   response->set_evidence_revision(kEvidenceRevision);
   response->set_target(TargetName(env));

@@ -21,6 +21,7 @@ class ValidateConfigResponse;
 }  // namespace v1
 
 class Catalog;
+class ProfileSource;  // resolver/evidence
 
 // What a search needs of the world outside. Both may be empty.
 struct PlanProgress {
@@ -42,7 +43,8 @@ struct PlanHooks {
 //   FAILED_PRECONDITION where a target is not covered, INTERNAL for our own bugs.
 class Resolver {
  public:
-  explicit Resolver(std::shared_ptr<const Catalog> catalog);
+  // `profiles`: what probes measured on the GPUs at hand; null: only what a request sends and what is recorded.
+  explicit Resolver(std::shared_ptr<const Catalog> catalog, std::shared_ptr<const ProfileSource> profiles = nullptr);
   ~Resolver();
 
   absl::Status ResolveConfig(const v1::ResolveConfigRequest& request, v1::ResolveConfigResponse* response) const;
@@ -55,6 +57,7 @@ class Resolver {
 
  private:
   std::shared_ptr<const Catalog> catalog_;
+  std::shared_ptr<const ProfileSource> profiles_;
 };
 
 // Status payload url of a serialized google.rpc.BadRequest.

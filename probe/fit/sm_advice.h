@@ -2,6 +2,8 @@
 // it.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <optional>
 
 #include "probe/fit/contention.h"
@@ -26,6 +28,11 @@ struct SmAdvice {
 };
 
 inline constexpr int kLeastSms = 4, kMostSms = 64;  // even counts; DeepEP takes no others
+inline constexpr size_t kSmCounts = (kMostSms - kLeastSms) / 2 + 1;
+
+// From the time of each of the first `count` counts: the least count within half a per cent of the shortest, and all
+// that an error of this relative size does not tell from it.
+SmAdvice PickSms(const std::array<double, kSmCounts>& us, size_t count, double error);
 
 // `bandwidth`: bytes a second against SMs. Nothing without an exchange to speed up.
 std::optional<SmAdvice> AdviseSms(const SmQuestion& question, const SaturatingCurve& bandwidth,

@@ -3,19 +3,15 @@
 #include <algorithm>
 
 #include "resolver/estimate/memory.h"
+#include "resolver/estimate/probe_outlook.h"
 
 namespace flightplan {
 
 std::optional<StepModel> StepModel::Make(const NormalizedIntent& intent, std::optional<ModelShape> shape) {
   if (!shape.has_value()) return std::nullopt;
-  GpuSystem gpu = intent.gpu;
-  // The host decides how fast kernels are launched; a site may pair a GPU with another one than usual.
-  if (intent.host_cpu == HostCpuClass::kArm) gpu.host_link = "NVLink-C2C";
-  GpuRates rates = RatesOf(gpu);
+  const GpuRates rates = RatesFor(intent);
   if (!rates.known) return std::nullopt;
-  if (intent.host_cpu == HostCpuClass::kX86Slow) rates = WithSlowHost(rates);
-  if (intent.transport == "efa") rates = OverEfa(rates);
-  return StepModel(*std::move(shape), rates, gpu);
+  return StepModel(*std::move(shape), rates, intent.gpu);
 }
 
 StepModel::StepModel(ModelShape shape, const GpuRates& rates, const GpuSystem& gpu)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -14,6 +15,8 @@
 #include "resolver/plan/model.h"
 
 namespace flightplan {
+
+class ProbeEvidence;  // resolver/evidence
 
 enum class Stage { kBringUp, kTune, kProduction };
 enum class Objective { kTraining, kBenchmark };
@@ -64,7 +67,8 @@ struct NormalizedIntent {
   Stage stage = Stage::kProduction;
   LayoutWish layout;
   std::vector<std::pair<Knob, Value>> pins;  // the caller's word: never changed; sorted by knob
-  std::optional<MeasuredProfile> profile;
+  std::optional<MeasuredProfile> profile;      // of a real run
+  std::shared_ptr<const ProbeEvidence> probe;  // of the GPU; null: the catalogue's rates
   std::vector<std::string> dialects;
   std::vector<Finding> findings;  // about the request itself, such as an unknown framework version
 };

@@ -22,8 +22,8 @@ ROOMS = {
 }
 # Outside resolver/. `public` is resolver/resolver.h.
 EDGE = {
-    "clients/cli": "base plan catalog normalize render explain messages public service",
-    "service": "base plan catalog normalize explain messages public service",
+    "clients/cli": "base plan catalog evidence normalize render explain messages public service",
+    "service": "base plan catalog evidence normalize explain messages public service",
     "tests": "base plan catalog evidence derive normalize rules engine estimate planner render explain messages public service",
 }
 # Inside resolver/ no room meets files, threads, random numbers, the wall clock or the network.

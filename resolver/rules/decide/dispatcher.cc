@@ -1,5 +1,6 @@
 // How tokens reach their experts: all-to-all, DeepEP or HybridEP, and with how many SMs.
 #include "absl/strings/str_cat.h"
+#include "resolver/evidence/probe_evidence.h"
 #include "resolver/rules/decide/deliberation.h"
 #include "resolver/rules/decide/evidence.h"
 
@@ -167,7 +168,7 @@ void CheckBackend(Deliberation& d) {
 void ChooseSms(Deliberation& d, absl::string_view backend) {
   const bool hybridep = backend == "hybridep";
   if (!hybridep && backend != "deepep") return;
-  const Value sms(hybridep ? 32 : 20);
+  Value sms(hybridep ? 32 : 20);
   Why why{.rule_id = "decide.dispatcher-sms",
           .reason = hybridep ? "the count that the performance harness uses; 16 to 32 is the range worth sweeping"
                              : "DeepEP's default; worth a sweep once dispatch shows in the profile",
@@ -177,6 +178,16 @@ void ChooseSms(Deliberation& d, absl::string_view backend) {
   // One knob since 0.19; before, one for each backend.
   const Knob older = hybridep ? K::moe_hybridep_num_sms : K::moe_deepep_num_sms;
   if (d.pinned(older) || d.pinned(K::moe_flex_dispatcher_num_sms)) return;
+  std::optional<SmOutlook> probed;
+  if (d.intent.probe != nullptr) probed = d.intent.probe->DispatcherSms(d.intent, d.config());
+  if (probed.has_value()) {
+    sms = Value(probed->best);
+    why.reason = absl::StrCat("fitted to what was measured on ", d.intent.probe->Device(), ": ", probed->best, " SMs");
+    if (probed->low < probed->high)
+      absl::StrAppend(&why.reason, "; ", probed->low, " to ", probed->high, " are alike by it, the range worth sweeping");
+    why.basis = Basis::kEstimate;
+    why.citations.assign(probed->citations.begin(), probed->citations.end());
+  }
   d.Choose(d.known(K::moe_flex_dispatcher_num_sms) ? K::moe_flex_dispatcher_num_sms : older, sms, std::move(why));
 }
 

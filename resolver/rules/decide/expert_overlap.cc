@@ -1,5 +1,7 @@
 // EP overlap (1F1B all-to-all), the delayed weight gradient that goes with it, and the shared expert's own overlap.
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "resolver/evidence/probe_evidence.h"
 #include "resolver/rules/decide/deliberation.h"
 #include "resolver/rules/decide/evidence.h"
 
@@ -48,7 +50,34 @@ struct Judgement {
   Basis basis = Basis::kGuidance;
   std::vector<absl::string_view> citations;
   std::optional<double> expected;
+  std::vector<std::string> probe_rows;  // cited before the others
 };
+
+// A forecast change of the step that is smaller than this is within what repeated runs differ by.
+constexpr double kWorthASchedule = 0.01;
+
+std::string Milliseconds(double us) { return absl::StrFormat("%.2g ms", us / 1000); }
+
+// What the GPU's own profile says; nothing where it does not tell the sides apart.
+std::optional<Judgement> WeighProbe(const Deliberation& d) {
+  if (d.intent.probe == nullptr) return std::nullopt;
+  std::optional<OverlapOutlook> outlook = d.intent.probe->EpOverlap(d.intent, d.config());
+  if (!outlook.has_value()) return std::nullopt;
+  const std::string figures = absl::StrFormat(
+      "measured co-run gain %.2f +- %.2f on %s; all-to-all %s per layer%s against %s of expert compute; step %+.0f %% "
+      "(%+.0f..%+.0f)",
+      outlook->corun_gain, outlook->corun_error, d.intent.probe->Device(), Milliseconds(outlook->exchange_us),
+      outlook->exchange_measured ? "" : " at the catalogue's link rate", Milliseconds(outlook->expert_us),
+      100 * outlook->change, 100 * outlook->low, 100 * outlook->high);
+  Judgement verdict{.reason = figures, .basis = Basis::kMeasured, .expected = outlook->change};
+  verdict.probe_rows = std::move(outlook->citations);
+  if (outlook->low > -kWorthASchedule) return verdict;
+  // Short steps and steps close to the memory limit lose by it in published runs, whatever the kernels do.
+  const bool enough = d.f.microbatches >= evidence::kMinMicrobatchesForOverlap && !d.recompute_needed;
+  if (outlook->high >= -kWorthASchedule || !enough) return std::nullopt;
+  verdict.on = true;
+  return verdict;
+}
 
 Judgement Weigh(const Deliberation& d) {
   const Features& f = d.f;
@@ -82,6 +111,7 @@ Judgement Weigh(const Deliberation& d) {
             .basis = Basis::kRecipes,
             .citations = {evidence::kOverlapAfterHostOverhead}};
   }
+  if (std::optional<Judgement> probed = WeighProbe(d); probed.has_value()) return *std::move(probed);
   if (!f.ep_crosses_domain) {
     const bool measured = f.ep <= 4 && !flex;
     return {.reason = absl::StrCat("EP ", f.ep,
@@ -158,6 +188,7 @@ void DecideExpertOverlap(Deliberation& d) {
       return;
     }
   }
+  verdict.citations.insert(verdict.citations.begin(), verdict.probe_rows.begin(), verdict.probe_rows.end());
   if (verdict.needs_ab) {
     AbSuggestion ab{.knob = K::overlap_moe_expert_parallel_comm, .plan_value = false, .other_value = true};
     ab.reason = verdict.reason;

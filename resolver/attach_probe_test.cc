@@ -1,0 +1,263 @@
+#include "resolver/attach_probe.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <memory>
+#include <set>
+#include <string>
+
+#include "flightplan/v1/resolver_service.pb.h"
+#include "google/rpc/error_details.pb.h"
+#include "resolver/base/reason.h"
+#include "resolver/catalog/catalog.h"
+#include "resolver/normalize/profile_message.h"
+#include "resolver/normalize/request.h"
+#include "resolver/normalize/violations.h"
+#include "resolver/resolver.h"
+#include "tests/support/sample_profile.h"
+
+namespace flightplan {
+namespace {
+
+using sample::SampleProfile;
+
+const Catalog& TheCatalog() {
+  static const Catalog& catalog = *new Catalog(*Catalog::Builtin());
+  return catalog;
+}
+
+// Qwen3-30B-A3B on 16 H200, EP16: the exchange leaves the node.
+v1::ResolveConfigRequest Qwen() {
+  v1::ResolveConfigRequest request;
+  request.mutable_model()->set_name("qwen3-30b-a3b");
+  request.mutable_hardware()->set_gpu("h200-sxm");
+  request.mutable_hardware()->set_gpu_count(16);
+  request.mutable_workload()->set_seq_length(4096);
+  request.mutable_workload()->set_global_batch_size(1024);
+  request.mutable_target()->set_framework("megatron-lm");
+  request.mutable_layout()->set_expert_model_parallel_size(16);
+  request.mutable_layout()->set_tensor_model_parallel_size(1);
+  request.mutable_layout()->set_pipeline_model_parallel_size(1);
+  return request;
+}
+
+v1::ResolveConfigResponse Resolve(const v1::ResolveConfigRequest& request,
+                                  std::shared_ptr<const ProfileSource> source = nullptr) {
+  const Resolver resolver(std::make_shared<const Catalog>(TheCatalog()), std::move(source));
+  v1::ResolveConfigResponse response;
+  const absl::Status status = resolver.ResolveConfig(request, &response);
+  EXPECT_TRUE(status.ok()) << status;
+  return response;
+}
+
+const v1::Decision* Find(const v1::ResolveConfigResponse& response, const std::string& knob) {
+  for (const v1::Decision& decision : response.decisions()) {
+    if (decision.name() == knob) return &decision;
+  }
+  return nullptr;
+}
+
+bool Cites(const v1::Decision& decision, const std::string& text) {
+  for (const v1::Citation& citation : decision.citations()) {
+    if (citation.text().find(text) != std::string::npos) return true;
+  }
+  return false;
+}
+
+bool HasFinding(const v1::ResolveConfigResponse& response, const std::string& id) {
+  for (const v1::Finding& finding : response.findings()) {
+    if (finding.rule_id() == id) return true;
+  }
+  return false;
+}
+
+// A store with one profile.
+class OneProfile final : public ProfileSource {
+ public:
+  OneProfile(const v1::HardwareProfile& message, ProfileOrigin origin) : origin_(origin) {
+    Violations violations;
+    fitted_ = FitProfile(ProfileFromMessage(message, "", &violations));
+    EXPECT_TRUE(violations.empty()) << violations.ToStatus();
+  }
+  FoundProfile Find(const GpuSystem& gpu, absl::string_view) const override {
+    return IsOfType(fitted_->profile, gpu) ? FoundProfile{fitted_, origin_} : FoundProfile{};
+  }
+  std::string revision() const override { return "one"; }
+
+ private:
+  std::shared_ptr<const FittedProfile> fitted_;
+  const ProfileOrigin origin_;
+};
+
+TEST(ProbeProfile, DecisionsCiteItsRows) {
+  v1::ResolveConfigRequest request = Qwen();
+  *request.mutable_probe_profile() = SampleProfile();
+  const v1::ResolveConfigResponse response = Resolve(request);
+  const v1::Decision* overlap = Find(response, "overlap_moe_expert_parallel_comm");
+  ASSERT_NE(overlap, nullptr);
+  EXPECT_TRUE(overlap->value().bool_value());
+  EXPECT_EQ(overlap->basis(), v1::BASIS_MEASURED);
+  EXPECT_NE(overlap->reason().find("measured co-run gain 0."), std::string::npos) << overlap->reason();
+  EXPECT_NE(overlap->reason().find("on this H200; all-to-all "), std::string::npos) << overlap->reason();
+  EXPECT_TRUE(Cites(*overlap, "probe profile h200-test, driver 580.65.06: corun.matrix, paced beside gemm"));
+}
+
+TEST(ProbeProfile, AdvisesTheSmCountOfAFlexDispatcher) {
+  v1::ResolveConfigRequest request = Qwen();
+  request.mutable_layout()->set_expert_model_parallel_size(8);
+  request.mutable_software()->mutable_dispatchers()->add_backends("deepep");
+  const v1::Decision* before = nullptr;
+  const v1::ResolveConfigResponse without = Resolve(request);
+  before = Find(without, "moe_flex_dispatcher_num_sms");
+  ASSERT_NE(before, nullptr);
+  EXPECT_EQ(before->value().int_value(), 20);
+  *request.mutable_probe_profile() = SampleProfile();
+  const v1::ResolveConfigResponse with = Resolve(request);
+  const v1::Decision* after = Find(with, "moe_flex_dispatcher_num_sms");
+  ASSERT_NE(after, nullptr);
+  EXPECT_EQ(after->basis(), v1::BASIS_ESTIMATE);
+  EXPECT_TRUE(Cites(*after, "hbm.sm_curve"));
+  EXPECT_GE(after->value().int_value(), 4);
+  EXPECT_LE(after->value().int_value(), 64);
+}
+
+TEST(ProbeProfile, MeasuredRatesMoveTheForecastAndNarrowItsBand) {
+  v1::ResolveConfigRequest request = Qwen();
+  const v1::Range before = Resolve(request).estimate().step_time_us();
+  *request.mutable_probe_profile() = SampleProfile();
+  const v1::Range after = Resolve(request).estimate().step_time_us();
+  EXPECT_NE(before.value(), after.value());
+  EXPECT_LT((after.high() - after.low()) / after.value(), (before.high() - before.low()) / before.value());
+}
+
+TEST(ProbeProfile, ThisGpuBeatsTheTypeInCertainty) {
+  const auto width = [](ProfileOrigin origin) {
+    const v1::Range step = Resolve(Qwen(), std::make_shared<OneProfile>(SampleProfile(), origin)).estimate().step_time_us();
+    return (step.high() - step.low()) / step.value();
+  };
+  EXPECT_LT(width(ProfileOrigin::kThisGpu), width(ProfileOrigin::kThisSite));
+  EXPECT_LT(width(ProfileOrigin::kThisSite), width(ProfileOrigin::kRecorded));
+  const v1::ResolveConfigResponse response =
+      Resolve(Qwen(), std::make_shared<OneProfile>(SampleProfile(), ProfileOrigin::kRecorded));
+  EXPECT_NE(Find(response, "overlap_moe_expert_parallel_comm")->reason().find("on a recorded H200"), std::string::npos);
+}
+
+TEST(ProbeProfile, OneThatIsSentBeatsTheStore) {
+  v1::HardwareProfile stored = SampleProfile();
+  stored.set_name("stored");
+  v1::ResolveConfigRequest request = Qwen();
+  *request.mutable_probe_profile() = SampleProfile();
+  const auto response = Resolve(request, std::make_shared<OneProfile>(stored, ProfileOrigin::kThisGpu));
+  EXPECT_TRUE(Cites(*Find(response, "overlap_moe_expert_parallel_comm"), "probe profile h200-test"));
+}
+
+TEST(ProbeProfile, ASyntheticOneIsNeverEvidence) {
+  v1::ResolveConfigRequest request = Qwen();
+  const v1::ResolveConfigResponse plain = Resolve(request);
+  for (const bool one_row : {false, true}) {
+    v1::HardwareProfile profile = SampleProfile(one_row ? "measured" : "synthetic");
+    if (one_row) profile.mutable_rows(3)->set_kind("synthetic");
+    *request.mutable_probe_profile() = profile;
+    v1::ResolveConfigResponse with = Resolve(request);
+    EXPECT_TRUE(HasFinding(with, "probe.profile-not-used"));
+    EXPECT_EQ(with.estimate().SerializeAsString().size(), plain.estimate().SerializeAsString().size());
+    EXPECT_EQ(with.estimate().step_time_us().value(), plain.estimate().step_time_us().value());
+    ASSERT_EQ(with.decisions_size(), plain.decisions_size());
+    for (int i = 0; i < with.decisions_size(); ++i)
+      EXPECT_EQ(with.decisions(i).ShortDebugString(), plain.decisions(i).ShortDebugString());
+  }
+}
+
+TEST(ProbeProfile, AnotherDriverMakesItVoid) {
+  v1::ResolveConfigRequest request = Qwen();
+  *request.mutable_probe_profile() = SampleProfile();
+  request.mutable_software()->set_driver_version("550.54.15");
+  EXPECT_TRUE(HasFinding(Resolve(request), "probe.profile-not-used"));
+  request.mutable_software()->set_driver_version("580.65.06");
+  EXPECT_FALSE(HasFinding(Resolve(request), "probe.profile-not-used"));
+}
+
+TEST(ProbeProfile, OneOfAnotherGpuIsRefused) {
+  v1::ResolveConfigRequest request = Qwen();
+  request.mutable_hardware()->set_gpu("h100-sxm");
+  *request.mutable_probe_profile() = SampleProfile();
+  const Resolver resolver(std::make_shared<const Catalog>(TheCatalog()));
+  v1::ResolveConfigResponse response;
+  const absl::Status status = resolver.ResolveConfig(request, &response);
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(ReasonOf(status), "PROFILE_MISMATCH");
+}
+
+TEST(ProbeProfile, AMalformedOneIsRefusedFieldByField) {
+  v1::ResolveConfigRequest request = Qwen();
+  v1::HardwareProfile* profile = request.mutable_probe_profile();
+  *profile = SampleProfile();
+  profile->mutable_rows(0)->set_unit("GB/s");
+  profile->mutable_rows(1)->set_low(std::nan(""));
+  profile->mutable_rows(2)->set_high(0);
+  profile->mutable_rows(4)->set_kind("guessed");
+  const Resolver resolver(std::make_shared<const Catalog>(TheCatalog()));
+  v1::ResolveConfigResponse response;
+  const absl::Status status = resolver.ResolveConfig(request, &response);
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  google::rpc::BadRequest details;
+  const auto payload = status.GetPayload(kBadRequestPayload);
+  ASSERT_TRUE(payload.has_value() && details.ParseFromString(std::string(*payload)));
+  std::set<std::string> fields;
+  for (const auto& violation : details.field_violations()) fields.insert(violation.field());
+  EXPECT_EQ(fields, (std::set<std::string>{"probe_profile.rows[0].unit", "probe_profile.rows[1]",
+                                           "probe_profile.rows[2]", "probe_profile.rows[4].kind"}));
+}
+
+TEST(ProbeProfile, APartialOneGivesWhatItHas) {
+  v1::ResolveConfigRequest request = Qwen();
+  v1::HardwareProfile profile = SampleProfile();
+  profile.set_partial(true);
+  profile.mutable_rows()->DeleteSubrange(2, profile.rows_size() - 2);  // copy and dense GEMM alone
+  *request.mutable_probe_profile() = profile;
+  const v1::ResolveConfigResponse with = Resolve(request), without = Resolve(Qwen());
+  EXPECT_NE(with.estimate().step_time_us().value(), without.estimate().step_time_us().value());
+  EXPECT_EQ(Find(with, "overlap_moe_expert_parallel_comm")->reason(),
+            Find(without, "overlap_moe_expert_parallel_comm")->reason());
+}
+
+// Random profiles that pass the check must never break an answer.
+TEST(ProbeProfile, StrangeFiguresGiveAFiniteForecast) {
+  for (const double scale : {1e-9, 1e-3, 1.0, 1e3, 1e9}) {
+    v1::ResolveConfigRequest request = Qwen();
+    v1::HardwareProfile profile = SampleProfile();
+    for (v1::ProbeRow& row : *profile.mutable_rows()) {
+      row.set_value(row.value() * scale);
+      row.set_low(0);
+      row.set_high(row.high() * scale * 10);
+    }
+    *request.mutable_probe_profile() = profile;
+    const v1::Range step = Resolve(request).estimate().step_time_us();
+    EXPECT_TRUE(std::isfinite(step.value()) && std::isfinite(step.low()) && std::isfinite(step.high())) << scale;
+  }
+}
+
+TEST(RecordedProfiles, EachIsReadAndHasItsProvenance) {
+  for (const RecordedProfileFile& file : kRecordedProfileFiles) {
+    const auto profile = ReadRecordedProfile(file);
+    EXPECT_TRUE(profile.ok()) << profile.status();
+  }
+  EXPECT_EQ(RecordedProfiles().size(), kRecordedProfileFiles.size());
+}
+
+TEST(RecordedProfiles, OneWithoutProvenanceIsRefused) {
+  v1::HardwareProfile profile = SampleProfile();
+  const std::string without_notes = ProfileToJson(profile);
+  EXPECT_FALSE(ReadRecordedProfile({"a.json", without_notes}).ok());
+  profile.add_notes("test bench");
+  const std::string good = ProfileToJson(profile);
+  EXPECT_TRUE(ReadRecordedProfile({"a.json", good}).ok());
+  profile.set_kind("synthetic");
+  const std::string synthetic = ProfileToJson(profile);
+  EXPECT_FALSE(ReadRecordedProfile({"a.json", synthetic}).ok());
+  EXPECT_FALSE(ReadRecordedProfile({"a.json", "{"}).ok());
+}
+
+}  // namespace
+}  // namespace flightplan

@@ -1,0 +1,147 @@
+#include "resolver/evidence/fitted_profile.h"
+
+#include <algorithm>
+#include <cmath>
+#include <initializer_list>
+#include <map>
+#include <utility>
+
+#include "resolver/evidence/profile_source.h"
+
+namespace flightplan {
+namespace {
+
+// Rates of which the best row counts: a ceiling is the most that any size reached.
+constexpr absl::string_view kRates[] = {"mm.dense",      "hbm.copy",      "hbm.read",    "hbm.fill",
+                                        "permute.fwd",   "unpermute.fwd", "norm.fwd",    "act.swiglu.fwd",
+                                        "attn.core.fwd", "attn.core.bwd", "offload.d2h", "offload.h2d"};
+
+double ErrorOf(const ProfileRow& row) {
+  return row.value > 0 ? std::max(row.high - row.value, row.value - row.low) / row.value : 0;
+}
+
+double Parameter(const ProfileRow& row, absl::string_view name) {
+  const auto found = row.parameters.find(name);
+  return found == row.parameters.end() ? std::nan("") : found->second;
+}
+
+absl::string_view Label(const ProfileRow& row, absl::string_view name) {
+  const auto found = row.labels.find(name);
+  return found == row.labels.end() ? absl::string_view() : absl::string_view(found->second);
+}
+
+fit::Sample SampleOf(const ProfileRow& row, absl::string_view x) { return {Parameter(row, x), row.value, ErrorOf(row)}; }
+
+// The rows of one id as samples against one parameter. Where several rows share an x, the best one: they differ in
+// what the curve is not about.
+std::vector<fit::Sample> Against(const HardwareProfile& profile, absl::string_view id, absl::string_view x,
+                                 absl::string_view unit, bool real_only) {
+  std::map<double, fit::Sample> best;
+  for (const ProfileRow& row : profile.rows) {
+    if (row.id != id || row.unit != unit || (real_only && row.kind == RowKind::kEmulated)) continue;
+    const fit::Sample sample = SampleOf(row, x);
+    if (!std::isfinite(sample.x)) continue;
+    const auto [at, added] = best.emplace(sample.x, sample);
+    if (!added && sample.y > at->second.y) at->second = sample;
+  }
+  std::vector<fit::Sample> samples;
+  for (const auto& [unused, sample] : best) samples.push_back(sample);
+  return samples;
+}
+
+std::optional<fit::SaturatingCurve> FirstCurve(const HardwareProfile& profile,
+                                               std::initializer_list<absl::string_view> ids, absl::string_view x,
+                                               absl::string_view unit, bool real_only) {
+  for (absl::string_view id : ids) {
+    if (auto curve = fit::FitSaturating(Against(profile, id, x, unit, real_only)); curve.has_value()) return curve;
+  }
+  return std::nullopt;
+}
+
+// Time of an exchange against its bytes, from rates of different sizes at the default number of SMs.
+std::optional<fit::AlphaBeta> ExchangeOf(const HardwareProfile& profile) {
+  for (absl::string_view id : {"a2a.nccl", "a2a.p2p.push", "a2a.p2p.pull"}) {
+    std::vector<fit::Sample> samples;
+    for (const fit::Sample& rate : Against(profile, id, "bytes", "bytes_per_second", /*real_only=*/true)) {
+      if (rate.y > 0) samples.push_back({rate.x, rate.x / rate.y * 1e6, rate.error});
+    }
+    if (auto fitted = fit::FitAlphaBeta(samples); fitted.has_value()) return fitted;
+  }
+  return std::nullopt;
+}
+
+// corun.matrix: one row a side, told apart by the label `side`.
+std::vector<FittedCorun> CorunOf(const HardwareProfile& profile) {
+  using Key = std::pair<std::string, std::string>;
+  std::map<Key, std::map<double, fit::CorunSample>> cells;
+  std::map<Key, std::map<double, int>> sides;
+  for (const ProfileRow& row : profile.rows) {
+    if (row.id != "corun.matrix" || row.unit != "ratio") continue;
+    const double sms = Parameter(row, "sms");
+    const absl::string_view side = Label(row, "side");
+    if (!std::isfinite(sms) || (side != "compute" && side != "communication")) continue;
+    const Key key{std::string(Label(row, "communication")), std::string(Label(row, "compute"))};
+    fit::CorunSample& sample = cells[key][sms];
+    sample.sms = sms;
+    (side == "compute" ? sample.slowdown.compute : sample.slowdown.communication) = row.value;
+    sample.error = std::max(sample.error, ErrorOf(row));
+    sides[key][sms] |= side == "compute" ? 1 : 2;
+  }
+  std::vector<FittedCorun> fitted;
+  for (const auto& [key, by_sms] : cells) {
+    std::vector<fit::CorunSample> samples;
+    for (const auto& [sms, sample] : by_sms) {
+      if (sides[key][sms] == 3) samples.push_back(sample);
+    }
+    const auto curve = fit::FitCorun(samples, profile.sm_count);
+    if (curve.has_value()) fitted.push_back({key.first, key.second, *curve});
+  }
+  return fitted;
+}
+
+}  // namespace
+
+const FittedFigure* FittedProfile::Figure(absl::string_view id) const {
+  for (const FittedFigure& figure : figures) {
+    if (figure.id == id) return &figure;
+  }
+  return nullptr;
+}
+
+const FittedCorun* FittedProfile::Corun(absl::string_view communication, absl::string_view compute) const {
+  for (const FittedCorun& cell : corun) {
+    if ((communication.empty() || cell.communication == communication) && (compute.empty() || cell.compute == compute))
+      return &cell;
+  }
+  return nullptr;
+}
+
+std::shared_ptr<const FittedProfile> FitProfile(HardwareProfile profile) {
+  auto fitted = std::make_shared<FittedProfile>();
+  fitted->profile = std::move(profile);
+  const HardwareProfile& p = fitted->profile;
+  for (absl::string_view id : kRates) {
+    const ProfileRow* best = nullptr;
+    for (const ProfileRow& row : p.rows) {
+      const bool rate = row.unit == "bytes_per_second" || row.unit == "flops_per_second";
+      if (row.id == id && rate && row.value > 0 && (best == nullptr || row.value > best->value)) best = &row;
+    }
+    if (best != nullptr) fitted->figures.push_back({id, best->value, ErrorOf(*best)});
+  }
+  fitted->copy_by_sms = FirstCurve(p, {"hbm.sm_curve"}, "sms", "bytes_per_second", false);
+  fitted->exchange_by_sms =
+      FirstCurve(p, {"a2a.p2p.push", "a2a.p2p.pull", "a2a.nccl"}, "sms", "bytes_per_second", /*real_only=*/true);
+  fitted->exchange = ExchangeOf(p);
+  fitted->fc1_by_rows = FirstCurve(p, {"gemm.fc1"}, "rows", "flops_per_second", false);
+  fitted->fc2_by_rows = FirstCurve(p, {"gemm.fc2"}, "rows", "flops_per_second", false);
+  fitted->wgrad_by_rows = FirstCurve(p, {"gemm.wgrad"}, "rows", "flops_per_second", false);
+  fitted->corun = CorunOf(p);
+  return fitted;
+}
+
+bool IsOfType(const HardwareProfile& profile, const GpuSystem& gpu) {
+  if (!profile.gpu.empty()) return profile.gpu == gpu.name;
+  return !gpu.device_name.empty() && profile.device_name == gpu.device_name;
+}
+
+}  // namespace flightplan

@@ -1,0 +1,56 @@
+// What a decision may ask of a probe's profile: figures for the very layout at hand, each with its interval and the row
+// that it rests on.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "resolver/evidence/profile_source.h"
+#include "resolver/plan/config.h"
+
+namespace flightplan {
+
+struct NormalizedIntent;
+
+// Expert-parallel overlap on against off.
+struct OverlapOutlook {
+  double change = 0, low = 0, high = 0;  // relative change of the step; negative is faster
+  double corun_gain = 0, corun_error = 0;
+  double sms = 0;                                 // of the exchange, at which the gain was measured
+  double exchange_us = 0, expert_us = 0;          // one layer and microbatch, forward, one after the other
+  bool exchange_measured = false;                 // else the catalogue's link rate
+  std::vector<std::string> citations;             // rows of the profile
+};
+
+// How many SMs to give a flex dispatcher.
+struct SmOutlook {
+  int best = 0, low = 0, high = 0;  // nothing measured tells the counts in [low, high] from the best
+  std::vector<std::string> citations;
+};
+
+class ProbeEvidence {
+ public:
+  ProbeEvidence(std::shared_ptr<const FittedProfile> f, ProfileOrigin o) : fitted(std::move(f)), origin(o) {}
+  virtual ~ProbeEvidence() = default;
+
+  // Nothing where the profile lacks the co-run rows, or the layout has no exchange. Both take the configuration as
+  // decided so far.
+  virtual std::optional<OverlapOutlook> EpOverlap(const NormalizedIntent& intent, const Config& config) const = 0;
+  virtual std::optional<SmOutlook> DispatcherSms(const NormalizedIntent& intent, const Config& config) const = 0;
+
+  // "this H200", "an H200 of this site".
+  std::string Device() const;
+  // "probe profile h200-a: corun.matrix, push beside gemm, 20 SMs".
+  std::string Cite(absl::string_view row) const;
+
+  const std::shared_ptr<const FittedProfile> fitted;  // never null
+  const ProfileOrigin origin;
+};
+
+// A measurement of another GPU of the type says less of this one: its errors are widened by so much (relative).
+double StrangeError(ProfileOrigin origin);
+
+}  // namespace flightplan
