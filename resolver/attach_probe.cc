@@ -37,21 +37,22 @@ absl::Status UseSent(const v1::HardwareProfile& message, NormalizedIntent* inten
   HardwareProfile profile = ProfileFromMessage(message, "probe_profile", &violations);
   FLIGHTPLAN_RETURN_IF_ERROR(violations.ToStatus());
   if (!IsOfType(profile, intent->gpu)) {
-    return WithReason(
-        absl::FailedPreconditionError(absl::StrCat(
-            "probe_profile was measured on ", profile.device_name, ", hardware.gpu is ", intent->gpu.name, " (",
-            intent->gpu.device_name.empty() ? "no device name known" : intent->gpu.device_name,
-            "): send a profile of that GPU, or none")),
-        "PROFILE_MISMATCH");
+    return WithReason(absl::FailedPreconditionError(absl::StrCat(
+                          "probe_profile was measured on ", profile.device_name, ", hardware.gpu is ", intent->gpu.name,
+                          " (", intent->gpu.device_name.empty() ? "no device name known" : intent->gpu.device_name,
+                          "): send a profile of that GPU, or none")),
+                      "PROFILE_MISMATCH");
   }
   if (profile.synthetic) {
-    NotUsed("probe_profile is synthetic: a fake device replayed it", "a profile that a probe measured on a GPU", intent);
+    NotUsed("probe_profile is synthetic: a fake device replayed it", "a profile that a probe measured on a GPU",
+            intent);
     return absl::OkStatus();
   }
   const std::string driver = StatedDriver(*intent);
   if (!driver.empty() && !profile.driver_version.empty() && driver != profile.driver_version) {
-    NotUsed(absl::StrCat("probe_profile was measured with driver ", profile.driver_version, ", software states ", driver),
-            "a profile measured with the driver that the run will use: flightplan probe", intent);
+    NotUsed(
+        absl::StrCat("probe_profile was measured with driver ", profile.driver_version, ", software states ", driver),
+        "a profile measured with the driver that the run will use: flightplan probe", intent);
     return absl::OkStatus();
   }
   intent->probe = MakeProbeEvidence({FitProfile(std::move(profile)), ProfileOrigin::kRequest});

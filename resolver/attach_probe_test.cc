@@ -133,7 +133,8 @@ TEST(ProbeProfile, MeasuredRatesMoveTheForecastAndNarrowItsBand) {
 
 TEST(ProbeProfile, ThisGpuBeatsTheTypeInCertainty) {
   const auto width = [](ProfileOrigin origin) {
-    const v1::Range step = Resolve(Qwen(), std::make_shared<OneProfile>(SampleProfile(), origin)).estimate().step_time_us();
+    const v1::Range step =
+        Resolve(Qwen(), std::make_shared<OneProfile>(SampleProfile(), origin)).estimate().step_time_us();
     return (step.high() - step.low()) / step.value();
   };
   EXPECT_LT(width(ProfileOrigin::kThisGpu), width(ProfileOrigin::kThisSite));

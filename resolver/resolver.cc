@@ -202,8 +202,7 @@ absl::Status Resolver::ResolveConfig(const v1::ResolveConfigRequest& request,
     AbToMessage(ab, plan, env, response->add_ab_suggestions());
   }
   ModelToMessage(intent.model, response->mutable_model());
-  response->set_digest(
-      DigestOf(request, catalog_->revision(), profiles_ == nullptr ? "" : profiles_->revision()));
+  response->set_digest(DigestOf(request, catalog_->revision(), profiles_ == nullptr ? "" : profiles_->revision()));
   response->set_catalog_revision(catalog_->revision());
   response->set_evidence_revision(kEvidenceRevision);
   response->set_target(TargetName(env));

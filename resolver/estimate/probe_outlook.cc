@@ -26,9 +26,8 @@ std::vector<ProbeFigure> FiguresOf(const FittedProfile& fitted, double strange) 
 
 // An exchange that leaves the NVLink domain is what the paced link stands for; inside it peers are written to directly.
 const FittedCorun* CorunFor(const FittedProfile& fitted, bool crosses_domain) {
-  for (absl::string_view communication :
-       crosses_domain ? std::array<absl::string_view, 3>{"paced", "push", "nccl"}
-                      : std::array<absl::string_view, 3>{"push", "nccl", "paced"}) {
+  for (absl::string_view communication : crosses_domain ? std::array<absl::string_view, 3>{"paced", "push", "nccl"}
+                                                        : std::array<absl::string_view, 3>{"push", "nccl", "paced"}) {
     if (const FittedCorun* cell = fitted.Corun(communication, "gemm"); cell != nullptr) return cell;
   }
   return nullptr;
@@ -146,7 +145,8 @@ class Evidence final : public ProbeEvidence {
       us[count] = q->Step(WithSms(q->rates, corun->curve, send->At(sms) * share, sms), overlap);
     }
     if (count == 0 || us[0] <= 0) return std::nullopt;
-    const fit::SmAdvice advice = fit::PickSms(us, count, std::max(send->error, corun->curve.error) + StrangeError(origin));
+    const fit::SmAdvice advice =
+        fit::PickSms(us, count, std::max(send->error, corun->curve.error) + StrangeError(origin));
     SmOutlook outlook{advice.best, advice.low, advice.high, {}};
     outlook.citations.push_back(Cite(fitted->exchange_by_sms.has_value() ? "a2a against SMs" : "hbm.sm_curve"));
     outlook.citations.push_back(Cite(absl::StrCat("corun.matrix, ", corun->communication, " beside ", corun->compute)));
@@ -163,14 +163,13 @@ class Evidence final : public ProbeEvidence {
       return off > 0 ? on / off - 1 - change : 0.0;
     };
     const RateErrors& error = q.rates.error;
-    const std::array<double, 5> sides = {
-        moved([&](GpuRates* r) { ScaleExchange(1 + error.exchange, r); }),
-        moved([&](GpuRates* r) { r->k.corun_compute *= 1 + slowdown_error; }),
-        moved([&](GpuRates* r) { r->k.corun_communication *= 1 + slowdown_error; }),
-        moved([&](GpuRates* r) {
-          for (double& us : r->gemm_us) us *= 1 + error.gemm[0];
-        }),
-        moved([&](GpuRates* r) { r->host_us *= 1 + error.host; })};
+    const std::array<double, 5> sides = {moved([&](GpuRates* r) { ScaleExchange(1 + error.exchange, r); }),
+                                         moved([&](GpuRates* r) { r->k.corun_compute *= 1 + slowdown_error; }),
+                                         moved([&](GpuRates* r) { r->k.corun_communication *= 1 + slowdown_error; }),
+                                         moved([&](GpuRates* r) {
+                                           for (double& us : r->gemm_us) us *= 1 + error.gemm[0];
+                                         }),
+                                         moved([&](GpuRates* r) { r->host_us *= 1 + error.host; })};
     // What the schedule itself leaves out: repeated runs of published pairs differ by a per cent.
     double sum = 0.01 * 0.01;
     for (double side : sides) sum += side * side;

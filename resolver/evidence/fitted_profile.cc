@@ -30,7 +30,9 @@ absl::string_view Label(const ProfileRow& row, absl::string_view name) {
   return found == row.labels.end() ? absl::string_view() : absl::string_view(found->second);
 }
 
-fit::Sample SampleOf(const ProfileRow& row, absl::string_view x) { return {Parameter(row, x), row.value, ErrorOf(row)}; }
+fit::Sample SampleOf(const ProfileRow& row, absl::string_view x) {
+  return {Parameter(row, x), row.value, ErrorOf(row)};
+}
 
 // The rows of one id as samples against one parameter. Where several rows share an x, the best one: they differ in
 // what the curve is not about.

@@ -19,10 +19,10 @@ struct NormalizedIntent;
 struct OverlapOutlook {
   double change = 0, low = 0, high = 0;  // relative change of the step; negative is faster
   double corun_gain = 0, corun_error = 0;
-  double sms = 0;                                 // of the exchange, at which the gain was measured
-  double exchange_us = 0, expert_us = 0;          // one layer and microbatch, forward, one after the other
-  bool exchange_measured = false;                 // else the catalogue's link rate
-  std::vector<std::string> citations;             // rows of the profile
+  double sms = 0;                         // of the exchange, at which the gain was measured
+  double exchange_us = 0, expert_us = 0;  // one layer and microbatch, forward, one after the other
+  bool exchange_measured = false;         // else the catalogue's link rate
+  std::vector<std::string> citations;     // rows of the profile
 };
 
 // How many SMs to give a flex dispatcher.

@@ -30,7 +30,8 @@ void CheckText(absl::string_view text, absl::string_view field, Violations* viol
 
 // "hbm.copy", "a2a.p2p.push": words of small letters, digits and '_', joined by dots.
 bool IsRowId(absl::string_view id) {
-  if (id.empty() || id.size() > kMaxProfileName || !absl::ascii_isalpha(static_cast<unsigned char>(id[0]))) return false;
+  if (id.empty() || id.size() > kMaxProfileName || !absl::ascii_isalpha(static_cast<unsigned char>(id[0])))
+    return false;
   return std::all_of(id.begin(), id.end(), [](char c) {
     const auto u = static_cast<unsigned char>(c);
     return absl::ascii_islower(u) || absl::ascii_isdigit(u) || c == '_' || c == '.';
@@ -41,7 +42,8 @@ RowKind ReadKind(const std::string& kind, absl::string_view field, Violations* v
   if (kind == "measured") return RowKind::kMeasured;
   if (kind == "emulated") return RowKind::kEmulated;
   if (kind == "synthetic") return RowKind::kSynthetic;
-  violations->Add(Path(field, "kind"), absl::StrCat("is '", kind.substr(0, 64), "', must be measured, emulated or synthetic"));
+  violations->Add(Path(field, "kind"),
+                  absl::StrCat("is '", kind.substr(0, 64), "', must be measured, emulated or synthetic"));
   return RowKind::kSynthetic;
 }
 
@@ -53,8 +55,8 @@ absl::Status ProfileFromJson(absl::string_view text, v1::HardwareProfile* messag
   }
   const auto status = google::protobuf::util::JsonStringToMessage(std::string(text), message);
   if (status.ok()) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(
-      "is no profile in JSON: ", absl::string_view(status.message().data(), status.message().size())));
+  return absl::InvalidArgumentError(
+      absl::StrCat("is no profile in JSON: ", absl::string_view(status.message().data(), status.message().size())));
 }
 
 std::string ProfileToJson(const v1::HardwareProfile& message) {
@@ -86,7 +88,8 @@ ProfileRow RowFromMessage(const v1::ProbeRow& m, absl::string_view field, Violat
   }
   for (const auto& [name, value] : m.parameters()) {
     CheckText(name, Path(field, "parameters"), violations);
-    if (!std::isfinite(value)) violations->Add(Path(field, absl::StrCat("parameters.", name.substr(0, 64))), "is not a number");
+    if (!std::isfinite(value))
+      violations->Add(Path(field, absl::StrCat("parameters.", name.substr(0, 64))), "is not a number");
     row.parameters[name] = value;
   }
   for (const auto& [name, value] : m.labels()) {
@@ -100,8 +103,8 @@ ProfileRow RowFromMessage(const v1::ProbeRow& m, absl::string_view field, Violat
   if (!std::isfinite(m.value()) || !std::isfinite(m.low()) || !std::isfinite(m.high()) || m.low() < 0) {
     violations->Add(field, "value, low and high must be finite and not negative");
   } else if (!(m.low() <= m.value() && m.value() <= m.high())) {
-    violations->Add(field, absl::StrCat("low ", m.low(), ", value ", m.value(), ", high ", m.high(),
-                                        " must stand in this order"));
+    violations->Add(
+        field, absl::StrCat("low ", m.low(), ", value ", m.value(), ", high ", m.high(), " must stand in this order"));
   }
   row.unit = m.unit();
   if (std::find(std::begin(kUnits), std::end(kUnits), absl::string_view(m.unit())) == std::end(kUnits)) {
@@ -118,8 +121,8 @@ HardwareProfile ProfileFromMessage(const v1::HardwareProfile& m, absl::string_vi
   HardwareProfile profile;
   profile.name = m.name();
   if (!m.name().empty() && !IsProfileName(m.name())) {
-    violations->Add(Path(field, "name"), absl::StrCat("is '", absl::CEscape(m.name().substr(0, 64)),
-                                                      "', must be 1 to ", kMaxProfileName, " of A-Z a-z 0-9 . _ -"));
+    violations->Add(Path(field, "name"), absl::StrCat("is '", absl::CEscape(m.name().substr(0, 64)), "', must be 1 to ",
+                                                      kMaxProfileName, " of A-Z a-z 0-9 . _ -"));
   }
   const std::pair<const char*, const std::string*> texts[] = {{"device_name", &m.device_name()},
                                                               {"device_uuid", &m.device_uuid()},

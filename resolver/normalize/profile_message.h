@@ -24,8 +24,8 @@ inline constexpr size_t kMaxProfileName = 128;  // of [A-Za-z0-9._-], not beginn
 HardwareProfile ProfileFromMessage(const v1::HardwareProfile& message, absl::string_view field, Violations* violations);
 ProfileRow RowFromMessage(const v1::ProbeRow& message, absl::string_view field, Violations* violations);
 
-// Protobuf JSON of a HardwareProfile, fields by either of their names; unknown fields are refused. INVALID_ARGUMENT says
-// what is wrong.
+// Protobuf JSON of a HardwareProfile, fields by either of their names; unknown fields are refused. INVALID_ARGUMENT
+// says what is wrong.
 inline constexpr size_t kMaxProfileBytes = size_t{4} << 20;
 absl::Status ProfileFromJson(absl::string_view text, v1::HardwareProfile* message);
 // The same text for the same profile.

@@ -14,11 +14,11 @@ namespace flightplan {
 enum class RowKind { kMeasured, kEmulated, kSynthetic };
 
 struct ProfileRow {
-  std::string id;                                               // "hbm.copy"
-  std::map<std::string, double, std::less<>> parameters;        // {"bytes": 268435456}
-  std::map<std::string, std::string, std::less<>> labels;       // {"pass": "backward"}
-  double value = 0, low = 0, high = 0;                          // median and its interval, in `unit`
-  std::string unit;                                             // "us", "bytes_per_second", "flops_per_second", "ratio"
+  std::string id;                                          // "hbm.copy"
+  std::map<std::string, double, std::less<>> parameters;   // {"bytes": 268435456}
+  std::map<std::string, std::string, std::less<>> labels;  // {"pass": "backward"}
+  double value = 0, low = 0, high = 0;                     // median and its interval, in `unit`
+  std::string unit;                                        // "us", "bytes_per_second", "flops_per_second", "ratio"
   RowKind kind = RowKind::kMeasured;
   int sample_count = 0;
 };
@@ -29,9 +29,9 @@ struct HardwareProfile {
   std::string device_uuid;
   std::string driver_version;
   std::string probe_version;
-  std::string gpu;               // system of the catalogue; empty: not recognised
-  int64_t measure_seconds = 0;   // since 1970
-  int sm_count = 0;              // 0: not told
+  std::string gpu;              // system of the catalogue; empty: not recognised
+  int64_t measure_seconds = 0;  // since 1970
+  int sm_count = 0;             // 0: not told
   bool partial = false;
   bool synthetic = false;  // replayed by a fake device: never evidence
   std::vector<ProfileRow> rows;

@@ -66,7 +66,7 @@ struct NormalizedIntent {
   Environment env;  // target, releases, libraries, capabilities, variables, GPU facts, world size
   Stage stage = Stage::kProduction;
   LayoutWish layout;
-  std::vector<std::pair<Knob, Value>> pins;  // the caller's word: never changed; sorted by knob
+  std::vector<std::pair<Knob, Value>> pins;    // the caller's word: never changed; sorted by knob
   std::optional<MeasuredProfile> profile;      // of a real run
   std::shared_ptr<const ProbeEvidence> probe;  // of the GPU; null: the catalogue's rates
   std::vector<std::string> dialects;

@@ -184,7 +184,8 @@ void ChooseSms(Deliberation& d, absl::string_view backend) {
     sms = Value(probed->best);
     why.reason = absl::StrCat("fitted to what was measured on ", d.intent.probe->Device(), ": ", probed->best, " SMs");
     if (probed->low < probed->high)
-      absl::StrAppend(&why.reason, "; ", probed->low, " to ", probed->high, " are alike by it, the range worth sweeping");
+      absl::StrAppend(&why.reason, "; ", probed->low, " to ", probed->high,
+                      " are alike by it, the range worth sweeping");
     why.basis = Basis::kEstimate;
     why.citations.assign(probed->citations.begin(), probed->citations.end());
   }
