@@ -41,6 +41,7 @@ std::vector<fit::Sample> Against(const HardwareProfile& profile, absl::string_vi
   std::map<double, fit::Sample> best;
   for (const ProfileRow& row : profile.rows) {
     if (row.id != id || row.unit != unit || (real_only && row.kind == RowKind::kEmulated)) continue;
+    if (const absl::string_view op = Label(row, "op"); !op.empty() && op != "copy") continue;  // hbm.sm_curve has three
     const fit::Sample sample = SampleOf(row, x);
     if (!std::isfinite(sample.x)) continue;
     const auto [at, added] = best.emplace(sample.x, sample);

@@ -61,7 +61,7 @@ inline v1::HardwareProfile SampleProfile(const std::string& kind = "measured") {
   for (double sms : {1, 2, 4, 8, 12, 16, 20, 24, 32, 48, 64, 96, 132}) {
     v1::ProbeRow* row = AddRow(&profile, "hbm.sm_curve", kSampleCopy.At(sms), "bytes_per_second", row_kind);
     (*row->mutable_parameters())["sms"] = sms;
-    (*row->mutable_labels())["operation"] = "copy";
+    (*row->mutable_labels())["op"] = "copy";
   }
   for (double rows = 16; rows <= 8192; rows *= 2) {
     v1::ProbeRow* row = AddRow(&profile, "gemm.fc1", kSampleFc1.At(rows), "flops_per_second", row_kind);
