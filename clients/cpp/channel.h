@@ -1,0 +1,18 @@
+// A channel to a Flightplan server, with the retries and time-outs that all clients share.
+#pragma once
+
+#include <grpcpp/grpcpp.h>
+
+#include <memory>
+#include <string>
+
+namespace flightplan {
+
+// `address`: HOST:PORT or unix:PATH. Without credentials the connection is plain text, which a server takes on loopback
+// and unix sockets. A call without a deadline of its own has 5 s (searches and batches 120 s); UNAVAILABLE is tried
+// again up to three times.
+std::shared_ptr<grpc::Channel> MakeChannel(
+    const std::string& address,
+    const std::shared_ptr<grpc::ChannelCredentials>& credentials = grpc::InsecureChannelCredentials());
+
+}  // namespace flightplan

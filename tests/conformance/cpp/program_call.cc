@@ -1,0 +1,129 @@
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <memory>
+#include <sstream>
+
+#include "absl/status/status.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "google/protobuf/util/json_util.h"
+#include "tests/conformance/cpp/answers.h"
+#include "tests/conformance/cpp/call.h"
+
+namespace flightplan::conformance {
+namespace {
+
+struct Ended {
+  int exit_code;
+  std::string out, err;
+};
+
+std::string Quote(absl::string_view word) {
+  return absl::StrCat("'", absl::StrReplaceAll(word, {{"'", "'\\''"}}), "'");
+}
+
+std::string ReadAndRemove(const std::string& path) {
+  std::stringstream text;
+  text << std::ifstream(path).rdbuf();
+  unlink(path.c_str());
+  return text.str();
+}
+
+Ended Execute(const std::string& command) {
+  const std::string at = absl::StrCat("/tmp/flightplan-conformance-", getpid());
+  const int status = std::system(absl::StrCat(command, " >", at, ".out 2>", at, ".err </dev/null").c_str());
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, ReadAndRemove(at + ".out"), ReadAndRemove(at + ".err")};
+}
+
+// "--" ends the flags, so these stand before it.
+std::string Command(const CommandLine& line, const std::string& program, const std::string& server) {
+  std::string command = Quote(program);
+  const auto add_own = [&] { absl::StrAppend(&command, " --format json --server ", Quote(server)); };
+  bool added = false;
+  for (const std::string& word : line.args()) {
+    if (word == "--" && !added) {
+      add_own();
+      added = true;
+    }
+    absl::StrAppend(&command, " ", Quote(word));
+  }
+  if (!added) add_own();
+  return command;
+}
+
+template <class Answer>
+absl::StatusOr<Facts> FromJson(const std::string& json) {
+  Answer answer;
+  const auto status = google::protobuf::util::JsonStringToMessage(json, &answer);
+  if (!status.ok()) return absl::InternalError(absl::StrCat("prints no answer: ", std::string(status.message())));
+  Facts facts;
+  AddAnswer("", answer, &facts);
+  AddStatus("", google::rpc::Status(), &facts);
+  return facts;
+}
+
+absl::StatusOr<Facts> FactsOf(const Case& test, const std::string& json) {
+  switch (test.call_case()) {
+    case Case::kResolveConfig:
+      return FromJson<v1::ResolveConfigResponse>(json);
+    case Case::kValidateConfig:
+      return FromJson<v1::ValidateConfigResponse>(json);
+    case Case::kPlanLayouts:
+      return FromJson<v1::PlanResult>(json);
+    case Case::kConvertConfig:
+      return FromJson<v1::ConvertConfigResponse>(json);
+    case Case::kGetModel:
+    case Case::kImportModel:
+      return FromJson<v1::ModelSpec>(json);
+    case Case::kListModels:
+      return FromJson<v1::ListModelsResponse>(json);
+    case Case::kGetGpu:
+      return FromJson<v1::GpuSystem>(json);
+    case Case::kListGpus:
+      return FromJson<v1::ListGpusResponse>(json);
+    case Case::kGetKnob:
+      return FromJson<v1::KnobInfo>(json);
+    case Case::kListKnobs:
+      return FromJson<v1::ListKnobsResponse>(json);
+    case Case::kGetRule:
+      return FromJson<v1::RuleInfo>(json);
+    case Case::kListRules:
+      return FromJson<v1::ListRulesResponse>(json);
+    case Case::kBatchResolve:
+    case Case::kReportMeasurement:
+    case Case::kGetMeasurement:
+    case Case::kListMeasurements:
+    case Case::kGetProfile:
+    case Case::kListProfiles:
+    case Case::kImportProfile:
+    case Case::CALL_NOT_SET:
+      break;
+  }
+  return absl::InvalidArgumentError("the command line has no words for this call");
+}
+
+}  // namespace
+
+absl::StatusOr<Facts> CallByProgram(const Case& test, const std::string& program, const std::string& server) {
+  constexpr int kExitFindings = 1;
+  const CommandLine& line = test.command_line();
+  const Ended ended = Execute(Command(line, program, server));
+  if (ended.exit_code != line.exit_code()) {
+    return absl::InternalError(
+        absl::StrCat("ends with ", ended.exit_code, ", not ", line.exit_code(), ": ", ended.err));
+  }
+  for (const std::string& text : line.stderr_has()) {
+    if (!absl::StrContains(ended.err, text)) {
+      return absl::InternalError(absl::StrCat("standard error lacks '", text, "': ", ended.err));
+    }
+  }
+  if (line.exit_code() > kExitFindings) return Facts();
+  return FactsOf(test, ended.out);
+}
+
+}  // namespace flightplan::conformance

@@ -1,0 +1,103 @@
+#!/usr/bin/env bash
+# Every client against one real server with the same cases; prints one table.
+set -euo pipefail
+here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
+root="$(cd "$here/../.." && pwd)"
+
+usage() {
+  cat <<USAGE
+usage: tests/conformance/run_all.sh [--build DIR] [--only CLIENT]...
+  --build DIR    where flightplan and conformance_runner were built (default: build/release)
+  --only CLIENT  only this one, beside cpp, with which it is compared; may be repeated
+Clients: cpp, cli, and each folder of clients/ with a conformance.sh, which builds and runs that client's runner, or
+ends with 77 and says on its last line what it lacks.
+USAGE
+}
+
+build="$root/build/release"
+only=()
+while [ $# -gt 0 ]; do
+  case "$1" in
+    --build) build="$(realpath "$2")"; shift 2 ;;
+    --only) only+=("$2"); shift 2 ;;
+    -h | --help) usage; exit 0 ;;
+    *) usage >&2; exit 2 ;;
+  esac
+done
+
+work="$(mktemp -d)"
+server=""
+cleanup() {
+  [ -z "$server" ] || kill -TERM "$server" 2>/dev/null || true
+  [ -z "$server" ] || wait "$server" 2>/dev/null || true
+  rm -rf "$work"
+}
+trap cleanup EXIT
+
+wanted() {
+  local name
+  [ ${#only[@]} = 0 ] && return 0
+  for name in "${only[@]}"; do [ "$name" = "$1" ] && return 0; done
+  return 1
+}
+
+"$here/compile_cases.sh" "$work/cases.binpb"
+"$build/bin/flightplan" serve --listen=127.0.0.1:0 --http_listen= --drain_delay=0s 2>"$work/log" &
+server=$!
+address=""
+for _ in $(seq 200); do
+  address="$(sed -n 's/.*"msg":"serving".*"listen":"\([^",]*\).*/\1/p' "$work/log")"
+  [ -z "$address" ] || break
+  kill -0 "$server" 2>/dev/null || { cat "$work/log" >&2; exit 1; }
+  sleep 0.05
+done
+[ -n "$address" ] || { echo "the server does not say where it serves" >&2; cat "$work/log" >&2; exit 1; }
+
+# What a runner prints goes to $work/NAME; its exit code to $work/NAME.code.
+run() {
+  local name="$1" code=0
+  shift
+  "$@" --cases "$work/cases.binpb" --server "$address" >"$work/$name" 2>"$work/$name.err" || code=$?
+  echo "$code" >"$work/$name.code"
+  names+=("$name")
+}
+names=()
+run cpp "$build/bin/conformance_runner"
+wanted cli && run cli "$build/bin/conformance_runner" --program "$build/bin/flightplan"
+for script in "$root"/clients/*/conformance.sh; do
+  [ -x "$script" ] || continue
+  name="$(basename "$(dirname "$script")")"
+  wanted "$name" && run "$name" "$script"
+done
+for name in "${only[@]}"; do
+  [ -e "$work/$name" ] || { echo "no such client: $name" >&2; exit 2; }
+done
+
+# Cases of a client whose answer is another than the C++ stubs'. A runner prints "-" where it saw none.
+differing() {
+  awk 'NR == FNR { if ($1 == "ok") seen[$2] = $3; next }
+       $1 == "ok" && $3 != "-" && ($2 in seen) && seen[$2] != $3 { print $2 }' "$work/cpp" "$work/$1"
+}
+
+bad=0
+table="$(printf '%-12s %7s %7s %14s %10s' client passed failed "not in client" differing)"
+for name in "${names[@]}"; do
+  code="$(cat "$work/$name.code")"
+  if [ "$code" = 77 ]; then
+    table+=$'\n'"$(printf '%-12s %s' "$name" "$(tail -n 1 "$work/$name")")"
+    continue
+  fi
+  read -r passed failed skipped < <(sed -n 's/^\([0-9]*\) passed, \([0-9]*\) failed\(, \([0-9]*\) skipped\)\{0,1\}$/\1 \2 \4/p' "$work/$name" | tail -n 1) || true
+  different="$(differing "$name")"
+  count="$(printf '%s' "$different" | grep -c . || true)"
+  table+=$'\n'"$(printf '%-12s %7s %7s %14s %10s' "$name" "${passed:-none}" "${failed:-?}" "${skipped:-0}" "$count")"
+  if [ "$code" != 0 ] || [ -z "${passed:-}" ] || [ "$passed" = 0 ] || [ "$count" != 0 ]; then
+    bad=1
+    printf -- '-- %s ended with %s\n' "$name" "$code"
+    grep '^FAILED' "$work/$name" || true
+    [ -z "$different" ] || printf 'another answer than the C++ stubs: %s\n' $different
+    tail -n 20 "$work/$name.err"
+  fi
+done
+printf '%s\n' "$table"
+exit "$bad"
