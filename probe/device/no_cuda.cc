@@ -1,0 +1,12 @@
+#include "probe/device/cuda_device.h"
+#include "probe/device/presence.h"
+
+namespace flightplan::probe {
+
+Status OpenCudaDevice(int, double, std::unique_ptr<Device>*) {
+  if (Status status = FindGpu(); !status.ok()) return status;
+  return Fail(Code::kUnsupported,
+              "this flightplan-probe was built without CUDA; build it where nvcc is (probe/README.md)");
+}
+
+}  // namespace flightplan::probe

@@ -1,0 +1,35 @@
+// How long a sample runs, and over how many sets of buffers.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+namespace flightplan::probe {
+
+// Event timestamps tick in about half a microsecond: over 200 us that is a quarter of a per cent.
+inline constexpr double kWindowUs = 200;
+inline constexpr int kMostOperations = 4096;  // in one graph
+
+// Operations in one window, from a first estimate of one of them; a multiple of `sets`, so that every set of buffers
+// is used equally often.
+inline int OperationsPerWindow(double operation_us, int sets) {
+  const double wanted = kWindowUs / std::max(operation_us, 1e-3);
+  const int rounds = static_cast<int>(std::ceil(std::min(wanted, double{kMostOperations}) / sets));
+  return std::max(1, rounds) * sets;
+}
+
+// Sets of buffers such that one turn through all of them moves at least four times the L2 cache: what was left in the
+// cache by the turn before is gone. At most what fits into `room`; 0: not even one does.
+inline int BufferSets(int64_t set_bytes, int64_t l2_bytes, int64_t room) {
+  if (set_bytes <= 0) return 1;
+  const int64_t wanted = (4 * l2_bytes + set_bytes - 1) / set_bytes;
+  return static_cast<int>(std::clamp(wanted, int64_t{1}, int64_t{64}) < room / set_bytes
+                              ? std::clamp(wanted, int64_t{1}, int64_t{64})
+                              : std::min(room / set_bytes, int64_t{64}));
+}
+
+// What a probe may hold of the device: 2 GiB, or a quarter of what is free, whichever is less.
+inline int64_t DeviceBytesCap(int64_t free_bytes) { return std::clamp(free_bytes / 4, int64_t{0}, int64_t{2} << 30); }
+
+}  // namespace flightplan::probe

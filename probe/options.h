@@ -1,0 +1,31 @@
+// The worker's command line.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "probe/status.h"
+
+namespace flightplan::probe {
+
+struct Options {
+  std::vector<std::string> groups;  // empty: all
+  int device = -1;                  // -1: the first free one
+  double budget_seconds = 20;
+  std::string fake_file;  // empty: a real device
+  std::string fault;      // of a fake device, for tests of whoever supervises the worker
+  std::string record_file;
+  std::string lock_directory;
+  bool list = false, help = false, version = false;
+};
+
+inline constexpr double kLeastBudgetSeconds = 0.1, kMostBudgetSeconds = 600;
+inline constexpr const char* kFaults[] = {"crash", "hang",         "garbage",    "truncated",
+                                          "flood", "wrong_schema", "no_profile", "stderr_flood"};
+
+// kBadOption with a message that names the option, what is wrong and what would be right.
+Status ParseOptions(const std::vector<std::string>& arguments, Options* options);
+
+std::string Usage();
+
+}  // namespace flightplan::probe

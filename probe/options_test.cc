@@ -1,0 +1,53 @@
+#include "probe/options.h"
+
+#include <gtest/gtest.h>
+
+namespace flightplan::probe {
+namespace {
+
+TEST(ParseOptions, TakesBothForms) {
+  Options options;
+  const Status status = ParseOptions(
+      {"--groups", "ceilings,memory", "--device=1", "--budget-seconds", "2.5", "--fake=x.json", "--fault", "hang"},
+      &options);
+  ASSERT_TRUE(status.ok()) << status.message;
+  EXPECT_EQ(options.groups, (std::vector<std::string>{"ceilings", "memory"}));
+  EXPECT_EQ(options.device, 1);
+  EXPECT_EQ(options.budget_seconds, 2.5);
+  EXPECT_EQ(options.fake_file, "x.json");
+  EXPECT_EQ(options.fault, "hang");
+}
+
+struct Wrong {
+  std::vector<std::string> arguments;
+  const char* says;  // part of the message
+};
+
+TEST(ParseOptions, NamesWhatIsWrong) {
+  const Wrong kWrong[] = {
+      {{"--group", "ceilings"}, "unknown option '--group'"},
+      {{"ceilings"}, "unknown option 'ceilings'"},
+      {{"--groups", "ceilings,,memory"}, "--groups: '' is no group; they are ceilings"},
+      {{"--groups", "all"}, "--groups: 'all' is no group"},
+      {{"--groups", "memory,"}, "--groups: '' is no group"},
+      {{"--device", "-1"}, "--device: '-1' is no device index"},
+      {{"--device", "1x"}, "--device: '1x'"},
+      {{"--device", "99999999999999"}, "--device:"},
+      {{"--budget-seconds", "0"}, "must be a number from 0.1 to 600"},
+      {{"--budget-seconds", "nan"}, "must be a number from 0.1 to 600"},
+      {{"--budget-seconds", "20s"}, "must be a number from 0.1 to 600"},
+      {{"--budget-seconds"}, "--budget-seconds: needs a value"},
+      {{"--fake="}, "--fake: needs a value"},
+      {{"--fault", "crash"}, "add --fake FILE"},
+      {{"--fake", "x", "--fault", "sleep"}, "--fault: 'sleep' must be one of crash hang"},
+  };
+  for (const Wrong& wrong : kWrong) {
+    Options options;
+    const Status status = ParseOptions(wrong.arguments, &options);
+    EXPECT_EQ(status.code, Code::kBadOption) << wrong.says;
+    EXPECT_NE(status.message.find(wrong.says), std::string::npos) << status.message;
+  }
+}
+
+}  // namespace
+}  // namespace flightplan::probe
