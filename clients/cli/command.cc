@@ -21,6 +21,7 @@ namespace {
 constexpr Command kCommands[] = {
     {"resolve", "a complete, checked launch for a given layout", RunResolve},
     {"plan", "the best layouts for a model on a number of GPUs", RunPlan},
+    {"diff", "two configs side by side: knobs, memory, time, findings, and why", RunDiff},
     {"validate", "judge a finished config, command line or launch script", RunValidate},
     {"fix", "repair a launch, as a diff of your own text", RunFix},
     {"explain", "one rule or one knob: what, why, source, fix", RunExplain},

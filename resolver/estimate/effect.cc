@@ -4,16 +4,24 @@
 
 namespace flightplan {
 
-StepEffect EffectOf(const StepForecast& from, const StepForecast& to) {
+namespace {
+
+WallTimes TimesOf(const StepForecast& step) {
+  const StepParts& parts = step.parts;
+  return {step.us, parts.compute(), parts.communication(), parts.host, parts.bubble, parts.optimizer};
+}
+
+}  // namespace
+
+StepEffect EffectOf(const WallTimes& from, const WallTimes& to) {
   StepEffect effect;
   if (from.us <= 0 || to.us <= 0) return {0, -1, 1};
-  const StepParts &a = from.parts, &b = to.parts;
   // Relative errors of a difference in one part.
   constexpr double kCompute = 0.25, kCommunication = 0.35, kHost = 0.45, kBubble = 0.2, kOptimizer = 0.3;
-  const double error = kCompute * std::abs(b.compute() - a.compute()) +
-                       kCommunication * std::abs(b.communication() - a.communication()) +
-                       kHost * std::abs(b.host - a.host) + kBubble * std::abs(b.bubble - a.bubble) +
-                       kOptimizer * std::abs(b.optimizer - a.optimizer);
+  const double error = kCompute * std::abs(to.compute - from.compute) +
+                       kCommunication * std::abs(to.communication - from.communication) +
+                       kHost * std::abs(to.host - from.host) + kBubble * std::abs(to.bubble - from.bubble) +
+                       kOptimizer * std::abs(to.optimizer - from.optimizer);
   constexpr double kFloor = 0.01;  // repeat runs of the published recipes differ by this much
   effect.change = to.us / from.us - 1;
   const double half = kFloor + error / from.us;
@@ -21,5 +29,7 @@ StepEffect EffectOf(const StepForecast& from, const StepForecast& to) {
   effect.high = effect.change + half;
   return effect;
 }
+
+StepEffect EffectOf(const StepForecast& from, const StepForecast& to) { return EffectOf(TimesOf(from), TimesOf(to)); }
 
 }  // namespace flightplan

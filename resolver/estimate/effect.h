@@ -12,6 +12,13 @@ struct StepEffect {
   bool needs_ab() const { return low < 0 && high > 0; }
 };
 
+// A step by wall, microseconds.
+struct WallTimes {
+  double us = 0;  // the whole step
+  double compute = 0, communication = 0, host = 0, bubble = 0, optimizer = 0;
+};
+
+StepEffect EffectOf(const WallTimes& from, const WallTimes& to);
 StepEffect EffectOf(const StepForecast& from, const StepForecast& to);
 
 }  // namespace flightplan

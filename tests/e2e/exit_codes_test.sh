@@ -50,6 +50,14 @@ size=(--model deepseek-v3 --gpu h100-sxm --gpus 1024 --tp 2 --pp 8 --vpp 4 --ep 
 
 # --- 0: fine ---
 expect 0 resolve "${size[@]}"
+small=(--model qwen3-30b-a3b --gpu h100-sxm --gpus 16)
+expect 0 plan "${small[@]}" --top 2
+grep -q 'candidates' "$work/out" || fail "the search says what it went through"
+expect 0 diff "${size[@]}" -- -- --ep 32
+grep -q "B's step is" "$work/out" || fail "the two steps are compared"
+"$flightplan" resolve "${size[@]}" --format json >"$work/answer.json"
+expect 0 diff "$work/answer.json" -- "${size[@]}"
+grep -q 'no knob differs' "$work/out" || fail "a saved answer differs from itself"
 expect 0 explain recompute.full-needs-method
 expect 0 explain moe_token_dispatcher_type
 expect 0 rules --knob recompute_granularity
@@ -59,7 +67,7 @@ expect 0 gpus
 expect 0 version
 expect 0 help
 expect 0 fingerprint --root "$work"
-for command in resolve validate fix explain rules knobs models gpus fingerprint; do expect 0 "$command" --help; done
+for command in resolve plan diff validate fix explain rules knobs models gpus fingerprint; do expect 0 "$command" --help; done
 
 # --- 1: findings of level error ---
 expect 1 validate "$work/bad.sh"
@@ -68,6 +76,9 @@ expect 1 validate "$work/bad.sh" --all-versions
 expect 1 validate "$work/dump.yaml" --target megatron-bridge
 grep -q 'line 2' "$work/out" || fail "the misspelt field's line is shown"
 expect 1 resolve "${size[@]}" --set recompute_granularity=full --set recompute_method=none
+expect 1 diff "$work/bad.sh" "$work/bad.sh"
+expect 1 plan --model deepseek-v3 --gpu h100-sxm --gpus 1
+grep -q 'plan.no' "$work/out" || fail "a search without a plan says why"
 
 # --- 2: misuse ---
 expect 2 resolve --gpus 8
@@ -79,6 +90,13 @@ expect 2 validate "$work/bad.sh" --input-format bridge-yaml
 grep -q 'input-format' "$work/err" || fail "the flag is named"
 expect 2 validate --all-versions --target loongforge -- --num-layers 4
 expect 2 fix
+expect 2 plan --gpus 8
+expect 2 plan "${small[@]}" --top 0
+expect 2 plan "${small[@]}" --rank-by luck
+expect 2 diff
+expect 2 diff "$work/answer.json"
+expect 2 diff "$work/answer.json" "$work/nowhere.sh"
+expect 2 diff "$work/bad.sh" "$work/bad.sh" --set tp_comm_overlap=true
 expect 2 fix --write -- --num-layers 4
 expect 2 explain no.such-rule
 expect 2 gpus no-such-gpu
@@ -89,7 +107,7 @@ expect 2 no-such-command
 expect 1 validate "$work/bad.sh" --gpu h100-sxm
 
 # --- 3: no server ---
-for ask in "gpus" "rules" "knobs" "models" "explain moe_token_dispatcher_type" "validate $work/bad.sh" "fix $work/bad.sh"; do
+for ask in "plan --model qwen3-30b-a3b --gpu h100-sxm --gpus 16" "diff $work/bad.sh $work/bad.sh" "gpus" "rules" "knobs" "models" "explain moe_token_dispatcher_type" "validate $work/bad.sh" "fix $work/bad.sh"; do
   # shellcheck disable=SC2086
   expect 3 $ask --server "unix:$work/nobody.sock"
 done
@@ -120,12 +138,16 @@ sed -i 's/^EP=.*/EP=64/' "$work/bad.sh"
 same() {
   local local_code=0 remote_code=0
   "$flightplan" "$@" >"$work/local" 2>/dev/null || local_code=$?
-  "$flightplan" "$@" --server "unix:$work/fp.sock" >"$work/remote" 2>/dev/null || remote_code=$?
+  "$flightplan" "$1" --server "unix:$work/fp.sock" "${@:2}" >"$work/remote" 2>/dev/null || remote_code=$?
   [ "$local_code" = "$remote_code" ] || fail "flightplan $* ends with $local_code in process and $remote_code by the server"
   cmp "$work/local" "$work/remote" || fail "flightplan $* differs by the server"
 }
 for format in table json; do
   same resolve "${size[@]}" --format "$format"
+  same plan "${small[@]}" --format "$format"
+  same plan "${small[@]}" --rank-by memory --top 3 --format "$format"
+  same diff "${size[@]}" --format "$format" -- -- --ep 32
+  same diff "$work/bad.sh" "$work/dump.yaml" --format "$format"
   same validate "$work/bad.sh" --format "$format"
   same validate "$work/dump.yaml" --target megatron-bridge --format "$format"
   same validate "$work/bad.sh" --all-versions --format "$format"

@@ -7,6 +7,7 @@ namespace flightplan::cli {
 
 int RunResolve(Arguments args, Context& context);
 int RunPlan(Arguments args, Context& context);
+int RunDiff(Arguments args, Context& context);
 int RunValidate(Arguments args, Context& context);
 int RunFix(Arguments args, Context& context);
 int RunFingerprint(Arguments args, Context& context);

@@ -87,21 +87,15 @@ const v1::StageMemory* Fullest(const v1::Estimate& estimate) {
 std::string ValueOfKnob(const v1::ResolveConfigResponse& plan, absl::string_view name) {
   for (const v1::ConfigEntry& entry : plan.config()) {
     if (entry.name() != name) continue;
-    switch (entry.value().kind_case()) {
-      case v1::KnobValue::kBoolValue:
-        return entry.value().bool_value() ? "true" : "";
-      case v1::KnobValue::kStringValue:
-        return entry.value().string_value();
-      case v1::KnobValue::kListValue: {
-        std::string text;
-        for (const v1::KnobValue& item : entry.value().list_value().values()) {
-          absl::StrAppend(&text, text.empty() ? "" : ",", item.string_value());
-        }
-        return text;
+    const v1::KnobValue& value = entry.value();
+    if (value.has_list_value()) {
+      std::string text;
+      for (const v1::KnobValue& item : value.list_value().values()) {
+        absl::StrAppend(&text, text.empty() ? "" : ",", item.string_value());
       }
-      default:
-        return "";
+      return text;
     }
+    return value.bool_value() ? "true" : value.string_value();
   }
   return "";
 }

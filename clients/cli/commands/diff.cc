@@ -1,0 +1,172 @@
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "clients/cli/commands/commands.h"
+#include "clients/cli/comparison.h"
+#include "clients/cli/diff_page.h"
+#include "clients/cli/findings.h"
+#include "clients/cli/request.h"
+#include "clients/cli/text.h"
+#include "flightplan/v1/resolver_service.pb.h"
+#include "google/protobuf/util/json_util.h"
+
+namespace flightplan::cli {
+namespace {
+
+struct DiffOptions {
+  ResolveOptions shared;
+  std::string input_format;
+  std::string format = "table";
+  bool verbose = false;
+  BackendOptions where;
+};
+
+CommandLine Describe(DiffOptions* o) {
+  CommandLine command{
+      .name = "diff",
+      .usage = "flightplan diff FILE FILE [flags], or flightplan diff [shared flags] -- [flags of A] -- [flags of B]",
+      .summary =
+          "two configs side by side: knobs, memory by part, time by wall, findings, and why. A FILE is an answer or a "
+          "request saved as JSON, or a launch",
+      .example =
+          "flightplan diff --model deepseek-v3 --gpu h100-sxm --gpus 1024 --tp 2 --pp 8 --vpp 4 -- --ep 32 -- --ep 64\n"
+          "flightplan diff old.sh new.sh --gpu gb200-nvl72 --gpus 128\n"
+          "flightplan diff yesterday.json -- --model qwen3-30b-a3b --gpu h100-sxm --gpus 16 --tp 1 --pp 2 --ep 8",
+      .max_positional = 2,
+      .takes_rest = true,
+      .groups = ResolveFlags(&o->shared)};
+  command.groups.push_back(
+      {"input",
+       {{"--input-format", "F", "of a launch; default: by the target, the file's name and its first lines",
+         ToText(&o->input_format)}}});
+  command.groups.push_back(
+      {"print",
+       {{"--format", "F", "table (default), json", ToChoice(&o->format, {"table", "json"})},
+        {"--verbose", "", "also what the stack sets by itself, every note and reason", ToSwitch(&o->verbose)}}});
+  command.groups.push_back(BackendFlags(&o->where));
+  return command;
+}
+
+// An answer for a side, or why there is none; `misuse`: the command line is at fault.
+struct Reading {
+  absl::StatusOr<Side> side;
+  bool misuse = false;
+};
+Reading Wrong(absl::string_view message) { return {absl::InvalidArgumentError(message), true}; }
+
+Reading Resolved(const std::string& name, const v1::ResolveConfigRequest& request, Backend& backend) {
+  Side side;
+  side.name = name;
+  if (absl::Status status = backend.ResolveConfig(request, &side.answer); !status.ok()) return {status};
+  return {std::move(side)};
+}
+
+// A launch, judged as it stands.
+Reading Judged(const std::string& path, std::string text, const DiffOptions& options, Backend& backend) {
+  v1::ValidateConfigRequest request;
+  if (absl::Status status = BuildValidateRequest(options.shared.stack, &request); !status.ok()) return {status, true};
+  if (request.has_knobs()) return Wrong("--set changes no launch file; write it into the file, or compare flags");
+  request.set_input_format(options.input_format);
+  request.mutable_file()->set_name(path);
+  request.mutable_file()->set_text(std::move(text));
+  v1::ValidateConfigResponse response;
+  if (absl::Status status = backend.ValidateConfig(request, &response); !status.ok()) return {status};
+  return {SideOf(path, response)};
+}
+
+template <typename Message>
+bool Parse(const std::string& json, Message* message) {
+  return google::protobuf::util::JsonStringToMessage(json, message).ok();
+}
+
+// JSON is an answer or a question of ours, told apart by the fields that it has; all else is a launch.
+Reading ReadFile(const std::string& path, const DiffOptions& options, Backend& backend) {
+  absl::StatusOr<std::string> text = ReadInput(path);
+  if (!text.ok()) return {text.status(), true};
+  if (!absl::StartsWith(absl::StripLeadingAsciiWhitespace(*text), "{")) {
+    return Judged(path, *std::move(text), options, backend);
+  }
+  const std::string name = path == "-" ? "standard input" : path;
+  Side side;
+  side.name = name;
+  if (Parse(*text, &side.answer)) return {std::move(side)};
+  if (v1::ValidateConfigResponse judged; Parse(*text, &judged)) return {SideOf(name, judged)};
+  if (v1::PlanResult plans; Parse(*text, &plans)) {
+    if (plans.plans_size() == 0) return Wrong(absl::StrCat(path, " is a search without a plan"));
+    side.answer = plans.plans(0);
+    side.name = absl::StrCat(name, " (first plan)");
+    return {std::move(side)};
+  }
+  if (v1::ResolveConfigRequest request; Parse(*text, &request)) return Resolved(name, request, backend);
+  return Wrong(
+      absl::StrCat(path, " is JSON, but neither an answer of resolve, validate or plan nor a ResolveConfigRequest"));
+}
+
+// One group of flags on top of the shared ones.
+Reading ReadFlags(const std::vector<std::string>& flags, const DiffOptions& options, Backend& backend) {
+  ResolveOptions own = options.shared;
+  const CommandLine command{.name = "diff", .groups = ResolveFlags(&own)};
+  if (const auto parsed = ParseArguments(command, flags); !parsed.ok()) return {parsed.status(), true};
+  v1::ResolveConfigRequest request;
+  if (absl::Status status = BuildResolveRequest(own, &request); !status.ok()) return {status, true};
+  return Resolved(flags.empty() ? "the shared flags" : absl::StrJoin(flags, " "), request, backend);
+}
+
+// "-- a b -- c": {a b} and {c}.
+std::vector<std::vector<std::string>> FlagSets(const ParsedArguments& parsed) {
+  std::vector<std::vector<std::string>> sets;
+  if (!parsed.rest.has_value()) return sets;
+  sets.emplace_back();
+  for (const std::string& argument : *parsed.rest) {
+    if (argument == "--") {
+      sets.emplace_back();
+    } else {
+      sets.back().push_back(argument);
+    }
+  }
+  return sets;
+}
+
+}  // namespace
+
+int RunDiff(Arguments args, Context& context) {
+  DiffOptions options;
+  const CommandLine command = Describe(&options);
+  ParsedArguments parsed;
+  if (const auto exit = ParseOrExit(command, args, context, &parsed)) return *exit;
+  const std::vector<std::vector<std::string>> sets = FlagSets(parsed);
+  const size_t given = parsed.positional.size() + sets.size();
+  if (given != 2) {
+    return Misuse(command, absl::StrCat("wants two sides, files or sets of flags after --, not ", given), context);
+  }
+  if (parsed.positional.size() == 2 && parsed.positional[0] == "-" && parsed.positional[1] == "-") {
+    return Misuse(command, "standard input can be one side only", context);
+  }
+  const absl::StatusOr<std::unique_ptr<Backend>> backend = MakeBackend(options.where);
+  if (!backend.ok()) return Misuse(command, backend.status().message(), context);
+  std::vector<Side> sides;
+  for (size_t i = 0; i < given; ++i) {
+    const size_t files = parsed.positional.size();
+    Reading reading =
+        i < files ? ReadFile(parsed.positional[i], options, **backend) : ReadFlags(sets[i - files], options, **backend);
+    if (!reading.side.ok()) {
+      const absl::Status& status = reading.side.status();
+      const absl::Status sided(status.code(), absl::StrCat(i == 0 ? "A: " : "B: ", status.message()));
+      return reading.misuse ? Misuse(command, sided.message(), context) : Failed(command, status, context);
+    }
+    sides.push_back(*std::move(reading.side));
+  }
+  const Comparison comparison = Compare(sides[0], sides[1]);
+  context.out += options.format == "json"
+                     ? DiffJson(sides[0], sides[1], comparison)
+                     : RenderDiffPage(sides[0], sides[1], comparison, options.verbose, context.terminal);
+  // A fault of B is what a script asks about: A is what there was.
+  return HasError(sides[1].answer.findings()) ? kExitFindings : kExitOk;
+}
+
+}  // namespace flightplan::cli
