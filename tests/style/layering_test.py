@@ -22,7 +22,7 @@ ROOMS = {
 }
 # Outside resolver/. `public` is resolver/resolver.h.
 EDGE = {
-    "clients/cli": "base plan catalog evidence normalize render explain messages public service",
+    "clients/cli": "base plan catalog evidence normalize estimate render explain messages public service",
     "service": "base plan catalog evidence normalize explain messages public service",
     "tests": "base plan catalog evidence derive normalize rules engine estimate planner render explain messages public service",
 }
