@@ -13,6 +13,7 @@ packages=(
 test_packages=(
   libgtest-dev libgmock-dev libbenchmark-dev  # tests and benchmarks
   clang-format-14 clang-tidy-14               # format and lint
+  python3-venv                                # the Python client's tools
   prometheus                                  # promtool, which reads /metrics as Prometheus does
 )
 buf_version=1.75.0

@@ -67,7 +67,9 @@ wanted cli && run cli "$build/bin/conformance_runner" --program "$build/bin/flig
 for script in "$root"/clients/*/conformance.sh; do
   [ -x "$script" ] || continue
   name="$(basename "$(dirname "$script")")"
-  wanted "$name" && run "$name" "$script"
+  wanted "$name" || continue
+  run "$name" "$script"
+  [ "$name" != python ] || run python-async "$script" --async
 done
 for name in "${only[@]}"; do
   [ -e "$work/$name" ] || { echo "no such client: $name" >&2; exit 2; }

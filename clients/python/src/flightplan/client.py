@@ -1,0 +1,309 @@
+"""The clients: stubs on a channel with the retries and time-outs that all Flightplan clients share."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator, Iterable, Iterator
+from importlib import resources
+from types import TracebackType
+from typing import Any, Callable, Mapping, Sequence, Tuple, TypeVar, Union, cast
+
+import grpc
+import grpc.aio
+
+from flightplan.errors import RpcError, from_grpc
+from flightplan.plan import Plan, Report
+from flightplan.request import Model, resolve_request, validate_request
+from flightplan.v1 import (
+    catalog_service_pb2,
+    catalog_service_pb2_grpc,
+    evidence_service_pb2_grpc,
+    model_pb2,
+    probe_service_pb2_grpc,
+    resolver_service_pb2,
+    resolver_service_pb2_grpc,
+)
+from flightplan.values import Value
+
+DEFAULT_SERVER = "127.0.0.1:50051"
+SERVER_VARIABLE = "FLIGHTPLAN_SERVER"
+TOKEN_VARIABLE = "FLIGHTPLAN_TOKEN"  # noqa: S105
+
+Metadata = Tuple[Tuple[str, Union[str, bytes]], ...]
+Progress = Callable[[resolver_service_pb2.PlanProgress], None]
+Call = TypeVar("Call")
+
+
+def channel_options() -> list[tuple[str, str]]:
+    """Options of every channel."""
+    config = resources.files("flightplan").joinpath("service_config.json").read_text(encoding="utf-8")
+    return [("grpc.service_config", config)]
+
+
+class _Common:
+    def __init__(self, server: str | None, token: str | None):
+        self.server = server or os.environ.get(SERVER_VARIABLE) or DEFAULT_SERVER
+        token = token or os.environ.get(TOKEN_VARIABLE)
+        self._metadata: Metadata = (("authorization", f"Bearer {token}"),) if token else ()
+
+
+class Client(_Common):
+    """Asks a server; safe to share between threads.
+
+    Args:
+        server: HOST:PORT or unix:PATH; default: $FLIGHTPLAN_SERVER, else 127.0.0.1:50051.
+        credentials: grpc.ssl_channel_credentials(...); None: plain text, for loopback and unix sockets.
+        token: A bearer token; default: $FLIGHTPLAN_TOKEN.
+    """
+
+    def __init__(
+        self,
+        server: str | None = None,
+        *,
+        credentials: grpc.ChannelCredentials | None = None,
+        token: str | None = None,
+    ):
+        super().__init__(server, token)
+        options = channel_options()
+        self.channel: grpc.Channel = (
+            grpc.secure_channel(self.server, credentials, options)
+            if credentials
+            else grpc.insecure_channel(self.server, options)
+        )
+        self.resolver = resolver_service_pb2_grpc.ResolverServiceStub(self.channel)
+        self.catalog = catalog_service_pb2_grpc.CatalogServiceStub(self.channel)
+        self.evidence = evidence_service_pb2_grpc.EvidenceServiceStub(self.channel)
+        self.probe = probe_service_pb2_grpc.ProbeServiceStub(self.channel)
+
+    def close(self) -> None:
+        """Ends the connection."""
+        self.channel.close()
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def resolve(
+        self,
+        model: Model,
+        gpu: str,
+        gpus: int,
+        *,
+        strict: bool = False,
+        timeout: float | None = None,
+        **question: Any,
+    ) -> Plan:
+        """One complete, checked configuration for a layout. `flightplan.resolve` has the arguments."""
+        request = resolve_request(model, gpu, gpus, **question)
+        plan = Plan(self._call(self.resolver.ResolveConfig, request, timeout))
+        if strict:
+            plan.check()
+        return plan
+
+    def validate(
+        self,
+        config: str | os.PathLike[str] | Sequence[str] | Mapping[str, Value],
+        *,
+        strict: bool = False,
+        timeout: float | None = None,
+        **question: Any,
+    ) -> Report:
+        """The verdicts on a finished configuration. `flightplan.validate` has the arguments."""
+        report = Report(self._call(self.resolver.ValidateConfig, validate_request(config, **question), timeout))
+        if strict:
+            report.check()
+        return report
+
+    def plan_layouts(
+        self,
+        model: Model,
+        gpu: str,
+        gpus: int,
+        *,
+        count: int = 10,
+        progress: Progress | None = None,
+        timeout: float | None = None,
+        **question: Any,
+    ) -> list[Plan]:
+        """The best layouts, best first. `flightplan.plan_layouts` has the arguments."""
+        request = resolver_service_pb2.PlanLayoutsRequest(
+            base=resolve_request(model, gpu, gpus, **question), plan_count=count
+        )
+        plans: list[Plan] = []
+        try:
+            for event in self.resolver.PlanLayouts(request, timeout=timeout, metadata=self._metadata):
+                if event.HasField("result"):
+                    plans = [Plan(response) for response in event.result.plans]
+                elif progress is not None:
+                    progress(event.progress)
+        except grpc.RpcError as error:
+            raise from_grpc(error) from None
+        return plans
+
+    def batch(
+        self, requests: Iterable[resolver_service_pb2.BatchResolveRequest], *, timeout: float | None = None
+    ) -> Iterator[resolver_service_pb2.BatchResolveResponse]:
+        """Many requests on one call; answers as they are ready, each with its request's id."""
+        try:
+            yield from self.resolver.BatchResolve(iter(requests), timeout=timeout, metadata=self._metadata)
+        except grpc.RpcError as error:
+            raise from_grpc(error) from None
+
+    def rule(self, rule_id: str) -> catalog_service_pb2.RuleInfo:
+        """One rule: what, why, source, fix, since which version."""
+        return self._call(self.catalog.GetRule, catalog_service_pb2.GetRuleRequest(id=rule_id), None)
+
+    def knob(self, name: str) -> catalog_service_pb2.KnobInfo:
+        """One knob: class, type, default, spelling for each stack."""
+        return self._call(self.catalog.GetKnob, catalog_service_pb2.GetKnobRequest(name=name), None)
+
+    def models(self) -> Iterator[model_pb2.ModelSpec]:
+        """All models of the catalogue, page by page."""
+        token = ""
+        while True:
+            page = self._call(self.catalog.ListModels, catalog_service_pb2.ListModelsRequest(page_token=token), None)
+            yield from page.models
+            token = page.next_page_token
+            if not token:
+                return
+
+    def _call(self, method: Callable[..., Call], request: object, timeout: float | None) -> Call:
+        try:
+            return method(request, timeout=timeout, metadata=self._metadata)
+        except grpc.RpcError as error:
+            raise from_grpc(error) from None
+
+
+class AsyncClient(_Common):
+    """`Client` for asyncio: the same arguments, awaited. Create it inside a running event loop."""
+
+    def __init__(
+        self,
+        server: str | None = None,
+        *,
+        credentials: grpc.ChannelCredentials | None = None,
+        token: str | None = None,
+    ):
+        super().__init__(server, token)
+        options = channel_options()
+        self.channel: grpc.aio.Channel = (
+            grpc.aio.secure_channel(self.server, credentials, options)
+            if credentials
+            else grpc.aio.insecure_channel(self.server, options)
+        )
+        # One stub class serves both kinds of channel; its type for asyncio exists only in the .pyi files.
+        self.resolver = cast(
+            "resolver_service_pb2_grpc.ResolverServiceAsyncStub",
+            resolver_service_pb2_grpc.ResolverServiceStub(self.channel),
+        )
+        self.catalog = cast(
+            "catalog_service_pb2_grpc.CatalogServiceAsyncStub",
+            catalog_service_pb2_grpc.CatalogServiceStub(self.channel),
+        )
+        self.evidence = cast(
+            "evidence_service_pb2_grpc.EvidenceServiceAsyncStub",
+            evidence_service_pb2_grpc.EvidenceServiceStub(self.channel),
+        )
+        self.probe = cast(
+            "probe_service_pb2_grpc.ProbeServiceAsyncStub", probe_service_pb2_grpc.ProbeServiceStub(self.channel)
+        )
+
+    async def close(self) -> None:
+        """Ends the connection."""
+        await self.channel.close()
+
+    async def __aenter__(self) -> AsyncClient:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def resolve(
+        self,
+        model: Model,
+        gpu: str,
+        gpus: int,
+        *,
+        strict: bool = False,
+        timeout: float | None = None,
+        **question: Any,
+    ) -> Plan:
+        """As Client.resolve."""
+        request = resolve_request(model, gpu, gpus, **question)
+        plan = Plan(await self._call(self.resolver.ResolveConfig, request, timeout))
+        if strict:
+            plan.check()
+        return plan
+
+    async def validate(
+        self,
+        config: str | os.PathLike[str] | Sequence[str] | Mapping[str, Value],
+        *,
+        strict: bool = False,
+        timeout: float | None = None,
+        **question: Any,
+    ) -> Report:
+        """As Client.validate."""
+        report = Report(await self._call(self.resolver.ValidateConfig, validate_request(config, **question), timeout))
+        if strict:
+            report.check()
+        return report
+
+    async def plan_layouts(
+        self,
+        model: Model,
+        gpu: str,
+        gpus: int,
+        *,
+        count: int = 10,
+        progress: Progress | None = None,
+        timeout: float | None = None,
+        **question: Any,
+    ) -> list[Plan]:
+        """As Client.plan_layouts."""
+        request = resolver_service_pb2.PlanLayoutsRequest(
+            base=resolve_request(model, gpu, gpus, **question), plan_count=count
+        )
+        plans: list[Plan] = []
+        try:
+            async for event in self.resolver.PlanLayouts(request, timeout=timeout, metadata=self._metadata):
+                if event.HasField("result"):
+                    plans = [Plan(response) for response in event.result.plans]
+                elif progress is not None:
+                    progress(event.progress)
+        except grpc.RpcError as error:
+            raise from_grpc(error) from None
+        return plans
+
+    async def batch(
+        self, requests: Iterable[resolver_service_pb2.BatchResolveRequest], *, timeout: float | None = None
+    ) -> AsyncIterator[resolver_service_pb2.BatchResolveResponse]:
+        """As Client.batch."""
+        try:
+            async for answer in self.resolver.BatchResolve(iter(requests), timeout=timeout, metadata=self._metadata):
+                yield answer
+        except grpc.RpcError as error:
+            raise from_grpc(error) from None
+
+    async def _call(self, method: Callable[..., Any], request: object, timeout: float | None) -> Any:
+        try:
+            return await method(request, timeout=timeout, metadata=self._metadata)
+        except grpc.RpcError as error:
+            raise from_grpc(error) from None
+
+
+__all__ = [
+    "DEFAULT_SERVER",
+    "SERVER_VARIABLE",
+    "TOKEN_VARIABLE",
+    "AsyncClient",
+    "Client",
+    "RpcError",
+    "channel_options",
+]

@@ -1,0 +1,1 @@
+"""Flightplan inside launchers; each module needs that launcher's own package."""

@@ -1,0 +1,77 @@
+"""From a plan to a running torchrun: the command of one node, with the node count and addresses of the scheduler."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+from typing import Mapping, Sequence
+
+from flightplan.plan import Plan
+
+_DEFAULT_PORT = 29500
+
+
+def torchrun(
+    plan: Plan,
+    script: str,
+    *,
+    gpus_per_node: int,
+    nodes: int = 1,
+    node_rank: int = 0,
+    master_addr: str = "127.0.0.1",
+    master_port: int = _DEFAULT_PORT,
+    extra: Sequence[str] = (),
+) -> list[str]:
+    """The torchrun command of one node for a plan.
+
+    Raises:
+        ConfigError: The plan has findings of level error: it is never launched.
+        ValueError: `nodes` times `gpus_per_node` is not the world size of the plan.
+    """
+    plan.check()
+    world = plan.layout["dp"] * plan.layout["tp"] * plan.layout["pp"] * plan.layout["cp"]
+    if nodes * gpus_per_node != world:
+        raise ValueError(f"{nodes} nodes x {gpus_per_node} GPUs are {nodes * gpus_per_node}; the plan is for {world}")
+    return [
+        *("torchrun", "--nnodes", str(nodes), "--node-rank", str(node_rank), "--nproc-per-node", str(gpus_per_node)),
+        *("--master-addr", master_addr, "--master-port", str(master_port)),
+        *(script, *plan.argv, *extra),
+    ]
+
+
+def torchrun_under_slurm(plan: Plan, script: str, *, gpus_per_node: int, extra: Sequence[str] = ()) -> list[str]:
+    """`torchrun` with nodes, rank and address from the variables that Slurm sets for each task.
+
+    Raises:
+        KeyError: It does not run under srun.
+    """
+    return torchrun(
+        plan,
+        script,
+        gpus_per_node=gpus_per_node,
+        nodes=int(os.environ["SLURM_NNODES"]),
+        node_rank=int(os.environ["SLURM_NODEID"]),
+        master_addr=os.environ.get("MASTER_ADDR") or _first_host(os.environ["SLURM_JOB_NODELIST"]),
+        extra=extra,
+    )
+
+
+def environment(plan: Plan, base: Mapping[str, str] | None = None) -> dict[str, str]:
+    """The plan's variables over `base` (default: this process's)."""
+    return {**(os.environ if base is None else base), **plan.env}
+
+
+def run(plan: Plan, command: Sequence[str]) -> int:
+    """Runs a command with the plan's environment; its exit code."""
+    print(shlex.join(command), file=sys.stderr)
+    return subprocess.run(command, env=environment(plan), check=False).returncode  # noqa: S603
+
+
+def _first_host(nodelist: str) -> str:
+    """The first host of Slurm's list: "gpu[007-010,12],login1" is gpu007."""
+    head, bracket, rest = nodelist.partition("[")
+    if not bracket or "," in head:
+        return nodelist.split(",")[0]
+    return head + rest.split("]")[0].replace(",", "-").split("-")[0]

@@ -1,0 +1,1 @@
+"""Messages and stubs of the contract, generated from proto/flightplan/v1."""

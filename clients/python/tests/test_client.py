@@ -1,0 +1,190 @@
+"""The thin layer against a real server."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import grpc
+import pytest
+
+import flightplan
+from flightplan.client import channel_options
+from flightplan.v1 import resolver_service_pb2
+
+SHARED_CONFIG = Path(__file__).resolve().parents[2] / "service_config.json"
+SMALL: dict[str, Any] = {"gpu": "h100-sxm", "gpus": 16, "tp": 1, "pp": 1, "ep": 8}
+REFUSED = {"moe_shared_expert_overlap": True, "overlap_moe_expert_parallel_comm": True}
+DEEPSEEK: dict[str, Any] = {"gpu": "h100-sxm", "gpus": 1024, "tp": 2, "pp": 8, "vpp": 4, "ep": 64}
+
+
+def small(**more: Any) -> flightplan.Plan:
+    return flightplan.resolve("qwen3-30b-a3b", **{**SMALL, **more})
+
+
+def test_the_service_config_is_the_shared_one() -> None:
+    packaged = json.loads(dict(channel_options())["grpc.service_config"])
+    assert packaged == json.loads(SHARED_CONFIG.read_text())
+
+
+def test_a_plan_has_a_launch() -> None:
+    plan = small()
+    assert plan.ok
+    assert plan.resolved
+    assert plan.argv[plan.argv.index("--expert-model-parallel-size") + 1] == "8"
+    assert "CUDA_DEVICE_MAX_CONNECTIONS" in plan.env
+    assert "model.expert_model_parallel_size=8" in plan.bridge_overrides
+    assert plan.config["num_moe_experts"] == 128
+    assert plan.layout["dp"] == 16
+    assert plan.memory is not None
+    assert plan.memory.low_gib <= plan.memory.gib <= plan.memory.high_gib
+    assert "--num-experts 128" in plan.shell
+    assert plan.digest in repr(plan)
+    plan.check()
+
+
+def test_a_dialect_that_was_not_asked_for_says_how_to_ask() -> None:
+    with pytest.raises(LookupError, match="dialects=\\['loongforge'\\]"):
+        small().launch("loongforge")
+
+
+def test_explain_a_decision_a_pinned_knob_and_nothing() -> None:
+    plan = small(knobs={"moe_permute_fusion": True})
+    decided = plan.explain("moe_token_dispatcher_type")
+    assert decided.value == "alltoall"
+    assert decided.origin == "decided"
+    assert decided.reason
+    assert str(decided).startswith("moe_token_dispatcher_type = alltoall")
+    pinned = plan.explain("moe_permute_fusion")
+    assert (pinned.value, pinned.origin) == (True, "caller")
+    with pytest.raises(KeyError, match="no_such_knob"):
+        plan.explain("no_such_knob")
+
+
+def test_a_refused_plan_is_a_value_or_an_exception() -> None:
+    plan = flightplan.resolve("deepseek-v3", knobs=REFUSED, **DEEPSEEK)
+    assert not plan.ok
+    assert not plan.resolved
+    fault = next(finding for finding in plan.findings if finding.level == "error")
+    assert fault.rule_id == "ep-overlap.no-shared-expert-overlap"
+    assert {"moe_shared_expert_overlap": False} in [dict(fix.knobs) for fix in fault.fixes]
+    with pytest.raises(flightplan.ConfigError, match="fix: moe_shared_expert_overlap=false") as caught:
+        flightplan.resolve("deepseek-v3", knobs=REFUSED, strict=True, **DEEPSEEK)
+    assert caught.value.findings[0].rule_id == fault.rule_id
+
+
+def test_notebooks_show_escaped_html() -> None:
+    shown = small(env={"NOTE": "<script>"})._repr_html_()
+    assert shown.startswith("<p")
+    assert "<script>" not in shown
+    assert "moe_token_dispatcher_type" in shown
+    report = flightplan.validate(["--num-layers", "24", "--recompute-granularity", "full"], gpus=8)
+    assert "recompute.full-needs-method" in report._repr_html_()
+
+
+def test_a_request_without_meaning_names_every_field() -> None:
+    with pytest.raises(flightplan.InvalidRequest) as caught:
+        flightplan.resolve("deepseek-v4x", gpu="h900", gpus=8)
+    assert caught.value.reason == "REQUEST_INVALID"
+    assert caught.value.code == grpc.StatusCode.INVALID_ARGUMENT
+    assert {violation.field for violation in caught.value.violations} == {"model.name", "hardware.gpu"}
+    with pytest.raises(ValueError, match="stage is one of bring-up, tune, production; not 'prod'"):
+        small(stage="prod")
+
+
+def test_model_from_a_config_json(tmp_path: Path) -> None:
+    config = {
+        "architectures": ["Qwen3MoeForCausalLM"], "model_type": "qwen3_moe", "hidden_size": 2048,
+        "intermediate_size": 6144, "num_hidden_layers": 24, "num_attention_heads": 32, "num_key_value_heads": 4,
+        "head_dim": 128, "vocab_size": 151936, "num_experts": 64, "num_experts_per_tok": 8,
+        "moe_intermediate_size": 768, "norm_topk_prob": True, "decoder_sparse_step": 1, "mlp_only_layers": [],
+        "hidden_act": "silu", "rms_norm_eps": 1e-06, "rope_theta": 1000000.0, "max_position_embeddings": 40960,
+        "tie_word_embeddings": False,
+    }  # fmt: skip
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps(config))
+    model: Any
+    for model in (config, path, str(path)):
+        assert flightplan.resolve(model, **SMALL).config["num_moe_experts"] == 64
+
+
+def test_software_and_dispatchers() -> None:
+    plan = small(software={"torch": "2.9.0", "te": "2.12.0", "triton": "3.4.0"}, dispatchers=["deepep"])
+    assert plan.config["moe_token_dispatcher_type"] in ("alltoall", "flex")
+    none = small(dispatchers=[])
+    assert none.config["moe_token_dispatcher_type"] == "alltoall"
+    assert none.digest != small().digest  # "none is installed" is not "not known"
+
+
+def test_validate_arguments_text_file_and_knobs(tmp_path: Path) -> None:
+    arguments = ["--num-layers", "24", "--hidden-size", "1024", "--num-attention-heads", "16", "--seq-length", "4096",
+                 "--max-position-embeddings", "4096", "--micro-batch-size", "1", "--recompute-granularity",
+                 "full"]  # fmt: skip
+    script = tmp_path / "pretrain.sh"
+    script.write_text("torchrun pretrain_gpt.py " + " ".join(arguments) + "\n")
+    config: Any
+    for config in (arguments, script, script.read_text(), {"num_layers": 24, "recompute_granularity": "full"}):
+        report = flightplan.validate(config, gpus=16)
+        assert not report.accepted_by_stack
+        assert "recompute.full-needs-method" in [finding.rule_id for finding in report.findings]
+        assert report.not_judged
+    repaired = flightplan.validate(arguments, gpus=16, repair=True).repaired
+    assert isinstance(repaired, list)
+    assert flightplan.validate(repaired, gpus=16, strict=True).will_run
+    with pytest.raises(flightplan.ConfigError):
+        flightplan.validate(arguments, gpus=16, strict=True)
+
+
+def test_plan_layouts_reports_progress_and_keeps_what_is_given() -> None:
+    plans = flightplan.plan_layouts("qwen3-30b-a3b", gpu="h100-sxm", gpus=16, count=2, ep=16, progress=lambda _: None)
+    assert len(plans) == 2
+    assert all(plan.resolved and plan.layout["ep"] == 16 for plan in plans)
+
+
+def test_catalogue_and_batch() -> None:
+    with flightplan.Client() as client:
+        assert client.rule("recompute.full-needs-method").kind == "error"
+        assert client.knob("moe_token_dispatcher_type").type == "string"
+        assert "deepseek-v3" in [model.name for model in client.models()]
+        with pytest.raises(flightplan.NotFound) as caught:
+            client.rule("no.such-rule")
+        assert caught.value.reason == "RULE_UNKNOWN"
+        requests = [resolver_service_pb2.BatchResolveRequest(request_id=str(i)) for i in range(20)]
+        answers = {answer.request_id: answer.error.code for answer in client.batch(requests)}
+        assert answers == {str(i): grpc.StatusCode.INVALID_ARGUMENT.value[0] for i in range(20)}
+
+
+def test_no_server_and_too_little_time() -> None:
+    with pytest.raises(flightplan.Unavailable) as caught:
+        small(server="127.0.0.1:1")
+    assert caught.value.reason == ""
+    with pytest.raises(flightplan.DeadlineExceeded):
+        small(timeout=-1)
+
+
+def test_token_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FLIGHTPLAN_TOKEN", "s3cret")
+    with flightplan.Client() as client:
+        assert client._metadata == (("authorization", "Bearer s3cret"),)
+        assert client.resolve("qwen3-30b-a3b", **SMALL).ok
+
+
+def test_asyncio() -> None:
+    async def ask() -> None:
+        async with flightplan.AsyncClient() as client:
+            plans = await asyncio.gather(*(client.resolve("qwen3-30b-a3b", **SMALL) for _ in range(8)))
+            assert len({plan.digest for plan in plans}) == 1
+            report = await client.validate(["--num-layers", "24"], gpus=8)
+            assert report.config["num_layers"] == 24
+            found = await client.plan_layouts("qwen3-30b-a3b", "h100-sxm", 16, count=1)
+            assert found[0].resolved
+            requests = [resolver_service_pb2.BatchResolveRequest(request_id=str(i)) for i in range(20)]
+            assert len([answer async for answer in client.batch(requests)]) == 20
+            with pytest.raises(flightplan.InvalidRequest):
+                await client.resolve("deepseek-v4x", "h100-sxm", 8)
+            with pytest.raises(flightplan.ConfigError):
+                await client.resolve("deepseek-v3", knobs=REFUSED, strict=True, **DEEPSEEK)
+
+    asyncio.run(ask())

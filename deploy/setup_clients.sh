@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# Fetches what the clients are built and tested with, each by its ecosystem's own package manager and into that one's own
+# cache, so that the tests need no network. Where everything is there it only looks and returns.
+set -euo pipefail
+root="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
+tools="${XDG_CACHE_HOME:-$HOME/.cache}/flightplan/clients"
+all=(python go typescript java rust)
+
+usage() {
+  cat <<USAGE
+usage: deploy/setup_clients.sh [CLIENT...]
+Clients: ${all[*]}; default: all; and by name only: integrations (NeMo-Run and SkyPilot, 800 MB). One whose toolchain is missing or too old is named and passed over; its tests then say
+"skipped". Toolchains themselves are Debian's packages golang-go, nodejs, npm, maven, default-jdk-headless, cargo, or newer.
+USAGE
+}
+
+# A virtual environment with exactly the packages of a requirements file; made anew when that file changes.
+python_environment() {  # NAME REQUIREMENTS
+  local venv="$tools/$1" requirements="$2"
+  cmp -s "$requirements" "$venv/requirements.txt" && return
+  echo "setup: python packages of $(basename "$(dirname "$requirements")")/$(basename "$requirements")"
+  rm -rf "$venv"
+  python3 -m venv "$venv" || { echo "setup: python3-venv is missing: apt-get install python3-venv" >&2; return 1; }
+  "$venv/bin/pip" install -q --disable-pip-version-check -r "$requirements"
+  cp "$requirements" "$venv/requirements.txt"
+}
+
+setup_python() {
+  command -v python3 >/dev/null || { echo "setup: python: needs python3"; return 0; }
+  python_environment python "$root/clients/python/requirements-dev.txt"
+}
+
+# 800 MB: only where it is asked for by name.
+setup_integrations() { python_environment python-integrations "$root/clients/python/requirements-integrations.txt"; }
+
+clients=()
+for argument in "$@"; do
+  case "$argument" in
+    -h | --help) usage; exit 0 ;;
+    -*) usage >&2; exit 2 ;;
+    *) clients+=("$argument") ;;
+  esac
+done
+[ ${#clients[@]} != 0 ] || clients=("${all[@]}")
+for name in "${clients[@]}"; do
+  if declare -F "setup_$name" >/dev/null; then "setup_$name"; fi
+done
+echo "setup: clients are there"
