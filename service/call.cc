@@ -4,9 +4,13 @@
 #include <random>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "google/rpc/error_details.pb.h"
 #include "grpcpp/server_context.h"
+#include "resolver/base/reason.h"
+#include "resolver/base/status_macros.h"
 #include "service/status_mapping.h"
 
 namespace flightplan::service {
@@ -36,6 +40,19 @@ bool IsLowerHex(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'
 // Calls that are sent away come back spread out.
 absl::Duration RetryDelayWithJitter() {
   return absl::Milliseconds(std::uniform_int_distribution<int>(50, 500)(ThreadRandom()));
+}
+
+absl::Duration SteadyNow() { return absl::FromChrono(std::chrono::steady_clock::now().time_since_epoch()); }
+
+absl::Status OverQuota(const Tenant& tenant, absl::string_view limit) {
+  google::rpc::QuotaFailure details;
+  auto* violation = details.add_violations();
+  violation->set_subject(absl::StrCat("tenant:", tenant.name()));
+  violation->set_description(std::string(limit));
+  absl::Status status =
+      absl::ResourceExhaustedError(absl::StrCat("over the quota of tenant ", tenant.name(), ": ", limit));
+  status.SetPayload("type.googleapis.com/google.rpc.QuotaFailure", absl::Cord(details.SerializeAsString()));
+  return WithReason(std::move(status), "QUOTA_EXCEEDED");
 }
 
 LogLevel LevelOf(int code) {
@@ -84,12 +101,15 @@ Call::~Call() {
   method_.handling->Observe(seconds);
   const LogLevel level = LevelOf(code_);
   if (!edge_.log->Enabled(level)) return;
-  edge_.log->Write(level, log_message_.empty() ? absl::string_view("call") : log_message_,
+  edge_.log->Write(level, log_text_.message.empty() ? absl::string_view("call") : log_text_.message,
                    {{"request_id", request_id_},
                     {"trace_id", trace_id_},
                     {"rpc", method_.name},
                     {"code", StatusCodeLabel(code_)},
-                    {"duration_ms", seconds * 1e3}});
+                    {"duration_ms", seconds * 1e3},
+                    {"tenant", tenant()},
+                    {"reason", log_text_.reason},
+                    {"fields", log_text_.fields}});
 }
 
 double Call::Seconds() const {
@@ -107,15 +127,39 @@ absl::Status Call::Admit(Gated gated) {
     edge_.metrics->shed_expired->Increment();
     return expired;
   }
+  FLIGHTPLAN_ASSIGN_OR_RETURN(const Caller caller, edge_.access->Check(*context_, method_.role));
+  tenant_ = caller.tenant;
+  absl::Duration delay = RetryDelayWithJitter();
+  if (absl::Status over = TakeFromQuota(); !over.ok()) return Refuse(over, RetryDelay(over));
   if (gated == Gated::kNo) return absl::OkStatus();
+  if (tenant_ != nullptr && !tenant_->Enter()) {
+    tenant_->CountShed();
+    edge_.metrics->shed_tenant_in_flight->Increment();
+    return Refuse(OverQuota(*tenant_, absl::StrCat("at most ", tenant_->concurrent(), " calls at once")), delay);
+  }
+  entered_tenant_ = tenant_ != nullptr;
   if (!edge_.gate->Enter()) {
     edge_.metrics->shed_in_flight->Increment();
-    const absl::Duration delay = RetryDelayWithJitter();
-    context_->AddTrailingMetadata("grpc-retry-pushback-ms", absl::StrCat(absl::ToInt64Milliseconds(delay)));
-    return WithRetry(absl::ResourceExhaustedError("too many calls in flight"), delay);
+    return Refuse(absl::ResourceExhaustedError("too many calls in flight"), delay);
   }
   entered_ = true;
   return absl::OkStatus();
+}
+
+absl::Status Call::TakeFromQuota() {
+  if (tenant_ == nullptr) return absl::OkStatus();
+  const std::optional<absl::Duration> empty_for = tenant_->Take(SteadyNow());
+  if (!empty_for.has_value()) return absl::OkStatus();
+  tenant_->CountShed();
+  edge_.metrics->shed_quota->Increment();
+  const std::string limit = absl::StrCat("at most ", tenant_->calls_per_second(), " calls per second");
+  return WithRetry(OverQuota(*tenant_, limit), *empty_for + RetryDelayWithJitter());
+}
+
+// A refusal that says when to come back, to people and to gRPC's own retries.
+absl::Status Call::Refuse(absl::Status status, absl::Duration delay) {
+  context_->AddTrailingMetadata("grpc-retry-pushback-ms", absl::StrCat(absl::ToInt64Milliseconds(delay)));
+  return WithRetry(std::move(status), delay);
 }
 
 void Call::Describe(const Answer& answer) {
@@ -134,14 +178,15 @@ void Call::LogDecision(const Answer& answer) const {
 // would meet their own calls of before.
 void Call::LeaveGate() {
   if (entered_) edge_.gate->Leave();
-  entered_ = false;
+  if (entered_tenant_) tenant_->Leave();
+  entered_ = entered_tenant_ = false;
 }
 
 grpc::Status Call::Finish(const absl::Status& status) {
   LeaveGate();
   const grpc::Status wire = ToGrpcStatus(status, request_id_);
   code_ = static_cast<int>(wire.error_code());
-  log_message_ = std::string(status.message());
+  if (!status.ok()) log_text_ = LogTextOf(status);
   return wire;
 }
 

@@ -10,8 +10,10 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "grpcpp/support/server_callback.h"
+#include "service/access.h"
 #include "service/decision_log.h"
 #include "service/log.h"
+#include "service/log_text.h"
 #include "service/metrics.h"
 
 namespace flightplan::service {
@@ -47,6 +49,7 @@ struct Edge {
   DecisionLog* decisions;
   InFlightGate* gate;
   absl::Duration max_deadline;
+  const Access* access;
 };
 
 // The caller's id when it is well formed (1 to 128 of [A-Za-z0-9._-]), else a fresh one.
@@ -64,8 +67,11 @@ class Call {
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
 
-  // Not OK: the call is refused before any work (expired, cancelled, too many in flight).
+  // Not OK: the call is refused before any work (expired, cancelled, no right to it, over the tenant's quota, too many
+  // in flight).
   absl::Status Admit(Gated gated);
+  // Takes one more call from the tenant's quota: for every item of a stream.
+  absl::Status TakeFromQuota();
   // Not OK: the caller has gone or its time is over.
   absl::Status CheckTime() const;
   // When the call must end: its own deadline, or the server's where that is earlier.
@@ -79,10 +85,13 @@ class Call {
   void CountReceived() { method_.received->Increment(); }
   void CountSent() { method_.sent->Increment(); }
   const std::string& request_id() const { return request_id_; }
+  // The tenant that calls; empty: nobody is asked who they are.
+  absl::string_view tenant() const { return tenant_ == nullptr ? absl::string_view() : tenant_->name(); }
   const Edge& edge() const { return edge_; }
 
  private:
   double Seconds() const;
+  absl::Status Refuse(absl::Status status, absl::Duration delay);
   void LeaveGate();
 
   const Edge& edge_;
@@ -92,9 +101,11 @@ class Call {
   std::chrono::system_clock::time_point deadline_;
   std::string request_id_;
   std::string trace_id_;
+  Tenant* tenant_ = nullptr;  // null: nobody is asked who they are
   bool entered_ = false;
-  int code_ = 1;             // what the call ended with; cancelled until it is finished
-  std::string log_message_;  // what went wrong, for the log
+  bool entered_tenant_ = false;
+  int code_ = 1;      // what the call ended with; cancelled until it is finished
+  LogText log_text_;  // what went wrong
 };
 
 // A unary call: made by the handler, finished by it, destroyed by gRPC's OnDone.

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "flightplan/v1/catalog_service.pb.h"
 #include "flightplan/v1/evidence_service.pb.h"
 #include "flightplan/v1/probe_service.pb.h"
@@ -35,8 +36,15 @@ constexpr MetricSpec kTable[] = {
     {"flightplan_cache_bytes", MetricKind::kGauge, "", "Bytes the result cache holds."},
     {"flightplan_in_flight_requests", MetricKind::kGauge, "", "Calls accepted and not yet answered."},
     {"flightplan_shed_total", MetricKind::kCounter, "reason", "Calls refused before any work."},
+    {"flightplan_tenant_shed_total", MetricKind::kCounter, "tenant", "Calls refused because of the tenant's quota."},
     {"flightplan_catalog_last_success_timestamp_seconds", MetricKind::kGauge, "",
      "When the catalogue was last loaded."},
+    {"flightplan_catalog_reload_failures_total", MetricKind::kCounter, "",
+     "Catalogues that were not taken over; the last good one serves on."},
+    {"flightplan_access_reload_failures_total", MetricKind::kCounter, "file",
+     "Token and quota files that were not taken over; the last good ones are in force."},
+    {"flightplan_tls_certificate_expiry_timestamp_seconds", MetricKind::kGauge, "role",
+     "When the first certificate of a file ends."},
     {"flightplan_decision_log_written_total", MetricKind::kCounter, "", "Lines queued for the decision log."},
     {"flightplan_decision_log_dropped_total", MetricKind::kCounter, "", "Lines the decision log had no room for."},
 };
@@ -114,6 +122,11 @@ Metrics::Metrics(absl::string_view version, absl::string_view catalog_revision) 
   cache_bypass = Series<Counter>("flightplan_cache_requests_total", {{"result", "bypass"}});
   shed_in_flight = Series<Counter>("flightplan_shed_total", {{"reason", "in_flight"}});
   shed_expired = Series<Counter>("flightplan_shed_total", {{"reason", "expired"}});
+  shed_quota = Series<Counter>("flightplan_shed_total", {{"reason", "quota"}});
+  shed_tenant_in_flight = Series<Counter>("flightplan_shed_total", {{"reason", "tenant_in_flight"}});
+  catalog_reload_failures = Series<Counter>("flightplan_catalog_reload_failures_total", {});
+  token_reload_failures = Series<Counter>("flightplan_access_reload_failures_total", {{"file", "tokens"}});
+  quota_reload_failures = Series<Counter>("flightplan_access_reload_failures_total", {{"file", "quotas"}});
   cache_bytes = Series<Gauge>("flightplan_cache_bytes", {});
   in_flight = Series<Gauge>("flightplan_in_flight_requests", {});
   catalog_loaded = Series<Gauge>("flightplan_catalog_last_success_timestamp_seconds", {});
@@ -131,6 +144,7 @@ Metrics::Method Metrics::MakeMethod(absl::string_view service, absl::string_view
   Method series;
   series.name = absl::StrCat("/", service, "/", method);
   series.streaming = type != "unary";
+  series.role = RequiredRole(absl::StripPrefix(service, "flightplan.v1."), method);
   series.started = Series<Counter>("grpc_server_started_total", labels);
   series.received = Series<Counter>("grpc_server_msg_received_total", labels);
   series.sent = Series<Counter>("grpc_server_msg_sent_total", labels);
@@ -162,6 +176,15 @@ Metrics::Counter& Metrics::Finding(absl::string_view rule_id, absl::string_view 
                              {{"rule_id", std::string(rule_id)}, {"severity", std::string(severity)}});
   }
   return *series;
+}
+
+Metrics::Counter& Metrics::TenantShed(absl::string_view tenant) {
+  return *Series<Counter>("flightplan_tenant_shed_total", {{"tenant", std::string(tenant)}});
+}
+
+prometheus::Gauge& Metrics::CertificateExpiry(absl::string_view role) {
+  return *Series<prometheus::Gauge>("flightplan_tls_certificate_expiry_timestamp_seconds",
+                                    {{"role", std::string(role)}});
 }
 
 std::string Metrics::Text() {

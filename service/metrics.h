@@ -18,6 +18,7 @@
 #include "prometheus/gauge.h"
 #include "prometheus/histogram.h"
 #include "prometheus/registry.h"
+#include "service/role.h"
 
 namespace flightplan::service {
 
@@ -45,6 +46,7 @@ class Metrics {
   struct Method {
     std::string name;  // "/flightplan.v1.ResolverService/ResolveConfig", for logs
     bool streaming = false;
+    Role role = Role::kAdmin;  // what a caller needs
     Counter* started = nullptr;
     Counter* received = nullptr;
     Counter* sent = nullptr;
@@ -60,6 +62,10 @@ class Metrics {
 
   Counter& Outcome(absl::string_view rpc, absl::string_view target, absl::string_view outcome);
   Counter& Finding(absl::string_view rule_id, absl::string_view severity);
+  // Of a configured tenant: their number is bounded by the tokens file.
+  Counter& TenantShed(absl::string_view tenant);
+  // `role`: "server", "client_ca".
+  prometheus::Gauge& CertificateExpiry(absl::string_view role);
 
   // The exposition format. `refresh` is called before every reading, to set gauges whose values live elsewhere.
   std::string Text();
@@ -71,6 +77,11 @@ class Metrics {
   Counter* cache_bypass;
   Counter* shed_in_flight;
   Counter* shed_expired;
+  Counter* shed_quota;
+  Counter* shed_tenant_in_flight;
+  Counter* catalog_reload_failures;
+  Counter* token_reload_failures;
+  Counter* quota_reload_failures;
   prometheus::Gauge* cache_bytes;
   prometheus::Gauge* in_flight;
   prometheus::Gauge* catalog_loaded;

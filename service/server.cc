@@ -6,6 +6,7 @@
 #include <chrono>
 #include <thread>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
@@ -25,11 +26,13 @@
 #include "service/catalog_service.h"
 #include "service/decision_log.h"
 #include "service/evidence_service.h"
+#include "service/gatekeeper.h"
 #include "service/http_endpoint.h"
 #include "service/probe_service.h"
 #include "service/process_metrics.h"
 #include "service/resolver_service.h"
 #include "service/status_mapping.h"
+#include "service/tls.h"
 #include "service/worker_pool.h"
 
 namespace flightplan::service {
@@ -92,6 +95,17 @@ std::string VersionJson(const std::string& catalog_revision) {
   return json + "}\n";
 }
 
+// Read at every scrape: the files are replaced while the server runs.
+void ShowCertificates(const Settings& settings, Metrics* metrics) {
+  const std::pair<absl::string_view, const std::string*> kFiles[] = {{"server", &settings.tls_cert_file},
+                                                                     {"client_ca", &settings.tls_client_ca_file}};
+  for (const auto& [role, path] : kFiles) {
+    if (path->empty()) continue;
+    const absl::StatusOr<absl::Time> end = CertificateExpiry(*path);
+    metrics->CertificateExpiry(role).Set(end.ok() ? absl::ToDoubleSeconds(*end - absl::UnixEpoch()) : 0);
+  }
+}
+
 void Configure(const Settings& settings, grpc::ServerBuilder* builder) {
   builder->SetMaxReceiveMessageSize(static_cast<int>(settings.max_request_bytes));
   builder->SetMaxSendMessageSize(static_cast<int>(kMaxAnswerBytes));
@@ -121,6 +135,7 @@ struct Server::Parts {
         metrics(kVersion, catalog->revision()),
         backend(std::move(b)),
         gate(InFlightLimit(s)),
+        gatekeeper(s, &metrics),
         answers(backend.get(), &metrics, absl::StrCat(kVersion, "/", catalog->revision()),
                 static_cast<size_t>(s.cache_bytes)),
         catalog_answers(catalog),
@@ -130,6 +145,7 @@ struct Server::Parts {
     metrics.OnRead([this] {
       metrics.cache_bytes->Set(static_cast<double>(answers.cache_bytes()));
       metrics.in_flight->Set(static_cast<double>(gate.count()));
+      ShowCertificates(settings, &metrics);
     });
   }
 
@@ -140,6 +156,7 @@ struct Server::Parts {
   std::unique_ptr<DecisionLog> decisions;
   std::unique_ptr<const ResolverBackend> backend;
   InFlightGate gate;
+  Gatekeeper gatekeeper;
   AnswerSource answers;
   CatalogAnswers catalog_answers;
   Edge edge{};
@@ -168,14 +185,21 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Settings& settings, 
   server->parts_ = std::make_unique<Parts>(settings, catalog, std::move(backend));
   Parts& parts = *server->parts_;
   FLIGHTPLAN_ASSIGN_OR_RETURN(parts.decisions, DecisionLog::Open(settings.decision_log, &parts.metrics));
-  parts.edge = {&parts.metrics, &parts.log, parts.decisions.get(), &parts.gate, settings.max_deadline};
+  parts.edge = {&parts.metrics,           &parts.log, parts.decisions.get(), &parts.gate, settings.max_deadline,
+                parts.gatekeeper.access()};
+  FLIGHTPLAN_RETURN_IF_ERROR(parts.gatekeeper.Load(ProcessSources()));
+  const TlsFiles tls = {settings.tls_cert_file, settings.tls_key_file, settings.tls_client_ca_file};
+  if (tls.on()) FLIGHTPLAN_RETURN_IF_ERROR(CheckTlsFiles(tls, absl::Now()));
 
   grpc::EnableDefaultHealthCheckService(true);
   grpc::ServerBuilder builder;
   Configure(settings, &builder);
   server->ports_.resize(settings.listen.size());
   for (size_t i = 0; i < settings.listen.size(); ++i) {
-    builder.AddListeningPort(settings.listen[i], grpc::InsecureServerCredentials(), &server->ports_[i]);
+    // A unix socket is guarded by its file's mode.
+    const bool encrypted = tls.on() && !absl::StartsWith(settings.listen[i], "unix");
+    builder.AddListeningPort(settings.listen[i], encrypted ? TlsCredentials(tls) : grpc::InsecureServerCredentials(),
+                             &server->ports_[i]);
   }
   parts.services.push_back(
       MakeResolverService(&parts.edge, &parts.answers, parts.backend.get(), &parts.batch_workers, &parts.plan_workers));

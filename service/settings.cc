@@ -41,6 +41,12 @@ const Row kRows[] = {
     {"config", &S::config, "FILE: a YAML file of settings", 0, 0, false, true},
     {"listen", &S::listen, "ADDRESS to serve gRPC on, HOST:PORT or unix:PATH; may be repeated"},
     {"allow_plaintext", &S::allow_plaintext, "serve without TLS on addresses other than loopback and unix sockets"},
+    {"tls_cert_file", &S::tls_cert_file,
+     "FILE: PEM certificate chain; TLS on every TCP address, files looked at each second"},
+    {"tls_key_file", &S::tls_key_file, "FILE: its PEM private key"},
+    {"tls_client_ca_file", &S::tls_client_ca_file, "FILE: PEM certificates that client certificates must come from"},
+    {"token_file", &S::token_file, "FILE: YAML of token digests, tenants and roles; read again on SIGHUP"},
+    {"quota_file", &S::quota_file, "FILE: YAML of calls per second and at once, by tenant; read again on SIGHUP"},
     {"http_listen", &S::http_listen, "HOST:PORT of /metrics, /healthz, /readyz and /version; empty: none"},
     {"catalog_dir", &S::catalog_dir, "DIR of *.yaml files with a site's own models, GPUs and clusters"},
     {"decision_log", &S::decision_log, "off, stdout or file:PATH: one JSON line per answer"},
@@ -247,12 +253,28 @@ bool IsLoopback(absl::string_view address) {
 }
 
 absl::Status CheckTogether(const Settings& settings) {
+  const bool tls = !settings.tls_cert_file.empty();
+  if (tls != !settings.tls_key_file.empty()) {
+    return absl::InvalidArgumentError("tls_cert_file and tls_key_file need each other");
+  }
+  if (!tls && !settings.tls_client_ca_file.empty()) {
+    return absl::InvalidArgumentError("tls_client_ca_file needs tls_cert_file and tls_key_file");
+  }
   for (const std::string& address : settings.listen) {
-    if (!settings.allow_plaintext && !IsLoopback(address)) {
+    if (IsLoopback(address)) continue;
+    const std::string reachable =
+        absl::StrCat("listen address '", address, "' can be reached from other machines and ");
+    if (!tls && !settings.allow_plaintext) {
       return absl::InvalidArgumentError(
-          absl::StrCat("listen address '", address,
-                       "' can be reached from other machines and has no TLS; use a loopback "
-                       "address or a unix socket, or say --allow_plaintext"));
+          absl::StrCat(reachable,
+                       "has no TLS; set tls_cert_file and tls_key_file, use a loopback address or a unix "
+                       "socket, or say --allow_plaintext"));
+    }
+    if (settings.token_file.empty()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(reachable,
+                       "callers are not asked who they are; set token_file, or use a loopback address or a "
+                       "unix socket"));
     }
   }
   return absl::OkStatus();

@@ -19,9 +19,14 @@ struct Settings {
   std::vector<std::string> listen = {"127.0.0.1:50051"};
   bool allow_plaintext = false;
   std::string http_listen = "127.0.0.1:9464";  // empty: no HTTP
-  std::string catalog_dir;                     // empty: built-in catalogue only
-  std::string decision_log = "off";            // off, stdout, file:PATH
-  int64_t max_in_flight = 0;                   // 0: 64 per core
+  std::string tls_cert_file;                   // empty: no TLS
+  std::string tls_key_file;
+  std::string tls_client_ca_file;    // empty: no client certificates
+  std::string token_file;            // empty: callers are not asked who they are
+  std::string quota_file;            // empty: no quotas
+  std::string catalog_dir;           // empty: built-in catalogue only
+  std::string decision_log = "off";  // off, stdout, file:PATH
+  int64_t max_in_flight = 0;         // 0: 64 per core
   int64_t max_request_bytes = int64_t{1} << 20;
   absl::Duration max_deadline = absl::Seconds(120);
   absl::Duration drain_delay = absl::Seconds(5);

@@ -114,7 +114,11 @@ TEST(Settings, BooleansMayBeNegated) {
 TEST(Settings, PlaintextBeyondThisMachineMustBeAskedFor) {
   EXPECT_NE(ErrorOf({"--listen=0.0.0.0:50051"}).find("--allow_plaintext"), std::string::npos);
   EXPECT_NE(ErrorOf({"--listen=127.0.0.1.example.com:1"}).find("--allow_plaintext"), std::string::npos);
-  EXPECT_EQ(ErrorOf({"--listen=0.0.0.0:50051", "--allow_plaintext"}), "");
+  EXPECT_NE(ErrorOf({"--listen=0.0.0.0:50051", "--allow_plaintext"}).find("token_file"), std::string::npos);
+  EXPECT_EQ(ErrorOf({"--listen=0.0.0.0:50051", "--allow_plaintext", "--token_file=t"}), "");
+  EXPECT_EQ(ErrorOf({"--listen=0.0.0.0:50051", "--tls_cert_file=c", "--tls_key_file=k", "--token_file=t"}), "");
+  EXPECT_NE(ErrorOf({"--tls_cert_file=c"}), "");
+  EXPECT_NE(ErrorOf({"--tls_client_ca_file=c"}), "");
   EXPECT_EQ(ErrorOf({"--listen=unix:/run/flightplan/flightplan.sock"}), "");
   EXPECT_EQ(ErrorOf({"--listen=[::1]:1"}), "");
 }

@@ -151,7 +151,8 @@ class BatchCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::B
       Done(bytes.view().size(), std::nullopt);
       return;
     }
-    const absl::StatusOr<Answer> answer = AnswerItem(*item, answers_);
+    const absl::Status over = call_.TakeFromQuota();
+    const absl::StatusOr<Answer> answer = over.ok() ? AnswerItem(*item, answers_) : over;
     grpc::ByteBuffer response;
     if (answer.ok()) {
       call_.LogDecision(*answer);

@@ -11,7 +11,8 @@ class StreamNotBuilt final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
                  grpc::CallbackServerContext* context)
       : call_(edge, method, context) {
     call_.CountReceived();
-    Finish(call_.Finish(NotBuilt(what)));
+    const absl::Status refused = call_.Admit(Gated::kNo);
+    Finish(call_.Finish(refused.ok() ? NotBuilt(what) : refused));
   }
   void OnDone() override { delete this; }
 
@@ -25,7 +26,8 @@ grpc::ServerUnaryReactor* HandleNotBuilt(const Edge& edge, const Metrics::Method
                                          grpc::CallbackServerContext* context) {
   auto* reactor = new UnaryCall(edge, method, context);
   reactor->call().CountReceived();
-  reactor->End(NotBuilt(what));
+  const absl::Status refused = reactor->call().Admit(Gated::kNo);
+  reactor->End(refused.ok() ? NotBuilt(what) : refused);
   return reactor;
 }
 

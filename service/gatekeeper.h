@@ -1,0 +1,36 @@
+// The files that say who may call and how much: tokens.yaml and quotas.yaml, and what is in force of them.
+#pragma once
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "service/access.h"
+#include "service/metrics.h"
+#include "service/settings.h"
+#include "service/tenant.h"
+
+namespace flightplan::service {
+
+class Gatekeeper {
+ public:
+  // `metrics` must outlive this object.
+  Gatekeeper(const Settings& settings, Metrics* metrics);
+
+  // Reads both files and puts them in force. An error leaves the file that is bad as it was in force, and says file,
+  // line and column; a good file beside a bad one is taken. Counts failures.
+  absl::Status Load(const SettingsSources& sources);
+
+  const Access* access() const { return &access_; }
+
+ private:
+  absl::Status LoadTokens(const SettingsSources& sources);
+  absl::Status LoadQuotas(const SettingsSources& sources);
+
+  const std::string token_file_;
+  const std::string quota_file_;
+  Metrics* const metrics_;
+  Tenants tenants_;
+  Access access_;
+};
+
+}  // namespace flightplan::service

@@ -1,0 +1,294 @@
+// Who gets in: TLS, client certificates, tokens, roles and quotas, over a real port.
+#include <stdlib.h>
+
+#include <chrono>
+#include <filesystem>
+#include <thread>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "flightplan/v1/catalog_service.grpc.pb.h"
+#include "flightplan/v1/evidence_service.grpc.pb.h"
+#include "flightplan/v1/resolver_service.grpc.pb.h"
+#include "google/rpc/error_details.pb.h"
+#include "google/rpc/status.pb.h"
+#include "grpcpp/create_channel.h"
+#include "grpcpp/security/credentials.h"
+#include "gtest/gtest.h"
+#include "resolver/catalog/catalog.h"
+#include "service/server.h"
+#include "service/testing/fake_backend.h"
+#include "service/testing/http_get.h"
+#include "service/testing/pki.h"
+
+namespace flightplan::service {
+namespace {
+
+using grpc::ClientContext;
+using grpc::StatusCode;
+
+// printf %s "open sesame" | sha256sum; and so on
+constexpr char kTokens[] = R"(tokens:
+  - {sha256: 41ef4bb0b23661e66301aac36066912dac037827b4ae63a7b1165a5aa93ed4eb, tenant: research, roles: [resolve], expires: 2126-01-01T00:00:00Z}
+  - {sha256: 1e5e3ce20c720a1021d8f9f5e8f7c3055a97315c79230508bbd37b08502208db, tenant: reading, roles: [read], expires: 2126-01-01T00:00:00Z}
+  - {sha256: ce2b25de08e05059b99f1054253763b0be04002186536083780967e908354a61, tenant: reading, roles: [read], expires: 2020-01-01T00:00:00Z}
+certificates:
+  - {name: "spiffe://cluster/launcher", tenant: launch, roles: [resolve]}
+  - {name: "by-name", tenant: named, roles: [read]}
+)";
+
+std::string ReasonOf(const grpc::Status& status) {
+  google::rpc::Status details;
+  google::rpc::ErrorInfo info;
+  if (!details.ParseFromString(status.error_details())) return "";
+  for (const auto& any : details.details()) {
+    if (any.UnpackTo(&info)) return info.reason();
+  }
+  return "";
+}
+
+template <class Detail>
+bool Has(const grpc::Status& status, Detail* detail) {
+  google::rpc::Status details;
+  if (!details.ParseFromString(status.error_details())) return false;
+  for (const auto& any : details.details()) {
+    if (any.UnpackTo(detail)) return true;
+  }
+  return false;
+}
+
+class AccessServerTest : public ::testing::Test {
+ protected:
+  AccessServerTest() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "flightplan-access-XXXXXX").string();
+    folder_ = mkdtemp(pattern.data());
+  }
+  ~AccessServerTest() override {
+    server_.reset();
+    std::filesystem::remove_all(folder_);
+  }
+
+  std::string Write(const std::string& name, const std::string& content) {
+    ReplaceFile(folder_ + "/" + name, content);
+    return folder_ + "/" + name;
+  }
+  void UseCertificate(const KeyAndCertificate& pair) {
+    settings_.tls_key_file = Write("key.pem", pair.key);
+    settings_.tls_cert_file = Write("cert.pem", pair.certificate);
+  }
+  absl::Status Start() {
+    settings_.listen = {"127.0.0.1:0"};
+    settings_.http_listen = "127.0.0.1:0";
+    static const auto* const kCatalog = new Catalog(*Catalog::Builtin());
+    auto server =
+        Server::Start(settings_, std::make_shared<Catalog>(*kCatalog), std::make_unique<FakeBackend>(control_));
+    if (!server.ok()) return server.status();
+    server_ = *std::move(server);
+    return absl::OkStatus();
+  }
+
+  std::shared_ptr<grpc::Channel> Plain() const { return Connect(grpc::InsecureChannelCredentials()); }
+  std::shared_ptr<grpc::Channel> Secure(const std::string& roots, const KeyAndCertificate& own = {}) const {
+    grpc::SslCredentialsOptions options;
+    options.pem_root_certs = roots;
+    options.pem_private_key = own.key;
+    options.pem_cert_chain = own.certificate;
+    return Connect(grpc::SslCredentials(options));
+  }
+  std::shared_ptr<grpc::Channel> Connect(const std::shared_ptr<grpc::ChannelCredentials>& credentials) const {
+    grpc::ChannelArguments arguments;
+    arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+    return grpc::CreateCustomChannel(absl::StrCat("localhost:", server_->ports()[0]), credentials, arguments);
+  }
+
+  static void Prepare(const std::string& token, ClientContext* context) {
+    context->set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(20));
+    if (!token.empty()) context->AddMetadata("authorization", "Bearer " + token);
+  }
+  static grpc::Status Resolve(const std::shared_ptr<grpc::Channel>& channel, const std::string& token = "",
+                              ClientContext* given = nullptr) {
+    ClientContext own;
+    ClientContext* context = given == nullptr ? &own : given;
+    Prepare(token, context);
+    v1::ResolveConfigRequest request;
+    request.mutable_model()->set_name("m");
+    v1::ResolveConfigResponse response;
+    return v1::ResolverService::NewStub(channel)->ResolveConfig(context, request, &response);
+  }
+  static grpc::Status List(const std::shared_ptr<grpc::Channel>& channel, const std::string& token = "") {
+    ClientContext context;
+    Prepare(token, &context);
+    v1::ListGpusResponse response;
+    return v1::CatalogService::NewStub(channel)->ListGpus(&context, {}, &response);
+  }
+
+  std::string folder_;
+  Settings settings_;
+  std::shared_ptr<FakeBackend::Control> control_ = std::make_shared<FakeBackend::Control>();
+  std::unique_ptr<Server> server_;
+};
+
+TEST_F(AccessServerTest, ATokenOpensWhatItsRolesSayAndNothingElse) {
+  settings_.token_file = Write("tokens.yaml", kTokens);
+  ASSERT_TRUE(Start().ok());
+  const auto channel = Plain();
+  EXPECT_TRUE(Resolve(channel, "open sesame").ok());
+  EXPECT_TRUE(List(channel, "read only").ok());
+  const grpc::Status none = Resolve(channel);
+  EXPECT_EQ(none.error_code(), StatusCode::UNAUTHENTICATED);
+  EXPECT_EQ(ReasonOf(none), "TOKEN_INVALID");
+  for (const char* bad : {"open sesamf", "old one"}) {
+    EXPECT_EQ(Resolve(channel, bad).error_code(), StatusCode::UNAUTHENTICATED) << bad;
+  }
+  const grpc::Status wrong_role = Resolve(channel, "read only");
+  EXPECT_EQ(wrong_role.error_code(), StatusCode::PERMISSION_DENIED);
+  EXPECT_EQ(ReasonOf(wrong_role), "ROLE_MISSING");
+  EXPECT_EQ(List(channel, "open sesame").error_code(), StatusCode::PERMISSION_DENIED);
+  ClientContext context;
+  Prepare("read only", &context);
+  v1::ReportMeasurementResponse response;
+  EXPECT_EQ(v1::EvidenceService::NewStub(channel)->ReportMeasurement(&context, {}, &response).error_code(),
+            StatusCode::PERMISSION_DENIED);
+  EXPECT_EQ(control_->calls.load(), 1) << "what is refused never reaches the resolver";
+}
+
+TEST_F(AccessServerTest, ABadFileIsNamedAtTheStart) {
+  settings_.token_file = Write("tokens.yaml", "tokens:\n  - {tenant: t}\n");
+  EXPECT_TRUE(absl::StrContains(Start().message(), "tokens.yaml:2:"));
+  settings_.token_file = "";
+  settings_.quota_file = Write("quotas.yaml", "default: {calls: 1}\n");
+  EXPECT_TRUE(absl::StrContains(Start().message(), "quotas.yaml:1:"));
+  settings_.quota_file = "";
+  const Authority authority("ours");
+  const KeyAndCertificate pair = authority.Issue({.common_name = "server"});
+  settings_.tls_cert_file = Write("cert.pem", pair.certificate);
+  settings_.tls_key_file = Write("key.pem", authority.Issue({.common_name = "other"}).key);
+  EXPECT_TRUE(absl::StrContains(Start().message(), "is not the key of")) << Start();
+  UseCertificate(authority.Issue({.common_name = "server", .seconds_from = -100, .seconds_to = -1}));
+  EXPECT_TRUE(absl::StrContains(Start().message(), "expired")) << Start();
+}
+
+TEST_F(AccessServerTest, TlsAsksForOurAuthorityOnTheClientsSide) {
+  const Authority ours("ours");
+  const Authority other("other");
+  UseCertificate(ours.Issue({.common_name = "server"}));
+  ASSERT_TRUE(Start().ok());
+  EXPECT_TRUE(Resolve(Secure(ours.certificate())).ok());
+  EXPECT_EQ(Resolve(Secure(other.certificate())).error_code(), StatusCode::UNAVAILABLE);
+  EXPECT_EQ(Resolve(Plain()).error_code(), StatusCode::UNAVAILABLE);
+  const std::string metrics = HttpGet(server_->http_port(), "/metrics").body;
+  const std::string series = "flightplan_tls_certificate_expiry_timestamp_seconds{role=\"server\"} ";
+  const size_t at = metrics.find(series);
+  ASSERT_NE(at, std::string::npos);
+  EXPECT_GT(std::stod(metrics.substr(at + series.size())), static_cast<double>(time(nullptr)));
+}
+
+TEST_F(AccessServerTest, AClientCertificateIsRequiredAndGivesTheTenant) {
+  const Authority ours("ours");
+  const Authority clients("clients");
+  const Authority other("other");
+  UseCertificate(ours.Issue({.common_name = "server"}));
+  settings_.tls_client_ca_file = Write("clients.pem", clients.certificate());
+  settings_.token_file = Write("tokens.yaml", kTokens);
+  ASSERT_TRUE(Start().ok());
+  const auto with = [&](const Authority& authority, const Authority::Wish& wish) {
+    return Secure(ours.certificate(), authority.Issue(wish));
+  };
+  const auto launcher = with(clients, {.common_name = "x", .uri = "spiffe://cluster/launcher"});
+  EXPECT_TRUE(Resolve(launcher).ok()) << Resolve(launcher).error_message();
+  EXPECT_EQ(List(launcher).error_code(), StatusCode::PERMISSION_DENIED);
+  EXPECT_TRUE(List(with(clients, {.common_name = "by-name"})).ok());
+  EXPECT_EQ(Resolve(with(clients, {.common_name = "stranger"})).error_code(), StatusCode::UNAUTHENTICATED);
+  EXPECT_TRUE(Resolve(with(clients, {.common_name = "stranger"}), "open sesame").ok()) << "a token beside it counts";
+  // These never get as far as a call.
+  EXPECT_EQ(Resolve(Secure(ours.certificate())).error_code(), StatusCode::UNAVAILABLE) << "no certificate";
+  EXPECT_EQ(Resolve(with(other, {.common_name = "by-name"})).error_code(), StatusCode::UNAVAILABLE)
+      << "wrong authority";
+  EXPECT_EQ(Resolve(with(clients, {.common_name = "by-name", .seconds_to = -1})).error_code(), StatusCode::UNAVAILABLE)
+      << "expired";
+}
+
+TEST_F(AccessServerTest, NewCertificatesNeedNoRestartAndOpenConnectionsStay) {
+  const Authority before("before");
+  const Authority after("after");
+  UseCertificate(before.Issue({.common_name = "server"}));
+  ASSERT_TRUE(Start().ok());
+  const auto open = Secure(before.certificate());
+  ASSERT_TRUE(Resolve(open).ok());
+  UseCertificate(after.Issue({.common_name = "server"}));
+  const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  bool taken = false;
+  while (!taken && std::chrono::steady_clock::now() < give_up) taken = Resolve(Secure(after.certificate())).ok();
+  EXPECT_TRUE(taken);
+  EXPECT_TRUE(Resolve(open).ok());
+}
+
+TEST_F(AccessServerTest, ATenantOverItsQuotaIsSentAwayAndTheOtherIsNot) {
+  settings_.token_file = Write("tokens.yaml", std::string(kTokens) + "  - {name: z, tenant: z, roles: [admin]}\n");
+  settings_.quota_file = Write("quotas.yaml", "tenants:\n  - {name: research, calls_per_second: 0.001}\n");
+  ASSERT_TRUE(Start().ok());
+  const auto channel = Plain();
+  EXPECT_TRUE(Resolve(channel, "open sesame").ok());
+  ClientContext context;
+  const grpc::Status over = Resolve(channel, "open sesame", &context);
+  EXPECT_EQ(over.error_code(), StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_EQ(ReasonOf(over), "QUOTA_EXCEEDED");
+  google::rpc::QuotaFailure quota;
+  ASSERT_TRUE(Has(over, &quota));
+  EXPECT_EQ(quota.violations(0).subject(), "tenant:research");
+  google::rpc::RetryInfo retry;
+  ASSERT_TRUE(Has(over, &retry));
+  EXPECT_GT(retry.retry_delay().seconds(), 900);
+  EXPECT_EQ(context.GetServerTrailingMetadata().count("grpc-retry-pushback-ms"), 1u);
+  EXPECT_TRUE(List(channel, "read only").ok());
+  const std::string metrics = HttpGet(server_->http_port(), "/metrics").body;
+  EXPECT_TRUE(absl::StrContains(metrics, "flightplan_tenant_shed_total{tenant=\"research\"} 1"));
+  EXPECT_TRUE(absl::StrContains(metrics, "flightplan_tenant_shed_total{tenant=\"reading\"} 0"));
+  EXPECT_TRUE(absl::StrContains(metrics, "flightplan_shed_total{reason=\"quota\"} 1"));
+}
+
+TEST_F(AccessServerTest, ATenantHasOnlySoManyCallsAtOnce) {
+  settings_.token_file = Write("tokens.yaml", kTokens);
+  settings_.quota_file = Write("quotas.yaml", "tenants:\n  - {name: research, concurrent: 1}\n");
+  ASSERT_TRUE(Start().ok());
+  const auto channel = Plain();
+  control_->Close();
+  std::thread first([&] { EXPECT_TRUE(Resolve(channel, "open sesame").ok()); });
+  while (control_->waiting == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  const grpc::Status second = Resolve(Plain(), "open sesame");
+  EXPECT_EQ(second.error_code(), StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_EQ(ReasonOf(second), "QUOTA_EXCEEDED");
+  control_->Open();
+  first.join();
+  EXPECT_TRUE(Resolve(channel, "open sesame").ok());
+}
+
+TEST_F(AccessServerTest, EveryItemOfABatchCounts) {
+  settings_.token_file = Write("tokens.yaml", kTokens);
+  settings_.quota_file = Write("quotas.yaml", "tenants:\n  - {name: research, calls_per_second: 1}\n");
+  ASSERT_TRUE(Start().ok());
+  ClientContext context;
+  Prepare("open sesame", &context);
+  auto stream = v1::ResolverService::NewStub(Plain())->BatchResolve(&context);
+  constexpr int kItems = 100;
+  std::thread writer([&] {
+    v1::BatchResolveRequest item;
+    item.mutable_resolve()->mutable_model()->set_name("m");
+    for (int i = 0; i < kItems; ++i) stream->Write(item);
+    stream->WritesDone();
+  });
+  int answers = 0, refused = 0;
+  v1::BatchResolveResponse response;
+  while (stream->Read(&response)) {
+    ++answers;
+    refused += response.error().code() == static_cast<int>(StatusCode::RESOURCE_EXHAUSTED);
+  }
+  writer.join();
+  EXPECT_TRUE(stream->Finish().ok());
+  EXPECT_EQ(answers, kItems);
+  EXPECT_GT(refused, kItems / 2);
+  EXPECT_LT(refused, kItems);
+}
+
+}  // namespace
+}  // namespace flightplan::service
