@@ -30,6 +30,20 @@ setup_python() {
   python_environment python "$root/clients/python/requirements-dev.txt"
 }
 
+# Whether version $1 is at least $2.
+at_least() { [ "$(printf '%s\n%s\n' "$2" "$1" | sort -V | head -n 1)" = "$2" ]; }
+
+setup_go() {
+  local version
+  version="$(GOTOOLCHAIN=local go version 2>/dev/null | sed -n 's/.* go\([0-9.]*\).*/\1/p')"
+  [ -n "$version" ] && at_least "$version" 1.19 || { echo "setup: go: needs go >= 1.19 (golang-go), has ${version:-none}"; return 0; }
+  (cd "$root/clients/go" && GOFLAGS=-mod=mod go mod download)
+  [ -x "$tools/go/bin/protoc-gen-go-grpc" ] && return
+  echo "setup: protoc plugins for Go"
+  GOBIN="$tools/go/bin" go install google.golang.org/protobuf/cmd/protoc-gen-go@v1.30.0
+  GOBIN="$tools/go/bin" go install google.golang.org/grpc/cmd/protoc-gen-go-grpc@v1.3.0
+}
+
 # 800 MB: only where it is asked for by name.
 setup_integrations() { python_environment python-integrations "$root/clients/python/requirements-integrations.txt"; }
 
