@@ -6,6 +6,7 @@
 #include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
 #include "clients/cli/backend.h"
+#include "clients/cli/remote_channel.h"
 #include "flightplan/v1/catalog_service.grpc.pb.h"
 #include "flightplan/v1/resolver_service.grpc.pb.h"
 #include "google/rpc/status.pb.h"
@@ -38,7 +39,7 @@ class RemoteBackend final : public Backend {
  public:
   explicit RemoteBackend(const std::string& address)
       : address_(address),
-        channel_(grpc::CreateChannel(address, grpc::InsecureChannelCredentials())),
+        channel_(MakeChannel(address)),
         resolver_(v1::ResolverService::NewStub(channel_)),
         catalog_(v1::CatalogService::NewStub(channel_)) {}
 
@@ -52,6 +53,7 @@ class RemoteBackend final : public Backend {
                            const std::function<bool(const v1::PlanProgress&)>& progress,
                            v1::PlanResult* result) override {
     grpc::ClientContext context;
+    AddToken(&context);
     context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(kServerPlanSeconds));
     const auto stream = resolver_->PlanLayouts(&context, request);
     v1::PlanLayoutsResponse event;
@@ -94,6 +96,7 @@ class RemoteBackend final : public Backend {
   absl::Status Call(Stub& stub, grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*),
                     const Request& request, Response* response) {
     grpc::ClientContext context;
+    AddToken(&context);
     context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(kServerDeadlineSeconds));
     return FromGrpc((stub.*method)(&context, request, response), address_);
   }

@@ -1,0 +1,42 @@
+#include "clients/cli/remote_channel.h"
+
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+#include "grpcpp/create_channel.h"
+#include "grpcpp/security/credentials.h"
+
+namespace flightplan::cli {
+namespace {
+
+std::string Variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+std::string ContentOf(const char* variable) {
+  std::ifstream file(Variable(variable), std::ios::binary);
+  std::ostringstream text;
+  if (file) text << file.rdbuf();
+  return text.str();
+}
+
+}  // namespace
+
+std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address) {
+  if (Variable("FLIGHTPLAN_CA_FILE").empty()) return grpc::CreateChannel(address, grpc::InsecureChannelCredentials());
+  grpc::SslCredentialsOptions options;
+  options.pem_root_certs = ContentOf("FLIGHTPLAN_CA_FILE");
+  options.pem_cert_chain = ContentOf("FLIGHTPLAN_CERT_FILE");
+  options.pem_private_key = ContentOf("FLIGHTPLAN_KEY_FILE");
+  return grpc::CreateChannel(address, grpc::SslCredentials(options));
+}
+
+void AddToken(grpc::ClientContext* context) {
+  if (const std::string token = Variable("FLIGHTPLAN_TOKEN"); !token.empty()) {
+    context->AddMetadata("authorization", "Bearer " + token);
+  }
+}
+
+}  // namespace flightplan::cli

@@ -1,0 +1,18 @@
+// How the command line reaches a server: in the clear, or by TLS when FLIGHTPLAN_CA_FILE names the authorities to trust
+// (FLIGHTPLAN_CERT_FILE and FLIGHTPLAN_KEY_FILE: a certificate of its own). FLIGHTPLAN_TOKEN is its token. All by the
+// environment: flags of a process can be read by everybody on the machine.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "grpcpp/channel.h"
+#include "grpcpp/client_context.h"
+
+namespace flightplan::cli {
+
+// A file that cannot be read counts as empty: the handshake then fails and says so.
+std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address);
+void AddToken(grpc::ClientContext* context);
+
+}  // namespace flightplan::cli

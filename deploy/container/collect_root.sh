@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# collect_root.sh BINARY FOLDER: a root file system with BINARY as /usr/bin/flightplan and the shared libraries it needs.
+set -euo pipefail
+binary="$1"
+root="$2"
+mkdir -p "$root"/{usr/bin,etc/flightplan,etc/ssl/certs,run/flightplan,var/lib/flightplan,tmp}
+# uid 65532 writes to these two alone; everything else may be mounted read-only.
+chown 65532:65532 "$root/run/flightplan" "$root/var/lib/flightplan"
+chmod 1777 "$root/tmp"
+cp "$binary" "$root/usr/bin/flightplan"
+# The loader and every library, under the names by which the loader looks for them.
+ldd "$binary" | grep -o '/[^ ]*' | sort -u | while read -r library; do
+  mkdir -p "$root$(dirname "$library")"
+  cp -L "$library" "$root$library"
+done
+# Names of hosts, with glibc's own resolver.
+for library in libnss_dns.so.2 libnss_files.so.2; do
+  path="$(ldconfig -p | sed -n "s/.*$library.* => //p" | head -1)"
+  if [ -n "$path" ]; then
+    mkdir -p "$root$(dirname "$path")"
+    cp -L "$path" "$root$path"
+  fi
+done
+cp -L /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/" 2>/dev/null || true
+printf 'listen: [127.0.0.1:50051]\n' >"$root/etc/flightplan/config.yaml"

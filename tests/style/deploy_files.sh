@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# The files under deploy/: Prometheus rules with their tests, the dashboard fresh, YAML that can be read, settings that
+# the server knows. usage: deploy_files.sh
+set -euo pipefail
+root="$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)"
+if ! command -v promtool >/dev/null; then
+  echo "skipped: promtool is not installed (deploy/setup.sh installs it)"
+  exit 77
+fi
+cd "$root/deploy"
+promtool check rules prometheus/recording.yml prometheus/alerts.yml
+promtool test rules prometheus/rules_test.yml
+# Every alert of the file has a case in which it sounds.
+python3 - <<'EOF'
+import pathlib, sys, yaml
+rules = yaml.safe_load(pathlib.Path("prometheus/alerts.yml").read_text())
+tests = yaml.safe_load(pathlib.Path("prometheus/rules_test.yml").read_text())
+alerts = {rule["alert"] for group in rules["groups"] for rule in group["rules"]}
+sounded = {case["alertname"] for test in tests["tests"] for case in test.get("alert_rule_test", []) if case["exp_alerts"]}
+if alerts - sounded:
+    sys.exit(f"alerts without a case in which they sound: {sorted(alerts - sounded)}")
+for path in sorted(pathlib.Path("kubernetes").rglob("*.yaml")):
+    for document in yaml.safe_load_all(path.read_text()):
+        if not isinstance(document, dict):
+            sys.exit(f"{path}: not a map")
+for path in sorted(pathlib.Path("kubernetes").rglob("kustomization.yaml")):
+    wanted = yaml.safe_load(path.read_text())
+    files = [r for r in wanted.get("resources", [])] + [p["path"] for p in wanted.get("patches", []) if "path" in p]
+    files += [f for g in wanted.get("configMapGenerator", []) for f in g["files"]]
+    for name in files:
+        if not (path.parent / name).exists():
+            sys.exit(f"{path}: {name} is not there")
+EOF
+grafana/make_dashboard.py --check
+echo "deploy files: fine"
