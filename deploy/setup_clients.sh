@@ -44,6 +44,16 @@ setup_go() {
   GOBIN="$tools/go/bin" go install google.golang.org/grpc/cmd/protoc-gen-go-grpc@v1.3.0
 }
 
+setup_typescript() {
+  local version package="$root/clients/typescript"
+  version="$(node --version 2>/dev/null | tr -d v)"
+  [ -n "$version" ] && at_least "$version" 18 || { echo "setup: typescript: needs node >= 18 (nodejs, npm), has ${version:-none}"; return 0; }
+  cmp -s "$package/package-lock.json" "$package/node_modules/.package-lock.from" && return
+  echo "setup: npm packages"
+  (cd "$package" && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error)
+  cp "$package/package-lock.json" "$package/node_modules/.package-lock.from"
+}
+
 # 800 MB: only where it is asked for by name.
 setup_integrations() { python_environment python-integrations "$root/clients/python/requirements-integrations.txt"; }
 
