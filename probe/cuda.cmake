@@ -16,3 +16,36 @@ if(NOT FLIGHTPLAN_CUDA OR NOT FLIGHTPLAN_NVCC OR NOT cuda_sources)
   target_link_libraries(flightplan_probe_device PUBLIC flightplan_probe_core)
   return()
 endif()
+
+set(FLIGHTPLAN_CUDA_ARCHITECTURES "80;90a;100" CACHE STRING "GPU architectures; PTX of the last one is added")
+get_filename_component(cuda_home "${FLIGHTPLAN_NVCC}" REALPATH)
+get_filename_component(cuda_home "${cuda_home}" DIRECTORY)
+get_filename_component(cuda_home "${cuda_home}" DIRECTORY)
+find_path(cuda_include cuda_runtime.h PATHS "${cuda_home}/include" "${cuda_home}/targets/x86_64-linux/include"
+  "${cuda_home}/targets/sbsa-linux/include" NO_DEFAULT_PATH REQUIRED)
+find_file(cuda_runtime_library libcudart_static.a PATHS "${cuda_home}/lib64" "${cuda_home}/lib"
+  "${cuda_home}/targets/x86_64-linux/lib" "${cuda_home}/targets/sbsa-linux/lib" NO_DEFAULT_PATH REQUIRED)
+message(STATUS "flightplan-probe: CUDA by ${FLIGHTPLAN_NVCC}")
+
+set(cuda_flags -std=c++20 -O3 -lineinfo --expt-relaxed-constexpr -Xcompiler=-Wall,-Wextra -Werror=all-warnings
+  "-I${CMAKE_CURRENT_SOURCE_DIR}/.." -ccbin "${CMAKE_CXX_COMPILER}")
+foreach(architecture IN LISTS FLIGHTPLAN_CUDA_ARCHITECTURES)
+  list(APPEND cuda_flags -gencode "arch=compute_${architecture},code=sm_${architecture}")
+endforeach()
+list(GET FLIGHTPLAN_CUDA_ARCHITECTURES -1 architecture)
+list(APPEND cuda_flags -gencode "arch=compute_${architecture},code=compute_${architecture}")
+set(cuda_objects)
+foreach(source IN LISTS cuda_sources)
+  file(RELATIVE_PATH name "${CMAKE_CURRENT_SOURCE_DIR}" "${source}")
+  set(object "${CMAKE_CURRENT_BINARY_DIR}/${name}.o")
+  get_filename_component(folder "${object}" DIRECTORY)
+  file(MAKE_DIRECTORY "${folder}")
+  add_custom_command(OUTPUT "${object}"
+    COMMAND "${FLIGHTPLAN_NVCC}" ${cuda_flags} -MD -MF "${object}.d" -MT "${object}" -c "${source}" -o "${object}"
+    DEPENDS "${source}" DEPFILE "${object}.d" COMMENT "Building CUDA object ${name}" VERBATIM)
+  list(APPEND cuda_objects "${object}")
+endforeach()
+add_library(flightplan_probe_device STATIC ${cuda_objects} device/libraries.cc device/libraries_header_check.cc device/nvml.cc)
+set_target_properties(flightplan_probe_device PROPERTIES LINKER_LANGUAGE CXX)
+target_include_directories(flightplan_probe_device SYSTEM PRIVATE "${cuda_include}")
+target_link_libraries(flightplan_probe_device PUBLIC flightplan_probe_core "${cuda_runtime_library}" rt)

@@ -22,6 +22,8 @@ const char* Name(Code code) {
       return "out_of_time";
     case Code::kUnsupported:
       return "unsupported";
+    case Code::kWithheld:
+      return "withheld";
   }
   return "failed";
 }

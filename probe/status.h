@@ -17,6 +17,7 @@ enum class Code {
   kLocked = 6,       // another probe runs on the device
   kOutOfTime = 7,    // the hard limit passed; what was measured until then was printed
   kUnsupported = 8,  // this device or toolkit cannot do it: the row is absent
+  kWithheld = 9,     // inside a run only: an output was wrong, the row is not told and the profile is partial
 };
 
 struct [[nodiscard]] Status {

@@ -2,13 +2,18 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "probe/device/device.h"
 
 namespace flightplan::probe {
 
-// `index` -1: the first device that is free and ours. kNoGpu, kBusy, kNotOurs: see status.h.
-// Kernels that wait give up after `hard_seconds`.
-Status OpenCudaDevice(int index, double hard_seconds, std::unique_ptr<Device>* device);
+struct CudaRequest {
+  int index = -1;              // -1: the first device that is free and ours
+  std::string lock_directory;  // of DeviceLock
+};
+
+// kNoGpu, kBusy, kNotOurs, kLocked: see status.h. The lock goes with the device.
+Status OpenCudaDevice(const CudaRequest& request, std::unique_ptr<Device>* device);
 
 }  // namespace flightplan::probe

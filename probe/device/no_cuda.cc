@@ -3,7 +3,7 @@
 
 namespace flightplan::probe {
 
-Status OpenCudaDevice(int, double, std::unique_ptr<Device>*) {
+Status OpenCudaDevice(const CudaRequest&, std::unique_ptr<Device>*) {
   if (Status status = FindGpu(); !status.ok()) return status;
   return Fail(Code::kUnsupported,
               "this flightplan-probe was built without CUDA; build it where nvcc is (probe/README.md)");

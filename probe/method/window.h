@@ -10,6 +10,7 @@ namespace flightplan::probe {
 // Event timestamps tick in about half a microsecond: over 200 us that is a quarter of a per cent.
 inline constexpr double kWindowUs = 200;
 inline constexpr int kMostOperations = 4096;  // in one graph
+inline constexpr int64_t kMostSets = 32;       // all of them are queued at once, and a stream queues about a thousand
 
 // Operations in one window, from a first estimate of one of them; a multiple of `sets`, so that every set of buffers
 // is used equally often.
@@ -24,9 +25,7 @@ inline int OperationsPerWindow(double operation_us, int sets) {
 inline int BufferSets(int64_t set_bytes, int64_t l2_bytes, int64_t room) {
   if (set_bytes <= 0) return 1;
   const int64_t wanted = (4 * l2_bytes + set_bytes - 1) / set_bytes;
-  return static_cast<int>(std::clamp(wanted, int64_t{1}, int64_t{64}) < room / set_bytes
-                              ? std::clamp(wanted, int64_t{1}, int64_t{64})
-                              : std::min(room / set_bytes, int64_t{64}));
+  return static_cast<int>(std::min({wanted, room / set_bytes, kMostSets}));
 }
 
 // What a probe may hold of the device: 2 GiB, or a quarter of what is free, whichever is less.

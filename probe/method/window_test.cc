@@ -18,7 +18,7 @@ TEST(BufferSets, TurnFourTimesTheCache) {
   EXPECT_EQ(BufferSets(512 * kMiB, 50 * kMiB, 2048 * kMiB), 1);
   EXPECT_EQ(BufferSets(50 * kMiB, 50 * kMiB, 120 * kMiB), 2) << "no more than fit";
   EXPECT_EQ(BufferSets(50 * kMiB, 50 * kMiB, 49 * kMiB), 0);
-  EXPECT_EQ(BufferSets(1024, 50 * kMiB, 2048 * kMiB), 64);
+  EXPECT_EQ(BufferSets(1024, 50 * kMiB, 2048 * kMiB), 32);
 }
 
 TEST(DeviceBytesCap, QuarterOfWhatIsFreeOrTwoGibibytes) {

@@ -1,0 +1,10 @@
+// The numbers that libraries.cc carries, against cublasLt.h where a toolkit has it. Compiled, never run.
+#if __has_include(<cublasLt.h>)
+#include <cublasLt.h>
+
+static_assert(CUBLAS_COMPUTE_32F == 68 && CUDA_R_32F == 0 && CUDA_R_16BF == 14);
+static_assert(CUBLASLT_MATMUL_DESC_TRANSA == 3 && CUBLASLT_MATMUL_DESC_TRANSB == 4);
+static_assert(CUBLASLT_MATMUL_DESC_SM_COUNT_TARGET == 15 && CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES == 1);
+static_assert(CUBLAS_OP_N == 0 && CUBLAS_OP_T == 1 && CUBLAS_STATUS_SUCCESS == 0);
+static_assert(sizeof(cublasLtMatmulAlgo_t) == 64 && sizeof(cublasLtMatmulHeuristicResult_t) == 64 + 8 + 4 + 4 + 16);
+#endif

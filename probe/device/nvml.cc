@@ -1,0 +1,96 @@
+#include "probe/device/nvml.h"
+
+#include <dlfcn.h>
+
+#include <cstring>
+
+namespace flightplan::probe {
+namespace {
+
+// From nvml.h, whose interface does not change: NVML_SUCCESS, NVML_ERROR_INSUFFICIENT_SIZE, clock and sensor numbers.
+constexpr int kSuccess = 0, kInsufficientSize = 7;
+constexpr int kClockSm = 1, kClockMemory = 2, kSensorGpu = 0;
+
+struct Reason {
+  unsigned long long bit;
+  const char* name;
+};
+// Idleness and clocks that the owner has set (application clocks, sync boost, display) say nothing about disturbance.
+constexpr Reason kReasons[] = {{0x04, "sw_power_cap"},
+                               {0x08, "hw_slowdown"},
+                               {0x20, "sw_thermal_slowdown"},
+                               {0x40, "hw_thermal_slowdown"},
+                               {0x80, "hw_power_brake_slowdown"}};
+
+using Call = int (*)();
+using GetUint = int (*)(void*, unsigned*);
+using GetUintOf = int (*)(void*, int, unsigned*);
+
+}  // namespace
+
+template <class Function>
+Function Nvml::Find(const char* name) const {
+  return library_ == nullptr ? nullptr : reinterpret_cast<Function>(dlsym(library_, name));
+}
+
+Nvml::Nvml(const std::string& pci_bus_id) {
+  library_ = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
+  const auto init = Find<Call>("nvmlInit_v2");
+  const auto by_bus = Find<int (*)(const char*, void**)>("nvmlDeviceGetHandleByPciBusId_v2");
+  if (init == nullptr || by_bus == nullptr || init() != kSuccess) return;
+  if (by_bus(pci_bus_id.c_str(), &device_) != kSuccess) device_ = nullptr;
+}
+
+Nvml::~Nvml() {
+  if (const auto shutdown = Find<Call>("nvmlShutdown"); shutdown != nullptr) shutdown();
+}
+
+std::string Nvml::DriverVersion() const {
+  char text[96] = "";
+  const auto get = Find<int (*)(char*, unsigned)>("nvmlSystemGetDriverVersion");
+  return get != nullptr && get(text, sizeof text) == kSuccess ? text : "";
+}
+
+std::optional<int> Nvml::ComputeProcesses() const {
+  const auto get = Find<int (*)(void*, unsigned*, void*)>("nvmlDeviceGetComputeRunningProcesses_v3");
+  if (!available() || get == nullptr) return std::nullopt;
+  unsigned count = 0;  // asked without room, it tells how many there are
+  const int error = get(device_, &count, nullptr);
+  if (error != kSuccess && error != kInsufficientSize) return std::nullopt;
+  return static_cast<int>(count);
+}
+
+std::optional<bool> Nvml::MigEnabled() const {
+  const auto get = Find<int (*)(void*, unsigned*, unsigned*)>("nvmlDeviceGetMigMode");
+  unsigned current = 0, pending = 0;
+  if (!available() || get == nullptr || get(device_, &current, &pending) != kSuccess) return std::nullopt;
+  return current != 0;
+}
+
+DeviceState Nvml::State() const {
+  DeviceState state;
+  if (!available()) return state;
+  unsigned value = 0;
+  const auto clock = Find<GetUintOf>("nvmlDeviceGetClockInfo");
+  if (clock != nullptr && clock(device_, kClockSm, &value) == kSuccess) state.sm_clock_mhz = static_cast<int>(value);
+  if (clock != nullptr && clock(device_, kClockMemory, &value) == kSuccess) {
+    state.memory_clock_mhz = static_cast<int>(value);
+  }
+  const auto power = Find<GetUint>("nvmlDeviceGetPowerUsage"), limit = Find<GetUint>("nvmlDeviceGetEnforcedPowerLimit");
+  if (power != nullptr && power(device_, &value) == kSuccess) state.power_watts = value / 1e3;
+  if (limit != nullptr && limit(device_, &value) == kSuccess) state.power_limit_watts = value / 1e3;
+  const auto heat = Find<GetUintOf>("nvmlDeviceGetTemperature");
+  if (heat != nullptr && heat(device_, kSensorGpu, &value) == kSuccess) {
+    state.temperature_celsius = static_cast<int>(value);
+  }
+  unsigned long long bits = 0;
+  const auto reasons = Find<int (*)(void*, unsigned long long*)>("nvmlDeviceGetCurrentClocksThrottleReasons");
+  if (reasons != nullptr && reasons(device_, &bits) == kSuccess) {
+    for (const Reason& reason : kReasons) {
+      if ((bits & reason.bit) != 0) state.throttle_reasons.emplace_back(reason.name);
+    }
+  }
+  return state;
+}
+
+}  // namespace flightplan::probe

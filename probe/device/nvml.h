@@ -1,0 +1,35 @@
+// The management library, loaded at run time. Everything it does not tell stays at its "not told" value.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "probe/row.h"
+
+namespace flightplan::probe {
+
+class Nvml {
+ public:
+  // `pci_bus_id`: "0000:3b:00.0". Where the library or the device is missing, every question stays unanswered.
+  explicit Nvml(const std::string& pci_bus_id);
+  ~Nvml();
+  Nvml(const Nvml&) = delete;
+  Nvml& operator=(const Nvml&) = delete;
+
+  bool available() const { return device_ != nullptr; }
+  std::string DriverVersion() const;
+  // Processes that hold a compute context. Nothing: not told. Process ids are of no use inside a container, counts are.
+  std::optional<int> ComputeProcesses() const;
+  std::optional<bool> MigEnabled() const;
+  // Clocks, power, temperature, reasons; foreign_process_count is left to the caller.
+  DeviceState State() const;
+
+ private:
+  template <class Function>
+  Function Find(const char* name) const;
+
+  void* library_ = nullptr;
+  void* device_ = nullptr;  // nvmlDevice_t
+};
+
+}  // namespace flightplan::probe

@@ -1,0 +1,228 @@
+// The ceilings that all later rows are held against: what memory and tensor cores give on this very card.
+#include "probe/kernels/copies.cuh"
+#include "probe/kernels/gemm.cuh"
+
+namespace flightplan::probe {
+namespace {
+
+constexpr int64_t kMiB = 1 << 20;
+enum class Op { kCopy, kRead, kFill };
+
+const char* Name(Op op) { return op == Op::kCopy ? "copy" : op == Op::kRead ? "read" : "fill"; }
+
+__device__ inline uint32_t Fold(uint4 v) { return v.x ^ v.y ^ v.z ^ v.w; }
+
+// The exclusive or of everything, so that no load can be left out.
+__global__ void __launch_bounds__(kCopyThreads) ReadKernel(const uint4* from, int64_t words, uint32_t* result) {
+  uint32_t folded = 0;
+  for (int64_t tile = blockIdx.x; tile * kCopyTile < words; tile += gridDim.x) {
+    const int64_t begin = tile * kCopyTile + threadIdx.x;
+    uint4 held[kCopyUnroll];
+#pragma unroll
+    for (int i = 0; i < kCopyUnroll; ++i) {
+      held[i] = begin + i * kCopyThreads < words ? LoadOnce(from + begin + i * kCopyThreads) : make_uint4(0, 0, 0, 0);
+    }
+#pragma unroll
+    for (int i = 0; i < kCopyUnroll; ++i) folded ^= Fold(held[i]);
+  }
+  folded = __reduce_xor_sync(0xffffffffu, folded);
+  if (threadIdx.x % 32 == 0) atomicXor(result, folded);
+}
+
+__global__ void __launch_bounds__(kCopyThreads) FillKernel(uint4* to, int64_t words, uint32_t value) {
+  const uint4 word = make_uint4(value, value + 1, value + 2, value + 3);
+  for (int64_t tile = blockIdx.x; tile * kCopyTile < words; tile += gridDim.x) {
+#pragma unroll
+    for (int i = 0; i < kCopyUnroll; ++i) {
+      const int64_t at = tile * kCopyTile + threadIdx.x + i * kCopyThreads;
+      if (at < words) StoreOnce(to + at, word);
+    }
+  }
+}
+
+__global__ void EmptyKernel() {}
+
+// One of the operations by own kernels: over the whole chip, or by one block on each of `sms` SMs.
+class Movement : public WindowExperiment {
+ public:
+  Movement(Gpu& gpu, Op op, int64_t bytes, int sms, int stage) : WindowExperiment(gpu), op_(op), words_(bytes / 16), sms_(sms) {
+    const double counted = static_cast<double>(op == Op::kCopy ? 2 * bytes : bytes);
+    const double size = static_cast<double>(bytes);
+    stage_ = stage;
+    if (sms == 0) SetRow(std::string("hbm.") + Name(op), "bytes_per_second", counted, {{"bytes", size}});
+    if (sms > 0) {
+      SetRow("hbm.sm_curve", "bytes_per_second", counted, {{"bytes", size}, {"sms", sms}}, {{"op", Name(op)}});
+    }
+  }
+
+ protected:
+  Status Allocate() override {
+    TRY(gpu_.arena.Get(1, &result_));
+    const int64_t set_bytes = words_ * (op_ == Op::kCopy ? 32 : 16);
+    sets_ = SetsFor(set_bytes);
+    for (int set = 0; set < sets_; ++set) {
+      uint4 *from = nullptr, *to = nullptr;
+      TRY(gpu_.arena.Get(words_, &from));
+      if (op_ == Op::kCopy) TRY(gpu_.arena.Get(words_, &to));
+      // The bits of random bf16 numbers: what the kernels of a training step move.
+      TRY(FillBf16(gpu_.stream, reinterpret_cast<Bf16*>(from), 8 * words_, static_cast<uint32_t>(set), 1));
+      from_.push_back(from);
+      to_.push_back(to);
+    }
+    return Ok();
+  }
+
+  Status Launch(cudaStream_t stream, int set) override { return Run(stream, set, words_); }
+
+  Status Check() override {
+    const size_t first = 0;
+    if (op_ == Op::kCopy) {
+      TRY(Poison(gpu_.stream, to_[first], 16 * words_));
+      TRY(Run(gpu_.stream, 0, words_));
+      int64_t differing = 0;
+      TRY(CountDifferent(gpu_.stream, from_[first], to_[first], words_, reinterpret_cast<int*>(result_), &differing));
+      return differing == 0 ? Ok() : Fail(Code::kWithheld, std::to_string(differing) + " words of the copy differ");
+    }
+    // A part is enough for what every word goes through in the same way; it is no whole number of tiles.
+    const int64_t part = std::min<int64_t>(words_, 3 * kCopyTile + 77);
+    std::vector<uint32_t> words(static_cast<size_t>(4 * part));
+    CUDA_TRY(cudaMemsetAsync(result_, 0, sizeof(uint32_t), gpu_.stream));
+    if (op_ == Op::kFill) TRY(Poison(gpu_.stream, from_[first], 16 * part));
+    TRY(Run(gpu_.stream, 0, part));
+    uint32_t result = 0, want = 0;
+    TRY(Download(gpu_.stream, result_, sizeof result, &result));
+    TRY(Download(gpu_.stream, from_[first], 16 * part, words.data()));
+    for (size_t i = 0; i < words.size(); ++i) {
+      want ^= words[i];
+      if (op_ == Op::kFill && words[i] != kFillValue + i % 4) return Fail(Code::kWithheld, "the fill left words out");
+    }
+    if (op_ == Op::kRead && result != want) return Fail(Code::kWithheld, "the read left words out");
+    return Ok();
+  }
+
+ private:
+  static constexpr uint32_t kFillValue = 0x3f803f80;  // ones in bf16
+
+  Status Run(cudaStream_t stream, int set, int64_t words) {
+    const size_t s = static_cast<size_t>(set);
+    const bool alone = sms_ > 0;
+    const int blocks = alone ? sms_ : CeilDiv(words, kCopyTile);
+    const size_t shared = alone ? static_cast<size_t>(AloneBytes(gpu_)) : 0;
+    if (op_ == Op::kCopy) return LaunchCopy(gpu_, stream, from_[s], to_[s], words, blocks, alone);
+    const auto allow = [&](const void* kernel) {
+      return cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared));
+    };
+    if (op_ == Op::kRead) {
+      CUDA_TRY(allow(reinterpret_cast<const void*>(ReadKernel)));
+      ReadKernel<<<blocks, kCopyThreads, shared, stream>>>(from_[s], words, result_);
+    } else {
+      CUDA_TRY(allow(reinterpret_cast<const void*>(FillKernel)));
+      FillKernel<<<blocks, kCopyThreads, shared, stream>>>(from_[s], words, kFillValue);
+    }
+    CUDA_TRY(cudaGetLastError());
+    return Ok();
+  }
+
+  Op op_;
+  int64_t words_;
+  int sms_;
+  std::vector<uint4*> from_, to_;
+  uint32_t* result_ = nullptr;
+};
+
+// What the driver does for the same: the peers of the own kernels.
+class DriverMovement : public WindowExperiment {
+ public:
+  DriverMovement(Gpu& gpu, Op op, int64_t bytes) : WindowExperiment(gpu), op_(op), bytes_(bytes) {
+    stage_ = 1;
+    SetRow(op == Op::kCopy ? "hbm.copy_engine" : "hbm.memset", "bytes_per_second",
+           static_cast<double>(op == Op::kCopy ? 2 * bytes : bytes), {{"bytes", static_cast<double>(bytes)}});
+  }
+
+ protected:
+  Status Allocate() override {
+    sets_ = SetsFor(op_ == Op::kCopy ? 2 * bytes_ : bytes_);
+    from_.assign(static_cast<size_t>(sets_), nullptr);
+    to_ = from_;
+    for (size_t set = 0; set < from_.size(); ++set) {
+      TRY(gpu_.arena.Get(bytes_, &to_[set]));
+      if (op_ != Op::kCopy) continue;
+      TRY(gpu_.arena.Get(bytes_, &from_[set]));
+      TRY(FillBf16(gpu_.stream, reinterpret_cast<Bf16*>(from_[set]), bytes_ / 2, 1, 1));
+    }
+    return Ok();
+  }
+  Status Launch(cudaStream_t stream, int set) override {
+    const size_t s = static_cast<size_t>(set), bytes = static_cast<size_t>(bytes_);
+    if (op_ == Op::kCopy) CUDA_TRY(cudaMemcpyAsync(to_[s], from_[s], bytes, cudaMemcpyDeviceToDevice, stream));
+    if (op_ == Op::kFill) CUDA_TRY(cudaMemsetAsync(to_[s], 0x5a, bytes, stream));
+    return Ok();
+  }
+  Status Check() override { return Ok(); }  // the driver's own
+
+ private:
+  Op op_;
+  int64_t bytes_;
+  std::vector<char*> from_, to_;
+};
+
+class EmptyKernels : public WindowExperiment {
+ public:
+  explicit EmptyKernels(Gpu& gpu) : WindowExperiment(gpu) { SetRow("timing.null", "us", 0, {}); }
+
+ protected:
+  Status Allocate() override { return Ok(); }
+  Status Launch(cudaStream_t stream, int) override {
+    EmptyKernel<<<1, 32, 0, stream>>>();
+    CUDA_TRY(cudaGetLastError());
+    return Ok();
+  }
+  Status Check() override { return Ok(); }
+};
+
+class DenseGemm : public WindowExperiment {
+ public:
+  DenseGemm(Gpu& gpu, GemmPath path) : WindowExperiment(gpu), path_(path) {
+    SetRow("mm.dense", "flops_per_second", kShape.Flops(), {{"rows", kSize}, {"n", kSize}, {"k", kSize}},
+           {{"path", Name(path)}});
+  }
+  int sample_count() const override { return 9; }
+
+ protected:
+  Status Allocate() override {
+    TRY(gemm_.Open(gpu_, path_, {kShape}));
+    return gemm_.AllocateSets(1, &sets_);  // 400 MB of operands: no set fits any cache
+  }
+  Status Launch(cudaStream_t stream, int set) override { return gemm_.Run(stream, set); }
+  Status Check() override { return gemm_.Check(); }
+
+ private:
+  static constexpr int kSize = 8192;
+  static constexpr GemmShape kShape{.m = kSize, .n = kSize, .k = kSize};
+  GemmPath path_;
+  Gemms gemm_;
+};
+
+}  // namespace
+
+Experiments CeilingExperiments(Gpu& gpu) {
+  Experiments all;
+  for (const int64_t mib : {64, 128, 256}) {
+    for (const Op op : {Op::kCopy, Op::kRead, Op::kFill}) {
+      all.push_back(std::make_unique<Movement>(gpu, op, mib * kMiB, 0, mib == 256 ? 0 : 2));
+    }
+  }
+  for (const Op op : {Op::kCopy, Op::kFill}) all.push_back(std::make_unique<DriverMovement>(gpu, op, 256 * kMiB));
+  for (const GemmPath path : {GemmPath::kLibrary, GemmPath::kOwn}) all.push_back(std::make_unique<DenseGemm>(gpu, path));
+  all.push_back(std::make_unique<EmptyKernels>(gpu));
+  for (const int sms : {1, 2, 4, 8, 12, 16, 20, 24, 32, 48, 64, 96, gpu.sm_count}) {
+    if (sms > gpu.sm_count) continue;
+    for (const Op op : {Op::kCopy, Op::kRead, Op::kFill}) {
+      // Few SMs are slow: a smaller window is long enough.
+      all.push_back(std::make_unique<Movement>(gpu, op, (sms < 8 ? 16 : 64) * kMiB, sms, op == Op::kCopy ? 1 : 2));
+    }
+  }
+  return all;
+}
+
+}  // namespace flightplan::probe

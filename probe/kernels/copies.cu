@@ -1,0 +1,51 @@
+#include "probe/kernels/copies.cuh"
+
+namespace flightplan::probe {
+namespace {
+
+__global__ void __launch_bounds__(kCopyThreads) CopyKernel(const uint4* from, uint4* to, int64_t words) {
+  for (int64_t tile = blockIdx.x; tile * kCopyTile < words; tile += gridDim.x) {
+    const int64_t begin = tile * kCopyTile + threadIdx.x;
+    uint4 held[kCopyUnroll];
+#pragma unroll
+    for (int i = 0; i < kCopyUnroll; ++i) {
+      if (begin + i * kCopyThreads < words) held[i] = LoadOnce(from + begin + i * kCopyThreads);
+    }
+#pragma unroll
+    for (int i = 0; i < kCopyUnroll; ++i) {
+      if (begin + i * kCopyThreads < words) StoreOnce(to + begin + i * kCopyThreads, held[i]);
+    }
+  }
+}
+
+__global__ void CountDifferentKernel(const uint4* a, const uint4* b, int64_t words, int* counter) {
+  const int64_t stride = static_cast<int64_t>(gridDim.x) * blockDim.x;
+  for (int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < words; i += stride) {
+    const uint4 x = a[i], y = b[i];
+    if (x.x != y.x || x.y != y.y || x.z != y.z || x.w != y.w) atomicAdd(counter, 1);
+  }
+}
+
+}  // namespace
+
+Status LaunchCopy(const Gpu& gpu, cudaStream_t stream, const uint4* from, uint4* to, int64_t words, int blocks,
+                  bool alone) {
+  const int shared = alone ? AloneBytes(gpu) : 0;
+  if (alone) CUDA_TRY(cudaFuncSetAttribute(CopyKernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared));
+  CopyKernel<<<blocks, kCopyThreads, static_cast<size_t>(shared), stream>>>(from, to, words);
+  CUDA_TRY(cudaGetLastError());
+  return Ok();
+}
+
+Status CountDifferent(cudaStream_t stream, const uint4* a, const uint4* b, int64_t words, int* counter,
+                      int64_t* differing) {
+  CUDA_TRY(cudaMemsetAsync(counter, 0, sizeof(int), stream));
+  CountDifferentKernel<<<1024, 256, 0, stream>>>(a, b, words, counter);
+  CUDA_TRY(cudaGetLastError());
+  int count = 0;
+  TRY(Download(stream, counter, sizeof count, &count));
+  *differing = count;
+  return Ok();
+}
+
+}  // namespace flightplan::probe

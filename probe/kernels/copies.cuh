@@ -1,0 +1,25 @@
+// Plain data movement that several groups use.
+#pragma once
+
+#include "probe/kernels/gpu.cuh"
+
+namespace flightplan::probe {
+
+// 16-byte words that are read or written once: the caches need not keep them.
+__device__ inline uint4 LoadOnce(const uint4* from) { return __ldcs(from); }
+__device__ inline void StoreOnce(uint4* to, uint4 value) { __stcs(to, value); }
+
+inline constexpr int kCopyThreads = 1024, kCopyUnroll = 8;  // a block has 128 KiB in flight
+inline constexpr int64_t kCopyTile = kCopyThreads * kCopyUnroll;  // 16-byte words
+
+// Enqueues a copy of `words` 16-byte words by `blocks` blocks; `alone`: no two of them on one SM.
+Status LaunchCopy(const Gpu& gpu, cudaStream_t stream, const uint4* from, uint4* to, int64_t words, int blocks, bool alone);
+
+// Counts the words that differ, exactly, into *differing (host).
+Status CountDifferent(cudaStream_t stream, const uint4* a, const uint4* b, int64_t words, int* counter,
+                      int64_t* differing);
+
+// Shared memory that makes a block the only one on its SM.
+inline int AloneBytes(const Gpu& gpu) { return gpu.shared_bytes_per_block; }
+
+}  // namespace flightplan::probe

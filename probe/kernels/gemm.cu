@@ -1,0 +1,339 @@
+#include "probe/kernels/gemm.cuh"
+
+#include <algorithm>
+#include <cmath>
+
+namespace flightplan::probe {
+namespace {
+
+// One block computes 128 x 256 outputs, each of its 8 warps 64 x 64, over steps of 32 along k; three steps are on their
+// way from memory while one is computed.
+constexpr int kTileM = 128, kTileN = 256, kTileK = 32, kStages = 4, kThreads = 256;
+constexpr int kStageElements = (kTileM + kTileN) * kTileK;
+constexpr size_t kSharedBytes = sizeof(Bf16) * kStages * kStageElements;
+constexpr uint32_t kSeedA = 11, kSeedB = 12, kSeedC = 13;
+
+__device__ inline uint32_t SharedAddress(const void* p) { return static_cast<uint32_t>(__cvta_generic_to_shared(p)); }
+
+// 16 bytes, or zeros where `valid` is false.
+__device__ inline void CopyAsync(Bf16* to, const Bf16* from, bool valid) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(SharedAddress(to)), "l"(from), "r"(valid ? 16 : 0));
+}
+__device__ inline void CommitCopies() { asm volatile("cp.async.commit_group;"); }
+template <int kPending>
+__device__ inline void WaitForCopies() {
+  asm volatile("cp.async.wait_group %0;" ::"n"(kPending) : "memory");
+}
+
+template <bool kTransposed>
+__device__ inline void LoadMatrices(uint32_t (&to)[4], const Bf16* from) {
+  if constexpr (kTransposed) {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];"
+                 : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
+                 : "r"(SharedAddress(from))
+                 : "memory");
+  } else {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
+                 : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
+                 : "r"(SharedAddress(from))
+                 : "memory");
+  }
+}
+
+__device__ inline void MultiplyAdd(float (&c)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
+  asm volatile(
+      "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+
+// A tile of one operand in shared memory: kRows outputs times 32 along k. An operand that lies [row][k] in memory is
+// kept so, four 16-byte chunks a row; one that lies [k][row] is kept as 32 long rows. In both, chunks are exchanged
+// within a row such that eight rows of one chunk lie in different banks, as ldmatrix reads them.
+template <int kRows, bool kByK>
+struct OperandTile {
+  static constexpr int kChunks = kRows * kTileK / 8;
+
+  __device__ static int At(int row, int k) {  // of the chunk that holds it
+    if constexpr (kByK) return k * kRows + (((row / 8) ^ (k & 7)) * 8);
+    return row * kTileK + (((k / 8) ^ ((row >> 1) & 3)) * 8);
+  }
+
+  __device__ static void Load(Bf16* tile, const Bf16* memory, int row0, int rows, int k0, int ks) {
+#pragma unroll
+    for (int i = 0; i < kChunks / kThreads; ++i) {
+      const int chunk = i * kThreads + static_cast<int>(threadIdx.x);
+      const int row = kByK ? chunk % (kRows / 8) * 8 : chunk / (kTileK / 8);
+      const int k = kByK ? chunk / (kRows / 8) : chunk % (kTileK / 8) * 8;
+      const bool valid = row0 + row < rows && k0 + k < ks;
+      const int64_t offset = kByK ? static_cast<int64_t>(k0 + k) * rows + row0 + row
+                                  : static_cast<int64_t>(row0 + row) * ks + k0 + k;
+      CopyAsync(tile + At(row, k), valid ? memory + offset : memory, valid);
+    }
+  }
+};
+
+template <bool kAByK, bool kBByK>
+__device__ inline void Compute(const Bf16* a_tile, const Bf16* b_tile, int warp_m, int warp_n, float (&sums)[4][8][4]) {
+  using A = OperandTile<kTileM, kAByK>;
+  using B = OperandTile<kTileN, kBByK>;
+  const int lane = static_cast<int>(threadIdx.x) % 32, group = lane / 8, within = lane % 8;
+#pragma unroll
+  for (int k = 0; k < kTileK; k += 16) {
+    uint32_t a[4][4], b[4][4];
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {  // matrices in the order rows 0-7, rows 8-15 of k 0-7, then of k 8-15
+      const int row = warp_m * 64 + i * 16 + (group & 1) * 8, at_k = k + (group >> 1) * 8;
+      LoadMatrices<kAByK>(a[i], a_tile + (kAByK ? A::At(row, at_k + within) : A::At(row + within, at_k)));
+    }
+#pragma unroll
+    for (int j = 0; j < 4; ++j) {  // in the order k 0-7, k 8-15 of columns 0-7, then of columns 8-15
+      const int column = warp_n * 64 + j * 16 + (group >> 1) * 8, at_k = k + (group & 1) * 8;
+      LoadMatrices<kBByK>(b[j], b_tile + (kBByK ? B::At(column, at_k + within) : B::At(column + within, at_k)));
+    }
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+#pragma unroll
+      for (int j = 0; j < 8; ++j) MultiplyAdd(sums[i][j], a[i], b[j / 2][j % 2 * 2], b[j / 2][j % 2 * 2 + 1]);
+    }
+  }
+}
+
+template <bool kFp32>
+__device__ inline void Store(const GemmTask& task, int row, int column, float x, float y) {
+  if (row >= task.m || column >= task.n) return;
+  const int64_t at = static_cast<int64_t>(row) * task.n + column;
+  if constexpr (kFp32) {
+    float2* c = reinterpret_cast<float2*>(static_cast<float*>(task.c) + at);
+    const float2 old = *c;
+    *c = make_float2(old.x + x, old.y + y);
+  } else {
+    *reinterpret_cast<__nv_bfloat162*>(static_cast<Bf16*>(task.c) + at) = __floats2bfloat162_rn(x, y);
+  }
+}
+
+// Persistent blocks over the output tiles of all tasks. Eight rows of tiles at a time, so that what is read twice is
+// read soon.
+template <bool kAByK, bool kBByK, bool kFp32>
+__global__ void __launch_bounds__(kThreads, 1) GemmKernel(const GemmTask* tasks, int task_count, int tiles) {
+  extern __shared__ __align__(128) unsigned char shared_bytes[];
+  Bf16* shared = reinterpret_cast<Bf16*>(shared_bytes);
+  const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
+  const int warp_m = warp / 4, warp_n = warp % 4;
+  for (int tile = static_cast<int>(blockIdx.x); tile < tiles; tile += static_cast<int>(gridDim.x)) {
+    int t = 0;
+    while (t + 1 < task_count && tasks[t + 1].first_tile <= tile) ++t;
+    const GemmTask task = tasks[t];
+    const int tiles_m = (task.m + kTileM - 1) / kTileM, tiles_n = (task.n + kTileN - 1) / kTileN;
+    const int at = tile - task.first_tile, band = at / (8 * tiles_n), band_m = min(8, tiles_m - 8 * band);
+    const int in_band = at - band * 8 * tiles_n;
+    const int row0 = (8 * band + in_band % band_m) * kTileM, column0 = in_band / band_m * kTileN;
+
+    const int steps = (task.k + kTileK - 1) / kTileK;
+    const auto load = [&](int step) {
+      Bf16* stage = shared + step % kStages * kStageElements;
+      OperandTile<kTileM, kAByK>::Load(stage, task.a, row0, task.m, step * kTileK, task.k);
+      OperandTile<kTileN, kBByK>::Load(stage + kTileM * kTileK, task.b, column0, task.n, step * kTileK, task.k);
+    };
+    for (int step = 0; step < kStages - 1; ++step) {
+      if (step < steps) load(step);
+      CommitCopies();
+    }
+    float sums[4][8][4] = {};
+    for (int step = 0; step < steps; ++step) {
+      WaitForCopies<kStages - 2>();
+      __syncthreads();  // everyone's copies of this step are there, and everyone has left the stage that is loaded next
+      if (step + kStages - 1 < steps) load(step + kStages - 1);
+      CommitCopies();
+      const Bf16* stage = shared + step % kStages * kStageElements;
+      Compute<kAByK, kBByK>(stage, stage + kTileM * kTileK, warp_m, warp_n, sums);
+    }
+    WaitForCopies<0>();
+    __syncthreads();
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+#pragma unroll
+      for (int j = 0; j < 8; ++j) {
+        const int row = row0 + warp_m * 64 + i * 16 + lane / 4, column = column0 + warp_n * 64 + j * 8 + lane % 4 * 2;
+        Store<kFp32>(task, row, column, sums[i][j][0], sums[i][j][1]);
+        Store<kFp32>(task, row + 8, column, sums[i][j][2], sums[i][j][3]);
+      }
+    }
+  }
+}
+
+using Kernel = void (*)(const GemmTask*, int, int);
+
+// Null: an order that no layer needs.
+Kernel KernelFor(const GemmShape& shape) {
+  if (!shape.a_by_k && !shape.b_by_k && !shape.accumulate_fp32) return GemmKernel<false, false, false>;  // forward
+  if (!shape.a_by_k && shape.b_by_k && !shape.accumulate_fp32) return GemmKernel<false, true, false>;    // input gradient
+  if (shape.a_by_k && shape.b_by_k && shape.accumulate_fp32) return GemmKernel<true, true, true>;        // weight gradient
+  return nullptr;
+}
+
+int TilesOf(const GemmShape& shape) { return CeilDiv(shape.m, kTileM) * CeilDiv(shape.n, kTileN); }
+int64_t OutputBytes(const GemmShape& shape) { return shape.accumulate_fp32 ? 4 : 2; }
+float ScaleB(const GemmShape& shape) { return 1.0f / std::sqrt(static_cast<float>(std::max(shape.k, 1))); }
+
+}  // namespace
+
+Status Gemms::Open(Gpu& gpu, GemmPath path, std::vector<GemmShape> shapes, int sm_count) {
+  gpu_ = &gpu;
+  path_ = path;
+  sm_count_ = sm_count;
+  shapes_ = std::move(shapes);
+  plans_.clear();
+  sets_.clear();
+  tiles_ = 0;
+  for (GemmShape& shape : shapes_) {
+    shape.sm_count = sm_count;
+    tiles_ += TilesOf(shape);
+  }
+  if (path == GemmPath::kOwn) {
+    const Kernel kernel = KernelFor(shapes_.front());
+    if (kernel == nullptr) return Fail(Code::kFailed, "no own kernel for this storage order");
+    CUDA_TRY(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(kSharedBytes)));
+    return Ok();
+  }
+  if (gpu.blas == nullptr) return Fail(Code::kUnsupported, "cuBLASLt is not installed");
+  for (size_t i = 0; i < shapes_.size(); ++i) {
+    if (shapes_[i].m == 0) {
+      plans_.push_back(nullptr);
+    } else if (i > 0 && shapes_[i].m == shapes_[i - 1].m && plans_.back() != nullptr) {
+      plans_.push_back(plans_.back());  // m is all in which experts differ
+    } else {
+      plans_.push_back(gpu.blas->MakePlan(shapes_[i]));
+      if (plans_.back() == nullptr) return Fail(Code::kUnsupported, "cuBLASLt has no algorithm for this shape");
+    }
+  }
+  return Ok();
+}
+
+int64_t Gemms::SetBytes() const {
+  int64_t bytes = 0;
+  for (const GemmShape& s : shapes_) {
+    bytes += 2 * (int64_t{s.m} * s.k + int64_t{s.n} * s.k) + OutputBytes(s) * s.m * s.n + 3 * 256;
+  }
+  return bytes;
+}
+
+double Gemms::Flops() const {
+  double flops = 0;
+  for (const GemmShape& shape : shapes_) flops += shape.Flops();
+  return flops;
+}
+
+Status Gemms::AllocateSets(int most, int* sets) {
+  const int64_t set_bytes = SetBytes() + 4096;
+  const int count = std::clamp(BufferSets(set_bytes, gpu_->l2_bytes, gpu_->arena.room()), 1, most);
+  sets_.resize(static_cast<size_t>(count));
+  for (Set& set : sets_) TRY(AllocateSet(&set));
+  *sets = count;
+  return Ok();
+}
+
+Status Gemms::AllocateSet(Set* set) {
+  std::vector<GemmTask> tasks;
+  int first_tile = 0;
+  for (const GemmShape& s : shapes_) {
+    Bf16 *a = nullptr, *b = nullptr;
+    char* c = nullptr;
+    const int64_t a_count = int64_t{s.m} * s.k, b_count = int64_t{s.n} * s.k;
+    TRY(gpu_->arena.Get(a_count, &a));
+    TRY(gpu_->arena.Get(b_count, &b));
+    TRY(gpu_->arena.Get(OutputBytes(s) * s.m * s.n, &c));
+    const uint32_t task = static_cast<uint32_t>(tasks.size()) << 8;
+    TRY(FillBf16(gpu_->stream, a, a_count, kSeedA + task, 1));
+    TRY(FillBf16(gpu_->stream, b, b_count, kSeedB + task, ScaleB(s)));
+    if (s.accumulate_fp32) {
+      TRY(FillFloat(gpu_->stream, reinterpret_cast<float*>(c), int64_t{s.m} * s.n, kSeedC + task, 1));
+    } else {
+      TRY(Poison(gpu_->stream, c, OutputBytes(s) * s.m * s.n));
+    }
+    set->a.push_back(a);
+    set->b.push_back(b);
+    set->c.push_back(c);
+    tasks.push_back({a, b, c, s.m, s.n, s.k, first_tile});
+    first_tile += TilesOf(s);
+  }
+  TRY(gpu_->arena.Get(static_cast<int64_t>(tasks.size()), &set->tasks));
+  return Upload(gpu_->stream, tasks.data(), static_cast<int64_t>(tasks.size() * sizeof(GemmTask)), set->tasks);
+}
+
+Status Gemms::Run(cudaStream_t stream, int set) {
+  const Set& chosen = sets_[static_cast<size_t>(set) % sets_.size()];
+  return path_ == GemmPath::kOwn ? RunOwn(stream, chosen) : RunLibrary(stream, chosen);
+}
+
+Status Gemms::RunOwn(cudaStream_t stream, const Set& set) {
+  const int most = sm_count_ > 0 ? sm_count_ : gpu_->sm_count;
+  const int blocks = std::min(tiles_, most);
+  if (blocks == 0) return Ok();
+  KernelFor(shapes_.front())<<<blocks, kThreads, kSharedBytes, stream>>>(set.tasks, static_cast<int>(shapes_.size()), tiles_);
+  CUDA_TRY(cudaGetLastError());
+  return Ok();
+}
+
+Status Gemms::RunLibrary(cudaStream_t stream, const Set& set) {
+  const bool spread = shapes_.size() > 1;
+  if (spread) {
+    CUDA_TRY(cudaEventRecord(gpu_->fork, stream));
+    for (cudaStream_t branch : gpu_->branches) CUDA_TRY(cudaStreamWaitEvent(branch, gpu_->fork));
+  }
+  for (size_t i = 0; i < shapes_.size(); ++i) {
+    if (plans_[i] == nullptr) continue;
+    cudaStream_t on = spread ? gpu_->branches[i % 4] : stream;
+    const int error = plans_[i]->Run(set.a[i], set.b[i], set.c[i], gpu_->blas_workspace[spread ? 1 + i % 4 : 0], on);
+    if (error != 0) return Fail(Code::kFailed, "cublasLtMatmul failed with " + std::to_string(error));
+  }
+  for (int i = 0; spread && i < 4; ++i) {
+    CUDA_TRY(cudaEventRecord(gpu_->joins[i], gpu_->branches[i]));
+    CUDA_TRY(cudaStreamWaitEvent(stream, gpu_->joins[i]));
+  }
+  return Ok();
+}
+
+Status Gemms::Check() {
+  constexpr int kSamples = 96;
+  TRY(Run(gpu_->stream, 0));
+  CUDA_TRY(cudaStreamSynchronize(gpu_->stream));
+  Comparison comparison;
+  const Set& set = sets_.front();
+  for (int i = 0; i < kSamples; ++i) {
+    const size_t task = static_cast<size_t>(i) % shapes_.size();
+    const GemmShape& s = shapes_[task];
+    if (s.m == 0 || s.n == 0) continue;
+    const uint64_t random = Mix(static_cast<uint64_t>(i));
+    const bool corner = i < 2 * static_cast<int>(shapes_.size());  // the last row and column are where edges go wrong
+    const int row = corner ? s.m - 1 : static_cast<int>(random % static_cast<uint64_t>(s.m));
+    const int column = corner ? s.n - 1 : static_cast<int>((random >> 32) % static_cast<uint64_t>(s.n));
+    TRY(CheckElement(set, task, row, column, &comparison));
+  }
+  return comparison.Verdict("the GEMM's output", shapes_.front().accumulate_fp32 ? 1e-4 : kBf16Tolerance);
+}
+
+Status Gemms::CheckElement(const Set& set, size_t task, int row, int column, Comparison* comparison) {
+  const GemmShape& s = shapes_[task];
+  const uint32_t salt = static_cast<uint32_t>(task) << 8;
+  const uint64_t m = static_cast<uint64_t>(s.m), n = static_cast<uint64_t>(s.n), k = static_cast<uint64_t>(s.k);
+  const uint64_t r = static_cast<uint64_t>(row), c = static_cast<uint64_t>(column);
+  double want = s.accumulate_fp32 ? static_cast<double>(ScaledAt(kSeedC + salt, r * n + c, 1)) : 0;
+  for (uint64_t i = 0; i < k; ++i) {
+    want += Bf16At(kSeedA + salt, s.a_by_k ? i * m + r : r * k + i, 1) *
+            Bf16At(kSeedB + salt, s.b_by_k ? i * n + c : c * k + i, ScaleB(s));
+  }
+  const int64_t at = int64_t{row} * s.n + column;
+  if (s.accumulate_fp32) {
+    float got = 0;
+    TRY(Download(gpu_->stream, static_cast<float*>(set.c[task]) + at, sizeof got, &got));
+    comparison->Add(static_cast<double>(got), want);
+  } else {
+    Bf16 got;
+    TRY(Download(gpu_->stream, static_cast<Bf16*>(set.c[task]) + at, sizeof got, &got));
+    comparison->Add(AsDouble(got), want);
+  }
+  return Ok();
+}
+
+}  // namespace flightplan::probe

@@ -1,0 +1,62 @@
+// GEMMs of one or several experts, by cuBLASLt or by an own kernel on the tensor cores.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "probe/kernels/gpu.cuh"
+
+namespace flightplan::probe {
+
+enum class GemmPath { kLibrary, kOwn };
+inline const char* Name(GemmPath path) { return path == GemmPath::kLibrary ? "cublaslt" : "own"; }
+
+// One GEMM of the own kernel's list, on the device.
+struct GemmTask {
+  const Bf16 *a, *b;
+  void* c;
+  int m, n, k;
+  int first_tile;  // of all tasks' output tiles in a row
+};
+
+// A list of GEMMs that run as one operation: on four streams by the library, as TransformerEngine spreads experts, or
+// in one launch of the own kernel. All have the same storage orders and output type.
+class Gemms {
+ public:
+  // kUnsupported: the library is missing or has no algorithm. `sm_count` 0: all.
+  Status Open(Gpu& gpu, GemmPath path, std::vector<GemmShape> shapes, int sm_count = 0);
+
+  // Takes sets of operands from the arena and fills them; as many as turn the cache over, `most` at most.
+  Status AllocateSets(int most, int* sets);
+
+  Status Run(cudaStream_t stream, int set);
+  // Holds sampled elements of set 0 against sums in double precision.
+  Status Check();
+
+  int64_t SetBytes() const;
+  double Flops() const;
+  // Output tiles of the own kernel.
+  int tiles() const { return tiles_; }
+
+ private:
+  struct Set {
+    std::vector<Bf16*> a, b;
+    std::vector<void*> c;
+    GemmTask* tasks = nullptr;  // on the device
+  };
+
+  Status AllocateSet(Set* set);
+  Status RunLibrary(cudaStream_t stream, const Set& set);
+  Status RunOwn(cudaStream_t stream, const Set& set);
+  Status CheckElement(const Set& set, size_t task, int row, int column, Comparison* comparison);
+
+  Gpu* gpu_ = nullptr;
+  GemmPath path_ = GemmPath::kOwn;
+  int sm_count_ = 0;
+  std::vector<GemmShape> shapes_;
+  std::vector<std::shared_ptr<BlasLt::Plan>> plans_;  // one per shape
+  std::vector<Set> sets_;
+  int tiles_ = 0;
+};
+
+}  // namespace flightplan::probe

@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# Fetches the CUDA compiler as pinned Python wheels, for machines without a toolkit: about 105 MB to download, no root.
+# It compiles; it cannot run anything without a driver. probe/cuda.cmake looks where this puts it.
+set -euo pipefail
+
+version=13.0
+home="${XDG_CACHE_HOME:-$HOME/.cache}/flightplan/cuda-$version"
+wheels=(
+  nvidia-cuda-nvcc==13.0.88     # nvcc, ptxas, fatbinary
+  nvidia-nvvm==13.0.88          # cicc, libdevice
+  nvidia-cuda-crt==13.0.88      # headers of the compiler
+  nvidia-cuda-runtime==13.0.96  # cuda_runtime.h, libcudart_static.a
+  nvidia-cuda-cccl==13.0.85     # nv/target, which cuda_bf16.h needs
+)
+
+usage() {
+  cat <<EOF
+usage: probe/toolkit.sh [--check]
+Installs CUDA $version's compiler from Python wheels into $home.
+  --check   install nothing; exit 1 if it is missing
+EOF
+}
+
+case "${1:-}" in
+  "" | --check) ;;
+  -h | --help) usage; exit 0 ;;
+  *) usage >&2; exit 2 ;;
+esac
+nvcc="$home/nvidia/cu13/bin/nvcc"
+if [ -x "$nvcc" ]; then
+  echo "toolkit: $nvcc"
+  exit
+fi
+[ "${1:-}" != --check ] || { echo "toolkit: $nvcc is missing"; exit 1; }
+
+part="$home.part.$$"
+trap 'rm -rf "$part"' EXIT
+mkdir -p "$part"
+for python in python3 /usr/bin/python3; do
+  if "$python" -m pip --version >/dev/null 2>&1; then pip=("$python" -m pip); break; fi
+done
+if [ -z "${pip:-}" ]; then
+  python3 -m venv "$part/venv"  # brings a pip along
+  pip=("$part/venv/bin/python" -m pip)
+fi
+"${pip[@]}" install --quiet --disable-pip-version-check --root-user-action ignore --no-deps --only-binary :all: --target "$part/root" "${wheels[@]}"
+chmod +x "$part"/root/nvidia/cu13/bin/* "$part"/root/nvidia/cu13/nvvm/bin/*
+rm -rf "$home"
+mv "$part/root" "$home"
+echo "toolkit: $nvcc"
