@@ -27,7 +27,7 @@ find_file(cuda_runtime_library libcudart_static.a PATHS "${cuda_home}/lib64" "${
   "${cuda_home}/targets/x86_64-linux/lib" "${cuda_home}/targets/sbsa-linux/lib" NO_DEFAULT_PATH REQUIRED)
 message(STATUS "flightplan-probe: CUDA by ${FLIGHTPLAN_NVCC}")
 
-set(cuda_flags -std=c++20 -O3 -lineinfo --expt-relaxed-constexpr -Xcompiler=-Wall,-Wextra -Werror=all-warnings
+set(cuda_flags -std=c++20 -O3 -lineinfo --expt-relaxed-constexpr -Xcompiler=-Wall,-Wextra -Werror=all-warnings -diag-suppress=2810
   "-I${CMAKE_CURRENT_SOURCE_DIR}/.." -ccbin "${CMAKE_CXX_COMPILER}")
 foreach(architecture IN LISTS FLIGHTPLAN_CUDA_ARCHITECTURES)
   list(APPEND cuda_flags -gencode "arch=compute_${architecture},code=sm_${architecture}")

@@ -9,6 +9,24 @@ namespace flightplan::probe {
 __device__ inline uint4 LoadOnce(const uint4* from) { return __ldcs(from); }
 __device__ inline void StoreOnce(uint4* to, uint4 value) { __stcs(to, value); }
 
+// Eight bf16 numbers in 16 bytes.
+__device__ inline void Unpack(uint4 packed, float (&x)[8]) {
+  const __nv_bfloat162* pairs = reinterpret_cast<const __nv_bfloat162*>(&packed);
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    const float2 pair = __bfloat1622float2(pairs[i]);
+    x[2 * i] = pair.x;
+    x[2 * i + 1] = pair.y;
+  }
+}
+__device__ inline uint4 Pack(const float (&x)[8]) {
+  uint4 packed;
+  __nv_bfloat162* pairs = reinterpret_cast<__nv_bfloat162*>(&packed);
+#pragma unroll
+  for (int i = 0; i < 4; ++i) pairs[i] = __floats2bfloat162_rn(x[2 * i], x[2 * i + 1]);
+  return packed;
+}
+
 inline constexpr int kCopyThreads = 1024, kCopyUnroll = 8;  // a block has 128 KiB in flight
 inline constexpr int64_t kCopyTile = kCopyThreads * kCopyUnroll;  // 16-byte words
 

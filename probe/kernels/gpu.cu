@@ -1,6 +1,7 @@
 #include "probe/kernels/gpu.cuh"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <utility>
@@ -218,6 +219,15 @@ Status WindowExperiment::Take(std::vector<double>* values) {
   TRY(window_.Replay(gpu_, &us));
   values->push_back(us / operations_);
   return Ok();
+}
+
+Absent::Absent(std::string id, std::string why) : why_(std::move(why)) {
+  rows_ = {{.id = std::move(id), .parameters = {}, .labels = {}, .unit = "us"}};
+  stage_ = 9;  // costs nothing, and may come last
+}
+
+double HostUs() {
+  return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
 Status FillBf16(cudaStream_t stream, Bf16* memory, int64_t count, uint32_t seed, float scale) {

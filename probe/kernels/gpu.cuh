@@ -155,6 +155,17 @@ class WindowExperiment : public Experiment {
   bool checked_ = false;
 };
 
+// A row that this worker cannot measure, so that the profile says so.
+class Absent : public Experiment {
+ public:
+  Absent(std::string id, std::string why);
+  Status Prepare() override { return Fail(Code::kUnsupported, why_); }
+  Status Take(std::vector<double>*) override { return Prepare(); }
+
+ private:
+  std::string why_;
+};
+
 // ---- Data that host and device agree on without a copy.
 
 __host__ __device__ inline uint64_t Mix(uint64_t x) {
@@ -177,6 +188,9 @@ __host__ __device__ inline float ScaledAt(uint32_t seed, uint64_t index, float s
 inline double Bf16At(uint32_t seed, uint64_t index, float scale) {
   return static_cast<double>(__bfloat162float(__float2bfloat16(ScaledAt(seed, index, scale))));
 }
+
+// Microseconds of the steady clock.
+double HostUs();
 
 Status FillBf16(cudaStream_t stream, Bf16* memory, int64_t count, uint32_t seed, float scale);
 Status FillFloat(cudaStream_t stream, float* memory, int64_t count, uint32_t seed, float scale);

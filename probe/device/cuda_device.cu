@@ -1,0 +1,133 @@
+#include "probe/device/cuda_device.h"
+
+#include <cstdio>
+#include <utility>
+
+#include "probe/device/lock.h"
+#include "probe/device/nvml.h"
+#include "probe/device/presence.h"
+#include "probe/kernels/gpu.cuh"
+
+namespace flightplan::probe {
+namespace {
+
+std::string UuidText(const cudaUUID_t& uuid) {
+  std::string text = "GPU-";
+  for (int i = 0; i < 16; ++i) {
+    char hex[4];
+    std::snprintf(hex, sizeof hex, "%02x", static_cast<unsigned>(static_cast<unsigned char>(uuid.bytes[i])));
+    if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
+    text += hex;
+  }
+  return text;
+}
+
+std::string VersionText(int version) { return std::to_string(version / 1000) + "." + std::to_string(version / 10 % 100); }
+
+class CudaDevice : public Device {
+ public:
+  ~CudaDevice() override {
+    if (opened_) gpu_.Close();
+  }
+
+  // Questions come before the context: a device that is not ours is left untouched.
+  Status Open(int index, const std::string& lock_directory) {
+    cudaDeviceProp properties;
+    CUDA_TRY(cudaGetDeviceProperties(&properties, index));
+    char bus[32] = "";
+    CUDA_TRY(cudaDeviceGetPCIBusId(bus, sizeof bus, index));
+    nvml_ = std::make_unique<Nvml>(bus);
+    info_.index = index;
+    info_.name = properties.name;
+    info_.uuid = UuidText(properties.uuid);
+    info_.sm_count = properties.multiProcessorCount;
+    info_.memory_bytes = static_cast<int64_t>(properties.totalGlobalMem);
+    info_.l2_bytes = properties.l2CacheSize;
+    int driver = 0;
+    CUDA_TRY(cudaDriverGetVersion(&driver));
+    info_.driver_version = nvml_->DriverVersion().empty() ? "CUDA " + VersionText(driver) : nvml_->DriverVersion();
+    TRY(Ours(index, properties));
+    TRY(lock_.Take(lock_directory, info_.uuid));
+    if (nvml_->ComputeProcesses().value_or(0) > 0) return Fail(Code::kBusy, Here() + " is used by another process");
+    opened_ = true;
+    TRY(gpu_.Open(index));
+    own_processes_ = nvml_->ComputeProcesses().value_or(0);
+    return Ok();
+  }
+
+  DeviceInfo Info() override { return info_; }
+  std::string CudaVersion() override { return VersionText(CUDART_VERSION); }
+
+  DeviceState State() override {
+    DeviceState state = nvml_->State();
+    state.foreign_process_count = std::max(0, nvml_->ComputeProcesses().value_or(own_processes_) - own_processes_);
+    return state;
+  }
+
+  std::vector<std::unique_ptr<Experiment>> Experiments(const std::string& group) override {
+    if (group == "ceilings") return CeilingExperiments(gpu_);
+    if (group == "dispatch") return DispatchExperiments(gpu_);
+    if (group == "experts") return ExpertExperiments(gpu_);
+    if (group == "exchange") return ExchangeExperiments(gpu_);
+    if (group == "overlap") return OverlapExperiments(gpu_);
+    if (group == "launch") return LaunchExperiments(gpu_);
+    if (group == "memory") return MemoryExperiments(gpu_);
+    return {};
+  }
+
+  std::vector<std::string> Notes() override {
+    std::vector<std::string> notes = {"held " + std::to_string(gpu_.arena.size() >> 20) + " MiB of device memory, used " +
+                                      std::to_string(gpu_.arena.peak() >> 20) + " MiB at once"};
+    if (!nvml_->available()) notes.push_back("NVML is absent: clocks, throttling and other processes were not watched");
+    if (gpu_.blas == nullptr) {
+      notes.push_back("cuBLASLt is absent: GEMM rows are of the own kernel");
+    } else {
+      notes.push_back("cuBLASLt " + std::to_string(gpu_.blas->Version()));
+    }
+    return notes;
+  }
+
+ private:
+  std::string Here() const { return "device " + std::to_string(info_.index) + " (" + info_.name + ")"; }
+
+  Status Ours(int index, const cudaDeviceProp& properties) {
+    int mode = cudaComputeModeDefault;
+    CUDA_TRY(cudaDeviceGetAttribute(&mode, cudaDevAttrComputeMode, index));
+    if (mode != cudaComputeModeDefault) return Fail(Code::kNotOurs, Here() + " is in exclusive or prohibited compute mode");
+    if (nvml_->MigEnabled().value_or(false)) return Fail(Code::kNotOurs, Here() + " is split by MIG");
+    if (properties.major >= 8) return Ok();
+    return Fail(Code::kUnsupported, Here() + " is older than compute capability 8.0");
+  }
+
+  Gpu gpu_;
+  std::unique_ptr<Nvml> nvml_;
+  DeviceLock lock_;
+  DeviceInfo info_;
+  bool opened_ = false;
+  int own_processes_ = 0;  // what NVML counts while only we are there; 0 where it does not see into this container
+};
+
+}  // namespace
+
+Status OpenCudaDevice(const CudaRequest& request, std::unique_ptr<Device>* device) {
+  TRY(FindGpu());
+  int count = 0;
+  CUDA_TRY(cudaGetDeviceCount(&count));
+  if (request.index >= count) {
+    return Fail(Code::kNoGpu, "--device " + std::to_string(request.index) + ": this node has " + std::to_string(count) +
+                                  (count == 1 ? " GPU" : " GPUs, counted from 0"));
+  }
+  Status first = Ok();
+  for (int index = std::max(request.index, 0); index < (request.index < 0 ? count : request.index + 1); ++index) {
+    auto opened = std::make_unique<CudaDevice>();
+    const Status status = opened->Open(index, request.lock_directory);
+    if (status.ok()) {
+      *device = std::move(opened);
+      return Ok();
+    }
+    if (first.ok()) first = status;
+  }
+  return first;
+}
+
+}  // namespace flightplan::probe

@@ -1,0 +1,29 @@
+// The one shape that the default profile is measured at: a rank of Qwen3-30B-A3B with expert parallelism 8, as in the
+// published A/B runs. Curves over rows, bytes and SMs carry the figures to other shapes.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace flightplan::probe {
+
+struct MoeShape {
+  int tokens = 4096;  // T: one microbatch of one rank
+  int hidden = 2048;  // H
+  int topk = 8;       // K
+  int experts = 128;  // E
+  int ffn = 768;      // F: of one expert
+  int ranks = 8;      // R
+
+  int local_experts() const { return experts / ranks; }
+  int64_t rows() const { return int64_t{tokens} * topk; }
+  int64_t token_bytes() const { return 2 * int64_t{hidden}; }
+};
+
+// Experts of every token in [token][k], all different, uniformly at random; the same on every call.
+std::vector<int> RandomExperts(const MoeShape& shape);
+
+// Row of each (token, k) when rows are ordered by expert, then by token.
+std::vector<int> RowMap(const MoeShape& shape, const std::vector<int>& experts);
+
+}  // namespace flightplan::probe
