@@ -1,8 +1,7 @@
-#include "probe/device/cuda_device.h"
-
 #include <cstdio>
 #include <utility>
 
+#include "probe/device/cuda_device.h"
 #include "probe/device/lock.h"
 #include "probe/device/nvml.h"
 #include "probe/device/presence.h"
@@ -22,7 +21,9 @@ std::string UuidText(const cudaUUID_t& uuid) {
   return text;
 }
 
-std::string VersionText(int version) { return std::to_string(version / 1000) + "." + std::to_string(version / 10 % 100); }
+std::string VersionText(int version) {
+  return std::to_string(version / 1000) + "." + std::to_string(version / 10 % 100);
+}
 
 class CudaDevice : public Device {
  public:
@@ -76,8 +77,9 @@ class CudaDevice : public Device {
   }
 
   std::vector<std::string> Notes() override {
-    std::vector<std::string> notes = {"held " + std::to_string(gpu_.arena.size() >> 20) + " MiB of device memory, used " +
-                                      std::to_string(gpu_.arena.peak() >> 20) + " MiB at once"};
+    std::vector<std::string> notes = {"held " + std::to_string(gpu_.arena.size() >> 20) +
+                                      " MiB of device memory, used " + std::to_string(gpu_.arena.peak() >> 20) +
+                                      " MiB at once"};
     if (!nvml_->available()) notes.push_back("NVML is absent: clocks, throttling and other processes were not watched");
     if (gpu_.blas == nullptr) {
       notes.push_back("cuBLASLt is absent: GEMM rows are of the own kernel");
@@ -93,7 +95,8 @@ class CudaDevice : public Device {
   Status Ours(int index, const cudaDeviceProp& properties) {
     int mode = cudaComputeModeDefault;
     CUDA_TRY(cudaDeviceGetAttribute(&mode, cudaDevAttrComputeMode, index));
-    if (mode != cudaComputeModeDefault) return Fail(Code::kNotOurs, Here() + " is in exclusive or prohibited compute mode");
+    if (mode != cudaComputeModeDefault)
+      return Fail(Code::kNotOurs, Here() + " is in exclusive or prohibited compute mode");
     if (nvml_->MigEnabled().value_or(false)) return Fail(Code::kNotOurs, Here() + " is split by MIG");
     if (properties.major >= 8) return Ok();
     return Fail(Code::kUnsupported, Here() + " is older than compute capability 8.0");

@@ -35,8 +35,8 @@ struct Functions {
   int (*preference_destroy)(void*);
   int (*preference_set)(void*, int attribute, const void*, size_t);
   int (*heuristic)(void*, void*, void*, void*, void*, void*, void*, int, HeuristicResult*, int*);
-  int (*matmul)(void*, void*, const void*, const void*, void*, const void*, void*, const void*, const void*, void*, void*,
-                void*, const Algorithm*, void*, size_t, void*);
+  int (*matmul)(void*, void*, const void*, const void*, void*, const void*, void*, const void*, const void*, void*,
+                void*, void*, const Algorithm*, void*, size_t, void*);
 };
 
 template <class Function>
@@ -79,8 +79,10 @@ class LtPlan : public BlasLt::Plan {
               f_.desc_set(desc_, kDescTransA, &first_op, sizeof first_op) == 0 &&
               f_.desc_set(desc_, kDescTransB, &second_op, sizeof second_op) == 0;
     if (sms > 0) ok = ok && f_.desc_set(desc_, kDescSmCountTarget, &sms, sizeof sms) == 0;
-    ok = ok && (s.b_by_k ? f_.layout_create(&first_, kRealBf16, n, k, s.n) : f_.layout_create(&first_, kRealBf16, k, n, s.k)) == 0;
-    ok = ok && (s.a_by_k ? f_.layout_create(&second_, kRealBf16, m, k, s.m) : f_.layout_create(&second_, kRealBf16, k, m, s.k)) == 0;
+    ok = ok && (s.b_by_k ? f_.layout_create(&first_, kRealBf16, n, k, s.n)
+                         : f_.layout_create(&first_, kRealBf16, k, n, s.k)) == 0;
+    ok = ok && (s.a_by_k ? f_.layout_create(&second_, kRealBf16, m, k, s.m)
+                         : f_.layout_create(&second_, kRealBf16, k, m, s.k)) == 0;
     return ok && f_.layout_create(&out_, out_type, n, m, s.n) == 0 && Choose();
   }
 
@@ -130,8 +132,8 @@ class LoadedBlasLt : public BlasLt {
 
 std::unique_ptr<BlasLt> BlasLt::Load() {
   void* library = nullptr;
-  for (const char* name : {"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so",
-                           "/usr/local/cuda/lib64/libcublasLt.so"}) {
+  for (const char* name :
+       {"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so", "/usr/local/cuda/lib64/libcublasLt.so"}) {
     if (library == nullptr) library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
   }
   Functions f{};

@@ -7,8 +7,8 @@
 
 namespace flightplan::probe {
 
-// C[m, n] = sum over k of A[m, k] B[n, k] (+ C), row-major. `a_by_k`: A lies in memory as [k][m]; `b_by_k`: B as [k][n].
-// bf16 in, fp32 sums; C is bf16, or fp32 to which is added.
+// C[m, n] = sum over k of A[m, k] B[n, k] (+ C), row-major. `a_by_k`: A lies in memory as [k][m]; `b_by_k`: B as
+// [k][n]. bf16 in, fp32 sums; C is bf16, or fp32 to which is added.
 struct GemmShape {
   int m = 0, n = 0, k = 0;
   bool a_by_k = false, b_by_k = false;

@@ -45,7 +45,8 @@ __global__ void EmptyKernel() {}
 // One of the operations by own kernels: over the whole chip, or by one block on each of `sms` SMs.
 class Movement : public WindowExperiment {
  public:
-  Movement(Gpu& gpu, Op op, int64_t bytes, int sms, int stage) : WindowExperiment(gpu), op_(op), words_(bytes / 16), sms_(sms) {
+  Movement(Gpu& gpu, Op op, int64_t bytes, int sms, int stage)
+      : WindowExperiment(gpu), op_(op), words_(bytes / 16), sms_(sms) {
     const double counted = static_cast<double>(op == Op::kCopy ? 2 * bytes : bytes);
     const double size = static_cast<double>(bytes);
     stage_ = stage;
@@ -213,7 +214,8 @@ Experiments CeilingExperiments(Gpu& gpu) {
     }
   }
   for (const Op op : {Op::kCopy, Op::kFill}) all.push_back(std::make_unique<DriverMovement>(gpu, op, 256 * kMiB));
-  for (const GemmPath path : {GemmPath::kLibrary, GemmPath::kOwn}) all.push_back(std::make_unique<DenseGemm>(gpu, path));
+  for (const GemmPath path : {GemmPath::kLibrary, GemmPath::kOwn})
+    all.push_back(std::make_unique<DenseGemm>(gpu, path));
   all.push_back(std::make_unique<EmptyKernels>(gpu));
   for (const int sms : {1, 2, 4, 8, 12, 16, 20, 24, 32, 48, 64, 96, gpu.sm_count}) {
     if (sms > gpu.sm_count) continue;

@@ -27,11 +27,12 @@ __device__ inline uint4 Pack(const float (&x)[8]) {
   return packed;
 }
 
-inline constexpr int kCopyThreads = 1024, kCopyUnroll = 8;  // a block has 128 KiB in flight
+inline constexpr int kCopyThreads = 1024, kCopyUnroll = 8;        // a block has 128 KiB in flight
 inline constexpr int64_t kCopyTile = kCopyThreads * kCopyUnroll;  // 16-byte words
 
 // Enqueues a copy of `words` 16-byte words by `blocks` blocks; `alone`: no two of them on one SM.
-Status LaunchCopy(const Gpu& gpu, cudaStream_t stream, const uint4* from, uint4* to, int64_t words, int blocks, bool alone);
+Status LaunchCopy(const Gpu& gpu, cudaStream_t stream, const uint4* from, uint4* to, int64_t words, int blocks,
+                  bool alone);
 
 // Counts the words that differ, exactly, into *differing (host).
 Status CountDifferent(cudaStream_t stream, const uint4* a, const uint4* b, int64_t words, int* counter,

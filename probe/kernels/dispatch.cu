@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kMostTopk = 16, kMostExperts = 256;
 constexpr int kRowThreads = 256;
-constexpr int kMapTokens = 256;                 // of one block of the map
+constexpr int kMapTokens = 256;  // of one block of the map
 constexpr int kMapWords = kMapTokens / 32;
 constexpr uint32_t kSeedRows = 21, kSeedProbs = 22, kSeedLogits = 23, kSeedGrad = 24;
 
@@ -115,7 +115,8 @@ __global__ void ScanKernel(int* counts, int blocks, int expert_count) {
   }
 }
 
-__global__ void PlaceKernel(const int* experts, int tokens, int expert_count, int topk, const int* first_rows, int* map) {
+__global__ void PlaceKernel(const int* experts, int tokens, int expert_count, int topk, const int* first_rows,
+                            int* map) {
   __shared__ uint32_t bits[kMostExperts][kMapWords];
   CollectTokens(experts, tokens, expert_count, topk, bits);
   const int first = static_cast<int>(blockIdx.x) * kMapTokens;
@@ -148,8 +149,8 @@ __global__ void __launch_bounds__(kRowThreads) PermuteKernel(const uint4* rows, 
 
 // The K rows of a token, summed in fp32; times their probabilities where there are any.
 template <int kTopk>
-__global__ void __launch_bounds__(kRowThreads) CombineKernel(const uint4* rows, const int* map, const float* probs,
-                                                             int words, uint4* out) {
+__global__ void __launch_bounds__(kRowThreads)
+    CombineKernel(const uint4* rows, const int* map, const float* probs, int words, uint4* out) {
   const int64_t token = blockIdx.x;
   int places[kTopk];
   float weights[kTopk];
@@ -177,9 +178,9 @@ __global__ void __launch_bounds__(kRowThreads) CombineKernel(const uint4* rows, 
 // Gradient of the weighted sum: every expert's row gets the token's gradient times its probability; the probability
 // gets the product of both rows.
 template <int kTopk>
-__global__ void __launch_bounds__(kRowThreads) CombineGradKernel(const uint4* grad, const uint4* rows, const int* map,
-                                                                 const float* probs, int words, uint4* out,
-                                                                 float* probs_grad) {
+__global__ void __launch_bounds__(kRowThreads)
+    CombineGradKernel(const uint4* grad, const uint4* rows, const int* map, const float* probs, int words, uint4* out,
+                      float* probs_grad) {
   const int64_t token = blockIdx.x;
   int places[kTopk];
   float weights[kTopk], products[kTopk] = {};
@@ -221,7 +222,8 @@ __global__ void __launch_bounds__(kRowThreads) CombineGradKernel(const uint4* gr
 }
 
 // Whole rows from one order to another.
-__global__ void __launch_bounds__(kRowThreads) MoveRowsKernel(const uint4* rows, const int* from, int words, uint4* out) {
+__global__ void __launch_bounds__(kRowThreads)
+    MoveRowsKernel(const uint4* rows, const int* from, int words, uint4* out) {
   const int64_t row = blockIdx.x, source = from[row];
   for (int i = static_cast<int>(threadIdx.x); i < words; i += kRowThreads) {
     StoreOnce(out + row * words + i, LoadOnce(rows + source * words + i));
@@ -252,7 +254,7 @@ class Router : public WindowExperiment {
   Status Launch(cudaStream_t stream, int set) override {
     constexpr int kWarps = 8;
     TopkKernel<<<CeilDiv(shape_.tokens, kWarps), 32 * kWarps, 0, stream>>>(logits_[set], shape_.tokens, shape_.experts,
-                                                                            shape_.topk, probs_, chosen_, mask_);
+                                                                           shape_.topk, probs_, chosen_, mask_);
     CUDA_TRY(cudaGetLastError());
     return Ok();
   }
@@ -280,7 +282,8 @@ class Router : public WindowExperiment {
       std::sort(ordered.begin(), ordered.end());
       for (size_t k = 0; k < topk; ++k) {
         const size_t expert = ordered[k].second;
-        if (chosen[token * topk + k] != static_cast<int>(expert)) return Fail(Code::kWithheld, "the router chose wrongly");
+        if (chosen[token * topk + k] != static_cast<int>(expert))
+          return Fail(Code::kWithheld, "the router chose wrongly");
         if (mask[token * experts + expert] != 1) return Fail(Code::kWithheld, "the routing map lacks a choice");
         comparison.Add(static_cast<double>(probs[token * topk + k]), -ordered[k].first / sum);
       }
@@ -379,12 +382,17 @@ class RowMovement : public WindowExperiment {
   Status Launch(cudaStream_t stream, int s) override {
     const RowBuffers& set = all_[static_cast<size_t>(s)];
     switch (way_) {
-      case Way::kPermute: return LaunchPermute(stream, set);
-      case Way::kPermuteGrad: return LaunchCombine(stream, set, /*with_probs=*/false);
-      case Way::kUnpermute: return LaunchCombine(stream, set, /*with_probs=*/true);
-      case Way::kUnpermuteGrad: return LaunchCombineGrad(stream, set);
+      case Way::kPermute:
+        return LaunchPermute(stream, set);
+      case Way::kPermuteGrad:
+        return LaunchCombine(stream, set, /*with_probs=*/false);
+      case Way::kUnpermute:
+        return LaunchCombine(stream, set, /*with_probs=*/true);
+      case Way::kUnpermuteGrad:
+        return LaunchCombineGrad(stream, set);
       case Way::kSort:
-        MoveRowsKernel<<<static_cast<unsigned>(shape_.rows()), kRowThreads, 0, stream>>>(set.rows, map_, words_, set.rows_out);
+        MoveRowsKernel<<<static_cast<unsigned>(shape_.rows()), kRowThreads, 0, stream>>>(set.rows, map_, words_,
+                                                                                         set.rows_out);
         CUDA_TRY(cudaGetLastError());
         return Ok();
     }
@@ -393,9 +401,9 @@ class RowMovement : public WindowExperiment {
 
   Status Check() override {
     const RowBuffers& set = all_.front();
-    uint4* out = way_ == Way::kPermute                                     ? set.rows
-                 : way_ == Way::kUnpermuteGrad || way_ == Way::kSort       ? set.rows_out
-                                                                           : set.tokens;
+    uint4* out = way_ == Way::kPermute                               ? set.rows
+                 : way_ == Way::kUnpermuteGrad || way_ == Way::kSort ? set.rows_out
+                                                                     : set.tokens;
     const int64_t out_rows = out == set.tokens ? shape_.tokens : shape_.rows();
     TRY(Poison(gpu_.stream, out, out_rows * shape_.token_bytes()));
     TRY(Poison(gpu_.stream, probs_out_, 4 * shape_.rows()));
@@ -403,7 +411,8 @@ class RowMovement : public WindowExperiment {
     CUDA_TRY(cudaStreamSynchronize(gpu_.stream));
     Comparison comparison, of_probs;
     // Every 97th (token, k), and the last.
-    for (int64_t i = 0; i < shape_.rows(); i += i + 97 < shape_.rows() || i == shape_.rows() - 1 ? 97 : shape_.rows() - 1 - i) {
+    for (int64_t i = 0; i < shape_.rows();
+         i += i + 97 < shape_.rows() || i == shape_.rows() - 1 ? 97 : shape_.rows() - 1 - i) {
       TRY(CheckEntry(i, out, &comparison));
       if (way_ == Way::kPermute || way_ == Way::kUnpermuteGrad) TRY(CheckProb(i, &of_probs));
     }
@@ -437,7 +446,9 @@ class RowMovement : public WindowExperiment {
   double RowAt(int64_t row, int column) const {
     return Bf16At(kSeedRows, static_cast<uint64_t>(row * shape_.hidden + column), 1);
   }
-  double ProbAt(int64_t entry) const { return static_cast<double>(ScaledAt(kSeedProbs, static_cast<uint64_t>(entry), 0.125f)); }
+  double ProbAt(int64_t entry) const {
+    return static_cast<double>(ScaledAt(kSeedProbs, static_cast<uint64_t>(entry), 0.125f));
+  }
 
   double Want(int64_t entry, int column) const {
     const int64_t token = entry / shape_.topk;
@@ -488,8 +499,8 @@ class RowMovement : public WindowExperiment {
 }  // namespace
 
 Status LaunchPermute(cudaStream_t stream, const RowBuffers& b) {
-  PermuteKernel<<<static_cast<unsigned>(b.token_count), kRowThreads, 0, stream>>>(b.tokens, b.map, b.probs, b.hidden / 8,
-                                                                                  kTopk, b.rows, b.probs_out);
+  PermuteKernel<<<static_cast<unsigned>(b.token_count), kRowThreads, 0, stream>>>(
+      b.tokens, b.map, b.probs, b.hidden / 8, kTopk, b.rows, b.probs_out);
   CUDA_TRY(cudaGetLastError());
   return Ok();
 }

@@ -1,5 +1,5 @@
-// Kernels of the dispatch group that the micro-step of a layer pair uses too. Rows are `hidden` bf16 numbers, a multiple
-// of 8; the map holds the row of every (token, k), k < 8.
+// Kernels of the dispatch group that the micro-step of a layer pair uses too. Rows are `hidden` bf16 numbers, a
+// multiple of 8; the map holds the row of every (token, k), k < 8.
 #pragma once
 
 #include "probe/kernels/gpu.cuh"

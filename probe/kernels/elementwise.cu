@@ -1,8 +1,7 @@
-#include "probe/kernels/elementwise.cuh"
-
 #include <cmath>
 
 #include "probe/kernels/copies.cuh"
+#include "probe/kernels/elementwise.cuh"
 #include "probe/method/row_table.h"
 
 namespace flightplan::probe {
@@ -14,7 +13,8 @@ constexpr float kEpsilon = 1e-6f;
 
 __device__ inline float Sigmoid(float x) { return 1.0f / (1.0f + __expf(-x)); }
 
-__global__ void __launch_bounds__(kThreads) SwigluKernel(const uint4* in, const float* probs, int64_t words, int ffn_words, uint4* out) {
+__global__ void __launch_bounds__(kThreads)
+    SwigluKernel(const uint4* in, const float* probs, int64_t words, int ffn_words, uint4* out) {
   const int64_t i = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
   if (i >= words) return;
   const int64_t row = i / ffn_words, at = i % ffn_words;
@@ -28,8 +28,9 @@ __global__ void __launch_bounds__(kThreads) SwigluKernel(const uint4* in, const 
 }
 
 // A warp a row, because the probability's gradient is a sum over the row.
-__global__ void __launch_bounds__(kThreads) SwigluGradKernel(const uint4* grad, const uint4* in, const float* probs, int64_t rows, int ffn_words,
-                                 uint4* out, float* probs_grad) {
+__global__ void __launch_bounds__(kThreads)
+    SwigluGradKernel(const uint4* grad, const uint4* in, const float* probs, int64_t rows, int ffn_words, uint4* out,
+                     float* probs_grad) {
   const int64_t row = static_cast<int64_t>(blockIdx.x) * (kThreads / 32) + threadIdx.x / 32;
   if (row >= rows) return;
   const float prob = probs[row];
@@ -98,13 +99,16 @@ double Silu(double x) { return x / (1 + std::exp(-x)); }
 class ElementwiseExperiment : public WindowExperiment {
  public:
   ElementwiseExperiment(Gpu& gpu, Elementwise kind, const std::string& id, const MoeShape& shape)
-      : WindowExperiment(gpu), kind_(kind), rows_count_(kind == Elementwise::kNorm ? shape.tokens : shape.rows()),
+      : WindowExperiment(gpu),
+        kind_(kind),
+        rows_count_(kind == Elementwise::kNorm ? shape.tokens : shape.rows()),
         width_(kind == Elementwise::kNorm ? shape.hidden : shape.ffn) {
     const int widths = kind == Elementwise::kSwiglu ? 3 : kind == Elementwise::kSwigluGrad ? 5 : 2;
     const bool rate = FindRow(id)->unit != "us";
     std::map<std::string, double> parameters = {{"rows", static_cast<double>(rows_count_)}, {"ffn", width_}};
     if (kind == Elementwise::kNorm) parameters = {{"tokens", static_cast<double>(rows_count_)}, {"hidden", width_}};
-    SetRow(id, std::string(FindRow(id)->unit), rate ? 2.0 * widths * static_cast<double>(rows_count_) * width_ : 0, parameters);
+    SetRow(id, std::string(FindRow(id)->unit), rate ? 2.0 * widths * static_cast<double>(rows_count_) * width_ : 0,
+           parameters);
   }
 
  protected:
@@ -159,7 +163,8 @@ class ElementwiseExperiment : public WindowExperiment {
     TRY(Download(gpu_.stream, all_.front().out + r * out_width, static_cast<int64_t>(2 * out_width), got.data()));
     const double prob = static_cast<double>(ScaledAt(kSeedProbs, r, 1));
     double squares = 0, prob_grad = 0;
-    for (uint64_t i = 0; kind_ == Elementwise::kNorm && i < f; ++i) squares += std::pow(Bf16At(kSeedIn, r * f + i, 1), 2);
+    for (uint64_t i = 0; kind_ == Elementwise::kNorm && i < f; ++i)
+      squares += std::pow(Bf16At(kSeedIn, r * f + i, 1), 2);
     const double scale = 1 / std::sqrt(squares / static_cast<double>(f) + static_cast<double>(kEpsilon));
     for (uint64_t i = 0; i < f; ++i) {
       if (kind_ == Elementwise::kNorm) {
@@ -200,14 +205,14 @@ std::unique_ptr<Experiment> MakeElementwise(Gpu& gpu, Elementwise kind, const st
 
 Status LaunchSwiglu(cudaStream_t stream, const Bf16* in, const float* probs, int64_t rows, int ffn, Bf16* out) {
   const int64_t words = rows * ffn / 8;
-  SwigluKernel<<<CeilDiv(words, kThreads), kThreads, 0, stream>>>(reinterpret_cast<const uint4*>(in), probs, words, ffn / 8,
-                                                                   reinterpret_cast<uint4*>(out));
+  SwigluKernel<<<CeilDiv(words, kThreads), kThreads, 0, stream>>>(reinterpret_cast<const uint4*>(in), probs, words,
+                                                                  ffn / 8, reinterpret_cast<uint4*>(out));
   CUDA_TRY(cudaGetLastError());
   return Ok();
 }
 
-Status LaunchSwigluGrad(cudaStream_t stream, const Bf16* grad, const Bf16* in, const float* probs, int64_t rows, int ffn,
-                        Bf16* out, float* probs_grad) {
+Status LaunchSwigluGrad(cudaStream_t stream, const Bf16* grad, const Bf16* in, const float* probs, int64_t rows,
+                        int ffn, Bf16* out, float* probs_grad) {
   SwigluGradKernel<<<CeilDiv(rows, kThreads / 32), kThreads, 0, stream>>>(
       reinterpret_cast<const uint4*>(grad), reinterpret_cast<const uint4*>(in), probs, rows, ffn / 8,
       reinterpret_cast<uint4*>(out), probs_grad);
@@ -216,8 +221,8 @@ Status LaunchSwigluGrad(cudaStream_t stream, const Bf16* grad, const Bf16* in, c
 }
 
 Status LaunchNorm(cudaStream_t stream, const Bf16* in, const float* weight, int64_t rows, int hidden, Bf16* out) {
-  NormKernel<<<static_cast<unsigned>(rows), kThreads, 0, stream>>>(reinterpret_cast<const uint4*>(in), weight, hidden / 8,
-                                                                    reinterpret_cast<uint4*>(out));
+  NormKernel<<<static_cast<unsigned>(rows), kThreads, 0, stream>>>(reinterpret_cast<const uint4*>(in), weight,
+                                                                   hidden / 8, reinterpret_cast<uint4*>(out));
   CUDA_TRY(cudaGetLastError());
   return Ok();
 }

@@ -14,8 +14,8 @@ std::unique_ptr<Experiment> MakeElementwise(Gpu& gpu, Elementwise kind, const st
 // out[row, f] = silu(in[row, f]) * in[row, F + f] * probs[row].
 Status LaunchSwiglu(cudaStream_t stream, const Bf16* in, const float* probs, int64_t rows, int ffn, Bf16* out);
 // Its gradient: of the input into out [rows][2 ffn], of the probabilities into probs_grad.
-Status LaunchSwigluGrad(cudaStream_t stream, const Bf16* grad, const Bf16* in, const float* probs, int64_t rows, int ffn,
-                        Bf16* out, float* probs_grad);
+Status LaunchSwigluGrad(cudaStream_t stream, const Bf16* grad, const Bf16* in, const float* probs, int64_t rows,
+                        int ffn, Bf16* out, float* probs_grad);
 // out = in / rms(in) * weight, over rows of `hidden`, a multiple of 8 and at most 8192.
 Status LaunchNorm(cudaStream_t stream, const Bf16* in, const float* weight, int64_t rows, int hidden, Bf16* out);
 

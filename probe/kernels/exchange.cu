@@ -1,8 +1,7 @@
-#include "probe/kernels/exchange.cuh"
-
 #include <algorithm>
 
 #include "probe/kernels/copies.cuh"
+#include "probe/kernels/exchange.cuh"
 #include "probe/kernels/shapes.h"
 
 namespace flightplan::probe {
@@ -100,7 +99,8 @@ class Counts : public Experiment {
     const double begin = HostUs();
     TinyKernel<<<1, 128, 0, gpu_.stream>>>(device_, shape_.experts);
     CUDA_TRY(cudaGetLastError());
-    CUDA_TRY(cudaMemcpyAsync(host_, device_, sizeof(int) * static_cast<size_t>(shape_.experts), cudaMemcpyDeviceToHost, gpu_.stream));
+    CUDA_TRY(cudaMemcpyAsync(host_, device_, sizeof(int) * static_cast<size_t>(shape_.experts), cudaMemcpyDeviceToHost,
+                             gpu_.stream));
     CUDA_TRY(cudaStreamSynchronize(gpu_.stream));
     values->push_back(HostUs() - begin);
     return Ok();
@@ -127,7 +127,8 @@ Status AllocateExchange(Gpu& gpu, int64_t bytes, int ranks, Exchange* exchange) 
 Status LaunchExchange(const Gpu& gpu, cudaStream_t stream, const Exchange& e) {
   const int shared = AloneBytes(gpu);
   CUDA_TRY(cudaFuncSetAttribute(SendKernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared));
-  const double tile_bytes = static_cast<double>(e.Bytes()) / (CeilDiv(e.words, kCopyTile) * static_cast<double>(e.peers));
+  const double tile_bytes =
+      static_cast<double>(e.Bytes()) / (CeilDiv(e.words, kCopyTile) * static_cast<double>(e.peers));
   const double ns_per_tile = e.link_bytes_per_second > 0 ? 1e9 * tile_bytes / e.link_bytes_per_second : 0;
   SendKernel<<<e.sms, kCopyThreads, static_cast<size_t>(shared), stream>>>(e, ns_per_tile);
   CUDA_TRY(cudaGetLastError());
@@ -142,7 +143,8 @@ Status CheckExchange(Gpu& gpu, const Exchange& e) {
   for (int p = 0; p < e.peers; ++p) {
     int64_t differing = 0;
     TRY(CountDifferent(gpu.stream, e.from + p * e.words, e.to[p], e.words, counter, &differing));
-    if (differing > 0) return Fail(Code::kWithheld, "the exchange delivered " + std::to_string(differing) + " wrong words");
+    if (differing > 0)
+      return Fail(Code::kWithheld, "the exchange delivered " + std::to_string(differing) + " wrong words");
   }
   return Ok();
 }

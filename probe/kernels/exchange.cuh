@@ -9,11 +9,11 @@ namespace flightplan::probe {
 inline constexpr int kMostPeers = 15;
 
 struct Exchange {
-  const uint4* from = nullptr;     // peers chunks of `words`
-  uint4* to[kMostPeers] = {};      // `words` each
-  int64_t words = 0;               // to one peer
+  const uint4* from = nullptr;  // peers chunks of `words`
+  uint4* to[kMostPeers] = {};   // `words` each
+  int64_t words = 0;            // to one peer
   int peers = 0;
-  int sms = 0;                     // one block on each
+  int sms = 0;                       // one block on each
   double link_bytes_per_second = 0;  // 0: as fast as it goes
 
   int64_t Bytes() const { return 16 * words * peers; }

@@ -25,11 +25,16 @@ constexpr Layer kLayers[] = {
     {"gemm.wgrad", "fc1", true, true, true, 2 * kF, kH, kRows},
     {"gemm.wgrad", "fc2", true, true, true, kH, kF, kRows},
 };
-constexpr int kExperts = 8;  // local ones; more of them change nothing per expert, and would not fit the cap at 8192 rows
+constexpr int kExperts =
+    8;  // local ones; more of them change nothing per expert, and would not fit the cap at 8192 rows
 
 GemmShape ShapeOf(const Layer& layer, int rows) {
   const auto size = [&](int s) { return s == kRows ? rows : s; };
-  return {.m = size(layer.m), .n = size(layer.n), .k = size(layer.k), .a_by_k = layer.a_by_k, .b_by_k = layer.b_by_k,
+  return {.m = size(layer.m),
+          .n = size(layer.n),
+          .k = size(layer.k),
+          .a_by_k = layer.a_by_k,
+          .b_by_k = layer.b_by_k,
           .accumulate_fp32 = layer.accumulate};
 }
 
@@ -65,7 +70,12 @@ class ExpertGemm : public WindowExperiment {
 class Skew : public Experiment {
  public:
   Skew(Gpu& gpu, GemmPath path, double zipf) : gpu_(gpu), path_(path), zipf_(zipf) {
-    rows_ = {{"gemm.skew", {{"zipf", zipf}, {"rows", kMean}, {"experts", kExperts}}, {{"path", Name(path)}}, "ratio", 0, "measured"}};
+    rows_ = {{"gemm.skew",
+              {{"zipf", zipf}, {"rows", kMean}, {"experts", kExperts}},
+              {{"path", Name(path)}},
+              "ratio",
+              0,
+              "measured"}};
     stage_ = 2;
   }
   bool checked() const override { return true; }

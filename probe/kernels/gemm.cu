@@ -1,7 +1,7 @@
-#include "probe/kernels/gemm.cuh"
-
 #include <algorithm>
 #include <cmath>
+
+#include "probe/kernels/gemm.cuh"
 
 namespace flightplan::probe {
 namespace {
@@ -17,7 +17,8 @@ __device__ inline uint32_t SharedAddress(const void* p) { return static_cast<uin
 
 // 16 bytes, or zeros where `valid` is false.
 __device__ inline void CopyAsync(Bf16* to, const Bf16* from, bool valid) {
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(SharedAddress(to)), "l"(from), "r"(valid ? 16 : 0));
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(SharedAddress(to)), "l"(from),
+               "r"(valid ? 16 : 0));
 }
 __device__ inline void CommitCopies() { asm volatile("cp.async.commit_group;"); }
 template <int kPending>
@@ -66,8 +67,8 @@ struct OperandTile {
       const int row = kByK ? chunk % (kRows / 8) * 8 : chunk / (kTileK / 8);
       const int k = kByK ? chunk / (kRows / 8) : chunk % (kTileK / 8) * 8;
       const bool valid = row0 + row < rows && k0 + k < ks;
-      const int64_t offset = kByK ? static_cast<int64_t>(k0 + k) * rows + row0 + row
-                                  : static_cast<int64_t>(row0 + row) * ks + k0 + k;
+      const int64_t offset =
+          kByK ? static_cast<int64_t>(k0 + k) * rows + row0 + row : static_cast<int64_t>(row0 + row) * ks + k0 + k;
       CopyAsync(tile + At(row, k), valid ? memory + offset : memory, valid);
     }
   }
@@ -167,8 +168,8 @@ using Kernel = void (*)(const GemmTask*, int, int);
 // Null: an order that no layer needs.
 Kernel KernelFor(const GemmShape& shape) {
   if (!shape.a_by_k && !shape.b_by_k && !shape.accumulate_fp32) return GemmKernel<false, false, false>;  // forward
-  if (!shape.a_by_k && shape.b_by_k && !shape.accumulate_fp32) return GemmKernel<false, true, false>;    // input gradient
-  if (shape.a_by_k && shape.b_by_k && shape.accumulate_fp32) return GemmKernel<true, true, true>;        // weight gradient
+  if (!shape.a_by_k && shape.b_by_k && !shape.accumulate_fp32) return GemmKernel<false, true, false>;  // input gradient
+  if (shape.a_by_k && shape.b_by_k && shape.accumulate_fp32) return GemmKernel<true, true, true>;  // weight gradient
   return nullptr;
 }
 
@@ -270,7 +271,8 @@ Status Gemms::RunOwn(cudaStream_t stream, const Set& set) {
   const int most = sm_count_ > 0 ? sm_count_ : gpu_->sm_count;
   const int blocks = std::min(tiles_, most);
   if (blocks == 0) return Ok();
-  KernelFor(shapes_.front())<<<blocks, kThreads, kSharedBytes, stream>>>(set.tasks, static_cast<int>(shapes_.size()), tiles_);
+  KernelFor(shapes_.front())<<<blocks, kThreads, kSharedBytes, stream>>>(set.tasks, static_cast<int>(shapes_.size()),
+                                                                         tiles_);
   CUDA_TRY(cudaGetLastError());
   return Ok();
 }

@@ -1,10 +1,10 @@
-#include "probe/kernels/gpu.cuh"
-
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstring>
 #include <utility>
+
+#include "probe/kernels/gpu.cuh"
 
 namespace flightplan::probe {
 namespace {
@@ -36,8 +36,8 @@ __global__ void FillFloatKernel(float* memory, int64_t count, uint32_t seed, flo
 
 Status CudaFailure(cudaError_t error, const char* call, const char* file, int line) {
   const char* slash = std::strrchr(file, '/');
-  return Fail(Code::kFailed, std::string(cudaGetErrorName(error)) + " (" + cudaGetErrorString(error) + ") from " + call +
-                                 " at " + (slash == nullptr ? file : slash + 1) + ":" + std::to_string(line));
+  return Fail(Code::kFailed, std::string(cudaGetErrorName(error)) + " (" + cudaGetErrorString(error) + ") from " +
+                                 call + " at " + (slash == nullptr ? file : slash + 1) + ":" + std::to_string(line));
 }
 
 Status Arena::Reserve(int64_t bytes) {
@@ -273,8 +273,9 @@ Status Comparison::Verdict(const std::string& what, double tolerance) const {
   const double size = std::sqrt(square_ / static_cast<double>(count_));
   const double error = std::sqrt(difference_ / static_cast<double>(count_));
   if (error <= tolerance * size && worst_ <= 8 * tolerance * size) return Ok();
-  return Fail(Code::kWithheld, what + " is wrong: norm error " + std::to_string(error / size) + ", worst element off by " +
-                                   std::to_string(worst_) + " of about " + std::to_string(size));
+  return Fail(Code::kWithheld, what + " is wrong: norm error " + std::to_string(error / size) +
+                                   ", worst element off by " + std::to_string(worst_) + " of about " +
+                                   std::to_string(size));
 }
 
 }  // namespace flightplan::probe

@@ -14,15 +14,15 @@
 #include "probe/device/libraries.h"
 #include "probe/method/window.h"
 
-#define CUDA_TRY(call)                                                                          \
-  do {                                                                                          \
-    if (const cudaError_t cuda_error = (call); cuda_error != cudaSuccess) {                     \
-      return ::flightplan::probe::CudaFailure(cuda_error, #call, __FILE__, __LINE__);           \
-    }                                                                                           \
+#define CUDA_TRY(call)                                                                \
+  do {                                                                                \
+    if (const cudaError_t cuda_error = (call); cuda_error != cudaSuccess) {           \
+      return ::flightplan::probe::CudaFailure(cuda_error, #call, __FILE__, __LINE__); \
+    }                                                                                 \
   } while (0)
-#define TRY(call)                                                                               \
-  do {                                                                                          \
-    if (::flightplan::probe::Status try_status = (call); !try_status.ok()) return try_status;   \
+#define TRY(call)                                                                             \
+  do {                                                                                        \
+    if (::flightplan::probe::Status try_status = (call); !try_status.ok()) return try_status; \
   } while (0)
 
 namespace flightplan::probe {
@@ -67,11 +67,11 @@ struct Gpu {
   std::unique_ptr<BlasLt> blas;  // null: not installed
   void* blas_workspace[5] = {};  // of the main stream and of the branches
   cudaStream_t stream = nullptr;
-  cudaStream_t side = nullptr;          // for what runs beside `stream`
-  cudaStream_t urgent = nullptr;        // as `side`, of the highest priority
-  cudaStream_t branches[4] = {};        // expert GEMMs, as TransformerEngine spreads them
+  cudaStream_t side = nullptr;    // for what runs beside `stream`
+  cudaStream_t urgent = nullptr;  // as `side`, of the highest priority
+  cudaStream_t branches[4] = {};  // expert GEMMs, as TransformerEngine spreads them
   cudaEvent_t fork = nullptr, joins[4] = {};
-  volatile int* hold_host = nullptr;    // pinned; what kernels that hold a stream wait for
+  volatile int* hold_host = nullptr;  // pinned; what kernels that hold a stream wait for
   int* hold_device = nullptr;
   int hold_ticket = 0;
 
@@ -203,8 +203,8 @@ Status Upload(cudaStream_t stream, const void* host, int64_t bytes, void* device
 class Comparison {
  public:
   void Add(double got, double want);
-  // kWithheld unless |got - want| / |want| over all samples is within `tolerance`, and no single one is off by more than
-  // eight times that. NaN always is. So is nothing compared.
+  // kWithheld unless |got - want| / |want| over all samples is within `tolerance`, and no single one is off by more
+  // than eight times that. NaN always is. So is nothing compared.
   Status Verdict(const std::string& what, double tolerance) const;
 
  private:

@@ -28,7 +28,8 @@ class LaunchExperiment : public Experiment {
  public:
   LaunchExperiment(Gpu& gpu, bool graph) : gpu_(gpu), graph_(graph) {
     for (const char* side : {"host", "device"}) {
-      rows_.push_back({graph ? "launch.graph" : "launch.eager", {{"kernels", kKernels}}, {{"side", side}}, "us", 0, "measured"});
+      rows_.push_back(
+          {graph ? "launch.graph" : "launch.eager", {{"kernels", kKernels}}, {{"side", side}}, "us", 0, "measured"});
     }
   }
   Status Prepare() override {
@@ -63,7 +64,12 @@ class LaunchExperiment : public Experiment {
 class Scope : public Experiment {
  public:
   Scope(Gpu& gpu, const char* scope, int kernels) : gpu_(gpu), kernels_(kernels) {
-    rows_ = {{"scope.small", {{"kernels", kernels}, {"tokens", kTokens}, {"hidden", kHidden}}, {{"scope", scope}}, "us", 0, "measured"}};
+    rows_ = {{"scope.small",
+              {{"kernels", kernels}, {"tokens", kTokens}, {"hidden", kHidden}},
+              {{"scope", scope}},
+              "us",
+              0,
+              "measured"}};
   }
   Status Prepare() override {
     gpu_.arena.Reset();

@@ -67,7 +67,8 @@ class Offload : public WindowExperiment {
     TRY(Download(gpu_.stream, device_ + tail, static_cast<int64_t>(want.size()), want.data()));
     TRY(CopyWay(Way::kDown, pinned_.memory(), device_, bytes_, gpu_.stream));
     CUDA_TRY(cudaStreamSynchronize(gpu_.stream));
-    if (std::memcmp(pinned_.memory() + tail, want.data(), want.size()) != 0) return Fail(Code::kWithheld, "the copy differs");
+    if (std::memcmp(pinned_.memory() + tail, want.data(), want.size()) != 0)
+      return Fail(Code::kWithheld, "the copy differs");
     TRY(Poison(gpu_.stream, device_, bytes_));
     TRY(CopyWay(Way::kUp, pinned_.memory(), device_, bytes_, gpu_.stream));
     std::vector<char> got(want.size());
@@ -89,8 +90,12 @@ class Hidden : public Experiment {
  public:
   Hidden(Gpu& gpu, const char* compute) : gpu_(gpu), gemm_(std::strcmp(compute, "gemm") == 0) {
     for (const char* value : {"hidden", "slowdown"}) {
-      rows_.push_back({"offload.hide", {{"bytes", static_cast<double>(kBytes)}},
-                       {{"communication", "copy_engine"}, {"compute", compute}, {"value", value}}, "ratio", 0, "measured"});
+      rows_.push_back({"offload.hide",
+                       {{"bytes", static_cast<double>(kBytes)}},
+                       {{"communication", "copy_engine"}, {"compute", compute}, {"value", value}},
+                       "ratio",
+                       0,
+                       "measured"});
     }
     stage_ = 1;
   }
@@ -115,7 +120,9 @@ class Hidden : public Experiment {
       if (gemm_) return gemms_.Run(stream, turn_++ % 2);
       return LaunchSwiglu(stream, in_, probs_, kRows, kFfn, out_);
     };
-    return corun_.Prepare(gpu_, compute, [this](cudaStream_t stream) { return CopyWay(Way::kDown, pinned_.memory(), device_, kBytes, stream); }, 1);
+    return corun_.Prepare(
+        gpu_, compute,
+        [this](cudaStream_t stream) { return CopyWay(Way::kDown, pinned_.memory(), device_, kBytes, stream); }, 1);
   }
   Status Take(std::vector<double>* values) override {
     Together t;
@@ -147,7 +154,8 @@ Experiments MemoryExperiments(Gpu& gpu) {
   Experiments all;
   const MoeShape shape;
   for (const int64_t mib : {64, 1, 4, 16, 128}) {
-    for (const Way way : {Way::kDown, Way::kUp}) all.push_back(std::make_unique<Offload>(gpu, way, mib * kMiB, mib == 64 ? 0 : 2));
+    for (const Way way : {Way::kDown, Way::kUp})
+      all.push_back(std::make_unique<Offload>(gpu, way, mib * kMiB, mib == 64 ? 0 : 2));
   }
   all.push_back(std::make_unique<Offload>(gpu, Way::kBoth, 64 * kMiB, 1));
   for (const char* compute : {"gemm", "elementwise"}) all.push_back(std::make_unique<Hidden>(gpu, compute));

@@ -10,7 +10,7 @@ namespace flightplan::probe {
 // Event timestamps tick in about half a microsecond: over 200 us that is a quarter of a per cent.
 inline constexpr double kWindowUs = 200;
 inline constexpr int kMostOperations = 4096;  // in one graph
-inline constexpr int64_t kMostSets = 32;       // all of them are queued at once, and a stream queues about a thousand
+inline constexpr int64_t kMostSets = 32;      // all of them are queued at once, and a stream queues about a thousand
 
 // Operations in one window, from a first estimate of one of them; a multiple of `sets`, so that every set of buffers
 // is used equally often.

@@ -1,0 +1,186 @@
+#include "probe/kernels/elementwise.cuh"
+#include "probe/kernels/pair.cuh"
+
+namespace flightplan::probe {
+namespace {
+
+using fit::PairNode;
+
+// Qwen3-30B-A3B: 32 query heads and 4 key-value heads of 128.
+constexpr int kQkv = (32 + 2 * 4) * 128, kHeads = 32 * 128;
+
+GemmShape Forward(int rows, int n, int k) { return {.m = rows, .n = n, .k = k}; }
+GemmShape InputGrad(int rows, int n, int k) { return {.m = rows, .n = k, .k = n, .b_by_k = true}; }
+GemmShape WeightGrad(int rows, int n, int k) {
+  return {.m = n, .n = k, .k = rows, .a_by_k = true, .b_by_k = true, .accumulate_fp32 = true};
+}
+
+}  // namespace
+
+std::map<std::string, double> LayerPair::Parameters() const {
+  return {{"tokens", shape_.tokens}, {"hidden", shape_.hidden},
+          {"topk", shape_.topk},     {"experts", shape_.experts},
+          {"ffn", shape_.ffn},       {"ranks", shape_.ranks},
+          {"sms", exchange_.sms},    {"link_bytes_per_second", exchange_.link_bytes_per_second}};
+}
+
+Status LayerPair::Allocate(Gpu& gpu, int sms) {
+  gpu_ = &gpu;
+  gpu.arena.Reset();
+  const GemmPath path = gpu.blas != nullptr ? GemmPath::kLibrary : GemmPath::kOwn;
+  const int t = shape_.tokens, h = shape_.hidden, f = shape_.ffn, local = shape_.local_experts();
+  const int per_expert = static_cast<int>(shape_.rows()) / local;
+  const auto one = [&](Gemms* gemms, const GemmShape& shape, int count) -> Status {
+    int sets = 0;
+    TRY(gemms->Open(gpu, path, std::vector<GemmShape>(static_cast<size_t>(count), shape)));
+    TRY(gemms->AllocateSets(1, &sets));
+    return gemms->Check();
+  };
+  TRY(one(&qkv_, Forward(t, kQkv, h), 1));
+  TRY(one(&project_, Forward(t, h, kHeads), 1));
+  // Causal attention over 4096 positions: 2 * 2 * t * 4096 * heads / 2 FLOPs, which is a GEMM of n = 4096, k = heads.
+  TRY(one(&core_, Forward(t, 4096, kHeads), 1));
+  TRY(one(&qkv_grad_, InputGrad(t, kQkv, h), 1));
+  TRY(one(&project_grad_, InputGrad(t, h, kHeads), 1));
+  TRY(one(&qkv_weights_, WeightGrad(t, kQkv, h), 1));
+  TRY(one(&project_weights_, WeightGrad(t, h, kHeads), 1));
+  TRY(one(&fc1_, Forward(per_expert, 2 * f, h), local));
+  TRY(one(&fc2_, Forward(per_expert, h, f), local));
+  TRY(one(&fc1_grad_, InputGrad(per_expert, 2 * f, h), local));
+  TRY(one(&fc2_grad_, InputGrad(per_expert, h, f), local));
+  TRY(one(&fc1_weights_, WeightGrad(per_expert, 2 * f, h), local));
+  TRY(one(&fc2_weights_, WeightGrad(per_expert, h, f), local));
+
+  const int64_t row_words = shape_.rows() * h / 8, bytes = shape_.rows() * shape_.token_bytes();
+  TRY(AllocateExchange(gpu, bytes / shape_.ranks * (shape_.ranks - 1), shape_.ranks, &exchange_));
+  exchange_.sms = sms;
+  exchange_.link_bytes_per_second = LinkRate(gpu);
+  int* map = nullptr;
+  TRY(gpu.arena.Get(shape_.rows(), &map));
+  const std::vector<int> map_host = RowMap(shape_, RandomExperts(shape_));
+  TRY(Upload(gpu.stream, map_host.data(), 4 * shape_.rows(), map));
+  rows_.map = map;
+  rows_.token_count = t;
+  rows_.hidden = h;
+  TRY(gpu.arena.Get(int64_t{t} * h / 8, &rows_.tokens));
+  TRY(gpu.arena.Get(row_words, &rows_.rows));
+  TRY(gpu.arena.Get(row_words, &rows_.rows_out));
+  TRY(gpu.arena.Get(shape_.rows(), &probs_));
+  TRY(gpu.arena.Get(shape_.rows(), &rows_.probs_out));
+  TRY(gpu.arena.Get(h, &weight_));
+  TRY(gpu.arena.Get(2 * shape_.rows() * f, &wide_));
+  TRY(gpu.arena.Get(shape_.rows() * f, &narrow_));
+  rows_.probs = probs_;
+  TRY(FillBf16(gpu.stream, reinterpret_cast<Bf16*>(rows_.tokens), int64_t{t} * h, 71, 1));
+  TRY(FillBf16(gpu.stream, reinterpret_cast<Bf16*>(rows_.rows), shape_.rows() * h, 72, 1));
+  TRY(FillBf16(gpu.stream, wide_, 2 * shape_.rows() * f, 73, 1));
+  TRY(FillBf16(gpu.stream, narrow_, shape_.rows() * f, 74, 1));
+  TRY(FillFloat(gpu.stream, probs_, shape_.rows(), 75, 0.125f));
+  TRY(FillFloat(gpu.stream, weight_, h, 76, 1));
+  for (cudaEvent_t* event : {&forward_chain_, &backward_chain_, &start_, &end_}) {
+    if (*event == nullptr) CUDA_TRY(cudaEventCreateWithFlags(event, cudaEventDisableTiming));
+  }
+  return Ok();
+}
+
+// Norm, attention, norm, permute: what a layer does before its exchange.
+Status LayerPair::PreForward(cudaStream_t stream) {
+  Bf16* tokens = reinterpret_cast<Bf16*>(rows_.tokens);
+  TRY(LaunchNorm(stream, tokens, weight_, shape_.tokens, shape_.hidden, tokens));
+  TRY(qkv_.Run(stream, 0));
+  TRY(core_.Run(stream, 0));
+  TRY(project_.Run(stream, 0));
+  TRY(LaunchNorm(stream, tokens, weight_, shape_.tokens, shape_.hidden, tokens));
+  return LaunchPermute(stream, rows_);
+}
+
+Status LayerPair::PreBackward(cudaStream_t stream) {
+  Bf16* tokens = reinterpret_cast<Bf16*>(rows_.tokens);
+  TRY(LaunchCombine(stream, rows_, /*with_probs=*/false));  // gradient of the permute
+  TRY(LaunchNorm(stream, tokens, weight_, shape_.tokens, shape_.hidden, tokens));
+  TRY(project_grad_.Run(stream, 0));
+  for (int i = 0; i < 2; ++i) TRY(core_.Run(stream, 0));  // attention's backward is 2.5 times its forward; 2 at least
+  TRY(qkv_grad_.Run(stream, 0));
+  return LaunchNorm(stream, tokens, weight_, shape_.tokens, shape_.hidden, tokens);
+}
+
+Status LayerPair::MlpForward(cudaStream_t stream) {
+  TRY(fc1_.Run(stream, 0));
+  TRY(LaunchSwiglu(stream, wide_, probs_, shape_.rows(), shape_.ffn, narrow_));
+  return fc2_.Run(stream, 0);
+}
+
+Status LayerPair::MlpBackward(cudaStream_t stream) {
+  TRY(fc2_grad_.Run(stream, 0));
+  TRY(LaunchSwigluGrad(stream, narrow_, wide_, probs_, shape_.rows(), shape_.ffn, wide_, rows_.probs_out));
+  return fc1_grad_.Run(stream, 0);
+}
+
+Status LayerPair::Node(PairNode node, cudaStream_t stream, bool with_wgrad) {
+  switch (node) {
+    case PairNode::kPreFwd:
+      return PreForward(stream);
+    case PairNode::kDispatchFwd:
+    case PairNode::kDispatchBwd:
+      return LaunchExchange(*gpu_, stream, exchange_);
+    case PairNode::kMlpFwd:
+      return MlpForward(stream);
+    case PairNode::kCombineFwd:
+      TRY(LaunchExchange(*gpu_, stream, exchange_));
+      return LaunchCombine(stream, rows_, /*with_probs=*/true);
+    case PairNode::kCombineBwd:
+      TRY(LaunchCombineGrad(stream, rows_));
+      return LaunchExchange(*gpu_, stream, exchange_);
+    case PairNode::kMlpBwd:
+      TRY(MlpBackward(stream));
+      return with_wgrad ? Node(PairNode::kMlpWgrad, stream, false) : Ok();
+    case PairNode::kMlpWgrad:
+      TRY(fc2_weights_.Run(stream, 0));
+      return fc1_weights_.Run(stream, 0);
+    case PairNode::kPreBwd:
+      TRY(PreBackward(stream));
+      return with_wgrad ? Node(PairNode::kPreWgrad, stream, false) : Ok();
+    case PairNode::kPreWgrad:
+      TRY(project_weights_.Run(stream, 0));
+      return qkv_weights_.Run(stream, 0);
+  }
+  return Ok();
+}
+
+Status LayerPair::Sequential(cudaStream_t stream) {
+  for (const PairNode node : {PairNode::kPreFwd, PairNode::kDispatchFwd, PairNode::kMlpFwd, PairNode::kCombineFwd,
+                              PairNode::kCombineBwd, PairNode::kMlpBwd, PairNode::kDispatchBwd, PairNode::kPreBwd}) {
+    TRY(Node(node, stream, /*with_wgrad=*/true));
+  }
+  return Ok();
+}
+
+Status LayerPair::Overlapped(cudaStream_t compute, cudaStream_t exchange, const fit::PairSchedule& schedule) {
+  std::vector<PairNode> order = {PairNode::kCombineBwd, PairNode::kPreFwd, PairNode::kMlpBwd, PairNode::kDispatchFwd};
+  if (schedule.delay_wgrad) order.push_back(PairNode::kMlpWgrad);
+  order.push_back(PairNode::kDispatchBwd);
+  if (schedule.early_release) order.push_back(PairNode::kPreBwd);
+  order.insert(order.end(), {PairNode::kMlpFwd, PairNode::kCombineFwd});
+  if (!schedule.early_release) order.push_back(PairNode::kPreBwd);
+  if (schedule.delay_wgrad) order.push_back(PairNode::kPreWgrad);
+
+  CUDA_TRY(cudaEventRecord(start_, compute));
+  CUDA_TRY(cudaStreamWaitEvent(exchange, start_));
+  for (cudaEvent_t chain : {forward_chain_, backward_chain_}) CUDA_TRY(cudaEventRecord(chain, compute));
+  for (const PairNode node : order) {
+    cudaStream_t stream = fit::IsExchange(node) ? exchange : compute;
+    // Delayed weight gradients wait for their stream alone, and nobody waits for them.
+    const bool chained = node != PairNode::kMlpWgrad && node != PairNode::kPreWgrad;
+    const bool forward = node == PairNode::kPreFwd || node == PairNode::kDispatchFwd || node == PairNode::kMlpFwd ||
+                         node == PairNode::kCombineFwd;
+    cudaEvent_t chain = forward ? forward_chain_ : backward_chain_;
+    if (chained) CUDA_TRY(cudaStreamWaitEvent(stream, chain));
+    TRY(Node(node, stream, /*with_wgrad=*/!schedule.delay_wgrad));
+    if (chained) CUDA_TRY(cudaEventRecord(chain, stream));
+  }
+  CUDA_TRY(cudaEventRecord(end_, exchange));
+  CUDA_TRY(cudaStreamWaitEvent(compute, end_));
+  return Ok();
+}
+
+}  // namespace flightplan::probe
