@@ -22,9 +22,9 @@ get_filename_component(cuda_home "${FLIGHTPLAN_NVCC}" REALPATH)
 get_filename_component(cuda_home "${cuda_home}" DIRECTORY)
 get_filename_component(cuda_home "${cuda_home}" DIRECTORY)
 find_path(cuda_include cuda_runtime.h PATHS "${cuda_home}/include" "${cuda_home}/targets/x86_64-linux/include"
-  "${cuda_home}/targets/sbsa-linux/include" NO_DEFAULT_PATH REQUIRED)
+  "${cuda_home}/targets/sbsa-linux/include" NO_DEFAULT_PATH NO_CACHE REQUIRED)
 find_file(cuda_runtime_library libcudart_static.a PATHS "${cuda_home}/lib64" "${cuda_home}/lib"
-  "${cuda_home}/targets/x86_64-linux/lib" "${cuda_home}/targets/sbsa-linux/lib" NO_DEFAULT_PATH REQUIRED)
+  "${cuda_home}/targets/x86_64-linux/lib" "${cuda_home}/targets/sbsa-linux/lib" NO_DEFAULT_PATH NO_CACHE REQUIRED)
 message(STATUS "flightplan-probe: CUDA by ${FLIGHTPLAN_NVCC}")
 
 set(cuda_flags -std=c++20 -O3 -lineinfo --expt-relaxed-constexpr -Xcompiler=-Wall,-Wextra -Werror=all-warnings -diag-suppress=2810

@@ -1,0 +1,226 @@
+#!/usr/bin/env python3
+"""The probe's rows against peers on the same GPU in the same minutes: PyTorch, own Triton kernels, the profiler's clock.
+
+usage: verify_peers.py PROFILE.json PROFILE2.json OUT.json
+Prints one line a row: value, peer, ratio, goal, verdict. A peer that is not installed is told, and its rows are skipped.
+Exit code: number of goals missed (at most 100), so that a script sees it; 0 means that all that could be held were held.
+"""
+import json
+import statistics
+import sys
+
+T, H, K, E, F, L = 4096, 2048, 8, 128, 768, 8
+RESULTS = []
+
+
+def rows_of(path):
+    with open(path) as file:
+        return json.load(file)["rows"]
+
+
+def find(rows, rid, labels=None, **parameters):
+    """The best row with this id and these parameters; None: not measured."""
+    fit = [r for r in rows if r["id"] == rid and all(r["labels"].get(k) == v for k, v in (labels or {}).items())
+           and all(r["parameters"].get(k) == v for k, v in parameters.items())]
+    return max((r["value"] for r in fit), default=None)
+
+
+def report(name, value, peer, ratio, goal, at_least=True):
+    if ratio is None:
+        print(f"{name:44} {'':>12} {'':>12} {'':>8}   {goal:>8}  skipped: not measured")
+        return
+    good = ratio >= goal if at_least else ratio <= goal
+    RESULTS.append({"name": name, "value": value, "peer": peer, "ratio": ratio, "goal": goal, "at_least": at_least, "met": good})
+    sign = ">=" if at_least else "<="
+    print(f"{name:44} {value:12.5g} {peer:12.5g} {ratio:8.3f} {sign} {goal:<6} {'met' if good else 'MISSED'}")
+
+
+def against(rows, name, rid, peer_id, goal, labels=None, peer_labels=None, at_least=True):
+    value, peer = find(rows, rid, labels), find(rows, peer_id, peer_labels)
+    report(name, value, peer, value / peer if value and peer else None, goal, at_least)
+
+
+def own_rows(rows):
+    """Rows against rows of the same profile."""
+    against(rows, "hbm.copy / cudaMemcpyAsync", "hbm.copy", "hbm.copy_engine", 0.97)
+    against(rows, "hbm.fill / cudaMemsetAsync", "hbm.fill", "hbm.memset", 0.97)
+    for rid, goal in (("permute.fwd", 0.90), ("permute.bwd", 0.88), ("unpermute.fwd", 0.88), ("unpermute.bwd", 0.80),
+                      ("chunk.sort", 0.90), ("act.swiglu.fwd", 0.90), ("act.swiglu.bwd", 0.85), ("norm.fwd", 0.90)):
+        against(rows, f"{rid} / hbm.copy", rid, "hbm.copy", goal)
+    against(rows, "mm.dense own / cublaslt", "mm.dense", "mm.dense", 0.75, {"path": "own"}, {"path": "cublaslt"})
+    for rid in ("gemm.fc1", "gemm.fc2", "gemm.dgrad", "gemm.wgrad"):
+        own = find(rows, rid, {"path": "own"}, rows=1024)
+        library = find(rows, rid, {"path": "cublaslt"}, rows=1024)
+        report(f"{rid} own / cublaslt, 1024 rows", own, library, own / library if own and library else None, 0.85)
+    for sms in (8, 20, 32):
+        logical, curve = find(rows, "a2a.logical", sms=sms), find(rows, "hbm.sm_curve", {"op": "copy"}, sms=sms)
+        report(f"a2a.logical / hbm.sm_curve, {sms} SMs", 2 * logical if logical else None, curve,
+               2 * logical / curve if logical and curve else None, 0.90)
+    for row in rows:
+        if row["id"] == "a2a.paced" and row["parameters"]["sms"] == 20:
+            asked = row["parameters"]["link_bytes_per_second"]
+            report(f"a2a.paced / asked, {asked / 1e9:.0f} GB/s", row["value"], asked, 1 + abs(row["value"] / asked - 1), 1.02, False)
+    parts = [r["value"] for r in rows if r["id"] == "pair.part"]
+    whole = find(rows, "pair.seq")
+    report("pair.seq / sum of its parts", whole or 0, sum(parts), 1 + abs(whole / sum(parts) - 1) if whole and parts else None,
+           1.03, False)
+
+
+def key_of(row):
+    return row["id"], tuple(sorted(row["parameters"].items())), tuple(sorted(row["labels"].items()))
+
+
+def repeat(first, second):
+    others = {key_of(r): r["value"] for r in second}
+    off = sorted(abs(r["value"] - others[key_of(r)]) / r["value"] for r in first if r["value"] > 0 and key_of(r) in others)
+    if not off:
+        return report("q.repeat", None, None, None, 0.02)
+    median, p95 = statistics.median(off), off[min(len(off) - 1, int(0.95 * len(off)))]
+    report(f"q.repeat median of {len(off)} rows", median, 0, median, 0.02, False)
+    report("q.repeat p95", p95, 0, p95, 0.05, False)
+
+
+def timed_us(torch, work, turns=30, rounds=9):
+    """Median time of one call, from a CUDA graph where the call allows it."""
+    for _ in range(3):
+        work()
+    torch.cuda.synchronize()
+    graph = None
+    try:
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            for _ in range(turns):
+                work()
+    except RuntimeError:
+        graph = None
+        torch.cuda.synchronize()
+    times = []
+    for _ in range(rounds):
+        begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+        begin.record()
+        if graph is not None:
+            graph.replay()
+        else:
+            for _ in range(turns):
+                work()
+        end.record()
+        torch.cuda.synchronize()
+        times.append(1e3 * begin.elapsed_time(end) / turns)
+    return statistics.median(times)
+
+
+def seconds_of(rows, rid, counted, labels=None, **parameters):
+    rate = find(rows, rid, labels, **parameters)
+    return counted / rate * 1e6 if rate else None  # microseconds
+
+
+def faster(name, ours_us, peer_us, goal):
+    """Our time over the peer's."""
+    report(name, ours_us or 0, peer_us or 0, ours_us / peer_us if ours_us and peer_us else None, goal, False)
+
+
+def torch_peers(rows, torch):
+    device = torch.device("cuda")
+    torch.manual_seed(1)
+    wide, many = 2 * T * H, 2 * T * K * H
+    tokens = torch.randn(T, H, device=device, dtype=torch.bfloat16)
+    permuted = torch.randn(T * K, H, device=device, dtype=torch.bfloat16)
+    experts = torch.stack([torch.randperm(E, device=device)[:K] for _ in range(T)])
+    order = torch.argsort(experts.flatten(), stable=True)
+    source = order // K
+
+    logits = torch.randn(T, E, device=device)
+    faster("router.topk / torch softmax + topk", find(rows, "router.topk"),
+           timed_us(torch, lambda: torch.topk(torch.softmax(logits, -1), K)), 0.5)
+    faster("permute.map / torch argsort", find(rows, "permute.map"),
+           timed_us(torch, lambda: torch.argsort(experts.flatten(), stable=True)), 0.25)
+    faster("permute.fwd / torch index_select", seconds_of(rows, "permute.fwd", wide + many + 12 * T * K),
+           timed_us(torch, lambda: torch.index_select(tokens, 0, source)), 1.0)
+    out = torch.zeros(T, H, device=device, dtype=torch.bfloat16)
+    index = source[:, None].expand(-1, H).contiguous()
+    faster("unpermute.fwd / torch scatter_add_", seconds_of(rows, "unpermute.fwd", many + wide + 8 * T * K),
+           timed_us(torch, lambda: out.scatter_add_(0, index, permuted), turns=5), 0.4)
+    both = torch.randn(T * K, 2 * F, device=device, dtype=torch.bfloat16)
+    faster("act.swiglu.fwd / torch silu*mul", seconds_of(rows, "act.swiglu.fwd", 6 * T * K * F),
+           timed_us(torch, lambda: torch.nn.functional.silu(both[:, :F]) * both[:, F:]), 1.0)
+    a = torch.randn(8192, 8192, device=device, dtype=torch.bfloat16)
+    dense = timed_us(torch, lambda: a @ a.t(), turns=4)
+    library = seconds_of(rows, "mm.dense", 2 * 8192 ** 3, {"path": "cublaslt"})
+    report("mm.dense cublaslt / torch.matmul (rate)", library or 0, dense, dense / library if library else None, 0.98)
+    x = torch.randn(L, 1024, H, device=device, dtype=torch.bfloat16)
+    w = torch.randn(L, 2 * F, H, device=device, dtype=torch.bfloat16)
+    loop = timed_us(torch, lambda: [x[i] @ w[i].t() for i in range(L)], turns=8)
+    ours = seconds_of(rows, "gemm.fc1", 2 * L * 1024 * H * 2 * F, {"path": "cublaslt"}, rows=1024)
+    faster("gemm.fc1 cublaslt / torch loop, 1024 rows", ours, loop, 1.03)
+
+
+TRITON_NOTE = "skipped: Triton is not installed"
+
+
+def triton_peers(rows, torch):
+    """Own ports of the published semantics of a fused permute (row id map, push) and unpermute (weighted gather)."""
+    import triton
+    import triton.language as tl
+
+    @triton.jit
+    def permute(x, places, out, width: tl.constexpr, topk: tl.constexpr, block: tl.constexpr):
+        token = tl.program_id(0)
+        at = tl.program_id(1) * block + tl.arange(0, block)
+        value = tl.load(x + token * width + at, mask=at < width)
+        for k in range(topk):
+            place = tl.load(places + token * topk + k).to(tl.int64)
+            tl.store(out + place * width + at, value, mask=at < width)
+
+    @triton.jit
+    def unpermute(x, places, probs, out, width: tl.constexpr, topk: tl.constexpr, block: tl.constexpr):
+        token = tl.program_id(0)
+        at = tl.program_id(1) * block + tl.arange(0, block)
+        total = tl.zeros((block,), tl.float32)
+        for k in range(topk):
+            place = tl.load(places + token * topk + k).to(tl.int64)
+            weight = tl.load(probs + token * topk + k)
+            total += weight * tl.load(x + place * width + at, mask=at < width, other=0).to(tl.float32)
+        tl.store(out + token * width + at, total.to(tl.bfloat16), mask=at < width)
+
+    device = torch.device("cuda")
+    tokens = torch.randn(T, H, device=device, dtype=torch.bfloat16)
+    many = torch.empty(T * K, H, device=device, dtype=torch.bfloat16)
+    places = torch.empty(T * K, device=device, dtype=torch.int32)
+    experts = torch.stack([torch.randperm(E, device=device)[:K] for _ in range(T)])
+    places[torch.argsort(experts.flatten(), stable=True)] = torch.arange(T * K, device=device, dtype=torch.int32)
+    probs = torch.rand(T, K, device=device)
+    grid = (T, triton.cdiv(H, 1024))
+    faster("permute.fwd / Triton", seconds_of(rows, "permute.fwd", 2 * T * H + 2 * T * K * H + 12 * T * K),
+           timed_us(torch, lambda: permute[grid](tokens, places, many, H, K, 1024)), 1.1)
+    out = torch.empty_like(tokens)
+    faster("unpermute.fwd / Triton", seconds_of(rows, "unpermute.fwd", 2 * T * K * H + 2 * T * H + 8 * T * K),
+           timed_us(torch, lambda: unpermute[grid](many, places, probs, out, H, K, 1024)), 1.1)
+
+
+def main():
+    if len(sys.argv) != 4:
+        sys.exit(__doc__)
+    first, second = rows_of(sys.argv[1]), rows_of(sys.argv[2])
+    print(f"{'row':44} {'value':>12} {'peer':>12} {'ratio':>8}   {'goal':>8}")
+    own_rows(first)
+    repeat(first, second)
+    try:
+        import torch
+        if not torch.cuda.is_available():
+            raise ImportError("torch sees no GPU")
+        torch_peers(first, torch)
+        try:
+            triton_peers(first, torch)
+        except ImportError:
+            print(TRITON_NOTE)
+    except ImportError as error:
+        print(f"skipped: PyTorch's peers ({error})")
+    with open(sys.argv[3], "w") as file:
+        json.dump(RESULTS, file, indent=1)
+    missed = sum(not r["met"] for r in RESULTS)
+    print(f"{len(RESULTS) - missed} of {len(RESULTS)} goals met")
+    sys.exit(min(missed, 100))
+
+
+if __name__ == "__main__":
+    main()
