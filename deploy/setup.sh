@@ -14,6 +14,7 @@ test_packages=(
   libgtest-dev libgmock-dev libbenchmark-dev  # tests and benchmarks
   clang-format-14 clang-tidy-14               # format and lint
   python3-venv                                # the Python client's tools
+  python3-jsonschema slurm-wlm munge          # the doors: SARIF's schema, a real Slurm
   prometheus                                  # promtool, which reads /metrics as Prometheus does
 )
 buf_version=1.75.0

@@ -1,5 +1,6 @@
 #include "resolver/read_config.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -100,6 +101,13 @@ absl::Status ReadWords(const v1::ArgumentList& list, const std::string& wanted, 
 }
 
 }  // namespace
+
+bool IsMla(const std::vector<ParsedKnob>& knobs) {
+  return std::any_of(knobs.begin(), knobs.end(), [](const ParsedKnob& parsed) {
+    return (parsed.knob == Knob::multi_latent_attention && parsed.value.truthy()) ||
+           (parsed.knob == Knob::kv_lora_rank && !parsed.value.is_none());
+  });
+}
 
 absl::StatusOr<Reading> ReadConfig(const v1::ValidateConfigRequest& request, Environment* env) {
   Violations violations;

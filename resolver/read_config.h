@@ -23,6 +23,9 @@ struct Reading {
   std::vector<std::string> not_judged;  // what the reader could not know
 };
 
+// The MLA config class is the one that this configuration builds.
+bool IsMla(const std::vector<ParsedKnob>& knobs);
+
 // A script's exports and its launcher's world size go into `env`. Nothing that is read is executed.
 absl::StatusOr<Reading> ReadConfig(const v1::ValidateConfigRequest& request, Environment* env);
 

@@ -16,6 +16,7 @@
 #include "resolver/base/status_macros.h"
 #include "resolver/catalog/catalog.h"
 #include "resolver/catalog/defaults.h"
+#include "resolver/convert_config.h"
 #include "resolver/derive/model_knobs.h"
 #include "resolver/derive/placement.h"
 #include "resolver/derive/start_config.h"
@@ -209,16 +210,10 @@ absl::Status Resolver::ResolveConfig(const v1::ResolveConfigRequest& request,
   return absl::OkStatus();
 }
 
-namespace {
-
-bool IsMla(const std::vector<ParsedKnob>& knobs) {
-  return std::any_of(knobs.begin(), knobs.end(), [](const ParsedKnob& parsed) {
-    return (parsed.knob == Knob::multi_latent_attention && parsed.value.truthy()) ||
-           (parsed.knob == Knob::kv_lora_rank && !parsed.value.is_none());
-  });
+absl::Status Resolver::ConvertConfig(const v1::ConvertConfigRequest& request,
+                                     v1::ConvertConfigResponse* response) const {
+  return flightplan::ConvertConfig(*this, request, response);
 }
-
-}  // namespace
 
 absl::Status Resolver::ValidateConfig(const v1::ValidateConfigRequest& request,
                                       v1::ValidateConfigResponse* response) const {

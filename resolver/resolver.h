@@ -12,6 +12,8 @@
 namespace flightplan {
 
 namespace v1 {  // generated from proto/flightplan/v1
+class ConvertConfigRequest;
+class ConvertConfigResponse;
 class PlanLayoutsRequest;
 class PlanResult;
 class ResolveConfigRequest;
@@ -48,6 +50,8 @@ class Resolver {
   ~Resolver();
 
   absl::Status ResolveConfig(const v1::ResolveConfigRequest& request, v1::ResolveConfigResponse* response) const;
+  // A launch of one stack or release as a launch of another (convert_config.h).
+  absl::Status ConvertConfig(const v1::ConvertConfigRequest& request, v1::ConvertConfigResponse* response) const;
   absl::Status ValidateConfig(const v1::ValidateConfigRequest& request, v1::ValidateConfigResponse* response) const;
 
   // Searches all layouts that the question leaves open. A search without a plan is an answer with findings.

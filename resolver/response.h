@@ -37,6 +37,9 @@ void EstimateToMessage(const EstimatedPlan& estimate, v1::Estimate* message);
 
 // One entry for every knob that is written or that the stack sets, in table order. `reasons` holds, per knob, the
 // decision that chose it, or null.
+// Where `env`'s target reads the knob: "--bf16", "model.bf16"; nothing where it has no place for it.
+void AppendSpelling(Knob knob, const Environment& env, std::string* spelling);
+
 void ConfigToMessages(const RunResult& run, const std::vector<const Decision*>& reasons,
                       google::protobuf::RepeatedPtrField<v1::ConfigEntry>* entries);
 

@@ -11,6 +11,7 @@
 #include "grpcpp/server_context.h"
 #include "resolver/base/reason.h"
 #include "resolver/base/status_macros.h"
+#include "service/door_reviews.h"
 #include "service/status_mapping.h"
 
 namespace flightplan::service {
@@ -92,6 +93,8 @@ Call::Call(const Edge& edge, const Metrics::Method& method, grpc::CallbackServer
   deadline_ = std::min(context->deadline(), now + absl::ToChronoMicroseconds(longest));
   method_.started->Increment();
   context_->AddInitialMetadata("x-request-id", request_id_);
+  const absl::string_view review = Header(*context, kDoorReviewHeader);
+  if (!review.empty()) edge.metrics->CountDoorReview(review);
 }
 
 Call::~Call() {

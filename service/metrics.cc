@@ -11,6 +11,7 @@
 #include "flightplan/v1/resolver_service.pb.h"
 #include "google/protobuf/descriptor.h"
 #include "prometheus/text_serializer.h"
+#include "service/door_reviews.h"
 #include "service/process_metrics.h"
 
 namespace flightplan::service {
@@ -46,6 +47,8 @@ constexpr MetricSpec kTable[] = {
     {"flightplan_tls_certificate_expiry_timestamp_seconds", MetricKind::kGauge, "role",
      "When the first certificate of a file ends."},
     {"flightplan_decision_log_written_total", MetricKind::kCounter, "", "Lines queued for the decision log."},
+    {"flightplan_door_reviews_total", MetricKind::kCounter, "door,mode,verdict",
+     "Jobs reviewed at a scheduler's door, by what the door made of them."},
     {"flightplan_decision_log_dropped_total", MetricKind::kCounter, "", "Lines the decision log had no room for."},
 };
 
@@ -134,6 +137,12 @@ Metrics::Metrics(absl::string_view version, absl::string_view catalog_revision) 
   stage_resolve = Series<Histogram>("flightplan_stage_seconds", {{"stage", "resolve"}}, Buckets());
   stage_validate = Series<Histogram>("flightplan_stage_seconds", {{"stage", "validate"}}, Buckets());
   stage_serialize = Series<Histogram>("flightplan_stage_seconds", {{"stage", "serialize"}}, Buckets());
+  for (const DoorReview& review : DoorReviewSeries()) {
+    door_reviews_[review.Key()] = Series<Counter>("flightplan_door_reviews_total",
+                                                  {{"door", std::string(review.door)},
+                                                   {"mode", std::string(review.mode)},
+                                                   {"verdict", std::string(review.verdict)}});
+  }
   decision_log_written = Series<Counter>("flightplan_decision_log_written_total", {});
   decision_log_dropped = Series<Counter>("flightplan_decision_log_dropped_total", {});
 }
@@ -185,6 +194,11 @@ Metrics::Counter& Metrics::TenantShed(absl::string_view tenant) {
 prometheus::Gauge& Metrics::CertificateExpiry(absl::string_view role) {
   return *Series<prometheus::Gauge>("flightplan_tls_certificate_expiry_timestamp_seconds",
                                     {{"role", std::string(role)}});
+}
+
+void Metrics::CountDoorReview(absl::string_view review) {
+  const auto found = door_reviews_.find(review);
+  if (found != door_reviews_.end()) found->second->Increment();
 }
 
 std::string Metrics::Text() {

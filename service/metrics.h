@@ -67,6 +67,9 @@ class Metrics {
   // `role`: "server", "client_ca".
   prometheus::Gauge& CertificateExpiry(absl::string_view role);
 
+  // "slurm/enforce/refused" (door_reviews.h); anything else is not counted.
+  void CountDoorReview(absl::string_view review);
+
   // The exposition format. `refresh` is called before every reading, to set gauges whose values live elsewhere.
   std::string Text();
   void OnRead(std::function<void()> refresh) { refresh_ = std::move(refresh); }
@@ -101,6 +104,7 @@ class Metrics {
   std::map<absl::string_view, void*> families_;         // by metric name; the table holds the names
   std::map<std::string, Method, std::less<>> methods_;  // "flightplan.v1.ResolverService/ResolveConfig"
   Method unknown_;
+  std::map<std::string, Counter*, std::less<>> door_reviews_;
   std::mutex mutex_;
   std::map<std::pair<std::string, std::string>, Counter*> findings_;  // guarded by mutex_
   std::function<void()> refresh_;

@@ -17,6 +17,8 @@ class ResolverBackend {
                                      v1::ResolveConfigResponse* response) const = 0;
   virtual absl::Status ValidateConfig(const v1::ValidateConfigRequest& request,
                                       v1::ValidateConfigResponse* response) const = 0;
+  virtual absl::Status ConvertConfig(const v1::ConvertConfigRequest& request,
+                                     v1::ConvertConfigResponse* response) const = 0;
   virtual absl::Status PlanLayouts(const v1::PlanLayoutsRequest& request, const PlanHooks& hooks,
                                    v1::PlanResult* result) const = 0;
 };

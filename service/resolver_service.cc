@@ -3,7 +3,7 @@
 #include "flightplan/v1/resolver_service.grpc.pb.h"
 #include "service/handlers/answer.h"
 #include "service/handlers/batch_resolve.h"
-#include "service/handlers/not_built.h"
+#include "service/handlers/convert_config.h"
 #include "service/handlers/plan_layouts.h"
 
 namespace flightplan::service {
@@ -38,8 +38,8 @@ class ResolverServiceImpl final : public Base {
   grpc::ServerBidiReactor<ByteBuffer, ByteBuffer>* BatchResolve(Context* c) override {
     return HandleBatchResolve(edge_, batch_, answers_, batch_workers_, c);
   }
-  grpc::ServerUnaryReactor* ConvertConfig(Context* c, const ByteBuffer*, ByteBuffer*) override {
-    return HandleNotBuilt(edge_, convert_, "conversion between frameworks (ConvertConfig)", c);
+  grpc::ServerUnaryReactor* ConvertConfig(Context* c, const ByteBuffer* request, ByteBuffer* response) override {
+    return HandleConvertConfig(edge_, convert_, backend_, c, request, response);
   }
 
  private:

@@ -35,6 +35,10 @@ class PipelineBackend final : public ResolverBackend {
                               v1::ValidateConfigResponse* response) const override {
     return resolver_.ValidateConfig(request, response);
   }
+  absl::Status ConvertConfig(const v1::ConvertConfigRequest& request,
+                             v1::ConvertConfigResponse* response) const override {
+    return resolver_.ConvertConfig(request, response);
+  }
   absl::Status PlanLayouts(const v1::PlanLayoutsRequest& request, const PlanHooks& hooks,
                            v1::PlanResult* result) const override {
     return resolver_.PlanLayouts(request, hooks, result);
@@ -141,7 +145,8 @@ int ServeMain(const std::vector<std::string>& args) {
             {{"version", kVersion},
              {"catalog_revision", (*catalog)->revision()},
              {"listen", Addresses(*settings, (*server)->ports())},
-             {"http_port", int64_t{(*server)->http_port()}}});
+             {"http_port", int64_t{(*server)->http_port()}},
+             {"webhook_port", int64_t{(*server)->webhook_port()}}});
   const int signal = signals.Wait();
   log.Write(LogLevel::kInfo, "draining", {{"signal", signal == SIGTERM ? "SIGTERM" : "SIGINT"}});
   (*server)->Drain();

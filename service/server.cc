@@ -33,6 +33,7 @@
 #include "service/resolver_service.h"
 #include "service/status_mapping.h"
 #include "service/tls.h"
+#include "service/webhook_endpoint.h"
 #include "service/worker_pool.h"
 
 namespace flightplan::service {
@@ -106,6 +107,16 @@ void ShowCertificates(const Settings& settings, Metrics* metrics) {
   }
 }
 
+WebhookEndpoint::Options WebhookOptions(const Settings& settings) {
+  WebhookEndpoint::Options options{settings.webhook_listen, settings.webhook_cert_file, settings.webhook_key_file};
+  for (const doors::Mode mode : {doors::Mode::kShadow, doors::Mode::kWarn, doors::Mode::kEnforce}) {
+    if (doors::ModeWord(mode) == settings.webhook_mode) options.mode = mode;
+  }
+  options.fail_closed = settings.webhook_fail_closed;
+  options.releases = settings.stack_releases;
+  return options;
+}
+
 void Configure(const Settings& settings, grpc::ServerBuilder* builder) {
   builder->SetMaxReceiveMessageSize(static_cast<int>(settings.max_request_bytes));
   builder->SetMaxSendMessageSize(static_cast<int>(kMaxAnswerBytes));
@@ -167,6 +178,7 @@ struct Server::Parts {
   std::unique_ptr<grpc::Server> grpc_server;
   std::atomic<bool> ready{false};
   std::unique_ptr<HttpEndpoint> http;
+  std::unique_ptr<WebhookEndpoint> webhook;
   bool stopped = false;
 };
 
@@ -220,6 +232,11 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Settings& settings, 
         parts.http,
         HttpEndpoint::Start({settings.http_listen, VersionJson(catalog->revision())}, &parts.metrics, &parts.ready));
   }
+  if (!settings.webhook_listen.empty()) {
+    FLIGHTPLAN_ASSIGN_OR_RETURN(parts.webhook,
+                                WebhookEndpoint::Start(WebhookOptions(settings), catalog, &parts.answers,
+                                                       &parts.metrics, &parts.log));
+  }
   for (const char* name : kServices) {
     parts.grpc_server->GetHealthCheckService()->SetServingStatus(name, true);
   }
@@ -242,6 +259,7 @@ void Server::Stop() {
 }
 
 int Server::http_port() const { return parts_->http == nullptr ? 0 : parts_->http->port(); }
+int Server::webhook_port() const { return parts_->webhook == nullptr ? 0 : parts_->webhook->port(); }
 Log& Server::log() { return parts_->log; }
 
 }  // namespace flightplan::service

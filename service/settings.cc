@@ -48,6 +48,12 @@ const Row kRows[] = {
     {"token_file", &S::token_file, "FILE: YAML of token digests, tenants and roles; read again on SIGHUP"},
     {"quota_file", &S::quota_file, "FILE: YAML of calls per second and at once, by tenant; read again on SIGHUP"},
     {"http_listen", &S::http_listen, "HOST:PORT of /metrics, /healthz, /readyz and /version; empty: none"},
+    {"webhook_listen", &S::webhook_listen, "HOST:PORT of the Kubernetes admission webhook (HTTPS); empty: none"},
+    {"webhook_cert_file", &S::webhook_cert_file, "FILE: its PEM certificate chain, looked at again each second"},
+    {"webhook_key_file", &S::webhook_key_file, "FILE: its PEM private key"},
+    {"webhook_mode", &S::webhook_mode, "shadow (count only), warn or enforce (deny what would fail)"},
+    {"webhook_fail_closed", &S::webhook_fail_closed, "enforce denies what could not be checked"},
+    {"stack_releases", &S::stack_releases, "NAME@VERSION that the site runs, for the webhook; may be repeated"},
     {"catalog_dir", &S::catalog_dir, "DIR of *.yaml files with a site's own models, GPUs and clusters"},
     {"decision_log", &S::decision_log, "off, stdout or file:PATH: one JSON line per answer"},
     {"max_in_flight", &S::max_in_flight, "calls accepted at once; 0: 64 per core", 0, 1'000'000},
@@ -130,11 +136,17 @@ absl::Status Read(const Row& row, absl::string_view text, std::string* out) {
   if (row.name == "decision_log" && text != "off" && text != "stdout" && !absl::StartsWith(text, "file:/")) {
     return Wrong(text, "off, stdout or file:/PATH");
   }
+  if (row.name == "webhook_mode" && text != "shadow" && text != "warn" && text != "enforce") {
+    return Wrong(text, "shadow, warn or enforce");
+  }
   *out = std::string(text);
   return absl::OkStatus();
 }
 
-absl::Status Read(const Row&, absl::string_view text, std::vector<std::string>* out) {
+absl::Status Read(const Row& row, absl::string_view text, std::vector<std::string>* out) {
+  if (row.name == "stack_releases" && !absl::StrContains(text, '@')) {
+    return Wrong(text, "NAME@VERSION such as megatron-lm@0.17");
+  }
   if (text.empty()) return Wrong(text, "HOST:PORT or unix:PATH");
   out->push_back(std::string(text));
   return absl::OkStatus();
@@ -259,6 +271,10 @@ absl::Status CheckTogether(const Settings& settings) {
   }
   if (!tls && !settings.tls_client_ca_file.empty()) {
     return absl::InvalidArgumentError("tls_client_ca_file needs tls_cert_file and tls_key_file");
+  }
+  if (!settings.webhook_listen.empty() && (settings.webhook_cert_file.empty() || settings.webhook_key_file.empty())) {
+    return absl::InvalidArgumentError(
+        "webhook_listen needs webhook_cert_file and webhook_key_file: the API server calls HTTPS only");
   }
   for (const std::string& address : settings.listen) {
     if (IsLoopback(address)) continue;

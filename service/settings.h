@@ -24,6 +24,12 @@ struct Settings {
   std::string tls_client_ca_file;    // empty: no client certificates
   std::string token_file;            // empty: callers are not asked who they are
   std::string quota_file;            // empty: no quotas
+  std::string webhook_listen;                  // empty: no Kubernetes webhook
+  std::string webhook_cert_file;
+  std::string webhook_key_file;
+  std::string webhook_mode = "warn";           // shadow, warn, enforce
+  bool webhook_fail_closed = false;
+  std::vector<std::string> stack_releases;     // "megatron-lm@0.17": what the site runs, where a launch does not say
   std::string catalog_dir;           // empty: built-in catalogue only
   std::string decision_log = "off";  // off, stdout, file:PATH
   int64_t max_in_flight = 0;         // 0: 64 per core

@@ -5,13 +5,17 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 
 namespace flightplan {
 
 namespace v1 {  // generated from proto/flightplan/v1
+class ConvertConfigRequest;
+class ConvertConfigResponse;
 class GetGpuRequest;
 class GetKnobRequest;
 class GetModelRequest;
@@ -47,6 +51,13 @@ class Backend {
   virtual absl::Status ResolveConfig(const v1::ResolveConfigRequest& request, v1::ResolveConfigResponse* response) = 0;
   virtual absl::Status ValidateConfig(const v1::ValidateConfigRequest& request,
                                       v1::ValidateConfigResponse* response) = 0;
+  // Many at once. `done` gets each answer, or the error that the same call alone would have returned; in any order, but
+  // never two at a time. An error of this call itself: what was not handed to `done` has no answer.
+  using BatchDone = std::function<void(size_t index, const absl::Status& status, const v1::ValidateConfigResponse&)>;
+  virtual absl::Status ValidateBatch(const std::vector<v1::ValidateConfigRequest>& requests, const BatchDone& done) = 0;
+  virtual absl::Status ConvertConfig(const v1::ConvertConfigRequest& request, v1::ConvertConfigResponse* response) = 0;
+  // Tells a server what a door made of an answer (flightplan_door_reviews_total). Nothing depends on it: no error.
+  virtual void CountReview(absl::string_view door, absl::string_view mode, absl::string_view verdict) = 0;
   // `progress` is called now and then; false ends the search, which then answers with the best so far (in process) or
   // CANCELLED (from a server).
   virtual absl::Status PlanLayouts(const v1::PlanLayoutsRequest& request,

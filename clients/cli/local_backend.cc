@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "clients/cli/backend.h"
 #include "clients/cli/command.h"
 #include "flightplan/v1/resolver_service.pb.h"
+#include "google/protobuf/arena.h"
 #include "resolver/base/status_macros.h"
 #include "resolver/catalog/catalog.h"
 #include "resolver/explain/catalog_answers.h"
@@ -31,6 +33,24 @@ class LocalBackend final : public Backend {
   absl::Status ValidateConfig(const v1::ValidateConfigRequest& request, v1::ValidateConfigResponse* response) override {
     return resolver_.ValidateConfig(request, response);
   }
+  absl::Status ValidateBatch(const std::vector<v1::ValidateConfigRequest>& requests, const BatchDone& done) override {
+    std::mutex one_at_a_time;
+    service::ParallelOn(static_cast<int>(std::thread::hardware_concurrency()))(
+        requests.size(), [&](size_t begin, size_t end) {
+          for (size_t i = begin; i < end; ++i) {
+            google::protobuf::Arena arena;  // an answer is thousands of small messages
+            auto* response = google::protobuf::Arena::CreateMessage<v1::ValidateConfigResponse>(&arena);
+            const absl::Status status = resolver_.ValidateConfig(requests[i], response);
+            const std::lock_guard<std::mutex> lock(one_at_a_time);
+            done(i, status, *response);
+          }
+        });
+    return absl::OkStatus();
+  }
+  absl::Status ConvertConfig(const v1::ConvertConfigRequest& request, v1::ConvertConfigResponse* response) override {
+    return resolver_.ConvertConfig(request, response);
+  }
+  void CountReview(absl::string_view, absl::string_view, absl::string_view) override {}
   absl::Status PlanLayouts(const v1::PlanLayoutsRequest& request,
                            const std::function<bool(const v1::PlanProgress&)>& progress,
                            v1::PlanResult* result) override {

@@ -2,8 +2,10 @@
 
 #include <chrono>
 #include <string>
+#include <thread>
 
 #include "absl/strings/cord.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "clients/cli/backend.h"
 #include "clients/cli/remote_channel.h"
@@ -11,9 +13,19 @@
 #include "flightplan/v1/resolver_service.grpc.pb.h"
 #include "google/rpc/status.pb.h"
 #include "resolver/resolver.h"
+#include "service/door_reviews.h"
 
 namespace flightplan::cli {
 namespace {
+
+// A refused item of a batch as the status of the call that it stands for.
+absl::Status FromRpc(const google::rpc::Status& error) {
+  absl::Status status(static_cast<absl::StatusCode>(error.code()), error.message());
+  for (const google::protobuf::Any& detail : error.details()) {
+    if (detail.type_url() == kBadRequestPayload) status.SetPayload(kBadRequestPayload, absl::Cord(detail.value()));
+  }
+  return status;
+}
 
 // The server's google.rpc.BadRequest travels on as the payload that the library in process would have given.
 absl::Status FromGrpc(const grpc::Status& status, const std::string& address) {
@@ -35,6 +47,8 @@ absl::Status FromGrpc(const grpc::Status& status, const std::string& address) {
   return result;
 }
 
+constexpr int kCountMilliseconds = 100;
+
 class RemoteBackend final : public Backend {
  public:
   explicit RemoteBackend(const std::string& address)
@@ -48,6 +62,42 @@ class RemoteBackend final : public Backend {
   }
   absl::Status ValidateConfig(const v1::ValidateConfigRequest& request, v1::ValidateConfigResponse* response) override {
     return Call(*resolver_, &v1::ResolverService::Stub::ValidateConfig, request, response);
+  }
+  // One stream: a thread writes, this one reads. The server reads no further while it has its limit in hand.
+  absl::Status ValidateBatch(const std::vector<v1::ValidateConfigRequest>& requests, const BatchDone& done) override {
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(kServerPlanSeconds));
+    const auto stream = resolver_->BatchResolve(&context);
+    std::thread writer([&] {
+      for (size_t i = 0; i < requests.size(); ++i) {
+        v1::BatchResolveRequest item;
+        item.set_request_id(absl::StrCat(i));
+        *item.mutable_validate() = requests[i];
+        if (!stream->Write(item)) break;  // the call has ended; Finish says why
+      }
+      stream->WritesDone();
+    });
+    v1::BatchResolveResponse answer;
+    size_t index = 0;
+    while (stream->Read(&answer)) {
+      if (!absl::SimpleAtoi(answer.request_id(), &index) || index >= requests.size()) continue;
+      done(index, answer.has_error() ? FromRpc(answer.error()) : absl::OkStatus(), answer.validate());
+    }
+    writer.join();
+    return FromGrpc(stream->Finish(), address_);
+  }
+  absl::Status ConvertConfig(const v1::ConvertConfigRequest& request, v1::ConvertConfigResponse* response) override {
+    return Call(*resolver_, &v1::ResolverService::Stub::ConvertConfig, request, response);
+  }
+  // The verdict is known only after the answer, so it rides on a call of its own, the cheapest there is.
+  void CountReview(absl::string_view door, absl::string_view mode, absl::string_view verdict) override {
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + std::chrono::milliseconds(kCountMilliseconds));
+    context.AddMetadata(service::kDoorReviewHeader, absl::StrCat(door, "/", mode, "/", verdict));
+    v1::ListGpusRequest request;
+    v1::ListGpusResponse ignored;
+    request.set_page_size(1);
+    (void)catalog_->ListGpus(&context, request, &ignored);
   }
   absl::Status PlanLayouts(const v1::PlanLayoutsRequest& request,
                            const std::function<bool(const v1::PlanProgress&)>& progress,

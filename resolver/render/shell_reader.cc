@@ -22,6 +22,7 @@ struct Traced {
   std::string text;
   std::vector<int> offsets;
   bool unknown = false;
+  bool assumed = false;  // the default in ${NAME:-default} of a variable that is not known
 
   void Add(char c, int offset) {
     text += c;
@@ -31,6 +32,7 @@ struct Traced {
     text += other.text;
     offsets.insert(offsets.end(), other.offsets.begin(), other.offsets.end());
     unknown = unknown || other.unknown;
+    assumed = assumed || other.assumed;
   }
   int FirstOffset(int otherwise) const {
     for (int offset : offsets) {
@@ -184,7 +186,11 @@ class Reader {
       if (reference.all_items || it->second.items.empty()) return it->second.items;
       return {it->second.items[0]};
     }
-    if (reference.plain && reference.has_fallback) return {{reference.fallback, offset}};
+    if (reference.plain && reference.has_fallback) {
+      Word word{reference.fallback, offset};
+      word.value.assumed = true;
+      return {word};
+    }
     Word word;
     for (size_t i = start; i < at_; ++i) word.value.Add(script_->text[i], script_->offsets[i]);
     word.value.unknown = true;
@@ -208,6 +214,7 @@ class Reader {
     }
     void Split(const Traced& value) {
       if (value.unknown) return Joined(value);
+      current_.assumed = current_.assumed || value.assumed;
       for (size_t i = 0; i < value.text.size(); ++i) {
         if (IsBlank(value.text[i]) || value.text[i] == '\n') {
           Finish();
@@ -552,31 +559,45 @@ class Reader {
     return absl::StartsWith(word, ">") || absl::StartsWith(word, "<");
   }
 
+  struct Count {
+    bool written = false;
+    int64_t number = 0;  // 0: it is no plain number
+    bool assumed = false;
+  };
+
   // The launcher's own size flags, --flag N or --flag=N.
-  std::optional<int64_t> LauncherNumber(const Words& words, std::initializer_list<absl::string_view> names) const {
+  Count LauncherNumber(const Words& words, std::initializer_list<absl::string_view> names) const {
     for (size_t i = 0; i < words.size(); ++i) {
       for (absl::string_view name : names) {
-        absl::string_view text = words[i].value.text;
+        const Traced* value = &words[i].value;
+        absl::string_view text = value->text;
         if (text == name && i + 1 < words.size()) {
-          text = words[i + 1].value.text;
+          value = &words[i + 1].value;
+          text = value->text;
         } else if (!absl::ConsumePrefix(&text, absl::StrCat(name, "="))) {
           continue;
         }
+        Count count{true, 0, value->assumed};
         int64_t number = 0;
-        if (absl::SimpleAtoi(text, &number) && number > 0 && number < (1 << 24)) return number;
+        if (absl::SimpleAtoi(text, &number) && number > 0 && number < (1 << 24)) count.number = number;
+        return count;
       }
     }
-    return std::nullopt;
+    return {};
   }
 
+  // A count that is written but not known leaves the world size unknown: half of it would judge another job.
   void TakeWorld(const Words& launcher) {
-    const auto processes = LauncherNumber(launcher, {"--nproc-per-node", "--nproc_per_node", "--ntasks-per-node"});
-    const auto nodes = LauncherNumber(launcher, {"--nnodes", "-N", "--nodes"});
-    const auto tasks = LauncherNumber(launcher, {"--ntasks", "-n"});
-    if (processes.has_value()) {
-      out_->world_size = *processes * nodes.value_or(1);
-    } else if (tasks.has_value()) {
-      out_->world_size = *tasks;
+    const Count processes = LauncherNumber(launcher, {"--nproc-per-node", "--nproc_per_node", "--ntasks-per-node"});
+    const Count nodes = LauncherNumber(launcher, {"--nnodes", "-N", "--nodes"});
+    const Count tasks = LauncherNumber(launcher, {"--ntasks", "-n"});
+    if (!processes.written && tasks.number == 0) return;
+    out_->world_size.reset();
+    out_->world_size_assumed = processes.written ? processes.assumed || nodes.assumed : tasks.assumed;
+    if (!processes.written) {
+      out_->world_size = tasks.number;
+    } else if (processes.number > 0 && (!nodes.written || nodes.number > 0)) {
+      out_->world_size = processes.number * (nodes.written ? nodes.number : 1);
     }
   }
 

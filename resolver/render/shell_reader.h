@@ -21,6 +21,7 @@ struct ShellLaunch {
   std::vector<Argument> args;         // after the training script's name; lines and columns point at what was written
   EnvVars vars;                       // what the script exports or sets in front of the command
   std::optional<int64_t> world_size;  // from the launcher's own flags: --nnodes * --nproc-per-node, srun --ntasks
+  bool world_size_assumed = false;    // it rests on a default, as in ${NNODES:-1}, of a variable that is not known
   std::vector<ParseFinding> findings;
 };
 

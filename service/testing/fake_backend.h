@@ -78,6 +78,9 @@ class FakeBackend final : public ResolverBackend {
   }
 
   // Reports progress until it is stopped, where the question asks for a hundred plans; else answers at once.
+  absl::Status ConvertConfig(const v1::ConvertConfigRequest&, v1::ConvertConfigResponse*) const override {
+    return absl::OkStatus();
+  }
   absl::Status PlanLayouts(const v1::PlanLayoutsRequest& request, const PlanHooks& hooks,
                            v1::PlanResult* result) const override {
     ++control_->calls;

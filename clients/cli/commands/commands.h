@@ -11,6 +11,7 @@ int RunDiff(Arguments args, Context& context);
 int RunValidate(Arguments args, Context& context);
 int RunFix(Arguments args, Context& context);
 int RunFingerprint(Arguments args, Context& context);
+int RunConvert(Arguments args, Context& context);
 int RunExplain(Arguments args, Context& context);
 int RunRules(Arguments args, Context& context);
 int RunKnobs(Arguments args, Context& context);

@@ -1,11 +1,21 @@
+#include <unistd.h>
+
+#include <cstdio>
+
 #include "absl/strings/str_cat.h"
+#include "clients/cli/batch.h"
+#include "clients/cli/batch_pages.h"
 #include "clients/cli/commands/commands.h"
 #include "clients/cli/findings.h"
 #include "clients/cli/output.h"
 #include "clients/cli/request.h"
+#include "clients/cli/slurm_script.h"
+#include "clients/cli/text.h"
 #include "clients/cli/validate_page.h"
 #include "clients/cli/versions_page.h"
+#include "flightplan/v1/catalog_service.pb.h"
 #include "flightplan/v1/resolver_service.pb.h"
+#include "service/server.h"
 
 namespace flightplan::cli {
 namespace {
@@ -17,30 +27,50 @@ struct ValidateOptions {
   bool all_versions = false;
   bool verbose = false;
   bool changes = false;
+  bool batch = false;
+  std::vector<std::string> releases;
+  SlurmScriptOptions slurm;
   BackendOptions where;
 };
+
+constexpr char kDefaultTarget[] = "megatron-lm";
+constexpr size_t kMaxBatchNames = 100'000;  // a shell's own limit is below it
 
 CommandLine Describe(ValidateOptions* o) {
   CommandLine command{
       .name = "validate",
       .usage =
-          "flightplan validate FILE | - | -- ARGS... | --set KNOB=VALUE...  [--target NAME] [--gpu NAME --gpus N] "
-          "[flags]",
+          "flightplan validate FILE | - | -- ARGS... | --set KNOB=VALUE... | --batch PATH...  [--target NAME] "
+          "[--gpu NAME --gpus N] [flags]",
       .summary = "judge a finished config; nothing is decided, every fault comes with a fix",
       .example =
           "flightplan validate pretrain.sh --gpu gb200-nvl72 --gpus 128\n"
           "flightplan validate --gpus 16 -- --num-experts 64 --expert-model-parallel-size 16 --num-layers 24 ...\n"
-          "flightplan validate dump.yaml --target megatron-bridge --all-versions",
-      .max_positional = 1,
+          "flightplan validate dump.yaml --target megatron-bridge --all-versions\n"
+          "flightplan validate --batch queue/ --release megatron-lm@0.17 --format sarif",
+      .max_positional = kMaxBatchNames,
       .takes_rest = true,
       .groups = StackFlags(&o->stack)};
-  command.groups.push_back({"input",
-                            {{"--input-format", "F", "default: by the target, the file's name and its first lines",
-                              ToText(&o->input_format)},
-                             {"--all-versions", "", "by every release of the framework, and what changes between them",
-                              ToSwitch(&o->all_versions)}}});
+  command.groups.push_back(
+      {"input",
+       {{"--input-format", "F", "default: by the target, the file's name and its first lines",
+         ToText(&o->input_format)},
+        {"--all-versions", "", "by every release of the framework, and what changes between them",
+         ToSwitch(&o->all_versions)},
+        {"--batch", "", "many: folders, scripts, @LIST of paths; the stack is told from each launch",
+         ToSwitch(&o->batch)},
+        {"--release", "NAME@VERSION,...", "of a batch or job: the release of each stack; default: main",
+         ToCommaList(&o->releases)}}});
+  command.groups.push_back({"Slurm",
+                            {{"--slurm-script", "FILE|-", "one job as the Slurm door asks: a verdict and a short block",
+                              ToText(&o->slurm.path)},
+                             {"--job", "FIELD=VALUE", "its size: min_nodes, tres_per_node ... over the #SBATCH lines",
+                              ToList(&o->slurm.fields)},
+                             {"--door-mode", "shadow|warn|enforce", "for the server's count of reviews",
+                              ToChoice(&o->slurm.mode, {"shadow", "warn", "enforce"})}}});
   command.groups.push_back({"print",
-                            {{"--format", "F", "table (default), json", ToChoice(&o->format, {"table", "json"})},
+                            {{"--format", "F", "table (default), json; of a batch: table, jsonl, sarif",
+                              ToChoice(&o->format, {"table", "json", "jsonl", "sarif"})},
                              {"--show", "changes", "every value that the stack changes by itself",
                               [o](absl::string_view text) {
                                 if (text != "changes") return absl::InvalidArgumentError("wants changes");
@@ -98,19 +128,100 @@ int AllVersions(const CommandLine& command, const ValidateOptions& options, cons
   return error ? kExitFindings : kExitOk;
 }
 
+// A line that is written over, for a person who waits; nothing where nobody looks.
+class BatchProgress {
+ public:
+  explicit BatchProgress(size_t count) : count_(count) {}
+  void Show(size_t done) {
+    if (!shown_ || done % 64 != 0) return;
+    std::fprintf(stderr, "\r\033[K%zu of %zu judged", done, count_);
+    std::fflush(stderr);
+    written_ = true;
+  }
+  ~BatchProgress() {
+    if (written_) std::fprintf(stderr, "\r\033[K");
+  }
+
+ private:
+  const size_t count_;
+  const bool shown_ = isatty(STDERR_FILENO) == 1;
+  bool written_ = false;
+};
+
+std::string RuleText(Backend& backend, const std::string& rule_id) {
+  v1::GetRuleRequest request;
+  v1::RuleInfo rule;
+  request.set_id(rule_id);
+  return backend.GetRule(request, &rule).ok() ? rule.text() : "";
+}
+
+int Batch(const CommandLine& command, const ValidateOptions& options, const ParsedArguments& parsed,
+          const v1::ValidateConfigRequest& base, Backend& backend, Context& context) {
+  if (parsed.rest.has_value() || base.has_knobs() || options.all_versions || options.changes) {
+    return Misuse(command, "--batch judges files: it takes no -- ARGS, --set, --all-versions or --show", context);
+  }
+  if (options.format == "json") return Misuse(command, "--format of a batch is table, jsonl or sarif", context);
+  if (parsed.positional.empty()) return Misuse(command, "--batch wants folders, scripts or @LIST", context);
+  const absl::StatusOr<std::vector<std::string>> paths = BatchPaths(parsed.positional);
+  if (!paths.ok()) return Misuse(command, paths.status().message(), context);
+  std::vector<BatchItem> items;
+  {
+    BatchProgress progress(paths->size());
+    const absl::Status status = ReviewBatch(
+        base, options.releases, *paths, backend, [&progress](size_t done) { progress.Show(done); }, &items);
+    if (!status.ok()) return Failed(command, status, context);
+  }
+  context.out += options.format == "jsonl" ? RenderBatchJsonLines(items)
+                 : options.format == "sarif"
+                     ? RenderBatchSarif(items, service::kVersion,
+                                        [&backend](const std::string& rule_id) { return RuleText(backend, rule_id); })
+                     : RenderBatchTable(items, options.verbose, context.terminal);
+  return TotalsOf(items).refused > 0 ? kExitFindings : kExitOk;
+}
+
+int SlurmScript(const CommandLine& command, const ValidateOptions& options, const ParsedArguments& parsed,
+                const v1::ValidateConfigRequest& base, Backend& backend, Context& context) {
+  if (parsed.rest.has_value() || !parsed.positional.empty() || base.has_knobs() || options.batch) {
+    return Misuse(command, "--slurm-script is all that is judged", context);
+  }
+  SlurmScriptOptions slurm = options.slurm;
+  slurm.releases = options.releases;
+  const absl::StatusOr<doors::Review> review = ReviewSlurmScript(slurm, base, backend);
+  if (!review.ok()) return Failed(command, review.status(), context);
+  context.out += RenderSlurmReview(*review);
+  backend.CountReview("slurm", slurm.mode, doors::VerdictWord(review->verdict));
+  return review->verdict == doors::Verdict::kRefused ? kExitFindings : kExitOk;
+}
+
 }  // namespace
 
 int RunValidate(Arguments args, Context& context) {
   ValidateOptions options;
+  options.stack.target.clear();
   const CommandLine command = Describe(&options);
   ParsedArguments parsed;
   if (const auto exit = ParseOrExit(command, args, context, &parsed)) return *exit;
+  const bool door = options.batch || !options.slurm.path.empty();
+  if (options.stack.target.empty() && !door) options.stack.target = kDefaultTarget;
 
   v1::ValidateConfigRequest request;
   if (const absl::Status status = BuildValidateRequest(options.stack, &request); !status.ok()) {
     return Misuse(command, status.message(), context);
   }
   request.set_input_format(options.input_format);
+  if (door) {
+    const absl::StatusOr<std::unique_ptr<Backend>> backend = MakeBackend(options.where);
+    if (!backend.ok()) return Misuse(command, backend.status().message(), context);
+    return options.batch ? Batch(command, options, parsed, request, **backend, context)
+                         : SlurmScript(command, options, parsed, request, **backend, context);
+  }
+  if (options.format == "jsonl" || options.format == "sarif" || !options.releases.empty()) {
+    return Misuse(command, "--format jsonl, --format sarif and --release want --batch", context);
+  }
+  if (parsed.positional.size() > 1) {
+    return Misuse(command, absl::StrCat("unexpected argument ", Quoted(parsed.positional[1]), "; many files: --batch"),
+                  context);
+  }
   const absl::StatusOr<std::string> input = FillConfig(parsed, &request);
   if (!input.ok()) return Misuse(command, input.status().message(), context);
 

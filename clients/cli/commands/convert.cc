@@ -1,0 +1,103 @@
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "clients/cli/commands/commands.h"
+#include "clients/cli/convert_page.h"
+#include "clients/cli/findings.h"
+#include "clients/cli/output.h"
+#include "clients/cli/request.h"
+#include "flightplan/v1/resolver_service.pb.h"
+
+namespace flightplan::cli {
+namespace {
+
+struct ConvertOptions {
+  StackOptions stack;  // its target is --from
+  std::string to;
+  std::string input_format;
+  std::string format = "shell";
+  bool verbose = false;
+  BackendOptions where;
+};
+
+CommandLine Describe(ConvertOptions* o) {
+  CommandLine command{
+      .name = "convert",
+      .usage = "flightplan convert FILE | - | -- ARGS...  [--from NAME[@VERSION]] --to NAME[@VERSION] [flags]",
+      .summary = "the same launch for another stack or release; says what has no counterpart",
+      .example = "flightplan convert pretrain.sh --from megatron-lm@0.15 --to megatron-lm@main\n"
+                 "flightplan convert pretrain.sh --to megatron-bridge --gpu h100-sxm --gpus 64",
+      .max_positional = 1,
+      .takes_rest = true,
+      .groups = StackFlags(&o->stack)};
+  for (FlagGroup& group : command.groups) {
+    for (Flag& flag : group.flags) {
+      if (flag.name == "--target") flag.name = "--from";
+    }
+  }
+  command.groups.push_back({"convert",
+                            {{"--to", "NAME[@VERSION]", "megatron-lm, megatron-bridge, loongforge", ToText(&o->to)},
+                             {"--input-format", "F", "default: by the source, the file's name and its first lines",
+                              ToText(&o->input_format)},
+                             {"--format", "F", "shell (default), argv (one argument a line), json",
+                              ToChoice(&o->format, {"shell", "argv", "json"})},
+                             {"--verbose", "", "every knob", ToSwitch(&o->verbose)}}});
+  command.groups.push_back(BackendFlags(&o->where));
+  return command;
+}
+
+}  // namespace
+
+int RunConvert(Arguments args, Context& context) {
+  ConvertOptions options;
+  const CommandLine command = Describe(&options);
+  ParsedArguments parsed;
+  if (const auto exit = ParseOrExit(command, args, context, &parsed)) return *exit;
+  if (options.to.empty()) return Misuse(command, "--to is required: the stack to write the launch for", context);
+  if (parsed.rest.has_value() != parsed.positional.empty()) {
+    return Misuse(command, "wants one launch: a FILE, or -- ARGS", context);
+  }
+  if (!options.stack.pins.empty()) return Misuse(command, "--set and --unset have no place in a conversion", context);
+
+  v1::ConvertConfigRequest request;
+  v1::ValidateConfigRequest& source = *request.mutable_source();
+  v1::ValidateConfigRequest target;
+  if (const absl::Status status = BuildValidateRequest(options.stack, &source); !status.ok()) {
+    return Misuse(command, status.message(), context);
+  }
+  StackOptions to;
+  to.target = options.to;
+  if (const absl::Status status = BuildValidateRequest(to, &target); !status.ok()) {
+    return Misuse(command, status.message(), context);
+  }
+  *request.mutable_target() = target.target();
+  source.set_input_format(options.input_format);
+  if (parsed.rest.has_value()) {
+    source.mutable_arguments();
+    for (const std::string& argument : *parsed.rest) source.mutable_arguments()->add_values(argument);
+  } else {
+    absl::StatusOr<std::string> text = ReadInput(parsed.positional[0]);
+    if (!text.ok()) return Misuse(command, text.status().message(), context);
+    source.mutable_file()->set_name(parsed.positional[0]);
+    source.mutable_file()->set_text(*std::move(text));
+  }
+  const absl::StatusOr<std::unique_ptr<Backend>> backend = MakeBackend(options.where);
+  if (!backend.ok()) return Misuse(command, backend.status().message(), context);
+  v1::ConvertConfigResponse response;
+  if (const absl::Status status = (*backend)->ConvertConfig(request, &response); !status.ok()) {
+    return Failed(command, status, context);
+  }
+  if (options.format == "json") {
+    context.out += ToJson(response);
+  } else {
+    // The launch alone goes to standard output, so that it can be kept in a file.
+    const v1::Launch& launch = response.launch();
+    context.out += options.format == "argv" ? absl::StrCat(absl::StrJoin(launch.argv(), "\n"), "\n") : launch.text();
+    if (context.out.empty() || context.out.back() != '\n') context.out += '\n';
+    context.err += RenderConvertReport(response, options.to, options.verbose, context.terminal);
+  }
+  return HasError(response.target_findings()) ? kExitFindings : kExitOk;
+}
+
+}  // namespace flightplan::cli

@@ -1,0 +1,101 @@
+#include "clients/cli/slurm_script.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "clients/cli/command.h"
+#include "clients/cli/text.h"
+#include "clients/doors/slurm_job.h"
+#include "resolver/base/status_macros.h"
+#include "resolver/catalog/catalog.h"
+
+namespace flightplan::cli {
+namespace {
+
+absl::StatusOr<doors::SlurmJob> ReadJob(absl::string_view script, const std::vector<std::string>& fields) {
+  doors::SlurmJob job = doors::ReadSbatchLines(script);
+  for (const std::string& field : fields) {
+    const std::pair<absl::string_view, absl::string_view> halves = absl::StrSplit(field, absl::MaxSplits('=', 1));
+    if (const absl::Status status = doors::SetSlurmField(halves.first, halves.second, &job); !status.ok()) {
+      return absl::InvalidArgumentError(absl::StrCat("--job ", status.message()));
+    }
+  }
+  return job;
+}
+
+// A launcher that starts another number of processes than the job has GPUs: legal now and then, a slip mostly.
+void AddSizeWarning(const doors::Question& question, doors::Review* review) {
+  if (!question.launched.has_value() || !question.allocated.has_value()) return;
+  if (*question.launched == *question.allocated || review->verdict == doors::Verdict::kNotJudged) return;
+  doors::FindingLine line;
+  line.rule_id = "slurm.world-size";
+  line.seen = absl::StrCat("the launcher starts ", *question.launched, " processes, the job asks for ",
+                           *question.allocated, " GPUs");
+  line.needs = "one process for each GPU; judged as the launcher says";
+  review->lines.push_back(std::move(line));
+  if (review->verdict == doors::Verdict::kAllowed) review->verdict = doors::Verdict::kWarned;
+}
+
+// Text of users on a terminal of users: one line, harmless, of a bounded length.
+void AppendPart(absl::string_view indent, absl::string_view label, absl::string_view text, std::string* out) {
+  if (text.empty()) return;
+  absl::StrAppend(out, indent, label, Cut(Harmless(text), static_cast<int>(kMaxSlurmText), "..."), "\n");
+}
+
+std::string Headline(const doors::Review& review) {
+  switch (review.verdict) {
+    case doors::Verdict::kRefused:
+      return absl::StrCat("flightplan: this job would fail (", review.target, ")\n");
+    case doors::Verdict::kWarned:
+      return absl::StrCat("flightplan: this job may not do what you want (", review.target, ")\n");
+    case doors::Verdict::kAllowed:
+    case doors::Verdict::kNotJudged:
+      return "";
+  }
+  return "";
+}
+
+}  // namespace
+
+absl::StatusOr<doors::Review> ReviewSlurmScript(const SlurmScriptOptions& options, v1::ValidateConfigRequest base,
+                                                Backend& backend) {
+  FLIGHTPLAN_ASSIGN_OR_RETURN(const Catalog catalog, Catalog::Builtin());
+  absl::StatusOr<std::string> text = ReadInput(options.path);
+  FLIGHTPLAN_ASSIGN_OR_RETURN(const doors::SlurmJob job, ReadJob(text.ok() ? *text : "", options.fields));
+  if (!text.ok()) return doors::NotJudged(text.status().message());
+  const std::string name = options.path == "-" ? "job script" : options.path;
+  const doors::Question question =
+      doors::AskAboutScript(name, *std::move(text), doors::FactsOf(job), options.releases, catalog, &base);
+  if (!question.not_judged.empty()) return doors::NotJudged(question.not_judged);
+  v1::ValidateConfigResponse response;
+  const absl::Status status = backend.ValidateConfig(base, &response);
+  if (status.code() == absl::StatusCode::kInvalidArgument) return doors::NotJudged(status.message());
+  FLIGHTPLAN_RETURN_IF_ERROR(status);
+  doors::Review review = doors::ReviewOf(question, response);
+  AddSizeWarning(question, &review);
+  return review;
+}
+
+std::string RenderSlurmReview(const doors::Review& review) {
+  std::string out =
+      absl::StrCat(doors::VerdictWord(review.verdict), " ", review.digest.empty() ? "-" : review.digest, "\n");
+  absl::StrAppend(&out, Headline(review));
+  if (review.verdict == doors::Verdict::kNotJudged) {
+    for (const std::string& why : review.not_judged) AppendPart("", "flightplan: not judged: ", why, &out);
+    return out;
+  }
+  size_t shown = 0;
+  for (const doors::FindingLine& line : review.lines) {
+    if (++shown > kMaxSlurmFindings) continue;
+    AppendPart("  ", line.line > 0 ? absl::StrCat("line ", line.line, ": ") : "", line.seen, &out);
+    AppendPart("    ", "needs: ", line.needs, &out);
+    AppendPart("    ", "fix: ", line.fix, &out);
+  }
+  if (shown > kMaxSlurmFindings) {
+    absl::StrAppend(&out, "  and ", shown - kMaxSlurmFindings, " more: flightplan validate says all\n");
+  }
+  return out;
+}
+
+}  // namespace flightplan::cli

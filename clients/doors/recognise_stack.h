@@ -1,0 +1,20 @@
+// Which training stack a launch is for, told from what it runs. A door sees every job of a cluster: what is no launch
+// of a known stack must be left alone, so this says nothing rather than guess.
+#pragma once
+
+#include <optional>
+
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "resolver/plan/environment.h"
+#include "resolver/render/dialect.h"
+
+namespace flightplan::doors {
+
+// Of a command: `script` is the Python file it runs, `args` what follows it.
+std::optional<Target> RecogniseStack(absl::string_view script, absl::Span<const Argument> args);
+
+// Of a YAML file: a dump of Megatron-Bridge's ConfigContainer, by its classes. Nothing else is told from its text.
+std::optional<Target> RecogniseYaml(absl::string_view text);
+
+}  // namespace flightplan::doors

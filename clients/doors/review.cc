@@ -1,0 +1,218 @@
+#include "clients/doors/review.h"
+
+#include <set>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "clients/doors/gpu_label.h"
+#include "clients/doors/recognise_stack.h"
+#include "clients/doors/spelling.h"
+#include "resolver/normalize/request.h"
+#include "resolver/render/dialects.h"
+#include "resolver/render/input_format.h"
+#include "resolver/render/shell_reader.h"
+
+namespace flightplan::doors {
+namespace {
+
+constexpr char kNoLaunch[] = "no command in it runs a Python file";
+constexpr char kNoStack[] = "no launch of Megatron-LM, Megatron-Bridge or LoongForge";
+
+// The release that the site runs of this stack; empty: the newest.
+std::string ReleaseOf(absl::string_view framework, absl::Span<const std::string> releases) {
+  std::string version;
+  for (const std::string& release : releases) {
+    const std::pair<absl::string_view, absl::string_view> halves = absl::StrSplit(release, absl::MaxSplits('@', 1));
+    if (halves.first == framework) version = std::string(halves.second);
+  }
+  return version;
+}
+
+EnvVars VarsOf(const v1::ValidateConfigRequest& request) {
+  EnvVars vars;
+  for (const auto& [name, value] : request.env()) vars.emplace(name, value);
+  return vars;
+}
+
+// What the text launches. `stack` empty and `not_judged` not: nothing that is known.
+struct Recognised {
+  std::optional<Target> stack;
+  std::optional<int64_t> launched;
+  std::string not_judged;
+  Knowledge knowledge;
+};
+
+// `stated`: the caller's word on the stack, if any.
+Recognised Recognise(absl::string_view name, const std::string& text, EnvVars vars, std::optional<Target> stated) {
+  Recognised found;
+  const absl::string_view form = RecogniseFile(name, text, stated.value_or(Target::kMegatronBridge));
+  if (absl::EndsWith(form, "-yaml")) {
+    found.stack = stated.has_value() ? stated : RecogniseYaml(text);
+    if (!found.stack.has_value()) found.not_judged = "a YAML file that is no dump of Megatron-Bridge's configuration";
+    found.knowledge.vars = std::move(vars);
+    if (found.stack.has_value()) found.knowledge.stack = *found.stack;
+    return found;
+  }
+  ShellLaunch launch;
+  if (form == kShellFormat) {
+    launch = ReadShellLaunch(text, vars);
+    vars.insert(launch.vars.begin(), launch.vars.end());
+    found.launched = launch.world_size;
+  } else {
+    launch.args = ArgumentsOfLines(text);
+  }
+  if (form == kShellFormat && launch.script.empty()) {
+    found.not_judged = kNoLaunch;
+    return found;
+  }
+  found.stack = stated.has_value() ? stated : RecogniseStack(launch.script, launch.args);
+  if (!found.stack.has_value()) {
+    found.not_judged = kNoStack;
+    return found;
+  }
+  found.knowledge = KnowledgeOf(*found.stack, launch.script, launch.args, std::move(vars));
+  found.knowledge.size_assumed = launch.world_size_assumed;
+  return found;
+}
+
+std::optional<Target> StatedTarget(const std::string& framework) {
+  for (const Target target : {Target::kMegatronLm, Target::kMegatronBridge, Target::kLoongForge}) {
+    if (OwnDialect(target) == framework) return target;
+  }
+  return std::nullopt;
+}
+
+void SetGpuAndSize(const JobFacts& job, const Catalog& catalog, std::optional<int64_t> count,
+                   v1::ValidateConfigRequest* request) {
+  if (!request->has_hardware()) {
+    const std::string gpu = GpuFromLabel(catalog, job.gpu_label);
+    if (!gpu.empty()) request->mutable_hardware()->set_gpu(gpu);
+  }
+  if (!count.has_value() || *count > kMaxGpus) return;
+  if (request->has_hardware()) {
+    if (request->hardware().gpu_count() == 0) request->mutable_hardware()->set_gpu_count(static_cast<int32_t>(*count));
+  } else if (!request->has_world_size()) {
+    request->set_world_size(static_cast<int32_t>(*count));
+  }
+}
+
+FindingLine LineOf(const v1::Finding& finding, const Spelling& spelling) {
+  FindingLine line;
+  line.error = finding.severity() == v1::SEVERITY_ERROR;
+  line.rule_id = finding.rule_id();
+  line.line = finding.location().line();
+  line.column = finding.location().column();
+  line.seen = finding.seen();
+  line.needs = finding.needs();
+  if (finding.fixes_size() > 0) line.fix = FixText(finding.fixes(0), spelling);
+  return line;
+}
+
+}  // namespace
+
+absl::string_view VerdictWord(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kAllowed:
+      return "allowed";
+    case Verdict::kWarned:
+      return "warned";
+    case Verdict::kRefused:
+      return "refused";
+    case Verdict::kNotJudged:
+      return "not_judged";
+  }
+  return "";
+}
+
+JobFacts FactsOf(const SlurmJob& job) {
+  JobFacts facts;
+  facts.gpus = job.GpuCount();
+  if (!job.mixed_gpus) facts.gpu_label = job.gpu_type;
+  AddSlurmVariables(job, &facts.vars);
+  return facts;
+}
+
+Question AskAboutScript(absl::string_view name, std::string text, const JobFacts& job,
+                        absl::Span<const std::string> releases, const Catalog& catalog,
+                        v1::ValidateConfigRequest* request) {
+  Question question;
+  question.allocated = job.gpus;
+  if (text.empty()) question.not_judged = "an empty file";
+  if (text.size() > kMaxScriptBytes) question.not_judged = "larger than 1 MiB";
+  if (absl::StrContains(text, '\0')) question.not_judged = "a binary file";
+  if (!question.not_judged.empty()) return question;
+
+  for (const auto& [variable, value] : job.vars) request->mutable_env()->insert({variable, value});
+  Recognised found = Recognise(name, text, VarsOf(*request), StatedTarget(request->target().framework()));
+  if (!found.not_judged.empty()) {
+    question.not_judged = std::move(found.not_judged);
+    return question;
+  }
+  question.launched = found.launched;
+  if (found.knowledge.size_assumed && question.allocated.has_value()) {
+    question.launched.reset();  // the job's own size is no assumption
+    found.knowledge.size_assumed = false;
+  }
+  question.knowledge = std::move(found.knowledge);
+  if (request->target().framework().empty()) {
+    request->mutable_target()->set_framework(std::string(OwnDialect(*found.stack)));
+    request->mutable_target()->set_version(ReleaseOf(OwnDialect(*found.stack), releases));
+  }
+  SetGpuAndSize(job, catalog, question.launched.has_value() ? question.launched : question.allocated, request);
+  question.knowledge.gpu_known = !request->hardware().gpu().empty();
+  request->mutable_file()->set_name(std::string(name));
+  request->mutable_file()->set_text(std::move(text));
+  return question;
+}
+
+std::string FindingLine::Text() const {
+  std::string text = line > 0 ? absl::StrCat("line ", line, ": ", seen) : seen;
+  if (!needs.empty()) absl::StrAppend(&text, "; needs: ", needs);
+  if (!fix.empty()) absl::StrAppend(&text, "; fix: ", fix);
+  return absl::StrCat(text, " [", rule_id, "]");
+}
+
+Review NotJudged(absl::string_view why) {
+  Review review;
+  review.not_judged.emplace_back(why);
+  return review;
+}
+
+Review ReviewOf(const Question& question, const v1::ValidateConfigResponse& response) {
+  std::set<std::string> written;
+  for (const v1::ConfigEntry& entry : response.config()) {
+    if (entry.origin() == v1::CONFIG_ORIGIN_CALLER) written.insert(entry.name());
+  }
+  const Spelling spelling = TargetSpelling(response.config(), response.target());
+  Review review;
+  review.target = response.target();
+  review.digest = response.digest();
+  std::vector<FindingLine> warnings;
+  std::set<std::string> aside;
+  for (const v1::Finding& finding : response.findings()) {
+    if (finding.severity() != v1::SEVERITY_ERROR && finding.severity() != v1::SEVERITY_WARNING) continue;
+    const Trust trust = TrustIn(finding, question.knowledge, written);
+    if (trust == Trust::kNone) {
+      aside.insert(finding.rule_id());
+      continue;
+    }
+    FindingLine line = LineOf(finding, spelling);
+    line.error = line.error && trust == Trust::kFull;
+    (line.error ? review.lines : warnings).push_back(std::move(line));
+  }
+  review.verdict = !review.lines.empty() ? Verdict::kRefused : !warnings.empty() ? Verdict::kWarned : Verdict::kAllowed;
+  review.lines.insert(review.lines.end(), warnings.begin(), warnings.end());
+  if (!aside.empty()) {
+    review.not_judged.push_back(absl::StrCat(
+        absl::StrJoin(aside, ", "), ": the launch does not show all that ",
+        aside.size() == 1 ? "it looks" : "they look", " at",
+        question.knowledge.elsewhere.empty() ? "" : absl::StrCat("; values stand ", question.knowledge.elsewhere)));
+  }
+  review.not_judged.insert(review.not_judged.end(), response.not_judged().begin(), response.not_judged().end());
+  return review;
+}
+
+}  // namespace flightplan::doors

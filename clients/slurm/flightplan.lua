@@ -1,0 +1,146 @@
+-- What the two hooks share: settings, one call of the checker with a hard time-out, and what follows from its answer.
+-- Everything that came from a user is quoted for the shell and is never run.
+
+local M = {}
+
+-- Settings, overridden by flightplan_conf.lua beside this file (see README.md).
+M.conf = {
+  mode = "shadow",              -- shadow: log only; warn: tell the user; enforce: refuse what would fail
+  program = "flightplan",       -- an absolute path is safer: slurmctld's PATH is short
+  server = "unix:/run/flightplan/flightplan.sock",
+  seconds = 0.5,                -- of the checker; a slow hook holds up every other submission
+  fail_closed = false,          -- true: refuse what could not be checked
+  releases = {},                -- {"megatron-lm@0.17", "megatron-bridge@0.5"}; others: the newest
+  flags = {},                   -- further flags of `flightplan validate`: {"--te", "2.9", "--gpu", "h100-sxm"}
+  skip_partitions = {},         -- {debug = true}
+  comment = true,               -- put the decision's id into the job's comment
+}
+
+local MAX_SCRIPT = 4 * 1024 * 1024 -- beyond it the script is not even handed over
+local MAX_VARIABLES = 200
+local MAX_VALUE = 4096
+
+function M.load(folder)
+  local chunk = loadfile(folder .. "flightplan_conf.lua")
+  if chunk == nil then return M end
+  local ok, conf = pcall(chunk)
+  if not ok or type(conf) ~= "table" then
+    slurm.log_error("flightplan: flightplan_conf.lua is no table of settings: " .. tostring(conf))
+    return M
+  end
+  for key, value in pairs(conf) do
+    if M.conf[key] == nil then
+      slurm.log_error("flightplan: flightplan_conf.lua: no setting is called " .. tostring(key))
+    elseif type(value) ~= type(M.conf[key]) then
+      slurm.log_error("flightplan: flightplan_conf.lua: " .. key .. " must be a " .. type(M.conf[key]))
+    else
+      M.conf[key] = value
+    end
+  end
+  if not ({shadow = true, warn = true, enforce = true})[M.conf.mode] then
+    slurm.log_error("flightplan: mode must be shadow, warn or enforce, not " .. tostring(M.conf.mode))
+    M.conf.mode = "shadow"
+  end
+  return M
+end
+
+-- One word for a POSIX shell, whatever it holds.
+function M.quote(text)
+  return "'" .. tostring(text):gsub("%z", ""):gsub("'", "'\\''") .. "'"
+end
+
+-- Could it launch a training at all? Saves the call for most jobs of most clusters.
+local function may_launch(script)
+  return script:find(".py", 1, true) ~= nil
+end
+
+local SECRET = {"KEY", "TOKEN", "SECRET", "PASS", "CREDENTIAL"}
+
+local function is_secret(name)
+  for _, word in ipairs(SECRET) do
+    if name:upper():find(word, 1, true) then return true end
+  end
+  return false
+end
+
+-- --env flags for the variables that the script refers to and the job will have. `value_of(name)`: nil where unset.
+function M.variables(script, value_of)
+  local flags, seen, count = {}, {}, 0
+  local function take(name)
+    if seen[name] or count >= MAX_VARIABLES or is_secret(name) then return end
+    seen[name] = true
+    local value = value_of(name)
+    if type(value) == "string" and #value <= MAX_VALUE and not value:find("%c") then
+      flags[#flags + 1] = "--env"
+      flags[#flags + 1] = M.quote(name .. "=" .. value)
+      count = count + 1
+    end
+  end
+  for name in script:gmatch("%$%{?([%a_][%w_]*)") do take(name) end
+  take("CUDA_DEVICE_MAX_CONNECTIONS")
+  return flags
+end
+
+-- Calls the checker. Returns verdict, decision id, text for the user; a nil verdict: it gave no answer, and why.
+local function ask(script, fields, variables)
+  local conf = M.conf
+  local path = os.tmpname() -- made here with mode 0600
+  local file = io.open(path, "wb")
+  if file == nil then return nil, nil, "cannot write " .. path end
+  file:write(script)
+  file:close()
+  local words = {"timeout", "-k", "0.1", tostring(conf.seconds), M.quote(conf.program), "validate", "--slurm-script",
+                 M.quote(path), "--door-mode", conf.mode}
+  if conf.server ~= "" then
+    words[#words + 1] = "--server"
+    words[#words + 1] = M.quote(conf.server)
+  end
+  if #conf.releases > 0 then
+    words[#words + 1] = "--release"
+    words[#words + 1] = M.quote(table.concat(conf.releases, ","))
+  end
+  for _, flag in ipairs(conf.flags) do words[#words + 1] = M.quote(flag) end
+  for key, value in pairs(fields) do
+    words[#words + 1] = "--job"
+    words[#words + 1] = M.quote(key .. "=" .. tostring(value))
+  end
+  for _, word in ipairs(variables) do words[#words + 1] = word end
+  -- The exit code comes as text: popen's own is not to be had in every Lua.
+  local pipe = io.popen(table.concat(words, " ") .. " </dev/null 2>&1; echo \"exit $?\"", "r")
+  if pipe == nil then
+    os.remove(path)
+    return nil, nil, "cannot start a shell"
+  end
+  local text = pipe:read("*a") or ""
+  pipe:close()
+  os.remove(path)
+  local body, code = text:match("^(.-)exit (%d+)\n$")
+  if code == "124" or code == "137" then return nil, nil, "no answer within " .. conf.seconds .. " s" end
+  if code ~= "0" and code ~= "1" then return nil, nil, (body or text):gsub("%s+$", "") end
+  local verdict, id, rest = body:match("^(%l[%l_]*) (%S+)\n(.*)$")
+  if verdict == nil then return nil, nil, "an answer that cannot be read" end
+  return verdict, id, rest
+end
+
+-- What both hooks do. `job`: name for the log. Returns true to let it through, and the decision's id, if any.
+function M.review(job, script, fields, value_of)
+  if script == nil or script == "" or not may_launch(script) then return true, nil end
+  if #script > MAX_SCRIPT then
+    slurm.log_info("flightplan: %s: not_judged: a script of %d bytes", job, #script)
+    return true, nil
+  end
+  local conf = M.conf
+  local verdict, id, text = ask(script, fields, M.variables(script, value_of))
+  if verdict == nil then
+    slurm.log_error("flightplan: %s: failed (%s), %s", job, text, conf.fail_closed and "refused" or "let through")
+    if not conf.fail_closed then return true, nil end
+    slurm.log_user("flightplan: this job could not be checked (%s); try again or ask your administrator", text)
+    return false, nil
+  end
+  slurm.log_info("flightplan: %s: %s %s in mode %s", job, verdict, id, conf.mode)
+  if conf.mode ~= "shadow" and (verdict == "refused" or verdict == "warned") then slurm.log_user("%s", text) end
+  if verdict == "refused" and conf.mode == "enforce" then return false, id end
+  return true, id ~= "-" and id or nil
+end
+
+return M

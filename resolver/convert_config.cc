@@ -1,0 +1,248 @@
+#include "resolver/convert_config.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "flightplan/v1/resolver_service.pb.h"
+#include "resolver/base/status_macros.h"
+#include "resolver/catalog/catalog.h"
+#include "resolver/catalog/defaults.h"
+#include "resolver/derive/renamed_knobs.h"
+#include "resolver/derive/target_knobs.h"
+#include "resolver/engine/engine.h"
+#include "resolver/normalize/knobs_message.h"
+#include "resolver/normalize/request.h"
+#include "resolver/normalize/violations.h"
+#include "resolver/read_config.h"
+#include "resolver/render/argparse.h"
+#include "resolver/render/dialects.h"
+#include "resolver/resolver.h"
+#include "resolver/response.h"
+
+namespace flightplan {
+namespace {
+
+// One stack with the configuration as it is written there.
+struct Side {
+  Environment env;
+  Config config;
+};
+
+// Python's == takes true for 1.
+bool SameValue(const Value& a, const Value& b) { return a == b && a.is_bool() == b.is_bool(); }
+
+std::string Spelling(Knob knob, const Environment& env) {
+  std::string spelling;
+  AppendSpelling(knob, env, &spelling);
+  return spelling;
+}
+
+bool Has(const Side& side, Knob knob) { return side.config.origin(knob) != Origin::kAbsent; }
+
+class Conversion {
+ public:
+  Conversion(Side from, Side to, v1::ConvertConfigResponse* response)
+      : from_(std::move(from)), to_(std::move(to)), response_(*response) {}
+
+  // What the source writes, under the target's names.
+  void CarryOver(const std::vector<ParsedKnob>& written) {
+    for (const ParsedKnob& parsed : written) {
+      const Knob source = parsed.knob;
+      if (!seen_.insert(source).second) continue;
+      const Value& value = from_.config.Get(source);
+      Move move{source, CanonicalKnob(source), value, ""};
+      if (std::optional<RenamedKnob> renamed = RenameFor(move.target, value, from_.config, to_.env); renamed.has_value()) {
+        move = {source, renamed->knob, renamed->value, std::string(renamed->why)};
+      }
+      if (!Has(to_, move.target)) {
+        Add(response_.add_dropped(), source, value, "", absl::StrCat(TargetName(to_.env), " has no such knob"));
+        continue;
+      }
+      to_.config.Set(move.target, move.value, Origin::kCaller);
+      moves_.push_back(std::move(move));
+    }
+  }
+
+  // What the source leaves unset and the two stacks set differently, where it makes a difference to what runs.
+  void PinDefaults() {
+    const Config& source_defaults = DefaultsOf(from_.env);
+    const Config target_defaults = to_.config;
+    const Config runs_there = Run(to_.config, to_.env).config;
+    const Config runs_here = Run(from_.config, from_.env).config;
+    for (int i = 0; i < kKnobCount; ++i) {
+      const Knob knob = static_cast<Knob>(i);
+      if (CanonicalKnob(knob) != knob || seen_.count(knob) > 0 || !Has(to_, knob) || to_.config.Given(knob)) continue;
+      if (source_defaults.origin(knob) == Origin::kAbsent) continue;
+      const Value& value = runs_here.Get(knob);
+      if (SameValue(source_defaults.Get(knob), target_defaults.Get(knob)) || SameValue(value, runs_there.Get(knob))) {
+        continue;
+      }
+      to_.config.Set(knob, value, Origin::kCaller);
+      pinned_.push_back({knob, knob, value,
+                         absl::StrCat("unset means ", Text(value), " in ", TargetName(from_.env), " and ",
+                                      Text(runs_there.Get(knob)), " in ", TargetName(to_.env))});
+    }
+  }
+
+  // Writes the launch; a knob that it has no way to write is dropped after all.
+  void Render() {
+    to_.config = WriteForTarget(to_.config, to_.env);
+    Launch launch = RenderDialect(OwnDialect(to_.env.target), {to_.config, to_.env, to_.env.vars});
+    std::vector<Knob> unspelled;
+    for (const Knob knob : launch.unspelled) unspelled.push_back(CanonicalKnob(knob));
+    const auto lost = [&unspelled](Knob knob) {
+      return std::find(unspelled.begin(), unspelled.end(), knob) != unspelled.end();
+    };
+    for (const Move& move : moves_) {
+      if (lost(move.target)) {
+        Add(response_.add_dropped(), move.source, move.value, "",
+            absl::StrCat(TargetName(to_.env), " has the knob, and no way to write this value"));
+        continue;
+      }
+      const std::string spelling = Spelling(move.target, to_.env);
+      const bool same = spelling == Spelling(move.source, from_.env) && move.why.empty();
+      if (!same) Add(response_.add_converted(), move.source, move.value, spelling, move.why);
+    }
+    for (const Move& move : pinned_) {
+      Add(lost(move.target) ? response_.add_dropped() : response_.add_pinned_defaults(), move.source, move.value,
+          lost(move.target) ? "" : Spelling(move.target, to_.env), move.why);
+    }
+    LaunchToMessage(std::move(launch), response_.mutable_launch());
+  }
+
+  const Side& from() const { return from_; }
+  const Side& to() const { return to_; }
+
+ private:
+  struct Move {
+    Knob source, target;
+    Value value;
+    std::string why;
+  };
+
+  static const Config& DefaultsOf(const Environment& env) {
+    return DefaultsFor(env.target, env.core_release, env.bridge_release, env.mla);
+  }
+  static std::string Text(const Value& value) { return value.is_none() ? "none" : value.ToText(); }
+  void Add(v1::ConvertedKnob* message, Knob knob, const Value& value, std::string spelling, std::string reason) {
+    message->set_name(std::string(Name(knob)));
+    ValueToMessage(value, message->mutable_value());
+    message->set_source_spelling(Spelling(knob, from_.env));
+    message->set_target_spelling(std::move(spelling));
+    message->set_reason(reason.empty() ? "spelled otherwise" : std::move(reason));
+  }
+
+  const Side from_;
+  Side to_;
+  v1::ConvertConfigResponse& response_;
+  std::set<Knob> seen_;
+  std::vector<Move> moves_;
+  std::vector<Move> pinned_;
+};
+
+bool IsFlag(const Argument& arg) { return absl::StartsWith(arg.text, "--") && arg.text.size() > 2; }
+
+// One more word behind a rendered launch, in its arguments and in its text. What the shell has to work out ($DATA) stays
+// for the shell.
+void AppendWord(const Argument& word, v1::Launch* launch) {
+  launch->add_argv(word.text);
+  std::string& text = *launch->mutable_text();
+  if (!text.empty() && text.back() == '\n') text.pop_back();
+  absl::StrAppend(&text, IsFlag(word) ? " \\\n    " : " ",
+                  word.unknown ? absl::StrCat("\"", word.text, "\"") : ShellQuote(word.text), "\n");
+}
+
+// Words of the source that hold no knob: paths, logging, data. The same stack takes them as they are; for another they
+// are named, since nobody else will miss them. A knob whose value cannot be read here is named too.
+void CarryOtherFlags(const Reading& reading, const Environment& from, const Environment& to,
+                     v1::ConvertConfigResponse* response) {
+  if (from.target == Target::kMegatronBridge) return;  // its overrides are all knobs, or findings
+  const FlagTable table(from.core_release);
+  const FlagTable there(to.core_release);
+  const bool same_stack = from.target == to.target;
+  for (size_t i = 0; i < reading.args.size(); ++i) {
+    if (!IsFlag(reading.args[i])) continue;
+    const std::string flag = reading.args[i].text.substr(0, reading.args[i].text.find('='));
+    size_t end = i + 1;
+    bool unknown = reading.args[i].unknown;
+    while (end < reading.args.size() && !IsFlag(reading.args[end])) unknown |= reading.args[end++].unknown;
+    const FlagSpec* spec = table.Find(flag);
+    if (spec != nullptr && spec->knob.has_value() && !unknown) continue;
+    if (same_stack && (there.Find(flag) != nullptr || spec == nullptr)) {
+      for (size_t word = i; word < end; ++word) AppendWord(reading.args[word], response->mutable_launch());
+      continue;
+    }
+    v1::ConvertedKnob* dropped = response->add_dropped();
+    dropped->set_name(spec != nullptr && spec->knob.has_value() ? std::string(Name(*spec->knob)) : flag);
+    dropped->set_source_spelling(flag);
+    dropped->set_reason(unknown ? "its value cannot be read without running the script"
+                                : absl::StrCat("a flag of ", TargetName(from), "'s own; write its counterpart yourself"));
+  }
+}
+
+// The converted launch as the target reads it.
+v1::ValidateConfigRequest Converted(const v1::ConvertConfigRequest& request, const Environment& to,
+                                    const v1::Launch& launch) {
+  v1::ValidateConfigRequest check = request.source();
+  check.clear_repair();
+  check.clear_input_format();
+  *check.mutable_target() = request.target();
+  check.mutable_arguments();
+  for (const std::string& word : launch.argv()) check.mutable_arguments()->add_values(word);
+  if (to.target == Target::kMegatronBridge) check.set_input_format("bridge-overrides");
+  for (const auto& [name, value] : to.vars) (*check.mutable_env())[name] = value;
+  if (!check.has_hardware() && !check.has_world_size() && to.world_size.has_value()) {
+    check.set_world_size(static_cast<int32_t>(*to.world_size));
+  }
+  return check;
+}
+
+}  // namespace
+
+absl::Status ConvertConfig(const Resolver& resolver, const v1::ConvertConfigRequest& request,
+                           v1::ConvertConfigResponse* response) {
+  Violations violations;
+  if (!request.has_source()) violations.Add("source", "is required");
+  if (!request.has_target()) violations.Add("target", "is required");
+  FLIGHTPLAN_RETURN_IF_ERROR(violations.ToStatus());
+
+  Side from;
+  FLIGHTPLAN_ASSIGN_OR_RETURN(from.env, NormalizeValidate(request.source(), resolver.catalog()));
+  FLIGHTPLAN_ASSIGN_OR_RETURN(const Reading reading, ReadConfig(request.source(), &from.env));
+  from.env.mla = IsMla(reading.parsed.knobs);
+  from.config = DefaultsFor(from.env.target, from.env.core_release, from.env.bridge_release, from.env.mla);
+  ApplyKnobs(reading.parsed.knobs, &from.config);
+
+  v1::ValidateConfigRequest there = request.source();
+  *there.mutable_target() = request.target();
+  Side to;
+  FLIGHTPLAN_ASSIGN_OR_RETURN(to.env, NormalizeValidate(there, resolver.catalog()));
+  to.env.vars = from.env.vars;
+  to.env.world_size = from.env.world_size;
+  to.env.mla = from.env.mla;
+  to.config = DefaultsFor(to.env.target, to.env.core_release, to.env.bridge_release, to.env.mla);
+
+  v1::ValidateConfigResponse source_answer;
+  FLIGHTPLAN_RETURN_IF_ERROR(resolver.ValidateConfig(request.source(), &source_answer));
+  response->mutable_source_findings()->Swap(source_answer.mutable_findings());
+
+  Conversion conversion(std::move(from), std::move(to), response);
+  conversion.CarryOver(reading.parsed.knobs);
+  conversion.PinDefaults();
+  conversion.Render();
+  CarryOtherFlags(reading, conversion.from().env, conversion.to().env, response);
+
+  v1::ValidateConfigResponse answer;
+  FLIGHTPLAN_RETURN_IF_ERROR(
+      resolver.ValidateConfig(Converted(request, conversion.to().env, response->launch()), &answer));
+  response->mutable_target_findings()->Swap(answer.mutable_findings());
+  return absl::OkStatus();
+}
+
+}  // namespace flightplan

@@ -1,0 +1,54 @@
+// The Kubernetes door: a ValidatingAdmissionWebhook in the server's own HTTPS port, POST /admission/v1/validate.
+// In this process rather than in an adapter beside it: one less thing to deploy, to keep up and to wait for, and its
+// answers come from the same cache as the rpcs'.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "clients/doors/admission_review.h"
+#include "service/answer_source.h"
+#include "service/log.h"
+#include "service/metrics.h"
+
+namespace httplib {
+class SSLServer;
+}
+
+namespace flightplan::service {
+
+inline constexpr size_t kMaxAdmissionBytes = size_t{8} << 20;  // etcd holds 1.5 MiB; a review carries two objects
+inline constexpr int kWebhookThreads = 8;
+
+class WebhookEndpoint {
+ public:
+  struct Options {
+    std::string listen;  // HOST:PORT, port 0: any free one
+    std::string cert_file, key_file;  // PEM; looked at again each second, so that a new certificate needs no restart
+    doors::Mode mode = doors::Mode::kWarn;
+    bool fail_closed = false;
+    std::vector<std::string> releases;  // "megatron-lm@0.17"
+  };
+  // Everything must outlive the endpoint. INVALID_ARGUMENT: a certificate or key that cannot be used, an address that is
+  // none; UNAVAILABLE: the address is taken.
+  static absl::StatusOr<std::unique_ptr<WebhookEndpoint>> Start(const Options& options,
+                                                                std::shared_ptr<const Catalog> catalog,
+                                                                AnswerSource* answers, Metrics* metrics, Log* log);
+  ~WebhookEndpoint();
+
+  int port() const { return port_; }
+
+ private:
+  class Certificates;
+  WebhookEndpoint();
+
+  std::unique_ptr<Certificates> certificates_;
+  std::unique_ptr<httplib::SSLServer> server_;
+  int port_ = 0;
+  std::thread thread_;
+};
+
+}  // namespace flightplan::service

@@ -1,0 +1,153 @@
+#!/usr/bin/env python3
+"""`flightplan convert`: between releases, between stacks, and what it says of what is lost.
+
+usage: convert_test.py FLIGHTPLAN_BINARY
+"""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+FLIGHTPLAN = os.path.abspath(sys.argv.pop(1))
+
+ARGS = ("--num-layers 32 --hidden-size 4096 --num-attention-heads 32 --seq-length 4096 --max-position-embeddings 4096 "
+        "--micro-batch-size 1 --global-batch-size 128 --tensor-model-parallel-size 2 --pipeline-model-parallel-size 2 --bf16 "
+        "--train-iters 10 --lr 1e-4 --mock-data --tokenizer-type NullTokenizer --vocab-size 32000").split()
+MOE = ARGS + ("--num-experts 8 --moe-router-topk 2 --expert-model-parallel-size 4 --disable-bias-linear "
+              "--moe-token-dispatcher-type flex --sequence-parallel").split()
+
+
+class Convert(unittest.TestCase):
+    def run_convert(self, *args, code=0):
+        done = subprocess.run([FLIGHTPLAN, "convert", *args], capture_output=True, text=True, timeout=60,
+                              stdin=subprocess.DEVNULL)
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        return done
+
+    def answer(self, source, target, words, *more, code=0):
+        done = self.run_convert("--from", source, "--to", target, "--gpus", "16", "--format", "json",
+                                "--env", "CUDA_DEVICE_MAX_CONNECTIONS=1", *more, "--", *words, code=code)
+        return json.loads(done.stdout)
+
+    def pairs(self, argv):
+        """Flags with their values, in any order."""
+        out, flag = {}, None
+        for word in argv:
+            if word.startswith("--"):
+                flag = word
+                out[flag] = ""
+            else:
+                out[flag] = (out[flag] + " " + word).strip()
+        return out
+
+    def names(self, knobs):
+        return {knob["name"] for knob in knobs}
+
+    def test_the_same_release_gives_the_same_launch(self):
+        answer = self.answer("megatron-lm", "megatron-lm", ARGS)
+        self.assertEqual(self.pairs(answer["launch"]["argv"]), self.pairs(ARGS))
+        self.assertEqual((answer["converted"], answer["dropped"], answer["pinned_defaults"]), ([], [], []))
+
+    def test_renamed_knobs_forward_and_back(self):
+        rows = [("0.18", "main", "--moe-deepep-num-sms", "--moe-flex-dispatcher-num-sms", "24",
+                 "--moe-flex-dispatcher-backend deepep"),
+                ("0.18", "main", "--moe-hybridep-num-sms", "--moe-flex-dispatcher-num-sms", "16",
+                 "--moe-flex-dispatcher-backend hybridep"),
+                ("0.17", "main", "--cuda-graph-scope", "--cuda-graph-modules", "attn",
+                 "--cuda-graph-impl transformer_engine --te-rng-tracker")]
+        for old_release, new_release, old, new, value, beside in rows:
+            with self.subTest(old):
+                words = MOE + beside.split()
+                forward = self.answer(f"megatron-lm@{old_release}", f"megatron-lm@{new_release}", words + [old, value])
+                self.assertEqual(self.pairs(forward["launch"]["argv"])[new], value)
+                self.assertNotIn(old, forward["launch"]["argv"])
+                row = next(k for k in forward["converted"] if k["target_spelling"] == new)
+                self.assertEqual(row["source_spelling"], old)
+                self.assertIn("Megatron-Core", row["reason"])
+                back = self.answer(f"megatron-lm@{new_release}", f"megatron-lm@{old_release}", words + [new, value])
+                self.assertEqual(self.pairs(back["launch"]["argv"])[old], value)
+
+    def test_a_knob_that_the_older_release_lacks_is_dropped_and_named(self):
+        answer = self.answer("megatron-lm@main", "megatron-lm@0.16", ARGS + ["--use-gated-norm-in-an-older-release"], code=0)
+        self.assertTrue(any("--use-gated-norm" in f["seen"] for f in answer["source_findings"]))
+        answer = self.answer("megatron-lm@main", "megatron-lm@0.16", MOE + ["--cuda-graph-impl", "full_iteration"])
+        text = json.dumps(answer["dropped"]) + json.dumps(answer["target_findings"])
+        self.assertIn("cuda_graph_impl", text.replace("-", "_"))
+
+    def test_between_stacks_and_back(self):
+        there = self.answer("megatron-lm", "megatron-bridge", ARGS)
+        argv = there["launch"]["argv"]
+        self.assertIn("model.tensor_model_parallel_size=2", argv)
+        self.assertIn("train.global_batch_size=128", argv)
+        self.assertFalse([word for word in argv if word.startswith("--")])
+        row = next(k for k in there["converted"] if k["name"] == "tensor_model_parallel_size")
+        self.assertEqual((row["source_spelling"], row["target_spelling"]),
+                         ("--tensor-model-parallel-size", "model.tensor_model_parallel_size"))
+        back = self.answer("megatron-bridge", "megatron-lm", argv)
+        for flag in ("--tensor-model-parallel-size", "--pipeline-model-parallel-size", "--num-layers", "--hidden-size",
+                     "--seq-length", "--global-batch-size", "--micro-batch-size"):
+            self.assertEqual(self.pairs(back["launch"]["argv"]).get(flag), self.pairs(ARGS)[flag], flag)
+
+    def test_defaults_that_differ_are_written(self):
+        answer = self.answer("megatron-lm", "megatron-bridge", ARGS)
+        self.assertTrue(answer["pinned_defaults"])
+        for knob in answer["pinned_defaults"]:
+            self.assertIn("unset means", knob["reason"])
+            self.assertTrue(any(word.startswith(knob["target_spelling"] + "=") for word in answer["launch"]["argv"]), knob)
+
+    def test_flags_without_a_knob_are_kept_by_their_own_stack_and_named_for_another(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "train.sh"
+            path.write_text("export CUDA_DEVICE_MAX_CONNECTIONS=1\ntorchrun --nnodes 2 --nproc-per-node 8 pretrain_gpt.py "
+                            + " ".join(ARGS) + " --my-own-flag 3 --save $CHECKPOINTS/$(date) --lr-decay-iters $N\n")
+            same = self.run_convert(str(path), "--to", "megatron-lm@main", code=1)  # --my-own-flag is no flag of its own
+            self.assertIn('--save "$CHECKPOINTS/$(date)"', same.stdout)
+            self.assertIn('--lr-decay-iters "$N"', same.stdout)
+            self.assertIn("--my-own-flag 3", same.stdout)
+            self.assertIn("export CUDA_DEVICE_MAX_CONNECTIONS=1", same.stdout)
+            other = self.run_convert(str(path), "--to", "megatron-bridge", "--format", "json")
+            reasons = {k["source_spelling"]: k["reason"] for k in json.loads(other.stdout)["dropped"]}
+            self.assertIn("cannot be read", reasons["--save"])
+            self.assertIn("of megatron-lm main's own", reasons["--my-own-flag"])
+
+    def test_loongforge(self):
+        answer = self.answer("megatron-lm", "loongforge", ARGS, code=1)  # its own required flags are missing
+        self.assertEqual(self.pairs(answer["launch"]["argv"])["--tensor-model-parallel-size"], "2")
+
+    def test_shell_output_can_be_read_again(self):
+        shell = self.run_convert("--to", "megatron-lm@0.17", "--gpus", "16", "--env", "CUDA_DEVICE_MAX_CONNECTIONS=1", "--", *ARGS)
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "converted.sh"
+            path.write_text(shell.stdout)
+            done = subprocess.run([FLIGHTPLAN, "validate", str(path), "--target", "megatron-lm@0.17", "--gpus", "16"],
+                                  capture_output=True, text=True, timeout=60)
+            self.assertEqual(done.returncode, 0, done.stdout)
+        self.assertIn("finds", shell.stderr)
+
+    def test_misuse(self):
+        for args in (["--", *ARGS], ["--to", "megatron-lm"], ["--to", "nemo", "--", *ARGS], ["--to", "megatron-lm", "/missing"],
+                     ["--to", "megatron-lm", "--set", "num_layers=2", "--", *ARGS]):
+            self.assertIn("flightplan convert:", self.run_convert(*args, code=2).stderr)
+
+    def test_a_server_gives_the_same_bytes(self):
+        with tempfile.TemporaryDirectory() as folder:
+            server = subprocess.Popen([FLIGHTPLAN, "serve", f"--listen=unix:{folder}/s.sock", "--http_listen=",
+                                       "--drain_delay=0s"], stderr=subprocess.DEVNULL)
+            try:
+                for _ in range(200):
+                    if os.path.exists(f"{folder}/s.sock"):
+                        break
+                    time.sleep(0.05)
+                self.assertEqual(self.answer("megatron-lm", "megatron-bridge", ARGS),
+                                 self.answer("megatron-lm", "megatron-bridge", ARGS, "--server", f"unix:{folder}/s.sock"))
+            finally:
+                server.terminate()
+                server.wait(30)
+
+
+if __name__ == "__main__":
+    unittest.main()

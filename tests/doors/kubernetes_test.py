@@ -1,0 +1,293 @@
+#!/usr/bin/env python3
+"""The Kubernetes door: objects of every kind as AdmissionReviews over HTTPS, with certificates made here.
+
+usage: kubernetes_test.py FLIGHTPLAN_BINARY
+"""
+import http.client
+import json
+import os
+import pathlib
+import shutil
+import socket
+import ssl
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+import urllib.request
+
+import yaml
+
+SKIPPED = 77
+if shutil.which("openssl") is None:
+    print("skipped: openssl is not installed")
+    sys.exit(SKIPPED)
+
+FLIGHTPLAN = os.path.abspath(sys.argv.pop(1))
+HERE = pathlib.Path(__file__).parent
+OBJECTS = sorted(path.stem for path in (HERE / "objects").glob("*.yaml"))
+MANIFEST = HERE / "../../clients/kubernetes/webhook.yaml"
+
+
+def obj(kind, tp=2):
+    return yaml.safe_load((HERE / f"objects/{kind}.yaml").read_text().replace("{TP}", str(tp)))
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+class Door:
+    """A server with a webhook in a mode of its own."""
+
+    def __init__(self, mode, *flags):
+        self.root = pathlib.Path(tempfile.mkdtemp(prefix="webhook-"))
+        self.mode = mode
+        self.ports = free_port(), free_port()
+        self.make_certificate("first")
+        self.log = open(self.root / "log", "wb")
+        self.process = subprocess.Popen(
+            [FLIGHTPLAN, "serve", f"--listen=unix:{self.root}/s.sock", f"--http_listen=127.0.0.1:{self.ports[0]}",
+             f"--webhook_listen=127.0.0.1:{self.ports[1]}", f"--webhook_cert_file={self.root}/cert.pem",
+             f"--webhook_key_file={self.root}/key.pem", f"--webhook_mode={mode}", "--drain_delay=0s", *flags],
+            stderr=self.log)
+        for _ in range(200):
+            try:
+                socket.create_connection(("127.0.0.1", self.ports[1]), 1).close()
+                return
+            except OSError:
+                time.sleep(0.1)
+        raise RuntimeError((self.root / "log").read_text())
+
+    def make_certificate(self, name):
+        """A certificate authority of its own, and a certificate for the webhook's name in the cluster."""
+        new = self.root / name
+        new.mkdir()
+        run = lambda *command: subprocess.run(["openssl", *map(str, command)], check=True, capture_output=True)  # noqa: E731
+        run("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", "/CN=test authority",
+            "-keyout", new / "ca-key.pem", "-out", new / "ca.pem")
+        run("req", "-newkey", "rsa:2048", "-nodes", "-subj", f"/CN={name}", "-keyout", new / "key.pem", "-out", new / "csr.pem")
+        (new / "ext").write_text("subjectAltName=DNS:flightplan.flightplan.svc,IP:127.0.0.1\n")
+        run("x509", "-req", "-in", new / "csr.pem", "-CA", new / "ca.pem", "-CAkey", new / "ca-key.pem", "-CAcreateserial",
+            "-days", "1", "-extfile", new / "ext", "-out", new / "cert.pem")
+        self.context = ssl.create_default_context(cafile=new / "ca.pem")
+        for file in ("key.pem", "cert.pem"):  # as a rotated secret: a link that moves
+            link = self.root / (file + ".new")
+            link.symlink_to(new / file)
+            link.rename(self.root / file)
+
+    def post(self, body, path="/admission/v1/validate"):
+        connection = http.client.HTTPSConnection("127.0.0.1", self.ports[1], context=self.context, timeout=30)
+        connection.request("POST", path, body if isinstance(body, bytes) else json.dumps(body).encode(),
+                           {"Content-Type": "application/json"})
+        answer = connection.getresponse()
+        text = answer.read().decode()
+        connection.close()
+        return answer.status, text
+
+    def review(self, thing, operation="CREATE", **more):
+        request = {"uid": "705ab4f5-6393-11e8-b7cc-42010a800002", "operation": operation, "namespace": "team-a",
+                   "name": "pretrain", "object": thing, "dryRun": False, **more}
+        status, text = self.post({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request})
+        assert status == 200, text
+        answer = json.loads(text)
+        assert (answer["apiVersion"], answer["kind"]) == ("admission.k8s.io/v1", "AdmissionReview")
+        assert answer["response"]["uid"] == request["uid"]
+        return answer["response"]
+
+    def count(self, verdict):
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.ports[0]}/metrics", timeout=10) as answer:
+            name = f'flightplan_door_reviews_total{{door="kubernetes",mode="{self.mode}",verdict="{verdict}"}} '
+            return float(next(line for line in answer.read().decode().splitlines() if line.startswith(name)).split()[-1])
+
+    def close(self):
+        self.process.terminate()
+        self.process.wait(30)
+        self.log.close()
+        shutil.rmtree(self.root)
+
+
+class KubernetesDoor(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.enforce = Door("enforce", "--stack_releases=megatron-lm@0.17")
+        cls.addClassCleanup(cls.enforce.close)
+        cls.warn = Door("warn")
+        cls.addClassCleanup(cls.warn.close)
+        cls.shadow = Door("shadow")
+        cls.addClassCleanup(cls.shadow.close)
+
+    def test_every_kind_is_denied_with_the_fix_and_allowed_when_it_runs(self):
+        self.assertEqual(len(OBJECTS), 7)
+        for kind in OBJECTS:
+            with self.subTest(kind):
+                denied = self.enforce.review(obj(kind, 3))
+                self.assertFalse(denied["allowed"])
+                self.assertEqual(denied["status"]["code"], 403)
+                self.assertIn("this job would fail (megatron-lm 0.17)", denied["status"]["message"])
+                self.assertIn("world_size=16", denied["status"]["message"])
+                self.assertIn("fix: --tensor-model-parallel-size 2", denied["status"]["message"])
+                self.assertIn(denied["auditAnnotations"]["decision"], denied["status"]["message"])
+                self.assertIn("mesh.world-divisible", denied["auditAnnotations"]["rules"])
+                allowed = self.enforce.review(obj(kind, 2))
+                self.assertTrue(allowed["allowed"], allowed)
+                self.assertEqual(allowed["auditAnnotations"]["verdict"], "allowed", allowed)
+
+    def test_warn_mode_warns_and_allows(self):
+        answer = self.warn.review(obj("pytorchjob", 3))
+        self.assertTrue(answer["allowed"])
+        self.assertTrue(any("fix: --tensor-model-parallel-size 2" in warning for warning in answer["warnings"]))
+        self.assertLessEqual(len(answer["warnings"]), 10)
+        self.assertTrue(all(len(warning.encode()) <= 256 for warning in answer["warnings"]))
+        self.assertEqual(answer["auditAnnotations"]["verdict"], "refused")
+
+    def test_shadow_mode_only_counts(self):
+        before = self.shadow.count("refused")
+        answer = self.shadow.review(obj("pytorchjob", 3))
+        self.assertTrue(answer["allowed"])
+        self.assertNotIn("warnings", answer)
+        self.assertEqual(answer["auditAnnotations"]["mode"], "shadow")
+        self.assertEqual(self.shadow.count("refused"), before + 1)
+
+    def test_gpu_of_the_node_selector_is_judged(self):
+        # FP8 needs a Hopper GPU or newer; the object says which GPUs it will get.
+        thing = obj("pytorchjob")
+        for replica in thing["spec"]["pytorchReplicaSpecs"].values():
+            replica["template"]["spec"]["nodeSelector"] = {"nvidia.com/gpu.product": "NVIDIA-A100-SXM4-80GB"}
+            replica["template"]["spec"]["containers"][0]["args"][0] = (
+                replica["template"]["spec"]["containers"][0]["args"][0].replace("--bf16", "--bf16 --fp8-format hybrid"))
+        old = self.warn.review(thing)
+        for replica in thing["spec"]["pytorchReplicaSpecs"].values():
+            replica["template"]["spec"]["nodeSelector"] = {"nvidia.com/gpu.product": "NVIDIA-H100-80GB-HBM3"}
+        new = self.warn.review(thing)
+        self.assertNotEqual(old["auditAnnotations"].get("rules"), new["auditAnnotations"].get("rules"))
+
+    def test_what_runs_already_stays_changeable(self):
+        for operation in ("UPDATE", "DELETE", "CONNECT"):
+            answer = self.enforce.review(obj("job", 3), operation)
+            self.assertTrue(answer["allowed"])
+            self.assertEqual(answer["auditAnnotations"]["verdict"], "not_judged")
+
+    def test_dry_run_is_the_same(self):
+        self.assertFalse(self.enforce.review(obj("job", 3), dryRun=True)["allowed"])
+
+    def not_judged(self, thing, why):
+        answer = self.enforce.review(thing)
+        self.assertTrue(answer["allowed"], answer)
+        self.assertEqual(answer["auditAnnotations"]["verdict"], "not_judged", answer)
+        self.assertIn(why, answer["auditAnnotations"]["reason"])
+
+    def test_what_lies_elsewhere_is_not_judged(self):
+        container = lambda thing: thing["spec"]["template"]["spec"]["containers"][1]  # noqa: E731
+        thing = obj("job", 3)
+        container(thing)["command"] = ["bash", "/config/launch.sh"]  # of a config map
+        container(thing)["args"] = []
+        self.not_judged(thing, "no command in it runs a Python file")
+        thing = obj("job", 3)
+        del thing["spec"]["template"]["spec"]["containers"][0], container
+        del thing["spec"]["template"]["spec"]["containers"][0]["command"], thing["spec"]["template"]["spec"]["containers"][0]["args"]
+        self.not_judged(thing, "entry point")
+        thing = obj("trainjob", 3)
+        del thing["spec"]["trainer"]["command"], thing["spec"]["trainer"]["args"]
+        self.not_judged(thing, "training runtime")
+        self.not_judged({"apiVersion": "apps/v1", "kind": "Deployment", "spec": {}}, "no launch is read from Deployment")
+
+    def test_a_value_from_a_secret_is_unknown_and_refuses_nothing(self):
+        thing = obj("pytorchjob", 3)
+        for replica in thing["spec"]["pytorchReplicaSpecs"].values():
+            replica["template"]["spec"]["containers"][0]["env"] = [
+                {"name": "TP", "valueFrom": {"configMapKeyRef": {"name": "sizes", "key": "tp"}}},
+                {"name": "CUDA_DEVICE_MAX_CONNECTIONS", "value": "1"}]
+        self.assertTrue(self.enforce.review(thing)["allowed"])
+
+    def test_missing_counts_are_not_judged(self):
+        thing = obj("trainjob", 2)
+        thing["spec"]["trainer"]["args"] = [a.replace("4096", "4224").replace("32", "33") if a in ("32", "4096") else a
+                                            for a in thing["spec"]["trainer"]["args"]]
+        del thing["spec"]["trainer"]["resourcesPerNode"], thing["spec"]["trainer"]["numNodes"]
+        answer = self.enforce.review(thing)
+        self.assertNotIn("world-divisible", json.dumps(answer))
+
+    def test_malformed_objects_are_not_judged(self):
+        for spec in (None, [], "x", {"template": []}, {"template": {"spec": {"containers": {"a": 1}}}},
+                     {"template": {"spec": {"containers": [None, 3, {"command": "x.py", "args": {"a": []}}]}}},
+                     {"parallelism": -4, "template": {"spec": {"containers": [{"command": ["python", "x.py"]}]}}}):
+            answer = self.enforce.review({"apiVersion": "batch/v1", "kind": "Job", "spec": spec})
+            self.assertTrue(answer["allowed"])
+            self.assertEqual(answer["auditAnnotations"]["verdict"], "not_judged")
+
+    def test_hostile_text_is_not_run(self):
+        owned = self.enforce.root / "owned"
+        thing = obj("job", 2)
+        thing["spec"]["template"]["spec"]["containers"][1]["args"] += [f"$(touch {owned})", f"`touch {owned}`", f"; touch {owned}",
+                                                                       "\u0000", "\x1b[2J"]
+        self.enforce.review(thing)
+        self.assertFalse(owned.exists())
+
+    def test_bad_reviews_get_400_and_the_server_lives(self):
+        before = self.enforce.count("failed")
+        bad = [b"", b"{", b"null", b"[]", b"\x00\xff" * 100, b'{"kind": "AdmissionReview"}',
+               b'{"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {}}', b"[" * 1_000_000]
+        for body in bad:
+            self.assertEqual(self.enforce.post(body)[0], 400, body[:40])
+        self.assertEqual(self.enforce.count("failed"), before + len(bad))
+        try:
+            self.assertEqual(self.enforce.post(b"x" * (10 << 20))[0], 413)
+        except (ssl.SSLError, OSError):
+            pass  # the connection may end before all of it is sent
+        self.assertEqual(self.enforce.post({}, "/other")[0], 404)
+        self.assertTrue(self.enforce.review(obj("job", 2))["allowed"])
+
+    def test_plain_http_gets_no_answer(self):
+        with self.assertRaises(OSError):
+            with socket.create_connection(("127.0.0.1", self.enforce.ports[1]), 10) as plain:
+                plain.sendall(b"POST /admission/v1/validate HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}")
+                if not plain.recv(100).startswith(b"HTTP/1.1 200"):
+                    raise OSError("no answer")
+
+    def test_a_new_certificate_needs_no_restart(self):
+        door = Door("warn")
+        try:
+            self.assertTrue(door.review(obj("job"))["allowed"])
+            old = door.context
+            time.sleep(1.1)  # files are looked at once a second
+            door.make_certificate("second")
+            self.assertTrue(door.review(obj("job"))["allowed"])
+            door.context = old
+            with self.assertRaises(ssl.SSLCertVerificationError):
+                door.review(obj("job"))
+            time.sleep(1.1)
+            (door.root / "cert.pem").unlink()
+            (door.root / "cert.pem").write_text("not a certificate")
+            door.context = ssl.create_default_context(cafile=door.root / "second/ca.pem")
+            self.assertTrue(door.review(obj("job"))["allowed"])  # the old one stays
+        finally:
+            door.close()
+
+    def test_a_pair_that_does_not_belong_together_is_refused_at_the_start(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for name, text in (("cert.pem", "no certificate"), ("key.pem", "no key")):
+                (pathlib.Path(folder) / name).write_text(text)
+            done = subprocess.run([FLIGHTPLAN, "serve", f"--listen=unix:{folder}/s.sock", "--http_listen=",
+                                   "--webhook_listen=127.0.0.1:0", f"--webhook_cert_file={folder}/cert.pem",
+                                   f"--webhook_key_file={folder}/key.pem"], capture_output=True, timeout=30)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn(b"holds no PEM certificate chain", done.stderr)
+
+    def test_manifest_sends_what_the_webhook_reads(self):
+        documents = list(yaml.safe_load_all(MANIFEST.read_text()))
+        hook = next(d for d in documents if d["kind"] == "ValidatingWebhookConfiguration")["webhooks"][0]
+        self.assertEqual((hook["failurePolicy"], hook["sideEffects"], hook["timeoutSeconds"]), ("Ignore", "None", 2))
+        self.assertEqual(hook["clientConfig"]["service"]["path"], "/admission/v1/validate")
+        sent = {(group, resource) for rule in hook["rules"] for group in rule["apiGroups"] for resource in rule["resources"]}
+        plural = {"Job": "jobs", "PyTorchJob": "pytorchjobs", "TrainJob": "trainjobs", "JobSet": "jobsets", "RayJob": "rayjobs",
+                  "MPIJob": "mpijobs"}
+        self.assertEqual(sent, {(o["apiVersion"].split("/")[0], plural[o["kind"]]) for o in map(obj, OBJECTS)})
+        self.assertTrue(all(rule["operations"] == ["CREATE"] for rule in hook["rules"]))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,319 @@
+#!/usr/bin/env python3
+"""The Slurm door against the real daemons: munged, slurmctld, slurmd and a Flightplan server in one folder.
+
+usage: slurm_test.py FLIGHTPLAN_BINARY
+Works as root in a container without systemd and cgroups. Exit code 77 and "skipped: ..." where Slurm is not installed.
+"""
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+SKIPPED = 77
+os.environ["PATH"] += ":/usr/sbin:/sbin"
+for tool in ("slurmctld", "slurmd", "munged", "sbatch", "srun"):
+    if shutil.which(tool) is None:
+        print(f"skipped: {tool} is not installed (slurm-wlm, munge)")
+        sys.exit(SKIPPED)
+if os.geteuid() != 0:
+    print("skipped: slurmd starts jobs of other users, so this test runs as root")
+    sys.exit(SKIPPED)
+
+FLIGHTPLAN = os.path.abspath(sys.argv.pop(1))
+HOOKS = pathlib.Path(__file__).resolve().parents[2] / "clients/slurm"
+
+FLAGS = ("--num-layers 32 --hidden-size 4096 --num-attention-heads 32 --seq-length 4096 --max-position-embeddings 4096 "
+         "--micro-batch-size 1 --global-batch-size 128 --pipeline-model-parallel-size 2 --bf16 --train-iters 10 --lr 1e-4 "
+         "--mock-data --tokenizer-type NullTokenizer --vocab-size 32000")
+FIX = "fix: --tensor-model-parallel-size 2"
+
+
+def job(tp, head="#SBATCH --nodes=1\n#SBATCH --gpus-per-node=8\n", size="--nnodes $SLURM_NNODES --nproc-per-node 8"):
+    """A job whose launcher is the shell's no-op, so that a job that is let through ends at once."""
+    return (f"#!/bin/bash\n{head}export CUDA_DEVICE_MAX_CONNECTIONS=1\n"
+            f": torchrun {size} pretrain_gpt.py {FLAGS} --tensor-model-parallel-size {tp}\n")
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+class Cluster:
+    """One controller, one node that runs, three that only stand in its books."""
+
+    def __init__(self):
+        self.root = pathlib.Path(tempfile.mkdtemp(prefix="slurm-door-", dir="/tmp"))
+        self.root.chmod(0o755)
+        self.processes = {}
+        self.http_port = free_port()
+        for folder in ("munge", "state", "spool", "work"):
+            (self.root / folder).mkdir()
+        (self.root / "munge").chmod(0o755)
+        self.environment = {**os.environ, "SLURM_CONF": str(self.root / "slurm.conf")}
+        self.server = f"unix:{self.root}/flightplan.sock"
+
+    def start(self):
+        key = self.root / "munge/key"
+        key.write_bytes(os.urandom(1024))
+        key.chmod(0o400)
+        munge = self.root / "munge"
+        self.spawn("munged", "--foreground", "--force", f"--key-file={key}", f"--socket={munge}/socket",
+                   f"--pid-file={munge}/pid", f"--log-file={munge}/log", f"--seed-file={munge}/seed")
+        host = socket.gethostname().split(".")[0]
+        (self.root / "slurm.conf").write_text(f"""
+ClusterName=door
+SlurmctldHost={host}(127.0.0.1)
+SlurmctldPort={free_port()}
+SlurmUser=root
+SlurmdUser=root
+AuthType=auth/munge
+AuthInfo=socket={munge}/socket
+CredType=cred/munge
+StateSaveLocation={self.root}/state
+SlurmdSpoolDir={self.root}/spool
+SlurmctldPidFile={self.root}/slurmctld.pid
+SlurmdPidFile={self.root}/slurmd.pid
+SlurmctldLogFile={self.root}/slurmctld.log
+SlurmdLogFile={self.root}/slurmd.log
+SlurmctldDebug=info
+ProctrackType=proctrack/pgid
+TaskPlugin=task/none
+SwitchType=switch/none
+MpiDefault=none
+JobAcctGatherType=jobacct_gather/none
+AccountingStorageType=accounting_storage/none
+JobCompType=jobcomp/none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core
+ReturnToService=2
+SchedulerParameters=defer_batch,sched_interval=1,max_script_size=16777216
+JobSubmitPlugins=lua
+CliFilterPlugins=lua
+GresTypes=gpu
+NodeName=node1 NodeHostname={host} NodeAddr=127.0.0.1 Port={free_port()} CPUs=1 RealMemory=1 Gres=gpu:h100:8 State=UNKNOWN
+NodeName=node[2-4] NodeHostname=nowhere[2-4] NodeAddr=127.0.0.1 Port={free_port()} CPUs=1 RealMemory=1 Gres=gpu:h100:8 State=FUTURE
+PartitionName=main Nodes=ALL Default=YES MaxTime=5 State=UP
+PartitionName=free Nodes=ALL MaxTime=5 State=UP
+""")
+        (self.root / "gres.conf").write_text("AutoDetect=off\nName=gpu Type=h100 Count=8\n")
+        (self.root / "cgroup.conf").write_text("CgroupAutomount=no\n")
+        for hook in ("flightplan.lua", "job_submit.lua", "cli_filter.lua"):
+            shutil.copy(HOOKS / hook, self.root / hook)
+        self.settings()
+        self.start_server()
+        self.wait(lambda: (munge / "socket").exists(), "munged")
+        self.spawn("slurmctld", "-D", "-i", "-f", self.root / "slurm.conf")
+        self.spawn("slurmd", "-D", "-N", "node1", "-f", self.root / "slurm.conf")
+        self.wait(lambda: "idle" in self.run("sinfo", "-h", "-n", "node1", "-o", "%T").stdout, "node1", 60)
+
+    def start_server(self):
+        self.spawn("serve", f"--listen={self.server}", f"--http_listen=127.0.0.1:{self.http_port}", "--drain_delay=0s",
+                   program=FLIGHTPLAN)
+        self.wait(lambda: pathlib.Path(self.server[5:]).exists(), "the server")
+
+    def stop_server(self):
+        self.stop("serve")
+        pathlib.Path(self.server[5:]).unlink(missing_ok=True)
+
+    def spawn(self, name, *args, program=None):
+        log = open(self.root / f"{name}.out", "ab")
+        command = [program, name] if program else [name]
+        self.processes[name] = subprocess.Popen([*command, *map(str, args)], stdout=log, stderr=log,
+                                                env=self.environment, cwd=self.root, start_new_session=True)
+
+    def stop(self, name):
+        process = self.processes.pop(name)
+        process.terminate()
+        try:
+            process.wait(20)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+    def close(self):
+        self.run("scancel", "-u", "root")
+        for name in list(self.processes)[::-1]:
+            self.stop(name)
+        shutil.rmtree(self.root, ignore_errors=True)
+
+    def wait(self, condition, what, seconds=30):
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            if condition():
+                return
+            time.sleep(0.1)
+        for log in self.root.glob("*.[ol][uo][tg]"):
+            print(f"--- {log}\n{log.read_text(errors='replace')[-3000:]}")
+        raise RuntimeError(f"{what} did not come up in {seconds} s")
+
+    def run(self, *command, **options):
+        return subprocess.run([str(c) for c in command], env=self.environment, cwd=self.root / "work", text=True,
+                              capture_output=True, timeout=60, stdin=subprocess.DEVNULL, **options)
+
+    def settings(self, **conf):
+        """Writes the site's settings; the hook is read again because its time of change moves."""
+        conf = {"program": FLIGHTPLAN, "server": self.server, "seconds": 20, **conf}  # a busy machine is no time-out
+
+        def lua(value):
+            if isinstance(value, bool):
+                return "true" if value else "false"
+            if isinstance(value, dict):
+                return "{" + ", ".join(f"{k} = {lua(v)}" for k, v in value.items()) + "}"
+            if isinstance(value, list):
+                return "{" + ", ".join(map(lua, value)) + "}"
+            return str(value) if isinstance(value, (int, float)) else '"' + value + '"'
+        (self.root / "flightplan_conf.lua").write_text("return " + lua(conf) + "\n")
+        self.touched = getattr(self, "touched", int(time.time())) + 2
+        os.utime(self.root / "job_submit.lua", (self.touched, self.touched))
+
+    def log(self):
+        return (self.root / "slurmctld.log").read_text(errors="replace")
+
+    def metrics(self):
+        import urllib.request
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.http_port}/metrics", timeout=10) as answer:
+            return answer.read().decode()
+
+
+class SlurmDoor(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.cluster = Cluster()
+        cls.addClassCleanup(cls.cluster.close)
+        cls.cluster.start()
+
+    def script(self, text, name="train.sbatch"):
+        path = self.cluster.root / "work" / name
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return path
+
+    def submit(self, text, *args, name="train.sbatch"):
+        return self.cluster.run("sbatch", *args, self.script(text, name))
+
+    def accepted(self, done):
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout.split()[-1]
+
+    def job_field(self, job_id, field):
+        text = self.cluster.run("scontrol", "-o", "show", "job", job_id).stdout
+        return dict(word.split("=", 1) for word in text.split() if "=" in word).get(field, "")
+
+    def test_enforce_refuses_with_the_fix_on_the_terminal(self):
+        self.cluster.settings(mode="enforce")
+        done = self.submit(job(3))
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("this job would fail (megatron-lm main)", done.stderr)
+        self.assertIn("tensor_model_parallel_size=3, pipeline_model_parallel_size=2", done.stderr)
+        self.assertIn("world_size=8", done.stderr)
+        self.assertIn(FIX, done.stderr)
+        self.assertEqual(self.cluster.run("squeue", "-h").stdout.count("train"), 0)
+
+    def test_enforce_lets_a_good_job_through_and_marks_it(self):
+        self.cluster.settings(mode="enforce")
+        done = self.submit(job(2), "--comment", "mine")
+        job_id = self.accepted(done)
+        self.assertNotIn("flightplan", done.stderr)
+        self.assertRegex(self.cluster.run("scontrol", "show", "job", job_id).stdout, r"Comment=mine flightplan=fp1-[0-9a-f]+")
+        self.cluster.wait(lambda: self.job_field(job_id, "JobState") == "COMPLETED", "the job's end", 60)
+
+    def test_warn_tells_and_lets_through(self):
+        self.cluster.settings(mode="warn")
+        done = self.submit(job(3))
+        self.accepted(done)
+        self.assertIn(FIX, done.stderr)
+
+    def test_shadow_only_logs(self):
+        self.cluster.settings(mode="shadow")
+        done = self.submit(job(3), "-J", "shadowed")
+        self.accepted(done)
+        self.assertNotIn("flightplan", done.stderr + done.stdout)
+        self.assertRegex(self.cluster.log(), r"flightplan: job shadowed: refused fp1-[0-9a-f]+ in mode shadow")
+
+    def test_size_comes_from_the_command_line_of_sbatch(self):
+        self.cluster.settings(mode="enforce")
+        # The script's own lines say 8 GPUs, on which TP 2 x PP 2 fits; the command line's 6 win.
+        done = self.submit(job(2), "--gpus-per-node=6")
+        self.assertNotEqual(done.returncode, 0, done.stdout)
+        self.assertIn("world_size", done.stderr)
+
+    def test_variables_of_the_submitting_shell_are_known(self):
+        self.cluster.settings(mode="enforce")
+        os.environ["TP"] = self.cluster.environment["TP"] = "3"
+        self.addCleanup(self.cluster.environment.pop, "TP")
+        self.assertIn(FIX, self.submit(job("$TP")).stderr)
+
+    def test_hung_checker_costs_its_time_and_no_job(self):
+        hung = self.cluster.root / "hung"
+        hung.write_text("#!/bin/sh\nexec sleep 600\n")
+        hung.chmod(0o755)
+        self.cluster.settings(mode="enforce", program=str(hung), seconds=0.5)
+        self.accepted(self.submit(job(3), "-J", "hung"))
+        self.assertIn("flightplan: job hung: failed (no answer within 0.5 s), let through", self.cluster.log())
+
+    def test_fail_closed_refuses_what_could_not_be_checked(self):
+        self.cluster.settings(mode="enforce", program="/nonexistent", fail_closed=True)
+        done = self.submit(job(2))
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("could not be checked", done.stderr)
+
+    def test_server_down_lets_through_and_logs(self):
+        self.cluster.settings(mode="enforce")
+        self.cluster.stop_server()
+        try:
+            self.accepted(self.submit(job(3), "-J", "orphan"))
+            self.assertRegex(self.cluster.log(), r"flightplan: job orphan: failed \(flightplan validate: no answer from unix:")
+        finally:
+            self.cluster.start_server()
+
+    def test_other_jobs_and_skipped_partitions_are_left_alone(self):
+        self.cluster.settings(mode="enforce", skip_partitions={"free": True})
+        self.accepted(self.submit("#!/bin/bash\necho hello\n"))
+        self.accepted(self.submit("#!/bin/bash\npython analysis.py --num-layers 3\n"))
+        self.accepted(self.submit(job(3), "-p", "free"))
+
+    def test_bad_scripts_are_not_run_not_judged_and_never_hang(self):
+        self.cluster.settings(mode="enforce")
+        owned = self.cluster.root / "owned"
+        hostile = f"#!/bin/bash\n# $(touch {owned}) `touch {owned}` '; touch {owned}; '\nTP=$(touch {owned}-by-job; echo 2)\n" + job("$TP")
+        self.accepted(self.submit(hostile, "--hold", "-J", f"$(touch {owned})'; touch {owned}; '"))
+        self.assertFalse(owned.exists())
+        self.accepted(self.submit("#!/bin/bash\n# x.py " + "x" * (10 << 20) + "\n", "--hold", name="large.sbatch"))
+        self.accepted(self.submit(b"#!/bin/bash\n# x.py \x80\xff\xfe\x01\n" + job(2).encode(), "--hold", name="bytes.sbatch"))
+        # Neither nodes nor GPUs are said: the process grid is not judged.
+        self.accepted(self.submit(job(3, head="", size="").replace("heads 32", "heads 33").replace("size 4096 ", "size 4224 "),
+                                  "--hold", name="sizeless.sbatch"))
+
+    def test_srun_is_checked_by_the_cli_filter(self):
+        self.cluster.settings(mode="enforce")
+        true = self.script("import sys\nprint('ran', len(sys.argv))\n", "pretrain_gpt.py")
+        words = ["srun", "--nodes=1", "--gpus-per-node=8", "python3", true, *FLAGS.split()]
+        done = self.cluster.run(*words, "--tensor-model-parallel-size", "3")
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn(FIX, done.stderr)
+        self.assertNotIn("ran", done.stdout)
+        done = self.cluster.run(*words, "--tensor-model-parallel-size", "2", "--note", "$(touch owned); a 'b'")
+        self.assertIn("ran", done.stdout, done.stderr)
+        self.assertFalse((self.cluster.root / "work/owned").exists())
+
+    def test_reviews_are_counted_at_the_server(self):
+        self.cluster.settings(mode="enforce")
+
+        def count(verdict):
+            line = f'flightplan_door_reviews_total{{door="slurm",mode="enforce",verdict="{verdict}"}} '
+            return float(next(row for row in self.cluster.metrics().splitlines() if row.startswith(line)).split()[-1])
+        before = count("refused"), count("allowed")
+        self.submit(job(3))
+        self.submit(job(2))
+        self.assertEqual((count("refused"), count("allowed")), (before[0] + 1, before[1] + 1))
+
+
+if __name__ == "__main__":
+    unittest.main()
