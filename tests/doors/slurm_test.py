@@ -47,7 +47,7 @@ def free_port():
 
 
 class Cluster:
-    """One controller, one node that runs, three that only stand in its books."""
+    """One controller and one node."""
 
     def __init__(self):
         self.root = pathlib.Path(tempfile.mkdtemp(prefix="slurm-door-", dir="/tmp"))
@@ -99,11 +99,12 @@ JobSubmitPlugins=lua
 CliFilterPlugins=lua
 GresTypes=gpu
 NodeName=node1 NodeHostname={host} NodeAddr=127.0.0.1 Port={free_port()} CPUs=1 RealMemory=1 Gres=gpu:h100:8 State=UNKNOWN
-NodeName=node[2-4] NodeHostname=nowhere[2-4] NodeAddr=127.0.0.1 Port={free_port()} CPUs=1 RealMemory=1 Gres=gpu:h100:8 State=FUTURE
 PartitionName=main Nodes=ALL Default=YES MaxTime=5 State=UP
 PartitionName=free Nodes=ALL MaxTime=5 State=UP
 """)
-        (self.root / "gres.conf").write_text("AutoDetect=off\nName=gpu Type=h100 Count=8\n")
+        for i in range(8):  # slurmd counts device files; any file will do, since nothing opens them
+            (self.root / f"gpu{i}").touch()
+        (self.root / "gres.conf").write_text(f"Name=gpu Type=h100 File={self.root}/gpu[0-7]\n")
         (self.root / "cgroup.conf").write_text("CgroupAutomount=no\n")
         for hook in ("flightplan.lua", "job_submit.lua", "cli_filter.lua"):
             shutil.copy(HOOKS / hook, self.root / hook)
@@ -111,7 +112,7 @@ PartitionName=free Nodes=ALL MaxTime=5 State=UP
         self.start_server()
         self.wait(lambda: (munge / "socket").exists(), "munged")
         self.spawn("slurmctld", "-D", "-i", "-f", self.root / "slurm.conf")
-        self.spawn("slurmd", "-D", "-N", "node1", "-f", self.root / "slurm.conf")
+        self.spawn("slurmd", "-D", "-f", self.root / "slurm.conf")
         self.wait(lambda: "idle" in self.run("sinfo", "-h", "-n", "node1", "-o", "%T").stdout, "node1", 60)
 
     def start_server(self):
@@ -124,10 +125,10 @@ PartitionName=free Nodes=ALL MaxTime=5 State=UP
         pathlib.Path(self.server[5:]).unlink(missing_ok=True)
 
     def spawn(self, name, *args, program=None):
-        log = open(self.root / f"{name}.out", "ab")
         command = [program, name] if program else [name]
-        self.processes[name] = subprocess.Popen([*command, *map(str, args)], stdout=log, stderr=log,
-                                                env=self.environment, cwd=self.root, start_new_session=True)
+        with open(self.root / f"{name}.out", "ab") as log:
+            self.processes[name] = subprocess.Popen([*command, *map(str, args)], stdout=log, stderr=log,
+                                                    env=self.environment, cwd=self.root, start_new_session=True)
 
     def stop(self, name):
         process = self.processes.pop(name)
