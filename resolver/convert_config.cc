@@ -57,7 +57,8 @@ class Conversion {
       if (!seen_.insert(source).second) continue;
       const Value& value = from_.config.Get(source);
       Move move{source, CanonicalKnob(source), value, ""};
-      if (std::optional<RenamedKnob> renamed = RenameFor(move.target, value, from_.config, to_.env); renamed.has_value()) {
+      if (std::optional<RenamedKnob> renamed = RenameFor(move.target, value, from_.config, to_.env);
+          renamed.has_value()) {
         move = {source, renamed->knob, renamed->value, std::string(renamed->why)};
       }
       if (!Has(to_, move.target)) {
@@ -148,8 +149,8 @@ class Conversion {
 
 bool IsFlag(const Argument& arg) { return absl::StartsWith(arg.text, "--") && arg.text.size() > 2; }
 
-// One more word behind a rendered launch, in its arguments and in its text. What the shell has to work out ($DATA) stays
-// for the shell.
+// One more word behind a rendered launch, in its arguments and in its text. What the shell has to work out ($DATA)
+// stays for the shell.
 void AppendWord(const Argument& word, v1::Launch* launch) {
   launch->add_argv(word.text);
   std::string& text = *launch->mutable_text();
@@ -181,8 +182,9 @@ void CarryOtherFlags(const Reading& reading, const Environment& from, const Envi
     v1::ConvertedKnob* dropped = response->add_dropped();
     dropped->set_name(spec != nullptr && spec->knob.has_value() ? std::string(Name(*spec->knob)) : flag);
     dropped->set_source_spelling(flag);
-    dropped->set_reason(unknown ? "its value cannot be read without running the script"
-                                : absl::StrCat("a flag of ", TargetName(from), "'s own; write its counterpart yourself"));
+    dropped->set_reason(unknown
+                            ? "its value cannot be read without running the script"
+                            : absl::StrCat("a flag of ", TargetName(from), "'s own; write its counterpart yourself"));
   }
 }
 
@@ -193,7 +195,7 @@ v1::ValidateConfigRequest Converted(const v1::ConvertConfigRequest& request, con
   check.clear_repair();
   check.clear_input_format();
   *check.mutable_target() = request.target();
-  check.mutable_arguments();
+  check.mutable_arguments()->clear_values();
   for (const std::string& word : launch.argv()) check.mutable_arguments()->add_values(word);
   if (to.target == Target::kMegatronBridge) check.set_input_format("bridge-overrides");
   for (const auto& [name, value] : to.vars) (*check.mutable_env())[name] = value;

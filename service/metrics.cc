@@ -138,10 +138,10 @@ Metrics::Metrics(absl::string_view version, absl::string_view catalog_revision) 
   stage_validate = Series<Histogram>("flightplan_stage_seconds", {{"stage", "validate"}}, Buckets());
   stage_serialize = Series<Histogram>("flightplan_stage_seconds", {{"stage", "serialize"}}, Buckets());
   for (const DoorReview& review : DoorReviewSeries()) {
-    door_reviews_[review.Key()] = Series<Counter>("flightplan_door_reviews_total",
-                                                  {{"door", std::string(review.door)},
-                                                   {"mode", std::string(review.mode)},
-                                                   {"verdict", std::string(review.verdict)}});
+    door_reviews_[review.Key()] =
+        Series<Counter>("flightplan_door_reviews_total", {{"door", std::string(review.door)},
+                                                          {"mode", std::string(review.mode)},
+                                                          {"verdict", std::string(review.verdict)}});
   }
   decision_log_written = Series<Counter>("flightplan_decision_log_written_total", {});
   decision_log_dropped = Series<Counter>("flightplan_decision_log_dropped_total", {});

@@ -233,9 +233,8 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Settings& settings, 
         HttpEndpoint::Start({settings.http_listen, VersionJson(catalog->revision())}, &parts.metrics, &parts.ready));
   }
   if (!settings.webhook_listen.empty()) {
-    FLIGHTPLAN_ASSIGN_OR_RETURN(parts.webhook,
-                                WebhookEndpoint::Start(WebhookOptions(settings), catalog, &parts.answers,
-                                                       &parts.metrics, &parts.log));
+    FLIGHTPLAN_ASSIGN_OR_RETURN(parts.webhook, WebhookEndpoint::Start(WebhookOptions(settings), catalog, &parts.answers,
+                                                                      &parts.metrics, &parts.log));
   }
   for (const char* name : kServices) {
     parts.grpc_server->GetHealthCheckService()->SetServingStatus(name, true);

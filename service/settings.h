@@ -21,18 +21,18 @@ struct Settings {
   std::string http_listen = "127.0.0.1:9464";  // empty: no HTTP
   std::string tls_cert_file;                   // empty: no TLS
   std::string tls_key_file;
-  std::string tls_client_ca_file;    // empty: no client certificates
-  std::string token_file;            // empty: callers are not asked who they are
-  std::string quota_file;            // empty: no quotas
-  std::string webhook_listen;                  // empty: no Kubernetes webhook
+  std::string tls_client_ca_file;  // empty: no client certificates
+  std::string token_file;          // empty: callers are not asked who they are
+  std::string quota_file;          // empty: no quotas
+  std::string webhook_listen;      // empty: no Kubernetes webhook
   std::string webhook_cert_file;
   std::string webhook_key_file;
-  std::string webhook_mode = "warn";           // shadow, warn, enforce
+  std::string webhook_mode = "warn";  // shadow, warn, enforce
   bool webhook_fail_closed = false;
-  std::vector<std::string> stack_releases;     // "megatron-lm@0.17": what the site runs, where a launch does not say
-  std::string catalog_dir;           // empty: built-in catalogue only
-  std::string decision_log = "off";  // off, stdout, file:PATH
-  int64_t max_in_flight = 0;         // 0: 64 per core
+  std::vector<std::string> stack_releases;  // "megatron-lm@0.17": what the site runs, where a launch does not say
+  std::string catalog_dir;                  // empty: built-in catalogue only
+  std::string decision_log = "off";         // off, stdout, file:PATH
+  int64_t max_in_flight = 0;                // 0: 64 per core
   int64_t max_request_bytes = int64_t{1} << 20;
   absl::Duration max_deadline = absl::Seconds(120);
   absl::Duration drain_delay = absl::Seconds(5);

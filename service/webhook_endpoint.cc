@@ -60,7 +60,8 @@ absl::StatusOr<HostPort> ParseListen(const std::string& listen) {
   const size_t colon = listen.rfind(':');
   if (colon == std::string::npos || !absl::SimpleAtoi(listen.substr(colon + 1), &address.port) || address.port < 0 ||
       address.port > 65535) {
-    return absl::InvalidArgumentError(absl::StrCat("webhook_listen is '", listen, "', must be HOST:PORT such as 0.0.0.0:8443"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("webhook_listen is '", listen, "', must be HOST:PORT such as 0.0.0.0:8443"));
   }
   absl::string_view host = absl::string_view(listen).substr(0, colon);
   if (absl::ConsumePrefix(&host, "[")) absl::ConsumeSuffix(&host, "]");
@@ -79,8 +80,7 @@ struct Desk {
 
 absl::StatusOr<doors::Review> ReviewObject(const Desk& desk, const doors::AdmissionRequest& admission) {
   v1::ValidateConfigRequest request;
-  const doors::Question question =
-      doors::AskAboutWorkload(admission, desk.options.releases, *desk.catalog, &request);
+  const doors::Question question = doors::AskAboutWorkload(admission, desk.options.releases, *desk.catalog, &request);
   if (!question.not_judged.empty()) return doors::NotJudged(question.not_judged);
   const absl::StatusOr<Answer> answer = desk.answers->Validate(request);
   if (answer.status().code() == absl::StatusCode::kInvalidArgument) return doors::NotJudged(answer.status().message());
@@ -116,10 +116,10 @@ void Handle(const Desk& desk, const httplib::Request& http, httplib::Response& r
                    {"mode", doors::ModeWord(mode)},
                    {"decision", review.ok() ? review->digest : ""},
                    {"error", review.ok() ? "" : review.status().message()}});
-  response.set_content(review.ok() ? doors::RenderAdmissionReview(admission, *review, mode)
-                                   : doors::RenderFailedReview(admission, review.status().message(), mode,
-                                                               desk.options.fail_closed),
-                       "application/json");
+  response.set_content(
+      review.ok() ? doors::RenderAdmissionReview(admission, *review, mode)
+                  : doors::RenderFailedReview(admission, review.status().message(), mode, desk.options.fail_closed),
+      "application/json");
 }
 
 }  // namespace
@@ -128,7 +128,10 @@ void Handle(const Desk& desk, const httplib::Request& http, httplib::Response& r
 class WebhookEndpoint::Certificates {
  public:
   Certificates(std::string cert_file, std::string key_file, std::shared_ptr<SSL_CTX> first, Log* log)
-      : cert_file_(std::move(cert_file)), key_file_(std::move(key_file)), log_(log), pair_(std::move(first)),
+      : cert_file_(std::move(cert_file)),
+        key_file_(std::move(key_file)),
+        log_(log),
+        pair_(std::move(first)),
         stamp_(StampOf(cert_file_, key_file_)) {}
 
   // OpenSSL's cert_cb. 1: go on.
@@ -139,7 +142,8 @@ class WebhookEndpoint::Certificates {
     const std::shared_ptr<SSL_CTX> pair = Newest();
     STACK_OF(X509)* chain = nullptr;
     SSL_CTX_get0_chain_certs(pair.get(), &chain);
-    return SSL_use_cert_and_key(ssl, SSL_CTX_get0_certificate(pair.get()), SSL_CTX_get0_privatekey(pair.get()), chain, 1);
+    return SSL_use_cert_and_key(ssl, SSL_CTX_get0_certificate(pair.get()), SSL_CTX_get0_privatekey(pair.get()), chain,
+                                1);
   }
 
   std::shared_ptr<SSL_CTX> Newest() {
@@ -177,7 +181,8 @@ WebhookEndpoint::~WebhookEndpoint() {
 
 absl::StatusOr<std::unique_ptr<WebhookEndpoint>> WebhookEndpoint::Start(const Options& options,
                                                                         std::shared_ptr<const Catalog> catalog,
-                                                                        AnswerSource* answers, Metrics* metrics, Log* log) {
+                                                                        AnswerSource* answers, Metrics* metrics,
+                                                                        Log* log) {
   FLIGHTPLAN_ASSIGN_OR_RETURN(const HostPort address, ParseListen(options.listen));
   FLIGHTPLAN_ASSIGN_OR_RETURN(std::shared_ptr<SSL_CTX> pair, LoadPair(options.cert_file, options.key_file));
   auto endpoint = absl::WrapUnique(new WebhookEndpoint());
@@ -203,8 +208,9 @@ absl::StatusOr<std::unique_ptr<WebhookEndpoint>> WebhookEndpoint::Start(const Op
   });
   server.Get("/healthz",
              [](const httplib::Request&, httplib::Response& response) { response.set_content("ok\n", "text/plain"); });
-  endpoint->port_ = address.port == 0 ? server.bind_to_any_port(address.host)
-                                      : server.bind_to_port(address.host, address.port) ? address.port : -1;
+  endpoint->port_ = address.port == 0                                 ? server.bind_to_any_port(address.host)
+                    : server.bind_to_port(address.host, address.port) ? address.port
+                                                                      : -1;
   if (endpoint->port_ < 0) {
     return absl::UnavailableError(absl::StrCat("cannot listen on ", options.listen, " for the webhook; is it in use?"));
   }

@@ -26,14 +26,14 @@ inline constexpr int kWebhookThreads = 8;
 class WebhookEndpoint {
  public:
   struct Options {
-    std::string listen;  // HOST:PORT, port 0: any free one
+    std::string listen;               // HOST:PORT, port 0: any free one
     std::string cert_file, key_file;  // PEM; looked at again each second, so that a new certificate needs no restart
     doors::Mode mode = doors::Mode::kWarn;
     bool fail_closed = false;
     std::vector<std::string> releases;  // "megatron-lm@0.17"
   };
-  // Everything must outlive the endpoint. INVALID_ARGUMENT: a certificate or key that cannot be used, an address that is
-  // none; UNAVAILABLE: the address is taken.
+  // Everything must outlive the endpoint. INVALID_ARGUMENT: a certificate or key that cannot be used, an address that
+  // is none; UNAVAILABLE: the address is taken.
   static absl::StatusOr<std::unique_ptr<WebhookEndpoint>> Start(const Options& options,
                                                                 std::shared_ptr<const Catalog> catalog,
                                                                 AnswerSource* answers, Metrics* metrics, Log* log);

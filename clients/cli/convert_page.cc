@@ -13,11 +13,15 @@ constexpr int kShownPins = 10;
 
 std::string Section(absl::string_view title, const Knobs& knobs, int most, const Terminal& terminal) {
   if (knobs.empty()) return "";
-  Table table({{.min_width = 20, .shrink = true}, {.min_width = 20, .shrink = true}, {.min_width = 24, .max_lines = 3, .shrink = true}});
+  Table table({{.min_width = 20, .shrink = true},
+               {.min_width = 20, .shrink = true},
+               {.min_width = 24, .max_lines = 3, .shrink = true}});
   int shown = 0;
   for (const v1::ConvertedKnob& knob : knobs) {
     if (++shown > most) break;
-    const std::string from = knob.source_spelling().empty() ? knob.name() : knob.source_spelling();
+    // A switch by its name: its flag may stand for the opposite.
+    const bool by_name = knob.source_spelling().empty() || knob.value().has_bool_value();
+    const std::string from = by_name ? knob.name() : knob.source_spelling();
     table.Row({Cell(absl::StrCat(from, knob.has_value() ? " " : "", knob.has_value() ? ValueText(knob.value()) : "")),
                Cell(knob.target_spelling().empty() ? "-" : knob.target_spelling()), Cell(knob.reason(), Style::kDim)});
   }

@@ -1,5 +1,5 @@
-// `flightplan validate --slurm-script`: what the Slurm door asks of one job. Prints one machine line, then a short block
-// for the terminal of the person who submits.
+// `flightplan validate --slurm-script`: what the Slurm door asks of one job. Prints one machine line, then a short
+// block for the terminal of the person who submits.
 #pragma once
 
 #include <string>

@@ -101,8 +101,9 @@ std::vector<std::string> Warnings(const Review& review) {
     if (warnings.size() == kMaxAdmissionFindings) break;
     const std::string fix = line.fix.empty() ? "" : absl::StrCat("; fix: ", line.fix);
     const size_t room = fix.size() < kMaxWarningBytes / 2 ? kMaxWarningBytes - fix.size() : kMaxWarningBytes / 2;
-    warnings.push_back(CutBytes(
-        absl::StrCat(CutBytes(absl::StrCat("flightplan: [", line.rule_id, "] ", line.seen), room), fix), kMaxWarningBytes));
+    warnings.push_back(
+        CutBytes(absl::StrCat(CutBytes(absl::StrCat("flightplan: [", line.rule_id, "] ", line.seen), room), fix),
+                 kMaxWarningBytes));
   }
   return warnings;
 }

@@ -31,8 +31,8 @@ absl::Status ParseAdmissionReview(absl::string_view json, AdmissionRequest* requ
 Question AskAboutWorkload(const AdmissionRequest& admission, absl::Span<const std::string> releases,
                           const Catalog& catalog, v1::ValidateConfigRequest* base);
 
-// The answer as JSON. In shadow mode everything is allowed without a word; in warn mode with warnings; in enforce mode a
-// refused object is denied with its findings and fixes.
+// The answer as JSON. In shadow mode everything is allowed without a word; in warn mode with warnings; in enforce mode
+// a refused object is denied with its findings and fixes.
 std::string RenderAdmissionReview(const AdmissionRequest& request, const Review& review, Mode mode);
 // Where the review itself failed.
 std::string RenderFailedReview(const AdmissionRequest& request, absl::string_view why, Mode mode, bool fail_closed);

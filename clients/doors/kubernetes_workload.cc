@@ -97,8 +97,8 @@ void AddGpuLabels(const Json& spec, std::set<std::string>* labels) {
       return;
     }
   }
-  const Json& terms = At(spec, {"affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution",
-                                "nodeSelectorTerms"});
+  const Json& terms =
+      At(spec, {"affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms"});
   ForEachItem(terms, [labels](const Json& term) {
     ForEachItem(At(term, {"matchExpressions"}), [labels](const Json& expression) {
       const std::string key = Text(At(expression, {"key"}));
@@ -206,7 +206,8 @@ class Reader {
     const Json& specs = At(object_, {"spec", field});
     if (!specs.IsObject()) return;
     for (const auto& entry : specs.GetObject()) {
-      AddGroup(Text(entry.name), Count(At(entry.value, {"replicas"})).value_or(1), At(entry.value, {"template", "spec"}));
+      AddGroup(Text(entry.name), Count(At(entry.value, {"replicas"})).value_or(1),
+               At(entry.value, {"template", "spec"}));
     }
   }
 
@@ -263,9 +264,8 @@ class Reader {
   void FindLaunch() {
     std::vector<const PodGroup*> groups;
     for (const PodGroup& group : groups_) groups.push_back(&group);
-    std::stable_sort(groups.begin(), groups.end(), [](const PodGroup* a, const PodGroup* b) {
-      return GpusPerPod(*a->spec) > GpusPerPod(*b->spec);
-    });
+    std::stable_sort(groups.begin(), groups.end(),
+                     [](const PodGroup* a, const PodGroup* b) { return GpusPerPod(*a->spec) > GpusPerPod(*b->spec); });
     bool referred = false;
     for (const PodGroup* group : groups) {
       ForEachItem(At(*group->spec, {"containers"}), [&](const Json& container) {
@@ -273,8 +273,7 @@ class Reader {
         EnvVars vars = out_.vars;
         AddVariables(container, &vars);
         vars.insert(operator_vars_.begin(), operator_vars_.end());
-        const std::string line =
-            CommandLineOf(Words(At(container, {"command"})), Words(At(container, {"args"})), vars);
+        const std::string line = CommandLineOf(Words(At(container, {"command"})), Words(At(container, {"args"})), vars);
         referred = referred || !line.empty();
         if (!MayLaunch(line)) return;
         line_ = line;

@@ -1,5 +1,6 @@
-// What a Kubernetes object launches: Job, PyTorchJob, TrainJob, JobSet, Volcano Job, MPIJob, RayJob. Reads the object as
-// it stands; what lies elsewhere (config maps, secrets, the image's entry point, a training runtime) is not followed.
+// What a Kubernetes object launches: Job, PyTorchJob, TrainJob, JobSet, Volcano Job, MPIJob, RayJob. Reads the object
+// as it stands; what lies elsewhere (config maps, secrets, the image's entry point, a training runtime) is not
+// followed.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +13,9 @@
 namespace flightplan::doors {
 
 struct Workload {
-  std::string kind;        // "PyTorchJob"; as written
-  std::string script;      // the launch as shell text; empty: none was found, and `not_judged` says why
-  std::string not_judged;  // empty: judge it
+  std::string kind;             // "PyTorchJob"; as written
+  std::string script;           // the launch as shell text; empty: none was found, and `not_judged` says why
+  std::string not_judged;       // empty: judge it
   std::optional<int64_t> gpus;  // of the whole job; empty: the object does not say
   std::string gpu_label;        // of a node selector or affinity; empty: none, or more than one
   EnvVars vars;                 // of the launching container, and what its operator sets

@@ -2,7 +2,7 @@
 -- seen. A user can get around it (it runs with their rights); job_submit.lua cannot be got around.
 
 local folder = debug.getinfo(1, "S").source:match("^@(.*/)") or "/etc/slurm/"
-local flightplan = dofile(folder .. "flightplan.lua").load(folder)
+local flightplan = dofile(folder .. "flightplan.lua").load(folder).on_users_terminal()
 
 local FIELDS = {"gpus", "gpus-per-node", "gpus-per-task", "gres", "constraint"}
 -- Of srun's own, these say how many processes start.

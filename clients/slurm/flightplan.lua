@@ -16,6 +16,17 @@ M.conf = {
   comment = true,               -- put the decision's id into the job's comment
 }
 
+-- Where words go. In the controller the log is the administrators' and log_user the user's terminal; in a user's own srun
+-- there is only the terminal, which hears of reviews when it asks (srun -v).
+M.note, M.fault = slurm.log_info, slurm.log_error
+M.tell = slurm.log_user
+
+function M.on_users_terminal()
+  M.note, M.fault = slurm.log_verbose, slurm.log_verbose
+  M.tell = function(format, ...) io.stderr:write((string.format(format, ...):gsub("\n*$", "\n"))) end
+  return M
+end
+
 local MAX_SCRIPT = 4 * 1024 * 1024 -- beyond it the script is not even handed over
 local MAX_VARIABLES = 200
 local MAX_VALUE = 4096
@@ -126,19 +137,19 @@ end
 function M.review(job, script, fields, value_of)
   if script == nil or script == "" or not may_launch(script) then return true, nil end
   if #script > MAX_SCRIPT then
-    slurm.log_info("flightplan: %s: not_judged: a script of %d bytes", job, #script)
+    M.note("flightplan: %s: not_judged: a script of %d bytes", job, #script)
     return true, nil
   end
   local conf = M.conf
   local verdict, id, text = ask(script, fields, M.variables(script, value_of))
   if verdict == nil then
-    slurm.log_error("flightplan: %s: failed (%s), %s", job, text, conf.fail_closed and "refused" or "let through")
+    M.fault("flightplan: %s: failed (%s), %s", job, text, conf.fail_closed and "refused" or "let through")
     if not conf.fail_closed then return true, nil end
-    slurm.log_user("flightplan: this job could not be checked (%s); try again or ask your administrator", text)
+    M.tell("flightplan: this job could not be checked (%s); try again or ask your administrator", text)
     return false, nil
   end
-  slurm.log_info("flightplan: %s: %s %s in mode %s", job, verdict, id, conf.mode)
-  if conf.mode ~= "shadow" and (verdict == "refused" or verdict == "warned") then slurm.log_user("%s", text) end
+  M.note("flightplan: %s: %s %s in mode %s", job, verdict, id, conf.mode)
+  if conf.mode ~= "shadow" and (verdict == "refused" or verdict == "warned") then M.tell("%s", text) end
   if verdict == "refused" and conf.mode == "enforce" then return false, id end
   return true, id ~= "-" and id or nil
 end

@@ -27,7 +27,8 @@ std::optional<RenamedKnob> SmCount(K knob, const Value& value, const Config& con
   const bool hybridep = config.Get(K::moe_flex_dispatcher_backend).text() == "hybridep";
   const K old_name = hybridep ? K::moe_hybridep_num_sms : K::moe_deepep_num_sms;
   if (env.core_release >= kOneSmKnob && knob == old_name) {
-    return RenamedKnob{K::moe_flex_dispatcher_num_sms, value, "one knob for all flex backends since Megatron-Core 0.19"};
+    return RenamedKnob{K::moe_flex_dispatcher_num_sms, value,
+                       "one knob for all flex backends since Megatron-Core 0.19"};
   }
   if (env.core_release < kOneSmKnob && knob == K::moe_flex_dispatcher_num_sms) {
     return RenamedKnob{old_name, value, "a knob of the backend's own until Megatron-Core 0.18"};

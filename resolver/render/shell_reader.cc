@@ -126,6 +126,11 @@ class Reader {
   Traced SkipSubstitution() {
     Traced raw;
     const int offset = Offset();
+    if (Peek() == '$') {
+      raw.Add('$', offset);
+      ++at_;
+    }
+    const size_t opening = raw.text.size() + 1;
     const bool backtick = Peek() == '`';
     int open = 0;
     do {
@@ -134,8 +139,8 @@ class Reader {
       if (!backtick && c == ')') --open;
       raw.Add(c, Offset());
       ++at_;
-      if (backtick && raw.text.size() > 1 && c == '`') break;
-    } while (!Done() && (backtick || open > 0 || raw.text.size() < 2));
+      if (backtick && raw.text.size() > opening && c == '`') break;
+    } while (!Done() && (backtick || open > 0 || raw.text.size() < opening));
     raw.unknown = true;
     NotJudged(offset, Printable(raw.text), "a command's output is not known without running it");
     return raw;
@@ -246,7 +251,6 @@ class Reader {
     const size_t start = at_;
     const int offset = Offset();
     if (Peek() == '`' || Peek(1) == '(') {
-      if (Peek() == '$') ++at_;
       fields->Joined(SkipSubstitution());
       return;
     }

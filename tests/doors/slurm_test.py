@@ -241,9 +241,15 @@ class SlurmDoor(unittest.TestCase):
     def test_size_comes_from_the_command_line_of_sbatch(self):
         self.cluster.settings(mode="enforce")
         # The script's own lines say 8 GPUs, on which TP 2 x PP 2 fits; the command line's 6 win.
-        done = self.submit(job(2), "--gpus-per-node=6")
+        done = self.submit(job(2, size="--nnodes $SLURM_NNODES --nproc-per-node $SLURM_GPUS_ON_NODE"), "--gpus-per-node=6")
         self.assertNotEqual(done.returncode, 0, done.stdout)
-        self.assertIn("world_size", done.stderr)
+        self.assertIn("world_size=6", done.stderr)
+
+    def test_a_launcher_of_another_size_is_warned_of(self):
+        self.cluster.settings(mode="enforce")
+        done = self.submit(job(2), "--gpus-per-node=6")
+        self.accepted(done)
+        self.assertIn("the launcher starts 8 processes, the job asks for 6 GPUs", done.stderr)
 
     def test_variables_of_the_submitting_shell_are_known(self):
         self.cluster.settings(mode="enforce")
@@ -295,12 +301,12 @@ class SlurmDoor(unittest.TestCase):
     def test_srun_is_checked_by_the_cli_filter(self):
         self.cluster.settings(mode="enforce")
         true = self.script("import sys\nprint('ran', len(sys.argv))\n", "pretrain_gpt.py")
-        words = ["srun", "--nodes=1", "--gpus-per-node=8", "python3", true, *FLAGS.split()]
+        words = ["srun", "--nodes=1", "--ntasks=8", "--overcommit", "--gpus-per-node=8", "python3", true, *FLAGS.split()]
         done = self.cluster.run(*words, "--tensor-model-parallel-size", "3")
         self.assertNotEqual(done.returncode, 0)
         self.assertIn(FIX, done.stderr)
         self.assertNotIn("ran", done.stdout)
-        done = self.cluster.run(*words, "--tensor-model-parallel-size", "2", "--note", "$(touch owned); a 'b'")
+        done = self.cluster.run(*words, "--tensor-model-parallel-size", "2", "--tensorboard-dir", "$(touch owned); a 'b'")
         self.assertIn("ran", done.stdout, done.stderr)
         self.assertFalse((self.cluster.root / "work/owned").exists())
 
