@@ -66,6 +66,7 @@ class RemoteBackend final : public Backend {
   // One stream: a thread writes, this one reads. The server reads no further while it has its limit in hand.
   absl::Status ValidateBatch(const std::vector<v1::ValidateConfigRequest>& requests, const BatchDone& done) override {
     grpc::ClientContext context;
+    AddToken(&context);
     context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(kServerPlanSeconds));
     const auto stream = resolver_->BatchResolve(&context);
     std::thread writer([&] {
@@ -92,6 +93,7 @@ class RemoteBackend final : public Backend {
   // The verdict is known only after the answer, so it rides on a call of its own, the cheapest there is.
   void CountReview(absl::string_view door, absl::string_view mode, absl::string_view verdict) override {
     grpc::ClientContext context;
+    AddToken(&context);
     context.set_deadline(std::chrono::system_clock::now() + std::chrono::milliseconds(kCountMilliseconds));
     context.AddMetadata(service::kDoorReviewHeader, absl::StrCat(door, "/", mode, "/", verdict));
     v1::ListGpusRequest request;
