@@ -9,6 +9,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "flightplan/v1/resolver_service.pb.h"
 #include "resolver/base/status_macros.h"
 #include "resolver/catalog/catalog.h"
@@ -84,6 +85,12 @@ class Conversion {
       if (SameValue(source_defaults.Get(knob), target_defaults.Get(knob)) || SameValue(value, runs_there.Get(knob))) {
         continue;
       }
+      if (RenameFor(knob, value, from_.config, to_.env).has_value()) continue;  // its new name has a default of its own
+      if (!Takes(knob, value)) {
+        Add(response_.add_dropped(), knob, value, "",
+            absl::StrCat("the default of ", TargetName(from_.env), ", which ", TargetName(to_.env), " does not take"));
+        continue;
+      }
       to_.config.Set(knob, value, Origin::kCaller);
       pinned_.push_back({knob, knob, value,
                          absl::StrCat("unset means ", Text(value), " in ", TargetName(from_.env), " and ",
@@ -127,6 +134,14 @@ class Conversion {
     std::string why;
   };
 
+  // The target's parser knows the word, where it has a list of them.
+  bool Takes(Knob knob, const Value& value) const {
+    const internal::FlagRow* flag = FirstFlag(knob, to_.env.core_release);
+    if (to_.env.target == Target::kMegatronBridge || flag == nullptr || *flag->choices == '\0' || !value.is_text())
+      return true;
+    const std::vector<absl::string_view> choices = absl::StrSplit(flag->choices, '|');
+    return std::find(choices.begin(), choices.end(), value.text()) != choices.end();
+  }
   static const Config& DefaultsOf(const Environment& env) {
     return DefaultsFor(env.target, env.core_release, env.bridge_release, env.mla);
   }

@@ -74,9 +74,14 @@ class Convert(unittest.TestCase):
     def test_a_knob_that_the_older_release_lacks_is_dropped_and_named(self):
         answer = self.answer("megatron-lm@main", "megatron-lm@0.16", ARGS + ["--use-gated-norm-in-an-older-release"], code=1)
         self.assertTrue(any("--use-gated-norm" in f["seen"] for f in answer["source_findings"]))
-        answer = self.answer("megatron-lm@main", "megatron-lm@0.16", MOE + ["--cuda-graph-impl", "full_iteration"])
-        text = json.dumps(answer["dropped"]) + json.dumps(answer["target_findings"])
-        self.assertIn("cuda_graph_impl", text.replace("-", "_"))
+        answer = self.answer("megatron-lm@main", "megatron-lm@0.16", ARGS + ["--inference-cuda-graph-scope", "layer"])
+        row = next(k for k in answer["dropped"] if k["name"] == "inference_cuda_graph_scope")
+        self.assertEqual(row["reason"], "megatron-lm 0.16 has no such knob")
+        self.assertNotIn("--inference-cuda-graph-scope", answer["launch"]["argv"])
+
+    def test_a_value_that_the_older_release_lacks_is_an_error_of_the_target(self):
+        answer = self.answer("megatron-lm@main", "megatron-lm@0.16", ARGS + ["--cuda-graph-impl", "full_iteration"], code=1)
+        self.assertIn("--cuda-graph-impl full_iteration", [finding["seen"] for finding in answer["target_findings"]])
 
     def test_between_stacks_and_back(self):
         there = self.answer("megatron-lm", "megatron-bridge", ARGS)
@@ -87,7 +92,7 @@ class Convert(unittest.TestCase):
         row = next(k for k in there["converted"] if k["name"] == "tensor_model_parallel_size")
         self.assertEqual((row["source_spelling"], row["target_spelling"]),
                          ("--tensor-model-parallel-size", "model.tensor_model_parallel_size"))
-        back = self.answer("megatron-bridge", "megatron-lm", argv)
+        back = self.answer("megatron-bridge", "megatron-lm", argv, code=1)  # data and tokenizer are not Bridge's to give
         for flag in ("--tensor-model-parallel-size", "--pipeline-model-parallel-size", "--num-layers", "--hidden-size",
                      "--seq-length", "--global-batch-size", "--micro-batch-size"):
             self.assertEqual(self.pairs(back["launch"]["argv"]).get(flag), self.pairs(ARGS)[flag], flag)

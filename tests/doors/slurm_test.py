@@ -86,6 +86,7 @@ SlurmdLogFile={self.root}/slurmd.log
 SlurmctldDebug=info
 ProctrackType=proctrack/pgid
 TaskPlugin=task/none
+SlurmdParameters=config_overrides
 SwitchType=switch/none
 MpiDefault=none
 JobAcctGatherType=jobacct_gather/none
@@ -98,7 +99,7 @@ SchedulerParameters=defer_batch,sched_interval=1,max_script_size=16777216
 JobSubmitPlugins=lua
 CliFilterPlugins=lua
 GresTypes=gpu
-NodeName=node1 NodeHostname={host} NodeAddr=127.0.0.1 Port={free_port()} CPUs=1 RealMemory=1 Gres=gpu:h100:8 State=UNKNOWN
+NodeName=node1 NodeHostname={host} NodeAddr=127.0.0.1 Port={free_port()} CPUs=8 RealMemory=1 Gres=gpu:h100:8 State=UNKNOWN
 PartitionName=main Nodes=ALL Default=YES MaxTime=5 State=UP
 PartitionName=free Nodes=ALL MaxTime=5 State=UP
 """)
@@ -301,7 +302,7 @@ class SlurmDoor(unittest.TestCase):
     def test_srun_is_checked_by_the_cli_filter(self):
         self.cluster.settings(mode="enforce")
         true = self.script("import sys\nprint('ran', len(sys.argv))\n", "pretrain_gpt.py")
-        words = ["srun", "--nodes=1", "--ntasks=8", "--overcommit", "--gpus-per-node=8", "python3", true, *FLAGS.split()]
+        words = ["srun", "--nodes=1", "--ntasks=8", "--gpus-per-node=8", "python3", true, *FLAGS.split()]
         done = self.cluster.run(*words, "--tensor-model-parallel-size", "3")
         self.assertNotEqual(done.returncode, 0)
         self.assertIn(FIX, done.stderr)
