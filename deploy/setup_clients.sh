@@ -54,6 +54,25 @@ setup_typescript() {
   cp "$package/package-lock.json" "$package/node_modules/.package-lock.from"
 }
 
+setup_java() {
+  command -v mvn >/dev/null || { echo "setup: java: needs maven and a JDK >= 11 (maven, default-jdk-headless)"; return 0; }
+  local stamp="$tools/java.pom.xml"
+  cmp -s "$root/clients/java/pom.xml" "$stamp" && return
+  echo "setup: Maven packages"
+  (cd "$root/clients/java" && mvn -q -B package dependency:copy-dependencies -DincludeScope=test -DoutputDirectory=target/lib &&
+    mvn -q -B dependency:get -Dartifact="io.grpc:protoc-gen-grpc-java:1.62.2:exe:linux-$(uname -m)" -Dtransitive=false)
+  mkdir -p "$tools"
+  cp "$root/clients/java/pom.xml" "$stamp"
+}
+
+setup_rust() {
+  local version
+  version="$(cargo --version 2>/dev/null | sed -n 's/^cargo \([0-9.]*\).*/\1/p')"
+  [ -n "$version" ] && at_least "$version" 1.63 || { echo "setup: rust: needs cargo >= 1.63, has ${version:-none}"; return 0; }
+  # The generator uses Debian's protoc; both are built here, so that the tests only look.
+  (cd "$root/clients/rust" && CARGO_TARGET_DIR="$tools/rust-target" cargo build -q --locked --workspace --examples)
+}
+
 # 800 MB: only where it is asked for by name.
 setup_integrations() { python_environment python-integrations "$root/clients/python/requirements-integrations.txt"; }
 
