@@ -5,7 +5,7 @@ flightplan="$(realpath "$1")"
 cd "$(dirname "${BASH_SOURCE[0]}")"
 command -v cargo >/dev/null || { echo "skipped: needs cargo >= 1.63"; exit 77; }
 export CARGO_TARGET_DIR="${XDG_CACHE_HOME:-$HOME/.cache}/flightplan/clients/rust-target"
-cargo fetch -q --offline --locked 2>/dev/null || { echo "skipped: needs its crates (deploy/setup_clients.sh rust)"; exit 77; }
+cargo fetch -q --offline --locked --target "$(rustc -vV | sed -n 's/^host: //p')" 2>/dev/null || { echo "skipped: needs its crates (deploy/setup_clients.sh rust)"; exit 77; }
 
 cargo test -q --offline --locked --lib
 ../with_server.sh "$flightplan" cargo run -q --offline --locked --example plan -- | grep -qx -- --expert-model-parallel-size ||
