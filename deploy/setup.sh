@@ -22,9 +22,10 @@ buf_home="${XDG_CACHE_HOME:-$HOME/.cache}/flightplan/buf-$buf_version"
 
 usage() {
   cat <<EOF
-usage: deploy/setup.sh [--build-only] [--check]
+usage: deploy/setup.sh [--build-only] [--cuda] [--check]
 Installs Flightplan's dependencies on Debian 12 (root, apt-get), and buf $buf_version from the npm package @bufbuild/buf.
   --build-only   only what a build needs: no test tools, no buf
+  --cuda         also the CUDA compiler of probe/toolkit.sh, without which the GPU probe is built with a fake device alone
   --check        install nothing; list what is missing and exit 1 if anything is
 EOF
 }
@@ -56,10 +57,12 @@ install_buf() {
 }
 
 build_only=false
+cuda=false
 check=false
 for argument in "$@"; do
   case "$argument" in
     --build-only) build_only=true ;;
+    --cuda) cuda=true ;;
     --check) check=true ;;
     -h | --help) usage; exit 0 ;;
     *) echo "setup: unknown argument $argument" >&2; usage >&2; exit 2 ;;
@@ -79,4 +82,5 @@ if $check; then
 fi
 [ ${#missing[@]} = 0 ] || install_packages "${missing[@]}"
 ! $buf_missing || install_buf
+! $cuda || "$(dirname "${BASH_SOURCE[0]}")/../probe/toolkit.sh"
 echo "setup: everything is there"

@@ -14,6 +14,8 @@ if(NOT FLIGHTPLAN_CUDA OR NOT FLIGHTPLAN_NVCC OR NOT cuda_sources)
   message(STATUS "flightplan-probe: built without CUDA (no nvcc); probe/toolkit.sh fetches one")
   add_library(flightplan_probe_device STATIC device/no_cuda.cc)
   target_link_libraries(flightplan_probe_device PUBLIC flightplan_probe_core)
+  add_test(NAME probe/cuda COMMAND sh -c "echo 'skipped: no nvcc'; exit 77")
+  set_tests_properties(probe/cuda PROPERTIES SKIP_RETURN_CODE 77)
   return()
 endif()
 
@@ -49,3 +51,10 @@ add_library(flightplan_probe_device STATIC ${cuda_objects} device/libraries.cc d
 set_target_properties(flightplan_probe_device PROPERTIES LINKER_LANGUAGE CXX)
 target_include_directories(flightplan_probe_device SYSTEM PRIVATE "${cuda_include}")
 target_link_libraries(flightplan_probe_device PUBLIC flightplan_probe_core flightplan_fit "${cuda_runtime_library}" rt)
+
+# Compiled for what was asked: every object carries code of every architecture.
+if(TARGET flightplan_warnings)
+  string(REPLACE ";" "," cuda_test_architectures "${FLIGHTPLAN_CUDA_ARCHITECTURES}")
+  add_test(NAME probe/cuda COMMAND Python3::Interpreter "${CMAKE_CURRENT_SOURCE_DIR}/architectures_test.py"
+    "${cuda_test_architectures}" ${cuda_objects})
+endif()

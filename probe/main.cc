@@ -46,7 +46,7 @@ Status Open(const Options& options, std::unique_ptr<Device>* device, DeviceLock*
     if (Status status = OpenFakeDevice(options.fake_file, device); !status.ok()) return status;
     return options.lock_directory.empty() ? Ok() : lock->Take(options.lock_directory, (*device)->Info().uuid);
   }
-  return OpenCudaDevice({options.device, options.lock_directory}, device);
+  return OpenCudaDevice({options.device, options.lock_directory, options.check}, device);
 }
 
 int Finish(const Status& status, LineWriter* out) {

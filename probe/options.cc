@@ -78,10 +78,13 @@ constexpr OptionReader kReaders[] = {
 Status ParseOptions(const std::vector<std::string>& arguments, Options* options) {
   for (size_t i = 0; i < arguments.size(); ++i) {
     const std::string& argument = arguments[i];
+    options->check |= argument == "--check";
     options->list |= argument == "--list";
     options->help |= argument == "--help" || argument == "-h";
     options->version |= argument == "--version";
-    if (argument == "--list" || argument == "--help" || argument == "-h" || argument == "--version") continue;
+    if (argument == "--check" || argument == "--list" || argument == "--help" || argument == "-h" ||
+        argument == "--version")
+      continue;
     const size_t equals = argument.find('=');
     const std::string name = argument.substr(0, equals);
     const auto* reader = std::find_if(std::begin(kReaders), std::end(kReaders),
@@ -96,6 +99,9 @@ Status ParseOptions(const std::vector<std::string>& arguments, Options* options)
   if (!options->fault.empty() && options->fake_file.empty()) {
     return Fail(Code::kBadOption, "--fault: only a fake device has faults; add --fake FILE");
   }
+  if (options->check && !options->fake_file.empty()) {
+    return Fail(Code::kBadOption, "--check: a fake device has no kernels; leave --fake out");
+  }
   return Ok();
 }
 
@@ -109,10 +115,12 @@ Measures an NVIDIA GPU and prints JSON lines: device, progress, rows, profile (p
   --lock-dir DIR      where probes of one node meet (default: XDG_RUNTIME_DIR, else /tmp)
   --fake FILE         replay samples instead of measuring; every row is tagged synthetic
   --fault NAME        of a fake device: crash, hang, garbage, truncated, flood, wrong_schema, no_profile, stderr_flood
+  --check             run every kernel once, on small shapes, against its reference; for sanitizers
   --list              the rows it can report
   --version
 Exit code: 0 done, 1 failed, 2 bad option, 3 no GPU, 4 busy, 5 not ours (MIG, exclusive), 6 another probe runs,
-7 out of time (what was measured is printed), 8 built without CUDA.
+7 out of time (what was measured is printed), 8 built without CUDA,
+9 --check found a wrong output.
 )";
 }
 

@@ -16,6 +16,7 @@ struct Options {
   std::string fault;      // of a fake device, for tests of whoever supervises the worker
   std::string record_file;
   std::string lock_directory;
+  bool check = false;  // every kernel once, on small shapes, against its reference; nothing is timed
   bool list = false, help = false, version = false;
 };
 

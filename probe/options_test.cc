@@ -39,6 +39,7 @@ TEST(ParseOptions, NamesWhatIsWrong) {
       {{"--budget-seconds"}, "--budget-seconds: needs a value"},
       {{"--fake="}, "--fake: needs a value"},
       {{"--fault", "crash"}, "add --fake FILE"},
+      {{"--check", "--fake", "x"}, "--check: a fake device has no kernels"},
       {{"--fake", "x", "--fault", "sleep"}, "--fault: 'sleep' must be one of crash hang"},
   };
   for (const Wrong& wrong : kWrong) {

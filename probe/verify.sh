@@ -76,8 +76,8 @@ if [ -z "$sanitizer" ]; then
 else
   for tool in memcheck racecheck; do
     echo "-- $tool"
-    timeout 100 "$sanitizer" --tool "$tool" --error-exitcode 9 "$probe" --kernels-only >"$out/$tool.log" 2>&1 &&
-      echo "clean" || echo "exit code $? (9: faults; 124: out of time), see $tool.log"
+    timeout 110 "$sanitizer" --tool "$tool" --error-exitcode 33 "$probe" --check --budget-seconds 70 >"$out/$tool.log" 2>&1 &&
+      echo "clean" || echo "exit code $? (33: faults; 9: a wrong output; 7 or 124: out of time), see $tool.log"
     grep -E 'ERROR SUMMARY|RACECHECK SUMMARY' "$out/$tool.log" || true
   done
 fi

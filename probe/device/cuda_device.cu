@@ -32,7 +32,7 @@ class CudaDevice : public Device {
   }
 
   // Questions come before the context: a device that is not ours is left untouched.
-  Status Open(int index, const std::string& lock_directory) {
+  Status Open(int index, const CudaRequest& request) {
     cudaDeviceProp properties;
     CUDA_TRY(cudaGetDeviceProperties(&properties, index));
     char bus[32] = "";
@@ -48,14 +48,17 @@ class CudaDevice : public Device {
     CUDA_TRY(cudaDriverGetVersion(&driver));
     info_.driver_version = nvml_->DriverVersion().empty() ? "CUDA " + VersionText(driver) : nvml_->DriverVersion();
     TRY(Ours(index, properties));
-    TRY(lock_.Take(lock_directory, info_.uuid));
+    TRY(lock_.Take(request.lock_directory, info_.uuid));
     if (nvml_->ComputeProcesses().value_or(0) > 0) return Fail(Code::kBusy, Here() + " is used by another process");
     opened_ = true;
+    gpu_.check_only = request.check_only;
+    if (request.check_only) gpu_.shape.tokens = 256;
     TRY(gpu_.Open(index));
     own_processes_ = nvml_->ComputeProcesses().value_or(0);
     return Ok();
   }
 
+  bool CheckOnly() const override { return gpu_.check_only; }
   DeviceInfo Info() override { return info_; }
   std::string CudaVersion() override { return VersionText(CUDART_VERSION); }
 
@@ -123,7 +126,7 @@ Status OpenCudaDevice(const CudaRequest& request, std::unique_ptr<Device>* devic
   Status first = Ok();
   for (int index = std::max(request.index, 0); index < (request.index < 0 ? count : request.index + 1); ++index) {
     auto opened = std::make_unique<CudaDevice>();
-    const Status status = opened->Open(index, request.lock_directory);
+    const Status status = opened->Open(index, request);
     if (status.ok()) {
       *device = std::move(opened);
       return Ok();

@@ -11,6 +11,7 @@ namespace flightplan::probe {
 struct CudaRequest {
   int index = -1;              // -1: the first device that is free and ours
   std::string lock_directory;  // of DeviceLock
+  bool check_only = false;     // small shapes, one launch each, no timing
 };
 
 // kNoGpu, kBusy, kNotOurs, kLocked: see status.h. The lock goes with the device.

@@ -43,6 +43,8 @@ class Device {
   virtual DeviceState State() = 0;
   // The experiments of a group, in the order in which they should run. They must not outlive the device.
   virtual std::vector<std::unique_ptr<Experiment>> Experiments(const std::string& group) = 0;
+  // Experiments are prepared, which checks them, and not sampled.
+  virtual bool CheckOnly() const { return false; }
   // "13.0"; empty: none.
   virtual std::string CudaVersion() = 0;
   // What the profile must say of the whole run: memory held, what was replaced.

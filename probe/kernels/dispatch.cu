@@ -296,7 +296,7 @@ class Router : public WindowExperiment {
   }
 
  private:
-  MoeShape shape_;
+  MoeShape shape_ = gpu_.shape;
   float* logits_[8] = {};
   float* probs_ = nullptr;
   int* chosen_ = nullptr;
@@ -332,7 +332,7 @@ class MapMaking : public WindowExperiment {
   }
 
  private:
-  MoeShape shape_;
+  MoeShape shape_ = gpu_.shape;
   std::vector<int> experts_host_;
   int *experts_ = nullptr, *map_ = nullptr, *counts_ = nullptr;
   int blocks_ = 0;
@@ -488,7 +488,7 @@ class RowMovement : public WindowExperiment {
   }
 
   Way way_;
-  MoeShape shape_;
+  MoeShape shape_ = gpu_.shape;
   int words_ = 0;
   std::vector<int> map_host_;
   int* map_ = nullptr;

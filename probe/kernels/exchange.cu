@@ -65,7 +65,7 @@ class OneSided : public WindowExperiment {
   Status Check() override { return CheckExchange(gpu_, exchange_); }
 
  private:
-  MoeShape shape_;
+  MoeShape shape_ = gpu_.shape;
   int sms_;
   double rate_;
   int64_t bytes_ = 0;
@@ -108,7 +108,7 @@ class Counts : public Experiment {
 
  private:
   Gpu& gpu_;
-  MoeShape shape_;
+  MoeShape shape_ = gpu_.shape;
   int *device_ = nullptr, *host_ = nullptr;
 };
 

@@ -130,17 +130,19 @@ class Skew : public Experiment {
 
 Experiments ExpertExperiments(Gpu& gpu) {
   Experiments all;
-  const MoeShape shape;
+  const MoeShape& shape = gpu.shape;
   all.push_back(MakeElementwise(gpu, Elementwise::kSwiglu, "act.swiglu.fwd", shape));
   all.push_back(MakeElementwise(gpu, Elementwise::kSwigluGrad, "act.swiglu.bwd", shape));
   all.push_back(MakeElementwise(gpu, Elementwise::kNorm, "norm.fwd", shape));
   const GemmPath best = gpu.blas != nullptr ? GemmPath::kLibrary : GemmPath::kOwn;
   for (const int rows : {1024, 256, 4096, 64, 16, 32, 128, 512, 2048, 8192}) {
+    if (gpu.check_only && rows > 256) continue;
     const int stage = rows == 1024 ? 0 : rows == 256 || rows == 4096 || rows == 64 ? 1 : 2;
     for (const Layer& layer : kLayers) all.push_back(std::make_unique<ExpertGemm>(gpu, best, layer, rows, stage));
   }
   if (best == GemmPath::kLibrary) {  // the fallback beside the library, where it would be needed
-    for (const Layer& layer : kLayers) all.push_back(std::make_unique<ExpertGemm>(gpu, GemmPath::kOwn, layer, 1024, 2));
+    for (const Layer& layer : kLayers)
+      all.push_back(std::make_unique<ExpertGemm>(gpu, GemmPath::kOwn, layer, gpu.check_only ? 200 : 1024, 2));
   }
   for (const double zipf : {0.5, 1.0, 1.5}) all.push_back(std::make_unique<Skew>(gpu, best, zipf));
   return all;

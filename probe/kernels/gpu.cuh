@@ -12,6 +12,7 @@
 
 #include "probe/device/device.h"
 #include "probe/device/libraries.h"
+#include "probe/kernels/shapes.h"
 #include "probe/method/window.h"
 
 #define CUDA_TRY(call)                                                                \
@@ -59,6 +60,8 @@ class Arena {
 // Used by one thread.
 struct Gpu {
   int index = 0;
+  bool check_only = false;  // shapes are small, nothing is timed
+  MoeShape shape;
   int sm_count = 0;
   int64_t l2_bytes = 0;
   int shared_bytes_per_block = 0;  // with opt-in

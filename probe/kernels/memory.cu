@@ -152,7 +152,7 @@ class Hidden : public Experiment {
 
 Experiments MemoryExperiments(Gpu& gpu) {
   Experiments all;
-  const MoeShape shape;
+  const MoeShape& shape = gpu.shape;
   for (const int64_t mib : {64, 1, 4, 16, 128}) {
     for (const Way way : {Way::kDown, Way::kUp})
       all.push_back(std::make_unique<Offload>(gpu, way, mib * kMiB, mib == 64 ? 0 : 2));

@@ -10,7 +10,10 @@
 namespace flightplan::probe {
 namespace {
 
-constexpr GemmShape kFill{.m = 8192, .n = 4096, .k = 2048};  // many waves of tiles on any chip
+// Many waves of tiles on any chip.
+GemmShape Filling(const Gpu& gpu) {
+  return gpu.check_only ? GemmShape{.m = 520, .n = 264, .k = 136} : GemmShape{.m = 8192, .n = 4096, .k = 2048};
+}
 
 GemmPath BestPath(const Gpu& gpu) { return gpu.blas != nullptr ? GemmPath::kLibrary : GemmPath::kOwn; }
 
@@ -40,7 +43,7 @@ class SmBudget : public Experiment {
  private:
   Status One(int sm_count, Gemms* gemms, TimedGraph* window) {
     int sets = 0;
-    TRY(gemms->Open(gpu_, path_, {kFill}, sm_count));
+    TRY(gemms->Open(gpu_, path_, {Filling(gpu_)}, sm_count));
     TRY(gemms->AllocateSets(3, &sets));
     TRY(gemms->Check());
     TRY(window->Capture(gpu_, [&](cudaStream_t stream) -> Status {
@@ -84,7 +87,7 @@ class CorunCell : public Experiment {
 
   Status Prepare() override {
     gpu_.arena.Reset();
-    const MoeShape shape;
+    const MoeShape& shape = gpu_.shape;
     TRY(AllocateExchange(gpu_, shape.rows() * shape.token_bytes() / shape.ranks * (shape.ranks - 1), shape.ranks,
                          &exchange_));
     exchange_.sms = sms_;
@@ -119,16 +122,21 @@ class CorunCell : public Experiment {
       TRY(FillBf16(gpu_.stream, in_, 2 * shape.rows() * shape.ffn, 81, 1));
       return FillFloat(gpu_.stream, probs_, shape.rows(), 82, 1);
     }
-    GemmShape gemm = kFill;
+    GemmShape gemm = Filling(gpu_);
     if (work_ == Work::kWgrad) {
-      gemm = {.m = 1536, .n = 2048, .k = 16384, .a_by_k = true, .b_by_k = true, .accumulate_fp32 = true};
+      gemm = {.m = 1536,
+              .n = 2048,
+              .k = gpu_.check_only ? 128 : 16384,
+              .a_by_k = true,
+              .b_by_k = true,
+              .accumulate_fp32 = true};
     }
     TRY(gemms_.Open(gpu_, BestPath(gpu_), {gemm}));
     TRY(gemms_.AllocateSets(3, &sets_));
     return gemms_.Check();
   }
   Status Compute(cudaStream_t stream) {
-    const MoeShape shape;
+    const MoeShape& shape = gpu_.shape;
     if (work_ == Work::kElementwise) return LaunchSwiglu(stream, in_, probs_, shape.rows(), shape.ffn, out_);
     return gemms_.Run(stream, turn_++ % sets_);
   }
@@ -182,7 +190,7 @@ class StartDelay : public Experiment {
     CUDA_TRY(cudaDeviceGetAttribute(&cooperative, cudaDevAttrCooperativeLaunch, gpu_.index));
     if (cooperative_ && cooperative == 0) return Fail(Code::kUnsupported, "the device has no cooperative launch");
     TRY(gpu_.arena.Get(2, &times_));
-    TRY(gemms_.Open(gpu_, BestPath(gpu_), {kFill}));
+    TRY(gemms_.Open(gpu_, BestPath(gpu_), {Filling(gpu_)}));
     TRY(gemms_.AllocateSets(3, &sets_));
     CUDA_TRY(cudaFuncSetAttribute(FirstBlockKernel, cudaFuncAttributeMaxDynamicSharedMemorySize, AloneBytes(gpu_)));
     TRY(TimeHeld(
@@ -239,7 +247,8 @@ class StartDelay : public Experiment {
 class PairSteps : public Experiment {
  public:
   PairSteps(Gpu& gpu, int sms) : gpu_(gpu), sms_(sms) {
-    const MoeShape shape{.tokens = 2048};
+    MoeShape shape = gpu.shape;
+    shape.tokens = std::min(shape.tokens, kPairTokens);
     const std::map<std::string, double> parameters = {{"tokens", shape.tokens},
                                                       {"hidden", shape.hidden},
                                                       {"topk", shape.topk},

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "probe/kernels/elementwise.cuh"
 #include "probe/kernels/pair.cuh"
 
@@ -26,6 +28,8 @@ std::map<std::string, double> LayerPair::Parameters() const {
 
 Status LayerPair::Allocate(Gpu& gpu, int sms) {
   gpu_ = &gpu;
+  shape_ = gpu.shape;
+  shape_.tokens = std::min(shape_.tokens, kPairTokens);
   gpu.arena.Reset();
   const GemmPath path = gpu.blas != nullptr ? GemmPath::kLibrary : GemmPath::kOwn;
   const int t = shape_.tokens, h = shape_.hidden, f = shape_.ffn, local = shape_.local_experts();

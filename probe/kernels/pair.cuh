@@ -14,6 +14,8 @@
 
 namespace flightplan::probe {
 
+inline constexpr int kPairTokens = 2048;  // of one microbatch, so that all that both need fits the cap on memory
+
 // Everything that the nodes of both microbatches work on. The core of attention is stood in for by a GEMM of its FLOPs;
 // exchanges are paced to the link's rate on `sms` SMs.
 class LayerPair {
@@ -35,7 +37,7 @@ class LayerPair {
   Status MlpBackward(cudaStream_t stream);
 
   Gpu* gpu_ = nullptr;
-  MoeShape shape_{.tokens = 2048};  // so that both microbatches fit the cap on memory
+  MoeShape shape_;
   Exchange exchange_;
   RowBuffers rows_;
   Bf16* wide_ = nullptr;  // [rows][2 ffn]
