@@ -15,6 +15,7 @@ test_packages=(
   clang-format-14 clang-tidy-14               # format and lint
   python3-venv                                # the Python client's tools
   python3-jsonschema slurm-wlm munge          # the doors: SARIF's schema, a real Slurm
+  haproxy openssl curl                        # drills: the balancer, certificates, /metrics
   prometheus                                  # promtool, which reads /metrics as Prometheus does
 )
 buf_version=1.75.0

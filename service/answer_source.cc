@@ -115,12 +115,12 @@ absl::string_view CacheUseName(CacheUse use) {
 AnswerSource::AnswerSource(const ResolverBackend* backend, Metrics* metrics, std::string revision, size_t cache_bytes)
     : backend_(backend),
       metrics_(metrics),
-      revision_(std::move(revision)),
+      revision_(std::make_shared<const std::string>(std::move(revision))),
       caching_(cache_bytes > 0),
       cache_(cache_bytes) {}
 
 std::string AnswerSource::Key(char kind, absl::string_view request) const {
-  return absl::StrCat(absl::string_view(&kind, 1), revision_, absl::string_view("\0", 1), request);
+  return absl::StrCat(absl::string_view(&kind, 1), *revision_.Get(), absl::string_view("\0", 1), request);
 }
 
 void AnswerSource::Count(const Answer& answer) {
@@ -186,8 +186,14 @@ absl::StatusOr<Answer> AnswerSource::FromMessage(const typename Rpc::Request& re
   const bool known = answer.stored != nullptr;
   answer.cache = known ? CacheUse::kHit : CacheUse::kMiss;
   if (!known) {
-    FLIGHTPLAN_ASSIGN_OR_RETURN(answer.stored, Make<Rpc>(request));
-    cache_.Insert(key, answer.stored, answer.stored->bytes.size());
+    bool shared = false;
+    const auto make = [&] { return Make<Rpc>(request); };
+    FLIGHTPLAN_ASSIGN_OR_RETURN(answer.stored, flights_.Run(key, make, &shared));
+    if (shared) {
+      answer.cache = CacheUse::kHit;
+    } else {
+      cache_.Insert(key, answer.stored, answer.stored->bytes.size());
+    }
   }
   if (!raw_key.empty() && raw_key != key) cache_.Insert(raw_key, answer.stored, answer.stored->bytes.size());
   Count(answer);
@@ -213,6 +219,19 @@ absl::StatusOr<Answer> AnswerSource::FromBytesAs(absl::string_view bytes) {
     }
   }
   return FromMessage<Rpc>(*request, raw_key);
+}
+
+std::optional<Answer> AnswerSource::Cached(AnswerRpc rpc, absl::string_view request) {
+  if (!caching_) return std::nullopt;
+  Answer answer{cache_.Find(Key(rpc == AnswerRpc::kResolve ? ResolveRpc::kKind : ValidateRpc::kKind, request)),
+                CacheUse::kHit};
+  if (answer.stored == nullptr) return std::nullopt;
+  Count(answer);
+  return answer;
+}
+
+void AnswerSource::SetRevision(std::string revision) {
+  revision_.Set(std::make_shared<const std::string>(std::move(revision)));
 }
 
 absl::StatusOr<Answer> AnswerSource::FromBytes(AnswerRpc rpc, absl::string_view request) {

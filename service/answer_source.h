@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,9 +12,11 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "grpcpp/support/slice.h"
+#include "service/current.h"
 #include "service/metrics.h"
 #include "service/resolver_backend.h"
 #include "service/result_cache.h"
+#include "service/single_flight.h"
 
 namespace flightplan::service {
 
@@ -51,8 +54,14 @@ class AnswerSource {
   // INVALID_ARGUMENT when the bytes are no request; RESOURCE_EXHAUSTED when the answer is larger than kMaxAnswerBytes;
   // else what the backend says.
   absl::StatusOr<Answer> FromBytes(AnswerRpc rpc, absl::string_view request);
+  // Only what the cache holds for these very bytes: no work, no wait. Nothing: not there.
+  std::optional<Answer> Cached(AnswerRpc rpc, absl::string_view request);
   absl::StatusOr<Answer> Resolve(const v1::ResolveConfigRequest& request);
   absl::StatusOr<Answer> Validate(const v1::ValidateConfigRequest& request);
+
+  // What was kept before is not used again. Replace what it stands for first: an answer that is worked out meanwhile is
+  // then kept under the old name, which nobody asks for any more.
+  void SetRevision(std::string revision);
 
   size_t cache_bytes() const { return cache_.bytes(); }
 
@@ -68,9 +77,10 @@ class AnswerSource {
 
   const ResolverBackend* const backend_;
   Metrics* const metrics_;
-  const std::string revision_;
+  Current<std::string> revision_;
   const bool caching_;
   ResultCache cache_;
+  SingleFlight<std::shared_ptr<const StoredAnswer>> flights_;
 };
 
 }  // namespace flightplan::service

@@ -149,6 +149,11 @@ absl::Status Call::Admit(Gated gated) {
   return absl::OkStatus();
 }
 
+absl::Status Call::RefuseQueue() {
+  edge_.metrics->shed_queue->Increment();
+  return Refuse(absl::ResourceExhaustedError("too much work is queued before this call"), RetryDelayWithJitter());
+}
+
 absl::Status Call::TakeFromQuota() {
   if (tenant_ == nullptr) return absl::OkStatus();
   const std::optional<absl::Duration> empty_for = tenant_->Take(SteadyNow());

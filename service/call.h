@@ -70,6 +70,8 @@ class Call {
   // Not OK: the call is refused before any work (expired, cancelled, no right to it, over the tenant's quota, too many
   // in flight).
   absl::Status Admit(Gated gated);
+  // RESOURCE_EXHAUSTED: what is queued before this call takes too long.
+  absl::Status RefuseQueue();
   // Takes one more call from the tenant's quota: for every item of a stream.
   absl::Status TakeFromQuota();
   // Not OK: the caller has gone or its time is over.

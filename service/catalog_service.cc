@@ -43,7 +43,7 @@ using Base = CatalogService::WithRawCallbackMethod_GetModel<CatalogService::With
 
 class CatalogServiceImpl final : public Base {
  public:
-  CatalogServiceImpl(const Edge* edge, const CatalogAnswers* answers) : edge_(*edge), answers_(*answers) {}
+  CatalogServiceImpl(const Edge* edge, const Current<CatalogAnswers>* answers) : edge_(*edge), answers_(*answers) {}
 
   Reactor* GetModel(Context* c, const ByteBuffer* in, ByteBuffer* out) override {
     return Serve(get_model_, &CatalogAnswers::GetModel, c, in, out);
@@ -81,12 +81,12 @@ class CatalogServiceImpl final : public Base {
   Reactor* Serve(const Metrics::Method& series, Method<Request, Response> method, Context* context,
                  const ByteBuffer* request, ByteBuffer* response) {
     auto* reactor = new UnaryCall(edge_, series, context);
-    reactor->End(Answer(&reactor->call(), answers_, method, *request, response));
+    reactor->End(Answer(&reactor->call(), *answers_.Get(), method, *request, response));
     return reactor;
   }
 
   const Edge& edge_;
-  const CatalogAnswers& answers_;
+  const Current<CatalogAnswers>& answers_;
   const Metrics::Method& get_model_ = Series("GetModel");
   const Metrics::Method& list_models_ = Series("ListModels");
   const Metrics::Method& get_gpu_ = Series("GetGpu");
@@ -100,7 +100,7 @@ class CatalogServiceImpl final : public Base {
 
 }  // namespace
 
-std::unique_ptr<grpc::Service> MakeCatalogService(const Edge* edge, const CatalogAnswers* answers) {
+std::unique_ptr<grpc::Service> MakeCatalogService(const Edge* edge, const Current<CatalogAnswers>* answers) {
   return std::make_unique<CatalogServiceImpl>(edge, answers);
 }
 

@@ -6,10 +6,11 @@
 #include "grpcpp/impl/service_type.h"
 #include "resolver/explain/catalog_answers.h"
 #include "service/call.h"
+#include "service/current.h"
 
 namespace flightplan::service {
 
 // All pointers must outlive the service.
-std::unique_ptr<grpc::Service> MakeCatalogService(const Edge* edge, const CatalogAnswers* answers);
+std::unique_ptr<grpc::Service> MakeCatalogService(const Edge* edge, const Current<CatalogAnswers>* answers);
 
 }  // namespace flightplan::service

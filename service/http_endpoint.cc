@@ -17,7 +17,8 @@ constexpr char kMetricsType[] = "text/plain; version=0.0.4; charset=utf-8";
 constexpr int kThreads = 2;
 constexpr time_t kIdleSeconds = 5;
 
-void Route(const std::string& version, Metrics* metrics, const std::atomic<bool>* ready, httplib::Server* server) {
+void Route(const std::function<std::string()>& version, Metrics* metrics, const std::atomic<bool>* ready,
+           httplib::Server* server) {
   server->Get("/metrics", [metrics](const httplib::Request&, httplib::Response& response) {
     response.set_content(metrics->Text(), kMetricsType);
   });
@@ -29,7 +30,7 @@ void Route(const std::string& version, Metrics* metrics, const std::atomic<bool>
     response.set_content(is_ready ? "ready\n" : "not ready\n", "text/plain");
   });
   server->Get("/version", [version](const httplib::Request&, httplib::Response& response) {
-    response.set_content(version, "application/json");
+    response.set_content(version(), "application/json");
   });
 }
 

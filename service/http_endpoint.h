@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <string>
 #include <thread>
@@ -19,7 +20,7 @@ class HttpEndpoint {
  public:
   struct Options {
     std::string listen;  // HOST:PORT, port 0: any free one
-    std::string version_json;
+    std::function<std::string()> version_json;
   };
   // `metrics` and `ready` must outlive the endpoint.
   static absl::StatusOr<std::unique_ptr<HttpEndpoint>> Start(const Options& options, Metrics* metrics,

@@ -117,14 +117,13 @@ Metrics::Metrics(absl::string_view version, absl::string_view catalog_revision) 
 
   using prometheus::Gauge;
   using prometheus::Histogram;
-  Series<Gauge>("flightplan_build_info",
-                {{"version", std::string(version)}, {"catalog_revision", std::string(catalog_revision)}})
-      ->Set(1);
+  SetBuildInfo(version, catalog_revision);
   cache_hit = Series<Counter>("flightplan_cache_requests_total", {{"result", "hit"}});
   cache_miss = Series<Counter>("flightplan_cache_requests_total", {{"result", "miss"}});
   cache_bypass = Series<Counter>("flightplan_cache_requests_total", {{"result", "bypass"}});
   shed_in_flight = Series<Counter>("flightplan_shed_total", {{"reason", "in_flight"}});
   shed_expired = Series<Counter>("flightplan_shed_total", {{"reason", "expired"}});
+  shed_queue = Series<Counter>("flightplan_shed_total", {{"reason", "queue"}});
   shed_quota = Series<Counter>("flightplan_shed_total", {{"reason", "quota"}});
   shed_tenant_in_flight = Series<Counter>("flightplan_shed_total", {{"reason", "tenant_in_flight"}});
   catalog_reload_failures = Series<Counter>("flightplan_catalog_reload_failures_total", {});
@@ -185,6 +184,16 @@ Metrics::Counter& Metrics::Finding(absl::string_view rule_id, absl::string_view 
                              {{"rule_id", std::string(rule_id)}, {"severity", std::string(severity)}});
   }
   return *series;
+}
+
+void Metrics::SetBuildInfo(absl::string_view version, absl::string_view catalog_revision) {
+  using prometheus::Gauge;
+  if (build_info_ != nullptr) {
+    static_cast<prometheus::Family<Gauge>*>(families_.at("flightplan_build_info"))->Remove(build_info_);
+  }
+  build_info_ = Series<Gauge>("flightplan_build_info",
+                              {{"version", std::string(version)}, {"catalog_revision", std::string(catalog_revision)}});
+  build_info_->Set(1);
 }
 
 Metrics::Counter& Metrics::TenantShed(absl::string_view tenant) {

@@ -69,6 +69,8 @@ class Metrics {
 
   // "slurm/enforce/refused" (door_reviews.h); anything else is not counted.
   void CountDoorReview(absl::string_view review);
+  // What flightplan_build_info shows; the first is given to the constructor.
+  void SetBuildInfo(absl::string_view version, absl::string_view catalog_revision);
 
   // The exposition format. `refresh` is called before every reading, to set gauges whose values live elsewhere.
   std::string Text();
@@ -81,6 +83,7 @@ class Metrics {
   Counter* shed_in_flight;
   Counter* shed_expired;
   Counter* shed_quota;
+  Counter* shed_queue;
   Counter* shed_tenant_in_flight;
   Counter* catalog_reload_failures;
   Counter* token_reload_failures;
@@ -108,6 +111,7 @@ class Metrics {
   std::mutex mutex_;
   std::map<std::pair<std::string, std::string>, Counter*> findings_;  // guarded by mutex_
   std::function<void()> refresh_;
+  prometheus::Gauge* build_info_ = nullptr;
 };
 
 }  // namespace flightplan::service

@@ -19,18 +19,19 @@ using Base = ResolverService::WithRawCallbackMethod_ResolveConfig<ResolverServic
 class ResolverServiceImpl final : public Base {
  public:
   ResolverServiceImpl(const Edge* edge, AnswerSource* answers, const ResolverBackend* backend,
-                      WorkerPool* batch_workers, WorkerPool* plan_workers)
+                      WorkerPool* answer_workers, WorkerPool* batch_workers, WorkerPool* plan_workers)
       : edge_(*edge),
         answers_(answers),
         backend_(backend),
+        answer_workers_(answer_workers),
         batch_workers_(batch_workers),
         plan_workers_(plan_workers) {}
 
   grpc::ServerUnaryReactor* ResolveConfig(Context* c, const ByteBuffer* request, ByteBuffer* response) override {
-    return HandleAnswer(edge_, resolve_, AnswerRpc::kResolve, answers_, c, request, response);
+    return HandleAnswer(edge_, resolve_, AnswerRpc::kResolve, answers_, answer_workers_, c, request, response);
   }
   grpc::ServerUnaryReactor* ValidateConfig(Context* c, const ByteBuffer* request, ByteBuffer* response) override {
-    return HandleAnswer(edge_, validate_, AnswerRpc::kValidate, answers_, c, request, response);
+    return HandleAnswer(edge_, validate_, AnswerRpc::kValidate, answers_, answer_workers_, c, request, response);
   }
   grpc::ServerWriteReactor<ByteBuffer>* PlanLayouts(Context* c, const ByteBuffer* request) override {
     return HandlePlanLayouts(edge_, plan_, backend_, plan_workers_, c, request);
@@ -50,6 +51,7 @@ class ResolverServiceImpl final : public Base {
   const Edge& edge_;
   AnswerSource* const answers_;
   const ResolverBackend* const backend_;
+  WorkerPool* const answer_workers_;
   WorkerPool* const batch_workers_;
   WorkerPool* const plan_workers_;
   const Metrics::Method& resolve_ = Series("ResolveConfig");
@@ -62,9 +64,9 @@ class ResolverServiceImpl final : public Base {
 }  // namespace
 
 std::unique_ptr<grpc::Service> MakeResolverService(const Edge* edge, AnswerSource* answers,
-                                                   const ResolverBackend* backend, WorkerPool* batch_workers,
-                                                   WorkerPool* plan_workers) {
-  return std::make_unique<ResolverServiceImpl>(edge, answers, backend, batch_workers, plan_workers);
+                                                   const ResolverBackend* backend, WorkerPool* answer_workers,
+                                                   WorkerPool* batch_workers, WorkerPool* plan_workers) {
+  return std::make_unique<ResolverServiceImpl>(edge, answers, backend, answer_workers, batch_workers, plan_workers);
 }
 
 }  // namespace flightplan::service

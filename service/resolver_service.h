@@ -12,7 +12,7 @@ namespace flightplan::service {
 
 // All pointers must outlive the service.
 std::unique_ptr<grpc::Service> MakeResolverService(const Edge* edge, AnswerSource* answers,
-                                                   const ResolverBackend* backend, WorkerPool* batch_workers,
-                                                   WorkerPool* plan_workers);
+                                                   const ResolverBackend* backend, WorkerPool* answer_workers,
+                                                   WorkerPool* batch_workers, WorkerPool* plan_workers);
 
 }  // namespace flightplan::service

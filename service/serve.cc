@@ -12,10 +12,13 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "resolver/base/status_macros.h"
 #include "resolver/catalog/catalog.h"
+#include "service/gatekeeper.h"
 #include "service/server.h"
+#include "service/tls.h"
 
 namespace flightplan::service {
 namespace {
@@ -75,13 +78,14 @@ absl::StatusOr<std::shared_ptr<const Catalog>> LoadCatalog(const Settings& setti
   return std::make_shared<const Catalog>(std::move(catalog));
 }
 
-// SIGTERM and SIGINT, blocked in this thread and in all that it starts; only Wait and WaitAtMost see them.
+// SIGTERM, SIGINT and SIGHUP, blocked in this thread and in all that it starts; only Wait and WaitAtMost see them.
 class StopSignals {
  public:
   StopSignals() {
     sigemptyset(&set_);
     sigaddset(&set_, SIGTERM);
     sigaddset(&set_, SIGINT);
+    sigaddset(&set_, SIGHUP);
     pthread_sigmask(SIG_BLOCK, &set_, nullptr);
   }
   int Wait() {
@@ -90,9 +94,14 @@ class StopSignals {
     }
     return signal;
   }
+  // Ends early at a second SIGTERM or SIGINT.
   void WaitAtMost(absl::Duration time) {
-    const timespec limit = absl::ToTimespec(time);
-    sigtimedwait(&set_, nullptr, &limit);
+    const absl::Time end = absl::Now() + time;
+    while (absl::Now() < end) {
+      const timespec limit = absl::ToTimespec(end - absl::Now());
+      const int signal = sigtimedwait(&set_, nullptr, &limit);
+      if (signal == SIGTERM || signal == SIGINT) return;
+    }
   }
 
  private:
@@ -116,6 +125,29 @@ std::string Addresses(const Settings& settings, const std::vector<int>& ports) {
   return absl::StrJoin(shown, ", ");
 }
 
+// Tokens, quotas and certificates, for --check_config.
+absl::Status CheckAccessFiles(const Settings& settings, const SettingsSources& sources) {
+  Metrics metrics(kVersion, "");
+  FLIGHTPLAN_RETURN_IF_ERROR(Gatekeeper(settings, &metrics).Load(sources));
+  const TlsFiles tls = {settings.tls_cert_file, settings.tls_key_file, settings.tls_client_ca_file};
+  return tls.on() ? CheckTlsFiles(tls, absl::Now()) : absl::OkStatus();
+}
+
+// SIGHUP. Each file by itself: one that is bad changes nothing and is named.
+void Reload(const Settings& settings, const SettingsSources& sources, Server* server) {
+  const auto report = [&](absl::string_view what, const absl::Status& status) {
+    if (status.ok()) {
+      server->log().Write(LogLevel::kInfo, "reloaded", {{"what", what}});
+    } else {
+      server->log().Write(LogLevel::kError, "reload refused", {{"what", what}, {"why", status.message()}});
+    }
+  };
+  report("access", server->ReloadAccess(sources));
+  const absl::StatusOr<std::shared_ptr<const Catalog>> catalog = LoadCatalog(settings, sources);
+  report("catalog",
+         server->ReloadCatalog(catalog, catalog.ok() ? std::make_unique<PipelineBackend>(*catalog) : nullptr));
+}
+
 }  // namespace
 
 int ServeMain(const std::vector<std::string>& args) {
@@ -134,6 +166,7 @@ int ServeMain(const std::vector<std::string>& args) {
   const absl::StatusOr<std::shared_ptr<const Catalog>> catalog = LoadCatalog(*settings, sources);
   if (!catalog.ok()) return Fail(kMisuse, catalog.status());
   if (settings->check_config) {
+    if (const absl::Status files = CheckAccessFiles(*settings, sources); !files.ok()) return Fail(kMisuse, files);
     std::cout << "settings and catalogue are fine\n";
     return kStopped;
   }
@@ -147,7 +180,11 @@ int ServeMain(const std::vector<std::string>& args) {
              {"listen", Addresses(*settings, (*server)->ports())},
              {"http_port", int64_t{(*server)->http_port()}},
              {"webhook_port", int64_t{(*server)->webhook_port()}}});
-  const int signal = signals.Wait();
+  int signal = signals.Wait();
+  while (signal == SIGHUP) {
+    Reload(*settings, sources, server->get());
+    signal = signals.Wait();
+  }
   log.Write(LogLevel::kInfo, "draining", {{"signal", signal == SIGTERM ? "SIGTERM" : "SIGINT"}});
   (*server)->Drain();
   // The time in which load balancers learn of it; a second signal ends it.

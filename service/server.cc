@@ -24,12 +24,14 @@
 #include "service/answer_source.h"
 #include "service/call.h"
 #include "service/catalog_service.h"
+#include "service/current.h"
 #include "service/decision_log.h"
 #include "service/evidence_service.h"
 #include "service/gatekeeper.h"
 #include "service/http_endpoint.h"
 #include "service/probe_service.h"
 #include "service/process_metrics.h"
+#include "service/reloadable_backend.h"
 #include "service/resolver_service.h"
 #include "service/status_mapping.h"
 #include "service/tls.h"
@@ -144,12 +146,14 @@ struct Server::Parts {
         log_sink(STDERR_FILENO),
         log(&log_sink, s.log_level),
         metrics(kVersion, catalog->revision()),
-        backend(std::move(b)),
+        backend(std::make_unique<ReloadableBackend>(std::move(b))),
         gate(InFlightLimit(s)),
         gatekeeper(s, &metrics),
         answers(backend.get(), &metrics, absl::StrCat(kVersion, "/", catalog->revision()),
                 static_cast<size_t>(s.cache_bytes)),
-        catalog_answers(catalog),
+        catalog_revision(std::make_shared<const std::string>(catalog->revision())),
+        catalog_answers(std::make_shared<const CatalogAnswers>(catalog)),
+        answer_workers(static_cast<int>(std::max(1u, std::thread::hardware_concurrency()))),
         batch_workers(static_cast<int>(std::max(1u, std::thread::hardware_concurrency()))),
         plan_workers(static_cast<int>(std::max(1u, std::thread::hardware_concurrency() / 2))) {
     metrics.catalog_loaded->SetToCurrentTime();
@@ -165,12 +169,14 @@ struct Server::Parts {
   Log log;
   Metrics metrics;
   std::unique_ptr<DecisionLog> decisions;
-  std::unique_ptr<const ResolverBackend> backend;
+  std::unique_ptr<ReloadableBackend> backend;
   InFlightGate gate;
   Gatekeeper gatekeeper;
   AnswerSource answers;
-  CatalogAnswers catalog_answers;
+  Current<std::string> catalog_revision;
+  Current<CatalogAnswers> catalog_answers;
   Edge edge{};
+  WorkerPool answer_workers;
   WorkerPool batch_workers;
   WorkerPool plan_workers;  // of their own: a search takes seconds, an answer microseconds
   std::vector<std::unique_ptr<grpc::Service>> services;
@@ -213,8 +219,8 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Settings& settings, 
     builder.AddListeningPort(settings.listen[i], encrypted ? TlsCredentials(tls) : grpc::InsecureServerCredentials(),
                              &server->ports_[i]);
   }
-  parts.services.push_back(
-      MakeResolverService(&parts.edge, &parts.answers, parts.backend.get(), &parts.batch_workers, &parts.plan_workers));
+  parts.services.push_back(MakeResolverService(&parts.edge, &parts.answers, parts.backend.get(), &parts.answer_workers,
+                                               &parts.batch_workers, &parts.plan_workers));
   parts.services.push_back(MakeCatalogService(&parts.edge, &parts.catalog_answers));
   parts.services.push_back(MakeEvidenceService(&parts.edge));
   parts.services.push_back(MakeProbeService(&parts.edge));
@@ -230,7 +236,8 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Settings& settings, 
   if (!settings.http_listen.empty()) {
     FLIGHTPLAN_ASSIGN_OR_RETURN(
         parts.http,
-        HttpEndpoint::Start({settings.http_listen, VersionJson(catalog->revision())}, &parts.metrics, &parts.ready));
+        HttpEndpoint::Start({settings.http_listen, [&parts] { return VersionJson(*parts.catalog_revision.Get()); }},
+                            &parts.metrics, &parts.ready));
   }
   if (!settings.webhook_listen.empty()) {
     FLIGHTPLAN_ASSIGN_OR_RETURN(parts.webhook, WebhookEndpoint::Start(WebhookOptions(settings), catalog, &parts.answers,
@@ -241,6 +248,23 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Settings& settings, 
   }
   parts.ready = true;
   return server;
+}
+
+absl::Status Server::ReloadAccess(const SettingsSources& sources) { return parts_->gatekeeper.Load(sources); }
+
+absl::Status Server::ReloadCatalog(absl::StatusOr<std::shared_ptr<const Catalog>> catalog,
+                                   std::unique_ptr<const ResolverBackend> backend) {
+  if (!catalog.ok()) {
+    parts_->metrics.catalog_reload_failures->Increment();
+    return catalog.status();
+  }
+  parts_->backend->Replace(std::move(backend));
+  parts_->catalog_answers.Set(std::make_shared<const CatalogAnswers>(*catalog));
+  parts_->answers.SetRevision(absl::StrCat(kVersion, "/", (*catalog)->revision()));
+  parts_->catalog_revision.Set(std::make_shared<const std::string>((*catalog)->revision()));
+  parts_->metrics.SetBuildInfo(kVersion, (*catalog)->revision());
+  parts_->metrics.catalog_loaded->SetToCurrentTime();
+  return absl::OkStatus();
 }
 
 void Server::Drain() {

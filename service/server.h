@@ -29,6 +29,13 @@ class Server {
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
+  // Reads tokens and quotas again. An error leaves the bad file's last good content in force.
+  absl::Status ReloadAccess(const SettingsSources& sources);
+  // From now on answers rest on this catalogue; calls under way end on the one they began with. Not OK: what was read
+  // is no catalogue, and only counted.
+  absl::Status ReloadCatalog(absl::StatusOr<std::shared_ptr<const Catalog>> catalog,
+                             std::unique_ptr<const ResolverBackend> backend);
+
   // First step of a graceful stop: health and /readyz say no, calls are still served.
   void Drain();
   // Second step: no new calls; those in flight get drain_timeout. Returns when all have ended.

@@ -21,9 +21,22 @@ WorkerPool::~WorkerPool() {
 void WorkerPool::Submit(std::function<void()> task) {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
-    tasks_.push_back(std::move(task));
+    tasks_.push_back({std::move(task), std::chrono::steady_clock::now()});
   }
   wake_.notify_one();
+}
+
+bool WorkerPool::TrySubmit(std::function<void()> task, size_t max_queued,
+                           std::chrono::steady_clock::duration max_wait) {
+  {
+    const auto now = std::chrono::steady_clock::now();
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (tasks_.size() >= max_queued) return false;
+    if (!tasks_.empty() && now - tasks_.front().queued > max_wait) return false;
+    tasks_.push_back({std::move(task), now});
+  }
+  wake_.notify_one();
+  return true;
 }
 
 void WorkerPool::Run() {
@@ -31,7 +44,7 @@ void WorkerPool::Run() {
   for (;;) {
     wake_.wait(lock, [this] { return stopping_ || !tasks_.empty(); });
     if (tasks_.empty()) return;
-    std::function<void()> task = std::move(tasks_.front());
+    std::function<void()> task = std::move(tasks_.front().run);
     tasks_.pop_front();
     lock.unlock();
     task();

@@ -37,7 +37,11 @@ class PlanCall final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
       End(refused);
       return;
     }
-    pool->Submit([keep = self_] { keep->Work(); });
+    const size_t max_queued = kMaxQueuedSearches * static_cast<size_t>(pool->threads());
+    if (!pool->TrySubmit([keep = self_] { keep->Work(); }, max_queued, std::chrono::hours(1))) {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      End(call_.RefuseQueue());
+    }
   }
 
   void OnWriteDone(bool ok) override {
@@ -47,12 +51,26 @@ class PlanCall final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
     if (ok) call_.CountSent();
     Advance();
   }
-  void OnCancel() override { gone_.store(true, std::memory_order_relaxed); }
+  void OnCancel() override {
+    gone_.store(true, std::memory_order_relaxed);
+    // One that has not had its turn ends now.
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (!started_) End(absl::CancelledError("the caller went away"));
+  }
   void OnDone() override { const std::shared_ptr<PlanCall> last = std::move(self_); }
 
  private:
   // In the pool.
   void Work() {
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      if (ending_.has_value()) return;
+      started_ = true;
+      if (const absl::Status late = call_.CheckTime(); !late.ok()) {
+        End(late);
+        return;
+      }
+    }
     v1::PlanLayoutsRequest request;
     const RequestBytes bytes(request_);
     absl::Status status;
@@ -95,6 +113,7 @@ class PlanCall final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
   }
 
   void End(const absl::Status& status) {
+    if (ending_.has_value()) return;
     ending_ = status;
     Advance();
   }
@@ -121,6 +140,7 @@ class PlanCall final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
   std::shared_ptr<PlanCall> self_;
   std::deque<grpc::ByteBuffer> outgoing_;  // the first is being written while writing_
   std::optional<absl::Status> ending_;
+  bool started_ = false;
   bool writing_ = false;
   bool finished_ = false;
 };

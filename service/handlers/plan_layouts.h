@@ -1,6 +1,8 @@
 // PlanLayouts: a search in a pool of its own, with progress on the way; a caller that goes away ends it.
 #pragma once
 
+#include <cstddef>
+
 #include "grpcpp/support/byte_buffer.h"
 #include "grpcpp/support/server_callback.h"
 #include "service/call.h"
@@ -8,6 +10,9 @@
 #include "service/worker_pool.h"
 
 namespace flightplan::service {
+
+// Searches that wait for their turn, per thread that searches; more are refused.
+inline constexpr size_t kMaxQueuedSearches = 2;
 
 grpc::ServerWriteReactor<grpc::ByteBuffer>* HandlePlanLayouts(const Edge& edge, const Metrics::Method& method,
                                                               const ResolverBackend* backend, WorkerPool* pool,

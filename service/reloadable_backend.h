@@ -1,0 +1,38 @@
+// The backend in force; a new one takes over between two calls. Calls under way end on the one they began with.
+#pragma once
+
+#include <memory>
+#include <utility>
+
+#include "service/current.h"
+#include "service/resolver_backend.h"
+
+namespace flightplan::service {
+
+class ReloadableBackend final : public ResolverBackend {
+ public:
+  explicit ReloadableBackend(std::unique_ptr<const ResolverBackend> backend) : current_(std::move(backend)) {}
+  void Replace(std::unique_ptr<const ResolverBackend> backend) { current_.Set(std::move(backend)); }
+
+  absl::Status ResolveConfig(const v1::ResolveConfigRequest& request,
+                             v1::ResolveConfigResponse* response) const override {
+    return current_.Get()->ResolveConfig(request, response);
+  }
+  absl::Status ValidateConfig(const v1::ValidateConfigRequest& request,
+                              v1::ValidateConfigResponse* response) const override {
+    return current_.Get()->ValidateConfig(request, response);
+  }
+  absl::Status ConvertConfig(const v1::ConvertConfigRequest& request,
+                             v1::ConvertConfigResponse* response) const override {
+    return current_.Get()->ConvertConfig(request, response);
+  }
+  absl::Status PlanLayouts(const v1::PlanLayoutsRequest& request, const PlanHooks& hooks,
+                           v1::PlanResult* result) const override {
+    return current_.Get()->PlanLayouts(request, hooks, result);
+  }
+
+ private:
+  Current<ResolverBackend> current_;
+};
+
+}  // namespace flightplan::service

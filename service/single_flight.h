@@ -1,0 +1,52 @@
+// One working out per key: who asks for the same while it runs, waits for it and gets the same answer.
+#pragma once
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/functional/function_ref.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace flightplan::service {
+
+template <class T>
+class SingleFlight {
+ public:
+  // `*shared`: the answer is another caller's.
+  absl::StatusOr<T> Run(absl::string_view key, absl::FunctionRef<absl::StatusOr<T>()> make, bool* shared) {
+    std::unique_lock<std::mutex> lock(mutex_);
+    const auto [place, first] = flights_.try_emplace(std::string(key), nullptr);
+    if (!first) {
+      const std::shared_ptr<Flight> flight = place->second;
+      landed_.wait(lock, [&] { return flight->result.has_value(); });
+      *shared = true;
+      return *flight->result;
+    }
+    const auto flight = std::make_shared<Flight>();
+    place->second = flight;
+    lock.unlock();
+    absl::StatusOr<T> result = make();
+    lock.lock();
+    flight->result = result;
+    flights_.erase(key);
+    landed_.notify_all();
+    *shared = false;
+    return result;
+  }
+
+ private:
+  struct Flight {
+    std::optional<absl::StatusOr<T>> result;
+  };
+  std::mutex mutex_;
+  std::condition_variable landed_;
+  absl::flat_hash_map<std::string, std::shared_ptr<Flight>> flights_;  // guarded by mutex_
+};
+
+}  // namespace flightplan::service

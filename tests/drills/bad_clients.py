@@ -1,0 +1,132 @@
+#!/usr/bin/env python3
+"""Clients that are slow, huge, half open or talk nonsense, while a good one goes on: bad_clients.py BINDIR [SECONDS]."""
+import contextlib
+import os
+import random
+import socket
+import subprocess
+import sys
+import threading
+import time
+import urllib.request
+
+bindir, seconds = sys.argv[1], float(sys.argv[2]) if len(sys.argv) > 2 else 10.0
+PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+SETTINGS = b"\0\0\0\4\0\0\0\0\0"
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+grpc_port, http_port = free_port(), free_port()
+server = subprocess.Popen([f"{bindir}/flightplan", "serve", f"--listen=127.0.0.1:{grpc_port}",
+                           f"--http_listen=127.0.0.1:{http_port}", "--log_level=error"], stderr=subprocess.DEVNULL)
+
+
+def ready():
+    try:
+        return urllib.request.urlopen(f"http://127.0.0.1:{http_port}/readyz", timeout=5).status == 200
+    except OSError:
+        return False
+
+
+def memory_mib():
+    with open(f"/proc/{server.pid}/status") as f:
+        return next(int(line.split()[1]) // 1024 for line in f if line.startswith("VmRSS"))
+
+
+def descriptors():
+    return len(os.listdir(f"/proc/{server.pid}/fd"))
+
+
+end = time.monotonic() + 20
+while not ready():
+    if time.monotonic() > end or server.poll() is not None:
+        sys.exit("the server does not get ready")
+    time.sleep(0.05)
+rng = random.Random(7)
+stop = time.monotonic() + seconds
+count = {}
+
+
+def connect(port):
+    return socket.create_connection(("127.0.0.1", port), timeout=2)
+
+
+def frame(kind, flags, stream, payload):
+    return len(payload).to_bytes(3, "big") + bytes([kind, flags]) + stream.to_bytes(4, "big") + payload
+
+
+def slow(port):  # a byte now and then
+    with connect(port) as s:
+        for byte in PREFACE + SETTINGS:
+            s.send(bytes([byte]))
+            time.sleep(0.2)
+            if time.monotonic() > stop:
+                return
+
+
+def half_open(port):  # begins and says nothing more
+    with connect(port) as s:
+        s.send(PREFACE[:10])
+        time.sleep(max(0, min(3, stop - time.monotonic())))
+
+
+def nonsense(port):
+    with connect(port) as s:
+        s.send(rng.randbytes(65536))
+
+
+def bad_frames(port):
+    with connect(port) as s:
+        s.send(PREFACE + SETTINGS)
+        for _ in range(50):
+            s.send(frame(rng.randrange(12), rng.randrange(256), rng.randrange(9), rng.randbytes(rng.randrange(200))))
+
+
+def huge(port):  # frames and headers beyond what was agreed
+    with connect(port) as s:
+        s.send(PREFACE + SETTINGS + frame(1, 0, 1, rng.randbytes(16000)))
+        for _ in range(400):
+            s.send(frame(9, 0, 1, rng.randbytes(16000)))
+
+
+def resets(port):  # streams opened and taken back at once
+    with connect(port) as s:
+        s.send(PREFACE + SETTINGS)
+        for i in range(2000):
+            s.send(frame(1, 4, 2 * i + 1, b"\x82\x84\x86\x41\x01a") + frame(3, 0, 2 * i + 1, b"\0\0\0\x08"))
+
+
+def attack(what, port):
+    while time.monotonic() < stop:
+        with contextlib.suppress(OSError):
+            what(port)
+        count[what.__name__] = count.get(what.__name__, 0) + 1
+        time.sleep(0.02)
+
+
+before = memory_mib(), descriptors()
+threads = [threading.Thread(target=attack, args=(what, port), daemon=True)
+           for what in (slow, half_open, nonsense, bad_frames, huge, resets)
+           for port in (grpc_port, grpc_port, http_port)]
+for thread in threads:
+    thread.start()
+good = subprocess.run([f"{bindir}/load_client", f"--target=127.0.0.1:{grpc_port}", "--rate=50", f"--seconds={seconds}"],
+                      capture_output=True, text=True)
+most = memory_mib(), descriptors()
+for thread in threads:
+    thread.join(15)
+deadline = time.monotonic() + 15
+while descriptors() > before[1] + 8 and time.monotonic() < deadline:
+    time.sleep(0.1)
+alive = server.poll() is None and ready()
+print(f"bad_clients: attacks={sum(count.values())} server_alive={alive} rss_mib={before[0]}->{most[0]} "
+      f"descriptors={before[1]}->{most[1]}->{descriptors()} good_client: {good.stdout.strip()}")
+server.terminate()
+code = server.wait(40)
+if not alive or code != 0 or " failed=0 " not in good.stdout:
+    sys.exit(f"failed: exit code {code}, {good.stderr}")

@@ -1,0 +1,216 @@
+// An open-loop caller: calls start at their times, whether or not earlier ones have been answered. One line of figures.
+//
+//   load_client --target=HOST:PORT[,HOST:PORT] --rate=CALLS_PER_SECOND --seconds=S [--token=T] [--ca=FILE] [--cold]
+//               [--retry] [--max_outstanding=N]
+//
+// --cold   every call asks something else, so that no cache answers
+// --retry  UNAVAILABLE is asked again, at most three times, as clients/service_config.json says
+// Latency counts from the moment a call was due. Exit code 1 when nothing was answered.
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "grpcpp/create_channel.h"
+#include "grpcpp/generic/generic_stub.h"
+#include "grpcpp/security/credentials.h"
+#include "tests/bench/sample_requests.h"
+
+namespace flightplan::bench {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr char kMethod[] = "/flightplan.v1.ResolverService/ResolveConfig";
+
+struct Options {
+  std::string target = "127.0.0.1:50051";
+  double rate = 100;
+  double seconds = 5;
+  std::string token, ca;
+  bool cold = false, retry = false;
+  int64_t max_outstanding = 20'000;
+};
+
+struct Call {
+  grpc::ClientContext context;
+  grpc::ByteBuffer response;
+  grpc::Status status;
+  std::unique_ptr<grpc::GenericClientAsyncResponseReader> reader;
+  Clock::time_point due;
+};
+
+std::string ReadAll(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+std::vector<std::shared_ptr<grpc::Channel>> Connect(const Options& options) {
+  grpc::ChannelArguments arguments;
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
+  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 500);
+  if (options.retry) {
+    arguments.SetServiceConfigJSON(
+        R"({"methodConfig":[{"name":[{}],"retryPolicy":{"maxAttempts":4,"initialBackoff":"0.1s","maxBackoff":"1s",)"
+        R"("backoffMultiplier":2,"retryableStatusCodes":["UNAVAILABLE"]}}]})");
+  } else {
+    arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
+  }
+  std::shared_ptr<grpc::ChannelCredentials> credentials = grpc::InsecureChannelCredentials();
+  if (!options.ca.empty()) {
+    grpc::SslCredentialsOptions ssl;
+    ssl.pem_root_certs = ReadAll(options.ca);
+    credentials = grpc::SslCredentials(ssl);
+  }
+  std::vector<std::shared_ptr<grpc::Channel>> channels;
+  // Four connections each: one connection carries at most 128 calls at a time.
+  for (absl::string_view target : absl::StrSplit(options.target, ',')) {
+    for (int i = 0; i < 4; ++i)
+      channels.push_back(grpc::CreateCustomChannel(std::string(target), credentials, arguments));
+  }
+  return channels;
+}
+
+double Quantile(const std::vector<double>& sorted, double q) {
+  return sorted.empty() ? 0 : sorted[static_cast<size_t>(q * static_cast<double>(sorted.size() - 1))];
+}
+
+class Load {
+ public:
+  explicit Load(const Options& options) : options_(options) {
+    for (const auto& channel : Connect(options)) stubs_.push_back(std::make_unique<grpc::GenericStub>(channel));
+    request_ = SampleResolveRequest();
+  }
+
+  int Run() {
+    const Clock::time_point start = Clock::now();
+    const int64_t total = static_cast<int64_t>(options_.rate * options_.seconds);
+    const auto interval = std::chrono::duration<double>(1 / options_.rate);
+    for (int64_t sent = 0; sent < total;) {
+      const auto due = start + std::chrono::duration_cast<Clock::duration>(interval * static_cast<double>(sent));
+      if (Clock::now() < due) {
+        Drain(std::min(due, Clock::now() + std::chrono::milliseconds(5)));
+        continue;
+      }
+      if (outstanding_ >= options_.max_outstanding) {
+        ++not_sent_;
+      } else {
+        Start(sent, due);
+      }
+      ++sent;
+    }
+    const auto give_up = Clock::now() + std::chrono::seconds(20);
+    while (outstanding_ > 0 && Clock::now() < give_up) Drain(give_up);
+    Report(total, std::chrono::duration<double>(Clock::now() - start).count());
+    return codes_[0] > 0 ? 0 : 1;
+  }
+
+ private:
+  void Start(int64_t number, Clock::time_point due) {
+    if (options_.cold || bytes_.empty()) {
+      // Another batch size, another question: the same work.
+      request_.mutable_workload()->set_global_batch_size(8192 + (options_.cold ? (number % 100'000) * 128 : 0));
+      request_.SerializeToString(&bytes_);
+    }
+    auto* call = new Call;
+    call->due = due;
+    call->context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(10));
+    if (!options_.token.empty()) call->context.AddMetadata("authorization", "Bearer " + options_.token);
+    const grpc::Slice slice(bytes_);
+    call->reader = stubs_[static_cast<size_t>(number) % stubs_.size()]->PrepareUnaryCall(
+        &call->context, kMethod, grpc::ByteBuffer(&slice, 1), &queue_);
+    call->reader->StartCall();
+    call->reader->Finish(&call->response, &call->status, call);
+    ++outstanding_;
+  }
+
+  void Drain(Clock::time_point until) {
+    const auto deadline = std::chrono::system_clock::now() + (until - Clock::now());
+    void* tag = nullptr;
+    bool ok = false;
+    if (queue_.AsyncNext(&tag, &ok, deadline) != grpc::CompletionQueue::GOT_EVENT) return;
+    const std::unique_ptr<Call> call(static_cast<Call*>(tag));
+    --outstanding_;
+    ++codes_[static_cast<int>(call->status.error_code())];
+    if (call->status.ok()) {
+      latencies_.push_back(std::chrono::duration<double, std::milli>(Clock::now() - call->due).count());
+    } else if (call->status.error_code() != grpc::StatusCode::RESOURCE_EXHAUSTED && first_error_.empty()) {
+      first_error_ = call->status.error_message();
+    }
+  }
+
+  void Report(int64_t total, double seconds) {
+    std::sort(latencies_.begin(), latencies_.end());
+    const int64_t ok = codes_[0], refused = codes_[static_cast<int>(grpc::StatusCode::RESOURCE_EXHAUSTED)];
+    int64_t answered = 0;
+    for (const auto& [code, count] : codes_) answered += count;
+    std::printf(
+        "offered=%.0f/s total=%lld ok=%lld goodput=%.0f/s refused=%lld failed=%lld unanswered=%lld not_sent=%lld "
+        "p50_ms=%.2f p99_ms=%.2f\n",
+        options_.rate, static_cast<long long>(total), static_cast<long long>(ok), static_cast<double>(ok) / seconds,
+        static_cast<long long>(refused), static_cast<long long>(answered - ok - refused),
+        static_cast<long long>(outstanding_), static_cast<long long>(not_sent_), Quantile(latencies_, 0.5),
+        Quantile(latencies_, 0.99));
+    if (!first_error_.empty()) std::fprintf(stderr, "first error: %s\n", first_error_.c_str());
+  }
+
+  const Options options_;
+  std::vector<std::unique_ptr<grpc::GenericStub>> stubs_;
+  grpc::CompletionQueue queue_;
+  v1::ResolveConfigRequest request_;
+  std::string bytes_, first_error_;
+  int64_t outstanding_ = 0, not_sent_ = 0;
+  std::map<int, int64_t> codes_;
+  std::vector<double> latencies_;
+};
+
+bool Parse(int argc, char** argv, Options* options) {
+  for (int i = 1; i < argc; ++i) {
+    absl::string_view arg = argv[i];
+    bool fine = true;
+    if (absl::ConsumePrefix(&arg, "--target=")) {
+      options->target = std::string(arg);
+    } else if (absl::ConsumePrefix(&arg, "--rate=")) {
+      fine = absl::SimpleAtod(arg, &options->rate) && options->rate > 0 && options->rate <= 1e6;
+    } else if (absl::ConsumePrefix(&arg, "--seconds=")) {
+      fine = absl::SimpleAtod(arg, &options->seconds) && options->seconds > 0 && options->seconds <= 900;
+    } else if (absl::ConsumePrefix(&arg, "--token=")) {
+      options->token = std::string(arg);
+    } else if (absl::ConsumePrefix(&arg, "--ca=")) {
+      options->ca = std::string(arg);
+    } else if (absl::ConsumePrefix(&arg, "--max_outstanding=")) {
+      fine = absl::SimpleAtoi(arg, &options->max_outstanding) && options->max_outstanding > 0;
+    } else if (arg == "--cold") {
+      options->cold = true;
+    } else if (arg == "--retry") {
+      options->retry = true;
+    } else {
+      fine = false;
+    }
+    if (!fine) {
+      std::fprintf(stderr, "load_client: cannot use %s\n", argv[i]);
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+}  // namespace flightplan::bench
+
+int main(int argc, char** argv) {
+  flightplan::bench::Options options;
+  if (!flightplan::bench::Parse(argc, argv, &options)) return 2;
+  return flightplan::bench::Load(options).Run();
+}

@@ -1,0 +1,98 @@
+#!/usr/bin/env bash
+# Tokens, TLS, reload by SIGHUP and a log without secrets, with the real binary. usage: access_test.sh FLIGHTPLAN_BINARY
+set -euo pipefail
+flightplan="$1"
+work="$(mktemp -d)"
+server=""
+cleanup() {
+  [ -z "$server" ] || kill -KILL "$server" 2>/dev/null || true
+  rm -rf "$work"
+}
+trap cleanup EXIT
+fail() {
+  echo "FAILED: $*" >&2
+  tail -20 "$work/log" >&2 || true
+  exit 1
+}
+served() { sed -n 's/.*"msg":"serving".*"'"$1"'":"\{0,1\}\([^",}]*\).*/\1/p' "$work/log"; }
+metric() { curl -s "http://127.0.0.1:$http_port/metrics" | sed -n "s/^$1 //p"; }
+digest() { printf %s "$1" | sha256sum | cut -d' ' -f1; }
+wait_for() {  # wait_for WHAT COMMAND...: for ten seconds
+  local what="$1"; shift
+  for _ in $(seq 200); do
+    ! "$@" || return 0
+    sleep 0.05
+  done
+  fail "$what"
+}
+
+if ! command -v openssl >/dev/null; then echo "skipped: openssl is not installed"; exit 77; fi
+openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout "$work/key.pem" -out "$work/cert.pem" \
+  -days 1 -subj /CN=localhost -addext subjectAltName=DNS:localhost 2>/dev/null
+secret="hunter2-$(openssl rand -hex 8)"
+token() { echo "  - {sha256: $(digest "$1"), tenant: $2, roles: [$3], expires: 2126-01-01T00:00:00Z}"; }
+{ echo "tokens:"; token "$secret" research "read, resolve"; token reader reading read; } >"$work/tokens.yaml"
+mkdir "$work/site"
+"$flightplan" serve --listen=127.0.0.1:0 --http_listen=127.0.0.1:0 --drain_delay=0s --log_level=debug \
+  --tls_cert_file="$work/cert.pem" --tls_key_file="$work/key.pem" --token_file="$work/tokens.yaml" \
+  --catalog_dir="$work/site" --decision_log="file:$work/decisions" 2>"$work/log" &
+server=$!
+is_served() { [ -n "$(served http_port)" ]; }
+wait_for "does not start" is_served
+http_port="$(served http_port)"
+address="$(served listen)"
+address="localhost:${address##*:}"
+export FLIGHTPLAN_CA_FILE="$work/cert.pem"
+
+# --- Right and wrong credentials ---
+ask() { FLIGHTPLAN_TOKEN="$1" "$flightplan" "${@:2}" --server "$address" >"$work/out" 2>"$work/err"; }
+ask "$secret" gpus || fail "a good token: $(cat "$work/err")"
+ask "$secret" resolve --model deepseek-v3 --gpu h100-sxm --gpus 1024 --target megatron-lm ||
+  [ -s "$work/out" ] || fail "resolve with a good token: $(cat "$work/err")"
+! ask "" gpus || fail "no token was let in"
+! ask "$secret-x" gpus || fail "a wrong token was let in"
+! ask reader resolve --model deepseek-v3 --gpu h100-sxm --gpus 1024 --target megatron-lm || fail "a reader resolved"
+grep -q "role resolve" "$work/err" || fail "the missing role is named: $(cat "$work/err")"
+! FLIGHTPLAN_CA_FILE="" ask "$secret" gpus || fail "plain text was let in"
+
+# --- Secrets in a request: in an argument, an environment value, a model's name ---
+printf 'export WANDB_API_KEY=%s\ntorchrun train.py --wandb-key %s --num-layers lots\n' "$secret" "$secret" >"$work/launch.sh"
+ask "$secret" validate "$work/launch.sh" || true
+ask "$secret" resolve --model "$secret" --gpu h100-sxm --gpus 8 || true
+FLIGHTPLAN_TOKEN="$secret-x" "$flightplan" gpus --server "$address" >/dev/null 2>&1 || true
+
+# --- Reload ---
+printf 'models: [{name: broken, num_layers: -3}]\n' >"$work/site/models.yaml"
+printf 'tokens: [{tenant: t}]\n' >"$work/tokens.new"
+cp "$work/tokens.yaml" "$work/tokens.good"
+mv "$work/tokens.new" "$work/tokens.yaml"
+kill -HUP "$server"
+refused_twice() { [ "$(grep -c '"msg":"reload refused"' "$work/log")" = 2 ]; }
+wait_for "two bad files are named" refused_twice
+grep -q 'models.yaml:1:' "$work/log" || fail "the bad catalogue is named with its line"
+[ "$(metric flightplan_catalog_reload_failures_total)" = 1 ] || fail "flightplan_catalog_reload_failures_total"
+[ "$(metric 'flightplan_access_reload_failures_total{file="tokens"}')" = 1 ] || fail "access_reload_failures_total"
+ask "$secret" gpus || fail "the last good tokens are in force"
+
+before="$(curl -s "http://127.0.0.1:$http_port/version")"
+cat >"$work/site/models.yaml" <<'EOF'
+models:
+  - {name: our-own-model, num_layers: 4, hidden_size: 1024, num_attention_heads: 16, vocab_size: 32000, ffn_hidden_size: 4096, num_query_groups: 4, kv_channels: 64}
+EOF
+{ echo "tokens:"; token second research "read, resolve"; } >"$work/tokens.yaml"
+kill -HUP "$server"
+reloaded_twice() { [ "$(grep -c '"msg":"reloaded"' "$work/log")" = 2 ]; }
+wait_for "both good files are taken: $(grep refused "$work/log" | tail -1)" reloaded_twice
+! ask "$secret" gpus || fail "a token that is gone was let in"
+ask second models || fail "the new token"
+grep -q our-own-model "$work/out" || fail "the new catalogue"
+[ "$(curl -s "http://127.0.0.1:$http_port/version")" != "$before" ] || fail "/version shows the new catalogue"
+[ "$(curl -s "http://127.0.0.1:$http_port/metrics" | grep -c '^flightplan_build_info')" = 1 ] || fail "one build_info"
+
+kill -TERM "$server"
+code=0; wait "$server" || code=$?
+server=""
+[ "$code" = 0 ] || fail "SIGTERM ends with 0, not $code"
+! grep -q "$secret" "$work/log" "$work/decisions" || fail "the secret stands in a log"
+grep -q '"tenant":"research"' "$work/log" || fail "the tenant stands in the log"
+echo "access e2e: fine"
