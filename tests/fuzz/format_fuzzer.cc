@@ -1,0 +1,52 @@
+// One input format (resolver/render/input_format.h), named by the build: reads the input, writes what was read, and
+// reads that again.
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "resolver/catalog/defaults.h"
+#include "resolver/render/dialects.h"
+#include "resolver/render/input_format.h"
+#include "tests/fuzz/feedback.h"
+
+namespace flightplan::fuzz {
+namespace {
+
+const InputFormat& Format() {
+  static const InputFormat* const kFormat = [] {
+    for (const InputFormat& format : InputFormats()) {
+      if (format.name == FLIGHTPLAN_FUZZ_FORMAT && OwnDialect(format.target) == FLIGHTPLAN_FUZZ_DIALECT) return &format;
+    }
+    __builtin_trap();  // the build names a format that is none
+  }();
+  return *kFormat;
+}
+
+ParseResult Read(absl::string_view text, const Environment& env) {
+  if (Format().file != nullptr) return Format().file(text, env);
+  const std::vector<Argument> args = ArgumentsOfLines(text);
+  Met(RecogniseArguments(args, "", env.target).name);
+  return Format().arguments(args, env);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const absl::string_view text(reinterpret_cast<const char*>(data), size);
+  Environment env;
+  env.target = Format().target;
+  env.vars["HOME"] = "/root";
+  Met(RecogniseFile("", text, env.target));
+  const ParseResult parsed = Read(text, env);
+  Met(parsed);
+  Config config = DefaultsFor(env.target, env.core_release, env.bridge_release, env.mla);
+  ApplyKnobs(parsed.knobs, &config);
+  const Launch launch = RenderDialect(OwnDialect(env.target), {config, env, env.vars});
+  std::string lines;
+  for (const std::string& word : launch.argv) lines += word + "\n";
+  RecogniseArguments(ArgumentsOfLines(lines), "", env.target).arguments(ArgumentsOfLines(lines), env);
+  return 0;
+}
+
+}  // namespace flightplan::fuzz
