@@ -38,7 +38,7 @@ void NoteWhatIsElsewhere(absl::Span<const Argument> args, absl::string_view form
     const bool file = arg.text == "--config-file" || absl::StartsWith(arg.text, "--config-file=");
     if (!yaml && !file) continue;
     reading->not_judged.push_back(absl::StrCat("the YAML file of ", arg.text.substr(0, arg.text.find('=')),
-                                               ": its values go before these; validate that file"));
+                                               ": its values win over these; validate that file"));
   }
 }
 

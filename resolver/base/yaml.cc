@@ -183,6 +183,13 @@ class TreeBuilder : public YAML::EventHandler {
 
 }  // namespace
 
+YamlNode::YamlNode() = default;
+YamlNode::YamlNode(const YamlNode& other) = default;
+YamlNode::YamlNode(YamlNode&& other) noexcept = default;
+YamlNode& YamlNode::operator=(const YamlNode& other) = default;
+YamlNode& YamlNode::operator=(YamlNode&& other) noexcept = default;
+YamlNode::~YamlNode() = default;
+
 const YamlNode* YamlNode::Find(absl::string_view key) const {
   for (const auto& [name, value] : keys) {
     if (name == key) return &value;

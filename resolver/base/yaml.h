@@ -23,6 +23,14 @@ inline constexpr size_t kMaxYamlAliased = 1 << 16;  // nodes of anchors and alia
 
 struct YamlNode {
   enum class Kind { kNull, kScalar, kList, kMap };
+  // Defined where the type is complete: a vector of pairs with itself asks for that.
+  YamlNode();
+  YamlNode(const YamlNode& other);
+  YamlNode(YamlNode&& other) noexcept;
+  YamlNode& operator=(const YamlNode& other);
+  YamlNode& operator=(YamlNode&& other) noexcept;
+  ~YamlNode();
+
   Kind kind = Kind::kNull;
   int line = 1;  // from 1
   int column = 1;

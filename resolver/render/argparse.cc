@@ -131,6 +131,7 @@ class Parser {
   }
 
   void RefusePositional(const Argument& word) {
+    if (options_.leftover != nullptr) return options_.leftover->push_back(word);
     Refuse(word, absl::StrCat("argument ", Printable(word.text)), "it belongs to no flag");
   }
 

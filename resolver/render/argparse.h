@@ -46,6 +46,8 @@ struct ArgparseOptions {
   absl::string_view parser_name = "Megatron-LM";
   // For a flag that this table lacks: a sentence to add ("it came with 0.19"), or "".
   std::string (*explain_unknown)(absl::string_view flag) = nullptr;
+  // Where given, words that belong to no flag are put here instead of being refused: Hydra's overrides.
+  std::vector<Argument>* leftover = nullptr;
 };
 
 ParseResult ParseArguments(absl::Span<const Argument> args, const FlagTable& table, const ArgparseOptions& options);

@@ -10,6 +10,7 @@
 #include "resolver/render/bridge_dialect.h"
 #include "resolver/render/bridge_yaml.h"
 #include "resolver/render/loongforge_dialect.h"
+#include "resolver/render/loongforge_yaml.h"
 #include "resolver/render/megatron_lm_dialect.h"
 #include "resolver/render/megatron_lm_yaml.h"
 
@@ -20,6 +21,7 @@ constexpr InputFormat kFormats[] = {
     {"argv", Target::kMegatronLm, ParseMegatronLm, nullptr},
     {"megatron-lm-yaml", Target::kMegatronLm, nullptr, ParseMegatronLmYaml},
     {"argv", Target::kLoongForge, ParseLoongForge, nullptr},
+    {"loongforge-yaml", Target::kLoongForge, nullptr, ParseLoongForgeYaml},
     {"bridge-overrides", Target::kMegatronBridge, ParseBridge, nullptr},
     {"bridge-recipe", Target::kMegatronBridge, ParseBridgeRecipe, nullptr},
     {"bridge-perf", Target::kMegatronBridge, ParseBridgePerf, nullptr},

@@ -1,8 +1,15 @@
 #include "resolver/render/loongforge_dialect.h"
 
 #include <algorithm>
+#include <utility>
 
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/strip.h"
 #include "resolver/render/argparse.h"
+#include "resolver/render/hydra_value.h"
+#include "resolver/render/loongforge_yaml.h"
 #include "resolver/render/megatron_lm_dialect.h"
 
 namespace flightplan {
@@ -44,6 +51,11 @@ constexpr FlagSpec kOwnFlags[] = {
     {"--padding-side", K::padding_side},
     {"--max-text-length", K::max_text_length, FlagForm::kValue, ValueType::kInt},
     {"--chunksize", K::chunksize, FlagForm::kValue, ValueType::kInt},
+    {"--chat-template", K::chat_template},
+    // Megatron-LM's, with other choices.
+    {"--ckpt-format", K::ckpt_format, FlagForm::kValue, ValueType::kString, "torch|torch_dist|zarr|fsdp_dtensor"},
+    {"--cross-entropy-fusion-impl", K::cross_entropy_fusion_impl, FlagForm::kValue, ValueType::kString,
+     "native|te|linear"},
 };
 
 const FlagTable& Table() {
@@ -57,10 +69,97 @@ const FlagTable& Table() {
 
 }  // namespace
 
+std::optional<Knob> LoongForgeKey(absl::string_view key) {
+  if (key == "fp8_param") return K::fp8_param_gather;  // validators.py:74
+  if (IsLoongForgeStructure(key)) return std::nullopt;
+  if (const auto knob = FindKnob(key); knob.has_value()) return knob;
+  const FlagSpec* spec = Table().Find(absl::StrCat("--", absl::StrReplaceAll(key, {{"_", "-"}})));
+  return spec == nullptr ? std::nullopt : spec->knob;
+}
+
+namespace {
+
+constexpr absl::string_view kOverrideSource = "LoongForge:loongforge/train/parser.py:131";
+
+// One of Hydra's overrides: num_layers=4, +model.foundation.num_layers=4. They change the model's YAML, whose keys win
+// over the flags, so they are read last.
+class OverrideReader {
+ public:
+  explicit OverrideReader(ParseResult* out) : out_(out), flags_(out->knobs.size()) {}
+
+  void Read(const Argument& word) {
+    absl::string_view text = word.text;
+    while (absl::ConsumePrefix(&text, "+")) {
+    }
+    const size_t sign = text.find('=');
+    if (sign == absl::string_view::npos || sign == 0 || absl::StartsWith(text, "~")) {
+      return Report(word, "mlm.argparse", Severity::kError, absl::StrCat("argument ", Printable(word.text)),
+                    "it belongs to no flag, and is no key=value that Hydra could put into the model's YAML");
+    }
+    absl::string_view key = text.substr(0, sign);
+    const bool component = absl::ConsumePrefix(&key, "model.") && absl::StrContains(key, ".");
+    if (component && !absl::ConsumePrefix(&key, "foundation.")) {
+      return Report(word, "input.not-judged", Severity::kInfo, Printable(word.text),
+                    "LoongForge judges each component on its own; this answer is for the foundation");
+    }
+    const std::optional<Knob> knob = LoongForgeKey(key);
+    if (!knob.has_value()) return Unknown(word, key);
+    const absl::StatusOr<Value> value = ReadHydraValue(text.substr(sign + 1));
+    if (!value.ok()) {
+      return Report(word, "mlm.argparse", Severity::kError, Printable(word.text),
+                    std::string(value.status().message()));
+    }
+    NoteOverwritten(word, *knob, *value);
+    out_->knobs.push_back({*knob, *value, word.at});
+  }
+
+ private:
+  void Report(const Argument& word, absl::string_view rule_id, Severity severity, std::string seen, std::string needs) {
+    if (out_->findings.size() >= kMaxParseFindings) return;
+    ParseFinding& entry = out_->findings.emplace_back();
+    entry.at = word.at;
+    entry.finding.rule_id = rule_id;
+    entry.finding.area = "cli";
+    entry.finding.severity = severity;
+    entry.finding.verdict = severity == Severity::kError ? Verdict::kAccepted : Verdict::kAdvice;
+    entry.finding.stage = "parse";
+    entry.finding.seen = std::move(seen);
+    entry.finding.needs = std::move(needs);
+    entry.finding.source = kOverrideSource;
+  }
+
+  void Unknown(const Argument& word, absl::string_view key) {
+    const absl::string_view nearest = NearestKnobName(key);
+    if (IsLoongForgeStructure(key) || nearest.empty()) return;
+    Report(word, "lf.yaml-unknown-key", Severity::kWarning, Printable(key),
+           absl::StrCat("no argument has this name, so LoongForge passes over it; the nearest is ", nearest));
+  }
+
+  // A flag said something else.
+  void NoteOverwritten(const Argument& word, Knob knob, const Value& value) {
+    for (size_t i = 0; i < flags_; ++i) {
+      const ParsedKnob& flag = out_->knobs[i];
+      if (flag.knob != knob || flag.value == value) continue;
+      return Report(word, "lf.yaml-overrides-args", Severity::kInfo, Printable(word.text),
+                    absl::StrCat("it wins over the flag, which says ", Printable(flag.value.ToText())));
+    }
+  }
+
+  ParseResult* out_;
+  size_t flags_;  // knobs that flags set, at the front
+};
+
+}  // namespace
+
 ParseResult ParseLoongForge(absl::Span<const Argument> args, const Environment&) {
   ArgparseOptions options;
   options.parser_name = "LoongForge";
-  return ParseArguments(args, Table(), options);
+  std::vector<Argument> overrides;
+  options.leftover = &overrides;
+  ParseResult result = ParseArguments(args, Table(), options);
+  OverrideReader reader(&result);
+  for (const Argument& word : overrides) reader.Read(word);
+  return result;
 }
 
 Launch RenderLoongForge(const RenderInput& input) {
@@ -69,6 +168,7 @@ Launch RenderLoongForge(const RenderInput& input) {
   Launch launch = RenderMegatronLm({input.config, env, input.vars});
   for (const FlagSpec& spec : kOwnFlags) {
     if (!spec.knob.has_value() || !input.config.Given(*spec.knob)) continue;
+    if (std::find(launch.argv.begin(), launch.argv.end(), spec.flag) != launch.argv.end()) continue;
     const Value& value = input.config.Get(*spec.knob);
     if (spec.form == FlagForm::kSwitchOn) {
       if (value.truthy()) launch.argv.emplace_back(spec.flag);

@@ -1,5 +1,5 @@
-// A whole request in text format (BatchResolveRequest: validate or resolve), through the resolver. Its answer must be OK
-// or say what is wrong with the request; INTERNAL is our bug.
+// A whole request in text format (BatchResolveRequest: validate or resolve), through the resolver. Its answer must be
+// OK or say what is wrong with the request; INTERNAL is our bug.
 #include <cstddef>
 #include <cstdint>
 #include <memory>

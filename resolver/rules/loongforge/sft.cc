@@ -21,10 +21,7 @@ bool LengthsVary(F f) {
 bool RingGathers(F f) {
   const int64_t cp = f.num(K::context_parallel_size);
   const int64_t degree = f.none(K::context_parallel_ulysses_degree) ? 1 : f.num(K::context_parallel_ulysses_degree);
-  const Value& type = f.value(K::cp_comm_type);
-  const bool gathers = f.is(K::cp_comm_type, "allgather") ||
-                       (type.is_list() && type.list().size() == 1 && f.has(K::cp_comm_type, "allgather"));
-  return cp > 1 && degree < cp && gathers;
+  return cp > 1 && degree < cp && f.is(K::cp_comm_type, "allgather");
 }
 
 const Rule kRules[] = {
@@ -103,7 +100,8 @@ const Rule kRules[] = {
          [](Editor& e) {
            if (Packed(e.facts()) && e.facts().num(K::micro_batch_size) > 1) e.Set(K::micro_batch_size, 1);
          }},
-    // Upstream compares with the text "allgather", while its flag is a list: a list of one is read as that text here.
+    // Upstream compares with the text "allgather". Its flag makes a list, which is never equal to a text: only a key of
+    // the model's YAML can get here.
     {.id = "lf.sft-packing-cp",
      .area = "context-parallel",
      .kind = Kind::kChange,
@@ -112,7 +110,7 @@ const Rule kRules[] = {
      .reads = {K::cp_comm_type, K::packing_sft_data, K::context_parallel_size, K::context_parallel_ulysses_degree},
      .change =
          [](Editor& e) {
-           if (Packed(e.facts()) && RingGathers(e.facts())) e.Set(K::cp_comm_type, Value(Value::List{Value("p2p")}));
+           if (Packed(e.facts()) && RingGathers(e.facts())) e.Set(K::cp_comm_type, "p2p");
          }},
     {.id = "lf.sft-padding",
      .area = "sft",
