@@ -16,6 +16,7 @@ test_packages=(
   python3-venv                                # the Python client's tools
   python3-jsonschema slurm-wlm munge          # the doors: SARIF's schema, a real Slurm
   haproxy openssl curl                        # drills: the balancer, certificates, /metrics
+  clang-14 libclang-rt-14-dev                 # fuzz targets: libFuzzer's runtime, and the preset fuzz
   prometheus                                  # promtool, which reads /metrics as Prometheus does
 )
 buf_version=1.75.0
