@@ -27,6 +27,7 @@
 #include "resolver/estimate/step_model.h"
 #include "resolver/evidence/profile_source.h"
 #include "resolver/explain/model_message.h"
+#include "resolver/named_model.h"
 #include "resolver/next_step.h"
 #include "resolver/normalize/knobs_message.h"
 #include "resolver/normalize/request.h"
@@ -35,6 +36,7 @@
 #include "resolver/repair_config.h"
 #include "resolver/response.h"
 #include "resolver/rules/decide/decide.h"
+#include "resolver/weigh_config.h"
 
 namespace flightplan {
 namespace {
@@ -217,16 +219,20 @@ absl::Status Resolver::ConvertConfig(const v1::ConvertConfigRequest& request,
 
 absl::Status Resolver::ValidateConfig(const v1::ValidateConfigRequest& request,
                                       v1::ValidateConfigResponse* response) const {
-  FLIGHTPLAN_ASSIGN_OR_RETURN(Environment env, NormalizeValidate(request, *catalog_));
+  std::optional<GpuSystem> gpu;
+  FLIGHTPLAN_ASSIGN_OR_RETURN(Environment env, NormalizeValidate(request, *catalog_, &gpu));
   FLIGHTPLAN_ASSIGN_OR_RETURN(Reading reading, ReadConfig(request, &env));
   env.mla = IsMla(reading.parsed.knobs);
   Config config = DefaultsFor(env.target, env.core_release, env.bridge_release, env.mla);
   ApplyKnobs(reading.parsed.knobs, &config);
+  ApplyNamedModel(*catalog_, env, &reading, &config);
   if (request.has_knobs()) UseTargetNames(env.target, &config);
   // Kept for a repair alone: the rules change both.
   const Config written = config;
   const Environment asked = request.repair() ? env : Environment();
   RunResult run = Run(std::move(config), env);
+  const WeighedConfig weighed = WeighConfig(gpu, &run);
+  if (weighed.estimate.has_value()) EstimateToMessage(*weighed.estimate, response->mutable_estimate());
 
   std::vector<SourcePosition> places(kKnobCount);
   for (const ParsedKnob& parsed : reading.parsed.knobs) places[static_cast<size_t>(parsed.knob)] = parsed.at;
@@ -257,7 +263,7 @@ absl::Status Resolver::ValidateConfig(const v1::ValidateConfigRequest& request,
     response->add_not_judged("process grids: neither hardware.gpu_count, world_size nor WORLD_SIZE is given");
   }
   if (env.gpu_name.empty()) response->add_not_judged("hardware gates: no GPU is given");
-  response->add_not_judged("memory: a finished configuration is not weighed yet");
+  if (!weighed.not_judged.empty()) response->add_not_judged(weighed.not_judged);
   for (const std::string& what : reading.not_judged) response->add_not_judged(what);
   if (request.repair() && !response->will_run()) {
     FLIGHTPLAN_RETURN_IF_ERROR(RepairConfig(*this, request, reading, written, asked, response->mutable_repair()));

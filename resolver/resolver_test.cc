@@ -353,5 +353,79 @@ TEST(ValidateConfig, NeedsAConfig) {
   EXPECT_EQ(ViolatedFields(TestResolver().ValidateConfig(request, &response)).count("config"), 1U);
 }
 
+// ---- what validate knows beyond the launch's own words
+
+v1::ValidateConfigRequest LoongForgeLaunch(std::initializer_list<const char*> words) {
+  v1::ValidateConfigRequest request;
+  request.mutable_target()->set_framework("loongforge");
+  for (const char* word : words) request.mutable_arguments()->add_values(word);
+  return request;
+}
+
+const v1::ConfigEntry* EntryOf(const v1::ValidateConfigResponse& response, const std::string& name) {
+  for (const v1::ConfigEntry& entry : response.config()) {
+    if (entry.name() == name) return &entry;
+  }
+  return nullptr;
+}
+
+TEST(ValidateConfig, TakesTheArchitectureOfANamedModel) {
+  const auto request = LoongForgeLaunch({"--model-name", "qwen3-30b-a3b", "--num-layers", "12", "--hidden-size", "2048",
+                                         "--micro-batch-size", "1", "--seq-length", "4096"});
+  v1::ValidateConfigResponse response;
+  ASSERT_TRUE(TestResolver().ValidateConfig(request, &response).ok());
+  ASSERT_NE(EntryOf(response, "num_moe_experts"), nullptr);
+  EXPECT_EQ(EntryOf(response, "num_moe_experts")->value().int_value(), 128);
+  EXPECT_EQ(EntryOf(response, "num_layers")->value().int_value(), 48);
+  int overridden = 0;
+  for (const v1::Finding& finding : response.findings()) overridden += finding.rule_id() == "lf.yaml-overrides-args";
+  EXPECT_EQ(overridden, 1) << "num_layers alone differs";
+}
+
+TEST(ValidateConfig, WeighsAFinishedConfiguration) {
+  v1::ValidateConfigRequest request;
+  request.mutable_target()->set_framework("megatron-lm");
+  request.mutable_hardware()->set_gpu("h100-sxm");
+  request.mutable_hardware()->set_gpu_count(8);
+  for (const char* word : {"--num-layers",
+                           "80",
+                           "--hidden-size",
+                           "8192",
+                           "--ffn-hidden-size",
+                           "28672",
+                           "--swiglu",
+                           "--num-attention-heads",
+                           "64",
+                           "--group-query-attention",
+                           "--num-query-groups",
+                           "8",
+                           "--seq-length",
+                           "8192",
+                           "--max-position-embeddings",
+                           "8192",
+                           "--vocab-size",
+                           "128256",
+                           "--disable-bias-linear",
+                           "--micro-batch-size",
+                           "1",
+                           "--global-batch-size",
+                           "8",
+                           "--bf16",
+                           "--use-distributed-optimizer"}) {
+    request.mutable_arguments()->add_values(word);
+  }
+  v1::ValidateConfigResponse response;
+  ASSERT_TRUE(TestResolver().ValidateConfig(request, &response).ok());
+  ASSERT_TRUE(response.has_estimate());
+  EXPECT_EQ(response.estimate().fit(), v1::FIT_VERDICT_DOES_NOT_FIT) << "70 billion parameters on 8 GPUs of 80 GiB";
+  EXPECT_FALSE(response.will_run());
+  // Without the vocabulary nothing is said of memory.
+  request.mutable_arguments()->mutable_values()->DeleteSubrange(16, 2);
+  v1::ValidateConfigResponse unknown;
+  ASSERT_TRUE(TestResolver().ValidateConfig(request, &unknown).ok());
+  EXPECT_FALSE(unknown.has_estimate());
+  EXPECT_NE(unknown.not_judged_size(), 0);
+}
+
 }  // namespace
 }  // namespace flightplan

@@ -129,6 +129,14 @@ class Reader {
     for (const char* kind : {"/*.dist-info", "/*.egg-info"}) {
       for (const std::string& path : Glob(site + kind)) Distribution(path);
     }
+    // DeepEP's distribution carries one dispatcher or two; their extension modules say which.
+    for (const auto& [module, backend] : {std::pair("deep_ep_cpp", "deepep"), std::pair("hybrid_ep_cpp", "hybridep")}) {
+      for (const char* folder : {"/", "/deep_ep/", "/*.egg/"}) {
+        for (const std::string& path : Glob(absl::StrCat(site, folder, module, "*.so"))) {
+          Add(absl::StrCat("dispatcher.", backend), "installed", path);
+        }
+      }
+    }
   }
 
   void Distribution(const std::string& path) {

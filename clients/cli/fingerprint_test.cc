@@ -43,6 +43,8 @@ void Fill(Root* root) {
   root->Write(site + "transformer_engine_cu13-2.12.0.dist-info/METADATA", "Version: 2.12.0\n");
   root->Write(site + "nvidia_nccl_cu13-2.28.3.dist-info/METADATA", "Version: 2.28.3\n");
   root->Write(site + "deep_ep-1.2.1.dist-info/METADATA", "Version: 1.2.1+abc\n");
+  root->Write(site + "deep_ep_cpp.cpython-312-x86_64-linux-gnu.so", "ELF");
+  root->Write(site + "hybrid_ep_cpp.cpython-312-x86_64-linux-gnu.so", "ELF");
   root->Write(site + "torchvision-1.dist-info/METADATA", "Version: 99\n");
   root->Write("/proc/driver/nvidia/version",
               "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.65.06  Release Build\nGCC version: 12\n");
@@ -65,6 +67,8 @@ TEST(Fingerprint, ReadsMetadataAlone) {
   EXPECT_EQ(ValueOf(print, "cuda"), "13.0");
   EXPECT_EQ(ValueOf(print, "nccl"), "2.28.3");
   EXPECT_EQ(ValueOf(print, "package.deep_ep"), "1.2.1+abc");
+  EXPECT_EQ(ValueOf(print, "dispatcher.deepep"), "installed");
+  EXPECT_EQ(ValueOf(print, "dispatcher.hybridep"), "installed");
   EXPECT_EQ(ValueOf(print, "driver"), "580.65.06");
   EXPECT_EQ(ValueOf(print, "gpu"), "NVIDIA H100 80GB HBM3");
   EXPECT_EQ(print.Count("gpu"), 2u);

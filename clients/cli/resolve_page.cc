@@ -450,4 +450,6 @@ std::string RenderResolvePart(const ResolvePage& page, absl::string_view part, c
   return "";
 }
 
+std::string FitLine(const v1::Estimate& estimate, const Terminal& terminal) { return FitText(estimate, terminal); }
+
 }  // namespace flightplan::cli

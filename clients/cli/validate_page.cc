@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "clients/cli/findings.h"
+#include "clients/cli/resolve_page.h"
 #include "clients/cli/text.h"
 
 namespace flightplan::cli {
@@ -19,6 +20,7 @@ std::string RenderValidatePage(const std::string& input, const v1::ValidateConfi
   std::string out =
       absl::StrCat(terminal.Paint(terminal.Shown(input), Style::kBold), "   ", terminal.Shown(response.target()), "   ",
                    verdict, later, "   ", CountText(response.findings(), response.effective_changes_size()), "\n");
+  if (response.has_estimate()) absl::StrAppend(&out, "fits  ", FitLine(response.estimate(), terminal), "\n");
   out += FindingsText(response.findings(), TargetSpelling(response.config(), response.target()), verbose, terminal);
   if (response.effective_changes_size() > 0) {
     absl::StrAppend(&out, "\n", terminal.Paint("the stack will change", Style::kBold), "\n",

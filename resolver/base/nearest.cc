@@ -32,6 +32,9 @@ absl::string_view NearestName(absl::string_view name, const std::vector<absl::st
   size_t best_distance = std::max<size_t>(2, name.size() / 3) + 1;
   for (absl::string_view candidate : candidates) {
     if (candidate.size() > kLongestName) continue;
+    // The lengths alone put it further away.
+    const size_t longer = std::max(candidate.size(), name.size()), shorter = std::min(candidate.size(), name.size());
+    if (longer - shorter > best_distance) continue;
     const size_t distance = Distance(name, candidate);
     if (distance < best_distance || (distance == best_distance && !best.empty() && candidate < best)) {
       best_distance = distance;

@@ -259,6 +259,16 @@ RunResult Run(Config config, Environment env) {
   return result;
 }
 
+void JudgeArea(absl::string_view area, RunResult* run) {
+  const Program& program = Program::For(run->env.target, run->env.core_release, run->env.bridge_release);
+  const Facts facts(run->config, run->env);
+  for (const Program::Step& step : program.steps()) {
+    if (step.when == nullptr || step.rule->area != area || !step.when(facts)) continue;
+    if (!Reported(run->findings, IdFor(*step.rule, run->env.target)))
+      run->findings.push_back(MakeFinding(*step.rule, facts));
+  }
+}
+
 void SortForPeople(std::vector<Finding>* findings) {
   std::stable_sort(findings->begin(), findings->end(), [](const Finding& a, const Finding& b) {
     const std::string none;

@@ -46,6 +46,10 @@ struct RunResult {
 // after the first error still runs, on the values as they are then.
 RunResult Run(Config config, Environment env);
 
+// The checks of one area over what a run ended with: for facts that are known only then, such as a memory forecast in
+// `run->env`. Adds to its findings.
+void JudgeArea(absl::string_view area, RunResult* run);
+
 // Turns a fired rule into a finding, with the values it read.
 Finding MakeFinding(const Rule& rule, const Facts& facts);
 

@@ -1,6 +1,7 @@
 #include "resolver/engine/repair.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -132,17 +133,26 @@ bool Search(const std::vector<Candidate>& knobs, size_t from, size_t size, Trial
   return false;
 }
 
+// `*next` is the first of the finding's fixes that may be taken. A finding that came back because a later repair undid
+// its fix gets the one after it, and no search.
 std::optional<RepairStep> StepFor(const Finding& finding, const Config& config, const Environment& env,
-                                  const RunResult& run, const RepairOptions& options, size_t* runs) {
+                                  const RunResult& run, const RepairOptions& options, size_t* next, size_t* runs) {
+  const bool came_back = *next > 0;
   Trial trial(config, env, run, finding, runs);
-  for (const Patch& fix : finding.fixes) {
+  for (size_t i = *next; i < finding.fixes.size(); ++i) {
+    const Patch& fix = finding.fixes[i];
     if (ChangesConvergence(fix) && !options.allow_convergence) continue;
-    if (trial.Removes(fix)) return RepairStep{finding.rule_id, fix, false};
+    if (!trial.Removes(fix)) continue;
+    *next = i + 1;
+    return RepairStep{finding.rule_id, fix, false};
   }
+  if (came_back) return std::nullopt;
   const std::vector<Candidate> knobs = KnobsToTry(config, run, finding);
   for (size_t size = 1; size <= 3; ++size) {
     Patch patch;
-    if (Search(knobs, 0, size, &trial, &patch)) return RepairStep{finding.rule_id, std::move(patch), true};
+    if (!Search(knobs, 0, size, &trial, &patch)) continue;
+    *next = finding.fixes.size() + 1;
+    return RepairStep{finding.rule_id, std::move(patch), true};
   }
   return std::nullopt;
 }
@@ -182,17 +192,15 @@ bool ChangesConvergence(const Patch& patch) {
 
 Repair FindRepair(Config config, Environment env, const RepairOptions& options) {
   Repair repair;
-  std::set<absl::string_view> mended;  // a finding that comes back means that fixes chase one another
+  std::map<absl::string_view, size_t> next_fix;  // by finding: fixes that chase one another are taken once each
   size_t runs = 0;
   for (;;) {
     const RunResult run = Run(config, env);
     const RepairStep* taken = nullptr;
     for (const Finding& finding : run.findings) {
       if (finding.severity != Severity::kError || repair.steps.size() >= kMaxRepairSteps) continue;
-      if (mended.count(finding.rule_id) > 0) continue;
-      std::optional<RepairStep> step = StepFor(finding, config, env, run, options, &runs);
+      std::optional<RepairStep> step = StepFor(finding, config, env, run, options, &next_fix[finding.rule_id], &runs);
       if (!step.has_value()) continue;
-      mended.insert(finding.rule_id);
       ApplyPatch(step->patch, &config, &env);
       Merge(step->patch, &repair.patch);
       taken = &repair.steps.emplace_back(*std::move(step));

@@ -409,7 +409,8 @@ absl::StatusOr<NormalizedIntent> NormalizeResolve(const v1::ResolveConfigRequest
   return intent;
 }
 
-absl::StatusOr<Environment> NormalizeValidate(const v1::ValidateConfigRequest& request, const Catalog& catalog) {
+absl::StatusOr<Environment> NormalizeValidate(const v1::ValidateConfigRequest& request, const Catalog& catalog,
+                                              std::optional<GpuSystem>* gpu) {
   Environment env;
   Violations violations;
   NormalizeTarget(request.target(), "target", &env, &violations);
@@ -420,7 +421,8 @@ absl::StatusOr<Environment> NormalizeValidate(const v1::ValidateConfigRequest& r
     v1::Hardware hardware = request.hardware();
     const bool counted = hardware.gpu_count() != 0;
     if (!counted) hardware.set_gpu_count(1);
-    ReadHardware(hardware, catalog, &env, &violations);
+    HardwareFacts facts = ReadHardware(hardware, catalog, &env, &violations);
+    if (gpu != nullptr) *gpu = std::move(facts.gpu);
     if (!counted) env.world_size.reset();
   } else if (request.has_world_size()) {
     CheckRange("world_size", request.world_size(), kMaxGpus, &violations);

@@ -1,6 +1,8 @@
 // From request messages to what the caller wants: presence, aliases, ranges, names. Everything wrong is collected.
 #pragma once
 
+#include <optional>
+
 #include "absl/status/statusor.h"
 #include "resolver/catalog/catalog.h"
 #include "resolver/normalize/violations.h"
@@ -20,8 +22,10 @@ class ValidateConfigRequest;
 
 absl::StatusOr<NormalizedIntent> NormalizeResolve(const v1::ResolveConfigRequest& request, const Catalog& catalog);
 
-// The environment that a finished configuration is judged in; the configuration itself is read by a dialect.
-absl::StatusOr<Environment> NormalizeValidate(const v1::ValidateConfigRequest& request, const Catalog& catalog);
+// The environment that a finished configuration is judged in; the configuration itself is read by a dialect. `gpu`,
+// where it is asked for, is the system as the request describes it, or empty where it names none.
+absl::StatusOr<Environment> NormalizeValidate(const v1::ValidateConfigRequest& request, const Catalog& catalog,
+                                              std::optional<GpuSystem>* gpu = nullptr);
 
 // "megatron-lm" and its release into `env`; an unknown release becomes the nearest known one and is kept in
 // env.unknown_version, for a finding.

@@ -62,6 +62,8 @@ void FillSoftware(const Fingerprint& print, v1::SoftwareStack* software) {
     if (fact.name == "nccl") software->set_nccl_version(fact.value);
     if (fact.name == "cudnn") software->set_cudnn_version(fact.value);
     if (fact.name == "driver") software->set_driver_version(fact.value);
+    // Known only where one was found: an image may hold them where we did not look.
+    if (absl::StartsWith(fact.name, "dispatcher.")) software->mutable_dispatchers()->add_backends(fact.name.substr(11));
     if (absl::StartsWith(fact.name, "package.") && !absl::EndsWith(fact.name, ".commit")) {
       (*software->mutable_packages())[fact.name.substr(8)] = fact.value;
     }
@@ -87,6 +89,7 @@ std::string FlagsText(const v1::ValidateConfigRequest& form) {
   add("--cuda", form.software().cuda_version());
   add("--nccl", form.software().nccl_version());
   add("--driver", form.software().driver_version());
+  add("--capability", absl::StrJoin(form.software().dispatchers().backends(), ","));
   const std::map<std::string, std::string> packages(form.software().packages().begin(),
                                                     form.software().packages().end());
   for (const auto& [name, version] : packages) add("--package", absl::StrCat(name, "=", version));

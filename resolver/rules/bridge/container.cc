@@ -352,6 +352,19 @@ const Rule kRules[] = {
      .when = [](F f) { return f.on(K::use_decentralized_pg) && f.on(K::use_gloo_process_groups); },
      .needs = "decentralized process groups are NCCL only",
      .fixes = {{{K::use_gloo_process_groups, false}}, {{K::use_decentralized_pg, false}}}},
+    {.id = "bridge-ckpt.distopt-torch-dist",
+     .area = "checkpoint",
+     .at = Late(1560),
+     .source = "Megatron-Bridge 0.4.2:src/megatron/bridge/training/config.py:1184",
+     .bridge = {.since = 4, .until = 4},
+     .reads = {K::use_gloo_process_groups, K::use_distributed_optimizer, K::ckpt_format},
+     .when =
+         [](F f) {
+           return !f.on(K::use_gloo_process_groups) && f.on(K::use_distributed_optimizer) && f.given(K::ckpt_format) &&
+                  !f.is(K::ckpt_format, "torch_dist");
+         },
+     .needs = "without Gloo groups the distributed optimizer is saved in the torch_dist format only",
+     .fixes = {{{K::ckpt_format, "torch_dist"}}, {{K::use_gloo_process_groups, true}}}},
     {.id = "cp.seq-divisible",
      .area = "context-parallel",
      .at = Late(1575),

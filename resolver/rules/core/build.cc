@@ -276,7 +276,9 @@ const Rule kRules[] = {
          },
      .needs = "the op fuser on grouped experts needs TE 2.14, ETP 1, a gated silu or quick_gelu, and experts neither "
               "offloaded nor fed with probabilities",
-     .fixes = {{{K::use_transformer_engine_op_fuser, false}}}},
+     // The capacity of a rank may be what asks for the fuser.
+     .fixes = {{{K::use_transformer_engine_op_fuser, false}},
+               {{K::use_transformer_engine_op_fuser, false}, {K::moe_expert_rank_capacity_factor, kUnset}}}},
     {.id = "build.apply-probs-topk1",
      .area = "moe",
      .at = {Phase::kBuild, 919},

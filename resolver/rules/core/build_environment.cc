@@ -2,6 +2,7 @@
 // command line or config container checks earlier is with those rules.
 #include <array>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "resolver/rules/rule.h"
 
@@ -47,6 +48,13 @@ std::vector<Patch> FollowBackend(F f) {
   return {patch};
 }
 
+// Fewer than 16, or the driver's 8 where it is unset.
+bool FewConnections(F f) {
+  int64_t connections = 8;
+  const absl::string_view text = f.var("CUDA_DEVICE_MAX_CONNECTIONS");
+  return text.empty() || !absl::SimpleAtoi(text, &connections) || connections < 16;
+}
+
 bool TransformerEngine(F f) { return f.is(K::transformer_impl, "transformer_engine"); }
 
 const Rule kRules[] = {
@@ -89,6 +97,20 @@ const Rule kRules[] = {
            const bool on = f.on(K::apply_query_key_layer_scaling);
            return std::vector<Patch>{{AssignVar("NVTE_APPLY_QK_LAYER_SCALING", on ? "1" : "0")}};
          }},
+    {.id = "env.cdmc.graphs-gtp",
+     .area = "env",
+     .kind = Kind::kWarning,
+     .at = {Phase::kBuild, 30300},
+     .source = "Megatron-LM:megatron/core/transformer/cuda_graphs.py:107",
+     .core = {.since = kMain},
+     .reads = {K::gtp_weight_remat_size, K::cuda_graph_impl},
+     .reads_env = {"CUDA_DEVICE_MAX_CONNECTIONS"},
+     .when =
+         [](F f) {
+           return f.num(K::gtp_weight_remat_size) > 1 && f.is(K::cuda_graph_impl, "local") && FewConnections(f);
+         },
+     .needs = "the graphs of sharded weights run on many streams: below 16 connections they wait for each other",
+     .fixes = {{{.value = "32", .env_var = "CUDA_DEVICE_MAX_CONNECTIONS"}}}},
 };
 
 }  // namespace

@@ -78,10 +78,15 @@ const Rule kRules[] = {
      .reads = {K::enable_mhc_connections, K::recompute_granularity},
      .when = [](F f) { return f.on(K::enable_mhc_connections) && f.is(K::recompute_granularity, "full"); },
      .needs = "hyper-connections work with selective recompute only",
-     .fixes = {{{K::recompute_granularity, "selective"},
-                {K::recompute_modules, Literal::List("mhc")},
-                {K::recompute_method, kUnset},
-                {K::recompute_num_layers, kUnset}}}},
+     .fix =
+         [](F f) {
+           const Value& group = f.value(K::mhc_recompute_layer_num);
+           const bool mhc = !f.on(K::fine_grained_activation_offloading) &&
+                            (group.is_none() || (group.is_int() && group.integer() >= 1));
+           return std::vector<Patch>{{Assign(K::recompute_granularity, "selective"),
+                                      Assign(K::recompute_modules, Value(Value::List{mhc ? "mhc" : "core_attn"})),
+                                      Assign(K::recompute_method, Value()), Assign(K::recompute_num_layers, Value())}};
+         }},
     {.id = "mhc.no-pp",
      .area = "mhc",
      TRANSFORMER_CONFIG(2093),

@@ -1,6 +1,8 @@
 // Batch sizes and the microbatch count.
 #include "resolver/derive/batch.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "resolver/derive/arithmetic.h"
 #include "resolver/rules/megatron_lm/cli_util.h"
@@ -33,10 +35,11 @@ std::string Unit(F f) { return absl::StrCat("data parallel size ", f.env.data_pa
 std::vector<Patch> RoundedBatch(F f) {
   const std::optional<int64_t> replicas = Replicas(f);
   const std::optional<int64_t> unit = Product({f.num(K::micro_batch_size), replicas.value_or(1)});
+  const bool may_shrink = f.num(K::global_batch_size) > 0;  // nothing divides into no samples
   if (!unit.has_value() || *unit <= 0) return {};
   const int64_t up = (FloorDiv(f.num(K::global_batch_size) - 1, *unit) + 1) * *unit;
   std::vector<Patch> fixes;
-  for (int64_t micro = f.num(K::micro_batch_size) - 1; micro >= 1 && fixes.empty(); --micro) {
+  for (int64_t micro = f.num(K::micro_batch_size) - 1; may_shrink && micro >= 1 && fixes.empty(); --micro) {
     const std::optional<int64_t> smaller = Product({micro, replicas.value_or(1)});
     if (smaller.has_value() && Divides(*smaller, f.num(K::global_batch_size))) {
       fixes.push_back({Assign(K::micro_batch_size, micro), Assign(K::eval_micro_batch_size, Value()),
@@ -47,6 +50,17 @@ std::vector<Patch> RoundedBatch(F f) {
   fixes.push_back({Assign(K::global_batch_size, std::max(up, *unit)), Assign(K::eval_global_batch_size, Value()),
                    Assign(K::eval_micro_batch_size, Value())});
   return fixes;
+}
+
+// One sample at a time, and a global batch that the replicas share evenly.
+std::vector<Patch> OneSample(F f) {
+  Patch patch = {Assign(K::micro_batch_size, 1)};
+  const int64_t replicas = std::max<int64_t>(1, Replicas(f).value_or(1));
+  const int64_t batch = f.num(K::global_batch_size);
+  if (f.set(K::global_batch_size) && batch > 0 && !Divides(replicas, batch) && batch < INT64_MAX - replicas) {
+    patch.push_back(Assign(K::global_batch_size, (FloorDiv(batch - 1, replicas) + 1) * replicas));
+  }
+  return {patch};
 }
 
 std::optional<int64_t> Microbatches(F f) { return StepMicrobatches(f.config, f.env); }
@@ -71,7 +85,7 @@ const Rule kRules[] = {
      .reads = {K::micro_batch_size},
      .when = [](F f) { return f.set(K::micro_batch_size) && f.num(K::micro_batch_size) <= 0; },
      .needs = "micro_batch_size must be at least 1",
-     .fixes = {{{K::micro_batch_size, 1}}}},
+     .fix = OneSample},
     {.id = "mlm.schedule-and-gbs",
      .area = "batch",
      .at = {Phase::kCliValidate, 699},

@@ -64,6 +64,36 @@ std::vector<Patch> DividingStages(F f) {
   if (size.has_value()) fixes.push_back({Assign(K::pipeline_model_parallel_size, *size)});
   return fixes;
 }
+// Whether the interleaved schedule takes the step's microbatches with this many stages; true where it cannot be known.
+bool ScheduleTakes(F f, int64_t pp) {
+  const int64_t replicas = f.env.data_parallel_size.value_or(0);
+  const int64_t micro = f.num(K::micro_batch_size);
+  if (replicas <= 0 || micro <= 0 || f.none(K::global_batch_size)) return true;
+  const std::optional<int64_t> ranks = Product({replicas, Pp(f)});
+  if (!ranks.has_value() || !Divides(pp, *ranks)) return true;
+  const std::optional<int64_t> unit = Product({*ranks / pp, micro});
+  if (!unit.has_value() || *unit <= 0) return true;
+  const int64_t count = FloorDiv(f.num(K::global_batch_size), *unit);
+  const Value& given = f.value(K::microbatch_group_size_per_vp_stage);
+  const int64_t group = given.is_none() ? pp : given.integer();
+  if (group < pp || group > count || group <= 0) return false;
+  const int64_t rest = FloorMod(count, group);
+  return rest == 0 || rest >= pp;
+}
+
+// Fewer stages, as many as the interleaved schedule can feed; else without interleaving.
+std::vector<Patch> DividingInterleavedStages(F f) {
+  std::optional<int64_t> size = NextSmallerFit(SplitLayers(f), 1, Pp(f));
+  const std::optional<int64_t> most = size;
+  while (size.has_value() && *size > 1 && !ScheduleTakes(f, *size)) size = NextSmallerFit(SplitLayers(f), 1, *size);
+  if (!most.has_value()) return {};
+  std::vector<Patch> fixes;
+  if (size.has_value() && *size > 1) fixes.push_back({Assign(K::pipeline_model_parallel_size, *size)});
+  fixes.push_back(
+      {Assign(K::pipeline_model_parallel_size, *most), Assign(K::num_layers_per_virtual_pipeline_stage, Value())});
+  return fixes;
+}
+
 std::vector<Patch> StagesOfLayout(F f) {
   const std::optional<int64_t> stages = Stages(f);
   if (!stages.has_value()) return {{Assign(K::pipeline_model_parallel_layout, Value())}};
@@ -149,7 +179,7 @@ const Rule kRules[] = {
      .when = [](F f) { return ByLayers(f) && !Divides(Pp(f), SplitLayers(f)); },
      .needs =
          "the layers (plus embedding and loss where they count) must be a multiple of pipeline_model_parallel_size",
-     .fix = DividingStages,
+     .fix = DividingInterleavedStages,
      .detail = LayersText},
     {.id = "mlm.vpp-layers-divisible-vp",
      .area = "pipeline",

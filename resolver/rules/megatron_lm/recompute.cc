@@ -48,7 +48,14 @@ const Rule kRules[] = {
      .reads = {K::recompute_granularity, K::recompute_method},
      .when = [](F f) { return f.is(K::recompute_granularity, "selective") && f.set(K::recompute_method); },
      .needs = "selective recompute takes no recompute_method",
-     .fixes = {{{K::recompute_method, kUnset}}, {{K::recompute_granularity, "full"}, {K::recompute_num_layers, 1}}}},
+     .fixes = {{{K::recompute_granularity, "full"}, {K::recompute_num_layers, 1}}},
+     .fix =
+         [](F f) {
+           Patch patch = {Assign(K::recompute_method, Value())};
+           // It asks for the method that goes.
+           if (f.on(K::distribute_saved_activations)) patch.push_back(Assign(K::distribute_saved_activations, false));
+           return std::vector<Patch>{patch};
+         }},
 };
 
 }  // namespace

@@ -125,7 +125,12 @@ const Rule kRules[] = {
      .reads = {K::squared_relu, K::swiglu},
      .when = [](F f) { return HasCommandLine(f) && f.on(K::squared_relu) && f.on(K::swiglu); },
      .needs = "squared_relu and swiglu exclude each other",
-     .fixes = {{{K::squared_relu, false}}, {{K::swiglu, false}}}},
+     .fix =
+         [](F f) {
+           Patch swiglu_stays = {Assign(K::squared_relu, false)};
+           if (f.on(K::quick_geglu)) swiglu_stays.push_back(Assign(K::quick_geglu, false));
+           return std::vector<Patch>{swiglu_stays, {Assign(K::swiglu, false)}};
+         }},
     {.id = "mlm.quick-geglu-xor-swiglu",
      .area = "model",
      .at = {Phase::kModel, -99997},

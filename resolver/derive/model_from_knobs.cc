@@ -1,0 +1,129 @@
+#include "resolver/derive/model_from_knobs.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+
+namespace flightplan {
+namespace {
+
+using K = Knob;
+
+constexpr int64_t kMostLayers = 65'535;
+
+class Reader {
+ public:
+  explicit Reader(const Config& config) : c_(config) {}
+
+  absl::StatusOr<ModelSpec> Run() {
+    m_.name = "of the configuration";
+    m_.num_layers = Required(K::num_layers);
+    m_.hidden_size = Required(K::hidden_size);
+    m_.num_attention_heads = Required(K::num_attention_heads);
+    Vocabulary();
+    Blocks();
+    Attention();
+    Experts();
+    if (c_.Get(K::mtp_num_layers).is_int()) m_.mtp_num_layers = c_.Get(K::mtp_num_layers).integer();
+    if (!missing_.empty()) return absl::NotFoundError(missing_);
+    if (!unknown_.empty()) return absl::UnimplementedError(unknown_);
+    return std::move(m_);
+  }
+
+ private:
+  std::optional<int64_t> Size(Knob knob) const {
+    const Value& value = c_.Get(knob);
+    if (!value.is_int() || value.is_bool() || value.integer() <= 0) return std::nullopt;
+    return value.integer();
+  }
+  int64_t Required(Knob knob) {
+    const std::optional<int64_t> size = Size(knob);
+    if (!size.has_value() && missing_.empty()) missing_ = absl::StrCat(Name(knob), " is not given");
+    return size.value_or(0);
+  }
+  bool On(Knob knob) const { return c_.Get(knob).truthy(); }
+
+  void Vocabulary() {
+    // Megatron-LM's flag stands for the tokenizer's size; a padded one is only larger.
+    std::optional<int64_t> size = Size(K::vocab_size);
+    if (!size.has_value()) size = Size(K::padded_vocab_size);
+    if (!size.has_value() && missing_.empty()) {
+      missing_ = "vocab_size is not given: the tokenizer says it when the run starts";
+    }
+    m_.vocab_size = size.value_or(0);
+    const bool untied = On(K::untie_embeddings_and_output_weights);
+    const Value& shared = c_.Get(K::share_embeddings_and_output_weights);
+    m_.tie_embeddings = shared.is_bool() ? shared.truthy() && !untied : !untied;
+  }
+
+  void Blocks() {
+    m_.ffn_hidden_size = Size(K::ffn_hidden_size);
+    m_.normalization = c_.Get(K::normalization).is_text() ? c_.Get(K::normalization).ToText() : "LayerNorm";
+    m_.gated_linear_unit = On(K::gated_linear_unit) || On(K::swiglu);
+    m_.activation = m_.gated_linear_unit ? "swiglu" : On(K::squared_relu) ? "squared_relu" : "gelu";
+    m_.add_bias_linear = On(K::add_bias_linear);
+    m_.add_qkv_bias = On(K::add_qkv_bias);
+    if (c_.Get(K::hybrid_layer_pattern).is_text()) unknown_ = "hybrid_layer_pattern: Mamba stacks are not weighed";
+  }
+
+  void Attention() {
+    m_.num_query_groups = Size(K::num_query_groups).value_or(m_.num_attention_heads);
+    m_.kv_channels = Size(K::kv_channels);
+    m_.qk_layernorm = On(K::qk_layernorm);
+    m_.qk_layernorm_kind = On(K::multi_latent_attention) ? "mla_latent" : "per_head";
+    if (!*m_.qk_layernorm) m_.qk_layernorm_kind.reset();
+    const Value& window = c_.Get(K::window_size);
+    if (window.is_list() && window.list().size() == 2 && window.list()[0].is_int()) {
+      m_.window_size = std::max<int64_t>(0, window.list()[0].integer()) + 1;
+      m_.window_attn_skip_freq = Size(K::window_attn_skip_freq);
+    }
+    if (On(K::multi_latent_attention)) {
+      m_.attention = "mla";
+      m_.kv_channels.reset();
+      m_.q_lora_rank = Size(K::q_lora_rank);
+      m_.kv_lora_rank = Required(K::kv_lora_rank);
+      m_.qk_head_dim = Required(K::qk_head_dim);
+      m_.qk_pos_emb_head_dim = Required(K::qk_pos_emb_head_dim);
+      m_.v_head_dim = Required(K::v_head_dim);
+    }
+    const Value& variant = c_.Get(K::experimental_attention_variant);
+    if (variant.is_text()) {
+      unknown_ = absl::StrCat("experimental_attention_variant=", variant.ToText(), ": this attention is not weighed");
+    }
+  }
+
+  void Experts() {
+    m_.num_moe_experts = Size(K::num_moe_experts);
+    if (!m_.is_moe()) return;
+    m_.moe_router_topk = Size(K::moe_router_topk).value_or(2);
+    m_.moe_ffn_hidden_size = Size(K::moe_ffn_hidden_size);
+    if (!m_.moe_ffn_hidden_size.has_value()) m_.moe_ffn_hidden_size = m_.ffn_hidden_size;
+    m_.moe_shared_expert_intermediate_size = Size(K::moe_shared_expert_intermediate_size);
+    m_.moe_shared_expert_gate = On(K::moe_shared_expert_gate);
+    m_.moe_latent_size = Size(K::moe_latent_size);
+    m_.moe_router_enable_expert_bias = On(K::moe_router_enable_expert_bias);
+    const int64_t layers = std::min(m_.num_layers, kMostLayers);
+    const Value& frequency = c_.Get(K::moe_layer_freq);
+    for (int64_t i = 0; i < layers; ++i) m_.moe_layer_freq.push_back(IsMoe(frequency, i) ? 1 : 0);
+  }
+
+  // moe_layer_freq: one layer in so many, or a list with one entry a layer.
+  static bool IsMoe(const Value& frequency, int64_t layer) {
+    if (frequency.is_list()) {
+      const auto at = static_cast<size_t>(layer);
+      return at < frequency.list().size() && frequency.list()[at].truthy();
+    }
+    const int64_t every = frequency.is_int() ? frequency.integer() : 1;
+    return every <= 0 || layer % every == 0;
+  }
+
+  const Config& c_;
+  ModelSpec m_;
+  std::string missing_, unknown_;  // the first of each
+};
+
+}  // namespace
+
+absl::StatusOr<ModelSpec> ModelFromKnobs(const Config& config) { return Reader(config).Run(); }
+
+}  // namespace flightplan

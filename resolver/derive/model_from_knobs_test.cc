@@ -1,0 +1,63 @@
+#include "resolver/derive/model_from_knobs.h"
+
+#include <memory>
+
+#include "gtest/gtest.h"
+#include "resolver/catalog/catalog.h"
+#include "resolver/catalog/defaults.h"
+#include "resolver/derive/model_knobs.h"
+#include "resolver/derive/parameters.h"
+
+namespace flightplan {
+namespace {
+
+Config ConfigOf(const ModelSpec& model, const Environment& env) {
+  Config config = DefaultsFor(env.target, env.core_release, env.bridge_release, model.is_mla());
+  for (const auto& [knob, value] : ModelKnobs(model, env)) config.Set(knob, value, Origin::kCaller);
+  return config;
+}
+
+// What a model is written as, is read back as a model with the same parameters.
+class CountsAsTheModel : public testing::TestWithParam<const char*> {};
+
+TEST_P(CountsAsTheModel, WrittenForBridge) {
+  const auto catalog = Catalog::Builtin();
+  ASSERT_TRUE(catalog.ok());
+  const ModelSpec& model = **catalog->FindModel(GetParam());
+  Environment env;
+  env.target = Target::kMegatronBridge;
+  const auto read = ModelFromKnobs(ConfigOf(model, env));
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(CountParameters(*read)->counts, CountParameters(model)->counts);
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, CountsAsTheModel,
+                         testing::Values("deepseek-v3", "qwen3-30b-a3b", "qwen3-235b-a22b", "mixtral-8x7b", "qwen3-8b",
+                                         "llama-3.1-70b"),
+                         [](const auto& param) {
+                           std::string name = param.param;
+                           for (char& c : name) c = c == '-' || c == '.' ? '_' : c;
+                           return name;
+                         });
+
+TEST(ModelFromKnobs, NamesWhatIsMissing) {
+  Config config = DefaultsFor(Target::kMegatronLm, kMain, kMain, false);
+  config.Set(Knob::num_layers, 4, Origin::kCaller);
+  config.Set(Knob::hidden_size, 1024, Origin::kCaller);
+  config.Set(Knob::num_attention_heads, 16, Origin::kCaller);
+  const auto model = ModelFromKnobs(config);
+  EXPECT_EQ(model.status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(model.status().message(), "vocab_size is not given: the tokenizer says it when the run starts");
+}
+
+TEST(ModelFromKnobs, SaysWhatItDoesNotWeigh) {
+  Config config = DefaultsFor(Target::kMegatronBridge, kMain, kMain, false);
+  for (Knob knob : {Knob::num_layers, Knob::hidden_size, Knob::num_attention_heads, Knob::vocab_size}) {
+    config.Set(knob, 1024, Origin::kCaller);
+  }
+  config.Set(Knob::hybrid_layer_pattern, "M*M*", Origin::kCaller);
+  EXPECT_EQ(ModelFromKnobs(config).status().code(), absl::StatusCode::kUnimplemented);
+}
+
+}  // namespace
+}  // namespace flightplan

@@ -1,0 +1,73 @@
+#include "resolver/named_model.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "resolver/derive/model_knobs.h"
+#include "resolver/render/dialect.h"
+
+namespace flightplan {
+namespace {
+
+// What every model file of LoongForge says.
+constexpr Knob kAlwaysThere[] = {Knob::num_layers,       Knob::hidden_size,     Knob::num_attention_heads,
+                                 Knob::num_moe_experts,  Knob::ffn_hidden_size, Knob::moe_ffn_hidden_size,
+                                 Knob::num_query_groups, Knob::kv_lora_rank};
+
+const ParsedKnob* LastWritten(const Reading& reading, Knob knob) {
+  const auto& knobs = reading.parsed.knobs;
+  const auto found = std::find_if(knobs.rbegin(), knobs.rend(), [knob](const ParsedKnob& p) { return p.knob == knob; });
+  return found == knobs.rend() ? nullptr : &*found;
+}
+
+// An override of Hydra's goes on top of the YAML; a flag does not.
+bool IsFlag(const Reading& reading, const ParsedKnob& written) {
+  const int index = written.at.index;
+  if (index < 0 || static_cast<size_t>(index) >= reading.args.size()) return false;
+  const std::string& word = reading.args[static_cast<size_t>(index)].text;
+  return absl::StartsWith(word, "-") || !absl::StrContains(word, "=");
+}
+
+ParseFinding Overridden(const ParsedKnob& flag, const Value& value) {
+  ParseFinding entry;
+  entry.at = flag.at;
+  entry.finding.rule_id = "lf.yaml-overrides-args";
+  entry.finding.area = "cli";
+  entry.finding.severity = Severity::kInfo;
+  entry.finding.verdict = Verdict::kAdvice;
+  entry.finding.stage = "parse";
+  entry.finding.seen = absl::StrCat(Name(flag.knob), "=", Printable(flag.value.ToText()));
+  entry.finding.needs = absl::StrCat("the YAML of the named model wins over the flag: ", value.ToText());
+  entry.finding.source = "LoongForge:loongforge/train/validators.py:79";
+  return entry;
+}
+
+}  // namespace
+
+void ApplyNamedModel(const Catalog& catalog, const Environment& env, Reading* reading, Config* config) {
+  if (env.target != Target::kLoongForge) return;
+  const ParsedKnob* name = LastWritten(*reading, Knob::model_name);
+  if (name == nullptr || !name->value.is_text()) return;
+  const auto model = catalog.FindModel(name->value.text());
+  if (!model.ok()) {
+    reading->not_judged.push_back(absl::StrCat("the YAML of --model-name ", Printable(name->value.ToText()),
+                                               ": the catalogue has no such model; validate that file"));
+    return;
+  }
+  for (const auto& [knob, value] : ModelKnobs(**model, env)) {
+    const ParsedKnob* written = LastWritten(*reading, knob);
+    if (written == nullptr) {
+      config->Set(knob, value, Origin::kModel);
+      continue;
+    }
+    const bool in_file = std::find(std::begin(kAlwaysThere), std::end(kAlwaysThere), knob) != std::end(kAlwaysThere);
+    if (!in_file || !IsFlag(*reading, *written) || written->value == value) continue;
+    reading->parsed.findings.push_back(Overridden(*written, value));
+    config->Set(knob, value, Origin::kModel);
+  }
+}
+
+}  // namespace flightplan

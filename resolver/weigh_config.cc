@@ -1,0 +1,38 @@
+#include "resolver/weigh_config.h"
+
+#include <cmath>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "resolver/derive/model_from_knobs.h"
+#include "resolver/derive/placement.h"
+#include "resolver/derive/shape.h"
+
+namespace flightplan {
+
+WeighedConfig WeighConfig(const std::optional<GpuSystem>& gpu, RunResult* run) {
+  const auto not_judged = [](absl::string_view why) {
+    return WeighedConfig{std::nullopt, absl::StrCat("memory: ", why)};
+  };
+  if (!gpu.has_value()) return not_judged("no GPU is given");
+  if (!run->env.world_size.has_value()) return not_judged("the number of GPUs is not known");
+  const auto model = ModelFromKnobs(run->config);
+  if (!model.ok()) return not_judged(model.status().message());
+  const auto shape = MakeShape(*model, run->config);
+  if (!shape.ok()) return not_judged(shape.status().message());
+  NormalizedIntent intent;
+  intent.model = *model;
+  intent.gpu = *gpu;
+  intent.env = run->env;
+  const Placement placement = PlaceLayout(run->config, run->env);
+  EstimatedPlan estimate = Estimate(intent, *shape, placement, run->config, run->env.vars);
+  if (estimate.stages.empty()) return not_judged("the layout does not come out even");
+  const Band& total = estimate.stages[estimate.fullest].total;
+  run->env.static_memory_bytes = estimate.static_bytes;
+  run->env.memory_bytes = {std::llround(total.low), std::llround(total.value), std::llround(total.high)};
+  if (estimate.usable_bytes > 0) run->env.usable_memory_bytes = estimate.usable_bytes;
+  JudgeArea("fit", run);
+  return {std::move(estimate), ""};
+}
+
+}  // namespace flightplan
