@@ -120,7 +120,8 @@ AnswerSource::AnswerSource(const ResolverBackend* backend, Metrics* metrics, std
       cache_(cache_bytes) {}
 
 std::string AnswerSource::Key(char kind, absl::string_view request) const {
-  return absl::StrCat(absl::string_view(&kind, 1), *revision_.Get(), absl::string_view("\0", 1), request);
+  return absl::StrCat(absl::string_view(&kind, 1), *revision_.Get(), "/", backend_->revision(),
+                      absl::string_view("\0", 1), request);
 }
 
 void AnswerSource::Count(const Answer& answer) {

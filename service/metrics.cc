@@ -46,6 +46,7 @@ constexpr MetricSpec kTable[] = {
      "Token and quota files that were not taken over; the last good ones are in force."},
     {"flightplan_tls_certificate_expiry_timestamp_seconds", MetricKind::kGauge, "role",
      "When the first certificate of a file ends."},
+    {"flightplan_probe_runs_total", MetricKind::kCounter, "result", "Probes asked for, by how they ended."},
     {"flightplan_decision_log_written_total", MetricKind::kCounter, "", "Lines queued for the decision log."},
     {"flightplan_door_reviews_total", MetricKind::kCounter, "door,mode,verdict",
      "Jobs reviewed at a scheduler's door, by what the door made of them."},
@@ -174,6 +175,10 @@ Metrics::Counter& Metrics::Outcome(absl::string_view rpc, absl::string_view targ
   return *Series<Counter>(
       "flightplan_outcomes_total",
       {{"rpc", std::string(rpc)}, {"target", std::string(target)}, {"outcome", std::string(outcome)}});
+}
+
+Metrics::Counter& Metrics::ProbeRuns(absl::string_view result) {
+  return *Series<Counter>("flightplan_probe_runs_total", {{"result", std::string(result)}});
 }
 
 Metrics::Counter& Metrics::Finding(absl::string_view rule_id, absl::string_view severity) {

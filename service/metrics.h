@@ -61,6 +61,7 @@ class Metrics {
   const Method* ForMethod(absl::string_view service, absl::string_view method) const;
 
   Counter& Outcome(absl::string_view rpc, absl::string_view target, absl::string_view outcome);
+  Counter& ProbeRuns(absl::string_view result);
   Counter& Finding(absl::string_view rule_id, absl::string_view severity);
   // Of a configured tenant: their number is bounded by the tokens file.
   Counter& TenantShed(absl::string_view tenant);

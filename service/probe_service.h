@@ -1,13 +1,14 @@
-// flightplan.v1.ProbeService: not built yet; every method says so.
+// flightplan.v1.ProbeService: measures this node's GPUs where the operator allows it, and keeps profiles.
 #pragma once
 
 #include <memory>
 
 #include "grpcpp/impl/service_type.h"
 #include "service/call.h"
+#include "service/probe_link.h"
 
 namespace flightplan::service {
 
-std::unique_ptr<grpc::Service> MakeProbeService(const Edge* edge);
+std::unique_ptr<grpc::Service> MakeProbeService(const Edge* edge, ProbeLink* probe);
 
 }  // namespace flightplan::service

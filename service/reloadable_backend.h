@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "service/current.h"
@@ -14,6 +15,8 @@ class ReloadableBackend final : public ResolverBackend {
   explicit ReloadableBackend(std::unique_ptr<const ResolverBackend> backend) : current_(std::move(backend)) {}
   void Replace(std::unique_ptr<const ResolverBackend> backend) { current_.Set(std::move(backend)); }
 
+  std::shared_ptr<ProfileStore> profiles() const override { return current_.Get()->profiles(); }
+  std::string revision() const override { return current_.Get()->revision(); }
   absl::Status ResolveConfig(const v1::ResolveConfigRequest& request,
                              v1::ResolveConfigResponse* response) const override {
     return current_.Get()->ResolveConfig(request, response);

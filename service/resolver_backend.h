@@ -9,12 +9,18 @@
 
 namespace flightplan::service {
 
+class ProfileStore;
+
 // Called from many threads at once.
 class ResolverBackend {
  public:
   virtual ~ResolverBackend() = default;
   virtual absl::Status ResolveConfig(const v1::ResolveConfigRequest& request,
                                      v1::ResolveConfigResponse* response) const = 0;
+  // The profiles that its answers rest on; null: none.
+  virtual std::shared_ptr<ProfileStore> profiles() const { return nullptr; }
+  // Of what its answers rest on beside request, catalogue and build; changes with it.
+  virtual std::string revision() const { return ""; }
   virtual absl::Status ValidateConfig(const v1::ValidateConfigRequest& request,
                                       v1::ValidateConfigResponse* response) const = 0;
   virtual absl::Status ConvertConfig(const v1::ConvertConfigRequest& request,

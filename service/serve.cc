@@ -17,6 +17,7 @@
 #include "resolver/base/status_macros.h"
 #include "resolver/catalog/catalog.h"
 #include "service/gatekeeper.h"
+#include "service/probe_link.h"
 #include "service/server.h"
 #include "service/tls.h"
 
@@ -29,7 +30,10 @@ constexpr int kMisuse = 2;
 
 class PipelineBackend final : public ResolverBackend {
  public:
-  explicit PipelineBackend(std::shared_ptr<const Catalog> catalog) : resolver_(std::move(catalog)) {}
+  PipelineBackend(std::shared_ptr<const Catalog> catalog, const std::shared_ptr<ProfileStore>& profiles)
+      : profiles_(profiles), resolver_(std::move(catalog), profiles) {}
+  std::shared_ptr<ProfileStore> profiles() const override { return profiles_; }
+  std::string revision() const override { return profiles_->revision(); }
   absl::Status ResolveConfig(const v1::ResolveConfigRequest& request,
                              v1::ResolveConfigResponse* response) const override {
     return resolver_.ResolveConfig(request, response);
@@ -48,6 +52,7 @@ class PipelineBackend final : public ResolverBackend {
   }
 
  private:
+  const std::shared_ptr<ProfileStore> profiles_;
   const Resolver resolver_;
 };
 
@@ -134,7 +139,8 @@ absl::Status CheckAccessFiles(const Settings& settings, const SettingsSources& s
 }
 
 // SIGHUP. Each file by itself: one that is bad changes nothing and is named.
-void Reload(const Settings& settings, const SettingsSources& sources, Server* server) {
+void Reload(const Settings& settings, const SettingsSources& sources, const std::shared_ptr<ProfileStore>& profiles,
+            Server* server) {
   const auto report = [&](absl::string_view what, const absl::Status& status) {
     if (status.ok()) {
       server->log().Write(LogLevel::kInfo, "reloaded", {{"what", what}});
@@ -145,7 +151,7 @@ void Reload(const Settings& settings, const SettingsSources& sources, Server* se
   report("access", server->ReloadAccess(sources));
   const absl::StatusOr<std::shared_ptr<const Catalog>> catalog = LoadCatalog(settings, sources);
   report("catalog",
-         server->ReloadCatalog(catalog, catalog.ok() ? std::make_unique<PipelineBackend>(*catalog) : nullptr));
+         server->ReloadCatalog(catalog, catalog.ok() ? std::make_unique<PipelineBackend>(*catalog, profiles) : nullptr));
 }
 
 }  // namespace
@@ -165,13 +171,17 @@ int ServeMain(const std::vector<std::string>& args) {
   }
   const absl::StatusOr<std::shared_ptr<const Catalog>> catalog = LoadCatalog(*settings, sources);
   if (!catalog.ok()) return Fail(kMisuse, catalog.status());
+  const absl::StatusOr<std::shared_ptr<ProfileStore>> profiles =
+      OpenProfileStore(settings->profile_dir, settings->profile_max_age, *catalog,
+                       [](const std::string& what) { std::cerr << "flightplan serve: left alone: " << what << "\n"; });
+  if (!profiles.ok()) return Fail(kMisuse, profiles.status());
   if (settings->check_config) {
     if (const absl::Status files = CheckAccessFiles(*settings, sources); !files.ok()) return Fail(kMisuse, files);
     std::cout << "settings and catalogue are fine\n";
     return kStopped;
   }
   absl::StatusOr<std::unique_ptr<Server>> server =
-      Server::Start(*settings, *catalog, std::make_unique<PipelineBackend>(*catalog));
+      Server::Start(*settings, *catalog, std::make_unique<PipelineBackend>(*catalog, *profiles));
   if (!server.ok()) return Fail(kCannotStart, server.status());
   Log& log = (*server)->log();
   log.Write(LogLevel::kInfo, "serving",
@@ -182,7 +192,7 @@ int ServeMain(const std::vector<std::string>& args) {
              {"webhook_port", int64_t{(*server)->webhook_port()}}});
   int signal = signals.Wait();
   while (signal == SIGHUP) {
-    Reload(*settings, sources, server->get());
+    Reload(*settings, sources, *profiles, server->get());
     signal = signals.Wait();
   }
   log.Write(LogLevel::kInfo, "draining", {{"signal", signal == SIGTERM ? "SIGTERM" : "SIGINT"}});

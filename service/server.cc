@@ -29,6 +29,7 @@
 #include "service/evidence_service.h"
 #include "service/gatekeeper.h"
 #include "service/http_endpoint.h"
+#include "service/probe_link.h"
 #include "service/probe_service.h"
 #include "service/process_metrics.h"
 #include "service/reloadable_backend.h"
@@ -154,6 +155,7 @@ struct Server::Parts {
         catalog_revision(std::make_shared<const std::string>(catalog->revision())),
         catalog_answers(std::make_shared<const CatalogAnswers>(catalog)),
         answer_workers(static_cast<int>(std::max(1u, std::thread::hardware_concurrency()))),
+        probe(s, *backend, &metrics),
         batch_workers(static_cast<int>(std::max(1u, std::thread::hardware_concurrency()))),
         plan_workers(static_cast<int>(std::max(1u, std::thread::hardware_concurrency() / 2))) {
     metrics.catalog_loaded->SetToCurrentTime();
@@ -177,6 +179,7 @@ struct Server::Parts {
   Current<CatalogAnswers> catalog_answers;
   Edge edge{};
   WorkerPool answer_workers;
+  ProbeLink probe;
   WorkerPool batch_workers;
   WorkerPool plan_workers;  // of their own: a search takes seconds, an answer microseconds
   std::vector<std::unique_ptr<grpc::Service>> services;
@@ -223,7 +226,7 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Settings& settings, 
                                                &parts.batch_workers, &parts.plan_workers));
   parts.services.push_back(MakeCatalogService(&parts.edge, &parts.catalog_answers));
   parts.services.push_back(MakeEvidenceService(&parts.edge));
-  parts.services.push_back(MakeProbeService(&parts.edge));
+  parts.services.push_back(MakeProbeService(&parts.edge, &parts.probe));
   for (const auto& service : parts.services) builder.RegisterService(service.get());
   parts.unknown_methods = std::make_unique<UnknownMethods>(&parts.edge);
   builder.RegisterCallbackGenericService(parts.unknown_methods.get());

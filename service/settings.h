@@ -39,6 +39,11 @@ struct Settings {
   absl::Duration drain_timeout = absl::Seconds(25);
   int64_t cache_bytes = int64_t{64} << 20;
   bool reflection = true;
+  bool probe = false;        // RunProbe measures this node's GPUs
+  std::string probe_worker;  // path; empty: flightplan-probe beside this binary or on the PATH
+  std::string probe_fake;    // a file that is replayed instead of a GPU
+  std::string profile_dir;   // empty: profiles are kept in memory
+  absl::Duration profile_max_age = absl::Hours(24 * 30);
   LogLevel log_level = LogLevel::kInfo;
 
   // What to do instead of serving.

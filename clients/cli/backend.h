@@ -20,6 +20,7 @@ class GetGpuRequest;
 class GetKnobRequest;
 class GetModelRequest;
 class GetRuleRequest;
+class HardwareProfile;
 class GpuSystem;
 class ImportModelRequest;
 class KnobInfo;
@@ -35,14 +36,22 @@ class ModelSpec;
 class PlanLayoutsRequest;
 class PlanProgress;
 class PlanResult;
+class ProbeProgress;
 class ResolveConfigRequest;
 class ResolveConfigResponse;
 class RuleInfo;
+class RunProbeRequest;
 class ValidateConfigRequest;
 class ValidateConfigResponse;
 }  // namespace v1
 
 namespace cli {
+
+// How the worker is started here; a server has its own settings.
+struct ProbeRun {
+  std::string worker;  // path; empty: the usual places
+  std::string fake;    // replayed instead of a GPU; empty: a GPU
+};
 
 // Errors are those of the rpcs (resolver.h, catalog_answers.h). From a server also UNAVAILABLE and DEADLINE_EXCEEDED.
 class Backend {
@@ -72,7 +81,18 @@ class Backend {
   virtual absl::Status GetRule(const v1::GetRuleRequest& request, v1::RuleInfo* response) = 0;
   virtual absl::Status ListRules(const v1::ListRulesRequest& request, v1::ListRulesResponse* response) = 0;
   virtual absl::Status ImportModel(const v1::ImportModelRequest& request, v1::ModelSpec* response) = 0;
+  // `progress` is called now and then; false stops the worker (CANCELLED). The profile is stored, unless synthetic.
+  virtual absl::Status RunProbe(const v1::RunProbeRequest& request, const ProbeRun& run,
+                                const std::function<bool(const v1::ProbeProgress&)>& progress,
+                                v1::HardwareProfile* profile) = 0;
+  virtual absl::Status ImportProfile(const v1::HardwareProfile& profile, v1::HardwareProfile* stored) = 0;
+  // All of them, newest first.
+  virtual absl::Status ListProfiles(std::vector<v1::HardwareProfile>* profiles) = 0;
 };
+
+// Where this user's profiles are kept: FLIGHTPLAN_PROFILE_DIR, or flightplan/profiles in XDG_DATA_HOME or
+// ~/.local/share; empty: nowhere.
+std::string ProfileFolder();
 
 // In this process. `catalog_dir`: a folder with a site's *.yaml files, or empty.
 absl::StatusOr<std::unique_ptr<Backend>> MakeLocalBackend(const std::string& catalog_dir);

@@ -31,6 +31,7 @@ constexpr Command kCommands[] = {
     {"models", "the models of the catalogue; import a config.json", RunModels},
     {"gpus", "the GPU systems of the catalogue", RunGpus},
     {"fingerprint", "versions installed here, as resolve and validate take them", RunFingerprint},
+    {"probe", "measure this node's GPU, as evidence for resolve", RunProbe},
     {"serve", "the gRPC service", RunServe},
     {"version", "this build and the framework releases it covers", RunVersion},
     {"help", "help, or help of one command", RunHelp},
@@ -79,6 +80,10 @@ constexpr FieldFlag kFieldFlags[] = {
     {"profile.pipeline_bubble_ratio", "--profile-bubble"},
     {"profile.memory_high_water_bytes", "--profile-memory-gib"},
     {"dialects", "--format"},
+    {"probe_profile", "--profile"},
+    {"device_index", "--device"},
+    {"groups", "--groups"},
+    {"budget", "--budget"},
     {"world_size", "--gpus"},
     {"input_format", "--input-format"},
 };

@@ -1,6 +1,8 @@
 #include <dirent.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <iterator>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -12,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "clients/cli/backend.h"
 #include "clients/cli/command.h"
+#include "flightplan/v1/probe_service.pb.h"
 #include "flightplan/v1/resolver_service.pb.h"
 #include "google/protobuf/arena.h"
 #include "resolver/base/status_macros.h"
@@ -19,13 +22,16 @@
 #include "resolver/explain/catalog_answers.h"
 #include "resolver/resolver.h"
 #include "service/parallel_for.h"
+#include "service/probe_link.h"
+#include "service/probe_worker.h"
 
 namespace flightplan::cli {
 namespace {
 
 class LocalBackend final : public Backend {
  public:
-  explicit LocalBackend(const std::shared_ptr<const Catalog>& catalog) : resolver_(catalog), answers_(catalog) {}
+  LocalBackend(const std::shared_ptr<const Catalog>& catalog, std::shared_ptr<service::ProfileStore> profiles)
+      : profiles_(std::move(profiles)), resolver_(catalog, profiles_), answers_(catalog) {}
 
   absl::Status ResolveConfig(const v1::ResolveConfigRequest& request, v1::ResolveConfigResponse* response) override {
     return resolver_.ResolveConfig(request, response);
@@ -92,8 +98,38 @@ class LocalBackend final : public Backend {
   absl::Status ImportModel(const v1::ImportModelRequest& request, v1::ModelSpec* response) override {
     return answers_.ImportModel(request, response);
   }
+  absl::Status RunProbe(const v1::RunProbeRequest& request, const ProbeRun& run,
+                        const std::function<bool(const v1::ProbeProgress&)>& progress,
+                        v1::HardwareProfile* profile) override {
+    service::ProbeJob job;
+    job.worker = run.worker;
+    job.fake = run.fake;
+    job.request = request;
+    service::StopSwitch stop;
+    service::ProbeEnd end = service::RunProbeWorker(job, stop, [&](const v1::ProbeProgress& at) {
+      if (!progress(at)) stop.Stop();
+    });
+    FLIGHTPLAN_RETURN_IF_ERROR(end.status);
+    *profile = std::move(end.profile);
+    if (profile->kind() == "synthetic" || profile->rows_size() == 0) return absl::OkStatus();
+    return ImportProfile(v1::HardwareProfile(*profile), profile);
+  }
+  absl::Status ImportProfile(const v1::HardwareProfile& profile, v1::HardwareProfile* stored) override {
+    FLIGHTPLAN_ASSIGN_OR_RETURN(*stored, profiles_->Put(profile));
+    return absl::OkStatus();
+  }
+  absl::Status ListProfiles(std::vector<v1::HardwareProfile>* profiles) override {
+    std::string token;
+    do {
+      FLIGHTPLAN_ASSIGN_OR_RETURN(service::ProfileStore::Page page, profiles_->List(0, token));
+      std::move(page.profiles.begin(), page.profiles.end(), std::back_inserter(*profiles));
+      token = page.next;
+    } while (!token.empty());
+    return absl::OkStatus();
+  }
 
  private:
+  const std::shared_ptr<service::ProfileStore> profiles_;
   Resolver resolver_;
   CatalogAnswers answers_;
 };
@@ -119,13 +155,31 @@ absl::StatusOr<std::vector<CatalogFile>> ReadCatalogDir(const std::string& folde
 
 }  // namespace
 
+std::string ProfileFolder() {
+  const auto variable = [](const char* name) {
+    const char* value = std::getenv(name);
+    return std::string(value == nullptr ? "" : value);
+  };
+  if (std::string folder = variable("FLIGHTPLAN_PROFILE_DIR"); !folder.empty()) return folder;
+  if (const std::string data = variable("XDG_DATA_HOME"); !data.empty())
+    return absl::StrCat(data, "/flightplan/profiles");
+  const std::string home = variable("HOME");
+  return home.empty() ? "" : absl::StrCat(home, "/.local/share/flightplan/profiles");
+}
+
 absl::StatusOr<std::unique_ptr<Backend>> MakeLocalBackend(const std::string& catalog_dir) {
   std::vector<CatalogFile> files;
   if (!catalog_dir.empty()) {
     FLIGHTPLAN_ASSIGN_OR_RETURN(files, ReadCatalogDir(catalog_dir));
   }
   FLIGHTPLAN_ASSIGN_OR_RETURN(Catalog catalog, Catalog::WithOverlay(files));
-  return std::make_unique<LocalBackend>(std::make_shared<const Catalog>(std::move(catalog)));
+  const auto shared = std::make_shared<const Catalog>(std::move(catalog));
+  // Files that are no profile are left alone: `resolve` must not fail over them.
+  const auto ignore = [](const std::string&) {};
+  auto profiles = service::OpenProfileStore(ProfileFolder(), service::kDefaultProfileAge, shared, ignore);
+  if (!profiles.ok()) profiles = service::OpenProfileStore("", service::kDefaultProfileAge, shared, ignore);
+  FLIGHTPLAN_RETURN_IF_ERROR(profiles.status());
+  return std::make_unique<LocalBackend>(shared, *std::move(profiles));
 }
 
 }  // namespace flightplan::cli

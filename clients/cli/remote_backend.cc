@@ -3,6 +3,7 @@
 #include <chrono>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "absl/strings/cord.h"
 #include "absl/strings/numbers.h"
@@ -10,6 +11,7 @@
 #include "clients/cli/backend.h"
 #include "clients/cli/remote_channel.h"
 #include "flightplan/v1/catalog_service.grpc.pb.h"
+#include "flightplan/v1/probe_service.grpc.pb.h"
 #include "flightplan/v1/resolver_service.grpc.pb.h"
 #include "google/rpc/status.pb.h"
 #include "resolver/resolver.h"
@@ -48,6 +50,7 @@ absl::Status FromGrpc(const grpc::Status& status, const std::string& address) {
 }
 
 constexpr int kCountMilliseconds = 100;
+constexpr int kServerProbeSeconds = 60;  // a probe of 30 s may take 45
 
 class RemoteBackend final : public Backend {
  public:
@@ -55,7 +58,8 @@ class RemoteBackend final : public Backend {
       : address_(address),
         channel_(MakeChannel(address)),
         resolver_(v1::ResolverService::NewStub(channel_)),
-        catalog_(v1::CatalogService::NewStub(channel_)) {}
+        catalog_(v1::CatalogService::NewStub(channel_)),
+        probe_(v1::ProbeService::NewStub(channel_)) {}
 
   absl::Status ResolveConfig(const v1::ResolveConfigRequest& request, v1::ResolveConfigResponse* response) override {
     return Call(*resolver_, &v1::ResolverService::Stub::ResolveConfig, request, response);
@@ -142,6 +146,38 @@ class RemoteBackend final : public Backend {
   absl::Status ImportModel(const v1::ImportModelRequest& request, v1::ModelSpec* response) override {
     return Call(*catalog_, &v1::CatalogService::Stub::ImportModel, request, response);
   }
+  absl::Status RunProbe(const v1::RunProbeRequest& request, const ProbeRun& run,
+                        const std::function<bool(const v1::ProbeProgress&)>& progress,
+                        v1::HardwareProfile* profile) override {
+    if (!run.worker.empty() || !run.fake.empty()) {
+      return absl::InvalidArgumentError("--worker and --fake have no effect with --server: it has its own settings");
+    }
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(kServerProbeSeconds));
+    const auto stream = probe_->RunProbe(&context, request);
+    v1::RunProbeResponse event;
+    while (stream->Read(&event)) {
+      if (event.has_profile()) *profile = std::move(*event.mutable_profile());
+      if (event.has_progress() && !progress(event.progress())) context.TryCancel();
+    }
+    return FromGrpc(stream->Finish(), address_);
+  }
+  absl::Status ImportProfile(const v1::HardwareProfile& profile, v1::HardwareProfile* stored) override {
+    v1::ImportProfileRequest request;
+    *request.mutable_profile() = profile;
+    return Call(*probe_, &v1::ProbeService::Stub::ImportProfile, request, stored);
+  }
+  absl::Status ListProfiles(std::vector<v1::HardwareProfile>* profiles) override {
+    v1::ListProfilesRequest request;
+    do {
+      v1::ListProfilesResponse page;
+      const absl::Status status = Call(*probe_, &v1::ProbeService::Stub::ListProfiles, request, &page);
+      if (!status.ok()) return status;
+      for (v1::HardwareProfile& profile : *page.mutable_profiles()) profiles->push_back(std::move(profile));
+      request.set_page_token(page.next_page_token());
+    } while (!request.page_token().empty());
+    return absl::OkStatus();
+  }
 
  private:
   template <class Stub, class Request, class Response>
@@ -157,6 +193,7 @@ class RemoteBackend final : public Backend {
   const std::shared_ptr<grpc::Channel> channel_;
   const std::unique_ptr<v1::ResolverService::Stub> resolver_;
   const std::unique_ptr<v1::CatalogService::Stub> catalog_;
+  const std::unique_ptr<v1::ProbeService::Stub> probe_;
 };
 
 }  // namespace

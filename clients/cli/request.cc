@@ -14,6 +14,7 @@
 #include "flightplan/v1/resolver_service.pb.h"
 #include "resolver/base/status_macros.h"
 #include "resolver/normalize/knobs_message.h"
+#include "resolver/normalize/profile_message.h"
 #include "resolver/plan/knob.h"
 #include "resolver/plan/knob_value.h"
 
@@ -222,6 +223,14 @@ void FillProfile(const ResolveOptions& options, v1::ResolveConfigRequest* reques
   if (!options.profile_wall.empty()) request->mutable_profile()->set_wall(ValueOf(kWalls, options.profile_wall));
 }
 
+absl::Status FillProbeProfile(const ResolveOptions& options, v1::ResolveConfigRequest* request) {
+  if (options.probe_profile.empty()) return absl::OkStatus();
+  FLIGHTPLAN_ASSIGN_OR_RETURN(const std::string text, ReadInput(options.probe_profile));
+  const absl::Status status = ProfileFromJson(text, request->mutable_probe_profile());
+  if (status.ok()) return status;
+  return absl::InvalidArgumentError(absl::StrCat("--profile: ", options.probe_profile, ": ", status.message()));
+}
+
 Flag::Setter ToPin(std::vector<std::string>* pins, bool set) {
   return [pins, set](absl::string_view text) {
     if (absl::StrContains(text, '=') != set || text.empty() || text[0] == '=') {
@@ -287,7 +296,8 @@ std::vector<FlagGroup> ResolveFlags(ResolveOptions* o) {
   for (FlagGroup& group : StackFlags(&o->stack)) groups.push_back(std::move(group));
   groups.push_back(
       {"profile",
-       {{"--profile-step-ms", "X", "", ToReal(&o->profile_step_ms, 0, kUnbounded)},
+       {{"--profile", "FILE", "what flightplan probe --out wrote about this GPU type", ToText(&o->probe_profile)},
+        {"--profile-step-ms", "X", "", ToReal(&o->profile_step_ms, 0, kUnbounded)},
         {"--profile-exposed", "SHARE", "", ToReal(&o->profile_exposed, 0, kAnyShare)},
         {"--profile-a2a", "SHARE", "", ToReal(&o->profile_a2a, 0, kAnyShare)},
         {"--profile-host", "SHARE", "", ToReal(&o->profile_host, 0, kAnyShare)},
@@ -311,6 +321,7 @@ absl::Status BuildResolveRequest(const ResolveOptions& options, v1::ResolveConfi
   FillTarget(options.stack, request->mutable_target());
   FillWorkload(options, request->mutable_workload());
   FillProfile(options, request);
+  FLIGHTPLAN_RETURN_IF_ERROR(FillProbeProfile(options, request));
   request->set_stage(ValueOf(kStages, options.stage));
   return absl::OkStatus();
 }

@@ -46,6 +46,7 @@ struct ResolveOptions {
   std::string stage;
   std::optional<double> profile_step_ms, profile_exposed, profile_a2a, profile_host, profile_bubble, profile_memory_gib;
   std::string profile_wall;
+  std::string probe_profile;  // a file of `flightplan probe --out`
 };
 
 inline constexpr int64_t kDefaultSeqLength = 4096;

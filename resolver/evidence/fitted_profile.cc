@@ -102,6 +102,77 @@ std::vector<FittedCorun> CorunOf(const HardwareProfile& profile) {
   return fitted;
 }
 
+// The class of co-run rows that stands for a compute node; where it was not measured, the GEMM's.
+absl::string_view ClassOf(fit::PairNode node) {
+  switch (node) {
+    case fit::PairNode::kPreFwd:
+    case fit::PairNode::kPreBwd:
+      return "attention";
+    case fit::PairNode::kMlpWgrad:
+    case fit::PairNode::kPreWgrad:
+      return "wgrad";
+    case fit::PairNode::kMlpFwd:
+    case fit::PairNode::kMlpBwd:
+    case fit::PairNode::kDispatchFwd:
+    case fit::PairNode::kDispatchBwd:
+    case fit::PairNode::kCombineFwd:
+    case fit::PairNode::kCombineBwd:
+      return "gemm";
+  }
+  return "gemm";
+}
+
+// All ten nodes, each with what the exchange beside it costs at the SMs that the rows name.
+std::optional<fit::PairParts> PairPartsOf(const FittedProfile& fitted) {
+  fit::PairParts parts;
+  size_t found = 0;
+  double sms = 0;
+  bool paced = false;
+  for (const ProfileRow& row : fitted.profile.rows) {
+    if (row.id != "pair.part" || row.unit != "us") continue;
+    for (size_t i = 0; i < fit::kPairNodes; ++i) {
+      const std::string_view name = fit::Name(static_cast<fit::PairNode>(i));
+      if (Label(row, "node") != absl::string_view(name.data(), name.size())) continue;
+      parts.us[i] = row.value;
+      ++found;
+    }
+    if (const double at = Parameter(row, "sms"); std::isfinite(at)) sms = at;
+    paced |= Parameter(row, "link_bytes_per_second") > 0;
+  }
+  if (found != fit::kPairNodes) return std::nullopt;
+  for (size_t i = 0; i < fit::kPairNodes; ++i) {
+    const auto node = static_cast<fit::PairNode>(i);
+    if (fit::IsExchange(node)) continue;
+    const absl::string_view communication = paced ? "paced" : "push";
+    const FittedCorun* corun = fitted.Corun(communication, ClassOf(node));
+    if (corun == nullptr) corun = fitted.Corun(communication, "gemm");
+    if (corun == nullptr) corun = fitted.Corun("", "gemm");
+    if (corun != nullptr) parts.beside[i] = corun->curve.At(sms);
+  }
+  return parts;
+}
+
+void AddPairs(FittedProfile* fitted) {
+  struct Whole {
+    absl::string_view id;
+    fit::PairSchedule schedule;
+  };
+  constexpr Whole kWholes[] = {{"pair.seq", {.overlap = false}},
+                               {"pair.overlap", {}},
+                               {"pair.overlap_dw", {.delay_wgrad = true}},
+                               {"pair.early_release", {.early_release = true}}};
+  fitted->pair_parts = PairPartsOf(*fitted);
+  if (!fitted->pair_parts.has_value()) return;
+  for (const Whole& whole : kWholes) {
+    for (const ProfileRow& row : fitted->profile.rows) {
+      if (row.id != whole.id || row.unit != "us") continue;
+      fitted->pairs.push_back(
+          {whole.id, whole.schedule, row.value, fit::ForecastPair(*fitted->pair_parts, whole.schedule).us});
+      break;
+    }
+  }
+}
+
 }  // namespace
 
 const FittedFigure* FittedProfile::Figure(absl::string_view id) const {
@@ -139,6 +210,7 @@ std::shared_ptr<const FittedProfile> FitProfile(HardwareProfile profile) {
   fitted->fc2_by_rows = FirstCurve(p, {"gemm.fc2"}, "rows", "flops_per_second", false);
   fitted->wgrad_by_rows = FirstCurve(p, {"gemm.wgrad"}, "rows", "flops_per_second", false);
   fitted->corun = CorunOf(p);
+  AddPairs(fitted.get());
   return fitted;
 }
 

@@ -28,6 +28,13 @@ struct FittedCorun {
   fit::CorunCurve curve;
 };
 
+// A whole layer pair as it was measured, and as the fitted model forecasts it from its parts alone.
+struct FittedPair {
+  absl::string_view id;  // "pair.overlap"
+  fit::PairSchedule schedule;
+  double measured_us = 0, forecast_us = 0;
+};
+
 // Immutable after Fit; may be read from many threads.
 struct FittedProfile {
   HardwareProfile profile;
@@ -40,6 +47,8 @@ struct FittedProfile {
   std::optional<fit::SaturatingCurve> fc2_by_rows;
   std::optional<fit::SaturatingCurve> wgrad_by_rows;
   std::vector<FittedCorun> corun;
+  std::optional<fit::PairParts> pair_parts;  // of the layer that pair.part describes
+  std::vector<FittedPair> pairs;
 
   const FittedFigure* Figure(absl::string_view id) const;
   // The first of these classes that was measured; empty text: any. Null: none.

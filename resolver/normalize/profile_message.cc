@@ -1,5 +1,9 @@
 #include "resolver/normalize/profile_message.h"
 
+#include <rapidjson/document.h>
+#include <rapidjson/prettywriter.h>
+#include <rapidjson/stringbuffer.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -38,6 +42,13 @@ bool IsRowId(absl::string_view id) {
   });
 }
 
+void SortMembers(rapidjson::Value* object) {
+  std::sort(object->MemberBegin(), object->MemberEnd(), [](const auto& a, const auto& b) {
+    return absl::string_view(a.name.GetString(), a.name.GetStringLength()) <
+           absl::string_view(b.name.GetString(), b.name.GetStringLength());
+  });
+}
+
 RowKind ReadKind(const std::string& kind, absl::string_view field, Violations* violations) {
   if (kind == "measured") return RowKind::kMeasured;
   if (kind == "emulated") return RowKind::kEmulated;
@@ -61,11 +72,25 @@ absl::Status ProfileFromJson(absl::string_view text, v1::HardwareProfile* messag
 
 std::string ProfileToJson(const v1::HardwareProfile& message) {
   google::protobuf::util::JsonPrintOptions options;
-  options.add_whitespace = true;
   options.preserve_proto_field_names = true;
   std::string text;
   (void)google::protobuf::util::MessageToJsonString(message, &text, options);  // every profile has a JSON form
-  return text;
+  // Maps come in the order of their hashes, which differs from run to run.
+  rapidjson::Document document;
+  document.Parse(text.data(), text.size());
+  if (document.HasParseError() || !document.IsObject()) return text;
+  if (const auto rows = document.FindMember("rows"); rows != document.MemberEnd()) {
+    for (rapidjson::Value& row : rows->value.GetArray()) {
+      for (const char* map : {"parameters", "labels"}) {
+        if (const auto found = row.FindMember(map); found != row.MemberEnd()) SortMembers(&found->value);
+      }
+    }
+  }
+  rapidjson::StringBuffer buffer;
+  rapidjson::PrettyWriter<rapidjson::StringBuffer> writer(buffer);
+  writer.SetIndent(' ', 1);
+  document.Accept(writer);
+  return absl::StrCat(absl::string_view(buffer.GetString(), buffer.GetSize()), "\n");
 }
 
 bool IsProfileName(absl::string_view name) {

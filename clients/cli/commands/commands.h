@@ -17,6 +17,7 @@ int RunRules(Arguments args, Context& context);
 int RunKnobs(Arguments args, Context& context);
 int RunModels(Arguments args, Context& context);
 int RunGpus(Arguments args, Context& context);
+int RunProbe(Arguments args, Context& context);
 int RunServe(Arguments args, Context& context);
 int RunVersion(Arguments args, Context& context);
 int RunHelp(Arguments args, Context& context);

@@ -1,0 +1,234 @@
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/time/time.h"
+#include "clients/cli/commands/commands.h"
+#include "clients/cli/output.h"
+#include "clients/cli/probe_figures.h"
+#include "clients/cli/probe_report.h"
+#include "clients/cli/table.h"
+#include "clients/cli/text.h"
+#include "flightplan/v1/probe_service.pb.h"
+#include "resolver/normalize/profile_message.h"
+#include "resolver/normalize/violations.h"
+
+namespace flightplan::cli {
+namespace {
+
+struct ProbeOptions {
+  std::optional<int64_t> device;
+  std::vector<std::string> groups;
+  std::optional<double> budget;
+  std::string worker, fake;
+  std::string out, report, import;
+  bool list = false;
+  std::string format = "table";
+};
+
+CommandLine Describe(ProbeOptions* o, BackendOptions* where) {
+  CommandLine command{
+      .name = "probe",
+      .usage =
+          "flightplan probe [--device N] [--groups A,B] [--out FILE] [--report FILE.html] | --import FILE | --list",
+      .summary = "measure this node's GPU in at most 20 s; resolve cites the profile from then on",
+      .example =
+          "flightplan probe --report probe.html\n"
+          "flightplan probe --fake probe/testdata/synthetic.json --groups overlap",
+      .groups = {}};
+  command.groups.push_back(
+      {"measure",
+       {{"--device", "N", "device index; default: the first free one", ToInteger(&o->device, 0)},
+        {"--groups", "A,B,...", "of ceilings, dispatch, experts, exchange, overlap, launch, memory; default: all",
+         ToCommaList(&o->groups)},
+        {"--budget", "SECONDS", "start nothing new after so long; default: 20", ToReal(&o->budget, 1, 30)},
+        {"--worker", "FILE", "the worker; default: flightplan-probe beside this program or on the PATH",
+         ToText(&o->worker)},
+        {"--fake", "FILE", "replay a file instead of a GPU; such a profile is never evidence", ToText(&o->fake)}}});
+  command.groups.push_back(
+      {"profiles",
+       {{"--out", "FILE", "write the profile as JSON, - for standard output", ToText(&o->out)},
+        {"--report", "FILE.html", "write one page with curves, map and timeline", ToText(&o->report)},
+        {"--import", "FILE", "store (and show) a profile measured elsewhere", ToText(&o->import)},
+        {"--list", "", "the stored profiles, newest first", ToSwitch(&o->list)},
+        {"--format", "F", "table or json", ToChoice(&o->format, {"table", "json"})}}});
+  command.groups.push_back(BackendFlags(where));
+  return command;
+}
+
+// A line that is written over, for a person who waits; nothing where nobody looks.
+class ProgressLine {
+ public:
+  bool Show(const v1::ProbeProgress& progress) {
+    if (!shown_) return true;
+    const std::string text = absl::StrCat("measuring: ", PercentText(progress.done_ratio()), "  ",
+                                          Harmless(progress.current_row()).substr(0, 60));
+    std::fprintf(stderr, "\r\033[K%s", text.c_str());
+    std::fflush(stderr);
+    written_ = true;
+    return true;
+  }
+  ~ProgressLine() {
+    if (written_) std::fprintf(stderr, "\r\033[K");
+  }
+
+ private:
+  const bool shown_ = isatty(STDERR_FILENO) == 1;
+  bool written_ = false;
+};
+
+std::string When(const v1::HardwareProfile& profile) {
+  if (profile.measure_time().seconds() <= 0) return "";
+  return absl::FormatTime("%Y-%m-%d %H:%M UTC", absl::FromUnixSeconds(profile.measure_time().seconds()),
+                          absl::UTCTimeZone());
+}
+
+void PrintProfile(const v1::HardwareProfile& profile, Context& context) {
+  const Terminal& terminal = context.terminal;
+  absl::StrAppend(&context.out, "  ", terminal.Paint(terminal.Shown(profile.device_name()), Style::kBold));
+  for (const std::string& fact :
+       {profile.driver_version().empty() ? "" : absl::StrCat("driver ", profile.driver_version()),
+        profile.sm_count() > 0 ? absl::StrCat(profile.sm_count(), " SMs") : "", When(profile), profile.name(),
+        absl::StrCat(profile.rows_size(), " rows")}) {
+    if (!fact.empty()) absl::StrAppend(&context.out, "  ", terminal.Paint(terminal.Shown(fact), Style::kDim));
+  }
+  context.out += "\n";
+  if (profile.kind() == "synthetic")
+    absl::StrAppend(&context.out, "  ", terminal.Paint("synthetic: replayed, never evidence", Style::kYellow), "\n");
+  if (profile.partial())
+    absl::StrAppend(&context.out, "  ", terminal.Paint("partial: see the notes", Style::kYellow), "\n");
+  context.out += "\n";
+  for (const std::string& line : ProbeConclusions(*FitMessage(profile))) {
+    for (const std::string& part : Wrap(terminal.Shown(line), terminal.width - 4))
+      absl::StrAppend(&context.out, "  ", part, "\n");
+  }
+  Table table({{}, {.min_width = 12, .max_lines = 2, .shrink = true}, {.right = true}, {.right = true}, {}});
+  const auto head = [](absl::string_view text) { return Cell(text, Style::kDim); };
+  table.Row({head("row"), head("parameters"), head("median"), head("+-"), head("")});
+  for (const v1::ProbeRow& row : profile.rows()) {
+    table.Row({Cell(row.id()), Cell(ProbeParameters(row), Style::kDim), Cell(ProbeValue(row)), Cell(ProbeSpread(row)),
+               Cell(row.kind() == "measured" ? "" : row.kind(), Style::kYellow)});
+  }
+  absl::StrAppend(&context.out, "\n", table.Render(terminal));
+  for (const std::string& note : profile.notes()) absl::StrAppend(&context.out, "  note: ", terminal.Shown(note), "\n");
+}
+
+void PrintList(const std::vector<v1::HardwareProfile>& profiles, Context& context) {
+  if (profiles.empty()) {
+    context.out += "  no profiles are stored: flightplan probe measures this node's GPU\n";
+    return;
+  }
+  Table table({{.min_width = 16, .shrink = true}, {.min_width = 12, .shrink = true}, {}, {}, {.right = true}, {}});
+  const auto head = [](absl::string_view text) { return Cell(text, Style::kDim); };
+  table.Row({head("profile"), head("device"), head("driver"), head("measured"), head("rows"), head("")});
+  for (const v1::HardwareProfile& p : profiles) {
+    table.Row({Cell(p.name()), Cell(p.device_name()), Cell(p.driver_version()), Cell(When(p)),
+               Cell(absl::StrCat(p.rows_size())), Cell(p.partial() ? "partial" : "", Style::kYellow)});
+  }
+  context.out += table.Render(context.terminal);
+}
+
+absl::Status WriteFile(const std::string& path, const std::string& text, Context& context) {
+  if (path == "-") {
+    context.out += text;
+    return absl::OkStatus();
+  }
+  std::ofstream file(path, std::ios::binary);
+  file << text;
+  file.close();
+  return file.good() ? absl::OkStatus() : absl::InvalidArgumentError(absl::StrCat("cannot write ", path));
+}
+
+// Nothing was measured because of the machine, not because of the command line: exit code 1. A worker that crashed or
+// printed nonsense is our fault.
+int NoProfile(const CommandLine& command, const absl::Status& status, Context& context) {
+  const int code = Failed(command, status, context);
+  if (status.code() == absl::StatusCode::kFailedPrecondition) return kExitFindings;
+  return status.code() == absl::StatusCode::kAborted ? kExitInternal : code;
+}
+
+absl::StatusOr<v1::HardwareProfile> ReadProfile(const std::string& path) {
+  absl::StatusOr<std::string> text = ReadInput(path);
+  if (!text.ok()) return text.status();
+  v1::HardwareProfile profile;
+  absl::Status status = ProfileFromJson(*text, &profile);
+  if (status.ok()) {
+    Violations violations;
+    ProfileFromMessage(profile, "", &violations);
+    status = violations.ToStatus();
+  }
+  if (!status.ok()) return absl::InvalidArgumentError(absl::StrCat(path, ": ", status.message()));
+  return profile;
+}
+
+absl::Status Measure(const ProbeOptions& options, Backend& backend, v1::HardwareProfile* profile) {
+  ProbeRun run;
+  run.worker = options.worker;
+  run.fake = options.fake;
+  v1::RunProbeRequest request;
+  if (options.device.has_value())
+    request.set_device_index(static_cast<int32_t>(std::min<int64_t>(*options.device, 1 << 20)));
+  for (const std::string& group : options.groups) request.add_groups(group);
+  if (options.budget.has_value()) {
+    const auto nanos = static_cast<int64_t>(*options.budget * 1e9);
+    request.mutable_budget()->set_seconds(nanos / 1'000'000'000);
+    request.mutable_budget()->set_nanos(static_cast<int32_t>(nanos % 1'000'000'000));
+  }
+  ProgressLine line;
+  return backend.RunProbe(
+      request, run, [&](const v1::ProbeProgress& progress) { return line.Show(progress); }, profile);
+}
+
+}  // namespace
+
+int RunProbe(Arguments args, Context& context) {
+  ProbeOptions options;
+  BackendOptions where;
+  const CommandLine command = Describe(&options, &where);
+  ParsedArguments parsed;
+  if (const auto exit = ParseOrExit(command, args, context, &parsed)) return *exit;
+  const absl::StatusOr<std::unique_ptr<Backend>> backend = MakeBackend(where);
+  if (!backend.ok()) return Misuse(command, backend.status().message(), context);
+  if (options.list) {
+    std::vector<v1::HardwareProfile> profiles;
+    if (const absl::Status status = (*backend)->ListProfiles(&profiles); !status.ok())
+      return Failed(command, status, context);
+    if (options.format == "json") {
+      v1::ListProfilesResponse list;
+      for (const v1::HardwareProfile& profile : profiles) *list.add_profiles() = profile;
+      context.out += ToJson(list);
+    } else {
+      PrintList(profiles, context);
+    }
+    return kExitOk;
+  }
+  v1::HardwareProfile profile;
+  if (!options.import.empty()) {
+    absl::StatusOr<v1::HardwareProfile> read = ReadProfile(options.import);
+    if (!read.ok()) return Misuse(command, absl::StrCat("--import: ", read.status().message()), context);
+    if (const absl::Status status = (*backend)->ImportProfile(*read, &profile); !status.ok())
+      return Failed(command, status, context);
+  } else if (const absl::Status status = Measure(options, **backend, &profile); !status.ok()) {
+    return NoProfile(command, status, context);
+  }
+  if (!options.out.empty()) {
+    if (const absl::Status status = WriteFile(options.out, ProfileToJson(profile), context); !status.ok())
+      return Misuse(command, status.message(), context);
+  }
+  if (!options.report.empty()) {
+    if (const absl::Status status = WriteFile(options.report, ProbeReport(profile), context); !status.ok())
+      return Misuse(command, status.message(), context);
+  }
+  if (options.format == "json") {
+    context.out += ToJson(profile);
+  } else if (options.out != "-" && options.report != "-") {
+    PrintProfile(profile, context);
+  }
+  return kExitOk;
+}
+
+}  // namespace flightplan::cli
