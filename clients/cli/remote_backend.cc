@@ -153,6 +153,7 @@ class RemoteBackend final : public Backend {
       return absl::InvalidArgumentError("--worker and --fake have no effect with --server: it has its own settings");
     }
     grpc::ClientContext context;
+    AddToken(&context);
     context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(kServerProbeSeconds));
     const auto stream = probe_->RunProbe(&context, request);
     v1::RunProbeResponse event;
