@@ -31,6 +31,7 @@
 #include "resolver/next_step.h"
 #include "resolver/normalize/knobs_message.h"
 #include "resolver/normalize/request.h"
+#include "resolver/open_layout.h"
 #include "resolver/read_config.h"
 #include "resolver/render/dialects.h"
 #include "resolver/repair_config.h"
@@ -156,6 +157,15 @@ absl::Status Resolver::ResolveConfig(const v1::ResolveConfigRequest& request,
   FLIGHTPLAN_ASSIGN_OR_RETURN(NormalizedIntent intent, NormalizeResolve(request, *catalog_));
   FLIGHTPLAN_RETURN_IF_ERROR(AttachProbe(request, profiles_.get(), &intent));
   intent.env.open_layout = OpenLayoutFields(intent);
+  if (!intent.env.open_layout.empty()) {
+    std::vector<Finding> why_not;
+    FLIGHTPLAN_RETURN_IF_ERROR(ResolveOpenLayout(*this, request, intent, response, &why_not));
+    if (why_not.empty()) {  // answered; the digest is that of the question as it was asked
+      response->set_digest(DigestOf(request, catalog_->revision(), profiles_ == nullptr ? "" : profiles_->revision()));
+      return absl::OkStatus();
+    }
+    intent.findings.insert(intent.findings.end(), why_not.begin(), why_not.end());
+  }
   intent.env.missing_features = MissingModelFeatures(intent.model, intent.env);
   DerivedPlan derived = Derive(intent);
   DecidedPlan decided = Decide(intent, derived);

@@ -8,6 +8,8 @@
 #include <string>
 
 #include "flightplan/v1/resolver_service.pb.h"
+#include "google/protobuf/io/coded_stream.h"
+#include "google/protobuf/io/zero_copy_stream_impl_lite.h"
 #include "google/rpc/error_details.pb.h"
 #include "resolver/catalog/catalog.h"
 
@@ -164,13 +166,133 @@ TEST(ResolveConfig, NeverChangesAPin) {
   }
 }
 
-TEST(ResolveConfig, AsksForAnOpenLayout) {
+v1::ResolveConfigRequest QwenOnSixteen() {
+  v1::ResolveConfigRequest request;
+  request.mutable_model()->set_name("qwen3-30b-a3b");
+  request.mutable_hardware()->set_gpu("h100-sxm");
+  request.mutable_hardware()->set_gpu_count(16);
+  request.mutable_workload()->set_seq_length(4096);
+  request.mutable_workload()->set_global_batch_size(128);
+  request.mutable_target()->set_framework("megatron-lm");
+  return request;
+}
+
+int CountOf(const google::protobuf::RepeatedPtrField<v1::Finding>& findings, absl::string_view id) {
+  return static_cast<int>(
+      std::count_if(findings.begin(), findings.end(), [&](const v1::Finding& f) { return f.rule_id() == id; }));
+}
+
+TEST(ResolveConfig, SearchesAnOpenLayout) {
+  v1::ResolveConfigResponse response;
+  ASSERT_TRUE(TestResolver().ResolveConfig(QwenOnSixteen(), &response).ok());
+  EXPECT_EQ(response.outcome(), v1::OUTCOME_RESOLVED);
+  EXPECT_EQ(response.estimate().fit(), v1::FIT_VERDICT_FITS);
+  EXPECT_EQ(CountOf(response.findings(), "layout.searched"), 1);
+  EXPECT_EQ(CountOf(response.findings(), "layout.open"), 0);
+  // What the search chose is a decision, not the caller's word.
+  int sizes = 0;
+  for (const v1::ConfigEntry& entry : response.config()) {
+    if (entry.name() != "expert_model_parallel_size" && entry.name() != "tensor_model_parallel_size") continue;
+    EXPECT_EQ(entry.origin(), v1::CONFIG_ORIGIN_DECIDED) << entry.name();
+    ++sizes;
+  }
+  EXPECT_EQ(sizes, 2);
+  for (const v1::Decision& decision : response.decisions()) {
+    if (decision.name() != "expert_model_parallel_size") continue;
+    EXPECT_EQ(decision.rule_id(), "plan.layout");
+  }
+}
+
+TEST(ResolveConfig, KeepsTheGivenSizesOfAnOpenLayout) {
+  v1::ResolveConfigRequest request = QwenOnSixteen();
+  request.mutable_layout()->set_tensor_model_parallel_size(2);
+  v1::KnobSetting* pin = request.add_pinned_knobs();
+  pin->set_name("pipeline_model_parallel_size");
+  pin->mutable_value()->set_int_value(4);
+  v1::ResolveConfigResponse response;
+  ASSERT_TRUE(TestResolver().ResolveConfig(request, &response).ok());
+  EXPECT_EQ(CountOf(response.findings(), "layout.searched"), 1);
+  EXPECT_EQ(response.layout().sizes().tensor_model_parallel_size(), 2);
+  EXPECT_EQ(response.layout().sizes().pipeline_model_parallel_size(), 4);
+  for (const v1::ConfigEntry& entry : response.config()) {
+    if (entry.name() == "tensor_model_parallel_size" || entry.name() == "pipeline_model_parallel_size") {
+      EXPECT_EQ(entry.origin(), v1::CONFIG_ORIGIN_CALLER) << entry.name();
+    }
+  }
+}
+
+// Maps in key order.
+std::string Bytes(const v1::ResolveConfigResponse& response) {
+  std::string bytes;
+  google::protobuf::io::StringOutputStream stream(&bytes);
+  google::protobuf::io::CodedOutputStream out(&stream);
+  out.SetSerializationDeterministic(true);
+  response.SerializeToCodedStream(&out);
+  out.Trim();
+  return bytes;
+}
+
+TEST(ResolveConfig, AnswersAnOpenLayoutTheSameEachTime) {
+  v1::ResolveConfigResponse first, second;
+  ASSERT_TRUE(TestResolver().ResolveConfig(QwenOnSixteen(), &first).ok());
+  ASSERT_TRUE(TestResolver().ResolveConfig(QwenOnSixteen(), &second).ok());
+  EXPECT_EQ(Bytes(first), Bytes(second));
+  // The question as it was asked, not as it was filled in.
+  v1::ResolveConfigRequest filled = QwenOnSixteen();
+  *filled.mutable_layout() = first.layout().sizes();
+  v1::ResolveConfigResponse given;
+  ASSERT_TRUE(TestResolver().ResolveConfig(filled, &given).ok());
+  EXPECT_NE(given.digest(), first.digest());
+  EXPECT_EQ(given.estimate().step_time_us().value(), first.estimate().step_time_us().value());
+}
+
+TEST(ResolveConfig, SaysWhyAnOpenLayoutHasNoAnswer) {
   v1::ResolveConfigRequest request = DeepSeekOnH100();
   request.clear_layout();
+  request.mutable_hardware()->set_gpu_count(1);
   v1::ResolveConfigResponse response;
   ASSERT_TRUE(TestResolver().ResolveConfig(request, &response).ok());
   EXPECT_EQ(response.outcome(), v1::OUTCOME_INFEASIBLE);
-  EXPECT_EQ(Errors(response.findings()).count("layout.open"), 1U);
+  EXPECT_EQ(CountOf(response.findings(), "layout.none-found"), 1);
+}
+
+// All sizes but PP and VPP are given, so that the search is short.
+v1::PlanResult PlanQwen235(v1::PlanObjective objective, int32_t gpus) {
+  v1::PlanLayoutsRequest request;
+  *request.mutable_base() = QwenOnSixteen();
+  request.mutable_base()->mutable_model()->set_name("qwen3-235b-a22b");
+  request.mutable_base()->mutable_hardware()->set_gpu_count(gpus);
+  request.mutable_base()->mutable_workload()->set_global_batch_size(1920);
+  v1::Layout* sizes = request.mutable_base()->mutable_layout();
+  sizes->set_tensor_model_parallel_size(8);
+  sizes->set_context_parallel_size(1);
+  sizes->set_expert_model_parallel_size(8);
+  sizes->set_expert_tensor_parallel_size(1);
+  sizes->set_micro_batch_size(1);
+  request.set_objective(objective);
+  v1::PlanResult result;
+  EXPECT_TRUE(TestResolver().PlanLayouts(request, {}, &result).ok());
+  return result;
+}
+
+TEST(PlanLayouts, FindsFewestGpusBetweenPowersOfTwo) {
+  const v1::PlanResult fewest = PlanQwen235(v1::PLAN_OBJECTIVE_GPU_COUNT, 128);
+  ASSERT_GT(fewest.plans_size(), 0);
+  const v1::Layout& sizes = fewest.plans(0).layout().sizes();
+  const int32_t gpus = 8 * sizes.pipeline_model_parallel_size() * fewest.plans(0).layout().data_parallel_size();
+  EXPECT_NE(gpus & (gpus - 1), 0) << gpus;
+  EXPECT_EQ(PlanQwen235(v1::PLAN_OBJECTIVE_STEP_TIME, gpus - 8).plans_size(), 0);
+}
+
+TEST(PlanLayouts, ListsNoLayoutTwice) {
+  const v1::PlanResult result = PlanQwen235(v1::PLAN_OBJECTIVE_STEP_TIME, 128);
+  ASSERT_GT(result.plans_size(), 1);
+  std::set<std::string> seen;
+  for (const v1::ResolveConfigResponse& plan : result.plans()) {
+    v1::Layout sizes = plan.layout().sizes();
+    EXPECT_TRUE(seen.insert(sizes.SerializeAsString()).second);
+    EXPECT_EQ(plan.outcome(), v1::OUTCOME_RESOLVED);
+  }
 }
 
 TEST(ResolveConfig, SaysEverythingThatIsWrongWithTheRequest) {

@@ -95,6 +95,10 @@ class Searcher {
   bool ByTime() const { return q_.objective == SearchObjective::kStepTime; }
   // The figure that is made small.
   double Score(const FoundPlan& plan) const { return ByTime() ? plan.step.us : plan.memory.value; }
+  // `a` has the better first plan.
+  bool Better(const std::vector<FoundPlan>& a, const std::vector<FoundPlan>& b) const {
+    return !a.empty() && (b.empty() || Score(a.front()) < Score(b.front()));
+  }
   double Microbatches(const LayoutSizes& sizes) const {
     return static_cast<double>(q_.layout.global_batch_size) * sizes.tp * sizes.cp * sizes.pp /
            (static_cast<double>(q_.layout.gpus) * static_cast<double>(sizes.micro_batch_size));
@@ -110,7 +114,9 @@ class Searcher {
   // ---- judging
   double TimeOf(const Candidate& c, size_t recompute, Combination* combination) const;
   Band MemoryOf(const Candidate& c) const;
-  bool Fits(const Band& memory) const { return q_.memory.capacity <= 0 || memory.value <= q_.memory.capacity; }
+  bool Fits(const Band& memory) const {
+    return q_.memory.capacity <= 0 || (q_.whole_band ? memory.high : memory.value) <= q_.memory.capacity;
+  }
   void JudgeTime(const Layout& layout, double threshold, std::vector<Combination>* combinations, Judgement* out) const;
   void JudgeMemory(const Layout& layout, double threshold, const std::vector<Combination>& combinations,
                    Judgement* out) const;
@@ -135,6 +141,7 @@ class Searcher {
   std::vector<Layout> layouts_;
   std::vector<Group> groups_;
   SearchStatistics statistics_;
+  int64_t work_ = 0;  // counted against the limit
 };
 
 Candidate Searcher::At(const LayoutSizes& sizes, const StageLayout* stages) const {
@@ -415,6 +422,7 @@ void Searcher::Enumerate(const LayoutQuestion& question, double threshold, bool 
   VisitLayouts(
       *q_.shape, question, [&](const LayoutSizes&) { close_group(); },
       [&](const LayoutSizes& sizes) {
+        ++work_;
         if (++visited % kVisitsPerReport == 0 && !Report(0, 0)) return false;
         const StageLayout* stages = q_.stages(sizes.pp, sizes.vpp);
         if (stages == nullptr) return true;
@@ -451,6 +459,7 @@ void Searcher::Enumerate(const LayoutQuestion& question, double threshold, bool 
 }
 
 bool Searcher::Report(double done, double best_us) {
+  if (q_.work_limit > 0 && work_ > q_.work_limit) statistics_.stopped = true;
   if (q_.progress != nullptr && !q_.progress({done, statistics_.judged, best_us})) statistics_.stopped = true;
   return !statistics_.stopped;
 }
@@ -477,6 +486,7 @@ void Searcher::JudgeAll(bool count, std::vector<FoundPlan>* best) {
       for (size_t i = from; i < to; ++i) judgements[i] = Judge(groups_[at + i], threshold);
     });
     for (const Judgement& judgement : judgements) {
+      work_ += judgement.judged;
       if (count) {
         statistics_.judged += judgement.judged;
         statistics_.memory_bound += judgement.memory_bound;
@@ -494,8 +504,10 @@ void Searcher::JudgeAll(bool count, std::vector<FoundPlan>* best) {
 SearchResult Searcher::Run() {
   SearchResult result;
   double threshold = kNever;
+  std::vector<FoundPlan> usual;
   if (ByTime()) {
-    // The usual corner: what it finds is found again below, so only its threshold is kept.
+    // The usual corner: what it finds is found again below, so only its threshold is kept, unless the search is
+    // stopped.
     LayoutQuestion corner = q_.layout;
     if (corner.wish.cp == 0) corner.wish.cp = 1;
     if (corner.wish.etp == 0) corner.wish.etp = 1;
@@ -503,12 +515,13 @@ SearchResult Searcher::Run() {
     Enumerate(corner, kNever, /*count=*/false);
     if (!statistics_.stopped) JudgeAll(/*count=*/false, &result.plans);
     if (result.plans.size() == q_.keep) threshold = Score(result.plans.back());
-    result.plans.clear();
+    usual.swap(result.plans);
   }
   if (!statistics_.stopped) {
     Enumerate(q_.layout, threshold, /*count=*/true);
     if (!statistics_.stopped) JudgeAll(/*count=*/true, &result.plans);
   }
+  if (statistics_.stopped && Better(usual, result.plans)) result.plans.swap(usual);
   statistics_.space = statistics_.layouts * executions_;
   result.statistics = statistics_;
   return result;

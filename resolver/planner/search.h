@@ -45,7 +45,12 @@ struct SearchQuestion {
   // The layers of each stage, the same object for the same sizes; called from the thread that searches.
   std::function<const StageLayout*(int pp, int vpp)> stages;
   SearchObjective objective = SearchObjective::kStepTime;
+  // Only candidates whose whole memory band is below the capacity; else its middle is enough.
+  bool whole_band = false;
   size_t keep = 64;  // layouts to return
+  // Candidates judged and sizes looked at; the search then stops with the best so far, at the same place whatever the
+  // number of threads. 0: no limit.
+  int64_t work_limit = 0;
   ParallelFor parallel = RunInOrder;
   // Called between batches of a few milliseconds; false stops the search, which then returns the best so far.
   std::function<bool(const SearchProgress&)> progress;
@@ -71,7 +76,7 @@ struct SearchStatistics {
   int64_t time_bound = 0;    // candidates pruned
   int64_t incompatible = 0;  // combinations that upstream refuses
   bool cut = false;          // more promising layouts than kMaxLayouts
-  bool stopped = false;      // by `progress`
+  bool stopped = false;      // by `progress` or `work_limit`
 };
 
 struct SearchResult {

@@ -181,6 +181,51 @@ TEST(Search, StopsWhenToldTo) {
   EXPECT_TRUE(result.plans.empty());
 }
 
+TEST(Search, EndsAtItsLimitOfWorkAtTheSamePlace) {
+  Setting setting("qwen3-30b-a3b", "h100", 64, 256, 79);
+  const int64_t whole = Search(setting.question).statistics.judged;
+  setting.question.work_limit = whole / 4;
+  const SearchResult in_order = Search(setting.question);
+  EXPECT_TRUE(in_order.statistics.stopped);
+  EXPECT_LT(in_order.statistics.judged, whole);
+  EXPECT_FALSE(in_order.plans.empty());  // the best so far
+  setting.question.parallel = [](size_t count, const std::function<void(size_t, size_t)>& body) {
+    for (size_t i = count; i-- > 0;) body(i, i + 1);
+  };
+  const SearchResult backwards = Search(setting.question);
+  ASSERT_EQ(backwards.plans.size(), in_order.plans.size());
+  EXPECT_EQ(backwards.statistics.judged, in_order.statistics.judged);
+  for (size_t i = 0; i < in_order.plans.size(); ++i) EXPECT_EQ(backwards.plans[i].sizes, in_order.plans[i].sizes);
+}
+
+TEST(Search, KeepsTheWholeBandBelowTheCapacityWhereAsked) {
+  Setting setting("qwen3-30b-a3b", "h100", 16, 128, 79);
+  const double marginal = Search(setting.question).plans.front().step.us;
+  setting.question.whole_band = true;
+  const SearchResult strict = Search(setting.question);
+  ASSERT_FALSE(strict.plans.empty());
+  for (const FoundPlan& plan : strict.plans) EXPECT_LE(plan.memory.high, setting.question.memory.capacity);
+  EXPECT_GE(strict.plans.front().step.us, marginal);
+}
+
+TEST(LegalLayouts, GiveTheEmbeddingAndTheLossStagesOfTheirOwn) {
+  const Catalog catalog = *Catalog::Builtin();
+  const ModelShape shape = *MakeShape(**catalog.FindModel("llama-3.1-405b"));  // 126 layers
+  const auto count = [&](int32_t pp, int32_t vpp, bool even) {
+    return LegalLayouts(shape,
+                        {.gpus = 128,
+                         .global_batch_size = 768,
+                         .seq_length = 8192,
+                         .wish = {.tp = 4, .pp = pp, .vpp = vpp, .cp = 1, .micro_batch_size = 1},
+                         .even_stages = even},
+                        10)
+        .size();
+  };
+  EXPECT_EQ(count(16, 8, false), 1U);  // 128 stages, as published
+  EXPECT_EQ(count(16, 9, false), 0U);
+  EXPECT_EQ(count(16, 8, true), 0U);
+}
+
 TEST(Search, SaysWhenNothingFits) {
   Setting setting("deepseek-v3", "h100", 8, 64, 79);
   const SearchResult result = Search(setting.question);

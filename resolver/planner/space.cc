@@ -41,12 +41,15 @@ bool ContextSizeFits(const ModelShape& shape, const LayoutQuestion& question, in
   return !recurrent && question.seq_length % (2 * cp * (question.sequence_parallel ? tp : 1)) == 0;
 }
 
+// The embedding and the loss may have stages of their own.
+int64_t MostStages(const ModelShape& shape) { return shape.num_layers + 2; }
+
 bool StagesFit(const ModelShape& shape, const LayoutQuestion& question, int64_t pp, int64_t vpp) {
   const int64_t stages = pp * vpp;
   if (stages == 1) return true;
   if (question.layout_stages > 0) return stages == question.layout_stages;
   if (shape.num_layers % stages == 0) return true;
-  return !question.even_stages && stages <= shape.num_layers;
+  return !question.even_stages && stages <= MostStages(shape);
 }
 
 }  // namespace
@@ -57,7 +60,7 @@ void VisitLayouts(const ModelShape& shape, const LayoutQuestion& q,
   const int64_t most_stages = std::min<int64_t>(q.gpus, std::max<int64_t>(1, shape.num_layers));
   std::vector<std::pair<int64_t, int64_t>> pipelines;  // pp, vpp
   for (int64_t pp : Divisors(q.gpus, most_stages)) {
-    for (int64_t vpp = 1; vpp == 1 || (pp > 1 && vpp * pp <= shape.num_layers); ++vpp) {
+    for (int64_t vpp = 1; vpp == 1 || (pp > 1 && vpp * pp <= MostStages(shape)); ++vpp) {
       const bool wanted = Wanted(q.wish.pp, pp) && Wanted(q.wish.vpp, vpp);
       if (wanted && StagesFit(shape, q, pp, vpp)) pipelines.emplace_back(pp, vpp);
     }

@@ -53,6 +53,8 @@ expect 0 resolve "${size[@]}"
 small=(--model qwen3-30b-a3b --gpu h100-sxm --gpus 16)
 expect 0 plan "${small[@]}" --top 2
 grep -q 'candidates' "$work/out" || fail "the search says what it went through"
+expect 0 resolve "${small[@]}"
+grep -q 'layout.searched' "$work/out" || fail "an open layout is searched, and the finding says so"
 expect 0 diff "${size[@]}" -- -- --ep 32
 grep -q "B's step is" "$work/out" || fail "the two steps are compared"
 "$flightplan" resolve "${size[@]}" --format json >"$work/answer.json"
@@ -144,6 +146,7 @@ same() {
 }
 for format in table json; do
   same resolve "${size[@]}" --format "$format"
+  same resolve "${small[@]}" --format "$format"
   same plan "${small[@]}" --format "$format"
   same plan "${small[@]}" --rank-by memory --top 3 --format "$format"
   same diff "${size[@]}" --format "$format" -- -- --ep 32

@@ -3,18 +3,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "resolver/catalog/memory_coefficients.h"
+
 namespace flightplan::decide {
 namespace {
 
 using K = Knob;
 
-// Kept free on every GPU for CUDA context, communicators and dispatch buffers (SimuMax keeps 6 GiB when it searches
-// layouts).
-constexpr double kHeadroomBytes = 6.0 * (1u << 30);
-// What is allocated of what the allocator reserves for it, where blocks come and go: with the expandable segments that
-// the plan exports little is lost, more where experts get another number of rows every time.
-constexpr double kAllocatorEfficiency = 0.97;
-constexpr double kAllocatorEfficiencyOfExperts = 0.88;
 // No cluster and no model has a size beyond this; larger input is refused elsewhere and must not overflow here.
 constexpr int64_t kMaxSize = int64_t{1} << 20;
 constexpr int64_t kMaxSequence = int64_t{1} << 40;
@@ -150,7 +145,8 @@ Features ExtractFeatures(const NormalizedIntent& intent, const std::optional<Mod
   f.sixteen_bit = f.precision == Precision::kBf16 || f.precision == Precision::kFp16;
 
   f.memory_known = intent.gpu.hbm_bytes.has_value();
-  if (f.memory_known) f.capacity = std::max(0.0, static_cast<double>(*intent.gpu.hbm_bytes) - kHeadroomBytes);
+  if (f.memory_known)
+    f.capacity = std::max(0.0, static_cast<double>(*intent.gpu.hbm_bytes) - memory::kHeadroomBytes.value);
   ExtractCandidate(intent, shape, config, &f);
   return f;
 }
@@ -173,8 +169,8 @@ StageBytes MemoryNeed(const Features& f, Recompute recompute, double imbalance) 
 
 double Reserved(const Features& features, const StageBytes& bytes) {
   const double lasting = bytes.Static();
-  return lasting +
-         (bytes.Allocated() - lasting) / (features.moe ? kAllocatorEfficiencyOfExperts : kAllocatorEfficiency);
+  return lasting + (bytes.Allocated() - lasting) /
+                       (features.moe ? memory::kAllocatorEfficiencyMoe : memory::kAllocatorEfficiency).value;
 }
 
 bool Fits(const Features& features, double bytes) { return !features.memory_known || bytes <= features.capacity; }

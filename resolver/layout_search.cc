@@ -1,0 +1,193 @@
+#include "resolver/layout_search.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "resolver/base/status_macros.h"
+#include "resolver/derive/model_knobs.h"
+#include "resolver/derive/pipeline.h"
+#include "resolver/derive/start_config.h"
+#include "resolver/estimate/estimate.h"
+#include "resolver/estimate/probe_outlook.h"
+#include "resolver/rules/decide/decide.h"
+#include "resolver/rules/decide/features.h"
+
+namespace flightplan {
+
+std::optional<Value> PinOf(const NormalizedIntent& intent, Knob knob) {
+  for (const auto& [pin, value] : intent.pins) {
+    if (pin == knob) return value;
+  }
+  return std::nullopt;
+}
+
+namespace {
+
+using K = Knob;
+
+// A host link as fast as this (NVLink-C2C) can take the optimizer's state without losing more than it saves.
+constexpr double kFastHostLink = 2e11;
+
+int64_t SizeOf(const NormalizedIntent& intent, const std::optional<int64_t>& wish, Knob knob) {
+  if (wish.has_value()) return *wish;
+  const std::optional<Value> pin = PinOf(intent, knob);
+  return pin.has_value() ? pin->integer() : 0;
+}
+
+LayoutSizes WishOf(const NormalizedIntent& intent) {
+  const LayoutWish& w = intent.layout;
+  const auto size = [&](const std::optional<int64_t>& wish, Knob knob) {
+    return static_cast<int32_t>(SizeOf(intent, wish, knob));
+  };
+  LayoutSizes wish{size(w.tensor_model_parallel_size, K::tensor_model_parallel_size),
+                   size(w.pipeline_model_parallel_size, K::pipeline_model_parallel_size),
+                   size(w.virtual_pipeline_model_parallel_size, K::virtual_pipeline_model_parallel_size),
+                   size(w.context_parallel_size, K::context_parallel_size),
+                   size(w.expert_model_parallel_size, K::expert_model_parallel_size),
+                   size(w.expert_tensor_parallel_size, K::expert_tensor_parallel_size),
+                   SizeOf(intent, w.micro_batch_size, K::micro_batch_size)};
+  if (!intent.model.is_moe()) wish.ep = wish.etp = 0;  // nothing to choose
+  return wish;
+}
+
+size_t BaseIndex(const LayoutSizes& sizes) {
+  return (sizes.tp > 1 ? 1u : 0u) | (sizes.pp > 1 ? 2u : 0u) | (sizes.cp > 1 ? 4u : 0u) | (sizes.ep > 1 ? 8u : 0u);
+}
+
+// The decisions for one of the sixteen corners: what they settle beside the sizes depends on which groups there are.
+void DecideBases(LayoutSearch* s) {
+  static const StageLayout* const kFlat = new StageLayout(MakeStageLayout(1, 1, {ChunkContents{}}));
+  for (size_t i = 0; i < s->bases.size(); ++i) {
+    NormalizedIntent corner = s->intent;
+    corner.layout.tensor_model_parallel_size = (i & 1u) != 0 ? 2 : 1;
+    corner.layout.pipeline_model_parallel_size = (i & 2u) != 0 ? 2 : 1;
+    corner.layout.context_parallel_size = (i & 4u) != 0 ? 2 : 1;
+    if (corner.model.is_moe()) corner.layout.expert_model_parallel_size = (i & 8u) != 0 ? 8 : 1;
+    corner.layout.expert_tensor_parallel_size = 1;
+    corner.layout.pipeline_model_parallel_layout.reset();
+    DecidedPlan decided = Decide(corner, {StartConfig(corner), s->shape});
+    Environment env = corner.env;
+    env.vars = decided.env;
+    s->bases[i] = CandidateOf(decided.config, env, s->shape, *kFlat);
+    if (i == 0) s->config = std::move(decided.config);
+  }
+}
+
+const StageLayout* StagesFor(LayoutSearch* s, int pp, int vpp) {
+  auto& slot = s->stages[{pp, vpp}];
+  if (slot != nullptr) return slot.get();
+  const int64_t count = int64_t{pp} * vpp;
+  if (s->own_split) {
+    Config config = s->config;
+    config.Set(K::pipeline_model_parallel_size, Value(pp), Origin::kCaller);
+    config.Set(K::virtual_pipeline_model_parallel_size, vpp > 1 ? Value(vpp) : Value(), Origin::kCaller);
+    slot = std::make_unique<StageLayout>(StagesOf(s->shape, config));
+  } else if (s->shape.num_layers % count == 0) {
+    const std::vector<int64_t> even(static_cast<size_t>(count), s->shape.num_layers / count);
+    slot = std::make_unique<StageLayout>(StagesOfSizes(s->shape, pp, vpp, even));
+  } else {
+    slot = std::make_unique<StageLayout>(
+        StagesOfSizes(s->shape, pp, vpp, BalancedStages(s->shape.num_layers, s->shape.mtp_depths, count)));
+  }
+  return slot.get();
+}
+
+// Ways of execution that the release, the GPU and the installed libraries leave, and the caller's pins.
+ExecutionSpace ExecutionsOf(const LayoutSearch& s) {
+  const NormalizedIntent& intent = s.intent;
+  const Candidate& base = s.bases.front();
+  const decide::Features f = decide::ExtractFeatures(intent, s.shape, s.config);
+  ExecutionSpace space;
+
+  const bool overlap_known = s.config.origin(K::overlap_moe_expert_parallel_comm) != Origin::kAbsent && f.moe;
+  const bool overlap_pinned = PinOf(intent, K::overlap_moe_expert_parallel_comm).has_value();
+  const auto add = [&](Dispatcher dispatcher, int64_t max_span) {
+    const bool may_not = overlap_pinned ? !base.ep_overlap : true;
+    const bool may = overlap_pinned ? base.ep_overlap : overlap_known && !base.shared_expert_overlap;
+    if (may_not) space.exchanges.push_back({dispatcher, false, false, max_span});
+    if (may && !PinOf(intent, K::delay_wgrad_compute).has_value()) {
+      space.exchanges.push_back({dispatcher, true, false, max_span});
+      space.exchanges.push_back({dispatcher, true, true, max_span});
+    } else if (may) {
+      space.exchanges.push_back({dispatcher, true, base.delay_wgrad, max_span});
+    }
+  };
+  if (PinOf(intent, K::moe_token_dispatcher_type).has_value() || !f.moe) {
+    add(base.dispatcher, 0);
+  } else {
+    add(Dispatcher::kAllToAll, 0);
+    const int cc = intent.gpu.cc_major;
+    if (f.deepep && f.domain > 1 && !f.rack_scale && (cc == 8 || cc == 9 || HasFlexBackend(intent.gpu, "deepep"))) {
+      add(Dispatcher::kDeepEp, 0);
+    }
+    if (f.hybridep && f.domain > 1 && (cc == 0 || (cc >= 8 && cc <= 10))) {
+      add(Dispatcher::kHybridEp, f.rack_scale ? f.domain : 0);
+    }
+  }
+
+  space.graphs = {{}};
+  if (PinOf(intent, K::cuda_graph_impl).has_value() || f.bring_up) {
+    space.graphs = {{base.graphs, base.graph_modules}};
+  } else if (s.config.origin(K::cuda_graph_impl) != Origin::kAbsent) {
+    const auto routing = static_cast<uint8_t>(f.moe ? kGraphMoeRouter | kGraphMoePreprocess : 0);
+    space.graphs.push_back({GraphImpl::kTransformerEngine, kGraphAttn});
+    if (routing != 0) {
+      space.graphs.push_back({GraphImpl::kTransformerEngine, routing});
+      space.graphs.push_back({GraphImpl::kTransformerEngine, static_cast<uint8_t>(routing | kGraphAttn)});
+    }
+  }
+
+  space.recomputes = RecomputeSets(s.shape);
+  if (PinOf(intent, K::recompute_granularity).has_value()) {
+    space.recomputes = {{base.recompute, base.recompute_modules}};
+  }
+  space.optimizer_offloads = {0};
+  if (PinOf(intent, K::optimizer_cpu_offload).has_value()) {
+    space.optimizer_offloads = {base.optimizer_offload};
+  } else if (intent.gpu.host_link_bytes_per_second.value_or(0) >= kFastHostLink) {
+    space.optimizer_offloads = {0, 1};
+  }
+  return space;
+}
+
+}  // namespace
+
+absl::Status PrepareSearch(NormalizedIntent intent, LayoutSearch* s) {
+  s->intent = std::move(intent);
+  FLIGHTPLAN_ASSIGN_OR_RETURN(s->shape, MakeShape(s->intent.model, StartConfig(s->intent)));
+  s->work = WorkOf(s->shape);
+  DecideBases(s);
+  for (Knob knob : {K::num_layers_in_first_pipeline_stage, K::num_layers_in_last_pipeline_stage,
+                    K::account_for_embedding_in_pipeline_split, K::account_for_loss_in_pipeline_split,
+                    K::num_layers_per_virtual_pipeline_stage}) {
+    s->own_split |= PinOf(s->intent, knob).has_value();
+  }
+  SearchQuestion& q = s->question;
+  q.shape = &s->shape;
+  q.work = &s->work;
+  q.rates = RatesOf(s->intent.gpu);
+  if (s->intent.probe != nullptr) q.rates = WithProbe(q.rates, *s->intent.probe);
+  q.memory = MemoryOf(s->intent.gpu);
+  q.layout.gpus = s->intent.gpu_count;
+  q.layout.global_batch_size = s->intent.workload.global_batch_size;
+  q.layout.seq_length = s->intent.workload.seq_length;
+  q.layout.wish = WishOf(s->intent);
+  q.layout.sequence_parallel = s->intent.layout.sequence_parallel.value_or(true);
+  q.layout.even_stages = s->own_split || s->intent.model.hybrid_layer_pattern.has_value();
+  const std::optional<Value> pinned = PinOf(s->intent, K::pipeline_model_parallel_layout);
+  const std::string text =
+      s->intent.layout.pipeline_model_parallel_layout.value_or(pinned.has_value() ? pinned->ToText() : std::string());
+  if (!text.empty()) {
+    q.layout.layout_stages = LayoutStages(text).value_or(0);
+    s->own_split = true;
+    s->config.Set(K::pipeline_model_parallel_layout, Value(text), Origin::kCaller);
+  }
+  q.execution = ExecutionsOf(*s);
+  q.base = [s](const LayoutSizes& sizes) { return s->bases[BaseIndex(sizes)]; };
+  q.stages = [s](int pp, int vpp) { return StagesFor(s, pp, vpp); };
+  return absl::OkStatus();
+}
+
+}  // namespace flightplan

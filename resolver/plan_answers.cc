@@ -1,0 +1,232 @@
+#include "resolver/plan_answers.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "resolver/base/status_macros.h"
+
+namespace flightplan {
+namespace {
+
+using K = Knob;
+
+// The decisions' own recompute set stays unless the search's makes the step shorter by more than this: below it the
+// set that evidence and recipes know is worth more.
+constexpr double kWorthASet = 0.02;
+// Steps as close as this are the same to a forecast.
+constexpr double kAlike = 0.01;
+
+v1::Layout* Write(const LayoutSizes& sizes, bool moe, v1::Layout* layout) {
+  layout->set_tensor_model_parallel_size(sizes.tp);
+  layout->set_pipeline_model_parallel_size(sizes.pp);
+  layout->set_virtual_pipeline_model_parallel_size(sizes.vpp);
+  layout->set_context_parallel_size(sizes.cp);
+  layout->set_micro_batch_size(static_cast<int32_t>(std::min<int64_t>(sizes.micro_batch_size, INT32_MAX)));
+  if (moe) {
+    layout->set_expert_model_parallel_size(sizes.ep);
+    layout->set_expert_tensor_parallel_size(sizes.etp);
+  }
+  return layout;
+}
+
+bool Launchable(const v1::ResolveConfigResponse& answer) {
+  return answer.outcome() == v1::OUTCOME_RESOLVED && answer.estimate().fit() != v1::FIT_VERDICT_DOES_NOT_FIT;
+}
+
+double MostMemory(const v1::ResolveConfigResponse& answer) {
+  double most = 0;
+  for (const v1::StageMemory& stage : answer.estimate().stages()) most = std::max(most, stage.total_bytes().value());
+  return most;
+}
+
+double StepUs(const v1::ResolveConfigResponse& answer) { return answer.estimate().step_time_us().value(); }
+
+// ---- sizes and recompute sets as the search's decisions
+
+v1::Decision* DecisionOf(absl::string_view knob, v1::ResolveConfigResponse* answer) {
+  for (v1::Decision& decision : *answer->mutable_decisions()) {
+    if (decision.name() == knob) return &decision;
+  }
+  v1::Decision* decision = answer->add_decisions();
+  decision->set_name(std::string(knob));
+  return decision;
+}
+
+// The knob was given to the pipeline as a word that stands; the caller did not say it.
+void MarkDecided(Knob knob, absl::string_view rule, absl::string_view reason, v1::ResolveConfigResponse* answer) {
+  const std::string name(Name(knob));
+  for (v1::ConfigEntry& entry : *answer->mutable_config()) {
+    if (entry.name() != name || entry.origin() != v1::CONFIG_ORIGIN_CALLER) continue;
+    entry.set_origin(v1::CONFIG_ORIGIN_DECIDED);
+    entry.set_reason(std::string(reason));
+    v1::Decision* decision = DecisionOf(name, answer);
+    decision->set_rule_id(std::string(rule));
+    *decision->mutable_value() = entry.value();
+    decision->set_reason(std::string(reason));
+    decision->set_basis(v1::BASIS_ESTIMATE);
+  }
+}
+
+struct SizeKnob {
+  Knob knob;
+  std::optional<int64_t> LayoutWish::*wish;
+};
+constexpr SizeKnob kSizes[] = {
+    {K::tensor_model_parallel_size, &LayoutWish::tensor_model_parallel_size},
+    {K::pipeline_model_parallel_size, &LayoutWish::pipeline_model_parallel_size},
+    {K::virtual_pipeline_model_parallel_size, &LayoutWish::virtual_pipeline_model_parallel_size},
+    {K::context_parallel_size, &LayoutWish::context_parallel_size},
+    {K::expert_model_parallel_size, &LayoutWish::expert_model_parallel_size},
+    {K::expert_tensor_parallel_size, &LayoutWish::expert_tensor_parallel_size},
+    {K::micro_batch_size, &LayoutWish::micro_batch_size},
+};
+
+void MarkSizes(const NormalizedIntent& intent, v1::ResolveConfigResponse* answer) {
+  for (const SizeKnob& size : kSizes) {
+    if ((intent.layout.*size.wish).has_value() || PinOf(intent, size.knob).has_value()) continue;
+    MarkDecided(size.knob, kLayoutDecision, "left open: the search's choice", answer);
+  }
+}
+
+constexpr std::pair<unsigned, const char*> kModules[] = {
+    {kDropCoreAttn, "core_attn"},  {kDropMlaUpProj, "mla_up_proj"},        {kDropMlp, "mlp"}, {kDropMoeAct, "moe_act"},
+    {kDropLayernorm, "layernorm"}, {kDropSharedExperts, "shared_experts"}, {kDropMoe, "moe"}};
+
+constexpr Knob kRecomputeKnobs[] = {K::recompute_granularity, K::recompute_modules, K::recompute_method,
+                                    K::recompute_num_layers};
+
+v1::KnobValue* Pin(Knob knob, v1::ResolveConfigRequest* request) {
+  v1::KnobSetting* setting = request->add_pinned_knobs();
+  setting->set_name(std::string(Name(knob)));
+  return setting->mutable_value();
+}
+
+// The search's recompute set as pins.
+void PinRecompute(const Candidate& candidate, v1::ResolveConfigRequest* request) {
+  v1::KnobValue* const granularity = Pin(K::recompute_granularity, request);
+  switch (candidate.recompute) {
+    case RecomputeMode::kNone:
+      return;
+    case RecomputeMode::kSelective:
+      granularity->set_string_value("selective");
+      for (v1::KnobValue* modules = Pin(K::recompute_modules, request); const auto& [bit, name] : kModules) {
+        if ((candidate.recompute_modules & bit) != 0) {
+          modules->mutable_list_value()->add_values()->set_string_value(name);
+        }
+      }
+      return;
+    case RecomputeMode::kFullUniform:
+    case RecomputeMode::kFullBlock:
+      granularity->set_string_value("full");
+      Pin(K::recompute_method, request)->set_string_value("uniform");
+      Pin(K::recompute_num_layers, request)->set_int_value(1);
+      return;
+  }
+}
+
+bool RecomputeIsOpen(const NormalizedIntent& intent) {
+  return std::none_of(std::begin(kRecomputeKnobs), std::end(kRecomputeKnobs),
+                      [&](Knob knob) { return PinOf(intent, knob).has_value(); });
+}
+
+// ---- one plan
+
+// Empty: no way to launch this layout.
+absl::Status AnswerOne(const Resolver& resolver, const v1::ResolveConfigRequest& base, const LayoutSearch& search,
+                       const FoundPlan& found, std::optional<v1::ResolveConfigResponse>* best) {
+  v1::ResolveConfigRequest request = base;
+  request.mutable_hardware()->set_gpu_count(static_cast<int32_t>(search.intent.gpu_count));
+  Write(found.sizes, search.shape.is_moe(), request.mutable_layout());
+  v1::ResolveConfigResponse decided;
+  FLIGHTPLAN_RETURN_IF_ERROR(resolver.ResolveConfig(request, &decided));
+  if (Launchable(decided)) *best = std::move(decided);
+  // The search weighs recompute against overlap and memory, the decisions one after the other.
+  const double now = best->has_value() ? StepUs(**best) : 0;
+  const bool promising = !best->has_value() || found.step.us < now * (1 - kWorthASet);
+  if (promising && RecomputeIsOpen(search.intent)) {
+    PinRecompute(found.candidate, &request);
+    v1::ResolveConfigResponse searched;
+    FLIGHTPLAN_RETURN_IF_ERROR(resolver.ResolveConfig(request, &searched));
+    const bool worse_fit = best->has_value() && (*best)->estimate().fit() == v1::FIT_VERDICT_FITS &&
+                           searched.estimate().fit() != v1::FIT_VERDICT_FITS;
+    const double gain = best->has_value() ? 1 - StepUs(searched) / now : 1;
+    if (Launchable(searched) && !worse_fit && gain > kWorthASet) {
+      const std::string reason =
+          best->has_value()
+              ? absl::StrFormat("the search: %.0f %% shorter step than with the set that frees memory first",
+                                gain * 100)
+              : std::string("the search: fits, where the set that frees memory first does not");
+      for (Knob knob : kRecomputeKnobs) MarkDecided(knob, kRecomputeDecision, reason, &searched);
+      *best = std::move(searched);
+    }
+  }
+  if (best->has_value()) MarkSizes(search.intent, &**best);
+  return absl::OkStatus();
+}
+
+LayoutSizes WithoutInterleaving(LayoutSizes sizes) {
+  sizes.vpp = 0;
+  return sizes;
+}
+
+}  // namespace
+
+absl::Status AnswerPlans(const Resolver& resolver, const v1::ResolveConfigRequest& base, const LayoutSearch& search,
+                         const SearchResult& found, PlanAnswers* answers) {
+  std::vector<PlanAnswer> plans;
+  for (const FoundPlan& plan : found.plans) {
+    std::optional<v1::ResolveConfigResponse> best;
+    FLIGHTPLAN_RETURN_IF_ERROR(AnswerOne(resolver, base, search, plan, &best));
+    if (best.has_value()) {
+      plans.push_back({plan.sizes, *std::move(best)});
+    } else {
+      ++answers->refused;
+    }
+  }
+  const bool by_memory = search.question.objective == SearchObjective::kMemoryHeadroom;
+  const auto better = [&](const PlanAnswer& a, const PlanAnswer& b) {
+    return by_memory ? MostMemory(a.answer) < MostMemory(b.answer) : StepUs(a.answer) < StepUs(b.answer);
+  };
+  std::stable_sort(plans.begin(), plans.end(), better);
+  // Of plans that differ in VPP alone and are the same to a forecast, the one with the fewest virtual stages: what more
+  // of them cost in transfers and memory is what the forecast knows least.
+  std::vector<PlanAnswer>& kept = answers->plans;
+  std::vector<double> best_us;  // of what each kept plan stands for
+  for (PlanAnswer& plan : plans) {
+    size_t i = 0;
+    const auto alike = [&](const PlanAnswer& other) {
+      return WithoutInterleaving(other.sizes) == WithoutInterleaving(plan.sizes) &&
+             other.answer.estimate().fit() <= plan.answer.estimate().fit() &&
+             StepUs(plan.answer) < best_us[i] * (1 + kAlike);
+    };
+    while (i < kept.size() && !alike(kept[i])) ++i;
+    if (i == kept.size()) {
+      best_us.push_back(StepUs(plan.answer));
+      kept.push_back(std::move(plan));
+      continue;
+    }
+    ++answers->alike;
+    if (plan.sizes.vpp < kept[i].sizes.vpp) kept[i] = std::move(plan);
+  }
+  std::stable_sort(kept.begin(), kept.end(), better);
+  return absl::OkStatus();
+}
+
+void PlanFinding(absl::string_view id, v1::Severity severity, std::string seen, std::string needs,
+                 google::protobuf::RepeatedPtrField<v1::Finding>* findings) {
+  v1::Finding* finding = findings->Add();
+  finding->set_rule_id(std::string(id));
+  finding->set_area("plan");
+  finding->set_severity(severity);
+  finding->set_verdict(severity == v1::SEVERITY_INFO ? v1::VERDICT_KIND_ADVICE : v1::VERDICT_KIND_WILL_RUN);
+  finding->set_stage("plan");
+  finding->set_seen(std::move(seen));
+  finding->set_needs(std::move(needs));
+  finding->mutable_source()->set_text("resolver/planner");
+}
+
+}  // namespace flightplan

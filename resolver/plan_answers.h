@@ -1,0 +1,39 @@
+// What a search found as full answers: every layout through the whole pipeline, best first.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "flightplan/v1/resolver_service.pb.h"
+#include "resolver/layout_search.h"
+#include "resolver/resolver.h"
+
+namespace flightplan {
+
+struct PlanAnswer {
+  LayoutSizes sizes;
+  v1::ResolveConfigResponse answer;
+};
+
+struct PlanAnswers {
+  std::vector<PlanAnswer> plans;  // that can be launched and do not certainly run out of memory; best first
+  int64_t refused = 0;            // layouts that the rules of the release refuse
+  int64_t alike = 0;              // differ from a better plan in VPP alone, and hardly in time
+};
+
+// `base`: the question, whose open sizes become those of each layout. A plan has what the decisions make of its layout;
+// where the search found a recompute set that makes the step clearly shorter, it has that set, and its decision says
+// what it gains. Sizes and sets that the search chose are marked as decided, not as the caller's word.
+absl::Status AnswerPlans(const Resolver& resolver, const v1::ResolveConfigRequest& base, const LayoutSearch& search,
+                         const SearchResult& found, PlanAnswers* answers);
+
+// Rule ids of decisions that the search took.
+inline constexpr char kLayoutDecision[] = "plan.layout";
+inline constexpr char kRecomputeDecision[] = "plan.recompute";
+
+// A finding about a search.
+void PlanFinding(absl::string_view id, v1::Severity severity, std::string seen, std::string needs,
+                 google::protobuf::RepeatedPtrField<v1::Finding>* findings);
+
+}  // namespace flightplan

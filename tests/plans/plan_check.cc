@@ -1,0 +1,206 @@
+// The planner against published layouts:  plan_check RECIPES.jsonl[.gz] [--all] [--show K] [--max-gpus N] [--min LIST]
+//
+// Each recipe's question is asked again with the layout left open:
+//   legal      the recipe's layout is among the search's candidates
+//   fits       and fits, executed in some way that the stack and the GPU leave
+//   no-slower  the planner's first choice is predicted no slower than the recipe's layout, by the same model, when both
+//              are executed as well as they can be
+//   top10      the recipe's layout, or one that differs in VPP alone and by less than 1 % of the step, is one of the
+//              first ten distinct ones
+// Rows are the current releases' unless --all. Recipes that their authors mark as untuned, and those that cannot run on
+// their own GPU count, are left out. Exit 1 when a share is below --min, 2 for misuse.
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "resolver/estimate/probe_outlook.h"
+#include "tests/plans/plan_rows.h"
+
+namespace flightplan {
+namespace {
+
+constexpr size_t kKeep = 256;
+constexpr size_t kTop = 10;
+constexpr size_t kListed = 40;
+
+struct Options {
+  const char* path = nullptr;
+  bool all = false;
+  int show = 0;
+  int64_t max_gpus = 0;  // 0: no limit
+  std::map<std::string, double> minimum;
+};
+
+struct Row {
+  std::string id, gpu;
+  bool moe = false;
+  LayoutSizes sizes;
+  bool legal = false, fits = false, no_slower = false, top = false;
+  size_t rank = 0;  // of distinct layouts; 0: not in the list
+  double recipe_us = 0, best_us = 0;
+  LayoutSizes best;
+};
+
+// What the search of one question found; recipes that ask the same share it.
+struct Searched {
+  std::vector<FoundPlan> distinct;
+};
+
+std::string QuestionKey(const Recipe& recipe, const NormalizedIntent& intent) {
+  std::string key =
+      absl::StrCat(recipe.model, "|", recipe.gpu, "|", recipe.gpus, "|", recipe.precision, "|", recipe.release, "|",
+                   recipe.origin, "|", intent.workload.seq_length, "|", intent.workload.global_batch_size, "|",
+                   intent.workload.objective == Objective::kBenchmark);
+  for (const auto& [knob, value] : intent.pins) absl::StrAppend(&key, "|", Name(knob), "=", value.ToText());
+  return key;
+}
+
+const Searched* SearchOnce(const std::string& key, const NormalizedIntent& intent,
+                           std::map<std::string, std::unique_ptr<Searched>>* known) {
+  auto& slot = (*known)[key];
+  if (slot != nullptr) return slot.get();
+  slot = std::make_unique<Searched>();
+  LayoutSearch search;
+  if (!PrepareSearch(WithOpenLayout(intent), &search).ok() || !search.question.rates.known) return slot.get();
+  search.question.keep = kKeep;
+  slot->distinct = Distinct(intent, Search(search.question).plans, kListed);
+  for (FoundPlan& plan : slot->distinct) plan.candidate.stages = nullptr;  // of the search, which ends here
+  return slot.get();
+}
+
+Row Judge(const Recipe& recipe, const NormalizedIntent& intent, const Searched& searched) {
+  Row row;
+  row.id = recipe.id;
+  row.gpu = recipe.gpu;
+  row.moe = intent.model.is_moe();
+  row.sizes = SizesOf(intent);
+  const JudgedLayout own = JudgeLayout(intent, row.sizes, intent.layout.pipeline_model_parallel_layout);
+  row.legal = own.legal;
+  row.fits = own.plan.has_value();
+  if (row.fits) row.recipe_us = own.plan->step.us;
+  if (searched.distinct.empty()) return row;
+  row.best = searched.distinct.front().sizes;
+  row.best_us = searched.distinct.front().step.us;
+  row.no_slower = row.fits && row.best_us <= row.recipe_us * (1 + 1e-9);
+  for (size_t i = 0; row.fits && i < searched.distinct.size(); ++i) {
+    FoundPlan published = *own.plan;
+    published.sizes = row.sizes;
+    if (searched.distinct[i].sizes != row.sizes && !Alike(searched.distinct[i], published)) continue;
+    row.rank = i + 1;
+    break;
+  }
+  row.top = row.rank > 0 && row.rank <= kTop;
+  return row;
+}
+
+void Print(const Row& row) {
+  std::printf("  %-52s %-34s %s", row.id.c_str(), SizesText(row.sizes, row.moe).c_str(),
+              !row.legal  ? "NOT LEGAL"
+              : !row.fits ? "does not fit"
+                          : "");
+  if (row.fits)
+    std::printf("rank %-4s %8.0f ms", row.rank == 0 ? "-" : absl::StrCat(row.rank).c_str(), row.recipe_us / 1e3);
+  if (row.best_us > 0) {
+    std::printf("   best %-34s %8.0f ms", SizesText(row.best, row.moe).c_str(), row.best_us / 1e3);
+    if (row.fits) std::printf("  %+.1f %%", (row.recipe_us / row.best_us - 1) * 100);
+  }
+  std::printf("\n");
+}
+
+double Percent(const std::vector<Row>& rows, bool Row::*field) {
+  const auto count = std::count_if(rows.begin(), rows.end(), [&](const Row& row) { return row.*field; });
+  return rows.empty() ? 0 : 100.0 * static_cast<double>(count) / static_cast<double>(rows.size());
+}
+
+bool Parse(int argc, char** argv, Options* o) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string arg = argv[i];
+    const bool more = i + 1 < argc;
+    if (arg == "--all") {
+      o->all = true;
+    } else if (arg == "--show" && more) {
+      o->show = std::atoi(argv[++i]);
+    } else if (arg == "--max-gpus" && more) {
+      o->max_gpus = std::atoll(argv[++i]);
+    } else if (arg == "--min" && more) {  // legal=100,fits=95: fails below
+      for (absl::string_view item : absl::StrSplit(argv[++i], ',')) {
+        const std::vector<std::string> parts = absl::StrSplit(item, '=');
+        if (parts.size() != 2) return false;
+        o->minimum[parts[0]] = std::atof(parts[1].c_str());
+      }
+    } else if (arg[0] != '-' && o->path == nullptr) {
+      o->path = argv[i];
+    } else {
+      return false;
+    }
+  }
+  return o->path != nullptr;
+}
+
+int Main(int argc, char** argv) {
+  Options o;
+  if (!Parse(argc, argv, &o)) {
+    std::fprintf(stderr,
+                 "usage: plan_check RECIPES.jsonl[.gz] [--all] [--show K] [--max-gpus N] [--min name=percent,...]\n");
+    return 2;
+  }
+  const absl::StatusOr<Catalog> catalog = Catalog::Builtin();
+  const absl::StatusOr<std::vector<Recipe>> recipes = ReadRecipes(o.path);
+  if (!catalog.ok() || !recipes.ok()) {
+    std::fprintf(stderr, "%s\n", (catalog.ok() ? recipes.status() : catalog.status()).ToString().c_str());
+    return 2;
+  }
+  std::map<std::string, std::unique_ptr<Searched>> searched;
+  std::vector<Row> rows;
+  std::map<std::string, int> skipped;
+  for (const Recipe& recipe : *recipes) {
+    if (recipe.starter || recipe.layout_check || (recipe.superseded && !o.all)) continue;
+    if (o.max_gpus > 0 && recipe.gpus > o.max_gpus) continue;
+    std::string why;
+    const std::optional<NormalizedIntent> intent = MakeIntent(*catalog, recipe, &why);
+    if (intent.has_value() && !RatesFor(*intent).known) why = "the GPU's rates are not published";
+    if (intent.has_value() && intent->workload.global_batch_size <= 0) why = "no batch stated";
+    if (!why.empty()) {
+      ++skipped[why];
+      continue;
+    }
+    rows.push_back(Judge(recipe, *intent, *SearchOnce(QuestionKey(recipe, *intent), *intent, &searched)));
+  }
+  std::stable_sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) {
+    const auto score = [](const Row& row) { return row.fits ? row.recipe_us / std::max(1.0, row.best_us) : 1e9; };
+    return score(a) > score(b);
+  });
+  for (int i = 0; i < std::min<int>(o.show, static_cast<int>(rows.size())); ++i) Print(rows[static_cast<size_t>(i)]);
+  std::printf("%zu recipes, %zu questions\n", rows.size(), searched.size());
+  for (const auto& [why, count] : skipped) std::printf("  %d left out: %s\n", count, why.c_str());
+  int below = 0;
+  for (const auto& [name, field] : {std::pair("legal", &Row::legal), std::pair("fits", &Row::fits),
+                                    std::pair("no-slower", &Row::no_slower), std::pair("top10", &Row::top)}) {
+    const double share = Percent(rows, field);
+    const auto least = o.minimum.find(name);
+    const bool low = least != o.minimum.end() && share < least->second;
+    std::printf("%-10s %5.1f %%%s\n", name, share, low ? absl::StrCat("   BELOW ", least->second).c_str() : "");
+    below += low ? 1 : 0;
+  }
+  std::vector<double> excess;
+  for (const Row& row : rows) {
+    if (row.fits && row.best_us > 0) excess.push_back(row.recipe_us / row.best_us - 1);
+  }
+  std::sort(excess.begin(), excess.end());
+  if (!excess.empty()) {
+    std::printf("recipe's layout against the choice: median %+.1f %%, p90 %+.1f %%\n", excess[excess.size() / 2] * 100,
+                excess[excess.size() * 9 / 10] * 100);
+  }
+  return below > 0 || rows.empty() ? 1 : 0;
+}
+
+}  // namespace
+}  // namespace flightplan
+
+int main(int argc, char** argv) { return flightplan::Main(argc, argv); }

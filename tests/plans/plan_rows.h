@@ -1,0 +1,38 @@
+// Published layouts beside the planner's: what both tools of this folder share.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "resolver/layout_search.h"
+#include "tests/recipes/recipe.h"
+
+namespace flightplan {
+
+// The sizes that a recipe states, 0 nowhere: VPP and EP are 1 where it has none.
+LayoutSizes SizesOf(const NormalizedIntent& recipe);
+
+// The same question with every size open; the caller's pins stay.
+NormalizedIntent WithOpenLayout(NormalizedIntent intent);
+
+// "TP2 CP1 PP8 VPP4 EP64 ETP1 MBS1".
+std::string SizesText(const LayoutSizes& sizes, bool moe);
+
+// What a layout is forecast to take, executed as well as it can be.
+struct JudgedLayout {
+  bool legal = false;             // the sizes are in the search's space
+  std::optional<FoundPlan> plan;  // the best way to execute it that fits
+};
+JudgedLayout JudgeLayout(const NormalizedIntent& question, const LayoutSizes& sizes,
+                         const std::optional<std::string>& pipeline_layout);
+
+// The rules of the release take the layout, with what is decided for it.
+bool Accepted(const NormalizedIntent& question, const LayoutSizes& sizes);
+
+// The first `most` accepted layouts, best first; of those that differ in VPP alone and hardly in time the one with the
+// fewest virtual stages, as the planner's answers do.
+std::vector<FoundPlan> Distinct(const NormalizedIntent& question, std::vector<FoundPlan> plans, size_t most);
+bool Alike(const FoundPlan& a, const FoundPlan& b);
+
+}  // namespace flightplan
