@@ -6,6 +6,9 @@ if(NOT cuda_wheels)
 endif()
 set(cuda_wheels "${cuda_wheels}/flightplan/cuda-13.0/nvidia/cu13")
 option(FLIGHTPLAN_CUDA "Build the probe's CUDA device where an nvcc is found" ON)
+if(FLIGHTPLAN_NVCC AND NOT EXISTS "${FLIGHTPLAN_NVCC}")  # found once, taken away since
+  unset(FLIGHTPLAN_NVCC CACHE)
+endif()
 find_program(FLIGHTPLAN_NVCC nvcc HINTS "$ENV{CUDA_HOME}/bin" "$ENV{CUDA_PATH}/bin" /usr/local/cuda/bin "${cuda_wheels}/bin"
   DOC "CUDA compiler, 12.8 or newer")
 
