@@ -150,8 +150,8 @@ void Reload(const Settings& settings, const SettingsSources& sources, const std:
   };
   report("access", server->ReloadAccess(sources));
   const absl::StatusOr<std::shared_ptr<const Catalog>> catalog = LoadCatalog(settings, sources);
-  report("catalog",
-         server->ReloadCatalog(catalog, catalog.ok() ? std::make_unique<PipelineBackend>(*catalog, profiles) : nullptr));
+  report("catalog", server->ReloadCatalog(
+                        catalog, catalog.ok() ? std::make_unique<PipelineBackend>(*catalog, profiles) : nullptr));
 }
 
 }  // namespace
