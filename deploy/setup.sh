@@ -9,6 +9,7 @@ packages=(
   libabsl-dev libprotobuf-dev protobuf-compiler libgrpc++-dev protobuf-compiler-grpc # the contract
   libyaml-cpp-dev rapidjson-dev zlib1g-dev                                           # catalogues, config.json, golden files
   prometheus-cpp-dev libcpp-httplib-dev libgoogle-perftools-dev                      # the server
+  libsqlite3-dev libpq-dev                                                           # the evidence store
 )
 test_packages=(
   libgtest-dev libgmock-dev libbenchmark-dev  # tests and benchmarks
@@ -17,6 +18,7 @@ test_packages=(
   python3-jsonschema slurm-wlm munge          # the doors: SARIF's schema, a real Slurm
   haproxy openssl curl                        # drills: the balancer, certificates, /metrics
   clang-14 libclang-rt-14-dev                 # fuzz targets: libFuzzer's runtime, and the preset fuzz
+  postgresql                                  # the evidence store's tests start one of their own
   prometheus                                  # promtool, which reads /metrics as Prometheus does
 )
 buf_version=1.75.0

@@ -58,8 +58,8 @@ Finding WhyNot(absl::string_view id, std::string detail, absl::string_view needs
 }  // namespace
 
 absl::Status ResolveOpenLayout(const Resolver& resolver, const v1::ResolveConfigRequest& request,
-                               const NormalizedIntent& intent, v1::ResolveConfigResponse* response,
-                               std::vector<Finding>* why_not) {
+                               const NormalizedIntent& intent, const EvidenceSnapshot& evidence,
+                               v1::ResolveConfigResponse* response, std::vector<Finding>* why_not) {
   LayoutSearch search;
   // A model that cannot be counted has no forecast to search by.
   if (!PrepareSearch(intent, &search).ok() || !search.question.rates.known) {
@@ -74,7 +74,7 @@ absl::Status ResolveOpenLayout(const Resolver& resolver, const v1::ResolveConfig
   for (const bool whole_band : {true, false}) {  // one that nearly fits only where no other is left
     search.question.whole_band = whole_band;
     found = Search(search.question);
-    FLIGHTPLAN_RETURN_IF_ERROR(AnswerPlans(resolver, request, search, found, &answers));
+    FLIGHTPLAN_RETURN_IF_ERROR(AnswerPlans(resolver, request, search, found, evidence, &answers));
     if (!answers.plans.empty()) break;
   }
   const SearchStatistics& s = found.statistics;

@@ -17,7 +17,7 @@ namespace flightplan {
 //
 // Deterministic: the work is counted, not timed.
 absl::Status ResolveOpenLayout(const Resolver& resolver, const v1::ResolveConfigRequest& request,
-                               const NormalizedIntent& intent, v1::ResolveConfigResponse* response,
-                               std::vector<Finding>* why_not);
+                               const NormalizedIntent& intent, const EvidenceSnapshot& evidence,
+                               v1::ResolveConfigResponse* response, std::vector<Finding>* why_not);
 
 }  // namespace flightplan

@@ -137,12 +137,13 @@ bool RecomputeIsOpen(const NormalizedIntent& intent) {
 
 // Empty: no way to launch this layout.
 absl::Status AnswerOne(const Resolver& resolver, const v1::ResolveConfigRequest& base, const LayoutSearch& search,
-                       const FoundPlan& found, std::optional<v1::ResolveConfigResponse>* best) {
+                       const FoundPlan& found, const EvidenceSnapshot& evidence,
+                       std::optional<v1::ResolveConfigResponse>* best) {
   v1::ResolveConfigRequest request = base;
   request.mutable_hardware()->set_gpu_count(static_cast<int32_t>(search.intent.gpu_count));
   Write(found.sizes, search.shape.is_moe(), request.mutable_layout());
   v1::ResolveConfigResponse decided;
-  FLIGHTPLAN_RETURN_IF_ERROR(resolver.ResolveConfig(request, &decided));
+  FLIGHTPLAN_RETURN_IF_ERROR(resolver.ResolveConfig(request, &decided, evidence));
   if (Launchable(decided)) *best = std::move(decided);
   // The search weighs recompute against overlap and memory, the decisions one after the other.
   const double now = best->has_value() ? StepUs(**best) : 0;
@@ -150,7 +151,7 @@ absl::Status AnswerOne(const Resolver& resolver, const v1::ResolveConfigRequest&
   if (promising && RecomputeIsOpen(search.intent)) {
     PinRecompute(found.candidate, &request);
     v1::ResolveConfigResponse searched;
-    FLIGHTPLAN_RETURN_IF_ERROR(resolver.ResolveConfig(request, &searched));
+    FLIGHTPLAN_RETURN_IF_ERROR(resolver.ResolveConfig(request, &searched, evidence));
     const bool worse_fit = best->has_value() && (*best)->estimate().fit() == v1::FIT_VERDICT_FITS &&
                            searched.estimate().fit() != v1::FIT_VERDICT_FITS;
     const double gain = best->has_value() ? 1 - StepUs(searched) / now : 1;
@@ -176,11 +177,11 @@ LayoutSizes WithoutInterleaving(LayoutSizes sizes) {
 }  // namespace
 
 absl::Status AnswerPlans(const Resolver& resolver, const v1::ResolveConfigRequest& base, const LayoutSearch& search,
-                         const SearchResult& found, PlanAnswers* answers) {
+                         const SearchResult& found, const EvidenceSnapshot& evidence, PlanAnswers* answers) {
   std::vector<PlanAnswer> plans;
   for (const FoundPlan& plan : found.plans) {
     std::optional<v1::ResolveConfigResponse> best;
-    FLIGHTPLAN_RETURN_IF_ERROR(AnswerOne(resolver, base, search, plan, &best));
+    FLIGHTPLAN_RETURN_IF_ERROR(AnswerOne(resolver, base, search, plan, evidence, &best));
     if (best.has_value()) {
       plans.push_back({plan.sizes, *std::move(best)});
     } else {

@@ -26,7 +26,7 @@ struct PlanAnswers {
 // where the search found a recompute set that makes the step clearly shorter, it has that set, and its decision says
 // what it gains. Sizes and sets that the search chose are marked as decided, not as the caller's word.
 absl::Status AnswerPlans(const Resolver& resolver, const v1::ResolveConfigRequest& base, const LayoutSearch& search,
-                         const SearchResult& found, PlanAnswers* answers);
+                         const SearchResult& found, const EvidenceSnapshot& evidence, PlanAnswers* answers);
 
 // Rule ids of decisions that the search took.
 inline constexpr char kLayoutDecision[] = "plan.layout";

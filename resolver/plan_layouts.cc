@@ -28,9 +28,10 @@ constexpr int64_t kCountsBetween = 7;
 // One search of a question, and what it adds up to over several GPU counts.
 class Planner {
  public:
-  Planner(const Resolver& resolver, const v1::PlanLayoutsRequest& request, const PlanHooks& hooks,
-          v1::PlanResult* result)
+  Planner(const Resolver& resolver, const v1::PlanLayoutsRequest& request, const EvidenceSnapshot& evidence,
+          const PlanHooks& hooks, v1::PlanResult* result)
       : resolver_(resolver),
+        evidence_(evidence),
         request_(request),
         hooks_(hooks),
         wanted_(static_cast<size_t>(request.has_plan_count() ? request.plan_count() : kDefaultPlans)),
@@ -46,6 +47,7 @@ class Planner {
   bool done() const { return total_.stopped || failed_; }
 
   const Resolver& resolver_;
+  const EvidenceSnapshot& evidence_;
   const v1::PlanLayoutsRequest& request_;
   const PlanHooks& hooks_;
   const size_t wanted_;
@@ -93,7 +95,7 @@ absl::Status Planner::At(NormalizedIntent intent, int64_t gpus) {
   const SearchResult found = Search(question);
   Add(found.statistics);
   PlanAnswers answers;
-  FLIGHTPLAN_RETURN_IF_ERROR(AnswerPlans(resolver_, request_.base(), search, found, &answers));
+  FLIGHTPLAN_RETURN_IF_ERROR(AnswerPlans(resolver_, request_.base(), search, found, evidence_, &answers));
   refused_ += answers.refused;
   alike_ += answers.alike;
   for (PlanAnswer& plan : answers.plans) {
@@ -165,7 +167,7 @@ void Planner::Report(const NormalizedIntent& intent) {
 }  // namespace
 
 absl::Status Resolver::PlanLayouts(const v1::PlanLayoutsRequest& request, const PlanHooks& hooks,
-                                   v1::PlanResult* result) const {
+                                   v1::PlanResult* result, const EvidenceSnapshot& evidence) const {
   if (request.has_plan_count() && (request.plan_count() < 1 || request.plan_count() > kMaxPlans)) {
     Violations violations;
     violations.Add("plan_count", absl::StrCat("must be 1..", kMaxPlans, ", not ", request.plan_count()));
@@ -173,7 +175,7 @@ absl::Status Resolver::PlanLayouts(const v1::PlanLayoutsRequest& request, const 
   }
   FLIGHTPLAN_ASSIGN_OR_RETURN(NormalizedIntent intent, NormalizeResolve(request.base(), *catalog_));
   FLIGHTPLAN_RETURN_IF_ERROR(AttachProbe(request.base(), profiles_.get(), &intent));
-  Planner planner(*this, request, hooks, result);
+  Planner planner(*this, request, evidence, hooks, result);
   if (request.objective() == v1::PLAN_OBJECTIVE_GPU_COUNT) {
     FLIGHTPLAN_RETURN_IF_ERROR(planner.FewestGpus(intent));
   } else {

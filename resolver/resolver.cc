@@ -11,6 +11,7 @@
 #include "flightplan/v1/resolver_service.pb.h"
 #include "google/protobuf/io/coded_stream.h"
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
+#include "resolver/apply_evidence.h"
 #include "resolver/attach_probe.h"
 #include "resolver/base/digest.h"
 #include "resolver/base/status_macros.h"
@@ -42,8 +43,6 @@
 namespace flightplan {
 namespace {
 
-constexpr int64_t kEvidenceRevision = 1;  // the built-in evidence; a store will bring its own
-
 bool HasError(const std::vector<Finding>& findings, Verdict verdict) {
   return std::any_of(findings.begin(), findings.end(), [&](const Finding& finding) {
     return finding.severity == Severity::kError && finding.verdict == verdict;
@@ -58,7 +57,7 @@ void SetVerdicts(const std::vector<Finding>& findings, Response* response) {
 
 // Same request, catalogue and evidence: same digest. Maps are written in key order.
 std::string DigestOf(const google::protobuf::MessageLite& request, const std::string& catalog_revision,
-                     absl::string_view profiles_revision = "") {
+                     absl::string_view evidence_version, absl::string_view profiles_revision = "") {
   std::string bytes;
   {
     google::protobuf::io::StringOutputStream stream(&bytes);
@@ -66,7 +65,7 @@ std::string DigestOf(const google::protobuf::MessageLite& request, const std::st
     out.SetSerializationDeterministic(true);
     request.SerializePartialToCodedStream(&out);
   }
-  absl::StrAppend(&bytes, "\n", catalog_revision, "\n", kEvidenceRevision);
+  absl::StrAppend(&bytes, "\n", catalog_revision, "\n", evidence_version);
   if (!profiles_revision.empty()) absl::StrAppend(&bytes, "\n", profiles_revision);
   return absl::StrCat("fp1-", Sha256Hex(bytes).substr(0, 32));
 }
@@ -152,25 +151,27 @@ Resolver::Resolver(std::shared_ptr<const Catalog> catalog, std::shared_ptr<const
     : catalog_(std::move(catalog)), profiles_(std::move(profiles)) {}
 Resolver::~Resolver() = default;
 
-absl::Status Resolver::ResolveConfig(const v1::ResolveConfigRequest& request,
-                                     v1::ResolveConfigResponse* response) const {
+absl::Status Resolver::ResolveConfig(const v1::ResolveConfigRequest& request, v1::ResolveConfigResponse* response,
+                                     const EvidenceSnapshot& evidence) const {
   FLIGHTPLAN_ASSIGN_OR_RETURN(NormalizedIntent intent, NormalizeResolve(request, *catalog_));
   FLIGHTPLAN_RETURN_IF_ERROR(AttachProbe(request, profiles_.get(), &intent));
   intent.env.open_layout = OpenLayoutFields(intent);
   if (!intent.env.open_layout.empty()) {
     std::vector<Finding> why_not;
-    FLIGHTPLAN_RETURN_IF_ERROR(ResolveOpenLayout(*this, request, intent, response, &why_not));
+    FLIGHTPLAN_RETURN_IF_ERROR(ResolveOpenLayout(*this, request, intent, evidence, response, &why_not));
     if (why_not.empty()) {  // answered; the digest is that of the question as it was asked
-      response->set_digest(DigestOf(request, catalog_->revision(), profiles_ == nullptr ? "" : profiles_->revision()));
+      response->set_digest(DigestOf(request, catalog_->revision(), evidence.version(),
+                                    profiles_ == nullptr ? "" : profiles_->revision()));
       return absl::OkStatus();
     }
     intent.findings.insert(intent.findings.end(), why_not.begin(), why_not.end());
   }
   intent.env.missing_features = MissingModelFeatures(intent.model, intent.env);
   DerivedPlan derived = Derive(intent);
-  DecidedPlan decided = Decide(intent, derived);
+  DecidedPlan decided = Decide(intent, derived, evidence.ForGpu(intent.gpu.name));
   const Placement placement = PlaceLayout(decided.config, intent.env);
-  const EstimatedPlan estimate = Estimate(intent, derived.shape, placement, decided.config, decided.env);
+  EstimatedPlan estimate = Estimate(intent, derived.shape, placement, decided.config, decided.env);
+  ApplyMemoryEvidence(intent, decided.config, evidence, &estimate, &intent.findings);
   const Environment env = EnvironmentOf(intent, estimate);
   SettledPlan settled = Settle(std::move(decided), env);
   const DecidedPlan& plan = settled.plan;
@@ -189,11 +190,13 @@ absl::Status Resolver::ResolveConfig(const v1::ResolveConfigRequest& request,
     if (const auto step = model->Forecast(plan.config, launched, stages); step.has_value()) {
       const PlanForecast forecast{plan.config, launched, stages, *step};
       outlook = OutlookOf(*step, intent.profile);
+      ApplyStepEvidence(intent, plan.config, evidence, &*outlook, &run.findings);
       for (AbSuggestion& ab : ab_suggestions) ExpectFromForecast(*model, forecast, &ab);
       auto next = FindNextStep(intent, *model, forecast, *outlook);
       if (next.has_value()) AddNextStep(*std::move(next), &run.findings, &ab_suggestions);
     }
   }
+  ReportStale(evidence, &run.findings);
   SortForPeople(&run.findings);
 
   SetVerdicts(run.findings, response);
@@ -215,9 +218,10 @@ absl::Status Resolver::ResolveConfig(const v1::ResolveConfigRequest& request,
     AbToMessage(ab, plan, env, response->add_ab_suggestions());
   }
   ModelToMessage(intent.model, response->mutable_model());
-  response->set_digest(DigestOf(request, catalog_->revision(), profiles_ == nullptr ? "" : profiles_->revision()));
+  response->set_digest(
+      DigestOf(request, catalog_->revision(), evidence.version(), profiles_ == nullptr ? "" : profiles_->revision()));
   response->set_catalog_revision(catalog_->revision());
-  response->set_evidence_revision(kEvidenceRevision);
+  response->set_evidence_revision(evidence.revision());
   response->set_target(TargetName(env));
   return absl::OkStatus();
 }
@@ -279,7 +283,8 @@ absl::Status Resolver::ValidateConfig(const v1::ValidateConfigRequest& request,
     FLIGHTPLAN_RETURN_IF_ERROR(RepairConfig(*this, request, reading, written, asked, response->mutable_repair()));
   }
   response->set_input_format(reading.format);
-  response->set_digest(DigestOf(request, catalog_->revision()));
+  // A judgement rests on no measurement.
+  response->set_digest(DigestOf(request, catalog_->revision(), EvidenceSnapshot::Empty().version()));
   response->set_catalog_revision(catalog_->revision());
   response->set_target(TargetName(env));
   return absl::OkStatus();

@@ -5,15 +5,19 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "resolver/evidence/snapshot.h"
 
 namespace flightplan {
 
 namespace v1 {  // generated from proto/flightplan/v1
 class ConvertConfigRequest;
 class ConvertConfigResponse;
+class Measurement;
 class PlanLayoutsRequest;
 class PlanResult;
 class ResolveConfigRequest;
@@ -49,13 +53,22 @@ class Resolver {
   explicit Resolver(std::shared_ptr<const Catalog> catalog, std::shared_ptr<const ProfileSource> profiles = nullptr);
   ~Resolver();
 
-  absl::Status ResolveConfig(const v1::ResolveConfigRequest& request, v1::ResolveConfigResponse* response) const;
+  // `evidence`: the reported runs that the answer may rest on; part of the digest. A decision that they change names
+  // them.
+  absl::Status ResolveConfig(const v1::ResolveConfigRequest& request, v1::ResolveConfigResponse* response,
+                             const EvidenceSnapshot& evidence = EvidenceSnapshot::Empty()) const;
   // A launch of one stack or release as a launch of another (convert_config.h).
   absl::Status ConvertConfig(const v1::ConvertConfigRequest& request, v1::ConvertConfigResponse* response) const;
   absl::Status ValidateConfig(const v1::ValidateConfigRequest& request, v1::ValidateConfigResponse* response) const;
 
   // Searches all layouts that the question leaves open. A search without a plan is an answer with findings.
-  absl::Status PlanLayouts(const v1::PlanLayoutsRequest& request, const PlanHooks& hooks, v1::PlanResult* result) const;
+  absl::Status PlanLayouts(const v1::PlanLayoutsRequest& request, const PlanHooks& hooks, v1::PlanResult* result,
+                           const EvidenceSnapshot& evidence = EvidenceSnapshot::Empty()) const;
+
+  // A reported run as the resolver sees it, with the forecast of the same run. INVALID_ARGUMENT with all that is
+  // nonsense about it: names, units, ranges, sizes that do not divide, values that no machine reaches. `now_us`, since
+  // the epoch: what lies in its future is nonsense too; unset: times are not checked against now.
+  absl::StatusOr<Measurement> ReadMeasurement(const v1::Measurement& message, std::optional<int64_t> now_us) const;
 
   const Catalog& catalog() const { return *catalog_; }
 

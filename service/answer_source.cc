@@ -11,6 +11,7 @@
 #include "resolver/base/reason.h"
 #include "resolver/base/status_macros.h"
 #include "service/call_arena.h"
+#include "service/replay_record.h"
 #include "service/status_mapping.h"
 
 namespace flightplan::service {
@@ -51,6 +52,8 @@ grpc::Slice Serialized(const google::protobuf::Message& message, size_t size) {
   return slice;
 }
 
+size_t SizeOf(const StoredAnswer& answer) { return answer.bytes.size() + answer.replay.size(); }
+
 absl::string_view SeverityName(v1::Severity severity) {
   switch (severity) {
     case v1::SEVERITY_ERROR:
@@ -74,8 +77,10 @@ struct ResolveRpc {
   static constexpr char kKind = 'R';
   static constexpr absl::string_view kName = "ResolveConfig";
   static prometheus::Histogram* Stage(const Metrics& metrics) { return metrics.stage_resolve; }
-  static absl::Status Run(const ResolverBackend& backend, const Request& request, Response* response) {
-    return backend.ResolveConfig(request, response);
+  static constexpr bool kRestsOnEvidence = true;
+  static absl::Status Run(const ResolverBackend& backend, const Request& request, const EvidenceSnapshot& evidence,
+                          Response* response) {
+    return backend.ResolveConfig(request, evidence, response);
   }
   static absl::string_view Outcome(const Response& response) {
     return response.outcome() == v1::OUTCOME_RESOLVED ? "resolved" : "infeasible";
@@ -89,13 +94,15 @@ struct ValidateRpc {
   static constexpr char kKind = 'V';
   static constexpr absl::string_view kName = "ValidateConfig";
   static prometheus::Histogram* Stage(const Metrics& metrics) { return metrics.stage_validate; }
-  static absl::Status Run(const ResolverBackend& backend, const Request& request, Response* response) {
+  static constexpr bool kRestsOnEvidence = false;  // a judgement rests on no measurement
+  static absl::Status Run(const ResolverBackend& backend, const Request& request, const EvidenceSnapshot&,
+                          Response* response) {
     return backend.ValidateConfig(request, response);
   }
   static absl::string_view Outcome(const Response& response) {
     return !response.accepted_by_stack() ? "rejected" : response.will_run() ? "accepted" : "fails_later";
   }
-  static int64_t EvidenceRevision(const Response&) { return 0; }  // a judgement rests on no measurement
+  static int64_t EvidenceRevision(const Response&) { return 0; }
 };
 
 }  // namespace
@@ -112,15 +119,25 @@ absl::string_view CacheUseName(CacheUse use) {
   return "";
 }
 
-AnswerSource::AnswerSource(const ResolverBackend* backend, Metrics* metrics, std::string revision, size_t cache_bytes)
+AnswerSource::AnswerSource(const ResolverBackend* backend, Metrics* metrics, std::string revision, size_t cache_bytes,
+                           const EvidenceSource* evidence)
     : backend_(backend),
       metrics_(metrics),
       revision_(std::make_shared<const std::string>(std::move(revision))),
+      evidence_(evidence),
       caching_(cache_bytes > 0),
       cache_(cache_bytes) {}
 
-std::string AnswerSource::Key(char kind, absl::string_view request) const {
-  return absl::StrCat(absl::string_view(&kind, 1), *revision_.Get(), "/", backend_->revision(),
+std::shared_ptr<const EvidenceSnapshot> AnswerSource::Evidence() const {
+  return evidence_ == nullptr ? no_evidence_ : evidence_->Current();
+}
+
+template <class Rpc>
+std::string AnswerSource::Key(absl::string_view request, const EvidenceSnapshot& evidence) const {
+  const absl::string_view version = Rpc::kRestsOnEvidence ? absl::string_view(evidence.version())
+                                    : evidence.stale()    ? "stale"
+                                                          : "";
+  return absl::StrCat(absl::string_view(&Rpc::kKind, 1), *revision_.Get(), "/", backend_->revision(), "/", version,
                       absl::string_view("\0", 1), request);
 }
 
@@ -140,13 +157,14 @@ void AnswerSource::Count(const Answer& answer) {
 }
 
 template <class Rpc>
-absl::StatusOr<std::shared_ptr<const StoredAnswer>> AnswerSource::Make(const typename Rpc::Request& request) {
+absl::StatusOr<std::shared_ptr<const StoredAnswer>> AnswerSource::Make(const typename Rpc::Request& request,
+                                                                       const EvidenceSnapshot& evidence) {
   google::protobuf::Arena own_arena;
   google::protobuf::Arena* arena = request.GetArena() != nullptr ? request.GetArena() : &own_arena;
   auto* response = google::protobuf::Arena::CreateMessage<typename Rpc::Response>(arena);
   {
     const StageTimer timer(Rpc::Stage(*metrics_));
-    FLIGHTPLAN_RETURN_IF_ERROR(Rpc::Run(*backend_, request, response));
+    FLIGHTPLAN_RETURN_IF_ERROR(Rpc::Run(*backend_, request, evidence, response));
   }
   const StageTimer timer(metrics_->stage_serialize);
   const size_t size = response->ByteSizeLong();
@@ -161,6 +179,12 @@ absl::StatusOr<std::shared_ptr<const StoredAnswer>> AnswerSource::Make(const typ
   stored->decision_id = response->digest();
   stored->catalog_revision = response->catalog_revision();
   stored->evidence_revision = absl::StrCat(Rpc::EvidenceRevision(*response));
+  stored->method = Rpc::kName;
+  stored->evidence_stale = evidence.stale();
+  if (recording_) {
+    stored->replay = ReplayFields(request, Canonical(request),
+                                  absl::string_view(reinterpret_cast<const char*>(stored->bytes.begin()), size));
+  }
   stored->target = response->target();
   stored->outcome = std::string(Rpc::Outcome(*response));
   stored->counters.push_back(&metrics_->Outcome(Rpc::kName, request.target().framework(), stored->outcome));
@@ -173,39 +197,41 @@ absl::StatusOr<std::shared_ptr<const StoredAnswer>> AnswerSource::Make(const typ
 
 // `raw_key`: the key of the bytes the request came as, empty when it came inside another message.
 template <class Rpc>
-absl::StatusOr<Answer> AnswerSource::FromMessage(const typename Rpc::Request& request, absl::string_view raw_key) {
+absl::StatusOr<Answer> AnswerSource::FromMessage(const typename Rpc::Request& request, const EvidenceSnapshot& evidence,
+                                                 absl::string_view raw_key) {
   Answer answer;
   if (!caching_) {
     answer.cache = CacheUse::kBypass;
-    FLIGHTPLAN_ASSIGN_OR_RETURN(answer.stored, Make<Rpc>(request));
+    FLIGHTPLAN_ASSIGN_OR_RETURN(answer.stored, Make<Rpc>(request, evidence));
     Count(answer);
     return answer;
   }
   // The same question written differently (order of map entries and fields) has the same canonical key.
-  const std::string key = Key(Rpc::kKind, Canonical(request));
+  const std::string key = Key<Rpc>(Canonical(request), evidence);
   if (key != raw_key) answer.stored = cache_.Find(key);
   const bool known = answer.stored != nullptr;
   answer.cache = known ? CacheUse::kHit : CacheUse::kMiss;
   if (!known) {
     bool shared = false;
-    const auto make = [&] { return Make<Rpc>(request); };
+    const auto make = [&] { return Make<Rpc>(request, evidence); };
     FLIGHTPLAN_ASSIGN_OR_RETURN(answer.stored, flights_.Run(key, make, &shared));
     if (shared) {
       answer.cache = CacheUse::kHit;
     } else {
-      cache_.Insert(key, answer.stored, answer.stored->bytes.size());
+      cache_.Insert(key, answer.stored, SizeOf(*answer.stored));
     }
   }
-  if (!raw_key.empty() && raw_key != key) cache_.Insert(raw_key, answer.stored, answer.stored->bytes.size());
+  if (!raw_key.empty() && raw_key != key) cache_.Insert(raw_key, answer.stored, SizeOf(*answer.stored));
   Count(answer);
   return answer;
 }
 
 template <class Rpc>
 absl::StatusOr<Answer> AnswerSource::FromBytesAs(absl::string_view bytes) {
+  const std::shared_ptr<const EvidenceSnapshot> evidence = Evidence();  // one for the whole answer
   std::string raw_key;
   if (caching_) {
-    raw_key = Key(Rpc::kKind, bytes);
+    raw_key = Key<Rpc>(bytes, *evidence);
     if (Answer answer{cache_.Find(raw_key), CacheUse::kHit}; answer.stored != nullptr) {
       Count(answer);
       return answer;
@@ -219,13 +245,15 @@ absl::StatusOr<Answer> AnswerSource::FromBytesAs(absl::string_view bytes) {
       return MalformedRequest(request->GetTypeName());
     }
   }
-  return FromMessage<Rpc>(*request, raw_key);
+  return FromMessage<Rpc>(*request, *evidence, raw_key);
 }
 
 std::optional<Answer> AnswerSource::Cached(AnswerRpc rpc, absl::string_view request) {
   if (!caching_) return std::nullopt;
-  Answer answer{cache_.Find(Key(rpc == AnswerRpc::kResolve ? ResolveRpc::kKind : ValidateRpc::kKind, request)),
-                CacheUse::kHit};
+  const std::shared_ptr<const EvidenceSnapshot> evidence = Evidence();
+  const std::string key =
+      rpc == AnswerRpc::kResolve ? Key<ResolveRpc>(request, *evidence) : Key<ValidateRpc>(request, *evidence);
+  Answer answer{cache_.Find(key), CacheUse::kHit};
   if (answer.stored == nullptr) return std::nullopt;
   Count(answer);
   return answer;
@@ -240,11 +268,11 @@ absl::StatusOr<Answer> AnswerSource::FromBytes(AnswerRpc rpc, absl::string_view 
 }
 
 absl::StatusOr<Answer> AnswerSource::Resolve(const v1::ResolveConfigRequest& request) {
-  return FromMessage<ResolveRpc>(request, "");
+  return FromMessage<ResolveRpc>(request, *Evidence(), "");
 }
 
 absl::StatusOr<Answer> AnswerSource::Validate(const v1::ValidateConfigRequest& request) {
-  return FromMessage<ValidateRpc>(request, "");
+  return FromMessage<ValidateRpc>(request, *Evidence(), "");
 }
 
 }  // namespace flightplan::service

@@ -13,6 +13,7 @@
 #include "absl/strings/string_view.h"
 #include "grpcpp/support/slice.h"
 #include "service/current.h"
+#include "service/evidence_keeper.h"
 #include "service/metrics.h"
 #include "service/resolver_backend.h"
 #include "service/result_cache.h"
@@ -34,6 +35,9 @@ struct StoredAnswer {
   std::string target;
   std::string outcome;  // "resolved", "infeasible", "accepted", "rejected"
   std::vector<std::string> rule_ids;
+  absl::string_view method;  // "ResolveConfig", "ValidateConfig"
+  bool evidence_stale = false;
+  std::string replay;                       // JSON members for the decision log; empty: not recorded
   std::vector<Metrics::Counter*> counters;  // what every sending of this answer counts
 };
 
@@ -47,9 +51,13 @@ struct Answer {
 
 class AnswerSource {
  public:
-  // `revision` stands for everything an answer depends on beside the request: catalogue, evidence, build. 0 cache
-  // bytes: no cache. All pointers must outlive this object.
-  AnswerSource(const ResolverBackend* backend, Metrics* metrics, std::string revision, size_t cache_bytes);
+  // `revision` stands for everything an answer depends on beside the request and the evidence: catalogue, build. 0
+  // cache bytes: no cache. Null evidence: there is none. All pointers must outlive this object.
+  AnswerSource(const ResolverBackend* backend, Metrics* metrics, std::string revision, size_t cache_bytes,
+               const EvidenceSource* evidence = nullptr);
+
+  // Answers carry what the decision log needs for a replay. Before the first answer.
+  void RecordForReplay() { recording_ = true; }
 
   // INVALID_ARGUMENT when the bytes are no request; RESOURCE_EXHAUSTED when the answer is larger than kMaxAnswerBytes;
   // else what the backend says.
@@ -69,16 +77,23 @@ class AnswerSource {
   template <class Rpc>
   absl::StatusOr<Answer> FromBytesAs(absl::string_view request);
   template <class Rpc>
-  absl::StatusOr<Answer> FromMessage(const typename Rpc::Request& request, absl::string_view raw_key);
+  absl::StatusOr<Answer> FromMessage(const typename Rpc::Request& request, const EvidenceSnapshot& evidence,
+                                     absl::string_view raw_key);
   template <class Rpc>
-  absl::StatusOr<std::shared_ptr<const StoredAnswer>> Make(const typename Rpc::Request& request);
-  std::string Key(char kind, absl::string_view request) const;
+  absl::StatusOr<std::shared_ptr<const StoredAnswer>> Make(const typename Rpc::Request& request,
+                                                           const EvidenceSnapshot& evidence);
+  template <class Rpc>
+  std::string Key(absl::string_view request, const EvidenceSnapshot& evidence) const;
+  std::shared_ptr<const EvidenceSnapshot> Evidence() const;
   void Count(const Answer& answer);
 
   const ResolverBackend* const backend_;
   Metrics* const metrics_;
   Current<std::string> revision_;
+  const EvidenceSource* const evidence_;
+  const std::shared_ptr<const EvidenceSnapshot> no_evidence_ = std::make_shared<const EvidenceSnapshot>();
   const bool caching_;
+  bool recording_ = false;
   ResultCache cache_;
   SingleFlight<std::shared_ptr<const StoredAnswer>> flights_;
 };

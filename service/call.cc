@@ -131,6 +131,7 @@ absl::Status Call::Admit(Gated gated) {
     return expired;
   }
   FLIGHTPLAN_ASSIGN_OR_RETURN(const Caller caller, edge_.access->Check(*context_, method_.role));
+  by_operator_ = caller.tenant != nullptr && caller.roles.Has(Role::kAdmin);
   tenant_ = caller.tenant;
   absl::Duration delay = RetryDelayWithJitter();
   if (absl::Status over = TakeFromQuota(); !over.ok()) return Refuse(over, RetryDelay(over));
@@ -175,6 +176,7 @@ void Call::Describe(const Answer& answer) {
   context_->AddTrailingMetadata("x-flightplan-decision-id", stored.decision_id);
   context_->AddTrailingMetadata("x-flightplan-catalog-revision", stored.catalog_revision);
   context_->AddTrailingMetadata("x-flightplan-evidence-revision", stored.evidence_revision);
+  if (stored.evidence_stale) context_->AddTrailingMetadata("x-flightplan-evidence-state", "stale");
   context_->AddTrailingMetadata("x-flightplan-cache", std::string(CacheUseName(answer.cache)));
 }
 

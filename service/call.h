@@ -12,6 +12,7 @@
 #include "grpcpp/support/server_callback.h"
 #include "service/access.h"
 #include "service/decision_log.h"
+#include "service/evidence_keeper.h"
 #include "service/log.h"
 #include "service/log_text.h"
 #include "service/metrics.h"
@@ -50,6 +51,7 @@ struct Edge {
   InFlightGate* gate;
   absl::Duration max_deadline;
   const Access* access;
+  const EvidenceSource* evidence = nullptr;  // null: none
 };
 
 // The caller's id when it is well formed (1 to 128 of [A-Za-z0-9._-]), else a fresh one.
@@ -89,6 +91,8 @@ class Call {
   const std::string& request_id() const { return request_id_; }
   // The tenant that calls; empty: nobody is asked who they are.
   absl::string_view tenant() const { return tenant_ == nullptr ? absl::string_view() : tenant_->name(); }
+  // The caller's token or certificate says that it runs this service.
+  bool by_operator() const { return by_operator_; }
   const Edge& edge() const { return edge_; }
 
  private:
@@ -104,6 +108,7 @@ class Call {
   std::string request_id_;
   std::string trace_id_;
   Tenant* tenant_ = nullptr;  // null: nobody is asked who they are
+  bool by_operator_ = false;
   bool entered_ = false;
   bool entered_tenant_ = false;
   int code_ = 1;      // what the call ended with; cancelled until it is finished

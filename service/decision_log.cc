@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "service/log.h"
+#include "service/server.h"
 
 namespace flightplan::service {
 
@@ -43,11 +44,14 @@ void DecisionLog::Write(absl::string_view rpc, const Answer& answer, absl::strin
   std::string line = absl::StrCat("{\"ts\":\"", Timestamp(), "\"");
   AppendJsonFields({{"decision_id", stored.decision_id},
                     {"rpc", rpc},
+                    {"method", stored.method},
                     {"request_id", request_id},
                     {"trace_id", trace_id},
                     {"target", stored.target},
                     {"catalog_revision", stored.catalog_revision},
                     {"evidence_revision", stored.evidence_revision},
+                    {"evidence_stale", stored.evidence_stale ? "yes" : "no"},
+                    {"version", kVersion},
                     {"outcome", stored.outcome},
                     {"cache", CacheUseName(answer.cache)},
                     {"duration_ms", seconds * 1e3}},
@@ -57,7 +61,7 @@ void DecisionLog::Write(absl::string_view rpc, const Answer& answer, absl::strin
     if (i > 0) line.push_back(',');
     AppendJsonString(stored.rule_ids[i], &line);
   }
-  absl::StrAppend(&line, "]}");
+  absl::StrAppend(&line, "]", stored.replay, "}");
   (sink_->Write(line) ? metrics_->decision_log_written : metrics_->decision_log_dropped)->Increment();
 }
 

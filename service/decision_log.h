@@ -1,5 +1,6 @@
-// One JSON line per answer: what was decided, on which catalogue, and by which rules. The request itself is not in it
-// (it may carry environment values); its digest is the decision id.
+// One JSON line per answer: what was decided, on which catalogue and evidence, by which rules, from which request and
+// with which bytes, so that `flightplan replay` can say whether it would be the same today. A request that may carry a
+// secret does not stand in it (service/replay_record.h); its digest is the decision id.
 #pragma once
 
 #include <memory>

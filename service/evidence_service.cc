@@ -1,7 +1,13 @@
 #include "service/evidence_service.h"
 
 #include "flightplan/v1/evidence_service.grpc.pb.h"
-#include "service/handlers/not_built.h"
+#include "google/protobuf/arena.h"
+#include "resolver/base/status_macros.h"
+#include "service/call_arena.h"
+#include "service/handlers/list_measurements.h"
+#include "service/handlers/report_measurement.h"
+#include "service/raw_message.h"
+#include "service/status_mapping.h"
 
 namespace flightplan::service {
 namespace {
@@ -13,33 +19,67 @@ using Base =
     EvidenceService::WithRawCallbackMethod_ReportMeasurement<EvidenceService::WithRawCallbackMethod_GetMeasurement<
         EvidenceService::WithRawCallbackMethod_ListMeasurements<EvidenceService::Service>>>;
 
+template <class Request, class Response>
+using Method = absl::Status (*)(const EvidenceSnapshot&, const Request&, Response*);
+
+template <class Request, class Response>
+absl::Status Read(Call* call, const EvidenceSnapshot& evidence, Method<Request, Response> method,
+                  const ByteBuffer& request_buffer, ByteBuffer* response_buffer) {
+  FLIGHTPLAN_RETURN_IF_ERROR(call->Admit(Gated::kNo));
+  call->CountReceived();
+  google::protobuf::Arena arena(CallArenaOptions());
+  auto* request = google::protobuf::Arena::CreateMessage<Request>(&arena);
+  auto* response = google::protobuf::Arena::CreateMessage<Response>(&arena);
+  const RequestBytes bytes(request_buffer);
+  if (!request->ParseFromArray(bytes.view().data(), static_cast<int>(bytes.view().size()))) {
+    return MalformedRequest(request->GetTypeName());
+  }
+  FLIGHTPLAN_RETURN_IF_ERROR(method(evidence, *request, response));
+  *response_buffer = BufferOf(*response);
+  return absl::OkStatus();
+}
+
 class EvidenceServiceImpl final : public Base {
  public:
-  explicit EvidenceServiceImpl(const Edge* edge) : edge_(*edge) {}
+  EvidenceServiceImpl(const Edge* edge, const ResolverBackend* backend, EvidenceKeeper* keeper)
+      : edge_(*edge), backend_(backend), keeper_(keeper) {}
 
-  grpc::ServerUnaryReactor* ReportMeasurement(Context* c, const ByteBuffer*, ByteBuffer*) override {
-    return NotThere("ReportMeasurement", c);
+  grpc::ServerUnaryReactor* ReportMeasurement(Context* c, const ByteBuffer* in, ByteBuffer* out) override {
+    return HandleReportMeasurement(edge_, report_, backend_, keeper_, c, in, out);
   }
-  grpc::ServerUnaryReactor* GetMeasurement(Context* c, const ByteBuffer*, ByteBuffer*) override {
-    return NotThere("GetMeasurement", c);
+  grpc::ServerUnaryReactor* GetMeasurement(Context* c, const ByteBuffer* in, ByteBuffer* out) override {
+    return Serve(get_, &FindMeasurement, c, in, out);
   }
-  grpc::ServerUnaryReactor* ListMeasurements(Context* c, const ByteBuffer*, ByteBuffer*) override {
-    return NotThere("ListMeasurements", c);
+  grpc::ServerUnaryReactor* ListMeasurements(Context* c, const ByteBuffer* in, ByteBuffer* out) override {
+    return Serve(list_, &PageOfMeasurements, c, in, out);
   }
 
  private:
-  grpc::ServerUnaryReactor* NotThere(const char* method, Context* context) {
-    return HandleNotBuilt(edge_, *edge_.metrics->ForMethod(EvidenceService::service_full_name(), method),
-                          "the evidence store (EvidenceService)", context);
+  const Metrics::Method& Series(const char* method) const {
+    return *edge_.metrics->ForMethod(EvidenceService::service_full_name(), method);
+  }
+  template <class Request, class Response>
+  grpc::ServerUnaryReactor* Serve(const Metrics::Method& series, Method<Request, Response> method, Context* context,
+                                  const ByteBuffer* request, ByteBuffer* response) {
+    auto* reactor = new UnaryCall(edge_, series, context);
+    const auto evidence = keeper_ == nullptr ? std::make_shared<const EvidenceSnapshot>() : keeper_->Current();
+    reactor->End(Read(&reactor->call(), *evidence, method, *request, response));
+    return reactor;
   }
 
   const Edge& edge_;
+  const ResolverBackend* const backend_;
+  EvidenceKeeper* const keeper_;
+  const Metrics::Method& report_ = Series("ReportMeasurement");
+  const Metrics::Method& get_ = Series("GetMeasurement");
+  const Metrics::Method& list_ = Series("ListMeasurements");
 };
 
 }  // namespace
 
-std::unique_ptr<grpc::Service> MakeEvidenceService(const Edge* edge) {
-  return std::make_unique<EvidenceServiceImpl>(edge);
+std::unique_ptr<grpc::Service> MakeEvidenceService(const Edge* edge, const ResolverBackend* backend,
+                                                   EvidenceKeeper* keeper) {
+  return std::make_unique<EvidenceServiceImpl>(edge, backend, keeper);
 }
 
 }  // namespace flightplan::service

@@ -51,6 +51,10 @@ constexpr MetricSpec kTable[] = {
     {"flightplan_door_reviews_total", MetricKind::kCounter, "door,mode,verdict",
      "Jobs reviewed at a scheduler's door, by what the door made of them."},
     {"flightplan_decision_log_dropped_total", MetricKind::kCounter, "", "Lines the decision log had no room for."},
+    {"flightplan_evidence_store_up", MetricKind::kGauge, "", "0 while the evidence store does not answer, 1 else."},
+    {"flightplan_evidence_store_seconds", MetricKind::kHistogram, "op", "Time of an operation on the evidence store."},
+    {"flightplan_evidence_store_errors_total", MetricKind::kCounter, "op",
+     "Operations on the evidence store that failed."},
 };
 
 const prometheus::Histogram::BucketBoundaries& Buckets() {
@@ -145,6 +149,11 @@ Metrics::Metrics(absl::string_view version, absl::string_view catalog_revision) 
   }
   decision_log_written = Series<Counter>("flightplan_decision_log_written_total", {});
   decision_log_dropped = Series<Counter>("flightplan_decision_log_dropped_total", {});
+  evidence_up = Series<Gauge>("flightplan_evidence_store_up", {});
+  for (const char* op : {"connect", "add", "load", "wait"}) {
+    store_ops_[op] = {Series<Histogram>("flightplan_evidence_store_seconds", {{"op", op}}, Buckets()),
+                      Series<Counter>("flightplan_evidence_store_errors_total", {{"op", op}})};
+  }
 }
 
 Metrics::Method Metrics::MakeMethod(absl::string_view service, absl::string_view method, absl::string_view type) {

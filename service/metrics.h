@@ -98,6 +98,14 @@ class Metrics {
   prometheus::Histogram* stage_serialize;
   Counter* decision_log_written;
   Counter* decision_log_dropped;
+  prometheus::Gauge* evidence_up;
+
+  // Of an operation on the evidence store: "connect", "add", "load", "wait".
+  struct StoreOp {
+    prometheus::Histogram* seconds;
+    Counter* errors;
+  };
+  const StoreOp& ForStoreOp(absl::string_view op) const { return store_ops_.at(op); }
 
  private:
   template <class T, class... Args>
@@ -109,6 +117,7 @@ class Metrics {
   std::map<std::string, Method, std::less<>> methods_;  // "flightplan.v1.ResolverService/ResolveConfig"
   Method unknown_;
   std::map<std::string, Counter*, std::less<>> door_reviews_;
+  std::map<absl::string_view, StoreOp> store_ops_;
   std::mutex mutex_;
   std::map<std::pair<std::string, std::string>, Counter*> findings_;  // guarded by mutex_
   std::function<void()> refresh_;

@@ -17,9 +17,9 @@ class ReloadableBackend final : public ResolverBackend {
 
   std::shared_ptr<ProfileStore> profiles() const override { return current_.Get()->profiles(); }
   std::string revision() const override { return current_.Get()->revision(); }
-  absl::Status ResolveConfig(const v1::ResolveConfigRequest& request,
+  absl::Status ResolveConfig(const v1::ResolveConfigRequest& request, const EvidenceSnapshot& evidence,
                              v1::ResolveConfigResponse* response) const override {
-    return current_.Get()->ResolveConfig(request, response);
+    return current_.Get()->ResolveConfig(request, evidence, response);
   }
   absl::Status ValidateConfig(const v1::ValidateConfigRequest& request,
                               v1::ValidateConfigResponse* response) const override {
@@ -29,9 +29,13 @@ class ReloadableBackend final : public ResolverBackend {
                              v1::ConvertConfigResponse* response) const override {
     return current_.Get()->ConvertConfig(request, response);
   }
-  absl::Status PlanLayouts(const v1::PlanLayoutsRequest& request, const PlanHooks& hooks,
-                           v1::PlanResult* result) const override {
-    return current_.Get()->PlanLayouts(request, hooks, result);
+  absl::Status PlanLayouts(const v1::PlanLayoutsRequest& request, const EvidenceSnapshot& evidence,
+                           const PlanHooks& hooks, v1::PlanResult* result) const override {
+    return current_.Get()->PlanLayouts(request, evidence, hooks, result);
+  }
+  absl::StatusOr<Measurement> ReadMeasurement(const v1::Measurement& measurement,
+                                              std::optional<int64_t> now_us) const override {
+    return current_.Get()->ReadMeasurement(measurement, now_us);
   }
 
  private:

@@ -2,9 +2,13 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "resolver/evidence/measurement.h"
+#include "resolver/evidence/snapshot.h"
 #include "resolver/resolver.h"
 
 namespace flightplan::service {
@@ -15,7 +19,7 @@ class ProfileStore;
 class ResolverBackend {
  public:
   virtual ~ResolverBackend() = default;
-  virtual absl::Status ResolveConfig(const v1::ResolveConfigRequest& request,
+  virtual absl::Status ResolveConfig(const v1::ResolveConfigRequest& request, const EvidenceSnapshot& evidence,
                                      v1::ResolveConfigResponse* response) const = 0;
   // The profiles that its answers rest on; null: none.
   virtual std::shared_ptr<ProfileStore> profiles() const { return nullptr; }
@@ -25,8 +29,12 @@ class ResolverBackend {
                                       v1::ValidateConfigResponse* response) const = 0;
   virtual absl::Status ConvertConfig(const v1::ConvertConfigRequest& request,
                                      v1::ConvertConfigResponse* response) const = 0;
-  virtual absl::Status PlanLayouts(const v1::PlanLayoutsRequest& request, const PlanHooks& hooks,
-                                   v1::PlanResult* result) const = 0;
+  virtual absl::Status PlanLayouts(const v1::PlanLayoutsRequest& request, const EvidenceSnapshot& evidence,
+                                   const PlanHooks& hooks, v1::PlanResult* result) const = 0;
+  // See Resolver::ReadMeasurement.
+  virtual absl::StatusOr<Measurement> ReadMeasurement(const v1::Measurement&, std::optional<int64_t> /*now_us*/) const {
+    return absl::UnimplementedError("this backend reads no measurements");
+  }
 };
 
 }  // namespace flightplan::service

@@ -34,9 +34,9 @@ class PipelineBackend final : public ResolverBackend {
       : profiles_(profiles), resolver_(std::move(catalog), profiles) {}
   std::shared_ptr<ProfileStore> profiles() const override { return profiles_; }
   std::string revision() const override { return profiles_->revision(); }
-  absl::Status ResolveConfig(const v1::ResolveConfigRequest& request,
+  absl::Status ResolveConfig(const v1::ResolveConfigRequest& request, const EvidenceSnapshot& evidence,
                              v1::ResolveConfigResponse* response) const override {
-    return resolver_.ResolveConfig(request, response);
+    return resolver_.ResolveConfig(request, response, evidence);
   }
   absl::Status ValidateConfig(const v1::ValidateConfigRequest& request,
                               v1::ValidateConfigResponse* response) const override {
@@ -46,9 +46,13 @@ class PipelineBackend final : public ResolverBackend {
                              v1::ConvertConfigResponse* response) const override {
     return resolver_.ConvertConfig(request, response);
   }
-  absl::Status PlanLayouts(const v1::PlanLayoutsRequest& request, const PlanHooks& hooks,
-                           v1::PlanResult* result) const override {
-    return resolver_.PlanLayouts(request, hooks, result);
+  absl::Status PlanLayouts(const v1::PlanLayoutsRequest& request, const EvidenceSnapshot& evidence,
+                           const PlanHooks& hooks, v1::PlanResult* result) const override {
+    return resolver_.PlanLayouts(request, hooks, result, evidence);
+  }
+  absl::StatusOr<Measurement> ReadMeasurement(const v1::Measurement& measurement,
+                                              std::optional<int64_t> now_us) const override {
+    return resolver_.ReadMeasurement(measurement, now_us);
   }
 
  private:

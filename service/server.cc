@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
+#include "flightplan/v1/evidence_service.grpc.pb.h"
 #include "grpcpp/ext/proto_server_reflection_plugin.h"
 #include "grpcpp/generic/async_generic_service.h"
 #include "grpcpp/health_check_service_interface.h"
@@ -26,6 +27,7 @@
 #include "service/catalog_service.h"
 #include "service/current.h"
 #include "service/decision_log.h"
+#include "service/evidence_link.h"
 #include "service/evidence_service.h"
 #include "service/gatekeeper.h"
 #include "service/http_endpoint.h"
@@ -150,8 +152,9 @@ struct Server::Parts {
         backend(std::make_unique<ReloadableBackend>(std::move(b))),
         gate(InFlightLimit(s)),
         gatekeeper(s, &metrics),
+        evidence(s.evidence_store, backend.get(), &metrics, &log),
         answers(backend.get(), &metrics, absl::StrCat(kVersion, "/", catalog->revision()),
-                static_cast<size_t>(s.cache_bytes)),
+                static_cast<size_t>(s.cache_bytes), evidence.keeper()),
         catalog_revision(std::make_shared<const std::string>(catalog->revision())),
         catalog_answers(std::make_shared<const CatalogAnswers>(catalog)),
         answer_workers(static_cast<int>(std::max(1u, std::thread::hardware_concurrency()))),
@@ -174,6 +177,7 @@ struct Server::Parts {
   std::unique_ptr<ReloadableBackend> backend;
   InFlightGate gate;
   Gatekeeper gatekeeper;
+  EvidenceLink evidence;
   AnswerSource answers;
   Current<std::string> catalog_revision;
   Current<CatalogAnswers> catalog_answers;
@@ -206,8 +210,9 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Settings& settings, 
   server->parts_ = std::make_unique<Parts>(settings, catalog, std::move(backend));
   Parts& parts = *server->parts_;
   FLIGHTPLAN_ASSIGN_OR_RETURN(parts.decisions, DecisionLog::Open(settings.decision_log, &parts.metrics));
+  if (parts.decisions->enabled()) parts.answers.RecordForReplay();
   parts.edge = {&parts.metrics,           &parts.log, parts.decisions.get(), &parts.gate, settings.max_deadline,
-                parts.gatekeeper.access()};
+                parts.gatekeeper.access(), parts.evidence.keeper()};
   FLIGHTPLAN_RETURN_IF_ERROR(parts.gatekeeper.Load(ProcessSources()));
   const TlsFiles tls = {settings.tls_cert_file, settings.tls_key_file, settings.tls_client_ca_file};
   if (tls.on()) FLIGHTPLAN_RETURN_IF_ERROR(CheckTlsFiles(tls, absl::Now()));
@@ -225,7 +230,7 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Settings& settings, 
   parts.services.push_back(MakeResolverService(&parts.edge, &parts.answers, parts.backend.get(), &parts.answer_workers,
                                                &parts.batch_workers, &parts.plan_workers));
   parts.services.push_back(MakeCatalogService(&parts.edge, &parts.catalog_answers));
-  parts.services.push_back(MakeEvidenceService(&parts.edge));
+  parts.services.push_back(MakeEvidenceService(&parts.edge, parts.backend.get(), parts.evidence.keeper()));
   parts.services.push_back(MakeProbeService(&parts.edge, &parts.probe));
   for (const auto& service : parts.services) builder.RegisterService(service.get());
   parts.unknown_methods = std::make_unique<UnknownMethods>(&parts.edge);
@@ -249,6 +254,9 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Settings& settings, 
   for (const char* name : kServices) {
     parts.grpc_server->GetHealthCheckService()->SetServingStatus(name, true);
   }
+  parts.evidence.OnHealth([health = parts.grpc_server->GetHealthCheckService()](bool serving) {
+    health->SetServingStatus(v1::EvidenceService::service_full_name(), serving);
+  });
   parts.ready = true;
   return server;
 }
@@ -262,6 +270,7 @@ absl::Status Server::ReloadCatalog(absl::StatusOr<std::shared_ptr<const Catalog>
     return catalog.status();
   }
   parts_->backend->Replace(std::move(backend));
+  parts_->evidence.CatalogChanged();
   parts_->catalog_answers.Set(std::make_shared<const CatalogAnswers>(*catalog));
   parts_->answers.SetRevision(absl::StrCat(kVersion, "/", (*catalog)->revision()));
   parts_->catalog_revision.Set(std::make_shared<const std::string>((*catalog)->revision()));
@@ -272,6 +281,7 @@ absl::Status Server::ReloadCatalog(absl::StatusOr<std::shared_ptr<const Catalog>
 
 void Server::Drain() {
   parts_->ready = false;
+  parts_->evidence.StopHealth();
   parts_->grpc_server->GetHealthCheckService()->SetServingStatus(false);
 }
 

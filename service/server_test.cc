@@ -212,7 +212,7 @@ TEST_F(ServerTest, AnswersAndDescribesTheAnswerInTrailingMetadata) {
   EXPECT_EQ(Initial(context, "x-request-id"), "job-42.a_b");
   EXPECT_EQ(Trailing(context, "x-flightplan-decision-id"), "fp1-m");
   EXPECT_EQ(Trailing(context, "x-flightplan-catalog-revision"), "cat-1");
-  EXPECT_EQ(Trailing(context, "x-flightplan-evidence-revision"), "7");
+  EXPECT_EQ(Trailing(context, "x-flightplan-evidence-revision"), "1");
   EXPECT_EQ(Trailing(context, "x-flightplan-cache"), "miss");
 }
 
@@ -438,19 +438,6 @@ TEST_F(ServerTest, CallsBeyondTheLimitInFlightAreSentAwayWithADelay) {
   first.join();
   ExpectMetricBecomes("flightplan_in_flight_requests", 0);
   EXPECT_TRUE(Resolve(RequestNamed("third")).ok());
-}
-
-TEST_F(ServerTest, WhatIsNotBuiltSaysSo) {
-  const auto expect_not_built = [](const grpc::Status& status) {
-    EXPECT_EQ(status.error_code(), StatusCode::UNIMPLEMENTED);
-    EXPECT_EQ(ReasonIn(Details(status)), "NOT_BUILT");
-    EXPECT_TRUE(absl::StrContains(status.error_message(), "not built")) << status.error_message();
-  };
-  for (const char* method :
-       {"EvidenceService/ReportMeasurement", "EvidenceService/GetMeasurement", "EvidenceService/ListMeasurements"}) {
-    SCOPED_TRACE(method);
-    expect_not_built(Raw(absl::StrCat("/flightplan.v1.", method), ""));
-  }
 }
 
 TEST_F(ServerTest, APlanIsOneResultAtTheEndOfTheStream) {

@@ -16,6 +16,7 @@
 #include "resolver/base/nearest.h"
 #include "resolver/base/status_macros.h"
 #include "resolver/base/yaml.h"
+#include "service/evidence_location.h"
 
 namespace flightplan::service {
 namespace {
@@ -56,6 +57,9 @@ const Row kRows[] = {
     {"stack_releases", &S::stack_releases, "NAME@VERSION that the site runs, for the webhook; may be repeated"},
     {"catalog_dir", &S::catalog_dir, "DIR of *.yaml files with a site's own models, GPUs and clusters"},
     {"decision_log", &S::decision_log, "off, stdout or file:PATH: one JSON line per answer"},
+    {"evidence_store", &S::evidence_store,
+     "sqlite:/PATH, postgresql://USER@HOST/DATABASE, off, or auto: sqlite:/var/lib/flightplan/evidence.db where that "
+     "folder exists, else off"},
     {"max_in_flight", &S::max_in_flight, "calls accepted at once; 0: 64 per core", 0, 1'000'000},
     {"max_request_bytes", &S::max_request_bytes, "largest request", 1024, kMaxMessage, true},
     {"max_deadline", &S::max_deadline, "longest time a stream may take", 1, 86'400},
@@ -143,6 +147,10 @@ absl::Status Read(const Row& row, absl::string_view text, std::string* out) {
   }
   if (row.name == "webhook_mode" && text != "shadow" && text != "warn" && text != "enforce") {
     return Wrong(text, "shadow, warn or enforce");
+  }
+  if (row.name == "evidence_store") {
+    const absl::Status right = CheckEvidenceLocation(text);
+    if (!right.ok()) return Wrong(ShownEvidenceLocation(text), right.message());
   }
   *out = std::string(text);
   return absl::OkStatus();
@@ -254,6 +262,11 @@ absl::Status ApplyFlags(const Flags& flags, Settings* settings) {
       ClearList(*row, settings);
       seen.push_back(row);
     }
+    if (row->name == "evidence_store" && HasPassword(text)) {
+      return absl::InvalidArgumentError(
+          "--evidence_store has a password, and everyone on this machine can read the flags of a process; put the "
+          "password into PGPASSFILE, or the whole address into FLIGHTPLAN_EVIDENCE_STORE");
+    }
     FLIGHTPLAN_RETURN_IF_ERROR(Prefixed(absl::StrCat("--", row->name), Set(*row, text, settings)));
   }
   return absl::OkStatus();
@@ -305,9 +318,9 @@ std::string Show(const Row&, bool value) { return value ? "true" : "false"; }
 std::string Show(const Row&, int64_t value) { return absl::StrCat(value); }
 std::string Show(const Row&, absl::Duration value) { return absl::FormatDuration(value); }
 std::string Show(const Row&, LogLevel value) { return std::string(kLevels[static_cast<size_t>(value)]); }
-std::string Show(const Row&, const std::string& value) {
+std::string Show(const Row& row, const std::string& value) {
   std::string quoted;
-  AppendJsonString(value, &quoted);
+  AppendJsonString(row.name == "evidence_store" && HasPassword(value) ? ShownEvidenceLocation(value) : value, &quoted);
   return quoted;
 }
 std::string Show(const Row& row, const std::vector<std::string>& values) {

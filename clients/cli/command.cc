@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "clients/cli/commands/commands.h"
+#include "clients/cli/commands/evidence.h"
 #include "clients/cli/text.h"
 #include "google/rpc/error_details.pb.h"
 #include "resolver/base/nearest.h"
@@ -32,6 +33,8 @@ constexpr Command kCommands[] = {
     {"gpus", "the GPU systems of the catalogue", RunGpus},
     {"fingerprint", "versions installed here, as resolve and validate take them", RunFingerprint},
     {"probe", "measure this node's GPU, as evidence for resolve", RunProbe},
+    {"evidence", "reported runs: list, export, import, prune", RunEvidence},
+    {"replay", "whether a decision log's answers would be the same today", RunReplay},
     {"serve", "the gRPC service", RunServe},
     {"version", "this build and the framework releases it covers", RunVersion},
     {"help", "help, or help of one command", RunHelp},

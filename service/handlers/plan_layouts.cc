@@ -80,7 +80,9 @@ class PlanCall final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
     } else {
       PlanHooks hooks;
       hooks.progress = [this](const PlanProgress& progress) { return Report(progress); };
-      status = backend_->PlanLayouts(request, hooks, answer.mutable_result());
+      const EvidenceSource* const source = call_.edge().evidence;
+      const auto evidence = source == nullptr ? std::make_shared<const EvidenceSnapshot>() : source->Current();
+      status = backend_->PlanLayouts(request, *evidence, hooks, answer.mutable_result());
     }
     if (status.ok() && gone_.load(std::memory_order_relaxed)) status = absl::CancelledError("the caller went away");
     if (status.ok() && answer.ByteSizeLong() > kMaxAnswerBytes) {

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "absl/status/status.h"
+#include "flightplan/v1/evidence.pb.h"
 #include "flightplan/v1/resolver_service.pb.h"
 #include "service/resolver_backend.h"
 
@@ -48,7 +49,7 @@ class FakeBackend final : public ResolverBackend {
 
   explicit FakeBackend(std::shared_ptr<Control> control) : control_(std::move(control)) {}
 
-  absl::Status ResolveConfig(const v1::ResolveConfigRequest& request,
+  absl::Status ResolveConfig(const v1::ResolveConfigRequest& request, const EvidenceSnapshot& evidence,
                              v1::ResolveConfigResponse* response) const override {
     ++control_->calls;
     control_->Pass();
@@ -58,7 +59,7 @@ class FakeBackend final : public ResolverBackend {
     response->set_outcome(v1::OUTCOME_RESOLVED);
     response->set_digest("fp1-" + request.model().name());
     response->set_catalog_revision("cat-1");
-    response->set_evidence_revision(7);
+    response->set_evidence_revision(evidence.revision());
     response->set_target(request.target().framework() + " main");
     response->mutable_launches()->Add()->set_text(std::string(control_->padding_bytes, 'x'));
     v1::Finding* finding = response->add_findings();
@@ -81,7 +82,7 @@ class FakeBackend final : public ResolverBackend {
   absl::Status ConvertConfig(const v1::ConvertConfigRequest&, v1::ConvertConfigResponse*) const override {
     return absl::OkStatus();
   }
-  absl::Status PlanLayouts(const v1::PlanLayoutsRequest& request, const PlanHooks& hooks,
+  absl::Status PlanLayouts(const v1::PlanLayoutsRequest& request, const EvidenceSnapshot&, const PlanHooks& hooks,
                            v1::PlanResult* result) const override {
     ++control_->calls;
     if (request.plan_count() == 100) {
@@ -91,6 +92,17 @@ class FakeBackend final : public ResolverBackend {
     }
     result->set_space_count(42);
     return absl::OkStatus();
+  }
+  // Takes every report but those of a model called "nonsense".
+  absl::StatusOr<Measurement> ReadMeasurement(const v1::Measurement& message, std::optional<int64_t>) const override {
+    if (message.model() == "nonsense") return absl::InvalidArgumentError("nonsense");
+    Measurement read;
+    read.id = message.id();
+    read.value = message.value();
+    read.trust = Trust::kTenant;
+    read.model = message.model();
+    read.gpu = message.gpu();
+    return read;
   }
 
  private:

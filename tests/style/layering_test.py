@@ -12,7 +12,7 @@ ROOMS = {
     "catalog": "base plan",
     "evidence": "base plan",
     "derive": "base plan catalog",
-    "normalize": "base plan catalog messages public",  # public: the url of the error payload
+    "normalize": "base plan catalog evidence messages public",  # public: the url of the error payload
     "rules": "base plan catalog derive evidence",
     "engine": "base plan catalog derive rules",
     "estimate": "base plan catalog derive evidence engine",

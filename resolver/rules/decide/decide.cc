@@ -1,15 +1,18 @@
 #include "resolver/rules/decide/decide.h"
 
 #include "resolver/rules/decide/deliberation.h"
+#include "resolver/rules/decide/measured.h"
 
 namespace flightplan {
 
-DecidedPlan Decide(const NormalizedIntent& intent, const DerivedPlan& start) {
+DecidedPlan Decide(const NormalizedIntent& intent, const DerivedPlan& start,
+                   absl::Span<const Measurement* const> reported) {
+  const std::vector<const Measurement*> pairs = decide::PairsFor(intent, reported);
   DecidedPlan plan;
   plan.config = start.config;
   plan.env = intent.env.vars;
   plan.decisions.reserve(64);
-  decide::Deliberation d(intent, &plan);
+  decide::Deliberation d(intent, &plan, pairs);
   decide::DecideSizes(d);
   d.f = decide::ExtractFeatures(intent, start.shape, plan.config);
   // What must be settled first comes first: the arithmetic, then where tokens go, then what fits, then what may overlap

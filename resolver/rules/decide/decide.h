@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "resolver/derive/start_config.h"
+#include "absl/types/span.h"
+#include "resolver/evidence/measurement.h"
 #include "resolver/plan/config.h"
 #include "resolver/plan/decision.h"
 #include "resolver/plan/environment.h"
@@ -26,6 +28,8 @@ struct DecidedPlan {
 
 // `start`: class defaults, the model's knobs (Origin::kModel), layout and pins (Origin::kCaller), and the model's
 // shape.
-DecidedPlan Decide(const NormalizedIntent& intent, const DerivedPlan& start);
+// `reported`: what was measured on this GPU system; a decision that it changes cites it.
+DecidedPlan Decide(const NormalizedIntent& intent, const DerivedPlan& start,
+                   absl::Span<const Measurement* const> reported = {});
 
 }  // namespace flightplan

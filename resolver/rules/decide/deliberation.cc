@@ -1,6 +1,10 @@
 #include "resolver/rules/decide/deliberation.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "resolver/rules/decide/measured.h"
 
 namespace flightplan::decide {
 
@@ -23,9 +27,53 @@ bool Deliberation::Choose(Knob knob, Value value, Why why) {
   decision.alternatives = std::move(why.alternatives);
   decision.needs_ab = why.needs_ab;
   decision.expected_step_ratio = why.expected_step_ratio;
+  if (!pairs_.empty() && why.basis != Basis::kRule) WeighPairs(knob, &decision);
+  plan_->config.Set(knob, decision.value, Origin::kDecided);
   plan_->decisions.push_back(std::move(decision));
-  plan_->config.Set(knob, std::move(value), Origin::kDecided);
   return true;
+}
+
+void Deliberation::WeighPairs(Knob knob, Decision* decision) {
+  const PairEffect effect = EffectOfPairs(pairs_, f, knob, decision->value);
+  if (effect.citations.empty()) return;
+  const auto suggestion =
+      std::find_if(plan_->ab_suggestions.begin(), plan_->ab_suggestions.end(), [&](const AbSuggestion& ab) {
+        return ab.knob == knob && ab.plan_value == decision->value && ab.other_value == effect.other;
+      });
+  const bool suggested = suggestion != plan_->ab_suggestions.end();
+  const std::string measured = absl::StrFormat("measured on this layout with %s: %+.1f %% (%+.1f..%+.1f)",
+                                               effect.other.ToText(), 100 * effect.change,
+                                               100 * (effect.change - effect.half), 100 * (effect.change + effect.half));
+  decision->citations.insert(decision->citations.end(), effect.citations.begin(), effect.citations.end());
+  if (!effect.other_is_faster() && !effect.value_is_faster()) {
+    absl::StrAppend(&decision->reason, "; ", measured, ", which does not settle it");
+    return;
+  }
+  // A switch is safe to turn: what is set after it looks at it. Another value is taken only where its companions are
+  // known.
+  if (effect.other_is_faster() && !suggested && !effect.other.is_bool()) {
+    absl::StrAppend(&decision->reason, "; ", measured, ", pin it to use it");
+    return;
+  }
+  decision->needs_ab = false;
+  decision->basis = Basis::kMeasured;
+  decision->expected_step_ratio = effect.other_is_faster() ? effect.change : 1 / (1 + effect.change) - 1;
+  if (effect.other_is_faster()) {
+    decision->alternatives.insert(decision->alternatives.begin(), {decision->value, decision->reason});
+    decision->value = effect.other;
+    decision->reason = absl::StrCat(measured, "; without that evidence it would be ",
+                                    decision->alternatives.front().value.ToText());
+    if (suggested) {
+      for (const auto& [companion, value] : suggestion->companions) {
+        if (origin(companion) == Origin::kDefault || origin(companion) == Origin::kDecided) {
+          plan_->config.Set(companion, value, Origin::kDecided);
+        }
+      }
+    }
+  } else {
+    absl::StrAppend(&decision->reason, "; ", measured);
+  }
+  if (suggested) plan_->ab_suggestions.erase(suggestion);
 }
 
 bool Deliberation::Follow(Knob knob, Value value, Knob leader, absl::string_view rule_id, absl::string_view why) {

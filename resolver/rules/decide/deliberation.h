@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "resolver/evidence/measurement.h"
 #include "resolver/rules/decide/decide.h"
 #include "resolver/rules/decide/features.h"
 
@@ -24,7 +26,9 @@ struct Why {
 
 class Deliberation {
  public:
-  Deliberation(const NormalizedIntent& i, DecidedPlan* plan) : intent(i), plan_(plan) {}
+  // `pairs`: reported A/B pairs that may settle a choice (PairsFor); must outlive this object.
+  Deliberation(const NormalizedIntent& i, DecidedPlan* plan, absl::Span<const Measurement* const> pairs = {})
+      : intent(i), plan_(plan), pairs_(pairs) {}
 
   const NormalizedIntent& intent;
   Features f;  // extracted once the sizes are settled
@@ -47,6 +51,8 @@ class Deliberation {
   bool var_given(absl::string_view name) const { return intent.env.vars.find(name) != intent.env.vars.end(); }
 
   // Sets the knob if it is open and records the decision; a knob that is not open is left alone. True when written.
+  // Where matched pairs of runs on this layout say that another value is faster, it is that one, and the decision names
+  // them.
   bool Choose(Knob knob, Value value, Why why);
   // Sets a companion of a decided knob without a reason of its own beyond "goes with".
   bool Follow(Knob knob, Value value, Knob leader, absl::string_view rule_id, absl::string_view why);
@@ -60,7 +66,9 @@ class Deliberation {
 
  private:
   Origin origin(Knob knob) const { return plan_->config.origin(knob); }
+  void WeighPairs(Knob knob, Decision* decision);
   DecidedPlan* plan_;
+  const absl::Span<const Measurement* const> pairs_;
 };
 
 // The topics, in the order in which they run (decide.cc).

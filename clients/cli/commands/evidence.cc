@@ -1,0 +1,333 @@
+#include <grpcpp/grpcpp.h>
+
+#include <chrono>
+#include <fstream>
+#include <functional>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/ascii.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "clients/cli/commands/evidence.h"
+#include "clients/cli/paging.h"
+#include "clients/cli/remote_channel.h"
+#include "clients/cli/table.h"
+#include "clients/cli/text.h"
+#include "flightplan/v1/evidence_service.grpc.pb.h"
+#include "google/protobuf/util/json_util.h"
+#include "resolver/base/status_macros.h"
+#include "resolver/catalog/catalog.h"
+#include "resolver/resolver.h"
+#include "service/catalog_folder.h"
+#include "service/evidence_location.h"
+#include "service/handlers/report_measurement.h"
+
+namespace flightplan::cli {
+namespace {
+
+constexpr size_t kMaxLineBytes = size_t{1} << 20;
+constexpr size_t kImportBatch = 100;
+
+struct Options {
+  BackendOptions backend;
+  std::string store;
+  std::string gpu, model, tenant, older_than;
+  std::vector<std::string> ids;
+  bool erase = false;
+};
+
+CommandLine Describe(Options* options) {
+  return {.name = "evidence",
+          .usage = "flightplan evidence list|export|import|prune [FILE] --evidence-store URL | --server ADDRESS",
+          .summary = "reported runs: list them, carry them from one store to another, take old ones out",
+          .example = "flightplan evidence export --evidence-store sqlite:/var/lib/flightplan/evidence.db > evidence.jsonl\n"
+                     "flightplan evidence prune --evidence-store sqlite:/var/lib/flightplan/evidence.db --older-than 4320h",
+          .max_positional = 2,
+          .groups = {{"where",
+                      {{"--evidence-store", "URL", "sqlite:/PATH or postgresql://USER@HOST/DATABASE",
+                        ToText(&options->store)}}},
+                     {"which",
+                      {{"--gpu", "NAME", "of this GPU system", ToText(&options->gpu)},
+                       {"--model", "NAME", "of this model", ToText(&options->model)},
+                       {"--tenant", "NAME", "prune: reported by this tenant", ToText(&options->tenant)},
+                       {"--id", "ID", "prune: this one; may be repeated", ToList(&options->ids)},
+                       {"--older-than", "TIME", "prune: received before so long, such as 4320h for 180 days",
+                        ToText(&options->older_than)},
+                       {"--erase", "", "prune: delete for good; answers from before cannot be replayed",
+                        ToSwitch(&options->erase)}}},
+                     BackendFlags(&options->backend)}};
+}
+
+// What a store holds, as messages.
+absl::StatusOr<std::vector<v1::Measurement>> ReadStore(const Options& options) {
+  FLIGHTPLAN_ASSIGN_OR_RETURN(const std::unique_ptr<EvidenceStore> store, service::OpenEvidenceStore(options.store));
+  FLIGHTPLAN_ASSIGN_OR_RETURN(const EvidenceChanges all, store->ChangesSince(0));
+  std::vector<v1::Measurement> measurements;
+  for (const EvidenceRecord& record : all.records) {
+    if (!options.gpu.empty() && record.gpu != options.gpu) continue;
+    if (!options.model.empty() && record.model != options.model) continue;
+    v1::Measurement& measurement = measurements.emplace_back();
+    if (!measurement.ParseFromString(record.content)) {
+      return absl::DataLossError(absl::StrCat("measurement ", record.id, " cannot be read"));
+    }
+    measurement.set_revision(record.revision);
+  }
+  return measurements;
+}
+
+// EvidenceService of a server.
+class Remote {
+ public:
+  explicit Remote(const std::string& address)
+      : address_(address), stub_(v1::EvidenceService::NewStub(MakeChannel(address))) {}
+
+  absl::Status Report(const v1::Measurement& measurement) {
+    v1::ReportMeasurementRequest request;
+    *request.mutable_measurement() = measurement;
+    v1::ReportMeasurementResponse response;
+    grpc::ClientContext context;
+    Prepare(&context);
+    return Status(stub_->ReportMeasurement(&context, request, &response));
+  }
+  absl::StatusOr<std::vector<v1::Measurement>> List(const Options& options) {
+    std::vector<v1::Measurement> all;
+    v1::ListMeasurementsRequest request;
+    request.set_gpu(options.gpu);
+    request.set_model(options.model);
+    request.set_page_size(kPageSize);
+    do {
+      grpc::ClientContext context;
+      Prepare(&context);
+      v1::ListMeasurementsResponse page;
+      FLIGHTPLAN_RETURN_IF_ERROR(Status(stub_->ListMeasurements(&context, request, &page)));
+      all.insert(all.end(), page.measurements().begin(), page.measurements().end());
+      request.set_page_token(page.next_page_token());
+    } while (!request.page_token().empty());
+    return all;
+  }
+
+ private:
+  static void Prepare(grpc::ClientContext* context) {
+    AddToken(context);
+    context->set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(kServerDeadlineSeconds));
+  }
+  absl::Status Status(const grpc::Status& status) const {
+    if (status.ok()) return absl::OkStatus();
+    const auto code = static_cast<absl::StatusCode>(status.error_code());
+    return absl::Status(code, code == absl::StatusCode::kUnavailable
+                                  ? absl::StrCat("no answer from ", address_, ": ", status.error_message())
+                                  : status.error_message());
+  }
+
+  const std::string address_;
+  const std::unique_ptr<v1::EvidenceService::Stub> stub_;
+};
+
+std::string Shown(const v1::Measurement& m) {
+  if (m.metric() == "step_time_us") return absl::StrFormat("%.4g s", m.value() / 1e6);
+  if (m.metric() == "memory_high_water_bytes") return absl::StrFormat("%.4g GiB", m.value() / (1 << 30));
+  return absl::StrFormat("%s %+.1f %%", m.varied_knob(), 100 * m.value());
+}
+
+int List(const std::vector<v1::Measurement>& measurements, Context& context) {
+  Table table({{.right = true}, {.min_width = 8, .shrink = true}, {}, {.min_width = 8, .shrink = true}, {}, {.right = true}, {}, {}}, 0);
+  std::vector<Cell> head;
+  for (const char* title : {"revision", "id", "value", "model", "gpu", "gpus", "quality", "trust"}) {
+    head.emplace_back(title, Style::kBold);
+  }
+  table.Row(head);
+  for (const v1::Measurement& m : measurements) {
+    table.Row({Cell(absl::StrCat(m.revision())), Cell(m.id()), Cell(Shown(m)), Cell(m.model()), Cell(m.gpu()),
+               Cell(absl::StrCat(m.gpu_count())), Cell(m.quality()), Cell(m.trust())});
+  }
+  context.out += table.Render(context.terminal);
+  return kExitOk;
+}
+
+// One JSON object a line, with the fields' own names.
+absl::Status Export(const std::vector<v1::Measurement>& measurements, Context& context) {
+  google::protobuf::util::JsonPrintOptions print;
+  print.preserve_proto_field_names = true;
+  for (const v1::Measurement& m : measurements) {
+    std::string line;
+    if (!google::protobuf::util::MessageToJsonString(m, &line, print).ok()) {
+      return absl::DataLossError(absl::StrCat("measurement ", m.id(), " cannot be written"));
+    }
+    absl::StrAppend(&context.out, line, "\n");
+  }
+  return absl::OkStatus();
+}
+
+struct Imported {
+  int added = 0, same = 0;
+  std::vector<std::string> refused;  // "line 7: why"
+};
+
+// Takes a batch of lines, `first` being the number of the first.
+using Sink = std::function<absl::Status(int first, const std::vector<v1::Measurement>&, Imported*)>;
+
+Sink IntoServer(Remote* remote) {
+  return [remote](int first, const std::vector<v1::Measurement>& batch, Imported* result) -> absl::Status {
+    for (size_t i = 0; i < batch.size(); ++i) {
+      const absl::Status status = remote->Report(batch[i]);
+      if (status.ok()) ++result->added;  // a server does not say whether it knew it
+      if (absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status)) return status;
+      if (!status.ok()) result->refused.push_back(absl::StrCat("line ", first + static_cast<int>(i), ": ", status.message()));
+    }
+    return absl::OkStatus();
+  };
+}
+
+Sink IntoStore(EvidenceStore* store, const Resolver* resolver) {
+  return [store, resolver](int first, const std::vector<v1::Measurement>& batch, Imported* result) -> absl::Status {
+    std::vector<EvidenceRecord> records;
+    std::vector<int> lines;
+    for (size_t i = 0; i < batch.size(); ++i) {
+      const int line = first + static_cast<int>(i);
+      const auto record = service::RecordOfExport(batch[i], absl::Now(),
+                                                  [&](const v1::Measurement& message, std::optional<int64_t> now_us) {
+                                                    return resolver->ReadMeasurement(message, now_us);
+                                                  });
+      if (!record.ok()) {
+        result->refused.push_back(absl::StrCat("line ", line, ": ", record.status().message()));
+        continue;
+      }
+      records.push_back(*record);
+      lines.push_back(line);
+    }
+    if (records.empty()) return absl::OkStatus();
+    FLIGHTPLAN_ASSIGN_OR_RETURN(const std::vector<AddOutcome> outcomes, store->Add(records));
+    for (size_t i = 0; i < outcomes.size(); ++i) {
+      if (outcomes[i].result == AddResult::kAdded) ++result->added;
+      if (outcomes[i].result == AddResult::kSame) ++result->same;
+      if (outcomes[i].result == AddResult::kConflict) {
+        result->refused.push_back(absl::StrCat("line ", lines[i], ": ", records[i].id, " is there with another content"));
+      }
+    }
+    return absl::OkStatus();
+  };
+}
+
+absl::Status Import(std::istream& in, const Sink& sink, Imported* result) {
+  std::string text;
+  std::vector<v1::Measurement> batch;
+  int number = 0, first = 1;
+  const auto flush = [&]() -> absl::Status {
+    const std::vector<v1::Measurement> taken = std::exchange(batch, {});
+    return taken.empty() ? absl::OkStatus() : sink(first, taken, result);
+  };
+  while (std::getline(in, text)) {
+    ++number;
+    if (absl::StripAsciiWhitespace(text).empty()) {
+      FLIGHTPLAN_RETURN_IF_ERROR(flush());
+      continue;
+    }
+    v1::Measurement measurement;
+    const bool short_enough = text.size() <= kMaxLineBytes;
+    if (!short_enough || !google::protobuf::util::JsonStringToMessage(text, &measurement).ok()) {
+      FLIGHTPLAN_RETURN_IF_ERROR(flush());
+      result->refused.push_back(absl::StrCat("line ", number, ": ",
+                                             short_enough ? "no measurement in JSON" : "longer than 1 MiB"));
+      continue;
+    }
+    if (batch.empty()) first = number;
+    batch.push_back(std::move(measurement));
+    if (batch.size() == kImportBatch) FLIGHTPLAN_RETURN_IF_ERROR(flush());
+  }
+  return flush();
+}
+
+int RunImport(const CommandLine& command, const Options& options, const std::string& path, Context& context) {
+  std::ifstream file;
+  if (path != "-") file.open(path);
+  if (path != "-" && !file) return Misuse(command, absl::StrCat("cannot read ", path), context);
+  std::istream& in = path == "-" ? std::cin : file;
+  Imported result;
+  absl::Status status;
+  if (!options.store.empty()) {
+    const auto catalog = service::LoadCatalog(options.backend.catalog_dir);
+    if (!catalog.ok()) return Misuse(command, catalog.status().message(), context);
+    const Resolver resolver(*catalog);
+    const auto store = service::OpenEvidenceStore(options.store);
+    if (!store.ok()) return Failed(command, store.status(), context);
+    status = Import(in, IntoStore(store->get(), &resolver), &result);
+  } else {
+    Remote remote(options.backend.server);
+    status = Import(in, IntoServer(&remote), &result);
+  }
+  absl::StrAppend(&context.out, result.added, options.store.empty() ? " stored" : " added", ", ", result.same,
+                  " there already, ", result.refused.size(), " refused\n");
+  for (const std::string& why : result.refused) {
+    absl::StrAppend(&context.err, "flightplan evidence: ", context.terminal.Shown(why), "\n");
+  }
+  if (!status.ok()) return Failed(command, status, context);
+  return result.refused.empty() ? kExitOk : kExitFindings;
+}
+
+int RunPrune(const CommandLine& command, const Options& options, Context& context) {
+  if (options.store.empty()) return Misuse(command, "prune wants --evidence-store: a server does not prune", context);
+  PruneFilter filter;
+  filter.gpu = options.gpu;
+  filter.model = options.model;
+  filter.tenant = options.tenant;
+  filter.ids = options.ids;
+  if (!options.older_than.empty()) {
+    absl::Duration age;
+    if (!absl::ParseDuration(options.older_than, &age) || age <= absl::ZeroDuration()) {
+      return Misuse(command, "--older-than wants a time such as 4320h", context);
+    }
+    filter.received_before_us = absl::ToUnixMicros(absl::Now() - age);
+  }
+  const bool any = filter.received_before_us != 0 || !filter.ids.empty() || !filter.gpu.empty() ||
+                   !filter.model.empty() || !filter.tenant.empty();
+  if (!any && !options.erase) {
+    return Misuse(command, "prune wants --older-than, --id, --gpu, --model, --tenant or --erase", context);
+  }
+  const auto store = service::OpenEvidenceStore(options.store);
+  if (!store.ok()) return Failed(command, store.status(), context);
+  if (any) {
+    const auto pruned = (*store)->Prune(filter);
+    if (!pruned.ok()) return Failed(command, pruned.status(), context);
+    absl::StrAppend(&context.out, *pruned, " taken out\n");
+  }
+  if (options.erase) {
+    const auto erased = (*store)->Erase();
+    if (!erased.ok()) return Failed(command, erased.status(), context);
+    absl::StrAppend(&context.out, *erased, " erased\n");
+  }
+  return kExitOk;
+}
+
+}  // namespace
+
+int RunEvidence(Arguments args, Context& context) {
+  Options options;
+  const CommandLine command = Describe(&options);
+  ParsedArguments parsed;
+  if (const auto exit = ParseOrExit(command, args, context, &parsed)) return *exit;
+  if (options.store.empty() == options.backend.server.empty()) {
+    return Misuse(command, "wants either --evidence-store or --server", context);
+  }
+  const std::string action = parsed.positional.empty() ? "" : parsed.positional[0];
+  const size_t takes = action == "import" ? 2 : 1;
+  if (parsed.positional.size() > takes) return Misuse(command, "too many arguments", context);
+  if (action == "import") {
+    return RunImport(command, options, parsed.positional.size() > 1 ? parsed.positional[1] : "-", context);
+  }
+  if (action == "prune") return RunPrune(command, options, context);
+  if (action != "list" && action != "export") return Misuse(command, "wants list, export, import or prune", context);
+  const auto measurements = options.store.empty() ? Remote(options.backend.server).List(options) : ReadStore(options);
+  if (!measurements.ok()) return Failed(command, measurements.status(), context);
+  if (action == "list") return List(*measurements, context);
+  const absl::Status written = Export(*measurements, context);
+  return written.ok() ? kExitOk : Failed(command, written, context);
+}
+
+}  // namespace flightplan::cli

@@ -1,0 +1,114 @@
+#include "resolver/apply_evidence.h"
+
+#include <algorithm>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "resolver/evidence/calibration.h"
+
+namespace flightplan {
+namespace {
+
+Finding Info(absl::string_view id) {
+  Finding finding;
+  finding.rule_id = id;
+  finding.area = "evidence";
+  finding.severity = Severity::kInfo;
+  finding.verdict = Verdict::kAdvice;
+  finding.stage = "estimate";
+  finding.source = "runs reported to EvidenceService";
+  return finding;
+}
+
+std::string Cited(const Calibration& calibration) {
+  std::string text;
+  for (const Measurement* m : calibration.from) absl::StrAppend(&text, text.empty() ? "" : ", ", m->id);
+  const int more = calibration.runs - static_cast<int>(calibration.from.size());
+  if (more > 0) absl::StrAppend(&text, " and ", more, " more");
+  return text;
+}
+
+CalibrationQuestion QuestionOf(const NormalizedIntent& intent, const Config& config, Metric metric) {
+  CalibrationQuestion question;
+  question.metric = metric;
+  question.model_class = ModelClass(intent.model);
+  question.layout = RunLayoutOf(config);
+  question.gpu_count = intent.gpu_count;
+  question.precision = intent.workload.precision;
+  question.target = intent.env.target;
+  return question;
+}
+
+Finding Calibrated(absl::string_view id, absl::string_view what, const NormalizedIntent& intent,
+                   const Calibration& calibration) {
+  Finding finding = Info(id);
+  finding.seen = absl::StrFormat("%d reported %s on %s: this forecast is moved by %+.1f %% (band %+.0f..%+.0f)",
+                                 calibration.runs, calibration.runs == 1 ? "run" : "runs", intent.gpu.name,
+                                 100 * (calibration.factor - 1), 100 * (calibration.low - 1),
+                                 100 * (calibration.high - 1));
+  finding.needs = absl::StrCat(what, " rests on measurements ", Cited(calibration));
+  return finding;
+}
+
+}  // namespace
+
+RunLayout RunLayoutOf(const Config& config) {
+  const auto size = [&](Knob knob) { return std::max<int64_t>(1, config.Get(knob).integer()); };
+  return {size(Knob::tensor_model_parallel_size), size(Knob::pipeline_model_parallel_size),
+          size(Knob::virtual_pipeline_model_parallel_size), size(Knob::context_parallel_size),
+          size(Knob::expert_model_parallel_size), size(Knob::expert_tensor_parallel_size),
+          size(Knob::micro_batch_size)};
+}
+
+void ApplyMemoryEvidence(const NormalizedIntent& intent, const Config& config, const EvidenceSnapshot& evidence,
+                         EstimatedPlan* estimate, std::vector<Finding>* findings) {
+  const auto measurements = evidence.ForGpu(intent.gpu.name);
+  if (measurements.empty() || estimate->stages.empty()) return;
+  const Band& fullest = estimate->stages[estimate->fullest].total;
+  CalibrationQuestion question = QuestionOf(intent, config, Metric::kMemoryPeak);
+  question.forecast = fullest.value;
+  question.low = fullest.low;
+  question.high = fullest.high;
+  const Calibration calibration = Calibrate(question, measurements);
+  if (calibration.runs == 0) return;
+  const FitVerdict before = estimate->fit;
+  for (StageForecast& stage : estimate->stages) {
+    const double value = stage.total.value;
+    stage.total = {value * calibration.low, value * calibration.factor, value * calibration.high};
+  }
+  estimate->fit = Judge(estimate->stages[estimate->fullest].total, static_cast<double>(estimate->usable_bytes));
+  Finding finding = Calibrated("evidence.memory-calibrated", "the memory forecast", intent, calibration);
+  if (estimate->fit != before) {
+    absl::StrAppend(&finding.needs, "; without them the verdict was \"", Name(before), "\", with them it is \"",
+                    Name(estimate->fit), "\"");
+  }
+  findings->push_back(std::move(finding));
+}
+
+void ApplyStepEvidence(const NormalizedIntent& intent, const Config& config, const EvidenceSnapshot& evidence,
+                       StepOutlook* outlook, std::vector<Finding>* findings) {
+  const auto measurements = evidence.ForGpu(intent.gpu.name);
+  if (measurements.empty() || (intent.profile.has_value() && intent.profile->step_time_us.has_value())) return;
+  CalibrationQuestion question = QuestionOf(intent, config, Metric::kStepTime);
+  question.forecast = outlook->us;
+  question.low = outlook->low_us;
+  question.high = outlook->high_us;
+  const Calibration calibration = Calibrate(question, measurements);
+  if (calibration.runs == 0) return;
+  outlook->low_us = outlook->us * calibration.low;
+  outlook->high_us = outlook->us * calibration.high;
+  outlook->us *= calibration.factor;
+  findings->push_back(Calibrated("evidence.step-calibrated", "the step time", intent, calibration));
+}
+
+void ReportStale(const EvidenceSnapshot& evidence, std::vector<Finding>* findings) {
+  if (!evidence.stale()) return;
+  Finding finding = Info("evidence.store-down");
+  finding.severity = Severity::kWarning;
+  finding.seen = absl::StrCat("the evidence store does not answer; this rests on its revision ", evidence.revision());
+  finding.needs = "the store back for newer reports; nothing else of the answer depends on it";
+  findings->push_back(std::move(finding));
+}
+
+}  // namespace flightplan

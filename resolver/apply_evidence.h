@@ -1,0 +1,29 @@
+// What reported runs change in an answer, and the findings that name them.
+#pragma once
+
+#include <vector>
+
+#include "resolver/estimate/estimate.h"
+#include "resolver/estimate/step_model.h"
+#include "resolver/evidence/snapshot.h"
+#include "resolver/plan/config.h"
+#include "resolver/plan/finding.h"
+#include "resolver/plan/intent.h"
+
+namespace flightplan {
+
+// The run that a plan will be, to be compared with reported ones.
+RunLayout RunLayoutOf(const Config& config);
+
+// Moves the memory of every stage, and its band, to what runs like this one needed.
+void ApplyMemoryEvidence(const NormalizedIntent& intent, const Config& config, const EvidenceSnapshot& evidence,
+                         EstimatedPlan* estimate, std::vector<Finding>* findings);
+
+// The same for the step time; not where a profile of the very run was sent with the question.
+void ApplyStepEvidence(const NormalizedIntent& intent, const Config& config, const EvidenceSnapshot& evidence,
+                       StepOutlook* outlook, std::vector<Finding>* findings);
+
+// That the store does not answer and the evidence may be old.
+void ReportStale(const EvidenceSnapshot& evidence, std::vector<Finding>* findings);
+
+}  // namespace flightplan

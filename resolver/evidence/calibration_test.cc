@@ -1,0 +1,172 @@
+#include "resolver/evidence/calibration.h"
+
+#include <cmath>
+#include <deque>
+
+#include "gtest/gtest.h"
+#include "resolver/evidence/plausible.h"
+#include "resolver/evidence/snapshot.h"
+
+namespace flightplan {
+namespace {
+
+// Reported runs with a forecast of 100 that may be 20 % off.
+class Reports {
+ public:
+  Measurement& Add(double ratio, const std::string& model = "m", int64_t tp = 1) {
+    Measurement& m = all_.emplace_back();
+    m.id = "r" + std::to_string(all_.size());
+    m.revision = static_cast<int64_t>(all_.size()) + 1;
+    m.quality = Quality::kMatched;
+    m.gpu = "gpu";
+    m.model = m.model_class = model;
+    m.layout.tp = tp;
+    m.gpu_count = 8;
+    m.has_forecast = true;
+    m.forecast = 100 + static_cast<double>(tp);
+    m.forecast_low = m.forecast / 1.2;
+    m.forecast_high = m.forecast * 1.2;
+    m.value = m.forecast * ratio;
+    return m;
+  }
+  std::vector<const Measurement*> pointers() const {
+    std::vector<const Measurement*> out;
+    for (const Measurement& m : all_) out.push_back(&m);
+    return out;
+  }
+  EvidenceSnapshot Snapshot() const {
+    std::vector<EvidenceSnapshot::EntryPtr> entries;
+    for (const Measurement& m : all_) {
+      auto entry = std::make_shared<EvidenceSnapshot::Entry>();
+      entry->id = m.id;
+      entry->revision = m.revision;
+      entry->read = std::make_shared<const Measurement>(m);
+      entries.push_back(std::move(entry));
+    }
+    return EvidenceSnapshot(static_cast<int64_t>(all_.size()) + 1, false, std::move(entries));
+  }
+
+ private:
+  std::deque<Measurement> all_;
+};
+
+CalibrationQuestion Question(const std::string& model = "m", int64_t tp = 1) {
+  CalibrationQuestion question;
+  question.model_class = model;
+  question.layout.tp = tp;
+  question.gpu_count = 8;
+  question.forecast = 100;
+  question.low = 100 / 1.2;
+  question.high = 100 * 1.2;
+  return question;
+}
+
+double Width(const Calibration& c) { return std::log(c.high / c.low); }
+
+TEST(Calibrate, WithoutRunsNothingChanges) {
+  const Calibration c = Calibrate(Question(), {});
+  EXPECT_EQ(c.runs, 0);
+  EXPECT_EQ(c.factor, 1);
+}
+
+TEST(Calibrate, TheSameRunSettlesItsForecast) {
+  Reports reports;
+  reports.Add(1.10);
+  const Calibration c = Calibrate(Question(), reports.pointers());
+  EXPECT_NEAR(c.factor, 1.10, 0.01);
+  EXPECT_LT(Width(c), 0.2 * std::log(1.2 * 1.2)) << "the band is a fifth of what it was";
+  EXPECT_LT(c.low, c.factor);
+  EXPECT_GT(c.high, c.factor);
+  ASSERT_EQ(c.from.size(), 1u);
+  EXPECT_EQ(c.from[0]->id, "r1");
+}
+
+TEST(Calibrate, AnotherModelSaysLessThanTheSameModel) {
+  Reports same_model, other_model;
+  same_model.Add(1.10, "m", 2);
+  other_model.Add(1.10, "other", 2);
+  const Calibration near = Calibrate(Question(), same_model.pointers());
+  const Calibration far = Calibrate(Question(), other_model.pointers());
+  EXPECT_GT(near.factor, far.factor);
+  EXPECT_GT(far.factor, 1.02);
+  EXPECT_LT(Width(near), Width(far));
+  EXPECT_LT(Width(far), std::log(1.2 * 1.2));
+}
+
+TEST(Calibrate, RepeatsSayNoMoreThanOneRun) {
+  Reports one, many;
+  one.Add(1.10, "other", 2);
+  for (int i = 0; i < 500; ++i) many.Add(1.10, "other", 2);
+  EXPECT_DOUBLE_EQ(Calibrate(Question(), one.pointers()).factor, Calibrate(Question(), many.pointers()).factor);
+  EXPECT_DOUBLE_EQ(Width(Calibrate(Question(), one.pointers())), Width(Calibrate(Question(), many.pointers())));
+}
+
+TEST(Calibrate, ManyModelsLeaveWhatIsParticularToThisOne) {
+  Reports reports;
+  for (int i = 0; i < 60; ++i) reports.Add(1.10, "other" + std::to_string(i));
+  const Calibration c = Calibrate(Question(), reports.pointers());
+  EXPECT_EQ(static_cast<size_t>(c.runs), kMaxCalibrationRuns);
+  EXPECT_EQ(c.from.size(), 5u);
+  EXPECT_GT(Width(c), 0.3 * std::log(1.2 * 1.2)) << "what models and layouts do not share stays unknown";
+}
+
+TEST(Calibrate, OnlyTheMetricThatIsAskedFor) {
+  Reports reports;
+  reports.Add(1.10).metric = Metric::kMemoryPeak;
+  EXPECT_EQ(Calibrate(Question(), reports.pointers()).runs, 0);
+}
+
+TEST(Calibrate, AnErrorThatTheReportStatesCounts) {
+  Reports sure, unsure;
+  sure.Add(1.10);
+  unsure.Add(1.10).error = 40;
+  EXPECT_LT(Calibrate(Question(), unsure.pointers()).factor, Calibrate(Question(), sure.pointers()).factor);
+}
+
+TEST(Snapshot, QuarantinedAndUnmatchedReportsDoNotCount) {
+  Reports reports;
+  reports.Add(1.1);
+  reports.Add(1.1).trust = Trust::kQuarantined;
+  reports.Add(1.1).quality = Quality::kDirectional;
+  const EvidenceSnapshot snapshot = reports.Snapshot();
+  ASSERT_EQ(snapshot.ForGpu("gpu").size(), 1u);
+  EXPECT_EQ(snapshot.ForGpu("gpu")[0]->id, "r1");
+  EXPECT_TRUE(snapshot.ForGpu("another").empty());
+  EXPECT_NE(snapshot.Find("r2"), nullptr) << "it is still listed";
+}
+
+TEST(Implausible, ARunFarFromItsForecast) {
+  Reports reports;
+  const EvidenceSnapshot none;
+  EXPECT_EQ(ImplausibleBecause(reports.Add(1.3), none), "");
+  EXPECT_EQ(ImplausibleBecause(reports.Add(1 / 1.3), none), "");
+  EXPECT_NE(ImplausibleBecause(reports.Add(3), none), "");
+  EXPECT_NE(ImplausibleBecause(reports.Add(1.0 / 3), none), "");
+}
+
+TEST(Implausible, OthersMoveTheLineOneselfDoesNot) {
+  Reports own, others;
+  for (int i = 0; i < 10; ++i) own.Add(1.7).tenant = "a";
+  for (const char* tenant : {"b", "c", "d"}) others.Add(1.7).tenant = tenant;
+  Reports next;
+  Measurement& report = next.Add(1.9);
+  report.tenant = "a";
+  EXPECT_NE(ImplausibleBecause(report, own.Snapshot()), "");
+  EXPECT_EQ(ImplausibleBecause(report, others.Snapshot()), "");
+}
+
+TEST(Implausible, AnEffectFarFromItsForecast) {
+  Reports reports;
+  Measurement& pair = reports.Add(1);
+  pair.metric = Metric::kAbChange;
+  pair.forecast = -0.05;
+  pair.forecast_low = -0.10;
+  pair.forecast_high = 0;
+  pair.value = -0.20;
+  EXPECT_EQ(ImplausibleBecause(pair, EvidenceSnapshot()), "");
+  pair.value = -0.60;
+  EXPECT_NE(ImplausibleBecause(pair, EvidenceSnapshot()), "");
+}
+
+}  // namespace
+}  // namespace flightplan

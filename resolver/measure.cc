@@ -1,0 +1,354 @@
+// Resolver::ReadMeasurement: a reported run, checked against what the catalogue knows and beside the forecast of the
+// same run. It never looks at other evidence, so that what a report is worth does not depend on the order of reports.
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/strip.h"
+#include "flightplan/v1/evidence.pb.h"
+#include "flightplan/v1/resolver_service.pb.h"
+#include "google/rpc/error_details.pb.h"
+#include "resolver/base/nearest.h"
+#include "resolver/base/status_macros.h"
+#include "resolver/catalog/catalog.h"
+#include "resolver/derive/placement.h"
+#include "resolver/derive/start_config.h"
+#include "resolver/estimate/effect.h"
+#include "resolver/estimate/estimate.h"
+#include "resolver/estimate/step_model.h"
+#include "resolver/evidence/measurement.h"
+#include "resolver/normalize/measurement_message.h"
+#include "resolver/normalize/request.h"
+#include "resolver/resolver.h"
+#include "resolver/rules/decide/decide.h"
+
+namespace flightplan {
+namespace {
+
+constexpr size_t kMaxIdBytes = 128;
+constexpr size_t kMaxTextBytes = 1024;
+constexpr double kMostStepUs = 6.048e11;  // a week: nothing that is called a step takes longer
+constexpr double kMostAbChange = 20;
+// A value this far from the forecast is in another unit, not from another machine.
+constexpr double kOtherUnit = 100;
+// Clocks of launchers are a little off.
+constexpr int64_t kClockSkewUs = int64_t{300} * 1'000'000;
+constexpr int64_t kFirstSensibleTimeUs = int64_t{1'577'836'800} * 1'000'000;  // 2020-01-01
+
+template <class T>
+struct Named {
+  absl::string_view name;
+  T value;
+};
+constexpr Named<Metric> kMetrics[] = {{"step_time_us", Metric::kStepTime},
+                                      {"memory_high_water_bytes", Metric::kMemoryPeak},
+                                      {"ab_relative_change", Metric::kAbChange}};
+
+template <class T, size_t N>
+std::optional<T> FindNamed(const Named<T> (&table)[N], absl::string_view name) {
+  for (const Named<T>& row : table) {
+    if (row.name == name) return row.value;
+  }
+  return std::nullopt;
+}
+
+template <class T, size_t N>
+std::string Names(const Named<T> (&table)[N]) {
+  std::string names;
+  for (size_t i = 0; i < N; ++i) absl::StrAppend(&names, i == 0 ? "" : i + 1 == N ? " or " : ", ", table[i].name);
+  return names;
+}
+
+// Fields of the question that the run would have asked, as the measurement names them.
+struct FieldName {
+  absl::string_view question, measurement;
+};
+constexpr FieldName kFieldNames[] = {
+    {"model", "model"}, {"hardware.gpu_count", "gpu_count"}, {"hardware.gpu", "gpu"}, {"pinned_knobs", "knobs"}};
+
+class Checker {
+ public:
+  void Add(absl::string_view field, absl::string_view what) {
+    violations_.Add(absl::StrCat("measurement.", field), what);
+  }
+
+  void AddQuestion(const absl::Status& status) {
+    google::rpc::BadRequest bad;
+    const auto payload = status.GetPayload(kBadRequestPayload);
+    if (!payload.has_value() || !bad.ParseFromString(std::string(*payload))) return Add("model", status.message());
+    for (const auto& violation : bad.field_violations()) {
+      std::string field = violation.field();
+      for (const FieldName& row : kFieldNames) {
+        absl::string_view rest = field;
+        if (!absl::ConsumePrefix(&rest, row.question)) continue;
+        if (row.question == "model") rest = "";  // model.name is the model here
+        field = absl::StrCat(row.measurement, rest);
+        break;
+      }
+      Add(field, violation.description());
+    }
+  }
+
+  bool ok() const { return violations_.empty(); }
+  absl::Status ToStatus() const { return violations_.ToStatus(); }
+
+ private:
+  Violations violations_;
+};
+
+bool IsIdCharacter(char c) {
+  return absl::ascii_isalnum(static_cast<unsigned char>(c)) || absl::StrContains("._:/-", absl::string_view(&c, 1));
+}
+
+void CheckId(const std::string& id, Checker* check) {
+  if (id.empty() || id.size() > kMaxIdBytes || !std::all_of(id.begin(), id.end(), IsIdCharacter)) {
+    check->Add("id", "must be 1 to 128 of A-Z a-z 0-9 . _ : / -, such as job-4711-step-time");
+  }
+}
+
+void CheckTime(const v1::Measurement& m, std::optional<int64_t> now_us, Checker* check) {
+  if (!m.has_measure_time()) return;
+  const auto& time = m.measure_time();
+  if (time.nanos() < 0 || time.nanos() > 999'999'999 || time.seconds() < -62'135'596'800 ||
+      time.seconds() > 253'402'300'799) {
+    return check->Add("measure_time", "is no time between the years 1 and 9999");
+  }
+  const int64_t us = time.seconds() * 1'000'000 + time.nanos() / 1000;
+  if (us < kFirstSensibleTimeUs) check->Add("measure_time", "lies before 2020; seconds since 1970 are asked for");
+  if (now_us.has_value() && us > *now_us + kClockSkewUs) {
+    check->Add("measure_time", "lies in the future; is the reporter's clock right?");
+  }
+}
+
+void CheckText(absl::string_view field, const std::string& text, size_t most, Checker* check) {
+  if (text.size() > most) check->Add(field, absl::StrCat("is longer than ", most, " characters"));
+  for (const char c : text) {
+    if (static_cast<unsigned char>(c) < 0x20) return check->Add(field, "has control characters");
+  }
+}
+
+void CheckValue(const v1::Measurement& m, Metric metric, Checker* check) {
+  const double value = m.value();
+  const auto between = [&](double low, double high, absl::string_view what) {
+    if (!(value >= low && value <= high)) check->Add("value", absl::StrCat(what, ", not ", value));
+  };
+  switch (metric) {
+    case Metric::kStepTime:
+      between(1, kMostStepUs, "step_time_us is microseconds of one whole step, 1 to 6.048e11");
+      break;
+    case Metric::kMemoryPeak:
+      between(1, 1e13, "memory_high_water_bytes is bytes of one GPU, 1 to 1e13");
+      break;
+    case Metric::kAbChange:
+      between(-0.99, kMostAbChange, "ab_relative_change is a ratio, -0.06 for 6 % faster, -0.99 to 20");
+      break;
+  }
+  const bool relative = metric == Metric::kAbChange;
+  if (m.has_error() && !(m.error() >= 0 && m.error() <= (relative ? 1.0 : value))) {
+    check->Add("error", relative ? "is the half-width of the ratio's 95 % interval, 0 to 1"
+                                 : "is the half-width of the value's 95 % interval, 0 to the value itself");
+  }
+}
+
+void CheckPair(const v1::Measurement& m, Metric metric, Measurement* out, Checker* check) {
+  if (metric != Metric::kAbChange) {
+    if (!m.varied_knob().empty()) check->Add("varied_knob", "belongs to ab_relative_change alone");
+    return;
+  }
+  const std::optional<Knob> knob = FindKnob(m.varied_knob());
+  if (!knob.has_value()) {
+    return check->Add("varied_knob", m.varied_knob().empty() ? "is required: the knob that differs between the runs"
+                                                             : "is no knob; ListKnobs has them all");
+  }
+  out->knob = *knob;
+  if (m.from().SerializeAsString() == m.to().SerializeAsString()) {
+    check->Add("to", "is the same as `from`; a pair of runs differs in its varied knob");
+  }
+}
+
+// The question that the run answered. A size that a run does not state is the stack's default, 1.
+v1::ResolveConfigRequest QuestionOf(const v1::Measurement& m) {
+  v1::ResolveConfigRequest question;
+  question.mutable_model()->set_name(m.model());
+  question.mutable_hardware()->set_gpu(m.gpu());
+  question.mutable_hardware()->set_gpu_count(m.gpu_count());
+  *question.mutable_workload() = m.workload();
+  *question.mutable_target() = m.target();
+  *question.mutable_software() = m.software();
+  v1::Layout& layout = *question.mutable_layout();
+  layout = m.layout();
+  if (!layout.has_tensor_model_parallel_size()) layout.set_tensor_model_parallel_size(1);
+  if (!layout.has_pipeline_model_parallel_size()) layout.set_pipeline_model_parallel_size(1);
+  if (!layout.has_virtual_pipeline_model_parallel_size()) layout.set_virtual_pipeline_model_parallel_size(1);
+  if (!layout.has_context_parallel_size()) layout.set_context_parallel_size(1);
+  if (!layout.has_expert_model_parallel_size()) layout.set_expert_model_parallel_size(1);
+  if (!layout.has_expert_tensor_parallel_size()) layout.set_expert_tensor_parallel_size(1);
+  if (!layout.has_micro_batch_size()) layout.set_micro_batch_size(1);
+  for (const v1::KnobSetting& knob : m.knobs()) {
+    if (knob.name() != m.varied_knob()) *question.add_pinned_knobs() = knob;
+  }
+  return question;
+}
+
+void Pin(const std::string& knob, const v1::KnobValue& value, v1::ResolveConfigRequest* question) {
+  v1::KnobSetting* setting = question->add_pinned_knobs();
+  setting->set_name(knob);
+  *setting->mutable_value() = value;
+}
+
+Value PinnedValue(const NormalizedIntent& intent, Knob knob) {
+  for (const auto& [pin, value] : intent.pins) {
+    if (pin == knob) return value;
+  }
+  return Value();
+}
+
+RunLayout LayoutOf(const Config& config) {
+  const auto size = [&](Knob knob) { return std::max<int64_t>(1, config.Get(knob).integer()); };
+  return {size(Knob::tensor_model_parallel_size),
+          size(Knob::pipeline_model_parallel_size),
+          size(Knob::virtual_pipeline_model_parallel_size),
+          size(Knob::context_parallel_size),
+          size(Knob::expert_model_parallel_size),
+          size(Knob::expert_tensor_parallel_size),
+          size(Knob::micro_batch_size)};
+}
+
+struct Forecasts {
+  Config config;
+  std::optional<StepForecast> step;
+  std::optional<Band> memory;
+};
+
+Forecasts ForecastOf(const NormalizedIntent& intent) {
+  Forecasts out;
+  DerivedPlan derived = Derive(intent);
+  DecidedPlan decided = Decide(intent, derived);
+  Environment env = intent.env;
+  env.vars = decided.env;
+  const Placement placement = PlaceLayout(decided.config, intent.env);
+  const EstimatedPlan estimate = Estimate(intent, derived.shape, placement, decided.config, decided.env);
+  if (!estimate.stages.empty()) out.memory = estimate.stages[estimate.fullest].total;
+  if (const auto model = StepModel::Make(intent, std::move(derived.shape)); model.has_value()) {
+    out.step = model->Forecast(decided.config, env, model->Stages(decided.config));
+  }
+  out.config = std::move(decided.config);
+  return out;
+}
+
+void SetForecast(const Band& band, Measurement* out) {
+  out->has_forecast = band.value > 0 || out->metric == Metric::kAbChange;
+  out->forecast = band.value;
+  out->forecast_low = band.low;
+  out->forecast_high = band.high;
+}
+
+double PeakFlops(const GpuSystem& gpu) {
+  return std::max({gpu.bf16_flops_per_second.value_or(0), gpu.fp8_flops_per_second.value_or(0),
+                   gpu.fp4_flops_per_second.value_or(0)});
+}
+
+// What no machine does, and what a forecast is never off by.
+void CheckAgainstForecast(const NormalizedIntent& intent, const Forecasts& forecasts, const Measurement& m,
+                          Checker* check) {
+  const double hbm = static_cast<double>(intent.gpu.hbm_bytes.value_or(0));
+  if (m.metric == Metric::kMemoryPeak && hbm > 0 && m.value > 1.1 * hbm) {
+    check->Add("value", absl::StrFormat("%.4g bytes are more than one %s has (%.4g); the peak of one GPU is asked for",
+                                        m.value, intent.gpu.name, hbm));
+  }
+  if (m.metric == Metric::kStepTime && forecasts.step.has_value()) {
+    const double peak = PeakFlops(intent.gpu) * static_cast<double>(intent.gpu_count);
+    const double ratio = peak > 0 ? forecasts.step->model_flops / (m.value * 1e-6) / peak : 0;
+    if (ratio > 1) {
+      check->Add("value", absl::StrFormat("%.4g us a step would be %.0f %% of the GPUs' peak; microseconds of one "
+                                          "whole step (a global batch) are asked for",
+                                          m.value, 100 * ratio));
+    }
+  }
+  if (m.metric == Metric::kAbChange || !m.has_forecast) return;
+  const double off = m.value / m.forecast;
+  if (off > kOtherUnit || off < 1 / kOtherUnit) {
+    check->Add("value", absl::StrFormat("%.4g is %.3g times the forecast of %.4g; is it in %s?", m.value, off,
+                                        m.forecast, m.metric == Metric::kStepTime ? "microseconds" : "bytes"));
+  }
+}
+
+void CheckGrid(const RunLayout& layout, int64_t gpus, Checker* check) {
+  const int64_t dense = layout.tp * layout.pp * layout.cp, expert = layout.etp * layout.ep * layout.pp;
+  if (gpus > 0 && gpus % dense != 0) {
+    check->Add("layout", absl::StrCat("TP x PP x CP = ", dense, " does not divide ", gpus, " GPUs"));
+  }
+  if (gpus > 0 && gpus % expert != 0) {
+    check->Add("layout", absl::StrCat("ETP x EP x PP = ", expert, " does not divide ", gpus, " GPUs"));
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<Measurement> Resolver::ReadMeasurement(const v1::Measurement& m, std::optional<int64_t> now_us) const {
+  Checker check;
+  Measurement out;
+  CheckId(m.id(), &check);
+  CheckTime(m, now_us, &check);
+  CheckText("cluster", m.cluster(), 128, &check);
+  CheckText("source.text", m.source().text(), kMaxTextBytes, &check);
+  const std::optional<Metric> metric = FindNamed(kMetrics, m.metric());
+  if (!metric.has_value()) check.Add("metric", absl::StrCat("must be ", Names(kMetrics)));
+  if (!QualityOf(m.quality()).has_value()) check.Add("quality", absl::StrCat("must be ", kQualityNames));
+  out.metric = metric.value_or(Metric::kStepTime);
+  if (metric.has_value()) {
+    CheckValue(m, *metric, &check);
+    CheckPair(m, *metric, &out, &check);
+  }
+  v1::ResolveConfigRequest question = QuestionOf(m);
+  const bool pair = out.metric == Metric::kAbChange && FindKnob(m.varied_knob()).has_value();
+  if (pair) Pin(m.varied_knob(), m.from(), &question);
+  absl::StatusOr<NormalizedIntent> intent = NormalizeResolve(question, *catalog_);
+  if (!intent.ok()) {
+    check.AddQuestion(intent.status());
+    return check.ToStatus();
+  }
+  FillReport(m, &out);
+  out.model = intent->model.name;
+  out.model_class = ModelClass(intent->model);
+  out.gpu = intent->gpu.name;
+  out.gpu_count = intent->gpu_count;
+  out.seq_length = intent->workload.seq_length;
+  out.global_batch_size = intent->workload.global_batch_size;
+  out.precision = intent->workload.precision;
+  out.target = intent->env.target;
+  const Forecasts forecasts = ForecastOf(*intent);
+  out.layout = LayoutOf(forecasts.config);
+  CheckGrid(out.layout, out.gpu_count, &check);
+  if (out.metric == Metric::kStepTime && forecasts.step.has_value()) {
+    SetForecast({forecasts.step->low_us, forecasts.step->us, forecasts.step->high_us}, &out);
+  }
+  if (out.metric == Metric::kMemoryPeak && forecasts.memory.has_value()) SetForecast(*forecasts.memory, &out);
+  if (pair) {
+    out.from = PinnedValue(*intent, out.knob);
+    question.mutable_pinned_knobs()->RemoveLast();
+    Pin(m.varied_knob(), m.to(), &question);
+    const absl::StatusOr<NormalizedIntent> other = NormalizeResolve(question, *catalog_);
+    if (!other.ok()) {
+      check.Add("to", other.status().message());
+      return check.ToStatus();
+    }
+    out.to = PinnedValue(*other, out.knob);
+    const Forecasts changed = ForecastOf(*other);
+    if (forecasts.step.has_value() && changed.step.has_value()) {
+      const StepEffect effect = EffectOf(*forecasts.step, *changed.step);
+      SetForecast({effect.low, effect.change, effect.high}, &out);
+    }
+  }
+  CheckAgainstForecast(*intent, forecasts, out, &check);
+  FLIGHTPLAN_RETURN_IF_ERROR(check.ToStatus());
+  return out;
+}
+
+}  // namespace flightplan

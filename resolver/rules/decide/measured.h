@@ -1,0 +1,30 @@
+// What matched A/B pairs that were reported from this GPU system say about a knob.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "resolver/evidence/measurement.h"
+#include "resolver/plan/intent.h"
+#include "resolver/rules/decide/features.h"
+
+namespace flightplan::decide {
+
+// Matched pairs of the question's class of model, GPU, precision, stack and number of GPUs. Layouts are compared later,
+// when they are settled.
+std::vector<const Measurement*> PairsFor(const NormalizedIntent& intent, absl::Span<const Measurement* const> reported);
+
+struct PairEffect {
+  double change = 0, half = 0;          // of the step with `other` against `value`; half of the 95 % interval
+  Value other;
+  std::vector<std::string> citations;   // one for each pair; empty: no pair speaks about it
+  bool other_is_faster() const { return change + half < 0; }
+  bool value_is_faster() const { return change - half > 0; }
+};
+
+// All pairs of this layout that varied `knob` between `value` and one other value; those of the newest other value.
+PairEffect EffectOfPairs(absl::Span<const Measurement* const> pairs, const Features& features, Knob knob,
+                         const Value& value);
+
+}  // namespace flightplan::decide

@@ -1,0 +1,160 @@
+#include "service/handlers/report_measurement.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "flightplan/v1/evidence_service.pb.h"
+#include "google/protobuf/io/coded_stream.h"
+#include "google/protobuf/io/zero_copy_stream_impl_lite.h"
+#include "resolver/base/digest.h"
+#include "resolver/base/reason.h"
+#include "resolver/base/status_macros.h"
+#include "resolver/evidence/plausible.h"
+#include "service/raw_message.h"
+#include "service/status_mapping.h"
+
+namespace flightplan::service {
+namespace {
+
+// Equal messages give equal bytes.
+std::string Canonical(const v1::Measurement& message) {
+  std::string bytes;
+  google::protobuf::io::StringOutputStream stream(&bytes);
+  google::protobuf::io::CodedOutputStream coded(&stream);
+  coded.SetSerializationDeterministic(true);
+  message.SerializeToCodedStream(&coded);
+  coded.Trim();
+  return bytes;
+}
+
+void ClearWhatTheServerAdds(v1::Measurement* report) {
+  report->clear_tenant();
+  report->clear_trust();
+  report->clear_trust_reason();
+  report->clear_revision();
+  report->clear_receive_time();
+}
+
+// Of what was reported, with the names as they were written. Two tenants that say the same say it independently: whose
+// it is belongs to the content.
+std::string DigestOf(const v1::Measurement& report, const std::string& tenant) {
+  return Sha256Hex(absl::StrCat(Canonical(report), tenant));
+}
+
+void SetReceiveTime(absl::Time now, v1::Measurement* report) {
+  const int64_t us = absl::ToUnixMicros(now);
+  report->mutable_receive_time()->set_seconds(us / 1'000'000);
+  report->mutable_receive_time()->set_nanos(static_cast<int32_t>(us % 1'000'000) * 1000);
+}
+
+EvidenceRecord Finished(v1::Measurement report, const std::string& digest, const Measurement& read) {
+  EvidenceRecord record;
+  record.id = report.id();
+  record.digest = digest;
+  record.gpu = read.gpu;
+  record.model = read.model;
+  record.metric = report.metric();
+  record.tenant = report.tenant();
+  record.received_us = report.receive_time().seconds() * 1'000'000 + report.receive_time().nanos() / 1000;
+  record.content = Canonical(report);
+  return record;
+}
+
+absl::Status Conflict(const std::string& id) {
+  return WithReason(absl::AlreadyExistsError(absl::StrCat("measurement ", id, " is there with another content; ",
+                                                          "measurements are never changed, report it under a new id")),
+                    "EVIDENCE_CONFLICT");
+}
+
+absl::Status Respond(const absl::StatusOr<std::pair<EvidenceRecord, AddOutcome>>& stored,
+                     const EvidenceSnapshot& evidence, grpc::ByteBuffer* buffer) {
+  if (!stored.ok()) return stored.status();
+  const auto& [record, outcome] = *stored;
+  if (outcome.result == AddResult::kConflict) return Conflict(record.id);
+  v1::ReportMeasurementResponse response;
+  response.set_revision(outcome.revision);
+  // Reported before: as it was stored then.
+  const EvidenceSnapshot::Entry* entry = evidence.Find(record.id);
+  const std::string& content = entry == nullptr ? record.content : entry->content;
+  if (!response.mutable_measurement()->ParseFromString(content)) return absl::InternalError("stored measurement");
+  response.mutable_measurement()->set_revision(outcome.revision);
+  *buffer = BufferOf(response);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<EvidenceRecord> Prepare(const Call& call, const grpc::ByteBuffer& request_buffer,
+                                       const Reporter& reporter, const ResolverBackend& backend,
+                                       const EvidenceSnapshot& evidence) {
+  FLIGHTPLAN_RETURN_IF_ERROR(call.CheckTime());  // it may have waited
+  v1::ReportMeasurementRequest request;
+  const RequestBytes bytes(request_buffer);
+  if (!request.ParseFromArray(bytes.view().data(), static_cast<int>(bytes.view().size()))) {
+    return MalformedRequest(request.GetTypeName());
+  }
+  const auto reader = [&](const v1::Measurement& message, std::optional<int64_t> now_us) {
+    return backend.ReadMeasurement(message, now_us);
+  };
+  return RecordOf(std::move(*request.mutable_measurement()), reporter, absl::Now(), reader, evidence);
+}
+
+}  // namespace
+
+absl::StatusOr<EvidenceRecord> RecordOf(v1::Measurement report, const Reporter& reporter, absl::Time now,
+                                        const MeasurementReader& reader, const EvidenceSnapshot& evidence) {
+  ClearWhatTheServerAdds(&report);
+  FLIGHTPLAN_ASSIGN_OR_RETURN(Measurement read, reader(report, absl::ToUnixMicros(now)));
+  if (evidence.entries().size() >= kMaxMeasurements && evidence.Find(report.id()) == nullptr) {
+    return WithReason(absl::ResourceExhaustedError(absl::StrCat("the store holds ", kMaxMeasurements,
+                                                                " measurements; flightplan evidence prune makes room")),
+                      "EVIDENCE_FULL");
+  }
+  const std::string digest = DigestOf(report, reporter.tenant);
+  read.tenant = reporter.tenant;
+  const std::string doubt = reporter.is_operator ? std::string() : ImplausibleBecause(read, evidence);
+  report.set_tenant(reporter.tenant);
+  report.set_trust(reporter.is_operator ? "operator" : doubt.empty() ? "tenant" : "quarantined");
+  report.set_trust_reason(doubt);
+  SetReceiveTime(now, &report);
+  return Finished(std::move(report), digest, read);
+}
+
+absl::StatusOr<EvidenceRecord> RecordOfExport(v1::Measurement measurement, absl::Time now,
+                                              const MeasurementReader& reader) {
+  if (measurement.trust().empty()) measurement.set_trust("operator");
+  if (!measurement.has_receive_time()) SetReceiveTime(now, &measurement);
+  FLIGHTPLAN_ASSIGN_OR_RETURN(const Measurement read, reader(measurement, absl::ToUnixMicros(now)));
+  v1::Measurement report = measurement;
+  ClearWhatTheServerAdds(&report);
+  const std::string digest = DigestOf(report, measurement.tenant());
+  measurement.clear_revision();
+  return Finished(std::move(measurement), digest, read);
+}
+
+grpc::ServerUnaryReactor* HandleReportMeasurement(const Edge& edge, const Metrics::Method& method,
+                                                  const ResolverBackend* backend, EvidenceKeeper* keeper,
+                                                  grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
+                                                  grpc::ByteBuffer* response) {
+  auto* reactor = new UnaryCall(edge, method, context);
+  Call& call = reactor->call();
+  absl::Status refused = call.Admit(Gated::kYes);
+  if (refused.ok()) call.CountReceived();
+  if (refused.ok() && keeper == nullptr) {
+    refused = WithReason(
+        absl::FailedPreconditionError("this server keeps no evidence; it runs with --evidence_store=off"), "STORE_OFF");
+  }
+  if (!refused.ok()) {
+    reactor->End(refused);
+    return reactor;
+  }
+  const Reporter reporter{std::string(call.tenant()), call.by_operator()};
+  // The reactor lives until it is finished, which is what `done` does.
+  keeper->Report([&call, request = *request, reporter, backend](
+                     const EvidenceSnapshot& evidence) { return Prepare(call, request, reporter, *backend, evidence); },
+                 [reactor, keeper, response](const absl::StatusOr<std::pair<EvidenceRecord, AddOutcome>>& stored) {
+                   reactor->End(Respond(stored, *keeper->Current(), response));
+                 });
+  return reactor;
+}
+
+}  // namespace flightplan::service

@@ -1,0 +1,45 @@
+// ReportMeasurement: checked, weighed and stored on the keeper's writer, so that no poller waits for a disk.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "grpcpp/support/byte_buffer.h"
+#include "grpcpp/support/server_callback.h"
+#include "service/call.h"
+#include "service/evidence_keeper.h"
+#include "service/evidence_snapshot.h"
+#include "service/resolver_backend.h"
+
+namespace flightplan {
+namespace v1 {
+class Measurement;
+}
+
+namespace service {
+
+// Who reports.
+struct Reporter {
+  std::string tenant;        // empty: no credentials are asked for
+  bool is_operator = false;  // runs this service; what it says is not doubted
+};
+
+// The record of a report: names as the catalogue has them, what the server adds, and whether it is to be believed.
+// INVALID_ARGUMENT: see Resolver::ReadMeasurement. RESOURCE_EXHAUSTED (EVIDENCE_FULL): nothing more fits.
+absl::StatusOr<EvidenceRecord> RecordOf(v1::Measurement report, const Reporter& reporter, absl::Time now,
+                                        const MeasurementReader& reader, const EvidenceSnapshot& evidence);
+
+// The record of an exported measurement, as it was: with its tenant, its trust and the time it was received. What has
+// none of these is an operator's own report of now.
+absl::StatusOr<EvidenceRecord> RecordOfExport(v1::Measurement measurement, absl::Time now,
+                                              const MeasurementReader& reader);
+
+grpc::ServerUnaryReactor* HandleReportMeasurement(const Edge& edge, const Metrics::Method& method,
+                                                  const ResolverBackend* backend, EvidenceKeeper* keeper,
+                                                  grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
+                                                  grpc::ByteBuffer* response);
+
+}  // namespace service
+}  // namespace flightplan

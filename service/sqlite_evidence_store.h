@@ -1,0 +1,16 @@
+// Evidence in one SQLite file, the embedded default: write-ahead log, every commit synced before it is acknowledged.
+// Several processes of one machine may share the file; not over a network file system.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "resolver/evidence/store.h"
+
+namespace flightplan::service {
+
+// Opens or creates the file (mode 0600); its folder must exist. The schema is brought up to date.
+absl::StatusOr<std::unique_ptr<EvidenceStore>> OpenSqliteEvidenceStore(const std::string& path);
+
+}  // namespace flightplan::service
