@@ -43,10 +43,10 @@ CalibrationQuestion QuestionOf(const NormalizedIntent& intent, const Config& con
 Finding Calibrated(absl::string_view id, absl::string_view what, const NormalizedIntent& intent,
                    const Calibration& calibration) {
   Finding finding = Info(id);
-  finding.seen = absl::StrFormat("%d reported %s on %s: this forecast is moved by %+.1f %% (band %+.0f..%+.0f)",
-                                 calibration.runs, calibration.runs == 1 ? "run" : "runs", intent.gpu.name,
-                                 100 * (calibration.factor - 1), 100 * (calibration.low - 1),
-                                 100 * (calibration.high - 1));
+  finding.seen =
+      absl::StrFormat("%d reported %s on %s: this forecast is moved by %+.1f %% (band %+.0f..%+.0f)", calibration.runs,
+                      calibration.runs == 1 ? "run" : "runs", intent.gpu.name, 100 * (calibration.factor - 1),
+                      100 * (calibration.low - 1), 100 * (calibration.high - 1));
   finding.needs = absl::StrCat(what, " rests on measurements ", Cited(calibration));
   return finding;
 }
@@ -55,9 +55,12 @@ Finding Calibrated(absl::string_view id, absl::string_view what, const Normalize
 
 RunLayout RunLayoutOf(const Config& config) {
   const auto size = [&](Knob knob) { return std::max<int64_t>(1, config.Get(knob).integer()); };
-  return {size(Knob::tensor_model_parallel_size), size(Knob::pipeline_model_parallel_size),
-          size(Knob::virtual_pipeline_model_parallel_size), size(Knob::context_parallel_size),
-          size(Knob::expert_model_parallel_size), size(Knob::expert_tensor_parallel_size),
+  return {size(Knob::tensor_model_parallel_size),
+          size(Knob::pipeline_model_parallel_size),
+          size(Knob::virtual_pipeline_model_parallel_size),
+          size(Knob::context_parallel_size),
+          size(Knob::expert_model_parallel_size),
+          size(Knob::expert_tensor_parallel_size),
           size(Knob::micro_batch_size)};
 }
 

@@ -22,7 +22,8 @@ const Resolver& TestResolver() {
   return *kResolver;
 }
 
-// Qwen3-30B-A3B on 16 H100, EP16 alltoall: the overlap is decided by evidence, the delayed weight gradient needs an A/B.
+// Qwen3-30B-A3B on 16 H100, EP16 alltoall: the overlap is decided by evidence, the delayed weight gradient needs an
+// A/B.
 v1::ResolveConfigRequest Question() {
   v1::ResolveConfigRequest request;
   request.mutable_model()->set_name("qwen3-30b-a3b");
@@ -278,7 +279,8 @@ TEST(ReadMeasurement, RefusesNonsenseWithTheFieldsNames) {
   EXPECT_EQ(with([](v1::Measurement* m) { m->set_gpu_count(17); }), Fields{"measurement.layout"});
   EXPECT_EQ(with([](v1::Measurement* m) { m->mutable_workload()->set_seq_length(0); }),
             Fields{"measurement.workload.seq_length"});
-  EXPECT_EQ(with([](v1::Measurement* m) { m->add_knobs()->set_name("no_such_knob"); }), Fields{"measurement.knobs[0].name"});
+  EXPECT_EQ(with([](v1::Measurement* m) { m->add_knobs()->set_name("no_such_knob"); }),
+            Fields{"measurement.knobs[0].name"});
   EXPECT_EQ(with([](v1::Measurement* m) { m->set_varied_knob("bf16"); }), Fields{"measurement.varied_knob"});
   EXPECT_EQ(with([](v1::Measurement* m) { m->set_value(std::nan("")); }), Fields{"measurement.value"});
   EXPECT_EQ(with([](v1::Measurement* m) { m->set_value(2e4); }).size(), 2u) << "milliseconds: above peak, and far off";
@@ -303,7 +305,8 @@ TEST(ReadMeasurement, RefusesPeaksAndPairsThatMakeNoSense) {
   EXPECT_EQ(WrongFields(Report("r", "memory_high_water_bytes", 60)).size(), 1u) << "GiB are not bytes";
   EXPECT_EQ(WrongFields(Pair("r", "delay_wgrad_compute", true, true, 0)), std::vector<std::string>{"measurement.to"});
   EXPECT_EQ(WrongFields(Pair("r", "", true, false, 0)), std::vector<std::string>{"measurement.varied_knob"});
-  EXPECT_EQ(WrongFields(Pair("r", "delay_wgrad_compute", true, false, -1)), std::vector<std::string>{"measurement.value"});
+  EXPECT_EQ(WrongFields(Pair("r", "delay_wgrad_compute", true, false, -1)),
+            std::vector<std::string>{"measurement.value"});
   v1::Measurement unlike = Pair("r", "delay_wgrad_compute", true, false, 0);
   unlike.mutable_to()->set_string_value("sometimes");
   EXPECT_EQ(WrongFields(unlike), std::vector<std::string>{"measurement.to"});

@@ -48,7 +48,7 @@ bool AsksToRetry(const grpc::Status& status) {
   return false;
 }
 
-v1::Measurement Run(const std::string& id, double value = 1e6) {
+v1::Measurement ReportedRun(const std::string& id, double value = 1e6) {
   v1::Measurement m;
   m.set_id(id);
   m.set_metric("step_time_us");
@@ -108,7 +108,7 @@ class EvidenceServiceTest : public testing::Test {
 TEST_F(EvidenceServiceTest, KeepsAReportAcrossARestart) {
   const std::string store = NewFile();
   Start(store);
-  v1::Measurement report = Run("job-1");
+  v1::Measurement report = ReportedRun("job-1");
   report.set_tenant("mallory");
   report.set_trust("operator");
   report.set_revision(77);
@@ -133,19 +133,19 @@ TEST_F(EvidenceServiceTest, KeepsAReportAcrossARestart) {
 
 TEST_F(EvidenceServiceTest, AnIdHasOneContent) {
   Start(NewFile());
-  ASSERT_TRUE(Report(Run("job-1")).ok());
+  ASSERT_TRUE(Report(ReportedRun("job-1")).ok());
   v1::ReportMeasurementResponse again;
-  EXPECT_TRUE(Report(Run("job-1"), &again).ok());
+  EXPECT_TRUE(Report(ReportedRun("job-1"), &again).ok());
   EXPECT_EQ(again.revision(), 2);
   EXPECT_EQ(again.measurement().revision(), 2);
-  const grpc::Status other = Report(Run("job-1", 2e6));
+  const grpc::Status other = Report(ReportedRun("job-1", 2e6));
   EXPECT_EQ(other.error_code(), StatusCode::ALREADY_EXISTS);
   EXPECT_EQ(ReasonOf(other), "EVIDENCE_CONFLICT");
 }
 
 TEST_F(EvidenceServiceTest, RefusesNonsense) {
   Start(NewFile());
-  v1::Measurement nonsense = Run("job-1");
+  v1::Measurement nonsense = ReportedRun("job-1");
   nonsense.set_model("nonsense");
   EXPECT_EQ(Report(nonsense).error_code(), StatusCode::INVALID_ARGUMENT);
   ClientContext context;
@@ -158,7 +158,7 @@ TEST_F(EvidenceServiceTest, RefusesNonsense) {
 TEST_F(EvidenceServiceTest, ListsPageByPage) {
   Start(NewFile());
   for (int i = 0; i < 5; ++i) {
-    v1::Measurement m = Run(absl::StrCat("job-", i));
+    v1::Measurement m = ReportedRun(absl::StrCat("job-", i));
     if (i == 3) m.set_gpu("other");
     ASSERT_TRUE(Report(m).ok());
   }
@@ -198,7 +198,7 @@ TEST_F(EvidenceServiceTest, ListsPageByPage) {
 
 TEST_F(EvidenceServiceTest, WithoutAStoreReportsAreRefusedForGood) {
   Start("off");
-  const grpc::Status refused = Report(Run("job-1"));
+  const grpc::Status refused = Report(ReportedRun("job-1"));
   EXPECT_EQ(refused.error_code(), StatusCode::FAILED_PRECONDITION);
   EXPECT_EQ(ReasonOf(refused), "STORE_OFF");
   EXPECT_FALSE(AsksToRetry(refused));
@@ -219,7 +219,7 @@ TEST_F(EvidenceServiceTest, AnswersCarryTheRevisionThatTheyRestOn) {
       ASSERT_TRUE(resolver->ResolveConfig(&context, request, &response).ok());
       EXPECT_EQ(response.evidence_revision(), revision);
     }
-    ASSERT_TRUE(Report(Run(absl::StrCat("job-", revision))).ok());
+    ASSERT_TRUE(Report(ReportedRun(absl::StrCat("job-", revision))).ok());
   }
 }
 
@@ -227,11 +227,11 @@ TEST_F(EvidenceServiceTest, TheStoreGoesAwayAndComesBack) {
   const std::string url = TestPostgres::NewDatabase();
   if (url.empty()) GTEST_SKIP() << "skipped: no PostgreSQL server is installed";
   Start(url);
-  ASSERT_TRUE(Report(Run("job-1")).ok());
+  ASSERT_TRUE(Report(ReportedRun("job-1")).ok());
   EXPECT_EQ(Metric("flightplan_evidence_store_up"), 1);
   TestPostgres::Do("stop");
-  grpc::Status refused = Report(Run("job-2"));
-  while (refused.ok()) refused = Report(Run("job-2"));
+  grpc::Status refused = Report(ReportedRun("job-2"));
+  while (refused.ok()) refused = Report(ReportedRun("job-2"));
   EXPECT_EQ(refused.error_code(), StatusCode::UNAVAILABLE);
   EXPECT_EQ(ReasonOf(refused), "STORE_DOWN");
   EXPECT_TRUE(AsksToRetry(refused));
@@ -251,7 +251,7 @@ TEST_F(EvidenceServiceTest, TheStoreGoesAwayAndComesBack) {
     EXPECT_EQ(std::string(state->second.data(), state->second.size()), "stale");
   }
   TestPostgres::Do("start");
-  while (!Report(Run("job-2")).ok()) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  while (!Report(ReportedRun("job-2")).ok()) std::this_thread::sleep_for(std::chrono::milliseconds(20));
   EXPECT_EQ(Metric("flightplan_evidence_store_up"), 1);
 }
 

@@ -16,10 +16,12 @@ namespace {
 
 // Variables whose values are switches and sizes, never secrets.
 constexpr absl::string_view kTuningPrefixes[] = {
-    "CUDA_", "CUBLAS_", "CUDNN_", "NCCL_",  "NVTE_",   "NVSHMEM_", "NVLINK_", "TORCH_", "PYTORCH_", "TRITON_", "OMP_",
-    "MKL_",  "UCX_",    "UB_",    "GLOO_",  "FI_",     "MASTER_PORT", "WORLD_SIZE", "RANK", "LOCAL_RANK", "NODE_RANK",
-    "HYBRID_EP_", "HYBRIDEP_", "DEEPEP_", "DEEP_EP_", "USE_MNNVL", "NUM_OF_", "ENABLE_", "SLURM_NNODES", "SLURM_NTASKS"};
-constexpr absl::string_view kSecretWords[] = {"KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "CREDENTIALS"};
+    "CUDA_",       "CUBLAS_",    "CUDNN_",  "NCCL_",      "NVTE_",        "NVSHMEM_",    "NVLINK_",   "TORCH_",
+    "PYTORCH_",    "TRITON_",    "OMP_",    "MKL_",       "UCX_",         "UB_",         "GLOO_",     "FI_",
+    "MASTER_PORT", "WORLD_SIZE", "RANK",    "LOCAL_RANK", "NODE_RANK",    "HYBRID_EP_",  "HYBRIDEP_", "DEEPEP_",
+    "DEEP_EP_",    "USE_MNNVL",  "NUM_OF_", "ENABLE_",    "SLURM_NNODES", "SLURM_NTASKS"};
+constexpr absl::string_view kSecretWords[] = {"KEY",    "TOKEN",      "SECRET",     "PASSWORD",
+                                              "PASSWD", "CREDENTIAL", "CREDENTIALS"};
 
 bool IsNameCharacter(char c) { return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '-'; }
 

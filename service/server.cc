@@ -211,8 +211,10 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Settings& settings, 
   Parts& parts = *server->parts_;
   FLIGHTPLAN_ASSIGN_OR_RETURN(parts.decisions, DecisionLog::Open(settings.decision_log, &parts.metrics));
   if (parts.decisions->enabled()) parts.answers.RecordForReplay();
-  parts.edge = {&parts.metrics,           &parts.log, parts.decisions.get(), &parts.gate, settings.max_deadline,
-                parts.gatekeeper.access(), parts.evidence.keeper()};
+  parts.edge = {&parts.metrics,         &parts.log,
+                parts.decisions.get(),  &parts.gate,
+                settings.max_deadline,  parts.gatekeeper.access(),
+                parts.evidence.keeper()};
   FLIGHTPLAN_RETURN_IF_ERROR(parts.gatekeeper.Load(ProcessSources()));
   const TlsFiles tls = {settings.tls_cert_file, settings.tls_key_file, settings.tls_client_ca_file};
   if (tls.on()) FLIGHTPLAN_RETURN_IF_ERROR(CheckTlsFiles(tls, absl::Now()));

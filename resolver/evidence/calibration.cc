@@ -104,8 +104,8 @@ Calibration Calibrate(const CalibrationQuestion& question, absl::Span<const Meas
   std::vector<Run> runs = DistinctRuns(question, measurements);
   if (runs.empty()) return out;
   // A question does not say on which cluster it will run: on the one that all reports are from, if there is just one.
-  const bool one_cluster = std::all_of(
-      runs.begin(), runs.end(), [&](const Run& run) { return run.first->cluster == runs[0].first->cluster; });
+  const bool one_cluster = std::all_of(runs.begin(), runs.end(),
+                                       [&](const Run& run) { return run.first->cluster == runs[0].first->cluster; });
   for (Run& run : runs) run.shared = Shared(question, *run.first, one_cluster);
   std::sort(runs.begin(), runs.end(), [](const Run& a, const Run& b) {
     return std::make_pair(-a.shared, -a.first->revision) < std::make_pair(-b.shared, -b.first->revision);

@@ -1,6 +1,7 @@
 // Load for the evidence drills (kill_evidence.sh, store_outage.sh).
 //   evidence_load report ADDRESS PREFIX THREADS   reports runs until the server is gone; prints each acknowledged id
-//   evidence_load outage ADDRESS SECONDS          resolves, validates and reports; prints what became of each, by second
+//   evidence_load outage ADDRESS SECONDS          resolves, validates and reports; prints what became of each, by
+//   second
 #include <grpcpp/grpcpp.h>
 #include <unistd.h>
 
@@ -74,7 +75,8 @@ int ReportUntilGone(const std::string& address, const std::string& prefix, int t
           context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(20));
           v1::ReportMeasurementResponse response;
           const grpc::Status status = stub->ReportMeasurement(&context, Report(id, ValueOf(id)), &response);
-          if (status.error_code() == grpc::StatusCode::UNAVAILABLE || status.error_code() == grpc::StatusCode::CANCELLED)
+          if (status.error_code() == grpc::StatusCode::UNAVAILABLE ||
+              status.error_code() == grpc::StatusCode::CANCELLED)
             return;
           const std::lock_guard<std::mutex> lock(mutex);
           if (status.ok()) {
@@ -121,7 +123,8 @@ struct Tally {
   }
   double Percentile(double p) {
     std::sort(milliseconds.begin(), milliseconds.end());
-    return milliseconds.empty() ? 0 : milliseconds[static_cast<size_t>(p * static_cast<double>(milliseconds.size() - 1))];
+    return milliseconds.empty() ? 0
+                                : milliseconds[static_cast<size_t>(p * static_cast<double>(milliseconds.size() - 1))];
   }
 };
 
@@ -165,12 +168,13 @@ int Outage(const std::string& address, double seconds) {
     return evidence->ReportMeasurement(context, Report(id, ValueOf(id)), &response);
   }));
   for (std::thread& thread : all) thread.join();
-  std::printf("resolve: %d ok, %d refused, %d failed, p99 %.1f ms; validate: %d ok, %d refused, %d failed, p99 %.1f ms; "
-              "report: %d ok, %d refused with UNAVAILABLE and RetryInfo, %d failed, slowest %.0f ms, last refusal at "
-              "%.1f s, first OK after it at %.1f s\n",
-              resolves.ok, resolves.refused, resolves.other, resolves.Percentile(0.99), validates.ok, validates.refused,
-              validates.other, validates.Percentile(0.99), reports.ok, reports.refused, reports.other,
-              reports.Percentile(1), reports.last_refused_s, reports.first_ok_after_s);
+  std::printf(
+      "resolve: %d ok, %d refused, %d failed, p99 %.1f ms; validate: %d ok, %d refused, %d failed, p99 %.1f ms; "
+      "report: %d ok, %d refused with UNAVAILABLE and RetryInfo, %d failed, slowest %.0f ms, last refusal at "
+      "%.1f s, first OK after it at %.1f s\n",
+      resolves.ok, resolves.refused, resolves.other, resolves.Percentile(0.99), validates.ok, validates.refused,
+      validates.other, validates.Percentile(0.99), reports.ok, reports.refused, reports.other, reports.Percentile(1),
+      reports.last_refused_s, reports.first_ok_after_s);
   const bool fine = resolves.refused + resolves.other + validates.refused + validates.other + reports.other == 0 &&
                     resolves.ok > 0 && validates.ok > 0 && reports.ok > 0 && reports.refused > 0 &&
                     reports.first_ok_after_s > 0;

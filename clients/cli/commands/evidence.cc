@@ -1,3 +1,5 @@
+#include "clients/cli/commands/evidence.h"
+
 #include <grpcpp/grpcpp.h>
 
 #include <chrono>
@@ -10,12 +12,11 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/ascii.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "clients/cli/commands/evidence.h"
 #include "clients/cli/paging.h"
 #include "clients/cli/remote_channel.h"
 #include "clients/cli/table.h"
@@ -44,25 +45,27 @@ struct Options {
 };
 
 CommandLine Describe(Options* options) {
-  return {.name = "evidence",
-          .usage = "flightplan evidence list|export|import|prune [FILE] --evidence-store URL | --server ADDRESS",
-          .summary = "reported runs: list them, carry them from one store to another, take old ones out",
-          .example = "flightplan evidence export --evidence-store sqlite:/var/lib/flightplan/evidence.db > evidence.jsonl\n"
-                     "flightplan evidence prune --evidence-store sqlite:/var/lib/flightplan/evidence.db --older-than 4320h",
-          .max_positional = 2,
-          .groups = {{"where",
-                      {{"--evidence-store", "URL", "sqlite:/PATH or postgresql://USER@HOST/DATABASE",
-                        ToText(&options->store)}}},
-                     {"which",
-                      {{"--gpu", "NAME", "of this GPU system", ToText(&options->gpu)},
-                       {"--model", "NAME", "of this model", ToText(&options->model)},
-                       {"--tenant", "NAME", "prune: reported by this tenant", ToText(&options->tenant)},
-                       {"--id", "ID", "prune: this one; may be repeated", ToList(&options->ids)},
-                       {"--older-than", "TIME", "prune: received before so long, such as 4320h for 180 days",
-                        ToText(&options->older_than)},
-                       {"--erase", "", "prune: delete for good; answers from before cannot be replayed",
-                        ToSwitch(&options->erase)}}},
-                     BackendFlags(&options->backend)}};
+  return {
+      .name = "evidence",
+      .usage = "flightplan evidence list|export|import|prune [FILE] --evidence-store URL | --server ADDRESS",
+      .summary = "reported runs: list them, carry them from one store to another, take old ones out",
+      .example =
+          "flightplan evidence export --evidence-store sqlite:/var/lib/flightplan/evidence.db > evidence.jsonl\n"
+          "flightplan evidence prune --evidence-store sqlite:/var/lib/flightplan/evidence.db --older-than 4320h",
+      .max_positional = 2,
+      .groups = {
+          {"where",
+           {{"--evidence-store", "URL", "sqlite:/PATH or postgresql://USER@HOST/DATABASE", ToText(&options->store)}}},
+          {"which",
+           {{"--gpu", "NAME", "of this GPU system", ToText(&options->gpu)},
+            {"--model", "NAME", "of this model", ToText(&options->model)},
+            {"--tenant", "NAME", "prune: reported by this tenant", ToText(&options->tenant)},
+            {"--id", "ID", "prune: this one; may be repeated", ToList(&options->ids)},
+            {"--older-than", "TIME", "prune: received before so long, such as 4320h for 180 days",
+             ToText(&options->older_than)},
+            {"--erase", "", "prune: delete for good; answers from before cannot be replayed",
+             ToSwitch(&options->erase)}}},
+          BackendFlags(&options->backend)}};
 }
 
 // What a store holds, as messages.
@@ -137,7 +140,15 @@ std::string Shown(const v1::Measurement& m) {
 }
 
 int List(const std::vector<v1::Measurement>& measurements, Context& context) {
-  Table table({{.right = true}, {.min_width = 8, .shrink = true}, {}, {.min_width = 8, .shrink = true}, {}, {.right = true}, {}, {}}, 0);
+  Table table({{.right = true},
+               {.min_width = 8, .shrink = true},
+               {},
+               {.min_width = 8, .shrink = true},
+               {},
+               {.right = true},
+               {},
+               {}},
+              0);
   std::vector<Cell> head;
   for (const char* title : {"revision", "id", "value", "model", "gpu", "gpus", "quality", "trust"}) {
     head.emplace_back(title, Style::kBold);
@@ -179,7 +190,8 @@ Sink IntoServer(Remote* remote) {
       const absl::Status status = remote->Report(batch[i]);
       if (status.ok()) ++result->added;  // a server does not say whether it knew it
       if (absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status)) return status;
-      if (!status.ok()) result->refused.push_back(absl::StrCat("line ", first + static_cast<int>(i), ": ", status.message()));
+      if (!status.ok())
+        result->refused.push_back(absl::StrCat("line ", first + static_cast<int>(i), ": ", status.message()));
     }
     return absl::OkStatus();
   };
@@ -208,7 +220,8 @@ Sink IntoStore(EvidenceStore* store, const Resolver* resolver) {
       if (outcomes[i].result == AddResult::kAdded) ++result->added;
       if (outcomes[i].result == AddResult::kSame) ++result->same;
       if (outcomes[i].result == AddResult::kConflict) {
-        result->refused.push_back(absl::StrCat("line ", lines[i], ": ", records[i].id, " is there with another content"));
+        result->refused.push_back(
+            absl::StrCat("line ", lines[i], ": ", records[i].id, " is there with another content"));
       }
     }
     return absl::OkStatus();
@@ -233,8 +246,8 @@ absl::Status Import(std::istream& in, const Sink& sink, Imported* result) {
     const bool short_enough = text.size() <= kMaxLineBytes;
     if (!short_enough || !google::protobuf::util::JsonStringToMessage(text, &measurement).ok()) {
       FLIGHTPLAN_RETURN_IF_ERROR(flush());
-      result->refused.push_back(absl::StrCat("line ", number, ": ",
-                                             short_enough ? "no measurement in JSON" : "longer than 1 MiB"));
+      result->refused.push_back(
+          absl::StrCat("line ", number, ": ", short_enough ? "no measurement in JSON" : "longer than 1 MiB"));
       continue;
     }
     if (batch.empty()) first = number;

@@ -32,12 +32,11 @@ struct VerdictName {
   Verdict verdict;
   const char* name;
 };
-constexpr VerdictName kVerdicts[] = {
-    {Verdict::kSame, "same"},
-    {Verdict::kDifferent, "different"},
-    {Verdict::kOther, "on another catalogue or on evidence that is gone"},
-    {Verdict::kWithheld, "without their request, which may carry a secret"},
-    {Verdict::kUnreadable, "unreadable"}};
+constexpr VerdictName kVerdicts[] = {{Verdict::kSame, "same"},
+                                     {Verdict::kDifferent, "different"},
+                                     {Verdict::kOther, "on another catalogue or on evidence that is gone"},
+                                     {Verdict::kWithheld, "without their request, which may carry a secret"},
+                                     {Verdict::kUnreadable, "unreadable"}};
 
 struct Line {
   std::string decision_id, method, catalog_revision, request, withheld, sha256;
@@ -61,7 +60,8 @@ std::optional<Line> ReadLine(const std::string& text) {
   line.sha256 = Field(object, "answer_sha256");
   line.stale = Field(object, "evidence_stale") == "yes";
   if (line.sha256.empty() || !absl::Base64Unescape(Field(object, "request"), &line.request)) return std::nullopt;
-  if (line.method == "ResolveConfig" && !absl::SimpleAtoi(Field(object, "evidence_revision"), &line.evidence_revision)) {
+  if (line.method == "ResolveConfig" &&
+      !absl::SimpleAtoi(Field(object, "evidence_revision"), &line.evidence_revision)) {
     return std::nullopt;
   }
   return line;
@@ -93,8 +93,7 @@ class Replayer {
       *why = line.withheld;
       return Verdict::kWithheld;
     }
-    const absl::StatusOr<std::string> answer =
-        line.method == "ResolveConfig" ? Resolve(line) : Validate(line);
+    const absl::StatusOr<std::string> answer = line.method == "ResolveConfig" ? Resolve(line) : Validate(line);
     if (!answer.ok()) {
       *why = std::string(answer.status().message());
       return absl::IsFailedPrecondition(answer.status()) ? Verdict::kOther : Verdict::kDifferent;
@@ -154,8 +153,9 @@ int RunReplay(Arguments args, Context& context) {
       .name = "replay",
       .usage = "flightplan replay LOG [--evidence-store URL] [--catalog-dir DIR]",
       .summary = "whether the answers of a decision log would be the same today, byte for byte",
-      .example = "flightplan replay /var/log/flightplan/decisions.jsonl --evidence-store "
-                 "sqlite:/var/lib/flightplan/evidence.db",
+      .example =
+          "flightplan replay /var/log/flightplan/decisions.jsonl --evidence-store "
+          "sqlite:/var/lib/flightplan/evidence.db",
       .max_positional = 1,
       .groups = {{"on what",
                   {{"--evidence-store", "URL", "the server's store: sqlite:/PATH or postgresql://USER@HOST/DATABASE",

@@ -7,8 +7,8 @@
 
 #include <vector>
 
-#include "resolver/derive/start_config.h"
 #include "absl/types/span.h"
+#include "resolver/derive/start_config.h"
 #include "resolver/evidence/measurement.h"
 #include "resolver/plan/config.h"
 #include "resolver/plan/decision.h"

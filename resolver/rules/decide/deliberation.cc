@@ -41,9 +41,9 @@ void Deliberation::WeighPairs(Knob knob, Decision* decision) {
         return ab.knob == knob && ab.plan_value == decision->value && ab.other_value == effect.other;
       });
   const bool suggested = suggestion != plan_->ab_suggestions.end();
-  const std::string measured = absl::StrFormat("measured on this layout with %s: %+.1f %% (%+.1f..%+.1f)",
-                                               effect.other.ToText(), 100 * effect.change,
-                                               100 * (effect.change - effect.half), 100 * (effect.change + effect.half));
+  const std::string measured =
+      absl::StrFormat("measured on this layout with %s: %+.1f %% (%+.1f..%+.1f)", effect.other.ToText(),
+                      100 * effect.change, 100 * (effect.change - effect.half), 100 * (effect.change + effect.half));
   decision->citations.insert(decision->citations.end(), effect.citations.begin(), effect.citations.end());
   if (!effect.other_is_faster() && !effect.value_is_faster()) {
     absl::StrAppend(&decision->reason, "; ", measured, ", which does not settle it");
@@ -61,8 +61,8 @@ void Deliberation::WeighPairs(Knob knob, Decision* decision) {
   if (effect.other_is_faster()) {
     decision->alternatives.insert(decision->alternatives.begin(), {decision->value, decision->reason});
     decision->value = effect.other;
-    decision->reason = absl::StrCat(measured, "; without that evidence it would be ",
-                                    decision->alternatives.front().value.ToText());
+    decision->reason =
+        absl::StrCat(measured, "; without that evidence it would be ", decision->alternatives.front().value.ToText());
     if (suggested) {
       for (const auto& [companion, value] : suggestion->companions) {
         if (origin(companion) == Origin::kDefault || origin(companion) == Origin::kDecided) {

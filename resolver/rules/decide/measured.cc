@@ -25,7 +25,8 @@ std::string Cite(const Measurement& m) {
 
 }  // namespace
 
-std::vector<const Measurement*> PairsFor(const NormalizedIntent& intent, absl::Span<const Measurement* const> reported) {
+std::vector<const Measurement*> PairsFor(const NormalizedIntent& intent,
+                                         absl::Span<const Measurement* const> reported) {
   std::vector<const Measurement*> pairs;
   const std::string model_class = reported.empty() ? std::string() : ModelClass(intent.model);
   for (const Measurement* m : reported) {

@@ -16,9 +16,9 @@ namespace flightplan::decide {
 std::vector<const Measurement*> PairsFor(const NormalizedIntent& intent, absl::Span<const Measurement* const> reported);
 
 struct PairEffect {
-  double change = 0, half = 0;          // of the step with `other` against `value`; half of the 95 % interval
+  double change = 0, half = 0;  // of the step with `other` against `value`; half of the 95 % interval
   Value other;
-  std::vector<std::string> citations;   // one for each pair; empty: no pair speaks about it
+  std::vector<std::string> citations;  // one for each pair; empty: no pair speaks about it
   bool other_is_faster() const { return change + half < 0; }
   bool value_is_faster() const { return change - half > 0; }
 };
