@@ -9,13 +9,13 @@ source "$(dirname "$0")/evidence_lib.sh"
 
 case "$backend" in
   sqlite) store="sqlite:$work/evidence.db" ;;
-  postgres) start_postgres; store="$url" ;;
+  postgres) start_postgres; store="$url" running=yes ;;
 esac
 
 : >"$work/acknowledged"
 server_kills=0 store_kills=0
 for round in $(seq "$rounds"); do
-  [ "$backend" = sqlite ] || [ -n "${running:-}" ] || "$postgres" start "$work/pg" >/dev/null
+  [ "$backend" = sqlite ] || [ -n "$running" ] || "$postgres" start "$work/pg" >/dev/null
   running=yes
   start_server s "$store"
   "$load" report "unix:$work/s.sock" "r$round" 4 >>"$work/acknowledged" 2>"$work/load.log" &

@@ -34,22 +34,25 @@ case "$action" in
     rm -f "$dir"/socket/.s.* "$dir/data/postmaster.pid"
     (cd "$dir" && as_user "$bin/pg_ctl" -D "$dir/data" -w -t 60 -l "$dir/data/log" \
       -o "-c listen_addresses='' -c unix_socket_directories='$dir/socket' -c shared_buffers=16MB -c max_connections=40 -c recovery_init_sync_method=syncfs" \
-      start >/dev/null)
+      start >/dev/null) || { tail -n 20 "$dir/data/log" >&2; exit 1; }
     echo "postgresql://flightplan@/postgres?host=$dir/socket"
     ;;
   stop)
     (cd "$dir" && as_user "$bin/pg_ctl" -D "$dir/data" -w -m fast stop >/dev/null)
     ;;
   kill)
-    pid="$(head -1 "$dir/data/postmaster.pid")"
-    # Stopped first, so that it starts no new process while its children go.
-    kill -STOP "$pid"
-    children="$(ps -o pid= --ppid "$pid")"
-    # shellcheck disable=SC2086  # one word each
-    kill -KILL "$pid" $children 2>/dev/null || true
-    # Shared memory is taken again only when all of them are gone.
-    for each in $pid $children; do
-      while kill -0 "$each" 2>/dev/null && [ "$(ps -o stat= -p "$each" | cut -c1)" != Z ]; do sleep 0.01; done
+    # Every process of the cluster works in its data folder; a child forked meanwhile is met in the next round. Shared
+    # memory is taken again only when all of them are gone (a dead one that nobody waited for has no folder any more).
+    data="$(readlink -f "$dir/data")"
+    while :; do
+      alive=""
+      for process in /proc/[0-9]*; do
+        [ "$(readlink "$process/cwd" 2>/dev/null)" != "$data" ] || alive+=" ${process#/proc/}"
+      done
+      [ -n "$alive" ] || break
+      # shellcheck disable=SC2086  # one word each
+      kill -KILL $alive 2>/dev/null || true
+      sleep 0.01
     done
     ;;
   *)
