@@ -639,6 +639,28 @@ TEST_F(ServerTest, AnIdleBatchEndsAtTheServersDeadline) {
   ExpectMetricBecomes("flightplan_in_flight_requests", 0);
 }
 
+// What a batch reports to (metrics, log) may be gone as soon as the server has stopped: nothing of it comes later.
+TEST_F(ServerTest, ABatchIsCountedBeforeTheServerHasStopped) {
+  settings_.cache_bytes = 0;
+  for (int round = 0; round < 10; ++round) {
+    StartServer();
+    ClientContext context;
+    auto stream = resolver_->BatchResolve(&context);
+    v1::BatchResolveRequest item;
+    *item.mutable_resolve() = RequestNamed("m");
+    ASSERT_TRUE(stream->Write(item));
+    stream->WritesDone();
+    v1::BatchResolveResponse response;
+    ASSERT_TRUE(stream->Read(&response));
+    EXPECT_TRUE(stream->Finish().ok());
+    server_->Stop();
+    ASSERT_EQ(Metric("grpc_server_handled_total{grpc_code=\"OK\",grpc_method=\"BatchResolve\",grpc_service="
+                     "\"flightplan.v1.ResolverService\",grpc_type=\"bidi_stream\"}"),
+              1)
+        << "round " << round;
+  }
+}
+
 TEST_F(ServerTest, ABatchMessageThatCannotBeReadEndsTheStream) {
   const grpc::Status status = Raw("/flightplan.v1.ResolverService/BatchResolve", "\xff\xff\xff");
   EXPECT_EQ(status.error_code(), StatusCode::INVALID_ARGUMENT);

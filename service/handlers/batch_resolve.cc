@@ -72,17 +72,17 @@ class BatchCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::B
  public:
   BatchCall(const Edge& edge, const Metrics::Method& method, AnswerSource* answers, WorkerPool* pool,
             grpc::CallbackServerContext* context)
-      : call_(edge, method, context), answers_(answers), pool_(pool), context_(context) {}
+      : call_(std::in_place, edge, method, context), answers_(answers), pool_(pool), context_(context) {}
 
   void Start(std::shared_ptr<BatchCall> self) {
     self_ = std::move(self);
-    if (absl::Status refused = call_.Admit(Gated::kYes); !refused.ok()) {
+    if (absl::Status refused = call_->Admit(Gated::kYes); !refused.ok()) {
       const std::lock_guard<std::mutex> lock(mutex_);
       End(refused);
       return;
     }
     alarm_self_ = self_;  // not in the lambda: the alarm is a member, and keeps its lambda as long as it lives
-    alarm_.Set(call_.deadline(), [this](bool expired) { OnAlarm(expired); });
+    alarm_.Set(call_->deadline(), [this](bool expired) { OnAlarm(expired); });
     const std::lock_guard<std::mutex> lock(mutex_);
     Advance();
   }
@@ -93,7 +93,7 @@ class BatchCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::B
     if (!ok) {
       no_more_reads_ = true;
     } else if (!ending_.has_value()) {
-      call_.CountReceived();
+      call_->CountReceived();
       ++in_work_;
       held_bytes_ += incoming_.Length();
       pool_->Submit([keep = self_, item = incoming_] { keep->Work(item); });
@@ -107,19 +107,23 @@ class BatchCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::B
     writing_ = false;
     held_bytes_ -= outgoing_.front().Length();
     outgoing_.pop_front();
-    if (ok) call_.CountSent();
+    if (ok) call_->CountSent();
     Advance();
   }
 
   void OnCancel() override {
     const std::lock_guard<std::mutex> lock(mutex_);
-    absl::Status why = call_.CheckTime();
+    absl::Status why = call_->CheckTime();
     End(why.ok() ? absl::CancelledError("the caller went away") : why);
   }
 
+  // After it the server may be gone, and with it all that the bookkeeping reports to; the alarm's reaction may still be
+  // to come and keeps only what is ours.
   void OnDone() override {
     alarm_.Cancel();
     const std::shared_ptr<BatchCall> last = std::move(self_);
+    const std::lock_guard<std::mutex> lock(mutex_);
+    call_.reset();
   }
 
  private:
@@ -151,16 +155,16 @@ class BatchCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::B
       Done(bytes.view().size(), std::nullopt);
       return;
     }
-    const absl::Status over = call_.TakeFromQuota();
+    const absl::Status over = call_->TakeFromQuota();
     const absl::StatusOr<Answer> answer = over.ok() ? AnswerItem(*item, answers_) : over;
     grpc::ByteBuffer response;
     if (answer.ok()) {
-      call_.LogDecision(*answer);
+      call_->LogDecision(*answer);
       response = Wrap(*item, answer->stored->bytes);
     } else {
       auto* error = google::protobuf::Arena::CreateMessage<v1::BatchResolveResponse>(&arena);
       error->set_request_id(item->request_id().substr(0, kMaxBatchIdBytes));
-      *error->mutable_error() = ToRpcStatus(answer.status(), call_.request_id());
+      *error->mutable_error() = ToRpcStatus(answer.status(), call_->request_id());
       response = BufferOf(*error);
     }
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -204,11 +208,11 @@ class BatchCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::B
     }
     if (in_work_ == 0 && outgoing_.empty() && (no_more_reads_ || ending_.has_value())) {
       finished_ = true;
-      Finish(call_.Finish(ending_.value_or(absl::OkStatus())));
+      Finish(call_->Finish(ending_.value_or(absl::OkStatus())));
     }
   }
 
-  Call call_;
+  std::optional<Call> call_;  // until OnDone
   AnswerSource* const answers_;
   WorkerPool* const pool_;
   grpc::CallbackServerContext* const context_;

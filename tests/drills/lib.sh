@@ -9,7 +9,8 @@ finish() {
   rm -rf "$work"
 }
 trap finish EXIT
-die() { echo "drill: $*" >&2; exit 1; }
+die() { echo "FAILED: $*" >&2; exit 1; }
+skip() { echo "skipped: $*"; exit 77; }
 free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
 # serve NAME [FLAGS...]: starts a server and sets pid_NAME, port_NAME and http_NAME. Ports stay the same at a restart.
 serve() {

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Three replicas behind HAProxy under load from a client that retries: one is killed every two seconds, then all are
-# restarted in turn. usage: replicas.sh [SECONDS [CALLS_PER_SECOND]]
+# restarted in turn, by SIGTERM. No call fails. usage: replicas.sh [SECONDS [CALLS_PER_SECOND]]
 source "$(dirname "$0")/lib.sh"
-command -v haproxy >/dev/null || { echo "skipped: haproxy is not installed (deploy/setup.sh installs it)"; exit 77; }
+command -v haproxy >/dev/null || skip "haproxy is not installed (deploy/setup.sh installs it)"
 seconds="${1:-60}"
 rate="${2:-500}"
 flags=(--log_level=error --drain_delay=2s)
@@ -11,30 +11,54 @@ front="$(free_port)"
 export FLIGHTPLAN_FRONT="127.0.0.1:$front"
 export FLIGHTPLAN_A="127.0.0.1:$port_a" FLIGHTPLAN_B="127.0.0.1:$port_b" FLIGHTPLAN_C="127.0.0.1:$port_c"
 export FLIGHTPLAN_A_HTTP="$http_a" FLIGHTPLAN_B_HTTP="$http_b" FLIGHTPLAN_C_HTTP="$http_c"
-haproxy -q -f "$here/../../deploy/haproxy/haproxy.cfg" 2>"$work/haproxy.log" &
+haproxy -f "$here/../../deploy/haproxy/haproxy.cfg" >"$work/haproxy.log" 2>&1 &
 pids+=($!)
-sleep 1
-load --target="127.0.0.1:$front" --rate="$rate" --seconds="$seconds" --retry >"$work/kill" 2>"$work/kill.err" &
-caller=$!
+for _ in $(seq 100); do
+  ! load --target="127.0.0.1:$front" --rate=20 --seconds=0.5 >/dev/null 2>&1 || break
+done
+
+# up NAME: waits until the balancer has seen that it is back.
+up() {
+  for _ in $(seq 400); do
+    ! grep "Server flightplan/$1 is" "$work/haproxy.log" | tail -n 1 | grep -q ' is UP' || return 0
+    sleep 0.05
+  done
+  die "HAProxy does not see $1: $(tail -3 "$work/haproxy.log")"
+}
+# run NAME SECONDS: the load, in the background; `over` says when it has ended.
+run() { load --target="127.0.0.1:$front" --rate="$rate" --seconds="$2" --retry >"$work/$1" 2>"$work/$1.err" & caller=$!; }
+over() { ! kill -0 "$caller" 2>/dev/null; }
+# judge WHAT NAME: prints the figures; a call that failed fails the drill.
+judge() {
+  wait "$caller" || true
+  echo "$1 $(cat "$work/$2")"
+  [ "$(field failed <"$work/$2")" = 0 ] && [ "$(field unanswered <"$work/$2")" = 0 ] && [ "$(field not_sent <"$work/$2")" = 0 ] ||
+    die "calls failed: $(cat "$work/$2.err"); $(tail -5 "$work/haproxy.log")"
+}
+
+run kill "$seconds"
 kills=0
-while kill -0 "$caller" 2>/dev/null; do
+until over; do
   for name in a b c; do
-    kill -0 "$caller" 2>/dev/null || break
+    sleep 2
+    ! over || break
     victim="pid_$name"
     kill -KILL "${!victim}" && wait "${!victim}" 2>/dev/null || true
     kills=$((kills + 1))
     serve "$name" "${flags[@]}"
-    sleep 2
+    up "$name"
   done
 done
-echo "replica_kill: kills=$kills $(cat "$work/kill") $(cat "$work/kill.err")"
-load --target="127.0.0.1:$front" --rate="$rate" --seconds=20 --retry >"$work/roll" 2>"$work/roll.err" &
-caller=$!
+judge "replica_kill: kills=$kills" kill
+
+run roll "$((seconds < 20 ? seconds : 20))"
+restarts=0
 for name in a b c; do
   victim="pid_$name"
-  kill -TERM "${!victim}" && wait "${!victim}" || true
+  kill -TERM "${!victim}" && wait "${!victim}" || die "SIGTERM does not end $name with 0"
   serve "$name" "${flags[@]}"
-  sleep 1
+  up "$name"
+  over || restarts=$((restarts + 1))
 done
-wait "$caller" || true
-echo "rolling_restart: $(cat "$work/roll") $(cat "$work/roll.err")"
+judge "rolling_restart: restarts_under_load=$restarts" roll
+[ "$restarts" -ge 1 ] || die "no restart was under load: give it more seconds"

@@ -35,7 +35,7 @@ grep -q 'models.yaml:2:' "$work/err" || fail "a bad catalogue is named with its 
 "$flightplan" serve --print_config --drain_delay=7s | grep -q '^drain_delay: 7s$' || fail "--print_config"
 
 # --- Start ---
-"$flightplan" serve --listen=127.0.0.1:0 --listen="unix:$work/fp.sock" --http_listen=127.0.0.1:0 --drain_delay=1s \
+"$flightplan" serve --listen=127.0.0.1:0 --listen="unix:$work/fp.sock" --http_listen=127.0.0.1:0 --drain_delay=120s \
   --decision_log="file:$work/decisions" 2>"$work/log" &
 server=$!
 for _ in $(seq 200); do
@@ -103,6 +103,7 @@ for _ in $(seq 100); do
 done
 [ "$(http /readyz)" = 503 ] || fail "not ready while draining"
 "$flightplan" gpus --server "$address" >/dev/null || fail "serves on while draining"
+kill -TERM "$server"  # the second ends the delay
 code=0; wait "$server" || code=$?
 server=""
 [ "$code" = 0 ] || fail "SIGTERM ends with 0, not $code"
