@@ -32,5 +32,8 @@ while [ "$SECONDS" -lt "$end" ]; do  # four fresh connections each second
   ok=$((ok + $(echo "$line" | field ok))); runs=$((runs + 1))
   failed=$((failed + $(echo "$line" | field failed) + $(echo "$line" | field unanswered)))
 done
-echo "certificates: rotations=$(cat "$work/generation") connections=$((runs * 4)) ok=$ok failed=$failed" \
-  "serials_seen_last=$(openssl s_client -connect "127.0.0.1:$port_a" -alpn h2 </dev/null 2>/dev/null | openssl x509 -noout -serial)"
+echo "certificates: rotations=$(cat "$work/generation") connections=$((runs * 4)) ok=$ok failed=$failed"
+first="$(openssl x509 -noout -serial -in "$work/gen0/tls.crt")"
+now="$(openssl s_client -connect "127.0.0.1:$port_a" -alpn h2 </dev/null 2>/dev/null | openssl x509 -noout -serial)"
+[ "$failed" = 0 ] && [ "$ok" -gt 0 ] || die "calls failed: $(tail -3 "$work/err")"
+[ -n "$now" ] && [ "$now" != "$first" ] || die "the server still shows its first certificate"

@@ -5,7 +5,7 @@ bin="${FLIGHTPLAN_BIN:-$here/../../build/release/bin}"
 work="$(mktemp -d)"
 pids=()
 finish() {
-  for pid in "${pids[@]}"; do kill -KILL "$pid" 2>/dev/null || true; done
+  for pid in "${pids[@]}"; do { kill -KILL "$pid" && wait "$pid"; } 2>/dev/null || true; done
   rm -rf "$work"
 }
 trap finish EXIT

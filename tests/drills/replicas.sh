@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
 # Three replicas behind HAProxy under load from a client that retries: one is killed every two seconds, then all are
-# restarted in turn, by SIGTERM. No call fails. usage: replicas.sh [SECONDS [CALLS_PER_SECOND]]
+# restarted in turn, by SIGTERM. No call fails. usage: replicas.sh [SECONDS [CALLS_PER_SECOND
+# [OF_THE_RESTART]]]
 source "$(dirname "$0")/lib.sh"
 command -v haproxy >/dev/null || skip "haproxy is not installed (deploy/setup.sh installs it)"
 seconds="${1:-60}"
 rate="${2:-500}"
+restart_rate="${3:-2000}"
 flags=(--log_level=error --drain_delay=2s)
 for name in a b c; do serve "$name" "${flags[@]}"; done
 front="$(free_port)"
@@ -25,8 +27,8 @@ up() {
   done
   die "HAProxy does not see $1: $(tail -3 "$work/haproxy.log")"
 }
-# run NAME SECONDS: the load, in the background; `over` says when it has ended.
-run() { load --target="127.0.0.1:$front" --rate="$rate" --seconds="$2" --retry >"$work/$1" 2>"$work/$1.err" & caller=$!; }
+# run NAME SECONDS RATE: the load, in the background; `over` says when it has ended.
+run() { load --target="127.0.0.1:$front" --rate="$3" --seconds="$2" --retry >"$work/$1" 2>"$work/$1.err" & caller=$!; }
 over() { ! kill -0 "$caller" 2>/dev/null; }
 # judge WHAT NAME: prints the figures; a call that failed fails the drill.
 judge() {
@@ -36,7 +38,7 @@ judge() {
     die "calls failed: $(cat "$work/$2.err"); $(tail -5 "$work/haproxy.log")"
 }
 
-run kill "$seconds"
+run kill "$seconds" "$rate"
 kills=0
 until over; do
   for name in a b c; do
@@ -51,7 +53,7 @@ until over; do
 done
 judge "replica_kill: kills=$kills" kill
 
-run roll "$((seconds < 20 ? seconds : 20))"
+run roll "$((seconds < 20 ? seconds : 20))" "$restart_rate"
 restarts=0
 for name in a b c; do
   victim="pid_$name"

@@ -1,0 +1,133 @@
+#!/usr/bin/env python3
+"""A real Prometheus scrapes a loaded server: every query of the dashboard, every recording rule and alert answers.
+
+usage: dashboard.py BINDIR
+"""
+import contextlib
+import hashlib
+import json
+import pathlib
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.parse
+import urllib.request
+
+bindir = pathlib.Path(sys.argv[1])
+deploy = pathlib.Path(__file__).resolve().parents[2] / "deploy"
+for tool in ("prometheus", "openssl"):
+    if shutil.which(tool) is None:
+        print(f"skipped: {tool} is not installed (deploy/setup.sh)")
+        sys.exit(77)
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+def get(url):
+    with urllib.request.urlopen(url, timeout=30) as answer:
+        return answer.read()
+
+
+def wait_for(what, url, seconds=60):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        with contextlib.suppress(OSError):
+            get(url)
+            return
+        time.sleep(0.1)
+    sys.exit(f"FAILED: {what} does not get ready")
+
+
+def expressions(node):
+    if isinstance(node, dict):
+        if "expr" in node:
+            yield node["expr"]
+        for value in node.values():
+            yield from expressions(value)
+    elif isinstance(node, list):
+        for value in node:
+            yield from expressions(value)
+
+
+with contextlib.ExitStack() as stack:
+    work = pathlib.Path(stack.enter_context(tempfile.TemporaryDirectory()))
+
+    def start(name, *command, **options):
+        log = stack.enter_context(open(work / f"{name}.log", "wb"))
+        process = subprocess.Popen(command, stdout=log, stderr=log, **options)
+        stack.callback(lambda: (process.kill(), process.wait()))
+        return process
+
+    grpc_port, http_port, prometheus_port = free_port(), free_port(), free_port()
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout",
+                    work / "key.pem", "-out", work / "cert.pem", "-days", "30", "-subj", "/CN=localhost", "-addext",
+                    "subjectAltName=DNS:localhost"], check=True, capture_output=True)
+    digest = hashlib.sha256(b"drill").hexdigest()
+    (work / "tokens.yaml").write_text(f"tokens:\n  - {{sha256: {digest}, tenant: drill, roles: [read, resolve], expires: 2126-01-01T00:00:00Z}}\n")
+    (work / "quotas.yaml").write_text("default: {calls_per_second: 50, concurrent: 64}\n")
+    start("server", bindir / "flightplan", "serve", f"--listen=127.0.0.1:{grpc_port}", f"--http_listen=127.0.0.1:{http_port}",
+          f"--tls_cert_file={work}/cert.pem", f"--tls_key_file={work}/key.pem", f"--token_file={work}/tokens.yaml",
+          f"--quota_file={work}/quotas.yaml", f"--decision_log=file:{work}/decisions", f"--evidence_store=sqlite:{work}/evidence.db")
+    wait_for("the server", f"http://127.0.0.1:{http_port}/readyz")
+
+    # As deployed, but evaluated every second.
+    for name in ("recording.yml", "alerts.yml"):
+        text = (deploy / "prometheus" / name).read_text()
+        (work / name).write_text(re.sub(r"interval: \d+s", "interval: 1s", text))
+    (work / "prometheus.yml").write_text(f"""global: {{scrape_interval: 1s, evaluation_interval: 1s}}
+rule_files: [{work}/recording.yml, {work}/alerts.yml]
+scrape_configs:
+  - job_name: flightplan
+    static_configs: [{{targets: ["127.0.0.1:{http_port}"]}}]
+""")
+    start("prometheus", "prometheus", f"--config.file={work}/prometheus.yml", f"--storage.tsdb.path={work}/tsdb",
+          f"--web.listen-address=127.0.0.1:{prometheus_port}")
+    base = f"http://127.0.0.1:{prometheus_port}"
+    wait_for("Prometheus", f"{base}/-/ready")
+
+    # Calls, refusals over the quota, and findings that are errors.
+    load = start("load", bindir / "load_client", f"--target=localhost:{grpc_port}", f"--ca={work}/cert.pem", "--token=drill",
+                 "--rate=80", "--seconds=8", "--cold")
+    (work / "launch.sh").write_text("torchrun pretrain_gpt.py --num-layers 7 --pipeline-model-parallel-size 2 --hidden-size 1024 "
+                                    "--num-attention-heads 16 --tensor-model-parallel-size 3 --sequence-parallel\n")
+    environment = {"FLIGHTPLAN_TOKEN": "drill", "FLIGHTPLAN_CA_FILE": str(work / "cert.pem"), "PATH": "/usr/bin:/bin"}
+    judged = set()
+    while load.poll() is None:
+        result = subprocess.run([bindir / "flightplan", "validate", work / "launch.sh", "--server", f"localhost:{grpc_port}"],
+                                env=environment, capture_output=True, text=True, check=False)
+        judged.add((result.returncode, result.stderr[-200:]))
+        time.sleep(1)
+
+    def ask(query):
+        text = query.replace("$job", ".+").replace("$__rate_interval", "10s")
+        answer = json.loads(get(f"{base}/api/v1/query?" + urllib.parse.urlencode({"query": text})))
+        return answer["status"], answer["data"]["result"]
+
+    dashboard = json.loads((deploy / "grafana" / "flightplan.json").read_text())
+    queries = list(expressions(dashboard))
+    bad = []
+    for query in queries:
+        try:
+            status, result = ask(query)
+        except OSError as error:
+            bad.append(f"{query}: {error}")
+            continue
+        if status != "success" or not result:
+            bad.append(f"{query}: {status}, {len(result)} series")
+    groups = json.loads(get(f"{base}/api/v1/rules"))["data"]["groups"]
+    rules = [rule for group in groups for rule in group["rules"]]
+    bad += [f"rule {rule['name']}: {rule['health']} {rule.get('lastError', '')}" for rule in rules if rule["health"] != "ok"]
+    firing = [rule["name"] for rule in rules if rule["type"] == "alerting" and rule.get("state") == "firing"]
+    print(f"dashboard: queries={len(queries)} answered={len(queries) - len([b for b in bad if not b.startswith('rule ')])} "
+          f"rules={len(rules)} healthy={sum(rule['health'] == 'ok' for rule in rules)} firing={firing}")
+    if bad:
+        print(*bad, judged, sep="\n", file=sys.stderr)
+        sys.exit("FAILED: see above")
