@@ -1,7 +1,7 @@
 #include "resolver/base/nearest.h"
 
 #include <algorithm>
-#include <cstddef>
+#include <vector>
 
 namespace flightplan {
 namespace {
@@ -26,15 +26,14 @@ size_t Distance(absl::string_view a, absl::string_view b) {
 
 }  // namespace
 
-absl::string_view NearestName(absl::string_view name, const std::vector<absl::string_view>& candidates) {
+absl::string_view NearestName(absl::string_view name, absl::Span<const absl::string_view> candidates, size_t at_least) {
   if (name.size() > kLongestName) return {};
   absl::string_view best;
-  size_t best_distance = std::max<size_t>(2, name.size() / 3) + 1;
+  size_t best_distance = std::max(at_least, name.size() / 3) + 1;
   for (absl::string_view candidate : candidates) {
     if (candidate.size() > kLongestName) continue;
-    // The lengths alone put it further away.
-    const size_t longer = std::max(candidate.size(), name.size()), shorter = std::min(candidate.size(), name.size());
-    if (longer - shorter > best_distance) continue;
+    const size_t gap = std::max(name.size(), candidate.size()) - std::min(name.size(), candidate.size());
+    if (gap > best_distance) continue;  // the distance is at least the difference in length
     const size_t distance = Distance(name, candidate);
     if (distance < best_distance || (distance == best_distance && !best.empty() && candidate < best)) {
       best_distance = distance;

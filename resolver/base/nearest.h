@@ -1,13 +1,16 @@
 // "Did you mean ...?": the known name nearest to a misspelt one.
 #pragma once
 
-#include <vector>
+#include <cstddef>
 
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 
 namespace flightplan {
 
-// Empty when no candidate is near (about a third of the characters may differ). Ties go to the alphabetically first.
-absl::string_view NearestName(absl::string_view name, const std::vector<absl::string_view>& candidates);
+// Empty when no candidate is near: a third of the characters may differ, or `at_least`. Ties go to the alphabetically
+// first.
+absl::string_view NearestName(absl::string_view name, absl::Span<const absl::string_view> candidates,
+                              size_t at_least = 2);
 
 }  // namespace flightplan

@@ -1,11 +1,11 @@
 #include "resolver/plan/knob.h"
 
-#include <algorithm>
 #include <string>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_split.h"
+#include "resolver/base/nearest.h"
 
 namespace flightplan {
 namespace {
@@ -25,22 +25,6 @@ const NameMap& Names() {
     return names;
   }();
   return *kNames;
-}
-
-// Levenshtein distance with a cut-off, for names of at most 128 characters.
-size_t Distance(absl::string_view a, absl::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = row[0];
-    row[0] = i;
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t substitute = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, substitute});
-    }
-  }
-  return row[b.size()];
 }
 
 }  // namespace
@@ -67,17 +51,12 @@ std::optional<Knob> FindKnob(absl::string_view name) {
 }
 
 absl::string_view NearestKnobName(absl::string_view name) {
-  if (name.size() > 128) return {};
-  absl::string_view best;
-  size_t best_distance = std::max<size_t>(3, name.size() / 3) + 1;
-  for (const auto& [known, knob] : Names()) {
-    const size_t distance = Distance(name, known);
-    if (distance < best_distance || (distance == best_distance && !best.empty() && known < best)) {
-      best_distance = distance;
-      best = known;
-    }
-  }
-  return best;
+  static const auto* const kKnown = [] {
+    auto* known = new std::vector<absl::string_view>();
+    for (const auto& [text, knob] : Names()) known->push_back(text);
+    return known;
+  }();
+  return NearestName(name, *kKnown, 3);
 }
 
 }  // namespace flightplan

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "resolver/base/nearest.h"
 
 namespace flightplan {
 namespace {
@@ -145,7 +146,7 @@ class Parser {
     if (!more.empty()) {
       absl::StrAppend(&needs, "; ", more);
     } else if (suggestions_++ < kMaxSuggestions) {
-      const absl::string_view nearest = NearestWord(flag, table_.names());
+      const absl::string_view nearest = NearestName(flag, table_.names());
       if (!nearest.empty()) absl::StrAppend(&needs, "; the nearest is ", nearest);
     }
     Refuse(word, Printable(flag), std::move(needs));
@@ -225,7 +226,7 @@ class Parser {
     Report(where, graph_module ? "mlm.cg-scope-name" : options_.rule_id, absl::StrCat(spec.flag, " ", Printable(text)),
            std::move(needs));
     if (!spec.knob.has_value() || result_.findings.size() > kMaxParseFindings || suppressed_ > 0) return;
-    absl::string_view best = NearestWord(text, choices);
+    absl::string_view best = NearestName(text, choices);
     if (best.empty()) best = choices[0];
     const Value fixed = spec.form == FlagForm::kValue ? Value(best) : Value(Value::List{Value(best)});
     Finding& finding = result_.findings.back().finding;

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "resolver/base/nearest.h"
 #include "resolver/catalog/bridge_fields.h"
 #include "resolver/catalog/precision_recipes.h"
 #include "resolver/render/bridge_override.h"
@@ -96,7 +97,7 @@ bool OverrideReader::LooksInside(absl::string_view section) { return Contains(kK
 std::string OverrideReader::UnknownSection(absl::string_view section) {
   std::vector<absl::string_view> names(kKnownSections.begin(), kKnownSections.end());
   names.insert(names.end(), kOpaqueSections.begin(), kOpaqueSections.end());
-  const absl::string_view nearest = NearestWord(section, names);
+  const absl::string_view nearest = NearestName(section, names);
   return absl::StrCat("the config container has no section ", Printable(section),
                       nearest.empty() ? "" : absl::StrCat("; did you mean ", nearest, "?"));
 }
@@ -107,7 +108,7 @@ absl::string_view OverrideReader::NearestField(absl::string_view section, absl::
     const K knob = static_cast<K>(i);
     if (BridgeSectionOf(knob) == section) names.push_back(FieldNameOf(knob));
   }
-  return NearestWord(field, names);
+  return NearestName(field, names);
 }
 
 void OverrideReader::Read(const Argument& argument) {

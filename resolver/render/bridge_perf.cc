@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "resolver/base/nearest.h"
 #include "resolver/catalog/bridge_fields.h"
 #include "resolver/render/bridge_dialect.h"
 #include "resolver/render/bridge_override.h"
@@ -256,7 +257,7 @@ class PerfReader {
   void UnknownFlag(const Argument& word) {
     std::vector<absl::string_view> names;
     for (const PerfFlag& flag : kFlags) names.push_back(flag.name);
-    const absl::string_view nearest = NearestWord(word.text.substr(0, word.text.find('=')), names);
+    const absl::string_view nearest = NearestName(word.text.substr(0, word.text.find('=')), names);
     flags_.Refuse(word, OverrideReader::kUnknown, Printable(word.text),
                   nearest.empty() ? "run_script.py has no such flag" : absl::StrCat("did you mean ", nearest, "?"));
   }

@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "resolver/base/nearest.h"
 #include "resolver/render/bridge_dialect.h"
 #include "resolver/render/bridge_override.h"
 
@@ -60,7 +61,7 @@ const RecipeFlag* FindFlag(absl::string_view name) {
 void Unknown(const Argument& word, absl::string_view name, OverrideReader* reader) {
   std::vector<absl::string_view> names;
   for (const RecipeFlag& flag : kFlags) names.push_back(flag.name);
-  const absl::string_view nearest = NearestWord(name, names);
+  const absl::string_view nearest = NearestName(name, names);
   reader->Refuse(word, OverrideReader::kUnknown, Printable(word.text),
                  nearest.empty() ? "run_recipe.py has no such flag" : absl::StrCat("did you mean ", nearest, "?"));
 }

@@ -11,24 +11,6 @@
 namespace flightplan {
 namespace {
 
-constexpr size_t kMaxComparedWord = 128;
-
-// Levenshtein distance; both words are at most kMaxComparedWord long.
-size_t EditDistance(absl::string_view a, absl::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = row[0];
-    row[0] = i;
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t substitute = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, substitute});
-    }
-  }
-  return row[b.size()];
-}
-
 constexpr std::array<bool, 256> PlainBytes() {
   std::array<bool, 256> plain{};
   for (unsigned char c = '0'; c <= '9'; ++c) plain[c] = true;
@@ -95,23 +77,6 @@ std::string ShellText(const EnvVars& exports, absl::string_view command, absl::S
   }
   text += '\n';
   return text;
-}
-
-absl::string_view NearestWord(absl::string_view word, absl::Span<const absl::string_view> candidates) {
-  if (word.size() > kMaxComparedWord) return {};
-  absl::string_view best;
-  size_t best_distance = std::max<size_t>(2, word.size() / 3) + 1;
-  for (absl::string_view candidate : candidates) {
-    if (candidate.size() > kMaxComparedWord) continue;
-    const size_t gap = std::max(word.size(), candidate.size()) - std::min(word.size(), candidate.size());
-    if (gap >= best_distance) continue;  // the distance is at least the difference in length
-    const size_t distance = EditDistance(word, candidate);
-    if (distance < best_distance) {
-      best_distance = distance;
-      best = candidate;
-    }
-  }
-  return best;
 }
 
 std::string Printable(absl::string_view text, size_t limit) {

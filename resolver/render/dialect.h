@@ -83,9 +83,6 @@ std::string ShellQuote(absl::string_view word);
 // `exports`, then `command` and the arguments: a flag and its values share a line, lines end in " \".
 std::string ShellText(const EnvVars& exports, absl::string_view command, absl::Span<const std::string> argv);
 
-// The candidate nearest to a misspelt word (edit distance), or an empty view when none is near.
-absl::string_view NearestWord(absl::string_view word, absl::Span<const absl::string_view> candidates);
-
 // A printable form of untrusted text for a message: at most `limit` bytes, control and non-UTF-8 bytes escaped.
 std::string Printable(absl::string_view text, size_t limit = 80);
 

@@ -10,6 +10,7 @@
 #include "resolver/catalog/defaults.h"
 #include "resolver/derive/target_knobs.h"
 #include "resolver/engine/engine.h"
+#include "resolver/engine/repair.h"
 #include "resolver/render/bridge_dialect.h"
 #include "resolver/render/dialects.h"
 
@@ -28,18 +29,6 @@ std::set<std::string> ErrorsOfArea(const RunResult& result, absl::string_view ar
   return ids;
 }
 
-void Apply(const Patch& patch, Config* config, Environment* env) {
-  for (const Assignment& assignment : patch) {
-    if (assignment.env_var.empty()) {
-      config->Set(assignment.knob, assignment.value, Origin::kCaller);
-    } else if (assignment.value.is_none()) {
-      env->vars.erase(assignment.env_var);
-    } else {
-      env->vars[assignment.env_var] = assignment.value.ToText();
-    }
-  }
-}
-
 std::string PatchText(const Patch& patch) {
   return absl::StrJoin(patch, ", ", [](std::string* out, const Assignment& a) {
     absl::StrAppend(out, a.env_var.empty() ? std::string(Name(a.knob)) : a.env_var, "=", a.value.ToJson());
@@ -54,7 +43,7 @@ void CheckFix(const GoldenCase& golden, const RunResult& before, const Finding& 
   }
   Config config = golden.config;
   Environment env = golden.env;
-  Apply(finding.fixes[0], &config, &env);
+  ApplyPatch(finding.fixes[0], &config, &env);
   const RunResult after = Run(std::move(config), std::move(env));
   const std::set<std::string> old = ErrorsOfArea(before, finding.area);
   const std::set<std::string> now = ErrorsOfArea(after, finding.area);
