@@ -14,6 +14,7 @@
 #include "flightplan/v1/evidence.pb.h"
 #include "flightplan/v1/resolver_service.pb.h"
 #include "google/rpc/error_details.pb.h"
+#include "resolver/apply_evidence.h"
 #include "resolver/base/nearest.h"
 #include "resolver/base/status_macros.h"
 #include "resolver/catalog/catalog.h"
@@ -209,17 +210,6 @@ Value PinnedValue(const NormalizedIntent& intent, Knob knob) {
   return Value();
 }
 
-RunLayout LayoutOf(const Config& config) {
-  const auto size = [&](Knob knob) { return std::max<int64_t>(1, config.Get(knob).integer()); };
-  return {size(Knob::tensor_model_parallel_size),
-          size(Knob::pipeline_model_parallel_size),
-          size(Knob::virtual_pipeline_model_parallel_size),
-          size(Knob::context_parallel_size),
-          size(Knob::expert_model_parallel_size),
-          size(Knob::expert_tensor_parallel_size),
-          size(Knob::micro_batch_size)};
-}
-
 struct Forecasts {
   Config config;
   std::optional<StepForecast> step;
@@ -324,7 +314,7 @@ absl::StatusOr<Measurement> Resolver::ReadMeasurement(const v1::Measurement& m, 
   out.precision = intent->workload.precision;
   out.target = intent->env.target;
   const Forecasts forecasts = ForecastOf(*intent);
-  out.layout = LayoutOf(forecasts.config);
+  out.layout = RunLayoutOf(forecasts.config);
   CheckGrid(out.layout, out.gpu_count, &check);
   if (out.metric == Metric::kStepTime && forecasts.step.has_value()) {
     SetForecast({forecasts.step->low_us, forecasts.step->us, forecasts.step->high_us}, &out);

@@ -45,19 +45,30 @@ ParseFinding Overridden(const ParsedKnob& flag, const Value& value) {
   return entry;
 }
 
+// By the catalogue's name, or by LoongForge's where the two differ (loongforge/utils/config_map.py).
+const ModelSpec* FindRegistered(const Catalog& catalog, absl::string_view name) {
+  if (const auto model = catalog.FindModel(name); model.ok()) return *model;
+  for (const ModelSpec& model : catalog.models()) {
+    for (const auto& [knob, value] : model.knobs) {
+      if (knob == Knob::model_name && value.is_text() && value.text() == name) return &model;
+    }
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 void ApplyNamedModel(const Catalog& catalog, const Environment& env, Reading* reading, Config* config) {
   if (env.target != Target::kLoongForge) return;
   const ParsedKnob* name = LastWritten(*reading, Knob::model_name);
   if (name == nullptr || !name->value.is_text()) return;
-  const auto model = catalog.FindModel(name->value.text());
-  if (!model.ok()) {
+  const ModelSpec* model = FindRegistered(catalog, name->value.text());
+  if (model == nullptr) {
     reading->not_judged.push_back(absl::StrCat("the YAML of --model-name ", Printable(name->value.ToText()),
                                                ": the catalogue has no such model; validate that file"));
     return;
   }
-  for (const auto& [knob, value] : ModelKnobs(**model, env)) {
+  for (const auto& [knob, value] : ModelKnobs(*model, env)) {
     const ParsedKnob* written = LastWritten(*reading, knob);
     if (written == nullptr) {
       config->Set(knob, value, Origin::kModel);

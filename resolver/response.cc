@@ -9,6 +9,7 @@
 #include "flightplan/v1/resolver_service.pb.h"
 #include "resolver/catalog/bridge_fields.h"
 #include "resolver/engine/repair.h"
+#include "resolver/explain/verdict_message.h"
 #include "resolver/normalize/knobs_message.h"
 
 namespace flightplan {
@@ -26,18 +27,6 @@ v1::Severity ToMessage(Severity severity) {
       return v1::SEVERITY_INFO;
   }
   return v1::SEVERITY_UNSPECIFIED;
-}
-
-v1::VerdictKind ToMessage(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::kAccepted:
-      return v1::VERDICT_KIND_ACCEPTED_BY_STACK;
-    case Verdict::kWillRun:
-      return v1::VERDICT_KIND_WILL_RUN;
-    case Verdict::kAdvice:
-      return v1::VERDICT_KIND_ADVICE;
-  }
-  return v1::VERDICT_KIND_UNSPECIFIED;
 }
 
 v1::Basis ToMessage(Basis basis) {

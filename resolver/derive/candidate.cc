@@ -147,17 +147,21 @@ void ReadOptimizer(const Config& config, Candidate* c) {
 }
 
 void ReadRecompute(const Config& config, Candidate* c) {
-  static constexpr std::pair<absl::string_view, uint16_t> kModules[] = {{"core_attn", kDropCoreAttn},
-                                                                        {"layernorm", kDropLayernorm},
-                                                                        {"mla_up_proj", kDropMlaUpProj},
-                                                                        {"moe_act", kDropMoeAct},
-                                                                        {"mlp", kDropMlp},
-                                                                        {"shared_experts", kDropSharedExperts},
-                                                                        {"moe", kDropMoe},
-                                                                        {"gdn_norm_out", kDropLinearAttention},
-                                                                        {"gdp_in_proj", kDropLinearAttention},
-                                                                        {"gdp_qkv", kDropLinearAttention},
-                                                                        {"mhc", kDropMhc}};
+  static constexpr std::pair<absl::string_view, uint16_t> kModules[] = {
+      {"core_attn", kDropCoreAttn},
+      {"layernorm", kDropLayernorm},
+      {"mla_up_proj", kDropMlaUpProj},
+      {"moe_act", kDropMoeAct},
+      {"mlp", kDropMlp},
+      {"shared_experts", kDropSharedExperts},
+      {"moe", kDropMoe},
+      {"gdn_norm_out", kDropLinearAttention},
+      {"gdp_in_proj", kDropLinearAttention},
+      {"gdp_qkv", kDropLinearAttention},
+      {"mhc", kDropMhc},
+      {"a2a_overlap_attn", kDropOverlapAttention},
+      {"a2a_overlap_post_attn", kDropOverlapPostAttention},
+      {"a2a_overlap_mlp", kDropOverlapExperts}};
   const absl::string_view granularity = config.Get(K::recompute_granularity).text();
   if (granularity == "selective" || config.Get(K::recompute_activations).truthy()) {
     c->recompute = RecomputeMode::kSelective;
@@ -178,14 +182,14 @@ void ReadOffload(const Config& config, Candidate* c) {
       {"core_attn", kOffloadCoreAttn}, {"attn_proj", kOffloadAttnProj},
       {"mlp_norm", kOffloadMlpNorm},   {"expert_fc1", kOffloadExpertFc1},
       {"moe_act", kOffloadMoeAct},     {"fused_group_mlp", kOffloadExpertFc1 | kOffloadMoeAct}};
-  static constexpr std::pair<absl::string_view, uint16_t> kTensors[] = {{"dispatched_input", kOffloadExpertFc1},
-                                                                        {"pre_mlp_layernorm_output", kOffloadMlpNorm}};
+  static constexpr std::pair<absl::string_view, uint16_t> kTensors[] = {
+      {"dispatched_input", kOffloadDispatchedInput}, {"pre_mlp_layernorm_output", kOffloadPreMlpNormOutput}};
   if (config.Get(K::fine_grained_activation_offloading).truthy()) {
     c->offload_modules = BitsOf(config, K::offload_modules, kModules);
     const Value& fraction = config.Get(K::activation_offload_fraction);
     if (fraction.is_number()) c->offload_fraction = static_cast<float>(std::clamp(fraction.real(), 0.0, 1.0));
+    c->offload_modules = static_cast<uint16_t>(c->offload_modules | BitsOf(config, K::offload_tensors, kTensors));
   }
-  c->offload_modules = static_cast<uint16_t>(c->offload_modules | BitsOf(config, K::offload_tensors, kTensors));
   if (config.Get(K::cpu_offloading).truthy()) {
     c->offload_layers =
         static_cast<int32_t>(std::clamp<int64_t>(config.Get(K::cpu_offloading_num_layers).integer(), 0, kMaxChunks));

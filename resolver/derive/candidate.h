@@ -31,9 +31,14 @@ enum RecomputeModule : uint16_t {
   kDropMoe = 1u << 6,
   kDropLinearAttention = 1u << 7,  // gdn_norm_out and its kin
   kDropMhc = 1u << 8,
+  // LoongForge, inside the EP-overlap schedule (a2a_overlap_*): all of the attention; the norm, router and dispatch
+  // preprocessing after it; the routed and shared experts.
+  kDropOverlapAttention = 1u << 9,
+  kDropOverlapPostAttention = 1u << 10,
+  kDropOverlapExperts = 1u << 11,
 };
 
-// What fine-grained offloading moves to the host. The LoongForge tensors count as the modules that hold them.
+// What fine-grained offloading moves to the host.
 enum OffloadModule : uint16_t {
   kOffloadAttnNorm = 1u << 0,
   kOffloadQkvLinear = 1u << 1,
@@ -42,6 +47,9 @@ enum OffloadModule : uint16_t {
   kOffloadMlpNorm = 1u << 4,
   kOffloadExpertFc1 = 1u << 5,
   kOffloadMoeAct = 1u << 6,
+  // LoongForge's tensors: the inputs of recomputed experts, so nothing without kDropOverlapExperts.
+  kOffloadDispatchedInput = 1u << 7,
+  kOffloadPreMlpNormOutput = 1u << 8,
 };
 
 // What a layer-scoped CUDA graph captures.

@@ -93,6 +93,13 @@ class Layer {
         Factorised(&piece);
         break;
     }
+    if (Drops(kDropOverlapAttention)) {
+      // Only its input outlives the forward.
+      const double input = unit_ * h_ * stream_;
+      piece.dropped += piece.kept - input;
+      piece.kept = input;
+      piece.offloaded = std::min(piece.offloaded, input);
+    }
     // Norms after the attention and the MLP (four in a block) keep their input and their output.
     if (s_.norms > 2) piece.kept += (s_.norms - 2) * unit_ * h_ * stream_;
     return piece;
@@ -193,7 +200,8 @@ class Layer {
   // An MLP of this width: the output of its first layer, the activation that its second layer takes.
   Piece Dense(double width, bool with_norm) const {
     Piece piece;
-    const bool dropped = with_norm ? Drops(kDropMlp) : Drops(kDropSharedExperts) || Drops(kDropMoe);
+    const bool dropped =
+        with_norm ? Drops(kDropMlp) : Drops(kDropSharedExperts) || Drops(kDropMoe) || Drops(kDropOverlapExperts);
     if (with_norm) {
       piece.kept += unit_ * h_ * stream_;
       if (Offloads(kOffloadMlpNorm)) piece.offloaded += unit_ * h_ * stream_;
@@ -213,28 +221,36 @@ class Layer {
   Piece Experts(Piece* shared) const {
     Piece piece;
     const bool all = Drops(kDropMoe);
+    const bool router = all || Drops(kDropOverlapPostAttention);
+    const bool computed = all || Drops(kDropOverlapExperts);  // what the experts make of their input
     // The norm's output feeds the router, the dispatcher and the shared experts; `moe` starts after it.
     piece.kept += unit_ * h_ * stream_;
     if (Offloads(kOffloadMlpNorm)) piece.offloaded += unit_ * h_ * stream_;
-    Keep(unit_ * h_ * stream_, Drops(kDropLayernorm), &piece);
+    // Its output is the shared experts' input, which recomputing them needs.
+    const bool norm_dropped = Drops(kDropLayernorm) || (Drops(kDropOverlapPostAttention) && s_.shared_ffn == 0);
+    Keep(unit_ * h_ * stream_, norm_dropped, &piece);
     if (s_.shared_ffn > 0) {
       *shared = Dense(D(s_.shared_ffn), false);
-      if (low_) Keep(gemm_ * h_ * stream_, all || Drops(kDropSharedExperts), shared);
+      if (low_) Keep(gemm_ * h_ * stream_, computed || Drops(kDropSharedExperts), shared);
+      if (Offloads(kOffloadPreMlpNormOutput) && computed && !norm_dropped) piece.offloaded += unit_ * h_ * stream_;
     }
     // Router: FP32 logits and probabilities, a map of bytes.
-    Keep(9 * D(s_.experts) * stream_, all, &piece);
+    Keep(9 * D(s_.experts) * stream_, router, &piece);
     const double latent = D(s_.latent > 0 ? s_.latent : s_.hidden);
     if (s_.latent > 0) Keep((low_ ? gemm_ : unit_) * latent * stream_ * 2, all, &piece);
     // Token copies that reach this rank's experts.
     const double rows = split_ * D(s_.topk) * c_.etp * c_.imbalance;
     const double width = D(s_.expert_ffn) / c_.etp;
-    const double input = (low_ ? gemm_ : unit_) * latent * rows;
+    // What recomputes the experts starts from their input as it arrived, before it is quantized.
+    const double input = (low_ && !Drops(kDropOverlapExperts) ? gemm_ : unit_) * latent * rows;
     Keep(input + 12 * rows, all, &piece);  // with probabilities and maps
-    if (Offloads(kOffloadExpertFc1) && !all) piece.offloaded += input;
+    if (Offloads(Drops(kDropOverlapExperts) ? kOffloadDispatchedInput : kOffloadExpertFc1) && !all) {
+      piece.offloaded += input;
+    }
     const double first = FirstBytes() * (s_.gated ? 2 : 1) * width * rows;
-    Keep(first, all, &piece);
-    if (Offloads(kOffloadMoeAct) && !all) piece.offloaded += first;
-    Keep((low_ ? gemm_ : unit_) * width * rows, all || Drops(kDropMoeAct), &piece);
+    Keep(first, computed, &piece);
+    if (Offloads(kOffloadMoeAct) && !computed) piece.offloaded += first;
+    Keep((low_ ? gemm_ : unit_) * width * rows, computed || Drops(kDropMoeAct), &piece);
     piece.backward += unit_ * ((s_.gated ? 3 : 2) * width + 2 * latent) * rows;
     return piece;
   }

@@ -229,6 +229,7 @@ LayerTime Forecaster::TimeOfLayer(const LayerWork& layer, size_t precision) cons
     up.fwd.kernels += 8;
     again(kDropMlaUpProj, up.fwd);
   }
+  again(kDropOverlapAttention, attention.fwd);
   again(kDropLayernorm, {0, 0, 4 * h_ * local_ * layer.norms * rates_.memory_us, 0, layer.norms});
 
   if (mlp.experts <= 0) {
@@ -338,6 +339,12 @@ LayerTime Forecaster::TimeOfLayer(const LayerWork& layer, size_t precision) cons
 
     again(kDropMoeAct, {0, 0, activation * rates_.memory_us, 0, 2});
     if (mlp.shared_width > 0) again(kDropSharedExperts, shared.fwd);
+    again(kDropOverlapPostAttention, pre);
+    if (Again(kDropOverlapExperts)) {
+      Load computed = experts.fwd;
+      computed += shared.fwd;
+      again(kDropOverlapExperts, computed);
+    }
     if (Again(kDropMoe)) {
       Load whole = experts.fwd;
       whole += pre;

@@ -4,6 +4,7 @@
 #include "flightplan/v1/catalog_service.pb.h"
 #include "resolver/engine/engine.h"
 #include "resolver/explain/catalog_answers.h"
+#include "resolver/explain/verdict_message.h"
 #include "resolver/normalize/knobs_message.h"
 
 namespace flightplan {
@@ -57,18 +58,6 @@ absl::string_view KindName(Kind kind) {
       return "change";
   }
   return "";
-}
-
-v1::VerdictKind VerdictKindOf(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::kAccepted:
-      return v1::VERDICT_KIND_ACCEPTED_BY_STACK;
-    case Verdict::kWillRun:
-      return v1::VERDICT_KIND_WILL_RUN;
-    case Verdict::kAdvice:
-      return v1::VERDICT_KIND_ADVICE;
-  }
-  return v1::VERDICT_KIND_UNSPECIFIED;
 }
 
 absl::string_view ClassName(KnobClass knob_class) {
@@ -169,7 +158,7 @@ void RuleToMessage(const Rule& rule, v1::RuleInfo* message) {
   message->set_id(std::string(rule.id));
   message->set_area(std::string(rule.area));
   message->set_kind(std::string(KindName(rule.kind)));
-  message->set_verdict(VerdictKindOf(VerdictOf(rule.at.phase)));
+  message->set_verdict(ToMessage(VerdictOf(rule.at.phase)));
   message->set_stage(std::string(StageName(rule.at.phase)));
   for (Knob knob : rule.reads) message->add_reads(std::string(Name(knob)));
   for (absl::string_view name : rule.reads_env) message->add_reads(std::string(name));

@@ -36,20 +36,6 @@ constexpr FrameworkName kFrameworks[] = {{"megatron-lm", Target::kMegatronLm},
 // LoongForge builds on a fork of Megatron-Core 0.15 (LoongForge@c6275661).
 constexpr int kLoongForgeCore = 15;
 
-// The Megatron-Core release that each Bridge release is built on.
-int CoreOfBridge(int bridge) {
-  switch (bridge) {
-    case 4:
-      return 17;
-    case 5:
-      return 18;
-    case 6:
-      return 19;
-    default:
-      return kMain;
-  }
-}
-
 // "0.19", "v0.19.0", "core_v0.19.0", "core-0.19" -> 19; "main", "" -> kMain; -1: does not read.
 int ReadRelease(absl::string_view text) {
   if (text.empty() || text == "main" || text == "latest") return kMain;
@@ -352,6 +338,19 @@ void ReadDialects(const google::protobuf::RepeatedPtrField<std::string>& names, 
 }
 
 }  // namespace
+
+int CoreOfBridge(int bridge) {
+  switch (bridge) {
+    case 4:
+      return 17;
+    case 5:
+      return 18;
+    case 6:
+      return 19;
+    default:
+      return kMain;
+  }
+}
 
 void NormalizeTarget(const v1::TargetStack& message, absl::string_view field, Environment* env,
                      Violations* violations) {

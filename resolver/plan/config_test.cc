@@ -52,7 +52,7 @@ TEST(Config, VisitsWhatIsNotDefaultInTheOrderOfTheTable) {
 }
 
 TEST(Config, KeptForeverIsCopiedOnWrite) {
-  Config* const kept = new Config();  // lives as long as the process, as its pages do
+  static Config* const kept = new Config();  // lives as long as the process, as its pages do
   kept->Set(K::hidden_size, Value("wide"), Origin::kDefault);
   kept->KeepForever();
   Config copy = *kept;

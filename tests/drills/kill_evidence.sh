@@ -20,7 +20,11 @@ for round in $(seq "$rounds"); do
   start_server s "$store"
   "$load" report "unix:$work/s.sock" "r$round" 4 >>"$work/acknowledged" 2>"$work/load.log" &
   loader=$!
-  # At another moment every time: between nothing written yet and the middle of many commits.
+  # At another moment every time: between nothing written yet and, in the last round, the middle of many commits.
+  for _ in $(seq 400); do
+    [ "$round" = "$rounds" ] && ! grep -q "^r$round" "$work/acknowledged" || break
+    sleep 0.05
+  done
   sleep "0.$(printf %03d $((RANDOM % 400 + 50)))"
   if [ "$backend" = postgres ] && [ $((round % 2)) = 1 ]; then
     "$postgres" kill "$work/pg"

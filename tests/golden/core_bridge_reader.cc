@@ -80,7 +80,9 @@ absl::Status SetEnvironment(const Json& env, Environment* out) {
   out->torch = Version::Parse("2.9.0");
   out->gpu_name = "NVIDIA H100 80GB HBM3";
   out->cc_major = 9;
-  out->capabilities_known = true;  // its process has none of the optional kernels
+  // Of the optional kernels its process has a stand-in for TileLang's and none for cuDNN's.
+  out->capabilities_known = true;
+  out->capabilities.insert("tilelang");
   for (const auto& field : env.GetObject()) {
     const absl::string_view name = Text(field.name);
     const Json& value = field.value;

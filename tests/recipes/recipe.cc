@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
+#include "resolver/normalize/request.h"
 
 namespace flightplan {
 namespace {
@@ -36,20 +37,6 @@ int Rank(const std::string& release) {
 int BridgeRelease(const std::string& release) {
   const int rank = Rank(release);
   return rank < 0 || rank == 100 ? kMain : std::max(4, rank);
-}
-
-// The Megatron-Core release that a Bridge release carries.
-int CoreRelease(int bridge) {
-  switch (bridge) {
-    case 4:
-      return 16;
-    case 5:
-      return 18;
-    case 6:
-      return 19;
-    default:
-      return kMain;
-  }
 }
 
 const ModelSpec* FindRecipeModel(const Catalog& catalog, const Recipe& recipe) {
@@ -169,7 +156,7 @@ std::optional<NormalizedIntent> MakeIntent(const Catalog& catalog, const Recipe&
   Environment& env = intent.env;
   env.target = Target::kMegatronBridge;
   env.bridge_release = BridgeRelease(recipe.release);
-  env.core_release = CoreRelease(env.bridge_release);
+  env.core_release = CoreOfBridge(env.bridge_release);
   if (recipe.origin == "modelzoo_script" || recipe.origin == "modelzoo_readme" || recipe.origin == "paper") {
     env.target = Target::kMegatronLm;
     env.capabilities = {"deepep"};  // what that image installs

@@ -1,5 +1,6 @@
 #include "resolver/rules/decide/decide.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "resolver/catalog/catalog.h"
@@ -371,4 +372,41 @@ TEST(Decide, SurvivesAbsurdSizes) {
 }
 
 }  // namespace
+// Modules and tensors that only LoongForge recomputes and offloads, beside the exchange that it overlaps.
+NormalizedIntent OnLoongForge(NormalizedIntent intent) {
+  intent.env.target = Target::kLoongForge;
+  intent.env.core_release = 15;
+  return intent;
+}
+
+std::vector<std::string> Modules(const DecidedPlan& plan, Knob knob) {
+  std::vector<std::string> names;
+  for (const Value& value : plan.config.Get(knob).list()) names.emplace_back(value.text());
+  return names;
+}
+
+TEST(LoongForge, RecomputesInsideTheOverlapScheduleRatherThanGiveItUp) {
+  const NormalizedIntent upstream =
+      Intent("deepseek-v3", "h100-sxm", 256, {.tp = 1, .pp = 8, .vpp = 4, .cp = 1, .ep = 32, .mbs = 1}, 4096);
+  const DecidedPlan plan = Plan(OnLoongForge(upstream));
+  EXPECT_TRUE(plan.config.Get(Knob::overlap_moe_expert_parallel_comm).truthy());
+  EXPECT_EQ(plan.config.Get(Knob::recompute_granularity).text(), "selective");
+  EXPECT_THAT(Modules(plan, Knob::recompute_modules), ::testing::Contains("a2a_overlap_mlp"));
+  EXPECT_THAT(Modules(plan, Knob::recompute_modules), ::testing::Not(::testing::Contains("moe_act")));
+  for (const std::string& module : Modules(Plan(upstream), Knob::recompute_modules)) {
+    EXPECT_NE(module.substr(0, 4), "a2a_") << "upstream rejects it";
+  }
+}
+
+TEST(LoongForge, OffloadsTheInputsOfRecomputedExpertsWhenThatIsNotEnough) {
+  const NormalizedIntent tight = OnLoongForge(
+      Intent("deepseek-v3", "h100-sxm", 256, {.tp = 1, .pp = 8, .vpp = 4, .cp = 1, .ep = 32, .mbs = 2}, 4096));
+  const DecidedPlan plan = Plan(tight);
+  ASSERT_TRUE(plan.config.Get(Knob::fine_grained_activation_offloading).truthy());
+  EXPECT_THAT(Modules(plan, Knob::offload_tensors),
+              ::testing::ElementsAre("dispatched_input", "pre_mlp_layernorm_output"));
+  EXPECT_TRUE(plan.config.Get(Knob::bindpcie).truthy());
+  EXPECT_TRUE(plan.config.Get(Knob::overlap_moe_expert_parallel_comm).truthy());
+}
+
 }  // namespace flightplan

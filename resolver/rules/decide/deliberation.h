@@ -71,6 +71,9 @@ class Deliberation {
   const absl::Span<const Measurement* const> pairs_;
 };
 
+// The exchange is worth hiding behind computation and nothing decided so far rules that out, or the caller asks for it.
+bool WillOverlapExperts(const Deliberation& d);
+
 // The topics, in the order in which they run (decide.cc).
 void DecideSizes(Deliberation& d);
 void DecidePrecision(Deliberation& d);

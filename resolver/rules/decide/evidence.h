@@ -138,6 +138,9 @@ inline constexpr absl::string_view kFragmentation =
 inline constexpr absl::string_view kTopologyVariables =
     "Megatron-Bridge@067f987df scripts/performance/utils/utils.py:316";
 inline constexpr absl::string_view kPerfRecipeEnvironment = "Megatron-Bridge@067f987df perf_recipes environments";
+inline constexpr absl::string_view kLoongForgeOverlap =
+    "LoongForge@c6275661 docs/source/features/moe_all2all_overlap.md: module recompute and tensor offload inside the "
+    "overlap schedule";
 inline constexpr absl::string_view kOverlapGuide = "Megatron-Bridge docs/training/communication-overlap.md";
 inline constexpr absl::string_view kMoeGuide = "Megatron-Bridge docs/training/moe-optimization.md";
 

@@ -167,6 +167,12 @@ Judgement Weigh(const Deliberation& d) {
 
 }  // namespace
 
+bool WillOverlapExperts(const Deliberation& d) {
+  if (!d.f.moe || d.f.ep <= 1) return false;
+  if (!d.open(K::overlap_moe_expert_parallel_comm)) return d.on(K::overlap_moe_expert_parallel_comm);
+  return Weigh(d).on && Forbidden(d).empty();
+}
+
 void DecideExpertOverlap(Deliberation& d) {
   if (!d.f.moe) return;
   if (d.pinned(K::overlap_moe_expert_parallel_comm)) {

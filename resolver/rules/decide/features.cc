@@ -162,6 +162,7 @@ StageBytes MemoryNeed(const Features& f, Recompute recompute, double imbalance) 
     c.recompute = RecomputeMode::kSelective;
     c.recompute_modules = static_cast<uint16_t>(recompute.modules);
   }
+  c.offload_modules = static_cast<uint16_t>(recompute.offload);
   if (imbalance > 0) c.imbalance = static_cast<float>(imbalance);
   int rank = 0;
   return MemoryModel(f.shape, c, f.device).Fullest(&rank);

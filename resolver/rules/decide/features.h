@@ -53,10 +53,12 @@ struct Features {
   MemoryDevice device;
 };
 
-// What one GPU of the fullest stage allocates with this recompute: nothing, full, or these modules.
+// What one GPU of the fullest stage allocates with this recompute: nothing, full, or these modules; and with what is
+// left of their inputs on the host.
 struct Recompute {
   bool full = false;
   unsigned modules = 0;  // RecomputeModule bits
+  unsigned offload = 0;  // OffloadModule bits
 };
 StageBytes MemoryNeed(const Features& features, Recompute recompute, double imbalance = 0);
 

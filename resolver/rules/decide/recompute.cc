@@ -12,9 +12,10 @@ namespace {
 using K = Knob;
 constexpr absl::string_view kRule = "decide.recompute";
 
+// One more set of modules to recompute, and those among the earlier ones that it contains.
 struct Step {
   unsigned add;
-  absl::string_view name;
+  unsigned contains = 0;
 };
 
 std::string Gib(double bytes) { return absl::StrFormat("%.0f GiB", bytes / (1u << 30)); }
@@ -26,7 +27,10 @@ Value ModulesOf(unsigned bits) {
                                                   {kDropMoeAct, Value("moe_act")},
                                                   {kDropLayernorm, Value("layernorm")},
                                                   {kDropSharedExperts, Value("shared_experts")},
-                                                  {kDropMoe, Value("moe")}};
+                                                  {kDropMoe, Value("moe")},
+                                                  {kDropOverlapAttention, Value("a2a_overlap_attn")},
+                                                  {kDropOverlapPostAttention, Value("a2a_overlap_post_attn")},
+                                                  {kDropOverlapExperts, Value("a2a_overlap_mlp")}};
   Value::List list;
   for (const auto& [bit, name] : *kModules) {
     if ((bits & bit) != 0) list.push_back(name);
@@ -64,6 +68,49 @@ bool OffloadInstead(Deliberation& d) {
   return true;
 }
 
+// Cheapest bytes first. In MLA the up projections are the largest rows and come with the dense MLP; elsewhere the
+// expert activation and the norms cost next to no arithmetic. What comes last repeats whole parts of the layer: on
+// LoongForge under EP overlap those that its schedule can pair, elsewhere `moe`, which repeats the exchanges and
+// excludes EP overlap.
+std::vector<Step> StepsFor(const Deliberation& d, bool overlap, bool paired) {
+  const Features& f = d.f;
+  const bool dense_layers = f.moe && f.shape.MoeLayers() < f.shape.num_layers && !f.hybrid_attention;
+  std::vector<Step> steps;
+  if (f.mla) steps.push_back({kDropMlaUpProj | (dense_layers ? unsigned{kDropMlp} : 0u)});
+  if (f.moe && f.precision != Precision::kFp8Delayed) steps.push_back({kDropMoeAct | kDropLayernorm});
+  if (f.shared_expert && !d.on(K::moe_shared_expert_overlap)) steps.push_back({kDropSharedExperts});
+  if (paired) {
+    steps.push_back({kDropOverlapExperts, kDropMoeAct | kDropSharedExperts});
+    steps.push_back({kDropOverlapAttention, kDropMlaUpProj});
+    steps.push_back({kDropOverlapPostAttention, kDropLayernorm});
+  } else if (f.moe && !overlap) {
+    steps.push_back({kDropMoe, kDropMoeAct | kDropSharedExperts});
+  }
+  return steps;
+}
+
+// LoongForge moves the inputs of recomputed experts to the host while other microbatches compute; its documentation
+// advises to bind each process to the NUMA node of its GPU for that.
+unsigned TensorsToOffload(const Deliberation& d, unsigned recomputed) {
+  if ((recomputed & kDropOverlapExperts) == 0 || !d.open(K::fine_grained_activation_offloading)) return 0;
+  return kOffloadDispatchedInput | (d.f.shared_expert ? unsigned{kOffloadPreMlpNormOutput} : 0u);
+}
+
+void OffloadTensors(Deliberation& d, unsigned tensors) {
+  constexpr absl::string_view kOffloadRule = "decide.activation-offload";
+  Value::List names = {Value("dispatched_input")};
+  if ((tensors & kOffloadPreMlpNormOutput) != 0) names.emplace_back("pre_mlp_layernorm_output");
+  d.Choose(K::fine_grained_activation_offloading, true,
+           {.rule_id = kOffloadRule,
+            .reason = "recompute inside the overlap schedule is not enough: the inputs it starts from wait on the host",
+            .basis = Basis::kEstimate,
+            .citations = {evidence::kLoongForgeOverlap}});
+  d.Follow(K::offload_tensors, Value(std::move(names)), K::fine_grained_activation_offloading, kOffloadRule,
+           "the inputs of what a2a_overlap_mlp recomputes");
+  d.Follow(K::bindpcie, true, K::fine_grained_activation_offloading, kOffloadRule,
+           "copies to the host run at full rate only from the GPU's own NUMA node");
+}
+
 }  // namespace
 
 void DecideRecompute(Deliberation& d) {
@@ -87,26 +134,17 @@ void DecideRecompute(Deliberation& d) {
 
   if (OffloadInstead(d)) return;
 
-  // Cheapest bytes first. In MLA the up projections are the largest rows and come with the dense MLP; elsewhere the
-  // expert activation and the norms cost next to no arithmetic. `moe` repeats the exchanges, so it comes last before
-  // full recompute, and excludes EP overlap.
-  const bool low_precision_delayed = f.precision == Precision::kFp8Delayed;
-  const bool dense_layers = f.moe && f.shape.MoeLayers() < f.shape.num_layers && !f.hybrid_attention;
-  std::vector<Step> steps;
-  if (f.mla) steps.push_back({kDropMlaUpProj | (dense_layers ? unsigned{kDropMlp} : 0u), "mla_up_proj"});
-  if (f.moe && !low_precision_delayed) steps.push_back({kDropMoeAct | kDropLayernorm, "moe_act"});
-  if (f.shared_expert && !d.on(K::moe_shared_expert_overlap)) steps.push_back({kDropSharedExperts, "shared_experts"});
   const bool overlap_pinned = d.on(K::overlap_moe_expert_parallel_comm);
-  if (f.moe && !overlap_pinned) steps.push_back({kDropMoe, "moe"});
-
+  const bool paired = d.intent.env.target == Target::kLoongForge && WillOverlapExperts(d);
   unsigned bits = 0;
   double now = without;
-  for (const Step& step : steps) {
+  for (const Step& step : StepsFor(d, overlap_pinned, paired)) {
     if (Fits(f, now)) break;
-    bits |= step.add;
-    if ((step.add & kDropMoe) != 0) bits &= ~(kDropMoeAct | kDropSharedExperts);  // contained in it
+    bits = (bits | step.add) & ~step.contains;
     now = need(bits);
   }
+  const unsigned tensors = Fits(f, now) ? 0 : TensorsToOffload(d, bits);
+  if (tensors != 0) now = Reserved(f, MemoryNeed(f, {.modules = bits, .offload = tensors}));
   const double with_full = Reserved(f, MemoryNeed(f, {.full = true}));
   const bool full = bits == 0 || (!Fits(f, now) && !overlap_pinned && with_full < now);
   std::string reason = absl::StrCat("about ", Gib(without), " by the closed formulas, ", Gib(f.capacity), " usable");
@@ -136,7 +174,8 @@ void DecideRecompute(Deliberation& d) {
            {.rule_id = kRule,
             .reason = "the modules that free most for the work of computing them again",
             .basis = Basis::kEstimate,
-            .citations = {evidence::kRecomputeCosts}});
+            .citations = {paired ? evidence::kLoongForgeOverlap : evidence::kRecomputeCosts}});
+  if (tensors != 0) OffloadTensors(d, tensors);
 }
 
 }  // namespace flightplan::decide

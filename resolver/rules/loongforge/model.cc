@@ -88,6 +88,15 @@ const Rule kRules[] = {
            if (!Diffusion(f) || f.none(K::max_text_length) || Cp(f) <= 1) return;
            e.Set(K::max_text_length, RoundUp(f.num(K::max_text_length), Cp(f)));
          }},
+    {.id = "lf.model-named",
+     .area = "model",
+     .kind = Kind::kWarning,
+     .at = {Phase::kLoongForge, 0},
+     .source = "LoongForge:loongforge/train/parser.py:182",
+     .reads = {K::model_name, K::config_file},
+     .when = [](F f) { return f.none(K::model_name) && f.none(K::config_file); },
+     .needs = "LoongForge takes the architecture from a model file and stops without --model-name (a key of its "
+              "registry) or --config-file (your own, with the architecture as given here)"},
     {.id = "lf.one-logger-off",
      .area = "logging",
      .kind = Kind::kChange,
