@@ -111,4 +111,17 @@ const Config& DefaultsFor(Target target, int core_release, int bridge_release, b
                            is_bridge ? NearestRelease(kBridgeReleases, bridge_release) : kMain, mla));
 }
 
+int CoreOfBridge(int bridge_release) {
+  switch (bridge_release) {
+    case 4:
+      return 17;
+    case 5:
+      return 18;
+    case 6:
+      return 19;
+    default:
+      return kMain;
+  }
+}
+
 }  // namespace flightplan

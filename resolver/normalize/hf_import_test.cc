@@ -109,6 +109,7 @@ TEST(HfImport, PublishedFilesGiveTheCatalogueKnobs) {
   for (absl::string_view name : kFiles) {
     const ModelSpec imported = *ImportHfConfig(ReadFile(name));
     for (const auto& [knob, want] : (*catalog.FindModel(name))->knobs) {
+      if (knob == Knob::model_name) continue;  // LoongForge's name for it, which no checkpoint knows
       const auto got = std::find_if(imported.knobs.begin(), imported.knobs.end(),
                                     [&, wanted = knob](const auto& entry) { return entry.first == wanted; });
       ASSERT_NE(got, imported.knobs.end()) << name << " " << Name(knob);

@@ -13,6 +13,7 @@
 #include "absl/strings/strip.h"
 #include "flightplan/v1/resolver_service.pb.h"
 #include "resolver/base/status_macros.h"
+#include "resolver/catalog/defaults.h"
 #include "resolver/normalize/hf_import.h"
 #include "resolver/normalize/knobs_message.h"
 #include "resolver/normalize/model_message.h"
@@ -338,19 +339,6 @@ void ReadDialects(const google::protobuf::RepeatedPtrField<std::string>& names, 
 }
 
 }  // namespace
-
-int CoreOfBridge(int bridge) {
-  switch (bridge) {
-    case 4:
-      return 17;
-    case 5:
-      return 18;
-    case 6:
-      return 19;
-    default:
-      return kMain;
-  }
-}
 
 void NormalizeTarget(const v1::TargetStack& message, absl::string_view field, Environment* env,
                      Violations* violations) {

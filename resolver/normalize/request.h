@@ -31,9 +31,6 @@ absl::StatusOr<Environment> NormalizeValidate(const v1::ValidateConfigRequest& r
 // env.unknown_version, for a finding.
 void NormalizeTarget(const v1::TargetStack& message, absl::string_view field, Environment* env, Violations* violations);
 
-// The Megatron-Core release that a Bridge release is built on.
-int CoreOfBridge(int bridge_release);
-
 // Bounds of a request (conventions: each is a named constant with a test at it and one above).
 inline constexpr int64_t kMaxGpus = 1 << 20;
 inline constexpr int64_t kMaxSeqLength = 1 << 24;

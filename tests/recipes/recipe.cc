@@ -10,7 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
-#include "resolver/normalize/request.h"
+#include "resolver/catalog/defaults.h"
 
 namespace flightplan {
 namespace {

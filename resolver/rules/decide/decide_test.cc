@@ -376,6 +376,7 @@ TEST(Decide, SurvivesAbsurdSizes) {
 NormalizedIntent OnLoongForge(NormalizedIntent intent) {
   intent.env.target = Target::kLoongForge;
   intent.env.core_release = 15;
+  intent.env.capabilities = {"deepep"};  // with hybridep and memory this tight, overlap "needs an A/B"
   return intent;
 }
 
@@ -386,8 +387,9 @@ std::vector<std::string> Modules(const DecidedPlan& plan, Knob knob) {
 }
 
 TEST(LoongForge, RecomputesInsideTheOverlapScheduleRatherThanGiveItUp) {
-  const NormalizedIntent upstream =
-      Intent("deepseek-v3", "h100-sxm", 256, {.tp = 1, .pp = 8, .vpp = 4, .cp = 1, .ep = 32, .mbs = 1}, 4096);
+  NormalizedIntent upstream =
+      Intent("qwen3-30b-a3b", "h100-sxm", 16, {.tp = 1, .pp = 1, .vpp = 1, .cp = 1, .ep = 16, .mbs = 1}, 4096);
+  upstream.workload.seq_length = 8192;
   const DecidedPlan plan = Plan(OnLoongForge(upstream));
   EXPECT_TRUE(plan.config.Get(Knob::overlap_moe_expert_parallel_comm).truthy());
   EXPECT_EQ(plan.config.Get(Knob::recompute_granularity).text(), "selective");
@@ -400,7 +402,7 @@ TEST(LoongForge, RecomputesInsideTheOverlapScheduleRatherThanGiveItUp) {
 
 TEST(LoongForge, OffloadsTheInputsOfRecomputedExpertsWhenThatIsNotEnough) {
   const NormalizedIntent tight = OnLoongForge(
-      Intent("deepseek-v3", "h100-sxm", 256, {.tp = 1, .pp = 8, .vpp = 4, .cp = 1, .ep = 32, .mbs = 2}, 4096));
+      Intent("deepseek-v3", "h100-sxm", 1024, {.tp = 1, .pp = 8, .vpp = 4, .cp = 1, .ep = 64, .mbs = 1}, 4096));
   const DecidedPlan plan = Plan(tight);
   ASSERT_TRUE(plan.config.Get(Knob::fine_grained_activation_offloading).truthy());
   EXPECT_THAT(Modules(plan, Knob::offload_tensors),
