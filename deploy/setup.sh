@@ -21,6 +21,16 @@ test_packages=(
   postgresql                                  # the evidence store's tests start one of their own
   prometheus                                  # promtool, which reads /metrics as Prometheus does
 )
+# Toolchains of the clients in other languages: a command, and the packages that bring it. One that the machine has by
+# other means stays.
+toolchains=(
+  "go golang-go"
+  "node nodejs"
+  "npm npm"                     # buf comes by it too
+  "javac default-jdk-headless"
+  "mvn maven"
+  "cargo cargo rustc"
+)
 buf_version=1.75.0
 buf_home="${XDG_CACHE_HOME:-$HOME/.cache}/flightplan/buf-$buf_version"
 
@@ -28,7 +38,7 @@ usage() {
   cat <<EOF
 usage: deploy/setup.sh [--build-only] [--cuda] [--check]
 Installs Flightplan's dependencies on Debian 12 (root, apt-get), and buf $buf_version from the npm package @bufbuild/buf.
-  --build-only   only what a build needs: no test tools, no buf
+  --build-only   only what a build needs: no test tools, no buf, no toolchains of the clients
   --cuda         also the CUDA compiler of probe/toolkit.sh, without which the GPU probe is built with a fake device alone
   --check        install nothing; list what is missing and exit 1 if anything is
 EOF
@@ -38,6 +48,14 @@ missing_packages() {
   local name
   for name in "$@"; do
     [ "$(dpkg-query -W -f='${db:Status-Status}' "$name" 2>/dev/null)" = installed ] || echo "$name"
+  done
+}
+
+missing_toolchains() {
+  local row command names
+  for row in "${toolchains[@]}"; do
+    read -r command names <<<"$row"
+    command -v "$command" >/dev/null || tr ' ' '\n' <<<"$names"
   done
 }
 
@@ -53,7 +71,6 @@ install_packages() {
 }
 
 install_buf() {
-  command -v npm >/dev/null || install_packages npm
   echo "setup: installing buf $buf_version"
   mkdir -p "$buf_home"
   # No install scripts: the package carries the program itself.
@@ -74,7 +91,7 @@ for argument in "$@"; do
 done
 
 $build_only || packages+=("${test_packages[@]}")
-mapfile -t missing < <(missing_packages "${packages[@]}")
+mapfile -t missing < <(missing_packages "${packages[@]}"; $build_only || missing_toolchains)
 buf_missing=false
 $build_only || [ -x "$buf_home/node_modules/.bin/buf" ] || buf_missing=true
 

@@ -9,8 +9,8 @@ all=(python go typescript java rust)
 usage() {
   cat <<USAGE
 usage: deploy/setup_clients.sh [CLIENT...]
-Clients: ${all[*]}; default: all; and by name only: integrations (NeMo-Run and SkyPilot, 800 MB). One whose toolchain is missing or too old is named and passed over; its tests then say
-"skipped". Toolchains themselves are Debian's packages golang-go, nodejs, npm, maven, default-jdk-headless, cargo, or newer.
+Clients: ${all[*]}; default: all; and by name only: integrations (NeMo-Run and SkyPilot, 800 MB). One whose toolchain is
+missing or too old is named and passed over; its tests then say "skipped". deploy/setup.sh brings Debian's toolchains.
 USAGE
 }
 

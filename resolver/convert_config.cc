@@ -220,6 +220,11 @@ v1::ValidateConfigRequest Converted(const v1::ConvertConfigRequest& request, con
   return check;
 }
 
+absl::StatusOr<Reading> ReadSource(const v1::ValidateConfigRequest& source, const Catalog& catalog, Environment* env) {
+  FLIGHTPLAN_ASSIGN_OR_RETURN(*env, NormalizeValidate(source, catalog));
+  return ReadConfig(source, env);
+}
+
 }  // namespace
 
 absl::Status ConvertConfig(const Resolver& resolver, const v1::ConvertConfigRequest& request,
@@ -230,8 +235,9 @@ absl::Status ConvertConfig(const Resolver& resolver, const v1::ConvertConfigRequ
   FLIGHTPLAN_RETURN_IF_ERROR(violations.ToStatus());
 
   Side from;
-  FLIGHTPLAN_ASSIGN_OR_RETURN(from.env, NormalizeValidate(request.source(), resolver.catalog()));
-  FLIGHTPLAN_ASSIGN_OR_RETURN(const Reading reading, ReadConfig(request.source(), &from.env));
+  absl::StatusOr<Reading> source = ReadSource(request.source(), resolver.catalog(), &from.env);
+  if (!source.ok()) return WithFieldsBelow("source", source.status());
+  const Reading reading = *std::move(source);
   from.env.mla = IsMla(reading.parsed.knobs);
   from.config = DefaultsFor(from.env.target, from.env.core_release, from.env.bridge_release, from.env.mla);
   ApplyKnobs(reading.parsed.knobs, &from.config);

@@ -10,6 +10,7 @@
 #include "resolver/base/status_macros.h"
 #include "resolver/catalog/catalog.h"
 #include "resolver/normalize/request.h"
+#include "resolver/normalize/violations.h"
 #include "resolver/plan_answers.h"
 #include "resolver/resolver.h"
 
@@ -164,6 +165,13 @@ void Planner::Report(const NormalizedIntent& intent) {
   }
 }
 
+absl::StatusOr<NormalizedIntent> ReadQuestion(const v1::ResolveConfigRequest& question, const Catalog& catalog,
+                                              const ProfileSource* profiles) {
+  FLIGHTPLAN_ASSIGN_OR_RETURN(NormalizedIntent intent, NormalizeResolve(question, catalog));
+  FLIGHTPLAN_RETURN_IF_ERROR(AttachProbe(question, profiles, &intent));
+  return intent;
+}
+
 }  // namespace
 
 absl::Status Resolver::PlanLayouts(const v1::PlanLayoutsRequest& request, const PlanHooks& hooks,
@@ -173,15 +181,15 @@ absl::Status Resolver::PlanLayouts(const v1::PlanLayoutsRequest& request, const 
     violations.Add("plan_count", absl::StrCat("must be 1..", kMaxPlans, ", not ", request.plan_count()));
     return violations.ToStatus();
   }
-  FLIGHTPLAN_ASSIGN_OR_RETURN(NormalizedIntent intent, NormalizeResolve(request.base(), *catalog_));
-  FLIGHTPLAN_RETURN_IF_ERROR(AttachProbe(request.base(), profiles_.get(), &intent));
+  const absl::StatusOr<NormalizedIntent> intent = ReadQuestion(request.base(), *catalog_, profiles_.get());
+  if (!intent.ok()) return WithFieldsBelow("base", intent.status());
   Planner planner(*this, request, evidence, hooks, result);
   if (request.objective() == v1::PLAN_OBJECTIVE_GPU_COUNT) {
-    FLIGHTPLAN_RETURN_IF_ERROR(planner.FewestGpus(intent));
+    FLIGHTPLAN_RETURN_IF_ERROR(planner.FewestGpus(*intent));
   } else {
-    FLIGHTPLAN_RETURN_IF_ERROR(planner.At(intent, intent.gpu_count));
+    FLIGHTPLAN_RETURN_IF_ERROR(planner.At(*intent, intent->gpu_count));
   }
-  planner.Report(intent);
+  planner.Report(*intent);
   return absl::OkStatus();
 }
 

@@ -295,6 +295,23 @@ TEST(PlanLayouts, ListsNoLayoutTwice) {
   }
 }
 
+// Fields are named as they stand in the request that was sent, below `base`.
+TEST(PlanLayouts, NamesFieldsOfTheRequestAsSent) {
+  v1::PlanLayoutsRequest request;
+  *request.mutable_base() = QwenOnSixteen();
+  request.mutable_base()->mutable_model()->set_name("qwen3-30b-a3c");
+  request.mutable_base()->mutable_hardware()->set_gpu("h900");
+  v1::PlanResult result;
+  const absl::Status status = TestResolver().PlanLayouts(request, {}, &result);
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(status.message().substr(0, 16), "base.model.name:");
+  google::rpc::BadRequest details;
+  ASSERT_TRUE(details.ParseFromString(std::string(status.GetPayload(kBadRequestPayload).value_or(absl::Cord()))));
+  std::set<std::string> fields;
+  for (const auto& violation : details.field_violations()) fields.insert(violation.field());
+  EXPECT_EQ(fields, (std::set<std::string>{"base.model.name", "base.hardware.gpu"}));
+}
+
 TEST(ResolveConfig, SaysEverythingThatIsWrongWithTheRequest) {
   v1::ResolveConfigRequest request;
   request.mutable_model()->set_name("deepseek-v33");

@@ -91,10 +91,16 @@ constexpr FieldFlag kFieldFlags[] = {
     {"input_format", "--input-format"},
 };
 
+// Where a request holds another one: "base.model.name" is the --model of `flightplan plan`.
+constexpr absl::string_view kWrappers[] = {"base.", "source."};
+
 absl::string_view FlagOf(absl::string_view field) {
   for (const FieldFlag& row : kFieldFlags) {
     absl::string_view rest = field;
     if (absl::ConsumePrefix(&rest, row.field) && (rest.empty() || rest[0] == '.' || rest[0] == '[')) return row.flag;
+  }
+  for (const absl::string_view wrapper : kWrappers) {
+    if (absl::StartsWith(field, wrapper)) return FlagOf(field.substr(wrapper.size()));
   }
   return field;
 }

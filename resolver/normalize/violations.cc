@@ -34,4 +34,17 @@ absl::Status Violations::ToStatus() const {
   return status;
 }
 
+absl::Status WithFieldsBelow(absl::string_view path, absl::Status status) {
+  google::rpc::BadRequest details;
+  const auto payload = status.GetPayload(kBadRequestPayload);
+  if (!payload.has_value() || !details.ParseFromString(std::string(*payload))) return status;
+  // The message begins with the first field.
+  absl::Status moved(status.code(), absl::StrCat(path, ".", status.message()));
+  for (auto& violation : *details.mutable_field_violations()) {
+    violation.set_field(absl::StrCat(path, ".", violation.field()));
+  }
+  moved.SetPayload(kBadRequestPayload, absl::Cord(details.SerializeAsString()));
+  return moved;
+}
+
 }  // namespace flightplan

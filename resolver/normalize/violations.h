@@ -24,4 +24,8 @@ class Violations {
   size_t left_out_ = 0;
 };
 
+// The error of a message that stands at `path` in the request as it was sent: "model.name" becomes "base.model.name".
+// Other errors stay as they are.
+absl::Status WithFieldsBelow(absl::string_view path, absl::Status status);
+
 }  // namespace flightplan
