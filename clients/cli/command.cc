@@ -83,6 +83,7 @@ constexpr FieldFlag kFieldFlags[] = {
     {"profile.pipeline_bubble_ratio", "--profile-bubble"},
     {"profile.memory_high_water_bytes", "--profile-memory-gib"},
     {"dialects", "--format"},
+    {"plan_count", "--top"},
     {"probe_profile", "--profile"},
     {"device_index", "--device"},
     {"groups", "--groups"},

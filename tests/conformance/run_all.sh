@@ -42,7 +42,9 @@ wanted() {
 }
 
 "$here/compile_cases.sh" "$work/cases.binpb"
-"$build/bin/flightplan" serve --listen=127.0.0.1:0 --http_listen= --drain_delay=0s 2>"$work/log" &
+# With an evidence store and profiles of its own: what clients report must not depend on this machine.
+"$build/bin/flightplan" serve --listen=127.0.0.1:0 --http_listen= --drain_delay=0s \
+  --evidence_store="sqlite:$work/evidence.db" --profile_dir= 2>"$work/log" &
 server=$!
 address=""
 for _ in $(seq 200); do

@@ -1,8 +1,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <sstream>
@@ -27,17 +27,40 @@ std::string Quote(absl::string_view word) {
   return absl::StrCat("'", absl::StrReplaceAll(word, {{"'", "'\\''"}}), "'");
 }
 
-std::string ReadAndRemove(const std::string& path) {
+std::string Read(const std::filesystem::path& path) {
   std::stringstream text;
-  text << std::ifstream(path).rdbuf();
-  unlink(path.c_str());
+  text << std::ifstream(path, std::ios::binary).rdbuf();
   return text.str();
 }
 
-Ended Execute(const std::string& command) {
-  const std::string at = absl::StrCat("/tmp/flightplan-conformance-", getpid());
-  const int status = std::system(absl::StrCat(command, " >", at, ".out 2>", at, ".err </dev/null").c_str());
-  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, ReadAndRemove(at + ".out"), ReadAndRemove(at + ".err")};
+// A folder that goes with its scope.
+class Folder {
+ public:
+  Folder() {
+    std::string name = std::filesystem::temp_directory_path() / "flightplan-conformance-XXXXXX";
+    if (mkdtemp(name.data()) != nullptr) path_ = name;
+  }
+  ~Folder() {
+    std::error_code ignored;
+    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
+  }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;  // empty: there is none
+};
+
+Ended Execute(const std::string& command, const google::protobuf::Map<std::string, std::string>& files) {
+  const Folder folder, output;
+  if (folder.path().empty() || output.path().empty()) return {-1, "", "no temporary folder"};
+  for (const auto& [name, text] : files) std::ofstream(folder.path() / name, std::ios::binary) << text;
+  const auto in_output = [&](const char* name) { return Quote((output.path() / name).string()); };
+  const int status = std::system(absl::StrCat("cd ", Quote(folder.path().string()), " && ", command, " >",
+                                              in_output("out"), " 2>", in_output("err"), " </dev/null")
+                                     .c_str());
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, Read(output.path() / "out"), Read(output.path() / "err")};
 }
 
 // "--" ends the flags, so these stand before it.
@@ -94,12 +117,13 @@ absl::StatusOr<Facts> FactsOf(const Case& test, const std::string& json) {
       return FromJson<v1::RuleInfo>(json);
     case Case::kListRules:
       return FromJson<v1::ListRulesResponse>(json);
+    case Case::kListProfiles:
+      return FromJson<v1::ListProfilesResponse>(json);
     case Case::kBatchResolve:
     case Case::kReportMeasurement:
     case Case::kGetMeasurement:
     case Case::kListMeasurements:
     case Case::kGetProfile:
-    case Case::kListProfiles:
     case Case::kImportProfile:
     case Case::CALL_NOT_SET:
       break;
@@ -112,7 +136,7 @@ absl::StatusOr<Facts> FactsOf(const Case& test, const std::string& json) {
 absl::StatusOr<Facts> CallByProgram(const Case& test, const std::string& program, const std::string& server) {
   constexpr int kExitFindings = 1;
   const CommandLine& line = test.command_line();
-  const Ended ended = Execute(Command(line, program, server));
+  const Ended ended = Execute(Command(line, std::filesystem::absolute(program).string(), server), line.files());
   if (ended.exit_code != line.exit_code()) {
     return absl::InternalError(
         absl::StrCat("ends with ", ended.exit_code, ", not ", line.exit_code(), ": ", ended.err));

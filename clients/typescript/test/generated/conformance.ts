@@ -113,6 +113,13 @@ export interface CommandLine {
   exitCode: number;
   /** Text on standard error. */
   stderrHas: string[];
+  /** Files that `args` names, with their text; the command runs in their folder. */
+  files: { [key: string]: string };
+}
+
+export interface CommandLine_FilesEntry {
+  key: string;
+  value: string;
 }
 
 /** One condition on the facts of an answer. */
@@ -804,7 +811,7 @@ export const CallOptions_MetadataEntry = {
 };
 
 function createBaseCommandLine(): CommandLine {
-  return { args: [], exitCode: 0, stderrHas: [] };
+  return { args: [], exitCode: 0, stderrHas: [], files: {} };
 }
 
 export const CommandLine = {
@@ -818,6 +825,9 @@ export const CommandLine = {
     for (const v of message.stderrHas) {
       writer.uint32(26).string(v!);
     }
+    Object.entries(message.files).forEach(([key, value]) => {
+      CommandLine_FilesEntry.encode({ key: key as any, value }, writer.uint32(34).fork()).ldelim();
+    });
     return writer;
   },
 
@@ -849,6 +859,16 @@ export const CommandLine = {
 
           message.stderrHas.push(reader.string());
           continue;
+        case 4:
+          if (tag !== 34) {
+            break;
+          }
+
+          const entry4 = CommandLine_FilesEntry.decode(reader, reader.uint32());
+          if (entry4.value !== undefined) {
+            message.files[entry4.key] = entry4.value;
+          }
+          continue;
       }
       if ((tag & 7) === 4 || tag === 0) {
         break;
@@ -866,6 +886,68 @@ export const CommandLine = {
     message.args = object.args?.map((e) => e) || [];
     message.exitCode = object.exitCode ?? 0;
     message.stderrHas = object.stderrHas?.map((e) => e) || [];
+    message.files = Object.entries(object.files ?? {}).reduce<{ [key: string]: string }>((acc, [key, value]) => {
+      if (value !== undefined) {
+        acc[key] = globalThis.String(value);
+      }
+      return acc;
+    }, {});
+    return message;
+  },
+};
+
+function createBaseCommandLine_FilesEntry(): CommandLine_FilesEntry {
+  return { key: "", value: "" };
+}
+
+export const CommandLine_FilesEntry = {
+  encode(message: CommandLine_FilesEntry, writer: _m0.Writer = _m0.Writer.create()): _m0.Writer {
+    if (message.key !== "") {
+      writer.uint32(10).string(message.key);
+    }
+    if (message.value !== "") {
+      writer.uint32(18).string(message.value);
+    }
+    return writer;
+  },
+
+  decode(input: _m0.Reader | Uint8Array, length?: number): CommandLine_FilesEntry {
+    const reader = input instanceof _m0.Reader ? input : _m0.Reader.create(input);
+    let end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseCommandLine_FilesEntry();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1:
+          if (tag !== 10) {
+            break;
+          }
+
+          message.key = reader.string();
+          continue;
+        case 2:
+          if (tag !== 18) {
+            break;
+          }
+
+          message.value = reader.string();
+          continue;
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      reader.skipType(tag & 7);
+    }
+    return message;
+  },
+
+  create<I extends Exact<DeepPartial<CommandLine_FilesEntry>, I>>(base?: I): CommandLine_FilesEntry {
+    return CommandLine_FilesEntry.fromPartial(base ?? ({} as any));
+  },
+  fromPartial<I extends Exact<DeepPartial<CommandLine_FilesEntry>, I>>(object: I): CommandLine_FilesEntry {
+    const message = createBaseCommandLine_FilesEntry();
+    message.key = object.key ?? "";
+    message.value = object.value ?? "";
     return message;
   },
 };

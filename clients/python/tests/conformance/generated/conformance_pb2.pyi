@@ -232,9 +232,26 @@ class CommandLine(google.protobuf.message.Message):
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
+    @typing.final
+    class FilesEntry(google.protobuf.message.Message):
+        DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: builtins.int
+        VALUE_FIELD_NUMBER: builtins.int
+        key: builtins.str
+        value: builtins.str
+        def __init__(
+            self,
+            *,
+            key: builtins.str = ...,
+            value: builtins.str = ...,
+        ) -> None: ...
+        def ClearField(self, field_name: typing.Literal["key", b"key", "value", b"value"]) -> None: ...
+
     ARGS_FIELD_NUMBER: builtins.int
     EXIT_CODE_FIELD_NUMBER: builtins.int
     STDERR_HAS_FIELD_NUMBER: builtins.int
+    FILES_FIELD_NUMBER: builtins.int
     exit_code: builtins.int
     """How it ends. Where that is neither 0 nor 1, what it prints is no answer, and only `stderr_has` is looked at."""
     @property
@@ -245,14 +262,19 @@ class CommandLine(google.protobuf.message.Message):
     def stderr_has(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
         """Text on standard error."""
 
+    @property
+    def files(self) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]:
+        """Files that `args` names, with their text; the command runs in their folder."""
+
     def __init__(
         self,
         *,
         args: collections.abc.Iterable[builtins.str] | None = ...,
         exit_code: builtins.int = ...,
         stderr_has: collections.abc.Iterable[builtins.str] | None = ...,
+        files: collections.abc.Mapping[builtins.str, builtins.str] | None = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["args", b"args", "exit_code", b"exit_code", "stderr_has", b"stderr_has"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["args", b"args", "exit_code", b"exit_code", "files", b"files", "stderr_has", b"stderr_has"]) -> None: ...
 
 global___CommandLine = CommandLine
 

@@ -118,6 +118,12 @@ pub struct CommandLine {
     /// Text on standard error.
     #[prost(string, repeated, tag = "3")]
     pub stderr_has: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    /// Files that `args` names, with their text; the command runs in their folder.
+    #[prost(map = "string, string", tag = "4")]
+    pub files: ::std::collections::HashMap<
+        ::prost::alloc::string::String,
+        ::prost::alloc::string::String,
+    >,
 }
 /// One condition on the facts of an answer.
 #[allow(clippy::derive_partial_eq_without_eq)]

@@ -41,6 +41,18 @@ private static final long serialVersionUID = 0L;
     return flightplan.conformance.Conformance.internal_static_flightplan_conformance_CommandLine_descriptor;
   }
 
+  @SuppressWarnings({"rawtypes"})
+  @java.lang.Override
+  protected com.google.protobuf.MapField internalGetMapField(
+      int number) {
+    switch (number) {
+      case 4:
+        return internalGetFiles();
+      default:
+        throw new RuntimeException(
+            "Invalid map field number: " + number);
+    }
+  }
   @java.lang.Override
   protected com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
       internalGetFieldAccessorTable() {
@@ -168,6 +180,101 @@ private static final long serialVersionUID = 0L;
     return stderrHas_.getByteString(index);
   }
 
+  public static final int FILES_FIELD_NUMBER = 4;
+  private static final class FilesDefaultEntryHolder {
+    static final com.google.protobuf.MapEntry<
+        java.lang.String, java.lang.String> defaultEntry =
+            com.google.protobuf.MapEntry
+            .<java.lang.String, java.lang.String>newDefaultInstance(
+                flightplan.conformance.Conformance.internal_static_flightplan_conformance_CommandLine_FilesEntry_descriptor, 
+                com.google.protobuf.WireFormat.FieldType.STRING,
+                "",
+                com.google.protobuf.WireFormat.FieldType.STRING,
+                "");
+  }
+  @SuppressWarnings("serial")
+  private com.google.protobuf.MapField<
+      java.lang.String, java.lang.String> files_;
+  private com.google.protobuf.MapField<java.lang.String, java.lang.String>
+  internalGetFiles() {
+    if (files_ == null) {
+      return com.google.protobuf.MapField.emptyMapField(
+          FilesDefaultEntryHolder.defaultEntry);
+    }
+    return files_;
+  }
+  public int getFilesCount() {
+    return internalGetFiles().getMap().size();
+  }
+  /**
+   * <pre>
+   * Files that `args` names, with their text; the command runs in their folder.
+   * </pre>
+   *
+   * <code>map&lt;string, string&gt; files = 4;</code>
+   */
+  @java.lang.Override
+  public boolean containsFiles(
+      java.lang.String key) {
+    if (key == null) { throw new NullPointerException("map key"); }
+    return internalGetFiles().getMap().containsKey(key);
+  }
+  /**
+   * Use {@link #getFilesMap()} instead.
+   */
+  @java.lang.Override
+  @java.lang.Deprecated
+  public java.util.Map<java.lang.String, java.lang.String> getFiles() {
+    return getFilesMap();
+  }
+  /**
+   * <pre>
+   * Files that `args` names, with their text; the command runs in their folder.
+   * </pre>
+   *
+   * <code>map&lt;string, string&gt; files = 4;</code>
+   */
+  @java.lang.Override
+  public java.util.Map<java.lang.String, java.lang.String> getFilesMap() {
+    return internalGetFiles().getMap();
+  }
+  /**
+   * <pre>
+   * Files that `args` names, with their text; the command runs in their folder.
+   * </pre>
+   *
+   * <code>map&lt;string, string&gt; files = 4;</code>
+   */
+  @java.lang.Override
+  public /* nullable */
+java.lang.String getFilesOrDefault(
+      java.lang.String key,
+      /* nullable */
+java.lang.String defaultValue) {
+    if (key == null) { throw new NullPointerException("map key"); }
+    java.util.Map<java.lang.String, java.lang.String> map =
+        internalGetFiles().getMap();
+    return map.containsKey(key) ? map.get(key) : defaultValue;
+  }
+  /**
+   * <pre>
+   * Files that `args` names, with their text; the command runs in their folder.
+   * </pre>
+   *
+   * <code>map&lt;string, string&gt; files = 4;</code>
+   */
+  @java.lang.Override
+  public java.lang.String getFilesOrThrow(
+      java.lang.String key) {
+    if (key == null) { throw new NullPointerException("map key"); }
+    java.util.Map<java.lang.String, java.lang.String> map =
+        internalGetFiles().getMap();
+    if (!map.containsKey(key)) {
+      throw new java.lang.IllegalArgumentException();
+    }
+    return map.get(key);
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -191,6 +298,12 @@ private static final long serialVersionUID = 0L;
     for (int i = 0; i < stderrHas_.size(); i++) {
       com.google.protobuf.GeneratedMessageV3.writeString(output, 3, stderrHas_.getRaw(i));
     }
+    com.google.protobuf.GeneratedMessageV3
+      .serializeStringMapTo(
+        output,
+        internalGetFiles(),
+        FilesDefaultEntryHolder.defaultEntry,
+        4);
     getUnknownFields().writeTo(output);
   }
 
@@ -220,6 +333,16 @@ private static final long serialVersionUID = 0L;
       size += dataSize;
       size += 1 * getStderrHasList().size();
     }
+    for (java.util.Map.Entry<java.lang.String, java.lang.String> entry
+         : internalGetFiles().getMap().entrySet()) {
+      com.google.protobuf.MapEntry<java.lang.String, java.lang.String>
+      files__ = FilesDefaultEntryHolder.defaultEntry.newBuilderForType()
+          .setKey(entry.getKey())
+          .setValue(entry.getValue())
+          .build();
+      size += com.google.protobuf.CodedOutputStream
+          .computeMessageSize(4, files__);
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -241,6 +364,8 @@ private static final long serialVersionUID = 0L;
         != other.getExitCode()) return false;
     if (!getStderrHasList()
         .equals(other.getStderrHasList())) return false;
+    if (!internalGetFiles().equals(
+        other.internalGetFiles())) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -261,6 +386,10 @@ private static final long serialVersionUID = 0L;
     if (getStderrHasCount() > 0) {
       hash = (37 * hash) + STDERR_HAS_FIELD_NUMBER;
       hash = (53 * hash) + getStderrHasList().hashCode();
+    }
+    if (!internalGetFiles().getMap().isEmpty()) {
+      hash = (37 * hash) + FILES_FIELD_NUMBER;
+      hash = (53 * hash) + internalGetFiles().hashCode();
     }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
@@ -373,6 +502,28 @@ private static final long serialVersionUID = 0L;
       return flightplan.conformance.Conformance.internal_static_flightplan_conformance_CommandLine_descriptor;
     }
 
+    @SuppressWarnings({"rawtypes"})
+    protected com.google.protobuf.MapField internalGetMapField(
+        int number) {
+      switch (number) {
+        case 4:
+          return internalGetFiles();
+        default:
+          throw new RuntimeException(
+              "Invalid map field number: " + number);
+      }
+    }
+    @SuppressWarnings({"rawtypes"})
+    protected com.google.protobuf.MapField internalGetMutableMapField(
+        int number) {
+      switch (number) {
+        case 4:
+          return internalGetMutableFiles();
+        default:
+          throw new RuntimeException(
+              "Invalid map field number: " + number);
+      }
+    }
     @java.lang.Override
     protected com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
         internalGetFieldAccessorTable() {
@@ -400,6 +551,7 @@ private static final long serialVersionUID = 0L;
       exitCode_ = 0;
       stderrHas_ = com.google.protobuf.LazyStringArrayList.EMPTY;
       bitField0_ = (bitField0_ & ~0x00000004);
+      internalGetMutableFiles().clear();
       return this;
     }
 
@@ -449,6 +601,10 @@ private static final long serialVersionUID = 0L;
       int from_bitField0_ = bitField0_;
       if (((from_bitField0_ & 0x00000002) != 0)) {
         result.exitCode_ = exitCode_;
+      }
+      if (((from_bitField0_ & 0x00000008) != 0)) {
+        result.files_ = internalGetFiles();
+        result.files_.makeImmutable();
       }
     }
 
@@ -519,6 +675,9 @@ private static final long serialVersionUID = 0L;
         }
         onChanged();
       }
+      internalGetMutableFiles().mergeFrom(
+          other.internalGetFiles());
+      bitField0_ |= 0x00000008;
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -562,6 +721,15 @@ private static final long serialVersionUID = 0L;
               stderrHas_.add(s);
               break;
             } // case 26
+            case 34: {
+              com.google.protobuf.MapEntry<java.lang.String, java.lang.String>
+              files__ = input.readMessage(
+                  FilesDefaultEntryHolder.defaultEntry.getParserForType(), extensionRegistry);
+              internalGetMutableFiles().getMutableMap().put(
+                  files__.getKey(), files__.getValue());
+              bitField0_ |= 0x00000008;
+              break;
+            } // case 34
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -900,6 +1068,161 @@ private static final long serialVersionUID = 0L;
       ensureStderrHasIsMutable();
       stderrHas_.add(value);
       onChanged();
+      return this;
+    }
+
+    private com.google.protobuf.MapField<
+        java.lang.String, java.lang.String> files_;
+    private com.google.protobuf.MapField<java.lang.String, java.lang.String>
+        internalGetFiles() {
+      if (files_ == null) {
+        return com.google.protobuf.MapField.emptyMapField(
+            FilesDefaultEntryHolder.defaultEntry);
+      }
+      return files_;
+    }
+    private com.google.protobuf.MapField<java.lang.String, java.lang.String>
+        internalGetMutableFiles() {
+      if (files_ == null) {
+        files_ = com.google.protobuf.MapField.newMapField(
+            FilesDefaultEntryHolder.defaultEntry);
+      }
+      if (!files_.isMutable()) {
+        files_ = files_.copy();
+      }
+      bitField0_ |= 0x00000008;
+      onChanged();
+      return files_;
+    }
+    public int getFilesCount() {
+      return internalGetFiles().getMap().size();
+    }
+    /**
+     * <pre>
+     * Files that `args` names, with their text; the command runs in their folder.
+     * </pre>
+     *
+     * <code>map&lt;string, string&gt; files = 4;</code>
+     */
+    @java.lang.Override
+    public boolean containsFiles(
+        java.lang.String key) {
+      if (key == null) { throw new NullPointerException("map key"); }
+      return internalGetFiles().getMap().containsKey(key);
+    }
+    /**
+     * Use {@link #getFilesMap()} instead.
+     */
+    @java.lang.Override
+    @java.lang.Deprecated
+    public java.util.Map<java.lang.String, java.lang.String> getFiles() {
+      return getFilesMap();
+    }
+    /**
+     * <pre>
+     * Files that `args` names, with their text; the command runs in their folder.
+     * </pre>
+     *
+     * <code>map&lt;string, string&gt; files = 4;</code>
+     */
+    @java.lang.Override
+    public java.util.Map<java.lang.String, java.lang.String> getFilesMap() {
+      return internalGetFiles().getMap();
+    }
+    /**
+     * <pre>
+     * Files that `args` names, with their text; the command runs in their folder.
+     * </pre>
+     *
+     * <code>map&lt;string, string&gt; files = 4;</code>
+     */
+    @java.lang.Override
+    public /* nullable */
+java.lang.String getFilesOrDefault(
+        java.lang.String key,
+        /* nullable */
+java.lang.String defaultValue) {
+      if (key == null) { throw new NullPointerException("map key"); }
+      java.util.Map<java.lang.String, java.lang.String> map =
+          internalGetFiles().getMap();
+      return map.containsKey(key) ? map.get(key) : defaultValue;
+    }
+    /**
+     * <pre>
+     * Files that `args` names, with their text; the command runs in their folder.
+     * </pre>
+     *
+     * <code>map&lt;string, string&gt; files = 4;</code>
+     */
+    @java.lang.Override
+    public java.lang.String getFilesOrThrow(
+        java.lang.String key) {
+      if (key == null) { throw new NullPointerException("map key"); }
+      java.util.Map<java.lang.String, java.lang.String> map =
+          internalGetFiles().getMap();
+      if (!map.containsKey(key)) {
+        throw new java.lang.IllegalArgumentException();
+      }
+      return map.get(key);
+    }
+    public Builder clearFiles() {
+      bitField0_ = (bitField0_ & ~0x00000008);
+      internalGetMutableFiles().getMutableMap()
+          .clear();
+      return this;
+    }
+    /**
+     * <pre>
+     * Files that `args` names, with their text; the command runs in their folder.
+     * </pre>
+     *
+     * <code>map&lt;string, string&gt; files = 4;</code>
+     */
+    public Builder removeFiles(
+        java.lang.String key) {
+      if (key == null) { throw new NullPointerException("map key"); }
+      internalGetMutableFiles().getMutableMap()
+          .remove(key);
+      return this;
+    }
+    /**
+     * Use alternate mutation accessors instead.
+     */
+    @java.lang.Deprecated
+    public java.util.Map<java.lang.String, java.lang.String>
+        getMutableFiles() {
+      bitField0_ |= 0x00000008;
+      return internalGetMutableFiles().getMutableMap();
+    }
+    /**
+     * <pre>
+     * Files that `args` names, with their text; the command runs in their folder.
+     * </pre>
+     *
+     * <code>map&lt;string, string&gt; files = 4;</code>
+     */
+    public Builder putFiles(
+        java.lang.String key,
+        java.lang.String value) {
+      if (key == null) { throw new NullPointerException("map key"); }
+      if (value == null) { throw new NullPointerException("map value"); }
+      internalGetMutableFiles().getMutableMap()
+          .put(key, value);
+      bitField0_ |= 0x00000008;
+      return this;
+    }
+    /**
+     * <pre>
+     * Files that `args` names, with their text; the command runs in their folder.
+     * </pre>
+     *
+     * <code>map&lt;string, string&gt; files = 4;</code>
+     */
+    public Builder putAllFiles(
+        java.util.Map<java.lang.String, java.lang.String> values) {
+      internalGetMutableFiles().getMutableMap()
+          .putAll(values);
+      bitField0_ |= 0x00000008;
       return this;
     }
     @java.lang.Override

@@ -98,4 +98,58 @@ public interface CommandLineOrBuilder extends
    */
   com.google.protobuf.ByteString
       getStderrHasBytes(int index);
+
+  /**
+   * <pre>
+   * Files that `args` names, with their text; the command runs in their folder.
+   * </pre>
+   *
+   * <code>map&lt;string, string&gt; files = 4;</code>
+   */
+  int getFilesCount();
+  /**
+   * <pre>
+   * Files that `args` names, with their text; the command runs in their folder.
+   * </pre>
+   *
+   * <code>map&lt;string, string&gt; files = 4;</code>
+   */
+  boolean containsFiles(
+      java.lang.String key);
+  /**
+   * Use {@link #getFilesMap()} instead.
+   */
+  @java.lang.Deprecated
+  java.util.Map<java.lang.String, java.lang.String>
+  getFiles();
+  /**
+   * <pre>
+   * Files that `args` names, with their text; the command runs in their folder.
+   * </pre>
+   *
+   * <code>map&lt;string, string&gt; files = 4;</code>
+   */
+  java.util.Map<java.lang.String, java.lang.String>
+  getFilesMap();
+  /**
+   * <pre>
+   * Files that `args` names, with their text; the command runs in their folder.
+   * </pre>
+   *
+   * <code>map&lt;string, string&gt; files = 4;</code>
+   */
+  /* nullable */
+java.lang.String getFilesOrDefault(
+      java.lang.String key,
+      /* nullable */
+java.lang.String defaultValue);
+  /**
+   * <pre>
+   * Files that `args` names, with their text; the command runs in their folder.
+   * </pre>
+   *
+   * <code>map&lt;string, string&gt; files = 4;</code>
+   */
+  java.lang.String getFilesOrThrow(
+      java.lang.String key);
 }

@@ -45,6 +45,11 @@ public final class Conformance {
     com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
       internal_static_flightplan_conformance_CommandLine_fieldAccessorTable;
   static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_flightplan_conformance_CommandLine_FilesEntry_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
+      internal_static_flightplan_conformance_CommandLine_FilesEntry_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
     internal_static_flightplan_conformance_Check_descriptor;
   static final 
     com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
@@ -110,15 +115,18 @@ public final class Conformance {
       "t\030\003 \001(\010\022C\n\010metadata\030\004 \003(\01321.flightplan.c" +
       "onformance.CallOptions.MetadataEntry\032/\n\r" +
       "MetadataEntry\022\013\n\003key\030\001 \001(\t\022\r\n\005value\030\002 \001(" +
-      "\t:\0028\001B\016\n\014_deadline_ms\"B\n\013CommandLine\022\014\n\004" +
-      "args\030\001 \003(\t\022\021\n\texit_code\030\002 \001(\005\022\022\n\nstderr_" +
-      "has\030\003 \003(\t\"\310\001\n\005Check\022\014\n\004fact\030\001 \001(\t\022\014\n\002is\030" +
-      "\002 \001(\tH\000\022\r\n\003has\030\003 \001(\tH\000\022\017\n\005lacks\030\004 \001(\tH\000\022" +
-      "\022\n\010contains\030\005 \001(\tH\000\022*\n\003run\030\006 \001(\0132\033.fligh" +
-      "tplan.conformance.RunH\000\022\022\n\010at_least\030\007 \001(" +
-      "\003H\000\022\021\n\007at_most\030\010 \001(\003H\000\022\017\n\005count\030\t \001(\005H\000B" +
-      "\013\n\tcondition\"\025\n\003Run\022\016\n\006values\030\001 \003(\tB\032\n\026f" +
-      "lightplan.conformanceP\001b\006proto3"
+      "\t:\0028\001B\016\n\014_deadline_ms\"\257\001\n\013CommandLine\022\014\n" +
+      "\004args\030\001 \003(\t\022\021\n\texit_code\030\002 \001(\005\022\022\n\nstderr" +
+      "_has\030\003 \003(\t\022=\n\005files\030\004 \003(\0132..flightplan.c" +
+      "onformance.CommandLine.FilesEntry\032,\n\nFil" +
+      "esEntry\022\013\n\003key\030\001 \001(\t\022\r\n\005value\030\002 \001(\t:\0028\001\"" +
+      "\310\001\n\005Check\022\014\n\004fact\030\001 \001(\t\022\014\n\002is\030\002 \001(\tH\000\022\r\n" +
+      "\003has\030\003 \001(\tH\000\022\017\n\005lacks\030\004 \001(\tH\000\022\022\n\010contain" +
+      "s\030\005 \001(\tH\000\022*\n\003run\030\006 \001(\0132\033.flightplan.conf" +
+      "ormance.RunH\000\022\022\n\010at_least\030\007 \001(\003H\000\022\021\n\007at_" +
+      "most\030\010 \001(\003H\000\022\017\n\005count\030\t \001(\005H\000B\013\n\tconditi" +
+      "on\"\025\n\003Run\022\016\n\006values\030\001 \003(\tB\032\n\026flightplan." +
+      "conformanceP\001b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -163,7 +171,13 @@ public final class Conformance {
     internal_static_flightplan_conformance_CommandLine_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_flightplan_conformance_CommandLine_descriptor,
-        new java.lang.String[] { "Args", "ExitCode", "StderrHas", });
+        new java.lang.String[] { "Args", "ExitCode", "StderrHas", "Files", });
+    internal_static_flightplan_conformance_CommandLine_FilesEntry_descriptor =
+      internal_static_flightplan_conformance_CommandLine_descriptor.getNestedTypes().get(0);
+    internal_static_flightplan_conformance_CommandLine_FilesEntry_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
+        internal_static_flightplan_conformance_CommandLine_FilesEntry_descriptor,
+        new java.lang.String[] { "Key", "Value", });
     internal_static_flightplan_conformance_Check_descriptor =
       getDescriptor().getMessageTypes().get(5);
     internal_static_flightplan_conformance_Check_fieldAccessorTable = new
