@@ -117,6 +117,8 @@ absl::StatusOr<Facts> FactsOf(const Case& test, const std::string& json) {
       return FromJson<v1::RuleInfo>(json);
     case Case::kListRules:
       return FromJson<v1::ListRulesResponse>(json);
+    case Case::kImportProfile:
+      return FromJson<v1::HardwareProfile>(json);
     case Case::kListProfiles:
       return FromJson<v1::ListProfilesResponse>(json);
     case Case::kBatchResolve:
@@ -124,7 +126,6 @@ absl::StatusOr<Facts> FactsOf(const Case& test, const std::string& json) {
     case Case::kGetMeasurement:
     case Case::kListMeasurements:
     case Case::kGetProfile:
-    case Case::kImportProfile:
     case Case::CALL_NOT_SET:
       break;
   }
