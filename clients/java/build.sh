@@ -4,11 +4,12 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 stamp="target/built"
 if [ -e "$stamp" ] && [ -z "$(find pom.xml src -newer "$stamp" -print -quit)" ]; then exit 0; fi
-mvn -o -q -B package dependency:copy-dependencies -DincludeScope=test -DoutputDirectory=target/lib >target.log 2>&1 || {
-  grep -q 'offline' target.log && { rm target.log; echo "skipped: needs its packages (deploy/setup_clients.sh java)"; exit 77; }
-  cat target.log >&2
-  rm target.log
+mkdir -p target
+mvn -o -q -B package dependency:copy-dependencies -DincludeScope=test -DoutputDirectory=target/lib >target/build.log 2>&1 || {
+  grep -q 'offline' target/build.log && { rm target/build.log; echo "skipped: needs its packages (deploy/setup_clients.sh java)"; exit 77; }
+  cat target/build.log >&2
+  rm target/build.log
   exit 1
 }
-rm target.log
+rm target/build.log
 touch "$stamp"

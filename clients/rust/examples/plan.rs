@@ -36,7 +36,9 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         eprintln!("{}: {}", finding.rule_id, finding.seen);
     }
     match plan.launch("") {
-        Some(launch) if plan.outcome() == v1::Outcome::Resolved => launch.argv.iter().for_each(|word| println!("{word}")),
+        Some(launch) if plan.outcome() == v1::Outcome::Resolved => {
+            launch.argv.iter().for_each(|word| println!("{word}"))
+        }
         _ => return Err("no plan".into()),
     }
     Ok(())

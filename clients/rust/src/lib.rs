@@ -147,7 +147,13 @@ mod tests {
         let end = call(TIMEOUT, || {
             calls.set(calls.get() + 1);
             let fails = calls.get() <= failures;
-            async move { if fails { Err(Status::new(code, "not now")) } else { Ok("here") } }
+            async move {
+                if fails {
+                    Err(Status::new(code, "not now"))
+                } else {
+                    Ok("here")
+                }
+            }
         })
         .await;
         (end, calls.get())
@@ -177,8 +183,15 @@ mod tests {
         let Ok(config) = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../service_config.json")) else {
             return; // not in the source tree
         };
-        for text in ["\"timeout\": \"5s\"", "\"timeout\": \"120s\"", "\"maxAttempts\": 4", "\"initialBackoff\": \"0.1s\"",
-            "\"maxBackoff\": \"1s\"", "\"backoffMultiplier\": 2", "\"retryableStatusCodes\": [\"UNAVAILABLE\"]"] {
+        for text in [
+            "\"timeout\": \"5s\"",
+            "\"timeout\": \"120s\"",
+            "\"maxAttempts\": 4",
+            "\"initialBackoff\": \"0.1s\"",
+            "\"maxBackoff\": \"1s\"",
+            "\"backoffMultiplier\": 2",
+            "\"retryableStatusCodes\": [\"UNAVAILABLE\"]",
+        ] {
             assert!(config.contains(text), "service_config.json has no {text}: bring the constants here in line");
         }
     }
