@@ -196,7 +196,8 @@ grpc::Status Call::Finish(const absl::Status& status) {
   LeaveGate();
   const grpc::Status wire = ToGrpcStatus(status, request_id_);
   code_ = static_cast<int>(wire.error_code());
-  if (!status.ok()) log_text_ = LogTextOf(status);
+  // Refusals must stay cheap: no text that nobody reads.
+  if (!status.ok() && edge_.log->Enabled(LevelOf(code_))) log_text_ = LogTextOf(status);
   return wire;
 }
 
