@@ -1,12 +1,8 @@
 // `flightplan serve`: settings, catalogue, signals.
-#include <dirent.h>
 #include <pthread.h>
 #include <signal.h>
 #include <time.h>
 
-#include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <iostream>
 
 #include "absl/strings/match.h"
@@ -16,6 +12,7 @@
 #include "absl/time/time.h"
 #include "resolver/base/status_macros.h"
 #include "resolver/catalog/catalog.h"
+#include "service/catalog_folder.h"
 #include "service/gatekeeper.h"
 #include "service/probe_link.h"
 #include "service/server.h"
@@ -59,33 +56,6 @@ class PipelineBackend final : public ResolverBackend {
   const std::shared_ptr<ProfileStore> profiles_;
   const Resolver resolver_;
 };
-
-// The folder's *.yaml files by name, which is the order in which they apply.
-absl::StatusOr<std::vector<CatalogFile>> ReadCatalogFiles(const std::string& folder, const SettingsSources& sources) {
-  std::vector<CatalogFile> files;
-  DIR* directory = opendir(folder.c_str());
-  if (directory == nullptr) {
-    return absl::NotFoundError(absl::StrCat("catalog_dir ", folder, ": ", std::strerror(errno)));
-  }
-  while (const dirent* entry = readdir(directory)) {
-    if (absl::EndsWith(entry->d_name, ".yaml")) files.push_back({absl::StrCat(folder, "/", entry->d_name), ""});
-  }
-  closedir(directory);
-  std::sort(files.begin(), files.end(), [](const CatalogFile& a, const CatalogFile& b) { return a.name < b.name; });
-  for (CatalogFile& file : files) {
-    FLIGHTPLAN_ASSIGN_OR_RETURN(file.text, sources.file(file.name));
-  }
-  return files;
-}
-
-absl::StatusOr<std::shared_ptr<const Catalog>> LoadCatalog(const Settings& settings, const SettingsSources& sources) {
-  std::vector<CatalogFile> files;
-  if (!settings.catalog_dir.empty()) {
-    FLIGHTPLAN_ASSIGN_OR_RETURN(files, ReadCatalogFiles(settings.catalog_dir, sources));
-  }
-  FLIGHTPLAN_ASSIGN_OR_RETURN(Catalog catalog, Catalog::WithOverlay(files));
-  return std::make_shared<const Catalog>(std::move(catalog));
-}
 
 // SIGTERM, SIGINT and SIGHUP, blocked in this thread and in all that it starts; only Wait and WaitAtMost see them.
 class StopSignals {
@@ -153,7 +123,7 @@ void Reload(const Settings& settings, const SettingsSources& sources, const std:
     }
   };
   report("access", server->ReloadAccess(sources));
-  const absl::StatusOr<std::shared_ptr<const Catalog>> catalog = LoadCatalog(settings, sources);
+  const absl::StatusOr<std::shared_ptr<const Catalog>> catalog = LoadCatalog(settings.catalog_dir);
   report("catalog", server->ReloadCatalog(
                         catalog, catalog.ok() ? std::make_unique<PipelineBackend>(*catalog, profiles) : nullptr));
 }
@@ -173,7 +143,7 @@ int ServeMain(const std::vector<std::string>& args) {
     std::cout << SettingsToYaml(*settings);
     return kStopped;
   }
-  const absl::StatusOr<std::shared_ptr<const Catalog>> catalog = LoadCatalog(*settings, sources);
+  const absl::StatusOr<std::shared_ptr<const Catalog>> catalog = LoadCatalog(settings->catalog_dir);
   if (!catalog.ok()) return Fail(kMisuse, catalog.status());
   const absl::StatusOr<std::shared_ptr<ProfileStore>> profiles =
       OpenProfileStore(settings->profile_dir, settings->profile_max_age, *catalog,

@@ -1,6 +1,3 @@
-#include <dirent.h>
-
-#include <algorithm>
 #include <cstdlib>
 #include <iterator>
 #include <memory>
@@ -10,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "clients/cli/backend.h"
 #include "clients/cli/command.h"
@@ -21,6 +17,7 @@
 #include "resolver/catalog/catalog.h"
 #include "resolver/explain/catalog_answers.h"
 #include "resolver/resolver.h"
+#include "service/catalog_folder.h"
 #include "service/parallel_for.h"
 #include "service/probe_link.h"
 #include "service/probe_worker.h"
@@ -136,20 +133,9 @@ class LocalBackend final : public Backend {
 
 // The folder's *.yaml files by name, so that the order in which they override each other is plain.
 absl::StatusOr<std::vector<CatalogFile>> ReadCatalogDir(const std::string& folder) {
-  const std::unique_ptr<DIR, int (*)(DIR*)> dir(opendir(folder.c_str()), closedir);
-  if (dir == nullptr) return absl::InvalidArgumentError(absl::StrCat("catalog-dir: cannot open folder ", folder));
-  std::vector<std::string> names;
-  while (const dirent* entry = readdir(dir.get())) {
-    if (absl::EndsWith(entry->d_name, ".yaml") && entry->d_name[0] != '.') names.emplace_back(entry->d_name);
-  }
-  std::sort(names.begin(), names.end());
-  std::vector<CatalogFile> files;
-  for (const std::string& name : names) {
-    const std::string path = absl::StrCat(folder, "/", name);
-    FLIGHTPLAN_ASSIGN_OR_RETURN(std::string text, ReadInput(path));
-    files.push_back({path, std::move(text)});
-  }
-  if (files.empty()) return absl::InvalidArgumentError(absl::StrCat("catalog-dir: no *.yaml file in ", folder));
+  absl::StatusOr<std::vector<CatalogFile>> files = service::ReadCatalogFolder(folder);
+  if (!files.ok()) return absl::InvalidArgumentError(absl::StrCat("catalog-dir: ", files.status().message()));
+  if (files->empty()) return absl::InvalidArgumentError(absl::StrCat("catalog-dir: no *.yaml file in ", folder));
   return files;
 }
 

@@ -7,7 +7,7 @@ servers=()
 have_postgres=false
 
 cleanup() {
-  for pid in "${servers[@]}"; do kill -KILL "$pid" 2>/dev/null || true; done
+  for pid in "${servers[@]}"; do { kill -KILL "$pid" && wait "$pid"; } 2>/dev/null || true; done
   ! $have_postgres || "$postgres" stop "$work/pg" 2>/dev/null || true
   rm -rf "$work"
 }
