@@ -1,17 +1,18 @@
 #include "resolver/base/digest.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
 
 #include "absl/strings/escaping.h"
+#include "resolver/base/sha256.h"
 
 namespace flightplan {
-namespace {
+namespace internal {
 
-// FIPS 180-4, section 4.2.2.
-constexpr std::array<uint32_t, 64> kRound = {
+const std::array<uint32_t, 64> kSha256Round = {
     0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
     0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
     0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc, 0x2de92c6f, 0x4a7484aa, 0x5cb0a9dc, 0x76f988da,
@@ -21,9 +22,9 @@ constexpr std::array<uint32_t, 64> kRound = {
     0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
     0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2};
 
-constexpr size_t kBlock = 64;
+namespace {
 
-void Compress(const unsigned char* block, std::array<uint32_t, 8>* state) {
+void Compress(const unsigned char* block, Sha256State* state) {
   std::array<uint32_t, 64> w{};
   for (size_t i = 0; i < 16; ++i) {
     const unsigned char* p = block + 4 * i;
@@ -37,7 +38,7 @@ void Compress(const unsigned char* block, std::array<uint32_t, 8>* state) {
   auto [a, b, c, d, e, f, g, h] = *state;
   for (size_t i = 0; i < 64; ++i) {
     const uint32_t s1 = std::rotr(e, 6) ^ std::rotr(e, 11) ^ std::rotr(e, 25);
-    const uint32_t t1 = h + s1 + ((e & f) ^ (~e & g)) + kRound[i] + w[i];
+    const uint32_t t1 = h + s1 + ((e & f) ^ (~e & g)) + kSha256Round[i] + w[i];
     const uint32_t s0 = std::rotr(a, 2) ^ std::rotr(a, 13) ^ std::rotr(a, 22);
     const uint32_t t2 = s0 + ((a & b) ^ (a & c) ^ (b & c));
     h = g;
@@ -49,26 +50,36 @@ void Compress(const unsigned char* block, std::array<uint32_t, 8>* state) {
     b = a;
     a = t1 + t2;
   }
-  const std::array<uint32_t, 8> add = {a, b, c, d, e, f, g, h};
+  const Sha256State add = {a, b, c, d, e, f, g, h};
   for (size_t i = 0; i < 8; ++i) (*state)[i] += add[i];
 }
 
 }  // namespace
 
+void CompressPortably(const unsigned char* data, size_t blocks, Sha256State* state) {
+  for (size_t i = 0; i < blocks; ++i) Compress(data + i * kSha256Block, state);
+}
+
+}  // namespace internal
+
 std::string Sha256Hex(absl::string_view text) {
-  std::array<uint32_t, 8> state = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
-                                   0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
+  using internal::kSha256Block;
+  static const auto compress = internal::HasSha256Instructions() ? internal::CompressWithInstructions  //
+                                                                 : internal::CompressPortably;
+  internal::Sha256State state = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
+                                 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
   const auto* data = reinterpret_cast<const unsigned char*>(text.data());
-  size_t done = 0;
-  for (; text.size() - done >= kBlock; done += kBlock) Compress(data + done, &state);
-  std::string tail(text.substr(done));
-  tail += '\x80';
-  while (tail.size() % kBlock != kBlock - 8) tail += '\0';
+  const size_t whole = text.size() / kSha256Block, rest = text.size() % kSha256Block;
+  compress(data, whole, &state);
+  // The rest, a one bit, zeros, and the length in bits as the last eight bytes of a block.
+  std::array<unsigned char, 2 * kSha256Block> tail{};
+  std::copy_n(data + whole * kSha256Block, rest, tail.begin());
+  tail[rest] = 0x80;
+  const size_t tail_blocks = rest < kSha256Block - 8 ? 1 : 2;
   const uint64_t bits = uint64_t{text.size()} * 8;
-  for (int shift = 56; shift >= 0; shift -= 8) tail += static_cast<char>(bits >> shift & 0xff);
-  for (size_t i = 0; i < tail.size(); i += kBlock) {
-    Compress(reinterpret_cast<const unsigned char*>(tail.data()) + i, &state);
-  }
+  for (size_t i = 0; i < 8; ++i)
+    tail[tail_blocks * kSha256Block - 1 - i] = static_cast<unsigned char>(bits >> 8 * i & 0xff);
+  compress(tail.data(), tail_blocks, &state);
   std::string digest;
   for (uint32_t word : state) {
     for (int shift = 24; shift >= 0; shift -= 8) digest += static_cast<char>(word >> shift & 0xff);
