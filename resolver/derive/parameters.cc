@@ -1,5 +1,6 @@
 #include "resolver/derive/parameters.h"
 
+#include <algorithm>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -40,12 +41,32 @@ class Counter {
         norm_(model.normalization == "LayerNorm" && !model.layernorm_no_bias ? Checked(2) * h_ : h_),
         gated_(model.gated_linear_unit ? 3 : 2) {}
 
-  // Decoder layer i; i == num_layers asks for the layer of an MTP depth, which has the kind of the last one.
-  Sum Layer(int64_t i) const {
+  // What tells one layer of a model from another.
+  struct Make {
+    bool moe = false, linear = false;
+    bool indexer = false;
+    int64_t compress_ratio = 0;
+    friend bool operator==(const Make&, const Make&) = default;
+  };
+
+  // Of decoder layer i; i == num_layers asks for the layer of an MTP depth, which has the kind of the last one.
+  Make MakeOf(int64_t i) const {
     const int64_t last = i < m_.num_layers ? i : m_.num_layers - 1;
-    const bool moe = !m_.moe_layer_freq.empty() && m_.moe_layer_freq[static_cast<size_t>(last)] != 0;
-    Sum sum = moe ? Experts() : DenseMlp();
-    sum += AttentionOf(i, last);
+    const auto at = static_cast<size_t>(last), index = static_cast<size_t>(i);
+    Make make;
+    make.moe = !m_.moe_layer_freq.empty() && m_.moe_layer_freq[at] != 0;
+    make.linear = !m_.linear_attention_freq.empty() && m_.linear_attention_freq[at] != 0;
+    make.indexer = m_.attention == "mla+dsa"            ? OwnsSparseIndexer(last)
+                   : m_.attention == "gqa+block-sparse" ? OwnsBlockIndexer(last)
+                                                        : false;
+    if (m_.attention == "csa-hybrid" && index < m_.csa_compress_ratios.size())
+      make.compress_ratio = m_.csa_compress_ratios[index];
+    return make;
+  }
+
+  Sum Layer(const Make& make) const {
+    Sum sum = make.moe ? Experts() : DenseMlp();
+    sum += AttentionOf(make);
     sum.replicated += Checked(m_.norms_per_layer.value_or(2)) * norm_;
     return sum;
   }
@@ -77,17 +98,13 @@ class Counter {
  private:
   static Checked N(const std::optional<int64_t>& size) { return size.value_or(0); }
 
-  Sum AttentionOf(int64_t i, int64_t last) const {
-    const bool linear = !m_.linear_attention_freq.empty() && m_.linear_attention_freq[static_cast<size_t>(last)] != 0;
-    if (linear) return m_.attention == "kda-mla-hybrid" ? KimiDelta() : GatedDelta();
-    if (m_.attention == "csa-hybrid") {
-      const auto index = static_cast<size_t>(i);
-      return Compressed(index < m_.csa_compress_ratios.size() ? m_.csa_compress_ratios[index] : 0);
-    }
+  Sum AttentionOf(const Make& make) const {
+    if (make.linear) return m_.attention == "kda-mla-hybrid" ? KimiDelta() : GatedDelta();
+    if (m_.attention == "csa-hybrid") return Compressed(make.compress_ratio);
     if (m_.attention == "mfa") return Factorised();
-    if (m_.kv_lora_rank.has_value()) return Latent(last);
+    if (m_.kv_lora_rank.has_value()) return Latent(make.indexer && m_.attention == "mla+dsa");
     Sum sum = GroupedAttention();
-    if (m_.attention == "gqa+block-sparse" && OwnsBlockIndexer(last)) {
+    if (make.indexer && m_.attention == "gqa+block-sparse") {
       const Checked n = N(m_.index_n_heads);
       const Checked size = N(m_.index_head_dim);
       sum.replicated += h_ * n * size + h_ * size + Checked(2) * size;
@@ -111,7 +128,7 @@ class Counter {
   }
 
   // Multi-latent attention. Megatron keeps the down projections whole on every TP rank.
-  Sum Latent(int64_t layer) const {
+  Sum Latent(bool indexer) const {
     const Checked q_rank = N(m_.q_lora_rank);
     const Checked kv_rank = N(m_.kv_lora_rank);
     const Checked nope = N(m_.qk_head_dim);
@@ -127,7 +144,7 @@ class Counter {
     sum.replicated += h_ * (kv_rank + rope) + kv_rank;
     sum.split += kv_rank * a_ * (nope + v) + a_ * v * h_;
     if (m_.mla_output_gate) sum.split += h_ * a_ * v;
-    if (m_.attention == "mla+dsa" && OwnsSparseIndexer(layer)) {
+    if (indexer) {
       const Checked n = N(m_.dsa_indexer_n_heads);
       const Checked size = N(m_.dsa_indexer_head_dim);
       sum.replicated += q_rank * n * size + h_ * size + Checked(2) * size + h_ * n;
@@ -248,6 +265,7 @@ absl::StatusOr<ModelParameters> CountParameters(const ModelSpec& model) {
   }
   const Counter counter(model);
   ModelParameters parameters;
+  parameters.layers.reserve(static_cast<size_t>(std::min<int64_t>(model.num_layers, 1024)));
   Sum body;
   const auto add_layer = [&](const Sum& layer) {
     body += layer;
@@ -258,8 +276,15 @@ absl::StatusOr<ModelParameters> CountParameters(const ModelSpec& model) {
     for (char symbol : *model.hybrid_layer_pattern) add_layer(counter.Symbol(symbol));
     for (char symbol : model.mtp_hybrid_override_pattern.value_or("")) mtp += counter.Symbol(symbol);
   } else {
-    for (int64_t i = 0; i < model.num_layers; ++i) add_layer(counter.Layer(i));
-    mtp = counter.Layer(model.num_layers);
+    // Most layers are of the make of the one before.
+    Counter::Make make = counter.MakeOf(0);
+    Sum layer = counter.Layer(make);
+    for (int64_t i = 0; i < model.num_layers; ++i) {
+      const Counter::Make next = counter.MakeOf(i);
+      if (next != make) layer = counter.Layer(make = next);
+      add_layer(layer);
+    }
+    mtp = counter.Layer(counter.MakeOf(model.num_layers));
   }
   mtp += counter.MtpExtra();
   const Sum head = counter.Head();
