@@ -145,8 +145,9 @@ void DecideRecompute(Deliberation& d) {
   }
   const unsigned tensors = Fits(f, now) ? 0 : TensorsToOffload(d, bits);
   if (tensors != 0) now = Reserved(f, MemoryNeed(f, {.modules = bits, .offload = tensors}));
-  const double with_full = Reserved(f, MemoryNeed(f, {.full = true}));
-  const bool full = bits == 0 || (!Fits(f, now) && !overlap_pinned && with_full < now);
+  const bool enough = bits != 0 && Fits(f, now);
+  const double with_full = enough ? now : Reserved(f, MemoryNeed(f, {.full = true}));
+  const bool full = bits == 0 || (!enough && !overlap_pinned && with_full < now);
   std::string reason = absl::StrCat("about ", Gib(without), " by the closed formulas, ", Gib(f.capacity), " usable");
   if (full) {
     d.footprint_bytes = with_full;
