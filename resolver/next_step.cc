@@ -133,20 +133,18 @@ Config With(Config config, const std::vector<std::pair<Knob, Value>>& changes) {
   return config;
 }
 
+// Whether the changes leave the plan's stages as they are.
+bool SameStages(const std::vector<std::pair<Knob, Value>>& changes) {
+  return std::none_of(changes.begin(), changes.end(), [](const std::pair<Knob, Value>& change) {
+    return change.first == K::virtual_pipeline_model_parallel_size || change.first == K::pipeline_model_parallel_size;
+  });
+}
+
 std::optional<StepForecast> ForecastWith(const StepModel& model, const PlanForecast& plan,
                                          const std::vector<std::pair<Knob, Value>>& changes) {
   const Config changed = With(plan.config, changes);
-  const bool other_pipeline = std::any_of(changes.begin(), changes.end(), [](const std::pair<Knob, Value>& change) {
-    return change.first == K::virtual_pipeline_model_parallel_size || change.first == K::pipeline_model_parallel_size;
-  });
-  if (other_pipeline) return model.Forecast(changed, plan.env, model.Stages(changed));
-  return model.Forecast(changed, plan.env, plan.stages);
-}
-
-bool Accepted(const Config& config, const Environment& env) {
-  const RunResult run = Run(WriteForTarget(config, env), env);
-  return std::none_of(run.findings.begin(), run.findings.end(),
-                      [](const Finding& finding) { return finding.severity == Severity::kError; });
+  if (SameStages(changes)) return model.Forecast(changed, plan.env, plan.stages);
+  return model.Forecast(changed, plan.env, model.Stages(changed));
 }
 
 std::string Text(const std::vector<std::pair<Knob, Value>>& changes) {
@@ -223,10 +221,11 @@ std::optional<NextStep> FindNextStep(const NormalizedIntent& intent, const StepM
   for (size_t i = 0; i < std::min(moves.size(), kMostJudged); ++i) {
     const Move& move = moves[i];
     const Config changed = With(plan.config, move.changes);
-    const StepModel::Room left = model.RoomFor(changed, plan.env, model.Stages(changed));
+    const StepModel::Room left = SameStages(move.changes) ? model.RoomFor(changed, plan.env, plan.stages)
+                                                          : model.RoomFor(changed, plan.env, model.Stages(changed));
     if (left > room && left >= StepModel::Room::kMarginal) continue;  // speed is no use to a run that may not fit
     if (room == StepModel::Room::kShort && left == StepModel::Room::kShort) continue;
-    if (!Accepted(changed, plan.env)) continue;
+    if (!HasNoErrors(WriteForTarget(changed, plan.env), plan.env)) continue;
     NextStep next;
     next.finding = Describe(outlook, move, left);
     AbSuggestion ab;

@@ -44,8 +44,16 @@ bool GatesLibrary(const Rule& rule) {
                      [](absl::string_view name) { return name == "te" || name == "torch"; });
 }
 
-std::string ObservedText(const std::string& name, const Value& value) {
-  return value.is_none() ? absl::StrCat(name, " unset") : absl::StrCat(name, "=", value.ToText());
+// "micro_batch_size=1, fp8 unset"
+void AppendObserved(const Observed& seen, std::string* text) {
+  absl::StrAppend(text, text->empty() ? "" : ", ", seen.name);
+  if (seen.value.is_none()) {
+    absl::StrAppend(text, " unset");
+  } else if (seen.value.is_text()) {
+    absl::StrAppend(text, "=", seen.value.text());
+  } else {
+    absl::StrAppend(text, "=", seen.value.ToText());
+  }
 }
 
 Value EnvValue(const Facts& facts, absl::string_view name) {
@@ -107,10 +115,18 @@ Program::Program(Target target, int core_release, int bridge_release) {
     return std::make_tuple(position[a->at.phase], a->at.line, a->at.sub, a->id) <
            std::make_tuple(position[b->at.phase], b->at.line, b->at.sub, b->id);
   });
-  for (const Rule* rule : rules) steps_.push_back({rule->when, rule->change, rule, GatesLibrary(*rule)});
+  for (const Rule* rule : rules) {
+    steps_.push_back({rule->when, rule->change, rule, rule->kind == Kind::kError, GatesLibrary(*rule)});
+    if (rule->when != nullptr) checks_[rule->area].push_back(rule);
+  }
   behind_arguments_ = static_cast<size_t>(
       std::find_if(rules.begin(), rules.end(), [](const Rule* rule) { return rule->at.phase > Phase::kCliValidate; }) -
       rules.begin());
+}
+
+absl::Span<const Rule* const> Program::ChecksOf(absl::string_view area) const {
+  const auto it = checks_.find(area);
+  return it == checks_.end() ? absl::Span<const Rule* const>() : it->second;
 }
 
 const Program& Program::For(Target target, int core_release, int bridge_release) {
@@ -189,15 +205,15 @@ Finding MakeFinding(const Rule& rule, const Facts& facts) {
   finding.stage = StageName(rule.at.phase);
   finding.needs = std::string(rule.needs);
   finding.source = rule.source;
+  finding.observed.reserve(rule.reads.size + rule.reads_env.size);
   for (Knob knob : rule.reads) {
     finding.observed.push_back({std::string(Name(knob)), facts.value(knob)});
   }
   for (absl::string_view name : rule.reads_env) {
     finding.observed.push_back({std::string(name), EnvValue(facts, name)});
   }
-  for (const Observed& seen : finding.observed) {
-    absl::StrAppend(&finding.seen, finding.seen.empty() ? "" : ", ", ObservedText(seen.name, seen.value));
-  }
+  finding.seen.reserve(128);
+  for (const Observed& seen : finding.observed) AppendObserved(seen, &finding.seen);
   if (rule.detail != nullptr) {
     absl::StrAppend(&finding.seen, finding.seen.empty() ? "" : ": ", rule.detail(facts));
   }
@@ -237,16 +253,19 @@ Finding MakeAssumption(const Rule& rule, const Facts& facts) {
 
 }  // namespace
 
-RunResult Run(Config config, Environment env) {
+RunResult Run(Config config, Environment env, KeepArguments keep) {
   const Program& program = Program::For(env.target, env.core_release, env.bridge_release);
   RunResult result;
   result.config = std::move(config);
   result.env = std::move(env);
+  result.changes.reserve(32);
   Editor editor(&result.config, &result.env, &result.changes);
   const Facts& facts = editor.facts();
-  for (size_t i = 0; i < program.steps().size(); ++i) {
-    const Program::Step& step = program.steps()[i];
-    if (i == program.behind_arguments()) result.arguments = result.config;
+  const absl::Span<const Program::Step> steps = program.steps();
+  const size_t keep_at = keep == KeepArguments::kYes ? program.behind_arguments() : steps.size();
+  for (size_t i = 0; i < steps.size(); ++i) {
+    const Program::Step& step = steps[i];
+    if (i == keep_at) result.arguments = result.config;
     if (step.when == nullptr) {
       editor.Begin(step.rule);
       step.change(editor);
@@ -259,13 +278,26 @@ RunResult Run(Config config, Environment env) {
   return result;
 }
 
+bool HasNoErrors(Config config, Environment env) {
+  const Program& program = Program::For(env.target, env.core_release, env.bridge_release);
+  Editor editor(&config, &env, nullptr);
+  for (const Program::Step& step : program.steps()) {
+    if (step.when == nullptr) {
+      editor.Begin(step.rule);
+      step.change(editor);
+    } else if (step.is_error && step.when(editor.facts())) {
+      return false;
+    }
+  }
+  return true;
+}
+
 void JudgeArea(absl::string_view area, RunResult* run) {
   const Program& program = Program::For(run->env.target, run->env.core_release, run->env.bridge_release);
   const Facts facts(run->config, run->env);
-  for (const Program::Step& step : program.steps()) {
-    if (step.when == nullptr || step.rule->area != area || !step.when(facts)) continue;
-    if (!Reported(run->findings, IdFor(*step.rule, run->env.target)))
-      run->findings.push_back(MakeFinding(*step.rule, facts));
+  for (const Rule* rule : program.ChecksOf(area)) {
+    if (rule->when(facts) && !Reported(run->findings, IdFor(*rule, run->env.target)))
+      run->findings.push_back(MakeFinding(*rule, facts));
   }
 }
 

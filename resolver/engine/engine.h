@@ -1,8 +1,11 @@
 // Runs the rules over a configuration in upstream's order.
 #pragma once
 
+#include <map>
 #include <vector>
 
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "resolver/plan/config.h"
 #include "resolver/plan/environment.h"
 #include "resolver/plan/finding.h"
@@ -22,20 +25,24 @@ class Program {
     bool (*when)(const Facts&);  // null for a change
     void (*change)(Editor&);
     const Rule* rule;
+    bool is_error;
     bool gates_library;  // an error rule that asks for a version of Transformer Engine or torch
   };
-  const std::vector<Step>& steps() const { return steps_; }
+  absl::Span<const Step> steps() const { return steps_; }
+  // The checks of one area ("fit"), in order.
+  absl::Span<const Rule* const> ChecksOf(absl::string_view area) const;
   // The first step behind the command line's own checks.
   size_t behind_arguments() const { return behind_arguments_; }
 
  private:
   Program(Target target, int core_release, int bridge_release);
   std::vector<Step> steps_;
+  std::map<absl::string_view, std::vector<const Rule*>> checks_;  // by area
   size_t behind_arguments_ = 0;
 };
 
 struct RunResult {
-  Config arguments;                   // Megatron-LM and LoongForge: the command line's values after validate_args
+  Config arguments;                   // only with KeepArguments::kYes
   Config config;                      // final values after every silent change
   Environment env;                    // with the variables the target sets
   std::vector<Finding> findings;      // in upstream's order: the first error is the one upstream stops at
@@ -43,8 +50,13 @@ struct RunResult {
 };
 
 // Judges a config whose unset knobs hold their class defaults (catalog/defaults.h). Reports everything at once: a rule
-// after the first error still runs, on the values as they are then.
-RunResult Run(Config config, Environment env);
+// after the first error still runs, on the values as they are then. With KeepArguments::kYes the result also holds, for
+// Megatron-LM and LoongForge, the command line's values after validate_args.
+enum class KeepArguments { kNo, kYes };
+RunResult Run(Config config, Environment env, KeepArguments keep = KeepArguments::kNo);
+
+// Whether Run would report no error; stops at the first one, and says nothing of what the target changes.
+bool HasNoErrors(Config config, Environment env);
 
 // The checks of one area over what a run ended with: for facts that are known only then, such as a memory forecast in
 // `run->env`. Adds to its findings.

@@ -47,14 +47,16 @@ void Editor::Set(Knob knob, Value value) {
   // A change that only repeats the value still makes it upstream's own, but is no news.
   const bool same = old == value && old.is_bool() == value.is_bool();
   if (same) return;
-  trace_->push_back({rule_->id, knob, "", old, value, config_->origin(knob) == Origin::kCaller, rule_->source});
+  if (trace_ != nullptr)
+    trace_->push_back({rule_->id, knob, "", old, value, config_->origin(knob) == Origin::kCaller, rule_->source});
   config_->Set(knob, std::move(value), Origin::kUpstream);
 }
 
 void Editor::SetVar(absl::string_view name, absl::string_view value) {
   std::string& slot = env_->vars[std::string(name)];
   if (slot == value) return;
-  trace_->push_back({rule_->id, Knob{}, std::string(name), Value(slot), Value(value), !slot.empty(), rule_->source});
+  if (trace_ != nullptr)
+    trace_->push_back({rule_->id, Knob{}, std::string(name), Value(slot), Value(value), !slot.empty(), rule_->source});
   slot = std::string(value);
 }
 

@@ -121,7 +121,9 @@ Judgement Compare(const GoldenCase& golden, const RunResult& result) {
   return out;
 }
 
-Judgement Judge(const GoldenCase& golden) { return Compare(golden, Run(golden.config, golden.env)); }
+Judgement Judge(const GoldenCase& golden) {
+  return Compare(golden, Run(golden.config, golden.env, KeepArguments::kYes));
+}
 
 absl::StatusOr<Value> ToValue(const rapidjson::Value& node) {
   rapidjson::StringBuffer buffer;

@@ -206,6 +206,14 @@ std::vector<Breach> CheckFixes(const GoldenCase& golden) {
   return out;
 }
 
+std::vector<Breach> CheckShortRun(const GoldenCase& golden) {
+  const RunResult whole = Run(golden.config, golden.env);
+  const auto error = std::find_if(whole.findings.begin(), whole.findings.end(), IsError);
+  if (HasNoErrors(golden.config, golden.env) == (error == whole.findings.end())) return {};
+  if (error == whole.findings.end()) return {{"short-run", "finds an error that the whole run does not"}};
+  return {{std::string(error->rule_id), "not found by the short run"}};
+}
+
 std::vector<Breach> CheckAgain(const GoldenCase& golden) {
   std::vector<Breach> out;
   const RunResult first = Run(golden.config, golden.env);

@@ -21,7 +21,8 @@ struct Property {
   const char* name;
   std::vector<Breach> (*check)(const golden::GoldenCase&);
 };
-constexpr Property kProperties[] = {{"fixes", CheckFixes}, {"again", CheckAgain}, {"round-trip", CheckRoundTrip}};
+constexpr Property kProperties[] = {
+    {"fixes", CheckFixes}, {"again", CheckAgain}, {"short-run", CheckShortRun}, {"round-trip", CheckRoundTrip}};
 
 struct Tally {
   int broken_cases = 0, excused_cases = 0;
