@@ -38,12 +38,6 @@ struct Side {
 // Python's == takes true for 1.
 bool SameValue(const Value& a, const Value& b) { return a == b && a.is_bool() == b.is_bool(); }
 
-std::string Spelling(Knob knob, const Environment& env) {
-  std::string spelling;
-  AppendSpelling(knob, env, &spelling);
-  return spelling;
-}
-
 bool Has(const Side& side, Knob knob) { return side.config.origin(knob) != Origin::kAbsent; }
 
 class Conversion {
@@ -113,13 +107,13 @@ class Conversion {
             absl::StrCat(TargetName(to_.env), " has the knob, and no way to write this value"));
         continue;
       }
-      const std::string spelling = Spelling(move.target, to_.env);
-      const bool same = spelling == Spelling(move.source, from_.env) && move.why.empty();
-      if (!same) Add(response_.add_converted(), move.source, move.value, spelling, move.why);
+      const absl::string_view spelling = SpellingOf(move.target, to_.env);
+      const bool same = spelling == SpellingOf(move.source, from_.env) && move.why.empty();
+      if (!same) Add(response_.add_converted(), move.source, move.value, std::string(spelling), move.why);
     }
     for (const Move& move : pinned_) {
       Add(lost(move.target) ? response_.add_dropped() : response_.add_pinned_defaults(), move.source, move.value,
-          lost(move.target) ? "" : Spelling(move.target, to_.env), move.why);
+          lost(move.target) ? "" : std::string(SpellingOf(move.target, to_.env)), move.why);
     }
     LaunchToMessage(std::move(launch), response_.mutable_launch());
   }
@@ -149,7 +143,7 @@ class Conversion {
   void Add(v1::ConvertedKnob* message, Knob knob, const Value& value, std::string spelling, std::string reason) {
     message->set_name(std::string(Name(knob)));
     ValueToMessage(value, message->mutable_value());
-    message->set_source_spelling(Spelling(knob, from_.env));
+    message->set_source_spelling(std::string(SpellingOf(knob, from_.env)));
     message->set_target_spelling(std::move(spelling));
     message->set_reason(reason.empty() ? "spelled otherwise" : std::move(reason));
   }

@@ -43,16 +43,27 @@
 namespace flightplan {
 namespace {
 
-bool HasError(const std::vector<Finding>& findings, Verdict verdict) {
-  return std::any_of(findings.begin(), findings.end(), [&](const Finding& finding) {
-    return finding.severity == Severity::kError && finding.verdict == verdict;
-  });
+// `read`: what the reader of a configuration refused; empty where nothing was read.
+template <typename Response>
+void SetVerdicts(const std::vector<Finding>& findings, absl::Span<const ParseFinding> read, Response* response) {
+  const auto fails = [&](Verdict verdict) {
+    const auto is = [&](const Finding& f) { return f.severity == Severity::kError && f.verdict == verdict; };
+    return std::any_of(findings.begin(), findings.end(), is) ||
+           std::any_of(read.begin(), read.end(), [&](const ParseFinding& parse) { return is(parse.finding); });
+  };
+  response->set_accepted_by_stack(!fails(Verdict::kAccepted));
+  response->set_will_run(response->accepted_by_stack() && !fails(Verdict::kWillRun));
 }
 
-template <typename Response>
-void SetVerdicts(const std::vector<Finding>& findings, Response* response) {
-  response->set_accepted_by_stack(!HasError(findings, Verdict::kAccepted));
-  response->set_will_run(response->accepted_by_stack() && !HasError(findings, Verdict::kWillRun));
+// The place of the first of a finding's knobs that was written; null: none was.
+const SourcePosition* PlaceOf(const Finding& finding, const std::vector<ParsedKnob>& written) {
+  for (const Observed& seen : finding.observed) {
+    const std::optional<Knob> knob = FindKnob(seen.name);
+    if (!knob.has_value()) continue;
+    const auto last = std::find_if(written.rbegin(), written.rend(), [&](const ParsedKnob& p) { return p.knob == *knob; });
+    if (last != written.rend() && (last->at.index >= 0 || last->at.line != 0)) return &last->at;
+  }
+  return nullptr;
 }
 
 // Same request, catalogue and evidence: same digest. Maps are written in key order.
@@ -68,14 +79,6 @@ std::string DigestOf(const google::protobuf::MessageLite& request, const std::st
   absl::StrAppend(&bytes, "\n", catalog_revision, "\n", evidence_version);
   if (!profiles_revision.empty()) absl::StrAppend(&bytes, "\n", profiles_revision);
   return absl::StrCat("fp1-", Sha256Hex(bytes).substr(0, 32));
-}
-
-std::vector<const Decision*> ByKnob(const std::vector<Decision>& decisions) {
-  std::vector<const Decision*> by_knob(kKnobCount, nullptr);
-  for (const Decision& decision : decisions) {
-    if (decision.env_var.empty()) by_knob[static_cast<size_t>(decision.knob)] = &decision;
-  }
-  return by_knob;
 }
 
 void LayoutToMessage(const Config& config, const Placement& placement, v1::ResolvedLayout* message) {
@@ -174,7 +177,7 @@ absl::Status Resolver::ResolveConfig(const v1::ResolveConfigRequest& request, v1
   ApplyMemoryEvidence(intent, decided.config, evidence, &estimate, &intent.findings);
   const Environment env = EnvironmentOf(intent, estimate);
   SettledPlan settled = Settle(std::move(decided), env);
-  const DecidedPlan& plan = settled.plan;
+  DecidedPlan& plan = settled.plan;
   // What is launched is what was decided, not what the stack makes of it: its silent changes happen again at the
   // launch.
   const Config& written = settled.written;
@@ -199,11 +202,11 @@ absl::Status Resolver::ResolveConfig(const v1::ResolveConfigRequest& request, v1
   ReportStale(evidence, &run.findings);
   SortForPeople(&run.findings);
 
-  SetVerdicts(run.findings, response);
+  SetVerdicts(run.findings, /*read=*/{}, response);
   response->set_outcome(response->will_run() ? v1::OUTCOME_RESOLVED : v1::OUTCOME_INFEASIBLE);
-  ConfigToMessages(run, ByKnob(plan.decisions), response->mutable_config());
-  for (const Decision& decision : plan.decisions) DecisionToMessage(decision, response->add_decisions());
-  for (const Finding& finding : run.findings) FindingToMessage(finding, response->add_findings());
+  ConfigToMessages(run, plan.decisions, response->mutable_config());
+  for (Decision& decision : plan.decisions) DecisionToMessage(std::move(decision), response->add_decisions());
+  for (Finding& finding : run.findings) FindingToMessage(std::move(finding), response->add_findings());
   for (const ConfigChange& change : run.changes) ChangeToMessage(change, response->add_effective_changes());
   EstimateToMessage(estimate, response->mutable_estimate());
   if (outlook.has_value()) OutlookToMessage(*outlook, response->mutable_estimate());
@@ -248,30 +251,20 @@ absl::Status Resolver::ValidateConfig(const v1::ValidateConfigRequest& request,
   const WeighedConfig weighed = WeighConfig(gpu, &run);
   if (weighed.estimate.has_value()) EstimateToMessage(*weighed.estimate, response->mutable_estimate());
 
-  std::vector<SourcePosition> places(kKnobCount);
-  for (const ParsedKnob& parsed : reading.parsed.knobs) places[static_cast<size_t>(parsed.knob)] = parsed.at;
-  std::vector<Finding> all = run.findings;
-  for (const ParseFinding& parse : reading.parsed.findings) all.push_back(parse.finding);
-  SetVerdicts(all, response);
+  SetVerdicts(run.findings, reading.parsed.findings, response);
   for (const ParseFinding& parse : reading.parsed.findings) {
     v1::Finding* message = response->add_findings();
     FindingToMessage(parse.finding, message);
     LocationToMessage(reading.input, parse.at, message);
   }
   SortForPeople(&run.findings);
-  for (const Finding& finding : run.findings) {
+  for (Finding& finding : run.findings) {
     v1::Finding* message = response->add_findings();
-    FindingToMessage(finding, message);
-    for (const Observed& seen : finding.observed) {  // points at the first knob of the rule that was written
-      const std::optional<Knob> knob = FindKnob(seen.name);
-      if (!knob.has_value()) continue;
-      const SourcePosition& at = places[static_cast<size_t>(*knob)];
-      if (at.index < 0 && at.line == 0) continue;
-      LocationToMessage(reading.input, at, message);
-      break;
-    }
+    const SourcePosition* at = PlaceOf(finding, reading.parsed.knobs);
+    FindingToMessage(std::move(finding), message);
+    if (at != nullptr) LocationToMessage(reading.input, *at, message);
   }
-  ConfigToMessages(run, std::vector<const Decision*>(kKnobCount, nullptr), response->mutable_config());
+  ConfigToMessages(run, /*decisions=*/{}, response->mutable_config());
   for (const ConfigChange& change : run.changes) ChangeToMessage(change, response->add_effective_changes());
   if (!env.world_size.has_value()) {
     response->add_not_judged("process grids: neither hardware.gpu_count, world_size nor WORLD_SIZE is given");

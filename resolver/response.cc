@@ -1,6 +1,8 @@
 #include "resolver/response.h"
 
+#include <array>
 #include <cmath>
+#include <map>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -70,8 +72,13 @@ void SourceToMessage(absl::string_view source, absl::string_view area, v1::Citat
   citation->set_field_report(area == "field-report");
 }
 
-std::string NameOf(Knob knob, const std::string& env_var) {
-  return env_var.empty() ? std::string(Name(knob)) : absl::StrCat("env.", env_var);
+// "micro_batch_size", "env.NCCL_DEBUG".
+void AppendName(Knob knob, const std::string& env_var, std::string* to) {
+  if (env_var.empty()) {
+    absl::StrAppend(to, Name(knob));
+  } else {
+    absl::StrAppend(to, "env.", env_var);
+  }
 }
 
 }  // namespace
@@ -89,19 +96,19 @@ void PatchToMessage(const Patch& patch, v1::Fix* fix) {
   fix->set_changes_convergence(ChangesConvergence(patch));
 }
 
-void FindingToMessage(const Finding& finding, v1::Finding* message) {
+void FindingToMessage(Finding finding, v1::Finding* message) {
   CopyText(finding.rule_id, message->mutable_rule_id());
   CopyText(finding.area, message->mutable_area());
   message->set_severity(ToMessage(finding.severity));
   message->set_verdict(ToMessage(finding.verdict));
   CopyText(finding.stage, message->mutable_stage());
-  for (const Observed& seen : finding.observed) {
+  for (Observed& seen : finding.observed) {
     v1::KnobSetting* setting = message->add_observed();
-    setting->set_name(seen.name);
+    setting->set_name(std::move(seen.name));
     ValueToMessage(seen.value, setting->mutable_value());
   }
-  message->set_seen(finding.seen);
-  message->set_needs(finding.needs);
+  message->set_seen(std::move(finding.seen));
+  message->set_needs(std::move(finding.needs));
   for (const Patch& patch : finding.fixes) PatchToMessage(patch, message->add_fixes());
   SourceToMessage(finding.source, finding.area, message->mutable_source());
 }
@@ -116,24 +123,24 @@ void LocationToMessage(const std::string& input, const SourcePosition& at, v1::F
 
 void ChangeToMessage(const ConfigChange& change, v1::EffectiveChange* message) {
   CopyText(change.rule_id, message->mutable_rule_id());
-  message->set_name(NameOf(change.knob, change.env_var));
+  AppendName(change.knob, change.env_var, message->mutable_name());
   ValueToMessage(change.from, message->mutable_from());
   ValueToMessage(change.to, message->mutable_to());
   message->set_overrides_caller(change.overrides_caller);
   SourceToMessage(change.source, "", message->mutable_source());
 }
 
-void DecisionToMessage(const Decision& decision, v1::Decision* message) {
+void DecisionToMessage(Decision decision, v1::Decision* message) {
   CopyText(decision.rule_id, message->mutable_rule_id());
-  message->set_name(NameOf(decision.knob, decision.env_var));
+  AppendName(decision.knob, decision.env_var, message->mutable_name());
   ValueToMessage(decision.value, message->mutable_value());
-  message->set_reason(decision.reason);
+  message->set_reason(std::move(decision.reason));
   message->set_basis(ToMessage(decision.basis));
-  for (const std::string& citation : decision.citations) message->add_citations()->set_text(citation);
-  for (const Alternative& alternative : decision.alternatives) {
+  for (std::string& citation : decision.citations) message->add_citations()->set_text(std::move(citation));
+  for (Alternative& alternative : decision.alternatives) {
     v1::Alternative* out = message->add_alternatives();
     ValueToMessage(alternative.value, out->mutable_value());
-    out->set_reason(alternative.reason);
+    out->set_reason(std::move(alternative.reason));
   }
   message->set_needs_ab(decision.needs_ab);
   if (decision.expected_step_ratio.has_value()) message->set_expected_step_ratio(*decision.expected_step_ratio);
@@ -192,6 +199,7 @@ void EstimateToMessage(const EstimatedPlan& estimate, v1::Estimate* message) {
   message->set_usable_bytes(estimate.usable_bytes);
   message->set_fit(FitOf(estimate.fit));
   const StageForecast* before = nullptr;
+  message->mutable_stages()->Reserve(static_cast<int>(estimate.stages.size()));
   for (const StageForecast& stage : estimate.stages) {
     if (before != nullptr && before->bytes.parts == stage.bytes.parts && before->total.high == stage.total.high) {
       message->mutable_stages(message->stages_size() - 1)->set_last_stage_index(stage.rank);
@@ -201,6 +209,7 @@ void EstimateToMessage(const EstimatedPlan& estimate, v1::Estimate* message) {
     v1::StageMemory* out = message->add_stages();
     out->set_stage(stage.rank);
     out->set_last_stage_index(stage.rank);
+    out->mutable_parts()->Reserve(static_cast<int>(kMemoryParts));
     for (size_t i = 0; i < kMemoryParts; ++i) {
       if (stage.bytes.parts[i] < 1) continue;
       const auto part = static_cast<MemoryPart>(i);
@@ -215,38 +224,73 @@ void EstimateToMessage(const EstimatedPlan& estimate, v1::Estimate* message) {
   }
 }
 
-void AppendSpelling(Knob knob, const Environment& env, std::string* spelling) {
-  if (env.target == Target::kMegatronBridge) {
+namespace {
+
+using Spellings = std::vector<std::string>;  // by knob
+
+Spellings BridgeSpellings() {
+  Spellings by_knob(kKnobCount);
+  for (int i = 0; i < kKnobCount; ++i) {
+    const Knob knob = static_cast<Knob>(i);
     const absl::string_view section = BridgeSectionOf(knob);
-    if (!section.empty()) absl::StrAppend(spelling, section, ".", FieldNameOf(knob));
-    return;
+    if (!section.empty()) by_knob[static_cast<size_t>(i)] = absl::StrCat(section, ".", FieldNameOf(knob));
   }
-  const internal::FlagRow* flag = FirstFlag(knob, env.core_release);
-  if (flag != nullptr) *spelling += flag->flag;
+  return by_knob;
 }
 
-void ConfigToMessages(const RunResult& run, const std::vector<const Decision*>& reasons,
-                      google::protobuf::RepeatedPtrField<v1::ConfigEntry>* entries) {
-  std::vector<absl::string_view> changed_by(kKnobCount);
-  for (const ConfigChange& change : run.changes) {
-    if (change.env_var.empty()) changed_by[static_cast<size_t>(change.knob)] = change.rule_id;
+Spellings FlagSpellings(int core_release) {
+  Spellings by_knob(kKnobCount);
+  for (int i = 0; i < kKnobCount; ++i) {
+    const internal::FlagRow* flag = FirstFlag(static_cast<Knob>(i), core_release);
+    if (flag != nullptr) by_knob[static_cast<size_t>(i)] = flag->flag;
   }
+  return by_knob;
+}
+
+// Of all knobs for a target's release. Built once for all.
+const Spellings& SpellingsOf(const Environment& env) {
+  static const auto* const kBridge = new Spellings(BridgeSpellings());
+  static const auto* const kFlags = [] {
+    auto* flags = new std::map<int, Spellings>();
+    for (int release : kCoreReleases) flags->emplace(release, FlagSpellings(release));
+    return flags;
+  }();
+  if (env.target == Target::kMegatronBridge) return *kBridge;
+  return kFlags->at(NearestRelease(kCoreReleases, env.core_release));
+}
+
+}  // namespace
+
+absl::string_view SpellingOf(Knob knob, const Environment& env) { return SpellingsOf(env)[static_cast<size_t>(knob)]; }
+
+void ConfigToMessages(const RunResult& run, absl::Span<const Decision> decisions,
+                      google::protobuf::RepeatedPtrField<v1::ConfigEntry>* entries) {
+  std::array<const ConfigChange*, kKnobCount> changed_by{};
+  for (const ConfigChange& change : run.changes) {
+    if (change.env_var.empty()) changed_by[static_cast<size_t>(change.knob)] = &change;
+  }
+  std::array<const Decision*, kKnobCount> decided_by{};
+  for (const Decision& decision : decisions) {
+    if (decision.env_var.empty()) decided_by[static_cast<size_t>(decision.knob)] = &decision;
+  }
+  const Spellings& spellings = SpellingsOf(run.env);
+  entries->Reserve(128);
   run.config.ForEachNotDefault([&](Knob knob) {
+    const auto index = static_cast<size_t>(knob);
     const Origin origin = run.config.origin(knob);
     v1::ConfigEntry* entry = entries->Add();
     CopyText(Name(knob), entry->mutable_name());
     ValueToMessage(run.config.Get(knob), entry->mutable_value());
     entry->set_origin(ToMessage(origin));
-    AppendSpelling(knob, run.env, entry->mutable_spelling());
-    const Decision* decision = reasons[static_cast<size_t>(knob)];
-    if (const absl::string_view rule = changed_by[static_cast<size_t>(knob)]; !rule.empty()) {
-      entry->set_reason(absl::StrCat("the stack sets it: ", rule));
-    } else if (decision != nullptr) {
-      entry->set_reason(decision->reason);
+    if (!spellings[index].empty()) entry->set_spelling(spellings[index]);
+    if (changed_by[index] != nullptr) {
+      absl::StrAppend(entry->mutable_reason(), "the stack sets it: ", changed_by[index]->rule_id);
+    } else if (decided_by[index] != nullptr) {
+      entry->set_reason(decided_by[index]->reason);
     } else if (origin == Origin::kModel) {
-      entry->set_reason("the model's architecture");
+      CopyText("the model's architecture", entry->mutable_reason());
     } else if (origin == Origin::kCaller) {
-      entry->set_reason("you set it");
+      CopyText("you set it", entry->mutable_reason());
     }
   });
 }

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "google/protobuf/repeated_ptr_field.h"
 #include "resolver/engine/engine.h"
 #include "resolver/estimate/estimate.h"
@@ -25,22 +27,22 @@ class Fix;
 class Launch;
 }  // namespace v1
 
-void FindingToMessage(const Finding& finding, v1::Finding* message);
+void FindingToMessage(Finding finding, v1::Finding* message);
 void PatchToMessage(const Patch& patch, v1::Fix* message);
 void LocationToMessage(const std::string& input, const SourcePosition& at, v1::Finding* message);
 void ChangeToMessage(const ConfigChange& change, v1::EffectiveChange* message);
-void DecisionToMessage(const Decision& decision, v1::Decision* message);
+void DecisionToMessage(Decision decision, v1::Decision* message);
 void LaunchToMessage(Launch launch, v1::Launch* message);
 
 void OutlookToMessage(const StepOutlook& outlook, v1::Estimate* message);
 void EstimateToMessage(const EstimatedPlan& estimate, v1::Estimate* message);
 
-// One entry for every knob that is written or that the stack sets, in table order. `reasons` holds, per knob, the
-// decision that chose it, or null.
-// Where `env`'s target reads the knob: "--bf16", "model.bf16"; nothing where it has no place for it.
-void AppendSpelling(Knob knob, const Environment& env, std::string* spelling);
+// Where `env`'s target reads the knob: "--bf16", "model.bf16"; empty where it has no place for it. Lives as long as the
+// process.
+absl::string_view SpellingOf(Knob knob, const Environment& env);
 
-void ConfigToMessages(const RunResult& run, const std::vector<const Decision*>& reasons,
+// One entry for every knob that is written or that the stack sets, in table order; a decided one says why.
+void ConfigToMessages(const RunResult& run, absl::Span<const Decision> decisions,
                       google::protobuf::RepeatedPtrField<v1::ConfigEntry>* entries);
 
 // "megatron-lm main", "megatron-bridge 0.6".

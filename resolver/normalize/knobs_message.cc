@@ -106,7 +106,7 @@ void ValueToMessage(const Value& value, v1::KnobValue* message) {
   } else if (value.is_float()) {
     message->set_double_value(value.real());
   } else if (value.is_text()) {
-    message->set_string_value(value.text().data(), value.text().size());
+    message->mutable_string_value()->assign(value.text().data(), value.text().size());
   } else if (value.is_list()) {
     auto* list = message->mutable_list_value();
     for (const Value& item : value.list()) ValueToMessage(item, list->add_values());
