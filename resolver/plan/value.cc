@@ -1,11 +1,11 @@
 #include "resolver/plan/value.h"
 
+#include <charconv>
 #include <cmath>
 
 #include "absl/status/status.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "rapidjson/document.h"
 #include "rapidjson/error/en.h"
@@ -35,13 +35,26 @@ absl::StatusOr<Value> FromNode(const rapidjson::Value& node, int depth) {
   return Value(std::move(items));
 }
 
+// "%.15g" where that reads back as the same number, else "%.17g".
 std::string RealText(double v) {
   if (std::isnan(v)) return "NaN";
   if (std::isinf(v)) return v > 0 ? "Infinity" : "-Infinity";
-  std::string shortest = absl::StrFormat("%.15g", v);
-  if (std::strtod(shortest.c_str(), nullptr) != v) shortest = absl::StrFormat("%.17g", v);
-  if (shortest.find_first_of(".eE") == std::string::npos) shortest += ".0";
-  return shortest;
+  char text[32];
+  for (const int digits : {15, 17}) {
+    const char* end = std::to_chars(text, text + sizeof(text), v, std::chars_format::general, digits).ptr;
+    double back = 0;
+    std::from_chars(text, end, back);
+    if (back != v && digits == 15) continue;
+    std::string shortest(text, static_cast<size_t>(end - text));
+    if (shortest.find_first_of(".e") == std::string::npos) shortest += ".0";
+    return shortest;
+  }
+  return "";
+}
+
+std::string IntText(int64_t v) {
+  char text[24];
+  return std::string(text, std::to_chars(text, text + sizeof(text), v).ptr);
 }
 
 }  // namespace
@@ -80,7 +93,7 @@ std::string Value::ToJson() const {
     case Tag::kBool:
       return as_.boolean ? "true" : "false";
     case Tag::kInt:
-      return absl::StrCat(as_.integer);
+      return IntText(as_.integer);
     case Tag::kFloat:
       return RealText(as_.real);
     case Tag::kText:

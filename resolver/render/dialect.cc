@@ -22,13 +22,14 @@ constexpr std::array<bool, 256> PlainBytes() {
 
 bool NeedsNoQuotes(absl::string_view word) {
   static constexpr std::array<bool, 256> kPlain = PlainBytes();
-  return !word.empty() &&
-         std::all_of(word.begin(), word.end(), [](char c) { return kPlain[static_cast<unsigned char>(c)]; });
+  bool plain = !word.empty();
+  for (const char c : word) plain &= kPlain[static_cast<unsigned char>(c)];
+  return plain;
 }
 
 void AppendQuoted(absl::string_view word, std::string* text) {
   if (NeedsNoQuotes(word)) {
-    absl::StrAppend(text, word);
+    text->append(word.data(), word.size());
     return;
   }
   *text += '\'';
@@ -72,7 +73,8 @@ std::string ShellText(const EnvVars& exports, absl::string_view command, absl::S
   }
   absl::StrAppend(&text, command);
   for (const std::string& word : argv) {
-    absl::StrAppend(&text, absl::StartsWith(word, "--") ? " \\\n    " : " ");
+    const bool flag = word.size() >= 2 && word[0] == '-' && word[1] == '-';
+    text.append(flag ? " \\\n    " : " ");
     AppendQuoted(word, &text);
   }
   text += '\n';

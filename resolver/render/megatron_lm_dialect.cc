@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "absl/container/inlined_vector.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "resolver/catalog/defaults.h"
@@ -83,17 +84,26 @@ const FlagTable& TableFor(int release, bool modelopt) {
 
 // ---- writing
 
-using FlagRows = std::vector<const internal::FlagRow*>;
+// One flag that can say a knob's value.
+struct Spelling {
+  absl::string_view flag;
+  FlagForm form;
+  ValueType type;  // of one value
+  bool negative;   // --no-...: written where the value is false
+};
+using Spellings = absl::InlinedVector<Spelling, 1>;
 
-// The flags of each knob in one release. Built once for all releases.
-const std::vector<FlagRows>& FlagsByKnob(int core_release) {
+// The spellings of each knob in one release. Built once for all releases.
+const std::vector<Spellings>& SpellingsByKnob(int core_release) {
   static const auto* const kByRelease = [] {
-    auto* by_release = new std::map<int, std::vector<FlagRows>>();
+    auto* by_release = new std::map<int, std::vector<Spellings>>();
     for (int release : kCoreReleases) {
-      std::vector<FlagRows>& by_knob = (*by_release)[release];
+      std::vector<Spellings>& by_knob = (*by_release)[release];
       by_knob.resize(kKnobCount);
       for (const internal::FlagRow& row : Flags()) {
-        if (row.releases.Contains(release)) by_knob[static_cast<size_t>(row.knob)].push_back(&row);
+        if (!row.releases.Contains(release)) continue;
+        by_knob[static_cast<size_t>(row.knob)].push_back(
+            {row.flag, row.form, row.type, absl::StartsWith(row.flag, "--no-")});
       }
     }
     return by_release;
@@ -107,23 +117,23 @@ std::string ValueText(const Value& value, ValueType type) {
 }
 
 // Appends the words that give the knob this value; false when no flag can say it.
-bool Spell(const internal::FlagRow& row, const Value& value, std::vector<std::string>* argv) {
-  const bool off = absl::StartsWith(row.flag, "--no-");
+bool Spell(const Spelling& row, const Value& value, std::vector<std::string>* argv) {
+  const auto write_flag = [&] { argv->emplace_back(row.flag.data(), row.flag.size()); };
   switch (row.form) {
     case FlagForm::kSwitchOn:
       if (!value.truthy()) return false;
-      argv->push_back(row.flag);
+      write_flag();
       return true;
     case FlagForm::kSwitchOff:
       if (value.truthy()) return false;
-      argv->push_back(row.flag);
+      write_flag();
       return true;
     case FlagForm::kSwitchPair:
-      if (value.truthy() == off) return false;
-      argv->push_back(row.flag);
+      if (value.truthy() == row.negative) return false;
+      write_flag();
       return true;
     case FlagForm::kValue:
-      argv->push_back(row.flag);
+      write_flag();
       argv->push_back(ValueText(value, row.type));
       return true;
     case FlagForm::kList:
@@ -132,14 +142,14 @@ bool Spell(const internal::FlagRow& row, const Value& value, std::vector<std::st
       break;
   }
   if (value.is_list() && value.list().empty() && row.form != FlagForm::kListOrEmpty) return false;
-  argv->push_back(row.flag);
+  write_flag();
   if (!value.is_list()) argv->push_back(value.ToText());
   for (const Value& item : value.list()) argv->push_back(item.ToText());
   return true;
 }
 
-bool SpellAny(const FlagRows& rows, const Value& value, std::vector<std::string>* argv) {
-  return std::any_of(rows.begin(), rows.end(), [&](const internal::FlagRow* row) { return Spell(*row, value, argv); });
+bool SpellAny(const Spellings& rows, const Value& value, std::vector<std::string>* argv) {
+  return std::any_of(rows.begin(), rows.end(), [&](const Spelling& row) { return Spell(row, value, argv); });
 }
 
 bool SameValue(const Value& a, const Value& b) { return a == b && a.is_bool() == b.is_bool(); }
@@ -165,10 +175,10 @@ Launch RenderMegatronLm(const RenderInput& input) {
   launch.dialect = "megatron-lm";
   launch.env = input.vars;
   const Config& defaults = DefaultsFor(Target::kMegatronLm, input.env.core_release, kMain, input.env.mla);
-  const std::vector<FlagRows>& flags = FlagsByKnob(input.env.core_release);
+  const std::vector<Spellings>& spellings = SpellingsByKnob(input.env.core_release);
   launch.argv.reserve(256);
   const auto write = [&](K knob) {
-    const FlagRows& rows = flags[static_cast<size_t>(knob)];
+    const Spellings& rows = spellings[static_cast<size_t>(knob)];
     const Origin origin = input.config.origin(knob);
     if (rows.empty() || origin == Origin::kAbsent || origin == Origin::kUpstream) return;
     const Value& value = input.config.Get(knob);
