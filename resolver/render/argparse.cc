@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "absl/container/inlined_vector.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -24,6 +25,13 @@ bool LooksNegative(absl::string_view word) {
   return !fraction.empty() && fraction.find_first_not_of("0123456789") == absl::string_view::npos;
 }
 
+// Plain ASCII without NUL: what nearly every word is.
+bool IsPlain(absl::string_view text) {
+  bool plain = true;
+  for (const char c : text) plain &= static_cast<signed char>(c) > 0;
+  return plain;
+}
+
 bool IsUtf8(absl::string_view text) {
   for (size_t i = 0; i < text.size();) {
     const auto lead = static_cast<unsigned char>(text[i]);
@@ -42,6 +50,14 @@ bool IsUtf8(absl::string_view text) {
     i += length;
   }
   return true;
+}
+
+// Of choices such as "bf16|fp16".
+bool IsChoice(absl::string_view text, absl::string_view choices) {
+  for (absl::string_view choice : absl::StrSplit(choices, '|')) {
+    if (choice == text) return true;
+  }
+  return false;
 }
 
 class Parser {
@@ -126,7 +142,7 @@ class Parser {
              absl::StrCat("at most ", kMaxArgumentBytes, " bytes in one argument"));
       return false;
     }
-    if (IsUtf8(word.text) && word.text.find('\0') == std::string::npos) return true;
+    if (IsPlain(word.text) || (IsUtf8(word.text) && word.text.find('\0') == std::string::npos)) return true;
     Report(word, "input.limit", absl::StrCat("argument ", Printable(word.text)), "arguments must be UTF-8 text");
     return false;
   }
@@ -180,7 +196,7 @@ class Parser {
 
   void TakeValues(const Argument& word, const FlagSpec& spec, std::optional<absl::string_view> attached, size_t least,
                   size_t most) {
-    std::vector<std::pair<absl::string_view, const Argument*>> texts;
+    absl::InlinedVector<std::pair<absl::string_view, const Argument*>, 4> texts;
     if (attached.has_value()) {
       texts.emplace_back(*attached, &word);
     } else {
@@ -208,9 +224,8 @@ class Parser {
       Refuse(where, absl::StrCat(spec.flag, " ", Printable(text)), std::string(value.status().message()));
       return false;
     }
-    const std::vector<absl::string_view> choices = absl::StrSplit(spec.choices, '|', absl::SkipEmpty());
-    if (!choices.empty() && std::find(choices.begin(), choices.end(), value->ToText()) == choices.end()) {
-      RefuseChoice(where, text, spec, choices);
+    if (!spec.choices.empty() && !IsChoice(value->is_text() ? text : value->ToText(), spec.choices)) {
+      RefuseChoice(where, text, spec, absl::StrSplit(spec.choices, '|', absl::SkipEmpty()));
       return false;
     }
     items->push_back(*std::move(value));

@@ -1,5 +1,6 @@
 // One command-line word to one value, with the conversions Python's int(), float() and Megatron-LM's own types do.
 #include <cctype>
+#include <charconv>
 #include <cmath>
 
 #include "absl/status/status.h"
@@ -32,6 +33,10 @@ std::optional<std::string> DropUnderscores(absl::string_view text) {
 }
 
 absl::StatusOr<Value> ReadInt(absl::string_view text) {
+  int64_t value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (error == std::errc() && stop == end) return Value(value);  // as nearly everybody writes one
   text = absl::StripAsciiWhitespace(text);
   const std::optional<std::string> plain = DropUnderscores(text);
   if (!plain.has_value()) return Expected("an integer");
@@ -39,7 +44,6 @@ absl::StatusOr<Value> ReadInt(absl::string_view text) {
   if (absl::StartsWith(digits, "+") || absl::StartsWith(digits, "-")) digits.remove_prefix(1);
   if (digits.empty() || digits.find_first_not_of("0123456789") != absl::string_view::npos)
     return Expected("an integer");
-  int64_t value = 0;
   if (!absl::SimpleAtoi(*plain, &value)) return absl::OutOfRangeError("integer out of range (64 bits)");
   return Value(value);
 }
