@@ -60,7 +60,8 @@ const SourcePosition* PlaceOf(const Finding& finding, const std::vector<ParsedKn
   for (const Observed& seen : finding.observed) {
     const std::optional<Knob> knob = FindKnob(seen.name);
     if (!knob.has_value()) continue;
-    const auto last = std::find_if(written.rbegin(), written.rend(), [&](const ParsedKnob& p) { return p.knob == *knob; });
+    const auto last =
+        std::find_if(written.rbegin(), written.rend(), [&](const ParsedKnob& p) { return p.knob == *knob; });
     if (last != written.rend() && (last->at.index >= 0 || last->at.line != 0)) return &last->at;
   }
   return nullptr;

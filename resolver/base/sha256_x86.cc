@@ -34,8 +34,8 @@ __attribute__((target("sha,sse4.1"))) void CompressWithInstructions(const unsign
       const __m128i words = _mm_add_epi32(w[0], load(kSha256Round.data() + 4 * i));
       cdgh = _mm_sha256rnds2_epu32(cdgh, abef, words);
       abef = _mm_sha256rnds2_epu32(abef, cdgh, _mm_shuffle_epi32(words, 0x0e));
-      const __m128i next = _mm_sha256msg2_epu32(
-          _mm_add_epi32(_mm_sha256msg1_epu32(w[0], w[1]), _mm_alignr_epi8(w[3], w[2], 4)), w[3]);
+      const __m128i next =
+          _mm_sha256msg2_epu32(_mm_add_epi32(_mm_sha256msg1_epu32(w[0], w[1]), _mm_alignr_epi8(w[3], w[2], 4)), w[3]);
       w[0] = std::exchange(w[1], std::exchange(w[2], std::exchange(w[3], next)));
     }
     abef = _mm_add_epi32(abef, abef_before);
