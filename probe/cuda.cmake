@@ -12,24 +12,54 @@ endif()
 find_program(FLIGHTPLAN_NVCC nvcc HINTS "$ENV{CUDA_HOME}/bin" "$ENV{CUDA_PATH}/bin" /usr/local/cuda/bin "${cuda_wheels}/bin"
   DOC "CUDA compiler, 12.8 or newer")
 
-file(GLOB cuda_sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/kernels/*.cu" "${CMAKE_CURRENT_SOURCE_DIR}/device/*.cu")
-if(NOT FLIGHTPLAN_CUDA OR NOT FLIGHTPLAN_NVCC OR NOT cuda_sources)
-  message(STATUS "flightplan-probe: built without CUDA (no nvcc); probe/toolkit.sh fetches one")
-  add_library(flightplan_probe_device STATIC device/no_cuda.cc)
-  target_link_libraries(flightplan_probe_device PUBLIC flightplan_probe_core)
-  add_test(NAME probe/cuda COMMAND sh -c "echo 'skipped: no nvcc'; exit 77")
-  set_tests_properties(probe/cuda PROPERTIES SKIP_RETURN_CODE 77)
-  return()
+set(FLIGHTPLAN_CUDA_ARCHITECTURES "80;90a;100" CACHE STRING "GPU architectures; PTX of the last one is added")
+
+# A toolkit of which a part is missing (no headers, no ptxas, a host compiler that is too new for it) counts as none: it
+# has to compile, once, what every kernel needs. The answer is kept until nvcc changes; a refusal is not kept.
+set(cuda_refusal "no nvcc")
+if(FLIGHTPLAN_CUDA AND FLIGHTPLAN_NVCC)
+  get_filename_component(cuda_home "${FLIGHTPLAN_NVCC}" REALPATH)
+  get_filename_component(cuda_home "${cuda_home}" DIRECTORY)
+  get_filename_component(cuda_home "${cuda_home}" DIRECTORY)
+  find_path(cuda_include cuda_runtime.h PATHS "${cuda_home}/include" "${cuda_home}/targets/x86_64-linux/include"
+    "${cuda_home}/targets/sbsa-linux/include" NO_DEFAULT_PATH NO_CACHE)
+  find_file(cuda_runtime_library libcudart_static.a PATHS "${cuda_home}/lib64" "${cuda_home}/lib"
+    "${cuda_home}/targets/x86_64-linux/lib" "${cuda_home}/targets/sbsa-linux/lib" NO_DEFAULT_PATH NO_CACHE)
+  file(TIMESTAMP "${FLIGHTPLAN_NVCC}" cuda_key)
+  set(cuda_key "${FLIGHTPLAN_NVCC} ${cuda_key} ${CMAKE_CXX_COMPILER} ${FLIGHTPLAN_CUDA_ARCHITECTURES}")
+  if(NOT cuda_include OR NOT cuda_runtime_library)
+    set(cuda_refusal "${FLIGHTPLAN_NVCC} comes without cuda_runtime.h or libcudart_static.a")
+  elseif(FLIGHTPLAN_NVCC_COMPILES STREQUAL cuda_key)
+    set(cuda_refusal)
+  else()
+    set(cuda_trial "${CMAKE_CURRENT_BINARY_DIR}/trial.cu")
+    file(WRITE "${cuda_trial}" "#include <cuda_bf16.h>\n__global__ void Trial(__nv_bfloat16* x) { *x = __float2bfloat16(1); }\n")
+    list(GET FLIGHTPLAN_CUDA_ARCHITECTURES -1 architecture)
+    execute_process(COMMAND "${FLIGHTPLAN_NVCC}" -std=c++20 -ccbin "${CMAKE_CXX_COMPILER}"
+        -gencode "arch=compute_${architecture},code=sm_${architecture}" -c "${cuda_trial}" -o "${cuda_trial}.o"
+      RESULT_VARIABLE cuda_refusal OUTPUT_VARIABLE cuda_says ERROR_VARIABLE cuda_says TIMEOUT 120)
+    if(cuda_refusal EQUAL 0)
+      set(cuda_refusal)
+      set(FLIGHTPLAN_NVCC_COMPILES "${cuda_key}" CACHE INTERNAL "nvcc that has compiled something, and how")
+    else()
+      string(STRIP "${cuda_says}" cuda_says)
+      set(cuda_refusal "${FLIGHTPLAN_NVCC} does not compile: ${cuda_says}")
+    endif()
+  endif()
 endif()
 
-set(FLIGHTPLAN_CUDA_ARCHITECTURES "80;90a;100" CACHE STRING "GPU architectures; PTX of the last one is added")
-get_filename_component(cuda_home "${FLIGHTPLAN_NVCC}" REALPATH)
-get_filename_component(cuda_home "${cuda_home}" DIRECTORY)
-get_filename_component(cuda_home "${cuda_home}" DIRECTORY)
-find_path(cuda_include cuda_runtime.h PATHS "${cuda_home}/include" "${cuda_home}/targets/x86_64-linux/include"
-  "${cuda_home}/targets/sbsa-linux/include" NO_DEFAULT_PATH NO_CACHE REQUIRED)
-find_file(cuda_runtime_library libcudart_static.a PATHS "${cuda_home}/lib64" "${cuda_home}/lib"
-  "${cuda_home}/targets/x86_64-linux/lib" "${cuda_home}/targets/sbsa-linux/lib" NO_DEFAULT_PATH NO_CACHE REQUIRED)
+file(GLOB cuda_sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/kernels/*.cu" "${CMAKE_CURRENT_SOURCE_DIR}/device/*.cu")
+if(cuda_refusal OR NOT FLIGHTPLAN_CUDA)
+  message(STATUS "flightplan-probe: built without CUDA (${cuda_refusal}); probe/toolkit.sh fetches a compiler")
+  add_library(flightplan_probe_device STATIC device/no_cuda.cc)
+  target_link_libraries(flightplan_probe_device PUBLIC flightplan_probe_core)
+  if(TARGET flightplan_warnings)
+    string(REGEX REPLACE "[\n\";$].*" "" cuda_refusal "${cuda_refusal}")  # its first line
+    add_test(NAME probe/cuda COMMAND sh -c "echo 'skipped: ${cuda_refusal}'; exit 77")
+    set_tests_properties(probe/cuda PROPERTIES SKIP_RETURN_CODE 77)
+  endif()
+  return()
+endif()
 message(STATUS "flightplan-probe: CUDA by ${FLIGHTPLAN_NVCC}")
 
 set(cuda_flags -std=c++20 -O3 -lineinfo --expt-relaxed-constexpr -Xcompiler=-Wall,-Wextra -Werror=all-warnings -diag-suppress=2810

@@ -1,21 +1,61 @@
 #!/usr/bin/env bash
 # Everything that needs a GPU, in one call of less than ten minutes: builds, checks every kernel against its reference,
-# runs the probe twice and its peers, prints the table row by row, and looks for memory faults and races.
-# Results go to $OUT (default: build/verify). PROBE_BIN names a worker that is already built; without it this needs nvcc
-# (probe/cuda.cmake says where it looks), cmake and a C++20 compiler. PyTorch, Triton and compute-sanitizer are used where
-# they are installed.
-set -euo pipefail
+# runs the probe twice and its peers, prints the table row by row, compares the clock with the profiler's, and looks for
+# memory faults and races. The most valuable comes first, every step has a limit, and what is there so far is in $OUT
+# after every step, so that a call that is cut short has not been for nothing.
+#
+# Needs no network and nothing beside this tree: nvcc (probe/cuda.cmake says where it looks), cmake and a C++20 compiler;
+# or PROBE_BIN, a worker that is already built. PyTorch, Triton, ncu and compute-sanitizer are used where they are.
+# $OUT (default: build/verify) gets five files: log.txt, profile.json, samples.json, goals.json, rest.tar.gz.
+# VERIFY_SECONDS (default 570) is the limit on everything. --dry-run replays a made-up device in place of a GPU, to test
+# this script: its figures mean nothing.
+set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
+dry=false
+case "${1:-}" in
+  "") ;;
+  --dry-run) dry=true ;;
+  *) echo "usage: probe/verify.sh [--dry-run]" >&2; exit 2 ;;
+esac
 out="${OUT:-$PWD/build/verify}"
 build="${PROBE_BUILD:-$PWD/build/probe}"
-mkdir -p "$out"
-if ! ldconfig -p 2>/dev/null | grep -q 'libcuda\.so\.1' && [ ! -e /dev/nvidiactl ]; then
+limit="${VERIFY_SECONDS:-570}"
+if ! $dry && ! ldconfig -p 2>/dev/null | grep -q 'libcuda\.so\.1' && [ ! -e /dev/nvidiactl ]; then
   echo "skipped: no GPU"
   exit 77
 fi
+work="$(mktemp -d)"
+trap 'save; rm -rf "$work"' EXIT
+mkdir -p "$out"
+exec > >(tee "$out/log.txt") 2>&1
 
-step() { printf '\n== %s (%d s)\n' "$1" "$SECONDS"; }
+save() { # few files: a place that collects results may take only so many
+  cp "$work/profile.json" "$work/samples.json" "$work/goals.json" "$out/" 2>/dev/null
+  tar -czf "$out/rest.tar.gz" -C "$work" . 2>/dev/null
+}
+step() { save; printf '\n== %s (%d s)\n' "$1" "$SECONDS"; }
+# SECONDS COMMAND...: under its own limit and what is left of the whole; 124 when that ended it.
+within() {
+  local seconds="$1" left=$((limit - SECONDS)); shift
+  [ "$left" -gt 3 ] || { echo "skipped: no time is left"; return 124; }
+  [ "$left" -ge "$seconds" ] || seconds=$left
+  timeout --kill-after=5 "$seconds" "$@"
+}
+fake=()
+if $dry; then fake=(--fake probe/testdata/synthetic.json); fi
+# SECONDS BUDGET NAME OPTIONS...: one run of the worker; its lines go to NAME.jsonl, its profile to NAME.json.
+probe_run() {
+  local seconds="$1" budget="$2" name="$3" code=0; shift 3
+  within "$seconds" "$probe" "${fake[@]}" --budget-seconds "$budget" "$@" >"$work/$name.jsonl" || code=$?
+  [ "$code" = 0 ] || echo "exit code $code"
+  python3 probe/verify_peers.py --profile "$work/$name.jsonl" "$work/$name.json"
+}
+
+step "the machine"
+nvidia-smi --query-gpu=name,driver_version,clocks.sm,power.draw,memory.used --format=csv 2>/dev/null || true
+nvcc --version 2>/dev/null | tail -2 || true
+g++ --version 2>/dev/null | head -1 || true
 
 step "build"
 probe="${PROBE_BIN:-$build/bin/flightplan-probe}"
@@ -26,8 +66,8 @@ else
   [ "$architecture" != 90 ] || architecture=90a
   generator=()
   if command -v ninja >/dev/null; then generator=(-G Ninja); fi
-  cmake -S probe -B "$build" "${generator[@]}" ${architecture:+"-DFLIGHTPLAN_CUDA_ARCHITECTURES=$architecture"}
-  cmake --build "$build" -j "$(nproc)"
+  within 60 cmake -S probe -B "$build" "${generator[@]}" ${architecture:+"-DFLIGHTPLAN_CUDA_ARCHITECTURES=$architecture"} &&
+    within 240 cmake --build "$build" -j "$(nproc)" || { echo "the worker was not built"; exit 1; }
 fi
 # cuBLASLt also comes with PyTorch.
 for python_lib in $(python3 -c 'import glob, site
@@ -36,61 +76,48 @@ for d in site.getsitepackages() + [site.getusersitepackages()]: print(*glob.glob
 done
 export LD_LIBRARY_PATH="${LD_LIBRARY_PATH:-}"
 
-last_line() { # the profile of a run, or its error
-  python3 - "$1" "$2" <<'EOF'
-import json, sys
-lines = [json.loads(line) for line in open(sys.argv[1])]
-profile = next((line["profile"] for line in lines if "profile" in line), None)
-error = next((line["error"] for line in lines if "error" in line), None)
-if error: print("error:", error["code"], error["message"])
-if profile is None: sys.exit("no profile")
-json.dump(profile, open(sys.argv[2], "w"), indent=1)
-rows = profile["rows"]
-print(f"{len(rows)} rows, {sum(r['checked'] for r in rows)} checked, {profile['duration_us'] / 1e6:.1f} s,",
-      "partial" if profile["partial"] else "whole", profile["conditions"])
-for note in profile["notes"]: print("  note:", note)
-EOF
-}
+step "default profile, twice: 20 s, 2 GiB, and the same rows again"
+probe_run 45 20 run1 && cp "$work/run1.json" "$work/profile.json"
+save
+probe_run 45 20 run2
 
-step "correctness: every group, without a hurry"
-"$probe" --budget-seconds 90 --record "$out/samples.json" >"$out/long.jsonl" || echo "exit code $?"
-last_line "$out/long.jsonl" "$out/profile.json" || true
-if grep -q 'is withheld' "$out/profile.json"; then echo "WRONG: rows were withheld, see the notes"; fi
-
-step "default profile, twice"
-for run in 1 2; do
-  "$probe" >"$out/run$run.jsonl" || echo "exit code $?"
-  last_line "$out/run$run.jsonl" "$out/run$run.json" || true
-done
+step "every group, without a hurry"
+probe_run 130 85 long --record "$work/samples.json" && cp "$work/long.json" "$work/profile.json"
+grep -q 'is withheld' "$work/profile.json" && echo "WRONG: rows were withheld, see the notes"
 
 step "hardware queues, one process each"
 for connections in 1 32; do
-  CUDA_DEVICE_MAX_CONNECTIONS=$connections "$probe" --groups overlap --budget-seconds 4 >"$out/queues$connections.jsonl" ||
-    echo "exit code $?"
-  grep -o '"row":{"id":"corun.queues".*"unit"' "$out/queues$connections.jsonl" || true
+  CUDA_DEVICE_MAX_CONNECTIONS=$connections probe_run 12 5 "queues$connections" --groups overlap
 done
 
 step "rows, peers and goals"
-missed=0
-python3 probe/verify_peers.py "$out/profile.json" "$out/run1.json" "$out/goals.json" || missed=$?
-python3 - "$out/run1.json" "$out/run2.json" <<'EOF'
-import json, sys
-sys.path.insert(0, "probe")
-import verify_peers
-verify_peers.repeat(*(verify_peers.rows_of(path) for path in sys.argv[1:3]))
-EOF
+within 120 python3 probe/verify_peers.py "$work/profile.json" "$work/run1.json" "$work/run2.json" "$work/goals.json"
+missed=$?
+
+step "timing against the profiler's clock"
+if ncu=$(command -v ncu); then
+  within 60 "$ncu" --clock-control none --cache-control none --metrics gpu__time_duration.sum --csv --launch-count 400 \
+    --kernel-name 'regex:PermuteKernel|CombineGradKernel|MoveRowsKernel|TopkKernel|SwigluKernel|SwigluGradKernel|NormKernel' \
+    "$probe" "${fake[@]}" --groups dispatch,experts --budget-seconds 30 >"$work/ncu.csv" 2>"$work/ncu.log" ||
+    echo "exit code $?, see ncu.log"
+  python3 probe/verify_peers.py --timing "$work/profile.json" "$work/ncu.csv"
+else
+  echo "skipped: ncu is not installed"
+fi
 
 step "compute-sanitizer"
 sanitizer=$(command -v compute-sanitizer || ls /usr/local/cuda/bin/compute-sanitizer 2>/dev/null || true)
 if [ -z "$sanitizer" ]; then
   echo "skipped: compute-sanitizer is not installed"
-else
+elif ! $dry; then
   for tool in memcheck racecheck; do
     echo "-- $tool"
-    timeout 110 "$sanitizer" --tool "$tool" --error-exitcode 33 "$probe" --check --budget-seconds 70 >"$out/$tool.log" 2>&1 &&
+    within 100 "$sanitizer" --tool "$tool" --error-exitcode 33 "$probe" --check --budget-seconds 60 >"$work/$tool.log" 2>&1 &&
       echo "clean" || echo "exit code $? (33: faults; 9: a wrong output; 7 or 124: out of time), see $tool.log"
-    grep -E 'ERROR SUMMARY|RACECHECK SUMMARY' "$out/$tool.log" || true
+    grep -E 'ERROR SUMMARY|RACECHECK SUMMARY' "$work/$tool.log"
   done
 fi
 
-step "done: $missed goals missed; profile in $out/profile.json"
+[ -e "$work/goals.json" ] || missed="unknown, the table was not printed:"
+step "done: $missed goals missed; results in $out"
+exit 0

@@ -26,7 +26,7 @@ done
 step() { printf '\n== %s (%d s)\n' "$1" "$SECONDS"; }
 
 step "set-up"
-if $setup; then deploy/setup.sh && deploy/setup_clients.sh; fi
+if $setup; then deploy/setup.sh --cuda && deploy/setup_clients.sh; fi
 export CCACHE_BASEDIR="$PWD" CCACHE_NOHASHDIR=1
 cmake --preset "$preset" >/dev/null
 

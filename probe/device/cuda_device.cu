@@ -52,7 +52,7 @@ class CudaDevice : public Device {
     if (nvml_->ComputeProcesses().value_or(0) > 0) return Fail(Code::kBusy, Here() + " is used by another process");
     opened_ = true;
     gpu_.check_only = request.check_only;
-    if (request.check_only) gpu_.shape.tokens = 256;
+    if (request.check_only) gpu_.shape = CheckShape();
     TRY(gpu_.Open(index));
     own_processes_ = nvml_->ComputeProcesses().value_or(0);
     return Ok();

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "probe/kernels/copies.cuh"
 
 namespace flightplan::probe {
@@ -32,16 +34,13 @@ Status LaunchCopy(const Gpu& gpu, cudaStream_t stream, const uint4* from, uint4*
                   bool alone) {
   const int shared = alone ? AloneBytes(gpu) : 0;
   if (alone) CUDA_TRY(cudaFuncSetAttribute(CopyKernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared));
-  CopyKernel<<<blocks, kCopyThreads, static_cast<size_t>(shared), stream>>>(from, to, words);
-  CUDA_TRY(cudaGetLastError());
-  return Ok();
+  return RunKernel({stream, blocks, kCopyThreads, static_cast<size_t>(shared)}, CopyKernel, from, to, words);
 }
 
 Status CountDifferent(cudaStream_t stream, const uint4* a, const uint4* b, int64_t words, int* counter,
                       int64_t* differing) {
   CUDA_TRY(cudaMemsetAsync(counter, 0, sizeof(int), stream));
-  CountDifferentKernel<<<1024, 256, 0, stream>>>(a, b, words, counter);
-  CUDA_TRY(cudaGetLastError());
+  TRY(RunKernel({stream, std::clamp(CeilDiv(words, 256), 1, 1024), 256}, CountDifferentKernel, a, b, words, counter));
   int count = 0;
   TRY(Download(stream, counter, sizeof count, &count));
   *differing = count;

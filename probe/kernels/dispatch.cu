@@ -253,10 +253,8 @@ class Router : public WindowExperiment {
   }
   Status Launch(cudaStream_t stream, int set) override {
     constexpr int kWarps = 8;
-    TopkKernel<<<CeilDiv(shape_.tokens, kWarps), 32 * kWarps, 0, stream>>>(logits_[set], shape_.tokens, shape_.experts,
-                                                                           shape_.topk, probs_, chosen_, mask_);
-    CUDA_TRY(cudaGetLastError());
-    return Ok();
+    return RunKernel({stream, CeilDiv(shape_.tokens, kWarps), 32 * kWarps}, TopkKernel, logits_[set], shape_.tokens,
+                     shape_.experts, shape_.topk, probs_, chosen_, mask_);
   }
   Status Check() override {
     TRY(Poison(gpu_.stream, probs_, 4 * shape_.rows()));
@@ -317,11 +315,10 @@ class MapMaking : public WindowExperiment {
     return Upload(gpu_.stream, experts_host_.data(), 4 * shape_.rows(), experts_);
   }
   Status Launch(cudaStream_t stream, int) override {
-    CountKernel<<<blocks_, 256, 0, stream>>>(experts_, shape_.tokens, shape_.experts, shape_.topk, counts_);
-    ScanKernel<<<1, kMostExperts, 0, stream>>>(counts_, blocks_, shape_.experts);
-    PlaceKernel<<<blocks_, 256, 0, stream>>>(experts_, shape_.tokens, shape_.experts, shape_.topk, counts_, map_);
-    CUDA_TRY(cudaGetLastError());
-    return Ok();
+    TRY(RunKernel({stream, blocks_, 256}, CountKernel, experts_, shape_.tokens, shape_.experts, shape_.topk, counts_));
+    TRY(RunKernel({stream, 1, kMostExperts}, ScanKernel, counts_, blocks_, shape_.experts));
+    return RunKernel({stream, blocks_, 256}, PlaceKernel, experts_, shape_.tokens, shape_.experts, shape_.topk, counts_,
+                     map_);
   }
   Status Check() override {
     TRY(Poison(gpu_.stream, map_, 4 * shape_.rows()));
@@ -391,10 +388,7 @@ class RowMovement : public WindowExperiment {
       case Way::kUnpermuteGrad:
         return LaunchCombineGrad(stream, set);
       case Way::kSort:
-        MoveRowsKernel<<<static_cast<unsigned>(shape_.rows()), kRowThreads, 0, stream>>>(set.rows, map_, words_,
-                                                                                         set.rows_out);
-        CUDA_TRY(cudaGetLastError());
-        return Ok();
+        return RunKernel({stream, shape_.rows(), kRowThreads}, MoveRowsKernel, set.rows, map_, words_, set.rows_out);
     }
     return Ok();
   }
@@ -499,24 +493,18 @@ class RowMovement : public WindowExperiment {
 }  // namespace
 
 Status LaunchPermute(cudaStream_t stream, const RowBuffers& b) {
-  PermuteKernel<<<static_cast<unsigned>(b.token_count), kRowThreads, 0, stream>>>(
-      b.tokens, b.map, b.probs, b.hidden / 8, kTopk, b.rows, b.probs_out);
-  CUDA_TRY(cudaGetLastError());
-  return Ok();
+  return RunKernel({stream, b.token_count, kRowThreads}, PermuteKernel, b.tokens, b.map, b.probs, b.hidden / 8, kTopk,
+                   b.rows, b.probs_out);
 }
 
 Status LaunchCombine(cudaStream_t stream, const RowBuffers& b, bool with_probs) {
-  CombineKernel<kTopk><<<static_cast<unsigned>(b.token_count), kRowThreads, 0, stream>>>(
-      b.rows, b.map, with_probs ? b.probs : nullptr, b.hidden / 8, b.tokens);
-  CUDA_TRY(cudaGetLastError());
-  return Ok();
+  return RunKernel({stream, b.token_count, kRowThreads}, CombineKernel<kTopk>, b.rows, b.map,
+                   with_probs ? b.probs : nullptr, b.hidden / 8, b.tokens);
 }
 
 Status LaunchCombineGrad(cudaStream_t stream, const RowBuffers& b) {
-  CombineGradKernel<kTopk><<<static_cast<unsigned>(b.token_count), kRowThreads, 0, stream>>>(
-      b.tokens, b.rows, b.map, b.probs, b.hidden / 8, b.rows_out, b.probs_out);
-  CUDA_TRY(cudaGetLastError());
-  return Ok();
+  return RunKernel({stream, b.token_count, kRowThreads}, CombineGradKernel<kTopk>, b.tokens, b.rows, b.map, b.probs,
+                   b.hidden / 8, b.rows_out, b.probs_out);
 }
 
 Experiments DispatchExperiments(Gpu& gpu) {

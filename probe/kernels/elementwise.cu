@@ -14,10 +14,12 @@ constexpr float kEpsilon = 1e-6f;
 __device__ inline float Sigmoid(float x) { return 1.0f / (1.0f + __expf(-x)); }
 
 __global__ void __launch_bounds__(kThreads)
-    SwigluKernel(const uint4* in, const float* probs, int64_t words, int ffn_words, uint4* out) {
-  const int64_t i = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
+    SwigluKernel(const uint4* in, const float* probs, uint32_t words, uint32_t ffn_words, uint4* out) {
+  const uint32_t i = blockIdx.x * kThreads + threadIdx.x;
   if (i >= words) return;
-  const int64_t row = i / ffn_words, at = i % ffn_words;
+  const uint32_t line = i / ffn_words,
+                 at = i % ffn_words;  // of 32 bits: a wide division would cost as much as the rest
+  const int64_t row = line;
   float gate[8], up[8];
   Unpack(LoadOnce(in + row * 2 * ffn_words + at), gate);
   Unpack(LoadOnce(in + row * 2 * ffn_words + ffn_words + at), up);
@@ -205,26 +207,21 @@ std::unique_ptr<Experiment> MakeElementwise(Gpu& gpu, Elementwise kind, const st
 
 Status LaunchSwiglu(cudaStream_t stream, const Bf16* in, const float* probs, int64_t rows, int ffn, Bf16* out) {
   const int64_t words = rows * ffn / 8;
-  SwigluKernel<<<CeilDiv(words, kThreads), kThreads, 0, stream>>>(reinterpret_cast<const uint4*>(in), probs, words,
-                                                                  ffn / 8, reinterpret_cast<uint4*>(out));
-  CUDA_TRY(cudaGetLastError());
-  return Ok();
+  if (words >= int64_t{1} << 31) return Fail(Code::kFailed, "SwiGLU over more than 2^31 words");
+  return RunKernel({stream, CeilDiv(words, kThreads), kThreads}, SwigluKernel, reinterpret_cast<const uint4*>(in),
+                   probs, static_cast<uint32_t>(words), static_cast<uint32_t>(ffn / 8), reinterpret_cast<uint4*>(out));
 }
 
 Status LaunchSwigluGrad(cudaStream_t stream, const Bf16* grad, const Bf16* in, const float* probs, int64_t rows,
                         int ffn, Bf16* out, float* probs_grad) {
-  SwigluGradKernel<<<CeilDiv(rows, kThreads / 32), kThreads, 0, stream>>>(
-      reinterpret_cast<const uint4*>(grad), reinterpret_cast<const uint4*>(in), probs, rows, ffn / 8,
-      reinterpret_cast<uint4*>(out), probs_grad);
-  CUDA_TRY(cudaGetLastError());
-  return Ok();
+  return RunKernel({stream, CeilDiv(rows, kThreads / 32), kThreads}, SwigluGradKernel,
+                   reinterpret_cast<const uint4*>(grad), reinterpret_cast<const uint4*>(in), probs, rows, ffn / 8,
+                   reinterpret_cast<uint4*>(out), probs_grad);
 }
 
 Status LaunchNorm(cudaStream_t stream, const Bf16* in, const float* weight, int64_t rows, int hidden, Bf16* out) {
-  NormKernel<<<static_cast<unsigned>(rows), kThreads, 0, stream>>>(reinterpret_cast<const uint4*>(in), weight,
-                                                                   hidden / 8, reinterpret_cast<uint4*>(out));
-  CUDA_TRY(cudaGetLastError());
-  return Ok();
+  return RunKernel({stream, rows, kThreads}, NormKernel, reinterpret_cast<const uint4*>(in), weight, hidden / 8,
+                   reinterpret_cast<uint4*>(out));
 }
 
 }  // namespace flightplan::probe

@@ -97,8 +97,7 @@ class Counts : public Experiment {
   Status Take(std::vector<double>* values) override {
     CUDA_TRY(cudaStreamSynchronize(gpu_.stream));
     const double begin = HostUs();
-    TinyKernel<<<1, 128, 0, gpu_.stream>>>(device_, shape_.experts);
-    CUDA_TRY(cudaGetLastError());
+    TRY(RunKernel({gpu_.stream, 1, 128}, TinyKernel, device_, shape_.experts));
     CUDA_TRY(cudaMemcpyAsync(host_, device_, sizeof(int) * static_cast<size_t>(shape_.experts), cudaMemcpyDeviceToHost,
                              gpu_.stream));
     CUDA_TRY(cudaStreamSynchronize(gpu_.stream));
@@ -130,9 +129,7 @@ Status LaunchExchange(const Gpu& gpu, cudaStream_t stream, const Exchange& e) {
   const double tile_bytes =
       static_cast<double>(e.Bytes()) / (CeilDiv(e.words, kCopyTile) * static_cast<double>(e.peers));
   const double ns_per_tile = e.link_bytes_per_second > 0 ? 1e9 * tile_bytes / e.link_bytes_per_second : 0;
-  SendKernel<<<e.sms, kCopyThreads, static_cast<size_t>(shared), stream>>>(e, ns_per_tile);
-  CUDA_TRY(cudaGetLastError());
-  return Ok();
+  return RunKernel({stream, e.sms, kCopyThreads, static_cast<size_t>(shared)}, SendKernel, e, ns_per_tile);
 }
 
 Status CheckExchange(Gpu& gpu, const Exchange& e) {

@@ -1,52 +1,17 @@
 #include <algorithm>
 #include <cmath>
 
-#include "probe/kernels/gemm.cuh"
+#include "probe/kernels/gemm_tiles.cuh"
 
 namespace flightplan::probe {
 namespace {
 
 // One block computes 128 x 256 outputs, each of its 8 warps 64 x 64, over steps of 32 along k; three steps are on their
 // way from memory while one is computed.
-constexpr int kTileM = 128, kTileN = 256, kTileK = 32, kStages = 4, kThreads = 256;
+constexpr int kTileK = 32, kStages = 4, kThreads = kGemmThreads;
 constexpr int kStageElements = (kTileM + kTileN) * kTileK;
 constexpr size_t kSharedBytes = sizeof(Bf16) * kStages * kStageElements;
 constexpr uint32_t kSeedA = 11, kSeedB = 12, kSeedC = 13;
-
-__device__ inline uint32_t SharedAddress(const void* p) { return static_cast<uint32_t>(__cvta_generic_to_shared(p)); }
-
-// 16 bytes, or zeros where `valid` is false.
-__device__ inline void CopyAsync(Bf16* to, const Bf16* from, bool valid) {
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(SharedAddress(to)), "l"(from),
-               "r"(valid ? 16 : 0));
-}
-__device__ inline void CommitCopies() { asm volatile("cp.async.commit_group;"); }
-template <int kPending>
-__device__ inline void WaitForCopies() {
-  asm volatile("cp.async.wait_group %0;" ::"n"(kPending) : "memory");
-}
-
-template <bool kTransposed>
-__device__ inline void LoadMatrices(uint32_t (&to)[4], const Bf16* from) {
-  if constexpr (kTransposed) {
-    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];"
-                 : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
-                 : "r"(SharedAddress(from))
-                 : "memory");
-  } else {
-    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
-                 : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
-                 : "r"(SharedAddress(from))
-                 : "memory");
-  }
-}
-
-__device__ inline void MultiplyAdd(float (&c)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
-  asm volatile(
-      "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
-      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
-}
 
 // A tile of one operand in shared memory: kRows outputs times 32 along k. An operand that lies [row][k] in memory is
 // kept so, four 16-byte chunks a row; one that lies [k][row] is kept as 32 long rows. In both, chunks are exchanged
@@ -100,38 +65,16 @@ __device__ inline void Compute(const Bf16* a_tile, const Bf16* b_tile, int warp_
   }
 }
 
-template <bool kFp32>
-__device__ inline void Store(const GemmTask& task, int row, int column, float x, float y) {
-  if (row >= task.m || column >= task.n) return;
-  const int64_t at = static_cast<int64_t>(row) * task.n + column;
-  if constexpr (kFp32) {
-    float2* c = reinterpret_cast<float2*>(static_cast<float*>(task.c) + at);
-    const float2 old = *c;
-    *c = make_float2(old.x + x, old.y + y);
-  } else {
-    *reinterpret_cast<__nv_bfloat162*>(static_cast<Bf16*>(task.c) + at) = __floats2bfloat162_rn(x, y);
-  }
-}
-
-// Persistent blocks over the output tiles of all tasks. Eight rows of tiles at a time, so that what is read twice is
-// read soon.
+// Persistent blocks over the output tiles of all tasks.
 template <bool kAByK, bool kBByK, bool kFp32>
 __global__ void __launch_bounds__(kThreads, 1) GemmKernel(const GemmTask* tasks, int task_count, int tiles) {
-  extern __shared__ __align__(128) unsigned char shared_bytes[];
-  Bf16* shared = reinterpret_cast<Bf16*>(shared_bytes);
+  Bf16* shared = reinterpret_cast<Bf16*>(DynamicShared());
   const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
   const int warp_m = warp / 4, warp_n = warp % 4;
   for (int tile = static_cast<int>(blockIdx.x); tile < tiles; tile += static_cast<int>(gridDim.x)) {
-    int t = 0;
-    while (t + 1 < task_count && tasks[t + 1].first_tile <= tile) ++t;
-    const GemmTask task = tasks[t];
-    const int tiles_m = (task.m + kTileM - 1) / kTileM, tiles_n = (task.n + kTileN - 1) / kTileN;
-    const int at = tile - task.first_tile, band = at / (8 * tiles_n), band_m = min(8, tiles_m - 8 * band);
-    const int in_band = at - band * 8 * tiles_n;
-    const int row0 = (8 * band + in_band % band_m) * kTileM, column0 = in_band / band_m * kTileN;
-
+    const auto [task, row0, column0] = PlaceOf(tasks, task_count, tile);
     const int steps = (task.k + kTileK - 1) / kTileK;
-    const auto load = [&](int step) {
+    const auto load = [&, task = task, row0 = row0, column0 = column0](int step) {
       Bf16* stage = shared + step % kStages * kStageElements;
       OperandTile<kTileM, kAByK>::Load(stage, task.a, row0, task.m, step * kTileK, task.k);
       OperandTile<kTileN, kBByK>::Load(stage + kTileM * kTileK, task.b, column0, task.n, step * kTileK, task.k);
@@ -156,21 +99,19 @@ __global__ void __launch_bounds__(kThreads, 1) GemmKernel(const GemmTask* tasks,
 #pragma unroll
       for (int j = 0; j < 8; ++j) {
         const int row = row0 + warp_m * 64 + i * 16 + lane / 4, column = column0 + warp_n * 64 + j * 8 + lane % 4 * 2;
-        Store<kFp32>(task, row, column, sums[i][j][0], sums[i][j][1]);
-        Store<kFp32>(task, row + 8, column, sums[i][j][2], sums[i][j][3]);
+        StorePair<kFp32>(task, row, column, sums[i][j][0], sums[i][j][1]);
+        StorePair<kFp32>(task, row + 8, column, sums[i][j][2], sums[i][j][3]);
       }
     }
   }
 }
 
-using Kernel = void (*)(const GemmTask*, int, int);
-
-// Null: an order that no layer needs.
-Kernel KernelFor(const GemmShape& shape) {
-  if (!shape.a_by_k && !shape.b_by_k && !shape.accumulate_fp32) return GemmKernel<false, false, false>;  // forward
-  if (!shape.a_by_k && shape.b_by_k && !shape.accumulate_fp32) return GemmKernel<false, true, false>;  // input gradient
-  if (shape.a_by_k && shape.b_by_k && shape.accumulate_fp32) return GemmKernel<true, true, true>;  // weight gradient
-  return nullptr;
+GemmKernelInfo KernelFor(GemmPath path, const GemmShape& shape) {
+  if (path == GemmPath::kHopper) return HopperKernelFor(shape);
+  if (!shape.a_by_k && !shape.b_by_k && !shape.accumulate_fp32) return {GemmKernel<false, false, false>, kSharedBytes};
+  if (!shape.a_by_k && shape.b_by_k && !shape.accumulate_fp32) return {GemmKernel<false, true, false>, kSharedBytes};
+  if (shape.a_by_k && shape.b_by_k && shape.accumulate_fp32) return {GemmKernel<true, true, true>, kSharedBytes};
+  return {};
 }
 
 int TilesOf(const GemmShape& shape) { return CeilDiv(shape.m, kTileM) * CeilDiv(shape.n, kTileN); }
@@ -191,10 +132,14 @@ Status Gemms::Open(Gpu& gpu, GemmPath path, std::vector<GemmShape> shapes, int s
     shape.sm_count = sm_count;
     tiles_ += TilesOf(shape);
   }
-  if (path == GemmPath::kOwn) {
-    const Kernel kernel = KernelFor(shapes_.front());
-    if (kernel == nullptr) return Fail(Code::kFailed, "no own kernel for this storage order");
-    CUDA_TRY(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(kSharedBytes)));
+  if (path != GemmPath::kLibrary) {
+    if (path == GemmPath::kHopper && gpu.compute_major != 9) {
+      return Fail(Code::kUnsupported, "wgmma is of compute capability 9.0");
+    }
+    const GemmKernelInfo own = KernelFor(path, shapes_.front());
+    if (own.kernel == nullptr) return Fail(Code::kFailed, "no own kernel for this storage order");
+    CUDA_TRY(cudaFuncSetAttribute(own.kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                  static_cast<int>(own.shared_bytes)));
     return Ok();
   }
   if (gpu.blas == nullptr) return Fail(Code::kUnsupported, "cuBLASLt is not installed");
@@ -264,17 +209,16 @@ Status Gemms::AllocateSet(Set* set) {
 
 Status Gemms::Run(cudaStream_t stream, int set) {
   const Set& chosen = sets_[static_cast<size_t>(set) % sets_.size()];
-  return path_ == GemmPath::kOwn ? RunOwn(stream, chosen) : RunLibrary(stream, chosen);
+  return path_ == GemmPath::kLibrary ? RunLibrary(stream, chosen) : RunOwn(stream, chosen);
 }
 
 Status Gemms::RunOwn(cudaStream_t stream, const Set& set) {
   const int most = sm_count_ > 0 ? sm_count_ : gpu_->sm_count;
   const int blocks = std::min(tiles_, most);
   if (blocks == 0) return Ok();
-  KernelFor(shapes_.front())<<<blocks, kThreads, kSharedBytes, stream>>>(set.tasks, static_cast<int>(shapes_.size()),
-                                                                         tiles_);
-  CUDA_TRY(cudaGetLastError());
-  return Ok();
+  const GemmKernelInfo own = KernelFor(path_, shapes_.front());
+  return RunKernel({stream, blocks, kThreads, own.shared_bytes}, own.kernel, set.tasks,
+                   static_cast<int>(shapes_.size()), tiles_);
 }
 
 Status Gemms::RunLibrary(cudaStream_t stream, const Set& set) {

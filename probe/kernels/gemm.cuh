@@ -8,8 +8,10 @@
 
 namespace flightplan::probe {
 
-enum class GemmPath { kLibrary, kOwn };
-inline const char* Name(GemmPath path) { return path == GemmPath::kLibrary ? "cublaslt" : "own"; }
+enum class GemmPath { kLibrary, kOwn, kHopper };
+inline const char* Name(GemmPath path) {
+  return path == GemmPath::kLibrary ? "cublaslt" : path == GemmPath::kOwn ? "own" : "wgmma";
+}
 
 // One GEMM of the own kernel's list, on the device.
 struct GemmTask {
@@ -20,10 +22,11 @@ struct GemmTask {
 };
 
 // A list of GEMMs that run as one operation: on four streams by the library, as TransformerEngine spreads experts, or
-// in one launch of the own kernel. All have the same storage orders and output type.
+// in one launch of an own kernel. All have the same storage orders and output type.
 class Gemms {
  public:
-  // kUnsupported: the library is missing or has no algorithm. `sm_count` 0: all.
+  // kUnsupported: the library is missing or has no algorithm, or the device is not of the kernel's generation.
+  // `sm_count` 0: all.
   Status Open(Gpu& gpu, GemmPath path, std::vector<GemmShape> shapes, int sm_count = 0);
 
   // Takes sets of operands from the arena and fills them; as many as turn the cache over, `most` at most.

@@ -34,6 +34,8 @@ __global__ void FillFloatKernel(float* memory, int64_t count, uint32_t seed, flo
 
 }  // namespace
 
+int64_t FillBlocks(int64_t count) { return std::clamp<int64_t>(CeilDiv(count, 256), 1, 1024); }
+
 Status CudaFailure(cudaError_t error, const char* call, const char* file, int line) {
   const char* slash = std::strrchr(file, '/');
   return Fail(Code::kFailed, std::string(cudaGetErrorName(error)) + " (" + cudaGetErrorString(error) + ") from " +
@@ -46,20 +48,35 @@ Status Arena::Reserve(int64_t bytes) {
   return Ok();
 }
 
+void Arena::Reset() {
+#ifndef __CUDACC__
+  emulation::TakeBack(base_, size_);
+#endif
+  used_ = 0;
+}
+
 void Arena::Release() {
+  Reset();
   cudaFree(base_);
   base_ = nullptr;
   size_ = used_ = 0;
 }
 
 Status Arena::Bytes(int64_t bytes, void** memory) {
+#ifdef __CUDACC__
   const int64_t rounded = (std::max<int64_t>(bytes, 1) + 255) / 256 * 256;
+#else
+  const int64_t rounded = (std::max<int64_t>(bytes, 1) + 255) / 256 * 256 + emulation::kMarginBytes;
+#endif
   if (rounded > room()) {
     return Fail(Code::kUnsupported, "needs " + std::to_string(rounded >> 20) + " MiB more of device memory, " +
                                         std::to_string(room() >> 20) + " MiB of the cap are left");
   }
   *memory = base_ + used_;
   used_ += rounded;
+#ifndef __CUDACC__
+  emulation::HandOut(*memory, bytes);
+#endif
   peak_ = std::max(peak_, used_);
   return Ok();
 }
@@ -110,11 +127,7 @@ void Gpu::Close() {
   for (void* workspace : blas_workspace) cudaFree(workspace);
 }
 
-Status Gpu::Hold(cudaStream_t on) {
-  HoldKernel<<<1, 1, 0, on>>>(hold_device, ++hold_ticket);
-  CUDA_TRY(cudaGetLastError());
-  return Ok();
-}
+Status Gpu::Hold(cudaStream_t on) { return RunKernel({on, 1, 1}, HoldKernel, hold_device, ++hold_ticket); }
 
 Span::~Span() {
   if (begin_ != nullptr) cudaEventDestroy(begin_);
@@ -232,15 +245,11 @@ double HostUs() {
 }
 
 Status FillBf16(cudaStream_t stream, Bf16* memory, int64_t count, uint32_t seed, float scale) {
-  FillBf16Kernel<<<1024, 256, 0, stream>>>(memory, count, seed, scale);
-  CUDA_TRY(cudaGetLastError());
-  return Ok();
+  return RunKernel({stream, FillBlocks(count), 256}, FillBf16Kernel, memory, count, seed, scale);
 }
 
 Status FillFloat(cudaStream_t stream, float* memory, int64_t count, uint32_t seed, float scale) {
-  FillFloatKernel<<<1024, 256, 0, stream>>>(memory, count, seed, scale);
-  CUDA_TRY(cudaGetLastError());
-  return Ok();
+  return RunKernel({stream, FillBlocks(count), 256}, FillFloatKernel, memory, count, seed, scale);
 }
 
 Status Poison(cudaStream_t stream, void* memory, int64_t bytes) {

@@ -1,17 +1,16 @@
 // What every measured group stands on: one device's memory, streams and timing.
 #pragma once
 
-#include <cuda_bf16.h>
-#include <cuda_runtime.h>
-
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "probe/device/device.h"
 #include "probe/device/libraries.h"
+#include "probe/kernels/ptx.cuh"
 #include "probe/kernels/shapes.h"
 #include "probe/method/window.h"
 
@@ -28,16 +27,41 @@
 
 namespace flightplan::probe {
 
-using Bf16 = __nv_bfloat16;
-
 Status CudaFailure(cudaError_t error, const char* call, const char* file, int line);
+
+struct Grid {
+  cudaStream_t stream = nullptr;
+  int64_t blocks = 1;
+  int threads = 32;  // of a block
+  size_t shared_bytes = 0;
+  bool cooperative = false;  // starts only when all blocks fit at once
+};
+
+// The one place where kernels start: on a GPU, or thread by thread on a CPU (probe/emulation), where tests run them.
+template <class... P>
+Status RunKernel(const Grid& grid, void (*kernel)(P...), std::type_identity_t<P>... arguments) {
+  const dim3 blocks(static_cast<unsigned>(grid.blocks)), threads(static_cast<unsigned>(grid.threads));
+#ifdef __CUDACC__
+  if (grid.cooperative) {
+    void* addresses[] = {&arguments..., nullptr};
+    CUDA_TRY(cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(kernel), blocks, threads, addresses,
+                                         grid.shared_bytes, grid.stream));
+    return Ok();
+  }
+  kernel<<<blocks, threads, grid.shared_bytes, grid.stream>>>(arguments...);
+#else
+  emulation::Launch(grid.stream, blocks, threads, grid.shared_bytes, [=] { kernel(arguments...); });
+#endif
+  CUDA_TRY(cudaGetLastError());
+  return Ok();
+}
 
 // One slab of device memory, handed out from the front. Everything is given back at once.
 class Arena {
  public:
   Status Reserve(int64_t bytes);
   void Release();
-  void Reset() { used_ = 0; }
+  void Reset();
   // 256-byte aligned. kUnsupported: it does not fit; the message says what would.
   template <class T>
   Status Get(int64_t count, T** memory) {
@@ -219,12 +243,6 @@ class Comparison {
 inline constexpr double kBf16Tolerance = 1e-2, kFloatTolerance = 1e-5;
 
 inline double AsDouble(Bf16 x) { return static_cast<double>(__bfloat162float(x)); }
-
-__device__ inline uint64_t GlobalNs() {
-  uint64_t ns;
-  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(ns));
-  return ns;
-}
 
 inline int CeilDiv(int64_t a, int64_t b) { return static_cast<int>((a + b - 1) / b); }
 

@@ -12,7 +12,7 @@ namespace {
 
 // Many waves of tiles on any chip.
 GemmShape Filling(const Gpu& gpu) {
-  return gpu.check_only ? GemmShape{.m = 520, .n = 264, .k = 136} : GemmShape{.m = 8192, .n = 4096, .k = 2048};
+  return gpu.check_only ? GemmShape{.m = 264, .n = 264, .k = 72} : GemmShape{.m = 8192, .n = 4096, .k = 2048};
 }
 
 GemmPath BestPath(const Gpu& gpu) { return gpu.blas != nullptr ? GemmPath::kLibrary : GemmPath::kOwn; }
@@ -46,6 +46,7 @@ class SmBudget : public Experiment {
     TRY(gemms->Open(gpu_, path_, {Filling(gpu_)}, sm_count));
     TRY(gemms->AllocateSets(3, &sets));
     TRY(gemms->Check());
+    if (gpu_.check_only) return Ok();
     TRY(window->Capture(gpu_, [&](cudaStream_t stream) -> Status {
       for (int i = 0; i < 2 * sets; ++i) TRY(gemms->Run(stream, i));
       return Ok();
@@ -124,9 +125,9 @@ class CorunCell : public Experiment {
     }
     GemmShape gemm = Filling(gpu_);
     if (work_ == Work::kWgrad) {
-      gemm = {.m = 1536,
-              .n = 2048,
-              .k = gpu_.check_only ? 128 : 16384,
+      gemm = {.m = gpu_.check_only ? 136 : 1536,
+              .n = gpu_.check_only ? 264 : 2048,
+              .k = gpu_.check_only ? 100 : 16384,
               .a_by_k = true,
               .b_by_k = true,
               .accumulate_fp32 = true};
@@ -223,14 +224,9 @@ class StartDelay : public Experiment {
   Status Queue(cudaStream_t on) {
     CUDA_TRY(cudaEventRecord(gpu_.joins[0], gpu_.stream));
     CUDA_TRY(cudaStreamWaitEvent(on, gpu_.joins[0]));
-    WaitKernel<<<1, 1, 0, on>>>(static_cast<uint64_t>(2.5e3 * gemm_us_), times_);
-    CUDA_TRY(cudaGetLastError());
-    unsigned long long* first = times_ + 1;
-    void* arguments[] = {&first};
+    TRY(RunKernel({on, 1, 1}, WaitKernel, static_cast<uint64_t>(std::min(2.5e3 * gemm_us_, 2e9)), times_));
     const size_t shared = static_cast<size_t>(AloneBytes(gpu_));
-    const void* kernel = reinterpret_cast<const void*>(FirstBlockKernel);
-    CUDA_TRY(cooperative_ ? cudaLaunchCooperativeKernel(kernel, dim3(kSms), dim3(1024), arguments, shared, on)
-                          : cudaLaunchKernel(kernel, dim3(kSms), dim3(1024), arguments, shared, on));
+    TRY(RunKernel({on, kSms, 1024, shared, cooperative_}, FirstBlockKernel, times_ + 1));
     for (int i = 0; i < kGemms; ++i) TRY(gemms_.Run(gpu_.stream, i % sets_));
     return Ok();
   }
@@ -281,6 +277,9 @@ class PairSteps : public Experiment {
   Status Prepare() override {
     TRY(pair_.Allocate(gpu_, sms_));
     std::vector<double> ignored;
+    if (gpu_.check_only) {  // every node once, on both streams
+      return Time([&](cudaStream_t s) { return pair_.Overlapped(s, gpu_.side, {true, true, false}); }, &ignored);
+    }
     return Take(&ignored);
   }
   Status Take(std::vector<double>* values) override {
@@ -311,13 +310,56 @@ class PairSteps : public Experiment {
   LayerPair pair_;
 };
 
+// The experts' weight gradients apart from the input gradients, over both together. Both alternate.
+class WgradSplit : public Experiment {
+ public:
+  explicit WgradSplit(Gpu& gpu) : gpu_(gpu) {
+    const MoeShape& s = gpu.shape;
+    rows_ = {{"wgrad.split",
+              {{"tokens", std::min(s.tokens, kPairTokens)},
+               {"hidden", s.hidden},
+               {"topk", s.topk},
+               {"experts", s.local_experts()},
+               {"ffn", s.ffn}},
+              {},
+              "ratio",
+              0,
+              "measured"}};
+    stage_ = 1;
+  }
+  bool checked() const override { return true; }
+
+  Status Prepare() override {
+    TRY(pair_.Allocate(gpu_, 4));
+    for (const bool apart : {false, true}) {
+      double us = 0;
+      TimedGraph& window = windows_[apart ? 1 : 0];
+      TRY(window.Capture(gpu_, [&](cudaStream_t stream) { return pair_.ExpertsBackward(stream, apart); }));
+      TRY(window.Replay(gpu_, &us));
+    }
+    return Ok();
+  }
+  Status Take(std::vector<double>* values) override {
+    double joined = 0, apart = 0;
+    TRY(windows_[0].Replay(gpu_, &joined));
+    TRY(windows_[1].Replay(gpu_, &apart));
+    values->push_back(apart / joined);
+    return Ok();
+  }
+
+ private:
+  Gpu& gpu_;
+  LayerPair pair_;
+  TimedGraph windows_[2];
+};
+
 }  // namespace
 
 Experiments OverlapExperiments(Gpu& gpu) {
   Experiments all;
   if (2 * 20 <= gpu.sm_count) all.push_back(std::make_unique<PairSteps>(gpu, 20));
   for (const int sms : {20, 8, 32, 4, 16, 24, 48, 64}) {
-    if (2 * sms > gpu.sm_count) continue;
+    if (2 * sms > gpu.sm_count || (gpu.check_only && sms != 20)) continue;
     all.push_back(std::make_unique<SmBudget>(gpu, BestPath(gpu), sms, sms == 20 ? 0 : 2));
     if (sms != 20 && sms != 8 && sms != 32) continue;
     for (const Link link : {Link::kPaced, Link::kPush}) {
@@ -333,7 +375,7 @@ Experiments OverlapExperiments(Gpu& gpu) {
   for (const bool high : {false, true}) {
     for (const bool cooperative : {false, true}) all.push_back(std::make_unique<StartDelay>(gpu, high, cooperative));
   }
-  all.push_back(std::make_unique<Absent>("wgrad.split", "not measured by this version"));
+  all.push_back(std::make_unique<WgradSplit>(gpu));
   return all;
 }
 

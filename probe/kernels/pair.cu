@@ -8,9 +8,6 @@ namespace {
 
 using fit::PairNode;
 
-// Qwen3-30B-A3B: 32 query heads and 4 key-value heads of 128.
-constexpr int kQkv = (32 + 2 * 4) * 128, kHeads = 32 * 128;
-
 GemmShape Forward(int rows, int n, int k) { return {.m = rows, .n = n, .k = k}; }
 GemmShape InputGrad(int rows, int n, int k) { return {.m = rows, .n = k, .k = n, .b_by_k = true}; }
 GemmShape WeightGrad(int rows, int n, int k) {
@@ -33,6 +30,7 @@ Status LayerPair::Allocate(Gpu& gpu, int sms) {
   gpu.arena.Reset();
   const GemmPath path = gpu.blas != nullptr ? GemmPath::kLibrary : GemmPath::kOwn;
   const int t = shape_.tokens, h = shape_.hidden, f = shape_.ffn, local = shape_.local_experts();
+  const int heads = shape_.heads * shape_.head_dim, qkv = heads + 2 * shape_.kv_heads * shape_.head_dim;
   const int per_expert = static_cast<int>(shape_.rows()) / local;
   const auto one = [&](Gemms* gemms, const GemmShape& shape, int count) -> Status {
     int sets = 0;
@@ -40,14 +38,14 @@ Status LayerPair::Allocate(Gpu& gpu, int sms) {
     TRY(gemms->AllocateSets(1, &sets));
     return gemms->Check();
   };
-  TRY(one(&qkv_, Forward(t, kQkv, h), 1));
-  TRY(one(&project_, Forward(t, h, kHeads), 1));
-  // Causal attention over 4096 positions: 2 * 2 * t * 4096 * heads / 2 FLOPs, which is a GEMM of n = 4096, k = heads.
-  TRY(one(&core_, Forward(t, 4096, kHeads), 1));
-  TRY(one(&qkv_grad_, InputGrad(t, kQkv, h), 1));
-  TRY(one(&project_grad_, InputGrad(t, h, kHeads), 1));
-  TRY(one(&qkv_weights_, WeightGrad(t, kQkv, h), 1));
-  TRY(one(&project_weights_, WeightGrad(t, h, kHeads), 1));
+  TRY(one(&qkv_, Forward(t, qkv, h), 1));
+  TRY(one(&project_, Forward(t, h, heads), 1));
+  // Causal attention over s positions: 2 * 2 * t * s * heads / 2 FLOPs, which is a GEMM of n = s, k = heads.
+  TRY(one(&core_, Forward(t, shape_.sequence, heads), 1));
+  TRY(one(&qkv_grad_, InputGrad(t, qkv, h), 1));
+  TRY(one(&project_grad_, InputGrad(t, h, heads), 1));
+  TRY(one(&qkv_weights_, WeightGrad(t, qkv, h), 1));
+  TRY(one(&project_weights_, WeightGrad(t, h, heads), 1));
   TRY(one(&fc1_, Forward(per_expert, 2 * f, h), local));
   TRY(one(&fc2_, Forward(per_expert, h, f), local));
   TRY(one(&fc1_grad_, InputGrad(per_expert, 2 * f, h), local));
@@ -149,6 +147,15 @@ Status LayerPair::Node(PairNode node, cudaStream_t stream, bool with_wgrad) {
       return qkv_weights_.Run(stream, 0);
   }
   return Ok();
+}
+
+Status LayerPair::ExpertsBackward(cudaStream_t stream, bool apart) {
+  if (apart) return Node(PairNode::kMlpBwd, stream, /*with_wgrad=*/true);
+  TRY(fc2_grad_.Run(stream, 0));
+  TRY(fc2_weights_.Run(stream, 0));
+  TRY(LaunchSwigluGrad(stream, narrow_, wide_, probs_, shape_.rows(), shape_.ffn, wide_, rows_.probs_out));
+  TRY(fc1_grad_.Run(stream, 0));
+  return fc1_weights_.Run(stream, 0);
 }
 
 Status LayerPair::Sequential(cudaStream_t stream) {

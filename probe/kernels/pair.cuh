@@ -25,6 +25,9 @@ class LayerPair {
   // One node, without synchronisation. `with_wgrad`: the node's weight gradients are part of it.
   Status Node(fit::PairNode node, cudaStream_t stream, bool with_wgrad);
   Status Sequential(cudaStream_t stream);
+  // The experts' backward with every weight gradient right behind the input gradient of its layer, as it is without
+  // delayed weight gradients; or with both at the end.
+  Status ExpertsBackward(cudaStream_t stream, bool apart);
   // Compute on `compute`, exchanges on `exchange`; both are joined on `compute` at the end.
   Status Overlapped(cudaStream_t compute, cudaStream_t exchange, const fit::PairSchedule& schedule);
 

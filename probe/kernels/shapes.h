@@ -14,11 +14,30 @@ struct MoeShape {
   int experts = 128;  // E
   int ffn = 768;      // F: of one expert
   int ranks = 8;      // R
+  int heads = 32;     // of the queries; keys and values have fewer
+  int kv_heads = 4;
+  int head_dim = 128;
+  int sequence = 4096;  // positions of one sample
 
   int local_experts() const { return experts / ranks; }
   int64_t rows() const { return int64_t{tokens} * topk; }
   int64_t token_bytes() const { return 2 * int64_t{hidden}; }
 };
+
+// For checks alone: small, so that a memory checker or a CPU gets through, and with an edge in every dimension: nothing
+// is a whole number of tiles.
+constexpr MoeShape CheckShape() {
+  return {.tokens = 136,
+          .hidden = 264,
+          .topk = 8,
+          .experts = 40,
+          .ffn = 104,
+          .ranks = 8,
+          .heads = 2,
+          .kv_heads = 1,
+          .head_dim = 64,
+          .sequence = 72};
+}
 
 // Experts of every token in [token][k], all different, uniformly at random; the same on every call.
 std::vector<int> RandomExperts(const MoeShape& shape);

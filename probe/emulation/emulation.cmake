@@ -1,0 +1,13 @@
+# The kernels without a GPU and without nvcc: the same sources, compiled for the CPU.
+file(GLOB kernel_sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/kernels/*.cu")
+set_source_files_properties(${kernel_sources} PROPERTIES LANGUAGE CXX COMPILE_OPTIONS
+  "-xc++;-O1;-fno-strict-aliasing;-Wno-unknown-pragmas;-Wno-uninitialized;-Wno-shadow")  # as nvcc takes them
+add_executable(flightplan_probe_kernels_test emulation/kernels_test.cc emulation/runtime.cc emulation/threads.cc
+  ${kernel_sources})
+target_include_directories(flightplan_probe_kernels_test BEFORE PRIVATE emulation)
+target_link_libraries(flightplan_probe_kernels_test PRIVATE flightplan_probe_core flightplan_fit GTest::gtest_main
+  flightplan_warnings)
+set_target_properties(flightplan_probe_kernels_test PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tests")
+# The threads of a block in their order, and in another: a result that differs is a race.
+add_test(NAME probe/kernels COMMAND flightplan_probe_kernels_test --gtest_filter=-*Shuffled)
+add_test(NAME probe/kernels_shuffled COMMAND flightplan_probe_kernels_test --gtest_filter=*Shuffled)

@@ -1,0 +1,145 @@
+// Every kernel of every group, run thread by thread on this CPU and held against its reference in double precision, on
+// the shapes of `flightplan-probe --check`; with the threads of a block in two orders, because a result that depends
+// on the order is a race. Compilers and caches are not emulated, nor is time.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "probe/kernels/gpu.cuh"
+
+namespace flightplan::probe {
+namespace {
+
+struct Group {
+  const char* name;
+  Experiments (*make)(Gpu&);
+};
+constexpr Group kMade[] = {{"ceilings", CeilingExperiments}, {"dispatch", DispatchExperiments},
+                           {"experts", ExpertExperiments},   {"exchange", ExchangeExperiments},
+                           {"overlap", OverlapExperiments},  {"launch", LaunchExperiments},
+                           {"memory", MemoryExperiments}};
+
+std::string Describe(const RowSpec& row) {
+  std::string text = row.id;
+  for (const auto& [name, value] : row.labels) text += " " + name + "=" + value;
+  for (const auto& [name, value] : row.parameters) text += " " + name + "=" + std::to_string(value);
+  return text;
+}
+
+class Kernels : public testing::TestWithParam<std::tuple<Group, emulation::Order>> {};
+
+TEST_P(Kernels, AgreeWithTheirReferences) {
+  const auto& [group, order] = GetParam();
+  emulation::SetOrder(order);
+  Gpu gpu;
+  gpu.check_only = true;
+  gpu.shape = CheckShape();
+  ASSERT_TRUE(gpu.Open(0).ok());
+  int prepared = 0;
+  for (auto& experiment : group.make(gpu)) {
+    const Status status = experiment->Prepare();
+    if (status.code == Code::kUnsupported) continue;
+    EXPECT_TRUE(status.ok()) << Describe(experiment->rows().front()) << ": " << status.message;
+    ++prepared;
+    gpu.arena.Reset();  // and look at the margins
+    experiment.reset();
+  }
+  EXPECT_GE(prepared, 6) << group.name;
+  gpu.Close();
+}
+
+constexpr emulation::Order kOrders[] = {emulation::Order::kForward, emulation::Order::kShuffled};
+
+std::string CaseName(const testing::TestParamInfo<std::tuple<Group, emulation::Order>>& made) {
+  const char* const orders[] = {"Forward", "Backward", "Shuffled"};
+  return std::string(std::get<0>(made.param).name) + orders[static_cast<int>(std::get<1>(made.param))];
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Kernels, testing::Combine(testing::ValuesIn(kMade), testing::ValuesIn(kOrders)),
+                         CaseName);
+
+// ---- The emulation itself sees what it is there to see.
+
+void RunThreads(int threads, size_t shared_bytes, std::function<void()> kernel) {
+  emulation::Launch(nullptr, dim3(1), dim3(static_cast<unsigned>(threads)), shared_bytes, std::move(kernel));
+  cudaDeviceSynchronize();
+}
+
+TEST(Emulation, TellsARaceByTheOrderOfThreads) {
+  int last[2];
+  const emulation::Order orders[] = {emulation::Order::kForward, emulation::Order::kBackward};
+  for (int i = 0; i < 2; ++i) {
+    emulation::SetOrder(orders[i]);
+    RunThreads(64, 0, [&] { last[i] = static_cast<int>(threadIdx.x); });
+  }
+  EXPECT_NE(last[0], last[1]);
+}
+
+TEST(Emulation, BarriersOrderThreads) {
+  for (const emulation::Order order : {emulation::Order::kForward, emulation::Order::kBackward}) {
+    emulation::SetOrder(order);
+    int sum[128] = {};
+    RunThreads(128, sizeof(int) * 128, [&] {
+      int* shared = static_cast<int*>(emulation::SharedMemory());
+      shared[threadIdx.x] = static_cast<int>(threadIdx.x);
+      __syncthreads();
+      sum[threadIdx.x] = shared[127 - threadIdx.x] + __shfl_xor_sync(~0u, static_cast<int>(threadIdx.x), 1);
+    });
+    for (int i = 0; i < 128; ++i) EXPECT_EQ(sum[i], 127 - i + (i ^ 1));
+  }
+}
+
+TEST(EmulationDeathTest, EndsOnADivergedBarrier) {
+  EXPECT_DEATH(RunThreads(64, 0,
+                          [] {
+                            if (threadIdx.x != 5) __syncthreads();
+                          }),
+               "wait at a barrier");
+  EXPECT_DEATH(RunThreads(64, 0,
+                          [] {
+                            if (threadIdx.x != 5) __shfl_xor_sync(~0u, 1, 1);
+                          }),
+               "wait at a barrier");
+}
+
+TEST(EmulationDeathTest, EndsOnAWriteBehindABuffer) {
+  Arena arena;
+  ASSERT_TRUE(arena.Reserve(1 << 16).ok());
+  int* numbers = nullptr;
+  ASSERT_TRUE(arena.Get(40, &numbers).ok());
+  const auto write = [&](int count) {
+    RunThreads(count, 0, [=] { numbers[threadIdx.x] = 1; });
+    arena.Reset();
+  };
+  EXPECT_DEATH(write(41), "behind a buffer|use-after-poison");
+  EXPECT_DEATH(RunThreads(1, 16, [] { static_cast<char*>(emulation::SharedMemory())[16] = 1; }),
+               "behind the shared memory");
+}
+
+TEST(EmulationDeathTest, EndsOnACopyThatIsNotAligned) {
+  alignas(16) Bf16 memory[32] = {};
+  EXPECT_DEATH(RunThreads(1, 64, [&] { CopyAsync(reinterpret_cast<Bf16*>(DynamicShared()), memory + 1, true); }),
+               "aligned");
+}
+
+// A copy lands when it is waited for, and not before.
+TEST(Emulation, CopiesLandLate) {
+  alignas(16) Bf16 memory[16];
+  for (Bf16& x : memory) x.bits = 7;
+  RunThreads(1, 64, [&] {
+    Bf16* shared = reinterpret_cast<Bf16*>(DynamicShared());
+    CopyAsync(shared, memory, true);
+    CommitCopies();
+    CopyAsync(shared + 8, memory, false);
+    CommitCopies();
+    EXPECT_EQ(shared[0].bits, 0xffff);
+    WaitForCopies<1>();
+    EXPECT_EQ(shared[7].bits, 7);
+    EXPECT_EQ(shared[8].bits, 0xffff);
+    WaitForCopies<0>();
+    EXPECT_EQ(shared[15].bits, 0);
+  });
+}
+
+}  // namespace
+}  // namespace flightplan::probe

@@ -1,0 +1,223 @@
+// The threads of a block as fibres of one thread of the host.
+#include <setjmp.h>
+#include <ucontext.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <deque>
+#include <memory>
+#include <random>
+#include <vector>
+
+#include "probe/emulation/cuda_runtime.h"
+#include "probe/emulation/run_blocks.h"
+
+uint3 threadIdx = {}, blockIdx = {};
+dim3 blockDim(1), gridDim(1);
+
+namespace emulation {
+namespace {
+
+constexpr size_t kStackBytes = 128 << 10;
+constexpr int kIdlePasses = 4'000'000;  // over a block in which threads only polled, until it counts as hung
+
+struct Deferred {
+  std::vector<std::function<void()>> open;
+  std::deque<std::vector<std::function<void()>>> groups;  // closed, not settled
+
+  void Close() {
+    groups.push_back(std::move(open));
+    open.clear();
+  }
+  void Settle(size_t pending) {
+    for (; groups.size() > pending; groups.pop_front()) {
+      for (const auto& work : groups.front()) work();
+    }
+  }
+  bool empty() const { return open.empty() && groups.empty(); }
+};
+
+struct Fibre {
+  ucontext_t context{};  // where it begins
+  jmp_buf place{};       // where it goes on; unlike swapcontext, a jump is no system call
+  bool begun = false;
+  std::unique_ptr<char[]> stack;
+  bool done = true;
+  const uint64_t* waits_for = nullptr;  // a generation that has to pass `seen`
+  uint64_t seen = 0;
+  Deferred copies, matrices;
+};
+
+struct Warp {
+  unsigned char brought[2][32][64];
+  int arrived = 0;
+  uint64_t generation = 0;
+};
+
+struct Block {
+  ucontext_t start{};
+  jmp_buf scheduler{};
+  std::vector<std::unique_ptr<Fibre>> fibres;
+  std::vector<Warp> warps;
+  std::vector<char> shared;
+  unsigned char* shared_begin = nullptr;
+  const std::function<void()>* kernel = nullptr;
+  size_t threads = 0, current = 0;
+  size_t at_barrier = 0;
+  uint64_t barrier = 0;
+  bool polled = false;  // a thread gave way without waiting for anything
+  Order order = Order::kForward;
+};
+Block block;
+
+Fibre& Me() { return *block.fibres[block.current]; }
+#ifdef __SANITIZE_ADDRESS__  // which knows about swapcontext, and takes a jump for an unwinding
+void GiveWay() { swapcontext(&Me().context, &block.start); }
+void Resume(Fibre& fibre) { swapcontext(&block.start, &fibre.context); }
+#else
+void GiveWay() {
+  if (_setjmp(Me().place) == 0) _longjmp(block.scheduler, 1);
+}
+void Resume(Fibre& fibre) {
+  if (_setjmp(block.scheduler) != 0) return;
+  if (fibre.begun) _longjmp(fibre.place, 1);
+  fibre.begun = true;
+  setcontext(&fibre.context);
+}
+#endif
+
+// Runs the kernel once for every block; the fibre outlives them.
+void Body() {
+  for (;;) {
+    (*block.kernel)();
+    if (!Me().copies.empty() || !Me().matrices.empty()) Fault("a thread ended with work that it did not wait for");
+    Me().done = true;
+    GiveWay();
+  }
+}
+
+void MakeFibres(size_t threads) {
+  while (block.fibres.size() < threads) {
+    auto fibre = std::make_unique<Fibre>();
+    fibre->stack = std::make_unique<char[]>(kStackBytes);
+    getcontext(&fibre->context);
+    fibre->context.uc_stack.ss_sp = fibre->stack.get();
+    fibre->context.uc_stack.ss_size = kStackBytes;
+    makecontext(&fibre->context, Body, 0);
+    block.fibres.push_back(std::move(fibre));
+  }
+}
+
+std::vector<size_t> Turns() {
+  std::vector<size_t> turns(block.threads);
+  for (size_t i = 0; i < turns.size(); ++i) turns[i] = block.order == Order::kBackward ? turns.size() - 1 - i : i;
+  if (block.order == Order::kShuffled) std::shuffle(turns.begin(), turns.end(), std::mt19937(blockIdx.x + 1));
+  return turns;
+}
+
+void RunOne(const std::vector<size_t>& turns) {
+  size_t left = block.threads;
+  for (int idle = 0; left > 0;) {
+    bool ran = false;
+    block.polled = false;
+    for (const size_t i : turns) {
+      Fibre& fibre = *block.fibres[i];
+      if (fibre.done || (fibre.waits_for != nullptr && *fibre.waits_for == fibre.seen)) continue;
+      fibre.waits_for = nullptr;
+      block.current = i;
+      threadIdx = {static_cast<unsigned>(i), 0, 0};
+      Resume(fibre);
+      ran = true;
+      if (fibre.done) --left;
+    }
+    if (!ran) Fault("threads wait at a barrier or a warp operation that others have left out");
+    idle = block.polled ? idle + 1 : 0;
+    if (idle > kIdlePasses) Fault("threads poll for something that does not happen");
+  }
+}
+
+}  // namespace
+
+void Fault(const char* what) {
+  std::fprintf(stderr, "emulated CUDA: block %u, thread %u: %s\n", blockIdx.x, threadIdx.x, what);
+  std::abort();
+}
+
+void SetOrder(Order order) { block.order = order; }
+
+void RunBlocks(dim3 blocks, dim3 threads, size_t shared_bytes, const std::function<void()>& kernel) {
+  if (threads.x == 0 || threads.x > 1024 || blocks.x == 0 || blocks.x > 0x7fffffff) Fault("no such grid");
+  if (shared_bytes > kSharedBytesPerBlock) Fault("more shared memory than a block may have");
+  gridDim = blocks;
+  blockDim = threads;
+  block.threads = threads.x;
+  block.kernel = &kernel;
+  block.warps.assign((block.threads + 31) / 32, {});
+  MakeFibres(block.threads);
+  constexpr size_t kAlign = 1024;
+  block.shared.assign(shared_bytes + 2 * kAlign, 0);
+  const size_t offset = kAlign - reinterpret_cast<uintptr_t>(block.shared.data()) % kAlign;
+  block.shared_begin = reinterpret_cast<unsigned char*>(block.shared.data() + offset);
+  for (unsigned b = 0; b < blocks.x; ++b) {
+    blockIdx = {b, 0, 0};
+    std::memset(block.shared_begin, 0xff, shared_bytes);
+    for (size_t i = 0; i < block.threads; ++i) {
+      block.fibres[i]->done = false;
+      block.fibres[i]->waits_for = nullptr;
+    }
+    block.at_barrier = 0;
+    RunOne(Turns());
+    for (size_t i = offset + shared_bytes; i < block.shared.size(); ++i) {
+      if (block.shared[i] != 0) Fault("a write behind the shared memory");
+    }
+  }
+}
+
+void* SharedMemory() { return block.shared_begin; }
+
+void Barrier() {
+  if (++block.at_barrier == block.threads) {
+    block.at_barrier = 0;
+    ++block.barrier;
+    return;
+  }
+  Me().waits_for = &block.barrier;
+  Me().seen = block.barrier;
+  GiveWay();
+}
+
+void Pause() {
+  block.polled = true;
+  GiveWay();
+}
+
+int Lane() { return static_cast<int>(block.current % 32); }
+
+const unsigned char (*Meet(const void* mine, size_t bytes))[64] {
+  Warp& warp = block.warps[block.current / 32];
+  const uint64_t generation = warp.generation;
+  if (bytes > 64) Fault("too much for one meeting");
+  std::memcpy(warp.brought[generation % 2][Lane()], mine, bytes);
+  const size_t lanes = std::min<size_t>(32, block.threads - block.current / 32 * 32);
+  if (static_cast<size_t>(++warp.arrived) == lanes) {
+    warp.arrived = 0;
+    ++warp.generation;
+  } else {
+    Me().waits_for = &warp.generation;
+    Me().seen = generation;
+    GiveWay();
+  }
+  return warp.brought[generation % 2];
+}
+
+void Defer(std::function<void()> work) { Me().copies.open.push_back(std::move(work)); }
+void CloseGroup() { Me().copies.Close(); }
+void Settle(size_t pending) { Me().copies.Settle(pending); }
+void DeferMatrices(std::function<void()> work) { Me().matrices.open.push_back(std::move(work)); }
+void CloseMatrices() { Me().matrices.Close(); }
+void SettleMatrices(size_t pending) { Me().matrices.Settle(pending); }
+
+}  // namespace emulation
+
+long long clock64() { return std::chrono::steady_clock::now().time_since_epoch().count(); }

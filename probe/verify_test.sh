@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# probe/verify.sh without a GPU: every step that does not need one runs on a made-up device, so that the one call on a
+# machine with a GPU is not spent on a slip of the script. usage: verify_test.sh WORKER
+set -euo pipefail
+worker="$(realpath "$1")"
+here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
+work="$(mktemp -d)"
+trap 'rm -rf "$work"' EXIT
+fail() { echo "FAILED: $*" >&2; cat "$work/out/log.txt" >&2 2>/dev/null || true; exit 1; }
+
+OUT="$work/out" PROBE_BIN="$worker" "$here/verify.sh" --dry-run >"$work/printed" || fail "the dry run ended with $?"
+for file in log.txt profile.json samples.json goals.json rest.tar.gz; do
+  [ -s "$work/out/$file" ] || fail "$file is missing"
+done
+[ "$(ls "$work/out" | wc -l)" = 5 ] || fail "more files than are told"
+for text in 'permute.fwd / hbm.copy' 'q.repeat median' 'goals met' '== done: [0-9]* goals missed'; do
+  grep -q "$text" "$work/printed" || fail "it does not print: $text"
+done
+! grep -qiE 'traceback|no such file|command not found|syntax error|unbound variable' "$work/printed" || fail "a step is broken"
+
+# What stands in for ncu: three kernels, twice each, and the lines that a program prints in between.
+cat >"$work/ncu.csv" <<'CSV'
+==PROF== Connected to process 7 (flightplan-probe)
+{"row": {}}
+"ID","Process ID","Kernel Name","Metric Name","Metric Unit","Metric Value"
+"0","7","flightplan::probe::(anonymous namespace)::NormKernel(const uint4 *, const float *, int, uint4 *)","gpu__time_duration.sum","ns","8,100"
+"1","7","NormKernel","gpu__time_duration.sum","us","8.1"
+"2","7","void flightplan::probe::CombineGradKernel<8>(const uint4 *)","gpu__time_duration.sum","ms","0.09"
+CSV
+python3 "$here/verify_peers.py" --timing "$work/out/profile.json" "$work/ncu.csv" >"$work/timing" || true
+grep -q 'norm.fwd .* 8.100 us of *2 launches' "$work/timing" || { cat "$work/timing" >&2; fail "the profiler's table is read wrongly"; }
+grep -q 'q.timing median' "$work/timing" || fail "no verdict on timing"
+
+# A worker that died: no profile, but its rows are told.
+printf '%s\n' '{"device": {}}' '{"row": {}}' '{"ro' >"$work/dead.jsonl"
+! python3 "$here/verify_peers.py" --profile "$work/dead.jsonl" "$work/x.json" >"$work/dead" || fail "a dead worker has a profile"
+grep -q 'no profile; 1 rows' "$work/dead" || fail "the rows of a dead worker are not told"
+
+# A whole limit that is over: every step is left out, and the call ends by itself.
+OUT="$work/short" PROBE_BIN="$worker" VERIFY_SECONDS=0 "$here/verify.sh" --dry-run >"$work/printed" || fail "ended with $?"
+grep -q 'no time is left' "$work/printed" || fail "the limit does not hold"
+echo "ok"
