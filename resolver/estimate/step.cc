@@ -260,7 +260,7 @@ LayerTime Forecaster::TimeOfLayer(const LayerWork& layer, size_t precision) cons
     const double small = 1 + k_.gemm_half_rows_grouped * ridge / per_expert + k_.gemm_half_out * ridge / second;
     const double flops = 2 * rows * in * (first + second);
     Module experts;
-    const double us = flops * rates_.gemm_us[precision] * small;
+    const double us = flops * rates_.gemm_us[precision] * small / k_.gemm_grouped;
     experts.fwd.matmul = us;
     experts.bwd.matmul = us;
     // Every weight gradient is added to its fp32 sum.
