@@ -28,7 +28,7 @@ def check(rows):
 
 
 def header(rows):
-    fields = "\n".join(f"  double {r['name']} = {float(r['value'])!r};" for r in rows)
+    fields = ",\n      ".join(r["name"] for r in rows)
     return f"""// Generated from step_rates.yaml and measured_rates.yaml.
 #pragma once
 
@@ -37,8 +37,10 @@ def header(rows):
 
 namespace flightplan {{
 
+// Values stand in the source alone: a new fit compiles one file.
 struct StepCoefficients {{
-{fields}
+  StepCoefficients();  // the fitted values
+  double {fields};
 }};
 
 struct CoefficientRow {{
@@ -92,9 +94,11 @@ def source(rows, measured):
     coefficients = "\n".join(
         f"    {{{quote(r['name'])}, &StepCoefficients::{r['name']}, {float(r['prior'])!r}, {float(r['spread'])!r}, "
         f"{float(r['error'])!r}, {quote(r['source'])}}}," for r in rows)
+    values = ",\n      ".join(f"{r['name']}({float(r['value'])!r})" for r in rows)
     return "\n".join([
         '// Generated from step_rates.yaml and measured_rates.yaml.\n#include "resolver/catalog/step_rates.h"\n',
         "namespace flightplan {",
+        f"StepCoefficients::StepCoefficients()\n    : {values} {{}}\n",
         f"namespace {{\nconst CoefficientRow kCoefficientData[] = {{\n{coefficients}\n}};\n}}  // namespace",
         "const absl::Span<const CoefficientRow> kCoefficientRows(kCoefficientData);",
         table("MeasuredGemm", "kMeasuredGemms", measured["gemm"]["rows"]),

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
 
 namespace flightplan {
 namespace {
@@ -17,14 +19,16 @@ class Reader {
 
   absl::StatusOr<ModelSpec> Run() {
     m_.name = "of the configuration";
-    m_.num_layers = Required(K::num_layers);
+    Pattern();
+    if (!m_.hybrid_layer_pattern.has_value()) m_.num_layers = Required(K::num_layers);
     m_.hidden_size = Required(K::hidden_size);
     m_.num_attention_heads = Required(K::num_attention_heads);
     Vocabulary();
     Blocks();
     Attention();
     Experts();
-    if (c_.Get(K::mtp_num_layers).is_int()) m_.mtp_num_layers = c_.Get(K::mtp_num_layers).integer();
+    if (c_.Get(K::mtp_num_layers).is_int() && !m_.mtp_num_layers.has_value())
+      m_.mtp_num_layers = c_.Get(K::mtp_num_layers).integer();
     if (!missing_.empty()) return absl::NotFoundError(missing_);
     if (!unknown_.empty()) return absl::UnimplementedError(unknown_);
     return std::move(m_);
@@ -63,7 +67,39 @@ class Reader {
     m_.activation = m_.gated_linear_unit ? "swiglu" : On(K::squared_relu) ? "squared_relu" : "gelu";
     m_.add_bias_linear = On(K::add_bias_linear);
     m_.add_qkv_bias = On(K::add_qkv_bias);
-    if (c_.Get(K::hybrid_layer_pattern).is_text()) unknown_ = "hybrid_layer_pattern: Mamba stacks are not weighed";
+  }
+
+  // Mamba and its kin: a symbol a layer, '|' between pipeline stages, each MTP depth after a slash.
+  void Pattern() {
+    const Value& whole = c_.Get(K::hybrid_layer_pattern);
+    const Value& body = whole.is_text() ? whole : c_.Get(K::hybrid_override_pattern);
+    if (!body.is_text()) {
+      if (On(K::is_hybrid_model)) unknown_ = "is_hybrid_model without a layer pattern: the stack is not weighed";
+      return;
+    }
+    std::vector<std::string> parts = absl::StrSplit(body.text(), '/');
+    for (std::string& part : parts) absl::StrReplaceAll({{"|", ""}}, &part);
+    m_.attention = "mamba-hybrid";
+    m_.hybrid_layer_pattern = parts[0];
+    m_.num_layers = static_cast<int64_t>(parts[0].size());
+    if (m_.num_layers == 0 && missing_.empty()) missing_ = "the hybrid layer pattern names no layer";
+    if (parts.size() > 1) {
+      m_.mtp_hybrid_override_pattern = parts[1];
+      m_.mtp_num_layers = static_cast<int64_t>(parts.size()) - 1;
+    } else if (c_.Get(K::mtp_hybrid_override_pattern).is_text()) {
+      m_.mtp_hybrid_override_pattern = c_.Get(K::mtp_hybrid_override_pattern).ToText();
+    }
+    if (parts[0].find('M') == std::string::npos) return;
+    m_.mamba_head_dim = Size(K::mamba_head_dim);
+    m_.mamba_state_dim = Size(K::mamba_state_dim);
+    m_.mamba_num_groups = Size(K::mamba_num_groups);
+    m_.mamba_num_heads = Size(K::mamba_num_heads);
+    if (!m_.mamba_num_heads.has_value()) {
+      // Megatron-Core ssm/mamba_mixer.py: the inner width is twice the hidden size.
+      const int64_t head = m_.mamba_head_dim.value_or(64);
+      m_.mamba_num_heads = 2 * Required(K::hidden_size) / head;
+    }
+    m_.mamba_conv_kernel = 4;  // d_conv of the same file; no flag changes it
   }
 
   void Attention() {
@@ -104,6 +140,7 @@ class Reader {
     m_.moe_router_enable_expert_bias = On(K::moe_router_enable_expert_bias);
     const int64_t layers = std::min(m_.num_layers, kMostLayers);
     const Value& frequency = c_.Get(K::moe_layer_freq);
+    if (m_.hybrid_layer_pattern.has_value()) return;  // the pattern says it
     for (int64_t i = 0; i < layers; ++i) m_.moe_layer_freq.push_back(IsMoe(frequency, i) ? 1 : 0);
   }
 

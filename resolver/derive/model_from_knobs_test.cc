@@ -40,6 +40,27 @@ INSTANTIATE_TEST_SUITE_P(Models, CountsAsTheModel,
                            return name;
                          });
 
+class HybridCountsAsTheModel : public testing::TestWithParam<const char*> {};
+
+TEST_P(HybridCountsAsTheModel, WrittenForMegatronLm) {
+  const auto catalog = Catalog::Builtin();
+  ASSERT_TRUE(catalog.ok());
+  const ModelSpec& model = **catalog->FindModel(GetParam());
+  Environment env;
+  env.target = Target::kMegatronLm;
+  const auto read = ModelFromKnobs(ConfigOf(model, env));
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(CountParameters(*read)->counts, CountParameters(model)->counts);
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, HybridCountsAsTheModel,
+                         testing::Values("nemotron-3-nano-30b-a3b", "nemotron-3-super-120b-a12b"),
+                         [](const auto& param) {
+                           std::string name = param.param;
+                           for (char& c : name) c = c == '-' || c == '.' ? '_' : c;
+                           return name;
+                         });
+
 TEST(ModelFromKnobs, NamesWhatIsMissing) {
   Config config = DefaultsFor(Target::kMegatronLm, kMain, kMain, false);
   config.Set(Knob::num_layers, 4, Origin::kCaller);
@@ -55,7 +76,7 @@ TEST(ModelFromKnobs, SaysWhatItDoesNotWeigh) {
   for (Knob knob : {Knob::num_layers, Knob::hidden_size, Knob::num_attention_heads, Knob::vocab_size}) {
     config.Set(knob, 1024, Origin::kCaller);
   }
-  config.Set(Knob::hybrid_layer_pattern, "M*M*", Origin::kCaller);
+  config.Set(Knob::is_hybrid_model, true, Origin::kCaller);
   EXPECT_EQ(ModelFromKnobs(config).status().code(), absl::StatusCode::kUnimplemented);
 }
 

@@ -45,10 +45,32 @@ struct Combination {
   std::vector<std::optional<LayerTimes>> times;
 };
 
-// What one microbatch cannot do without: a layer of each kind and the head; `compute` leaves out the exchanges.
+// Layers of each kind, and output layers last: on one pipeline rank, or on the mean one.
+using RankLoad = std::array<double, kMaxLayerKinds + 1>;
+
+// What a rank has none of may take for ever.
+double Dot(const RankLoad& load, const RankLoad& us) {
+  double sum = 0;
+  for (size_t i = 0; i < load.size(); ++i) {
+    if (load[i] > 0) sum += load[i] * us[i];
+  }
+  return sum;
+}
+
+// What the bounds need of a way to cut the model into stages.
+struct Pipeline {
+  bool known = false;                   // looked up before
+  const StageLayout* stages = nullptr;  // null: not legal
+  RankLoad mean{};                      // of all ranks
+  std::vector<RankLoad> ranks;          // those that can be the slowest
+};
+
+// What one microbatch cannot do without, microseconds: a layer of each kind and the head. `compute` leaves out the
+// exchanges.
 struct Floor {
-  std::array<double, kMaxLayerKinds> layer{}, compute{};
-  double head = 0;
+  RankLoad whole{}, compute{};
+  double all = 0;         // the model's layers, of `compute`
+  bool complete = false;  // else `whole` is only `compute`
 };
 
 // Recompute sets with one offload that keep at least as much as the one that recomputes most of them.
@@ -123,8 +145,10 @@ class Searcher {
   Judgement Judge(const Group& group, double threshold) const;
 
   // ---- bounds
-  Floor FloorOf(const LayoutSizes& sizes) const;
-  double TimeBound(const LayoutSizes& sizes, const StageLayout& stages, const Floor& floor) const;
+  const Pipeline& PipelineOf(int pp, int vpp);
+  Floor ComputeFloorOf(const LayoutSizes& sizes) const;
+  void Complete(const LayoutSizes& sizes, Floor* floor) const;
+  double TimeBound(const LayoutSizes& sizes, double slowest_us, const Floor& floor) const;
   double InputBytes(const LayoutSizes& sizes) const;
   double StaticBytes(const Layout& layout) const;
   double LeastBytes(const Layout& layout, const Family& family) const;
@@ -140,6 +164,7 @@ class Searcher {
   const std::vector<Family> families_;
   std::vector<Layout> layouts_;
   std::vector<Group> groups_;
+  std::vector<std::vector<Pipeline>> pipelines_;  // by pp, then vpp
   SearchStatistics statistics_;
   int64_t work_ = 0;  // counted against the limit
 };
@@ -324,53 +349,102 @@ Judgement Searcher::Judge(const Group& group, double threshold) const {
   return out;
 }
 
-// The exchanges beside the compute at their best; hosts are taken to keep up.
-Floor Searcher::FloorOf(const LayoutSizes& sizes) const {
+const Pipeline& Searcher::PipelineOf(int pp, int vpp) {
+  const auto at = static_cast<size_t>(pp), of = static_cast<size_t>(vpp);
+  if (pipelines_.size() <= at) pipelines_.resize(at + 1);
+  if (pipelines_[at].size() <= of) pipelines_[at].resize(of + 1);
+  Pipeline& pipeline = pipelines_[at][of];
+  if (pipeline.known) return pipeline;
+  pipeline.known = true;
+  pipeline.stages = q_.stages(pp, vpp);
+  if (pipeline.stages == nullptr) return pipeline;
+  const StageLayout& stages = *pipeline.stages;
+  const auto kinds = static_cast<size_t>(q_.work->kind_count);
+  const auto load_of = [&](int rank) {
+    RankLoad load{};
+    for (int j = 0; j < stages.vpp; ++j) {
+      const ChunkContents& chunk = stages.chunk(rank, j);
+      for (size_t k = 0; k < kinds; ++k) {
+        load[k] += chunk.layers[k] + chunk.mtp_depths * static_cast<double>(q_.work->mtp_layers[k]);
+      }
+      load.back() += chunk.mtp_depths + (chunk.loss ? 1 : 0);
+    }
+    return load;
+  };
+  const auto below = [](const RankLoad& a, const RankLoad& b) {
+    for (size_t i = 0; i < a.size(); ++i) {
+      if (a[i] > b[i]) return false;
+    }
+    return true;
+  };
+  const std::vector<int>& ranks = stages.distinct_ranks;
+  for (size_t i = 0; i < ranks.size(); ++i) {
+    const RankLoad load = load_of(ranks[i]);
+    const int alike = (i + 1 < ranks.size() ? ranks[i + 1] : stages.pp) - ranks[i];
+    for (size_t k = 0; k < load.size(); ++k) pipeline.mean[k] += load[k] * alike / stages.pp;
+    const auto over = [&](const RankLoad& other) { return below(load, other); };
+    if (std::any_of(pipeline.ranks.begin(), pipeline.ranks.end(), over)) continue;
+    std::erase_if(pipeline.ranks, [&](const RankLoad& other) { return below(other, load); });
+    pipeline.ranks.push_back(load);
+  }
+  return pipeline;
+}
+
+// Products, attention, memory traffic and transfers; overlap does not change them, so one exchange of each dispatcher
+// tells.
+Floor Searcher::ComputeFloorOf(const LayoutSizes& sizes) const {
   LayoutSizes flat = sizes;
   flat.pp = flat.vpp = 1;
   Candidate c = At(flat, nullptr);
   Floor floor;
-  floor.layer.fill(kNever);
-  floor.compute.fill(kNever);
-  floor.head = kNever;
+  const auto kinds = static_cast<size_t>(q_.work->kind_count);
+  std::fill_n(floor.compute.begin(), kinds, kNever);
+  floor.compute.back() = kNever;
+  unsigned seen = 0;
+  for (const Exchange& exchange : q_.execution.exchanges) {
+    const unsigned dispatcher = 1u << static_cast<unsigned>(exchange.dispatcher);
+    if ((seen & dispatcher) != 0 || (sizes.ep == 1 && &exchange != &q_.execution.exchanges.front())) continue;
+    seen |= dispatcher;
+    Use({&exchange, &q_.execution.graphs.front(), {}}, &c);
+    c.ep_overlap = c.delay_wgrad = false;
+    const LayerTimes times = TimeLayers(*q_.work, c, q_.rates);
+    for (size_t k = 0; k < kinds; ++k) {
+      const LayerTime& layer = times.kinds[k];
+      const double us = layer.fwd.gpu() + layer.bwd.gpu() + layer.fwd.transfer + layer.bwd.transfer;
+      floor.compute[k] = std::min(floor.compute[k], us);
+    }
+    floor.compute.back() = std::min(floor.compute.back(), times.head.pair);
+  }
+  for (size_t k = 0; k < kinds; ++k) {
+    if (q_.work->totals[k] > 0) floor.all += q_.work->totals[k] * floor.compute[k];
+  }
+  floor.whole = floor.compute;
+  return floor;
+}
+
+// With the exchanges beside the compute at their best; hosts are taken to keep up.
+void Searcher::Complete(const LayoutSizes& sizes, Floor* floor) const {
+  floor->complete = true;
+  LayoutSizes flat = sizes;
+  flat.pp = flat.vpp = 1;
+  Candidate c = At(flat, nullptr);
+  const auto kinds = static_cast<size_t>(q_.work->kind_count);
+  RankLoad best{};
+  std::fill_n(best.begin(), kinds, kNever);
   for (const Exchange& exchange : q_.execution.exchanges) {
     if (sizes.ep == 1 && &exchange != &q_.execution.exchanges.front()) continue;
     if (exchange.max_span > 0 && int64_t{sizes.ep} * sizes.etp > exchange.max_span) continue;
     Use({&exchange, &q_.execution.graphs.front(), {}}, &c);
     const LayerTimes times = TimeLayers(*q_.work, c, q_.rates);
-    for (size_t k = 0; k < static_cast<size_t>(q_.work->kind_count); ++k) {
-      const LayerTime& layer = times.kinds[k];
-      const double compute = layer.fwd.gpu() + layer.bwd.gpu() + layer.fwd.transfer + layer.bwd.transfer;
-      floor.layer[k] = std::min(floor.layer[k], layer.pair);
-      floor.compute[k] = std::min(floor.compute[k], compute);
-    }
-    floor.head = std::min(floor.head, times.head.pair);
+    for (size_t k = 0; k < kinds; ++k) best[k] = std::min(best[k], times.kinds[k].pair);
   }
-  return floor;
+  for (size_t k = 0; k < kinds; ++k) floor->whole[k] = best[k];
 }
 
-// The slowest stage for every microbatch, and the bubble at the mean stage's pace.
-double Searcher::TimeBound(const LayoutSizes& sizes, const StageLayout& stages, const Floor& floor) const {
-  const auto kinds = static_cast<size_t>(q_.work->kind_count);
-  double slowest = 0;
-  for (int rank : stages.distinct_ranks) {
-    double stage = 0;
-    for (int j = 0; j < stages.vpp; ++j) {
-      const ChunkContents& chunk = stages.chunk(rank, j);
-      for (size_t k = 0; k < kinds; ++k) {
-        const double layers = chunk.layers[k] + chunk.mtp_depths * static_cast<double>(q_.work->mtp_layers[k]);
-        if (layers > 0) stage += layers * floor.layer[k];
-      }
-      stage += (chunk.mtp_depths + (chunk.loss ? 1 : 0)) * floor.head;
-    }
-    slowest = std::max(slowest, stage);
-  }
-  double all = 0;
-  for (size_t k = 0; k < kinds; ++k) {
-    if (q_.work->totals[k] > 0) all += q_.work->totals[k] * floor.compute[k];
-  }
-  const double bubble = (sizes.pp - 1.0) / sizes.vpp * all / sizes.pp;
-  return (Microbatches(sizes) * slowest + bubble) * q_.rates.k.stack_overhead;
+// Every microbatch passes a stage of `slowest_us`, and the bubble is at the mean stage's pace.
+double Searcher::TimeBound(const LayoutSizes& sizes, double slowest_us, const Floor& floor) const {
+  const double bubble = (sizes.pp - 1.0) / sizes.vpp * floor.all / sizes.pp;
+  return (Microbatches(sizes) * slowest_us + bubble) * q_.rates.k.stack_overhead;
 }
 
 // The first rank holds as many microbatches as there are stages, and of each at least its layers' inputs.
@@ -424,8 +498,8 @@ void Searcher::Enumerate(const LayoutQuestion& question, double threshold, bool 
       [&](const LayoutSizes& sizes) {
         ++work_;
         if (++visited % kVisitsPerReport == 0 && !Report(0, 0)) return false;
-        const StageLayout* stages = q_.stages(sizes.pp, sizes.vpp);
-        if (stages == nullptr) return true;
+        const Pipeline& pipeline = PipelineOf(sizes.pp, sizes.vpp);
+        if (pipeline.stages == nullptr) return true;
         if (count) ++statistics_.layouts;
         if (q_.memory.capacity > 0 && InputBytes(sizes) > q_.memory.capacity) {
           if (count) statistics_.memory_bound += executions_;
@@ -433,14 +507,21 @@ void Searcher::Enumerate(const LayoutQuestion& question, double threshold, bool 
         }
         double bound = 0;
         if (ByTime()) {
-          if (!floor.has_value()) floor = FloorOf(sizes);
-          bound = TimeBound(sizes, *stages, *floor);
+          // The cheapest bound first: most layouts fall at the mean stage without their exchanges.
+          if (!floor.has_value()) floor = ComputeFloorOf(sizes);
+          bound = TimeBound(sizes, Dot(pipeline.mean, floor->whole), *floor);
+          if (!floor->complete && bound <= threshold) Complete(sizes, &*floor);
+          if (bound <= threshold) {
+            double slowest = 0;
+            for (const RankLoad& load : pipeline.ranks) slowest = std::max(slowest, Dot(load, floor->whole));
+            bound = TimeBound(sizes, slowest, *floor);
+          }
           if (bound > threshold) {
             if (count) statistics_.time_bound += executions_;
             return true;
           }
         }
-        layouts_.push_back({sizes, stages, bound});
+        layouts_.push_back({sizes, pipeline.stages, bound});
         if (layouts_.size() >= kMaxLayouts) statistics_.cut = true;
         return layouts_.size() < kMaxLayouts;
       });
