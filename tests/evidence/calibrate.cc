@@ -150,7 +150,8 @@ void PrintHeldOut(const TruthRow& row, const StepForecast& forecast, double erro
   const StepParts& p = forecast.parts;
   const double percent = 100 / forecast.us;
   std::printf(
-      "    %+6.1f %%  %-44s of 100: matmul %.0f attention %.0f memory %.0f again %.0f exchange %.0f tp %.0f cp %.0f pp %.0f "
+      "    %+6.1f %%  %-44s of 100: matmul %.0f attention %.0f memory %.0f again %.0f exchange %.0f tp %.0f cp %.0f pp "
+      "%.0f "
       "dp %.0f host %.0f bubble %.0f optimizer %.0f\n",
       100 * error, row.id.c_str(), p.matmul * percent, p.attention * percent, p.memory_bound * percent,
       p.recompute * percent, p.expert_exchange * percent, p.tensor_parallel * percent, p.context_parallel * percent,
@@ -158,8 +159,7 @@ void PrintHeldOut(const TruthRow& row, const StepForecast& forecast, double erro
       p.optimizer * percent);
 }
 
-void CrossValidate(const std::vector<TruthRow>& rows, const std::vector<AbRow>& pairs, const HoldOut& by,
-                   bool show) {
+void CrossValidate(const std::vector<TruthRow>& rows, const std::vector<AbRow>& pairs, const HoldOut& by, bool show) {
   std::set<std::string> groups;
   for (const TruthRow& row : rows) {
     if (row.current && !row.extra) groups.insert(by.of_row(row));
@@ -187,8 +187,9 @@ void CrossValidate(const std::vector<TruthRow>& rows, const std::vector<AbRow>& 
     std::printf("  %-20s %3zu  %5.1f  %+5.1f  %4.0f\n", group.c_str(), errors.size(), 100 * Median(errors),
                 100 * Median(biases), errors.empty() ? 0.0 : 100.0 * inside / static_cast<double>(errors.size()));
   }
-  std::printf("  %-20s %3zu  %5.1f  %+5.1f  %4.0f   p90 %.1f\n", "all", all.size(), 100 * Median(all), 100 * Median(signed_all),
-              all.empty() ? 0.0 : 100.0 * all_inside / static_cast<double>(all.size()), 100 * Quantile(all, 0.9));
+  std::printf("  %-20s %3zu  %5.1f  %+5.1f  %4.0f   p90 %.1f\n", "all", all.size(), 100 * Median(all),
+              100 * Median(signed_all), all.empty() ? 0.0 : 100.0 * all_inside / static_cast<double>(all.size()),
+              100 * Quantile(all, 0.9));
 }
 
 // Replaces "value: X" of each coefficient's line.
