@@ -85,7 +85,15 @@ for argument in "$@"; do
   esac
 done
 [ ${#clients[@]} != 0 ] || clients=("${all[@]}")
+if [ ${#clients[@]} = 1 ]; then
+  declare -F "setup_${clients[0]}" >/dev/null || { echo "setup: unknown client ${clients[0]}" >&2; usage >&2; exit 2; }
+  "setup_${clients[0]}"
+  exit
+fi
+# Each in a shell of its own: a registry that cannot be reached costs that client alone.
+failed=()
 for name in "${clients[@]}"; do
-  if declare -F "setup_$name" >/dev/null; then "setup_$name"; fi
+  "${BASH_SOURCE[0]}" "$name" || failed+=("$name")
 done
+[ ${#failed[@]} = 0 ] || { echo "setup: could not be set up: ${failed[*]}" >&2; exit 1; }
 echo "setup: clients are there"

@@ -26,7 +26,10 @@ done
 step() { printf '\n== %s (%d s)\n' "$1" "$SECONDS"; }
 
 step "set-up"
-if $setup; then deploy/setup.sh --cuda && deploy/setup_clients.sh; fi
+if $setup; then
+  deploy/setup.sh --cuda
+  deploy/setup_clients.sh || echo "set-up: the tests of those clients will fail or say skipped" >&2
+fi
 export CCACHE_BASEDIR="$PWD" CCACHE_NOHASHDIR=1
 cmake --preset "$preset" >/dev/null
 
