@@ -259,6 +259,7 @@ RunResult Run(Config config, Environment env, KeepArguments keep) {
   result.config = std::move(config);
   result.env = std::move(env);
   result.changes.reserve(32);
+  std::vector<Finding> assumed;
   Editor editor(&result.config, &result.env, &result.changes);
   const Facts& facts = editor.facts();
   const absl::Span<const Program::Step> steps = program.steps();
@@ -269,11 +270,17 @@ RunResult Run(Config config, Environment env, KeepArguments keep) {
     if (step.when == nullptr) {
       editor.Begin(step.rule);
       step.change(editor);
-    } else if (step.when(facts) && !Reported(result.findings, IdFor(*step.rule, result.env.target))) {
-      result.findings.push_back(MakeFinding(*step.rule, facts));
+    } else if (step.when(facts)) {
+      if (!Reported(result.findings, IdFor(*step.rule, result.env.target))) {
+        result.findings.push_back(MakeFinding(*step.rule, facts));
+      }
     } else if (FiresForAnOldLibrary(step, facts, &result.env)) {
-      result.findings.push_back(MakeAssumption(*step.rule, facts));
+      assumed.push_back(MakeAssumption(*step.rule, facts));
     }
+  }
+  // What a later question of the same rule found out is no assumption any more.
+  for (Finding& finding : assumed) {
+    if (!Reported(result.findings, finding.rule_id)) result.findings.push_back(std::move(finding));
   }
   return result;
 }
