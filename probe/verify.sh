@@ -21,7 +21,7 @@ esac
 out="${OUT:-$PWD/build/verify}"
 build="${PROBE_BUILD:-$PWD/build/probe}"
 limit="${VERIFY_SECONDS:-570}"
-if ! $dry && ! ldconfig -p 2>/dev/null | grep -q 'libcuda\.so\.1' && [ ! -e /dev/nvidiactl ]; then
+if ! $dry && ! ldconfig -p 2>/dev/null | grep 'libcuda\.so\.1' >/dev/null && [ ! -e /dev/nvidiactl ]; then
   echo "skipped: no GPU"
   exit 77
 fi

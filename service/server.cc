@@ -11,6 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "flightplan/v1/evidence_service.grpc.pb.h"
+#include "grpc/health/v1/health.pb.h"
 #include "grpcpp/ext/proto_server_reflection_plugin.h"
 #include "grpcpp/generic/async_generic_service.h"
 #include "grpcpp/health_check_service_interface.h"
@@ -220,6 +221,8 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Settings& settings, 
   if (tls.on()) FLIGHTPLAN_RETURN_IF_ERROR(CheckTlsFiles(tls, absl::Now()));
 
   grpc::EnableDefaultHealthCheckService(true);
+  // Linked for reflection: a generic client can then call the health service as it calls the others.
+  (void)grpc::health::v1::HealthCheckRequest::descriptor();
   grpc::ServerBuilder builder;
   Configure(settings, &builder);
   server->ports_.resize(settings.listen.size());

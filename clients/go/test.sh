@@ -11,5 +11,5 @@ unformatted="$(gofmt -l .)"
 [ -z "$unformatted" ] || { echo "gofmt -w $unformatted" >&2; exit 1; }
 go vet ./...
 go test ./...
-../with_server.sh "$flightplan" go run ./example | grep -qx -- --expert-model-parallel-size || { echo "the example prints no launch" >&2; exit 1; }
+../with_server.sh "$flightplan" go run ./example | grep -x -- --expert-model-parallel-size >/dev/null || { echo "the example prints no launch" >&2; exit 1; }
 echo "go: fine, $(go version)"

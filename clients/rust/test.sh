@@ -9,6 +9,6 @@ cargo fetch -q --offline --locked --target "$(rustc -vV | sed -n 's/^host: //p')
 
 if cargo fmt --version >/dev/null 2>&1; then cargo fmt --check; fi
 cargo test -q --offline --locked --lib
-../with_server.sh "$flightplan" cargo run -q --offline --locked --example plan -- | grep -qx -- --expert-model-parallel-size ||
+../with_server.sh "$flightplan" cargo run -q --offline --locked --example plan -- | grep -x -- --expert-model-parallel-size >/dev/null ||
   { echo "the example prints no launch" >&2; exit 1; }
 echo "rust: fine, $(cargo --version)"

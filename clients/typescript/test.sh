@@ -9,7 +9,7 @@ command -v node >/dev/null || { echo "skipped: needs node >= 18 (nodejs)"; exit 
 cmp ../service_config.json src/service_config.json
 node_modules/.bin/tsc --incremental --tsBuildInfoFile dist/.tsbuildinfo
 node --test dist/test/client.test.js
-../with_server.sh "$flightplan" node dist/example/plan.js | grep -qx -- --expert-model-parallel-size || { echo "the example prints no launch" >&2; exit 1; }
+../with_server.sh "$flightplan" node dist/example/plan.js | grep -x -- --expert-model-parallel-size >/dev/null || { echo "the example prints no launch" >&2; exit 1; }
 packed="$(npm pack --dry-run --ignore-scripts 2>&1)"
 grep -q 'dist/src/index.d.ts' <<<"$packed" || { echo "the package lacks its types" >&2; exit 1; }
 echo "typescript: fine, node $(node --version)"

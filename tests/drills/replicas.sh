@@ -22,7 +22,7 @@ done
 # up NAME: waits until the balancer has seen that it is back.
 up() {
   for _ in $(seq 400); do
-    ! grep "Server flightplan/$1 is" "$work/haproxy.log" | tail -n 1 | grep -q ' is UP' || return 0
+    ! grep "Server flightplan/$1 is" "$work/haproxy.log" | tail -n 1 | grep ' is UP' >/dev/null || return 0
     sleep 0.05
   done
   die "HAProxy does not see $1: $(tail -3 "$work/haproxy.log")"

@@ -32,7 +32,7 @@ code=0; "$flightplan" serve --check_config --catalog_dir "$work/site" 2>"$work/e
 [ "$code" = 2 ] || fail "a bad catalogue ends with 2, not $code"
 grep -q 'models.yaml:2:' "$work/err" || fail "a bad catalogue is named with its line: $(cat "$work/err")"
 "$flightplan" serve --check_config >/dev/null || fail "the defaults are fine"
-"$flightplan" serve --print_config --drain_delay=7s | grep -q '^drain_delay: 7s$' || fail "--print_config"
+"$flightplan" serve --print_config --drain_delay=7s | grep '^drain_delay: 7s$' >/dev/null || fail "--print_config"
 
 # --- Start ---
 "$flightplan" serve --listen=127.0.0.1:0 --listen="unix:$work/fp.sock" --http_listen=127.0.0.1:0 --drain_delay=120s \
@@ -90,9 +90,12 @@ done
 [ "$(grep -c decision_id "$work/decisions")" = 2 ] || fail "two decisions, two lines"
 
 # --- Reflection ---
-if command -v buf >/dev/null; then
-  buf curl --http2-prior-knowledge --list-methods "http://$address" | grep -q flightplan.v1.ResolverService/ResolveConfig ||
-    fail "reflection"
+# A generic client learns everything from the server. deploy/setup.sh puts buf there.
+buf="$(command -v buf || ls "${XDG_CACHE_HOME:-$HOME/.cache}"/flightplan/buf-*/node_modules/.bin/buf 2>/dev/null | tail -n 1)" || true
+if [ -n "$buf" ]; then
+  ask() { "$buf" curl --http2-prior-knowledge --protocol grpc "$@" 2>"$work/err"; }
+  ask --list-methods "http://$address" | grep flightplan.v1.ResolverService/ResolveConfig >/dev/null || fail "reflection"
+  ask -d '{}' "http://$address/grpc.health.v1.Health/Check" | grep '"SERVING"' >/dev/null || fail "health: $(cat "$work/err")"
 fi
 
 # --- Graceful stop ---
