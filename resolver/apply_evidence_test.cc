@@ -7,11 +7,10 @@
 
 #include "flightplan/v1/evidence.pb.h"
 #include "flightplan/v1/resolver_service.pb.h"
-#include "google/protobuf/io/coded_stream.h"
-#include "google/protobuf/io/zero_copy_stream_impl_lite.h"
 #include "google/rpc/error_details.pb.h"
 #include "resolver/catalog/catalog.h"
 #include "resolver/evidence/snapshot.h"
+#include "resolver/normalize/canonical_bytes.h"
 #include "resolver/resolver.h"
 
 namespace flightplan {
@@ -95,17 +94,6 @@ v1::ResolveConfigResponse Resolve(const EvidenceSnapshot& evidence) {
   return response;
 }
 
-// The bytes that a server sends; map entries in their order.
-std::string Bytes(const v1::ResolveConfigResponse& response) {
-  std::string bytes;
-  google::protobuf::io::StringOutputStream stream(&bytes);
-  google::protobuf::io::CodedOutputStream coded(&stream);
-  coded.SetSerializationDeterministic(true);
-  response.SerializeToCodedStream(&coded);
-  coded.Trim();
-  return bytes;
-}
-
 const v1::Decision* DecisionOf(const v1::ResolveConfigResponse& response, const std::string& knob) {
   for (const v1::Decision& decision : response.decisions()) {
     if (decision.name() == knob) return &decision;
@@ -141,7 +129,7 @@ std::vector<std::string> WrongFields(const v1::Measurement& m, std::optional<int
 TEST(Evidence, AnEmptyStoreChangesNoByte) {
   v1::ResolveConfigResponse without;
   ASSERT_TRUE(TestResolver().ResolveConfig(Question(), &without).ok());
-  EXPECT_TRUE(Bytes(without) == Bytes(Resolve(Snapshot({}))));
+  EXPECT_TRUE(CanonicalBytes(without) == CanonicalBytes(Resolve(Snapshot({}))));
   EXPECT_EQ(without.evidence_revision(), 1);
 }
 
@@ -161,7 +149,7 @@ TEST(Evidence, AStaleSnapshotSaysSoAndNothingElseChanges) {
   fresh.clear_findings();
   stale.clear_digest();
   fresh.clear_digest();
-  EXPECT_TRUE(Bytes(stale) == Bytes(fresh));
+  EXPECT_TRUE(CanonicalBytes(stale) == CanonicalBytes(fresh));
 }
 
 TEST(Evidence, AReportedStepTimeMovesTheForecastAndIsNamed) {
@@ -223,7 +211,7 @@ TEST(Evidence, APairWithinItsErrorSettlesNothing) {
 }
 
 TEST(Evidence, APairOfAnotherLayoutGpuOrQualityIsNotThisOne) {
-  const std::string before = Bytes(Resolve(EvidenceSnapshot(2, false, {})));
+  const std::string before = CanonicalBytes(Resolve(EvidenceSnapshot(2, false, {})));
   v1::Measurement layout = Pair("ab-1", "delay_wgrad_compute", false, true, -0.06);
   layout.mutable_layout()->set_expert_model_parallel_size(8);
   v1::Measurement gpu = Pair("ab-1", "delay_wgrad_compute", false, true, -0.06);
@@ -233,7 +221,7 @@ TEST(Evidence, APairOfAnotherLayoutGpuOrQualityIsNotThisOne) {
   v1::Measurement doubted = Pair("ab-1", "delay_wgrad_compute", false, true, -0.06);
   doubted.set_trust("quarantined");
   for (const v1::Measurement& m : {layout, gpu, quality, doubted}) {
-    EXPECT_TRUE(Bytes(Resolve(Snapshot({m}))) == before) << m.ShortDebugString();
+    EXPECT_TRUE(CanonicalBytes(Resolve(Snapshot({m}))) == before) << m.ShortDebugString();
   }
 }
 

@@ -32,17 +32,10 @@ bool IsFlag(const Reading& reading, const ParsedKnob& written) {
 }
 
 ParseFinding Overridden(const ParsedKnob& flag, const Value& value) {
-  ParseFinding entry;
-  entry.at = flag.at;
-  entry.finding.rule_id = "lf.yaml-overrides-args";
-  entry.finding.area = "cli";
-  entry.finding.severity = Severity::kInfo;
-  entry.finding.verdict = Verdict::kAdvice;
-  entry.finding.stage = "parse";
-  entry.finding.seen = absl::StrCat(Name(flag.knob), "=", Printable(flag.value.ToText()));
-  entry.finding.needs = absl::StrCat("the YAML of the named model wins over the flag: ", value.ToText());
-  entry.finding.source = "LoongForge:loongforge/train/validators.py:79";
-  return entry;
+  return MakeParseFinding(flag.at, "lf.yaml-overrides-args", Severity::kInfo,
+                          absl::StrCat(Name(flag.knob), "=", Printable(flag.value.ToText())),
+                          absl::StrCat("the YAML of the named model wins over the flag: ", value.ToText()),
+                          "LoongForge:loongforge/train/validators.py:79");
 }
 
 // By the catalogue's name, or by LoongForge's where the two differ (loongforge/utils/config_map.py).

@@ -9,8 +9,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "flightplan/v1/resolver_service.pb.h"
-#include "google/protobuf/io/coded_stream.h"
-#include "google/protobuf/io/zero_copy_stream_impl_lite.h"
 #include "resolver/apply_evidence.h"
 #include "resolver/attach_probe.h"
 #include "resolver/base/digest.h"
@@ -30,6 +28,7 @@
 #include "resolver/explain/model_message.h"
 #include "resolver/named_model.h"
 #include "resolver/next_step.h"
+#include "resolver/normalize/canonical_bytes.h"
 #include "resolver/normalize/knobs_message.h"
 #include "resolver/normalize/request.h"
 #include "resolver/open_layout.h"
@@ -70,13 +69,7 @@ const SourcePosition* PlaceOf(const Finding& finding, const std::vector<ParsedKn
 // Same request, catalogue and evidence: same digest. Maps are written in key order.
 std::string DigestOf(const google::protobuf::MessageLite& request, const std::string& catalog_revision,
                      absl::string_view evidence_version, absl::string_view profiles_revision = "") {
-  std::string bytes;
-  {
-    google::protobuf::io::StringOutputStream stream(&bytes);
-    google::protobuf::io::CodedOutputStream out(&stream);
-    out.SetSerializationDeterministic(true);
-    request.SerializePartialToCodedStream(&out);
-  }
+  std::string bytes = CanonicalBytes(request);
   absl::StrAppend(&bytes, "\n", catalog_revision, "\n", evidence_version);
   if (!profiles_revision.empty()) absl::StrAppend(&bytes, "\n", profiles_revision);
   return absl::StrCat("fp1-", Sha256Hex(bytes).substr(0, 32));

@@ -8,10 +8,9 @@
 #include <string>
 
 #include "flightplan/v1/resolver_service.pb.h"
-#include "google/protobuf/io/coded_stream.h"
-#include "google/protobuf/io/zero_copy_stream_impl_lite.h"
 #include "google/rpc/error_details.pb.h"
 #include "resolver/catalog/catalog.h"
+#include "resolver/normalize/canonical_bytes.h"
 
 namespace flightplan {
 namespace {
@@ -221,22 +220,11 @@ TEST(ResolveConfig, KeepsTheGivenSizesOfAnOpenLayout) {
   }
 }
 
-// Maps in key order.
-std::string Bytes(const v1::ResolveConfigResponse& response) {
-  std::string bytes;
-  google::protobuf::io::StringOutputStream stream(&bytes);
-  google::protobuf::io::CodedOutputStream out(&stream);
-  out.SetSerializationDeterministic(true);
-  response.SerializeToCodedStream(&out);
-  out.Trim();
-  return bytes;
-}
-
 TEST(ResolveConfig, AnswersAnOpenLayoutTheSameEachTime) {
   v1::ResolveConfigResponse first, second;
   ASSERT_TRUE(TestResolver().ResolveConfig(QwenOnSixteen(), &first).ok());
   ASSERT_TRUE(TestResolver().ResolveConfig(QwenOnSixteen(), &second).ok());
-  EXPECT_EQ(Bytes(first), Bytes(second));
+  EXPECT_EQ(CanonicalBytes(first), CanonicalBytes(second));
   // The question as it was asked, not as it was filled in.
   v1::ResolveConfigRequest filled = QwenOnSixteen();
   *filled.mutable_layout() = first.layout().sizes();

@@ -10,6 +10,7 @@
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
 #include "resolver/base/reason.h"
 #include "resolver/base/status_macros.h"
+#include "resolver/normalize/canonical_bytes.h"
 #include "service/call_arena.h"
 #include "service/replay_record.h"
 #include "service/status_mapping.h"
@@ -29,18 +30,6 @@ class StageTimer {
   prometheus::Histogram* const stage_;
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
-
-// Equal messages give equal bytes: map entries are sorted.
-std::string Canonical(const google::protobuf::Message& message) {
-  std::string bytes;
-  bytes.reserve(message.ByteSizeLong());
-  google::protobuf::io::StringOutputStream stream(&bytes);
-  google::protobuf::io::CodedOutputStream coded(&stream);
-  coded.SetSerializationDeterministic(true);
-  message.SerializeWithCachedSizes(&coded);
-  coded.Trim();
-  return bytes;
-}
 
 grpc::Slice Serialized(const google::protobuf::Message& message, size_t size) {
   grpc::Slice slice(size);
@@ -182,7 +171,7 @@ absl::StatusOr<std::shared_ptr<const StoredAnswer>> AnswerSource::Make(const typ
   stored->method = Rpc::kName;
   stored->evidence_stale = evidence.stale();
   if (recording_) {
-    stored->replay = ReplayFields(request, Canonical(request),
+    stored->replay = ReplayFields(request, CanonicalBytes(request),
                                   absl::string_view(reinterpret_cast<const char*>(stored->bytes.begin()), size));
   }
   stored->target = response->target();
@@ -207,7 +196,7 @@ absl::StatusOr<Answer> AnswerSource::FromMessage(const typename Rpc::Request& re
     return answer;
   }
   // The same question written differently (order of map entries and fields) has the same canonical key.
-  const std::string key = Key<Rpc>(Canonical(request), evidence);
+  const std::string key = Key<Rpc>(CanonicalBytes(request), evidence);
   if (key != raw_key) answer.stored = cache_.Find(key);
   const bool known = answer.stored != nullptr;
   answer.cache = known ? CacheUse::kHit : CacheUse::kMiss;

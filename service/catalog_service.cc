@@ -1,11 +1,7 @@
 #include "service/catalog_service.h"
 
 #include "flightplan/v1/catalog_service.grpc.pb.h"
-#include "google/protobuf/arena.h"
-#include "resolver/base/status_macros.h"
-#include "service/call_arena.h"
-#include "service/raw_message.h"
-#include "service/status_mapping.h"
+#include "service/unary_answer.h"
 
 namespace flightplan::service {
 namespace {
@@ -17,23 +13,6 @@ using Reactor = grpc::ServerUnaryReactor;
 
 template <class Request, class Response>
 using Method = absl::Status (CatalogAnswers::*)(const Request&, Response*) const;
-
-template <class Request, class Response>
-absl::Status Answer(Call* call, const CatalogAnswers& answers, Method<Request, Response> method,
-                    const ByteBuffer& request_buffer, ByteBuffer* response_buffer) {
-  FLIGHTPLAN_RETURN_IF_ERROR(call->Admit(Gated::kNo));
-  call->CountReceived();
-  google::protobuf::Arena arena(CallArenaOptions());
-  auto* request = google::protobuf::Arena::CreateMessage<Request>(&arena);
-  auto* response = google::protobuf::Arena::CreateMessage<Response>(&arena);
-  const RequestBytes bytes(request_buffer);
-  if (!request->ParseFromArray(bytes.view().data(), static_cast<int>(bytes.view().size()))) {
-    return MalformedRequest(request->GetTypeName());
-  }
-  FLIGHTPLAN_RETURN_IF_ERROR((answers.*method)(*request, response));
-  *response_buffer = BufferOf(*response);
-  return absl::OkStatus();
-}
 
 using Base = CatalogService::WithRawCallbackMethod_GetModel<CatalogService::WithRawCallbackMethod_ListModels<
     CatalogService::WithRawCallbackMethod_GetGpu<CatalogService::WithRawCallbackMethod_ListGpus<
@@ -81,7 +60,10 @@ class CatalogServiceImpl final : public Base {
   Reactor* Serve(const Metrics::Method& series, Method<Request, Response> method, Context* context,
                  const ByteBuffer* request, ByteBuffer* response) {
     auto* reactor = new UnaryCall(edge_, series, context);
-    reactor->End(Answer(&reactor->call(), *answers_.Get(), method, *request, response));
+    const auto answers = answers_.Get();
+    reactor->End(AnswerUnary<Request, Response>(
+        &reactor->call(), *request, response,
+        [&](const Request& question, Response* answer) { return ((*answers).*method)(question, answer); }));
     return reactor;
   }
 

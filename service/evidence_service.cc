@@ -1,13 +1,9 @@
 #include "service/evidence_service.h"
 
 #include "flightplan/v1/evidence_service.grpc.pb.h"
-#include "google/protobuf/arena.h"
-#include "resolver/base/status_macros.h"
-#include "service/call_arena.h"
 #include "service/handlers/list_measurements.h"
 #include "service/handlers/report_measurement.h"
-#include "service/raw_message.h"
-#include "service/status_mapping.h"
+#include "service/unary_answer.h"
 
 namespace flightplan::service {
 namespace {
@@ -21,23 +17,6 @@ using Base =
 
 template <class Request, class Response>
 using Method = absl::Status (*)(const EvidenceSnapshot&, const Request&, Response*);
-
-template <class Request, class Response>
-absl::Status Read(Call* call, const EvidenceSnapshot& evidence, Method<Request, Response> method,
-                  const ByteBuffer& request_buffer, ByteBuffer* response_buffer) {
-  FLIGHTPLAN_RETURN_IF_ERROR(call->Admit(Gated::kNo));
-  call->CountReceived();
-  google::protobuf::Arena arena(CallArenaOptions());
-  auto* request = google::protobuf::Arena::CreateMessage<Request>(&arena);
-  auto* response = google::protobuf::Arena::CreateMessage<Response>(&arena);
-  const RequestBytes bytes(request_buffer);
-  if (!request->ParseFromArray(bytes.view().data(), static_cast<int>(bytes.view().size()))) {
-    return MalformedRequest(request->GetTypeName());
-  }
-  FLIGHTPLAN_RETURN_IF_ERROR(method(evidence, *request, response));
-  *response_buffer = BufferOf(*response);
-  return absl::OkStatus();
-}
 
 class EvidenceServiceImpl final : public Base {
  public:
@@ -63,7 +42,9 @@ class EvidenceServiceImpl final : public Base {
                                   const ByteBuffer* request, ByteBuffer* response) {
     auto* reactor = new UnaryCall(edge_, series, context);
     const auto evidence = keeper_ == nullptr ? std::make_shared<const EvidenceSnapshot>() : keeper_->Current();
-    reactor->End(Read(&reactor->call(), *evidence, method, *request, response));
+    reactor->End(AnswerUnary<Request, Response>(
+        &reactor->call(), *request, response,
+        [&](const Request& question, Response* answer) { return method(*evidence, question, answer); }));
     return reactor;
   }
 

@@ -3,26 +3,14 @@
 #include <memory>
 
 #include "absl/strings/str_cat.h"
-#include "google/protobuf/io/coded_stream.h"
-#include "google/protobuf/io/zero_copy_stream_impl_lite.h"
 #include "google/protobuf/util/json_util.h"
 #include "google/protobuf/util/type_resolver_util.h"
+#include "resolver/normalize/canonical_bytes.h"
 
 namespace flightplan::cli {
 namespace {
 
 constexpr char kTypePrefix[] = "type.googleapis.com";
-
-// With maps in key order, which MessageToJsonString does not promise: the same answer is the same text.
-std::string DeterministicBytes(const google::protobuf::Message& message) {
-  std::string bytes;
-  google::protobuf::io::StringOutputStream stream(&bytes);
-  google::protobuf::io::CodedOutputStream out(&stream);
-  out.SetSerializationDeterministic(true);
-  message.SerializePartialToCodedStream(&out);
-  out.Trim();
-  return bytes;
-}
 
 }  // namespace
 
@@ -37,7 +25,7 @@ std::string ToJson(const google::protobuf::Message& message) {
   // Fails only for a malformed google.protobuf.Any, of which our messages have none.
   (void)google::protobuf::util::BinaryToJsonString(types.get(),
                                                    absl::StrCat(kTypePrefix, "/", message.GetDescriptor()->full_name()),
-                                                   DeterministicBytes(message), &json, options);
+                                                   CanonicalBytes(message), &json, options);
   if (json.empty() || json.back() != '\n') json += '\n';
   return json;
 }

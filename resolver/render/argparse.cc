@@ -86,16 +86,8 @@ class Parser {
       ++suppressed_;
       return;
     }
-    ParseFinding& entry = result_.findings.emplace_back();
-    entry.at = where.at;
-    entry.finding.rule_id = rule_id;
-    entry.finding.area = "cli";
-    entry.finding.severity = Severity::kError;
-    entry.finding.verdict = Verdict::kAccepted;
-    entry.finding.stage = "parse";
-    entry.finding.seen = std::move(seen);
-    entry.finding.needs = std::move(needs);
-    entry.finding.source = options_.source;
+    result_.findings.push_back(
+        MakeParseFinding(where.at, rule_id, Severity::kError, std::move(seen), std::move(needs), options_.source));
   }
   void Refuse(const Argument& where, std::string seen, std::string needs) {
     Report(where, options_.rule_id, std::move(seen), std::move(needs));

@@ -55,17 +55,8 @@ const Value* RecipeValue(const PrecisionConfig& recipe, K field) {
 
 ParseFinding Fault(const SourcePosition& at, Severity severity, absl::string_view id, std::string seen,
                    std::string needs) {
-  ParseFinding fault;
-  fault.at = at;
-  fault.finding.rule_id = id;
-  fault.finding.area = "cli";
-  fault.finding.severity = severity;
-  fault.finding.verdict = severity == Severity::kError ? Verdict::kAccepted : Verdict::kAdvice;
-  fault.finding.stage = "parse";
-  fault.finding.seen = std::move(seen);
-  fault.finding.needs = std::move(needs);
-  fault.finding.source = "Megatron-Bridge:src/megatron/bridge/training/utils/omegaconf_utils.py:135";
-  return fault;
+  return MakeParseFinding(at, id, severity, std::move(seen), std::move(needs),
+                          "Megatron-Bridge:src/megatron/bridge/training/utils/omegaconf_utils.py:135");
 }
 
 // Bridge takes several spellings of a dtype and of an activation function; the knobs know one.

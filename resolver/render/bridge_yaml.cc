@@ -165,16 +165,9 @@ class Reader {
 
   void NotJudged(SourcePosition at, const std::string& seen, std::string needs) {
     if (out_->findings.size() >= kMaxParseFindings) return;
-    ParseFinding& entry = out_->findings.emplace_back();
-    entry.at = at;
-    entry.finding.rule_id = "input.not-judged";
-    entry.finding.area = "cli";
-    entry.finding.severity = Severity::kInfo;
-    entry.finding.verdict = Verdict::kAdvice;
-    entry.finding.stage = "parse";
-    entry.finding.seen = Printable(seen, 2000);
-    entry.finding.needs = std::move(needs);
-    entry.finding.source = "Megatron-LM:megatron/training/config/container.py:140";
+    out_->findings.push_back(MakeParseFinding(at, "input.not-judged", Severity::kInfo, Printable(seen, 2000),
+                                              std::move(needs),
+                                              "Megatron-LM:megatron/training/config/container.py:140"));
   }
 
   void NoteIgnored() {

@@ -81,6 +81,21 @@ std::string ShellText(const EnvVars& exports, absl::string_view command, absl::S
   return text;
 }
 
+ParseFinding MakeParseFinding(SourcePosition at, absl::string_view rule_id, Severity severity, std::string seen,
+                              std::string needs, absl::string_view source) {
+  ParseFinding entry;
+  entry.at = at;
+  entry.finding.rule_id = rule_id;
+  entry.finding.area = "cli";
+  entry.finding.severity = severity;
+  entry.finding.verdict = severity == Severity::kError ? Verdict::kAccepted : Verdict::kAdvice;
+  entry.finding.stage = "parse";
+  entry.finding.seen = std::move(seen);
+  entry.finding.needs = std::move(needs);
+  entry.finding.source = source;
+  return entry;
+}
+
 std::string Printable(absl::string_view text, size_t limit) {
   const bool cut = text.size() > limit;
   return absl::StrCat(absl::CHexEscape(text.substr(0, limit)), cut ? "..." : "");

@@ -58,6 +58,11 @@ struct ParseFinding {
   SourcePosition at;
 };
 
+// What is said of one place in the input. `source`: the code of the stack that reads it; must outlive the finding. An
+// error is one that the stack refuses; the rest is advice.
+ParseFinding MakeParseFinding(SourcePosition at, absl::string_view rule_id, Severity severity, std::string seen,
+                              std::string needs, absl::string_view source);
+
 struct ParseResult {
   std::vector<ParsedKnob> knobs;       // in the order written; a later one overrides an earlier one
   std::vector<ParseFinding> findings;  // errors: the stack would refuse the input

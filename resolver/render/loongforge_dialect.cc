@@ -116,16 +116,8 @@ class OverrideReader {
  private:
   void Report(const Argument& word, absl::string_view rule_id, Severity severity, std::string seen, std::string needs) {
     if (out_->findings.size() >= kMaxParseFindings) return;
-    ParseFinding& entry = out_->findings.emplace_back();
-    entry.at = word.at;
-    entry.finding.rule_id = rule_id;
-    entry.finding.area = "cli";
-    entry.finding.severity = severity;
-    entry.finding.verdict = severity == Severity::kError ? Verdict::kAccepted : Verdict::kAdvice;
-    entry.finding.stage = "parse";
-    entry.finding.seen = std::move(seen);
-    entry.finding.needs = std::move(needs);
-    entry.finding.source = kOverrideSource;
+    out_->findings.push_back(
+        MakeParseFinding(word.at, rule_id, severity, std::move(seen), std::move(needs), kOverrideSource));
   }
 
   void Unknown(const Argument& word, absl::string_view key) {

@@ -17,6 +17,8 @@ namespace {
 constexpr int kMaxDepth = 4;                            // bash -c "bash -c ..."
 constexpr size_t kMaxTotalExpansion = size_t{1} << 22;  // of all references of a script together
 
+constexpr absl::string_view kSource = "Megatron-LM:megatron/training/arguments.py:117";
+
 // Text whose every byte knows where in the script it was written; -1 for bytes that came from outside.
 struct Traced {
   std::string text;
@@ -88,16 +90,10 @@ class Reader {
   void Note(int offset, absl::string_view rule_id, Severity severity, std::string seen, std::string needs) {
     if (out_->findings.size() >= kMaxParseFindings) return;
     if (severity == Severity::kInfo && !noted_.insert(seen).second) return;  // once for each spelling
-    ParseFinding& entry = out_->findings.emplace_back();
-    entry.at = {-1, offset, 0};  // an offset until the end, then a line and a column
-    entry.finding.rule_id = rule_id;
-    entry.finding.area = "cli";
-    entry.finding.severity = severity;
+    // An offset until the end, then a line and a column.
+    ParseFinding& entry = out_->findings.emplace_back(
+        MakeParseFinding({-1, offset, 0}, rule_id, severity, std::move(seen), std::move(needs), kSource));
     entry.finding.verdict = Verdict::kAccepted;
-    entry.finding.stage = "parse";
-    entry.finding.seen = std::move(seen);
-    entry.finding.needs = std::move(needs);
-    entry.finding.source = "Megatron-LM:megatron/training/arguments.py:117";
   }
   void NotJudged(int offset, std::string seen, std::string needs) {
     Note(offset, "input.not-judged", Severity::kInfo, std::move(seen), std::move(needs));
@@ -649,17 +645,13 @@ ShellLaunch ReadShellLaunch(absl::string_view script, const EnvVars& given) {
   Reader reader(given, &out);
   if (script.size() <= kMaxScriptBytes) reader.Read(traced, 0);
   if (!reader.found()) {
-    ParseFinding& entry = out.findings.emplace_back();
-    entry.finding.rule_id = script.size() > kMaxScriptBytes ? "input.limit" : "mlm.argparse";
-    entry.finding.area = "cli";
-    entry.finding.stage = "parse";
-    entry.finding.seen = script.size() > kMaxScriptBytes ? absl::StrCat("a script of ", script.size(), " bytes")
-                                                         : "no command that runs a Python file";
-    entry.finding.needs = script.size() > kMaxScriptBytes
-                              ? absl::StrCat("at most ", kMaxScriptBytes, " bytes")
-                              : "the script must hold the training command, such as torchrun pretrain_gpt.py --...";
-    entry.finding.source = "Megatron-LM:megatron/training/arguments.py:117";
-    entry.at.line = -1;
+    const bool too_long = script.size() > kMaxScriptBytes;
+    out.findings.push_back(MakeParseFinding(
+        {-1, -1, 0}, too_long ? "input.limit" : "mlm.argparse", Severity::kError,
+        too_long ? absl::StrCat("a script of ", script.size(), " bytes") : "no command that runs a Python file",
+        too_long ? absl::StrCat("at most ", kMaxScriptBytes, " bytes")
+                 : "the script must hold the training command, such as torchrun pretrain_gpt.py --...",
+        kSource));
   }
   const LineIndex lines(read);
   for (Argument& arg : out.args) lines.Place(&arg.at);

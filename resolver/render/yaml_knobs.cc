@@ -36,16 +36,7 @@ void YamlKnobs::Keep(Knob knob, Value value, const YamlNode& node) {
 void YamlKnobs::Report(SourcePosition at, absl::string_view rule_id, Severity severity, std::string seen,
                        std::string needs) {
   if (result_.findings.size() >= kMaxParseFindings) return;
-  ParseFinding& entry = result_.findings.emplace_back();
-  entry.at = at;
-  entry.finding.rule_id = rule_id;
-  entry.finding.area = "cli";
-  entry.finding.severity = severity;
-  entry.finding.verdict = severity == Severity::kError ? Verdict::kAccepted : Verdict::kAdvice;
-  entry.finding.stage = "parse";
-  entry.finding.seen = std::move(seen);
-  entry.finding.needs = std::move(needs);
-  entry.finding.source = source_;
+  result_.findings.push_back(MakeParseFinding(at, rule_id, severity, std::move(seen), std::move(needs), source_));
 }
 
 std::optional<Value> YamlKnobs::List(Knob knob, const YamlNode& node, Substitution substitute) {

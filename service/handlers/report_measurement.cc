@@ -5,28 +5,16 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "flightplan/v1/evidence_service.pb.h"
-#include "google/protobuf/io/coded_stream.h"
-#include "google/protobuf/io/zero_copy_stream_impl_lite.h"
 #include "resolver/base/digest.h"
 #include "resolver/base/reason.h"
 #include "resolver/base/status_macros.h"
 #include "resolver/evidence/plausible.h"
+#include "resolver/normalize/canonical_bytes.h"
 #include "service/raw_message.h"
 #include "service/status_mapping.h"
 
 namespace flightplan::service {
 namespace {
-
-// Equal messages give equal bytes.
-std::string Canonical(const v1::Measurement& message) {
-  std::string bytes;
-  google::protobuf::io::StringOutputStream stream(&bytes);
-  google::protobuf::io::CodedOutputStream coded(&stream);
-  coded.SetSerializationDeterministic(true);
-  message.SerializeToCodedStream(&coded);
-  coded.Trim();
-  return bytes;
-}
 
 void ClearWhatTheServerAdds(v1::Measurement* report) {
   report->clear_tenant();
@@ -39,7 +27,7 @@ void ClearWhatTheServerAdds(v1::Measurement* report) {
 // Of what was reported, with the names as they were written. Two tenants that say the same say it independently: whose
 // it is belongs to the content.
 std::string DigestOf(const v1::Measurement& report, const std::string& tenant) {
-  return Sha256Hex(absl::StrCat(Canonical(report), tenant));
+  return Sha256Hex(absl::StrCat(CanonicalBytes(report), tenant));
 }
 
 void SetReceiveTime(absl::Time now, v1::Measurement* report) {
@@ -57,7 +45,7 @@ EvidenceRecord Finished(v1::Measurement report, const std::string& digest, const
   record.metric = report.metric();
   record.tenant = report.tenant();
   record.received_us = report.receive_time().seconds() * 1'000'000 + report.receive_time().nanos() / 1000;
-  record.content = Canonical(report);
+  record.content = CanonicalBytes(report);
   return record;
 }
 

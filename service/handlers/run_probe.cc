@@ -3,16 +3,13 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-#include <chrono>
-#include <deque>
 #include <memory>
-#include <mutex>
-#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "resolver/base/reason.h"
+#include "service/event_stream.h"
 #include "service/raw_message.h"
 #include "service/status_mapping.h"
 
@@ -25,35 +22,22 @@ absl::Status Busy(std::string message) {
   return WithRetry(WithReason(absl::UnavailableError(std::move(message)), "PROBE_BUSY"), kRetry);
 }
 
-// Shared by gRPC (until OnDone) and the task in the pool. StartWrite and Finish are called with the lock held.
-class ProbeCall final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
+class ProbeCall final : public EventStream {
  public:
   ProbeCall(const Edge& edge, const Metrics::Method& method, ProbeDesk* desk, grpc::CallbackServerContext* context,
             grpc::ByteBuffer request)
-      : call_(edge, method, context), desk_(*desk), request_(std::move(request)) {}
+      : EventStream(edge, method, context), desk_(*desk), request_(std::move(request)) {}
 
-  void Start(std::shared_ptr<ProbeCall> self) {
-    self_ = std::move(self);
-    call_.CountReceived();
-    absl::Status refused = call_.Admit(Gated::kYes);
+  void Start(const std::shared_ptr<ProbeCall>& self) {
+    KeepUntilDone(self);
+    call().CountReceived();
+    absl::Status refused = call().Admit(Gated::kYes);
     if (refused.ok()) refused = Enter();
-    if (!refused.ok()) {
-      const std::lock_guard<std::mutex> lock(mutex_);
-      End(refused);
-      return;
-    }
-    desk_.pool->Submit([keep = self_] { keep->Work(); });
+    if (!refused.ok()) return End(refused);
+    desk_.pool->Submit([self] { self->Work(); });
   }
 
-  void OnWriteDone(bool ok) override {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    writing_ = false;
-    outgoing_.pop_front();
-    if (ok) call_.CountSent();
-    Advance();
-  }
   void OnCancel() override { stop_.Stop(); }
-  void OnDone() override { const std::shared_ptr<ProbeCall> last = std::move(self_); }
 
  private:
   // Not OK: nothing was taken. Else Work gives the desk back.
@@ -85,12 +69,7 @@ class ProbeCall final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
     v1::RunProbeResponse answer;
     const absl::Status status = Run(answer.mutable_profile());
     desk_.running = false;
-    const std::lock_guard<std::mutex> lock(mutex_);
-    if (status.ok()) {
-      outgoing_.push_back(BufferOf(answer));
-      Advance();
-    }
-    End(status);
+    End(status, &answer);
   }
 
   absl::Status Run(v1::HardwareProfile* profile) {
@@ -101,8 +80,8 @@ class ProbeCall final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
     }
     job.worker = desk_.worker;
     job.fake = desk_.fake;
-    job.most = absl::FromChrono(call_.deadline()) - absl::Now();
-    ProbeEnd end = RunProbeWorker(job, stop_, [this](const v1::ProbeProgress& progress) { Report(progress); });
+    job.most = absl::FromChrono(call().deadline()) - absl::Now();
+    ProbeEnd end = RunProbeWorker(job, stop_, [this](const v1::ProbeProgress& progress) { Tell(progress); });
     desk_.count(end.result);
     desk_.stuck_pid = end.stuck_pid;
     if (!end.status.ok()) return end.status;
@@ -117,42 +96,15 @@ class ProbeCall final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
     return absl::OkStatus();
   }
 
-  void Report(const v1::ProbeProgress& progress) {
+  void Tell(const v1::ProbeProgress& progress) {
     v1::RunProbeResponse event;
     *event.mutable_progress() = progress;
-    const std::lock_guard<std::mutex> lock(mutex_);
-    if (outgoing_.empty()) outgoing_.push_back(BufferOf(event));  // a slow reader misses some
-    Advance();
+    Report(event);
   }
 
-  void End(const absl::Status& status) {
-    ending_ = status;
-    Advance();
-  }
-
-  // Starts whatever can start now. With the lock held.
-  void Advance() {
-    if (finished_ || writing_) return;
-    if (!outgoing_.empty()) {
-      writing_ = true;
-      StartWrite(&outgoing_.front());
-    } else if (ending_.has_value()) {
-      finished_ = true;
-      Finish(call_.Finish(*ending_));
-    }
-  }
-
-  Call call_;
   ProbeDesk& desk_;
   const grpc::ByteBuffer request_;
   StopSwitch stop_;
-
-  std::mutex mutex_;  // guards everything below
-  std::shared_ptr<ProbeCall> self_;
-  std::deque<grpc::ByteBuffer> outgoing_;  // the first is being written while writing_
-  std::optional<absl::Status> ending_;
-  bool writing_ = false;
-  bool finished_ = false;
 };
 
 }  // namespace
@@ -161,9 +113,8 @@ grpc::ServerWriteReactor<grpc::ByteBuffer>* HandleRunProbe(const Edge& edge, con
                                                            ProbeDesk* desk, grpc::CallbackServerContext* context,
                                                            const grpc::ByteBuffer* request) {
   auto call = std::make_shared<ProbeCall>(edge, method, desk, context, *request);
-  ProbeCall* const reactor = call.get();
-  reactor->Start(std::move(call));
-  return reactor;
+  call->Start(call);
+  return call.get();
 }
 
 }  // namespace flightplan::service

@@ -10,6 +10,7 @@ ids() { "$flightplan" evidence export --evidence-store "$1" | python3 -c 'import
 
 # --- SQLite: a copy by its own means while reports come in ---
 start_server s "sqlite:$work/evidence.db"
+: >"$work/acknowledged"  # read before the client in the background opens it
 "$load" report "unix:$work/s.sock" before 2 >"$work/acknowledged" 2>"$work/load.log" &
 loader=$!
 for _ in $(seq 600); do

@@ -1,13 +1,11 @@
-#include <unistd.h>
-
 #include <algorithm>
-#include <cstdio>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "clients/cli/commands/commands.h"
 #include "clients/cli/findings.h"
 #include "clients/cli/output.h"
+#include "clients/cli/progress_line.h"
 #include "clients/cli/request.h"
 #include "clients/cli/table.h"
 #include "clients/cli/text.h"
@@ -45,29 +43,14 @@ CommandLine Describe(ResolveOptions* request, PlanOptions* plan, BackendOptions*
   return command;
 }
 
-// A line that is written over, for a person who waits; nothing where nobody looks.
-class ProgressLine {
- public:
-  bool Show(const v1::PlanProgress& progress) {
-    if (!shown_) return true;
-    std::string text = absl::StrCat("searching: ", PercentText(progress.done_ratio()), ", ",
-                                    WithThousands(progress.judged_count()), " judged");
-    if (progress.has_best_step_time_us()) {
-      absl::StrAppend(&text, absl::StrFormat(", best %.3g s", progress.best_step_time_us() / 1e6));
-    }
-    std::fprintf(stderr, "\r\033[K%s", text.c_str());
-    std::fflush(stderr);
-    written_ = true;
-    return true;
+std::string ProgressText(const v1::PlanProgress& progress) {
+  std::string text = absl::StrCat("searching: ", PercentText(progress.done_ratio()), ", ",
+                                  WithThousands(progress.judged_count()), " judged");
+  if (progress.has_best_step_time_us()) {
+    absl::StrAppend(&text, absl::StrFormat(", best %.3g s", progress.best_step_time_us() / 1e6));
   }
-  ~ProgressLine() {
-    if (written_) std::fprintf(stderr, "\r\033[K");
-  }
-
- private:
-  const bool shown_ = isatty(STDERR_FILENO) == 1;
-  bool written_ = false;
-};
+  return text;
+}
 
 // "20.16 s (16.8..23.5)".
 std::string StepText(const v1::Range& step) {
@@ -209,7 +192,12 @@ int RunPlan(Arguments args, Context& context) {
   {
     ProgressLine line;
     const absl::Status status = (*backend)->PlanLayouts(
-        request, [&](const v1::PlanProgress& progress) { return line.Show(progress); }, &result);
+        request,
+        [&](const v1::PlanProgress& progress) {
+          if (line.shown()) line.Show(ProgressText(progress));
+          return true;
+        },
+        &result);
     if (!status.ok()) return Failed(command, status, context);
   }
   if (plan.format == "json") {

@@ -1,7 +1,4 @@
-#include <unistd.h>
-
 #include <algorithm>
-#include <cstdio>
 #include <fstream>
 
 #include "absl/strings/str_cat.h"
@@ -11,6 +8,7 @@
 #include "clients/cli/output.h"
 #include "clients/cli/probe_figures.h"
 #include "clients/cli/probe_report.h"
+#include "clients/cli/progress_line.h"
 #include "clients/cli/table.h"
 #include "clients/cli/text.h"
 #include "flightplan/v1/probe_service.pb.h"
@@ -60,26 +58,10 @@ CommandLine Describe(ProbeOptions* o, BackendOptions* where) {
   return command;
 }
 
-// A line that is written over, for a person who waits; nothing where nobody looks.
-class ProgressLine {
- public:
-  bool Show(const v1::ProbeProgress& progress) {
-    if (!shown_) return true;
-    const std::string text = absl::StrCat("measuring: ", PercentText(progress.done_ratio()), "  ",
-                                          Harmless(progress.current_row()).substr(0, 60));
-    std::fprintf(stderr, "\r\033[K%s", text.c_str());
-    std::fflush(stderr);
-    written_ = true;
-    return true;
-  }
-  ~ProgressLine() {
-    if (written_) std::fprintf(stderr, "\r\033[K");
-  }
-
- private:
-  const bool shown_ = isatty(STDERR_FILENO) == 1;
-  bool written_ = false;
-};
+std::string ProgressText(const v1::ProbeProgress& progress) {
+  return absl::StrCat("measuring: ", PercentText(progress.done_ratio()), "  ",
+                      Harmless(progress.current_row()).substr(0, 60));
+}
 
 std::string When(const v1::HardwareProfile& profile) {
   if (profile.measure_time().seconds() <= 0) return "";
@@ -180,7 +162,12 @@ absl::Status Measure(const ProbeOptions& options, Backend& backend, v1::Hardware
   }
   ProgressLine line;
   return backend.RunProbe(
-      request, run, [&](const v1::ProbeProgress& progress) { return line.Show(progress); }, profile);
+      request, run,
+      [&](const v1::ProbeProgress& progress) {
+        if (line.shown()) line.Show(ProgressText(progress));
+        return true;
+      },
+      profile);
 }
 
 }  // namespace

@@ -12,12 +12,11 @@
 #include "absl/strings/str_cat.h"
 #include "clients/cli/commands/evidence.h"
 #include "flightplan/v1/resolver_service.pb.h"
-#include "google/protobuf/io/coded_stream.h"
-#include "google/protobuf/io/zero_copy_stream_impl_lite.h"
 #include "google/protobuf/struct.pb.h"
 #include "google/protobuf/util/json_util.h"
 #include "resolver/base/status_macros.h"
 #include "resolver/catalog/catalog.h"
+#include "resolver/normalize/canonical_bytes.h"
 #include "resolver/resolver.h"
 #include "service/catalog_folder.h"
 #include "service/evidence_location.h"
@@ -67,17 +66,6 @@ std::optional<Line> ReadLine(const std::string& text) {
   return line;
 }
 
-// The bytes that the server would send.
-std::string Bytes(const google::protobuf::Message& message) {
-  std::string bytes;
-  google::protobuf::io::StringOutputStream stream(&bytes);
-  google::protobuf::io::CodedOutputStream coded(&stream);
-  coded.SetSerializationDeterministic(true);
-  message.SerializeToCodedStream(&coded);
-  coded.Trim();
-  return bytes;
-}
-
 class Replayer {
  public:
   Replayer(std::shared_ptr<const Catalog> catalog, EvidenceStore* store)
@@ -111,7 +99,7 @@ class Replayer {
     if (!request.ParseFromString(line.request)) return absl::InvalidArgumentError("the request cannot be read");
     FLIGHTPLAN_ASSIGN_OR_RETURN(const auto evidence, EvidenceAt(line.evidence_revision, line.stale));
     FLIGHTPLAN_RETURN_IF_ERROR(resolver_.ResolveConfig(request, &response, *evidence));
-    return Bytes(response);
+    return CanonicalBytes(response);
   }
 
   absl::StatusOr<std::string> Validate(const Line& line) {
@@ -119,7 +107,7 @@ class Replayer {
     v1::ValidateConfigResponse response;
     if (!request.ParseFromString(line.request)) return absl::InvalidArgumentError("the request cannot be read");
     FLIGHTPLAN_RETURN_IF_ERROR(resolver_.ValidateConfig(request, &response));
-    return Bytes(response);
+    return CanonicalBytes(response);
   }
 
   // A log goes through few revisions, mostly in their order: the last one is kept.

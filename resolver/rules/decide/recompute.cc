@@ -11,6 +11,7 @@ namespace {
 
 using K = Knob;
 constexpr absl::string_view kRule = "decide.recompute";
+constexpr absl::string_view kOffloadRule = "decide.activation-offload";
 
 // One more set of modules to recompute, and those among the earlier ones that it contains.
 struct Step {
@@ -56,12 +57,12 @@ bool OffloadInstead(Deliberation& d) {
   const double wanted = a_layer > 0 ? std::ceil((need - f.capacity) / a_layer) : 0;
   if (wanted < 1 || wanted >= static_cast<double>(layers)) return false;
   d.Choose(K::cpu_offloading, true,
-           {.rule_id = "decide.activation-offload",
+           {.rule_id = kOffloadRule,
             .reason = absl::StrCat("about ", Gib(need), " by the closed formulas, ", Gib(f.capacity),
                                    " usable; recompute would gather sharded weights again"),
             .basis = Basis::kEstimate,
             .citations = {"Megatron-Bridge@067f987df perf_recipes/llama: FSDP with 5 to 40 offloaded layers"}});
-  d.Follow(K::cpu_offloading_num_layers, static_cast<int64_t>(wanted), K::cpu_offloading, "decide.activation-offload",
+  d.Follow(K::cpu_offloading_num_layers, static_cast<int64_t>(wanted), K::cpu_offloading, kOffloadRule,
            "the fewest layers that fit");
   d.footprint_bytes = need - wanted * a_layer;
   d.Choose(K::recompute_granularity, Value(), {.rule_id = kRule, .reason = "activation offloading excludes recompute"});
@@ -97,7 +98,6 @@ unsigned TensorsToOffload(const Deliberation& d, unsigned recomputed) {
 }
 
 void OffloadTensors(Deliberation& d, unsigned tensors) {
-  constexpr absl::string_view kOffloadRule = "decide.activation-offload";
   Value::List names = {Value("dispatched_input")};
   if ((tensors & kOffloadPreMlpNormOutput) != 0) names.emplace_back("pre_mlp_layernorm_output");
   d.Choose(K::fine_grained_activation_offloading, true,
