@@ -16,4 +16,14 @@ using PrecisionConfig = std::vector<std::pair<Knob, Value>>;
 // What the recipe sets ('-' counts as '_'); "" is MixedPrecisionConfig() without arguments. Null: no such recipe.
 const PrecisionConfig* FindPrecisionRecipe(absl::string_view name);
 
+// Two spellings of one switch: the older property, and the field that it stands for, which a recipe holds.
+struct ParamGatherPair {
+  Knob param;
+  Knob gather;
+};
+inline constexpr ParamGatherPair kParamGatherPairs[] = {
+    {Knob::mixed_precision_fp8_param, Knob::mixed_precision_fp8_param_gather},
+    {Knob::mixed_precision_fp4_param, Knob::mixed_precision_fp4_param_gather},
+};
+
 }  // namespace flightplan

@@ -67,8 +67,9 @@ void ApplyRecipe(Editor& e) {
 }
 
 // Upstream keeps the two spellings equal on every write; of a pair, the one that the caller wrote counts.
-void SyncPair(Editor& e, K param, K gather) {
+void SyncPair(Editor& e, const ParamGatherPair& pair) {
   const Facts& f = e.facts();
+  const auto [param, gather] = pair;
   if (f.given(param) && f.set(param) && !f.given(gather)) {
     e.Fill(gather, f.value(param));
   } else if (f.given(param)) {
@@ -109,8 +110,7 @@ const Rule kRules[] = {
      .change =
          [](Editor& e) {
            if (!Configured(e.facts()) || UnknownRecipe(e.facts())) return;
-           SyncPair(e, K::mixed_precision_fp8_param, K::mixed_precision_fp8_param_gather);
-           SyncPair(e, K::mixed_precision_fp4_param, K::mixed_precision_fp4_param_gather);
+           for (const ParamGatherPair& pair : kParamGatherPairs) SyncPair(e, pair);
          }},
     {.id = "bridge-mp.mxfp8-gather-needs-reuse",  // 0.4 asks in the precision config itself, later releases in validate
      .area = "fp8",

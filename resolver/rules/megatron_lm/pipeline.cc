@@ -64,13 +64,15 @@ std::vector<Patch> DividingStages(F f) {
   if (size.has_value()) fixes.push_back({Assign(K::pipeline_model_parallel_size, *size)});
   return fixes;
 }
-// Whether the interleaved schedule takes the step's microbatches with this many stages; true where it cannot be known.
+// Whether the world divides by this many stages and the interleaved schedule takes the step's microbatches then; true
+// where it cannot be known.
 bool ScheduleTakes(F f, int64_t pp) {
   const int64_t replicas = f.env.data_parallel_size.value_or(0);
   const int64_t micro = f.num(K::micro_batch_size);
   if (replicas <= 0 || micro <= 0 || f.none(K::global_batch_size)) return true;
   const std::optional<int64_t> ranks = Product({replicas, Pp(f)});
-  if (!ranks.has_value() || !Divides(pp, *ranks)) return true;
+  if (!ranks.has_value()) return true;
+  if (!Divides(pp, *ranks)) return false;  // the world does not come out
   const std::optional<int64_t> unit = Product({*ranks / pp, micro});
   if (!unit.has_value() || *unit <= 0) return true;
   const int64_t count = FloorDiv(f.num(K::global_batch_size), *unit);
