@@ -14,7 +14,6 @@
 namespace flightplan {
 
 inline constexpr size_t kMaxScriptBytes = size_t{1} << 20;
-inline constexpr size_t kMaxExpandedBytes = size_t{1} << 18;  // of one variable or word
 
 struct ShellLaunch {
   std::string script;                 // the Python file it runs, as written

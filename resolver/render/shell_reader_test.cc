@@ -57,6 +57,35 @@ TEST(ShellReader, LooksIntoShellCommands) {
   EXPECT_EQ(launch.world_size, 16);
 }
 
+TEST(ShellReader, LooksIntoEveryBranch) {
+  const ShellLaunch launch = ReadShellLaunch(R"(for f in a.py b.py --x=1; do :; done
+if [ "$MODE" = big ]; then TP=8
+fi
+case x in x) torchrun pretrain_gpt.py --tensor-model-parallel-size $TP ;; esac
+)",
+                                             {{"MODE", "big"}});
+  EXPECT_EQ(launch.script, "pretrain_gpt.py");
+  EXPECT_EQ(Texts(launch), (Words{"--tensor-model-parallel-size", "8"}));
+}
+
+TEST(ShellReader, QuotesAndEscapesAsTheShellDoes) {
+  const ShellLaunch launch = ReadShellLaunch(R"(A='a b' B="$A \"q\" \x" C=
+C+=c
+python x.py "$A" $A '' "$B" a\ b "x"'y' --end 2>log > out.txt --behind
+)",
+                                             {});
+  EXPECT_EQ(Texts(launch), (Words{"a b", "a", "b", "", "a b \"q\" \\x", "a b", "xy", "--end", "--behind"}));
+  EXPECT_EQ(ReadShellLaunch("C=\nC+=c\nexport C\npython x.py --a \"", {}).vars.at("C"), "c");
+}
+
+TEST(ShellReader, CountsProcessesOnlyWhereAllIsKnown) {
+  EXPECT_EQ(ReadShellLaunch("torchrun --nproc_per_node=8 --nnodes $N x.py --a", {}).world_size, std::nullopt);
+  EXPECT_EQ(ReadShellLaunch("torchrun --nproc_per_node=8 x.py --a", {}).world_size, 8);
+  const ShellLaunch assumed = ReadShellLaunch("torchrun --nproc_per_node=8 --nnodes=${N:-2} x.py --a", {});
+  EXPECT_EQ(assumed.world_size, 16);
+  EXPECT_TRUE(assumed.world_size_assumed);
+}
+
 TEST(ShellReader, NeverExecutesAndSaysSo) {
   const ShellLaunch launch = ReadShellLaunch(
       "N=$(nproc)\nif [ -n \"$X\" ]; then L=4; fi\npython a.py --num-layers $L --lr `cat lr` --x $UNSET\n", {});

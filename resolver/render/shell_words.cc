@@ -1,0 +1,413 @@
+#include "resolver/render/shell_words.h"
+
+#include <algorithm>
+#include <cctype>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+
+namespace flightplan {
+namespace {
+
+constexpr size_t kMaxTotalExpansion = size_t{1} << 22;  // of all references of a script together
+
+bool IsNameStart(char c) { return std::isalpha(static_cast<unsigned char>(c)) || c == '_'; }
+bool IsName(char c) { return IsNameStart(c) || std::isdigit(static_cast<unsigned char>(c)); }
+bool IsBlank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
+bool EndsCommand(char c) { return c == '\n' || c == ';' || c == '&' || c == '|'; }
+
+}  // namespace
+
+TracedText TracedText::FromScript(absl::string_view script) {
+  TracedText traced;
+  traced.text = std::string(script);
+  traced.offsets.resize(script.size());
+  for (size_t i = 0; i < script.size(); ++i) traced.offsets[i] = static_cast<int>(i);
+  return traced;
+}
+
+TracedText TracedText::FromOutside(absl::string_view text) {
+  TracedText traced;
+  traced.text = std::string(text);
+  traced.offsets.assign(text.size(), -1);
+  return traced;
+}
+
+void TracedText::Add(char c, int offset) {
+  text += c;
+  offsets.push_back(offset);
+}
+
+void TracedText::Append(const TracedText& other) {
+  text += other.text;
+  offsets.insert(offsets.end(), other.offsets.begin(), other.offsets.end());
+  unknown = unknown || other.unknown;
+  assumed = assumed || other.assumed;
+}
+
+TracedText TracedText::From(size_t start) const {
+  TracedText rest = *this;
+  rest.text.erase(0, start);
+  rest.offsets.erase(rest.offsets.begin(), rest.offsets.begin() + static_cast<std::ptrdiff_t>(start));
+  return rest;
+}
+
+int TracedText::FirstOffset(int otherwise) const {
+  const auto known = std::find_if(offsets.begin(), offsets.end(), [](int offset) { return offset >= 0; });
+  return known == offsets.end() ? otherwise : *known;
+}
+
+// ---- what the script has said
+
+ShellState::ShellState(const EnvVars& given, EnvVars* vars, std::vector<ParseFinding>* findings)
+    : vars_(vars), findings_(findings) {
+  for (const auto& [name, value] : given) variables_[name] = {{TracedText::FromOutside(value), -1}};
+}
+
+void ShellState::Note(int offset, absl::string_view rule_id, Severity severity, std::string seen, std::string needs) {
+  if (findings_->size() >= kMaxParseFindings) return;
+  ParseFinding& entry = findings_->emplace_back(
+      MakeParseFinding({-1, offset, 0}, rule_id, severity, std::move(seen), std::move(needs), kScriptSource));
+  entry.finding.verdict = Verdict::kAccepted;
+}
+
+void ShellState::NotJudged(int offset, std::string seen, std::string needs) {
+  if (findings_->size() >= kMaxParseFindings || !noted_.insert(seen).second) return;
+  Note(offset, "input.not-judged", Severity::kInfo, std::move(seen), std::move(needs));
+}
+
+const ShellWords* ShellState::Find(absl::string_view name) const {
+  const auto it = variables_.find(name);
+  return it == variables_.end() ? nullptr : &it->second;
+}
+
+void ShellState::Set(const std::string& name, ShellWords items, int offset) {
+  variables_[name] = std::move(items);
+  Changed(name, offset);
+}
+
+void ShellState::Append(const std::string& name, ShellWords items, bool array, int offset) {
+  ShellWords& variable = variables_[name];
+  if (array || variable.empty()) {
+    variable.insert(variable.end(), items.begin(), items.end());
+  } else {
+    variable[0].value.Append(items[0].value);
+  }
+  Changed(name, offset);
+}
+
+void ShellState::Export(const std::string& name) {
+  exported_.insert(name);
+  Publish(name);
+}
+
+void ShellState::Changed(const std::string& name, int offset) {
+  ShellWords& items = variables_[name];
+  size_t bytes = 0;
+  for (const ShellWord& item : items) bytes += item.value.text.size();
+  if (bytes > kMaxExpandedBytes || items.size() > kMaxArguments) {
+    items.clear();
+    Note(offset, "input.limit", Severity::kError, absl::StrCat("variable ", Printable(name)),
+         absl::StrCat("at most ", kMaxExpandedBytes, " bytes in one variable"));
+  }
+  Publish(name);
+}
+
+void ShellState::Publish(const std::string& name) {
+  const ShellWords* items = exported_.count(name) == 0 ? nullptr : Find(name);
+  if (items == nullptr || items->size() != 1 || items->front().value.unknown) return;
+  (*vars_)[name] = items->front().value.text;
+}
+
+bool ShellState::CountExpansion(const ShellWords& values) {
+  for (const ShellWord& value : values) expanded_ += value.value.text.size() + 1;
+  return expanded_ <= kMaxTotalExpansion;
+}
+
+void ShellState::NoteEndlessExpansion(int offset) {
+  if (std::exchange(limit_noted_, true)) return;
+  Note(offset, "input.limit", Severity::kError, "variables that expand without end",
+       absl::StrCat("at most ", kMaxExpandedBytes, " bytes in one word, ", kMaxTotalExpansion, " in all"));
+}
+
+// ---- words
+
+// Builds the fields of one word: quotes join, unquoted values split at blanks.
+class ShellScanner::Fields {
+ public:
+  explicit Fields(int offset) : offset_(offset) {}
+
+  void Char(char c, int offset) {
+    current_.Add(c, offset);
+    open_ = true;
+  }
+  void Quoted() { open_ = true; }  // "" is a word
+  void Joined(const TracedText& value) {
+    current_.Append(value);
+    open_ = true;
+  }
+  void Split(const TracedText& value) {
+    if (value.unknown) return Joined(value);
+    current_.assumed = current_.assumed || value.assumed;
+    for (size_t i = 0; i < value.text.size(); ++i) {
+      if (IsBlank(value.text[i]) || value.text[i] == '\n') {
+        Finish();
+      } else {
+        Char(value.text[i], value.offsets[i]);
+      }
+    }
+  }
+  void Finish() {
+    if (open_) words_.push_back({std::move(current_), offset_});
+    current_ = TracedText();
+    open_ = false;
+  }
+  size_t size() const { return current_.text.size(); }
+  ShellWords Take() {
+    Finish();
+    return std::move(words_);
+  }
+
+ private:
+  int offset_;
+  ShellWords words_;
+  TracedText current_;
+  bool open_ = false;
+};
+
+struct ShellScanner::Reference {
+  std::string name;
+  TracedText fallback;
+  bool has_fallback = false;
+  bool all_items = false;  // ${A[@]}
+  bool plain = true;       // false: an operator that is not understood
+};
+
+bool ShellScanner::AtEndOfCommand() const { return Done() || EndsCommand(Peek()); }
+
+void ShellScanner::SkipBlanks() {
+  while (!Done()) {
+    if (IsBlank(Peek())) {
+      ++at_;
+    } else if (Peek() == '\\' && (Peek(1) == '\n' || (Peek(1) == '\r' && Peek(2) == '\n'))) {
+      at_ += Peek(1) == '\n' ? 2 : 3;
+    } else if (Peek() == '#') {
+      while (!Done() && Peek() != '\n') ++at_;
+    } else {
+      return;
+    }
+  }
+}
+
+ShellWords ShellScanner::ReadWord() {
+  const size_t before = at_;
+  ShellWords words = ReadFields(Splitting::kAtBlanks);
+  if (at_ == before) ++at_;
+  return words;
+}
+
+ShellWords ShellScanner::ReadFields(Splitting splitting) {
+  Fields fields(Offset());
+  while (!AtEndOfCommand() && !TooLong(fields)) {
+    const char c = Peek();
+    if (IsBlank(c) || c == ')' || (c == '(' && splitting == Splitting::kAtBlanks)) break;
+    if (c == '\\' && Peek(1) == '\n') break;
+    if (c == '\'') {
+      ReadSingleQuoted(&fields);
+    } else if (c == '"') {
+      ReadDoubleQuoted(&fields);
+    } else if (c == '$' || c == '`') {
+      Expand(&fields, splitting);
+    } else {
+      if (c == '\\') ++at_;
+      if (!Done()) fields.Char(Peek(), Offset());
+      if (!Done()) ++at_;
+    }
+  }
+  return fields.Take();
+}
+
+void ShellScanner::ReadSingleQuoted(Fields* fields) {
+  fields->Quoted();
+  for (++at_; !Done() && Peek() != '\''; ++at_) fields->Char(Peek(), Offset());
+  if (!Done()) ++at_;
+}
+
+void ShellScanner::ReadDoubleQuoted(Fields* fields) {
+  fields->Quoted();
+  ++at_;
+  while (!Done() && Peek() != '"' && !TooLong(*fields)) {
+    const bool escape = Peek() == '\\';
+    if (escape && Peek(1) == '\n') {
+      at_ += 2;
+    } else if (!escape && (Peek() == '$' || Peek() == '`')) {
+      Expand(fields, Splitting::kNever);
+    } else {
+      const char next = Peek(1);
+      if (escape && (next == '$' || next == '`' || next == '"' || next == '\\')) ++at_;
+      fields->Char(Peek(), Offset());
+      ++at_;
+    }
+  }
+  if (!Done()) ++at_;
+}
+
+std::string ShellScanner::ReadAssignment() {
+  size_t end = at_;
+  while (end < script_.text.size() && IsName(script_.text[end])) ++end;
+  if (end == at_ || !IsNameStart(Peek())) return "";
+  const absl::string_view behind = absl::string_view(script_.text).substr(end);
+  const bool append = absl::StartsWith(behind, "+=");
+  if (!append && !absl::StartsWith(behind, "=")) return "";
+  const std::string name = script_.text.substr(at_, end - at_);
+  at_ = end + (append ? 2 : 1);
+  const bool array = Peek() == '(';
+  ShellWords items;
+  if (array) {
+    items = ReadArray();
+  } else {
+    ShellWord joined;
+    joined.offset = Offset();
+    for (const ShellWord& word : ReadFields(Splitting::kNever)) joined.value.Append(word.value);
+    items.push_back(std::move(joined));
+  }
+  if (append) {
+    state_.Append(name, std::move(items), array, Offset());
+  } else {
+    state_.Set(name, std::move(items), Offset());
+  }
+  return name;
+}
+
+ShellWords ShellScanner::ReadArray() {
+  ShellWords items;
+  ++at_;  // (
+  while (true) {
+    SkipBlanks();
+    if (Done()) return items;
+    if (Peek() == ')') {
+      ++at_;
+      return items;
+    }
+    for (ShellWord& word : ReadWord()) items.push_back(std::move(word));  // a line's end is skipped like a blank
+  }
+}
+
+// ---- references
+
+void ShellScanner::Expand(Fields* fields, Splitting splitting) {
+  const size_t start = at_;
+  const int offset = Offset();
+  if (Peek() == '`' || Peek(1) == '(') return fields->Joined(SkipSubstitution());
+  ++at_;
+  if (Peek() != '{' && !IsNameStart(Peek())) {  // $1, $@, $? and a lone $
+    const bool special = !Done() && absl::StrContains("@*#?$!0123456789", absl::string_view(&script_.text[at_], 1));
+    if (!special) return fields->Char('$', offset);
+    TracedText raw;
+    raw.Add('$', offset);
+    raw.Add(Peek(), Offset());
+    raw.unknown = true;
+    state_.NotJudged(offset, raw.text, "the script's own arguments are not known");
+    ++at_;
+    return fields->Joined(raw);
+  }
+  const ShellWords values = Resolve(start, offset);
+  if (!state_.CountExpansion(values)) return StopExpanding(offset);
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (i > 0) fields->Finish();
+    if (splitting == Splitting::kNever) {
+      fields->Joined(values[i].value);
+    } else {
+      fields->Split(values[i].value);
+    }
+  }
+}
+
+// Copies the text of $(...) or `...` without looking into it.
+TracedText ShellScanner::SkipSubstitution() {
+  TracedText raw;
+  const int offset = Offset();
+  if (Peek() == '$') {
+    raw.Add('$', offset);
+    ++at_;
+  }
+  const size_t opening = raw.text.size() + 1;
+  const bool backtick = Peek() == '`';
+  int open = 0;
+  do {
+    const char c = Peek();
+    if (!backtick && c == '(') ++open;
+    if (!backtick && c == ')') --open;
+    raw.Add(c, Offset());
+    ++at_;
+    if (backtick && raw.text.size() > opening && c == '`') break;
+  } while (!Done() && (backtick || open > 0 || raw.text.size() < opening));
+  raw.unknown = true;
+  state_.NotJudged(offset, Printable(raw.text), "a command's output is not known without running it");
+  return raw;
+}
+
+// After '$': NAME, {NAME}, {NAME:-default}, {NAME[@]}.
+ShellScanner::Reference ShellScanner::ReadReference() {
+  Reference reference;
+  const bool braces = Peek() == '{';
+  if (braces) ++at_;
+  while (IsName(Peek())) reference.name += script_.text[at_++];
+  if (!braces) return reference;
+  const absl::string_view behind = absl::string_view(script_.text).substr(at_);
+  if (absl::StartsWith(behind, "[@]") || absl::StartsWith(behind, "[*]")) {
+    reference.all_items = true;
+    at_ += 3;
+  }
+  if ((Peek() == ':' && (Peek(1) == '-' || Peek(1) == '=')) || Peek() == '-') {
+    at_ += Peek() == ':' ? 2 : 1;
+    reference.has_fallback = true;
+    while (!Done() && Peek() != '}' && Peek() != '\n') {
+      if (Peek() == '$' || Peek() == '`') reference.plain = false;
+      if (Peek() != '"' && Peek() != '\'') reference.fallback.Add(Peek(), Offset());
+      ++at_;
+    }
+  }
+  while (!Done() && Peek() != '}' && Peek() != '\n') {
+    reference.plain = false;
+    ++at_;
+  }
+  if (Peek() == '}') ++at_;
+  return reference;
+}
+
+// The values a reference stands for; an unknown one is its own spelling.
+ShellWords ShellScanner::Resolve(size_t start, int offset) {
+  const Reference reference = ReadReference();
+  const ShellWords* items = reference.plain && !reference.name.empty() ? state_.Find(reference.name) : nullptr;
+  if (items != nullptr) {
+    if (reference.all_items || items->empty()) return *items;
+    return {items->front()};
+  }
+  ShellWord word;
+  word.offset = offset;
+  if (reference.plain && reference.has_fallback) {
+    word.value = reference.fallback;
+    word.value.assumed = true;
+    return {word};
+  }
+  for (size_t i = start; i < at_; ++i) word.value.Add(script_.text[i], script_.offsets[i]);
+  word.value.unknown = true;
+  state_.NotJudged(offset, Printable(word.value.text),
+                   "the variable is set neither in the script nor in the environment");
+  return {word};
+}
+
+bool ShellScanner::TooLong(const Fields& fields) {
+  if (fields.size() <= kMaxExpandedBytes) return false;
+  StopExpanding(Offset());
+  return true;
+}
+
+void ShellScanner::StopExpanding(int offset) {
+  state_.NoteEndlessExpansion(offset);
+  StepToEnd();
+}
+
+}  // namespace flightplan
