@@ -15,6 +15,7 @@
 #include "resolver/render/dialects.h"
 #include "resolver/render/input_format.h"
 #include "resolver/render/shell_reader.h"
+#include "resolver/render/slurm_job.h"
 
 namespace flightplan {
 namespace {
@@ -48,11 +49,18 @@ void ReadArguments(std::vector<Argument> args, const InputFormat& format, const 
   NoteWhatIsElsewhere(reading->args, format.name, reading);
 }
 
-// A launch script: its exports and its launcher's world size go into `env`. Nothing of it is executed.
+// A launch script: its exports go into `env`, and the world size that its launcher, else its #SBATCH lines, ask for.
+// Nothing of it is executed.
 void ReadScript(absl::string_view text, Environment* env, Reading* reading) {
-  ShellLaunch launch = ReadShellLaunch(text, env->vars);
+  const SlurmJob job = ReadSbatchLines(text);
+  EnvVars known = env->vars;
+  AddSlurmVariables(job, &known);
+  ShellLaunch launch = ReadShellLaunch(text, known);
   for (const auto& [name, value] : launch.vars) env->vars.insert_or_assign(name, value);
   if (!env->world_size.has_value()) env->world_size = launch.world_size;
+  if (!env->world_size.has_value() && job.GpuCount().value_or(kMaxGpus + 1) <= kMaxGpus) {
+    env->world_size = job.GpuCount();
+  }
   const InputFormat& format = RecogniseArguments(launch.args, launch.script, env->target);
   ReadArguments(std::move(launch.args), format, *env, reading);
   reading->parsed.findings.insert(reading->parsed.findings.begin(), launch.findings.begin(), launch.findings.end());

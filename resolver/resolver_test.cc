@@ -473,6 +473,16 @@ TEST(ValidateConfig, TakesTheSizeFromTheLaunch) {
   EXPECT_TRUE(grid_fails("torchrun --nproc-per-node 8 a.py --num-experts 16 --expert-model-parallel-size 16\n"));
   EXPECT_FALSE(grid_fails("torchrun --nproc-per-node 16 a.py --num-experts 16 --expert-model-parallel-size 16\n"));
   EXPECT_TRUE(grid_fails("export WORLD_SIZE=8\npython a.py --num-experts 16 --expert-model-parallel-size 16\n"));
+  // A batch script, without and with a size in front of the program.
+  EXPECT_TRUE(
+      grid_fails("#SBATCH -N 1 --gpus-per-node=8\n"
+                 "python a.py --num-experts 16 --expert-model-parallel-size 16\n"));
+  EXPECT_FALSE(
+      grid_fails("#SBATCH -N 2 --gpus-per-node=8\n"
+                 "python a.py --num-experts 16 --expert-model-parallel-size 16\n"));
+  EXPECT_TRUE(
+      grid_fails("#SBATCH --nodes=3\ntorchrun --nproc-per-node 8 --nnodes $SLURM_NNODES a.py "
+                 "--num-experts 16 --expert-model-parallel-size 16\n"));
 }
 
 TEST(ValidateConfig, NeedsAConfig) {

@@ -14,9 +14,9 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "clients/cli/command.h"
-#include "clients/doors/slurm_job.h"
 #include "resolver/base/status_macros.h"
 #include "resolver/catalog/catalog.h"
+#include "resolver/render/slurm_job.h"
 
 namespace flightplan::cli {
 namespace {
@@ -125,7 +125,7 @@ absl::Status ReviewBatch(const v1::ValidateConfigRequest& base, absl::Span<const
       v1::ValidateConfigRequest request = base;
       doors::Question question;
       if (absl::StatusOr<std::string> text = ReadScript(paths[i]); text.ok()) {
-        const doors::JobFacts job = doors::FactsOf(doors::ReadSbatchLines(*text));
+        const doors::JobFacts job = doors::FactsOf(ReadSbatchLines(*text));
         question = doors::AskAboutScript(paths[i], *std::move(text), job, releases, catalog, &request);
       } else {
         question.not_judged = std::string(text.status().message());

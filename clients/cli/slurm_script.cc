@@ -6,18 +6,18 @@
 #include "absl/strings/str_split.h"
 #include "clients/cli/command.h"
 #include "clients/cli/text.h"
-#include "clients/doors/slurm_job.h"
 #include "resolver/base/status_macros.h"
 #include "resolver/catalog/catalog.h"
+#include "resolver/render/slurm_job.h"
 
 namespace flightplan::cli {
 namespace {
 
-absl::StatusOr<doors::SlurmJob> ReadJob(absl::string_view script, const std::vector<std::string>& fields) {
-  doors::SlurmJob job = doors::ReadSbatchLines(script);
+absl::StatusOr<SlurmJob> ReadJob(absl::string_view script, const std::vector<std::string>& fields) {
+  SlurmJob job = ReadSbatchLines(script);
   for (const std::string& field : fields) {
     const std::pair<absl::string_view, absl::string_view> halves = absl::StrSplit(field, absl::MaxSplits('=', 1));
-    if (const absl::Status status = doors::SetSlurmField(halves.first, halves.second, &job); !status.ok()) {
+    if (const absl::Status status = SetSlurmField(halves.first, halves.second, &job); !status.ok()) {
       return absl::InvalidArgumentError(absl::StrCat("--job ", status.message()));
     }
   }
@@ -62,7 +62,7 @@ absl::StatusOr<doors::Review> ReviewSlurmScript(const SlurmScriptOptions& option
                                                 Backend& backend) {
   FLIGHTPLAN_ASSIGN_OR_RETURN(const Catalog catalog, Catalog::Builtin());
   absl::StatusOr<std::string> text = ReadInput(options.path);
-  FLIGHTPLAN_ASSIGN_OR_RETURN(const doors::SlurmJob job, ReadJob(text.ok() ? *text : "", options.fields));
+  FLIGHTPLAN_ASSIGN_OR_RETURN(const SlurmJob job, ReadJob(text.ok() ? *text : "", options.fields));
   if (!text.ok()) return doors::NotJudged(text.status().message());
   const std::string name = options.path == "-" ? "job script" : options.path;
   const doors::Question question =

@@ -8,9 +8,9 @@
 
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "clients/doors/slurm_job.h"
 #include "clients/doors/trust.h"
 #include "flightplan/v1/resolver_service.pb.h"
+#include "resolver/render/slurm_job.h"
 
 namespace flightplan {
 class Catalog;

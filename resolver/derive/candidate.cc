@@ -146,28 +146,30 @@ void ReadOptimizer(const Config& config, Candidate* c) {
   if (on(K::use_torch_fsdp2)) c->shard_weights = c->shard_gradients = c->distributed_optimizer = true;
 }
 
+constexpr std::pair<absl::string_view, uint16_t> kRecomputeModules[] = {
+    {"core_attn", kDropCoreAttn},
+    {"layernorm", kDropLayernorm},
+    {"mla_up_proj", kDropMlaUpProj},
+    {"moe_act", kDropMoeAct},
+    {"mlp", kDropMlp},
+    {"shared_experts", kDropSharedExperts},
+    {"moe", kDropMoe},
+    {"gdn_norm_out", kDropLinearAttention},
+    {"gdp_in_proj", kDropLinearAttention},
+    {"gdp_qkv", kDropLinearAttention},
+    {"mhc", kDropMhc},
+    {"a2a_overlap_attn", kDropOverlapAttention},
+    {"a2a_overlap_post_attn", kDropOverlapPostAttention},
+    {"a2a_overlap_mlp", kDropOverlapExperts}};
+
 void ReadRecompute(const Config& config, Candidate* c) {
-  static constexpr std::pair<absl::string_view, uint16_t> kModules[] = {
-      {"core_attn", kDropCoreAttn},
-      {"layernorm", kDropLayernorm},
-      {"mla_up_proj", kDropMlaUpProj},
-      {"moe_act", kDropMoeAct},
-      {"mlp", kDropMlp},
-      {"shared_experts", kDropSharedExperts},
-      {"moe", kDropMoe},
-      {"gdn_norm_out", kDropLinearAttention},
-      {"gdp_in_proj", kDropLinearAttention},
-      {"gdp_qkv", kDropLinearAttention},
-      {"mhc", kDropMhc},
-      {"a2a_overlap_attn", kDropOverlapAttention},
-      {"a2a_overlap_post_attn", kDropOverlapPostAttention},
-      {"a2a_overlap_mlp", kDropOverlapExperts}};
   const absl::string_view granularity = config.Get(K::recompute_granularity).text();
   if (granularity == "selective" || config.Get(K::recompute_activations).truthy()) {
     c->recompute = RecomputeMode::kSelective;
     // Unset, the stack fills in core_attn; an empty list recomputes nothing.
-    c->recompute_modules = config.Get(K::recompute_modules).is_none() ? static_cast<uint16_t>(kDropCoreAttn)
-                                                                      : BitsOf(config, K::recompute_modules, kModules);
+    c->recompute_modules = config.Get(K::recompute_modules).is_none()
+                               ? static_cast<uint16_t>(kDropCoreAttn)
+                               : BitsOf(config, K::recompute_modules, kRecomputeModules);
   } else if (granularity == "full") {
     c->recompute =
         config.Get(K::recompute_method).text() == "block" ? RecomputeMode::kFullBlock : RecomputeMode::kFullUniform;
@@ -305,6 +307,13 @@ void ReadModules(const Config& config, Candidate* c) {
 }
 
 }  // namespace
+
+uint16_t DropBitOf(absl::string_view recompute_module) {
+  for (const auto& [name, bit] : kRecomputeModules) {
+    if (name == recompute_module) return bit;
+  }
+  return 0;
+}
 
 int ChunkContents::Layers() const {
   int sum = 0;

@@ -38,6 +38,9 @@ enum RecomputeModule : uint16_t {
   kDropOverlapExperts = 1u << 11,
 };
 
+// The bit of a name in recompute_modules; 0: nothing is known of it.
+uint16_t DropBitOf(absl::string_view recompute_module);
+
 // What fine-grained offloading moves to the host.
 enum OffloadModule : uint16_t {
   kOffloadAttnNorm = 1u << 0,

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "resolver/render/launcher_world.h"
@@ -38,6 +39,8 @@ bool StartsShell(const ShellWord& shell, const ShellWord& flag) {
   const absl::string_view text = flag.value.text;
   return absl::StartsWith(text, "-") && absl::EndsWith(text, "c") && !absl::StartsWith(text, "--");
 }
+
+bool IsSrun(const ShellWord& word) { return word.value.text == "srun" || absl::EndsWith(word.value.text, "/srun"); }
 
 // A flag, one of Bridge's overrides (name=value), or what could be either.
 bool CouldBeSetting(const ShellWord& word) {
@@ -146,10 +149,19 @@ class Reader {
   }
 
   void TakeWorld(WordSpan launcher) {
-    const std::optional<LauncherWorld> world = ReadLauncherWorld(launcher);
+    std::optional<LauncherWorld> world = ReadLauncherWorld(launcher);
+    if (!world.has_value() && std::any_of(launcher.begin(), launcher.end(), IsSrun)) world = SlurmTasks();
     if (!world.has_value()) return;
     out_.world_size = world->size;
     out_.world_size_assumed = world->assumed;
+  }
+
+  // How many processes srun starts unless told.
+  std::optional<LauncherWorld> SlurmTasks() const {
+    const ShellWords* tasks = state_.Find("SLURM_NTASKS");
+    int64_t count = 0;
+    if (tasks == nullptr || tasks->empty() || !absl::SimpleAtoi(tasks->front().value.text, &count)) return std::nullopt;
+    return count > 0 ? std::optional<LauncherWorld>({count, false}) : std::nullopt;
   }
 
   ShellLaunch& out_;

@@ -86,6 +86,14 @@ TEST(ShellReader, CountsProcessesOnlyWhereAllIsKnown) {
   EXPECT_TRUE(assumed.world_size_assumed);
 }
 
+TEST(ShellReader, SrunStartsTheTasksOfTheJob) {
+  const EnvVars job = {{"SLURM_NTASKS", "128"}};
+  EXPECT_EQ(ReadShellLaunch("srun python x.py --a", job).world_size, 128);
+  EXPECT_EQ(ReadShellLaunch("srun -n 4 python x.py --a", job).world_size, 4);
+  EXPECT_EQ(ReadShellLaunch("python x.py --a", job).world_size, std::nullopt);
+  EXPECT_EQ(ReadShellLaunch("srun python x.py --a", {}).world_size, std::nullopt);
+}
+
 TEST(ShellReader, NeverExecutesAndSaysSo) {
   const ShellLaunch launch = ReadShellLaunch(
       "N=$(nproc)\nif [ -n \"$X\" ]; then L=4; fi\npython a.py --num-layers $L --lr `cat lr` --x $UNSET\n", {});

@@ -209,7 +209,7 @@ ShellWords ShellScanner::ReadWord() {
 
 ShellWords ShellScanner::ReadFields(Splitting splitting) {
   Fields fields(Offset());
-  while (!AtEndOfCommand() && !TooLong(fields)) {
+  while (!TooLong(fields) && !AtEndOfCommand()) {
     const char c = Peek();
     if (IsBlank(c) || c == ')' || (c == '(' && splitting == Splitting::kAtBlanks)) break;
     if (c == '\\' && Peek(1) == '\n') break;

@@ -19,6 +19,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "tests/evidence/truth.h"
+#include "tests/support/data_file.h"
 
 namespace flightplan {
 namespace {
@@ -194,7 +195,7 @@ void CrossValidate(const std::vector<TruthRow>& rows, const std::vector<AbRow>& 
 
 // Replaces "value: X" of each coefficient's line.
 bool Write(const std::string& path, const StepCoefficients& k) {
-  std::string text = ReadWholeFile(path);
+  std::string text = ReadDataFileOrExit(path);
   if (text.empty()) return false;
   for (const CoefficientRow& row : Rows()) {
     const std::string head = absl::StrCat("{name: ", std::string(row.name), ", value: ");
@@ -233,11 +234,11 @@ int Main(int argc, char** argv) {
                  "[--no-cross-validation]\n");
     return 2;
   }
-  TruthFile file = ReadRecipes(*catalog, ReadWholeFile(files[0]));
-  const std::string evidence = ReadWholeFile(files[1]);
+  TruthFile file = ReadRecipes(*catalog, ReadDataFileOrExit(files[0]));
+  const std::string evidence = ReadDataFileOrExit(files[1]);
   const std::vector<AbRow> pairs = ReadEvidence(*catalog, evidence);
   for (TruthFile* more : {new TruthFile(ReadEvidenceRuns(*catalog, evidence)),
-                          new TruthFile(ReadMemoryRuns(*catalog, ReadWholeFile(files[2])))}) {
+                          new TruthFile(ReadMemoryRuns(*catalog, ReadDataFileOrExit(files[2])))}) {
     for (TruthRow& row : more->rows) {
       row.extra = true;
       file.rows.push_back(std::move(row));

@@ -19,6 +19,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "tests/evidence/truth.h"
+#include "tests/support/data_file.h"
 
 namespace flightplan {
 namespace {
@@ -74,7 +75,7 @@ void PrintRow(const Judged& judged, bool parts) {
 
 // Fills the levels reached, for --max.
 void CheckSteps(const Catalog& catalog, const Options& options, std::map<std::string, double>* levels) {
-  const TruthFile file = ReadRecipes(catalog, ReadWholeFile(options.recipes));
+  const TruthFile file = ReadRecipes(catalog, ReadDataFileOrExit(options.recipes));
   std::vector<Judged> current, older;
   for (const TruthRow& row : file.rows) {
     Judged judged{&row, {}, 0};
@@ -113,7 +114,7 @@ void CheckSteps(const Catalog& catalog, const Options& options, std::map<std::st
 
 // Step times that stand beside memory figures: shortened models, one node, other software.
 void CheckMemoryRuns(const Catalog& catalog, const Options& options) {
-  const TruthFile file = ReadMemoryRuns(catalog, ReadWholeFile(options.memory));
+  const TruthFile file = ReadMemoryRuns(catalog, ReadDataFileOrExit(options.memory));
   std::vector<Judged> runs;
   for (const TruthRow& row : file.rows) {
     Judged judged{&row, {}, 0};
@@ -144,7 +145,7 @@ void PrintTally(const std::string& name, const AbTally& tally) {
 }
 
 void CheckPairs(const Catalog& catalog, const Options& options, std::map<std::string, double>* levels) {
-  const std::vector<AbRow> rows = ReadEvidence(catalog, ReadWholeFile(options.evidence));
+  const std::vector<AbRow> rows = ReadEvidence(catalog, ReadDataFileOrExit(options.evidence));
   const StepCoefficients coefficients;
   constexpr double kLarge = 0.05;
   std::map<std::string, AbTally> tallies;

@@ -1,7 +1,5 @@
 #include "tests/evidence/truth.h"
 
-#include <zlib.h>
-
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -263,16 +261,6 @@ std::string ReadRun(const Catalog& catalog, const Json& row, const Json& extra, 
 
 const ModelSpec* FindModelByName(const Catalog& catalog, const std::string& name, const std::string& hub_name) {
   return FindModel(catalog, name, hub_name);
-}
-
-std::string ReadWholeFile(const std::string& path) {
-  std::string text;
-  gzFile file = gzopen(path.c_str(), "rb");
-  if (file == nullptr) return text;
-  char buffer[1 << 16];
-  for (int n = 0; (n = gzread(file, buffer, sizeof(buffer))) > 0;) text.append(buffer, static_cast<size_t>(n));
-  gzclose(file);
-  return text;
 }
 
 TruthFile ReadRecipes(const Catalog& catalog, const std::string& text) {

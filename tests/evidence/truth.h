@@ -64,9 +64,6 @@ std::string ReadRun(const Catalog& catalog, const rapidjson::Value& row, const r
 // The catalogue's model of this name, of this hub name, or whose name begins with it.
 const ModelSpec* FindModelByName(const Catalog& catalog, const std::string& name, const std::string& hub_name);
 
-// The whole file, gzip or not; empty when it cannot be read.
-std::string ReadWholeFile(const std::string& path);
-
 // The forecast of an A/B pair.
 StepEffect ForecastEffect(const AbRow& row, const StepCoefficients& coefficients);
 

@@ -15,6 +15,7 @@
 #include "resolver/base/status_macros.h"
 #include "resolver/catalog/defaults.h"
 #include "tests/golden/golden_case.h"
+#include "tests/support/data_file.h"
 
 namespace flightplan::golden {
 namespace {
@@ -290,8 +291,8 @@ class CoreBridgeReader : public GoldenReader {
 
 absl::StatusOr<std::unique_ptr<GoldenReader>> MakeCoreBridgeReader(const std::string& path) {
   const std::string defaults_path = absl::StrCat(path.substr(0, path.rfind(".jsonl")), ".defaults.json");
-  absl::StatusOr<std::string> text_or = ReadWholeFile(defaults_path);
-  if (!text_or.ok()) text_or = ReadWholeFile(absl::StrCat(defaults_path, ".gz"));
+  absl::StatusOr<std::string> text_or = ReadDataFile(defaults_path);
+  if (!text_or.ok()) text_or = ReadDataFile(absl::StrCat(defaults_path, ".gz"));
   FLIGHTPLAN_ASSIGN_OR_RETURN(const std::string text, std::move(text_or));
   rapidjson::Document defaults;
   defaults.Parse<rapidjson::kParseNanAndInfFlag>(text.data(), text.size());

@@ -1,7 +1,5 @@
 #include "tests/golden/golden_case.h"
 
-#include <zlib.h>
-
 #include <algorithm>
 #include <set>
 #include <utility>
@@ -14,6 +12,7 @@
 #include "rapidjson/writer.h"
 #include "resolver/base/status_macros.h"
 #include "resolver/derive/batch.h"
+#include "tests/support/data_file.h"
 
 namespace flightplan::golden {
 namespace {
@@ -134,20 +133,8 @@ absl::StatusOr<Value> ToValue(const rapidjson::Value& node) {
   return ValueFromJson(absl::string_view(buffer.GetString(), buffer.GetSize()));
 }
 
-absl::StatusOr<std::string> ReadWholeFile(const std::string& path) {
-  gzFile file = gzopen(path.c_str(), "rb");  // reads plain files as they are
-  if (file == nullptr) return absl::NotFoundError(absl::StrCat("cannot open ", path));
-  std::string text;
-  char block[1 << 16];
-  int count = 0;
-  while ((count = gzread(file, block, sizeof(block))) > 0) text.append(block, static_cast<size_t>(count));
-  gzclose(file);
-  if (count < 0) return absl::DataLossError(absl::StrCat(path, ": damaged gzip data"));
-  return text;
-}
-
 absl::Status ForEachLine(const std::string& path, const std::function<absl::Status(absl::string_view)>& use) {
-  FLIGHTPLAN_ASSIGN_OR_RETURN(const std::string text, ReadWholeFile(path));
+  FLIGHTPLAN_ASSIGN_OR_RETURN(const std::string text, ReadDataFile(path));
   int number = 0;
   for (absl::string_view line : absl::StrSplit(text, '\n')) {
     ++number;

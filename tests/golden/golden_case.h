@@ -76,7 +76,6 @@ Judgement Compare(const GoldenCase& golden, const RunResult& result);
 
 // Shared by readers.
 absl::StatusOr<Value> ToValue(const rapidjson::Value& node);
-absl::StatusOr<std::string> ReadWholeFile(const std::string& path);  // gunzips names that end in .gz
 // Calls `use` for every line that is not empty, until it fails.
 absl::Status ForEachLine(const std::string& path, const std::function<absl::Status(absl::string_view)>& use);
 // The release in a name such as "core_bridge@core-0.17.jsonl.gz": "core-0.17"; "" for main.

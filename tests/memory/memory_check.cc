@@ -18,6 +18,7 @@
 #include "absl/strings/str_split.h"
 #include "resolver/estimate/memory.h"
 #include "tests/memory/memory_truth.h"
+#include "tests/support/data_file.h"
 
 namespace flightplan {
 namespace {
@@ -132,8 +133,8 @@ int Main(int argc, char** argv) {
   }
   absl::StatusOr<Catalog> catalog = Catalog::Builtin();
   if (!catalog.ok()) return std::fprintf(stderr, "%s\n", catalog.status().ToString().c_str()), 2;
-  const std::string recipe_text = recipes.empty() ? "" : ReadWholeFile(recipes);
-  const MemoryTruth truth = ReadMemoryTruth(*catalog, ReadWholeFile(path), recipe_text);
+  const std::string recipe_text = recipes.empty() ? "" : ReadDataFileOrExit(recipes);
+  const MemoryTruth truth = ReadMemoryTruth(*catalog, ReadDataFileOrExit(path), recipe_text);
   if (truth.rows.empty()) return std::fprintf(stderr, "%s: no rows read\n", path.c_str()), 2;
 
   Errors all, dense, moe, stated;
@@ -171,7 +172,7 @@ int Main(int argc, char** argv) {
   classes.Print("class");
 
   Errors sides;
-  for (const MemoryRow& row : ReadEvidencePeaks(*catalog, ReadWholeFile(evidence), recipe_text).rows) {
+  for (const MemoryRow& row : ReadEvidencePeaks(*catalog, ReadDataFileOrExit(evidence), recipe_text).rows) {
     const MemoryForecast forecast = Forecast(row);
     const double error = 100 * (Allocated(row, forecast) - row.measured) / row.measured;
     sides.signed_percent.push_back(error);

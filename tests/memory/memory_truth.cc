@@ -83,18 +83,8 @@ void Reshape(const std::string& text, const Json& setting, ModelSpec* model) {
 }
 
 uint16_t Modules(const Json& list) {
-  static const std::map<std::string, unsigned> kNames = {{"core_attn", kDropCoreAttn},
-                                                         {"layernorm", kDropLayernorm},
-                                                         {"mla_up_proj", kDropMlaUpProj},
-                                                         {"moe_act", kDropMoeAct},
-                                                         {"mlp", kDropMlp},
-                                                         {"shared_experts", kDropSharedExperts},
-                                                         {"moe", kDropMoe},
-                                                         {"gdn_norm_out", kDropLinearAttention}};
   unsigned bits = 0;
-  for (const Json& item : list.GetArray()) {
-    if (auto it = kNames.find(item.GetString()); it != kNames.end()) bits |= it->second;
-  }
+  for (const Json& item : list.GetArray()) bits |= DropBitOf(item.GetString());
   return static_cast<uint16_t>(bits);
 }
 

@@ -1,7 +1,5 @@
 #include "tests/recipes/recipe.h"
 
-#include <zlib.h>
-
 #include <algorithm>
 #include <map>
 
@@ -10,20 +8,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
+#include "resolver/base/status_macros.h"
 #include "resolver/catalog/defaults.h"
+#include "tests/support/data_file.h"
 
 namespace flightplan {
 namespace {
-
-std::string ReadAll(const char* path) {
-  std::string text;
-  gzFile file = gzopen(path, "rb");
-  if (file == nullptr) return text;
-  char buffer[1 << 16];
-  for (int n = 0; (n = gzread(file, buffer, sizeof(buffer))) > 0;) text.append(buffer, static_cast<size_t>(n));
-  gzclose(file);
-  return text;
-}
 
 // Releases in order of age; other stacks (model zoo scripts, papers) replace nothing and are never replaced.
 int Rank(const std::string& release) {
@@ -180,7 +170,7 @@ std::optional<NormalizedIntent> MakeIntent(const Catalog& catalog, const Recipe&
 
 absl::StatusOr<std::vector<Recipe>> ReadRecipes(const char* path) {
   std::vector<Recipe> recipes;
-  const std::string content = ReadAll(path);
+  FLIGHTPLAN_ASSIGN_OR_RETURN(const std::string content, ReadDataFile(path));
   for (absl::string_view line : absl::StrSplit(content, '\n', absl::SkipEmpty())) {
     Recipe recipe;
     recipe.json.Parse(line.data(), line.size());

@@ -1,10 +1,10 @@
-#include "clients/doors/slurm_job.h"
+#include "resolver/render/slurm_job.h"
 
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
 
-namespace flightplan::doors {
+namespace flightplan {
 namespace {
 
 struct Case {
@@ -78,4 +78,4 @@ TEST(AddSlurmVariables, SetsWhatSlurmWillAndKeepsWhatIsSet) {
 }
 
 }  // namespace
-}  // namespace flightplan::doors
+}  // namespace flightplan

@@ -1,4 +1,4 @@
-#include "clients/doors/slurm_job.h"
+#include "resolver/render/slurm_job.h"
 
 #include <algorithm>
 #include <utility>
@@ -12,7 +12,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 
-namespace flightplan::doors {
+namespace flightplan {
 namespace {
 
 constexpr int64_t kMost = int64_t{1} << 20;  // of anything counted here; Slurm's own "no value" is far above it
@@ -64,14 +64,14 @@ std::optional<int64_t> Gpus(absl::string_view text, bool bare, SlurmJob* job) {
 
 enum class Field { kNodes, kMaxNodes, kTasks, kTasksPerNode, kGpus, kGpusPerNode, kGpusPerTask, kGres, kConstraint };
 
-struct Row {
+struct SizeOption {
   absl::string_view name;
   char letter;  // of sbatch's short option, or 0
   Field field;
 };
 
 // sbatch's options, then the fields of the controller's job description that say the same.
-constexpr Row kRows[] = {
+constexpr SizeOption kSizeOptions[] = {
     {"nodes", 'N', Field::kNodes},
     {"ntasks", 'n', Field::kTasks},
     {"ntasks-per-node", 0, Field::kTasksPerNode},
@@ -127,7 +127,7 @@ void Set(Field field, absl::string_view value, SlurmJob* job) {
 
 // The option of one #SBATCH word: "--nodes=2", "-N2"; with `next` for "--nodes 2", "-N 2". True: next was its value.
 bool TakeOption(absl::string_view word, absl::string_view next, SlurmJob* job) {
-  for (const Row& row : kRows) {
+  for (const SizeOption& row : kSizeOptions) {
     absl::string_view rest = word;
     if (absl::ConsumePrefix(&rest, absl::StrCat("--", row.name))) {
       if (rest.empty()) {
@@ -203,10 +203,11 @@ SlurmJob ReadSbatchLines(absl::string_view script) {
 }
 
 absl::Status SetSlurmField(absl::string_view key, absl::string_view value, SlurmJob* job) {
-  const auto* row = std::find_if(std::begin(kRows), std::end(kRows), [key](const Row& r) { return r.name == key; });
-  if (row == std::end(kRows)) {
+  const auto* row = std::find_if(std::begin(kSizeOptions), std::end(kSizeOptions),
+                                 [key](const SizeOption& r) { return r.name == key; });
+  if (row == std::end(kSizeOptions)) {
     std::vector<absl::string_view> known;
-    for (const Row& r : kRows) known.push_back(r.name);
+    for (const SizeOption& r : kSizeOptions) known.push_back(r.name);
     return absl::InvalidArgumentError(
         absl::StrCat("knows no field '", key.substr(0, 64), "'; known: ", absl::StrJoin(known, ", ")));
   }
@@ -228,4 +229,4 @@ void AddSlurmVariables(const SlurmJob& job, EnvVars* vars) {
   if (!job.text_per_node.empty()) vars->emplace("SLURM_GPUS_PER_NODE", job.text_per_node);
 }
 
-}  // namespace flightplan::doors
+}  // namespace flightplan

@@ -9,7 +9,7 @@
 #include "absl/strings/string_view.h"
 #include "resolver/plan/environment.h"
 
-namespace flightplan::doors {
+namespace flightplan {
 
 struct SlurmJob {
   std::optional<int64_t> nodes;  // empty: not said, or a range
@@ -39,4 +39,4 @@ absl::Status SetSlurmField(absl::string_view key, absl::string_view value, Slurm
 // The variables that Slurm will set from these sizes; one that is set already stays.
 void AddSlurmVariables(const SlurmJob& job, EnvVars* vars);
 
-}  // namespace flightplan::doors
+}  // namespace flightplan
