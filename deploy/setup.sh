@@ -29,7 +29,7 @@ toolchains=(
   "npm npm"                     # buf comes by it too
   "javac default-jdk-headless"
   "mvn maven"
-  "cargo cargo rustc"
+  "cargo cargo-web rustc-web"  # the newer of Debian's two: the other, 1.65, can read the registry by its git index alone
 )
 buf_version=1.75.0
 buf_home="${XDG_CACHE_HOME:-$HOME/.cache}/flightplan/buf-$buf_version"

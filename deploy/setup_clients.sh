@@ -70,7 +70,9 @@ setup_rust() {
   version="$(cargo --version 2>/dev/null | sed -n 's/^cargo \([0-9.]*\).*/\1/p')"
   [ -n "$version" ] && at_least "$version" 1.63 || { echo "setup: rust: needs cargo >= 1.63, has ${version:-none}"; return 0; }
   # The generator uses Debian's protoc; both are built here, so that the tests only look.
-  (cd "$root/clients/rust" && CARGO_TARGET_DIR="$tools/rust-target" cargo build -q --locked --workspace --examples)
+  (cd "$root/clients/rust" && CARGO_TARGET_DIR="$tools/rust-target" cargo build -q --locked --workspace --examples) && return
+  at_least "$version" 1.70 || echo "setup: rust: cargo $version reads the registry by its git index alone; one >= 1.70 (cargo-web rustc-web) needs no git" >&2
+  return 1
 }
 
 # 800 MB: only where it is asked for by name.

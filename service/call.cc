@@ -181,7 +181,9 @@ void Call::Describe(const Answer& answer) {
 }
 
 void Call::LogDecision(const Answer& answer) const {
-  if (edge_.decisions->enabled()) edge_.decisions->Write(method_.name, answer, request_id_, trace_id_, Seconds());
+  if (!edge_.decisions->enabled()) return;
+  edge_.decisions->Write(
+      {.rpc = method_.name, .answer = &answer, .request_id = request_id_, .trace_id = trace_id_, .seconds = Seconds()});
 }
 
 // A call leaves when its answer is handed to gRPC, not when gRPC says that it is gone: callers who ask again at once

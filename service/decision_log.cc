@@ -13,6 +13,49 @@
 #include "service/server.h"
 
 namespace flightplan::service {
+namespace {
+
+template <class Strings>
+void AppendJsonList(absl::string_view key, const Strings& values, std::string* line) {
+  absl::StrAppend(line, ",\"", key, "\":[");
+  bool first = true;
+  for (const auto& value : values) {
+    if (!first) line->push_back(',');
+    first = false;
+    AppendJsonString(value, line);
+  }
+  line->push_back(']');
+}
+
+void AppendAnswer(const Answer& answer, std::string* line) {
+  const StoredAnswer& stored = *answer.stored;
+  AppendJsonFields({{"decision_id", stored.decision_id},
+                    {"method", stored.method},
+                    {"target", stored.target},
+                    {"catalog_revision", stored.catalog_revision},
+                    {"evidence_revision", stored.evidence_revision},
+                    {"evidence_stale", stored.evidence_stale ? "yes" : "no"},
+                    {"outcome", stored.outcome},
+                    {"cache", CacheUseName(answer.cache)}},
+                   line);
+  AppendJsonList("rule_ids", stored.rule_ids, line);
+  line->append(stored.replay);
+}
+
+void AppendDoor(const DecisionDoor& door, std::string* line) {
+  AppendJsonFields({{"door", door.door},
+                    {"door_mode", door.mode},
+                    {"door_verdict", door.verdict},
+                    {"door_allowed", door.allowed ? "yes" : "no"},
+                    {"door_object", door.object},
+                    {"door_user", door.user},
+                    {"door_dry_run", door.dry_run ? "yes" : ""},
+                    {"door_reason", door.reason}},
+                   line);
+  AppendJsonList("door_findings", door.findings, line);
+}
+
+}  // namespace
 
 DecisionLog::DecisionLog(int fd, Metrics* metrics) : fd_(fd), metrics_(metrics) {
   if (fd_ >= 0) sink_ = std::make_unique<LineSink>(fd_);
@@ -37,31 +80,18 @@ absl::StatusOr<std::unique_ptr<DecisionLog>> DecisionLog::Open(const std::string
   return absl::WrapUnique(new DecisionLog(fd, metrics));
 }
 
-void DecisionLog::Write(absl::string_view rpc, const Answer& answer, absl::string_view request_id,
-                        absl::string_view trace_id, double seconds) {
+void DecisionLog::Write(const DecisionEntry& entry) {
   if (!enabled()) return;
-  const StoredAnswer& stored = *answer.stored;
   std::string line = absl::StrCat("{\"ts\":\"", Timestamp(), "\"");
-  AppendJsonFields({{"decision_id", stored.decision_id},
-                    {"rpc", rpc},
-                    {"method", stored.method},
-                    {"request_id", request_id},
-                    {"trace_id", trace_id},
-                    {"target", stored.target},
-                    {"catalog_revision", stored.catalog_revision},
-                    {"evidence_revision", stored.evidence_revision},
-                    {"evidence_stale", stored.evidence_stale ? "yes" : "no"},
+  AppendJsonFields({{"rpc", entry.rpc},
+                    {"request_id", entry.request_id},
+                    {"trace_id", entry.trace_id},
                     {"version", kVersion},
-                    {"outcome", stored.outcome},
-                    {"cache", CacheUseName(answer.cache)},
-                    {"duration_ms", seconds * 1e3}},
+                    {"duration_ms", entry.seconds * 1e3}},
                    &line);
-  absl::StrAppend(&line, ",\"rule_ids\":[");
-  for (size_t i = 0; i < stored.rule_ids.size(); ++i) {
-    if (i > 0) line.push_back(',');
-    AppendJsonString(stored.rule_ids[i], &line);
-  }
-  absl::StrAppend(&line, "]", stored.replay, "}");
+  if (entry.answer != nullptr) AppendAnswer(*entry.answer, &line);
+  if (entry.door != nullptr) AppendDoor(*entry.door, &line);
+  line.push_back('}');
   (sink_->Write(line) ? metrics_->decision_log_written : metrics_->decision_log_dropped)->Increment();
 }
 

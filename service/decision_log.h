@@ -1,10 +1,12 @@
 // One JSON line per answer: what was decided, on which catalogue and evidence, by which rules, from which request and
 // with which bytes, so that `flightplan replay` can say whether it would be the same today. A request that may carry a
-// secret does not stand in it (service/replay_record.h); its digest is the decision id.
+// secret does not stand in it (service/replay_record.h); its digest is the decision id. A door's review stands there too,
+// with who asked and what became of the object, also where the door could not judge and nothing was decided.
 #pragma once
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -14,6 +16,25 @@
 
 namespace flightplan::service {
 
+// What a door made of an answer, for its line. Views need only live through the call of Write.
+struct DecisionDoor {
+  absl::string_view door, mode, verdict;  // "kubernetes", "enforce", "refused"
+  absl::string_view object;               // "PyTorchJob team-a/pretrain"
+  absl::string_view user;                 // as the door's own system calls them; empty: it does not say
+  bool allowed = true;
+  bool dry_run = false;
+  std::vector<absl::string_view> findings;  // rule ids that the verdict rests on
+  absl::string_view reason;                 // why nothing was judged, or what failed
+};
+
+struct DecisionEntry {
+  absl::string_view rpc;           // or the path of a door: "/admission/v1/validate"
+  const Answer* answer = nullptr;  // null: nothing was decided
+  absl::string_view request_id, trace_id;
+  double seconds = 0;
+  const DecisionDoor* door = nullptr;  // null: the caller's own question
+};
+
 class DecisionLog {
  public:
   // `where`: "off", "stdout" or "file:PATH" (appended to). `metrics` must outlive the log.
@@ -21,8 +42,7 @@ class DecisionLog {
   ~DecisionLog();
 
   bool enabled() const { return sink_ != nullptr; }
-  void Write(absl::string_view rpc, const Answer& answer, absl::string_view request_id, absl::string_view trace_id,
-             double seconds);
+  void Write(const DecisionEntry& entry);
   void Flush();
 
  private:

@@ -254,7 +254,7 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Settings& settings, 
   }
   if (!settings.webhook_listen.empty()) {
     FLIGHTPLAN_ASSIGN_OR_RETURN(parts.webhook, WebhookEndpoint::Start(WebhookOptions(settings), catalog, &parts.answers,
-                                                                      &parts.metrics, &parts.log));
+                                                                      &parts.edge));
   }
   for (const char* name : kServices) {
     parts.grpc_server->GetHealthCheckService()->SetServingStatus(name, true);

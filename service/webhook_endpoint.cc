@@ -6,14 +6,19 @@
 
 #include <chrono>
 #include <mutex>
+#include <optional>
 #include <utility>
 
 #include "absl/memory/memory.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "flightplan/v1/resolver_service.pb.h"
 #include "resolver/base/status_macros.h"
+#include "service/decision_log.h"
+#include "service/log_text.h"
 
 namespace flightplan::service {
 namespace {
@@ -69,35 +74,93 @@ absl::StatusOr<HostPort> ParseListen(const std::string& listen) {
   return address;
 }
 
+constexpr char kPath[] = "/admission/v1/validate";
+
 // What a review needs; one for the life of the endpoint.
 struct Desk {
   WebhookEndpoint::Options options;
   std::shared_ptr<const Catalog> catalog;
   AnswerSource* answers;
-  Metrics* metrics;
-  Log* log;
+  const Edge* edge;
 };
 
-absl::StatusOr<doors::Review> ReviewObject(const Desk& desk, const doors::AdmissionRequest& admission) {
+struct Reviewed {
+  doors::Review review;
+  std::optional<Answer> answer;  // empty: nothing was asked
+};
+
+absl::StatusOr<Reviewed> ReviewObject(const Desk& desk, const doors::AdmissionRequest& admission) {
   v1::ValidateConfigRequest request;
   const doors::Question question = doors::AskAboutWorkload(admission, desk.options.releases, *desk.catalog, &request);
-  if (!question.not_judged.empty()) return doors::NotJudged(question.not_judged);
-  const absl::StatusOr<Answer> answer = desk.answers->Validate(request);
-  if (answer.status().code() == absl::StatusCode::kInvalidArgument) return doors::NotJudged(answer.status().message());
+  if (!question.not_judged.empty()) return Reviewed{doors::NotJudged(question.not_judged), {}};
+  absl::StatusOr<Answer> answer = desk.answers->Validate(request);
+  if (answer.status().code() == absl::StatusCode::kInvalidArgument) {
+    return Reviewed{doors::NotJudged(answer.status().message()), {}};
+  }
   FLIGHTPLAN_RETURN_IF_ERROR(answer.status());
   v1::ValidateConfigResponse response;
   const grpc::Slice& bytes = answer->stored->bytes;
   if (!response.ParseFromArray(bytes.begin(), static_cast<int>(bytes.size()))) {
     return absl::InternalError("an answer that cannot be read");
   }
-  return doors::ReviewOf(question, response);
+  return Reviewed{doors::ReviewOf(question, response), *std::move(answer)};
 }
 
 void Count(const Desk& desk, absl::string_view verdict) {
-  desk.metrics->CountDoorReview(absl::StrCat("kubernetes/", doors::ModeWord(desk.options.mode), "/", verdict));
+  desk.edge->metrics->CountDoorReview(absl::StrCat("kubernetes/", doors::ModeWord(desk.options.mode), "/", verdict));
+}
+
+// What becomes of the object, for every record of it.
+struct Outcome {
+  absl::string_view verdict;
+  bool allowed;
+};
+
+Outcome OutcomeOf(const Desk& desk, const absl::StatusOr<Reviewed>& reviewed) {
+  const doors::Mode mode = desk.options.mode;
+  if (!reviewed.ok()) return {"failed", doors::AllowsFailed(mode, desk.options.fail_closed)};
+  return {doors::VerdictWord(reviewed->review.verdict), doors::Allows(reviewed->review, mode)};
+}
+
+void LogReview(const Desk& desk, const doors::AdmissionRequest& admission, const absl::StatusOr<Reviewed>& reviewed,
+               Outcome outcome) {
+  desk.edge->log->Write(reviewed.ok() ? LogLevel::kInfo : LogLevel::kError, "admission",
+                        {{"kind", admission.workload.kind},
+                         {"object", admission.name},
+                         {"verdict", outcome.verdict},
+                         {"mode", doors::ModeWord(desk.options.mode)},
+                         {"decision", reviewed.ok() ? reviewed->review.digest : ""},
+                         {"error", reviewed.ok() ? "" : reviewed.status().message()}});
+}
+
+void LogDecision(const Desk& desk, const doors::AdmissionRequest& admission, const absl::StatusOr<Reviewed>& reviewed,
+                 Outcome outcome, double seconds) {
+  if (!desk.edge->decisions->enabled()) return;
+  const std::string object = absl::StrCat(admission.workload.kind, " ", admission.name);
+  const std::string request_id = RequestId(admission.uid);
+  // Both may quote the object, which may hold secrets.
+  const std::string reason = MaskQuoted(!reviewed.ok() ? std::string(reviewed.status().message())
+                                        : reviewed->review.verdict == doors::Verdict::kNotJudged
+                                            ? absl::StrJoin(reviewed->review.not_judged, "; ")
+                                            : "");
+  DecisionDoor door{.door = "kubernetes",
+                    .mode = doors::ModeWord(desk.options.mode),
+                    .verdict = outcome.verdict,
+                    .object = absl::StripAsciiWhitespace(object),
+                    .user = admission.user,
+                    .allowed = outcome.allowed,
+                    .dry_run = admission.dry_run,
+                    .reason = reason};
+  DecisionEntry entry{.rpc = kPath, .request_id = request_id, .seconds = seconds, .door = &door};
+  if (reviewed.ok()) {
+    for (const doors::FindingLine& line : reviewed->review.lines) door.findings.push_back(line.rule_id);
+    if (reviewed->answer.has_value()) entry.answer = &*reviewed->answer;
+  }
+  desk.edge->decisions->Write(entry);
 }
 
 void Handle(const Desk& desk, const httplib::Request& http, httplib::Response& response) {
+  const auto start = std::chrono::steady_clock::now();
   doors::AdmissionRequest admission;
   if (const absl::Status status = doors::ParseAdmissionReview(http.body, &admission); !status.ok()) {
     Count(desk, "failed");
@@ -106,19 +169,15 @@ void Handle(const Desk& desk, const httplib::Request& http, httplib::Response& r
     return;
   }
   const doors::Mode mode = desk.options.mode;
-  const absl::StatusOr<doors::Review> review = ReviewObject(desk, admission);
-  const std::string verdict(review.ok() ? doors::VerdictWord(review->verdict) : "failed");
-  Count(desk, verdict);
-  desk.log->Write(review.ok() ? LogLevel::kInfo : LogLevel::kError, "admission",
-                  {{"kind", admission.workload.kind},
-                   {"object", admission.name},
-                   {"verdict", verdict},
-                   {"mode", doors::ModeWord(mode)},
-                   {"decision", review.ok() ? review->digest : ""},
-                   {"error", review.ok() ? "" : review.status().message()}});
+  const absl::StatusOr<Reviewed> reviewed = ReviewObject(desk, admission);
+  const Outcome outcome = OutcomeOf(desk, reviewed);
+  Count(desk, outcome.verdict);
+  LogReview(desk, admission, reviewed, outcome);
+  LogDecision(desk, admission, reviewed, outcome,
+              std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
   response.set_content(
-      review.ok() ? doors::RenderAdmissionReview(admission, *review, mode)
-                  : doors::RenderFailedReview(admission, review.status().message(), mode, desk.options.fail_closed),
+      reviewed.ok() ? doors::RenderAdmissionReview(admission, reviewed->review, mode)
+                    : doors::RenderFailedReview(admission, reviewed.status().message(), mode, desk.options.fail_closed),
       "application/json");
 }
 
@@ -181,12 +240,11 @@ WebhookEndpoint::~WebhookEndpoint() {
 
 absl::StatusOr<std::unique_ptr<WebhookEndpoint>> WebhookEndpoint::Start(const Options& options,
                                                                         std::shared_ptr<const Catalog> catalog,
-                                                                        AnswerSource* answers, Metrics* metrics,
-                                                                        Log* log) {
+                                                                        AnswerSource* answers, const Edge* edge) {
   FLIGHTPLAN_ASSIGN_OR_RETURN(const HostPort address, ParseListen(options.listen));
   FLIGHTPLAN_ASSIGN_OR_RETURN(std::shared_ptr<SSL_CTX> pair, LoadPair(options.cert_file, options.key_file));
   auto endpoint = absl::WrapUnique(new WebhookEndpoint());
-  endpoint->certificates_ = std::make_unique<Certificates>(options.cert_file, options.key_file, std::move(pair), log);
+  endpoint->certificates_ = std::make_unique<Certificates>(options.cert_file, options.key_file, std::move(pair), edge->log);
   endpoint->server_ = std::make_unique<httplib::SSLServer>([&endpoint](SSL_CTX& context) {
     SSL_CTX_set_cert_cb(&context, Certificates::Choose, endpoint->certificates_.get());
     return SSL_CTX_set_min_proto_version(&context, TLS1_2_VERSION) == 1;
@@ -202,8 +260,8 @@ absl::StatusOr<std::unique_ptr<WebhookEndpoint>> WebhookEndpoint::Start(const Op
     const int yes = 1;
     setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
   });
-  auto desk = std::make_shared<const Desk>(Desk{options, std::move(catalog), answers, metrics, log});
-  server.Post("/admission/v1/validate", [desk](const httplib::Request& request, httplib::Response& response) {
+  auto desk = std::make_shared<const Desk>(Desk{options, std::move(catalog), answers, edge});
+  server.Post(kPath, [desk](const httplib::Request& request, httplib::Response& response) {
     Handle(*desk, request, response);
   });
   server.Get("/healthz",

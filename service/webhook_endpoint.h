@@ -1,4 +1,5 @@
 // The Kubernetes door: a ValidatingAdmissionWebhook in the server's own HTTPS port, POST /admission/v1/validate.
+// Each review stands in the log, the metrics and the decision log.
 // In this process rather than in an adapter beside it: one less thing to deploy, to keep up and to wait for, and its
 // answers come from the same cache as the rpcs'.
 #pragma once
@@ -11,8 +12,7 @@
 #include "absl/status/statusor.h"
 #include "clients/doors/admission_review.h"
 #include "service/answer_source.h"
-#include "service/log.h"
-#include "service/metrics.h"
+#include "service/call.h"
 
 namespace httplib {
 class SSLServer;
@@ -36,7 +36,7 @@ class WebhookEndpoint {
   // is none; UNAVAILABLE: the address is taken.
   static absl::StatusOr<std::unique_ptr<WebhookEndpoint>> Start(const Options& options,
                                                                 std::shared_ptr<const Catalog> catalog,
-                                                                AnswerSource* answers, Metrics* metrics, Log* log);
+                                                                AnswerSource* answers, const Edge* edge);
   ~WebhookEndpoint();
 
   int port() const { return port_; }

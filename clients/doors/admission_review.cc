@@ -135,17 +135,34 @@ absl::Status ParseAdmissionReview(absl::string_view json, AdmissionRequest* requ
   if (asked == nullptr || Text(*asked, "uid").empty()) return absl::InvalidArgumentError("request.uid is required");
   request->uid = Text(*asked, "uid");
   request->operation = Text(*asked, "operation");
-  request->name = absl::StrCat(Text(*asked, "namespace"), "/", Text(*asked, "name"));
   const Json* object = Member(*asked, "object");
+  std::string name = Text(*asked, "name");
+  if (const Json* metadata = object == nullptr ? nullptr : Member(*object, "metadata");
+      name.empty() && metadata != nullptr) {
+    name = Text(*metadata, "generateName") + "*";
+  }
+  request->name = CutBytes(absl::StrCat(Text(*asked, "namespace"), "/", name), kMaxAdmissionNameBytes);
+  if (const Json* user = Member(*asked, "userInfo"); user != nullptr) {
+    request->user = CutBytes(Text(*user, "username"), kMaxAdmissionNameBytes);
+  }
+  const Json* dry_run = Member(*asked, "dryRun");
+  request->dry_run = dry_run != nullptr && dry_run->IsTrue();
   if (request->operation != "CREATE") {
     request->workload.not_judged = "only a CREATE is judged";
   } else if (object == nullptr) {
     request->workload.not_judged = "no object";
   } else {
     request->workload = ReadWorkload(*object);
+    request->workload.kind = CutBytes(std::move(request->workload.kind), kMaxAdmissionNameBytes);
   }
   return absl::OkStatus();
 }
+
+bool Allows(const Review& review, Mode mode) {
+  return mode != Mode::kEnforce || review.verdict != Verdict::kRefused;
+}
+
+bool AllowsFailed(Mode mode, bool fail_closed) { return mode != Mode::kEnforce || !fail_closed; }
 
 Question AskAboutWorkload(const AdmissionRequest& admission, absl::Span<const std::string> releases,
                           const Catalog& catalog, v1::ValidateConfigRequest* base) {
@@ -171,8 +188,8 @@ std::string RenderAdmissionReview(const AdmissionRequest& request, const Review&
   if (review.verdict == Verdict::kNotJudged) {
     answer.audit.emplace_back("reason", CutBytes(absl::StrJoin(review.not_judged, "; "), 1024));
   }
-  if (mode == Mode::kEnforce && review.verdict == Verdict::kRefused) {
-    answer.allowed = false;
+  answer.allowed = Allows(review, mode);
+  if (!answer.allowed) {
     answer.code = kForbidden;
     constexpr size_t kFindingBytes = 600;
     answer.message = absl::StrCat("this job would fail (", review.target, "):\n  ",
@@ -190,7 +207,7 @@ std::string RenderAdmissionReview(const AdmissionRequest& request, const Review&
 std::string RenderFailedReview(const AdmissionRequest& request, absl::string_view why, Mode mode, bool fail_closed) {
   Answer answer;
   answer.audit = {{"verdict", "failed"}, {"mode", std::string(ModeWord(mode))}};
-  answer.allowed = !fail_closed || mode != Mode::kEnforce;
+  answer.allowed = AllowsFailed(mode, fail_closed);
   answer.code = kInternalError;
   answer.message = CutBytes(absl::StrCat("flightplan could not check this job: ", why), 1024);
   return Render(request, answer);

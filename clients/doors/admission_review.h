@@ -16,11 +16,14 @@ absl::string_view ModeWord(Mode mode);  // "shadow", "warn", "enforce"
 
 inline constexpr size_t kMaxAdmissionFindings = 10;  // more are found by the decision's id
 inline constexpr size_t kMaxWarningBytes = 256;      // the API server cuts longer ones
+inline constexpr size_t kMaxAdmissionNameBytes = 512;  // of an object's and a user's name in logs; longer ones are cut
 
 struct AdmissionRequest {
   std::string uid;
-  std::string name;       // "namespace/name", for logs
+  std::string name;       // "namespace/name" or, where the API server makes the name, "namespace/prefix*"; for logs
+  std::string user;       // who creates it, as the API server knows them: "system:serviceaccount:kueue:controller"
   std::string operation;  // "CREATE"
+  bool dry_run = false;   // nothing will be stored
   Workload workload;      // of anything but a CREATE: not judged, since what runs already must stay changeable
 };
 
@@ -30,6 +33,11 @@ absl::Status ParseAdmissionReview(absl::string_view json, AdmissionRequest* requ
 // The question, from the object and what the site states in `base`.
 Question AskAboutWorkload(const AdmissionRequest& admission, absl::Span<const std::string> releases,
                           const Catalog& catalog, v1::ValidateConfigRequest* base);
+
+// Whether the API server is told to go on.
+bool Allows(const Review& review, Mode mode);
+// The same where the review itself failed.
+bool AllowsFailed(Mode mode, bool fail_closed);
 
 // The answer as JSON. In shadow mode everything is allowed without a word; in warn mode with warnings; in enforce mode
 // a refused object is denied with its findings and fixes.

@@ -26,7 +26,7 @@
 namespace flightplan::cli {
 namespace {
 
-enum class Verdict { kSame, kDifferent, kOther, kWithheld, kUnreadable };
+enum class Verdict { kSame, kDifferent, kOther, kWithheld, kUndecided, kUnreadable };
 struct VerdictName {
   Verdict verdict;
   const char* name;
@@ -35,12 +35,14 @@ constexpr VerdictName kVerdicts[] = {{Verdict::kSame, "same"},
                                      {Verdict::kDifferent, "different"},
                                      {Verdict::kOther, "on another catalogue or on evidence that is gone"},
                                      {Verdict::kWithheld, "without their request, which may carry a secret"},
+                                     {Verdict::kUndecided, "reviews of a door that decided nothing"},
                                      {Verdict::kUnreadable, "unreadable"}};
 
 struct Line {
   std::string decision_id, method, catalog_revision, request, withheld, sha256;
   int64_t evidence_revision = 1;
   bool stale = false;
+  bool undecided = false;  // a door's review that asked nothing: there is no answer to replay
 };
 
 std::string Field(const google::protobuf::Struct& object, const char* name) {
@@ -58,6 +60,8 @@ std::optional<Line> ReadLine(const std::string& text) {
   line.withheld = Field(object, "request_withheld");
   line.sha256 = Field(object, "answer_sha256");
   line.stale = Field(object, "evidence_stale") == "yes";
+  line.undecided = line.decision_id.empty() && !Field(object, "door").empty();
+  if (line.undecided) return line;
   if (line.sha256.empty() || !absl::Base64Unescape(Field(object, "request"), &line.request)) return std::nullopt;
   if (line.method == "ResolveConfig" &&
       !absl::SimpleAtoi(Field(object, "evidence_revision"), &line.evidence_revision)) {
@@ -72,6 +76,7 @@ class Replayer {
       : catalog_(std::move(catalog)), resolver_(catalog_), store_(store) {}
 
   Verdict Judge(const Line& line, std::string* why) {
+    if (line.undecided) return Verdict::kUndecided;
     if (line.catalog_revision != catalog_->revision()) {
       *why = absl::StrCat("catalogue ", line.catalog_revision.substr(0, 12), ", here it is ",
                           catalog_->revision().substr(0, 12));
@@ -174,14 +179,14 @@ int RunReplay(Arguments args, Context& context) {
     std::string why = "no line of a decision log";
     const Verdict verdict = line.has_value() ? replayer.Judge(*line, &why) : Verdict::kUnreadable;
     ++counts[verdict];
-    if (verdict == Verdict::kSame) continue;
+    if (verdict == Verdict::kSame || verdict == Verdict::kUndecided) continue;
     absl::StrAppend(&context.err, "line ", number, line.has_value() ? absl::StrCat(" ", line->decision_id) : "", ": ",
                     context.terminal.Shown(why), "\n");
   }
   std::string summary;
-  int total = 0;
+  int total = 0;  // answers
   for (const VerdictName& row : kVerdicts) {
-    total += counts[row.verdict];
+    if (row.verdict != Verdict::kUndecided) total += counts[row.verdict];
     if (row.verdict == Verdict::kSame || counts[row.verdict] > 0) {
       absl::StrAppend(&summary, ", ", counts[row.verdict], " ", row.name);
     }
