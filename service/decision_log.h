@@ -1,7 +1,7 @@
 // One JSON line per answer: what was decided, on which catalogue and evidence, by which rules, from which request and
 // with which bytes, so that `flightplan replay` can say whether it would be the same today. A request that may carry a
-// secret does not stand in it (service/replay_record.h); its digest is the decision id. A door's review stands there too,
-// with who asked and what became of the object, also where the door could not judge and nothing was decided.
+// secret does not stand in it (service/replay_record.h); its digest is the decision id. A door's review stands there
+// too, with who asked and what became of the object, also where the door could not judge and nothing was decided.
 #pragma once
 
 #include <memory>

@@ -253,8 +253,8 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Settings& settings, 
                             &parts.metrics, &parts.ready));
   }
   if (!settings.webhook_listen.empty()) {
-    FLIGHTPLAN_ASSIGN_OR_RETURN(parts.webhook, WebhookEndpoint::Start(WebhookOptions(settings), catalog, &parts.answers,
-                                                                      &parts.edge));
+    FLIGHTPLAN_ASSIGN_OR_RETURN(parts.webhook,
+                                WebhookEndpoint::Start(WebhookOptions(settings), catalog, &parts.answers, &parts.edge));
   }
   for (const char* name : kServices) {
     parts.grpc_server->GetHealthCheckService()->SetServingStatus(name, true);

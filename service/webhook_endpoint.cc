@@ -244,7 +244,8 @@ absl::StatusOr<std::unique_ptr<WebhookEndpoint>> WebhookEndpoint::Start(const Op
   FLIGHTPLAN_ASSIGN_OR_RETURN(const HostPort address, ParseListen(options.listen));
   FLIGHTPLAN_ASSIGN_OR_RETURN(std::shared_ptr<SSL_CTX> pair, LoadPair(options.cert_file, options.key_file));
   auto endpoint = absl::WrapUnique(new WebhookEndpoint());
-  endpoint->certificates_ = std::make_unique<Certificates>(options.cert_file, options.key_file, std::move(pair), edge->log);
+  endpoint->certificates_ =
+      std::make_unique<Certificates>(options.cert_file, options.key_file, std::move(pair), edge->log);
   endpoint->server_ = std::make_unique<httplib::SSLServer>([&endpoint](SSL_CTX& context) {
     SSL_CTX_set_cert_cb(&context, Certificates::Choose, endpoint->certificates_.get());
     return SSL_CTX_set_min_proto_version(&context, TLS1_2_VERSION) == 1;

@@ -158,9 +158,7 @@ absl::Status ParseAdmissionReview(absl::string_view json, AdmissionRequest* requ
   return absl::OkStatus();
 }
 
-bool Allows(const Review& review, Mode mode) {
-  return mode != Mode::kEnforce || review.verdict != Verdict::kRefused;
-}
+bool Allows(const Review& review, Mode mode) { return mode != Mode::kEnforce || review.verdict != Verdict::kRefused; }
 
 bool AllowsFailed(Mode mode, bool fail_closed) { return mode != Mode::kEnforce || !fail_closed; }
 

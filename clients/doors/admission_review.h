@@ -14,8 +14,8 @@ namespace flightplan::doors {
 enum class Mode { kShadow, kWarn, kEnforce };
 absl::string_view ModeWord(Mode mode);  // "shadow", "warn", "enforce"
 
-inline constexpr size_t kMaxAdmissionFindings = 10;  // more are found by the decision's id
-inline constexpr size_t kMaxWarningBytes = 256;      // the API server cuts longer ones
+inline constexpr size_t kMaxAdmissionFindings = 10;    // more are found by the decision's id
+inline constexpr size_t kMaxWarningBytes = 256;        // the API server cuts longer ones
 inline constexpr size_t kMaxAdmissionNameBytes = 512;  // of an object's and a user's name in logs; longer ones are cut
 
 struct AdmissionRequest {

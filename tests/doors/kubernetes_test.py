@@ -52,7 +52,8 @@ class Door:
         self.process = subprocess.Popen(
             [FLIGHTPLAN, "serve", f"--listen=unix:{self.root}/s.sock", f"--http_listen=127.0.0.1:{self.ports[0]}",
              f"--webhook_listen=127.0.0.1:{self.ports[1]}", f"--webhook_cert_file={self.root}/cert.pem",
-             f"--webhook_key_file={self.root}/key.pem", f"--webhook_mode={mode}", "--drain_delay=0s", *flags],
+             f"--webhook_key_file={self.root}/key.pem", f"--webhook_mode={mode}", "--drain_delay=0s",
+             f"--decision_log=file:{self.root}/decisions", *flags],
             stderr=self.log)
         for _ in range(200):
             try:
@@ -103,6 +104,16 @@ class Door:
             name = f'flightplan_door_reviews_total{{door="kubernetes",mode="{self.mode}",verdict="{verdict}"}} '
             return float(next(line for line in answer.read().decode().splitlines() if line.startswith(name)).split()[-1])
 
+    def decisions(self, uid):
+        """The decision log's lines of a review. It is written behind the answer's back."""
+        for _ in range(200):
+            lines = [json.loads(line) for line in (self.root / "decisions").read_text().splitlines()]
+            found = [line for line in lines if line["request_id"] == uid]
+            if found:
+                return found
+            time.sleep(0.05)
+        raise AssertionError(f"no line of review {uid} in the decision log")
+
     def close(self):
         self.process.terminate()
         self.process.wait(30)
@@ -151,6 +162,52 @@ class KubernetesDoor(unittest.TestCase):
         self.assertNotIn("warnings", answer)
         self.assertEqual(answer["auditAnnotations"]["mode"], "shadow")
         self.assertEqual(self.shadow.count("refused"), before + 1)
+
+    def test_each_review_stands_in_the_decision_log(self):
+        user = {"username": "system:serviceaccount:kueue:controller", "groups": ["system:authenticated"]}
+        ask = lambda uid, thing, **more: self.enforce.review(thing, uid=uid, userInfo=user, **more)  # noqa: E731
+
+        refused = ask("log-refused", obj("pytorchjob", 3), dryRun=True)
+        [line] = self.enforce.decisions("log-refused")
+        self.assertEqual(line["rpc"], "/admission/v1/validate")
+        self.assertEqual((line["door"], line["door_mode"]), ("kubernetes", "enforce"))
+        self.assertEqual((line["door_verdict"], line["door_allowed"], line["door_dry_run"]), ("refused", "no", "yes"))
+        self.assertEqual((line["door_user"], line["door_object"]), (user["username"], "PyTorchJob team-a/pretrain"))
+        self.assertIn("mesh.world-divisible", line["door_findings"])
+        self.assertEqual(line["decision_id"], refused["auditAnnotations"]["decision"])
+        self.assertLessEqual(set(line["door_findings"]), set(line["rule_ids"]))
+
+        ask("log-allowed", obj("pytorchjob", 2))
+        [line] = self.enforce.decisions("log-allowed")
+        self.assertEqual((line["door_verdict"], line["door_allowed"], line["outcome"]), ("allowed", "yes", "accepted"))
+        self.assertNotIn("door_dry_run", line)
+
+        thing = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"generateName": "web-"}, "spec": {}}
+        ask("log-other", thing, name="")
+        [line] = self.enforce.decisions("log-other")
+        self.assertEqual((line["door_verdict"], line["door_allowed"]), ("not_judged", "yes"))
+        self.assertEqual((line["door_object"], line["door_findings"]), ("Deployment team-a/web-*", []))
+        self.assertIn("no launch is read from Deployment", line["door_reason"])
+        self.assertNotIn("decision_id", line)
+
+        # A caller's text of any length or kind is one bounded line.
+        ask("log-long", thing, name="n\n\u0000" * 100_000)
+        [line] = self.enforce.decisions("log-long")
+        self.assertLessEqual(len(line["door_object"].encode()), 1024)
+
+        done = subprocess.run([FLIGHTPLAN, "replay", self.enforce.root / "decisions"], capture_output=True, text=True, timeout=60)
+        self.assertIn("reviews of a door that decided nothing", done.stdout)
+        self.assertNotIn("different", done.stdout)
+        self.assertNotIn("unreadable", done.stdout)
+
+    def test_secrets_of_an_object_stay_out_of_the_decision_log(self):
+        thing = obj("job", 3)
+        thing["spec"]["template"]["spec"]["containers"][1]["env"] = [{"name": "WANDB_API_KEY", "value": "s3cr3t-value"}]
+        self.enforce.review(thing, uid="log-secret")
+        [line] = self.enforce.decisions("log-secret")
+        self.assertIn("WANDB_API_KEY", line["request_withheld"])
+        self.assertNotIn("s3cr3t-value", (self.enforce.root / "decisions").read_text())
+        self.assertNotIn("s3cr3t-value", (self.enforce.root / "log").read_text())
 
     def test_gpu_of_the_node_selector_is_judged(self):
         # FP8 needs a Hopper GPU or newer; the object says which GPUs it will get.
