@@ -6,6 +6,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "resolver/base/utf8.h"
 
 namespace flightplan::service {
 namespace {
@@ -24,32 +25,12 @@ constexpr absl::string_view LevelName(LogLevel level) {
   return "";
 }
 
-// Length of the UTF-8 sequence that starts `text`, 0 when there is none. Overlong forms and surrogates are none.
-size_t SequenceLength(absl::string_view text) {
-  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char lead = byte(0);
-  const size_t length = lead < 0x80                   ? 1
-                        : lead >= 0xc2 && lead < 0xe0 ? 2
-                        : lead >= 0xe0 && lead < 0xf0 ? 3
-                        : lead >= 0xf0 && lead < 0xf5 ? 4
-                                                      : 0;
-  if (length == 0 || text.size() < length) return 0;
-  for (size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xc0) != 0x80) return 0;
-  }
-  if (lead == 0xe0 && byte(1) < 0xa0) return 0;
-  if (lead == 0xed && byte(1) >= 0xa0) return 0;
-  if (lead == 0xf0 && byte(1) < 0x90) return 0;
-  if (lead == 0xf4 && byte(1) >= 0x90) return 0;
-  return length;
-}
-
 }  // namespace
 
 void AppendJsonString(absl::string_view text, std::string* out) {
   out->push_back('"');
   while (!text.empty()) {
-    const size_t length = SequenceLength(text);
+    const size_t length = Utf8CharacterBytes(text);
     const char c = text[0];
     if (length == 0) {
       out->append("\\ufffd");

@@ -66,9 +66,7 @@ absl::StatusOr<std::string> ReadScript(const std::string& path) {
   if (stat(path.c_str(), &info) != 0) return absl::NotFoundError("no such file");
   if (!S_ISREG(info.st_mode)) return absl::InvalidArgumentError("not a plain file");
   if (static_cast<size_t>(info.st_size) > kMaxFileBytes) return absl::InvalidArgumentError("larger than 1 MiB");
-  absl::StatusOr<std::string> text = ReadInput(path);
-  if (!text.ok()) return absl::InvalidArgumentError("cannot be read");
-  return text;
+  return ReadInput(path);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 #include <utility>
@@ -14,6 +15,7 @@
 #include "clients/cli/text.h"
 #include "google/rpc/error_details.pb.h"
 #include "resolver/base/nearest.h"
+#include "resolver/base/utf8.h"
 #include "resolver/resolver.h"
 
 namespace flightplan::cli {
@@ -185,6 +187,7 @@ absl::StatusOr<std::unique_ptr<Backend>> MakeBackend(const BackendOptions& optio
 }
 
 absl::StatusOr<std::string> ReadInput(const std::string& path) {
+  constexpr size_t kReadBytes = size_t{16} << 10;
   struct stat info {};
   if (path != "-" && stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode)) {
     return absl::InvalidArgumentError(absl::StrCat(path, " is a folder, not a file"));
@@ -193,10 +196,19 @@ absl::StatusOr<std::string> ReadInput(const std::string& path) {
                                                      [](FILE* file) { return file == nullptr ? 0 : fclose(file); });
   FILE* file = path == "-" ? stdin : opened.get();
   if (file == nullptr) return absl::InvalidArgumentError(absl::StrCat("cannot read ", path));
-  std::string text(kMaxFileBytes + 1, '\0');
-  text.resize(fread(text.data(), 1, text.size(), file));
+  std::string text;
+  char buffer[kReadBytes];  // scripts are small, and a batch reads thousands: no room for the largest is made for each
+  while (text.size() <= kMaxFileBytes) {
+    const size_t got = fread(buffer, 1, sizeof(buffer), file);
+    if (got == 0) break;
+    text.append(buffer, got);
+  }
   if (ferror(file) != 0) return absl::InvalidArgumentError(absl::StrCat("cannot read ", path));
   if (text.size() > kMaxFileBytes) return absl::InvalidArgumentError(absl::StrCat(path, " is larger than 1 MiB"));
+  if (const size_t end = Utf8PrefixBytes(text); end < text.size()) {
+    const auto line = 1 + std::count(text.data(), text.data() + end, '\n');
+    return absl::InvalidArgumentError(absl::StrCat(path, " is no UTF-8 text: line ", line, ", byte ", end));
+  }
   return text;
 }
 

@@ -64,7 +64,7 @@ struct BackendOptions {
 FlagGroup BackendFlags(BackendOptions* options);
 absl::StatusOr<std::unique_ptr<Backend>> MakeBackend(const BackendOptions& options);
 
-// A file of the user, or standard input for "-". At most kMaxFileBytes; errors name the file.
+// A text file of the user in UTF-8, or standard input for "-". At most kMaxFileBytes; errors name the file.
 inline constexpr size_t kMaxFileBytes = size_t{1} << 20;
 absl::StatusOr<std::string> ReadInput(const std::string& path);
 

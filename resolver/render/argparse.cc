@@ -8,6 +8,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "resolver/base/nearest.h"
+#include "resolver/base/utf8.h"
 
 namespace flightplan {
 namespace {
@@ -30,26 +31,6 @@ bool IsPlain(absl::string_view text) {
   bool plain = true;
   for (const char c : text) plain &= static_cast<signed char>(c) > 0;
   return plain;
-}
-
-bool IsUtf8(absl::string_view text) {
-  for (size_t i = 0; i < text.size();) {
-    const auto lead = static_cast<unsigned char>(text[i]);
-    const size_t length = lead < 0x80                   ? 1
-                          : lead >= 0xC2 && lead < 0xE0 ? 2
-                          : lead >= 0xE0 && lead < 0xF0 ? 3
-                          : lead >= 0xF0 && lead < 0xF5 ? 4
-                                                        : 0;
-    if (length == 0 || i + length > text.size()) return false;
-    for (size_t j = 1; j < length; ++j) {
-      if ((static_cast<unsigned char>(text[i + j]) & 0xC0) != 0x80) return false;
-    }
-    const auto second = length > 1 ? static_cast<unsigned char>(text[i + 1]) : 0x80;
-    if ((lead == 0xE0 && second < 0xA0) || (lead == 0xED && second > 0x9F)) return false;  // overlong, surrogates
-    if ((lead == 0xF0 && second < 0x90) || (lead == 0xF4 && second > 0x8F)) return false;
-    i += length;
-  }
-  return true;
 }
 
 // Of choices such as "bf16|fp16".

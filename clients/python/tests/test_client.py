@@ -137,6 +137,30 @@ def test_validate_arguments_text_file_and_knobs(tmp_path: Path) -> None:
         flightplan.validate(arguments, gpus=16, strict=True)
 
 
+def test_files_that_are_no_launch(tmp_path: Path) -> None:
+    endless = tmp_path / "endless.sh"
+    endless.symlink_to("/dev/zero")
+    with pytest.raises(ValueError, match="endless.sh is larger than 1 MiB"):
+        flightplan.validate(endless)
+    binary = tmp_path / "binary.sh"
+    binary.write_bytes(b"#!/bin/bash\n\x7fELF\x80\xff")
+    with pytest.raises(ValueError, match="binary.sh is no text: byte 16"):
+        flightplan.validate(binary)
+    with pytest.raises(FileNotFoundError):
+        flightplan.validate(tmp_path / "missing.sh")
+    owned = tmp_path / "owned"
+    hostile = f"$(touch {owned})\n`touch {owned}`\ntorchrun pretrain_gpt.py --num-layers $(touch {owned}; echo 24)\n"
+    assert flightplan.validate(hostile).not_judged
+    assert not owned.exists()
+
+
+def test_a_message_that_is_too_large_is_no_overload() -> None:
+    with pytest.raises(flightplan.RpcError) as caught:
+        flightplan.validate("# " + "x" * (10 << 20))
+    assert caught.value.code == grpc.StatusCode.RESOURCE_EXHAUSTED
+    assert not isinstance(caught.value, flightplan.Unavailable)
+
+
 def test_plan_layouts_reports_progress_and_keeps_what_is_given() -> None:
     plans = flightplan.plan_layouts("qwen3-30b-a3b", gpu="h100-sxm", gpus=16, count=2, ep=16, progress=lambda _: None)
     assert len(plans) == 2

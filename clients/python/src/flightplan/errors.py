@@ -92,7 +92,10 @@ _CLASSES = {
 
 def from_grpc(error: grpc.RpcError) -> RpcError:
     """The exception for a failed call, sync or async."""
-    return _CLASSES.get(error.code(), RpcError)(error)
+    made = _CLASSES.get(error.code(), RpcError)(error)
+    if made.code == grpc.StatusCode.RESOURCE_EXHAUSTED and made.retry_after is None:
+        return RpcError(error)  # a message that is too large stays too large
+    return made
 
 
 def _status_details(trailers: Any) -> status_pb2.Status:

@@ -13,6 +13,7 @@ Model = Union[str, "os.PathLike[str]", Mapping[str, Any], model_pb2.ModelSpec]
 Software = Union[hardware_pb2.SoftwareStack, Mapping[str, str]]
 
 DEFAULT_SEQ_LENGTH = 4096
+MAX_FILE_BYTES = 1 << 20  # of a launch script or dump, as the command line takes it
 DEFAULT_SAMPLES_PER_GPU = 8  # of the global batch, as the command line takes it
 
 _STAGES = {
@@ -106,8 +107,7 @@ def validate_request(
         repair=repair,
     )
     if isinstance(config, os.PathLike):
-        with open(config, encoding="utf-8") as file:
-            request.file.name, request.file.text = os.fspath(config), file.read()
+        request.file.name, request.file.text = os.fspath(config), _text_of(config)
     elif isinstance(config, str):
         request.file.text = config
     elif isinstance(config, Mapping):
@@ -145,6 +145,17 @@ def software_stack(software: Software | None, dispatchers: Sequence[str] | None)
         stack.dispatchers.SetInParent()  # an empty list says that none is installed
         stack.dispatchers.backends.extend(dispatchers)
     return stack
+
+
+def _text_of(path: os.PathLike[str]) -> str:
+    with open(path, "rb") as file:
+        content = file.read(MAX_FILE_BYTES + 1)  # whatever it is: it may have no end
+    if len(content) > MAX_FILE_BYTES:
+        raise ValueError(f"{os.fspath(path)} is larger than 1 MiB")
+    try:
+        return content.decode()
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{os.fspath(path)} is no text: byte {error.start} is no UTF-8") from None
 
 
 def _model(model: Model) -> model_pb2.ModelRef:

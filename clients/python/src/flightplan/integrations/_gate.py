@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from typing import Literal, Sequence
+from typing import Literal, Sequence, get_args
 
 from flightplan.client import Client
 from flightplan.errors import RpcError
@@ -30,17 +30,20 @@ def judge(
 ) -> Report | None:
     """The report, after logging its errors.
 
-    None where nothing was judged: there is no training launch in it; or the server does not answer or cannot read it,
-    which a launcher lets pass unless `fail_closed`.
+    None where nothing was judged: there is no training launch in it; or it is no text, or the server does not answer or
+    cannot read it, which a launcher lets pass unless `fail_closed`.
 
     Raises:
         ConfigError: In mode "enforce", for a configuration that cannot run.
-        RpcError: With `fail_closed`, where the server could not judge it.
+        RpcError, UnicodeError: With `fail_closed`, where it could not be judged.
+        ValueError: There is no such mode.
     """
+    if mode not in get_args(Mode):
+        raise ValueError(f"flightplan's mode is {mode!r}, must be one of {', '.join(get_args(Mode))}")
     try:
         with Client(server) as client:
             report = client.validate(config, target=target, gpu=gpu, gpus=gpus, timeout=_TIMEOUT_SECONDS)
-    except RpcError as error:
+    except (RpcError, UnicodeError) as error:
         if fail_closed:
             raise
         log.warning("not judged: %s", error)

@@ -1,0 +1,36 @@
+#include "resolver/base/utf8.h"
+
+namespace flightplan {
+
+size_t Utf8CharacterBytes(absl::string_view text) {
+  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char lead = byte(0);
+  const size_t length = lead < 0x80                   ? 1
+                        : lead >= 0xc2 && lead < 0xe0 ? 2
+                        : lead >= 0xe0 && lead < 0xf0 ? 3
+                        : lead >= 0xf0 && lead < 0xf5 ? 4
+                                                      : 0;
+  if (length == 0 || text.size() < length) return 0;
+  for (size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xc0) != 0x80) return 0;
+  }
+  if ((lead == 0xe0 && byte(1) < 0xa0) || (lead == 0xf0 && byte(1) < 0x90)) return 0;    // overlong
+  if ((lead == 0xed && byte(1) >= 0xa0) || (lead == 0xf4 && byte(1) >= 0x90)) return 0;  // surrogates, beyond Unicode
+  return length;
+}
+
+size_t Utf8PrefixBytes(absl::string_view text) {
+  size_t at = 0;
+  while (at < text.size()) {
+    if (static_cast<signed char>(text[at]) >= 0) {
+      ++at;
+      continue;
+    }
+    const size_t length = Utf8CharacterBytes(text.substr(at));
+    if (length == 0) break;
+    at += length;
+  }
+  return at;
+}
+
+}  // namespace flightplan
