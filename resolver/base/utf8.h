@@ -7,8 +7,8 @@
 
 namespace flightplan {
 
-// Bytes of the character that starts `text`, which must not be empty; 0 when there is none. Overlong forms and surrogates
-// are none.
+// Bytes of the character that starts `text`, which must not be empty; 0 when there is none. Overlong forms and
+// surrogates are none.
 size_t Utf8CharacterBytes(absl::string_view text);
 
 // Bytes of `text` up to the first that belongs to no character; its size when all of it is UTF-8.

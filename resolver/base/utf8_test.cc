@@ -16,9 +16,9 @@ TEST(Utf8, TakesEveryLengthAtItsEnds) {
 }
 
 TEST(Utf8, RefusesWhatIsCutOverlongASurrogateOrBeyondUnicode) {
-  for (const char* text : {"\x80", "\xbf", "\xc2", "\xc2g", "\xc0\x80", "\xc1\xbf", "\xe0\x9f\xbf", "\xe1\x80",
-                           "\xed\xa0\x80", "\xed\xbf\xbf", "\xf0\x8f\xbf\xbf", "\xf1\x80\x80", "\xf4\x90\x80\x80",
-                           "\xf5\x80\x80\x80", "\xff"}) {
+  for (const char* text :
+       {"\x80", "\xbf", "\xc2", "\xc2g", "\xc0\x80", "\xc1\xbf", "\xe0\x9f\xbf", "\xe1\x80", "\xed\xa0\x80",
+        "\xed\xbf\xbf", "\xf0\x8f\xbf\xbf", "\xf1\x80\x80", "\xf4\x90\x80\x80", "\xf5\x80\x80\x80", "\xff"}) {
     EXPECT_FALSE(IsUtf8(text)) << text;
     EXPECT_EQ(Utf8CharacterBytes(text), 0u) << text;
   }

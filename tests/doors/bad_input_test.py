@@ -125,15 +125,13 @@ class BadInput(unittest.TestCase):
         endless.symlink_to("/dev/zero")
         for path in (large, endless):
             for name, words, door in self.each_command():
-                if name == "replay":  # a log may be of any length; its lines are read one by one
-                    continue
                 with self.subTest(name, path=path.name):
                     done = self.run_command(words, path)
                     if door:
                         self.assertEqual(self.verdict(name, done), "not_judged")
                     else:
                         self.assertEqual(done.returncode, MISUSE, done.stdout)
-                        self.assertIn("larger than 1 MiB", done.stderr.decode())
+                        self.assertIn("larger than", done.stderr.decode())
 
     def test_what_is_no_text(self):
         program = self.file("binary.sh", pathlib.Path("/bin/sh").read_bytes()[:100_000])

@@ -1,9 +1,11 @@
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -25,6 +27,8 @@
 
 namespace flightplan::cli {
 namespace {
+
+constexpr size_t kMaxLineBytes = size_t{4} << 20;  // the largest request, in base64, and room
 
 enum class Verdict { kSame, kDifferent, kOther, kWithheld, kUndecided, kUnreadable };
 struct VerdictName {
@@ -167,15 +171,25 @@ int RunReplay(Arguments args, Context& context) {
   }
   const std::string& path = parsed.positional[0];
   std::ifstream file;
-  if (path != "-") file.open(path);
-  if (path != "-" && !file) return Misuse(command, absl::StrCat("cannot read ", path), context);
+  if (path != "-") {
+    if (std::error_code error; std::filesystem::is_directory(path, error)) {
+      return Misuse(command, absl::StrCat(path, " is a folder, not a file"), context);
+    }
+    file.open(path);
+    if (!file) return Misuse(command, absl::StrCat("cannot read ", path), context);
+  }
   std::istream& in = path == "-" ? std::cin : file;
 
   Replayer replayer(*catalog, store.get());
   std::map<Verdict, int> counts;
-  std::string text;
-  for (int number = 1; std::getline(in, text); ++number) {
-    const std::optional<Line> line = ReadLine(text);
+  std::string buffer(kMaxLineBytes, '\0');
+  for (int number = 1;; ++number) {
+    in.getline(buffer.data(), static_cast<std::streamsize>(buffer.size()));
+    if (in.eof() && in.gcount() == 0) break;
+    if (in.fail() && !in.eof()) {
+      return Misuse(command, absl::StrCat(path, ": line ", number, " is larger than 4 MiB: no decision log"), context);
+    }
+    const std::optional<Line> line = ReadLine(buffer.c_str());
     std::string why = "no line of a decision log";
     const Verdict verdict = line.has_value() ? replayer.Judge(*line, &why) : Verdict::kUnreadable;
     ++counts[verdict];
