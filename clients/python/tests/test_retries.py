@@ -50,6 +50,7 @@ def test_unavailable_is_tried_four_times(failing: tuple[_Failing, str]) -> None:
 def test_other_codes_are_not_tried_again(failing: tuple[_Failing, str]) -> None:
     service, address = failing
     service.failures, service.code = 99, grpc.StatusCode.RESOURCE_EXHAUSTED
-    with pytest.raises(flightplan.Unavailable):
+    with pytest.raises(flightplan.RpcError) as caught:
         flightplan.resolve("m", gpu="g", gpus=8, server=address)
     assert service.calls == 1
+    assert not isinstance(caught.value, flightplan.Unavailable)  # that says when to come back
