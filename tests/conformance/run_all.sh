@@ -25,14 +25,9 @@ while [ $# -gt 0 ]; do
   esac
 done
 
-work="$(mktemp -d)"
-server=""
-cleanup() {
-  [ -z "$server" ] || kill -TERM "$server" 2>/dev/null || true
-  [ -z "$server" ] || wait "$server" 2>/dev/null || true
-  rm -rf "$work"
-}
-trap cleanup EXIT
+flightplan="$build/bin/flightplan"
+# shellcheck source=tests/support/server.sh
+source "$here/../support/server.sh"
 
 wanted() {
   local name
@@ -43,17 +38,8 @@ wanted() {
 
 "$here/compile_cases.sh" "$work/cases.binpb"
 # With an evidence store and profiles of its own: what clients report must not depend on this machine.
-"$build/bin/flightplan" serve --listen=127.0.0.1:0 --http_listen= --drain_delay=0s \
-  --evidence_store="sqlite:$work/evidence.db" --profile_dir= 2>"$work/log" &
-server=$!
-address=""
-for _ in $(seq 200); do
-  address="$(sed -n 's/.*"msg":"serving".*"listen":"\([^",]*\).*/\1/p' "$work/log")"
-  [ -z "$address" ] || break
-  kill -0 "$server" 2>/dev/null || { cat "$work/log" >&2; exit 1; }
-  sleep 0.05
-done
-[ -n "$address" ] || { echo "the server does not say where it serves" >&2; cat "$work/log" >&2; exit 1; }
+start_server s --listen=127.0.0.1:0 --http_listen= --drain_delay=0s --evidence_store="sqlite:$work/evidence.db" --profile_dir=
+address="$(served s listen)"
 
 # What a runner prints goes to $work/NAME; its exit code to $work/NAME.code.
 run() {

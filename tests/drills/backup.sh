@@ -9,7 +9,7 @@ start_postgres
 ids() { "$flightplan" evidence export --evidence-store "$1" | python3 -c 'import json,sys; print(*sorted(json.loads(l)["id"] for l in sys.stdin))'; }
 
 # --- SQLite: a copy by its own means while reports come in ---
-start_server s "sqlite:$work/evidence.db"
+start_replica s "sqlite:$work/evidence.db"
 : >"$work/acknowledged"  # read before the client in the background opens it
 "$load" report "unix:$work/s.sock" before 2 >"$work/acknowledged" 2>"$work/load.log" &
 loader=$!

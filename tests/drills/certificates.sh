@@ -25,7 +25,6 @@ end=$((SECONDS + seconds))
     sleep 1
   done
 } &
-pids+=($!)
 ok=0 failed=0 runs=0
 while [ "$SECONDS" -lt "$end" ]; do  # four fresh connections each second
   line="$(load --target="127.0.0.1:$port_a" --ca="$work/ca.pem" --rate=100 --seconds=1 2>>"$work/err" || true)"
@@ -35,5 +34,5 @@ done
 echo "certificates: rotations=$(cat "$work/generation") connections=$((runs * 4)) ok=$ok failed=$failed"
 first="$(openssl x509 -noout -serial -in "$work/gen0/tls.crt")"
 now="$(openssl s_client -connect "127.0.0.1:$port_a" -alpn h2 </dev/null 2>/dev/null | openssl x509 -noout -serial)"
-[ "$failed" = 0 ] && [ "$ok" -gt 0 ] || die "calls failed: $(tail -3 "$work/err")"
-[ -n "$now" ] && [ "$now" != "$first" ] || die "the server still shows its first certificate"
+[ "$failed" = 0 ] && [ "$ok" -gt 0 ] || fail "calls failed: $(tail -3 "$work/err")"
+[ -n "$now" ] && [ "$now" != "$first" ] || fail "the server still shows its first certificate"

@@ -1,22 +1,15 @@
-# Sourced by the drills: a scratch folder, servers on unix sockets, a PostgreSQL of one's own. Expects $flightplan.
+# Sourced by the drills: servers on unix sockets with a store, a PostgreSQL of one's own. Expects $flightplan.
 drills="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
 postgres="$drills/../support/postgres.sh"
-work="$(mktemp -d /tmp/flightplan-drill-XXXXXX)"
+# shellcheck source=tests/support/server.sh
+source "$drills/../support/server.sh"
 chmod 0711 "$work"  # PostgreSQL runs as another user
-servers=()
 have_postgres=false
 
 cleanup() {
-  for pid in "${servers[@]}"; do { kill -KILL "$pid" && wait "$pid"; } 2>/dev/null || true; done
+  end_jobs
   ! $have_postgres || "$postgres" stop "$work/pg" 2>/dev/null || true
   rm -rf "$work"
-}
-trap cleanup EXIT
-
-fail() {
-  echo "FAILED: $*" >&2
-  tail -n 20 "$work"/*.log >&2 2>/dev/null || true
-  exit 1
 }
 
 # start_postgres: sets $url; a machine without PostgreSQL skips the drill.
@@ -28,20 +21,10 @@ start_postgres() {
   have_postgres=true
 }
 
-# start_server NAME STORE [FLAGS]: serves on unix:$work/NAME.sock; sets $server.
-start_server() {
+# start_replica NAME STORE [FLAGS]: serves on unix:$work/NAME.sock; sets $server.
+start_replica() {
   local name="$1" store="$2"
   shift 2
   rm -f "$work/$name.sock"
-  : >"$work/$name.log"
-  FLIGHTPLAN_EVIDENCE_STORE="$store" "$flightplan" serve --listen="unix:$work/$name.sock" --http_listen= --drain_delay=0s \
-    "$@" 2>>"$work/$name.log" &
-  server=$!
-  servers+=("$server")
-  for _ in $(seq 1200); do
-    ! grep -q '"msg":"serving"' "$work/$name.log" || return 0
-    kill -0 "$server" 2>/dev/null || fail "the server ended while starting"
-    sleep 0.05
-  done
-  fail "the server does not start"
+  FLIGHTPLAN_EVIDENCE_STORE="$store" start_server "$name" --listen="unix:$work/$name.sock" --http_listen= --drain_delay=0s "$@"
 }

@@ -10,8 +10,8 @@ buildah() { command buildah "${storage[@]}" "$@"; }
 "$here/../../deploy/container/collect_root.sh" "$bin/flightplan" "$work/context/root-of-image"
 sed -n '/^FROM scratch/,$p' "$here/../../deploy/container/Containerfile" | sed 's/--from=build //' >"$work/Containerfile"
 buildah build -q --isolation chroot --format oci -f "$work/Containerfile" -t flightplan "$work/context" >"$work/build.log" 2>&1 ||
-  die "buildah: $(tail -3 "$work/build.log")"
-[ -z "$(find "$work/context" -name sh -o -name bash -o -name dpkg)" ] || die "a shell or a package manager is in the image"
+  fail "buildah: $(tail -3 "$work/build.log")"
+[ -z "$(find "$work/context" -name sh -o -name bash -o -name dpkg)" ] || fail "a shell or a package manager is in the image"
 user="$(buildah inspect --type image --format '{{.OCIv1.Config.User}}' flightplan)"
 entry="$(buildah inspect --type image --format '{{.OCIv1.Config.Entrypoint}} {{.OCIv1.Config.Cmd}}' flightplan)"
 container="$(buildah from flightplan)"
@@ -20,20 +20,19 @@ port="$(free_port)" http="$(free_port)"
 command buildah "${storage[@]}" run --isolation chroot "$container" -- /usr/bin/flightplan serve --config /etc/flightplan/config.yaml \
   --listen="127.0.0.1:$port" --http_listen="127.0.0.1:$http" --drain_delay=0s >"$work/run.log" 2>&1 &
 runner=$!
-pids+=("$runner")
 for _ in $(seq 200); do
   ! curl -sf -o "$work/ready" "http://127.0.0.1:$http/readyz" || break
-  kill -0 "$runner" 2>/dev/null || die "the container ended: $(tail -5 "$work/run.log")"
+  kill -0 "$runner" 2>/dev/null || fail "the container ended: $(tail -5 "$work/run.log")"
   sleep 0.1
 done
-[ "$(cat "$work/ready")" = ready ] || die "/readyz: $(tail -5 "$work/run.log")"
+[ "$(cat "$work/ready")" = ready ] || fail "/readyz: $(tail -5 "$work/run.log")"
 server="$(pgrep -n -f "^/usr/bin/flightplan serve .*--listen=127.0.0.1:$port")"
 uid="$(awk '/^Uid/ {print $2}' "/proc/$server/status")"
-[ "$uid" = 65532 ] || die "runs as $uid, not as 65532"
+[ "$uid" = 65532 ] || fail "runs as $uid, not as 65532"
 "$bin/flightplan" resolve --model deepseek-v3 --gpu h100-sxm --gpus 1024 --target megatron-lm --server "127.0.0.1:$port" >"$work/plan" ||
-  die "resolve by the container"
+  fail "resolve by the container"
 kill -TERM "$server"
 code=0; wait "$runner" || code=$?
-[ "$code" = 0 ] || die "SIGTERM ends the container with $code: $(tail -3 "$work/run.log")"
+[ "$code" = 0 ] || fail "SIGTERM ends the container with $code: $(tail -3 "$work/run.log")"
 size="$(du -sm "$work/context/root-of-image" | cut -f1)"
 echo "image: user=$user uid_seen=$uid entry=$entry root_mib=$size files=$(find "$work/context" -type f | wc -l) shell=none ready=yes resolve=ok exit=0"

@@ -17,7 +17,7 @@ server_kills=0 store_kills=0
 for round in $(seq "$rounds"); do
   [ "$backend" = sqlite ] || [ -n "$running" ] || "$postgres" start "$work/pg" >/dev/null
   running=yes
-  start_server s "$store"
+  start_replica s "$store"
   "$load" report "unix:$work/s.sock" "r$round" 4 >>"$work/acknowledged" 2>"$work/load.log" &
   loader=$!
   # At another moment every time: between nothing written yet and, in the last round, the middle of many commits.

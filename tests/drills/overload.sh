@@ -44,6 +44,6 @@ print(f"overload: peak={peak:.0f}/s goodput_3x={g3/peak:.2f} goodput_10x={g10/pe
       f"p99_3x={p3/u:.1f}x p99_10x={p10/u:.1f}x rss_mib_3x=$memory_three rss_mib_10x=$memory_ten")
 END
 for figures in "$three" "$ten"; do
-  [ "$(echo "$figures" | field failed)" = 0 ] && [ "$(echo "$figures" | field unanswered)" = 0 ] || die "calls failed under overload"
+  [ "$(echo "$figures" | field failed)" = 0 ] && [ "$(echo "$figures" | field unanswered)" = 0 ] || fail "calls failed under overload"
 done
-[ "$memory_ten" -le "$most_mib" ] || die "memory: $memory_ten MiB"
+[ "$memory_ten" -le "$most_mib" ] || fail "memory: $memory_ten MiB"

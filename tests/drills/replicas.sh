@@ -14,7 +14,6 @@ export FLIGHTPLAN_FRONT="127.0.0.1:$front"
 export FLIGHTPLAN_A="127.0.0.1:$port_a" FLIGHTPLAN_B="127.0.0.1:$port_b" FLIGHTPLAN_C="127.0.0.1:$port_c"
 export FLIGHTPLAN_A_HTTP="$http_a" FLIGHTPLAN_B_HTTP="$http_b" FLIGHTPLAN_C_HTTP="$http_c"
 haproxy -f "$here/../../deploy/haproxy/haproxy.cfg" >"$work/haproxy.log" 2>&1 &
-pids+=($!)
 for _ in $(seq 100); do
   ! load --target="127.0.0.1:$front" --rate=20 --seconds=0.5 >/dev/null 2>&1 || break
 done
@@ -25,7 +24,7 @@ up() {
     ! grep "Server flightplan/$1 is" "$work/haproxy.log" | tail -n 1 | grep ' is UP' >/dev/null || return 0
     sleep 0.05
   done
-  die "HAProxy does not see $1: $(tail -3 "$work/haproxy.log")"
+  fail "HAProxy does not see $1: $(tail -3 "$work/haproxy.log")"
 }
 # run NAME SECONDS RATE: the load, in the background; `over` says when it has ended.
 run() { load --target="127.0.0.1:$front" --rate="$3" --seconds="$2" --retry >"$work/$1" 2>"$work/$1.err" & caller=$!; }
@@ -35,7 +34,7 @@ judge() {
   wait "$caller" || true
   echo "$1 $(cat "$work/$2")"
   [ "$(field failed <"$work/$2")" = 0 ] && [ "$(field unanswered <"$work/$2")" = 0 ] && [ "$(field not_sent <"$work/$2")" = 0 ] ||
-    die "calls failed: $(cat "$work/$2.err"); $(tail -5 "$work/haproxy.log")"
+    fail "calls failed: $(cat "$work/$2.err"); $(tail -5 "$work/haproxy.log")"
 }
 
 run kill "$seconds" "$rate"
@@ -57,10 +56,10 @@ run roll "$((seconds < 20 ? seconds : 20))" "$restart_rate"
 restarts=0
 for name in a b c; do
   victim="pid_$name"
-  kill -TERM "${!victim}" && wait "${!victim}" || die "SIGTERM does not end $name with 0"
+  kill -TERM "${!victim}" && wait "${!victim}" || fail "SIGTERM does not end $name with 0"
   serve "$name" "${flags[@]}"
   up "$name"
   over || restarts=$((restarts + 1))
 done
 judge "rolling_restart: restarts_under_load=$restarts" roll
-[ "$restarts" -ge 1 ] || die "no restart was under load: give it more seconds"
+[ "$restarts" -ge 1 ] || fail "no restart was under load: give it more seconds"

@@ -9,9 +9,9 @@ source "$(dirname "$0")/evidence_lib.sh"
 start_postgres
 
 start() {
-  start_server a "$url" --decision_log="file:$work/a.decisions"
+  start_replica a "$url" --decision_log="file:$work/a.decisions"
   a=$server
-  start_server b "$url" --decision_log="file:$work/b.decisions"
+  start_replica b "$url" --decision_log="file:$work/b.decisions"
   b=$server
 }
 report() {  # ID VALUE: to replica a

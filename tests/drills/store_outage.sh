@@ -7,7 +7,7 @@ flightplan="$1" load="$2" outage="$3"
 # shellcheck source=tests/drills/evidence_lib.sh
 source "$(dirname "$0")/evidence_lib.sh"
 start_postgres
-start_server s "$url"
+start_replica s "$url"
 
 before=3 after=10
 "$load" outage "unix:$work/s.sock" "$((before + outage + after))" >"$work/figures" 2>"$work/load.log" &

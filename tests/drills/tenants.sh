@@ -19,7 +19,7 @@ wait "$loud" || true
 echo "tenants: quiet_alone_ok=$(field ok <"$work/alone") quiet_beside_loud_ok=$(field ok <"$work/quiet")" \
   "quiet_refused=$(field refused <"$work/quiet") quiet_failed=$(field failed <"$work/quiet")" \
   "loud_ok=$(field ok <"$work/loud") loud_refused=$(field refused <"$work/loud")"
-python3 - "$(field ok <"$work/alone")" "$(field ok <"$work/quiet")" "$(field refused <"$work/loud")" <<'END' || die "the quiet tenant lost calls, or the loud one none"
+python3 - "$(field ok <"$work/alone")" "$(field ok <"$work/quiet")" "$(field refused <"$work/loud")" <<'END' || fail "the quiet tenant lost calls, or the loud one none"
 import sys
 alone, beside, refused = map(int, sys.argv[1:])
 sys.exit(not (beside >= 0.95 * alone > 0 and refused > 0))

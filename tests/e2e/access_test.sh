@@ -2,45 +2,23 @@
 # Tokens, TLS, reload by SIGHUP and a log without secrets, with the real binary. usage: access_test.sh FLIGHTPLAN_BINARY
 set -euo pipefail
 flightplan="$1"
-work="$(mktemp -d)"
-server=""
-cleanup() {
-  [ -z "$server" ] || kill -KILL "$server" 2>/dev/null || true
-  rm -rf "$work"
-}
-trap cleanup EXIT
-fail() {
-  echo "FAILED: $*" >&2
-  tail -20 "$work/log" >&2 || true
-  exit 1
-}
-served() { sed -n 's/.*"msg":"serving".*"'"$1"'":"\{0,1\}\([^",}]*\).*/\1/p' "$work/log"; }
+# shellcheck source=tests/support/server.sh
+source "$(dirname "${BASH_SOURCE[0]}")/../support/server.sh"
 metric() { curl -s "http://127.0.0.1:$http_port/metrics" | sed -n "s/^$1 //p"; }
 digest() { printf %s "$1" | sha256sum | cut -d' ' -f1; }
-wait_for() {  # wait_for WHAT COMMAND...: for ten seconds
-  local what="$1"; shift
-  for _ in $(seq 200); do
-    ! "$@" || return 0
-    sleep 0.05
-  done
-  fail "$what"
-}
 
-if ! command -v openssl >/dev/null; then echo "skipped: openssl is not installed"; exit 77; fi
+command -v openssl >/dev/null || skip "openssl is not installed"
 openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout "$work/key.pem" -out "$work/cert.pem" \
   -days 1 -subj /CN=localhost -addext subjectAltName=DNS:localhost 2>/dev/null
 secret="hunter2-$(openssl rand -hex 8)"
 token() { echo "  - {sha256: $(digest "$1"), tenant: $2, roles: [$3], expires: 2126-01-01T00:00:00Z}"; }
 { echo "tokens:"; token "$secret" research "read, resolve"; token reader reading read; } >"$work/tokens.yaml"
 mkdir "$work/site"
-"$flightplan" serve --listen=127.0.0.1:0 --http_listen=127.0.0.1:0 --drain_delay=0s --log_level=debug \
+start_server s --listen=127.0.0.1:0 --http_listen=127.0.0.1:0 --drain_delay=0s --log_level=debug \
   --tls_cert_file="$work/cert.pem" --tls_key_file="$work/key.pem" --token_file="$work/tokens.yaml" \
-  --catalog_dir="$work/site" --decision_log="file:$work/decisions" 2>"$work/log" &
-server=$!
-is_served() { [ -n "$(served http_port)" ]; }
-wait_for "does not start" is_served
-http_port="$(served http_port)"
-address="$(served listen)"
+  --catalog_dir="$work/site" --decision_log="file:$work/decisions"
+http_port="$(served s http_port)"
+address="$(served s listen)"
 address="localhost:${address##*:}"
 export FLIGHTPLAN_CA_FILE="$work/cert.pem"
 
@@ -67,9 +45,9 @@ printf 'tokens: [{tenant: t}]\n' >"$work/tokens.new"
 cp "$work/tokens.yaml" "$work/tokens.good"
 mv "$work/tokens.new" "$work/tokens.yaml"
 kill -HUP "$server"
-refused_twice() { [ "$(grep -c '"msg":"reload refused"' "$work/log")" = 2 ]; }
+refused_twice() { [ "$(grep -c '"msg":"reload refused"' "$work/s.log")" = 2 ]; }
 wait_for "two bad files are named" refused_twice
-grep -q 'models.yaml:1:' "$work/log" || fail "the bad catalogue is named with its line"
+grep -q 'models.yaml:1:' "$work/s.log" || fail "the bad catalogue is named with its line"
 [ "$(metric flightplan_catalog_reload_failures_total)" = 1 ] || fail "flightplan_catalog_reload_failures_total"
 [ "$(metric 'flightplan_access_reload_failures_total{file="tokens"}')" = 1 ] || fail "access_reload_failures_total"
 ask "$secret" gpus || fail "the last good tokens are in force"
@@ -81,18 +59,15 @@ models:
 EOF
 { echo "tokens:"; token second research "read, resolve"; } >"$work/tokens.yaml"
 kill -HUP "$server"
-reloaded_twice() { [ "$(grep -c '"msg":"reloaded"' "$work/log")" = 2 ]; }
-wait_for "both good files are taken: $(grep refused "$work/log" | tail -1)" reloaded_twice
+reloaded_twice() { [ "$(grep -c '"msg":"reloaded"' "$work/s.log")" = 2 ]; }
+wait_for "both good files are taken: $(grep refused "$work/s.log" | tail -1)" reloaded_twice
 ! ask "$secret" gpus || fail "a token that is gone was let in"
 ask second models || fail "the new token"
 grep -q our-own-model "$work/out" || fail "the new catalogue"
 [ "$(curl -s "http://127.0.0.1:$http_port/version")" != "$before" ] || fail "/version shows the new catalogue"
 [ "$(curl -s "http://127.0.0.1:$http_port/metrics" | grep -c '^flightplan_build_info')" = 1 ] || fail "one build_info"
 
-kill -TERM "$server"
-code=0; wait "$server" || code=$?
-server=""
-[ "$code" = 0 ] || fail "SIGTERM ends with 0, not $code"
-! grep -q "$secret" "$work/log" "$work/decisions" || fail "the secret stands in a log"
-grep -q '"tenant":"research"' "$work/log" || fail "the tenant stands in the log"
+stop_server "$server"
+! grep -q "$secret" "$work/s.log" "$work/decisions" || fail "the secret stands in a log"
+grep -q '"tenant":"research"' "$work/s.log" || fail "the tenant stands in the log"
 echo "access e2e: fine"

@@ -3,19 +3,8 @@
 # usage: exit_codes_test.sh FLIGHTPLAN_BINARY
 set -euo pipefail
 flightplan="$1"
-work="$(mktemp -d)"
-server=""
-cleanup() {
-  [ -z "$server" ] || kill -KILL "$server" 2>/dev/null || true
-  rm -rf "$work"
-}
-trap cleanup EXIT
-
-fail() {
-  echo "FAILED: $*" >&2
-  cat "$work/out" "$work/err" >&2 || true
-  exit 1
-}
+# shellcheck source=tests/support/server.sh
+source "$(dirname "${BASH_SOURCE[0]}")/../support/server.sh"
 # expect CODE ARGS...: runs, compares the exit code.
 expect() {
   local want="$1" code=0
@@ -129,13 +118,7 @@ expect 0 fix "$work/bad.sh"
 [ ! -s "$work/out" ] || fail "nothing to repair, nothing printed"
 
 # --- The same bytes by a server ---
-"$flightplan" serve --listen="unix:$work/fp.sock" --http_listen= --drain_delay=0s 2>"$work/log" &
-server=$!
-for _ in $(seq 200); do
-  grep -q '"msg":"serving"' "$work/log" && break
-  kill -0 "$server" 2>/dev/null || fail "the server ended while starting"
-  sleep 0.05
-done
+start_server s --listen="unix:$work/fp.sock" --http_listen= --drain_delay=0s
 sed -i 's/^EP=.*/EP=64/' "$work/bad.sh"
 same() {
   local local_code=0 remote_code=0
@@ -160,7 +143,5 @@ done
 same fix "$work/bad.sh"
 same fix "$work/bad.sh" --format json
 same fingerprint --root "$work" --format json
-kill -TERM "$server"
-wait "$server" || fail "the server ends with 0"
-server=""
+stop_server "$server"
 echo "exit codes e2e: fine"

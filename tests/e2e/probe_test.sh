@@ -3,37 +3,17 @@
 # usage: probe_test.sh FLIGHTPLAN_BINARY PROBE_WORKER FAKE_DEVICE.json
 set -euo pipefail
 flightplan="$1"; worker="$2"; fake="$3"
-work="$(mktemp -d)"
-server=""
-cleanup() {
-  [ -z "$server" ] || kill -KILL "$server" 2>/dev/null || true
-  rm -rf "$work"
-}
-trap cleanup EXIT
-fail() {
-  echo "FAILED: $*" >&2
-  cat "$work/log" "$work/err" >&2 2>/dev/null || true
-  exit 1
-}
-served() { sed -n 's/.*"msg":"serving".*"'"$1"'":"\{0,1\}\([^",}]*\).*/\1/p' "$work/log"; }
+# shellcheck source=tests/support/server.sh
+source "$(dirname "${BASH_SOURCE[0]}")/../support/server.sh"
 expect() {  # exit code, then the command
   local wanted="$1" code=0; shift
   "$@" >"$work/out" 2>"$work/err" || code=$?
   [ "$code" = "$wanted" ] || fail "$* ended with $code, not $wanted"
 }
 start() {
-  : >"$work/log"
-  "$flightplan" serve --listen=127.0.0.1:0 --http_listen=127.0.0.1:0 --drain_delay=0s --profile_dir="$work/served" "$@" \
-    2>"$work/log" &
-  server=$!
-  for _ in $(seq 400); do
-    [ -z "$(served http_port)" ] || break
-    kill -0 "$server" 2>/dev/null || fail "ended while starting"
-    sleep 0.05
-  done
-  address="$(served listen)"; http_port="$(served http_port)"
+  start_server s --listen=127.0.0.1:0 --http_listen=127.0.0.1:0 --drain_delay=0s --profile_dir="$work/served" "$@"
+  address="$(served s listen)"; http_port="$(served s http_port)"
 }
-stop() { kill -TERM "$server"; wait "$server" || fail "did not stop cleanly"; server=""; }
 export FLIGHTPLAN_PROFILE_DIR="$work/profiles"
 resolve=("$flightplan" resolve --model qwen3-30b-a3b --gpu h200-sxm --gpus 16 --tp 1 --pp 1 --ep 16 --gbs 1024)
 
@@ -69,7 +49,7 @@ expect 0 "${resolve[@]}" --server "$address" --format json
 expect 0 "$flightplan" probe --server "$address" --import "$work/h200.json"
 expect 0 "${resolve[@]}" --server "$address" --format json   # not the answer that was cached before
 grep -q 'probe profile' "$work/out" || fail "the server does not cite an imported profile"
-stop
+stop_server "$server"
 
 # --- One that may, with a fake device; what was imported is still there ---
 start --probe --probe_worker="$worker" --probe_fake="$fake"
@@ -79,5 +59,5 @@ expect 0 "$flightplan" probe --server "$address" --list
 grep -q 'NVIDIA H200' "$work/out" || fail "profiles do not outlive a restart"
 curl -s "http://127.0.0.1:$http_port/metrics" >"$work/metrics"
 grep -q '^flightplan_probe_runs_total{result="ok"} 1$' "$work/metrics" || fail "the metric does not count"
-stop
+stop_server "$server"
 echo "probe: worker, command line, server and resolve agree"

@@ -2,21 +2,8 @@
 # The real binary as a server, from start to SIGTERM. usage: server_test.sh FLIGHTPLAN_BINARY
 set -euo pipefail
 flightplan="$1"
-work="$(mktemp -d)"
-server=""
-cleanup() {
-  [ -z "$server" ] || kill -KILL "$server" 2>/dev/null || true
-  rm -rf "$work"
-}
-trap cleanup EXIT
-
-fail() {
-  echo "FAILED: $*" >&2
-  cat "$work/log" >&2 || true
-  exit 1
-}
-# A field of the log line that says "serving".
-served() { sed -n 's/.*"msg":"serving".*"'"$1"'":"\{0,1\}\([^",}]*\).*/\1/p' "$work/log"; }
+# shellcheck source=tests/support/server.sh
+source "$(dirname "${BASH_SOURCE[0]}")/../support/server.sh"
 http() { curl -s -o "$work/body" -w '%{http_code}' "http://127.0.0.1:$http_port$1"; }
 
 # --- What does not start says why, and with which exit code ---
@@ -35,16 +22,10 @@ grep -q 'models.yaml:2:' "$work/err" || fail "a bad catalogue is named with its 
 "$flightplan" serve --print_config --drain_delay=7s | grep '^drain_delay: 7s$' >/dev/null || fail "--print_config"
 
 # --- Start ---
-"$flightplan" serve --listen=127.0.0.1:0 --listen="unix:$work/fp.sock" --http_listen=127.0.0.1:0 --drain_delay=120s \
-  --decision_log="file:$work/decisions" 2>"$work/log" &
-server=$!
-for _ in $(seq 200); do
-  [ -z "$(served http_port)" ] || break
-  kill -0 "$server" 2>/dev/null || fail "ended while starting"
-  sleep 0.05
-done
-http_port="$(served http_port)"
-address="$(served listen)"
+start_server s --listen=127.0.0.1:0 --listen="unix:$work/fp.sock" --http_listen=127.0.0.1:0 --drain_delay=120s \
+  --decision_log="file:$work/decisions"
+http_port="$(served s http_port)"
+address="$(served s listen)"
 [ -n "$http_port" ] && [ -n "$address" ] || fail "no 'serving' line"
 address="${address%%, *}"
 
@@ -83,11 +64,8 @@ for _ in 1 2; do  # worked out, then cached
 done
 http /metrics >/dev/null
 grep -q '^flightplan_cache_requests_total{result="hit"} 1$' "$work/body" || fail "the second answer came from the cache"
-for _ in $(seq 100); do
-  [ "$(grep -c decision_id "$work/decisions" || true)" = 2 ] && break
-  sleep 0.05
-done
-[ "$(grep -c decision_id "$work/decisions")" = 2 ] || fail "two decisions, two lines"
+are_two() { [ "$(grep -c decision_id "$work/decisions")" = 2 ]; }
+wait_for "two decisions, two lines" are_two
 
 # --- Reflection ---
 # A generic client learns everything from the server. deploy/setup.sh puts buf there.
@@ -100,15 +78,9 @@ fi
 
 # --- Graceful stop ---
 kill -TERM "$server"
-for _ in $(seq 100); do
-  [ "$(http /readyz)" = 503 ] && break
-  sleep 0.02
-done
-[ "$(http /readyz)" = 503 ] || fail "not ready while draining"
+is_draining() { [ "$(http /readyz)" = 503 ]; }
+wait_for "not ready while draining" is_draining
 "$flightplan" gpus --server "$address" >/dev/null || fail "serves on while draining"
-kill -TERM "$server"  # the second ends the delay
-code=0; wait "$server" || code=$?
-server=""
-[ "$code" = 0 ] || fail "SIGTERM ends with 0, not $code"
-grep -q '"msg":"stopped"' "$work/log" || fail "no 'stopped' line"
+stop_server "$server"  # the second ends the delay
+grep -q '"msg":"stopped"' "$work/s.log" || fail "no 'stopped' line"
 echo "server e2e: fine"
