@@ -80,6 +80,7 @@ install_buf() {
 build_only=false
 cuda=false
 check=false
+failed=false
 for argument in "$@"; do
   case "$argument" in
     --build-only) build_only=true ;;
@@ -102,8 +103,10 @@ if $check; then
   exit
 fi
 [ ${#missing[@]} = 0 ] || install_packages "${missing[@]}"
-! $buf_missing || install_buf
+# Without buf only the protos cannot be checked, so the rest is set up all the same.
+! $buf_missing || install_buf || { echo "setup: buf could not be installed: is npm's registry reachable?" >&2; failed=true; }
 # Nothing but the GPU probe's kernels needs it, so where it cannot be had the rest is still set up.
 ! $cuda || "$(dirname "${BASH_SOURCE[0]}")/../probe/toolkit.sh" ||
   echo "setup: no CUDA compiler: the GPU probe will be built with a fake device alone" >&2
+! $failed || exit 1
 echo "setup: everything is there"
