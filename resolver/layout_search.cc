@@ -94,6 +94,15 @@ const StageLayout* StagesFor(LayoutSearch* s, int pp, int vpp) {
   return slot.get();
 }
 
+// Where the decisions may offload layers instead of recomputing them (decide/recompute.cc), the search weighs how many.
+bool OffloadIsOpen(const LayoutSearch& s) {
+  const Candidate& base = s.bases.front();
+  return base.shard_weights && !s.shape.is_moe() && s.shape.num_layers >= 8 &&
+         s.config.origin(K::cpu_offloading) != Origin::kAbsent && !PinOf(s.intent, K::cpu_offloading).has_value() &&
+         !PinOf(s.intent, K::cpu_offloading_num_layers).has_value() &&
+         !PinOf(s.intent, K::recompute_granularity).has_value();
+}
+
 // Ways of execution that the release, the GPU and the installed libraries leave, and the caller's pins.
 ExecutionSpace ExecutionsOf(const LayoutSearch& s) {
   const NormalizedIntent& intent = s.intent;
@@ -130,7 +139,7 @@ ExecutionSpace ExecutionsOf(const LayoutSearch& s) {
   space.graphs = {{}};
   if (PinOf(intent, K::cuda_graph_impl).has_value() || f.bring_up) {
     space.graphs = {{base.graphs, base.graph_modules}};
-  } else if (s.config.origin(K::cuda_graph_impl) != Origin::kAbsent) {
+  } else if (s.config.origin(K::cuda_graph_impl) != Origin::kAbsent && !f.fsdp) {  // sharded parameters move
     const auto routing = static_cast<uint8_t>(f.moe ? kGraphMoeRouter | kGraphMoePreprocess : 0);
     space.graphs.push_back({GraphImpl::kTransformerEngine, kGraphAttn});
     if (routing != 0) {
@@ -142,6 +151,11 @@ ExecutionSpace ExecutionsOf(const LayoutSearch& s) {
   space.recomputes = RecomputeSets(s.shape);
   if (PinOf(intent, K::recompute_granularity).has_value()) {
     space.recomputes = {{base.recompute, base.recompute_modules}};
+  }
+  if (OffloadIsOpen(s)) {
+    for (int eighths = 1; eighths < 8; ++eighths) {
+      space.recomputes.push_back({RecomputeMode::kNone, 0, static_cast<int32_t>(s.shape.num_layers * eighths / 8)});
+    }
   }
   space.optimizer_offloads = {0};
   if (PinOf(intent, K::optimizer_cpu_offload).has_value()) {
@@ -159,6 +173,9 @@ absl::Status PrepareSearch(NormalizedIntent intent, LayoutSearch* s) {
   FLIGHTPLAN_ASSIGN_OR_RETURN(s->shape, MakeShape(s->intent.model, StartConfig(s->intent)));
   s->work = WorkOf(s->shape);
   DecideBases(s);
+  if (OffloadIsOpen(*s)) {
+    for (Candidate& base : s->bases) base.offload_layers = 0;
+  }
   for (Knob knob : {K::num_layers_in_first_pipeline_stage, K::num_layers_in_last_pipeline_stage,
                     K::account_for_embedding_in_pipeline_split, K::account_for_loss_in_pipeline_split,
                     K::num_layers_per_virtual_pipeline_stage}) {

@@ -68,6 +68,7 @@ absl::Status ResolveOpenLayout(const Resolver& resolver, const v1::ResolveConfig
     return absl::OkStatus();
   }
   search.question.keep = kPool;
+  search.question.keep_alike = kKeepAlike;
   search.question.work_limit = kWorkLimit;
   PlanAnswers answers;
   SearchResult found;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -17,8 +18,10 @@ using K = Knob;
 // The decisions' own recompute set stays unless the search's makes the step shorter by more than this: below it the
 // set that evidence and recipes know is worth more.
 constexpr double kWorthASet = 0.02;
-// Steps as close as this are the same to a forecast.
-constexpr double kAlike = 0.01;
+constexpr char kLeftOpen[] = "left open: the search's choice";
+// Steps as close as this are the same to a forecast, so the plan with the fewest virtual stages stands for them: what
+// more of them cost in transfers and memory is what the forecast knows least.
+constexpr double kSame = 0.01;
 
 v1::Layout* Write(const LayoutSizes& sizes, bool moe, v1::Layout* layout) {
   layout->set_tensor_model_parallel_size(sizes.tp);
@@ -88,7 +91,7 @@ constexpr SizeKnob kSizes[] = {
 void MarkSizes(const NormalizedIntent& intent, v1::ResolveConfigResponse* answer) {
   for (const SizeKnob& size : kSizes) {
     if ((intent.layout.*size.wish).has_value() || PinOf(intent, size.knob).has_value()) continue;
-    MarkDecided(size.knob, kLayoutDecision, "left open: the search's choice", answer);
+    MarkDecided(size.knob, kLayoutDecision, kLeftOpen, answer);
   }
 }
 
@@ -148,7 +151,8 @@ absl::Status AnswerOne(const Resolver& resolver, const v1::ResolveConfigRequest&
   // The search weighs recompute against overlap and memory, the decisions one after the other.
   const double now = best->has_value() ? StepUs(**best) : 0;
   const bool promising = !best->has_value() || found.step.us < now * (1 - kWorthASet);
-  if (promising && RecomputeIsOpen(search.intent)) {
+  // How many layers go to the host is decided by the same figures.
+  if (promising && RecomputeIsOpen(search.intent) && found.candidate.offload_layers == 0) {
     PinRecompute(found.candidate, &request);
     v1::ResolveConfigResponse searched;
     FLIGHTPLAN_RETURN_IF_ERROR(resolver.ResolveConfig(request, &searched, evidence));
@@ -169,12 +173,33 @@ absl::Status AnswerOne(const Resolver& resolver, const v1::ResolveConfigRequest&
   return absl::OkStatus();
 }
 
-LayoutSizes WithoutInterleaving(LayoutSizes sizes) {
-  sizes.vpp = 0;
-  return sizes;
+// A plan that stands for others says which: as alternatives of the size in which they differ.
+void NameVariant(const PlanAnswer& variant, double plan_us, PlanAnswer* plan) {
+  const double change = StepUs(variant.answer) / plan_us - 1;
+  for (const auto& [knob, now, other] :
+       {std::tuple(K::virtual_pipeline_model_parallel_size, int64_t{plan->sizes.vpp}, int64_t{variant.sizes.vpp}),
+        std::tuple(K::micro_batch_size, plan->sizes.micro_batch_size, variant.sizes.micro_batch_size)}) {
+    if (now == other) continue;
+    v1::Decision* const decision = DecisionOf(Name(knob), &plan->answer);
+    if (decision->rule_id().empty()) {  // left at its default, which the search chose as well
+      decision->set_rule_id(kLayoutDecision);
+      decision->set_reason(kLeftOpen);
+      decision->set_basis(v1::BASIS_ESTIMATE);
+    }
+    v1::Alternative* const alternative = decision->add_alternatives();
+    alternative->mutable_value()->set_int_value(other);
+    alternative->set_reason(
+        absl::StrFormat("VPP %d with a micro-batch of %d: step %+.1f %%, which a forecast cannot tell "
+                        "from this plan's",
+                        variant.sizes.vpp, variant.sizes.micro_batch_size, change * 100));
+  }
 }
 
 }  // namespace
+
+bool Alike(const LayoutSizes& a, double a_us, const LayoutSizes& b, double b_us) {
+  return MappingOf(a) == MappingOf(b) && std::abs(a_us - b_us) < kResolution * std::min(a_us, b_us);
+}
 
 absl::Status AnswerPlans(const Resolver& resolver, const v1::ResolveConfigRequest& base, const LayoutSearch& search,
                          const SearchResult& found, const EvidenceSnapshot& evidence, PlanAnswers* answers) {
@@ -193,25 +218,31 @@ absl::Status AnswerPlans(const Resolver& resolver, const v1::ResolveConfigReques
     return by_memory ? MostMemory(a.answer) < MostMemory(b.answer) : StepUs(a.answer) < StepUs(b.answer);
   };
   std::stable_sort(plans.begin(), plans.end(), better);
-  // Of plans that differ in VPP alone and are the same to a forecast, the one with the fewest virtual stages: what more
-  // of them cost in transfers and memory is what the forecast knows least.
+  // One plan stands for those of its mapping that a forecast cannot tell from it.
   std::vector<PlanAnswer>& kept = answers->plans;
   std::vector<double> best_us;  // of what each kept plan stands for
+  std::vector<std::vector<PlanAnswer>> variants;
   for (PlanAnswer& plan : plans) {
     size_t i = 0;
     const auto alike = [&](const PlanAnswer& other) {
-      return WithoutInterleaving(other.sizes) == WithoutInterleaving(plan.sizes) &&
-             other.answer.estimate().fit() <= plan.answer.estimate().fit() &&
-             StepUs(plan.answer) < best_us[i] * (1 + kAlike);
+      return Alike(other.sizes, best_us[i], plan.sizes, StepUs(plan.answer)) &&
+             other.answer.estimate().fit() <= plan.answer.estimate().fit();
     };
     while (i < kept.size() && !alike(kept[i])) ++i;
     if (i == kept.size()) {
       best_us.push_back(StepUs(plan.answer));
       kept.push_back(std::move(plan));
+      variants.emplace_back();
       continue;
     }
     ++answers->alike;
-    if (plan.sizes.vpp < kept[i].sizes.vpp) kept[i] = std::move(plan);
+    const bool simpler = plan.sizes.vpp < kept[i].sizes.vpp && StepUs(plan.answer) < best_us[i] * (1 + kSame);
+    if (simpler) std::swap(plan, kept[i]);
+    variants[i].push_back(std::move(plan));
+  }
+  for (size_t i = 0; i < kept.size(); ++i) {
+    const double us = StepUs(kept[i].answer);
+    for (const PlanAnswer& variant : variants[i]) NameVariant(variant, us, &kept[i]);
   }
   std::stable_sort(kept.begin(), kept.end(), better);
   return absl::OkStatus();

@@ -19,8 +19,18 @@ struct PlanAnswer {
 struct PlanAnswers {
   std::vector<PlanAnswer> plans;  // that can be launched and do not certainly run out of memory; best first
   int64_t refused = 0;            // layouts that the rules of the release refuse
-  int64_t alike = 0;              // differ from a better plan in VPP alone, and hardly in time
+  int64_t alike = 0;              // layouts that a better plan stands for
 };
+
+// What a forecast can tell apart of one model on one GPU: the median error of the effect in matched A/B pairs
+// (tests/evidence/README.md).
+inline constexpr double kResolution = 0.04;
+
+// The same mapping, in VPP and micro-batch as they may be, and the same step time as far as a forecast can tell.
+bool Alike(const LayoutSizes& a, double a_us, const LayoutSizes& b, double b_us);
+
+// How much of its list a search keeps for one mapping: the best, and what it may stand for.
+inline constexpr size_t kKeepAlike = 6;
 
 // `base`: the question, whose open sizes become those of each layout. A plan has what the decisions make of its layout;
 // where the search found a recompute set that makes the step clearly shorter, it has that set, and its decision says

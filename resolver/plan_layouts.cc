@@ -20,8 +20,8 @@ namespace {
 constexpr int kDefaultPlans = 10;
 constexpr int kMaxPlans = 100;
 // Layouts that the forecast ranks for each plan that is asked for: the decisions may settle one otherwise than the
-// search would, the rules of the release may refuse it, and some differ in VPP alone.
-constexpr size_t kPoolFactor = 4;
+// search would, the rules of the release may refuse it, and some are alike.
+constexpr size_t kPoolFactor = 6;
 constexpr size_t kLeastPool = 24;
 // Counts tried between the largest power of two of nodes that does not do and the first that does.
 constexpr int64_t kCountsBetween = 7;
@@ -87,6 +87,7 @@ absl::Status Planner::At(NormalizedIntent intent, int64_t gpus) {
   }
   if (request_.objective() == v1::PLAN_OBJECTIVE_MEMORY_HEADROOM) question.objective = SearchObjective::kMemoryHeadroom;
   question.keep = std::max(kLeastPool, wanted_ * kPoolFactor);
+  question.keep_alike = kKeepAlike;
   if (hooks_.parallel != nullptr) question.parallel = hooks_.parallel;
   if (hooks_.progress != nullptr) {
     question.progress = [this](const SearchProgress& progress) {

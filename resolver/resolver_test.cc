@@ -285,6 +285,26 @@ TEST(PlanLayouts, ListsNoLayoutTwice) {
   }
 }
 
+// Plans of one mapping that no forecast can tell apart are one plan, and it names the others.
+TEST(PlanLayouts, NamesWhatAPlanStandsFor) {
+  const v1::PlanResult result = PlanQwen235(v1::PLAN_OBJECTIVE_STEP_TIME, 128);
+  EXPECT_GT(result.pruned_counts().at("alike"), 0);
+  int64_t named = 0;
+  for (const v1::ResolveConfigResponse& plan : result.plans()) {
+    for (const v1::Decision& decision : plan.decisions()) {
+      if (decision.name() != "virtual_pipeline_model_parallel_size") continue;
+      EXPECT_EQ(decision.rule_id(), "plan.layout");
+      for (const v1::Alternative& other : decision.alternatives()) {
+        EXPECT_NE(other.value().int_value(), plan.layout().sizes().virtual_pipeline_model_parallel_size());
+        EXPECT_NE(other.reason().find("step "), std::string::npos);
+        ++named;
+      }
+    }
+  }
+  EXPECT_GT(named, 0);
+  EXPECT_LE(named, result.pruned_counts().at("alike"));
+}
+
 // Fields are named as they stand in the request that was sent, below `base`.
 TEST(PlanLayouts, NamesFieldsOfTheRequestAsSent) {
   v1::PlanLayoutsRequest request;

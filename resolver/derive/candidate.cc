@@ -321,8 +321,32 @@ int ChunkContents::Layers() const {
   return sum;
 }
 
+namespace {
+
+RankContents ContentsOf(const StageLayout& layout, int rank) {
+  RankContents sum;
+  sum.rank = rank;
+  for (int j = 0; j < layout.vpp; ++j) {
+    const ChunkContents& chunk = layout.chunk(rank, j);
+    for (size_t k = 0; k < sum.layers.size(); ++k) {
+      sum.layers[k] = static_cast<uint16_t>(sum.layers[k] + chunk.layers[k]);
+    }
+    sum.mtp_depths = static_cast<uint16_t>(sum.mtp_depths + chunk.mtp_depths);
+    sum.losses = static_cast<uint16_t>(sum.losses + (chunk.loss ? 1 : 0));
+    sum.vocabularies = static_cast<uint16_t>(sum.vocabularies + (chunk.loss || chunk.embedding ? 1 : 0));
+  }
+  return sum;
+}
+
+bool SameContents(const RankContents& a, const RankContents& b) {
+  return a.layers == b.layers && a.mtp_depths == b.mtp_depths && a.losses == b.losses &&
+         a.vocabularies == b.vocabularies;
+}
+
+}  // namespace
+
 StageLayout MakeStageLayout(int pp, int vpp, std::vector<ChunkContents> chunks) {
-  StageLayout layout{pp, vpp, std::move(chunks), {}};
+  StageLayout layout{pp, vpp, std::move(chunks), {}, {}};
   const auto same = [&](int a, int b) {
     for (int j = 0; j < vpp; ++j) {
       if (layout.chunk(a, j) != layout.chunk(b, j)) return false;
@@ -331,6 +355,14 @@ StageLayout MakeStageLayout(int pp, int vpp, std::vector<ChunkContents> chunks) 
   };
   for (int rank = 0; rank < pp; ++rank) {
     if (rank == 0 || !same(rank, rank - 1)) layout.distinct_ranks.push_back(rank);
+    const RankContents own = ContentsOf(layout, rank);
+    const auto known = std::find_if(layout.contents.begin(), layout.contents.end(),
+                                    [&](const RankContents& other) { return SameContents(own, other); });
+    if (known == layout.contents.end()) {
+      layout.contents.push_back(own);
+    } else {
+      ++known->ranks_alike;
+    }
   }
   return layout;
 }

@@ -75,12 +75,21 @@ struct ChunkContents {
   int Layers() const;
 };
 
+// What the chunks of a pipeline rank add up to, and how many ranks hold as much.
+struct RankContents {
+  int rank = 0, ranks_alike = 1;  // the first of them
+  KindCounts layers{};
+  uint16_t mtp_depths = 0, losses = 0;
+  uint16_t vocabularies = 0;  // chunks with the embedding or the output matrix
+};
+
 // Which layers each stage holds. Virtual stage j of pipeline rank i is chunk j*pp + i, the order of execution.
 struct StageLayout {
   int pp = 1, vpp = 1;
   std::vector<ChunkContents> chunks;  // pp * vpp
   // Ranks that can be the fullest: the first of each run of equal ranks. Earlier ranks hold more microbatches.
   std::vector<int> distinct_ranks;
+  std::vector<RankContents> contents;  // of all ranks, equal ones once
   const ChunkContents& chunk(int rank, int virtual_stage) const {
     return chunks[static_cast<size_t>(virtual_stage * pp + rank)];
   }

@@ -114,11 +114,11 @@ class Forecaster {
   Module AttentionModule(const LayerWork& layer, size_t precision) const;
   Module DenseModule(const LayerWork& layer, double width, size_t precision) const;
   LayerTime TimeOfLayer(const LayerWork& layer, size_t precision) const;
-  void AddChunk(const ChunkContents& chunk, const LayerTimes& layers, LayerTime* sum) const;
+  LayerTime TimeOfRank(const RankContents& rank, const LayerTimes& layers) const;
   LayerTime TimeOfHead() const;
   double DataParallelUs(double parameters, double ranks, double stride, double bytes_per_parameter) const;
   void AddDataParallel(double fwd_us, double bwd_us, double microbatches, StepParts* parts) const;
-  void CountParameters(int rank);
+  void CountParameters(const RankContents& rank);
 
   bool Again(unsigned module) const {
     return plan_.recompute == RecomputeMode::kSelective && (plan_.recompute_modules & module) != 0;
@@ -432,12 +432,13 @@ LayerTime Forecaster::TimeOfHead() const {
   return times;
 }
 
-void Forecaster::AddChunk(const ChunkContents& chunk, const LayerTimes& layers, LayerTime* sum) const {
-  const double depths = chunk.mtp_depths;
+LayerTime Forecaster::TimeOfRank(const RankContents& rank, const LayerTimes& layers) const {
+  LayerTime sum;
+  const double depths = rank.mtp_depths;
   for (int i = 0; i < work_.kind_count; ++i) {
     const auto at = static_cast<size_t>(i);
-    const double count = chunk.layers[at] + depths * work_.mtp_layers[at];
-    if (count > 0) Accumulate(layers.kinds[at], count, sum);
+    const double count = rank.layers[at] + depths * work_.mtp_layers[at];
+    if (count > 0) Accumulate(layers.kinds[at], count, &sum);
   }
   if (depths > 0) {
     // The projection of two hidden states to one, and each depth's own pass through the output layer.
@@ -446,10 +447,11 @@ void Forecaster::AddChunk(const ChunkContents& chunk, const LayerTimes& layers, 
     joined.fwd.matmul = us;
     joined.bwd.matmul = 2 * us;
     joined.pair = 3 * us;
-    Accumulate(joined, depths, sum);
+    Accumulate(joined, depths, &sum);
   }
-  const double heads = depths + (chunk.loss ? 1 : 0);
-  if (heads > 0) Accumulate(layers.head, heads, sum);
+  const double heads = depths + rank.losses;
+  if (heads > 0) Accumulate(layers.head, heads, &sum);
+  return sum;
 }
 
 // One reduce-scatter or all-gather of a group of `ranks`, whose neighbours are `stride` GPUs apart.
@@ -486,18 +488,15 @@ void Forecaster::AddDataParallel(double fwd_us, double bwd_us, double microbatch
   parts->data_parallel += exposed(gather, fwd_us, plan_.overlap_param_gather);
 }
 
-void Forecaster::CountParameters(int rank) {
+void Forecaster::CountParameters(const RankContents& rank) {
   const double expert_split = static_cast<double>(plan_.ep) * plan_.etp;
-  for (int j = 0; j < plan_.stages->vpp; ++j) {
-    const ChunkContents& chunk = plan_.stages->chunk(rank, j);
-    for (int i = 0; i < work_.kind_count; ++i) {
-      const auto at = static_cast<size_t>(i);
-      const double count = chunk.layers[at] + chunk.mtp_depths * work_.mtp_layers[at];
-      dense_parameters_ += count * (work_.kinds[at].split / t_ + work_.kinds[at].replicated);
-      expert_parameters_ += count * work_.kinds[at].expert / expert_split;
-    }
-    if (chunk.loss || chunk.embedding) dense_parameters_ += work_.vocabulary * h_ / t_;
+  for (int i = 0; i < work_.kind_count; ++i) {
+    const auto at = static_cast<size_t>(i);
+    const double count = rank.layers[at] + rank.mtp_depths * work_.mtp_layers[at];
+    dense_parameters_ += count * (work_.kinds[at].split / t_ + work_.kinds[at].replicated);
+    expert_parameters_ += count * work_.kinds[at].expert / expert_split;
   }
+  dense_parameters_ += rank.vocabularies * work_.vocabulary * h_ / t_;
 }
 
 LayerTimes Forecaster::Layers() const {
@@ -529,20 +528,18 @@ bool Forecaster::Run(const LayerTimes& times, StepForecast* out) {
   const double dp = static_cast<double>(plan_.gpus) / plan_.tp / plan_.cp / plan_.pp;
   const double microbatches =
       dp > 0 ? static_cast<double>(plan_.global_batch_size) / (dp * static_cast<double>(plan_.micro_batch_size)) : 0;
-  if (!rates_.known || plan_.stages == nullptr || microbatches <= 0 || tokens_ <= 0) return false;
+  const bool stages_known = plan_.stages != nullptr && !plan_.stages->contents.empty();
+  if (!rates_.known || !stages_known || microbatches <= 0 || tokens_ <= 0) return false;
 
   const StageLayout& stages = *plan_.stages;
   LayerTime heaviest;
   double heaviest_us = -1, sum_us = 0;
-  int slowest = 0;
-  const std::vector<int>& ranks = stages.distinct_ranks;
-  for (size_t i = 0; i < ranks.size(); ++i) {
-    LayerTime stage;
-    for (int j = 0; j < stages.vpp; ++j) AddChunk(stages.chunk(ranks[i], j), times, &stage);
+  const RankContents* slowest = nullptr;
+  for (const RankContents& rank : stages.contents) {
+    const LayerTime stage = TimeOfRank(rank, times);
     const double us = SoftMax(stage.pair, stage.host_fwd + stage.host_bwd);
-    const int alike = (i + 1 < ranks.size() ? ranks[i + 1] : stages.pp) - ranks[i];
-    sum_us += us * alike;
-    if (us > heaviest_us) heaviest_us = us, heaviest = stage, slowest = ranks[i];
+    sum_us += us * rank.ranks_alike;
+    if (us > heaviest_us) heaviest_us = us, heaviest = stage, slowest = &rank;
   }
   const double mean_us = sum_us / stages.pp;
 
@@ -590,7 +587,7 @@ bool Forecaster::Run(const LayerTimes& times, StepForecast* out) {
   }
 
   // ---- once a step
-  CountParameters(slowest);
+  CountParameters(*slowest);
   AddDataParallel(alone_fwd, alone_bwd, microbatches, &parts);
   const double dense_ranks = static_cast<double>(plan_.gpus) / plan_.tp / plan_.pp;
   const double expert_ranks = std::max(1.0, static_cast<double>(plan_.gpus) / plan_.ep / plan_.etp / plan_.pp);

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <tuple>
 #include <utility>
@@ -41,8 +42,8 @@ struct Judgement {
 struct Combination {
   const Exchange* exchange = nullptr;
   const Graphs* graphs = nullptr;
-  // Times of the layers by recompute set, worked out when they are needed first.
-  std::vector<std::optional<LayerTimes>> times;
+  // Times of the layers by recompute set, worked out when they are needed first: most never are, and each is large.
+  std::vector<std::unique_ptr<const LayerTimes>> times;
 };
 
 // Layers of each kind, and output layers last: on one pipeline rank, or on the mean one.
@@ -83,16 +84,19 @@ struct Family {
 std::vector<Family> FamiliesOf(const ExecutionSpace& execution) {
   std::vector<Family> families;
   for (float offload : execution.optimizer_offloads) {
-    // Selective recompute keeps more than full; the `moe` module contains others, so its sets stand apart.
-    std::array<Family, 3> of_offload;
+    // Selective recompute keeps more than full; the `moe` module contains others, so its sets stand apart, and so does
+    // what keeps everything, but on the host.
+    std::array<Family, 4> of_offload;
     for (size_t r = 0; r < execution.recomputes.size(); ++r) {
       const Recompute& recompute = execution.recomputes[r];
       const bool full = recompute.mode == RecomputeMode::kFullUniform || recompute.mode == RecomputeMode::kFullBlock;
-      Family& family = of_offload[full ? 2 : (recompute.modules & kDropMoe) != 0 ? 1 : 0];
+      const bool on_host = recompute.offload_layers > 0;
+      Family& family = of_offload[on_host ? 3 : full ? 2 : (recompute.modules & kDropMoe) != 0 ? 1 : 0];
       family.offload = offload;
       family.sets.push_back(r);
       family.most.mode = std::max(family.most.mode, recompute.mode);
       family.most.modules = static_cast<uint16_t>(family.most.modules | recompute.modules);
+      family.most.offload_layers = std::max(family.most.offload_layers, recompute.offload_layers);
     }
     for (Family& family : of_offload) {
       if (!family.sets.empty()) families.push_back(std::move(family));
@@ -129,6 +133,7 @@ class Searcher {
   // ---- candidates
   Candidate At(const LayoutSizes& sizes, const StageLayout* stages) const;
   static void Use(const Combination& combination, Candidate* c);
+  static void Use(const Recompute& recompute, int32_t given_layers, Candidate* c);
   std::vector<Combination> Combinations() const;
   bool Possible(const LayoutSizes& sizes, const Combination& combination) const;
   FoundPlan Found(const Layout& layout, const Candidate& c) const;
@@ -142,7 +147,7 @@ class Searcher {
   void JudgeTime(const Layout& layout, double threshold, std::vector<Combination>* combinations, Judgement* out) const;
   void JudgeMemory(const Layout& layout, double threshold, const std::vector<Combination>& combinations,
                    Judgement* out) const;
-  Judgement Judge(const Group& group, double threshold) const;
+  Judgement Judge(const Group& group, double threshold, const std::vector<FoundPlan>& best) const;
 
   // ---- bounds
   const Pipeline& PipelineOf(int pp, int vpp);
@@ -156,6 +161,9 @@ class Searcher {
   void Enumerate(const LayoutQuestion& question, double threshold, bool count);
   // False: the search is to stop.
   bool Report(double done, double best_us);
+  // What a layout has to reach to enter the list beside those of its mapping.
+  double ThresholdAmongAlike(const LayoutSizes& sizes, const std::vector<FoundPlan>& best) const;
+  void Keep(const FoundPlan& found, std::vector<FoundPlan>* best) const;
   void JudgeAll(bool count, std::vector<FoundPlan>* best);
 
   const SearchQuestion& q_;
@@ -192,6 +200,13 @@ void Searcher::Use(const Combination& combination, Candidate* c) {
   c->optimizer_offload = kNoOffload;
 }
 
+// `given_layers` are offloaded whatever the search looks at: by the caller's word.
+void Searcher::Use(const Recompute& recompute, int32_t given_layers, Candidate* c) {
+  c->recompute = recompute.mode;
+  c->recompute_modules = recompute.modules;
+  c->offload_layers = recompute.offload_layers > 0 ? recompute.offload_layers : given_layers;
+}
+
 std::vector<Combination> Searcher::Combinations() const {
   std::vector<Combination> combinations;
   combinations.reserve(q_.execution.exchanges.size() * q_.execution.graphs.size());
@@ -223,8 +238,8 @@ FoundPlan Searcher::Found(const Layout& layout, const Candidate& c) const {
 }
 
 double Searcher::TimeOf(const Candidate& c, size_t recompute, Combination* combination) const {
-  std::optional<LayerTimes>& times = combination->times[recompute];
-  if (!times.has_value()) times = TimeLayers(*q_.work, c, q_.rates);
+  std::unique_ptr<const LayerTimes>& times = combination->times[recompute];
+  if (times == nullptr) times = std::make_unique<const LayerTimes>(TimeLayers(*q_.work, c, q_.rates));
   StepForecast forecast;
   return ForecastStep(*q_.work, c, q_.rates, *times, &forecast) ? forecast.us : kNever;
 }
@@ -237,6 +252,25 @@ Band Searcher::MemoryOf(const Candidate& c) const {
 
 void Searcher::JudgeTime(const Layout& layout, double threshold, std::vector<Combination>* combinations,
                          Judgement* out) const {
+  Candidate c = At(layout.sizes, layout.stages);
+  const int32_t given_layers = c.offload_layers;
+  std::vector<std::pair<double, Combination*>> plain;  // without recompute and offload, fastest first
+  for (Combination& combination : *combinations) {
+    if (!Possible(layout.sizes, combination)) {
+      out->incompatible += sets_;
+      continue;
+    }
+    Use(combination, &c);
+    plain.emplace_back(TimeOf(c, 0, &combination), &combination);
+  }
+  std::stable_sort(plain.begin(), plain.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  double best = std::nextafter(threshold, kNever);  // as good as the worst kept may rank before it
+  if (plain.empty() || !(plain.front().first < best)) {
+    out->time_bound += sets_ * static_cast<int64_t>(plain.size());
+    return;
+  }
+
+  // What memory forbids is dearer to find out than what takes too long.
   std::vector<const Family*> families;  // that can fit
   int64_t left = 0;                     // sets in them
   for (const Family& family : families_) {
@@ -244,23 +278,9 @@ void Searcher::JudgeTime(const Layout& layout, double threshold, std::vector<Com
     families.push_back(&family);
     left += static_cast<int64_t>(family.sets.size());
   }
-  const auto all = static_cast<int64_t>(combinations->size());
-  out->memory_bound += (sets_ - left) * all;
+  out->memory_bound += (sets_ - left) * static_cast<int64_t>(plain.size());
   if (families.empty()) return;
 
-  Candidate c = At(layout.sizes, layout.stages);
-  std::vector<std::pair<double, Combination*>> plain;  // without recompute and offload, fastest first
-  for (Combination& combination : *combinations) {
-    if (!Possible(layout.sizes, combination)) {
-      out->incompatible += left;
-      continue;
-    }
-    Use(combination, &c);
-    plain.emplace_back(TimeOf(c, 0, &combination), &combination);
-  }
-  std::stable_sort(plain.begin(), plain.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-
-  double best = std::nextafter(threshold, kNever);  // as good as the worst kept may rank before it
   std::optional<Candidate> winner;
   std::vector<std::tuple<double, size_t, float>> by_time;  // of the sets: time, index, offload
   for (size_t i = 0; i < plain.size(); ++i) {
@@ -275,12 +295,12 @@ void Searcher::JudgeTime(const Layout& layout, double threshold, std::vector<Com
       c.optimizer_offload = family->offload;
       for (size_t r : family->sets) {
         const Recompute& recompute = q_.execution.recomputes[r];
-        if (!Compatible(*combination->exchange, *combination->graphs, recompute)) {
+        if (!Compatible(*combination->exchange, *combination->graphs, recompute) ||
+            !Compatible(layout.sizes, recompute)) {
           ++out->incompatible;
           continue;
         }
-        c.recompute = recompute.mode;
-        c.recompute_modules = recompute.modules;
+        Use(recompute, given_layers, &c);
         ++out->judged;
         const double us = TimeOf(c, r, combination);
         if (us < best) by_time.emplace_back(us, r, family->offload);
@@ -288,8 +308,7 @@ void Searcher::JudgeTime(const Layout& layout, double threshold, std::vector<Com
     }
     std::sort(by_time.begin(), by_time.end());
     for (const auto& [us, r, offload] : by_time) {
-      c.recompute = q_.execution.recomputes[r].mode;
-      c.recompute_modules = q_.execution.recomputes[r].modules;
+      Use(q_.execution.recomputes[r], given_layers, &c);
       c.optimizer_offload = offload;
       if (!Fits(MemoryOf(c))) continue;
       best = us;
@@ -303,6 +322,7 @@ void Searcher::JudgeTime(const Layout& layout, double threshold, std::vector<Com
 void Searcher::JudgeMemory(const Layout& layout, double threshold, const std::vector<Combination>& combinations,
                            Judgement* out) const {
   Candidate c = At(layout.sizes, layout.stages);
+  const int32_t given_layers = c.offload_layers;
   double best = std::nextafter(threshold, kNever);
   std::optional<Candidate> winner;
   for (const Combination& combination : combinations) {
@@ -312,12 +332,11 @@ void Searcher::JudgeMemory(const Layout& layout, double threshold, const std::ve
     }
     Use(combination, &c);
     for (const Recompute& recompute : q_.execution.recomputes) {
-      if (!Compatible(*combination.exchange, *combination.graphs, recompute)) {
+      if (!Compatible(*combination.exchange, *combination.graphs, recompute) || !Compatible(layout.sizes, recompute)) {
         out->incompatible += static_cast<int64_t>(q_.execution.optimizer_offloads.size());
         continue;
       }
-      c.recompute = recompute.mode;
-      c.recompute_modules = recompute.modules;
+      Use(recompute, given_layers, &c);
       for (float offload : q_.execution.optimizer_offloads) {
         c.optimizer_offload = offload;
         ++out->judged;
@@ -331,11 +350,12 @@ void Searcher::JudgeMemory(const Layout& layout, double threshold, const std::ve
   if (winner.has_value()) out->found.push_back(Found(layout, *winner));
 }
 
-Judgement Searcher::Judge(const Group& group, double threshold) const {
+Judgement Searcher::Judge(const Group& group, double list_threshold, const std::vector<FoundPlan>& best) const {
   Judgement out;
   std::vector<Combination> combinations = Combinations();
   for (size_t i = group.begin; i < group.end; ++i) {
     const Layout& layout = layouts_[i];
+    const double threshold = std::min(list_threshold, ThresholdAmongAlike(layout.sizes, best));
     if (layout.bound > threshold) {
       out.time_bound += executions_;
     } else if (ByTime()) {
@@ -360,15 +380,12 @@ const Pipeline& Searcher::PipelineOf(int pp, int vpp) {
   if (pipeline.stages == nullptr) return pipeline;
   const StageLayout& stages = *pipeline.stages;
   const auto kinds = static_cast<size_t>(q_.work->kind_count);
-  const auto load_of = [&](int rank) {
+  const auto load_of = [&](const RankContents& rank) {
     RankLoad load{};
-    for (int j = 0; j < stages.vpp; ++j) {
-      const ChunkContents& chunk = stages.chunk(rank, j);
-      for (size_t k = 0; k < kinds; ++k) {
-        load[k] += chunk.layers[k] + chunk.mtp_depths * static_cast<double>(q_.work->mtp_layers[k]);
-      }
-      load.back() += chunk.mtp_depths + (chunk.loss ? 1 : 0);
+    for (size_t k = 0; k < kinds; ++k) {
+      load[k] = rank.layers[k] + rank.mtp_depths * static_cast<double>(q_.work->mtp_layers[k]);
     }
+    load.back() = rank.mtp_depths + rank.losses;
     return load;
   };
   const auto below = [](const RankLoad& a, const RankLoad& b) {
@@ -377,11 +394,9 @@ const Pipeline& Searcher::PipelineOf(int pp, int vpp) {
     }
     return true;
   };
-  const std::vector<int>& ranks = stages.distinct_ranks;
-  for (size_t i = 0; i < ranks.size(); ++i) {
-    const RankLoad load = load_of(ranks[i]);
-    const int alike = (i + 1 < ranks.size() ? ranks[i + 1] : stages.pp) - ranks[i];
-    for (size_t k = 0; k < load.size(); ++k) pipeline.mean[k] += load[k] * alike / stages.pp;
+  for (const RankContents& rank : stages.contents) {
+    const RankLoad load = load_of(rank);
+    for (size_t k = 0; k < load.size(); ++k) pipeline.mean[k] += load[k] * rank.ranks_alike / stages.pp;
     const auto over = [&](const RankLoad& other) { return below(load, other); };
     if (std::any_of(pipeline.ranks.begin(), pipeline.ranks.end(), over)) continue;
     std::erase_if(pipeline.ranks, [&](const RankLoad& other) { return below(other, load); });
@@ -468,8 +483,7 @@ double Searcher::StaticBytes(const Layout& layout) const {
 double Searcher::LeastBytes(const Layout& layout, const Family& family) const {
   Candidate c = At(layout.sizes, layout.stages);
   Use({&q_.execution.exchanges.front(), &q_.execution.graphs.front(), {}}, &c);
-  c.recompute = family.most.mode;
-  c.recompute_modules = family.most.modules;
+  Use(family.most, c.offload_layers, &c);
   c.optimizer_offload = family.offload;
   const MemoryModel model(*q_.shape, c, q_.memory.device);
   double least = 0;
@@ -545,11 +559,37 @@ bool Searcher::Report(double done, double best_us) {
   return !statistics_.stopped;
 }
 
-// Judges the groups at hand in the order in which they can win, until none can enter the list any more.
-void Searcher::JudgeAll(bool count, std::vector<FoundPlan>* best) {
+double Searcher::ThresholdAmongAlike(const LayoutSizes& sizes, const std::vector<FoundPlan>& best) const {
+  if (q_.keep_alike == 0) return kNever;
+  const LayoutSizes mapping = MappingOf(sizes);
+  size_t alike = 0;
+  for (const FoundPlan& plan : best) {
+    if (MappingOf(plan.sizes) == mapping && ++alike == q_.keep_alike) return Score(plan);
+  }
+  return kNever;
+}
+
+// The list stays sorted. It does not depend on the order in which layouts come: what leaves it has enough better ones
+// in it, of its mapping or of all.
+void Searcher::Keep(const FoundPlan& found, std::vector<FoundPlan>* best) const {
   const auto better = [&](const FoundPlan& a, const FoundPlan& b) {
     return std::make_tuple(Score(a), a.sizes) < std::make_tuple(Score(b), b.sizes);
   };
+  best->insert(std::upper_bound(best->begin(), best->end(), found, better), found);
+  if (q_.keep_alike > 0) {
+    const LayoutSizes mapping = MappingOf(found.sizes);
+    size_t alike = 0;
+    for (auto it = best->begin(); it != best->end(); ++it) {
+      if (MappingOf(it->sizes) != mapping || ++alike <= q_.keep_alike) continue;
+      best->erase(it);
+      break;
+    }
+  }
+  if (best->size() > q_.keep) best->pop_back();
+}
+
+// Judges the groups at hand in the order in which they can win, until none can enter the list any more.
+void Searcher::JudgeAll(bool count, std::vector<FoundPlan>* best) {
   std::vector<Judgement> judgements;
   for (size_t at = 0; at < groups_.size(); at += kBatch) {
     const size_t end = std::min(groups_.size(), at + kBatch);
@@ -564,7 +604,7 @@ void Searcher::JudgeAll(bool count, std::vector<FoundPlan>* best) {
     if (!Report(done, best->empty() ? 0 : best->front().step.us)) return;
     judgements.assign(end - at, {});
     q_.parallel(end - at, [&](size_t from, size_t to) {
-      for (size_t i = from; i < to; ++i) judgements[i] = Judge(groups_[at + i], threshold);
+      for (size_t i = from; i < to; ++i) judgements[i] = Judge(groups_[at + i], threshold, *best);
     });
     for (const Judgement& judgement : judgements) {
       work_ += judgement.judged;
@@ -574,10 +614,7 @@ void Searcher::JudgeAll(bool count, std::vector<FoundPlan>* best) {
         statistics_.time_bound += judgement.time_bound;
         statistics_.incompatible += judgement.incompatible;
       }
-      for (const FoundPlan& found : judgement.found) {
-        best->insert(std::upper_bound(best->begin(), best->end(), found, better), found);
-        if (best->size() > q_.keep) best->pop_back();
-      }
+      for (const FoundPlan& found : judgement.found) Keep(found, best);
     }
   }
 }

@@ -48,6 +48,9 @@ struct SearchQuestion {
   // Only candidates whose whole memory band is below the capacity; else its middle is enough.
   bool whole_band = false;
   size_t keep = 64;  // layouts to return
+  // Of layouts that differ in VPP and micro-batch alone, the most to return: a list of the best few is of little use
+  // where all are one mapping of the model on the GPUs. 0: no limit.
+  size_t keep_alike = 0;
   // Candidates judged and sizes looked at; the search then stops with the best so far, at the same place whatever the
   // number of threads. 0: no limit.
   int64_t work_limit = 0;

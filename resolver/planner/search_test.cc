@@ -85,10 +85,11 @@ Ranked BruteForce(Setting& s) {
       for (const Graphs& g : q.execution.graphs) {
         for (const Recompute& r : q.execution.recomputes) {
           for (float offload : q.execution.optimizer_offloads) {
-            if (!Compatible(s.shape, sizes, e, g) || !Compatible(e, g, r)) continue;
+            if (!Compatible(s.shape, sizes, e, g) || !Compatible(e, g, r) || !Compatible(sizes, r)) continue;
             c.dispatcher = e.dispatcher, c.ep_overlap = e.ep_overlap, c.delay_wgrad = e.delay_wgrad;
             c.graphs = g.impl, c.graph_modules = g.modules;
             c.recompute = r.mode, c.recompute_modules = r.modules;
+            c.offload_layers = r.offload_layers;
             c.optimizer_offload = offload;
             MemoryForecast memory;
             ForecastMemory(s.shape, c, q.memory, &memory);
@@ -103,6 +104,10 @@ Ranked BruteForce(Setting& s) {
     if (best < std::numeric_limits<double>::infinity()) ranked.emplace_back(best, sizes);
   }
   std::sort(ranked.begin(), ranked.end());
+  if (q.keep_alike > 0) {
+    std::map<LayoutSizes, size_t> alike;
+    std::erase_if(ranked, [&](const auto& one) { return ++alike[MappingOf(one.second)] > q.keep_alike; });
+  }
   ranked.resize(std::min(ranked.size(), q.keep));
   return ranked;
 }
@@ -133,9 +138,43 @@ TEST(Search, LosesNothingToItsBounds) {
                          Row{"moonlight-16b-a3b", 8, 8, 45}, Row{"deepseek-v2-lite", 4, 4, 79}}) {
     SCOPED_TRACE(row.model);
     Setting setting(row.model, "h100", row.gpus, row.batch, row.gib);
+    setting.question.execution.recomputes.push_back({RecomputeMode::kNone, 0, 8});
+    setting.question.execution.recomputes.push_back({RecomputeMode::kNone, 0, 16});
     const Ranked all = BruteForce(setting);
     EXPECT_FALSE(all.empty());
     ExpectSame(Found(setting.question), all);
+  }
+}
+
+TEST(Search, KeepsTheBestFewOfEachMapping) {
+  Setting setting("qwen3-30b-a3b", "h100", 16, 64, 79);
+  setting.question.keep_alike = 2;
+  const Ranked all = BruteForce(setting);
+  ExpectSame(Found(setting.question), all);
+  std::map<LayoutSizes, size_t> alike;
+  for (const auto& [us, sizes] : all) EXPECT_LE(++alike[MappingOf(sizes)], 2U);
+  EXPECT_GT(alike.size(), 3U);
+}
+
+// What CutInVain leaves out is asked for by name, and is never better than what it would be cut down to.
+TEST(LegalLayouts, LeaveOutSequencesThatAreCutInVain) {
+  for (const char* model : {"qwen3-30b-a3b", "llama-3.1-8b", "deepseek-v2-lite"}) {
+    SCOPED_TRACE(model);
+    Setting setting(model, "h100", 16, 64, 79);
+    for (const LayoutSizes& sizes : LegalLayouts(setting.shape, setting.question.layout, kMaxLayouts)) {
+      EXPECT_FALSE(sizes.cp % 2 == 0 && sizes.micro_batch_size % 2 == 0);
+    }
+    const auto best = [&](int32_t cp, int64_t mbs) {
+      Setting given(model, "h100", 16, 64, 79);
+      given.question.layout.wish = {.cp = cp, .micro_batch_size = mbs};
+      given.question.keep = 1;
+      const SearchResult result = Search(given.question);
+      return result.plans.empty() ? FoundPlan{} : result.plans.front();
+    };
+    const FoundPlan whole = best(1, 1), cut = best(2, 2);
+    ASSERT_GT(whole.step.us, 0);
+    ASSERT_GT(cut.step.us, 0);
+    EXPECT_LE(whole.step.us, cut.step.us);
   }
 }
 

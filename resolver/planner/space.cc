@@ -1,6 +1,7 @@
 #include "resolver/planner/space.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 namespace flightplan {
@@ -41,6 +42,13 @@ bool ContextSizeFits(const ModelShape& shape, const LayoutQuestion& question, in
   return !recurrent && question.seq_length % (2 * cp * (question.sequence_parallel ? tp : 1)) == 0;
 }
 
+// With CP and the micro-batch both divided by a common factor a rank holds the same tokens of the same number of
+// microbatches, in the same groups of data and context parallel ranks, but its sequences are cut less: less to
+// transfer, nothing lost. What is given may not be divided.
+bool CutInVain(const LayoutQuestion& question, int64_t cp, int64_t micro_batch_size) {
+  return question.wish.cp == 0 && question.wish.micro_batch_size == 0 && std::gcd(cp, micro_batch_size) > 1;
+}
+
 // The embedding and the loss may have stages of their own.
 int64_t MostStages(const ModelShape& shape) { return shape.num_layers + 2; }
 
@@ -77,7 +85,7 @@ void VisitLayouts(const ModelShape& shape, const LayoutQuestion& q,
         for (int64_t etp : splits) {
           if (shape.is_moe() && (!Wanted(q.wish.etp, etp) || q.gpus % (ep * etp) != 0)) continue;
           for (int64_t mbs : batches) {
-            if (!Wanted(q.wish.micro_batch_size, mbs)) continue;
+            if (!Wanted(q.wish.micro_batch_size, mbs) || CutInVain(q, cp, mbs)) continue;
             LayoutSizes sizes{static_cast<int32_t>(tp),  0,  0, static_cast<int32_t>(cp), static_cast<int32_t>(ep),
                               static_cast<int32_t>(etp), mbs};
             enter(sizes);
@@ -137,6 +145,10 @@ bool Compatible(const Exchange& exchange, const Graphs& graphs, const Recompute&
   if (exchange.ep_overlap && (full || (recompute.modules & kDropMoe) != 0)) return false;
   const bool scoped = graphs.impl == GraphImpl::kLocal || graphs.impl == GraphImpl::kTransformerEngine;
   return !(scoped && full);
+}
+
+bool Compatible(const LayoutSizes& sizes, const Recompute& recompute) {
+  return recompute.offload_layers == 0 || sizes.pp == 1;
 }
 
 }  // namespace flightplan

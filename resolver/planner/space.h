@@ -20,6 +20,13 @@ struct LayoutSizes {
   friend auto operator<=>(const LayoutSizes&, const LayoutSizes&) = default;
 };
 
+// How the model is mapped on the GPUs: what is left of the sizes without those that cut its work in time.
+inline LayoutSizes MappingOf(LayoutSizes sizes) {
+  sizes.vpp = 0;
+  sizes.micro_batch_size = 0;
+  return sizes;
+}
+
 struct LayoutQuestion {
   int64_t gpus = 1;
   int64_t global_batch_size = 1;
@@ -50,6 +57,8 @@ struct Graphs {
 struct Recompute {
   RecomputeMode mode = RecomputeMode::kNone;
   uint16_t modules = 0;
+  // Or whole layers whose activations go to the host: upstream's path for one pipeline stage without recompute.
+  int32_t offload_layers = 0;
 };
 
 // What may be combined; every list has at least one entry, and the first is the plainest.
@@ -68,5 +77,6 @@ std::vector<Recompute> RecomputeSets(const ModelShape& shape);
 // Upstream refuses some combinations whatever the release (transformer_config.py, EP overlap).
 bool Compatible(const ModelShape& shape, const LayoutSizes& sizes, const Exchange& exchange, const Graphs& graphs);
 bool Compatible(const Exchange& exchange, const Graphs& graphs, const Recompute& recompute);
+bool Compatible(const LayoutSizes& sizes, const Recompute& recompute);
 
 }  // namespace flightplan

@@ -1,12 +1,19 @@
-// The planner against published layouts:  plan_check RECIPES.jsonl[.gz] [--all] [--show K] [--max-gpus N] [--min LIST]
+// The planner against published layouts:  plan_check RECIPES.jsonl[.gz] [--all] [--show K] [--top] [--only TEXT]
+//                                              [--ask SIZES;...] [--max-gpus N] [--min LIST]
+//
+//   --show K    the K rows in which the recipe is furthest behind; with --top the first ten plans of each as well, and
+//               the recipe's layout after them
+//   --only      rows whose id contains the text; with --ask only what is forecast for these sizes, each as
+//               TP,PP,VPP,CP,EP,ETP,MBS
 //
 // Each recipe's question is asked again with the layout left open:
 //   legal      the recipe's layout is among the search's candidates
 //   fits       and fits, executed in some way that the stack and the GPU leave
 //   no-slower  the planner's first choice is predicted no slower than the recipe's layout, by the same model, when both
 //              are executed as well as they can be
-//   top10      the recipe's layout, or one that differs in VPP alone and by less than 1 % of the step, is one of the
-//              first ten distinct ones
+//   top10      the recipe's layout is one of the first ten plans of the answer, or one of those stands for it: the same
+//              mapping on the GPUs, the same step as far as a forecast can tell (resolver/plan_answers.h)
+//   named      the same, and the answer shows exactly the recipe's sizes, as a plan or as a variant of one
 // Rows are the current releases' unless --all. Recipes that their authors mark as untuned, and those that cannot run on
 // their own GPU count, are left out. Exit 1 when a share is below --min, 2 for misuse.
 #include <algorithm>
@@ -17,7 +24,9 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "resolver/estimate/probe_outlook.h"
 #include "tests/plans/plan_rows.h"
@@ -25,14 +34,17 @@
 namespace flightplan {
 namespace {
 
-constexpr size_t kKeep = 256;
+constexpr size_t kKeep = 60;  // as in an answer of ten plans
 constexpr size_t kTop = 10;
-constexpr size_t kListed = 40;
+constexpr size_t kListed = 30;
 
 struct Options {
   const char* path = nullptr;
   bool all = false;
   int show = 0;
+  bool top = false;  // the first ten of each question as well
+  std::vector<LayoutSizes> asked;
+  std::string only;      // rows whose id contains it
   int64_t max_gpus = 0;  // 0: no limit
   std::map<std::string, double> minimum;
 };
@@ -41,15 +53,16 @@ struct Row {
   std::string id, gpu;
   bool moe = false;
   LayoutSizes sizes;
-  bool legal = false, fits = false, no_slower = false, top = false;
+  bool legal = false, fits = false, no_slower = false, top = false, named = false;
   size_t rank = 0;  // of distinct layouts; 0: not in the list
   double recipe_us = 0, best_us = 0;
   LayoutSizes best;
+  std::vector<std::string> listed;  // what is in the list, best first
 };
 
 // What the search of one question found; recipes that ask the same share it.
 struct Searched {
-  std::vector<FoundPlan> distinct;
+  std::vector<DistinctPlan> distinct;
 };
 
 std::string QuestionKey(const Recipe& recipe, const NormalizedIntent& intent) {
@@ -69,9 +82,24 @@ const Searched* SearchOnce(const std::string& key, const NormalizedIntent& inten
   LayoutSearch search;
   if (!PrepareSearch(WithOpenLayout(intent), &search).ok() || !search.question.rates.known) return slot.get();
   search.question.keep = kKeep;
+  search.question.keep_alike = kKeepAlike;
   slot->distinct = Distinct(intent, Search(search.question).plans, kListed);
-  for (FoundPlan& plan : slot->distinct) plan.candidate.stages = nullptr;  // of the search, which ends here
+  for (DistinctPlan& one : slot->distinct) one.plan.candidate.stages = nullptr;  // of the search, which ends here
   return slot.get();
+}
+
+std::string Line(const FoundPlan& plan, bool moe) {
+  const Candidate& c = plan.candidate;
+  const StepParts& p = plan.step.parts;
+  return absl::StrFormat(
+      "%-34s %8.1f ms %5.1f GiB  d%d o%d%d g%d/%d r%d/%d off%g | mm %.0f att %.0f mem %.0f rec %.0f tp %.0f ep %.0f pp "
+      "%.0f "
+      "bub %.0f dp %.0f host %.0f opt %.0f",
+      SizesText(plan.sizes, moe), plan.step.us / 1e3, plan.memory.value / (1 << 30), static_cast<int>(c.dispatcher),
+      c.ep_overlap, c.delay_wgrad, static_cast<int>(c.graphs), c.graph_modules, static_cast<int>(c.recompute),
+      c.recompute_modules, c.optimizer_offload, p.matmul / 1e3, p.attention / 1e3, p.memory_bound / 1e3,
+      p.recompute / 1e3, p.tensor_parallel / 1e3, p.expert_exchange / 1e3, p.pipeline_transfer / 1e3, p.bubble / 1e3,
+      p.data_parallel / 1e3, p.host / 1e3, p.optimizer / 1e3);
 }
 
 Row Judge(const Recipe& recipe, const NormalizedIntent& intent, const Searched& searched) {
@@ -85,14 +113,23 @@ Row Judge(const Recipe& recipe, const NormalizedIntent& intent, const Searched& 
   row.fits = own.plan.has_value();
   if (row.fits) row.recipe_us = own.plan->step.us;
   if (searched.distinct.empty()) return row;
-  row.best = searched.distinct.front().sizes;
-  row.best_us = searched.distinct.front().step.us;
+  for (size_t i = 0; i < std::min(kTop, searched.distinct.size()); ++i) {
+    row.listed.push_back(Line(searched.distinct[i].plan, row.moe));
+  }
+  if (row.fits) row.listed.push_back(Line(*own.plan, row.moe));
+  row.best = searched.distinct.front().plan.sizes;
+  row.best_us = searched.distinct.front().plan.step.us;
   row.no_slower = row.fits && row.best_us <= row.recipe_us * (1 + 1e-9);
   for (size_t i = 0; row.fits && i < searched.distinct.size(); ++i) {
     FoundPlan published = *own.plan;
     published.sizes = row.sizes;
-    if (searched.distinct[i].sizes != row.sizes && !Alike(searched.distinct[i], published)) continue;
+    const DistinctPlan& one = searched.distinct[i];
+    const auto& variants = one.variants;
+    const bool shown =
+        one.plan.sizes == row.sizes || std::find(variants.begin(), variants.end(), row.sizes) != variants.end();
+    if (!shown && !Alike(one.plan, published)) continue;
     row.rank = i + 1;
+    row.named = shown && row.rank <= kTop;
     break;
   }
   row.top = row.rank > 0 && row.rank <= kTop;
@@ -118,12 +155,29 @@ double Percent(const std::vector<Row>& rows, bool Row::*field) {
   return rows.empty() ? 0 : 100.0 * static_cast<double>(count) / static_cast<double>(rows.size());
 }
 
+// "TP,PP,VPP,CP,EP,ETP,MBS".
+bool ParseSizes(absl::string_view text, LayoutSizes* sizes) {
+  const std::vector<absl::string_view> parts = absl::StrSplit(text, ',');
+  return parts.size() == 7 && absl::SimpleAtoi(parts[0], &sizes->tp) && absl::SimpleAtoi(parts[1], &sizes->pp) &&
+         absl::SimpleAtoi(parts[2], &sizes->vpp) && absl::SimpleAtoi(parts[3], &sizes->cp) &&
+         absl::SimpleAtoi(parts[4], &sizes->ep) && absl::SimpleAtoi(parts[5], &sizes->etp) &&
+         absl::SimpleAtoi(parts[6], &sizes->micro_batch_size);
+}
+
 bool Parse(int argc, char** argv, Options* o) {
   for (int i = 1; i < argc; ++i) {
     const std::string arg = argv[i];
     const bool more = i + 1 < argc;
     if (arg == "--all") {
       o->all = true;
+    } else if (arg == "--top") {
+      o->top = true;
+    } else if (arg == "--ask" && more) {
+      for (absl::string_view item : absl::StrSplit(argv[++i], ';')) {
+        if (!ParseSizes(item, &o->asked.emplace_back())) return false;
+      }
+    } else if (arg == "--only" && more) {
+      o->only = argv[++i];
     } else if (arg == "--show" && more) {
       o->show = std::atoi(argv[++i]);
     } else if (arg == "--max-gpus" && more) {
@@ -147,7 +201,8 @@ int Main(int argc, char** argv) {
   Options o;
   if (!Parse(argc, argv, &o)) {
     std::fprintf(stderr,
-                 "usage: plan_check RECIPES.jsonl[.gz] [--all] [--show K] [--max-gpus N] [--min name=percent,...]\n");
+                 "usage: plan_check RECIPES.jsonl[.gz] [--all] [--show K] [--top] [--only TEXT] [--ask "
+                 "TP,PP,VPP,CP,EP,ETP,MBS;...] [--max-gpus N] [--min name=percent,...]\n");
     return 2;
   }
   const absl::StatusOr<Catalog> catalog = Catalog::Builtin();
@@ -161,6 +216,7 @@ int Main(int argc, char** argv) {
   std::map<std::string, int> skipped;
   for (const Recipe& recipe : *recipes) {
     if (recipe.starter || recipe.layout_check || (recipe.superseded && !o.all)) continue;
+    if (recipe.id.find(o.only) == std::string::npos) continue;
     if (o.max_gpus > 0 && recipe.gpus > o.max_gpus) continue;
     std::string why;
     const std::optional<NormalizedIntent> intent = MakeIntent(*catalog, recipe, &why);
@@ -170,18 +226,32 @@ int Main(int argc, char** argv) {
       ++skipped[why];
       continue;
     }
+    for (const LayoutSizes& sizes : o.asked) {
+      const JudgedLayout judged = JudgeLayout(*intent, sizes, std::nullopt);
+      const std::string outcome = judged.legal ? ": does not fit" : ": not legal";
+      const bool moe = intent->model.is_moe();
+      std::printf("%s\n", judged.plan.has_value() ? Line(*judged.plan, moe).c_str()
+                                                  : (SizesText(sizes, moe) + outcome).c_str());
+    }
+    if (!o.asked.empty()) continue;
     rows.push_back(Judge(recipe, *intent, *SearchOnce(QuestionKey(recipe, *intent), *intent, &searched)));
   }
   std::stable_sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) {
     const auto score = [](const Row& row) { return row.fits ? row.recipe_us / std::max(1.0, row.best_us) : 1e9; };
     return score(a) > score(b);
   });
-  for (int i = 0; i < std::min<int>(o.show, static_cast<int>(rows.size())); ++i) Print(rows[static_cast<size_t>(i)]);
+  for (int i = 0; i < std::min<int>(o.show, static_cast<int>(rows.size())); ++i) {
+    Print(rows[static_cast<size_t>(i)]);
+    for (const std::string& line : rows[static_cast<size_t>(i)].listed) {
+      if (o.top) std::printf("      %s\n", line.c_str());
+    }
+  }
   std::printf("%zu recipes, %zu questions\n", rows.size(), searched.size());
   for (const auto& [why, count] : skipped) std::printf("  %d left out: %s\n", count, why.c_str());
   int below = 0;
-  for (const auto& [name, field] : {std::pair("legal", &Row::legal), std::pair("fits", &Row::fits),
-                                    std::pair("no-slower", &Row::no_slower), std::pair("top10", &Row::top)}) {
+  for (const auto& [name, field] :
+       {std::pair("legal", &Row::legal), std::pair("fits", &Row::fits), std::pair("no-slower", &Row::no_slower),
+        std::pair("top10", &Row::top), std::pair("named", &Row::named)}) {
     const double share = Percent(rows, field);
     const auto least = o.minimum.find(name);
     const bool low = least != o.minimum.end() && share < least->second;

@@ -12,12 +12,7 @@
 namespace flightplan {
 namespace {
 
-constexpr double kAlike = 0.01;
-
-LayoutSizes WithoutInterleaving(LayoutSizes sizes) {
-  sizes.vpp = 0;
-  return sizes;
-}
+constexpr double kSame = 0.01;
 
 NormalizedIntent WithSizes(const NormalizedIntent& question, const LayoutSizes& sizes) {
   NormalizedIntent given = question;
@@ -89,26 +84,28 @@ JudgedLayout JudgeLayout(const NormalizedIntent& question, const LayoutSizes& si
   return judged;
 }
 
-bool Alike(const FoundPlan& a, const FoundPlan& b) {
-  return WithoutInterleaving(a.sizes) == WithoutInterleaving(b.sizes) &&
-         std::abs(a.step.us - b.step.us) < kAlike * std::min(a.step.us, b.step.us);
-}
+bool Alike(const FoundPlan& a, const FoundPlan& b) { return Alike(a.sizes, a.step.us, b.sizes, b.step.us); }
 
-std::vector<FoundPlan> Distinct(const NormalizedIntent& question, std::vector<FoundPlan> plans, size_t most) {
-  std::vector<FoundPlan> distinct;
-  std::vector<FoundPlan> best;  // of what each distinct one stands for
-  for (FoundPlan& plan : plans) {
+std::vector<DistinctPlan> Distinct(const NormalizedIntent& question, const std::vector<FoundPlan>& plans, size_t most) {
+  std::vector<DistinctPlan> distinct;
+  std::vector<double> best_us;  // of what each stands for
+  for (const FoundPlan& plan : plans) {
     size_t i = 0;
-    while (i < best.size() && !Alike(best[i], plan)) ++i;
-    if (i < best.size()) {
-      if (plan.sizes.vpp < distinct[i].sizes.vpp && Accepted(question, plan.sizes)) distinct[i] = std::move(plan);
-    } else if (distinct.size() < most && Accepted(question, plan.sizes)) {
-      best.push_back(plan);
-      distinct.push_back(std::move(plan));
+    while (i < distinct.size() && !Alike(distinct[i].plan.sizes, best_us[i], plan.sizes, plan.step.us)) ++i;
+    if ((i == distinct.size() && i == most) || !Accepted(question, plan.sizes)) continue;
+    if (i == distinct.size()) {
+      best_us.push_back(plan.step.us);
+      distinct.push_back({plan, {}});
+      continue;
+    }
+    distinct[i].variants.push_back(plan.sizes);
+    if (plan.sizes.vpp < distinct[i].plan.sizes.vpp && plan.step.us < best_us[i] * (1 + kSame)) {
+      std::swap(distinct[i].variants.back(), distinct[i].plan.sizes);
+      distinct[i].plan = plan;
     }
   }
   std::stable_sort(distinct.begin(), distinct.end(),
-                   [](const FoundPlan& a, const FoundPlan& b) { return a.step.us < b.step.us; });
+                   [](const DistinctPlan& a, const DistinctPlan& b) { return a.plan.step.us < b.plan.step.us; });
   return distinct;
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "resolver/layout_search.h"
+#include "resolver/plan_answers.h"
 #include "tests/recipes/recipe.h"
 
 namespace flightplan {
@@ -30,9 +31,12 @@ JudgedLayout JudgeLayout(const NormalizedIntent& question, const LayoutSizes& si
 // The rules of the release take the layout, with what is decided for it.
 bool Accepted(const NormalizedIntent& question, const LayoutSizes& sizes);
 
-// The first `most` accepted layouts, best first; of those that differ in VPP alone and hardly in time the one with the
-// fewest virtual stages, as the planner's answers do.
-std::vector<FoundPlan> Distinct(const NormalizedIntent& question, std::vector<FoundPlan> plans, size_t most);
+// The first `most` accepted layouts, best first, each with those that it stands for, as in the planner's answers.
+struct DistinctPlan {
+  FoundPlan plan;
+  std::vector<LayoutSizes> variants;  // named in its answer
+};
+std::vector<DistinctPlan> Distinct(const NormalizedIntent& question, const std::vector<FoundPlan>& plans, size_t most);
 bool Alike(const FoundPlan& a, const FoundPlan& b);
 
 }  // namespace flightplan

@@ -133,13 +133,14 @@ std::string Line(const Catalog& catalog, const Question& question, int64_t gpus)
   LayoutSearch search;
   if (!PrepareSearch(*intent, &search).ok()) return absl::StrCat(line, "cannot be counted | | | | | |\n");
   search.question.whole_band = true;  // as an open layout is resolved
-  std::vector<FoundPlan> plans = Distinct(*intent, Search(search.question).plans, 1);
+  search.question.keep_alike = kKeepAlike;
+  std::vector<DistinctPlan> plans = Distinct(*intent, Search(search.question).plans, 1);
   if (plans.empty()) {
     search.question.whole_band = false;
     plans = Distinct(*intent, Search(search.question).plans, 1);
   }
   if (plans.empty()) return absl::StrCat(line, "nothing fits | | | | | |\n");
-  const FoundPlan& best = plans.front();
+  const FoundPlan& best = plans.front().plan;
   absl::StrAppend(&line, SizesText(best.sizes, moe), " | ", ExecutionText(best.candidate, moe), " | ",
                   absl::StrFormat("%.2f s, %.0f GiB", best.step.us / 1e6, best.memory.value / (1u << 30)),
                   best.fit == FitVerdict::kMarginal ? ", marginal | " : " | ");

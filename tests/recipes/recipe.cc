@@ -128,10 +128,19 @@ std::optional<NormalizedIntent> MakeIntent(const Catalog& catalog, const Recipe&
     intent.layout.pipeline_model_parallel_layout = layout;
   // What a recipe says about the precision of weights, gradients and optimizer states belongs to its precision.
   auto pin = [&](Knob knob, Value value) { intent.pins.emplace_back(knob, std::move(value)); };
-  if (recipe.origin == "bridge_perf_recipe" || recipe.origin == "bridge_workload_config") {
-    pin(Knob::grad_reduce_in_fp32, Value(false));  // Megatron-Bridge@067f987df perf_recipes/_common.py:73
+  // The tables print what Bridge's performance recipes ran (dgxc-benchmarking@c84bc9b80 llama3.1/launch.sh:251 calls
+  // its scripts/performance), and those reduce gradients in bf16 (Megatron-Bridge@067f987df
+  // perf_recipes/_common.py:73).
+  if (recipe.origin == "bridge_perf_recipe" || recipe.origin == "bridge_workload_config" ||
+      recipe.origin == "bridge_perf_doc" || recipe.origin == "dgxc_readme") {
+    pin(Knob::grad_reduce_in_fp32, Value(false));
   }
-  if (Flag(extra, "fp8_param_gather").value_or(false)) pin(Knob::fp8_param_gather, Value(true));
+  // Its named recipes of these precisions keep the weights themselves in FP8 (training/mixed_precision.py:231, 264,
+  // 302).
+  const bool table = recipe.origin == "bridge_perf_doc" || recipe.origin == "dgxc_readme";
+  const bool named = *precision == Precision::kFp8Tensorwise || *precision == Precision::kFp8Delayed ||
+                     *precision == Precision::kMxfp8;
+  if (Flag(extra, "fp8_param_gather").value_or(table && named)) pin(Knob::fp8_param_gather, Value(true));
   if (Flag(extra, "precision_aware_optimizer").value_or(false)) {
     pin(Knob::use_precision_aware_optimizer, Value(true));
     if (Text(extra, "exp_avg_dtype") == "bfloat16") {
@@ -141,7 +150,12 @@ std::optional<NormalizedIntent> MakeIntent(const Catalog& catalog, const Recipe&
   }
   // A layout string may place an MTP layer that the published checkpoint's configuration does not have.
   if (auto mtp = Number(extra, "mtp_num_layers"); mtp.has_value()) pin(Knob::mtp_num_layers, Value(*mtp));
-  if (Flag(extra, "fsdp").value_or(false)) pin(Knob::use_megatron_fsdp, Value(true));
+  if (Flag(extra, "fsdp").value_or(false)) {
+    pin(Knob::use_megatron_fsdp, Value(true));
+    if (std::string sharding = Text(extra, "fsdp_sharding"); !sharding.empty()) {
+      pin(Knob::data_parallel_sharding_strategy, Value(std::move(sharding)));
+    }
+  }
 
   Environment& env = intent.env;
   env.target = Target::kMegatronBridge;

@@ -297,6 +297,15 @@ TEST(CudaGraphs, FullIterationBringsItsCompanions) {
   EXPECT_EQ(Plan(intent).config.Get(Knob::cuda_graph_impl).text(), "transformer_engine");
 }
 
+TEST(ShardedParallel, FsdpShardsUnlessSaidOtherwise) {
+  NormalizedIntent intent = Intent("llama-3.1-70b", "gb200", 64, {}, 256);
+  EXPECT_EQ(Find(Plan(intent), Knob::data_parallel_sharding_strategy), nullptr);
+  Pin(intent, Knob::use_megatron_fsdp, true);
+  EXPECT_EQ(Plan(intent).config.Get(Knob::data_parallel_sharding_strategy).text(), "optim_grads_params");
+  Pin(intent, Knob::data_parallel_sharding_strategy, "optim");
+  EXPECT_EQ(Plan(intent).config.Get(Knob::data_parallel_sharding_strategy).text(), "optim");
+}
+
 TEST(Pipeline, UnevenLayersGetABalancedLayout) {
   const DecidedPlan plan = Plan(Intent("deepseek-v3", "h100", 1024, {.tp = 2, .pp = 8, .vpp = 4, .ep = 64}, 8192));
   std::string expected = "Et";
@@ -305,6 +314,29 @@ TEST(Pipeline, UnevenLayersGetABalancedLayout) {
   EXPECT_TRUE(Plan(Intent("qwen3-30b-a3b", "h100", 64, {.pp = 4, .ep = 8}, 1024))
                   .config.Get(Knob::pipeline_model_parallel_layout)
                   .is_none());
+}
+
+// The layout that is decided, said by the caller, changes nothing else.
+TEST(Pipeline, TheDecidedLayoutGivenDecidesTheSame) {
+  int tight = 0;
+  for (const char* gpu : {"h100", "b200", "gb200"}) {
+    for (const Layout& layout :
+         {Layout{.pp = 4, .vpp = 4, .ep = 64}, Layout{.pp = 8, .vpp = 2, .ep = 64}, Layout{.pp = 8, .vpp = 4, .ep = 32},
+          Layout{.tp = 2, .pp = 8, .vpp = 4, .ep = 64}, Layout{.pp = 16, .vpp = 2, .ep = 64}}) {
+      NormalizedIntent intent = Intent("deepseek-v3", gpu, 1024, layout, 8192);
+      const DecidedPlan open = Plan(intent);
+      const Value& split = open.config.Get(Knob::pipeline_model_parallel_layout);
+      ASSERT_FALSE(split.is_none());
+      intent.layout.pipeline_model_parallel_layout = split.ToText();
+      const DecidedPlan given = Plan(intent);
+      for (Knob knob : {Knob::cuda_graph_impl, Knob::recompute_granularity, Knob::recompute_modules,
+                        Knob::overlap_moe_expert_parallel_comm, Knob::optimizer_cpu_offload}) {
+        EXPECT_EQ(given.config.Get(knob), open.config.Get(knob)) << gpu << " PP" << layout.pp << " " << Name(knob);
+      }
+      tight += open.config.Get(Knob::recompute_granularity).is_none() ? 0 : 1;
+    }
+  }
+  EXPECT_GT(tight, 3);  // near the limit of the memory, where it would show
 }
 
 TEST(Environment, ConnectionsFollowWhatNeedsQueues) {

@@ -26,6 +26,17 @@ void DataParallel(Deliberation& d) {
     d.Follow(K::overlap_param_gather, gather, K::overlap_grad_reduce, kRule, "the other half of the same path");
 }
 
+// FSDP without a word on what to shard: the config class would shard nothing, which nobody asks FSDP for.
+void ShardedParallel(Deliberation& d) {
+  if (!d.on(K::use_megatron_fsdp)) return;
+  d.Choose(K::data_parallel_sharding_strategy, "optim_grads_params",
+           {.rule_id = "decide.fsdp-sharding",
+            .reason = "FSDP is asked for: weights, gradients and optimizer state are sharded, as in every published "
+                      "recipe with it",
+            .basis = Basis::kRecipes,
+            .citations = {"Megatron-Bridge@067f987df scripts/performance/utils/overrides.py:100"}});
+}
+
 void TensorParallel(Deliberation& d) {
   constexpr absl::string_view kRule = "decide.tp-overlap";
   if (d.f.tp < 2) return;
@@ -82,6 +93,7 @@ void ContextParallel(Deliberation& d) {
 
 void DecideDenseOverlap(Deliberation& d) {
   DataParallel(d);
+  ShardedParallel(d);
   TensorParallel(d);
   PipelineParallel(d);
   ContextParallel(d);

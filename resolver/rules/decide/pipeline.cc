@@ -53,12 +53,17 @@ void DecidePipeline(Deliberation& d) {
       layers + mtp + 2 < stages || !d.value(K::pipeline_model_parallel_layout).is_none()) {
     return;
   }
-  d.Choose(K::pipeline_model_parallel_layout, LayoutText(BalancedStages(layers, mtp, stages), mtp),
+  const std::vector<int64_t> sizes = BalancedStages(layers, mtp, stages);
+  d.Choose(K::pipeline_model_parallel_layout, LayoutText(sizes, mtp),
            {.rule_id = "decide.pipeline-layout",
             .reason = absl::StrCat(layers, " layers do not divide by ", stages, " stages (PP ", f.pp, " x VPP ", f.vpp,
                                    "); embedding, loss", mtp > 0 ? " and MTP" : "", " count as a layer each"),
             .basis = Basis::kRecipes,
             .citations = {"Megatron-Bridge@067f987df perf_recipes/deepseek: Et|(tt|)*30mL"}});
+  // What fits is judged by the stages that will run.
+  if (f.shape.num_layers == layers && f.shape.mtp_depths == mtp) {
+    d.f.stages = StagesOfSizes(f.shape, static_cast<int>(f.pp), static_cast<int>(f.vpp), sizes);
+  }
 }
 
 }  // namespace flightplan::decide
