@@ -156,7 +156,7 @@ class Searcher {
   double TimeBound(const LayoutSizes& sizes, double slowest_us, const Floor& floor) const;
   double InputBytes(const LayoutSizes& sizes) const;
   double StaticBytes(const Layout& layout) const;
-  double LeastBytes(const Layout& layout, const Family& family) const;
+  bool CannotFit(const Layout& layout, const Family& family) const;
 
   void Enumerate(const LayoutQuestion& question, double threshold, bool count);
   // False: the search is to stop.
@@ -274,7 +274,7 @@ void Searcher::JudgeTime(const Layout& layout, double threshold, std::vector<Com
   std::vector<const Family*> families;  // that can fit
   int64_t left = 0;                     // sets in them
   for (const Family& family : families_) {
-    if (q_.memory.capacity > 0 && LeastBytes(layout, family) > q_.memory.capacity) continue;
+    if (CannotFit(layout, family)) continue;
     families.push_back(&family);
     left += static_cast<int64_t>(family.sets.size());
   }
@@ -480,19 +480,19 @@ double Searcher::StaticBytes(const Layout& layout) const {
 
 // What no way of execution in the family goes below: the one that recomputes most keeps least, and what is live for a
 // moment, what the dispatcher registers and what graphs hold comes on top of it.
-double Searcher::LeastBytes(const Layout& layout, const Family& family) const {
+bool Searcher::CannotFit(const Layout& layout, const Family& family) const {
+  if (q_.memory.capacity <= 0) return false;
   Candidate c = At(layout.sizes, layout.stages);
   Use({&q_.execution.exchanges.front(), &q_.execution.graphs.front(), {}}, &c);
   Use(family.most, c.offload_layers, &c);
   c.optimizer_offload = family.offload;
   const MemoryModel model(*q_.shape, c, q_.memory.device);
-  double least = 0;
-  for (int rank : layout.stages->distinct_ranks) {
+  const std::vector<int>& ranks = layout.stages->distinct_ranks;
+  return std::any_of(ranks.begin(), ranks.end(), [&](int rank) {
     const StageBytes bytes = model.Stage(rank);
     const double passing = bytes[MemoryPart::kBackward] + bytes[MemoryPart::kDispatch] + bytes[MemoryPart::kGraphs];
-    least = std::max(least, bytes.Total() - passing);
-  }
-  return least;
+    return bytes.Total() - passing > q_.memory.capacity;
+  });
 }
 
 // The legal layouts whose bound is below the threshold, in groups, the most promising first.
