@@ -260,13 +260,17 @@ std::vector<std::string> BeyondMegatronCore(const ModelSpec& m, bool cli) {
   need(m.attention == "csa-hybrid", "compressed sparse attention (DeepSeek-V4)");
   need(m.attention == "gqa+block-sparse", "block-sparse attention with its own indexer");
   need(m.attention == "gqa+chunked", "chunked local attention");
-  need(m.norms_per_layer.value_or(2) != 2, absl::StrCat(m.norms_per_layer.value_or(2), " norms in a layer"));
+  if (const int64_t norms = m.norms_per_layer.value_or(2); norms != 2) {
+    missing.push_back(absl::StrCat(norms, " norms in a layer"));
+  }
   need(m.layernorm_no_bias, "LayerNorm without bias");
   need(m.qk_layernorm_kind == "full_dim", "query and key norms over the full width");
   need(m.latent_norm, "a norm in the latent MoE");
   need(m.mla_output_gate, "an output gate in MLA");
   const ActivationNames* names = FindActivation(m.activation);
-  need(names != nullptr && cli && !names->flag.has_value(), absl::StrCat("the activation ", m.activation));
+  if (names != nullptr && cli && !names->flag.has_value()) {
+    missing.push_back(absl::StrCat("the activation ", m.activation));
+  }
   need(cli && m.query_pre_attn_scalar.has_value(), "its own softmax scale");
   return missing;
 }

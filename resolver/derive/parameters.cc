@@ -34,6 +34,7 @@ class Counter {
  public:
   explicit Counter(const ModelSpec& model)
       : m_(model),
+        attention_(model.attention),
         h_(model.hidden_size),
         a_(model.num_attention_heads),
         g_(model.num_query_groups),
@@ -56,10 +57,10 @@ class Counter {
     Make make;
     make.moe = !m_.moe_layer_freq.empty() && m_.moe_layer_freq[at] != 0;
     make.linear = !m_.linear_attention_freq.empty() && m_.linear_attention_freq[at] != 0;
-    make.indexer = m_.attention == "mla+dsa"            ? OwnsSparseIndexer(last)
-                   : m_.attention == "gqa+block-sparse" ? OwnsBlockIndexer(last)
-                                                        : false;
-    if (m_.attention == "csa-hybrid" && index < m_.csa_compress_ratios.size())
+    make.indexer = attention_ == "mla+dsa"            ? OwnsSparseIndexer(last)
+                   : attention_ == "gqa+block-sparse" ? OwnsBlockIndexer(last)
+                                                      : false;
+    if (attention_ == "csa-hybrid" && index < m_.csa_compress_ratios.size())
       make.compress_ratio = m_.csa_compress_ratios[index];
     return make;
   }
@@ -88,7 +89,7 @@ class Counter {
   // Final norm; with hyper-connections also the map that folds the residual streams back into one.
   Sum Head() const {
     Sum sum{0, norm_};
-    if (m_.attention == "csa-hybrid") {
+    if (attention_ == "csa-hybrid") {
       const Checked streams = N(m_.num_residual_streams);
       sum.replicated += streams * streams * h_ + streams + 1;
     }
@@ -99,12 +100,12 @@ class Counter {
   static Checked N(const std::optional<int64_t>& size) { return size.value_or(0); }
 
   Sum AttentionOf(const Make& make) const {
-    if (make.linear) return m_.attention == "kda-mla-hybrid" ? KimiDelta() : GatedDelta();
-    if (m_.attention == "csa-hybrid") return Compressed(make.compress_ratio);
-    if (m_.attention == "mfa") return Factorised();
-    if (m_.kv_lora_rank.has_value()) return Latent(make.indexer && m_.attention == "mla+dsa");
+    if (make.linear) return attention_ == "kda-mla-hybrid" ? KimiDelta() : GatedDelta();
+    if (attention_ == "csa-hybrid") return Compressed(make.compress_ratio);
+    if (attention_ == "mfa") return Factorised();
+    if (m_.kv_lora_rank.has_value()) return Latent(make.indexer && attention_ == "mla+dsa");
     Sum sum = GroupedAttention();
-    if (make.indexer && m_.attention == "gqa+block-sparse") {
+    if (make.indexer && attention_ == "gqa+block-sparse") {
       const Checked n = N(m_.index_n_heads);
       const Checked size = N(m_.index_head_dim);
       sum.replicated += h_ * n * size + h_ * size + Checked(2) * size;
@@ -254,6 +255,7 @@ class Counter {
   }
 
   const ModelSpec& m_;
+  const absl::string_view attention_;  // m_.attention, which every layer is asked for
   Checked h_, a_, g_, d_, norm_, gated_;
 };
 

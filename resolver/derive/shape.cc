@@ -13,15 +13,16 @@ int64_t N(const std::optional<int64_t>& size) { return size.value_or(0); }
 // Attention of layer i; i == num_layers asks for the layer of an MTP depth, which is of the last one's kind.
 LayerKind KindOfLayer(const ModelSpec& m, int64_t i) {
   LayerKind kind;
+  const absl::string_view attention = m.attention;  // compares its size first
   const int64_t last = std::min(i, m.num_layers - 1);
   const auto at = static_cast<size_t>(last);
   const bool moe = at < m.moe_layer_freq.size() && m.moe_layer_freq[at] != 0;
   kind.mlp = moe ? MlpKind::kMoe : MlpKind::kDense;
   if (at < m.linear_attention_freq.size() && m.linear_attention_freq[at] != 0) {
-    kind.attention = m.attention == "kda-mla-hybrid" ? AttentionKind::kKimiDelta : AttentionKind::kGatedDelta;
+    kind.attention = attention == "kda-mla-hybrid" ? AttentionKind::kKimiDelta : AttentionKind::kGatedDelta;
     return kind;
   }
-  if (m.attention == "csa-hybrid") {
+  if (attention == "csa-hybrid") {
     kind.attention = AttentionKind::kCompressed;
     const auto index = static_cast<size_t>(i);
     kind.compress_ratio = index < m.csa_compress_ratios.size() ? m.csa_compress_ratios[index] : 0;
@@ -29,7 +30,7 @@ LayerKind KindOfLayer(const ModelSpec& m, int64_t i) {
     kind.indexer = kind.compress_ratio == 4;
     return kind;
   }
-  if (m.attention == "mfa") {
+  if (attention == "mfa") {
     kind.attention = AttentionKind::kFactorised;
     return kind;
   }
@@ -73,13 +74,14 @@ absl::Status TooManyKinds() {
 }
 
 absl::Status AddLayers(const ModelSpec& m, const ModelParameters& parameters, ModelShape* shape) {
+  const bool sparse = m.attention == "mla+dsa";
   shape->layer_kinds.reserve(parameters.layers.size());
   for (size_t i = 0; i < parameters.layers.size(); ++i) {
     LayerKind kind = m.hybrid_layer_pattern.has_value() ? KindOfSymbol((*m.hybrid_layer_pattern)[i])
                                                         : KindOfLayer(m, static_cast<int64_t>(i));
     kind.parameters = parameters.layers[i];
     // Layers of one make differ only by an indexer.
-    if (kind.attention == AttentionKind::kLatent && m.attention == "mla+dsa") {
+    if (kind.attention == AttentionKind::kLatent && sparse) {
       int64_t least = kind.parameters.replicated;
       for (const PartParameters& other : parameters.layers) {
         if (other.split == kind.parameters.split && other.expert == kind.parameters.expert)

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -11,6 +12,8 @@ namespace {
 
 // Letters and stage separators together: twice the layers leaves room for both.
 constexpr size_t kMaxExpanded = 2 * kMaxLayoutLayers;
+
+constexpr size_t kMostStagesKept = 1024;
 
 constexpr std::pair<char, absl::string_view> kLayers[] = {
     {'E', "embedding"}, {'t', "decoder"}, {'m', "mtp"}, {'L', "loss"}, {'e', "encoder"}};
@@ -144,7 +147,9 @@ bool Has(const std::string& stage, char letter) { return stage.find(letter) != s
 
 }  // namespace
 
-PipelineLayout ParsePipelineLayout(const Value& value, int64_t pipeline_size) {
+namespace {
+
+PipelineLayout Parse(const Value& value, int64_t pipeline_size) {
   PipelineLayout layout = value.is_text() ? FromText(value.text()) : FromList(value.list(), pipeline_size);
   layout.pipeline_size = pipeline_size;
   if (layout.fault != PipelineLayout::Fault::kNone) return layout;
@@ -157,9 +162,27 @@ PipelineLayout ParsePipelineLayout(const Value& value, int64_t pipeline_size) {
   return layout;
 }
 
+}  // namespace
+
+// A question has one layout, and every run of the rules and every forecast asks for it: the last one read in a thread
+// is kept, but for an absurd one, which would stay for as long as the thread.
+PipelineLayout ParsePipelineLayout(const Value& value, int64_t pipeline_size) {
+  struct Read {
+    Value value;
+    PipelineLayout layout;
+  };
+  thread_local std::optional<Read> last;
+  if (last.has_value() && last->layout.pipeline_size == pipeline_size && last->value == value) return last->layout;
+  PipelineLayout layout = Parse(value, pipeline_size);
+  if (layout.stages.size() <= kMostStagesKept) last = Read{value, layout};
+  return layout;
+}
+
 int64_t PipelineLayout::Count(char letter) const {
   int64_t count = 0;
-  for (const std::string& stage : stages) count += std::count(stage.begin(), stage.end(), letter);
+  for (const std::string& stage : stages) {
+    for (const char at : stage) count += at == letter ? 1 : 0;
+  }
   return count;
 }
 

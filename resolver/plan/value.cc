@@ -101,16 +101,19 @@ std::string Value::ToJson() const {
     case Tag::kList: {
       std::string json;
       json.reserve(2 + 2 * list().size());
-      json += '[';
+      char before = '[';
       for (const Value& item : list()) {
-        if (json.size() > 1) json += ',';
         const bool digit = item.is_int() && item.integer() >= 0 && item.integer() <= 9;  // patterns of 0 and 1
         if (digit) {
-          json += static_cast<char>('0' + item.integer());
+          const char words[] = {before, static_cast<char>('0' + item.integer())};
+          json.append(words, 2);
         } else {
+          json += before;
           json += item.ToJson();
         }
+        before = ',';
       }
+      if (list().empty()) json += '[';
       json += ']';
       return json;
     }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <string_view>
 
 #include "absl/strings/escaping.h"
@@ -11,20 +12,25 @@
 namespace flightplan {
 namespace {
 
-constexpr std::array<bool, 256> PlainBytes() {
-  std::array<bool, 256> plain{};
-  for (unsigned char c = '0'; c <= '9'; ++c) plain[c] = true;
-  for (unsigned char c = 'A'; c <= 'Z'; ++c) plain[c] = true;
-  for (unsigned char c = 'a'; c <= 'z'; ++c) plain[c] = true;
-  for (char c : std::string_view("@%+=:,./-_")) plain[static_cast<unsigned char>(c)] = true;
+// 1 for bytes that a shell takes as they are.
+constexpr std::array<uint8_t, 256> PlainBytes() {
+  std::array<uint8_t, 256> plain{};
+  for (unsigned char c = '0'; c <= '9'; ++c) plain[c] = 1;
+  for (unsigned char c = 'A'; c <= 'Z'; ++c) plain[c] = 1;
+  for (unsigned char c = 'a'; c <= 'z'; ++c) plain[c] = 1;
+  for (char c : std::string_view("@%+=:,./-_")) plain[static_cast<unsigned char>(c)] = 1;
   return plain;
 }
 
 bool NeedsNoQuotes(absl::string_view word) {
-  static constexpr std::array<bool, 256> kPlain = PlainBytes();
-  bool plain = !word.empty();
-  for (const char c : word) plain &= kPlain[static_cast<unsigned char>(c)];
-  return plain;
+  static constexpr std::array<uint8_t, 256> kPlain = PlainBytes();
+  const auto* at = reinterpret_cast<const unsigned char*>(word.data());
+  const auto* const end = at + word.size();
+  unsigned plain = word.empty() ? 0 : 1;
+  // A launch has thousands of bytes: four at a time, without a branch.
+  for (; end - at >= 4; at += 4) plain &= kPlain[at[0]] & kPlain[at[1]] & kPlain[at[2]] & kPlain[at[3]];
+  for (; at < end; ++at) plain &= kPlain[*at];
+  return plain != 0;
 }
 
 void AppendQuoted(absl::string_view word, std::string* text) {
@@ -33,12 +39,12 @@ void AppendQuoted(absl::string_view word, std::string* text) {
     return;
   }
   *text += '\'';
-  for (char c : word) {
-    if (c == '\'') {
-      *text += "'\\''";
-    } else {
-      *text += c;
-    }
+  for (;;) {
+    const size_t quote = std::min(word.find('\''), word.size());
+    text->append(word.data(), quote);
+    if (quote == word.size()) break;
+    *text += "'\\''";
+    word.remove_prefix(quote + 1);
   }
   *text += '\'';
 }
