@@ -115,7 +115,7 @@ class Conversion {
       Add(lost(move.target) ? response_.add_dropped() : response_.add_pinned_defaults(), move.source, move.value,
           lost(move.target) ? "" : std::string(SpellingOf(move.target, to_.env)), move.why);
     }
-    LaunchToMessage(std::move(launch), response_.mutable_launch());
+    LaunchToMessage(launch, response_.mutable_launch());
   }
 
   const Side& from() const { return from_; }

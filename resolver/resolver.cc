@@ -25,11 +25,11 @@
 #include "resolver/estimate/estimate.h"
 #include "resolver/estimate/step_model.h"
 #include "resolver/evidence/profile_source.h"
+#include "resolver/explain/answer_message.h"
 #include "resolver/explain/model_message.h"
 #include "resolver/named_model.h"
 #include "resolver/next_step.h"
 #include "resolver/normalize/canonical_bytes.h"
-#include "resolver/normalize/knobs_message.h"
 #include "resolver/normalize/request.h"
 #include "resolver/open_layout.h"
 #include "resolver/read_config.h"
@@ -42,16 +42,17 @@
 namespace flightplan {
 namespace {
 
+constexpr size_t kAnswerRoom = size_t{48} << 10;  // most answers need less
+
 // `read`: what the reader of a configuration refused; empty where nothing was read.
-template <typename Response>
-void SetVerdicts(const std::vector<Finding>& findings, absl::Span<const ParseFinding> read, Response* response) {
+void SetVerdicts(const std::vector<Finding>& findings, absl::Span<const ParseFinding> read, ConfigAnswer* answer) {
   const auto fails = [&](Verdict verdict) {
     const auto is = [&](const Finding& f) { return f.severity == Severity::kError && f.verdict == verdict; };
     return std::any_of(findings.begin(), findings.end(), is) ||
            std::any_of(read.begin(), read.end(), [&](const ParseFinding& parse) { return is(parse.finding); });
   };
-  response->set_accepted_by_stack(!fails(Verdict::kAccepted));
-  response->set_will_run(response->accepted_by_stack() && !fails(Verdict::kWillRun));
+  answer->accepted_by_stack = !fails(Verdict::kAccepted);
+  answer->will_run = answer->accepted_by_stack && !fails(Verdict::kWillRun);
 }
 
 // The place of the first of a finding's knobs that was written; null: none was.
@@ -75,26 +76,31 @@ std::string DigestOf(const google::protobuf::MessageLite& request, const std::st
   return absl::StrCat("fp1-", Sha256Hex(bytes).substr(0, 32));
 }
 
-void LayoutToMessage(const Config& config, const Placement& placement, v1::ResolvedLayout* message) {
-  v1::Layout* sizes = message->mutable_sizes();
-  auto size = [&](Knob knob) {
-    return static_cast<int32_t>(std::clamp<int64_t>(config.Get(knob).integer(), 0, INT32_MAX));
+void PutLayout(int field, const Config& config, const Placement& placement, WireWriter* w) {
+  using M = v1::ResolvedLayout;
+  using L = v1::Layout;
+  const auto at_least = [&](int64_t least, Knob knob) {
+    return std::clamp<int64_t>(config.Get(knob).integer(), least, INT32_MAX);
   };
-  sizes->set_tensor_model_parallel_size(size(Knob::tensor_model_parallel_size));
-  sizes->set_pipeline_model_parallel_size(size(Knob::pipeline_model_parallel_size));
-  sizes->set_context_parallel_size(size(Knob::context_parallel_size));
-  sizes->set_expert_model_parallel_size(size(Knob::expert_model_parallel_size));
-  sizes->set_expert_tensor_parallel_size(std::max(1, size(Knob::expert_tensor_parallel_size)));
-  sizes->set_virtual_pipeline_model_parallel_size(std::max(1, size(Knob::virtual_pipeline_model_parallel_size)));
-  sizes->set_micro_batch_size(size(Knob::micro_batch_size));
-  sizes->set_sequence_parallel(config.Get(Knob::sequence_parallel).truthy());
-  if (config.Get(Knob::pipeline_model_parallel_layout).is_text()) {
-    sizes->set_pipeline_model_parallel_layout(config.Get(Knob::pipeline_model_parallel_layout).ToText());
-  }
-  message->set_data_parallel_size(static_cast<int32_t>(placement.data_parallel_size));
-  message->set_expert_data_parallel_size(static_cast<int32_t>(placement.expert_data_parallel_size));
-  message->set_microbatch_count(placement.microbatch_count);
-  message->set_ep_domain_count(static_cast<int32_t>(std::min<int64_t>(placement.ep_domain_count, INT32_MAX)));
+  w->PutMessage(field, [&] {
+    w->PutMessage(M::kSizesFieldNumber, [&] {
+      w->PutInt(L::kTensorModelParallelSizeFieldNumber, at_least(0, Knob::tensor_model_parallel_size));
+      w->PutInt(L::kPipelineModelParallelSizeFieldNumber, at_least(0, Knob::pipeline_model_parallel_size));
+      w->PutInt(L::kVirtualPipelineModelParallelSizeFieldNumber,
+                at_least(1, Knob::virtual_pipeline_model_parallel_size));
+      w->PutInt(L::kContextParallelSizeFieldNumber, at_least(0, Knob::context_parallel_size));
+      w->PutInt(L::kExpertModelParallelSizeFieldNumber, at_least(0, Knob::expert_model_parallel_size));
+      w->PutInt(L::kExpertTensorParallelSizeFieldNumber, at_least(1, Knob::expert_tensor_parallel_size));
+      w->PutInt(L::kMicroBatchSizeFieldNumber, at_least(0, Knob::micro_batch_size));
+      const Value& layout = config.Get(Knob::pipeline_model_parallel_layout);
+      if (layout.is_text()) w->PutText(L::kPipelineModelParallelLayoutFieldNumber, layout.text());
+      w->PutBool(L::kSequenceParallelFieldNumber, config.Get(Knob::sequence_parallel).truthy());
+    });
+    w->Int(M::kDataParallelSizeFieldNumber, placement.data_parallel_size);
+    w->Int(M::kExpertDataParallelSizeFieldNumber, placement.expert_data_parallel_size);
+    w->Int(M::kMicrobatchCountFieldNumber, placement.microbatch_count);
+    w->Int(M::kEpDomainCountFieldNumber, std::min<int64_t>(placement.ep_domain_count, INT32_MAX));
+  });
 }
 
 // The caller's environment with what was estimated.
@@ -110,26 +116,16 @@ Environment EnvironmentOf(const NormalizedIntent& intent, const EstimatedPlan& e
 }
 
 // The plan's own launch is the answer's first; the other run differs from it in the knob and its companions alone.
-void AbToMessage(const AbSuggestion& ab, const DecidedPlan& plan, const Environment& env, v1::AbSuggestion* message) {
-  message->set_knob(std::string(Name(ab.knob)));
-  ValueToMessage(ab.plan_value, message->mutable_plan_value());
-  ValueToMessage(ab.other_value, message->mutable_other_value());
-  message->set_reason(ab.reason);
+Launch OtherLaunch(const AbSuggestion& ab, const DecidedPlan& plan, const Environment& env) {
   Config other = plan.config;
   other.Set(ab.knob, ab.other_value, Origin::kDecided);
-  for (const auto& [knob, value] : ab.companions) {
-    v1::KnobSetting* companion = message->add_companions();
-    companion->set_name(std::string(Name(knob)));
-    ValueToMessage(value, companion->mutable_value());
-    other.Set(knob, value, Origin::kDecided);
-  }
-  if (ab.expected != 0 || ab.low != 0 || ab.high != 0) {
-    message->mutable_expected_step_ratio()->set_value(ab.expected);
-    message->mutable_expected_step_ratio()->set_low(ab.low);
-    message->mutable_expected_step_ratio()->set_high(ab.high);
-  }
+  for (const auto& [knob, value] : ab.companions) other.Set(knob, value, Origin::kDecided);
   const Config written = WriteForTarget(std::move(other), env);
-  LaunchToMessage(RenderDialect(OwnDialect(env.target), {written, env, plan.env}), message->mutable_other_launch());
+  return RenderDialect(OwnDialect(env.target), {written, env, plan.env});
+}
+
+void AddFound(const Finding& finding, ConfigAnswer* answer) {
+  answer->findings.push_back({std::string(finding.rule_id.data(), finding.rule_id.size()), finding.severity});
 }
 
 void AddNextStep(NextStep next, std::vector<Finding>* findings, std::vector<AbSuggestion>* ab_suggestions) {
@@ -150,15 +146,32 @@ Resolver::~Resolver() = default;
 
 absl::Status Resolver::ResolveConfig(const v1::ResolveConfigRequest& request, v1::ResolveConfigResponse* response,
                                      const EvidenceSnapshot& evidence) const {
+  ConfigAnswer answer;
+  FLIGHTPLAN_RETURN_IF_ERROR(AnswerResolve(request, evidence, &answer));
+  return ReadAnswer(answer, response);
+}
+
+absl::Status Resolver::ValidateConfig(const v1::ValidateConfigRequest& request,
+                                      v1::ValidateConfigResponse* response) const {
+  ConfigAnswer answer;
+  FLIGHTPLAN_RETURN_IF_ERROR(AnswerValidate(request, &answer));
+  return ReadAnswer(answer, response);
+}
+
+absl::Status Resolver::AnswerResolve(const v1::ResolveConfigRequest& request, const EvidenceSnapshot& evidence,
+                                     ConfigAnswer* answer) const {
+  using R = v1::ResolveConfigResponse;
   FLIGHTPLAN_ASSIGN_OR_RETURN(NormalizedIntent intent, NormalizeResolve(request, *catalog_));
   FLIGHTPLAN_RETURN_IF_ERROR(AttachProbe(request, profiles_.get(), &intent));
   intent.env.open_layout = OpenLayoutFields(intent);
   if (!intent.env.open_layout.empty()) {
     std::vector<Finding> why_not;
-    FLIGHTPLAN_RETURN_IF_ERROR(ResolveOpenLayout(*this, request, intent, evidence, response, &why_not));
+    R response;
+    FLIGHTPLAN_RETURN_IF_ERROR(ResolveOpenLayout(*this, request, intent, evidence, &response, &why_not));
     if (why_not.empty()) {  // answered; the digest is that of the question as it was asked
-      response->set_digest(DigestOf(request, catalog_->revision(), evidence.version(),
-                                    profiles_ == nullptr ? "" : profiles_->revision()));
+      response.set_digest(DigestOf(request, catalog_->revision(), evidence.version(),
+                                   profiles_ == nullptr ? "" : profiles_->revision()));
+      *answer = AnswerOf(response);
       return absl::OkStatus();
     }
     intent.findings.insert(intent.findings.end(), why_not.begin(), why_not.end());
@@ -196,30 +209,42 @@ absl::Status Resolver::ResolveConfig(const v1::ResolveConfigRequest& request, v1
   ReportStale(evidence, &run.findings);
   SortForPeople(&run.findings);
 
-  SetVerdicts(run.findings, /*read=*/{}, response);
-  response->set_outcome(response->will_run() ? v1::OUTCOME_RESOLVED : v1::OUTCOME_INFEASIBLE);
-  ConfigToMessages(run, plan.decisions, response->mutable_config());
-  for (Decision& decision : plan.decisions) DecisionToMessage(std::move(decision), response->add_decisions());
-  for (Finding& finding : run.findings) FindingToMessage(std::move(finding), response->add_findings());
-  for (const ConfigChange& change : run.changes) ChangeToMessage(change, response->add_effective_changes());
-  EstimateToMessage(estimate, response->mutable_estimate());
-  if (outlook.has_value()) OutlookToMessage(*outlook, response->mutable_estimate());
-  LayoutToMessage(plan.config, placement, response->mutable_layout());
+  SetVerdicts(run.findings, /*read=*/{}, answer);
+  answer->digest =
+      DigestOf(request, catalog_->revision(), evidence.version(), profiles_ == nullptr ? "" : profiles_->revision());
+  answer->catalog_revision = catalog_->revision();
+  answer->evidence_revision = evidence.revision();
+  answer->target = TargetName(env);
 
+  WireWriter w(kAnswerRoom);
+  w.Int(R::kOutcomeFieldNumber, answer->will_run ? v1::OUTCOME_RESOLVED : v1::OUTCOME_INFEASIBLE);
+  w.Bool(R::kAcceptedByStackFieldNumber, answer->accepted_by_stack);
+  w.Bool(R::kWillRunFieldNumber, answer->will_run);
+  PutConfig(R::kConfigFieldNumber, run, plan.decisions, &w);
+  for (const Decision& decision : plan.decisions) PutDecision(R::kDecisionsFieldNumber, decision, &w);
+  for (const Finding& finding : run.findings) {
+    PutFinding(R::kFindingsFieldNumber, finding, /*place=*/nullptr, &w);
+    AddFound(finding, answer);
+  }
+  for (const ConfigChange& change : run.changes) PutChange(R::kEffectiveChangesFieldNumber, change, &w);
+  PutEstimate(R::kEstimateFieldNumber, estimate, outlook.has_value() ? &*outlook : nullptr, &w);
   const absl::string_view own = OwnDialect(env.target);
-  LaunchToMessage(RenderDialect(own, {written, env, plan.env}), response->add_launches());
+  PutLaunch(R::kLaunchesFieldNumber, RenderDialect(own, {written, env, plan.env}), &w);
   for (const std::string& dialect : intent.dialects) {
-    if (dialect != own) LaunchToMessage(RenderDialect(dialect, {written, env, plan.env}), response->add_launches());
+    if (dialect != own) PutLaunch(R::kLaunchesFieldNumber, RenderDialect(dialect, {written, env, plan.env}), &w);
   }
   for (const AbSuggestion& ab : ab_suggestions) {
-    AbToMessage(ab, plan, env, response->add_ab_suggestions());
+    PutAbSuggestion(R::kAbSuggestionsFieldNumber, ab, OtherLaunch(ab, plan, env), &w);
   }
-  ModelToMessage(intent.model, response->mutable_model());
-  response->set_digest(
-      DigestOf(request, catalog_->revision(), evidence.version(), profiles_ == nullptr ? "" : profiles_->revision()));
-  response->set_catalog_revision(catalog_->revision());
-  response->set_evidence_revision(evidence.revision());
-  response->set_target(TargetName(env));
+  v1::ModelSpec model;
+  ModelToMessage(intent.model, &model);
+  w.PutText(R::kModelFieldNumber, CanonicalBytes(model));
+  PutLayout(R::kLayoutFieldNumber, plan.config, placement, &w);
+  w.Text(R::kDigestFieldNumber, answer->digest);
+  w.Text(R::kCatalogRevisionFieldNumber, answer->catalog_revision);
+  w.Int(R::kEvidenceRevisionFieldNumber, answer->evidence_revision);
+  w.Text(R::kTargetFieldNumber, answer->target);
+  answer->bytes = std::move(w).Take();
   return absl::OkStatus();
 }
 
@@ -228,8 +253,8 @@ absl::Status Resolver::ConvertConfig(const v1::ConvertConfigRequest& request,
   return flightplan::ConvertConfig(*this, request, response);
 }
 
-absl::Status Resolver::ValidateConfig(const v1::ValidateConfigRequest& request,
-                                      v1::ValidateConfigResponse* response) const {
+absl::Status Resolver::AnswerValidate(const v1::ValidateConfigRequest& request, ConfigAnswer* answer) const {
+  using R = v1::ValidateConfigResponse;
   std::optional<GpuSystem> gpu;
   FLIGHTPLAN_ASSIGN_OR_RETURN(Environment env, NormalizeValidate(request, *catalog_, &gpu));
   FLIGHTPLAN_ASSIGN_OR_RETURN(Reading reading, ReadConfig(request, &env));
@@ -243,37 +268,45 @@ absl::Status Resolver::ValidateConfig(const v1::ValidateConfigRequest& request,
   const Environment asked = request.repair() ? env : Environment();
   RunResult run = Run(std::move(config), env);
   const WeighedConfig weighed = WeighConfig(gpu, &run);
-  if (weighed.estimate.has_value()) EstimateToMessage(*weighed.estimate, response->mutable_estimate());
-
-  SetVerdicts(run.findings, reading.parsed.findings, response);
-  for (const ParseFinding& parse : reading.parsed.findings) {
-    v1::Finding* message = response->add_findings();
-    FindingToMessage(parse.finding, message);
-    LocationToMessage(reading.input, parse.at, message);
-  }
-  SortForPeople(&run.findings);
-  for (Finding& finding : run.findings) {
-    v1::Finding* message = response->add_findings();
-    const SourcePosition* at = PlaceOf(finding, reading.parsed.knobs);
-    FindingToMessage(std::move(finding), message);
-    if (at != nullptr) LocationToMessage(reading.input, *at, message);
-  }
-  ConfigToMessages(run, /*decisions=*/{}, response->mutable_config());
-  for (const ConfigChange& change : run.changes) ChangeToMessage(change, response->add_effective_changes());
-  if (!env.world_size.has_value()) {
-    response->add_not_judged("process grids: neither hardware.gpu_count, world_size nor WORLD_SIZE is given");
-  }
-  if (env.gpu_name.empty()) response->add_not_judged("hardware gates: no GPU is given");
-  if (!weighed.not_judged.empty()) response->add_not_judged(weighed.not_judged);
-  for (const std::string& what : reading.not_judged) response->add_not_judged(what);
-  if (request.repair() && !response->will_run()) {
-    FLIGHTPLAN_RETURN_IF_ERROR(RepairConfig(*this, request, reading, written, asked, response->mutable_repair()));
-  }
-  response->set_input_format(reading.format);
+  SetVerdicts(run.findings, reading.parsed.findings, answer);
   // A judgement rests on no measurement.
-  response->set_digest(DigestOf(request, catalog_->revision(), EvidenceSnapshot::Empty().version()));
-  response->set_catalog_revision(catalog_->revision());
-  response->set_target(TargetName(env));
+  answer->digest = DigestOf(request, catalog_->revision(), EvidenceSnapshot::Empty().version());
+  answer->catalog_revision = catalog_->revision();
+  answer->target = TargetName(env);
+
+  WireWriter w(kAnswerRoom);
+  w.Bool(R::kAcceptedByStackFieldNumber, answer->accepted_by_stack);
+  w.Bool(R::kWillRunFieldNumber, answer->will_run);
+  const auto put_finding = [&](const Finding& finding, const SourcePosition* at) {
+    const InputPlace place{reading.input, at == nullptr ? SourcePosition() : *at};
+    PutFinding(R::kFindingsFieldNumber, finding, at == nullptr ? nullptr : &place, &w);
+    AddFound(finding, answer);
+  };
+  for (const ParseFinding& parse : reading.parsed.findings) put_finding(parse.finding, &parse.at);
+  SortForPeople(&run.findings);
+  for (const Finding& finding : run.findings) put_finding(finding, PlaceOf(finding, reading.parsed.knobs));
+  PutConfig(R::kConfigFieldNumber, run, /*decisions=*/{}, &w);
+  for (const ConfigChange& change : run.changes) PutChange(R::kEffectiveChangesFieldNumber, change, &w);
+  if (!env.world_size.has_value()) {
+    w.PutText(R::kNotJudgedFieldNumber,
+              "process grids: neither hardware.gpu_count, world_size nor WORLD_SIZE is given");
+  }
+  if (env.gpu_name.empty()) w.PutText(R::kNotJudgedFieldNumber, "hardware gates: no GPU is given");
+  if (!weighed.not_judged.empty()) w.PutText(R::kNotJudgedFieldNumber, weighed.not_judged);
+  for (const std::string& what : reading.not_judged) w.PutText(R::kNotJudgedFieldNumber, what);
+  w.Text(R::kDigestFieldNumber, answer->digest);
+  w.Text(R::kCatalogRevisionFieldNumber, answer->catalog_revision);
+  w.Text(R::kTargetFieldNumber, answer->target);
+  w.Text(R::kInputFormatFieldNumber, reading.format);
+  if (request.repair() && !answer->will_run) {
+    v1::Repair repair;
+    FLIGHTPLAN_RETURN_IF_ERROR(RepairConfig(*this, request, reading, written, asked, &repair));
+    w.PutText(R::kRepairFieldNumber, CanonicalBytes(repair));
+  }
+  if (weighed.estimate.has_value()) {
+    PutEstimate(R::kEstimateFieldNumber, *weighed.estimate, /*outlook=*/nullptr, &w);
+  }
+  answer->bytes = std::move(w).Take();
   return absl::OkStatus();
 }
 

@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "resolver/evidence/snapshot.h"
+#include "resolver/plan/config_answer.h"
 
 namespace flightplan {
 
@@ -57,9 +58,15 @@ class Resolver {
   // them.
   absl::Status ResolveConfig(const v1::ResolveConfigRequest& request, v1::ResolveConfigResponse* response,
                              const EvidenceSnapshot& evidence = EvidenceSnapshot::Empty()) const;
+  absl::Status ValidateConfig(const v1::ValidateConfigRequest& request, v1::ValidateConfigResponse* response) const;
+
+  // The same two answers as the bytes of their messages, for who passes them on: the messages are read from these.
+  absl::Status AnswerResolve(const v1::ResolveConfigRequest& request, const EvidenceSnapshot& evidence,
+                             ConfigAnswer* answer) const;
+  absl::Status AnswerValidate(const v1::ValidateConfigRequest& request, ConfigAnswer* answer) const;
+
   // A launch of one stack or release as a launch of another (convert_config.h).
   absl::Status ConvertConfig(const v1::ConvertConfigRequest& request, v1::ConvertConfigResponse* response) const;
-  absl::Status ValidateConfig(const v1::ValidateConfigRequest& request, v1::ValidateConfigResponse* response) const;
 
   // Searches all layouts that the question leaves open. A search without a plan is an answer with findings.
   absl::Status PlanLayouts(const v1::PlanLayoutsRequest& request, const PlanHooks& hooks, v1::PlanResult* result,

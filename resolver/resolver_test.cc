@@ -72,6 +72,38 @@ TEST(ResolveConfig, CompletesDeepSeekV3OnEveryTarget) {
   }
 }
 
+// The answer is written by hand, field by field: every field must stand where the deterministic serialization has it.
+TEST(ResolveConfig, BytesAreThoseOfTheMessage) {
+  for (const char* framework : {"megatron-lm", "megatron-bridge", "loongforge"}) {
+    v1::ResolveConfigRequest request = DeepSeekOnH100();
+    request.mutable_target()->set_framework(framework);
+    request.mutable_software()->set_te_version("1.13");  // findings of every kind, with fixes
+    (*request.mutable_env())["NCCL_DEBUG"] = "INFO";
+    ConfigAnswer answer;
+    const absl::Status status = TestResolver().AnswerResolve(request, EvidenceSnapshot::Empty(), &answer);
+    ASSERT_TRUE(status.ok()) << framework << ": " << status;
+    v1::ResolveConfigResponse response;
+    ASSERT_TRUE(response.ParseFromArray(answer.bytes.data(), static_cast<int>(answer.bytes.size()))) << framework;
+    EXPECT_GT(response.config_size(), 0);
+    EXPECT_TRUE(CanonicalBytes(response) == answer.bytes.view()) << framework;
+    EXPECT_EQ(response.digest(), answer.digest);
+    EXPECT_EQ(static_cast<size_t>(response.findings_size()), answer.findings.size());
+    if (response.launches_size() == 0) continue;
+
+    v1::ValidateConfigRequest launch;
+    for (const std::string& argument : response.launches(0).argv()) launch.mutable_arguments()->add_values(argument);
+    *launch.mutable_target() = request.target();
+    *launch.mutable_hardware() = request.hardware();
+    launch.set_repair(true);
+    ConfigAnswer judged;
+    ASSERT_TRUE(TestResolver().AnswerValidate(launch, &judged).ok()) << framework;
+    v1::ValidateConfigResponse verdict;
+    ASSERT_TRUE(verdict.ParseFromArray(judged.bytes.data(), static_cast<int>(judged.bytes.size()))) << framework;
+    EXPECT_TRUE(CanonicalBytes(verdict) == judged.bytes.view()) << framework;
+    EXPECT_EQ(verdict.will_run(), judged.will_run);
+  }
+}
+
 TEST(ResolveConfig, SameRequestSameBytes) {
   v1::ResolveConfigResponse first;
   v1::ResolveConfigResponse second;

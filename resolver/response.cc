@@ -1,5 +1,6 @@
 #include "resolver/response.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <map>
@@ -12,12 +13,9 @@
 #include "resolver/catalog/bridge_fields.h"
 #include "resolver/engine/repair.h"
 #include "resolver/explain/verdict_message.h"
-#include "resolver/normalize/knobs_message.h"
 
 namespace flightplan {
 namespace {
-
-void CopyText(absl::string_view text, std::string* to) { to->assign(text.data(), text.size()); }
 
 v1::Severity ToMessage(Severity severity) {
   switch (severity) {
@@ -67,101 +65,173 @@ v1::ConfigOrigin ToMessage(Origin origin) {
   return v1::CONFIG_ORIGIN_UNSPECIFIED;
 }
 
-void SourceToMessage(absl::string_view source, absl::string_view area, v1::Citation* citation) {
-  CopyText(source, citation->mutable_text());
-  citation->set_field_report(area == "field-report");
+// "micro_batch_size", "env.NCCL_DEBUG".
+void PutName(int field, Knob knob, const std::string& env_var, WireWriter* w) {
+  if (env_var.empty()) {
+    w->Text(field, Name(knob));
+  } else {
+    w->Text(field, absl::StrCat("env.", env_var));
+  }
 }
 
-// "micro_batch_size", "env.NCCL_DEBUG".
-void AppendName(Knob knob, const std::string& env_var, std::string* to) {
-  if (env_var.empty()) {
-    absl::StrAppend(to, Name(knob));
-  } else {
-    absl::StrAppend(to, "env.", env_var);
+void PutSetting(int field, absl::string_view name, const Value& value, WireWriter* w) {
+  using M = v1::KnobSetting;
+  w->PutMessage(field, [&] {
+    w->Text(M::kNameFieldNumber, name);
+    PutValue(M::kValueFieldNumber, value, w);
+  });
+}
+
+void PutSource(int field, absl::string_view source, absl::string_view area, WireWriter* w) {
+  using M = v1::Citation;
+  w->PutMessage(field, [&] {
+    w->Text(M::kTextFieldNumber, source);
+    w->Bool(M::kFieldReportFieldNumber, area == "field-report");
+  });
+}
+
+void PutRange(int field, double value, double low, double high, WireWriter* w) {
+  using M = v1::Range;
+  w->PutMessage(field, [&] {
+    w->Real(M::kValueFieldNumber, value);
+    w->Real(M::kLowFieldNumber, low);
+    w->Real(M::kHighFieldNumber, high);
+  });
+}
+
+void PutLocation(int field, const InputPlace& place, WireWriter* w) {
+  using M = v1::Location;
+  w->PutMessage(field, [&] {
+    w->Text(M::kInputFieldNumber, place.input);
+    if (place.at.index >= 0) w->PutInt(M::kArgumentIndexFieldNumber, place.at.index);
+    if (place.at.line > 0) w->PutInt(M::kLineFieldNumber, place.at.line);
+    if (place.at.column > 0) w->PutInt(M::kColumnFieldNumber, place.at.column);
+  });
+}
+
+void WriteLaunch(const Launch& launch, WireWriter* w) {
+  using M = v1::Launch;
+  w->Text(M::kDialectFieldNumber, launch.dialect);
+  for (const std::string& arg : launch.argv) w->PutText(M::kArgvFieldNumber, arg);
+  for (const auto& [name, value] : launch.env) w->PutMapEntry(M::kEnvFieldNumber, name, value);
+  w->Text(M::kTextFieldNumber, launch.text);
+}
+
+void WritePatch(const Patch& patch, WireWriter* w) {
+  using M = v1::Fix;
+  EnvVars vars;
+  for (const Assignment& assignment : patch) {
+    if (assignment.env_var.empty()) {
+      PutSetting(M::kKnobsFieldNumber, Name(assignment.knob), assignment.value, w);
+    } else {
+      vars[assignment.env_var] = assignment.value.is_none() ? "" : assignment.value.ToText();
+    }
   }
+  for (const auto& [name, value] : vars) w->PutMapEntry(M::kEnvFieldNumber, name, value);
+  w->Bool(M::kChangesConvergenceFieldNumber, ChangesConvergence(patch));
 }
 
 }  // namespace
 
-void PatchToMessage(const Patch& patch, v1::Fix* fix) {
-  for (const Assignment& assignment : patch) {
-    if (!assignment.env_var.empty()) {
-      (*fix->mutable_env())[assignment.env_var] = assignment.value.is_none() ? "" : assignment.value.ToText();
-      continue;
+void PutValue(int field, const Value& value, WireWriter* w) {
+  using M = v1::KnobValue;
+  w->PutMessage(field, [&] {
+    if (value.is_bool()) {
+      w->PutBool(M::kBoolValueFieldNumber, value.truthy());
+    } else if (value.is_int()) {
+      w->PutInt(M::kIntValueFieldNumber, value.integer());
+    } else if (value.is_float()) {
+      w->PutReal(M::kDoubleValueFieldNumber, value.real());
+    } else if (value.is_text()) {
+      w->PutText(M::kStringValueFieldNumber, value.text());
+    } else if (value.is_list()) {
+      w->PutMessage(M::kListValueFieldNumber, [&] {
+        for (const Value& item : value.list()) PutValue(v1::KnobList::kValuesFieldNumber, item, w);
+      });
     }
-    v1::KnobSetting* setting = fix->add_knobs();
-    CopyText(Name(assignment.knob), setting->mutable_name());
-    ValueToMessage(assignment.value, setting->mutable_value());
-  }
-  fix->set_changes_convergence(ChangesConvergence(patch));
+  });
 }
 
-void FindingToMessage(Finding finding, v1::Finding* message) {
-  CopyText(finding.rule_id, message->mutable_rule_id());
-  CopyText(finding.area, message->mutable_area());
-  message->set_severity(ToMessage(finding.severity));
-  message->set_verdict(ToMessage(finding.verdict));
-  CopyText(finding.stage, message->mutable_stage());
-  for (Observed& seen : finding.observed) {
-    v1::KnobSetting* setting = message->add_observed();
-    setting->set_name(std::move(seen.name));
-    ValueToMessage(seen.value, setting->mutable_value());
-  }
-  message->set_seen(std::move(finding.seen));
-  message->set_needs(std::move(finding.needs));
-  for (const Patch& patch : finding.fixes) PatchToMessage(patch, message->add_fixes());
-  SourceToMessage(finding.source, finding.area, message->mutable_source());
+void PutFinding(int field, const Finding& finding, const InputPlace* place, WireWriter* w) {
+  using M = v1::Finding;
+  w->PutMessage(field, [&] {
+    w->Text(M::kRuleIdFieldNumber, finding.rule_id);
+    w->Text(M::kAreaFieldNumber, finding.area);
+    w->Int(M::kSeverityFieldNumber, ToMessage(finding.severity));
+    w->Int(M::kVerdictFieldNumber, ToMessage(finding.verdict));
+    w->Text(M::kStageFieldNumber, finding.stage);
+    for (const Observed& seen : finding.observed) PutSetting(M::kObservedFieldNumber, seen.name, seen.value, w);
+    w->Text(M::kSeenFieldNumber, finding.seen);
+    w->Text(M::kNeedsFieldNumber, finding.needs);
+    for (const Patch& patch : finding.fixes) w->PutMessage(M::kFixesFieldNumber, [&] { WritePatch(patch, w); });
+    PutSource(M::kSourceFieldNumber, finding.source, finding.area, w);
+    if (place != nullptr) PutLocation(M::kLocationFieldNumber, *place, w);
+  });
 }
 
-void LocationToMessage(const std::string& input, const SourcePosition& at, v1::Finding* message) {
-  v1::Location* location = message->mutable_location();
-  location->set_input(input);
-  if (at.index >= 0) location->set_argument_index(at.index);
-  if (at.line > 0) location->set_line(at.line);
-  if (at.column > 0) location->set_column(at.column);
+void PutChange(int field, const ConfigChange& change, WireWriter* w) {
+  using M = v1::EffectiveChange;
+  w->PutMessage(field, [&] {
+    w->Text(M::kRuleIdFieldNumber, change.rule_id);
+    PutName(M::kNameFieldNumber, change.knob, change.env_var, w);
+    PutValue(M::kFromFieldNumber, change.from, w);
+    PutValue(M::kToFieldNumber, change.to, w);
+    w->Bool(M::kOverridesCallerFieldNumber, change.overrides_caller);
+    PutSource(M::kSourceFieldNumber, change.source, "", w);
+  });
 }
 
-void ChangeToMessage(const ConfigChange& change, v1::EffectiveChange* message) {
-  CopyText(change.rule_id, message->mutable_rule_id());
-  AppendName(change.knob, change.env_var, message->mutable_name());
-  ValueToMessage(change.from, message->mutable_from());
-  ValueToMessage(change.to, message->mutable_to());
-  message->set_overrides_caller(change.overrides_caller);
-  SourceToMessage(change.source, "", message->mutable_source());
+void PutDecision(int field, const Decision& decision, WireWriter* w) {
+  using M = v1::Decision;
+  w->PutMessage(field, [&] {
+    w->Text(M::kRuleIdFieldNumber, decision.rule_id);
+    PutName(M::kNameFieldNumber, decision.knob, decision.env_var, w);
+    PutValue(M::kValueFieldNumber, decision.value, w);
+    w->Text(M::kReasonFieldNumber, decision.reason);
+    for (const Alternative& alternative : decision.alternatives) {
+      w->PutMessage(M::kAlternativesFieldNumber, [&] {
+        PutValue(v1::Alternative::kValueFieldNumber, alternative.value, w);
+        w->Text(v1::Alternative::kReasonFieldNumber, alternative.reason);
+      });
+    }
+    w->Int(M::kBasisFieldNumber, ToMessage(decision.basis));
+    for (const std::string& citation : decision.citations) PutSource(M::kCitationsFieldNumber, citation, "", w);
+    w->Bool(M::kNeedsAbFieldNumber, decision.needs_ab);
+    if (decision.expected_step_ratio.has_value()) {
+      w->PutReal(M::kExpectedStepRatioFieldNumber, *decision.expected_step_ratio);
+    }
+  });
 }
 
-void DecisionToMessage(Decision decision, v1::Decision* message) {
-  CopyText(decision.rule_id, message->mutable_rule_id());
-  AppendName(decision.knob, decision.env_var, message->mutable_name());
-  ValueToMessage(decision.value, message->mutable_value());
-  message->set_reason(std::move(decision.reason));
-  message->set_basis(ToMessage(decision.basis));
-  for (std::string& citation : decision.citations) message->add_citations()->set_text(std::move(citation));
-  for (Alternative& alternative : decision.alternatives) {
-    v1::Alternative* out = message->add_alternatives();
-    ValueToMessage(alternative.value, out->mutable_value());
-    out->set_reason(std::move(alternative.reason));
-  }
-  message->set_needs_ab(decision.needs_ab);
-  if (decision.expected_step_ratio.has_value()) message->set_expected_step_ratio(*decision.expected_step_ratio);
+void PutLaunch(int field, const Launch& launch, WireWriter* w) {
+  w->PutMessage(field, [&] { WriteLaunch(launch, w); });
 }
 
-void LaunchToMessage(Launch launch, v1::Launch* message) {
-  CopyText(launch.dialect, message->mutable_dialect());
-  message->mutable_argv()->Reserve(static_cast<int>(launch.argv.size()));
-  for (std::string& arg : launch.argv) message->add_argv(std::move(arg));
-  for (auto& [name, value] : launch.env) (*message->mutable_env())[name] = std::move(value);
-  message->set_text(std::move(launch.text));
+void PutAbSuggestion(int field, const AbSuggestion& ab, const Launch& other, WireWriter* w) {
+  using M = v1::AbSuggestion;
+  w->PutMessage(field, [&] {
+    w->Text(M::kKnobFieldNumber, Name(ab.knob));
+    PutValue(M::kPlanValueFieldNumber, ab.plan_value, w);
+    PutValue(M::kOtherValueFieldNumber, ab.other_value, w);
+    for (const auto& [knob, value] : ab.companions) PutSetting(M::kCompanionsFieldNumber, Name(knob), value, w);
+    w->Text(M::kReasonFieldNumber, ab.reason);
+    if (ab.expected != 0 || ab.low != 0 || ab.high != 0) {
+      PutRange(M::kExpectedStepRatioFieldNumber, ab.expected, ab.low, ab.high, w);
+    }
+    PutLaunch(M::kOtherLaunchFieldNumber, other, w);
+  });
 }
 
-void OutlookToMessage(const StepOutlook& outlook, v1::Estimate* message) {
-  message->mutable_step_time_us()->set_value(outlook.us);
-  message->mutable_step_time_us()->set_low(outlook.low_us);
-  message->mutable_step_time_us()->set_high(outlook.high_us);
-  for (const WallShare& wall : outlook.walls) {
-    (*message->mutable_wall_ratios())[std::string(wall.name.data(), wall.name.size())] = wall.ratio;
-  }
-  message->set_step_flops(outlook.model_flops);
+void LaunchToMessage(const Launch& launch, v1::Launch* message) {
+  WireWriter w(size_t{16} << 10);
+  WriteLaunch(launch, &w);
+  message->ParseFromArray(w.bytes().data(), static_cast<int>(w.size()));
+}
+
+void PatchToMessage(const Patch& patch, v1::Fix* message) {
+  WireWriter w(size_t{1} << 10);
+  WritePatch(patch, &w);
+  message->ParseFromArray(w.bytes().data(), static_cast<int>(w.size()));
 }
 
 namespace {
@@ -192,57 +262,93 @@ v1::FitVerdict FitOf(FitVerdict fit) {
   return v1::FIT_VERDICT_UNSPECIFIED;
 }
 
-}  // namespace
-
-void EstimateToMessage(const EstimatedPlan& estimate, v1::Estimate* message) {
-  CopyText(estimate.scope, message->mutable_scope());
-  message->set_usable_bytes(estimate.usable_bytes);
-  message->set_fit(FitOf(estimate.fit));
-  const StageForecast* before = nullptr;
-  message->mutable_stages()->Reserve(static_cast<int>(estimate.stages.size()));
-  for (const StageForecast& stage : estimate.stages) {
-    if (before != nullptr && before->bytes.parts == stage.bytes.parts && before->total.high == stage.total.high) {
-      message->mutable_stages(message->stages_size() - 1)->set_last_stage_index(stage.rank);
-      continue;
-    }
-    before = &stage;
-    v1::StageMemory* out = message->add_stages();
-    out->set_stage(stage.rank);
-    out->set_last_stage_index(stage.rank);
-    out->mutable_parts()->Reserve(static_cast<int>(kMemoryParts));
+void PutStage(int field, const StageForecast& stage, int last_rank, WireWriter* w) {
+  using M = v1::StageMemory;
+  using Part = v1::MemoryPart;
+  w->PutMessage(field, [&] {
+    w->Int(M::kStageFieldNumber, stage.rank);
     for (size_t i = 0; i < kMemoryParts; ++i) {
       if (stage.bytes.parts[i] < 1) continue;
       const auto part = static_cast<MemoryPart>(i);
-      v1::MemoryPart* out_part = out->add_parts();
-      CopyText(Name(part), out_part->mutable_name());
-      out_part->set_part_bytes(std::llround(stage.bytes.parts[i]));
-      out_part->set_kind(KindOf(CertaintyOf(part)));
+      w->PutMessage(M::kPartsFieldNumber, [&] {
+        w->Text(Part::kNameFieldNumber, Name(part));
+        w->Int(Part::kPartBytesFieldNumber, std::llround(stage.bytes.parts[i]));
+        w->Int(Part::kKindFieldNumber, KindOf(CertaintyOf(part)));
+      });
     }
-    out->mutable_total_bytes()->set_value(stage.total.value);
-    out->mutable_total_bytes()->set_low(stage.total.low);
-    out->mutable_total_bytes()->set_high(stage.total.high);
-  }
+    PutRange(M::kTotalBytesFieldNumber, stage.total.value, stage.total.low, stage.total.high, w);
+    w->Int(M::kLastStageIndexFieldNumber, last_rank);
+  });
+}
+
+}  // namespace
+
+// Neighbouring stages with the same figures stand in one entry.
+void PutEstimate(int field, const EstimatedPlan& estimate, const StepOutlook* outlook, WireWriter* w) {
+  using M = v1::Estimate;
+  const auto same = [](const StageForecast& a, const StageForecast& b) {
+    return a.bytes.parts == b.bytes.parts && a.total.high == b.total.high;
+  };
+  w->PutMessage(field, [&] {
+    w->Int(M::kFitFieldNumber, FitOf(estimate.fit));
+    w->Int(M::kUsableBytesFieldNumber, estimate.usable_bytes);
+    for (size_t first = 0, last = 0; first < estimate.stages.size(); first = last + 1) {
+      for (last = first; last + 1 < estimate.stages.size();) {
+        if (!same(estimate.stages[first], estimate.stages[last + 1])) break;
+        ++last;
+      }
+      PutStage(M::kStagesFieldNumber, estimate.stages[first], estimate.stages[last].rank, w);
+    }
+    w->Text(M::kScopeFieldNumber, estimate.scope);
+    if (outlook == nullptr) return;
+    PutRange(M::kStepTimeUsFieldNumber, outlook->us, outlook->low_us, outlook->high_us, w);
+    std::vector<WallShare> walls = outlook->walls;
+    std::sort(walls.begin(), walls.end(), [](const WallShare& a, const WallShare& b) { return a.name < b.name; });
+    for (const WallShare& wall : walls) {
+      w->PutMessage(M::kWallRatiosFieldNumber, [&] {
+        w->PutText(1, wall.name);
+        w->PutReal(2, wall.ratio);
+      });
+    }
+    w->Real(M::kStepFlopsFieldNumber, outlook->model_flops);
+  });
 }
 
 namespace {
 
-using Spellings = std::vector<std::string>;  // by knob
+// A knob's spelling, and the parts of its entry in an answer that never change, as they are sent.
+struct Spelling {
+  std::string text;
+  std::string name_field, spelling_field;
+};
+using Spellings = std::vector<Spelling>;  // by knob
+
+Spelling MakeSpelling(Knob knob, absl::string_view text) {
+  const auto encoded = [](int field, absl::string_view value) {
+    WireWriter w(128);
+    w.Text(field, value);
+    return std::string(w.bytes());
+  };
+  return {std::string(text), encoded(v1::ConfigEntry::kNameFieldNumber, Name(knob)),
+          encoded(v1::ConfigEntry::kSpellingFieldNumber, text)};
+}
 
 Spellings BridgeSpellings() {
-  Spellings by_knob(kKnobCount);
+  Spellings by_knob;
   for (int i = 0; i < kKnobCount; ++i) {
     const Knob knob = static_cast<Knob>(i);
     const absl::string_view section = BridgeSectionOf(knob);
-    if (!section.empty()) by_knob[static_cast<size_t>(i)] = absl::StrCat(section, ".", FieldNameOf(knob));
+    by_knob.push_back(MakeSpelling(knob, section.empty() ? "" : absl::StrCat(section, ".", FieldNameOf(knob))));
   }
   return by_knob;
 }
 
 Spellings FlagSpellings(int core_release) {
-  Spellings by_knob(kKnobCount);
+  Spellings by_knob;
   for (int i = 0; i < kKnobCount; ++i) {
-    const internal::FlagRow* flag = FirstFlag(static_cast<Knob>(i), core_release);
-    if (flag != nullptr) by_knob[static_cast<size_t>(i)] = flag->flag;
+    const Knob knob = static_cast<Knob>(i);
+    const internal::FlagRow* flag = FirstFlag(knob, core_release);
+    by_knob.push_back(MakeSpelling(knob, flag == nullptr ? "" : flag->flag));
   }
   return by_knob;
 }
@@ -261,10 +367,12 @@ const Spellings& SpellingsOf(const Environment& env) {
 
 }  // namespace
 
-absl::string_view SpellingOf(Knob knob, const Environment& env) { return SpellingsOf(env)[static_cast<size_t>(knob)]; }
+absl::string_view SpellingOf(Knob knob, const Environment& env) {
+  return SpellingsOf(env)[static_cast<size_t>(knob)].text;
+}
 
-void ConfigToMessages(const RunResult& run, absl::Span<const Decision> decisions,
-                      google::protobuf::RepeatedPtrField<v1::ConfigEntry>* entries) {
+void PutConfig(int field, const RunResult& run, absl::Span<const Decision> decisions, WireWriter* w) {
+  using M = v1::ConfigEntry;
   std::array<const ConfigChange*, kKnobCount> changed_by{};
   for (const ConfigChange& change : run.changes) {
     if (change.env_var.empty()) changed_by[static_cast<size_t>(change.knob)] = &change;
@@ -274,24 +382,24 @@ void ConfigToMessages(const RunResult& run, absl::Span<const Decision> decisions
     if (decision.env_var.empty()) decided_by[static_cast<size_t>(decision.knob)] = &decision;
   }
   const Spellings& spellings = SpellingsOf(run.env);
-  entries->Reserve(128);
   run.config.ForEachNotDefault([&](Knob knob) {
     const auto index = static_cast<size_t>(knob);
     const Origin origin = run.config.origin(knob);
-    v1::ConfigEntry* entry = entries->Add();
-    CopyText(Name(knob), entry->mutable_name());
-    ValueToMessage(run.config.Get(knob), entry->mutable_value());
-    entry->set_origin(ToMessage(origin));
-    if (!spellings[index].empty()) entry->set_spelling(spellings[index]);
-    if (changed_by[index] != nullptr) {
-      absl::StrAppend(entry->mutable_reason(), "the stack sets it: ", changed_by[index]->rule_id);
-    } else if (decided_by[index] != nullptr) {
-      entry->set_reason(decided_by[index]->reason);
-    } else if (origin == Origin::kModel) {
-      CopyText("the model's architecture", entry->mutable_reason());
-    } else if (origin == Origin::kCaller) {
-      CopyText("you set it", entry->mutable_reason());
-    }
+    w->PutMessage(field, [&] {
+      w->PutEncoded(spellings[index].name_field);
+      PutValue(M::kValueFieldNumber, run.config.Get(knob), w);
+      w->Int(M::kOriginFieldNumber, ToMessage(origin));
+      w->PutEncoded(spellings[index].spelling_field);
+      if (changed_by[index] != nullptr) {
+        w->Text(M::kReasonFieldNumber, absl::StrCat("the stack sets it: ", changed_by[index]->rule_id));
+      } else if (decided_by[index] != nullptr) {
+        w->Text(M::kReasonFieldNumber, decided_by[index]->reason);
+      } else if (origin == Origin::kModel) {
+        w->Text(M::kReasonFieldNumber, "the model's architecture");
+      } else if (origin == Origin::kCaller) {
+        w->Text(M::kReasonFieldNumber, "you set it");
+      }
+    });
   });
 }
 

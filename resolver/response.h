@@ -1,12 +1,12 @@
-// From a finished plan to answer messages: the last arrow of the pipeline.
+// From a finished plan to the bytes of an answer: the last arrow of the pipeline. The answer is never built as a
+// message of its own: hundreds of small messages cost more than all that decides what is in them.
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "google/protobuf/repeated_ptr_field.h"
+#include "resolver/base/wire_writer.h"
 #include "resolver/engine/engine.h"
 #include "resolver/estimate/estimate.h"
 #include "resolver/estimate/step_model.h"
@@ -17,33 +17,34 @@
 namespace flightplan {
 
 namespace v1 {  // generated from proto/flightplan/v1
-class AbSuggestion;
-class ConfigEntry;
-class Decision;
-class EffectiveChange;
-class Estimate;
-class Finding;
 class Fix;
 class Launch;
 }  // namespace v1
 
-void FindingToMessage(Finding finding, v1::Finding* message);
-void PatchToMessage(const Patch& patch, v1::Fix* message);
-void LocationToMessage(const std::string& input, const SourcePosition& at, v1::Finding* message);
-void ChangeToMessage(const ConfigChange& change, v1::EffectiveChange* message);
-void DecisionToMessage(Decision decision, v1::Decision* message);
-void LaunchToMessage(Launch launch, v1::Launch* message);
+// Where in the caller's input something was written. `input`: its name.
+struct InputPlace {
+  absl::string_view input;
+  SourcePosition at;
+};
 
-void OutlookToMessage(const StepOutlook& outlook, v1::Estimate* message);
-void EstimateToMessage(const EstimatedPlan& estimate, v1::Estimate* message);
+// Each writes one message as the field `field` of the message being written.
+void PutValue(int field, const Value& value, WireWriter* w);
+void PutFinding(int field, const Finding& finding, const InputPlace* place, WireWriter* w);  // null: no place
+void PutChange(int field, const ConfigChange& change, WireWriter* w);
+void PutDecision(int field, const Decision& decision, WireWriter* w);
+void PutLaunch(int field, const Launch& launch, WireWriter* w);
+void PutAbSuggestion(int field, const AbSuggestion& ab, const Launch& other, WireWriter* w);
+void PutEstimate(int field, const EstimatedPlan& estimate, const StepOutlook* outlook, WireWriter* w);  // may be null
+// One entry for every knob that is written or that the stack sets, in table order; a decided one says why.
+void PutConfig(int field, const RunResult& run, absl::Span<const Decision> decisions, WireWriter* w);
+
+// The same as messages, which must be empty.
+void LaunchToMessage(const Launch& launch, v1::Launch* message);
+void PatchToMessage(const Patch& patch, v1::Fix* message);
 
 // Where `env`'s target reads the knob: "--bf16", "model.bf16"; empty where it has no place for it. Lives as long as the
 // process.
 absl::string_view SpellingOf(Knob knob, const Environment& env);
-
-// One entry for every knob that is written or that the stack sets, in table order; a decided one says why.
-void ConfigToMessages(const RunResult& run, absl::Span<const Decision> decisions,
-                      google::protobuf::RepeatedPtrField<v1::ConfigEntry>* entries);
 
 // "megatron-lm main", "megatron-bridge 0.6".
 std::string TargetName(const Environment& env);

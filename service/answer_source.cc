@@ -6,8 +6,6 @@
 #include "absl/strings/str_cat.h"
 #include "flightplan/v1/resolver_service.pb.h"
 #include "google/protobuf/arena.h"
-#include "google/protobuf/io/coded_stream.h"
-#include "google/protobuf/io/zero_copy_stream_impl_lite.h"
 #include "resolver/base/reason.h"
 #include "resolver/base/status_macros.h"
 #include "resolver/normalize/canonical_bytes.h"
@@ -31,30 +29,16 @@ class StageTimer {
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-grpc::Slice Serialized(const google::protobuf::Message& message, size_t size) {
-  grpc::Slice slice(size);
-  auto* out = const_cast<uint8_t*>(slice.begin());
-  google::protobuf::io::ArrayOutputStream stream(out, static_cast<int>(size));
-  google::protobuf::io::CodedOutputStream coded(&stream);
-  coded.SetSerializationDeterministic(true);  // the same answer has the same bytes, cached or not
-  message.SerializeWithCachedSizes(&coded);
-  return slice;
-}
-
 size_t SizeOf(const StoredAnswer& answer) { return answer.bytes.size() + answer.replay.size(); }
 
-absl::string_view SeverityName(v1::Severity severity) {
+absl::string_view SeverityName(Severity severity) {
   switch (severity) {
-    case v1::SEVERITY_ERROR:
+    case Severity::kError:
       return "error";
-    case v1::SEVERITY_WARNING:
+    case Severity::kWarning:
       return "warning";
-    case v1::SEVERITY_INFO:
+    case Severity::kInfo:
       return "info";
-    case v1::SEVERITY_UNSPECIFIED:
-    case v1::Severity_INT_MIN_SENTINEL_DO_NOT_USE_:
-    case v1::Severity_INT_MAX_SENTINEL_DO_NOT_USE_:
-      break;
   }
   return "unspecified";
 }
@@ -62,36 +46,30 @@ absl::string_view SeverityName(v1::Severity severity) {
 // What differs between the two rpcs.
 struct ResolveRpc {
   using Request = v1::ResolveConfigRequest;
-  using Response = v1::ResolveConfigResponse;
   static constexpr char kKind = 'R';
   static constexpr absl::string_view kName = "ResolveConfig";
   static prometheus::Histogram* Stage(const Metrics& metrics) { return metrics.stage_resolve; }
   static constexpr bool kRestsOnEvidence = true;
   static absl::Status Run(const ResolverBackend& backend, const Request& request, const EvidenceSnapshot& evidence,
-                          Response* response) {
-    return backend.ResolveConfig(request, evidence, response);
+                          ConfigAnswer* answer) {
+    return backend.AnswerResolve(request, evidence, answer);
   }
-  static absl::string_view Outcome(const Response& response) {
-    return response.outcome() == v1::OUTCOME_RESOLVED ? "resolved" : "infeasible";
-  }
-  static int64_t EvidenceRevision(const Response& response) { return response.evidence_revision(); }
+  static absl::string_view Outcome(const ConfigAnswer& answer) { return answer.will_run ? "resolved" : "infeasible"; }
 };
 
 struct ValidateRpc {
   using Request = v1::ValidateConfigRequest;
-  using Response = v1::ValidateConfigResponse;
   static constexpr char kKind = 'V';
   static constexpr absl::string_view kName = "ValidateConfig";
   static prometheus::Histogram* Stage(const Metrics& metrics) { return metrics.stage_validate; }
   static constexpr bool kRestsOnEvidence = false;  // a judgement rests on no measurement
   static absl::Status Run(const ResolverBackend& backend, const Request& request, const EvidenceSnapshot&,
-                          Response* response) {
-    return backend.ValidateConfig(request, response);
+                          ConfigAnswer* answer) {
+    return backend.AnswerValidate(request, answer);
   }
-  static absl::string_view Outcome(const Response& response) {
-    return !response.accepted_by_stack() ? "rejected" : response.will_run() ? "accepted" : "fails_later";
+  static absl::string_view Outcome(const ConfigAnswer& answer) {
+    return !answer.accepted_by_stack ? "rejected" : answer.will_run ? "accepted" : "fails_later";
   }
-  static int64_t EvidenceRevision(const Response&) { return 0; }
 };
 
 }  // namespace
@@ -148,38 +126,32 @@ void AnswerSource::Count(const Answer& answer) {
 template <class Rpc>
 absl::StatusOr<std::shared_ptr<const StoredAnswer>> AnswerSource::Make(const typename Rpc::Request& request,
                                                                        const EvidenceSnapshot& evidence) {
-  google::protobuf::Arena own_arena;
-  google::protobuf::Arena* arena = request.GetArena() != nullptr ? request.GetArena() : &own_arena;
-  auto* response = google::protobuf::Arena::CreateMessage<typename Rpc::Response>(arena);
+  ConfigAnswer answer;
   {
     const StageTimer timer(Rpc::Stage(*metrics_));
-    FLIGHTPLAN_RETURN_IF_ERROR(Rpc::Run(*backend_, request, evidence, response));
+    FLIGHTPLAN_RETURN_IF_ERROR(Rpc::Run(*backend_, request, evidence, &answer));
   }
   const StageTimer timer(metrics_->stage_serialize);
-  const size_t size = response->ByteSizeLong();
-  if (size > kMaxAnswerBytes) {
-    return WithReason(
-        absl::ResourceExhaustedError(absl::StrCat("the answer has ", size, " bytes, at most ", kMaxAnswerBytes,
-                                                  " are sent; ask for fewer dialects or name fewer knobs")),
-        "ANSWER_TOO_LARGE");
+  if (answer.bytes.size() > kMaxAnswerBytes) {
+    return WithReason(absl::ResourceExhaustedError(
+                          absl::StrCat("the answer has ", answer.bytes.size(), " bytes, at most ", kMaxAnswerBytes,
+                                       " are sent; ask for fewer dialects or name fewer knobs")),
+                      "ANSWER_TOO_LARGE");
   }
   auto stored = std::make_shared<StoredAnswer>();
-  stored->bytes = Serialized(*response, size);
-  stored->decision_id = response->digest();
-  stored->catalog_revision = response->catalog_revision();
-  stored->evidence_revision = absl::StrCat(Rpc::EvidenceRevision(*response));
+  stored->bytes = grpc::Slice(answer.bytes.data(), answer.bytes.size());
+  stored->decision_id = std::move(answer.digest);
+  stored->catalog_revision = std::move(answer.catalog_revision);
+  stored->evidence_revision = absl::StrCat(answer.evidence_revision);
   stored->method = Rpc::kName;
   stored->evidence_stale = evidence.stale();
-  if (recording_) {
-    stored->replay = ReplayFields(request, CanonicalBytes(request),
-                                  absl::string_view(reinterpret_cast<const char*>(stored->bytes.begin()), size));
-  }
-  stored->target = response->target();
-  stored->outcome = std::string(Rpc::Outcome(*response));
+  if (recording_) stored->replay = ReplayFields(request, CanonicalBytes(request), answer.bytes.view());
+  stored->target = std::move(answer.target);
+  stored->outcome = std::string(Rpc::Outcome(answer));
   stored->counters.push_back(&metrics_->Outcome(Rpc::kName, request.target().framework(), stored->outcome));
-  for (const v1::Finding& finding : response->findings()) {
-    stored->rule_ids.push_back(finding.rule_id());
-    stored->counters.push_back(&metrics_->Finding(finding.rule_id(), SeverityName(finding.severity())));
+  for (ConfigAnswer::Found& found : answer.findings) {
+    stored->counters.push_back(&metrics_->Finding(found.rule_id, SeverityName(found.severity)));
+    stored->rule_ids.push_back(std::move(found.rule_id));
   }
   return stored;
 }

@@ -27,6 +27,10 @@ class ResolverBackend {
   virtual std::string revision() const { return ""; }
   virtual absl::Status ValidateConfig(const v1::ValidateConfigRequest& request,
                                       v1::ValidateConfigResponse* response) const = 0;
+  // The same as bytes: what the server sends. For a backend that makes messages they are serialized.
+  virtual absl::Status AnswerResolve(const v1::ResolveConfigRequest& request, const EvidenceSnapshot& evidence,
+                                     ConfigAnswer* answer) const;
+  virtual absl::Status AnswerValidate(const v1::ValidateConfigRequest& request, ConfigAnswer* answer) const;
   virtual absl::Status ConvertConfig(const v1::ConvertConfigRequest& request,
                                      v1::ConvertConfigResponse* response) const = 0;
   virtual absl::Status PlanLayouts(const v1::PlanLayoutsRequest& request, const EvidenceSnapshot& evidence,

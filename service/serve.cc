@@ -39,6 +39,13 @@ class PipelineBackend final : public ResolverBackend {
                               v1::ValidateConfigResponse* response) const override {
     return resolver_.ValidateConfig(request, response);
   }
+  absl::Status AnswerResolve(const v1::ResolveConfigRequest& request, const EvidenceSnapshot& evidence,
+                             ConfigAnswer* answer) const override {
+    return resolver_.AnswerResolve(request, evidence, answer);
+  }
+  absl::Status AnswerValidate(const v1::ValidateConfigRequest& request, ConfigAnswer* answer) const override {
+    return resolver_.AnswerValidate(request, answer);
+  }
   absl::Status ConvertConfig(const v1::ConvertConfigRequest& request,
                              v1::ConvertConfigResponse* response) const override {
     return resolver_.ConvertConfig(request, response);

@@ -1,5 +1,6 @@
 // CPU time and allocations of one Resolve (one target rendered) and one Validate in process, without cache and without
-// gRPC: the call alone, and with reading the request and writing the answer. With the server's allocator.
+// gRPC: to the answer's bytes, as the server does; from the request's bytes; and to a message. With the server's
+// allocator.
 #include <benchmark/benchmark.h>
 
 #include <atomic>
@@ -40,63 +41,74 @@ v1::ResolveConfigResponse SampleAnswer() {
   return response;
 }
 
-enum class Wire { kNo, kYes };
-
-// Runs on one arena with a block that is kept, as the server does; with Wire::kYes it also parses the request and
-// serializes the answer, which the server's echo does too.
-template <class Request, class Response, class Run>
-void Loop(benchmark::State& state, const Request& sample, Wire wire, Run run) {
+// Runs on one arena with a block that is kept, as the server does. `run` returns the size of the answer.
+template <class Request, class Run>
+void Loop(benchmark::State& state, const Request& sample, bool parse, Run run) {
   const std::string bytes = sample.SerializeAsString();
   const std::unique_ptr<char[]> block(new char[128 << 10]);
-  std::string answer;
   int64_t before = 0;
   int64_t counted = -1;  // the first round fills what is built on first use
+  size_t answer_bytes = 0;
   for (auto _ : state) {
-    if (++counted == 0) before = allocations.load();
     google::protobuf::ArenaOptions options;
     options.initial_block = block.get();
     options.initial_block_size = 128 << 10;
     google::protobuf::Arena arena(options);
     const Request* request = &sample;
-    if (wire == Wire::kYes) {
+    if (parse) {
       auto* read = google::protobuf::Arena::CreateMessage<Request>(&arena);
       if (!read->ParseFromString(bytes)) state.SkipWithError("not read");
       request = read;
     }
-    auto* response = google::protobuf::Arena::CreateMessage<Response>(&arena);
-    if (!run(*request, response).ok()) {
+    answer_bytes = run(*request, &arena);
+    if (answer_bytes == 0) {
       state.SkipWithError("refused");
       break;
     }
-    if (wire == Wire::kYes || counted == 0) response->SerializeToString(&answer);
-    if (counted == 0) before = allocations.load();
+    if (++counted == 0) before = allocations.load();
   }
   if (counted > 0) {
     state.counters["allocations"] = static_cast<double>(allocations.load() - before) / static_cast<double>(counted);
   }
   state.counters["request_bytes"] = static_cast<double>(bytes.size());
-  state.counters["answer_bytes"] = static_cast<double>(answer.size());
+  state.counters["answer_bytes"] = static_cast<double>(answer_bytes);
 }
 
-void Resolve(benchmark::State& state, Wire wire) {
-  Loop<v1::ResolveConfigRequest, v1::ResolveConfigResponse>(
-      state, SampleResolveRequest(), wire,
-      [](const auto& request, auto* response) { return SharedResolver().ResolveConfig(request, response); });
+size_t ResolveToBytes(const v1::ResolveConfigRequest& request, google::protobuf::Arena*) {
+  ConfigAnswer answer;
+  return SharedResolver().AnswerResolve(request, EvidenceSnapshot::Empty(), &answer).ok() ? answer.bytes.size() : 0;
 }
-void BM_Resolve(benchmark::State& state) { Resolve(state, Wire::kNo); }
+size_t ResolveToMessage(const v1::ResolveConfigRequest& request, google::protobuf::Arena* arena) {
+  auto* response = google::protobuf::Arena::CreateMessage<v1::ResolveConfigResponse>(arena);
+  return SharedResolver().ResolveConfig(request, response).ok() ? response->ByteSizeLong() : 0;
+}
+size_t ValidateToBytes(const v1::ValidateConfigRequest& request, google::protobuf::Arena*) {
+  ConfigAnswer answer;
+  return SharedResolver().AnswerValidate(request, &answer).ok() ? answer.bytes.size() : 0;
+}
+size_t ValidateToMessage(const v1::ValidateConfigRequest& request, google::protobuf::Arena* arena) {
+  auto* response = google::protobuf::Arena::CreateMessage<v1::ValidateConfigResponse>(arena);
+  return SharedResolver().ValidateConfig(request, response).ok() ? response->ByteSizeLong() : 0;
+}
+
+void BM_Resolve(benchmark::State& state) { Loop(state, SampleResolveRequest(), false, ResolveToBytes); }
 BENCHMARK(BM_Resolve)->Unit(benchmark::kMicrosecond);
-void BM_ResolveAndWire(benchmark::State& state) { Resolve(state, Wire::kYes); }
-BENCHMARK(BM_ResolveAndWire)->Unit(benchmark::kMicrosecond);
-
-void Validate(benchmark::State& state, Wire wire) {
-  Loop<v1::ValidateConfigRequest, v1::ValidateConfigResponse>(
-      state, SampleValidateRequest(SampleAnswer()), wire,
-      [](const auto& request, auto* response) { return SharedResolver().ValidateConfig(request, response); });
+void BM_ResolveFromBytes(benchmark::State& state) { Loop(state, SampleResolveRequest(), true, ResolveToBytes); }
+BENCHMARK(BM_ResolveFromBytes)->Unit(benchmark::kMicrosecond);
+void BM_ResolveToMessage(benchmark::State& state) { Loop(state, SampleResolveRequest(), false, ResolveToMessage); }
+BENCHMARK(BM_ResolveToMessage)->Unit(benchmark::kMicrosecond);
+void BM_Validate(benchmark::State& state) {
+  Loop(state, SampleValidateRequest(SampleAnswer()), false, ValidateToBytes);
 }
-void BM_Validate(benchmark::State& state) { Validate(state, Wire::kNo); }
 BENCHMARK(BM_Validate)->Unit(benchmark::kMicrosecond);
-void BM_ValidateAndWire(benchmark::State& state) { Validate(state, Wire::kYes); }
-BENCHMARK(BM_ValidateAndWire)->Unit(benchmark::kMicrosecond);
+void BM_ValidateFromBytes(benchmark::State& state) {
+  Loop(state, SampleValidateRequest(SampleAnswer()), true, ValidateToBytes);
+}
+BENCHMARK(BM_ValidateFromBytes)->Unit(benchmark::kMicrosecond);
+void BM_ValidateToMessage(benchmark::State& state) {
+  Loop(state, SampleValidateRequest(SampleAnswer()), false, ValidateToMessage);
+}
+BENCHMARK(BM_ValidateToMessage)->Unit(benchmark::kMicrosecond);
 
 }  // namespace
 }  // namespace flightplan::bench
