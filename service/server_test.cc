@@ -314,7 +314,7 @@ TEST_F(ServerTest, EveryCodeOfTheBackendComesWithItsReason) {
       {absl::DataLossError("x"), StatusCode::INTERNAL, "INTERNAL"},
   };
   for (const Row& row : rows) {
-    control_->status = [&](const auto&) { return row.status; };
+    control_->status = [status = row.status](const auto&) { return status; };
     const grpc::Status status = Resolve(RequestNamed("m"));
     EXPECT_EQ(status.error_code(), row.code) << row.status;
     EXPECT_EQ(ReasonIn(Details(status)), row.reason) << row.status;
@@ -732,7 +732,7 @@ TEST_F(ServerTest, PassesOnValuesThatMeanNothing) {
   request.set_stage(static_cast<v1::Stage>(12345));
   request.mutable_profile()->set_host_gap_ratio(std::nan(""));
   request.mutable_profile()->set_step_time_us(-std::numeric_limits<double>::infinity());
-  int seen = 0;
+  std::atomic<int> seen{0};
   control_->status = [&](const v1::ResolveConfigRequest& r) {
     seen = r.stage();
     return std::isnan(r.profile().host_gap_ratio()) ? absl::OkStatus() : absl::InternalError("lost");

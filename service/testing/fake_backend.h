@@ -16,13 +16,34 @@
 
 namespace flightplan::service {
 
+// The status of an answer: a function that a test replaces between calls, which other threads answer.
+class StatusSource {
+ public:
+  using Function = std::function<absl::Status(const v1::ResolveConfigRequest&)>;
+  StatusSource& operator=(Function function) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    function_ = std::move(function);
+    return *this;
+  }
+  absl::Status operator()(const v1::ResolveConfigRequest& request) const {
+    std::unique_lock<std::mutex> lock(mutex_);
+    const Function function = function_;
+    lock.unlock();
+    return function ? function(request) : absl::OkStatus();
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  Function function_;
+};
+
 class FakeBackend final : public ResolverBackend {
  public:
   // What it answers; shared, so that a test keeps a hand on a backend that the server owns.
   struct Control {
     std::atomic<int> calls{0};
-    std::function<absl::Status(const v1::ResolveConfigRequest&)> status;  // unset: OK
-    size_t padding_bytes = 0;                                             // of the answer
+    StatusSource status;       // unset: OK
+    size_t padding_bytes = 0;  // of the answer
     // Closed: calls wait inside the backend.
     void Close() { Set(false); }
     void Open() { Set(true); }
@@ -53,9 +74,7 @@ class FakeBackend final : public ResolverBackend {
                              v1::ResolveConfigResponse* response) const override {
     ++control_->calls;
     control_->Pass();
-    if (control_->status) {
-      if (absl::Status status = control_->status(request); !status.ok()) return status;
-    }
+    if (absl::Status status = control_->status(request); !status.ok()) return status;
     response->set_outcome(v1::OUTCOME_RESOLVED);
     response->set_digest("fp1-" + request.model().name());
     response->set_catalog_revision("cat-1");
