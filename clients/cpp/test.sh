@@ -13,6 +13,10 @@ cleanup() {
 }
 trap cleanup EXIT
 
+# What is linked to instrumented libraries is instrumented itself. (-U: as in our own CMakeLists.txt.)
+sanitize="$(sed -n 's/^FLIGHTPLAN_SANITIZE:STRING=//p' "$build/CMakeCache.txt")"
+[ -z "$sanitize" ] || export CXXFLAGS="-fsanitize=$sanitize -U__SANITIZE_THREAD__"
+
 cmake --install "$build" --component client --prefix "$work/prefix" >/dev/null
 cp -r "$here/example" "$work/example"  # nothing of the source tree beside it
 cmake -S "$work/example" -B "$work/build" -G Ninja -DCMAKE_PREFIX_PATH="$work/prefix" >"$work/log" || { cat "$work/log"; exit 1; }

@@ -42,8 +42,8 @@ class FakeBackend final : public ResolverBackend {
   // What it answers; shared, so that a test keeps a hand on a backend that the server owns.
   struct Control {
     std::atomic<int> calls{0};
-    StatusSource status;       // unset: OK
-    size_t padding_bytes = 0;  // of the answer
+    StatusSource status;                   // unset: OK
+    std::atomic<size_t> padding_bytes{0};  // of the answer
     // Closed: calls wait inside the backend.
     void Close() { Set(false); }
     void Open() { Set(true); }
