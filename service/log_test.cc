@@ -144,7 +144,7 @@ TEST(MetricTable, NamesFollowTheConventions) {
     SCOPED_TRACE(name);
     EXPECT_TRUE(name.rfind("flightplan_", 0) == 0 || name.rfind("grpc_server_", 0) == 0);
     EXPECT_EQ(spec.kind == MetricKind::kCounter, name.size() > 6 && name.substr(name.size() - 6) == "_total");
-    if (spec.kind == MetricKind::kHistogram) EXPECT_NE(name.find("_seconds"), std::string::npos);
+    EXPECT_TRUE(spec.kind != MetricKind::kHistogram || name.find("_seconds") != std::string::npos);
     EXPECT_FALSE(spec.help.empty());
     EXPECT_EQ(spec.help.back(), '.');
   }

@@ -589,7 +589,7 @@ TEST_F(ServerTest, BatchKeepsAtMostItsLimitInFlight) {
     for (int i = 0; i < 3 * kMaxBatchInFlight; ++i) {
       v1::BatchResolveRequest item;
       item.set_request_id(std::to_string(i));
-      *item.mutable_resolve() = RequestNamed("m" + std::to_string(i));
+      *item.mutable_resolve() = RequestNamed(absl::StrCat("m", i));
       if (!stream->Write(item)) return;
       ++written;
     }
@@ -834,13 +834,13 @@ TEST(ServerStart, SaysWhichAddressIsTaken) {
 TEST(ServerStart, ServesOnAUnixSocket) {
   const std::string path = absl::StrCat(::testing::TempDir(), "fp-", getpid(), ".sock");
   Settings settings;
-  settings.listen = {"unix:" + path};
+  settings.listen = {absl::StrCat("unix:", path)};
   settings.http_listen = "";
   const auto server =
       Server::Start(settings, TestCatalog(), std::make_unique<FakeBackend>(std::make_shared<FakeBackend::Control>()));
   ASSERT_TRUE(server.ok()) << server.status();
-  const auto stub =
-      v1::ResolverService::NewStub(grpc::CreateChannel("unix:" + path, grpc::InsecureChannelCredentials()));
+  const auto stub = v1::ResolverService::NewStub(
+      grpc::CreateChannel(absl::StrCat("unix:", path), grpc::InsecureChannelCredentials()));
   ClientContext context;
   v1::ResolveConfigResponse response;
   EXPECT_TRUE(stub->ResolveConfig(&context, RequestNamed("m"), &response).ok());
