@@ -138,6 +138,15 @@ void AddNextStep(NextStep next, std::vector<Finding>* findings, std::vector<AbSu
   ab_suggestions->push_back(*std::move(next.ab));
 }
 
+// Text that is no UTF-8 comes only from callers in this process (gRPC refuses it) and goes into the answer as it is,
+// which then does not read.
+template <class Request>
+absl::Status ReadAnswerTo(const Request& request, const ConfigAnswer& answer, google::protobuf::MessageLite* response) {
+  const absl::Status status = ReadAnswer(answer, response);
+  if (status.ok() || Request().ParseFromString(request.SerializeAsString())) return status;
+  return absl::InvalidArgumentError("the request holds text that is no UTF-8");
+}
+
 }  // namespace
 
 Resolver::Resolver(std::shared_ptr<const Catalog> catalog, std::shared_ptr<const ProfileSource> profiles)
@@ -148,14 +157,14 @@ absl::Status Resolver::ResolveConfig(const v1::ResolveConfigRequest& request, v1
                                      const EvidenceSnapshot& evidence) const {
   ConfigAnswer answer;
   FLIGHTPLAN_RETURN_IF_ERROR(AnswerResolve(request, evidence, &answer));
-  return ReadAnswer(answer, response);
+  return ReadAnswerTo(request, answer, response);
 }
 
 absl::Status Resolver::ValidateConfig(const v1::ValidateConfigRequest& request,
                                       v1::ValidateConfigResponse* response) const {
   ConfigAnswer answer;
   FLIGHTPLAN_RETURN_IF_ERROR(AnswerValidate(request, &answer));
-  return ReadAnswer(answer, response);
+  return ReadAnswerTo(request, answer, response);
 }
 
 absl::Status Resolver::AnswerResolve(const v1::ResolveConfigRequest& request, const EvidenceSnapshot& evidence,

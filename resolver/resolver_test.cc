@@ -72,6 +72,13 @@ TEST(ResolveConfig, CompletesDeepSeekV3OnEveryTarget) {
   }
 }
 
+TEST(ResolveConfig, TextThatIsNoUtf8IsTheCallersFault) {
+  v1::ResolveConfigRequest request = DeepSeekOnH100();
+  request.mutable_layout()->set_pipeline_model_parallel_layout("Et*3|(tt|)*\xabm|L");
+  v1::ResolveConfigResponse response;
+  EXPECT_EQ(TestResolver().ResolveConfig(request, &response).code(), absl::StatusCode::kInvalidArgument);
+}
+
 // The answer is written by hand, field by field: every field must stand where the deterministic serialization has it.
 TEST(ResolveConfig, BytesAreThoseOfTheMessage) {
   for (const char* framework : {"megatron-lm", "megatron-bridge", "loongforge"}) {
