@@ -18,7 +18,8 @@ namespace {
 std::atomic<int64_t> allocations{0};
 }  // namespace
 
-void* operator new(size_t size) {
+// Not inlined: the compiler would see malloc where it expects the operator that belongs to the delete.
+[[gnu::noinline]] void* operator new(size_t size) {
   allocations.fetch_add(1, std::memory_order_relaxed);
   if (void* memory = std::malloc(size)) return memory;
   std::abort();
