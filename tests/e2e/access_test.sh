@@ -25,11 +25,11 @@ export FLIGHTPLAN_CA_FILE="$work/cert.pem"
 # --- Right and wrong credentials ---
 ask() { FLIGHTPLAN_TOKEN="$1" "$flightplan" "${@:2}" --server "$address" >"$work/out" 2>"$work/err"; }
 ask "$secret" gpus || fail "a good token: $(cat "$work/err")"
-ask "$secret" resolve --model deepseek-v3 --gpu h100-sxm --gpus 1024 --target megatron-lm ||
+ask "$secret" resolve --model deepseek-v3 --gpu h100-sxm --gpus 1024 --tp 2 --pp 8 --vpp 4 --ep 64 ||
   [ -s "$work/out" ] || fail "resolve with a good token: $(cat "$work/err")"
 ! ask "" gpus || fail "no token was let in"
 ! ask "$secret-x" gpus || fail "a wrong token was let in"
-! ask reader resolve --model deepseek-v3 --gpu h100-sxm --gpus 1024 --target megatron-lm || fail "a reader resolved"
+! ask reader resolve --model deepseek-v3 --gpu h100-sxm --gpus 1024 --tp 2 --pp 8 --vpp 4 --ep 64 || fail "a reader resolved"
 grep -q "role resolve" "$work/err" || fail "the missing role is named: $(cat "$work/err")"
 ! FLIGHTPLAN_CA_FILE="" ask "$secret" gpus || fail "plain text was let in"
 
