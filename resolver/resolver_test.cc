@@ -79,6 +79,14 @@ TEST(ResolveConfig, TextThatIsNoUtf8IsTheCallersFault) {
   EXPECT_EQ(TestResolver().ResolveConfig(request, &response).code(), absl::StatusCode::kInvalidArgument);
 }
 
+TEST(ResolveConfig, AnAnswerNeverHoldsHalfACharacter) {
+  v1::ResolveConfigRequest request = DeepSeekOnH100();
+  request.mutable_layout()->set_pipeline_model_parallel_layout("Et*3|(tt|)*2\xc7\x9a|L");
+  v1::ResolveConfigResponse response;
+  const absl::Status status = TestResolver().ResolveConfig(request, &response);
+  EXPECT_TRUE(status.ok()) << status;
+}
+
 // The answer is written by hand, field by field: every field must stand where the deterministic serialization has it.
 TEST(ResolveConfig, BytesAreThoseOfTheMessage) {
   for (const char* framework : {"megatron-lm", "megatron-bridge", "loongforge"}) {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
 
 namespace flightplan {
 namespace {
@@ -99,7 +100,8 @@ PipelineLayout FromText(absl::string_view text) {
   }
   const size_t unknown = letters.find_first_not_of("EtmL|");
   if (unknown != std::string::npos) {
-    return Failed(PipelineLayout::Fault::kUnknownCharacter, letters.substr(unknown, 1));
+    // One byte of a longer character is no text by itself.
+    return Failed(PipelineLayout::Fault::kUnknownCharacter, absl::CHexEscape(letters.substr(unknown, 1)));
   }
   PipelineLayout layout;
   layout.stages.reserve(static_cast<size_t>(std::count(letters.begin(), letters.end(), '|')) + 1);
