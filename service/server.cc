@@ -21,6 +21,7 @@
 #include "grpcpp/server_builder.h"
 #include "resolver/base/reason.h"
 #include "resolver/base/status_macros.h"
+#include "resolver/base/utf8.h"
 #include "resolver/catalog/catalog.h"
 #include "resolver/explain/catalog_answers.h"
 #include "service/answer_source.h"
@@ -80,7 +81,7 @@ class UnknownMethods final : public grpc::CallbackGenericService {
     Reactor(const Edge& edge, const Metrics::Method& method, grpc::GenericCallbackServerContext* context)
         : call_(edge, method, context) {
       Finish(call_.Finish(
-          WithReason(absl::UnimplementedError(absl::StrCat("no method is called ", context->method().substr(0, 128))),
+          WithReason(absl::UnimplementedError(absl::StrCat("no method is called ", Utf8Prefix(context->method(), 128))),
                      "METHOD_UNKNOWN")));
     }
     void OnDone() override { delete this; }

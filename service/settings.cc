@@ -15,6 +15,7 @@
 #include "absl/strings/str_split.h"
 #include "resolver/base/nearest.h"
 #include "resolver/base/status_macros.h"
+#include "resolver/base/utf8.h"
 #include "resolver/base/yaml.h"
 #include "service/evidence_location.h"
 
@@ -98,7 +99,7 @@ bool IsBool(const Row& row) { return std::holds_alternative<bool S::*>(row.membe
 constexpr absl::string_view kLevels[] = {"debug", "info", "warning", "error"};
 
 absl::Status Wrong(absl::string_view text, absl::string_view right) {
-  return absl::InvalidArgumentError(absl::StrCat("is '", text.substr(0, 64), "', must be ", right));
+  return absl::InvalidArgumentError(absl::StrCat("is '", Utf8Prefix(text, 64), "', must be ", right));
 }
 
 absl::Status Read(const Row&, absl::string_view text, bool* out) {

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "google/rpc/error_details.pb.h"
 #include "resolver/base/reason.h"
+#include "resolver/base/utf8.h"
 #include "resolver/resolver.h"
 
 namespace flightplan::service {
@@ -67,19 +68,11 @@ google::rpc::ErrorInfo ErrorInfoOf(const absl::Status& status, absl::string_view
   return info;
 }
 
-// At most `max` bytes of `text`, never half a character.
-std::string Clip(absl::string_view text, size_t max) {
-  if (text.size() <= max) return std::string(text);
-  size_t end = max - 3;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
-  return absl::StrCat(text.substr(0, end), "...");
-}
-
 // Drops violations from the end until the message is small enough; says how many.
 int Shorten(size_t max_bytes, google::rpc::BadRequest* details) {
   for (auto& violation : *details->mutable_field_violations()) {
-    violation.set_field(Clip(violation.field(), 256));
-    violation.set_description(Clip(violation.description(), 512));
+    violation.set_field(Utf8Clip(violation.field(), 256));
+    violation.set_description(Utf8Clip(violation.description(), 512));
   }
   int dropped = 0;
   while (details->field_violations_size() > 1 && details->ByteSizeLong() > max_bytes) {
@@ -128,7 +121,7 @@ google::rpc::Status ToRpcStatus(const absl::Status& status, absl::string_view re
 grpc::Status ToGrpcStatus(const absl::Status& status, absl::string_view request_id) {
   if (status.ok()) return grpc::Status::OK;
   google::rpc::Status wire = ToRpcStatus(status, request_id);
-  wire.set_message(Clip(wire.message(), kMaxMessageBytes));
+  wire.set_message(Utf8Clip(wire.message(), kMaxMessageBytes));
   if (wire.ByteSizeLong() > kMaxDetailBytes) {
     const size_t fixed = wire.message().size() + 256;
     int dropped = 0;

@@ -6,6 +6,7 @@
 #include "absl/strings/str_join.h"
 #include "rapidjson/stringbuffer.h"
 #include "rapidjson/writer.h"
+#include "resolver/base/utf8.h"
 
 namespace flightplan::doors {
 namespace {
@@ -31,14 +32,6 @@ std::string Text(const Json& value, const char* key) {
 void Put(absl::string_view key, absl::string_view value, Writer* json) {
   json->Key(key.data(), static_cast<rapidjson::SizeType>(key.size()));
   json->String(value.data(), static_cast<rapidjson::SizeType>(value.size()));
-}
-
-// At most `most` bytes, cut between characters of UTF-8.
-std::string CutBytes(std::string text, size_t most) {
-  if (text.size() <= most) return text;
-  size_t end = most - 3;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
-  return absl::StrCat(text.substr(0, end), "...");
 }
 
 struct Answer {
@@ -89,7 +82,7 @@ std::vector<std::string> Shown(const Review& review, size_t bytes_each) {
   std::vector<std::string> texts;
   for (const FindingLine& line : review.lines) {
     if (texts.size() == kMaxAdmissionFindings) break;
-    texts.push_back(CutBytes(line.Text(), bytes_each));
+    texts.push_back(Utf8Clip(line.Text(), bytes_each));
   }
   return texts;
 }
@@ -102,7 +95,7 @@ std::vector<std::string> Warnings(const Review& review) {
     const std::string fix = line.fix.empty() ? "" : absl::StrCat("; fix: ", line.fix);
     const size_t room = fix.size() < kMaxWarningBytes / 2 ? kMaxWarningBytes - fix.size() : kMaxWarningBytes / 2;
     warnings.push_back(
-        CutBytes(absl::StrCat(CutBytes(absl::StrCat("flightplan: [", line.rule_id, "] ", line.seen), room), fix),
+        Utf8Clip(absl::StrCat(Utf8Clip(absl::StrCat("flightplan: [", line.rule_id, "] ", line.seen), room), fix),
                  kMaxWarningBytes));
   }
   return warnings;
@@ -141,9 +134,9 @@ absl::Status ParseAdmissionReview(absl::string_view json, AdmissionRequest* requ
       name.empty() && metadata != nullptr) {
     name = Text(*metadata, "generateName") + "*";
   }
-  request->name = CutBytes(absl::StrCat(Text(*asked, "namespace"), "/", name), kMaxAdmissionNameBytes);
+  request->name = Utf8Clip(absl::StrCat(Text(*asked, "namespace"), "/", name), kMaxAdmissionNameBytes);
   if (const Json* user = Member(*asked, "userInfo"); user != nullptr) {
-    request->user = CutBytes(Text(*user, "username"), kMaxAdmissionNameBytes);
+    request->user = Utf8Clip(Text(*user, "username"), kMaxAdmissionNameBytes);
   }
   const Json* dry_run = Member(*asked, "dryRun");
   request->dry_run = dry_run != nullptr && dry_run->IsTrue();
@@ -153,7 +146,7 @@ absl::Status ParseAdmissionReview(absl::string_view json, AdmissionRequest* requ
     request->workload.not_judged = "no object";
   } else {
     request->workload = ReadWorkload(*object);
-    request->workload.kind = CutBytes(std::move(request->workload.kind), kMaxAdmissionNameBytes);
+    request->workload.kind = Utf8Clip(std::move(request->workload.kind), kMaxAdmissionNameBytes);
   }
   return absl::OkStatus();
 }
@@ -181,10 +174,10 @@ std::string RenderAdmissionReview(const AdmissionRequest& request, const Review&
   if (!review.lines.empty()) {
     std::vector<std::string> rules;
     for (const FindingLine& line : review.lines) rules.push_back(line.rule_id);
-    answer.audit.emplace_back("rules", CutBytes(absl::StrJoin(rules, ","), 1024));
+    answer.audit.emplace_back("rules", Utf8Clip(absl::StrJoin(rules, ","), 1024));
   }
   if (review.verdict == Verdict::kNotJudged) {
-    answer.audit.emplace_back("reason", CutBytes(absl::StrJoin(review.not_judged, "; "), 1024));
+    answer.audit.emplace_back("reason", Utf8Clip(absl::StrJoin(review.not_judged, "; "), 1024));
   }
   answer.allowed = Allows(review, mode);
   if (!answer.allowed) {
@@ -207,7 +200,7 @@ std::string RenderFailedReview(const AdmissionRequest& request, absl::string_vie
   answer.audit = {{"verdict", "failed"}, {"mode", std::string(ModeWord(mode))}};
   answer.allowed = AllowsFailed(mode, fail_closed);
   answer.code = kInternalError;
-  answer.message = CutBytes(absl::StrCat("flightplan could not check this job: ", why), 1024);
+  answer.message = Utf8Clip(absl::StrCat("flightplan could not check this job: ", why), 1024);
   return Render(request, answer);
 }
 

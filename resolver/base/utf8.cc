@@ -1,5 +1,7 @@
 #include "resolver/base/utf8.h"
 
+#include "absl/strings/str_cat.h"
+
 namespace flightplan {
 
 size_t Utf8CharacterBytes(absl::string_view text) {
@@ -31,6 +33,18 @@ size_t Utf8PrefixBytes(absl::string_view text) {
     at += length;
   }
   return at;
+}
+
+absl::string_view Utf8Prefix(absl::string_view text, size_t most) {
+  if (text.size() <= most) return text;
+  size_t end = most;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
+  return text.substr(0, end);
+}
+
+std::string Utf8Clip(absl::string_view text, size_t most) {
+  if (text.size() <= most) return std::string(text);
+  return absl::StrCat(Utf8Prefix(text, most - 3), "...");
 }
 
 }  // namespace flightplan

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 
 #include "absl/strings/string_view.h"
 
@@ -13,6 +14,13 @@ size_t Utf8CharacterBytes(absl::string_view text);
 
 // Bytes of `text` up to the first that belongs to no character; its size when all of it is UTF-8.
 size_t Utf8PrefixBytes(absl::string_view text);
+
+// The start of `text` in at most `most` bytes, without half a character at its end: text of a caller that goes into an
+// answer is cut by this and nothing else, because protobuf and JSON refuse the half.
+absl::string_view Utf8Prefix(absl::string_view text, size_t most);
+
+// `text` in at most `most` bytes (3 at least); what was cut ends in "...".
+std::string Utf8Clip(absl::string_view text, size_t most);
 
 inline bool IsUtf8(absl::string_view text) { return Utf8PrefixBytes(text) == text.size(); }
 

@@ -29,5 +29,23 @@ TEST(Utf8, SaysWhereItEnds) {
   EXPECT_EQ(Utf8PrefixBytes("\xff"), 0u);
 }
 
+TEST(Utf8, CutsBetweenCharacters) {
+  const std::string text = "a\xc3\xa9\xf0\x9f\x98\x80z";  // 1 + 2 + 4 + 1 bytes
+  const std::string whole[] = {"", "a", "a", "a\xc3\xa9", "a\xc3\xa9", "a\xc3\xa9", "a\xc3\xa9"};
+  for (size_t most = 0; most < 7; ++most) EXPECT_EQ(Utf8Prefix(text, most), whole[most]) << most;
+  EXPECT_EQ(Utf8Prefix(text, 7), text.substr(0, 7));
+  EXPECT_EQ(Utf8Prefix(text, 8), text);
+  EXPECT_EQ(Utf8Prefix(text, 100), text);
+}
+
+TEST(Utf8, ClipsWithinTheBytesGiven) {
+  EXPECT_EQ(Utf8Clip("abcdef", 6), "abcdef");
+  EXPECT_EQ(Utf8Clip("abcdefg", 6), "abc...");
+  EXPECT_EQ(Utf8Clip("ab\xc3\xa9"
+                     "efg",
+                     6),
+            "ab...");
+}
+
 }  // namespace
 }  // namespace flightplan

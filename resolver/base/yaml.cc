@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "resolver/base/nearest.h"
+#include "resolver/base/utf8.h"
 #include "yaml-cpp/eventhandler.h"
 #include "yaml-cpp/exceptions.h"
 #include "yaml-cpp/parser.h"
@@ -202,7 +203,7 @@ std::string YamlNode::Describe() const {
     case Kind::kNull:
       return "nothing";
     case Kind::kScalar:
-      return absl::StrCat("'", text.size() > 60 ? absl::StrCat(text.substr(0, 60), "...") : text, "'");
+      return absl::StrCat("'", text.size() > 60 ? absl::StrCat(Utf8Prefix(text, 60), "...") : text, "'");
     case Kind::kList:
       return absl::StrCat("a list of ", items.size());
     case Kind::kMap:

@@ -9,6 +9,7 @@
 #include "resolver/base/digest.h"
 #include "resolver/base/nearest.h"
 #include "resolver/base/status_macros.h"
+#include "resolver/base/utf8.h"
 #include "resolver/catalog/builtin.h"
 #include "resolver/catalog/load.h"
 
@@ -40,7 +41,7 @@ absl::StatusOr<const T*> Find(const std::vector<T>& entries, const NameIndex& in
   std::vector<absl::string_view> known;
   for (const auto& [candidate, i] : index) known.push_back(candidate);
   const absl::string_view nearest = NearestName(canonical, known);
-  return absl::NotFoundError(absl::StrCat("no ", kind, " named '", name.substr(0, 100), "' in the catalogue",
+  return absl::NotFoundError(absl::StrCat("no ", kind, " named '", Utf8Prefix(name, 100), "' in the catalogue",
                                           nearest.empty() ? "" : absl::StrCat("; nearest known: ", nearest)));
 }
 

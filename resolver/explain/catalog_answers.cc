@@ -9,6 +9,7 @@
 #include "resolver/base/nearest.h"
 #include "resolver/base/reason.h"
 #include "resolver/base/status_macros.h"
+#include "resolver/base/utf8.h"
 #include "resolver/catalog/catalog.h"
 #include "resolver/derive/parameters.h"
 #include "resolver/explain/model_message.h"
@@ -69,7 +70,7 @@ absl::Status Required(absl::string_view field, absl::string_view value) {
 absl::Status Unknown(absl::string_view what, absl::string_view name, absl::string_view nearest,
                      absl::string_view reason) {
   return WithReason(
-      absl::NotFoundError(absl::StrCat("no ", what, " is called '", name.substr(0, 128), "'",
+      absl::NotFoundError(absl::StrCat("no ", what, " is called '", Utf8Prefix(name, 128), "'",
                                        nearest.empty() ? "" : absl::StrCat("; nearest is '", nearest, "'"))),
       reason);
 }

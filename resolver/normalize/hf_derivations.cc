@@ -7,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "resolver/base/status_macros.h"
+#include "resolver/base/utf8.h"
 #include "resolver/normalize/hf_families.h"
 
 namespace flightplan {
@@ -62,7 +63,7 @@ absl::Status Activation(HfReader& r) {
   }
   std::vector<absl::string_view> names;
   for (const Known& known : kKnown) names.push_back(known.name);
-  return r.Error(path, absl::StrCat("is '", name.substr(0, 60), "'; needs one of ", absl::StrJoin(names, ", ")));
+  return r.Error(path, absl::StrCat("is '", Utf8Prefix(name, 60), "'; needs one of ", absl::StrJoin(names, ", ")));
 }
 
 absl::Status RopeScaling(HfReader& r) {
@@ -317,7 +318,7 @@ absl::Status NemotronHybrid(HfReader& r) {
                                                 : 0;
       if (symbol == 0) {
         return r.Error("layers_block_type",
-                       absl::StrCat("holds '", type.substr(0, 60), "'; needs mamba, attention, moe or mlp"));
+                       absl::StrCat("holds '", Utf8Prefix(type, 60), "'; needs mamba, attention, moe or mlp"));
       }
       pattern += symbol;
     }

@@ -9,6 +9,7 @@
 #include "rapidjson/error/en.h"
 #include "resolver/base/nearest.h"
 #include "resolver/base/status_macros.h"
+#include "resolver/base/utf8.h"
 #include "resolver/catalog/yaml_value.h"
 #include "resolver/normalize/hf_families.h"
 #include "resolver/normalize/hf_reader.h"
@@ -64,7 +65,7 @@ absl::StatusOr<const HfFamily*> FamilyOf(const std::string& architecture) {
     }
   }
   const absl::string_view nearest = NearestName(architecture, known);
-  return absl::InvalidArgumentError(absl::StrCat("$.architectures: the class '", architecture.substr(0, 100),
+  return absl::InvalidArgumentError(absl::StrCat("$.architectures: the class '", Utf8Prefix(architecture, 100),
                                                  "' is not known, so there is no mapping from its keys",
                                                  nearest.empty() ? "" : absl::StrCat("; nearest known: ", nearest),
                                                  "; give the sizes as an explicit model instead, or use one of ",

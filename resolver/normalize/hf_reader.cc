@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "resolver/base/status_macros.h"
+#include "resolver/base/utf8.h"
 #include "resolver/plan/model_fields.h"
 
 namespace flightplan {
@@ -126,7 +127,7 @@ absl::StatusOr<double> HfReader::Real(absl::string_view path, double fallback) c
   FLIGHTPLAN_ASSIGN_OR_RETURN(std::optional<Value> value, Get(path));
   if (!value.has_value()) return fallback;
   if (!value->is_number() || !std::isfinite(value->real())) {
-    return Error(path, absl::StrCat("is ", value->ToJson().substr(0, 60), "; needs a finite number"));
+    return Error(path, absl::StrCat("is ", Utf8Prefix(value->ToJson(), 60), "; needs a finite number"));
   }
   return value->real();
 }
@@ -135,7 +136,7 @@ absl::StatusOr<bool> HfReader::Bool(absl::string_view path, bool fallback) const
   FLIGHTPLAN_ASSIGN_OR_RETURN(std::optional<Value> value, Get(path));
   if (!value.has_value()) return fallback;
   if (!value->is_bool()) {
-    return Error(path, absl::StrCat("is ", value->ToJson().substr(0, 60), "; needs true or false"));
+    return Error(path, absl::StrCat("is ", Utf8Prefix(value->ToJson(), 60), "; needs true or false"));
   }
   return value->truthy();
 }
@@ -143,7 +144,7 @@ absl::StatusOr<bool> HfReader::Bool(absl::string_view path, bool fallback) const
 absl::StatusOr<std::string> HfReader::Text(absl::string_view path, absl::string_view fallback) const {
   FLIGHTPLAN_ASSIGN_OR_RETURN(std::optional<Value> value, Get(path));
   if (!value.has_value()) return std::string(fallback);
-  if (!value->is_text()) return Error(path, absl::StrCat("is ", value->ToJson().substr(0, 60), "; needs text"));
+  if (!value->is_text()) return Error(path, absl::StrCat("is ", Utf8Prefix(value->ToJson(), 60), "; needs text"));
   return std::string(value->text());
 }
 
@@ -181,7 +182,7 @@ absl::Status HfReader::SetKnob(absl::string_view name, const Value& value, absl:
               knobs.end());
   if (value.is_none()) return absl::OkStatus();
   if (!Suits(Row(*knob).type, value)) {
-    return Error(path, absl::StrCat("is ", value.ToJson().substr(0, 60), "; wrong type for ", name));
+    return Error(path, absl::StrCat("is ", Utf8Prefix(value.ToJson(), 60), "; wrong type for ", name));
   }
   knobs.emplace_back(*knob, value);
   return absl::OkStatus();

@@ -7,6 +7,7 @@
 #include "flightplan/v1/finding.pb.h"
 #include "flightplan/v1/knobs.pb.h"
 #include "google/protobuf/descriptor.h"
+#include "resolver/base/utf8.h"
 #include "resolver/plan/knob_value.h"
 
 namespace flightplan {
@@ -140,7 +141,7 @@ std::vector<std::pair<Knob, Value>> PinsFromMessages(const v1::Knobs& typed,
     if (!knob.has_value()) {
       const absl::string_view near = NearestKnobName(setting.name());
       violations->Add(absl::StrCat(path, ".name"),
-                      absl::StrCat("no knob is called '", setting.name().substr(0, 128), "'",
+                      absl::StrCat("no knob is called '", Utf8Prefix(setting.name(), 128), "'",
                                    near.empty() ? "" : absl::StrCat("; nearest is '", near, "'")));
       continue;
     }

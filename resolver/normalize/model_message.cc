@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "flightplan/v1/model.pb.h"
+#include "resolver/base/utf8.h"
 #include "resolver/plan/layer_pattern.h"
 
 namespace flightplan {
@@ -62,7 +63,7 @@ class FieldReader {
     for (absl::string_view candidate : known) {
       if (value == candidate) return value;
     }
-    Bad(name, absl::StrCat("'", value.substr(0, 64), "' is not known; use ", absl::StrJoin(known, ", ")));
+    Bad(name, absl::StrCat("'", Utf8Prefix(value, 64), "' is not known; use ", absl::StrJoin(known, ", ")));
     return std::string(standard);
   }
   void Bad(absl::string_view name, absl::string_view what) const {
@@ -75,10 +76,10 @@ class FieldReader {
 };
 
 void ReadShape(const v1::ModelSpec& m, const FieldReader& read, ModelSpec* model) {
-  model->name = m.name().empty() ? "unnamed" : m.name().substr(0, 128);
-  model->family = m.family().substr(0, 128);
-  if (!m.hf_id().empty()) model->hf_id = m.hf_id().substr(0, 256);
-  if (!m.architecture().empty()) model->architecture = m.architecture().substr(0, 128);
+  model->name = m.name().empty() ? "unnamed" : std::string(Utf8Prefix(m.name(), 128));
+  model->family = std::string(Utf8Prefix(m.family(), 128));
+  if (!m.hf_id().empty()) model->hf_id = std::string(Utf8Prefix(m.hf_id(), 256));
+  if (!m.architecture().empty()) model->architecture = std::string(Utf8Prefix(m.architecture(), 128));
   model->num_layers = read.Required("num_layers", m.num_layers(), kMaxLayers);
   model->hidden_size = read.Required("hidden_size", m.hidden_size(), kMaxDimension);
   if (m.ffn_hidden_size() != 0)
@@ -103,7 +104,7 @@ void ReadShape(const v1::ModelSpec& m, const FieldReader& read, ModelSpec* model
   }
   model->rotary_base = read.OptionalReal("rotary_base", m.has_rotary_base(), m.rotary_base());
   model->rotary_percent = read.OptionalReal("rotary_percent", m.has_rotary_percent(), m.rotary_percent());
-  if (m.has_rope_scaling_type()) model->rope_scaling_type = m.rope_scaling_type().substr(0, 64);
+  if (m.has_rope_scaling_type()) model->rope_scaling_type = std::string(Utf8Prefix(m.rope_scaling_type(), 64));
   model->window_size = read.Optional("window_size", m.has_window_size(), m.window_size(), kMaxDimension);
 }
 
@@ -187,7 +188,7 @@ ModelSpec ModelFromMessage(const v1::ModelSpec& message, absl::string_view field
     for (const ExtraDimension& extra : kExtraDimensions) {
       if (name == extra.name) found = &extra;
     }
-    const std::string path = absl::StrCat("extra_dimensions[", name.substr(0, 64), "]");
+    const std::string path = absl::StrCat("extra_dimensions[", Utf8Prefix(name, 64), "]");
     if (found == nullptr) {
       read.Bad(path, absl::StrCat("is not known; known are ",
                                   absl::StrJoin(kExtraDimensions, ", ", [](std::string* out, const ExtraDimension& e) {

@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "flightplan/v1/profile.pb.h"
 #include "google/protobuf/util/json_util.h"
+#include "resolver/base/utf8.h"
 
 namespace flightplan {
 namespace {
@@ -54,7 +55,7 @@ RowKind ReadKind(const std::string& kind, absl::string_view field, Violations* v
   if (kind == "emulated") return RowKind::kEmulated;
   if (kind == "synthetic") return RowKind::kSynthetic;
   violations->Add(Path(field, "kind"),
-                  absl::StrCat("is '", kind.substr(0, 64), "', must be measured, emulated or synthetic"));
+                  absl::StrCat("is '", Utf8Prefix(kind, 64), "', must be measured, emulated or synthetic"));
   return RowKind::kSynthetic;
 }
 
@@ -114,7 +115,7 @@ ProfileRow RowFromMessage(const v1::ProbeRow& m, absl::string_view field, Violat
   for (const auto& [name, value] : m.parameters()) {
     CheckText(name, Path(field, "parameters"), violations);
     if (!std::isfinite(value))
-      violations->Add(Path(field, absl::StrCat("parameters.", name.substr(0, 64))), "is not a number");
+      violations->Add(Path(field, absl::StrCat("parameters.", Utf8Prefix(name, 64))), "is not a number");
     row.parameters[name] = value;
   }
   for (const auto& [name, value] : m.labels()) {

@@ -13,6 +13,7 @@
 #include "absl/strings/strip.h"
 #include "flightplan/v1/resolver_service.pb.h"
 #include "resolver/base/status_macros.h"
+#include "resolver/base/utf8.h"
 #include "resolver/catalog/defaults.h"
 #include "resolver/normalize/hf_import.h"
 #include "resolver/normalize/knobs_message.h"
@@ -118,7 +119,7 @@ Workload ReadWorkload(const v1::Workload& message, Violations* violations) {
   }
   if (!known) {
     violations->Add("workload.precision",
-                    absl::StrCat("'", message.precision().substr(0, kMaxNameBytes),
+                    absl::StrCat("'", Utf8Prefix(message.precision(), kMaxNameBytes),
                                  "' is not known; use bf16, fp16, fp8_cs, fp8_block, fp8_ds, mxfp8 or nvfp4"));
   }
   workload.objective =
@@ -271,7 +272,7 @@ void ReadSoftware(const v1::SoftwareStack& m, Environment* env, Violations* viol
   env->capabilities_known = true;
   for (const std::string& backend : m.dispatchers().backends()) {
     if (backend != "deepep" && backend != "hybridep" && backend != "ncclep") {
-      violations->Add("software.dispatchers.backends", absl::StrCat("'", backend.substr(0, kMaxNameBytes),
+      violations->Add("software.dispatchers.backends", absl::StrCat("'", Utf8Prefix(backend, kMaxNameBytes),
                                                                     "' is not known; use deepep, hybridep or ncclep"));
     }
     env->capabilities.insert(backend);
@@ -289,9 +290,9 @@ void ReadEnv(const Map& vars, absl::string_view field, Environment* env, Violati
         !name.empty() && name.size() <= kMaxNameBytes && !absl::ascii_isdigit(static_cast<unsigned char>(name[0]));
     for (char c : name) ok = ok && (absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_');
     if (!ok)
-      violations->Add(field, absl::StrCat("'", name.substr(0, kMaxNameBytes), "' is no environment variable name"));
+      violations->Add(field, absl::StrCat("'", Utf8Prefix(name, kMaxNameBytes), "' is no environment variable name"));
     if (value.size() > kMaxEnvBytes)
-      violations->Add(absl::StrCat(field, "[", name.substr(0, 128), "]"), "is longer than 64 KiB");
+      violations->Add(absl::StrCat(field, "[", Utf8Prefix(name, 128), "]"), "is longer than 64 KiB");
     env->vars[name] = value;
   }
 }
@@ -329,7 +330,7 @@ void ReadDialects(const google::protobuf::RepeatedPtrField<std::string>& names, 
   for (const std::string& name : names) {
     if (std::find(std::begin(kKnown), std::end(kKnown), absl::string_view(name)) == std::end(kKnown)) {
       violations->Add("dialects",
-                      absl::StrCat("'", name.substr(0, kMaxNameBytes),
+                      absl::StrCat("'", Utf8Prefix(name, kMaxNameBytes),
                                    "' is not known; use megatron-lm, megatron-bridge, megatron-bridge-perf, "
                                    "loongforge, yaml or json"));
     } else if (std::find(intent->dialects.begin(), intent->dialects.end(), name) == intent->dialects.end()) {
@@ -352,7 +353,7 @@ void NormalizeTarget(const v1::TargetStack& message, absl::string_view field, En
     violations->Add(absl::StrCat(field, ".framework"),
                     message.framework().empty()
                         ? "is required: megatron-lm, megatron-bridge or loongforge"
-                        : absl::StrCat("'", message.framework().substr(0, kMaxNameBytes),
+                        : absl::StrCat("'", Utf8Prefix(message.framework(), kMaxNameBytes),
                                        "' is not known; use megatron-lm, megatron-bridge or loongforge"));
     return;
   }

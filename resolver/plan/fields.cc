@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
+#include "resolver/base/utf8.h"
 
 namespace flightplan::internal {
 namespace {
@@ -14,7 +15,7 @@ constexpr size_t kMostItems = 100000;
 
 absl::Status Wrong(const Value& value, absl::string_view wanted) {
   std::string shown = value.is_none() ? "nothing" : value.ToJson();
-  if (shown.size() > kLongestShown) shown = absl::StrCat(shown.substr(0, kLongestShown), "...");
+  if (shown.size() > kLongestShown) shown = absl::StrCat(Utf8Prefix(shown, kLongestShown), "...");
   return absl::InvalidArgumentError(absl::StrCat("is ", shown, "; needs ", wanted));
 }
 

@@ -12,6 +12,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "resolver/base/status_macros.h"
+#include "resolver/base/utf8.h"
 
 namespace flightplan {
 namespace {
@@ -79,11 +80,7 @@ bool Suits(ValueType type, const Value& value) {
   return true;
 }
 
-std::string Preview(const Value& value) {
-  std::string json = value.ToJson();
-  if (json.size() > 80) json = absl::StrCat(json.substr(0, 77), "...");
-  return json;
-}
+std::string Preview(const Value& value) { return Utf8Clip(value.ToJson(), 80); }
 
 absl::Status Wrong(Knob knob, const Value& value, absl::string_view wanted) {
   return absl::InvalidArgumentError(absl::StrCat(Name(knob), " must be ", wanted, ", not ", Preview(value)));

@@ -11,6 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "resolver/base/utf8.h"
 
 namespace flightplan {
 namespace {
@@ -209,7 +210,7 @@ absl::Status SetSlurmField(absl::string_view key, absl::string_view value, Slurm
     std::vector<absl::string_view> known;
     for (const SizeOption& r : kSizeOptions) known.push_back(r.name);
     return absl::InvalidArgumentError(
-        absl::StrCat("knows no field '", key.substr(0, 64), "'; known: ", absl::StrJoin(known, ", ")));
+        absl::StrCat("knows no field '", Utf8Prefix(key, 64), "'; known: ", absl::StrJoin(known, ", ")));
   }
   Set(row->field, value, job);
   return absl::OkStatus();

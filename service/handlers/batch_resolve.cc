@@ -14,6 +14,7 @@
 #include "google/rpc/error_details.pb.h"
 #include "grpcpp/alarm.h"
 #include "grpcpp/server_context.h"
+#include "resolver/base/utf8.h"
 #include "resolver/resolver.h"
 #include "service/call_arena.h"
 #include "service/raw_message.h"
@@ -163,7 +164,7 @@ class BatchCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::B
       response = Wrap(*item, answer->stored->bytes);
     } else {
       auto* error = google::protobuf::Arena::CreateMessage<v1::BatchResolveResponse>(&arena);
-      error->set_request_id(item->request_id().substr(0, kMaxBatchIdBytes));
+      error->set_request_id(std::string(Utf8Prefix(item->request_id(), kMaxBatchIdBytes)));
       *error->mutable_error() = ToRpcStatus(answer.status(), call_->request_id());
       response = BufferOf(*error);
     }

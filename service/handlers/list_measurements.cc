@@ -7,6 +7,7 @@
 #include "flightplan/v1/evidence_service.pb.h"
 #include "resolver/base/reason.h"
 #include "resolver/base/status_macros.h"
+#include "resolver/base/utf8.h"
 #include "resolver/normalize/violations.h"
 
 namespace flightplan::service {
@@ -29,7 +30,7 @@ absl::Status FindMeasurement(const EvidenceSnapshot& evidence, const v1::GetMeas
                              v1::Measurement* response) {
   const EvidenceSnapshot::Entry* entry = evidence.Find(request.id());
   if (entry != nullptr) return Fill(*entry, response);
-  return WithReason(absl::NotFoundError(absl::StrCat("no measurement ", request.id().substr(0, 128), " at revision ",
+  return WithReason(absl::NotFoundError(absl::StrCat("no measurement ", Utf8Prefix(request.id(), 128), " at revision ",
                                                      evidence.revision())),
                     "MEASUREMENT_UNKNOWN");
 }

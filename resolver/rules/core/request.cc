@@ -3,6 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "resolver/base/utf8.h"
 #include "resolver/rules/rule.h"
 
 namespace flightplan {
@@ -58,7 +59,9 @@ const Rule kRules[] = {
      .when = [](F f) { return !f.env.unknown_version.empty(); },
      .needs = "judged as the nearest known release; checks that came or went in between may differ",
      .detail =
-         [](F f) { return absl::StrCat("release '", f.env.unknown_version.substr(0, 64), "' is none that was read"); }},
+         [](F f) {
+           return absl::StrCat("release '", Utf8Prefix(f.env.unknown_version, 64), "' is none that was read");
+         }},
 };
 
 }  // namespace

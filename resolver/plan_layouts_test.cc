@@ -1,0 +1,93 @@
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+
+#include "flightplan/v1/resolver_service.pb.h"
+#include "resolver/resolver.h"
+#include "tests/support/requests.h"
+
+namespace flightplan {
+namespace {
+
+using testing::QwenOnSixteen;
+using testing::TestResolver;
+
+// All sizes but PP and VPP are given, so that the search is short.
+v1::PlanResult PlanQwen235(v1::PlanObjective objective, int32_t gpus) {
+  v1::PlanLayoutsRequest request;
+  *request.mutable_base() = QwenOnSixteen();
+  request.mutable_base()->mutable_model()->set_name("qwen3-235b-a22b");
+  request.mutable_base()->mutable_hardware()->set_gpu_count(gpus);
+  request.mutable_base()->mutable_workload()->set_global_batch_size(1920);
+  v1::Layout* sizes = request.mutable_base()->mutable_layout();
+  sizes->set_tensor_model_parallel_size(8);
+  sizes->set_context_parallel_size(1);
+  sizes->set_expert_model_parallel_size(8);
+  sizes->set_expert_tensor_parallel_size(1);
+  sizes->set_micro_batch_size(1);
+  request.set_objective(objective);
+  v1::PlanResult result;
+  EXPECT_TRUE(TestResolver().PlanLayouts(request, {}, &result).ok());
+  return result;
+}
+
+TEST(PlanLayouts, FindsFewestGpusBetweenPowersOfTwo) {
+  const v1::PlanResult fewest = PlanQwen235(v1::PLAN_OBJECTIVE_GPU_COUNT, 128);
+  ASSERT_GT(fewest.plans_size(), 0);
+  const v1::Layout& sizes = fewest.plans(0).layout().sizes();
+  const int32_t gpus = 8 * sizes.pipeline_model_parallel_size() * fewest.plans(0).layout().data_parallel_size();
+  EXPECT_NE(gpus & (gpus - 1), 0) << gpus;
+  EXPECT_EQ(PlanQwen235(v1::PLAN_OBJECTIVE_STEP_TIME, gpus - 8).plans_size(), 0);
+}
+
+TEST(PlanLayouts, ListsNoLayoutTwice) {
+  const v1::PlanResult result = PlanQwen235(v1::PLAN_OBJECTIVE_STEP_TIME, 128);
+  ASSERT_GT(result.plans_size(), 1);
+  std::set<std::string> seen;
+  for (const v1::ResolveConfigResponse& plan : result.plans()) {
+    v1::Layout sizes = plan.layout().sizes();
+    EXPECT_TRUE(seen.insert(sizes.SerializeAsString()).second);
+    EXPECT_EQ(plan.outcome(), v1::OUTCOME_RESOLVED);
+  }
+}
+
+// Plans of one mapping that no forecast can tell apart are one plan, and it names the others.
+TEST(PlanLayouts, NamesWhatAPlanStandsFor) {
+  const v1::PlanResult result = PlanQwen235(v1::PLAN_OBJECTIVE_STEP_TIME, 128);
+  EXPECT_GT(result.pruned_counts().at("alike"), 0);
+  int64_t named = 0;
+  for (const v1::ResolveConfigResponse& plan : result.plans()) {
+    for (const v1::Decision& decision : plan.decisions()) {
+      if (decision.name() != "virtual_pipeline_model_parallel_size") continue;
+      EXPECT_EQ(decision.rule_id(), "plan.layout");
+      for (const v1::Alternative& other : decision.alternatives()) {
+        EXPECT_NE(other.value().int_value(), plan.layout().sizes().virtual_pipeline_model_parallel_size());
+        EXPECT_NE(other.reason().find("step "), std::string::npos);
+        ++named;
+      }
+    }
+  }
+  EXPECT_GT(named, 0);
+  EXPECT_LE(named, result.pruned_counts().at("alike"));
+}
+
+// Fields are named as they stand in the request that was sent, below `base`.
+TEST(PlanLayouts, NamesFieldsOfTheRequestAsSent) {
+  v1::PlanLayoutsRequest request;
+  *request.mutable_base() = QwenOnSixteen();
+  request.mutable_base()->mutable_model()->set_name("qwen3-30b-a3c");
+  request.mutable_base()->mutable_hardware()->set_gpu("h900");
+  v1::PlanResult result;
+  const absl::Status status = TestResolver().PlanLayouts(request, {}, &result);
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(status.message().substr(0, 16), "base.model.name:");
+  google::rpc::BadRequest details;
+  ASSERT_TRUE(details.ParseFromString(std::string(status.GetPayload(kBadRequestPayload).value_or(absl::Cord()))));
+  std::set<std::string> fields;
+  for (const auto& violation : details.field_violations()) fields.insert(violation.field());
+  EXPECT_EQ(fields, (std::set<std::string>{"base.model.name", "base.hardware.gpu"}));
+}
+
+}  // namespace
+}  // namespace flightplan

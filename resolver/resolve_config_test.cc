@@ -1,0 +1,338 @@
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <memory>
+#include <set>
+#include <string>
+
+#include "flightplan/v1/catalog_service.pb.h"
+#include "flightplan/v1/resolver_service.pb.h"
+#include "resolver/base/utf8.h"
+#include "resolver/catalog/catalog.h"
+#include "resolver/explain/catalog_answers.h"
+#include "resolver/normalize/canonical_bytes.h"
+#include "resolver/resolver.h"
+#include "tests/support/requests.h"
+
+namespace flightplan {
+namespace {
+
+using testing::DeepSeekOnH100;
+using testing::Errors;
+using testing::QwenOnSixteen;
+using testing::TestResolver;
+using testing::ViolatedFields;
+
+TEST(ResolveConfig, CompletesDeepSeekV3OnEveryTarget) {
+  for (const char* target : {"megatron-lm", "megatron-bridge", "loongforge"}) {
+    v1::ResolveConfigRequest request = DeepSeekOnH100();
+    request.mutable_target()->set_framework(target);
+    v1::ResolveConfigResponse response;
+    ASSERT_TRUE(TestResolver().ResolveConfig(request, &response).ok());
+    EXPECT_EQ(Errors(response.findings()), std::set<std::string>()) << target;
+    EXPECT_EQ(response.outcome(), v1::OUTCOME_RESOLVED) << target;
+    EXPECT_GT(response.config_size(), 60) << target;
+    EXPECT_GT(response.decisions_size(), 15) << target;
+    ASSERT_EQ(response.launches_size(), 1) << target;
+    EXPECT_FALSE(response.launches(0).text().empty()) << target;
+    EXPECT_EQ(response.layout().data_parallel_size(), 64) << target;
+    EXPECT_EQ(response.layout().expert_data_parallel_size(), 2) << target;
+  }
+}
+
+TEST(ResolveConfig, TextThatIsNoUtf8IsTheCallersFault) {
+  v1::ResolveConfigRequest request = DeepSeekOnH100();
+  request.mutable_layout()->set_pipeline_model_parallel_layout("Et*3|(tt|)*\xabm|L");
+  v1::ResolveConfigResponse response;
+  EXPECT_EQ(TestResolver().ResolveConfig(request, &response).code(), absl::StatusCode::kInvalidArgument);
+}
+
+TEST(ResolveConfig, AnAnswerNeverHoldsHalfACharacter) {
+  v1::ResolveConfigRequest request = DeepSeekOnH100();
+  request.mutable_layout()->set_pipeline_model_parallel_layout("Et*3|(tt|)*2\xc7\x9a|L");
+  v1::ResolveConfigResponse response;
+  const absl::Status status = TestResolver().ResolveConfig(request, &response);
+  EXPECT_TRUE(status.ok()) << status;
+}
+
+// Text of the caller is cut between characters wherever an answer or a refusal quotes it.
+TEST(ResolveConfig, QuotesLongTextsByWholeCharacters) {
+  v1::GetModelRequest deepseek;
+  deepseek.set_name("deepseek-v3");
+  for (const char* shift : {"", "x", "xx"}) {
+    std::string text = shift;
+    for (int i = 0; i < 100; ++i) text += "\xe6\xa8\xa1";  // 300 bytes, three to a character
+
+    v1::ResolveConfigRequest request = DeepSeekOnH100();
+    v1::ModelSpec* const model = request.mutable_model()->mutable_spec();
+    ASSERT_TRUE(CatalogAnswers(std::make_shared<const Catalog>(*Catalog::Builtin())).GetModel(deepseek, model).ok());
+    model->clear_extra_dimensions();
+    model->set_name(text);
+    model->set_family(text);
+    ConfigAnswer answer;
+    const absl::Status status = TestResolver().AnswerResolve(request, EvidenceSnapshot::Empty(), &answer);
+    ASSERT_TRUE(status.ok()) << status;
+    v1::ResolveConfigResponse response;
+    EXPECT_TRUE(response.ParseFromArray(answer.bytes.data(), static_cast<int>(answer.bytes.size()))) << shift;
+
+    request.mutable_model()->set_name(text);
+    EXPECT_TRUE(IsUtf8(TestResolver().AnswerResolve(request, EvidenceSnapshot::Empty(), &answer).message())) << shift;
+    request = DeepSeekOnH100();
+    request.mutable_workload()->set_precision(text);
+    request.mutable_software()->mutable_dispatchers()->add_backends(text);
+    v1::KnobSetting* const pin = request.add_pinned_knobs();
+    pin->set_name("moe_token_dispatcher_type");
+    pin->mutable_value()->set_string_value(text);
+    EXPECT_TRUE(IsUtf8(TestResolver().AnswerResolve(request, EvidenceSnapshot::Empty(), &answer).message())) << shift;
+  }
+}
+
+// The answer is written by hand, field by field: every field must stand where the deterministic serialization has it.
+TEST(ResolveConfig, BytesAreThoseOfTheMessage) {
+  for (const char* framework : {"megatron-lm", "megatron-bridge", "loongforge"}) {
+    v1::ResolveConfigRequest request = DeepSeekOnH100();
+    request.mutable_target()->set_framework(framework);
+    request.mutable_software()->set_te_version("1.13");  // findings of every kind, with fixes
+    (*request.mutable_env())["NCCL_DEBUG"] = "INFO";
+    ConfigAnswer answer;
+    const absl::Status status = TestResolver().AnswerResolve(request, EvidenceSnapshot::Empty(), &answer);
+    ASSERT_TRUE(status.ok()) << framework << ": " << status;
+    v1::ResolveConfigResponse response;
+    ASSERT_TRUE(response.ParseFromArray(answer.bytes.data(), static_cast<int>(answer.bytes.size()))) << framework;
+    EXPECT_GT(response.config_size(), 0);
+    EXPECT_TRUE(CanonicalBytes(response) == answer.bytes.view()) << framework;
+    EXPECT_EQ(response.digest(), answer.digest);
+    EXPECT_EQ(static_cast<size_t>(response.findings_size()), answer.findings.size());
+    if (response.launches_size() == 0) continue;
+
+    v1::ValidateConfigRequest launch;
+    for (const std::string& argument : response.launches(0).argv()) launch.mutable_arguments()->add_values(argument);
+    *launch.mutable_target() = request.target();
+    *launch.mutable_hardware() = request.hardware();
+    launch.set_repair(true);
+    ConfigAnswer judged;
+    ASSERT_TRUE(TestResolver().AnswerValidate(launch, &judged).ok()) << framework;
+    v1::ValidateConfigResponse verdict;
+    ASSERT_TRUE(verdict.ParseFromArray(judged.bytes.data(), static_cast<int>(judged.bytes.size()))) << framework;
+    EXPECT_TRUE(CanonicalBytes(verdict) == judged.bytes.view()) << framework;
+    EXPECT_EQ(verdict.will_run(), judged.will_run);
+  }
+}
+
+TEST(ResolveConfig, SameRequestSameBytes) {
+  v1::ResolveConfigResponse first;
+  v1::ResolveConfigResponse second;
+  ASSERT_TRUE(TestResolver().ResolveConfig(DeepSeekOnH100(), &first).ok());
+  ASSERT_TRUE(TestResolver().ResolveConfig(DeepSeekOnH100(), &second).ok());
+  EXPECT_EQ(first.digest(), second.digest());
+  EXPECT_EQ(first.ShortDebugString(), second.ShortDebugString());
+  v1::ResolveConfigRequest other = DeepSeekOnH100();
+  other.mutable_workload()->set_global_batch_size(4096);
+  ASSERT_TRUE(TestResolver().ResolveConfig(other, &second).ok());
+  EXPECT_NE(first.digest(), second.digest());
+}
+
+TEST(ResolveConfig, ForecastsTheStepAndWhatToChangeNext) {
+  v1::ResolveConfigRequest request = DeepSeekOnH100();
+  request.mutable_software()->set_te_version("2.15.0");
+  request.mutable_software()->set_torch_version("2.11.0");
+  v1::ResolveConfigResponse response;
+  ASSERT_TRUE(TestResolver().ResolveConfig(request, &response).ok());
+  const v1::Estimate& estimate = response.estimate();
+  EXPECT_LT(estimate.step_time_us().low(), estimate.step_time_us().value());
+  EXPECT_GT(estimate.step_time_us().high(), estimate.step_time_us().value());
+  EXPECT_GT(estimate.step_flops(), 0);
+  double sum = 0;
+  for (const auto& [name, ratio] : estimate.wall_ratios()) sum += ratio;
+  EXPECT_NEAR(sum, 1, 1e-6);
+
+  // What a run showed stands in place of the forecast.
+  request.mutable_profile()->set_step_time_us(5e7);
+  request.mutable_profile()->set_host_gap_ratio(0.7);
+  v1::ResolveConfigResponse measured;
+  ASSERT_TRUE(TestResolver().ResolveConfig(request, &measured).ok());
+  EXPECT_EQ(measured.estimate().step_time_us().value(), 5e7);
+  EXPECT_DOUBLE_EQ(measured.estimate().wall_ratios().at("host"), 0.7);
+}
+
+std::string NextStepOf(const v1::ResolveConfigResponse& response) {
+  for (const v1::Finding& finding : response.findings()) {
+    if (finding.rule_id() == "decide.next-step") return finding.seen();
+  }
+  return "";
+}
+
+TEST(ResolveConfig, AProfileMovesTheNextStep) {
+  v1::ResolveConfigRequest request = DeepSeekOnH100();
+  request.mutable_software()->set_te_version("2.15.0");
+  request.mutable_software()->set_torch_version("2.11.0");
+  request.mutable_profile()->set_wall(v1::WALL_MEMORY);
+  v1::ResolveConfigResponse memory;
+  ASSERT_TRUE(TestResolver().ResolveConfig(request, &memory).ok());
+  EXPECT_NE(NextStepOf(memory).find("memory"), std::string::npos) << NextStepOf(memory);
+  request.mutable_profile()->set_wall(v1::WALL_COMMUNICATION);
+  v1::ResolveConfigResponse communication;
+  ASSERT_TRUE(TestResolver().ResolveConfig(request, &communication).ok());
+  EXPECT_EQ(NextStepOf(communication).find("memory"), std::string::npos);
+}
+
+TEST(ResolveConfig, EveryAbSaysWhatToExpect) {
+  v1::ResolveConfigRequest request = DeepSeekOnH100();
+  request.mutable_model()->set_name("qwen3-30b-a3b");
+  request.mutable_hardware()->set_gpu_count(16);
+  request.mutable_workload()->set_global_batch_size(1024);
+  request.mutable_software()->set_te_version("2.15.0");
+  request.mutable_software()->set_torch_version("2.11.0");
+  request.mutable_layout()->Clear();
+  request.mutable_layout()->set_tensor_model_parallel_size(1);
+  request.mutable_layout()->set_pipeline_model_parallel_size(1);
+  request.mutable_layout()->set_expert_model_parallel_size(16);
+  v1::ResolveConfigResponse response;
+  ASSERT_TRUE(TestResolver().ResolveConfig(request, &response).ok());
+  EXPECT_GT(response.ab_suggestions_size(), 0);
+  for (const v1::AbSuggestion& ab : response.ab_suggestions()) {
+    EXPECT_TRUE(ab.has_expected_step_ratio()) << ab.knob();
+    EXPECT_LT(ab.expected_step_ratio().low(), ab.expected_step_ratio().high()) << ab.knob();
+  }
+}
+
+TEST(ResolveConfig, NeverChangesAPin) {
+  v1::ResolveConfigRequest request = DeepSeekOnH100();
+  request.mutable_knobs()->set_moe_shared_expert_overlap(true);
+  request.mutable_knobs()->set_overlap_moe_expert_parallel_comm(true);
+  v1::ResolveConfigResponse response;
+  ASSERT_TRUE(TestResolver().ResolveConfig(request, &response).ok());
+  EXPECT_EQ(response.outcome(), v1::OUTCOME_INFEASIBLE);
+  EXPECT_FALSE(Errors(response.findings()).empty());
+  for (const v1::Decision& decision : response.decisions()) {
+    if (decision.name() != "moe_shared_expert_overlap" && decision.name() != "overlap_moe_expert_parallel_comm")
+      continue;
+    EXPECT_EQ(decision.basis(), v1::BASIS_CALLER) << decision.name();
+    EXPECT_TRUE(decision.value().bool_value()) << decision.name();
+  }
+}
+
+int CountOf(const google::protobuf::RepeatedPtrField<v1::Finding>& findings, absl::string_view id) {
+  return static_cast<int>(
+      std::count_if(findings.begin(), findings.end(), [&](const v1::Finding& f) { return f.rule_id() == id; }));
+}
+
+TEST(ResolveConfig, SearchesAnOpenLayout) {
+  v1::ResolveConfigResponse response;
+  ASSERT_TRUE(TestResolver().ResolveConfig(QwenOnSixteen(), &response).ok());
+  EXPECT_EQ(response.outcome(), v1::OUTCOME_RESOLVED);
+  EXPECT_EQ(response.estimate().fit(), v1::FIT_VERDICT_FITS);
+  EXPECT_EQ(CountOf(response.findings(), "layout.searched"), 1);
+  EXPECT_EQ(CountOf(response.findings(), "layout.open"), 0);
+  // What the search chose is a decision, not the caller's word.
+  int sizes = 0;
+  for (const v1::ConfigEntry& entry : response.config()) {
+    if (entry.name() != "expert_model_parallel_size" && entry.name() != "tensor_model_parallel_size") continue;
+    EXPECT_EQ(entry.origin(), v1::CONFIG_ORIGIN_DECIDED) << entry.name();
+    ++sizes;
+  }
+  EXPECT_EQ(sizes, 2);
+  for (const v1::Decision& decision : response.decisions()) {
+    if (decision.name() != "expert_model_parallel_size") continue;
+    EXPECT_EQ(decision.rule_id(), "plan.layout");
+  }
+}
+
+TEST(ResolveConfig, KeepsTheGivenSizesOfAnOpenLayout) {
+  v1::ResolveConfigRequest request = QwenOnSixteen();
+  request.mutable_layout()->set_tensor_model_parallel_size(2);
+  v1::KnobSetting* pin = request.add_pinned_knobs();
+  pin->set_name("pipeline_model_parallel_size");
+  pin->mutable_value()->set_int_value(4);
+  v1::ResolveConfigResponse response;
+  ASSERT_TRUE(TestResolver().ResolveConfig(request, &response).ok());
+  EXPECT_EQ(CountOf(response.findings(), "layout.searched"), 1);
+  EXPECT_EQ(response.layout().sizes().tensor_model_parallel_size(), 2);
+  EXPECT_EQ(response.layout().sizes().pipeline_model_parallel_size(), 4);
+  for (const v1::ConfigEntry& entry : response.config()) {
+    if (entry.name() == "tensor_model_parallel_size" || entry.name() == "pipeline_model_parallel_size") {
+      EXPECT_EQ(entry.origin(), v1::CONFIG_ORIGIN_CALLER) << entry.name();
+    }
+  }
+}
+
+TEST(ResolveConfig, AnswersAnOpenLayoutTheSameEachTime) {
+  v1::ResolveConfigResponse first, second;
+  ASSERT_TRUE(TestResolver().ResolveConfig(QwenOnSixteen(), &first).ok());
+  ASSERT_TRUE(TestResolver().ResolveConfig(QwenOnSixteen(), &second).ok());
+  EXPECT_EQ(CanonicalBytes(first), CanonicalBytes(second));
+  // The question as it was asked, not as it was filled in.
+  v1::ResolveConfigRequest filled = QwenOnSixteen();
+  *filled.mutable_layout() = first.layout().sizes();
+  // How the layers are split is decided after the graphs, which a given split may move where memory is near its limit.
+  filled.mutable_layout()->clear_pipeline_model_parallel_layout();
+  v1::ResolveConfigResponse given;
+  ASSERT_TRUE(TestResolver().ResolveConfig(filled, &given).ok());
+  EXPECT_NE(given.digest(), first.digest());
+  EXPECT_EQ(given.estimate().step_time_us().value(), first.estimate().step_time_us().value());
+}
+
+TEST(ResolveConfig, SaysWhyAnOpenLayoutHasNoAnswer) {
+  v1::ResolveConfigRequest request = DeepSeekOnH100();
+  request.clear_layout();
+  request.mutable_hardware()->set_gpu_count(1);
+  v1::ResolveConfigResponse response;
+  ASSERT_TRUE(TestResolver().ResolveConfig(request, &response).ok());
+  EXPECT_EQ(response.outcome(), v1::OUTCOME_INFEASIBLE);
+  EXPECT_EQ(CountOf(response.findings(), "layout.none-found"), 1);
+}
+
+TEST(ResolveConfig, SaysEverythingThatIsWrongWithTheRequest) {
+  v1::ResolveConfigRequest request;
+  request.mutable_model()->set_name("deepseek-v33");
+  request.mutable_hardware()->set_gpu("h100-sxmm");
+  request.mutable_hardware()->set_gpu_count(-8);
+  request.mutable_workload()->set_seq_length(-1);
+  request.mutable_workload()->set_precision("fp9");
+  request.mutable_target()->set_framework("megatron");
+  request.mutable_layout()->set_tensor_model_parallel_size(0);
+  request.mutable_profile()->set_host_gap_ratio(std::numeric_limits<double>::quiet_NaN());
+  request.set_stage(static_cast<v1::Stage>(99));
+  request.add_pinned_knobs()->set_name("moe_router_topkk");
+  (*request.mutable_env())["A=B"] = "x";
+  v1::ResolveConfigResponse response;
+  const absl::Status status = TestResolver().ResolveConfig(request, &response);
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  const std::set<std::string> fields = ViolatedFields(status);
+  for (const char* field :
+       {"model.name", "hardware.gpu", "hardware.gpu_count", "workload.seq_length", "workload.global_batch_size",
+        "workload.precision", "target.framework", "layout.tensor_model_parallel_size", "profile.host_gap_ratio",
+        "stage", "pinned_knobs[0].name", "env"}) {
+    EXPECT_EQ(fields.count(field), 1U) << field;
+  }
+}
+
+TEST(ResolveConfig, RefusesAbsurdSizesWithoutOverflow) {
+  v1::ResolveConfigRequest request = DeepSeekOnH100();
+  v1::ModelSpec* spec = request.mutable_model()->mutable_spec();
+  spec->set_num_layers(std::numeric_limits<int32_t>::max());
+  spec->set_hidden_size(-1);
+  spec->set_num_moe_experts(std::numeric_limits<int32_t>::max());
+  v1::ResolveConfigResponse response;
+  const absl::Status status = TestResolver().ResolveConfig(request, &response);
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(ViolatedFields(status).count("model.spec.num_moe_experts"), 1U);
+}
+
+TEST(ResolveConfig, AnswersTheLargestSizesItAccepts) {
+  v1::ResolveConfigRequest request = DeepSeekOnH100();
+  request.mutable_hardware()->set_gpu_count(1 << 20);
+  request.mutable_workload()->set_seq_length(1 << 24);
+  request.mutable_workload()->set_global_batch_size(1 << 30);
+  v1::Layout* layout = request.mutable_layout();
+  layout->set_tensor_model_parallel_size(1 << 20);
+  layout->set_pipeline_model_parallel_size(1 << 20);
+  layout->set_context_parallel_size(1 << 20);
+  layout->set_expert_model_parallel_size(1 << 20);
+  v1::ResolveConfigResponse response;
+  ASSERT_TRUE(TestResolver().ResolveConfig(request, &response).ok());
+  EXPECT_EQ(response.outcome(), v1::OUTCOME_INFEASIBLE);
+}
+
+}  // namespace
+}  // namespace flightplan

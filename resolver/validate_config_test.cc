@@ -1,0 +1,231 @@
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+
+#include "flightplan/v1/resolver_service.pb.h"
+#include "resolver/resolver.h"
+#include "tests/support/requests.h"
+
+namespace flightplan {
+namespace {
+
+using testing::DeepSeekOnH100;
+using testing::Errors;
+using testing::TestResolver;
+using testing::ViolatedFields;
+
+TEST(ValidateConfig, ReadsItsOwnCommandLine) {
+  v1::ResolveConfigResponse plan;
+  ASSERT_TRUE(TestResolver().ResolveConfig(DeepSeekOnH100(), &plan).ok());
+  v1::ValidateConfigRequest request;
+  *request.mutable_target() = DeepSeekOnH100().target();
+  *request.mutable_hardware() = DeepSeekOnH100().hardware();
+  for (const std::string& arg : plan.launches(0).argv()) request.mutable_arguments()->add_values(arg);
+  for (const auto& [name, value] : plan.launches(0).env()) (*request.mutable_env())[name] = value;
+  v1::ValidateConfigResponse response;
+  ASSERT_TRUE(TestResolver().ValidateConfig(request, &response).ok());
+  EXPECT_EQ(Errors(response.findings()), std::set<std::string>());
+  EXPECT_TRUE(response.accepted_by_stack());
+  EXPECT_TRUE(response.will_run());
+}
+
+TEST(ValidateConfig, PointsAtTheArgument) {
+  v1::ValidateConfigRequest request;
+  request.mutable_target()->set_framework("megatron-lm");
+  request.set_world_size(8);
+  for (const char* arg : {"--num-layers", "4", "--no-such-flag"}) request.mutable_arguments()->add_values(arg);
+  v1::ValidateConfigResponse response;
+  ASSERT_TRUE(TestResolver().ValidateConfig(request, &response).ok());
+  EXPECT_FALSE(response.accepted_by_stack());
+  bool pointed = false;
+  for (const v1::Finding& finding : response.findings()) {
+    pointed = pointed || (finding.rule_id() == "mlm.argparse" && finding.location().argument_index() == 2);
+  }
+  EXPECT_TRUE(pointed);
+}
+
+TEST(ValidateConfig, ReadsAScriptWithoutRunningIt) {
+  v1::ValidateConfigRequest request;
+  request.mutable_target()->set_framework("megatron-lm");
+  request.mutable_file()->set_name("pretrain.sh");
+  request.mutable_file()->set_text(
+      "EP=64\nexport CUDA_DEVICE_MAX_CONNECTIONS=1\ntorchrun --nnodes 2 --nproc-per-node 8 pretrain_gpt.py \\\n"
+      "  --num-layers 4 \\\n  --expert-model-parallel-size $EP --no-such-flag $(touch /tmp/never)\n");
+  v1::ValidateConfigResponse response;
+  ASSERT_TRUE(TestResolver().ValidateConfig(request, &response).ok());
+  EXPECT_FALSE(response.accepted_by_stack());
+  bool pointed = false;
+  for (const v1::Finding& finding : response.findings()) {
+    pointed = pointed || (finding.rule_id() == "mlm.argparse" && finding.location().line() == 5 &&
+                          finding.location().input() == "pretrain.sh");
+  }
+  EXPECT_TRUE(pointed);
+}
+
+TEST(ValidateConfig, ReadsEveryFormThatPeopleHave) {
+  struct Row {
+    const char* target;
+    const char* name;
+    const char* text;
+    const char* format;
+    int line;  // where the number of layers is written
+  };
+  const Row rows[] = {
+      {"megatron-lm", "a.yaml", "language_model:\n  num_layers: 7\n", "megatron-lm-yaml", 2},
+      {"megatron-lm", "launch.args", "--num-layers\n7\n", "argv", 1},
+      {"megatron-bridge", "a.yaml", "model:\n  _target_: x.Y\n  num_layers: 7\n", "bridge-yaml", 3},
+      {"megatron-bridge", "o.txt", "# mine\nmodel.num_layers=7\n", "bridge-overrides", 2},
+      {"megatron-bridge", "run.sh", "torchrun scripts/training/run_recipe.py --recipe a -tp 1 model.num_layers=7\n",
+       "shell", 1},
+      {"megatron-bridge", "perf.sh", "python scripts/performance/run_script.py -m a -mr b \\\n --num_layers 7\n",
+       "shell", 2},
+      {"loongforge", "run.sh", "torchrun train.py --num-layers 7\n", "shell", 1},
+  };
+  for (const Row& row : rows) {
+    SCOPED_TRACE(row.name);
+    v1::ValidateConfigRequest request;
+    request.mutable_target()->set_framework(row.target);
+    request.mutable_file()->set_name(row.name);
+    request.mutable_file()->set_text(row.text);
+    v1::ValidateConfigResponse response;
+    ASSERT_TRUE(TestResolver().ValidateConfig(request, &response).ok());
+    EXPECT_EQ(response.input_format(), row.format);
+    bool found = false;
+    for (const v1::ConfigEntry& entry : response.config()) {
+      found = found || (entry.name() == "num_layers" && entry.value().int_value() == 7);
+    }
+    EXPECT_TRUE(found);
+    for (const v1::Finding& finding : response.findings()) {
+      if (finding.observed_size() == 0 || finding.observed(0).name() != "num_layers") continue;
+      EXPECT_EQ(finding.location().line(), row.line) << finding.rule_id();
+    }
+  }
+}
+
+TEST(ValidateConfig, TakesTheCallersWordForTheFormat) {
+  v1::ValidateConfigRequest request;
+  request.mutable_target()->set_framework("megatron-bridge");
+  request.mutable_file()->set_name("notes.txt");
+  request.mutable_file()->set_text("  # a\nmodel: {num_layers: 4}\n");
+  request.set_input_format("bridge-yaml");
+  v1::ValidateConfigResponse response;
+  ASSERT_TRUE(TestResolver().ValidateConfig(request, &response).ok());
+  EXPECT_EQ(response.input_format(), "bridge-yaml");
+  request.set_input_format("megatron-lm-yaml");
+  EXPECT_EQ(ViolatedFields(TestResolver().ValidateConfig(request, &response)).count("input_format"), 1U);
+  request.mutable_arguments()->add_values("model.num_layers=4");
+  request.set_input_format("bridge-yaml");
+  EXPECT_EQ(ViolatedFields(TestResolver().ValidateConfig(request, &response)).count("input_format"), 1U);
+}
+
+// The GPU is known, the number of them is what the launcher or WORLD_SIZE says.
+TEST(ValidateConfig, TakesTheSizeFromTheLaunch) {
+  v1::ValidateConfigRequest request;
+  request.mutable_target()->set_framework("megatron-lm");
+  request.mutable_hardware()->set_gpu("h100-sxm");
+  request.mutable_file()->set_name("run.sh");
+  const auto grid_fails = [&request](const char* text) {
+    request.mutable_file()->set_text(text);
+    v1::ValidateConfigResponse response;
+    EXPECT_TRUE(TestResolver().ValidateConfig(request, &response).ok());
+    return Errors(response.findings()).count("mesh.expert-world-divisible") > 0;
+  };
+  EXPECT_TRUE(grid_fails("torchrun --nproc-per-node 8 a.py --num-experts 16 --expert-model-parallel-size 16\n"));
+  EXPECT_FALSE(grid_fails("torchrun --nproc-per-node 16 a.py --num-experts 16 --expert-model-parallel-size 16\n"));
+  EXPECT_TRUE(grid_fails("export WORLD_SIZE=8\npython a.py --num-experts 16 --expert-model-parallel-size 16\n"));
+  // A batch script, without and with a size in front of the program.
+  EXPECT_TRUE(
+      grid_fails("#SBATCH -N 1 --gpus-per-node=8\n"
+                 "python a.py --num-experts 16 --expert-model-parallel-size 16\n"));
+  EXPECT_FALSE(
+      grid_fails("#SBATCH -N 2 --gpus-per-node=8\n"
+                 "python a.py --num-experts 16 --expert-model-parallel-size 16\n"));
+  EXPECT_TRUE(
+      grid_fails("#SBATCH --nodes=3\ntorchrun --nproc-per-node 8 --nnodes $SLURM_NNODES a.py "
+                 "--num-experts 16 --expert-model-parallel-size 16\n"));
+}
+
+TEST(ValidateConfig, NeedsAConfig) {
+  v1::ValidateConfigRequest request;
+  request.mutable_target()->set_framework("megatron-lm");
+  v1::ValidateConfigResponse response;
+  EXPECT_EQ(ViolatedFields(TestResolver().ValidateConfig(request, &response)).count("config"), 1U);
+}
+
+// ---- what validate knows beyond the launch's own words
+
+v1::ValidateConfigRequest LoongForgeLaunch(std::initializer_list<const char*> words) {
+  v1::ValidateConfigRequest request;
+  request.mutable_target()->set_framework("loongforge");
+  for (const char* word : words) request.mutable_arguments()->add_values(word);
+  return request;
+}
+
+const v1::ConfigEntry* EntryOf(const v1::ValidateConfigResponse& response, const std::string& name) {
+  for (const v1::ConfigEntry& entry : response.config()) {
+    if (entry.name() == name) return &entry;
+  }
+  return nullptr;
+}
+
+TEST(ValidateConfig, TakesTheArchitectureOfANamedModel) {
+  const auto request = LoongForgeLaunch({"--model-name", "qwen3-30b-a3b", "--num-layers", "12", "--hidden-size", "2048",
+                                         "--micro-batch-size", "1", "--seq-length", "4096"});
+  v1::ValidateConfigResponse response;
+  ASSERT_TRUE(TestResolver().ValidateConfig(request, &response).ok());
+  ASSERT_NE(EntryOf(response, "num_moe_experts"), nullptr);
+  EXPECT_EQ(EntryOf(response, "num_moe_experts")->value().int_value(), 128);
+  EXPECT_EQ(EntryOf(response, "num_layers")->value().int_value(), 48);
+  int overridden = 0;
+  for (const v1::Finding& finding : response.findings()) overridden += finding.rule_id() == "lf.yaml-overrides-args";
+  EXPECT_EQ(overridden, 1) << "num_layers alone differs";
+}
+
+TEST(ValidateConfig, WeighsAFinishedConfiguration) {
+  v1::ValidateConfigRequest request;
+  request.mutable_target()->set_framework("megatron-lm");
+  request.mutable_hardware()->set_gpu("h100-sxm");
+  request.mutable_hardware()->set_gpu_count(8);
+  for (const char* word : {"--num-layers",
+                           "80",
+                           "--hidden-size",
+                           "8192",
+                           "--ffn-hidden-size",
+                           "28672",
+                           "--swiglu",
+                           "--num-attention-heads",
+                           "64",
+                           "--group-query-attention",
+                           "--num-query-groups",
+                           "8",
+                           "--seq-length",
+                           "8192",
+                           "--max-position-embeddings",
+                           "8192",
+                           "--vocab-size",
+                           "128256",
+                           "--disable-bias-linear",
+                           "--micro-batch-size",
+                           "1",
+                           "--global-batch-size",
+                           "8",
+                           "--bf16",
+                           "--use-distributed-optimizer"}) {
+    request.mutable_arguments()->add_values(word);
+  }
+  v1::ValidateConfigResponse response;
+  ASSERT_TRUE(TestResolver().ValidateConfig(request, &response).ok());
+  ASSERT_TRUE(response.has_estimate());
+  EXPECT_EQ(response.estimate().fit(), v1::FIT_VERDICT_DOES_NOT_FIT) << "70 billion parameters on 8 GPUs of 80 GiB";
+  EXPECT_FALSE(response.will_run());
+  // Without the vocabulary nothing is said of memory.
+  request.mutable_arguments()->mutable_values()->DeleteSubrange(16, 2);
+  v1::ValidateConfigResponse unknown;
+  ASSERT_TRUE(TestResolver().ValidateConfig(request, &unknown).ok());
+  EXPECT_FALSE(unknown.has_estimate());
+  EXPECT_NE(unknown.not_judged_size(), 0);
+}
+
+}  // namespace
+}  // namespace flightplan
