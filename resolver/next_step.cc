@@ -189,7 +189,7 @@ Finding Describe(const StepOutlook& outlook, const Move& move, StepModel::Room l
 
 std::optional<NextStep> FindNextStep(const NormalizedIntent& intent, const StepModel& model, const PlanForecast& plan,
                                      const StepOutlook& outlook) {
-  const StepModel::Room room = model.RoomFor(plan.config, plan.env, plan.stages);
+  const StepModel::Room room = plan.room;
   std::vector<WallShare> walls = outlook.walls;
   const Wall named = intent.profile.has_value() ? intent.profile->wall : Wall::kUnknown;
   // Fit comes first; then the wall that whoever read the profile named; then those of the forecast.

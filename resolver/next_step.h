@@ -22,6 +22,7 @@ struct PlanForecast {
   const Environment& env;
   const StageLayout& stages;
   const StepForecast& step;
+  StepModel::Room room;
 };
 
 // Nothing when no change of a knob is expected to gain.

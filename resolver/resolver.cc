@@ -16,7 +16,6 @@
 #include "resolver/catalog/catalog.h"
 #include "resolver/catalog/defaults.h"
 #include "resolver/convert_config.h"
-#include "resolver/derive/model_knobs.h"
 #include "resolver/derive/placement.h"
 #include "resolver/derive/start_config.h"
 #include "resolver/derive/target_knobs.h"
@@ -116,12 +115,12 @@ Environment EnvironmentOf(const NormalizedIntent& intent, const EstimatedPlan& e
 }
 
 // The plan's own launch is the answer's first; the other run differs from it in the knob and its companions alone.
-Launch OtherLaunch(const AbSuggestion& ab, const DecidedPlan& plan, const Environment& env) {
+Launch OtherLaunch(const AbSuggestion& ab, const DecidedPlan& plan, const Environment& env, const Written& own) {
   Config other = plan.config;
   other.Set(ab.knob, ab.other_value, Origin::kDecided);
   for (const auto& [knob, value] : ab.companions) other.Set(knob, value, Origin::kDecided);
   const Config written = WriteForTarget(std::move(other), env);
-  return RenderDialect(OwnDialect(env.target), {written, env, plan.env});
+  return RenderDialect(OwnDialect(env.target), {written, env, plan.env, &own});
 }
 
 void AddFound(const Finding& finding, ConfigAnswer* answer) {
@@ -185,11 +184,12 @@ absl::Status Resolver::AnswerResolve(const v1::ResolveConfigRequest& request, co
     }
     intent.findings.insert(intent.findings.end(), why_not.begin(), why_not.end());
   }
-  intent.env.missing_features = MissingModelFeatures(intent.model, intent.env);
   DerivedPlan derived = Derive(intent);
+  intent.env.missing_features = std::move(derived.missing_features);
   DecidedPlan decided = Decide(intent, derived, evidence.ForGpu(intent.gpu.name));
   const Placement placement = PlaceLayout(decided.config, intent.env);
   EstimatedPlan estimate = Estimate(intent, derived.shape, placement, decided.config, decided.env);
+  const FitVerdict forecast_fit = estimate.fit;
   ApplyMemoryEvidence(intent, decided.config, evidence, &estimate, &intent.findings);
   const Environment env = EnvironmentOf(intent, estimate);
   SettledPlan settled = Settle(std::move(decided), env);
@@ -205,9 +205,11 @@ absl::Status Resolver::AnswerResolve(const v1::ResolveConfigRequest& request, co
   if (const auto model = StepModel::Make(intent, std::move(derived.shape)); model.has_value()) {
     Environment launched = env;
     launched.vars = plan.env;
-    const StageLayout stages = model->Stages(plan.config);
+    const bool estimated = settled.as_decided && !estimate.stages.empty();  // the estimate was of this very plan
+    const StageLayout stages = estimated ? std::move(estimate.layout) : model->Stages(plan.config);
     if (const auto step = model->Forecast(plan.config, launched, stages); step.has_value()) {
-      const PlanForecast forecast{plan.config, launched, stages, *step};
+      const auto room = estimated ? StepModel::RoomOf(forecast_fit) : model->RoomFor(plan.config, launched, stages);
+      const PlanForecast forecast{plan.config, launched, stages, *step, room};
       outlook = OutlookOf(*step, intent.profile);
       ApplyStepEvidence(intent, plan.config, evidence, &*outlook, &run.findings);
       for (AbSuggestion& ab : ab_suggestions) ExpectFromForecast(*model, forecast, &ab);
@@ -238,12 +240,13 @@ absl::Status Resolver::AnswerResolve(const v1::ResolveConfigRequest& request, co
   for (const ConfigChange& change : run.changes) PutChange(R::kEffectiveChangesFieldNumber, change, &w);
   PutEstimate(R::kEstimateFieldNumber, estimate, outlook.has_value() ? &*outlook : nullptr, &w);
   const absl::string_view own = OwnDialect(env.target);
-  PutLaunch(R::kLaunchesFieldNumber, RenderDialect(own, {written, env, plan.env}), &w);
+  const Launch own_launch = RenderDialect(own, {written, env, plan.env});
+  PutLaunch(R::kLaunchesFieldNumber, own_launch, &w);
   for (const std::string& dialect : intent.dialects) {
     if (dialect != own) PutLaunch(R::kLaunchesFieldNumber, RenderDialect(dialect, {written, env, plan.env}), &w);
   }
   for (const AbSuggestion& ab : ab_suggestions) {
-    PutAbSuggestion(R::kAbSuggestionsFieldNumber, ab, OtherLaunch(ab, plan, env), &w);
+    PutAbSuggestion(R::kAbSuggestionsFieldNumber, ab, OtherLaunch(ab, plan, env, {written, own_launch}), &w);
   }
   v1::ModelSpec model;
   ModelToMessage(intent.model, &model);

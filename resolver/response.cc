@@ -365,6 +365,31 @@ const Spellings& SpellingsOf(const Environment& env) {
   return kFlags->at(NearestRelease(kCoreReleases, env.core_release));
 }
 
+// The last entry of each knob, to be asked for in the order of the knob table.
+template <class Entry>
+class LastByKnob {
+ public:
+  explicit LastByKnob(absl::Span<const Entry> entries) {
+    entries_.reserve(entries.size());
+    for (const Entry& entry : entries) {
+      if (entry.env_var.empty()) entries_.push_back(&entry);
+    }
+    std::stable_sort(entries_.begin(), entries_.end(),
+                     [](const Entry* a, const Entry* b) { return a->knob < b->knob; });
+  }
+  const Entry* Find(Knob knob) {
+    const Entry* found = nullptr;
+    for (; next_ < entries_.size() && entries_[next_]->knob <= knob; ++next_) {
+      if (entries_[next_]->knob == knob) found = entries_[next_];
+    }
+    return found;
+  }
+
+ private:
+  std::vector<const Entry*> entries_;
+  size_t next_ = 0;
+};
+
 }  // namespace
 
 absl::string_view SpellingOf(Knob knob, const Environment& env) {
@@ -373,14 +398,8 @@ absl::string_view SpellingOf(Knob knob, const Environment& env) {
 
 void PutConfig(int field, const RunResult& run, absl::Span<const Decision> decisions, WireWriter* w) {
   using M = v1::ConfigEntry;
-  std::array<const ConfigChange*, kKnobCount> changed_by{};
-  for (const ConfigChange& change : run.changes) {
-    if (change.env_var.empty()) changed_by[static_cast<size_t>(change.knob)] = &change;
-  }
-  std::array<const Decision*, kKnobCount> decided_by{};
-  for (const Decision& decision : decisions) {
-    if (decision.env_var.empty()) decided_by[static_cast<size_t>(decision.knob)] = &decision;
-  }
+  LastByKnob<ConfigChange> changes(run.changes);
+  LastByKnob<Decision> decided(decisions);
   const Spellings& spellings = SpellingsOf(run.env);
   run.config.ForEachNotDefault([&](Knob knob) {
     const auto index = static_cast<size_t>(knob);
@@ -390,10 +409,12 @@ void PutConfig(int field, const RunResult& run, absl::Span<const Decision> decis
       PutValue(M::kValueFieldNumber, run.config.Get(knob), w);
       w->Int(M::kOriginFieldNumber, ToMessage(origin));
       w->PutEncoded(spellings[index].spelling_field);
-      if (changed_by[index] != nullptr) {
-        w->Text(M::kReasonFieldNumber, absl::StrCat("the stack sets it: ", changed_by[index]->rule_id));
-      } else if (decided_by[index] != nullptr) {
-        w->Text(M::kReasonFieldNumber, decided_by[index]->reason);
+      const ConfigChange* change = changes.Find(knob);
+      const Decision* decision = decided.Find(knob);
+      if (change != nullptr) {
+        w->PutText(M::kReasonFieldNumber, "the stack sets it: ", change->rule_id);
+      } else if (decision != nullptr) {
+        w->Text(M::kReasonFieldNumber, decision->reason);
       } else if (origin == Origin::kModel) {
         w->Text(M::kReasonFieldNumber, "the model's architecture");
       } else if (origin == Origin::kCaller) {

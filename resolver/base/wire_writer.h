@@ -53,8 +53,15 @@ class WireWriter {
     Need(text.size());
     Tag(field, kDelimited);
     Varint(text.size());
-    if (!text.empty()) std::memcpy(at_, text.data(), text.size());
-    at_ += text.size();
+    Append(text);
+  }
+  // Text in two pieces.
+  void PutText(int field, absl::string_view begin, absl::string_view end) {
+    Need(begin.size() + end.size());
+    Tag(field, kDelimited);
+    Varint(begin.size() + end.size());
+    Append(begin);
+    Append(end);
   }
   void PutBool(int field, bool value) { PutInt(field, value ? 1 : 0); }
   void PutInt(int field, int64_t value) {
@@ -81,8 +88,7 @@ class WireWriter {
   // Whole fields that were written before.
   void PutEncoded(absl::string_view fields) {
     Need(fields.size());
-    if (!fields.empty()) std::memcpy(at_, fields.data(), fields.size());
-    at_ += fields.size();
+    Append(fields);
   }
   void PutMapEntry(int field, absl::string_view key, absl::string_view value) {
     PutMessage(field, [&] {
@@ -107,6 +113,10 @@ class WireWriter {
   // Room for a field of `size` bytes behind its tag and length.
   void Need(size_t size) {
     if (static_cast<size_t>(end_ - at_) < size + kHead) Grow(size + kHead);
+  }
+  void Append(absl::string_view bytes) {
+    if (!bytes.empty()) std::memcpy(at_, bytes.data(), bytes.size());
+    at_ += bytes.size();
   }
   void Tag(int field, uint32_t type) { Varint(static_cast<uint32_t>(field) << 3 | type); }
   void Varint(uint64_t value) {

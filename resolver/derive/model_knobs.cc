@@ -47,6 +47,7 @@ class Writer {
         known_(DefaultsFor(env.target, env.core_release, env.bridge_release, model.is_mla())) {}
 
   std::vector<std::pair<Knob, Value>> Run() {
+    knobs_.reserve(64);
     Shape();
     Attention();
     Positions();
@@ -60,7 +61,7 @@ class Writer {
   }
 
   // Features whose knob the release lacks although the model needs it on.
-  const std::vector<Knob>& absent() const { return absent_; }
+  std::vector<Knob> TakeAbsent() { return std::move(absent_); }
 
  private:
   bool Has(Knob knob) const { return known_.origin(knob) != Origin::kAbsent; }
@@ -277,16 +278,19 @@ std::vector<std::string> BeyondMegatronCore(const ModelSpec& m, bool cli) {
 
 }  // namespace
 
-std::vector<std::pair<Knob, Value>> ModelKnobs(const ModelSpec& model, const Environment& env) {
-  return Writer(model, env).Run();
+std::vector<std::pair<Knob, Value>> ModelKnobs(const ModelSpec& model, const Environment& env,
+                                               std::vector<Knob>* absent) {
+  Writer writer(model, env);
+  std::vector<std::pair<Knob, Value>> knobs = writer.Run();
+  if (absent != nullptr) *absent = writer.TakeAbsent();
+  return knobs;
 }
 
-std::vector<std::string> MissingModelFeatures(const ModelSpec& model, const Environment& env) {
+std::vector<std::string> MissingModelFeatures(const ModelSpec& model, const Environment& env,
+                                              const std::vector<Knob>& absent) {
   if (env.target == Target::kMegatronBridge && model.bridge.has_value()) return {};
   std::vector<std::string> missing = BeyondMegatronCore(model, IsCommandLine(env.target));
-  Writer writer(model, env);
-  writer.Run();
-  for (Knob knob : writer.absent()) missing.push_back(absl::StrCat("the knob ", Name(knob)));
+  for (Knob knob : absent) missing.push_back(absl::StrCat("the knob ", Name(knob)));
   return missing;
 }
 

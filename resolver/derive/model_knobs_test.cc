@@ -118,16 +118,22 @@ TEST(ModelKnobs, StayInsideTheRelease) {
   }
 }
 
+std::vector<std::string> Missing(absl::string_view model, const Environment& env) {
+  std::vector<Knob> absent;
+  ModelKnobs(Model(model), env, &absent);
+  return MissingModelFeatures(Model(model), env, absent);
+}
+
 TEST(MissingModelFeatures, NamesWhatATargetCannotBuild) {
-  EXPECT_TRUE(MissingModelFeatures(Model("deepseek-v3"), For(Target::kMegatronLm)).empty());
-  EXPECT_TRUE(MissingModelFeatures(Model("qwen3-235b-a22b"), For(Target::kMegatronLm, 15)).empty());
-  EXPECT_TRUE(MissingModelFeatures(Model("kimi-k3"), For(Target::kMegatronBridge)).empty());
-  const std::vector<std::string> step = MissingModelFeatures(Model("step-3"), For(Target::kMegatronLm));
+  EXPECT_TRUE(Missing("deepseek-v3", For(Target::kMegatronLm)).empty());
+  EXPECT_TRUE(Missing("qwen3-235b-a22b", For(Target::kMegatronLm, 15)).empty());
+  EXPECT_TRUE(Missing("kimi-k3", For(Target::kMegatronBridge)).empty());
+  const std::vector<std::string> step = Missing("step-3", For(Target::kMegatronLm));
   ASSERT_EQ(step.size(), 1u);
   EXPECT_EQ(step[0], "multi-matrix factorisation attention");
   // Gated delta nets came with 0.16.
-  EXPECT_TRUE(MissingModelFeatures(Model("qwen3-next-80b-a3b"), For(Target::kMegatronLm)).empty());
-  EXPECT_FALSE(MissingModelFeatures(Model("qwen3-next-80b-a3b"), For(Target::kCore, 15)).empty());
+  EXPECT_TRUE(Missing("qwen3-next-80b-a3b", For(Target::kMegatronLm)).empty());
+  EXPECT_FALSE(Missing("qwen3-next-80b-a3b", For(Target::kCore, 15)).empty());
 }
 
 }  // namespace

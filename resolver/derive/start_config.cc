@@ -1,6 +1,7 @@
 #include "resolver/derive/start_config.h"
 
 #include <optional>
+#include <utility>
 
 #include "resolver/catalog/defaults.h"
 #include "resolver/derive/model_knobs.h"
@@ -33,9 +34,11 @@ void SetLayout(const LayoutWish& layout, Config* config) {
 
 }  // namespace
 
-Config StartConfig(const NormalizedIntent& intent) {
+Config StartConfig(const NormalizedIntent& intent, std::vector<Knob>* absent) {
   Config config = DefaultsFor(intent.env.target, intent.env.core_release, intent.env.bridge_release, intent.env.mla);
-  for (const auto& [knob, value] : ModelKnobs(intent.model, intent.env)) config.Set(knob, value, Origin::kModel);
+  for (auto& [knob, value] : ModelKnobs(intent.model, intent.env, absent)) {
+    config.Set(knob, std::move(value), Origin::kModel);
+  }
   SetLayout(intent.layout, &config);
   config.Set(Knob::seq_length, Value(intent.workload.seq_length), Origin::kCaller);
   config.Set(Knob::global_batch_size, Value(intent.workload.global_batch_size), Origin::kCaller);
@@ -53,7 +56,9 @@ Config StartConfig(const NormalizedIntent& intent) {
 
 DerivedPlan Derive(const NormalizedIntent& intent) {
   DerivedPlan plan;
-  plan.config = StartConfig(intent);
+  std::vector<Knob> absent;
+  plan.config = StartConfig(intent, &absent);
+  plan.missing_features = MissingModelFeatures(intent.model, intent.env, absent);
   absl::StatusOr<ModelShape> shape = MakeShape(intent.model, plan.config);
   if (shape.ok()) plan.shape = *std::move(shape);
   return plan;

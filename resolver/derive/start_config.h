@@ -13,12 +13,14 @@ namespace flightplan {
 
 // Class defaults (Origin::kDefault) < model (kModel) < layout, workload and pins (kCaller). A pin wins over the layout
 // and the workload fields that mirror the same knob. Sizes that the caller left open stay at upstream's default of 1.
-Config StartConfig(const NormalizedIntent& intent);
+// `absent` (optional) receives the knobs that the model needs and the release does not have.
+Config StartConfig(const NormalizedIntent& intent, std::vector<Knob>* absent = nullptr);
 
 // What every later step reads and none changes: made once per request.
 struct DerivedPlan {
   Config config;
   std::optional<ModelShape> shape;  // nothing: the model's parameters cannot be counted, which is a finding of its own
+  std::vector<std::string> missing_features;  // of the model, that the target's release cannot build
 };
 DerivedPlan Derive(const NormalizedIntent& intent);
 

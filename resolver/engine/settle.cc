@@ -84,7 +84,7 @@ SettledPlan Settle(DecidedPlan plan, const Environment& env) {
       }
       if (patch != nullptr) break;
     }
-    if (patch == nullptr) return {std::move(plan), std::move(written), std::move(run)};
+    if (patch == nullptr) return {std::move(plan), std::move(written), std::move(run), round == 0};
     Apply(*patch, *reason, &plan);
   }
 }

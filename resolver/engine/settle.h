@@ -7,9 +7,10 @@
 namespace flightplan {
 
 struct SettledPlan {
-  DecidedPlan plan;  // knobs of the config classes, as decided
-  Config written;    // the plan as written for the target (derive/target_knobs.h): what is judged and launched
-  RunResult run;     // the checks' verdict on it
+  DecidedPlan plan;        // knobs of the config classes, as decided
+  Config written;          // the plan as written for the target (derive/target_knobs.h): what is judged and launched
+  RunResult run;           // the checks' verdict on it
+  bool as_decided = true;  // no decision was taken back
 };
 
 // Where an error finding rests on a knob that we decided, its fix is applied to such knobs and the checks run again;

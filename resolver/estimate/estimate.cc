@@ -20,15 +20,16 @@ EstimatedPlan Estimate(const NormalizedIntent& intent, const std::optional<Model
   if (placement.data_parallel_size == 0 || (intent.model.is_moe() && placement.expert_data_parallel_size == 0))
     return plan;
   if (!shape.has_value()) return plan;
-  const StageLayout stages = StagesOf(*shape, config);
-  Candidate candidate = CandidateOf(config, intent.env, *shape, stages);
+  plan.layout = StagesOf(*shape, config);
+  Candidate candidate = CandidateOf(config, intent.env, *shape, plan.layout);
   const auto conf = vars.find("PYTORCH_CUDA_ALLOC_CONF");
   if (conf != vars.end() && conf->second.find("expandable_segments:True") != std::string::npos)
     candidate.expandable_segments = true;
   const GpuMemory gpu = MemoryOf(intent.gpu);
   const MemoryModel model(*shape, candidate, gpu.device);
   double most = -1;
-  for (int rank = 0; rank < stages.pp; ++rank) {
+  plan.stages.reserve(static_cast<size_t>(plan.layout.pp));
+  for (int rank = 0; rank < plan.layout.pp; ++rank) {
     MemoryPart widest = MemoryPart::kParameters;
     const StageForecast& stage = plan.stages.emplace_back(ForecastStage(model, candidate, rank, &widest));
     if (stage.total.value <= most) continue;

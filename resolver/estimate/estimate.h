@@ -15,6 +15,7 @@ namespace flightplan {
 
 struct EstimatedPlan {
   std::vector<StageForecast> stages;  // empty: the layout does not come out even, nothing can be said
+  StageLayout layout;                 // what each stage holds, where there are stages
   size_t fullest = 0;                 // of `stages`
   FitVerdict fit = FitVerdict::kUnknown;
   MemoryPart widest = MemoryPart::kParameters;  // contributes most to the upper half of the fullest stage's band

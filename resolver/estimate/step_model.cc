@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "resolver/estimate/memory.h"
 #include "resolver/estimate/probe_outlook.h"
 
 namespace flightplan {
@@ -26,7 +25,11 @@ StepModel::Room StepModel::RoomFor(const Config& config, const Environment& env,
   const Candidate candidate = CandidateOf(config, env, shape_, stages);
   MemoryForecast memory;
   ForecastMemory(shape_, candidate, {capacity_, {cc_major_, domain_gpus_}}, &memory);
-  switch (memory.verdict) {
+  return RoomOf(memory.verdict);
+}
+
+StepModel::Room StepModel::RoomOf(FitVerdict verdict) {
+  switch (verdict) {
     case FitVerdict::kUnknown:
       return Room::kUnknown;
     case FitVerdict::kFits:

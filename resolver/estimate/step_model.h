@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "resolver/estimate/memory.h"
 #include "resolver/estimate/step.h"
 #include "resolver/plan/config.h"
 #include "resolver/plan/environment.h"
@@ -26,6 +27,7 @@ class StepModel {
 
   // How a configuration's memory stands, by estimate/memory.h.
   enum class Room { kUnknown, kEnough, kMarginal, kShort };
+  static Room RoomOf(FitVerdict verdict);
   Room RoomFor(const Config& config, const Environment& env, const StageLayout& stages) const;
 
  private:

@@ -49,6 +49,30 @@ void AppendQuoted(absl::string_view word, std::string* text) {
   *text += '\'';
 }
 
+constexpr absl::string_view kNextLine = " \\\n    ";  // each flag begins a line
+
+// `room`: bytes of the arguments to come.
+void AppendCommand(const EnvVars& exports, absl::string_view command, size_t room, std::string* text) {
+  size_t size = command.size() + 1;
+  for (const auto& [name, value] : exports) size += name.size() + value.size() + 16;
+  text->reserve(size + room);
+  for (const auto& [name, value] : exports) {
+    absl::StrAppend(text, "export ", name, "=");
+    AppendQuoted(value, text);
+    *text += '\n';
+  }
+  absl::StrAppend(text, command);
+}
+
+void AppendWord(absl::string_view word, std::string* text) {
+  if (absl::StartsWith(word, "--")) {
+    text->append(kNextLine.data(), kNextLine.size());
+  } else {
+    *text += ' ';
+  }
+  AppendQuoted(word, text);
+}
+
 }  // namespace
 
 bool ParseResult::ok() const {
@@ -68,23 +92,37 @@ std::string ShellQuote(absl::string_view word) {
 
 std::string ShellText(const EnvVars& exports, absl::string_view command, absl::Span<const std::string> argv) {
   std::string text;
-  size_t size = command.size() + 1;
-  for (const auto& [name, value] : exports) size += name.size() + value.size() + 16;
+  size_t size = 0;
   for (const std::string& word : argv) size += word.size() + 8;
-  text.reserve(size);
-  for (const auto& [name, value] : exports) {
-    absl::StrAppend(&text, "export ", name, "=");
-    AppendQuoted(value, &text);
-    text += '\n';
-  }
-  absl::StrAppend(&text, command);
-  for (const std::string& word : argv) {
-    const bool flag = word.size() >= 2 && word[0] == '-' && word[1] == '-';
-    text.append(flag ? " \\\n    " : " ");
-    AppendQuoted(word, &text);
-  }
+  AppendCommand(exports, command, size, &text);
+  for (const std::string& word : argv) AppendWord(word, &text);
   text += '\n';
   return text;
+}
+
+LaunchWriter::LaunchWriter(absl::string_view command, Launch* launch) : launch_(launch) {
+  launch_->argv.reserve(256);
+  launch_->words.reserve(128);
+  AppendCommand(launch_->env, command, size_t{4} << 10, &launch_->text);
+}
+
+void LaunchWriter::Flag(absl::string_view flag) {
+  launch_->argv.emplace_back(flag.data(), flag.size());
+  launch_->text.append(kNextLine.data(), kNextLine.size()).append(flag.data(), flag.size());
+}
+
+void LaunchWriter::Word(std::string word) {
+  AppendWord(word, &launch_->text);
+  launch_->argv.push_back(std::move(word));
+}
+
+void LaunchWriter::Repeat(const Launch& other, size_t i) {
+  const bool last = i + 1 == other.words.size();
+  const KnobWords begin = other.words[i];
+  const size_t argv_end = last ? other.argv.size() : other.words[i + 1].argv;
+  const size_t text_end = last ? other.text.size() - 1 : other.words[i + 1].text;  // without the newline at the end
+  for (size_t word = begin.argv; word < argv_end; ++word) launch_->argv.push_back(other.argv[word]);
+  launch_->text.append(other.text, begin.text, text_end - begin.text);
 }
 
 ParseFinding MakeParseFinding(SourcePosition at, absl::string_view rule_id, Severity severity, std::string seen,

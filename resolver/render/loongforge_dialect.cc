@@ -173,6 +173,7 @@ Launch RenderLoongForge(const RenderInput& input) {
                            launch.unspelled.end());
   }
   launch.text = ShellText(launch.env, "torchrun loongforge/train.py", launch.argv);
+  launch.words.clear();  // these were of the other program's text
   return launch;
 }
 

@@ -116,25 +116,24 @@ std::string ValueText(const Value& value, ValueType type) {
   return value.ToText();
 }
 
-// Appends the words that give the knob this value; false when no flag can say it.
-bool Spell(const Spelling& row, const Value& value, std::vector<std::string>* argv) {
-  const auto write_flag = [&] { argv->emplace_back(row.flag.data(), row.flag.size()); };
+// Writes the words that give the knob this value; false when no flag can say it.
+bool Spell(const Spelling& row, const Value& value, LaunchWriter* words) {
   switch (row.form) {
     case FlagForm::kSwitchOn:
       if (!value.truthy()) return false;
-      write_flag();
+      words->Flag(row.flag);
       return true;
     case FlagForm::kSwitchOff:
       if (value.truthy()) return false;
-      write_flag();
+      words->Flag(row.flag);
       return true;
     case FlagForm::kSwitchPair:
       if (value.truthy() == row.negative) return false;
-      write_flag();
+      words->Flag(row.flag);
       return true;
     case FlagForm::kValue:
-      write_flag();
-      argv->push_back(ValueText(value, row.type));
+      words->Flag(row.flag);
+      words->Word(ValueText(value, row.type));
       return true;
     case FlagForm::kList:
     case FlagForm::kListOrEmpty:
@@ -142,14 +141,14 @@ bool Spell(const Spelling& row, const Value& value, std::vector<std::string>* ar
       break;
   }
   if (value.is_list() && value.list().empty() && row.form != FlagForm::kListOrEmpty) return false;
-  write_flag();
-  if (!value.is_list()) argv->push_back(value.ToText());
-  for (const Value& item : value.list()) argv->push_back(item.ToText());
+  words->Flag(row.flag);
+  if (!value.is_list()) words->Word(value.ToText());
+  for (const Value& item : value.list()) words->Word(item.ToText());
   return true;
 }
 
-bool SpellAny(const Spellings& rows, const Value& value, std::vector<std::string>* argv) {
-  return std::any_of(rows.begin(), rows.end(), [&](const Spelling& row) { return Spell(row, value, argv); });
+bool SpellAny(const Spellings& rows, const Value& value, LaunchWriter* words) {
+  return std::any_of(rows.begin(), rows.end(), [&](const Spelling& row) { return Spell(row, value, words); });
 }
 
 bool SameValue(const Value& a, const Value& b) { return a == b && a.is_bool() == b.is_bool(); }
@@ -176,7 +175,17 @@ Launch RenderMegatronLm(const RenderInput& input) {
   launch.env = input.vars;
   const Config& defaults = DefaultsFor(Target::kMegatronLm, input.env.core_release, kMain, input.env.mla);
   const std::vector<Spellings>& spellings = SpellingsByKnob(input.env.core_release);
-  launch.argv.reserve(256);
+  LaunchWriter words("torchrun pretrain_gpt.py", &launch);
+  size_t known = 0;  // of input.like's words: the first that may be of a knob still to come
+  const auto repeat = [&](K knob, const Value& value) {
+    if (input.like == nullptr) return false;
+    const std::vector<KnobWords>& like = input.like->launch.words;
+    while (known < like.size() && like[known].knob < knob) ++known;
+    if (known == like.size() || like[known].knob != knob) return false;
+    if (!SameValue(value, input.like->config.Get(knob))) return false;
+    words.Repeat(input.like->launch, known);
+    return true;
+  };
   const auto write = [&](K knob) {
     const Spellings& rows = spellings[static_cast<size_t>(knob)];
     const Origin origin = input.config.origin(knob);
@@ -184,15 +193,19 @@ Launch RenderMegatronLm(const RenderInput& input) {
     const Value& value = input.config.Get(knob);
     const bool is_default = SameValue(value, defaults.Get(knob));
     if (is_default && origin == Origin::kDefault) return;
-    const bool spelled = !value.is_none() && SpellAny(rows, value, &launch.argv);
-    if (!spelled && !is_default) launch.unspelled.push_back(knob);
+    const KnobWords begin = words.At(knob);
+    if (repeat(knob, value) || (!value.is_none() && SpellAny(rows, value, &words))) {
+      launch.words.push_back(begin);
+    } else if (!is_default) {
+      launch.unspelled.push_back(knob);
+    }
   };
   if (input.env.target == Target::kMegatronLm || input.env.target == Target::kLoongForge) {
     input.config.ForEachNotDefault(write);
   } else {  // another target's defaults are not this command line's
     for (int i = 0; i < kKnobCount; ++i) write(static_cast<K>(i));
   }
-  launch.text = ShellText(launch.env, "torchrun pretrain_gpt.py", launch.argv);
+  words.Finish();
   return launch;
 }
 
