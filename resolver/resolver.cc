@@ -275,8 +275,8 @@ absl::Status Resolver::AnswerValidate(const v1::ValidateConfigRequest& request, 
   ApplyKnobs(reading.parsed.knobs, &config);
   ApplyNamedModel(*catalog_, env, &reading, &config);
   if (request.has_knobs()) UseTargetNames(env.target, &config);
-  // Kept for a repair alone: the rules change both.
-  const Config written = config;
+  // Kept for a repair alone: the rules change both, in place where nobody else holds them.
+  const Config written = request.repair() ? config : Config();
   const Environment asked = request.repair() ? env : Environment();
   RunResult run = Run(std::move(config), env);
   const WeighedConfig weighed = WeighConfig(gpu, &run);

@@ -16,12 +16,12 @@ WeighedConfig WeighConfig(const std::optional<GpuSystem>& gpu, RunResult* run) {
   };
   if (!gpu.has_value()) return not_judged("no GPU is given");
   if (!run->env.world_size.has_value()) return not_judged("the number of GPUs is not known");
-  const auto model = ModelFromKnobs(run->config);
+  auto model = ModelFromKnobs(run->config);
   if (!model.ok()) return not_judged(model.status().message());
   const auto shape = MakeShape(*model, run->config);
   if (!shape.ok()) return not_judged(shape.status().message());
   NormalizedIntent intent;
-  intent.model = *model;
+  intent.model = *std::move(model);
   intent.gpu = *gpu;
   intent.env = run->env;
   const Placement placement = PlaceLayout(run->config, run->env);

@@ -105,6 +105,10 @@ MemoryModel::MemoryModel(const ModelShape& shape, const Candidate& candidate, co
   for (int k = 0; k < s_.kind_count; ++k) {
     layers_[static_cast<size_t>(k)] = BytesOfLayer(s_, c_, s_.kinds[static_cast<size_t>(k)]);
   }
+  layer_input_ = LayerInputBytes(s_, c_);
+  stream_bytes_ = StreamBytes(c_) * D(s_.hidden) * StreamTokens(c_);
+  dispatch_bytes_ = DispatchBytes();
+  communicators_ = Communicators();
 }
 
 MemoryModel::Parameters MemoryModel::ParametersOf(int rank) const {
@@ -114,13 +118,14 @@ MemoryModel::Parameters MemoryModel::ParametersOf(int rank) const {
     sum.other += times * D(part.replicated);
     const double expert = D(part.expert) / (D(c_.ep) * c_.etp);
     sum.expert += times * expert;
-    if (times > 0) sum.widest = std::max(sum.widest, D(part.split) / c_.tp + D(part.replicated) + expert);
+    sum.widest = std::max(sum.widest, D(part.split) / c_.tp + D(part.replicated) + expert);
   };
   bool has_embedding = false, needs_embedding = false;
   for (int j = 0; j < c_.vpp; ++j) {
     const ChunkContents& chunk = c_.stages->chunk(rank, j);
     for (int k = 0; k < s_.kind_count; ++k) {
-      add(s_.kinds[static_cast<size_t>(k)].parameters, chunk.layers[static_cast<size_t>(k)]);
+      const int layers = chunk.layers[static_cast<size_t>(k)];
+      if (layers > 0) add(s_.kinds[static_cast<size_t>(k)].parameters, layers);
     }
     if (chunk.mtp_depths > 0) {
       add(s_.mtp_depth, s_.mtp_repeated ? 1 : chunk.mtp_depths);
@@ -185,20 +190,23 @@ double MemoryModel::StepBytes(const Parameters& p) const {
 // of each distinct weight shape, which it keeps.
 double MemoryModel::WeightScratch(int rank) const {
   if (!c_.grad_accumulation_fusion || !c_.transformer_engine || c_.shard_gradients) return 0;
-  bool grouped = false, latent = false, linear = false, mamba = false, dense = false, moe = false;
+  KindCounts layers{};
   for (int j = 0; j < c_.vpp; ++j) {
     const ChunkContents& chunk = c_.stages->chunk(rank, j);
-    for (int k = 0; k < s_.kind_count; ++k) {
-      const auto at = static_cast<size_t>(k);
-      if (chunk.layers[at] == 0 && (chunk.mtp_depths == 0 || s_.mtp_layers[at] == 0)) continue;
-      const LayerKind& kind = s_.kinds[at];
-      latent = latent || kind.attention == AttentionKind::kLatent || kind.attention == AttentionKind::kCompressed;
-      grouped = grouped || kind.attention == AttentionKind::kGrouped || kind.attention == AttentionKind::kFactorised;
-      linear = linear || kind.attention == AttentionKind::kGatedDelta || kind.attention == AttentionKind::kKimiDelta;
-      mamba = mamba || kind.attention == AttentionKind::kMamba;
-      dense = dense || kind.mlp == MlpKind::kDense;
-      moe = moe || kind.mlp == MlpKind::kMoe;
+    for (size_t k = 0; k < layers.size(); ++k) {
+      layers[k] = static_cast<uint16_t>(layers[k] | chunk.layers[k] | (chunk.mtp_depths > 0 ? s_.mtp_layers[k] : 0));
     }
+  }
+  bool grouped = false, latent = false, linear = false, mamba = false, dense = false, moe = false;
+  for (int k = 0; k < s_.kind_count; ++k) {
+    if (layers[static_cast<size_t>(k)] == 0) continue;
+    const LayerKind& kind = s_.kinds[static_cast<size_t>(k)];
+    latent = latent || kind.attention == AttentionKind::kLatent || kind.attention == AttentionKind::kCompressed;
+    grouped = grouped || kind.attention == AttentionKind::kGrouped || kind.attention == AttentionKind::kFactorised;
+    linear = linear || kind.attention == AttentionKind::kGatedDelta || kind.attention == AttentionKind::kKimiDelta;
+    mamba = mamba || kind.attention == AttentionKind::kMamba;
+    dense = dense || kind.mlp == MlpKind::kDense;
+    moe = moe || kind.mlp == MlpKind::kMoe;
   }
   const double h = D(s_.hidden), fc1 = s_.gated ? 2 : 1;
   double weights = 0;
@@ -247,7 +255,6 @@ double MemoryModel::LossBytes(const ChunkContents& chunk) const {
 }
 
 void MemoryModel::AddKept(const ChunkContents& chunk, LayerBytes* kept, double* offloaded) const {
-  const double input = LayerInputBytes(s_, c_);
   const bool full = c_.recompute == RecomputeMode::kFullUniform || c_.recompute == RecomputeMode::kFullBlock;
   // Full recompute keeps the input of every group of layers (uniform), or of the first layers of the chunk (block).
   double replayed = 0;
@@ -259,7 +266,7 @@ void MemoryModel::AddKept(const ChunkContents& chunk, LayerBytes* kept, double* 
     const double gone = full ? std::min(replayed, layers) : 0;
     replayed -= gone;
     const double stay = layers - gone;
-    kept->attention += stay * one.attention + gone * input / group;
+    kept->attention += stay * one.attention + gone * layer_input_ / group;
     kept->mlp += stay * one.mlp;
     kept->experts += stay * one.experts;
     *offloaded += stay * one.offloaded * c_.offload_fraction;
@@ -270,13 +277,12 @@ void MemoryModel::AddKept(const ChunkContents& chunk, LayerBytes* kept, double* 
     if (chunk.mtp_depths > 0 && s_.mtp_layers[at] > 0) add(k, D(s_.mtp_layers[at]) * chunk.mtp_depths);
   }
   // A depth's two normed inputs, their concatenation and its final norm; the stack's final norm.
-  const double stream = StreamBytes(c_) * D(s_.hidden) * StreamTokens(c_);
-  kept->attention += 8 * stream * chunk.mtp_depths;
-  if (chunk.loss) kept->attention += 2 * stream;
+  kept->attention += 8 * stream_bytes_ * chunk.mtp_depths;
+  if (chunk.loss) kept->attention += 2 * stream_bytes_;
 }
 
 MemoryModel::Activity MemoryModel::ActivityOf(int rank) const {
-  std::array<double, kMostVirtualStages> bytes{};
+  std::array<double, kMostVirtualStages> bytes;  // of the first schedule_.vpp chunks
   LayerBytes sum;
   double offloaded = 0, backward = 0, loss = 0, embedding = 0, embedding_chunk = 0, layers = 0, before = 0;
   const int chunks = schedule_.vpp;
@@ -397,13 +403,13 @@ StageBytes MemoryModel::Stage(int rank) const {
   bytes[MemoryPart::kWorkspaces] = m::kWorkspaceBytes.value;
   const double training = activity.attention + activity.mlp + activity.experts + activity.loss + activity.backward;
   bytes[MemoryPart::kOptimizerStep] = std::max(0.0, StepBytes(parameters) + activity.captured - training);
-  bytes[MemoryPart::kDispatch] = DispatchBytes();
+  bytes[MemoryPart::kDispatch] = dispatch_bytes_;
   if (c_.graphs != GraphImpl::kNone) {
     // A static output for each capture: one for each layer and microbatch in flight.
     const double captures = c_.graphs == GraphImpl::kFullIteration ? 0 : activity.in_flight_layers;
-    bytes[MemoryPart::kGraphs] = m::kGraphFixedBytes.value + captures * LayerInputBytes(s_, c_);
+    bytes[MemoryPart::kGraphs] = m::kGraphFixedBytes.value + captures * layer_input_;
   }
-  bytes[MemoryPart::kCommunicators] = m::kCommunicatorBytes.value * Communicators();
+  bytes[MemoryPart::kCommunicators] = m::kCommunicatorBytes.value * communicators_;
   bytes[MemoryPart::kContext] = m::kContextBytes.value;
   const Coefficient& slack = c_.expandable_segments ? m::kFragmentationExpandable : m::kFragmentation;
   bytes[MemoryPart::kFragmentation] = slack.value * bytes.Allocated();

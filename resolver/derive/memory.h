@@ -103,6 +103,10 @@ class MemoryModel {
   Schedule schedule_;
   double dense_group_ = 1, expert_group_ = 1;  // ranks that share state
   double vocab_ = 0;                           // padded
+  double layer_input_ = 0;                     // LayerInputBytes
+  double stream_bytes_ = 0;                    // of the residual stream of a microbatch
+  double dispatch_bytes_ = 0;
+  double communicators_ = 0;
   std::array<LayerBytes, kMaxLayerKinds> layers_{};
 };
 

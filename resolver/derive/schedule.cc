@@ -35,7 +35,8 @@ double MostKept(const Schedule& s, int rank, const double* bytes, bool at_last) 
   // What is kept is what the forwards touched less what the backwards did, which take the chunks in reverse. Between
   // two changes of chunk the sum is linear, so that the maximum lies beside one of them: at the first or the last
   // backward of a chunk, or at a change of the chunk that the forward beside it is of.
-  std::array<double, kMostVirtualStages + 1> forth{}, back{};
+  std::array<double, kMostVirtualStages + 1> forth, back;  // of the first vpp + 1
+  forth[0] = back[0] = 0;
   for (int j = 0; j < s.vpp; ++j) {
     forth[static_cast<size_t>(j) + 1] = forth[static_cast<size_t>(j)] + bytes[j];
     back[static_cast<size_t>(j) + 1] = back[static_cast<size_t>(j)] + bytes[s.vpp - 1 - j];

@@ -1,6 +1,8 @@
 #include "resolver/render/argparse.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <cstring>
 
 #include "absl/container/inlined_vector.h"
 #include "absl/strings/match.h"
@@ -28,9 +30,18 @@ bool LooksNegative(absl::string_view word) {
 
 // Plain ASCII without NUL: what nearly every word is.
 bool IsPlain(absl::string_view text) {
-  bool plain = true;
-  for (const char c : text) plain &= static_cast<signed char>(c) > 0;
-  return plain;
+  constexpr uint64_t kOnes = 0x0101010101010101, kHighBits = 0x8080808080808080;
+  uint64_t found = 0;  // a high bit for a byte of 0x80 or more, or for a zero
+  const auto look = [&](uint64_t bytes) { found |= (bytes - kOnes) | bytes; };
+  const char* at = text.data();
+  size_t left = text.size();
+  for (; left >= 8; at += 8, left -= 8) {
+    uint64_t bytes;
+    std::memcpy(&bytes, at, 8);
+    look(bytes);
+  }
+  for (; left > 0; ++at, --left) look(kOnes * static_cast<unsigned char>(*at));
+  return (found & kHighBits) == 0;
 }
 
 // Of choices such as "bf16|fp16".
@@ -186,23 +197,26 @@ class Parser {
     Value::List items;
     for (const auto& [text, where] : texts) {
       if (where->unknown) return;  // nothing can be said about the value
-      if (!Convert(text, *where, spec, &items)) return;
+      std::optional<Value> value = Convert(text, *where, spec);
+      if (!value.has_value()) return;
+      if (spec.form == FlagForm::kValue) return Keep(word, spec, *std::move(value));
+      items.push_back(*std::move(value));
     }
-    Keep(word, spec, spec.form == FlagForm::kValue ? items[0] : Value(std::move(items)));
+    Keep(word, spec, Value(std::move(items)));
   }
 
-  bool Convert(absl::string_view text, const Argument& where, const FlagSpec& spec, Value::List* items) {
+  // Nothing where it was refused.
+  std::optional<Value> Convert(absl::string_view text, const Argument& where, const FlagSpec& spec) {
     absl::StatusOr<Value> value = ReadFlagValue(text, spec.type);
     if (!value.ok()) {
       Refuse(where, absl::StrCat(spec.flag, " ", Printable(text)), std::string(value.status().message()));
-      return false;
+      return std::nullopt;
     }
     if (!spec.choices.empty() && !IsChoice(value->is_text() ? text : value->ToText(), spec.choices)) {
       RefuseChoice(where, text, spec, absl::StrSplit(spec.choices, '|', absl::SkipEmpty()));
-      return false;
+      return std::nullopt;
     }
-    items->push_back(*std::move(value));
-    return true;
+    return *std::move(value);
   }
 
   void RefuseChoice(const Argument& where, absl::string_view text, const FlagSpec& spec,

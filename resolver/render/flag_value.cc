@@ -1,4 +1,5 @@
 // One command-line word to one value, with the conversions Python's int(), float() and Megatron-LM's own types do.
+#include <algorithm>
 #include <cctype>
 #include <charconv>
 #include <cmath>
@@ -49,9 +50,12 @@ absl::StatusOr<Value> ReadInt(absl::string_view text) {
 }
 
 absl::StatusOr<Value> ReadFloat(absl::string_view text) {
+  double value = 0;
+  const bool usual =
+      std::all_of(text.begin(), text.end(), [](char c) { return IsDigit(c) || c == '.' || c == 'e' || c == '-'; });
+  if (usual && absl::SimpleAtod(text, &value)) return Value(value);
   text = absl::StripAsciiWhitespace(text);
   const std::optional<std::string> plain = DropUnderscores(text);
-  double value = 0;
   // SimpleAtod also reads hexadecimal floats, which Python's float() refuses.
   if (!plain.has_value() || absl::StrContains(absl::AsciiStrToLower(*plain), "0x") ||
       !absl::SimpleAtod(*plain, &value)) {

@@ -47,6 +47,7 @@ absl::StatusOr<Value> Product(const Value& a, const Value& b) {
   const int64_t count = times.integer();
   if (count <= 0 || list.list().empty()) return Value(Value::List{});
   if (static_cast<uint64_t>(count) > kMaxListItems / list.list().size()) return TooLong();
+  if (list.list().size() == 1) return Value(Value::List(static_cast<size_t>(count), list.list()[0]));  // [1]*58
   Value::List items;
   items.reserve(list.list().size() * static_cast<size_t>(count));
   for (int64_t i = 0; i < count; ++i) items.insert(items.end(), list.list().begin(), list.list().end());
