@@ -25,6 +25,7 @@
 #include "resolver/render/dialects.h"
 #include "resolver/resolver.h"
 #include "resolver/response.h"
+#include "resolver/spellings.h"
 
 namespace flightplan {
 namespace {

@@ -1,18 +1,16 @@
 #include "resolver/response.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <map>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "flightplan/v1/estimate.pb.h"
 #include "flightplan/v1/finding.pb.h"
 #include "flightplan/v1/resolver_service.pb.h"
-#include "resolver/catalog/bridge_fields.h"
 #include "resolver/engine/repair.h"
 #include "resolver/explain/verdict_message.h"
+#include "resolver/spellings.h"
 
 namespace flightplan {
 namespace {
@@ -316,55 +314,6 @@ void PutEstimate(int field, const EstimatedPlan& estimate, const StepOutlook* ou
 
 namespace {
 
-// A knob's spelling, and the parts of its entry in an answer that never change, as they are sent.
-struct Spelling {
-  std::string text;
-  std::string name_field, spelling_field;
-};
-using Spellings = std::vector<Spelling>;  // by knob
-
-Spelling MakeSpelling(Knob knob, absl::string_view text) {
-  const auto encoded = [](int field, absl::string_view value) {
-    WireWriter w(128);
-    w.Text(field, value);
-    return std::string(w.bytes());
-  };
-  return {std::string(text), encoded(v1::ConfigEntry::kNameFieldNumber, Name(knob)),
-          encoded(v1::ConfigEntry::kSpellingFieldNumber, text)};
-}
-
-Spellings BridgeSpellings() {
-  Spellings by_knob;
-  for (int i = 0; i < kKnobCount; ++i) {
-    const Knob knob = static_cast<Knob>(i);
-    const absl::string_view section = BridgeSectionOf(knob);
-    by_knob.push_back(MakeSpelling(knob, section.empty() ? "" : absl::StrCat(section, ".", FieldNameOf(knob))));
-  }
-  return by_knob;
-}
-
-Spellings FlagSpellings(int core_release) {
-  Spellings by_knob;
-  for (int i = 0; i < kKnobCount; ++i) {
-    const Knob knob = static_cast<Knob>(i);
-    const internal::FlagRow* flag = FirstFlag(knob, core_release);
-    by_knob.push_back(MakeSpelling(knob, flag == nullptr ? "" : flag->flag));
-  }
-  return by_knob;
-}
-
-// Of all knobs for a target's release. Built once for all.
-const Spellings& SpellingsOf(const Environment& env) {
-  static const auto* const kBridge = new Spellings(BridgeSpellings());
-  static const auto* const kFlags = [] {
-    auto* flags = new std::map<int, Spellings>();
-    for (int release : kCoreReleases) flags->emplace(release, FlagSpellings(release));
-    return flags;
-  }();
-  if (env.target == Target::kMegatronBridge) return *kBridge;
-  return kFlags->at(NearestRelease(kCoreReleases, env.core_release));
-}
-
 // The last entry of each knob, to be asked for in the order of the knob table.
 template <class Entry>
 class LastByKnob {
@@ -392,23 +341,18 @@ class LastByKnob {
 
 }  // namespace
 
-absl::string_view SpellingOf(Knob knob, const Environment& env) {
-  return SpellingsOf(env)[static_cast<size_t>(knob)].text;
-}
-
 void PutConfig(int field, const RunResult& run, absl::Span<const Decision> decisions, WireWriter* w) {
   using M = v1::ConfigEntry;
   LastByKnob<ConfigChange> changes(run.changes);
   LastByKnob<Decision> decided(decisions);
-  const Spellings& spellings = SpellingsOf(run.env);
+  const Spellings& spellings = Spellings::Of(run.env);
   run.config.ForEachNotDefault([&](Knob knob) {
-    const auto index = static_cast<size_t>(knob);
     const Origin origin = run.config.origin(knob);
     w->PutMessage(field, [&] {
-      w->PutEncoded(spellings[index].name_field);
+      w->PutEncoded(spellings.NameField(knob));
       PutValue(M::kValueFieldNumber, run.config.Get(knob), w);
       w->Int(M::kOriginFieldNumber, ToMessage(origin));
-      w->PutEncoded(spellings[index].spelling_field);
+      w->PutEncoded(spellings.SpellingField(knob));
       const ConfigChange* change = changes.Find(knob);
       const Decision* decision = decided.Find(knob);
       if (change != nullptr) {

@@ -42,10 +42,6 @@ void PutConfig(int field, const RunResult& run, absl::Span<const Decision> decis
 void LaunchToMessage(const Launch& launch, v1::Launch* message);
 void PatchToMessage(const Patch& patch, v1::Fix* message);
 
-// Where `env`'s target reads the knob: "--bf16", "model.bf16"; empty where it has no place for it. Lives as long as the
-// process.
-absl::string_view SpellingOf(Knob knob, const Environment& env);
-
 // "megatron-lm main", "megatron-bridge 0.6".
 std::string TargetName(const Environment& env);
 

@@ -6,14 +6,36 @@
 namespace flightplan {
 namespace {
 
-// Bytes that the first `passes` passes touch: passes run in groups of `group` microbatches, chunk after chunk. `before`
-// holds the sums of the bytes of the chunks in that order: before[j] is that of the first j.
-double BytesOf(const Schedule& s, int64_t passes, const double* before) {
-  const int64_t cycle = s.group * s.vpp;
-  const int64_t rest = passes % cycle, chunk = rest / s.group;
-  const double whole = static_cast<double>(passes / cycle) * before[s.vpp] + before[chunk];
-  return static_cast<double>(s.group) * whole +
-         static_cast<double>(rest - chunk * s.group) * (before[chunk + 1] - before[chunk]);
+// A number of passes. They run in groups of `group` microbatches, chunk after chunk, so that it is made of whole cycles
+// through all chunks, whole groups of the next chunks, and passes of the chunk behind those.
+struct Passes {
+  int64_t cycles = 0, chunks = 0, rest = 0;
+};
+
+Passes Split(const Schedule& s, int64_t passes) {
+  const int64_t cycle = s.group * s.vpp, part = passes % cycle;
+  return {passes / cycle, part / s.group, part % s.group};
+}
+
+Passes Sum(const Schedule& s, const Passes& a, const Passes& b) {
+  Passes sum{a.cycles + b.cycles, a.chunks + b.chunks, a.rest + b.rest};
+  if (sum.rest >= s.group) {
+    sum.rest -= s.group;
+    ++sum.chunks;
+  }
+  if (sum.chunks >= s.vpp) {
+    sum.chunks -= s.vpp;
+    ++sum.cycles;
+  }
+  return sum;
+}
+
+// Bytes that the first `passes` passes touch. `before` holds the sums of the bytes of the chunks in their order:
+// before[j] is that of the first j.
+double BytesOf(const Schedule& s, const Passes& passes, const double* before) {
+  const int64_t chunk = passes.chunks;
+  const double whole = static_cast<double>(passes.cycles) * before[s.vpp] + before[chunk];
+  return static_cast<double>(s.group) * whole + static_cast<double>(passes.rest) * (before[chunk + 1] - before[chunk]);
 }
 
 int64_t WarmUp(const Schedule& s, int rank) {
@@ -41,26 +63,25 @@ double MostKept(const Schedule& s, int rank, const double* bytes, bool at_last) 
     forth[static_cast<size_t>(j) + 1] = forth[static_cast<size_t>(j)] + bytes[j];
     back[static_cast<size_t>(j) + 1] = back[static_cast<size_t>(j)] + bytes[s.vpp - 1 - j];
   }
-  const auto kept = [&](int64_t forwards, int64_t backwards) {
-    return BytesOf(s, forwards, forth.data()) - BytesOf(s, backwards, back.data());
-  };
-  const int64_t cycle = s.group * s.vpp;
+  const Passes ahead = Split(s, warm_up + 1), all = Split(s, total);
   double most = 0;
-  const auto at = [&](int64_t backwards) {
-    if (backwards < 0) return;
-    const int64_t forwards = std::min(total, backwards + warm_up + 1);
-    if (backwards >= forwards) return;
-    if (at_last && backwards % cycle >= s.group) return;
-    most = std::max(most, kept(forwards, backwards));
+  // After `rest` backwards of the chunk behind `chunks` whole ones.
+  const auto at = [&](int64_t chunks, int64_t rest) {
+    const int64_t backwards = chunks * s.group + rest;
+    if (backwards >= total) return;
+    const Passes behind = chunks < s.vpp ? Passes{0, chunks, rest} : Passes{1, 0, rest};
+    if (at_last && behind.chunks > 0) return;
+    const Passes forwards = backwards + warm_up + 1 < total ? Sum(s, behind, ahead) : all;
+    most = std::max(most, BytesOf(s, forwards, forth.data()) - BytesOf(s, behind, back.data()));
   };
   // One period of the steady state; what comes after its end repeats it or, when the forwards are done, holds less.
-  const int64_t shift = (warm_up + 1) % s.group;
-  for (int64_t x = 0; x <= cycle; x += s.group) {
-    at(x - 1);
-    at(x);
-    if (shift == 0) continue;
-    at(x + s.group - shift - 1);
-    at(x + s.group - shift);
+  const int64_t to_change = s.group - ahead.rest;  // of the forward's chunk
+  for (int64_t chunks = 0; chunks <= s.vpp; ++chunks) {
+    if (chunks > 0) at(chunks - 1, s.group - 1);
+    at(chunks, 0);
+    if (ahead.rest == 0) continue;
+    at(chunks, to_change - 1);
+    at(chunks, to_change);
   }
   return most;
 }

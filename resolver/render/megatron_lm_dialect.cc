@@ -191,12 +191,12 @@ Launch RenderMegatronLm(const RenderInput& input) {
     const Origin origin = input.config.origin(knob);
     if (rows.empty() || origin == Origin::kAbsent || origin == Origin::kUpstream) return;
     const Value& value = input.config.Get(knob);
-    const bool is_default = SameValue(value, defaults.Get(knob));
-    if (is_default && origin == Origin::kDefault) return;
+    const auto is_default = [&] { return SameValue(value, defaults.Get(knob)); };
+    if (origin == Origin::kDefault && is_default()) return;
     const KnobWords begin = words.At(knob);
     if (repeat(knob, value) || (!value.is_none() && SpellAny(rows, value, &words))) {
       launch.words.push_back(begin);
-    } else if (!is_default) {
+    } else if (!is_default()) {
       launch.unspelled.push_back(knob);
     }
   };

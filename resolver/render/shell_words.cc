@@ -1,7 +1,9 @@
 #include "resolver/render/shell_words.h"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
+#include <string_view>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -16,6 +18,24 @@ bool IsNameStart(char c) { return std::isalpha(static_cast<unsigned char>(c)) ||
 bool IsName(char c) { return IsNameStart(c) || std::isdigit(static_cast<unsigned char>(c)); }
 bool IsBlank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 bool EndsCommand(char c) { return c == '\n' || c == ';' || c == '&' || c == '|'; }
+
+// A set of bytes.
+class ByteSet {
+ public:
+  explicit constexpr ByteSet(std::string_view bytes) {
+    for (const char c : bytes) has_[static_cast<unsigned char>(c)] = true;
+  }
+  // The first of them in `text` from `begin` on, or its end.
+  size_t FindIn(const std::string& text, size_t begin) const {
+    while (begin < text.size() && !has_[static_cast<unsigned char>(text[begin])]) ++begin;
+    return begin;
+  }
+
+ private:
+  std::array<bool, 256> has_{};
+};
+constexpr ByteSet kFieldEnds(" \t\r\n");
+constexpr ByteSet kNotPlain(" \t\r\n;&|()'\"$`\\");  // all else means itself in a word
 
 }  // namespace
 
@@ -142,6 +162,12 @@ class ShellScanner::Fields {
     current_.Add(c, offset);
     open_ = true;
   }
+  void Run(const TracedText& text, size_t begin, size_t count) {
+    const auto offset = text.offsets.begin() + static_cast<std::ptrdiff_t>(begin);
+    current_.text.append(text.text, begin, count);
+    current_.offsets.insert(current_.offsets.end(), offset, offset + static_cast<std::ptrdiff_t>(count));
+    open_ = true;
+  }
   void Quoted() { open_ = true; }  // "" is a word
   void Joined(const TracedText& value) {
     current_.Append(value);
@@ -150,12 +176,10 @@ class ShellScanner::Fields {
   void Split(const TracedText& value) {
     if (value.unknown) return Joined(value);
     current_.assumed = current_.assumed || value.assumed;
-    for (size_t i = 0; i < value.text.size(); ++i) {
-      if (IsBlank(value.text[i]) || value.text[i] == '\n') {
-        Finish();
-      } else {
-        Char(value.text[i], value.offsets[i]);
-      }
+    for (size_t begin = 0, end = 0; begin < value.text.size(); begin = end + 1) {
+      end = kFieldEnds.FindIn(value.text, begin);
+      if (end > begin) Run(value, begin, end - begin);
+      if (end < value.text.size()) Finish();
     }
   }
   void Finish() {
@@ -219,6 +243,10 @@ ShellWords ShellScanner::ReadFields(Splitting splitting) {
       ReadDoubleQuoted(&fields);
     } else if (c == '$' || c == '`') {
       Expand(&fields, splitting);
+    } else if (const size_t run = kNotPlain.FindIn(script_.text, at_) - at_; run > 0) {
+      const size_t taken = std::min(run, kMaxExpandedBytes + 1 - fields.size());
+      fields.Run(script_, at_, taken);
+      at_ += taken;
     } else {
       if (c == '\\') ++at_;
       if (!Done()) fields.Char(Peek(), Offset());
