@@ -37,13 +37,15 @@ struct Corun {
   double us, both, compute_left, communication_left;  // left: when the first of the two has ended, in solo time
 };
 
+// What ends first has nothing left, exactly: a rounding error there would read as work still to be done.
 inline Corun RunBoth(double compute, double communication, const CorunSlowdown& slow) {
   const double compute_end = compute * slow.compute, communication_end = communication * slow.communication;
-  const double both = std::min(compute_end, communication_end);
-  const double compute_left = compute - both / slow.compute,
-               communication_left = communication - both / slow.communication;
-  return {both + std::max(compute_left, 0.0) + std::max(communication_left, 0.0), both, std::max(compute_left, 0.0),
-          std::max(communication_left, 0.0)};
+  if (compute_end <= communication_end) {
+    const double left = std::max(0.0, communication - compute_end / slow.communication);
+    return {compute_end + left, compute_end, 0, left};
+  }
+  const double left = std::max(0.0, compute - communication_end / slow.compute);
+  return {communication_end + left, communication_end, left, 0};
 }
 
 PairTime WalkPair(const LayerNodes& nodes, const CorunSlowdown& slow, bool delay_wgrad, bool early_attention_release);

@@ -96,6 +96,17 @@ TEST(WalkPair, AgreesWithTheOperationsOneByOne) {
   }
 }
 
+// What ends together up to rounding must not drop what is left of the other stream.
+TEST(WalkPair, LosesNoWorkToRounding) {
+  const CorunSlowdown slow{1.07, 1.31};
+  for (int i = 1; i < 5000; ++i) {
+    const LayerNodes n = Nodes(1.0 + i * 1e-4, i * 7.3e-4);
+    for (bool delay : {false, true}) {
+      ASSERT_NEAR(WalkPair(n, slow, delay, false).us, SimulatePair(n, slow, delay), 1e-9) << i << " delayed " << delay;
+    }
+  }
+}
+
 TEST(WalkPair, NeverBeatsEitherStreamNorTheSerialOrder) {
   const LayerNodes n = Nodes(1.0, 1.0);
   const double compute = 1.0 + 1.2 + 0.8 + 1.5 + 1.7 + 1.4, exchange = 0.9 + 1.1 + 1.1 + 1.0;
