@@ -75,23 +75,28 @@ void DecideBases(LayoutSearch* s) {
   }
 }
 
-const StageLayout* StagesFor(LayoutSearch* s, int pp, int vpp) {
-  auto& slot = s->stages[{pp, vpp}];
-  if (slot != nullptr) return slot.get();
-  const int64_t count = int64_t{pp} * vpp;
-  if (s->own_split) {
+// A release without pipeline layouts spells the plain split alone, and a hybrid pattern places its layers itself.
+bool MaySplit(const LayoutSearch& s) {
+  return !s.question.layout.even_stages && s.config.origin(K::pipeline_model_parallel_layout) != Origin::kAbsent;
+}
+
+std::vector<const StageLayout*> StagesFor(LayoutSearch* s, int pp, int vpp) {
+  auto& known = s->stages[{pp, vpp}];
+  if (known.empty() && s->own_split) {
     Config config = s->config;
     config.Set(K::pipeline_model_parallel_size, Value(pp), Origin::kCaller);
     config.Set(K::virtual_pipeline_model_parallel_size, vpp > 1 ? Value(vpp) : Value(), Origin::kCaller);
-    slot = std::make_unique<StageLayout>(StagesOf(s->shape, config));
-  } else if (s->shape.num_layers % count == 0) {
-    const std::vector<int64_t> even(static_cast<size_t>(count), s->shape.num_layers / count);
-    slot = std::make_unique<StageLayout>(StagesOfSizes(s->shape, pp, vpp, even));
-  } else {
-    slot = std::make_unique<StageLayout>(
-        StagesOfSizes(s->shape, pp, vpp, BalancedStages(s->shape.num_layers, s->shape.mtp_depths, count)));
+    known.push_back(std::make_unique<StageLayout>(StagesOf(s->shape, config)));
+  } else if (known.empty()) {
+    const double tail = TailLayers(s->work);
+    for (const std::vector<int64_t>& sizes : StageSplits(s->shape.num_layers, s->shape.mtp_depths, pp, vpp, tail)) {
+      known.push_back(std::make_unique<StageLayout>(StagesOfSizes(s->shape, pp, vpp, sizes)));
+      if (!MaySplit(*s)) break;
+    }
   }
-  return slot.get();
+  std::vector<const StageLayout*> splits;
+  for (const std::unique_ptr<StageLayout>& stages : known) splits.push_back(stages.get());
+  return splits;
 }
 
 // Where the decisions may offload layers instead of recomputing them (decide/recompute.cc), the search weighs how many.

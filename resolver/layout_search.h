@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "resolver/plan/config.h"
@@ -21,7 +22,7 @@ struct LayoutSearch {
   ModelShape shape;
   ModelWork work;
   std::array<Candidate, 16> bases;
-  std::map<std::pair<int, int>, std::unique_ptr<StageLayout>> stages;
+  std::map<std::pair<int, int>, std::vector<std::unique_ptr<StageLayout>>> stages;
   Config config;           // with the plainest layout
   bool own_split = false;  // the caller says how the layers are split
   SearchQuestion question;

@@ -8,7 +8,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/types/span.h"
 #include "resolver/base/status_macros.h"
+#include "resolver/derive/pipeline.h"
 
 namespace flightplan {
 namespace {
@@ -99,6 +101,7 @@ constexpr std::pair<unsigned, const char*> kModules[] = {
     {kDropCoreAttn, "core_attn"},  {kDropMlaUpProj, "mla_up_proj"},        {kDropMlp, "mlp"}, {kDropMoeAct, "moe_act"},
     {kDropLayernorm, "layernorm"}, {kDropSharedExperts, "shared_experts"}, {kDropMoe, "moe"}};
 
+constexpr Knob kSplitKnobs[] = {K::pipeline_model_parallel_layout};
 constexpr Knob kRecomputeKnobs[] = {K::recompute_granularity, K::recompute_modules, K::recompute_method,
                                     K::recompute_num_layers};
 
@@ -138,6 +141,71 @@ bool RecomputeIsOpen(const NormalizedIntent& intent) {
 
 // ---- one plan
 
+// One layout as its decisions have it, and what the search found to be clearly better than that.
+class Improvement {
+ public:
+  Improvement(const Resolver& resolver, const EvidenceSnapshot& evidence, v1::ResolveConfigRequest request)
+      : resolver_(resolver), evidence_(evidence), request_(std::move(request)) {}
+
+  v1::ResolveConfigRequest& request() { return request_; }
+  const std::optional<v1::ResolveConfigResponse>& best() const { return best_; }
+  std::optional<v1::ResolveConfigResponse> TakeBest() { return std::move(best_); }
+  double now() const { return best_.has_value() ? StepUs(*best_) : 0; }
+  // The search's time is worth a try.
+  bool Promises(double us) const { return !best_.has_value() || us < now() * (1 - kWorthASet); }
+
+  // The request as it is now, whose pins beyond the last one tried are those of `knobs`, as `rule`'s decision. It is
+  // kept where it is clearly faster than the best so far; else its pins are forgotten.
+  absl::Status Try(absl::Span<const Knob> knobs, absl::string_view rule, absl::string_view instead) {
+    v1::ResolveConfigResponse tried;
+    FLIGHTPLAN_RETURN_IF_ERROR(resolver_.ResolveConfig(request_, &tried, evidence_));
+    const bool worse_fit = best_.has_value() && best_->estimate().fit() == v1::FIT_VERDICT_FITS &&
+                           tried.estimate().fit() != v1::FIT_VERDICT_FITS;
+    const double gain = best_.has_value() ? 1 - StepUs(tried) / now() : 1;
+    const bool better = Launchable(tried) && !worse_fit && gain > kWorthASet;
+    if (!better) {
+      request_ = kept_request_;
+      return absl::OkStatus();
+    }
+    const std::string reason =
+        best_.has_value() ? absl::StrFormat("the search: %.0f %% shorter step than with %s", gain * 100, instead)
+                          : absl::StrCat("the search: fits, where ", instead, " does not");
+    decisions_.push_back({knobs, rule, reason});
+    for (const SearchDecision& decision : decisions_) {
+      for (Knob knob : decision.knobs) MarkDecided(knob, decision.rule, decision.reason, &tried);
+    }
+    best_ = std::move(tried);
+    kept_request_ = request_;
+    return absl::OkStatus();
+  }
+
+  absl::Status Start() {
+    v1::ResolveConfigResponse decided;
+    FLIGHTPLAN_RETURN_IF_ERROR(resolver_.ResolveConfig(request_, &decided, evidence_));
+    if (Launchable(decided)) best_ = std::move(decided);
+    kept_request_ = request_;
+    return absl::OkStatus();
+  }
+
+ private:
+  struct SearchDecision {
+    absl::Span<const Knob> knobs;
+    absl::string_view rule;
+    std::string reason;
+  };
+  const Resolver& resolver_;
+  const EvidenceSnapshot& evidence_;
+  v1::ResolveConfigRequest request_, kept_request_;
+  std::optional<v1::ResolveConfigResponse> best_;
+  std::vector<SearchDecision> decisions_;
+};
+
+std::string LayoutOf(const StageLayout& stages, int64_t mtp) {
+  std::vector<int64_t> layers;
+  for (const ChunkContents& chunk : stages.chunks) layers.push_back(chunk.Layers());
+  return LayoutText(layers, mtp);
+}
+
 // Empty: no way to launch this layout.
 absl::Status AnswerOne(const Resolver& resolver, const v1::ResolveConfigRequest& base, const LayoutSearch& search,
                        const FoundPlan& found, const EvidenceSnapshot& evidence,
@@ -145,30 +213,21 @@ absl::Status AnswerOne(const Resolver& resolver, const v1::ResolveConfigRequest&
   v1::ResolveConfigRequest request = base;
   request.mutable_hardware()->set_gpu_count(static_cast<int32_t>(search.intent.gpu_count));
   Write(found.sizes, search.shape.is_moe(), request.mutable_layout());
-  v1::ResolveConfigResponse decided;
-  FLIGHTPLAN_RETURN_IF_ERROR(resolver.ResolveConfig(request, &decided, evidence));
-  if (Launchable(decided)) *best = std::move(decided);
-  // The search weighs recompute against overlap and memory, the decisions one after the other.
-  const double now = best->has_value() ? StepUs(**best) : 0;
-  const bool promising = !best->has_value() || found.step.us < now * (1 - kWorthASet);
-  // How many layers go to the host is decided by the same figures.
-  if (promising && RecomputeIsOpen(search.intent) && found.candidate.offload_layers == 0) {
-    PinRecompute(found.candidate, &request);
-    v1::ResolveConfigResponse searched;
-    FLIGHTPLAN_RETURN_IF_ERROR(resolver.ResolveConfig(request, &searched, evidence));
-    const bool worse_fit = best->has_value() && (*best)->estimate().fit() == v1::FIT_VERDICT_FITS &&
-                           searched.estimate().fit() != v1::FIT_VERDICT_FITS;
-    const double gain = best->has_value() ? 1 - StepUs(searched) / now : 1;
-    if (Launchable(searched) && !worse_fit && gain > kWorthASet) {
-      const std::string reason =
-          best->has_value()
-              ? absl::StrFormat("the search: %.0f %% shorter step than with the set that frees memory first",
-                                gain * 100)
-              : std::string("the search: fits, where the set that frees memory first does not");
-      for (Knob knob : kRecomputeKnobs) MarkDecided(knob, kRecomputeDecision, reason, &searched);
-      *best = std::move(searched);
-    }
+  Improvement plan(resolver, evidence, std::move(request));
+  FLIGHTPLAN_RETURN_IF_ERROR(plan.Start());
+  if (found.split > 0 && plan.Promises(found.step.us)) {
+    const std::string text = LayoutOf(*found.candidate.stages, search.shape.mtp_depths);
+    plan.request().mutable_layout()->set_pipeline_model_parallel_layout(text);
+    FLIGHTPLAN_RETURN_IF_ERROR(
+        plan.Try(kSplitKnobs, kSplitDecision, "as many layers on the last rank as on the others"));
   }
+  // The search weighs recompute against overlap and memory, the decisions one after the other. How many layers go to
+  // the host is decided by the same figures.
+  if (plan.Promises(found.step.us) && RecomputeIsOpen(search.intent) && found.candidate.offload_layers == 0) {
+    PinRecompute(found.candidate, &plan.request());
+    FLIGHTPLAN_RETURN_IF_ERROR(plan.Try(kRecomputeKnobs, kRecomputeDecision, "the set that frees memory first"));
+  }
+  *best = plan.TakeBest();
   if (best->has_value()) MarkSizes(search.intent, &**best);
   return absl::OkStatus();
 }

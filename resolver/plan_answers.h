@@ -33,14 +33,15 @@ bool Alike(const LayoutSizes& a, double a_us, const LayoutSizes& b, double b_us)
 inline constexpr size_t kKeepAlike = 6;
 
 // `base`: the question, whose open sizes become those of each layout. A plan has what the decisions make of its layout;
-// where the search found a recompute set that makes the step clearly shorter, it has that set, and its decision says
-// what it gains. Sizes and sets that the search chose are marked as decided, not as the caller's word.
+// where the search found a recompute set, or a split of the layers, that makes the step clearly shorter, it has that
+// one, and its decision says what it gains. What the search chose is marked as decided, not as the caller's word.
 absl::Status AnswerPlans(const Resolver& resolver, const v1::ResolveConfigRequest& base, const LayoutSearch& search,
                          const SearchResult& found, const EvidenceSnapshot& evidence, PlanAnswers* answers);
 
 // Rule ids of decisions that the search took.
 inline constexpr char kLayoutDecision[] = "plan.layout";
 inline constexpr char kRecomputeDecision[] = "plan.recompute";
+inline constexpr char kSplitDecision[] = "plan.layer-split";
 
 // A finding about a search.
 void PlanFinding(absl::string_view id, v1::Severity severity, std::string seen, std::string needs,

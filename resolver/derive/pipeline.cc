@@ -1,6 +1,8 @@
 #include "resolver/derive/pipeline.h"
 
 #include <algorithm>
+#include <cmath>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_split.h"
@@ -17,6 +19,40 @@ bool IsHybridPart(absl::string_view part, bool pipes) {
   if (part.find_first_not_of("MG*D+-E|") != absl::string_view::npos) return false;
   const bool attention = part.find('*') != absl::string_view::npos;
   return !attention || part.find_first_of("D+") == absl::string_view::npos;
+}
+
+// How long the last stage's tail takes against layers with as many matrix products: a quarter where layers spend their
+// time on other work (small experts), four times where only layers run in 4 bits.
+constexpr double kTails[] = {0.25, 0.5, 1, 2, 4};
+
+// `cells` over `parts`, the later ones taking what does not come out even: of a rank's chunks they hold their
+// activations for the shorter time.
+std::vector<int64_t> Spread(int64_t cells, int64_t parts) {
+  std::vector<int64_t> sizes(static_cast<size_t>(parts), cells / parts);
+  for (int64_t i = parts - cells % parts; i < parts; ++i) ++sizes[static_cast<size_t>(i)];
+  return sizes;
+}
+
+// Every rank the same share, of which the last one's tail is `tail` layers. Empty: a stage would hold nothing.
+std::vector<int64_t> SplitWithTail(int64_t layers, int64_t pp, int64_t vpp, int64_t tail) {
+  std::vector<int64_t> ranks(static_cast<size_t>(pp), (layers + tail) / pp);
+  // Of the ranks before the last the later ones hold fewer microbatches.
+  const auto rest = static_cast<size_t>((layers + tail) % pp);
+  for (size_t i = 0; i < rest; ++i) ++ranks[ranks.size() - 2 - i];
+  ranks.back() -= tail;
+  if (ranks.front() < vpp || ranks.back() < vpp - 1) return {};
+  std::vector<int64_t> stages(static_cast<size_t>(pp * vpp));
+  for (int64_t rank = 0; rank < pp; ++rank) {
+    const int64_t own = ranks[static_cast<size_t>(rank)];
+    std::vector<int64_t> chunks = Spread(own, vpp);
+    if (rank == pp - 1 && vpp > 1) {
+      const int64_t last = std::max<int64_t>(0, (own + tail) / vpp - tail);
+      chunks = Spread(own - last, vpp - 1);
+      chunks.push_back(last);
+    }
+    for (int64_t j = 0; j < vpp; ++j) stages[static_cast<size_t>(j * pp + rank)] = chunks[static_cast<size_t>(j)];
+  }
+  return stages;
 }
 
 }  // namespace
@@ -75,6 +111,33 @@ std::vector<int64_t> BalancedStages(int64_t layers, int64_t mtp, int64_t stages)
   }
   for (int64_t& layers_here : decoder) layers_here = std::max<int64_t>(0, layers_here);
   return decoder;
+}
+
+std::vector<std::vector<int64_t>> StageSplits(int64_t layers, int64_t mtp, int64_t pp, int64_t vpp, double tail) {
+  const int64_t stages = pp * vpp;
+  std::vector<std::vector<int64_t>> splits;
+  splits.push_back(layers % stages == 0 ? std::vector<int64_t>(static_cast<size_t>(stages), layers / stages)
+                                        : BalancedStages(layers, mtp, stages));
+  if (pp == 1) return splits;
+  for (double times : kTails) {
+    const auto worth = static_cast<int64_t>(std::lround(std::min(tail * times, static_cast<double>(layers))));
+    if (worth <= 0) continue;
+    std::vector<int64_t> split = SplitWithTail(layers, pp, vpp, worth);
+    if (split.empty() || std::find(splits.begin(), splits.end(), split) != splits.end()) continue;
+    splits.push_back(std::move(split));
+  }
+  return splits;
+}
+
+std::string LayoutText(const std::vector<int64_t>& decoder_layers, int64_t mtp) {
+  std::string text = "E";
+  for (size_t i = 0; i < decoder_layers.size(); ++i) {
+    if (i > 0) text.push_back('|');
+    text.append(static_cast<size_t>(decoder_layers[i]), 't');
+  }
+  text.append(static_cast<size_t>(mtp), 'm');
+  text.push_back('L');
+  return text;
 }
 
 }  // namespace flightplan

@@ -33,4 +33,14 @@ std::optional<int64_t> VirtualStages(int64_t layers, int64_t pipeline_size, int6
 // divide goes to the middle stages. Needs 2 <= stages <= layers + mtp + 2.
 std::vector<int64_t> BalancedStages(int64_t layers, int64_t mtp, int64_t stages);
 
+// The ways to give decoder layers to pp x vpp stages that are worth comparing, by (virtual) stage in order of
+// execution. The plain one comes first: as many to each where they divide, else BalancedStages. The others take layers
+// from the last rank, for what it has beside them (output layer, loss, MTP): as many as `tail` layers of matrix
+// products, or fewer, or more, because other work and precision make layers dearer or cheaper than that. Needs what
+// BalancedStages needs.
+std::vector<std::vector<int64_t>> StageSplits(int64_t layers, int64_t mtp, int64_t pp, int64_t vpp, double tail);
+
+// As pipeline_model_parallel_layout: one letter a cell, E embedding, t decoder layer, m MTP layer, L loss.
+std::string LayoutText(const std::vector<int64_t>& decoder_layers, int64_t mtp);
+
 }  // namespace flightplan

@@ -578,13 +578,8 @@ bool Forecaster::Run(const LayerTimes& times, StepForecast* out) {
   }
   parts.host = std::max(0.0, steady - parts.compute() - parts.communication());
 
-  if (p > 1) {
-    const double bytes = local_ * h_ * kBf16Bytes;
-    const bool near = static_cast<double>(plan_.gpus) <= rates_.domain_gpus;
-    const double hop =
-        bytes * (near ? rates_.collective_nvlink_us : rates_.collective_network_us) + 0.5 * k_.collective_latency_us;
-    parts.pipeline_transfer = 2 * microbatches * v * hop * (v > 1 ? 0.35 : 0.8) + 2 * (p - 1) * hop;
-  }
+  parts.pipeline_transfer =
+      PipelineTransferUs(rates_, static_cast<double>(plan_.gpus), local_ * h_ * kBf16Bytes, microbatches, p, v);
 
   // ---- once a step
   CountParameters(*slowest);
@@ -648,6 +643,15 @@ LayerTimes TimeLayers(const ModelWork& work, const Candidate& plan, const GpuRat
 bool ForecastStep(const ModelWork& work, const Candidate& plan, const GpuRates& rates, const LayerTimes& layers,
                   StepForecast* out) {
   return Forecaster(work, plan, rates).Run(layers, out);
+}
+
+double PipelineTransferUs(const GpuRates& rates, double gpus, double stage_bytes, double microbatches, double pp,
+                          double vpp) {
+  if (pp <= 1) return 0;
+  const bool near = gpus <= rates.domain_gpus;
+  const double hop = stage_bytes * (near ? rates.collective_nvlink_us : rates.collective_network_us) +
+                     0.5 * rates.k.collective_latency_us;
+  return 2 * microbatches * vpp * hop * (vpp > 1 ? 0.35 : 0.8) + 2 * (pp - 1) * hop;
 }
 
 double StepLowerBoundUs(const ModelWork& work, const Candidate& plan, const GpuRates& rates) {

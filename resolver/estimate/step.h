@@ -74,6 +74,11 @@ bool ForecastStep(const ModelWork& work, const Candidate& plan, const GpuRates& 
 bool ForecastStep(const ModelWork& work, const Candidate& plan, const GpuRates& rates, const LayerTimes& layers,
                   StepForecast* out);
 
+// Microseconds of a step that go to transfers between stages of which `stage_bytes` leave for every microbatch, and
+// that nothing hides. It depends on sizes alone, not on how a layout is executed.
+double PipelineTransferUs(const GpuRates& rates, double gpus, double stage_bytes, double microbatches, double pp,
+                          double vpp);
+
 // No candidate with these sizes can be faster: its model FLOPs at the data sheet's peak, and the pipeline's bubble.
 double StepLowerBoundUs(const ModelWork& work, const Candidate& plan, const GpuRates& rates);
 

@@ -173,26 +173,49 @@ ModelWork WorkOf(const ModelShape& shape) {
   return work;
 }
 
+namespace {
+
+// Weights that a token passes.
+double ActiveWeights(const LayerWork& layer, double h) {
+  double weights = 0;
+  const AttentionWork& attention = layer.attention;
+  for (int i = 0; i < attention.linear_count; ++i) {
+    weights += attention.linears[static_cast<size_t>(i)].in * attention.linears[static_cast<size_t>(i)].out;
+  }
+  const MlpWork& mlp = layer.mlp;
+  const double matrices = mlp.gated ? 3 : 2;
+  weights += matrices * h * mlp.width;
+  if (mlp.experts > 0) {
+    const double in = mlp.latent > 0 ? mlp.latent : h;
+    weights += matrices * in * mlp.expert_width * mlp.topk + matrices * h * mlp.shared_width;
+    if (mlp.latent > 0) weights += 2 * h * mlp.latent;
+  }
+  return weights;
+}
+
+}  // namespace
+
+double TailLayers(const ModelWork& work) {
+  double layers = 0, weights = 0, mtp = 0;
+  for (size_t i = 0; i < static_cast<size_t>(work.kind_count); ++i) {
+    const double of_kind = ActiveWeights(work.kinds[i], work.hidden);
+    layers += work.totals[i];
+    weights += work.totals[i] * of_kind;
+    mtp += work.mtp_layers[i] * of_kind;
+  }
+  const double heads = work.hidden * work.vocabulary * (1 + work.mtp_depths);
+  return weights > 0 ? (heads + work.mtp_depths * (mtp + 2 * work.hidden * work.hidden)) * layers / weights : 0;
+}
+
 double FlopsPerToken(const ModelWork& work, double seq_length) {
   const double h = work.hidden;
   const auto layer_flops = [&](const LayerWork& layer) {
-    double weights = 0;
     const AttentionWork& attention = layer.attention;
-    for (int i = 0; i < attention.linear_count; ++i)
-      weights += attention.linears[static_cast<size_t>(i)].in * attention.linears[static_cast<size_t>(i)].out;
     double context = seq_length / 2;
     const double w = attention.window;
     if (w > 0 && w < seq_length) context = w - w * (w - 1) / (2 * seq_length);
-    double flops = 2 * attention.heads * (attention.qk_size + attention.v_size) * context + attention.scan_flops;
-    const MlpWork& mlp = layer.mlp;
-    const double matrices = mlp.gated ? 3 : 2;
-    weights += matrices * h * mlp.width;
-    if (mlp.experts > 0) {
-      const double in = mlp.latent > 0 ? mlp.latent : h;
-      weights += matrices * in * mlp.expert_width * mlp.topk + matrices * h * mlp.shared_width;
-      if (mlp.latent > 0) weights += 2 * h * mlp.latent;
-    }
-    return flops + 2 * weights;
+    const double flops = 2 * attention.heads * (attention.qk_size + attention.v_size) * context + attention.scan_flops;
+    return flops + 2 * ActiveWeights(layer, h);
   };
   double forward = 2 * h * work.vocabulary * (1 + work.mtp_depths);
   for (int i = 0; i < work.kind_count; ++i) {

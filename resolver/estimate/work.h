@@ -60,6 +60,10 @@ struct ModelWork {
 
 ModelWork WorkOf(const ModelShape& shape);
 
+// What the last pipeline stage holds beside its decoder layers, output layers and MTP, in mean decoder layers by their
+// matrix products.
+double TailLayers(const ModelWork& work);
+
 // Model FLOPs of one token (forward and backward) at a sequence length, as Megatron-Bridge counts them: the causal half
 // of full attention, windows clipped, no recomputation.
 double FlopsPerToken(const ModelWork& work, double seq_length);

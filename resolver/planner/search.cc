@@ -20,10 +20,34 @@ constexpr float kNoOffload = 0;
 // Sizes looked at between two calls of `progress`, where most are pruned at once.
 constexpr int64_t kVisitsPerReport = 4096;
 
+// Layers of each kind, and output layers last: on one pipeline rank, or on the mean one.
+using RankLoad = std::array<double, kMaxLayerKinds + 1>;
+
+// What a rank has none of may take for ever.
+double Dot(const RankLoad& load, const RankLoad& us) {
+  double sum = 0;
+  for (size_t i = 0; i < load.size(); ++i) {
+    if (load[i] > 0) sum += load[i] * us[i];
+  }
+  return sum;
+}
+
+// What the bounds need of a way to cut the model into stages.
+struct Split {
+  const StageLayout* stages = nullptr;
+  std::vector<RankLoad> ranks;  // those that can be the slowest
+};
+struct Pipeline {
+  bool known = false;         // looked up before
+  RankLoad mean{};            // of all ranks, which is the same however the layers are split
+  std::vector<Split> splits;  // none: not legal
+};
+
 struct Layout {
   LayoutSizes sizes;
-  const StageLayout* stages = nullptr;
-  double bound = 0;  // no execution is better: microseconds or bytes
+  size_t split_at = 0;           // among the ways to split its layers
+  const Split* split = nullptr;  // of the pipeline, which stays where it is
+  double bound = 0;              // no execution is better: microseconds or bytes
 };
 
 // Layouts that differ in their pipeline alone share the times of their layers.
@@ -38,32 +62,17 @@ struct Judgement {
   int64_t judged = 0, memory_bound = 0, time_bound = 0, incompatible = 0;
 };
 
+struct TimedLayers {
+  LayerTimes times;
+  RankLoad pairs{};  // of one layer and of the head: forward and backward, exchanges as they overlap
+};
+
 // A combination of exchange and graphs.
 struct Combination {
   const Exchange* exchange = nullptr;
   const Graphs* graphs = nullptr;
   // Times of the layers by recompute set, worked out when they are needed first: most never are, and each is large.
-  std::vector<std::unique_ptr<const LayerTimes>> times;
-};
-
-// Layers of each kind, and output layers last: on one pipeline rank, or on the mean one.
-using RankLoad = std::array<double, kMaxLayerKinds + 1>;
-
-// What a rank has none of may take for ever.
-double Dot(const RankLoad& load, const RankLoad& us) {
-  double sum = 0;
-  for (size_t i = 0; i < load.size(); ++i) {
-    if (load[i] > 0) sum += load[i] * us[i];
-  }
-  return sum;
-}
-
-// What the bounds need of a way to cut the model into stages.
-struct Pipeline {
-  bool known = false;                   // looked up before
-  const StageLayout* stages = nullptr;  // null: not legal
-  RankLoad mean{};                      // of all ranks
-  std::vector<RankLoad> ranks;          // those that can be the slowest
+  std::vector<std::unique_ptr<const TimedLayers>> times;
 };
 
 // What one microbatch cannot do without, microseconds: a layer of each kind and the head. `compute` leaves out the
@@ -139,7 +148,8 @@ class Searcher {
   FoundPlan Found(const Layout& layout, const Candidate& c) const;
 
   // ---- judging
-  double TimeOf(const Candidate& c, size_t recompute, Combination* combination) const;
+  double TimeOf(const Layout& layout, const Candidate& c, double limit, size_t recompute,
+                Combination* combination) const;
   Band MemoryOf(const Candidate& c) const;
   bool Fits(const Band& memory) const {
     return q_.memory.capacity <= 0 || (q_.whole_band ? memory.high : memory.value) <= q_.memory.capacity;
@@ -150,10 +160,14 @@ class Searcher {
   Judgement Judge(const Group& group, double threshold, const std::vector<FoundPlan>& best) const;
 
   // ---- bounds
+  RankLoad LoadOf(const RankContents& rank) const;
+  std::vector<RankLoad> SlowestLoads(const StageLayout& stages) const;
   const Pipeline& PipelineOf(int pp, int vpp);
   Floor ComputeFloorOf(const LayoutSizes& sizes) const;
   void Complete(const LayoutSizes& sizes, Floor* floor) const;
-  double TimeBound(const LayoutSizes& sizes, double slowest_us, const Floor& floor) const;
+  static double SlowestUs(const Split& split, const RankLoad& us);
+  double TimeBound(const LayoutSizes& sizes, double slowest_us, double all_us) const;
+  double HandedOnBytes(const LayoutSizes& sizes) const;
   double InputBytes(const LayoutSizes& sizes) const;
   double StaticBytes(const Layout& layout) const;
   bool CannotFit(const Layout& layout, const Family& family) const;
@@ -228,6 +242,7 @@ bool Searcher::Possible(const LayoutSizes& sizes, const Combination& combination
 FoundPlan Searcher::Found(const Layout& layout, const Candidate& c) const {
   FoundPlan plan;
   plan.sizes = layout.sizes;
+  plan.split = layout.split_at;
   plan.candidate = c;
   ForecastStep(*q_.work, c, q_.rates, &plan.step);
   MemoryForecast memory;
@@ -237,11 +252,20 @@ FoundPlan Searcher::Found(const Layout& layout, const Candidate& c) const {
   return plan;
 }
 
-double Searcher::TimeOf(const Candidate& c, size_t recompute, Combination* combination) const {
-  std::unique_ptr<const LayerTimes>& times = combination->times[recompute];
-  if (times == nullptr) times = std::make_unique<const LayerTimes>(TimeLayers(*q_.work, c, q_.rates));
+// Above any time where the bound alone says that it is `limit` or more.
+double Searcher::TimeOf(const Layout& layout, const Candidate& c, double limit, size_t recompute,
+                        Combination* combination) const {
+  std::unique_ptr<const TimedLayers>& timed = combination->times[recompute];
+  if (timed == nullptr) {
+    auto made = std::make_unique<TimedLayers>();
+    made->times = TimeLayers(*q_.work, c, q_.rates);
+    for (size_t k = 0; k < made->times.kinds.size(); ++k) made->pairs[k] = made->times.kinds[k].pair;
+    made->pairs.back() = made->times.head.pair;
+    timed = std::move(made);
+  }
+  if (TimeBound(layout.sizes, SlowestUs(*layout.split, timed->pairs), 0) >= limit) return kNever;
   StepForecast forecast;
-  return ForecastStep(*q_.work, c, q_.rates, *times, &forecast) ? forecast.us : kNever;
+  return ForecastStep(*q_.work, c, q_.rates, timed->times, &forecast) ? forecast.us : kNever;
 }
 
 Band Searcher::MemoryOf(const Candidate& c) const {
@@ -252,8 +276,9 @@ Band Searcher::MemoryOf(const Candidate& c) const {
 
 void Searcher::JudgeTime(const Layout& layout, double threshold, std::vector<Combination>* combinations,
                          Judgement* out) const {
-  Candidate c = At(layout.sizes, layout.stages);
+  Candidate c = At(layout.sizes, layout.split->stages);
   const int32_t given_layers = c.offload_layers;
+  double best = std::nextafter(threshold, kNever);     // as good as the worst kept may rank before it
   std::vector<std::pair<double, Combination*>> plain;  // without recompute and offload, fastest first
   for (Combination& combination : *combinations) {
     if (!Possible(layout.sizes, combination)) {
@@ -261,10 +286,9 @@ void Searcher::JudgeTime(const Layout& layout, double threshold, std::vector<Com
       continue;
     }
     Use(combination, &c);
-    plain.emplace_back(TimeOf(c, 0, &combination), &combination);
+    plain.emplace_back(TimeOf(layout, c, best, 0, &combination), &combination);
   }
   std::stable_sort(plain.begin(), plain.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-  double best = std::nextafter(threshold, kNever);  // as good as the worst kept may rank before it
   if (plain.empty() || !(plain.front().first < best)) {
     out->time_bound += sets_ * static_cast<int64_t>(plain.size());
     return;
@@ -302,7 +326,7 @@ void Searcher::JudgeTime(const Layout& layout, double threshold, std::vector<Com
         }
         Use(recompute, given_layers, &c);
         ++out->judged;
-        const double us = TimeOf(c, r, combination);
+        const double us = TimeOf(layout, c, best, r, combination);
         if (us < best) by_time.emplace_back(us, r, family->offload);
       }
     }
@@ -321,7 +345,7 @@ void Searcher::JudgeTime(const Layout& layout, double threshold, std::vector<Com
 
 void Searcher::JudgeMemory(const Layout& layout, double threshold, const std::vector<Combination>& combinations,
                            Judgement* out) const {
-  Candidate c = At(layout.sizes, layout.stages);
+  Candidate c = At(layout.sizes, layout.split->stages);
   const int32_t given_layers = c.offload_layers;
   double best = std::nextafter(threshold, kNever);
   std::optional<Candidate> winner;
@@ -355,7 +379,15 @@ Judgement Searcher::Judge(const Group& group, double list_threshold, const std::
   std::vector<Combination> combinations = Combinations();
   for (size_t i = group.begin; i < group.end; ++i) {
     const Layout& layout = layouts_[i];
-    const double threshold = std::min(list_threshold, ThresholdAmongAlike(layout.sizes, best));
+    double threshold = std::min(list_threshold, ThresholdAmongAlike(layout.sizes, best));
+    // Of the ways to split one layout's layers the best, and of equals the plainest.
+    const bool other_split = !out.found.empty() && out.found.back().sizes == layout.sizes;
+    const size_t known = out.found.size();
+    if (other_split) {
+      const FoundPlan& found = out.found.back();
+      const double score = Score(found);
+      threshold = std::min(threshold, layout.split_at < found.split ? score : std::nextafter(score, 0.0));
+    }
     if (layout.bound > threshold) {
       out.time_bound += executions_;
     } else if (ByTime()) {
@@ -365,8 +397,37 @@ Judgement Searcher::Judge(const Group& group, double list_threshold, const std::
     } else {
       JudgeMemory(layout, threshold, combinations, &out);
     }
+    if (other_split && out.found.size() > known) out.found.erase(out.found.end() - 2);
   }
   return out;
+}
+
+RankLoad Searcher::LoadOf(const RankContents& rank) const {
+  RankLoad load{};
+  for (size_t k = 0; k < static_cast<size_t>(q_.work->kind_count); ++k) {
+    load[k] = rank.layers[k] + rank.mtp_depths * static_cast<double>(q_.work->mtp_layers[k]);
+  }
+  load.back() = rank.mtp_depths + rank.losses;
+  return load;
+}
+
+// Without the ranks that have no more of anything than another.
+std::vector<RankLoad> Searcher::SlowestLoads(const StageLayout& stages) const {
+  const auto below = [](const RankLoad& a, const RankLoad& b) {
+    for (size_t i = 0; i < a.size(); ++i) {
+      if (a[i] > b[i]) return false;
+    }
+    return true;
+  };
+  std::vector<RankLoad> slowest;
+  for (const RankContents& rank : stages.contents) {
+    const RankLoad load = LoadOf(rank);
+    const auto over = [&](const RankLoad& other) { return below(load, other); };
+    if (std::any_of(slowest.begin(), slowest.end(), over)) continue;
+    std::erase_if(slowest, [&](const RankLoad& other) { return below(other, load); });
+    slowest.push_back(load);
+  }
+  return slowest;
 }
 
 const Pipeline& Searcher::PipelineOf(int pp, int vpp) {
@@ -376,31 +437,12 @@ const Pipeline& Searcher::PipelineOf(int pp, int vpp) {
   Pipeline& pipeline = pipelines_[at][of];
   if (pipeline.known) return pipeline;
   pipeline.known = true;
-  pipeline.stages = q_.stages(pp, vpp);
-  if (pipeline.stages == nullptr) return pipeline;
-  const StageLayout& stages = *pipeline.stages;
-  const auto kinds = static_cast<size_t>(q_.work->kind_count);
-  const auto load_of = [&](const RankContents& rank) {
-    RankLoad load{};
-    for (size_t k = 0; k < kinds; ++k) {
-      load[k] = rank.layers[k] + rank.mtp_depths * static_cast<double>(q_.work->mtp_layers[k]);
-    }
-    load.back() = rank.mtp_depths + rank.losses;
-    return load;
-  };
-  const auto below = [](const RankLoad& a, const RankLoad& b) {
-    for (size_t i = 0; i < a.size(); ++i) {
-      if (a[i] > b[i]) return false;
-    }
-    return true;
-  };
-  for (const RankContents& rank : stages.contents) {
-    const RankLoad load = load_of(rank);
-    for (size_t k = 0; k < load.size(); ++k) pipeline.mean[k] += load[k] * rank.ranks_alike / stages.pp;
-    const auto over = [&](const RankLoad& other) { return below(load, other); };
-    if (std::any_of(pipeline.ranks.begin(), pipeline.ranks.end(), over)) continue;
-    std::erase_if(pipeline.ranks, [&](const RankLoad& other) { return below(other, load); });
-    pipeline.ranks.push_back(load);
+  for (const StageLayout* stages : q_.stages(pp, vpp)) pipeline.splits.push_back({stages, SlowestLoads(*stages)});
+  if (pipeline.splits.empty()) return pipeline;
+  const StageLayout& plain = *pipeline.splits.front().stages;
+  for (const RankContents& rank : plain.contents) {
+    const RankLoad load = LoadOf(rank);
+    for (size_t k = 0; k < load.size(); ++k) pipeline.mean[k] += load[k] * rank.ranks_alike / plain.pp;
   }
   return pipeline;
 }
@@ -456,24 +498,38 @@ void Searcher::Complete(const LayoutSizes& sizes, Floor* floor) const {
   for (size_t k = 0; k < kinds; ++k) floor->whole[k] = best[k];
 }
 
-// Every microbatch passes a stage of `slowest_us`, and the bubble is at the mean stage's pace.
-double Searcher::TimeBound(const LayoutSizes& sizes, double slowest_us, const Floor& floor) const {
-  const double bubble = (sizes.pp - 1.0) / sizes.vpp * floor.all / sizes.pp;
-  return (Microbatches(sizes) * slowest_us + bubble) * q_.rates.k.stack_overhead;
+double Searcher::SlowestUs(const Split& split, const RankLoad& us) {
+  double slowest = 0;
+  for (const RankLoad& load : split.ranks) slowest = std::max(slowest, Dot(load, us));
+  return slowest;
+}
+
+// Every microbatch passes a stage of `slowest_us`, and the bubble is at the pace of the mean of the stages, all of
+// which take `all_us`. What goes from stage to stage and what is fixed per step comes on top.
+double Searcher::TimeBound(const LayoutSizes& sizes, double slowest_us, double all_us) const {
+  const double microbatches = Microbatches(sizes), bubble = (sizes.pp - 1.0) / sizes.vpp * all_us / sizes.pp;
+  const double transfers = PipelineTransferUs(q_.rates, static_cast<double>(q_.layout.gpus), HandedOnBytes(sizes),
+                                              microbatches, sizes.pp, sizes.vpp);
+  return (microbatches * slowest_us + bubble) * q_.rates.k.stack_overhead + transfers + q_.rates.k.step_fixed_us;
+}
+
+// What a stage hands on of a microbatch.
+double Searcher::HandedOnBytes(const LayoutSizes& sizes) const {
+  const double tokens = static_cast<double>(q_.layout.seq_length) * static_cast<double>(sizes.micro_batch_size) /
+                        sizes.cp / (q_.layout.sequence_parallel ? sizes.tp : 1);
+  return 2 * q_.work->hidden * tokens;
 }
 
 // The first rank holds as many microbatches as there are stages, and of each at least its layers' inputs.
 double Searcher::InputBytes(const LayoutSizes& sizes) const {
-  const double tokens = static_cast<double>(q_.layout.seq_length) * static_cast<double>(sizes.micro_batch_size) /
-                        sizes.cp / (q_.layout.sequence_parallel ? sizes.tp : 1);
   // Uneven stages may give a rank a layer less in every chunk, and the first one its embedding.
   const double a_chunk = std::floor(static_cast<double>(q_.shape->num_layers) / sizes.pp / sizes.vpp) - 1;
   const double layers = std::max(0.0, a_chunk) * sizes.vpp;
-  return std::min<double>(Microbatches(sizes), sizes.pp) * layers * 2 * static_cast<double>(q_.shape->hidden) * tokens;
+  return std::min<double>(Microbatches(sizes), sizes.pp) * layers * HandedOnBytes(sizes);
 }
 
 double Searcher::StaticBytes(const Layout& layout) const {
-  Candidate c = At(layout.sizes, layout.stages);
+  Candidate c = At(layout.sizes, layout.split->stages);
   c.optimizer_offload = most_offload_;
   return MemoryModel(*q_.shape, c, q_.memory.device).StaticBytes();
 }
@@ -482,12 +538,12 @@ double Searcher::StaticBytes(const Layout& layout) const {
 // moment, what the dispatcher registers and what graphs hold comes on top of it.
 bool Searcher::CannotFit(const Layout& layout, const Family& family) const {
   if (q_.memory.capacity <= 0) return false;
-  Candidate c = At(layout.sizes, layout.stages);
+  Candidate c = At(layout.sizes, layout.split->stages);
   Use({&q_.execution.exchanges.front(), &q_.execution.graphs.front(), {}}, &c);
   Use(family.most, c.offload_layers, &c);
   c.optimizer_offload = family.offload;
   const MemoryModel model(*q_.shape, c, q_.memory.device);
-  const std::vector<int>& ranks = layout.stages->distinct_ranks;
+  const std::vector<int>& ranks = layout.split->stages->distinct_ranks;
   return std::any_of(ranks.begin(), ranks.end(), [&](int rank) {
     const StageBytes bytes = model.Stage(rank);
     const double passing = bytes[MemoryPart::kBackward] + bytes[MemoryPart::kDispatch] + bytes[MemoryPart::kGraphs];
@@ -513,29 +569,43 @@ void Searcher::Enumerate(const LayoutQuestion& question, double threshold, bool 
         ++work_;
         if (++visited % kVisitsPerReport == 0 && !Report(0, 0)) return false;
         const Pipeline& pipeline = PipelineOf(sizes.pp, sizes.vpp);
-        if (pipeline.stages == nullptr) return true;
-        if (count) ++statistics_.layouts;
+        if (pipeline.splits.empty()) return true;
+        const int64_t candidates = static_cast<int64_t>(pipeline.splits.size()) * executions_;
+        if (count) ++statistics_.layouts, statistics_.space += candidates;
         if (q_.memory.capacity > 0 && InputBytes(sizes) > q_.memory.capacity) {
-          if (count) statistics_.memory_bound += executions_;
+          if (count) statistics_.memory_bound += candidates;
           return true;
         }
-        double bound = 0;
         if (ByTime()) {
-          // The cheapest bound first: most layouts fall at the mean stage without their exchanges.
+          // The cheapest bound first: most layouts fall at the mean stage without their exchanges, whatever their
+          // split.
           if (!floor.has_value()) floor = ComputeFloorOf(sizes);
-          bound = TimeBound(sizes, Dot(pipeline.mean, floor->whole), *floor);
-          if (!floor->complete && bound <= threshold) Complete(sizes, &*floor);
-          if (bound <= threshold) {
-            double slowest = 0;
-            for (const RankLoad& load : pipeline.ranks) slowest = std::max(slowest, Dot(load, floor->whole));
-            bound = TimeBound(sizes, slowest, *floor);
+          double bound = TimeBound(sizes, Dot(pipeline.mean, floor->whole), floor->all);
+          if (!floor->complete && bound <= threshold) {
+            Complete(sizes, &*floor);
+            bound = TimeBound(sizes, Dot(pipeline.mean, floor->whole), floor->all);
           }
           if (bound > threshold) {
-            if (count) statistics_.time_bound += executions_;
+            if (count) statistics_.time_bound += candidates;
             return true;
           }
         }
-        layouts_.push_back({sizes, pipeline.stages, bound});
+        const size_t first_split = layouts_.size();
+        for (size_t i = 0; i < pipeline.splits.size(); ++i) {
+          const Split& split = pipeline.splits[i];
+          double bound = 0;
+          if (ByTime()) {
+            bound = TimeBound(sizes, SlowestUs(split, floor->whole), floor->all);
+          }
+          if (bound <= threshold) {
+            layouts_.push_back({sizes, i, &split, bound});
+          } else if (count) {
+            statistics_.time_bound += executions_;
+          }
+        }
+        // The most promising first: the others then fall at a glance.
+        std::stable_sort(layouts_.begin() + static_cast<std::ptrdiff_t>(first_split), layouts_.end(),
+                         [](const Layout& a, const Layout& b) { return a.bound < b.bound; });
         if (layouts_.size() >= kMaxLayouts) statistics_.cut = true;
         return layouts_.size() < kMaxLayouts;
       });
@@ -640,7 +710,6 @@ SearchResult Searcher::Run() {
     if (!statistics_.stopped) JudgeAll(/*count=*/true, &result.plans);
   }
   if (statistics_.stopped && Better(usual, result.plans)) result.plans.swap(usual);
-  statistics_.space = statistics_.layouts * executions_;
   result.statistics = statistics_;
   return result;
 }

@@ -42,8 +42,9 @@ struct SearchQuestion {
   ExecutionSpace execution;
   // Everything that the search does not vary, for these sizes; sizes, stages and execution are overwritten.
   std::function<Candidate(const LayoutSizes&)> base;
-  // The layers of each stage, the same object for the same sizes; called from the thread that searches.
-  std::function<const StageLayout*(int pp, int vpp)> stages;
+  // Ways to give the layers to the stages, the plainest first, the same objects for the same sizes; none: the sizes are
+  // not legal. Called from the thread that searches.
+  std::function<std::vector<const StageLayout*>(int pp, int vpp)> stages;
   SearchObjective objective = SearchObjective::kStepTime;
   // Only candidates whose whole memory band is below the capacity; else its middle is enough.
   bool whole_band = false;
@@ -62,6 +63,7 @@ struct SearchQuestion {
 // The best way to execute one layout.
 struct FoundPlan {
   LayoutSizes sizes;
+  size_t split = 0;  // which of SearchQuestion::stages
   Candidate candidate;
   StepForecast step;
   Band memory;  // of the fullest stage
@@ -73,7 +75,7 @@ inline constexpr size_t kMaxLayouts = size_t{1} << 20;
 
 struct SearchStatistics {
   int64_t layouts = 0;       // legal combinations of sizes
-  int64_t space = 0;         // candidates: layouts times ways to execute them
+  int64_t space = 0;         // candidates: layouts times ways to split their layers and to execute them
   int64_t judged = 0;        // candidates whose time, and where it mattered memory, was worked out
   int64_t memory_bound = 0;  // candidates pruned
   int64_t time_bound = 0;    // candidates pruned

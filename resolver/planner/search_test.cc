@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <limits>
 #include <map>
-#include <memory>
 #include <tuple>
+#include <utility>
+#include <vector>
 
 #include "gtest/gtest.h"
 #include "resolver/catalog/catalog.h"
@@ -17,7 +18,7 @@ namespace {
 struct Setting {
   ModelShape shape;
   ModelWork work;
-  std::map<std::pair<int, int>, std::unique_ptr<StageLayout>> stages;
+  std::map<std::pair<int, int>, std::vector<StageLayout>> stages;
   SearchQuestion question;
 
   Setting(const char* model, const char* gpu, int64_t gpus, int64_t batch, double gib) {
@@ -40,15 +41,17 @@ struct Setting {
       c.distributed_optimizer = true;
       return c;
     };
-    question.stages = [this](int pp, int vpp) -> const StageLayout* {
-      auto& slot = stages[{pp, vpp}];
-      if (slot != nullptr) return slot.get();
-      const int64_t n = int64_t{pp} * vpp;
-      const std::vector<int64_t> sizes = shape.num_layers % n == 0
-                                             ? std::vector<int64_t>(static_cast<size_t>(n), shape.num_layers / n)
-                                             : BalancedStages(shape.num_layers, shape.mtp_depths, n);
-      slot = std::make_unique<StageLayout>(StagesOfSizes(shape, pp, vpp, sizes));
-      return slot.get();
+    question.stages = [this](int pp, int vpp) {
+      std::vector<StageLayout>& known = stages[{pp, vpp}];
+      if (known.empty()) {
+        const double tail = TailLayers(work);
+        for (const std::vector<int64_t>& sizes : StageSplits(shape.num_layers, shape.mtp_depths, pp, vpp, tail)) {
+          known.push_back(StagesOfSizes(shape, pp, vpp, sizes));
+        }
+      }
+      std::vector<const StageLayout*> splits;
+      for (const StageLayout& split : known) splits.push_back(&split);
+      return splits;
     };
     question.keep = 8;
   }
@@ -67,13 +70,39 @@ std::vector<LayoutSizes> LegalLayouts(const ModelShape& shape, const LayoutQuest
 
 using Ranked = std::vector<std::pair<double, LayoutSizes>>;
 
+// Of one layout, every way to execute it.
+double BestExecution(const Setting& s, const LayoutSizes& sizes, Candidate c) {
+  const SearchQuestion& q = s.question;
+  double best = std::numeric_limits<double>::infinity();
+  for (const Exchange& e : q.execution.exchanges) {
+    for (const Graphs& g : q.execution.graphs) {
+      for (const Recompute& r : q.execution.recomputes) {
+        for (float offload : q.execution.optimizer_offloads) {
+          if (!Compatible(s.shape, sizes, e, g) || !Compatible(e, g, r) || !Compatible(sizes, r)) continue;
+          c.dispatcher = e.dispatcher, c.ep_overlap = e.ep_overlap, c.delay_wgrad = e.delay_wgrad;
+          c.graphs = g.impl, c.graph_modules = g.modules;
+          c.recompute = r.mode, c.recompute_modules = r.modules;
+          c.offload_layers = r.offload_layers;
+          c.optimizer_offload = offload;
+          MemoryForecast memory;
+          ForecastMemory(s.shape, c, q.memory, &memory);
+          if (memory.fullest.total.value > q.memory.capacity) continue;
+          StepForecast step;
+          if (!ForecastStep(s.work, c, q.rates, &step)) continue;
+          best = std::min(best, q.objective == SearchObjective::kStepTime ? step.us : memory.fullest.total.value);
+        }
+      }
+    }
+  }
+  return best;
+}
+
 // Every candidate, one by one, with no bound at all.
 Ranked BruteForce(Setting& s) {
   const SearchQuestion& q = s.question;
   Ranked ranked;
   for (const LayoutSizes& sizes : LegalLayouts(s.shape, q.layout, kMaxLayouts)) {
     Candidate c = q.base(sizes);
-    c.stages = q.stages(sizes.pp, sizes.vpp);
     c.gpus = q.layout.gpus;
     c.tp = sizes.tp, c.pp = sizes.pp, c.vpp = sizes.vpp, c.cp = sizes.cp, c.ep = sizes.ep, c.etp = sizes.etp;
     c.micro_batch_size = sizes.micro_batch_size;
@@ -81,25 +110,9 @@ Ranked BruteForce(Setting& s) {
     c.seq_length = q.layout.seq_length;
     c.sequence_parallel = sizes.tp > 1;
     double best = std::numeric_limits<double>::infinity();
-    for (const Exchange& e : q.execution.exchanges) {
-      for (const Graphs& g : q.execution.graphs) {
-        for (const Recompute& r : q.execution.recomputes) {
-          for (float offload : q.execution.optimizer_offloads) {
-            if (!Compatible(s.shape, sizes, e, g) || !Compatible(e, g, r) || !Compatible(sizes, r)) continue;
-            c.dispatcher = e.dispatcher, c.ep_overlap = e.ep_overlap, c.delay_wgrad = e.delay_wgrad;
-            c.graphs = g.impl, c.graph_modules = g.modules;
-            c.recompute = r.mode, c.recompute_modules = r.modules;
-            c.offload_layers = r.offload_layers;
-            c.optimizer_offload = offload;
-            MemoryForecast memory;
-            ForecastMemory(s.shape, c, q.memory, &memory);
-            if (memory.fullest.total.value > q.memory.capacity) continue;
-            StepForecast step;
-            if (!ForecastStep(s.work, c, q.rates, &step)) continue;
-            best = std::min(best, q.objective == SearchObjective::kStepTime ? step.us : memory.fullest.total.value);
-          }
-        }
-      }
+    for (const StageLayout* stages : q.stages(sizes.pp, sizes.vpp)) {
+      c.stages = stages;
+      best = std::min(best, BestExecution(s, sizes, c));
     }
     if (best < std::numeric_limits<double>::infinity()) ranked.emplace_back(best, sizes);
   }

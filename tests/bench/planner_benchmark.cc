@@ -3,7 +3,8 @@
 #include <benchmark/benchmark.h>
 
 #include <map>
-#include <memory>
+#include <utility>
+#include <vector>
 
 #include "resolver/catalog/catalog.h"
 #include "resolver/derive/pipeline.h"
@@ -47,16 +48,18 @@ void WholeSpace(benchmark::State& state, const char* model, const char* gpu, int
     c.imbalance = sizes.ep >= 8 ? 1.25F : 1.0F;
     return c;
   };
-  std::map<std::pair<int, int>, std::unique_ptr<StageLayout>> stages;
-  q.stages = [&](int pp, int vpp) -> const StageLayout* {
-    auto& slot = stages[{pp, vpp}];
-    if (slot != nullptr) return slot.get();
-    const int64_t n = int64_t{pp} * vpp;
-    slot = std::make_unique<StageLayout>(
-        StagesOfSizes(shape, pp, vpp,
-                      shape.num_layers % n == 0 ? std::vector<int64_t>(static_cast<size_t>(n), shape.num_layers / n)
-                                                : BalancedStages(shape.num_layers, shape.mtp_depths, n)));
-    return slot.get();
+  const double tail = TailLayers(work);
+  std::map<std::pair<int, int>, std::vector<StageLayout>> stages;
+  q.stages = [&](int pp, int vpp) {
+    std::vector<StageLayout>& known = stages[{pp, vpp}];
+    if (known.empty()) {
+      for (const std::vector<int64_t>& sizes : StageSplits(shape.num_layers, shape.mtp_depths, pp, vpp, tail)) {
+        known.push_back(StagesOfSizes(shape, pp, vpp, sizes));
+      }
+    }
+    std::vector<const StageLayout*> splits;
+    for (const StageLayout& split : known) splits.push_back(&split);
+    return splits;
   };
   SearchResult result;
   for (auto _ : state) {

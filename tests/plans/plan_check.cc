@@ -8,7 +8,8 @@
 //
 // Each recipe's question is asked again with the layout left open:
 //   legal      the recipe's layout is among the search's candidates
-//   fits       and fits, executed in some way that the stack and the GPU leave
+//   fits       and fits, executed in some way that the stack and the GPU leave; where the recipe does not state how its
+//              layers are split, that is part of executing it
 //   no-slower  the planner's first choice is predicted no slower than the recipe's layout, by the same model, when both
 //              are executed as well as they can be
 //   top10      the recipe's layout is one of the first ten plans of the answer, or one of those stands for it: the same

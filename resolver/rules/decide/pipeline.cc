@@ -17,18 +17,6 @@ using K = Knob;
 constexpr int64_t kMaxStages = 4096;
 constexpr int64_t kMaxLayers = 65536;
 
-// One letter a cell: E embedding, t decoder layer, m MTP layer, L loss.
-std::string LayoutText(const std::vector<int64_t>& decoder, int64_t mtp) {
-  std::string text = "E";
-  for (size_t i = 0; i < decoder.size(); ++i) {
-    if (i > 0) text.push_back('|');
-    text.append(static_cast<size_t>(decoder[i]), 't');
-  }
-  text.append(static_cast<size_t>(mtp), 'm');
-  text.push_back('L');
-  return text;
-}
-
 }  // namespace
 
 void DecidePipeline(Deliberation& d) {
