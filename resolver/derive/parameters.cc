@@ -269,22 +269,24 @@ absl::StatusOr<ModelParameters> CountParameters(const ModelSpec& model) {
   ModelParameters parameters;
   parameters.layers.reserve(static_cast<size_t>(std::min<int64_t>(model.num_layers, 1024)));
   Sum body;
-  const auto add_layer = [&](const Sum& layer) {
-    body += layer;
-    parameters.layers.push_back(layer.Get());
-  };
   Sum mtp;
   if (model.hybrid_layer_pattern.has_value()) {
-    for (char symbol : *model.hybrid_layer_pattern) add_layer(counter.Symbol(symbol));
+    for (char symbol : *model.hybrid_layer_pattern) {
+      const Sum layer = counter.Symbol(symbol);
+      body += layer;
+      parameters.layers.push_back(layer.Get());
+    }
     for (char symbol : model.mtp_hybrid_override_pattern.value_or("")) mtp += counter.Symbol(symbol);
   } else {
     // Most layers are of the make of the one before.
     Counter::Make make = counter.MakeOf(0);
     Sum layer = counter.Layer(make);
+    PartParameters counted = layer.Get();
     for (int64_t i = 0; i < model.num_layers; ++i) {
       const Counter::Make next = counter.MakeOf(i);
-      if (next != make) layer = counter.Layer(make = next);
-      add_layer(layer);
+      if (next != make) counted = (layer = counter.Layer(make = next)).Get();
+      body += layer;
+      parameters.layers.push_back(counted);
     }
     mtp = counter.Layer(counter.MakeOf(model.num_layers));
   }

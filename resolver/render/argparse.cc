@@ -33,14 +33,17 @@ bool IsPlain(absl::string_view text) {
   constexpr uint64_t kOnes = 0x0101010101010101, kHighBits = 0x8080808080808080;
   uint64_t found = 0;  // a high bit for a byte of 0x80 or more, or for a zero
   const auto look = [&](uint64_t bytes) { found |= (bytes - kOnes) | bytes; };
-  const char* at = text.data();
-  size_t left = text.size();
-  for (; left >= 8; at += 8, left -= 8) {
-    uint64_t bytes;
-    std::memcpy(&bytes, at, 8);
-    look(bytes);
+  if (text.size() < 8) {
+    for (const char c : text) look(kOnes * static_cast<unsigned char>(c));
+    return (found & kHighBits) == 0;
   }
-  for (; left > 0; ++at, --left) look(kOnes * static_cast<unsigned char>(*at));
+  const auto look_at = [&](size_t begin) {
+    uint64_t bytes;
+    std::memcpy(&bytes, text.data() + begin, 8);
+    look(bytes);
+  };
+  for (size_t begin = 0; begin + 8 < text.size(); begin += 8) look_at(begin);
+  look_at(text.size() - 8);  // once more where the pieces overlap
   return (found & kHighBits) == 0;
 }
 

@@ -76,6 +76,12 @@ class Evaluator {
   }
   bool At(char c) const { return c == '\0' ? at_ == text_.size() : at_ < text_.size() && text_[at_] == c; }
 
+  // A pattern written out is hundreds of these: [0,0,0,1,1 ...
+  bool AtLoneDigit() const {
+    if (at_ + 1 >= text_.size() || (text_[at_ + 1] != ',' && text_[at_ + 1] != ']')) return false;
+    return std::isdigit(static_cast<unsigned char>(text_[at_])) != 0;
+  }
+
   // Comma-separated sums up to `end` (not eaten). One item without a comma is the item itself, as in Python, unless
   // a list is being read.
   absl::StatusOr<Value> Items(char end, int depth) {
@@ -83,8 +89,12 @@ class Evaluator {
     Value::List items;
     bool comma = false;
     while (!At(end)) {
-      FLIGHTPLAN_ASSIGN_OR_RETURN(Value item, Terms(depth));
-      items.push_back(std::move(item));
+      if (AtLoneDigit()) {
+        items.emplace_back(int64_t{text_[at_++] - '0'});
+      } else {
+        FLIGHTPLAN_ASSIGN_OR_RETURN(Value item, Terms(depth));
+        items.push_back(std::move(item));
+      }
       if (items.size() > kMaxListItems) return TooLong();
       if (!Eat(',')) break;
       comma = true;
