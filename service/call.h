@@ -61,7 +61,7 @@ absl::string_view TraceId(absl::string_view traceparent);
 
 enum class Gated { kYes, kNo };  // Get and List calls are answered under any load
 
-// The bookkeeping of one call, from its arrival to OnDone.
+// The bookkeeping of one call, from its arrival to its end.
 class Call {
  public:
   Call(const Edge& edge, const Metrics::Method& method, grpc::CallbackServerContext* context);
@@ -115,21 +115,30 @@ class Call {
   LogText log_text_;  // what went wrong
 };
 
-// A unary call: made by the handler, finished by it, destroyed by gRPC's OnDone.
-class UnaryCall final : public grpc::ServerUnaryReactor {
+// A unary call: made by the handler, ended by it or by whom it hands the call to. On gRPC's own reactor: a reaction of
+// ours would cost every call a hop to another thread.
+class UnaryCall final {
  public:
   UnaryCall(const Edge& edge, const Metrics::Method& method, grpc::CallbackServerContext* context)
-      : call_(edge, method, context) {}
+      : call_(edge, method, context), reactor_(context->DefaultReactor()) {}
 
   Call& call() { return call_; }
+  // For the handler to return. Taken before the call can end.
+  grpc::ServerUnaryReactor* reactor() const { return reactor_; }
+  // Destroys this object: the books are closed before the caller can see the answer.
   void End(const absl::Status& status) {
     if (status.ok()) call_.CountSent();
-    Finish(call_.Finish(status));
+    const grpc::Status wire = call_.Finish(status);
+    grpc::ServerUnaryReactor* const reactor = reactor_;
+    delete this;
+    reactor->Finish(wire);
   }
-  void OnDone() override { delete this; }
 
  private:
+  ~UnaryCall() = default;
+
   Call call_;
+  grpc::ServerUnaryReactor* const reactor_;
 };
 
 }  // namespace flightplan::service

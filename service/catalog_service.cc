@@ -59,10 +59,11 @@ class CatalogServiceImpl final : public Base {
   template <class Request, class Response>
   Reactor* Serve(const Metrics::Method& series, Method<Request, Response> method, Context* context,
                  const ByteBuffer* request, ByteBuffer* response) {
-    auto* reactor = new UnaryCall(edge_, series, context);
+    auto* unary = new UnaryCall(edge_, series, context);
+    grpc::ServerUnaryReactor* const reactor = unary->reactor();
     const auto answers = answers_.Get();
-    reactor->End(AnswerUnary<Request, Response>(
-        &reactor->call(), *request, response,
+    unary->End(AnswerUnary<Request, Response>(
+        &unary->call(), *request, response,
         [&](const Request& question, Response* answer) { return ((*answers).*method)(question, answer); }));
     return reactor;
   }

@@ -40,10 +40,11 @@ class EvidenceServiceImpl final : public Base {
   template <class Request, class Response>
   grpc::ServerUnaryReactor* Serve(const Metrics::Method& series, Method<Request, Response> method, Context* context,
                                   const ByteBuffer* request, ByteBuffer* response) {
-    auto* reactor = new UnaryCall(edge_, series, context);
+    auto* unary = new UnaryCall(edge_, series, context);
+    grpc::ServerUnaryReactor* const reactor = unary->reactor();
     const auto evidence = keeper_ == nullptr ? std::make_shared<const EvidenceSnapshot>() : keeper_->Current();
-    reactor->End(AnswerUnary<Request, Response>(
-        &reactor->call(), *request, response,
+    unary->End(AnswerUnary<Request, Response>(
+        &unary->call(), *request, response,
         [&](const Request& question, Response* answer) { return method(*evidence, question, answer); }));
     return reactor;
   }

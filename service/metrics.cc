@@ -137,6 +137,7 @@ Metrics::Metrics(absl::string_view version, absl::string_view catalog_revision) 
   cache_bytes = Series<Gauge>("flightplan_cache_bytes", {});
   in_flight = Series<Gauge>("flightplan_in_flight_requests", {});
   catalog_loaded = Series<Gauge>("flightplan_catalog_last_success_timestamp_seconds", {});
+  stage_queue = Series<Histogram>("flightplan_stage_seconds", {{"stage", "queue"}}, Buckets());
   stage_parse = Series<Histogram>("flightplan_stage_seconds", {{"stage", "parse"}}, Buckets());
   stage_resolve = Series<Histogram>("flightplan_stage_seconds", {{"stage", "resolve"}}, Buckets());
   stage_validate = Series<Histogram>("flightplan_stage_seconds", {{"stage", "validate"}}, Buckets());

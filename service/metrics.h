@@ -92,6 +92,7 @@ class Metrics {
   prometheus::Gauge* cache_bytes;
   prometheus::Gauge* in_flight;
   prometheus::Gauge* catalog_loaded;
+  prometheus::Histogram* stage_queue;
   prometheus::Histogram* stage_parse;
   prometheus::Histogram* stage_resolve;
   prometheus::Histogram* stage_validate;

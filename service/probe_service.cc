@@ -68,26 +68,28 @@ class ProbeServiceImpl final : public Base {
   }
   // Writes a file: not on a thread of gRPC's.
   Reactor* ImportProfile(Context* c, const ByteBuffer* in, ByteBuffer* out) override {
-    auto* reactor = new UnaryCall(edge_, Series("ImportProfile"), c);
-    if (const absl::Status refused = reactor->call().Admit(Gated::kYes); !refused.ok()) {
-      reactor->End(refused);
+    auto* unary = new UnaryCall(edge_, Series("ImportProfile"), c);
+    grpc::ServerUnaryReactor* const reactor = unary->reactor();
+    if (const absl::Status refused = unary->call().Admit(Gated::kYes); !refused.ok()) {
+      unary->End(refused);
       return reactor;
     }
-    reactor->call().CountReceived();
-    probe_.store_pool()->Submit([this, reactor, in, out] { reactor->End(Import(probe_.desk()->store, *in, out)); });
+    unary->call().CountReceived();
+    probe_.store_pool()->Submit([this, unary, in, out] { unary->End(Import(probe_.desk()->store, *in, out)); });
     return reactor;
   }
 
  private:
   Reactor* Read(const char* method, absl::Status (*answer)(const ProfileStore&, const ByteBuffer&, ByteBuffer*),
                 Context* c, const ByteBuffer* in, ByteBuffer* out) {
-    auto* reactor = new UnaryCall(edge_, Series(method), c);
-    absl::Status status = reactor->call().Admit(Gated::kNo);
+    auto* unary = new UnaryCall(edge_, Series(method), c);
+    grpc::ServerUnaryReactor* const reactor = unary->reactor();
+    absl::Status status = unary->call().Admit(Gated::kNo);
     if (status.ok()) {
-      reactor->call().CountReceived();
+      unary->call().CountReceived();
       status = answer(*probe_.desk()->store, *in, out);
     }
-    reactor->End(status);
+    unary->End(status);
     return reactor;
   }
   const Metrics::Method& Series(const char* method) const {

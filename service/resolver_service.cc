@@ -19,7 +19,7 @@ using Base = ResolverService::WithRawCallbackMethod_ResolveConfig<ResolverServic
 class ResolverServiceImpl final : public Base {
  public:
   ResolverServiceImpl(const Edge* edge, AnswerSource* answers, const ResolverBackend* backend,
-                      WorkerPool* answer_workers, WorkerPool* batch_workers, WorkerPool* plan_workers)
+                      AnswerWorkers* answer_workers, WorkerPool* batch_workers, WorkerPool* plan_workers)
       : edge_(*edge),
         answers_(answers),
         backend_(backend),
@@ -51,7 +51,7 @@ class ResolverServiceImpl final : public Base {
   const Edge& edge_;
   AnswerSource* const answers_;
   const ResolverBackend* const backend_;
-  WorkerPool* const answer_workers_;
+  AnswerWorkers* const answer_workers_;
   WorkerPool* const batch_workers_;
   WorkerPool* const plan_workers_;
   const Metrics::Method& resolve_ = Series("ResolveConfig");
@@ -64,7 +64,7 @@ class ResolverServiceImpl final : public Base {
 }  // namespace
 
 std::unique_ptr<grpc::Service> MakeResolverService(const Edge* edge, AnswerSource* answers,
-                                                   const ResolverBackend* backend, WorkerPool* answer_workers,
+                                                   const ResolverBackend* backend, AnswerWorkers* answer_workers,
                                                    WorkerPool* batch_workers, WorkerPool* plan_workers) {
   return std::make_unique<ResolverServiceImpl>(edge, answers, backend, answer_workers, batch_workers, plan_workers);
 }

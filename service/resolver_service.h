@@ -6,13 +6,14 @@
 #include "grpcpp/impl/service_type.h"
 #include "service/answer_source.h"
 #include "service/call.h"
+#include "service/handlers/answer.h"
 #include "service/worker_pool.h"
 
 namespace flightplan::service {
 
 // All pointers must outlive the service.
 std::unique_ptr<grpc::Service> MakeResolverService(const Edge* edge, AnswerSource* answers,
-                                                   const ResolverBackend* backend, WorkerPool* answer_workers,
+                                                   const ResolverBackend* backend, AnswerWorkers* answer_workers,
                                                    WorkerPool* batch_workers, WorkerPool* plan_workers);
 
 }  // namespace flightplan::service

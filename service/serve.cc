@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "resolver/base/status_macros.h"
@@ -138,6 +139,9 @@ void Reload(const Settings& settings, const SettingsSources& sources, const std:
 }  // namespace
 
 int ServeMain(const std::vector<std::string>& args) {
+  // Debian builds Abseil with its search for lock cycles, under one lock for the process at every lock that is taken;
+  // gRPC takes dozens a call.
+  absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   StopSignals signals;
   const SettingsSources sources = ProcessSources();
   const absl::StatusOr<Settings> settings = ParseSettings(args, sources);

@@ -32,6 +32,7 @@
 #include "service/evidence_link.h"
 #include "service/evidence_service.h"
 #include "service/gatekeeper.h"
+#include "service/handlers/answer.h"
 #include "service/http_endpoint.h"
 #include "service/probe_link.h"
 #include "service/probe_service.h"
@@ -184,7 +185,7 @@ struct Server::Parts {
   Current<std::string> catalog_revision;
   Current<CatalogAnswers> catalog_answers;
   Edge edge{};
-  WorkerPool answer_workers;
+  AnswerWorkers answer_workers;
   ProbeLink probe;
   WorkerPool batch_workers;
   WorkerPool plan_workers;  // of their own: a search takes seconds, an answer microseconds

@@ -1,6 +1,7 @@
 // The server in process, over a real port, with a stand-in for the resolver.
 #include "service/server.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
@@ -28,6 +29,7 @@
 #include "service/status_mapping.h"
 #include "service/testing/fake_backend.h"
 #include "service/testing/http_get.h"
+#include "service/wait_gate.h"
 
 namespace flightplan::service {
 namespace {
@@ -438,6 +440,36 @@ TEST_F(ServerTest, CallsBeyondTheLimitInFlightAreSentAwayWithADelay) {
   first.join();
   ExpectMetricBecomes("flightplan_in_flight_requests", 0);
   EXPECT_TRUE(Resolve(RequestNamed("third")).ok());
+}
+
+TEST_F(ServerTest, CallsThatWouldWaitTooLongAreSentAwayWithADelay) {
+  settings_.cache_bytes = 0;
+  StartServer();
+  control_->Close();
+  const int workers = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  std::vector<std::thread> threads;
+  for (int i = 0; i < workers; ++i) {
+    threads.emplace_back([this, i] { EXPECT_TRUE(Resolve(RequestNamed(absl::StrCat("m", i))).ok()); });
+  }
+  while (control_->waiting < workers) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  for (int i = 0; i < workers; ++i) {
+    threads.emplace_back([this, i] { EXPECT_TRUE(Resolve(RequestNamed(absl::StrCat("waits", i))).ok()); });
+  }
+  ExpectMetricBecomes("flightplan_in_flight_requests", 2 * workers);
+  std::this_thread::sleep_for(WaitLimits().burst + std::chrono::milliseconds(5));
+
+  ClientContext context;
+  v1::ResolveConfigResponse response;
+  const grpc::Status status = Resolve(RequestNamed("next"), &context, &response);
+  EXPECT_EQ(status.error_code(), StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_EQ(ReasonIn(Details(status)), "OVERLOADED");
+  EXPECT_TRUE(Find<google::rpc::RetryInfo>(Details(status)).has_value());
+  EXPECT_NE(Trailing(context, "grpc-retry-pushback-ms"), "");
+  control_->Open();
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(control_->calls, 2 * workers) << "what is refused is not worked on";
+  EXPECT_EQ(Metric("flightplan_shed_total{reason=\"queue\"}"), 1);
+  EXPECT_EQ(Metric("flightplan_stage_seconds_count{stage=\"queue\"}"), 2 * workers);
 }
 
 TEST_F(ServerTest, APlanIsOneResultAtTheEndOfTheStream) {

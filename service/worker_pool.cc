@@ -21,19 +21,16 @@ WorkerPool::~WorkerPool() {
 void WorkerPool::Submit(std::function<void()> task) {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
-    tasks_.push_back({std::move(task), std::chrono::steady_clock::now()});
+    tasks_.push_back(std::move(task));
   }
   wake_.notify_one();
 }
 
-bool WorkerPool::TrySubmit(std::function<void()> task, size_t max_queued,
-                           std::chrono::steady_clock::duration max_wait) {
+bool WorkerPool::TrySubmit(std::function<void()> task, size_t max_queued) {
   {
-    const auto now = std::chrono::steady_clock::now();
     const std::lock_guard<std::mutex> lock(mutex_);
     if (tasks_.size() >= max_queued) return false;
-    if (!tasks_.empty() && now - tasks_.front().queued > max_wait) return false;
-    tasks_.push_back({std::move(task), now});
+    tasks_.push_back(std::move(task));
   }
   wake_.notify_one();
   return true;
@@ -44,7 +41,7 @@ void WorkerPool::Run() {
   for (;;) {
     wake_.wait(lock, [this] { return stopping_ || !tasks_.empty(); });
     if (tasks_.empty()) return;
-    std::function<void()> task = std::move(tasks_.front().run);
+    std::function<void()> task = std::move(tasks_.front());
     tasks_.pop_front();
     lock.unlock();
     task();

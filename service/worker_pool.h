@@ -1,7 +1,6 @@
 // A fixed number of threads and one queue. Submit leaves it to the caller to bound what is queued.
 #pragma once
 
-#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <deque>
@@ -21,21 +20,16 @@ class WorkerPool {
   WorkerPool& operator=(const WorkerPool&) = delete;
 
   void Submit(std::function<void()> task);
-  // False, and nothing is queued: `max_queued` tasks wait already, or the first of them has waited for `max_wait`. What
-  // would only wait for its turn until nobody wants it any more is better refused at once.
-  bool TrySubmit(std::function<void()> task, size_t max_queued, std::chrono::steady_clock::duration max_wait);
+  // False, and nothing is queued: `max_queued` tasks wait already.
+  bool TrySubmit(std::function<void()> task, size_t max_queued);
   int threads() const { return static_cast<int>(threads_.size()); }
 
  private:
-  struct Task {
-    std::function<void()> run;
-    std::chrono::steady_clock::time_point queued;
-  };
   void Run();
 
   std::mutex mutex_;
   std::condition_variable wake_;
-  std::deque<Task> tasks_;
+  std::deque<std::function<void()>> tasks_;
   bool stopping_ = false;
   std::vector<std::thread> threads_;
 };

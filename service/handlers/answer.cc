@@ -1,5 +1,6 @@
 #include "service/handlers/answer.h"
 
+#include <chrono>
 #include <optional>
 #include <utility>
 
@@ -17,13 +18,21 @@ absl::Status Send(const Answer& answer, Call* call, grpc::ByteBuffer* response) 
   return absl::OkStatus();
 }
 
-// In the pool. The call may have ended while it waited for its turn.
 absl::Status WorkOut(AnswerRpc rpc, AnswerSource* answers, const grpc::ByteBuffer& request, Call* call,
                      grpc::ByteBuffer* response) {
-  FLIGHTPLAN_RETURN_IF_ERROR(call->CheckTime());
   const RequestBytes bytes(request);
   FLIGHTPLAN_ASSIGN_OR_RETURN(const Answer answer, answers->FromBytes(rpc, bytes.view()));
   return Send(answer, call, response);
+}
+
+// In the pool. The call may have ended, or its time to wait be over, before its turn came.
+absl::Status TakeTurn(AnswerRpc rpc, AnswerSource* answers, WaitGate* gate, const WaitGate::Ticket& ticket,
+                      const grpc::ByteBuffer& request, Call* call, grpc::ByteBuffer* response) {
+  const WaitGate::Time now = std::chrono::steady_clock::now();
+  call->edge().metrics->stage_queue->Observe(std::chrono::duration<double>(now - ticket.joined).count());
+  if (!gate->TakeTurn(ticket, now)) return call->RefuseQueue();
+  FLIGHTPLAN_RETURN_IF_ERROR(call->CheckTime());
+  return WorkOut(rpc, answers, request, call, response);
 }
 
 }  // namespace
@@ -31,12 +40,14 @@ absl::Status WorkOut(AnswerRpc rpc, AnswerSource* answers, const grpc::ByteBuffe
 // What the cache holds is sent from where the call arrived; the rest is worked out in a pool, so that the threads that
 // read the network go on reading and refuse in time what is too much.
 grpc::ServerUnaryReactor* HandleAnswer(const Edge& edge, const Metrics::Method& method, AnswerRpc rpc,
-                                       AnswerSource* answers, WorkerPool* pool, grpc::CallbackServerContext* context,
-                                       const grpc::ByteBuffer* request, grpc::ByteBuffer* response) {
-  auto* reactor = new UnaryCall(edge, method, context);
-  Call& call = reactor->call();
+                                       AnswerSource* answers, AnswerWorkers* workers,
+                                       grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
+                                       grpc::ByteBuffer* response) {
+  auto* unary = new UnaryCall(edge, method, context);
+  grpc::ServerUnaryReactor* const reactor = unary->reactor();
+  Call& call = unary->call();
   if (const absl::Status refused = call.Admit(Gated::kYes); !refused.ok()) {
-    reactor->End(refused);
+    unary->End(refused);
     return reactor;
   }
   call.CountReceived();
@@ -46,11 +57,17 @@ grpc::ServerUnaryReactor* HandleAnswer(const Edge& edge, const Metrics::Method& 
     known = answers->Cached(rpc, bytes.view());
   }
   if (known.has_value()) {
-    reactor->End(Send(*known, &call, response));
+    unary->End(Send(*known, &call, response));
     return reactor;
   }
-  auto work = [=, held = *request] { reactor->End(WorkOut(rpc, answers, held, &reactor->call(), response)); };
-  if (!pool->TrySubmit(std::move(work), kMaxQueuedAnswers, kMaxAnswerWait)) reactor->End(call.RefuseQueue());
+  const std::optional<WaitGate::Ticket> ticket = workers->gate.Join(std::chrono::steady_clock::now());
+  if (!ticket.has_value()) {
+    unary->End(call.RefuseQueue());
+    return reactor;
+  }
+  workers->pool.Submit([=, ticket = *ticket, gate = &workers->gate] {
+    unary->End(TakeTurn(rpc, answers, gate, ticket, *request, &unary->call(), response));
+  });
   return reactor;
 }
 

@@ -28,8 +28,9 @@ absl::Status Convert(const ResolverBackend& backend, const grpc::ByteBuffer& req
 grpc::ServerUnaryReactor* HandleConvertConfig(const Edge& edge, const Metrics::Method& method,
                                               const ResolverBackend* backend, grpc::CallbackServerContext* context,
                                               const grpc::ByteBuffer* request, grpc::ByteBuffer* response) {
-  auto* reactor = new UnaryCall(edge, method, context);
-  reactor->End(Convert(*backend, *request, &reactor->call(), response));
+  auto* unary = new UnaryCall(edge, method, context);
+  grpc::ServerUnaryReactor* const reactor = unary->reactor();
+  unary->End(Convert(*backend, *request, &unary->call(), response));
   return reactor;
 }
 

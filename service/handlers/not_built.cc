@@ -24,10 +24,11 @@ class StreamNotBuilt final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
 
 grpc::ServerUnaryReactor* HandleNotBuilt(const Edge& edge, const Metrics::Method& method, absl::string_view what,
                                          grpc::CallbackServerContext* context) {
-  auto* reactor = new UnaryCall(edge, method, context);
-  reactor->call().CountReceived();
-  const absl::Status refused = reactor->call().Admit(Gated::kNo);
-  reactor->End(refused.ok() ? NotBuilt(what) : refused);
+  auto* unary = new UnaryCall(edge, method, context);
+  grpc::ServerUnaryReactor* const reactor = unary->reactor();
+  unary->call().CountReceived();
+  const absl::Status refused = unary->call().Admit(Gated::kNo);
+  unary->End(refused.ok() ? NotBuilt(what) : refused);
   return reactor;
 }
 

@@ -32,7 +32,7 @@ class PlanCall final : public EventStream {
     call().CountReceived();
     if (absl::Status refused = call().Admit(Gated::kYes); !refused.ok()) return End(refused);
     const size_t max_queued = kMaxQueuedSearches * static_cast<size_t>(pool->threads());
-    if (!pool->TrySubmit([self] { self->Work(); }, max_queued, std::chrono::hours(1))) End(call().RefuseQueue());
+    if (!pool->TrySubmit([self] { self->Work(); }, max_queued)) End(call().RefuseQueue());
   }
 
   void OnCancel() override {

@@ -123,8 +123,9 @@ grpc::ServerUnaryReactor* HandleReportMeasurement(const Edge& edge, const Metric
                                                   const ResolverBackend* backend, EvidenceKeeper* keeper,
                                                   grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
                                                   grpc::ByteBuffer* response) {
-  auto* reactor = new UnaryCall(edge, method, context);
-  Call& call = reactor->call();
+  auto* unary = new UnaryCall(edge, method, context);
+  grpc::ServerUnaryReactor* const reactor = unary->reactor();
+  Call& call = unary->call();
   absl::Status refused = call.Admit(Gated::kYes);
   if (refused.ok()) call.CountReceived();
   if (refused.ok() && keeper == nullptr) {
@@ -132,15 +133,15 @@ grpc::ServerUnaryReactor* HandleReportMeasurement(const Edge& edge, const Metric
         absl::FailedPreconditionError("this server keeps no evidence; it runs with --evidence_store=off"), "STORE_OFF");
   }
   if (!refused.ok()) {
-    reactor->End(refused);
+    unary->End(refused);
     return reactor;
   }
   const Reporter reporter{std::string(call.tenant()), call.by_operator()};
-  // The reactor lives until it is finished, which is what `done` does.
+  // The call lives until it ends, which is what `done` does.
   keeper->Report([&call, request = *request, reporter, backend](
                      const EvidenceSnapshot& evidence) { return Prepare(call, request, reporter, *backend, evidence); },
-                 [reactor, keeper, response](const absl::StatusOr<std::pair<EvidenceRecord, AddOutcome>>& stored) {
-                   reactor->End(Respond(stored, *keeper->Current(), response));
+                 [unary, keeper, response](const absl::StatusOr<std::pair<EvidenceRecord, AddOutcome>>& stored) {
+                   unary->End(Respond(stored, *keeper->Current(), response));
                  });
   return reactor;
 }

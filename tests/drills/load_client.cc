@@ -5,15 +5,21 @@
 //
 // --cold   every call asks something else, so that no cache answers
 // --retry  UNAVAILABLE is asked again, at most three times, as clients/service_config.json says
-// Latency counts from the moment a call was due. Exit code 1 when nothing was answered.
+// p50_ms and p99_ms count from the moment a call was due. What this caller itself was late by is in them and stands
+// beside them: lag_p99_ms is how late calls were sent, and sent_p99_ms counts from when they were. One thread sends,
+// another takes answers, so that neither waits for the other; connections are made before the first call is due. Exit
+// code 1 when nothing was answered.
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <fstream>
 #include <map>
 #include <memory>
+#include <random>
 #include <sstream>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "absl/strings/numbers.h"
@@ -45,7 +51,7 @@ struct Call {
   grpc::ByteBuffer response;
   grpc::Status status;
   std::unique_ptr<grpc::GenericClientAsyncResponseReader> reader;
-  Clock::time_point due;
+  Clock::time_point due, sent;
 };
 
 std::string ReadAll(const std::string& path) {
@@ -86,10 +92,16 @@ double Quantile(const std::vector<double>& sorted, double q) {
   return sorted.empty() ? 0 : sorted[static_cast<size_t>(q * static_cast<double>(sorted.size() - 1))];
 }
 
+double Milliseconds(Clock::duration time) { return std::chrono::duration<double, std::milli>(time).count(); }
+
 class Load {
  public:
   explicit Load(const Options& options) : options_(options) {
-    for (const auto& channel : Connect(options)) stubs_.push_back(std::make_unique<grpc::GenericStub>(channel));
+    for (const auto& channel : Connect(options)) {
+      // A target that is down is one of the things to be measured: the calls say so.
+      channel->WaitForConnected(std::chrono::system_clock::now() + std::chrono::seconds(1));
+      stubs_.push_back(std::make_unique<grpc::GenericStub>(channel));
+    }
     request_ = SampleResolveRequest();
   }
 
@@ -97,21 +109,20 @@ class Load {
     const Clock::time_point start = Clock::now();
     const int64_t total = static_cast<int64_t>(options_.rate * options_.seconds);
     const auto interval = std::chrono::duration<double>(1 / options_.rate);
-    for (int64_t sent = 0; sent < total;) {
-      const auto due = start + std::chrono::duration_cast<Clock::duration>(interval * static_cast<double>(sent));
-      if (Clock::now() < due) {
-        Drain(std::min(due, Clock::now() + std::chrono::milliseconds(5)));
-        continue;
-      }
+    std::thread taker([this] { Take(); });
+    for (int64_t number = 0; number < total; ++number) {
+      const auto due = start + std::chrono::duration_cast<Clock::duration>(interval * static_cast<double>(number));
+      std::this_thread::sleep_until(due);
       if (outstanding_ >= options_.max_outstanding) {
         ++not_sent_;
       } else {
-        Start(sent, due);
+        Start(number, due);
       }
-      ++sent;
     }
     const auto give_up = Clock::now() + std::chrono::seconds(20);
-    while (outstanding_ > 0 && Clock::now() < give_up) Drain(give_up);
+    while (outstanding_ > 0 && Clock::now() < give_up) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    stop_ = true;
+    taker.join();
     Report(total, std::chrono::duration<double>(Clock::now() - start).count());
     return codes_[0] > 0 ? 0 : 1;
   }
@@ -120,7 +131,7 @@ class Load {
   void Start(int64_t number, Clock::time_point due) {
     if (options_.cold || bytes_.empty()) {
       // Another batch size, another question: the same work.
-      request_.mutable_workload()->set_global_batch_size(8192 + (options_.cold ? (number % 100'000) * 128 : 0));
+      request_.mutable_workload()->set_global_batch_size(8192 + (options_.cold ? (first_question_ + number) * 128 : 0));
       request_.SerializeToString(&bytes_);
     }
     auto* call = new Call;
@@ -130,38 +141,45 @@ class Load {
     const grpc::Slice slice(bytes_);
     call->reader = stubs_[static_cast<size_t>(number) % stubs_.size()]->PrepareUnaryCall(
         &call->context, kMethod, grpc::ByteBuffer(&slice, 1), &queue_);
+    ++outstanding_;
+    call->sent = Clock::now();
     call->reader->StartCall();
     call->reader->Finish(&call->response, &call->status, call);
-    ++outstanding_;
   }
 
-  void Drain(Clock::time_point until) {
-    const auto deadline = std::chrono::system_clock::now() + (until - Clock::now());
+  // Takes answers until it is told to stop.
+  void Take() {
     void* tag = nullptr;
     bool ok = false;
-    if (queue_.AsyncNext(&tag, &ok, deadline) != grpc::CompletionQueue::GOT_EVENT) return;
-    const std::unique_ptr<Call> call(static_cast<Call*>(tag));
-    --outstanding_;
-    ++codes_[static_cast<int>(call->status.error_code())];
-    if (call->status.ok()) {
-      latencies_.push_back(std::chrono::duration<double, std::milli>(Clock::now() - call->due).count());
-    } else if (call->status.error_code() != grpc::StatusCode::RESOURCE_EXHAUSTED && first_error_.empty()) {
-      first_error_ = call->status.error_message();
+    while (!stop_) {
+      const auto until = std::chrono::system_clock::now() + std::chrono::milliseconds(100);
+      if (queue_.AsyncNext(&tag, &ok, until) != grpc::CompletionQueue::GOT_EVENT) continue;
+      const std::unique_ptr<Call> call(static_cast<Call*>(tag));
+      ++codes_[static_cast<int>(call->status.error_code())];
+      if (call->status.ok()) {
+        const Clock::time_point now = Clock::now();
+        latencies_.push_back(Milliseconds(now - call->due));
+        since_sent_.push_back(Milliseconds(now - call->sent));
+      } else if (call->status.error_code() != grpc::StatusCode::RESOURCE_EXHAUSTED && first_error_.empty()) {
+        first_error_ = call->status.error_message();
+      }
+      lags_.push_back(Milliseconds(call->sent - call->due));
+      --outstanding_;
     }
   }
 
   void Report(int64_t total, double seconds) {
-    std::sort(latencies_.begin(), latencies_.end());
+    for (auto* times : {&latencies_, &since_sent_, &lags_}) std::sort(times->begin(), times->end());
     const int64_t ok = codes_[0], refused = codes_[static_cast<int>(grpc::StatusCode::RESOURCE_EXHAUSTED)];
     int64_t answered = 0;
     for (const auto& [code, count] : codes_) answered += count;
     std::printf(
         "offered=%.0f/s total=%lld ok=%lld goodput=%.0f/s refused=%lld failed=%lld unanswered=%lld not_sent=%lld "
-        "p50_ms=%.2f p99_ms=%.2f\n",
+        "p50_ms=%.2f p99_ms=%.2f sent_p99_ms=%.2f lag_p99_ms=%.2f\n",
         options_.rate, static_cast<long long>(total), static_cast<long long>(ok), static_cast<double>(ok) / seconds,
         static_cast<long long>(refused), static_cast<long long>(answered - ok - refused),
-        static_cast<long long>(outstanding_), static_cast<long long>(not_sent_), Quantile(latencies_, 0.5),
-        Quantile(latencies_, 0.99));
+        static_cast<long long>(outstanding_.load()), static_cast<long long>(not_sent_), Quantile(latencies_, 0.5),
+        Quantile(latencies_, 0.99), Quantile(since_sent_, 0.99), Quantile(lags_, 0.99));
     if (!first_error_.empty()) std::fprintf(stderr, "first error: %s\n", first_error_.c_str());
   }
 
@@ -170,9 +188,14 @@ class Load {
   grpc::CompletionQueue queue_;
   v1::ResolveConfigRequest request_;
   std::string bytes_, first_error_;
-  int64_t outstanding_ = 0, not_sent_ = 0;
+  // So that a second caller asks nothing that the first one has asked.
+  const int64_t first_question_ = static_cast<int64_t>(std::random_device()() % 1'000'000);
+  std::atomic<int64_t> outstanding_{0};
+  std::atomic<bool> stop_{false};
+  int64_t not_sent_ = 0;
+  // The taker's until it has ended; times in milliseconds.
   std::map<int, int64_t> codes_;
-  std::vector<double> latencies_;
+  std::vector<double> latencies_, since_sent_, lags_;
 };
 
 bool Parse(int argc, char** argv, Options* options) {

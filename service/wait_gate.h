@@ -1,0 +1,60 @@
+// Bounds how long calls wait for a worker. Who would wait too long is refused on arrival, while that is cheap; who has
+// waited too long after all, because work took longer than it used to, is refused when its turn comes. One waiting call
+// a worker is no queue and is never refused: a machine that was busy elsewhere for a while is not overloaded, and a
+// worker that gets free should have something to do.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <deque>
+#include <mutex>
+#include <optional>
+
+namespace flightplan::service {
+
+// A burst is served whole when its last call waits for at most `burst`. Once a call had to be refused this is no burst
+// any more but more work than there are workers: then a longer queue answers no more calls, each only later. So only
+// `overloaded` is left to wait, until nothing has been refused for `calm`.
+struct WaitLimits {
+  std::chrono::steady_clock::duration burst = std::chrono::milliseconds(25);
+  std::chrono::steady_clock::duration overloaded = std::chrono::milliseconds(4);
+  std::chrono::steady_clock::duration calm = std::chrono::seconds(1);
+};
+
+// Knows the queue of one pool by its joins and turns, and has no clock of its own. All methods from any thread.
+class WaitGate {
+ public:
+  using Time = std::chrono::steady_clock::time_point;
+  using Duration = std::chrono::steady_clock::duration;
+
+  // A place in the queue.
+  struct Ticket {
+    Time joined;
+    Duration longest;  // it may wait: the limit that held when it joined
+  };
+
+  explicit WaitGate(int workers, WaitLimits limits = {});
+
+  // Nothing: the call would wait too long. Every ticket takes its turn once, in about the order of joining.
+  std::optional<Ticket> Join(Time now);
+  // False: the call has waited too long, others wait behind it, and it is to be refused. Else it is worked on.
+  bool TakeTurn(const Ticket& ticket, Time now);
+
+ private:
+  Duration Limit(Time now) const;
+  bool IsQueue() const { return waiting_.size() >= workers_; }
+  Duration ExpectedWait(Time now) const;
+  void Learn(Duration interval, Time now);
+
+  const size_t workers_;
+  const WaitLimits limits_;
+  std::mutex mutex_;
+  std::deque<Time> waiting_;  // when the calls in the queue joined; this and all below guarded by mutex_
+  // When work last began with more of it waiting: until the next turn nothing but work keeps that one waiting.
+  std::optional<Time> busy_since_;
+  double mean_interval_ = 0;     // between two turns while calls wait, in ticks of Duration
+  Time learned_{};               // when the mean last saw such an interval: it says nothing of a time long after
+  std::optional<Time> refused_;  // last
+};
+
+}  // namespace flightplan::service
