@@ -19,6 +19,7 @@ test_packages=(
   haproxy openssl curl                        # drills: the balancer, certificates, /metrics
   clang-14 libclang-rt-14-dev                 # fuzz targets: libFuzzer's runtime, and the preset fuzz
   postgresql                                  # the evidence store's tests start one of their own
+  etcd-server                                 # under the API server that the Kubernetes door is tested with
   prometheus                                  # promtool, which reads /metrics as Prometheus does
 )
 # Toolchains of the clients in other languages: a command, and the packages that bring it. One that the machine has by

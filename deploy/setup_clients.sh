@@ -1,16 +1,18 @@
 #!/usr/bin/env bash
-# Fetches what the clients are built and tested with, each by its ecosystem's own package manager and into that one's own
-# cache, so that the tests need no network. Where everything is there it only looks and returns.
+# Fetches what the clients and doors are built and tested with, each by its ecosystem's own package manager and into that
+# one's own cache, so that the tests need no network. Where everything is there it only looks and returns.
 set -euo pipefail
 root="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
 tools="${XDG_CACHE_HOME:-$HOME/.cache}/flightplan/clients"
-all=(python go typescript java rust)
+all=(python go typescript java rust apiserver)
 
 usage() {
   cat <<USAGE
-usage: deploy/setup_clients.sh [CLIENT...]
-Clients: ${all[*]}; default: all; and by name only: integrations (NeMo-Run and SkyPilot, 800 MB). One whose toolchain is
-missing or too old is named and passed over; its tests then say "skipped". deploy/setup.sh brings Debian's toolchains.
+usage: deploy/setup_clients.sh [NAME...]
+Names: ${all[*]}; default: all; and by name only: integrations (NeMo-Run and SkyPilot, 800 MB).
+apiserver is the kube-apiserver that the Kubernetes door is tested with, built from its Go module (minutes, once).
+One whose toolchain is missing or too old is named and passed over; its tests then say "skipped". deploy/setup.sh brings
+Debian's toolchains.
 USAGE
 }
 
@@ -33,9 +35,11 @@ setup_python() {
 # Whether version $1 is at least $2.
 at_least() { [ "$(printf '%s\n%s\n' "$2" "$1" | sort -V | head -n 1)" = "$2" ]; }
 
+go_version() { GOTOOLCHAIN=local go version 2>/dev/null | sed -n 's/.* go\([0-9.]*\).*/\1/p'; }
+
 setup_go() {
   local version
-  version="$(GOTOOLCHAIN=local go version 2>/dev/null | sed -n 's/.* go\([0-9.]*\).*/\1/p')"
+  version="$(go_version)"
   [ -n "$version" ] && at_least "$version" 1.19 || { echo "setup: go: needs go >= 1.19 (golang-go), has ${version:-none}"; return 0; }
   (cd "$root/clients/go" && GOFLAGS=-mod=mod go mod download)
   [ -x "$tools/go/bin/protoc-gen-go-grpc" ] && return
@@ -74,6 +78,19 @@ setup_rust() {
   (cd "$root/clients/rust" && CARGO_TARGET_DIR="$tools/rust-target" cargo build -q --locked --workspace --examples) && return
   at_least "$version" 1.70 || echo "setup: rust: cargo $version reads the registry by its git index alone; one >= 1.70 (cargo-web rustc-web) needs no git" >&2
   return 1
+}
+
+# Debian has no kube-apiserver; this release is the newest whose module asks for no newer Go than Debian's.
+setup_apiserver() {
+  local version release module="$root/tests/doors/apiserver" program="$tools/apiserver/kube-apiserver"
+  version="$(go_version)"
+  [ -n "$version" ] && at_least "$version" 1.19 || { echo "setup: apiserver: needs go >= 1.19 (golang-go), has ${version:-none}"; return 0; }
+  [ -x "$program" ] && cmp -s "$module/go.sum" "$program.go.sum" && return
+  echo "setup: kube-apiserver, built from its Go module"
+  release="$(sed -n 's,^require k8s.io/kubernetes ,,p' "$module/go.mod")"
+  (cd "$module" && go build -mod=readonly -tags providerless -trimpath -o "$program" \
+    -ldflags="-s -w -X k8s.io/component-base/version.gitVersion=$release" k8s.io/kubernetes/cmd/kube-apiserver)
+  cp "$module/go.sum" "$program.go.sum"
 }
 
 # 800 MB: only where it is asked for by name.

@@ -3,7 +3,6 @@
 
 usage: kubernetes_test.py FLIGHTPLAN_BINARY
 """
-import http.client
 import json
 import os
 import pathlib
@@ -15,9 +14,10 @@ import sys
 import tempfile
 import time
 import unittest
-import urllib.request
 
 import yaml
+
+from webhook import MANIFEST, OBJECTS, Door, obj
 
 SKIPPED = 77
 if shutil.which("openssl") is None:
@@ -25,110 +25,16 @@ if shutil.which("openssl") is None:
     sys.exit(SKIPPED)
 
 FLIGHTPLAN = os.path.abspath(sys.argv.pop(1))
-HERE = pathlib.Path(__file__).parent
-OBJECTS = sorted(path.stem for path in (HERE / "objects").glob("*.yaml"))
-MANIFEST = HERE / "../../clients/kubernetes/webhook.yaml"
-
-
-def obj(kind, tp=2):
-    return yaml.safe_load((HERE / f"objects/{kind}.yaml").read_text().replace("{TP}", str(tp)))
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
-
-
-class Door:
-    """A server with a webhook in a mode of its own."""
-
-    def __init__(self, mode, *flags):
-        self.root = pathlib.Path(tempfile.mkdtemp(prefix="webhook-"))
-        self.mode = mode
-        self.ports = free_port(), free_port()
-        self.make_certificate("first")
-        self.log = open(self.root / "log", "wb")
-        self.process = subprocess.Popen(
-            [FLIGHTPLAN, "serve", f"--listen=unix:{self.root}/s.sock", f"--http_listen=127.0.0.1:{self.ports[0]}",
-             f"--webhook_listen=127.0.0.1:{self.ports[1]}", f"--webhook_cert_file={self.root}/cert.pem",
-             f"--webhook_key_file={self.root}/key.pem", f"--webhook_mode={mode}", "--drain_delay=0s",
-             f"--decision_log=file:{self.root}/decisions", *flags],
-            stderr=self.log)
-        for _ in range(200):
-            try:
-                socket.create_connection(("127.0.0.1", self.ports[1]), 1).close()
-                return
-            except OSError:
-                time.sleep(0.1)
-        raise RuntimeError((self.root / "log").read_text())
-
-    def make_certificate(self, name):
-        """A certificate authority of its own, and a certificate for the webhook's name in the cluster."""
-        new = self.root / name
-        new.mkdir()
-        run = lambda *command: subprocess.run(["openssl", *map(str, command)], check=True, capture_output=True)  # noqa: E731
-        run("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", "/CN=test authority",
-            "-keyout", new / "ca-key.pem", "-out", new / "ca.pem")
-        run("req", "-newkey", "rsa:2048", "-nodes", "-subj", f"/CN={name}", "-keyout", new / "key.pem", "-out", new / "csr.pem")
-        (new / "ext").write_text("subjectAltName=DNS:flightplan.flightplan.svc,IP:127.0.0.1\n")
-        run("x509", "-req", "-in", new / "csr.pem", "-CA", new / "ca.pem", "-CAkey", new / "ca-key.pem", "-CAcreateserial",
-            "-days", "1", "-extfile", new / "ext", "-out", new / "cert.pem")
-        self.context = ssl.create_default_context(cafile=new / "ca.pem")
-        for file in ("key.pem", "cert.pem"):  # as a rotated secret: a link that moves
-            link = self.root / (file + ".new")
-            link.symlink_to(new / file)
-            link.rename(self.root / file)
-
-    def post(self, body, path="/admission/v1/validate"):
-        connection = http.client.HTTPSConnection("127.0.0.1", self.ports[1], context=self.context, timeout=30)
-        connection.request("POST", path, body if isinstance(body, bytes) else json.dumps(body).encode(),
-                           {"Content-Type": "application/json"})
-        answer = connection.getresponse()
-        text = answer.read().decode()
-        connection.close()
-        return answer.status, text
-
-    def review(self, thing, operation="CREATE", **more):
-        request = {"uid": "705ab4f5-6393-11e8-b7cc-42010a800002", "operation": operation, "namespace": "team-a",
-                   "name": "pretrain", "object": thing, "dryRun": False, **more}
-        status, text = self.post({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request})
-        assert status == 200, text
-        answer = json.loads(text)
-        assert (answer["apiVersion"], answer["kind"]) == ("admission.k8s.io/v1", "AdmissionReview")
-        assert answer["response"]["uid"] == request["uid"]
-        return answer["response"]
-
-    def count(self, verdict):
-        with urllib.request.urlopen(f"http://127.0.0.1:{self.ports[0]}/metrics", timeout=10) as answer:
-            name = f'flightplan_door_reviews_total{{door="kubernetes",mode="{self.mode}",verdict="{verdict}"}} '
-            return float(next(line for line in answer.read().decode().splitlines() if line.startswith(name)).split()[-1])
-
-    def decisions(self, uid):
-        """The decision log's lines of a review. It is written behind the answer's back."""
-        for _ in range(200):
-            lines = [json.loads(line) for line in (self.root / "decisions").read_text().splitlines()]
-            found = [line for line in lines if line["request_id"] == uid]
-            if found:
-                return found
-            time.sleep(0.05)
-        raise AssertionError(f"no line of review {uid} in the decision log")
-
-    def close(self):
-        self.process.terminate()
-        self.process.wait(30)
-        self.log.close()
-        shutil.rmtree(self.root)
 
 
 class KubernetesDoor(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.enforce = Door("enforce", "--stack_releases=megatron-lm@0.17")
+        cls.enforce = Door(FLIGHTPLAN, "enforce", "--stack_releases=megatron-lm@0.17")
         cls.addClassCleanup(cls.enforce.close)
-        cls.warn = Door("warn")
+        cls.warn = Door(FLIGHTPLAN, "warn")
         cls.addClassCleanup(cls.warn.close)
-        cls.shadow = Door("shadow")
+        cls.shadow = Door(FLIGHTPLAN, "shadow")
         cls.addClassCleanup(cls.shadow.close)
 
     def test_every_kind_is_denied_with_the_fix_and_allowed_when_it_runs(self):
@@ -168,7 +74,7 @@ class KubernetesDoor(unittest.TestCase):
         ask = lambda uid, thing, **more: self.enforce.review(thing, uid=uid, userInfo=user, **more)  # noqa: E731
 
         refused = ask("log-refused", obj("pytorchjob", 3), dryRun=True)
-        [line] = self.enforce.decisions("log-refused")
+        [line] = self.enforce.decisions("request_id", "log-refused")
         self.assertEqual(line["rpc"], "/admission/v1/validate")
         self.assertEqual((line["door"], line["door_mode"]), ("kubernetes", "enforce"))
         self.assertEqual((line["door_verdict"], line["door_allowed"], line["door_dry_run"]), ("refused", "no", "yes"))
@@ -178,13 +84,13 @@ class KubernetesDoor(unittest.TestCase):
         self.assertLessEqual(set(line["door_findings"]), set(line["rule_ids"]))
 
         ask("log-allowed", obj("pytorchjob", 2))
-        [line] = self.enforce.decisions("log-allowed")
+        [line] = self.enforce.decisions("request_id", "log-allowed")
         self.assertEqual((line["door_verdict"], line["door_allowed"], line["outcome"]), ("allowed", "yes", "accepted"))
         self.assertNotIn("door_dry_run", line)
 
         thing = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"generateName": "web-"}, "spec": {}}
         ask("log-other", thing, name="")
-        [line] = self.enforce.decisions("log-other")
+        [line] = self.enforce.decisions("request_id", "log-other")
         self.assertEqual((line["door_verdict"], line["door_allowed"]), ("not_judged", "yes"))
         self.assertEqual((line["door_object"], line["door_findings"]), ("Deployment team-a/web-*", []))
         self.assertIn("no launch is read from Deployment", line["door_reason"])
@@ -192,7 +98,7 @@ class KubernetesDoor(unittest.TestCase):
 
         # A caller's text of any length or kind is one bounded line.
         ask("log-long", thing, name="n\n\u0000" * 100_000)
-        [line] = self.enforce.decisions("log-long")
+        [line] = self.enforce.decisions("request_id", "log-long")
         self.assertLessEqual(len(line["door_object"].encode()), 1024)
 
         done = subprocess.run([FLIGHTPLAN, "replay", self.enforce.root / "decisions"], capture_output=True, text=True, timeout=60)
@@ -204,7 +110,7 @@ class KubernetesDoor(unittest.TestCase):
         thing = obj("job", 3)
         thing["spec"]["template"]["spec"]["containers"][1]["env"] = [{"name": "WANDB_API_KEY", "value": "s3cr3t-value"}]
         self.enforce.review(thing, uid="log-secret")
-        [line] = self.enforce.decisions("log-secret")
+        [line] = self.enforce.decisions("request_id", "log-secret")
         self.assertIn("WANDB_API_KEY", line["request_withheld"])
         self.assertNotIn("s3cr3t-value", (self.enforce.root / "decisions").read_text())
         self.assertNotIn("s3cr3t-value", (self.enforce.root / "log").read_text())
@@ -306,7 +212,7 @@ class KubernetesDoor(unittest.TestCase):
                     raise OSError("no answer")
 
     def test_a_new_certificate_needs_no_restart(self):
-        door = Door("warn")
+        door = Door(FLIGHTPLAN, "warn")
         try:
             self.assertTrue(door.review(obj("job"))["allowed"])
             old = door.context
