@@ -1,6 +1,7 @@
 #include "resolver/catalog/catalog.h"
 
 #include "gtest/gtest.h"
+#include "resolver/plan/layer_pattern.h"
 #include "resolver/plan/model_fields.h"
 
 namespace flightplan {
@@ -117,7 +118,8 @@ TEST(CatalogOverlay, RefusesWithFileLineAndField) {
       {"models:\n  - name: x\n    tie_embeddings: 3\n",
        "site.yaml:3:21: field models[x].tie_embeddings: is 3; needs true or false"},
       {"models:\n  - name: x\n    moe_layer_freq: \"[1]*1000000000000\"\n",
-       "site.yaml:3:21: field models[x].moe_layer_freq: more than 10000 entries"},
+       "site.yaml:3:21: field models[x].moe_layer_freq: layer pattern: expands to more than 10000 layers at "
+       "offset 13; write it like [0]*3+[1]*58"},
       {"models:\n  - name: x\n    knobs: {layernorm_epsilom: 1}\n",
        "site.yaml:3:32: field models[x].knobs.layernorm_epsilom: is no knob; nearest known: layernorm_epsilon"},
       {"gpus:\n  - name: x\n    compute_capability: nine\n",
@@ -167,13 +169,13 @@ TEST(CatalogOverlay, SurvivesHostileFiles) {
 }
 
 TEST(Pattern, ReadsAndWritesMegatronExpressions) {
-  EXPECT_EQ(*ParsePattern("[0]*3+[1]*2"), (std::vector<int64_t>{0, 0, 0, 1, 1}));
-  EXPECT_EQ(*ParsePattern("([1,1,0])*2"), (std::vector<int64_t>{1, 1, 0, 1, 1, 0}));
+  EXPECT_EQ(*ExpandLayerPattern("[0]*3+[1]*2"), (std::vector<int64_t>{0, 0, 0, 1, 1}));
+  EXPECT_EQ(*ExpandLayerPattern("([1,1,0])*2"), (std::vector<int64_t>{1, 1, 0, 1, 1, 0}));
   EXPECT_EQ(FormatPattern({0, 0, 0, 1, 1}), "[0]*3+[1]*2");
   EXPECT_EQ(FormatPattern({1, 1, 0, 1, 1, 0, 1, 1, 0}), "([1,1,0])*3");
   for (absl::string_view bad :
        {"", "[", "[1", "[1]*", "[1]*-1", "1", "[a]", "([1]", "[1]]", "[1]*99999999999999999999"}) {
-    EXPECT_FALSE(ParsePattern(bad).ok()) << bad;
+    EXPECT_FALSE(ExpandLayerPattern(bad).ok()) << bad;
   }
 }
 

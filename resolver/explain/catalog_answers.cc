@@ -12,8 +12,9 @@
 #include "resolver/base/utf8.h"
 #include "resolver/catalog/catalog.h"
 #include "resolver/derive/parameters.h"
-#include "resolver/explain/model_message.h"
+#include "resolver/explain/gpu_message.h"
 #include "resolver/normalize/hf_import.h"
+#include "resolver/normalize/model_message.h"
 #include "resolver/normalize/violations.h"
 #include "resolver/rules/registry.h"
 

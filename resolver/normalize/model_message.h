@@ -1,4 +1,4 @@
-// The model message as a caller spells it out.
+// A model as a message, both ways.
 #pragma once
 
 #include "absl/strings/string_view.h"
@@ -11,7 +11,12 @@ namespace v1 {
 class ModelSpec;
 }
 
-// Violations name the field and the range. Unknown extra_dimensions are violations with the known names.
+// Everything that a decision, a count or a launch depends on; ModelFromMessage reads it back. The message must be
+// empty.
+void ModelToMessage(const ModelSpec& model, v1::ModelSpec* message);
+
+// What is left out gets the contract's defaults. Violations name the field below `field`, what is wrong and what would
+// be right: ranges, names that are not known, fields that need one another.
 ModelSpec ModelFromMessage(const v1::ModelSpec& message, absl::string_view field, Violations* violations);
 
 }  // namespace flightplan

@@ -30,6 +30,7 @@ class Reader {
     return absl::InvalidArgumentError(
         absl::StrCat("layer pattern: ", what, " at offset ", at_, "; write it like [0]*3+[1]*58"));
   }
+  absl::Status TooMany() const { return Error(absl::StrCat("expands to more than ", max_items_, " layers")); }
   void Skip() {
     while (at_ < text_.size() && std::isspace(static_cast<unsigned char>(text_[at_]))) ++at_;
   }
@@ -55,7 +56,7 @@ class Reader {
     FLIGHTPLAN_ASSIGN_OR_RETURN(Items items, Product(depth));
     while (Take('+')) {
       FLIGHTPLAN_ASSIGN_OR_RETURN(Items more, Product(depth));
-      if (items.size() + more.size() > max_items_) return Error("expands to too many layers");
+      if (items.size() + more.size() > max_items_) return TooMany();
       items.insert(items.end(), more.begin(), more.end());
     }
     return items;
@@ -70,11 +71,11 @@ class Reader {
     while (Take('*')) {
       const std::optional<int64_t> after = Integer();
       if (!after.has_value()) return Error("expected a repeat count");
-      if (times != 0 && *after > static_cast<int64_t>(max_items_)) return Error("expands to too many layers");
+      if (times != 0 && *after > static_cast<int64_t>(max_items_)) return TooMany();
       times *= *after;
-      if (times > static_cast<int64_t>(max_items_)) return Error("expands to too many layers");
+      if (times > static_cast<int64_t>(max_items_)) return TooMany();
     }
-    if (unit.size() * static_cast<size_t>(times) > max_items_) return Error("expands to too many layers");
+    if (unit.size() * static_cast<size_t>(times) > max_items_) return TooMany();
     Items items;
     for (int64_t i = 0; i < times; ++i) items.insert(items.end(), unit.begin(), unit.end());
     return items;
@@ -91,7 +92,7 @@ class Reader {
       const std::optional<int64_t> value = Integer();
       if (!value.has_value()) return Error("expected an integer");
       items.push_back(*value);
-      if (items.size() > max_items_) return Error("expands to too many layers");
+      if (items.size() > max_items_) return TooMany();
     } while (Take(','));
     if (!Take(']')) return Error("expected ']'");
     return items;

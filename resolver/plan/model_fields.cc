@@ -3,11 +3,14 @@
 #include <algorithm>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "resolver/base/status_macros.h"
+#include "resolver/base/utf8.h"
+#include "resolver/plan/layer_pattern.h"
 
 namespace flightplan {
 namespace {
@@ -144,66 +147,6 @@ const ModelField kFields[] = {
 
 bool IsPattern(const ModelField& field) { return std::holds_alternative<std::vector<int64_t> M::*>(field.member); }
 
-// A small reader for Megatron's pattern expressions: sum := product ('+' product)*, product := list ('*' integer)?,
-// list := '[' integers ']' | '(' list ')'.
-class PatternReader {
- public:
-  explicit PatternReader(absl::string_view text) : rest_(text) {}
-
-  absl::StatusOr<std::vector<int64_t>> Read() {
-    std::vector<int64_t> pattern;
-    do {
-      FLIGHTPLAN_ASSIGN_OR_RETURN(std::vector<int64_t> unit, ReadList());
-      int64_t times = 1;
-      if (Take('*')) {
-        FLIGHTPLAN_ASSIGN_OR_RETURN(times, ReadInteger());
-      }
-      if (times < 0 || times > kMaxLayers || static_cast<int64_t>(pattern.size() + unit.size()) * times > kMaxLayers) {
-        return absl::InvalidArgumentError(absl::StrCat("more than ", kMaxLayers, " entries"));
-      }
-      for (int64_t i = 0; i < times; ++i) pattern.insert(pattern.end(), unit.begin(), unit.end());
-    } while (Take('+'));
-    if (!rest_.empty()) return Malformed();
-    return pattern;
-  }
-
- private:
-  static absl::Status Malformed() {
-    return absl::InvalidArgumentError("is no layer pattern; write a list or an expression such as [0]*3+[1]*58");
-  }
-  bool Take(char wanted) {
-    while (!rest_.empty() && rest_.front() == ' ') rest_.remove_prefix(1);
-    if (rest_.empty() || rest_.front() != wanted) return false;
-    rest_.remove_prefix(1);
-    while (!rest_.empty() && rest_.front() == ' ') rest_.remove_prefix(1);
-    return true;
-  }
-  absl::StatusOr<int64_t> ReadInteger() {
-    size_t length = 0;
-    while (length < rest_.size() && (absl::ascii_isdigit(static_cast<unsigned char>(rest_[length])))) ++length;
-    int64_t number = 0;
-    if (!absl::SimpleAtoi(rest_.substr(0, length), &number)) return Malformed();
-    rest_.remove_prefix(length);
-    return number;
-  }
-  absl::StatusOr<std::vector<int64_t>> ReadList() {
-    const bool wrapped = Take('(');
-    if (!Take('[')) return Malformed();
-    std::vector<int64_t> list;
-    if (!Take(']')) {
-      do {
-        FLIGHTPLAN_ASSIGN_OR_RETURN(int64_t item, ReadInteger());
-        list.push_back(item);
-      } while (Take(','));
-      if (!Take(']')) return Malformed();
-    }
-    if (wrapped && !Take(')')) return Malformed();
-    return list;
-  }
-
-  absl::string_view rest_;
-};
-
 class Checker {
  public:
   explicit Checker(const ModelSpec& model) : m_(model) {}
@@ -336,7 +279,8 @@ class Checker {
   void PatternSymbols(absl::string_view pattern, absl::string_view field) {
     const size_t odd = pattern.find_first_not_of("M*-E");
     if (odd != absl::string_view::npos) {
-      faults_.push_back({field, absl::StrCat("holds '", pattern.substr(odd, 1),
+      const size_t bytes = std::max<size_t>(1, Utf8CharacterBytes(pattern.substr(odd)));
+      faults_.push_back({field, absl::StrCat("holds '", absl::Utf8SafeCEscape(pattern.substr(odd, bytes)),
                                              "'; needs M (Mamba), * (attention), - (MLP) or E (MoE)")});
     }
     const auto holds = [&](char symbol) { return pattern.find(symbol) != absl::string_view::npos; };
@@ -371,8 +315,10 @@ const ModelField* FindModelField(absl::string_view name) {
 
 absl::Status SetModelField(const ModelField& field, const Value& value, ModelSpec* model) {
   if (!IsPattern(field)) return SetField(field, value, model);
+  int64_t every = 0;
+  if (value.is_text() && absl::SimpleAtoi(value.text(), &every)) return SetModelField(field, Value(every), model);
   if (value.is_text()) {
-    FLIGHTPLAN_ASSIGN_OR_RETURN(std::vector<int64_t> pattern, ParsePattern(value.text()));
+    FLIGHTPLAN_ASSIGN_OR_RETURN(std::vector<int64_t> pattern, ExpandLayerPattern(value.text(), kMaxLayers));
     return SetField(field, Value(Value::List(pattern.begin(), pattern.end())), model);
   }
   if (!value.is_int()) return SetField(field, value, model);
@@ -387,8 +333,6 @@ absl::Status SetModelField(const ModelField& field, const Value& value, ModelSpe
   for (Value& item : pattern) item = Value(item.truthy() ? 1 : 0);
   return SetField(field, Value(std::move(pattern)), model);
 }
-
-absl::StatusOr<std::vector<int64_t>> ParsePattern(absl::string_view text) { return PatternReader(text).Read(); }
 
 std::string FormatPattern(const std::vector<int64_t>& pattern) {
   std::vector<std::string> runs;

@@ -23,8 +23,6 @@ const ModelField* FindModelField(absl::string_view name);  // null: no such fiel
 // integer N. They need num_layers to be set first.
 absl::Status SetModelField(const ModelField& field, const Value& value, ModelSpec* model);
 
-// "[0]*3+[1]*58" -> list. At most 10,000 entries.
-absl::StatusOr<std::vector<int64_t>> ParsePattern(absl::string_view text);
 // The shortest expression in the same form: {0,0,0,1,1} -> "[0]*3+[1]*2"; a repeated unit becomes "([1,1,1,0])*12".
 std::string FormatPattern(const std::vector<int64_t>& pattern);
 

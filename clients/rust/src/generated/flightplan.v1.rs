@@ -532,6 +532,7 @@ pub mod model_ref {
     }
 }
 /// One decoder-only model. Field names are Megatron's; an unset optional means "the architecture has none of it".
+/// What GetModel and ImportModel answer may be sent back as it is, or changed.
 #[allow(clippy::derive_partial_eq_without_eq)]
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct ModelSpec {
@@ -669,6 +670,16 @@ pub struct ModelSpec {
         ::prost::alloc::string::String,
         f64,
     >,
+    /// Words, switches and layer patterns of families that need them, by the same names: "hybrid_layer_pattern",
+    /// "attention_output_gate", "linear_attention_freq" ("(\[1,1,1,0\])*12" or a list).
+    #[prost(map = "string, message", tag = "71")]
+    pub extra_fields: ::std::collections::HashMap<
+        ::prost::alloc::string::String,
+        KnobValue,
+    >,
+    /// Settings of the checkpoint that no count depends on but that a launch must repeat: "layernorm_epsilon".
+    #[prost(message, repeated, tag = "72")]
+    pub knobs: ::prost::alloc::vec::Vec<KnobSetting>,
     /// Exact counts by our formulas; filled in answers, ignored in requests.
     #[prost(message, optional, tag = "80")]
     pub parameters: ::core::option::Option<ParameterCounts>,

@@ -5,6 +5,7 @@ isort:skip_file
 
 import builtins
 import collections.abc
+import flightplan.v1.finding_pb2
 import google.protobuf.descriptor
 import google.protobuf.internal.containers
 import google.protobuf.message
@@ -44,7 +45,9 @@ global___ModelRef = ModelRef
 
 @typing.final
 class ModelSpec(google.protobuf.message.Message):
-    """One decoder-only model. Field names are Megatron's; an unset optional means "the architecture has none of it"."""
+    """One decoder-only model. Field names are Megatron's; an unset optional means "the architecture has none of it".
+    What GetModel and ImportModel answer may be sent back as it is, or changed.
+    """
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
@@ -62,6 +65,24 @@ class ModelSpec(google.protobuf.message.Message):
             key: builtins.str = ...,
             value: builtins.float = ...,
         ) -> None: ...
+        def ClearField(self, field_name: typing.Literal["key", b"key", "value", b"value"]) -> None: ...
+
+    @typing.final
+    class ExtraFieldsEntry(google.protobuf.message.Message):
+        DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: builtins.int
+        VALUE_FIELD_NUMBER: builtins.int
+        key: builtins.str
+        @property
+        def value(self) -> flightplan.v1.finding_pb2.KnobValue: ...
+        def __init__(
+            self,
+            *,
+            key: builtins.str = ...,
+            value: flightplan.v1.finding_pb2.KnobValue | None = ...,
+        ) -> None: ...
+        def HasField(self, field_name: typing.Literal["value", b"value"]) -> builtins.bool: ...
         def ClearField(self, field_name: typing.Literal["key", b"key", "value", b"value"]) -> None: ...
 
     NAME_FIELD_NUMBER: builtins.int
@@ -107,6 +128,8 @@ class ModelSpec(google.protobuf.message.Message):
     ROPE_SCALING_TYPE_FIELD_NUMBER: builtins.int
     WINDOW_SIZE_FIELD_NUMBER: builtins.int
     EXTRA_DIMENSIONS_FIELD_NUMBER: builtins.int
+    EXTRA_FIELDS_FIELD_NUMBER: builtins.int
+    KNOBS_FIELD_NUMBER: builtins.int
     PARAMETERS_FIELD_NUMBER: builtins.int
     SOURCES_FIELD_NUMBER: builtins.int
     NOTES_FIELD_NUMBER: builtins.int
@@ -201,6 +224,16 @@ class ModelSpec(google.protobuf.message.Message):
         """Dimensions of families that need more (linear attention, Mamba, indexers), by Megatron's or the family's own name."""
 
     @property
+    def extra_fields(self) -> google.protobuf.internal.containers.MessageMap[builtins.str, flightplan.v1.finding_pb2.KnobValue]:
+        """Words, switches and layer patterns of families that need them, by the same names: "hybrid_layer_pattern",
+        "attention_output_gate", "linear_attention_freq" ("([1,1,1,0])*12" or a list).
+        """
+
+    @property
+    def knobs(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[flightplan.v1.finding_pb2.KnobSetting]:
+        """Settings of the checkpoint that no count depends on but that a launch must repeat: "layernorm_epsilon"."""
+
+    @property
     def parameters(self) -> global___ParameterCounts:
         """Exact counts by our formulas; filled in answers, ignored in requests."""
 
@@ -254,12 +287,14 @@ class ModelSpec(google.protobuf.message.Message):
         rope_scaling_type: builtins.str | None = ...,
         window_size: builtins.int | None = ...,
         extra_dimensions: collections.abc.Mapping[builtins.str, builtins.float] | None = ...,
+        extra_fields: collections.abc.Mapping[builtins.str, flightplan.v1.finding_pb2.KnobValue] | None = ...,
+        knobs: collections.abc.Iterable[flightplan.v1.finding_pb2.KnobSetting] | None = ...,
         parameters: global___ParameterCounts | None = ...,
         sources: collections.abc.Iterable[builtins.str] | None = ...,
         notes: builtins.str = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["_kv_channels", b"_kv_channels", "_kv_lora_rank", b"_kv_lora_rank", "_max_position_embeddings", b"_max_position_embeddings", "_moe_ffn_hidden_size", b"_moe_ffn_hidden_size", "_moe_latent_size", b"_moe_latent_size", "_moe_router_group_topk", b"_moe_router_group_topk", "_moe_router_num_groups", b"_moe_router_num_groups", "_moe_router_pre_softmax", b"_moe_router_pre_softmax", "_moe_router_score_function", b"_moe_router_score_function", "_moe_router_topk", b"_moe_router_topk", "_moe_router_topk_scaling_factor", b"_moe_router_topk_scaling_factor", "_moe_shared_expert_intermediate_size", b"_moe_shared_expert_intermediate_size", "_mtp_num_layers", b"_mtp_num_layers", "_num_moe_experts", b"_num_moe_experts", "_num_query_groups", b"_num_query_groups", "_q_lora_rank", b"_q_lora_rank", "_qk_head_dim", b"_qk_head_dim", "_qk_pos_emb_head_dim", b"_qk_pos_emb_head_dim", "_rope_scaling_type", b"_rope_scaling_type", "_rotary_base", b"_rotary_base", "_rotary_percent", b"_rotary_percent", "_v_head_dim", b"_v_head_dim", "_window_size", b"_window_size", "kv_channels", b"kv_channels", "kv_lora_rank", b"kv_lora_rank", "max_position_embeddings", b"max_position_embeddings", "moe_ffn_hidden_size", b"moe_ffn_hidden_size", "moe_latent_size", b"moe_latent_size", "moe_router_group_topk", b"moe_router_group_topk", "moe_router_num_groups", b"moe_router_num_groups", "moe_router_pre_softmax", b"moe_router_pre_softmax", "moe_router_score_function", b"moe_router_score_function", "moe_router_topk", b"moe_router_topk", "moe_router_topk_scaling_factor", b"moe_router_topk_scaling_factor", "moe_shared_expert_intermediate_size", b"moe_shared_expert_intermediate_size", "mtp_num_layers", b"mtp_num_layers", "num_moe_experts", b"num_moe_experts", "num_query_groups", b"num_query_groups", "parameters", b"parameters", "q_lora_rank", b"q_lora_rank", "qk_head_dim", b"qk_head_dim", "qk_pos_emb_head_dim", b"qk_pos_emb_head_dim", "rope_scaling_type", b"rope_scaling_type", "rotary_base", b"rotary_base", "rotary_percent", b"rotary_percent", "v_head_dim", b"v_head_dim", "window_size", b"window_size"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_kv_channels", b"_kv_channels", "_kv_lora_rank", b"_kv_lora_rank", "_max_position_embeddings", b"_max_position_embeddings", "_moe_ffn_hidden_size", b"_moe_ffn_hidden_size", "_moe_latent_size", b"_moe_latent_size", "_moe_router_group_topk", b"_moe_router_group_topk", "_moe_router_num_groups", b"_moe_router_num_groups", "_moe_router_pre_softmax", b"_moe_router_pre_softmax", "_moe_router_score_function", b"_moe_router_score_function", "_moe_router_topk", b"_moe_router_topk", "_moe_router_topk_scaling_factor", b"_moe_router_topk_scaling_factor", "_moe_shared_expert_intermediate_size", b"_moe_shared_expert_intermediate_size", "_mtp_num_layers", b"_mtp_num_layers", "_num_moe_experts", b"_num_moe_experts", "_num_query_groups", b"_num_query_groups", "_q_lora_rank", b"_q_lora_rank", "_qk_head_dim", b"_qk_head_dim", "_qk_pos_emb_head_dim", b"_qk_pos_emb_head_dim", "_rope_scaling_type", b"_rope_scaling_type", "_rotary_base", b"_rotary_base", "_rotary_percent", b"_rotary_percent", "_v_head_dim", b"_v_head_dim", "_window_size", b"_window_size", "activation", b"activation", "add_bias_linear", b"add_bias_linear", "add_qkv_bias", b"add_qkv_bias", "architecture", b"architecture", "attention", b"attention", "extra_dimensions", b"extra_dimensions", "family", b"family", "ffn_hidden_size", b"ffn_hidden_size", "hf_id", b"hf_id", "hidden_size", b"hidden_size", "kv_channels", b"kv_channels", "kv_lora_rank", b"kv_lora_rank", "max_position_embeddings", b"max_position_embeddings", "moe_ffn_hidden_size", b"moe_ffn_hidden_size", "moe_latent_size", b"moe_latent_size", "moe_layer_freq", b"moe_layer_freq", "moe_router_enable_expert_bias", b"moe_router_enable_expert_bias", "moe_router_group_topk", b"moe_router_group_topk", "moe_router_num_groups", b"moe_router_num_groups", "moe_router_pre_softmax", b"moe_router_pre_softmax", "moe_router_score_function", b"moe_router_score_function", "moe_router_topk", b"moe_router_topk", "moe_router_topk_scaling_factor", b"moe_router_topk_scaling_factor", "moe_shared_expert_gate", b"moe_shared_expert_gate", "moe_shared_expert_intermediate_size", b"moe_shared_expert_intermediate_size", "mtp_num_layers", b"mtp_num_layers", "name", b"name", "normalization", b"normalization", "notes", b"notes", "num_attention_heads", b"num_attention_heads", "num_layers", b"num_layers", "num_moe_experts", b"num_moe_experts", "num_query_groups", b"num_query_groups", "parameters", b"parameters", "q_lora_rank", b"q_lora_rank", "qk_head_dim", b"qk_head_dim", "qk_layernorm", b"qk_layernorm", "qk_pos_emb_head_dim", b"qk_pos_emb_head_dim", "rope_scaling_type", b"rope_scaling_type", "rotary_base", b"rotary_base", "rotary_percent", b"rotary_percent", "sources", b"sources", "tie_embeddings", b"tie_embeddings", "v_head_dim", b"v_head_dim", "vocab_size", b"vocab_size", "window_size", b"window_size"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["_kv_channels", b"_kv_channels", "_kv_lora_rank", b"_kv_lora_rank", "_max_position_embeddings", b"_max_position_embeddings", "_moe_ffn_hidden_size", b"_moe_ffn_hidden_size", "_moe_latent_size", b"_moe_latent_size", "_moe_router_group_topk", b"_moe_router_group_topk", "_moe_router_num_groups", b"_moe_router_num_groups", "_moe_router_pre_softmax", b"_moe_router_pre_softmax", "_moe_router_score_function", b"_moe_router_score_function", "_moe_router_topk", b"_moe_router_topk", "_moe_router_topk_scaling_factor", b"_moe_router_topk_scaling_factor", "_moe_shared_expert_intermediate_size", b"_moe_shared_expert_intermediate_size", "_mtp_num_layers", b"_mtp_num_layers", "_num_moe_experts", b"_num_moe_experts", "_num_query_groups", b"_num_query_groups", "_q_lora_rank", b"_q_lora_rank", "_qk_head_dim", b"_qk_head_dim", "_qk_pos_emb_head_dim", b"_qk_pos_emb_head_dim", "_rope_scaling_type", b"_rope_scaling_type", "_rotary_base", b"_rotary_base", "_rotary_percent", b"_rotary_percent", "_v_head_dim", b"_v_head_dim", "_window_size", b"_window_size", "activation", b"activation", "add_bias_linear", b"add_bias_linear", "add_qkv_bias", b"add_qkv_bias", "architecture", b"architecture", "attention", b"attention", "extra_dimensions", b"extra_dimensions", "extra_fields", b"extra_fields", "family", b"family", "ffn_hidden_size", b"ffn_hidden_size", "hf_id", b"hf_id", "hidden_size", b"hidden_size", "knobs", b"knobs", "kv_channels", b"kv_channels", "kv_lora_rank", b"kv_lora_rank", "max_position_embeddings", b"max_position_embeddings", "moe_ffn_hidden_size", b"moe_ffn_hidden_size", "moe_latent_size", b"moe_latent_size", "moe_layer_freq", b"moe_layer_freq", "moe_router_enable_expert_bias", b"moe_router_enable_expert_bias", "moe_router_group_topk", b"moe_router_group_topk", "moe_router_num_groups", b"moe_router_num_groups", "moe_router_pre_softmax", b"moe_router_pre_softmax", "moe_router_score_function", b"moe_router_score_function", "moe_router_topk", b"moe_router_topk", "moe_router_topk_scaling_factor", b"moe_router_topk_scaling_factor", "moe_shared_expert_gate", b"moe_shared_expert_gate", "moe_shared_expert_intermediate_size", b"moe_shared_expert_intermediate_size", "mtp_num_layers", b"mtp_num_layers", "name", b"name", "normalization", b"normalization", "notes", b"notes", "num_attention_heads", b"num_attention_heads", "num_layers", b"num_layers", "num_moe_experts", b"num_moe_experts", "num_query_groups", b"num_query_groups", "parameters", b"parameters", "q_lora_rank", b"q_lora_rank", "qk_head_dim", b"qk_head_dim", "qk_layernorm", b"qk_layernorm", "qk_pos_emb_head_dim", b"qk_pos_emb_head_dim", "rope_scaling_type", b"rope_scaling_type", "rotary_base", b"rotary_base", "rotary_percent", b"rotary_percent", "sources", b"sources", "tie_embeddings", b"tie_embeddings", "v_head_dim", b"v_head_dim", "vocab_size", b"vocab_size", "window_size", b"window_size"]) -> None: ...
     @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["_kv_channels", b"_kv_channels"]) -> typing.Literal["kv_channels"] | None: ...
     @typing.overload

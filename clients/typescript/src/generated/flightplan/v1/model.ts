@@ -7,6 +7,7 @@
 /* eslint-disable */
 import Long from "long";
 import _m0 from "protobufjs/minimal";
+import { KnobSetting, KnobValue } from "./finding";
 
 /** What is trained: the architecture, named or spelled out. */
 export interface ModelRef {
@@ -16,7 +17,10 @@ export interface ModelRef {
   } | undefined;
 }
 
-/** One decoder-only model. Field names are Megatron's; an unset optional means "the architecture has none of it". */
+/**
+ * One decoder-only model. Field names are Megatron's; an unset optional means "the architecture has none of it".
+ * What GetModel and ImportModel answer may be sent back as it is, or changed.
+ */
 export interface ModelSpec {
   /** Name to show; for a catalogue entry its key. */
   name: string;
@@ -150,6 +154,13 @@ export interface ModelSpec {
     | undefined;
   /** Dimensions of families that need more (linear attention, Mamba, indexers), by Megatron's or the family's own name. */
   extraDimensions: { [key: string]: number };
+  /**
+   * Words, switches and layer patterns of families that need them, by the same names: "hybrid_layer_pattern",
+   * "attention_output_gate", "linear_attention_freq" ("([1,1,1,0])*12" or a list).
+   */
+  extraFields: { [key: string]: KnobValue };
+  /** Settings of the checkpoint that no count depends on but that a launch must repeat: "layernorm_epsilon". */
+  knobs: KnobSetting[];
   /** Exact counts by our formulas; filled in answers, ignored in requests. */
   parameters:
     | ParameterCounts
@@ -163,6 +174,11 @@ export interface ModelSpec {
 export interface ModelSpec_ExtraDimensionsEntry {
   key: string;
   value: number;
+}
+
+export interface ModelSpec_ExtraFieldsEntry {
+  key: string;
+  value: KnobValue | undefined;
 }
 
 /** Parameter counts, in scalars. */
@@ -301,6 +317,8 @@ function createBaseModelSpec(): ModelSpec {
     ropeScalingType: undefined,
     windowSize: undefined,
     extraDimensions: {},
+    extraFields: {},
+    knobs: [],
     parameters: undefined,
     sources: [],
     notes: "",
@@ -441,6 +459,12 @@ export const ModelSpec = {
     Object.entries(message.extraDimensions).forEach(([key, value]) => {
       ModelSpec_ExtraDimensionsEntry.encode({ key: key as any, value }, writer.uint32(562).fork()).ldelim();
     });
+    Object.entries(message.extraFields).forEach(([key, value]) => {
+      ModelSpec_ExtraFieldsEntry.encode({ key: key as any, value }, writer.uint32(570).fork()).ldelim();
+    });
+    for (const v of message.knobs) {
+      KnobSetting.encode(v!, writer.uint32(578).fork()).ldelim();
+    }
     if (message.parameters !== undefined) {
       ParameterCounts.encode(message.parameters, writer.uint32(642).fork()).ldelim();
     }
@@ -764,6 +788,23 @@ export const ModelSpec = {
             message.extraDimensions[entry70.key] = entry70.value;
           }
           continue;
+        case 71:
+          if (tag !== 570) {
+            break;
+          }
+
+          const entry71 = ModelSpec_ExtraFieldsEntry.decode(reader, reader.uint32());
+          if (entry71.value !== undefined) {
+            message.extraFields[entry71.key] = entry71.value;
+          }
+          continue;
+        case 72:
+          if (tag !== 578) {
+            break;
+          }
+
+          message.knobs.push(KnobSetting.decode(reader, reader.uint32()));
+          continue;
         case 80:
           if (tag !== 642) {
             break;
@@ -850,6 +891,16 @@ export const ModelSpec = {
       },
       {},
     );
+    message.extraFields = Object.entries(object.extraFields ?? {}).reduce<{ [key: string]: KnobValue }>(
+      (acc, [key, value]) => {
+        if (value !== undefined) {
+          acc[key] = KnobValue.fromPartial(value);
+        }
+        return acc;
+      },
+      {},
+    );
+    message.knobs = object.knobs?.map((e) => KnobSetting.fromPartial(e)) || [];
     message.parameters = (object.parameters !== undefined && object.parameters !== null)
       ? ParameterCounts.fromPartial(object.parameters)
       : undefined;
@@ -913,6 +964,64 @@ export const ModelSpec_ExtraDimensionsEntry = {
     const message = createBaseModelSpec_ExtraDimensionsEntry();
     message.key = object.key ?? "";
     message.value = object.value ?? 0;
+    return message;
+  },
+};
+
+function createBaseModelSpec_ExtraFieldsEntry(): ModelSpec_ExtraFieldsEntry {
+  return { key: "", value: undefined };
+}
+
+export const ModelSpec_ExtraFieldsEntry = {
+  encode(message: ModelSpec_ExtraFieldsEntry, writer: _m0.Writer = _m0.Writer.create()): _m0.Writer {
+    if (message.key !== "") {
+      writer.uint32(10).string(message.key);
+    }
+    if (message.value !== undefined) {
+      KnobValue.encode(message.value, writer.uint32(18).fork()).ldelim();
+    }
+    return writer;
+  },
+
+  decode(input: _m0.Reader | Uint8Array, length?: number): ModelSpec_ExtraFieldsEntry {
+    const reader = input instanceof _m0.Reader ? input : _m0.Reader.create(input);
+    let end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseModelSpec_ExtraFieldsEntry();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1:
+          if (tag !== 10) {
+            break;
+          }
+
+          message.key = reader.string();
+          continue;
+        case 2:
+          if (tag !== 18) {
+            break;
+          }
+
+          message.value = KnobValue.decode(reader, reader.uint32());
+          continue;
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      reader.skipType(tag & 7);
+    }
+    return message;
+  },
+
+  create<I extends Exact<DeepPartial<ModelSpec_ExtraFieldsEntry>, I>>(base?: I): ModelSpec_ExtraFieldsEntry {
+    return ModelSpec_ExtraFieldsEntry.fromPartial(base ?? ({} as any));
+  },
+  fromPartial<I extends Exact<DeepPartial<ModelSpec_ExtraFieldsEntry>, I>>(object: I): ModelSpec_ExtraFieldsEntry {
+    const message = createBaseModelSpec_ExtraFieldsEntry();
+    message.key = object.key ?? "";
+    message.value = (object.value !== undefined && object.value !== null)
+      ? KnobValue.fromPartial(object.value)
+      : undefined;
     return message;
   },
 };

@@ -30,6 +30,11 @@ public final class Model {
     com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
       internal_static_flightplan_v1_ModelSpec_ExtraDimensionsEntry_fieldAccessorTable;
   static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_flightplan_v1_ModelSpec_ExtraFieldsEntry_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
+      internal_static_flightplan_v1_ModelSpec_ExtraFieldsEntry_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
     internal_static_flightplan_v1_ParameterCounts_descriptor;
   static final 
     com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
@@ -44,65 +49,72 @@ public final class Model {
   static {
     java.lang.String[] descriptorData = {
       "\n\031flightplan/v1/model.proto\022\rflightplan." +
-      "v1\"h\n\010ModelRef\022\016\n\004name\030\001 \001(\tH\000\022(\n\004spec\030\002" +
-      " \001(\0132\030.flightplan.v1.ModelSpecH\000\022\030\n\016hf_c" +
-      "onfig_json\030\003 \001(\tH\000B\010\n\006source\"\370\016\n\tModelSp" +
-      "ec\022\014\n\004name\030\001 \001(\t\022\016\n\006family\030\002 \001(\t\022\r\n\005hf_i" +
-      "d\030\003 \001(\t\022\024\n\014architecture\030\004 \001(\t\022\022\n\nnum_lay" +
-      "ers\030\n \001(\005\022\023\n\013hidden_size\030\013 \001(\005\022\027\n\017ffn_hi" +
-      "dden_size\030\014 \001(\005\022\033\n\023num_attention_heads\030\r" +
-      " \001(\005\022\035\n\020num_query_groups\030\016 \001(\005H\000\210\001\001\022\030\n\013k" +
-      "v_channels\030\017 \001(\005H\001\210\001\001\022\022\n\nvocab_size\030\020 \001(" +
-      "\005\022\026\n\016tie_embeddings\030\021 \001(\010\022\021\n\tattention\030\022" +
-      " \001(\t\022\030\n\013q_lora_rank\030\024 \001(\005H\002\210\001\001\022\031\n\014kv_lor" +
-      "a_rank\030\025 \001(\005H\003\210\001\001\022\030\n\013qk_head_dim\030\026 \001(\005H\004" +
-      "\210\001\001\022 \n\023qk_pos_emb_head_dim\030\027 \001(\005H\005\210\001\001\022\027\n" +
-      "\nv_head_dim\030\030 \001(\005H\006\210\001\001\022\034\n\017num_moe_expert" +
-      "s\030\036 \001(\005H\007\210\001\001\022\034\n\017moe_router_topk\030\037 \001(\005H\010\210" +
-      "\001\001\022 \n\023moe_ffn_hidden_size\030  \001(\005H\t\210\001\001\0220\n#" +
-      "moe_shared_expert_intermediate_size\030! \001(" +
-      "\005H\n\210\001\001\022\036\n\026moe_shared_expert_gate\030\" \001(\010\022\034" +
-      "\n\017moe_latent_size\030# \001(\005H\013\210\001\001\022\026\n\016moe_laye" +
-      "r_freq\030$ \001(\t\022&\n\031moe_router_score_functio" +
-      "n\030% \001(\tH\014\210\001\001\022#\n\026moe_router_pre_softmax\030&" +
-      " \001(\010H\r\210\001\001\022%\n\035moe_router_enable_expert_bi" +
-      "as\030\' \001(\010\022\"\n\025moe_router_num_groups\030( \001(\005H" +
-      "\016\210\001\001\022\"\n\025moe_router_group_topk\030) \001(\005H\017\210\001\001" +
-      "\022+\n\036moe_router_topk_scaling_factor\030* \001(\001" +
-      "H\020\210\001\001\022\033\n\016mtp_num_layers\0302 \001(\005H\021\210\001\001\022\022\n\nac" +
-      "tivation\0303 \001(\t\022\025\n\rnormalization\0304 \001(\t\022\024\n" +
-      "\014qk_layernorm\0305 \001(\010\022\024\n\014add_qkv_bias\0306 \001(" +
-      "\010\022\027\n\017add_bias_linear\0307 \001(\010\022$\n\027max_positi" +
-      "on_embeddings\0308 \001(\003H\022\210\001\001\022\030\n\013rotary_base\030" +
-      "9 \001(\001H\023\210\001\001\022\033\n\016rotary_percent\030: \001(\001H\024\210\001\001\022" +
-      "\036\n\021rope_scaling_type\030; \001(\tH\025\210\001\001\022\030\n\013windo" +
-      "w_size\030< \001(\005H\026\210\001\001\022G\n\020extra_dimensions\030F " +
-      "\003(\0132-.flightplan.v1.ModelSpec.ExtraDimen" +
-      "sionsEntry\0222\n\nparameters\030P \001(\0132\036.flightp" +
-      "lan.v1.ParameterCounts\022\017\n\007sources\030Q \003(\t\022" +
-      "\r\n\005notes\030R \001(\t\0326\n\024ExtraDimensionsEntry\022\013" +
-      "\n\003key\030\001 \001(\t\022\r\n\005value\030\002 \001(\001:\0028\001B\023\n\021_num_q" +
-      "uery_groupsB\016\n\014_kv_channelsB\016\n\014_q_lora_r" +
-      "ankB\017\n\r_kv_lora_rankB\016\n\014_qk_head_dimB\026\n\024" +
-      "_qk_pos_emb_head_dimB\r\n\013_v_head_dimB\022\n\020_" +
-      "num_moe_expertsB\022\n\020_moe_router_topkB\026\n\024_" +
-      "moe_ffn_hidden_sizeB&\n$_moe_shared_exper" +
-      "t_intermediate_sizeB\022\n\020_moe_latent_sizeB" +
-      "\034\n\032_moe_router_score_functionB\031\n\027_moe_ro" +
-      "uter_pre_softmaxB\030\n\026_moe_router_num_grou" +
-      "psB\030\n\026_moe_router_group_topkB!\n\037_moe_rou" +
-      "ter_topk_scaling_factorB\021\n\017_mtp_num_laye" +
-      "rsB\032\n\030_max_position_embeddingsB\016\n\014_rotar" +
-      "y_baseB\021\n\017_rotary_percentB\024\n\022_rope_scali" +
-      "ng_typeB\016\n\014_window_size\"\210\001\n\017ParameterCou" +
-      "nts\022\023\n\013total_count\030\001 \001(\003\022\034\n\024total_with_m" +
-      "tp_count\030\002 \001(\003\022\024\n\014active_count\030\003 \001(\003\022,\n$" +
-      "active_without_input_embedding_count\030\004 \001" +
-      "(\003B\021\n\rflightplan.v1P\001b\006proto3"
+      "v1\032\033flightplan/v1/finding.proto\"h\n\010Model" +
+      "Ref\022\016\n\004name\030\001 \001(\tH\000\022(\n\004spec\030\002 \001(\0132\030.flig" +
+      "htplan.v1.ModelSpecH\000\022\030\n\016hf_config_json\030" +
+      "\003 \001(\tH\000B\010\n\006source\"\262\020\n\tModelSpec\022\014\n\004name\030" +
+      "\001 \001(\t\022\016\n\006family\030\002 \001(\t\022\r\n\005hf_id\030\003 \001(\t\022\024\n\014" +
+      "architecture\030\004 \001(\t\022\022\n\nnum_layers\030\n \001(\005\022\023" +
+      "\n\013hidden_size\030\013 \001(\005\022\027\n\017ffn_hidden_size\030\014" +
+      " \001(\005\022\033\n\023num_attention_heads\030\r \001(\005\022\035\n\020num" +
+      "_query_groups\030\016 \001(\005H\000\210\001\001\022\030\n\013kv_channels\030" +
+      "\017 \001(\005H\001\210\001\001\022\022\n\nvocab_size\030\020 \001(\005\022\026\n\016tie_em" +
+      "beddings\030\021 \001(\010\022\021\n\tattention\030\022 \001(\t\022\030\n\013q_l" +
+      "ora_rank\030\024 \001(\005H\002\210\001\001\022\031\n\014kv_lora_rank\030\025 \001(" +
+      "\005H\003\210\001\001\022\030\n\013qk_head_dim\030\026 \001(\005H\004\210\001\001\022 \n\023qk_p" +
+      "os_emb_head_dim\030\027 \001(\005H\005\210\001\001\022\027\n\nv_head_dim" +
+      "\030\030 \001(\005H\006\210\001\001\022\034\n\017num_moe_experts\030\036 \001(\005H\007\210\001" +
+      "\001\022\034\n\017moe_router_topk\030\037 \001(\005H\010\210\001\001\022 \n\023moe_f" +
+      "fn_hidden_size\030  \001(\005H\t\210\001\001\0220\n#moe_shared_" +
+      "expert_intermediate_size\030! \001(\005H\n\210\001\001\022\036\n\026m" +
+      "oe_shared_expert_gate\030\" \001(\010\022\034\n\017moe_laten" +
+      "t_size\030# \001(\005H\013\210\001\001\022\026\n\016moe_layer_freq\030$ \001(" +
+      "\t\022&\n\031moe_router_score_function\030% \001(\tH\014\210\001" +
+      "\001\022#\n\026moe_router_pre_softmax\030& \001(\010H\r\210\001\001\022%" +
+      "\n\035moe_router_enable_expert_bias\030\' \001(\010\022\"\n" +
+      "\025moe_router_num_groups\030( \001(\005H\016\210\001\001\022\"\n\025moe" +
+      "_router_group_topk\030) \001(\005H\017\210\001\001\022+\n\036moe_rou" +
+      "ter_topk_scaling_factor\030* \001(\001H\020\210\001\001\022\033\n\016mt" +
+      "p_num_layers\0302 \001(\005H\021\210\001\001\022\022\n\nactivation\0303 " +
+      "\001(\t\022\025\n\rnormalization\0304 \001(\t\022\024\n\014qk_layerno" +
+      "rm\0305 \001(\010\022\024\n\014add_qkv_bias\0306 \001(\010\022\027\n\017add_bi" +
+      "as_linear\0307 \001(\010\022$\n\027max_position_embeddin" +
+      "gs\0308 \001(\003H\022\210\001\001\022\030\n\013rotary_base\0309 \001(\001H\023\210\001\001\022" +
+      "\033\n\016rotary_percent\030: \001(\001H\024\210\001\001\022\036\n\021rope_sca" +
+      "ling_type\030; \001(\tH\025\210\001\001\022\030\n\013window_size\030< \001(" +
+      "\005H\026\210\001\001\022G\n\020extra_dimensions\030F \003(\0132-.fligh" +
+      "tplan.v1.ModelSpec.ExtraDimensionsEntry\022" +
+      "?\n\014extra_fields\030G \003(\0132).flightplan.v1.Mo" +
+      "delSpec.ExtraFieldsEntry\022)\n\005knobs\030H \003(\0132" +
+      "\032.flightplan.v1.KnobSetting\0222\n\nparameter" +
+      "s\030P \001(\0132\036.flightplan.v1.ParameterCounts\022" +
+      "\017\n\007sources\030Q \003(\t\022\r\n\005notes\030R \001(\t\0326\n\024Extra" +
+      "DimensionsEntry\022\013\n\003key\030\001 \001(\t\022\r\n\005value\030\002 " +
+      "\001(\001:\0028\001\032L\n\020ExtraFieldsEntry\022\013\n\003key\030\001 \001(\t" +
+      "\022\'\n\005value\030\002 \001(\0132\030.flightplan.v1.KnobValu" +
+      "e:\0028\001B\023\n\021_num_query_groupsB\016\n\014_kv_channe" +
+      "lsB\016\n\014_q_lora_rankB\017\n\r_kv_lora_rankB\016\n\014_" +
+      "qk_head_dimB\026\n\024_qk_pos_emb_head_dimB\r\n\013_" +
+      "v_head_dimB\022\n\020_num_moe_expertsB\022\n\020_moe_r" +
+      "outer_topkB\026\n\024_moe_ffn_hidden_sizeB&\n$_m" +
+      "oe_shared_expert_intermediate_sizeB\022\n\020_m" +
+      "oe_latent_sizeB\034\n\032_moe_router_score_func" +
+      "tionB\031\n\027_moe_router_pre_softmaxB\030\n\026_moe_" +
+      "router_num_groupsB\030\n\026_moe_router_group_t" +
+      "opkB!\n\037_moe_router_topk_scaling_factorB\021" +
+      "\n\017_mtp_num_layersB\032\n\030_max_position_embed" +
+      "dingsB\016\n\014_rotary_baseB\021\n\017_rotary_percent" +
+      "B\024\n\022_rope_scaling_typeB\016\n\014_window_size\"\210" +
+      "\001\n\017ParameterCounts\022\023\n\013total_count\030\001 \001(\003\022" +
+      "\034\n\024total_with_mtp_count\030\002 \001(\003\022\024\n\014active_" +
+      "count\030\003 \001(\003\022,\n$active_without_input_embe" +
+      "dding_count\030\004 \001(\003B\021\n\rflightplan.v1P\001b\006pr" +
+      "oto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
         new com.google.protobuf.Descriptors.FileDescriptor[] {
+          flightplan.v1.FindingOuterClass.getDescriptor(),
         });
     internal_static_flightplan_v1_ModelRef_descriptor =
       getDescriptor().getMessageTypes().get(0);
@@ -115,12 +127,18 @@ public final class Model {
     internal_static_flightplan_v1_ModelSpec_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_flightplan_v1_ModelSpec_descriptor,
-        new java.lang.String[] { "Name", "Family", "HfId", "Architecture", "NumLayers", "HiddenSize", "FfnHiddenSize", "NumAttentionHeads", "NumQueryGroups", "KvChannels", "VocabSize", "TieEmbeddings", "Attention", "QLoraRank", "KvLoraRank", "QkHeadDim", "QkPosEmbHeadDim", "VHeadDim", "NumMoeExperts", "MoeRouterTopk", "MoeFfnHiddenSize", "MoeSharedExpertIntermediateSize", "MoeSharedExpertGate", "MoeLatentSize", "MoeLayerFreq", "MoeRouterScoreFunction", "MoeRouterPreSoftmax", "MoeRouterEnableExpertBias", "MoeRouterNumGroups", "MoeRouterGroupTopk", "MoeRouterTopkScalingFactor", "MtpNumLayers", "Activation", "Normalization", "QkLayernorm", "AddQkvBias", "AddBiasLinear", "MaxPositionEmbeddings", "RotaryBase", "RotaryPercent", "RopeScalingType", "WindowSize", "ExtraDimensions", "Parameters", "Sources", "Notes", "NumQueryGroups", "KvChannels", "QLoraRank", "KvLoraRank", "QkHeadDim", "QkPosEmbHeadDim", "VHeadDim", "NumMoeExperts", "MoeRouterTopk", "MoeFfnHiddenSize", "MoeSharedExpertIntermediateSize", "MoeLatentSize", "MoeRouterScoreFunction", "MoeRouterPreSoftmax", "MoeRouterNumGroups", "MoeRouterGroupTopk", "MoeRouterTopkScalingFactor", "MtpNumLayers", "MaxPositionEmbeddings", "RotaryBase", "RotaryPercent", "RopeScalingType", "WindowSize", });
+        new java.lang.String[] { "Name", "Family", "HfId", "Architecture", "NumLayers", "HiddenSize", "FfnHiddenSize", "NumAttentionHeads", "NumQueryGroups", "KvChannels", "VocabSize", "TieEmbeddings", "Attention", "QLoraRank", "KvLoraRank", "QkHeadDim", "QkPosEmbHeadDim", "VHeadDim", "NumMoeExperts", "MoeRouterTopk", "MoeFfnHiddenSize", "MoeSharedExpertIntermediateSize", "MoeSharedExpertGate", "MoeLatentSize", "MoeLayerFreq", "MoeRouterScoreFunction", "MoeRouterPreSoftmax", "MoeRouterEnableExpertBias", "MoeRouterNumGroups", "MoeRouterGroupTopk", "MoeRouterTopkScalingFactor", "MtpNumLayers", "Activation", "Normalization", "QkLayernorm", "AddQkvBias", "AddBiasLinear", "MaxPositionEmbeddings", "RotaryBase", "RotaryPercent", "RopeScalingType", "WindowSize", "ExtraDimensions", "ExtraFields", "Knobs", "Parameters", "Sources", "Notes", "NumQueryGroups", "KvChannels", "QLoraRank", "KvLoraRank", "QkHeadDim", "QkPosEmbHeadDim", "VHeadDim", "NumMoeExperts", "MoeRouterTopk", "MoeFfnHiddenSize", "MoeSharedExpertIntermediateSize", "MoeLatentSize", "MoeRouterScoreFunction", "MoeRouterPreSoftmax", "MoeRouterNumGroups", "MoeRouterGroupTopk", "MoeRouterTopkScalingFactor", "MtpNumLayers", "MaxPositionEmbeddings", "RotaryBase", "RotaryPercent", "RopeScalingType", "WindowSize", });
     internal_static_flightplan_v1_ModelSpec_ExtraDimensionsEntry_descriptor =
       internal_static_flightplan_v1_ModelSpec_descriptor.getNestedTypes().get(0);
     internal_static_flightplan_v1_ModelSpec_ExtraDimensionsEntry_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_flightplan_v1_ModelSpec_ExtraDimensionsEntry_descriptor,
+        new java.lang.String[] { "Key", "Value", });
+    internal_static_flightplan_v1_ModelSpec_ExtraFieldsEntry_descriptor =
+      internal_static_flightplan_v1_ModelSpec_descriptor.getNestedTypes().get(1);
+    internal_static_flightplan_v1_ModelSpec_ExtraFieldsEntry_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
+        internal_static_flightplan_v1_ModelSpec_ExtraFieldsEntry_descriptor,
         new java.lang.String[] { "Key", "Value", });
     internal_static_flightplan_v1_ParameterCounts_descriptor =
       getDescriptor().getMessageTypes().get(2);
@@ -128,6 +146,7 @@ public final class Model {
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_flightplan_v1_ParameterCounts_descriptor,
         new java.lang.String[] { "TotalCount", "TotalWithMtpCount", "ActiveCount", "ActiveWithoutInputEmbeddingCount", });
+    flightplan.v1.FindingOuterClass.getDescriptor();
   }
 
   // @@protoc_insertion_point(outer_class_scope)

@@ -6,6 +6,7 @@ package flightplan.v1;
 /**
  * <pre>
  * One decoder-only model. Field names are Megatron's; an unset optional means "the architecture has none of it".
+ * What GetModel and ImportModel answer may be sent back as it is, or changed.
  * </pre>
  *
  * Protobuf type {@code flightplan.v1.ModelSpec}
@@ -30,6 +31,7 @@ private static final long serialVersionUID = 0L;
     activation_ = "";
     normalization_ = "";
     ropeScalingType_ = "";
+    knobs_ = java.util.Collections.emptyList();
     sources_ = com.google.protobuf.LazyStringArrayList.EMPTY;
     notes_ = "";
   }
@@ -58,6 +60,8 @@ private static final long serialVersionUID = 0L;
     switch (number) {
       case 70:
         return internalGetExtraDimensions();
+      case 71:
+        return internalGetExtraFields();
       default:
         throw new RuntimeException(
             "Invalid map field number: " + number);
@@ -1391,6 +1395,166 @@ private static final long serialVersionUID = 0L;
     return map.get(key);
   }
 
+  public static final int EXTRA_FIELDS_FIELD_NUMBER = 71;
+  private static final class ExtraFieldsDefaultEntryHolder {
+    static final com.google.protobuf.MapEntry<
+        java.lang.String, flightplan.v1.KnobValue> defaultEntry =
+            com.google.protobuf.MapEntry
+            .<java.lang.String, flightplan.v1.KnobValue>newDefaultInstance(
+                flightplan.v1.Model.internal_static_flightplan_v1_ModelSpec_ExtraFieldsEntry_descriptor, 
+                com.google.protobuf.WireFormat.FieldType.STRING,
+                "",
+                com.google.protobuf.WireFormat.FieldType.MESSAGE,
+                flightplan.v1.KnobValue.getDefaultInstance());
+  }
+  @SuppressWarnings("serial")
+  private com.google.protobuf.MapField<
+      java.lang.String, flightplan.v1.KnobValue> extraFields_;
+  private com.google.protobuf.MapField<java.lang.String, flightplan.v1.KnobValue>
+  internalGetExtraFields() {
+    if (extraFields_ == null) {
+      return com.google.protobuf.MapField.emptyMapField(
+          ExtraFieldsDefaultEntryHolder.defaultEntry);
+    }
+    return extraFields_;
+  }
+  public int getExtraFieldsCount() {
+    return internalGetExtraFields().getMap().size();
+  }
+  /**
+   * <pre>
+   * Words, switches and layer patterns of families that need them, by the same names: "hybrid_layer_pattern",
+   * "attention_output_gate", "linear_attention_freq" ("([1,1,1,0])*12" or a list).
+   * </pre>
+   *
+   * <code>map&lt;string, .flightplan.v1.KnobValue&gt; extra_fields = 71;</code>
+   */
+  @java.lang.Override
+  public boolean containsExtraFields(
+      java.lang.String key) {
+    if (key == null) { throw new NullPointerException("map key"); }
+    return internalGetExtraFields().getMap().containsKey(key);
+  }
+  /**
+   * Use {@link #getExtraFieldsMap()} instead.
+   */
+  @java.lang.Override
+  @java.lang.Deprecated
+  public java.util.Map<java.lang.String, flightplan.v1.KnobValue> getExtraFields() {
+    return getExtraFieldsMap();
+  }
+  /**
+   * <pre>
+   * Words, switches and layer patterns of families that need them, by the same names: "hybrid_layer_pattern",
+   * "attention_output_gate", "linear_attention_freq" ("([1,1,1,0])*12" or a list).
+   * </pre>
+   *
+   * <code>map&lt;string, .flightplan.v1.KnobValue&gt; extra_fields = 71;</code>
+   */
+  @java.lang.Override
+  public java.util.Map<java.lang.String, flightplan.v1.KnobValue> getExtraFieldsMap() {
+    return internalGetExtraFields().getMap();
+  }
+  /**
+   * <pre>
+   * Words, switches and layer patterns of families that need them, by the same names: "hybrid_layer_pattern",
+   * "attention_output_gate", "linear_attention_freq" ("([1,1,1,0])*12" or a list).
+   * </pre>
+   *
+   * <code>map&lt;string, .flightplan.v1.KnobValue&gt; extra_fields = 71;</code>
+   */
+  @java.lang.Override
+  public /* nullable */
+flightplan.v1.KnobValue getExtraFieldsOrDefault(
+      java.lang.String key,
+      /* nullable */
+flightplan.v1.KnobValue defaultValue) {
+    if (key == null) { throw new NullPointerException("map key"); }
+    java.util.Map<java.lang.String, flightplan.v1.KnobValue> map =
+        internalGetExtraFields().getMap();
+    return map.containsKey(key) ? map.get(key) : defaultValue;
+  }
+  /**
+   * <pre>
+   * Words, switches and layer patterns of families that need them, by the same names: "hybrid_layer_pattern",
+   * "attention_output_gate", "linear_attention_freq" ("([1,1,1,0])*12" or a list).
+   * </pre>
+   *
+   * <code>map&lt;string, .flightplan.v1.KnobValue&gt; extra_fields = 71;</code>
+   */
+  @java.lang.Override
+  public flightplan.v1.KnobValue getExtraFieldsOrThrow(
+      java.lang.String key) {
+    if (key == null) { throw new NullPointerException("map key"); }
+    java.util.Map<java.lang.String, flightplan.v1.KnobValue> map =
+        internalGetExtraFields().getMap();
+    if (!map.containsKey(key)) {
+      throw new java.lang.IllegalArgumentException();
+    }
+    return map.get(key);
+  }
+
+  public static final int KNOBS_FIELD_NUMBER = 72;
+  @SuppressWarnings("serial")
+  private java.util.List<flightplan.v1.KnobSetting> knobs_;
+  /**
+   * <pre>
+   * Settings of the checkpoint that no count depends on but that a launch must repeat: "layernorm_epsilon".
+   * </pre>
+   *
+   * <code>repeated .flightplan.v1.KnobSetting knobs = 72;</code>
+   */
+  @java.lang.Override
+  public java.util.List<flightplan.v1.KnobSetting> getKnobsList() {
+    return knobs_;
+  }
+  /**
+   * <pre>
+   * Settings of the checkpoint that no count depends on but that a launch must repeat: "layernorm_epsilon".
+   * </pre>
+   *
+   * <code>repeated .flightplan.v1.KnobSetting knobs = 72;</code>
+   */
+  @java.lang.Override
+  public java.util.List<? extends flightplan.v1.KnobSettingOrBuilder> 
+      getKnobsOrBuilderList() {
+    return knobs_;
+  }
+  /**
+   * <pre>
+   * Settings of the checkpoint that no count depends on but that a launch must repeat: "layernorm_epsilon".
+   * </pre>
+   *
+   * <code>repeated .flightplan.v1.KnobSetting knobs = 72;</code>
+   */
+  @java.lang.Override
+  public int getKnobsCount() {
+    return knobs_.size();
+  }
+  /**
+   * <pre>
+   * Settings of the checkpoint that no count depends on but that a launch must repeat: "layernorm_epsilon".
+   * </pre>
+   *
+   * <code>repeated .flightplan.v1.KnobSetting knobs = 72;</code>
+   */
+  @java.lang.Override
+  public flightplan.v1.KnobSetting getKnobs(int index) {
+    return knobs_.get(index);
+  }
+  /**
+   * <pre>
+   * Settings of the checkpoint that no count depends on but that a launch must repeat: "layernorm_epsilon".
+   * </pre>
+   *
+   * <code>repeated .flightplan.v1.KnobSetting knobs = 72;</code>
+   */
+  @java.lang.Override
+  public flightplan.v1.KnobSettingOrBuilder getKnobsOrBuilder(
+      int index) {
+    return knobs_.get(index);
+  }
+
   public static final int PARAMETERS_FIELD_NUMBER = 80;
   private flightplan.v1.ParameterCounts parameters_;
   /**
@@ -1674,6 +1838,15 @@ private static final long serialVersionUID = 0L;
         internalGetExtraDimensions(),
         ExtraDimensionsDefaultEntryHolder.defaultEntry,
         70);
+    com.google.protobuf.GeneratedMessageV3
+      .serializeStringMapTo(
+        output,
+        internalGetExtraFields(),
+        ExtraFieldsDefaultEntryHolder.defaultEntry,
+        71);
+    for (int i = 0; i < knobs_.size(); i++) {
+      output.writeMessage(72, knobs_.get(i));
+    }
     if (parameters_ != null) {
       output.writeMessage(80, getParameters());
     }
@@ -1859,6 +2032,20 @@ private static final long serialVersionUID = 0L;
           .build();
       size += com.google.protobuf.CodedOutputStream
           .computeMessageSize(70, extraDimensions__);
+    }
+    for (java.util.Map.Entry<java.lang.String, flightplan.v1.KnobValue> entry
+         : internalGetExtraFields().getMap().entrySet()) {
+      com.google.protobuf.MapEntry<java.lang.String, flightplan.v1.KnobValue>
+      extraFields__ = ExtraFieldsDefaultEntryHolder.defaultEntry.newBuilderForType()
+          .setKey(entry.getKey())
+          .setValue(entry.getValue())
+          .build();
+      size += com.google.protobuf.CodedOutputStream
+          .computeMessageSize(71, extraFields__);
+    }
+    for (int i = 0; i < knobs_.size(); i++) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(72, knobs_.get(i));
     }
     if (parameters_ != null) {
       size += com.google.protobuf.CodedOutputStream
@@ -2048,6 +2235,10 @@ private static final long serialVersionUID = 0L;
     }
     if (!internalGetExtraDimensions().equals(
         other.internalGetExtraDimensions())) return false;
+    if (!internalGetExtraFields().equals(
+        other.internalGetExtraFields())) return false;
+    if (!getKnobsList()
+        .equals(other.getKnobsList())) return false;
     if (hasParameters() != other.hasParameters()) return false;
     if (hasParameters()) {
       if (!getParameters()
@@ -2213,6 +2404,14 @@ private static final long serialVersionUID = 0L;
       hash = (37 * hash) + EXTRA_DIMENSIONS_FIELD_NUMBER;
       hash = (53 * hash) + internalGetExtraDimensions().hashCode();
     }
+    if (!internalGetExtraFields().getMap().isEmpty()) {
+      hash = (37 * hash) + EXTRA_FIELDS_FIELD_NUMBER;
+      hash = (53 * hash) + internalGetExtraFields().hashCode();
+    }
+    if (getKnobsCount() > 0) {
+      hash = (37 * hash) + KNOBS_FIELD_NUMBER;
+      hash = (53 * hash) + getKnobsList().hashCode();
+    }
     if (hasParameters()) {
       hash = (37 * hash) + PARAMETERS_FIELD_NUMBER;
       hash = (53 * hash) + getParameters().hashCode();
@@ -2321,6 +2520,7 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * One decoder-only model. Field names are Megatron's; an unset optional means "the architecture has none of it".
+   * What GetModel and ImportModel answer may be sent back as it is, or changed.
    * </pre>
    *
    * Protobuf type {@code flightplan.v1.ModelSpec}
@@ -2340,6 +2540,8 @@ private static final long serialVersionUID = 0L;
       switch (number) {
         case 70:
           return internalGetExtraDimensions();
+        case 71:
+          return internalGetExtraFields();
         default:
           throw new RuntimeException(
               "Invalid map field number: " + number);
@@ -2351,6 +2553,8 @@ private static final long serialVersionUID = 0L;
       switch (number) {
         case 70:
           return internalGetMutableExtraDimensions();
+        case 71:
+          return internalGetMutableExtraFields();
         default:
           throw new RuntimeException(
               "Invalid map field number: " + number);
@@ -2422,13 +2626,21 @@ private static final long serialVersionUID = 0L;
       ropeScalingType_ = "";
       windowSize_ = 0;
       internalGetMutableExtraDimensions().clear();
+      internalGetMutableExtraFields().clear();
+      if (knobsBuilder_ == null) {
+        knobs_ = java.util.Collections.emptyList();
+      } else {
+        knobs_ = null;
+        knobsBuilder_.clear();
+      }
+      bitField1_ = (bitField1_ & ~0x00001000);
       parameters_ = null;
       if (parametersBuilder_ != null) {
         parametersBuilder_.dispose();
         parametersBuilder_ = null;
       }
       sources_ = com.google.protobuf.LazyStringArrayList.EMPTY;
-      bitField1_ = (bitField1_ & ~0x00001000);
+      bitField1_ = (bitField1_ & ~0x00004000);
       notes_ = "";
       return this;
     }
@@ -2464,9 +2676,18 @@ private static final long serialVersionUID = 0L;
     }
 
     private void buildPartialRepeatedFields(flightplan.v1.ModelSpec result) {
-      if (((bitField1_ & 0x00001000) != 0)) {
+      if (knobsBuilder_ == null) {
+        if (((bitField1_ & 0x00001000) != 0)) {
+          knobs_ = java.util.Collections.unmodifiableList(knobs_);
+          bitField1_ = (bitField1_ & ~0x00001000);
+        }
+        result.knobs_ = knobs_;
+      } else {
+        result.knobs_ = knobsBuilder_.build();
+      }
+      if (((bitField1_ & 0x00004000) != 0)) {
         sources_ = sources_.getUnmodifiableView();
-        bitField1_ = (bitField1_ & ~0x00001000);
+        bitField1_ = (bitField1_ & ~0x00004000);
       }
       result.sources_ = sources_;
     }
@@ -2634,11 +2855,15 @@ private static final long serialVersionUID = 0L;
         result.extraDimensions_.makeImmutable();
       }
       if (((from_bitField1_ & 0x00000800) != 0)) {
+        result.extraFields_ = internalGetExtraFields();
+        result.extraFields_.makeImmutable();
+      }
+      if (((from_bitField1_ & 0x00002000) != 0)) {
         result.parameters_ = parametersBuilder_ == null
             ? parameters_
             : parametersBuilder_.build();
       }
-      if (((from_bitField1_ & 0x00002000) != 0)) {
+      if (((from_bitField1_ & 0x00008000) != 0)) {
         result.notes_ = notes_;
       }
       result.bitField0_ |= to_bitField0_;
@@ -2837,13 +3062,42 @@ private static final long serialVersionUID = 0L;
       internalGetMutableExtraDimensions().mergeFrom(
           other.internalGetExtraDimensions());
       bitField1_ |= 0x00000400;
+      internalGetMutableExtraFields().mergeFrom(
+          other.internalGetExtraFields());
+      bitField1_ |= 0x00000800;
+      if (knobsBuilder_ == null) {
+        if (!other.knobs_.isEmpty()) {
+          if (knobs_.isEmpty()) {
+            knobs_ = other.knobs_;
+            bitField1_ = (bitField1_ & ~0x00001000);
+          } else {
+            ensureKnobsIsMutable();
+            knobs_.addAll(other.knobs_);
+          }
+          onChanged();
+        }
+      } else {
+        if (!other.knobs_.isEmpty()) {
+          if (knobsBuilder_.isEmpty()) {
+            knobsBuilder_.dispose();
+            knobsBuilder_ = null;
+            knobs_ = other.knobs_;
+            bitField1_ = (bitField1_ & ~0x00001000);
+            knobsBuilder_ = 
+              com.google.protobuf.GeneratedMessageV3.alwaysUseFieldBuilders ?
+                 getKnobsFieldBuilder() : null;
+          } else {
+            knobsBuilder_.addAllMessages(other.knobs_);
+          }
+        }
+      }
       if (other.hasParameters()) {
         mergeParameters(other.getParameters());
       }
       if (!other.sources_.isEmpty()) {
         if (sources_.isEmpty()) {
           sources_ = other.sources_;
-          bitField1_ = (bitField1_ & ~0x00001000);
+          bitField1_ = (bitField1_ & ~0x00004000);
         } else {
           ensureSourcesIsMutable();
           sources_.addAll(other.sources_);
@@ -2852,7 +3106,7 @@ private static final long serialVersionUID = 0L;
       }
       if (!other.getNotes().isEmpty()) {
         notes_ = other.notes_;
-        bitField1_ |= 0x00002000;
+        bitField1_ |= 0x00008000;
         onChanged();
       }
       this.mergeUnknownFields(other.getUnknownFields());
@@ -3100,11 +3354,33 @@ private static final long serialVersionUID = 0L;
               bitField1_ |= 0x00000400;
               break;
             } // case 562
+            case 570: {
+              com.google.protobuf.MapEntry<java.lang.String, flightplan.v1.KnobValue>
+              extraFields__ = input.readMessage(
+                  ExtraFieldsDefaultEntryHolder.defaultEntry.getParserForType(), extensionRegistry);
+              internalGetMutableExtraFields().getMutableMap().put(
+                  extraFields__.getKey(), extraFields__.getValue());
+              bitField1_ |= 0x00000800;
+              break;
+            } // case 570
+            case 578: {
+              flightplan.v1.KnobSetting m =
+                  input.readMessage(
+                      flightplan.v1.KnobSetting.parser(),
+                      extensionRegistry);
+              if (knobsBuilder_ == null) {
+                ensureKnobsIsMutable();
+                knobs_.add(m);
+              } else {
+                knobsBuilder_.addMessage(m);
+              }
+              break;
+            } // case 578
             case 642: {
               input.readMessage(
                   getParametersFieldBuilder().getBuilder(),
                   extensionRegistry);
-              bitField1_ |= 0x00000800;
+              bitField1_ |= 0x00002000;
               break;
             } // case 642
             case 650: {
@@ -3115,7 +3391,7 @@ private static final long serialVersionUID = 0L;
             } // case 650
             case 658: {
               notes_ = input.readStringRequireUtf8();
-              bitField1_ |= 0x00002000;
+              bitField1_ |= 0x00008000;
               break;
             } // case 658
             default: {
@@ -5891,6 +6167,480 @@ private static final long serialVersionUID = 0L;
       return this;
     }
 
+    private com.google.protobuf.MapField<
+        java.lang.String, flightplan.v1.KnobValue> extraFields_;
+    private com.google.protobuf.MapField<java.lang.String, flightplan.v1.KnobValue>
+        internalGetExtraFields() {
+      if (extraFields_ == null) {
+        return com.google.protobuf.MapField.emptyMapField(
+            ExtraFieldsDefaultEntryHolder.defaultEntry);
+      }
+      return extraFields_;
+    }
+    private com.google.protobuf.MapField<java.lang.String, flightplan.v1.KnobValue>
+        internalGetMutableExtraFields() {
+      if (extraFields_ == null) {
+        extraFields_ = com.google.protobuf.MapField.newMapField(
+            ExtraFieldsDefaultEntryHolder.defaultEntry);
+      }
+      if (!extraFields_.isMutable()) {
+        extraFields_ = extraFields_.copy();
+      }
+      bitField1_ |= 0x00000800;
+      onChanged();
+      return extraFields_;
+    }
+    public int getExtraFieldsCount() {
+      return internalGetExtraFields().getMap().size();
+    }
+    /**
+     * <pre>
+     * Words, switches and layer patterns of families that need them, by the same names: "hybrid_layer_pattern",
+     * "attention_output_gate", "linear_attention_freq" ("([1,1,1,0])*12" or a list).
+     * </pre>
+     *
+     * <code>map&lt;string, .flightplan.v1.KnobValue&gt; extra_fields = 71;</code>
+     */
+    @java.lang.Override
+    public boolean containsExtraFields(
+        java.lang.String key) {
+      if (key == null) { throw new NullPointerException("map key"); }
+      return internalGetExtraFields().getMap().containsKey(key);
+    }
+    /**
+     * Use {@link #getExtraFieldsMap()} instead.
+     */
+    @java.lang.Override
+    @java.lang.Deprecated
+    public java.util.Map<java.lang.String, flightplan.v1.KnobValue> getExtraFields() {
+      return getExtraFieldsMap();
+    }
+    /**
+     * <pre>
+     * Words, switches and layer patterns of families that need them, by the same names: "hybrid_layer_pattern",
+     * "attention_output_gate", "linear_attention_freq" ("([1,1,1,0])*12" or a list).
+     * </pre>
+     *
+     * <code>map&lt;string, .flightplan.v1.KnobValue&gt; extra_fields = 71;</code>
+     */
+    @java.lang.Override
+    public java.util.Map<java.lang.String, flightplan.v1.KnobValue> getExtraFieldsMap() {
+      return internalGetExtraFields().getMap();
+    }
+    /**
+     * <pre>
+     * Words, switches and layer patterns of families that need them, by the same names: "hybrid_layer_pattern",
+     * "attention_output_gate", "linear_attention_freq" ("([1,1,1,0])*12" or a list).
+     * </pre>
+     *
+     * <code>map&lt;string, .flightplan.v1.KnobValue&gt; extra_fields = 71;</code>
+     */
+    @java.lang.Override
+    public /* nullable */
+flightplan.v1.KnobValue getExtraFieldsOrDefault(
+        java.lang.String key,
+        /* nullable */
+flightplan.v1.KnobValue defaultValue) {
+      if (key == null) { throw new NullPointerException("map key"); }
+      java.util.Map<java.lang.String, flightplan.v1.KnobValue> map =
+          internalGetExtraFields().getMap();
+      return map.containsKey(key) ? map.get(key) : defaultValue;
+    }
+    /**
+     * <pre>
+     * Words, switches and layer patterns of families that need them, by the same names: "hybrid_layer_pattern",
+     * "attention_output_gate", "linear_attention_freq" ("([1,1,1,0])*12" or a list).
+     * </pre>
+     *
+     * <code>map&lt;string, .flightplan.v1.KnobValue&gt; extra_fields = 71;</code>
+     */
+    @java.lang.Override
+    public flightplan.v1.KnobValue getExtraFieldsOrThrow(
+        java.lang.String key) {
+      if (key == null) { throw new NullPointerException("map key"); }
+      java.util.Map<java.lang.String, flightplan.v1.KnobValue> map =
+          internalGetExtraFields().getMap();
+      if (!map.containsKey(key)) {
+        throw new java.lang.IllegalArgumentException();
+      }
+      return map.get(key);
+    }
+    public Builder clearExtraFields() {
+      bitField1_ = (bitField1_ & ~0x00000800);
+      internalGetMutableExtraFields().getMutableMap()
+          .clear();
+      return this;
+    }
+    /**
+     * <pre>
+     * Words, switches and layer patterns of families that need them, by the same names: "hybrid_layer_pattern",
+     * "attention_output_gate", "linear_attention_freq" ("([1,1,1,0])*12" or a list).
+     * </pre>
+     *
+     * <code>map&lt;string, .flightplan.v1.KnobValue&gt; extra_fields = 71;</code>
+     */
+    public Builder removeExtraFields(
+        java.lang.String key) {
+      if (key == null) { throw new NullPointerException("map key"); }
+      internalGetMutableExtraFields().getMutableMap()
+          .remove(key);
+      return this;
+    }
+    /**
+     * Use alternate mutation accessors instead.
+     */
+    @java.lang.Deprecated
+    public java.util.Map<java.lang.String, flightplan.v1.KnobValue>
+        getMutableExtraFields() {
+      bitField1_ |= 0x00000800;
+      return internalGetMutableExtraFields().getMutableMap();
+    }
+    /**
+     * <pre>
+     * Words, switches and layer patterns of families that need them, by the same names: "hybrid_layer_pattern",
+     * "attention_output_gate", "linear_attention_freq" ("([1,1,1,0])*12" or a list).
+     * </pre>
+     *
+     * <code>map&lt;string, .flightplan.v1.KnobValue&gt; extra_fields = 71;</code>
+     */
+    public Builder putExtraFields(
+        java.lang.String key,
+        flightplan.v1.KnobValue value) {
+      if (key == null) { throw new NullPointerException("map key"); }
+      if (value == null) { throw new NullPointerException("map value"); }
+      internalGetMutableExtraFields().getMutableMap()
+          .put(key, value);
+      bitField1_ |= 0x00000800;
+      return this;
+    }
+    /**
+     * <pre>
+     * Words, switches and layer patterns of families that need them, by the same names: "hybrid_layer_pattern",
+     * "attention_output_gate", "linear_attention_freq" ("([1,1,1,0])*12" or a list).
+     * </pre>
+     *
+     * <code>map&lt;string, .flightplan.v1.KnobValue&gt; extra_fields = 71;</code>
+     */
+    public Builder putAllExtraFields(
+        java.util.Map<java.lang.String, flightplan.v1.KnobValue> values) {
+      internalGetMutableExtraFields().getMutableMap()
+          .putAll(values);
+      bitField1_ |= 0x00000800;
+      return this;
+    }
+
+    private java.util.List<flightplan.v1.KnobSetting> knobs_ =
+      java.util.Collections.emptyList();
+    private void ensureKnobsIsMutable() {
+      if (!((bitField1_ & 0x00001000) != 0)) {
+        knobs_ = new java.util.ArrayList<flightplan.v1.KnobSetting>(knobs_);
+        bitField1_ |= 0x00001000;
+       }
+    }
+
+    private com.google.protobuf.RepeatedFieldBuilderV3<
+        flightplan.v1.KnobSetting, flightplan.v1.KnobSetting.Builder, flightplan.v1.KnobSettingOrBuilder> knobsBuilder_;
+
+    /**
+     * <pre>
+     * Settings of the checkpoint that no count depends on but that a launch must repeat: "layernorm_epsilon".
+     * </pre>
+     *
+     * <code>repeated .flightplan.v1.KnobSetting knobs = 72;</code>
+     */
+    public java.util.List<flightplan.v1.KnobSetting> getKnobsList() {
+      if (knobsBuilder_ == null) {
+        return java.util.Collections.unmodifiableList(knobs_);
+      } else {
+        return knobsBuilder_.getMessageList();
+      }
+    }
+    /**
+     * <pre>
+     * Settings of the checkpoint that no count depends on but that a launch must repeat: "layernorm_epsilon".
+     * </pre>
+     *
+     * <code>repeated .flightplan.v1.KnobSetting knobs = 72;</code>
+     */
+    public int getKnobsCount() {
+      if (knobsBuilder_ == null) {
+        return knobs_.size();
+      } else {
+        return knobsBuilder_.getCount();
+      }
+    }
+    /**
+     * <pre>
+     * Settings of the checkpoint that no count depends on but that a launch must repeat: "layernorm_epsilon".
+     * </pre>
+     *
+     * <code>repeated .flightplan.v1.KnobSetting knobs = 72;</code>
+     */
+    public flightplan.v1.KnobSetting getKnobs(int index) {
+      if (knobsBuilder_ == null) {
+        return knobs_.get(index);
+      } else {
+        return knobsBuilder_.getMessage(index);
+      }
+    }
+    /**
+     * <pre>
+     * Settings of the checkpoint that no count depends on but that a launch must repeat: "layernorm_epsilon".
+     * </pre>
+     *
+     * <code>repeated .flightplan.v1.KnobSetting knobs = 72;</code>
+     */
+    public Builder setKnobs(
+        int index, flightplan.v1.KnobSetting value) {
+      if (knobsBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        ensureKnobsIsMutable();
+        knobs_.set(index, value);
+        onChanged();
+      } else {
+        knobsBuilder_.setMessage(index, value);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Settings of the checkpoint that no count depends on but that a launch must repeat: "layernorm_epsilon".
+     * </pre>
+     *
+     * <code>repeated .flightplan.v1.KnobSetting knobs = 72;</code>
+     */
+    public Builder setKnobs(
+        int index, flightplan.v1.KnobSetting.Builder builderForValue) {
+      if (knobsBuilder_ == null) {
+        ensureKnobsIsMutable();
+        knobs_.set(index, builderForValue.build());
+        onChanged();
+      } else {
+        knobsBuilder_.setMessage(index, builderForValue.build());
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Settings of the checkpoint that no count depends on but that a launch must repeat: "layernorm_epsilon".
+     * </pre>
+     *
+     * <code>repeated .flightplan.v1.KnobSetting knobs = 72;</code>
+     */
+    public Builder addKnobs(flightplan.v1.KnobSetting value) {
+      if (knobsBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        ensureKnobsIsMutable();
+        knobs_.add(value);
+        onChanged();
+      } else {
+        knobsBuilder_.addMessage(value);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Settings of the checkpoint that no count depends on but that a launch must repeat: "layernorm_epsilon".
+     * </pre>
+     *
+     * <code>repeated .flightplan.v1.KnobSetting knobs = 72;</code>
+     */
+    public Builder addKnobs(
+        int index, flightplan.v1.KnobSetting value) {
+      if (knobsBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        ensureKnobsIsMutable();
+        knobs_.add(index, value);
+        onChanged();
+      } else {
+        knobsBuilder_.addMessage(index, value);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Settings of the checkpoint that no count depends on but that a launch must repeat: "layernorm_epsilon".
+     * </pre>
+     *
+     * <code>repeated .flightplan.v1.KnobSetting knobs = 72;</code>
+     */
+    public Builder addKnobs(
+        flightplan.v1.KnobSetting.Builder builderForValue) {
+      if (knobsBuilder_ == null) {
+        ensureKnobsIsMutable();
+        knobs_.add(builderForValue.build());
+        onChanged();
+      } else {
+        knobsBuilder_.addMessage(builderForValue.build());
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Settings of the checkpoint that no count depends on but that a launch must repeat: "layernorm_epsilon".
+     * </pre>
+     *
+     * <code>repeated .flightplan.v1.KnobSetting knobs = 72;</code>
+     */
+    public Builder addKnobs(
+        int index, flightplan.v1.KnobSetting.Builder builderForValue) {
+      if (knobsBuilder_ == null) {
+        ensureKnobsIsMutable();
+        knobs_.add(index, builderForValue.build());
+        onChanged();
+      } else {
+        knobsBuilder_.addMessage(index, builderForValue.build());
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Settings of the checkpoint that no count depends on but that a launch must repeat: "layernorm_epsilon".
+     * </pre>
+     *
+     * <code>repeated .flightplan.v1.KnobSetting knobs = 72;</code>
+     */
+    public Builder addAllKnobs(
+        java.lang.Iterable<? extends flightplan.v1.KnobSetting> values) {
+      if (knobsBuilder_ == null) {
+        ensureKnobsIsMutable();
+        com.google.protobuf.AbstractMessageLite.Builder.addAll(
+            values, knobs_);
+        onChanged();
+      } else {
+        knobsBuilder_.addAllMessages(values);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Settings of the checkpoint that no count depends on but that a launch must repeat: "layernorm_epsilon".
+     * </pre>
+     *
+     * <code>repeated .flightplan.v1.KnobSetting knobs = 72;</code>
+     */
+    public Builder clearKnobs() {
+      if (knobsBuilder_ == null) {
+        knobs_ = java.util.Collections.emptyList();
+        bitField1_ = (bitField1_ & ~0x00001000);
+        onChanged();
+      } else {
+        knobsBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Settings of the checkpoint that no count depends on but that a launch must repeat: "layernorm_epsilon".
+     * </pre>
+     *
+     * <code>repeated .flightplan.v1.KnobSetting knobs = 72;</code>
+     */
+    public Builder removeKnobs(int index) {
+      if (knobsBuilder_ == null) {
+        ensureKnobsIsMutable();
+        knobs_.remove(index);
+        onChanged();
+      } else {
+        knobsBuilder_.remove(index);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Settings of the checkpoint that no count depends on but that a launch must repeat: "layernorm_epsilon".
+     * </pre>
+     *
+     * <code>repeated .flightplan.v1.KnobSetting knobs = 72;</code>
+     */
+    public flightplan.v1.KnobSetting.Builder getKnobsBuilder(
+        int index) {
+      return getKnobsFieldBuilder().getBuilder(index);
+    }
+    /**
+     * <pre>
+     * Settings of the checkpoint that no count depends on but that a launch must repeat: "layernorm_epsilon".
+     * </pre>
+     *
+     * <code>repeated .flightplan.v1.KnobSetting knobs = 72;</code>
+     */
+    public flightplan.v1.KnobSettingOrBuilder getKnobsOrBuilder(
+        int index) {
+      if (knobsBuilder_ == null) {
+        return knobs_.get(index);  } else {
+        return knobsBuilder_.getMessageOrBuilder(index);
+      }
+    }
+    /**
+     * <pre>
+     * Settings of the checkpoint that no count depends on but that a launch must repeat: "layernorm_epsilon".
+     * </pre>
+     *
+     * <code>repeated .flightplan.v1.KnobSetting knobs = 72;</code>
+     */
+    public java.util.List<? extends flightplan.v1.KnobSettingOrBuilder> 
+         getKnobsOrBuilderList() {
+      if (knobsBuilder_ != null) {
+        return knobsBuilder_.getMessageOrBuilderList();
+      } else {
+        return java.util.Collections.unmodifiableList(knobs_);
+      }
+    }
+    /**
+     * <pre>
+     * Settings of the checkpoint that no count depends on but that a launch must repeat: "layernorm_epsilon".
+     * </pre>
+     *
+     * <code>repeated .flightplan.v1.KnobSetting knobs = 72;</code>
+     */
+    public flightplan.v1.KnobSetting.Builder addKnobsBuilder() {
+      return getKnobsFieldBuilder().addBuilder(
+          flightplan.v1.KnobSetting.getDefaultInstance());
+    }
+    /**
+     * <pre>
+     * Settings of the checkpoint that no count depends on but that a launch must repeat: "layernorm_epsilon".
+     * </pre>
+     *
+     * <code>repeated .flightplan.v1.KnobSetting knobs = 72;</code>
+     */
+    public flightplan.v1.KnobSetting.Builder addKnobsBuilder(
+        int index) {
+      return getKnobsFieldBuilder().addBuilder(
+          index, flightplan.v1.KnobSetting.getDefaultInstance());
+    }
+    /**
+     * <pre>
+     * Settings of the checkpoint that no count depends on but that a launch must repeat: "layernorm_epsilon".
+     * </pre>
+     *
+     * <code>repeated .flightplan.v1.KnobSetting knobs = 72;</code>
+     */
+    public java.util.List<flightplan.v1.KnobSetting.Builder> 
+         getKnobsBuilderList() {
+      return getKnobsFieldBuilder().getBuilderList();
+    }
+    private com.google.protobuf.RepeatedFieldBuilderV3<
+        flightplan.v1.KnobSetting, flightplan.v1.KnobSetting.Builder, flightplan.v1.KnobSettingOrBuilder> 
+        getKnobsFieldBuilder() {
+      if (knobsBuilder_ == null) {
+        knobsBuilder_ = new com.google.protobuf.RepeatedFieldBuilderV3<
+            flightplan.v1.KnobSetting, flightplan.v1.KnobSetting.Builder, flightplan.v1.KnobSettingOrBuilder>(
+                knobs_,
+                ((bitField1_ & 0x00001000) != 0),
+                getParentForChildren(),
+                isClean());
+        knobs_ = null;
+      }
+      return knobsBuilder_;
+    }
+
     private flightplan.v1.ParameterCounts parameters_;
     private com.google.protobuf.SingleFieldBuilderV3<
         flightplan.v1.ParameterCounts, flightplan.v1.ParameterCounts.Builder, flightplan.v1.ParameterCountsOrBuilder> parametersBuilder_;
@@ -5903,7 +6653,7 @@ private static final long serialVersionUID = 0L;
      * @return Whether the parameters field is set.
      */
     public boolean hasParameters() {
-      return ((bitField1_ & 0x00000800) != 0);
+      return ((bitField1_ & 0x00002000) != 0);
     }
     /**
      * <pre>
@@ -5936,7 +6686,7 @@ private static final long serialVersionUID = 0L;
       } else {
         parametersBuilder_.setMessage(value);
       }
-      bitField1_ |= 0x00000800;
+      bitField1_ |= 0x00002000;
       onChanged();
       return this;
     }
@@ -5954,7 +6704,7 @@ private static final long serialVersionUID = 0L;
       } else {
         parametersBuilder_.setMessage(builderForValue.build());
       }
-      bitField1_ |= 0x00000800;
+      bitField1_ |= 0x00002000;
       onChanged();
       return this;
     }
@@ -5967,7 +6717,7 @@ private static final long serialVersionUID = 0L;
      */
     public Builder mergeParameters(flightplan.v1.ParameterCounts value) {
       if (parametersBuilder_ == null) {
-        if (((bitField1_ & 0x00000800) != 0) &&
+        if (((bitField1_ & 0x00002000) != 0) &&
           parameters_ != null &&
           parameters_ != flightplan.v1.ParameterCounts.getDefaultInstance()) {
           getParametersBuilder().mergeFrom(value);
@@ -5977,7 +6727,7 @@ private static final long serialVersionUID = 0L;
       } else {
         parametersBuilder_.mergeFrom(value);
       }
-      bitField1_ |= 0x00000800;
+      bitField1_ |= 0x00002000;
       onChanged();
       return this;
     }
@@ -5989,7 +6739,7 @@ private static final long serialVersionUID = 0L;
      * <code>.flightplan.v1.ParameterCounts parameters = 80;</code>
      */
     public Builder clearParameters() {
-      bitField1_ = (bitField1_ & ~0x00000800);
+      bitField1_ = (bitField1_ & ~0x00002000);
       parameters_ = null;
       if (parametersBuilder_ != null) {
         parametersBuilder_.dispose();
@@ -6006,7 +6756,7 @@ private static final long serialVersionUID = 0L;
      * <code>.flightplan.v1.ParameterCounts parameters = 80;</code>
      */
     public flightplan.v1.ParameterCounts.Builder getParametersBuilder() {
-      bitField1_ |= 0x00000800;
+      bitField1_ |= 0x00002000;
       onChanged();
       return getParametersFieldBuilder().getBuilder();
     }
@@ -6048,9 +6798,9 @@ private static final long serialVersionUID = 0L;
 
     private com.google.protobuf.LazyStringList sources_ = com.google.protobuf.LazyStringArrayList.EMPTY;
     private void ensureSourcesIsMutable() {
-      if (!((bitField1_ & 0x00001000) != 0)) {
+      if (!((bitField1_ & 0x00004000) != 0)) {
         sources_ = new com.google.protobuf.LazyStringArrayList(sources_);
-        bitField1_ |= 0x00001000;
+        bitField1_ |= 0x00004000;
        }
     }
     /**
@@ -6163,7 +6913,7 @@ private static final long serialVersionUID = 0L;
      */
     public Builder clearSources() {
       sources_ = com.google.protobuf.LazyStringArrayList.EMPTY;
-      bitField1_ = (bitField1_ & ~0x00001000);
+      bitField1_ = (bitField1_ & ~0x00004000);
       onChanged();
       return this;
     }
@@ -6241,7 +6991,7 @@ private static final long serialVersionUID = 0L;
         java.lang.String value) {
       if (value == null) { throw new NullPointerException(); }
       notes_ = value;
-      bitField1_ |= 0x00002000;
+      bitField1_ |= 0x00008000;
       onChanged();
       return this;
     }
@@ -6255,7 +7005,7 @@ private static final long serialVersionUID = 0L;
      */
     public Builder clearNotes() {
       notes_ = getDefaultInstance().getNotes();
-      bitField1_ = (bitField1_ & ~0x00002000);
+      bitField1_ = (bitField1_ & ~0x00008000);
       onChanged();
       return this;
     }
@@ -6273,7 +7023,7 @@ private static final long serialVersionUID = 0L;
       if (value == null) { throw new NullPointerException(); }
       checkByteStringIsUtf8(value);
       notes_ = value;
-      bitField1_ |= 0x00002000;
+      bitField1_ |= 0x00008000;
       onChanged();
       return this;
     }

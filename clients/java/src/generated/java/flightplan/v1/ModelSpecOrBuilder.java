@@ -788,6 +788,109 @@ public interface ModelSpecOrBuilder extends
 
   /**
    * <pre>
+   * Words, switches and layer patterns of families that need them, by the same names: "hybrid_layer_pattern",
+   * "attention_output_gate", "linear_attention_freq" ("([1,1,1,0])*12" or a list).
+   * </pre>
+   *
+   * <code>map&lt;string, .flightplan.v1.KnobValue&gt; extra_fields = 71;</code>
+   */
+  int getExtraFieldsCount();
+  /**
+   * <pre>
+   * Words, switches and layer patterns of families that need them, by the same names: "hybrid_layer_pattern",
+   * "attention_output_gate", "linear_attention_freq" ("([1,1,1,0])*12" or a list).
+   * </pre>
+   *
+   * <code>map&lt;string, .flightplan.v1.KnobValue&gt; extra_fields = 71;</code>
+   */
+  boolean containsExtraFields(
+      java.lang.String key);
+  /**
+   * Use {@link #getExtraFieldsMap()} instead.
+   */
+  @java.lang.Deprecated
+  java.util.Map<java.lang.String, flightplan.v1.KnobValue>
+  getExtraFields();
+  /**
+   * <pre>
+   * Words, switches and layer patterns of families that need them, by the same names: "hybrid_layer_pattern",
+   * "attention_output_gate", "linear_attention_freq" ("([1,1,1,0])*12" or a list).
+   * </pre>
+   *
+   * <code>map&lt;string, .flightplan.v1.KnobValue&gt; extra_fields = 71;</code>
+   */
+  java.util.Map<java.lang.String, flightplan.v1.KnobValue>
+  getExtraFieldsMap();
+  /**
+   * <pre>
+   * Words, switches and layer patterns of families that need them, by the same names: "hybrid_layer_pattern",
+   * "attention_output_gate", "linear_attention_freq" ("([1,1,1,0])*12" or a list).
+   * </pre>
+   *
+   * <code>map&lt;string, .flightplan.v1.KnobValue&gt; extra_fields = 71;</code>
+   */
+  /* nullable */
+flightplan.v1.KnobValue getExtraFieldsOrDefault(
+      java.lang.String key,
+      /* nullable */
+flightplan.v1.KnobValue defaultValue);
+  /**
+   * <pre>
+   * Words, switches and layer patterns of families that need them, by the same names: "hybrid_layer_pattern",
+   * "attention_output_gate", "linear_attention_freq" ("([1,1,1,0])*12" or a list).
+   * </pre>
+   *
+   * <code>map&lt;string, .flightplan.v1.KnobValue&gt; extra_fields = 71;</code>
+   */
+  flightplan.v1.KnobValue getExtraFieldsOrThrow(
+      java.lang.String key);
+
+  /**
+   * <pre>
+   * Settings of the checkpoint that no count depends on but that a launch must repeat: "layernorm_epsilon".
+   * </pre>
+   *
+   * <code>repeated .flightplan.v1.KnobSetting knobs = 72;</code>
+   */
+  java.util.List<flightplan.v1.KnobSetting> 
+      getKnobsList();
+  /**
+   * <pre>
+   * Settings of the checkpoint that no count depends on but that a launch must repeat: "layernorm_epsilon".
+   * </pre>
+   *
+   * <code>repeated .flightplan.v1.KnobSetting knobs = 72;</code>
+   */
+  flightplan.v1.KnobSetting getKnobs(int index);
+  /**
+   * <pre>
+   * Settings of the checkpoint that no count depends on but that a launch must repeat: "layernorm_epsilon".
+   * </pre>
+   *
+   * <code>repeated .flightplan.v1.KnobSetting knobs = 72;</code>
+   */
+  int getKnobsCount();
+  /**
+   * <pre>
+   * Settings of the checkpoint that no count depends on but that a launch must repeat: "layernorm_epsilon".
+   * </pre>
+   *
+   * <code>repeated .flightplan.v1.KnobSetting knobs = 72;</code>
+   */
+  java.util.List<? extends flightplan.v1.KnobSettingOrBuilder> 
+      getKnobsOrBuilderList();
+  /**
+   * <pre>
+   * Settings of the checkpoint that no count depends on but that a launch must repeat: "layernorm_epsilon".
+   * </pre>
+   *
+   * <code>repeated .flightplan.v1.KnobSetting knobs = 72;</code>
+   */
+  flightplan.v1.KnobSettingOrBuilder getKnobsOrBuilder(
+      int index);
+
+  /**
+   * <pre>
    * Exact counts by our formulas; filled in answers, ignored in requests.
    * </pre>
    *
