@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "resolver/base/status_macros.h"
+#include "resolver/derive/context_exchange.h"
 #include "resolver/derive/model_knobs.h"
 #include "resolver/derive/pipeline.h"
 #include "resolver/derive/start_config.h"
@@ -207,7 +208,16 @@ absl::Status PrepareSearch(NormalizedIntent intent, LayoutSearch* s) {
     s->config.Set(K::pipeline_model_parallel_layout, Value(text), Origin::kCaller);
   }
   q.execution = ExecutionsOf(*s);
-  q.base = [s](const LayoutSizes& sizes) { return s->bases[BaseIndex(sizes)]; };
+  const int64_t domain = decide::ExtractFeatures(s->intent, s->shape, s->config).domain;
+  const bool cp_comm_is_open =
+      !PinOf(s->intent, K::cp_comm_type).has_value() && s->intent.env.target != Target::kLoongForge;
+  q.base = [s, domain, cp_comm_is_open](const LayoutSizes& sizes) {
+    Candidate base = s->bases[BaseIndex(sizes)];
+    if (sizes.cp > 1 && cp_comm_is_open) {
+      base.cp_comm = ContextExchangeOf(s->shape, sizes.tp, sizes.cp, s->question.layout.seq_length, domain).type;
+    }
+    return base;
+  };
   q.stages = [s](int pp, int vpp) { return StagesFor(s, pp, vpp); };
   return absl::OkStatus();
 }

@@ -13,6 +13,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "rapidjson/document.h"
+#include "resolver/derive/context_exchange.h"
 
 namespace flightplan {
 namespace {
@@ -150,6 +151,13 @@ void SetStages(const std::string& layout, Run* run) {
   run->plan.vpp = run->stages->vpp;
 }
 
+// Rows do not state how context-parallel ranks exchange: what the decisions take.
+void SetContextExchange(Run* run) {
+  Candidate& plan = run->plan;
+  if (plan.cp <= 1) return;
+  plan.cp_comm = ContextExchangeOf(*run->shape, plan.tp, plan.cp, plan.seq_length, run->gpu->nvlink_domain_gpus).type;
+}
+
 // What a row's settings say, on top of what `run` holds.
 std::string ReadSettings(const Catalog& catalog, const Json& row, const Json& extra, Run* run) {
   const ModelSpec* model = FindModel(catalog, Text(row, "model"), Text(extra, "hf_model"));
@@ -220,6 +228,7 @@ std::string ReadSettings(const Catalog& catalog, const Json& row, const Json& ex
     plan.optimizer_offload = static_cast<float>(Number(*offload, "optimizer_cpu_offload_fraction"));
   }
   plan.distributed_optimizer = true;
+  SetContextExchange(run);
   SetStages(Text(extra, "pp_layout"), run);
   return "";
 }
@@ -506,6 +515,7 @@ std::vector<AbRow> ReadEvidence(const Catalog& catalog, const std::string& text)
       if (!row.expressible) row.why_not = "knob without a place in the forecast";
       for (Run* run : {&row.from, &row.to}) {
         if (run->plan.pp != base.plan.pp || run->plan.vpp != base.plan.vpp) SetStages("", run);
+        SetContextExchange(run);
       }
       row.per_flop = metric == "tflops_per_gpu";
     }

@@ -306,6 +306,21 @@ TEST(ShardedParallel, FsdpShardsUnlessSaidOtherwise) {
   EXPECT_EQ(Plan(intent).config.Get(Knob::data_parallel_sharding_strategy).text(), "optim");
 }
 
+TEST(ContextParallel, ExchangesAsTheAttentionAndTheFabricAllow) {
+  NormalizedIntent intent = Intent("deepseek-v3", "h100", 256, {.pp = 8, .vpp = 4, .cp = 32, .ep = 32}, 32);
+  intent.workload.seq_length = 131'072;
+  const DecidedPlan far = Plan(intent);
+  EXPECT_EQ(far.config.Get(Knob::cp_comm_type).ToText(), Value(Value::List{"a2a+p2p"}).ToText());
+  EXPECT_EQ(far.config.Get(Knob::hierarchical_context_parallel_sizes).ToText(),
+            Value(Value::List{Value(8), Value(4)}).ToText());
+  Pin(intent, Knob::cp_comm_type, "p2p");
+  const DecidedPlan pinned = Plan(intent);
+  EXPECT_EQ(pinned.config.Get(Knob::cp_comm_type).text(), "p2p");
+  EXPECT_TRUE(pinned.config.Get(Knob::hierarchical_context_parallel_sizes).is_none());
+  const DecidedPlan windows = Plan(Intent("gpt-oss-20b", "h100", 8, {.cp = 2, .ep = 4}, 64));
+  EXPECT_EQ(windows.config.Get(Knob::cp_comm_type).ToText(), Value(Value::List{"a2a"}).ToText());
+}
+
 TEST(Pipeline, UnevenLayersGetABalancedLayout) {
   const DecidedPlan plan = Plan(Intent("deepseek-v3", "h100", 1024, {.tp = 2, .pp = 8, .vpp = 4, .ep = 64}, 8192));
   std::string expected = "Et";

@@ -1,5 +1,9 @@
 // Data-, tensor-, pipeline- and context-parallel communication, each hidden on its own gate.
+#include <string>
+#include <utility>
+
 #include "absl/strings/str_cat.h"
+#include "resolver/derive/context_exchange.h"
 #include "resolver/rules/decide/deliberation.h"
 #include "resolver/rules/decide/evidence.h"
 
@@ -81,12 +85,44 @@ void PipelineParallel(Deliberation& d) {
 void ContextParallel(Deliberation& d) {
   constexpr absl::string_view kRule = "decide.cp-overlap";
   if (d.f.cp < 2) return;
-  d.Choose(K::cp_comm_type, Value(Value::List{"p2p"}),
-           {.rule_id = kRule,
-            .reason =
-                absl::StrCat("CP ", d.f.cp, ": the ring sends the next keys and values while attention works on these"),
-            .basis = Basis::kGuidance,
-            .citations = {evidence::kOverlapGuide}});
+  const auto choose = [&](const char* type, std::string reason, absl::string_view citation) {
+    return d.Choose(
+        K::cp_comm_type, Value(Value::List{type}),
+        {.rule_id = kRule, .reason = std::move(reason), .basis = Basis::kGuidance, .citations = {citation}});
+  };
+  // LoongForge sets the exchange by its own degree (context_parallel_ulysses_degree).
+  const bool own_degree = d.intent.env.target == Target::kLoongForge;
+  const ContextExchange exchange =
+      own_degree ? ContextExchange() : ContextExchangeOf(d.f.shape, d.f.tp, d.f.cp, d.f.seq, d.f.domain);
+  switch (exchange.type) {
+    case CpComm::kP2p:
+      choose("p2p",
+             absl::StrCat("CP ", d.f.cp, ": the ring sends the next keys and values while attention works on these"),
+             evidence::kOverlapGuide);
+      return;
+    case CpComm::kAllToAll:
+      choose("a2a",
+             absl::StrCat("CP ", d.f.cp, ": a window needs the whole sequence of its heads; a ring cannot serve it"),
+             evidence::kWindowedContext);
+      return;
+    case CpComm::kAllGather:
+      choose("all_gather",
+             absl::StrCat("CP ", d.f.cp, ": a window needs the whole sequence's keys, and the heads of a rank do not ",
+                          "divide by CP for an all-to-all"),
+             evidence::kWindowedContext);
+      return;
+    case CpComm::kAllToAllP2p:
+      break;
+  }
+  const bool chosen =
+      choose("a2a+p2p",
+             absl::StrCat("CP ", d.f.cp, " leaves the NVLink domain of ", d.f.domain, " GPUs with ", d.f.seq / d.f.cp,
+                          " tokens a rank, too few to hide a ring of all their keys and values on the network: an ",
+                          "all-to-all of ", exchange.inside, " ranks inside, rings of ", exchange.outside, " between"),
+             evidence::kLongContext);
+  if (!chosen) return;
+  const Value sizes(Value::List{Value(exchange.inside), Value(exchange.outside)});
+  d.Follow(K::hierarchical_context_parallel_sizes, sizes, K::cp_comm_type, kRule, "the two levels of a2a+p2p");
 }
 
 }  // namespace

@@ -8,6 +8,15 @@
 
 namespace flightplan::decide::evidence {
 
+// ---- context parallelism
+inline constexpr absl::string_view kWindowedContext =
+    "NVIDIA/Megatron-LM#2222: sliding windows run with all_gather and a2a; Megatron-Bridge gpt_oss recipes: a2a alone "
+    "serves attention sinks";
+inline constexpr absl::string_view kLongContext =
+    "E-071..E-073: DeepSeek-V3, 256 to 512 H100, 64k to 256k tokens with CP16 to CP64: 300 to 310 TFLOP/s as at 4k "
+    "(rounded), which no ring of its keys over the network reaches; Megatron-Bridge@067f987df "
+    "skills/nemo-mbridge-perf-moe-long-context/card.yaml";
+
 // ---- EP overlap and delayed weight gradients
 inline constexpr absl::string_view kOverlapAlltoallTwoNodes =
     "E-001: Qwen3-30B-A3B, 16 H100, EP16 alltoall, overlap off -> on: 41.25 -> 31.31 s (directional); "
