@@ -191,25 +191,24 @@ absl::Status Resolver::AnswerResolve(const v1::ResolveConfigRequest& request, co
   EstimatedPlan estimate = Estimate(intent, derived.shape, placement, decided.config, decided.env);
   const FitVerdict forecast_fit = estimate.fit;
   ApplyMemoryEvidence(intent, decided.config, evidence, &estimate, &intent.findings);
-  const Environment env = EnvironmentOf(intent, estimate);
+  Environment env = EnvironmentOf(intent, estimate);
   SettledPlan settled = Settle(std::move(decided), env);
   DecidedPlan& plan = settled.plan;
   // What is launched is what was decided, not what the stack makes of it: its silent changes happen again at the
   // launch.
   const Config& written = settled.written;
+  env.vars = plan.env;  // from here on the environment is that of the launch
   RunResult& run = settled.run;
   run.findings.insert(run.findings.end(), plan.findings.begin(), plan.findings.end());
   run.findings.insert(run.findings.end(), intent.findings.begin(), intent.findings.end());
   std::vector<AbSuggestion> ab_suggestions = plan.ab_suggestions;
   std::optional<StepOutlook> outlook;
   if (const auto model = StepModel::Make(intent, std::move(derived.shape)); model.has_value()) {
-    Environment launched = env;
-    launched.vars = plan.env;
     const bool estimated = settled.as_decided && !estimate.stages.empty();  // the estimate was of this very plan
     const StageLayout stages = estimated ? std::move(estimate.layout) : model->Stages(plan.config);
-    if (const auto step = model->Forecast(plan.config, launched, stages); step.has_value()) {
-      const auto room = estimated ? StepModel::RoomOf(forecast_fit) : model->RoomFor(plan.config, launched, stages);
-      const PlanForecast forecast{plan.config, launched, stages, *step, room};
+    if (const auto step = model->Forecast(plan.config, env, stages); step.has_value()) {
+      const auto room = estimated ? StepModel::RoomOf(forecast_fit) : model->RoomFor(plan.config, env, stages);
+      const PlanForecast forecast{plan.config, env, stages, *step, room};
       outlook = OutlookOf(*step, intent.profile);
       ApplyStepEvidence(intent, plan.config, evidence, &*outlook, &run.findings);
       for (AbSuggestion& ab : ab_suggestions) ExpectFromForecast(*model, forecast, &ab);

@@ -1,6 +1,7 @@
 #include "resolver/response.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <utility>
 
@@ -260,18 +261,38 @@ v1::FitVerdict FitOf(FitVerdict fit) {
   return v1::FIT_VERDICT_UNSPECIFIED;
 }
 
+// What never changes of a part's message, as it is sent.
+struct EncodedPart {
+  std::string name, kind;
+};
+
+const std::array<EncodedPart, kMemoryParts>& EncodedParts() {
+  using M = v1::MemoryPart;
+  static const auto* const kParts = [] {
+    auto* parts = new std::array<EncodedPart, kMemoryParts>();
+    for (size_t i = 0; i < kMemoryParts; ++i) {
+      const auto part = static_cast<MemoryPart>(i);
+      WireWriter name(64), kind(64);
+      name.Text(M::kNameFieldNumber, Name(part));
+      kind.Int(M::kKindFieldNumber, KindOf(CertaintyOf(part)));
+      (*parts)[i] = {std::string(name.bytes()), std::string(kind.bytes())};
+    }
+    return parts;
+  }();
+  return *kParts;
+}
+
 void PutStage(int field, const StageForecast& stage, int last_rank, WireWriter* w) {
   using M = v1::StageMemory;
-  using Part = v1::MemoryPart;
+  const std::array<EncodedPart, kMemoryParts>& parts = EncodedParts();
   w->PutMessage(field, [&] {
     w->Int(M::kStageFieldNumber, stage.rank);
     for (size_t i = 0; i < kMemoryParts; ++i) {
       if (stage.bytes.parts[i] < 1) continue;
-      const auto part = static_cast<MemoryPart>(i);
       w->PutMessage(M::kPartsFieldNumber, [&] {
-        w->Text(Part::kNameFieldNumber, Name(part));
-        w->Int(Part::kPartBytesFieldNumber, std::llround(stage.bytes.parts[i]));
-        w->Int(Part::kKindFieldNumber, KindOf(CertaintyOf(part)));
+        w->PutEncoded(parts[i].name);
+        w->Int(v1::MemoryPart::kPartBytesFieldNumber, std::llround(stage.bytes.parts[i]));
+        w->PutEncoded(parts[i].kind);
       });
     }
     PutRange(M::kTotalBytesFieldNumber, stage.total.value, stage.total.low, stage.total.high, w);

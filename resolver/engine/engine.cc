@@ -116,8 +116,9 @@ Program::Program(Target target, int core_release, int bridge_release) {
            std::make_tuple(position[b->at.phase], b->at.line, b->at.sub, b->id);
   });
   for (const Rule* rule : rules) {
-    steps_.push_back({rule->when, rule->change, rule, rule->kind == Kind::kError, GatesLibrary(*rule)});
+    steps_.push_back({rule->when, rule->change, rule, GatesLibrary(*rule)});
     if (rule->when != nullptr) checks_[rule->area].push_back(rule);
+    if (rule->when == nullptr || rule->kind == Kind::kError) refusing_.push_back(steps_.back());
   }
   behind_arguments_ = static_cast<size_t>(
       std::find_if(rules.begin(), rules.end(), [](const Rule* rule) { return rule->at.phase > Phase::kCliValidate; }) -
@@ -288,11 +289,11 @@ RunResult Run(Config config, Environment env, KeepArguments keep) {
 bool HasNoErrors(Config config, Environment env) {
   const Program& program = Program::For(env.target, env.core_release, env.bridge_release);
   Editor editor(&config, &env, nullptr);
-  for (const Program::Step& step : program.steps()) {
+  for (const Program::Step& step : program.refusing()) {
     if (step.when == nullptr) {
       editor.Begin(step.rule);
       step.change(editor);
-    } else if (step.is_error && step.when(editor.facts())) {
+    } else if (step.when(editor.facts())) {
       return false;
     }
   }

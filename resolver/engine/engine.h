@@ -25,10 +25,11 @@ class Program {
     bool (*when)(const Facts&);  // null for a change
     void (*change)(Editor&);
     const Rule* rule;
-    bool is_error;
     bool gates_library;  // an error rule that asks for a version of Transformer Engine or torch
   };
   absl::Span<const Step> steps() const { return steps_; }
+  // Those that say whether a configuration is refused: the changes and the checks that are errors, in the same order.
+  absl::Span<const Step> refusing() const { return refusing_; }
   // The checks of one area ("fit"), in order.
   absl::Span<const Rule* const> ChecksOf(absl::string_view area) const;
   // The first step behind the command line's own checks.
@@ -36,7 +37,7 @@ class Program {
 
  private:
   Program(Target target, int core_release, int bridge_release);
-  std::vector<Step> steps_;
+  std::vector<Step> steps_, refusing_;
   std::map<absl::string_view, std::vector<const Rule*>> checks_;  // by area
   size_t behind_arguments_ = 0;
 };

@@ -182,8 +182,8 @@ PipelineLayout ParsePipelineLayout(const Value& value, int64_t pipeline_size) {
 
 int64_t PipelineLayout::Count(char letter) const {
   int64_t count = 0;
-  for (const std::string& stage : stages) {
-    for (const char at : stage) count += at == letter ? 1 : 0;
+  for (const std::string& stage : stages) {  // most hold two letters or three: not worth a loop over a known length
+    for (const char* at = stage.c_str(); *at != '\0'; ++at) count += *at == letter ? 1 : 0;
   }
   return count;
 }
