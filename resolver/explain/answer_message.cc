@@ -1,11 +1,11 @@
 #include "resolver/explain/answer_message.h"
 
-#include <memory>
+#include <string>
 #include <utility>
 
 #include "flightplan/v1/resolver_service.pb.h"
-#include "google/protobuf/io/coded_stream.h"
-#include "google/protobuf/io/zero_copy_stream_impl_lite.h"
+#include "resolver/base/wire_writer.h"
+#include "resolver/normalize/canonical_bytes.h"
 
 namespace flightplan {
 namespace {
@@ -25,20 +25,13 @@ Severity SeverityOf(v1::Severity severity) {
   return Severity::kError;
 }
 
-WireBytes Serialized(const google::protobuf::MessageLite& message) {
-  const size_t size = message.ByteSizeLong();
-  std::unique_ptr<char[]> data(new char[size]);
-  google::protobuf::io::ArrayOutputStream stream(data.get(), static_cast<int>(size));
-  google::protobuf::io::CodedOutputStream coded(&stream);
-  coded.SetSerializationDeterministic(true);
-  message.SerializeWithCachedSizes(&coded);
-  return WireBytes(std::move(data), size);
-}
-
 template <class Response>
 ConfigAnswer From(const Response& response) {
   ConfigAnswer answer;
-  answer.bytes = Serialized(response);
+  const std::string bytes = CanonicalBytes(response);
+  WireWriter fields(bytes.size());
+  fields.PutEncoded(bytes);
+  answer.bytes = std::move(fields).Take();
   answer.accepted_by_stack = response.accepted_by_stack();
   answer.will_run = response.will_run();
   for (const v1::Finding& finding : response.findings()) {

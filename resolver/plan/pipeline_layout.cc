@@ -147,10 +147,6 @@ PipelineLayout FromList(const Value::List& list, int64_t pipeline_size) {
 
 bool Has(const std::string& stage, char letter) { return stage.find(letter) != std::string::npos; }
 
-}  // namespace
-
-namespace {
-
 PipelineLayout Parse(const Value& value, int64_t pipeline_size) {
   PipelineLayout layout = value.is_text() ? FromText(value.text()) : FromList(value.list(), pipeline_size);
   layout.pipeline_size = pipeline_size;

@@ -1,0 +1,127 @@
+#include "resolver/render/shell_state.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace flightplan {
+namespace {
+
+constexpr size_t kMaxTotalExpansion = size_t{1} << 22;  // of all references of a script together
+
+}  // namespace
+
+TracedText TracedText::FromScript(absl::string_view script) {
+  TracedText traced;
+  traced.text = std::string(script);
+  traced.offsets.resize(script.size());
+  for (size_t i = 0; i < script.size(); ++i) traced.offsets[i] = static_cast<int>(i);
+  return traced;
+}
+
+TracedText TracedText::FromOutside(absl::string_view text) {
+  TracedText traced;
+  traced.text = std::string(text);
+  traced.offsets.assign(text.size(), -1);
+  return traced;
+}
+
+void TracedText::Add(char c, int offset) {
+  text += c;
+  offsets.push_back(offset);
+}
+
+void TracedText::Append(const TracedText& other) {
+  text += other.text;
+  offsets.insert(offsets.end(), other.offsets.begin(), other.offsets.end());
+  unknown = unknown || other.unknown;
+  assumed = assumed || other.assumed;
+}
+
+TracedText TracedText::From(size_t start) const {
+  TracedText rest = *this;
+  rest.text.erase(0, start);
+  rest.offsets.erase(rest.offsets.begin(), rest.offsets.begin() + static_cast<std::ptrdiff_t>(start));
+  return rest;
+}
+
+int TracedText::FirstOffset(int otherwise) const {
+  const auto known = std::find_if(offsets.begin(), offsets.end(), [](int offset) { return offset >= 0; });
+  return known == offsets.end() ? otherwise : *known;
+}
+
+// ---- what the script has said
+
+ShellState::ShellState(const EnvVars& given, EnvVars* vars, std::vector<ParseFinding>* findings)
+    : vars_(vars), findings_(findings) {
+  for (const auto& [name, value] : given) variables_[name] = {{TracedText::FromOutside(value), -1}};
+}
+
+void ShellState::Note(int offset, absl::string_view rule_id, Severity severity, std::string seen, std::string needs) {
+  if (findings_->size() >= kMaxParseFindings) return;
+  ParseFinding& entry = findings_->emplace_back(
+      MakeParseFinding({-1, offset, 0}, rule_id, severity, std::move(seen), std::move(needs), kScriptSource));
+  entry.finding.verdict = Verdict::kAccepted;
+}
+
+void ShellState::NotJudged(int offset, std::string seen, std::string needs) {
+  if (findings_->size() >= kMaxParseFindings || !noted_.insert(seen).second) return;
+  Note(offset, "input.not-judged", Severity::kInfo, std::move(seen), std::move(needs));
+}
+
+const ShellWords* ShellState::Find(absl::string_view name) const {
+  const auto it = variables_.find(name);
+  return it == variables_.end() ? nullptr : &it->second;
+}
+
+void ShellState::Set(const std::string& name, ShellWords items, int offset) {
+  variables_[name] = std::move(items);
+  Changed(name, offset);
+}
+
+void ShellState::Append(const std::string& name, ShellWords items, bool array, int offset) {
+  ShellWords& variable = variables_[name];
+  if (array || variable.empty()) {
+    variable.insert(variable.end(), items.begin(), items.end());
+  } else {
+    variable[0].value.Append(items[0].value);
+  }
+  Changed(name, offset);
+}
+
+void ShellState::Export(const std::string& name) {
+  exported_.insert(name);
+  Publish(name);
+}
+
+void ShellState::Changed(const std::string& name, int offset) {
+  ShellWords& items = variables_[name];
+  size_t bytes = 0;
+  for (const ShellWord& item : items) bytes += item.value.text.size();
+  if (bytes > kMaxExpandedBytes || items.size() > kMaxArguments) {
+    items.clear();
+    Note(offset, "input.limit", Severity::kError, absl::StrCat("variable ", Printable(name)),
+         absl::StrCat("at most ", kMaxExpandedBytes, " bytes in one variable"));
+  }
+  Publish(name);
+}
+
+void ShellState::Publish(const std::string& name) {
+  const ShellWords* items = exported_.count(name) == 0 ? nullptr : Find(name);
+  if (items == nullptr || items->size() != 1 || items->front().value.unknown) return;
+  (*vars_)[name] = items->front().value.text;
+}
+
+bool ShellState::CountExpansion(const ShellWords& values) {
+  for (const ShellWord& value : values) expanded_ += value.value.text.size() + 1;
+  return expanded_ <= kMaxTotalExpansion;
+}
+
+void ShellState::NoteEndlessExpansion(int offset) {
+  if (std::exchange(limit_noted_, true)) return;
+  Note(offset, "input.limit", Severity::kError, "variables that expand without end",
+       absl::StrCat("at most ", kMaxExpandedBytes, " bytes in one word, ", kMaxTotalExpansion, " in all"));
+}
+
+}  // namespace flightplan
