@@ -1,0 +1,167 @@
+#include <algorithm>
+#include <chrono>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "service/testing/server_fixture.h"
+#include "service/wait_gate.h"
+
+namespace flightplan::service {
+namespace {
+
+using grpc::ClientContext;
+using grpc::StatusCode;
+
+TEST_F(ServerTest, ACallWhoseTimeIsOverIsNotAnswered) {
+  control_->Close();
+  ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + std::chrono::milliseconds(50));
+  v1::ResolveConfigResponse response;
+  EXPECT_EQ(resolver_->ResolveConfig(&context, RequestNamed("m"), &response).error_code(),
+            StatusCode::DEADLINE_EXCEEDED);
+  control_->Open();
+  ExpectHealthy();
+}
+
+TEST_F(ServerTest, ACallThatTakesLongerThanTheServerAllowsEndsWithDeadlineExceeded) {
+  settings_.max_deadline = absl::Milliseconds(20);
+  StartServer();
+  control_->status = [](const auto&) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(60));
+    return absl::OkStatus();
+  };
+  const grpc::Status status = Resolve(RequestNamed("m"));
+  EXPECT_EQ(status.error_code(), StatusCode::DEADLINE_EXCEEDED);
+  EXPECT_EQ(ReasonIn(Details(status)), "DEADLINE_EXCEEDED");
+}
+
+TEST_F(ServerTest, CallsBeyondTheLimitInFlightAreSentAwayWithADelay) {
+  settings_.max_in_flight = 1;
+  StartServer();
+  control_->Close();
+  std::thread first([this] { EXPECT_TRUE(Resolve(RequestNamed("first")).ok()); });
+  while (control_->waiting == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+
+  ClientContext context;
+  v1::ResolveConfigResponse response;
+  const grpc::Status status = Resolve(RequestNamed("second"), &context, &response);
+  EXPECT_EQ(status.error_code(), StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_EQ(ReasonIn(Details(status)), "OVERLOADED");
+  const auto retry = Find<google::rpc::RetryInfo>(Details(status));
+  ASSERT_TRUE(retry.has_value());
+  EXPECT_GE(retry->retry_delay().nanos(), 50'000'000);
+  EXPECT_LE(retry->retry_delay().nanos(), 500'000'000);
+  EXPECT_NE(Trailing(context, "grpc-retry-pushback-ms"), "");
+
+  // Look-ups are answered under any load.
+  ClientContext lookup;
+  v1::ListGpusResponse gpus;
+  EXPECT_TRUE(catalog_->ListGpus(&lookup, v1::ListGpusRequest(), &gpus).ok());
+  EXPECT_EQ(Metric("flightplan_in_flight_requests"), 1);
+  EXPECT_EQ(Metric("flightplan_shed_total{reason=\"in_flight\"}"), 1);
+  control_->Open();
+  first.join();
+  ExpectMetricBecomes("flightplan_in_flight_requests", 0);
+  EXPECT_TRUE(Resolve(RequestNamed("third")).ok());
+}
+
+TEST_F(ServerTest, CallsThatWouldWaitTooLongAreSentAwayWithADelay) {
+  settings_.cache_bytes = 0;
+  StartServer();
+  control_->Close();
+  const int workers = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  std::vector<std::thread> threads;
+  for (int i = 0; i < workers; ++i) {
+    threads.emplace_back([this, i] { EXPECT_TRUE(Resolve(RequestNamed(absl::StrCat("m", i))).ok()); });
+  }
+  while (control_->waiting < workers) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  for (int i = 0; i < workers; ++i) {
+    threads.emplace_back([this, i] { EXPECT_TRUE(Resolve(RequestNamed(absl::StrCat("waits", i))).ok()); });
+  }
+  ExpectMetricBecomes("flightplan_in_flight_requests", 2 * workers);
+  std::this_thread::sleep_for(WaitLimits().burst + std::chrono::milliseconds(5));
+
+  ClientContext context;
+  v1::ResolveConfigResponse response;
+  const grpc::Status status = Resolve(RequestNamed("next"), &context, &response);
+  EXPECT_EQ(status.error_code(), StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_EQ(ReasonIn(Details(status)), "OVERLOADED");
+  EXPECT_TRUE(Find<google::rpc::RetryInfo>(Details(status)).has_value());
+  EXPECT_NE(Trailing(context, "grpc-retry-pushback-ms"), "");
+  control_->Open();
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(control_->calls, 2 * workers) << "what is refused is not worked on";
+  EXPECT_EQ(Metric("flightplan_shed_total{reason=\"queue\"}"), 1);
+  EXPECT_EQ(Metric("flightplan_stage_seconds_count{stage=\"queue\"}"), 2 * workers);
+}
+
+TEST_F(ServerTest, APlanIsOneResultAtTheEndOfTheStream) {
+  ClientContext context;
+  v1::PlanLayoutsRequest request;
+  request.set_plan_count(1);
+  const auto stream = resolver_->PlanLayouts(&context, request);
+  v1::PlanLayoutsResponse event;
+  ASSERT_TRUE(stream->Read(&event));
+  EXPECT_EQ(event.result().space_count(), 42);
+  EXPECT_FALSE(stream->Read(&event));
+  EXPECT_TRUE(stream->Finish().ok());
+}
+
+TEST_F(ServerTest, ACallerThatGoesAwayEndsTheSearch) {
+  ClientContext context;
+  v1::PlanLayoutsRequest request;
+  request.set_plan_count(100);  // the stand-in searches until it is stopped
+  const auto stream = resolver_->PlanLayouts(&context, request);
+  v1::PlanLayoutsResponse event;
+  ASSERT_TRUE(stream->Read(&event));
+  EXPECT_EQ(event.progress().done_ratio(), 0.5);
+  EXPECT_EQ(control_->waiting.load(), 1);
+  context.TryCancel();
+  EXPECT_EQ(stream->Finish().error_code(), StatusCode::CANCELLED);
+  for (int i = 0; i < 2000 && control_->waiting.load() > 0; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  EXPECT_EQ(control_->waiting.load(), 0);
+}
+
+TEST_F(ServerTest, ASearchEndsBeforeItsDeadlineWithTheBestSoFar) {
+  ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(2));
+  v1::PlanLayoutsRequest request;
+  request.set_plan_count(100);
+  const auto stream = resolver_->PlanLayouts(&context, request);
+  v1::PlanLayoutsResponse event;
+  bool result = false;
+  while (stream->Read(&event)) result |= event.has_result();
+  EXPECT_TRUE(result);
+  EXPECT_TRUE(stream->Finish().ok());
+}
+
+TEST_F(ServerTest, StopsWithoutLosingTheCallsInFlight) {
+  control_->Close();
+  std::thread in_flight([this] { EXPECT_TRUE(Resolve(RequestNamed("slow")).ok()); });
+  while (control_->waiting == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+
+  server_->Drain();
+  std::string answer;
+  EXPECT_TRUE(Raw("/grpc.health.v1.Health/Check", "", &answer).ok());
+  EXPECT_EQ(answer, std::string("\x08\x02", 2)) << "NOT_SERVING";
+  EXPECT_EQ(HttpGet(server_->http_port(), "/readyz").status, 503);
+  EXPECT_EQ(HttpGet(server_->http_port(), "/healthz").status, 200);
+  ClientContext lookup;
+  v1::ListGpusResponse gpus;
+  EXPECT_TRUE(catalog_->ListGpus(&lookup, v1::ListGpusRequest(), &gpus).ok()) << "serves on while draining";
+
+  std::thread stopper([this] { server_->Stop(); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(30));
+  control_->Open();
+  in_flight.join();
+  stopper.join();
+  ClientContext late;
+  v1::ResolveConfigResponse response;
+  EXPECT_EQ(resolver_->ResolveConfig(&late, RequestNamed("late"), &response).error_code(), StatusCode::UNAVAILABLE);
+}
+
+}  // namespace
+}  // namespace flightplan::service
