@@ -7,15 +7,13 @@
 #include <utility>
 
 #include "absl/strings/numbers.h"
-#include "resolver/plan/pipeline_layout.h"
 
 namespace flightplan {
 namespace {
 
 using K = Knob;
 
-constexpr int64_t kMaxStages = 4096;  // beyond any real pipeline; keeps absurd sizes cheap
-constexpr int64_t kMaxChunks = 1 << 15;
+constexpr int64_t kMaxOffloadedLayers = 1 << 15;  // beyond any real model
 // Growth of the busiest expert rank over the mean while routing is neither forced nor capped.
 constexpr float kTrainingImbalance = 1.25F;
 
@@ -47,53 +45,6 @@ uint8_t DtypeBytes(const Config& config, Knob knob, uint8_t standard) {
   if (dtype == "bf16" || dtype == "bfloat16" || dtype == "fp16" || dtype == "float16") return 2;
   if (dtype == "fp8" || dtype == "uint8") return 1;
   return standard;
-}
-
-std::vector<int64_t> EvenCells(int64_t cells, int64_t stages) {
-  std::vector<int64_t> sizes(static_cast<size_t>(stages), cells / stages);
-  for (int64_t i = 0; i < cells % stages; ++i) ++sizes[static_cast<size_t>(i)];
-  return sizes;
-}
-
-// Decoder layers of each pipeline rank without a layout string.
-std::vector<int64_t> RankSizes(int64_t layers, int64_t ranks, const Config& config) {
-  // The embedding and the loss may each take the place of one layer.
-  const bool embedding = ranks > 1 && config.Get(K::account_for_embedding_in_pipeline_split).truthy();
-  const bool loss = ranks > 1 && config.Get(K::account_for_loss_in_pipeline_split).truthy();
-  if (embedding || loss) {
-    std::vector<int64_t> cells = EvenCells(layers + (embedding ? 1 : 0) + (loss ? 1 : 0), ranks);
-    if (embedding && cells.front() > 0) --cells.front();
-    if (loss && cells.back() > 0) --cells.back();
-    return cells;
-  }
-  const Value& first = config.Get(K::num_layers_in_first_pipeline_stage);
-  const Value& last = config.Get(K::num_layers_in_last_pipeline_stage);
-  const bool fix_first = first.is_int() && ranks > 1;
-  const bool fix_last = last.is_int() && ranks > 1;
-  const int64_t at_first = fix_first ? std::clamp<int64_t>(first.integer(), 0, layers) : 0;
-  const int64_t at_last = fix_last ? std::clamp<int64_t>(last.integer(), 0, layers - at_first) : 0;
-  const int64_t open = ranks - (fix_first ? 1 : 0) - (fix_last ? 1 : 0);
-  std::vector<int64_t> sizes = open > 0 ? EvenCells(layers - at_first - at_last, open) : std::vector<int64_t>{};
-  if (fix_first) sizes.insert(sizes.begin(), at_first);
-  if (fix_last) sizes.push_back(at_last);
-  return sizes;
-}
-
-// The written layout, when it reads and holds the model's layers.
-std::vector<ChunkContents> FromLayout(const ModelShape& shape, const PipelineLayout& layout) {
-  std::vector<ChunkContents> chunks(layout.stages.size());
-  int64_t next = 0;
-  for (size_t i = 0; i < layout.stages.size(); ++i) {
-    const int64_t begin = next;
-    for (char letter : layout.stages[i]) {
-      if (letter == 't') ++next;
-      if (letter == 'E') chunks[i].embedding = true;
-      if (letter == 'L') chunks[i].loss = true;
-      if (letter == 'm' && chunks[i].mtp_depths < 255) ++chunks[i].mtp_depths;
-    }
-    chunks[i].layers = shape.Count(begin, next);
-  }
-  return chunks;
 }
 
 GemmPrecision PrecisionOf(const Config& config) {
@@ -193,8 +144,8 @@ void ReadOffload(const Config& config, Candidate* c) {
     c->offload_modules = static_cast<uint16_t>(c->offload_modules | BitsOf(config, K::offload_tensors, kTensors));
   }
   if (config.Get(K::cpu_offloading).truthy()) {
-    c->offload_layers =
-        static_cast<int32_t>(std::clamp<int64_t>(config.Get(K::cpu_offloading_num_layers).integer(), 0, kMaxChunks));
+    c->offload_layers = static_cast<int32_t>(
+        std::clamp<int64_t>(config.Get(K::cpu_offloading_num_layers).integer(), 0, kMaxOffloadedLayers));
   }
 }
 
@@ -313,96 +264,6 @@ uint16_t DropBitOf(absl::string_view recompute_module) {
     if (name == recompute_module) return bit;
   }
   return 0;
-}
-
-int ChunkContents::Layers() const {
-  int sum = 0;
-  for (uint16_t count : layers) sum += count;
-  return sum;
-}
-
-namespace {
-
-RankContents ContentsOf(const StageLayout& layout, int rank) {
-  RankContents sum;
-  sum.rank = rank;
-  for (int j = 0; j < layout.vpp; ++j) {
-    const ChunkContents& chunk = layout.chunk(rank, j);
-    for (size_t k = 0; k < sum.layers.size(); ++k) {
-      sum.layers[k] = static_cast<uint16_t>(sum.layers[k] + chunk.layers[k]);
-    }
-    sum.mtp_depths = static_cast<uint16_t>(sum.mtp_depths + chunk.mtp_depths);
-    sum.losses = static_cast<uint16_t>(sum.losses + (chunk.loss ? 1 : 0));
-    sum.vocabularies = static_cast<uint16_t>(sum.vocabularies + (chunk.loss || chunk.embedding ? 1 : 0));
-  }
-  return sum;
-}
-
-bool SameContents(const RankContents& a, const RankContents& b) {
-  return a.layers == b.layers && a.mtp_depths == b.mtp_depths && a.losses == b.losses &&
-         a.vocabularies == b.vocabularies;
-}
-
-}  // namespace
-
-StageLayout MakeStageLayout(int pp, int vpp, std::vector<ChunkContents> chunks) {
-  StageLayout layout{pp, vpp, std::move(chunks), {}, {}};
-  const auto same = [&](int a, int b) {
-    for (int j = 0; j < vpp; ++j) {
-      if (layout.chunk(a, j) != layout.chunk(b, j)) return false;
-    }
-    return true;
-  };
-  for (int rank = 0; rank < pp; ++rank) {
-    if (rank == 0 || !same(rank, rank - 1)) layout.distinct_ranks.push_back(rank);
-    const RankContents own = ContentsOf(layout, rank);
-    const auto known = std::find_if(layout.contents.begin(), layout.contents.end(),
-                                    [&](const RankContents& other) { return SameContents(own, other); });
-    if (known == layout.contents.end()) {
-      layout.contents.push_back(own);
-    } else {
-      ++known->ranks_alike;
-    }
-  }
-  return layout;
-}
-
-StageLayout StagesOfSizes(const ModelShape& shape, int pp, int vpp, const std::vector<int64_t>& sizes) {
-  std::vector<ChunkContents> chunks(sizes.size());
-  int64_t next = 0;
-  for (size_t i = 0; i < sizes.size(); ++i) {
-    chunks[i].layers = shape.Count(next, next + sizes[i]);
-    next += sizes[i];
-  }
-  chunks.front().embedding = true;
-  chunks.back().loss = true;
-  chunks.back().mtp_depths = static_cast<uint8_t>(std::min<int64_t>(shape.mtp_depths, 255));
-  return MakeStageLayout(pp, vpp, std::move(chunks));
-}
-
-StageLayout StagesOf(const ModelShape& shape, const Config& config) {
-  const int64_t ranks = std::min<int64_t>(Size(config, K::pipeline_model_parallel_size), kMaxStages);
-  int64_t virtual_stages = Size(config, K::virtual_pipeline_model_parallel_size);
-  const Value& written = config.Get(K::pipeline_model_parallel_layout);
-  if (!written.is_none() && ranks > 1) {
-    const PipelineLayout layout = ParsePipelineLayout(written, ranks);
-    if (layout.fault == PipelineLayout::Fault::kNone && layout.Count('t') == shape.num_layers) {
-      return MakeStageLayout(static_cast<int>(ranks), static_cast<int>(layout.virtual_size), FromLayout(shape, layout));
-    }
-  }
-  const std::vector<int64_t> rank_sizes = RankSizes(shape.num_layers, ranks, config);
-  const int64_t per_virtual = config.Get(K::num_layers_per_virtual_pipeline_stage).integer();
-  if (virtual_stages <= 1 && per_virtual > 0) virtual_stages = std::max<int64_t>(1, rank_sizes.front() / per_virtual);
-  if (virtual_stages <= 1) virtual_stages = Size(config, K::num_virtual_stages_per_pipeline_rank);
-  if (ranks == 1) virtual_stages = 1;
-  virtual_stages = std::min(virtual_stages, kMaxChunks / ranks);
-  std::vector<int64_t> sizes;
-  sizes.reserve(static_cast<size_t>(ranks * virtual_stages));
-  for (int64_t j = 0; j < virtual_stages; ++j) {
-    // A size that does not divide is a rule's finding; here the first chunks take the rest.
-    for (int64_t size : rank_sizes) sizes.push_back(size / virtual_stages + (j < size % virtual_stages ? 1 : 0));
-  }
-  return StagesOfSizes(shape, static_cast<int>(ranks), static_cast<int>(virtual_stages), sizes);
 }
 
 int64_t Candidate::DataParallel() const { return std::max<int64_t>(1, gpus / (int64_t{tp} * pp * cp)); }

@@ -1,0 +1,51 @@
+// Which layers each stage of a pipeline holds.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "resolver/derive/shape.h"
+#include "resolver/plan/config.h"
+
+namespace flightplan {
+
+// One model chunk: a virtual stage of a pipeline rank.
+struct ChunkContents {
+  KindCounts layers{};     // decoder layers of each kind
+  uint8_t mtp_depths = 0;  // MTP depths
+  bool embedding = false;
+  bool loss = false;  // output matrix, final norm and loss
+  friend bool operator==(const ChunkContents&, const ChunkContents&) = default;
+  int Layers() const;
+};
+
+// What the chunks of a pipeline rank add up to, and how many ranks hold as much.
+struct RankContents {
+  int rank = 0, ranks_alike = 1;  // the first of them
+  KindCounts layers{};
+  uint16_t mtp_depths = 0, losses = 0;
+  uint16_t vocabularies = 0;  // chunks with the embedding or the output matrix
+};
+
+// Which layers each stage holds. Virtual stage j of pipeline rank i is chunk j*pp + i, the order of execution.
+struct StageLayout {
+  int pp = 1, vpp = 1;
+  std::vector<ChunkContents> chunks;  // pp * vpp
+  // Ranks that can be the fullest: the first of each run of equal ranks. Earlier ranks hold more microbatches.
+  std::vector<int> distinct_ranks;
+  std::vector<RankContents> contents;  // of all ranks, equal ones once
+  const ChunkContents& chunk(int rank, int virtual_stage) const {
+    return chunks[static_cast<size_t>(virtual_stage * pp + rank)];
+  }
+};
+
+// `chunks` must have pp * vpp entries.
+StageLayout MakeStageLayout(int pp, int vpp, std::vector<ChunkContents> chunks);
+// Decoder layers by chunk, in order of execution; embedding first, MTP and loss last. `sizes` must have pp * vpp
+// entries.
+StageLayout StagesOfSizes(const ModelShape& shape, int pp, int vpp, const std::vector<int64_t>& sizes);
+// By upstream's order of precedence: the layout string, then first and last stage sizes, then an even split (the first
+// stages take what does not come out even, which the rules report).
+StageLayout StagesOf(const ModelShape& shape, const Config& config);
+
+}  // namespace flightplan
