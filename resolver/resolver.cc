@@ -146,10 +146,18 @@ absl::Status ReadAnswerTo(const Request& request, const ConfigAnswer& answer, go
   return absl::InvalidArgumentError("the request holds text that is no UTF-8");
 }
 
+std::string ShownModel(const ModelSpec& model) {
+  v1::ModelSpec message;
+  ModelToMessage(model, &message);
+  return CanonicalBytes(message);
+}
+
 }  // namespace
 
 Resolver::Resolver(std::shared_ptr<const Catalog> catalog, std::shared_ptr<const ProfileSource> profiles)
-    : catalog_(std::move(catalog)), profiles_(std::move(profiles)) {}
+    : catalog_(std::move(catalog)), profiles_(std::move(profiles)) {
+  for (const ModelSpec& model : catalog_->models()) shown_models_[model.name] = ShownModel(model);
+}
 Resolver::~Resolver() = default;
 
 absl::Status Resolver::ResolveConfig(const v1::ResolveConfigRequest& request, v1::ResolveConfigResponse* response,
@@ -247,9 +255,9 @@ absl::Status Resolver::AnswerResolve(const v1::ResolveConfigRequest& request, co
   for (const AbSuggestion& ab : ab_suggestions) {
     PutAbSuggestion(R::kAbSuggestionsFieldNumber, ab, OtherLaunch(ab, plan, env, {written, own_launch}), &w);
   }
-  v1::ModelSpec model;
-  ModelToMessage(intent.model, &model);
-  w.PutText(R::kModelFieldNumber, CanonicalBytes(model));
+  const bool named = request.model().source_case() == v1::ModelRef::kName;
+  const auto shown = named ? shown_models_.find(intent.model.name) : shown_models_.end();
+  w.PutText(R::kModelFieldNumber, shown != shown_models_.end() ? shown->second : ShownModel(intent.model));
   PutLayout(R::kLayoutFieldNumber, plan.config, placement, &w);
   w.Text(R::kDigestFieldNumber, answer->digest);
   w.Text(R::kCatalogRevisionFieldNumber, answer->catalog_revision);

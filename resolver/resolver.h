@@ -4,8 +4,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -82,6 +84,8 @@ class Resolver {
  private:
   std::shared_ptr<const Catalog> catalog_;
   std::shared_ptr<const ProfileSource> profiles_;
+  // The catalogue's models as answers show them, by name: most requests name one.
+  std::map<std::string, std::string, std::less<>> shown_models_;
 };
 
 // Status payload url of a serialized google.rpc.BadRequest.
