@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "resolver/derive/placement.h"
 #include "resolver/evidence/calibration.h"
 
 namespace flightplan {
@@ -54,7 +55,7 @@ Finding Calibrated(absl::string_view id, absl::string_view what, const Normalize
 }  // namespace
 
 RunLayout RunLayoutOf(const Config& config) {
-  const auto size = [&](Knob knob) { return std::max<int64_t>(1, config.Get(knob).integer()); };
+  const auto size = [&](Knob knob) { return SizeOf(config, knob); };
   return {size(Knob::tensor_model_parallel_size),
           size(Knob::pipeline_model_parallel_size),
           size(Knob::virtual_pipeline_model_parallel_size),

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/numbers.h"
+#include "resolver/derive/placement.h"
 
 namespace flightplan {
 namespace {
@@ -18,7 +19,7 @@ constexpr int64_t kMaxOffloadedLayers = 1 << 15;  // beyond any real model
 constexpr float kTrainingImbalance = 1.25F;
 
 int32_t Size(const Config& config, Knob knob) {
-  return static_cast<int32_t>(std::clamp<int64_t>(config.Get(knob).integer(), 1, std::numeric_limits<int32_t>::max()));
+  return static_cast<int32_t>(std::min<int64_t>(SizeOf(config, knob), std::numeric_limits<int32_t>::max()));
 }
 
 bool Has(const Config& config, Knob knob, absl::string_view item) {

@@ -6,8 +6,6 @@
 namespace flightplan {
 namespace {
 
-int64_t Size(const Config& config, Knob knob) { return std::max<int64_t>(1, config.Get(knob).integer()); }
-
 // The product, or the largest integer where it does not fit: no real world size is divisible by that.
 int64_t Product(int64_t a, int64_t b) {
   int64_t product = 0;
@@ -20,14 +18,16 @@ int64_t CeilDivide(int64_t a, int64_t b) { return a / b + (a % b != 0 ? 1 : 0); 
 
 }  // namespace
 
+int64_t SizeOf(const Config& config, Knob knob) { return std::max<int64_t>(1, config.Get(knob).integer()); }
+
 Placement PlaceLayout(const Config& config, const Environment& env) {
   const int64_t world = env.world_size.value_or(0);
-  const int64_t tp = Size(config, Knob::tensor_model_parallel_size);
-  const int64_t pp = Size(config, Knob::pipeline_model_parallel_size);
-  const int64_t cp = Size(config, Knob::context_parallel_size);
-  const int64_t ep = Size(config, Knob::expert_model_parallel_size);
-  const int64_t etp = Size(config, Knob::expert_tensor_parallel_size);
-  const int64_t mbs = Size(config, Knob::micro_batch_size);
+  const int64_t tp = SizeOf(config, Knob::tensor_model_parallel_size);
+  const int64_t pp = SizeOf(config, Knob::pipeline_model_parallel_size);
+  const int64_t cp = SizeOf(config, Knob::context_parallel_size);
+  const int64_t ep = SizeOf(config, Knob::expert_model_parallel_size);
+  const int64_t etp = SizeOf(config, Knob::expert_tensor_parallel_size);
+  const int64_t mbs = SizeOf(config, Knob::micro_batch_size);
   Placement placement;
   if (world > 0) {
     placement.data_parallel_size = Even(world, Product(Product(tp, cp), pp));

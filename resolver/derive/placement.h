@@ -18,6 +18,9 @@ struct Placement {
   bool ep_crosses_node = false;
 };
 
+// A size as a configuration has it; one that is not set, or makes no sense, is 1.
+int64_t SizeOf(const Config& config, Knob knob);
+
 Placement PlaceLayout(const Config& config, const Environment& env);
 
 }  // namespace flightplan

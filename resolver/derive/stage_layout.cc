@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "resolver/derive/placement.h"
 #include "resolver/plan/pipeline_layout.h"
 
 namespace flightplan {
@@ -12,8 +13,6 @@ using K = Knob;
 
 constexpr int64_t kMaxStages = 4096;  // beyond any real pipeline; keeps absurd sizes cheap
 constexpr int64_t kMaxChunks = 1 << 15;
-
-int64_t Size(const Config& config, Knob knob) { return std::max<int64_t>(1, config.Get(knob).integer()); }
 
 std::vector<int64_t> EvenCells(int64_t cells, int64_t stages) {
   std::vector<int64_t> sizes(static_cast<size_t>(stages), cells / stages);
@@ -126,8 +125,8 @@ StageLayout StagesOfSizes(const ModelShape& shape, int pp, int vpp, const std::v
 }
 
 StageLayout StagesOf(const ModelShape& shape, const Config& config) {
-  const int64_t ranks = std::min(Size(config, K::pipeline_model_parallel_size), kMaxStages);
-  int64_t virtual_stages = Size(config, K::virtual_pipeline_model_parallel_size);
+  const int64_t ranks = std::min(SizeOf(config, K::pipeline_model_parallel_size), kMaxStages);
+  int64_t virtual_stages = SizeOf(config, K::virtual_pipeline_model_parallel_size);
   const Value& written = config.Get(K::pipeline_model_parallel_layout);
   if (!written.is_none() && ranks > 1) {
     const PipelineLayout layout = ParsePipelineLayout(written, ranks);
@@ -138,7 +137,7 @@ StageLayout StagesOf(const ModelShape& shape, const Config& config) {
   const std::vector<int64_t> rank_sizes = RankSizes(shape.num_layers, ranks, config);
   const int64_t per_virtual = config.Get(K::num_layers_per_virtual_pipeline_stage).integer();
   if (virtual_stages <= 1 && per_virtual > 0) virtual_stages = std::max<int64_t>(1, rank_sizes.front() / per_virtual);
-  if (virtual_stages <= 1) virtual_stages = Size(config, K::num_virtual_stages_per_pipeline_rank);
+  if (virtual_stages <= 1) virtual_stages = SizeOf(config, K::num_virtual_stages_per_pipeline_rank);
   if (ranks == 1) virtual_stages = 1;
   virtual_stages = std::min(virtual_stages, kMaxChunks / ranks);
   std::vector<int64_t> sizes;
