@@ -1,6 +1,9 @@
 // The request that every benchmark asks: DeepSeek-V3 on 1,024 H100, TP2 PP8 VPP4 EP64.
 #pragma once
 
+#include <cstdint>
+#include <random>
+
 #include "flightplan/v1/resolver_service.pb.h"
 
 namespace flightplan::bench {
@@ -22,6 +25,13 @@ inline v1::ResolveConfigRequest SampleResolveRequest() {
   request.mutable_layout()->set_expert_model_parallel_size(64);
   return request;
 }
+
+// Another batch size, another question that takes the same work: no cache answers it.
+inline void SetQuestion(int64_t number, v1::ResolveConfigRequest* request) {
+  request->mutable_workload()->set_global_batch_size(8192 + number * 128);
+}
+// So that a second caller asks nothing that the first one has asked.
+inline int64_t FirstQuestion() { return static_cast<int64_t>(std::random_device()() % 1'000'000); }
 
 // The launch that `answer` renders, as a scheduler would hand it back.
 inline v1::ValidateConfigRequest SampleValidateRequest(const v1::ResolveConfigResponse& answer) {

@@ -9,14 +9,11 @@
 // beside them: lag_p99_ms is how late calls were sent, and sent_p99_ms counts from when they were. One thread sends,
 // another takes answers, so that neither waits for the other; connections are made before the first call is due. Exit
 // code 1 when nothing was answered.
-#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <fstream>
-#include <map>
 #include <memory>
-#include <random>
 #include <sstream>
 #include <string>
 #include <thread>
@@ -30,12 +27,10 @@
 #include "grpcpp/generic/generic_stub.h"
 #include "grpcpp/security/credentials.h"
 #include "tests/bench/sample_requests.h"
+#include "tests/drills/load_figures.h"
 
 namespace flightplan::bench {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-constexpr char kMethod[] = "/flightplan.v1.ResolverService/ResolveConfig";
 
 struct Options {
   std::string target = "127.0.0.1:50051";
@@ -88,12 +83,6 @@ std::vector<std::shared_ptr<grpc::Channel>> Connect(const Options& options) {
   return channels;
 }
 
-double Quantile(const std::vector<double>& sorted, double q) {
-  return sorted.empty() ? 0 : sorted[static_cast<size_t>(q * static_cast<double>(sorted.size() - 1))];
-}
-
-double Milliseconds(Clock::duration time) { return std::chrono::duration<double, std::milli>(time).count(); }
-
 class Load {
  public:
   explicit Load(const Options& options) : options_(options) {
@@ -114,7 +103,7 @@ class Load {
       const auto due = start + std::chrono::duration_cast<Clock::duration>(interval * static_cast<double>(number));
       std::this_thread::sleep_until(due);
       if (outstanding_ >= options_.max_outstanding) {
-        ++not_sent_;
+        ++figures_.not_sent;
       } else {
         Start(number, due);
       }
@@ -123,24 +112,26 @@ class Load {
     while (outstanding_ > 0 && Clock::now() < give_up) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     stop_ = true;
     taker.join();
-    Report(total, std::chrono::duration<double>(Clock::now() - start).count());
-    return codes_[0] > 0 ? 0 : 1;
+    figures_.rate = options_.rate;
+    figures_.total = total;
+    figures_.seconds = std::chrono::duration<double>(Clock::now() - start).count();
+    figures_.unanswered = outstanding_;
+    return Report(&figures_);
   }
 
  private:
   void Start(int64_t number, Clock::time_point due) {
     if (options_.cold || bytes_.empty()) {
-      // Another batch size, another question: the same work.
-      request_.mutable_workload()->set_global_batch_size(8192 + (options_.cold ? (first_question_ + number) * 128 : 0));
+      if (options_.cold) SetQuestion(first_question_ + number, &request_);
       request_.SerializeToString(&bytes_);
     }
     auto* call = new Call;
     call->due = due;
-    call->context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(10));
+    call->context.set_deadline(std::chrono::system_clock::now() + kCallDeadline);
     if (!options_.token.empty()) call->context.AddMetadata("authorization", "Bearer " + options_.token);
     const grpc::Slice slice(bytes_);
     call->reader = stubs_[static_cast<size_t>(number) % stubs_.size()]->PrepareUnaryCall(
-        &call->context, kMethod, grpc::ByteBuffer(&slice, 1), &queue_);
+        &call->context, kResolveMethod, grpc::ByteBuffer(&slice, 1), &queue_);
     ++outstanding_;
     call->sent = Clock::now();
     call->reader->StartCall();
@@ -155,47 +146,32 @@ class Load {
       const auto until = std::chrono::system_clock::now() + std::chrono::milliseconds(100);
       if (queue_.AsyncNext(&tag, &ok, until) != grpc::CompletionQueue::GOT_EVENT) continue;
       const std::unique_ptr<Call> call(static_cast<Call*>(tag));
-      ++codes_[static_cast<int>(call->status.error_code())];
+      const Clock::time_point now = Clock::now();
       if (call->status.ok()) {
-        const Clock::time_point now = Clock::now();
-        latencies_.push_back(Milliseconds(now - call->due));
-        since_sent_.push_back(Milliseconds(now - call->sent));
-      } else if (call->status.error_code() != grpc::StatusCode::RESOURCE_EXHAUSTED && first_error_.empty()) {
-        first_error_ = call->status.error_message();
+        ++figures_.ok;
+        figures_.latencies.push_back(Milliseconds(now - call->due));
+        figures_.since_sent.push_back(Milliseconds(now - call->sent));
+      } else if (call->status.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED) {
+        ++figures_.refused;
+        figures_.refusals.push_back(Milliseconds(now - call->due));
+      } else {
+        ++figures_.failed;
+        if (figures_.first_error.empty()) figures_.first_error = call->status.error_message();
       }
-      lags_.push_back(Milliseconds(call->sent - call->due));
+      figures_.lags.push_back(Milliseconds(call->sent - call->due));
       --outstanding_;
     }
-  }
-
-  void Report(int64_t total, double seconds) {
-    for (auto* times : {&latencies_, &since_sent_, &lags_}) std::sort(times->begin(), times->end());
-    const int64_t ok = codes_[0], refused = codes_[static_cast<int>(grpc::StatusCode::RESOURCE_EXHAUSTED)];
-    int64_t answered = 0;
-    for (const auto& [code, count] : codes_) answered += count;
-    std::printf(
-        "offered=%.0f/s total=%lld ok=%lld goodput=%.0f/s refused=%lld failed=%lld unanswered=%lld not_sent=%lld "
-        "p50_ms=%.2f p99_ms=%.2f sent_p99_ms=%.2f lag_p99_ms=%.2f\n",
-        options_.rate, static_cast<long long>(total), static_cast<long long>(ok), static_cast<double>(ok) / seconds,
-        static_cast<long long>(refused), static_cast<long long>(answered - ok - refused),
-        static_cast<long long>(outstanding_.load()), static_cast<long long>(not_sent_), Quantile(latencies_, 0.5),
-        Quantile(latencies_, 0.99), Quantile(since_sent_, 0.99), Quantile(lags_, 0.99));
-    if (!first_error_.empty()) std::fprintf(stderr, "first error: %s\n", first_error_.c_str());
   }
 
   const Options options_;
   std::vector<std::unique_ptr<grpc::GenericStub>> stubs_;
   grpc::CompletionQueue queue_;
   v1::ResolveConfigRequest request_;
-  std::string bytes_, first_error_;
-  // So that a second caller asks nothing that the first one has asked.
-  const int64_t first_question_ = static_cast<int64_t>(std::random_device()() % 1'000'000);
+  std::string bytes_;
+  const int64_t first_question_ = FirstQuestion();
   std::atomic<int64_t> outstanding_{0};
   std::atomic<bool> stop_{false};
-  int64_t not_sent_ = 0;
-  // The taker's until it has ended; times in milliseconds.
-  std::map<int, int64_t> codes_;
-  std::vector<double> latencies_, since_sent_, lags_;
+  LoadFigures figures_;  // not_sent is the sender's; the counts and times the taker's until it has ended
 };
 
 bool Parse(int argc, char** argv, Options* options) {
@@ -205,9 +181,9 @@ bool Parse(int argc, char** argv, Options* options) {
     if (absl::ConsumePrefix(&arg, "--target=")) {
       options->target = std::string(arg);
     } else if (absl::ConsumePrefix(&arg, "--rate=")) {
-      fine = absl::SimpleAtod(arg, &options->rate) && options->rate > 0 && options->rate <= 1e6;
+      fine = ReadRate(arg, &options->rate);
     } else if (absl::ConsumePrefix(&arg, "--seconds=")) {
-      fine = absl::SimpleAtod(arg, &options->seconds) && options->seconds > 0 && options->seconds <= 900;
+      fine = ReadSeconds(arg, &options->seconds);
     } else if (absl::ConsumePrefix(&arg, "--token=")) {
       options->token = std::string(arg);
     } else if (absl::ConsumePrefix(&arg, "--ca=")) {
