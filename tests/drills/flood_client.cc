@@ -28,8 +28,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "google/rpc/error_details.pb.h"
-#include "google/rpc/status.pb.h"
 #include "tests/bench/sample_requests.h"
 #include "tests/drills/load_figures.h"
 
@@ -61,19 +59,6 @@ struct Call {
   std::array<uint8_t, kPrefixBytes> prefix{};
   size_t received = 0;  // bytes of data
 };
-
-// True for google.rpc.Status in base64 that says RESOURCE_EXHAUSTED and when to come back.
-bool SaysWhenToReturn(const std::string& details_base64) {
-  std::string bytes;
-  google::rpc::Status status;
-  if (!absl::Base64Unescape(details_base64, &bytes) || !status.ParseFromString(bytes)) return false;
-  if (status.code() != kExhausted) return false;
-  for (const auto& detail : status.details()) {
-    google::rpc::RetryInfo retry;
-    if (detail.UnpackTo(&retry)) return retry.retry_delay().seconds() > 0 || retry.retry_delay().nanos() > 0;
-  }
-  return false;
-}
 
 bool IsWholeMessage(const Call& call) {
   if (call.received < kPrefixBytes || call.prefix[0] != 0) return false;
@@ -113,7 +98,8 @@ class Judge {
   // A balancer says the same few bytes every time: they are read once.
   bool IsGoodRefusal(const std::string& details) {
     if (good_.count(details) > 0) return true;
-    if (!SaysWhenToReturn(details)) return false;
+    std::string bytes;
+    if (!absl::Base64Unescape(details, &bytes) || !SaysWhenToReturn(bytes)) return false;
     if (good_.size() < 100) good_.insert(details);
     return true;
   }

@@ -151,7 +151,8 @@ class Load {
         ++figures_.ok;
         figures_.latencies.push_back(Milliseconds(now - call->due));
         figures_.since_sent.push_back(Milliseconds(now - call->sent));
-      } else if (call->status.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED) {
+      } else if (call->status.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED &&
+                 SaysWhenToReturn(call->status.error_details())) {
         ++figures_.refused;
         figures_.refusals.push_back(Milliseconds(now - call->due));
       } else {

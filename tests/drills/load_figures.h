@@ -10,6 +10,8 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/string_view.h"
+#include "google/rpc/error_details.pb.h"
+#include "google/rpc/status.pb.h"
 
 namespace flightplan::bench {
 
@@ -21,9 +23,21 @@ inline constexpr std::chrono::seconds kCallDeadline{10};
 
 inline double Milliseconds(Clock::duration time) { return std::chrono::duration<double, std::milli>(time).count(); }
 
+// True for the bytes of a google.rpc.Status that says RESOURCE_EXHAUSTED and when to come back.
+inline bool SaysWhenToReturn(const std::string& details) {
+  google::rpc::Status status;
+  if (!status.ParseFromString(details) || status.code() != 8) return false;
+  for (const auto& detail : status.details()) {
+    google::rpc::RetryInfo retry;
+    if (detail.UnpackTo(&retry)) return retry.retry_delay().seconds() > 0 || retry.retry_delay().nanos() > 0;
+  }
+  return false;
+}
+
 struct LoadFigures {
   double rate = 0;     // calls per second that were due
   double seconds = 0;  // from the first call to the last answer
+  // Refused: with RESOURCE_EXHAUSTED and when to come back. Any other answer but the one asked for has failed.
   int64_t total = 0, ok = 0, refused = 0, failed = 0, unanswered = 0, not_sent = 0;
   // In milliseconds. Of answered calls: since the call was due, since it was sent. Of refused ones: since it was due.
   // Of all that were sent: how late that was.

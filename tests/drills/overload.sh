@@ -1,19 +1,27 @@
 #!/usr/bin/env bash
-# Open loop at 3 and 10 times capacity: goodput stays, accepted calls stay quick, memory stays bounded. The ratios need a
-# machine with nothing else to do, so they are printed and judged by who runs it; what is judged here: no call fails or
-# stays without an answer, and memory stays below a bound. usage: overload.sh [SECONDS]
+# Open loop at 3 and 10 times capacity, against a server as it is and behind deploy/haproxy: goodput stays, accepted calls
+# stay quick, memory stays bounded. The ratios need a machine with nothing else to do, so they are printed and judged by
+# who runs it; what is judged here: no call fails or stays without an answer, a refusal says when to come back, look-ups
+# are answered in the flood, and memory stays below a bound. usage: overload.sh [SECONDS]
 #
 # Latency is the caller's, from the moment a call was due: in it are how late the caller was (lag_p99_ms) and all that
 # waits before the server's code sees a call. What calls waited in the server's own queue stands beside it
 # (server_queue_p99_ms, the upper bound of a bucket of the server's histogram).
 source "$(dirname "$0")/lib.sh"
+source "$(dirname "$0")/balancer.sh"
+[ -x "$bin/flood_client" ] || skip "flood_client is not built (it needs libnghttp2-dev; deploy/setup.sh installs it)"
 seconds="${1:-8}"
 most_mib=256
-# The server has one core, the caller another, where there are two.
-pin() { if [ "$(nproc)" -ge 2 ]; then taskset -c "$1" "${@:2}"; else "${@:2}"; fi; }
+# The server has one core; the balancer and the caller have another, where there are two. Children inherit it.
+on_core() { [ "$(nproc --all)" -lt 2 ] || taskset -cp "$1" $$ >/dev/null; }
+on_core 0
 serve a --cache_bytes=0 --log_level=error
-[ "$(nproc)" -lt 2 ] || taskset -a -cp 0 "$pid_a" >/dev/null
-call() { pin 1 "$bin/load_client" --target="127.0.0.1:$port_a" --cold --seconds="$seconds" "$@" 2>/dev/null || true; }
+on_core 1
+# A replica of one core.
+FLIGHTPLAN_IN_FLIGHT="${FLIGHTPLAN_IN_FLIGHT:-4}" FLIGHTPLAN_BURST="${FLIGHTPLAN_BURST:-25}" \
+  FLIGHTPLAN_QUEUE="${FLIGHTPLAN_QUEUE:-2}" balance a
+
+call() { "$bin/flood_client" --target="$target" "$@" 2>>"$work/errors" || true; }
 : >"$work/queue.last"
 # queue_of NAME: what the server counted of its queue since the last time, in the file NAME
 queue_of() {
@@ -21,52 +29,60 @@ queue_of() {
   paste "$work/queue.now" "$work/queue.last" | awk '{print $1, $2 - $4}' >"$work/queue.$1"
   mv "$work/queue.now" "$work/queue.last"
 }
-cpu_ms() { awk -v hz="$(getconf CLK_TCK)" '{print ($14 + $15) * 1000 / hz}' "/proc/$pid_a/stat"; }
-# Capacity: the most that is answered without a refusal or a failure, by steps of a half.
-rate=100
-capacity=100
-call --rate=50 --seconds=1 >/dev/null  # what is built on first use
-queue_of warm
-unloaded="$(call --rate=50)"
-queue_of unloaded
-while :; do
-  line="$(call --rate="$rate")"
-  [ "$(echo "$line" | field refused)" = 0 ] && [ "$(echo "$line" | field failed)" = 0 ] || break
-  capacity="$(echo "$line" | field goodput)"
-  rate=$((rate * 3 / 2))
-done
-before="$(cpu_ms)"
-line="$(call --rate="$rate")"
-full="$(cpu_ms)"
-queue_of full
-peak="$(echo "$line" | field goodput)"
-python3 -c "import sys; sys.exit(0 if $peak >= $capacity else 1)" || peak="$capacity"
-three="$(call --rate=$((${peak%.*} * 3)))"
-memory_three="$(rss_mib "$pid_a")"
-at_three="$(cpu_ms)"
-queue_of three
-ten="$(call --rate=$((${peak%.*} * 10)))"
-memory_ten="$(rss_mib "$pid_a")"
-at_ten="$(cpu_ms)"
-queue_of ten
-echo "unloaded: $unloaded"
-echo "1x:  $line cpu_ms=$(echo "$full - $before" | bc)"
-echo "3x:  $three cpu_ms=$(echo "$at_three - $full" | bc)"
-echo "10x: $ten cpu_ms=$(echo "$at_ten - $at_three" | bc)"
-python3 - <<END
+cpu_ms() { awk -v hz="$(getconf CLK_TCK)" '{printf "%d", ($14 + $15) * 1000 / hz}' "/proc/$1/stat"; }
+# step NAME RATE: calls at that rate, into the file NAME, with what they cost.
+step() {
+  local server="$(cpu_ms "$pid_a")" balancer="$(cpu_ms "$pid_front")"
+  echo "$(call --rate="$2" --seconds="$seconds") server_ms=$(($(cpu_ms "$pid_a") - server))" \
+    "balancer_ms=$(($(cpu_ms "$pid_front") - balancer)) server_mib=$(rss_mib "$pid_a") balancer_mib=$(rss_mib "$pid_front")" >"$work/$1"
+  queue_of "$1"
+  echo "$where $1: $(cat "$work/$1")"
+}
+# measure WHERE TARGET
+measure() {
+  local rate=200 figures goodput
+  where="$1" target="$2" peak=0
+  call --rate=100 --seconds=1 >/dev/null  # what is built on first use
+  # Peak: the most that is answered at any rate, by steps of a half, until a fifth of the calls is not.
+  while :; do
+    figures="$(call --rate="$rate" --seconds="$(python3 -c "print(min(3, $seconds))")")"
+    goodput="$(echo "$figures" | field goodput)"
+    [ "$goodput" -le "$peak" ] || peak="$goodput"
+    [ "$goodput" -ge $((rate * 4 / 5)) ] || break
+    rate=$((rate * 3 / 2))
+  done
+  [ "$peak" -gt 0 ] || fail "$where: nothing was answered: $figures"
+  queue_of peak
+  step unloaded 100
+  step 3x $((peak * 3))
+  step 10x $((peak * 10))
+  python3 - <<END
+import re
+def figures(name):
+    return {key: float(value) for key, value in re.findall(r"(\w+)=([0-9.]+)", open("$work/" + name).read())}
 def queue_p99_ms(name):
     """The bound of the bucket in which the 99th of 100 calls is, in ms."""
     rows = [line.split() for line in open("$work/queue." + name)]
     total = float(rows[-1][1])
     return next(float(bound) * 1e3 for bound, count in rows if float(count) >= 0.99 * total)
-peak, u = $peak, $(echo "$unloaded" | field p99_ms)
-g3, g10 = $(echo "$three" | field goodput), $(echo "$ten" | field goodput)
-p3, p10 = $(echo "$three" | field p99_ms), $(echo "$ten" | field p99_ms)
-print(f"overload: peak={peak:.0f}/s goodput_3x={g3/peak:.2f} goodput_10x={g10/peak:.2f} p99_unloaded_ms={u} "
-      f"p99_3x={p3/u:.1f}x p99_10x={p10/u:.1f}x "
-      f"server_queue_p99_ms={queue_p99_ms('unloaded'):g}/{queue_p99_ms('three'):g}/{queue_p99_ms('ten'):g} rss_mib_3x=$memory_three rss_mib_10x=$memory_ten")
+u, three, ten = figures("unloaded"), figures("3x"), figures("10x")
+print(f"overload $where: peak=$peak/s goodput_3x={three['goodput'] / $peak:.2f} goodput_10x={ten['goodput'] / $peak:.2f} "
+      f"p99_unloaded_ms={u['p99_ms']} p99_3x={three['p99_ms'] / u['p99_ms']:.1f}x p99_10x={ten['p99_ms'] / u['p99_ms']:.1f}x "
+      f"lag_p99_ms={u['lag_p99_ms']}/{three['lag_p99_ms']}/{ten['lag_p99_ms']} "
+      f"server_queue_p99_ms={queue_p99_ms('unloaded'):g}/{queue_p99_ms('3x'):g}/{queue_p99_ms('10x'):g} "
+      f"server_mib={ten['server_mib']:.0f} balancer_mib={ten['balancer_mib']:.0f}")
 END
-for figures in "$three" "$ten"; do
-  [ "$(echo "$figures" | field failed)" = 0 ] && [ "$(echo "$figures" | field unanswered)" = 0 ] || fail "calls failed under overload"
-done
-[ "$memory_ten" -le "$most_mib" ] || fail "memory: $memory_ten MiB"
+  local name
+  for name in unloaded 3x 10x; do
+    [ "$(field failed <"$work/$name")" = 0 ] && [ "$(field unanswered <"$work/$name")" = 0 ] || fail "calls failed $where: $(cat "$work/errors")"
+    [ "$(field server_mib <"$work/$name")" -le "$most_mib" ] || fail "memory of the server $where"
+    [ "$(field balancer_mib <"$work/$name")" -le "$most_mib" ] || fail "memory of the balancer"
+  done
+}
+measure bare "127.0.0.1:$port_a"
+measure balanced "$front"
+# Who only looks something up gets it, whatever is refused beside it.
+call --rate=$((peak * 10)) --seconds=2 >"$work/flood" &
+for _ in 1 2 3 4 5; do "$flightplan" gpus --server="$front" >/dev/null || fail "a look-up in the flood"; done
+kill -0 $! 2>/dev/null || echo "the look-ups took longer than the flood"
+wait $!

@@ -3,20 +3,13 @@
 # restarted in turn, by SIGTERM. No call fails. usage: replicas.sh [SECONDS [CALLS_PER_SECOND
 # [OF_THE_RESTART]]]
 source "$(dirname "$0")/lib.sh"
-command -v haproxy >/dev/null || skip "haproxy is not installed (deploy/setup.sh installs it)"
+source "$(dirname "$0")/balancer.sh"
 seconds="${1:-60}"
 rate="${2:-500}"
 restart_rate="${3:-2000}"
 flags=(--log_level=error --drain_delay=2s)
 for name in a b c; do serve "$name" "${flags[@]}"; done
-front="$(free_port)"
-export FLIGHTPLAN_FRONT="127.0.0.1:$front"
-export FLIGHTPLAN_A="127.0.0.1:$port_a" FLIGHTPLAN_B="127.0.0.1:$port_b" FLIGHTPLAN_C="127.0.0.1:$port_c"
-export FLIGHTPLAN_A_HTTP="$http_a" FLIGHTPLAN_B_HTTP="$http_b" FLIGHTPLAN_C_HTTP="$http_c"
-haproxy -f "$here/../../deploy/haproxy/haproxy.cfg" >"$work/haproxy.log" 2>&1 &
-for _ in $(seq 100); do
-  ! load --target="127.0.0.1:$front" --rate=20 --seconds=0.5 >/dev/null 2>&1 || break
-done
+balance a b c
 
 # up NAME: waits until the balancer has seen that it is back.
 up() {
@@ -27,7 +20,7 @@ up() {
   fail "HAProxy does not see $1: $(tail -3 "$work/haproxy.log")"
 }
 # run NAME SECONDS RATE: the load, in the background; `over` says when it has ended.
-run() { load --target="127.0.0.1:$front" --rate="$3" --seconds="$2" --retry >"$work/$1" 2>"$work/$1.err" & caller=$!; }
+run() { load --target="$front" --rate="$3" --seconds="$2" --retry >"$work/$1" 2>"$work/$1.err" & caller=$!; }
 over() { ! kill -0 "$caller" 2>/dev/null; }
 # judge WHAT NAME: prints the figures; a call that failed fails the drill.
 judge() {

@@ -1,0 +1,73 @@
+#!/usr/bin/env bash
+# What the balancer refuses is to every client what a server would have said: RESOURCE_EXHAUSTED, OVERLOADED, and when to
+# come back. Before it stands a replica that is ready and never answers, so that one call fills it. usage: refusals.sh
+source "$(dirname "$0")/lib.sh"
+source "$(dirname "$0")/balancer.sh"
+[ -x "$bin/flood_client" ] || skip "flood_client is not built (it needs libnghttp2-dev; deploy/setup.sh installs it)"
+root="$here/../.."
+port_mute="$(free_port)"
+http_mute="$(free_port)"
+python3 - "$port_mute" "$http_mute" >"$work/mute.log" 2>&1 <<'END' &
+import http.server, socketserver, sys, threading
+
+class Ready(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200)
+        self.end_headers()
+    def log_message(self, *_):
+        pass
+
+class Mute(socketserver.BaseRequestHandler):
+    def handle(self):
+        try:
+            self.request.sendall(bytes([0, 0, 0, 4, 0, 0, 0, 0, 0]))  # HTTP/2: empty settings
+            while self.request.recv(1 << 16):
+                pass
+        except ConnectionError:
+            pass
+
+class Server(socketserver.ThreadingTCPServer):
+    allow_reuse_address = daemon_threads = True
+
+threading.Thread(target=Server(("127.0.0.1", int(sys.argv[1])), Mute).serve_forever, daemon=True).start()
+http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[2])), Ready).serve_forever()
+END
+wait_for "the mute replica does not get ready" curl -sf -o /dev/null "http://127.0.0.1:$http_mute/"
+export FLIGHTPLAN_IN_FLIGHT=1 FLIGHTPLAN_BURST=1
+balance mute
+
+# One call fills the replica, for as long as its deadline lets it.
+"$bin/flood_client" --target="$front" --rate=1 --seconds=1 >"$work/first" 2>&1 &
+sleep 1
+# expect WHAT LINE: every call of the line was refused as it must be.
+expect() {
+  local total="$(echo "$2" | field total)"
+  [ "$(echo "$2" | field refused)" = "$total" ] || fail "$1: not all of $total were refused in good form: $2"
+  echo "$1: $(echo "$2" | grep -o 'total=[0-9]*') $(echo "$2" | grep -o 'refused=[0-9]*') $(echo "$2" | grep -o 'refused_p99_ms=[0-9.]*')"
+}
+# Those that wait until the time is over, and those above them that are refused at once.
+expect "bare HTTP/2" "$("$bin/flood_client" --target="$front" --rate=100 --seconds=1 || true)"
+expect "gRPC in C++" "$(load --target="$front" --rate=100 --seconds=1 || true)"
+python="${XDG_CACHE_HOME:-$HOME/.cache}/flightplan/clients/python/bin/python"
+if [ -x "$python" ]; then
+  PYTHONPATH="$root/clients/python/src" "$python" - "$front" <<'END'
+import sys, threading, flightplan
+waits = []
+def ask(model):
+    try:
+        flightplan.resolve(model, gpu="h100-sxm", gpus=8, server=sys.argv[1])
+    except flightplan.Unavailable as error:
+        assert (error.code.name, error.reason) == ("RESOURCE_EXHAUSTED", "OVERLOADED"), error
+        waits.append(error.retry_after)
+# Requests of one packet, and of more.
+for model in ("deepseek-v3", "x" * 7000):
+    askers = [threading.Thread(target=ask, args=(model,)) for _ in range(20)]
+    for asker in askers: asker.start()
+    for asker in askers: asker.join()
+assert len(waits) == 40, f"{len(waits)} of 40 were refused in good form"
+assert all(0.05 <= wait <= 0.5 for wait in waits) and len(set(waits)) > 1, set(waits)
+print("gRPC in Python: 40 of 40, to come back in", ", ".join(f"{wait * 1e3:.0f}" for wait in sorted(set(waits))), "ms")
+END
+else
+  echo "gRPC in Python: not tried (deploy/setup_clients.sh python)"
+fi
