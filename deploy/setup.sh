@@ -17,6 +17,7 @@ test_packages=(
   python3-venv                                # the Python client's tools
   python3-jsonschema slurm-wlm munge          # the doors: SARIF's schema, a real Slurm
   haproxy openssl curl                        # drills: the balancer, certificates, /metrics
+  libnghttp2-dev                              # drills: a caller that sends faster than a gRPC client can
   clang-14 libclang-rt-14-dev                 # fuzz targets: libFuzzer's runtime, and the preset fuzz
   postgresql                                  # the evidence store's tests start one of their own
   etcd-server                                 # under the API server that the Kubernetes door is tested with

@@ -1,7 +1,7 @@
 // An open-loop caller that costs a tenth of a gRPC client: HTTP/2 frames by libnghttp2, one thread, no channels. For
 // rates that load_client cannot send from the core it is left with. One line of figures, those of load_client.
 //
-//   flood_client --target=127.0.0.1:PORT --rate=CALLS_PER_SECOND --seconds=S [--connections=N]
+//   flood_client --target=127.0.0.1:PORT --rate=CALLS_PER_SECOND --seconds=S [--connections=N] [--token=T]
 //
 // Every call is a ResolveConfig with another question, so that neither a cache nor a call in flight answers it.
 // Answered is a call with grpc-status 0 and one whole message; refused is one with RESOURCE_EXHAUSTED that says when to
@@ -45,6 +45,7 @@ struct Options {
   double rate = 100;
   double seconds = 5;
   int connections = 4;
+  std::string token;
 };
 
 // A call, from the moment it is due to its answer.
@@ -118,7 +119,14 @@ nghttp2_nv Header(absl::string_view name, absl::string_view value) {
 class Connection {
  public:
   Connection(const Options& options, Judge* judge)
-      : judge_(*judge), authority_(absl::StrCat(options.host, ":", options.port)) {
+      : judge_(*judge),
+        authority_(absl::StrCat(options.host, ":", options.port)),
+        authorization_(absl::StrCat("Bearer ", options.token)),
+        headers_{Header(":method", "POST"),       Header(":scheme", "http"),
+                 Header(":path", kResolveMethod), Header(":authority", authority_),
+                 Header("te", "trailers"),        Header("content-type", "application/grpc"),
+                 Header("grpc-timeout", "10S")} {
+    if (!options.token.empty()) headers_.push_back(Header("authorization", authorization_));
     Connect(options);
     nghttp2_session_callbacks* callbacks = nullptr;
     nghttp2_session_callbacks_new(&callbacks);
@@ -148,15 +156,11 @@ class Connection {
 
   // Takes the call; it is written by the next Flush, or when the peer's limit of streams has room.
   void Submit(std::unique_ptr<Call> call) {
-    const std::array<nghttp2_nv, 7> headers = {
-        Header(":method", "POST"),        Header(":scheme", "http"), Header(":path", kResolveMethod),
-        Header(":authority", authority_), Header("te", "trailers"),  Header("content-type", "application/grpc"),
-        Header("grpc-timeout", "10S")};
     nghttp2_data_provider body;
     body.source.ptr = call.get();
     body.read_callback = ReadBody;
     if (!is_open() ||
-        nghttp2_submit_request(session_, nullptr, headers.data(), headers.size(), &body, call.get()) < 0) {
+        nghttp2_submit_request(session_, nullptr, headers_.data(), headers_.size(), &body, call.get()) < 0) {
       judge_.Fail("the connection is lost");
       return;
     }
@@ -271,7 +275,8 @@ class Connection {
   }
 
   Judge& judge_;
-  const std::string authority_;
+  const std::string authority_, authorization_;
+  std::vector<nghttp2_nv> headers_;  // the same for every call; point into the strings
   int socket_ = -1;
   nghttp2_session* session_ = nullptr;
   std::string pending_;  // for the socket
@@ -366,6 +371,9 @@ bool Parse(int argc, char** argv, Options* options) {
       fine = ReadRate(arg, &options->rate);
     } else if (absl::ConsumePrefix(&arg, "--seconds=")) {
       fine = ReadSeconds(arg, &options->seconds);
+    } else if (absl::ConsumePrefix(&arg, "--token=")) {
+      options->token = std::string(arg);
+      fine = true;
     } else if (absl::ConsumePrefix(&arg, "--connections=")) {
       fine = absl::SimpleAtoi(arg, &options->connections) && options->connections > 0 && options->connections <= 1000;
     }

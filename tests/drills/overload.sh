@@ -12,14 +12,15 @@ source "$(dirname "$0")/balancer.sh"
 [ -x "$bin/flood_client" ] || skip "flood_client is not built (it needs libnghttp2-dev; deploy/setup.sh installs it)"
 seconds="${1:-8}"
 most_mib=256
-# The server has one core; the balancer and the caller have another, where there are two. Children inherit it.
-on_core() { [ "$(nproc --all)" -lt 2 ] || taskset -cp "$1" $$ >/dev/null; }
-on_core 0
+# The server has one core; the balancer and the caller have another, where there are two. What is started inherits it.
+read -r -a cores < <(python3 -c 'import os; print(*sorted(os.sched_getaffinity(0)))')
+move_to() { taskset -cp "$1" $$ >/dev/null; }
+move_to "${cores[0]}"
 serve a --cache_bytes=0 --log_level=error
-on_core 1
+move_to "${cores[1]:-${cores[0]}}"
 # A replica of one core.
 FLIGHTPLAN_IN_FLIGHT="${FLIGHTPLAN_IN_FLIGHT:-4}" FLIGHTPLAN_BURST="${FLIGHTPLAN_BURST:-25}" \
-  FLIGHTPLAN_QUEUE="${FLIGHTPLAN_QUEUE:-2}" balance a
+  FLIGHTPLAN_QUEUE="${FLIGHTPLAN_QUEUE:-4}" FLIGHTPLAN_CALLER="${FLIGHTPLAN_CALLER:-6}" balance a
 
 call() { "$bin/flood_client" --target="$target" "$@" 2>>"$work/errors" || true; }
 : >"$work/queue.last"
@@ -81,8 +82,13 @@ END
 }
 measure bare "127.0.0.1:$port_a"
 measure balanced "$front"
-# Who only looks something up gets it, whatever is refused beside it.
-call --rate=$((peak * 10)) --seconds=2 >"$work/flood" &
-for _ in 1 2 3 4 5; do "$flightplan" gpus --server="$front" >/dev/null || fail "a look-up in the flood"; done
-kill -0 $! 2>/dev/null || echo "the look-ups took longer than the flood"
-wait $!
+# Beside the flood, who only looks something up gets it, whatever is refused; and a caller who asks for a twentieth of the
+# peak is not refused with the one who floods.
+call --rate=$((peak * 10)) --seconds=$((${seconds%.*} + 2)) >"$work/flood" &
+flood=$!
+for _ in 1 2 3; do "$flightplan" gpus --server="$front" >/dev/null || fail "a look-up in the flood"; done
+other="$(call --rate=$((peak / 20 + 1)) --seconds="$seconds" --token=another)"
+wait "$flood"
+echo "overload balanced: another caller at a twentieth of the peak: $(echo "$other" | grep -o 'total=.* refused=[0-9]*')," \
+  "p99_ms=$(echo "$other" | field p99_ms) beside $(grep -o 'offered=[^ ]*' "$work/flood")"
+[ "$(echo "$other" | field failed)" = 0 ] || fail "the other caller's calls failed: $(cat "$work/errors")"
