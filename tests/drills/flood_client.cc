@@ -1,4 +1,4 @@
-// An open-loop caller that costs a tenth of a gRPC client: HTTP/2 frames by libnghttp2, one thread, no channels. For
+// An open-loop caller that costs a quarter of a gRPC client: HTTP/2 frames by libnghttp2, one thread, no channels. For
 // rates that load_client cannot send from the core it is left with. One line of figures, those of load_client.
 //
 //   flood_client --target=127.0.0.1:PORT --rate=CALLS_PER_SECOND --seconds=S [--connections=N] [--token=T]

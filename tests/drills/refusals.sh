@@ -7,7 +7,7 @@ source "$(dirname "$0")/balancer.sh"
 root="$here/../.."
 port_mute="$(free_port)"
 http_mute="$(free_port)"
-python3 - "$port_mute" "$http_mute" >"$work/mute.log" 2>&1 <<'END' &
+python3 - "$port_mute" "$http_mute" "$work/asked" >"$work/mute.log" 2>&1 <<'END' &
 import http.server, socketserver, sys, threading
 
 class Ready(http.server.BaseHTTPRequestHandler):
@@ -19,6 +19,7 @@ class Ready(http.server.BaseHTTPRequestHandler):
 
 class Mute(socketserver.BaseRequestHandler):
     def handle(self):
+        open(sys.argv[3], "w").close()
         try:
             self.request.sendall(bytes([0, 0, 0, 4, 0, 0, 0, 0, 0]))  # HTTP/2: empty settings
             while self.request.recv(1 << 16):
@@ -36,9 +37,9 @@ wait_for "the mute replica does not get ready" curl -sf -o /dev/null "http://127
 export FLIGHTPLAN_IN_FLIGHT=1 FLIGHTPLAN_BURST=1
 balance mute
 
-# One call fills the replica, for as long as its deadline lets it.
-"$bin/flood_client" --target="$front" --rate=1 --seconds=1 >"$work/first" 2>&1 &
-sleep 1
+# One call fills the replica for as long as this lasts.
+"$bin/flood_client" --target="$front" --rate=0.01 --seconds=100 >"$work/first" 2>&1 &
+wait_for "the first call does not arrive" test -e "$work/asked"
 # expect WHAT LINE: every call of the line was refused as it must be.
 expect() {
   local total="$(echo "$2" | field total)"
@@ -50,6 +51,7 @@ expect "bare HTTP/2" "$("$bin/flood_client" --target="$front" --rate=100 --secon
 expect "gRPC in C++" "$(load --target="$front" --rate=100 --seconds=1 || true)"
 python="${XDG_CACHE_HOME:-$HOME/.cache}/flightplan/clients/python/bin/python"
 if [ -x "$python" ]; then
+  load --target="$front" --rate=50 --seconds=20 >"$work/beside" 2>&1 &
   PYTHONPATH="$root/clients/python/src" "$python" - "$front" <<'END'
 import sys, threading, flightplan
 waits = []
@@ -66,8 +68,17 @@ for model in ("deepseek-v3", "x" * 7000):
     for asker in askers: asker.join()
 assert len(waits) == 40, f"{len(waits)} of 40 were refused in good form"
 assert all(0.05 <= wait <= 0.5 for wait in waits) and len(set(waits)) > 1, set(waits)
+# A long one is not refused before its end has come (gRPC would say CANCELLED): it goes on to the replica, here a mute one.
+try:
+    flightplan.Client(sys.argv[1]).resolve("x" * 900_000, gpu="h100-sxm", gpus=8, timeout=2)
+except flightplan.DeadlineExceeded:
+    pass
 print("gRPC in Python: 40 of 40, to come back in", ", ".join(f"{wait * 1e3:.0f}" for wait in sorted(set(waits))), "ms")
 END
 else
   echo "gRPC in Python: not tried (deploy/setup_clients.sh python)"
 fi
+# Most were refused at once; the others had waited, one at a time.
+refused="$(refused_in_front)"
+[ "$refused" -ge 100 ] || fail "/metrics of HAProxy counts $refused refusals"
+echo "HAProxy counts $refused"
