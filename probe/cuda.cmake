@@ -21,10 +21,12 @@ if(FLIGHTPLAN_CUDA AND FLIGHTPLAN_NVCC)
   get_filename_component(cuda_home "${FLIGHTPLAN_NVCC}" REALPATH)
   get_filename_component(cuda_home "${cuda_home}" DIRECTORY)
   get_filename_component(cuda_home "${cuda_home}" DIRECTORY)
-  find_path(cuda_include cuda_runtime.h PATHS "${cuda_home}/include" "${cuda_home}/targets/x86_64-linux/include"
-    "${cuda_home}/targets/sbsa-linux/include" NO_DEFAULT_PATH NO_CACHE)
-  find_file(cuda_runtime_library libcudart_static.a PATHS "${cuda_home}/lib64" "${cuda_home}/lib"
-    "${cuda_home}/targets/x86_64-linux/lib" "${cuda_home}/targets/sbsa-linux/lib" NO_DEFAULT_PATH NO_CACHE)
+  set(cuda_homes "${cuda_home}" "$ENV{CUDA_HOME}" /usr/local/cuda)  # nvcc may be a script that stands elsewhere
+  list(REMOVE_ITEM cuda_homes "")
+  find_path(cuda_include cuda_runtime.h PATHS ${cuda_homes} PATH_SUFFIXES include targets/x86_64-linux/include
+    targets/sbsa-linux/include NO_DEFAULT_PATH NO_CACHE)
+  find_file(cuda_runtime_library libcudart_static.a PATHS ${cuda_homes} PATH_SUFFIXES lib64 lib
+    targets/x86_64-linux/lib targets/sbsa-linux/lib NO_DEFAULT_PATH NO_CACHE)
   file(TIMESTAMP "${FLIGHTPLAN_NVCC}" cuda_key)
   set(cuda_key "${FLIGHTPLAN_NVCC} ${cuda_key} ${CMAKE_CXX_COMPILER} ${FLIGHTPLAN_CUDA_ARCHITECTURES}")
   if(NOT cuda_include OR NOT cuda_runtime_library)
@@ -62,8 +64,11 @@ if(cuda_refusal OR NOT FLIGHTPLAN_CUDA)
 endif()
 message(STATUS "flightplan-probe: CUDA by ${FLIGHTPLAN_NVCC}")
 
-set(cuda_flags -std=c++20 -O3 -lineinfo --expt-relaxed-constexpr -Xcompiler=-Wall,-Wextra -Werror=all-warnings -diag-suppress=2810
-  "-I${CMAKE_CURRENT_SOURCE_DIR}/.." -ccbin "${CMAKE_CXX_COMPILER}")
+set(cuda_flags -std=c++20 -O3 -lineinfo --expt-relaxed-constexpr -diag-suppress=2810 "-I${CMAKE_CURRENT_SOURCE_DIR}/.."
+  -ccbin "${CMAKE_CXX_COMPILER}")
+if(TARGET flightplan_warnings)  # alone it builds on machines whose compilers warn of what ours do not
+  list(APPEND cuda_flags -Xcompiler=-Wall,-Wextra -Werror=all-warnings)
+endif()
 foreach(architecture IN LISTS FLIGHTPLAN_CUDA_ARCHITECTURES)
   list(APPEND cuda_flags -gencode "arch=compute_${architecture},code=sm_${architecture}")
 endforeach()

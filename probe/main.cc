@@ -46,7 +46,7 @@ Status Open(const Options& options, std::unique_ptr<Device>* device, DeviceLock*
     if (Status status = OpenFakeDevice(options.fake_file, device); !status.ok()) return status;
     return options.lock_directory.empty() ? Ok() : lock->Take(options.lock_directory, (*device)->Info().uuid);
   }
-  return OpenCudaDevice({options.device, options.lock_directory, options.check}, device);
+  return OpenCudaDevice({options.device, options.lock_directory, options.check, options.once}, device);
 }
 
 int Finish(const Status& status, LineWriter* out) {
@@ -91,6 +91,9 @@ int Main(const std::vector<std::string>& arguments) {
 int main(int argc, char** argv) {
   const int code = flightplan::probe::Main({argv + 1, argv + argc});
   std::fflush(stdout);
-  // The watchdog may be at work: no destructors under its feet.
+  // The watchdog may be at work: no destructors under its feet. But a sanitizer or a profiler reports at the exit.
+  for (int i = 1; i < argc; ++i) {
+    if (const std::string argument = argv[i]; argument == "--check" || argument == "--once") std::exit(code);
+  }
   std::_Exit(code);
 }

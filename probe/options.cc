@@ -79,11 +79,12 @@ Status ParseOptions(const std::vector<std::string>& arguments, Options* options)
   for (size_t i = 0; i < arguments.size(); ++i) {
     const std::string& argument = arguments[i];
     options->check |= argument == "--check";
+    options->once |= argument == "--once";
     options->list |= argument == "--list";
     options->help |= argument == "--help" || argument == "-h";
     options->version |= argument == "--version";
-    if (argument == "--check" || argument == "--list" || argument == "--help" || argument == "-h" ||
-        argument == "--version")
+    if (argument == "--check" || argument == "--once" || argument == "--list" || argument == "--help" ||
+        argument == "-h" || argument == "--version")
       continue;
     const size_t equals = argument.find('=');
     const std::string name = argument.substr(0, equals);
@@ -99,8 +100,9 @@ Status ParseOptions(const std::vector<std::string>& arguments, Options* options)
   if (!options->fault.empty() && options->fake_file.empty()) {
     return Fail(Code::kBadOption, "--fault: only a fake device has faults; add --fake FILE");
   }
-  if (options->check && !options->fake_file.empty()) {
-    return Fail(Code::kBadOption, "--check: a fake device has no kernels; leave --fake out");
+  if ((options->check || options->once) && !options->fake_file.empty()) {
+    return Fail(Code::kBadOption, std::string(options->check ? "--check" : "--once") +
+                                      ": a fake device has no kernels; leave --fake out");
   }
   return Ok();
 }
@@ -116,11 +118,12 @@ Measures an NVIDIA GPU and prints JSON lines: device, progress, rows, profile (p
   --fake FILE         replay samples instead of measuring; every row is tagged synthetic
   --fault NAME        of a fake device: crash, hang, garbage, truncated, flood, wrong_schema, no_profile, stderr_flood
   --check             run every kernel once, on small shapes, against its reference; for sanitizers
+  --once              run every kernel a few times, on the shapes that are measured; for profilers
   --list              the rows it can report
   --version
 Exit code: 0 done, 1 failed, 2 bad option, 3 no GPU, 4 busy, 5 not ours (MIG, exclusive), 6 another probe runs,
 7 out of time (what was measured is printed), 8 built without CUDA,
-9 --check found a wrong output.
+9 --check or --once found a wrong output.
 )";
 }
 

@@ -17,6 +17,7 @@ struct Options {
   std::string record_file;
   std::string lock_directory;
   bool check = false;  // every kernel once, on small shapes, against its reference; nothing is timed
+  bool once = false;   // the same on the shapes that are measured
   bool list = false, help = false, version = false;
 };
 

@@ -40,6 +40,7 @@ TEST(ParseOptions, NamesWhatIsWrong) {
       {{"--fake="}, "--fake: needs a value"},
       {{"--fault", "crash"}, "add --fake FILE"},
       {{"--check", "--fake", "x"}, "--check: a fake device has no kernels"},
+      {{"--once", "--fake", "x"}, "--once: a fake device has no kernels"},
       {{"--fake", "x", "--fault", "sleep"}, "--fault: 'sleep' must be one of crash hang"},
   };
   for (const Wrong& wrong : kWrong) {

@@ -21,7 +21,8 @@ esac
 out="${OUT:-$PWD/build/verify}"
 build="${PROBE_BUILD:-$PWD/build/probe}"
 limit="${VERIFY_SECONDS:-570}"
-if ! $dry && ! ldconfig -p 2>/dev/null | grep 'libcuda\.so\.1' >/dev/null && [ ! -e /dev/nvidiactl ]; then
+if ! $dry && ! ldconfig -p 2>/dev/null | grep 'libcuda\.so\.1' >/dev/null && [ ! -e /dev/nvidiactl ] &&
+  ! nvidia-smi -L >/dev/null 2>&1; then
   echo "skipped: no GPU"
   exit 77
 fi
@@ -96,9 +97,11 @@ missed=$?
 
 step "timing against the profiler's clock"
 if ncu=$(command -v ncu); then
+  once=(--once)
+  if $dry; then once=("${fake[@]}"); fi
   within 60 "$ncu" --clock-control none --cache-control none --metrics gpu__time_duration.sum --csv --launch-count 400 \
-    --kernel-name 'regex:PermuteKernel|CombineGradKernel|MoveRowsKernel|TopkKernel|SwigluKernel|SwigluGradKernel|NormKernel' \
-    "$probe" "${fake[@]}" --groups dispatch,experts --budget-seconds 30 >"$work/ncu.csv" 2>"$work/ncu.log" ||
+    --kernel-name 'regex:PermuteKernel|CombineGradKernel|MoveRowsKernel|TopkKernel|SwigluKernel|SwigluGradKernel|NormKernel|EmptyKernel' \
+    "$probe" "${once[@]}" --groups ceilings,dispatch,experts --budget-seconds 40 >"$work/ncu.csv" 2>"$work/ncu.log" ||
     echo "exit code $?, see ncu.log"
   python3 probe/verify_peers.py --timing "$work/profile.json" "$work/ncu.csv"
 else

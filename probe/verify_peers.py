@@ -85,17 +85,20 @@ def repeat(first, second):
     report("q.repeat p95", p95, 0, p95, 0.05, False)
 
 
-def timed_us(torch, work, turns=30, rounds=9):
-    """Median time of one call, from a CUDA graph where the call allows it."""
-    for _ in range(3):
-        work()
+def timed_us(torch, *works, turns=30, rounds=9):
+    """Median time of one call, from a CUDA graph where the call allows it. Of several works, on buffers of their own, one
+    comes after the other, so that no call finds in the cache what the one before has left there."""
+    def queue():
+        for turn in range(turns):
+            works[turn % len(works)]()
+
+    queue()
     torch.cuda.synchronize()
     graph = None
     try:
         graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(graph):
-            for _ in range(turns):
-                work()
+            queue()
     except RuntimeError:
         graph = None
         torch.cuda.synchronize()
@@ -106,8 +109,7 @@ def timed_us(torch, work, turns=30, rounds=9):
         if graph is not None:
             graph.replay()
         else:
-            for _ in range(turns):
-                work()
+            queue()
         end.record()
         torch.cuda.synchronize()
         times.append(1e3 * begin.elapsed_time(end) / turns)
@@ -140,7 +142,8 @@ def torch_peers(rows, torch):
     faster("permute.map / torch argsort", find(rows, "permute.map"),
            timed_us(torch, lambda: torch.argsort(experts.flatten(), stable=True)), 0.25)
     faster("permute.fwd / torch index_select", seconds_of(rows, "permute.fwd", wide + many + 12 * T * K),
-           timed_us(torch, lambda: torch.index_select(tokens, 0, source)), 1.0)
+           timed_us(torch, *[lambda x=x, y=y: torch.index_select(x, 0, source, out=y) for x, y in
+                             ((tokens, torch.empty_like(permuted)), (tokens.clone(), torch.empty_like(permuted)))]), 1.0)
     out = torch.zeros(T, H, device=device, dtype=torch.bfloat16)
     index = source[:, None].expand(-1, H).contiguous()
     faster("unpermute.fwd / torch scatter_add_", seconds_of(rows, "unpermute.fwd", many + wide + 8 * T * K),
@@ -150,8 +153,8 @@ def torch_peers(rows, torch):
            timed_us(torch, lambda: out.index_add_(0, source, permuted), turns=5), 1.0)
     weight = torch.ones(H, device=device, dtype=torch.bfloat16)
     if hasattr(torch.nn.functional, "rms_norm"):
-        faster("norm.fwd / torch rms_norm", seconds_of(rows, "norm.fwd", 2 * wide),
-               timed_us(torch, lambda: torch.nn.functional.rms_norm(tokens, (H,), weight)), 1.0)
+        faster("norm.fwd / torch rms_norm", seconds_of(rows, "norm.fwd", 2 * many),
+               timed_us(torch, lambda: torch.nn.functional.rms_norm(permuted, (H,), weight)), 1.0)
     faster("act.swiglu.fwd / torch silu*mul", seconds_of(rows, "act.swiglu.fwd", 6 * T * K * F),
            timed_us(torch, lambda: torch.nn.functional.silu(both[:, :F]) * both[:, F:]), 1.0)
     a = torch.randn(8192, 8192, device=device, dtype=torch.bfloat16)
@@ -216,7 +219,8 @@ def triton_peers(rows, torch):
     probs = torch.rand(T, K, device=device)
     grid = (T, triton.cdiv(H, 1024))
     faster("permute.fwd / Triton", seconds_of(rows, "permute.fwd", 2 * T * H + 2 * T * K * H + 12 * T * K),
-           timed_us(torch, lambda: permute[grid](tokens, places, many, H, K, 1024)), 1.1)
+           timed_us(torch, *[lambda x=x, y=y: permute[grid](x, places, y, H, K, 1024)
+                             for x, y in ((tokens, many), (tokens.clone(), torch.empty_like(many)))]), 1.1)
     out = torch.empty_like(tokens)
     faster("unpermute.fwd / Triton", seconds_of(rows, "unpermute.fwd", 2 * T * K * H + 2 * T * H + 8 * T * K),
            timed_us(torch, lambda: unpermute[grid](many, places, probs, out, H, K, 1024)), 1.1)
@@ -253,11 +257,12 @@ TIMED = {"PermuteKernel": ("permute.fwd", 2 * T * H + 2 * T * K * H + 12 * T * K
          "CombineGradKernel": ("unpermute.bwd", 2 * T * H + 4 * T * K * H + 4 * T * K),
          "MoveRowsKernel": ("chunk.sort", 4 * T * K * H), "TopkKernel": ("router.topk", None),
          "SwigluKernel": ("act.swiglu.fwd", 6 * T * K * F), "SwigluGradKernel": ("act.swiglu.bwd", 10 * T * K * F),
-         "NormKernel": ("norm.fwd", 4 * T * H)}
+         "NormKernel": ("norm.fwd", 4 * T * K * H)}
 
 
 def timing(profile_path, csv_path):
-    """Rows against the profiler, which runs every kernel alone: a row's operation also pays for its place in a graph."""
+    """Rows against the profiler, which runs every kernel alone. A row's operation also pays for its place in a graph: that
+    is timing.null less what the profiler says of the same empty kernel, and is taken off."""
     rows = rows_of(profile_path)
     measured = {}
     with open(csv_path) as file:  # lines of the profiler and of the program stand before the table
@@ -266,11 +271,14 @@ def timing(profile_path, csv_path):
             name = re.search(r"\w+Kernel|$", line["Kernel Name"]).group()
             scale = {"ns": 1e-3, "nsecond": 1e-3, "us": 1, "usecond": 1, "ms": 1e3, "msecond": 1e3}[line["Metric Unit"]]
             measured.setdefault(name, []).append(float(line["Metric Value"].replace(",", "")) * scale)
-    off = []
+    null, empty, off = find(rows, "timing.null"), measured.get("EmptyKernel"), []
+    place = max(0.0, null - statistics.median(empty)) if null and empty else 0.0
+    print(f"an operation's place in a graph: {place:.3f} us")
     for kernel, (rid, counted) in TIMED.items():
         ours = find(rows, rid) if counted is None else seconds_of(rows, rid, counted)
         if not ours or kernel not in measured:
             continue
+        ours -= place
         theirs = statistics.median(measured[kernel])
         off.append(abs(ours - theirs) / theirs)
         print(f"{rid:20} {ours:10.3f} us, profiler {theirs:10.3f} us of {len(measured[kernel]):4} launches, off {off[-1]:.3f}")

@@ -1,4 +1,7 @@
+#include <algorithm>
+#include <chrono>
 #include <cstdio>
+#include <thread>
 #include <utility>
 
 #include "probe/device/cuda_device.h"
@@ -49,16 +52,17 @@ class CudaDevice : public Device {
     info_.driver_version = nvml_->DriverVersion().empty() ? "CUDA " + VersionText(driver) : nvml_->DriverVersion();
     TRY(Ours(index, properties));
     TRY(lock_.Take(request.lock_directory, info_.uuid));
-    if (nvml_->ComputeProcesses().value_or(0) > 0) return Fail(Code::kBusy, Here() + " is used by another process");
+    if (Busy()) return Fail(Code::kBusy, Here() + " is used by another process");
     opened_ = true;
     gpu_.check_only = request.check_only;
+    gpu_.once = request.once;
     if (request.check_only) gpu_.shape = CheckShape();
     TRY(gpu_.Open(index));
     own_processes_ = nvml_->ComputeProcesses().value_or(0);
     return Ok();
   }
 
-  bool CheckOnly() const override { return gpu_.check_only; }
+  bool CheckOnly() const override { return !gpu_.timed(); }
   DeviceInfo Info() override { return info_; }
   std::string CudaVersion() override { return VersionText(CUDART_VERSION); }
 
@@ -94,6 +98,15 @@ class CudaDevice : public Device {
 
  private:
   std::string Here() const { return "device " + std::to_string(info_.index) + " (" + info_.name + ")"; }
+
+  // A process that has just ended may be listed for a moment longer.
+  bool Busy() const {
+    for (int tries = 0; nvml_->ComputeProcesses().value_or(0) > 0; ++tries) {
+      if (tries == 5) return true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    }
+    return false;
+  }
 
   Status Ours(int index, const cudaDeviceProp& properties) {
     int mode = cudaComputeModeDefault;

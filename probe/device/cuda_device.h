@@ -12,6 +12,7 @@ struct CudaRequest {
   int index = -1;              // -1: the first device that is free and ours
   std::string lock_directory;  // of DeviceLock
   bool check_only = false;     // small shapes, one launch each, no timing
+  bool once = false;           // the measured shapes, a few launches each, no timing
 };
 
 // kNoGpu, kBusy, kNotOurs, kLocked: see status.h. The lock goes with the device.

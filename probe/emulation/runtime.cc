@@ -180,6 +180,7 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) {
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t) {
   return Queue([event] { event->us = NowUs(); });
 }
+cudaError_t cudaEventSynchronize(cudaEvent_t) { return Drain(); }
 cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigned) {
   return cudaEventRecord(event, stream);
 }

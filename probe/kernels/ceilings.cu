@@ -14,13 +14,13 @@ __device__ inline uint32_t Fold(uint4 v) { return v.x ^ v.y ^ v.z ^ v.w; }
 
 // The exclusive or of everything, so that no load can be left out.
 __global__ void __launch_bounds__(kCopyThreads) ReadKernel(const uint4* from, int64_t words, uint32_t* result) {
+  const int64_t threads = blockDim.x, step = threads * kCopyUnroll;
   uint32_t folded = 0;
-  for (int64_t tile = blockIdx.x; tile * kCopyTile < words; tile += gridDim.x) {
-    const int64_t begin = tile * kCopyTile + threadIdx.x;
+  for (int64_t at = blockIdx.x * step + threadIdx.x; at < words; at += gridDim.x * step) {
     uint4 held[kCopyUnroll];
 #pragma unroll
     for (int i = 0; i < kCopyUnroll; ++i) {
-      held[i] = begin + i * kCopyThreads < words ? LoadOnce(from + begin + i * kCopyThreads) : make_uint4(0, 0, 0, 0);
+      held[i] = at + i * threads < words ? LoadOnce(from + at + i * threads) : make_uint4(0, 0, 0, 0);
     }
 #pragma unroll
     for (int i = 0; i < kCopyUnroll; ++i) folded ^= Fold(held[i]);
@@ -31,11 +31,11 @@ __global__ void __launch_bounds__(kCopyThreads) ReadKernel(const uint4* from, in
 
 __global__ void __launch_bounds__(kCopyThreads) FillKernel(uint4* to, int64_t words, uint32_t value) {
   const uint4 word = make_uint4(value, value + 1, value + 2, value + 3);
-  for (int64_t tile = blockIdx.x; tile * kCopyTile < words; tile += gridDim.x) {
+  const int64_t threads = blockDim.x, step = threads * kCopyUnroll;
+  for (int64_t at = blockIdx.x * step + threadIdx.x; at < words; at += gridDim.x * step) {
 #pragma unroll
     for (int i = 0; i < kCopyUnroll; ++i) {
-      const int64_t at = tile * kCopyTile + threadIdx.x + i * kCopyThreads;
-      if (at < words) StoreOnce(to + at, word);
+      if (at + i * threads < words) StoreOnce(to + at + i * threads, word);
     }
   }
 }
@@ -107,7 +107,7 @@ class Movement : public WindowExperiment {
   Status Run(cudaStream_t stream, int set, int64_t words) {
     const size_t s = static_cast<size_t>(set);
     const bool alone = sms_ > 0;
-    const int blocks = alone ? sms_ : CeilDiv(words, kCopyTile);
+    const int blocks = alone ? sms_ : SpreadBlocks(words), threads = alone ? kCopyThreads : kSpreadThreads;
     const size_t shared = alone ? static_cast<size_t>(AloneBytes(gpu_)) : 0;
     if (op_ == Op::kCopy) return LaunchCopy(gpu_, stream, from_[s], to_[s], words, blocks, alone);
     const auto allow = [&](const void* kernel) {
@@ -115,10 +115,10 @@ class Movement : public WindowExperiment {
     };
     if (op_ == Op::kRead) {
       CUDA_TRY(allow(reinterpret_cast<const void*>(ReadKernel)));
-      TRY(RunKernel({stream, blocks, kCopyThreads, shared}, ReadKernel, from_[s], words, result_));
+      TRY(RunKernel({stream, blocks, threads, shared}, ReadKernel, from_[s], words, result_));
     } else {
       CUDA_TRY(allow(reinterpret_cast<const void*>(FillKernel)));
-      TRY(RunKernel({stream, blocks, kCopyThreads, shared}, FillKernel, from_[s], words, kFillValue));
+      TRY(RunKernel({stream, blocks, threads, shared}, FillKernel, from_[s], words, kFillValue));
     }
     CUDA_TRY(cudaGetLastError());
     return Ok();

@@ -6,16 +6,16 @@ namespace flightplan::probe {
 namespace {
 
 __global__ void __launch_bounds__(kCopyThreads) CopyKernel(const uint4* from, uint4* to, int64_t words) {
-  for (int64_t tile = blockIdx.x; tile * kCopyTile < words; tile += gridDim.x) {
-    const int64_t begin = tile * kCopyTile + threadIdx.x;
+  const int64_t threads = blockDim.x, step = threads * kCopyUnroll;
+  for (int64_t at = blockIdx.x * step + threadIdx.x; at < words; at += gridDim.x * step) {
     uint4 held[kCopyUnroll];
 #pragma unroll
     for (int i = 0; i < kCopyUnroll; ++i) {
-      if (begin + i * kCopyThreads < words) held[i] = LoadOnce(from + begin + i * kCopyThreads);
+      if (at + i * threads < words) held[i] = LoadOnce(from + at + i * threads);
     }
 #pragma unroll
     for (int i = 0; i < kCopyUnroll; ++i) {
-      if (begin + i * kCopyThreads < words) StoreOnce(to + begin + i * kCopyThreads, held[i]);
+      if (at + i * threads < words) StoreOnce(to + at + i * threads, held[i]);
     }
   }
 }
@@ -34,7 +34,8 @@ Status LaunchCopy(const Gpu& gpu, cudaStream_t stream, const uint4* from, uint4*
                   bool alone) {
   const int shared = alone ? AloneBytes(gpu) : 0;
   if (alone) CUDA_TRY(cudaFuncSetAttribute(CopyKernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared));
-  return RunKernel({stream, blocks, kCopyThreads, static_cast<size_t>(shared)}, CopyKernel, from, to, words);
+  const int threads = alone ? kCopyThreads : kSpreadThreads;
+  return RunKernel({stream, blocks, threads, static_cast<size_t>(shared)}, CopyKernel, from, to, words);
 }
 
 Status CountDifferent(cudaStream_t stream, const uint4* a, const uint4* b, int64_t words, int* counter,

@@ -29,6 +29,9 @@ __device__ inline uint4 Pack(const float (&x)[8]) {
 
 inline constexpr int kCopyThreads = 1024, kCopyUnroll = 8;        // a block has 128 KiB in flight
 inline constexpr int64_t kCopyTile = kCopyThreads * kCopyUnroll;  // 16-byte words
+// Blocks over the whole chip are small: where one ends the next begins, and the rest of its SM goes on.
+inline constexpr int kSpreadThreads = 256;
+inline int SpreadBlocks(int64_t words) { return CeilDiv(words, kSpreadThreads * kCopyUnroll); }
 
 // Enqueues a copy of `words` 16-byte words by `blocks` blocks; `alone`: no two of them on one SM.
 Status LaunchCopy(const Gpu& gpu, cudaStream_t stream, const uint4* from, uint4* to, int64_t words, int blocks,

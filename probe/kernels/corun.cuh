@@ -29,7 +29,8 @@ class Corun {
   // `work` is enqueued `turns` times on one stream. The compute side is repeated until it lasts as long as the other.
   Status Prepare(Gpu& gpu, const Enqueue& compute, const Enqueue& other, int other_turns) {
     double compute_us = 0, other_us = 0;
-    TRY(TimeHeld(gpu, compute, &compute_us));
+    TRY(WarmUp(gpu, compute));
+    TRY(WarmUp(gpu, other));
     TRY(TimeHeld(gpu, compute, &compute_us));
     TRY(other_.Capture(gpu, Repeated(other, other_turns)));
     TRY(other_.Replay(gpu, &other_us));

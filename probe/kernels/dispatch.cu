@@ -221,12 +221,24 @@ __global__ void __launch_bounds__(kRowThreads)
   }
 }
 
-// Whole rows from one order to another.
+// Whole rows from one order to another; several of a block are on their way at once.
+constexpr int kMovedRows = 4;
 __global__ void __launch_bounds__(kRowThreads)
-    MoveRowsKernel(const uint4* rows, const int* from, int words, uint4* out) {
-  const int64_t row = blockIdx.x, source = from[row];
+    MoveRowsKernel(const uint4* rows, const int* from, int64_t count, int words, uint4* out) {
+  const int64_t first = static_cast<int64_t>(blockIdx.x) * kMovedRows;
+  const uint4* source[kMovedRows];
+#pragma unroll
+  for (int r = 0; r < kMovedRows; ++r) {
+    source[r] = rows + static_cast<int64_t>(from[min(first + r, count - 1)]) * words;
+  }
   for (int i = static_cast<int>(threadIdx.x); i < words; i += kRowThreads) {
-    StoreOnce(out + row * words + i, LoadOnce(rows + source * words + i));
+    uint4 held[kMovedRows];
+#pragma unroll
+    for (int r = 0; r < kMovedRows; ++r) held[r] = LoadOnce(source[r] + i);
+#pragma unroll
+    for (int r = 0; r < kMovedRows; ++r) {
+      if (first + r < count) StoreOnce(out + (first + r) * words + i, held[r]);
+    }
   }
 }
 
@@ -388,7 +400,8 @@ class RowMovement : public WindowExperiment {
       case Way::kUnpermuteGrad:
         return LaunchCombineGrad(stream, set);
       case Way::kSort:
-        return RunKernel({stream, shape_.rows(), kRowThreads}, MoveRowsKernel, set.rows, map_, words_, set.rows_out);
+        return RunKernel({stream, CeilDiv(shape_.rows(), kMovedRows), kRowThreads}, MoveRowsKernel, set.rows, map_,
+                         shape_.rows(), words_, set.rows_out);
     }
     return Ok();
   }

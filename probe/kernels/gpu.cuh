@@ -71,6 +71,7 @@ class Arena {
     return Ok();
   }
   int64_t room() const { return size_ - used_; }
+  char* base() const { return base_; }
   int64_t size() const { return size_; }
   int64_t peak() const { return peak_; }
 
@@ -85,6 +86,7 @@ class Arena {
 struct Gpu {
   int index = 0;
   bool check_only = false;  // shapes are small, nothing is timed
+  bool once = false;        // shapes are those that are measured, nothing is timed: for profilers
   MoeShape shape;
   int sm_count = 0;
   int64_t l2_bytes = 0;
@@ -104,10 +106,15 @@ struct Gpu {
 
   Status Open(int device);
   void Close();
+  bool timed() const { return !check_only && !once; }
 
-  // Holds `on` until Release, or two seconds at most.
+  // Holds `on` until Release, or two seconds at most. Not at all where nothing is timed: a sanitizer or a profiler may
+  // run every kernel to its end before the next is queued.
   Status Hold(cudaStream_t on);
   void Release() { *hold_host = hold_ticket; }
+
+ private:
+  Status RaiseClocks();
 };
 
 // A pair of events.
@@ -131,6 +138,10 @@ class Span {
 };
 
 using Enqueue = std::function<Status(cudaStream_t stream)>;
+
+// Runs `work` to its end. The first launch of a kernel loads it, for which the driver may wait for the whole device: it
+// must not come behind a held stream or beside a kernel that waits, nor be part of a time or of a graph.
+Status WarmUp(Gpu& gpu, const Enqueue& work);
 
 // Work captured once and replayed, timed by events inside the graph, so that its launch is not in the time.
 class TimedGraph {

@@ -30,6 +30,7 @@ class LaunchExperiment : public Experiment {
   }
   Status Prepare() override {
     gpu_.arena.Reset();
+    TRY(WarmUp(gpu_, LaunchMany));
     if (graph_) TRY(window_.Capture(gpu_, LaunchMany));
     std::vector<double> ignored;
     return Take(&ignored);
@@ -74,7 +75,9 @@ class Scope : public Experiment {
     TRY(gpu_.arena.Get(kHidden, &weight_));
     TRY(FillBf16(gpu_.stream, in_, int64_t{tokens_} * kHidden, 51, 1));
     TRY(FillFloat(gpu_.stream, weight_, kHidden, 52, 1));
-    TRY(graph_.Capture(gpu_, [this](cudaStream_t stream) { return Chain(stream); }));
+    const Enqueue chain = [this](cudaStream_t stream) { return Chain(stream); };
+    TRY(WarmUp(gpu_, chain));
+    TRY(graph_.Capture(gpu_, chain));
     std::vector<double> ignored;
     return Take(&ignored);
   }
@@ -121,6 +124,7 @@ class GraphCost : public Experiment {
   }
   Status Prepare() override {
     gpu_.arena.Reset();
+    TRY(WarmUp(gpu_, LaunchMany));
     std::vector<double> ignored;
     return Take(&ignored);
   }

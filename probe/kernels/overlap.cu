@@ -46,7 +46,7 @@ class SmBudget : public Experiment {
     TRY(gemms->Open(gpu_, path_, {Filling(gpu_)}, sm_count));
     TRY(gemms->AllocateSets(3, &sets));
     TRY(gemms->Check());
-    if (gpu_.check_only) return Ok();
+    if (!gpu_.timed()) return Ok();
     TRY(window->Capture(gpu_, [&](cudaStream_t stream) -> Status {
       for (int i = 0; i < 2 * sets; ++i) TRY(gemms->Run(stream, i));
       return Ok();
@@ -194,10 +194,10 @@ class StartDelay : public Experiment {
     TRY(gemms_.Open(gpu_, BestPath(gpu_), {Filling(gpu_)}));
     TRY(gemms_.AllocateSets(3, &sets_));
     CUDA_TRY(cudaFuncSetAttribute(FirstBlockKernel, cudaFuncAttributeMaxDynamicSharedMemorySize, AloneBytes(gpu_)));
-    TRY(TimeHeld(
-        gpu_, [this](cudaStream_t s) { return gemms_.Run(s, 0); }, &gemm_us_));
-    return TimeHeld(
-        gpu_, [this](cudaStream_t s) { return gemms_.Run(s, 0); }, &gemm_us_);
+    const Enqueue gemm = [this](cudaStream_t s) { return gemms_.Run(s, 0); };
+    TRY(WarmUp(gpu_, gemm));
+    TRY(WarmUp(gpu_, [this](cudaStream_t s) { return Exchange(s, 1); }));
+    return TimeHeld(gpu_, gemm, &gemm_us_);
   }
 
   Status Take(std::vector<double>* values) override {
@@ -224,11 +224,15 @@ class StartDelay : public Experiment {
   Status Queue(cudaStream_t on) {
     CUDA_TRY(cudaEventRecord(gpu_.joins[0], gpu_.stream));
     CUDA_TRY(cudaStreamWaitEvent(on, gpu_.joins[0]));
-    TRY(RunKernel({on, 1, 1}, WaitKernel, static_cast<uint64_t>(std::min(2.5e3 * gemm_us_, 2e9)), times_));
-    const size_t shared = static_cast<size_t>(AloneBytes(gpu_));
-    TRY(RunKernel({on, kSms, 1024, shared, cooperative_}, FirstBlockKernel, times_ + 1));
+    TRY(Exchange(on, 2.5e3 * gemm_us_));
     for (int i = 0; i < kGemms; ++i) TRY(gemms_.Run(gpu_.stream, i % sets_));
     return Ok();
+  }
+
+  Status Exchange(cudaStream_t on, double after_ns) {
+    TRY(RunKernel({on, 1, 1}, WaitKernel, static_cast<uint64_t>(std::min(after_ns, 2e9)), times_));
+    const size_t shared = static_cast<size_t>(AloneBytes(gpu_));
+    return RunKernel({on, kSms, 1024, shared, cooperative_}, FirstBlockKernel, times_ + 1);
   }
 
   Gpu& gpu_;
@@ -276,11 +280,10 @@ class PairSteps : public Experiment {
 
   Status Prepare() override {
     TRY(pair_.Allocate(gpu_, sms_));
+    // Every node once, on both streams.
+    TRY(WarmUp(gpu_, [&](cudaStream_t s) { return pair_.Overlapped(s, gpu_.side, {true, true, false}); }));
     std::vector<double> ignored;
-    if (gpu_.check_only) {  // every node once, on both streams
-      return Time([&](cudaStream_t s) { return pair_.Overlapped(s, gpu_.side, {true, true, false}); }, &ignored);
-    }
-    return Take(&ignored);
+    return gpu_.timed() ? Take(&ignored) : Ok();
   }
   Status Take(std::vector<double>* values) override {
     for (size_t i = 0; i < fit::kPairNodes; ++i) {
@@ -334,7 +337,9 @@ class WgradSplit : public Experiment {
     for (const bool apart : {false, true}) {
       double us = 0;
       TimedGraph& window = windows_[apart ? 1 : 0];
-      TRY(window.Capture(gpu_, [&](cudaStream_t stream) { return pair_.ExpertsBackward(stream, apart); }));
+      const Enqueue backward = [&](cudaStream_t stream) { return pair_.ExpertsBackward(stream, apart); };
+      TRY(WarmUp(gpu_, backward));
+      TRY(window.Capture(gpu_, backward));
       TRY(window.Replay(gpu_, &us));
     }
     return Ok();
