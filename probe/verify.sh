@@ -118,6 +118,7 @@ elif ! $dry; then
     within 100 "$sanitizer" --tool "$tool" --error-exitcode 33 "$probe" --check --budget-seconds 60 >"$work/$tool.log" 2>&1 &&
       echo "clean" || echo "exit code $? (33: faults; 9: a wrong output; 7 or 124: out of time), see $tool.log"
     grep -E 'ERROR SUMMARY|RACECHECK SUMMARY' "$work/$tool.log"
+    grep -q 'the budget ended' "$work/$tool.log" && echo "INCOMPLETE: not every kernel ran in time, see $tool.log"
   done
 fi
 

@@ -184,7 +184,7 @@ class DenseGemm : public WindowExperiment {
     shape_ = {.m = size, .n = size, .k = size};
     SetRow("mm.dense", "flops_per_second", shape_.Flops(), {{"rows", size}, {"n", size}, {"k", size}},
            {{"path", Name(path)}});
-    if (path == GemmPath::kHopper) stage_ = 2;
+    if (path == GemmPath::kHopper || path == GemmPath::kTma) stage_ = 3;
   }
   int sample_count() const override { return 9; }
 
@@ -215,7 +215,7 @@ Experiments CeilingExperiments(Gpu& gpu) {
     }
   }
   for (const Op op : {Op::kCopy, Op::kFill}) all.push_back(std::make_unique<DriverMovement>(gpu, op, size(256)));
-  for (const GemmPath path : {GemmPath::kLibrary, GemmPath::kOwn, GemmPath::kHopper})
+  for (const GemmPath path : {GemmPath::kLibrary, GemmPath::kOwn, GemmPath::kHopper, GemmPath::kTma})
     all.push_back(std::make_unique<DenseGemm>(gpu, path));
   all.push_back(std::make_unique<EmptyKernels>(gpu));
   for (const int sms : {1, 2, 4, 8, 12, 16, 20, 24, 32, 48, 64, 96, gpu.sm_count}) {

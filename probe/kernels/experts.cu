@@ -147,10 +147,11 @@ Experiments ExpertExperiments(Gpu& gpu) {
     const int stage = rows == 1024 ? 0 : rows == 256 || rows == 4096 || rows == 64 ? 1 : 2;
     for (const Layer& layer : kLayers) all.push_back(std::make_unique<ExpertGemm>(gpu, best, layer, rows, stage));
   }
-  for (const GemmPath path : {GemmPath::kHopper, GemmPath::kOwn}) {  // beside the library, where they would be needed
+  // Beside the library, where they would be needed.
+  for (const GemmPath path : {GemmPath::kOwn, GemmPath::kHopper, GemmPath::kTma}) {
     if (path == best) continue;
     for (const Layer& layer : kLayers)
-      all.push_back(std::make_unique<ExpertGemm>(gpu, path, layer, gpu.check_only ? 200 : 1024, 2));
+      all.push_back(std::make_unique<ExpertGemm>(gpu, path, layer, gpu.check_only ? 200 : 1024, 3));
   }
   for (const double zipf : {0.5, 1.0, 1.5}) {
     if (gpu.check_only && zipf != 1.5) continue;

@@ -8,9 +8,12 @@
 
 namespace flightplan::probe {
 
-enum class GemmPath { kLibrary, kOwn, kHopper };
+struct TensorMap;  // bulk.cuh
+
+enum class GemmPath { kLibrary, kOwn, kHopper, kTma };
 inline const char* Name(GemmPath path) {
-  return path == GemmPath::kLibrary ? "cublaslt" : path == GemmPath::kOwn ? "own" : "wgmma";
+  constexpr const char* kNames[] = {"cublaslt", "own", "wgmma", "tma"};
+  return kNames[static_cast<int>(path)];
 }
 
 // One GEMM of the own kernel's list, on the device.
@@ -46,6 +49,7 @@ class Gemms {
     std::vector<Bf16*> a, b;
     std::vector<void*> c;
     GemmTask* tasks = nullptr;  // on the device
+    TensorMap* maps = nullptr;  // likewise, where the kernel reads by them
   };
 
   Status AllocateSet(Set* set);

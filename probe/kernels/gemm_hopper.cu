@@ -52,8 +52,7 @@ __global__ void __launch_bounds__(kGemmThreads, 1) HopperGemmKernel(const GemmTa
   using A = Operand<kTileM, kAByK>;
   using B = Operand<kTileN, kBByK>;
   unsigned char* shared = DynamicShared();
-  const int group = static_cast<int>(threadIdx.x) / 128, lane = static_cast<int>(threadIdx.x) % 32;
-  const int warp = static_cast<int>(threadIdx.x) % 128 / 32;
+  const int group = static_cast<int>(threadIdx.x) / 128, warp = static_cast<int>(threadIdx.x) % 128 / 32;
   const auto load = [&](const TilePlace& place, int step) {
     unsigned char* stage = shared + step % kStages * kStageBytes;
     if (step * kTileK < place.task.k) {
@@ -95,12 +94,7 @@ __global__ void __launch_bounds__(kGemmThreads, 1) HopperGemmKernel(const GemmTa
       place = PlaceOf(tasks, task_count, next);
       for (int step = 0; step < kAhead; ++step) load(place, step);
     }
-#pragma unroll
-    for (int j = 0; j < 32; ++j) {
-      const int row = done.row0 + group * 64 + warp * 16 + lane / 4, column = done.column0 + j * 8 + lane % 4 * 2;
-      StorePair<kFp32>(done.task, row, column, sums[4 * j], sums[4 * j + 1]);
-      StorePair<kFp32>(done.task, row + 8, column, sums[4 * j + 2], sums[4 * j + 3]);
-    }
+    StoreWarpTile<kFp32>(done.task, done.row0 + group * 64 + warp * 16, done.column0, sums);
   }
   WaitForCopies<0>();
 #endif
@@ -114,7 +108,7 @@ GemmKernelInfo HopperKernelFor(const GemmShape& shape) {
   if (!shape.a_by_k && shape.b_by_k && !shape.accumulate_fp32)
     return {HopperGemmKernel<false, true, false>, kSharedBytes};
   if (shape.a_by_k && shape.b_by_k && shape.accumulate_fp32) return {HopperGemmKernel<true, true, true>, kSharedBytes};
-  return {};
+  return {.threads = 0};
 }
 
 }  // namespace flightplan::probe

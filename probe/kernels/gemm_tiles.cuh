@@ -1,6 +1,7 @@
 // What the own GEMM kernels share: which tile of which GEMM a block computes, and how a result is written.
 #pragma once
 
+#include "probe/kernels/bulk.cuh"
 #include "probe/kernels/gemm.cuh"
 
 namespace flightplan::probe {
@@ -10,6 +11,7 @@ inline constexpr int kGemmThreads = 256;
 
 struct TilePlace {
   GemmTask task;
+  int index;  // of the task
   int row0, column0;
 };
 
@@ -21,7 +23,7 @@ __device__ inline TilePlace PlaceOf(const GemmTask* tasks, int task_count, int t
   const int tiles_m = (task.m + kTileM - 1) / kTileM, tiles_n = (task.n + kTileN - 1) / kTileN;
   const int at = tile - task.first_tile, band = at / (8 * tiles_n), band_m = min(8, tiles_m - 8 * band);
   const int in_band = at - band * 8 * tiles_n;
-  return {task, (8 * band + in_band % band_m) * kTileM, in_band / band_m * kTileN};
+  return {task, t, (8 * band + in_band % band_m) * kTileM, in_band / band_m * kTileN};
 }
 
 // Two neighbours of a row; n is even. Added to what is there, or rounded.
@@ -38,11 +40,59 @@ __device__ inline void StorePair(const GemmTask& task, int row, int column, floa
   }
 }
 
-// A kernel over a list of tasks, and what it needs; null: an order that no layer needs.
+// What a warp holds of a tile after wgmma: 16 rows from `row0` on, registers 4 j to 4 j + 3 the columns 8 j + lane % 4
+// * 2 and the next, of row lane / 4 and of the eighth row below. n is a multiple of 8.
+template <bool kFp32>
+__device__ inline void StoreWarpTile(const GemmTask& task, int row0, int column0, const float (&sums)[128]) {
+  const int lane = static_cast<int>(threadIdx.x) % 32, place = lane % 4, row = row0 + lane / 4;
+  if constexpr (kFp32) {
+#pragma unroll
+    for (int j = 0; j < 32; ++j) {
+      StorePair<kFp32>(task, row, column0 + j * 8 + place * 2, sums[4 * j], sums[4 * j + 1]);
+      StorePair<kFp32>(task, row + 8, column0 + j * 8 + place * 2, sums[4 * j + 2], sums[4 * j + 3]);
+    }
+  } else {
+    // Four lanes that hold pairs of the same row exchange them, so that each writes 16 bytes: a fourth of the stores.
+#pragma unroll
+    for (int j = 0; j < 32; j += 4) {
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        uint32_t pairs[4];
+#pragma unroll
+        for (int q = 0; q < 4; ++q) {
+          const __nv_bfloat162 pair =
+              __floats2bfloat162_rn(sums[4 * (j + q) + 2 * half], sums[4 * (j + q) + 2 * half + 1]);
+          memcpy(&pairs[q], &pair, sizeof pair);
+        }
+#pragma unroll
+        for (int bit = 1; bit < 4; bit *= 2) {
+          const bool upper = (place & bit) != 0;
+#pragma unroll
+          for (int q = 0; q < 4; ++q) {
+            if ((q & bit) != 0) continue;
+            const uint32_t got = __shfl_xor_sync(~0u, upper ? pairs[q] : pairs[q + bit], bit);
+            (upper ? pairs[q] : pairs[q + bit]) = got;
+          }
+        }
+        const int at_row = row + 8 * half, column = column0 + (j + place) * 8;
+        if (at_row >= task.m || column >= task.n) continue;
+        *reinterpret_cast<uint4*>(static_cast<Bf16*>(task.c) + static_cast<int64_t>(at_row) * task.n + column) =
+            make_uint4(pairs[0], pairs[1], pairs[2], pairs[3]);
+      }
+    }
+  }
+}
+
+// A kernel over a list of tasks, and what it needs; no threads: an order that no layer needs.
 struct GemmKernelInfo {
   void (*kernel)(const GemmTask*, int task_count, int tiles) = nullptr;
   size_t shared_bytes = 0;
+  int threads = kGemmThreads;
+  // In place of `kernel`: two maps a task beside the tasks, of A and of B.
+  void (*mapped)(const GemmTask*, const TensorMap*, int task_count, int tiles) = nullptr;
 };
 GemmKernelInfo HopperKernelFor(const GemmShape& shape);  // gemm_hopper.cu
+GemmKernelInfo TmaKernelFor(const GemmShape& shape);     // gemm_tma.cu
+Status MakeOperandMaps(const GemmTask& task, const GemmShape& shape, TensorMap* a, TensorMap* b);
 
 }  // namespace flightplan::probe

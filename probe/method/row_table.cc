@@ -16,7 +16,7 @@ constexpr RowKindInfo kRows[] = {
     {"ceilings", "hbm.fill", kBytes, "own fill kernel"},
     {"ceilings", "hbm.memset", kBytes, "cudaMemsetAsync"},
     {"ceilings", "hbm.sm_curve", kBytes, "the same with one block on each of `sms` SMs; label op: copy, read, fill"},
-    {"ceilings", "mm.dense", kFlops, "8192 cubed, bf16 in and out, fp32 sums; label path: cublaslt, own"},
+    {"ceilings", "mm.dense", kFlops, "8192 cubed, bf16 in and out, fp32 sums; label path: cublaslt, own, wgmma, tma"},
     {"ceilings", "timing.null", kUs, "an empty kernel of a graph"},
     {"dispatch", "router.topk", kUs, "softmax and top-k of the router's logits"},
     {"dispatch", "permute.map", kUs, "row map from expert indices: count, scan, place"},
