@@ -31,11 +31,14 @@ queue_of() {
   mv "$work/queue.now" "$work/queue.last"
 }
 cpu_ms() { awk -v hz="$(getconf CLK_TCK)" '{printf "%d", ($14 + $15) * 1000 / hz}' "/proc/$1/stat"; }
+# server_refused: the calls that the server itself has refused.
+server_refused() { curl -s "http://127.0.0.1:$http_a/metrics" | awk '/^flightplan_shed_total/ {sum += $2} END {print sum + 0}'; }
 # step NAME RATE: calls at that rate, into the file NAME, with what they cost.
 step() {
-  local server="$(cpu_ms "$pid_a")" balancer="$(cpu_ms "$pid_front")"
+  local server="$(cpu_ms "$pid_a")" balancer="$(cpu_ms "$pid_front")" refused="$(server_refused)"
   echo "$(call --rate="$2" --seconds="$seconds") server_ms=$(($(cpu_ms "$pid_a") - server))" \
-    "balancer_ms=$(($(cpu_ms "$pid_front") - balancer)) server_mib=$(rss_mib "$pid_a") balancer_mib=$(rss_mib "$pid_front")" >"$work/$1"
+    "balancer_ms=$(($(cpu_ms "$pid_front") - balancer)) server_refused=$(($(server_refused) - refused))" \
+    "server_mib=$(rss_mib "$pid_a") balancer_mib=$(rss_mib "$pid_front")" >"$work/$1"
   queue_of "$1"
   echo "$where $1: $(cat "$work/$1")"
 }
@@ -53,6 +56,7 @@ measure() {
     rate=$((rate * 3 / 2))
   done
   [ "$peak" -gt 0 ] || fail "$where: nothing was answered: $figures"
+  : "${bare_peak:=$peak}"
   queue_of peak
   step unloaded 100
   step 3x $((peak * 3))
@@ -68,6 +72,7 @@ def queue_p99_ms(name):
     return next(float(bound) * 1e3 for bound, count in rows if float(count) >= 0.99 * total)
 u, three, ten = figures("unloaded"), figures("3x"), figures("10x")
 print(f"overload $where: peak=$peak/s goodput_3x={three['goodput'] / $peak:.2f} goodput_10x={ten['goodput'] / $peak:.2f} "
+      f"of_the_bare_peak={three['goodput'] / $bare_peak:.2f}/{ten['goodput'] / $bare_peak:.2f} "
       f"p99_unloaded_ms={u['p99_ms']} p99_3x={three['p99_ms'] / u['p99_ms']:.1f}x p99_10x={ten['p99_ms'] / u['p99_ms']:.1f}x "
       f"lag_p99_ms={u['lag_p99_ms']}/{three['lag_p99_ms']}/{ten['lag_p99_ms']} "
       f"server_queue_p99_ms={queue_p99_ms('unloaded'):g}/{queue_p99_ms('3x'):g}/{queue_p99_ms('10x'):g} "

@@ -62,7 +62,7 @@ def ask(model):
         assert (error.code.name, error.reason) == ("RESOURCE_EXHAUSTED", "OVERLOADED"), error
         waits.append(error.retry_after)
 # Requests of one packet, and of more.
-for model in ("deepseek-v3", "x" * 7000):
+for model in ("deepseek-v3", "x" * 40_000):
     askers = [threading.Thread(target=ask, args=(model,)) for _ in range(20)]
     for asker in askers: asker.start()
     for asker in askers: asker.join()
