@@ -1,5 +1,6 @@
 #include "probe/device/fake_device.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <thread>

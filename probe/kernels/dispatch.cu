@@ -178,7 +178,7 @@ __global__ void __launch_bounds__(kRowThreads)
 // Gradient of the weighted sum: every expert's row gets the token's gradient times its probability; the probability
 // gets the product of both rows.
 template <int kTopk>
-__global__ void __launch_bounds__(kRowThreads)
+__global__ void __launch_bounds__(kRowThreads, 3)
     CombineGradKernel(const uint4* grad, const uint4* rows, const int* map, const float* probs, int words, uint4* out,
                       float* probs_grad) {
   const int64_t token = blockIdx.x;
