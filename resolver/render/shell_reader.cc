@@ -1,7 +1,7 @@
 #include "resolver/render/shell_reader.h"
 
 #include <algorithm>
-#include <cctype>
+#include <array>
 #include <set>
 #include <string>
 #include <utility>
@@ -11,27 +11,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "resolver/render/launcher_world.h"
-#include "resolver/render/shell_words.h"
+#include "resolver/render/shell_interpreter.h"
 
 namespace flightplan {
 namespace {
 
 constexpr int kMaxDepth = 4;  // bash -c "bash -c ..."
-
-using WordSpan = absl::Span<const ShellWord>;
-
-bool Redirects(absl::string_view word) {
-  while (!word.empty() && std::isdigit(static_cast<unsigned char>(word[0]))) word.remove_prefix(1);
-  return absl::StartsWith(word, ">") || absl::StartsWith(word, "<");
-}
-
-bool IsControl(absl::string_view word) {
-  static const auto* const kControl = new std::set<absl::string_view>{
-      "if", "then", "else", "elif", "fi", "for", "do", "done", "while", "until", "case", "esac", "source", ".", "eval"};
-  return kControl->count(word) > 0;
-}
-// What follows is no command. (Behind `case x in a)` stands one.)
-bool TakesTheLine(absl::string_view control) { return control == "source" || control == "." || control == "for"; }
 
 // `bash -c` or `sh -lc`.
 bool StartsShell(const ShellWord& shell, const ShellWord& flag) {
@@ -44,107 +29,86 @@ bool IsSrun(const ShellWord& word) { return word.value.text == "srun" || absl::E
 
 // A flag, one of Bridge's overrides (name=value), or what could be either.
 bool CouldBeSetting(const ShellWord& word) {
-  return absl::StrContains(word.value.text, "=") || absl::StartsWith(word.value.text, "--") || word.value.unknown;
+  return absl::StrContains(word.value.text, "=") || absl::StartsWith(word.value.text, "--") || word.value.unknown();
+}
+
+// Programs that name files without running them.
+bool OnlyNames(absl::string_view program) {
+  static const auto* const kPrograms = new std::set<absl::string_view>{
+      "cat", "cd", "chmod", "cp", "diff", "find", "git", "grep", "head", "ln", "ls", "mkdir", "mv", "rm", "rsync", "sed",
+      "tail", "tar", "tee", "touch", "wc"};
+  return kPrograms->count(program) > 0;
+}
+
+// Whether a command's flags are those of a training rather than of a tool around it (conversion, download, plots).
+bool LooksLikeTraining(WordSpan words) {
+  static constexpr std::array<absl::string_view, 8> kFlags = {
+      "--micro-batch-size", "--global-batch-size", "--train-iters", "--train-samples",
+      "--tensor-model-parallel-size", "--pipeline-model-parallel-size", "--recipe", "--seq-length"};
+  return std::any_of(words.begin(), words.end(), [](const ShellWord& word) {
+    return std::any_of(kFlags.begin(), kFlags.end(),
+                       [&word](absl::string_view flag) { return absl::StartsWith(word.value.text, flag); });
+  });
 }
 
 class Reader {
  public:
-  Reader(const EnvVars& given, ShellLaunch* out) : out_(*out), state_(given, &out->vars, &out->findings) {}
+  Reader(const EnvVars& given, bool every_branch, ShellLaunch* out)
+      : out_(*out),
+        state_(given, &out->vars, &out->findings),
+        interpreter_(&state_, [this](const ShellCommand& command) { Follow(command); }, every_branch) {}
 
-  void Read(const TracedText& script, int depth) {
-    ShellScanner scanner(&script, &state_);
-    while (!scanner.Done()) ReadCommand(&scanner, depth);
-  }
+  void Read(const TracedText& script) { interpreter_.Run(script); }
 
   bool found() const { return found_; }
 
  private:
-  void ReadCommand(ShellScanner* scanner, int depth) {
-    scanner->SkipBlanks();
-    if (scanner->Done()) return;
-    if (scanner->AtEndOfCommand() || scanner->AtGroup()) return scanner->Step();
-    std::vector<std::string> prefix;  // VAR=value in front of a command, or alone
-    for (std::string name = scanner->ReadAssignment(); !name.empty(); name = scanner->ReadAssignment()) {
-      prefix.push_back(std::move(name));
-      scanner->SkipBlanks();
-    }
-    ShellWords words;
-    bool exporting = false;
-    while (!scanner->AtEndOfCommand()) {
-      const std::string exported = exporting ? scanner->ReadAssignment() : "";
-      if (!exported.empty()) {
-        state_.Export(exported);
-      } else {
-        for (ShellWord& word : scanner->ReadWord()) words.push_back(std::move(word));
-        exporting = exporting || (words.size() == 1 && words[0].value.text == "export");
-      }
-      scanner->SkipBlanks();
-      if (words.size() > 2 * kMaxArguments) {
-        state_.Note(words.back().offset, "input.limit", Severity::kError, "a command of more words than are read",
-                    absl::StrCat("at most ", kMaxArguments, " arguments are read"));
-        return scanner->StepToEnd();
-      }
-    }
-    if (words.empty()) return;
-    if (exporting) {
-      for (const ShellWord& word : WordSpan(words).subspan(1)) state_.Export(word.value.text);
-      return;
-    }
-    for (const std::string& name : prefix) state_.Export(name);
-    Follow(words, depth);
+  void Follow(const ShellCommand& command) {
+    if (!FollowShell(command)) TakeLaunch(command.words);
   }
 
-  void Follow(WordSpan words, int depth) {
-    const absl::string_view first = words[0].value.text;
-    if (IsControl(first)) {
-      state_.NotJudged(words[0].offset, std::string(first),
-                       "control flow and sourced files are not followed; all branches are read");
-      words.remove_prefix(1);
-      if (words.empty() || TakesTheLine(first)) return;
-      // `then NAME=value`: the word was read before it was known to be an assignment.
-      const std::string& text = words[0].value.text;
-      if (const size_t equals = text.find('='); equals != std::string::npos && equals > 0) {
-        const ShellWord value{words[0].value.From(equals + 1), words[0].offset};
-        return state_.Set(text.substr(0, equals), {value}, words[0].offset);
-      }
-    }
-    if (!FollowShell(words, depth)) TakeLaunch(words);
-  }
-
-  // False: the command starts no shell with a script as its argument.
-  bool FollowShell(WordSpan words, int depth) {
+  // False: the command starts no shell with a script that is written here.
+  bool FollowShell(const ShellCommand& command) {
+    const WordSpan words = command.words;
     for (size_t i = 0; i + 2 < words.size(); ++i) {
       if (!StartsShell(words[i], words[i + 1])) continue;
-      if (depth >= kMaxDepth) {
-        state_.NotJudged(words[i].offset, "bash -c", "shells inside shells are followed four deep");
-        return true;
-      }
-      TakeWorld(words.first(i));
-      Read(words[i + 2].value, depth + 1);
+      return FollowScript(words.first(i), words[i + 2].value);
+    }
+    const std::string& last = words.back().value.text;
+    if (command.here_document.text.empty()) return false;
+    if (!absl::EndsWith(last, "sh") && last != "-s" && last != "-") return false;
+    return FollowScript(words, command.here_document);
+  }
+
+  bool FollowScript(WordSpan launcher, const TracedText& script) {
+    if (depth_ >= kMaxDepth) {
+      state_.NotJudged(script.FirstOffset(-1), "bash -c", "shells inside shells are followed four deep");
       return true;
     }
-    return false;
+    TakeWorld(launcher);
+    ++depth_;
+    interpreter_.Run(script);
+    --depth_;
+    return true;
   }
 
   // The script is the first .py file; what stands before it is the launcher, what stands behind belongs to the script.
   void TakeLaunch(WordSpan words) {
     size_t script = 0;
     while (script < words.size() && !absl::EndsWith(words[script].value.text, ".py")) ++script;
-    if (script == words.size()) return;
+    if (script == words.size() || OnlyNames(words[0].value.text)) return;
     const WordSpan behind = words.subspan(script + 1);
     if (found_ && std::none_of(behind.begin(), behind.end(), CouldBeSetting)) return;
+    const bool training = LooksLikeTraining(behind);
+    if (training_ && !training) return;
     found_ = true;
+    training_ = training;
     TakeWorld(words.first(script));
     out_.script = words[script].value.text;
     out_.args.clear();
-    for (size_t i = 0; i < behind.size(); ++i) {
-      const TracedText& value = behind[i].value;
-      if (Redirects(value.text)) {
-        if (value.text.back() == '>' || value.text.back() == '<') ++i;  // its file is the next word
-        continue;
-      }
+    for (const ShellWord& word : behind) {
       const int index = static_cast<int>(out_.args.size());
-      out_.args.push_back({value.text, {index, value.FirstOffset(behind[i].offset), 0}, value.unknown});
+      out_.args.push_back({word.value.text, {index, word.value.FirstOffset(word.offset), 0}, word.value.unknown()});
     }
   }
 
@@ -166,7 +130,9 @@ class Reader {
 
   ShellLaunch& out_;
   ShellState state_;
-  bool found_ = false;
+  ShellInterpreter interpreter_;
+  int depth_ = 0;
+  bool found_ = false, training_ = false;
 };
 
 // Offsets become lines and columns in one pass over the line starts.
@@ -202,9 +168,17 @@ ShellLaunch ReadShellLaunch(absl::string_view script, const EnvVars& given) {
     refuse("input.limit", absl::StrCat("a script of ", script.size(), " bytes"),
            absl::StrCat("at most ", kMaxScriptBytes, " bytes"));
   } else {
-    Reader reader(given, &out);
-    reader.Read(TracedText::FromScript(script), 0);
-    if (!reader.found()) {
+    const TracedText text = TracedText::FromScript(script);
+    bool found = false;
+    // What no known branch holds may stand in one that hangs on the caller's environment.
+    for (const bool every_branch : {false, true}) {
+      if (found) break;
+      out = ShellLaunch();
+      Reader reader(given, every_branch, &out);
+      reader.Read(text);
+      found = reader.found();
+    }
+    if (!found) {
       refuse("mlm.argparse", "no command that runs a Python file",
              "the script must hold the training command, such as torchrun pretrain_gpt.py --...");
     }

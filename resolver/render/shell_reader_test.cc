@@ -96,7 +96,7 @@ TEST(ShellReader, SrunStartsTheTasksOfTheJob) {
 
 TEST(ShellReader, NeverExecutesAndSaysSo) {
   const ShellLaunch launch = ReadShellLaunch(
-      "N=$(nproc)\nif [ -n \"$X\" ]; then L=4; fi\npython a.py --num-layers $L --lr `cat lr` --x $UNSET\n", {});
+      "N=$(nproc)\nif [ -f \"$X\" ]; then L=4; fi\npython a.py --num-layers $L --lr `cat lr` --x $UNSET\n", {});
   ASSERT_EQ(launch.args.size(), 6u);
   EXPECT_EQ(launch.args[1].text, "4");
   EXPECT_TRUE(launch.args[3].unknown);

@@ -10,6 +10,11 @@ namespace {
 
 constexpr size_t kMaxTotalExpansion = size_t{1} << 22;  // of all references of a script together
 
+bool SameText(const ShellWords& a, const ShellWords& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const ShellWord& x, const ShellWord& y) { return x.value.text == y.value.text; });
+}
+
 }  // namespace
 
 TracedText TracedText::FromScript(absl::string_view script) {
@@ -33,17 +38,19 @@ void TracedText::Add(char c, int offset) {
 }
 
 void TracedText::Append(const TracedText& other) {
-  text += other.text;
-  offsets.insert(offsets.end(), other.offsets.begin(), other.offsets.end());
-  unknown = unknown || other.unknown;
+  unset = (text.empty() || unset) && other.unset;
   assumed = assumed || other.assumed;
+  AddRange(other, 0, other.text.size());
 }
 
-TracedText TracedText::From(size_t start) const {
-  TracedText rest = *this;
-  rest.text.erase(0, start);
-  rest.offsets.erase(rest.offsets.begin(), rest.offsets.begin() + static_cast<std::ptrdiff_t>(start));
-  return rest;
+void TracedText::AddRange(const TracedText& other, size_t begin, size_t end) {
+  for (const Part& part : other.unknown_parts) {
+    const size_t first = std::max(part.begin, begin), last = std::min(part.end, end);
+    if (first < last) unknown_parts.push_back({first - begin + text.size(), last - begin + text.size()});
+  }
+  text.append(other.text, begin, end - begin);
+  const auto offset = other.offsets.begin();
+  offsets.insert(offsets.end(), offset + static_cast<std::ptrdiff_t>(begin), offset + static_cast<std::ptrdiff_t>(end));
 }
 
 int TracedText::FirstOffset(int otherwise) const {
@@ -76,8 +83,24 @@ const ShellWords* ShellState::Find(absl::string_view name) const {
 }
 
 void ShellState::Set(const std::string& name, ShellWords items, int offset) {
+  const auto it = variables_.find(name);
+  if (doubtful_ && it != variables_.end() && !SameText(it->second, items)) {
+    ShellWord doubt{TracedText::FromOutside(absl::StrCat("$", name)), offset};
+    doubt.value.MarkUnknown();
+    items = {std::move(doubt)};
+  }
   variables_[name] = std::move(items);
   Changed(name, offset);
+}
+
+void ShellState::Unset(const std::string& name) {
+  if (!doubtful_) variables_.erase(name);
+}
+
+void ShellState::AssumedUnset(int offset, absl::string_view reference) {
+  assumption_ = true;
+  NotJudged(offset, Printable(reference),
+            "set neither in the script nor in the environment: a condition on it is judged as if it were empty");
 }
 
 void ShellState::Append(const std::string& name, ShellWords items, bool array, int offset) {
@@ -109,7 +132,7 @@ void ShellState::Changed(const std::string& name, int offset) {
 
 void ShellState::Publish(const std::string& name) {
   const ShellWords* items = exported_.count(name) == 0 ? nullptr : Find(name);
-  if (items == nullptr || items->size() != 1 || items->front().value.unknown) return;
+  if (items == nullptr || items->size() != 1 || items->front().value.unknown()) return;
   (*vars_)[name] = items->front().value.text;
 }
 

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/string_view.h"
@@ -19,14 +20,21 @@ inline constexpr absl::string_view kScriptSource = "Megatron-LM:megatron/trainin
 struct TracedText {
   std::string text;
   std::vector<int> offsets;
-  bool unknown = false;
+  // Parts whose text is only the spelling of what a run would put there.
+  struct Part {
+    size_t begin = 0, end = 0;
+  };
+  std::vector<Part> unknown_parts;
+  bool unset = false;    // unknown for no other reason than a variable that is not set: the text is its reference
   bool assumed = false;  // the default in ${NAME:-default} of a variable that is not known
 
   static TracedText FromScript(absl::string_view script);
   static TracedText FromOutside(absl::string_view text);
+  bool unknown() const { return !unknown_parts.empty(); }
+  void MarkUnknown() { unknown_parts = {{0, text.size()}}; }
   void Add(char c, int offset);
+  void AddRange(const TracedText& other, size_t begin, size_t end);
   void Append(const TracedText& other);
-  TracedText From(size_t start) const;   // the end of it, with the same marks
   int FirstOffset(int otherwise) const;  // of the first byte that the script holds
 };
 
@@ -45,10 +53,23 @@ class ShellState {
   void Note(int offset, absl::string_view rule_id, Severity severity, std::string seen, std::string needs);
   void NotJudged(int offset, std::string seen, std::string needs);  // noted once for each spelling
 
+  // A script's own arguments are variables named 1, 2, ... and # for their number, where the caller knows them.
   const ShellWords* Find(absl::string_view name) const;  // one item unless it is an array; null: not set
   void Set(const std::string& name, ShellWords items, int offset);
   void Append(const std::string& name, ShellWords items, bool array, int offset);  // NAME+=...
+  void Unset(const std::string& name);
   void Export(const std::string& name);
+
+  // While it is not known whether what is read is ever reached, a variable that already has another value becomes
+  // unknown instead of changing.
+  void set_doubtful(bool doubtful) { doubtful_ = doubtful; }
+
+  // In a condition, a variable that is set nowhere counts as empty, as in a run in just this environment. What rested on
+  // that since the last call is told, and noted.
+  void set_assume_unset(bool assume) { assume_unset_ = assume; }
+  bool assume_unset() const { return assume_unset_; }
+  void AssumedUnset(int offset, absl::string_view reference);
+  bool TakeAssumption() { return std::exchange(assumption_, false); }
 
   // Counts what references stand for: false when all together have become too long.
   bool CountExpansion(const ShellWords& values);
@@ -64,7 +85,7 @@ class ShellState {
   std::set<std::string> exported_;
   std::set<std::string> noted_;
   size_t expanded_ = 0;
-  bool limit_noted_ = false;
+  bool limit_noted_ = false, doubtful_ = false, assume_unset_ = false, assumption_ = false;
 };
 
 }  // namespace flightplan

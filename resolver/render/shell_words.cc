@@ -1,101 +1,38 @@
 #include "resolver/render/shell_words.h"
 
 #include <algorithm>
-#include <array>
-#include <cctype>
-#include <string_view>
 #include <utility>
 
 #include "absl/strings/match.h"
+#include "resolver/render/shell_fields.h"
+#include "resolver/render/shell_raw.h"
 
 namespace flightplan {
 namespace {
 
-bool IsNameStart(char c) { return std::isalpha(static_cast<unsigned char>(c)) || c == '_'; }
-bool IsName(char c) { return IsNameStart(c) || std::isdigit(static_cast<unsigned char>(c)); }
-bool IsBlank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
+constexpr ByteSet kNotPlain(" \t\r\n;&|()<>'\"$`\\");  // all else means itself in a word
+constexpr size_t kMaxTestWords = 256;
+
 bool EndsCommand(char c) { return c == '\n' || c == ';' || c == '&' || c == '|'; }
-
-// A set of bytes.
-class ByteSet {
- public:
-  explicit constexpr ByteSet(std::string_view bytes) {
-    for (const char c : bytes) has_[static_cast<unsigned char>(c)] = true;
-  }
-  // The first of them in `text` from `begin` on, or its end.
-  size_t FindIn(const std::string& text, size_t begin) const {
-    while (begin < text.size() && !has_[static_cast<unsigned char>(text[begin])]) ++begin;
-    return begin;
-  }
-
- private:
-  std::array<bool, 256> has_{};
-};
-constexpr ByteSet kFieldEnds(" \t\r\n");
-constexpr ByteSet kNotPlain(" \t\r\n;&|()'\"$`\\");  // all else means itself in a word
+bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
 }  // namespace
 
-// Builds the fields of one word: quotes join, unquoted values split at blanks.
-class ShellScanner::Fields {
- public:
-  explicit Fields(int offset) : offset_(offset) {}
-
-  void Char(char c, int offset) {
-    current_.Add(c, offset);
-    open_ = true;
-  }
-  void Run(const TracedText& text, size_t begin, size_t count) {
-    const auto offset = text.offsets.begin() + static_cast<std::ptrdiff_t>(begin);
-    current_.text.append(text.text, begin, count);
-    current_.offsets.insert(current_.offsets.end(), offset, offset + static_cast<std::ptrdiff_t>(count));
-    open_ = true;
-  }
-  void Quoted() { open_ = true; }  // "" is a word
-  void Joined(const TracedText& value) {
-    current_.Append(value);
-    open_ = true;
-  }
-  void Split(const TracedText& value) {
-    if (value.unknown) return Joined(value);
-    current_.assumed = current_.assumed || value.assumed;
-    for (size_t begin = 0, end = 0; begin < value.text.size(); begin = end + 1) {
-      end = kFieldEnds.FindIn(value.text, begin);
-      if (end > begin) Run(value, begin, end - begin);
-      if (end < value.text.size()) Finish();
-    }
-  }
-  void Finish() {
-    if (open_) words_.push_back({std::move(current_), offset_});
-    current_ = TracedText();
-    open_ = false;
-  }
-  size_t size() const { return current_.text.size(); }
-  ShellWords Take() {
-    Finish();
-    return std::move(words_);
-  }
-
- private:
-  int offset_;
-  ShellWords words_;
-  TracedText current_;
-  bool open_ = false;
-};
-
-struct ShellScanner::Reference {
-  std::string name;
-  TracedText fallback;
-  bool has_fallback = false;
-  bool all_items = false;  // ${A[@]}
-  bool plain = true;       // false: an operator that is not understood
-};
-
 bool ShellScanner::AtEndOfCommand() const { return Done() || EndsCommand(Peek()); }
+
+bool ShellScanner::AtText(absl::string_view text) const {
+  return absl::StartsWith(absl::string_view(script_.text).substr(std::min(at_, script_.text.size())), text);
+}
+
+bool ShellScanner::Take(absl::string_view text) {
+  const bool here = !Done() && AtText(text);
+  if (here) at_ += text.size();
+  return here;
+}
 
 void ShellScanner::SkipBlanks() {
   while (!Done()) {
-    if (IsBlank(Peek())) {
+    if (IsShellBlank(Peek())) {
       ++at_;
     } else if (Peek() == '\\' && (Peek(1) == '\n' || (Peek(1) == '\r' && Peek(2) == '\n'))) {
       at_ += Peek(1) == '\n' ? 2 : 3;
@@ -107,6 +44,70 @@ void ShellScanner::SkipBlanks() {
   }
 }
 
+void ShellScanner::SkipLine() {
+  ++at_;
+  for (const HereDocument& document : std::exchange(announced_, {})) {
+    const size_t begin = at_;
+    size_t end = at_;
+    for (bool closed = false; !Done() && !closed;) {
+      end = at_;
+      const size_t newline = std::min(script_.text.find('\n', at_), script_.text.size());
+      absl::string_view line = absl::string_view(script_.text).substr(at_, newline - at_);
+      if (document.strip_tabs) line.remove_prefix(std::min(line.find_first_not_of('\t'), line.size()));
+      if (absl::EndsWith(line, "\r")) line.remove_suffix(1);
+      closed = line == document.delimiter;
+      at_ = std::min(newline + 1, script_.text.size());
+      if (!closed) end = at_;
+    }
+    here_document_ = Raw(begin, end);
+  }
+}
+
+void ShellScanner::SkipBlankLines() {
+  for (SkipBlanks(); Peek() == '\n' && !Done(); SkipBlanks()) SkipLine();
+}
+
+absl::string_view ShellScanner::Bare() const {
+  const size_t end = kNotPlain.FindIn(script_.text, at_);
+  const bool whole = end >= script_.text.size() || !absl::StrContains("'\"$`\\", script_.text.substr(end, 1));
+  return whole ? absl::string_view(script_.text).substr(at_, end - at_) : absl::string_view();
+}
+
+void ShellScanner::SkipWord() {
+  const size_t end = EndOfWord(script_.text, at_);
+  at_ = end > at_ ? end : std::min(at_ + 1, script_.text.size());
+}
+
+bool ShellScanner::SkipRedirection() {
+  size_t at = at_;
+  while (at < script_.text.size() && IsDigit(script_.text[at])) ++at;
+  const absl::string_view text = absl::string_view(script_.text).substr(at);
+  const bool both = at == at_ && absl::StartsWith(text, "&>");
+  if (!both && !absl::StartsWith(text, "<") && !absl::StartsWith(text, ">")) return false;
+  const bool here = absl::StartsWith(text, "<<") && !absl::StartsWith(text, "<<<");
+  at_ = at;
+  for (size_t i = 0; i < 3 && (Peek() == '<' || Peek() == '>' || (Peek() == '&' && (i > 0 || both))); ++i) ++at_;
+  HereDocument document;
+  document.strip_tabs = here && Take("-");
+  if (Peek() == '|') ++at_;
+  if (Peek() == '(') {  // <( command )
+    at_ = EndOfBrackets(script_.text, at_, ')');
+    return true;
+  }
+  while (IsShellBlank(Peek())) ++at_;
+  const size_t begin = at_;
+  at_ = EndOfWord(script_.text, at_);
+  for (const char c : script_.text.substr(begin, at_ - begin)) {
+    if (c != '\'' && c != '"' && c != '\\') document.delimiter += c;
+  }
+  if (here && !document.delimiter.empty() && announced_.size() < 8) announced_.push_back(std::move(document));
+  return true;
+}
+
+TracedText ShellScanner::TakeHereDocument() { return std::exchange(here_document_, {}); }
+
+// ---- words
+
 ShellWords ShellScanner::ReadWord() {
   const size_t before = at_;
   ShellWords words = ReadFields(Splitting::kAtBlanks);
@@ -114,13 +115,21 @@ ShellWords ShellScanner::ReadWord() {
   return words;
 }
 
+TracedText ShellScanner::ReadJoined() {
+  TracedText joined;
+  for (const ShellWord& word : ReadFields(Splitting::kNever)) joined.Append(word.value);
+  return joined;
+}
+
 ShellWords ShellScanner::ReadFields(Splitting splitting) {
   Fields fields(Offset());
   while (!TooLong(fields) && !AtEndOfCommand()) {
     const char c = Peek();
-    if (IsBlank(c) || c == ')' || (c == '(' && splitting == Splitting::kAtBlanks)) break;
-    if (c == '\\' && Peek(1) == '\n') break;
-    if (c == '\'') {
+    if (IsShellBlank(c) || c == ')' || c == '<' || c == '>') break;
+    if (c == '(' && splitting == Splitting::kAtBlanks) break;
+    if (c == '\\' && Peek(1) == '\n') {  // the word goes on where the next line begins with it
+      at_ += 2;
+    } else if (c == '\'') {
       ReadSingleQuoted(&fields);
     } else if (c == '"') {
       ReadDoubleQuoted(&fields);
@@ -157,22 +166,45 @@ void ShellScanner::ReadDoubleQuoted(Fields* fields) {
     } else {
       const char next = Peek(1);
       if (escape && (next == '$' || next == '`' || next == '"' || next == '\\')) ++at_;
-      fields->Char(Peek(), Offset());
+      if (!Done()) fields->Char(Peek(), Offset());
       ++at_;
     }
   }
   if (!Done()) ++at_;
+  at_ = std::min(at_, script_.text.size());
+}
+
+// ---- assignments
+
+// Behind the `=` of NAME=, NAME+= or NAME[...]=; at_ where none stands here.
+size_t ShellScanner::EndOfAssignedName() const {
+  size_t end = EndOfName(script_.text, at_);
+  if (end == at_) return at_;
+  if (end < script_.text.size() && script_.text[end] == '[') end = EndOfBrackets(script_.text, end, ']');
+  const absl::string_view behind = absl::string_view(script_.text).substr(end);
+  if (absl::StartsWith(behind, "+=")) return end + 2;
+  return absl::StartsWith(behind, "=") ? end + 1 : at_;
+}
+
+void ShellScanner::SkipAssignments() {
+  for (size_t end = EndOfAssignedName(); end != at_; end = EndOfAssignedName()) {
+    at_ = end;
+    at_ = Peek() == '(' ? EndOfBrackets(script_.text, at_, ')') : EndOfWord(script_.text, at_);
+    SkipBlanks();
+  }
 }
 
 std::string ShellScanner::ReadAssignment() {
-  size_t end = at_;
-  while (end < script_.text.size() && IsName(script_.text[end])) ++end;
-  if (end == at_ || !IsNameStart(Peek())) return "";
-  const absl::string_view behind = absl::string_view(script_.text).substr(end);
-  const bool append = absl::StartsWith(behind, "+=");
-  if (!append && !absl::StartsWith(behind, "=")) return "";
-  const std::string name = script_.text.substr(at_, end - at_);
-  at_ = end + (append ? 2 : 1);
+  const size_t behind = EndOfAssignedName();
+  if (behind == at_) return "";
+  const bool append = script_.text[behind - 2] == '+';
+  const size_t name_end = EndOfName(script_.text, at_);
+  std::string name = script_.text.substr(at_, name_end - at_);
+  const size_t target_end = behind - (append ? 2 : 1);
+  if (target_end > name_end + 1) {  // an item: kept as a variable of its own
+    name += "[" + Within(name_end + 1, target_end - 1).text + "]";
+  }
+  at_ = behind;
   const bool array = Peek() == '(';
   ShellWords items;
   if (array) {
@@ -180,7 +212,7 @@ std::string ShellScanner::ReadAssignment() {
   } else {
     ShellWord joined;
     joined.offset = Offset();
-    for (const ShellWord& word : ReadFields(Splitting::kNever)) joined.value.Append(word.value);
+    joined.value = ReadJoined();
     items.push_back(std::move(joined));
   }
   if (append) {
@@ -205,109 +237,51 @@ ShellWords ShellScanner::ReadArray() {
   }
 }
 
-// ---- references
+// ---- conditions
 
-void ShellScanner::Expand(Fields* fields, Splitting splitting) {
-  const size_t start = at_;
-  const int offset = Offset();
-  if (Peek() == '`' || Peek(1) == '(') return fields->Joined(SkipSubstitution());
-  ++at_;
-  if (Peek() != '{' && !IsNameStart(Peek())) {  // $1, $@, $? and a lone $
-    const bool special = !Done() && absl::StrContains("@*#?$!0123456789", absl::string_view(&script_.text[at_], 1));
-    if (!special) return fields->Char('$', offset);
-    TracedText raw;
-    raw.Add('$', offset);
-    raw.Add(Peek(), Offset());
-    raw.unknown = true;
-    state_.NotJudged(offset, raw.text, "the script's own arguments are not known");
-    ++at_;
-    return fields->Joined(raw);
-  }
-  const ShellWords values = Resolve(start, offset);
-  if (!state_.CountExpansion(values)) return StopExpanding(offset);
-  for (size_t i = 0; i < values.size(); ++i) {
-    if (i > 0) fields->Finish();
-    if (splitting == Splitting::kNever) {
-      fields->Joined(values[i].value);
+std::vector<TestWord> ShellScanner::ReadTest(absl::string_view closing) {
+  const bool patterns = closing == "]]";
+  std::vector<TestWord> words;
+  while (words.size() < kMaxTestWords) {
+    if (patterns) {
+      SkipBlankLines();
     } else {
-      fields->Split(values[i].value);
+      SkipBlanks();
     }
-  }
-}
-
-// Copies the text of $(...) or `...` without looking into it.
-TracedText ShellScanner::SkipSubstitution() {
-  TracedText raw;
-  const int offset = Offset();
-  if (Peek() == '$') {
-    raw.Add('$', offset);
-    ++at_;
-  }
-  const size_t opening = raw.text.size() + 1;
-  const bool backtick = Peek() == '`';
-  int open = 0;
-  do {
+    if (Done() || (!patterns && AtEndOfCommand())) break;
+    if (!closing.empty() && Bare() == closing) {
+      at_ += closing.size();
+      return words;
+    }
     const char c = Peek();
-    if (!backtick && c == '(') ++open;
-    if (!backtick && c == ')') --open;
-    raw.Add(c, Offset());
-    ++at_;
-    if (backtick && raw.text.size() > opening && c == '`') break;
-  } while (!Done() && (backtick || open > 0 || raw.text.size() < opening));
-  raw.unknown = true;
-  state_.NotJudged(offset, Printable(raw.text), "a command's output is not known without running it");
-  return raw;
-}
-
-// After '$': NAME, {NAME}, {NAME:-default}, {NAME[@]}.
-ShellScanner::Reference ShellScanner::ReadReference() {
-  Reference reference;
-  const bool braces = Peek() == '{';
-  if (braces) ++at_;
-  while (IsName(Peek())) reference.name += script_.text[at_++];
-  if (!braces) return reference;
-  const absl::string_view behind = absl::string_view(script_.text).substr(at_);
-  if (absl::StartsWith(behind, "[@]") || absl::StartsWith(behind, "[*]")) {
-    reference.all_items = true;
-    at_ += 3;
-  }
-  if ((Peek() == ':' && (Peek(1) == '-' || Peek(1) == '=')) || Peek() == '-') {
-    at_ += Peek() == ':' ? 2 : 1;
-    reference.has_fallback = true;
-    while (!Done() && Peek() != '}' && Peek() != '\n') {
-      if (Peek() == '$' || Peek() == '`') reference.plain = false;
-      if (Peek() != '"' && Peek() != '\'') reference.fallback.Add(Peek(), Offset());
-      ++at_;
+    if (patterns && absl::StrContains("()<>&|;", absl::string_view(&c, 1))) {
+      const size_t length = Peek(1) == c && (c == '&' || c == '|') ? 2 : 1;
+      words.push_back({Raw(at_, at_ + length), true});
+      at_ += length;
+      continue;
     }
+    if (!patterns && SkipRedirection()) continue;
+    const bool plain = c != '"' && c != '\'';
+    ShellWords fields;
+    const size_t before = at_;
+    if (patterns) {
+      fields = {{ReadJoined(), 0}};
+    } else {
+      fields = ReadFields(Splitting::kAtBlanks);
+    }
+    if (at_ == before) ++at_;
+    for (ShellWord& field : fields) words.push_back({std::move(field.value), plain});
   }
-  while (!Done() && Peek() != '}' && Peek() != '\n') {
-    reference.plain = false;
-    ++at_;
-  }
-  if (Peek() == '}') ++at_;
-  return reference;
+  return words;
 }
 
-// The values a reference stands for; an unknown one is its own spelling.
-ShellWords ShellScanner::Resolve(size_t start, int offset) {
-  const Reference reference = ReadReference();
-  const ShellWords* items = reference.plain && !reference.name.empty() ? state_.Find(reference.name) : nullptr;
-  if (items != nullptr) {
-    if (reference.all_items || items->empty()) return *items;
-    return {items->front()};
-  }
-  ShellWord word;
-  word.offset = offset;
-  if (reference.plain && reference.has_fallback) {
-    word.value = reference.fallback;
-    word.value.assumed = true;
-    return {word};
-  }
-  for (size_t i = start; i < at_; ++i) word.value.Add(script_.text[i], script_.offsets[i]);
-  word.value.unknown = true;
-  state_.NotJudged(offset, Printable(word.value.text),
-                   "the variable is set neither in the script nor in the environment");
-  return {word};
+std::optional<int64_t> ShellScanner::ReadArithmetic() {
+  const size_t begin = at_;
+  int inside = 0;
+  for (; !Done() && !(inside == 0 && AtText("))")); ++at_) inside += Peek() == '(' ? 1 : Peek() == ')' ? -1 : 0;
+  const size_t end = at_;
+  Take("))");
+  return Evaluate(Within(begin, end));
 }
 
 bool ShellScanner::TooLong(const Fields& fields) {
