@@ -61,6 +61,7 @@ void ReadScript(absl::string_view text, Environment* env, Reading* reading) {
   if (!env->world_size.has_value() && job.GpuCount().value_or(kMaxGpus + 1) <= kMaxGpus) {
     env->world_size = job.GpuCount();
   }
+  reading->no_launch = launch.script.empty();
   const InputFormat& format = RecogniseArguments(launch.args, launch.script, env->target);
   ReadArguments(std::move(launch.args), format, *env, reading);
   reading->parsed.findings.insert(reading->parsed.findings.begin(), launch.findings.begin(), launch.findings.end());

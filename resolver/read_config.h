@@ -21,6 +21,7 @@ struct Reading {
   ParseResult parsed;
   std::vector<Argument> args;           // the words it was read from; empty for YAML and knobs
   std::vector<std::string> not_judged;  // what the reader could not know
+  bool no_launch = false;               // a script without a training command: there is nothing to judge
 };
 
 // The MLA config class is the one that this configuration builds.

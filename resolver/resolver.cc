@@ -36,6 +36,7 @@
 #include "resolver/repair_config.h"
 #include "resolver/response.h"
 #include "resolver/rules/decide/decide.h"
+#include "resolver/unknown_values.h"
 #include "resolver/weigh_config.h"
 
 namespace flightplan {
@@ -287,6 +288,7 @@ absl::Status Resolver::AnswerValidate(const v1::ValidateConfigRequest& request, 
   const Environment asked = request.repair() ? env : Environment();
   RunResult run = Run(std::move(config), env);
   const WeighedConfig weighed = WeighConfig(gpu, &run);
+  DropWhatIsNotKnown(env, &reading, &run);
   SetVerdicts(run.findings, reading.parsed.findings, answer);
   // A judgement rests on no measurement.
   answer->digest = DigestOf(request, catalog_->revision(), EvidenceSnapshot::Empty().version());

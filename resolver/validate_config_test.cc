@@ -227,5 +227,38 @@ TEST(ValidateConfig, WeighsAFinishedConfiguration) {
   EXPECT_NE(unknown.not_judged_size(), 0);
 }
 
+TEST(ValidateConfig, JudgesNothingByAValueThatOnlyARunWouldKnow) {
+  v1::ValidateConfigRequest request;
+  request.mutable_target()->set_framework("megatron-lm");
+  request.mutable_file()->set_name("pretrain.sh");
+  request.mutable_file()->set_text(
+      "torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers $L --hidden-size=$H --num-attention-heads $A \\\n"
+      "  --seq-length 4096 --max-position-embeddings 4096 --micro-batch-size $M --global-batch-size 64 --bf16\n");
+  v1::ValidateConfigResponse response;
+  ASSERT_TRUE(TestResolver().ValidateConfig(request, &response).ok());
+  EXPECT_EQ(Errors(response.findings()), std::set<std::string>());
+  EXPECT_TRUE(response.accepted_by_stack());
+  ASSERT_NE(response.not_judged_size(), 0);
+  const std::string& told = response.not_judged(response.not_judged_size() - 1);
+  EXPECT_NE(told.find("hidden_size, micro_batch_size, num_attention_heads, num_layers"), std::string::npos) << told;
+
+  for (const char* known : {"L", "H", "A"}) (*request.mutable_env())[known] = "16";
+  (*request.mutable_env())["M"] = "3";
+  v1::ValidateConfigResponse judged;
+  ASSERT_TRUE(TestResolver().ValidateConfig(request, &judged).ok());
+  EXPECT_EQ(Errors(judged.findings()).count("mlm.gbs-divisible"), 1u);
+}
+
+TEST(ValidateConfig, SaysOfAScriptWithoutALaunchOnlyThat) {
+  v1::ValidateConfigRequest request;
+  request.mutable_target()->set_framework("megatron-lm");
+  request.mutable_file()->set_name("run.sh");
+  request.mutable_file()->set_text("PP=8 VPP=4 bash sbatch_benchmarking.sh --mtp-num-layers 1\n");
+  v1::ValidateConfigResponse response;
+  ASSERT_TRUE(TestResolver().ValidateConfig(request, &response).ok());
+  EXPECT_EQ(Errors(response.findings()), std::set<std::string>({"mlm.argparse"}));
+  EXPECT_FALSE(response.accepted_by_stack());
+}
+
 }  // namespace
 }  // namespace flightplan

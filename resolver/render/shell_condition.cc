@@ -103,7 +103,8 @@ class Parser {
     const TracedText& right = Value(2);
     const bool pattern = patterns_ && words_[at_ + 2].plain;
     at_ += 3;
-    if (left.unknown() || right.unknown() || op == "=~" || op == "-nt" || op == "-ot" || op == "-ef") return std::nullopt;
+    if (left.unknown() || right.unknown() || op == "=~" || op == "-nt" || op == "-ot" || op == "-ef")
+      return std::nullopt;
     if (IsNumeric(op)) return CompareNumbers(op, left.text, right.text);
     if (op == "<") return left.text < right.text;
     if (op == ">") return left.text > right.text;

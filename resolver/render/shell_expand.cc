@@ -272,7 +272,8 @@ void ShellScanner::ExpandBraces(Fields* fields, Splitting splitting, size_t star
     ++at;
   }
   size_t name_end = EndOfName(text, at);
-  while (name_end == at && name_end < reference.end && absl::ascii_isdigit(static_cast<unsigned char>(text[name_end]))) {
+  while (name_end == at && name_end < reference.end &&
+         absl::ascii_isdigit(static_cast<unsigned char>(text[name_end]))) {
     while (name_end < reference.end && absl::ascii_isdigit(static_cast<unsigned char>(text[name_end]))) ++name_end;
     break;
   }
@@ -299,7 +300,8 @@ void ShellScanner::ExpandBraces(Fields* fields, Splitting splitting, size_t star
                                 ? state_.Find(reference.name)
                                 : FindItem(reference.name, reference.subscript, &item);
   const bool unset = found == nullptr || (found->size() == 1 && found->front().value.unset);
-  absl::string_view operation = absl::string_view(text).substr(reference.operation, reference.end - reference.operation);
+  absl::string_view operation =
+      absl::string_view(text).substr(reference.operation, reference.end - reference.operation);
   if (reference.length) {
     if (unset || (!all_items && !found->empty() && found->front().value.unknown())) return give_up(kNotSet);
     const size_t length = all_items ? found->size() : found->empty() ? 0 : found->front().value.text.size();
@@ -307,10 +309,12 @@ void ShellScanner::ExpandBraces(Fields* fields, Splitting splitting, size_t star
   }
   if (operation.empty()) {
     if (found == nullptr && !reference.subscript.empty()) {
-      if (state_.Find(reference.name) == nullptr) return AddValues(fields, splitting, ValueOf(reference.name, true, start), offset);
+      if (state_.Find(reference.name) == nullptr)
+        return AddValues(fields, splitting, ValueOf(reference.name, true, start), offset);
       return;  // no such item
     }
-    if (found == &item || (!reference.subscript.empty() && !all_items)) return AddValues(fields, splitting, *found, offset);
+    if (found == &item || (!reference.subscript.empty() && !all_items))
+      return AddValues(fields, splitting, *found, offset);
     return AddValues(fields, splitting, ValueOf(reference.name, all_items, start), offset);
   }
 
@@ -343,23 +347,29 @@ void ShellScanner::ExpandBraces(Fields* fields, Splitting splitting, size_t star
   const ShellWords values = all_items || found->empty() ? *found : ShellWords{found->front()};
   if (colon) {  // ${NAME:offset} and ${NAME:offset:length}
     const size_t second = operation.find(':', 1);
-    const std::optional<int64_t> from = Evaluate(Within(reference.operation + 1, reference.operation + std::min(second, operation.size())));
+    const std::optional<int64_t> from =
+        Evaluate(Within(reference.operation + 1, reference.operation + std::min(second, operation.size())));
     const bool has_length = second != absl::string_view::npos;
-    const std::optional<int64_t> count = has_length ? Evaluate(Within(reference.operation + second + 1, reference.end)) : 1 << 30;
+    const std::optional<int64_t> count =
+        has_length ? Evaluate(Within(reference.operation + second + 1, reference.end)) : 1 << 30;
     if (!from.has_value() || *from < 0 || !count.has_value() || *count < 0) return give_up(kNotUnderstood);
     if (all_items) {
       const size_t first = std::min(static_cast<size_t>(*from), values.size());
       const size_t last = first + std::min(static_cast<size_t>(*count), values.size() - first);
-      return AddValues(fields, splitting, ShellWords(values.begin() + static_cast<std::ptrdiff_t>(first), values.begin() + static_cast<std::ptrdiff_t>(last)), offset);
+      return AddValues(fields, splitting,
+                       ShellWords(values.begin() + static_cast<std::ptrdiff_t>(first),
+                                  values.begin() + static_cast<std::ptrdiff_t>(last)),
+                       offset);
     }
     if (values.empty() || values[0].value.unknown()) return give_up(kOutputUnknown);
     const std::string& whole = values[0].value.text;
     const size_t first = std::min(static_cast<size_t>(*from), whole.size());
-    return AddValues(fields, splitting, {{TracedText::FromOutside(whole.substr(first, static_cast<size_t>(*count))), offset}}, offset);
+    return AddValues(fields, splitting,
+                     {{TracedText::FromOutside(whole.substr(first, static_cast<size_t>(*count))), offset}}, offset);
   }
   // The pattern's own references are expanded; its first bytes are the operator.
   const TracedText expanded = Within(reference.operation, reference.end);
-  if (expanded.unknown()) return give_up(kNotSet);
+  if (expanded.unknown() || expanded.text.empty()) return give_up(kNotUnderstood);
   const ShellWords results = Transformed(values, expanded.text);
   if (results.empty() && !values.empty()) return give_up(kNotUnderstood);
   AddValues(fields, splitting, results, offset);

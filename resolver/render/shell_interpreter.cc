@@ -14,10 +14,10 @@
 namespace flightplan {
 namespace {
 
-constexpr int kMaxDepth = 48;                       // of lists inside lists, calls and scripts inside scripts
-constexpr size_t kMaxSpent = size_t{1} << 22;       // bytes read, those of a loop's body each time
-constexpr size_t kCallCosts = size_t{1} << 11;      // a call of a function, beside the bytes of its body
-constexpr size_t kMaxRounds = 64;                   // of one loop
+constexpr int kMaxDepth = 48;                   // of lists inside lists, calls and scripts inside scripts
+constexpr size_t kMaxSpent = size_t{1} << 22;   // bytes read, those of a loop's body each time
+constexpr size_t kCallCosts = size_t{1} << 11;  // a call of a function, beside the bytes of its body
+constexpr size_t kMaxRounds = 64;               // of one loop
 constexpr std::array<absl::string_view, 1> kThen = {"then"}, kDo = {"do"}, kDone = {"done"}, kParen = {")"},
                                            kBrace = {"}"};
 constexpr std::array<absl::string_view, 3> kBranchEnds = {"elif", "else", "fi"};
@@ -37,9 +37,9 @@ class ShellInterpreter::Deeper {
  public:
   Deeper(ShellInterpreter* reader, ShellScanner* scanner) : reader_(*reader) {
     if (++reader_.depth_ <= kMaxDepth) return;
-    reader_.state_.NotJudged(scanner->Offset(), "a script this deep",
-                             absl::StrCat("lists, functions and scripts inside each other are followed ", kMaxDepth,
-                                          " deep"));
+    reader_.state_.NotJudged(
+        scanner->Offset(), "a script this deep",
+        absl::StrCat("lists, functions and scripts inside each other are followed ", kMaxDepth, " deep"));
     scanner->StepToEnd();
   }
   ~Deeper() { --reader_.depth_; }
@@ -217,7 +217,8 @@ void ShellInterpreter::ReadCase(ShellScanner* scanner, Mode mode) {
   }
   const bool assumed = state_.TakeAssumption();
   const bool unknown = word.unknown() || every_branch_;
-  if (mode != Mode::kSkipped && unknown) state_.NotJudged(offset, Printable(absl::StrCat("case ", word.text)), std::string(kUndecided));
+  if (mode != Mode::kSkipped && unknown)
+    state_.NotJudged(offset, Printable(absl::StrCat("case ", word.text)), std::string(kUndecided));
   scanner->SkipBlankLines();
   scanner->Take("in");
   bool matched = false;
@@ -283,9 +284,8 @@ void ShellInterpreter::ReadFor(ShellScanner* scanner, Mode mode) {
   if (!scanner->Take("do")) scanner->Take("{");
   const size_t body = scanner->at();
   const bool variable = !name.empty() && EndOfName(name, 0) == name.size();
-  const size_t rounds = mode == Mode::kReached || mode == Mode::kAssumed
-                            ? std::min(std::max<size_t>(items.size(), 1), kMaxRounds)
-                            : 1;
+  const size_t rounds =
+      mode == Mode::kReached || mode == Mode::kAssumed ? std::min(std::max<size_t>(items.size(), 1), kMaxRounds) : 1;
   for (size_t round = 0; round < rounds; ++round) {
     scanner->GoTo(body);
     if (variable && round < items.size() && mode != Mode::kSkipped) {

@@ -97,7 +97,8 @@ TEST(ShellInterpreter, OperatesOnStrings) {
 }
 
 TEST(ShellInterpreter, KnowsTheRestOfAWordWithAnUnknownPart) {
-  EXPECT_EQ(Launched("O=\" --tp 2 --save ${OUT}/ckpt \\\n --bf16\"\npython x.py $O"), "--tp 2 --save ?${OUT}/ckpt --bf16");
+  EXPECT_EQ(Launched("O=\" --tp 2 --save ${OUT}/ckpt \\\n --bf16\"\npython x.py $O"),
+            "--tp 2 --save ?${OUT}/ckpt --bf16");
   EXPECT_EQ(Launched("O=\"--n $(nproc --all) --b\"\npython x.py $O"), "--n ?$(nproc --all) --b");
 }
 
@@ -114,21 +115,39 @@ TEST(ShellInterpreter, PrefersTheTrainingToToolsAroundIt) {
 
 TEST(ShellInterpreter, KnowsArgumentsThatItsCallerGives) {
   const EnvVars given = {{"1", "72B"}, {"2", "8"}, {"#", "2"}};
-  EXPECT_EQ(Launched("M=$1\nif [ $# -lt 2 ]; then exit 1; fi\n[ $M = 72B ] && L=80\npython x.py $L ${2:-1} ${3:-4}", given),
-            "80 8 4");
+  EXPECT_EQ(
+      Launched("M=$1\nif [ $# -lt 2 ]; then exit 1; fi\n[ $M = 72B ] && L=80\npython x.py $L ${2:-1} ${3:-4}", given),
+      "80 8 4");
   EXPECT_EQ(Launched("python x.py $1 \"$@\""), "?$1 ?$@");
 }
 
 TEST(ShellInterpreter, EndsOnEveryText) {
   std::string deep;
   for (int i = 0; i < 5000; ++i) deep += "if (( ( { ${A:-$(";
-  for (const std::string& text :
-       {deep, std::string("f() { f; f; }\nf\n"), std::string("f() { eval f; }; f"),
-        std::string("for a in 1 2 3 4 5 6 7 8 9; do for b in $a $a $a $a $a $a $a; do while true; do A=$A$a$b; done; done; done"),
-        std::string(5000, '['), std::string(5000, '{'), std::string(5000, '('), std::string("case x in"),
-        std::string("for"), std::string("while"), std::string("if"), std::string("cat <<"), std::string("cat <<X\n"),
-        std::string("A=${A"), std::string("A=${"), std::string("$(("), std::string("[[ a &&"), std::string("f()"),
-        std::string("function"), std::string("A[=1"), std::string("A=${A/a"), std::string("\\")}) {
+  for (const std::string& text : {deep,
+                                  std::string("f() { f; f; }\nf\n"),
+                                  std::string("f() { eval f; }; f"),
+                                  std::string("for a in 1 2 3 4 5 6 7 8 9; do for b in $a $a $a $a $a $a $a; do while "
+                                              "true; do A=$A$a$b; done; done; done"),
+                                  std::string(5000, '['),
+                                  std::string(5000, '{'),
+                                  std::string(5000, '('),
+                                  std::string("case x in"),
+                                  std::string("for"),
+                                  std::string("while"),
+                                  std::string("if"),
+                                  std::string("cat <<"),
+                                  std::string("cat <<X\n"),
+                                  std::string("A=${A"),
+                                  std::string("A=${"),
+                                  std::string("$(("),
+                                  std::string("[[ a &&"),
+                                  std::string("f()"),
+                                  std::string("function"),
+                                  std::string("A[=1"),
+                                  std::string("A=${A/a"),
+                                  std::string("A=\n[ ${A$B"),
+                                  std::string("\\")}) {
     ReadShellLaunch(text, {});
   }
 }

@@ -13,15 +13,15 @@ inline constexpr int kMaxShellNesting = 24;
 // Each takes the offset of the first byte of the part and gives that behind its last.
 size_t EndOfSingleQuotes(absl::string_view text, size_t at);
 size_t EndOfDoubleQuotes(absl::string_view text, size_t at, int depth = 0);
-size_t EndOfReference(absl::string_view text, size_t at, int depth = 0);          // at '$' or '`'
+size_t EndOfReference(absl::string_view text, size_t at, int depth = 0);             // at '$' or '`'
 size_t EndOfBrackets(absl::string_view text, size_t at, char close, int depth = 0);  // at '(', '{' or '['
 // A word ends at a blank, a line's end, or one of ;&|()<>.
 size_t EndOfWord(absl::string_view text, size_t at);
 
-bool IsShellBlank(char c);                              // space, tab, carriage return
-bool IsShellNameStart(char c);                          // of a variable
-bool IsShellName(char c);                               // within one
-size_t EndOfName(absl::string_view text, size_t at);    // of the variable's name at `at`; `at` where there is none
+bool IsShellBlank(char c);                            // space, tab, carriage return
+bool IsShellNameStart(char c);                        // of a variable
+bool IsShellName(char c);                             // within one
+size_t EndOfName(absl::string_view text, size_t at);  // of the variable's name at `at`; `at` where there is none
 
 // Whether the text matches a pattern of *, ? and [...]. A longer one of either matches only what is spelled like it.
 inline constexpr size_t kMaxGlobBytes = 128, kMaxGlobText = 4096;

@@ -35,16 +35,21 @@ bool CouldBeSetting(const ShellWord& word) {
 // Programs that name files without running them.
 bool OnlyNames(absl::string_view program) {
   static const auto* const kPrograms = new std::set<absl::string_view>{
-      "cat", "cd", "chmod", "cp", "diff", "find", "git", "grep", "head", "ln", "ls", "mkdir", "mv", "rm", "rsync", "sed",
-      "tail", "tar", "tee", "touch", "wc"};
+      "cat",   "cd", "chmod", "cp",    "diff", "find", "git", "grep", "head",  "ln", "ls",
+      "mkdir", "mv", "rm",    "rsync", "sed",  "tail", "tar", "tee",  "touch", "wc"};
   return kPrograms->count(program) > 0;
 }
 
 // Whether a command's flags are those of a training rather than of a tool around it (conversion, download, plots).
 bool LooksLikeTraining(WordSpan words) {
-  static constexpr std::array<absl::string_view, 8> kFlags = {
-      "--micro-batch-size", "--global-batch-size", "--train-iters", "--train-samples",
-      "--tensor-model-parallel-size", "--pipeline-model-parallel-size", "--recipe", "--seq-length"};
+  static constexpr std::array<absl::string_view, 8> kFlags = {"--micro-batch-size",
+                                                              "--global-batch-size",
+                                                              "--train-iters",
+                                                              "--train-samples",
+                                                              "--tensor-model-parallel-size",
+                                                              "--pipeline-model-parallel-size",
+                                                              "--recipe",
+                                                              "--seq-length"};
   return std::any_of(words.begin(), words.end(), [](const ShellWord& word) {
     return std::any_of(kFlags.begin(), kFlags.end(),
                        [&word](absl::string_view flag) { return absl::StartsWith(word.value.text, flag); });
@@ -56,7 +61,8 @@ class Reader {
   Reader(const EnvVars& given, bool every_branch, ShellLaunch* out)
       : out_(*out),
         state_(given, &out->vars, &out->findings),
-        interpreter_(&state_, [this](const ShellCommand& command) { Follow(command); }, every_branch) {}
+        interpreter_(
+            &state_, [this](const ShellCommand& command) { Follow(command); }, every_branch) {}
 
   void Read(const TracedText& script) { interpreter_.Run(script); }
 

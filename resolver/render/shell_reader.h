@@ -1,7 +1,8 @@
-// Reads the shell script that launches a training, as far as that can be done without executing anything: comments,
-// continuation lines, quotes, variables and arrays set in the script or given, `export`, and a launcher (torchrun,
-// srun, python, bash -c "...") in front of the script name. `$(...)`, backticks and unknown variables become arguments
-// whose value is unknown, each with a note; so does control flow, of which both branches are read.
+// Reads the shell script that launches a training, as far as that can be done without executing anything: variables,
+// arrays, conditions, loops, functions, `export`, and a launcher (torchrun, srun, python, bash -c "...") in front of
+// the script name. `$(...)`, backticks and unknown variables become arguments whose value is unknown, each with a note.
+// A condition on a variable that is set nowhere is judged as if it were empty; of one that only a run would know, all
+// branches are read. Both are noted.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +25,8 @@ struct ShellLaunch {
   std::vector<ParseFinding> findings;
 };
 
-// `given` holds variables that the caller knows beside the script's own. The last command that runs a Python file with
-// flags is the launch.
+// `given` holds variables that the caller knows beside the script's own, and the script's arguments as 1, 2, ... and #.
+// The last command that runs a Python file with flags is the launch; one with a training's flags before one without.
 ShellLaunch ReadShellLaunch(absl::string_view script, const EnvVars& given);
 
 }  // namespace flightplan

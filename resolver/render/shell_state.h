@@ -64,8 +64,8 @@ class ShellState {
   // unknown instead of changing.
   void set_doubtful(bool doubtful) { doubtful_ = doubtful; }
 
-  // In a condition, a variable that is set nowhere counts as empty, as in a run in just this environment. What rested on
-  // that since the last call is told, and noted.
+  // In a condition, a variable that is set nowhere counts as empty, as in a run in just this environment. What rested
+  // on that since the last call is told, and noted.
   void set_assume_unset(bool assume) { assume_unset_ = assume; }
   bool assume_unset() const { return assume_unset_; }
   void AssumedUnset(int offset, absl::string_view reference);

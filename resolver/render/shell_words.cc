@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "resolver/render/shell_fields.h"
 #include "resolver/render/shell_raw.h"
 
@@ -202,7 +203,7 @@ std::string ShellScanner::ReadAssignment() {
   std::string name = script_.text.substr(at_, name_end - at_);
   const size_t target_end = behind - (append ? 2 : 1);
   if (target_end > name_end + 1) {  // an item: kept as a variable of its own
-    name += "[" + Within(name_end + 1, target_end - 1).text + "]";
+    absl::StrAppend(&name, "[", Within(name_end + 1, target_end - 1).text, "]");
   }
   at_ = behind;
   const bool array = Peek() == '(';

@@ -1,6 +1,6 @@
 // The words of a shell script: comments, continuation lines, quotes, variables and arrays, ${NAME:-default} and the
-// other operators on strings, $((...)). Nothing is executed: $(...), backticks and unknown variables stay as written and
-// are marked unknown, each with a note.
+// other operators on strings, $((...)). Nothing is executed: $(...), backticks and unknown variables stay as written
+// and are marked unknown, each with a note.
 #pragma once
 
 #include <algorithm>
@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
-#include "resolver/render/shell_state.h"
 #include "resolver/render/shell_condition.h"
+#include "resolver/render/shell_state.h"
 
 namespace flightplan {
 
@@ -32,9 +32,9 @@ class ShellScanner {
   void Step(size_t bytes = 1) { at_ = std::min(at_ + bytes, script_.text.size()); }
   void StepToEnd() { at_ = script_.text.size(); }
   void GoTo(size_t at) { at_ = at; }  // back to where a loop's body begins
-  void SkipBlanks();     // and comments and continued lines
-  void SkipLine();       // behind the end of the line, and the here-documents that it announced
-  void SkipBlankLines();  // blanks, comments and ends of lines
+  void SkipBlanks();                  // and comments and continued lines
+  void SkipLine();                    // behind the end of the line, and the here-documents that it announced
+  void SkipBlankLines();              // blanks, comments and ends of lines
   bool Take(absl::string_view text);  // whether it stands here; then it is skipped
 
   // The word here as written: what a keyword is told by. Ends at a blank or a separator.

@@ -29,6 +29,11 @@ bool Indivisible(F f, K batch, K micro, std::optional<int64_t> replicas) {
   return !unit.has_value() || !Divides(*unit, f.num(batch));
 }
 
+// Upstream divides by it, where mlm.mbs-positive has not stopped it before.
+bool NoEvalMicroBatch(F f) {
+  return f.set(K::eval_micro_batch_size) && f.num(K::eval_micro_batch_size) == 0 && f.num(K::micro_batch_size) > 0;
+}
+
 std::string Unit(F f) { return absl::StrCat("data parallel size ", f.env.data_parallel_size.value_or(0)); }
 
 // The global batch rounded to the nearest multiples of one microbatch per replica.
@@ -143,9 +148,16 @@ const Rule kRules[] = {
      .core = {18, kMain},
      .reads = {K::eval_global_batch_size, K::eval_micro_batch_size, K::global_batch_size, K::micro_batch_size},
      .reads_env = {"data_parallel_size"},
-     .when = [](F f) { return Indivisible(f, K::eval_global_batch_size, K::eval_micro_batch_size, EvalReplicas(f)); },
+     .when =
+         [](F f) {
+           return NoEvalMicroBatch(f) ||
+                  Indivisible(f, K::eval_global_batch_size, K::eval_micro_batch_size, EvalReplicas(f));
+         },
      .needs = "the (evaluation) global batch must be a multiple of the micro batch times the data parallel size",
-     .fix = [](F f) -> std::vector<Patch> { return RoundedBatch(f); },
+     .fix = [](F f) -> std::vector<Patch> {
+       if (NoEvalMicroBatch(f)) return {Patch{{K::eval_micro_batch_size, "", Value(f.num(K::micro_batch_size))}}};
+       return RoundedBatch(f);
+     },
      .detail = [](F f) -> std::string { return Unit(f); }},
     {.id = "mlm.rampup-iters",
      .area = "batch",
