@@ -16,13 +16,14 @@ std::atomic<long> allocations{0};
 
 }  // namespace
 
-void* operator new(size_t size) {
+// Not inlined: the compiler would see malloc where it expects the operator that belongs to the delete.
+[[gnu::noinline]] void* operator new(size_t size) {
   allocations.fetch_add(1, std::memory_order_relaxed);
   if (void* memory = std::malloc(size)) return memory;
   std::abort();
 }
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, size_t) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, size_t) noexcept { std::free(memory); }
 
 namespace flightplan::fit {
 namespace {
