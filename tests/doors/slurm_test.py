@@ -35,9 +35,9 @@ FIX = "fix: --tensor-model-parallel-size 2"
 
 
 def job(tp, head="#SBATCH --nodes=1\n#SBATCH --gpus-per-node=8\n", size="--nnodes $SLURM_NNODES --nproc-per-node 8"):
-    """A job whose launcher is the shell's no-op, so that a job that is let through ends at once."""
+    """A job whose launch does nothing, so that it ends at once when let through. (The shell's own no-op, `:`, is no launch.)"""
     return (f"#!/bin/bash\n{head}export CUDA_DEVICE_MAX_CONNECTIONS=1\n"
-            f": torchrun {size} pretrain_gpt.py {FLAGS} --tensor-model-parallel-size {tp}\n")
+            f"/bin/true torchrun {size} pretrain_gpt.py {FLAGS} --tensor-model-parallel-size {tp}\n")
 
 
 def free_port():
