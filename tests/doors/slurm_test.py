@@ -35,7 +35,7 @@ FIX = "fix: --tensor-model-parallel-size 2"
 
 
 def job(tp, head="#SBATCH --nodes=1\n#SBATCH --gpus-per-node=8\n", size="--nnodes $SLURM_NNODES --nproc-per-node 8"):
-    """A job whose launch does nothing, so that it ends at once when let through. (The shell's own no-op, `:`, is no launch.)"""
+    """A job whose launch does nothing, so that it ends at once. (The shell's own no-op, `:`, is no launch.)"""
     return (f"#!/bin/bash\n{head}export CUDA_DEVICE_MAX_CONNECTIONS=1\n"
             f"/bin/true torchrun {size} pretrain_gpt.py {FLAGS} --tensor-model-parallel-size {tp}\n")
 
