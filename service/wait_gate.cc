@@ -11,7 +11,7 @@ constexpr double kNewest = 1.0 / 16;
 }  // namespace
 
 WaitGate::WaitGate(int workers, WaitLimits limits)
-    : workers_(static_cast<size_t>(std::max(1, workers))), limits_(limits) {}
+    : kept_(static_cast<size_t>(std::max(1, workers)) * limits.kept), limits_(limits) {}
 
 WaitGate::Duration WaitGate::Limit(Time now) const {
   return refused_.has_value() && now - *refused_ < limits_.calm ? limits_.overloaded : limits_.burst;

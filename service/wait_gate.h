@@ -1,7 +1,7 @@
 // Bounds how long calls wait for a worker. Who would wait too long is refused on arrival, while that is cheap; who has
-// waited too long after all, because work took longer than it used to, is refused when its turn comes. One waiting call
-// a worker is no queue and is never refused: a machine that was busy elsewhere for a while is not overloaded, and a
-// worker that gets free should have something to do.
+// waited too long after all, because work took longer than it used to, is refused when its turn comes. A few waiting
+// calls a worker are no queue and are never refused: a machine that was busy elsewhere for a while is not overloaded,
+// and a worker that gets free should have something to do.
 #pragma once
 
 #include <chrono>
@@ -19,6 +19,9 @@ struct WaitLimits {
   std::chrono::steady_clock::duration burst = std::chrono::milliseconds(25);
   std::chrono::steady_clock::duration overloaded = std::chrono::milliseconds(4);
   std::chrono::steady_clock::duration calm = std::chrono::seconds(1);
+  // Calls a worker that may wait however long it takes: as many as a balancer gives each core at a time
+  // (FLIGHTPLAN_IN_FLIGHT of deploy/haproxy), so that behind one the server itself refuses nothing.
+  size_t kept = 4;
 };
 
 // Knows the queue of one pool by its joins and turns, and has no clock of its own. All methods from any thread.
@@ -42,11 +45,11 @@ class WaitGate {
 
  private:
   Duration Limit(Time now) const;
-  bool IsQueue() const { return waiting_.size() >= workers_; }
+  bool IsQueue() const { return waiting_.size() >= kept_; }
   Duration ExpectedWait(Time now) const;
   void Learn(Duration interval, Time now);
 
-  const size_t workers_;
+  const size_t kept_;  // by all workers
   const WaitLimits limits_;
   std::mutex mutex_;
   std::deque<Time> waiting_;  // when the calls in the queue joined; this and all below guarded by mutex_

@@ -15,7 +15,8 @@ using std::chrono::milliseconds;
 using Ticket = WaitGate::Ticket;
 
 constexpr WaitGate::Time kStart{std::chrono::hours(1)};
-constexpr WaitLimits kLimits{.burst = milliseconds(25), .overloaded = milliseconds(4), .calm = milliseconds(1000)};
+constexpr WaitLimits kLimits{
+    .burst = milliseconds(25), .overloaded = milliseconds(4), .calm = milliseconds(1000), .kept = 1};
 
 WaitGate::Time At(int ms) { return kStart + milliseconds(ms); }
 
@@ -70,7 +71,7 @@ TEST(WaitGate, GivesABurstItsTimeAgainAfterACalm) {
   }
 }
 
-TEST(WaitGate, AlwaysLeavesOneWaitingForEachWorker) {
+TEST(WaitGate, AlwaysLeavesSomeWaitingForEachWorker) {
   WaitGate gate(2, kLimits);
   // Far slower than anybody may wait: 20 ms between two turns.
   const std::vector<Ticket> tickets = JoinUpTo(3, kStart, &gate);
@@ -78,6 +79,22 @@ TEST(WaitGate, AlwaysLeavesOneWaitingForEachWorker) {
   EXPECT_TRUE(gate.TakeTurn(tickets[1], At(20)));
   EXPECT_TRUE(gate.TakeTurn(tickets[2], At(40)));
   EXPECT_EQ(JoinUpTo(100, At(50), &gate).size(), 2u);
+}
+
+// What a balancer has under way in a server is bounded by their number, and is no overload however slow the machine is.
+TEST(WaitGate, RefusesNothingOfFourCallsACore) {
+  constexpr int kCores = 2;
+  WaitGate gate(kCores);
+  std::deque<Ticket> waiting;
+  for (int ms = 0; ms < 10'000; ms += 500) {
+    while (waiting.size() < 4 * kCores) {
+      const std::optional<Ticket> ticket = gate.Join(At(ms));
+      ASSERT_TRUE(ticket.has_value()) << ms;
+      waiting.push_back(*ticket);
+    }
+    ASSERT_TRUE(gate.TakeTurn(waiting.front(), At(ms + 499))) << ms;
+    waiting.pop_front();
+  }
 }
 
 TEST(WaitGate, RefusesBehindACallThatIsStuck) {
