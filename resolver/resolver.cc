@@ -288,7 +288,7 @@ absl::Status Resolver::AnswerValidate(const v1::ValidateConfigRequest& request, 
   const Environment asked = request.repair() ? env : Environment();
   RunResult run = Run(std::move(config), env);
   const WeighedConfig weighed = WeighConfig(gpu, &run);
-  DropWhatIsNotKnown(env, &reading, &run);
+  DropWhatIsNotKnown(&reading, &run);
   SetVerdicts(run.findings, reading.parsed.findings, answer);
   // A judgement rests on no measurement.
   answer->digest = DigestOf(request, catalog_->revision(), EvidenceSnapshot::Empty().version());

@@ -3,14 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <set>
-#include <string>
 #include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
-#include "resolver/render/argparse.h"
 
 namespace flightplan {
 namespace {
@@ -48,47 +46,23 @@ constexpr std::array<Knob, 13> kSizes = {Knob::num_layers,
                                          Knob::expert_model_parallel_size,
                                          Knob::expert_tensor_parallel_size};
 
-// The knobs whose flag was last written with a value that only a run would know.
-std::set<Knob> UnknownKnobs(const Reading& reading, const Environment& env) {
-  std::set<Knob> knobs;
-  const auto unknown = [](const Argument& arg) { return arg.unknown; };
-  if (std::none_of(reading.args.begin(), reading.args.end(), unknown)) return knobs;
-  const FlagTable table(env.core_release);
-  for (size_t i = 0; i < reading.args.size(); ++i) {
-    if (!absl::StartsWith(reading.args[i].text, "--")) continue;
-    const FlagSpec* spec =
-        table.Find(absl::string_view(reading.args[i].text).substr(0, reading.args[i].text.find('=')));
-    if (spec == nullptr || !spec->knob.has_value()) continue;
-    bool known = !reading.args[i].unknown;
-    for (size_t value = i + 1; value < reading.args.size() && !absl::StartsWith(reading.args[value].text, "--");) {
-      known = !reading.args[value++].unknown && known;
-    }
-    if (known) {
-      knobs.erase(*spec->knob);
-    } else {
-      knobs.insert(*spec->knob);
-    }
-  }
-  return knobs;
-}
-
 }  // namespace
 
-void DropWhatIsNotKnown(const Environment& env, Reading* reading, RunResult* run) {
+void DropWhatIsNotKnown(Reading* reading, RunResult* run) {
   if (reading->no_launch) {
     run->findings.clear();
     run->changes.clear();
     return;
   }
-  const std::set<Knob> unknown = UnknownKnobs(*reading, env);
+  const std::vector<Knob>& unknown = reading->parsed.unknown;
   if (unknown.empty()) return;
-  std::set<std::string, std::less<>> names;
+  std::set<absl::string_view> names;
   bool sizes_known = true;
   for (const Knob knob : unknown) {
-    names.insert(std::string(Name(knob)));
+    names.insert(Name(knob));
     sizes_known = sizes_known && std::find(kSizes.begin(), kSizes.end(), knob) == kSizes.end();
     for (const Consequence& consequence : kConsequences) {
-      if (consequence.knob == knob) names.insert(std::string(consequence.name));
+      if (consequence.knob == knob) names.insert(consequence.name);
     }
   }
   const size_t before = run->findings.size();

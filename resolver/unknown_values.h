@@ -2,13 +2,12 @@
 #pragma once
 
 #include "resolver/engine/engine.h"
-#include "resolver/plan/environment.h"
 #include "resolver/read_config.h"
 
 namespace flightplan {
 
 // Takes out of `run` what rests on a value that only a run would know, and says in `reading` what it was. Of a script
 // without a launch nothing is left but that it has none.
-void DropWhatIsNotKnown(const Environment& env, Reading* reading, RunResult* run);
+void DropWhatIsNotKnown(Reading* reading, RunResult* run);
 
 }  // namespace flightplan

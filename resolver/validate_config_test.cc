@@ -249,6 +249,19 @@ TEST(ValidateConfig, JudgesNothingByAValueThatOnlyARunWouldKnow) {
   EXPECT_EQ(Errors(judged.findings()).count("mlm.gbs-divisible"), 1u);
 }
 
+TEST(ValidateConfig, WordsThatARunMayAddHideNothing) {
+  v1::ValidateConfigRequest request;
+  request.mutable_target()->set_framework("megatron-lm");
+  request.mutable_file()->set_name("pretrain.sh");
+  request.mutable_file()->set_text(
+      "torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 16 --hidden-size 1024 --num-attention-heads 16 --bf16 "
+      "\\\n"
+      "  --seq-length 4096 --max-position-embeddings 4096 --global-batch-size 64 --micro-batch-size 3 $EXTRA\n");
+  v1::ValidateConfigResponse response;
+  ASSERT_TRUE(TestResolver().ValidateConfig(request, &response).ok());
+  EXPECT_EQ(Errors(response.findings()).count("mlm.gbs-divisible"), 1u);
+}
+
 TEST(ValidateConfig, SaysOfAScriptWithoutALaunchOnlyThat) {
   v1::ValidateConfigRequest request;
   request.mutable_target()->set_framework("megatron-lm");

@@ -110,7 +110,8 @@ class Parser {
 
   void Next() {
     const Argument& word = args_[at_++];
-    if (word.unknown || !Readable(word)) return;
+    if (word.unknown) return SkipUnknown(word);
+    if (!Readable(word)) return;
     if (word.text == "--") {
       for (; at_ < args_.size(); ++at_) RefusePositional(args_[at_]);
       return;
@@ -121,6 +122,13 @@ class Parser {
     if (IsValue(word.text)) return RefusePositional(word);
     RefuseUnknown(word);
     while (at_ < args_.size() && IsValue(args_[at_])) ++at_;  // its values belong to the fault just reported
+  }
+
+  // Of --flag=$VALUE at least the flag is known.
+  void SkipUnknown(const Argument& word) {
+    std::optional<absl::string_view> attached;
+    const FlagSpec* spec = FlagOf(word.text, &attached);
+    if (spec != nullptr && attached.has_value()) KeepUnknown(*spec);
   }
 
   bool Readable(const Argument& word) {
@@ -199,7 +207,7 @@ class Parser {
     }
     Value::List items;
     for (const auto& [text, where] : texts) {
-      if (where->unknown) return;  // nothing can be said about the value
+      if (where->unknown) return KeepUnknown(spec);
       std::optional<Value> value = Convert(text, *where, spec);
       if (!value.has_value()) return;
       if (spec.form == FlagForm::kValue) return Keep(word, spec, *std::move(value));
@@ -240,7 +248,18 @@ class Parser {
   }
 
   void Keep(const Argument& word, const FlagSpec& spec, Value value) {
-    if (spec.knob.has_value()) result_.knobs.push_back({*spec.knob, std::move(value), word.at});
+    if (!spec.knob.has_value()) return;
+    Forget(*spec.knob);
+    result_.knobs.push_back({*spec.knob, std::move(value), word.at});
+  }
+  void KeepUnknown(const FlagSpec& spec) {
+    if (!spec.knob.has_value()) return;
+    Forget(*spec.knob);
+    result_.unknown.push_back(*spec.knob);
+  }
+  void Forget(Knob knob) {
+    std::vector<Knob>& unknown = result_.unknown;
+    unknown.erase(std::remove(unknown.begin(), unknown.end(), knob), unknown.end());
   }
 
   absl::Span<const Argument> args_;

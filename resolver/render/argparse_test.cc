@@ -47,6 +47,22 @@ TEST(Argparse, LastOfRepeatedFlagsWins) {
   EXPECT_EQ(Json(Parse({"--num-layers", "4", "--num-layers", "6"}), Knob::num_layers), "6");
 }
 
+TEST(Argparse, NamesTheKnobsWhoseValueOnlyARunWouldKnow) {
+  const auto unknown_of = [](std::vector<Argument> args) {
+    Environment env;
+    env.core_release = kMain;
+    return ParseMegatronLm(std::move(args), env).unknown;
+  };
+  const Argument variable{.text = "$V", .unknown = true};
+  const std::vector<Knob> layers = {Knob::num_layers};
+  EXPECT_EQ(unknown_of({{.text = "--num-layers"}, variable}), layers);
+  EXPECT_EQ(unknown_of({{.text = "--num-layers=$V", .unknown = true}}), layers);
+  EXPECT_EQ(unknown_of({{.text = "--num-layers"}, {.text = "4"}, {.text = "--num-layers"}, variable}), layers);
+  EXPECT_TRUE(unknown_of({{.text = "--num-layers"}, variable, {.text = "--num-layers"}, {.text = "4"}}).empty());
+  EXPECT_TRUE(unknown_of({{.text = "--num-layers"}, {.text = "4"}, variable}).empty()) << "words that a run may add";
+  EXPECT_TRUE(unknown_of({{.text = "--bf16"}, variable}).empty());
+}
+
 struct Refused {
   Words words;
   int index;

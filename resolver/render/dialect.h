@@ -80,6 +80,7 @@ ParseFinding MakeParseFinding(SourcePosition at, absl::string_view rule_id, Seve
 
 struct ParseResult {
   std::vector<ParsedKnob> knobs;       // in the order written; a later one overrides an earlier one
+  std::vector<Knob> unknown;           // those last written with a value that only a run would know
   std::vector<ParseFinding> findings;  // errors: the stack would refuse the input
   EnvVars recipe_vars;                 // Bridge's env_vars section: defaults for the process environment
   bool ok() const;                     // no finding of level error
