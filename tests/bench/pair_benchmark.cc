@@ -2,37 +2,21 @@
 // allocates; the counter says so.
 #include <benchmark/benchmark.h>
 
-#include <atomic>
-#include <cstdlib>
-#include <new>
+#include <cstdint>
 
 #include "probe/fit/alpha_beta.h"
 #include "probe/fit/pair.h"
 #include "probe/fit/saturating.h"
-
-namespace {
-
-std::atomic<long> allocations{0};
-
-}  // namespace
-
-// Not inlined: the compiler would see malloc where it expects the operator that belongs to the delete.
-[[gnu::noinline]] void* operator new(size_t size) {
-  allocations.fetch_add(1, std::memory_order_relaxed);
-  if (void* memory = std::malloc(size)) return memory;
-  std::abort();
-}
-[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
-[[gnu::noinline]] void operator delete(void* memory, size_t) noexcept { std::free(memory); }
+#include "tests/bench/allocations.h"
 
 namespace flightplan::fit {
 namespace {
 
 template <class Body>
 void Count(benchmark::State& state, Body&& body) {
-  const long before = allocations.load();
+  const int64_t before = bench::Allocations();
   for (auto unused : state) body();
-  state.counters["allocations"] = benchmark::Counter(static_cast<double>(allocations.load() - before));
+  state.counters["allocations"] = benchmark::Counter(static_cast<double>(bench::Allocations() - before));
 }
 
 void Pair(benchmark::State& state) {

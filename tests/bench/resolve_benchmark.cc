@@ -5,32 +5,17 @@
 #include <benchmark/benchmark.h>
 #include <time.h>
 
-#include <atomic>
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <memory>
-#include <new>
 #include <string>
 #include <thread>
 
 #include "google/protobuf/arena.h"
 #include "resolver/catalog/catalog.h"
 #include "resolver/resolver.h"
+#include "tests/bench/allocations.h"
 #include "tests/bench/sample_requests.h"
-
-namespace {
-std::atomic<int64_t> allocations{0};
-}  // namespace
-
-// Not inlined: the compiler would see malloc where it expects the operator that belongs to the delete.
-[[gnu::noinline]] void* operator new(size_t size) {
-  allocations.fetch_add(1, std::memory_order_relaxed);
-  if (void* memory = std::malloc(size)) return memory;
-  std::abort();
-}
-[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
-[[gnu::noinline]] void operator delete(void* memory, size_t) noexcept { std::free(memory); }
 
 namespace flightplan::bench {
 namespace {
@@ -71,10 +56,10 @@ void Loop(benchmark::State& state, const Request& sample, bool parse, Run run) {
       state.SkipWithError("refused");
       break;
     }
-    if (++counted == 0) before = allocations.load();
+    if (++counted == 0) before = Allocations();
   }
   if (counted > 0) {
-    state.counters["allocations"] = static_cast<double>(allocations.load() - before) / static_cast<double>(counted);
+    state.counters["allocations"] = static_cast<double>(Allocations() - before) / static_cast<double>(counted);
   }
   state.counters["request_bytes"] = static_cast<double>(bytes.size());
   state.counters["answer_bytes"] = static_cast<double>(answer_bytes);

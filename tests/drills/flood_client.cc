@@ -76,24 +76,18 @@ class Judge {
   void Take(const Call& call, uint32_t h2_error) {
     const Clock::time_point now = Clock::now();
     if (h2_error == NGHTTP2_NO_ERROR && call.is_ok_http && call.grpc_status == 0 && IsWholeMessage(call)) {
-      ++figures_.ok;
-      figures_.latencies.push_back(Milliseconds(now - call.due));
-      figures_.since_sent.push_back(Milliseconds(now - call.sent));
+      figures_.Answered(call.due, call.sent, now);
     } else if (h2_error == NGHTTP2_NO_ERROR && call.is_ok_http && call.grpc_status == kExhausted &&
                IsGoodRefusal(call.details)) {
-      ++figures_.refused;
-      figures_.refusals.push_back(Milliseconds(now - call.due));
+      figures_.Refused(call.due, now);
     } else {
-      Fail(absl::StrCat("HTTP ", call.is_ok_http ? "200" : "not 200", ", grpc-status ", call.grpc_status, " \"",
-                        call.message, "\", ", call.received, " bytes, HTTP/2 error ", h2_error, ", details \"",
-                        call.details, "\""));
+      figures_.Failed(absl::StrCat("HTTP ", call.is_ok_http ? "200" : "not 200", ", grpc-status ", call.grpc_status,
+                                   " \"", call.message, "\", ", call.received, " bytes, HTTP/2 error ", h2_error,
+                                   ", details \"", call.details, "\""));
     }
   }
-  void Fail(const std::string& why) {
-    ++figures_.failed;
-    if (figures_.first_error.empty()) figures_.first_error = why;
-  }
-  void Sent(const Call& call) { figures_.lags.push_back(Milliseconds(call.sent - call.due)); }
+  void Lose() { figures_.Failed("the connection is lost"); }
+  void Sent(const Call& call) { figures_.Sent(call.due, call.sent); }
 
  private:
   // A balancer says the same few bytes every time: they are read once.
@@ -161,7 +155,7 @@ class Connection {
     body.read_callback = ReadBody;
     if (!is_open() ||
         nghttp2_submit_request(session_, nullptr, headers_.data(), headers_.size(), &body, call.get()) < 0) {
-      judge_.Fail("the connection is lost");
+      judge_.Lose();
       return;
     }
     call.release();  // OnClose takes it back

@@ -148,18 +148,14 @@ class Load {
       const std::unique_ptr<Call> call(static_cast<Call*>(tag));
       const Clock::time_point now = Clock::now();
       if (call->status.ok()) {
-        ++figures_.ok;
-        figures_.latencies.push_back(Milliseconds(now - call->due));
-        figures_.since_sent.push_back(Milliseconds(now - call->sent));
+        figures_.Answered(call->due, call->sent, now);
       } else if (call->status.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED &&
                  SaysWhenToReturn(call->status.error_details())) {
-        ++figures_.refused;
-        figures_.refusals.push_back(Milliseconds(now - call->due));
+        figures_.Refused(call->due, now);
       } else {
-        ++figures_.failed;
-        if (figures_.first_error.empty()) figures_.first_error = call->status.error_message();
+        figures_.Failed(call->status.error_message());
       }
-      figures_.lags.push_back(Milliseconds(call->sent - call->due));
+      figures_.Sent(call->due, call->sent);
       --outstanding_;
     }
   }

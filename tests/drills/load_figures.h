@@ -43,6 +43,21 @@ struct LoadFigures {
   // Of all that were sent: how late that was.
   std::vector<double> latencies, since_sent, refusals, lags;
   std::string first_error;  // the first that is neither an answer nor a refusal
+
+  void Sent(Clock::time_point due, Clock::time_point sent) { lags.push_back(Milliseconds(sent - due)); }
+  void Answered(Clock::time_point due, Clock::time_point sent, Clock::time_point now) {
+    ++ok;
+    latencies.push_back(Milliseconds(now - due));
+    since_sent.push_back(Milliseconds(now - sent));
+  }
+  void Refused(Clock::time_point due, Clock::time_point now) {
+    ++refused;
+    refusals.push_back(Milliseconds(now - due));
+  }
+  void Failed(const std::string& why) {
+    ++failed;
+    if (first_error.empty()) first_error = why;
+  }
 };
 
 inline double Quantile(std::vector<double>* values, double q) {
