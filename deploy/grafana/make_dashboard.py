@@ -26,6 +26,14 @@ ROWS = [
         ("Time by stage", "s", [('sum by (stage) (rate(flightplan_stage_seconds_sum{job=~"$job"}[$__rate_interval])) / (sum by (stage) (rate(flightplan_stage_seconds_count{job=~"$job"}[$__rate_interval])) > 0)', "{{stage}}")]),
         ("Cache size", "bytes", [("flightplan_cache_bytes" + JOB, "{{instance}}")]),
     ]),
+    # HAProxy as in deploy/haproxy; its job is another than the servers'.
+    ("Balancer", [
+        ("Calls at the balancer", "reqps", [('sum by (proxy) (rate(haproxy_backend_http_requests_total{proxy=~"flightplan|searches|others|refuse"}[$__rate_interval]))', "{{proxy}}")]),
+        ("Waiting at the balancer", "short", [('sum by (proxy) (haproxy_backend_current_queue{proxy=~"flightplan|searches"})', "{{proxy}}")]),
+        ("Refused at the balancer", "percentunit", [("flightplan:balancer_refused:ratio_rate5m", "{{job}}")]),
+        ("Replicas ready", "short", [('haproxy_backend_active_servers{proxy="flightplan"}', "{{instance}}")]),
+        ("Connections ended for streams taken back", "ops", [('sum by (instance) (rate(haproxy_frontend_requests_denied_total{proxy="grpc"}[$__rate_interval]) + rate(haproxy_frontend_denied_connections_total{proxy="grpc"}[$__rate_interval]))', "{{instance}}")]),
+    ]),
     ("Machine", [
         ("CPU", "percentunit", [('rate(process_cpu_seconds_total{job=~"$job"}[$__rate_interval])', "{{instance}}")]),
         ("Memory", "bytes", [("process_resident_memory_bytes" + JOB, "{{instance}}")]),

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""A real Prometheus scrapes a loaded server: every query of the dashboard, every recording rule and alert answers.
+"""A real Prometheus scrapes a loaded server, and a balancer before another: every query of the dashboard, every recording rule and alert answers.
 
 usage: dashboard.py BINDIR
 """
 import contextlib
 import hashlib
 import json
+import os
 import pathlib
 import re
 import shutil
@@ -19,7 +20,7 @@ import urllib.request
 
 bindir = pathlib.Path(sys.argv[1])
 deploy = pathlib.Path(__file__).resolve().parents[2] / "deploy"
-for tool in ("prometheus", "openssl"):
+for tool in ("prometheus", "openssl", "haproxy"):
     if shutil.which(tool) is None:
         print(f"skipped: {tool} is not installed (deploy/setup.sh)")
         sys.exit(77)
@@ -78,6 +79,18 @@ with contextlib.ExitStack() as stack:
           f"--quota_file={work}/quotas.yaml", f"--decision_log=file:{work}/decisions", f"--evidence_store=sqlite:{work}/evidence.db")
     wait_for("the server", f"http://127.0.0.1:{http_port}/readyz")
 
+    # The balancer speaks plain text: with a server of its own, and two of which nobody is there.
+    plain_port, plain_http_port, front_port, front_http_port = free_port(), free_port(), free_port(), free_port()
+    start("plain", bindir / "flightplan", "serve", f"--listen=127.0.0.1:{plain_port}",
+          f"--http_listen=127.0.0.1:{plain_http_port}", "--log_level=error")
+    wait_for("the server behind the balancer", f"http://127.0.0.1:{plain_http_port}/readyz")
+    replicas = {"FLIGHTPLAN_A": f"127.0.0.1:{plain_port}", "FLIGHTPLAN_A_HTTP": str(plain_http_port)}
+    for letter in "BC":
+        replicas |= {f"FLIGHTPLAN_{letter}": "127.0.0.1:1", f"FLIGHTPLAN_{letter}_HTTP": "1"}
+    start("haproxy", "haproxy", "-f", deploy / "haproxy" / "haproxy.cfg", env=os.environ | replicas | {
+        "FLIGHTPLAN_FRONT": f"127.0.0.1:{front_port}", "FLIGHTPLAN_FRONT_HTTP": f"127.0.0.1:{front_http_port}"})
+    wait_for("HAProxy", f"http://127.0.0.1:{front_http_port}/metrics")
+
     # As deployed, but evaluated every second.
     for name in ("recording.yml", "alerts.yml"):
         text = (deploy / "prometheus" / name).read_text()
@@ -87,6 +100,8 @@ rule_files: [{work}/recording.yml, {work}/alerts.yml]
 scrape_configs:
   - job_name: flightplan
     static_configs: [{{targets: ["127.0.0.1:{http_port}"]}}]
+  - job_name: haproxy
+    static_configs: [{{targets: ["127.0.0.1:{front_http_port}"]}}]
 """)
     start("prometheus", "prometheus", f"--config.file={work}/prometheus.yml", f"--storage.tsdb.path={work}/tsdb",
           f"--web.listen-address=127.0.0.1:{prometheus_port}")
@@ -96,6 +111,7 @@ scrape_configs:
     # Calls, refusals over the quota, and findings that are errors.
     load = start("load", bindir / "load_client", f"--target=localhost:{grpc_port}", f"--ca={work}/cert.pem", "--token=drill",
                  "--rate=80", "--seconds=8", "--cold")
+    start("balanced load", bindir / "load_client", f"--target=127.0.0.1:{front_port}", "--rate=20", "--seconds=8")
     (work / "launch.sh").write_text("torchrun pretrain_gpt.py --num-layers 7 --pipeline-model-parallel-size 2 --hidden-size 1024 "
                                     "--num-attention-heads 16 --tensor-model-parallel-size 3 --sequence-parallel\n")
     environment = {"FLIGHTPLAN_TOKEN": "drill", "FLIGHTPLAN_CA_FILE": str(work / "cert.pem"), "PATH": "/usr/bin:/bin"}
