@@ -134,9 +134,8 @@ class Parser {
       return Take(")") ? value : Fail();
     }
     Blanks();
-    size_t end = EndOfName(text_, 0);
-    const bool name = end > 0;
-    while (!name && end < text_.size() && text_[end] >= '0' && text_[end] <= '9') ++end;
+    const bool name = EndOfName(text_, 0) > 0;
+    const size_t end = name ? EndOfName(text_, 0) : EndOfDigits(text_, 0);
     if (end == 0) return Fail();
     const absl::string_view word = text_.substr(0, end);
     text_.remove_prefix(end);

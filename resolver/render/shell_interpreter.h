@@ -15,8 +15,6 @@
 
 namespace flightplan {
 
-using WordSpan = absl::Span<const ShellWord>;
-
 // A command, behind its assignments and without its redirections.
 struct ShellCommand {
   WordSpan words;

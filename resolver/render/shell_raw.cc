@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cctype>
 
-#include "absl/strings/str_cat.h"
-
 namespace flightplan {
 namespace {
 
@@ -131,8 +129,29 @@ size_t EndOfWord(absl::string_view text, size_t at) {
 }
 
 bool IsShellBlank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
+bool IsShellSpecial(char c) {
+  return c != '\0' && absl::string_view("@*#?$!-0123456789").find(c) != absl::string_view::npos;
+}
 bool IsShellNameStart(char c) { return std::isalpha(static_cast<unsigned char>(c)) || c == '_'; }
 bool IsShellName(char c) { return IsShellNameStart(c) || std::isdigit(static_cast<unsigned char>(c)); }
+
+bool IsVariableName(absl::string_view text) { return !text.empty() && EndOfName(text, 0) == text.size(); }
+
+size_t EndOfBlanks(absl::string_view text, size_t at) {
+  while (at < text.size() && IsShellBlank(text[at])) ++at;
+  return at;
+}
+
+size_t EndOfDigits(absl::string_view text, size_t at) {
+  while (at < text.size() && std::isdigit(static_cast<unsigned char>(text[at]))) ++at;
+  return at;
+}
+
+size_t EndOfParameter(absl::string_view text, size_t at) {
+  size_t end = EndOfName(text, at);
+  if (end == at) end = EndOfDigits(text, at);
+  return end == at && at < text.size() && IsShellSpecial(text[at]) ? at + 1 : end;
+}
 
 size_t EndOfName(absl::string_view text, size_t at) {
   if (at >= text.size() || !IsShellNameStart(text[at])) return at;

@@ -18,10 +18,17 @@ size_t EndOfBrackets(absl::string_view text, size_t at, char close, int depth = 
 // A word ends at a blank, a line's end, or one of ;&|()<>.
 size_t EndOfWord(absl::string_view text, size_t at);
 
-bool IsShellBlank(char c);                            // space, tab, carriage return
-bool IsShellNameStart(char c);                        // of a variable
-bool IsShellName(char c);                             // within one
-size_t EndOfName(absl::string_view text, size_t at);  // of the variable's name at `at`; `at` where there is none
+bool IsShellBlank(char c);      // space, tab, carriage return
+bool IsShellNameStart(char c);  // of a variable
+bool IsShellName(char c);       // within one
+bool IsShellSpecial(char c);    // after a '$': @ * # ? $ ! - and digits
+bool IsVariableName(absl::string_view text);
+
+// Behind what stands at `at`; `at` itself where there is none.
+size_t EndOfBlanks(absl::string_view text, size_t at);
+size_t EndOfDigits(absl::string_view text, size_t at);
+size_t EndOfName(absl::string_view text, size_t at);       // of a variable
+size_t EndOfParameter(absl::string_view text, size_t at);  // what ${...} can name: a variable, 12, or a special sign
 
 // Whether the text matches a pattern of *, ? and [...]. A longer one of either matches only what is spelled like it.
 inline constexpr size_t kMaxGlobBytes = 128, kMaxGlobText = 4096;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "resolver/render/dialect.h"
 
 namespace flightplan {
@@ -43,6 +44,7 @@ struct ShellWord {
   int offset = 0;  // of its first byte in the script
 };
 using ShellWords = std::vector<ShellWord>;
+using WordSpan = absl::Span<const ShellWord>;
 
 // What a script has said so far; the scripts inside it (bash -c "...") go on with it.
 class ShellState {

@@ -15,7 +15,6 @@ constexpr ByteSet kNotPlain(" \t\r\n;&|()<>'\"$`\\");  // all else means itself 
 constexpr size_t kMaxTestWords = 256;
 
 bool EndsCommand(char c) { return c == '\n' || c == ';' || c == '&' || c == '|'; }
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
 }  // namespace
 
@@ -80,8 +79,7 @@ void ShellScanner::SkipWord() {
 }
 
 bool ShellScanner::SkipRedirection() {
-  size_t at = at_;
-  while (at < script_.text.size() && IsDigit(script_.text[at])) ++at;
+  const size_t at = EndOfDigits(script_.text, at_);
   const absl::string_view text = absl::string_view(script_.text).substr(at);
   const bool both = at == at_ && absl::StartsWith(text, "&>");
   if (!both && !absl::StartsWith(text, "<") && !absl::StartsWith(text, ">")) return false;
@@ -95,7 +93,7 @@ bool ShellScanner::SkipRedirection() {
     at_ = EndOfBrackets(script_.text, at_, ')');
     return true;
   }
-  while (IsShellBlank(Peek())) ++at_;
+  at_ = EndOfBlanks(script_.text, at_);
   const size_t begin = at_;
   at_ = EndOfWord(script_.text, at_);
   for (const char c : script_.text.substr(begin, at_ - begin)) {

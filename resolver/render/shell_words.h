@@ -59,8 +59,8 @@ class ShellScanner {
 
  private:
   class Fields;
+  class Braces;
   enum class Splitting { kAtBlanks, kNever };
-  struct Reference;
   struct HereDocument {
     std::string delimiter;
     bool strip_tabs = false;
@@ -73,15 +73,16 @@ class ShellScanner {
   size_t EndOfAssignedName() const;
 
   void Expand(Fields* fields, Splitting splitting);
+  bool ExpandArithmetic(Fields* fields);
   void ExpandBraces(Fields* fields, Splitting splitting, size_t start);
   void AddValues(Fields* fields, Splitting splitting, const ShellWords& values, int offset);
   ShellWords ValueOf(const std::string& name, bool all_items, size_t start);
   const ShellWords* FindItem(const std::string& name, const std::string& subscript, ShellWords* item);
-  ShellWords Transformed(const ShellWords& values, absl::string_view operation);
   TracedText Within(size_t begin, size_t end);  // a part of the script with its references expanded
   TracedText Raw(size_t begin, size_t end) const;
   TracedText UnknownText(size_t start, bool unset) const;
   TracedText SkipSubstitution();
+  std::optional<TracedText> OutputOf(size_t start);
   std::optional<int64_t> Evaluate(const TracedText& expression);
   bool TooLong(const Fields& fields);
   void StopExpanding(int offset);

@@ -1,0 +1,13 @@
+// Why a reference is not followed: what the note about it says. Private to the scanner.
+#pragma once
+
+#include "absl/strings/string_view.h"
+
+namespace flightplan {
+
+inline constexpr absl::string_view kArgumentsUnknown = "the script's own arguments are not known";
+inline constexpr absl::string_view kOutputUnknown = "a command's output is not known without running it";
+inline constexpr absl::string_view kNotSet = "the variable is set neither in the script nor in the environment";
+inline constexpr absl::string_view kNotUnderstood = "this form of a reference is not followed";
+
+}  // namespace flightplan
