@@ -99,10 +99,11 @@ def flag_rows(rows):
             for i, (releases, change) in enumerate(runs):
                 first = since if i == 0 else releases[0]
                 last = until if i + 1 == len(runs) else runs[i + 1][0][0] - 1
-                merged = {**flag, **change}
+                # An empty list of a release's own says: any text, however later releases narrow it.
+                merged = {"choices": row.get("choices", []), **flag, **change}
                 yield (by_dest.get(change.get("dest"), index), flag["flag"], FORMS[merged["form"]],
                        FLAG_TYPES[merged.get("type") or "string"], first, last, value_json(merged.get("default")),
-                       "|".join(map(str, merged.get("choices") or row.get("choices", []))))
+                       "|".join(map(str, merged["choices"])))
 
 
 def write_ids(rows, path):

@@ -316,9 +316,7 @@ const Rule kRules[] = {
      .core = {0, 16},
      .reads = {K::rl_offload_kv_cache_during_training},
      .when =
-         [](F f) {
-           return Rl(f) && f.on(K::rl_offload_kv_cache_during_training) && PackageMissing(f, "torch_memory_saver");
-         },
+         [](F f) { return f.on(K::rl_offload_kv_cache_during_training) && PackageMissing(f, "torch_memory_saver"); },
      .needs = "offloading the key-value cache needs torch_memory_saver",
      .fixes = {{{K::rl_offload_kv_cache_during_training, false}}}},
     {.id = "mlm.rl-kv-offload-uvm-old",
@@ -327,7 +325,7 @@ const Rule kRules[] = {
      .source = "Megatron-LM:megatron/training/arguments.py:566",
      .core = {0, 16},
      .reads = {K::rl_offload_kv_cache_during_training, K::inference_dynamic_batching_unified_memory_level},
-     .when = [](F f) { return Rl(f) && f.on(K::rl_offload_kv_cache_during_training) && Uvm(f); },
+     .when = [](F f) { return f.on(K::rl_offload_kv_cache_during_training) && Uvm(f); },
      .needs = "offloading the key-value cache excludes unified memory",
      .fixes = {{{K::rl_offload_kv_cache_during_training, false}}}},
     {.id = "mlm.rl-kv-remove-xor-offload",
