@@ -25,25 +25,17 @@ constexpr int kCpCommType = 1598;
 constexpr Place Late(int line, int sub = 0) { return {Phase::kContainer, line, sub}; }
 constexpr Place Early(int line) { return {Phase::kContainerStart, line}; }
 
-// ---- packing
-
-bool OfflinePacking(F f) { return f.on(K::dataset_offline_packing_specs); }
-bool PadsToMax(F f) { return f.on(K::dataset_pad_to_max_length); }
-bool TeGraph(F f) { return f.is(K::cuda_graph_impl, "transformer_engine"); }
-// The whole iteration, the whole layer (no modules named), or attention by name.
-bool CapturesAttention(F f) {
-  return FullIterationGraph(f) || (TeGraph(f) && (!AnyPerLayerGraphModule(f) || HasGraphModule(f, "attn")));
-}
-bool NativeEnergonPacking(F f) { return f.is(K::dataset_kind, "energon") && f.set(K::dataset_packing_buffer_size); }
-
 // ---- batch
+
+// The ranks of one tensor-parallel rank and pipeline stage.
+int64_t TrainingRanks(F f) { return SaturatingMul(f.num(K::data_parallel_size), f.num(K::context_parallel_size)); }
 
 // The data-parallel size during validation, which may have a context parallelism of its own. 0: not known.
 int64_t EvalDataParallelSize(F f) {
   const int64_t dp = f.num(K::data_parallel_size);
   if (f.none(K::eval_context_parallel_size)) return dp;
   const int64_t eval_cp = f.num(K::eval_context_parallel_size);
-  return eval_cp > 0 ? SaturatingMul(dp, f.num(K::context_parallel_size)) / eval_cp : 0;
+  return eval_cp > 0 ? TrainingRanks(f) / eval_cp : 0;
 }
 int64_t EvalGlobalBatch(F f) {
   return f.num(f.set(K::eval_global_batch_size) ? K::eval_global_batch_size : K::global_batch_size);
@@ -82,57 +74,6 @@ std::vector<Patch> FlatCp(F) {
 }
 
 const Rule kRules[] = {
-    {.id = "offline-packing.graph-needs-pad",
-     .area = "cuda-graph",
-     .at = Early(1300),
-     .source = "Megatron-Bridge:src/megatron/bridge/training/config.py:1300",
-     .bridge = {.since = 6},
-     .reads = {K::dataset_offline_packing_specs, K::cuda_graph_impl, K::dataset_pad_to_max_length},
-     .when = [](F f) { return OfflinePacking(f) && (FullIterationGraph(f) || TeGraph(f)) && !PadsToMax(f); },
-     .needs = "a CUDA graph needs the same token count in every step",
-     .fixes = {{{K::dataset_pad_to_max_length, true}}, {{K::cuda_graph_impl, "none"}}}},
-    {.id = "offline-packing.graph-attn-needs-cu-seqlens",
-     .area = "cuda-graph",
-     .at = Early(1306),
-     .source = "Megatron-Bridge:src/megatron/bridge/training/config.py:1306",
-     .bridge = {.since = 6},
-     .reads = {K::dataset_offline_packing_specs, K::cuda_graph_impl, K::cuda_graph_modules,
-               K::dataset_offline_packing_specs_pad_cu_seqlens},
-     .when =
-         [](F f) {
-           return OfflinePacking(f) && CapturesAttention(f) && !f.on(K::dataset_offline_packing_specs_pad_cu_seqlens);
-         },
-     .needs = "packed attention inside a CUDA graph needs sequence boundaries of a fixed shape",
-     .fixes = {{{K::dataset_offline_packing_specs_pad_cu_seqlens, true}, {K::dataset_pad_to_max_length, true}},
-               {{K::cuda_graph_impl, "none"}}}},
-    {.id = "energon-packing.no-mtp",
-     .area = "mtp",
-     .at = Early(1335),
-     .source = "Megatron-Bridge:src/megatron/bridge/training/config.py:1335",
-     .bridge = {.since = kMain},
-     .reads = {K::dataset_packing_buffer_size, K::mtp_num_layers},
-     .when = [](F f) { return NativeEnergonPacking(f) && f.num(K::mtp_num_layers) > 0; },
-     .needs = "native Energon packing does not carry MTP",
-     .fixes = {{{K::dataset_packing_buffer_size, kUnset}}, {{K::mtp_num_layers, kUnset}}}},
-    {.id = "energon-packing.no-cuda-graph",
-     .area = "cuda-graph",
-     .at = Early(1339),
-     .source = "Megatron-Bridge:src/megatron/bridge/training/config.py:1339",
-     .bridge = {.since = kMain},
-     .reads = {K::dataset_packing_buffer_size, K::cuda_graph_impl},
-     .when =
-         [](F f) { return NativeEnergonPacking(f) && f.set(K::cuda_graph_impl) && !f.is(K::cuda_graph_impl, "none"); },
-     .needs = "native Energon packing changes shapes from step to step",
-     .fixes = {{{K::cuda_graph_impl, "none"}}}},
-    {.id = "energon-packing.no-pp",
-     .area = "pipeline",
-     .at = Early(1344),
-     .source = "Megatron-Bridge:src/megatron/bridge/training/config.py:1344",
-     .bridge = {.since = kMain},
-     .reads = {K::dataset_packing_buffer_size, K::pipeline_model_parallel_size},
-     .when = [](F f) { return NativeEnergonPacking(f) && f.num(K::pipeline_model_parallel_size) > 1; },
-     .needs = "native Energon packing runs without pipeline parallelism",
-     .fixes = {{{K::dataset_packing_buffer_size, kUnset}}}},
     {.id = "dataset.pad-to-max-with-pp-ep",
      .area = "pipeline",
      .kind = Kind::kChange,
@@ -159,6 +100,20 @@ const Rule kRules[] = {
            e.Set(K::te_rng_tracker, true);
            e.Set(K::use_te_rng_tracker, true);
          }},
+    {.id = "batch.eval-cp-divides-world",
+     .area = "divisibility",
+     .at = Late(1467),
+     .source = "Megatron-Bridge:src/megatron/bridge/training/config.py:1467",
+     .bridge = {.since = 6},
+     .reads = {K::eval_context_parallel_size, K::context_parallel_size, K::data_parallel_size},
+     .when =
+         [](F f) {
+           const int64_t eval_cp = f.num(K::eval_context_parallel_size);
+           return f.set(K::eval_context_parallel_size) && (eval_cp == 0 || TrainingRanks(f) % eval_cp != 0);
+         },
+     .needs = "the ranks that training gives to CP and DP must divide into validation's context-parallel groups",
+     .fixes = {{{K::eval_context_parallel_size, kUnset}}},
+     .detail = [](F f) { return absl::StrCat("CP x DP = ", TrainingRanks(f)); }},
     {.id = "batch.eval-gbs-divisible",
      .area = "divisibility",
      .at = Late(1474),
@@ -334,6 +289,14 @@ const Rule kRules[] = {
      .when = [](F f) { return FullIterationGraph(f) && f.on(K::check_for_nan_in_loss); },
      .needs = "a whole-iteration graph cannot stop to look at the loss",
      .fixes = {{{K::check_for_nan_in_loss, false}}}},
+    {.id = "modelopt.no-gradient-fusion",
+     .area = "fusion",
+     .at = Late(1518),
+     .source = "Megatron-Bridge:src/megatron/bridge/training/config.py:1518",
+     .reads = {K::restore_modelopt_state, K::gradient_accumulation_fusion},
+     .when = [](F f) { return f.on(K::restore_modelopt_state) && f.on(K::gradient_accumulation_fusion); },
+     .needs = "a model quantized by ModelOpt adds up its gradients without gradient_accumulation_fusion",
+     .fixes = {{{K::gradient_accumulation_fusion, false}}}},
     {.id = "dist.cpu-init-from-lazy",
      .area = "parallelism",
      .kind = Kind::kChange,
