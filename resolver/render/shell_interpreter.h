@@ -8,7 +8,6 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "absl/types/span.h"
 #include "resolver/render/shell_words.h"
@@ -39,36 +38,77 @@ class ShellInterpreter {
   enum class Jump { kNone, kBreak, kReturn, kExit };
   using Status = std::optional<bool>;  // whether a command succeeds, where that is known
   using Stops = absl::Span<const absl::string_view>;
+  using Reader = Status (ShellInterpreter::*)(ShellScanner* scanner, Mode mode);
+  using Builtin = Status (ShellInterpreter::*)(WordSpan words, Mode mode);
   struct Place {
     const TracedText* script;
     size_t at;
   };
-  class Deeper;
+  struct Words;
 
-  Status ReadList(ShellScanner* scanner, Mode mode, Stops stops);
+  // Counts how deep it goes while it lives; too deep, the rest of the text is left out.
+  class Deeper {
+   public:
+    Deeper(ShellInterpreter* reader, ShellScanner* scanner);
+    ~Deeper() { --reader_.depth_; }
+    Deeper(const Deeper&) = delete;
+    Deeper& operator=(const Deeper&) = delete;
+
+   private:
+    ShellInterpreter& reader_;
+  };
+
+  // ---- shell_interpreter.cc: lists and commands. Each reads from its first byte to behind its last.
+  Status ReadList(ShellScanner* scanner, Mode mode, Stops stops);  // up to a stop, which is left
+  Status ReadUpTo(ShellScanner* scanner, Mode mode, absl::string_view closing);
   Status ReadAndOr(ShellScanner* scanner, Mode mode);
   Status ReadPipeline(ShellScanner* scanner, Mode mode);
   Status ReadCommand(ShellScanner* scanner, Mode mode);
+  Status ReadSubshell(ShellScanner* scanner, Mode mode);
+  Status ReadGroup(ShellScanner* scanner, Mode mode);
+  static Reader CompoundAt(const ShellScanner& scanner);  // null: none begins here
+
+  // The mode of what hangs on a condition that is met in `mode`.
+  Mode Under(Mode mode, Status condition, bool assumed) const;
+  Mode UnlessJumped(Mode mode) const { return jump_ == Jump::kNone ? mode : Mode::kSkipped; }
+  static bool IsSure(Mode mode) { return mode == Mode::kReached || mode == Mode::kAssumed; }
+  void EndJump(Jump jump) { jump_ = jump_ == jump ? Jump::kNone : jump_; }
+  // Counts work. False: the script has had its share, and the rest of the text is left out.
+  bool Spend(ShellScanner* scanner, size_t bytes);
+  bool SpendSince(ShellScanner* scanner, size_t begin);
+
+  // ---- shell_control.cc: conditions, and what hangs on them; functions' bodies.
+  Status ReadIf(ShellScanner* scanner, Mode mode);
+  Status ReadCase(ShellScanner* scanner, Mode mode);
+  TracedText ReadCaseWord(ShellScanner* scanner, Mode mode);
+  bool ReadCasePatterns(ShellScanner* scanner, Mode mode, absl::string_view word);
+  Status ReadFor(ShellScanner* scanner, Mode mode);
+  ShellWords ReadForItems(ShellScanner* scanner, Mode mode);
+  Status ReadWhile(ShellScanner* scanner, Mode mode);
+  // A condition's list up to `closing`; what it says, and in which mode what hangs on it is read.
+  Mode ReadCondition(ShellScanner* scanner, Mode mode, absl::string_view closing, bool negated, Status* status);
+  Status ReadTest(ShellScanner* scanner, Mode mode);
+  void SkipTest(ShellScanner* scanner, bool patterns);
+  Status ReadArithmetic(ShellScanner* scanner, Mode mode);
+  bool ReadFunction(ShellScanner* scanner, Mode mode);  // false: none begins here, and nothing was read
+
+  // ---- shell_simple.cc: commands of words.
   Status ReadSimple(ShellScanner* scanner, Mode mode);
   Status SkipSimple(ShellScanner* scanner);
-  Status ReadTest(ShellScanner* scanner, Mode mode, absl::string_view opening);
-  Status ReadArithmetic(ShellScanner* scanner, Mode mode);
-  void ReadIf(ShellScanner* scanner, Mode mode);
-  void ReadCase(ShellScanner* scanner, Mode mode);
-  void ReadFor(ShellScanner* scanner, Mode mode);
-  void ReadWhile(ShellScanner* scanner, Mode mode, bool until);
-  bool ReadFunction(ShellScanner* scanner, Mode mode);
-  void ReadBody(ShellScanner* scanner, Mode mode, absl::string_view closing);
-  // A condition's list up to `stop`; what it says, and in which mode what hangs on it is read.
-  Mode ReadCondition(ShellScanner* scanner, Mode mode, Stops stops, bool negated, Status* status);
-  Mode Under(Mode mode, Status condition, bool assumed) const;
-
-  // The shell's own commands; false: it is none of them.
-  bool RunBuiltin(WordSpan words, Mode mode, Status* status);
+  Words ReadWords(ShellScanner* scanner);
   void Call(const Place& function, WordSpan words, Mode mode);
-  void SetArguments(WordSpan words);
-  void JumpBy(absl::string_view command, Mode mode);
-  bool Spend(ShellScanner* scanner, size_t bytes);
+
+  // ---- shell_builtins.cc: the shell's own commands.
+  static Builtin FindBuiltin(absl::string_view name);  // null: it is none
+  Status Leave(WordSpan words, Mode mode);
+  Status Succeed(WordSpan words, Mode mode);
+  Status Fail(WordSpan words, Mode mode);
+  Status Source(WordSpan words, Mode mode);
+  Status Unset(WordSpan words, Mode mode);
+  Status Set(WordSpan words, Mode mode);
+  Status Shift(WordSpan words, Mode mode);
+  Status ReadInput(WordSpan words, Mode mode);
+  Status Eval(WordSpan words, Mode mode);
 
   ShellState& state_;
   const Sink sink_;

@@ -90,4 +90,16 @@ class ShellState {
   bool limit_noted_ = false, doubtful_ = false, assume_unset_ = false, assumption_ = false;
 };
 
+// While it lives, what is set nowhere counts as empty.
+class AssumingUnset {
+ public:
+  explicit AssumingUnset(ShellState* state) : state_(*state) { state_.set_assume_unset(true); }
+  ~AssumingUnset() { state_.set_assume_unset(false); }
+  AssumingUnset(const AssumingUnset&) = delete;
+  AssumingUnset& operator=(const AssumingUnset&) = delete;
+
+ private:
+  ShellState& state_;
+};
+
 }  // namespace flightplan

@@ -283,6 +283,10 @@ std::optional<int64_t> ShellScanner::ReadArithmetic() {
   return Evaluate(Within(begin, end));
 }
 
+void ShellScanner::SkipArithmetic() {
+  while (!Done() && !Take("))")) ++at_;
+}
+
 bool ShellScanner::TooLong(const Fields& fields) {
   if (fields.size() <= kMaxExpandedBytes) return false;
   StopExpanding(Offset());

@@ -56,6 +56,7 @@ class ShellScanner {
   std::vector<TestWord> ReadTest(absl::string_view closing);
   // The value of the expression at the current place up to `))`, which is skipped.
   std::optional<int64_t> ReadArithmetic();
+  void SkipArithmetic();
 
  private:
   class Fields;

@@ -1,0 +1,243 @@
+// Control flow: if, case, for and while, the conditions they hang on, and what a function's definition holds.
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "resolver/render/shell_interpreter.h"
+#include "resolver/render/shell_raw.h"
+
+namespace flightplan {
+namespace {
+
+constexpr size_t kMaxRounds = 64;  // of one loop
+constexpr absl::string_view kBranchEnds[] = {"elif", "else", "fi"};
+constexpr absl::string_view kArmEnds[] = {";;", "esac"};
+constexpr absl::string_view kUndecided = "only a run would know this condition; all its branches are read";
+
+bool IsFunctionName(char c) { return IsShellName(c) || c == '-' || c == '.' || c == ':'; }
+
+}  // namespace
+
+// ---- conditions
+
+ShellInterpreter::Mode ShellInterpreter::ReadCondition(ShellScanner* scanner, Mode mode, absl::string_view closing,
+                                                       bool negated, Status* status) {
+  const int offset = scanner->Offset();
+  state_.TakeAssumption();
+  const size_t begin = scanner->at();
+  const Status found = ReadList(scanner, mode, Stops(&closing, 1));
+  *status = found.has_value() && !every_branch_ ? Status(*found != negated) : std::nullopt;
+  const bool assumed = state_.TakeAssumption();
+  if (mode != Mode::kSkipped && !status->has_value()) {
+    const std::string text = scanner->script().text.substr(begin, scanner->at() - begin);
+    state_.NotJudged(offset, Printable(absl::StripAsciiWhitespace(text)), std::string(kUndecided));
+  }
+  scanner->Take(closing);
+  return Under(mode, *status, assumed);
+}
+
+// [[ ... ]], [ ... ] or test ...
+ShellInterpreter::Status ShellInterpreter::ReadTest(ShellScanner* scanner, Mode mode) {
+  const absl::string_view opening = scanner->Bare();
+  const bool patterns = opening == "[[";
+  if (mode == Mode::kSkipped) {
+    SkipTest(scanner, patterns);
+    return true;
+  }
+  scanner->Step(opening.size());
+  const AssumingUnset assuming(&state_);
+  const std::vector<TestWord> words = scanner->ReadTest(patterns ? "]]" : opening == "[" ? "]" : "");
+  if (every_branch_) return std::nullopt;
+  return ShellTest(words, patterns);
+}
+
+void ShellInterpreter::SkipTest(ShellScanner* scanner, bool patterns) {
+  while (!scanner->Done() && (patterns || !scanner->AtEndOfCommand())) {
+    const bool last = patterns && scanner->Bare() == "]]";
+    scanner->SkipWord();
+    if (last) return;
+    patterns ? scanner->SkipBlankLines() : scanner->SkipBlanks();
+  }
+}
+
+ShellInterpreter::Status ShellInterpreter::ReadArithmetic(ShellScanner* scanner, Mode mode) {
+  scanner->Take("((");
+  if (mode == Mode::kSkipped) {
+    scanner->SkipArithmetic();
+    return true;
+  }
+  const AssumingUnset assuming(&state_);
+  const std::optional<int64_t> value = scanner->ReadArithmetic();
+  return value.has_value() && !every_branch_ ? Status(*value != 0) : std::nullopt;
+}
+
+// ---- branches
+
+ShellInterpreter::Status ShellInterpreter::ReadIf(ShellScanner* scanner, Mode mode) {
+  Mode rest = mode;  // of the branches behind those already read
+  scanner->Take("if");
+  do {
+    Status status;
+    const Mode taken = ReadCondition(scanner, rest, "then", false, &status);
+    ReadList(scanner, UnlessJumped(taken), kBranchEnds);
+    if (rest != Mode::kSkipped) {
+      rest = !status.has_value() ? Mode::kDoubtful : *status ? Mode::kSkipped : rest;
+    }
+  } while (scanner->Take("elif"));
+  if (scanner->Take("else")) ReadList(scanner, UnlessJumped(rest), kBranchEnds);
+  scanner->Take("fi");
+  return std::nullopt;
+}
+
+ShellInterpreter::Status ShellInterpreter::ReadCase(ShellScanner* scanner, Mode mode) {
+  scanner->Take("case");
+  scanner->SkipBlanks();
+  state_.TakeAssumption();
+  const TracedText word = ReadCaseWord(scanner, mode);
+  const bool assumed = state_.TakeAssumption();
+  const bool unknown = word.unknown() || every_branch_;
+  scanner->SkipBlankLines();
+  scanner->Take("in");
+  bool matched = false;
+  while (true) {
+    scanner->SkipBlankLines();
+    if (scanner->Done() || (scanner->Bare() == "esac" && scanner->Take("esac"))) return std::nullopt;
+    const size_t before = scanner->at();
+    const bool matches = ReadCasePatterns(scanner, mode, word.text);
+    const Status taken = unknown ? Status() : Status(matches && !matched);
+    matched = matched || matches;
+    ReadList(scanner, UnlessJumped(Under(mode, taken, assumed)), kArmEnds);
+    if (!scanner->Take(";;&") && !scanner->Take(";;")) scanner->Take(";&");
+    if (scanner->at() == before) scanner->Step();
+  }
+}
+
+TracedText ShellInterpreter::ReadCaseWord(ShellScanner* scanner, Mode mode) {
+  if (mode == Mode::kSkipped) {
+    scanner->SkipWord();
+    return {};
+  }
+  const int offset = scanner->Offset();
+  const AssumingUnset assuming(&state_);
+  TracedText word = scanner->ReadJoined();
+  if (word.unknown() || every_branch_) {
+    state_.NotJudged(offset, Printable(absl::StrCat("case ", word.text)), std::string(kUndecided));
+  }
+  return word;
+}
+
+// [(] pattern | pattern ) of one arm: whether one of them matches.
+bool ShellInterpreter::ReadCasePatterns(ShellScanner* scanner, Mode mode, absl::string_view word) {
+  bool matches = false;
+  scanner->Take("(");
+  for (scanner->SkipBlanks(); !scanner->Done() && scanner->Peek() != ')' && scanner->Peek() != '\n';
+       scanner->SkipBlanks()) {
+    if (scanner->Take("|")) continue;
+    const size_t before = scanner->at();
+    if (mode == Mode::kSkipped) {
+      scanner->SkipWord();
+    } else {
+      const TracedText pattern = scanner->ReadJoined();
+      matches = matches || (!pattern.unknown() && MatchesGlob(pattern.text, word));
+    }
+    if (scanner->at() == before) scanner->Step();
+  }
+  scanner->Take(")");
+  return matches;
+}
+
+// ---- loops
+
+ShellInterpreter::Status ShellInterpreter::ReadFor(ShellScanner* scanner, Mode mode) {
+  scanner->SkipWord();  // for
+  scanner->SkipBlanks();
+  ShellWords items;
+  std::string name;
+  if (scanner->Take("((")) {  // counted: its body is read once
+    scanner->SkipArithmetic();
+    if (mode != Mode::kSkipped) mode = Mode::kDoubtful;
+  } else {
+    name = std::string(scanner->Bare());
+    scanner->SkipWord();
+    items = ReadForItems(scanner, mode);
+  }
+  for (scanner->SkipBlankLines(); scanner->Take(";"); scanner->SkipBlankLines()) {
+  }
+  const absl::string_view closing = scanner->Peek() == '{' ? "}" : "done";
+  if (!scanner->Take("do")) scanner->Take("{");
+  const size_t body = scanner->at();
+  const size_t rounds = IsSure(mode) ? std::clamp<size_t>(items.size(), 1, kMaxRounds) : 1;
+  for (size_t round = 0; round < rounds; ++round) {
+    scanner->GoTo(body);
+    if (IsVariableName(name) && round < items.size() && mode != Mode::kSkipped) {
+      state_.set_doubtful(mode == Mode::kDoubtful);
+      state_.Set(name, {items[round]}, scanner->Offset());
+    }
+    ReadUpTo(scanner, UnlessJumped(mode), closing);
+    if (!SpendSince(scanner, body)) return true;
+  }
+  EndJump(Jump::kBreak);
+  return true;
+}
+
+// in WORD ..., where that is written.
+ShellWords ShellInterpreter::ReadForItems(ShellScanner* scanner, Mode mode) {
+  ShellWords items;
+  scanner->SkipBlankLines();
+  if (scanner->Bare() != "in" || !scanner->Take("in")) return items;
+  for (scanner->SkipBlanks(); !scanner->AtEndOfCommand() && items.size() <= kMaxArguments; scanner->SkipBlanks()) {
+    if (mode == Mode::kSkipped) {
+      scanner->SkipWord();
+    } else {
+      for (ShellWord& word : scanner->ReadWord()) items.push_back(std::move(word));
+    }
+  }
+  return items;
+}
+
+ShellInterpreter::Status ShellInterpreter::ReadWhile(ShellScanner* scanner, Mode mode) {
+  const bool until = scanner->Bare() == "until";
+  scanner->SkipWord();
+  const size_t begin = scanner->at();
+  for (size_t round = 0; round < kMaxRounds; ++round) {
+    scanner->GoTo(begin);
+    Status status;
+    const Mode taken = ReadCondition(scanner, mode, "do", until, &status);
+    ReadUpTo(scanner, UnlessJumped(taken), "done");
+    if (!SpendSince(scanner, begin)) return true;
+    if (!IsSure(taken) || jump_ != Jump::kNone) break;
+  }
+  EndJump(Jump::kBreak);
+  return true;
+}
+
+// ---- functions
+
+// NAME() body, or function NAME [()] body: kept until it is called.
+bool ShellInterpreter::ReadFunction(ShellScanner* scanner, Mode mode) {
+  constexpr absl::string_view kKeyword = "function";
+  const std::string& text = scanner->script().text;
+  size_t at = scanner->at();
+  const bool keyword = scanner->Bare() == kKeyword;
+  if (keyword) at = EndOfBlanks(text, at + kKeyword.size());
+  const size_t begin = at;
+  while (at < text.size() && IsFunctionName(text[at])) ++at;
+  if (at == begin) return false;
+  const std::string name = text.substr(begin, at - begin);
+  at = EndOfBlanks(text, at);
+  const bool brackets = at < text.size() && text[at] == '(';
+  if (brackets) {
+    at = EndOfBlanks(text, at + 1);
+    if (at >= text.size() || text[at] != ')') return false;
+    ++at;
+  }
+  if (!keyword && !brackets) return false;
+  scanner->GoTo(at);
+  scanner->SkipBlankLines();
+  if (mode != Mode::kSkipped) functions_.insert_or_assign(name, Place{&scanner->script(), scanner->at()});
+  ReadCommand(scanner, Mode::kSkipped);
+  return true;
+}
+
+}  // namespace flightplan
