@@ -55,14 +55,15 @@ int Finish(const Status& status, LineWriter* out) {
   return static_cast<int>(status.code);
 }
 
-int Main(const std::vector<std::string>& arguments) {
-  Options options;
+// *parsed says, afterwards, how the process may end.
+int Main(const std::vector<std::string>& arguments, Options* parsed) {
   // The watchdog uses both writers and the progress until the process ends, so they are never destroyed.
   auto* plain = new LineWriter(stdout, &stop_requested);
-  if (Status status = ParseOptions(arguments, &options); !status.ok()) {
+  if (Status status = ParseOptions(arguments, parsed); !status.ok()) {
     std::fprintf(stderr, "flightplan-probe: %s\n", status.message.c_str());
     return Finish(status, plain);
   }
+  const Options& options = *parsed;
   if (options.help) return std::fputs(Usage().c_str(), stdout), 0;
   if (options.version) return std::printf("flightplan-probe %s\n", kProbeVersion), 0;
   if (options.list) return PrintRows(), 0;
@@ -90,11 +91,10 @@ int Main(const std::vector<std::string>& arguments) {
 }  // namespace flightplan::probe
 
 int main(int argc, char** argv) {
-  const int code = flightplan::probe::Main({argv + 1, argv + argc});
+  flightplan::probe::Options options;
+  const int code = flightplan::probe::Main({argv + 1, argv + argc}, &options);
   std::fflush(stdout);
   // The watchdog may be at work: no destructors under its feet. But a sanitizer or a profiler reports at the exit.
-  for (int i = 1; i < argc; ++i) {
-    if (const std::string argument = argv[i]; argument == "--check" || argument == "--once") std::exit(code);
-  }
+  if (options.check || options.once) std::exit(code);
   std::_Exit(code);
 }

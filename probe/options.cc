@@ -2,12 +2,29 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdio>
 #include <iterator>
+#include <span>
 
+#include "probe/device/device.h"
 #include "probe/method/row_table.h"
 
 namespace flightplan::probe {
 namespace {
+
+using Words = std::span<const char* const>;
+
+std::string Join(Words words, const char* between) {
+  std::string text;
+  for (const char* word : words) text += (text.empty() ? "" : between) + std::string(word);
+  return text;
+}
+
+std::string ToText(double number) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%g", number);
+  return text;
+}
 
 // All characters of `text` as a number.
 template <class T>
@@ -21,9 +38,7 @@ Status ReadGroups(const std::string& value, Options* options) {
     const size_t comma = std::min(value.find(',', from), value.size());
     const std::string group = value.substr(from, comma - from);
     if (!IsGroup(group)) {
-      return Fail(Code::kBadOption, "--groups: '" + group +
-                                        "' is no group; they are ceilings, dispatch, experts, exchange, overlap, "
-                                        "launch, memory");
+      return Fail(Code::kBadOption, "--groups: '" + group + "' is no group; they are " + Join(kGroups, ", "));
     }
     options->groups.push_back(group);
     from = comma + 1;
@@ -32,8 +47,10 @@ Status ReadGroups(const std::string& value, Options* options) {
 }
 
 Status ReadDevice(const std::string& value, Options* options) {
-  if (ToNumber(value, &options->device) && options->device >= 0 && options->device < 1024) return Ok();
-  return Fail(Code::kBadOption, "--device: '" + value + "' is no device index; it must be a number from 0");
+  constexpr int kMostDevices = 1024;
+  if (ToNumber(value, &options->device) && options->device >= 0 && options->device < kMostDevices) return Ok();
+  return Fail(Code::kBadOption, "--device: '" + value + "' is no device index; it must be a number from 0 to " +
+                                    std::to_string(kMostDevices - 1));
 }
 
 Status ReadBudget(const std::string& value, Options* options) {
@@ -41,15 +58,14 @@ Status ReadBudget(const std::string& value, Options* options) {
       options->budget_seconds <= kMostBudgetSeconds) {
     return Ok();
   }
-  return Fail(Code::kBadOption, "--budget-seconds: '" + value + "' must be a number from 0.1 to 600");
+  return Fail(Code::kBadOption, "--budget-seconds: '" + value + "' must be a number from " +
+                                    ToText(kLeastBudgetSeconds) + " to " + ToText(kMostBudgetSeconds));
 }
 
 Status ReadFault(const std::string& value, Options* options) {
   options->fault = value;
   if (std::find(std::begin(kFaults), std::end(kFaults), value) != std::end(kFaults)) return Ok();
-  std::string message = "--fault: '" + value + "' must be one of";
-  for (const char* fault : kFaults) message += std::string(" ") + fault;
-  return Fail(Code::kBadOption, message);
+  return Fail(Code::kBadOption, "--fault: '" + value + "' must be one of " + Join(kFaults, " "));
 }
 
 template <std::string Options::*member>
@@ -58,44 +74,73 @@ Status ReadText(const std::string& value, Options* options) {
   return Ok();
 }
 
-struct OptionReader {
+template <bool Options::*member>
+Status Set(const std::string&, Options* options) {
+  options->*member = true;
+  return Ok();
+}
+
+struct Option {
   const char* name;
+  const char* value;  // what the help calls it; null: a switch, which takes none
   Status (*read)(const std::string& value, Options* options);
+  const char* about;
+  Words choices = {};  // told behind `about`
 };
 
-constexpr OptionReader kReaders[] = {
-    {"--groups", ReadGroups},
-    {"--device", ReadDevice},
-    {"--budget-seconds", ReadBudget},
-    {"--fake", ReadText<&Options::fake_file>},
-    {"--fault", ReadFault},
-    {"--record", ReadText<&Options::record_file>},
-    {"--lock-dir", ReadText<&Options::lock_directory>},
+constexpr Option kOptions[] = {
+    {"--groups", "A,B", ReadGroups, "what to measure (default: all):", kGroups},
+    {"--device", "N", ReadDevice, "device index (default: the first free one)"},
+    {"--budget-seconds", "S", ReadBudget,
+     "start nothing new after S seconds (default 20); half as much again is the end in any case"},
+    {"--record", "FILE", ReadText<&Options::record_file>, "write the raw samples, in the form that --fake replays"},
+    {"--lock-dir", "DIR", ReadText<&Options::lock_directory>,
+     "where probes of one node meet (default: XDG_RUNTIME_DIR, else /tmp)"},
+    {"--fake", "FILE", ReadText<&Options::fake_file>,
+     "replay samples instead of measuring; every row is tagged synthetic"},
+    {"--fault", "NAME", ReadFault, "of a fake device:", kFaults},
+    {"--check", nullptr, Set<&Options::check>,
+     "run every kernel once, on small shapes, against its reference; for sanitizers"},
+    {"--once", nullptr, Set<&Options::once>,
+     "run every kernel a few times, on the shapes that are measured; for profilers"},
+    {"--list", nullptr, Set<&Options::list>, "the rows it can report"},
+    {"--version", nullptr, Set<&Options::version>, "its version"},
+    {"--help", nullptr, Set<&Options::help>, "this text"},
+    {"-h", nullptr, Set<&Options::help>, "this text"},
 };
+
+std::string Names() {
+  std::string names;
+  for (const Option& option : kOptions) names += std::string(names.empty() ? "" : ", ") + option.name;
+  return names;
+}
+
+// --name VALUE, --name=VALUE or --switch; *at is left on the last argument that it took.
+Status ParseOne(const std::vector<std::string>& arguments, size_t* at, Options* options) {
+  const std::string& argument = arguments[*at];
+  const size_t equals = argument.find('=');
+  const std::string name = argument.substr(0, equals);
+  const auto* option =
+      std::find_if(std::begin(kOptions), std::end(kOptions), [&](const Option& each) { return name == each.name; });
+  if (option == std::end(kOptions)) {
+    return Fail(Code::kBadOption, "unknown option '" + argument + "'; they are " + Names() + "; see --help");
+  }
+  if (option->value == nullptr) {
+    if (equals == std::string::npos) return option->read("", options);
+    return Fail(Code::kBadOption, name + ": takes no value, '" + argument + "' has one");
+  }
+  std::string value;
+  if (equals != std::string::npos) value = argument.substr(equals + 1);
+  if (equals == std::string::npos && *at + 1 < arguments.size()) value = arguments[++*at];
+  if (value.empty()) return Fail(Code::kBadOption, name + ": needs a value: " + name + " " + option->value);
+  return option->read(value, options);
+}
 
 }  // namespace
 
 Status ParseOptions(const std::vector<std::string>& arguments, Options* options) {
-  for (size_t i = 0; i < arguments.size(); ++i) {
-    const std::string& argument = arguments[i];
-    options->check |= argument == "--check";
-    options->once |= argument == "--once";
-    options->list |= argument == "--list";
-    options->help |= argument == "--help" || argument == "-h";
-    options->version |= argument == "--version";
-    if (argument == "--check" || argument == "--once" || argument == "--list" || argument == "--help" ||
-        argument == "-h" || argument == "--version")
-      continue;
-    const size_t equals = argument.find('=');
-    const std::string name = argument.substr(0, equals);
-    const auto* reader = std::find_if(std::begin(kReaders), std::end(kReaders),
-                                      [&](const OptionReader& each) { return name == each.name; });
-    if (reader == std::end(kReaders)) return Fail(Code::kBadOption, "unknown option '" + argument + "'; see --help");
-    if (equals == std::string::npos && i + 1 == arguments.size())
-      return Fail(Code::kBadOption, name + ": needs a value");
-    const std::string value = equals == std::string::npos ? arguments[++i] : argument.substr(equals + 1);
-    if (value.empty()) return Fail(Code::kBadOption, name + ": needs a value");
-    if (Status status = reader->read(value, options); !status.ok()) return status;
+  for (size_t at = 0; at < arguments.size(); ++at) {
+    if (Status status = ParseOne(arguments, &at, options); !status.ok()) return status;
   }
   if (!options->fault.empty() && options->fake_file.empty()) {
     return Fail(Code::kBadOption, "--fault: only a fake device has faults; add --fake FILE");
@@ -108,20 +153,20 @@ Status ParseOptions(const std::vector<std::string>& arguments, Options* options)
 }
 
 std::string Usage() {
-  return R"(usage: flightplan-probe [--groups A,B] [--device N] [--budget-seconds S] [--record FILE]
+  std::string text = R"(usage: flightplan-probe [--groups A,B] [--device N] [--budget-seconds S] [--record FILE]
 Measures an NVIDIA GPU and prints JSON lines: device, progress, rows, profile (probe/README.md).
-  --groups A,B        of ceilings, dispatch, experts, exchange, overlap, launch, memory (default: all)
-  --device N          device index (default: the first free one)
-  --budget-seconds S  start nothing new after S seconds (default 20); half as much again is the end in any case
-  --record FILE       write the raw samples, in the form that --fake replays
-  --lock-dir DIR      where probes of one node meet (default: XDG_RUNTIME_DIR, else /tmp)
-  --fake FILE         replay samples instead of measuring; every row is tagged synthetic
-  --fault NAME        of a fake device: crash, hang, garbage, truncated, flood, wrong_schema, no_profile, stderr_flood
-  --check             run every kernel once, on small shapes, against its reference; for sanitizers
-  --once              run every kernel a few times, on the shapes that are measured; for profilers
-  --list              the rows it can report
-  --version
-Exit code: 0 done, 1 failed, 2 bad option, 3 no GPU, 4 busy, 5 not ours (MIG, exclusive), 6 another probe runs,
+)";
+  constexpr size_t kColumn = 22;  // where the explanations begin
+  for (const Option& option : kOptions) {
+    std::string line = std::string("  ") + option.name;
+    if (option.value != nullptr) line += std::string(" ") + option.value;
+    line.append(kColumn - std::min(kColumn - 1, line.size()), ' ');
+    line += option.about;
+    if (!option.choices.empty()) line += " " + Join(option.choices, ", ");
+    text += line + "\n";
+  }
+  return text +
+         R"(Exit code: 0 done, 1 failed, 2 bad option, 3 no GPU, 4 busy, 5 not ours (MIG, exclusive), 6 another probe runs,
 7 out of time (what was measured is printed), 8 built without CUDA,
 9 --check or --once found a wrong output.
 )";

@@ -18,6 +18,28 @@ TEST(ParseOptions, TakesBothForms) {
   EXPECT_EQ(options.fault, "hang");
 }
 
+TEST(ParseOptions, TakesSwitches) {
+  Options options;
+  const Status status = ParseOptions({"--once", "--list", "--version", "-h", "--record", "--check"}, &options);
+  ASSERT_TRUE(status.ok()) << status.message;
+  EXPECT_TRUE(options.once && options.list && options.version && options.help);
+  EXPECT_EQ(options.record_file, "--check");  // a value, whatever it looks like
+  EXPECT_FALSE(options.check);
+}
+
+// An option a line: its name, what it takes, what it does.
+TEST(Usage, TellsEveryOption) {
+  const std::string usage = Usage();
+  for (const char* line :
+       {"\n  --groups A,B        what to measure (default: all): ceilings, dispatch, experts, exchange, "
+        "overlap, launch, memory\n",
+        "\n  --device N          device index", "\n  --budget-seconds S  start nothing new",
+        "\n  --fault NAME        of a fake device: crash, hang, garbage,",
+        "\n  --check             run every kernel once", "\n  -h                  this text\n"}) {
+    EXPECT_NE(usage.find(line), std::string::npos) << line << "is not in\n" << usage;
+  }
+}
+
 struct Wrong {
   std::vector<std::string> arguments;
   const char* says;  // part of the message
@@ -25,7 +47,7 @@ struct Wrong {
 
 TEST(ParseOptions, NamesWhatIsWrong) {
   const Wrong kWrong[] = {
-      {{"--group", "ceilings"}, "unknown option '--group'"},
+      {{"--group", "ceilings"}, "unknown option '--group'; they are --groups, --device,"},
       {{"ceilings"}, "unknown option 'ceilings'"},
       {{"--groups", "ceilings,,memory"}, "--groups: '' is no group; they are ceilings"},
       {{"--groups", "all"}, "--groups: 'all' is no group"},
@@ -37,7 +59,9 @@ TEST(ParseOptions, NamesWhatIsWrong) {
       {{"--budget-seconds", "nan"}, "must be a number from 0.1 to 600"},
       {{"--budget-seconds", "20s"}, "must be a number from 0.1 to 600"},
       {{"--budget-seconds"}, "--budget-seconds: needs a value"},
-      {{"--fake="}, "--fake: needs a value"},
+      {{"--fake="}, "--fake: needs a value: --fake FILE"},
+      {{"--groups", ""}, "--groups: needs a value: --groups A,B"},
+      {{"--check=1"}, "--check: takes no value, '--check=1' has one"},
       {{"--fault", "crash"}, "add --fake FILE"},
       {{"--check", "--fake", "x"}, "--check: a fake device has no kernels"},
       {{"--once", "--fake", "x"}, "--once: a fake device has no kernels"},
