@@ -73,13 +73,9 @@ class CudaDevice : public Device {
   }
 
   std::vector<std::unique_ptr<Experiment>> Experiments(const std::string& group) override {
-    if (group == "ceilings") return CeilingExperiments(gpu_);
-    if (group == "dispatch") return DispatchExperiments(gpu_);
-    if (group == "experts") return ExpertExperiments(gpu_);
-    if (group == "exchange") return ExchangeExperiments(gpu_);
-    if (group == "overlap") return OverlapExperiments(gpu_);
-    if (group == "launch") return LaunchExperiments(gpu_);
-    if (group == "memory") return MemoryExperiments(gpu_);
+    for (const ExperimentGroup& each : kExperimentGroups) {
+      if (group == each.name) return each.make(gpu_);
+    }
     return {};
   }
 

@@ -3,21 +3,14 @@
 // on the order is a race. Compilers and caches are not emulated, nor is time.
 #include <gtest/gtest.h>
 
+#include <iterator>
 #include <string>
+#include <vector>
 
 #include "probe/kernels/bulk.cuh"
 
 namespace flightplan::probe {
 namespace {
-
-struct Group {
-  const char* name;
-  Experiments (*make)(Gpu&);
-};
-constexpr Group kMade[] = {{"ceilings", CeilingExperiments}, {"dispatch", DispatchExperiments},
-                           {"experts", ExpertExperiments},   {"exchange", ExchangeExperiments},
-                           {"overlap", OverlapExperiments},  {"launch", LaunchExperiments},
-                           {"memory", MemoryExperiments}};
 
 std::string Describe(const RowSpec& row) {
   std::string text = row.id;
@@ -26,7 +19,7 @@ std::string Describe(const RowSpec& row) {
   return text;
 }
 
-class Kernels : public testing::TestWithParam<std::tuple<Group, emulation::Order>> {};
+class Kernels : public testing::TestWithParam<std::tuple<ExperimentGroup, emulation::Order>> {};
 
 TEST_P(Kernels, AgreeWithTheirReferences) {
   const auto& [group, order] = GetParam();
@@ -55,13 +48,19 @@ TEST_P(Kernels, AgreeWithTheirReferences) {
 
 constexpr emulation::Order kOrders[] = {emulation::Order::kForward, emulation::Order::kShuffled};
 
-std::string CaseName(const testing::TestParamInfo<std::tuple<Group, emulation::Order>>& made) {
+std::string CaseName(const testing::TestParamInfo<std::tuple<ExperimentGroup, emulation::Order>>& made) {
   const char* const orders[] = {"Forward", "Backward", "Shuffled"};
   return std::string(std::get<0>(made.param).name) + orders[static_cast<int>(std::get<1>(made.param))];
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Kernels, testing::Combine(testing::ValuesIn(kMade), testing::ValuesIn(kOrders)),
-                         CaseName);
+INSTANTIATE_TEST_SUITE_P(All, Kernels,
+                         testing::Combine(testing::ValuesIn(kExperimentGroups), testing::ValuesIn(kOrders)), CaseName);
+
+TEST(ExperimentGroups, AreThoseThatADeviceIsAskedFor) {
+  std::vector<std::string> made, asked(std::begin(kGroups), std::end(kGroups));
+  for (const ExperimentGroup& group : kExperimentGroups) made.push_back(group.name);
+  EXPECT_EQ(made, asked);
+}
 
 // ---- The emulation itself sees what it is there to see.
 

@@ -27,6 +27,12 @@ __device__ inline uint4 Pack(const float (&x)[8]) {
   return packed;
 }
 
+// Of a number of every lane, for every lane.
+__device__ inline float WarpSum(float x) {
+  for (int step = 16; step > 0; step /= 2) x += __shfl_xor_sync(~0u, x, step);
+  return x;
+}
+
 inline constexpr int kCopyThreads = 1024, kCopyUnroll = 8;        // a block has 128 KiB in flight
 inline constexpr int64_t kCopyTile = kCopyThreads * kCopyUnroll;  // 16-byte words
 // Blocks over the whole chip are small: where one ends the next begins, and the rest of its SM goes on.
@@ -40,6 +46,23 @@ Status LaunchCopy(const Gpu& gpu, cudaStream_t stream, const uint4* from, uint4*
 // Counts the words that differ, exactly, into *differing (host).
 Status CountDifferent(cudaStream_t stream, const uint4* a, const uint4* b, int64_t words, int* counter,
                       int64_t* differing);
+
+// Page-locked memory of the host, which copies run beside; on the NUMA node of whoever runs the worker.
+class Pinned {
+ public:
+  Pinned() = default;
+  ~Pinned() { cudaFreeHost(memory_); }
+  Pinned(const Pinned&) = delete;
+  Pinned& operator=(const Pinned&) = delete;
+  Status Get(int64_t bytes) {
+    CUDA_TRY(cudaHostAlloc(&memory_, static_cast<size_t>(bytes), cudaHostAllocDefault));
+    return Ok();
+  }
+  char* bytes() const { return memory_; }
+
+ private:
+  char* memory_ = nullptr;
+};
 
 // Shared memory that makes a block the only one on its SM.
 inline int AloneBytes(const Gpu& gpu) { return gpu.shared_bytes_per_block; }

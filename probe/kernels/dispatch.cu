@@ -1,134 +1,15 @@
-// What a MoE layer does to its rows on either side of the exchange: route, sort by expert, bring back.
-#include <algorithm>
-#include <cmath>
-
+// What a MoE layer does to its rows on either side of the exchange: sort them by expert, bring them back.
 #include "probe/kernels/copies.cuh"
 #include "probe/kernels/dispatch.cuh"
+#include "probe/kernels/routing.cuh"
 #include "probe/kernels/shapes.h"
 
 namespace flightplan::probe {
 namespace {
 
-constexpr int kMostTopk = 16, kMostExperts = 256;
+constexpr int kMostTopk = 16;
 constexpr int kRowThreads = 256;
-constexpr int kMapTokens = 256;  // of one block of the map
-constexpr int kMapWords = kMapTokens / 32;
-constexpr uint32_t kSeedRows = 21, kSeedProbs = 22, kSeedLogits = 23, kSeedGrad = 24;
-
-// One warp a token: softmax over all experts, then K times the largest left. Equal ones: the first.
-__global__ void TopkKernel(const float* logits, int tokens, int experts, int topk, float* probs, int* chosen,
-                           unsigned char* mask) {
-  constexpr int kPerLane = kMostExperts / 32;
-  const int token = static_cast<int>(blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32);
-  const int lane = static_cast<int>(threadIdx.x % 32);
-  if (token >= tokens) return;
-  float value[kPerLane];
-  float largest = -INFINITY;
-#pragma unroll
-  for (int i = 0; i < kPerLane; ++i) {
-    const int expert = i * 32 + lane;
-    value[i] = expert < experts ? __ldcs(logits + static_cast<int64_t>(token) * experts + expert) : -INFINITY;
-    largest = fmaxf(largest, value[i]);
-  }
-  for (int step = 16; step > 0; step /= 2) largest = fmaxf(largest, __shfl_xor_sync(~0u, largest, step));
-  float sum = 0;
-#pragma unroll
-  for (int i = 0; i < kPerLane; ++i) {
-    value[i] = expf(value[i] - largest);
-    sum += value[i];
-  }
-  for (int step = 16; step > 0; step /= 2) sum += __shfl_xor_sync(~0u, sum, step);
-  unsigned taken = 0;  // of this lane's experts
-  for (int k = 0; k < topk; ++k) {
-    float best = -1;
-    int best_expert = kMostExperts;
-#pragma unroll
-    for (int i = 0; i < kPerLane; ++i) {
-      const bool better = (taken >> i & 1) == 0 && i * 32 + lane < experts && value[i] > best;
-      best = better ? value[i] : best;
-      best_expert = better ? i * 32 + lane : best_expert;
-    }
-    for (int step = 16; step > 0; step /= 2) {
-      const float other = __shfl_xor_sync(~0u, best, step);
-      const int other_expert = __shfl_xor_sync(~0u, best_expert, step);
-      if (other > best || (other == best && other_expert < best_expert)) best = other, best_expert = other_expert;
-    }
-    if (best_expert % 32 == lane) taken |= 1u << (best_expert / 32);
-    if (lane == 0) {
-      probs[static_cast<int64_t>(token) * topk + k] = best / sum;
-      chosen[static_cast<int64_t>(token) * topk + k] = best_expert;
-    }
-  }
-#pragma unroll
-  for (int i = 0; i < kPerLane; ++i) {
-    const int expert = i * 32 + lane;
-    if (expert < experts) mask[static_cast<int64_t>(token) * experts + expert] = taken >> i & 1;
-  }
-}
-
-// Which of the block's tokens chose an expert, one bit a token: a token's rank among them is a count of bits, and the
-// order of tokens is kept whatever order the threads run in.
-__device__ inline void CollectTokens(const int* experts, int tokens, int expert_count, int topk,
-                                     uint32_t (*bits)[kMapWords]) {
-  for (int i = static_cast<int>(threadIdx.x); i < expert_count * kMapWords; i += static_cast<int>(blockDim.x)) {
-    bits[i / kMapWords][i % kMapWords] = 0;
-  }
-  __syncthreads();
-  const int first = static_cast<int>(blockIdx.x) * kMapTokens;
-  const int entries = min(kMapTokens, tokens - first) * topk;
-  for (int i = static_cast<int>(threadIdx.x); i < entries; i += static_cast<int>(blockDim.x)) {
-    const int local = i / topk;
-    atomicOr(&bits[experts[static_cast<int64_t>(first) * topk + i]][local / 32], 1u << (local % 32));
-  }
-  __syncthreads();
-}
-
-__global__ void CountKernel(const int* experts, int tokens, int expert_count, int topk, int* counts) {
-  __shared__ uint32_t bits[kMostExperts][kMapWords];
-  CollectTokens(experts, tokens, expert_count, topk, bits);
-  for (int e = static_cast<int>(threadIdx.x); e < expert_count; e += static_cast<int>(blockDim.x)) {
-    int count = 0;
-    for (int w = 0; w < kMapWords; ++w) count += __popc(bits[e][w]);
-    counts[static_cast<int64_t>(blockIdx.x) * expert_count + e] = count;
-  }
-}
-
-// One block, a thread per expert: counts become the first row of every (block, expert).
-__global__ void ScanKernel(int* counts, int blocks, int expert_count) {
-  __shared__ int total[kMostExperts];
-  const int e = static_cast<int>(threadIdx.x);
-  int sum = 0;
-  for (int b = 0; e < expert_count && b < blocks; ++b) sum += counts[b * expert_count + e];
-  total[e] = sum;
-  __syncthreads();
-  for (int step = 1; step < kMostExperts; step *= 2) {
-    const int before = e >= step ? total[e - step] : 0;
-    __syncthreads();
-    total[e] += before;
-    __syncthreads();
-  }
-  int row = total[e] - sum;
-  for (int b = 0; e < expert_count && b < blocks; ++b) {
-    const int count = counts[b * expert_count + e];
-    counts[b * expert_count + e] = row;
-    row += count;
-  }
-}
-
-__global__ void PlaceKernel(const int* experts, int tokens, int expert_count, int topk, const int* first_rows,
-                            int* map) {
-  __shared__ uint32_t bits[kMostExperts][kMapWords];
-  CollectTokens(experts, tokens, expert_count, topk, bits);
-  const int first = static_cast<int>(blockIdx.x) * kMapTokens;
-  const int entries = min(kMapTokens, tokens - first) * topk;
-  for (int i = static_cast<int>(threadIdx.x); i < entries; i += static_cast<int>(blockDim.x)) {
-    const int64_t at = static_cast<int64_t>(first) * topk + i;
-    const int local = i / topk, expert = experts[at];
-    int rank = __popc(bits[expert][local / 32] & ((1u << (local % 32)) - 1));
-    for (int w = 0; w < local / 32; ++w) rank += __popc(bits[expert][w]);
-    map[at] = first_rows[static_cast<int64_t>(blockIdx.x) * expert_count + expert] + rank;
-  }
-}
+constexpr uint32_t kSeedRows = 21, kSeedProbs = 22, kSeedGrad = 24;
 
 // A token's row is read once and written to its K places, with the probability beside it.
 __global__ void __launch_bounds__(kRowThreads) PermuteKernel(const uint4* rows, const int* map, const float* probs,
@@ -210,7 +91,7 @@ __global__ void __launch_bounds__(kRowThreads, 3)
   __shared__ float of_warp[kRowThreads / 32][kTopk];
 #pragma unroll
   for (int k = 0; k < kTopk; ++k) {
-    for (int step = 16; step > 0; step /= 2) products[k] += __shfl_xor_sync(~0u, products[k], step);
+    products[k] = WarpSum(products[k]);
     if (threadIdx.x % 32 == 0) of_warp[threadIdx.x / 32][k] = products[k];
   }
   __syncthreads();
@@ -242,111 +123,6 @@ __global__ void __launch_bounds__(kRowThreads)
   }
 }
 
-std::map<std::string, double> Parameters(const MoeShape& s) {
-  return {{"tokens", s.tokens}, {"hidden", s.hidden}, {"topk", s.topk}, {"experts", s.experts}};
-}
-double Count(int64_t n) { return static_cast<double>(n); }
-
-class Router : public WindowExperiment {
- public:
-  explicit Router(Gpu& gpu) : WindowExperiment(gpu) { SetRow("router.topk", "us", 0, Parameters(shape_)); }
-
- protected:
-  Status Allocate() override {
-    const int64_t logits = int64_t{shape_.tokens} * shape_.experts;
-    sets_ = 8;  // activations of this size live in the cache in training too
-    for (int set = 0; set < sets_; ++set) {
-      TRY(gpu_.arena.Get(logits, &logits_[set]));
-      TRY(FillFloat(gpu_.stream, logits_[set], logits, kSeedLogits, 1));
-    }
-    TRY(gpu_.arena.Get(shape_.rows(), &probs_));
-    TRY(gpu_.arena.Get(shape_.rows(), &chosen_));
-    return gpu_.arena.Get(logits, &mask_);
-  }
-  Status Launch(cudaStream_t stream, int set) override {
-    constexpr int kWarps = 8;
-    return RunKernel({stream, CeilDiv(shape_.tokens, kWarps), 32 * kWarps}, TopkKernel, logits_[set], shape_.tokens,
-                     shape_.experts, shape_.topk, probs_, chosen_, mask_);
-  }
-  Status Check() override {
-    TRY(Poison(gpu_.stream, probs_, 4 * shape_.rows()));
-    TRY(Poison(gpu_.stream, chosen_, 4 * shape_.rows()));
-    TRY(Poison(gpu_.stream, mask_, int64_t{shape_.tokens} * shape_.experts));
-    TRY(Launch(gpu_.stream, 0));
-    std::vector<float> probs(static_cast<size_t>(shape_.rows()));
-    std::vector<int> chosen(probs.size());
-    std::vector<unsigned char> mask(static_cast<size_t>(shape_.tokens) * static_cast<size_t>(shape_.experts));
-    TRY(Download(gpu_.stream, probs_, 4 * shape_.rows(), probs.data()));
-    TRY(Download(gpu_.stream, chosen_, 4 * shape_.rows(), chosen.data()));
-    TRY(Download(gpu_.stream, mask_, static_cast<int64_t>(mask.size()), mask.data()));
-    Comparison comparison;
-    const size_t experts = static_cast<size_t>(shape_.experts), topk = static_cast<size_t>(shape_.topk);
-    for (size_t token = 0; token < static_cast<size_t>(shape_.tokens); token += 37) {
-      std::vector<std::pair<double, size_t>> ordered;
-      double sum = 0;
-      for (size_t e = 0; e < experts; ++e) {
-        const double x = std::exp(static_cast<double>(ScaledAt(kSeedLogits, token * experts + e, 1)));
-        ordered.emplace_back(-x, e);
-        sum += x;
-      }
-      std::sort(ordered.begin(), ordered.end());
-      for (size_t k = 0; k < topk; ++k) {
-        const size_t expert = ordered[k].second;
-        if (chosen[token * topk + k] != static_cast<int>(expert))
-          return Fail(Code::kWithheld, "the router chose wrongly");
-        if (mask[token * experts + expert] != 1) return Fail(Code::kWithheld, "the routing map lacks a choice");
-        comparison.Add(static_cast<double>(probs[token * topk + k]), -ordered[k].first / sum);
-      }
-      const auto row = mask.begin() + static_cast<std::ptrdiff_t>(token * experts);
-      if (std::count(row, row + shape_.experts, 0) != shape_.experts - shape_.topk) {
-        return Fail(Code::kWithheld, "the routing map has too many choices");
-      }
-    }
-    return comparison.Verdict("the router's probabilities", kFloatTolerance);
-  }
-
- private:
-  MoeShape shape_ = gpu_.shape;
-  float* logits_[8] = {};
-  float* probs_ = nullptr;
-  int* chosen_ = nullptr;
-  unsigned char* mask_ = nullptr;
-};
-
-class MapMaking : public WindowExperiment {
- public:
-  explicit MapMaking(Gpu& gpu) : WindowExperiment(gpu) { SetRow("permute.map", "us", 0, Parameters(shape_)); }
-
- protected:
-  Status Allocate() override {
-    experts_host_ = RandomExperts(shape_);
-    blocks_ = CeilDiv(shape_.tokens, kMapTokens);
-    TRY(gpu_.arena.Get(shape_.rows(), &experts_));
-    TRY(gpu_.arena.Get(shape_.rows(), &map_));
-    TRY(gpu_.arena.Get(int64_t{blocks_} * shape_.experts, &counts_));
-    return Upload(gpu_.stream, experts_host_.data(), 4 * shape_.rows(), experts_);
-  }
-  Status Launch(cudaStream_t stream, int) override {
-    TRY(RunKernel({stream, blocks_, 256}, CountKernel, experts_, shape_.tokens, shape_.experts, shape_.topk, counts_));
-    TRY(RunKernel({stream, 1, kMostExperts}, ScanKernel, counts_, blocks_, shape_.experts));
-    return RunKernel({stream, blocks_, 256}, PlaceKernel, experts_, shape_.tokens, shape_.experts, shape_.topk, counts_,
-                     map_);
-  }
-  Status Check() override {
-    TRY(Poison(gpu_.stream, map_, 4 * shape_.rows()));
-    TRY(Launch(gpu_.stream, 0));
-    std::vector<int> map(experts_host_.size());
-    TRY(Download(gpu_.stream, map_, 4 * shape_.rows(), map.data()));
-    return map == RowMap(shape_, experts_host_) ? Ok() : Fail(Code::kWithheld, "the row map is wrong");
-  }
-
- private:
-  MoeShape shape_ = gpu_.shape;
-  std::vector<int> experts_host_;
-  int *experts_ = nullptr, *map_ = nullptr, *counts_ = nullptr;
-  int blocks_ = 0;
-};
-
 enum class Way { kPermute, kPermuteGrad, kUnpermute, kUnpermuteGrad, kSort };
 
 class RowMovement : public WindowExperiment {
@@ -357,7 +133,7 @@ class RowMovement : public WindowExperiment {
                                wide + 2 * rows + 4 * shape_.rows(), 2 * rows};
     const char* const ids[] = {"permute.fwd", "permute.bwd", "unpermute.fwd", "unpermute.bwd", "chunk.sort"};
     const size_t i = static_cast<size_t>(way);
-    SetRow(ids[i], "bytes_per_second", Count(counted[i]), Parameters(shape_));
+    SetRow(ids[i], "bytes_per_second", static_cast<double>(counted[i]), RoutedParameters(shape_));
   }
 
  protected:
@@ -521,9 +297,7 @@ Status LaunchCombineGrad(cudaStream_t stream, const RowBuffers& b) {
 }
 
 Experiments DispatchExperiments(Gpu& gpu) {
-  Experiments all;
-  all.push_back(std::make_unique<Router>(gpu));
-  all.push_back(std::make_unique<MapMaking>(gpu));
+  Experiments all = RoutingExperiments(gpu);
   for (const Way way : {Way::kPermute, Way::kPermuteGrad, Way::kUnpermute, Way::kUnpermuteGrad, Way::kSort}) {
     all.push_back(std::make_unique<RowMovement>(gpu, way));
   }

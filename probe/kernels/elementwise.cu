@@ -55,7 +55,7 @@ __global__ void __launch_bounds__(kThreads)
     StoreOnce(out + row * 2 * ffn_words + i, Pack(gate));
     StoreOnce(out + row * 2 * ffn_words + ffn_words + i, Pack(up));
   }
-  for (int step = 16; step > 0; step /= 2) sum += __shfl_xor_sync(~0u, sum, step);
+  sum = WarpSum(sum);
   if (threadIdx.x % 32 == 0) probs_grad[row] = sum;
 }
 
@@ -78,7 +78,7 @@ __global__ void __launch_bounds__(kThreads) NormKernel(const uint4* in, const fl
 #pragma unroll
     for (int j = 0; j < 8; ++j) sum += x[j] * x[j];
   }
-  for (int step = 16; step > 0; step /= 2) sum += __shfl_xor_sync(~0u, sum, step);
+  sum = WarpSum(sum);
   if (threadIdx.x % 32 == 0) of_warp[threadIdx.x / 32] = sum;
   __syncthreads();
   sum = 0;

@@ -78,14 +78,14 @@ class Counts : public Experiment {
   explicit Counts(Gpu& gpu) : gpu_(gpu) {
     rows_ = {{"a2a.meta", {{"experts", shape_.experts}, {"ranks", shape_.ranks}}, {}, "us", 0, "measured"}};
   }
-  ~Counts() override { cudaFreeHost(host_); }
   int sample_count() const override { return 25; }
   bool checked() const override { return true; }
 
   Status Prepare() override {
     gpu_.arena.Reset();
     TRY(gpu_.arena.Get(shape_.experts, &device_));
-    CUDA_TRY(cudaHostAlloc(&host_, sizeof(int) * static_cast<size_t>(shape_.experts), cudaHostAllocDefault));
+    TRY(pinned_.Get(static_cast<int64_t>(sizeof(int)) * shape_.experts));
+    host_ = reinterpret_cast<int*>(pinned_.bytes());
     std::fill(host_, host_ + shape_.experts, -1);
     std::vector<double> ignored;
     TRY(Take(&ignored));
@@ -110,6 +110,7 @@ class Counts : public Experiment {
   Gpu& gpu_;
   MoeShape shape_ = gpu_.shape;
   int *device_ = nullptr, *host_ = nullptr;
+  Pinned pinned_;
 };
 
 }  // namespace

@@ -95,13 +95,13 @@ class Skew : public Experiment {
       skewed.push_back(ShapeOf(gpu_.shape, kLayers[0], e + 1 == experts_ ? left : std::min(left, share)));
       left -= skewed.back().m;
     }
-    TRY(PrepareOne(&skewed_, skewed, &skewed_window_));
-    return PrepareOne(&even_, even, &even_window_);
+    TRY(skewed_.Prepare(gpu_, path_, std::move(skewed), kTurns));
+    return even_.Prepare(gpu_, path_, std::move(even), kTurns);
   }
   Status Take(std::vector<double>* values) override {
     double skewed = 0, even = 0;
-    TRY(skewed_window_.Replay(gpu_, &skewed));
-    TRY(even_window_.Replay(gpu_, &even));
+    TRY(skewed_.Replay(gpu_, &skewed));
+    TRY(even_.Replay(gpu_, &even));
     values->push_back(skewed / even);
     return Ok();
   }
@@ -109,26 +109,11 @@ class Skew : public Experiment {
  private:
   static constexpr int kTurns = 4;
 
-  Status PrepareOne(Gemms* gemms, std::vector<GemmShape> shapes, TimedGraph* window) {
-    int sets = 0;
-    TRY(gemms->Open(gpu_, path_, std::move(shapes)));
-    TRY(gemms->AllocateSets(3, &sets));
-    TRY(gemms->Check());
-    if (!gpu_.timed()) return Ok();
-    TRY(window->Capture(gpu_, [&](cudaStream_t stream) -> Status {
-      for (int i = 0; i < kTurns * sets; ++i) TRY(gemms->Run(stream, i));
-      return Ok();
-    }));
-    double us = 0;
-    return window->Replay(gpu_, &us);
-  }
-
   Gpu& gpu_;
   GemmPath path_;
   double zipf_;
   const int experts_ = Experts(gpu_), mean_ = gpu_.check_only ? 64 : 1024;
-  Gemms skewed_, even_;
-  TimedGraph skewed_window_, even_window_;
+  GemmWindow skewed_, even_;
 };
 
 }  // namespace
@@ -141,7 +126,7 @@ Experiments ExpertExperiments(Gpu& gpu) {
   MoeShape many = shape;  // a rate, so over more tokens than one microbatch has: at 8 us a launch would be a part of it
   many.tokens = static_cast<int>(shape.rows());
   all.push_back(MakeElementwise(gpu, Elementwise::kNorm, "norm.fwd", many));
-  const GemmPath best = gpu.blas != nullptr ? GemmPath::kLibrary : GemmPath::kOwn;
+  const GemmPath best = BestPath(gpu);
   for (const int rows : {1024, 256, 4096, 64, 16, 32, 128, 512, 2048, 8192}) {
     if (gpu.check_only && rows != 16 && rows != 256) continue;
     const int stage = rows == 1024 ? 0 : rows == 256 || rows == 4096 || rows == 64 ? 1 : 2;

@@ -18,24 +18,13 @@ constexpr uint32_t kSeedA = 11, kSeedB = 12, kSeedC = 13;
 // within a row such that eight rows of one chunk lie in different banks, as ldmatrix reads them.
 template <int kRows, bool kByK>
 struct OperandTile {
-  static constexpr int kChunks = kRows * kTileK / 8;
-
   __device__ static int At(int row, int k) {  // of the chunk that holds it
     if constexpr (kByK) return k * kRows + (((row / 8) ^ (k & 7)) * 8);
     return row * kTileK + (((k / 8) ^ ((row >> 1) & 3)) * 8);
   }
 
   __device__ static void Load(Bf16* tile, const Bf16* memory, int row0, int rows, int k0, int ks) {
-#pragma unroll
-    for (int i = 0; i < kChunks / kThreads; ++i) {
-      const int chunk = i * kThreads + static_cast<int>(threadIdx.x);
-      const int row = kByK ? chunk % (kRows / 8) * 8 : chunk / (kTileK / 8);
-      const int k = kByK ? chunk / (kRows / 8) : chunk % (kTileK / 8) * 8;
-      const bool valid = row0 + row < rows && k0 + k < ks;
-      const int64_t offset =
-          kByK ? static_cast<int64_t>(k0 + k) * rows + row0 + row : static_cast<int64_t>(row0 + row) * ks + k0 + k;
-      CopyAsync(tile + At(row, k), valid ? memory + offset : memory, valid);
-    }
+    LoadOperand<kRows, kTileK, kByK>(memory, row0, rows, k0, ks, [=](int row, int k) { return tile + At(row, k); });
   }
 };
 
@@ -109,10 +98,15 @@ __global__ void __launch_bounds__(kThreads, 1) GemmKernel(const GemmTask* tasks,
 GemmKernelInfo KernelFor(GemmPath path, const GemmShape& shape) {
   if (path == GemmPath::kHopper) return HopperKernelFor(shape);
   if (path == GemmPath::kTma) return TmaKernelFor(shape);
-  if (!shape.a_by_k && !shape.b_by_k && !shape.accumulate_fp32) return {GemmKernel<false, false, false>, kSharedBytes};
-  if (!shape.a_by_k && shape.b_by_k && !shape.accumulate_fp32) return {GemmKernel<false, true, false>, kSharedBytes};
-  if (shape.a_by_k && shape.b_by_k && shape.accumulate_fp32) return {GemmKernel<true, true, true>, kSharedBytes};
-  return {.threads = 0};
+  return ForStorageOrder(shape, []<bool kAByK, bool kBByK, bool kFp32>() -> GemmKernelInfo {
+    return {GemmKernel<kAByK, kBByK, kFp32>, kSharedBytes};
+  });
+}
+
+std::string Describe(const GemmShape& s) {
+  return "m=" + std::to_string(s.m) + " n=" + std::to_string(s.n) + " k=" + std::to_string(s.k) +
+         " a_by_k=" + std::to_string(s.a_by_k) + " b_by_k=" + std::to_string(s.b_by_k) +
+         " accumulate_fp32=" + std::to_string(s.accumulate_fp32);
 }
 
 int TilesOf(const GemmShape& shape) { return CeilDiv(shape.m, kTileM) * CeilDiv(shape.n, kTileN); }
@@ -138,7 +132,12 @@ Status Gemms::Open(Gpu& gpu, GemmPath path, std::vector<GemmShape> shapes, int s
       return Fail(Code::kUnsupported, "wgmma is of compute capability 9.0");
     }
     const GemmKernelInfo own = KernelFor(path, shapes_.front());
-    if (own.threads == 0) return Fail(Code::kFailed, "no own kernel for this storage order");
+    if (own.threads == 0) {
+      return Fail(Code::kFailed,
+                  "the own kernels have the storage orders of a layer's forward pass, input and weight "
+                  "gradient alone; asked was " +
+                      Describe(shapes_.front()));
+    }
     const int shared = static_cast<int>(own.shared_bytes);
     CUDA_TRY(own.mapped != nullptr
                  ? cudaFuncSetAttribute(own.mapped, cudaFuncAttributeMaxDynamicSharedMemorySize, shared)
@@ -153,7 +152,9 @@ Status Gemms::Open(Gpu& gpu, GemmPath path, std::vector<GemmShape> shapes, int s
       plans_.push_back(plans_.back());  // m is all in which experts differ
     } else {
       plans_.push_back(gpu.blas->MakePlan(shapes_[i]));
-      if (plans_.back() == nullptr) return Fail(Code::kUnsupported, "cuBLASLt has no algorithm for this shape");
+      if (plans_.back() == nullptr) {
+        return Fail(Code::kUnsupported, "cuBLASLt has no algorithm for " + Describe(shapes_[i]));
+      }
     }
   }
   return Ok();
@@ -294,6 +295,20 @@ Status Gemms::CheckElement(const Set& set, size_t task, int row, int column, Com
     comparison->Add(AsDouble(got), want);
   }
   return Ok();
+}
+
+Status GemmWindow::Prepare(Gpu& gpu, GemmPath path, std::vector<GemmShape> shapes, int turns, int sm_count) {
+  int sets = 0;
+  TRY(gemms_.Open(gpu, path, std::move(shapes), sm_count));
+  TRY(gemms_.AllocateSets(3, &sets));
+  TRY(gemms_.Check());
+  if (!gpu.timed()) return Ok();
+  TRY(window_.Capture(gpu, [&](cudaStream_t stream) -> Status {
+    for (int i = 0; i < turns * sets; ++i) TRY(gemms_.Run(stream, i));
+    return Ok();
+  }));
+  double us = 0;
+  return window_.Replay(gpu, &us);
 }
 
 }  // namespace flightplan::probe

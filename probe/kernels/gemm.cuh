@@ -15,6 +15,8 @@ inline const char* Name(GemmPath path) {
   constexpr const char* kNames[] = {"cublaslt", "own", "wgmma", "tma"};
   return kNames[static_cast<int>(path)];
 }
+// The library where it is; else the own kernel that every card can run.
+inline GemmPath BestPath(const Gpu& gpu) { return gpu.blas != nullptr ? GemmPath::kLibrary : GemmPath::kOwn; }
 
 // One GEMM of the own kernel's list, on the device.
 struct GemmTask {
@@ -64,6 +66,18 @@ class Gemms {
   std::vector<std::shared_ptr<BlasLt::Plan>> plans_;  // one per shape
   std::vector<Set> sets_;
   int tiles_ = 0;
+};
+
+// A list of GEMMs as one graph, for experiments that time two of them in alternation.
+class GemmWindow {
+ public:
+  // Checks the GEMMs, then captures `turns` turns through their sets of operands; no graph where nothing is timed.
+  Status Prepare(Gpu& gpu, GemmPath path, std::vector<GemmShape> shapes, int turns, int sm_count = 0);
+  Status Replay(Gpu& gpu, double* us) { return window_.Replay(gpu, us); }
+
+ private:
+  Gemms gemms_;
+  TimedGraph window_;
 };
 
 }  // namespace flightplan::probe

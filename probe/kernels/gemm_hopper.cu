@@ -26,16 +26,8 @@ struct Operand {
   }
 
   __device__ static void Load(unsigned char* tile, const Bf16* memory, int row0, int rows, int k0, int ks) {
-#pragma unroll
-    for (int i = 0; i < kRows * kTileK / 8 / kGemmThreads; ++i) {
-      const int chunk = i * kGemmThreads + static_cast<int>(threadIdx.x);
-      const int row = kByK ? chunk % (kRows / 8) * 8 : chunk / (kTileK / 8);
-      const int k = kByK ? chunk / (kRows / 8) : chunk % (kTileK / 8) * 8;
-      const bool valid = row0 + row < rows && k0 + k < ks;
-      const int64_t offset =
-          kByK ? static_cast<int64_t>(k0 + k) * rows + row0 + row : static_cast<int64_t>(row0 + row) * ks + k0 + k;
-      CopyAsync(reinterpret_cast<Bf16*>(tile + OffsetOf(row, k)), valid ? memory + offset : memory, valid);
-    }
+    LoadOperand<kRows, kTileK, kByK>(memory, row0, rows, k0, ks,
+                                     [=](int row, int k) { return reinterpret_cast<Bf16*>(tile + OffsetOf(row, k)); });
   }
 
   // From `row` (a multiple of 64) and `k` (of 16) on. Lines come in groups of eight, 1024 bytes apart; panels are only
@@ -103,12 +95,9 @@ __global__ void __launch_bounds__(kGemmThreads, 1) HopperGemmKernel(const GemmTa
 }  // namespace
 
 GemmKernelInfo HopperKernelFor(const GemmShape& shape) {
-  if (!shape.a_by_k && !shape.b_by_k && !shape.accumulate_fp32)
-    return {HopperGemmKernel<false, false, false>, kSharedBytes};
-  if (!shape.a_by_k && shape.b_by_k && !shape.accumulate_fp32)
-    return {HopperGemmKernel<false, true, false>, kSharedBytes};
-  if (shape.a_by_k && shape.b_by_k && shape.accumulate_fp32) return {HopperGemmKernel<true, true, true>, kSharedBytes};
-  return {.threads = 0};
+  return ForStorageOrder(shape, []<bool kAByK, bool kBByK, bool kFp32>() -> GemmKernelInfo {
+    return {HopperGemmKernel<kAByK, kBByK, kFp32>, kSharedBytes};
+  });
 }
 
 }  // namespace flightplan::probe

@@ -83,6 +83,23 @@ __device__ inline void StoreWarpTile(const GemmTask& task, int row0, int column0
   }
 }
 
+// Starts the copies of kRows outputs times kKs along k of an operand to shared memory, 16 bytes a turn of each of the
+// block's kGemmThreads threads; zeros beyond the operand's edges. `place(row, k)`: where the chunk that begins there
+// belongs.
+template <int kRows, int kKs, bool kByK, class Place>
+__device__ inline void LoadOperand(const Bf16* memory, int row0, int rows, int k0, int ks, Place place) {
+#pragma unroll
+  for (int i = 0; i < kRows * kKs / 8 / kGemmThreads; ++i) {
+    const int chunk = i * kGemmThreads + static_cast<int>(threadIdx.x);
+    const int row = kByK ? chunk % (kRows / 8) * 8 : chunk / (kKs / 8);
+    const int k = kByK ? chunk / (kRows / 8) : chunk % (kKs / 8) * 8;
+    const bool valid = row0 + row < rows && k0 + k < ks;
+    const int64_t offset =
+        kByK ? static_cast<int64_t>(k0 + k) * rows + row0 + row : static_cast<int64_t>(row0 + row) * ks + k0 + k;
+    CopyAsync(place(row, k), valid ? memory + offset : memory, valid);
+  }
+}
+
 // A kernel over a list of tasks, and what it needs; no threads: an order that no layer needs.
 struct GemmKernelInfo {
   void (*kernel)(const GemmTask*, int task_count, int tiles) = nullptr;
@@ -91,6 +108,17 @@ struct GemmKernelInfo {
   // In place of `kernel`: two maps a task beside the tasks, of A and of B.
   void (*mapped)(const GemmTask*, const TensorMap*, int task_count, int tiles) = nullptr;
 };
+
+// Calls make() with the storage orders of a layer's forward pass, input gradient or weight gradient as its template
+// arguments: a and b by k, and whether the output is added to in fp32.
+template <class Make>
+GemmKernelInfo ForStorageOrder(const GemmShape& shape, Make make) {
+  if (!shape.a_by_k && !shape.b_by_k && !shape.accumulate_fp32) return make.template operator()<false, false, false>();
+  if (!shape.a_by_k && shape.b_by_k && !shape.accumulate_fp32) return make.template operator()<false, true, false>();
+  if (shape.a_by_k && shape.b_by_k && shape.accumulate_fp32) return make.template operator()<true, true, true>();
+  return {.threads = 0};
+}
+
 GemmKernelInfo HopperKernelFor(const GemmShape& shape);  // gemm_hopper.cu
 GemmKernelInfo TmaKernelFor(const GemmShape& shape);     // gemm_tma.cu
 Status MakeOperandMaps(const GemmTask& task, const GemmShape& shape, TensorMap* a, TensorMap* b);

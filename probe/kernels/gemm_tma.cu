@@ -10,7 +10,6 @@
 
 #include <algorithm>
 
-#include "probe/kernels/bulk.cuh"
 #include "probe/kernels/gemm_tiles.cuh"
 
 namespace flightplan::probe {
@@ -130,18 +129,12 @@ __global__ void __launch_bounds__(kTmaThreads, 1)
 #endif
 }
 
-template <bool kAByK, bool kBByK, bool kFp32>
-GemmKernelInfo Info() {
-  return {.shared_bytes = kSharedBytes, .threads = kTmaThreads, .mapped = TmaGemmKernel<kAByK, kBByK, kFp32>};
-}
-
 }  // namespace
 
 GemmKernelInfo TmaKernelFor(const GemmShape& shape) {
-  if (!shape.a_by_k && !shape.b_by_k && !shape.accumulate_fp32) return Info<false, false, false>();
-  if (!shape.a_by_k && shape.b_by_k && !shape.accumulate_fp32) return Info<false, true, false>();
-  if (shape.a_by_k && shape.b_by_k && shape.accumulate_fp32) return Info<true, true, true>();
-  return {.threads = 0};
+  return ForStorageOrder(shape, []<bool kAByK, bool kBByK, bool kFp32>() -> GemmKernelInfo {
+    return {.shared_bytes = kSharedBytes, .threads = kTmaThreads, .mapped = TmaGemmKernel<kAByK, kBByK, kFp32>};
+  });
 }
 
 Status MakeOperandMaps(const GemmTask& task, const GemmShape& shape, TensorMap* a, TensorMap* b) {

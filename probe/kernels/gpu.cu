@@ -33,9 +33,9 @@ __global__ void FillFloatKernel(float* memory, int64_t count, uint32_t seed, flo
   }
 }
 
-}  // namespace
-
 int64_t FillBlocks(int64_t count) { return std::clamp<int64_t>(CeilDiv(count, 256), 1, 1024); }
+
+}  // namespace
 
 Status CudaFailure(cudaError_t error, const char* call, const char* file, int line) {
   const char* slash = std::strrchr(file, '/');

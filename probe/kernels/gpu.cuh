@@ -257,7 +257,7 @@ inline double AsDouble(Bf16 x) { return static_cast<double>(__bfloat162float(x))
 
 inline int CeilDiv(int64_t a, int64_t b) { return static_cast<int>((a + b - 1) / b); }
 
-// One experiment list per group; one file per group.
+// One experiment list per group, each in the file of its name.
 using Experiments = std::vector<std::unique_ptr<Experiment>>;
 Experiments CeilingExperiments(Gpu& gpu);
 Experiments DispatchExperiments(Gpu& gpu);
@@ -266,5 +266,14 @@ Experiments ExchangeExperiments(Gpu& gpu);
 Experiments OverlapExperiments(Gpu& gpu);
 Experiments LaunchExperiments(Gpu& gpu);
 Experiments MemoryExperiments(Gpu& gpu);
+
+struct ExperimentGroup {
+  const char* name;  // of kGroups (device.h)
+  Experiments (*make)(Gpu& gpu);
+};
+inline constexpr ExperimentGroup kExperimentGroups[] = {
+    {"ceilings", CeilingExperiments},  {"dispatch", DispatchExperiments}, {"experts", ExpertExperiments},
+    {"exchange", ExchangeExperiments}, {"overlap", OverlapExperiments},   {"launch", LaunchExperiments},
+    {"memory", MemoryExperiments}};
 
 }  // namespace flightplan::probe

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "probe/kernels/copies.cuh"
 #include "probe/kernels/corun.cuh"
 #include "probe/kernels/elementwise.cuh"
 #include "probe/kernels/gemm.cuh"
@@ -11,20 +12,6 @@ namespace {
 
 constexpr int64_t kMiB = 1 << 20;
 enum class Way { kDown, kUp, kBoth };
-
-// Pinned memory of the host; on the NUMA node of whoever runs the worker.
-class Pinned {
- public:
-  ~Pinned() { cudaFreeHost(memory_); }
-  Status Get(int64_t bytes) {
-    CUDA_TRY(cudaHostAlloc(&memory_, static_cast<size_t>(bytes), cudaHostAllocDefault));
-    return Ok();
-  }
-  char* memory() const { return memory_; }
-
- private:
-  char* memory_ = nullptr;
-};
 
 Status CopyWay(Way way, char* host, char* device, int64_t bytes, cudaStream_t stream) {
   const size_t n = static_cast<size_t>(bytes);
@@ -50,12 +37,12 @@ class Offload : public WindowExperiment {
     return FillBf16(gpu_.stream, reinterpret_cast<Bf16*>(device_), both * bytes_ / 2, 61, 1);
   }
   Status Launch(cudaStream_t stream, int) override {
-    if (way_ != Way::kBoth) return CopyWay(way_, pinned_.memory(), device_, bytes_, stream);
+    if (way_ != Way::kBoth) return CopyWay(way_, pinned_.bytes(), device_, bytes_, stream);
     cudaStream_t branch = gpu_.branches[0];
     CUDA_TRY(cudaEventRecord(gpu_.fork, stream));
     CUDA_TRY(cudaStreamWaitEvent(branch, gpu_.fork));
-    TRY(CopyWay(Way::kDown, pinned_.memory(), device_, bytes_, stream));
-    TRY(CopyWay(Way::kUp, pinned_.memory() + bytes_, device_ + bytes_, bytes_, branch));
+    TRY(CopyWay(Way::kDown, pinned_.bytes(), device_, bytes_, stream));
+    TRY(CopyWay(Way::kUp, pinned_.bytes() + bytes_, device_ + bytes_, bytes_, branch));
     CUDA_TRY(cudaEventRecord(gpu_.joins[0], branch));
     CUDA_TRY(cudaStreamWaitEvent(stream, gpu_.joins[0]));
     return Ok();
@@ -65,16 +52,16 @@ class Offload : public WindowExperiment {
     std::vector<char> want(static_cast<size_t>(std::min<int64_t>(bytes_, kMiB)));
     const int64_t tail = bytes_ - static_cast<int64_t>(want.size());
     TRY(Download(gpu_.stream, device_ + tail, static_cast<int64_t>(want.size()), want.data()));
-    TRY(CopyWay(Way::kDown, pinned_.memory(), device_, bytes_, gpu_.stream));
+    TRY(CopyWay(Way::kDown, pinned_.bytes(), device_, bytes_, gpu_.stream));
     CUDA_TRY(cudaStreamSynchronize(gpu_.stream));
-    if (std::memcmp(pinned_.memory() + tail, want.data(), want.size()) != 0)
+    if (std::memcmp(pinned_.bytes() + tail, want.data(), want.size()) != 0)
       return Fail(Code::kWithheld, "the copy differs");
     TRY(Poison(gpu_.stream, device_, bytes_));
-    TRY(CopyWay(Way::kUp, pinned_.memory(), device_, bytes_, gpu_.stream));
+    TRY(CopyWay(Way::kUp, pinned_.bytes(), device_, bytes_, gpu_.stream));
     std::vector<char> got(want.size());
     TRY(Download(gpu_.stream, device_ + tail, static_cast<int64_t>(got.size()), got.data()));
     if (got != want) return Fail(Code::kWithheld, "the copy differs");
-    if (way_ == Way::kBoth) std::memset(pinned_.memory() + bytes_, 0, static_cast<size_t>(bytes_));
+    if (way_ == Way::kBoth) std::memset(pinned_.bytes() + bytes_, 0, static_cast<size_t>(bytes_));
     return Ok();
   }
 
@@ -106,9 +93,8 @@ class Hidden : public Experiment {
     TRY(FillBf16(gpu_.stream, reinterpret_cast<Bf16*>(device_), kBytes / 2, 62, 1));
     int sets = 0;
     if (gemm_) {
-      const GemmPath path = gpu_.blas != nullptr ? GemmPath::kLibrary : GemmPath::kOwn;
       const int size = gpu_.check_only ? 136 : 4096;
-      TRY(gemms_.Open(gpu_, path, {{.m = size, .n = size, .k = size}}));
+      TRY(gemms_.Open(gpu_, BestPath(gpu_), {{.m = size, .n = size, .k = size}}));
       TRY(gemms_.AllocateSets(2, &sets));
     } else {
       TRY(gpu_.arena.Get(2 * rows_count_ * kFfn, &in_));
@@ -123,7 +109,7 @@ class Hidden : public Experiment {
     };
     return corun_.Prepare(
         gpu_, compute,
-        [this](cudaStream_t stream) { return CopyWay(Way::kDown, pinned_.memory(), device_, kBytes, stream); }, 1);
+        [this](cudaStream_t stream) { return CopyWay(Way::kDown, pinned_.bytes(), device_, kBytes, stream); }, 1);
   }
   Status Take(std::vector<double>* values) override {
     Together t;

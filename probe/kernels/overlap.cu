@@ -1,6 +1,5 @@
-// What computing and exchanging at once costs, and what it gains for a whole layer pair.
-#include <cstdlib>
-#include <cstring>
+// What computing and exchanging at once costs either; what it gains for a whole layer pair is in pair_steps.cu.
+#include <algorithm>
 
 #include "probe/kernels/copies.cuh"
 #include "probe/kernels/corun.cuh"
@@ -15,8 +14,6 @@ GemmShape Filling(const Gpu& gpu) {
   return gpu.check_only ? GemmShape{.m = 264, .n = 264, .k = 72} : GemmShape{.m = 8192, .n = 4096, .k = 2048};
 }
 
-GemmPath BestPath(const Gpu& gpu) { return gpu.blas != nullptr ? GemmPath::kLibrary : GemmPath::kOwn; }
-
 // A GEMM that leaves some SMs to others, over the same with all of them. Both alternate.
 class SmBudget : public Experiment {
  public:
@@ -29,37 +26,24 @@ class SmBudget : public Experiment {
 
   Status Prepare() override {
     gpu_.arena.Reset();
-    TRY(One(0, &all_, &all_window_));
-    return One(gpu_.sm_count - sms_, &fewer_, &fewer_window_);
+    TRY(all_.Prepare(gpu_, path_, {Filling(gpu_)}, kTurns));
+    return fewer_.Prepare(gpu_, path_, {Filling(gpu_)}, kTurns, gpu_.sm_count - sms_);
   }
   Status Take(std::vector<double>* values) override {
     double all = 0, fewer = 0;
-    TRY(all_window_.Replay(gpu_, &all));
-    TRY(fewer_window_.Replay(gpu_, &fewer));
+    TRY(all_.Replay(gpu_, &all));
+    TRY(fewer_.Replay(gpu_, &fewer));
     values->push_back(fewer / all);
     return Ok();
   }
 
  private:
-  Status One(int sm_count, Gemms* gemms, TimedGraph* window) {
-    int sets = 0;
-    TRY(gemms->Open(gpu_, path_, {Filling(gpu_)}, sm_count));
-    TRY(gemms->AllocateSets(3, &sets));
-    TRY(gemms->Check());
-    if (!gpu_.timed()) return Ok();
-    TRY(window->Capture(gpu_, [&](cudaStream_t stream) -> Status {
-      for (int i = 0; i < 2 * sets; ++i) TRY(gemms->Run(stream, i));
-      return Ok();
-    }));
-    double us = 0;
-    return window->Replay(gpu_, &us);
-  }
+  static constexpr int kTurns = 2;
 
   Gpu& gpu_;
   GemmPath path_;
   int sms_;
-  Gemms all_, fewer_;
-  TimedGraph all_window_, fewer_window_;
+  GemmWindow all_, fewer_;
 };
 
 enum class Link { kPush, kPaced, kCopyEngine };
@@ -84,7 +68,6 @@ class CorunCell : public Experiment {
     }
     stage_ = stage;
   }
-  ~CorunCell() override { cudaFreeHost(host_); }
 
   Status Prepare() override {
     gpu_.arena.Reset();
@@ -94,7 +77,7 @@ class CorunCell : public Experiment {
     exchange_.sms = sms_;
     exchange_.link_bytes_per_second = link_ == Link::kPaced ? LinkRate(gpu_) : 0;
     if (link_ == Link::kCopyEngine) {
-      CUDA_TRY(cudaHostAlloc(&host_, kHostBytes, cudaHostAllocDefault));
+      TRY(host_.Get(kHostBytes));
     } else {
       TRY(CheckExchange(gpu_, exchange_));
     }
@@ -143,7 +126,7 @@ class CorunCell : public Experiment {
   }
   Status Communicate(cudaStream_t stream) {
     if (link_ != Link::kCopyEngine) return LaunchExchange(gpu_, stream, exchange_);
-    CUDA_TRY(cudaMemcpyAsync(host_, exchange_.from, kHostBytes, cudaMemcpyDeviceToHost, stream));
+    CUDA_TRY(cudaMemcpyAsync(host_.bytes(), exchange_.from, kHostBytes, cudaMemcpyDeviceToHost, stream));
     return Ok();
   }
 
@@ -152,7 +135,7 @@ class CorunCell : public Experiment {
   Work work_;
   int sms_, sets_ = 1, turn_ = 0;
   Exchange exchange_;
-  char* host_ = nullptr;  // the copy engine's other end: the host link stands in for the peer's
+  Pinned host_;  // the copy engine's other end: the host link stands in for the peer's
   Bf16 *in_ = nullptr, *out_ = nullptr;
   float* probs_ = nullptr;
   Gemms gemms_;
@@ -243,126 +226,11 @@ class StartDelay : public Experiment {
   Gemms gemms_;
 };
 
-// Every node alone, and the schedules; all in every sample, so that they share the state of the chip.
-class PairSteps : public Experiment {
- public:
-  PairSteps(Gpu& gpu, int sms) : gpu_(gpu), sms_(sms) {
-    MoeShape shape = gpu.shape;
-    shape.tokens = std::min(shape.tokens, kPairTokens);
-    const std::map<std::string, double> parameters = {{"tokens", shape.tokens},
-                                                      {"hidden", shape.hidden},
-                                                      {"topk", shape.topk},
-                                                      {"experts", shape.experts},
-                                                      {"ffn", shape.ffn},
-                                                      {"ranks", shape.ranks},
-                                                      {"sms", sms},
-                                                      {"link_bytes_per_second", LinkRate(gpu)}};
-    for (size_t i = 0; i < fit::kPairNodes; ++i) {
-      const auto node = static_cast<fit::PairNode>(i);
-      // A node without an exchange is what it is; the others stand on the paced link.
-      rows_.push_back({"pair.part",
-                       parameters,
-                       {{"node", std::string(fit::Name(node))}},
-                       "us",
-                       0,
-                       fit::IsExchange(node) ? "emulated" : "measured"});
-    }
-    for (const char* id : {"pair.seq", "pair.overlap", "pair.overlap_dw", "pair.early_release"}) {
-      rows_.push_back({id, parameters, {}, "us", 0, "emulated"});
-    }
-    std::map<std::string, double> with_queues = parameters;
-    const char* connections = std::getenv("CUDA_DEVICE_MAX_CONNECTIONS");
-    with_queues["connections"] = connections == nullptr ? 8 : std::atof(connections);  // 8 is the driver's default
-    rows_.push_back({"corun.queues", with_queues, {}, "us", 0, "emulated"});
-  }
-  bool checked() const override { return true; }
-  int sample_count() const override { return 9; }
-
-  Status Prepare() override {
-    TRY(pair_.Allocate(gpu_, sms_));
-    // Every node once, on both streams.
-    TRY(WarmUp(gpu_, [&](cudaStream_t s) { return pair_.Overlapped(s, gpu_.side, {true, true, false}); }));
-    std::vector<double> ignored;
-    return gpu_.timed() ? Take(&ignored) : Ok();
-  }
-  Status Take(std::vector<double>* values) override {
-    for (size_t i = 0; i < fit::kPairNodes; ++i) {
-      TRY(Time([&](cudaStream_t s) { return pair_.Node(static_cast<fit::PairNode>(i), s, /*with_wgrad=*/false); },
-               values));
-    }
-    TRY(Time([&](cudaStream_t s) { return pair_.Sequential(s); }, values));
-    for (const fit::PairSchedule& schedule :
-         {fit::PairSchedule{true, false, false}, fit::PairSchedule{true, true, false},
-          fit::PairSchedule{true, true, true}}) {
-      TRY(Time([&](cudaStream_t s) { return pair_.Overlapped(s, gpu_.side, schedule); }, values));
-    }
-    values->push_back((*values)[values->size() - 3]);  // pair.overlap, under the number of queues in force
-    return Ok();
-  }
-
- private:
-  Status Time(const Enqueue& work, std::vector<double>* values) {
-    double us = 0;
-    TRY(TimeHeld(gpu_, work, &us));
-    values->push_back(us);
-    return Ok();
-  }
-
-  Gpu& gpu_;
-  int sms_;
-  LayerPair pair_;
-};
-
-// The experts' weight gradients apart from the input gradients, over both together. Both alternate.
-class WgradSplit : public Experiment {
- public:
-  explicit WgradSplit(Gpu& gpu) : gpu_(gpu) {
-    const MoeShape& s = gpu.shape;
-    rows_ = {{"wgrad.split",
-              {{"tokens", std::min(s.tokens, kPairTokens)},
-               {"hidden", s.hidden},
-               {"topk", s.topk},
-               {"experts", s.local_experts()},
-               {"ffn", s.ffn}},
-              {},
-              "ratio",
-              0,
-              "measured"}};
-    stage_ = 1;
-  }
-  bool checked() const override { return true; }
-
-  Status Prepare() override {
-    TRY(pair_.Allocate(gpu_, 4));
-    for (const bool apart : {false, true}) {
-      double us = 0;
-      TimedGraph& window = windows_[apart ? 1 : 0];
-      const Enqueue backward = [&](cudaStream_t stream) { return pair_.ExpertsBackward(stream, apart); };
-      TRY(WarmUp(gpu_, backward));
-      TRY(window.Capture(gpu_, backward));
-      TRY(window.Replay(gpu_, &us));
-    }
-    return Ok();
-  }
-  Status Take(std::vector<double>* values) override {
-    double joined = 0, apart = 0;
-    TRY(windows_[0].Replay(gpu_, &joined));
-    TRY(windows_[1].Replay(gpu_, &apart));
-    values->push_back(apart / joined);
-    return Ok();
-  }
-
- private:
-  Gpu& gpu_;
-  LayerPair pair_;
-  TimedGraph windows_[2];
-};
-
 }  // namespace
 
 Experiments OverlapExperiments(Gpu& gpu) {
   Experiments all;
-  if (2 * 20 <= gpu.sm_count) all.push_back(std::make_unique<PairSteps>(gpu, 20));
+  if (2 * 20 <= gpu.sm_count) all.push_back(MakePairSteps(gpu, 20));
   for (const int sms : {20, 8, 32, 4, 16, 24, 48, 64}) {
     if (2 * sms > gpu.sm_count || (gpu.check_only && sms != 20)) continue;
     all.push_back(std::make_unique<SmBudget>(gpu, BestPath(gpu), sms, sms == 20 ? 0 : 2));
@@ -380,7 +248,7 @@ Experiments OverlapExperiments(Gpu& gpu) {
   for (const bool high : {false, true}) {
     for (const bool cooperative : {false, true}) all.push_back(std::make_unique<StartDelay>(gpu, high, cooperative));
   }
-  all.push_back(std::make_unique<WgradSplit>(gpu));
+  all.push_back(MakeWgradSplit(gpu));
   return all;
 }
 

@@ -16,19 +16,12 @@ GemmShape WeightGrad(int rows, int n, int k) {
 
 }  // namespace
 
-std::map<std::string, double> LayerPair::Parameters() const {
-  return {{"tokens", shape_.tokens}, {"hidden", shape_.hidden},
-          {"topk", shape_.topk},     {"experts", shape_.experts},
-          {"ffn", shape_.ffn},       {"ranks", shape_.ranks},
-          {"sms", exchange_.sms},    {"link_bytes_per_second", exchange_.link_bytes_per_second}};
-}
-
 Status LayerPair::Allocate(Gpu& gpu, int sms) {
   gpu_ = &gpu;
   shape_ = gpu.shape;
   shape_.tokens = std::min(shape_.tokens, kPairTokens);
   gpu.arena.Reset();
-  const GemmPath path = gpu.blas != nullptr ? GemmPath::kLibrary : GemmPath::kOwn;
+  const GemmPath path = BestPath(gpu);
   const int t = shape_.tokens, h = shape_.hidden, f = shape_.ffn, local = shape_.local_experts();
   const int heads = shape_.heads * shape_.head_dim, qkv = heads + 2 * shape_.kv_heads * shape_.head_dim;
   const int per_expert = static_cast<int>(shape_.rows()) / local;

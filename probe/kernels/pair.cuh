@@ -2,9 +2,7 @@
 // schedule queues them (NVIDIA/Megatron-LM@d98e8a64dd models/common/model_chunk_schedule_plan.py:261-301).
 #pragma once
 
-#include <map>
-#include <string>
-#include <vector>
+#include <memory>
 
 #include "probe/fit/pair.h"
 #include "probe/kernels/dispatch.cuh"
@@ -31,8 +29,6 @@ class LayerPair {
   // Compute on `compute`, exchanges on `exchange`; both are joined on `compute` at the end.
   Status Overlapped(cudaStream_t compute, cudaStream_t exchange, const fit::PairSchedule& schedule);
 
-  std::map<std::string, double> Parameters() const;
-
  private:
   Status PreForward(cudaStream_t stream);
   Status PreBackward(cudaStream_t stream);
@@ -50,5 +46,9 @@ class LayerPair {
   Gemms fc1_, fc2_, fc1_grad_, fc2_grad_, fc1_weights_, fc2_weights_;
   cudaEvent_t forward_chain_ = nullptr, backward_chain_ = nullptr, start_ = nullptr, end_ = nullptr;
 };
+
+// Every node alone and every schedule, with exchanges on `sms` SMs: pair.*, corun.queues.
+std::unique_ptr<Experiment> MakePairSteps(Gpu& gpu, int sms);
+std::unique_ptr<Experiment> MakeWgradSplit(Gpu& gpu);  // wgrad.split
 
 }  // namespace flightplan::probe

@@ -5,6 +5,10 @@
 
 namespace flightplan::probe {
 
+std::map<std::string, double> RoutedParameters(const MoeShape& shape) {
+  return {{"tokens", shape.tokens}, {"hidden", shape.hidden}, {"topk", shape.topk}, {"experts", shape.experts}};
+}
+
 std::vector<int> RandomExperts(const MoeShape& shape) {
   std::mt19937 random(7);
   std::vector<int> all(static_cast<size_t>(shape.experts)), chosen;

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <string>
 #include <vector>
 
 namespace flightplan::probe {
@@ -38,6 +40,9 @@ constexpr MoeShape CheckShape() {
           .head_dim = 64,
           .sequence = 72};
 }
+
+// tokens, hidden, topk and experts: the parameters of every row that depends on how tokens are routed.
+std::map<std::string, double> RoutedParameters(const MoeShape& shape);
 
 // Experts of every token in [token][k], all different, uniformly at random; the same on every call.
 std::vector<int> RandomExperts(const MoeShape& shape);
