@@ -3,6 +3,7 @@
 // on the order is a race. Compilers and caches are not emulated, nor is time.
 #include <gtest/gtest.h>
 
+#include <cstdio>
 #include <iterator>
 #include <string>
 #include <vector>
@@ -28,21 +29,25 @@ TEST_P(Kernels, AgreeWithTheirReferences) {
   gpu.check_only = true;
   gpu.shape = CheckShape();
   ASSERT_TRUE(gpu.Open(0).ok());
-  int prepared = 0;
+  int prepared = 0, absent = 0, compared = 0;  // experiments; rows whose outputs agreed with a reference
   for (auto& experiment : group.make(gpu)) {
     const Status status = experiment->Prepare();
     if (status.code == Code::kUnsupported) {  // nothing else may be left out
       EXPECT_TRUE(status.message.find("cuBLASLt") != std::string::npos ||
                   status.message.find("one device") != std::string::npos)
           << Describe(experiment->rows().front()) << ": " << status.message;
+      ++absent;
       continue;
     }
     EXPECT_TRUE(status.ok()) << Describe(experiment->rows().front()) << ": " << status.message;
     ++prepared;
+    if (status.ok() && experiment->checked()) compared += static_cast<int>(experiment->rows().size());
     gpu.arena.Reset();  // and look at the margins
     experiment.reset();
   }
   EXPECT_GE(prepared, 6) << group.name;
+  std::printf("%s: %d experiments ran, %d rows agree with their reference, %d experiments absent\n", group.name,
+              prepared, compared, absent);
   gpu.Close();
 }
 

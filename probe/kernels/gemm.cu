@@ -98,9 +98,10 @@ __global__ void __launch_bounds__(kThreads, 1) GemmKernel(const GemmTask* tasks,
 GemmKernelInfo KernelFor(GemmPath path, const GemmShape& shape) {
   if (path == GemmPath::kHopper) return HopperKernelFor(shape);
   if (path == GemmPath::kTma) return TmaKernelFor(shape);
-  return ForStorageOrder(shape, []<bool kAByK, bool kBByK, bool kFp32>() -> GemmKernelInfo {
-    return {GemmKernel<kAByK, kBByK, kFp32>, kSharedBytes};
-  });
+  return ForStorageOrder(shape,
+                         []<bool kAByK, bool kBByK, bool kFp32>(StorageOrder<kAByK, kBByK, kFp32>) -> GemmKernelInfo {
+                           return {GemmKernel<kAByK, kBByK, kFp32>, kSharedBytes};
+                         });
 }
 
 std::string Describe(const GemmShape& s) {

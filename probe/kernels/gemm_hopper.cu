@@ -95,9 +95,10 @@ __global__ void __launch_bounds__(kGemmThreads, 1) HopperGemmKernel(const GemmTa
 }  // namespace
 
 GemmKernelInfo HopperKernelFor(const GemmShape& shape) {
-  return ForStorageOrder(shape, []<bool kAByK, bool kBByK, bool kFp32>() -> GemmKernelInfo {
-    return {HopperGemmKernel<kAByK, kBByK, kFp32>, kSharedBytes};
-  });
+  return ForStorageOrder(shape,
+                         []<bool kAByK, bool kBByK, bool kFp32>(StorageOrder<kAByK, kBByK, kFp32>) -> GemmKernelInfo {
+                           return {HopperGemmKernel<kAByK, kBByK, kFp32>, kSharedBytes};
+                         });
 }
 
 }  // namespace flightplan::probe

@@ -109,13 +109,16 @@ struct GemmKernelInfo {
   void (*mapped)(const GemmTask*, const TensorMap*, int task_count, int tiles) = nullptr;
 };
 
-// Calls make() with the storage orders of a layer's forward pass, input gradient or weight gradient as its template
-// arguments: a and b by k, and whether the output is added to in fp32.
+// How a and b lie in memory (GemmShape), and whether the output is added to in fp32.
+template <bool kAByK, bool kBByK, bool kFp32>
+struct StorageOrder {};
+
+// make(StorageOrder) of a layer's forward pass, input gradient or weight gradient, whichever the shape is.
 template <class Make>
 GemmKernelInfo ForStorageOrder(const GemmShape& shape, Make make) {
-  if (!shape.a_by_k && !shape.b_by_k && !shape.accumulate_fp32) return make.template operator()<false, false, false>();
-  if (!shape.a_by_k && shape.b_by_k && !shape.accumulate_fp32) return make.template operator()<false, true, false>();
-  if (shape.a_by_k && shape.b_by_k && shape.accumulate_fp32) return make.template operator()<true, true, true>();
+  if (!shape.a_by_k && !shape.b_by_k && !shape.accumulate_fp32) return make(StorageOrder<false, false, false>());
+  if (!shape.a_by_k && shape.b_by_k && !shape.accumulate_fp32) return make(StorageOrder<false, true, false>());
+  if (shape.a_by_k && shape.b_by_k && shape.accumulate_fp32) return make(StorageOrder<true, true, true>());
   return {.threads = 0};
 }
 

@@ -132,9 +132,10 @@ __global__ void __launch_bounds__(kTmaThreads, 1)
 }  // namespace
 
 GemmKernelInfo TmaKernelFor(const GemmShape& shape) {
-  return ForStorageOrder(shape, []<bool kAByK, bool kBByK, bool kFp32>() -> GemmKernelInfo {
-    return {.shared_bytes = kSharedBytes, .threads = kTmaThreads, .mapped = TmaGemmKernel<kAByK, kBByK, kFp32>};
-  });
+  return ForStorageOrder(
+      shape, []<bool kAByK, bool kBByK, bool kFp32>(StorageOrder<kAByK, kBByK, kFp32>) -> GemmKernelInfo {
+        return {.shared_bytes = kSharedBytes, .threads = kTmaThreads, .mapped = TmaGemmKernel<kAByK, kBByK, kFp32>};
+      });
 }
 
 Status MakeOperandMaps(const GemmTask& task, const GemmShape& shape, TensorMap* a, TensorMap* b) {
