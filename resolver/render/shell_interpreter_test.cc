@@ -73,6 +73,7 @@ TEST(ShellInterpreter, FollowsLoopsAndFunctions) {
            {"f() { return; python x.py --never; }\nf\npython x.py --b", "--b"},
            {"CMD=\"python x.py --a 'b c'\"\necho $CMD\neval $CMD", "--a b c"},
            {"(cd y; { python x.py --sub; })", "--sub"},
+           {"for ((i=0; i<$((2)); i++)); do A=4; done\npython x.py --a $A", "--a 4"},
        }) {
     EXPECT_EQ(Launched(c.script), c.words) << c.script;
   }

@@ -16,6 +16,14 @@ constexpr size_t kMaxTestWords = 256;
 
 bool EndsCommand(char c) { return c == '\n' || c == ';' || c == '&' || c == '|'; }
 
+// Where the `))` of the expression at `at` stands; brackets inside it have their own.
+size_t EndOfArithmetic(absl::string_view text, size_t at) {
+  for (int inside = 0; at < text.size() && !(inside == 0 && absl::StartsWith(text.substr(at), "))")); ++at) {
+    inside += text[at] == '(' ? 1 : text[at] == ')' ? -1 : 0;
+  }
+  return at;
+}
+
 }  // namespace
 
 bool ShellScanner::AtEndOfCommand() const { return Done() || EndsCommand(Peek()); }
@@ -276,15 +284,13 @@ std::vector<TestWord> ShellScanner::ReadTest(absl::string_view closing) {
 
 std::optional<int64_t> ShellScanner::ReadArithmetic() {
   const size_t begin = at_;
-  int inside = 0;
-  for (; !Done() && !(inside == 0 && AtText("))")); ++at_) inside += Peek() == '(' ? 1 : Peek() == ')' ? -1 : 0;
-  const size_t end = at_;
-  Take("))");
-  return Evaluate(Within(begin, end));
+  SkipArithmetic();
+  return Evaluate(Within(begin, EndOfArithmetic(script_.text, begin)));
 }
 
 void ShellScanner::SkipArithmetic() {
-  while (!Done() && !Take("))")) ++at_;
+  at_ = EndOfArithmetic(script_.text, at_);
+  Take("))");
 }
 
 bool ShellScanner::TooLong(const Fields& fields) {
