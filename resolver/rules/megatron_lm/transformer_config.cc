@@ -181,6 +181,15 @@ const Rule kRules[] = {
      .at = {Phase::kDdp, -100000},
      .source = "Megatron-LM:megatron/training/training.py:2624",
      .change = TakeDdpConfig},
+    // core_transformer_config_from_args passes scaled_init_method, which TransformerConfig has in no release.
+    {.id = "mlm.init-xavier-unknown-field",
+     .area = "model",
+     .at = {Phase::kModel, kFirst, 99},
+     .source = "Megatron-LM:megatron/training/argument_utils.py:329",
+     .reads = {K::init_method_xavier_uniform},
+     .when = [](F f) { return f.env.target == Target::kMegatronLm && f.on(K::init_method_xavier_uniform); },
+     .needs = "upstream hands --init-method-xavier-uniform to a field that TransformerConfig does not have, and stops",
+     .fixes = {{{K::init_method_xavier_uniform, false}}}},
 };
 
 }  // namespace
