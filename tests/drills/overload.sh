@@ -19,7 +19,7 @@ move_to "${cores[0]}"
 serve a --cache_bytes=0 --log_level=error
 move_to "${cores[1]:-${cores[0]}}"
 # A replica of one core.
-FLIGHTPLAN_IN_FLIGHT="${FLIGHTPLAN_IN_FLIGHT:-4}" FLIGHTPLAN_BURST="${FLIGHTPLAN_BURST:-50}" \
+FLIGHTPLAN_IN_FLIGHT="${FLIGHTPLAN_IN_FLIGHT:-4}" FLIGHTPLAN_BURST="${FLIGHTPLAN_BURST:-75}" \
   FLIGHTPLAN_QUEUE="${FLIGHTPLAN_QUEUE:-4}" FLIGHTPLAN_CALLER="${FLIGHTPLAN_CALLER:-6}" balance a
 
 call() { "$bin/flood_client" --target="$target" "$@" 2>>"$work/errors" || true; }
