@@ -10,9 +10,9 @@ import threading
 import time
 import urllib.request
 
+from http2 import CONTINUATION, HEADERS, OPENING, PREFACE, frame, reset_streams
+
 bindir, seconds = sys.argv[1], float(sys.argv[2]) if len(sys.argv) > 2 else 10.0
-PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
-SETTINGS = b"\0\0\0\4\0\0\0\0\0"
 
 
 def free_port():
@@ -56,13 +56,9 @@ def connect(port):
     return socket.create_connection(("127.0.0.1", port), timeout=2)
 
 
-def frame(kind, flags, stream, payload):
-    return len(payload).to_bytes(3, "big") + bytes([kind, flags]) + stream.to_bytes(4, "big") + payload
-
-
 def slow(port):  # a byte now and then
     with connect(port) as s:
-        for byte in PREFACE + SETTINGS:
+        for byte in OPENING:
             s.send(bytes([byte]))
             time.sleep(0.2)
             if time.monotonic() > stop:
@@ -82,23 +78,23 @@ def nonsense(port):
 
 def bad_frames(port):
     with connect(port) as s:
-        s.send(PREFACE + SETTINGS)
+        s.send(OPENING)
         for _ in range(50):
             s.send(frame(rng.randrange(12), rng.randrange(256), rng.randrange(9), rng.randbytes(rng.randrange(200))))
 
 
 def huge(port):  # frames and headers beyond what was agreed
     with connect(port) as s:
-        s.send(PREFACE + SETTINGS + frame(1, 0, 1, rng.randbytes(16000)))
+        s.send(OPENING + frame(HEADERS, 0, 1, rng.randbytes(16000)))
         for _ in range(400):
-            s.send(frame(9, 0, 1, rng.randbytes(16000)))
+            s.send(frame(CONTINUATION, 0, 1, rng.randbytes(16000)))
 
 
 def resets(port):  # streams opened and taken back at once
     with connect(port) as s:
-        s.send(PREFACE + SETTINGS)
-        for i in range(2000):
-            s.send(frame(1, 4, 2 * i + 1, b"\x82\x84\x86\x41\x01a") + frame(3, 0, 2 * i + 1, b"\0\0\0\x08"))
+        s.send(OPENING)
+        for stream in reset_streams(2000, b"\x82\x84\x86\x41\x01a"):
+            s.send(stream)
 
 
 def attack(what, port):

@@ -3,7 +3,6 @@
 # latency (which it does), and what a replica holds in memory. One line a kind of call. usage: capacity.sh [SECONDS]
 source "$(dirname "$0")/lib.sh"
 seconds="${1:-10}"
-cpu_ms() { awk -v hz="$(getconf CLK_TCK)" '{print ($14 + $15) * 1000 / hz}' "/proc/$1/stat"; }
 # measure WHAT PID KEY LOAD_FLAGS...: KEY is the figure of the calls that are counted, ok or refused
 measure() {
   local what="$1" pid="$2" key="$3" before line after

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""A real Prometheus scrapes a loaded server, and a balancer before another: every query of the dashboard, every recording rule and alert answers.
+"""A real Prometheus scrapes a loaded server, and a balancer before another: every query of the dashboard, every recording
+rule and alert answers.
 
 usage: dashboard.py BINDIR
 """

@@ -17,5 +17,7 @@ serve() {
 }
 load() { "$bin/load_client" "$@"; }
 field() { sed -n "s/.*\\b$1=\\([0-9.]*\\).*/\\1/p"; }
+# cpu_ms PID: what it has used so far.
+cpu_ms() { awk -v hz="$(getconf CLK_TCK)" '{printf "%d", ($14 + $15) * 1000 / hz}' "/proc/$1/stat"; }
 rss_mib() { awk '/VmRSS/ {printf "%d", $2 / 1024}' "/proc/$1/status"; }
 descriptors() { ls "/proc/$1/fd" | wc -l; }

@@ -30,7 +30,6 @@ queue_of() {
   paste "$work/queue.now" "$work/queue.last" | awk '{print $1, $2 - $4}' >"$work/queue.$1"
   mv "$work/queue.now" "$work/queue.last"
 }
-cpu_ms() { awk -v hz="$(getconf CLK_TCK)" '{printf "%d", ($14 + $15) * 1000 / hz}' "/proc/$1/stat"; }
 # server_refused: the calls that the server itself has refused.
 server_refused() { curl -s "http://127.0.0.1:$http_a/metrics" | awk '/^flightplan_shed_total/ {sum += $2} END {print sum + 0}'; }
 # step NAME RATE: calls at that rate, into the file NAME, with what they cost.
