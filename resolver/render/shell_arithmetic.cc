@@ -134,8 +134,9 @@ class Parser {
       return Take(")") ? value : Fail();
     }
     Blanks();
-    const bool name = EndOfName(text_, 0) > 0;
-    const size_t end = name ? EndOfName(text_, 0) : EndOfDigits(text_, 0);
+    const size_t name_end = EndOfName(text_, 0);
+    const bool name = name_end > 0;
+    const size_t end = name ? name_end : EndOfDigits(text_, 0);
     if (end == 0) return Fail();
     const absl::string_view word = text_.substr(0, end);
     text_.remove_prefix(end);

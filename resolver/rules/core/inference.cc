@@ -12,12 +12,15 @@ bool Invariant(F f) { return f.on(K::batch_invariant_mode); }
 bool InvariantMoe(F f) { return Invariant(f) && f.num(K::num_moe_experts) > 0; }
 bool InferenceLayers(F f) { return f.is(K::transformer_impl, "inference_optimized"); }
 bool InferenceMoe(F f) { return InferenceLayers(f) && f.set(K::num_moe_experts); }
+bool NamesFlashVersion(F f) {
+  const int64_t version = f.num(K::flash_attention_version);
+  return version == 3 || version == 4;
+}
 
 // FlashAttention as the release wants it: from 0.19 on its version must be named too.
 std::vector<Patch> FlashAttention(F f) {
   Patch patch = {Assign(K::attention_backend, "flash")};
-  const int64_t version = f.num(K::flash_attention_version);
-  if (f.core(19) && version != 3 && version != 4) patch.push_back(Assign(K::flash_attention_version, 3));
+  if (f.core(19) && !NamesFlashVersion(f)) patch.push_back(Assign(K::flash_attention_version, 3));
   return {patch};
 }
 
@@ -158,11 +161,7 @@ const Rule kRules[] = {
      TRANSFORMER_CONFIG(3223),
      .core = {.since = 19},
      .reads = {K::batch_invariant_mode, K::flash_attention_version},
-     .when =
-         [](F f) {
-           const int64_t version = f.num(K::flash_attention_version);
-           return Invariant(f) && version != 3 && version != 4;
-         },
+     .when = [](F f) { return Invariant(f) && !NamesFlashVersion(f); },
      .needs = "training and inference run the same kernel only where flash_attention_version names it: 3 or 4",
      .fixes = {{{K::flash_attention_version, 3}}, {{K::batch_invariant_mode, false}}}},
     {.id = "batch-invariant.no-cp",
