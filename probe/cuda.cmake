@@ -55,7 +55,7 @@ if(cuda_refusal OR NOT FLIGHTPLAN_CUDA)
   message(STATUS "flightplan-probe: built without CUDA (${cuda_refusal}); probe/toolkit.sh fetches a compiler")
   add_library(flightplan_probe_device STATIC device/no_cuda.cc)
   target_link_libraries(flightplan_probe_device PUBLIC flightplan_probe_core)
-  if(TARGET flightplan_warnings)
+  if(FLIGHTPLAN_TESTS)
     string(REGEX REPLACE "[\n\";$].*" "" cuda_refusal "${cuda_refusal}")  # its first line
     add_test(NAME probe/cuda COMMAND sh -c "echo 'skipped: ${cuda_refusal}'; exit 77")
     set_tests_properties(probe/cuda PROPERTIES SKIP_RETURN_CODE 77)
@@ -91,7 +91,7 @@ target_include_directories(flightplan_probe_device SYSTEM PRIVATE "${cuda_includ
 target_link_libraries(flightplan_probe_device PUBLIC flightplan_probe_core flightplan_fit "${cuda_runtime_library}" rt)
 
 # Compiled for what was asked: every object carries code of every architecture.
-if(TARGET flightplan_warnings)
+if(FLIGHTPLAN_TESTS)
   string(REPLACE ";" "," cuda_test_architectures "${FLIGHTPLAN_CUDA_ARCHITECTURES}")
   add_test(NAME probe/cuda COMMAND Python3::Interpreter "${CMAKE_CURRENT_SOURCE_DIR}/architectures_test.py"
     "${cuda_test_architectures}" ${cuda_objects})

@@ -10,7 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "resolver/base/status_macros.h"
-#include "service/settings.h"
+#include "service/process_sources.h"
 
 namespace flightplan::service {
 

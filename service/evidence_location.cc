@@ -5,6 +5,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "service/libpq.h"
 #include "service/postgres_evidence_store.h"
 #include "service/sqlite_evidence_store.h"
 
@@ -50,6 +51,10 @@ std::string ShownEvidenceLocation(absl::string_view location) {
   if (password.empty()) return std::string(location);
   const size_t begin = static_cast<size_t>(password.data() - location.data());
   return absl::StrCat(location.substr(0, begin), "***", location.substr(begin + password.size()));
+}
+
+absl::Status CanOpenEvidence(absl::string_view location) {
+  return IsPostgres(location) ? LoadLibpq() : absl::OkStatus();
 }
 
 absl::StatusOr<std::unique_ptr<EvidenceStore>> OpenEvidenceStore(const std::string& location) {

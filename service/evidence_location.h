@@ -24,6 +24,9 @@ bool HasPassword(absl::string_view location);
 // The same without a password or parameters, for logs and people.
 std::string ShownEvidenceLocation(absl::string_view location);
 
+// FAILED_PRECONDITION: this machine has no library for a store of this kind, so that waiting would not help.
+absl::Status CanOpenEvidence(absl::string_view location);
+
 // Not for "off". UNAVAILABLE, FAILED_PRECONDITION: see EvidenceStore.
 absl::StatusOr<std::unique_ptr<EvidenceStore>> OpenEvidenceStore(const std::string& location);
 

@@ -34,45 +34,47 @@ std::string OneLine(absl::string_view text) {
 }  // namespace
 
 std::string PgResult::Text(int row, int column) const {
-  return std::string(PQgetvalue(result_.get(), row, column),
-                     static_cast<size_t>(PQgetlength(result_.get(), row, column)));
+  return std::string(Pq().PQgetvalue(result_.get(), row, column),
+                     static_cast<size_t>(Pq().PQgetlength(result_.get(), row, column)));
 }
 
 int64_t PgResult::Integer(int row, int column) const {
-  return std::strtoll(PQgetvalue(result_.get(), row, column), nullptr, 10);
+  return std::strtoll(Pq().PQgetvalue(result_.get(), row, column), nullptr, 10);
 }
 
 std::string PgResult::Bytes(int row, int column) const {
-  const auto* text = reinterpret_cast<const unsigned char*>(PQgetvalue(result_.get(), row, column));
+  const auto* text = reinterpret_cast<const unsigned char*>(Pq().PQgetvalue(result_.get(), row, column));
   size_t size = 0;
-  const std::unique_ptr<unsigned char, void (*)(void*)> bytes(PQunescapeBytea(text, &size), PQfreemem);
+  const std::unique_ptr<unsigned char, void (*)(void*)> bytes(Pq().PQunescapeBytea(text, &size), Pq().PQfreemem);
   return bytes == nullptr ? std::string() : std::string(reinterpret_cast<const char*>(bytes.get()), size);
 }
 
-int64_t PgResult::affected() const { return std::strtoll(PQcmdTuples(result_.get()), nullptr, 10); }
+int64_t PgResult::affected() const { return std::strtoll(Pq().PQcmdTuples(result_.get()), nullptr, 10); }
 
 absl::Status PgConnection::Failed(const char* what) const {
   return absl::UnavailableError(
-      absl::StrCat("evidence store: PostgreSQL: ", what, ": ", OneLine(PQerrorMessage(connection_.get()))));
+      absl::StrCat("evidence store: PostgreSQL: ", what, ": ", OneLine(Pq().PQerrorMessage(connection_.get()))));
 }
 
 absl::StatusOr<std::unique_ptr<PgConnection>> PgConnection::Open(const std::string& url, absl::Duration limit) {
+  FLIGHTPLAN_RETURN_IF_ERROR(LoadLibpq());
   const auto until = Clock::now() + absl::ToChronoMilliseconds(limit);
-  Handle handle(PQconnectStart(url.c_str()), PQfinish);
+  Handle handle(Pq().PQconnectStart(url.c_str()), Pq().PQfinish);
   if (handle == nullptr) return absl::UnavailableError("evidence store: PostgreSQL: out of memory");
   std::unique_ptr<PgConnection> connection(new PgConnection(std::move(handle), limit));
   PGconn* const pg = connection->connection_.get();
-  if (PQstatus(pg) == CONNECTION_BAD) return connection->Failed("connect");
-  for (PostgresPollingStatusType next = PGRES_POLLING_WRITING; next != PGRES_POLLING_OK; next = PQconnectPoll(pg)) {
+  if (Pq().PQstatus(pg) == CONNECTION_BAD) return connection->Failed("connect");
+  for (PostgresPollingStatusType next = PGRES_POLLING_WRITING; next != PGRES_POLLING_OK;
+       next = Pq().PQconnectPoll(pg)) {
     if (next == PGRES_POLLING_FAILED) return connection->Failed("connect");
     const short events = next == PGRES_POLLING_READING ? POLLIN : POLLOUT;
-    if (!PollUntil(PQsocket(pg), events, until)) {
+    if (!PollUntil(Pq().PQsocket(pg), events, until)) {
       return absl::UnavailableError("evidence store: PostgreSQL: connect: no answer in time");
     }
   }
-  PQsetnonblocking(pg, 1);
+  Pq().PQsetnonblocking(pg, 1);
   // Notices would go to standard error, past the log.
-  PQsetNoticeProcessor(
+  Pq().PQsetNoticeProcessor(
       pg, [](void*, const char*) {}, nullptr);
   return connection;
 }
@@ -85,15 +87,15 @@ absl::StatusOr<PgResult> PgConnection::Query(const char* sql, const std::vector<
     lengths.push_back(static_cast<int>(parameter.value.size()));
     formats.push_back(parameter.bytes ? 1 : 0);
   }
-  if (PQsendQueryParams(connection_.get(), sql, static_cast<int>(parameters.size()), nullptr, values.data(),
-                        lengths.data(), formats.data(), 0) == 0) {
+  if (Pq().PQsendQueryParams(connection_.get(), sql, static_cast<int>(parameters.size()), nullptr, values.data(),
+                             lengths.data(), formats.data(), 0) == 0) {
     return Failed("send");
   }
   return Finish();
 }
 
 absl::Status PgConnection::Execute(const char* sql) {
-  if (PQsendQuery(connection_.get(), sql) == 0) return Failed("send");
+  if (Pq().PQsendQuery(connection_.get(), sql) == 0) return Failed("send");
   return Finish().status();
 }
 
@@ -103,24 +105,24 @@ absl::StatusOr<PgResult> PgConnection::Finish() {
   const auto until = Clock::now() + absl::ToChronoMilliseconds(limit_);
   const absl::Status late = absl::UnavailableError("evidence store: PostgreSQL: no answer in time");
   int unsent = 0;
-  while ((unsent = PQflush(pg)) == 1) {
-    if (!PollUntil(PQsocket(pg), POLLIN | POLLOUT, until)) return late;
-    if (PQconsumeInput(pg) == 0) return Failed("send");
+  while ((unsent = Pq().PQflush(pg)) == 1) {
+    if (!PollUntil(Pq().PQsocket(pg), POLLIN | POLLOUT, until)) return late;
+    if (Pq().PQconsumeInput(pg) == 0) return Failed("send");
   }
   if (unsent < 0) return Failed("send");
   PgResult last(nullptr);
   absl::Status failed;
   for (;;) {
-    while (PQisBusy(pg) != 0) {
-      if (!PollUntil(PQsocket(pg), POLLIN, until)) return late;
-      if (PQconsumeInput(pg) == 0) return Failed("receive");
+    while (Pq().PQisBusy(pg) != 0) {
+      if (!PollUntil(Pq().PQsocket(pg), POLLIN, until)) return late;
+      if (Pq().PQconsumeInput(pg) == 0) return Failed("receive");
     }
-    PGresult* result = PQgetResult(pg);
+    PGresult* result = Pq().PQgetResult(pg);
     if (result == nullptr) break;
-    const ExecStatusType status = PQresultStatus(result);
+    const ExecStatusType status = Pq().PQresultStatus(result);
     if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK && failed.ok()) {
-      failed =
-          absl::UnavailableError(absl::StrCat("evidence store: PostgreSQL: ", OneLine(PQresultErrorMessage(result))));
+      failed = absl::UnavailableError(
+          absl::StrCat("evidence store: PostgreSQL: ", OneLine(Pq().PQresultErrorMessage(result))));
     }
     last = PgResult(result);
   }
@@ -133,13 +135,13 @@ absl::StatusOr<bool> PgConnection::WaitForNotification(absl::Duration most) {
   const auto until = Clock::now() + absl::ToChronoMilliseconds(most);
   for (;;) {
     bool any = false;
-    for (PGnotify* notify = PQnotifies(pg); notify != nullptr; notify = PQnotifies(pg)) {
-      PQfreemem(notify);
+    for (PGnotify* notify = Pq().PQnotifies(pg); notify != nullptr; notify = Pq().PQnotifies(pg)) {
+      Pq().PQfreemem(notify);
       any = true;
     }
     if (any) return true;
-    if (!PollUntil(PQsocket(pg), POLLIN, until)) return false;
-    if (PQconsumeInput(pg) == 0) return Failed("receive");
+    if (!PollUntil(Pq().PQsocket(pg), POLLIN, until)) return false;
+    if (Pq().PQconsumeInput(pg) == 0) return Failed("receive");
   }
 }
 

@@ -2,8 +2,6 @@
 // swallows packets, ends in an error like any other.
 #pragma once
 
-#include <libpq-fe.h>
-
 #include <memory>
 #include <string>
 #include <vector>
@@ -11,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "service/libpq.h"
 
 namespace flightplan::service {
 
@@ -24,9 +23,9 @@ inline PgParameter PgBytes(std::string value) { return {std::move(value), true};
 
 class PgResult {
  public:
-  explicit PgResult(PGresult* result) : result_(result, PQclear) {}
-  int rows() const { return PQntuples(result_.get()); }
-  bool IsNull(int row, int column) const { return PQgetisnull(result_.get(), row, column) != 0; }
+  explicit PgResult(PGresult* result) : result_(result, Pq().PQclear) {}
+  int rows() const { return Pq().PQntuples(result_.get()); }
+  bool IsNull(int row, int column) const { return Pq().PQgetisnull(result_.get(), row, column) != 0; }
   std::string Text(int row, int column) const;
   int64_t Integer(int row, int column) const;
   std::string Bytes(int row, int column) const;  // of a BYTEA column
@@ -37,7 +36,7 @@ class PgResult {
 };
 
 // Errors are UNAVAILABLE, whatever is wrong with the server, with its own words; the connection is then to be thrown
-// away.
+// away. FAILED_PRECONDITION of Open: libpq is not installed.
 class PgConnection {
  public:
   static absl::StatusOr<std::unique_ptr<PgConnection>> Open(const std::string& url, absl::Duration limit);

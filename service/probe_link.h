@@ -1,11 +1,8 @@
 // A server's side of the probe: the profiles, and what RunProbe's calls share.
 #pragma once
 
-#include <functional>
 #include <memory>
-#include <string>
 
-#include "absl/status/statusor.h"
 #include "service/handlers/run_probe.h"
 #include "service/metrics.h"
 #include "service/profile_store.h"
@@ -13,16 +10,7 @@
 #include "service/settings.h"
 #include "service/worker_pool.h"
 
-namespace flightplan {
-class Catalog;
-}  // namespace flightplan
-
 namespace flightplan::service {
-
-// --profile_dir with the catalogue's names for devices. `complain` is told of files that are no profile.
-absl::StatusOr<std::shared_ptr<ProfileStore>> OpenProfileStore(const std::string& folder, absl::Duration max_age,
-                                                               std::shared_ptr<const Catalog> catalog,
-                                                               const std::function<void(const std::string&)>& complain);
 
 class ProbeLink {
  public:

@@ -17,7 +17,7 @@
 #include "resolver/base/status_macros.h"
 #include "resolver/normalize/violations.h"
 #include "service/probe_lines.h"
-#include "service/status_mapping.h"
+#include "service/retry.h"
 
 namespace flightplan::service {
 namespace {

@@ -24,6 +24,7 @@
 #include "resolver/base/nearest.h"
 #include "resolver/base/reason.h"
 #include "resolver/base/status_macros.h"
+#include "resolver/catalog/catalog.h"
 #include "resolver/normalize/profile_message.h"
 #include "resolver/normalize/violations.h"
 
@@ -266,6 +267,23 @@ std::string ProfileStore::revision() const {
     if (IsEvidence(entry)) digests += entry.digest;
   }
   return digests.empty() ? "" : Sha256Hex(digests).substr(0, 12);
+}
+
+absl::StatusOr<std::shared_ptr<ProfileStore>> OpenProfileStore(
+    const std::string& folder, absl::Duration max_age, std::shared_ptr<const Catalog> catalog,
+    const std::function<void(const std::string&)>& complain) {
+  ProfileStoreOptions options;
+  options.folder = folder;
+  options.max_age = max_age;
+  options.local = ReadLocalGpus();
+  options.gpu_of = [catalog = std::move(catalog)](const std::string& device_name) -> std::string {
+    for (const GpuSystem& gpu : catalog->gpus()) {
+      if (!device_name.empty() && gpu.device_name == device_name) return gpu.name;
+    }
+    return "";
+  };
+  FLIGHTPLAN_ASSIGN_OR_RETURN(std::unique_ptr<ProfileStore> store, ProfileStore::Open(std::move(options), complain));
+  return std::shared_ptr<ProfileStore>(std::move(store));
 }
 
 }  // namespace flightplan::service

@@ -16,6 +16,10 @@
 #include "resolver/evidence/profile_source.h"
 #include "service/local_gpus.h"
 
+namespace flightplan {
+class Catalog;
+}  // namespace flightplan
+
 namespace flightplan::service {
 
 inline constexpr size_t kMaxStoredProfiles = 1000;
@@ -80,5 +84,10 @@ class ProfileStore final : public ProfileSource {
   mutable std::mutex mutex_;
   std::map<std::string, Entry, std::less<>> entries_;  // guarded by mutex_; by name
 };
+
+// `folder` with the catalogue's names for devices. `complain` is told of files that are no profile.
+absl::StatusOr<std::shared_ptr<ProfileStore>> OpenProfileStore(const std::string& folder, absl::Duration max_age,
+                                                               std::shared_ptr<const Catalog> catalog,
+                                                               const std::function<void(const std::string&)>& complain);
 
 }  // namespace flightplan::service

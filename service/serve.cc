@@ -14,8 +14,9 @@
 #include "resolver/base/status_macros.h"
 #include "resolver/catalog/catalog.h"
 #include "service/catalog_folder.h"
+#include "service/evidence_location.h"
 #include "service/gatekeeper.h"
-#include "service/probe_link.h"
+#include "service/profile_store.h"
 #include "service/server.h"
 #include "service/tls.h"
 
@@ -153,6 +154,9 @@ int ServeMain(const std::vector<std::string>& args) {
   if (settings->print_config) {
     std::cout << SettingsToYaml(*settings);
     return kStopped;
+  }
+  if (const absl::Status library = CanOpenEvidence(settings->evidence_store); !library.ok()) {
+    return Fail(kCannotStart, library);
   }
   const absl::StatusOr<std::shared_ptr<const Catalog>> catalog = LoadCatalog(settings->catalog_dir);
   if (!catalog.ok()) return Fail(kMisuse, catalog.status());

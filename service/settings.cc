@@ -1,10 +1,7 @@
 #include "service/settings.h"
 
 #include <algorithm>
-#include <cstdlib>
-#include <fstream>
 #include <limits>
-#include <sstream>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -333,20 +330,6 @@ std::string Show(const Row& row, const std::vector<std::string>& values) {
 }
 
 }  // namespace
-
-SettingsSources ProcessSources() {
-  return {[](const std::string& name) -> std::optional<std::string> {
-            const char* value = std::getenv(name.c_str());
-            return value == nullptr ? std::nullopt : std::optional<std::string>(value);
-          },
-          [](const std::string& path) -> absl::StatusOr<std::string> {
-            std::ifstream file(path, std::ios::binary);
-            if (!file) return absl::NotFoundError(absl::StrCat("cannot read ", path));
-            std::ostringstream text;
-            text << file.rdbuf();
-            return text.str();
-          }};
-}
 
 absl::StatusOr<Settings> ParseSettings(absl::Span<const std::string> args, const SettingsSources& sources) {
   Settings settings;

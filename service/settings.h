@@ -12,6 +12,7 @@
 #include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "service/log.h"
+#include "service/process_sources.h"
 
 namespace flightplan::service {
 
@@ -53,13 +54,6 @@ struct Settings {
   bool help = false;
   std::string config;  // the file read
 };
-
-// What the parser asks its surroundings; injected so that tests need neither environment nor files.
-struct SettingsSources {
-  std::function<std::optional<std::string>(const std::string& name)> env;
-  std::function<absl::StatusOr<std::string>(const std::string& path)> file;
-};
-SettingsSources ProcessSources();
 
 // `args`: what follows `serve` on the command line. INVALID_ARGUMENT names the flag, the variable, or file, line and
 // column, and what would be right.

@@ -14,7 +14,6 @@ namespace flightplan::service {
 namespace {
 
 constexpr absl::string_view kTypePrefix = "type.googleapis.com/google.rpc.";
-constexpr char kRetryPayload[] = "type.googleapis.com/google.rpc.RetryInfo";
 
 bool IsOurFault(absl::StatusCode code) {
   return code == absl::StatusCode::kInternal || code == absl::StatusCode::kUnknown ||
@@ -83,22 +82,6 @@ int Shorten(size_t max_bytes, google::rpc::BadRequest* details) {
 }
 
 }  // namespace
-
-absl::Status WithRetry(absl::Status status, absl::Duration delay) {
-  google::rpc::RetryInfo info;
-  info.mutable_retry_delay()->set_seconds(absl::ToInt64Seconds(delay));
-  info.mutable_retry_delay()->set_nanos(
-      static_cast<int32_t>(absl::ToInt64Nanoseconds(delay - absl::Seconds(absl::ToInt64Seconds(delay)))));
-  status.SetPayload(kRetryPayload, absl::Cord(info.SerializeAsString()));
-  return status;
-}
-
-absl::Duration RetryDelay(const absl::Status& status) {
-  const auto payload = status.GetPayload(kRetryPayload);
-  google::rpc::RetryInfo info;
-  if (!payload.has_value() || !info.ParseFromString(std::string(*payload))) return absl::ZeroDuration();
-  return absl::Seconds(info.retry_delay().seconds()) + absl::Nanoseconds(info.retry_delay().nanos());
-}
 
 google::rpc::Status ToRpcStatus(const absl::Status& status, absl::string_view request_id) {
   google::rpc::Status out;

@@ -5,9 +5,9 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "absl/time/time.h"
 #include "google/rpc/status.pb.h"
 #include "grpcpp/support/status.h"
+#include "service/retry.h"
 
 namespace flightplan::service {
 
@@ -17,11 +17,6 @@ inline constexpr size_t kMaxDetailBytes = 4096;
 inline constexpr size_t kMaxMessageBytes = 1024;
 
 inline constexpr char kErrorDomain[] = "flightplan";
-
-// Asks the caller to come back after `delay` (google.rpc.RetryInfo).
-absl::Status WithRetry(absl::Status status, absl::Duration delay);
-// The delay asked for; zero: none.
-absl::Duration RetryDelay(const absl::Status& status);
 
 // Code, message and details: an ErrorInfo whose reason is that of base/reason.h or follows from the code, and every
 // payload that is a google.rpc message. Our own faults (INTERNAL, UNKNOWN, DATA_LOSS) show the request id and nothing

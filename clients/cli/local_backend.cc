@@ -19,8 +19,8 @@
 #include "resolver/resolver.h"
 #include "service/catalog_folder.h"
 #include "service/parallel_for.h"
-#include "service/probe_link.h"
 #include "service/probe_worker.h"
+#include "service/profile_store.h"
 
 namespace flightplan::cli {
 namespace {

@@ -1,0 +1,30 @@
+// PostgreSQL's client library, opened when the first connection is made: a program that keeps its evidence elsewhere
+// neither needs it installed nor loads the thirty libraries behind it.
+#pragma once
+
+#include <libpq-fe.h>
+
+#include "absl/status/status.h"
+
+namespace flightplan::service {
+
+#define FLIGHTPLAN_LIBPQ_FUNCTIONS(F)                                                                                \
+  F(PQclear)                                                                                                         \
+  F(PQcmdTuples) F(PQconnectPoll) F(PQconnectStart) F(PQconsumeInput) F(PQerrorMessage) F(PQfinish) F(PQflush)       \
+      F(PQfreemem) F(PQgetResult) F(PQgetisnull) F(PQgetlength) F(PQgetvalue) F(PQisBusy) F(PQnotifies) F(PQntuples) \
+          F(PQresultErrorMessage) F(PQresultStatus) F(PQsendQuery) F(PQsendQueryParams) F(PQsetNoticeProcessor)      \
+              F(PQsetnonblocking) F(PQsocket) F(PQstatus) F(PQunescapeBytea)
+
+// Its functions under their own names.
+struct Libpq {
+#define FLIGHTPLAN_LIBPQ_MEMBER(name) decltype(&::name) name = nullptr;
+  FLIGHTPLAN_LIBPQ_FUNCTIONS(FLIGHTPLAN_LIBPQ_MEMBER)
+#undef FLIGHTPLAN_LIBPQ_MEMBER
+};
+
+// Opens libpq.so.5 once. FAILED_PRECONDITION: it is not installed here; says how to get it.
+absl::Status LoadLibpq();
+// The functions; only after LoadLibpq was OK.
+const Libpq& Pq();
+
+}  // namespace flightplan::service

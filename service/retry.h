@@ -1,0 +1,14 @@
+// When a caller should come back, as a payload of the status that turned it away.
+#pragma once
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+
+namespace flightplan::service {
+
+// Asks the caller to come back after `delay` (google.rpc.RetryInfo).
+absl::Status WithRetry(absl::Status status, absl::Duration delay);
+// The delay asked for; zero: none.
+absl::Duration RetryDelay(const absl::Status& status);
+
+}  // namespace flightplan::service
