@@ -22,4 +22,10 @@ for library in libnss_dns.so.2 libnss_files.so.2; do
   fi
 done
 cp -L /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/" 2>/dev/null || true
+# What the licences ask for: they go with the binary.
+here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
+papers="$root/usr/share/doc/flightplan"
+mkdir -p "$papers"
+cp "$here"/../../{LICENSE,NOTICE} "$papers/"
+/usr/bin/python3 "$here/../third_party_notices.py" image "$papers/THIRD_PARTY_NOTICES.txt"
 printf 'listen: [127.0.0.1:50051]\n' >"$root/etc/flightplan/config.yaml"
