@@ -33,7 +33,8 @@ toolchains=(
   "mvn maven"
   "cargo cargo-web rustc-web"  # the newer of Debian's two: the other, 1.65, can read the registry by its git index alone
 )
-buf_version=1.75.0
+buf_package="$(cd "$(dirname "${BASH_SOURCE[0]}")/buf" && pwd)"  # its version, and its hashes
+buf_version="$(sed -n 's,.*"@bufbuild/buf-linux-x64": "\([0-9.]*\)".*,\1,p' "$buf_package/package.json")"
 buf_home="${XDG_CACHE_HOME:-$HOME/.cache}/flightplan/buf-$buf_version"
 
 usage() {
@@ -75,8 +76,11 @@ install_packages() {
 install_buf() {
   echo "setup: installing buf $buf_version"
   mkdir -p "$buf_home"
-  # No install scripts: the package carries the program itself.
-  npm install --prefix "$buf_home" --ignore-scripts --no-audit --no-fund --no-save --loglevel=error "@bufbuild/buf@$buf_version"
+  cp "$buf_package"/package.json "$buf_package"/package-lock.json "$buf_home/"
+  npm ci --prefix "$buf_home" --ignore-scripts --no-audit --no-fund --loglevel=error &&
+    mkdir -p "$buf_home/node_modules/.bin" &&
+    ln -sf "$(echo "$buf_home"/node_modules/@bufbuild/buf-linux-*/bin/buf)" "$buf_home/node_modules/.bin/buf"
+  [ -x "$buf_home/node_modules/.bin/buf" ]  # npm is content without an optional package, also where its hash is wrong
 }
 
 build_only=false
@@ -106,7 +110,7 @@ if $check; then
 fi
 [ ${#missing[@]} = 0 ] || install_packages "${missing[@]}"
 # Without buf only the protos cannot be checked, so the rest is set up all the same.
-! $buf_missing || install_buf || { echo "setup: buf could not be installed: is npm's registry reachable?" >&2; failed=true; }
+! $buf_missing || install_buf || { echo "setup: buf could not be installed: npm's registry is out of reach, or what it has is not what deploy/buf/package-lock.json names" >&2; failed=true; }
 # Nothing but the GPU probe's kernels needs it, so where it cannot be had the rest is still set up.
 ! $cuda || "$(dirname "${BASH_SOURCE[0]}")/../probe/toolkit.sh" ||
   echo "setup: no CUDA compiler: the GPU probe will be built with a fake device alone" >&2

@@ -23,7 +23,7 @@ python_environment() {  # NAME REQUIREMENTS
   echo "setup: python packages of $(basename "$(dirname "$requirements")")/$(basename "$requirements")"
   rm -rf "$venv"
   python3 -m venv "$venv" || { echo "setup: python3-venv is missing: apt-get install python3-venv" >&2; return 1; }
-  "$venv/bin/pip" install -q --disable-pip-version-check -r "$requirements"
+  "$venv/bin/pip" install -q --disable-pip-version-check --require-hashes --only-binary :all: -r "$requirements"
   cp "$requirements" "$venv/requirements.txt"
 }
 
@@ -42,10 +42,12 @@ setup_go() {
   version="$(go_version)"
   [ -n "$version" ] && at_least "$version" 1.19 || { echo "setup: go: needs go >= 1.19 (golang-go), has ${version:-none}"; return 0; }
   (cd "$root/clients/go" && GOFLAGS=-mod=mod go mod download)
-  [ -x "$tools/go/bin/protoc-gen-go-grpc" ] && return
+  local plugins="$root/clients/go/tools"
+  cmp -s "$plugins/go.sum" "$tools/go/go.sum" && return
   echo "setup: protoc plugins for Go"
-  GOBIN="$tools/go/bin" go install google.golang.org/protobuf/cmd/protoc-gen-go@v1.30.0
-  GOBIN="$tools/go/bin" go install google.golang.org/grpc/cmd/protoc-gen-go-grpc@v1.3.0
+  (cd "$plugins" && GOBIN="$tools/go/bin" go install -mod=readonly \
+    google.golang.org/protobuf/cmd/protoc-gen-go google.golang.org/grpc/cmd/protoc-gen-go-grpc)
+  cp "$plugins/go.sum" "$tools/go/go.sum"
 }
 
 setup_typescript() {
@@ -63,6 +65,10 @@ setup_java() {
   local stamp="$tools/java.pom.xml"
   cmp -s "$root/clients/java/pom.xml" "$stamp" && return
   echo "setup: Maven packages"
+  # Maven 3.8 knows no hashes, so the jars are looked at before anything runs them.
+  (cd "$root/clients/java" && mvn -q -B dependency:copy-dependencies -DincludeScope=test -DoutputDirectory=target/lib &&
+    cd target/lib && sha256sum --quiet -c ../../jars.sha256) ||
+    { echo "setup: java: a jar is not what clients/java/jars.sha256 names: remove it from ~/.m2; for a new version run deploy/pin_downloads.sh" >&2; return 1; }
   # The unit tests run, since Maven fetches what runs them only then; what they find is for clients/java/test.sh to say.
   (cd "$root/clients/java" && mvn -q -B -Dmaven.test.failure.ignore=true package dependency:copy-dependencies -DincludeScope=test -DoutputDirectory=target/lib &&
     mvn -q -B dependency:get -Dartifact="io.grpc:protoc-gen-grpc-java:1.62.2:exe:linux-$(uname -m)" -Dtransitive=false)

@@ -5,13 +5,7 @@ set -euo pipefail
 
 version=13.0
 home="${XDG_CACHE_HOME:-$HOME/.cache}/flightplan/cuda-$version"
-wheels=(
-  nvidia-cuda-nvcc==13.0.88     # nvcc, ptxas, fatbinary
-  nvidia-nvvm==13.0.88          # cicc, libdevice
-  nvidia-cuda-crt==13.0.88      # headers of the compiler
-  nvidia-cuda-runtime==13.0.96  # cuda_runtime.h, libcudart_static.a
-  nvidia-cuda-cccl==13.0.85     # nv/target, which cuda_bf16.h needs
-)
+wheels="$(dirname "${BASH_SOURCE[0]}")/toolkit.txt"  # of toolkit.in, with hashes
 
 usage() {
   cat <<EOF
@@ -43,7 +37,7 @@ if [ -z "${pip:-}" ]; then
   python3 -m venv "$part/venv"  # brings a pip along
   pip=("$part/venv/bin/python" -m pip)
 fi
-"${pip[@]}" install --quiet --disable-pip-version-check --root-user-action ignore --no-deps --only-binary :all: --target "$part/root" "${wheels[@]}"
+"${pip[@]}" install --quiet --disable-pip-version-check --root-user-action ignore --no-deps --only-binary :all: --require-hashes --target "$part/root" -r "$wheels"
 chmod +x "$part"/root/nvidia/cu13/bin/* "$part"/root/nvidia/cu13/nvvm/bin/*
 rm -rf "$home"
 mv "$part/root" "$home"

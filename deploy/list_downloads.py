@@ -1,0 +1,179 @@
+#!/usr/bin/env python3
+"""What set-up, build and tests download beside Debian packages: name, version, registry, what needs it, and what pins its
+hash. Written from the manifests themselves into deploy/downloads.tsv.
+
+usage: deploy/list_downloads.py [--check]
+  --check   write nothing; exit 1 where the table is stale, a manifest is not known here, or a script installs what
+            nothing pins. Such a line may say why at its end: # unpinned: REASON"""
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import tomllib
+import xml.etree.ElementTree
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+TABLE = "deploy/downloads.tsv"
+HEAD = """# Written by deploy/list_downloads.py. Debian packages are not in here: deploy/setup.sh names them, apt checks them against
+# the archive's signed index, and their versions are those of the Debian release.
+name\tversion\tregistry\tneeded by\thash
+"""
+MAVEN = "not pinned: Debian 12's Maven 3.8 cannot check hashes (3.9 can); brings what its own POM names"
+
+
+class Fault(Exception):
+    """A manifest that cannot be listed; the message names it and what to do."""
+
+
+def pip(path, text):
+    """A file of `uv pip compile --generate-hashes`."""
+    for entry in re.split(r"\n(?=[A-Za-z0-9])", re.sub(r"^#.*\n", "", text, flags=re.M)):
+        match = re.match(r"([A-Za-z0-9._-]+)==([^\s;\\]+)", entry)
+        if not match or "--hash=sha256:" not in entry:
+            raise Fault(f"{path}: {entry.splitlines()[0]}: no version or no hash: run deploy/pin_downloads.sh")
+        yield *match.groups(), "PyPI", f"sha256 in {path}"
+
+
+def npm(path, text):
+    for place, package in json.loads(text)["packages"].items():
+        if place:
+            if not package.get("integrity"):
+                raise Fault(f"{path}: {place} has no integrity: run deploy/pin_downloads.sh")
+            yield place.rpartition("node_modules/")[2], package["version"], "npm", f"sha512 in {path}"
+
+
+def go(path, text):
+    for line in text.splitlines():
+        name, version, _ = line.split()
+        if not version.endswith("/go.mod"):  # of those alone the go.mod file is read
+            yield name, version, "Go proxy", f"h1 in {path}"
+
+
+def cargo(path, text):
+    for package in tomllib.loads(text)["package"]:
+        if "source" in package:  # else it is a crate of this repository
+            if "checksum" not in package:
+                raise Fault(f"{path}: {package['name']} has no checksum: run cargo generate-lockfile")
+            yield package["name"], package["version"], "crates.io", f"sha256 in {path}"
+
+
+def jars(path, text):
+    for line in text.splitlines():
+        name, version = re.fullmatch(r"[0-9a-f]{64}  (.+?)-(\d.*)\.jar", line).groups()
+        yield name, version, "Maven Central", f"sha256 in {path}"
+
+
+def maven_plugins(path, text):
+    space = "{http://maven.apache.org/POM/4.0.0}"
+    for plugin in xml.etree.ElementTree.fromstring(text).iter(f"{space}plugin"):
+        yield plugin.findtext(f"{space}artifactId"), plugin.findtext(f"{space}version"), "Maven Central", MAVEN
+
+
+def maven_programs(path, text):
+    for name, version in re.findall(r"-Dartifact=\"[\w.]+:([\w-]+):([\d.]+):exe:", text):
+        yield name, version, "Maven Central", MAVEN
+
+
+def images(path, text):
+    for name, version in re.findall(r"(?:^ARG BASE=|image: )\S*?([\w-]+):([\w.-]+)$", text, re.M):
+        yield name, version, "container registry", "not pinned: a tag; give a digest of your own registry"
+
+
+# Manifest, its reader, and what needs what it names.
+MANIFESTS = [
+    ("deploy/buf/package-lock.json", npm, "check of the protos; tests of the server's reflection"),
+    ("probe/toolkit.txt", pip, "CUDA compiler of the probe (probe/toolkit.sh)"),
+    ("clients/python/requirements-dev.txt", pip, "tests and generated code of the Python client"),
+    ("clients/python/requirements-integrations.txt", pip, "tests of the NeMo-Run and SkyPilot plugins, only where asked for"),
+    ("clients/go/go.sum", go, "Go client"),
+    ("clients/go/tools/go.sum", go, "generated code of the Go client"),
+    ("clients/typescript/package-lock.json", npm, "TypeScript client: build, tests and generated code"),
+    ("clients/java/jars.sha256", jars, "Java client and its tests"),
+    ("clients/java/pom.xml", maven_plugins, "build of the Java client"),
+    ("deploy/setup_clients.sh", maven_programs, "generated code of the Java client"),
+    ("clients/rust/Cargo.lock", cargo, "Rust client: build, tests and generated code"),
+    ("tests/doors/apiserver/go.sum", go, "kube-apiserver that the Kubernetes hook is tested with"),
+    ("deploy/uv.txt", pip, "deploy/pin_downloads.sh"),
+    ("deploy/container/Containerfile", images, "build stage of the image"),
+    ("deploy/kubernetes/overlays/site/probe.yaml", images, "probe on Kubernetes"),
+]
+# Files that say what to download, by name.
+MANIFEST_NAMES = re.compile(r"(.*/)?(package-lock\.json|yarn\.lock|Cargo\.lock|go\.sum|pom\.xml|poetry\.lock|uv\.lock|requirements[^/]*\.txt|"
+                            r"Containerfile|Dockerfile)")
+# A command that downloads; what makes it install nothing but what a manifest pins; the registry.
+INSTALLERS = [
+    (re.compile(r"\bpip3?[\"']?\s+(install|download|wheel)\b|\bpip\[@\]\}\"? install\b"), re.compile(r"--require-hashes|--no-index"), "PyPI"),
+    (re.compile(r"\b(npx|npm (install|i|add|exec|update))\b"), re.compile(r"--package-lock-only"), "npm"),
+    (re.compile(r"\bgo (install|get|run) [^|;&]*\w@\w"), None, "Go proxy"),
+    (re.compile(r"\bcargo (build|run|test|install|fetch)\b"), re.compile(r"--locked|--offline"), "crates.io"),
+    (re.compile(r"\b(curl|wget|git clone)\b.*https?://(?!127\.0\.0\.1|localhost|\$)"), None, "web"),
+]
+REASON = re.compile(r"# unpinned: (.+)$")
+
+
+def tracked(root):
+    out = subprocess.run(["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"], cwd=root, check=True,
+                         capture_output=True, text=True).stdout
+    return sorted(name for name in out.split("\0") if name and (root / name).is_file())
+
+
+def is_manifest(root, name):
+    return MANIFEST_NAMES.fullmatch(name) or name.endswith(".txt") and b"--hash=sha256:" in (root / name).read_bytes()
+
+
+def is_script(path):
+    return path.name == "Containerfile" or path.suffix == ".sh" or path.read_bytes()[:64].split(b"\n")[0].endswith(b"bash")
+
+
+def unpinned_commands(name, text):
+    """Yields command, registry and reason (None: it has none) of what a script installs without a hash."""
+    text = re.sub(r"\\\n\s*", " ", text)
+    for line in text.splitlines():
+        command = re.sub(r"(^\s*#|\becho\b|\bprintf\b).*", "", line)
+        for pattern, pinned, registry in INSTALLERS:
+            if pattern.search(command) and not (pinned and pinned.search(command)):
+                reason = REASON.search(line)
+                yield line.strip(), registry, reason.group(1) if reason else None
+
+
+def listed(root):
+    """All rows, in order. Raises Fault where a manifest or a command is not pinned."""
+    rows = set()
+    for name, reader, needed_by in MANIFESTS:
+        found = list(reader(name, (root / name).read_text()))
+        if not found:
+            raise Fault(f"{name}: nothing to download is found in it: mend or remove its row in deploy/list_downloads.py")
+        rows |= {(*row[:3], needed_by, row[3]) for row in found}
+    known = {name for name, _, _ in MANIFESTS}
+    for name in tracked(root):
+        if is_manifest(root, name) and name not in known:
+            raise Fault(f"{name}: give it a row in MANIFESTS of deploy/list_downloads.py")
+        if is_script(root / name):
+            for command, registry, reason in unpinned_commands(name, (root / name).read_text()):
+                if reason is None:
+                    raise Fault(f"{name}: installs what nothing pins: {command}")
+                rows.add((f"what {name} installs", "newest", registry, name, f"not pinned: {reason}"))
+    return sorted(rows, key=lambda row: (row[3], row[2], row[0].lower(), row[1]))
+
+
+def main(arguments, root=ROOT):
+    if arguments not in ([], ["--check"]):
+        print(__doc__)
+        return 0 if arguments in (["-h"], ["--help"]) else 2
+    try:
+        text = HEAD + "".join("\t".join(row) + "\n" for row in listed(root))
+    except Fault as fault:
+        print(f"list_downloads: {fault}", file=sys.stderr)
+        return 1
+    table = root / TABLE
+    if not arguments:
+        table.write_text(text)
+    elif not table.exists() or table.read_text() != text:
+        print(f"{TABLE} is stale: run deploy/list_downloads.py", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# After a version was changed by hand (a .in file of pip, a package.json, a go.mod, the pom.xml), writes the files that set-up installs
+# from: every package with its version and the hashes of all its files, for all machines; then deploy/downloads.tsv.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+[ $# = 0 ] || { echo "usage: deploy/pin_downloads.sh"; [ "$1" = --help ] || [ "$1" = -h ] || exit 2; exit; }
+
+work="$(mktemp -d)"
+trap 'rm -rf "$work"' EXIT
+for tool in python3 npm go mvn; do
+  command -v "$tool" >/dev/null || { echo "pin_downloads: $tool is missing: run deploy/setup.sh" >&2; exit 1; }
+done
+python3 -m venv "$work/venv"
+"$work/venv/bin/pip" install -q --disable-pip-version-check --require-hashes --only-binary :all: -r deploy/uv.txt
+
+pin_python() {  # FILE.in ARGUMENTS...: FILE.txt, for Debian 12's Python and newer ones
+  "$work/venv/bin/uv" pip compile -q --universal --python-version 3.11 --generate-hashes --no-annotate \
+    --custom-compile-command deploy/pin_downloads.sh "${@:2}" -o "${1%.in}.txt" "$1"
+}
+pin_python deploy/uv.in
+pin_python clients/python/requirements-dev.in
+pin_python clients/python/requirements-integrations.in
+pin_python probe/toolkit.in --no-deps
+
+for package in deploy/buf clients/typescript; do
+  (cd "$package" && npm install --package-lock-only --ignore-scripts --no-audit --no-fund --loglevel=error --omit-lockfile-registry-resolved)
+done
+for module in clients/go clients/go/tools; do
+  (cd "$module" && GOTOOLCHAIN=local go mod tidy)
+done
+(cd clients/java && rm -rf target/lib && mvn -q -B dependency:copy-dependencies -DincludeScope=test -DoutputDirectory=target/lib &&
+  cd target/lib && sha256sum -- *.jar >../../jars.sha256)
+deploy/list_downloads.py
