@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "service/resolver_backend.h"
 #include "service/settings.h"
+#include "service/version.h"
 
 namespace flightplan {
 class Catalog;
@@ -16,7 +17,6 @@ class Catalog;
 
 namespace flightplan::service {
 
-inline constexpr char kVersion[] = "0.1.0";
 inline constexpr int kMaxStreamsPerConnection = 128;
 
 class Server {

@@ -1,12 +1,10 @@
+#include "service/version.h"
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "clients/cli/commands/commands.h"
 #include "resolver/catalog/catalog.h"
 #include "resolver/plan/knob.h"
-
-#ifndef FLIGHTPLAN_VERSION
-#error "the build defines FLIGHTPLAN_VERSION"
-#endif
 
 namespace flightplan::cli {
 namespace {
@@ -29,7 +27,7 @@ int RunVersion(Arguments args, Context& context) {
   if (const auto exit = ParseOrExit(command, args, context, &parsed)) return *exit;
   const absl::StatusOr<Catalog> catalog = Catalog::Builtin();
   if (!catalog.ok()) return Failed(command, catalog.status(), context);
-  absl::StrAppend(&context.out, "flightplan ", FLIGHTPLAN_VERSION, "\n",  //
+  absl::StrAppend(&context.out, "flightplan ", service::kVersion, "\n",  //
                   "catalogue        ", catalog->revision().substr(0, 12), ", ", catalog->models().size(),
                   " models, ",                                                       //
                   catalog->gpus().size(), " GPU systems, ", kKnobCount, " knobs\n",  //
