@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
-# Every test: set-up, the checks of the sources, the build, then all of CTest.
+# The tests: set-up, the checks of the sources, the build, then CTest.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
+source deploy/progress.sh
 
 usage() {
   cat <<EOF
-usage: tests/run.sh [--preset release|dev|asan|tsan] [--no-setup] [CTEST ARGUMENTS...]
+usage: tests/run.sh [--all] [--preset release|dev|asan|tsan] [--no-setup] [CTEST ARGUMENTS...]
+  --all        also the second tier: tests that need a cluster, a toolchain, a machine of their own or minutes
   --preset     what to build and test (default: release)
   --no-setup   take the machine as it is
   further arguments go to ctest: tests/run.sh -R resolver
@@ -14,9 +16,11 @@ EOF
 
 preset=release
 setup=true
+all=false
 while [ $# -gt 0 ]; do
   case "$1" in
-    --preset) preset="$2"; shift 2 ;;
+    --all) all=true; shift ;;
+    --preset) preset="${2:?--preset wants a name}"; shift 2 ;;
     --no-setup) setup=false; shift ;;
     -h | --help) usage; exit 0 ;;
     *) break ;;
@@ -24,22 +28,36 @@ while [ $# -gt 0 ]; do
 done
 
 step() { printf '\n== %s (%d s)\n' "$1" "$SECONDS"; }
-
-step "set-up"
-if $setup; then
-  deploy/setup.sh --cuda
-  deploy/setup_clients.sh || echo "set-up: the tests of those clients will fail or say skipped" >&2
+# What a configuration needs beside the packages: the clients' own, and the CUDA compiler.
+clients=(python)
+settings=(-DFLIGHTPLAN_TESTS=ON -DFLIGHTPLAN_CUDA=OFF)
+left_out=slow
+if $all; then
+  clients=()  # all of them
+  settings=(-DFLIGHTPLAN_TESTS=ON -DFLIGHTPLAN_CUDA=ON)
+  left_out=none
 fi
-export CCACHE_BASEDIR="$PWD" CCACHE_NOHASHDIR=1
-cmake --preset "$preset" >/dev/null
+[[ "$preset" != asan && "$preset" != tsan ]] || settings+=(-DFLIGHTPLAN_CUDA=OFF)
 
-step "sources: format, lint settings, layers, protos"  # these need no build, so they speak first
-ctest --preset "$preset" --no-tests=error -L source
+if $setup; then
+  step "set-up"
+  if $all; then deploy/setup.sh --all; else deploy/setup.sh; fi
+  deploy/setup_clients.sh "${clients[@]}" || echo "set-up: the tests of those clients will fail or say skipped" >&2
+fi
+cmake --preset "$preset" "${settings[@]}" >/dev/null
+
+step "sources: format, lint settings, layers, licences"  # these need no build, so they speak first
+ctest --preset "$preset" --no-tests=error -L source -LE "$left_out"
 
 step "build"
-cmake --build --preset "$preset"
+build "$preset" all
 
 step "tests"
-ctest --preset "$preset" --no-tests=error -LE source -j "$(nproc)" "$@"
+ctest --preset "$preset" --no-tests=error -LE "source|$left_out" -j "$(nproc)" "$@"
 
+if ! $all; then
+  step "left out, the second tier: tests/run.sh --all"
+  ctest --preset "$preset" -N -L slow | sed -n 's/^ *Test *#[0-9]*: /  /p' | tr '\n' ' ' | fold -s -w 116
+  echo
+fi
 step "done"

@@ -3,6 +3,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
+command -v clang-format-14 >/dev/null || { echo "skipped: clang-format-14 is not installed; this format is that of release 14"; exit 77; }
 mode=(--dry-run -Werror)
 [ "${1:-}" != --fix ] || mode=(-i)
 git ls-files --cached --others --exclude-standard -z '*.h' '*.cc' '*.cu' '*.cuh' |

@@ -15,7 +15,7 @@
 #include "clients/cli/versions_page.h"
 #include "flightplan/v1/catalog_service.pb.h"
 #include "flightplan/v1/resolver_service.pb.h"
-#include "service/server.h"
+#include "service/version.h"
 
 namespace flightplan::cli {
 namespace {

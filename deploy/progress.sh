@@ -1,0 +1,39 @@
+# Configures and builds, with progress and without noise. Sourced by scripts that stand at the repository's root.
+
+# build PRESET TARGET [CMAKE SETTINGS...]: nothing but progress on standard error; what fails is shown whole.
+build() {
+  local preset="$1" target="$2" log
+  shift 2
+  export CCACHE_BASEDIR="$PWD" CCACHE_NOHASHDIR=1
+  # Where it was configured already, ninja does that again when something has changed.
+  if [ $# != 0 ] || [ ! -f "build/$preset/build.ninja" ]; then
+    log="$(mktemp)"
+    if ! cmake --preset "$preset" "$@" >"$log" 2>&1; then
+      cat "$log" >&2
+      rm -f "$log"
+      echo "build: configuring failed (above); deploy/setup.sh --check lists what is missing" >&2
+      return 1
+    fi
+    rm -f "$log"
+  fi
+  if [ -t 2 ]; then
+    cmake --build "build/$preset" --target "$target" >&2
+  else
+    cmake --build "build/$preset" --target "$target" | every_tenth >&2
+  fi
+}
+
+# Of ninja's lines "[12/345] ..." one for every tenth of the way; others as they are.
+every_tenth() {
+  awk '
+    /^\[[0-9]+\/[0-9]+\] / {
+      split(substr($1, 2, length($1) - 2), of, "/")
+      tenth = int(10 * of[1] / of[2])
+      if (tenth == shown) next
+      shown = tenth
+      printf "build: %d of %d steps\n", of[1], of[2]
+      fflush()
+      next
+    }
+    { print; fflush() }'
+}
