@@ -21,8 +21,8 @@ skip() { echo "skipped: $*"; exit 77; }
 command -v mmdebstrap >/dev/null || skip "mmdebstrap is not installed (deploy/setup.sh --all)"
 repository="$(git -C "$(dirname "${BASH_SOURCE[0]}")" rev-parse --show-toplevel)"
 # The mirror that this machine's own apt uses.
-mirror="$(sed -n 's/^URIs: *\([^ ]*\).*/\1/p; s/^deb *\(\[[^]]*\] *\)\{0,1\}\([^ ]*\) .*/\2/p' \
-  /etc/apt/sources.list.d/debian.sources /etc/apt/sources.list 2>/dev/null | head -n 1)"
+mirror="$(cat /etc/apt/sources.list.d/debian.sources /etc/apt/sources.list 2>/dev/null |
+  sed -n 's/^URIs: *\([^ ]*\).*/\1/p; s/^deb *\(\[[^]]*\] *\)\{0,1\}\([^ ]*\) .*/\2/p' | sed -n 1p || true)"
 [ -n "$mirror" ] || skip "no Debian mirror in /etc/apt"
 
 root="$(mktemp -d "${TMPDIR:-/tmp}/flightplan-fresh.XXXXXX")"
