@@ -66,7 +66,8 @@ fail() { echo "setup: $*" >&2; exit 1; }
 
 missing_packages() {
   local installed
-  installed="$(dpkg-query -W -f='${Package} ${db:Status-Status}\n' "$@" 2>/dev/null | sed -n 's/ installed$//p')"
+  # Its exit code says that some are unknown to it.
+  installed="$(dpkg-query -W -f='${Package} ${db:Status-Status}\n' "$@" 2>/dev/null | sed -n 's/ installed$//p' || true)"
   printf '%s\n' "$@" | grep -vxF -f <(printf '%s\n' "${installed:-none}") || true
 }
 
