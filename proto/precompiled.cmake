@@ -62,10 +62,11 @@ function(flightplan_precompiled name headers libraries)
   target_precompile_headers(${name} PRIVATE ${headers})
 endfunction()
 
-# Without the server two files speak gRPC: fewer than the set costs.
-set(sets messages pure)
-if(FLIGHTPLAN_SERVER)
-  list(PREPEND sets services)
+set(sets services messages pure)
+if(NOT FLIGHTPLAN_SERVER)
+  # Two files alone speak gRPC: fewer than the set costs. They take the set below, which then wants gRPC's own flag.
+  list(REMOVE_ITEM sets services)
+  target_compile_options(flightplan_includes INTERFACE -pthread)
 endif()
 flightplan_targets(targets "${CMAKE_SOURCE_DIR}")
 foreach(target IN LISTS targets)

@@ -11,10 +11,12 @@ flags=(--log_level=error --drain_delay=2s)
 for name in a b c; do serve "$name" "${flags[@]}"; done
 balance a b c
 
-# up NAME: waits until the balancer has seen that it is back.
+# up NAME: waits until the balancer sends calls to it. One that is back before the balancer looks, every 0.5 s, was never
+# down for it.
 up() {
+  sleep 0.6
   for _ in $(seq 400); do
-    ! grep "Server flightplan/$1 is" "$work/haproxy.log" | tail -n 1 | grep ' is UP' >/dev/null || return 0
+    grep "Server flightplan/$1 is" "$work/haproxy.log" | tail -n 1 | grep ' is DOWN' >/dev/null || return 0
     sleep 0.05
   done
   fail "HAProxy does not see $1: $(tail -3 "$work/haproxy.log")"
