@@ -8,12 +8,14 @@
 
 namespace flightplan::service {
 
-#define FLIGHTPLAN_LIBPQ_FUNCTIONS(F)                                                                                \
-  F(PQclear)                                                                                                         \
-  F(PQcmdTuples) F(PQconnectPoll) F(PQconnectStart) F(PQconsumeInput) F(PQerrorMessage) F(PQfinish) F(PQflush)       \
-      F(PQfreemem) F(PQgetResult) F(PQgetisnull) F(PQgetlength) F(PQgetvalue) F(PQisBusy) F(PQnotifies) F(PQntuples) \
-          F(PQresultErrorMessage) F(PQresultStatus) F(PQsendQuery) F(PQsendQueryParams) F(PQsetNoticeProcessor)      \
-              F(PQsetnonblocking) F(PQsocket) F(PQstatus) F(PQunescapeBytea)
+// Formatting would align the continuations anew at every run.
+// clang-format off
+#define FLIGHTPLAN_LIBPQ_FUNCTIONS(F) \
+  F(PQclear) F(PQcmdTuples) F(PQconnectPoll) F(PQconnectStart) F(PQconsumeInput) F(PQerrorMessage) F(PQfinish) \
+  F(PQflush) F(PQfreemem) F(PQgetResult) F(PQgetisnull) F(PQgetlength) F(PQgetvalue) F(PQisBusy) F(PQnotifies) \
+  F(PQntuples) F(PQresultErrorMessage) F(PQresultStatus) F(PQsendQuery) F(PQsendQueryParams) \
+  F(PQsetNoticeProcessor) F(PQsetnonblocking) F(PQsocket) F(PQstatus) F(PQunescapeBytea)
+// clang-format on
 
 // Its functions under their own names.
 struct Libpq {

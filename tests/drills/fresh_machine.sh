@@ -5,6 +5,8 @@
 #   COMMAND   default: ./deploy/quickstart.sh     --wants TEXT   what its output must contain
 #   --cache   a compiler cache that outlives the root; without one it is a newcomer's first build
 set -euo pipefail
+# shellcheck source=tests/support/debian_root.sh
+source "$(dirname "${BASH_SOURCE[0]}")/../support/debian_root.sh"
 suite=bookworm cache="" wants=""
 while [ $# -gt 0 ]; do
   case "$1" in
@@ -20,10 +22,6 @@ skip() { echo "skipped: $*"; exit 77; }
 [ "$(id -u)" = 0 ] || skip "needs root: a root folder of its own"
 command -v mmdebstrap >/dev/null || skip "mmdebstrap is not installed (deploy/setup.sh --all)"
 repository="$(git -C "$(dirname "${BASH_SOURCE[0]}")" rev-parse --show-toplevel)"
-# The mirror that this machine's own apt uses.
-mirror="$(cat /etc/apt/sources.list.d/debian.sources /etc/apt/sources.list 2>/dev/null |
-  sed -n 's/^URIs: *\([^ ]*\).*/\1/p; s/^deb *\(\[[^]]*\] *\)\{0,1\}\([^ ]*\) .*/\2/p' | sed -n 1p || true)"
-[ -n "$mirror" ] || skip "no Debian mirror in /etc/apt"
 
 root="$(mktemp -d "${TMPDIR:-/tmp}/flightplan-fresh.XXXXXX")"
 leave() {
@@ -34,15 +32,8 @@ leave() {
   rm -rf --one-file-system "$root"
 }
 trap leave EXIT
-mmdebstrap --quiet --variant=minbase --include=git,ca-certificates "$suite" "$root" "deb $mirror $suite main" >&2 ||
-  skip "no Debian $suite from this machine's mirror"
+debian_root "$suite" "$root" git,ca-certificates || skip "no Debian $suite (above)"
 git clone -q "$repository" "$root/root/flightplan"
-# How this network is reached: names, certificates, the registries' settings.
-cp /etc/resolv.conf "$root/etc/resolv.conf"
-cp -r /usr/local/share/ca-certificates/. "$root/usr/local/share/ca-certificates/" 2>/dev/null || true
-for file in etc/pip.conf root/.config/pip/pip.conf root/.npmrc root/.config/go/env root/.cargo/config.toml root/.m2/settings.xml; do
-  [ ! -f "/$file" ] || install -D -m 600 "/$file" "$root/$file"
-done
 mapfile -t settings < <(env | grep -E '^(PIP_|NPM_CONFIG_|npm_config_|GOPROXY|GOSUMDB|CARGO_|SSL_CERT_|NODE_EXTRA_CA_CERTS|REQUESTS_CA_|https?_proxy|HTTPS?_PROXY|no_proxy|NO_PROXY)' || true)
 mount -t proc proc "$root/proc"
 mount --rbind /dev "$root/dev"

@@ -1,0 +1,55 @@
+#!/usr/bin/env bash
+# The Debian package's life in a Debian root that has nothing else: installed, its service's command started as its user,
+# asked, upgraded with the settings kept, removed, purged without a trace. usage: package.sh [PACKAGE [SUITE]]
+source "$(dirname "$0")/lib.sh"
+# shellcheck source=tests/support/debian_root.sh
+source "$here/../support/debian_root.sh"
+[ "$(id -u)" = 0 ] || skip "needs root: a root folder of its own"
+for tool in mmdebstrap dpkg-deb; do command -v "$tool" >/dev/null || skip "$tool is not installed (deploy/setup.sh --all)"; done
+package="${1:-}"
+suite="${2:-bookworm}"
+[ -n "$package" ] || package="$("$here/../../deploy/debian/build.sh" "$bin/.." "$work")" || fail "no package"
+root="$work/root"
+debian_root "$suite" "$root" ca-certificates || skip "no Debian $suite (above)"
+# An array, not a function: what runs in the background is then the process itself.
+inside=(chroot "$root" /usr/bin/env -i HOME=/root TERM=dumb DEBIAN_FRONTEND=noninteractive PATH=/usr/sbin:/usr/bin:/sbin:/bin)
+# asks STEP: what the unit starts, as the unit's user, answers and ends with 0.
+asks() {
+  local command port http code=0
+  command="$(sed -n 's/^ExecStart=//p' "$root/usr/lib/systemd/system/flightplan.service")"
+  port="$(free_port)" http="$(free_port)"
+  "${inside[@]}" setpriv --reuid flightplan --regid flightplan --clear-groups $command --listen="127.0.0.1:$port" \
+    --http_listen="127.0.0.1:$http" --drain_delay=0s >"$work/$1.log" 2>&1 &
+  server=$!
+  wait_for "$1: the server does not get ready: $(tail -n 1 "$work/$1.log")" curl -sf -o "$work/ready" "http://127.0.0.1:$http/readyz"
+  "${inside[@]}" flightplan gpus --server "127.0.0.1:$port" >"$work/gpus" || fail "$1: no answer"
+  kill -TERM "$server"
+  wait "$server" || code=$?
+  [ "$code" = 0 ] || fail "$1: SIGTERM ends it with $code"
+}
+
+"${inside[@]}" apt-get update -q >"$work/update.log" 2>&1 || skip "no package lists: $(tail -n 1 "$work/update.log")"
+cp "$package" "$root/tmp/flightplan.deb"
+"${inside[@]}" apt-get install -y -q --no-install-recommends /tmp/flightplan.deb >"$work/install.log" 2>&1 || fail "install: $(tail -n 5 "$work/install.log")"
+"${inside[@]}" flightplan version >"$work/version" || fail "version"
+"${inside[@]}" getent passwd flightplan >/dev/null || fail "no user flightplan"
+asks installed
+
+# An upgrade: the same package under a later version. What the administrator wrote stays.
+echo '# ours' >>"$root/etc/flightplan/config.yaml"
+dpkg-deb -R "$package" "$work/next"
+sed -i 's/^\(Version: .*\)/\1+1/' "$work/next/DEBIAN/control"
+dpkg-deb --root-owner-group -Zgzip -z1 -b "$work/next" "$root/tmp/next.deb" >/dev/null
+"${inside[@]}" apt-get install -y -q --no-install-recommends /tmp/next.deb >"$work/upgrade.log" 2>&1 || fail "upgrade: $(tail -n 5 "$work/upgrade.log")"
+grep -q '^# ours' "$root/etc/flightplan/config.yaml" || fail "the upgrade took the settings away"
+asks upgraded
+
+mkdir -p "$root/var/lib/flightplan" && touch "$root/var/lib/flightplan/evidence.db"
+"${inside[@]}" apt-get remove -y -q flightplan >"$work/remove.log" 2>&1 || fail "remove: $(tail -n 5 "$work/remove.log")"
+[ -f "$root/etc/flightplan/config.yaml" ] && [ -f "$root/var/lib/flightplan/evidence.db" ] || fail "remove took settings or evidence away"
+[ ! -e "$root/usr/bin/flightplan" ] || fail "remove left the program"
+"${inside[@]}" apt-get purge -y -q flightplan >"$work/purge.log" 2>&1 || fail "purge: $(tail -n 5 "$work/purge.log")"
+! "${inside[@]}" getent passwd flightplan >/dev/null || fail "purge left the user"
+left="$(cd "$root" && find . -path ./proc -prune -o -name '*flightplan*' ! -path './tmp/*' ! -path './var/cache/*' ! -path './var/log/*' -print)"
+[ -z "$left" ] || fail "purge left $left"
+echo "package: suite=$suite file=$(basename "$package") bytes=$(stat -c %s "$package") install=ok serve=ok upgrade=ok remove=ok purge=ok $(head -n 1 "$work/version")"
