@@ -137,6 +137,8 @@ absl::string_view ProbeResultName(ProbeResult result) {
   return kNames[static_cast<size_t>(result)];
 }
 
+absl::Span<const absl::string_view> ProbeGroups() { return kGroups; }
+
 absl::Status CheckProbeRequest(const v1::RunProbeRequest& request) {
   Violations violations;
   if (request.has_device_index() && (request.device_index() < 0 || request.device_index() > kMaxDevice)) {

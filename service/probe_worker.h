@@ -8,7 +8,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "absl/types/span.h"
 #include "flightplan/v1/probe_service.pb.h"
 #include "service/child_process.h"
 
@@ -47,6 +49,9 @@ struct ProbeEnd {
 // Blocks; from a thread of its own. Every line is checked before `progress` sees it.
 ProbeEnd RunProbeWorker(const ProbeJob& job, const StopSwitch& stop,
                         const std::function<void(const v1::ProbeProgress&)>& progress);
+
+// What RunProbeRequest.groups may name.
+absl::Span<const absl::string_view> ProbeGroups();
 
 // Checks a request alone.
 absl::Status CheckProbeRequest(const v1::RunProbeRequest& request);

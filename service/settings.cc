@@ -94,6 +94,7 @@ std::vector<absl::string_view> Names(bool in_file) {
 bool IsBool(const Row& row) { return std::holds_alternative<bool S::*>(row.member); }
 
 constexpr absl::string_view kLevels[] = {"debug", "info", "warning", "error"};
+constexpr absl::string_view kModes[] = {"shadow", "warn", "enforce"};
 
 absl::Status Wrong(absl::string_view text, absl::string_view right) {
   return absl::InvalidArgumentError(absl::StrCat("is '", Utf8Prefix(text, 64), "', must be ", right));
@@ -143,7 +144,7 @@ absl::Status Read(const Row& row, absl::string_view text, std::string* out) {
   if (row.name == "decision_log" && text != "off" && text != "stdout" && !absl::StartsWith(text, "file:/")) {
     return Wrong(text, "off, stdout or file:/PATH");
   }
-  if (row.name == "webhook_mode" && text != "shadow" && text != "warn" && text != "enforce") {
+  if (row.name == "webhook_mode" && std::find(std::begin(kModes), std::end(kModes), text) == std::end(kModes)) {
     return Wrong(text, "shadow, warn or enforce");
   }
   if (row.name == "evidence_store") {
@@ -329,6 +330,21 @@ std::string Show(const Row& row, const std::vector<std::string>& values) {
       "]");
 }
 
+SettingInfo::Kind KindOf(const Row& row) {
+  using Kind = SettingInfo::Kind;
+  if (IsBool(row)) return Kind::kSwitch;
+  if (std::holds_alternative<std::vector<std::string> S::*>(row.member)) return Kind::kTexts;
+  if (std::holds_alternative<absl::Duration S::*>(row.member)) return Kind::kDuration;
+  if (std::holds_alternative<int64_t S::*>(row.member)) return row.bytes ? Kind::kBytes : Kind::kNumber;
+  return Kind::kText;
+}
+
+absl::Span<const absl::string_view> WordsOf(const Row& row) {
+  if (std::holds_alternative<LogLevel S::*>(row.member)) return kLevels;
+  if (row.name == "webhook_mode") return kModes;
+  return {};
+}
+
 }  // namespace
 
 absl::StatusOr<Settings> ParseSettings(absl::Span<const std::string> args, const SettingsSources& sources) {
@@ -345,6 +361,16 @@ absl::StatusOr<Settings> ParseSettings(absl::Span<const std::string> args, const
   FLIGHTPLAN_RETURN_IF_ERROR(ApplyFlags(flags, &settings));
   if (!settings.help) FLIGHTPLAN_RETURN_IF_ERROR(CheckTogether(settings));
   return settings;
+}
+
+std::vector<SettingInfo> SettingsTable() {
+  const Settings defaults;
+  std::vector<SettingInfo> table;
+  for (const Row& row : kRows) {
+    table.push_back({row.name, row.help, KindOf(row), WordsOf(row), row.min, row.max,
+                     std::visit([&](auto member) { return Show(row, defaults.*member); }, row.member), !row.flag_only});
+  }
+  return table;
 }
 
 std::string SettingsToYaml(const Settings& settings) {

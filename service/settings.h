@@ -59,6 +59,20 @@ struct Settings {
 // column, and what would be right.
 absl::StatusOr<Settings> ParseSettings(absl::Span<const std::string> args, const SettingsSources& sources);
 
+// What one setting is: for completion, the manual page and the schema of the --config file.
+struct SettingInfo {
+  enum class Kind { kText, kTexts, kSwitch, kNumber, kBytes, kDuration };
+  absl::string_view name;  // "max_in_flight"
+  absl::string_view help;
+  Kind kind = Kind::kText;
+  absl::Span<const absl::string_view> words;  // the only values; empty: any
+  int64_t min = 0, max = 0;                   // of numbers and bytes; of durations in seconds
+  std::string fallback;                       // the default, as a file says it
+  bool in_file = true;
+};
+// Every setting, in the order of the help.
+std::vector<SettingInfo> SettingsTable();
+
 // The settings in force as a configuration file.
 std::string SettingsToYaml(const Settings& settings);
 // One line per flag.

@@ -38,6 +38,9 @@ constexpr Command kCommands[] = {
     {"evidence", "reported runs: list, export, import, prune", RunEvidence},
     {"replay", "whether a decision log's answers would be the same today", RunReplay},
     {"serve", "the gRPC service", RunServe},
+    {"schema", "a JSON Schema of a YAML format, for editors", RunSchema},
+    {"completion", "completion for bash, zsh or fish", RunCompletion},
+    {"man", "the manual page", RunMan},
     {"version", "this build and the framework releases it covers", RunVersion},
     {"help", "help, or help of one command", RunHelp},
 };
@@ -127,6 +130,19 @@ const Command* FindCommand(absl::string_view name) {
   return nullptr;
 }
 
+CommandLine TableOf(const Command& command) {
+  // For a command that has none: one of the server's, in a build without it.
+  CommandLine table{.name = command.name, .summary = command.summary};
+  Context context;
+  context.table = &table;
+  command.run({}, context);
+  // Their targets were the command's own variables.
+  for (FlagGroup& group : table.groups) {
+    for (Flag& flag : group.flags) flag.set.take = nullptr;
+  }
+  return table;
+}
+
 int RunCommandLine(Arguments args, Context& context) {
   if (args.empty() || args[0] == "--help" || args[0] == "-h") return RunHelp({}, context);
   if (args[0] == "--version") return RunVersion({}, context);
@@ -142,6 +158,10 @@ int RunCommandLine(Arguments args, Context& context) {
 }
 
 std::optional<int> ParseOrExit(const CommandLine& command, Arguments args, Context& context, ParsedArguments* parsed) {
+  if (context.table != nullptr) {
+    *context.table = command;
+    return kExitOk;
+  }
   absl::StatusOr<ParsedArguments> result = ParseArguments(command, args);
   if (!result.ok()) return Misuse(command, result.status().message(), context);
   *parsed = *std::move(result);

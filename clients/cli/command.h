@@ -16,7 +16,7 @@
 
 namespace flightplan::cli {
 
-// Exit codes, the same for every command. Documented in README.md and `flightplan help`.
+// Exit codes, the same for every command. Documented in README.md, `flightplan help` and the man page.
 enum Exit : int {
   kExitOk = 0,
   kExitFindings = 1,     // findings of level error: the launch would be refused or would fail
@@ -24,12 +24,23 @@ enum Exit : int {
   kExitUnreachable = 3,  // the server did not answer
   kExitInternal = 4,     // our own bug, or an answer that cannot be read
 };
+struct ExitMeaning {
+  Exit code;
+  absl::string_view meaning;
+};
+inline constexpr ExitMeaning kExitMeanings[] = {{kExitOk, "fine"},
+                                                {kExitFindings, "findings of level error"},
+                                                {kExitMisuse, "the command line makes no sense"},
+                                                {kExitUnreachable, "the server did not answer"},
+                                                {kExitInternal, "a fault of flightplan itself"}};
 
 // Everything a command reads and writes, so that tests run commands without a process.
 struct Context {
   Terminal terminal;
   std::string out;  // standard output
   std::string err;  // standard error
+  // Where set, a command leaves its table there and does nothing else. See TableOf.
+  CommandLine* table = nullptr;
 };
 
 using Arguments = absl::Span<const std::string>;
@@ -42,13 +53,15 @@ struct Command {
 
 absl::Span<const Command> Commands();
 const Command* FindCommand(absl::string_view name);
+// The flags and the help of a command as data, for completion and the man page. Its setters are empty.
+CommandLine TableOf(const Command& command);
 
 // The whole program but for the process: `args` without the program's name.
 int RunCommandLine(Arguments args, Context& context);
 
 // ---- for commands
 
-// Parses, and answers --help. Empty: go on with *parsed; else the exit code.
+// Parses, and answers --help and TableOf. Empty: go on with *parsed; else the exit code.
 std::optional<int> ParseOrExit(const CommandLine& command, Arguments args, Context& context, ParsedArguments* parsed);
 
 // Says what is wrong with the command line, with the usage line; kExitMisuse.

@@ -100,7 +100,7 @@ absl::StatusOr<ParsedArguments> ParseArguments(const CommandLine& command, absl:
         return Misplaced(flag->name, absl::InvalidArgumentError(absl::StrCat("wants ", flag->value_name)));
       value = args[++i];
     }
-    if (const absl::Status status = flag->set(value); !status.ok()) return Misplaced(flag->name, status);
+    if (const absl::Status status = flag->set.take(value); !status.ok()) return Misplaced(flag->name, status);
   }
   return parsed;
 }
@@ -115,55 +115,58 @@ std::string HelpText(const CommandLine& command, const Terminal& terminal) {
   return absl::StrCat(out, "\n");
 }
 
-Flag::Setter ToText(std::string* target) {
-  return [target](absl::string_view text) {
-    *target = std::string(text);
-    return absl::OkStatus();
-  };
+Flag::Setter ToText(std::string* target, Values values) {
+  return {[target](absl::string_view text) {
+            *target = std::string(text);
+            return absl::OkStatus();
+          },
+          std::move(values)};
 }
 
 Flag::Setter ToText(std::optional<std::string>* target) {
-  return [target](absl::string_view text) {
+  return {[target](absl::string_view text) {
     *target = std::string(text);
     return absl::OkStatus();
-  };
+  }};
 }
 
 Flag::Setter ToSwitch(bool* target) {
-  return [target](absl::string_view text) {
+  return {[target](absl::string_view text) {
     if (text != "true" && text != "false") return Wants("no value", text);
     *target = text == "true";
     return absl::OkStatus();
-  };
+  }};
 }
 
 Flag::Setter ToList(std::vector<std::string>* target) {
-  return [target](absl::string_view text) {
+  return {[target](absl::string_view text) {
     target->emplace_back(text);
     return absl::OkStatus();
-  };
+  }};
 }
 
-Flag::Setter ToCommaList(std::vector<std::string>* target) {
-  return [target](absl::string_view text) {
-    for (absl::string_view item : absl::StrSplit(text, ',', absl::SkipWhitespace())) target->emplace_back(item);
-    return absl::OkStatus();
-  };
+Flag::Setter ToCommaList(std::vector<std::string>* target, Values values) {
+  values.commas = true;
+  return {[target](absl::string_view text) {
+            for (absl::string_view item : absl::StrSplit(text, ',', absl::SkipWhitespace())) target->emplace_back(item);
+            return absl::OkStatus();
+          },
+          std::move(values)};
 }
 
 Flag::Setter ToInteger(std::optional<int64_t>* target, int64_t least) {
-  return [target, least](absl::string_view text) {
+  return {[target, least](absl::string_view text) {
     int64_t value = 0;
     if (!absl::SimpleAtoi(text, &value) || value < least) {
       return Wants(absl::StrCat("an integer of at least ", least), text);
     }
     *target = value;
     return absl::OkStatus();
-  };
+  }};
 }
 
 Flag::Setter ToReal(std::optional<double>* target, double least, double most) {
-  return [target, least, most](absl::string_view text) {
+  return {[target, least, most](absl::string_view text) {
     double value = 0;
     if (!absl::SimpleAtod(text, &value) || !(value >= least && value <= most)) {
       return Wants(std::isinf(most) ? absl::StrCat("a number of at least ", least)
@@ -172,17 +175,19 @@ Flag::Setter ToReal(std::optional<double>* target, double least, double most) {
     }
     *target = value;
     return absl::OkStatus();
-  };
+  }};
 }
 
 Flag::Setter ToChoice(std::string* target, std::vector<absl::string_view> choices) {
-  return [target, choices = std::move(choices)](absl::string_view text) {
-    if (std::find(choices.begin(), choices.end(), text) == choices.end()) {
-      return Wants(absl::StrCat("one of ", absl::StrJoin(choices, ", ")), text);
-    }
-    *target = std::string(text);
-    return absl::OkStatus();
-  };
+  Values values = KnownWords(choices);
+  return {[target, choices = std::move(choices)](absl::string_view text) {
+            if (std::find(choices.begin(), choices.end(), text) == choices.end()) {
+              return Wants(absl::StrCat("one of ", absl::StrJoin(choices, ", ")), text);
+            }
+            *target = std::string(text);
+            return absl::OkStatus();
+          },
+          std::move(values)};
 }
 
 }  // namespace flightplan::cli

@@ -15,12 +15,31 @@
 
 namespace flightplan::cli {
 
+// What a value may be, as far as a shell can complete it. Nothing is checked by it.
+struct Values {
+  std::vector<std::string> words;  // known words
+  absl::string_view list;          // a list of name_lists.h, for names that would make a script long: "gpus"
+  bool files = false;              // names of files
+  bool folders = false;            // names of folders
+  bool commas = false;             // several, with commas between
+};
+
+template <class Names>
+Values KnownWords(const Names& names) {
+  Values values;
+  for (const auto& name : names) values.words.emplace_back(name);
+  return values;
+}
+
 struct Flag {
-  // Takes the value as written; an error says what would be right ("wants an integer of at least 1, not 'x'").
-  using Setter = std::function<absl::Status(absl::string_view)>;
+  struct Setter {
+    // Takes the value as written; an error says what would be right ("wants an integer of at least 1, not 'x'").
+    std::function<absl::Status(absl::string_view)> take;
+    Values values;
+  };
 
   absl::string_view name;        // "--gpus"
-  absl::string_view value_name;  // "N"; empty: a switch, whose setter gets "true"
+  absl::string_view value_name;  // "N"; empty: a switch, whose setter gets "true". FILE and DIR are names of such
   absl::string_view help;        // empty: self-explaining, and shares a line of help with its like
   Setter set;
 };
@@ -38,6 +57,8 @@ struct CommandLine {
   size_t max_positional = 0;
   bool takes_rest = false;  // arguments after "--" are passed on
   std::vector<FlagGroup> groups;
+  Values positional;            // what its arguments may be
+  bool rest_has_flags = false;  // after "--" stand flags of this command again
 };
 
 struct ParsedArguments {
@@ -52,12 +73,12 @@ absl::StatusOr<ParsedArguments> ParseArguments(const CommandLine& command, absl:
 
 std::string HelpText(const CommandLine& command, const Terminal& terminal);
 
-// Setters. The target must outlive the table.
-Flag::Setter ToText(std::string* target);
+// Setters. The target must outlive the table. `values`: what is offered for completion; any text is taken.
+Flag::Setter ToText(std::string* target, Values values = {});
 Flag::Setter ToText(std::optional<std::string>* target);
 Flag::Setter ToSwitch(bool* target);
-Flag::Setter ToList(std::vector<std::string>* target);       // one item each time
-Flag::Setter ToCommaList(std::vector<std::string>* target);  // a,b,c each time
+Flag::Setter ToList(std::vector<std::string>* target);                           // one item each time
+Flag::Setter ToCommaList(std::vector<std::string>* target, Values values = {});  // a,b,c each time
 Flag::Setter ToInteger(std::optional<int64_t>* target, int64_t least = 1);
 Flag::Setter ToReal(std::optional<double>* target, double least, double most);
 Flag::Setter ToChoice(std::string* target, std::vector<absl::string_view> choices);

@@ -17,6 +17,7 @@ int Refuse(absl::string_view command, Context& context) {
 
 int RunServe(Arguments /*args*/, Context& context) { return Refuse("serve", context); }
 int RunEvidence(Arguments /*args*/, Context& context) { return Refuse("evidence", context); }
+std::string ServeConfigSchema() { return ""; }
 int RunReplay(Arguments /*args*/, Context& context) { return Refuse("replay", context); }
 
 }  // namespace flightplan::cli

@@ -2,6 +2,7 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <limits>
 #include <utility>
 
@@ -9,19 +10,24 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "clients/cli/command.h"
+#include "clients/cli/name_lists.h"
 #include "clients/cli/text.h"
+#include "clients/cli/versions_page.h"
 #include "clients/cli/words.h"
 #include "flightplan/v1/resolver_service.pb.h"
 #include "resolver/base/status_macros.h"
 #include "resolver/normalize/knobs_message.h"
 #include "resolver/normalize/profile_message.h"
+#include "resolver/normalize/request.h"
 #include "resolver/plan/knob.h"
 #include "resolver/plan/knob_value.h"
+#include "resolver/render/input_format.h"
 
 namespace flightplan::cli {
 namespace {
 
 constexpr double kAnyShare = 1.0;
+constexpr absl::string_view kCapabilities[] = {"deepep", "hybridep", "ncclep", "paged_stash", "none"};
 constexpr double kUnbounded = std::numeric_limits<double>::infinity();
 
 constexpr Word<v1::Stage> kStages[] = {
@@ -232,33 +238,44 @@ absl::Status FillProbeProfile(const ResolveOptions& options, v1::ResolveConfigRe
 }
 
 Flag::Setter ToPin(std::vector<std::string>* pins, bool set) {
-  return [pins, set](absl::string_view text) {
-    if (absl::StrContains(text, '=') != set || text.empty() || text[0] == '=') {
-      return absl::InvalidArgumentError(
-          absl::StrCat("wants ", set ? "KNOB=VALUE" : "a knob's name alone", ", not ", Quoted(text)));
-    }
-    pins->emplace_back(text);
-    return absl::OkStatus();
-  };
+  return {[pins, set](absl::string_view text) {
+            if (absl::StrContains(text, '=') != set || text.empty() || text[0] == '=') {
+              return absl::InvalidArgumentError(
+                  absl::StrCat("wants ", set ? "KNOB=VALUE" : "a knob's name alone", ", not ", Quoted(text)));
+            }
+            pins->emplace_back(text);
+            return absl::OkStatus();
+          },
+          {.list = set ? kKnobSettings : kKnobNames}};
 }
 
 }  // namespace
+
+Values InputFormatValues() {
+  Values values = {.words = {std::string(kShellFormat)}};
+  for (const InputFormat& format : InputFormats()) {
+    std::string name(format.name);  // of one name, a format for each target
+    if (std::find(values.words.begin(), values.words.end(), name) == values.words.end()) values.words.push_back(name);
+  }
+  return values;
+}
 
 std::vector<FlagGroup> StackFlags(StackOptions* o) {
   return {
       {"target",
        {{"--target", "NAME[@VERSION]", "megatron-lm (default), megatron-bridge, loongforge; @0.19, @main",
-         ToText(&o->target)}}},
+         ToText(&o->target, KnownWords(TargetNames()))}}},
       {"machine",
-       {{"--gpu", "NAME", "h100-sxm, gb200-nvl72 ...; flightplan gpus lists them", ToText(&o->gpu)},
+       {{"--gpu", "NAME", "h100-sxm, gb200-nvl72 ...; flightplan gpus lists them",
+         ToText(&o->gpu, {.list = kGpuNames})},
         {"--gpus", "N", "GPUs of the job, all nodes together", ToInteger(&o->gpus)},
         {"--nvlink-domain", "N", "", ToInteger(&o->nvlink_domain)},
         {"--gpus-per-node", "N", "", ToInteger(&o->gpus_per_node)},
-        {"--transport", "infiniband|roce|efa|...", "", ToText(&o->transport)},
+        {"--transport", "infiniband|roce|efa|...", "", ToText(&o->transport, KnownWords(TransportNames()))},
         {"--host-cpu", "x86-fast|x86-slow|arm", "", ToChoice(&o->host_cpu, WordsOf(kHostCpus))}}},
       {"software",
        {{"--capability", "NAME,...", "installed: deepep, hybridep, ncclep, paged_stash; or none",
-         ToCommaList(&o->capabilities)},
+         ToCommaList(&o->capabilities, KnownWords(kCapabilities))},
         {"--te", "V", "", ToText(&o->te)},
         {"--torch", "V", "", ToText(&o->torch)},
         {"--cuda", "V", "", ToText(&o->cuda)},
@@ -275,7 +292,9 @@ std::vector<FlagGroup> StackFlags(StackOptions* o) {
 
 std::vector<FlagGroup> ResolveFlags(ResolveOptions* o) {
   std::vector<FlagGroup> groups = {
-      {"model", {{"--model", "NAME|FILE", "catalogue name, or a Hugging Face config.json", ToText(&o->model)}}},
+      {"model",
+       {{"--model", "NAME|FILE", "catalogue name, or a Hugging Face config.json",
+         ToText(&o->model, {.list = kModelNames})}}},
       {"layout",
        {{"--tp", "N", "", ToInteger(&o->tp)},
         {"--pp", "N", "", ToInteger(&o->pp)},
@@ -288,7 +307,8 @@ std::vector<FlagGroup> ResolveFlags(ResolveOptions* o) {
       {"work",
        {{"--seq", "N", "tokens per sample (default 4096)", ToInteger(&o->seq)},
         {"--gbs", "N", "samples per step (default 8 a GPU)", ToInteger(&o->gbs)},
-        {"--precision", "P", "bf16 (default), fp16, fp8_cs, fp8_block, fp8_ds, mxfp8, nvfp4", ToText(&o->precision)},
+        {"--precision", "P", "bf16 (default), fp16, fp8_cs, fp8_block, fp8_ds, mxfp8, nvfp4",
+         ToText(&o->precision, KnownWords(PrecisionNames()))},
         {"--stage", "S", "bring-up, tune, production (default)", ToChoice(&o->stage, WordsOf(kStages))},
         {"--objective", "O", "training (default), benchmark", ToChoice(&o->objective, WordsOf(kObjectives))},
         {"--iterations", "N", "", ToInteger(&o->iterations)}}},

@@ -54,6 +54,8 @@ inline constexpr int64_t kDefaultSamplesPerGpu = 8;  // of the global batch
 
 std::vector<FlagGroup> ResolveFlags(ResolveOptions* options);
 std::vector<FlagGroup> StackFlags(StackOptions* options);
+// The names that --input-format takes.
+Values InputFormatValues();
 
 // Reads the model's file where --model names one. Errors are INVALID_ARGUMENT and name the flag and what would be
 // right. Sequence and batch that were not given become kDefaultSeqLength and kDefaultSamplesPerGpu a GPU; the page says

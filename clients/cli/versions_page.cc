@@ -12,6 +12,7 @@
 #include "clients/cli/text.h"
 #include "google/protobuf/struct.pb.h"
 #include "resolver/plan/knob.h"
+#include "resolver/render/dialects.h"
 
 namespace flightplan::cli {
 namespace {
@@ -96,6 +97,16 @@ std::vector<std::string> ReleasesOf(absl::string_view framework) {
     for (int release : kBridgeReleases) add(release);
   }
   return releases;
+}
+
+std::vector<std::string> TargetNames() {
+  std::vector<std::string> names;
+  for (const Target target : {Target::kMegatronLm, Target::kMegatronBridge, Target::kLoongForge}) {
+    const absl::string_view framework = OwnDialect(target);
+    names.emplace_back(framework);
+    for (const std::string& release : ReleasesOf(framework)) names.push_back(absl::StrCat(framework, "@", release));
+  }
+  return names;
 }
 
 std::string RenderVersionsPage(const std::string& input, absl::string_view framework,

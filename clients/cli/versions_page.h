@@ -26,6 +26,9 @@ ReleaseChange CompareReleases(const v1::ValidateConfigResponse& older, const v1:
 // The releases of a framework that are judged, oldest first; empty for one that has no releases of its own.
 std::vector<std::string> ReleasesOf(absl::string_view framework);
 
+// Every target as --target takes it: "megatron-lm", "megatron-lm@0.16" ...
+std::vector<std::string> TargetNames();
+
 std::string RenderVersionsPage(const std::string& input, absl::string_view framework,
                                const std::vector<ReleaseAnswer>& answers, bool verbose, const Terminal& terminal);
 // {"releases": [{"release", "accepted_by_stack", "will_run", "errors", "warnings", "new_findings", ...}]}

@@ -97,6 +97,8 @@ constexpr PrecisionName kPrecisions[] = {{"bf16", Precision::kBf16},
                                          {"fp8_mx", Precision::kMxfp8},
                                          {"nvfp4", Precision::kNvfp4}};
 
+constexpr absl::string_view kTransports[] = {"infiniband", "roce", "efa", "slingshot", "tcp"};
+
 void CheckRange(absl::string_view field, int64_t value, int64_t high, Violations* violations) {
   if (value < 1 || value > high) violations->Add(field, absl::StrCat("must be 1..", high, ", not ", value));
 }
@@ -212,8 +214,8 @@ void ReadFabric(const v1::Fabric& m, GpuSystem* gpu, std::string* transport, Vio
   if (positive(m.has_hbm_bytes(), static_cast<double>(m.hbm_bytes()), "hbm_bytes")) gpu->hbm_bytes = m.hbm_bytes();
   if (m.has_transport()) {
     *transport = m.transport();
-    static constexpr absl::string_view kKnown[] = {"infiniband", "roce", "efa", "slingshot", "tcp"};
-    if (std::find(std::begin(kKnown), std::end(kKnown), absl::string_view(m.transport())) == std::end(kKnown)) {
+    const auto* known = std::find(std::begin(kTransports), std::end(kTransports), absl::string_view(m.transport()));
+    if (known == std::end(kTransports)) {
       violations->Add("hardware.fabric.transport", "must be infiniband, roce, efa, slingshot or tcp");
     }
   }
@@ -340,6 +342,14 @@ void ReadDialects(const google::protobuf::RepeatedPtrField<std::string>& names, 
 }
 
 }  // namespace
+
+std::vector<absl::string_view> PrecisionNames() {
+  std::vector<absl::string_view> names;
+  for (const PrecisionName& row : kPrecisions) names.emplace_back(row.name);
+  return names;
+}
+
+absl::Span<const absl::string_view> TransportNames() { return kTransports; }
 
 void NormalizeTarget(const v1::TargetStack& message, absl::string_view field, Environment* env,
                      Violations* violations) {

@@ -2,8 +2,11 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "resolver/catalog/catalog.h"
 #include "resolver/normalize/violations.h"
 #include "resolver/plan/intent.h"
@@ -30,6 +33,10 @@ absl::StatusOr<Environment> NormalizeValidate(const v1::ValidateConfigRequest& r
 // "megatron-lm" and its release into `env`; an unknown release becomes the nearest known one and is kept in
 // env.unknown_version, for a finding.
 void NormalizeTarget(const v1::TargetStack& message, absl::string_view field, Environment* env, Violations* violations);
+
+// What workload.precision and hardware.fabric.transport may be.
+std::vector<absl::string_view> PrecisionNames();
+absl::Span<const absl::string_view> TransportNames();
 
 // Bounds of a request (conventions: each is a named constant with a test at it and one above).
 inline constexpr int64_t kMaxGpus = 1 << 20;

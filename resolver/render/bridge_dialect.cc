@@ -85,10 +85,14 @@ bool OverrideReader::KnowsSection(absl::string_view section) {
 
 bool OverrideReader::LooksInside(absl::string_view section) { return Contains(kKnownSections, section); }
 
-std::string OverrideReader::UnknownSection(absl::string_view section) {
+std::vector<absl::string_view> OverrideReader::Sections() {
   std::vector<absl::string_view> names(kKnownSections.begin(), kKnownSections.end());
   names.insert(names.end(), kOpaqueSections.begin(), kOpaqueSections.end());
-  const absl::string_view nearest = NearestName(section, names);
+  return names;
+}
+
+std::string OverrideReader::UnknownSection(absl::string_view section) {
+  const absl::string_view nearest = NearestName(section, Sections());
   return absl::StrCat("the config container has no section ", Printable(section),
                       nearest.empty() ? "" : absl::StrCat("; did you mean ", nearest, "?"));
 }

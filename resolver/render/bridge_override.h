@@ -28,6 +28,7 @@ class OverrideReader {
   void Refuse(const Argument& argument, absl::string_view id, std::string seen, std::string needs);
 
   static bool KnowsSection(absl::string_view section);
+  static std::vector<absl::string_view> Sections();
   // Rules look at its fields.
   static bool LooksInside(absl::string_view section);
   // "the config container has no section x; did you mean y?"

@@ -13,19 +13,20 @@
 #include "resolver/render/loongforge_yaml.h"
 #include "resolver/render/megatron_lm_dialect.h"
 #include "resolver/render/megatron_lm_yaml.h"
+#include "resolver/render/yaml_schema.h"
 
 namespace flightplan {
 namespace {
 
 constexpr InputFormat kFormats[] = {
     {"argv", Target::kMegatronLm, ParseMegatronLm, nullptr},
-    {"megatron-lm-yaml", Target::kMegatronLm, nullptr, ParseMegatronLmYaml},
+    {"megatron-lm-yaml", Target::kMegatronLm, nullptr, ParseMegatronLmYaml, MegatronLmYamlSchema},
     {"argv", Target::kLoongForge, ParseLoongForge, nullptr},
-    {"loongforge-yaml", Target::kLoongForge, nullptr, ParseLoongForgeYaml},
+    {"loongforge-yaml", Target::kLoongForge, nullptr, ParseLoongForgeYaml, LoongForgeYamlSchema},
     {"bridge-overrides", Target::kMegatronBridge, ParseBridge, nullptr},
     {"bridge-recipe", Target::kMegatronBridge, ParseBridgeRecipe, nullptr},
     {"bridge-perf", Target::kMegatronBridge, ParseBridgePerf, nullptr},
-    {"bridge-yaml", Target::kMegatronBridge, nullptr, ParseBridgeYaml},
+    {"bridge-yaml", Target::kMegatronBridge, nullptr, ParseBridgeYaml, BridgeYamlSchema},
 };
 
 const InputFormat& First(Target target) {

@@ -18,6 +18,8 @@ struct InputFormat {
   ParseResult (*arguments)(absl::Span<const Argument> args, const Environment& env) = nullptr;
   // A file as a whole. Null: its words are read as arguments.
   ParseResult (*file)(absl::string_view text, const Environment& env) = nullptr;
+  // The JSON Schema of such a file, for editors. Null: it is no YAML.
+  std::string (*schema)() = nullptr;
 };
 
 // Every format, a target's usual one for arguments first. A shell script is none of them: it holds arguments.

@@ -69,6 +69,13 @@ const FlagTable& Table() {
 
 }  // namespace
 
+absl::string_view LoongForgeChoices(Knob knob) {
+  for (const FlagSpec& spec : kOwnFlags) {
+    if (spec.knob == knob) return spec.choices;
+  }
+  return "";
+}
+
 std::optional<Knob> LoongForgeKey(absl::string_view key) {
   if (key == "fp8_param") return K::fp8_param_gather;  // validators.py:74
   if (IsLoongForgeStructure(key)) return std::nullopt;

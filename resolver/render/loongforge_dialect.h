@@ -15,6 +15,9 @@ ParseResult ParseLoongForge(absl::Span<const Argument> args, const Environment& 
 // The knob that a key of the model's YAML or an override sets: an argument's name (num_experts), or another knob's.
 std::optional<Knob> LoongForgeKey(absl::string_view key);
 
+// Choices of a flag of the fork's own, '|' separated; empty: those of the knob table.
+absl::string_view LoongForgeChoices(Knob knob);
+
 // Writes every knob that was given or decided, in the order of the knob table, LoongForge's own flags last.
 Launch RenderLoongForge(const RenderInput& input);
 

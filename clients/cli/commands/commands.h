@@ -19,7 +19,13 @@ int RunModels(Arguments args, Context& context);
 int RunGpus(Arguments args, Context& context);
 int RunProbe(Arguments args, Context& context);
 int RunServe(Arguments args, Context& context);
+int RunSchema(Arguments args, Context& context);
+int RunCompletion(Arguments args, Context& context);
+int RunMan(Arguments args, Context& context);
 int RunVersion(Arguments args, Context& context);
 int RunHelp(Arguments args, Context& context);
+
+// The JSON Schema of the file of `flightplan serve --config`. Empty: this build is without the server.
+std::string ServeConfigSchema();
 
 }  // namespace flightplan::cli

@@ -7,6 +7,7 @@
 #include "clients/cli/findings.h"
 #include "clients/cli/output.h"
 #include "clients/cli/request.h"
+#include "clients/cli/versions_page.h"
 #include "flightplan/v1/resolver_service.pb.h"
 
 namespace flightplan::cli {
@@ -31,16 +32,18 @@ CommandLine Describe(ConvertOptions* o) {
           "flightplan convert pretrain.sh --to megatron-bridge --gpu h100-sxm --gpus 64",
       .max_positional = 1,
       .takes_rest = true,
-      .groups = StackFlags(&o->stack)};
+      .groups = StackFlags(&o->stack),
+      .positional = {.files = true}};
   for (FlagGroup& group : command.groups) {
     for (Flag& flag : group.flags) {
       if (flag.name == "--target") flag.name = "--from";
     }
   }
   command.groups.push_back({"convert",
-                            {{"--to", "NAME[@VERSION]", "megatron-lm, megatron-bridge, loongforge", ToText(&o->to)},
+                            {{"--to", "NAME[@VERSION]", "megatron-lm, megatron-bridge, loongforge",
+                              ToText(&o->to, KnownWords(TargetNames()))},
                              {"--input-format", "F", "default: by the source, the file's name and its first lines",
-                              ToText(&o->input_format)},
+                              ToText(&o->input_format, InputFormatValues())},
                              {"--format", "F", "shell (default), argv (one argument a line), json",
                               ToChoice(&o->format, {"shell", "argv", "json"})},
                              {"--verbose", "", "every knob", ToSwitch(&o->verbose)}}});

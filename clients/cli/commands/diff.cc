@@ -39,11 +39,13 @@ CommandLine Describe(DiffOptions* o) {
           "flightplan diff yesterday.json -- --model qwen3-30b-a3b --gpu h100-sxm --gpus 16 --tp 1 --pp 2 --ep 8",
       .max_positional = 2,
       .takes_rest = true,
-      .groups = ResolveFlags(&o->shared)};
+      .groups = ResolveFlags(&o->shared),
+      .positional = {.files = true},
+      .rest_has_flags = true};
   command.groups.push_back(
       {"input",
        {{"--input-format", "F", "of a launch; default: by the target, the file's name and its first lines",
-         ToText(&o->input_format)}}});
+         ToText(&o->input_format, InputFormatValues())}}});
   command.groups.push_back(
       {"print",
        {{"--format", "F", "table (default), json", ToChoice(&o->format, {"table", "json"})},

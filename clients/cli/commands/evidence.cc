@@ -17,6 +17,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "clients/cli/name_lists.h"
 #include "clients/cli/paging.h"
 #include "clients/cli/remote_channel.h"
 #include "clients/cli/table.h"
@@ -45,27 +46,27 @@ struct Options {
 };
 
 CommandLine Describe(Options* options) {
-  return {
-      .name = "evidence",
-      .usage = "flightplan evidence list|export|import|prune [FILE] --evidence-store URL | --server ADDRESS",
-      .summary = "reported runs: list them, carry them from one store to another, take old ones out",
-      .example =
-          "flightplan evidence export --evidence-store sqlite:/var/lib/flightplan/evidence.db > evidence.jsonl\n"
-          "flightplan evidence prune --evidence-store sqlite:/var/lib/flightplan/evidence.db --older-than 4320h",
-      .max_positional = 2,
-      .groups = {
-          {"where",
-           {{"--evidence-store", "URL", "sqlite:/PATH or postgresql://USER@HOST/DATABASE", ToText(&options->store)}}},
-          {"which",
-           {{"--gpu", "NAME", "of this GPU system", ToText(&options->gpu)},
-            {"--model", "NAME", "of this model", ToText(&options->model)},
-            {"--tenant", "NAME", "prune: reported by this tenant", ToText(&options->tenant)},
-            {"--id", "ID", "prune: this one; may be repeated", ToList(&options->ids)},
-            {"--older-than", "TIME", "prune: received before so long, such as 4320h for 180 days",
-             ToText(&options->older_than)},
-            {"--erase", "", "prune: delete for good; answers from before cannot be replayed",
-             ToSwitch(&options->erase)}}},
-          BackendFlags(&options->backend)}};
+  return {.name = "evidence",
+          .usage = "flightplan evidence list|export|import|prune [FILE] --evidence-store URL | --server ADDRESS",
+          .summary = "reported runs: list them, carry them from one store to another, take old ones out",
+          .example =
+              "flightplan evidence export --evidence-store sqlite:/var/lib/flightplan/evidence.db > evidence.jsonl\n"
+              "flightplan evidence prune --evidence-store sqlite:/var/lib/flightplan/evidence.db --older-than 4320h",
+          .max_positional = 2,
+          .groups = {{"where",
+                      {{"--evidence-store", "URL", "sqlite:/PATH or postgresql://USER@HOST/DATABASE",
+                        ToText(&options->store)}}},
+                     {"which",
+                      {{"--gpu", "NAME", "of this GPU system", ToText(&options->gpu, {.list = kGpuNames})},
+                       {"--model", "NAME", "of this model", ToText(&options->model, {.list = kModelNames})},
+                       {"--tenant", "NAME", "prune: reported by this tenant", ToText(&options->tenant)},
+                       {"--id", "ID", "prune: this one; may be repeated", ToList(&options->ids)},
+                       {"--older-than", "TIME", "prune: received before so long, such as 4320h for 180 days",
+                        ToText(&options->older_than)},
+                       {"--erase", "", "prune: delete for good; answers from before cannot be replayed",
+                        ToSwitch(&options->erase)}}},
+                     BackendFlags(&options->backend)},
+          .positional = {.words = {"list", "export", "import", "prune"}, .files = true}};
 }
 
 // What a store holds, as messages.

@@ -4,6 +4,7 @@
 #include "absl/strings/str_join.h"
 #include "clients/cli/commands/commands.h"
 #include "clients/cli/findings.h"
+#include "clients/cli/name_lists.h"
 #include "clients/cli/output.h"
 #include "clients/cli/paging.h"
 #include "clients/cli/text.h"
@@ -86,7 +87,8 @@ int RunExplain(Arguments args, Context& context) {
       .example = "flightplan explain recompute.full-needs-method\nflightplan explain moe_token_dispatcher_type",
       .max_positional = 1,
       .groups = {{"print", {{"--format", "F", "table (default), json", ToChoice(&format, {"table", "json"})}}},
-                 BackendFlags(&where)}};
+                 BackendFlags(&where)},
+      .positional = {.list = kRulesAndKnobs}};
   ParsedArguments parsed;
   if (const auto exit = ParseOrExit(command, args, context, &parsed)) return *exit;
   if (parsed.positional.empty()) return Misuse(command, "wants the id of a rule or the name of a knob", context);

@@ -34,14 +34,15 @@ CommandLine Describe(FixOptions* o) {
       .example = "flightplan fix pretrain.sh --gpu gb200-nvl72 --gpus 128\nflightplan fix pretrain.sh --write",
       .max_positional = 1,
       .takes_rest = true,
-      .groups = StackFlags(&o->stack)};
+      .groups = StackFlags(&o->stack),
+      .positional = {.files = true}};
   command.groups.push_back(
       {"repair",
        {{"--write", "", "change FILE in place", ToSwitch(&o->write)},
         {"--allow-convergence", "", "also fixes that change what is computed: batch, precision, routing ...",
          ToSwitch(&o->convergence)},
         {"--input-format", "F", "default: by the target, the file's name and its first lines",
-         ToText(&o->input_format)},
+         ToText(&o->input_format, InputFormatValues())},
         {"--format", "F", "diff (default), json", ToChoice(&o->format, {"diff", "json"})}}});
   command.groups.push_back(BackendFlags(&o->where));
   return command;

@@ -2,6 +2,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "clients/cli/commands/commands.h"
+#include "clients/cli/name_lists.h"
 #include "clients/cli/output.h"
 #include "clients/cli/paging.h"
 #include "clients/cli/table.h"
@@ -26,7 +27,8 @@ int RunGpus(Arguments args, Context& context) {
       .example = "flightplan gpus",
       .max_positional = 1,
       .groups = {{"print", {{"--format", "F", "table (default), json", ToChoice(&format, {"table", "json"})}}},
-                 BackendFlags(&where)}};
+                 BackendFlags(&where)},
+      .positional = {.list = kGpuNames}};
   ParsedArguments parsed;
   if (const auto exit = ParseOrExit(command, args, context, &parsed)) return *exit;
   const absl::StatusOr<std::unique_ptr<Backend>> backend = MakeBackend(where);

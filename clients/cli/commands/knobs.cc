@@ -2,6 +2,7 @@
 #include "absl/strings/str_join.h"
 #include "clients/cli/commands/commands.h"
 #include "clients/cli/findings.h"
+#include "clients/cli/name_lists.h"
 #include "clients/cli/output.h"
 #include "clients/cli/paging.h"
 #include "clients/cli/table.h"
@@ -23,7 +24,8 @@ int RunKnobs(Arguments args, Context& context) {
                   {{"--class", "C", "convergence, execution or benchmark_only",
                     ToChoice(&knob_class, {"convergence", "execution", "benchmark_only"})}}},
                  {"print", {{"--format", "F", "table (default), json", ToChoice(&format, {"table", "json"})}}},
-                 BackendFlags(&where)}};
+                 BackendFlags(&where)},
+      .positional = {.list = kKnobNames}};
   ParsedArguments parsed;
   if (const auto exit = ParseOrExit(command, args, context, &parsed)) return *exit;
   const absl::StatusOr<std::unique_ptr<Backend>> backend = MakeBackend(where);

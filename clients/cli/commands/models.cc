@@ -1,6 +1,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "clients/cli/commands/commands.h"
+#include "clients/cli/name_lists.h"
 #include "clients/cli/output.h"
 #include "clients/cli/paging.h"
 #include "clients/cli/table.h"
@@ -76,10 +77,11 @@ int RunModels(Arguments args, Context& context) {
       .summary = "the catalogue's models, one model, or a Hugging Face config.json as it is understood",
       .example = "flightplan models qwen3\nflightplan models --import config.json --format json",
       .max_positional = 1,
-      .groups = {
-          {"model", {{"--import", "FILE", "a config.json as downloaded; - reads standard input", ToText(&import)}}},
-          {"print", {{"--format", "F", "table (default), json", ToChoice(&format, {"table", "json"})}}},
-          BackendFlags(&where)}};
+      .groups = {{"model",
+                  {{"--import", "FILE", "a config.json as downloaded; - reads standard input", ToText(&import)}}},
+                 {"print", {{"--format", "F", "table (default), json", ToChoice(&format, {"table", "json"})}}},
+                 BackendFlags(&where)},
+      .positional = {.list = kModelNames}};
   ParsedArguments parsed;
   if (const auto exit = ParseOrExit(command, args, context, &parsed)) return *exit;
   const absl::StatusOr<std::unique_ptr<Backend>> backend = MakeBackend(where);

@@ -14,6 +14,7 @@
 #include "flightplan/v1/probe_service.pb.h"
 #include "resolver/normalize/profile_message.h"
 #include "resolver/normalize/violations.h"
+#include "service/probe_worker.h"
 
 namespace flightplan::cli {
 namespace {
@@ -42,7 +43,7 @@ CommandLine Describe(ProbeOptions* o, BackendOptions* where) {
       {"measure",
        {{"--device", "N", "device index; default: the first free one", ToInteger(&o->device, 0)},
         {"--groups", "A,B,...", "of ceilings, dispatch, experts, exchange, overlap, launch, memory; default: all",
-         ToCommaList(&o->groups)},
+         ToCommaList(&o->groups, KnownWords(service::ProbeGroups()))},
         {"--budget", "SECONDS", "start nothing new after so long; default: 20", ToReal(&o->budget, 1, 30)},
         {"--worker", "FILE", "the worker; default: flightplan-probe beside this program or on the PATH",
          ToText(&o->worker)},

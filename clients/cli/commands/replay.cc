@@ -157,7 +157,8 @@ int RunReplay(Arguments args, Context& context) {
       .groups = {{"on what",
                   {{"--evidence-store", "URL", "the server's store: sqlite:/PATH or postgresql://USER@HOST/DATABASE",
                     ToText(&store_location)},
-                   {"--catalog-dir", "DIR", "the server's overlay of the catalogue", ToText(&catalog_dir)}}}}};
+                   {"--catalog-dir", "DIR", "the server's overlay of the catalogue", ToText(&catalog_dir)}}}},
+      .positional = {.files = true}};
   ParsedArguments parsed;
   if (const auto exit = ParseOrExit(command, args, context, &parsed)) return *exit;
   if (parsed.positional.empty()) return Misuse(command, "wants a decision log, or - for standard input", context);

@@ -52,7 +52,7 @@ CommandLine Describe(ResolveOptions* request, OutputOptions* output, BackendOpti
        {{"--format", "F", "table, json, yaml, argv, env, shell, bridge, bridge-perf, loongforge, megatron-lm",
          ToChoice(&output->format, formats)},
         {"--show", "PART,...", "only ab, changes, config, decisions, findings, layout or memory",
-         ToCommaList(&output->show)},
+         ToCommaList(&output->show, KnownWords(ResolveParts()))},
         {"--verbose", "", "every decision, its alternatives, every source", ToSwitch(&output->verbose)},
         {"--export", "", "with --format env: export NAME='VALUE'", ToSwitch(&output->exports)}}});
   command.groups.push_back(BackendFlags(backend));

@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "clients/cli/commands/commands.h"
+#include "clients/cli/name_lists.h"
 #include "clients/cli/output.h"
 #include "clients/cli/paging.h"
 #include "clients/cli/table.h"
@@ -33,12 +34,14 @@ int RunRules(Arguments args, Context& context) {
       .example = "flightplan rules --knob recompute_granularity",
       .max_positional = 1,
       .groups = {{"only",
-                  {{"--area", "A", "of one area: recompute, dispatcher, cuda-graph ...", ToText(&area)},
+                  {{"--area", "A", "of one area: recompute, dispatcher, cuda-graph ...",
+                    ToText(&area, {.list = kRuleAreas})},
                    {"--kind", "K", "error, warning, info, change or decision",
                     ToChoice(&kind, {"error", "warning", "info", "change", "decision"})},
-                   {"--knob", "NAME", "that look at this knob", ToText(&knob)}}},
+                   {"--knob", "NAME", "that look at this knob", ToText(&knob, {.list = kKnobNames})}}},
                  {"print", {{"--format", "F", "table (default), json", ToChoice(&format, {"table", "json"})}}},
-                 BackendFlags(&where)}};
+                 BackendFlags(&where)},
+      .positional = {.list = kRuleIds}};
   ParsedArguments parsed;
   if (const auto exit = ParseOrExit(command, args, context, &parsed)) return *exit;
   const absl::StatusOr<std::unique_ptr<Backend>> backend = MakeBackend(where);

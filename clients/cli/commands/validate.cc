@@ -50,17 +50,18 @@ CommandLine Describe(ValidateOptions* o) {
           "flightplan validate --batch queue/ --release megatron-lm@0.17 --format sarif",
       .max_positional = kMaxBatchNames,
       .takes_rest = true,
-      .groups = StackFlags(&o->stack)};
+      .groups = StackFlags(&o->stack),
+      .positional = {.files = true}};
   command.groups.push_back(
       {"input",
        {{"--input-format", "F", "default: by the target, the file's name and its first lines",
-         ToText(&o->input_format)},
+         ToText(&o->input_format, InputFormatValues())},
         {"--all-versions", "", "by every release of the framework, and what changes between them",
          ToSwitch(&o->all_versions)},
         {"--batch", "", "many: folders, scripts, @LIST of paths; the stack is told from each launch",
          ToSwitch(&o->batch)},
         {"--release", "NAME@VERSION,...", "of a batch or job: the release of each stack; default: main",
-         ToCommaList(&o->releases)}}});
+         ToCommaList(&o->releases, KnownWords(TargetNames()))}}});
   command.groups.push_back({"Slurm",
                             {{"--slurm-script", "FILE|-", "one job as the Slurm door asks: a verdict and a short block",
                               ToText(&o->slurm.path)},
@@ -71,12 +72,15 @@ CommandLine Describe(ValidateOptions* o) {
   command.groups.push_back({"print",
                             {{"--format", "F", "table (default), json; of a batch: table, jsonl, sarif",
                               ToChoice(&o->format, {"table", "json", "jsonl", "sarif"})},
-                             {"--show", "changes", "every value that the stack changes by itself",
-                              [o](absl::string_view text) {
-                                if (text != "changes") return absl::InvalidArgumentError("wants changes");
-                                o->changes = true;
-                                return absl::OkStatus();
-                              }},
+                             {"--show",
+                              "changes",
+                              "every value that the stack changes by itself",
+                              {[o](absl::string_view text) {
+                                 if (text != "changes") return absl::InvalidArgumentError("wants changes");
+                                 o->changes = true;
+                                 return absl::OkStatus();
+                               },
+                               {.words = {"changes"}}}},
                              {"--verbose", "", "every note, change and source", ToSwitch(&o->verbose)}}});
   command.groups.push_back(BackendFlags(&o->where));
   return command;

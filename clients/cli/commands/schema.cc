@@ -1,0 +1,52 @@
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "clients/cli/commands/commands.h"
+#include "clients/cli/text.h"
+#include "resolver/render/input_format.h"
+
+namespace flightplan::cli {
+namespace {
+
+struct Schema {
+  absl::string_view name;
+  std::string (*text)();
+};
+
+// The YAML formats of --input-format, and the file of `flightplan serve`.
+std::vector<Schema> Schemas() {
+  std::vector<Schema> schemas;
+  for (const InputFormat& format : InputFormats()) {
+    if (format.schema != nullptr) schemas.push_back({format.name, format.schema});
+  }
+  if (!ServeConfigSchema().empty()) schemas.push_back({"serve-config", ServeConfigSchema});
+  return schemas;
+}
+
+}  // namespace
+
+int RunSchema(Arguments args, Context& context) {
+  std::vector<absl::string_view> names;
+  for (const Schema& schema : Schemas()) names.push_back(schema.name);
+  const CommandLine command{
+      .name = "schema",
+      .usage = "flightplan schema NAME",
+      .summary = "a JSON Schema (draft 2020-12) of a YAML format, by which an editor completes and checks",
+      .example =
+          "flightplan schema megatron-lm-yaml > megatron-lm.schema.json\n"
+          "# in the first line of the YAML file:\n"
+          "# yaml-language-server: $schema=megatron-lm.schema.json",
+      .max_positional = 1,
+      .positional = KnownWords(names)};
+  ParsedArguments parsed;
+  if (const auto exit = ParseOrExit(command, args, context, &parsed)) return *exit;
+  const std::string known = absl::StrJoin(names, ", ");
+  if (parsed.positional.empty()) return Misuse(command, absl::StrCat("wants one of ", known), context);
+  for (const Schema& schema : Schemas()) {
+    if (schema.name != parsed.positional[0]) continue;
+    context.out += schema.text();
+    return kExitOk;
+  }
+  return Misuse(command, absl::StrCat("there is no ", Quoted(parsed.positional[0]), ", but ", known), context);
+}
+
+}  // namespace flightplan::cli
