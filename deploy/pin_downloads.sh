@@ -20,6 +20,7 @@ pin_python() {  # FILE.in ARGUMENTS...: FILE.txt, for Debian 12's Python and new
 pin_python deploy/uv.in
 pin_python clients/python/requirements-dev.in
 pin_python clients/python/requirements-integrations.in
+pin_python tests/doors/pre_commit.in
 pin_python probe/toolkit.in --no-deps
 
 for package in deploy/buf clients/typescript; do

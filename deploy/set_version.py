@@ -13,6 +13,7 @@ PROJECT_LINE = re.compile(r"^project\(flightplan VERSION (\d+\.\d+\.\d+) ", re.M
 # File, what stands before the version there, and how often.
 COPIES = [
     ("clients/python/src/flightplan/__init__.py", r'^__version__ = "', 1),
+    ("pyproject.toml", r'(?:^version = "|"flightplan==)', 2),
     ("clients/typescript/package.json", r'^  "name": "flightplan",\n  "version": "', 1),
     ("clients/typescript/package-lock.json", r'^ +"name": "flightplan",\n +"version": "', 2),
     ("clients/java/pom.xml", r"<artifactId>flightplan-client</artifactId>\n  <version>", 1),

@@ -4,12 +4,13 @@
 set -euo pipefail
 root="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
 tools="${XDG_CACHE_HOME:-$HOME/.cache}/flightplan/clients"
-all=(python go typescript java rust apiserver)
+all=(python go typescript java rust apiserver precommit)
 
 usage() {
   cat <<USAGE
 usage: deploy/setup_clients.sh [NAME...]
 Names: ${all[*]}; default: all; and by name only: integrations (NeMo-Run and SkyPilot, 800 MB).
+precommit is pre-commit, which the hook of that name is tested with.
 apiserver is the kube-apiserver that the Kubernetes door is tested with, built from its Go module (minutes, once).
 One whose toolchain is missing or too old is named and passed over; its tests then say "skipped". deploy/setup.sh brings
 Debian's toolchains.
@@ -97,6 +98,16 @@ setup_apiserver() {
   (cd "$module" && go build -mod=readonly -tags providerless -trimpath -o "$program" \
     -ldflags="-s -w -X k8s.io/component-base/version.gitVersion=$release" k8s.io/kubernetes/cmd/kube-apiserver)
   cp "$module/go.sum" "$program.go.sum"
+}
+
+# pre-commit, and what pip needs to install a hook without a registry.
+setup_precommit() {
+  command -v python3 >/dev/null || { echo "setup: precommit: needs python3"; return 0; }
+  local requirements="$root/tests/doors/pre_commit.txt" wheels="$tools/pre-commit/wheels"
+  python_environment pre-commit "$requirements"
+  [ -d "$wheels" ] && return
+  "$tools/pre-commit/bin/pip" download -q --disable-pip-version-check --require-hashes --only-binary :all: -d "$wheels.part" -r "$requirements"
+  mv "$wheels.part" "$wheels"
 }
 
 # 800 MB: only where it is asked for by name.

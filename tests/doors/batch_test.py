@@ -185,7 +185,7 @@ class Batch(unittest.TestCase):
             server.wait(30)
 
     def test_pre_commit_hook_names_a_command_that_works(self):
-        hook = (HERE / "../../clients/pre-commit/hooks.yaml").resolve().read_text()
+        hook = (HERE / "../../.pre-commit-hooks.yaml").resolve().read_text()
         entry = re.search(r"^  entry: flightplan (.*)$", hook, re.M).group(1).split()
         files = re.search(r"^  files: '(.*)'$", hook, re.M).group(1)
         self.write("bad.sh", script(3))

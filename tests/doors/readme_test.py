@@ -62,6 +62,7 @@ EXPECTED = {
     "flightplan validate dump.yaml": (1, "megatron-bridge"),
     "flightplan fix": (0, "+"),
     "flightplan convert": (1, "pipeline"),
+    "flightplan schema": (0, None),  # into a file
     "flightplan probe --out": ((0, 1), None),  # 1: no GPU here
     "flightplan probe --fake": (0, ""),
 }
