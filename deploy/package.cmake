@@ -13,6 +13,26 @@ install(FILES clients/slurm/flightplan.lua clients/slurm/job_submit.lua clients/
 install(FILES deploy/debian/config.yaml DESTINATION /etc/flightplan COMPONENT flightplan)
 install(FILES LICENSE NOTICE CHANGELOG.md DESTINATION "${package_doc}" COMPONENT flightplan)
 install(FILES deploy/debian/copyright DESTINATION "${package_doc}" COMPONENT flightplan)
+# Written by the program itself; a program of another architecture runs by its emulator.
+install(CODE "
+  foreach(text IN ITEMS bash zsh fish man)
+    set(words completion \${text})
+    if(text STREQUAL man)
+      set(words man)
+    endif()
+    execute_process(COMMAND ${CMAKE_CROSSCOMPILING_EMULATOR} \"${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/flightplan\" \${words}
+      OUTPUT_FILE \"${CMAKE_BINARY_DIR}/flightplan.\${text}\" COMMAND_ERROR_IS_FATAL ANY)
+  endforeach()
+  file(RENAME \"${CMAKE_BINARY_DIR}/flightplan.man\" \"${CMAKE_BINARY_DIR}/flightplan.1\")
+  execute_process(COMMAND gzip -9nf \"${CMAKE_BINARY_DIR}/flightplan.1\" COMMAND_ERROR_IS_FATAL ANY)"
+  COMPONENT flightplan)
+install(FILES "${CMAKE_BINARY_DIR}/flightplan.1.gz" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1" COMPONENT flightplan)
+install(FILES "${CMAKE_BINARY_DIR}/flightplan.bash" RENAME flightplan
+  DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions" COMPONENT flightplan)
+install(FILES "${CMAKE_BINARY_DIR}/flightplan.zsh" RENAME _flightplan
+  DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions" COMPONENT flightplan)
+install(FILES "${CMAKE_BINARY_DIR}/flightplan.fish"
+  DESTINATION "${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d" COMPONENT flightplan)
 # Their texts are those of the Debian packages on this machine, so they are collected when a package is made.
 install(CODE "
   execute_process(COMMAND \"${Python3_EXECUTABLE}\" \"${CMAKE_SOURCE_DIR}/deploy/third_party_notices.py\" deb

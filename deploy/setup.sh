@@ -25,6 +25,7 @@ test_packages=(
   libnghttp2-dev                              # drills: a caller that sends faster than a gRPC client can
   "clang-$llvm" "libclang-rt-$llvm-dev"       # fuzz targets: libFuzzer's runtime, and the preset fuzz
   postgresql                                  # the evidence store's tests start one of their own
+  zsh fish mandoc man-db                      # completion in each shell, the manual page
 )
 # The second tier (tests/run.sh --all): clusters, parcels, other machines.
 second_tier_packages=(
