@@ -1,13 +1,19 @@
 // `flightplan serve`: settings, catalogue, signals.
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/signalfd.h>
 #include <time.h>
+#include <unistd.h>
 
+#include <cerrno>
+#include <filesystem>
 #include <iostream>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
@@ -66,6 +72,9 @@ class PipelineBackend final : public ResolverBackend {
   const Resolver resolver_;
 };
 
+// What Wait returns instead of a signal when standard input has ended.
+constexpr int kStdinEnded = 0;
+
 // SIGTERM, SIGINT and SIGHUP, blocked in this thread and in all that it starts; only Wait and WaitAtMost see them.
 class StopSignals {
  public:
@@ -75,12 +84,23 @@ class StopSignals {
     sigaddset(&set_, SIGINT);
     sigaddset(&set_, SIGHUP);
     pthread_sigmask(SIG_BLOCK, &set_, nullptr);
+    fd_ = signalfd(-1, &set_, SFD_CLOEXEC);
   }
-  int Wait() {
-    int signal = 0;
-    while (sigwait(&set_, &signal) != 0) {
+  ~StopSignals() { close(fd_); }
+  StopSignals(const StopSignals&) = delete;
+  StopSignals& operator=(const StopSignals&) = delete;
+
+  // Returns the next signal, or with `stop_with_stdin` kStdinEnded when nothing more can be read from standard input.
+  int Wait(bool stop_with_stdin) {
+    pollfd watched[] = {{fd_, POLLIN, 0}, {STDIN_FILENO, POLLIN, 0}};
+    while (true) {
+      if (poll(watched, stop_with_stdin ? 2 : 1, -1) < 0) continue;
+      signalfd_siginfo signal;
+      if (watched[0].revents != 0 && read(fd_, &signal, sizeof(signal)) == sizeof(signal)) {
+        return static_cast<int>(signal.ssi_signo);
+      }
+      if (watched[1].revents != 0 && !StdinGoesOn()) return kStdinEnded;
     }
-    return signal;
   }
   // Ends early at a second SIGTERM or SIGINT.
   void WaitAtMost(absl::Duration time) {
@@ -93,7 +113,15 @@ class StopSignals {
   }
 
  private:
+  // Throws away what can be read; only the end matters.
+  static bool StdinGoesOn() {
+    char buffer[256];
+    const ssize_t size = read(STDIN_FILENO, buffer, sizeof(buffer));
+    return size > 0 || (size < 0 && (errno == EINTR || errno == EAGAIN));
+  }
+
   sigset_t set_;
+  int fd_;
 };
 
 int Fail(int code, const absl::Status& status) {
@@ -135,6 +163,14 @@ void Reload(const Settings& settings, const SettingsSources& sources, const std:
   const absl::StatusOr<std::shared_ptr<const Catalog>> catalog = LoadCatalog(settings.catalog_dir);
   report("catalog", server->ReloadCatalog(
                         catalog, catalog.ok() ? std::make_unique<PipelineBackend>(*catalog, profiles) : nullptr));
+}
+
+// The program that made the folder for the socket may have been killed.
+void RemoveEmptyFolders(const std::vector<std::string>& addresses) {
+  for (absl::string_view address : addresses) {
+    if (!absl::ConsumePrefix(&address, "unix:")) continue;
+    rmdir(std::filesystem::path(std::string(address)).parent_path().c_str());
+  }
 }
 
 }  // namespace
@@ -179,16 +215,20 @@ int ServeMain(const std::vector<std::string>& args) {
              {"listen", Addresses(*settings, (*server)->ports())},
              {"http_port", int64_t{(*server)->http_port()}},
              {"webhook_port", int64_t{(*server)->webhook_port()}}});
-  int signal = signals.Wait();
+  int signal = signals.Wait(settings->stop_with_stdin);
   while (signal == SIGHUP) {
     Reload(*settings, sources, *profiles, server->get());
-    signal = signals.Wait();
+    signal = signals.Wait(settings->stop_with_stdin);
   }
-  log.Write(LogLevel::kInfo, "draining", {{"signal", signal == SIGTERM ? "SIGTERM" : "SIGINT"}});
+  log.Write(LogLevel::kInfo, "draining",
+            {{"signal", signal == SIGTERM  ? "SIGTERM"
+                        : signal == SIGINT ? "SIGINT"
+                                           : "end of standard input"}});
   (*server)->Drain();
   // The time in which load balancers learn of it; a second signal ends it.
   signals.WaitAtMost(settings->drain_delay);
   (*server)->Stop();
+  if (settings->stop_with_stdin) RemoveEmptyFolders(settings->listen);
   log.Write(LogLevel::kInfo, "stopped");
   return kStopped;
 }

@@ -48,6 +48,8 @@ struct Settings {
   absl::Duration profile_max_age = absl::Hours(24 * 30);
   LogLevel log_level = LogLevel::kInfo;
 
+  bool stop_with_stdin = false;  // also remove the folders of unix sockets where that leaves them empty
+
   // What to do instead of serving.
   bool check_config = false;
   bool print_config = false;

@@ -136,11 +136,21 @@ TEST(Settings, PrintedSettingsReadBackTheSame) {
   EXPECT_EQ(SettingsToYaml(*again), SettingsToYaml(*settings));
 }
 
+// In the environment or a file it would end a service whose standard input is /dev/null.
+TEST(Settings, StopWithStdinIsAFlagAlone) {
+  Surroundings around;
+  around.env["FLIGHTPLAN_STOP_WITH_STDIN"] = "true";
+  EXPECT_FALSE(ParseSettings({}, around.Sources())->stop_with_stdin);
+  EXPECT_TRUE(ParseSettings({"--stop_with_stdin"}, around.Sources())->stop_with_stdin);
+  around.files["own.yaml"] = "stop_with_stdin: true\n";
+  EXPECT_FALSE(ParseSettings({"--config=own.yaml"}, around.Sources()).ok());
+}
+
 TEST(Settings, HelpNamesEveryFlag) {
   const std::string help = SettingsHelp();
   for (const char* flag : {"--listen", "--http_listen", "--catalog_dir", "--max_in_flight", "--max_request_bytes",
                            "--max_deadline", "--drain_delay", "--drain_timeout", "--cache_bytes", "--reflection",
-                           "--log_level", "--check_config", "--print_config", "--config"}) {
+                           "--log_level", "--stop_with_stdin", "--check_config", "--print_config", "--config"}) {
     EXPECT_NE(help.find(flag), std::string::npos) << flag;
   }
 }

@@ -83,4 +83,25 @@ wait_for "not ready while draining" is_draining
 "$flightplan" gpus --server "$address" >/dev/null || fail "serves on while draining"
 stop_server "$server"  # the second ends the delay
 grep -q '"msg":"stopped"' "$work/s.log" || fail "no 'stopped' line"
+
+# --- A server that belongs to another program ends with it ---
+mkdir "$work/own"
+exec {input}> >(exec "$flightplan" serve --stop_with_stdin --listen="unix:$work/own/s" --http_listen= --drain_delay=0s 2>"$work/own.log")
+own_serves() { grep -q '"msg":"serving"' "$work/own.log"; }
+wait_for "a server that stops with its standard input does not start" own_serves
+"$flightplan" gpus --server "unix:$work/own/s" >/dev/null || fail "it answers while standard input is open"
+echo "what it can read changes nothing" >&"$input"
+"$flightplan" gpus --server "unix:$work/own/s" >/dev/null || fail "it answers after a line on standard input"
+exec {input}>&-
+own_stopped() { grep -q '"msg":"stopped"' "$work/own.log"; }
+wait_for "it stops when standard input ends" own_stopped
+[ ! -e "$work/own" ] || fail "the folder of its socket is left"
+mkdir "$work/kept" && touch "$work/kept/file"
+"$flightplan" serve --stop_with_stdin --listen="unix:$work/kept/s" --http_listen= --drain_delay=0s </dev/null 2>"$work/kept.log" ||
+  fail "an empty standard input ends it with 0"
+[ -e "$work/kept/file" ] || fail "a folder with other files is kept"
+# Without the flag an empty standard input means nothing.
+start_server daemon --listen="unix:$work/d" --http_listen= --drain_delay=0s </dev/null
+"$flightplan" gpus --server "unix:$work/d" >/dev/null || fail "a service serves on without standard input"
+stop_server "$server"
 echo "server e2e: fine"
