@@ -4,8 +4,9 @@
     plan = flightplan.resolve("deepseek-v3", gpu="h100-sxm", gpus=1024, tp=2, pp=8, vpp=4, ep=64)
     print(plan.argv, plan.env, plan.explain("moe_token_dispatcher_type"))
 
-The functions here ask the server of $FLIGHTPLAN_SERVER (default 127.0.0.1:50051). `Client` and `AsyncClient` keep a
-connection, take credentials, and have the generated stubs as `resolver`, `catalog`, `evidence` and `probe`.
+The functions here ask the server of $FLIGHTPLAN_SERVER. Where none is named, this process starts one for itself, on a
+private unix socket, which ends with it. `Client` and `AsyncClient` keep a connection, take credentials, and have the
+generated stubs as `resolver`, `catalog`, `evidence` and `probe`.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from flightplan.errors import (
     InvalidRequest,
     NotFound,
     RpcError,
+    ServerNotStarted,
     Unavailable,
     Violation,
 )
@@ -86,13 +88,14 @@ def resolve(
         env: Variables your launch already sets.
         dialects: Spellings beside the target's own.
         strict: Raise ConfigError where the configuration cannot run, instead of answering with findings.
-        server: HOST:PORT or unix:PATH; default: $FLIGHTPLAN_SERVER, else 127.0.0.1:50051.
+        server: HOST:PORT or unix:PATH; default: $FLIGHTPLAN_SERVER, else this process's own.
         timeout: Seconds; None: the service config's.
 
     Raises:
         InvalidRequest: A field makes no sense; all of them are named.
         ConfigError: With `strict`, and something cannot run.
-        Unavailable: No server answered.
+        Unavailable: The server did not answer.
+        ServerNotStarted: No server is named, and this process could not start its own.
     """
     with Client(server) as client:
         return client.resolve(
@@ -155,7 +158,7 @@ def validate(
         timeout: As in `resolve`.
 
     Raises:
-        InvalidRequest, ConfigError, Unavailable: As in `resolve`.
+        InvalidRequest, ConfigError, Unavailable, ServerNotStarted: As in `resolve`.
     """
     with Client(server) as client:
         return client.validate(
@@ -215,6 +218,7 @@ __all__ = [
     "Plan",
     "Report",
     "RpcError",
+    "ServerNotStarted",
     "Unavailable",
     "Value",
     "Violation",

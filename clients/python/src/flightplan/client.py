@@ -11,7 +11,8 @@ from typing import Any, Callable, Mapping, Sequence, Tuple, TypeVar, Union, cast
 import grpc
 import grpc.aio
 
-from flightplan.errors import RpcError, from_grpc
+from flightplan import _own_server
+from flightplan.errors import FlightplanError, RpcError, from_grpc
 from flightplan.plan import Plan, Report
 from flightplan.request import Model, resolve_request, validate_request
 from flightplan.v1 import (
@@ -25,7 +26,6 @@ from flightplan.v1 import (
 )
 from flightplan.values import Value
 
-DEFAULT_SERVER = "127.0.0.1:50051"
 SERVER_VARIABLE = "FLIGHTPLAN_SERVER"
 TOKEN_VARIABLE = "FLIGHTPLAN_TOKEN"  # noqa: S105
 
@@ -41,19 +41,33 @@ def channel_options() -> list[tuple[str, str]]:
 
 
 class _Common:
-    def __init__(self, server: str | None, token: str | None):
-        self.server = server or os.environ.get(SERVER_VARIABLE) or DEFAULT_SERVER
+    def __init__(self, server: str | None, credentials: grpc.ChannelCredentials | None, token: str | None):
+        named = server or os.environ.get(SERVER_VARIABLE)
+        if credentials and not named:
+            raise ValueError(f"credentials need a server: name one, or set {SERVER_VARIABLE}")
+        self.server = named or _own_server.address()
+        self._process = None if named else os.getpid()
         token = token or os.environ.get(TOKEN_VARIABLE)
         self._metadata: Metadata = (("authorization", f"Bearer {token}"),) if token else ()
+
+    def _check_process(self) -> None:
+        if self._process not in (None, os.getpid()):
+            raise FlightplanError(
+                "this client was made before os.fork() and its server belongs to the parent; make a new client here"
+            )
 
 
 class Client(_Common):
     """Asks a server; safe to share between threads.
 
     Args:
-        server: HOST:PORT or unix:PATH; default: $FLIGHTPLAN_SERVER, else 127.0.0.1:50051.
+        server: HOST:PORT or unix:PATH; default: $FLIGHTPLAN_SERVER, else a server that this process runs for itself.
+            The first client that needs that one waits until it listens (a tenth of a second).
         credentials: grpc.ssl_channel_credentials(...); None: plain text, for loopback and unix sockets.
         token: A bearer token; default: $FLIGHTPLAN_TOKEN.
+
+    Raises:
+        ServerNotStarted: This process could not start its own server.
     """
 
     def __init__(
@@ -63,7 +77,7 @@ class Client(_Common):
         credentials: grpc.ChannelCredentials | None = None,
         token: str | None = None,
     ):
-        super().__init__(server, token)
+        super().__init__(server, credentials, token)
         options = channel_options()
         self.channel: grpc.Channel = (
             grpc.secure_channel(self.server, credentials, options)
@@ -134,6 +148,7 @@ class Client(_Common):
             base=resolve_request(model, gpu, gpus, **question), plan_count=count
         )
         plans: list[Plan] = []
+        self._check_process()
         try:
             for event in self.resolver.PlanLayouts(request, timeout=timeout, metadata=self._metadata):
                 if event.HasField("result"):
@@ -148,6 +163,7 @@ class Client(_Common):
         self, requests: Iterable[resolver_service_pb2.BatchResolveRequest], *, timeout: float | None = None
     ) -> Iterator[resolver_service_pb2.BatchResolveResponse]:
         """Many requests on one call; answers as they are ready, each with its request's id."""
+        self._check_process()
         try:
             yield from self.resolver.BatchResolve(iter(requests), timeout=timeout, metadata=self._metadata)
         except grpc.RpcError as error:
@@ -172,6 +188,7 @@ class Client(_Common):
                 return
 
     def _call(self, method: Callable[..., Call], request: object, timeout: float | None) -> Call:
+        self._check_process()
         try:
             return method(request, timeout=timeout, metadata=self._metadata)
         except grpc.RpcError as error:
@@ -188,7 +205,7 @@ class AsyncClient(_Common):
         credentials: grpc.ChannelCredentials | None = None,
         token: str | None = None,
     ):
-        super().__init__(server, token)
+        super().__init__(server, credentials, token)
         options = channel_options()
         self.channel: grpc.aio.Channel = (
             grpc.aio.secure_channel(self.server, credentials, options)
@@ -271,6 +288,7 @@ class AsyncClient(_Common):
             base=resolve_request(model, gpu, gpus, **question), plan_count=count
         )
         plans: list[Plan] = []
+        self._check_process()
         try:
             async for event in self.resolver.PlanLayouts(request, timeout=timeout, metadata=self._metadata):
                 if event.HasField("result"):
@@ -285,6 +303,7 @@ class AsyncClient(_Common):
         self, requests: Iterable[resolver_service_pb2.BatchResolveRequest], *, timeout: float | None = None
     ) -> AsyncIterator[resolver_service_pb2.BatchResolveResponse]:
         """As Client.batch."""
+        self._check_process()
         try:
             async for answer in self.resolver.BatchResolve(iter(requests), timeout=timeout, metadata=self._metadata):
                 yield answer
@@ -292,6 +311,7 @@ class AsyncClient(_Common):
             raise from_grpc(error) from None
 
     async def _call(self, method: Callable[..., Any], request: object, timeout: float | None) -> Any:
+        self._check_process()
         try:
             return await method(request, timeout=timeout, metadata=self._metadata)
         except grpc.RpcError as error:
@@ -299,7 +319,6 @@ class AsyncClient(_Common):
 
 
 __all__ = [
-    "DEFAULT_SERVER",
     "SERVER_VARIABLE",
     "TOKEN_VARIABLE",
     "AsyncClient",

@@ -18,6 +18,10 @@ class FlightplanError(Exception):
     """The base of everything this package raises by itself."""
 
 
+class ServerNotStarted(FlightplanError):
+    """No server was named, and this process could not start its own. The message says why and what to do."""
+
+
 class ConfigError(FlightplanError):
     """The configuration cannot run. `findings` has every fault of level error, each with its fixes."""
 

@@ -6,7 +6,7 @@ import logging
 from typing import Literal, Sequence, get_args
 
 from flightplan.client import Client
-from flightplan.errors import RpcError
+from flightplan.errors import RpcError, ServerNotStarted
 from flightplan.findings import errors
 from flightplan.plan import Report
 from flightplan.v1 import resolver_service_pb2
@@ -35,7 +35,7 @@ def judge(
 
     Raises:
         ConfigError: In mode "enforce", for a configuration that cannot run.
-        RpcError, UnicodeError: With `fail_closed`, where it could not be judged.
+        RpcError, ServerNotStarted, UnicodeError: With `fail_closed`, where it could not be judged.
         ValueError: There is no such mode.
     """
     if mode not in get_args(Mode):
@@ -43,7 +43,7 @@ def judge(
     try:
         with Client(server) as client:
             report = client.validate(config, target=target, gpu=gpu, gpus=gpus, timeout=_TIMEOUT_SECONDS)
-    except (RpcError, UnicodeError) as error:
+    except (RpcError, ServerNotStarted, UnicodeError) as error:
         if fail_closed:
             raise
         log.warning("not judged: %s", error)
