@@ -2,7 +2,7 @@
 # flightplan_use_archives(<target>) links what the target needs, at any depth, from the archive that stands beside the
 # shared library, where there is one.
 option(FLIGHTPLAN_ARCHIVES "Link libraries from their archives where they have one" ON)
-# Alone or for a wheel: these too, and the compiler's own runtime. Then the program needs nothing but glibc.
+# Alone or for a wheel: these too, and the C++ library. Then the program needs nothing but glibc.
 option(FLIGHTPLAN_STATIC "Link everything but glibc from archives; fails where a library has none" OFF)
 
 # What stays shared, so that the system's updates reach it, unless FLIGHTPLAN_STATIC asks otherwise.
@@ -56,13 +56,9 @@ function(flightplan_use_archives target)
   endif()
   flightplan_closure(closure ${target})
   foreach(library IN LISTS closure)
-    get_target_property(imported ${library} IMPORTED)
-    get_target_property(type ${library} TYPE)
-    if(NOT imported)
-      continue()
-    endif()
-    if(type STREQUAL "INTERFACE_LIBRARY")  # of pkg-config: paths instead of targets
-      get_target_property(linked ${library} INTERFACE_LINK_LIBRARIES)
+    # pkg-config and find_library give paths instead of targets.
+    get_target_property(linked ${library} INTERFACE_LINK_LIBRARIES)
+    if(linked)
       set(replaced "")
       foreach(item IN LISTS linked)
         flightplan_archive_of(archive "${item}")
@@ -71,9 +67,11 @@ function(flightplan_use_archives target)
         endif()
         list(APPEND replaced "${item}")
       endforeach()
-      if(linked)
-        set_target_properties(${library} PROPERTIES INTERFACE_LINK_LIBRARIES "${replaced}")
-      endif()
+      set_target_properties(${library} PROPERTIES INTERFACE_LINK_LIBRARIES "${replaced}")
+    endif()
+    get_target_property(imported ${library} IMPORTED)
+    get_target_property(type ${library} TYPE)
+    if(NOT imported OR type STREQUAL "INTERFACE_LIBRARY")
       continue()
     endif()
     get_target_property(configurations ${library} IMPORTED_CONFIGURATIONS)
@@ -94,6 +92,8 @@ function(flightplan_use_archives target)
     endforeach()
   endforeach()
   if(FLIGHTPLAN_STATIC)
-    target_link_options(${target} PRIVATE -static-libstdc++ -static-libgcc)
+    # Not the unwinder (libgcc_s), which comes with every glibc: as an archive it asks for glibc 2.35.
+    target_link_options(${target} PRIVATE -static-libstdc++ -Wl,--gc-sections)
+    target_sources(${target} PRIVATE "${CMAKE_SOURCE_DIR}/deploy/wheel/static_program.cc")
   endif()
 endfunction()
