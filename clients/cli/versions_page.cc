@@ -51,10 +51,9 @@ std::string Listed(absl::string_view sign, const std::vector<std::string>& items
 
 std::string ChangeText(const ReleaseChange& change, bool verbose) {
   std::vector<std::string> parts;
-  for (const auto& [sign, items] : {std::make_pair("+", &change.new_findings),
-                                    std::make_pair("-", &change.gone_findings), std::make_pair("", &change.values)}) {
-    if (!items->empty()) parts.push_back(Listed(sign, *items, verbose));
-  }
+  if (!change.new_findings.empty()) parts.push_back(Listed("+", change.new_findings, verbose));
+  if (!change.gone_findings.empty()) parts.push_back(Listed("-", change.gone_findings, verbose));
+  if (!change.values.empty()) parts.push_back(Listed("", change.values, verbose));
   return parts.empty() ? "the same" : absl::StrJoin(parts, "; ");
 }
 
