@@ -6,7 +6,7 @@ option(FLIGHTPLAN_ARCHIVES "Link libraries from their archives where they have o
 option(FLIGHTPLAN_STATIC "Link everything but glibc from archives; fails where a library has none" OFF)
 
 # What stays shared, so that the system's updates reach it, unless FLIGHTPLAN_STATIC asks otherwise.
-set(flightplan_shared_names ssl crypto z sqlite3)
+set(flightplan_shared_names ssl crypto z sqlite3 tcmalloc_minimal)  # the last: benchmarks put their own allocator before it
 
 # flightplan_closure(<variable> <target>): what the target links, at any depth.
 function(flightplan_closure variable target)

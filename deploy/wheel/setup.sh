@@ -6,6 +6,8 @@ set -euo pipefail
 root="$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)"
 # shellcheck source=deploy/wheel/lib.sh
 source "$root/deploy/wheel/lib.sh"
+# shellcheck source=deploy/apt_mirror.sh
+source "$root/deploy/apt_mirror.sh"
 arch="${1:?usage: setup.sh x86_64|aarch64}"
 
 # What the root has; on this machine deploy/setup.sh --build-only installs the same. Programs are for the machine that
@@ -27,12 +29,6 @@ libraries=(
 
 needs_root_of_its_own() { [ "$arch" != "$(uname -m)" ] || ! grep -qs '^VERSION_CODENAME=bookworm' /etc/os-release; }
 
-# Where this machine's own packages come from.
-mirror() {
-  cat /etc/apt/sources.list.d/*.sources /etc/apt/sources.list.d/*.list /etc/apt/sources.list 2>/dev/null |
-    sed -n 's/^URIs: *\([^ ]*\).*/\1/p; s/^deb  *\(\[[^]]*\] *\)*\([^ ]*\) .*/\2/p' | sed -n 1p
-}
-
 # make_root FOLDER: complete or not at all.
 make_root() {
   local folder="$1" architectures wanted names
@@ -50,12 +46,12 @@ make_root() {
   [ "$(id -u)" = 0 ] || fail "a wheel for $arch is built in a Debian 12 root on this machine, which needs root (or an $arch machine with Debian 12)"
   command -v mmdebstrap >/dev/null || { apt-get update -q && apt-get install -y -q --no-install-recommends mmdebstrap; } >/dev/null 2>&1 ||
     fail "mmdebstrap is missing and could not be installed: apt-get install mmdebstrap"
-  [ -n "$(mirror)" ] || fail "no package mirror in /etc/apt; a Debian 12 root can be made on a machine with Debian alone"
+  [ -n "$(apt_mirror)" ] || fail "no package mirror in /etc/apt; a Debian 12 root can be made on a machine with Debian alone"
   step "a Debian 12 root with the compiler for $arch (2 minutes, once)"
   rm -rf --one-file-system "$folder" "$folder.part"
   mkdir -p "$(dirname "$folder")"
   mmdebstrap --quiet --variant=minbase --architectures="$architectures" --include="$(IFS=,; echo "${names[*]}")" \
-    bookworm "$folder.part" "deb $(mirror) bookworm main" >&2 ||
+    bookworm "$folder.part" "deb $(apt_mirror) bookworm main" >&2 ||
     fail "the Debian 12 root could not be made (above: why); is the package mirror reachable, with 2 GB free in $(dirname "$folder")?"
   echo "$wanted" >"$folder.part/etc/flightplan-packages"
   mv "$folder.part" "$folder"

@@ -1,10 +1,7 @@
 # Sourced by drills that make a Debian root folder of their own with mmdebstrap.
 
-# The mirror that this machine's own apt uses; empty: none.
-apt_mirror() {
-  cat /etc/apt/sources.list.d/debian.sources /etc/apt/sources.list 2>/dev/null |
-    sed -n 's/^URIs: *\([^ ]*\).*/\1/p; s/^deb *\(\[[^]]*\] *\)\{0,1\}\([^ ]*\) .*/\2/p' | sed -n 1p || true
-}
+# shellcheck source=deploy/apt_mirror.sh
+source "$(dirname "${BASH_SOURCE[0]}")/../../deploy/apt_mirror.sh"
 
 # debian_root SUITE FOLDER PACKAGES: a root with these packages (comma separated) that reaches what this machine reaches.
 debian_root() {
