@@ -17,10 +17,22 @@ build() {
     rm -f "$log"
   fi
   if [ -t 2 ]; then
-    cmake --build "build/$preset" --target "$target" >&2
+    cmake --build "build/$preset" --target "$target" >&2 || build_failed
   else
-    cmake --build "build/$preset" --target "$target" | every_tenth >&2
+    cmake --build "build/$preset" --target "$target" | every_tenth >&2 || build_failed
   fi
+}
+
+# What the compiler's messages do not say. What was built stays; the next run goes on from there.
+build_failed() {
+  local megabytes
+  megabytes="$(df -Pm . | awk 'NR == 2 {print $4}')"
+  if [ "$megabytes" -lt 300 ]; then
+    echo "build: failed with $megabytes MB left on this disk: free some (2 GB are enough) and run it again" >&2
+  else
+    echo "build: failed (above)" >&2
+  fi
+  return 1
 }
 
 # Of ninja's lines "[12/345] ..." one for every tenth of the way; others as they are.

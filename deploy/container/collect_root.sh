@@ -8,11 +8,19 @@ mkdir -p "$root"/{usr/bin,etc/flightplan,etc/ssl/certs,run/flightplan,var/lib/fl
 chown 65532:65532 "$root/run/flightplan" "$root/var/lib/flightplan"
 chmod 1777 "$root/tmp"
 cp "$binary" "$root/usr/bin/flightplan"
-# The loader and every library, under the names by which the loader looks for them.
-ldd "$binary" | grep -o '/[^ ]*' | sort -u | while read -r library; do
-  mkdir -p "$root$(dirname "$library")"
-  cp -L "$library" "$root$library"
-done
+# with_libraries FILE: the loader and every library that it names, under the names by which the loader looks for them.
+with_libraries() {
+  ldd "$1" | grep -o '/[^ ]*' | sort -u | while read -r library; do
+    mkdir -p "$root$(dirname "$library")"
+    cp -L "$library" "$root$library"
+  done
+}
+with_libraries "$binary"
+# PostgreSQL's, which the program opens where its evidence is kept there.
+libpq="$(ldconfig -p | sed -n 's/.*libpq\.so\.5 .* => //p' | head -1)"
+[ -n "$libpq" ] || { echo "image: libpq.so.5 is not installed: deploy/setup.sh --build-only" >&2; exit 1; }
+with_libraries "$libpq"
+cp -L "$libpq" "$root$libpq"
 # Names of hosts, with glibc's own resolver.
 for library in libnss_dns.so.2 libnss_files.so.2; do
   path="$(ldconfig -p | sed -n "s/.*$library.* => //p" | head -1)"
