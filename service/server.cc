@@ -42,6 +42,7 @@
 #include "service/status_mapping.h"
 #include "service/tls.h"
 #include "service/webhook_endpoint.h"
+#include "service/why_not_listen.h"
 #include "service/worker_pool.h"
 
 namespace flightplan::service {
@@ -245,8 +246,11 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Settings& settings, 
 
   parts.grpc_server = builder.BuildAndStart();
   if (parts.grpc_server == nullptr) {
-    return absl::UnavailableError(absl::StrCat("cannot listen on all of ", absl::StrJoin(settings.listen, ", "),
-                                               "; is an address in use, or a socket's folder missing?"));
+    for (const std::string& address : settings.listen) {
+      const std::string why = WhyNotListen(address);
+      if (!why.empty()) return absl::UnavailableError(absl::StrCat("cannot listen on ", address, ": ", why));
+    }
+    return absl::UnavailableError(absl::StrCat("cannot listen on all of ", absl::StrJoin(settings.listen, ", ")));
   }
   if (!settings.http_listen.empty()) {
     FLIGHTPLAN_ASSIGN_OR_RETURN(
