@@ -44,7 +44,7 @@ one() {
   generate "$work/$name"
   for folder in "${folders[@]}"; do
     if $check; then
-      diff -r "$work/$name/$folder" "$root/clients/$name/$folder" ||
+      diff -r -x __pycache__ "$work/$name/$folder" "$root/clients/$name/$folder" ||
         { echo "clients/$name/$folder is stale: clients/generate.sh $name" >&2; exit 1; }
     else
       rm -rf "${root:?}/clients/$name/$folder"

@@ -50,6 +50,7 @@ run() {
   names+=("$name")
 }
 names=()
+export LC_ALL=C.UTF-8  # the terminal program writes what its terminal can show
 run cpp "$build/bin/conformance_runner"
 wanted cli && run cli "$build/bin/conformance_runner" --program "$build/bin/flightplan"
 for script in "$root"/clients/*/conformance.sh; do

@@ -111,7 +111,7 @@ def judge(line, done):
 
 def front_page(output):
     """The page at the head of the README has the parts that the program prints."""
-    shown = (ROOT / "README.md").read_text().split("\n## ")[0]
+    shown = (ROOT / "README.md").read_text().split("\n## ")[0].partition("    $ flightplan resolve ")[2]
     heads = r"^    ([a-z/A-Z]+)(?= )"
     parts = set(re.findall(heads, shown, re.M)) - {"flightplan"}
     printed = set(re.findall(heads.replace("^    ", "^"), output, re.M))
