@@ -35,17 +35,17 @@ build_failed() {
   return 1
 }
 
-# Of ninja's lines "[12/345] ..." one for every tenth of the way; others as they are.
+# Of ninja's lines "[12/345] ..." one for every tenth of the way; others as they are. Not awk: some hold back what they read.
 every_tenth() {
-  awk '
-    /^\[[0-9]+\/[0-9]+\] / {
-      split(substr($1, 2, length($1) - 2), of, "/")
-      tenth = int(10 * of[1] / of[2])
-      if (tenth == shown) next
-      shown = tenth
-      printf "build: %d of %d steps\n", of[1], of[2]
-      fflush()
-      next
-    }
-    { print; fflush() }'
+  local line tenth shown=-1
+  while IFS= read -r line || [ -n "$line" ]; do
+    if [[ "$line" =~ ^\[([0-9]+)/([0-9]+)\]\  ]]; then
+      tenth=$((10 * BASH_REMATCH[1] / BASH_REMATCH[2]))
+      [ "$tenth" != "$shown" ] || continue
+      shown="$tenth"
+      echo "build: ${BASH_REMATCH[1]} of ${BASH_REMATCH[2]} steps"
+    else
+      printf '%s\n' "$line"
+    fi
+  done
 }
