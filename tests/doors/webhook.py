@@ -56,9 +56,11 @@ class Door:
         new.mkdir()
         run = lambda *command: subprocess.run(["openssl", *map(str, command)], check=True, capture_output=True)  # noqa: E731
         run("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", "/CN=test authority",
+            "-addext", "keyUsage=critical,keyCertSign,cRLSign",  # Python 3.13 wants it
             "-keyout", new / "ca-key.pem", "-out", new / "ca.pem")
         run("req", "-newkey", "rsa:2048", "-nodes", "-subj", f"/CN={name}", "-keyout", new / "key.pem", "-out", new / "csr.pem")
-        (new / "ext").write_text("subjectAltName=DNS:flightplan.flightplan.svc,IP:127.0.0.1\n")
+        (new / "ext").write_text("subjectAltName=DNS:flightplan.flightplan.svc,IP:127.0.0.1\n"
+                                "subjectKeyIdentifier=hash\nauthorityKeyIdentifier=keyid\n")
         run("x509", "-req", "-in", new / "csr.pem", "-CA", new / "ca.pem", "-CAkey", new / "ca-key.pem", "-CAcreateserial",
             "-days", "1", "-extfile", new / "ext", "-out", new / "cert.pem")
         self.context = ssl.create_default_context(cafile=new / "ca.pem")
