@@ -1,4 +1,6 @@
 // The server's commands in a build without the server (FLIGHTPLAN_SERVER=OFF): what to do instead.
+#include <string>
+
 #include "absl/strings/str_cat.h"
 #include "clients/cli/commands/commands.h"
 #include "clients/cli/commands/evidence.h"
@@ -17,7 +19,7 @@ int Refuse(absl::string_view command, Context& context) {
 
 int RunServe(Arguments /*args*/, Context& context) { return Refuse("serve", context); }
 int RunEvidence(Arguments /*args*/, Context& context) { return Refuse("evidence", context); }
-std::string ServeConfigSchema() { return ""; }
 int RunReplay(Arguments /*args*/, Context& context) { return Refuse("replay", context); }
+std::string ServeConfigSchema() { return ""; }
 
 }  // namespace flightplan::cli
