@@ -188,25 +188,48 @@ say(server_pid())
     wait_for("a folder is left", lambda: left(around) == [])
 
 
-def test_a_client_from_before_the_fork_says_so(around: dict[str, str]) -> None:
+def test_a_client_from_before_the_fork(around: dict[str, str], server: str) -> None:
     said = run(
-        """
-client = flightplan.Client()
-client.resolve("qwen3-30b-a3b", "h100-sxm", 16)
+        f"""
+own, named = flightplan.Client(), flightplan.Client({server!r})
+async def later():
+    return flightplan.AsyncClient()
+of_asyncio = asyncio.run(later())
+say(server_pid())
 if os.fork() == 0:
-    for call in (lambda: client.resolve("qwen3-30b-a3b", "h100-sxm", 16), lambda: list(client.batch([])),
-                 lambda: client.plan_layouts("qwen3-30b-a3b", "h100-sxm", 16)):
+    own.resolve("qwen3-30b-a3b", "h100-sxm", 16, tp=1, pp=1, ep=8)
+    say(server_pid())
+    for call in (lambda: named.resolve("qwen3-30b-a3b", "h100-sxm", 16), lambda: list(named.batch([])),
+                 lambda: named.plan_layouts("qwen3-30b-a3b", "h100-sxm", 16),
+                 lambda: asyncio.run(of_asyncio.resolve("qwen3-30b-a3b", "h100-sxm", 16))):
         try:
             call()
         except flightplan.FlightplanError as error:
             say("before_os.fork()" in str(error).replace(" ", "_"))
     os._exit(0)
 os.wait()
-client.resolve("qwen3-30b-a3b", "h100-sxm", 16)
+for client in (own, named):
+    client.resolve("qwen3-30b-a3b", "h100-sxm", 16, tp=1, pp=1, ep=8)
 """,
         around,
     )
-    assert said == ["True"] * 3
+    assert said[0] != said[1]
+    assert said[2:] == ["True"] * 4
+
+
+def test_a_process_that_asked_may_fork(around: dict[str, str]) -> None:
+    """No thread is left, and so no lock that somebody holds."""
+    (threads,) = run(
+        """
+ask()
+client = flightplan.Client()
+client.plan_layouts("qwen3-30b-a3b", "h100-sxm", 16, count=1)
+client.rule("recompute.full-needs-method")
+say(len(os.listdir("/proc/self/task")))
+""",
+        around,
+    )
+    assert threads == "1"
 
 
 @pytest.mark.parametrize("method", ["spawn", "forkserver", "fork"])
@@ -247,6 +270,22 @@ say(server_pid())
     )
     assert killed != after
     assert left(around) == []
+
+
+def test_one_that_is_killed_while_it_answers(around: dict[str, str]) -> None:
+    said = run(
+        """
+client = flightplan.Client()
+try:
+    client.plan_layouts("deepseek-v3", "h100-sxm", 1024, progress=lambda _: os.kill(server_pid(), signal.SIGKILL))
+except flightplan.Unavailable as error:
+    say("ended_meanwhile" in str(error).replace(" ", "_"))
+while _own_server._this_process._running._process.poll() is None: time.sleep(0.01)
+say(client.resolve("qwen3-30b-a3b", "h100-sxm", 16, tp=1, pp=1, ep=8).ok)
+""",
+        around,
+    )
+    assert said == ["True", "True"]
 
 
 def test_ctrl_c_is_not_for_it(around: dict[str, str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import AsyncIterator, Iterable, Iterator
 from importlib import resources
@@ -12,6 +13,7 @@ import grpc
 import grpc.aio
 
 from flightplan import _own_server
+from flightplan._local_channel import LocalChannel
 from flightplan.errors import FlightplanError, RpcError, from_grpc
 from flightplan.plan import Plan, Report
 from flightplan.request import Model, resolve_request, validate_request
@@ -46,14 +48,15 @@ class _Common:
         if credentials and not named:
             raise ValueError(f"credentials need a server: name one, or set {SERVER_VARIABLE}")
         self.server = named or _own_server.address()
-        self._process = None if named else os.getpid()
+        self._is_own = not named
+        self._process = os.getpid()
         token = token or os.environ.get(TOKEN_VARIABLE)
         self._metadata: Metadata = (("authorization", f"Bearer {token}"),) if token else ()
 
     def _check_process(self) -> None:
-        if self._process not in (None, os.getpid()):
+        if self._process != os.getpid():
             raise FlightplanError(
-                "this client was made before os.fork() and its server belongs to the parent; make a new client here"
+                "this client was made before os.fork(), and its connection is the parent's; make a new one here"
             )
 
 
@@ -78,20 +81,48 @@ class Client(_Common):
         token: str | None = None,
     ):
         super().__init__(server, credentials, token)
-        options = channel_options()
-        self.channel: grpc.Channel = (
-            grpc.secure_channel(self.server, credentials, options)
-            if credentials
-            else grpc.insecure_channel(self.server, options)
-        )
-        self.resolver = resolver_service_pb2_grpc.ResolverServiceStub(self.channel)
-        self.catalog = catalog_service_pb2_grpc.CatalogServiceStub(self.channel)
-        self.evidence = evidence_service_pb2_grpc.EvidenceServiceStub(self.channel)
-        self.probe = probe_service_pb2_grpc.ProbeServiceStub(self.channel)
+        self._credentials = credentials
+        # This process's own server is asked without gRPC's library, so that this process may fork.
+        calls = cast(grpc.Channel, LocalChannel(_own_server.address)) if self._is_own else self.channel
+        self._resolver = resolver_service_pb2_grpc.ResolverServiceStub(calls)
+        self._catalog = catalog_service_pb2_grpc.CatalogServiceStub(calls)
+
+    @functools.cached_property
+    def channel(self) -> grpc.Channel:
+        """gRPC's channel to the server, for calls of your own. It does not survive os.fork()."""
+        server, options = _own_server.address() if self._is_own else self.server, channel_options()
+        if self._credentials:
+            return grpc.secure_channel(server, self._credentials, options)
+        return grpc.insecure_channel(server, options)
+
+    @functools.cached_property
+    def resolver(self) -> resolver_service_pb2_grpc.ResolverServiceStub:
+        """The generated stub on `channel`."""
+        return resolver_service_pb2_grpc.ResolverServiceStub(self.channel)
+
+    @functools.cached_property
+    def catalog(self) -> catalog_service_pb2_grpc.CatalogServiceStub:
+        """The generated stub on `channel`."""
+        return catalog_service_pb2_grpc.CatalogServiceStub(self.channel)
+
+    @functools.cached_property
+    def evidence(self) -> evidence_service_pb2_grpc.EvidenceServiceStub:
+        """The generated stub on `channel`."""
+        return evidence_service_pb2_grpc.EvidenceServiceStub(self.channel)
+
+    @functools.cached_property
+    def probe(self) -> probe_service_pb2_grpc.ProbeServiceStub:
+        """The generated stub on `channel`."""
+        return probe_service_pb2_grpc.ProbeServiceStub(self.channel)
 
     def close(self) -> None:
-        """Ends the connection."""
-        self.channel.close()
+        """Ends the connection, where there is one: to this process's own server each call has its own."""
+        if "channel" in self.__dict__:
+            self.channel.close()
+
+    def _check_process(self) -> None:
+        if not self._is_own:
+            super()._check_process()
 
     def __enter__(self) -> Client:
         return self
@@ -113,7 +144,7 @@ class Client(_Common):
     ) -> Plan:
         """One complete, checked configuration for a layout. `flightplan.resolve` has the arguments."""
         request = resolve_request(model, gpu, gpus, **question)
-        plan = Plan(self._call(self.resolver.ResolveConfig, request, timeout))
+        plan = Plan(self._call(self._resolver.ResolveConfig, request, timeout))
         if strict:
             plan.check()
         return plan
@@ -127,7 +158,7 @@ class Client(_Common):
         **question: Any,
     ) -> Report:
         """The verdicts on a finished configuration. `flightplan.validate` has the arguments."""
-        report = Report(self._call(self.resolver.ValidateConfig, validate_request(config, **question), timeout))
+        report = Report(self._call(self._resolver.ValidateConfig, validate_request(config, **question), timeout))
         if strict:
             report.check()
         return report
@@ -150,7 +181,7 @@ class Client(_Common):
         plans: list[Plan] = []
         self._check_process()
         try:
-            for event in self.resolver.PlanLayouts(request, timeout=timeout, metadata=self._metadata):
+            for event in self._resolver.PlanLayouts(request, timeout=timeout, metadata=self._metadata):
                 if event.HasField("result"):
                     plans = [Plan(response) for response in event.result.plans]
                 elif progress is not None:
@@ -165,23 +196,23 @@ class Client(_Common):
         """Many requests on one call; answers as they are ready, each with its request's id."""
         self._check_process()
         try:
-            yield from self.resolver.BatchResolve(iter(requests), timeout=timeout, metadata=self._metadata)
+            yield from self._resolver.BatchResolve(iter(requests), timeout=timeout, metadata=self._metadata)
         except grpc.RpcError as error:
             raise from_grpc(error) from None
 
     def rule(self, rule_id: str) -> catalog_service_pb2.RuleInfo:
         """One rule: what, why, source, fix, since which version."""
-        return self._call(self.catalog.GetRule, catalog_service_pb2.GetRuleRequest(id=rule_id), None)
+        return self._call(self._catalog.GetRule, catalog_service_pb2.GetRuleRequest(id=rule_id), None)
 
     def knob(self, name: str) -> catalog_service_pb2.KnobInfo:
         """One knob: class, type, default, spelling for each stack."""
-        return self._call(self.catalog.GetKnob, catalog_service_pb2.GetKnobRequest(name=name), None)
+        return self._call(self._catalog.GetKnob, catalog_service_pb2.GetKnobRequest(name=name), None)
 
     def models(self) -> Iterator[model_pb2.ModelSpec]:
         """All models of the catalogue, page by page."""
         token = ""
         while True:
-            page = self._call(self.catalog.ListModels, catalog_service_pb2.ListModelsRequest(page_token=token), None)
+            page = self._call(self._catalog.ListModels, catalog_service_pb2.ListModelsRequest(page_token=token), None)
             yield from page.models
             token = page.next_page_token
             if not token:
