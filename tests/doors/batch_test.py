@@ -53,6 +53,13 @@ class Batch(unittest.TestCase):
         rows = [json.loads(line) for line in self.run_batch(*args, "--format", "jsonl", code=code).splitlines()]
         return {row["path"]: row for row in rows}
 
+    def test_what_is_said_of_all_files_is_wrong_once(self):
+        self.write("q/good.sh", script(2))
+        done = subprocess.run([FLIGHTPLAN, "validate", "--batch", "q", "--gpu", "no-such-gpu"], cwd=self.root,
+                              capture_output=True, timeout=60)
+        self.assertEqual((done.returncode, done.stdout), (2, b""))
+        self.assertIn(b"--gpu: no GPU named 'no-such-gpu'", done.stderr)
+
     def test_table_shows_what_is_wrong_and_counts_the_rest(self):
         self.write("q/good.sh", script(2))
         self.write("q/bad.sbatch", script(3))

@@ -12,13 +12,15 @@ struct Schema {
   std::string (*text)();
 };
 
+constexpr absl::string_view kServeConfig = "serve-config";
+
 // The YAML formats of --input-format, and the file of `flightplan serve`.
 std::vector<Schema> Schemas() {
   std::vector<Schema> schemas;
   for (const InputFormat& format : InputFormats()) {
     if (format.schema != nullptr) schemas.push_back({format.name, format.schema});
   }
-  if (!ServeConfigSchema().empty()) schemas.push_back({"serve-config", ServeConfigSchema});
+  if (!ServeConfigSchema().empty()) schemas.push_back({kServeConfig, ServeConfigSchema});
   return schemas;
 }
 
@@ -46,6 +48,7 @@ int RunSchema(Arguments args, Context& context) {
     context.out += schema.text();
     return kExitOk;
   }
+  if (parsed.positional[0] == kServeConfig) return RunServe({}, context);  // says how to get a build that has it
   return Misuse(command, absl::StrCat("there is no ", Quoted(parsed.positional[0]), ", but ", known), context);
 }
 

@@ -159,6 +159,14 @@ std::string RuleText(Backend& backend, const std::string& rule_id) {
   return backend.GetRule(request, &rule).ok() ? rule.text() : "";
 }
 
+// What a command says of all its files (--gpu, --target) is wrong once, not in each of them.
+absl::Status CheckWithoutFile(v1::ValidateConfigRequest base, Backend& backend) {
+  if (base.target().framework().empty()) base.mutable_target()->set_framework(kDefaultTarget);
+  base.mutable_knobs();
+  v1::ValidateConfigResponse unread;
+  return backend.ValidateConfig(base, &unread);
+}
+
 int Batch(const CommandLine& command, const ValidateOptions& options, const ParsedArguments& parsed,
           const v1::ValidateConfigRequest& base, Backend& backend, Context& context) {
   if (parsed.rest.has_value() || base.has_knobs() || options.all_versions || options.changes) {
@@ -168,6 +176,9 @@ int Batch(const CommandLine& command, const ValidateOptions& options, const Pars
   if (parsed.positional.empty()) return Misuse(command, "--batch wants folders, scripts or @LIST", context);
   const absl::StatusOr<std::vector<std::string>> paths = BatchPaths(parsed.positional);
   if (!paths.ok()) return Misuse(command, paths.status().message(), context);
+  if (const absl::Status status = CheckWithoutFile(base, backend); !status.ok()) {
+    return Failed(command, status, context);
+  }
   std::vector<BatchItem> items;
   {
     BatchProgress progress(paths->size());
