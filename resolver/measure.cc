@@ -26,6 +26,7 @@
 #include "resolver/evidence/measurement.h"
 #include "resolver/normalize/measurement_message.h"
 #include "resolver/normalize/request.h"
+#include "resolver/plan/quantity.h"
 #include "resolver/resolver.h"
 #include "resolver/rules/decide/decide.h"
 
@@ -34,7 +35,6 @@ namespace {
 
 constexpr size_t kMaxIdBytes = 128;
 constexpr size_t kMaxTextBytes = 1024;
-constexpr double kMostStepUs = 6.048e11;  // a week: nothing that is called a step takes longer
 constexpr double kMostAbChange = 20;
 // A value this far from the forecast is in another unit, not from another machine.
 constexpr double kOtherUnit = 100;
@@ -141,7 +141,7 @@ void CheckValue(const v1::Measurement& m, Metric metric, Checker* check) {
   };
   switch (metric) {
     case Metric::kStepTime:
-      between(1, kMostStepUs, "step_time_us is microseconds of one whole step, 1 to 6.048e11");
+      if (const std::string fault = OutsideOf(kStepMicroseconds, value); !fault.empty()) check->Add("value", fault);
       break;
     case Metric::kMemoryPeak:
       between(1, 1e13, "memory_high_water_bytes is bytes of one GPU, 1 to 1e13");
@@ -216,7 +216,7 @@ struct Forecasts {
   std::optional<Band> memory;
 };
 
-Forecasts ForecastOf(const NormalizedIntent& intent) {
+absl::StatusOr<Forecasts> ForecastOf(const NormalizedIntent& intent) {
   Forecasts out;
   DerivedPlan derived = Derive(intent);
   DecidedPlan decided = Decide(intent, derived);
@@ -227,6 +227,9 @@ Forecasts ForecastOf(const NormalizedIntent& intent) {
   if (!estimate.stages.empty()) out.memory = estimate.stages[estimate.fullest].total;
   if (const auto model = StepModel::Make(intent, std::move(derived.shape)); model.has_value()) {
     out.step = model->Forecast(decided.config, env, model->Stages(decided.config));
+    if (out.step.has_value() && !out.step->is_finite()) {
+      return absl::InternalError("the forecast of the measured run is no number");
+    }
   }
   out.config = std::move(decided.config);
   return out;
@@ -313,7 +316,7 @@ absl::StatusOr<Measurement> Resolver::ReadMeasurement(const v1::Measurement& m, 
   out.global_batch_size = intent->workload.global_batch_size;
   out.precision = intent->workload.precision;
   out.target = intent->env.target;
-  const Forecasts forecasts = ForecastOf(*intent);
+  FLIGHTPLAN_ASSIGN_OR_RETURN(const Forecasts forecasts, ForecastOf(*intent));
   out.layout = RunLayoutOf(forecasts.config);
   CheckGrid(out.layout, out.gpu_count, &check);
   if (out.metric == Metric::kStepTime && forecasts.step.has_value()) {
@@ -330,7 +333,7 @@ absl::StatusOr<Measurement> Resolver::ReadMeasurement(const v1::Measurement& m, 
       return check.ToStatus();
     }
     out.to = PinnedValue(*other, out.knob);
-    const Forecasts changed = ForecastOf(*other);
+    FLIGHTPLAN_ASSIGN_OR_RETURN(const Forecasts changed, ForecastOf(*other));
     if (forecasts.step.has_value() && changed.step.has_value()) {
       const StepEffect effect = EffectOf(*forecasts.step, *changed.step);
       SetForecast({effect.low, effect.change, effect.high}, &out);

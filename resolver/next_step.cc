@@ -143,8 +143,9 @@ bool SameStages(const std::vector<std::pair<Knob, Value>>& changes) {
 std::optional<StepForecast> ForecastWith(const StepModel& model, const PlanForecast& plan,
                                          const std::vector<std::pair<Knob, Value>>& changes) {
   const Config changed = With(plan.config, changes);
-  if (SameStages(changes)) return model.Forecast(changed, plan.env, plan.stages);
-  return model.Forecast(changed, plan.env, model.Stages(changed));
+  const auto forecast = SameStages(changes) ? model.Forecast(changed, plan.env, plan.stages)
+                                            : model.Forecast(changed, plan.env, model.Stages(changed));
+  return forecast.has_value() && forecast->is_finite() ? forecast : std::nullopt;
 }
 
 std::string Text(const std::vector<std::pair<Knob, Value>>& changes) {

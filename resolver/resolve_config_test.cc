@@ -47,6 +47,22 @@ TEST(ResolveConfig, TextThatIsNoUtf8IsTheCallersFault) {
   EXPECT_EQ(TestResolver().ResolveConfig(request, &response).code(), absl::StatusCode::kInvalidArgument);
 }
 
+// tests/properties/extremes_check.cc has the rest of all requests.
+TEST(ResolveConfig, AFigureThatNoMachineHasIsRefused) {
+  v1::ResolveConfigRequest request = DeepSeekOnH100();
+  v1::ResolveConfigResponse response;
+  for (const double odd : {1e-300, 999'999.0, 1.1e15, std::numeric_limits<double>::quiet_NaN()}) {
+    request.mutable_hardware()->mutable_fabric()->set_nvlink_bytes_per_second(odd);
+    EXPECT_EQ(ViolatedFields(TestResolver().ResolveConfig(request, &response)),
+              std::set<std::string>{"hardware.fabric.nvlink_bytes_per_second"});
+  }
+  for (const double edge : {1e6, 1e15}) {
+    request.mutable_hardware()->mutable_fabric()->set_nvlink_bytes_per_second(edge);
+    const absl::Status status = TestResolver().ResolveConfig(request, &response);
+    EXPECT_TRUE(status.ok()) << status;
+  }
+}
+
 TEST(ResolveConfig, AnAnswerNeverHoldsHalfACharacter) {
   v1::ResolveConfigRequest request = DeepSeekOnH100();
   request.mutable_layout()->set_pipeline_model_parallel_layout("Et*3|(tt|)*2\xc7\x9a|L");

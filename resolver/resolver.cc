@@ -216,6 +216,7 @@ absl::Status Resolver::AnswerResolve(const v1::ResolveConfigRequest& request, co
     const bool estimated = settled.as_decided && !estimate.stages.empty();  // the estimate was of this very plan
     const StageLayout stages = estimated ? std::move(estimate.layout) : model->Stages(plan.config);
     if (const auto step = model->Forecast(plan.config, env, stages); step.has_value()) {
+      if (!step->is_finite()) return absl::InternalError("the step's forecast is no number");
       const auto room = estimated ? StepModel::RoomOf(forecast_fit) : model->RoomFor(plan.config, env, stages);
       const PlanForecast forecast{plan.config, env, stages, *step, room};
       outlook = OutlookOf(*step, intent.profile);

@@ -142,6 +142,9 @@ absl::StatusOr<GpuSystem> ReadGpu(const YamlDocument& doc, const YamlNode& node,
     return doc.Error(*node.Find("flex_backends"), Path("gpus", entry, "flex_backends"),
                      absl::StrCat("holds '", backend, "'; needs deepep or hybridep"));
   }
+  for (const auto& [field, fault] : GpuFaults(gpu)) {
+    return doc.Error(*node.Find(field), Path("gpus", entry, field), fault);
+  }
   DeriveGpuMemory(&gpu);
   return gpu;
 }

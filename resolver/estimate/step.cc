@@ -539,7 +539,7 @@ bool Forecaster::Run(const LayerTimes& times, StepForecast* out) {
     const LayerTime stage = TimeOfRank(rank, times);
     const double us = SoftMax(stage.pair, stage.host_fwd + stage.host_bwd);
     sum_us += us * rank.ranks_alike;
-    if (us > heaviest_us) heaviest_us = us, heaviest = stage, slowest = &rank;
+    if (slowest == nullptr || !(us <= heaviest_us)) heaviest_us = us, heaviest = stage, slowest = &rank;
   }
   const double mean_us = sum_us / stages.pp;
 
@@ -627,7 +627,7 @@ bool Forecaster::Run(const LayerTimes& times, StepForecast* out) {
                        e.optimizer * parts.optimizer + kModelError * out->us;
   out->low_us = std::max(0.0, out->us - error);
   out->high_us = out->us + error;
-  return true;
+  return out->is_finite();
 }
 
 }  // namespace

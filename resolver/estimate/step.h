@@ -6,6 +6,7 @@
 #pragma once
 
 #include <array>
+#include <cmath>
 
 #include "resolver/estimate/gpu_rates.h"
 #include "resolver/estimate/work.h"
@@ -33,6 +34,10 @@ struct StepForecast {
   StepParts parts;
   double hidden_exchange_us = 0;  // exchange that runs beside compute
   double model_flops = 0;         // of the step, as Megatron-Bridge counts them
+
+  // False is our bug: the ranges of what goes in (plan/quantity.h) leave no room for it. Nothing is computed with such
+  // a forecast.
+  bool is_finite() const { return std::isfinite(high_us) && std::isfinite(model_flops); }
 };
 
 // One direction of one module for one microbatch: microseconds by kind of work, and kernels the host launches.
@@ -66,8 +71,8 @@ struct LayerTimes {
 };
 LayerTimes TimeLayers(const ModelWork& work, const Candidate& plan, const GpuRates& rates);
 
-// False, with `out` empty: the GPU's rates are not known or the candidate has no work. `work` is the model's
-// (WorkOf), made once.
+// False, with `out` empty: the GPU's rates are not known or the candidate has no work; false, with an `out` that is not
+// finite: see there. `work` is the model's (WorkOf), made once.
 bool ForecastStep(const ModelWork& work, const Candidate& plan, const GpuRates& rates, StepForecast* out);
 
 // The same with layers that were timed before.

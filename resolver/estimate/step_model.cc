@@ -50,7 +50,7 @@ std::optional<StepForecast> StepModel::Forecast(const Config& config, const Envi
   if (candidate.gpus % dense != 0 || candidate.gpus % expert != 0) return std::nullopt;
   if (candidate.global_batch_size <= 0 || candidate.seq_length <= 0) return std::nullopt;
   StepForecast forecast;
-  if (!ForecastStep(work_, candidate, rates_, &forecast)) return std::nullopt;
+  if (!ForecastStep(work_, candidate, rates_, &forecast) && forecast.is_finite()) return std::nullopt;
   return forecast;
 }
 

@@ -22,7 +22,8 @@ class StepModel {
   // The pipeline of a configuration: read once for all that share it.
   StageLayout Stages(const Config& config) const { return StagesOf(shape_, config); }
 
-  // Nothing without a batch or a sequence length, or when the sizes do not come out even.
+  // Nothing without a batch or a sequence length, or when the sizes do not come out even. What is not finite
+  // (StepForecast::is_finite) must not be used.
   std::optional<StepForecast> Forecast(const Config& config, const Environment& env, const StageLayout& stages) const;
 
   // How a configuration's memory stands, by estimate/memory.h.

@@ -14,11 +14,21 @@
 #include "flightplan/v1/profile.pb.h"
 #include "google/protobuf/util/json_util.h"
 #include "resolver/base/utf8.h"
+#include "resolver/plan/quantity.h"
 
 namespace flightplan {
 namespace {
 
-constexpr absl::string_view kUnits[] = {"us", "bytes_per_second", "flops_per_second", "ratio"};
+// What a row may hold by its unit. Rates of tiny transfers lie far below those that a catalogue states.
+struct RowUnit {
+  absl::string_view name;
+  Quantity quantity;
+};
+constexpr RowUnit kUnits[] = {{"us", {"microseconds", 1e-6, 1e12}},
+                              {"bytes_per_second", {"bytes per second", 1, kBytesPerSecond.high}},
+                              {"flops_per_second", {"FLOP per second", 1, kFlopsPerSecond.high}},
+                              {"ratio", {"as a ratio", 1e-9, 1e9}}};
+constexpr double kMaxParameter = 1e18;  // either sign: sizes, counts, SMs
 
 std::string Path(absl::string_view field, absl::string_view name) {
   return field.empty() ? std::string(name) : absl::StrCat(field, ".", name);
@@ -57,6 +67,31 @@ RowKind ReadKind(const std::string& kind, absl::string_view field, Violations* v
   violations->Add(Path(field, "kind"),
                   absl::StrCat("is '", Utf8Prefix(kind, 64), "', must be measured, emulated or synthetic"));
   return RowKind::kSynthetic;
+}
+
+// 0 is what a kernel that did not run measured; an interval may begin there.
+void CheckInterval(const v1::ProbeRow& m, absl::string_view field, Violations* violations) {
+  const RowUnit* unit = nullptr;
+  for (const RowUnit& known : kUnits) {
+    if (m.unit() == known.name) unit = &known;
+  }
+  if (unit == nullptr) {
+    return violations->Add(Path(field, "unit"),
+                           absl::StrCat("is '", absl::CEscape(m.unit().substr(0, 64)),
+                                        "', must be us, bytes_per_second, flops_per_second or ratio"));
+  }
+  bool inside = true;
+  const std::pair<absl::string_view, double> numbers[] = {{"value", m.value()}, {"low", m.low()}, {"high", m.high()}};
+  for (const auto& [name, number] : numbers) {
+    const std::string fault = number == 0 ? "" : OutsideOf(unit->quantity, number);
+    if (fault.empty()) continue;
+    violations->Add(Path(field, name), fault);
+    inside = false;
+  }
+  if (inside && !(m.low() <= m.value() && m.value() <= m.high())) {
+    violations->Add(
+        field, absl::StrCat("low ", m.low(), ", value ", m.value(), ", high ", m.high(), " must stand in this order"));
+  }
 }
 
 }  // namespace
@@ -114,8 +149,10 @@ ProfileRow RowFromMessage(const v1::ProbeRow& m, absl::string_view field, Violat
   }
   for (const auto& [name, value] : m.parameters()) {
     CheckText(name, Path(field, "parameters"), violations);
-    if (!std::isfinite(value))
-      violations->Add(Path(field, absl::StrCat("parameters.", Utf8Prefix(name, 64))), "is not a number");
+    if (!(std::abs(value) <= kMaxParameter)) {
+      violations->Add(Path(field, absl::StrCat("parameters.", Utf8Prefix(name, 64))),
+                      absl::StrCat("must be -", kMaxParameter, "..", kMaxParameter, ", not ", value));
+    }
     row.parameters[name] = value;
   }
   for (const auto& [name, value] : m.labels()) {
@@ -126,17 +163,8 @@ ProfileRow RowFromMessage(const v1::ProbeRow& m, absl::string_view field, Violat
   row.value = m.value();
   row.low = m.low();
   row.high = m.high();
-  if (!std::isfinite(m.value()) || !std::isfinite(m.low()) || !std::isfinite(m.high()) || m.low() < 0) {
-    violations->Add(field, "value, low and high must be finite and not negative");
-  } else if (!(m.low() <= m.value() && m.value() <= m.high())) {
-    violations->Add(
-        field, absl::StrCat("low ", m.low(), ", value ", m.value(), ", high ", m.high(), " must stand in this order"));
-  }
   row.unit = m.unit();
-  if (std::find(std::begin(kUnits), std::end(kUnits), absl::string_view(m.unit())) == std::end(kUnits)) {
-    violations->Add(Path(field, "unit"), absl::StrCat("is '", absl::CEscape(m.unit().substr(0, 64)),
-                                                      "', must be us, bytes_per_second, flops_per_second or ratio"));
-  }
+  CheckInterval(m, field, violations);
   row.sample_count = m.sample_count();
   if (m.sample_count() < 0) violations->Add(Path(field, "sample_count"), "must not be negative");
   row.kind = ReadKind(m.kind(), field, violations);

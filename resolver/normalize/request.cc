@@ -1,7 +1,6 @@
 #include "resolver/normalize/request.h"
 
 #include <algorithm>
-#include <cmath>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,6 +17,8 @@
 #include "resolver/normalize/hf_import.h"
 #include "resolver/normalize/knobs_message.h"
 #include "resolver/normalize/model_message.h"
+#include "resolver/plan/model_fields.h"
+#include "resolver/plan/quantity.h"
 
 namespace flightplan {
 namespace {
@@ -171,9 +172,8 @@ std::optional<double> ReadRatio(bool present, double value, absl::string_view na
 MeasuredProfile ReadProfile(const v1::MeasuredProfile& m, Violations* violations) {
   MeasuredProfile profile;
   if (m.has_step_time_us()) {
-    if (!(m.step_time_us() > 0 && std::isfinite(m.step_time_us()))) {
-      violations->Add("profile.step_time_us", "must be a positive number of microseconds");
-    }
+    const std::string fault = OutsideOf(kStepMicroseconds, m.step_time_us());
+    if (!fault.empty()) violations->Add("profile.step_time_us", fault);
     profile.step_time_us = m.step_time_us();
   }
 #define FLIGHTPLAN_READ_RATIO(name) profile.name = ReadRatio(m.has_##name(), m.name(), #name, violations)
@@ -183,7 +183,11 @@ MeasuredProfile ReadProfile(const v1::MeasuredProfile& m, Violations* violations
   FLIGHTPLAN_READ_RATIO(pipeline_bubble_ratio);
 #undef FLIGHTPLAN_READ_RATIO
   if (m.has_memory_high_water_bytes()) {
-    if (m.memory_high_water_bytes() < 0) violations->Add("profile.memory_high_water_bytes", "must not be negative");
+    const auto bytes = static_cast<double>(m.memory_high_water_bytes());
+    if (!(bytes >= 0 && bytes <= kGpuMemoryBytes.high)) {
+      violations->Add("profile.memory_high_water_bytes",
+                      absl::StrCat("must be 0..", kGpuMemoryBytes.high, " bytes of one GPU, not ", bytes));
+    }
     profile.memory_high_water_bytes = m.memory_high_water_bytes();
   }
   profile.wall = ReadEnum(m.wall(), kWalls, Wall::kUnknown, "profile.wall", violations);
@@ -192,26 +196,33 @@ MeasuredProfile ReadProfile(const v1::MeasuredProfile& m, Violations* violations
 
 // ---- hardware and software
 
+// Takes a stated quantity over the catalogue's.
+void Override(bool present, double value, const Quantity& quantity, absl::string_view field,
+              std::optional<double>* known, Violations* violations) {
+  if (!present) return;
+  const std::string fault = OutsideOf(quantity, value);
+  if (!fault.empty()) violations->Add(field, fault);
+  *known = value;
+}
+
 void ReadFabric(const v1::Fabric& m, GpuSystem* gpu, std::string* transport, Violations* violations) {
-  auto positive = [&](bool present, double value, absl::string_view name) {
-    if (present && !(value > 0 && std::isfinite(value))) {
-      violations->Add(absl::StrCat("hardware.fabric.", name), absl::StrCat("must be positive, not ", value));
-    }
-    return present;
-  };
-  if (positive(m.has_nvlink_domain_gpu_count(), m.nvlink_domain_gpu_count(), "nvlink_domain_gpu_count")) {
+  if (m.has_nvlink_domain_gpu_count()) {
+    CheckRange("hardware.fabric.nvlink_domain_gpu_count", m.nvlink_domain_gpu_count(), kMaxGpus, violations);
     gpu->nvlink_domain_gpus = m.nvlink_domain_gpu_count();
   }
-  if (positive(m.has_gpus_per_node_count(), m.gpus_per_node_count(), "gpus_per_node_count")) {
+  if (m.has_gpus_per_node_count()) {
+    CheckRange("hardware.fabric.gpus_per_node_count", m.gpus_per_node_count(), kMaxGpusPerNode, violations);
     gpu->gpus_per_node = m.gpus_per_node_count();
   }
-  if (positive(m.has_nvlink_bytes_per_second(), m.nvlink_bytes_per_second(), "nvlink_bytes_per_second")) {
-    gpu->nvlink_bytes_per_second = m.nvlink_bytes_per_second();
+  Override(m.has_nvlink_bytes_per_second(), m.nvlink_bytes_per_second(), kBytesPerSecond,
+           "hardware.fabric.nvlink_bytes_per_second", &gpu->nvlink_bytes_per_second, violations);
+  Override(m.has_nic_bytes_per_second(), m.nic_bytes_per_second(), kBytesPerSecond,
+           "hardware.fabric.nic_bytes_per_second", &gpu->nic_bytes_per_second, violations);
+  if (m.has_hbm_bytes()) {
+    const std::string fault = OutsideOf(kGpuMemoryBytes, static_cast<double>(m.hbm_bytes()));
+    if (!fault.empty()) violations->Add("hardware.fabric.hbm_bytes", fault);
+    gpu->hbm_bytes = m.hbm_bytes();
   }
-  if (positive(m.has_nic_bytes_per_second(), m.nic_bytes_per_second(), "nic_bytes_per_second")) {
-    gpu->nic_bytes_per_second = m.nic_bytes_per_second();
-  }
-  if (positive(m.has_hbm_bytes(), static_cast<double>(m.hbm_bytes()), "hbm_bytes")) gpu->hbm_bytes = m.hbm_bytes();
   if (m.has_transport()) {
     *transport = m.transport();
     const auto* known = std::find(std::begin(kTransports), std::end(kTransports), absl::string_view(m.transport()));
@@ -341,6 +352,18 @@ void ReadDialects(const google::protobuf::RepeatedPtrField<std::string>& names, 
   }
 }
 
+// A pinned knob that says what the model is has the model's own upper end: formulas count with it.
+void CheckModelPins(const std::vector<std::pair<Knob, Value>>& pins, Violations* violations) {
+  for (const auto& [knob, value] : pins) {
+    const ModelField* field = FindModelField(Name(knob));
+    if (field == nullptr || !value.is_number() || field->max == 0 || value.real() <= static_cast<double>(field->max)) {
+      continue;
+    }
+    violations->Add(absl::StrCat("pinned_knobs.", Name(knob)),
+                    absl::StrCat("must be at most ", field->max, ", not ", value.ToText()));
+  }
+}
+
 }  // namespace
 
 std::vector<absl::string_view> PrecisionNames() {
@@ -399,6 +422,7 @@ absl::StatusOr<NormalizedIntent> NormalizeResolve(const v1::ResolveConfigRequest
   intent.stage = ReadEnum(request.stage(), kStages, Stage::kProduction, "stage", &violations);
   intent.layout = ReadLayout(request.layout(), &violations);
   intent.pins = PinsFromMessages(request.knobs(), request.pinned_knobs(), "knobs", "pinned_knobs", &violations);
+  CheckModelPins(intent.pins, &violations);
   ReadEnv(request.env(), "env", &intent.env, &violations);
   if (request.has_profile()) intent.profile = ReadProfile(request.profile(), &violations);
   ReadDialects(request.dialects(), &intent, &violations);

@@ -40,6 +40,7 @@ absl::Span<const absl::string_view> TransportNames();
 
 // Bounds of a request (conventions: each is a named constant with a test at it and one above).
 inline constexpr int64_t kMaxGpus = 1 << 20;
+inline constexpr int64_t kMaxGpusPerNode = 1024;
 inline constexpr int64_t kMaxSeqLength = 1 << 24;
 inline constexpr int64_t kMaxParallelSize = 1 << 20;
 inline constexpr int64_t kMaxBatchSize = 1 << 30;

@@ -1,5 +1,7 @@
 #include "resolver/plan/hardware_fields.h"
 
+#include "resolver/plan/quantity.h"
+
 namespace flightplan {
 namespace {
 
@@ -55,6 +57,22 @@ const Field<ClusterSpec> kClusterFields[] = {
 
 absl::Span<const Field<GpuSystem>> GpuFields() { return kGpuFields; }
 absl::Span<const Field<ClusterSpec>> ClusterFields() { return kClusterFields; }
+
+std::vector<std::pair<absl::string_view, std::string>> GpuFaults(const GpuSystem& gpu) {
+  std::vector<std::pair<absl::string_view, std::string>> faults;
+  const auto check = [&](absl::string_view field, const Quantity& quantity, std::optional<double> value) {
+    if (value.value_or(0) == 0) return;  // not known, or none
+    if (std::string fault = OutsideOf(quantity, *value); !fault.empty()) faults.emplace_back(field, std::move(fault));
+  };
+  check("hbm_tb_per_second", kBytesPerSecond, gpu.hbm_bytes_per_second);
+  check("bf16_tflops", kFlopsPerSecond, gpu.bf16_flops_per_second);
+  check("fp8_tflops", kFlopsPerSecond, gpu.fp8_flops_per_second);
+  check("fp4_tflops", kFlopsPerSecond, gpu.fp4_flops_per_second);
+  check("nvlink_gb_per_second", kBytesPerSecond, gpu.nvlink_bytes_per_second);
+  check("nic_gbit_per_second", kBytesPerSecond, gpu.nic_bytes_per_second);
+  check("host_link_gb_per_second", kBytesPerSecond, gpu.host_link_bytes_per_second);
+  return faults;
+}
 
 void DeriveGpuMemory(GpuSystem* gpu) {
   if (gpu->memory_reported_mib.has_value()) {

@@ -59,7 +59,7 @@ bool SuitsScalar(ValueType type, const Value& value) {
     case ValueType::kFreq:
       return value.is_int() || value.is_text();
     case ValueType::kAny:
-      return true;
+      return !value.is_float() || std::isfinite(value.real());
   }
   return false;
 }

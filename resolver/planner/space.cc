@@ -49,6 +49,9 @@ bool CutInVain(const LayoutQuestion& question, int64_t cp, int64_t micro_batch_s
   return question.wish.cp == 0 && question.wish.micro_batch_size == 0 && std::gcd(cp, micro_batch_size) > 1;
 }
 
+// Per rank. Above any that somebody ran by far; without it the pipelines of a deep model are quadratic in its layers.
+constexpr int64_t kMostVirtualStages = 128;
+
 // The embedding and the loss may have stages of their own.
 int64_t MostStages(const ModelShape& shape) { return shape.num_layers + 2; }
 
@@ -68,7 +71,7 @@ void VisitLayouts(const ModelShape& shape, const LayoutQuestion& q,
   const int64_t most_stages = std::min<int64_t>(q.gpus, std::max<int64_t>(1, shape.num_layers));
   std::vector<std::pair<int64_t, int64_t>> pipelines;  // pp, vpp
   for (int64_t pp : Divisors(q.gpus, most_stages)) {
-    for (int64_t vpp = 1; vpp == 1 || (pp > 1 && vpp * pp <= MostStages(shape)); ++vpp) {
+    for (int64_t vpp = 1; vpp == 1 || (pp > 1 && vpp <= kMostVirtualStages && vpp * pp <= MostStages(shape)); ++vpp) {
       const bool wanted = Wanted(q.wish.pp, pp) && Wanted(q.wish.vpp, vpp);
       if (wanted && StagesFit(shape, q, pp, vpp)) pipelines.emplace_back(pp, vpp);
     }

@@ -159,17 +159,17 @@ type Fabric struct {
 	sizeCache     protoimpl.SizeCache
 	unknownFields protoimpl.UnknownFields
 
-	// GPUs that share one NVLink domain: 8 on HGX, 72 (or what the site allots) on NVL72.
+	// GPUs that share one NVLink domain: 8 on HGX, 72 (or what the site allots) on NVL72. Range 1..1048576.
 	NvlinkDomainGpuCount *int32 `protobuf:"varint,1,opt,name=nvlink_domain_gpu_count,json=nvlinkDomainGpuCount,proto3,oneof" json:"nvlink_domain_gpu_count,omitempty"`
-	// GPUs per node (one OS image).
+	// GPUs per node (one OS image). Range 1..1024.
 	GpusPerNodeCount *int32 `protobuf:"varint,2,opt,name=gpus_per_node_count,json=gpusPerNodeCount,proto3,oneof" json:"gpus_per_node_count,omitempty"`
-	// NVLink bandwidth of one GPU in one direction.
+	// NVLink bandwidth of one GPU in one direction. Range 1e6..1e15.
 	NvlinkBytesPerSecond *float64 `protobuf:"fixed64,3,opt,name=nvlink_bytes_per_second,json=nvlinkBytesPerSecond,proto3,oneof" json:"nvlink_bytes_per_second,omitempty"`
-	// Network bandwidth of one GPU in one direction.
+	// Network bandwidth of one GPU in one direction. Range 1e6..1e15.
 	NicBytesPerSecond *float64 `protobuf:"fixed64,4,opt,name=nic_bytes_per_second,json=nicBytesPerSecond,proto3,oneof" json:"nic_bytes_per_second,omitempty"`
 	// Transport between nodes: "infiniband", "roce", "efa", "slingshot", "tcp".
 	Transport *string `protobuf:"bytes,5,opt,name=transport,proto3,oneof" json:"transport,omitempty"`
-	// Usable memory of one GPU.
+	// Usable memory of one GPU. Range 2^20..1e15.
 	HbmBytes *int64 `protobuf:"varint,6,opt,name=hbm_bytes,json=hbmBytes,proto3,oneof" json:"hbm_bytes,omitempty"`
 }
 

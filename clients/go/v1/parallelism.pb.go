@@ -403,7 +403,7 @@ type MeasuredProfile struct {
 	sizeCache     protoimpl.SizeCache
 	unknownFields protoimpl.UnknownFields
 
-	// Step time.
+	// Step time. Range 1..6.048e11, a week.
 	StepTimeUs *float64 `protobuf:"fixed64,1,opt,name=step_time_us,json=stepTimeUs,proto3,oneof" json:"step_time_us,omitempty"`
 	// Share in communication that no compute hides.
 	ExposedCommunicationRatio *float64 `protobuf:"fixed64,2,opt,name=exposed_communication_ratio,json=exposedCommunicationRatio,proto3,oneof" json:"exposed_communication_ratio,omitempty"`
@@ -413,7 +413,7 @@ type MeasuredProfile struct {
 	HostGapRatio *float64 `protobuf:"fixed64,4,opt,name=host_gap_ratio,json=hostGapRatio,proto3,oneof" json:"host_gap_ratio,omitempty"`
 	// Share in the pipeline bubble.
 	PipelineBubbleRatio *float64 `protobuf:"fixed64,5,opt,name=pipeline_bubble_ratio,json=pipelineBubbleRatio,proto3,oneof" json:"pipeline_bubble_ratio,omitempty"`
-	// Highest memory in use on any rank.
+	// Highest memory in use on any rank. Range 0..1e15.
 	MemoryHighWaterBytes *int64 `protobuf:"varint,6,opt,name=memory_high_water_bytes,json=memoryHighWaterBytes,proto3,oneof" json:"memory_high_water_bytes,omitempty"`
 	// The wall the person reading the profile named.
 	Wall *Wall `protobuf:"varint,7,opt,name=wall,proto3,enum=flightplan.v1.Wall,oneof" json:"wall,omitempty"`

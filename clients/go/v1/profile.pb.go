@@ -316,9 +316,10 @@ type ProbeRow struct {
 
 	// Row id: "ceilings.copy".
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// Shape and other parameters.
+	// Shape and other parameters. Each -1e18..1e18.
 	Parameters map[string]float64 `protobuf:"bytes,2,rep,name=parameters,proto3" json:"parameters,omitempty" protobuf_key:"bytes,1,opt,name=key,proto3" protobuf_val:"fixed64,2,opt,name=value,proto3"`
-	// Median.
+	// Median. Like low and high 0, or in the unit's range: us 1e-6..1e12, bytes_per_second 1..1e15, flops_per_second
+	// 1..1e18, ratio 1e-9..1e9.
 	Value float64 `protobuf:"fixed64,3,opt,name=value,proto3" json:"value,omitempty"`
 	// Lower end of the interval of the median.
 	Low float64 `protobuf:"fixed64,4,opt,name=low,proto3" json:"low,omitempty"`

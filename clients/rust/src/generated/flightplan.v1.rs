@@ -342,22 +342,22 @@ pub struct Hardware {
 #[allow(clippy::derive_partial_eq_without_eq)]
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Fabric {
-    /// GPUs that share one NVLink domain: 8 on HGX, 72 (or what the site allots) on NVL72.
+    /// GPUs that share one NVLink domain: 8 on HGX, 72 (or what the site allots) on NVL72. Range 1..1048576.
     #[prost(int32, optional, tag = "1")]
     pub nvlink_domain_gpu_count: ::core::option::Option<i32>,
-    /// GPUs per node (one OS image).
+    /// GPUs per node (one OS image). Range 1..1024.
     #[prost(int32, optional, tag = "2")]
     pub gpus_per_node_count: ::core::option::Option<i32>,
-    /// NVLink bandwidth of one GPU in one direction.
+    /// NVLink bandwidth of one GPU in one direction. Range 1e6..1e15.
     #[prost(double, optional, tag = "3")]
     pub nvlink_bytes_per_second: ::core::option::Option<f64>,
-    /// Network bandwidth of one GPU in one direction.
+    /// Network bandwidth of one GPU in one direction. Range 1e6..1e15.
     #[prost(double, optional, tag = "4")]
     pub nic_bytes_per_second: ::core::option::Option<f64>,
     /// Transport between nodes: "infiniband", "roce", "efa", "slingshot", "tcp".
     #[prost(string, optional, tag = "5")]
     pub transport: ::core::option::Option<::prost::alloc::string::String>,
-    /// Usable memory of one GPU.
+    /// Usable memory of one GPU. Range 2^20..1e15.
     #[prost(int64, optional, tag = "6")]
     pub hbm_bytes: ::core::option::Option<i64>,
 }
@@ -1428,7 +1428,7 @@ pub struct Workload {
 #[allow(clippy::derive_partial_eq_without_eq)]
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct MeasuredProfile {
-    /// Step time.
+    /// Step time. Range 1..6.048e11, a week.
     #[prost(double, optional, tag = "1")]
     pub step_time_us: ::core::option::Option<f64>,
     /// Share in communication that no compute hides.
@@ -1443,7 +1443,7 @@ pub struct MeasuredProfile {
     /// Share in the pipeline bubble.
     #[prost(double, optional, tag = "5")]
     pub pipeline_bubble_ratio: ::core::option::Option<f64>,
-    /// Highest memory in use on any rank.
+    /// Highest memory in use on any rank. Range 0..1e15.
     #[prost(int64, optional, tag = "6")]
     pub memory_high_water_bytes: ::core::option::Option<i64>,
     /// The wall the person reading the profile named.
@@ -2750,10 +2750,11 @@ pub struct ProbeRow {
     /// Row id: "ceilings.copy".
     #[prost(string, tag = "1")]
     pub id: ::prost::alloc::string::String,
-    /// Shape and other parameters.
+    /// Shape and other parameters. Each -1e18..1e18.
     #[prost(map = "string, double", tag = "2")]
     pub parameters: ::std::collections::HashMap<::prost::alloc::string::String, f64>,
-    /// Median.
+    /// Median. Like low and high 0, or in the unit's range: us 1e-6..1e12, bytes_per_second 1..1e15, flops_per_second
+    /// 1..1e18, ratio 1e-9..1e9.
     #[prost(double, tag = "3")]
     pub value: f64,
     /// Lower end of the interval of the median.

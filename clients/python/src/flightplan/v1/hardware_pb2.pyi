@@ -93,17 +93,17 @@ class Fabric(google.protobuf.message.Message):
     TRANSPORT_FIELD_NUMBER: builtins.int
     HBM_BYTES_FIELD_NUMBER: builtins.int
     nvlink_domain_gpu_count: builtins.int
-    """GPUs that share one NVLink domain: 8 on HGX, 72 (or what the site allots) on NVL72."""
+    """GPUs that share one NVLink domain: 8 on HGX, 72 (or what the site allots) on NVL72. Range 1..1048576."""
     gpus_per_node_count: builtins.int
-    """GPUs per node (one OS image)."""
+    """GPUs per node (one OS image). Range 1..1024."""
     nvlink_bytes_per_second: builtins.float
-    """NVLink bandwidth of one GPU in one direction."""
+    """NVLink bandwidth of one GPU in one direction. Range 1e6..1e15."""
     nic_bytes_per_second: builtins.float
-    """Network bandwidth of one GPU in one direction."""
+    """Network bandwidth of one GPU in one direction. Range 1e6..1e15."""
     transport: builtins.str
     """Transport between nodes: "infiniband", "roce", "efa", "slingshot", "tcp"."""
     hbm_bytes: builtins.int
-    """Usable memory of one GPU."""
+    """Usable memory of one GPU. Range 2^20..1e15."""
     def __init__(
         self,
         *,

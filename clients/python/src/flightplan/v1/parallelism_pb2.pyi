@@ -220,7 +220,7 @@ class MeasuredProfile(google.protobuf.message.Message):
     MEMORY_HIGH_WATER_BYTES_FIELD_NUMBER: builtins.int
     WALL_FIELD_NUMBER: builtins.int
     step_time_us: builtins.float
-    """Step time."""
+    """Step time. Range 1..6.048e11, a week."""
     exposed_communication_ratio: builtins.float
     """Share in communication that no compute hides."""
     exposed_all_to_all_ratio: builtins.float
@@ -230,7 +230,7 @@ class MeasuredProfile(google.protobuf.message.Message):
     pipeline_bubble_ratio: builtins.float
     """Share in the pipeline bubble."""
     memory_high_water_bytes: builtins.int
-    """Highest memory in use on any rank."""
+    """Highest memory in use on any rank. Range 0..1e15."""
     wall: global___Wall.ValueType
     """The wall the person reading the profile named."""
     def __init__(

@@ -195,7 +195,9 @@ class ProbeRow(google.protobuf.message.Message):
     id: builtins.str
     """Row id: "ceilings.copy"."""
     value: builtins.float
-    """Median."""
+    """Median. Like low and high 0, or in the unit's range: us 1e-6..1e12, bytes_per_second 1..1e15, flops_per_second
+    1..1e18, ratio 1e-9..1e9.
+    """
     low: builtins.float
     """Lower end of the interval of the median."""
     high: builtins.float
@@ -210,7 +212,7 @@ class ProbeRow(google.protobuf.message.Message):
     """The output was compared to a reference and agreed."""
     @property
     def parameters(self) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.float]:
-        """Shape and other parameters."""
+        """Shape and other parameters. Each -1e18..1e18."""
 
     @property
     def labels(self) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]:

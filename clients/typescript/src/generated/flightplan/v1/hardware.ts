@@ -37,19 +37,19 @@ export interface Hardware {
 
 /** The links between the GPUs. Every field overrides the catalogue's figure for the system. */
 export interface Fabric {
-  /** GPUs that share one NVLink domain: 8 on HGX, 72 (or what the site allots) on NVL72. */
+  /** GPUs that share one NVLink domain: 8 on HGX, 72 (or what the site allots) on NVL72. Range 1..1048576. */
   nvlinkDomainGpuCount?:
     | number
     | undefined;
-  /** GPUs per node (one OS image). */
+  /** GPUs per node (one OS image). Range 1..1024. */
   gpusPerNodeCount?:
     | number
     | undefined;
-  /** NVLink bandwidth of one GPU in one direction. */
+  /** NVLink bandwidth of one GPU in one direction. Range 1e6..1e15. */
   nvlinkBytesPerSecond?:
     | number
     | undefined;
-  /** Network bandwidth of one GPU in one direction. */
+  /** Network bandwidth of one GPU in one direction. Range 1e6..1e15. */
   nicBytesPerSecond?:
     | number
     | undefined;
@@ -57,7 +57,7 @@ export interface Fabric {
   transport?:
     | string
     | undefined;
-  /** Usable memory of one GPU. */
+  /** Usable memory of one GPU. Range 2^20..1e15. */
   hbmBytes?: bigint | undefined;
 }
 

@@ -101,7 +101,7 @@ export interface Workload {
 
 /** What a profile of the real run showed. Ratios are shares of the step time, 0..1; they need not add up to 1. */
 export interface MeasuredProfile {
-  /** Step time. */
+  /** Step time. Range 1..6.048e11, a week. */
   stepTimeUs?:
     | number
     | undefined;
@@ -121,7 +121,7 @@ export interface MeasuredProfile {
   pipelineBubbleRatio?:
     | number
     | undefined;
-  /** Highest memory in use on any rank. */
+  /** Highest memory in use on any rank. Range 0..1e15. */
   memoryHighWaterBytes?:
     | bigint
     | undefined;

@@ -71,9 +71,12 @@ export interface ProbeConditions {
 export interface ProbeRow {
   /** Row id: "ceilings.copy". */
   id: string;
-  /** Shape and other parameters. */
+  /** Shape and other parameters. Each -1e18..1e18. */
   parameters: { [key: string]: number };
-  /** Median. */
+  /**
+   * Median. Like low and high 0, or in the unit's range: us 1e-6..1e12, bytes_per_second 1..1e15, flops_per_second
+   * 1..1e18, ratio 1e-9..1e9.
+   */
   value: number;
   /** Lower end of the interval of the median. */
   low: number;

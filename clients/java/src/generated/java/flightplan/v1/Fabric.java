@@ -53,7 +53,7 @@ private static final long serialVersionUID = 0L;
   private int nvlinkDomainGpuCount_ = 0;
   /**
    * <pre>
-   * GPUs that share one NVLink domain: 8 on HGX, 72 (or what the site allots) on NVL72.
+   * GPUs that share one NVLink domain: 8 on HGX, 72 (or what the site allots) on NVL72. Range 1..1048576.
    * </pre>
    *
    * <code>optional int32 nvlink_domain_gpu_count = 1;</code>
@@ -65,7 +65,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * GPUs that share one NVLink domain: 8 on HGX, 72 (or what the site allots) on NVL72.
+   * GPUs that share one NVLink domain: 8 on HGX, 72 (or what the site allots) on NVL72. Range 1..1048576.
    * </pre>
    *
    * <code>optional int32 nvlink_domain_gpu_count = 1;</code>
@@ -80,7 +80,7 @@ private static final long serialVersionUID = 0L;
   private int gpusPerNodeCount_ = 0;
   /**
    * <pre>
-   * GPUs per node (one OS image).
+   * GPUs per node (one OS image). Range 1..1024.
    * </pre>
    *
    * <code>optional int32 gpus_per_node_count = 2;</code>
@@ -92,7 +92,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * GPUs per node (one OS image).
+   * GPUs per node (one OS image). Range 1..1024.
    * </pre>
    *
    * <code>optional int32 gpus_per_node_count = 2;</code>
@@ -107,7 +107,7 @@ private static final long serialVersionUID = 0L;
   private double nvlinkBytesPerSecond_ = 0D;
   /**
    * <pre>
-   * NVLink bandwidth of one GPU in one direction.
+   * NVLink bandwidth of one GPU in one direction. Range 1e6..1e15.
    * </pre>
    *
    * <code>optional double nvlink_bytes_per_second = 3;</code>
@@ -119,7 +119,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * NVLink bandwidth of one GPU in one direction.
+   * NVLink bandwidth of one GPU in one direction. Range 1e6..1e15.
    * </pre>
    *
    * <code>optional double nvlink_bytes_per_second = 3;</code>
@@ -134,7 +134,7 @@ private static final long serialVersionUID = 0L;
   private double nicBytesPerSecond_ = 0D;
   /**
    * <pre>
-   * Network bandwidth of one GPU in one direction.
+   * Network bandwidth of one GPU in one direction. Range 1e6..1e15.
    * </pre>
    *
    * <code>optional double nic_bytes_per_second = 4;</code>
@@ -146,7 +146,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Network bandwidth of one GPU in one direction.
+   * Network bandwidth of one GPU in one direction. Range 1e6..1e15.
    * </pre>
    *
    * <code>optional double nic_bytes_per_second = 4;</code>
@@ -220,7 +220,7 @@ private static final long serialVersionUID = 0L;
   private long hbmBytes_ = 0L;
   /**
    * <pre>
-   * Usable memory of one GPU.
+   * Usable memory of one GPU. Range 2^20..1e15.
    * </pre>
    *
    * <code>optional int64 hbm_bytes = 6;</code>
@@ -232,7 +232,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Usable memory of one GPU.
+   * Usable memory of one GPU. Range 2^20..1e15.
    * </pre>
    *
    * <code>optional int64 hbm_bytes = 6;</code>
@@ -732,7 +732,7 @@ private static final long serialVersionUID = 0L;
     private int nvlinkDomainGpuCount_ ;
     /**
      * <pre>
-     * GPUs that share one NVLink domain: 8 on HGX, 72 (or what the site allots) on NVL72.
+     * GPUs that share one NVLink domain: 8 on HGX, 72 (or what the site allots) on NVL72. Range 1..1048576.
      * </pre>
      *
      * <code>optional int32 nvlink_domain_gpu_count = 1;</code>
@@ -744,7 +744,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * GPUs that share one NVLink domain: 8 on HGX, 72 (or what the site allots) on NVL72.
+     * GPUs that share one NVLink domain: 8 on HGX, 72 (or what the site allots) on NVL72. Range 1..1048576.
      * </pre>
      *
      * <code>optional int32 nvlink_domain_gpu_count = 1;</code>
@@ -756,7 +756,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * GPUs that share one NVLink domain: 8 on HGX, 72 (or what the site allots) on NVL72.
+     * GPUs that share one NVLink domain: 8 on HGX, 72 (or what the site allots) on NVL72. Range 1..1048576.
      * </pre>
      *
      * <code>optional int32 nvlink_domain_gpu_count = 1;</code>
@@ -772,7 +772,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * GPUs that share one NVLink domain: 8 on HGX, 72 (or what the site allots) on NVL72.
+     * GPUs that share one NVLink domain: 8 on HGX, 72 (or what the site allots) on NVL72. Range 1..1048576.
      * </pre>
      *
      * <code>optional int32 nvlink_domain_gpu_count = 1;</code>
@@ -788,7 +788,7 @@ private static final long serialVersionUID = 0L;
     private int gpusPerNodeCount_ ;
     /**
      * <pre>
-     * GPUs per node (one OS image).
+     * GPUs per node (one OS image). Range 1..1024.
      * </pre>
      *
      * <code>optional int32 gpus_per_node_count = 2;</code>
@@ -800,7 +800,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * GPUs per node (one OS image).
+     * GPUs per node (one OS image). Range 1..1024.
      * </pre>
      *
      * <code>optional int32 gpus_per_node_count = 2;</code>
@@ -812,7 +812,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * GPUs per node (one OS image).
+     * GPUs per node (one OS image). Range 1..1024.
      * </pre>
      *
      * <code>optional int32 gpus_per_node_count = 2;</code>
@@ -828,7 +828,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * GPUs per node (one OS image).
+     * GPUs per node (one OS image). Range 1..1024.
      * </pre>
      *
      * <code>optional int32 gpus_per_node_count = 2;</code>
@@ -844,7 +844,7 @@ private static final long serialVersionUID = 0L;
     private double nvlinkBytesPerSecond_ ;
     /**
      * <pre>
-     * NVLink bandwidth of one GPU in one direction.
+     * NVLink bandwidth of one GPU in one direction. Range 1e6..1e15.
      * </pre>
      *
      * <code>optional double nvlink_bytes_per_second = 3;</code>
@@ -856,7 +856,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * NVLink bandwidth of one GPU in one direction.
+     * NVLink bandwidth of one GPU in one direction. Range 1e6..1e15.
      * </pre>
      *
      * <code>optional double nvlink_bytes_per_second = 3;</code>
@@ -868,7 +868,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * NVLink bandwidth of one GPU in one direction.
+     * NVLink bandwidth of one GPU in one direction. Range 1e6..1e15.
      * </pre>
      *
      * <code>optional double nvlink_bytes_per_second = 3;</code>
@@ -884,7 +884,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * NVLink bandwidth of one GPU in one direction.
+     * NVLink bandwidth of one GPU in one direction. Range 1e6..1e15.
      * </pre>
      *
      * <code>optional double nvlink_bytes_per_second = 3;</code>
@@ -900,7 +900,7 @@ private static final long serialVersionUID = 0L;
     private double nicBytesPerSecond_ ;
     /**
      * <pre>
-     * Network bandwidth of one GPU in one direction.
+     * Network bandwidth of one GPU in one direction. Range 1e6..1e15.
      * </pre>
      *
      * <code>optional double nic_bytes_per_second = 4;</code>
@@ -912,7 +912,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Network bandwidth of one GPU in one direction.
+     * Network bandwidth of one GPU in one direction. Range 1e6..1e15.
      * </pre>
      *
      * <code>optional double nic_bytes_per_second = 4;</code>
@@ -924,7 +924,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Network bandwidth of one GPU in one direction.
+     * Network bandwidth of one GPU in one direction. Range 1e6..1e15.
      * </pre>
      *
      * <code>optional double nic_bytes_per_second = 4;</code>
@@ -940,7 +940,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Network bandwidth of one GPU in one direction.
+     * Network bandwidth of one GPU in one direction. Range 1e6..1e15.
      * </pre>
      *
      * <code>optional double nic_bytes_per_second = 4;</code>
@@ -1059,7 +1059,7 @@ private static final long serialVersionUID = 0L;
     private long hbmBytes_ ;
     /**
      * <pre>
-     * Usable memory of one GPU.
+     * Usable memory of one GPU. Range 2^20..1e15.
      * </pre>
      *
      * <code>optional int64 hbm_bytes = 6;</code>
@@ -1071,7 +1071,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Usable memory of one GPU.
+     * Usable memory of one GPU. Range 2^20..1e15.
      * </pre>
      *
      * <code>optional int64 hbm_bytes = 6;</code>
@@ -1083,7 +1083,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Usable memory of one GPU.
+     * Usable memory of one GPU. Range 2^20..1e15.
      * </pre>
      *
      * <code>optional int64 hbm_bytes = 6;</code>
@@ -1099,7 +1099,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Usable memory of one GPU.
+     * Usable memory of one GPU. Range 2^20..1e15.
      * </pre>
      *
      * <code>optional int64 hbm_bytes = 6;</code>

@@ -9,7 +9,7 @@ public interface FabricOrBuilder extends
 
   /**
    * <pre>
-   * GPUs that share one NVLink domain: 8 on HGX, 72 (or what the site allots) on NVL72.
+   * GPUs that share one NVLink domain: 8 on HGX, 72 (or what the site allots) on NVL72. Range 1..1048576.
    * </pre>
    *
    * <code>optional int32 nvlink_domain_gpu_count = 1;</code>
@@ -18,7 +18,7 @@ public interface FabricOrBuilder extends
   boolean hasNvlinkDomainGpuCount();
   /**
    * <pre>
-   * GPUs that share one NVLink domain: 8 on HGX, 72 (or what the site allots) on NVL72.
+   * GPUs that share one NVLink domain: 8 on HGX, 72 (or what the site allots) on NVL72. Range 1..1048576.
    * </pre>
    *
    * <code>optional int32 nvlink_domain_gpu_count = 1;</code>
@@ -28,7 +28,7 @@ public interface FabricOrBuilder extends
 
   /**
    * <pre>
-   * GPUs per node (one OS image).
+   * GPUs per node (one OS image). Range 1..1024.
    * </pre>
    *
    * <code>optional int32 gpus_per_node_count = 2;</code>
@@ -37,7 +37,7 @@ public interface FabricOrBuilder extends
   boolean hasGpusPerNodeCount();
   /**
    * <pre>
-   * GPUs per node (one OS image).
+   * GPUs per node (one OS image). Range 1..1024.
    * </pre>
    *
    * <code>optional int32 gpus_per_node_count = 2;</code>
@@ -47,7 +47,7 @@ public interface FabricOrBuilder extends
 
   /**
    * <pre>
-   * NVLink bandwidth of one GPU in one direction.
+   * NVLink bandwidth of one GPU in one direction. Range 1e6..1e15.
    * </pre>
    *
    * <code>optional double nvlink_bytes_per_second = 3;</code>
@@ -56,7 +56,7 @@ public interface FabricOrBuilder extends
   boolean hasNvlinkBytesPerSecond();
   /**
    * <pre>
-   * NVLink bandwidth of one GPU in one direction.
+   * NVLink bandwidth of one GPU in one direction. Range 1e6..1e15.
    * </pre>
    *
    * <code>optional double nvlink_bytes_per_second = 3;</code>
@@ -66,7 +66,7 @@ public interface FabricOrBuilder extends
 
   /**
    * <pre>
-   * Network bandwidth of one GPU in one direction.
+   * Network bandwidth of one GPU in one direction. Range 1e6..1e15.
    * </pre>
    *
    * <code>optional double nic_bytes_per_second = 4;</code>
@@ -75,7 +75,7 @@ public interface FabricOrBuilder extends
   boolean hasNicBytesPerSecond();
   /**
    * <pre>
-   * Network bandwidth of one GPU in one direction.
+   * Network bandwidth of one GPU in one direction. Range 1e6..1e15.
    * </pre>
    *
    * <code>optional double nic_bytes_per_second = 4;</code>
@@ -114,7 +114,7 @@ public interface FabricOrBuilder extends
 
   /**
    * <pre>
-   * Usable memory of one GPU.
+   * Usable memory of one GPU. Range 2^20..1e15.
    * </pre>
    *
    * <code>optional int64 hbm_bytes = 6;</code>
@@ -123,7 +123,7 @@ public interface FabricOrBuilder extends
   boolean hasHbmBytes();
   /**
    * <pre>
-   * Usable memory of one GPU.
+   * Usable memory of one GPU. Range 2^20..1e15.
    * </pre>
    *
    * <code>optional int64 hbm_bytes = 6;</code>

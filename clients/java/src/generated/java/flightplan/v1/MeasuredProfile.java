@@ -53,7 +53,7 @@ private static final long serialVersionUID = 0L;
   private double stepTimeUs_ = 0D;
   /**
    * <pre>
-   * Step time.
+   * Step time. Range 1..6.048e11, a week.
    * </pre>
    *
    * <code>optional double step_time_us = 1;</code>
@@ -65,7 +65,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Step time.
+   * Step time. Range 1..6.048e11, a week.
    * </pre>
    *
    * <code>optional double step_time_us = 1;</code>
@@ -188,7 +188,7 @@ private static final long serialVersionUID = 0L;
   private long memoryHighWaterBytes_ = 0L;
   /**
    * <pre>
-   * Highest memory in use on any rank.
+   * Highest memory in use on any rank. Range 0..1e15.
    * </pre>
    *
    * <code>optional int64 memory_high_water_bytes = 6;</code>
@@ -200,7 +200,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Highest memory in use on any rank.
+   * Highest memory in use on any rank. Range 0..1e15.
    * </pre>
    *
    * <code>optional int64 memory_high_water_bytes = 6;</code>
@@ -770,7 +770,7 @@ private static final long serialVersionUID = 0L;
     private double stepTimeUs_ ;
     /**
      * <pre>
-     * Step time.
+     * Step time. Range 1..6.048e11, a week.
      * </pre>
      *
      * <code>optional double step_time_us = 1;</code>
@@ -782,7 +782,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Step time.
+     * Step time. Range 1..6.048e11, a week.
      * </pre>
      *
      * <code>optional double step_time_us = 1;</code>
@@ -794,7 +794,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Step time.
+     * Step time. Range 1..6.048e11, a week.
      * </pre>
      *
      * <code>optional double step_time_us = 1;</code>
@@ -810,7 +810,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Step time.
+     * Step time. Range 1..6.048e11, a week.
      * </pre>
      *
      * <code>optional double step_time_us = 1;</code>
@@ -1050,7 +1050,7 @@ private static final long serialVersionUID = 0L;
     private long memoryHighWaterBytes_ ;
     /**
      * <pre>
-     * Highest memory in use on any rank.
+     * Highest memory in use on any rank. Range 0..1e15.
      * </pre>
      *
      * <code>optional int64 memory_high_water_bytes = 6;</code>
@@ -1062,7 +1062,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Highest memory in use on any rank.
+     * Highest memory in use on any rank. Range 0..1e15.
      * </pre>
      *
      * <code>optional int64 memory_high_water_bytes = 6;</code>
@@ -1074,7 +1074,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Highest memory in use on any rank.
+     * Highest memory in use on any rank. Range 0..1e15.
      * </pre>
      *
      * <code>optional int64 memory_high_water_bytes = 6;</code>
@@ -1090,7 +1090,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Highest memory in use on any rank.
+     * Highest memory in use on any rank. Range 0..1e15.
      * </pre>
      *
      * <code>optional int64 memory_high_water_bytes = 6;</code>

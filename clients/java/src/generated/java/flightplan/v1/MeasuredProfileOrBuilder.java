@@ -9,7 +9,7 @@ public interface MeasuredProfileOrBuilder extends
 
   /**
    * <pre>
-   * Step time.
+   * Step time. Range 1..6.048e11, a week.
    * </pre>
    *
    * <code>optional double step_time_us = 1;</code>
@@ -18,7 +18,7 @@ public interface MeasuredProfileOrBuilder extends
   boolean hasStepTimeUs();
   /**
    * <pre>
-   * Step time.
+   * Step time. Range 1..6.048e11, a week.
    * </pre>
    *
    * <code>optional double step_time_us = 1;</code>
@@ -104,7 +104,7 @@ public interface MeasuredProfileOrBuilder extends
 
   /**
    * <pre>
-   * Highest memory in use on any rank.
+   * Highest memory in use on any rank. Range 0..1e15.
    * </pre>
    *
    * <code>optional int64 memory_high_water_bytes = 6;</code>
@@ -113,7 +113,7 @@ public interface MeasuredProfileOrBuilder extends
   boolean hasMemoryHighWaterBytes();
   /**
    * <pre>
-   * Highest memory in use on any rank.
+   * Highest memory in use on any rank. Range 0..1e15.
    * </pre>
    *
    * <code>optional int64 memory_high_water_bytes = 6;</code>

@@ -139,7 +139,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Shape and other parameters.
+   * Shape and other parameters. Each -1e18..1e18.
    * </pre>
    *
    * <code>map&lt;string, double&gt; parameters = 2;</code>
@@ -160,7 +160,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Shape and other parameters.
+   * Shape and other parameters. Each -1e18..1e18.
    * </pre>
    *
    * <code>map&lt;string, double&gt; parameters = 2;</code>
@@ -171,7 +171,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Shape and other parameters.
+   * Shape and other parameters. Each -1e18..1e18.
    * </pre>
    *
    * <code>map&lt;string, double&gt; parameters = 2;</code>
@@ -187,7 +187,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Shape and other parameters.
+   * Shape and other parameters. Each -1e18..1e18.
    * </pre>
    *
    * <code>map&lt;string, double&gt; parameters = 2;</code>
@@ -208,7 +208,8 @@ private static final long serialVersionUID = 0L;
   private double value_ = 0D;
   /**
    * <pre>
-   * Median.
+   * Median. Like low and high 0, or in the unit's range: us 1e-6..1e12, bytes_per_second 1..1e15, flops_per_second
+   * 1..1e18, ratio 1e-9..1e9.
    * </pre>
    *
    * <code>double value = 3;</code>
@@ -1190,7 +1191,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Shape and other parameters.
+     * Shape and other parameters. Each -1e18..1e18.
      * </pre>
      *
      * <code>map&lt;string, double&gt; parameters = 2;</code>
@@ -1211,7 +1212,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Shape and other parameters.
+     * Shape and other parameters. Each -1e18..1e18.
      * </pre>
      *
      * <code>map&lt;string, double&gt; parameters = 2;</code>
@@ -1222,7 +1223,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Shape and other parameters.
+     * Shape and other parameters. Each -1e18..1e18.
      * </pre>
      *
      * <code>map&lt;string, double&gt; parameters = 2;</code>
@@ -1238,7 +1239,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Shape and other parameters.
+     * Shape and other parameters. Each -1e18..1e18.
      * </pre>
      *
      * <code>map&lt;string, double&gt; parameters = 2;</code>
@@ -1262,7 +1263,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Shape and other parameters.
+     * Shape and other parameters. Each -1e18..1e18.
      * </pre>
      *
      * <code>map&lt;string, double&gt; parameters = 2;</code>
@@ -1285,7 +1286,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Shape and other parameters.
+     * Shape and other parameters. Each -1e18..1e18.
      * </pre>
      *
      * <code>map&lt;string, double&gt; parameters = 2;</code>
@@ -1302,7 +1303,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Shape and other parameters.
+     * Shape and other parameters. Each -1e18..1e18.
      * </pre>
      *
      * <code>map&lt;string, double&gt; parameters = 2;</code>
@@ -1318,7 +1319,8 @@ java.lang.String defaultValue) {
     private double value_ ;
     /**
      * <pre>
-     * Median.
+     * Median. Like low and high 0, or in the unit's range: us 1e-6..1e12, bytes_per_second 1..1e15, flops_per_second
+     * 1..1e18, ratio 1e-9..1e9.
      * </pre>
      *
      * <code>double value = 3;</code>
@@ -1330,7 +1332,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Median.
+     * Median. Like low and high 0, or in the unit's range: us 1e-6..1e12, bytes_per_second 1..1e15, flops_per_second
+     * 1..1e18, ratio 1e-9..1e9.
      * </pre>
      *
      * <code>double value = 3;</code>
@@ -1346,7 +1349,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Median.
+     * Median. Like low and high 0, or in the unit's range: us 1e-6..1e12, bytes_per_second 1..1e15, flops_per_second
+     * 1..1e18, ratio 1e-9..1e9.
      * </pre>
      *
      * <code>double value = 3;</code>

@@ -29,7 +29,7 @@ public interface ProbeRowOrBuilder extends
 
   /**
    * <pre>
-   * Shape and other parameters.
+   * Shape and other parameters. Each -1e18..1e18.
    * </pre>
    *
    * <code>map&lt;string, double&gt; parameters = 2;</code>
@@ -37,7 +37,7 @@ public interface ProbeRowOrBuilder extends
   int getParametersCount();
   /**
    * <pre>
-   * Shape and other parameters.
+   * Shape and other parameters. Each -1e18..1e18.
    * </pre>
    *
    * <code>map&lt;string, double&gt; parameters = 2;</code>
@@ -52,7 +52,7 @@ public interface ProbeRowOrBuilder extends
   getParameters();
   /**
    * <pre>
-   * Shape and other parameters.
+   * Shape and other parameters. Each -1e18..1e18.
    * </pre>
    *
    * <code>map&lt;string, double&gt; parameters = 2;</code>
@@ -61,7 +61,7 @@ public interface ProbeRowOrBuilder extends
   getParametersMap();
   /**
    * <pre>
-   * Shape and other parameters.
+   * Shape and other parameters. Each -1e18..1e18.
    * </pre>
    *
    * <code>map&lt;string, double&gt; parameters = 2;</code>
@@ -71,7 +71,7 @@ public interface ProbeRowOrBuilder extends
       double defaultValue);
   /**
    * <pre>
-   * Shape and other parameters.
+   * Shape and other parameters. Each -1e18..1e18.
    * </pre>
    *
    * <code>map&lt;string, double&gt; parameters = 2;</code>
@@ -81,7 +81,8 @@ public interface ProbeRowOrBuilder extends
 
   /**
    * <pre>
-   * Median.
+   * Median. Like low and high 0, or in the unit's range: us 1e-6..1e12, bytes_per_second 1..1e15, flops_per_second
+   * 1..1e18, ratio 1e-9..1e9.
    * </pre>
    *
    * <code>double value = 3;</code>
