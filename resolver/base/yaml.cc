@@ -32,7 +32,7 @@ class TreeBuilder : public YAML::EventHandler {
     if (!expand_) throw YAML::ParserException(mark, "an alias (*name); write the value out");
     const auto known = anchors_.find(anchor);
     if (known == anchors_.end()) throw YAML::ParserException(mark, "an alias (*name) inside what it names");
-    Spend(Count(known->second), mark);
+    Spend(BytesOf(known->second), mark);
     YamlNode& node = Add(mark, known->second.kind);
     const YamlNode place = node;
     node = known->second;
@@ -55,6 +55,7 @@ class TreeBuilder : public YAML::EventHandler {
     if (!quoted && (value == "~" || value == "null" || value == "Null" || value == "NULL")) {
       node.kind = YamlNode::Kind::kNull;
     } else {
+      Grow(value.size(), mark);
       node.quoted = quoted;
       node.text = value;
     }
@@ -101,21 +102,32 @@ class TreeBuilder : public YAML::EventHandler {
   }
   void Remember(YAML::anchor_t anchor, const YamlNode& node) {
     if (anchor == 0) return;
-    Spend(Count(node), YAML::Mark::null_mark());
+    Spend(BytesOf(node), YAML::Mark::null_mark());
     anchors_[anchor] = node;
   }
   // Both what anchors keep and what aliases stand for: nested anchors alone could copy a file many times over.
-  void Spend(size_t nodes, const YAML::Mark& mark) {
-    aliased_ += nodes;
-    if (aliased_ > kMaxYamlAliased) {
-      throw YAML::ParserException(mark, absl::StrCat("anchors and aliases of more than ", kMaxYamlAliased, " values"));
+  void Spend(size_t bytes, const YAML::Mark& mark) {
+    aliased_ += bytes;
+    if (aliased_ > kMaxYamlAliasedBytes) {
+      throw YAML::ParserException(
+          mark, absl::StrCat("anchors and aliases that stand for more than ", kMaxYamlAliasedBytes, " bytes"));
     }
   }
-  static size_t Count(const YamlNode& node) {
-    size_t count = 1;
-    for (const YamlNode& item : node.items) count += Count(item);
-    for (const auto& [key, value] : node.keys) count += Count(value);
-    return count;
+  // Of a node by itself, with its key.
+  static size_t BytesOf(absl::string_view key, absl::string_view text) {
+    return sizeof(YamlNode) + sizeof(std::string) + key.size() + text.size();
+  }
+  static size_t BytesOf(const YamlNode& node) {
+    size_t bytes = BytesOf("", node.text);
+    for (const YamlNode& item : node.items) bytes += BytesOf(item);
+    for (const auto& [key, value] : node.keys) bytes += key.size() + BytesOf(value);
+    return bytes;
+  }
+  void Grow(size_t bytes, const YAML::Mark& mark) {
+    tree_ += bytes;
+    if (tree_ > kMaxYamlTreeBytes) {
+      throw YAML::ParserException(mark, absl::StrCat("values of more than ", kMaxYamlTreeBytes, " bytes in memory"));
+    }
   }
   static void RefuseTag(const YAML::Mark& mark, const std::string& tag) {
     if (!tag.empty() && tag != "?" && tag != "!") {
@@ -135,6 +147,7 @@ class TreeBuilder : public YAML::EventHandler {
     if (level.node->keys.size() >= kMaxYamlKeys) {
       throw YAML::ParserException(mark, absl::StrCat("more than ", kMaxYamlKeys, " keys in one mapping"));
     }
+    Grow(key.size(), mark);
     YamlNode& node = level.node->keys.emplace_back(key, YamlNode()).second;
     node.key_line = mark.line + 1;
     node.key_column = mark.column + 1;
@@ -143,6 +156,7 @@ class TreeBuilder : public YAML::EventHandler {
 
   // Pointers on the stack stay valid: a list or map only grows while its newest child is closed.
   YamlNode& Add(const YAML::Mark& mark, YamlNode::Kind kind) {
+    Grow(BytesOf("", ""), mark);
     YamlNode* node = root_;
     if (!stack_.empty()) {
       Level& level = stack_.back();
@@ -177,7 +191,8 @@ class TreeBuilder : public YAML::EventHandler {
   bool expand_;
   std::vector<Level> stack_;
   std::map<YAML::anchor_t, YamlNode> anchors_;
-  size_t aliased_ = 0;
+  size_t aliased_ = 0;  // bytes
+  size_t tree_ = 0;     // bytes, without what aliases stand for
   int documents_ = 0;
   YAML::Mark last_quoted_ = YAML::Mark::null_mark();
 };

@@ -18,8 +18,11 @@ namespace flightplan {
 
 inline constexpr size_t kMaxYamlBytes = size_t{1} << 20;
 inline constexpr int kMaxYamlDepth = 32;
-inline constexpr size_t kMaxYamlKeys = 1000;        // of one map
-inline constexpr size_t kMaxYamlAliased = 1 << 16;  // nodes of anchors and aliases, all together
+inline constexpr size_t kMaxYamlKeys = 1000;  // of one map
+// What the tree takes in memory, nodes, keys and texts: of a file, and of what anchors keep and aliases stand for in
+// it.
+inline constexpr size_t kMaxYamlTreeBytes = size_t{32} << 20;
+inline constexpr size_t kMaxYamlAliasedBytes = size_t{4} << 20;
 
 struct YamlNode {
   enum class Kind { kNull, kScalar, kList, kMap };

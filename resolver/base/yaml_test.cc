@@ -1,5 +1,6 @@
 #include "resolver/base/yaml.h"
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 
@@ -99,6 +100,17 @@ TEST(YamlAliases, NeitherBlowUpNorTurnInCircles) {
   }
   EXPECT_FALSE(ParseYaml("f", bomb, YamlAliases::kExpanded).ok());
   EXPECT_FALSE(ParseYaml("f", "a: &a [1, *a]\n", YamlAliases::kExpanded).ok());
+  // A long text counts by its bytes: 31 KB once stood for a gigabyte.
+  std::string long_text = absl::StrCat("a: &a '", std::string(16'000, 'x'), "'\nb:\n");
+  for (int i = 0; i < 200; ++i) absl::StrAppend(&long_text, "- *a\n");
+  EXPECT_TRUE(ParseYaml("f", long_text, YamlAliases::kExpanded).ok());
+  for (int i = 0; i < 200; ++i) absl::StrAppend(&long_text, "- *a\n");
+  EXPECT_TRUE(absl::StrContains(ParseYaml("f", long_text, YamlAliases::kExpanded).status().message(),
+                                "stand for more than 4194304 bytes"));
+  // So does what is written out: a byte or two can be a node.
+  std::string nodes = "a: [";
+  for (int i = 0; i < 500'000; ++i) nodes += "1,";
+  EXPECT_TRUE(absl::StrContains(ParseYaml("f", nodes + "1]").status().message(), "bytes in memory"));
 }
 
 }  // namespace
