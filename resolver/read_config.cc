@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "flightplan/v1/resolver_service.pb.h"
 #include "resolver/base/status_macros.h"
+#include "resolver/base/work.h"
 #include "resolver/normalize/knobs_message.h"
 #include "resolver/normalize/request.h"
 #include "resolver/normalize/violations.h"
@@ -140,6 +141,8 @@ absl::StatusOr<Reading> ReadConfig(const v1::ValidateConfigRequest& request, Env
       violations.Add("config", "is required: arguments, a file or knobs");
   }
   FLIGHTPLAN_RETURN_IF_ERROR(violations.ToStatus());
+  // What was read when the caller had gone is not whole, and nobody waits for it.
+  if (Work::Abandoned()) return absl::CancelledError("the caller went away");
   if (const auto size = env->vars.find("WORLD_SIZE"); !env->world_size.has_value() && size != env->vars.end()) {
     int64_t count = 0;
     if (absl::SimpleAtoi(size->second, &count) && count >= 1 && count <= kMaxGpus) env->world_size = count;

@@ -22,7 +22,8 @@ using Base = CatalogService::WithRawCallbackMethod_GetModel<CatalogService::With
 
 class CatalogServiceImpl final : public Base {
  public:
-  CatalogServiceImpl(const Edge* edge, const Current<CatalogAnswers>* answers) : edge_(*edge), answers_(*answers) {}
+  CatalogServiceImpl(const Edge* edge, const Current<CatalogAnswers>* answers, AnswerWorkers* workers)
+      : edge_(*edge), answers_(*answers), workers_(workers) {}
 
   Reactor* GetModel(Context* c, const ByteBuffer* in, ByteBuffer* out) override {
     return Serve(get_model_, &CatalogAnswers::GetModel, c, in, out);
@@ -49,7 +50,20 @@ class CatalogServiceImpl final : public Base {
     return Serve(list_rules_, &CatalogAnswers::ListRules, c, in, out);
   }
   Reactor* ImportModel(Context* c, const ByteBuffer* in, ByteBuffer* out) override {
-    return Serve(import_model_, &CatalogAnswers::ImportModel, c, in, out);
+    auto* unary = new UnaryCall(edge_, import_model_, c);
+    Reactor* const reactor = unary->reactor();
+    if (const absl::Status refused = unary->call().Admit(Gated::kYes); !refused.ok()) {
+      unary->End(refused);
+      return reactor;
+    }
+    unary->call().CountReceived();
+    AnswerInTurn(workers_, unary, [answers = answers_.Get(), in, out](Call*) {
+      return AnswerMessage<v1::ImportModelRequest, v1::ModelSpec>(
+          *in, out, [&](const v1::ImportModelRequest& question, v1::ModelSpec* answer) {
+            return answers->ImportModel(question, answer);
+          });
+    });
+    return reactor;
   }
 
  private:
@@ -70,6 +84,7 @@ class CatalogServiceImpl final : public Base {
 
   const Edge& edge_;
   const Current<CatalogAnswers>& answers_;
+  AnswerWorkers* const workers_;
   const Metrics::Method& get_model_ = Series("GetModel");
   const Metrics::Method& list_models_ = Series("ListModels");
   const Metrics::Method& get_gpu_ = Series("GetGpu");
@@ -83,8 +98,9 @@ class CatalogServiceImpl final : public Base {
 
 }  // namespace
 
-std::unique_ptr<grpc::Service> MakeCatalogService(const Edge* edge, const Current<CatalogAnswers>* answers) {
-  return std::make_unique<CatalogServiceImpl>(edge, answers);
+std::unique_ptr<grpc::Service> MakeCatalogService(const Edge* edge, const Current<CatalogAnswers>* answers,
+                                                  AnswerWorkers* workers) {
+  return std::make_unique<CatalogServiceImpl>(edge, answers, workers);
 }
 
 }  // namespace flightplan::service

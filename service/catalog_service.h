@@ -1,4 +1,4 @@
-// flightplan.v1.CatalogService: one forwarding line per rpc.
+// flightplan.v1.CatalogService: one forwarding line per rpc; what reads a caller's text is worked out in the pool.
 #pragma once
 
 #include <memory>
@@ -7,10 +7,12 @@
 #include "resolver/explain/catalog_answers.h"
 #include "service/call.h"
 #include "service/current.h"
+#include "service/handlers/answer.h"
 
 namespace flightplan::service {
 
 // All pointers must outlive the service.
-std::unique_ptr<grpc::Service> MakeCatalogService(const Edge* edge, const Current<CatalogAnswers>* answers);
+std::unique_ptr<grpc::Service> MakeCatalogService(const Edge* edge, const Current<CatalogAnswers>* answers,
+                                                  AnswerWorkers* workers);
 
 }  // namespace flightplan::service

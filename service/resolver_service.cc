@@ -40,7 +40,7 @@ class ResolverServiceImpl final : public Base {
     return HandleBatchResolve(edge_, batch_, answers_, batch_workers_, c);
   }
   grpc::ServerUnaryReactor* ConvertConfig(Context* c, const ByteBuffer* request, ByteBuffer* response) override {
-    return HandleConvertConfig(edge_, convert_, backend_, c, request, response);
+    return HandleConvertConfig(edge_, convert_, backend_, answer_workers_, c, request, response);
   }
 
  private:

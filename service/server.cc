@@ -237,7 +237,7 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Settings& settings, 
   }
   parts.services.push_back(MakeResolverService(&parts.edge, &parts.answers, parts.backend.get(), &parts.answer_workers,
                                                &parts.batch_workers, &parts.plan_workers));
-  parts.services.push_back(MakeCatalogService(&parts.edge, &parts.catalog_answers));
+  parts.services.push_back(MakeCatalogService(&parts.edge, &parts.catalog_answers, &parts.answer_workers));
   parts.services.push_back(MakeEvidenceService(&parts.edge, parts.backend.get(), parts.evidence.keeper()));
   parts.services.push_back(MakeProbeService(&parts.edge, &parts.probe));
   for (const auto& service : parts.services) builder.RegisterService(service.get());

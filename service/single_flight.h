@@ -18,18 +18,19 @@ namespace flightplan::service {
 template <class T>
 class SingleFlight {
  public:
-  // `*shared`: the answer is another caller's.
+  // `*shared`: the answer is another caller's. A working out that ended with its own caller (CANCELLED) is no answer to
+  // those who still wait: one of them begins again.
   absl::StatusOr<T> Run(absl::string_view key, absl::FunctionRef<absl::StatusOr<T>()> make, bool* shared) {
     std::unique_lock<std::mutex> lock(mutex_);
-    const auto [place, first] = flights_.try_emplace(std::string(key), nullptr);
-    if (!first) {
-      const std::shared_ptr<Flight> flight = place->second;
+    for (auto known = flights_.find(key); known != flights_.end(); known = flights_.find(key)) {
+      const std::shared_ptr<Flight> flight = known->second;
       landed_.wait(lock, [&] { return flight->result.has_value(); });
+      if (absl::IsCancelled(flight->result->status())) continue;
       *shared = true;
       return *flight->result;
     }
     const auto flight = std::make_shared<Flight>();
-    place->second = flight;
+    flights_.emplace(std::string(key), flight);
     lock.unlock();
     absl::StatusOr<T> result = make();
     lock.lock();

@@ -48,5 +48,38 @@ TEST(SingleFlight, AnErrorIsSharedAndNotKept) {
             3);
 }
 
+TEST(SingleFlight, WhoStillWaitsDoesNotEndWithTheCallerThatWorkedItOut) {
+  SingleFlight<int> flights;
+  std::atomic<bool> begun{false}, open{false};
+  std::thread leader([&] {
+    bool shared = false;
+    const auto result = flights.Run(
+        "key",
+        [&]() -> absl::StatusOr<int> {
+          begun = true;
+          while (!open) std::this_thread::yield();
+          return absl::CancelledError("the caller went away");
+        },
+        &shared);
+    EXPECT_TRUE(absl::IsCancelled(result.status()));
+  });
+  while (!begun) std::this_thread::yield();
+  std::atomic<int> made{0};
+  std::vector<std::thread> followers;
+  for (int i = 0; i < 4; ++i) {
+    followers.emplace_back([&] {
+      bool shared = false;
+      const auto result = flights.Run(
+          "key", [&]() -> absl::StatusOr<int> { return ++made, 7; }, &shared);
+      EXPECT_EQ(*result, 7);
+    });
+  }
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  open = true;
+  leader.join();
+  for (std::thread& follower : followers) follower.join();
+  EXPECT_GE(made, 1);
+}
+
 }  // namespace
 }  // namespace flightplan::service

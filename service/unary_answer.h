@@ -12,12 +12,10 @@
 
 namespace flightplan::service {
 
-// `answer(request, &response)` gives a status. For Get and List calls, which any load leaves answered.
+// `answer(request, &response)` gives a status. The call is admitted.
 template <class Request, class Response, class Answer>
-absl::Status AnswerUnary(Call* call, const grpc::ByteBuffer& request_buffer, grpc::ByteBuffer* response_buffer,
-                         const Answer& answer) {
-  FLIGHTPLAN_RETURN_IF_ERROR(call->Admit(Gated::kNo));
-  call->CountReceived();
+absl::Status AnswerMessage(const grpc::ByteBuffer& request_buffer, grpc::ByteBuffer* response_buffer,
+                           const Answer& answer) {
   google::protobuf::Arena arena(CallArenaOptions());
   auto* request = google::protobuf::Arena::CreateMessage<Request>(&arena);
   auto* response = google::protobuf::Arena::CreateMessage<Response>(&arena);
@@ -28,6 +26,15 @@ absl::Status AnswerUnary(Call* call, const grpc::ByteBuffer& request_buffer, grp
   FLIGHTPLAN_RETURN_IF_ERROR(answer(*request, response));
   *response_buffer = BufferOf(*response);
   return absl::OkStatus();
+}
+
+// For Get and List calls, which any load leaves answered.
+template <class Request, class Response, class Answer>
+absl::Status AnswerUnary(Call* call, const grpc::ByteBuffer& request_buffer, grpc::ByteBuffer* response_buffer,
+                         const Answer& answer) {
+  FLIGHTPLAN_RETURN_IF_ERROR(call->Admit(Gated::kNo));
+  call->CountReceived();
+  return AnswerMessage<Request, Response>(request_buffer, response_buffer, answer);
 }
 
 }  // namespace flightplan::service

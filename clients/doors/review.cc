@@ -20,6 +20,7 @@ namespace {
 
 constexpr char kNoLaunch[] = "no command in it runs a Python file";
 constexpr char kNoStack[] = "no launch of Megatron-LM, Megatron-Bridge or LoongForge";
+constexpr char kTooMuchWork[] = "too much work: it takes too many expansions, loops and patterns to read";
 
 // The release that the site runs of this stack; empty: the newest.
 std::string ReleaseOf(absl::string_view framework, absl::Span<const std::string> releases) {
@@ -59,6 +60,10 @@ Recognised Recognise(absl::string_view name, const std::string& text, EnvVars va
   ShellLaunch launch;
   if (form == kShellFormat) {
     launch = ReadShellLaunch(text, vars);
+    if (launch.too_much_work) {
+      found.not_judged = kTooMuchWork;
+      return found;
+    }
     vars.insert(launch.vars.begin(), launch.vars.end());
     found.launched = launch.world_size;
   } else {

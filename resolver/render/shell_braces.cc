@@ -151,7 +151,7 @@ void ShellScanner::Braces::FindItems() {
 }
 
 ShellWords ShellScanner::Braces::Items() const {
-  return all_items_ || found_->empty() ? *found_ : ShellWords{found_->front()};
+  return ShellState::Copy(all_items_ || found_->empty() ? *found_ : ShellWords{found_->front()});
 }
 
 // ---- what it stands for

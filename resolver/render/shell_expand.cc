@@ -10,6 +10,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "resolver/base/work.h"
 #include "resolver/render/shell_arithmetic.h"
 #include "resolver/render/shell_fields.h"
 #include "resolver/render/shell_raw.h"
@@ -40,6 +41,7 @@ std::optional<absl::string_view> Printed(absl::string_view program, absl::string
 TracedText ShellScanner::Raw(size_t begin, size_t end) const {
   TracedText raw;
   end = std::min(end, script_.text.size());
+  Work::Spend(4 * (end - begin));
   raw.text = script_.text.substr(begin, end - begin);
   raw.offsets.assign(script_.offsets.begin() + static_cast<std::ptrdiff_t>(begin),
                      script_.offsets.begin() + static_cast<std::ptrdiff_t>(end));
@@ -86,6 +88,7 @@ TracedText ShellScanner::Within(size_t begin, size_t end) {
 
 std::optional<int64_t> ShellScanner::Evaluate(const TracedText& expression) {
   if (expression.unknown()) return std::nullopt;
+  Work::Spend(16 * expression.text.size());  // every byte is met on the way down through the operators
   return ShellArithmetic(expression.text, [this](absl::string_view name) -> std::optional<int64_t> {
     const ShellWords* items = state_.Find(name);
     int64_t number = 0;
@@ -159,8 +162,7 @@ ShellWords ShellScanner::ValueOf(const std::string& name, bool all_items, size_t
     return {{TracedText::FromOutside(name == "#" ? "0" : ""), offset}};
   }
   if (items != nullptr) {
-    if (all_items || items->empty()) return *items;
-    return {items->front()};
+    return all_items || items->empty() ? ShellState::Copy(*items) : ShellState::Copy({items->front()});
   }
   const bool unset = IsShellNameStart(name[0]);
   ShellWord word{UnknownText(start, unset), offset};
@@ -201,7 +203,7 @@ const ShellWords* ShellScanner::FindItem(const std::string& name, const std::str
   if (items == nullptr || !index.has_value()) return nullptr;
   const int64_t place = *index < 0 ? *index + static_cast<int64_t>(items->size()) : *index;
   if (place < 0 || place >= static_cast<int64_t>(items->size())) return nullptr;
-  *item = {(*items)[static_cast<size_t>(place)]};
+  *item = ShellState::Copy({(*items)[static_cast<size_t>(place)]});
   return item;
 }
 

@@ -5,10 +5,12 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "resolver/base/work.h"
 
 namespace flightplan {
 namespace {
 
+constexpr size_t kCommandCosts = 128;          // beside its bytes and words
 constexpr int kMaxDepth = 48;                  // of lists inside lists, calls and scripts inside scripts
 constexpr size_t kMaxSpent = size_t{1} << 22;  // bytes read, those of a loop's body each time
 
@@ -41,7 +43,7 @@ void ShellInterpreter::Run(const TracedText& script) {
 
 bool ShellInterpreter::Spend(ShellScanner* scanner, size_t bytes) {
   spent_ += bytes + 1;
-  if (spent_ <= kMaxSpent) return true;
+  if (spent_ <= kMaxSpent && !Work::Spent()) return true;
   state_.NoteEndlessExpansion(scanner->Offset());
   scanner->StepToEnd();
   return false;
@@ -138,6 +140,8 @@ ShellInterpreter::Reader ShellInterpreter::CompoundAt(const ShellScanner& scanne
 ShellInterpreter::Status ShellInterpreter::ReadCommand(ShellScanner* scanner, Mode mode) {
   scanner->SkipBlanks();
   ran_ = false;
+  Work::Spend(kCommandCosts);
+  if (Work::Spent()) scanner->StepToEnd();
   if (scanner->AtEndOfCommand()) return true;
   Status status = true;
   if (const Reader reader = CompoundAt(*scanner); reader != nullptr) {

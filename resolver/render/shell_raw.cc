@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cctype>
 
+#include "resolver/base/work.h"
+
 namespace flightplan {
 namespace {
 
@@ -162,9 +164,10 @@ size_t EndOfName(absl::string_view text, size_t at) {
 bool MatchesGlob(absl::string_view pattern, absl::string_view text) {
   if (pattern.size() > kMaxGlobBytes || text.size() > kMaxGlobText) return pattern == text;
   // The place behind the last '*' and the text it has not yet taken: no more need be remembered to go back to.
-  size_t star = absl::string_view::npos, taken = 0, p = 0, t = 0;
+  size_t star = absl::string_view::npos, taken = 0, p = 0, t = 0, steps = 0;
   while (t < text.size()) {
     size_t end = 0;
+    ++steps;
     if (p < pattern.size() && pattern[p] == '*') {
       star = ++p;
       taken = t;
@@ -175,9 +178,11 @@ bool MatchesGlob(absl::string_view pattern, absl::string_view text) {
       p = star;
       t = ++taken;
     } else {
-      return false;
+      break;
     }
   }
+  Work::Spend(4 * steps);
+  if (t < text.size()) return false;
   while (p < pattern.size() && pattern[p] == '*') ++p;
   return p == pattern.size();
 }

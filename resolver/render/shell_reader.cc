@@ -10,6 +10,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
+#include "resolver/base/work.h"
 #include "resolver/render/launcher_world.h"
 #include "resolver/render/shell_interpreter.h"
 
@@ -113,6 +114,7 @@ class Reader {
     out_.script = words[script].value.text;
     out_.args.clear();
     for (const ShellWord& word : behind) {
+      Work::Spend(64 + word.value.text.size());
       const int index = static_cast<int>(out_.args.size());
       out_.args.push_back({word.value.text, {index, word.value.FirstOffset(word.offset), 0}, word.value.unknown()});
     }
@@ -174,17 +176,23 @@ ShellLaunch ReadShellLaunch(absl::string_view script, const EnvVars& given) {
     refuse("input.limit", absl::StrCat("a script of ", script.size(), " bytes"),
            absl::StrCat("at most ", kMaxScriptBytes, " bytes"));
   } else {
+    const Work work(kMaxScriptWork);
     const TracedText text = TracedText::FromScript(script);
     bool found = false;
     // What no known branch holds may stand in one that hangs on the caller's environment.
     for (const bool every_branch : {false, true}) {
-      if (found) break;
+      if (found || Work::Spent()) break;
       out = ShellLaunch();
       Reader reader(given, every_branch, &out);
       reader.Read(text);
       found = reader.found();
     }
-    if (!found) {
+    if (Work::Spent()) {
+      out = ShellLaunch();
+      out.too_much_work = true;
+      refuse("input.limit", "a script that takes too much work to read",
+             "a script that says its launch without so many expansions, loops and patterns");
+    } else if (!found) {
       refuse("mlm.argparse", "no command that runs a Python file",
              "the script must hold the training command, such as torchrun pretrain_gpt.py --...");
     }

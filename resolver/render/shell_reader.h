@@ -15,6 +15,9 @@
 namespace flightplan {
 
 inline constexpr size_t kMaxScriptBytes = size_t{1} << 20;
+// In units of base/work.h: a tenth of a second. The dearest of the 956 scripts in Megatron-LM, Megatron-Bridge and
+// LoongForge takes a sixteenth of it.
+inline constexpr uint64_t kMaxScriptWork = uint64_t{1} << 26;
 
 struct ShellLaunch {
   std::string script;                 // the Python file it runs, as written
@@ -23,6 +26,7 @@ struct ShellLaunch {
   std::optional<int64_t> world_size;  // from the launcher's own flags: --nnodes * --nproc-per-node, srun --ntasks
   bool world_size_assumed = false;    // it rests on a default, as in ${NNODES:-1}, of a variable that is not known
   std::vector<ParseFinding> findings;
+  bool too_much_work = false;  // nothing else is known, and a finding says so
 };
 
 // `given` holds variables that the caller knows beside the script's own, and the script's arguments as 1, 2, ... and #.

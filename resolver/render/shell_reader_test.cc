@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 
 namespace flightplan {
@@ -13,6 +14,12 @@ std::vector<std::string> Texts(const ShellLaunch& launch) {
   return texts;
 }
 using Words = std::vector<std::string>;
+
+std::string Repeat(absl::string_view text, int times) {
+  std::string repeated;
+  for (int i = 0; i < times; ++i) absl::StrAppend(&repeated, text);
+  return repeated;
+}
 
 TEST(ShellReader, FollowsContinuationsQuotesAndVariables) {
   const ShellLaunch launch = ReadShellLaunch(R"(#!/bin/bash
@@ -131,6 +138,31 @@ TEST(ShellReader, HoldsItsBounds) {
   std::string nested = "python a.py --bf16";
   for (int i = 0; i < 8; ++i) nested = "bash -c \"" + nested + "\"";
   ReadShellLaunch(nested, {});  // quotes do not nest like this; it must only end
+}
+
+// Each once took seconds to a minute.
+TEST(ShellReader, AScriptThatTakesTooMuchWorkIsNotReadToItsEnd) {
+  const std::string value = absl::StrCat("x=aaaaaaaa\n", Repeat("x=$x$x\n", 14));  // 128 KiB
+  const std::string array = absl::StrCat("a=(1)\n", Repeat("a=(${a[@]} ${a[@]})\n", 11));
+  const std::string text = absl::StrCat("x=aaaaaaaa\n", Repeat("x=$x$x\n", 9), "x=${x:0:4000}\n");
+  const std::string pattern = absl::StrCat("*", std::string(120, 'a'), "b");
+  const auto often = [](absl::string_view body) {
+    const std::string items = Repeat("1 ", 64);
+    return absl::StrCat("for i in ", items, "; do for j in ", items, "; do ", body, " done; done\n");
+  };
+  for (const std::string& script : {
+           absl::StrCat(value, often(Repeat("y=${x:0:1};", 90))),
+           absl::StrCat(array, often(Repeat("y=${a[@]:0:1};", 70))),
+           absl::StrCat(text, often(absl::StrCat("y=${x##", pattern, "};"))),
+           absl::StrCat(text, "case $x in\n", Repeat(absl::StrCat(pattern, ") ;;\n"), 7000), "esac\n"),
+           absl::StrCat("export x\n", value, often(Repeat("x+=a;", 100))),
+       }) {
+    const ShellLaunch launch = ReadShellLaunch(script + "torchrun pretrain_gpt.py --num-layers 4\n", {});
+    EXPECT_TRUE(launch.too_much_work) << script.substr(0, 80);
+    EXPECT_TRUE(launch.args.empty());
+    ASSERT_EQ(launch.findings.size(), 1u);
+    EXPECT_EQ(launch.findings[0].finding.rule_id, "input.limit");
+  }
 }
 
 }  // namespace

@@ -4,11 +4,18 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "resolver/base/work.h"
 
 namespace flightplan {
 namespace {
 
 constexpr size_t kMaxTotalExpansion = size_t{1} << 22;  // of all references of a script together
+
+size_t BytesOf(const ShellWords& words) {
+  size_t bytes = 0;
+  for (const ShellWord& word : words) bytes += word.value.text.size() + 1;
+  return bytes;
+}
 
 bool SameText(const ShellWords& a, const ShellWords& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
@@ -44,6 +51,7 @@ void TracedText::Append(const TracedText& other) {
 }
 
 void TracedText::AddRange(const TracedText& other, size_t begin, size_t end) {
+  Work::Spend(end - begin + other.unknown_parts.size());
   for (const Part& part : other.unknown_parts) {
     const size_t first = std::max(part.begin, begin), last = std::min(part.end, end);
     if (first < last) unknown_parts.push_back({first - begin + text.size(), last - begin + text.size()});
@@ -80,6 +88,11 @@ void ShellState::NotJudged(int offset, std::string seen, std::string needs) {
 const ShellWords* ShellState::Find(absl::string_view name) const {
   const auto it = variables_.find(name);
   return it == variables_.end() ? nullptr : &it->second;
+}
+
+ShellWords ShellState::Copy(const ShellWords& items) {
+  Work::Spend(4 * BytesOf(items));  // every byte has its offset
+  return items;
 }
 
 void ShellState::Set(const std::string& name, ShellWords items, int offset) {
@@ -120,6 +133,7 @@ void ShellState::Export(const std::string& name) {
 
 void ShellState::Changed(const std::string& name, int offset) {
   ShellWords& items = variables_[name];
+  Work::Spend(items.size());
   size_t bytes = 0;
   for (const ShellWord& item : items) bytes += item.value.text.size();
   if (bytes > kMaxExpandedBytes || items.size() > kMaxArguments) {
@@ -133,16 +147,18 @@ void ShellState::Changed(const std::string& name, int offset) {
 void ShellState::Publish(const std::string& name) {
   const ShellWords* items = exported_.count(name) == 0 ? nullptr : Find(name);
   if (items == nullptr || items->size() != 1 || items->front().value.unknown()) return;
+  Work::Spend(items->front().value.text.size());
   (*vars_)[name] = items->front().value.text;
 }
 
 bool ShellState::CountExpansion(const ShellWords& values) {
-  for (const ShellWord& value : values) expanded_ += value.value.text.size() + 1;
+  expanded_ += BytesOf(values);
   return expanded_ <= kMaxTotalExpansion;
 }
 
 void ShellState::NoteEndlessExpansion(int offset) {
   if (std::exchange(limit_noted_, true)) return;
+  if (Work::Spent()) return;  // the reader says so
   Note(offset, "input.limit", Severity::kError, "variables that expand without end",
        absl::StrCat("at most ", kMaxExpandedBytes, " bytes in one word, ", kMaxTotalExpansion, " in all"));
 }

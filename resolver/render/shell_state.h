@@ -57,6 +57,7 @@ class ShellState {
 
   // A script's own arguments are variables named 1, 2, ... and # for their number, where the caller knows them.
   const ShellWords* Find(absl::string_view name) const;  // one item unless it is an array; null: not set
+  static ShellWords Copy(const ShellWords& items);       // counted as work
   void Set(const std::string& name, ShellWords items, int offset);
   void Append(const std::string& name, ShellWords items, bool array, int offset);  // NAME+=...
   void Unset(const std::string& name);

@@ -6,6 +6,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "resolver/base/work.h"
 #include "resolver/render/shell_raw.h"
 
 namespace flightplan {
@@ -19,7 +20,7 @@ enum class Match { kShortest, kLongest };
 // What is left of the text without the part at this side that matches.
 template <Side side, Match match>
 Text Cut(absl::string_view text, absl::string_view pattern) {
-  for (size_t i = 0; i <= text.size() && text.size() <= kMaxGlobText; ++i) {
+  for (size_t i = 0; i <= text.size() && text.size() <= kMaxGlobText && !Work::Spent(); ++i) {
     const size_t length = match == Match::kLongest ? text.size() - i : i;
     const size_t rest = text.size() - length;
     if (MatchesGlob(pattern, side == Side::kFront ? text.substr(0, length) : text.substr(rest))) {
@@ -81,6 +82,7 @@ std::optional<ShellWords> TransformShellWords(const ShellWords& values, absl::st
   if (transform == nullptr) return std::nullopt;
   ShellWords results;
   for (const ShellWord& value : values) {
+    Work::Spend(2 * value.value.text.size());
     const Text text = transform->apply(value.value.text, operation);
     if (!text.has_value()) return std::nullopt;
     ShellWord result{TracedText::FromOutside(*text), value.offset};

@@ -5,6 +5,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "resolver/base/work.h"
 #include "resolver/render/shell_fields.h"
 #include "resolver/render/shell_raw.h"
 
@@ -13,6 +14,7 @@ namespace {
 
 constexpr ByteSet kNotPlain(" \t\r\n;&|()<>'\"$`\\");  // all else means itself in a word
 constexpr size_t kMaxTestWords = 256;
+constexpr size_t kWordCosts = 64;  // beside its bytes
 
 bool EndsCommand(char c) { return c == '\n' || c == ';' || c == '&' || c == '|'; }
 
@@ -129,6 +131,7 @@ TracedText ShellScanner::ReadJoined() {
 }
 
 ShellWords ShellScanner::ReadFields(Splitting splitting) {
+  Work::Spend(kWordCosts);
   Fields fields(Offset());
   while (!TooLong(fields) && !AtEndOfCommand()) {
     const char c = Peek();
@@ -294,7 +297,7 @@ void ShellScanner::SkipArithmetic() {
 }
 
 bool ShellScanner::TooLong(const Fields& fields) {
-  if (fields.size() <= kMaxExpandedBytes) return false;
+  if (fields.size() <= kMaxExpandedBytes && !Work::Spent()) return false;
   StopExpanding(Offset());
   return true;
 }

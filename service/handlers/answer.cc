@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "resolver/base/status_macros.h"
+#include "resolver/base/work.h"
 #include "service/raw_message.h"
 
 namespace flightplan::service {
@@ -26,16 +27,25 @@ absl::Status WorkOut(AnswerRpc rpc, AnswerSource* answers, const grpc::ByteBuffe
 }
 
 // In the pool. The call may have ended, or its time to wait be over, before its turn came.
-absl::Status TakeTurn(AnswerRpc rpc, AnswerSource* answers, WaitGate* gate, const WaitGate::Ticket& ticket,
-                      const grpc::ByteBuffer& request, Call* call, grpc::ByteBuffer* response) {
+absl::Status TakeTurn(WaitGate* gate, const WaitGate::Ticket& ticket,
+                      const std::function<absl::Status(Call* call)>& answer, Call* call) {
   const WaitGate::Time now = std::chrono::steady_clock::now();
   call->edge().metrics->stage_queue->Observe(std::chrono::duration<double>(now - ticket.joined).count());
   if (!gate->TakeTurn(ticket, now)) return call->RefuseQueue();
   FLIGHTPLAN_RETURN_IF_ERROR(call->CheckTime());
-  return WorkOut(rpc, answers, request, call, response);
+  const Work work(kMaxAnswerWork, [call] { return !call->CheckTime().ok(); });
+  return answer(call);
 }
 
 }  // namespace
+
+void AnswerInTurn(AnswerWorkers* workers, UnaryCall* unary, std::function<absl::Status(Call* call)> answer) {
+  const std::optional<WaitGate::Ticket> ticket = workers->gate.Join(std::chrono::steady_clock::now());
+  if (!ticket.has_value()) return unary->End(unary->call().RefuseQueue());
+  workers->pool.Submit([unary, ticket = *ticket, gate = &workers->gate, answer = std::move(answer)] {
+    unary->End(TakeTurn(gate, ticket, answer, &unary->call()));
+  });
+}
 
 // What the cache holds is sent from where the call arrived; the rest is worked out in a pool, so that the threads that
 // read the network go on reading and refuse in time what is too much.
@@ -60,14 +70,7 @@ grpc::ServerUnaryReactor* HandleAnswer(const Edge& edge, const Metrics::Method& 
     unary->End(Send(*known, &call, response));
     return reactor;
   }
-  const std::optional<WaitGate::Ticket> ticket = workers->gate.Join(std::chrono::steady_clock::now());
-  if (!ticket.has_value()) {
-    unary->End(call.RefuseQueue());
-    return reactor;
-  }
-  workers->pool.Submit([=, ticket = *ticket, gate = &workers->gate] {
-    unary->End(TakeTurn(rpc, answers, gate, ticket, *request, &unary->call(), response));
-  });
+  AnswerInTurn(workers, unary, [=](Call* c) { return WorkOut(rpc, answers, *request, c, response); });
   return reactor;
 }
 

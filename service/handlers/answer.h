@@ -1,6 +1,10 @@
 // ResolveConfig and ValidateConfig: one question, one answer.
 #pragma once
 
+#include <cstdint>
+#include <functional>
+
+#include "absl/status/status.h"
 #include "grpcpp/support/byte_buffer.h"
 #include "grpcpp/support/server_callback.h"
 #include "service/answer_source.h"
@@ -10,6 +14,9 @@
 
 namespace flightplan::service {
 
+// Of one answer, in units of base/work.h: a quarter of a second.
+inline constexpr uint64_t kMaxAnswerWork = uint64_t{1} << 28;
+
 // Where answers are worked out, and who may wait for it. The calls that wait are among those in flight: that limit
 // bounds their number and memory.
 struct AnswerWorkers {
@@ -17,6 +24,10 @@ struct AnswerWorkers {
   WaitGate gate;
   WorkerPool pool;  // ends first: what it runs asks the gate
 };
+
+// An admitted call's turn: `answer` runs on a thread of the workers, within the work of one answer, and is told to end
+// when its caller goes (base/work.h). The call is ended with its status.
+void AnswerInTurn(AnswerWorkers* workers, UnaryCall* unary, std::function<absl::Status(Call* call)> answer);
 
 grpc::ServerUnaryReactor* HandleAnswer(const Edge& edge, const Metrics::Method& method, AnswerRpc rpc,
                                        AnswerSource* answers, AnswerWorkers* workers,

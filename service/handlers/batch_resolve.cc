@@ -15,8 +15,10 @@
 #include "grpcpp/alarm.h"
 #include "grpcpp/server_context.h"
 #include "resolver/base/utf8.h"
+#include "resolver/base/work.h"
 #include "resolver/resolver.h"
 #include "service/call_arena.h"
+#include "service/handlers/answer.h"
 #include "service/raw_message.h"
 #include "service/status_mapping.h"
 
@@ -156,6 +158,7 @@ class BatchCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::B
       Done(bytes.view().size(), std::nullopt);
       return;
     }
+    const flightplan::Work work(kMaxAnswerWork, [this] { return !call_->CheckTime().ok(); });
     const absl::Status over = call_->TakeFromQuota();
     const absl::StatusOr<Answer> answer = over.ok() ? AnswerItem(*item, answers_) : over;
     grpc::ByteBuffer response;

@@ -9,8 +9,6 @@ namespace {
 
 absl::Status Convert(const ResolverBackend& backend, const grpc::ByteBuffer& request, Call* call,
                      grpc::ByteBuffer* response) {
-  FLIGHTPLAN_RETURN_IF_ERROR(call->Admit(Gated::kYes));
-  call->CountReceived();
   const RequestBytes bytes(request);
   v1::ConvertConfigRequest question;
   if (!question.ParseFromArray(bytes.view().data(), static_cast<int>(bytes.view().size()))) {
@@ -26,11 +24,17 @@ absl::Status Convert(const ResolverBackend& backend, const grpc::ByteBuffer& req
 }  // namespace
 
 grpc::ServerUnaryReactor* HandleConvertConfig(const Edge& edge, const Metrics::Method& method,
-                                              const ResolverBackend* backend, grpc::CallbackServerContext* context,
-                                              const grpc::ByteBuffer* request, grpc::ByteBuffer* response) {
+                                              const ResolverBackend* backend, AnswerWorkers* workers,
+                                              grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
+                                              grpc::ByteBuffer* response) {
   auto* unary = new UnaryCall(edge, method, context);
   grpc::ServerUnaryReactor* const reactor = unary->reactor();
-  unary->End(Convert(*backend, *request, &unary->call(), response));
+  if (const absl::Status refused = unary->call().Admit(Gated::kYes); !refused.ok()) {
+    unary->End(refused);
+    return reactor;
+  }
+  unary->call().CountReceived();
+  AnswerInTurn(workers, unary, [=](Call* call) { return Convert(*backend, *request, call, response); });
   return reactor;
 }
 

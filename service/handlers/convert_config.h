@@ -4,12 +4,14 @@
 #include "grpcpp/support/byte_buffer.h"
 #include "grpcpp/support/server_callback.h"
 #include "service/call.h"
+#include "service/handlers/answer.h"
 #include "service/resolver_backend.h"
 
 namespace flightplan::service {
 
 grpc::ServerUnaryReactor* HandleConvertConfig(const Edge& edge, const Metrics::Method& method,
-                                              const ResolverBackend* backend, grpc::CallbackServerContext* context,
-                                              const grpc::ByteBuffer* request, grpc::ByteBuffer* response);
+                                              const ResolverBackend* backend, AnswerWorkers* workers,
+                                              grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
+                                              grpc::ByteBuffer* response);
 
 }  // namespace flightplan::service

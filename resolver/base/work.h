@@ -1,0 +1,49 @@
+// The work that one question may cost, and the hook that ends it with its caller.
+//
+// What reads or interprets text of a caller counts what it does: a byte copied, compared or passed, a node visited. The
+// budget belongs to the thread, as a deadline does: what copies bytes at the bottom need not know who asked at the top.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+
+namespace flightplan {
+
+// While it lives, what this thread counts is spent from it, and from the one around it, which it cannot outspend. A
+// unit is a nanosecond or two.
+class Work {
+ public:
+  // `stopped` is asked every few hundred microseconds of work; true: nobody waits for the answer any more.
+  explicit Work(uint64_t units, std::function<bool()> stopped = nullptr);
+  ~Work();
+  Work(const Work&) = delete;
+  Work& operator=(const Work&) = delete;
+
+  // Counts. Without a budget nothing is counted.
+  static void Spend(size_t units) {
+    if (current_ != nullptr) current_->Take(units);
+  }
+  // Whether nothing is left, or the caller has gone: what reads ends where it is. Stays so until the budget's end.
+  static bool Spent() { return current_ != nullptr && current_->spent_; }
+  // Whether it was the caller who ended it.
+  static bool Abandoned() { return current_ != nullptr && current_->abandoned_; }
+
+ private:
+  void Take(size_t units) {
+    if (units >= until_look_) return Look(units);
+    until_look_ -= units;
+  }
+  void Look(size_t units);
+
+  static thread_local Work* current_;
+
+  Work* const outer_;
+  const std::function<bool()> stopped_;
+  uint64_t left_;            // as of the last look
+  uint64_t until_look_ = 0;  // units until the next one
+  uint64_t stride_ = 0;      // what until_look_ was then
+  bool spent_ = false, abandoned_ = false;
+};
+
+}  // namespace flightplan
