@@ -58,10 +58,10 @@ func serve(t *testing.T, service *failing) *Client {
 	return client
 }
 
-func TestUnavailableIsTriedFourTimes(t *testing.T) {
-	service := &failing{failures: 3, failure: status.New(codes.Unavailable, "not now")}
+func TestUnavailableIsTriedOnceMore(t *testing.T) {
+	service := &failing{failures: 1, failure: status.New(codes.Unavailable, "not now")}
 	plan, err := serve(t, service).Resolver.ResolveConfig(context.Background(), &flightplanv1.ResolveConfigRequest{})
-	if err != nil || plan.Digest != "fp1-here" || service.calls != 4 {
+	if err != nil || plan.Digest != "fp1-here" || service.calls != 2 {
 		t.Errorf("got %v, %v after %d calls", plan, err, service.calls)
 	}
 }

@@ -63,7 +63,7 @@ std::vector<std::shared_ptr<grpc::Channel>> Connect(const Options& options) {
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 500);
   if (options.retry) {
     arguments.SetServiceConfigJSON(
-        R"({"methodConfig":[{"name":[{}],"retryPolicy":{"maxAttempts":4,"initialBackoff":"0.1s","maxBackoff":"1s",)"
+        R"({"methodConfig":[{"name":[{}],"retryPolicy":{"maxAttempts":2,"initialBackoff":"0.1s","maxBackoff":"1s",)"
         R"("backoffMultiplier":2,"retryableStatusCodes":["UNAVAILABLE"]}}]})");
   } else {
     arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);

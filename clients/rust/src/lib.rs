@@ -31,7 +31,7 @@ pub const TIMEOUT: Duration = Duration::from_secs(5);
 /// Time a search, a batch or a probe has.
 pub const STREAM_TIMEOUT: Duration = Duration::from_secs(120);
 /// Tries of a call that ends with UNAVAILABLE.
-pub const MAX_ATTEMPTS: u32 = 4;
+pub const MAX_ATTEMPTS: u32 = 2;
 const INITIAL_BACKOFF: Duration = Duration::from_millis(100);
 const MAX_BACKOFF: Duration = Duration::from_secs(1);
 
@@ -160,10 +160,10 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn unavailable_is_tried_four_times() {
-        assert!(matches!(tried(3, Code::Unavailable).await, (Ok("here"), 4)));
+    async fn unavailable_is_tried_once_more() {
+        assert!(matches!(tried(1, Code::Unavailable).await, (Ok("here"), 2)));
         let (end, calls) = tried(99, Code::Unavailable).await;
-        assert_eq!((end.unwrap_err().code(), calls), (Code::Unavailable, 4));
+        assert_eq!((end.unwrap_err().code(), calls), (Code::Unavailable, 2));
     }
 
     #[tokio::test]
@@ -186,7 +186,7 @@ mod tests {
         for text in [
             "\"timeout\": \"5s\"",
             "\"timeout\": \"120s\"",
-            "\"maxAttempts\": 4",
+            "\"maxAttempts\": 2",
             "\"initialBackoff\": \"0.1s\"",
             "\"maxBackoff\": \"1s\"",
             "\"backoffMultiplier\": 2",
