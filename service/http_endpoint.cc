@@ -17,19 +17,21 @@ constexpr char kMetricsType[] = "text/plain; version=0.0.4; charset=utf-8";
 constexpr int kThreads = 2;
 constexpr time_t kIdleSeconds = 5;
 
-void Route(const std::function<std::string()>& version, Metrics* metrics, const std::atomic<bool>* ready,
-           httplib::Server* server) {
+httplib::Server::Handler Says(const std::function<bool()>& holds, const char* yes, const char* no) {
+  return [=](const httplib::Request&, httplib::Response& response) {
+    const bool now = holds();
+    response.status = now ? 200 : 503;
+    response.set_content(now ? yes : no, "text/plain");
+  };
+}
+
+void Route(const HttpEndpoint::Options& options, Metrics* metrics, httplib::Server* server) {
   server->Get("/metrics", [metrics](const httplib::Request&, httplib::Response& response) {
     response.set_content(metrics->Text(), kMetricsType);
   });
-  server->Get("/healthz",
-              [](const httplib::Request&, httplib::Response& response) { response.set_content("ok\n", "text/plain"); });
-  server->Get("/readyz", [ready](const httplib::Request&, httplib::Response& response) {
-    const bool is_ready = ready->load();
-    response.status = is_ready ? 200 : 503;
-    response.set_content(is_ready ? "ready\n" : "not ready\n", "text/plain");
-  });
-  server->Get("/version", [version](const httplib::Request&, httplib::Response& response) {
+  server->Get("/healthz", Says(options.alive, "ok\n", "no connection is accepted any more\n"));
+  server->Get("/readyz", Says(options.ready, "ready\n", "not ready\n"));
+  server->Get("/version", [version = options.version_json](const httplib::Request&, httplib::Response& response) {
     response.set_content(version(), "application/json");
   });
 }
@@ -43,8 +45,7 @@ HttpEndpoint::~HttpEndpoint() {
   if (thread_.joinable()) thread_.join();
 }
 
-absl::StatusOr<std::unique_ptr<HttpEndpoint>> HttpEndpoint::Start(const Options& options, Metrics* metrics,
-                                                                  const std::atomic<bool>* ready) {
+absl::StatusOr<std::unique_ptr<HttpEndpoint>> HttpEndpoint::Start(const Options& options, Metrics* metrics) {
   const size_t colon = options.listen.rfind(':');
   int port = -1;
   if (colon == std::string::npos || !absl::SimpleAtoi(options.listen.substr(colon + 1), &port) || port < 0 ||
@@ -67,7 +68,7 @@ absl::StatusOr<std::unique_ptr<HttpEndpoint>> HttpEndpoint::Start(const Options&
     const int yes = 1;
     setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
   });
-  Route(options.version_json, metrics, ready, &server);
+  Route(options, metrics, &server);
   const std::string host_text(host);
   endpoint->port_ = port == 0 ? server.bind_to_any_port(host_text) : server.bind_to_port(host_text, port) ? port : -1;
   if (endpoint->port_ < 0) {

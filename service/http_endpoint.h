@@ -1,7 +1,6 @@
 // Plain HTTP for probes and scrapers: /metrics, /healthz, /readyz, /version.
 #pragma once
 
-#include <atomic>
 #include <functional>
 #include <memory>
 #include <string>
@@ -21,10 +20,10 @@ class HttpEndpoint {
   struct Options {
     std::string listen;  // HOST:PORT, port 0: any free one
     std::function<std::string()> version_json;
+    std::function<bool()> alive, ready;  // of /healthz and /readyz
   };
-  // `metrics` and `ready` must outlive the endpoint.
-  static absl::StatusOr<std::unique_ptr<HttpEndpoint>> Start(const Options& options, Metrics* metrics,
-                                                             const std::atomic<bool>* ready);
+  // `metrics` and what the options ask must outlive the endpoint.
+  static absl::StatusOr<std::unique_ptr<HttpEndpoint>> Start(const Options& options, Metrics* metrics);
   ~HttpEndpoint();
 
   int port() const { return port_; }

@@ -2,6 +2,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <time.h>
 #include <unistd.h>
@@ -173,12 +174,21 @@ void RemoveEmptyFolders(const std::vector<std::string>& addresses) {
   }
 }
 
+// A connection takes a descriptor, and gRPC 1.51 without one stops accepting for good: as many as the system allows.
+void TakeAllDescriptors() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == limit.rlim_max) return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 }  // namespace
 
 int ServeMain(const std::vector<std::string>& args) {
   // Debian builds Abseil with its search for lock cycles, under one lock for the process at every lock that is taken;
   // gRPC takes dozens a call.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
+  TakeAllDescriptors();
   StopSignals signals;
   const SettingsSources sources = ProcessSources();
   const absl::StatusOr<Settings> settings = ParseSettings(args, sources);

@@ -39,6 +39,7 @@
 #include "service/process_metrics.h"
 #include "service/reloadable_backend.h"
 #include "service/resolver_service.h"
+#include "service/self_check.h"
 #include "service/status_mapping.h"
 #include "service/tls.h"
 #include "service/webhook_endpoint.h"
@@ -194,6 +195,7 @@ struct Server::Parts {
   std::unique_ptr<UnknownMethods> unknown_methods;
   std::unique_ptr<grpc::Server> grpc_server;
   std::atomic<bool> ready{false};
+  std::unique_ptr<SelfCheck> self_check;  // where somebody asks for health
   std::unique_ptr<HttpEndpoint> http;
   std::unique_ptr<WebhookEndpoint> webhook;
   bool stopped = false;
@@ -253,10 +255,18 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Settings& settings, 
     return absl::UnavailableError(absl::StrCat("cannot listen on all of ", absl::StrJoin(settings.listen, ", ")));
   }
   if (!settings.http_listen.empty()) {
-    FLIGHTPLAN_ASSIGN_OR_RETURN(
-        parts.http,
-        HttpEndpoint::Start({settings.http_listen, [&parts] { return VersionJson(*parts.catalog_revision.Get()); }},
-                            &parts.metrics, &parts.ready));
+    std::vector<OwnAddress> own;
+    for (size_t i = 0; i < settings.listen.size(); ++i) {
+      own.push_back({settings.listen[i], server->ports_[i], tls.on() && !absl::StartsWith(settings.listen[i], "unix")});
+    }
+    parts.self_check = std::make_unique<SelfCheck>(std::move(own));
+    HttpEndpoint::Options options;
+    options.listen = settings.http_listen;
+    options.version_json = [&parts] { return VersionJson(*parts.catalog_revision.Get()); };
+    // One that is stopping accepts nobody, and ends by itself.
+    options.alive = [&parts] { return !parts.ready || !parts.self_check->lost(); };
+    options.ready = [&parts] { return parts.ready && parts.self_check->answered(); };
+    FLIGHTPLAN_ASSIGN_OR_RETURN(parts.http, HttpEndpoint::Start(options, &parts.metrics));
   }
   if (!settings.webhook_listen.empty()) {
     FLIGHTPLAN_ASSIGN_OR_RETURN(parts.webhook,
