@@ -77,7 +77,8 @@ class CorunCell : public Experiment {
     exchange_.sms = sms_;
     exchange_.link_bytes_per_second = link_ == Link::kPaced ? LinkRate(gpu_) : 0;
     if (link_ == Link::kCopyEngine) {
-      TRY(host_.Get(kHostBytes));
+      copied_ = std::min(kMostHostBytes, exchange_.Bytes());
+      TRY(host_.Get(copied_));
     } else {
       TRY(CheckExchange(gpu_, exchange_));
     }
@@ -96,7 +97,7 @@ class CorunCell : public Experiment {
   }
 
  private:
-  static constexpr size_t kHostBytes = 32 << 20;
+  static constexpr int64_t kMostHostBytes = 32 << 20;
 
   Status PrepareCompute(const MoeShape& shape) {
     if (work_ == Work::kElementwise) {
@@ -126,7 +127,8 @@ class CorunCell : public Experiment {
   }
   Status Communicate(cudaStream_t stream) {
     if (link_ != Link::kCopyEngine) return LaunchExchange(gpu_, stream, exchange_);
-    CUDA_TRY(cudaMemcpyAsync(host_.bytes(), exchange_.from, kHostBytes, cudaMemcpyDeviceToHost, stream));
+    CUDA_TRY(
+        cudaMemcpyAsync(host_.bytes(), exchange_.from, static_cast<size_t>(copied_), cudaMemcpyDeviceToHost, stream));
     return Ok();
   }
 
@@ -134,6 +136,7 @@ class CorunCell : public Experiment {
   Link link_;
   Work work_;
   int sms_, sets_ = 1, turn_ = 0;
+  int64_t copied_ = 0;  // by the copy engine
   Exchange exchange_;
   Pinned host_;  // the copy engine's other end: the host link stands in for the peer's
   Bf16 *in_ = nullptr, *out_ = nullptr;
