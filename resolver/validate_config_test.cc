@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 #include <string>
 
@@ -271,6 +272,26 @@ TEST(ValidateConfig, SaysOfAScriptWithoutALaunchOnlyThat) {
   ASSERT_TRUE(TestResolver().ValidateConfig(request, &response).ok());
   EXPECT_EQ(Errors(response.findings()), std::set<std::string>({"mlm.argparse"}));
   EXPECT_FALSE(response.accepted_by_stack());
+}
+
+// The stack takes any number of layers; weighing that many once took all memory.
+TEST(ValidateConfig, AModelLargerThanAnyIsNotWeighed) {
+  v1::ValidateConfigRequest request;
+  request.mutable_target()->set_framework("megatron-lm");
+  request.mutable_hardware()->set_gpu("h100-sxm");
+  request.mutable_hardware()->set_gpu_count(16);
+  for (const char* word :
+       {"--num-layers", "400000000", "--hidden-size", "1024", "--num-attention-heads", "16", "--seq-length", "4096",
+        "--max-position-embeddings", "4096", "--micro-batch-size", "1", "--vocab-size", "1000000"}) {
+    request.mutable_arguments()->add_values(word);
+  }
+  v1::ValidateConfigResponse response;
+  const absl::Status status = TestResolver().ValidateConfig(request, &response);
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_FALSE(response.has_estimate());
+  EXPECT_TRUE(std::any_of(response.not_judged().begin(), response.not_judged().end(), [](const std::string& what) {
+    return what == "memory: num_layers is 400000000: models up to 10000 are weighed";
+  }));
 }
 
 }  // namespace

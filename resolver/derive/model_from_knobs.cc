@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
+#include "resolver/plan/model_fields.h"
 
 namespace flightplan {
 namespace {
@@ -30,6 +31,7 @@ class Reader {
     if (c_.Get(K::mtp_num_layers).is_int() && !m_.mtp_num_layers.has_value())
       m_.mtp_num_layers = c_.Get(K::mtp_num_layers).integer();
     if (!missing_.empty()) return absl::NotFoundError(missing_);
+    TooLarge();
     if (!unknown_.empty()) return absl::UnimplementedError(unknown_);
     return std::move(m_);
   }
@@ -44,6 +46,18 @@ class Reader {
     const std::optional<int64_t> size = Size(knob);
     if (!size.has_value() && missing_.empty()) missing_ = absl::StrCat(Name(knob), " is not given");
     return size.value_or(0);
+  }
+  // The formulas count with models as the catalogue may hold them; the stack itself takes any size.
+  void TooLarge() {
+    for (const ModelField& field : ModelFields()) {
+      int64_t size = 0;
+      if (const auto* plain = std::get_if<int64_t ModelSpec::*>(&field.member)) size = m_.*(*plain);
+      if (const auto* open = std::get_if<std::optional<int64_t> ModelSpec::*>(&field.member)) {
+        size = (m_.*(*open)).value_or(0);
+      }
+      if (size > field.max)
+        unknown_ = absl::StrCat(field.name, " is ", size, ": models up to ", field.max, " are weighed");
+    }
   }
   bool On(Knob knob) const { return c_.Get(knob).truthy(); }
 

@@ -5,6 +5,8 @@
 // is no number. Exit status: 0 all hold, 1 some do not, 2 misuse.
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
+#include <exception>
 #include <functional>
 #include <limits>
 #include <memory>
@@ -296,10 +298,17 @@ std::vector<Question> Questions() {
 
 // ---- the check
 
+// For the end of a process that a request ends.
+std::string* Asked() {
+  static auto* const kAsked = new std::string();
+  return kAsked;
+}
+
 class Tally {
  public:
   void Ask(const Question& question, const Message& request, const std::string& what) {
     ++asked_;
+    *Asked() = absl::StrCat(question.name, ", with ", what);
     const absl::Time start = absl::Now();
     const absl::Status status = question.ask(request);
     const absl::Duration taken = absl::Now() - start;
@@ -385,6 +394,11 @@ void SeveralAtOnce(const std::vector<Question>& questions, int64_t count, uint64
 }
 
 int Main(int argc, char** argv) {
+  std::set_terminate([] {
+    std::printf("BROKEN %s: ends the process\n", Asked()->c_str());
+    std::fflush(stdout);
+    std::abort();
+  });
   int64_t random = 20'000;
   uint64_t seed = 1;
   for (int i = 1; i < argc; i += 2) {
