@@ -68,9 +68,7 @@ class LocalChannel:
     def __init__(self, address: Callable[[], str]):
         self._address = address
 
-    def unary_unary(
-        self, method: str, request_serializer: Any, response_deserializer: Any, **_: Any
-    ) -> Callable[..., Any]:
+    def unary_unary(self, method: str, request_serializer: Any, response_deserializer: Any, **_: Any) -> Call:
         """One message, one answer."""
 
         def call(request: Any, timeout: float | None = None, metadata: Metadata = ()) -> Any:
@@ -83,9 +81,7 @@ class LocalChannel:
 
         return call
 
-    def unary_stream(
-        self, method: str, request_serializer: Any, response_deserializer: Any, **_: Any
-    ) -> Callable[..., Any]:
+    def unary_stream(self, method: str, request_serializer: Any, response_deserializer: Any, **_: Any) -> Call:
         """One message, many answers. Closing the iterator ends the call."""
 
         def call(request: Any, timeout: float | None = None, metadata: Metadata = ()) -> Iterator[Any]:
@@ -95,9 +91,7 @@ class LocalChannel:
 
         return call
 
-    def stream_stream(
-        self, method: str, request_serializer: Any, response_deserializer: Any, **_: Any
-    ) -> Callable[..., Any]:
+    def stream_stream(self, method: str, request_serializer: Any, response_deserializer: Any, **_: Any) -> Call:
         """Many messages, many answers. As in gRPC a thread takes the messages, so they may wait for answers."""
 
         def call(requests: Iterable[Any], timeout: float | None = None, metadata: Metadata = ()) -> Iterator[Any]:
@@ -127,9 +121,10 @@ class _Exchange:
         self._failure: CallFailed | None = None
         self._http = h2.connection.H2Connection(h2.config.H2Configuration(header_encoding="utf-8"))
         self._http.local_settings = h2.settings.Settings(client=True, initial_values=_SETTINGS)
+        left = self._left()
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
-            self._socket.settimeout(self._left())
+            self._socket.settimeout(left)
             self._socket.connect(path)
         except OSError as error:
             self._socket.close()
