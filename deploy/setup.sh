@@ -14,7 +14,7 @@ terminal_packages=(
   libyaml-cpp-dev rapidjson-dev                                                      # catalogues, config.json
 )
 server_packages=(
-  prometheus-cpp-dev libcpp-httplib-dev libgoogle-perftools-dev  # metrics, /metrics, the allocator
+  prometheus-cpp-dev libboost-dev libgoogle-perftools-dev  # metrics, HTTP (Beast), the allocator
   libsqlite3-dev libpq-dev                                       # the evidence store
 )
 test_packages=(

@@ -36,8 +36,8 @@ def read_table(path=TABLE):
 
 
 def base_source(source):
-    """The source package's name without a release's number: gcc-12 and gcc-14 are gcc."""
-    return re.sub(r"-\d+(\.\d+)?$", "", source)
+    """The source package's name without a release's number: gcc-12 and gcc-14 are gcc, boost1.74 is boost."""
+    return re.sub(r"-\d+$|-?\d+\.\d+$", "", source)
 
 
 def installed_packages():

@@ -1,39 +1,25 @@
-// Plain HTTP for probes and scrapers: /metrics, /healthz, /readyz, /version.
+// What scrapers and probes ask over plain HTTP: /metrics and /version, /healthz and /readyz.
 #pragma once
 
 #include <functional>
 #include <memory>
 #include <string>
-#include <thread>
 
 #include "absl/status/statusor.h"
+#include "service/http_server.h"
 #include "service/metrics.h"
-
-namespace httplib {
-class Server;
-}
 
 namespace flightplan::service {
 
-class HttpEndpoint {
- public:
-  struct Options {
-    std::string listen;  // HOST:PORT, port 0: any free one
-    std::function<std::string()> version_json;
-    std::function<bool()> alive, ready;  // of /healthz and /readyz
-  };
-  // `metrics` and what the options ask must outlive the endpoint.
-  static absl::StatusOr<std::unique_ptr<HttpEndpoint>> Start(const Options& options, Metrics* metrics);
-  ~HttpEndpoint();
-
-  int port() const { return port_; }
-
- private:
-  HttpEndpoint();
-
-  std::unique_ptr<httplib::Server> server_;
-  int port_ = 0;
-  std::thread thread_;
+struct Health {
+  std::function<bool()> alive, ready;  // of /healthz and /readyz
 };
+
+// All four on `listen`, the setting http_listen. What is asked must outlive the endpoint.
+absl::StatusOr<std::unique_ptr<HttpServer>> ServeStatus(const std::string& listen, const Health& health,
+                                                        std::function<std::string()> version_json, Metrics* metrics);
+
+// The two of health alone on `listen`, the setting health_listen: whatever scrapers do, probes are answered.
+absl::StatusOr<std::unique_ptr<HttpServer>> ServeHealth(const std::string& listen, const Health& health);
 
 }  // namespace flightplan::service

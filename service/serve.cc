@@ -224,6 +224,7 @@ int ServeMain(const std::vector<std::string>& args) {
              {"catalog_revision", (*catalog)->revision()},
              {"listen", Addresses(*settings, (*server)->ports())},
              {"http_port", int64_t{(*server)->http_port()}},
+             {"health_port", int64_t{(*server)->health_port()}},
              {"webhook_port", int64_t{(*server)->webhook_port()}}});
   int signal = signals.Wait(settings->stop_with_stdin);
   while (signal == SIGHUP) {

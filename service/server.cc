@@ -118,7 +118,9 @@ void ShowCertificates(const Settings& settings, Metrics* metrics) {
 }
 
 WebhookEndpoint::Options WebhookOptions(const Settings& settings) {
-  WebhookEndpoint::Options options{settings.webhook_listen, settings.webhook_cert_file, settings.webhook_key_file};
+  WebhookEndpoint::Options options;
+  options.listen = settings.webhook_listen;
+  options.files = {settings.webhook_cert_file, settings.webhook_key_file, settings.webhook_client_ca_file};
   for (const doors::Mode mode : {doors::Mode::kShadow, doors::Mode::kWarn, doors::Mode::kEnforce}) {
     if (doors::ModeWord(mode) == settings.webhook_mode) options.mode = mode;
   }
@@ -196,7 +198,8 @@ struct Server::Parts {
   std::unique_ptr<grpc::Server> grpc_server;
   std::atomic<bool> ready{false};
   std::unique_ptr<SelfCheck> self_check;  // where somebody asks for health
-  std::unique_ptr<HttpEndpoint> http;
+  std::unique_ptr<HttpServer> http;
+  std::unique_ptr<HttpServer> health;
   std::unique_ptr<WebhookEndpoint> webhook;
   bool stopped = false;
 };
@@ -254,19 +257,22 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Settings& settings, 
     }
     return absl::UnavailableError(absl::StrCat("cannot listen on all of ", absl::StrJoin(settings.listen, ", ")));
   }
-  if (!settings.http_listen.empty()) {
+  if (!settings.http_listen.empty() || !settings.health_listen.empty()) {
     std::vector<OwnAddress> own;
     for (size_t i = 0; i < settings.listen.size(); ++i) {
       own.push_back({settings.listen[i], server->ports_[i], tls.on() && !absl::StartsWith(settings.listen[i], "unix")});
     }
     parts.self_check = std::make_unique<SelfCheck>(std::move(own));
-    HttpEndpoint::Options options;
-    options.listen = settings.http_listen;
-    options.version_json = [&parts] { return VersionJson(*parts.catalog_revision.Get()); };
-    // One that is stopping accepts nobody, and ends by itself.
-    options.alive = [&parts] { return !parts.ready || !parts.self_check->lost(); };
-    options.ready = [&parts] { return parts.ready && parts.self_check->answered(); };
-    FLIGHTPLAN_ASSIGN_OR_RETURN(parts.http, HttpEndpoint::Start(options, &parts.metrics));
+  }
+  // One that is stopping accepts nobody, and ends by itself.
+  const Health health = {[&parts] { return !parts.ready || !parts.self_check->lost(); },
+                         [&parts] { return parts.ready && parts.self_check->answered(); }};
+  if (!settings.http_listen.empty()) {
+    const auto version = [&parts] { return VersionJson(*parts.catalog_revision.Get()); };
+    FLIGHTPLAN_ASSIGN_OR_RETURN(parts.http, ServeStatus(settings.http_listen, health, version, &parts.metrics));
+  }
+  if (!settings.health_listen.empty()) {
+    FLIGHTPLAN_ASSIGN_OR_RETURN(parts.health, ServeHealth(settings.health_listen, health));
   }
   if (!settings.webhook_listen.empty()) {
     FLIGHTPLAN_ASSIGN_OR_RETURN(parts.webhook,
@@ -316,6 +322,7 @@ void Server::Stop() {
 }
 
 int Server::http_port() const { return parts_->http == nullptr ? 0 : parts_->http->port(); }
+int Server::health_port() const { return parts_->health == nullptr ? 0 : parts_->health->port(); }
 int Server::webhook_port() const { return parts_->webhook == nullptr ? 0 : parts_->webhook->port(); }
 Log& Server::log() { return parts_->log; }
 

@@ -45,6 +45,8 @@ class Server {
   const std::vector<int>& ports() const { return ports_; }
   // 0: no HTTP.
   int http_port() const;
+  // 0: none of its own.
+  int health_port() const;
   // 0: no webhook.
   int webhook_port() const;
   Log& log();

@@ -20,6 +20,7 @@ struct Settings {
   std::vector<std::string> listen = {"127.0.0.1:50051"};
   bool allow_plaintext = false;
   std::string http_listen = "127.0.0.1:9464";  // empty: no HTTP
+  std::string health_listen;                   // empty: health is asked on http_listen alone
   std::string tls_cert_file;                   // empty: no TLS
   std::string tls_key_file;
   std::string tls_client_ca_file;  // empty: no client certificates
@@ -28,7 +29,8 @@ struct Settings {
   std::string webhook_listen;      // empty: no Kubernetes webhook
   std::string webhook_cert_file;
   std::string webhook_key_file;
-  std::string webhook_mode = "warn";  // shadow, warn, enforce
+  std::string webhook_client_ca_file;  // empty: the webhook asks for no client certificate
+  std::string webhook_mode = "warn";   // shadow, warn, enforce
   bool webhook_fail_closed = false;
   std::vector<std::string> stack_releases;  // "megatron-lm@0.17": what the site runs, where a launch does not say
   std::string catalog_dir;                  // empty: built-in catalogue only

@@ -6,28 +6,25 @@
 
 #include <memory>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "clients/doors/admission_review.h"
 #include "service/answer_source.h"
 #include "service/call.h"
-
-namespace httplib {
-class SSLServer;
-}
+#include "service/http_server.h"
+#include "service/webhook_certificates.h"
 
 namespace flightplan::service {
 
-inline constexpr size_t kMaxAdmissionBytes = size_t{8} << 20;  // etcd holds 1.5 MiB; a review carries two objects
-inline constexpr int kWebhookThreads = 8;
+inline constexpr size_t kMaxAdmissionBytes = size_t{4} << 20;    // etcd holds 1.5 MiB; a review carries two objects
+inline constexpr size_t kMaxAdmissionsBytes = size_t{32} << 20;  // that are read or judged at a time
 
 class WebhookEndpoint {
  public:
   struct Options {
-    std::string listen;               // HOST:PORT, port 0: any free one
-    std::string cert_file, key_file;  // PEM; looked at again each second, so that a new certificate needs no restart
+    std::string listen;  // HOST:PORT, port 0: any free one
+    WebhookFiles files;
     doors::Mode mode = doors::Mode::kWarn;
     bool fail_closed = false;
     std::vector<std::string> releases;  // "megatron-lm@0.17"
@@ -39,16 +36,13 @@ class WebhookEndpoint {
                                                                 AnswerSource* answers, const Edge* edge);
   ~WebhookEndpoint();
 
-  int port() const { return port_; }
+  int port() const { return server_->port(); }
 
  private:
-  class Certificates;
   WebhookEndpoint();
 
-  std::unique_ptr<Certificates> certificates_;
-  std::unique_ptr<httplib::SSLServer> server_;
-  int port_ = 0;
-  std::thread thread_;
+  std::unique_ptr<WebhookCertificates> certificates_;
+  std::unique_ptr<HttpServer> server_;
 };
 
 }  // namespace flightplan::service

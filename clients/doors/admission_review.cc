@@ -140,14 +140,22 @@ absl::Status ParseAdmissionReview(absl::string_view json, AdmissionRequest* requ
   }
   const Json* dry_run = Member(*asked, "dryRun");
   request->dry_run = dry_run != nullptr && dry_run->IsTrue();
-  if (request->operation != "CREATE") {
-    request->workload.not_judged = "only a CREATE is judged";
-  } else if (object == nullptr) {
-    request->workload.not_judged = "no object";
-  } else {
-    request->workload = ReadWorkload(*object);
-    request->workload.kind = Utf8Clip(std::move(request->workload.kind), kMaxAdmissionNameBytes);
+  const bool updates = request->operation == "UPDATE";
+  if (request->operation != "CREATE" && !updates) {
+    request->workload.not_judged = "only a CREATE and an UPDATE are judged";
+    return absl::OkStatus();
   }
+  if (object == nullptr) {
+    request->workload.not_judged = "no object";
+    return absl::OkStatus();
+  }
+  Workload workload = ReadWorkload(*object);
+  const Json* before = updates ? Member(*asked, "oldObject") : nullptr;
+  if (before != nullptr && workload.not_judged.empty() && SameLaunch(ReadWorkload(*before), workload)) {
+    workload.not_judged = "its launch stays as it is";
+  }
+  workload.kind = Utf8Clip(std::move(workload.kind), kMaxAdmissionNameBytes);
+  request->workload = std::move(workload);
   return absl::OkStatus();
 }
 

@@ -22,9 +22,11 @@ struct AdmissionRequest {
   std::string uid;
   std::string name;       // "namespace/name" or, where the API server makes the name, "namespace/prefix*"; for logs
   std::string user;       // who creates it, as the API server knows them: "system:serviceaccount:kueue:controller"
-  std::string operation;  // "CREATE"
+  std::string operation;  // "CREATE", "UPDATE"
   bool dry_run = false;   // nothing will be stored
-  Workload workload;      // of anything but a CREATE: not judged, since what runs already must stay changeable
+  // What is created, or becomes of an object whose launch changes. An UPDATE that leaves the launch alone is not
+  // judged: what was stored before, whatever is wrong with it, must stay changeable.
+  Workload workload;
 };
 
 // INVALID_ARGUMENT: no AdmissionReview v1; says what is wrong. Reads JSON of any depth without recursion.

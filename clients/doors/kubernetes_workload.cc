@@ -17,6 +17,9 @@ namespace {
 using Json = rapidjson::Value;
 
 constexpr int64_t kMostPods = int64_t{1} << 20;
+// Of all command lines of an object, after $(NAME): the kernel starts nothing longer than 2 MiB, and no launch is near
+// it.
+constexpr size_t kMaxLaunchBytes = size_t{512} << 10;
 
 // Node labels that name the GPU, the most exact first.
 constexpr const char* kGpuLabels[] = {"nvidia.com/gpu.product", "cloud.google.com/gke-accelerator",
@@ -73,6 +76,7 @@ struct PodGroup {
   std::string role;  // "Worker", "Launcher", a task's name
   std::optional<int64_t> pods;
   const Json* spec;  // the PodSpec
+  int64_t gpus;      // of each
 };
 
 int64_t GpusOf(const Json& container) {
@@ -116,39 +120,49 @@ void AddVariables(const Json& container, EnvVars* vars) {
   });
 }
 
-// Kubernetes' own $(NAME) in command and args; $$(NAME) is an escape, an unknown name stays as it is.
-std::string Expand(const std::string& word, const EnvVars& vars) {
-  std::string out;
-  for (size_t i = 0; i < word.size(); ++i) {
-    if (word[i] != '$' || i + 1 >= word.size() || (word[i + 1] != '(' && word[i + 1] != '$')) {
-      out += word[i];
-      continue;
+// The command lines of an object, which may be longer than the object: a variable may stand in them any number of
+// times.
+class CommandLines {
+ public:
+  // One container's as a line of shell; each word quoted, so that only `bash -c` strings are read as shell. Empty: it
+  // has none, or there is no more room.
+  std::string Of(const std::vector<std::string>& command, const std::vector<std::string>& args, const EnvVars& vars) {
+    std::vector<std::string> words;
+    for (const auto* list : {&command, &args}) {
+      for (const std::string& word : *list) words.push_back(ShellQuote(Expand(word, vars)));
     }
-    if (word[i + 1] == '$') {
-      out += word[i++];
-      continue;
-    }
-    const size_t end = word.find(')', i);
-    const auto found = end == std::string::npos ? vars.end() : vars.find(word.substr(i + 2, end - i - 2));
-    if (found == vars.end()) {
-      out += word[i];
-      continue;
-    }
-    out += found->second;
-    i = end;
+    return words.empty() || too_long_ ? "" : absl::StrCat(absl::StrJoin(words, " "), "\n");
   }
-  return out;
-}
+  bool too_long() const { return too_long_; }
 
-// One container's command line as a line of shell; each word quoted, so that only `bash -c` strings are read as shell.
-std::string CommandLineOf(const std::vector<std::string>& command, const std::vector<std::string>& args,
-                          const EnvVars& vars) {
-  std::vector<std::string> words;
-  for (const auto* list : {&command, &args}) {
-    for (const std::string& word : *list) words.push_back(ShellQuote(Expand(word, vars)));
+ private:
+  // Kubernetes' own $(NAME) in command and args; $$(NAME) is an escape, an unknown name stays as it is.
+  std::string Expand(absl::string_view word, const EnvVars& vars) {
+    std::string out;
+    size_t end = 0;  // of the last name looked at: what has no end is looked for once
+    for (size_t i = 0; i < word.size() && !too_long_; ++i) {
+      absl::string_view next = word.substr(i, 1);
+      if (absl::StartsWith(word.substr(i), "$$")) {
+        ++i;
+      } else if (absl::StartsWith(word.substr(i), "$(")) {
+        if (end != absl::string_view::npos && end <= i) end = word.find(')', i);
+        const auto found = end == absl::string_view::npos ? vars.end() : vars.find(word.substr(i + 2, end - i - 2));
+        if (found != vars.end()) {
+          next = found->second;
+          i = end;
+        }
+      }
+      too_long_ = next.size() > room_;
+      if (too_long_) break;
+      room_ -= next.size();
+      absl::StrAppend(&out, next);
+    }
+    return out;
   }
-  return words.empty() ? "" : absl::StrCat(absl::StrJoin(words, " "), "\n");
-}
+
+  size_t room_ = kMaxLaunchBytes;
+  bool too_long_ = false;
+};
 
 bool MayLaunch(absl::string_view line) { return absl::StrContains(line, ".py"); }
 
@@ -194,7 +208,7 @@ class Reader {
   }
 
   void AddGroup(std::string role, std::optional<int64_t> pods, const Json& spec) {
-    if (spec.IsObject()) groups_.push_back({std::move(role), pods, &spec});
+    if (spec.IsObject()) groups_.push_back({std::move(role), pods, &spec, GpusPerPod(spec)});
   }
 
   void ReadJob(const Json& job, int64_t replicas, std::string role) {
@@ -215,7 +229,7 @@ class Reader {
   void ReadTrainJob() {
     const Json& trainer = At(object_, {"spec", "trainer"});
     AddVariables(trainer, &out_.vars);
-    line_ = CommandLineOf(Words(At(trainer, {"command"})), Words(At(trainer, {"args"})), out_.vars);
+    line_ = lines_.Of(Words(At(trainer, {"command"})), Words(At(trainer, {"args"})), out_.vars);
     if (line_.empty()) out_.not_judged = "the launch stands in the training runtime, not in the TrainJob";
     const std::optional<int64_t> nodes = Count(At(trainer, {"numNodes"}));
     for (const char* kind : {"limits", "requests"}) {
@@ -265,7 +279,7 @@ class Reader {
     std::vector<const PodGroup*> groups;
     for (const PodGroup& group : groups_) groups.push_back(&group);
     std::stable_sort(groups.begin(), groups.end(),
-                     [](const PodGroup* a, const PodGroup* b) { return GpusPerPod(*a->spec) > GpusPerPod(*b->spec); });
+                     [](const PodGroup* a, const PodGroup* b) { return a->gpus > b->gpus; });
     bool referred = false;
     for (const PodGroup* group : groups) {
       ForEachItem(At(*group->spec, {"containers"}), [&](const Json& container) {
@@ -273,7 +287,7 @@ class Reader {
         EnvVars vars = out_.vars;
         AddVariables(container, &vars);
         vars.insert(operator_vars_.begin(), operator_vars_.end());
-        const std::string line = CommandLineOf(Words(At(container, {"command"})), Words(At(container, {"args"})), vars);
+        const std::string line = lines_.Of(Words(At(container, {"command"})), Words(At(container, {"args"})), vars);
         referred = referred || !line.empty();
         if (!MayLaunch(line)) return;
         line_ = line;
@@ -290,11 +304,10 @@ class Reader {
     int64_t total = 0;
     bool known = !groups_.empty();
     for (const PodGroup& group : groups_) {
-      const int64_t gpus = GpusPerPod(*group.spec);
       known = known && group.pods.has_value();
-      total += gpus * group.pods.value_or(0);
-      per_pod_ = std::max(per_pod_, gpus);
-      if (gpus > 0) AddGpuLabels(*group.spec, &labels_);
+      total += group.gpus * group.pods.value_or(0);
+      per_pod_ = std::max(per_pod_, group.gpus);
+      if (group.gpus > 0) AddGpuLabels(*group.spec, &labels_);
     }
     if (known && total > 0 && total <= kMostPods) out_.gpus = total;
   }
@@ -302,6 +315,9 @@ class Reader {
   void Finish() {
     if (line_.empty() && out_.not_judged.empty()) FindLaunch();
     CountGpus();
+    if (lines_.too_long()) {
+      out_.not_judged = absl::StrCat("its command lines have more than ", kMaxLaunchBytes >> 10, " KiB");
+    }
     if (labels_.size() == 1) out_.gpu_label = *labels_.begin();
     if (!MayLaunch(line_) && out_.not_judged.empty()) out_.not_judged = "no command in it runs a Python file";
     if (out_.not_judged.empty()) out_.script = line_;
@@ -312,11 +328,17 @@ class Reader {
   std::vector<PodGroup> groups_;
   std::set<std::string> labels_;
   EnvVars operator_vars_;
+  CommandLines lines_;
   std::string line_;
   int64_t per_pod_ = 0;
 };
 
 }  // namespace
+
+bool SameLaunch(const Workload& a, const Workload& b) {
+  return a.kind == b.kind && a.script == b.script && a.not_judged == b.not_judged && a.gpus == b.gpus &&
+         a.gpu_label == b.gpu_label && a.vars == b.vars;
+}
 
 Workload ReadWorkload(const rapidjson::Value& object) {
   if (!object.IsObject()) {

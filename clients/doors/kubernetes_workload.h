@@ -24,4 +24,7 @@ struct Workload {
 // Never fails: an object that is none of these, or is malformed, is not judged.
 Workload ReadWorkload(const rapidjson::Value& object);
 
+// Whether both launch the same on the same GPUs.
+bool SameLaunch(const Workload& a, const Workload& b);
+
 }  // namespace flightplan::doors

@@ -19,7 +19,7 @@ if [ "$arch" != "$(uname -m)" ]; then
   cross=("-DCMAKE_TOOLCHAIN_FILE=$root/deploy/wheel/$arch.cmake")
 fi
 
-step "prometheus-cpp and cpp-httplib as archives"
+step "prometheus-cpp as an archive"
 "$root/deploy/wheel/static_libraries.sh" "$build/static" "$triplet"
 
 # -O2, and -O3 where the time goes: the program is a tenth smaller than with -O3 throughout.

@@ -23,8 +23,9 @@ cross_tools=(
 # Libraries with their archives, for the machine that the wheel is for.
 libraries=(
   libabsl-dev libprotobuf-dev libgrpc++-dev libyaml-cpp-dev rapidjson-dev libgoogle-perftools-dev libsqlite3-dev
-  libpq-dev                             # its header; the library is opened where it is used
-  prometheus-cpp-dev libcpp-httplib-dev # their licences; static_libraries.sh has the archives
+  libboost-dev       # headers alone
+  libpq-dev          # its header; the library is opened where it is used
+  prometheus-cpp-dev # its licence; static_libraries.sh has the archive
 )
 
 needs_root_of_its_own() { [ "$arch" != "$(uname -m)" ] || ! grep -qs '^VERSION_CODENAME=bookworm' /etc/os-release; }

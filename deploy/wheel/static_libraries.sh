@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Builds the two libraries of the server that Debian has as shared ones alone, prometheus-cpp (its core) and cpp-httplib,
-# as archives from Debian's source packages. Where they are there already it only looks and returns.
+# Builds the library of the server that Debian has as a shared one alone, prometheus-cpp (its core), as an archive from
+# Debian's source package. Where it is there already it only looks and returns.
 # usage: static_libraries.sh PREFIX [TRIPLET]    TRIPLET: of a cross build, such as aarch64-linux-gnu
-# CMake finds them by -DCMAKE_PREFIX_PATH=PREFIX.
+# CMake finds it by -DCMAKE_PREFIX_PATH=PREFIX.
 set -euo pipefail
 prefix="${1:?usage: static_libraries.sh PREFIX [TRIPLET]}"
 cross="${2:+$2-}"
@@ -28,8 +28,8 @@ apt_own() {
 fetch_sources() {
   mkdir -p "$work/parts" "$work/lists/partial" "$work/src"
   source_lists
-  apt_own update >"$work/log" 2>&1 && (cd "$work/src" && apt_own source prometheus-cpp cpp-httplib >>"$work/log" 2>&1) ||
-    fail "Debian's source packages could not be fetched ($(grep -m 1 '^[EW]:' "$work/log" || tail -n 1 "$work/log")); is the package mirror reachable, and dpkg-dev installed?"
+  apt_own update >"$work/log" 2>&1 && (cd "$work/src" && apt_own source prometheus-cpp >>"$work/log" 2>&1) ||
+    fail "Debian's source package could not be fetched ($(grep -m 1 '^[EW]:' "$work/log" || tail -n 1 "$work/log")); is the package mirror reachable, and dpkg-dev installed?"
 }
 
 # compile_archive NAME INCLUDES... -- SOURCES...: $prefix/lib/libNAME.a
@@ -44,22 +44,6 @@ compile_archive() {
   done
   rm -f "$prefix/lib/lib$name.a"
   "${cross}ar" rcsD "$prefix/lib/lib$name.a" "$work/$name"/*.o
-}
-
-build_httplib() {
-  local defines=(-DCPPHTTPLIB_OPENSSL_SUPPORT -DCPPHTTPLIB_ZLIB_SUPPORT)
-  python3 "$work/src"/cpp-httplib-*/split.py -o "$work/httplib" >/dev/null
-  install -D -m 644 "$work/httplib/httplib.h" "$prefix/include/httplib.h"
-  compile_archive cpp-httplib "${defines[@]}" -- "$work/httplib/httplib.cc"
-  mkdir -p "$prefix/lib/pkgconfig"
-  cat >"$prefix/lib/pkgconfig/cpp-httplib.pc" <<EOF
-Name: cpp-httplib
-Description: HTTP/HTTPS server and client
-Version: $(cd "$work/src" && echo cpp-httplib-*/ | sed 's/[^0-9]*\([0-9.]*\).*/\1/')
-Requires.private: openssl zlib
-Libs: -L$prefix/lib -lcpp-httplib
-Cflags: -I$prefix/include ${defines[*]}
-EOF
 }
 
 build_prometheus() {
@@ -89,6 +73,5 @@ EOF
 }
 
 fetch_sources
-build_httplib
 build_prometheus
 touch "$stamp"

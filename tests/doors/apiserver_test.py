@@ -231,8 +231,12 @@ class RealApiServer(unittest.TestCase):
     def test_what_is_stored_stays_changeable(self):
         status, answer, _, name, _ = self.create("pytorchjob", 2)
         self.assertEqual(status, 201, answer)
-        wrong = obj("pytorchjob", 3)["spec"]
-        self.api.made("PATCH", f"{path_of(obj('pytorchjob'))}/{name}", {"spec": wrong}, "application/merge-patch+json")
+        path = f"{path_of(obj('pytorchjob'))}/{name}"
+        status, answer = self.api.call("PATCH", path, {"spec": obj("pytorchjob", 3)["spec"]}, "application/merge-patch+json")[:2]
+        self.assertEqual(status, 403, answer)  # but not into what would fail
+        self.assertIn("fix: ", answer["message"])
+        self.api.made("PATCH", path, {"metadata": {"labels": {"team": "a"}}}, "application/merge-patch+json")
+        self.api.made("PATCH", path, {"spec": obj("pytorchjob", 1)["spec"]}, "application/merge-patch+json")
 
     def test_the_audit_log_names_the_decision(self):
         name = self.create("pytorchjob", 3)[3]

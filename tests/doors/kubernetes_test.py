@@ -17,7 +17,7 @@ import unittest
 
 import yaml
 
-from webhook import MANIFEST, OBJECTS, Door, obj
+from webhook import MANIFEST, OBJECTS, Door, obj, peak_mib
 
 SKIPPED = 77
 if shutil.which("openssl") is None:
@@ -129,10 +129,31 @@ class KubernetesDoor(unittest.TestCase):
         self.assertNotEqual(old["auditAnnotations"].get("rules"), new["auditAnnotations"].get("rules"))
 
     def test_what_runs_already_stays_changeable(self):
-        for operation in ("UPDATE", "DELETE", "CONNECT"):
-            answer = self.enforce.review(obj("job", 3), operation)
+        labelled = obj("job", 3)
+        labelled["metadata"]["labels"] = {"team": "a"}
+        for operation, more in (("UPDATE", {"oldObject": labelled}), ("DELETE", {}), ("CONNECT", {})):
+            answer = self.enforce.review(obj("job", 3), operation, **more)
             self.assertTrue(answer["allowed"])
             self.assertEqual(answer["auditAnnotations"]["verdict"], "not_judged")
+
+    def test_an_update_of_the_launch_is_judged(self):
+        for more in ({"oldObject": obj("job", 2)}, {}):
+            self.assertFalse(self.enforce.review(obj("job", 3), "UPDATE", **more)["allowed"])
+        self.assertTrue(self.enforce.review(obj("job", 2), "UPDATE", oldObject=obj("job", 3))["allowed"])
+
+    def test_a_variable_that_stands_for_gigabytes_is_not_judged(self):
+        thing = obj("job", 3)
+        container = thing["spec"]["template"]["spec"]["containers"][1]
+        container["env"] = [{"name": "A", "value": "x" * 100_000}]
+        for words in (["python", "train.py", "$(A)" * 100_000], ["python", "train.py", "$(" * 300_000],
+                      ["python", "train.py", *["$(A)"] * 100_000]):
+            container["command"], container["args"] = words, []
+            start = time.monotonic()
+            answer = self.enforce.review(thing)
+            self.assertTrue(answer["allowed"])
+            self.assertEqual(answer["auditAnnotations"]["verdict"], "not_judged")
+            self.assertLess(time.monotonic() - start, 20)  # they were minutes and 4.3 GiB
+        self.assertLess(peak_mib(self.enforce.process.pid), 512)
 
     def test_dry_run_is_the_same(self):
         self.assertFalse(self.enforce.review(obj("job", 3), dryRun=True)["allowed"])
@@ -230,6 +251,22 @@ class KubernetesDoor(unittest.TestCase):
         finally:
             door.close()
 
+    def test_only_the_api_server_may_ask_where_its_certificate_is_asked_for(self):
+        with tempfile.TemporaryDirectory() as folder:
+            door = Door(FLIGHTPLAN, "enforce", f"--webhook_client_ca_file={folder}/ca.pem", authority=folder)
+            try:
+                with self.assertRaises((ssl.SSLError, ConnectionError)):
+                    door.review(obj("job"))
+                own = door.context
+                own.load_cert_chain(f"{folder}/cert.pem", f"{folder}/key.pem")
+                self.assertTrue(door.review(obj("job"))["allowed"])
+                door.context = ssl.create_default_context(cafile=door.root / "first/ca.pem")
+                door.context.load_cert_chain(door.root / "first/cert.pem", door.root / "first/key.pem")
+                with self.assertRaises((ssl.SSLError, ConnectionError)):
+                    door.review(obj("job"))  # a certificate, of another authority
+            finally:
+                door.close()
+
     def test_a_pair_that_does_not_belong_together_is_refused_at_the_start(self):
         with tempfile.TemporaryDirectory() as folder:
             for name, text in (("cert.pem", "no certificate"), ("key.pem", "no key")):
@@ -249,7 +286,7 @@ class KubernetesDoor(unittest.TestCase):
         plural = {"Job": "jobs", "PyTorchJob": "pytorchjobs", "TrainJob": "trainjobs", "JobSet": "jobsets", "RayJob": "rayjobs",
                   "MPIJob": "mpijobs"}
         self.assertEqual(sent, {(o["apiVersion"].split("/")[0], plural[o["kind"]]) for o in map(obj, OBJECTS)})
-        self.assertTrue(all(rule["operations"] == ["CREATE"] for rule in hook["rules"]))
+        self.assertTrue(all(rule["operations"] == ["CREATE", "UPDATE"] for rule in hook["rules"]))
 
 
 if __name__ == "__main__":

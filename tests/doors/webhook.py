@@ -27,11 +27,19 @@ def free_port():
         return s.getsockname()[1]
 
 
-class Door:
-    """A server with a webhook in a mode of its own."""
+def peak_mib(process):
+    """The most memory that a process has had, in MiB."""
+    status = pathlib.Path(f"/proc/{process}/status").read_text()
+    return int(next(line for line in status.splitlines() if line.startswith("VmHWM")).split()[1]) / 1024
 
-    def __init__(self, flightplan, mode, *flags):
+
+class Door:
+    """A server with a webhook in a mode of its own. `authority`: a folder for another authority, and a certificate of it."""
+
+    def __init__(self, flightplan, mode, *flags, authority=None):
         self.root = pathlib.Path(tempfile.mkdtemp(prefix="webhook-"))
+        if authority is not None:
+            self.issue(pathlib.Path(authority), "kube-apiserver")
         self.mode = mode
         self.ports = free_port(), free_port()
         self.make_certificate("first")
@@ -50,19 +58,23 @@ class Door:
                 time.sleep(0.1)
         raise RuntimeError((self.root / "log").read_text())
 
-    def make_certificate(self, name):
+    @staticmethod
+    def issue(folder, name):
         """A certificate authority of its own, and a certificate for the webhook's name in the cluster."""
-        new = self.root / name
-        new.mkdir()
         run = lambda *command: subprocess.run(["openssl", *map(str, command)], check=True, capture_output=True)  # noqa: E731
         run("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", "/CN=test authority",
             "-addext", "keyUsage=critical,keyCertSign,cRLSign",  # Python 3.13 wants it
-            "-keyout", new / "ca-key.pem", "-out", new / "ca.pem")
-        run("req", "-newkey", "rsa:2048", "-nodes", "-subj", f"/CN={name}", "-keyout", new / "key.pem", "-out", new / "csr.pem")
-        (new / "ext").write_text("subjectAltName=DNS:flightplan.flightplan.svc,IP:127.0.0.1\n"
-                                "subjectKeyIdentifier=hash\nauthorityKeyIdentifier=keyid\n")
-        run("x509", "-req", "-in", new / "csr.pem", "-CA", new / "ca.pem", "-CAkey", new / "ca-key.pem", "-CAcreateserial",
-            "-days", "1", "-extfile", new / "ext", "-out", new / "cert.pem")
+            "-keyout", folder / "ca-key.pem", "-out", folder / "ca.pem")
+        run("req", "-newkey", "rsa:2048", "-nodes", "-subj", f"/CN={name}", "-keyout", folder / "key.pem", "-out", folder / "csr.pem")
+        (folder / "ext").write_text("subjectAltName=DNS:flightplan.flightplan.svc,IP:127.0.0.1\n"
+                                   "subjectKeyIdentifier=hash\nauthorityKeyIdentifier=keyid\n")
+        run("x509", "-req", "-in", folder / "csr.pem", "-CA", folder / "ca.pem", "-CAkey", folder / "ca-key.pem", "-CAcreateserial",
+            "-days", "1", "-extfile", folder / "ext", "-out", folder / "cert.pem")
+
+    def make_certificate(self, name):
+        new = self.root / name
+        new.mkdir()
+        self.issue(new, name)
         self.context = ssl.create_default_context(cafile=new / "ca.pem")
         for file in ("key.pem", "cert.pem"):  # as a rotated secret: a link that moves
             link = self.root / (file + ".new")

@@ -1,0 +1,407 @@
+#include "service/http_server.h"
+
+#include <algorithm>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/ssl/context.hpp>
+#include <boost/asio/ssl/stream.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/core/tcp_stream.hpp>
+#include <boost/beast/http.hpp>
+#include <chrono>
+#include <list>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "resolver/base/status_macros.h"
+#include "service/worker_pool.h"
+
+namespace flightplan::service {
+namespace {
+
+namespace asio = boost::asio;
+namespace beast = boost::beast;
+namespace http = boost::beast::http;
+using asio::ip::tcp;
+using boost::system::error_code;
+using SteadyTime = std::chrono::steady_clock::time_point;
+using TlsStream = asio::ssl::stream<beast::tcp_stream>;
+using Parser = http::request_parser<http::string_body>;
+
+// What is read ahead of the parser: a header fits, a body comes through in parts.
+constexpr size_t kReadAheadBytes = 16 << 10;
+// After the listener could not accept, for want of a descriptor: others may be given back meanwhile.
+constexpr std::chrono::milliseconds kAcceptAgain{100};
+constexpr std::chrono::seconds kGoodbye{1};  // for a caller of TLS to say it too
+
+struct HostPort {
+  std::string host;
+  int port = 0;
+};
+
+absl::StatusOr<HostPort> ParseListen(absl::string_view setting, absl::string_view listen) {
+  HostPort address;
+  const size_t colon = listen.rfind(':');
+  if (colon == absl::string_view::npos || !absl::SimpleAtoi(listen.substr(colon + 1), &address.port) ||
+      address.port < 0 || address.port > 65535) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(setting, " is '", listen, "', must be HOST:PORT such as 127.0.0.1:9464"));
+  }
+  absl::string_view host = listen.substr(0, colon);
+  if (absl::ConsumePrefix(&host, "[")) absl::ConsumeSuffix(&host, "]");
+  address.host = std::string(host);
+  return address;
+}
+
+HttpResponse Says(int status, absl::string_view text) {
+  HttpResponse response;
+  response.status = status;
+  response.body = absl::StrCat(text, "\n");
+  return response;
+}
+
+// Of what is wrong with the bytes; nothing for a caller who only went away.
+std::optional<HttpResponse> Complaint(const error_code& error) {
+  if (error == http::error::header_limit) {
+    return Says(431, absl::StrCat("request line and headers have more than ", kMaxHttpHeaderBytes, " bytes"));
+  }
+  if (error == http::error::body_limit) return Says(413, "the body is larger than this address takes");
+  if (error == http::error::end_of_stream || error == http::error::partial_message) return std::nullopt;
+  if (error.category() == make_error_code(http::error::bad_method).category()) return Says(400, "this is no HTTP/1.1");
+  return std::nullopt;
+}
+
+std::string PathOf(absl::string_view target) { return std::string(target.substr(0, target.find('?'))); }
+
+}  // namespace
+
+// Everything but the answers is one thread's: no locks.
+class HttpServer::Loop {
+ public:
+  Loop(Options options, std::vector<HttpRoute> routes)
+      : options_(std::move(options)), routes_(std::move(routes)), acceptor_(io_), again_(io_) {}
+
+  absl::Status Listen() {
+    FLIGHTPLAN_ASSIGN_OR_RETURN(const HostPort address, ParseListen(options_.setting, options_.listen));
+    error_code error;
+    tcp::resolver resolver(io_);
+    const auto found = resolver.resolve(address.host, absl::StrCat(address.port), tcp::resolver::passive, error);
+    if (error || found.empty()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(options_.setting, " is '", options_.listen, "': no address is called '", address.host, "'"));
+    }
+    if (options_.tls != nullptr) {
+      tls_.emplace(asio::ssl::context::tls_server);
+      // A caller who begins anew over and over costs a signature each time.
+      SSL_CTX_set_options(tls_->native_handle(), SSL_OP_NO_RENEGOTIATION);
+      if (!options_.tls(tls_->native_handle())) return absl::InternalError("OpenSSL gives no TLS server");
+    }
+    const tcp::endpoint endpoint = found.begin()->endpoint();
+    acceptor_.open(endpoint.protocol(), error);
+    // Never SO_REUSEPORT: with it two servers share a port without a word.
+    if (!error) acceptor_.set_option(tcp::acceptor::reuse_address(true), error);
+    if (!error) acceptor_.bind(endpoint, error);
+    if (!error) acceptor_.listen(asio::socket_base::max_listen_connections, error);
+    if (!error) port_ = acceptor_.local_endpoint(error).port();
+    if (error) {
+      return absl::UnavailableError(
+          absl::StrCat(options_.setting, ": cannot listen on ", options_.listen, ": ", error.message()));
+    }
+    return absl::OkStatus();
+  }
+
+  void Run() {
+    pool_.emplace(options_.threads);
+    Accept();
+    thread_ = std::thread([this] { io_.run(); });
+  }
+
+  void Stop() {
+    if (!thread_.joinable()) return;
+    asio::post(io_, [this] {
+      stopping_ = true;
+      error_code ignored;
+      acceptor_.close(ignored);
+      again_.cancel();
+      const auto anyone = [](const Place&) { return true; };
+      while (EndLongestWaiting(anyone)) {
+      }
+    });
+    pool_.reset();  // answers what it has in hand
+    keep_running_.reset();
+    thread_.join();
+  }
+
+  int port() const { return port_; }
+
+ private:
+  // A connection's. Whoever waits for the caller may lose it.
+  struct Place {
+    asio::ip::address address;
+    std::optional<SteadyTime> since;  // it waits for the caller; nothing: an answer is being made
+    size_t body_bytes = 0;
+    std::function<void()> end;
+    bool ended = false;  // what it waited for has yet to fail
+  };
+  using Places = std::list<Place>;
+
+  template <class Stream>
+  class Session;
+
+  void Accept() {
+    acceptor_.async_accept([this](const error_code& error, tcp::socket socket) {
+      if (stopping_) return;
+      if (!error) {
+        Take(std::move(socket));
+        return Accept();
+      }
+      again_.expires_after(kAcceptAgain);
+      again_.async_wait([this](const error_code&) {
+        if (!stopping_) Accept();
+      });
+    });
+  }
+
+  void Take(tcp::socket socket);
+
+  // Ends the connection that has waited for its caller for longest, of those that are asked for.
+  template <class Wanted>
+  bool EndLongestWaiting(const Wanted& wanted) {
+    auto longest = places_.end();
+    for (auto place = places_.begin(); place != places_.end(); ++place) {
+      if (place->ended || !place->since.has_value() || !wanted(*place)) continue;
+      if (longest == places_.end() || *place->since < *longest->since) longest = place;
+    }
+    if (longest == places_.end()) return false;
+    longest->ended = true;
+    FreeBody(longest);
+    longest->end();
+    return true;
+  }
+
+  bool MakeRoomFor(const asio::ip::address& address) {
+    const auto anyone = [](const Place& place) { return !place.ended; };
+    const auto same = [&](const Place& place) { return !place.ended && place.address == address; };
+    const auto count = [&](const auto& whom) { return std::count_if(places_.begin(), places_.end(), whom); };
+    const auto most = static_cast<ptrdiff_t>(options_.max_connections);
+    if (count(same) >= std::max<ptrdiff_t>(1, most / 2)) return EndLongestWaiting(same);
+    return count(anyone) < most || EndLongestWaiting(anyone);
+  }
+
+  // For a body of `bytes` of the connection at `own`.
+  bool ReserveBody(Places::iterator own, size_t bytes) {
+    const auto holds = [](const Place& place) { return place.body_bytes > 0; };
+    while (bodies_bytes_ + bytes > options_.max_bodies_bytes) {
+      if (!EndLongestWaiting(holds)) return false;
+    }
+    own->body_bytes = bytes;
+    bodies_bytes_ += bytes;
+    return true;
+  }
+  void FreeBody(Places::iterator own) {
+    bodies_bytes_ -= own->body_bytes;
+    own->body_bytes = 0;
+  }
+
+  const HttpRoute* Find(absl::string_view method, absl::string_view path, HttpResponse* otherwise) const {
+    *otherwise = Says(404, "nothing is here");
+    for (const HttpRoute& route : routes_) {
+      if (route.path != path) continue;
+      if (route.method == method || (route.method == "GET" && method == "HEAD")) return &route;
+      *otherwise = Says(405, absl::StrCat("this is asked by ", route.method));
+    }
+    return nullptr;
+  }
+
+  const Options options_;
+  const std::vector<HttpRoute> routes_;
+  asio::io_context io_{1};
+  std::optional<asio::executor_work_guard<asio::io_context::executor_type>> keep_running_{asio::make_work_guard(io_)};
+  tcp::acceptor acceptor_;
+  asio::steady_timer again_;
+  std::optional<asio::ssl::context> tls_;
+  int port_ = 0;
+  bool stopping_ = false;
+  Places places_;
+  size_t bodies_bytes_ = 0;
+  std::optional<WorkerPool> pool_;
+  std::thread thread_;
+};
+
+// One connection. Each step keeps it alive by a reference in what the next one waits for; it ends when no step follows.
+template <class Stream>
+class HttpServer::Loop::Session final : public std::enable_shared_from_this<Session<Stream>> {
+ public:
+  template <class... Args>
+  Session(Loop* loop, Places::iterator place, Args&&... stream)
+      : loop_(*loop), place_(place), stream_(std::forward<Args>(stream)...) {}
+  ~Session() {
+    loop_.FreeBody(place_);
+    loop_.places_.erase(place_);
+  }
+
+  void Start() {
+    Waits(loop_.options_.request_time);
+    if constexpr (kTls) {
+      stream_.async_handshake(asio::ssl::stream_base::server,
+                              [self = this->shared_from_this()](const error_code& error) {
+                                if (!error) self->ReadHeader();
+                              });
+    } else {
+      ReadHeader();
+    }
+  }
+
+  // Whatever it waits for fails.
+  void End() {
+    error_code ignored;
+    beast::get_lowest_layer(stream_).socket().close(ignored);
+  }
+
+ private:
+  static constexpr bool kTls = std::is_same_v<Stream, TlsStream>;
+
+  void Waits(absl::Duration at_most) {
+    place_->since = std::chrono::steady_clock::now();
+    beast::get_lowest_layer(stream_).expires_after(absl::ToChronoNanoseconds(at_most));
+  }
+
+  void ReadHeader() {
+    parser_.emplace();
+    parser_->header_limit(kMaxHttpHeaderBytes);
+    parser_->body_limit(loop_.options_.max_body_bytes);
+    http::async_read_header(stream_, buffer_, *parser_,
+                            [self = this->shared_from_this()](const error_code& error, size_t) {
+                              if (error) return self->Complain(error);
+                              self->ReadBody();
+                            });
+  }
+
+  void ReadBody() {
+    if (parser_->is_done()) return Handle();
+    const auto length = parser_->content_length();
+    // Of a body that does not say how long it is nobody knows what it will cost.
+    if (!length) return Refuse(Says(411, "a body needs a Content-Length"));
+    if (!loop_.ReserveBody(place_, *length)) return Refuse(Says(503, "too many bodies at once"));
+    http::async_read(stream_, buffer_, *parser_, [self = this->shared_from_this()](const error_code& error, size_t) {
+      if (error) return self->Complain(error);
+      self->Handle();
+    });
+  }
+
+  void Handle() {
+    keep_ = parser_->get().keep_alive() && loop_.options_.keep_alive > absl::ZeroDuration();
+    head_ = parser_->get().method() == http::verb::head;
+    auto request = std::make_shared<HttpRequest>();
+    const auto method = parser_->get().method_string();
+    request->method = std::string(method.data(), method.size());
+    const auto target = parser_->get().target();
+    request->path = PathOf(absl::string_view(target.data(), target.size()));
+    request->body = std::move(parser_->get().body());
+    HttpResponse otherwise;
+    const HttpRoute* const route = loop_.Find(request->method, request->path, &otherwise);
+    if (route == nullptr) return Send(std::move(otherwise));
+    place_->since.reset();
+    auto self = this->shared_from_this();
+    const bool queued = loop_.pool_->TrySubmit(
+        [self, route, request, &io = loop_.io_]() mutable {
+          HttpResponse response = route->answer(*request);
+          request.reset();
+          // The connection's last reference must not be this thread's.
+          asio::post(io, [self = std::move(self), response = std::move(response)]() mutable {
+            self->Send(std::move(response));
+          });
+        },
+        loop_.options_.max_queued);
+    if (!queued) Send(Says(503, "too many requests at once"));
+  }
+
+  void Complain(const error_code& error) {
+    if (std::optional<HttpResponse> complaint = Complaint(error)) Refuse(*std::move(complaint));
+  }
+  // Before all was read: what follows could not be told apart from the rest of it.
+  void Refuse(HttpResponse response) {
+    keep_ = false;
+    Send(std::move(response));
+  }
+
+  void Send(HttpResponse response) {
+    keep_ = keep_ && !loop_.stopping_;
+    response_.emplace(static_cast<http::status>(response.status), 11);
+    response_->set(http::field::content_type, response.content_type);
+    response_->keep_alive(keep_);
+    if (response.status == 503) response_->set(http::field::retry_after, "1");
+    response_->content_length(response.body.size());
+    if (!head_) response_->body() = std::move(response.body);
+    Waits(loop_.options_.answer_time);
+    http::async_write(stream_, *response_, [self = this->shared_from_this()](const error_code& error, size_t) {
+      if (!error) self->Sent();
+    });
+  }
+
+  void Sent() {
+    response_.reset();
+    loop_.FreeBody(place_);
+    if (!keep_ || loop_.stopping_) return SayGoodbye();
+    Waits(loop_.options_.keep_alive);
+    ReadHeader();
+  }
+
+  void SayGoodbye() {
+    if constexpr (kTls) {
+      Waits(absl::FromChrono(kGoodbye));
+      stream_.async_shutdown([self = this->shared_from_this()](const error_code&) {});
+    } else {
+      error_code ignored;
+      stream_.socket().shutdown(tcp::socket::shutdown_send, ignored);
+    }
+  }
+
+  Loop& loop_;
+  const Places::iterator place_;
+  Stream stream_;
+  beast::flat_buffer buffer_{kReadAheadBytes};
+  std::optional<Parser> parser_;
+  std::optional<http::response<http::string_body>> response_;
+  bool keep_ = false;
+  bool head_ = false;
+};
+
+void HttpServer::Loop::Take(tcp::socket socket) {
+  error_code error;
+  const tcp::endpoint peer = socket.remote_endpoint(error);
+  if (error || !MakeRoomFor(peer.address())) return;
+  const Places::iterator place = places_.insert(places_.end(), Place{peer.address(), std::nullopt, 0, [] {}, false});
+  const auto start = [&](auto session) {
+    place->end = [weak = std::weak_ptr(session)] {
+      if (const auto strong = weak.lock()) strong->End();
+    };
+    session->Start();
+  };
+  beast::tcp_stream stream(std::move(socket));
+  if (tls_.has_value()) {
+    start(std::make_shared<Session<TlsStream>>(this, place, std::move(stream), *tls_));
+  } else {
+    start(std::make_shared<Session<beast::tcp_stream>>(this, place, std::move(stream)));
+  }
+}
+
+HttpServer::HttpServer(std::unique_ptr<Loop> loop) : loop_(std::move(loop)) {}
+HttpServer::~HttpServer() { loop_->Stop(); }
+int HttpServer::port() const { return loop_->port(); }
+
+absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Start(Options options, std::vector<HttpRoute> routes) {
+  auto loop = std::make_unique<Loop>(std::move(options), std::move(routes));
+  FLIGHTPLAN_RETURN_IF_ERROR(loop->Listen());
+  loop->Run();
+  return std::unique_ptr<HttpServer>(new HttpServer(std::move(loop)));
+}
+
+}  // namespace flightplan::service
