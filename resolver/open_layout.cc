@@ -7,7 +7,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "resolver/base/reason.h"
 #include "resolver/base/status_macros.h"
+#include "resolver/base/work.h"
 #include "resolver/plan_answers.h"
 
 namespace flightplan {
@@ -17,6 +19,8 @@ namespace {
 constexpr int64_t kWorkLimit = int64_t{3} << 20;
 // Layouts that go through the whole pipeline: some are refused by the rules of the release, some only nearly fit.
 constexpr size_t kPool = 12;
+// Of what the planner does between two reports, in units of base/work.h.
+constexpr size_t kWorkOfABatch = size_t{1} << 20;
 
 std::string LayoutText(const LayoutSizes& sizes, bool moe) {
   std::string text = absl::StrCat("TP", sizes.tp, " CP", sizes.cp, " PP", sizes.pp);
@@ -67,6 +71,14 @@ absl::Status ResolveOpenLayout(const Resolver& resolver, const v1::ResolveConfig
                               "the open sizes, or a model and a GPU that can be forecast"));
     return absl::OkStatus();
   }
+  if (!Work::Affords(kOpenLayoutWork)) {
+    return WithReason(absl::ResourceExhaustedError("a layout that is left open is searched, which takes seconds"),
+                      kSearchNeeded);
+  }
+  search.question.progress = [](const SearchProgress&) {
+    Work::Spend(kWorkOfABatch);
+    return !Work::Spent();
+  };
   search.question.keep = kPool;
   search.question.keep_alike = kKeepAlike;
   search.question.work_limit = kWorkLimit;
@@ -75,6 +87,7 @@ absl::Status ResolveOpenLayout(const Resolver& resolver, const v1::ResolveConfig
   for (const bool whole_band : {true, false}) {  // one that nearly fits only where no other is left
     search.question.whole_band = whole_band;
     found = Search(search.question);
+    if (Work::Spent()) return absl::CancelledError("the search was ended before its end");
     FLIGHTPLAN_RETURN_IF_ERROR(AnswerPlans(resolver, request, search, found, evidence, &answers));
     if (!answers.plans.empty()) break;
   }

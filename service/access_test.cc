@@ -35,7 +35,7 @@ class AccessTest : public ::testing::Test {
   }
 
   Metrics metrics_{"test", "test"};
-  Tenants tenants_{&metrics_};
+  Tenants tenants_{&metrics_, /*usual_concurrent=*/0};
 };
 
 TEST_F(AccessTest, ATokenGivesItsTenantAndRolesUntilItExpires) {

@@ -8,7 +8,9 @@
 #include "google/protobuf/arena.h"
 #include "resolver/base/reason.h"
 #include "resolver/base/status_macros.h"
+#include "resolver/base/work.h"
 #include "resolver/normalize/canonical_bytes.h"
+#include "resolver/open_layout.h"
 #include "service/call_arena.h"
 #include "service/replay_record.h"
 #include "service/status_mapping.h"
@@ -175,7 +177,9 @@ absl::StatusOr<Answer> AnswerSource::FromMessage(const typename Rpc::Request& re
   if (!known) {
     bool shared = false;
     const auto make = [&] { return Make<Rpc>(request, evidence); };
-    FLIGHTPLAN_ASSIGN_OR_RETURN(answer.stored, flights_.Run(key, make, &shared));
+    // Who could not search himself does not wait for one who does: he is told to come back where he can.
+    const std::string flight = absl::StrCat(key, Work::Affords(kOpenLayoutWork) ? "+" : "-");
+    FLIGHTPLAN_ASSIGN_OR_RETURN(answer.stored, flights_.Run(flight, make, &shared));
     if (shared) {
       answer.cache = CacheUse::kHit;
     } else {

@@ -43,8 +43,6 @@ absl::Duration RetryDelayWithJitter() {
   return absl::Milliseconds(std::uniform_int_distribution<int>(50, 500)(ThreadRandom()));
 }
 
-absl::Duration SteadyNow() { return absl::FromChrono(std::chrono::steady_clock::now().time_since_epoch()); }
-
 absl::Status OverQuota(const Tenant& tenant, absl::string_view limit) {
   google::rpc::QuotaFailure details;
   auto* violation = details.add_violations();

@@ -83,6 +83,8 @@ class Call {
   // Trailing metadata of an answer.
   void Describe(const Answer& answer);
   void LogDecision(const Answer& answer) const;
+  // The work is done: the place is another call's, however long the caller takes to read the answer.
+  void LeaveGate();
   // The status to finish with; from here on the call counts as having ended so.
   grpc::Status Finish(const absl::Status& status);
 
@@ -91,6 +93,8 @@ class Call {
   const std::string& request_id() const { return request_id_; }
   // The tenant that calls; empty: nobody is asked who they are.
   absl::string_view tenant() const { return tenant_ == nullptr ? absl::string_view() : tenant_->name(); }
+  // The same for those who share by it; null: nobody is asked who they are.
+  Tenant* payer() const { return tenant_; }
   // The caller's token or certificate says that it runs this service.
   bool by_operator() const { return by_operator_; }
   const Edge& edge() const { return edge_; }
@@ -98,7 +102,6 @@ class Call {
  private:
   double Seconds() const;
   absl::Status Refuse(absl::Status status, absl::Duration delay);
-  void LeaveGate();
 
   const Edge& edge_;
   const Metrics::Method& method_;

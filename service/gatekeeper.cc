@@ -7,8 +7,11 @@
 
 namespace flightplan::service {
 
-Gatekeeper::Gatekeeper(const Settings& settings, Metrics* metrics)
-    : token_file_(settings.token_file), quota_file_(settings.quota_file), metrics_(metrics), tenants_(metrics) {}
+Gatekeeper::Gatekeeper(const Settings& settings, int64_t usual_concurrent, Metrics* metrics)
+    : token_file_(settings.token_file),
+      quota_file_(settings.quota_file),
+      metrics_(metrics),
+      tenants_(metrics, usual_concurrent) {}
 
 absl::Status Gatekeeper::LoadTokens(const SettingsSources& sources) {
   if (token_file_.empty()) return absl::OkStatus();

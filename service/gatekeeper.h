@@ -1,6 +1,7 @@
 // The files that say who may call and how much: tokens.yaml and quotas.yaml, and what is in force of them.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "absl/status/status.h"
@@ -13,8 +14,8 @@ namespace flightplan::service {
 
 class Gatekeeper {
  public:
-  // `metrics` must outlive this object.
-  Gatekeeper(const Settings& settings, Metrics* metrics);
+  // `usual_concurrent`: calls at once of a tenant whose quota does not say. `metrics` must outlive this object.
+  Gatekeeper(const Settings& settings, int64_t usual_concurrent, Metrics* metrics);
 
   // Reads both files and puts them in force. An error leaves the file that is bad as it was in force, and says file,
   // line and column; a good file beside a bad one is taken. Counts failures.

@@ -19,22 +19,24 @@ using Base = ResolverService::WithRawCallbackMethod_ResolveConfig<ResolverServic
 class ResolverServiceImpl final : public Base {
  public:
   ResolverServiceImpl(const Edge* edge, AnswerSource* answers, const ResolverBackend* backend,
-                      AnswerWorkers* answer_workers, WorkerPool* batch_workers, WorkerPool* plan_workers)
+                      AnswerWorkers* answer_workers, BatchWorkers* batch_workers, FairPool* searches)
       : edge_(*edge),
         answers_(answers),
         backend_(backend),
         answer_workers_(answer_workers),
         batch_workers_(batch_workers),
-        plan_workers_(plan_workers) {}
+        searches_(searches) {}
 
   grpc::ServerUnaryReactor* ResolveConfig(Context* c, const ByteBuffer* request, ByteBuffer* response) override {
-    return HandleAnswer(edge_, resolve_, AnswerRpc::kResolve, answers_, answer_workers_, c, request, response);
+    return HandleAnswer(edge_, resolve_, AnswerRpc::kResolve, answers_, answer_workers_, searches_, c, request,
+                        response);
   }
   grpc::ServerUnaryReactor* ValidateConfig(Context* c, const ByteBuffer* request, ByteBuffer* response) override {
-    return HandleAnswer(edge_, validate_, AnswerRpc::kValidate, answers_, answer_workers_, c, request, response);
+    return HandleAnswer(edge_, validate_, AnswerRpc::kValidate, answers_, answer_workers_, searches_, c, request,
+                        response);
   }
   grpc::ServerWriteReactor<ByteBuffer>* PlanLayouts(Context* c, const ByteBuffer* request) override {
-    return HandlePlanLayouts(edge_, plan_, backend_, plan_workers_, c, request);
+    return HandlePlanLayouts(edge_, plan_, backend_, searches_, c, request);
   }
   grpc::ServerBidiReactor<ByteBuffer, ByteBuffer>* BatchResolve(Context* c) override {
     return HandleBatchResolve(edge_, batch_, answers_, batch_workers_, c);
@@ -52,8 +54,8 @@ class ResolverServiceImpl final : public Base {
   AnswerSource* const answers_;
   const ResolverBackend* const backend_;
   AnswerWorkers* const answer_workers_;
-  WorkerPool* const batch_workers_;
-  WorkerPool* const plan_workers_;
+  BatchWorkers* const batch_workers_;
+  FairPool* const searches_;
   const Metrics::Method& resolve_ = Series("ResolveConfig");
   const Metrics::Method& validate_ = Series("ValidateConfig");
   const Metrics::Method& plan_ = Series("PlanLayouts");
@@ -65,8 +67,8 @@ class ResolverServiceImpl final : public Base {
 
 std::unique_ptr<grpc::Service> MakeResolverService(const Edge* edge, AnswerSource* answers,
                                                    const ResolverBackend* backend, AnswerWorkers* answer_workers,
-                                                   WorkerPool* batch_workers, WorkerPool* plan_workers) {
-  return std::make_unique<ResolverServiceImpl>(edge, answers, backend, answer_workers, batch_workers, plan_workers);
+                                                   BatchWorkers* batch_workers, FairPool* searches) {
+  return std::make_unique<ResolverServiceImpl>(edge, answers, backend, answer_workers, batch_workers, searches);
 }
 
 }  // namespace flightplan::service

@@ -7,13 +7,13 @@
 #include "service/answer_source.h"
 #include "service/call.h"
 #include "service/handlers/answer.h"
-#include "service/worker_pool.h"
+#include "service/handlers/batch_resolve.h"
 
 namespace flightplan::service {
 
 // All pointers must outlive the service.
 std::unique_ptr<grpc::Service> MakeResolverService(const Edge* edge, AnswerSource* answers,
                                                    const ResolverBackend* backend, AnswerWorkers* answer_workers,
-                                                   WorkerPool* batch_workers, WorkerPool* plan_workers);
+                                                   BatchWorkers* batch_workers, FairPool* searches);
 
 }  // namespace flightplan::service

@@ -145,7 +145,7 @@ std::string Addresses(const Settings& settings, const std::vector<int>& ports) {
 // Tokens, quotas and certificates, for --check_config.
 absl::Status CheckAccessFiles(const Settings& settings, const SettingsSources& sources) {
   Metrics metrics(kVersion, "");
-  FLIGHTPLAN_RETURN_IF_ERROR(Gatekeeper(settings, &metrics).Load(sources));
+  FLIGHTPLAN_RETURN_IF_ERROR(Gatekeeper(settings, /*usual_concurrent=*/0, &metrics).Load(sources));
   const TlsFiles tls = {settings.tls_cert_file, settings.tls_key_file, settings.tls_client_ca_file};
   return tls.on() ? CheckTlsFiles(tls, absl::Now()) : absl::OkStatus();
 }

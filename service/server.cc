@@ -44,7 +44,6 @@
 #include "service/tls.h"
 #include "service/webhook_endpoint.h"
 #include "service/why_not_listen.h"
-#include "service/worker_pool.h"
 
 namespace flightplan::service {
 namespace {
@@ -95,9 +94,10 @@ class UnknownMethods final : public grpc::CallbackGenericService {
   const Edge& edge_;
 };
 
+int Cores() { return static_cast<int>(std::max(1u, std::thread::hardware_concurrency())); }
+
 int64_t InFlightLimit(const Settings& settings) {
-  if (settings.max_in_flight > 0) return settings.max_in_flight;
-  return int64_t{kInFlightPerCore} * std::max(1u, std::thread::hardware_concurrency());
+  return settings.max_in_flight > 0 ? settings.max_in_flight : int64_t{kInFlightPerCore} * Cores();
 }
 
 std::string VersionJson(const std::string& catalog_revision) {
@@ -158,16 +158,16 @@ struct Server::Parts {
         metrics(kVersion, catalog->revision()),
         backend(std::make_unique<ReloadableBackend>(std::move(b))),
         gate(InFlightLimit(s)),
-        gatekeeper(s, &metrics),
+        gatekeeper(s, InFlightLimit(s) / 2, &metrics),
         evidence(s.evidence_store, backend.get(), &metrics, &log),
         answers(backend.get(), &metrics, absl::StrCat(kVersion, "/", catalog->revision()),
                 static_cast<size_t>(s.cache_bytes), evidence.keeper()),
         catalog_revision(std::make_shared<const std::string>(catalog->revision())),
         catalog_answers(std::make_shared<const CatalogAnswers>(catalog)),
-        answer_workers(static_cast<int>(std::max(1u, std::thread::hardware_concurrency()))),
+        searches(std::max(1, Cores() / 2)),
+        answer_workers(Cores()),
         probe(s, *backend, &metrics),
-        batch_workers(static_cast<int>(std::max(1u, std::thread::hardware_concurrency()))),
-        plan_workers(static_cast<int>(std::max(1u, std::thread::hardware_concurrency() / 2))) {
+        batch_workers(Cores(), &searches) {
     metrics.catalog_loaded->SetToCurrentTime();
     metrics.OnRead([this] {
       metrics.cache_bytes->Set(static_cast<double>(answers.cache_bytes()));
@@ -189,10 +189,10 @@ struct Server::Parts {
   Current<std::string> catalog_revision;
   Current<CatalogAnswers> catalog_answers;
   Edge edge{};
+  FairPool searches;  // a search takes seconds, an answer microseconds
   AnswerWorkers answer_workers;
   ProbeLink probe;
-  WorkerPool batch_workers;
-  WorkerPool plan_workers;  // of their own: a search takes seconds, an answer microseconds
+  BatchWorkers batch_workers;
   std::vector<std::unique_ptr<grpc::Service>> services;
   std::unique_ptr<UnknownMethods> unknown_methods;
   std::unique_ptr<grpc::Server> grpc_server;
@@ -241,7 +241,7 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Settings& settings, 
                              &server->ports_[i]);
   }
   parts.services.push_back(MakeResolverService(&parts.edge, &parts.answers, parts.backend.get(), &parts.answer_workers,
-                                               &parts.batch_workers, &parts.plan_workers));
+                                               &parts.batch_workers, &parts.searches));
   parts.services.push_back(MakeCatalogService(&parts.edge, &parts.catalog_answers, &parts.answer_workers));
   parts.services.push_back(MakeEvidenceService(&parts.edge, parts.backend.get(), parts.evidence.keeper()));
   parts.services.push_back(MakeProbeService(&parts.edge, &parts.probe));

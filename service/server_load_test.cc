@@ -1,10 +1,15 @@
 #include <algorithm>
+#include <atomic>
 #include <chrono>
+#include <future>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "resolver/base/reason.h"
+#include "resolver/base/work.h"
+#include "resolver/open_layout.h"
 #include "service/testing/server_fixture.h"
 #include "service/wait_gate.h"
 
@@ -96,6 +101,40 @@ TEST_F(ServerTest, CallsThatWouldWaitTooLongAreSentAwayWithADelay) {
   EXPECT_EQ(control_->calls, workers + waiting) << "what is refused is not worked on";
   EXPECT_EQ(Metric("flightplan_shed_total{reason=\"queue\"}"), 1);
   EXPECT_EQ(Metric("flightplan_stage_seconds_count{stage=\"queue\"}"), workers + waiting);
+}
+
+// An open layout is found out on an answer's thread, and searched on another.
+TEST_F(ServerTest, SearchesKeepNobodyFromAnAnswer) {
+  settings_.cache_bytes = 0;
+  StartServer();
+  std::promise<void> go_on;
+  const std::shared_future<void> found = go_on.get_future().share();
+  std::atomic<int> searching{0};
+  control_->status = [&searching, found](const v1::ResolveConfigRequest& request) {
+    if (request.model().name() != "open") return absl::OkStatus();
+    if (!Work::Affords(kOpenLayoutWork)) {
+      return WithReason(absl::ResourceExhaustedError("a layout that is left open is searched"), kSearchNeeded);
+    }
+    ++searching;
+    found.wait();
+    return absl::OkStatus();
+  };
+  std::vector<std::thread> threads;
+  std::atomic<int> answered{0}, refused{0};
+  for (int i = 0; i < 20; ++i) {
+    threads.emplace_back([&] {
+      const grpc::Status status = Resolve(RequestNamed("open"));
+      (status.ok() ? answered : refused)++;
+      EXPECT_TRUE(status.ok() || status.error_code() == StatusCode::RESOURCE_EXHAUSTED) << status.error_message();
+      EXPECT_NE(ReasonIn(Details(status)), "SEARCH_NEEDED") << "that is between us";
+    });
+  }
+  while (searching == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  for (int i = 0; i < 50; ++i) EXPECT_TRUE(Resolve(RequestNamed(absl::StrCat("m", i))).ok());
+  go_on.set_value();
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_GE(answered, 1);
+  EXPECT_GE(refused, 1) << "few wait for a search, the others are told to come back";
 }
 
 TEST_F(ServerTest, APlanIsOneResultAtTheEndOfTheStream) {

@@ -1,6 +1,7 @@
 #include "service/tenant.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <limits>
 
@@ -73,12 +74,14 @@ const Quota& QuotaTable::For(absl::string_view tenant) const {
   return found == by_tenant.end() ? usual : found->second;
 }
 
-void Tenant::SetQuota(const Quota& quota) {
+absl::Duration SteadyNow() { return absl::FromChrono(std::chrono::steady_clock::now().time_since_epoch()); }
+
+void Tenant::SetQuota(const Quota& quota, int64_t usual_concurrent) {
   interval_ns_.store(quota.calls_per_second > 0
                          ? std::max<int64_t>(1, static_cast<int64_t>(std::llround(1e9 / quota.calls_per_second)))
                          : 0,
                      std::memory_order_relaxed);
-  concurrent_.store(quota.concurrent, std::memory_order_relaxed);
+  concurrent_.store(quota.concurrent > 0 ? quota.concurrent : usual_concurrent, std::memory_order_relaxed);
 }
 
 double Tenant::calls_per_second() const {
@@ -100,6 +103,25 @@ std::optional<absl::Duration> Tenant::Take(absl::Duration now) {
   }
 }
 
+void Tenant::Charge(absl::Duration work, absl::Duration now) {
+  const int64_t interval = interval_ns_.load(std::memory_order_relaxed);
+  const int64_t more =
+      (work - absl::Nanoseconds(1)) / kWorkOfACall;  // of the calls it counts for, the first is counted
+  if (interval == 0 || more <= 0) return;
+  const int64_t now_ns = absl::ToInt64Nanoseconds(now);
+  const int64_t most = now_ns + std::max(absl::ToInt64Nanoseconds(kLongestDebt), 2 * interval);
+  int64_t full_at = full_at_ns_.load(std::memory_order_relaxed);
+  int64_t next = 0;
+  do {
+    const int64_t from = std::max(full_at, now_ns);
+    next = std::max(from, more > (most - from) / interval ? most : from + more * interval);
+  } while (!full_at_ns_.compare_exchange_weak(full_at, next, std::memory_order_relaxed));
+}
+
+void Tenant::Charge(absl::Duration work) {
+  if (work > kWorkOfACall) Charge(work, SteadyNow());
+}
+
 bool Tenant::Enter() {
   const int64_t limit = concurrent_.load(std::memory_order_relaxed);
   if (at_once_.fetch_add(1, std::memory_order_relaxed) < (limit == 0 ? std::numeric_limits<int64_t>::max() : limit)) {
@@ -114,7 +136,7 @@ Tenant* Tenants::Get(absl::string_view name) {
   auto found = tenants_.find(name);
   if (found == tenants_.end()) {
     auto tenant = std::make_unique<Tenant>(std::string(name), &metrics_.TenantShed(name));
-    tenant->SetQuota(quotas_.For(name));
+    tenant->SetQuota(quotas_.For(name), usual_concurrent_);
     found = tenants_.emplace(std::string(name), std::move(tenant)).first;
   }
   return found->second.get();
@@ -123,7 +145,7 @@ Tenant* Tenants::Get(absl::string_view name) {
 void Tenants::SetQuotas(QuotaTable quotas) {
   const std::lock_guard<std::mutex> lock(mutex_);
   quotas_ = std::move(quotas);
-  for (auto& [name, tenant] : tenants_) tenant->SetQuota(quotas_.For(name));
+  for (auto& [name, tenant] : tenants_) tenant->SetQuota(quotas_.For(name), usual_concurrent_);
 }
 
 }  // namespace flightplan::service

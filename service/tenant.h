@@ -1,4 +1,5 @@
-// How much a tenant may ask for: calls per second (token bucket) and calls at once.
+// How much a tenant may ask for: calls per second (token bucket) and calls at once. A call counts for as much work as
+// it makes: one that takes a hundred times what a call may take counts a hundred times.
 #pragma once
 
 #include <atomic>
@@ -24,6 +25,10 @@ struct Quota {
 
 // A bucket holds what this long would fill.
 inline constexpr absl::Duration kQuotaBurst = absl::Seconds(2);
+// Processor time of one call; what it takes beyond counts as further calls.
+inline constexpr absl::Duration kWorkOfACall = absl::Milliseconds(1);
+// What a tenant owes for a search is paid within this.
+inline constexpr absl::Duration kLongestDebt = absl::Seconds(60);
 
 // quotas.yaml:
 //   default: {calls_per_second: 100, concurrent: 32}
@@ -38,6 +43,9 @@ struct QuotaTable {
   const Quota& For(absl::string_view tenant) const;
 };
 
+// Of a clock that only moves forward: what Take is asked with.
+absl::Duration SteadyNow();
+
 // One tenant's use. All methods from any thread; no locks.
 class Tenant {
  public:
@@ -45,11 +53,15 @@ class Tenant {
 
   // Takes one call at `now` (any clock that only moves forward). Not nothing: the bucket is empty for so long.
   std::optional<absl::Duration> Take(absl::Duration now);
+  // For work that was done at `now`: a call's, which Take has counted as one.
+  void Charge(absl::Duration work, absl::Duration now);
+  void Charge(absl::Duration work);  // now, by the clock that calls are taken by
   // False: too many at once. A true one is paired with Leave().
   bool Enter();
   void Leave() { at_once_.fetch_sub(1, std::memory_order_relaxed); }
 
-  void SetQuota(const Quota& quota);
+  // `usual_concurrent` holds where the quota says nothing of calls at once; 0: no limit.
+  void SetQuota(const Quota& quota, int64_t usual_concurrent = 0);
   void CountShed() { shed_->Increment(); }
   const std::string& name() const { return name_; }
   // Limits in force; zero: none.
@@ -70,13 +82,15 @@ class Tenant {
 // bucket's state outlives a reload.
 class Tenants {
  public:
-  explicit Tenants(Metrics* metrics) : metrics_(*metrics) {}
+  // A tenant without a limit of calls at once has `usual_concurrent`, so that nobody takes all places; 0: none.
+  Tenants(Metrics* metrics, int64_t usual_concurrent) : metrics_(*metrics), usual_concurrent_(usual_concurrent) {}
   Tenant* Get(absl::string_view name);
   // In force at once, for tenants known and to come.
   void SetQuotas(QuotaTable quotas);
 
  private:
   Metrics& metrics_;
+  const int64_t usual_concurrent_;
   std::mutex mutex_;
   QuotaTable quotas_;                                                    // guarded by mutex_
   std::map<std::string, std::unique_ptr<Tenant>, std::less<>> tenants_;  // guarded by mutex_

@@ -11,7 +11,7 @@ namespace {
 class TenantTest : public ::testing::Test {
  protected:
   Metrics metrics_{"test", "test"};
-  Tenants tenants_{&metrics_};
+  Tenants tenants_{&metrics_, /*usual_concurrent=*/0};
 };
 
 TEST_F(TenantTest, GivesTheBurstThenTheRate) {
@@ -48,6 +48,33 @@ TEST_F(TenantTest, ManyThreadsTakeNoMoreThanThereIs) {
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(taken.load(), 10'000);
+}
+
+TEST_F(TenantTest, WorkCountsAsTheCallsThatItCouldHaveBeen) {
+  Tenant tenant("t", &metrics_.TenantShed("t"));
+  tenant.Charge(absl::Hours(1), absl::Seconds(1000));
+  EXPECT_FALSE(tenant.Take(absl::Seconds(1000)).has_value()) << "no quota, no charge";
+  tenant.SetQuota({100, 0});  // two hundred at once
+  EXPECT_FALSE(tenant.Take(absl::Seconds(1000)).has_value());
+  tenant.Charge(absl::Milliseconds(1), absl::Seconds(1000));  // what a call may take
+  EXPECT_FALSE(tenant.Take(absl::Seconds(1000)).has_value());
+  tenant.Charge(absl::Milliseconds(198), absl::Seconds(1000));
+  EXPECT_FALSE(tenant.Take(absl::Seconds(1000)).has_value());
+  EXPECT_EQ(tenant.Take(absl::Seconds(1000)), absl::Milliseconds(10));
+  // A search of an hour is paid within a minute, and so are any number of them.
+  for (int i = 0; i < 3; ++i) tenant.Charge(absl::Hours(1), absl::Seconds(1000));
+  EXPECT_TRUE(tenant.Take(absl::Seconds(1057)).has_value());
+  EXPECT_FALSE(tenant.Take(absl::Seconds(1061)).has_value());
+}
+
+TEST_F(TenantTest, NobodyTakesAllPlacesWhereTheQuotaSaysNothing) {
+  Tenants tenants(&metrics_, /*usual_concurrent=*/2);
+  Tenant* const tenant = tenants.Get("t");
+  EXPECT_EQ(tenant->concurrent(), 2);
+  auto table = QuotaTable::Parse("quotas.yaml", "default: {concurrent: 3}\n");
+  ASSERT_TRUE(table.ok()) << table.status();
+  tenants.SetQuotas(*std::move(table));
+  EXPECT_EQ(tenant->concurrent(), 3);
 }
 
 TEST_F(TenantTest, LimitsCallsAtOnce) {

@@ -13,39 +13,49 @@ constexpr double kNewest = 1.0 / 16;
 WaitGate::WaitGate(int workers, WaitLimits limits)
     : kept_(static_cast<size_t>(std::max(1, workers)) * limits.kept), limits_(limits) {}
 
-WaitGate::Duration WaitGate::Limit(Time now) const {
-  return refused_.has_value() && now - *refused_ < limits_.calm ? limits_.overloaded : limits_.burst;
+WaitGate::Duration WaitGate::Limit(const Line& line, Time now) const {
+  return line.refused.has_value() && now - *line.refused < limits_.calm ? limits_.overloaded : limits_.burst;
 }
 
-WaitGate::Duration WaitGate::ExpectedWait(Time now) const {
+WaitGate::Duration WaitGate::ExpectedWait(const Line& own, Time now) const {
   if (now - learned_ >= limits_.calm) return Duration::zero();
-  return Duration(static_cast<Duration::rep>(static_cast<double>(waiting_.size()) * mean_interval_));
+  size_t before = own.waiting.size();
+  for (const auto& [caller, line] : lines_) {
+    if (&line != &own) before += std::min(line.waiting.size(), own.waiting.size() + 1);
+  }
+  return Duration(static_cast<Duration::rep>(static_cast<double>(before) * mean_interval_));
 }
 
-std::optional<WaitGate::Ticket> WaitGate::Join(Time now) {
+std::optional<WaitGate::Ticket> WaitGate::Join(Time now, const void* caller) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  const Duration limit = Limit(now);
-  // The mean says nothing of workers that are held up right now; the first in the queue does.
-  const Duration first_waits = waiting_.empty() ? Duration::zero() : now - waiting_.front();
-  if (IsQueue() && std::max(ExpectedWait(now), first_waits) > limit) {
-    refused_ = now;
+  Line& line = lines_[caller];
+  const Duration limit = Limit(line, now);
+  // The mean says nothing of workers that are held up right now; the first in the line does.
+  const Duration first_waits = line.waiting.empty() ? Duration::zero() : now - line.waiting.front();
+  if (IsQueue(line) && std::max(ExpectedWait(line, now), first_waits) > limit) {
+    line.refused = now;
     return std::nullopt;
   }
-  waiting_.push_back(now);
-  return Ticket{now, limit};
+  line.waiting.push_back(now);
+  ++waiting_;
+  return Ticket{now, limit, caller};
 }
 
 bool WaitGate::TakeTurn(const Ticket& ticket, Time now) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  waiting_.pop_front();
-  const bool in_time = now - ticket.joined <= ticket.longest || !IsQueue();
+  const auto found = lines_.find(ticket.caller);
+  Line& line = found->second;
+  line.waiting.pop_front();
+  --waiting_;
+  const bool in_time = now - ticket.joined <= ticket.longest || !IsQueue(line);
   if (in_time) {
     if (busy_since_.has_value()) Learn(now - *busy_since_, now);
     busy_since_ = now;
   } else {
-    refused_ = now;
+    line.refused = now;
   }
-  if (waiting_.empty()) busy_since_.reset();
+  if (waiting_ == 0) busy_since_.reset();
+  if (line.waiting.empty() && (!line.refused.has_value() || now - *line.refused >= limits_.calm)) lines_.erase(found);
   return in_time;
 }
 

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstddef>
 #include <deque>
+#include <map>
 #include <mutex>
 #include <optional>
 
@@ -24,40 +25,49 @@ struct WaitLimits {
   size_t kept = 4;
 };
 
-// Knows the queue of one pool by its joins and turns, and has no clock of its own. All methods from any thread.
+// Knows the queues of one pool, a line for each caller that the pool keeps apart, by their joins and turns, and has no
+// clock of its own. A caller's line bounds that caller alone: beside one who floods, another waits as if the first had
+// no more calls waiting than he has himself, which is what a fair pool gives. All methods from any thread.
 class WaitGate {
  public:
   using Time = std::chrono::steady_clock::time_point;
   using Duration = std::chrono::steady_clock::duration;
 
-  // A place in the queue.
+  // A place in a line.
   struct Ticket {
     Time joined;
-    Duration longest;  // it may wait: the limit that held when it joined
+    Duration longest;    // it may wait: the limit that held when it joined
+    const void* caller;  // whose line; null: the line of those whom nobody knows
   };
 
   explicit WaitGate(int workers, WaitLimits limits = {});
 
   // Nothing: the call would wait too long. Every ticket takes its turn once, in about the order of joining.
-  std::optional<Ticket> Join(Time now);
-  // False: the call has waited too long, others wait behind it, and it is to be refused. Else it is worked on.
+  std::optional<Ticket> Join(Time now, const void* caller = nullptr);
+  // False: the call has waited too long, others of its caller wait behind it, and it is to be refused. Else it is
+  // worked on.
   bool TakeTurn(const Ticket& ticket, Time now);
 
  private:
-  Duration Limit(Time now) const;
-  bool IsQueue() const { return waiting_.size() >= kept_; }
-  Duration ExpectedWait(Time now) const;
+  struct Line {
+    std::deque<Time> waiting;     // when the calls in it joined
+    std::optional<Time> refused;  // last
+  };
+
+  Duration Limit(const Line& line, Time now) const;
+  bool IsQueue(const Line& line) const { return line.waiting.size() >= kept_; }
+  Duration ExpectedWait(const Line& line, Time now) const;
   void Learn(Duration interval, Time now);
 
   const size_t kept_;  // by all workers
   const WaitLimits limits_;
   std::mutex mutex_;
-  std::deque<Time> waiting_;  // when the calls in the queue joined; this and all below guarded by mutex_
+  std::map<const void*, Line> lines_;  // of those who wait or were refused; this and all below guarded by mutex_
+  size_t waiting_ = 0;                 // in all lines
   // When work last began with more of it waiting: until the next turn nothing but work keeps that one waiting.
   std::optional<Time> busy_since_;
-  double mean_interval_ = 0;     // between two turns while calls wait, in ticks of Duration
-  Time learned_{};               // when the mean last saw such an interval: it says nothing of a time long after
-  std::optional<Time> refused_;  // last
+  double mean_interval_ = 0;  // between two turns while calls wait, in ticks of Duration
+  Time learned_{};            // when the mean last saw such an interval: it says nothing of a time long after
 };
 
 }  // namespace flightplan::service

@@ -151,6 +151,27 @@ TEST(WaitGate, FollowsWorkThatGetsSlower) {
   EXPECT_EQ(JoinUpTo(100, now, &gate).size(), 2u);
 }
 
+TEST(WaitGate, AFloodOfOneCallerRefusesThatCallerAlone) {
+  WaitGate gate(1, kLimits);
+  const WaitGate::Time now = Teach(1, &gate);
+  const int flooding = 0, other = 0;
+  std::vector<Ticket> flood;
+  while (const std::optional<Ticket> ticket = gate.Join(now, &flooding)) flood.push_back(*ticket);
+  EXPECT_EQ(flood.size(), 26u);
+  // A fair pool works on one of each in turn: before the other's fifth stand nine calls of 1 ms, not thirty.
+  std::vector<Ticket> few;
+  for (int i = 0; i < 5; ++i) {
+    const std::optional<Ticket> ticket = gate.Join(now, &other);
+    ASSERT_TRUE(ticket.has_value()) << i;
+    EXPECT_EQ(ticket->longest, kLimits.burst) << "the flood's refusals are not this caller's";
+    few.push_back(*ticket);
+  }
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_TRUE(gate.TakeTurn(flood[static_cast<size_t>(i)], now + milliseconds(2 * i)));
+    EXPECT_TRUE(gate.TakeTurn(few[static_cast<size_t>(i)], now + milliseconds(2 * i + 1)));
+  }
+}
+
 TEST(WaitGate, MayBeAskedFromManyThreads) {
   WaitGate gate(4);
   std::atomic<int> turns{0}, joins{0};

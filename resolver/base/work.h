@@ -26,6 +26,8 @@ class Work {
   }
   // Whether nothing is left, or the caller has gone: what reads ends where it is. Stays so until the budget's end.
   static bool Spent() { return current_ != nullptr && current_->spent_; }
+  // Whether that much is left; without a budget it is.
+  static bool Affords(uint64_t units) { return current_ == nullptr || current_->left_ >= units; }
   // Whether it was the caller who ended it.
   static bool Abandoned() { return current_ != nullptr && current_->abandoned_; }
 

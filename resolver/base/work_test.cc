@@ -8,12 +8,16 @@ namespace {
 TEST(Work, IsSpentOnceItsUnitsAre) {
   EXPECT_FALSE(Work::Spent());
   Work::Spend(size_t{1} << 40);  // without a budget nothing is counted
+  EXPECT_TRUE(Work::Affords(uint64_t{1} << 60));
   const Work work(1000);
+  EXPECT_TRUE(Work::Affords(1000));
+  EXPECT_FALSE(Work::Affords(1001));
   Work::Spend(999);
   EXPECT_FALSE(Work::Spent());
   Work::Spend(1);
   EXPECT_TRUE(Work::Spent());
   EXPECT_FALSE(Work::Abandoned());
+  EXPECT_FALSE(Work::Affords(1));
 }
 
 TEST(Work, AnInnerBudgetCannotOutspendTheOuter) {

@@ -4,8 +4,10 @@
 #include <optional>
 #include <utility>
 
+#include "resolver/base/reason.h"
 #include "resolver/base/status_macros.h"
 #include "resolver/base/work.h"
+#include "resolver/open_layout.h"
 #include "service/raw_message.h"
 
 namespace flightplan::service {
@@ -37,20 +39,45 @@ absl::Status TakeTurn(WaitGate* gate, const WaitGate::Ticket& ticket,
   return answer(call);
 }
 
+void InTurn(AnswerWorkers* workers, UnaryCall* unary, std::function<absl::Status(Call* call)> answer,
+            std::function<void(UnaryCall* unary, const absl::Status& status)> end) {
+  Tenant* const payer = unary->call().payer();
+  const std::optional<WaitGate::Ticket> ticket = workers->gate.Join(std::chrono::steady_clock::now(), payer);
+  if (!ticket.has_value()) return unary->End(unary->call().RefuseQueue());
+  workers->pool.Submit(payer, [unary, ticket = *ticket, gate = &workers->gate, answer = std::move(answer),
+                               end = std::move(end)] { end(unary, TakeTurn(gate, ticket, answer, &unary->call())); });
+}
+
+// On a thread of the searches.
+void SearchInTurn(FairPool* searches, UnaryCall* unary, std::function<absl::Status(Call* call)> answer) {
+  const size_t max_queued = kMaxQueuedSearches * static_cast<size_t>(searches->share());
+  const bool queued = searches->TrySubmit(
+      unary->call().payer(),
+      [unary, answer = std::move(answer)] {
+        Call* const call = &unary->call();
+        absl::Status status = call->CheckTime();
+        if (status.ok()) {
+          const Work work(kMaxSearchWork, [call] { return !call->CheckTime().ok(); });
+          status = answer(call);
+        }
+        unary->End(status);
+      },
+      max_queued);
+  if (!queued) unary->End(unary->call().RefuseQueue());
+}
+
 }  // namespace
 
+bool NeedsSearch(const absl::Status& status) { return ReasonOf(status) == kSearchNeeded; }
+
 void AnswerInTurn(AnswerWorkers* workers, UnaryCall* unary, std::function<absl::Status(Call* call)> answer) {
-  const std::optional<WaitGate::Ticket> ticket = workers->gate.Join(std::chrono::steady_clock::now());
-  if (!ticket.has_value()) return unary->End(unary->call().RefuseQueue());
-  workers->pool.Submit([unary, ticket = *ticket, gate = &workers->gate, answer = std::move(answer)] {
-    unary->End(TakeTurn(gate, ticket, answer, &unary->call()));
-  });
+  InTurn(workers, unary, std::move(answer), [](UnaryCall* ended, const absl::Status& status) { ended->End(status); });
 }
 
 // What the cache holds is sent from where the call arrived; the rest is worked out in a pool, so that the threads that
 // read the network go on reading and refuse in time what is too much.
 grpc::ServerUnaryReactor* HandleAnswer(const Edge& edge, const Metrics::Method& method, AnswerRpc rpc,
-                                       AnswerSource* answers, AnswerWorkers* workers,
+                                       AnswerSource* answers, AnswerWorkers* workers, FairPool* searches,
                                        grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
                                        grpc::ByteBuffer* response) {
   auto* unary = new UnaryCall(edge, method, context);
@@ -70,7 +97,11 @@ grpc::ServerUnaryReactor* HandleAnswer(const Edge& edge, const Metrics::Method& 
     unary->End(Send(*known, &call, response));
     return reactor;
   }
-  AnswerInTurn(workers, unary, [=](Call* c) { return WorkOut(rpc, answers, *request, c, response); });
+  const auto work_out = [=](Call* c) { return WorkOut(rpc, answers, *request, c, response); };
+  InTurn(workers, unary, work_out, [=](UnaryCall* worked, const absl::Status& status) {
+    if (!NeedsSearch(status)) return worked->End(status);
+    SearchInTurn(searches, worked, work_out);
+  });
   return reactor;
 }
 

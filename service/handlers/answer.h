@@ -7,30 +7,39 @@
 #include "absl/status/status.h"
 #include "grpcpp/support/byte_buffer.h"
 #include "grpcpp/support/server_callback.h"
+#include "resolver/open_layout.h"
 #include "service/answer_source.h"
 #include "service/call.h"
+#include "service/fair_pool.h"
 #include "service/wait_gate.h"
-#include "service/worker_pool.h"
 
 namespace flightplan::service {
 
 // Of one answer, in units of base/work.h: a quarter of a second.
 inline constexpr uint64_t kMaxAnswerWork = uint64_t{1} << 28;
+// Of one that is searched for: beside the search, what stands around it.
+inline constexpr uint64_t kMaxSearchWork = 2 * kOpenLayoutWork;
+// Searches of one tenant that wait for their turn, per thread that searches; more are refused.
+inline constexpr size_t kMaxQueuedSearches = 2;
 
 // Where answers are worked out, and who may wait for it. The calls that wait are among those in flight: that limit
 // bounds their number and memory.
 struct AnswerWorkers {
-  explicit AnswerWorkers(int threads) : gate(threads), pool(threads) {}
+  explicit AnswerWorkers(int share) : gate(share), pool(share) {}
   WaitGate gate;
-  WorkerPool pool;  // ends first: what it runs asks the gate
+  FairPool pool;  // ends first: what it runs asks the gate
 };
 
 // An admitted call's turn: `answer` runs on a thread of the workers, within the work of one answer, and is told to end
 // when its caller goes (base/work.h). The call is ended with its status.
 void AnswerInTurn(AnswerWorkers* workers, UnaryCall* unary, std::function<absl::Status(Call* call)> answer);
 
+// Whether an answer needs a search (an open layout): that takes seconds, and is done by `searches`, not by the workers
+// of answers.
+bool NeedsSearch(const absl::Status& status);
+
 grpc::ServerUnaryReactor* HandleAnswer(const Edge& edge, const Metrics::Method& method, AnswerRpc rpc,
-                                       AnswerSource* answers, AnswerWorkers* workers,
+                                       AnswerSource* answers, AnswerWorkers* workers, FairPool* searches,
                                        grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
                                        grpc::ByteBuffer* response);
 

@@ -73,9 +73,9 @@ grpc::ByteBuffer Wrap(const v1::BatchResolveRequest& item, const grpc::Slice& an
 // StartWrite or Finish, so these are called with the lock held, and nothing can be started once Finish was.
 class BatchCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
  public:
-  BatchCall(const Edge& edge, const Metrics::Method& method, AnswerSource* answers, WorkerPool* pool,
+  BatchCall(const Edge& edge, const Metrics::Method& method, AnswerSource* answers, BatchWorkers* workers,
             grpc::CallbackServerContext* context)
-      : call_(std::in_place, edge, method, context), answers_(answers), pool_(pool), context_(context) {}
+      : call_(std::in_place, edge, method, context), answers_(answers), workers_(*workers), context_(context) {}
 
   void Start(std::shared_ptr<BatchCall> self) {
     self_ = std::move(self);
@@ -98,8 +98,8 @@ class BatchCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::B
     } else if (!ending_.has_value()) {
       call_->CountReceived();
       ++in_work_;
-      held_bytes_ += incoming_.Length();
-      pool_->Submit([keep = self_, item = incoming_] { keep->Work(item); });
+      Hold(incoming_.Length());
+      workers_.pool.Submit(call_->payer(), [keep = self_, item = incoming_] { keep->Work(item, kMaxAnswerWork); });
     }
     incoming_.Clear();
     Advance();
@@ -108,7 +108,7 @@ class BatchCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::B
   void OnWriteDone(bool ok) override {
     const std::lock_guard<std::mutex> lock(mutex_);
     writing_ = false;
-    held_bytes_ -= outgoing_.front().Length();
+    LetGo(outgoing_.front().Length());
     outgoing_.pop_front();
     if (ok) call_->CountSent();
     Advance();
@@ -140,8 +140,8 @@ class BatchCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::B
     if (writing_ && !finished_) context_->TryCancel();
   }
 
-  // In the pool.
-  void Work(const grpc::ByteBuffer& buffer) {
+  // In the pool; an item that needs a search comes again on a thread of the searches.
+  void Work(const grpc::ByteBuffer& buffer, uint64_t units) {
     const RequestBytes bytes(buffer);
     {
       const std::lock_guard<std::mutex> lock(mutex_);
@@ -158,9 +158,15 @@ class BatchCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::B
       Done(bytes.view().size(), std::nullopt);
       return;
     }
-    const flightplan::Work work(kMaxAnswerWork, [this] { return !call_->CheckTime().ok(); });
-    const absl::Status over = call_->TakeFromQuota();
+    const flightplan::Work work(units, [this] { return !call_->CheckTime().ok(); });
+    const bool searching = units == kMaxSearchWork;
+    const absl::Status over = searching ? absl::OkStatus() : call_->TakeFromQuota();
     const absl::StatusOr<Answer> answer = over.ok() ? AnswerItem(*item, answers_) : over;
+    if (!searching && NeedsSearch(answer.status())) {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      workers_.searches->Submit(call_->payer(), [keep = self_, buffer] { keep->Work(buffer, kMaxSearchWork); });
+      return;
+    }
     grpc::ByteBuffer response;
     if (answer.ok()) {
       call_->LogDecision(*answer);
@@ -178,12 +184,21 @@ class BatchCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::B
   // An item has left the pool. With the lock held.
   void Done(size_t request_bytes, std::optional<grpc::ByteBuffer> response) {
     --in_work_;
-    held_bytes_ -= request_bytes;
+    LetGo(request_bytes);
     if (response.has_value() && !ending_.has_value()) {
-      held_bytes_ += response->Length();
+      Hold(response->Length());
       outgoing_.push_back(*std::move(response));
     }
     Advance();
+  }
+
+  void Hold(size_t bytes) {
+    held_bytes_ += bytes;
+    workers_.held.Add(call_->payer(), bytes);
+  }
+  void LetGo(size_t bytes) {
+    held_bytes_ -= bytes;
+    workers_.held.Remove(call_->payer(), bytes);
   }
 
   // Ends the call as soon as nothing is under way; answers not yet written are dropped. The first reason counts.
@@ -191,7 +206,7 @@ class BatchCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::B
     if (ending_.has_value()) return;
     ending_ = status;
     while (outgoing_.size() > (writing_ ? 1u : 0u)) {
-      held_bytes_ -= outgoing_.back().Length();
+      LetGo(outgoing_.back().Length());
       outgoing_.pop_back();
     }
     Advance();
@@ -205,8 +220,9 @@ class BatchCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::B
       StartWrite(&outgoing_.front());
     }
     const size_t in_flight = static_cast<size_t>(in_work_) + outgoing_.size();
-    if (!reading_ && !no_more_reads_ && !ending_.has_value() && in_flight < size_t{kMaxBatchInFlight} &&
-        held_bytes_ < kMaxBatchHeldBytes) {
+    const bool has_room = in_flight < size_t{kMaxBatchInFlight} && held_bytes_ < kMaxBatchHeldBytes &&
+                          workers_.held.HasRoom(call_->payer());
+    if (!reading_ && !no_more_reads_ && !ending_.has_value() && (has_room || in_flight == 0)) {
       reading_ = true;
       StartRead(&incoming_);
     }
@@ -218,7 +234,7 @@ class BatchCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::B
 
   std::optional<Call> call_;  // until OnDone
   AnswerSource* const answers_;
-  WorkerPool* const pool_;
+  BatchWorkers& workers_;
   grpc::CallbackServerContext* const context_;
   grpc::Alarm alarm_;
   std::shared_ptr<BatchCall> alarm_self_;
@@ -240,9 +256,10 @@ class BatchCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::B
 
 grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* HandleBatchResolve(const Edge& edge,
                                                                                 const Metrics::Method& method,
-                                                                                AnswerSource* answers, WorkerPool* pool,
+                                                                                AnswerSource* answers,
+                                                                                BatchWorkers* workers,
                                                                                 grpc::CallbackServerContext* context) {
-  auto call = std::make_shared<BatchCall>(edge, method, answers, pool, context);
+  auto call = std::make_shared<BatchCall>(edge, method, answers, workers, context);
   BatchCall* const reactor = call.get();
   reactor->Start(std::move(call));
   return reactor;

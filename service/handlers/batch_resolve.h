@@ -5,7 +5,8 @@
 #include "grpcpp/support/server_callback.h"
 #include "service/answer_source.h"
 #include "service/call.h"
-#include "service/worker_pool.h"
+#include "service/fair_pool.h"
+#include "service/held_bytes.h"
 
 namespace flightplan::service {
 
@@ -14,11 +15,23 @@ namespace flightplan::service {
 inline constexpr int kMaxBatchInFlight = 1000;
 // Bytes of such items and of their answers.
 inline constexpr size_t kMaxBatchHeldBytes = size_t{32} << 20;
+// The same of all streams together; a tenth is one tenant's. Where that is used up a stream goes on with an item at a
+// time.
+inline constexpr size_t kMaxHeldBytes = size_t{128} << 20;
 inline constexpr size_t kMaxBatchIdBytes = 128;
+
+// What all batches share.
+struct BatchWorkers {
+  BatchWorkers(int share, FairPool* searching) : searches(searching), pool(share) {}
+  HeldBytes held{kMaxHeldBytes};
+  FairPool* const searches;
+  FairPool pool;  // ends first
+};
 
 grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* HandleBatchResolve(const Edge& edge,
                                                                                 const Metrics::Method& method,
-                                                                                AnswerSource* answers, WorkerPool* pool,
+                                                                                AnswerSource* answers,
+                                                                                BatchWorkers* workers,
                                                                                 grpc::CallbackServerContext* context);
 
 }  // namespace flightplan::service

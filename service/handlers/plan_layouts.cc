@@ -10,6 +10,7 @@
 #include "resolver/base/status_macros.h"
 #include "service/answer_source.h"
 #include "service/event_stream.h"
+#include "service/handlers/answer.h"
 #include "service/raw_message.h"
 #include "service/status_mapping.h"
 
@@ -27,12 +28,14 @@ class PlanCall final : public EventStream {
            grpc::CallbackServerContext* context, grpc::ByteBuffer request)
       : EventStream(edge, method, context), backend_(backend), request_(std::move(request)) {}
 
-  void Start(const std::shared_ptr<PlanCall>& self, WorkerPool* pool) {
+  void Start(const std::shared_ptr<PlanCall>& self, FairPool* searches) {
     KeepUntilDone(self);
     call().CountReceived();
     if (absl::Status refused = call().Admit(Gated::kYes); !refused.ok()) return End(refused);
-    const size_t max_queued = kMaxQueuedSearches * static_cast<size_t>(pool->threads());
-    if (!pool->TrySubmit([self] { self->Work(); }, max_queued)) End(call().RefuseQueue());
+    const size_t max_queued = kMaxQueuedSearches * static_cast<size_t>(searches->share());
+    if (!searches->TrySubmit(
+            call().payer(), [self] { self->Work(); }, max_queued))
+      End(call().RefuseQueue());
   }
 
   void OnCancel() override {
@@ -92,11 +95,11 @@ class PlanCall final : public EventStream {
 }  // namespace
 
 grpc::ServerWriteReactor<grpc::ByteBuffer>* HandlePlanLayouts(const Edge& edge, const Metrics::Method& method,
-                                                              const ResolverBackend* backend, WorkerPool* pool,
+                                                              const ResolverBackend* backend, FairPool* searches,
                                                               grpc::CallbackServerContext* context,
                                                               const grpc::ByteBuffer* request) {
   auto call = std::make_shared<PlanCall>(edge, method, backend, context, *request);
-  call->Start(call, pool);
+  call->Start(call, searches);
   return call.get();
 }
 

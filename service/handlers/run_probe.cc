@@ -67,9 +67,10 @@ class ProbeCall final : public EventStream {
   // In the pool.
   void Work() {
     v1::RunProbeResponse answer;
-    const absl::Status status = Run(answer.mutable_profile());
+    const bool in_time = TakeTurn();
+    const absl::Status status = in_time ? Run(answer.mutable_profile()) : absl::OkStatus();
     desk_.running = false;
-    End(status, &answer);
+    if (in_time) End(status, &answer);
   }
 
   absl::Status Run(v1::HardwareProfile* profile) {

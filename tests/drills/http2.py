@@ -5,10 +5,32 @@ def frame(kind, flags, stream, payload):
     return len(payload).to_bytes(3, "big") + bytes([kind, flags]) + stream.to_bytes(4, "big") + payload
 
 
-HEADERS, RST_STREAM, SETTINGS, CONTINUATION = 1, 3, 4, 9
-END_HEADERS = 4
+DATA, HEADERS, RST_STREAM, SETTINGS, PING, CONTINUATION = 0, 1, 3, 4, 6, 9
+END_STREAM, END_HEADERS, ACK = 1, 4, 1
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 OPENING = PREFACE + frame(SETTINGS, 0, 0, b"")  # what a client says first
+
+
+# The same of a client that will read nothing of any answer: SETTINGS_INITIAL_WINDOW_SIZE 0.
+DEAF_OPENING = PREFACE + frame(SETTINGS, 0, 0, (4).to_bytes(2, "big") + (0).to_bytes(4, "big"))
+
+
+def grpc_headers(path, token=""):
+    """HPACK of a gRPC call: every field spelt out, nothing remembered."""
+    fields = [(":method", "POST"), (":scheme", "http"), (":authority", "a"), (":path", path), ("te", "trailers"),
+              ("content-type", "application/grpc")] + ([("authorization", f"Bearer {token}")] if token else [])
+    text = lambda s: bytes([len(s)]) + s.encode()  # noqa: E731  shorter than 127 bytes, all of them
+    return b"".join(b"\0" + text(name) + text(value) for name, value in fields)
+
+
+def grpc_message(payload):
+    return b"\0" + len(payload).to_bytes(4, "big") + payload
+
+
+def grpc_call(stream, path, payload, token="", more=False):
+    """A call with one message; `more`: others follow."""
+    return (frame(HEADERS, END_HEADERS, stream, grpc_headers(path, token)) +
+            frame(DATA, 0 if more else END_STREAM, stream, grpc_message(payload)))
 
 
 def reset_streams(count, headers):

@@ -4,7 +4,7 @@
 //               [--retry] [--max_outstanding=N]
 //
 // --cold   every call asks something else, so that no cache answers
-// --retry  UNAVAILABLE is asked again, at most three times, as clients/service_config.json says
+// --retry  UNAVAILABLE is asked once more, as clients/service_config.json says
 // p50_ms and p99_ms count from the moment a call was due. What this caller itself was late by is in them and stands
 // beside them: lag_p99_ms is how late calls were sent, and sent_p99_ms counts from when they were. One thread sends,
 // another takes answers, so that neither waits for the other; connections are made before the first call is due. Exit

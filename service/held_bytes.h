@@ -1,0 +1,33 @@
+// The memory that answers take while they wait for those who asked to read them: a budget of the process, of which one
+// tenant has a tenth, so that slow readers take nothing from the others.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <mutex>
+
+namespace flightplan::service {
+
+class Tenant;
+
+class HeldBytes {
+ public:
+  explicit HeldBytes(size_t most) : most_(most) {}
+
+  // Bytes more or fewer of this tenant; null: nobody is asked who he is, and all is everybody's.
+  void Add(Tenant* tenant, size_t bytes);
+  void Remove(Tenant* tenant, size_t bytes);
+  // Whether this tenant may hold more.
+  bool HasRoom(Tenant* tenant) const;
+  size_t bytes() const;
+
+ private:
+  static constexpr size_t kShares = 10;
+
+  const size_t most_;
+  mutable std::mutex mutex_;
+  size_t bytes_ = 0;  // guarded by mutex_, as what follows
+  std::map<Tenant*, size_t> of_;
+};
+
+}  // namespace flightplan::service
