@@ -1,5 +1,8 @@
 #include "service/http_server.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
@@ -40,6 +43,27 @@ constexpr size_t kReadAheadBytes = 16 << 10;
 // After the listener could not accept, for want of a descriptor: others may be given back meanwhile.
 constexpr std::chrono::milliseconds kAcceptAgain{100};
 constexpr std::chrono::seconds kGoodbye{1};  // for a caller of TLS to say it too
+
+// A descriptor that is kept free.
+class SpareDescriptor {
+ public:
+  SpareDescriptor() { open(); }
+  ~SpareDescriptor() { close(); }
+  SpareDescriptor(const SpareDescriptor&) = delete;
+  SpareDescriptor& operator=(const SpareDescriptor&) = delete;
+
+  bool is_open() const { return fd_ >= 0; }
+  void open() {
+    if (fd_ < 0) fd_ = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+  }
+  void close() {
+    if (fd_ >= 0) ::close(fd_);
+    fd_ = -1;
+  }
+
+ private:
+  int fd_ = -1;
+};
 
 struct HostPort {
   std::string host;
@@ -162,9 +186,16 @@ class HttpServer::Loop {
         Take(std::move(socket));
         return Accept();
       }
+      // Whoever asks how it is going just then is told: the descriptor kept for him is his.
+      if (error == boost::system::errc::too_many_files_open && spare_.is_open()) {
+        spare_.close();
+        return Accept();
+      }
       again_.expires_after(kAcceptAgain);
       again_.async_wait([this](const error_code&) {
-        if (!stopping_) Accept();
+        if (stopping_) return;
+        spare_.open();
+        Accept();
       });
     });
   }
@@ -226,6 +257,7 @@ class HttpServer::Loop {
   std::optional<asio::executor_work_guard<asio::io_context::executor_type>> keep_running_{asio::make_work_guard(io_)};
   tcp::acceptor acceptor_;
   asio::steady_timer again_;
+  SpareDescriptor spare_;
   std::optional<asio::ssl::context> tls_;
   int port_ = 0;
   bool stopping_ = false;
@@ -241,19 +273,21 @@ class HttpServer::Loop::Session final : public std::enable_shared_from_this<Sess
  public:
   template <class... Args>
   Session(Loop* loop, Places::iterator place, Args&&... stream)
-      : loop_(*loop), place_(place), stream_(std::forward<Args>(stream)...) {}
+      : loop_(*loop), place_(place), stream_(std::in_place, std::forward<Args>(stream)...) {}
   ~Session() {
     loop_.FreeBody(place_);
     loop_.places_.erase(place_);
+    stream_.reset();  // its descriptor may be the spare one
+    loop_.spare_.open();
   }
 
   void Start() {
     Waits(loop_.options_.request_time);
     if constexpr (kTls) {
-      stream_.async_handshake(asio::ssl::stream_base::server,
-                              [self = this->shared_from_this()](const error_code& error) {
-                                if (!error) self->ReadHeader();
-                              });
+      stream_->async_handshake(asio::ssl::stream_base::server,
+                               [self = this->shared_from_this()](const error_code& error) {
+                                 if (!error) self->ReadHeader();
+                               });
     } else {
       ReadHeader();
     }
@@ -262,7 +296,7 @@ class HttpServer::Loop::Session final : public std::enable_shared_from_this<Sess
   // Whatever it waits for fails.
   void End() {
     error_code ignored;
-    beast::get_lowest_layer(stream_).socket().close(ignored);
+    beast::get_lowest_layer(*stream_).socket().close(ignored);
   }
 
  private:
@@ -270,14 +304,14 @@ class HttpServer::Loop::Session final : public std::enable_shared_from_this<Sess
 
   void Waits(absl::Duration at_most) {
     place_->since = std::chrono::steady_clock::now();
-    beast::get_lowest_layer(stream_).expires_after(absl::ToChronoNanoseconds(at_most));
+    beast::get_lowest_layer(*stream_).expires_after(absl::ToChronoNanoseconds(at_most));
   }
 
   void ReadHeader() {
     parser_.emplace();
     parser_->header_limit(kMaxHttpHeaderBytes);
     parser_->body_limit(loop_.options_.max_body_bytes);
-    http::async_read_header(stream_, buffer_, *parser_,
+    http::async_read_header(*stream_, buffer_, *parser_,
                             [self = this->shared_from_this()](const error_code& error, size_t) {
                               if (error) return self->Complain(error);
                               self->ReadBody();
@@ -290,7 +324,7 @@ class HttpServer::Loop::Session final : public std::enable_shared_from_this<Sess
     // Of a body that does not say how long it is nobody knows what it will cost.
     if (!length) return Refuse(Says(411, "a body needs a Content-Length"));
     if (!loop_.ReserveBody(place_, *length)) return Refuse(Says(503, "too many bodies at once"));
-    http::async_read(stream_, buffer_, *parser_, [self = this->shared_from_this()](const error_code& error, size_t) {
+    http::async_read(*stream_, buffer_, *parser_, [self = this->shared_from_this()](const error_code& error, size_t) {
       if (error) return self->Complain(error);
       self->Handle();
     });
@@ -341,7 +375,7 @@ class HttpServer::Loop::Session final : public std::enable_shared_from_this<Sess
     response_->content_length(response.body.size());
     if (!head_) response_->body() = std::move(response.body);
     Waits(loop_.options_.answer_time);
-    http::async_write(stream_, *response_, [self = this->shared_from_this()](const error_code& error, size_t) {
+    http::async_write(*stream_, *response_, [self = this->shared_from_this()](const error_code& error, size_t) {
       if (!error) self->Sent();
     });
   }
@@ -357,16 +391,16 @@ class HttpServer::Loop::Session final : public std::enable_shared_from_this<Sess
   void SayGoodbye() {
     if constexpr (kTls) {
       Waits(absl::FromChrono(kGoodbye));
-      stream_.async_shutdown([self = this->shared_from_this()](const error_code&) {});
+      stream_->async_shutdown([self = this->shared_from_this()](const error_code&) {});
     } else {
       error_code ignored;
-      stream_.socket().shutdown(tcp::socket::shutdown_send, ignored);
+      stream_->socket().shutdown(tcp::socket::shutdown_send, ignored);
     }
   }
 
   Loop& loop_;
   const Places::iterator place_;
-  Stream stream_;
+  std::optional<Stream> stream_;
   beast::flat_buffer buffer_{kReadAheadBytes};
   std::optional<Parser> parser_;
   std::optional<http::response<http::string_body>> response_;
