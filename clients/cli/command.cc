@@ -191,6 +191,11 @@ int Failed(const CommandLine& command, const absl::Status& status, Context& cont
   return ExitOf(status.code());
 }
 
+int NotWritten(const CommandLine& command, const absl::Status& status, Context& context) {
+  (void)Failed(command, status, context);
+  return kExitOutput;
+}
+
 FlagGroup BackendFlags(BackendOptions* options) {
   return {"answer",
           {{"--server", "ADDRESS", "HOST:PORT or unix:PATH of a running server; default: in process",

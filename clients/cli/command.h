@@ -23,6 +23,7 @@ enum Exit : int {
   kExitMisuse = 2,       // the command line, or a name or file on it, makes no sense
   kExitUnreachable = 3,  // the server did not answer
   kExitInternal = 4,     // our own bug, or an answer that cannot be read
+  kExitOutput = 5,       // what was asked for is known, but could not be written: a full disk, a closed descriptor
 };
 struct ExitMeaning {
   Exit code;
@@ -32,7 +33,8 @@ inline constexpr ExitMeaning kExitMeanings[] = {{kExitOk, "fine"},
                                                 {kExitFindings, "findings of level error"},
                                                 {kExitMisuse, "the command line makes no sense"},
                                                 {kExitUnreachable, "the server did not answer"},
-                                                {kExitInternal, "a fault of flightplan itself"}};
+                                                {kExitInternal, "a fault of flightplan itself"},
+                                                {kExitOutput, "the output could not be written"}};
 
 // Everything a command reads and writes, so that tests run commands without a process.
 struct Context {
@@ -68,6 +70,8 @@ std::optional<int> ParseOrExit(const CommandLine& command, Arguments args, Conte
 int Misuse(const CommandLine& command, absl::string_view message, Context& context);
 // Says why the backend gave no answer, its field paths as our flags; the exit code by the status.
 int Failed(const CommandLine& command, const absl::Status& status, Context& context);
+// Says why a file of the user's could not be written; kExitOutput.
+int NotWritten(const CommandLine& command, const absl::Status& status, Context& context);
 
 // Where answers come from: flags that every asking command has.
 struct BackendOptions {

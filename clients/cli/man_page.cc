@@ -107,6 +107,7 @@ std::string ManPage(const std::vector<CommandPage>& pages, absl::string_view ver
   for (const CommandPage& page : pages) AppendCommand(page, &out);
   out += ".SH EXIT STATUS\n";
   for (const ExitMeaning& exit : kExitMeanings) AppendEntry(absl::StrCat(exit.code), exit.meaning, &out);
+  AppendEntry("141", "in a shell: nobody read the output any more (| head), so SIGPIPE ended the program", &out);
   out += ".SH ENVIRONMENT\n";
   for (const Entry& entry : kVariables) AppendEntry(Bold(entry.name), entry.text, &out);
   AppendEntry("\\fBFLIGHTPLAN_\\fISETTING\\fR",

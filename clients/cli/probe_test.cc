@@ -93,7 +93,7 @@ TEST_F(ProbeTest, ExitCodesSayWhoseFaultItIs) {
   EXPECT_EQ(Run({"probe", "--fake", "/nowhere/fake.json", "--worker", FLIGHTPLAN_PROBE_WORKER}), kExitMisuse)
       << context_.err;
   EXPECT_EQ(Run({"probe", "--import", "/nowhere/p.json"}), kExitMisuse);
-  EXPECT_EQ(Probe({"--out", "/nowhere/p.json"}), kExitMisuse);
+  EXPECT_EQ(Probe({"--out", "/nowhere/p.json"}), kExitOutput);
 }
 
 TEST_F(ProbeTest, AnImportedProfileIsListedAndCitedByResolve) {

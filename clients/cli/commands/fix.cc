@@ -1,9 +1,4 @@
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -12,6 +7,7 @@
 #include "clients/cli/output.h"
 #include "clients/cli/request.h"
 #include "clients/cli/unified_diff.h"
+#include "clients/cli/whole_file.h"
 #include "flightplan/v1/resolver_service.pb.h"
 
 namespace flightplan::cli {
@@ -46,32 +42,6 @@ CommandLine Describe(FixOptions* o) {
         {"--format", "F", "diff (default), json", ToChoice(&o->format, {"diff", "json"})}}});
   command.groups.push_back(BackendFlags(&o->where));
   return command;
-}
-
-absl::Status Failure(absl::string_view what, const std::string& path) {
-  return absl::InvalidArgumentError(absl::StrCat(what, " ", path));
-}
-
-// Beside the file first, then in its place, so that a fault leaves the old file whole. Follows a link to its file.
-absl::Status Overwrite(const std::string& path, const std::string& text) {
-  const std::unique_ptr<char, void (*)(void*)> real(realpath(path.c_str(), nullptr), free);
-  struct stat info {};
-  if (real == nullptr || stat(real.get(), &info) != 0) return Failure("cannot find", path);
-  std::string beside = absl::StrCat(real.get(), ".XXXXXX");
-  const int file = mkstemp(beside.data());
-  if (file < 0) return Failure("cannot write beside", path);
-  size_t written = 0;
-  while (written < text.size()) {
-    const ssize_t count = write(file, text.data() + written, text.size() - written);
-    if (count <= 0) break;
-    written += static_cast<size_t>(count);
-  }
-  const bool whole = written == text.size() && fchmod(file, info.st_mode & 07777) == 0 && fsync(file) == 0;
-  if (close(file) != 0 || !whole || rename(beside.c_str(), real.get()) != 0) {
-    unlink(beside.c_str());
-    return Failure("cannot write", path);
-  }
-  return absl::OkStatus();
 }
 
 std::string AsLines(const google::protobuf::RepeatedPtrField<std::string>& args) {
@@ -159,8 +129,8 @@ int RunFix(Arguments args, Context& context) {
   }
   if (!response.has_repair()) return kExitOk;
   if (options.write && response.repair().text() != request.file().text()) {
-    const absl::Status status = Overwrite(path, response.repair().text());
-    if (!status.ok()) return Misuse(command, status.message(), context);
+    const absl::Status status = WriteWholeFile(path, response.repair().text());
+    if (!status.ok()) return NotWritten(command, status, context);
   }
   return response.repair().will_run() ? kExitOk : kExitFindings;
 }

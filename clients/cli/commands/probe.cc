@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <fstream>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -11,6 +10,7 @@
 #include "clients/cli/progress_line.h"
 #include "clients/cli/table.h"
 #include "clients/cli/text.h"
+#include "clients/cli/whole_file.h"
 #include "flightplan/v1/probe_service.pb.h"
 #include "resolver/normalize/profile_message.h"
 #include "resolver/normalize/violations.h"
@@ -120,10 +120,7 @@ absl::Status WriteFile(const std::string& path, const std::string& text, Context
     context.out += text;
     return absl::OkStatus();
   }
-  std::ofstream file(path, std::ios::binary);
-  file << text;
-  file.close();
-  return file.good() ? absl::OkStatus() : absl::InvalidArgumentError(absl::StrCat("cannot write ", path));
+  return WriteWholeFile(path, text);
 }
 
 // Nothing was measured because of the machine, not because of the command line: exit code 1. A worker that crashed or
@@ -205,11 +202,11 @@ int RunProbe(Arguments args, Context& context) {
   }
   if (!options.out.empty()) {
     if (const absl::Status status = WriteFile(options.out, ProfileToJson(profile), context); !status.ok())
-      return Misuse(command, status.message(), context);
+      return NotWritten(command, status, context);
   }
   if (!options.report.empty()) {
     if (const absl::Status status = WriteFile(options.report, ProbeReport(profile), context); !status.ok())
-      return Misuse(command, status.message(), context);
+      return NotWritten(command, status, context);
   }
   if (options.format == "json") {
     context.out += ToJson(profile);

@@ -1,3 +1,4 @@
+#include <csignal>
 #include <string>
 #include <utility>
 #include <vector>
@@ -79,6 +80,8 @@ int RunServe(Arguments args, Context& context) {
     *context.table = ServeTable();
     return kExitOk;
   }
+  // It outlives whoever reads its logs, and its callers: a write to them is an error then, not the end.
+  std::signal(SIGPIPE, SIG_IGN);
   return service::ServeMain(std::vector<std::string>(args.begin(), args.end()));
 }
 
