@@ -21,6 +21,8 @@ struct Entry {
 constexpr Entry kVariables[] = {
     {"FLIGHTPLAN_PROFILE_DIR", "where probe keeps profiles and resolve looks for them; see FILES"},
     {"FLIGHTPLAN_TOKEN", "with --server: sent as a bearer token with every call"},
+    {"FLIGHTPLAN_ALLOW_PLAINTEXT_TOKEN",
+     "1: the token goes to another machine without TLS too, where anyone between can read it"},
     {"FLIGHTPLAN_CA_FILE", "with --server: PEM certificates of the authorities to trust; unset: no TLS"},
     {"FLIGHTPLAN_CERT_FILE", "with FLIGHTPLAN_CA_FILE: PEM certificate chain of this client"},
     {"FLIGHTPLAN_KEY_FILE", "with FLIGHTPLAN_CERT_FILE: its PEM private key"},

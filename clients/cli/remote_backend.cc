@@ -14,6 +14,7 @@
 #include "flightplan/v1/probe_service.grpc.pb.h"
 #include "flightplan/v1/resolver_service.grpc.pb.h"
 #include "google/rpc/status.pb.h"
+#include "resolver/base/status_macros.h"
 #include "resolver/resolver.h"
 #include "service/door_reviews.h"
 
@@ -199,7 +200,8 @@ class RemoteBackend final : public Backend {
 
 }  // namespace
 
-std::unique_ptr<Backend> MakeRemoteBackend(const std::string& address) {
+absl::StatusOr<std::unique_ptr<Backend>> MakeRemoteBackend(const std::string& address) {
+  FLIGHTPLAN_RETURN_IF_ERROR(CheckToken(address));
   return std::make_unique<RemoteBackend>(address);
 }
 

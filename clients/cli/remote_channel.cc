@@ -4,6 +4,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "absl/strings/str_cat.h"
+#include "clients/cpp/plaintext_token.h"
 #include "grpcpp/create_channel.h"
 #include "grpcpp/security/credentials.h"
 
@@ -23,6 +25,13 @@ std::string ContentOf(const char* variable) {
 }
 
 }  // namespace
+
+absl::Status CheckToken(const std::string& address) {
+  const bool plaintext = Variable("FLIGHTPLAN_CA_FILE").empty();
+  if (Variable("FLIGHTPLAN_TOKEN").empty() || !plaintext || MayCarryPlaintextToken(address)) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("--server: ", PlaintextTokenRefusal(address), " (TLS: FLIGHTPLAN_CA_FILE)"));
+}
 
 std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address) {
   if (Variable("FLIGHTPLAN_CA_FILE").empty()) return grpc::CreateChannel(address, grpc::InsecureChannelCredentials());

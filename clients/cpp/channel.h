@@ -10,7 +10,8 @@ namespace flightplan {
 
 // `address`: HOST:PORT or unix:PATH. Without credentials the connection is plain text, which a server takes on loopback
 // and unix sockets. A call without a deadline of its own has 5 s (searches and batches 120 s); UNAVAILABLE is tried
-// again up to three times.
+// again once. In plain text a call with a token (metadata `authorization`) to another machine ends with UNAUTHENTICATED
+// before anything is sent, unless FLIGHTPLAN_ALLOW_PLAINTEXT_TOKEN is 1 in the environment.
 std::shared_ptr<grpc::Channel> MakeChannel(
     const std::string& address,
     const std::shared_ptr<grpc::ChannelCredentials>& credentials = grpc::InsecureChannelCredentials());

@@ -30,11 +30,13 @@ type Client struct {
 
 // Dial makes a client of the server at address, HOST:PORT or unix:PATH. It does not wait for the connection. Without
 // options the connection is plain text, which a server takes on loopback and unix sockets; options that come with
-// grpc.WithTransportCredentials replace that.
+// grpc.WithTransportCredentials replace that. In plain text a call with a token (metadata "authorization") to another
+// machine ends with codes.Unauthenticated before anything is sent, unless FLIGHTPLAN_ALLOW_PLAINTEXT_TOKEN is 1.
 func Dial(address string, options ...grpc.DialOption) (*Client, error) {
 	options = append([]grpc.DialOption{
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithDefaultServiceConfig(serviceConfig),
+		grpc.WithPerRPCCredentials(tokenGuard{address}),
 	}, options...)
 	connection, err := grpc.Dial(address, options...)
 	if err != nil {

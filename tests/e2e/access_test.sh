@@ -33,6 +33,20 @@ ask "$secret" resolve --model deepseek-v3 --gpu h100-sxm --gpus 1024 --tp 2 --pp
 grep -q "role resolve" "$work/err" || fail "the missing role is named: $(cat "$work/err")"
 ! FLIGHTPLAN_CA_FILE="" ask "$secret" gpus || fail "plain text was let in"
 
+# --- A token does not go to another machine (TEST-NET-1, nobody) in plain text, for any command that asks a server ---
+for command in "gpus" "validate $work/cert.pem" "validate --batch $work" "probe --list" "plan --model qwen3-30b-a3b --gpu h100-sxm --gpus 16" "evidence list"; do
+  code=0
+  # shellcheck disable=SC2086
+  FLIGHTPLAN_CA_FILE="" FLIGHTPLAN_TOKEN="$secret" "$flightplan" $command --server 192.0.2.1:1 >"$work/out" 2>"$work/err" || code=$?
+  [ "$code" = 2 ] || fail "flightplan $command: a token in plain text to another machine ended with $code"
+  grep -q "a token is not sent to 192.0.2.1:1 in plain text: use TLS, or set FLIGHTPLAN_ALLOW_PLAINTEXT_TOKEN=1" "$work/err" ||
+    fail "flightplan $command does not say why: $(cat "$work/err")"
+done
+code=0
+FLIGHTPLAN_ALLOW_PLAINTEXT_TOKEN=1 FLIGHTPLAN_CA_FILE="" FLIGHTPLAN_TOKEN="$secret" timeout 30 "$flightplan" gpus --server 192.0.2.1:1 \
+  >"$work/out" 2>"$work/err" || code=$?
+[ "$code" = 3 ] || fail "where it is allowed, the server is asked: $code, $(cat "$work/err")"
+
 # --- Secrets in a request: in an argument, an environment value, a model's name ---
 printf 'export WANDB_API_KEY=%s\ntorchrun train.py --wandb-key %s --num-layers lots\n' "$secret" "$secret" >"$work/launch.sh"
 ask "$secret" validate "$work/launch.sh" || true

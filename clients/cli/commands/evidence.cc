@@ -329,6 +329,11 @@ int RunEvidence(Arguments args, Context& context) {
   if (options.store.empty() == options.backend.server.empty()) {
     return Misuse(command, "wants either --evidence-store or --server", context);
   }
+  if (options.store.empty()) {
+    if (const absl::Status token = CheckToken(options.backend.server); !token.ok()) {
+      return Misuse(command, token.message(), context);
+    }
+  }
   const std::string action = parsed.positional.empty() ? "" : parsed.positional[0];
   const size_t takes = action == "import" ? 2 : 1;
   if (parsed.positional.size() > takes) return Misuse(command, "too many arguments", context);

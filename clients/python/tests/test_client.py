@@ -6,17 +6,19 @@ import asyncio
 import json
 import queue
 from pathlib import Path
-from typing import Any, Iterator
+from typing import Any, Callable, Iterator
 
 import grpc
 import pytest
 from conftest import BINARY
 
 import flightplan
+from flightplan import _plaintext_token
 from flightplan.client import channel_options
 from flightplan.v1 import resolver_service_pb2
 
 SHARED_CONFIG = Path(__file__).resolve().parents[2] / "service_config.json"
+LOCAL_ADDRESSES = SHARED_CONFIG.with_name("local_addresses.tsv")
 SMALL: dict[str, Any] = {"gpu": "h100-sxm", "gpus": 16, "tp": 1, "pp": 1, "ep": 8}
 REFUSED = {"moe_shared_expert_overlap": True, "overlap_moe_expert_parallel_comm": True}
 DEEPSEEK: dict[str, Any] = {"gpu": "h100-sxm", "gpus": 1024, "tp": 2, "pp": 8, "vpp": 4, "ep": 64}
@@ -260,6 +262,37 @@ def test_token_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
     with flightplan.Client() as client:
         assert client._metadata == (("authorization", "Bearer s3cret"),)
         assert client.resolve("qwen3-30b-a3b", **SMALL).ok
+
+
+def test_local_addresses() -> None:
+    rows = [line.split("\t") for line in LOCAL_ADDRESSES.read_text().splitlines() if not line.startswith("#")]
+    assert len(rows) > 30
+    for expected, address in rows:
+        assert _plaintext_token.is_local(address) == (expected == "yes"), address
+
+
+@pytest.mark.parametrize("kind", [flightplan.Client, flightplan.AsyncClient])
+def test_token_is_not_sent_to_another_machine_in_plain_text(
+    kind: type[flightplan.Client], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def make(server: str, token: str | None, credentials: grpc.ChannelCredentials | None = None) -> None:
+        client = kind(server, token=token, credentials=credentials)
+        close: Callable[[], Any] = client.close
+        closed = close()
+        if asyncio.iscoroutine(closed):
+            await closed
+
+    elsewhere = "192.0.2.1:1"
+    with pytest.raises(ValueError, match="FLIGHTPLAN_ALLOW_PLAINTEXT_TOKEN"):
+        asyncio.run(make(elsewhere, "s3cret"))
+    asyncio.run(make(elsewhere, None))
+    asyncio.run(make(elsewhere, "s3cret", grpc.ssl_channel_credentials()))
+    asyncio.run(make("127.0.0.1:1", "s3cret"))
+    monkeypatch.setenv("FLIGHTPLAN_TOKEN", "s3cret")
+    with pytest.raises(ValueError, match="192.0.2.1:1 in plain text"):
+        asyncio.run(make(elsewhere, None))
+    monkeypatch.setenv("FLIGHTPLAN_ALLOW_PLAINTEXT_TOKEN", "1")
+    asyncio.run(make(elsewhere, None))
 
 
 def test_asyncio() -> None:

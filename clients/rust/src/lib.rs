@@ -6,8 +6,12 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use prost::Message;
+use tonic::service::interceptor::InterceptedService;
 use tonic::transport::{Channel, Endpoint, Uri};
 use tonic::{Code, Status};
+
+mod plaintext_token;
+pub use plaintext_token::{TokenGuard, ALLOW_PLAINTEXT_TOKEN};
 
 /// The contract: messages, and a client module for each service.
 #[allow(clippy::all)]
@@ -35,33 +39,44 @@ pub const MAX_ATTEMPTS: u32 = 2;
 const INITIAL_BACKOFF: Duration = Duration::from_millis(100);
 const MAX_BACKOFF: Duration = Duration::from_secs(1);
 
+/// A channel that keeps tokens to itself: see `Client::new`.
+pub type Connection = InterceptedService<Channel, TokenGuard>;
+
 /// A stub for each service on one connection. Clones share it; a call needs a clone, as tonic's stubs are `&mut`.
 #[derive(Clone, Debug)]
 pub struct Client {
-    pub resolver: ResolverServiceClient<Channel>,
-    pub catalog: CatalogServiceClient<Channel>,
-    pub evidence: EvidenceServiceClient<Channel>,
-    pub probe: ProbeServiceClient<Channel>,
+    pub resolver: ResolverServiceClient<Connection>,
+    pub catalog: CatalogServiceClient<Connection>,
+    pub evidence: EvidenceServiceClient<Connection>,
+    pub probe: ProbeServiceClient<Connection>,
 }
 
 impl Client {
-    /// A client of the server at `address`, HOST:PORT or unix:PATH, in plain text; it connects with the first call. Needs a
-    /// tokio runtime.
+    /// A client of the server at `address`, HOST:PORT or unix:PATH, in plain text; it connects with the first call. A call
+    /// with a token (metadata `authorization`) to another machine ends with UNAUTHENTICATED before anything is sent, unless
+    /// FLIGHTPLAN_ALLOW_PLAINTEXT_TOKEN is 1. Needs a tokio runtime.
     pub fn new(address: &str) -> Result<Self, tonic::transport::Error> {
         let Some(path) = address.strip_prefix("unix:").map(PathBuf::from) else {
-            return Ok(Self::on(Endpoint::from_shared(format!("http://{address}"))?.connect_lazy()));
+            let channel = Endpoint::from_shared(format!("http://{address}"))?.connect_lazy();
+            let elsewhere = (!plaintext_token::is_local_address(address)).then(|| address.to_string());
+            return Ok(Self::guarded(channel, TokenGuard { elsewhere }));
         };
         let connector = tower::service_fn(move |_: Uri| tokio::net::UnixStream::connect(path.clone()));
         Ok(Self::on(Endpoint::from_static("http://localhost").connect_with_connector_lazy(connector)))
     }
 
-    /// A client on a channel of your own, such as one with TLS.
+    /// A client on a channel of your own, such as one with TLS. It sends what it is given, tokens too.
     pub fn on(channel: Channel) -> Self {
+        Self::guarded(channel, TokenGuard { elsewhere: None })
+    }
+
+    fn guarded(channel: Channel, guard: TokenGuard) -> Self {
+        let connection = InterceptedService::new(channel, guard);
         Self {
-            resolver: ResolverServiceClient::new(channel.clone()),
-            catalog: CatalogServiceClient::new(channel.clone()),
-            evidence: EvidenceServiceClient::new(channel.clone()),
-            probe: ProbeServiceClient::new(channel),
+            resolver: ResolverServiceClient::new(connection.clone()),
+            catalog: CatalogServiceClient::new(connection.clone()),
+            evidence: EvidenceServiceClient::new(connection.clone()),
+            probe: ProbeServiceClient::new(connection),
         }
     }
 }
@@ -176,6 +191,43 @@ mod tests {
     async fn a_call_ends_with_its_time() {
         let end: Result<(), Status> = call(Duration::ZERO, std::future::pending).await;
         assert_eq!(end.unwrap_err().code(), Code::DeadlineExceeded);
+    }
+
+    #[test]
+    fn local_addresses() {
+        let Ok(table) = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../local_addresses.tsv")) else {
+            return; // not in the source tree
+        };
+        let rows: Vec<_> = table.lines().filter_map(|line| line.split_once('\t')).collect();
+        assert!(rows.len() > 30);
+        for (expected, address) in rows {
+            assert_eq!(plaintext_token::is_local_address(address), expected == "yes", "{address}");
+        }
+    }
+
+    /// How a call to `address` ends, or that it did not within a moment.
+    async fn end_of(address: &str, token: bool) -> Option<Status> {
+        let client = Client::new(address).unwrap();
+        let mut ask = tonic::Request::new(v1::ResolveConfigRequest::default());
+        if token {
+            ask.metadata_mut().insert("authorization", "Bearer s3cret".parse().unwrap());
+        }
+        let mut stub = client.resolver.clone();
+        let call = stub.resolve_config(ask);
+        tokio::time::timeout(Duration::from_millis(200), call).await.ok().and_then(Result::err)
+    }
+
+    #[tokio::test]
+    async fn a_token_is_not_sent_to_another_machine_in_plain_text() {
+        let elsewhere = "192.0.2.1:1"; // of TEST-NET-1: nobody
+        let refused = |end: Option<Status>| end.map_or(false, |status| status.code() == Code::Unauthenticated);
+        assert!(end_of(elsewhere, true).await.unwrap().message().contains(ALLOW_PLAINTEXT_TOKEN));
+        assert!(refused(end_of(elsewhere, true).await));
+        assert!(!refused(end_of(elsewhere, false).await));
+        assert!(!refused(end_of("127.0.0.1:1", true).await));
+        std::env::set_var(ALLOW_PLAINTEXT_TOKEN, "1");
+        assert!(!refused(end_of(elsewhere, true).await));
+        std::env::remove_var(ALLOW_PLAINTEXT_TOKEN);
     }
 
     #[test]

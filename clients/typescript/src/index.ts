@@ -10,6 +10,7 @@ import { ProbeServiceClient } from "./generated/flightplan/v1/probe_service";
 import { Launch, ResolveConfigResponse, ResolverServiceClient } from "./generated/flightplan/v1/resolver_service";
 import { BadRequest, ErrorInfo, PreconditionFailure, RetryInfo } from "./generated/google/rpc/error_details";
 import { Status } from "./generated/google/rpc/status";
+import { isLocalAddress, tokenGuard } from "./plaintext_token";
 import serviceConfig from "./service_config.json";
 
 export * from "./generated/flightplan/v1/catalog_service";
@@ -34,10 +35,16 @@ export class Client {
 
   /**
    * @param address HOST:PORT or unix:PATH.
-   * @param credentials Default: plain text, which a server takes on loopback and unix sockets.
+   * @param credentials Default: plain text, which a server takes on loopback and unix sockets. In plain text a call with a
+   *     token (metadata "authorization") to another machine ends with UNAUTHENTICATED before anything is sent, unless
+   *     FLIGHTPLAN_ALLOW_PLAINTEXT_TOKEN is 1.
    */
   constructor(address: string, credentials: grpc.ChannelCredentials = grpc.credentials.createInsecure()) {
-    const options = { "grpc.service_config": JSON.stringify(serviceConfig) };
+    const readable = !credentials._isSecure() && !isLocalAddress(address);
+    const options = {
+      "grpc.service_config": JSON.stringify(serviceConfig),
+      interceptors: readable ? [tokenGuard(address)] : [],
+    };
     this.resolver = new ResolverServiceClient(address, credentials, options);
     this.catalog = new CatalogServiceClient(address, credentials, options);
     this.evidence = new EvidenceServiceClient(address, credentials, options);

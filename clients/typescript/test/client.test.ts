@@ -1,12 +1,15 @@
 // Retries by the shared service config, against a server that fails on purpose.
 import assert from "node:assert/strict";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
 
 import * as grpc from "@grpc/grpc-js";
 
-import { call, Client, failureOf, launchOf, ResolveConfigRequest, ResolveConfigResponse, ResolverServiceService } from "../src";
+import { call, Client, failureOf, launchOf, PlanLayoutsRequest, ResolveConfigRequest, ResolveConfigResponse, ResolverServiceService } from "../src";
 import { ErrorInfo } from "../src/generated/google/rpc/error_details";
 import { Status } from "../src/generated/google/rpc/status";
+import { ALLOW_PLAINTEXT_TOKEN, isLocalAddress } from "../src/plaintext_token";
 
 // A server whose first `failures` answers are `code`, and a client of it.
 async function failing(failures: number, code: grpc.status, metadata = new grpc.Metadata()) {
@@ -60,4 +63,43 @@ test("launchOf", () => {
   assert.equal(launchOf(plan)?.dialect, "megatron-lm");
   assert.equal(launchOf(plan, "yaml")?.dialect, "yaml");
   assert.equal(launchOf(plan, "loongforge"), undefined);
+});
+
+const LOCAL_ADDRESSES = join(__dirname, "../../../local_addresses.tsv");
+
+test("local addresses", { skip: !existsSync(LOCAL_ADDRESSES) }, () => {
+  const lines = readFileSync(LOCAL_ADDRESSES, "utf8").split("\n").slice(0, -1);
+  const rows = lines.filter((line) => !line.startsWith("#")).map((line) => line.split("\t"));
+  assert.ok(rows.length > 30);
+  for (const [expected, address] of rows) assert.equal(isLocalAddress(address ?? ""), expected === "yes", address);
+});
+
+// How a call with a token to nobody (TEST-NET-1) ends: unary and as a stream.
+async function endOf(client: Client, token = true): Promise<grpc.status[]> {
+  const metadata = new grpc.Metadata();
+  if (token) metadata.set("authorization", "Bearer s3cret");
+  const options = { deadline: Date.now() + 200 };
+  const unary = call(client.resolver, client.resolver.resolveConfig, ResolveConfigRequest.create(), options, metadata).then(
+    () => grpc.status.OK,
+    (error: grpc.ServiceError) => error.code,
+  );
+  const stream = client.resolver.planLayouts(PlanLayoutsRequest.fromPartial({}), metadata, options);
+  stream.on("data", () => {});
+  const streamed = new Promise<grpc.status>((resolve) => stream.on("error", (error: grpc.ServiceError) => resolve(error.code)));
+  const codes = await Promise.all([unary, streamed]);
+  client.close();
+  return codes;
+}
+
+test("a token is not sent to another machine in plain text", async () => {
+  const elsewhere = "192.0.2.1:1";
+  const refused = [grpc.status.UNAUTHENTICATED, grpc.status.UNAUTHENTICATED];
+  assert.deepEqual(await endOf(new Client(elsewhere)), refused);
+  for (const client of [new Client(elsewhere, grpc.credentials.createSsl()), new Client("127.0.0.1:1")]) {
+    assert.ok(!(await endOf(client)).includes(grpc.status.UNAUTHENTICATED));
+  }
+  assert.ok(!(await endOf(new Client(elsewhere), false)).includes(grpc.status.UNAUTHENTICATED));
+  process.env[ALLOW_PLAINTEXT_TOKEN] = "1";
+  assert.ok(!(await endOf(new Client(elsewhere))).includes(grpc.status.UNAUTHENTICATED));
+  delete process.env[ALLOW_PLAINTEXT_TOKEN];
 });

@@ -12,7 +12,7 @@ from typing import Any, Callable, Mapping, Sequence, Tuple, TypeVar, Union, cast
 import grpc
 import grpc.aio
 
-from flightplan import _own_server
+from flightplan import _own_server, _plaintext_token
 from flightplan._local_channel import LocalChannel
 from flightplan.errors import FlightplanError, RpcError, from_grpc
 from flightplan.plan import Plan, Report
@@ -51,6 +51,8 @@ class _Common:
         self._is_own = not named
         self._process = os.getpid()
         token = token or os.environ.get(TOKEN_VARIABLE)
+        if token and credentials is None:
+            _plaintext_token.check(self.server)
         self._metadata: Metadata = (("authorization", f"Bearer {token}"),) if token else ()
 
     def _check_process(self) -> None:
@@ -67,9 +69,11 @@ class Client(_Common):
         server: HOST:PORT or unix:PATH; default: $FLIGHTPLAN_SERVER, else a server that this process runs for itself.
             The first client that needs that one waits until it listens (a tenth of a second).
         credentials: grpc.ssl_channel_credentials(...); None: plain text, for loopback and unix sockets.
-        token: A bearer token; default: $FLIGHTPLAN_TOKEN.
+        token: A bearer token; default: $FLIGHTPLAN_TOKEN. Without credentials it goes to this machine alone, unless
+            $FLIGHTPLAN_ALLOW_PLAINTEXT_TOKEN is 1.
 
     Raises:
+        ValueError: The token would go to another machine in plain text.
         ServerNotStarted: This process could not start its own server.
     """
 

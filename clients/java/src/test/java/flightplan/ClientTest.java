@@ -1,8 +1,11 @@
 package flightplan;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import com.google.protobuf.Any;
 import com.google.rpc.ErrorInfo;
@@ -10,14 +13,28 @@ import flightplan.v1.Launch;
 import flightplan.v1.ResolveConfigRequest;
 import flightplan.v1.ResolveConfigResponse;
 import flightplan.v1.ResolverServiceGrpc;
+import io.grpc.CallCredentials;
+import io.grpc.ManagedChannelBuilder;
+import io.grpc.Metadata;
 import io.grpc.Server;
+import io.grpc.ServerCall;
+import io.grpc.ServerCallHandler;
+import io.grpc.ServerInterceptor;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import io.grpc.netty.shaded.io.grpc.netty.NettyServerBuilder;
 import io.grpc.protobuf.StatusProto;
+import io.grpc.stub.MetadataUtils;
 import io.grpc.stub.StreamObserver;
+import java.net.Inet4Address;
+import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.net.NetworkInterface;
+import java.net.SocketAddress;
+import java.util.Optional;
+import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
@@ -87,5 +104,69 @@ class ClientTest {
     var plan = ResolveConfigResponse.newBuilder().addLaunches(Launch.newBuilder().setDialect("yaml")).build();
     assertEquals("yaml", Client.launchOf(plan, "").orElseThrow().getDialect());
     assertTrue(Client.launchOf(plan, "loongforge").isEmpty());
+  }
+
+  /** This machine's address on a network, where it has one: to gRPC as good as another machine. */
+  private static Optional<InetAddress> ownAddress() throws Exception {
+    return NetworkInterface.networkInterfaces()
+        .flatMap(NetworkInterface::inetAddresses)
+        .filter(address -> address instanceof Inet4Address && !address.isLoopbackAddress())
+        .findFirst();
+  }
+
+  private static Status.Code askWithToken(InetAddress host, boolean allowed, boolean asCredentials) throws Exception {
+    var key = Metadata.Key.of("authorization", Metadata.ASCII_STRING_MARSHALLER);
+    var token = new Metadata();
+    token.put(key, "Bearer s3cret");
+    var seen = new AtomicReference<String>();
+    var sees = new ServerInterceptor() {
+      @Override
+      public <Q, A> ServerCall.Listener<Q> interceptCall(ServerCall<Q, A> call, Metadata headers, ServerCallHandler<Q, A> next) {
+        seen.set(headers.get(key));
+        return next.startCall(call, headers);
+      }
+    };
+    Server server = NettyServerBuilder.forAddress(new InetSocketAddress(host, 0)).addService(new Failing(0, null)).intercept(sees)
+        .build().start();
+    var builder = ManagedChannelBuilder.forTarget(host.getHostAddress() + ":" + server.getPort()).usePlaintext();
+    try (var client = new Client(builder, allowed)) {
+      var stub = asCredentials
+          ? client.resolver().withCallCredentials(new CallCredentials() {
+            @Override
+            public void applyRequestMetadata(RequestInfo info, Executor executor, MetadataApplier applier) {
+              applier.apply(token);
+            }
+          })
+          : client.resolver().withInterceptors(MetadataUtils.newAttachHeadersInterceptor(token));
+      stub.resolveConfig(ResolveConfigRequest.getDefaultInstance());
+      assertEquals("Bearer s3cret", seen.get());
+      return Status.Code.OK;
+    } catch (StatusRuntimeException error) {
+      assertNull(seen.get());
+      return error.getStatus().getCode();
+    } finally {
+      server.shutdownNow();
+    }
+  }
+
+  @Test
+  void aTokenIsNotSentToAnotherMachineInPlainText() throws Exception {
+    var own = ownAddress();
+    assumeTrue(own.isPresent(), "this machine has no address but loopback");
+    for (boolean asCredentials : new boolean[] {false, true}) {
+      assertEquals(Status.Code.UNAUTHENTICATED, askWithToken(own.get(), false, asCredentials));
+      assertEquals(Status.Code.OK, askWithToken(own.get(), true, asCredentials));
+      assertEquals(Status.Code.OK, askWithToken(InetAddress.getLoopbackAddress(), false, asCredentials));
+    }
+  }
+
+  @Test
+  void localAddresses() throws Exception {
+    assertTrue(TokenGuard.isLocal(new InetSocketAddress("127.8.9.1", 1)));
+    assertTrue(TokenGuard.isLocal(new InetSocketAddress("::1", 1)));
+    assertTrue(TokenGuard.isLocal(new SocketAddress() {}));
+    assertFalse(TokenGuard.isLocal(new InetSocketAddress("192.0.2.1", 1)));
+    assertFalse(TokenGuard.isLocal(InetSocketAddress.createUnresolved("localhost", 1)));
+    assertFalse(TokenGuard.isLocal(null));
   }
 }
