@@ -18,7 +18,8 @@ balance() {
   front="127.0.0.1:$(free_port)"
   front_http="127.0.0.1:$(free_port)"
   : >"$work/haproxy.log"
-  FLIGHTPLAN_FRONT="$front" FLIGHTPLAN_FRONT_HTTP="$front_http" haproxy -f "$here/../../deploy/haproxy/haproxy.cfg" >"$work/haproxy.log" 2>&1 &
+  FLIGHTPLAN_FRONT="$front" FLIGHTPLAN_FRONT_HTTP="$front_http" \
+    haproxy -f "$here/../../deploy/haproxy/strangers.cfg" -f "$here/../../deploy/haproxy/haproxy.cfg" >"$work/haproxy.log" 2>&1 &
   pid_front=$!
   wait_for "HAProxy does not start" knows_replicas "$missing"
 }

@@ -88,7 +88,8 @@ with contextlib.ExitStack() as stack:
     replicas = {"FLIGHTPLAN_A": f"127.0.0.1:{plain_port}", "FLIGHTPLAN_A_HTTP": str(plain_http_port)}
     for letter in "BC":
         replicas |= {f"FLIGHTPLAN_{letter}": "127.0.0.1:1", f"FLIGHTPLAN_{letter}_HTTP": "1"}
-    start("haproxy", "haproxy", "-f", deploy / "haproxy" / "haproxy.cfg", env=os.environ | replicas | {
+    start("haproxy", "haproxy", "-f", deploy / "haproxy" / "strangers.cfg", "-f",
+          deploy / "haproxy" / "haproxy.cfg", env=os.environ | replicas | {
         "FLIGHTPLAN_FRONT": f"127.0.0.1:{front_port}", "FLIGHTPLAN_FRONT_HTTP": f"127.0.0.1:{front_http_port}"})
     wait_for("HAProxy", f"http://127.0.0.1:{front_http_port}/metrics")
 

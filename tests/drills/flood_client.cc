@@ -2,7 +2,9 @@
 // rates that load_client cannot send from the core it is left with. One line of figures, those of load_client.
 //
 //   flood_client --target=127.0.0.1:PORT --rate=CALLS_PER_SECOND --seconds=S [--connections=N] [--token=T]
+//                [--new_tokens] [--from=ADDRESS]
 //
+// --new_tokens: every call shows a token of its own, made up. --from: the caller's own address, such as 127.0.0.2.
 // Every call is a ResolveConfig with another question, so that neither a cache nor a call in flight answers it.
 // Answered is a call with grpc-status 0 and one whole message; refused is one with RESOURCE_EXHAUSTED that says when to
 // come back (google.rpc.RetryInfo); everything else has failed. Times count from the moment a call was due, whatever
@@ -51,11 +53,14 @@ struct Options {
   double seconds = 5;
   int connections = 4;
   std::string token;
+  bool new_tokens = false;
+  std::string from;
 };
 
 // A call, from the moment it is due to its answer.
 struct Call {
   Clock::time_point due, sent;
+  std::string authorization;  // empty: none
   std::string body;
   size_t body_sent = 0;
   // The answer so far.
@@ -120,12 +125,10 @@ class Connection {
   Connection(const Options& options, Judge* judge)
       : judge_(*judge),
         authority_(absl::StrCat(options.host, ":", options.port)),
-        authorization_(absl::StrCat("Bearer ", options.token)),
         headers_{Header(":method", "POST"),       Header(":scheme", "http"),
                  Header(":path", kResolveMethod), Header(":authority", authority_),
                  Header("te", "trailers"),        Header("content-type", "application/grpc"),
                  Header("grpc-timeout", "10S")} {
-    if (!options.token.empty()) headers_.push_back(Header("authorization", authorization_));
     Connect(options);
     nghttp2_session_callbacks* callbacks = nullptr;
     nghttp2_session_callbacks_new(&callbacks);
@@ -158,8 +161,10 @@ class Connection {
     nghttp2_data_provider body;
     body.source.ptr = call.get();
     body.read_callback = ReadBody;
+    std::vector<nghttp2_nv> headers = headers_;
+    if (!call->authorization.empty()) headers.push_back(Header("authorization", call->authorization));
     if (!is_open() ||
-        nghttp2_submit_request(session_, nullptr, headers_.data(), headers_.size(), &body, call.get()) < 0) {
+        nghttp2_submit_request(session_, nullptr, headers.data(), headers.size(), &body, call.get()) < 0) {
       judge_.Lose();
       return;
     }
@@ -203,6 +208,12 @@ class Connection {
     address.sin_port = htons(static_cast<uint16_t>(options.port));
     inet_pton(AF_INET, options.host.c_str(), &address.sin_addr);
     socket_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (!options.from.empty()) {
+      sockaddr_in own{};
+      own.sin_family = AF_INET;
+      inet_pton(AF_INET, options.from.c_str(), &own.sin_addr);
+      if (bind(socket_, reinterpret_cast<const sockaddr*>(&own), sizeof(own)) != 0) return Lose();
+    }
     if (connect(socket_, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) return Lose();
     const int yes = 1;
     setsockopt(socket_, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
@@ -274,8 +285,8 @@ class Connection {
   }
 
   Judge& judge_;
-  const std::string authority_, authorization_;
-  std::vector<nghttp2_nv> headers_;  // the same for every call; point into the strings
+  const std::string authority_;
+  std::vector<nghttp2_nv> headers_;  // the same for every call; point into the string
   int socket_ = -1;
   nghttp2_session* session_ = nullptr;
   std::string pending_;  // for the socket
@@ -330,6 +341,11 @@ class Flood {
   void Submit(int64_t number, Clock::time_point due) {
     auto call = std::make_unique<Call>();
     call->due = due;
+    if (options_.new_tokens) {
+      call->authorization = absl::StrCat("Bearer made-up-", first_question_ + number);
+    } else if (!options_.token.empty()) {
+      call->authorization = absl::StrCat("Bearer ", options_.token);
+    }
     SetQuestion(first_question_ + number, &request_);
     call->body.assign(kPrefixBytes, '\0');
     request_.AppendToString(&call->body);
@@ -374,6 +390,12 @@ bool Parse(int argc, char** argv, Options* options) {
     } else if (absl::ConsumePrefix(&arg, "--token=")) {
       options->token = std::string(arg);
       fine = true;
+    } else if (arg == "--new_tokens") {
+      options->new_tokens = fine = true;
+    } else if (absl::ConsumePrefix(&arg, "--from=")) {
+      options->from = std::string(arg);
+      in_addr unused;
+      fine = inet_pton(AF_INET, options->from.c_str(), &unused) == 1;
     } else if (absl::ConsumePrefix(&arg, "--connections=")) {
       fine = absl::SimpleAtoi(arg, &options->connections) && options->connections > 0 && options->connections <= 1000;
     }

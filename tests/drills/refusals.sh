@@ -78,6 +78,29 @@ END
 else
   echo "gRPC in Python: not tried (deploy/setup_clients.sh python)"
 fi
+# Of the searches one address has a part: eight of them, and then those of another.
+python3 - "$here" "${front##*:}" <<'END' || fail "searches are not shared by address"
+import select, socket, sys, time
+sys.path.insert(0, sys.argv[1])
+from http2 import END_HEADERS, HEADERS, OPENING, frame
+PATH = b"/flightplan.v1.ResolverService/PlanLayouts"
+CALL = (b"\x83\x86\x41\x01a\x04" + bytes([len(PATH)]) + PATH + b"\x00\x02te\x08trailers" +
+        b"\x00\x0ccontent-type\x10application/grpc")
+END_STREAM = 1
+def refused_of_eight(address):
+    peer = socket.create_connection(("127.0.0.1", int(sys.argv[2])), 5, (address, 0))
+    peer.sendall(OPENING + b"".join(frame(HEADERS, END_HEADERS, 2 * i + 1, CALL) +
+                                    frame(0, END_STREAM, 2 * i + 1, bytes(5)) for i in range(8)))
+    end, answers = time.monotonic() + 1, b""
+    while (left := end - time.monotonic()) > 0:
+        if select.select([peer], [], [], left)[0]:
+            answers += peer.recv(1 << 16)
+    return peer, answers.count(b"too many calls")
+one, of_one = refused_of_eight("127.0.0.2")
+two, of_two = refused_of_eight("127.0.0.3")
+print(f"searches: of eight of one address {of_one} refused, then of another's {of_two}")
+sys.exit(not (of_one == 2 and of_two < 8))
+END
 # Most were refused at once; the others had waited, one at a time.
 refused="$(refused_in_front)"
 [ "$refused" -ge 100 ] || fail "/metrics of HAProxy counts $refused refusals"
