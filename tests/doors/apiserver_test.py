@@ -169,7 +169,7 @@ class RealApiServer(unittest.TestCase):
     @classmethod
     def install(cls, door, policy="Ignore", authority=None):
         """The manifest as it is shipped, but for the address: there is no cluster network here."""
-        configuration = list(yaml.safe_load_all(MANIFEST.read_text()))[1]
+        configuration = yaml.safe_load(MANIFEST.read_text())
         [hook] = configuration["webhooks"]
         assert (hook["timeoutSeconds"], hook["failurePolicy"]) == (TIMEOUT, "Ignore")
         hook["failurePolicy"] = policy
@@ -224,6 +224,26 @@ class RealApiServer(unittest.TestCase):
         status, answer, _, name, _ = self.create("pytorchjob", 2, query="?dryRun=All")
         self.assertEqual(status, 201, answer)
         self.assertFalse(self.stored("pytorchjob", name))
+
+    def test_the_manifests_of_the_deployment_are_taken(self):
+        """Every file of deploy/kubernetes, unknown fields refused, nothing stored; kinds of other projects left out."""
+        self.api.made("POST", "/api/v1/namespaces", {"metadata": {"name": "flightplan"}})
+        paths = {"Service": "/api/v1/{}/services", "Deployment": "/apis/apps/v1/{}/deployments",
+                 "DaemonSet": "/apis/apps/v1/{}/daemonsets", "PodDisruptionBudget": "/apis/policy/v1/{}/poddisruptionbudgets",
+                 "NetworkPolicy": "/apis/networking.k8s.io/v1/{}/networkpolicies",
+                 "HorizontalPodAutoscaler": "/apis/autoscaling/v2/{}/horizontalpodautoscalers"}
+        taken = 0
+        for file in sorted((pathlib.Path(__file__).resolve().parents[2] / "deploy/kubernetes").rglob("*.yaml")):
+            for thing in yaml.safe_load_all(file.read_text()):
+                path = paths.get(thing.get("kind"))
+                if path is None or file.name in ("store.yaml", "store_network.yaml"):  # patches
+                    continue
+                with self.subTest(f"{file.name} {thing['metadata']['name']}"):
+                    status, answer, warnings = self.api.call(
+                        "POST", path.format("namespaces/flightplan") + "?dryRun=All&fieldValidation=Strict", thing)
+                    self.assertEqual((status, warnings), (201, []), answer.get("message"))
+                    taken += 1
+        self.assertGreater(taken, 10)
 
     def test_an_ignored_namespace_is_not_judged(self):
         self.assertEqual(self.create("pytorchjob", 3, namespace="quiet")[0], 201)

@@ -119,6 +119,7 @@ class Schemas(unittest.TestCase):
 
     def test_configurations_that_ship_fit(self):
         texts = [(ROOT / "deploy/kubernetes/base/config.yaml").read_text(),
+                 (ROOT / "deploy/kubernetes/webhook/config.yaml").read_text(),
                  subprocess.run([FLIGHTPLAN, "serve", "--print_config"], check=True, capture_output=True, text=True).stdout]
         for text in texts:
             self.assertEqual(self.faults("serve-config", text), [])

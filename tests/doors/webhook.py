@@ -66,7 +66,7 @@ class Door:
             "-addext", "keyUsage=critical,keyCertSign,cRLSign",  # Python 3.13 wants it
             "-keyout", folder / "ca-key.pem", "-out", folder / "ca.pem")
         run("req", "-newkey", "rsa:2048", "-nodes", "-subj", f"/CN={name}", "-keyout", folder / "key.pem", "-out", folder / "csr.pem")
-        (folder / "ext").write_text("subjectAltName=DNS:flightplan.flightplan.svc,IP:127.0.0.1\n"
+        (folder / "ext").write_text("subjectAltName=DNS:flightplan-webhook.flightplan.svc,IP:127.0.0.1\n"
                                    "subjectKeyIdentifier=hash\nauthorityKeyIdentifier=keyid\n")
         run("x509", "-req", "-in", folder / "csr.pem", "-CA", folder / "ca.pem", "-CAkey", folder / "ca-key.pem", "-CAcreateserial",
             "-days", "1", "-extfile", folder / "ext", "-out", folder / "cert.pem")

@@ -1,0 +1,172 @@
+#!/usr/bin/env python3
+"""The manifests of deploy/kubernetes: who may connect to whom, images by digest. usage: kubernetes_test.py
+
+Policies are read as Kubernetes does (a pod that one selects may do what one of those lists, and nothing else), from the
+files that a kustomization names; patches of policies are put in their place.
+"""
+import pathlib
+import re
+import unittest
+
+import yaml
+
+ROOT = pathlib.Path(__file__).resolve().parents[2] / "deploy"
+OVERLAYS = sorted(path.parent for path in (ROOT / "kubernetes/overlays").glob("*/kustomization.yaml"))
+OWN = "flightplan"  # the image that a site builds; its digest stands in the overlay
+OWN_NAMESPACE = {"kubernetes.io/metadata.name": "flightplan"}
+CLIENTS, MONITORING = {"flightplan.dev/client": "true"}, {"flightplan.dev/monitoring": "true"}
+ANYWHERE = {"kubernetes.io/metadata.name": "somewhere"}
+
+
+def documents(folder):
+    """Every object of a kustomization, with those of the ones it takes; and its policies' patches."""
+    wanted = yaml.safe_load((folder / "kustomization.yaml").read_text())
+    objects = []
+    for name in wanted["resources"]:
+        path = folder / name
+        objects += documents(path) if path.is_dir() else list(yaml.safe_load_all(path.read_text()))
+    for patch in wanted.get("patches", []):
+        if "path" in patch:
+            change = yaml.safe_load((folder / patch["path"]).read_text())
+            if change["kind"] == "NetworkPolicy":
+                [policy] = [o for o in objects if o["kind"] == "NetworkPolicy" and o["metadata"] == change["metadata"]]
+                policy["spec"].update(change["spec"])
+    return objects
+
+
+def selects(selector, labels):
+    assert set(selector) <= {"matchLabels"}, selector
+    return all(labels.get(key) == value for key, value in selector.get("matchLabels", {}).items())
+
+
+def may(policies, way, pod, port, namespace, peer):
+    """Whether a pod of the namespace flightplan may be connected to ("ingress") from, or connect ("egress") to, that peer."""
+    of_pod = [p["spec"] for p in policies if way.capitalize() in p["spec"]["policyTypes"] and selects(p["spec"]["podSelector"], pod)]
+    if not of_pod:
+        return True
+    return any(listed(rule, port, namespace, peer, "from" if way == "ingress" else "to")
+               for spec in of_pod for rule in spec.get(way, []))
+
+
+def listed(rule, port, namespace, peer, key):
+    if "ports" in rule and port not in [p["port"] for p in rule["ports"]]:
+        return False
+    if key not in rule:
+        return True
+    for side in rule[key]:
+        in_namespace = selects(side["namespaceSelector"], namespace) if "namespaceSelector" in side else namespace == OWN_NAMESPACE
+        if in_namespace and selects(side.get("podSelector", {}), peer):
+            return True
+    return False
+
+
+def pods(objects):
+    return {o["metadata"]["name"]: o["spec"]["template"] for o in objects if o["kind"] in ("Deployment", "DaemonSet", "Job")}
+
+
+class Manifests(unittest.TestCase):
+    def setUp(self):
+        self.objects = documents(ROOT / "kubernetes/overlays/site")
+        self.policies = [o for o in self.objects if o["kind"] == "NetworkPolicy"]
+
+    def test_only_those_who_are_named_get_in(self):
+        server, webhook, probe = ({"app": name} for name in ("flightplan", "flightplan-webhook", "flightplan-probe"))
+        for pod, port, namespace, peer, right in [
+                (server, "grpc", CLIENTS, {}, True),
+                (server, "grpc", ANYWHERE, {}, False),
+                (server, "grpc", {"flightplan.dev/client": "false"}, {}, False),
+                (server, "grpc", MONITORING, {}, False),
+                (server, "grpc", OWN_NAMESPACE, probe, True),
+                (server, "grpc", OWN_NAMESPACE, {"app": "else"}, False),
+                (server, "http", MONITORING, {}, True),
+                (server, "http", CLIENTS, {}, False),
+                (server, "health", CLIENTS, {}, False),
+                (webhook, "webhook", ANYWHERE, {}, True),  # the API server has no label
+                (webhook, "grpc", CLIENTS, {}, False),
+                (webhook, "http", MONITORING, {}, True),
+                (webhook, "http", ANYWHERE, {}, False),
+                (probe, "grpc", CLIENTS, {}, False),
+                ({"app": "else"}, "grpc", CLIENTS, {}, False)]:
+            with self.subTest(pod=pod, port=port, namespace=namespace, peer=peer):
+                self.assertEqual(may(self.policies, "ingress", pod, port, namespace, peer), right)
+
+    def test_only_where_it_must_does_anything_go_out(self):
+        names, store = ({"kubernetes.io/metadata.name": name} for name in ("kube-system", "postgresql"))
+        for app, port, namespace, peer, right in [
+                ("flightplan", 53, names, {}, True),
+                ("flightplan", 5432, store, {}, True),
+                ("flightplan", 443, ANYWHERE, {}, False),
+                ("flightplan-webhook", 53, names, {}, False),
+                ("flightplan-webhook", 5432, store, {}, False),
+                ("flightplan-probe", "grpc", OWN_NAMESPACE, {"app": "flightplan"}, True),
+                ("flightplan-probe", "grpc", ANYWHERE, {"app": "flightplan"}, False),
+                ("else", 53, names, {}, False)]:
+            with self.subTest(app=app, port=port, namespace=namespace):
+                self.assertEqual(may(self.policies, "egress", {"app": app}, port, namespace, peer), right)
+
+    def test_the_webhook_shares_no_pod_with_the_callers(self):
+        services = {o["metadata"]["name"]: o["spec"] for o in self.objects if o["kind"] == "Service"}
+        for name, spec in services.items():
+            ports = {port["targetPort"] for port in spec["ports"]}
+            self.assertEqual("webhook" in ports, spec["selector"]["app"] == "flightplan-webhook", name)
+        configuration = yaml.safe_load((ROOT / "../clients/kubernetes/webhook.yaml").read_text())
+        for hook in configuration["webhooks"]:
+            service = hook["clientConfig"]["service"]
+            self.assertEqual(service["port"], services[service["name"]]["ports"][0]["port"])
+            self.assertEqual(services[service["name"]]["ports"][0]["targetPort"], "webhook")
+
+    def test_services_and_probes_name_ports_that_are_there(self):
+        templates = pods(self.objects)
+        for o in self.objects:
+            if o["kind"] == "Service":
+                [template] = [t for t in templates.values() if selects({"matchLabels": o["spec"]["selector"]}, t["metadata"]["labels"])]
+                named = {p["name"] for c in template["spec"]["containers"] for p in c.get("ports", [])}
+                self.assertLessEqual({p["targetPort"] for p in o["spec"]["ports"]}, named, o["metadata"]["name"])
+        for template in templates.values():
+            for container in template["spec"]["containers"]:
+                named = {p["name"] for p in container.get("ports", [])}
+                for probe in ("startupProbe", "readinessProbe", "livenessProbe"):
+                    if probe in container:
+                        self.assertIn(container[probe]["httpGet"]["port"], named)
+
+    def test_every_container_is_bounded_and_without_rights(self):
+        for name, template in pods(self.objects).items():
+            self.assertIs(template["spec"]["securityContext"]["runAsNonRoot"], True, name)
+            self.assertIs(template["spec"]["automountServiceAccountToken"], False, name)
+            for container in template["spec"]["containers"] + template["spec"].get("initContainers", []):
+                least = container["securityContext"]
+                self.assertEqual((least["allowPrivilegeEscalation"], least["readOnlyRootFilesystem"], least["capabilities"]),
+                                 (False, True, {"drop": ["ALL"]}), container["name"])
+            if name in ("flightplan", "flightplan-webhook"):
+                self.assertIn("memory", template["spec"]["containers"][0]["resources"]["limits"])
+
+
+class Images(unittest.TestCase):
+    """Other people's images go by digest: a tag is what its owner says today."""
+
+    def test_in_the_manifests(self):
+        for path in sorted((ROOT / "kubernetes").rglob("*.yaml")):
+            for image in re.findall(r"^\s*(?:- )?image: *(\S+)", path.read_text(), re.M):
+                if image != OWN:
+                    self.assertRegex(image, r"@sha256:[0-9a-f]{64}$", path)
+
+    def test_our_own_in_the_overlays(self):
+        for folder in OVERLAYS:
+            images = yaml.safe_load((folder / "kustomization.yaml").read_text())["images"]
+            for image in images:
+                if image["name"] == OWN and not image["newName"].startswith("localhost/"):  # built on the node itself
+                    self.assertRegex(image.get("digest", ""), r"^sha256:[0-9a-f]{64}$", folder)
+
+    def test_in_container_files(self):
+        for path in sorted((ROOT / "container").glob("Containerfile*")):
+            text = path.read_text()
+            arguments = dict(re.findall(r"^ARG (\w+)=(\S+)", text, re.M))
+            stages = set(re.findall(r"^FROM \S+ AS (\S+)", text, re.M))
+            for image in re.findall(r"^FROM (\S+)", text, re.M):
+                image = re.sub(r"\$\{(\w+)\}", lambda m: arguments[m.group(1)], image)
+                if image != "scratch" and image not in stages:
+                    self.assertRegex(image, r"@sha256:[0-9a-f]{64}$", path)
+
+
+if __name__ == "__main__":
+    unittest.main()
