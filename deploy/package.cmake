@@ -8,6 +8,7 @@ if(TARGET flightplan-probe)
   install(TARGETS flightplan-probe RUNTIME DESTINATION bin COMPONENT flightplan OPTIONAL)
 endif()
 install(FILES deploy/systemd/flightplan.service DESTINATION lib/systemd/system COMPONENT flightplan)
+install(FILES deploy/systemd/flightplan.conf DESTINATION lib/tmpfiles.d COMPONENT flightplan)
 install(FILES clients/slurm/flightplan.lua clients/slurm/job_submit.lua clients/slurm/cli_filter.lua clients/slurm/README.md
   DESTINATION "${CMAKE_INSTALL_DATADIR}/flightplan/slurm" COMPONENT flightplan)
 install(FILES deploy/debian/config.yaml DESTINATION /etc/flightplan COMPONENT flightplan)

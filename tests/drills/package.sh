@@ -16,7 +16,7 @@ inside=(chroot "$root" /usr/bin/env -i HOME=/root TERM=dumb DEBIAN_FRONTEND=noni
 # asks STEP: what the unit starts, as the unit's user, answers and ends with 0.
 asks() {
   local command port http code=0
-  command="$(sed -n 's/^ExecStart=//p' "$root/usr/lib/systemd/system/flightplan.service")"
+  command="$(unit ExecStart)"
   port="$(free_port)" http="$(free_port)"
   "${inside[@]}" setpriv --reuid flightplan --regid flightplan --clear-groups $command --listen="127.0.0.1:$port" \
     --http_listen="127.0.0.1:$http" --drain_delay=0s >"$work/$1.log" 2>&1 &
@@ -28,12 +28,43 @@ asks() {
   [ "$code" = 0 ] || fail "$1: SIGTERM ends it with $code"
 }
 
+# unit NAME: its value in the unit.
+unit() { sed -n "s/^$1=//p" "$root/usr/lib/systemd/system/flightplan.service"; }
+# sockets: with the unit's folders and umask, which systemd would make, a socket is for the group flightplan-clients alone,
+# and what the service keeps is for nobody else.
+sockets() {
+  local kind folder mode user group socket=/run/flightplan/flightplan.sock code=0
+  read -r kind folder mode user group _ < <(grep '^d ' "$root/usr/lib/tmpfiles.d/flightplan.conf")
+  "${inside[@]}" install -d -m "$mode" -o "$user" -g "$group" "$folder"
+  "${inside[@]}" install -d -m "$(unit StateDirectoryMode)" -o flightplan -g flightplan /var/lib/flightplan
+  for name in slurm stranger; do "${inside[@]}" adduser --system --group --quiet --no-create-home "$name"; done
+  "${inside[@]}" adduser --quiet slurm flightplan-clients
+  "${inside[@]}" sh -c "ulimit -c $(unit LimitCORE); umask $(unit UMask)
+    exec setpriv --reuid flightplan --regid flightplan --clear-groups $(unit ExecStart) --listen=unix:$socket --http_listen= --drain_delay=0s" \
+    >"$work/sockets.log" 2>&1 &
+  server=$!
+  wait_for "sockets: the server does not serve: $(tail -n 1 "$work/sockets.log")" grep -q '"msg":"serving"' "$work/sockets.log"
+  as() { "${inside[@]}" setpriv --reuid "$1" --regid "$1" --init-groups "${@:2}"; }
+  as slurm flightplan gpus --server "unix:$socket" >"$work/gpus" 2>"$work/err" || fail "Slurm's user may not use the socket: $(cat "$work/err")"
+  ! as stranger flightplan gpus --server "unix:$socket" >/dev/null 2>&1 || fail "anybody may use the socket"
+  ! as slurm touch /run/flightplan/other.sock 2>/dev/null || fail "a client may put a socket in the server's place"
+  [ -s "$root/var/lib/flightplan/evidence.db" ] || fail "no evidence is kept"
+  ! as slurm test -r /var/lib/flightplan/evidence.db || fail "a client may read what the service keeps"
+  kill -TERM "$server"
+  wait "$server" || code=$?
+  [ "$code" = 0 ] || fail "sockets: SIGTERM ends it with $code"
+  "${inside[@]}" deluser --quiet slurm
+  "${inside[@]}" deluser --quiet stranger
+  rm -rf "${root:?}/var/lib/flightplan"
+}
+
 "${inside[@]}" apt-get update -q >"$work/update.log" 2>&1 || skip "no package lists: $(tail -n 1 "$work/update.log")"
 cp "$package" "$root/tmp/flightplan.deb"
 "${inside[@]}" apt-get install -y -q --no-install-recommends /tmp/flightplan.deb >"$work/install.log" 2>&1 || fail "install: $(tail -n 5 "$work/install.log")"
 "${inside[@]}" flightplan version >"$work/version" || fail "version"
 "${inside[@]}" getent passwd flightplan >/dev/null || fail "no user flightplan"
 asks installed
+sockets
 # libpq is recommended, not needed: a server that wants it says so, at once.
 code=0
 "${inside[@]}" flightplan serve --listen=127.0.0.1:0 --http_listen= --evidence_store=postgresql://nobody@127.0.0.1/none 2>"$work/no_libpq" || code=$?
@@ -54,6 +85,7 @@ mkdir -p "$root/var/lib/flightplan" && touch "$root/var/lib/flightplan/evidence.
 [ ! -e "$root/usr/bin/flightplan" ] || fail "remove left the program"
 "${inside[@]}" apt-get purge -y -q flightplan >"$work/purge.log" 2>&1 || fail "purge: $(tail -n 5 "$work/purge.log")"
 ! "${inside[@]}" getent passwd flightplan >/dev/null || fail "purge left the user"
+! "${inside[@]}" getent group flightplan-clients >/dev/null || fail "purge left the group"
 left="$(cd "$root" && find . -path ./proc -prune -o -name '*flightplan*' ! -path './tmp/*' ! -path './var/cache/*' ! -path './var/log/*' -print)"
 [ -z "$left" ] || fail "purge left $left"
-echo "package: suite=$suite file=$(basename "$package") bytes=$(stat -c %s "$package") install=ok serve=ok upgrade=ok remove=ok purge=ok $(head -n 1 "$work/version")"
+echo "package: suite=$suite file=$(basename "$package") bytes=$(stat -c %s "$package") install=ok serve=ok sockets=ok upgrade=ok remove=ok purge=ok $(head -n 1 "$work/version")"
