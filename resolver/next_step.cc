@@ -161,7 +161,7 @@ std::string Time(double us) {
 Finding Describe(const StepOutlook& outlook, const Move& move, StepModel::Room left) {
   const WallShare& wall = move.wall;
   Finding finding;
-  finding.rule_id = "decide.next-step";
+  finding.rule_id = kNextStepId;
   finding.area = "next-step";
   finding.severity = Severity::kInfo;
   finding.verdict = Verdict::kAdvice;

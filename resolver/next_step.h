@@ -11,6 +11,8 @@
 
 namespace flightplan {
 
+inline constexpr char kNextStepId[] = "decide.next-step";
+
 struct NextStep {
   Finding finding;
   std::optional<AbSuggestion> ab;  // both runs, where a change is worth one

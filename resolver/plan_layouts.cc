@@ -182,6 +182,11 @@ absl::Status Resolver::PlanLayouts(const v1::PlanLayoutsRequest& request, const 
     violations.Add("plan_count", absl::StrCat("must be 1..", kMaxPlans, ", not ", request.plan_count()));
     return violations.ToStatus();
   }
+  if (request.base().view() != v1::ANSWER_VIEW_UNSPECIFIED) {
+    Violations violations;
+    violations.Add("base.view", "must be unset: plans are answered in full");
+    return violations.ToStatus();
+  }
   const absl::StatusOr<NormalizedIntent> intent = ReadQuestion(request.base(), *catalog_, profiles_.get());
   if (!intent.ok()) return WithFieldsBelow("base", intent.status());
   Planner planner(*this, request, evidence, hooks, result);

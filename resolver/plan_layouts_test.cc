@@ -12,6 +12,7 @@ namespace {
 
 using testing::QwenOnSixteen;
 using testing::TestResolver;
+using testing::ViolatedFields;
 
 // All sizes but PP and VPP are given, so that the search is short.
 v1::PlanResult PlanQwen235(v1::PlanObjective objective, int32_t gpus) {
@@ -87,6 +88,14 @@ TEST(PlanLayouts, NamesFieldsOfTheRequestAsSent) {
   std::set<std::string> fields;
   for (const auto& violation : details.field_violations()) fields.insert(violation.field());
   EXPECT_EQ(fields, (std::set<std::string>{"base.model.name", "base.hardware.gpu"}));
+}
+
+TEST(PlanLayouts, AnswersInFull) {
+  v1::PlanLayoutsRequest request;
+  *request.mutable_base() = QwenOnSixteen();
+  request.mutable_base()->set_view(v1::ANSWER_VIEW_VERDICT);
+  v1::PlanResult result;
+  EXPECT_EQ(ViolatedFields(TestResolver().PlanLayouts(request, {}, &result)).count("base.view"), 1U);
 }
 
 }  // namespace

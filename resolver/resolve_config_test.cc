@@ -311,6 +311,48 @@ TEST(ResolveConfig, SaysWhyAnOpenLayoutHasNoAnswer) {
   EXPECT_EQ(CountOf(response.findings(), "layout.none-found"), 1);
 }
 
+// What a view leaves out is known; the rest is the same to the byte.
+v1::ResolveConfigResponse Part(v1::ResolveConfigResponse whole, v1::AnswerView view) {
+  whole.clear_config();
+  whole.clear_decisions();
+  whole.clear_effective_changes();
+  whole.clear_ab_suggestions();
+  whole.clear_model();
+  auto* const findings = whole.mutable_findings();
+  findings->erase(std::remove_if(findings->begin(), findings->end(),
+                                 [](const v1::Finding& f) { return f.rule_id() == "decide.next-step"; }),
+                  findings->end());
+  if (view == v1::ANSWER_VIEW_VERDICT) {
+    whole.clear_estimate();
+    whole.clear_launches();
+    whole.clear_layout();
+  }
+  return whole;
+}
+
+TEST(ResolveConfig, AViewShowsAPartOfTheSameAnswer) {
+  for (v1::ResolveConfigRequest request : {DeepSeekOnH100(), QwenOnSixteen()}) {  // a given layout, and an open one
+    v1::ResolveConfigResponse full;
+    ASSERT_TRUE(TestResolver().ResolveConfig(request, &full).ok());
+    for (const v1::AnswerView view : {v1::ANSWER_VIEW_VERDICT, v1::ANSWER_VIEW_BASIC, v1::ANSWER_VIEW_FULL}) {
+      request.set_view(view);
+      v1::ResolveConfigResponse response;
+      ASSERT_TRUE(TestResolver().ResolveConfig(request, &response).ok());
+      const v1::ResolveConfigResponse expected = view == v1::ANSWER_VIEW_FULL ? full : Part(full, view);
+      EXPECT_EQ(CanonicalBytes(response), CanonicalBytes(expected)) << request.ShortDebugString();
+    }
+  }
+}
+
+TEST(ResolveConfig, AVerdictIsSmall) {
+  v1::ResolveConfigRequest request = DeepSeekOnH100();
+  request.set_view(v1::ANSWER_VIEW_VERDICT);
+  v1::ResolveConfigResponse response;
+  ASSERT_TRUE(TestResolver().ResolveConfig(request, &response).ok());
+  EXPECT_GT(response.findings_size(), 0);
+  EXPECT_LE(response.ByteSizeLong(), 4096U);
+}
+
 TEST(ResolveConfig, SaysEverythingThatIsWrongWithTheRequest) {
   v1::ResolveConfigRequest request;
   request.mutable_model()->set_name("deepseek-v33");
@@ -322,6 +364,7 @@ TEST(ResolveConfig, SaysEverythingThatIsWrongWithTheRequest) {
   request.mutable_layout()->set_tensor_model_parallel_size(0);
   request.mutable_profile()->set_host_gap_ratio(std::numeric_limits<double>::quiet_NaN());
   request.set_stage(static_cast<v1::Stage>(99));
+  request.set_view(static_cast<v1::AnswerView>(99));
   request.add_pinned_knobs()->set_name("moe_router_topkk");
   (*request.mutable_env())["A=B"] = "x";
   v1::ResolveConfigResponse response;
@@ -331,7 +374,7 @@ TEST(ResolveConfig, SaysEverythingThatIsWrongWithTheRequest) {
   for (const char* field :
        {"model.name", "hardware.gpu", "hardware.gpu_count", "workload.seq_length", "workload.global_batch_size",
         "workload.precision", "target.framework", "layout.tensor_model_parallel_size", "profile.host_gap_ratio",
-        "stage", "pinned_knobs[0].name", "env"}) {
+        "stage", "view", "pinned_knobs[0].name", "env"}) {
     EXPECT_EQ(fields.count(field), 1U) << field;
   }
 }

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "flightplan/v1/resolver_service.pb.h"
 #include "resolver/apply_evidence.h"
@@ -43,6 +44,7 @@ namespace flightplan {
 namespace {
 
 constexpr size_t kAnswerRoom = size_t{48} << 10;  // most answers need less
+constexpr size_t kSmallAnswerRoom = size_t{8} << 10;
 
 // `read`: what the reader of a configuration refused; empty where nothing was read.
 void SetVerdicts(const std::vector<Finding>& findings, absl::Span<const ParseFinding> read, ConfigAnswer* answer) {
@@ -67,10 +69,28 @@ const SourcePosition* PlaceOf(const Finding& finding, const std::vector<ParsedKn
   return nullptr;
 }
 
-// Same request, catalogue and evidence: same digest. Maps are written in key order.
-std::string DigestOf(const google::protobuf::MessageLite& request, const std::string& catalog_revision,
-                     absl::string_view evidence_version, absl::string_view profiles_revision = "") {
+// Of the question, however much of the answer is wanted.
+template <class Request>
+std::string QuestionBytes(const Request& request) {
   std::string bytes = CanonicalBytes(request);
+  if (request.view() == v1::ANSWER_VIEW_UNSPECIFIED) return bytes;
+  // The last field as a rule: taken off, where a copy of the request would cost more than the rest of a verdict.
+  const char last[] = {static_cast<char>(Request::kViewFieldNumber << 3), static_cast<char>(request.view())};
+  const absl::string_view view(last, sizeof(last));
+  if (absl::EndsWith(bytes, view)) {
+    bytes.resize(bytes.size() - view.size());
+    return bytes;
+  }
+  Request question = request;
+  question.clear_view();
+  return CanonicalBytes(question);
+}
+
+// Same question, catalogue and evidence: same digest. Maps are written in key order.
+template <class Request>
+std::string DigestOf(const Request& request, const std::string& catalog_revision, absl::string_view evidence_version,
+                     absl::string_view profiles_revision = "") {
+  std::string bytes = QuestionBytes(request);
   absl::StrAppend(&bytes, "\n", catalog_revision, "\n", evidence_version);
   if (!profiles_revision.empty()) absl::StrAppend(&bytes, "\n", profiles_revision);
   return absl::StrCat("fp1-", Sha256Hex(bytes).substr(0, 32));
@@ -113,6 +133,23 @@ Environment EnvironmentOf(const NormalizedIntent& intent, const EstimatedPlan& e
   }
   if (estimate.usable_bytes > 0) env.usable_memory_bytes = estimate.usable_bytes;
   return env;
+}
+
+// A whole answer, as a view shows it.
+void ShowOnly(View view, v1::ResolveConfigResponse* answer) {
+  if (view == View::kFull) return;
+  answer->clear_config();
+  answer->clear_decisions();
+  answer->clear_effective_changes();
+  answer->clear_ab_suggestions();
+  answer->clear_model();
+  auto* const findings = answer->mutable_findings();
+  const auto next_step = [](const v1::Finding& finding) { return finding.rule_id() == kNextStepId; };
+  findings->erase(std::remove_if(findings->begin(), findings->end(), next_step), findings->end());
+  if (view == View::kBasic) return;
+  answer->clear_estimate();
+  answer->clear_launches();
+  answer->clear_layout();
 }
 
 // The plan's own launch is the answer's first; the other run differs from it in the knob and its companions alone.
@@ -184,8 +221,11 @@ absl::Status Resolver::AnswerResolve(const v1::ResolveConfigRequest& request, co
   if (!intent.env.open_layout.empty()) {
     std::vector<Finding> why_not;
     R response;
-    FLIGHTPLAN_RETURN_IF_ERROR(ResolveOpenLayout(*this, request, intent, evidence, &response, &why_not));
+    v1::ResolveConfigRequest in_full = request;
+    in_full.clear_view();
+    FLIGHTPLAN_RETURN_IF_ERROR(ResolveOpenLayout(*this, in_full, intent, evidence, &response, &why_not));
     if (why_not.empty()) {  // answered; the digest is that of the question as it was asked
+      ShowOnly(intent.view, &response);
       response.set_digest(DigestOf(request, catalog_->revision(), evidence.version(),
                                    profiles_ == nullptr ? "" : profiles_->revision()));
       *answer = AnswerOf(response);
@@ -221,9 +261,11 @@ absl::Status Resolver::AnswerResolve(const v1::ResolveConfigRequest& request, co
       const PlanForecast forecast{plan.config, env, stages, *step, room};
       outlook = OutlookOf(*step, intent.profile);
       ApplyStepEvidence(intent, plan.config, evidence, &*outlook, &run.findings);
-      for (AbSuggestion& ab : ab_suggestions) ExpectFromForecast(*model, forecast, &ab);
-      auto next = FindNextStep(intent, *model, forecast, *outlook);
-      if (next.has_value()) AddNextStep(*std::move(next), &run.findings, &ab_suggestions);
+      if (intent.view == View::kFull) {
+        for (AbSuggestion& ab : ab_suggestions) ExpectFromForecast(*model, forecast, &ab);
+        auto next = FindNextStep(intent, *model, forecast, *outlook);
+        if (next.has_value()) AddNextStep(*std::move(next), &run.findings, &ab_suggestions);
+      }
     }
   }
   ReportStale(evidence, &run.findings);
@@ -236,31 +278,40 @@ absl::Status Resolver::AnswerResolve(const v1::ResolveConfigRequest& request, co
   answer->evidence_revision = evidence.revision();
   answer->target = TargetName(env);
 
-  WireWriter w(kAnswerRoom);
+  const bool full = intent.view == View::kFull;
+  WireWriter w(full ? kAnswerRoom : kSmallAnswerRoom);
   w.Int(R::kOutcomeFieldNumber, answer->will_run ? v1::OUTCOME_RESOLVED : v1::OUTCOME_INFEASIBLE);
   w.Bool(R::kAcceptedByStackFieldNumber, answer->accepted_by_stack);
   w.Bool(R::kWillRunFieldNumber, answer->will_run);
-  PutConfig(R::kConfigFieldNumber, run, plan.decisions, &w);
-  for (const Decision& decision : plan.decisions) PutDecision(R::kDecisionsFieldNumber, decision, &w);
+  if (full) {
+    PutConfig(R::kConfigFieldNumber, run, plan.decisions, &w);
+    for (const Decision& decision : plan.decisions) PutDecision(R::kDecisionsFieldNumber, decision, &w);
+  }
   for (const Finding& finding : run.findings) {
     PutFinding(R::kFindingsFieldNumber, finding, /*place=*/nullptr, &w);
     AddFound(finding, answer);
   }
-  for (const ConfigChange& change : run.changes) PutChange(R::kEffectiveChangesFieldNumber, change, &w);
-  PutEstimate(R::kEstimateFieldNumber, estimate, outlook.has_value() ? &*outlook : nullptr, &w);
-  const absl::string_view own = OwnDialect(env.target);
-  const Launch own_launch = RenderDialect(own, {written, env, plan.env});
-  PutLaunch(R::kLaunchesFieldNumber, own_launch, &w);
-  for (const std::string& dialect : intent.dialects) {
-    if (dialect != own) PutLaunch(R::kLaunchesFieldNumber, RenderDialect(dialect, {written, env, plan.env}), &w);
+  if (full) {
+    for (const ConfigChange& change : run.changes) PutChange(R::kEffectiveChangesFieldNumber, change, &w);
   }
-  for (const AbSuggestion& ab : ab_suggestions) {
-    PutAbSuggestion(R::kAbSuggestionsFieldNumber, ab, OtherLaunch(ab, plan, env, {written, own_launch}), &w);
+  if (intent.view >= View::kBasic) {
+    PutEstimate(R::kEstimateFieldNumber, estimate, outlook.has_value() ? &*outlook : nullptr, &w);
+    const absl::string_view own = OwnDialect(env.target);
+    const Launch own_launch = RenderDialect(own, {written, env, plan.env});
+    PutLaunch(R::kLaunchesFieldNumber, own_launch, &w);
+    for (const std::string& dialect : intent.dialects) {
+      if (dialect != own) PutLaunch(R::kLaunchesFieldNumber, RenderDialect(dialect, {written, env, plan.env}), &w);
+    }
+    if (full) {
+      for (const AbSuggestion& ab : ab_suggestions) {
+        PutAbSuggestion(R::kAbSuggestionsFieldNumber, ab, OtherLaunch(ab, plan, env, {written, own_launch}), &w);
+      }
+      const bool named = request.model().source_case() == v1::ModelRef::kName;
+      const auto shown = named ? shown_models_.find(intent.model.name) : shown_models_.end();
+      w.PutText(R::kModelFieldNumber, shown != shown_models_.end() ? shown->second : ShownModel(intent.model));
+    }
+    PutLayout(R::kLayoutFieldNumber, plan.config, placement, &w);
   }
-  const bool named = request.model().source_case() == v1::ModelRef::kName;
-  const auto shown = named ? shown_models_.find(intent.model.name) : shown_models_.end();
-  w.PutText(R::kModelFieldNumber, shown != shown_models_.end() ? shown->second : ShownModel(intent.model));
-  PutLayout(R::kLayoutFieldNumber, plan.config, placement, &w);
   w.Text(R::kDigestFieldNumber, answer->digest);
   w.Text(R::kCatalogRevisionFieldNumber, answer->catalog_revision);
   w.Int(R::kEvidenceRevisionFieldNumber, answer->evidence_revision);
@@ -291,12 +342,13 @@ absl::Status Resolver::AnswerValidate(const v1::ValidateConfigRequest& request, 
   const WeighedConfig weighed = WeighConfig(gpu, &run);
   DropWhatIsNotKnown(&reading, &run);
   SetVerdicts(run.findings, reading.parsed.findings, answer);
+  const View view = ViewOf(request);
   // A judgement rests on no measurement.
   answer->digest = DigestOf(request, catalog_->revision(), EvidenceSnapshot::Empty().version());
   answer->catalog_revision = catalog_->revision();
   answer->target = TargetName(env);
 
-  WireWriter w(kAnswerRoom);
+  WireWriter w(view == View::kFull ? kAnswerRoom : kSmallAnswerRoom);
   w.Bool(R::kAcceptedByStackFieldNumber, answer->accepted_by_stack);
   w.Bool(R::kWillRunFieldNumber, answer->will_run);
   const auto put_finding = [&](const Finding& finding, const SourcePosition* at) {
@@ -307,8 +359,10 @@ absl::Status Resolver::AnswerValidate(const v1::ValidateConfigRequest& request, 
   for (const ParseFinding& parse : reading.parsed.findings) put_finding(parse.finding, &parse.at);
   SortForPeople(&run.findings);
   for (const Finding& finding : run.findings) put_finding(finding, PlaceOf(finding, reading.parsed.knobs));
-  PutConfig(R::kConfigFieldNumber, run, /*decisions=*/{}, &w);
-  for (const ConfigChange& change : run.changes) PutChange(R::kEffectiveChangesFieldNumber, change, &w);
+  if (view == View::kFull) {
+    PutConfig(R::kConfigFieldNumber, run, /*decisions=*/{}, &w);
+    for (const ConfigChange& change : run.changes) PutChange(R::kEffectiveChangesFieldNumber, change, &w);
+  }
   if (!env.world_size.has_value()) {
     w.PutText(R::kNotJudgedFieldNumber,
               "process grids: neither hardware.gpu_count, world_size nor WORLD_SIZE is given");
@@ -325,7 +379,7 @@ absl::Status Resolver::AnswerValidate(const v1::ValidateConfigRequest& request, 
     FLIGHTPLAN_RETURN_IF_ERROR(RepairConfig(*this, request, reading, written, asked, &repair));
     w.PutText(R::kRepairFieldNumber, CanonicalBytes(repair));
   }
-  if (weighed.estimate.has_value()) {
+  if (weighed.estimate.has_value() && view >= View::kBasic) {
     PutEstimate(R::kEstimateFieldNumber, *weighed.estimate, /*outlook=*/nullptr, &w);
   }
   answer->bytes = std::move(w).Take();

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "flightplan/v1/resolver_service.pb.h"
+#include "resolver/normalize/canonical_bytes.h"
 #include "resolver/resolver.h"
 #include "tests/support/requests.h"
 
@@ -29,6 +30,37 @@ TEST(ValidateConfig, ReadsItsOwnCommandLine) {
   EXPECT_EQ(Errors(response.findings()), std::set<std::string>());
   EXPECT_TRUE(response.accepted_by_stack());
   EXPECT_TRUE(response.will_run());
+}
+
+TEST(ValidateConfig, AViewShowsAPartOfTheSameAnswer) {
+  v1::ResolveConfigResponse plan;
+  ASSERT_TRUE(TestResolver().ResolveConfig(DeepSeekOnH100(), &plan).ok());
+  v1::ValidateConfigRequest request;
+  *request.mutable_target() = DeepSeekOnH100().target();
+  *request.mutable_hardware() = DeepSeekOnH100().hardware();
+  for (const std::string& arg : plan.launches(0).argv()) request.mutable_arguments()->add_values(arg);
+  request.set_repair(true);
+  for (const bool broken : {false, true}) {
+    if (broken) request.mutable_arguments()->add_values("--tensor-model-parallel-size=3");
+    request.clear_view();
+    v1::ValidateConfigResponse expected;
+    ASSERT_TRUE(TestResolver().ValidateConfig(request, &expected).ok());
+    EXPECT_TRUE(broken ? expected.has_repair() : expected.has_estimate());
+    for (const v1::AnswerView view : {v1::ANSWER_VIEW_FULL, v1::ANSWER_VIEW_BASIC, v1::ANSWER_VIEW_VERDICT}) {
+      if (view != v1::ANSWER_VIEW_FULL) {
+        expected.clear_config();
+        expected.clear_effective_changes();
+      }
+      if (view == v1::ANSWER_VIEW_VERDICT) expected.clear_estimate();
+      request.set_view(view);
+      v1::ValidateConfigResponse response;
+      ASSERT_TRUE(TestResolver().ValidateConfig(request, &response).ok());
+      EXPECT_EQ(CanonicalBytes(response), CanonicalBytes(expected));
+    }
+  }
+  request.set_view(static_cast<v1::AnswerView>(99));
+  v1::ValidateConfigResponse none;
+  EXPECT_EQ(ViolatedFields(TestResolver().ValidateConfig(request, &none)).count("view"), 1U);
 }
 
 TEST(ValidateConfig, PointsAtTheArgument) {

@@ -43,6 +43,7 @@ absl::StatusOr<Reviewed> ReviewObject(const Desk& desk, const doors::AdmissionRe
   v1::ValidateConfigRequest request;
   const doors::Question question = doors::AskAboutWorkload(admission, desk.options.releases, *desk.catalog, &request);
   if (!question.not_judged.empty()) return Reviewed{doors::NotJudged(question.not_judged), {}};
+  request.set_view(v1::ANSWER_VIEW_VERDICT);
   absl::StatusOr<Answer> answer = desk.answers->Validate(request);
   if (answer.status().code() == absl::StatusCode::kInvalidArgument) {
     return Reviewed{doors::NotJudged(answer.status().message()), {}};

@@ -64,6 +64,10 @@ Plain ReadEnum(Message value, const std::pair<Message, Plain> (&table)[N], Plain
 constexpr std::pair<v1::Objective, Objective> kObjectives[] = {{v1::OBJECTIVE_UNSPECIFIED, Objective::kTraining},
                                                                {v1::OBJECTIVE_TRAINING, Objective::kTraining},
                                                                {v1::OBJECTIVE_BENCHMARK, Objective::kBenchmark}};
+constexpr std::pair<v1::AnswerView, View> kViews[] = {{v1::ANSWER_VIEW_UNSPECIFIED, View::kFull},
+                                                      {v1::ANSWER_VIEW_VERDICT, View::kVerdict},
+                                                      {v1::ANSWER_VIEW_BASIC, View::kBasic},
+                                                      {v1::ANSWER_VIEW_FULL, View::kFull}};
 constexpr std::pair<v1::Stage, Stage> kStages[] = {{v1::STAGE_UNSPECIFIED, Stage::kProduction},
                                                    {v1::STAGE_BRING_UP, Stage::kBringUp},
                                                    {v1::STAGE_TUNE, Stage::kTune},
@@ -426,9 +430,15 @@ absl::StatusOr<NormalizedIntent> NormalizeResolve(const v1::ResolveConfigRequest
   ReadEnv(request.env(), "env", &intent.env, &violations);
   if (request.has_profile()) intent.profile = ReadProfile(request.profile(), &violations);
   ReadDialects(request.dialects(), &intent, &violations);
+  intent.view = ReadEnum(request.view(), kViews, View::kFull, "view", &violations);
   intent.env.mla = intent.model.is_mla();
   FLIGHTPLAN_RETURN_IF_ERROR(violations.ToStatus());
   return intent;
+}
+
+View ViewOf(const v1::ValidateConfigRequest& request) {
+  Violations none;
+  return ReadEnum(request.view(), kViews, View::kFull, "view", &none);
 }
 
 absl::StatusOr<Environment> NormalizeValidate(const v1::ValidateConfigRequest& request, const Catalog& catalog,
@@ -450,6 +460,7 @@ absl::StatusOr<Environment> NormalizeValidate(const v1::ValidateConfigRequest& r
     CheckRange("world_size", request.world_size(), kMaxGpus, &violations);
     env.world_size = request.world_size();
   }
+  ReadEnum(request.view(), kViews, View::kFull, "view", &violations);
   FLIGHTPLAN_RETURN_IF_ERROR(violations.ToStatus());
   return env;
 }

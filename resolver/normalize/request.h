@@ -30,6 +30,9 @@ absl::StatusOr<NormalizedIntent> NormalizeResolve(const v1::ResolveConfigRequest
 absl::StatusOr<Environment> NormalizeValidate(const v1::ValidateConfigRequest& request, const Catalog& catalog,
                                               std::optional<GpuSystem>* gpu = nullptr);
 
+// How much of the answer its caller wants; NormalizeValidate has refused what is no view.
+View ViewOf(const v1::ValidateConfigRequest& request);
+
 // "megatron-lm" and its release into `env`; an unknown release becomes the nearest known one and is kept in
 // env.unknown_version, for a finding.
 void NormalizeTarget(const v1::TargetStack& message, absl::string_view field, Environment* env, Violations* violations);

@@ -18,6 +18,8 @@ namespace flightplan {
 
 class ProbeEvidence;  // resolver/evidence
 
+// How much of an answer is worked out, from little to all.
+enum class View { kVerdict, kBasic, kFull };
 enum class Stage { kBringUp, kTune, kProduction };
 enum class Objective { kTraining, kBenchmark };
 enum class HostCpuClass { kUnknown, kX86Fast, kX86Slow, kArm };
@@ -70,6 +72,7 @@ struct NormalizedIntent {
   std::optional<MeasuredProfile> profile;      // of a real run
   std::shared_ptr<const ProbeEvidence> probe;  // of the GPU; null: the catalogue's rates
   std::vector<std::string> dialects;
+  View view = View::kFull;
   std::vector<Finding> findings;  // about the request itself, such as an unknown framework version
 };
 

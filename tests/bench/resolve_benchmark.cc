@@ -84,6 +84,19 @@ size_t ValidateToMessage(const v1::ValidateConfigRequest& request, google::proto
 
 void BM_Resolve(benchmark::State& state) { Loop(state, SampleResolveRequest(), false, ResolveToBytes); }
 BENCHMARK(BM_Resolve)->Unit(benchmark::kMicrosecond);
+template <class Request>
+Request With(v1::AnswerView view, Request request) {
+  request.set_view(view);
+  return request;
+}
+void BM_ResolveBasic(benchmark::State& state) {
+  Loop(state, With(v1::ANSWER_VIEW_BASIC, SampleResolveRequest()), false, ResolveToBytes);
+}
+BENCHMARK(BM_ResolveBasic)->Unit(benchmark::kMicrosecond);
+void BM_ResolveVerdict(benchmark::State& state) {
+  Loop(state, With(v1::ANSWER_VIEW_VERDICT, SampleResolveRequest()), false, ResolveToBytes);
+}
+BENCHMARK(BM_ResolveVerdict)->Unit(benchmark::kMicrosecond);
 void BM_ResolveFromBytes(benchmark::State& state) { Loop(state, SampleResolveRequest(), true, ResolveToBytes); }
 BENCHMARK(BM_ResolveFromBytes)->Unit(benchmark::kMicrosecond);
 void BM_ResolveToMessage(benchmark::State& state) { Loop(state, SampleResolveRequest(), false, ResolveToMessage); }
@@ -132,6 +145,10 @@ void BM_Validate(benchmark::State& state) {
   Loop(state, SampleValidateRequest(SampleAnswer()), false, ValidateToBytes);
 }
 BENCHMARK(BM_Validate)->Unit(benchmark::kMicrosecond);
+void BM_ValidateVerdict(benchmark::State& state) {
+  Loop(state, With(v1::ANSWER_VIEW_VERDICT, SampleValidateRequest(SampleAnswer())), false, ValidateToBytes);
+}
+BENCHMARK(BM_ValidateVerdict)->Unit(benchmark::kMicrosecond);
 void BM_ValidateFromBytes(benchmark::State& state) {
   Loop(state, SampleValidateRequest(SampleAnswer()), true, ValidateToBytes);
 }

@@ -3,7 +3,10 @@
 // Sets every number of every request to its extremes, one at a time, and every knob; then N requests with several
 // numbers at once. Each must be answered, or refused as the caller's mistake: never INTERNAL, never with a figure that
 // is no number. Exit status: 0 all hold, 1 some do not, 2 misuse.
+#include <sys/time.h>
+
 #include <cmath>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -298,7 +301,10 @@ std::vector<Question> Questions() {
 
 // ---- the check
 
-// For the end of a process that a request ends.
+// Of processor time for one request, two orders above the dearest: one that takes more has no end.
+constexpr int kLongestSeconds = 60;
+
+// For the end of a process that a request ends, or holds for ever.
 std::string* Asked() {
   static auto* const kAsked = new std::string();
   return kAsked;
@@ -308,6 +314,8 @@ class Tally {
  public:
   void Ask(const Question& question, const Message& request, const std::string& what) {
     ++asked_;
+    const itimerval longest = {{0, 0}, {kLongestSeconds, 0}};
+    setitimer(ITIMER_VIRTUAL, &longest, nullptr);
     *Asked() = absl::StrCat(question.name, ", with ", what);
     const absl::Time start = absl::Now();
     const absl::Status status = question.ask(request);
@@ -398,6 +406,11 @@ int Main(int argc, char** argv) {
     std::printf("BROKEN %s: ends the process\n", Asked()->c_str());
     std::fflush(stdout);
     std::abort();
+  });
+  std::signal(SIGVTALRM, [](int) {
+    std::printf("BROKEN %s: has no end\n", Asked()->c_str());
+    std::fflush(stdout);
+    std::_Exit(1);
   });
   int64_t random = 20'000;
   uint64_t seed = 1;

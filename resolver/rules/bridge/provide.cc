@@ -1,5 +1,7 @@
 // GPTModelProvider.provide: what Bridge checks and changes when it builds the model.
 // Lines are those of NVIDIA-NeMo/Megatron-Bridge@067f987df src/megatron/bridge/models/gpt_provider.py.
+#include <algorithm>
+
 #include "resolver/rules/rule.h"
 
 namespace flightplan {
@@ -23,10 +25,12 @@ bool ChunksUneven(F f) {
   return Provides(f) && vpp != 0 && pp > 0 && !UnequalStages(f) && (f.num(K::num_layers) / pp) % vpp != 0;
 }
 
+constexpr int64_t kMostChunks = 4096;  // that are tried: more than any model has layers
+
 // The nearest smaller number of chunks that comes out even.
 std::vector<Patch> EvenChunks(F f) {
   const int64_t per_rank = f.num(K::num_layers) / f.num(K::pipeline_model_parallel_size);
-  for (int64_t vpp = f.num(K::virtual_pipeline_model_parallel_size) - 1; vpp > 1; --vpp) {
+  for (int64_t vpp = std::min(f.num(K::virtual_pipeline_model_parallel_size) - 1, kMostChunks); vpp > 1; --vpp) {
     if (per_rank % vpp == 0) return {{Assign(K::virtual_pipeline_model_parallel_size, vpp)}};
   }
   return {{Assign(K::virtual_pipeline_model_parallel_size, Value())}};

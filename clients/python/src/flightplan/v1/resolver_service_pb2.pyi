@@ -27,6 +27,40 @@ else:
 
 DESCRIPTOR: google.protobuf.descriptor.FileDescriptor
 
+class _AnswerView:
+    ValueType = typing.NewType("ValueType", builtins.int)
+    V: typing_extensions.TypeAlias = ValueType
+
+class _AnswerViewEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._EnumTypeWrapper[_AnswerView.ValueType], builtins.type):
+    DESCRIPTOR: google.protobuf.descriptor.EnumDescriptor
+    ANSWER_VIEW_UNSPECIFIED: _AnswerView.ValueType  # 0
+    """FULL."""
+    ANSWER_VIEW_VERDICT: _AnswerView.ValueType  # 1
+    """For who admits a job: the verdicts, the findings (but the next step), what was not judged, a repair that was asked for,
+    digest, revisions, target.
+    """
+    ANSWER_VIEW_BASIC: _AnswerView.ValueType  # 2
+    """For who starts one: VERDICT, and the estimate, the launches and the layout."""
+    ANSWER_VIEW_FULL: _AnswerView.ValueType  # 3
+    """For who wants to know why: every knob with its reason, decisions, changes, A/B runs and the next step too."""
+
+class AnswerView(_AnswerView, metaclass=_AnswerViewEnumTypeWrapper):
+    """How much of an answer is worked out and sent. The question is the same and so is its digest; what one view shows, the
+    others show alike.
+    """
+
+ANSWER_VIEW_UNSPECIFIED: AnswerView.ValueType  # 0
+"""FULL."""
+ANSWER_VIEW_VERDICT: AnswerView.ValueType  # 1
+"""For who admits a job: the verdicts, the findings (but the next step), what was not judged, a repair that was asked for,
+digest, revisions, target.
+"""
+ANSWER_VIEW_BASIC: AnswerView.ValueType  # 2
+"""For who starts one: VERDICT, and the estimate, the launches and the layout."""
+ANSWER_VIEW_FULL: AnswerView.ValueType  # 3
+"""For who wants to know why: every knob with its reason, decisions, changes, A/B runs and the next step too."""
+global___AnswerView = AnswerView
+
 class _Outcome:
     ValueType = typing.NewType("ValueType", builtins.int)
     V: typing_extensions.TypeAlias = ValueType
@@ -150,8 +184,11 @@ class ResolveConfigRequest(google.protobuf.message.Message):
     PROFILE_FIELD_NUMBER: builtins.int
     DIALECTS_FIELD_NUMBER: builtins.int
     PROBE_PROFILE_FIELD_NUMBER: builtins.int
+    VIEW_FIELD_NUMBER: builtins.int
     stage: flightplan.v1.parallelism_pb2.Stage.ValueType
     """How far the run has come."""
+    view: global___AnswerView.ValueType
+    """How much of the answer to send. Unset: all of it."""
     @property
     def model(self) -> flightplan.v1.model_pb2.ModelRef:
         """The model. Required."""
@@ -218,9 +255,10 @@ class ResolveConfigRequest(google.protobuf.message.Message):
         profile: flightplan.v1.parallelism_pb2.MeasuredProfile | None = ...,
         dialects: collections.abc.Iterable[builtins.str] | None = ...,
         probe_profile: flightplan.v1.profile_pb2.HardwareProfile | None = ...,
+        view: global___AnswerView.ValueType = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["hardware", b"hardware", "knobs", b"knobs", "layout", b"layout", "model", b"model", "probe_profile", b"probe_profile", "profile", b"profile", "software", b"software", "target", b"target", "workload", b"workload"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["dialects", b"dialects", "env", b"env", "hardware", b"hardware", "knobs", b"knobs", "layout", b"layout", "model", b"model", "pinned_knobs", b"pinned_knobs", "probe_profile", b"probe_profile", "profile", b"profile", "software", b"software", "stage", b"stage", "target", b"target", "workload", b"workload"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["dialects", b"dialects", "env", b"env", "hardware", b"hardware", "knobs", b"knobs", "layout", b"layout", "model", b"model", "pinned_knobs", b"pinned_knobs", "probe_profile", b"probe_profile", "profile", b"profile", "software", b"software", "stage", b"stage", "target", b"target", "view", b"view", "workload", b"workload"]) -> None: ...
 
 global___ResolveConfigRequest = ResolveConfigRequest
 
@@ -253,7 +291,7 @@ class ResolveConfigResponse(google.protobuf.message.Message):
     will_run: builtins.bool
     """Nothing known makes it fail later."""
     digest: builtins.str
-    """"fp1-" and a digest of request, catalogue and evidence revision: same digest, same answer."""
+    """"fp1-" and a digest of request (without its view), catalogue and evidence revision: same digest, same answer."""
     catalog_revision: builtins.str
     """Content revision of the catalogue."""
     evidence_revision: builtins.int
@@ -537,6 +575,7 @@ class ValidateConfigRequest(google.protobuf.message.Message):
     INPUT_FORMAT_FIELD_NUMBER: builtins.int
     REPAIR_FIELD_NUMBER: builtins.int
     REPAIR_CONVERGENCE_FIELD_NUMBER: builtins.int
+    VIEW_FIELD_NUMBER: builtins.int
     world_size: builtins.int
     """World size where no hardware is given; unset: WORLD_SIZE of env."""
     input_format: builtins.str
@@ -548,6 +587,8 @@ class ValidateConfigRequest(google.protobuf.message.Message):
     """Answer with a repair too."""
     repair_convergence: builtins.bool
     """The repair may apply fixes that change convergence."""
+    view: global___AnswerView.ValueType
+    """How much of the answer to send. Unset: all of it."""
     @property
     def arguments(self) -> global___ArgumentList:
         """Megatron-LM or LoongForge arguments, or Bridge overrides, after the script name."""
@@ -590,9 +631,10 @@ class ValidateConfigRequest(google.protobuf.message.Message):
         input_format: builtins.str = ...,
         repair: builtins.bool = ...,
         repair_convergence: builtins.bool = ...,
+        view: global___AnswerView.ValueType = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["_world_size", b"_world_size", "arguments", b"arguments", "config", b"config", "file", b"file", "hardware", b"hardware", "knobs", b"knobs", "software", b"software", "target", b"target", "world_size", b"world_size"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_world_size", b"_world_size", "arguments", b"arguments", "config", b"config", "env", b"env", "file", b"file", "hardware", b"hardware", "input_format", b"input_format", "knobs", b"knobs", "repair", b"repair", "repair_convergence", b"repair_convergence", "software", b"software", "target", b"target", "world_size", b"world_size"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["_world_size", b"_world_size", "arguments", b"arguments", "config", b"config", "env", b"env", "file", b"file", "hardware", b"hardware", "input_format", b"input_format", "knobs", b"knobs", "repair", b"repair", "repair_convergence", b"repair_convergence", "software", b"software", "target", b"target", "view", b"view", "world_size", b"world_size"]) -> None: ...
     @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["_world_size", b"_world_size"]) -> typing.Literal["world_size"] | None: ...
     @typing.overload
@@ -839,7 +881,7 @@ class PlanLayoutsRequest(google.protobuf.message.Message):
     """What to optimise."""
     @property
     def base(self) -> global___ResolveConfigRequest:
-        """The question; its layout fields are constraints, open ones are searched."""
+        """The question; its layout fields are constraints, open ones are searched. Plans are answered in full: no view."""
 
     def __init__(
         self,

@@ -32,6 +32,25 @@ import { ModelRef, ModelSpec } from "./model";
 import { Layout, MeasuredProfile, Stage, TargetStack, Workload } from "./parallelism";
 import { HardwareProfile } from "./profile";
 
+/**
+ * How much of an answer is worked out and sent. The question is the same and so is its digest; what one view shows, the
+ * others show alike.
+ */
+export enum AnswerView {
+  /** ANSWER_VIEW_UNSPECIFIED - FULL. */
+  ANSWER_VIEW_UNSPECIFIED = 0,
+  /**
+   * ANSWER_VIEW_VERDICT - For who admits a job: the verdicts, the findings (but the next step), what was not judged, a repair that was asked for,
+   * digest, revisions, target.
+   */
+  ANSWER_VIEW_VERDICT = 1,
+  /** ANSWER_VIEW_BASIC - For who starts one: VERDICT, and the estimate, the launches and the layout. */
+  ANSWER_VIEW_BASIC = 2,
+  /** ANSWER_VIEW_FULL - For who wants to know why: every knob with its reason, decisions, changes, A/B runs and the next step too. */
+  ANSWER_VIEW_FULL = 3,
+  UNRECOGNIZED = -1,
+}
+
 /** Whether a plan exists. */
 export enum Outcome {
   /** OUTCOME_UNSPECIFIED - Never sent. */
@@ -119,7 +138,11 @@ export interface ResolveConfigRequest {
    */
   dialects: string[];
   /** What the probe measured on these GPUs; unset: the profiles that the service has stored. */
-  probeProfile: HardwareProfile | undefined;
+  probeProfile:
+    | HardwareProfile
+    | undefined;
+  /** How much of the answer to send. Unset: all of it. */
+  view: AnswerView;
 }
 
 export interface ResolveConfigRequest_EnvEntry {
@@ -159,7 +182,7 @@ export interface ResolveConfigResponse {
   layout:
     | ResolvedLayout
     | undefined;
-  /** "fp1-" and a digest of request, catalogue and evidence revision: same digest, same answer. */
+  /** "fp1-" and a digest of request (without its view), catalogue and evidence revision: same digest, same answer. */
   digest: string;
   /** Content revision of the catalogue. */
   catalogRevision: string;
@@ -281,6 +304,8 @@ export interface ValidateConfigRequest {
   repair: boolean;
   /** The repair may apply fixes that change convergence. */
   repairConvergence: boolean;
+  /** How much of the answer to send. Unset: all of it. */
+  view: AnswerView;
 }
 
 export interface ValidateConfigRequest_EnvEntry {
@@ -374,7 +399,7 @@ export interface RepairStep {
 
 /** A search. */
 export interface PlanLayoutsRequest {
-  /** The question; its layout fields are constraints, open ones are searched. */
+  /** The question; its layout fields are constraints, open ones are searched. Plans are answered in full: no view. */
   base:
     | ResolveConfigRequest
     | undefined;
@@ -500,6 +525,7 @@ function createBaseResolveConfigRequest(): ResolveConfigRequest {
     profile: undefined,
     dialects: [],
     probeProfile: undefined,
+    view: 0,
   };
 }
 
@@ -543,6 +569,9 @@ export const ResolveConfigRequest = {
     }
     if (message.probeProfile !== undefined) {
       HardwareProfile.encode(message.probeProfile, writer.uint32(106).fork()).ldelim();
+    }
+    if (message.view !== 0) {
+      writer.uint32(112).int32(message.view);
     }
     return writer;
   },
@@ -648,6 +677,13 @@ export const ResolveConfigRequest = {
 
           message.probeProfile = HardwareProfile.decode(reader, reader.uint32());
           continue;
+        case 14:
+          if (tag !== 112) {
+            break;
+          }
+
+          message.view = reader.int32() as any;
+          continue;
       }
       if ((tag & 7) === 4 || tag === 0) {
         break;
@@ -696,6 +732,7 @@ export const ResolveConfigRequest = {
     message.probeProfile = (object.probeProfile !== undefined && object.probeProfile !== null)
       ? HardwareProfile.fromPartial(object.probeProfile)
       : undefined;
+    message.view = object.view ?? 0;
     return message;
   },
 };
@@ -1473,6 +1510,7 @@ function createBaseValidateConfigRequest(): ValidateConfigRequest {
     inputFormat: "",
     repair: false,
     repairConvergence: false,
+    view: 0,
   };
 }
 
@@ -1512,6 +1550,9 @@ export const ValidateConfigRequest = {
     }
     if (message.repairConvergence !== false) {
       writer.uint32(88).bool(message.repairConvergence);
+    }
+    if (message.view !== 0) {
+      writer.uint32(96).int32(message.view);
     }
     return writer;
   },
@@ -1603,6 +1644,13 @@ export const ValidateConfigRequest = {
 
           message.repairConvergence = reader.bool();
           continue;
+        case 12:
+          if (tag !== 96) {
+            break;
+          }
+
+          message.view = reader.int32() as any;
+          continue;
       }
       if ((tag & 7) === 4 || tag === 0) {
         break;
@@ -1649,6 +1697,7 @@ export const ValidateConfigRequest = {
     message.inputFormat = object.inputFormat ?? "";
     message.repair = object.repair ?? false;
     message.repairConvergence = object.repairConvergence ?? false;
+    message.view = object.view ?? 0;
     return message;
   },
 };
