@@ -76,8 +76,10 @@ def maven_programs(path, text):
 
 
 def images(path, text):
-    for name, version in re.findall(r"(?:^ARG BASE=|image: )\S*?([\w-]+):([\w.-]+)$", text, re.M):
-        yield name, version, "container registry", "not pinned: a tag; give a digest of your own registry"
+    for name, version, digest in re.findall(r"(?:^ARG BASE=|image: )\S*?([\w-]+):([\w.-]+)(@sha256:[0-9a-f]{64})?$", text, re.M):
+        if not digest:
+            raise Fault(f"{path}: {name}:{version} has no digest: name it as {name}:{version}@sha256:...")
+        yield name, version, "container registry", f"sha256 in {path}"
 
 
 # Manifest, its reader, and what needs what it names.
