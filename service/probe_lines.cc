@@ -60,7 +60,7 @@ absl::Status ProbeLines::Take(absl::string_view line) {
   }
   if (DepthOf(line) > kMaxDepth) return Garbage("nested too deeply", line);
   rapidjson::Document document;
-  document.Parse(line.data(), line.size());
+  document.Parse<rapidjson::kParseFullPrecisionFlag>(line.data(), line.size());
   if (document.HasParseError() || !document.IsObject() || document.MemberCount() != 1) {
     return Garbage("no JSON object with one member", line);
   }
@@ -75,7 +75,7 @@ absl::Status ProbeLines::Take(absl::string_view line) {
 absl::Status ProbeLines::TakeMember(absl::string_view name, const std::string& json) {
   if (name == "error") {
     rapidjson::Document error;
-    error.Parse(json.data(), json.size());
+    error.Parse<rapidjson::kParseFullPrecisionFlag>(json.data(), json.size());
     if (!error.IsObject() || !error.HasMember("code") || !error["code"].IsString())
       return Garbage("an error without code", json);
     error_code_ = absl::CEscape(absl::string_view(error["code"].GetString()).substr(0, 64));

@@ -14,7 +14,9 @@ namespace {
 using Json = rapidjson::Value;
 using Writer = rapidjson::Writer<rapidjson::StringBuffer>;
 
-constexpr unsigned kParseFlags = rapidjson::kParseIterativeFlag | rapidjson::kParseValidateEncodingFlag;
+// Without full precision a number such as 1.1e-2147483639 makes RapidJSON read far outside a table (CVE-2024-38517).
+constexpr unsigned kParseFlags =
+    rapidjson::kParseIterativeFlag | rapidjson::kParseFullPrecisionFlag | rapidjson::kParseValidateEncodingFlag;
 constexpr int kForbidden = 403;
 constexpr int kInternalError = 500;
 

@@ -113,7 +113,7 @@ std::string ProfileToJson(const v1::HardwareProfile& message) {
   (void)google::protobuf::util::MessageToJsonString(message, &text, options);  // every profile has a JSON form
   // Maps come in the order of their hashes, which differs from run to run.
   rapidjson::Document document;
-  document.Parse(text.data(), text.size());
+  document.Parse<rapidjson::kParseFullPrecisionFlag>(text.data(), text.size());
   if (document.HasParseError() || !document.IsObject()) return text;
   if (const auto rows = document.FindMember("rows"); rows != document.MemberEnd()) {
     for (rapidjson::Value& row : rows->value.GetArray()) {

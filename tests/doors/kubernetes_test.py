@@ -225,6 +225,13 @@ class KubernetesDoor(unittest.TestCase):
         self.assertEqual(self.enforce.post({}, "/other")[0], 404)
         self.assertTrue(self.enforce.review(obj("job", 2))["allowed"])
 
+    def test_a_number_with_an_exponent_that_wraps_is_a_number(self):
+        """CVE-2024-38517: it made RapidJSON read outside a table, which was the end of the server."""
+        for number in ("1.12345678901e-2147483639", "0.00000000001e-2147483647", "1." + "1" * 4000 + "e-2147483639"):
+            status, text = self.warn.post(b'{"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "n": %s}' % number.encode())
+            self.assertEqual(status, 400, text)
+        self.warn.review(obj("job"))
+
     def test_plain_http_gets_no_answer(self):
         with self.assertRaises(OSError):
             with socket.create_connection(("127.0.0.1", self.enforce.ports[1]), 10) as plain:
