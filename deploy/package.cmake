@@ -42,6 +42,12 @@ install(CODE "
   COMPONENT flightplan)
 install(FILES "${CMAKE_BINARY_DIR}/THIRD_PARTY_NOTICES.txt.gz" DESTINATION "${package_doc}" COMPONENT flightplan)
 
+# Without the program's digest: it is stripped on its way into the package.
+install(CODE "
+  execute_process(COMMAND \"${Python3_EXECUTABLE}\" \"${CMAKE_SOURCE_DIR}/deploy/sbom.py\" deb -
+    \"${CMAKE_BINARY_DIR}/flightplan.cdx.json\" COMMAND_ERROR_IS_FATAL ANY)" COMPONENT flightplan)
+install(FILES "${CMAKE_BINARY_DIR}/flightplan.cdx.json" DESTINATION "${package_doc}" COMPONENT flightplan)
+
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME flightplan)
 set(CPACK_PACKAGE_CONTACT "The Flightplan authors <maintainers@flightplan.invalid>")

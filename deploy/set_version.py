@@ -20,7 +20,6 @@ COPIES = [
     ("clients/rust/Cargo.toml", r'^name = "flightplan"\nversion = "', 1),
     ("clients/rust/Cargo.lock", r'^name = "flightplan"\nversion = "', 1),
     ("clients/go/README.md", r"`require flightplan v", 1),
-    ("deploy/kubernetes/overlays/site/kustomization.yaml", r'/flightplan, newTag: "', 1),
 ]
 CHANGELOG = "CHANGELOG.md"
 

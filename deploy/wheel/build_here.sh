@@ -35,7 +35,9 @@ cmake --build "$build" --target flightplan ${WHEEL_JOBS:+-j "$WHEEL_JOBS"} | eve
 
 step "packing"
 /usr/bin/python3 "$root/deploy/third_party_notices.py" wheel "$build/THIRD_PARTY_NOTICES.txt" >&2
-wheel="$(/usr/bin/python3 "$root/deploy/wheel/pack.py" "$build/flightplan" "$build/THIRD_PARTY_NOTICES.txt" "$build/dist")"
+/usr/bin/python3 "$root/deploy/sbom.py" --check wheel "$build" >&2 || fail "the table of libraries is not what is linked (above: why)"
+/usr/bin/python3 "$root/deploy/sbom.py" wheel "$build/flightplan" "$build/flightplan.cdx.json" >&2
+wheel="$(/usr/bin/python3 "$root/deploy/wheel/pack.py" "$build/flightplan" "$build/THIRD_PARTY_NOTICES.txt" "$build/flightplan.cdx.json" "$build/dist")"
 if ! /usr/bin/python3 "$root/deploy/wheel/check_wheel.py" "$wheel" "$root" >&2; then
   rm -f "$wheel"
   fail "the wheel is not as it should be (above: why)"

@@ -9,6 +9,7 @@ import base64
 import csv
 import hashlib
 import io
+import json
 import pathlib
 import re
 import subprocess
@@ -50,6 +51,17 @@ def check_files(archive, stem):
         right = 0o100755 if entry.filename == f"{stem}.data/scripts/flightplan" else 0o100644
         if mode != right:
             yield f"{entry.filename} has mode {mode:o}, must have {right:o}"
+
+
+def check_sbom(archive, stem):
+    """The bill of materials is there, and about this program."""
+    name = f"{stem}.dist-info/sboms/flightplan.cdx.json"
+    if name not in archive.namelist():
+        yield f"{name} is missing"
+        return
+    digest = hashlib.sha256(archive.read(f"{stem}.data/scripts/flightplan")).hexdigest()
+    if {"alg": "SHA-256", "content": digest} not in json.loads(archive.read(name))["metadata"]["component"].get("hashes", []):
+        yield f"{name} is about another program"
 
 
 def check_traces(archive, build_paths):
@@ -99,6 +111,7 @@ def check(wheel, build_paths):
     with zipfile.ZipFile(wheel) as archive, tempfile.NamedTemporaryFile() as program:
         yield from check_record(archive, stem)
         yield from check_files(archive, stem)
+        yield from check_sbom(archive, stem)
         yield from check_traces(archive, build_paths)
         tag = f"Tag: {wheel.name[len(stem) + 1:-len('.whl')]}\n"
         if tag not in archive.read(f"{stem}.dist-info/WHEEL").decode():

@@ -2,9 +2,10 @@
 """Packs the wheel: the Python package of clients/python, and the native program as its command. The same input gives the
 same bytes.
 
-usage: pack.py PROGRAM NOTICES OUT_FOLDER      prints the wheel's path
+usage: pack.py PROGRAM NOTICES SBOM OUT_FOLDER      prints the wheel's path
   PROGRAM     the flightplan program, as the wheel shall carry it
   NOTICES     the licences of the libraries in it (deploy/third_party_notices.py wheel)
+  SBOM        what is in it (deploy/sbom.py wheel PROGRAM), for dist-info/sboms (PEP 770)
 SOURCE_DATE_EPOCH: the time of every file in it; default: 1980."""
 import base64
 import hashlib
@@ -65,7 +66,7 @@ def package_files():
             yield path.relative_to(source).as_posix(), path.read_bytes()
 
 
-def contents(program, notices):
+def contents(program, notices, sbom):
     """Name and bytes of every file but RECORD, in order; and the wheel's own name."""
     with (PACKAGE / "pyproject.toml").open("rb") as file:
         project = tomllib.load(file)["project"]
@@ -77,6 +78,7 @@ def contents(program, notices):
     files = list(package_files())
     files.append((f"{stem}.data/scripts/flightplan", program.read_bytes()))
     files += [(f"{stem}.dist-info/licenses/{name}", text) for name, text in licences.items()]
+    files.append((f"{stem}.dist-info/sboms/flightplan.cdx.json", sbom.read_bytes()))
     files.append((f"{stem}.dist-info/METADATA", metadata(project, version(), licences).encode()))
     files.append((f"{stem}.dist-info/WHEEL", wheel.encode()))
     return f"{stem}-{tag}.whl", f"{stem}.dist-info/RECORD", files
@@ -103,9 +105,9 @@ def write(path, files, seconds):
     unfinished.replace(path)
 
 
-def pack(program, notices, out, seconds):
+def pack(program, notices, sbom, out, seconds):
     """Writes the wheel into a folder. Returns its path."""
-    name, record_name, files = contents(program, notices)
+    name, record_name, files = contents(program, notices, sbom)
     files.append((record_name, record(record_name, files)))
     out.mkdir(parents=True, exist_ok=True)
     write(out / name, files, max(seconds, DOS_EPOCH))
@@ -113,7 +115,7 @@ def pack(program, notices, out, seconds):
 
 
 def main(arguments):
-    if len(arguments) != 3:
+    if len(arguments) != 4:
         print(__doc__)
         return 2
     try:

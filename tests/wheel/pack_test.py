@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Packing and checking a wheel, with a made-up program: no build is needed."""
 import csv
+import hashlib
 import io
+import json
 import pathlib
 import shutil
 import struct
@@ -31,7 +33,9 @@ class Wheel(unittest.TestCase):
 
     def pack(self, program=elf(0x3E), out="out"):
         (self.folder / "program").write_bytes(program)
-        return pack.pack(self.folder / "program", self.folder / "notices", self.folder / out, 1_700_000_000)
+        digest = hashlib.sha256(program).hexdigest()
+        (self.folder / "sbom").write_text(json.dumps({"metadata": {"component": {"hashes": [{"alg": "SHA-256", "content": digest}]}}}))
+        return pack.pack(self.folder / "program", self.folder / "notices", self.folder / "sbom", self.folder / out, 1_700_000_000)
 
     def changed(self, change, name=None):
         """What check says of a wheel whose entries (name, mode, bytes) went through `change`."""
@@ -81,7 +85,7 @@ class Wheel(unittest.TestCase):
     def test_what_is_wrong_is_named(self):
         stem = f"flightplan-{pack.version()}"
         licence, program = f"{stem}.dist-info/licenses/LICENSE", f"{stem}.data/scripts/flightplan"
-        module = "flightplan/client.py"
+        module, sbom = "flightplan/client.py", f"{stem}.dist-info/sboms/flightplan.cdx.json"
 
         def at(path, change):
             return lambda name, mode, data: change(mode, data) if name == path else (mode, data)
@@ -98,6 +102,8 @@ class Wheel(unittest.TestCase):
             (at(program, lambda mode, data: (mode, data + b"/somewhere/built/gen")),
              f"{program} has a path of the machine that built it: /somewhere/built/gen"),
             (at(program, lambda mode, data: (mode, elf(0xB7))), "the program is not for x86_64"),
+            (at(program, lambda mode, data: (mode, data + b"more")), f"{sbom} is about another program"),
+            (at(sbom, lambda mode, data: None), f"{sbom} is missing"),
         ]:
             with self.subTest(said):
                 self.assertIn(said, self.changed(change))
