@@ -15,11 +15,11 @@ import xml.etree.ElementTree
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 TABLE = "deploy/downloads.tsv"
+REPOSITORY = "clients/java/repository.sha256"
 HEAD = """# Written by deploy/list_downloads.py. Debian packages are not in here: deploy/setup.sh names them, apt checks them against
 # the archive's signed index, and their versions are those of the Debian release.
 name\tversion\tregistry\tneeded by\thash
 """
-MAVEN = "not pinned: Debian 12's Maven 3.8 cannot check hashes (3.9 can); brings what its own POM names"
 
 
 class Fault(Exception):
@@ -58,21 +58,25 @@ def cargo(path, text):
             yield package["name"], package["version"], "crates.io", f"sha256 in {path}"
 
 
-def jars(path, text):
+def maven(path, text):
+    """Files of a Maven repository: jars and programs; the POMs beside them are in the file too."""
     for line in text.splitlines():
-        name, version = re.fullmatch(r"[0-9a-f]{64}  (.+?)-(\d.*)\.jar", line).groups()
-        yield name, version, "Maven Central", f"sha256 in {path}"
+        name, version, kind = re.fullmatch(r"[0-9a-f]{64}  .+/([^/]+)/([^/]+)/[^/]+\.(jar|exe|pom)", line).groups()
+        if kind != "pom":
+            yield name, version, "Maven Central", f"sha256 in {path}"
 
 
-def maven_plugins(path, text):
+def maven_pinned(path, text):
+    """The plugins and programs that a file names are among the repository's files."""
+    listed = (ROOT / REPOSITORY).read_text()
     space = "{http://maven.apache.org/POM/4.0.0}"
-    for plugin in xml.etree.ElementTree.fromstring(text).iter(f"{space}plugin"):
-        yield plugin.findtext(f"{space}artifactId"), plugin.findtext(f"{space}version"), "Maven Central", MAVEN
-
-
-def maven_programs(path, text):
-    for name, version in re.findall(r"-Dartifact=\"[\w.]+:([\w-]+):([\d.]+):exe:", text):
-        yield name, version, "Maven Central", MAVEN
+    wanted = ([(plugin.findtext(f"{space}artifactId"), plugin.findtext(f"{space}version"))
+               for plugin in xml.etree.ElementTree.fromstring(text).iter(f"{space}plugin")] if path.endswith(".xml") else
+              re.findall(r"-Dartifact=\"[\w.]+:([\w-]+):([\d.]+):exe:", text))
+    for name, version in wanted:
+        if f"/{name}/{version}/" not in listed:
+            raise Fault(f"{path}: {name} {version} is not in {REPOSITORY}: run deploy/pin_downloads.sh")
+        yield name, version, "Maven Central", f"sha256 in {REPOSITORY}"
 
 
 def images(path, text):
@@ -92,9 +96,9 @@ MANIFESTS = [
     ("clients/go/go.sum", go, "Go client"),
     ("clients/go/tools/go.sum", go, "generated code of the Go client"),
     ("clients/typescript/package-lock.json", npm, "TypeScript client: build, tests and generated code"),
-    ("clients/java/jars.sha256", jars, "Java client and its tests"),
-    ("clients/java/pom.xml", maven_plugins, "build of the Java client"),
-    ("deploy/setup_clients.sh", maven_programs, "generated code of the Java client"),
+    (REPOSITORY, maven, "Java client: libraries, build and tests"),
+    ("clients/java/pom.xml", maven_pinned, "build of the Java client"),
+    ("deploy/setup_clients.sh", maven_pinned, "generated code of the Java client"),
     ("clients/rust/Cargo.lock", cargo, "Rust client: build, tests and generated code"),
     ("tests/doors/apiserver/go.sum", go, "kube-apiserver that the Kubernetes hook is tested with"),
     ("deploy/uv.txt", pip, "deploy/pin_downloads.sh"),
@@ -150,6 +154,8 @@ def listed(root):
         rows |= {(*row[:3], needed_by, row[3]) for row in found}
     known = {name for name, _, _ in MANIFESTS}
     for name in tracked(root):
+        if name.endswith("buf.yaml") and re.search(r"^deps:", (root / name).read_text(), re.M):
+            raise Fault(f"{name}: names modules, which only a buf.lock pins: copy their protos into proto/ instead")
         if is_manifest(root, name) and name not in known:
             raise Fault(f"{name}: give it a row in MANIFESTS of deploy/list_downloads.py")
         if is_script(root / name):

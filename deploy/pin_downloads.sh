@@ -29,6 +29,12 @@ done
 for module in clients/go clients/go/tools; do
   (cd "$module" && GOTOOLCHAIN=local go mod tidy)
 done
-(cd clients/java && rm -rf target/lib && mvn -q -B dependency:copy-dependencies -DincludeScope=test -DoutputDirectory=target/lib &&
-  cd target/lib && sha256sum -- *.jar >../../jars.sha256)
+# All that Maven fetches for the Java client into a repository that has nothing, for both machines.
+cp -r clients/java "$work/java"
+(cd "$work/java" && rm -rf target
+  mvn -q -B -Dmaven.repo.local="$work/m2" -Dmaven.test.failure.ignore=true package dependency:copy-dependencies -DincludeScope=test -DoutputDirectory=target/lib
+  for machine in x86_64 aarch_64; do
+    mvn -q -B -Dmaven.repo.local="$work/m2" dependency:get -Dartifact="io.grpc:protoc-gen-grpc-java:1.62.2:exe:linux-$machine" -Dtransitive=false
+  done)
+(cd "$work/m2" && find . -type f \( -name '*.jar' -o -name '*.pom' -o -name '*.exe' \) -printf '%P\n' | LC_ALL=C sort | xargs sha256sum) >clients/java/repository.sha256
 deploy/list_downloads.py

@@ -66,13 +66,16 @@ setup_java() {
   local stamp="$tools/java.pom.xml"
   cmp -s "$root/clients/java/pom.xml" "$stamp" && return
   echo "setup: Maven packages"
-  # Maven 3.8 knows no hashes, so the jars are looked at before anything runs them.
-  (cd "$root/clients/java" && mvn -q -B dependency:copy-dependencies -DincludeScope=test -DoutputDirectory=target/lib &&
-    cd target/lib && sha256sum --quiet -c ../../jars.sha256) ||
-    { echo "setup: java: a jar is not what clients/java/jars.sha256 names: remove it from ~/.m2; for a new version run deploy/pin_downloads.sh" >&2; return 1; }
+  # Maven 3.8 knows no hashes and runs a plugin as soon as it has it; so what is there is looked at before, and all after.
+  local check="$root/clients/java/check_repository.sh" machine
+  machine="$(uname -m)"
+  "$check" || return 1
+  (cd "$root/clients/java" && mvn -q -B dependency:copy-dependencies -DincludeScope=test -DoutputDirectory=target/lib) || return 1
+  "$check" || return 1
   # The unit tests run, since Maven fetches what runs them only then; what they find is for clients/java/test.sh to say.
   (cd "$root/clients/java" && mvn -q -B -Dmaven.test.failure.ignore=true package dependency:copy-dependencies -DincludeScope=test -DoutputDirectory=target/lib &&
-    mvn -q -B dependency:get -Dartifact="io.grpc:protoc-gen-grpc-java:1.62.2:exe:linux-$(uname -m)" -Dtransitive=false)
+    mvn -q -B dependency:get -Dartifact="io.grpc:protoc-gen-grpc-java:1.62.2:exe:linux-${machine/aarch64/aarch_64}" -Dtransitive=false) || return 1
+  "$check" || return 1
   mkdir -p "$tools"
   cp "$root/clients/java/pom.xml" "$stamp"
 }

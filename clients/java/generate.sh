@@ -3,8 +3,11 @@
 folders=(src/generated/java src/test/generated)
 
 generate() {
-  local plugin="${HOME}/.m2/repository/io/grpc/protoc-gen-grpc-java/1.62.2/protoc-gen-grpc-java-1.62.2-linux-$(uname -m).exe"
+  local machine plugin
+  machine="$(uname -m)"
+  plugin="${HOME}/.m2/repository/io/grpc/protoc-gen-grpc-java/1.62.2/protoc-gen-grpc-java-1.62.2-linux-${machine/aarch64/aarch_64}.exe"
   [ -e "$plugin" ] || lacks "protoc-gen-grpc-java (deploy/setup_clients.sh java)"
+  "$root/clients/java/check_repository.sh"
   local protos="$work/java-protos" main="$1/src/generated/java" test="$1/src/test/generated"
   mkdir -p "$protos" "$main" "$test"
   cp -r "$root/proto/flightplan" "$root/proto/google" "$protos/"

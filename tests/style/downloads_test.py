@@ -32,6 +32,8 @@ WITHOUT_HASH = [
     (list_downloads.pip, "a>=1.0 \\\n    --hash=sha256:00\n"),
     (list_downloads.npm, '{"packages": {"": {}, "node_modules/a": {"version": "1.0.0"}}}'),
     (list_downloads.cargo, '[[package]]\nname = "a"\nversion = "1.0.0"\nsource = "registry"\n'),
+    (list_downloads.images, "ARG BASE=docker.io/library/debian:12-slim"),
+    (list_downloads.maven_pinned, '-Dartifact="io.example:what-nobody-listed:1.0:exe:linux-x86_64"'),
 ]
 
 
