@@ -1,25 +1,22 @@
 #include "service/process_sources.h"
 
 #include <cstdlib>
-#include <fstream>
-#include <sstream>
 
-#include "absl/strings/str_cat.h"
+#include "service/input_file.h"
 
 namespace flightplan::service {
+namespace {
+
+constexpr size_t kMaxFileBytes = size_t{64} << 20;  // each kind of file has a limit of its own below it
+
+}  // namespace
 
 SettingsSources ProcessSources() {
   return {[](const std::string& name) -> std::optional<std::string> {
             const char* value = std::getenv(name.c_str());
             return value == nullptr ? std::nullopt : std::optional<std::string>(value);
           },
-          [](const std::string& path) -> absl::StatusOr<std::string> {
-            std::ifstream file(path, std::ios::binary);
-            if (!file) return absl::NotFoundError(absl::StrCat("cannot read ", path));
-            std::ostringstream text;
-            text << file.rdbuf();
-            return text.str();
-          }};
+          [](const std::string& path) { return ReadWholeFile(path, kMaxFileBytes); }};
 }
 
 }  // namespace flightplan::service

@@ -8,8 +8,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <fstream>
-#include <sstream>
 #include <tuple>
 #include <utility>
 
@@ -27,6 +25,7 @@
 #include "resolver/catalog/catalog.h"
 #include "resolver/normalize/profile_message.h"
 #include "resolver/normalize/violations.h"
+#include "service/input_file.h"
 
 namespace flightplan::service {
 namespace {
@@ -115,10 +114,7 @@ absl::StatusOr<std::unique_ptr<ProfileStore>> ProfileStore::Open(
 
 absl::Status ProfileStore::Read(const std::string& file) {
   const std::string path = absl::StrCat(options_.folder, "/", file);
-  std::ifstream in(path, std::ios::binary);
-  std::string text(kMaxProfileBytes + 1, '\0');
-  in.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<size_t>(std::max<std::streamsize>(0, in.gcount())));
+  FLIGHTPLAN_ASSIGN_OR_RETURN(const std::string text, ReadWholeFile(path, kMaxProfileBytes));
   v1::HardwareProfile profile;
   absl::Status status = ProfileFromJson(text, &profile);
   const std::string name = file.substr(0, file.size() - kSuffix.size());

@@ -13,6 +13,7 @@
 #include "grpcpp/security/tls_certificate_provider.h"
 #include "grpcpp/security/tls_credentials_options.h"
 #include "resolver/base/status_macros.h"
+#include "service/input_file.h"
 
 namespace flightplan::service {
 namespace {
@@ -32,9 +33,15 @@ absl::Status Wrong(const std::string& path, absl::string_view what) {
   return absl::FailedPreconditionError(absl::StrCat(path, ": ", what));
 }
 
+absl::StatusOr<std::string> ReadPem(const std::string& path) {
+  constexpr size_t kMaxPemBytes = size_t{1} << 20;
+  absl::StatusOr<std::string> text = ReadWholeFile(path, kMaxPemBytes);
+  return text.ok() ? std::move(text) : absl::FailedPreconditionError(text.status().message());
+}
+
 absl::StatusOr<std::vector<Certificate>> ReadCertificates(const std::string& path) {
-  const Bio file(BIO_new_file(path.c_str(), "r"));
-  if (file == nullptr) return Wrong(path, "cannot be read");
+  FLIGHTPLAN_ASSIGN_OR_RETURN(const std::string pem, ReadPem(path));
+  const Bio file(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
   std::vector<Certificate> chain;
   while (X509* certificate = PEM_read_bio_X509(file.get(), nullptr, nullptr, nullptr)) chain.emplace_back(certificate);
   if (chain.empty()) return Wrong(path, "holds no PEM certificate");
@@ -69,8 +76,8 @@ absl::StatusOr<absl::Time> CertificateExpiry(const std::string& path) {
 absl::Status CheckTlsFiles(const TlsFiles& files, absl::Time now) {
   FLIGHTPLAN_ASSIGN_OR_RETURN(const std::vector<Certificate> chain, ReadCertificates(files.certificate));
   FLIGHTPLAN_RETURN_IF_ERROR(CheckEnd(files.certificate, chain, now));
-  const Bio file(BIO_new_file(files.key.c_str(), "r"));
-  if (file == nullptr) return Wrong(files.key, "cannot be read");
+  FLIGHTPLAN_ASSIGN_OR_RETURN(const std::string pem, ReadPem(files.key));
+  const Bio file(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
   // The empty passphrase instead of OpenSSL's question on the terminal.
   const Key key(PEM_read_bio_PrivateKey(file.get(), nullptr, nullptr, const_cast<char*>("")));
   if (key == nullptr) return Wrong(files.key, "holds no PEM private key without a passphrase");

@@ -98,7 +98,7 @@ std::string ProfileFolder();
 absl::StatusOr<std::unique_ptr<Backend>> MakeLocalBackend(const std::string& catalog_dir);
 
 // At `address`: HOST:PORT or unix:PATH. Every call has kServerDeadlineSeconds; nothing is sent before the first.
-// INVALID_ARGUMENT: see CheckToken in remote_channel.h.
+// INVALID_ARGUMENT: see MakeChannel in remote_channel.h.
 inline constexpr int kServerDeadlineSeconds = 10;
 inline constexpr int kServerPlanSeconds = 120;  // of a search
 absl::StatusOr<std::unique_ptr<Backend>> MakeRemoteBackend(const std::string& address);

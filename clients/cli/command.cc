@@ -1,9 +1,6 @@
 #include "clients/cli/command.h"
 
-#include <sys/stat.h>
-
 #include <algorithm>
-#include <cstdio>
 #include <memory>
 #include <utility>
 
@@ -15,8 +12,10 @@
 #include "clients/cli/text.h"
 #include "google/rpc/error_details.pb.h"
 #include "resolver/base/nearest.h"
+#include "resolver/base/status_macros.h"
 #include "resolver/base/utf8.h"
 #include "resolver/resolver.h"
+#include "service/input_file.h"
 
 namespace flightplan::cli {
 namespace {
@@ -212,24 +211,7 @@ absl::StatusOr<std::unique_ptr<Backend>> MakeBackend(const BackendOptions& optio
 }
 
 absl::StatusOr<std::string> ReadInput(const std::string& path) {
-  constexpr size_t kReadBytes = size_t{16} << 10;
-  struct stat info {};
-  if (path != "-" && stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode)) {
-    return absl::InvalidArgumentError(absl::StrCat(path, " is a folder, not a file"));
-  }
-  const std::unique_ptr<FILE, int (*)(FILE*)> opened(path == "-" ? nullptr : fopen(path.c_str(), "rb"),
-                                                     [](FILE* file) { return file == nullptr ? 0 : fclose(file); });
-  FILE* file = path == "-" ? stdin : opened.get();
-  if (file == nullptr) return absl::InvalidArgumentError(absl::StrCat("cannot read ", path));
-  std::string text;
-  char buffer[kReadBytes];  // scripts are small, and a batch reads thousands: no room for the largest is made for each
-  while (text.size() <= kMaxFileBytes) {
-    const size_t got = fread(buffer, 1, sizeof(buffer), file);
-    if (got == 0) break;
-    text.append(buffer, got);
-  }
-  if (ferror(file) != 0) return absl::InvalidArgumentError(absl::StrCat("cannot read ", path));
-  if (text.size() > kMaxFileBytes) return absl::InvalidArgumentError(absl::StrCat(path, " is larger than 1 MiB"));
+  FLIGHTPLAN_ASSIGN_OR_RETURN(std::string text, service::ReadWholeFile(path, kMaxFileBytes));
   if (const size_t end = Utf8PrefixBytes(text); end < text.size()) {
     const auto line = 1 + std::count(text.data(), text.data() + end, '\n');
     return absl::InvalidArgumentError(absl::StrCat(path, " is no UTF-8 text: line ", line, ", byte ", end));

@@ -3,7 +3,6 @@
 #include <glob.h>
 
 #include <algorithm>
-#include <fstream>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -12,6 +11,7 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "service/input_file.h"
 
 namespace flightplan::cli {
 namespace {
@@ -50,10 +50,15 @@ constexpr const char* kLibraries[] = {"/usr/lib/*-linux-gnu", "/usr/local/lib", 
                                       "/usr/local/cuda*/targets/*/lib", "/opt/*/lib"};
 
 std::string ReadStart(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::string text(kMaxRead, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<size_t>(std::max<std::streamsize>(file.gcount(), 0)));
+  absl::StatusOr<service::InputFile> file = service::InputFile::Open(path);
+  if (!file.ok()) return "";
+  std::string text;
+  char piece[4096];
+  while (text.size() < kMaxRead) {
+    const absl::StatusOr<size_t> count = file->Read(piece, sizeof(piece));
+    if (!count.ok() || *count == 0) break;
+    text.append(piece, *count);
+  }
   return text;
 }
 

@@ -4,8 +4,10 @@
 #include "clients/cli/command.h"
 #include "clients/cli/standard_streams.h"
 
+// Before any other initializer: one of gRPC's opens a descriptor, and takes standard input's number if that is free.
+__attribute__((constructor(101))) static void BeforeInitializers() { flightplan::cli::OpenStandardStreams(); }
+
 int main(int argc, char** argv) {
-  flightplan::cli::OpenStandardStreams();
   flightplan::cli::Context context;
   context.terminal = flightplan::cli::Terminal::Detect();
   const int code =

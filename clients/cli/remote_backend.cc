@@ -55,9 +55,9 @@ constexpr int kServerProbeSeconds = 60;  // a probe of 30 s may take 45
 
 class RemoteBackend final : public Backend {
  public:
-  explicit RemoteBackend(const std::string& address)
+  RemoteBackend(const std::string& address, const std::shared_ptr<grpc::Channel>& channel)
       : address_(address),
-        channel_(MakeChannel(address)),
+        channel_(channel),
         resolver_(v1::ResolverService::NewStub(channel_)),
         catalog_(v1::CatalogService::NewStub(channel_)),
         probe_(v1::ProbeService::NewStub(channel_)) {}
@@ -201,8 +201,8 @@ class RemoteBackend final : public Backend {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Backend>> MakeRemoteBackend(const std::string& address) {
-  FLIGHTPLAN_RETURN_IF_ERROR(CheckToken(address));
-  return std::make_unique<RemoteBackend>(address);
+  FLIGHTPLAN_ASSIGN_OR_RETURN(const std::shared_ptr<grpc::Channel> channel, MakeChannel(address));
+  return std::make_unique<RemoteBackend>(address, channel);
 }
 
 }  // namespace flightplan::cli

@@ -6,18 +6,15 @@
 #include <memory>
 #include <string>
 
-#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "grpcpp/channel.h"
 #include "grpcpp/client_context.h"
 
 namespace flightplan::cli {
 
-// INVALID_ARGUMENT where there is a token and it would go to another machine in the clear, unless
-// FLIGHTPLAN_ALLOW_PLAINTEXT_TOKEN is 1.
-absl::Status CheckToken(const std::string& address);
-
-// A file that cannot be read counts as empty: the handshake then fails and says so.
-std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address);
+// INVALID_ARGUMENT: one of the files cannot be read, or the token would go to another machine in the clear and
+// FLIGHTPLAN_ALLOW_PLAINTEXT_TOKEN is not 1.
+absl::StatusOr<std::shared_ptr<grpc::Channel>> MakeChannel(const std::string& address);
 void AddToken(grpc::ClientContext* context);
 
 }  // namespace flightplan::cli

@@ -7,7 +7,7 @@
 namespace flightplan::cli {
 
 // Opens /dev/null for each of the three that is closed, the wrong way round so that using it stays an error. Otherwise
-// the first file that is opened takes its number, and a database gets our output.
+// the first file that is opened takes its number, and a database gets our output. Needs no initialized global.
 void OpenStandardStreams();
 
 // Writes `out` to standard output after what stdio still holds, then `err` to standard error, and closes standard

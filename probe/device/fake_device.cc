@@ -1,5 +1,7 @@
 #include "probe/device/fake_device.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -168,6 +170,10 @@ Status ParseFakeDevice(const std::string& name, const std::string& text, std::un
 }
 
 Status OpenFakeDevice(const std::string& file, std::unique_ptr<Device>* device) {
+  struct stat info {};
+  if (stat(file.c_str(), &info) == 0 && S_ISFIFO(info.st_mode)) {  // whose opening may wait for ever
+    return Fail(Code::kBadOption, "--fake: " + file + " is a named pipe, not a file");
+  }
   std::FILE* in = std::fopen(file.c_str(), "re");
   if (in == nullptr) return Fail(Code::kBadOption, "--fake: cannot read " + file);
   std::string text;

@@ -7,6 +7,7 @@ usage: bad_input_test.py FLIGHTPLAN_BINARY
 import json
 import os
 import pathlib
+import resource
 import signal
 import subprocess
 import sys
@@ -38,6 +39,17 @@ LOCAL_COMMANDS = {
     "import of a model": "models --import FILE",
     "import of a profile": "probe --import FILE",
     "replay": "replay FILE",
+    "import of evidence": "evidence import FILE --evidence-store sqlite:evidence.db",
+}
+# Files that the program finds by itself or by a setting, as a command with FILE in it; in LINK the file is one of a folder.
+SETTINGS = {
+    "a site's catalogue": "gpus --catalog-dir LINK",
+    "settings": "serve --check_config --config FILE",
+    "tokens": "serve --check_config --token_file FILE",
+    "quotas": "serve --check_config --quota_file FILE",
+    "the server's catalogue": "serve --check_config --catalog_dir LINK",
+    "a certificate": "serve --check_config --tls_cert_file FILE --tls_key_file FILE",
+    "a probe to replay": "probe --fake FILE",
 }
 MISUSE, NO_ANSWER = 2, 3  # exit codes; 0 and 1 are judgements
 
@@ -133,6 +145,77 @@ class BadInput(unittest.TestCase):
                         self.assertEqual(done.returncode, MISUSE, done.stdout)
                         self.assertIn("larger than", done.stderr.decode())
 
+    def pipe(self):
+        """A named pipe that nobody writes to."""
+        path = self.root / "pipe.sh"
+        if not path.exists():
+            os.mkfifo(path)
+        return path
+
+    def test_a_named_pipe_is_no_file(self):
+        path = self.pipe()
+        for name, words, door in self.each_command():
+            with self.subTest(name):
+                done = self.run_command(words, path)
+                if door:
+                    self.assertEqual(self.verdict(name, done), "not_judged")
+                else:
+                    self.assertEqual(done.returncode, MISUSE, done.stdout)
+                    self.assertIn("pipe.sh is a named pipe, not a file", done.stderr.decode())
+
+    def test_settings_that_never_begin_or_end(self):
+        for file, said in ((self.pipe(), "is a named pipe, not a file"), (pathlib.Path("/dev/zero"), "/dev/zero")):
+            folder = self.root / f"site-of-{file.name}"
+            folder.mkdir()
+            (folder / "site.yaml").symlink_to(file)
+            for name, words in SETTINGS.items():
+                with self.subTest(name, file=file.name):
+                    done = self.run_command(words.replace("LINK", str(folder)), file,
+                                            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (3 << 30, 3 << 30)))
+                    self.assertEqual(done.returncode, MISUSE, done.stderr)
+                    self.assertIn("site.yaml" if "LINK" in words else said, done.stderr.decode())
+        (self.root / "profiles").mkdir()
+        (self.root / "profiles/p.json").symlink_to(self.pipe())
+        site = self.root / "usr/lib/python3/dist-packages/torch-2.8.dist-info"
+        site.mkdir(parents=True)
+        (site / "METADATA").symlink_to(self.pipe())
+        for words in ("probe --list", f"fingerprint --root {self.root}"):  # which pass over what they cannot read
+            with self.subTest(words):
+                self.assertEqual(self.run_command(words, self.pipe()).returncode, 0)
+        (self.root / "profiles/p.json").unlink()
+
+    def test_certificates_that_never_end(self):
+        for variable in ("FLIGHTPLAN_CA_FILE", "FLIGHTPLAN_CERT_FILE", "FLIGHTPLAN_KEY_FILE"):
+            for file, said in (("/dev/zero", "larger than 1 MiB"), (str(self.pipe()), "is a named pipe"), ("/missing", "cannot read")):
+                with self.subTest(variable, file=file):
+                    os.environ.update({"FLIGHTPLAN_CA_FILE": "/etc/hostname", variable: file})
+                    self.addCleanup(os.environ.pop, variable, None)
+                    self.addCleanup(os.environ.pop, "FLIGHTPLAN_CA_FILE", None)
+                    done = self.run_command("gpus --server 127.0.0.1:1", file)
+                    self.assertEqual(done.returncode, MISUSE)
+                    self.assertIn(f"{variable}: ", done.stderr.decode())
+                    self.assertIn(said, done.stderr.decode())
+                    os.environ.pop(variable)
+
+    def test_lines_that_never_end(self):
+        for words in ("evidence import - --evidence-store sqlite:evidence.db", "replay -"):
+            for source, said in (("yes ''", "lines"), ("yes", "lines"), ("cat /dev/urandom", "lines"), ("cat /dev/zero", "line 1 is larger than")):
+                with self.subTest(words, source=source):
+                    writer = subprocess.Popen(["sh", "-c", f"exec {source}"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+                    done = self.run_command(words, "-", stdin=writer.stdout,
+                                            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30)))
+                    writer.stdout.close()
+                    writer.wait(30)
+                    self.assertEqual(done.returncode, MISUSE, done.stderr[-300:])
+                    self.assertIn(said, done.stderr.decode())
+                    self.assertLess(len(done.stderr), 1 << 20)
+
+    def test_pipes_of_a_shell_are_read(self):
+        launch = f"torchrun pretrain_gpt.py {FLAGS}"
+        done = subprocess.run(["bash", "-c", f"'{FLIGHTPLAN}' validate <(sleep 0.2; echo '{launch}'); "
+                               f"echo '{launch}' | '{FLIGHTPLAN}' validate /dev/stdin"], capture_output=True, timeout=SECONDS)
+        self.assertEqual(done.stdout.count(b"accepted") + done.stdout.count(b"rejected"), 2, done.stdout + done.stderr)
+
     def test_what_is_no_text(self):
         program = self.file("binary.sh", pathlib.Path("/bin/sh").read_bytes()[:100_000])
         nul = self.file("nul.sh", f"torchrun pretrain_gpt.py {FLAGS}\0\n")
@@ -146,7 +229,7 @@ class BadInput(unittest.TestCase):
                     self.assertNotIn(b"libprotobuf", done.stderr)
                     if door:
                         self.assertEqual(self.verdict(name, done), "not_judged")
-                    elif path in (program, latin) and name != "replay":
+                    elif path in (program, latin) and name not in ("replay", "import of evidence"):  # which refuse lines
                         self.assertEqual(done.returncode, MISUSE, done.stdout)
                         self.assertIn("is no UTF-8 text: line", done.stderr.decode())
 

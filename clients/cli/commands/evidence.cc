@@ -3,9 +3,7 @@
 #include <grpcpp/grpcpp.h>
 
 #include <chrono>
-#include <fstream>
 #include <functional>
-#include <iostream>
 #include <memory>
 #include <optional>
 #include <string>
@@ -30,11 +28,15 @@
 #include "service/catalog_folder.h"
 #include "service/evidence_location.h"
 #include "service/handlers/report_measurement.h"
+#include "service/input_file.h"
 
 namespace flightplan::cli {
 namespace {
 
 constexpr size_t kMaxLineBytes = size_t{1} << 20;
+constexpr size_t kMaxImportBytes = size_t{2} << 30;  // in one go; a store holds less
+constexpr int kMaxImportLines = 10'000'000;
+constexpr size_t kMaxRefused = 1000;  // of a file that has so many, none is worth reading on
 constexpr size_t kImportBatch = 100;
 
 struct Options {
@@ -89,8 +91,8 @@ absl::StatusOr<std::vector<v1::Measurement>> ReadStore(const Options& options) {
 // EvidenceService of a server.
 class Remote {
  public:
-  explicit Remote(const std::string& address)
-      : address_(address), stub_(v1::EvidenceService::NewStub(MakeChannel(address))) {}
+  Remote(const std::string& address, const std::shared_ptr<grpc::Channel>& channel)
+      : address_(address), stub_(v1::EvidenceService::NewStub(channel)) {}
 
   absl::Status Report(const v1::Measurement& measurement) {
     v1::ReportMeasurementRequest request;
@@ -229,40 +231,50 @@ Sink IntoStore(EvidenceStore* store, const Resolver* resolver) {
   };
 }
 
-absl::Status Import(std::istream& in, const Sink& sink, Imported* result) {
-  std::string text;
+absl::Status Import(service::LineReader* in, const Sink& sink, Imported* result) {
   std::vector<v1::Measurement> batch;
-  int number = 0, first = 1;
+  int first = 1;
   const auto flush = [&]() -> absl::Status {
     const std::vector<v1::Measurement> taken = std::exchange(batch, {});
     return taken.empty() ? absl::OkStatus() : sink(first, taken, result);
   };
-  while (std::getline(in, text)) {
-    ++number;
-    if (absl::StripAsciiWhitespace(text).empty()) {
+  for (;;) {
+    const absl::StatusOr<std::optional<absl::string_view>> text = in->Next();
+    if (!text.ok() || !text->has_value()) {
+      FLIGHTPLAN_RETURN_IF_ERROR(flush());
+      return text.status();
+    }
+    if (in->number() > kMaxImportLines) {
+      FLIGHTPLAN_RETURN_IF_ERROR(flush());
+      return absl::InvalidArgumentError(absl::StrCat("more than ", kMaxImportLines, " lines; import them in parts"));
+    }
+    if (absl::StripAsciiWhitespace(**text).empty()) {
       FLIGHTPLAN_RETURN_IF_ERROR(flush());
       continue;
     }
     v1::Measurement measurement;
-    const bool short_enough = text.size() <= kMaxLineBytes;
-    if (!short_enough || !google::protobuf::util::JsonStringToMessage(text, &measurement).ok()) {
+    if (!google::protobuf::util::JsonStringToMessage(std::string(**text), &measurement).ok()) {
       FLIGHTPLAN_RETURN_IF_ERROR(flush());
-      result->refused.push_back(
-          absl::StrCat("line ", number, ": ", short_enough ? "no measurement in JSON" : "longer than 1 MiB"));
-      continue;
+      result->refused.push_back(absl::StrCat("line ", in->number(), ": no measurement in JSON"));
+    } else {
+      if (batch.empty()) first = in->number();
+      batch.push_back(std::move(measurement));
+      if (batch.size() == kImportBatch) FLIGHTPLAN_RETURN_IF_ERROR(flush());
     }
-    if (batch.empty()) first = number;
-    batch.push_back(std::move(measurement));
-    if (batch.size() == kImportBatch) FLIGHTPLAN_RETURN_IF_ERROR(flush());
+    if (result->refused.size() >= kMaxRefused) {
+      FLIGHTPLAN_RETURN_IF_ERROR(flush());
+      return absl::InvalidArgumentError(
+          absl::StrCat("line ", in->number(), ": ", kMaxRefused, " lines were refused; the rest is not read"));
+    }
   }
-  return flush();
 }
 
-int RunImport(const CommandLine& command, const Options& options, const std::string& path, Context& context) {
-  std::ifstream file;
-  if (path != "-") file.open(path);
-  if (path != "-" && !file) return Misuse(command, absl::StrCat("cannot read ", path), context);
-  std::istream& in = path == "-" ? std::cin : file;
+// `remote`: the server, where it is one and no store.
+int RunImport(const CommandLine& command, const Options& options, const std::string& path, Remote* remote,
+              Context& context) {
+  auto file = service::InputFile::Open(path);
+  if (!file.ok()) return Misuse(command, file.status().message(), context);
+  service::LineReader in(*std::move(file), kMaxLineBytes, kMaxImportBytes);
   Imported result;
   absl::Status status;
   if (!options.store.empty()) {
@@ -271,10 +283,9 @@ int RunImport(const CommandLine& command, const Options& options, const std::str
     const Resolver resolver(*catalog);
     const auto store = service::OpenEvidenceStore(options.store);
     if (!store.ok()) return Failed(command, store.status(), context);
-    status = Import(in, IntoStore(store->get(), &resolver), &result);
+    status = Import(&in, IntoStore(store->get(), &resolver), &result);
   } else {
-    Remote remote(options.backend.server);
-    status = Import(in, IntoServer(&remote), &result);
+    status = Import(&in, IntoServer(remote), &result);
   }
   absl::StrAppend(&context.out, result.added, options.store.empty() ? " stored" : " added", ", ", result.same,
                   " there already, ", result.refused.size(), " refused\n");
@@ -329,20 +340,22 @@ int RunEvidence(Arguments args, Context& context) {
   if (options.store.empty() == options.backend.server.empty()) {
     return Misuse(command, "wants either --evidence-store or --server", context);
   }
+  std::optional<Remote> remote;
   if (options.store.empty()) {
-    if (const absl::Status token = CheckToken(options.backend.server); !token.ok()) {
-      return Misuse(command, token.message(), context);
-    }
+    const auto channel = MakeChannel(options.backend.server);
+    if (!channel.ok()) return Misuse(command, channel.status().message(), context);
+    remote.emplace(options.backend.server, *channel);
   }
   const std::string action = parsed.positional.empty() ? "" : parsed.positional[0];
   const size_t takes = action == "import" ? 2 : 1;
   if (parsed.positional.size() > takes) return Misuse(command, "too many arguments", context);
   if (action == "import") {
-    return RunImport(command, options, parsed.positional.size() > 1 ? parsed.positional[1] : "-", context);
+    return RunImport(command, options, parsed.positional.size() > 1 ? parsed.positional[1] : "-",
+                     remote.has_value() ? &*remote : nullptr, context);
   }
   if (action == "prune") return RunPrune(command, options, context);
   if (action != "list" && action != "export") return Misuse(command, "wants list, export, import or prune", context);
-  const auto measurements = options.store.empty() ? Remote(options.backend.server).List(options) : ReadStore(options);
+  const auto measurements = remote.has_value() ? remote->List(options) : ReadStore(options);
   if (!measurements.ok()) return Failed(command, measurements.status(), context);
   if (action == "list") return List(*measurements, context);
   const absl::Status written = Export(*measurements, context);

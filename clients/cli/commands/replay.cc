@@ -1,11 +1,7 @@
-#include <filesystem>
-#include <fstream>
-#include <iostream>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -23,12 +19,16 @@
 #include "service/catalog_folder.h"
 #include "service/evidence_location.h"
 #include "service/evidence_snapshot.h"
+#include "service/input_file.h"
 #include "service/replay_record.h"
 
 namespace flightplan::cli {
 namespace {
 
 constexpr size_t kMaxLineBytes = size_t{4} << 20;  // the largest request, in base64, and room
+constexpr size_t kMaxLogBytes = size_t{1} << 40;
+constexpr int kMaxUnreadable = 1000;
+constexpr size_t kMaxComplaintBytes = size_t{1} << 20;  // lines that differ are counted on, and not named any more
 
 enum class Verdict { kSame, kDifferent, kOther, kWithheld, kUndecided, kUnreadable };
 struct VerdictName {
@@ -171,32 +171,28 @@ int RunReplay(Arguments args, Context& context) {
     store = *std::move(opened);
   }
   const std::string& path = parsed.positional[0];
-  std::ifstream file;
-  if (path != "-") {
-    if (std::error_code error; std::filesystem::is_directory(path, error)) {
-      return Misuse(command, absl::StrCat(path, " is a folder, not a file"), context);
-    }
-    file.open(path);
-    if (!file) return Misuse(command, absl::StrCat("cannot read ", path), context);
-  }
-  std::istream& in = path == "-" ? std::cin : file;
+  auto file = service::InputFile::Open(path);
+  if (!file.ok()) return Misuse(command, file.status().message(), context);
+  service::LineReader in(*std::move(file), kMaxLineBytes, kMaxLogBytes);
 
   Replayer replayer(*catalog, store.get());
   std::map<Verdict, int> counts;
-  std::string buffer(kMaxLineBytes, '\0');
-  for (int number = 1;; ++number) {
-    in.getline(buffer.data(), static_cast<std::streamsize>(buffer.size()));
-    if (in.eof() && in.gcount() == 0) break;
-    if (in.fail() && !in.eof()) {
-      return Misuse(command, absl::StrCat(path, ": line ", number, " is larger than 4 MiB: no decision log"), context);
-    }
-    const std::optional<Line> line = ReadLine(buffer.c_str());
+  for (;;) {
+    const absl::StatusOr<std::optional<absl::string_view>> text = in.Next();
+    if (!text.ok()) return Misuse(command, absl::StrCat(text.status().message(), ": no decision log"), context);
+    if (!text->has_value()) break;
+    const std::optional<Line> line = ReadLine(std::string(**text));
     std::string why = "no line of a decision log";
     const Verdict verdict = line.has_value() ? replayer.Judge(*line, &why) : Verdict::kUnreadable;
     ++counts[verdict];
     if (verdict == Verdict::kSame || verdict == Verdict::kUndecided) continue;
-    absl::StrAppend(&context.err, "line ", number, line.has_value() ? absl::StrCat(" ", line->decision_id) : "", ": ",
-                    context.terminal.Shown(why), "\n");
+    if (counts[Verdict::kUnreadable] > kMaxUnreadable) {
+      return Misuse(command, absl::StrCat(path, ": more than ", kMaxUnreadable, " unreadable lines: no decision log"),
+                    context);
+    }
+    if (context.err.size() > kMaxComplaintBytes) continue;
+    absl::StrAppend(&context.err, "line ", in.number(), line.has_value() ? absl::StrCat(" ", line->decision_id) : "",
+                    ": ", context.terminal.Shown(why), "\n");
   }
   std::string summary;
   int total = 0;  // answers
