@@ -1,5 +1,5 @@
 -- Slurm's cli_filter hook: runs in the user's own srun, where alone the whole command line of an interactive step can be
--- seen. A user can get around it (it runs with their rights); job_submit.lua cannot be got around.
+-- seen. A user can get around it (it runs with their rights); job_submit.lua runs in the controller.
 
 local folder = debug.getinfo(1, "S").source:match("^@(.*/)") or "/etc/slurm/"
 local flightplan = dofile(folder .. "flightplan.lua").load(folder).on_users_terminal()
@@ -39,10 +39,7 @@ function slurm_cli_pre_submit(options, pack_offset) -- luacheck: ignore
   if set(options["nodes"]) then fields["nodes"] = options["nodes"] end
   if set(options["ntasks"]) then fields["ntasks"] = options["ntasks"] end
   local ok, allowed = pcall(flightplan.review, "srun", line_of(options), fields, os.getenv)
-  if not ok then
-    slurm.log_error("flightplan: %s", tostring(allowed))
-    return slurm.SUCCESS
-  end
+  if not ok then allowed = flightplan.unchecked("srun", "a fault of the hook: " .. tostring(allowed)) end
   return allowed and slurm.SUCCESS or slurm.ERROR
 end
 

@@ -8,8 +8,11 @@ M.conf = {
   mode = "shadow",              -- shadow: log only; warn: tell the user; enforce: refuse what would fail
   program = "flightplan",       -- an absolute path is safer: slurmctld's PATH is short
   server = "unix:/run/flightplan/flightplan.sock",
-  seconds = 0.5,                -- of the checker; a slow hook holds up every other submission
-  fail_closed = false,          -- true: refuse what could not be checked
+  seconds = 0.5,                -- of one review; slurmctld takes no other submission meanwhile
+  failures = 3,                 -- reviews in a row without an answer after which none is asked for a while ...
+  pause = 60,                   -- ... and for how many seconds
+  hold = 5,                     -- of each `pause` seconds, reviews may take so many; then none is asked for the rest
+  fail_closed = false,          -- true: enforce refuses what could not be checked
   releases = {},                -- {"megatron-lm@0.17", "megatron-bridge@0.5"}; others: the newest
   flags = {},                   -- further flags of `flightplan validate`: {"--te", "2.9", "--gpu", "h100-sxm"}
   skip_partitions = {},         -- {debug = true}
@@ -28,8 +31,12 @@ function M.on_users_terminal()
 end
 
 local MAX_SCRIPT = 4 * 1024 * 1024 -- beyond it the script is not even handed over
+local MAX_ANSWER = 64 * 1024
 local MAX_VARIABLES = 200
 local MAX_VALUE = 4096
+
+-- What a number may be. (A time limit of 0 would be none at all: see timeout(1).)
+local RANGES = {seconds = {0.05, 10}, failures = {1, 1000}, pause = {1, 86400}, hold = {0.05, 86400}}
 
 function M.load(folder)
   local chunk = loadfile(folder .. "flightplan_conf.lua")
@@ -44,6 +51,9 @@ function M.load(folder)
       slurm.log_error("flightplan: flightplan_conf.lua: no setting is called " .. tostring(key))
     elseif type(value) ~= type(M.conf[key]) then
       slurm.log_error("flightplan: flightplan_conf.lua: " .. key .. " must be a " .. type(M.conf[key]))
+    elseif RANGES[key] and not (value >= RANGES[key][1] and value <= RANGES[key][2]) then
+      slurm.log_error(string.format("flightplan: flightplan_conf.lua: %s must be from %g to %g, not %s", key,
+                                    RANGES[key][1], RANGES[key][2], tostring(value)))
     else
       M.conf[key] = value
     end
@@ -58,6 +68,15 @@ end
 -- One word for a POSIX shell, whatever it holds.
 function M.quote(text)
   return "'" .. tostring(text):gsub("%z", ""):gsub("'", "'\\''") .. "'"
+end
+
+-- A user's words for one line of a log: what could end the line or drive a terminal is escaped.
+function M.printable(text, most)
+  text = tostring(text)
+  if #text > (most or 128) then text = text:sub(1, most or 128) .. "..." end
+  return (text:gsub("[%c\127\\]", function(c)
+    return ({["\n"] = "\\n", ["\t"] = "\\t", ["\\"] = "\\\\"})[c] or string.format("\\x%02x", c:byte())
+  end))
 end
 
 -- Could it launch a training at all? Saves the call for most jobs of most clusters.
@@ -98,8 +117,11 @@ local function ask(script, fields, variables)
   local path = os.tmpname() -- made here with mode 0600
   local file = io.open(path, "wb")
   if file == nil then return nil, nil, "cannot write " .. path end
-  file:write(script)
-  file:close()
+  local written = file:write(script)
+  if not file:close() or not written then -- a part of a script is another script
+    os.remove(path)
+    return nil, nil, "cannot write " .. path
+  end
   local words = {"timeout", "-k", "0.1", tostring(conf.seconds), M.quote(conf.program), "validate", "--slurm-script",
                  M.quote(path), "--door-mode", conf.mode}
   if conf.server ~= "" then
@@ -122,7 +144,7 @@ local function ask(script, fields, variables)
     os.remove(path)
     return nil, nil, "cannot start a shell"
   end
-  local text = pipe:read("*a") or ""
+  local text = pipe:read(MAX_ANSWER) or "" -- who writes more is ended by the closed pipe
   pipe:close()
   os.remove(path)
   local body, code = text:match("^(.-)exit (%d+)\n$")
@@ -133,21 +155,88 @@ local function ask(script, fields, variables)
   return verdict, id, rest
 end
 
+-- Seconds on a clock that nobody sets.
+local function now()
+  local file = io.open("/proc/uptime")
+  local seconds = file and file:read("*n")
+  if file then file:close() end
+  return seconds or os.time()
+end
+
+-- The circuit breaker. slurmctld runs the hook in one thread and under a lock, so what a review takes, everybody waits. Of
+-- each `pause` seconds reviews take at most `hold` and one review more; where none answers, `failures` of them.
+local breaker = {failed = 0, resume = 0, unasked = 0, window = -math.huge, held = 0}
+
+local function pause_until(time, why)
+  breaker.resume = time
+  local left = math.ceil(time - now())
+  M.fault("flightplan: %s: no review for %d s, jobs are %s", why, left,
+          (M.conf.fail_closed and M.conf.mode == "enforce") and "refused" or "let through unchecked")
+end
+
+-- Nil: ask. Else why not.
+local function paused()
+  local left = breaker.resume - now()
+  if left > 0 then
+    breaker.unasked = breaker.unasked + 1
+    return string.format("no review for %d s more", math.ceil(left))
+  end
+  if breaker.unasked > 0 then M.fault("flightplan: reviews again; %d jobs were not reviewed", breaker.unasked) end
+  breaker.unasked = 0
+end
+
+local function account(start, answered)
+  local conf, time = M.conf, now()
+  if start - breaker.window >= conf.pause then breaker.window, breaker.held = start, 0 end
+  breaker.held = breaker.held + (time - start)
+  breaker.failed = answered and 0 or breaker.failed + 1
+  if breaker.failed >= conf.failures then
+    breaker.failed = conf.failures - 1 -- after the pause one more is enough
+    pause_until(time + conf.pause, string.format("%g reviews in a row failed", conf.failures))
+  elseif breaker.held >= conf.hold then
+    pause_until(breaker.window + conf.pause, string.format("reviews took %.1f s of %g s", breaker.held, conf.pause))
+  end
+end
+
+-- Whether a job that could not be checked goes through, as with the Kubernetes door's webhook_fail_closed.
+function M.unchecked(job, why)
+  local conf = M.conf
+  local refused = conf.fail_closed and conf.mode == "enforce"
+  if why ~= nil then
+    M.fault("flightplan: %s: failed (%s), %s", job, M.printable(why, 300), refused and "refused" or "let through")
+  end
+  if refused then
+    M.tell("flightplan: this job could not be checked (%s); try again or ask your administrator",
+           M.printable(why or "reviews are paused", 300))
+  elseif conf.mode ~= "shadow" and why ~= nil then
+    M.tell("flightplan: this job could not be checked (%s)", M.printable(why, 300))
+  end
+  return not refused, nil
+end
+
+-- Why a script that may be a training was not read, as `flightplan validate` says it. (Others are none that it knows.)
+local UNREADABLE = {"not judged: too much work", "larger than 1 MiB", "no UTF-8 text", "a binary file"}
+
+local function is_unreadable(verdict, text)
+  if verdict ~= "not_judged" then return false end
+  for _, why in ipairs(UNREADABLE) do
+    if text:find(why, 1, true) then return true end
+  end
+  return false
+end
+
 -- What both hooks do. `job`: name for the log. Returns true to let it through, and the decision's id, if any.
 function M.review(job, script, fields, value_of)
   if script == nil or script == "" or not may_launch(script) then return true, nil end
-  if #script > MAX_SCRIPT then
-    M.note("flightplan: %s: not_judged: a script of %d bytes", job, #script)
-    return true, nil
-  end
+  job = M.printable(job)
+  if #script > MAX_SCRIPT then return M.unchecked(job, string.format("a script of %d bytes", #script)) end
   local conf = M.conf
+  if paused() then return M.unchecked(job, nil) end -- the log has it once, not for every job
+  local start = now()
   local verdict, id, text = ask(script, fields, M.variables(script, value_of))
-  if verdict == nil then
-    M.fault("flightplan: %s: failed (%s), %s", job, text, conf.fail_closed and "refused" or "let through")
-    if not conf.fail_closed then return true, nil end
-    M.tell("flightplan: this job could not be checked (%s); try again or ask your administrator", text)
-    return false, nil
-  end
+  account(start, verdict ~= nil)
+  if verdict == nil then return M.unchecked(job, text) end
+  if is_unreadable(verdict, text) then return M.unchecked(job, (text:gsub("%s+$", ""))) end
   M.note("flightplan: %s: %s %s in mode %s", job, verdict, id, conf.mode)
   if conf.mode ~= "shadow" and (verdict == "refused" or verdict == "warned") then M.tell("%s", text) end
   if verdict == "refused" and conf.mode == "enforce" then return false, id end

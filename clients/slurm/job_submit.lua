@@ -31,12 +31,12 @@ function flightplan.job_submit(job_desc)
     local ok, value = pcall(function() return environment[name] end)
     return ok and value or nil
   end
-  -- A fault of ours must not stop a cluster.
+  -- A fault of ours must not stop a cluster that did not ask for that.
   local ok, allowed, id = pcall(flightplan.review, "job " .. tostring(job_desc.name), job_desc.script, fields_of(job_desc),
                                 value_of)
   if not ok then
-    slurm.log_error("flightplan: %s", tostring(allowed))
-    return slurm.SUCCESS
+    allowed = flightplan.unchecked("job " .. flightplan.printable(job_desc.name), "a fault of the hook: " .. tostring(allowed))
+    id = nil
   end
   if not allowed then return slurm.ERROR end
   if id ~= nil and flightplan.conf.comment then

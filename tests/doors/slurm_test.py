@@ -12,6 +12,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import unittest
 
@@ -162,7 +163,7 @@ PartitionName=free Nodes=ALL MaxTime=5 State=UP
 
     def settings(self, **conf):
         """Writes the site's settings; the hook is read again because its time of change moves."""
-        conf = {"program": FLIGHTPLAN, "server": self.server, "seconds": 20, **conf}  # a busy machine is no time-out
+        conf = {"program": FLIGHTPLAN, "server": self.server, "seconds": 10, "hold": 3600, **conf}  # a busy machine is no time-out
 
         def lua(value):
             if isinstance(value, bool):
@@ -210,13 +211,13 @@ class SlurmDoor(unittest.TestCase):
 
     def test_enforce_refuses_with_the_fix_on_the_terminal(self):
         self.cluster.settings(mode="enforce")
-        done = self.submit(job(3))
+        done = self.submit(job(3), "-J", "never")
         self.assertNotEqual(done.returncode, 0)
         self.assertIn("this job would fail (megatron-lm main)", done.stderr)
         self.assertIn("tensor_model_parallel_size=3, pipeline_model_parallel_size=2", done.stderr)
         self.assertIn("world_size=8", done.stderr)
         self.assertIn(FIX, done.stderr)
-        self.assertEqual(self.cluster.run("squeue", "-h").stdout.count("train"), 0)
+        self.assertEqual(self.cluster.run("squeue", "-h").stdout.count("never"), 0)
 
     def test_enforce_lets_a_good_job_through_and_marks_it(self):
         self.cluster.settings(mode="enforce")
@@ -265,6 +266,129 @@ class SlurmDoor(unittest.TestCase):
         self.cluster.settings(mode="enforce", program=str(hung), seconds=0.5)
         self.accepted(self.submit(job(3), "-J", "hung"))
         self.assertIn("flightplan: job hung: failed (no answer within 0.5 s), let through", self.cluster.log())
+
+    def counting(self, name, then):
+        """A checker that counts how often it is asked, and does `then`."""
+        program, asked = self.cluster.root / name, self.cluster.root / f"{name}.asked"
+        program.write_text(f"#!/bin/sh\necho >>{asked}\n{then}\n")
+        program.chmod(0o755)
+        asked.write_text("")
+        return program, lambda: asked.read_text().count("\n")
+
+    def since(self, length):
+        return self.cluster.log()[length:]
+
+    def test_a_checker_that_hangs_is_not_asked_for_ever(self):
+        program, asked = self.counting("stuck", "exec sleep 600")
+        self.cluster.settings(mode="enforce", program=str(program), seconds=0.2, failures=3, pause=3600, hold=3600)
+        before = len(self.cluster.log())
+        for i in range(8):
+            self.accepted(self.submit(job(3), "--hold", "-J", f"stuck{i}"))
+        log = self.since(before)
+        self.assertEqual(asked(), 3)
+        self.assertEqual(log.count("failed (no answer within 0.2 s), let through"), 3)
+        self.assertEqual(log.count("3 reviews in a row failed: no review for 3600 s, jobs are let through unchecked"), 1)
+        self.assertNotIn("stuck3", log.replace("job_submit", ""))  # the log has the pause once, not once a job
+
+    def test_after_the_pause_it_is_asked_once_more(self):
+        program, asked = self.counting("back", "exec sleep 600")
+        self.cluster.settings(mode="enforce", program=str(program), seconds=0.2, failures=2, pause=2, hold=3600)
+        before = len(self.cluster.log())
+        self.accepted(self.submit(job(3), "--hold"))
+        self.accepted(self.submit(job(3), "--hold"))
+        self.cluster.wait(lambda: "2 reviews in a row failed" in self.since(before), "the pause")
+        time.sleep(2.1)
+        self.accepted(self.submit(job(3), "--hold"))  # one failure is enough now
+        self.assertEqual(self.since(before).count("2 reviews in a row failed"), 2)
+        self.assertEqual(asked(), 3)
+        program.write_text(f"#!/bin/sh\nexec {FLIGHTPLAN} \"$@\"\n")
+        time.sleep(2.1)
+        # A review of its own time, where a busy machine takes longer than 0.2 s: then it pauses again, and tries again.
+        for _ in range(20):
+            done = self.submit(job(3), "--hold")
+            if done.returncode != 0:
+                break
+            time.sleep(2.1)
+        self.assertIn(FIX, done.stderr)
+
+    def test_slow_answers_take_no_more_than_their_share(self):
+        program, asked = self.counting("slow", f"sleep 0.3\nexec {FLIGHTPLAN} \"$@\"")
+        self.cluster.settings(mode="enforce", program=str(program), seconds=10, failures=1000, pause=3600, hold=0.5)
+        before = len(self.cluster.log())
+        refused = sum(self.submit(job(3), "--hold").returncode != 0 for _ in range(8))
+        self.assertEqual(refused, asked())  # what answers is obeyed, late or not
+        self.assertIn(asked(), (1, 2))      # 0.3 s each at least, of 0.5
+        self.assertRegex(self.since(before), r"reviews took [0-9.]+ s of 3600 s: no review for \d+ s, jobs are let through")
+
+    def test_a_server_that_answers_late_hangs_or_is_gone(self):
+        server = self.cluster.processes["serve"]
+        self.cluster.settings(mode="enforce", seconds=10)
+        os.kill(server.pid, signal.SIGSTOP)
+        try:
+            late = threading.Timer(1, os.kill, (server.pid, signal.SIGCONT))
+            late.start()
+            self.assertIn(FIX, self.submit(job(3), "--hold").stderr)
+            late.join()
+            self.cluster.settings(mode="enforce", seconds=0.3, failures=2, pause=3600, hold=3600)
+            os.kill(server.pid, signal.SIGSTOP)
+            before = len(self.cluster.log())
+            for i in range(5):
+                self.accepted(self.submit(job(3), "--hold", "-J", f"hangs{i}"))
+            self.assertEqual(self.since(before).count("failed (no answer within 0.3 s), let through"), 2)
+        finally:
+            os.kill(server.pid, signal.SIGCONT)
+        self.cluster.settings(mode="enforce", failures=2, pause=3600, hold=3600)
+        self.cluster.stop_server()
+        try:
+            before = len(self.cluster.log())
+            for i in range(5):
+                self.accepted(self.submit(job(3), "--hold", "-J", f"gone{i}"))
+            self.assertEqual(self.since(before).count("failed (flightplan validate: no answer from unix:"), 2)
+            self.assertEqual(self.since(before).count("2 reviews in a row failed: no review for 3600 s"), 1)
+        finally:
+            self.cluster.start_server()
+
+    def test_what_could_not_be_checked_by_mode(self):
+        # Loops that take more than the budget of a review to read.
+        digits = "1 2 3 4 5 6 7 8 9 0"
+        loops = "".join(f"for {name} in {digits}; do " for name in "ijkl") + "y=${x:0:1}${x:0:1}; " + "done; " * 4
+        too_much = "#!/bin/bash\n#SBATCH --nodes=1\nx=aaaaaaaaaaaaaaaa\n" + "x=$x$x\n" * 13 + loops + "\n" + job(3)[12:]
+        large = "#!/bin/bash\n# x.py " + "x" * (5 << 20) + "\n"
+        latin = b"#!/bin/bash\n# x.py \xe9\n" + job(3).encode()
+        missing, asked = self.counting("failing", "exit 9")
+        for script, program, why in ((too_much, FLIGHTPLAN, "too much work"), (large, FLIGHTPLAN, "a script of 5"),
+                                     (latin, FLIGHTPLAN, "no UTF-8 text"), (job(2), str(missing), "failed ")):
+            for mode in ("shadow", "warn", "enforce"):
+                for closed in (False, True):
+                    with self.subTest(why, mode=mode, fail_closed=closed):
+                        self.cluster.settings(mode=mode, program=program, fail_closed=closed)
+                        before = len(self.cluster.log())
+                        done = self.submit(script, "--hold")
+                        self.assertEqual(done.returncode != 0, mode == "enforce" and closed, done.stderr)
+                        self.assertEqual("could not be checked" in done.stderr, mode != "shadow", done.stderr)
+                        self.assertIn(why, self.since(before))
+        self.cluster.settings(mode="enforce", program=str(missing), fail_closed=True, failures=1, pause=3600)
+        before, count = len(self.cluster.log()), asked()
+        for _ in range(3):  # the pause is no way around
+            self.assertIn("could not be checked", self.submit(job(2), "--hold").stderr)
+        self.assertEqual(asked(), count + 1)
+        self.assertIn("1 reviews in a row failed: no review for 3600 s, jobs are refused", self.since(before))
+
+    def test_a_name_is_one_line_of_the_log(self):
+        self.cluster.settings(mode="shadow")
+        name = "a\n[2026-01-01T00:00:00.000] error: flightplan: forged\x1b[2J\\n\t"
+        self.accepted(self.submit(job(3), "--hold", "-J", name))
+        ours = [line for line in self.cluster.log().splitlines() if "forged" in line and "flightplan: job" in line]
+        self.assertEqual(len(ours), 1)
+        self.assertIn(r"job a\n[2026-01-01T00:00:00.000] error: flightplan: forged\x1b[2J\\n\t: refused", ours[0])
+        self.accepted(self.submit(job(3), "--hold", "-J", "x" * 600))
+        self.assertRegex(self.cluster.log(), r"flightplan: job x{100,128}\.\.\.: refused")
+
+    def test_settings_out_of_range_are_not_taken(self):
+        self.cluster.settings(mode="enforce", seconds=0, failures=0, pause=-1, hold=0)
+        self.assertIn(FIX, self.submit(job(3)).stderr)
+        for key in ("seconds", "failures", "pause", "hold"):
+            self.assertIn(f"flightplan_conf.lua: {key} must be from ", self.cluster.log())
 
     def test_fail_closed_refuses_what_could_not_be_checked(self):
         self.cluster.settings(mode="enforce", program="/nonexistent", fail_closed=True)
