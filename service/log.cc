@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
@@ -37,8 +38,10 @@ void AppendJsonString(absl::string_view text, std::string* out) {
     } else if (c == '"' || c == '\\') {
       out->push_back('\\');
       out->push_back(c);
-    } else if (length == 1 && static_cast<unsigned char>(c) < 0x20) {
+    } else if (length == 1 && absl::ascii_iscntrl(static_cast<unsigned char>(c))) {
       absl::StrAppendFormat(out, "\\u%04x", c);
+    } else if (length == 2 && c == '\xc2' && static_cast<unsigned char>(text[1]) < 0xa0) {
+      absl::StrAppendFormat(out, "\\u%04x", static_cast<unsigned char>(text[1]));  // U+009B is ESC [ to some terminals
     } else {
       out->append(text.data(), length);
     }

@@ -83,6 +83,7 @@ std::string Json(const std::string& text) {
 
 TEST(JsonText, EscapesWhatJsonRequires) {
   EXPECT_EQ(Json("a\"b\\c\n\x01"), "\"a\\\"b\\\\c\\u000a\\u0001\"");
+  EXPECT_EQ(Json("\x7f\xc2\x9b\xc2\xa0"), "\"\\u007f\\u009b\xc2\xa0\"") << "what drives a terminal";
   EXPECT_EQ(Json("gr\xc3\xbc\xc3\x9f \xf0\x9f\x98\x80"), "\"gr\xc3\xbc\xc3\x9f \xf0\x9f\x98\x80\"");
 }
 

@@ -1,9 +1,11 @@
 #include "service/log_text.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/cord.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "google/rpc/error_details.pb.h"
 #include "resolver/base/reason.h"
@@ -63,18 +65,66 @@ std::string FieldsOf(const absl::Status& status) {
   return fields;
 }
 
+constexpr absl::string_view kQuotes = "'\"`";
+constexpr absl::string_view kMask = "'***'";
+constexpr absl::string_view kContractions[] = {"t", "s", "re", "ve", "ll", "d", "m"};
+
+bool IsQuote(char c) { return absl::StrContains(kQuotes, c); }
+
+bool IsWord(absl::string_view text, size_t at) {
+  return at < text.size() && (absl::ascii_isalnum(static_cast<unsigned char>(text[at])) || text[at] == '_');
+}
+
+// Letters right before `at`.
+size_t LettersBefore(absl::string_view text, size_t at) {
+  size_t count = 0;
+  while (count < at && absl::ascii_isalpha(static_cast<unsigned char>(text[at - count - 1]))) ++count;
+  return count;
+}
+
+// As in "don't" and "users' keys", but not in b'...' and KEY='...'.
+bool IsApostrophe(absl::string_view text, size_t at) {
+  const size_t letters = LettersBefore(text, at);
+  if (text[at] != '\'' || letters == 0 || (letters == 1 && text[at - 1] != 'I')) return false;
+  size_t end = at + 1;
+  while (IsWord(text, end)) ++end;
+  const absl::string_view rest = text.substr(at + 1, end - at - 1);
+  if (rest.empty()) return text[at - 1] == 's' && (end == text.size() || text[end] == ' ');
+  return std::find(std::begin(kContractions), std::end(kContractions), rest) != std::end(kContractions);
+}
+
+// Whether the quote at `at` has something that it could begin, and nothing that it could end.
+bool Begins(absl::string_view text, size_t at) {
+  if (at + 1 == text.size()) return false;
+  return IsWord(text, at + 1) || (text[at - 1] == ' ' && text[at + 1] != ' ');
+}
+
+// Where the quotation that begins at `open` ends; npos: nowhere. A quote before a word begins something, and one in a
+// word or after a backslash belongs to it.
+size_t CloserOf(absl::string_view text, size_t open) {
+  for (size_t at = open + 1; at < text.size(); ++at) {
+    if (text[at] == '\\') {
+      ++at;
+    } else if (text[at] == text[open] && !Begins(text, at)) {
+      return at;
+    }
+  }
+  return absl::string_view::npos;
+}
+
 }  // namespace
 
 std::string MaskQuoted(absl::string_view text) {
   std::string masked;
-  while (!text.empty()) {
-    const size_t open = text.find_first_of("'\"`");
-    absl::StrAppend(&masked, text.substr(0, open));
-    if (open == absl::string_view::npos) break;
-    absl::StrAppend(&masked, "'***'");
-    const size_t close = text.find(text[open], open + 1);
-    if (close == absl::string_view::npos) break;  // what is never closed is masked to its end
-    text.remove_prefix(close + 1);
+  for (size_t at = 0; at < text.size(); ++at) {
+    if (!IsQuote(text[at]) || IsApostrophe(text, at)) {
+      masked.push_back(text[at]);
+      continue;
+    }
+    at = CloserOf(text, at);
+    // Never closed, so what was taken for the end of a quotation may have been in the middle of it.
+    if (at == absl::string_view::npos) return absl::StrCat(text.substr(0, text.find_first_of(kQuotes)), kMask);
+    absl::StrAppend(&masked, kMask);
   }
   return masked;
 }

@@ -16,7 +16,8 @@ struct LogText {
 
 LogText LogTextOf(const absl::Status& status);
 
-// Quoted parts of `text` become '***'.
+// Quoted parts of `text` become '***'; apostrophes quote nothing. In doubt, such as a quote that is never closed, more
+// is masked than is quoted.
 std::string MaskQuoted(absl::string_view text);
 
 }  // namespace flightplan::service

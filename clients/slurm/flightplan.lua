@@ -74,9 +74,11 @@ end
 function M.printable(text, most)
   text = tostring(text)
   if #text > (most or 128) then text = text:sub(1, most or 128) .. "..." end
-  return (text:gsub("[%c\127\\]", function(c)
+  text = text:gsub("[%c\127\\]", function(c)
     return ({["\n"] = "\\n", ["\t"] = "\\t", ["\\"] = "\\\\"})[c] or string.format("\\x%02x", c:byte())
-  end))
+  end)
+  -- U+009B is ESC [ to some terminals.
+  return (text:gsub("\194([\128-\159])", function(c) return string.format("\\u00%02x", c:byte()) end))
 end
 
 -- Could it launch a training at all? Saves the call for most jobs of most clusters.

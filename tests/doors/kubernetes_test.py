@@ -101,6 +101,13 @@ class KubernetesDoor(unittest.TestCase):
         [line] = self.enforce.decisions("request_id", "log-long")
         self.assertLessEqual(len(line["door_object"].encode()), 1024)
 
+        # Nor does a name forge a line of the server's log, or drive the terminal of whoever reads it.
+        ask("log-forged", thing, name='n\n{"msg":"forged"}\r\x1b[2J\x9b2J')
+        log = (self.enforce.root / "log").read_text()
+        self.assertIn("forged", log)
+        self.assertNotRegex(log, "[\x00-\x09\x0b-\x1f\x7f-\x9f]")
+        self.assertNotIn("forged", [json.loads(line).get("msg") for line in log.split("\n") if line])
+
         done = subprocess.run([FLIGHTPLAN, "replay", self.enforce.root / "decisions"], capture_output=True, text=True, timeout=60)
         self.assertIn("reviews of a door that decided nothing", done.stdout)
         self.assertNotIn("different", done.stdout)

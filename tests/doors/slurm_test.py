@@ -376,11 +376,11 @@ class SlurmDoor(unittest.TestCase):
 
     def test_a_name_is_one_line_of_the_log(self):
         self.cluster.settings(mode="shadow")
-        name = "a\n[2026-01-01T00:00:00.000] error: flightplan: forged\x1b[2J\\n\t"
+        name = "a\n[2026-01-01T00:00:00.000] error: flightplan: forged\x1b[2J\u009b\\n\t"
         self.accepted(self.submit(job(3), "--hold", "-J", name))
         ours = [line for line in self.cluster.log().splitlines() if "forged" in line and "flightplan: job" in line]
         self.assertEqual(len(ours), 1)
-        self.assertIn(r"job a\n[2026-01-01T00:00:00.000] error: flightplan: forged\x1b[2J\\n\t: refused", ours[0])
+        self.assertIn(r"job a\n[2026-01-01T00:00:00.000] error: flightplan: forged\x1b[2J\u009b\\n\t: refused", ours[0])
         self.accepted(self.submit(job(3), "--hold", "-J", "x" * 600))
         self.assertRegex(self.cluster.log(), r"flightplan: job x{100,128}\.\.\.: refused")
 
