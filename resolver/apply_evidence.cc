@@ -67,14 +67,14 @@ RunLayout RunLayoutOf(const Config& config) {
 
 void ApplyMemoryEvidence(const NormalizedIntent& intent, const Config& config, const EvidenceSnapshot& evidence,
                          EstimatedPlan* estimate, std::vector<Finding>* findings) {
-  const auto measurements = evidence.ForGpu(intent.gpu.name);
-  if (measurements.empty() || estimate->stages.empty()) return;
+  const RunTable& reported = evidence.ForGpu(intent.gpu.name).Of(Metric::kMemoryPeak);
+  if (reported.runs().empty() || estimate->stages.empty()) return;
   const Band& fullest = estimate->stages[estimate->fullest].total;
   CalibrationQuestion question = QuestionOf(intent, config, Metric::kMemoryPeak);
   question.forecast = fullest.value;
   question.low = fullest.low;
   question.high = fullest.high;
-  const Calibration calibration = Calibrate(question, measurements);
+  const Calibration calibration = Calibrate(question, reported);
   if (calibration.runs == 0) return;
   const FitVerdict before = estimate->fit;
   for (StageForecast& stage : estimate->stages) {
@@ -92,13 +92,13 @@ void ApplyMemoryEvidence(const NormalizedIntent& intent, const Config& config, c
 
 void ApplyStepEvidence(const NormalizedIntent& intent, const Config& config, const EvidenceSnapshot& evidence,
                        StepOutlook* outlook, std::vector<Finding>* findings) {
-  const auto measurements = evidence.ForGpu(intent.gpu.name);
-  if (measurements.empty() || (intent.profile.has_value() && intent.profile->step_time_us.has_value())) return;
+  const RunTable& reported = evidence.ForGpu(intent.gpu.name).Of(Metric::kStepTime);
+  if (reported.runs().empty() || (intent.profile.has_value() && intent.profile->step_time_us.has_value())) return;
   CalibrationQuestion question = QuestionOf(intent, config, Metric::kStepTime);
   question.forecast = outlook->us;
   question.low = outlook->low_us;
   question.high = outlook->high_us;
-  const Calibration calibration = Calibrate(question, measurements);
+  const Calibration calibration = Calibrate(question, reported);
   if (calibration.runs == 0) return;
   outlook->low_us = outlook->us * calibration.low;
   outlook->high_us = outlook->us * calibration.high;

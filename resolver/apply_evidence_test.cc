@@ -74,13 +74,12 @@ EvidenceSnapshot Snapshot(const std::vector<v1::Measurement>& messages, bool sta
   int64_t revision = kEmptyEvidenceRevision;
   for (const v1::Measurement& message : messages) {
     auto entry = std::make_shared<EvidenceSnapshot::Entry>();
-    entry->id = message.id();
-    entry->revision = ++revision;
     auto read = TestResolver().ReadMeasurement(message, std::nullopt);
     EXPECT_TRUE(read.ok()) << read.status();
     if (read.ok()) {
-      read->revision = revision;
-      entry->read = std::make_shared<const Measurement>(*std::move(read));
+      entry->report = *std::move(read);
+      entry->report.revision = ++revision;
+      entry->understood = true;
     }
     entries.push_back(std::move(entry));
   }
@@ -243,9 +242,9 @@ TEST(Evidence, APinnedKnobStands) {
 TEST(ReadMeasurement, TakesAReportWithItsForecast) {
   const auto read = TestResolver().ReadMeasurement(Report("job/4711:step", "step_time_us", 2e7), std::nullopt);
   ASSERT_TRUE(read.ok()) << read.status();
-  EXPECT_TRUE(read->has_forecast);
-  EXPECT_GT(read->forecast_high, read->forecast_low);
-  EXPECT_EQ(read->layout.ep, 16);
+  EXPECT_TRUE(read->run->has_forecast);
+  EXPECT_GT(read->run->forecast_high, read->run->forecast_low);
+  EXPECT_EQ(read->run->layout.ep, 16);
 }
 
 TEST(ReadMeasurement, RefusesNonsenseWithTheFieldsNames) {

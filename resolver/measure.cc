@@ -2,6 +2,7 @@
 // same run. It never looks at other evidence, so that what a report is worth does not depend on the order of reports.
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -157,7 +158,7 @@ void CheckValue(const v1::Measurement& m, Metric metric, Checker* check) {
   }
 }
 
-void CheckPair(const v1::Measurement& m, Metric metric, Measurement* out, Checker* check) {
+void CheckPair(const v1::Measurement& m, Metric metric, MeasuredRun* out, Checker* check) {
   if (metric != Metric::kAbChange) {
     if (!m.varied_knob().empty()) check->Add("varied_knob", "belongs to ab_relative_change alone");
     return;
@@ -235,7 +236,7 @@ absl::StatusOr<Forecasts> ForecastOf(const NormalizedIntent& intent) {
   return out;
 }
 
-void SetForecast(const Band& band, Measurement* out) {
+void SetForecast(const Band& band, MeasuredRun* out) {
   out->has_forecast = band.value > 0 || out->metric == Metric::kAbChange;
   out->forecast = band.value;
   out->forecast_low = band.low;
@@ -248,27 +249,27 @@ double PeakFlops(const GpuSystem& gpu) {
 }
 
 // What no machine does, and what a forecast is never off by.
-void CheckAgainstForecast(const NormalizedIntent& intent, const Forecasts& forecasts, const Measurement& m,
-                          Checker* check) {
+void CheckAgainstForecast(const NormalizedIntent& intent, const Forecasts& forecasts, const MeasuredRun& run,
+                          double value, Checker* check) {
   const double hbm = static_cast<double>(intent.gpu.hbm_bytes.value_or(0));
-  if (m.metric == Metric::kMemoryPeak && hbm > 0 && m.value > 1.1 * hbm) {
+  if (run.metric == Metric::kMemoryPeak && hbm > 0 && value > 1.1 * hbm) {
     check->Add("value", absl::StrFormat("%.4g bytes are more than one %s has (%.4g); the peak of one GPU is asked for",
-                                        m.value, intent.gpu.name, hbm));
+                                        value, intent.gpu.name, hbm));
   }
-  if (m.metric == Metric::kStepTime && forecasts.step.has_value()) {
+  if (run.metric == Metric::kStepTime && forecasts.step.has_value()) {
     const double peak = PeakFlops(intent.gpu) * static_cast<double>(intent.gpu_count);
-    const double ratio = peak > 0 ? forecasts.step->model_flops / (m.value * 1e-6) / peak : 0;
+    const double ratio = peak > 0 ? forecasts.step->model_flops / (value * 1e-6) / peak : 0;
     if (ratio > 1) {
       check->Add("value", absl::StrFormat("%.4g us a step would be %.0f %% of the GPUs' peak; microseconds of one "
                                           "whole step (a global batch) are asked for",
-                                          m.value, 100 * ratio));
+                                          value, 100 * ratio));
     }
   }
-  if (m.metric == Metric::kAbChange || !m.has_forecast) return;
-  const double off = m.value / m.forecast;
+  if (run.metric == Metric::kAbChange || !run.has_forecast) return;
+  const double off = value / run.forecast;
   if (off > kOtherUnit || off < 1 / kOtherUnit) {
-    check->Add("value", absl::StrFormat("%.4g is %.3g times the forecast of %.4g; is it in %s?", m.value, off,
-                                        m.forecast, m.metric == Metric::kStepTime ? "microseconds" : "bytes"));
+    check->Add("value", absl::StrFormat("%.4g is %.3g times the forecast of %.4g; is it in %s?", value, off,
+                                        run.forecast, run.metric == Metric::kStepTime ? "microseconds" : "bytes"));
   }
 }
 
@@ -286,7 +287,7 @@ void CheckGrid(const RunLayout& layout, int64_t gpus, Checker* check) {
 
 absl::StatusOr<Measurement> Resolver::ReadMeasurement(const v1::Measurement& m, std::optional<int64_t> now_us) const {
   Checker check;
-  Measurement out;
+  MeasuredRun run;
   CheckId(m.id(), &check);
   CheckTime(m, now_us, &check);
   CheckText("cluster", m.cluster(), 128, &check);
@@ -294,37 +295,36 @@ absl::StatusOr<Measurement> Resolver::ReadMeasurement(const v1::Measurement& m, 
   const std::optional<Metric> metric = FindNamed(kMetrics, m.metric());
   if (!metric.has_value()) check.Add("metric", absl::StrCat("must be ", Names(kMetrics)));
   if (!QualityOf(m.quality()).has_value()) check.Add("quality", absl::StrCat("must be ", kQualityNames));
-  out.metric = metric.value_or(Metric::kStepTime);
+  run.metric = metric.value_or(Metric::kStepTime);
   if (metric.has_value()) {
     CheckValue(m, *metric, &check);
-    CheckPair(m, *metric, &out, &check);
+    CheckPair(m, *metric, &run, &check);
   }
   v1::ResolveConfigRequest question = QuestionOf(m);
-  const bool pair = out.metric == Metric::kAbChange && FindKnob(m.varied_knob()).has_value();
+  const bool pair = run.metric == Metric::kAbChange && FindKnob(m.varied_knob()).has_value();
   if (pair) Pin(m.varied_knob(), m.from(), &question);
   absl::StatusOr<NormalizedIntent> intent = NormalizeResolve(question, *catalog_);
   if (!intent.ok()) {
     check.AddQuestion(intent.status());
     return check.ToStatus();
   }
-  FillReport(m, &out);
-  out.model = intent->model.name;
-  out.model_class = ModelClass(intent->model);
-  out.gpu = intent->gpu.name;
-  out.gpu_count = intent->gpu_count;
-  out.seq_length = intent->workload.seq_length;
-  out.global_batch_size = intent->workload.global_batch_size;
-  out.precision = intent->workload.precision;
-  out.target = intent->env.target;
+  run.model = intent->model.name;
+  run.model_class = ModelClass(intent->model);
+  run.gpu = intent->gpu.name;
+  run.gpu_count = intent->gpu_count;
+  run.seq_length = intent->workload.seq_length;
+  run.global_batch_size = intent->workload.global_batch_size;
+  run.precision = intent->workload.precision;
+  run.target = intent->env.target;
   FLIGHTPLAN_ASSIGN_OR_RETURN(const Forecasts forecasts, ForecastOf(*intent));
-  out.layout = RunLayoutOf(forecasts.config);
-  CheckGrid(out.layout, out.gpu_count, &check);
-  if (out.metric == Metric::kStepTime && forecasts.step.has_value()) {
-    SetForecast({forecasts.step->low_us, forecasts.step->us, forecasts.step->high_us}, &out);
+  run.layout = RunLayoutOf(forecasts.config);
+  CheckGrid(run.layout, run.gpu_count, &check);
+  if (run.metric == Metric::kStepTime && forecasts.step.has_value()) {
+    SetForecast({forecasts.step->low_us, forecasts.step->us, forecasts.step->high_us}, &run);
   }
-  if (out.metric == Metric::kMemoryPeak && forecasts.memory.has_value()) SetForecast(*forecasts.memory, &out);
+  if (run.metric == Metric::kMemoryPeak && forecasts.memory.has_value()) SetForecast(*forecasts.memory, &run);
   if (pair) {
-    out.from = PinnedValue(*intent, out.knob);
+    run.from = PinnedValue(*intent, run.knob);
     question.mutable_pinned_knobs()->RemoveLast();
     Pin(m.varied_knob(), m.to(), &question);
     const absl::StatusOr<NormalizedIntent> other = NormalizeResolve(question, *catalog_);
@@ -332,15 +332,18 @@ absl::StatusOr<Measurement> Resolver::ReadMeasurement(const v1::Measurement& m, 
       check.Add("to", other.status().message());
       return check.ToStatus();
     }
-    out.to = PinnedValue(*other, out.knob);
+    run.to = PinnedValue(*other, run.knob);
     FLIGHTPLAN_ASSIGN_OR_RETURN(const Forecasts changed, ForecastOf(*other));
     if (forecasts.step.has_value() && changed.step.has_value()) {
       const StepEffect effect = EffectOf(*forecasts.step, *changed.step);
-      SetForecast({effect.low, effect.change, effect.high}, &out);
+      SetForecast({effect.low, effect.change, effect.high}, &run);
     }
   }
-  CheckAgainstForecast(*intent, forecasts, out, &check);
+  CheckAgainstForecast(*intent, forecasts, run, m.value(), &check);
   FLIGHTPLAN_RETURN_IF_ERROR(check.ToStatus());
+  Measurement out;
+  FillReport(m, &out);
+  out.run = std::make_shared<const MeasuredRun>(std::move(run));
   return out;
 }
 

@@ -235,7 +235,10 @@ absl::Status Resolver::AnswerResolve(const v1::ResolveConfigRequest& request, co
   }
   DerivedPlan derived = Derive(intent);
   intent.env.missing_features = std::move(derived.missing_features);
-  DecidedPlan decided = Decide(intent, derived, evidence.ForGpu(intent.gpu.name));
+  const ReportedRuns& reported = evidence.ForGpu(intent.gpu.name);
+  DecidedPlan decided = Decide(
+      intent, derived,
+      reported.has_pairs() ? reported.PairsOf(ModelClass(intent.model)) : absl::Span<const Measurement* const>());
   const Placement placement = PlaceLayout(decided.config, intent.env);
   EstimatedPlan estimate = Estimate(intent, derived.shape, placement, decided.config, decided.env);
   const FitVerdict forecast_fit = estimate.fit;

@@ -43,17 +43,6 @@ absl::Duration RetryDelayWithJitter() {
   return absl::Milliseconds(std::uniform_int_distribution<int>(50, 500)(ThreadRandom()));
 }
 
-absl::Status OverQuota(const Tenant& tenant, absl::string_view limit) {
-  google::rpc::QuotaFailure details;
-  auto* violation = details.add_violations();
-  violation->set_subject(absl::StrCat("tenant:", tenant.name()));
-  violation->set_description(std::string(limit));
-  absl::Status status =
-      absl::ResourceExhaustedError(absl::StrCat("over the quota of tenant ", tenant.name(), ": ", limit));
-  status.SetPayload("type.googleapis.com/google.rpc.QuotaFailure", absl::Cord(details.SerializeAsString()));
-  return WithReason(std::move(status), "QUOTA_EXCEEDED");
-}
-
 LogLevel LevelOf(int code) {
   if (code == grpc::StatusCode::OK) return LogLevel::kDebug;
   return code == grpc::StatusCode::INTERNAL ? LogLevel::kError : LogLevel::kInfo;
@@ -137,7 +126,7 @@ absl::Status Call::Admit(Gated gated) {
   if (tenant_ != nullptr && !tenant_->Enter()) {
     tenant_->CountShed();
     edge_.metrics->shed_tenant_in_flight->Increment();
-    return Refuse(OverQuota(*tenant_, absl::StrCat("at most ", tenant_->concurrent(), " calls at once")), delay);
+    return Refuse(OverQuota(tenant_->name(), absl::StrCat("at most ", tenant_->concurrent(), " calls at once")), delay);
   }
   entered_tenant_ = tenant_ != nullptr;
   if (!edge_.gate->Enter()) {
@@ -160,7 +149,7 @@ absl::Status Call::TakeFromQuota() {
   tenant_->CountShed();
   edge_.metrics->shed_quota->Increment();
   const std::string limit = absl::StrCat("at most ", tenant_->calls_per_second(), " calls per second");
-  return WithRetry(OverQuota(*tenant_, limit), *empty_for + RetryDelayWithJitter());
+  return WithRetry(OverQuota(tenant_->name(), limit), *empty_for + RetryDelayWithJitter());
 }
 
 // A refusal that says when to come back, to people and to gRPC's own retries.

@@ -7,7 +7,6 @@
 #include "absl/strings/str_cat.h"
 #include "resolver/base/reason.h"
 #include "resolver/base/status_macros.h"
-#include "service/evidence_snapshot.h"
 #include "service/status_mapping.h"
 
 namespace flightplan::service {
@@ -84,13 +83,14 @@ absl::Status EvidenceKeeper::Connect(std::unique_ptr<EvidenceStore>* store) {
 absl::Status EvidenceKeeper::CatchUp(EvidenceStore* store) {
   const std::lock_guard<std::mutex> lock(publish_mutex_);
   const std::shared_ptr<const EvidenceSnapshot> before = Current();
-  auto changes = Timed("load", [&] { return store->ChangesSince(before->revision()); });
+  std::vector<EvidenceSnapshot::EntryPtr> entries;
+  auto changes = Timed("load", [&] {
+    return store->ReadChanges(before->revision(),
+                              [&](const EvidenceRecord& record) { entries.push_back(hooks_.entry(record)); });
+  });
   if (!changes.ok()) return changes.status();
   if (changes->revision == before->revision() && !changes->reset && !before->stale()) return absl::OkStatus();
-  std::vector<EvidenceSnapshot::EntryPtr> entries;
-  if (!changes->reset) entries = before->entries();
-  entries.reserve(entries.size() + changes->records.size());
-  for (const EvidenceRecord& record : changes->records) entries.push_back(EntryOf(record, hooks_.read(record)));
+  if (!changes->reset) entries.insert(entries.begin(), before->entries().begin(), before->entries().end());
   Publish(std::make_shared<const EvidenceSnapshot>(changes->revision, /*stale=*/false, std::move(entries)));
   return absl::OkStatus();
 }
@@ -103,12 +103,13 @@ void EvidenceKeeper::ReadAgain(const std::function<void()>& before) {
   entries.reserve(now->entries().size());
   for (const EvidenceSnapshot::EntryPtr& entry : now->entries()) {
     EvidenceRecord record;
-    record.id = entry->id;
-    record.revision = entry->revision;
+    record.id = entry->id();
+    record.revision = entry->revision();
     record.content = entry->content;
-    record.gpu = entry->gpu;
-    record.model = entry->model;
-    entries.push_back(EntryOf(record, hooks_.read(record)));
+    record.gpu = entry->report.run->gpu;
+    record.model = entry->report.run->model;
+    record.tenant = entry->report.tenant;
+    entries.push_back(hooks_.entry(record));
   }
   Publish(std::make_shared<const EvidenceSnapshot>(now->revision(), now->stale(), std::move(entries)));
 }

@@ -33,8 +33,11 @@ class EvidenceSource {
 inline constexpr size_t kMaxQueuedReports = 1024;
 // Reports in one transaction.
 inline constexpr size_t kMaxReportsPerCommit = 128;
-// Entries a snapshot holds; a report beyond it is refused until old ones are pruned.
-inline constexpr size_t kMaxMeasurements = 100'000;
+// Entries and bytes a snapshot holds; a report beyond either is refused until old ones are pruned.
+inline constexpr int64_t kMaxMeasurements = 100'000;
+inline constexpr int64_t kMaxEvidenceBytes = int64_t{128} << 20;
+// One tenant may hold so much of each; operators, and servers that ask for no credentials, have no such limit.
+inline constexpr int64_t kTenantShare = 4;
 // How long a server that starts waits for the store before it serves with what is built in.
 inline constexpr absl::Duration kFirstSnapshotLimit = absl::Seconds(5);
 // Without a notification the store is looked at this often: replicas see each other's reports in less than 2 s.
@@ -44,8 +47,8 @@ class EvidenceKeeper final : public EvidenceSource {
  public:
   struct Hooks {
     std::function<absl::StatusOr<std::unique_ptr<EvidenceStore>>()> open;
-    // The entry as this catalogue reads it; null: not at all. Called by one thread at a time.
-    std::function<std::shared_ptr<const Measurement>(const EvidenceRecord&)> read;
+    // The entry of a record, as this catalogue reads it. Called by one thread at a time.
+    std::function<EvidenceSnapshot::EntryPtr(const EvidenceRecord&)> entry;
     // The store went away (why) or came back (OK). From the keeper's threads.
     std::function<void(const absl::Status& why)> changed = [](const absl::Status&) {};
     // An operation on the store ended: "connect", "add", "load", "wait".

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "resolver/base/reason.h"
+#include "service/evidence_snapshot.h"
 #include "service/status_mapping.h"
 
 namespace flightplan::service {
@@ -44,14 +45,14 @@ class MemoryStore final : public EvidenceStore {
     }
     return outcomes;
   }
-  absl::StatusOr<EvidenceChanges> ChangesSince(int64_t revision) override {
+  absl::StatusOr<EvidenceChanges> ReadChanges(int64_t revision, const Each& each) override {
     const std::lock_guard<std::mutex> lock(disk_->mutex);
     if (disk_->broken) return absl::UnavailableError("broken");
     EvidenceChanges changes;
     changes.revision = Revision();
     changes.reset = revision > Revision();
     for (const EvidenceRecord& record : disk_->records) {
-      if (record.revision > (changes.reset ? 0 : revision)) changes.records.push_back(record);
+      if (record.revision > (changes.reset ? 0 : revision)) each(record);
     }
     return changes;
   }
@@ -80,7 +81,7 @@ class EvidenceKeeperTest : public testing::Test {
       if (disk->broken) return absl::UnavailableError("broken");
       return std::make_unique<MemoryStore>(disk);
     };
-    hooks.read = [](const EvidenceRecord&) { return nullptr; };
+    hooks.entry = [](const EvidenceRecord& record) { return EntryOf(record, std::nullopt); };
     hooks.changed = [this](const absl::Status& why) { (why.ok() ? ups_ : downs_).fetch_add(1); };
     return std::make_unique<EvidenceKeeper>(std::move(hooks));
   }

@@ -9,12 +9,12 @@
 namespace flightplan::service {
 namespace {
 
-std::shared_ptr<const Measurement> Read(const EvidenceRecord& record, RecordReader* reader, Log* log) {
-  const auto read = reader->Read(record);
-  if (read.ok()) return *read;
+EvidenceSnapshot::EntryPtr EntryOfRecord(const EvidenceRecord& record, RecordReader* reader, Log* log) {
+  auto read = reader->Read(record);
+  if (read.ok()) return EntryOf(record, *std::move(read));
   log->Write(LogLevel::kWarning, "measurement not understood; it is listed but not used",
              {{"id", record.id}, {"why", read.status().message()}});
-  return nullptr;
+  return EntryOf(record, std::nullopt);
 }
 
 }  // namespace
@@ -31,7 +31,7 @@ EvidenceLink::EvidenceLink(const std::string& location, const ResolverBackend* b
   serving_ = false;
   EvidenceKeeper::Hooks hooks;
   hooks.open = [where] { return OpenEvidenceStore(where); };
-  hooks.read = [this, log](const EvidenceRecord& record) { return Read(record, reader_.get(), log); };
+  hooks.entry = [this, log](const EvidenceRecord& record) { return EntryOfRecord(record, reader_.get(), log); };
   hooks.observed = [metrics](const char* op, double seconds, bool ok) {
     const Metrics::StoreOp& series = metrics->ForStoreOp(op);
     series.seconds->Observe(seconds);

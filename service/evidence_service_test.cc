@@ -14,6 +14,7 @@
 #include "grpcpp/security/credentials.h"
 #include "gtest/gtest.h"
 #include "resolver/catalog/catalog.h"
+#include "service/evidence_location.h"
 #include "service/server.h"
 #include "service/testing/fake_backend.h"
 #include "service/testing/http_get.h"
@@ -153,6 +154,52 @@ TEST_F(EvidenceServiceTest, RefusesNonsense) {
   const grpc::Status unknown = stub_->GetMeasurement(&context, v1::GetMeasurementRequest(), &found);
   EXPECT_EQ(unknown.error_code(), StatusCode::NOT_FOUND);
   EXPECT_EQ(ReasonOf(unknown), "MEASUREMENT_UNKNOWN");
+}
+
+TEST_F(EvidenceServiceTest, RefusesAReportThatIsTooLarge) {
+  Start(NewFile());
+  v1::Measurement large = ReportedRun("job-1");
+  for (int i = 0; i < 800; ++i)
+    (*large.mutable_software()->mutable_packages())[absl::StrCat(i)] = std::string(1000, 'x');
+  const grpc::Status refused = Report(large);
+  EXPECT_EQ(refused.error_code(), StatusCode::INVALID_ARGUMENT);
+  EXPECT_NE(refused.error_details().find("measurement.software.packages"), std::string::npos)
+      << refused.error_message();
+  // Fields that this release does not know count too.
+  v1::Measurement unknown = ReportedRun("job-1");
+  unknown.GetReflection()->MutableUnknownFields(&unknown)->AddLengthDelimited(9999, std::string(500'000, 'x'));
+  EXPECT_EQ(Report(unknown).error_code(), StatusCode::INVALID_ARGUMENT);
+  EXPECT_TRUE(Report(ReportedRun("job-1")).ok());
+  EXPECT_EQ(Metric("flightplan_evidence_measurements"), 1);
+  EXPECT_GT(Metric("flightplan_evidence_bytes"), 20);
+  EXPECT_LT(Metric("flightplan_evidence_bytes"), 200);
+}
+
+TEST_F(EvidenceServiceTest, WhatAnEarlierReleaseTookTooLargeIsListedShortAndNotUsed) {
+  const std::string location = NewFile();
+  {
+    v1::Measurement large = ReportedRun("large");
+    (*large.mutable_software()->mutable_packages())["p"] = std::string(900'000, 'x');
+    EvidenceRecord record;
+    record.id = large.id();
+    record.gpu = large.gpu();
+    record.model = large.model();
+    record.content = large.SerializeAsString();
+    auto store = OpenEvidenceStore(location);
+    ASSERT_TRUE(store.ok()) << store.status();
+    ASSERT_TRUE((*store)->Add({record}).ok());
+  }
+  Start(location);
+  ASSERT_TRUE(Report(ReportedRun("small")).ok());
+  v1::ListMeasurementsRequest request;
+  request.set_gpu("g");
+  v1::ListMeasurementsResponse page;
+  ASSERT_TRUE(List(request, &page).ok());
+  ASSERT_EQ(page.measurements_size(), 2);
+  EXPECT_EQ(page.measurements(0).id(), "large");
+  EXPECT_EQ(page.measurements(0).value(), 1e6);
+  EXPECT_FALSE(page.measurements(0).has_software());
+  EXPECT_LT(Metric("flightplan_evidence_bytes"), 500);
 }
 
 TEST_F(EvidenceServiceTest, ListsPageByPage) {

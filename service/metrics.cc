@@ -52,6 +52,8 @@ constexpr MetricSpec kTable[] = {
      "Jobs reviewed at a scheduler's door, by what the door made of them."},
     {"flightplan_decision_log_dropped_total", MetricKind::kCounter, "", "Lines the decision log had no room for."},
     {"flightplan_evidence_store_up", MetricKind::kGauge, "", "0 while the evidence store does not answer, 1 else."},
+    {"flightplan_evidence_measurements", MetricKind::kGauge, "", "Measurements in force; at most 100,000."},
+    {"flightplan_evidence_bytes", MetricKind::kGauge, "", "Bytes of the measurements in force; at most 128 MiB."},
     {"flightplan_evidence_store_seconds", MetricKind::kHistogram, "op", "Time of an operation on the evidence store."},
     {"flightplan_evidence_store_errors_total", MetricKind::kCounter, "op",
      "Operations on the evidence store that failed."},
@@ -151,6 +153,8 @@ Metrics::Metrics(absl::string_view version, absl::string_view catalog_revision) 
   decision_log_written = Series<Counter>("flightplan_decision_log_written_total", {});
   decision_log_dropped = Series<Counter>("flightplan_decision_log_dropped_total", {});
   evidence_up = Series<Gauge>("flightplan_evidence_store_up", {});
+  evidence_measurements = Series<Gauge>("flightplan_evidence_measurements", {});
+  evidence_bytes = Series<Gauge>("flightplan_evidence_bytes", {});
   for (const char* op : {"connect", "add", "load", "wait"}) {
     store_ops_[op] = {Series<Histogram>("flightplan_evidence_store_seconds", {{"op", op}}, Buckets()),
                       Series<Counter>("flightplan_evidence_store_errors_total", {{"op", op}})};

@@ -100,6 +100,8 @@ class Metrics {
   Counter* decision_log_written;
   Counter* decision_log_dropped;
   prometheus::Gauge* evidence_up;
+  prometheus::Gauge* evidence_measurements;
+  prometheus::Gauge* evidence_bytes;
 
   // Of an operation on the evidence store: "connect", "add", "load", "wait".
   struct StoreOp {

@@ -13,6 +13,7 @@ namespace flightplan::service {
 namespace {
 
 constexpr absl::Duration kStatementLimit = absl::Seconds(5);
+constexpr size_t kFetchBytes = size_t{1} << 20;
 // Of replicas that start at the same time, one brings the schema up to date and the others wait for it.
 constexpr char kMigrationLock[] = "SELECT pg_advisory_xact_lock(5065139418)";
 
@@ -73,7 +74,7 @@ class PostgresEvidenceStore final : public EvidenceStore {
     return outcomes;
   }
 
-  absl::StatusOr<EvidenceChanges> ChangesSince(int64_t revision) override {
+  absl::StatusOr<EvidenceChanges> ReadChanges(int64_t revision, const Each& each) override {
     EvidenceChanges changes;
     FLIGHTPLAN_RETURN_IF_ERROR(InTransaction(kReadSnapshot, [&]() -> absl::Status {
       FLIGHTPLAN_ASSIGN_OR_RETURN(const State state, ReadState(""));
@@ -81,12 +82,11 @@ class PostgresEvidenceStore final : public EvidenceStore {
       // A revision of the future: the database was put back from a copy.
       changes.reset = state.removed_revision > revision || state.revision < revision;
       if (changes.revision == revision && !changes.reset) return absl::OkStatus();
-      FLIGHTPLAN_ASSIGN_OR_RETURN(
-          const PgResult rows,
-          pg_->Query(
-              absl::StrCat(kColumns, "WHERE revision > $1 AND removed_revision IS NULL ORDER BY revision").c_str(),
-              {PgText(absl::StrCat(changes.reset ? 0 : revision))}));
-      changes.records = RecordsOf(rows);
+      FLIGHTPLAN_RETURN_IF_ERROR(
+          pg_->Execute(absl::StrCat("DECLARE changes NO SCROLL CURSOR FOR ", kColumns, "WHERE revision > ",
+                                    changes.reset ? 0 : revision, " AND removed_revision IS NULL ORDER BY revision")
+                           .c_str()));
+      FLIGHTPLAN_RETURN_IF_ERROR(FetchAll("changes", each));
       return absl::OkStatus();
     }));
     return changes;
@@ -107,7 +107,7 @@ class PostgresEvidenceStore final : public EvidenceStore {
                                   "$1) ORDER BY revision")
                          .c_str(),
                      {PgText(absl::StrCat(revision))}));
-      records = RecordsOf(rows);
+      for (int row = 0; row < rows.rows(); ++row) records.push_back(RecordOf(rows, row));
       return absl::OkStatus();
     }));
     return records;
@@ -160,23 +160,36 @@ class PostgresEvidenceStore final : public EvidenceStore {
     return State{row.Integer(0, 0), row.Integer(0, 1), row.Integer(0, 2)};
   }
 
+  // As many rows at a time as are about kFetchBytes.
+  absl::Status FetchAll(const char* cursor, const Each& each) {
+    for (size_t count = 8;;) {
+      FLIGHTPLAN_ASSIGN_OR_RETURN(const PgResult rows,
+                                  pg_->Query(absl::StrCat("FETCH ", count, " FROM ", cursor).c_str()));
+      size_t bytes = 0;
+      for (int row = 0; row < rows.rows(); ++row) {
+        EvidenceRecord record = RecordOf(rows, row);
+        bytes += record.content.size();
+        each(std::move(record));
+      }
+      if (static_cast<size_t>(rows.rows()) < count) return absl::OkStatus();
+      count = bytes < kFetchBytes / 2 ? std::min<size_t>(2 * count, 4096) : std::max<size_t>(count / 2, 1);
+    }
+  }
+
   absl::Status Notify() { return pg_->Execute("NOTIFY flightplan_evidence"); }
 
-  static std::vector<EvidenceRecord> RecordsOf(const PgResult& rows) {
-    std::vector<EvidenceRecord> records(static_cast<size_t>(rows.rows()));
-    for (int row = 0; row < rows.rows(); ++row) {
-      EvidenceRecord& record = records[static_cast<size_t>(row)];
-      record.id = rows.Text(row, 0);
-      record.revision = rows.Integer(row, 1);
-      record.digest = rows.Text(row, 2);
-      record.gpu = rows.Text(row, 3);
-      record.model = rows.Text(row, 4);
-      record.metric = rows.Text(row, 5);
-      record.tenant = rows.Text(row, 6);
-      record.received_us = rows.Integer(row, 7);
-      record.content = rows.Bytes(row, 8);
-    }
-    return records;
+  static EvidenceRecord RecordOf(const PgResult& rows, int row) {
+    EvidenceRecord record;
+    record.id = rows.Text(row, 0);
+    record.revision = rows.Integer(row, 1);
+    record.digest = rows.Text(row, 2);
+    record.gpu = rows.Text(row, 3);
+    record.model = rows.Text(row, 4);
+    record.metric = rows.Text(row, 5);
+    record.tenant = rows.Text(row, 6);
+    record.received_us = rows.Integer(row, 7);
+    record.content = rows.Bytes(row, 8);
+    return record;
   }
 
   // The lock on the state's row is held until the commit: revisions become visible in their order, so that a reader who

@@ -172,6 +172,11 @@ struct Server::Parts {
     metrics.OnRead([this] {
       metrics.cache_bytes->Set(static_cast<double>(answers.cache_bytes()));
       metrics.in_flight->Set(static_cast<double>(gate.count()));
+      if (evidence.keeper() != nullptr) {
+        const EvidenceSnapshot::Held held = evidence.keeper()->Current()->held();
+        metrics.evidence_measurements->Set(static_cast<double>(held.entries));
+        metrics.evidence_bytes->Set(static_cast<double>(held.bytes));
+      }
       ShowCertificates(settings, &metrics);
     });
   }

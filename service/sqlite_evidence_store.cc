@@ -99,7 +99,7 @@ class SqliteEvidenceStore final : public EvidenceStore {
     return outcomes;
   }
 
-  absl::StatusOr<EvidenceChanges> ChangesSince(int64_t revision) override {
+  absl::StatusOr<EvidenceChanges> ReadChanges(int64_t revision, const Each& each) override {
     EvidenceChanges changes;
     FLIGHTPLAN_RETURN_IF_ERROR(InTransaction("BEGIN", [&]() -> absl::Status {
       FLIGHTPLAN_ASSIGN_OR_RETURN(const State state, ReadState());
@@ -110,7 +110,7 @@ class SqliteEvidenceStore final : public EvidenceStore {
       return ReadRecords(
           "SELECT id, revision, digest, gpu, model, metric, tenant, received_us, content FROM measurements "
           "WHERE revision > ?1 AND removed_revision IS NULL ORDER BY revision",
-          {changes.reset ? 0 : revision}, &changes.records);
+          {changes.reset ? 0 : revision}, each);
     }));
     return changes;
   }
@@ -127,7 +127,7 @@ class SqliteEvidenceStore final : public EvidenceStore {
       return ReadRecords(
           "SELECT id, revision, digest, gpu, model, metric, tenant, received_us, content FROM measurements "
           "WHERE revision <= ?1 AND (removed_revision IS NULL OR removed_revision > ?2) ORDER BY revision",
-          {revision, revision}, &records);
+          {revision, revision}, [&](EvidenceRecord record) { records.push_back(std::move(record)); });
     }));
     return records;
   }
@@ -237,12 +237,12 @@ class SqliteEvidenceStore final : public EvidenceStore {
     return State{query.Integer(0), query.Integer(1), query.Integer(2)};
   }
 
-  absl::Status ReadRecords(const char* sql, const std::vector<int64_t>& arguments, std::vector<EvidenceRecord>* out) {
+  absl::Status ReadRecords(const char* sql, const std::vector<int64_t>& arguments, const Each& each) {
     Statement query(db_, sql);
     for (int64_t argument : arguments) query.Bind(argument);
     int step = 0;
     while ((step = query.Step()) == SQLITE_ROW) {
-      EvidenceRecord& record = out->emplace_back();
+      EvidenceRecord record;
       record.id = query.Text(0);
       record.revision = query.Integer(1);
       record.digest = query.Text(2);
@@ -252,6 +252,7 @@ class SqliteEvidenceStore final : public EvidenceStore {
       record.tenant = query.Text(6);
       record.received_us = query.Integer(7);
       record.content = query.Text(8);
+      each(std::move(record));
     }
     return step == SQLITE_DONE ? absl::OkStatus() : Failed("read");
   }

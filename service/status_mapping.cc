@@ -130,6 +130,16 @@ absl::Status MalformedRequest(absl::string_view message_type) {
   return status;
 }
 
+absl::Status OverQuota(absl::string_view tenant, absl::string_view limit) {
+  google::rpc::QuotaFailure details;
+  auto* violation = details.add_violations();
+  violation->set_subject(absl::StrCat("tenant:", tenant));
+  violation->set_description(std::string(limit));
+  absl::Status status = absl::ResourceExhaustedError(absl::StrCat("over the quota of tenant ", tenant, ": ", limit));
+  status.SetPayload("type.googleapis.com/google.rpc.QuotaFailure", absl::Cord(details.SerializeAsString()));
+  return WithReason(std::move(status), "QUOTA_EXCEEDED");
+}
+
 absl::Status NotBuilt(absl::string_view what) {
   return WithReason(absl::UnimplementedError(absl::StrCat(what, " is not built into this version of Flightplan")),
                     "NOT_BUILT");

@@ -28,6 +28,8 @@ grpc::Status ToGrpcStatus(const absl::Status& status, absl::string_view request_
 
 // INVALID_ARGUMENT: the bytes are no message of this type.
 absl::Status MalformedRequest(absl::string_view message_type);
+// RESOURCE_EXHAUSTED with reason QUOTA_EXCEEDED and google.rpc.QuotaFailure. `limit` says what it is and what to do.
+absl::Status OverQuota(absl::string_view tenant, absl::string_view limit);
 // UNIMPLEMENTED with reason NOT_BUILT.
 absl::Status NotBuilt(absl::string_view what);
 

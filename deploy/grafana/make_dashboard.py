@@ -50,6 +50,8 @@ ROWS = [
             ('sum(rate(flightplan_decision_log_written_total{job=~"$job"}[$__rate_interval]))', "written"),
             ('sum(rate(flightplan_decision_log_dropped_total{job=~"$job"}[$__rate_interval]))', "dropped")]),
         ("Evidence store up", "short", [("flightplan_evidence_store_up" + JOB, "{{instance}}")]),
+        ("Measurements", "short", [("flightplan_evidence_measurements" + JOB, "{{instance}}")]),
+        ("Evidence", "bytes", [("flightplan_evidence_bytes" + JOB, "{{instance}}")]),
     ]),
 ]
 

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "absl/types/span.h"
 #include "resolver/evidence/measurement.h"
+#include "resolver/evidence/reported_runs.h"
 
 namespace flightplan {
 
@@ -36,7 +36,7 @@ struct Calibration {
   std::vector<const Measurement*> from;  // those that say most, best first, at most 5
 };
 
-// `measurements`: of the question's GPU system; others than the question's metric are passed over.
-Calibration Calibrate(const CalibrationQuestion& question, absl::Span<const Measurement* const> measurements);
+// `reported`: of the question's GPU system and metric.
+Calibration Calibrate(const CalibrationQuestion& question, const RunTable& reported);
 
 }  // namespace flightplan

@@ -10,6 +10,13 @@
 namespace flightplan {
 namespace {
 
+template <class Edit>
+void Change(Measurement* m, Edit edit) {
+  MeasuredRun run = *m->run;
+  edit(&run);
+  m->run = std::make_shared<const MeasuredRun>(std::move(run));
+}
+
 // Reported runs with a forecast of 100 that may be 20 % off.
 class Reports {
  public:
@@ -18,17 +25,20 @@ class Reports {
     m.id = "r" + std::to_string(all_.size());
     m.revision = static_cast<int64_t>(all_.size()) + 1;
     m.quality = Quality::kMatched;
-    m.gpu = "gpu";
-    m.model = m.model_class = model;
-    m.layout.tp = tp;
-    m.gpu_count = 8;
-    m.has_forecast = true;
-    m.forecast = 100 + static_cast<double>(tp);
-    m.forecast_low = m.forecast / 1.2;
-    m.forecast_high = m.forecast * 1.2;
-    m.value = m.forecast * ratio;
+    MeasuredRun run;
+    run.gpu = "gpu";
+    run.model = run.model_class = model;
+    run.layout.tp = tp;
+    run.gpu_count = 8;
+    run.has_forecast = true;
+    run.forecast = 100 + static_cast<double>(tp);
+    run.forecast_low = run.forecast / 1.2;
+    run.forecast_high = run.forecast * 1.2;
+    m.value = run.forecast * ratio;
+    m.run = std::make_shared<const MeasuredRun>(run);
     return m;
   }
+  RunTable Table(Metric metric = Metric::kStepTime) const { return RunTable(metric, pointers()); }
   std::vector<const Measurement*> pointers() const {
     std::vector<const Measurement*> out;
     for (const Measurement& m : all_) out.push_back(&m);
@@ -38,9 +48,9 @@ class Reports {
     std::vector<EvidenceSnapshot::EntryPtr> entries;
     for (const Measurement& m : all_) {
       auto entry = std::make_shared<EvidenceSnapshot::Entry>();
-      entry->id = m.id;
-      entry->revision = m.revision;
-      entry->read = std::make_shared<const Measurement>(m);
+      entry->content = std::string(100, 'c');
+      entry->report = m;
+      entry->understood = true;
       entries.push_back(std::move(entry));
     }
     return EvidenceSnapshot(static_cast<int64_t>(all_.size()) + 1, false, std::move(entries));
@@ -64,7 +74,7 @@ CalibrationQuestion Question(const std::string& model = "m", int64_t tp = 1) {
 double Width(const Calibration& c) { return std::log(c.high / c.low); }
 
 TEST(Calibrate, WithoutRunsNothingChanges) {
-  const Calibration c = Calibrate(Question(), {});
+  const Calibration c = Calibrate(Question(), Reports().Table());
   EXPECT_EQ(c.runs, 0);
   EXPECT_EQ(c.factor, 1);
 }
@@ -72,7 +82,7 @@ TEST(Calibrate, WithoutRunsNothingChanges) {
 TEST(Calibrate, TheSameRunSettlesItsForecast) {
   Reports reports;
   reports.Add(1.10);
-  const Calibration c = Calibrate(Question(), reports.pointers());
+  const Calibration c = Calibrate(Question(), reports.Table());
   EXPECT_NEAR(c.factor, 1.10, 0.01);
   EXPECT_LT(Width(c), 0.2 * std::log(1.2 * 1.2)) << "the band is a fifth of what it was";
   EXPECT_LT(c.low, c.factor);
@@ -85,8 +95,8 @@ TEST(Calibrate, AnotherModelSaysLessThanTheSameModel) {
   Reports same_model, other_model;
   same_model.Add(1.10, "m", 2);
   other_model.Add(1.10, "other", 2);
-  const Calibration near = Calibrate(Question(), same_model.pointers());
-  const Calibration far = Calibrate(Question(), other_model.pointers());
+  const Calibration near = Calibrate(Question(), same_model.Table());
+  const Calibration far = Calibrate(Question(), other_model.Table());
   EXPECT_GT(near.factor, far.factor);
   EXPECT_GT(far.factor, 1.02);
   EXPECT_LT(Width(near), Width(far));
@@ -97,14 +107,14 @@ TEST(Calibrate, RepeatsSayNoMoreThanOneRun) {
   Reports one, many;
   one.Add(1.10, "other", 2);
   for (int i = 0; i < 500; ++i) many.Add(1.10, "other", 2);
-  EXPECT_DOUBLE_EQ(Calibrate(Question(), one.pointers()).factor, Calibrate(Question(), many.pointers()).factor);
-  EXPECT_DOUBLE_EQ(Width(Calibrate(Question(), one.pointers())), Width(Calibrate(Question(), many.pointers())));
+  EXPECT_DOUBLE_EQ(Calibrate(Question(), one.Table()).factor, Calibrate(Question(), many.Table()).factor);
+  EXPECT_DOUBLE_EQ(Width(Calibrate(Question(), one.Table())), Width(Calibrate(Question(), many.Table())));
 }
 
 TEST(Calibrate, ManyModelsLeaveWhatIsParticularToThisOne) {
   Reports reports;
   for (int i = 0; i < 60; ++i) reports.Add(1.10, "other" + std::to_string(i));
-  const Calibration c = Calibrate(Question(), reports.pointers());
+  const Calibration c = Calibrate(Question(), reports.Table());
   EXPECT_EQ(static_cast<size_t>(c.runs), kMaxCalibrationRuns);
   EXPECT_EQ(c.from.size(), 5u);
   EXPECT_GT(Width(c), 0.3 * std::log(1.2 * 1.2)) << "what models and layouts do not share stays unknown";
@@ -112,15 +122,16 @@ TEST(Calibrate, ManyModelsLeaveWhatIsParticularToThisOne) {
 
 TEST(Calibrate, OnlyTheMetricThatIsAskedFor) {
   Reports reports;
-  reports.Add(1.10).metric = Metric::kMemoryPeak;
-  EXPECT_EQ(Calibrate(Question(), reports.pointers()).runs, 0);
+  Change(&reports.Add(1.10), [](MeasuredRun* run) { run->metric = Metric::kMemoryPeak; });
+  EXPECT_EQ(Calibrate(Question(), reports.Table()).runs, 0);
+  EXPECT_EQ(Calibrate(Question(), reports.Table(Metric::kMemoryPeak)).runs, 1);
 }
 
 TEST(Calibrate, AnErrorThatTheReportStatesCounts) {
   Reports sure, unsure;
   sure.Add(1.10);
   unsure.Add(1.10).error = 40;
-  EXPECT_LT(Calibrate(Question(), unsure.pointers()).factor, Calibrate(Question(), sure.pointers()).factor);
+  EXPECT_LT(Calibrate(Question(), unsure.Table()).factor, Calibrate(Question(), sure.Table()).factor);
 }
 
 TEST(Snapshot, QuarantinedAndUnmatchedReportsDoNotCount) {
@@ -129,10 +140,25 @@ TEST(Snapshot, QuarantinedAndUnmatchedReportsDoNotCount) {
   reports.Add(1.1).trust = Trust::kQuarantined;
   reports.Add(1.1).quality = Quality::kDirectional;
   const EvidenceSnapshot snapshot = reports.Snapshot();
-  ASSERT_EQ(snapshot.ForGpu("gpu").size(), 1u);
-  EXPECT_EQ(snapshot.ForGpu("gpu")[0]->id, "r1");
-  EXPECT_TRUE(snapshot.ForGpu("another").empty());
+  const auto& runs = snapshot.ForGpu("gpu").Of(Metric::kStepTime).runs();
+  ASSERT_EQ(runs.size(), 1u);
+  EXPECT_EQ(runs[0].newest->id, "r1");
+  EXPECT_EQ(runs[0].repeats, 1);
+  EXPECT_TRUE(snapshot.ForGpu("another").Of(Metric::kStepTime).runs().empty());
   EXPECT_NE(snapshot.Find("r2"), nullptr) << "it is still listed";
+}
+
+TEST(Snapshot, KnowsWhatEachTenantHolds) {
+  Reports reports;
+  reports.Add(1.1).tenant = "a";
+  reports.Add(1.2).tenant = "a";
+  reports.Add(1.2).tenant = "b";
+  const EvidenceSnapshot snapshot = reports.Snapshot();
+  EXPECT_EQ(snapshot.held().entries, 3);
+  EXPECT_EQ(snapshot.held().bytes, 300);
+  EXPECT_EQ(snapshot.HeldBy("a").entries, 2);
+  EXPECT_EQ(snapshot.HeldBy("a").bytes, 200);
+  EXPECT_EQ(snapshot.HeldBy("c").entries, 0);
 }
 
 TEST(Implausible, ARunFarFromItsForecast) {
@@ -158,10 +184,12 @@ TEST(Implausible, OthersMoveTheLineOneselfDoesNot) {
 TEST(Implausible, AnEffectFarFromItsForecast) {
   Reports reports;
   Measurement& pair = reports.Add(1);
-  pair.metric = Metric::kAbChange;
-  pair.forecast = -0.05;
-  pair.forecast_low = -0.10;
-  pair.forecast_high = 0;
+  Change(&pair, [](MeasuredRun* run) {
+    run->metric = Metric::kAbChange;
+    run->forecast = -0.05;
+    run->forecast_low = -0.10;
+    run->forecast_high = 0;
+  });
   pair.value = -0.20;
   EXPECT_EQ(ImplausibleBecause(pair, EvidenceSnapshot()), "");
   pair.value = -0.60;

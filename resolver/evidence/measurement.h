@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -28,17 +29,9 @@ struct RunLayout {
   friend bool operator==(const RunLayout&, const RunLayout&) = default;
 };
 
-struct Measurement {
-  std::string id;
-  int64_t revision = 0;  // of the store that added it
+// What was run and measured, without what is particular to one report. Reports of one configuration share it.
+struct MeasuredRun {
   Metric metric = Metric::kStepTime;
-  double value = 0;             // in the metric's unit
-  std::optional<double> error;  // half-width of its 95 % interval, same unit
-  Quality quality = Quality::kDirectional;
-  Trust trust = Trust::kTenant;
-  std::string tenant, cluster;  // empty: not said
-
-  // The run.
   std::string model;        // catalogue name
   std::string model_class;  // ModelClass of it
   std::string gpu;          // catalogue name
@@ -55,6 +48,18 @@ struct Measurement {
   // What the forecast says about the same run, before any calibration, in the metric's unit; !has_forecast: nothing.
   bool has_forecast = false;
   double forecast = 0, forecast_low = 0, forecast_high = 0;
+};
+
+// One report.
+struct Measurement {
+  std::string id;
+  int64_t revision = 0;         // of the store that added it
+  double value = 0;             // in the metric's unit
+  std::optional<double> error;  // half-width of its 95 % interval, same unit
+  Quality quality = Quality::kDirectional;
+  Trust trust = Trust::kTenant;
+  std::string tenant, cluster;             // empty: not said
+  std::shared_ptr<const MeasuredRun> run;  // never null where a measurement was read
 
   bool counts() const { return quality == Quality::kMatched && trust != Trust::kQuarantined; }
 };

@@ -11,10 +11,18 @@ EvidenceSnapshot::EvidenceSnapshot(int64_t revision, bool stale, std::vector<Ent
       stale_(stale),
       version_(absl::StrCat(revision, stale ? "-stale" : "")),
       entries_(std::move(entries)) {
+  by_id_.reserve(entries_.size());
+  absl::flat_hash_map<absl::string_view, std::vector<const Measurement*>> by_gpu;
   for (const EntryPtr& entry : entries_) {
-    by_id_.emplace(entry->id, entry.get());
-    if (entry->read != nullptr && entry->read->counts()) by_gpu_[entry->read->gpu].push_back(entry->read.get());
+    const auto bytes = static_cast<int64_t>(entry->content.size());
+    by_id_.emplace(entry->id(), entry.get());
+    for (Held* held : {&held_, &by_tenant_[entry->report.tenant]}) {
+      ++held->entries;
+      held->bytes += bytes;
+    }
+    if (entry->understood && entry->report.counts()) by_gpu[entry->report.run->gpu].push_back(&entry->report);
   }
+  for (const auto& [gpu, reports] : by_gpu) by_gpu_.emplace(gpu, std::make_unique<const ReportedRuns>(reports));
 }
 
 const EvidenceSnapshot& EvidenceSnapshot::Empty() {
@@ -27,10 +35,15 @@ const EvidenceSnapshot::Entry* EvidenceSnapshot::Find(absl::string_view id) cons
   return found == by_id_.end() ? nullptr : found->second;
 }
 
-absl::Span<const Measurement* const> EvidenceSnapshot::ForGpu(absl::string_view gpu) const {
+const ReportedRuns& EvidenceSnapshot::ForGpu(absl::string_view gpu) const {
+  static const ReportedRuns* const kNone = new ReportedRuns({});
   const auto found = by_gpu_.find(gpu);
-  if (found == by_gpu_.end()) return {};
-  return found->second;
+  return found == by_gpu_.end() ? *kNone : *found->second;
+}
+
+EvidenceSnapshot::Held EvidenceSnapshot::HeldBy(absl::string_view tenant) const {
+  const auto found = by_tenant_.find(tenant);
+  return found == by_tenant_.end() ? Held() : found->second;
 }
 
 }  // namespace flightplan

@@ -8,8 +8,8 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
-#include "absl/types/span.h"
 #include "resolver/evidence/measurement.h"
+#include "resolver/evidence/reported_runs.h"
 
 namespace flightplan {
 
@@ -18,13 +18,15 @@ inline constexpr int64_t kEmptyEvidenceRevision = 1;
 
 class EvidenceSnapshot {
  public:
-  // An entry as the store holds it. `read` is null where this catalogue cannot make sense of it any more.
   struct Entry {
-    std::string id;
-    int64_t revision = 0;
     std::string content;  // a serialized flightplan.v1.Measurement
-    std::string gpu, model;
-    std::shared_ptr<const Measurement> read;
+    // Where this catalogue makes no sense of it any more: id, revision and tenant, and of the run the names it was
+    // stored under.
+    Measurement report;
+    bool understood = false;
+
+    const std::string& id() const { return report.id; }
+    int64_t revision() const { return report.revision; }
   };
   using EntryPtr = std::shared_ptr<const Entry>;
 
@@ -41,16 +43,26 @@ class EvidenceSnapshot {
   const std::vector<EntryPtr>& entries() const { return entries_; }
   // Null: no such id.
   const Entry* Find(absl::string_view id) const;
-  // What counts (Measurement::counts) on a GPU system, by revision.
-  absl::Span<const Measurement* const> ForGpu(absl::string_view gpu) const;
+  // What counts (Measurement::counts) on a GPU system.
+  const ReportedRuns& ForGpu(absl::string_view gpu) const;
+
+  struct Held {
+    int64_t entries = 0;
+    int64_t bytes = 0;  // of their contents
+  };
+  const Held& held() const { return held_; }
+  Held HeldBy(absl::string_view tenant) const;
 
  private:
   int64_t revision_ = kEmptyEvidenceRevision;
   bool stale_ = false;
   std::string version_ = "1";
   std::vector<EntryPtr> entries_;
-  absl::flat_hash_map<absl::string_view, const Entry*> by_id_;  // keys live in the entries
-  absl::flat_hash_map<absl::string_view, std::vector<const Measurement*>> by_gpu_;
+  Held held_;
+  // Keys live in the entries.
+  absl::flat_hash_map<absl::string_view, const Entry*> by_id_;
+  absl::flat_hash_map<absl::string_view, std::unique_ptr<const ReportedRuns>> by_gpu_;
+  absl::flat_hash_map<absl::string_view, Held> by_tenant_;
 };
 
 }  // namespace flightplan

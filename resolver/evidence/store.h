@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -35,8 +37,8 @@ struct AddOutcome {
 // What lies between a revision and now.
 struct EvidenceChanges {
   int64_t revision = 0;                 // now
-  bool reset = false;                   // entries went away: `records` is everything there is, not what was added
-  std::vector<EvidenceRecord> records;  // by revision
+  bool reset = false;                   // entries went away: the records are all there are, not what was added
+  std::vector<EvidenceRecord> records;  // by revision; empty where they were handed over one by one
 };
 
 // All conditions that are set must hold.
@@ -54,7 +56,16 @@ class EvidenceStore {
 
   // All in one transaction, durable when it returns. An error acknowledges nothing; asking again is safe.
   virtual absl::StatusOr<std::vector<AddOutcome>> Add(absl::Span<const EvidenceRecord> records) = 0;
-  virtual absl::StatusOr<EvidenceChanges> ChangesSince(int64_t revision) = 0;
+  // Hands over each record as it is read, by revision, all of one state of the store: many are never in memory at once.
+  // After an error what was handed over counts for nothing.
+  using Each = std::function<void(EvidenceRecord)>;
+  virtual absl::StatusOr<EvidenceChanges> ReadChanges(int64_t revision, const Each& each) = 0;
+  absl::StatusOr<EvidenceChanges> ChangesSince(int64_t revision) {
+    std::vector<EvidenceRecord> records;
+    auto changes = ReadChanges(revision, [&](EvidenceRecord record) { records.push_back(std::move(record)); });
+    if (changes.ok()) changes->records = std::move(records);
+    return changes;
+  }
   // Everything there was at a revision of the past. FAILED_PRECONDITION: not reached yet, or erased since.
   virtual absl::StatusOr<std::vector<EvidenceRecord>> AsOf(int64_t revision) = 0;
   // Takes entries out of all later snapshots, in one new revision; AsOf still has them. The number taken out.

@@ -16,7 +16,7 @@ inline constexpr char kQualityNames[] = "matched, directional, confounded or syn
 std::optional<Quality> QualityOf(absl::string_view name);
 
 // What is particular to a report: id, revision, value, error, quality, who reported it, where, and how far it is
-// trusted. The rest of `out` is the configuration of the run.
+// trusted. `run` stays as it is.
 void FillReport(const v1::Measurement& message, Measurement* out);
 
 }  // namespace flightplan

@@ -19,8 +19,8 @@ constexpr int kMaxPage = 1000;
 constexpr size_t kMaxPageBytes = size_t{3} << 20;
 
 absl::Status Fill(const EvidenceSnapshot::Entry& entry, v1::Measurement* out) {
-  if (!out->ParseFromString(entry.content)) return absl::InternalError(absl::StrCat("stored measurement ", entry.id));
-  out->set_revision(entry.revision);
+  if (!out->ParseFromString(entry.content)) return absl::InternalError(absl::StrCat("stored measurement ", entry.id()));
+  out->set_revision(entry.revision());
   return absl::OkStatus();
 }
 
@@ -58,12 +58,12 @@ absl::Status PageOfMeasurements(const EvidenceSnapshot& evidence, const v1::List
   const int page = request.page_size() == 0 ? kDefaultPage : request.page_size();
   const auto& entries = evidence.entries();
   auto at = std::upper_bound(entries.begin(), entries.end(), after,
-                             [](int64_t revision, const auto& entry) { return revision < entry->revision; });
+                             [](int64_t revision, const auto& entry) { return revision < entry->revision(); });
   size_t bytes = 0;
   for (; at != entries.end(); ++at) {
     const EvidenceSnapshot::Entry& entry = **at;
-    if (!request.gpu().empty() && entry.gpu != request.gpu()) continue;
-    if (!request.model().empty() && entry.model != request.model()) continue;
+    if (!request.gpu().empty() && entry.report.run->gpu != request.gpu()) continue;
+    if (!request.model().empty() && entry.report.run->model != request.model()) continue;
     if (response->measurements_size() == page || bytes > kMaxPageBytes) {
       response->set_next_page_token(absl::StrCat(response->measurements().rbegin()->revision()));
       break;

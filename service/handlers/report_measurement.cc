@@ -10,6 +10,7 @@
 #include "resolver/base/status_macros.h"
 #include "resolver/evidence/plausible.h"
 #include "resolver/normalize/canonical_bytes.h"
+#include "resolver/normalize/violations.h"
 #include "service/raw_message.h"
 #include "service/status_mapping.h"
 
@@ -40,8 +41,8 @@ EvidenceRecord Finished(v1::Measurement report, const std::string& digest, const
   EvidenceRecord record;
   record.id = report.id();
   record.digest = digest;
-  record.gpu = read.gpu;
-  record.model = read.model;
+  record.gpu = read.run->gpu;
+  record.model = read.run->model;
   record.metric = report.metric();
   record.tenant = report.tenant();
   record.received_us = report.receive_time().seconds() * 1'000'000 + report.receive_time().nanos() / 1000;
@@ -71,15 +72,37 @@ absl::Status Respond(const absl::StatusOr<std::pair<EvidenceRecord, AddOutcome>>
   return absl::OkStatus();
 }
 
+absl::Status Parse(const grpc::ByteBuffer& buffer, v1::ReportMeasurementRequest* request) {
+  const RequestBytes bytes(buffer);
+  if (!request->ParseFromArray(bytes.view().data(), static_cast<int>(bytes.view().size()))) {
+    return MalformedRequest(request->GetTypeName());
+  }
+  return absl::OkStatus();
+}
+
+// Before it is queued, where a thousand reports may wait.
+absl::Status CheckSize(const grpc::ByteBuffer& buffer) {
+  if (buffer.Length() <= kMaxReportBytes) return absl::OkStatus();
+  v1::ReportMeasurementRequest request;
+  FLIGHTPLAN_RETURN_IF_ERROR(Parse(buffer, &request));
+  request.DiscardUnknownFields();
+  ClearWhatTheServerAdds(request.mutable_measurement());
+  FLIGHTPLAN_RETURN_IF_ERROR(CheckReportSize(request.measurement()));
+  // What is too much is what nobody reads.
+  Violations violations;
+  if (buffer.Length() > 2 * kMaxReportBytes) {
+    violations.Add("measurement", absl::StrCat("fills ", buffer.Length(), " bytes as it is encoded, ",
+                                               request.measurement().ByteSizeLong(), " of them with its fields"));
+  }
+  return violations.ToStatus();
+}
+
 absl::StatusOr<EvidenceRecord> Prepare(const Call& call, const grpc::ByteBuffer& request_buffer,
                                        const Reporter& reporter, const ResolverBackend& backend,
                                        const EvidenceSnapshot& evidence) {
   FLIGHTPLAN_RETURN_IF_ERROR(call.CheckTime());  // it may have waited
   v1::ReportMeasurementRequest request;
-  const RequestBytes bytes(request_buffer);
-  if (!request.ParseFromArray(bytes.view().data(), static_cast<int>(bytes.view().size()))) {
-    return MalformedRequest(request.GetTypeName());
-  }
+  FLIGHTPLAN_RETURN_IF_ERROR(Parse(request_buffer, &request));
   const auto reader = [&](const v1::Measurement& message, std::optional<int64_t> now_us) {
     return backend.ReadMeasurement(message, now_us);
   };
@@ -91,12 +114,9 @@ absl::StatusOr<EvidenceRecord> Prepare(const Call& call, const grpc::ByteBuffer&
 absl::StatusOr<EvidenceRecord> RecordOf(v1::Measurement report, const Reporter& reporter, absl::Time now,
                                         const MeasurementReader& reader, const EvidenceSnapshot& evidence) {
   ClearWhatTheServerAdds(&report);
+  FLIGHTPLAN_RETURN_IF_ERROR(CheckReportSize(report));
   FLIGHTPLAN_ASSIGN_OR_RETURN(Measurement read, reader(report, absl::ToUnixMicros(now)));
-  if (evidence.entries().size() >= kMaxMeasurements && evidence.Find(report.id()) == nullptr) {
-    return WithReason(absl::ResourceExhaustedError(absl::StrCat("the store holds ", kMaxMeasurements,
-                                                                " measurements; flightplan evidence prune makes room")),
-                      "EVIDENCE_FULL");
-  }
+  if (evidence.Find(report.id()) == nullptr) FLIGHTPLAN_RETURN_IF_ERROR(CheckRoom(evidence, reporter));
   const std::string digest = DigestOf(report, reporter.tenant);
   read.tenant = reporter.tenant;
   const std::string doubt = reporter.is_operator ? std::string() : ImplausibleBecause(read, evidence);
@@ -111,9 +131,10 @@ absl::StatusOr<EvidenceRecord> RecordOfExport(v1::Measurement measurement, absl:
                                               const MeasurementReader& reader) {
   if (measurement.trust().empty()) measurement.set_trust("operator");
   if (!measurement.has_receive_time()) SetReceiveTime(now, &measurement);
-  FLIGHTPLAN_ASSIGN_OR_RETURN(const Measurement read, reader(measurement, absl::ToUnixMicros(now)));
   v1::Measurement report = measurement;
   ClearWhatTheServerAdds(&report);
+  FLIGHTPLAN_RETURN_IF_ERROR(CheckReportSize(report));
+  FLIGHTPLAN_ASSIGN_OR_RETURN(const Measurement read, reader(measurement, absl::ToUnixMicros(now)));
   const std::string digest = DigestOf(report, measurement.tenant());
   measurement.clear_revision();
   return Finished(std::move(measurement), digest, read);
@@ -132,6 +153,7 @@ grpc::ServerUnaryReactor* HandleReportMeasurement(const Edge& edge, const Metric
     refused = WithReason(
         absl::FailedPreconditionError("this server keeps no evidence; it runs with --evidence_store=off"), "STORE_OFF");
   }
+  if (refused.ok()) refused = CheckSize(*request);
   if (!refused.ok()) {
     unary->End(refused);
     return reactor;

@@ -11,6 +11,7 @@
 #include "service/call.h"
 #include "service/evidence_keeper.h"
 #include "service/evidence_snapshot.h"
+#include "service/report_limits.h"
 #include "service/resolver_backend.h"
 
 namespace flightplan {
@@ -20,14 +21,8 @@ class Measurement;
 
 namespace service {
 
-// Who reports.
-struct Reporter {
-  std::string tenant;        // empty: no credentials are asked for
-  bool is_operator = false;  // runs this service; what it says is not doubted
-};
-
 // The record of a report: names as the catalogue has them, what the server adds, and whether it is to be believed.
-// INVALID_ARGUMENT: see Resolver::ReadMeasurement. RESOURCE_EXHAUSTED (EVIDENCE_FULL): nothing more fits.
+// INVALID_ARGUMENT: see CheckReportSize and Resolver::ReadMeasurement. RESOURCE_EXHAUSTED: see CheckRoom.
 absl::StatusOr<EvidenceRecord> RecordOf(v1::Measurement report, const Reporter& reporter, absl::Time now,
                                         const MeasurementReader& reader, const EvidenceSnapshot& evidence);
 

@@ -12,6 +12,7 @@
 #include "absl/status/status.h"
 #include "flightplan/v1/evidence.pb.h"
 #include "flightplan/v1/resolver_service.pb.h"
+#include "resolver/normalize/measurement_message.h"
 #include "service/resolver_backend.h"
 
 namespace flightplan::service {
@@ -116,11 +117,11 @@ class FakeBackend final : public ResolverBackend {
   absl::StatusOr<Measurement> ReadMeasurement(const v1::Measurement& message, std::optional<int64_t>) const override {
     if (message.model() == "nonsense") return absl::InvalidArgumentError("nonsense");
     Measurement read;
-    read.id = message.id();
-    read.value = message.value();
-    read.trust = Trust::kTenant;
-    read.model = message.model();
-    read.gpu = message.gpu();
+    FillReport(message, &read);
+    MeasuredRun run;
+    run.model = message.model();
+    run.gpu = message.gpu();
+    read.run = std::make_shared<const MeasuredRun>(std::move(run));
     return read;
   }
 

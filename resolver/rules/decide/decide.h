@@ -28,7 +28,7 @@ struct DecidedPlan {
 
 // `start`: class defaults, the model's knobs (Origin::kModel), layout and pins (Origin::kCaller), and the model's
 // shape.
-// `reported`: what was measured on this GPU system; a decision that it changes cites it.
+// `reported`: pairs of runs of this class of model on this GPU system; a decision that they change cites them.
 DecidedPlan Decide(const NormalizedIntent& intent, const DerivedPlan& start,
                    absl::Span<const Measurement* const> reported = {});
 

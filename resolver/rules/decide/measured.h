@@ -11,14 +11,14 @@
 
 namespace flightplan::decide {
 
-// Matched pairs of the question's class of model, GPU, precision, stack and number of GPUs. Layouts are compared later,
-// when they are settled.
-std::vector<const Measurement*> PairsFor(const NormalizedIntent& intent, absl::Span<const Measurement* const> reported);
+// Matched pairs of the question's precision, stack and number of GPUs among those of its class of model and GPU, by
+// revision; the newest 256. Layouts are compared later, when they are settled.
+std::vector<const Measurement*> PairsFor(const NormalizedIntent& intent, absl::Span<const Measurement* const> of_class);
 
 struct PairEffect {
   double change = 0, half = 0;  // of the step with `other` against `value`; half of the 95 % interval
   Value other;
-  std::vector<std::string> citations;  // one for each pair; empty: no pair speaks about it
+  std::vector<std::string> citations;  // of the newest pairs, at most 8; empty: no pair speaks about it
   bool other_is_faster() const { return change + half < 0; }
   bool value_is_faster() const { return change - half > 0; }
 };
