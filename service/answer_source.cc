@@ -12,7 +12,6 @@
 #include "resolver/normalize/canonical_bytes.h"
 #include "resolver/open_layout.h"
 #include "service/call_arena.h"
-#include "service/replay_record.h"
 #include "service/status_mapping.h"
 
 namespace flightplan::service {
@@ -147,7 +146,9 @@ absl::StatusOr<std::shared_ptr<const StoredAnswer>> AnswerSource::Make(const typ
   stored->evidence_revision = absl::StrCat(answer.evidence_revision);
   stored->method = Rpc::kName;
   stored->evidence_stale = evidence.stale();
-  if (recording_) stored->replay = ReplayFields(request, CanonicalBytes(request), answer.bytes.view());
+  if (recording_.has_value()) {
+    stored->replay = ReplayFields(request, *recording_, CanonicalBytes(request), answer.bytes.view());
+  }
   stored->target = std::move(answer.target);
   stored->outcome = std::string(Rpc::Outcome(answer));
   stored->counters.push_back(&metrics_->Outcome(Rpc::kName, request.target().framework(), stored->outcome));

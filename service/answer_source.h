@@ -15,6 +15,7 @@
 #include "service/current.h"
 #include "service/evidence_keeper.h"
 #include "service/metrics.h"
+#include "service/replay_record.h"
 #include "service/resolver_backend.h"
 #include "service/result_cache.h"
 #include "service/single_flight.h"
@@ -57,7 +58,7 @@ class AnswerSource {
                const EvidenceSource* evidence = nullptr);
 
   // Answers carry what the decision log needs for a replay. Before the first answer.
-  void RecordForReplay() { recording_ = true; }
+  void RecordForReplay(LoggedText text) { recording_ = text; }
 
   // INVALID_ARGUMENT when the bytes are no request; RESOURCE_EXHAUSTED when the answer is larger than kMaxAnswerBytes;
   // else what the backend says.
@@ -93,7 +94,7 @@ class AnswerSource {
   const EvidenceSource* const evidence_;
   const std::shared_ptr<const EvidenceSnapshot> no_evidence_ = std::make_shared<const EvidenceSnapshot>();
   const bool caching_;
-  bool recording_ = false;
+  std::optional<LoggedText> recording_;
   ResultCache cache_;
   SingleFlight<std::shared_ptr<const StoredAnswer>> flights_;
 };

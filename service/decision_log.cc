@@ -1,9 +1,7 @@
 #include "service/decision_log.h"
 
-#include <fcntl.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <cstring>
 
 #include "absl/memory/memory.h"
@@ -57,27 +55,30 @@ void AppendDoor(const DecisionDoor& door, std::string* line) {
 
 }  // namespace
 
-DecisionLog::DecisionLog(int fd, Metrics* metrics) : fd_(fd), metrics_(metrics) {
-  if (fd_ >= 0) sink_ = std::make_unique<LineSink>(fd_);
-}
-
-DecisionLog::~DecisionLog() {
-  sink_.reset();
-  if (fd_ > STDERR_FILENO) ::close(fd_);
-}
-
-absl::StatusOr<std::unique_ptr<DecisionLog>> DecisionLog::Open(const std::string& where, Metrics* metrics) {
-  int fd = -1;
+absl::StatusOr<std::unique_ptr<DecisionLog>> DecisionLog::Open(const std::string& where, Metrics* metrics, Log* log) {
+  auto decisions = absl::WrapUnique(new DecisionLog(metrics, log));
+  const auto lost = [raw = decisions.get()](uint64_t lines, int error) { raw->Lost(lines, error); };
   absl::string_view path = where;
   if (where == "stdout") {
-    fd = STDOUT_FILENO;
+    decisions->sink_ = std::make_unique<LineSink>(STDOUT_FILENO);
+    decisions->sink_->SetOnLost(lost);
   } else if (absl::ConsumePrefix(&path, "file:")) {
-    fd = ::open(std::string(path).c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0640);
-    if (fd < 0) {
-      return absl::FailedPreconditionError(absl::StrCat("decision log ", path, ": ", std::strerror(errno)));
-    }
+    auto sink = LineSink::Append(std::string(path), lost);
+    if (!sink.ok()) return absl::FailedPreconditionError(absl::StrCat("decision log ", sink.status().message()));
+    decisions->sink_ = *std::move(sink);
   }
-  return absl::WrapUnique(new DecisionLog(fd, metrics));
+  return decisions;
+}
+
+void DecisionLog::Lost(uint64_t lines, int error) {
+  if (lines == 0) return log_->Write(LogLevel::kInfo, "decision log is written again");
+  metrics_->decision_log_lost->Increment(static_cast<double>(lines));
+  log_->Write(LogLevel::kError, "decisions are not logged; serving goes on",
+              {{"lines", static_cast<int64_t>(lines)}, {"why", std::strerror(error)}});
+}
+
+void DecisionLog::Reopen() {
+  if (enabled()) sink_->Reopen();
 }
 
 void DecisionLog::Write(const DecisionEntry& entry) {

@@ -1,7 +1,8 @@
 // One JSON line per answer: what was decided, on which catalogue and evidence, by which rules, from which request and
 // with which bytes, so that `flightplan replay` can say whether it would be the same today. A request that may carry a
-// secret does not stand in it (service/replay_record.h); its digest is the decision id. A door's review stands there
-// too, with who asked and what became of the object, also where the door could not judge and nothing was decided.
+// secret does not stand in it (service/replay_record.h); its digest is the decision id. Lines that cannot be written,
+// on a full disk, are counted and said; the server goes on. A door's review stands there too, with who asked and what
+// became of the object, also where the door could not judge and nothing was decided.
 #pragma once
 
 #include <memory>
@@ -12,6 +13,7 @@
 #include "absl/strings/string_view.h"
 #include "service/answer_source.h"
 #include "service/line_sink.h"
+#include "service/log.h"
 #include "service/metrics.h"
 
 namespace flightplan::service {
@@ -37,19 +39,22 @@ struct DecisionEntry {
 
 class DecisionLog {
  public:
-  // `where`: "off", "stdout" or "file:PATH" (appended to). `metrics` must outlive the log.
-  static absl::StatusOr<std::unique_ptr<DecisionLog>> Open(const std::string& where, Metrics* metrics);
-  ~DecisionLog();
+  // `where`: "off", "stdout" or "file:PATH" (appended to; opened again when the name stands for another file).
+  // `metrics` and `log` must outlive the log.
+  static absl::StatusOr<std::unique_ptr<DecisionLog>> Open(const std::string& where, Metrics* metrics, Log* log);
 
   bool enabled() const { return sink_ != nullptr; }
   void Write(const DecisionEntry& entry);
   void Flush();
+  // The file is opened again, as after it was moved away.
+  void Reopen();
 
  private:
-  DecisionLog(int fd, Metrics* metrics);
+  DecisionLog(Metrics* metrics, Log* log) : metrics_(metrics), log_(log) {}
+  void Lost(uint64_t lines, int error);
 
-  int fd_;
   Metrics* const metrics_;
+  Log* const log_;
   std::unique_ptr<LineSink> sink_;  // null: off
 };
 

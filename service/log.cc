@@ -1,6 +1,8 @@
 #include "service/log.h"
 
+#include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
@@ -8,6 +10,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "resolver/base/utf8.h"
+#include "service/steady_time.h"
 
 namespace flightplan::service {
 namespace {
@@ -67,11 +70,42 @@ void AppendJsonFields(std::initializer_list<LogField> fields, std::string* out) 
 
 std::string Timestamp() { return absl::FormatTime("%Y-%m-%d%ET%H:%M:%E6SZ", absl::Now(), absl::UTCTimeZone()); }
 
+bool LineLimiter::Take(absl::string_view subject, absl::Duration now, int64_t* left_out) {
+  const absl::Duration interval = absl::Seconds(1) / kPerSecond;
+  const std::lock_guard<std::mutex> lock(mutex_);
+  auto found = buckets_.find(subject);
+  if (found == buckets_.end()) {
+    found = buckets_.try_emplace(buckets_.size() < kMaxSubjects ? std::string(subject) : "").first;
+  }
+  Bucket& bucket = found->second;
+  const absl::Duration full_at = std::max(bucket.full_at, now) + interval;
+  if (full_at - now > kBurst * interval) {
+    ++bucket.left_out;
+    return false;
+  }
+  bucket.full_at = full_at;
+  *left_out = std::exchange(bucket.left_out, 0);
+  return true;
+}
+
 void Log::Write(LogLevel level, absl::string_view message, std::initializer_list<LogField> fields) {
   if (!Enabled(level)) return;
+  int64_t left_out = 0;
+  if (level > LogLevel::kDebug) {
+    absl::string_view subject = message;
+    for (const LogField& field : fields) {
+      const auto* text = std::get_if<absl::string_view>(&field.value);
+      if (field.key == "reason" && text != nullptr && !text->empty()) subject = *text;
+    }
+    if (!limiter_.Take(subject, SteadyNow(), &left_out)) {
+      suppressed_.fetch_add(1, std::memory_order_relaxed);
+      return;
+    }
+  }
   std::string line = absl::StrCat("{\"ts\":\"", Timestamp(), "\",\"level\":\"", LevelName(level), "\",\"msg\":");
   AppendJsonString(message, &line);
   AppendJsonFields(fields, &line);
+  if (left_out > 0) AppendJsonFields({{"suppressed", left_out}}, &line);
   line.push_back('}');
   sink_->Write(line);
 }

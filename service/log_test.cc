@@ -1,12 +1,21 @@
 #include "service/log.h"
 
 #include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <fstream>
 #include <limits>
 #include <thread>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "service/call.h"
 #include "service/metrics.h"
@@ -73,6 +82,117 @@ TEST(LineSink, HoldsALineOfExactlyItsSizeAndRefusesOneByteMore) {
   EXPECT_TRUE(sink.Write(std::string(99, 'x')));
   sink.Flush();
   EXPECT_FALSE(sink.Write(std::string(100, 'x')));
+}
+
+// A name for a new file in a folder of its own.
+std::string NewFile() {
+  std::string folder = testing::TempDir() + "flightplan-log-XXXXXX";
+  return absl::StrCat(mkdtemp(folder.data()) == nullptr ? "" : folder, "/log");
+}
+std::string Content(const std::string& path) {
+  std::ifstream file(path);
+  return std::string(std::istreambuf_iterator<char>(file), {});
+}
+
+TEST(LineSink, CountsAndTellsWhatADiskDoesNotTake) {
+  std::atomic<uint64_t> told{0};
+  std::atomic<int> error{0}, again{0};
+  const auto sink = LineSink::Append("/dev/full", [&](uint64_t lines, int why) {
+    told += lines;
+    if (lines > 0) error = why;
+    if (lines == 0) ++again;
+  });
+  ASSERT_TRUE(sink.ok()) << sink.status();
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE((*sink)->Write("line"));
+  (*sink)->Flush();
+  EXPECT_EQ((*sink)->lost(), 3u);
+  EXPECT_EQ(told, 3u);
+  EXPECT_EQ(error, ENOSPC);
+  EXPECT_EQ(again, 0);
+}
+
+TEST(LineSink, FollowsTheNameOfItsFileWhenItIsMovedAway) {
+  const std::string path = NewFile(), full = path + ".full";
+  ASSERT_EQ(symlink("/dev/full", path.c_str()), 0);
+  std::atomic<int> again{0};
+  const auto sink = LineSink::Append(path, [&](uint64_t lines, int) { again += lines == 0 ? 1 : 0; });
+  ASSERT_TRUE(sink.ok()) << sink.status();
+  (*sink)->Write("lost");
+  (*sink)->Flush();
+  ASSERT_EQ(rename(path.c_str(), full.c_str()), 0);
+  (*sink)->Reopen();  // as on SIGHUP
+  (*sink)->Write("one");
+  (*sink)->Flush();
+  EXPECT_EQ(Content(path), "one\n");
+  EXPECT_EQ(again, 1);
+  ASSERT_EQ(rename(path.c_str(), (path + ".1").c_str()), 0);
+  // Without a signal it looks once a second: what comes before that goes to the old file.
+  while (Content(path).empty()) {
+    (*sink)->Write("two");
+    (*sink)->Flush();
+    usleep(10'000);
+  }
+  EXPECT_EQ((*sink)->lost(), 1u);
+  EXPECT_EQ(Content(path).substr(0, 4), "two\n");
+  struct stat info {};
+  ASSERT_EQ(stat(path.c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777u & ~0640u, 0u) << "others do not read it";
+}
+
+TEST(LineSink, ATornLineStandsForItself) {
+  const std::string path = NewFile();
+  ASSERT_EQ(signal(SIGXFSZ, SIG_IGN) == SIG_ERR, false);
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  const auto sink = LineSink::Append(path, nullptr);
+  ASSERT_TRUE(sink.ok()) << sink.status();
+  const rlimit small{10, before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
+  (*sink)->Write("1234567");
+  (*sink)->Write("torn");
+  (*sink)->Flush();
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
+  (*sink)->Write("whole");
+  (*sink)->Flush();
+  const std::string content = Content(path);
+  EXPECT_EQ(content.substr(0, 8), "1234567\n");
+  EXPECT_EQ(content.substr(content.size() - 7), "\nwhole\n") << content;
+  EXPECT_EQ((*sink)->lost(), 1u);
+}
+
+TEST(LineLimiter, LeavesOutAndCounts) {
+  LineLimiter limiter;
+  int64_t left_out = 0;
+  int written = 0;
+  const absl::Duration start = absl::Hours(1);
+  for (int i = 0; i < 10'000; ++i) written += limiter.Take("a", start, &left_out) ? 1 : 0;
+  EXPECT_EQ(written, LineLimiter::kBurst);
+  EXPECT_TRUE(limiter.Take("b", start, &left_out)) << "another subject has room of its own";
+  EXPECT_EQ(left_out, 0);
+  ASSERT_TRUE(limiter.Take("a", start + absl::Seconds(1), &left_out));
+  EXPECT_EQ(left_out, 10'000 - LineLimiter::kBurst);
+  ASSERT_TRUE(limiter.Take("a", start + absl::Seconds(1), &left_out));
+  EXPECT_EQ(left_out, 0) << "told once";
+  for (int i = 0; i < 10'000; ++i) limiter.Take(absl::StrCat("subject ", i), start, &left_out);
+  EXPECT_FALSE(limiter.Take("one more", start, &left_out)) << "beyond the subjects it knows, all are one";
+}
+
+TEST(Log, AFloodOfOneReasonIsAFewLinesThatSaySo) {
+  Pipe pipe;
+  {
+    LineSink sink(pipe.ends[1]);
+    Log log(&sink, LogLevel::kInfo);
+    for (int i = 0; i < 5'000; ++i) {
+      const std::string message = absl::StrCat("field", i, ": is wrong");
+      log.Write(LogLevel::kInfo, message, {{"reason", "REQUEST_INVALID"}});
+    }
+    EXPECT_GT(log.TakeSuppressed(), 4'000u);
+    EXPECT_EQ(log.TakeSuppressed(), 0u);
+    log.Write(LogLevel::kError, "something else");
+  }
+  const std::string text = pipe.ReadAll();
+  EXPECT_LT(std::count(text.begin(), text.end(), '\n'), 1'000);
+  EXPECT_NE(text.find("something else"), std::string::npos);
 }
 
 std::string Json(const std::string& text) {

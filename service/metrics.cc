@@ -50,7 +50,9 @@ constexpr MetricSpec kTable[] = {
     {"flightplan_decision_log_written_total", MetricKind::kCounter, "", "Lines queued for the decision log."},
     {"flightplan_door_reviews_total", MetricKind::kCounter, "door,mode,verdict",
      "Jobs reviewed at a scheduler's door, by what the door made of them."},
-    {"flightplan_decision_log_dropped_total", MetricKind::kCounter, "", "Lines the decision log had no room for."},
+    {"flightplan_decision_log_dropped_total", MetricKind::kCounter, "reason",
+     "Lines missing in the decision log: no room in its queue, or it could not be written."},
+    {"flightplan_log_suppressed_total", MetricKind::kCounter, "", "Log lines left out, of many about the same thing."},
     {"flightplan_evidence_store_up", MetricKind::kGauge, "", "0 while the evidence store does not answer, 1 else."},
     {"flightplan_evidence_measurements", MetricKind::kGauge, "", "Measurements in force; at most 100,000."},
     {"flightplan_evidence_bytes", MetricKind::kGauge, "", "Bytes of the measurements in force; at most 128 MiB."},
@@ -151,7 +153,9 @@ Metrics::Metrics(absl::string_view version, absl::string_view catalog_revision) 
                                                           {"verdict", std::string(review.verdict)}});
   }
   decision_log_written = Series<Counter>("flightplan_decision_log_written_total", {});
-  decision_log_dropped = Series<Counter>("flightplan_decision_log_dropped_total", {});
+  decision_log_dropped = Series<Counter>("flightplan_decision_log_dropped_total", {{"reason", "queue"}});
+  decision_log_lost = Series<Counter>("flightplan_decision_log_dropped_total", {{"reason", "write"}});
+  log_suppressed = Series<Counter>("flightplan_log_suppressed_total", {});
   evidence_up = Series<Gauge>("flightplan_evidence_store_up", {});
   evidence_measurements = Series<Gauge>("flightplan_evidence_measurements", {});
   evidence_bytes = Series<Gauge>("flightplan_evidence_bytes", {});

@@ -99,6 +99,8 @@ class Metrics {
   prometheus::Histogram* stage_serialize;
   Counter* decision_log_written;
   Counter* decision_log_dropped;
+  Counter* decision_log_lost;
+  Counter* log_suppressed;
   prometheus::Gauge* evidence_up;
   prometheus::Gauge* evidence_measurements;
   prometheus::Gauge* evidence_bytes;

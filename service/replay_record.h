@@ -11,13 +11,22 @@ class Message;
 
 namespace flightplan::service {
 
-// Whether a request may stand in a log, by name: environment variables only from the list of those that tune a run, and
-// no text that sets something called a key, token, secret, password or credential. Empty: it may; else the name.
-std::string NotForLogs(const google::protobuf::Message& request);
+// What of a request may stand in a log.
+enum class LoggedText {
+  // What is known to be no secret: flags and knobs that the tables know with a plain value, variables that tune a run,
+  // names and numbers. No scripts, files or other free text.
+  kNone,
+  // All text but that which sets something called a key, token, secret, password or credential.
+  kAll,
+};
+
+// Why a request must not stand in a log: where it has what may be a secret ("file.text: ..."), never the text itself.
+// Empty: it may.
+std::string NotForLogs(const google::protobuf::Message& request, LoggedText text);
 
 // JSON members, with a leading comma: `answer_sha256`, `answer_bytes`, and `request` (base64 of `canonical`) or
 // `request_withheld` (why it does not stand here).
-std::string ReplayFields(const google::protobuf::Message& request, absl::string_view canonical,
+std::string ReplayFields(const google::protobuf::Message& request, LoggedText text, absl::string_view canonical,
                          absl::string_view answer);
 
 // 64 lower-case hexadecimal digits; fast enough for every answer.

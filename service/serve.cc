@@ -161,6 +161,7 @@ void Reload(const Settings& settings, const SettingsSources& sources, const std:
     }
   };
   report("access", server->ReloadAccess(sources));
+  server->ReopenLogs();
   const absl::StatusOr<std::shared_ptr<const Catalog>> catalog = LoadCatalog(settings.catalog_dir);
   report("catalog", server->ReloadCatalog(
                         catalog, catalog.ok() ? std::make_unique<PipelineBackend>(*catalog, profiles) : nullptr));
@@ -173,6 +174,9 @@ void RemoveEmptyFolders(const std::vector<std::string>& addresses) {
     rmdir(std::filesystem::path(std::string(address)).parent_path().c_str());
   }
 }
+
+// A limit on a file's size is an error of the write, no reason to end. (So is a reader that has left: RunServe.)
+void WritesOnlyFail() { signal(SIGXFSZ, SIG_IGN); }
 
 // A connection takes a descriptor, and gRPC 1.51 without one stops accepting for good: as many as the system allows.
 void TakeAllDescriptors() {
@@ -189,6 +193,7 @@ int ServeMain(const std::vector<std::string>& args) {
   // gRPC takes dozens a call.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   TakeAllDescriptors();
+  WritesOnlyFail();
   StopSignals signals;
   const SettingsSources sources = ProcessSources();
   const absl::StatusOr<Settings> settings = ParseSettings(args, sources);

@@ -172,6 +172,7 @@ struct Server::Parts {
     metrics.OnRead([this] {
       metrics.cache_bytes->Set(static_cast<double>(answers.cache_bytes()));
       metrics.in_flight->Set(static_cast<double>(gate.count()));
+      metrics.log_suppressed->Increment(static_cast<double>(log.TakeSuppressed()));
       if (evidence.keeper() != nullptr) {
         const EvidenceSnapshot::Held held = evidence.keeper()->Current()->held();
         metrics.evidence_measurements->Set(static_cast<double>(held.entries));
@@ -223,8 +224,10 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Settings& settings, 
   std::unique_ptr<Server> server(new Server());
   server->parts_ = std::make_unique<Parts>(settings, catalog, std::move(backend));
   Parts& parts = *server->parts_;
-  FLIGHTPLAN_ASSIGN_OR_RETURN(parts.decisions, DecisionLog::Open(settings.decision_log, &parts.metrics));
-  if (parts.decisions->enabled()) parts.answers.RecordForReplay();
+  FLIGHTPLAN_ASSIGN_OR_RETURN(parts.decisions, DecisionLog::Open(settings.decision_log, &parts.metrics, &parts.log));
+  if (parts.decisions->enabled()) {
+    parts.answers.RecordForReplay(settings.decision_log_text ? LoggedText::kAll : LoggedText::kNone);
+  }
   parts.edge = {&parts.metrics,         &parts.log,
                 parts.decisions.get(),  &parts.gate,
                 settings.max_deadline,  parts.gatekeeper.access(),
@@ -310,6 +313,8 @@ absl::Status Server::ReloadCatalog(absl::StatusOr<std::shared_ptr<const Catalog>
   parts_->metrics.catalog_loaded->SetToCurrentTime();
   return absl::OkStatus();
 }
+
+void Server::ReopenLogs() { parts_->decisions->Reopen(); }
 
 void Server::Drain() {
   parts_->ready = false;

@@ -35,6 +35,8 @@ class Server {
   // is no catalogue, and only counted.
   absl::Status ReloadCatalog(absl::StatusOr<std::shared_ptr<const Catalog>> catalog,
                              std::unique_ptr<const ResolverBackend> backend);
+  // The decision log's file is opened again, as after it was moved away.
+  void ReopenLogs();
 
   // First step of a graceful stop: health and /readyz say no, calls are still served.
   void Drain();

@@ -59,6 +59,8 @@ const Row kRows[] = {
     {"stack_releases", &S::stack_releases, "NAME@VERSION that the site runs, for the webhook; may be repeated"},
     {"catalog_dir", &S::catalog_dir, "DIR of *.yaml files with a site's own models, GPUs and clusters"},
     {"decision_log", &S::decision_log, "off, stdout or file:PATH: one JSON line per answer"},
+    {"decision_log_text", &S::decision_log_text,
+     "store scripts and other text of requests in it too, so that they can be replayed; they may hold secrets"},
     {"evidence_store", &S::evidence_store,
      "sqlite:/PATH, postgresql://USER@HOST/DATABASE, off, or auto: sqlite:/var/lib/flightplan/evidence.db where that "
      "folder exists, else off"},

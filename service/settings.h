@@ -35,6 +35,7 @@ struct Settings {
   std::vector<std::string> stack_releases;  // "megatron-lm@0.17": what the site runs, where a launch does not say
   std::string catalog_dir;                  // empty: built-in catalogue only
   std::string decision_log = "off";         // off, stdout, file:PATH
+  bool decision_log_text = false;           // scripts and other free text stand in it too
   std::string evidence_store = "auto";      // see service/evidence_location.h
   int64_t max_in_flight = 0;                // 0: 64 per core
   int64_t max_request_bytes = int64_t{1} << 20;

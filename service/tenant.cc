@@ -74,8 +74,6 @@ const Quota& QuotaTable::For(absl::string_view tenant) const {
   return found == by_tenant.end() ? usual : found->second;
 }
 
-absl::Duration SteadyNow() { return absl::FromChrono(std::chrono::steady_clock::now().time_since_epoch()); }
-
 void Tenant::SetQuota(const Quota& quota, int64_t usual_concurrent) {
   interval_ns_.store(quota.calls_per_second > 0
                          ? std::max<int64_t>(1, static_cast<int64_t>(std::llround(1e9 / quota.calls_per_second)))

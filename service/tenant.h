@@ -14,6 +14,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "service/metrics.h"
+#include "service/steady_time.h"
 
 namespace flightplan::service {
 
@@ -42,9 +43,6 @@ struct QuotaTable {
   static absl::StatusOr<QuotaTable> Parse(absl::string_view file, absl::string_view text);
   const Quota& For(absl::string_view tenant) const;
 };
-
-// Of a clock that only moves forward: what Take is asked with.
-absl::Duration SteadyNow();
 
 // One tenant's use. All methods from any thread; no locks.
 class Tenant {

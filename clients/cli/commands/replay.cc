@@ -35,12 +35,13 @@ struct VerdictName {
   Verdict verdict;
   const char* name;
 };
-constexpr VerdictName kVerdicts[] = {{Verdict::kSame, "same"},
-                                     {Verdict::kDifferent, "different"},
-                                     {Verdict::kOther, "on another catalogue or on evidence that is gone"},
-                                     {Verdict::kWithheld, "without their request, which may carry a secret"},
-                                     {Verdict::kUndecided, "reviews of a door that decided nothing"},
-                                     {Verdict::kUnreadable, "unreadable"}};
+constexpr VerdictName kVerdicts[] = {
+    {Verdict::kSame, "same"},
+    {Verdict::kDifferent, "different"},
+    {Verdict::kOther, "on another catalogue or on evidence that is gone"},
+    {Verdict::kWithheld, "without their request, which has text that the log does not store (--decision_log_text)"},
+    {Verdict::kUndecided, "reviews of a door that decided nothing"},
+    {Verdict::kUnreadable, "unreadable"}};
 
 struct Line {
   std::string decision_id, method, catalog_revision, request, withheld, sha256;
