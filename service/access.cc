@@ -3,8 +3,10 @@
 #include <openssl/crypto.h>
 #include <openssl/sha.h>
 
+#include <algorithm>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -61,6 +63,15 @@ absl::StatusOr<Caller> ReadCaller(const YamlDocument& document, const YamlNode& 
   return caller;
 }
 
+// "spiffe://cluster/launcher", "urn:x": RFC 3986.
+bool HasScheme(absl::string_view name) {
+  const absl::string_view scheme = name.substr(0, name.find(':'));
+  return scheme.size() < name.size() && !scheme.empty() && absl::ascii_isalpha(static_cast<unsigned char>(scheme[0])) &&
+         std::all_of(scheme.begin(), scheme.end(), [](char c) {
+           return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '+' || c == '-' || c == '.';
+         });
+}
+
 absl::StatusOr<absl::Span<const YamlNode>> Items(const YamlDocument& document, absl::string_view key) {
   const YamlNode* list = document.root.Find(key);
   if (list == nullptr || list->kind == YamlNode::Kind::kNull) return absl::Span<const YamlNode>();
@@ -77,7 +88,8 @@ bool AccessTable::SameDigest::operator()(const Digest& a, const Digest& b) const
 }
 
 absl::StatusOr<AccessTable> AccessTable::Parse(absl::string_view file, absl::string_view text, Tenants* tenants) {
-  FLIGHTPLAN_ASSIGN_OR_RETURN(const YamlDocument document, ParseYaml(file, text));
+  FLIGHTPLAN_ASSIGN_OR_RETURN(const YamlDocument document,
+                              ParseYaml(file, text, YamlAliases::kRefused, kTokenFileLimits));
   AccessTable table;
   if (document.root.kind != YamlNode::Kind::kMap) {
     return document.Error(document.root, "(file)", "must be a map with `tokens`, `certificates` or `unix_socket`");
@@ -114,7 +126,7 @@ absl::StatusOr<AccessTable> AccessTable::Parse(absl::string_view file, absl::str
     FLIGHTPLAN_RETURN_IF_ERROR(document.CheckKeys(entry, "certificates", {"name", "tenant", "roles"}));
     FLIGHTPLAN_ASSIGN_OR_RETURN(const absl::string_view name, Text(document, entry, "certificates", "name"));
     FLIGHTPLAN_ASSIGN_OR_RETURN(const Caller caller, ReadCaller(document, entry, "certificates", tenants));
-    if (!table.certificates_.emplace(std::string(name), caller).second) {
+    if (!(HasScheme(name) ? table.by_uri_ : table.by_common_name_).emplace(std::string(name), caller).second) {
       return document.Error(*entry.Find("name"), "certificates.name", absl::StrCat("'", name, "' stands here twice"));
     }
   }
@@ -143,11 +155,14 @@ absl::StatusOr<Caller> AccessTable::Identify(const Credentials& credentials, abs
     }
     return found->second.caller;
   }
-  for (absl::string_view name : credentials.certificate_names) {
-    if (const auto found = certificates_.find(name); found != certificates_.end()) return found->second;
+  for (absl::string_view uri : credentials.certificate_uris) {
+    if (const auto found = by_uri_.find(uri); found != by_uri_.end()) return found->second;
+  }
+  for (absl::string_view name : credentials.certificate_common_names) {
+    if (const auto found = by_common_name_.find(name); found != by_common_name_.end()) return found->second;
   }
   if (credentials.unix_socket && unix_socket_.has_value()) return *unix_socket_;
-  return Unauthenticated(credentials.certificate_names.empty()
+  return Unauthenticated(credentials.certificate_uris.empty() && credentials.certificate_common_names.empty()
                              ? absl::StrCat("no token; ", kSendToken)
                              : absl::StrCat("the client certificate belongs to no tenant; ", kSendToken));
 }
@@ -172,11 +187,12 @@ absl::StatusOr<Caller> Access::Check(const grpc::ServerContextBase& context, Rol
     credentials.unix_socket = absl::StartsWith(context.peer(), "unix");
     auth = context.auth_context();
     if (auth != nullptr && auth->IsPeerAuthenticated()) {
-      for (const char* property : {GRPC_PEER_URI_PROPERTY_NAME, GRPC_X509_CN_PROPERTY_NAME}) {
-        for (const grpc::string_ref& name : auth->FindPropertyValues(property)) {
-          credentials.certificate_names.emplace_back(name.data(), name.size());
-        }
-      }
+      const auto names = [&](const char* property, std::vector<absl::string_view>* out) {
+        for (const grpc::string_ref& name : auth->FindPropertyValues(property))
+          out->emplace_back(name.data(), name.size());
+      };
+      names(GRPC_PEER_URI_PROPERTY_NAME, &credentials.certificate_uris);
+      names(GRPC_X509_CN_PROPERTY_NAME, &credentials.certificate_common_names);
     }
   }
   FLIGHTPLAN_ASSIGN_OR_RETURN(const Caller caller, table->Identify(credentials, absl::Now()));

@@ -5,6 +5,8 @@
 //     - {sha256: 64 hex digits of the token's SHA-256, tenant: research, roles: [read, resolve],
 //        expires: 2027-01-01T00:00:00Z}
 //   certificates:                    # of clients, with --tls_client_ca_file
+//     # A name with a scheme is a URI among the subject's alternative names, and nothing else; another is a common
+//     name.
 //     - {name: spiffe://cluster/launcher, tenant: research, roles: [read, resolve, evidence.write]}
 //   unix_socket: {tenant: node, roles: [read, resolve]}   # callers on a socket who send no token
 #pragma once
@@ -21,6 +23,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "grpcpp/server_context.h"
+#include "resolver/base/yaml.h"
 #include "service/role.h"
 #include "service/tenant.h"
 
@@ -28,6 +31,8 @@ namespace flightplan::service {
 
 inline constexpr size_t kMaxTokenBytes = 4096;
 inline constexpr size_t kMaxTokens = 100'000;
+// Of the file: as many tokens with room for long names, and what they take while it is read.
+inline constexpr YamlLimits kTokenFileLimits = {size_t{32} << 20, size_t{256} << 20};
 
 struct Caller {
   Tenant* tenant = nullptr;  // null: nobody is asked who they are
@@ -38,7 +43,9 @@ struct Caller {
 struct Credentials {
   absl::string_view authorization;  // the header's value; empty: none
   bool unix_socket = false;
-  std::vector<absl::string_view> certificate_names;  // URIs, then the common name; verified by TLS
+  // Of a certificate that TLS has verified.
+  std::vector<absl::string_view> certificate_uris;  // subject alternative names
+  std::vector<absl::string_view> certificate_common_names;
 };
 
 // One content of tokens.yaml. Immutable.
@@ -64,7 +71,8 @@ class AccessTable {
   };
 
   absl::flat_hash_map<Digest, Token, absl::Hash<Digest>, SameDigest> tokens_;
-  absl::flat_hash_map<std::string, Caller> certificates_;
+  // By kind: a common name may be any text, one that looks like a URI too.
+  absl::flat_hash_map<std::string, Caller> by_uri_, by_common_name_;
   std::optional<Caller> unix_socket_;
 };
 

@@ -66,7 +66,7 @@ TEST_F(AccessTest, RefusesWhatIsNoKnownTokenAndNeverRepeatsIt) {
 TEST_F(AccessTest, CertificatesAndSocketsCountOnlyWithoutAToken) {
   const AccessTable table = Good();
   Credentials credentials;
-  credentials.certificate_names = {"spiffe://c/other", "spiffe://c/launcher"};
+  credentials.certificate_uris = {"spiffe://c/other", "spiffe://c/launcher"};
   EXPECT_EQ(table.Identify(credentials, kNow)->tenant->name(), "launch");
   credentials.authorization = "Bearer wrong";
   EXPECT_FALSE(table.Identify(credentials, kNow).ok());
@@ -74,6 +74,38 @@ TEST_F(AccessTest, CertificatesAndSocketsCountOnlyWithoutAToken) {
   socket.unix_socket = true;
   EXPECT_EQ(table.Identify(socket, kNow)->tenant->name(), "node");
   EXPECT_FALSE(Parse("tokens: []\n")->Identify(socket, kNow).ok()) << "a socket is open only when the file says so";
+}
+
+TEST_F(AccessTest, ACommonNameIsNoUriAndAUriIsNoCommonName) {
+  const auto table = Parse(
+      "certificates:\n"
+      "  - {name: 'spiffe://c/launcher', tenant: launch, roles: [evidence.write]}\n"
+      "  - {name: 'urn:x:1', tenant: urn, roles: [read]}\n"
+      "  - {name: launcher.example, tenant: host, roles: [read]}\n");
+  ASSERT_TRUE(table.ok()) << table.status();
+  Credentials credentials;
+  credentials.certificate_common_names = {"spiffe://c/launcher", "urn:x:1"};
+  EXPECT_EQ(table->Identify(credentials, kNow).status().code(), absl::StatusCode::kUnauthenticated);
+  credentials.certificate_uris = {"launcher.example"};
+  EXPECT_FALSE(table->Identify(credentials, kNow).ok());
+  credentials.certificate_common_names = {"launcher.example"};
+  EXPECT_EQ(table->Identify(credentials, kNow)->tenant->name(), "host");
+  credentials.certificate_uris = {"urn:x:1"};
+  EXPECT_EQ(table->Identify(credentials, kNow)->tenant->name(), "urn");
+}
+
+TEST_F(AccessTest, TakesAsManyTokensAsItSays) {
+  std::string text = "tokens:\n";
+  for (size_t i = 0; i < kMaxTokens; ++i) {
+    absl::StrAppend(&text, "  - {sha256: ", absl::Hex(i, absl::kZeroPad16), std::string(48, 'a'), ", tenant: research-",
+                    i % 100, ", roles: [read, resolve], expires: 2027-01-01T00:00:00Z}\n");
+  }
+  const auto table = Parse(text);
+  ASSERT_TRUE(table.ok()) << table.status();
+  EXPECT_EQ(table->token_count(), kMaxTokens);
+  const auto more = Parse(absl::StrCat(text, "  - {sha256: ", std::string(64, 'b'),
+                                       ", tenant: t, roles: [read], expires: 2027-01-01T00:00:00Z}\n"));
+  EXPECT_NE(more.status().message().find("at most 100000"), std::string::npos) << more.status();
 }
 
 TEST_F(AccessTest, ABadFileIsRefusedWithItsPlaceAndWithoutTheToken) {

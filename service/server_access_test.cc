@@ -199,6 +199,9 @@ TEST_F(AccessServerTest, AClientCertificateIsRequiredAndGivesTheTenant) {
   EXPECT_EQ(List(launcher).error_code(), StatusCode::PERMISSION_DENIED);
   EXPECT_TRUE(List(with(clients, {.common_name = "by-name"})).ok());
   EXPECT_EQ(Resolve(with(clients, {.common_name = "stranger"})).error_code(), StatusCode::UNAUTHENTICATED);
+  EXPECT_EQ(Resolve(with(clients, {.common_name = "spiffe://cluster/launcher"})).error_code(),
+            StatusCode::UNAUTHENTICATED)
+      << "a common name is no URI";
   EXPECT_TRUE(Resolve(with(clients, {.common_name = "stranger"}), "open sesame").ok()) << "a token beside it counts";
   // These never get as far as a call.
   EXPECT_EQ(Resolve(Secure(ours.certificate())).error_code(), StatusCode::UNAVAILABLE) << "no certificate";

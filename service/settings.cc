@@ -169,6 +169,9 @@ absl::Status Read(const Row& row, absl::string_view text, std::vector<std::strin
     return Wrong(text, "NAME@VERSION such as megatron-lm@0.17");
   }
   if (text.empty()) return Wrong(text, "HOST:PORT or unix:PATH");
+  // It has no file whose mode says who may connect, and looks like one that has to the table of tokens.
+  if (absl::StartsWith(text, "unix-abstract:"))
+    return Wrong(text, "unix:PATH: anybody may connect to an abstract socket");
   out->push_back(std::string(text));
   return absl::OkStatus();
 }
@@ -286,8 +289,8 @@ bool IsLoopbackV4(absl::string_view address) {
 }
 
 bool IsLoopback(absl::string_view address) {
-  return absl::StartsWith(address, "unix:") || absl::StartsWith(address, "unix-abstract:") || IsLoopbackV4(address) ||
-         absl::StartsWith(address, "localhost:") || absl::StartsWith(address, "[::1]:");
+  return absl::StartsWith(address, "unix:") || IsLoopbackV4(address) || absl::StartsWith(address, "localhost:") ||
+         absl::StartsWith(address, "[::1]:");
 }
 
 absl::Status CheckTogether(const Settings& settings) {

@@ -120,6 +120,7 @@ TEST(Settings, PlaintextBeyondThisMachineMustBeAskedFor) {
   EXPECT_NE(ErrorOf({"--tls_cert_file=c"}), "");
   EXPECT_NE(ErrorOf({"--tls_client_ca_file=c"}), "");
   EXPECT_EQ(ErrorOf({"--listen=unix:/run/flightplan/flightplan.sock"}), "");
+  EXPECT_NE(ErrorOf({"--listen=unix-abstract:flightplan"}).find("anybody may connect"), std::string::npos);
   EXPECT_EQ(ErrorOf({"--listen=[::1]:1"}), "");
 }
 

@@ -18,7 +18,8 @@ namespace {
 // Faults leave by yaml-cpp's exception, the only way to stop its parser; ParseYaml catches it.
 class TreeBuilder : public YAML::EventHandler {
  public:
-  TreeBuilder(YamlNode* root, YamlAliases aliases) : root_(root), expand_(aliases == YamlAliases::kExpanded) {}
+  TreeBuilder(YamlNode* root, YamlAliases aliases, size_t tree_limit)
+      : root_(root), expand_(aliases == YamlAliases::kExpanded), tree_limit_(tree_limit) {}
 
   void OnDocumentStart(const YAML::Mark& mark) override {
     if (documents_++ > 0) throw YAML::ParserException(mark, "a second document; write one document in one file");
@@ -125,8 +126,8 @@ class TreeBuilder : public YAML::EventHandler {
   }
   void Grow(size_t bytes, const YAML::Mark& mark) {
     tree_ += bytes;
-    if (tree_ > kMaxYamlTreeBytes) {
-      throw YAML::ParserException(mark, absl::StrCat("values of more than ", kMaxYamlTreeBytes, " bytes in memory"));
+    if (tree_ > tree_limit_) {
+      throw YAML::ParserException(mark, absl::StrCat("values of more than ", tree_limit_, " bytes in memory"));
     }
   }
   static void RefuseTag(const YAML::Mark& mark, const std::string& tag) {
@@ -189,6 +190,7 @@ class TreeBuilder : public YAML::EventHandler {
 
   YamlNode* root_;
   bool expand_;
+  size_t tree_limit_;  // bytes
   std::vector<Level> stack_;
   std::map<YAML::anchor_t, YamlNode> anchors_;
   size_t aliased_ = 0;  // bytes
@@ -248,17 +250,18 @@ absl::Status YamlDocument::CheckKeys(const YamlNode& map, absl::string_view fiel
   return absl::OkStatus();
 }
 
-absl::StatusOr<YamlDocument> ParseYaml(absl::string_view file, absl::string_view text, YamlAliases aliases) {
-  if (text.size() > kMaxYamlBytes) {
+absl::StatusOr<YamlDocument> ParseYaml(absl::string_view file, absl::string_view text, YamlAliases aliases,
+                                       const YamlLimits& limits) {
+  if (text.size() > limits.bytes) {
     return absl::InvalidArgumentError(
-        absl::StrCat(file, ":1:1: ", text.size(), " bytes; a file may hold at most ", kMaxYamlBytes));
+        absl::StrCat(file, ":1:1: ", text.size(), " bytes; a file may hold at most ", limits.bytes));
   }
   YamlDocument document;
   document.file = std::string(file);
   try {
     std::istringstream stream{std::string(text)};
     YAML::Parser parser(stream);
-    TreeBuilder builder(&document.root, aliases);
+    TreeBuilder builder(&document.root, aliases, limits.tree_bytes);
     while (parser.HandleNextDocument(builder)) {
     }
     builder.RefuseOpenQuote(text);

@@ -64,8 +64,14 @@ struct YamlDocument {
 // kExpanded: an alias becomes a copy of what its anchor named; PyYAML writes one wherever an object is met twice.
 enum class YamlAliases { kRefused, kExpanded };
 
-// `file` is only a name for messages. An empty text is a document whose root is null.
+struct YamlLimits {
+  size_t bytes = kMaxYamlBytes;           // of the text
+  size_t tree_bytes = kMaxYamlTreeBytes;  // of the tree in memory
+};
+
+// `file` is only a name for messages. An empty text is a document whose root is null. Other limits than the usual ones
+// are for files of whoever runs the program.
 absl::StatusOr<YamlDocument> ParseYaml(absl::string_view file, absl::string_view text,
-                                       YamlAliases aliases = YamlAliases::kRefused);
+                                       YamlAliases aliases = YamlAliases::kRefused, const YamlLimits& limits = {});
 
 }  // namespace flightplan
