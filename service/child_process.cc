@@ -19,6 +19,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "service/steady_time.h"
 
 extern char** environ;
 
@@ -61,6 +62,34 @@ bool MakePipe(Pipe* pipe) {
   return true;
 }
 
+// What a program on a GPU needs to run. Our own variables, passwords of databases and tokens of clouds are none of it.
+constexpr absl::string_view kPassed[] = {"PATH",
+                                         "HOME",
+                                         "USER",
+                                         "LANG",
+                                         "TZ",
+                                         "TMPDIR",
+                                         "XDG_RUNTIME_DIR",
+                                         "LD_LIBRARY_PATH",
+                                         "LD_PRELOAD",
+                                         "NVIDIA_VISIBLE_DEVICES",
+                                         "NVIDIA_DRIVER_CAPABILITIES",
+                                         "ASAN_OPTIONS",
+                                         "UBSAN_OPTIONS",
+                                         "TSAN_OPTIONS",
+                                         "LSAN_OPTIONS"};
+constexpr absl::string_view kPassedPrefixes[] = {"LC_", "CUDA_", "CUBLAS_", "NCCL_"};
+constexpr absl::string_view kNeverPassed[] = {"KEY", "TOKEN", "SECRET", "PASS", "CREDENTIAL"};
+
+bool MayPass(absl::string_view variable) {
+  const absl::string_view name = variable.substr(0, variable.find('='));
+  const auto names = [&](absl::string_view word) { return absl::StrContains(name, word); };
+  if (std::any_of(std::begin(kNeverPassed), std::end(kNeverPassed), names)) return false;
+  return std::find(std::begin(kPassed), std::end(kPassed), name) != std::end(kPassed) ||
+         std::any_of(std::begin(kPassedPrefixes), std::end(kPassedPrefixes),
+                     [&](absl::string_view prefix) { return absl::StartsWith(name, prefix); });
+}
+
 // Everything the child needs between fork and exec, made before the fork: other threads of ours may hold any lock.
 struct Program {
   std::vector<char*> argv, env;
@@ -69,7 +98,7 @@ struct Program {
     for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
     argv.push_back(nullptr);
     for (char** variable = environ; *variable != nullptr; ++variable) {
-      if (!absl::StartsWith(*variable, "FLIGHTPLAN_")) env.push_back(*variable);
+      if (MayPass(*variable)) env.push_back(*variable);
     }
     env.push_back(nullptr);
   }
@@ -85,7 +114,7 @@ struct Program {
   sigset_t all;
   sigemptyset(&all);
   sigprocmask(SIG_SETMASK, &all, nullptr);
-  for (int signal : {SIGPIPE, SIGTERM, SIGINT, SIGHUP, SIGCHLD}) {
+  for (int signal : {SIGPIPE, SIGXFSZ, SIGTERM, SIGINT, SIGHUP, SIGCHLD}) {
     struct sigaction action {};
     action.sa_handler = SIG_DFL;
     sigaction(signal, &action, nullptr);
@@ -113,14 +142,14 @@ class Child {
 
   ChildEnd Run(const std::vector<std::string>& argv) {
     if (!Start(argv)) return std::move(end_);
-    const absl::Time over = absl::Now() + limits_.run;
+    const absl::Duration over = SteadyNow() + limits_.run;
     while (!decided_) {
       if (stop_.stopped()) {
         Decide(ChildEnd::Why::kStopped);
-      } else if (absl::Now() >= over) {
+      } else if (SteadyNow() >= over) {
         Decide(ChildEnd::Why::kTimeOver);
       } else {
-        Wait(std::min(kTick, over - absl::Now()));
+        Wait(std::min(kTick, over - SteadyNow()));
         Reap();
       }
     }
@@ -253,9 +282,9 @@ class Child {
   }
 
   bool GoneWithin(absl::Duration time) {
-    const absl::Time over = absl::Now() + time;
+    const absl::Duration over = SteadyNow() + time;
     while (!Reap()) {
-      if (absl::Now() >= over) return false;
+      if (SteadyNow() >= over) return false;
       ReadMessages();  // a full pipe must not keep it from ending
       absl::SleepFor(absl::Milliseconds(5));
     }

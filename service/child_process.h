@@ -59,7 +59,7 @@ struct ChildEnd {
 };
 
 // Blocks until the child is gone (or stuck). `on_line` gets whole lines without their ends; false ends the child.
-// `argv[0]` is a path. The child sees our environment without FLIGHTPLAN_ variables.
+// `argv[0]` is a path. Of our environment the child sees only what a program on a GPU needs.
 ChildEnd RunChild(const std::vector<std::string>& argv, const ChildLimits& limits, const StopSwitch& stop,
                   const std::function<bool(absl::string_view line)>& on_line);
 

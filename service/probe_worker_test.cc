@@ -12,6 +12,9 @@
 #include <atomic>
 #include <chrono>
 #include <fstream>
+#include <map>
+#include <optional>
+#include <set>
 #include <string>
 #include <thread>
 
@@ -315,6 +318,35 @@ TEST(RunChild, SeesNoneOfOurDescriptorsAndSecrets) {
   unsetenv("FLIGHTPLAN_TOKEN");
   EXPECT_FALSE(absl::StrContains(out, absl::StrCat(" ", leaked, " "))) << out;
   EXPECT_TRUE(absl::EndsWith(out, "\n0\n")) << out;
+}
+
+TEST(RunChild, SeesOnlyTheVariablesThatAGpuProgramNeeds) {
+  const std::vector<std::string> hidden = {
+      "PGPASSWORD",     "PGPASSFILE", "AWS_SECRET_ACCESS_KEY", "HF_TOKEN",
+      "NVIDIA_API_KEY", "CUDA_TOKEN", "DATABASE_URL",          "FLIGHTPLAN_EVIDENCE_STORE"};
+  const std::vector<std::string> seen = {"CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES", "NCCL_DEBUG", "TMPDIR"};
+  std::map<std::string, std::optional<std::string>> before;
+  for (const auto* names : {&hidden, &seen}) {
+    for (const std::string& name : *names) {
+      const char* value = getenv(name.c_str());
+      before[name] = value == nullptr ? std::nullopt : std::optional<std::string>(value);
+      setenv(name.c_str(), "/tmp", 1);
+    }
+  }
+  std::set<std::string> names;
+  const StopSwitch stop;
+  const ChildEnd end = RunChild({"/usr/bin/env"}, {.run = absl::Seconds(30)}, stop, [&](absl::string_view line) {
+    names.emplace(line.substr(0, line.find('=')));
+    return true;
+  });
+  for (const auto& [name, value] : before) {
+    if (value.has_value()) setenv(name.c_str(), value->c_str(), 1);
+    if (!value.has_value()) unsetenv(name.c_str());
+  }
+  EXPECT_EQ(end.why, ChildEnd::Why::kExited) << end.detail;
+  for (const std::string& name : hidden) EXPECT_EQ(names.count(name), 0u) << name;
+  for (const std::string& name : seen) EXPECT_EQ(names.count(name), 1u) << name;
+  EXPECT_EQ(names.count("PATH"), 1u);
 }
 
 TEST(RunChild, BoundsALineAndTheOutput) {
