@@ -13,6 +13,7 @@
 #include "resolver/base/status_macros.h"
 #include "service/door_reviews.h"
 #include "service/status_mapping.h"
+#include "service/steady_time.h"
 
 namespace flightplan::service {
 namespace {
@@ -73,15 +74,13 @@ Call::Call(const Edge& edge, const Metrics::Method& method, grpc::CallbackServer
       context_(context),
       request_id_(RequestId(Header(*context, "x-request-id"))),
       trace_id_(TraceId(Header(*context, "traceparent"))) {
-  const std::chrono::system_clock::time_point now = std::chrono::system_clock::now();
   const bool has_own = context->deadline() != std::chrono::system_clock::time_point::max();
   const absl::Duration usual = method.streaming ? kDefaultStreamDeadline : kDefaultUnaryDeadline;
   const absl::Duration longest = has_own ? edge.max_deadline : std::min(usual, edge.max_deadline);
-  deadline_ = std::min(context->deadline(), now + absl::ToChronoMicroseconds(longest));
+  const absl::Duration own = has_own ? absl::FromChrono(context->deadline()) - absl::Now() : longest;
+  ends_at_ = SteadyNow() + std::min(own, longest);
   method_.started->Increment();
   context_->AddInitialMetadata("x-request-id", request_id_);
-  const absl::string_view review = Header(*context, kDoorReviewHeader);
-  if (!review.empty()) edge.metrics->CountDoorReview(review);
 }
 
 Call::~Call() {
@@ -107,7 +106,7 @@ double Call::Seconds() const {
 }
 
 absl::Status Call::CheckTime() const {
-  if (deadline_ <= std::chrono::system_clock::now()) return absl::DeadlineExceededError("the deadline passed");
+  if (ends_at_ <= SteadyNow()) return absl::DeadlineExceededError("the deadline passed");
   if (context_->IsCancelled()) return absl::CancelledError("the caller went away");
   return absl::OkStatus();
 }
@@ -118,6 +117,9 @@ absl::Status Call::Admit(Gated gated) {
     return expired;
   }
   FLIGHTPLAN_ASSIGN_OR_RETURN(const Caller caller, edge_.access->Check(*context_, method_.role));
+  // Strangers do not write into what operators read.
+  const absl::string_view review = Header(*context_, kDoorReviewHeader);
+  if (!review.empty()) edge_.metrics->CountDoorReview(review);
   by_operator_ = caller.tenant != nullptr && caller.roles.Has(Role::kAdmin);
   tenant_ = caller.tenant;
   absl::Duration delay = RetryDelayWithJitter();

@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "grpcpp/support/server_callback.h"
 #include "service/access.h"
@@ -16,6 +17,7 @@
 #include "service/log.h"
 #include "service/log_text.h"
 #include "service/metrics.h"
+#include "service/steady_time.h"
 
 namespace flightplan::service {
 
@@ -79,7 +81,10 @@ class Call {
   // Not OK: the caller has gone or its time is over.
   absl::Status CheckTime() const;
   // When the call must end: its own deadline, or the server's where that is earlier.
-  std::chrono::system_clock::time_point deadline() const { return deadline_; }
+  // By the clock as it is now: one that is set while the call runs moves it along.
+  std::chrono::system_clock::time_point deadline() const {
+    return absl::ToChronoTime(absl::Now() + (ends_at_ - SteadyNow()));
+  }
   // Trailing metadata of an answer.
   void Describe(const Answer& answer);
   void LogDecision(const Answer& answer) const;
@@ -107,7 +112,7 @@ class Call {
   const Metrics::Method& method_;
   grpc::CallbackServerContext* const context_;
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-  std::chrono::system_clock::time_point deadline_;
+  absl::Duration ends_at_;  // as SteadyNow counts
   std::string request_id_;
   std::string trace_id_;
   Tenant* tenant_ = nullptr;  // null: nobody is asked who they are

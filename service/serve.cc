@@ -25,6 +25,7 @@
 #include "service/gatekeeper.h"
 #include "service/profile_store.h"
 #include "service/server.h"
+#include "service/steady_time.h"
 #include "service/tls.h"
 
 namespace flightplan::service {
@@ -105,9 +106,9 @@ class StopSignals {
   }
   // Ends early at a second SIGTERM or SIGINT.
   void WaitAtMost(absl::Duration time) {
-    const absl::Time end = absl::Now() + time;
-    while (absl::Now() < end) {
-      const timespec limit = absl::ToTimespec(end - absl::Now());
+    const absl::Duration end = SteadyNow() + time;
+    while (SteadyNow() < end) {
+      const timespec limit = absl::ToTimespec(end - SteadyNow());
       const int signal = sigtimedwait(&set_, nullptr, &limit);
       if (signal == SIGTERM || signal == SIGINT) return;
     }
@@ -160,8 +161,8 @@ void Reload(const Settings& settings, const SettingsSources& sources, const std:
       server->log().Write(LogLevel::kError, "reload refused", {{"what", what}, {"why", status.message()}});
     }
   };
-  report("access", server->ReloadAccess(sources));
   server->ReopenLogs();
+  report("access", server->ReloadAccess(sources));
   const absl::StatusOr<std::shared_ptr<const Catalog>> catalog = LoadCatalog(settings.catalog_dir);
   report("catalog", server->ReloadCatalog(
                         catalog, catalog.ok() ? std::make_unique<PipelineBackend>(*catalog, profiles) : nullptr));

@@ -152,6 +152,24 @@ TEST_F(AccessServerTest, ATokenOpensWhatItsRolesSayAndNothingElse) {
   EXPECT_EQ(control_->calls.load(), 1) << "what is refused never reaches the resolver";
 }
 
+TEST_F(AccessServerTest, ADoorsReviewCountsOnceItsCallerIsKnown) {
+  settings_.token_file = Write("tokens.yaml", kTokens);
+  ASSERT_TRUE(Start().ok());
+  const auto channel = Plain();
+  const auto refused = [&] {
+    const std::string text = HttpGet(server_->http_port(), "/metrics").body;
+    const std::string series = R"(flightplan_door_reviews_total{door="slurm",mode="enforce",verdict="refused"} )";
+    const size_t at = text.find(series);
+    return at == std::string::npos ? -1 : std::atoi(text.c_str() + at + series.size());
+  };
+  for (const auto& [token, count] : {std::pair("", 0), std::pair("wrong", 0), std::pair("open sesame", 1)}) {
+    ClientContext context;
+    context.AddMetadata("x-flightplan-door-review", "slurm/enforce/refused");
+    Resolve(channel, token, &context);
+    EXPECT_EQ(refused(), count) << token;
+  }
+}
+
 TEST_F(AccessServerTest, ABadFileIsNamedAtTheStart) {
   settings_.token_file = Write("tokens.yaml", "tokens:\n  - {tenant: t}\n");
   EXPECT_TRUE(absl::StrContains(Start().message(), "tokens.yaml:2:"));
