@@ -1,7 +1,9 @@
 // Load for the evidence drills (kill_evidence.sh, store_outage.sh).
 //   evidence_load report ADDRESS PREFIX THREADS   reports runs until the server is gone; prints each acknowledged id
-//   evidence_load outage ADDRESS SECONDS          resolves, validates and reports; prints what became of each, by
-//   second
+//   evidence_load keep ADDRESS PREFIX THREADS SECONDS   the same for so long, whatever is refused with UNAVAILABLE
+//   evidence_load outage ADDRESS SECONDS [any]    resolves, validates and reports; prints what became of each. Fails
+//                                                 unless reports were refused and then taken again; any: or never
+//                                                 refused
 #include <grpcpp/grpcpp.h>
 #include <unistd.h>
 
@@ -60,7 +62,9 @@ v1::ReportMeasurementRequest Report(const std::string& id, double value) {
 // Of an id, so that a report that is repeated has the same content.
 double ValueOf(const std::string& id) { return 3e7 + static_cast<double>(std::hash<std::string>{}(id) % 1000000); }
 
-int ReportUntilGone(const std::string& address, const std::string& prefix, int threads) {
+// `seconds`: 0: until the server is gone.
+int ReportRuns(const std::string& address, const std::string& prefix, int threads, double seconds) {
+  const Clock::time_point until = Clock::now() + std::chrono::milliseconds(static_cast<int64_t>(seconds * 1e3));
   const auto channel = grpc::CreateChannel(address, grpc::InsecureChannelCredentials());
   std::mutex mutex;
   std::atomic<bool> bad{false};
@@ -68,7 +72,7 @@ int ReportUntilGone(const std::string& address, const std::string& prefix, int t
   for (int t = 0; t < threads; ++t) {
     all.emplace_back([&, t] {
       const auto stub = v1::EvidenceService::NewStub(channel);
-      for (int i = 0;; ++i) {
+      for (int i = 0; seconds == 0 || Clock::now() < until; ++i) {
         const std::string id = absl::StrCat(prefix, "-", t, "-", i);
         for (int again = 0; again < 2; ++again) {  // each twice: the same content is fine
           grpc::ClientContext context;
@@ -76,8 +80,11 @@ int ReportUntilGone(const std::string& address, const std::string& prefix, int t
           v1::ReportMeasurementResponse response;
           const grpc::Status status = stub->ReportMeasurement(&context, Report(id, ValueOf(id)), &response);
           if (status.error_code() == grpc::StatusCode::UNAVAILABLE ||
-              status.error_code() == grpc::StatusCode::CANCELLED)
-            return;
+              status.error_code() == grpc::StatusCode::CANCELLED) {
+            if (seconds == 0) return;
+            std::this_thread::sleep_for(std::chrono::milliseconds(100));
+            break;
+          }
           const std::lock_guard<std::mutex> lock(mutex);
           if (status.ok()) {
             if (again == 0) std::printf("%s\n", id.c_str());
@@ -128,7 +135,7 @@ struct Tally {
   }
 };
 
-int Outage(const std::string& address, double seconds) {
+int Outage(const std::string& address, double seconds, bool refusals) {
   const auto channel = grpc::CreateChannel(address, grpc::InsecureChannelCredentials());
   const Clock::time_point start = Clock::now();
   const auto at = [&] { return std::chrono::duration<double>(Clock::now() - start).count(); };
@@ -176,8 +183,8 @@ int Outage(const std::string& address, double seconds) {
       validates.other, validates.Percentile(0.99), reports.ok, reports.refused, reports.other, reports.Percentile(1),
       reports.last_refused_s, reports.first_ok_after_s);
   const bool fine = resolves.refused + resolves.other + validates.refused + validates.other + reports.other == 0 &&
-                    resolves.ok > 0 && validates.ok > 0 && reports.ok > 0 && reports.refused > 0 &&
-                    reports.first_ok_after_s > 0;
+                    resolves.ok > 0 && validates.ok > 0 && reports.ok > 0 && (reports.refused > 0 || !refusals) &&
+                    (reports.refused == 0 || reports.first_ok_after_s > 0);
   return fine ? 0 : 1;
 }
 
@@ -186,8 +193,14 @@ int Outage(const std::string& address, double seconds) {
 
 int main(int argc, char** argv) {
   const std::vector<std::string> args(argv + 1, argv + argc);
-  if (args.size() == 4 && args[0] == "report") return flightplan::ReportUntilGone(args[1], args[2], std::atoi(argv[4]));
-  if (args.size() == 3 && args[0] == "outage") return flightplan::Outage(args[1], std::atof(argv[3]));
-  std::fprintf(stderr, "usage: evidence_load report ADDRESS PREFIX THREADS | outage ADDRESS SECONDS\n");
+  if (args.size() == 4 && args[0] == "report") return flightplan::ReportRuns(args[1], args[2], std::atoi(argv[4]), 0);
+  if (args.size() == 5 && args[0] == "keep") {
+    return flightplan::ReportRuns(args[1], args[2], std::atoi(argv[4]), std::atof(argv[5]));
+  }
+  if (args.size() == 3 && args[0] == "outage") return flightplan::Outage(args[1], std::atof(argv[3]), true);
+  if (args.size() == 4 && args[0] == "outage") return flightplan::Outage(args[1], std::atof(argv[3]), args[3] != "any");
+  std::fprintf(stderr,
+               "usage: evidence_load report ADDRESS PREFIX THREADS | keep ADDRESS PREFIX THREADS SECONDS | "
+               "outage ADDRESS SECONDS [any]\n");
   return 2;
 }
