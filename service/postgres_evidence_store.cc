@@ -76,7 +76,7 @@ class PostgresEvidenceStore final : public EvidenceStore {
 
   absl::StatusOr<EvidenceChanges> ReadChanges(int64_t revision, const Each& each) override {
     EvidenceChanges changes;
-    FLIGHTPLAN_RETURN_IF_ERROR(InTransaction(kReadSnapshot, [&]() -> absl::Status {
+    const auto read = [&]() -> absl::Status {
       FLIGHTPLAN_ASSIGN_OR_RETURN(const State state, ReadState(""));
       changes.revision = state.revision;
       // A revision of the future: the database was put back from a copy.
@@ -86,9 +86,9 @@ class PostgresEvidenceStore final : public EvidenceStore {
           pg_->Execute(absl::StrCat("DECLARE changes NO SCROLL CURSOR FOR ", kColumns, "WHERE revision > ",
                                     changes.reset ? 0 : revision, " AND removed_revision IS NULL ORDER BY revision")
                            .c_str()));
-      FLIGHTPLAN_RETURN_IF_ERROR(FetchAll("changes", each));
-      return absl::OkStatus();
-    }));
+      return FetchAll("changes", each);
+    };
+    FLIGHTPLAN_RETURN_IF_ERROR(InTransaction(kReadSnapshot, read));
     return changes;
   }
 
