@@ -19,6 +19,8 @@ constexpr std::chrono::milliseconds kFirstRetry{100};
 constexpr std::chrono::milliseconds kLastRetry{1000};
 // A connection that is dead fails at once; what takes longer is a store in trouble.
 constexpr std::chrono::milliseconds kAtOnce{500};
+// Of a commit, however many steps it has and however slow each is: reports wait behind it.
+constexpr std::chrono::seconds kCommitLimit{5};
 constexpr absl::Duration kComeBackAfter = absl::Seconds(1);
 
 }  // namespace
@@ -171,10 +173,20 @@ void EvidenceKeeper::Write() {
 
 absl::Status EvidenceKeeper::Commit(const std::vector<EvidenceRecord>& records, std::vector<AddOutcome>* outcomes) {
   FLIGHTPLAN_RETURN_IF_ERROR(Connect(&writing_));
+  writing_->EndBy(Clock::now() + kCommitLimit);
   auto added = Timed("add", [&] { return writing_->Add(records); });
   if (!added.ok()) return added.status();
   *outcomes = *std::move(added);
   return CatchUp(writing_.get());
+}
+
+void EvidenceKeeper::RefuseWaiting() {
+  std::deque<Waiting> waiting;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    waiting.swap(waiting_);
+  }
+  for (Waiting& report : waiting) report.done(StoreDown("the evidence store does not answer"));
 }
 
 void EvidenceKeeper::WriteBatch(std::vector<Waiting> batch) {
@@ -203,6 +215,7 @@ void EvidenceKeeper::WriteBatch(std::vector<Waiting> batch) {
     writing_.reset();
     SetUp(status);
     for (const Done& done : accepted) done(StoreDown("the evidence store did not take the report"));
+    RefuseWaiting();  // they would wait for as long
     return;
   }
   for (size_t i = 0; i < accepted.size(); ++i) accepted[i](std::make_pair(std::move(records[i]), outcomes[i]));

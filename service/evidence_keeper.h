@@ -86,6 +86,7 @@ class EvidenceKeeper final : public EvidenceSource {
   void Write();   // a thread
   void Follow();  // a thread
   void WriteBatch(std::vector<Waiting> batch);
+  void RefuseWaiting();
   absl::Status Commit(const std::vector<EvidenceRecord>& records, std::vector<AddOutcome>* outcomes);
   absl::Status Connect(std::unique_ptr<EvidenceStore>* store);
   absl::Status CatchUp(EvidenceStore* store);

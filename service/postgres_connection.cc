@@ -2,6 +2,7 @@
 
 #include <poll.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 
@@ -102,7 +103,7 @@ absl::Status PgConnection::Execute(const char* sql) {
 // The last result of what was sent; the first error, if there was one.
 absl::StatusOr<PgResult> PgConnection::Finish() {
   PGconn* const pg = connection_.get();
-  const auto until = Clock::now() + absl::ToChronoMilliseconds(limit_);
+  const auto until = std::min<Clock::time_point>(Clock::now() + absl::ToChronoMilliseconds(limit_), end_by_);
   const absl::Status late = absl::UnavailableError("evidence store: PostgreSQL: no answer in time");
   int unsent = 0;
   while ((unsent = Pq().PQflush(pg)) == 1) {

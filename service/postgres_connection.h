@@ -2,6 +2,7 @@
 // swallows packets, ends in an error like any other.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <string>
 #include <vector>
@@ -44,6 +45,8 @@ class PgConnection {
   absl::StatusOr<PgResult> Query(const char* sql, const std::vector<PgParameter>& parameters = {});
   // Several statements, without parameters or results.
   absl::Status Execute(const char* sql);
+  // Later statements end by then too, each for itself and all together; time_point::max(): no more.
+  void EndBy(std::chrono::steady_clock::time_point when) { end_by_ = when; }
   // True: a notification came within `most`.
   absl::StatusOr<bool> WaitForNotification(absl::Duration most);
 
@@ -55,6 +58,7 @@ class PgConnection {
 
   Handle connection_;
   const absl::Duration limit_;  // of one statement
+  std::chrono::steady_clock::time_point end_by_ = std::chrono::steady_clock::time_point::max();
 };
 
 }  // namespace flightplan::service

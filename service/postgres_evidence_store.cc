@@ -1,6 +1,7 @@
 #include "service/postgres_evidence_store.h"
 
 #include <algorithm>
+#include <chrono>
 #include <string>
 #include <utility>
 #include <vector>
@@ -67,6 +68,8 @@ class PostgresEvidenceStore final : public EvidenceStore {
       return absl::OkStatus();
     });
   }
+
+  void EndBy(std::chrono::steady_clock::time_point when) override { pg_->EndBy(when); }
 
   absl::StatusOr<std::vector<AddOutcome>> Add(absl::Span<const EvidenceRecord> records) override {
     std::vector<AddOutcome> outcomes;

@@ -2,6 +2,7 @@
 // the edge (service/sqlite_evidence_store, service/postgres_evidence_store); the resolver only ever sees a snapshot.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -53,6 +54,9 @@ struct PruneFilter {
 class EvidenceStore {
  public:
   virtual ~EvidenceStore() = default;
+
+  // From now on calls end by then, with UNAVAILABLE, where this kind of store can be slow; time_point::max(): no more.
+  virtual void EndBy(std::chrono::steady_clock::time_point /*when*/) {}
 
   // All in one transaction, durable when it returns. An error acknowledges nothing; asking again is safe.
   virtual absl::StatusOr<std::vector<AddOutcome>> Add(absl::Span<const EvidenceRecord> records) = 0;

@@ -144,7 +144,7 @@ int Outage(const std::string& address, double seconds, bool refusals) {
     return std::thread([&, tally, pause_ms, call] {
       for (int i = 0; at() < seconds; ++i) {
         grpc::ClientContext context;
-        context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(10));
+        context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(20));
         const double before = at();
         const grpc::Status status = call(&context, i);
         tally->Add(status, (at() - before) * 1e3, at());
