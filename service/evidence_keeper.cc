@@ -20,7 +20,7 @@ constexpr std::chrono::milliseconds kLastRetry{1000};
 // A connection that is dead fails at once; what takes longer is a store in trouble.
 constexpr std::chrono::milliseconds kAtOnce{500};
 // Of a commit, however many steps it has and however slow each is: reports wait behind it.
-constexpr std::chrono::seconds kCommitLimit{5};
+constexpr absl::Duration kCommitLimit = absl::Seconds(5);
 constexpr absl::Duration kComeBackAfter = absl::Seconds(1);
 
 }  // namespace
@@ -173,7 +173,7 @@ void EvidenceKeeper::Write() {
 
 absl::Status EvidenceKeeper::Commit(const std::vector<EvidenceRecord>& records, std::vector<AddOutcome>* outcomes) {
   FLIGHTPLAN_RETURN_IF_ERROR(Connect(&writing_));
-  writing_->EndBy(Clock::now() + kCommitLimit);
+  writing_->EndWithin(kCommitLimit);
   auto added = Timed("add", [&] { return writing_->Add(records); });
   if (!added.ok()) return added.status();
   *outcomes = *std::move(added);

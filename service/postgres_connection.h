@@ -45,8 +45,8 @@ class PgConnection {
   absl::StatusOr<PgResult> Query(const char* sql, const std::vector<PgParameter>& parameters = {});
   // Several statements, without parameters or results.
   absl::Status Execute(const char* sql);
-  // Later statements end by then too, each for itself and all together; time_point::max(): no more.
-  void EndBy(std::chrono::steady_clock::time_point when) { end_by_ = when; }
+  // The statements that follow end within this, all together.
+  void EndWithin(absl::Duration most) { end_by_ = std::chrono::steady_clock::now() + absl::ToChronoNanoseconds(most); }
   // True: a notification came within `most`.
   absl::StatusOr<bool> WaitForNotification(absl::Duration most);
 

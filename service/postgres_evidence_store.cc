@@ -1,7 +1,6 @@
 #include "service/postgres_evidence_store.h"
 
 #include <algorithm>
-#include <chrono>
 #include <string>
 #include <utility>
 #include <vector>
@@ -69,7 +68,7 @@ class PostgresEvidenceStore final : public EvidenceStore {
     });
   }
 
-  void EndBy(std::chrono::steady_clock::time_point when) override { pg_->EndBy(when); }
+  void EndWithin(absl::Duration most) override { pg_->EndWithin(most); }
 
   absl::StatusOr<std::vector<AddOutcome>> Add(absl::Span<const EvidenceRecord> records) override {
     std::vector<AddOutcome> outcomes;

@@ -2,7 +2,6 @@
 // the edge (service/sqlite_evidence_store, service/postgres_evidence_store); the resolver only ever sees a snapshot.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -55,8 +54,8 @@ class EvidenceStore {
  public:
   virtual ~EvidenceStore() = default;
 
-  // From now on calls end by then, with UNAVAILABLE, where this kind of store can be slow; time_point::max(): no more.
-  virtual void EndBy(std::chrono::steady_clock::time_point /*when*/) {}
+  // The calls that follow end within this, all together, with UNAVAILABLE where this kind of store can be slow.
+  virtual void EndWithin(absl::Duration /*most*/) {}
 
   // All in one transaction, durable when it returns. An error acknowledges nothing; asking again is safe.
   virtual absl::StatusOr<std::vector<AddOutcome>> Add(absl::Span<const EvidenceRecord> records) = 0;
