@@ -4,14 +4,14 @@ command -v haproxy >/dev/null || skip "haproxy is not installed (deploy/setup.sh
 # of its three are there. Sets pid_front and its addresses, front and front_http. Settings of haproxy.cfg come from the
 # environment.
 balance() {
-  local letter port http missing=0
+  local letter port missing=0
   for letter in A B C; do
     if [ $# -gt 0 ]; then
-      port="port_$1" http="http_$1"
-      export "FLIGHTPLAN_$letter=127.0.0.1:${!port}" "FLIGHTPLAN_${letter}_HTTP=${!http}"
+      port="port_$1"
+      export "FLIGHTPLAN_$letter=127.0.0.1:${!port}"
       shift
     else
-      export "FLIGHTPLAN_$letter=127.0.0.1:1" "FLIGHTPLAN_${letter}_HTTP=1"  # nobody there
+      export "FLIGHTPLAN_$letter=127.0.0.1:1"  # nobody there
       missing=$((missing + 3))  # it has three lists of them
     fi
   done

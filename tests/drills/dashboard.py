@@ -85,9 +85,9 @@ with contextlib.ExitStack() as stack:
     start("plain", bindir / "flightplan", "serve", f"--listen=127.0.0.1:{plain_port}",
           f"--http_listen=127.0.0.1:{plain_http_port}", "--log_level=error")
     wait_for("the server behind the balancer", f"http://127.0.0.1:{plain_http_port}/readyz")
-    replicas = {"FLIGHTPLAN_A": f"127.0.0.1:{plain_port}", "FLIGHTPLAN_A_HTTP": str(plain_http_port)}
+    replicas = {"FLIGHTPLAN_A": f"127.0.0.1:{plain_port}"}
     for letter in "BC":
-        replicas |= {f"FLIGHTPLAN_{letter}": "127.0.0.1:1", f"FLIGHTPLAN_{letter}_HTTP": "1"}
+        replicas |= {f"FLIGHTPLAN_{letter}": "127.0.0.1:1"}
     start("haproxy", "haproxy", "-f", deploy / "haproxy" / "strangers.cfg", "-f",
           deploy / "haproxy" / "haproxy.cfg", env=os.environ | replicas | {
         "FLIGHTPLAN_FRONT": f"127.0.0.1:{front_port}", "FLIGHTPLAN_FRONT_HTTP": f"127.0.0.1:{front_http_port}"})

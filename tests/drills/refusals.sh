@@ -6,34 +6,31 @@ source "$(dirname "$0")/balancer.sh"
 [ -x "$bin/flood_client" ] || skip "flood_client is not built (it needs libnghttp2-dev; deploy/setup.sh installs it)"
 root="$here/../.."
 port_mute="$(free_port)"
-http_mute="$(free_port)"
-python3 - "$port_mute" "$http_mute" "$work/asked" >"$work/mute.log" 2>&1 <<'END' &
-import http.server, socketserver, sys, threading
+python3 - "$port_mute" "$work/asked" >"$work/mute.log" 2>&1 <<'END' &
+import socketserver, sys
 
-class Ready(http.server.BaseHTTPRequestHandler):
-    def do_GET(self):
-        self.send_response(200)
-        self.end_headers()
-    def log_message(self, *_):
-        pass
+SETTINGS = bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
+SERVING = bytes([0, 0, 7, 0, 1, 0, 0, 0, 1]) + bytes([0, 0, 0, 0, 2, 8, 1])  # a DATA frame, as a health check reads it
 
 class Mute(socketserver.BaseRequestHandler):
     def handle(self):
-        open(sys.argv[3], "w").close()
         try:
-            self.request.sendall(bytes([0, 0, 0, 4, 0, 0, 0, 0, 0]))  # HTTP/2: empty settings
-            while self.request.recv(1 << 16):
-                pass
+            self.request.sendall(SETTINGS)
+            while data := self.request.recv(1 << 16):
+                if b"Health/Check" in data:
+                    self.request.sendall(SERVING)
+                elif b"PRI " in data:
+                    open(sys.argv[2], "w").close()
         except ConnectionError:
             pass
 
 class Server(socketserver.ThreadingTCPServer):
     allow_reuse_address = daemon_threads = True
 
-threading.Thread(target=Server(("127.0.0.1", int(sys.argv[1])), Mute).serve_forever, daemon=True).start()
-http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[2])), Ready).serve_forever()
+Server(("127.0.0.1", int(sys.argv[1])), Mute).serve_forever()
 END
-wait_for "the mute replica does not get ready" curl -sf -o /dev/null "http://127.0.0.1:$http_mute/"
+mute_listens() { (exec 3<>"/dev/tcp/127.0.0.1/$port_mute") 2>/dev/null; }
+wait_for "the mute replica does not get ready" mute_listens
 export FLIGHTPLAN_IN_FLIGHT=1 FLIGHTPLAN_BURST=1
 balance mute
 

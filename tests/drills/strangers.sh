@@ -60,8 +60,9 @@ openssl req -new -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout "$wo
 openssl x509 -req -in "$work/csr" -CA "$work/ca.pem" -CAkey "$work/ca.key" -CAcreateserial -days 1 -copy_extensions copy \
   -out "$work/tls.crt" 2>/dev/null
 cat "$work/tls.crt" "$work/tls.key" >"$work/front.pem"
-serve b --log_level=error --tls_cert_file="$work/tls.crt" --tls_key_file="$work/tls.key"
-export FLIGHTPLAN_FRONT_CERT="$work/front.pem" FLIGHTPLAN_REPLICA_CA="$work/ca.pem" FLIGHTPLAN_REPLICA_NAME=localhost
+serve b --log_level=error --tls_cert_file="$work/tls.crt" --tls_key_file="$work/tls.key" --tls_client_ca_file="$work/ca.pem"
+export FLIGHTPLAN_FRONT_CERT="$work/front.pem" FLIGHTPLAN_REPLICA_CA="$work/ca.pem" FLIGHTPLAN_REPLICA_NAME=localhost \
+  FLIGHTPLAN_REPLICA_CERT="$work/front.pem"
 again b
 good="$(load --target="$front" --ca="$work/ca.pem" --rate=50 --seconds=1 2>>"$work/errors" || true)"
 echo "strangers TLS: $(figures "$good")"
