@@ -4,7 +4,9 @@
 #include <openssl/sha.h>
 
 #include <algorithm>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
@@ -18,11 +20,16 @@
 #include "resolver/base/reason.h"
 #include "resolver/base/status_macros.h"
 #include "resolver/base/yaml.h"
+#include "service/tls.h"
 
 namespace flightplan::service {
 namespace {
 
 constexpr absl::string_view kScheme = "bearer ";
+// What the front (deploy/haproxy/front.cfg) says of a caller: the certificate that it has verified, in DER.
+constexpr char kFrontCertificate[] = "flightplan-client-certificate-bin";
+// What gRPC calls a connection to a socket of LocalServerCredentials; only that of --front_listen has them.
+constexpr absl::string_view kFrontSocket = "local";
 constexpr char kSendToken[] = "send the metadata `authorization: Bearer TOKEN`";
 
 absl::Status Unauthenticated(absl::string_view what) {
@@ -155,17 +162,52 @@ absl::StatusOr<Caller> AccessTable::Identify(const Credentials& credentials, abs
     }
     return found->second.caller;
   }
-  for (absl::string_view uri : credentials.certificate_uris) {
+  for (const std::string& uri : credentials.certificate.uris) {
     if (const auto found = by_uri_.find(uri); found != by_uri_.end()) return found->second;
   }
-  for (absl::string_view name : credentials.certificate_common_names) {
+  for (const std::string& name : credentials.certificate.common) {
     if (const auto found = by_common_name_.find(name); found != by_common_name_.end()) return found->second;
   }
   if (credentials.unix_socket && unix_socket_.has_value()) return *unix_socket_;
-  return Unauthenticated(credentials.certificate_uris.empty() && credentials.certificate_common_names.empty()
+  return Unauthenticated(credentials.certificate.uris.empty() && credentials.certificate.common.empty()
                              ? absl::StrCat("no token; ", kSendToken)
                              : absl::StrCat("the client certificate belongs to no tenant; ", kSendToken));
 }
+
+namespace {
+
+std::vector<std::string> Values(const grpc::AuthContext& auth, const char* property) {
+  std::vector<std::string> values;
+  for (const grpc::string_ref& value : auth.FindPropertyValues(property)) {
+    values.emplace_back(value.data(), value.size());
+  }
+  return values;
+}
+
+bool IsFront(const grpc::AuthContext& auth) {
+  const std::vector<std::string> types = Values(auth, GRPC_TRANSPORT_SECURITY_TYPE_PROPERTY_NAME);
+  return types.size() == 1 && types.front() == kFrontSocket;
+}
+
+Credentials WithoutToken(const grpc::ServerContextBase& context) {
+  Credentials credentials;
+  const std::shared_ptr<const grpc::AuthContext> auth = context.auth_context();
+  if (auth != nullptr && IsFront(*auth)) {
+    // Anybody behind it: not a caller on this machine.
+    const auto found = context.client_metadata().find(kFrontCertificate);
+    if (found != context.client_metadata().end()) {
+      credentials.certificate = NamesIn(absl::string_view(found->second.data(), found->second.size()));
+    }
+  } else {
+    credentials.unix_socket = absl::StartsWith(context.peer(), "unix");
+    if (auth != nullptr && auth->IsPeerAuthenticated()) {
+      credentials.certificate = {Values(*auth, GRPC_PEER_URI_PROPERTY_NAME), Values(*auth, GRPC_X509_CN_PROPERTY_NAME)};
+    }
+  }
+  return credentials;
+}
+
+}  // namespace
 
 void Access::Replace(std::shared_ptr<const AccessTable> table) {
   const std::lock_guard<std::mutex> lock(mutex_);
@@ -180,20 +222,10 @@ absl::StatusOr<Caller> Access::Check(const grpc::ServerContextBase& context, Rol
   }
   if (table == nullptr) return Caller{nullptr, RoleSet::All()};
   Credentials credentials;
-  std::shared_ptr<const grpc::AuthContext> auth;  // owns what the names point to
   if (const auto found = context.client_metadata().find("authorization"); found != context.client_metadata().end()) {
     credentials.authorization = absl::string_view(found->second.data(), found->second.size());
   } else {
-    credentials.unix_socket = absl::StartsWith(context.peer(), "unix");
-    auth = context.auth_context();
-    if (auth != nullptr && auth->IsPeerAuthenticated()) {
-      const auto names = [&](const char* property, std::vector<absl::string_view>* out) {
-        for (const grpc::string_ref& name : auth->FindPropertyValues(property))
-          out->emplace_back(name.data(), name.size());
-      };
-      names(GRPC_PEER_URI_PROPERTY_NAME, &credentials.certificate_uris);
-      names(GRPC_X509_CN_PROPERTY_NAME, &credentials.certificate_common_names);
-    }
+    credentials = WithoutToken(context);
   }
   FLIGHTPLAN_ASSIGN_OR_RETURN(const Caller caller, table->Identify(credentials, absl::Now()));
   if (!caller.roles.Has(role)) {

@@ -26,6 +26,7 @@
 #include "resolver/base/yaml.h"
 #include "service/role.h"
 #include "service/tenant.h"
+#include "service/tls.h"
 
 namespace flightplan::service {
 
@@ -39,13 +40,11 @@ struct Caller {
   RoleSet roles;
 };
 
-// What a call shows about its caller. Views into the call.
+// What a call shows about its caller.
 struct Credentials {
-  absl::string_view authorization;  // the header's value; empty: none
+  absl::string_view authorization;  // the header's value, of the call; empty: none
   bool unix_socket = false;
-  // Of a certificate that TLS has verified.
-  std::vector<absl::string_view> certificate_uris;  // subject alternative names
-  std::vector<absl::string_view> certificate_common_names;
+  CertificateNames certificate;  // that TLS has verified
 };
 
 // One content of tokens.yaml. Immutable.

@@ -66,7 +66,7 @@ TEST_F(AccessTest, RefusesWhatIsNoKnownTokenAndNeverRepeatsIt) {
 TEST_F(AccessTest, CertificatesAndSocketsCountOnlyWithoutAToken) {
   const AccessTable table = Good();
   Credentials credentials;
-  credentials.certificate_uris = {"spiffe://c/other", "spiffe://c/launcher"};
+  credentials.certificate.uris = {"spiffe://c/other", "spiffe://c/launcher"};
   EXPECT_EQ(table.Identify(credentials, kNow)->tenant->name(), "launch");
   credentials.authorization = "Bearer wrong";
   EXPECT_FALSE(table.Identify(credentials, kNow).ok());
@@ -84,13 +84,13 @@ TEST_F(AccessTest, ACommonNameIsNoUriAndAUriIsNoCommonName) {
       "  - {name: launcher.example, tenant: host, roles: [read]}\n");
   ASSERT_TRUE(table.ok()) << table.status();
   Credentials credentials;
-  credentials.certificate_common_names = {"spiffe://c/launcher", "urn:x:1"};
+  credentials.certificate.common = {"spiffe://c/launcher", "urn:x:1"};
   EXPECT_EQ(table->Identify(credentials, kNow).status().code(), absl::StatusCode::kUnauthenticated);
-  credentials.certificate_uris = {"launcher.example"};
+  credentials.certificate.uris = {"launcher.example"};
   EXPECT_FALSE(table->Identify(credentials, kNow).ok());
-  credentials.certificate_common_names = {"launcher.example"};
+  credentials.certificate.common = {"launcher.example"};
   EXPECT_EQ(table->Identify(credentials, kNow)->tenant->name(), "host");
-  credentials.certificate_uris = {"urn:x:1"};
+  credentials.certificate.uris = {"urn:x:1"};
   EXPECT_EQ(table->Identify(credentials, kNow)->tenant->name(), "urn");
 }
 

@@ -232,6 +232,15 @@ int ServeMain(const std::vector<std::string>& args) {
              {"http_port", int64_t{(*server)->http_port()}},
              {"health_port", int64_t{(*server)->health_port()}},
              {"webhook_port", int64_t{(*server)->webhook_port()}}});
+  if (const std::vector<std::string> open = OpenToStrangers(*settings); !open.empty()) {
+    log.Write(
+        LogLevel::kWarning, "strangers meet gRPC without a front",
+        {{"listen", absl::StrJoin(open, ", ")},
+         {"not_bounded",
+          "connections; memory for endless CONTINUATION frames and CPU for padded integers in headers "
+          "(CVE-2023-33953); streams opened and reset (CVE-2023-44487)"},
+         {"instead", "front_listen with deploy/haproxy/front.cfg, or tls_client_ca_file; deploy/hardening.md, Front"}});
+  }
   int signal = signals.Wait(settings->stop_with_stdin);
   while (signal == SIGHUP) {
     Reload(*settings, sources, *profiles, server->get());

@@ -248,6 +248,10 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Settings& settings, 
     builder.AddListeningPort(settings.listen[i], encrypted ? TlsCredentials(tls) : grpc::InsecureServerCredentials(),
                              &server->ports_[i]);
   }
+  if (!settings.front_listen.empty()) {
+    // These credentials tell its connections from others (service/access.cc).
+    builder.AddListeningPort(settings.front_listen, grpc::experimental::LocalServerCredentials(UDS));
+  }
   parts.services.push_back(MakeResolverService(&parts.edge, &parts.answers, parts.backend.get(), &parts.answer_workers,
                                                &parts.batch_workers, &parts.searches));
   parts.services.push_back(MakeCatalogService(&parts.edge, &parts.catalog_answers, &parts.answer_workers));
@@ -259,7 +263,9 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Settings& settings, 
 
   parts.grpc_server = builder.BuildAndStart();
   if (parts.grpc_server == nullptr) {
-    for (const std::string& address : settings.listen) {
+    std::vector<std::string> addresses = settings.listen;
+    if (!settings.front_listen.empty()) addresses.push_back(settings.front_listen);
+    for (const std::string& address : addresses) {
       const std::string why = WhyNotListen(address);
       if (!why.empty()) return absl::UnavailableError(absl::StrCat("cannot listen on ", address, ": ", why));
     }
@@ -270,6 +276,7 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Settings& settings, 
     for (size_t i = 0; i < settings.listen.size(); ++i) {
       own.push_back({settings.listen[i], server->ports_[i], tls.on() && !absl::StartsWith(settings.listen[i], "unix")});
     }
+    if (!settings.front_listen.empty()) own.push_back({settings.front_listen, 0, /*encrypted=*/false});
     parts.self_check = std::make_unique<SelfCheck>(std::move(own));
   }
   // One that is stopping accepts nobody, and ends by itself.

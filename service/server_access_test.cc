@@ -5,8 +5,10 @@
 #include <filesystem>
 #include <thread>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "flightplan/v1/catalog_service.grpc.pb.h"
 #include "flightplan/v1/evidence_service.grpc.pb.h"
 #include "flightplan/v1/resolver_service.grpc.pb.h"
@@ -227,6 +229,65 @@ TEST_F(AccessServerTest, AClientCertificateIsRequiredAndGivesTheTenant) {
       << "wrong authority";
   EXPECT_EQ(Resolve(with(clients, {.common_name = "by-name", .seconds_to = -1})).error_code(), StatusCode::UNAVAILABLE)
       << "expired";
+}
+
+// What a front hands on, over a unix socket.
+grpc::Status ListWith(const std::string& socket, const std::string& certificate_der, const std::string& token = "") {
+  grpc::ChannelArguments arguments;
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  const auto channel = grpc::CreateCustomChannel("unix:" + socket, grpc::InsecureChannelCredentials(), arguments);
+  ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(20));
+  if (!token.empty()) context.AddMetadata("authorization", "Bearer " + token);
+  if (!certificate_der.empty()) context.AddMetadata("flightplan-client-certificate-bin", certificate_der);
+  v1::ListGpusResponse response;
+  return v1::CatalogService::NewStub(channel)->ListGpus(&context, {}, &response);
+}
+
+// The bytes between the lines of a PEM file.
+std::string Der(absl::string_view pem) {
+  std::string base64, der;
+  for (absl::string_view line : absl::StrSplit(pem, '\n')) {
+    if (!absl::StartsWith(line, "-----")) absl::StrAppend(&base64, line);
+  }
+  EXPECT_TRUE(absl::Base64Unescape(base64, &der));
+  return der;
+}
+
+TEST_F(AccessServerTest, OnlyTheFrontsSocketSpeaksForClientCertificates) {
+  constexpr char kMore[] = R"(  - {name: "spiffe://cluster/reader", tenant: launch, roles: [read]}
+unix_socket: {tenant: node, roles: [read]}
+)";
+  const Authority clients("clients");
+  const std::string named = Der(clients.Issue({.common_name = "by-name"}).certificate);
+  const std::string reader = Der(clients.Issue({.common_name = "x", .uri = "spiffe://cluster/reader"}).certificate);
+  const std::string launcher = Der(clients.Issue({.common_name = "x", .uri = "spiffe://cluster/launcher"}).certificate);
+  const std::string posing = Der(clients.Issue({.common_name = "spiffe://cluster/reader"}).certificate);
+  settings_.token_file = Write("tokens.yaml", std::string(kTokens) + kMore);
+  settings_.front_listen = "unix:" + folder_ + "/front";
+  ASSERT_TRUE(Start().ok());
+  const std::string front = folder_ + "/front";
+  EXPECT_TRUE(ListWith(front, named).ok()) << ListWith(front, named).error_message();
+  EXPECT_TRUE(ListWith(front, reader).ok());
+  EXPECT_TRUE(ListWith(front, "", "read only").ok());
+  EXPECT_EQ(ListWith(front, launcher).error_code(), StatusCode::PERMISSION_DENIED) << "its own roles";
+  EXPECT_EQ(ListWith(front, named, "nobody's").error_code(), StatusCode::UNAUTHENTICATED) << "a token counts alone";
+  EXPECT_EQ(ListWith(front, posing).error_code(), StatusCode::UNAUTHENTICATED) << "a common name is no URI";
+  EXPECT_EQ(ListWith(front, "").error_code(), StatusCode::UNAUTHENTICATED) << "who comes by it is not on this machine";
+  for (const std::string& bad : {std::string(3, '\0'), named.substr(0, named.size() / 2), std::string(4000, '\x30')}) {
+    EXPECT_EQ(ListWith(front, bad).error_code(), StatusCode::UNAUTHENTICATED);
+  }
+  server_.reset();
+  settings_.front_listen = "";
+  settings_.token_file = Write("tokens.yaml", kTokens);
+  ASSERT_TRUE(Start().ok());
+  ClientContext context;
+  Prepare("", &context);
+  context.AddMetadata("flightplan-client-certificate-bin", named);
+  v1::ListGpusResponse response;
+  EXPECT_EQ(v1::CatalogService::NewStub(Plain())->ListGpus(&context, {}, &response).error_code(),
+            StatusCode::UNAUTHENTICATED)
+      << "anybody may send a header";
 }
 
 TEST_F(AccessServerTest, NewCertificatesNeedNoRestartAndOpenConnectionsStay) {

@@ -1,6 +1,7 @@
 #include "service/settings.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 
 #include "absl/strings/ascii.h"
@@ -39,6 +40,8 @@ constexpr int64_t kMaxMessage = int64_t{64} << 20;
 const Row kRows[] = {
     {"config", &S::config, "FILE: a YAML file of settings", 0, 0, false, true},
     {"listen", &S::listen, "ADDRESS to serve gRPC on, HOST:PORT or unix:PATH; may be repeated"},
+    {"front_listen", &S::front_listen,
+     "unix:PATH that a front alone connects to, which bounds strangers (deploy/haproxy/front.cfg); empty: none"},
     {"allow_plaintext", &S::allow_plaintext, "serve without TLS on addresses other than loopback and unix sockets"},
     {"tls_cert_file", &S::tls_cert_file,
      "FILE: PEM certificate chain; TLS on every TCP address, files looked at each second"},
@@ -305,6 +308,16 @@ absl::Status CheckTogether(const Settings& settings) {
     return absl::InvalidArgumentError(
         "webhook_listen needs webhook_cert_file and webhook_key_file: the API server calls HTTPS only");
   }
+  if (!settings.front_listen.empty()) {
+    if (!absl::StartsWith(settings.front_listen, "unix:/")) {
+      return absl::InvalidArgumentError(absl::StrCat("front_listen is '", Utf8Prefix(settings.front_listen, 64),
+                                                     "', must be unix:/PATH, which only the front may open"));
+    }
+    if (settings.token_file.empty()) {
+      return absl::InvalidArgumentError(
+          "front_listen needs token_file: whoever reaches the front is a stranger, and is asked who they are");
+    }
+  }
   for (const std::string& address : settings.listen) {
     if (IsLoopback(address)) continue;
     const std::string reachable =
@@ -373,6 +386,14 @@ absl::StatusOr<Settings> ParseSettings(absl::Span<const std::string> args, const
   FLIGHTPLAN_RETURN_IF_ERROR(ApplyFlags(flags, &settings));
   if (!settings.help) FLIGHTPLAN_RETURN_IF_ERROR(CheckTogether(settings));
   return settings;
+}
+
+std::vector<std::string> OpenToStrangers(const Settings& settings) {
+  std::vector<std::string> open;
+  if (!settings.tls_client_ca_file.empty()) return open;
+  std::copy_if(settings.listen.begin(), settings.listen.end(), std::back_inserter(open),
+               [](const std::string& address) { return !IsLoopback(address); });
+  return open;
 }
 
 std::vector<SettingInfo> SettingsTable() {

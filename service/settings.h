@@ -18,6 +18,7 @@ namespace flightplan::service {
 
 struct Settings {
   std::vector<std::string> listen = {"127.0.0.1:50051"};
+  std::string front_listen;  // unix:PATH of the front in deploy/haproxy; empty: none
   bool allow_plaintext = false;
   std::string http_listen = "127.0.0.1:9464";  // empty: no HTTP
   std::string health_listen;                   // empty: health is asked on http_listen alone
@@ -63,6 +64,10 @@ struct Settings {
 // `args`: what follows `serve` on the command line. INVALID_ARGUMENT names the flag, the variable, or file, line and
 // column, and what would be right.
 absl::StatusOr<Settings> ParseSettings(absl::Span<const std::string> args, const SettingsSources& sources);
+
+// The addresses of `listen` at which strangers from other machines meet gRPC itself: not loopback, not a unix socket,
+// and no client certificate is asked for.
+std::vector<std::string> OpenToStrangers(const Settings& settings);
 
 // What one setting is: for completion, the manual page and the schema of the --config file.
 struct SettingInfo {

@@ -124,6 +124,24 @@ TEST(Settings, PlaintextBeyondThisMachineMustBeAskedFor) {
   EXPECT_EQ(ErrorOf({"--listen=[::1]:1"}), "");
 }
 
+TEST(Settings, AFrontHasASocketOfItsOwnAndAsksWhoCallersAre) {
+  EXPECT_EQ(ErrorOf({"--front_listen=unix:/run/front", "--token_file=t"}), "");
+  EXPECT_NE(ErrorOf({"--front_listen=unix:/run/front"}).find("token_file"), std::string::npos);
+  for (const char* elsewhere : {"127.0.0.1:1", "unix:relative", "unix-abstract:front"}) {
+    EXPECT_NE(ErrorOf({absl::StrCat("--front_listen=", elsewhere), "--token_file=t"}).find("must be unix:/PATH"),
+              std::string::npos)
+        << elsewhere;
+  }
+}
+
+TEST(Settings, StrangersMeetGrpcWhereNeitherFrontNorCertificateIsInBetween) {
+  Settings settings;
+  settings.listen = {"127.0.0.1:1", "unix:/a", "0.0.0.0:2", "[::]:3"};
+  EXPECT_EQ(OpenToStrangers(settings), (std::vector<std::string>{"0.0.0.0:2", "[::]:3"}));
+  settings.tls_client_ca_file = "clients.pem";
+  EXPECT_TRUE(OpenToStrangers(settings).empty());
+}
+
 TEST(Settings, PrintedSettingsReadBackTheSame) {
   const Surroundings none;
   const auto settings = ParseSettings({"--listen=127.0.0.1:1", "--listen=unix:/a \"b\"", "--drain_delay=250ms",

@@ -4,10 +4,11 @@
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 #include <openssl/x509.h>
+#include <openssl/x509v3.h>
 
 #include <algorithm>
 #include <ctime>
-#include <vector>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "grpcpp/security/tls_certificate_provider.h"
@@ -27,6 +28,7 @@ struct Freed {
 };
 using Bio = std::unique_ptr<BIO, Freed<BIO_free_all>>;
 using Certificate = std::unique_ptr<X509, Freed<X509_free>>;
+using AlternativeNames = std::unique_ptr<GENERAL_NAMES, Freed<GENERAL_NAMES_free>>;
 using Key = std::unique_ptr<EVP_PKEY, Freed<EVP_PKEY_free>>;
 
 absl::Status Wrong(const std::string& path, absl::string_view what) {
@@ -87,6 +89,27 @@ absl::Status CheckTlsFiles(const TlsFiles& files, absl::Time now) {
   if (files.client_ca.empty()) return absl::OkStatus();
   FLIGHTPLAN_ASSIGN_OR_RETURN(const std::vector<Certificate> roots, ReadCertificates(files.client_ca));
   return CheckEnd(files.client_ca, roots, now);
+}
+
+CertificateNames NamesIn(absl::string_view der) {
+  CertificateNames names;
+  const auto* bytes = reinterpret_cast<const unsigned char*>(der.data());
+  const Certificate certificate(d2i_X509(nullptr, &bytes, static_cast<long>(der.size())));
+  if (certificate == nullptr) return names;
+  const auto text = [](const ASN1_STRING* value) {
+    return std::string(reinterpret_cast<const char*>(ASN1_STRING_get0_data(value)), ASN1_STRING_length(value));
+  };
+  const AlternativeNames others(
+      static_cast<GENERAL_NAMES*>(X509_get_ext_d2i(certificate.get(), NID_subject_alt_name, nullptr, nullptr)));
+  for (int i = 0; i < sk_GENERAL_NAME_num(others.get()); ++i) {
+    const GENERAL_NAME* name = sk_GENERAL_NAME_value(others.get(), i);
+    if (name->type == GEN_URI) names.uris.push_back(text(name->d.uniformResourceIdentifier));
+  }
+  X509_NAME* subject = X509_get_subject_name(certificate.get());
+  for (int at = -1; (at = X509_NAME_get_index_by_NID(subject, NID_commonName, at)) >= 0;) {
+    names.common.push_back(text(X509_NAME_ENTRY_get_data(X509_NAME_get_entry(subject, at))));
+  }
+  return names;
 }
 
 std::shared_ptr<grpc::ServerCredentials> TlsCredentials(const TlsFiles& files) {

@@ -4,9 +4,11 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "grpcpp/security/server_credentials.h"
 
@@ -27,6 +29,15 @@ struct TlsFiles {
 absl::Status CheckTlsFiles(const TlsFiles& files, absl::Time now);
 // The earliest end of validity in a PEM file of certificates.
 absl::StatusOr<absl::Time> CertificateExpiry(const std::string& path);
+
+// Whom a client certificate names. The two are kept apart: an authority that lets people choose their common name has not
+// said that a URI is theirs.
+struct CertificateNames {
+  std::vector<std::string> uris;  // subject alternative names
+  std::vector<std::string> common;
+};
+// Of a certificate in DER, which must have been verified. Nobody where it cannot be read.
+CertificateNames NamesIn(absl::string_view der);
 
 // TLS 1.2 at least. The files were checked before: gRPC itself says nothing about a bad file, and then refuses every
 // handshake until a good one comes.

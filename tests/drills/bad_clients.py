@@ -1,11 +1,17 @@
 #!/usr/bin/env python3
-"""Clients that are slow, huge, half open or talk nonsense, while a good one goes on: bad_clients.py BINDIR [SECONDS]."""
+"""Clients that are slow, huge, half open or talk nonsense, while a good one goes on: bad_clients.py BINDIR [SECONDS [front]].
+
+front: at deploy/haproxy/front.cfg before the server instead of the server itself."""
+import atexit
 import contextlib
+import hashlib
 import os
+import pathlib
 import random
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import urllib.request
@@ -22,8 +28,27 @@ def free_port():
 
 
 grpc_port, http_port = free_port(), free_port()
-server = subprocess.Popen([f"{bindir}/flightplan", "serve", f"--listen=127.0.0.1:{grpc_port}",
-                           f"--http_listen=127.0.0.1:{http_port}", "--log_level=error"], stderr=subprocess.DEVNULL)
+behind_front = sys.argv[3:] == ["front"]
+scratch = tempfile.TemporaryDirectory()
+listen = [f"--listen=127.0.0.1:{grpc_port}"]
+if behind_front:
+    tokens = pathlib.Path(scratch.name) / "tokens.yaml"
+    tokens.write_text(f"tokens: [{{sha256: {hashlib.sha256(b'good').hexdigest()}, tenant: good, roles: [admin], "
+                      "expires: 2126-01-01T00:00:00Z}]\n")
+    listen = [f"--listen=unix:{scratch.name}/own", f"--front_listen=unix:{scratch.name}/front", f"--token_file={tokens}"]
+server = subprocess.Popen([f"{bindir}/flightplan", "serve", *listen, f"--http_listen=127.0.0.1:{http_port}",
+                           "--log_level=error"], stderr=subprocess.DEVNULL)
+if behind_front:
+    haproxy = pathlib.Path(__file__).resolve().parents[2] / "deploy/haproxy"
+    front = subprocess.Popen(["haproxy", "-f", haproxy / "strangers.cfg", "-f", haproxy / "front.cfg"], stderr=subprocess.DEVNULL,
+                             env=os.environ | {"FLIGHTPLAN_FRONT": f"127.0.0.1:{grpc_port}", "FLIGHTPLAN_FRONT_PLAINTEXT": "1",
+                                               "FLIGHTPLAN_FRONT_HTTP": f"127.0.0.1:{free_port()}",
+                                               "FLIGHTPLAN_SERVER": f"unix@{scratch.name}/front",
+                                               "FLIGHTPLAN_FRONT_LUA": str(haproxy / "front.lua"),
+                                               # The good client has the bad ones' address: what one address may have
+                                               # is front.sh's matter.
+                                               "FLIGHTPLAN_CONNECTS": "2000", "FLIGHTPLAN_TAKEN_BACK": "1000000"})
+    atexit.register(front.kill)
 
 
 def ready():
@@ -111,7 +136,8 @@ threads = [threading.Thread(target=attack, args=(what, port), daemon=True)
            for port in (grpc_port, grpc_port, http_port)]
 for thread in threads:
     thread.start()
-good = subprocess.run([f"{bindir}/load_client", f"--target=127.0.0.1:{grpc_port}", "--rate=50", f"--seconds={seconds}"],
+good = subprocess.run([f"{bindir}/load_client", f"--target=127.0.0.1:{grpc_port}", "--rate=50", f"--seconds={seconds}",
+                       "--token=good"],
                       capture_output=True, text=True)
 most = memory_mib(), descriptors()
 for thread in threads:

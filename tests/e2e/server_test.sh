@@ -29,6 +29,19 @@ address="$(served s listen)"
 [ -n "$http_port" ] && [ -n "$address" ] || fail "no 'serving' line"
 address="${address%%, *}"
 
+# --- Where strangers meet gRPC itself, it says what is not bounded; where they do not, nothing ---
+! grep -q 'without a front' "$work/s.log" || fail "a server on loopback warns of strangers"
+printf 'tokens: []\n' >"$work/tokens.yaml"
+open=(--listen=127.0.0.1:0 --http_listen= --token_file="$work/tokens.yaml" --drain_delay=0s)
+start_server open "${open[@]}" --listen=0.0.0.0:0 --allow_plaintext
+grep -q '"warning".*without a front.*"listen":"0.0.0.0:0".*CVE-2023-44487' "$work/open.log" || fail "an open server warns: $(cat "$work/open.log")"
+[ "$(grep -c 'without a front' "$work/open.log")" = 1 ] || fail "one warning"
+stop_server "$server"
+start_server behind "${open[@]}" --front_listen="unix:$work/front.sock"
+! grep -q 'without a front' "$work/behind.log" || fail "a server behind a front warns of strangers"
+stop_server "$server"
+server="$(jobs -pr | head -n 1)"
+
 # --- HTTP ---
 [ "$(http /healthz)" = 200 ] || fail "/healthz"
 [ "$(http /readyz)" = 200 ] || fail "/readyz"
