@@ -33,6 +33,7 @@ std::optional<int64_t> Product(std::initializer_list<int64_t> factors) {
 }
 
 std::optional<int64_t> NextSmallerFit(int64_t number, int64_t others, int64_t current) {
+  if (current <= 1) return std::nullopt;
   for (int64_t value = std::min({current - 1, number, kMaxSearch}); value >= 1; --value) {
     const std::optional<int64_t> product = Product({others, value});
     if (product.has_value() && Divides(*product, number)) return value;

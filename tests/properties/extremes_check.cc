@@ -402,6 +402,7 @@ void SeveralAtOnce(const std::vector<Question>& questions, int64_t count, uint64
 }
 
 int Main(int argc, char** argv) {
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);  // what was said stands, however this ends
   std::set_terminate([] {
     std::printf("BROKEN %s: ends the process\n", Asked()->c_str());
     std::fflush(stdout);
