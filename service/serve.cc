@@ -140,6 +140,7 @@ std::string Addresses(const Settings& settings, const std::vector<int>& ports) {
                         ? absl::StrCat(address.substr(0, address.size() - 1), ports[i])
                         : address);
   }
+  if (!settings.front_listen.empty()) shown.push_back(settings.front_listen);
   return absl::StrJoin(shown, ", ");
 }
 

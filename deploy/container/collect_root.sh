@@ -16,6 +16,13 @@ with_libraries() {
   done
 }
 with_libraries "$binary"
+# The front, a container of its own from the same image: one digest, bounds and server that fit each other.
+haproxy="$(command -v haproxy || ls /usr/sbin/haproxy 2>/dev/null)" || { echo "image: haproxy is not installed: apt-get install haproxy" >&2; exit 1; }
+mkdir -p "$root/usr/sbin" "$root/usr/share/flightplan/haproxy" "$root/run/flightplan-front"
+chown 65532:65532 "$root/run/flightplan-front"
+cp -L "$haproxy" "$root/usr/sbin/haproxy"
+with_libraries "$haproxy"
+cp "$(dirname "${BASH_SOURCE[0]}")"/../haproxy/{strangers.cfg,front.cfg,front.lua} "$root/usr/share/flightplan/haproxy/"
 # PostgreSQL's, which the program opens where its evidence is kept there.
 libpq="$(ldconfig -p | sed -n 's/.*libpq\.so\.5 .* => //p' | head -1)"
 [ -n "$libpq" ] || { echo "image: libpq.so.5 is not installed: deploy/setup.sh --build-only" >&2; exit 1; }

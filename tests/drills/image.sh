@@ -14,7 +14,7 @@ buildah build -q --isolation chroot --format oci -f "$work/Containerfile" -t fli
 [ -z "$(find "$work/context" -name sh -o -name bash -o -name dpkg)" ] || fail "a shell or a package manager is in the image"
 user="$(buildah inspect --type image --format '{{.OCIv1.Config.User}}' flightplan)"
 entry="$(buildah inspect --type image --format '{{.OCIv1.Config.Entrypoint}} {{.OCIv1.Config.Cmd}}' flightplan)"
-container="$(buildah from flightplan)"
+container="$(buildah from --ulimit nofile=16384:16384 flightplan)"  # two a connection of the front
 port="$(free_port)" http="$(free_port)"
 # buildah run takes a command of its own; the rest (user, root folder, environment) is the image's.
 command buildah "${storage[@]}" run --isolation chroot "$container" -- /usr/bin/flightplan serve --config /etc/flightplan/config.yaml \
@@ -31,8 +31,29 @@ uid="$(awk '/^Uid/ {print $2}' "/proc/$server/status")"
 [ "$uid" = 65532 ] || fail "runs as $uid, not as 65532"
 "$bin/flightplan" resolve --model deepseek-v3 --gpu h100-sxm --gpus 1024 --target megatron-lm --server "127.0.0.1:$port" >"$work/plan" ||
   fail "resolve by the container"
+# The front from the same image, as the pod's sidecar runs it: its settings, and a socket that both see.
 kill -TERM "$server"
 code=0; wait "$runner" || code=$?
 [ "$code" = 0 ] || fail "SIGTERM ends the container with $code: $(tail -3 "$work/run.log")"
+front="$(free_port)"
+mkdir "$work/socket" && chmod 755 "$work" && chown 65532:65532 "$work/socket"
+shared=(-v "$work/socket:/run/flightplan-front")
+printf 'tokens: [{sha256: %s, tenant: good, roles: [admin], expires: 2126-01-01T00:00:00Z}]\n' "$(printf good | sha256sum | cut -d' ' -f1)" >"$work/tokens.yaml"
+command buildah "${storage[@]}" run --isolation chroot "${shared[@]}" -v "$work/tokens.yaml:/etc/flightplan/tokens.yaml:ro" "$container" -- /usr/bin/flightplan serve \
+  --front_listen=unix:/run/flightplan-front/server.sock --token_file=/etc/flightplan/tokens.yaml --listen="127.0.0.1:$port" \
+  --http_listen="127.0.0.1:$http" --drain_delay=3s >"$work/run.log" 2>&1 &
+runner=$!
+command buildah "${storage[@]}" run --isolation chroot "${shared[@]}" --env FLIGHTPLAN_FRONT="127.0.0.1:$front" --env FLIGHTPLAN_FRONT_PLAINTEXT=1 \
+  --env FLIGHTPLAN_FRONT_HTTP="127.0.0.1:$(free_port)" --env FLIGHTPLAN_FRONT_LEAVES=1 "$container" -- /usr/sbin/haproxy -db \
+  -f /usr/share/flightplan/haproxy/strangers.cfg -f /usr/share/flightplan/haproxy/front.cfg >"$work/front.log" 2>&1 &
+front_runner=$!
+asked() { FLIGHTPLAN_TOKEN=good "$bin/flightplan" gpus --server "127.0.0.1:$front" >"$work/gpus" 2>"$work/err"; }
+wait_for "the front does not answer" asked
+server="$(pgrep -n -f "^/usr/bin/flightplan serve .*--listen=127.0.0.1:$port")"
+kill -TERM "$server"
+code=0; wait "$front_runner" || code=$?
+[ "$code" = 0 ] || fail "the front does not end with its server: $code: $(tail -3 "$work/front.log")"
+code=0; wait "$runner" || code=$?
+[ "$code" = 0 ] || fail "SIGTERM ends the container with $code: $(tail -3 "$work/run.log")"
 size="$(du -sm "$work/context/root-of-image" | cut -f1)"
-echo "image: user=$user uid_seen=$uid entry=$entry root_mib=$size files=$(find "$work/context" -type f | wc -l) shell=none ready=yes resolve=ok exit=0"
+echo "image: user=$user uid_seen=$uid entry=$entry root_mib=$size files=$(find "$work/context" -type f | wc -l) shell=none ready=yes resolve=ok front=ok exit=0"

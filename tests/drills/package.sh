@@ -28,14 +28,15 @@ asks() {
   [ "$code" = 0 ] || fail "$1: SIGTERM ends it with $code"
 }
 
-# unit NAME: its value in the unit.
-unit() { sed -n "s/^$1=//p" "$root/usr/lib/systemd/system/flightplan.service"; }
+# unit NAME [UNIT]: its value in the unit.
+unit() { sed -n "s/^$1=//p" "$root/usr/lib/systemd/system/${2:-flightplan}.service"; }
 # sockets: with the unit's folders and umask, which systemd would make, a socket is for the group flightplan-clients alone,
 # and what the service keeps is for nobody else.
 sockets() {
   local kind folder mode user group socket=/run/flightplan/flightplan.sock code=0
-  read -r kind folder mode user group _ < <(grep '^d ' "$root/usr/lib/tmpfiles.d/flightplan.conf")
-  "${inside[@]}" install -d -m "$mode" -o "$user" -g "$group" "$folder"
+  while read -r kind folder mode user group _; do
+    "${inside[@]}" install -d -m "$mode" -o "$user" -g "$group" "$folder"
+  done < <(grep '^d ' "$root/usr/lib/tmpfiles.d/flightplan.conf")
   "${inside[@]}" install -d -m "$(unit StateDirectoryMode)" -o flightplan -g flightplan /var/lib/flightplan
   for name in slurm stranger; do "${inside[@]}" adduser --system --group --quiet --no-create-home "$name"; done
   "${inside[@]}" adduser --quiet slurm flightplan-clients
@@ -58,6 +59,34 @@ sockets() {
   rm -rf "${root:?}/var/lib/flightplan"
 }
 
+# front: what its unit starts, as its user, answers for the server; nobody else opens the server's socket for it.
+front() {
+  local port http socket=/run/flightplan-front/server.sock code=0
+  port="$(free_port)" http="$(free_port)"
+  "${inside[@]}" apt-get install -y -q --no-install-recommends haproxy >"$work/haproxy.log" 2>&1 || fail "haproxy: $(tail -n 5 "$work/haproxy.log")"
+  printf 'tokens: [{sha256: %s, tenant: good, roles: [admin], expires: 2126-01-01T00:00:00Z}]\n' "$(printf good | sha256sum | cut -d' ' -f1)" \
+    >"$root/etc/flightplan/tokens.yaml"
+  "${inside[@]}" sh -c "umask $(unit UMask)
+    exec setpriv --reuid flightplan --regid flightplan --clear-groups $(unit ExecStart) --listen=127.0.0.1:0 --http_listen= --drain_delay=0s \
+      --front_listen=unix:$socket --token_file=/etc/flightplan/tokens.yaml" >"$work/behind.log" 2>&1 &
+  server=$!
+  wait_for "front: the server does not serve" grep -q '"msg":"serving"' "$work/behind.log"
+  "${inside[@]}" env FLIGHTPLAN_FRONT="127.0.0.1:$port" FLIGHTPLAN_FRONT_HTTP="127.0.0.1:$http" FLIGHTPLAN_FRONT_PLAINTEXT=1 \
+    setpriv --reuid flightplan-front --regid flightplan-front --clear-groups $(unit ExecStart flightplan-front) >"$work/front.log" 2>&1 &
+  pid_front=$!
+  asked() { "${inside[@]}" env FLIGHTPLAN_TOKEN=good flightplan gpus --server "127.0.0.1:$port" >"$work/gpus" 2>"$work/err"; }
+  wait_for "front: no answer" asked
+  ! "${inside[@]}" setpriv --reuid nobody --regid nogroup --clear-groups flightplan gpus --server "unix:$socket" >/dev/null 2>"$work/err" ||
+    fail "anybody may speak for the front"
+  grep -qi 'permission denied' "$work/err" || fail "front: not the socket's mode: $(cat "$work/err")"
+  kill -s "$(unit KillSignal flightplan-front)" "$pid_front"
+  wait "$pid_front" || code=$?
+  [ "$code" = 0 ] || fail "front: its unit's signal ends it with $code"
+  kill -TERM "$server"
+  wait "$server" || fail "front: SIGTERM ends the server with $?"
+  rm -rf "${root:?}/var/lib/flightplan" "$root/etc/flightplan/tokens.yaml"
+}
+
 "${inside[@]}" apt-get update -q >"$work/update.log" 2>&1 || skip "no package lists: $(tail -n 1 "$work/update.log")"
 cp "$package" "$root/tmp/flightplan.deb"
 "${inside[@]}" apt-get install -y -q --no-install-recommends /tmp/flightplan.deb >"$work/install.log" 2>&1 || fail "install: $(tail -n 5 "$work/install.log")"
@@ -65,6 +94,7 @@ cp "$package" "$root/tmp/flightplan.deb"
 "${inside[@]}" getent passwd flightplan >/dev/null || fail "no user flightplan"
 asks installed
 sockets
+front
 # libpq is recommended, not needed: a server that wants it says so, at once.
 code=0
 "${inside[@]}" flightplan serve --listen=127.0.0.1:0 --http_listen= --evidence_store=postgresql://nobody@127.0.0.1/none 2>"$work/no_libpq" || code=$?
@@ -84,8 +114,8 @@ mkdir -p "$root/var/lib/flightplan" && touch "$root/var/lib/flightplan/evidence.
 [ -f "$root/etc/flightplan/config.yaml" ] && [ -f "$root/var/lib/flightplan/evidence.db" ] || fail "remove took settings or evidence away"
 [ ! -e "$root/usr/bin/flightplan" ] || fail "remove left the program"
 "${inside[@]}" apt-get purge -y -q flightplan >"$work/purge.log" 2>&1 || fail "purge: $(tail -n 5 "$work/purge.log")"
-! "${inside[@]}" getent passwd flightplan >/dev/null || fail "purge left the user"
+! "${inside[@]}" getent passwd flightplan >/dev/null && ! "${inside[@]}" getent passwd flightplan-front >/dev/null || fail "purge left a user"
 ! "${inside[@]}" getent group flightplan-clients >/dev/null || fail "purge left the group"
 left="$(cd "$root" && find . -path ./proc -prune -o -name '*flightplan*' ! -path './tmp/*' ! -path './var/cache/*' ! -path './var/log/*' -print)"
 [ -z "$left" ] || fail "purge left $left"
-echo "package: suite=$suite file=$(basename "$package") bytes=$(stat -c %s "$package") install=ok serve=ok sockets=ok upgrade=ok remove=ok purge=ok $(head -n 1 "$work/version")"
+echo "package: suite=$suite file=$(basename "$package") bytes=$(stat -c %s "$package") install=ok serve=ok sockets=ok front=ok upgrade=ok remove=ok purge=ok $(head -n 1 "$work/version")"

@@ -60,6 +60,11 @@ def listed(rule, port, namespace, peer, key):
     return False
 
 
+def containers(template):
+    """Those that run as long as the pod: sidecars are init containers that are always started anew."""
+    return template["spec"]["containers"] + [c for c in template["spec"].get("initContainers", []) if c.get("restartPolicy") == "Always"]
+
+
 def pods(objects):
     return {o["metadata"]["name"]: o["spec"]["template"] for o in objects if o["kind"] in ("Deployment", "DaemonSet", "Job")}
 
@@ -80,6 +85,8 @@ class Manifests(unittest.TestCase):
                 (server, "grpc", OWN_NAMESPACE, {"app": "else"}, False),
                 (server, "http", MONITORING, {}, True),
                 (server, "http", CLIENTS, {}, False),
+                (server, "front-http", MONITORING, {}, True),
+                (server, "front-http", CLIENTS, {}, False),
                 (server, "health", CLIENTS, {}, False),
                 (webhook, "webhook", ANYWHERE, {}, True),  # the API server has no label
                 (webhook, "grpc", CLIENTS, {}, False),
@@ -120,14 +127,15 @@ class Manifests(unittest.TestCase):
         for o in self.objects:
             if o["kind"] == "Service":
                 [template] = [t for t in templates.values() if selects({"matchLabels": o["spec"]["selector"]}, t["metadata"]["labels"])]
-                named = {p["name"] for c in template["spec"]["containers"] for p in c.get("ports", [])}
+                named = {p["name"] for c in containers(template) for p in c.get("ports", [])}
                 self.assertLessEqual({p["targetPort"] for p in o["spec"]["ports"]}, named, o["metadata"]["name"])
         for template in templates.values():
-            for container in template["spec"]["containers"]:
+            for container in containers(template):
                 named = {p["name"] for p in container.get("ports", [])}
                 for probe in ("startupProbe", "readinessProbe", "livenessProbe"):
                     if probe in container:
-                        self.assertIn(container[probe]["httpGet"]["port"], named)
+                        [asked] = container[probe].keys() & {"httpGet", "tcpSocket"}
+                        self.assertIn(container[probe][asked]["port"], named)
 
     def test_every_container_is_bounded_and_without_rights(self):
         for name, template in pods(self.objects).items():
@@ -138,7 +146,25 @@ class Manifests(unittest.TestCase):
                 self.assertEqual((least["allowPrivilegeEscalation"], least["readOnlyRootFilesystem"], least["capabilities"]),
                                  (False, True, {"drop": ["ALL"]}), container["name"])
             if name in ("flightplan", "flightplan-webhook"):
-                self.assertIn("memory", template["spec"]["containers"][0]["resources"]["limits"])
+                for container in containers(template):
+                    self.assertIn("memory", container["resources"]["limits"], container["name"])
+
+    def test_strangers_meet_the_front_and_not_grpc(self):
+        spec = pods(self.objects)["flightplan"]["spec"]
+        [front] = [c for c in spec["initContainers"] if c["name"] == "front"]
+        self.assertEqual(front["restartPolicy"], "Always")
+        self.assertIn("grpc", {p["name"] for p in front["ports"]})
+        self.assertNotIn("grpc", {p["name"] for c in spec["containers"] for p in c["ports"]})
+        for folder in ("base", "webhook"):
+            config = yaml.safe_load((ROOT / "kubernetes" / folder / "config.yaml").read_text())
+            self.assertEqual([a for a in config["listen"] if not a.startswith("unix:/")], [], folder)
+        base = yaml.safe_load((ROOT / "kubernetes/base/config.yaml").read_text())
+        folder = base["front_listen"].removeprefix("unix:").rpartition("/")[0]
+        for container in [front, *spec["containers"]]:  # what front.cfg connects to
+            self.assertIn(folder, [v["mountPath"] for v in container["volumeMounts"]], container["name"])
+        self.assertIn("unix@" + base["front_listen"].removeprefix("unix:"), (ROOT / "haproxy/front.cfg").read_text())
+        leaves = next(int(e["value"]) for e in front["env"] if e["name"] == "FLIGHTPLAN_FRONT_LEAVES")
+        self.assertLess(leaves, int(base["drain_delay"].removesuffix("s")))
 
 
 class Images(unittest.TestCase):
