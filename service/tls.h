@@ -30,8 +30,8 @@ absl::Status CheckTlsFiles(const TlsFiles& files, absl::Time now);
 // The earliest end of validity in a PEM file of certificates.
 absl::StatusOr<absl::Time> CertificateExpiry(const std::string& path);
 
-// Whom a client certificate names. The two are kept apart: an authority that lets people choose their common name has not
-// said that a URI is theirs.
+// Whom a client certificate names. The two are kept apart: an authority that lets people choose their common name has
+// not said that a URI is theirs.
 struct CertificateNames {
   std::vector<std::string> uris;  // subject alternative names
   std::vector<std::string> common;
