@@ -9,7 +9,6 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <exception>
 #include <functional>
 #include <limits>
 #include <memory>
@@ -403,16 +402,14 @@ void SeveralAtOnce(const std::vector<Question>& questions, int64_t count, uint64
 
 int Main(int argc, char** argv) {
   std::setvbuf(stdout, nullptr, _IOLBF, 0);  // what was said stands, however this ends
-  std::set_terminate([] {
-    std::printf("BROKEN %s: ends the process\n", Asked()->c_str());
-    std::fflush(stdout);
-    std::abort();
-  });
-  std::signal(SIGVTALRM, [](int) {
-    std::printf("BROKEN %s: has no end\n", Asked()->c_str());
-    std::fflush(stdout);
-    std::_Exit(1);
-  });
+  // With what the process is ended by; SIGVTALRM is ours.
+  for (const int fatal : {SIGVTALRM, SIGSEGV, SIGFPE, SIGABRT, SIGBUS}) {
+    std::signal(fatal, [](int signal) {
+      std::printf("BROKEN %s: %s\n", Asked()->c_str(), signal == SIGVTALRM ? "has no end" : "ends the process");
+      std::fflush(stdout);
+      std::_Exit(1);
+    });
+  }
   int64_t random = 20'000;
   uint64_t seed = 1;
   for (int i = 1; i < argc; i += 2) {

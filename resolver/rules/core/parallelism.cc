@@ -57,9 +57,10 @@ bool UnevenGroups(F f) {
 // A smaller tensor-parallel size that divides both; sequence parallelism cannot stay on without tensor parallelism.
 std::vector<Patch> SmallerTp(F f) {
   int64_t tp = std::max<int64_t>(1, f.num(K::tensor_model_parallel_size));
-  const int64_t others = std::max<int64_t>(1, f.num(K::pipeline_model_parallel_size) * f.num(K::context_parallel_size));
+  const int64_t others =
+      std::max<int64_t>(1, SaturatingMul(f.num(K::pipeline_model_parallel_size), f.num(K::context_parallel_size)));
   const auto fits = [&](int64_t size) {
-    const bool whole = !f.env.world_size.has_value() || Divisible(*f.env.world_size, others * size);
+    const bool whole = !f.env.world_size.has_value() || Divisible(*f.env.world_size, SaturatingMul(others, size));
     return whole && Divisible(f.num(K::num_attention_heads), size) && Divisible(f.num(K::num_query_groups), size);
   };
   while (tp > 1 && !fits(tp)) {

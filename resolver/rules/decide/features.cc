@@ -155,6 +155,7 @@ StageBytes MemoryNeed(const Features& f, Recompute recompute, double imbalance) 
   if (f.shape.kind_count == 0) return {};
   Candidate c = f.candidate;
   c.stages = &f.stages;
+  c.vpp = f.stages.vpp;  // the decision on the pipeline may have laid it out anew
   if (recompute.full) {
     c.recompute = RecomputeMode::kFullUniform;
     c.recompute_layers = 1;
