@@ -3107,6 +3107,9 @@ pub struct ResolveConfigRequest {
     /// What the probe measured on these GPUs; unset: the profiles that the service has stored.
     #[prost(message, optional, tag = "13")]
     pub probe_profile: ::core::option::Option<HardwareProfile>,
+    /// How much of the answer to send. Unset: all of it.
+    #[prost(enumeration = "AnswerView", tag = "14")]
+    pub view: i32,
 }
 /// The answer.
 #[allow(clippy::derive_partial_eq_without_eq)]
@@ -3148,7 +3151,7 @@ pub struct ResolveConfigResponse {
     /// The layout as understood, with derived sizes.
     #[prost(message, optional, tag = "12")]
     pub layout: ::core::option::Option<ResolvedLayout>,
-    /// "fp1-" and a digest of request, catalogue and evidence revision: same digest, same answer.
+    /// "fp1-" and a digest of request (without its view), catalogue and evidence revision: same digest, same answer.
     #[prost(string, tag = "13")]
     pub digest: ::prost::alloc::string::String,
     /// Content revision of the catalogue.
@@ -3283,6 +3286,9 @@ pub struct ValidateConfigRequest {
     /// The repair may apply fixes that change convergence.
     #[prost(bool, tag = "11")]
     pub repair_convergence: bool,
+    /// How much of the answer to send. Unset: all of it.
+    #[prost(enumeration = "AnswerView", tag = "12")]
+    pub view: i32,
     /// Exactly one spelling. Unset: INVALID_ARGUMENT.
     #[prost(oneof = "validate_config_request::Config", tags = "1, 2, 3")]
     pub config: ::core::option::Option<validate_config_request::Config>,
@@ -3419,7 +3425,7 @@ pub struct RepairStep {
 #[allow(clippy::derive_partial_eq_without_eq)]
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct PlanLayoutsRequest {
-    /// The question; its layout fields are constraints, open ones are searched.
+    /// The question; its layout fields are constraints, open ones are searched. Plans are answered in full: no view.
     #[prost(message, optional, tag = "1")]
     pub base: ::core::option::Option<ResolveConfigRequest>,
     /// Plans to return. Range 1..100; unset: 10.
@@ -3591,6 +3597,45 @@ pub struct ConvertedKnob {
     /// Why, one sentence.
     #[prost(string, tag = "5")]
     pub reason: ::prost::alloc::string::String,
+}
+/// How much of an answer is worked out and sent. The question is the same and so is its digest; what one view shows, the
+/// others show alike.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
+#[repr(i32)]
+pub enum AnswerView {
+    /// FULL.
+    Unspecified = 0,
+    /// For who admits a job: the verdicts, the findings (but the next step), what was not judged, a repair that was asked for,
+    /// digest, revisions, target.
+    Verdict = 1,
+    /// For who starts one: VERDICT, and the estimate, the launches and the layout.
+    Basic = 2,
+    /// For who wants to know why: every knob with its reason, decisions, changes, A/B runs and the next step too.
+    Full = 3,
+}
+impl AnswerView {
+    /// String value of the enum field names used in the ProtoBuf definition.
+    ///
+    /// The values are not transformed in any way and thus are considered stable
+    /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+    pub fn as_str_name(&self) -> &'static str {
+        match self {
+            AnswerView::Unspecified => "ANSWER_VIEW_UNSPECIFIED",
+            AnswerView::Verdict => "ANSWER_VIEW_VERDICT",
+            AnswerView::Basic => "ANSWER_VIEW_BASIC",
+            AnswerView::Full => "ANSWER_VIEW_FULL",
+        }
+    }
+    /// Creates an enum from field names used in the ProtoBuf definition.
+    pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+        match value {
+            "ANSWER_VIEW_UNSPECIFIED" => Some(Self::Unspecified),
+            "ANSWER_VIEW_VERDICT" => Some(Self::Verdict),
+            "ANSWER_VIEW_BASIC" => Some(Self::Basic),
+            "ANSWER_VIEW_FULL" => Some(Self::Full),
+            _ => None,
+        }
+    }
 }
 /// Whether a plan exists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]

@@ -173,7 +173,7 @@ public enum ConfigOrigin
   }
   public static final com.google.protobuf.Descriptors.EnumDescriptor
       getDescriptor() {
-    return flightplan.v1.ResolverServiceOuterClass.getDescriptor().getEnumTypes().get(1);
+    return flightplan.v1.ResolverServiceOuterClass.getDescriptor().getEnumTypes().get(2);
   }
 
   private static final ConfigOrigin[] VALUES = values();

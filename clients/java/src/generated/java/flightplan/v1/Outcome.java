@@ -122,7 +122,7 @@ public enum Outcome
   }
   public static final com.google.protobuf.Descriptors.EnumDescriptor
       getDescriptor() {
-    return flightplan.v1.ResolverServiceOuterClass.getDescriptor().getEnumTypes().get(0);
+    return flightplan.v1.ResolverServiceOuterClass.getDescriptor().getEnumTypes().get(1);
   }
 
   private static final Outcome[] VALUES = values();

@@ -53,7 +53,7 @@ private static final long serialVersionUID = 0L;
   private flightplan.v1.ResolveConfigRequest base_;
   /**
    * <pre>
-   * The question; its layout fields are constraints, open ones are searched.
+   * The question; its layout fields are constraints, open ones are searched. Plans are answered in full: no view.
    * </pre>
    *
    * <code>.flightplan.v1.ResolveConfigRequest base = 1;</code>
@@ -65,7 +65,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The question; its layout fields are constraints, open ones are searched.
+   * The question; its layout fields are constraints, open ones are searched. Plans are answered in full: no view.
    * </pre>
    *
    * <code>.flightplan.v1.ResolveConfigRequest base = 1;</code>
@@ -77,7 +77,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The question; its layout fields are constraints, open ones are searched.
+   * The question; its layout fields are constraints, open ones are searched. Plans are answered in full: no view.
    * </pre>
    *
    * <code>.flightplan.v1.ResolveConfigRequest base = 1;</code>
@@ -538,7 +538,7 @@ private static final long serialVersionUID = 0L;
         flightplan.v1.ResolveConfigRequest, flightplan.v1.ResolveConfigRequest.Builder, flightplan.v1.ResolveConfigRequestOrBuilder> baseBuilder_;
     /**
      * <pre>
-     * The question; its layout fields are constraints, open ones are searched.
+     * The question; its layout fields are constraints, open ones are searched. Plans are answered in full: no view.
      * </pre>
      *
      * <code>.flightplan.v1.ResolveConfigRequest base = 1;</code>
@@ -549,7 +549,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The question; its layout fields are constraints, open ones are searched.
+     * The question; its layout fields are constraints, open ones are searched. Plans are answered in full: no view.
      * </pre>
      *
      * <code>.flightplan.v1.ResolveConfigRequest base = 1;</code>
@@ -564,7 +564,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The question; its layout fields are constraints, open ones are searched.
+     * The question; its layout fields are constraints, open ones are searched. Plans are answered in full: no view.
      * </pre>
      *
      * <code>.flightplan.v1.ResolveConfigRequest base = 1;</code>
@@ -584,7 +584,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The question; its layout fields are constraints, open ones are searched.
+     * The question; its layout fields are constraints, open ones are searched. Plans are answered in full: no view.
      * </pre>
      *
      * <code>.flightplan.v1.ResolveConfigRequest base = 1;</code>
@@ -602,7 +602,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The question; its layout fields are constraints, open ones are searched.
+     * The question; its layout fields are constraints, open ones are searched. Plans are answered in full: no view.
      * </pre>
      *
      * <code>.flightplan.v1.ResolveConfigRequest base = 1;</code>
@@ -625,7 +625,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The question; its layout fields are constraints, open ones are searched.
+     * The question; its layout fields are constraints, open ones are searched. Plans are answered in full: no view.
      * </pre>
      *
      * <code>.flightplan.v1.ResolveConfigRequest base = 1;</code>
@@ -642,7 +642,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The question; its layout fields are constraints, open ones are searched.
+     * The question; its layout fields are constraints, open ones are searched. Plans are answered in full: no view.
      * </pre>
      *
      * <code>.flightplan.v1.ResolveConfigRequest base = 1;</code>
@@ -654,7 +654,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The question; its layout fields are constraints, open ones are searched.
+     * The question; its layout fields are constraints, open ones are searched. Plans are answered in full: no view.
      * </pre>
      *
      * <code>.flightplan.v1.ResolveConfigRequest base = 1;</code>
@@ -669,7 +669,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The question; its layout fields are constraints, open ones are searched.
+     * The question; its layout fields are constraints, open ones are searched. Plans are answered in full: no view.
      * </pre>
      *
      * <code>.flightplan.v1.ResolveConfigRequest base = 1;</code>

@@ -9,7 +9,7 @@ public interface PlanLayoutsRequestOrBuilder extends
 
   /**
    * <pre>
-   * The question; its layout fields are constraints, open ones are searched.
+   * The question; its layout fields are constraints, open ones are searched. Plans are answered in full: no view.
    * </pre>
    *
    * <code>.flightplan.v1.ResolveConfigRequest base = 1;</code>
@@ -18,7 +18,7 @@ public interface PlanLayoutsRequestOrBuilder extends
   boolean hasBase();
   /**
    * <pre>
-   * The question; its layout fields are constraints, open ones are searched.
+   * The question; its layout fields are constraints, open ones are searched. Plans are answered in full: no view.
    * </pre>
    *
    * <code>.flightplan.v1.ResolveConfigRequest base = 1;</code>
@@ -27,7 +27,7 @@ public interface PlanLayoutsRequestOrBuilder extends
   flightplan.v1.ResolveConfigRequest getBase();
   /**
    * <pre>
-   * The question; its layout fields are constraints, open ones are searched.
+   * The question; its layout fields are constraints, open ones are searched. Plans are answered in full: no view.
    * </pre>
    *
    * <code>.flightplan.v1.ResolveConfigRequest base = 1;</code>

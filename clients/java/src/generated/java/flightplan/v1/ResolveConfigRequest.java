@@ -23,6 +23,7 @@ private static final long serialVersionUID = 0L;
     stage_ = 0;
     pinnedKnobs_ = java.util.Collections.emptyList();
     dialects_ = com.google.protobuf.LazyStringArrayList.EMPTY;
+    view_ = 0;
   }
 
   @java.lang.Override
@@ -642,6 +643,32 @@ java.lang.String defaultValue) {
     return probeProfile_ == null ? flightplan.v1.HardwareProfile.getDefaultInstance() : probeProfile_;
   }
 
+  public static final int VIEW_FIELD_NUMBER = 14;
+  private int view_ = 0;
+  /**
+   * <pre>
+   * How much of the answer to send. Unset: all of it.
+   * </pre>
+   *
+   * <code>.flightplan.v1.AnswerView view = 14;</code>
+   * @return The enum numeric value on the wire for view.
+   */
+  @java.lang.Override public int getViewValue() {
+    return view_;
+  }
+  /**
+   * <pre>
+   * How much of the answer to send. Unset: all of it.
+   * </pre>
+   *
+   * <code>.flightplan.v1.AnswerView view = 14;</code>
+   * @return The view.
+   */
+  @java.lang.Override public flightplan.v1.AnswerView getView() {
+    flightplan.v1.AnswerView result = flightplan.v1.AnswerView.forNumber(view_);
+    return result == null ? flightplan.v1.AnswerView.UNRECOGNIZED : result;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -697,6 +724,9 @@ java.lang.String defaultValue) {
     }
     if (probeProfile_ != null) {
       output.writeMessage(13, getProbeProfile());
+    }
+    if (view_ != flightplan.v1.AnswerView.ANSWER_VIEW_UNSPECIFIED.getNumber()) {
+      output.writeEnum(14, view_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -769,6 +799,10 @@ java.lang.String defaultValue) {
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(13, getProbeProfile());
     }
+    if (view_ != flightplan.v1.AnswerView.ANSWER_VIEW_UNSPECIFIED.getNumber()) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeEnumSize(14, view_);
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -836,6 +870,7 @@ java.lang.String defaultValue) {
       if (!getProbeProfile()
           .equals(other.getProbeProfile())) return false;
     }
+    if (view_ != other.view_) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -897,6 +932,8 @@ java.lang.String defaultValue) {
       hash = (37 * hash) + PROBE_PROFILE_FIELD_NUMBER;
       hash = (53 * hash) + getProbeProfile().hashCode();
     }
+    hash = (37 * hash) + VIEW_FIELD_NUMBER;
+    hash = (53 * hash) + view_;
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -1108,6 +1145,7 @@ java.lang.String defaultValue) {
         probeProfileBuilder_.dispose();
         probeProfileBuilder_ = null;
       }
+      view_ = 0;
       return this;
     }
 
@@ -1210,6 +1248,9 @@ java.lang.String defaultValue) {
         result.probeProfile_ = probeProfileBuilder_ == null
             ? probeProfile_
             : probeProfileBuilder_.build();
+      }
+      if (((from_bitField0_ & 0x00002000) != 0)) {
+        result.view_ = view_;
       }
     }
 
@@ -1325,6 +1366,9 @@ java.lang.String defaultValue) {
       }
       if (other.hasProbeProfile()) {
         mergeProbeProfile(other.getProbeProfile());
+      }
+      if (other.view_ != 0) {
+        setViewValue(other.getViewValue());
       }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
@@ -1448,6 +1492,11 @@ java.lang.String defaultValue) {
               bitField0_ |= 0x00001000;
               break;
             } // case 106
+            case 112: {
+              view_ = input.readEnum();
+              bitField0_ |= 0x00002000;
+              break;
+            } // case 112
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -3547,6 +3596,79 @@ java.lang.String defaultValue) {
         probeProfile_ = null;
       }
       return probeProfileBuilder_;
+    }
+
+    private int view_ = 0;
+    /**
+     * <pre>
+     * How much of the answer to send. Unset: all of it.
+     * </pre>
+     *
+     * <code>.flightplan.v1.AnswerView view = 14;</code>
+     * @return The enum numeric value on the wire for view.
+     */
+    @java.lang.Override public int getViewValue() {
+      return view_;
+    }
+    /**
+     * <pre>
+     * How much of the answer to send. Unset: all of it.
+     * </pre>
+     *
+     * <code>.flightplan.v1.AnswerView view = 14;</code>
+     * @param value The enum numeric value on the wire for view to set.
+     * @return This builder for chaining.
+     */
+    public Builder setViewValue(int value) {
+      view_ = value;
+      bitField0_ |= 0x00002000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * How much of the answer to send. Unset: all of it.
+     * </pre>
+     *
+     * <code>.flightplan.v1.AnswerView view = 14;</code>
+     * @return The view.
+     */
+    @java.lang.Override
+    public flightplan.v1.AnswerView getView() {
+      flightplan.v1.AnswerView result = flightplan.v1.AnswerView.forNumber(view_);
+      return result == null ? flightplan.v1.AnswerView.UNRECOGNIZED : result;
+    }
+    /**
+     * <pre>
+     * How much of the answer to send. Unset: all of it.
+     * </pre>
+     *
+     * <code>.flightplan.v1.AnswerView view = 14;</code>
+     * @param value The view to set.
+     * @return This builder for chaining.
+     */
+    public Builder setView(flightplan.v1.AnswerView value) {
+      if (value == null) {
+        throw new NullPointerException();
+      }
+      bitField0_ |= 0x00002000;
+      view_ = value.getNumber();
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * How much of the answer to send. Unset: all of it.
+     * </pre>
+     *
+     * <code>.flightplan.v1.AnswerView view = 14;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearView() {
+      bitField0_ = (bitField0_ & ~0x00002000);
+      view_ = 0;
+      onChanged();
+      return this;
     }
     @java.lang.Override
     public final Builder setUnknownFields(

@@ -411,4 +411,23 @@ java.lang.String defaultValue);
    * <code>.flightplan.v1.HardwareProfile probe_profile = 13;</code>
    */
   flightplan.v1.HardwareProfileOrBuilder getProbeProfileOrBuilder();
+
+  /**
+   * <pre>
+   * How much of the answer to send. Unset: all of it.
+   * </pre>
+   *
+   * <code>.flightplan.v1.AnswerView view = 14;</code>
+   * @return The enum numeric value on the wire for view.
+   */
+  int getViewValue();
+  /**
+   * <pre>
+   * How much of the answer to send. Unset: all of it.
+   * </pre>
+   *
+   * <code>.flightplan.v1.AnswerView view = 14;</code>
+   * @return The view.
+   */
+  flightplan.v1.AnswerView getView();
 }

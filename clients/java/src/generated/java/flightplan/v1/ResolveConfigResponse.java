@@ -598,7 +598,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object digest_ = "";
   /**
    * <pre>
-   * "fp1-" and a digest of request, catalogue and evidence revision: same digest, same answer.
+   * "fp1-" and a digest of request (without its view), catalogue and evidence revision: same digest, same answer.
    * </pre>
    *
    * <code>string digest = 13;</code>
@@ -619,7 +619,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * "fp1-" and a digest of request, catalogue and evidence revision: same digest, same answer.
+   * "fp1-" and a digest of request (without its view), catalogue and evidence revision: same digest, same answer.
    * </pre>
    *
    * <code>string digest = 13;</code>
@@ -4240,7 +4240,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object digest_ = "";
     /**
      * <pre>
-     * "fp1-" and a digest of request, catalogue and evidence revision: same digest, same answer.
+     * "fp1-" and a digest of request (without its view), catalogue and evidence revision: same digest, same answer.
      * </pre>
      *
      * <code>string digest = 13;</code>
@@ -4260,7 +4260,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * "fp1-" and a digest of request, catalogue and evidence revision: same digest, same answer.
+     * "fp1-" and a digest of request (without its view), catalogue and evidence revision: same digest, same answer.
      * </pre>
      *
      * <code>string digest = 13;</code>
@@ -4281,7 +4281,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * "fp1-" and a digest of request, catalogue and evidence revision: same digest, same answer.
+     * "fp1-" and a digest of request (without its view), catalogue and evidence revision: same digest, same answer.
      * </pre>
      *
      * <code>string digest = 13;</code>
@@ -4298,7 +4298,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * "fp1-" and a digest of request, catalogue and evidence revision: same digest, same answer.
+     * "fp1-" and a digest of request (without its view), catalogue and evidence revision: same digest, same answer.
      * </pre>
      *
      * <code>string digest = 13;</code>
@@ -4312,7 +4312,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * "fp1-" and a digest of request, catalogue and evidence revision: same digest, same answer.
+     * "fp1-" and a digest of request (without its view), catalogue and evidence revision: same digest, same answer.
      * </pre>
      *
      * <code>string digest = 13;</code>

@@ -393,7 +393,7 @@ public interface ResolveConfigResponseOrBuilder extends
 
   /**
    * <pre>
-   * "fp1-" and a digest of request, catalogue and evidence revision: same digest, same answer.
+   * "fp1-" and a digest of request (without its view), catalogue and evidence revision: same digest, same answer.
    * </pre>
    *
    * <code>string digest = 13;</code>
@@ -402,7 +402,7 @@ public interface ResolveConfigResponseOrBuilder extends
   java.lang.String getDigest();
   /**
    * <pre>
-   * "fp1-" and a digest of request, catalogue and evidence revision: same digest, same answer.
+   * "fp1-" and a digest of request (without its view), catalogue and evidence revision: same digest, same answer.
    * </pre>
    *
    * <code>string digest = 13;</code>

@@ -160,7 +160,7 @@ public final class ResolverServiceOuterClass {
       "obs.proto\032\031flightplan/v1/model.proto\032\037fl" +
       "ightplan/v1/parallelism.proto\032\033flightpla" +
       "n/v1/profile.proto\032\027google/rpc/status.pr" +
-      "oto\"\364\004\n\024ResolveConfigRequest\022&\n\005model\030\001 " +
+      "oto\"\235\005\n\024ResolveConfigRequest\022&\n\005model\030\001 " +
       "\001(\0132\027.flightplan.v1.ModelRef\022)\n\010hardware" +
       "\030\002 \001(\0132\027.flightplan.v1.Hardware\022)\n\010workl" +
       "oad\030\003 \001(\0132\027.flightplan.v1.Workload\022*\n\006ta" +
@@ -174,142 +174,146 @@ public final class ResolverServiceOuterClass {
       "esolveConfigRequest.EnvEntry\022/\n\007profile\030" +
       "\013 \001(\0132\036.flightplan.v1.MeasuredProfile\022\020\n" +
       "\010dialects\030\014 \003(\t\0225\n\rprobe_profile\030\r \001(\0132\036" +
-      ".flightplan.v1.HardwareProfile\032*\n\010EnvEnt" +
-      "ry\022\013\n\003key\030\001 \001(\t\022\r\n\005value\030\002 \001(\t:\0028\001\"\340\004\n\025R" +
-      "esolveConfigResponse\022\'\n\007outcome\030\001 \001(\0162\026." +
-      "flightplan.v1.Outcome\022\031\n\021accepted_by_sta" +
-      "ck\030\002 \001(\010\022\020\n\010will_run\030\003 \001(\010\022*\n\006config\030\004 \003" +
-      "(\0132\032.flightplan.v1.ConfigEntry\022*\n\tdecisi" +
-      "ons\030\005 \003(\0132\027.flightplan.v1.Decision\022(\n\010fi" +
-      "ndings\030\006 \003(\0132\026.flightplan.v1.Finding\0229\n\021" +
-      "effective_changes\030\007 \003(\0132\036.flightplan.v1." +
-      "EffectiveChange\022)\n\010estimate\030\010 \001(\0132\027.flig" +
-      "htplan.v1.Estimate\022\'\n\010launches\030\t \003(\0132\025.f" +
-      "lightplan.v1.Launch\0223\n\016ab_suggestions\030\n " +
-      "\003(\0132\033.flightplan.v1.AbSuggestion\022\'\n\005mode" +
-      "l\030\013 \001(\0132\030.flightplan.v1.ModelSpec\022-\n\006lay" +
-      "out\030\014 \001(\0132\035.flightplan.v1.ResolvedLayout" +
-      "\022\016\n\006digest\030\r \001(\t\022\030\n\020catalog_revision\030\016 \001" +
-      "(\t\022\031\n\021evidence_revision\030\017 \001(\003\022\016\n\006target\030" +
-      "\020 \001(\t\"\223\001\n\013ConfigEntry\022\014\n\004name\030\001 \001(\t\022\'\n\005v" +
-      "alue\030\002 \001(\0132\030.flightplan.v1.KnobValue\022+\n\006" +
-      "origin\030\003 \001(\0162\033.flightplan.v1.ConfigOrigi" +
-      "n\022\020\n\010spelling\030\004 \001(\t\022\016\n\006reason\030\005 \001(\t\"\250\001\n\016" +
-      "ResolvedLayout\022$\n\005sizes\030\001 \001(\0132\025.flightpl" +
-      "an.v1.Layout\022\032\n\022data_parallel_size\030\002 \001(\005" +
-      "\022!\n\031expert_data_parallel_size\030\003 \001(\005\022\030\n\020m" +
-      "icrobatch_count\030\004 \001(\003\022\027\n\017ep_domain_count" +
-      "\030\005 \001(\005\"\216\001\n\006Launch\022\017\n\007dialect\030\001 \001(\t\022\014\n\004ar" +
-      "gv\030\002 \003(\t\022+\n\003env\030\003 \003(\0132\036.flightplan.v1.La" +
-      "unch.EnvEntry\022\014\n\004text\030\004 \001(\t\032*\n\010EnvEntry\022" +
-      "\013\n\003key\030\001 \001(\t\022\r\n\005value\030\002 \001(\t:\0028\001\"\305\002\n\014AbSu" +
-      "ggestion\022\014\n\004knob\030\001 \001(\t\022,\n\nplan_value\030\002 \001" +
-      "(\0132\030.flightplan.v1.KnobValue\022-\n\013other_va" +
-      "lue\030\003 \001(\0132\030.flightplan.v1.KnobValue\022.\n\nc" +
-      "ompanions\030\004 \003(\0132\032.flightplan.v1.KnobSett" +
-      "ing\022\016\n\006reason\030\005 \001(\t\0221\n\023expected_step_rat" +
-      "io\030\006 \001(\0132\024.flightplan.v1.Range\022*\n\013plan_l" +
-      "aunch\030\007 \001(\0132\025.flightplan.v1.Launch\022+\n\014ot" +
-      "her_launch\030\010 \001(\0132\025.flightplan.v1.Launch\"" +
-      "\203\004\n\025ValidateConfigRequest\0220\n\targuments\030\001" +
-      " \001(\0132\033.flightplan.v1.ArgumentListH\000\022\'\n\004f" +
-      "ile\030\002 \001(\0132\027.flightplan.v1.TextFileH\000\022,\n\005" +
-      "knobs\030\003 \001(\0132\033.flightplan.v1.KnobSettings" +
-      "H\000\022*\n\006target\030\004 \001(\0132\032.flightplan.v1.Targe" +
-      "tStack\022)\n\010hardware\030\005 \001(\0132\027.flightplan.v1" +
-      ".Hardware\022.\n\010software\030\006 \001(\0132\034.flightplan" +
-      ".v1.SoftwareStack\022:\n\003env\030\007 \003(\0132-.flightp" +
-      "lan.v1.ValidateConfigRequest.EnvEntry\022\027\n" +
-      "\nworld_size\030\010 \001(\005H\001\210\001\001\022\024\n\014input_format\030\t" +
-      " \001(\t\022\016\n\006repair\030\n \001(\010\022\032\n\022repair_convergen" +
-      "ce\030\013 \001(\010\032*\n\010EnvEntry\022\013\n\003key\030\001 \001(\t\022\r\n\005val" +
-      "ue\030\002 \001(\t:\0028\001B\010\n\006configB\r\n\013_world_size\"\036\n" +
-      "\014ArgumentList\022\016\n\006values\030\001 \003(\t\"&\n\010TextFil" +
-      "e\022\014\n\004name\030\001 \001(\t\022\014\n\004text\030\002 \001(\t\"a\n\014KnobSet" +
-      "tings\022#\n\005knobs\030\001 \001(\0132\024.flightplan.v1.Kno" +
-      "bs\022,\n\010settings\030\002 \003(\0132\032.flightplan.v1.Kno" +
-      "bSetting\"\214\003\n\026ValidateConfigResponse\022\031\n\021a" +
-      "ccepted_by_stack\030\001 \001(\010\022\020\n\010will_run\030\002 \001(\010" +
-      "\022(\n\010findings\030\003 \003(\0132\026.flightplan.v1.Findi" +
-      "ng\022*\n\006config\030\004 \003(\0132\032.flightplan.v1.Confi" +
-      "gEntry\0229\n\021effective_changes\030\005 \003(\0132\036.flig" +
-      "htplan.v1.EffectiveChange\022\022\n\nnot_judged\030" +
-      "\006 \003(\t\022\016\n\006digest\030\007 \001(\t\022\030\n\020catalog_revisio" +
-      "n\030\010 \001(\t\022\016\n\006target\030\t \001(\t\022\024\n\014input_format\030" +
-      "\n \001(\t\022%\n\006repair\030\013 \001(\0132\025.flightplan.v1.Re" +
-      "pair\022)\n\010estimate\030\014 \001(\0132\027.flightplan.v1.E" +
-      "stimate\"\321\001\n\006Repair\022(\n\005steps\030\001 \003(\0132\031.flig" +
-      "htplan.v1.RepairStep\022\031\n\021accepted_by_stac" +
-      "k\030\002 \001(\010\022\020\n\010will_run\030\003 \001(\010\022(\n\010findings\030\004 " +
-      "\003(\0132\026.flightplan.v1.Finding\022\014\n\004text\030\005 \001(" +
-      "\t\022\021\n\targuments\030\006 \003(\t\022%\n\tunwritten\030\007 \001(\0132" +
-      "\022.flightplan.v1.Fix\"P\n\nRepairStep\022\017\n\007rul" +
-      "e_id\030\001 \001(\t\022\037\n\003fix\030\002 \001(\0132\022.flightplan.v1." +
-      "Fix\022\020\n\010searched\030\003 \001(\010\"\240\001\n\022PlanLayoutsReq" +
-      "uest\0221\n\004base\030\001 \001(\0132#.flightplan.v1.Resol" +
-      "veConfigRequest\022\027\n\nplan_count\030\002 \001(\005H\000\210\001\001" +
-      "\022/\n\tobjective\030\003 \001(\0162\034.flightplan.v1.Plan" +
-      "ObjectiveB\r\n\013_plan_count\"|\n\023PlanLayoutsR" +
-      "esponse\022/\n\010progress\030\001 \001(\0132\033.flightplan.v" +
-      "1.PlanProgressH\000\022+\n\006result\030\002 \001(\0132\031.fligh" +
-      "tplan.v1.PlanResultH\000B\007\n\005event\"n\n\014PlanPr" +
-      "ogress\022\022\n\ndone_ratio\030\001 \001(\001\022\024\n\014judged_cou" +
-      "nt\030\002 \001(\003\022\036\n\021best_step_time_us\030\003 \001(\001H\000\210\001\001" +
-      "B\024\n\022_best_step_time_us\"\217\002\n\nPlanResult\0223\n" +
-      "\005plans\030\001 \003(\0132$.flightplan.v1.ResolveConf" +
-      "igResponse\022\023\n\013space_count\030\002 \001(\003\022\024\n\014judge" +
-      "d_count\030\003 \001(\003\022B\n\rpruned_counts\030\004 \003(\0132+.f" +
-      "lightplan.v1.PlanResult.PrunedCountsEntr" +
-      "y\022(\n\010findings\030\005 \003(\0132\026.flightplan.v1.Find" +
-      "ing\0323\n\021PrunedCountsEntry\022\013\n\003key\030\001 \001(\t\022\r\n" +
-      "\005value\030\002 \001(\003:\0028\001\"\246\001\n\023BatchResolveRequest" +
-      "\022\022\n\nrequest_id\030\001 \001(\t\0226\n\007resolve\030\002 \001(\0132#." +
-      "flightplan.v1.ResolveConfigRequestH\000\0228\n\010" +
-      "validate\030\003 \001(\0132$.flightplan.v1.ValidateC" +
-      "onfigRequestH\000B\t\n\007request\"\315\001\n\024BatchResol" +
-      "veResponse\022\022\n\nrequest_id\030\001 \001(\t\0227\n\007resolv" +
-      "e\030\002 \001(\0132$.flightplan.v1.ResolveConfigRes" +
-      "ponseH\000\0229\n\010validate\030\003 \001(\0132%.flightplan.v" +
-      "1.ValidateConfigResponseH\000\022#\n\005error\030\004 \001(" +
-      "\0132\022.google.rpc.StatusH\000B\010\n\006result\"x\n\024Con" +
-      "vertConfigRequest\0224\n\006source\030\001 \001(\0132$.flig" +
-      "htplan.v1.ValidateConfigRequest\022*\n\006targe" +
-      "t\030\002 \001(\0132\032.flightplan.v1.TargetStack\"\267\002\n\025" +
-      "ConvertConfigResponse\022%\n\006launch\030\001 \001(\0132\025." +
-      "flightplan.v1.Launch\022/\n\tconverted\030\002 \003(\0132" +
-      "\034.flightplan.v1.ConvertedKnob\022-\n\007dropped" +
-      "\030\003 \003(\0132\034.flightplan.v1.ConvertedKnob\0225\n\017" +
-      "pinned_defaults\030\004 \003(\0132\034.flightplan.v1.Co" +
-      "nvertedKnob\022/\n\017source_findings\030\005 \003(\0132\026.f" +
-      "lightplan.v1.Finding\022/\n\017target_findings\030" +
-      "\006 \003(\0132\026.flightplan.v1.Finding\"\210\001\n\rConver" +
-      "tedKnob\022\014\n\004name\030\001 \001(\t\022\'\n\005value\030\002 \001(\0132\030.f" +
-      "lightplan.v1.KnobValue\022\027\n\017source_spellin" +
-      "g\030\003 \001(\t\022\027\n\017target_spelling\030\004 \001(\t\022\016\n\006reas" +
-      "on\030\005 \001(\t*P\n\007Outcome\022\027\n\023OUTCOME_UNSPECIFI" +
-      "ED\020\000\022\024\n\020OUTCOME_RESOLVED\020\001\022\026\n\022OUTCOME_IN" +
-      "FEASIBLE\020\002*\262\001\n\014ConfigOrigin\022\035\n\031CONFIG_OR" +
-      "IGIN_UNSPECIFIED\020\000\022\031\n\025CONFIG_ORIGIN_DEFA" +
-      "ULT\020\001\022\027\n\023CONFIG_ORIGIN_MODEL\020\002\022\030\n\024CONFIG" +
-      "_ORIGIN_CALLER\020\003\022\031\n\025CONFIG_ORIGIN_DECIDE" +
-      "D\020\004\022\032\n\026CONFIG_ORIGIN_UPSTREAM\020\005*\217\001\n\rPlan" +
-      "Objective\022\036\n\032PLAN_OBJECTIVE_UNSPECIFIED\020" +
-      "\000\022\034\n\030PLAN_OBJECTIVE_STEP_TIME\020\001\022\"\n\036PLAN_" +
-      "OBJECTIVE_MEMORY_HEADROOM\020\002\022\034\n\030PLAN_OBJE" +
-      "CTIVE_GPU_COUNT\020\0032\335\003\n\017ResolverService\022Z\n" +
-      "\rResolveConfig\022#.flightplan.v1.ResolveCo" +
-      "nfigRequest\032$.flightplan.v1.ResolveConfi" +
-      "gResponse\022]\n\016ValidateConfig\022$.flightplan" +
-      ".v1.ValidateConfigRequest\032%.flightplan.v" +
-      "1.ValidateConfigResponse\022V\n\013PlanLayouts\022" +
-      "!.flightplan.v1.PlanLayoutsRequest\032\".fli" +
-      "ghtplan.v1.PlanLayoutsResponse0\001\022[\n\014Batc" +
-      "hResolve\022\".flightplan.v1.BatchResolveReq" +
-      "uest\032#.flightplan.v1.BatchResolveRespons" +
-      "e(\0010\001\022Z\n\rConvertConfig\022#.flightplan.v1.C" +
-      "onvertConfigRequest\032$.flightplan.v1.Conv" +
-      "ertConfigResponseB\021\n\rflightplan.v1P\001b\006pr" +
-      "oto3"
+      ".flightplan.v1.HardwareProfile\022\'\n\004view\030\016" +
+      " \001(\0162\031.flightplan.v1.AnswerView\032*\n\010EnvEn" +
+      "try\022\013\n\003key\030\001 \001(\t\022\r\n\005value\030\002 \001(\t:\0028\001\"\340\004\n\025" +
+      "ResolveConfigResponse\022\'\n\007outcome\030\001 \001(\0162\026" +
+      ".flightplan.v1.Outcome\022\031\n\021accepted_by_st" +
+      "ack\030\002 \001(\010\022\020\n\010will_run\030\003 \001(\010\022*\n\006config\030\004 " +
+      "\003(\0132\032.flightplan.v1.ConfigEntry\022*\n\tdecis" +
+      "ions\030\005 \003(\0132\027.flightplan.v1.Decision\022(\n\010f" +
+      "indings\030\006 \003(\0132\026.flightplan.v1.Finding\0229\n" +
+      "\021effective_changes\030\007 \003(\0132\036.flightplan.v1" +
+      ".EffectiveChange\022)\n\010estimate\030\010 \001(\0132\027.fli" +
+      "ghtplan.v1.Estimate\022\'\n\010launches\030\t \003(\0132\025." +
+      "flightplan.v1.Launch\0223\n\016ab_suggestions\030\n" +
+      " \003(\0132\033.flightplan.v1.AbSuggestion\022\'\n\005mod" +
+      "el\030\013 \001(\0132\030.flightplan.v1.ModelSpec\022-\n\006la" +
+      "yout\030\014 \001(\0132\035.flightplan.v1.ResolvedLayou" +
+      "t\022\016\n\006digest\030\r \001(\t\022\030\n\020catalog_revision\030\016 " +
+      "\001(\t\022\031\n\021evidence_revision\030\017 \001(\003\022\016\n\006target" +
+      "\030\020 \001(\t\"\223\001\n\013ConfigEntry\022\014\n\004name\030\001 \001(\t\022\'\n\005" +
+      "value\030\002 \001(\0132\030.flightplan.v1.KnobValue\022+\n" +
+      "\006origin\030\003 \001(\0162\033.flightplan.v1.ConfigOrig" +
+      "in\022\020\n\010spelling\030\004 \001(\t\022\016\n\006reason\030\005 \001(\t\"\250\001\n" +
+      "\016ResolvedLayout\022$\n\005sizes\030\001 \001(\0132\025.flightp" +
+      "lan.v1.Layout\022\032\n\022data_parallel_size\030\002 \001(" +
+      "\005\022!\n\031expert_data_parallel_size\030\003 \001(\005\022\030\n\020" +
+      "microbatch_count\030\004 \001(\003\022\027\n\017ep_domain_coun" +
+      "t\030\005 \001(\005\"\216\001\n\006Launch\022\017\n\007dialect\030\001 \001(\t\022\014\n\004a" +
+      "rgv\030\002 \003(\t\022+\n\003env\030\003 \003(\0132\036.flightplan.v1.L" +
+      "aunch.EnvEntry\022\014\n\004text\030\004 \001(\t\032*\n\010EnvEntry" +
+      "\022\013\n\003key\030\001 \001(\t\022\r\n\005value\030\002 \001(\t:\0028\001\"\305\002\n\014AbS" +
+      "uggestion\022\014\n\004knob\030\001 \001(\t\022,\n\nplan_value\030\002 " +
+      "\001(\0132\030.flightplan.v1.KnobValue\022-\n\013other_v" +
+      "alue\030\003 \001(\0132\030.flightplan.v1.KnobValue\022.\n\n" +
+      "companions\030\004 \003(\0132\032.flightplan.v1.KnobSet" +
+      "ting\022\016\n\006reason\030\005 \001(\t\0221\n\023expected_step_ra" +
+      "tio\030\006 \001(\0132\024.flightplan.v1.Range\022*\n\013plan_" +
+      "launch\030\007 \001(\0132\025.flightplan.v1.Launch\022+\n\014o" +
+      "ther_launch\030\010 \001(\0132\025.flightplan.v1.Launch" +
+      "\"\254\004\n\025ValidateConfigRequest\0220\n\targuments\030" +
+      "\001 \001(\0132\033.flightplan.v1.ArgumentListH\000\022\'\n\004" +
+      "file\030\002 \001(\0132\027.flightplan.v1.TextFileH\000\022,\n" +
+      "\005knobs\030\003 \001(\0132\033.flightplan.v1.KnobSetting" +
+      "sH\000\022*\n\006target\030\004 \001(\0132\032.flightplan.v1.Targ" +
+      "etStack\022)\n\010hardware\030\005 \001(\0132\027.flightplan.v" +
+      "1.Hardware\022.\n\010software\030\006 \001(\0132\034.flightpla" +
+      "n.v1.SoftwareStack\022:\n\003env\030\007 \003(\0132-.flight" +
+      "plan.v1.ValidateConfigRequest.EnvEntry\022\027" +
+      "\n\nworld_size\030\010 \001(\005H\001\210\001\001\022\024\n\014input_format\030" +
+      "\t \001(\t\022\016\n\006repair\030\n \001(\010\022\032\n\022repair_converge" +
+      "nce\030\013 \001(\010\022\'\n\004view\030\014 \001(\0162\031.flightplan.v1." +
+      "AnswerView\032*\n\010EnvEntry\022\013\n\003key\030\001 \001(\t\022\r\n\005v" +
+      "alue\030\002 \001(\t:\0028\001B\010\n\006configB\r\n\013_world_size\"" +
+      "\036\n\014ArgumentList\022\016\n\006values\030\001 \003(\t\"&\n\010TextF" +
+      "ile\022\014\n\004name\030\001 \001(\t\022\014\n\004text\030\002 \001(\t\"a\n\014KnobS" +
+      "ettings\022#\n\005knobs\030\001 \001(\0132\024.flightplan.v1.K" +
+      "nobs\022,\n\010settings\030\002 \003(\0132\032.flightplan.v1.K" +
+      "nobSetting\"\214\003\n\026ValidateConfigResponse\022\031\n" +
+      "\021accepted_by_stack\030\001 \001(\010\022\020\n\010will_run\030\002 \001" +
+      "(\010\022(\n\010findings\030\003 \003(\0132\026.flightplan.v1.Fin" +
+      "ding\022*\n\006config\030\004 \003(\0132\032.flightplan.v1.Con" +
+      "figEntry\0229\n\021effective_changes\030\005 \003(\0132\036.fl" +
+      "ightplan.v1.EffectiveChange\022\022\n\nnot_judge" +
+      "d\030\006 \003(\t\022\016\n\006digest\030\007 \001(\t\022\030\n\020catalog_revis" +
+      "ion\030\010 \001(\t\022\016\n\006target\030\t \001(\t\022\024\n\014input_forma" +
+      "t\030\n \001(\t\022%\n\006repair\030\013 \001(\0132\025.flightplan.v1." +
+      "Repair\022)\n\010estimate\030\014 \001(\0132\027.flightplan.v1" +
+      ".Estimate\"\321\001\n\006Repair\022(\n\005steps\030\001 \003(\0132\031.fl" +
+      "ightplan.v1.RepairStep\022\031\n\021accepted_by_st" +
+      "ack\030\002 \001(\010\022\020\n\010will_run\030\003 \001(\010\022(\n\010findings\030" +
+      "\004 \003(\0132\026.flightplan.v1.Finding\022\014\n\004text\030\005 " +
+      "\001(\t\022\021\n\targuments\030\006 \003(\t\022%\n\tunwritten\030\007 \001(" +
+      "\0132\022.flightplan.v1.Fix\"P\n\nRepairStep\022\017\n\007r" +
+      "ule_id\030\001 \001(\t\022\037\n\003fix\030\002 \001(\0132\022.flightplan.v" +
+      "1.Fix\022\020\n\010searched\030\003 \001(\010\"\240\001\n\022PlanLayoutsR" +
+      "equest\0221\n\004base\030\001 \001(\0132#.flightplan.v1.Res" +
+      "olveConfigRequest\022\027\n\nplan_count\030\002 \001(\005H\000\210" +
+      "\001\001\022/\n\tobjective\030\003 \001(\0162\034.flightplan.v1.Pl" +
+      "anObjectiveB\r\n\013_plan_count\"|\n\023PlanLayout" +
+      "sResponse\022/\n\010progress\030\001 \001(\0132\033.flightplan" +
+      ".v1.PlanProgressH\000\022+\n\006result\030\002 \001(\0132\031.fli" +
+      "ghtplan.v1.PlanResultH\000B\007\n\005event\"n\n\014Plan" +
+      "Progress\022\022\n\ndone_ratio\030\001 \001(\001\022\024\n\014judged_c" +
+      "ount\030\002 \001(\003\022\036\n\021best_step_time_us\030\003 \001(\001H\000\210" +
+      "\001\001B\024\n\022_best_step_time_us\"\217\002\n\nPlanResult\022" +
+      "3\n\005plans\030\001 \003(\0132$.flightplan.v1.ResolveCo" +
+      "nfigResponse\022\023\n\013space_count\030\002 \001(\003\022\024\n\014jud" +
+      "ged_count\030\003 \001(\003\022B\n\rpruned_counts\030\004 \003(\0132+" +
+      ".flightplan.v1.PlanResult.PrunedCountsEn" +
+      "try\022(\n\010findings\030\005 \003(\0132\026.flightplan.v1.Fi" +
+      "nding\0323\n\021PrunedCountsEntry\022\013\n\003key\030\001 \001(\t\022" +
+      "\r\n\005value\030\002 \001(\003:\0028\001\"\246\001\n\023BatchResolveReque" +
+      "st\022\022\n\nrequest_id\030\001 \001(\t\0226\n\007resolve\030\002 \001(\0132" +
+      "#.flightplan.v1.ResolveConfigRequestH\000\0228" +
+      "\n\010validate\030\003 \001(\0132$.flightplan.v1.Validat" +
+      "eConfigRequestH\000B\t\n\007request\"\315\001\n\024BatchRes" +
+      "olveResponse\022\022\n\nrequest_id\030\001 \001(\t\0227\n\007reso" +
+      "lve\030\002 \001(\0132$.flightplan.v1.ResolveConfigR" +
+      "esponseH\000\0229\n\010validate\030\003 \001(\0132%.flightplan" +
+      ".v1.ValidateConfigResponseH\000\022#\n\005error\030\004 " +
+      "\001(\0132\022.google.rpc.StatusH\000B\010\n\006result\"x\n\024C" +
+      "onvertConfigRequest\0224\n\006source\030\001 \001(\0132$.fl" +
+      "ightplan.v1.ValidateConfigRequest\022*\n\006tar" +
+      "get\030\002 \001(\0132\032.flightplan.v1.TargetStack\"\267\002" +
+      "\n\025ConvertConfigResponse\022%\n\006launch\030\001 \001(\0132" +
+      "\025.flightplan.v1.Launch\022/\n\tconverted\030\002 \003(" +
+      "\0132\034.flightplan.v1.ConvertedKnob\022-\n\007dropp" +
+      "ed\030\003 \003(\0132\034.flightplan.v1.ConvertedKnob\0225" +
+      "\n\017pinned_defaults\030\004 \003(\0132\034.flightplan.v1." +
+      "ConvertedKnob\022/\n\017source_findings\030\005 \003(\0132\026" +
+      ".flightplan.v1.Finding\022/\n\017target_finding" +
+      "s\030\006 \003(\0132\026.flightplan.v1.Finding\"\210\001\n\rConv" +
+      "ertedKnob\022\014\n\004name\030\001 \001(\t\022\'\n\005value\030\002 \001(\0132\030" +
+      ".flightplan.v1.KnobValue\022\027\n\017source_spell" +
+      "ing\030\003 \001(\t\022\027\n\017target_spelling\030\004 \001(\t\022\016\n\006re" +
+      "ason\030\005 \001(\t*o\n\nAnswerView\022\033\n\027ANSWER_VIEW_" +
+      "UNSPECIFIED\020\000\022\027\n\023ANSWER_VIEW_VERDICT\020\001\022\025" +
+      "\n\021ANSWER_VIEW_BASIC\020\002\022\024\n\020ANSWER_VIEW_FUL" +
+      "L\020\003*P\n\007Outcome\022\027\n\023OUTCOME_UNSPECIFIED\020\000\022" +
+      "\024\n\020OUTCOME_RESOLVED\020\001\022\026\n\022OUTCOME_INFEASI" +
+      "BLE\020\002*\262\001\n\014ConfigOrigin\022\035\n\031CONFIG_ORIGIN_" +
+      "UNSPECIFIED\020\000\022\031\n\025CONFIG_ORIGIN_DEFAULT\020\001" +
+      "\022\027\n\023CONFIG_ORIGIN_MODEL\020\002\022\030\n\024CONFIG_ORIG" +
+      "IN_CALLER\020\003\022\031\n\025CONFIG_ORIGIN_DECIDED\020\004\022\032" +
+      "\n\026CONFIG_ORIGIN_UPSTREAM\020\005*\217\001\n\rPlanObjec" +
+      "tive\022\036\n\032PLAN_OBJECTIVE_UNSPECIFIED\020\000\022\034\n\030" +
+      "PLAN_OBJECTIVE_STEP_TIME\020\001\022\"\n\036PLAN_OBJEC" +
+      "TIVE_MEMORY_HEADROOM\020\002\022\034\n\030PLAN_OBJECTIVE" +
+      "_GPU_COUNT\020\0032\335\003\n\017ResolverService\022Z\n\rReso" +
+      "lveConfig\022#.flightplan.v1.ResolveConfigR" +
+      "equest\032$.flightplan.v1.ResolveConfigResp" +
+      "onse\022]\n\016ValidateConfig\022$.flightplan.v1.V" +
+      "alidateConfigRequest\032%.flightplan.v1.Val" +
+      "idateConfigResponse\022V\n\013PlanLayouts\022!.fli" +
+      "ghtplan.v1.PlanLayoutsRequest\032\".flightpl" +
+      "an.v1.PlanLayoutsResponse0\001\022[\n\014BatchReso" +
+      "lve\022\".flightplan.v1.BatchResolveRequest\032" +
+      "#.flightplan.v1.BatchResolveResponse(\0010\001" +
+      "\022Z\n\rConvertConfig\022#.flightplan.v1.Conver" +
+      "tConfigRequest\032$.flightplan.v1.ConvertCo" +
+      "nfigResponseB\021\n\rflightplan.v1P\001b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -328,7 +332,7 @@ public final class ResolverServiceOuterClass {
     internal_static_flightplan_v1_ResolveConfigRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_flightplan_v1_ResolveConfigRequest_descriptor,
-        new java.lang.String[] { "Model", "Hardware", "Workload", "Target", "Software", "Stage", "Layout", "Knobs", "PinnedKnobs", "Env", "Profile", "Dialects", "ProbeProfile", });
+        new java.lang.String[] { "Model", "Hardware", "Workload", "Target", "Software", "Stage", "Layout", "Knobs", "PinnedKnobs", "Env", "Profile", "Dialects", "ProbeProfile", "View", });
     internal_static_flightplan_v1_ResolveConfigRequest_EnvEntry_descriptor =
       internal_static_flightplan_v1_ResolveConfigRequest_descriptor.getNestedTypes().get(0);
     internal_static_flightplan_v1_ResolveConfigRequest_EnvEntry_fieldAccessorTable = new
@@ -376,7 +380,7 @@ public final class ResolverServiceOuterClass {
     internal_static_flightplan_v1_ValidateConfigRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_flightplan_v1_ValidateConfigRequest_descriptor,
-        new java.lang.String[] { "Arguments", "File", "Knobs", "Target", "Hardware", "Software", "Env", "WorldSize", "InputFormat", "Repair", "RepairConvergence", "Config", "WorldSize", });
+        new java.lang.String[] { "Arguments", "File", "Knobs", "Target", "Hardware", "Software", "Env", "WorldSize", "InputFormat", "Repair", "RepairConvergence", "View", "Config", "WorldSize", });
     internal_static_flightplan_v1_ValidateConfigRequest_EnvEntry_descriptor =
       internal_static_flightplan_v1_ValidateConfigRequest_descriptor.getNestedTypes().get(0);
     internal_static_flightplan_v1_ValidateConfigRequest_EnvEntry_fieldAccessorTable = new

@@ -21,6 +21,7 @@ private static final long serialVersionUID = 0L;
   }
   private ValidateConfigRequest() {
     inputFormat_ = "";
+    view_ = 0;
   }
 
   @java.lang.Override
@@ -550,6 +551,32 @@ java.lang.String defaultValue) {
     return repairConvergence_;
   }
 
+  public static final int VIEW_FIELD_NUMBER = 12;
+  private int view_ = 0;
+  /**
+   * <pre>
+   * How much of the answer to send. Unset: all of it.
+   * </pre>
+   *
+   * <code>.flightplan.v1.AnswerView view = 12;</code>
+   * @return The enum numeric value on the wire for view.
+   */
+  @java.lang.Override public int getViewValue() {
+    return view_;
+  }
+  /**
+   * <pre>
+   * How much of the answer to send. Unset: all of it.
+   * </pre>
+   *
+   * <code>.flightplan.v1.AnswerView view = 12;</code>
+   * @return The view.
+   */
+  @java.lang.Override public flightplan.v1.AnswerView getView() {
+    flightplan.v1.AnswerView result = flightplan.v1.AnswerView.forNumber(view_);
+    return result == null ? flightplan.v1.AnswerView.UNRECOGNIZED : result;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -599,6 +626,9 @@ java.lang.String defaultValue) {
     }
     if (repairConvergence_ != false) {
       output.writeBool(11, repairConvergence_);
+    }
+    if (view_ != flightplan.v1.AnswerView.ANSWER_VIEW_UNSPECIFIED.getNumber()) {
+      output.writeEnum(12, view_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -658,6 +688,10 @@ java.lang.String defaultValue) {
       size += com.google.protobuf.CodedOutputStream
         .computeBoolSize(11, repairConvergence_);
     }
+    if (view_ != flightplan.v1.AnswerView.ANSWER_VIEW_UNSPECIFIED.getNumber()) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeEnumSize(12, view_);
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -701,6 +735,7 @@ java.lang.String defaultValue) {
         != other.getRepair()) return false;
     if (getRepairConvergence()
         != other.getRepairConvergence()) return false;
+    if (view_ != other.view_) return false;
     if (!getConfigCase().equals(other.getConfigCase())) return false;
     switch (configCase_) {
       case 1:
@@ -757,6 +792,8 @@ java.lang.String defaultValue) {
     hash = (37 * hash) + REPAIR_CONVERGENCE_FIELD_NUMBER;
     hash = (53 * hash) + com.google.protobuf.Internal.hashBoolean(
         getRepairConvergence());
+    hash = (37 * hash) + VIEW_FIELD_NUMBER;
+    hash = (53 * hash) + view_;
     switch (configCase_) {
       case 1:
         hash = (37 * hash) + ARGUMENTS_FIELD_NUMBER;
@@ -957,6 +994,7 @@ java.lang.String defaultValue) {
       inputFormat_ = "";
       repair_ = false;
       repairConvergence_ = false;
+      view_ = 0;
       configCase_ = 0;
       config_ = null;
       return this;
@@ -1025,6 +1063,9 @@ java.lang.String defaultValue) {
       }
       if (((from_bitField0_ & 0x00000400) != 0)) {
         result.repairConvergence_ = repairConvergence_;
+      }
+      if (((from_bitField0_ & 0x00000800) != 0)) {
+        result.view_ = view_;
       }
       result.bitField0_ |= to_bitField0_;
     }
@@ -1115,6 +1156,9 @@ java.lang.String defaultValue) {
       }
       if (other.getRepairConvergence() != false) {
         setRepairConvergence(other.getRepairConvergence());
+      }
+      if (other.view_ != 0) {
+        setViewValue(other.getViewValue());
       }
       switch (other.getConfigCase()) {
         case ARGUMENTS: {
@@ -1230,6 +1274,11 @@ java.lang.String defaultValue) {
               bitField0_ |= 0x00000400;
               break;
             } // case 88
+            case 96: {
+              view_ = input.readEnum();
+              bitField0_ |= 0x00000800;
+              break;
+            } // case 96
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -2658,6 +2707,79 @@ java.lang.String defaultValue) {
     public Builder clearRepairConvergence() {
       bitField0_ = (bitField0_ & ~0x00000400);
       repairConvergence_ = false;
+      onChanged();
+      return this;
+    }
+
+    private int view_ = 0;
+    /**
+     * <pre>
+     * How much of the answer to send. Unset: all of it.
+     * </pre>
+     *
+     * <code>.flightplan.v1.AnswerView view = 12;</code>
+     * @return The enum numeric value on the wire for view.
+     */
+    @java.lang.Override public int getViewValue() {
+      return view_;
+    }
+    /**
+     * <pre>
+     * How much of the answer to send. Unset: all of it.
+     * </pre>
+     *
+     * <code>.flightplan.v1.AnswerView view = 12;</code>
+     * @param value The enum numeric value on the wire for view to set.
+     * @return This builder for chaining.
+     */
+    public Builder setViewValue(int value) {
+      view_ = value;
+      bitField0_ |= 0x00000800;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * How much of the answer to send. Unset: all of it.
+     * </pre>
+     *
+     * <code>.flightplan.v1.AnswerView view = 12;</code>
+     * @return The view.
+     */
+    @java.lang.Override
+    public flightplan.v1.AnswerView getView() {
+      flightplan.v1.AnswerView result = flightplan.v1.AnswerView.forNumber(view_);
+      return result == null ? flightplan.v1.AnswerView.UNRECOGNIZED : result;
+    }
+    /**
+     * <pre>
+     * How much of the answer to send. Unset: all of it.
+     * </pre>
+     *
+     * <code>.flightplan.v1.AnswerView view = 12;</code>
+     * @param value The view to set.
+     * @return This builder for chaining.
+     */
+    public Builder setView(flightplan.v1.AnswerView value) {
+      if (value == null) {
+        throw new NullPointerException();
+      }
+      bitField0_ |= 0x00000800;
+      view_ = value.getNumber();
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * How much of the answer to send. Unset: all of it.
+     * </pre>
+     *
+     * <code>.flightplan.v1.AnswerView view = 12;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearView() {
+      bitField0_ = (bitField0_ & ~0x00000800);
+      view_ = 0;
       onChanged();
       return this;
     }

@@ -286,5 +286,24 @@ java.lang.String defaultValue);
    */
   boolean getRepairConvergence();
 
+  /**
+   * <pre>
+   * How much of the answer to send. Unset: all of it.
+   * </pre>
+   *
+   * <code>.flightplan.v1.AnswerView view = 12;</code>
+   * @return The enum numeric value on the wire for view.
+   */
+  int getViewValue();
+  /**
+   * <pre>
+   * How much of the answer to send. Unset: all of it.
+   * </pre>
+   *
+   * <code>.flightplan.v1.AnswerView view = 12;</code>
+   * @return The view.
+   */
+  flightplan.v1.AnswerView getView();
+
   public flightplan.v1.ValidateConfigRequest.ConfigCase getConfigCase();
 }
