@@ -103,13 +103,21 @@ std::vector<int64_t> BalancedStages(int64_t layers, int64_t mtp, int64_t stages)
   if (rest > 0) ++decoder.back();
   decoder.front() -= 1;       // the embedding's place
   decoder.back() -= 1 + mtp;  // loss and MTP
-  // A tail too heavy for its share takes no decoder layer; what is missing is taken from the last stages before it.
-  for (size_t i = decoder.size() - 1; decoder.back() < 0;) {
-    if (--i == 0) i = decoder.size() - 2;
-    --decoder[i];
-    ++decoder.back();
+  // A tail too heavy for its share takes no decoder layer; what is missing is taken in turns from the stages before it,
+  // from the embedding's only when the others have none left.
+  int64_t missing = -std::min<int64_t>(0, decoder.back());
+  decoder.back() += missing;
+  for (size_t first = 1; missing > 0;) {
+    const int64_t before = missing;
+    for (size_t i = decoder.size() - 1; i-- > first && missing > 0;) {
+      const int64_t given = std::clamp<int64_t>(decoder[i], 0, 1);
+      decoder[i] -= given;
+      missing -= given;
+    }
+    if (missing < before) continue;
+    if (first == 0) break;  // fewer cells than stages: not what this is for
+    first = 0;
   }
-  for (int64_t& layers_here : decoder) layers_here = std::max<int64_t>(0, layers_here);
   return decoder;
 }
 

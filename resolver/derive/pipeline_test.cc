@@ -1,5 +1,6 @@
 #include "resolver/derive/pipeline.h"
 
+#include <algorithm>
 #include <numeric>
 #include <vector>
 
@@ -59,6 +60,21 @@ std::vector<int64_t> RankSums(const std::vector<int64_t>& stages, int64_t pp) {
   std::vector<int64_t> ranks(static_cast<size_t>(pp));
   for (size_t i = 0; i < stages.size(); ++i) ranks[i % ranks.size()] += stages[i];
   return ranks;
+}
+
+// Also where the tail (loss and MTP) weighs more than the rest: three layers over two stages wrote before the first.
+TEST(BalancedStages, KeepEveryLayer) {
+  for (const int64_t stages : {2, 3, 4, 7, 64}) {
+    for (const int64_t mtp : {0, 1, 2, 3, 64, 4096}) {
+      for (int64_t layers = std::max<int64_t>(0, stages - mtp - 2); layers < 70; ++layers) {
+        const std::vector<int64_t> split = BalancedStages(layers, mtp, stages);
+        EXPECT_EQ(split.size(), static_cast<size_t>(stages));
+        EXPECT_EQ(std::accumulate(split.begin(), split.end(), int64_t{0}), layers) << stages << " " << mtp;
+        EXPECT_GE(*std::min_element(split.begin(), split.end()), 0) << stages << " " << mtp << " " << layers;
+      }
+    }
+  }
+  EXPECT_EQ(BalancedStages(61, 1, 16), (std::vector<int64_t>{3, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 2}));
 }
 
 TEST(StageSplits, LightenTheLastRankByItsTail) {

@@ -1,7 +1,7 @@
-// extremes_check [--random N] [--seed S]
+// extremes_check [--random N] [--seed S] [--first K]
 //
 // Sets every number of every request to its extremes, one at a time, and every knob; then N requests with several
-// numbers at once. Each must be answered, or refused as the caller's mistake: never INTERNAL, never with a figure that
+// numbers at once. With --first only the latter, from the K-th on: to see again what a run has said. Each must be answered, or refused as the caller's mistake: never INTERNAL, never with a figure that
 // is no number. Exit status: 0 all hold, 1 some do not, 2 misuse.
 #include <sys/time.h>
 
@@ -378,7 +378,7 @@ void EveryKnob(const Question& question, Tally* tally) {
   }
 }
 
-void SeveralAtOnce(const std::vector<Question>& questions, int64_t count, uint64_t seed, Tally* tally) {
+void SeveralAtOnce(const std::vector<Question>& questions, int64_t first, int64_t count, uint64_t seed, Tally* tally) {
   std::mt19937_64 random(seed);
   std::vector<std::vector<Way>> numbers(questions.size());
   for (size_t i = 0; i < questions.size(); ++i) {
@@ -389,14 +389,14 @@ void SeveralAtOnce(const std::vector<Question>& questions, int64_t count, uint64
     const size_t at = random() % questions.size();
     const std::unique_ptr<Message> request(questions[at].sample->New());
     request->CopyFrom(*questions[at].sample);
-    std::string what;
-    for (size_t sets = 2 + random() % 4; sets > 0; --sets) {
+    std::string what = absl::StrCat("the ", n, "th of seed ", seed, ": ");
+    for (size_t sets = 2 + random() % 4, left = sets; left > 0; --left) {
       const Way& way = numbers[at][random() % numbers[at].size()];
       const size_t choice = random() % 64;
       SetExtreme(way, choice, request.get());
-      absl::StrAppend(&what, what.empty() ? "" : ", ", Named(way, choice));
+      absl::StrAppend(&what, left == sets ? "" : ", ", Named(way, choice));
     }
-    tally->Ask(questions[at], *request, what);
+    if (n >= first) tally->Ask(questions[at], *request, what);
   }
 }
 
@@ -410,27 +410,29 @@ int Main(int argc, char** argv) {
       std::_Exit(1);
     });
   }
-  int64_t random = 20'000;
+  int64_t random = 20'000, first = -1;
   uint64_t seed = 1;
   for (int i = 1; i < argc; i += 2) {
     const std::string flag = argv[i];
     if (i + 1 == argc || !((flag == "--random" && absl::SimpleAtoi(argv[i + 1], &random)) ||
-                           (flag == "--seed" && absl::SimpleAtoi(argv[i + 1], &seed)))) {
-      std::fprintf(stderr, "usage: extremes_check [--random N] [--seed S]\n");
+                           (flag == "--seed" && absl::SimpleAtoi(argv[i + 1], &seed)) ||
+                           (flag == "--first" && absl::SimpleAtoi(argv[i + 1], &first)))) {
+      std::fprintf(stderr, "usage: extremes_check [--random N] [--seed S] [--first K]\n");
       return 2;
     }
   }
   const std::vector<Question> questions = Questions();
   Tally tally;
   for (const Question& question : questions) {
+    if (first >= 0) break;
     const absl::Status plain = question.ask(*question.sample);
     if (!plain.ok()) std::printf("BROKEN %s: the sample itself: %s\n", question.name, plain.ToString().c_str());
     if (!plain.ok()) return 1;
     OneAtATime(question, &tally);
     std::printf("%s: %s\n", question.name, tally.Slowest().c_str());
   }
-  EveryKnob(questions[0], &tally);
-  SeveralAtOnce(questions, random, seed, &tally);
+  if (first < 0) EveryKnob(questions[0], &tally);
+  SeveralAtOnce(questions, first, random, seed, &tally);
   std::printf("%lld requests with extreme numbers: %lld answered, %lld refused, %lld broken\n",
               static_cast<long long>(tally.asked()), static_cast<long long>(tally.answered()),
               static_cast<long long>(tally.asked() - tally.answered() - tally.broken()),
