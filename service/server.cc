@@ -122,9 +122,9 @@ WebhookEndpoint::Options WebhookOptions(const Settings& settings) {
   options.listen = settings.webhook_listen;
   options.files = {settings.webhook_cert_file, settings.webhook_key_file, settings.webhook_client_ca_file};
   for (const doors::Mode mode : {doors::Mode::kShadow, doors::Mode::kWarn, doors::Mode::kEnforce}) {
-    if (doors::ModeWord(mode) == settings.webhook_mode) options.mode = mode;
+    if (doors::ModeWord(mode) == settings.webhook_mode) options.policy.mode = mode;
   }
-  options.fail_closed = settings.webhook_fail_closed;
+  options.policy.fail_closed = settings.webhook_fail_closed;
   options.releases = settings.stack_releases;
   return options;
 }

@@ -42,11 +42,11 @@ struct Reviewed {
 absl::StatusOr<Reviewed> ReviewObject(const Desk& desk, const doors::AdmissionRequest& admission) {
   v1::ValidateConfigRequest request;
   const doors::Question question = doors::AskAboutWorkload(admission, desk.options.releases, *desk.catalog, &request);
-  if (!question.not_judged.empty()) return Reviewed{doors::NotJudged(question.not_judged), {}};
+  if (!question.not_judged.empty()) return Reviewed{doors::NotAsked(question), {}};
   request.set_view(v1::ANSWER_VIEW_VERDICT);
   absl::StatusOr<Answer> answer = desk.answers->Validate(request);
   if (answer.status().code() == absl::StatusCode::kInvalidArgument) {
-    return Reviewed{doors::NotJudged(answer.status().message()), {}};
+    return Reviewed{doors::Unread(answer.status().message()), {}};
   }
   FLIGHTPLAN_RETURN_IF_ERROR(answer.status());
   v1::ValidateConfigResponse response;
@@ -58,7 +58,8 @@ absl::StatusOr<Reviewed> ReviewObject(const Desk& desk, const doors::AdmissionRe
 }
 
 void Count(const Desk& desk, absl::string_view verdict) {
-  desk.edge->metrics->CountDoorReview(absl::StrCat("kubernetes/", doors::ModeWord(desk.options.mode), "/", verdict));
+  desk.edge->metrics->CountDoorReview(
+      absl::StrCat("kubernetes/", doors::ModeWord(desk.options.policy.mode), "/", verdict));
 }
 
 // What becomes of the object, for every record of it.
@@ -68,9 +69,8 @@ struct Outcome {
 };
 
 Outcome OutcomeOf(const Desk& desk, const absl::StatusOr<Reviewed>& reviewed) {
-  const doors::Mode mode = desk.options.mode;
-  if (!reviewed.ok()) return {"failed", doors::AllowsFailed(mode, desk.options.fail_closed)};
-  return {doors::VerdictWord(reviewed->review.verdict), doors::Allows(reviewed->review, mode)};
+  if (!reviewed.ok()) return {"failed", doors::AllowsFailed(desk.options.policy)};
+  return {doors::VerdictWord(reviewed->review.verdict), doors::Allows(reviewed->review, desk.options.policy)};
 }
 
 void LogReview(const Desk& desk, const doors::AdmissionRequest& admission, const absl::StatusOr<Reviewed>& reviewed,
@@ -79,7 +79,7 @@ void LogReview(const Desk& desk, const doors::AdmissionRequest& admission, const
                         {{"kind", admission.workload.kind},
                          {"object", admission.name},
                          {"verdict", outcome.verdict},
-                         {"mode", doors::ModeWord(desk.options.mode)},
+                         {"mode", doors::ModeWord(desk.options.policy.mode)},
                          {"decision", reviewed.ok() ? reviewed->review.digest : ""},
                          {"error", reviewed.ok() ? "" : reviewed.status().message()}});
 }
@@ -95,7 +95,7 @@ void LogDecision(const Desk& desk, const doors::AdmissionRequest& admission, con
                                             ? absl::StrJoin(reviewed->review.not_judged, "; ")
                                             : "");
   DecisionDoor door{.door = "kubernetes",
-                    .mode = doors::ModeWord(desk.options.mode),
+                    .mode = doors::ModeWord(desk.options.policy.mode),
                     .verdict = outcome.verdict,
                     .object = absl::StripAsciiWhitespace(object),
                     .user = admission.user,
@@ -118,7 +118,6 @@ HttpResponse Handle(const Desk& desk, const HttpRequest& http) {
     Count(desk, "failed");
     return {400, "text/plain", absl::StrCat(status.message(), "\n")};
   }
-  const doors::Mode mode = desk.options.mode;
   const absl::StatusOr<Reviewed> reviewed = ReviewObject(desk, admission);
   const Outcome outcome = OutcomeOf(desk, reviewed);
   Count(desk, outcome.verdict);
@@ -126,9 +125,8 @@ HttpResponse Handle(const Desk& desk, const HttpRequest& http) {
   LogDecision(desk, admission, reviewed, outcome,
               std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
   return {200, "application/json",
-          reviewed.ok()
-              ? doors::RenderAdmissionReview(admission, reviewed->review, mode)
-              : doors::RenderFailedReview(admission, reviewed.status().message(), mode, desk.options.fail_closed)};
+          reviewed.ok() ? doors::RenderAdmissionReview(admission, reviewed->review, desk.options.policy)
+                        : doors::RenderFailedReview(admission, reviewed.status().message(), desk.options.policy)};
 }
 
 }  // namespace

@@ -25,8 +25,7 @@ class WebhookEndpoint {
   struct Options {
     std::string listen;  // HOST:PORT, port 0: any free one
     WebhookFiles files;
-    doors::Mode mode = doors::Mode::kWarn;
-    bool fail_closed = false;
+    doors::Policy policy;
     std::vector<std::string> releases;  // "megatron-lm@0.17"
   };
   // Everything must outlive the endpoint. INVALID_ARGUMENT: a certificate or key that cannot be used, an address that

@@ -127,9 +127,10 @@ absl::Status ReviewBatch(const v1::ValidateConfigRequest& base, absl::Span<const
         question = doors::AskAboutScript(paths[i], *std::move(text), job, releases, catalog, &request);
       } else {
         question.not_judged = std::string(text.status().message());
+        question.unread = true;
       }
       if (!question.not_judged.empty()) {
-        items->back().review = doors::NotJudged(question.not_judged);
+        items->back().review = doors::NotAsked(question);
         progress(++done);
         continue;
       }
@@ -140,7 +141,7 @@ absl::Status ReviewBatch(const v1::ValidateConfigRequest& base, absl::Span<const
     FLIGHTPLAN_RETURN_IF_ERROR(backend.ValidateBatch(
         requests, [&](size_t index, const absl::Status& status, const v1::ValidateConfigResponse& response) {
           (*items)[places[index]].review =
-              status.ok() ? doors::ReviewOf(questions[index], response) : doors::NotJudged(status.message());
+              status.ok() ? doors::ReviewOf(questions[index], response) : doors::Unread(status.message());
           progress(++done);
         }));
   }

@@ -63,14 +63,14 @@ absl::StatusOr<doors::Review> ReviewSlurmScript(const SlurmScriptOptions& option
   FLIGHTPLAN_ASSIGN_OR_RETURN(const Catalog catalog, Catalog::Builtin());
   absl::StatusOr<std::string> text = ReadInput(options.path);
   FLIGHTPLAN_ASSIGN_OR_RETURN(const SlurmJob job, ReadJob(text.ok() ? *text : "", options.fields));
-  if (!text.ok()) return doors::NotJudged(text.status().message());
+  if (!text.ok()) return doors::Unread(text.status().message());
   const std::string name = options.path == "-" ? "job script" : options.path;
   const doors::Question question =
       doors::AskAboutScript(name, *std::move(text), doors::FactsOf(job), options.releases, catalog, &base);
-  if (!question.not_judged.empty()) return doors::NotJudged(question.not_judged);
+  if (!question.not_judged.empty()) return doors::NotAsked(question);
   v1::ValidateConfigResponse response;
   const absl::Status status = backend.ValidateConfig(base, &response);
-  if (status.code() == absl::StatusCode::kInvalidArgument) return doors::NotJudged(status.message());
+  if (status.code() == absl::StatusCode::kInvalidArgument) return doors::Unread(status.message());
   FLIGHTPLAN_RETURN_IF_ERROR(status);
   doors::Review review = doors::ReviewOf(question, response);
   AddSizeWarning(question, &review);
@@ -78,8 +78,9 @@ absl::StatusOr<doors::Review> ReviewSlurmScript(const SlurmScriptOptions& option
 }
 
 std::string RenderSlurmReview(const doors::Review& review) {
-  std::string out =
-      absl::StrCat(doors::VerdictWord(review.verdict), " ", review.digest.empty() ? "-" : review.digest, "\n");
+  const absl::string_view judged = review.digest.empty() ? absl::string_view("-") : review.digest;
+  const absl::string_view id = review.unread ? kUnreadId : judged;
+  std::string out = absl::StrCat(doors::VerdictWord(review.verdict), " ", id, "\n");
   absl::StrAppend(&out, Headline(review));
   if (review.verdict == doors::Verdict::kNotJudged) {
     for (const std::string& why : review.not_judged) AppendPart("", "flightplan: not judged: ", why, &out);

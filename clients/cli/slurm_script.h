@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "clients/cli/backend.h"
 #include "clients/doors/review.h"
@@ -24,6 +25,10 @@ struct SlurmScriptOptions {
 // script that cannot be read or is no launch is an answer: not judged.
 absl::StatusOr<doors::Review> ReviewSlurmScript(const SlurmScriptOptions& options, v1::ValidateConfigRequest base,
                                                 Backend& backend);
+
+// Stands where a decision's id would, of a job that may be a training and could not be read: a site that fails closed
+// refuses it.
+inline constexpr absl::string_view kUnreadId = "unread";
 
 // "refused fp1-...\n", then the block. At most kMaxSlurmFindings findings, each at most kMaxSlurmText bytes a part.
 inline constexpr size_t kMaxSlurmFindings = 5;

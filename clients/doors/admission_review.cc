@@ -103,6 +103,14 @@ std::vector<std::string> Warnings(const Review& review) {
   return warnings;
 }
 
+// As the Slurm door does: whoever submits hears of it, but for a site that only looks on.
+void SayUnchecked(absl::string_view why, Policy policy, Answer* answer) {
+  answer->message = Utf8Clip(absl::StrCat("flightplan could not check this job: ", why), 1024);
+  if (answer->allowed && policy.mode != Mode::kShadow) {
+    answer->warnings.push_back(Utf8Clip(answer->message, kMaxWarningBytes));
+  }
+}
+
 }  // namespace
 
 absl::string_view ModeWord(Mode mode) {
@@ -161,9 +169,12 @@ absl::Status ParseAdmissionReview(absl::string_view json, AdmissionRequest* requ
   return absl::OkStatus();
 }
 
-bool Allows(const Review& review, Mode mode) { return mode != Mode::kEnforce || review.verdict != Verdict::kRefused; }
+bool Allows(const Review& review, Policy policy) {
+  if (review.unread) return AllowsFailed(policy);
+  return policy.mode != Mode::kEnforce || review.verdict != Verdict::kRefused;
+}
 
-bool AllowsFailed(Mode mode, bool fail_closed) { return mode != Mode::kEnforce || !fail_closed; }
+bool AllowsFailed(Policy policy) { return policy.mode != Mode::kEnforce || !policy.fail_closed; }
 
 Question AskAboutWorkload(const AdmissionRequest& admission, absl::Span<const std::string> releases,
                           const Catalog& catalog, v1::ValidateConfigRequest* base) {
@@ -171,15 +182,16 @@ Question AskAboutWorkload(const AdmissionRequest& admission, absl::Span<const st
   if (!workload.not_judged.empty()) {
     Question question;
     question.not_judged = workload.not_judged;
+    question.unread = workload.unread;
     return question;
   }
   const JobFacts facts{workload.gpus, workload.gpu_label, workload.vars};
   return AskAboutScript(absl::StrCat(workload.kind, ".sh"), workload.script, facts, releases, catalog, base);
 }
 
-std::string RenderAdmissionReview(const AdmissionRequest& request, const Review& review, Mode mode) {
+std::string RenderAdmissionReview(const AdmissionRequest& request, const Review& review, Policy policy) {
   Answer answer;
-  answer.audit = {{"verdict", std::string(VerdictWord(review.verdict))}, {"mode", std::string(ModeWord(mode))}};
+  answer.audit = {{"verdict", std::string(VerdictWord(review.verdict))}, {"mode", std::string(ModeWord(policy.mode))}};
   if (!review.digest.empty()) answer.audit.emplace_back("decision", review.digest);
   if (!review.lines.empty()) {
     std::vector<std::string> rules;
@@ -189,8 +201,11 @@ std::string RenderAdmissionReview(const AdmissionRequest& request, const Review&
   if (review.verdict == Verdict::kNotJudged) {
     answer.audit.emplace_back("reason", Utf8Clip(absl::StrJoin(review.not_judged, "; "), 1024));
   }
-  answer.allowed = Allows(review, mode);
-  if (!answer.allowed) {
+  answer.allowed = Allows(review, policy);
+  if (review.unread) {
+    SayUnchecked(absl::StrJoin(review.not_judged, "; "), policy, &answer);
+    answer.code = kForbidden;
+  } else if (!answer.allowed) {
     answer.code = kForbidden;
     constexpr size_t kFindingBytes = 600;
     answer.message = absl::StrCat("this job would fail (", review.target, "):\n  ",
@@ -199,18 +214,18 @@ std::string RenderAdmissionReview(const AdmissionRequest& request, const Review&
       absl::StrAppend(&answer.message, "\n  and ", review.lines.size() - kMaxAdmissionFindings, " more");
     }
     absl::StrAppend(&answer.message, "\n  decision ", review.digest);
-  } else if (mode != Mode::kShadow) {
+  } else if (policy.mode != Mode::kShadow) {
     answer.warnings = Warnings(review);
   }
   return Render(request, answer);
 }
 
-std::string RenderFailedReview(const AdmissionRequest& request, absl::string_view why, Mode mode, bool fail_closed) {
+std::string RenderFailedReview(const AdmissionRequest& request, absl::string_view why, Policy policy) {
   Answer answer;
-  answer.audit = {{"verdict", "failed"}, {"mode", std::string(ModeWord(mode))}};
-  answer.allowed = AllowsFailed(mode, fail_closed);
+  answer.audit = {{"verdict", "failed"}, {"mode", std::string(ModeWord(policy.mode))}};
+  answer.allowed = AllowsFailed(policy);
   answer.code = kInternalError;
-  answer.message = Utf8Clip(absl::StrCat("flightplan could not check this job: ", why), 1024);
+  SayUnchecked(why, policy, &answer);
   return Render(request, answer);
 }
 

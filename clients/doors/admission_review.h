@@ -36,15 +36,21 @@ absl::Status ParseAdmissionReview(absl::string_view json, AdmissionRequest* requ
 Question AskAboutWorkload(const AdmissionRequest& admission, absl::Span<const std::string> releases,
                           const Catalog& catalog, v1::ValidateConfigRequest* base);
 
+// What the site wants done.
+struct Policy {
+  Mode mode = Mode::kWarn;
+  bool fail_closed = false;  // enforce denies what could not be checked
+};
+
 // Whether the API server is told to go on.
-bool Allows(const Review& review, Mode mode);
+bool Allows(const Review& review, Policy policy);
 // The same where the review itself failed.
-bool AllowsFailed(Mode mode, bool fail_closed);
+bool AllowsFailed(Policy policy);
 
 // The answer as JSON. In shadow mode everything is allowed without a word; in warn mode with warnings; in enforce mode
-// a refused object is denied with its findings and fixes.
-std::string RenderAdmissionReview(const AdmissionRequest& request, const Review& review, Mode mode);
+// a refused object is denied with its findings and fixes, and with `fail_closed` one that could not be read is too.
+std::string RenderAdmissionReview(const AdmissionRequest& request, const Review& review, Policy policy);
 // Where the review itself failed.
-std::string RenderFailedReview(const AdmissionRequest& request, absl::string_view why, Mode mode, bool fail_closed);
+std::string RenderFailedReview(const AdmissionRequest& request, absl::string_view why, Policy policy);
 
 }  // namespace flightplan::doors

@@ -317,6 +317,7 @@ class Reader {
     CountGpus();
     if (lines_.too_long()) {
       out_.not_judged = absl::StrCat("its command lines have more than ", kMaxLaunchBytes >> 10, " KiB");
+      out_.unread = true;
     }
     if (labels_.size() == 1) out_.gpu_label = *labels_.begin();
     if (!MayLaunch(line_) && out_.not_judged.empty()) out_.not_judged = "no command in it runs a Python file";

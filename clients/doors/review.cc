@@ -1,5 +1,6 @@
 #include "clients/doors/review.h"
 
+#include <algorithm>
 #include <set>
 #include <utility>
 
@@ -20,6 +21,7 @@ namespace {
 
 constexpr char kNoLaunch[] = "no command in it runs a Python file";
 constexpr char kNoStack[] = "no launch of Megatron-LM, Megatron-Bridge or LoongForge";
+constexpr char kReadersLimit[] = "input.limit";
 constexpr char kTooMuchWork[] = "too much work: it takes too many expansions, loops and patterns to read";
 
 // The release that the site runs of this stack; empty: the newest.
@@ -43,6 +45,7 @@ struct Recognised {
   std::optional<Target> stack;
   std::optional<int64_t> launched;
   std::string not_judged;
+  bool unread = false;  // see Question
   Knowledge knowledge;
 };
 
@@ -62,6 +65,7 @@ Recognised Recognise(absl::string_view name, const std::string& text, EnvVars va
     launch = ReadShellLaunch(text, vars);
     if (launch.too_much_work) {
       found.not_judged = kTooMuchWork;
+      found.unread = true;
       return found;
     }
     vars.insert(launch.vars.begin(), launch.vars.end());
@@ -70,7 +74,11 @@ Recognised Recognise(absl::string_view name, const std::string& text, EnvVars va
     launch.args = ArgumentsOfLines(text);
   }
   if (form == kShellFormat && launch.script.empty()) {
-    found.not_judged = kNoLaunch;
+    const auto limit = std::find_if(launch.findings.begin(), launch.findings.end(), [](const ParseFinding& finding) {
+      return finding.finding.rule_id == kReadersLimit;
+    });
+    found.unread = limit != launch.findings.end();
+    found.not_judged = found.unread ? limit->finding.seen : kNoLaunch;
     return found;
   }
   found.stack = stated.has_value() ? stated : RecogniseStack(launch.script, launch.args);
@@ -148,12 +156,14 @@ Question AskAboutScript(absl::string_view name, std::string text, const JobFacts
   if (text.empty()) question.not_judged = "an empty file";
   if (text.size() > kMaxScriptBytes) question.not_judged = "larger than 1 MiB";
   if (absl::StrContains(text, '\0')) question.not_judged = "a binary file";
+  question.unread = !text.empty() && !question.not_judged.empty();
   if (!question.not_judged.empty()) return question;
 
   for (const auto& [variable, value] : job.vars) request->mutable_env()->insert({variable, value});
   Recognised found = Recognise(name, text, VarsOf(*request), StatedTarget(request->target().framework()));
   if (!found.not_judged.empty()) {
     question.not_judged = std::move(found.not_judged);
+    question.unread = found.unread;
     return question;
   }
   question.launched = found.launched;
@@ -186,6 +196,16 @@ Review NotJudged(absl::string_view why) {
   return review;
 }
 
+Review Unread(absl::string_view why) {
+  Review review = NotJudged(why);
+  review.unread = true;
+  return review;
+}
+
+Review NotAsked(const Question& question) {
+  return question.unread ? Unread(question.not_judged) : NotJudged(question.not_judged);
+}
+
 Review ReviewOf(const Question& question, const v1::ValidateConfigResponse& response) {
   std::set<std::string> written;
   for (const v1::ConfigEntry& entry : response.config()) {
@@ -197,7 +217,9 @@ Review ReviewOf(const Question& question, const v1::ValidateConfigResponse& resp
   review.digest = response.digest();
   std::vector<FindingLine> warnings;
   std::set<std::string> aside;
+  const v1::Finding* limit = nullptr;  // the reader's own: what lies beyond it was not read
   for (const v1::Finding& finding : response.findings()) {
+    if (finding.rule_id() == kReadersLimit && finding.severity() == v1::SEVERITY_ERROR) limit = &finding;
     if (finding.severity() != v1::SEVERITY_ERROR && finding.severity() != v1::SEVERITY_WARNING) continue;
     const Trust trust = TrustIn(finding, question.knowledge, written);
     if (trust == Trust::kNone) {
@@ -209,6 +231,7 @@ Review ReviewOf(const Question& question, const v1::ValidateConfigResponse& resp
     (line.error ? review.lines : warnings).push_back(std::move(line));
   }
   review.verdict = !review.lines.empty() ? Verdict::kRefused : !warnings.empty() ? Verdict::kWarned : Verdict::kAllowed;
+  if (limit != nullptr && review.verdict != Verdict::kRefused) return Unread(limit->seen());
   review.lines.insert(review.lines.end(), warnings.begin(), warnings.end());
   if (!aside.empty()) {
     review.not_judged.push_back(absl::StrCat(

@@ -216,17 +216,6 @@ function M.unchecked(job, why)
   return not refused, nil
 end
 
--- Why a script that may be a training was not read, as `flightplan validate` says it. (Others are none that it knows.)
-local UNREADABLE = {"not judged: too much work", "larger than 1 MiB", "no UTF-8 text", "a binary file"}
-
-local function is_unreadable(verdict, text)
-  if verdict ~= "not_judged" then return false end
-  for _, why in ipairs(UNREADABLE) do
-    if text:find(why, 1, true) then return true end
-  end
-  return false
-end
-
 -- What both hooks do. `job`: name for the log. Returns true to let it through, and the decision's id, if any.
 function M.review(job, script, fields, value_of)
   if script == nil or script == "" or not may_launch(script) then return true, nil end
@@ -238,7 +227,9 @@ function M.review(job, script, fields, value_of)
   local verdict, id, text = ask(script, fields, M.variables(script, value_of))
   account(start, verdict ~= nil)
   if verdict == nil then return M.unchecked(job, text) end
-  if is_unreadable(verdict, text) then return M.unchecked(job, (text:gsub("%s+$", ""))) end
+  if id == "unread" then -- it may be a training; others that are not judged are none that is known
+    return M.unchecked(job, (text:gsub("^flightplan: ", ""):gsub("%s+$", "")))
+  end
   M.note("flightplan: %s: %s %s in mode %s", job, verdict, id, conf.mode)
   if conf.mode ~= "shadow" and (verdict == "refused" or verdict == "warned") then M.tell("%s", text) end
   if verdict == "refused" and conf.mode == "enforce" then return false, id end

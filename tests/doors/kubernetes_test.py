@@ -162,6 +162,45 @@ class KubernetesDoor(unittest.TestCase):
             self.assertLess(time.monotonic() - start, 20)  # they were minutes and 4.3 GiB
         self.assertLess(peak_mib(self.enforce.process.pid), 512)
 
+    def test_what_could_not_be_read_by_mode_as_with_slurm(self):
+        trainer = obj("job", 3)["spec"]["template"]["spec"]["containers"][1]
+        launch = " ".join(trainer["command"] + trainer["args"])
+
+        def line(text):
+            thing = obj("job", 3)
+            container = thing["spec"]["template"]["spec"]["containers"][1]
+            container["command"], container["args"] = ["bash", "-c", text], []
+            return thing
+
+        # Every one of them would fail. The door reads a launch, and the answer reads it again: where the work of a review ends
+        # with the first, with the second, or not at all.
+        slow = {f"{n} commands": line(f"x={'a' * 2000}\nfor i in " + "1 " * n + "; do y=${x:0:1}; done\n" + launch)
+                for n in (6_000, *range(9_000, 17_000, 1_000), 24_000, 48_000)}
+        large = {"more than 512 KiB": line("# " + "x" * (600 << 10) + "\n" + launch), "a NUL": line(launch + " \0"),
+                 "an argument that is too long": line(launch + " --data-path " + "x" * 200_000)}
+        closed = Door(FLIGHTPLAN, "enforce", "--webhook_fail_closed")
+        self.addCleanup(closed.close)
+        verdicts = set()
+        for name, thing in {**slow, **large}.items():
+            with self.subTest(name):
+                answer = closed.review(thing)
+                verdicts.add(answer["auditAnnotations"]["verdict"])
+                self.assertFalse(answer["allowed"], answer)
+                if answer["auditAnnotations"]["verdict"] == "refused":
+                    continue
+                self.assertEqual(answer["auditAnnotations"]["verdict"], "not_judged")
+                self.assertEqual(answer["status"]["code"], 403)
+                self.assertIn("flightplan could not check this job: ", answer["status"]["message"])
+                for door in (self.enforce, self.warn):
+                    told = door.review(thing)
+                    self.assertTrue(told["allowed"])
+                    self.assertIn("flightplan could not check this job: ", told["warnings"][0])
+                self.assertNotIn("warnings", self.shadow.review(thing))
+        self.assertEqual(verdicts, {"refused", "not_judged"})
+        # What is no training that is known is let through.
+        self.assertTrue(closed.review({"apiVersion": "apps/v1", "kind": "Deployment", "spec": {}})["allowed"])
+        self.assertTrue(closed.review(line("python serve.py"))["allowed"])
+
     def test_dry_run_is_the_same(self):
         self.assertFalse(self.enforce.review(obj("job", 3), dryRun=True)["allowed"])
 
