@@ -12,6 +12,7 @@ M.conf = {
   failures = 3,                 -- reviews in a row without an answer after which none is asked for a while ...
   pause = 60,                   -- ... and for how many seconds
   hold = 5,                     -- of each `pause` seconds, reviews may take so many; then none is asked for the rest
+  user_hold = 1,                -- the same of one user's reviews: then none of theirs
   fail_closed = false,          -- true: enforce refuses what could not be checked
   releases = {},                -- {"megatron-lm@0.17", "megatron-bridge@0.5"}; others: the newest
   flags = {},                   -- further flags of `flightplan validate`: {"--te", "2.9", "--gpu", "h100-sxm"}
@@ -36,7 +37,8 @@ local MAX_VARIABLES = 200
 local MAX_VALUE = 4096
 
 -- What a number may be. (A time limit of 0 would be none at all: see timeout(1).)
-local RANGES = {seconds = {0.05, 10}, failures = {1, 1000}, pause = {1, 86400}, hold = {0.05, 86400}}
+local RANGES = {seconds = {0.05, 10}, failures = {1, 1000}, pause = {1, 86400}, hold = {0.05, 86400},
+                user_hold = {0.05, 86400}}
 
 function M.load(folder)
   local chunk = loadfile(folder .. "flightplan_conf.lua")
@@ -165,39 +167,81 @@ local function now()
   return seconds or os.time()
 end
 
--- The circuit breaker. slurmctld runs the hook in one thread and under a lock, so what a review takes, everybody waits. Of
--- each `pause` seconds reviews take at most `hold` and one review more; where none answers, `failures` of them.
-local breaker = {failed = 0, resume = 0, unasked = 0, window = -math.huge, held = 0}
+-- The circuit breakers: one for everybody, one for each user. slurmctld runs the hook in one thread and under a lock, so
+-- what a review takes, everybody waits. Of each `pause` seconds reviews take at most `hold` and one review more, one user's
+-- at most `user_hold` and one. `failures` reviews in a row without an answer stop a user's reviews; where they are of more
+-- than one user, it is not the user who is to blame, and everybody's stop.
+local function new_breaker(whose)
+  return {whose = whose, failed = 0, resume = 0, unasked = 0, window = -math.huge, held = 0}
+end
+local everybody, users, user_count = new_breaker(""), {}, 0
+local MAX_USERS = 10000 -- that are told apart at a time
 
-local function pause_until(time, why)
+-- `who`: a user's id. Nil where it is not known: then there is everybody's alone.
+local function breaker_of(who)
+  if who == nil then return nil end
+  if users[who] == nil then
+    if user_count >= MAX_USERS then -- forgets those of whom there is nothing to remember
+      local time = now()
+      for id, user in pairs(users) do
+        if user.resume < time and time - user.window >= M.conf.pause then users[id], user_count = nil, user_count - 1 end
+      end
+      if user_count >= MAX_USERS then return nil end
+    end
+    users[who], user_count = new_breaker("user " .. tostring(who) .. ": "), user_count + 1
+  end
+  return users[who]
+end
+
+local function pause_until(breaker, time, why)
   breaker.resume = time
-  local left = math.ceil(time - now())
-  M.fault("flightplan: %s: no review for %d s, jobs are %s", why, left,
+  M.fault("flightplan: %s%s: no review for %d s, jobs are %s", breaker.whose, why, math.ceil(time - now()),
           (M.conf.fail_closed and M.conf.mode == "enforce") and "refused" or "let through unchecked")
 end
 
--- Nil: ask. Else why not.
-local function paused()
-  local left = breaker.resume - now()
-  if left > 0 then
+-- Whether none is to be asked now.
+local function is_paused(breaker)
+  if breaker.resume > now() then
     breaker.unasked = breaker.unasked + 1
-    return string.format("no review for %d s more", math.ceil(left))
+    return true
   end
-  if breaker.unasked > 0 then M.fault("flightplan: reviews again; %d jobs were not reviewed", breaker.unasked) end
+  if breaker.unasked > 0 then
+    M.fault("flightplan: %sreviews again; %d jobs were not reviewed", breaker.whose, breaker.unasked)
+  end
   breaker.unasked = 0
+  return false
 end
 
-local function account(start, answered)
+-- Of a review that began at `start`. `share`: the seconds of each pause that may be held. `blamed`: whether failures in a
+-- row are this breaker's.
+local function account(breaker, start, answered, share, blamed)
   local conf, time = M.conf, now()
   if start - breaker.window >= conf.pause then breaker.window, breaker.held = start, 0 end
   breaker.held = breaker.held + (time - start)
   breaker.failed = answered and 0 or breaker.failed + 1
-  if breaker.failed >= conf.failures then
+  if breaker.failed >= conf.failures and blamed then
     breaker.failed = conf.failures - 1 -- after the pause one more is enough
-    pause_until(time + conf.pause, string.format("%g reviews in a row failed", conf.failures))
-  elseif breaker.held >= conf.hold then
-    pause_until(breaker.window + conf.pause, string.format("reviews took %.1f s of %g s", breaker.held, conf.pause))
+    pause_until(breaker, time + conf.pause, string.format("%g reviews in a row failed", conf.failures))
+  elseif breaker.held >= share then
+    pause_until(breaker, breaker.window + conf.pause,
+                string.format("reviews took %.1f s of %g s", breaker.held, conf.pause))
   end
+end
+
+-- Of everybody's failures in a row: the one user whose they are, or false where they are of more than one.
+local only_user = nil
+
+local function account_all(who, start, answered)
+  local user = breaker_of(who)
+  if answered then
+    only_user = nil
+  elseif user == nil or (only_user ~= nil and only_user ~= who) then
+    only_user = false
+  else
+    only_user = who
+  end
+  account(everybody, start, answered, M.conf.hold, only_user == false)
+  if user ~= nil then account(user, start, answered, M.conf.user_hold, true) end
 end
 
 -- Whether a job that could not be checked goes through, as with the Kubernetes door's webhook_fail_closed.
@@ -216,16 +260,20 @@ function M.unchecked(job, why)
   return not refused, nil
 end
 
--- What both hooks do. `job`: name for the log. Returns true to let it through, and the decision's id, if any.
-function M.review(job, script, fields, value_of)
+-- What both hooks do. `job`: name for the log. `who`: the id of the user who submits, nil where it is not known. Returns
+-- true to let it through, and the decision's id, if any.
+function M.review(job, script, fields, value_of, who)
   if script == nil or script == "" or not may_launch(script) then return true, nil end
   job = M.printable(job)
   if #script > MAX_SCRIPT then return M.unchecked(job, string.format("a script of %d bytes", #script)) end
   local conf = M.conf
-  if paused() then return M.unchecked(job, nil) end -- the log has it once, not for every job
+  local user = breaker_of(who)
+  if is_paused(everybody) or (user ~= nil and is_paused(user)) then
+    return M.unchecked(job, nil) -- the log has it once, not for every job
+  end
   local start = now()
   local verdict, id, text = ask(script, fields, M.variables(script, value_of))
-  account(start, verdict ~= nil)
+  account_all(who, start, verdict ~= nil)
   if verdict == nil then return M.unchecked(job, text) end
   if id == "unread" then -- it may be a training; others that are not judged are none that is known
     return M.unchecked(job, (text:gsub("^flightplan: ", ""):gsub("%s+$", "")))

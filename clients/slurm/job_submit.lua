@@ -1,5 +1,5 @@
 -- Slurm's job_submit hook: runs in slurmctld for every submission. A site that has a hook already keeps it and calls
--- flightplan.job_submit(job_desc) from there.
+-- flightplan.job_submit(job_desc, submit_uid) from there.
 
 local folder = debug.getinfo(1, "S").source:match("^@(.*/)") or "/etc/slurm/"
 local flightplan = dofile(folder .. "flightplan.lua").load(folder)
@@ -24,7 +24,8 @@ local function fields_of(job_desc)
   return fields
 end
 
-function flightplan.job_submit(job_desc)
+-- `submit_uid`: the user who submits, as slurm_job_submit has it; a hook that leaves it away has the job's own.
+function flightplan.job_submit(job_desc, submit_uid)
   if job_desc.partition ~= nil and flightplan.conf.skip_partitions[job_desc.partition] then return slurm.SUCCESS end
   local environment = job_desc.environment
   local function value_of(name)
@@ -33,7 +34,7 @@ function flightplan.job_submit(job_desc)
   end
   -- A fault of ours must not stop a cluster that did not ask for that.
   local ok, allowed, id = pcall(flightplan.review, "job " .. tostring(job_desc.name), job_desc.script, fields_of(job_desc),
-                                value_of)
+                                value_of, submit_uid or job_desc.user_id)
   if not ok then
     allowed = flightplan.unchecked("job " .. flightplan.printable(job_desc.name), "a fault of the hook: " .. tostring(allowed))
     id = nil
@@ -48,7 +49,7 @@ function flightplan.job_submit(job_desc)
 end
 
 function slurm_job_submit(job_desc, part_list, submit_uid) -- luacheck: ignore
-  return flightplan.job_submit(job_desc)
+  return flightplan.job_submit(job_desc, submit_uid)
 end
 
 function slurm_job_modify(job_desc, job_rec, part_list, modify_uid) -- luacheck: ignore

@@ -6,6 +6,7 @@ Works as root in a container without systemd and cgroups. Exit code 77 and "skip
 """
 import os
 import pathlib
+import pwd
 import shutil
 import signal
 import socket
@@ -39,6 +40,14 @@ def job(tp, head="#SBATCH --nodes=1\n#SBATCH --gpus-per-node=8\n", size="--nnode
     """A job whose launch does nothing, so that it ends at once. (The shell's own no-op, `:`, is no launch.)"""
     return (f"#!/bin/bash\n{head}export CUDA_DEVICE_MAX_CONNECTIONS=1\n"
             f"/bin/true torchrun {size} pretrain_gpt.py {FLAGS} --tensor-model-parallel-size {tp}\n")
+
+
+def uid_of(user):
+    return pwd.getpwnam(user).pw_uid
+
+
+def grp_of(user):
+    return pwd.getpwnam(user).pw_gid
 
 
 def free_port():
@@ -163,7 +172,7 @@ PartitionName=free Nodes=ALL MaxTime=5 State=UP
 
     def settings(self, **conf):
         """Writes the site's settings; the hook is read again because its time of change moves."""
-        conf = {"program": FLIGHTPLAN, "server": self.server, "seconds": 10, "hold": 3600, **conf}  # a busy machine is no time-out
+        conf = {"program": FLIGHTPLAN, "server": self.server, "seconds": 10, "hold": 3600, "user_hold": 3600, **conf}  # a busy machine is no time-out
 
         def lua(value):
             if isinstance(value, bool):
@@ -320,6 +329,49 @@ class SlurmDoor(unittest.TestCase):
         self.assertIn(asked(), (1, 2))      # 0.3 s each at least, of 0.5
         self.assertRegex(self.since(before), r"reviews took [0-9.]+ s of 3600 s: no review for \d+ s, jobs are let through")
 
+    def submit_as(self, user, text, *flags):
+        """By another user of this machine (there must be one of that name), whose reviews are counted on their own."""
+        path = self.script(text, f"of-{user}.sbatch")
+        path.chmod(0o644)
+        return self.cluster.run("setpriv", f"--reuid={user}", f"--regid={grp_of(user)}", "--clear-groups", "sbatch", "--hold", *flags, path)
+
+    def test_one_user_who_makes_reviews_slow_stops_only_their_own(self):
+        # Slow for whoever is called so, quick for the others: what a user's own script can bring about.
+        program, asked = self.counting("slow_for_one", f'case "$*" in *SLOW*) exec sleep 600;; esac\nexec {FLIGHTPLAN} "$@"')
+        slow = job(3).replace("--mock-data", "--mock-data $SLOW")
+        self.cluster.settings(mode="enforce", program=str(program), seconds=3, failures=2, pause=3600, hold=3600)
+        self.cluster.environment["SLOW"] = "SLOW"
+        self.addCleanup(self.cluster.environment.pop, "SLOW")
+        before = len(self.cluster.log())
+        for _ in range(4):
+            self.accepted(self.submit_as("daemon", slow))
+        self.assertEqual(asked(), 2)
+        self.assertIn(f"user {uid_of('daemon')}: 2 reviews in a row failed: no review for 3600 s", self.since(before))
+        for user in ("bin", "nobody"):  # their reviews go on, and are obeyed
+            self.assertIn(FIX, self.submit_as(user, job(3)).stderr)
+        self.assertEqual(asked(), 4)
+        self.accepted(self.submit_as("daemon", job(3)))  # still none
+        self.assertEqual(asked(), 4)
+
+    def test_one_user_has_a_share_of_the_time_that_reviews_take(self):
+        program, asked = self.counting("slow_for_all", f"sleep 0.3\nexec {FLIGHTPLAN} \"$@\"")
+        self.cluster.settings(mode="enforce", program=str(program), failures=1000, pause=3600, hold=3600, user_hold=0.5)
+        before = len(self.cluster.log())
+        refused = sum(self.submit_as("daemon", job(3)).returncode != 0 for _ in range(5))
+        self.assertEqual(refused, asked())
+        self.assertIn(asked(), (1, 2))
+        self.assertRegex(self.since(before), rf"user {uid_of('daemon')}: reviews took [0-9.]+ s of 3600 s: no review for")
+        self.assertIn(FIX, self.submit_as("bin", job(3)).stderr)
+
+    def test_failures_of_more_than_one_user_stop_everybody(self):
+        program, asked = self.counting("fails", "exit 9")
+        self.cluster.settings(mode="enforce", program=str(program), failures=3, pause=3600, hold=3600)
+        before = len(self.cluster.log())
+        for user in ("daemon", "bin", "nobody", "daemon"):
+            self.accepted(self.submit_as(user, job(3)))
+        self.assertEqual(asked(), 3)
+        self.assertIn("flightplan: 3 reviews in a row failed: no review for 3600 s", self.since(before))
+
     def test_a_server_that_answers_late_hangs_or_is_gone(self):
         server = self.cluster.processes["serve"]
         self.cluster.settings(mode="enforce", seconds=10)
@@ -385,9 +437,9 @@ class SlurmDoor(unittest.TestCase):
         self.assertRegex(self.cluster.log(), r"flightplan: job x{100,128}\.\.\.: refused")
 
     def test_settings_out_of_range_are_not_taken(self):
-        self.cluster.settings(mode="enforce", seconds=0, failures=0, pause=-1, hold=0)
+        self.cluster.settings(mode="enforce", seconds=0, failures=0, pause=-1, hold=0, user_hold=0)
         self.assertIn(FIX, self.submit(job(3)).stderr)
-        for key in ("seconds", "failures", "pause", "hold"):
+        for key in ("seconds", "failures", "pause", "hold", "user_hold"):
             self.assertIn(f"flightplan_conf.lua: {key} must be from ", self.cluster.log())
 
     def test_fail_closed_refuses_what_could_not_be_checked(self):
