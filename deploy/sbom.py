@@ -20,7 +20,7 @@ import uuid
 
 import yaml
 
-from third_party_notices import Missing, base_source, read_table
+from third_party_notices import Missing, base_source, installed_packages, packages_of, read_table
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 HOLES = pathlib.Path(__file__).with_name("vulnerabilities.yaml")
@@ -32,14 +32,6 @@ INFO = pathlib.Path("/var/lib/dpkg/info")
 TOOLCHAIN = re.compile(r"(gcc|glibc|linux|cross-toolchain)\b")
 # Whose headers alone are taken: the library is opened where it is used.
 OPENED = {"postgresql"}
-
-
-def installed_sources():
-    """Installed Debian packages: name, (source without a release's number, source as it is, its version)."""
-    out = subprocess.run(["dpkg-query", "-W", "-f", "${db:Status-Status} ${Package} ${source:Package} ${source:Version}\n"],
-                         check=True, capture_output=True, text=True).stdout
-    rows = (line.split(" ") for line in out.splitlines())
-    return {name: (base_source(source), source, version) for status, name, source, version in rows if status == "installed"}
 
 
 def release():
@@ -54,11 +46,10 @@ def version():
 
 def component(row, packages, codename):
     """A library as a component, by its Debian source package, which is what advisories go by."""
-    wanted = base_source(row["source"])
-    found = packages.get(row["package"]) or next((p for _, p in sorted(packages.items()) if p[0] == wanted), None)
-    if found is None:
+    names = packages_of(row, packages)
+    if not names:
         raise Missing(f"no package of {row['name']}: install {row['package']}")
-    _, source, full = found
+    source, full, _ = packages[names[0]]
     return {"type": "library", "bom-ref": f"library:{row['source']}", "name": row["name"], "version": full,
             "licenses": [{"expression": row["licence"]}],
             "purl": f"pkg:deb/debian/{source}@{full.replace(':', '%3A').replace('+', '%2B')}?arch=source&distro={codename}",
@@ -150,7 +141,7 @@ def faults(parcel, build, rows, packages):
     files = outside | headers(build, ours)
     owner = owners(files)
     for path in sorted(files):
-        source = packages[owner[path]][0] if path in owner else None
+        source = packages[owner[path]].base if path in owner else None
         if source is None and path in outside:
             yield f"{path}, which the program is linked with, is of no installed Debian package"
         elif source is not None and source not in used | in_table | OPENED and not TOOLCHAIN.match(source):
@@ -166,12 +157,12 @@ def faults(parcel, build, rows, packages):
 def main(arguments):
     try:
         if len(arguments) == 3 and arguments[0] == "--check" and arguments[1] in PARCELS:
-            found = list(faults(arguments[1], pathlib.Path(arguments[2]).resolve(), read_table(), installed_sources()))
+            found = list(faults(arguments[1], pathlib.Path(arguments[2]).resolve(), read_table(), installed_packages()))
             print("".join(f"{line}\n" for line in found), end="")
             return 1 if found else 0
         if len(arguments) == 3 and arguments[0] in PARCELS:
             program = None if arguments[1] == "-" else pathlib.Path(arguments[1]).read_bytes()
-            document = bom(arguments[0], program, read_table(), yaml.safe_load(HOLES.read_text()), installed_sources(),
+            document = bom(arguments[0], program, read_table(), yaml.safe_load(HOLES.read_text()), installed_packages(),
                            release(), int(os.environ.get("SOURCE_DATE_EPOCH", 315532800)))
             pathlib.Path(arguments[2]).write_text(json.dumps(document, indent=1) + "\n")
             print(f"{arguments[2]}: {len(document['components'])} libraries, {len(document['vulnerabilities'])} known holes")

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Licences of the libraries that a wheel, a package or an image carries (deploy/third_party.yaml), from the copyright
-files of the installed Debian packages.
+files of the installed Debian packages; and where the source is of what the GNU licences ask it for.
 
 usage: deploy/third_party_notices.py PARCEL [FILE]      writes THIRD_PARTY_NOTICES.txt, or FILE
        deploy/third_party_notices.py --check BINARY...
@@ -12,6 +12,7 @@ import pathlib
 import re
 import subprocess
 import sys
+from typing import NamedTuple
 
 import yaml
 
@@ -25,6 +26,18 @@ HEAD = """Flightplan carries the libraries below, or parts of them, each under i
 Debian has them; some also name licences of files that are not in here, such as documentation and packaging. The full
 texts of the licences that they refer to stand at the end.
 """
+# Of the image, which has libraries by themselves. (Wheel and package have libstdc++ and libgcc within the program, which the
+# exception of their licence lets go without.)
+SOURCES = """The programs and libraries below are in here by themselves, as Debian built them, under GNU licences, whose texts stand at the
+end. The complete source of each, with what it takes to build it, is the Debian source package of exactly this version:
+`apt-get source --download-only NAME=VERSION`, or the address beside it, free of charge.
+
+Whoever has this file has this offer in writing: for three years from the day on which you got this image, whoever passed it on
+to you gives you the same source on a medium that is usual for it, for no more than the copy costs. Of an image that the
+Flightplan authors publish these are they: ask where it is published. Whoever passes an image on takes the offer on with it.
+"""
+SNAPSHOT = "https://snapshot.debian.org/package"  # keeps every version that Debian had
+GNU_LICENCE = re.compile(r"\b(L?GPL-\d\.\d)-or-later\b")
 
 
 class Missing(Exception):
@@ -40,21 +53,37 @@ def base_source(source):
     return re.sub(r"-\d+$|-?\d+\.\d+$", "", source)
 
 
+class Package(NamedTuple):
+    """Of an installed Debian package: its source package and the versions of that."""
+    source: str    # "gcc-12"
+    version: str   # Debian's: "1:12.2.0-14+deb12u1"
+    upstream: str  # the authors': "12.2.0"
+
+    @property
+    def base(self):
+        return base_source(self.source)
+
+
 def installed_packages():
-    """Installed Debian packages: name, (source, upstream version)."""
-    out = subprocess.run(["dpkg-query", "-W", "-f", "${db:Status-Status} ${Package} ${source:Package} ${source:Upstream-Version}\n"],
-                         check=True, capture_output=True, text=True).stdout
+    """Installed Debian packages by name."""
+    out = subprocess.run(["dpkg-query", "-W", "-f", "${db:Status-Status} ${Package} ${source:Package} ${source:Version} "
+                          "${source:Upstream-Version}\n"], check=True, capture_output=True, text=True).stdout
     rows = (line.split(" ") for line in out.splitlines())
-    return {name: (base_source(source), version) for status, name, source, version in rows if status == "installed"}
+    return {name: Package(*of_source) for status, name, *of_source in rows if status == "installed"}
+
+
+def packages_of(row, packages):
+    """Names of the installed packages that a row may be taken from: its own first, then others of the same source."""
+    others = sorted(name for name, package in packages.items() if package.base == base_source(row["source"]))
+    return [row["package"]] * (row["package"] in packages) + others
 
 
 def debian_text(row, packages, docs):
-    """Version and copyright file of a row's package, or of another one of the same source."""
-    others = sorted(name for name, (source, _) in packages.items() if source == base_source(row["source"]))
-    for name in [row["package"]] * (row["package"] in packages) + others:
+    """A row's package, or another one of the same source, and its copyright file."""
+    for name in packages_of(row, packages):
         file = docs / name / "copyright"
         if file.is_file():
-            return packages[name][1], file.read_text(errors="replace")
+            return packages[name], file.read_text(errors="replace")
     raise Missing(f"no copyright file of {row['name']}: install the package {row['package']}")
 
 
@@ -66,10 +95,11 @@ def pypi_text(row, cache):
     raise Missing(f"no licence of {row['name']}: run probe/toolkit.sh, which brings {row['pypi']}")
 
 
-def common_licences(text, folder):
-    """The licences that Debian's files refer to instead of repeating them: names and text. GPL is a link to GPL-3."""
+def common_licences(text, others, folder):
+    """The licences that Debian's files refer to instead of repeating them, and `others`: names and text. GPL is a link to
+    GPL-3."""
     names = {}
-    for name in sorted({match.rstrip(".-") for match in re.findall(r"common-licenses/([A-Za-z0-9.+-]+)", text)}):
+    for name in sorted({match.rstrip(".-") for match in re.findall(r"common-licenses/([A-Za-z0-9.+-]+)", text)} | others):
         if not (folder / name).is_file():
             raise Missing(f"no text of the licence {name}: install the package base-files, without a path-exclude of dpkg")
         names.setdefault((folder / name).resolve(), []).append(name)
@@ -81,13 +111,23 @@ def section(title, text):
     return f"\n{RULE}\n{title}\n{RULE}\n\n{text.strip(chr(10))}\n"
 
 
-def notices(rows, packages, docs=DOCS, common=COMMON_LICENCES, cache=CACHE):
-    """The whole text. Raises Missing with the first package that is not there."""
-    body = ""
+def notices(rows, packages, with_sources, docs=DOCS, common=COMMON_LICENCES, cache=CACHE):
+    """The whole text; `with_sources`: also where the source is of what is under GNU licences. Raises Missing with the first
+    package that is not there."""
+    body, sources, gnu = "", [], set()
     for row in sorted(rows, key=lambda row: row["name"].lower()):
-        version, text = pypi_text(row, cache) if "pypi" in row else debian_text(row, packages, docs)
+        if "pypi" in row:
+            version, text = pypi_text(row, cache)
+        else:
+            package, text = debian_text(row, packages, docs)
+            version = package.upstream
+            if with_sources and (licences := GNU_LICENCE.findall(row["licence"])):
+                sources.append(f"{row['name']}: {package.source}={package.version}\n    {SNAPSHOT}/{package.source}/{package.version}/\n")
+                gnu |= {name.removesuffix(".0") for name in licences}
         body += section(f"{row['name']} {version}    {row['licence']}", text)
-    return HEAD + body + "".join(section(f"Referred to above: {name}", text) for name, text in common_licences(body, common))
+    if sources:
+        body = section("Source code", SOURCES + "\n" + "".join(sources)) + body
+    return HEAD + body + "".join(section(f"Referred to above: {name}", text) for name, text in common_licences(body, gnu, common))
 
 
 # Where the loader looks. Elsewhere packages keep libraries of their own (a Java runtime its zlib).
@@ -119,7 +159,7 @@ def unknown_libraries(binary, sources, packages, owners_of=owners_of, needed=nee
         seen |= level.keys()
         following = {}
         for name, owners in sorted(owners_of(level.keys()).items()):
-            source = next((packages[package][0] for package, _ in owners if package in packages), None)
+            source = next((packages[package].base for package, _ in owners if package in packages), None)
             if source is None:
                 yield f"{binary}: {name}, needed by {level[name]}, is of no installed Debian package"
             elif source not in sources:
@@ -146,7 +186,7 @@ def check(binaries):
 def write(parcel, file):
     rows = [row for row in read_table() if parcel in row["in"]]
     try:
-        file.write_text(notices(rows, installed_packages()))
+        file.write_text(notices(rows, installed_packages(), with_sources=parcel == "image"))
     except (Missing, OSError) as fault:
         print(f"third_party_notices: {fault}", file=sys.stderr)
         return 1

@@ -12,6 +12,9 @@ sed -n '/^FROM scratch/,$p' "$here/../../deploy/container/Containerfile" | sed '
 buildah build -q --isolation chroot --format oci -f "$work/Containerfile" -t flightplan "$work/context" >"$work/build.log" 2>&1 ||
   fail "buildah: $(tail -3 "$work/build.log")"
 [ -z "$(find "$work/context" -name sh -o -name bash -o -name dpkg)" ] || fail "a shell or a package manager is in the image"
+papers="$work/context/root-of-image/usr/share/doc/flightplan/THIRD_PARTY_NOTICES.txt"
+grep -qF "https://snapshot.debian.org/package/haproxy/$(dpkg-query -W -f '${source:Version}' haproxy)/" "$papers" ||
+  fail "where the source of the image's HAProxy is stands nowhere"
 user="$(buildah inspect --type image --format '{{.OCIv1.Config.User}}' flightplan)"
 entry="$(buildah inspect --type image --format '{{.OCIv1.Config.Entrypoint}} {{.OCIv1.Config.Cmd}}' flightplan)"
 container="$(buildah from --ulimit nofile=16384:16384 flightplan)"  # two a connection of the front

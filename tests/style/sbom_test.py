@@ -23,7 +23,8 @@ SCHEMA = pathlib.Path(__file__).with_name("cyclonedx.schema.json")
 ROWS = [{"name": "gRPC", "source": "grpc", "package": "libgrpc++-dev", "licence": "Apache-2.0 AND BSD-3-Clause", "linked": "static", "in": ["wheel"]},
         {"name": "zlib", "source": "zlib", "package": "zlib1g-dev", "licence": "Zlib", "linked": "static", "by": "gRPC", "in": ["wheel", "image"]},
         {"name": "CUDA runtime", "pypi": "nvidia-cuda-runtime", "licence": "MIT", "linked": "static", "in": ["probe"]}]
-PACKAGES = {"libgrpc++-dev": ("grpc", "grpc", "1.51.1-3"), "zlib1g-dev": ("zlib", "zlib", "1:1.2.13.dfsg-1")}
+PACKAGES = {"libgrpc++-dev": notices.Package("grpc", "1.51.1-3", "1.51.1"),
+            "zlib1g-dev": notices.Package("zlib", "1:1.2.13.dfsg-1", "1.2.13.dfsg")}
 
 
 class Document(unittest.TestCase):
@@ -59,7 +60,7 @@ class Document(unittest.TestCase):
         ids = {hole["id"] for hole in self.bom()["vulnerabilities"]}
         self.assertIn("CVE-2023-4785", ids)
         self.assertIn("CVE-2023-45853", ids)  # 1:1.2.13 is below 1.3.1, whatever its epoch
-        newer = {**PACKAGES, "libgrpc++-dev": ("grpc", "grpc", "1.56.2-1")}
+        newer = {**PACKAGES, "libgrpc++-dev": notices.Package("grpc", "1.56.2-1", "1.56.2")}
         ids = {hole["id"] for hole in self.bom(packages=newer)["vulnerabilities"]}
         self.assertNotIn("CVE-2023-4785", ids)
         self.assertIn("CVE-2023-44487", ids)

@@ -73,12 +73,12 @@ class Text(unittest.TestCase):
                      {"name": "a", "source": "a", "package": "liba8", "licence": "Zlib"}]
 
     def give(self, package, source, version, text):
-        self.packages[package] = (source, version)
+        self.packages[package] = notices.Package(source, f"{version}-1+deb12u3", version)
         (self.root / package).mkdir()
         (self.root / package / "copyright").write_text(text)
 
-    def text(self):
-        return notices.notices(self.rows, self.packages, self.root, self.common, self.root)
+    def text(self, with_sources=False):
+        return notices.notices(self.rows, self.packages, with_sources, self.root, self.common, self.root)
 
     def test_full_text_of_each_in_order_with_version_and_licence(self):
         self.assertRegex(self.text(), r"(?s)a 1\.5    Zlib\n=+\n\na is free.*B 2\.0    MIT\n=+\n\nb is free; see")
@@ -95,6 +95,23 @@ class Text(unittest.TestCase):
         self.rows.reverse()
         self.assertEqual(first, self.text())
         self.assertNotIn(str(self.root), first)
+
+    def test_the_source_of_what_the_gnu_licences_cover_is_named_and_offered(self):
+        self.assertNotIn("Source code", self.text(with_sources=True))
+        (self.common / "GPL-2").write_text("the text of GPL 2\n")
+        self.rows[0]["licence"] = "GPL-2.0-or-later"
+        self.assertNotIn("Source code", self.text())
+        text = self.text(with_sources=True)
+        self.assertIn("B: b=2.0-1+deb12u3\n    https://snapshot.debian.org/package/b/2.0-1+deb12u3/\n", text)
+        self.assertNotIn("/package/a/", text)
+        self.assertRegex(text, "offer in writing: for three years")
+        self.assertIn("the text of GPL 2", text)  # though no copyright file refers to it
+        self.rows[1]["licence"] = "LGPL-3.0-or-later OR GPL-2.0-or-later"
+        (self.common / "LGPL-3").write_text("the text of LGPL 3\n")
+        self.assertIn("a: a=1.5-1+deb12u3\n", self.text(with_sources=True))
+        (self.common / "GPL-2").unlink()
+        with self.assertRaisesRegex(notices.Missing, "no text of the licence GPL-2:"):
+            self.text(with_sources=True)
 
     def test_a_missing_package_is_named_in_one_sentence(self):
         del self.packages["libb-dev"]
@@ -128,7 +145,7 @@ class Check(unittest.TestCase):
              "/usr/lib/libdeep.so.3": set(), "/usr/lib/libc.so.6": set()}
     OWNERS = {"liba.so.1": [("liba1", "/usr/lib/x86_64-linux-gnu/liba.so.1")], "libc.so.6": [("libc6", "/usr/lib/libc.so.6")],
               "libdeep.so.3": [("libdeep3", "/usr/lib/libdeep.so.3")]}
-    PACKAGES = {"liba1": ("a", "1"), "libc6": ("glibc", "2"), "libdeep3": ("deep", "3")}
+    PACKAGES = {"liba1": notices.Package("a", "1-1", "1"), "libc6": notices.Package("glibc", "2-1", "2"), "libdeep3": notices.Package("deep", "3-1", "3")}
 
     def unknown(self, sources, owners=None):
         owners = self.OWNERS if owners is None else owners
