@@ -19,7 +19,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
-#include "absl/time/clock.h"
+#include "service/steady_time.h"
 
 namespace flightplan::service {
 namespace {
@@ -99,11 +99,11 @@ std::string ClientHello() {
   return size > 0 ? std::string(data, static_cast<size_t>(size)) : "";
 }
 
-// Whether `events` come before `end`.
-bool Waits(int fd, short events, absl::Time end) {
+// Whether `events` come before `end`, of SteadyNow().
+bool Waits(int fd, short events, absl::Duration end) {
   for (;;) {
     pollfd ask = {fd, events, 0};
-    const int64_t left = absl::ToInt64Milliseconds(end - absl::Now());
+    const int64_t left = absl::ToInt64Milliseconds(end - SteadyNow());
     if (left <= 0) return false;
     const int ready = ::poll(&ask, 1, static_cast<int>(left));
     if (ready > 0) return true;
@@ -114,7 +114,7 @@ bool Waits(int fd, short events, absl::Time end) {
 }  // namespace
 
 Dialled DialSelf(const OwnAddress& address, absl::Duration within) {
-  const absl::Time end = absl::Now() + within;
+  const absl::Duration end = SteadyNow() + within;
   const Place place = PlaceOf(address);
   if (place.size == 0) return Dialled::kNotTold;
   const Descriptor socket(::socket(place.address.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
