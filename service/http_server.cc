@@ -1,8 +1,5 @@
 #include "service/http_server.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
@@ -22,8 +19,10 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
 #include "resolver/base/status_macros.h"
+#include "service/listen_address.h"
+#include "service/spare_descriptor.h"
+#include "service/why_not_listen.h"
 #include "service/worker_pool.h"
 
 namespace flightplan::service {
@@ -43,46 +42,6 @@ constexpr size_t kReadAheadBytes = 16 << 10;
 // After the listener could not accept, for want of a descriptor: others may be given back meanwhile.
 constexpr std::chrono::milliseconds kAcceptAgain{100};
 constexpr std::chrono::seconds kGoodbye{1};  // for a caller of TLS to say it too
-
-// A descriptor that is kept free.
-class SpareDescriptor {
- public:
-  SpareDescriptor() { open(); }
-  ~SpareDescriptor() { close(); }
-  SpareDescriptor(const SpareDescriptor&) = delete;
-  SpareDescriptor& operator=(const SpareDescriptor&) = delete;
-
-  bool is_open() const { return fd_ >= 0; }
-  void open() {
-    if (fd_ < 0) fd_ = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
-  }
-  void close() {
-    if (fd_ >= 0) ::close(fd_);
-    fd_ = -1;
-  }
-
- private:
-  int fd_ = -1;
-};
-
-struct HostPort {
-  std::string host;
-  int port = 0;
-};
-
-absl::StatusOr<HostPort> ParseListen(absl::string_view setting, absl::string_view listen) {
-  HostPort address;
-  const size_t colon = listen.rfind(':');
-  if (colon == absl::string_view::npos || !absl::SimpleAtoi(listen.substr(colon + 1), &address.port) ||
-      address.port < 0 || address.port > 65535) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(setting, " is '", listen, "', must be HOST:PORT such as 127.0.0.1:9464"));
-  }
-  absl::string_view host = listen.substr(0, colon);
-  if (absl::ConsumePrefix(&host, "[")) absl::ConsumeSuffix(&host, "]");
-  address.host = std::string(host);
-  return address;
-}
 
 HttpResponse Says(int status, absl::string_view text) {
   HttpResponse response;
@@ -113,13 +72,18 @@ class HttpServer::Loop {
       : options_(std::move(options)), routes_(std::move(routes)), acceptor_(io_), again_(io_) {}
 
   absl::Status Listen() {
-    FLIGHTPLAN_ASSIGN_OR_RETURN(const HostPort address, ParseListen(options_.setting, options_.listen));
+    const std::optional<HostPort> at = SplitHostPort(options_.listen);
+    int port = 0;
+    if (!at.has_value() || !absl::SimpleAtoi(at->port, &port) || port < 0 || port > 65535) {
+      return absl::InvalidArgumentError(absl::StrCat(options_.setting, " is '", options_.listen, "', must be ",
+                                                     kHostPortForms, " such as 127.0.0.1:9464"));
+    }
     error_code error;
     tcp::resolver resolver(io_);
-    const auto found = resolver.resolve(address.host, absl::StrCat(address.port), tcp::resolver::passive, error);
+    const auto found = resolver.resolve(at->host, at->port, tcp::resolver::passive, error);
     if (error || found.empty()) {
       return absl::InvalidArgumentError(
-          absl::StrCat(options_.setting, " is '", options_.listen, "': no address is called '", address.host, "'"));
+          absl::StrCat(options_.setting, " is '", options_.listen, "': no address is called '", at->host, "'"));
     }
     if (options_.tls != nullptr) {
       tls_.emplace(asio::ssl::context::tls_server);
@@ -135,8 +99,9 @@ class HttpServer::Loop {
     if (!error) acceptor_.listen(asio::socket_base::max_listen_connections, error);
     if (!error) port_ = acceptor_.local_endpoint(error).port();
     if (error) {
-      return absl::UnavailableError(
-          absl::StrCat(options_.setting, ": cannot listen on ", options_.listen, ": ", error.message()));
+      const std::string why = WhyNotListen(options_.listen);
+      return absl::UnavailableError(absl::StrCat(options_.setting, ": cannot listen on ", options_.listen, ": ",
+                                                 why.empty() ? error.message() : why));
     }
     return absl::OkStatus();
   }
@@ -187,14 +152,14 @@ class HttpServer::Loop {
         return Accept();
       }
       // Whoever asks how it is going just then is told: the descriptor kept for him is his.
-      if (error == boost::system::errc::too_many_files_open && spare_.is_open()) {
-        spare_.close();
+      if (error == boost::system::errc::too_many_files_open && spare_.is_kept()) {
+        spare_.Give();
         return Accept();
       }
       again_.expires_after(kAcceptAgain);
       again_.async_wait([this](const error_code&) {
         if (stopping_) return;
-        spare_.open();
+        spare_.Keep();
         Accept();
       });
     });
@@ -278,7 +243,7 @@ class HttpServer::Loop::Session final : public std::enable_shared_from_this<Sess
     loop_.FreeBody(place_);
     loop_.places_.erase(place_);
     stream_.reset();  // its descriptor may be the spare one
-    loop_.spare_.open();
+    loop_.spare_.Keep();
   }
 
   void Start() {

@@ -197,7 +197,7 @@ TEST_F(HttpServerTest, AtTheEndWhatIsInHandIsAnsweredAndNobodyElseHoldsItUp) {
 }
 
 TEST_F(HttpServerTest, AnAddressThatIsNoneIsNamed) {
-  for (const char* listen : {"9464", "127.0.0.1:", "127.0.0.1:70000", "no.such.host.invalid:1"}) {
+  for (const char* listen : {"9464", "127.0.0.1:", "127.0.0.1:70000", "::1:9464", "no.such.host.invalid:1"}) {
     options_.listen = listen;
     const auto server = HttpServer::Start(options_, {});
     ASSERT_EQ(server.status().code(), absl::StatusCode::kInvalidArgument) << listen;
@@ -206,7 +206,9 @@ TEST_F(HttpServerTest, AnAddressThatIsNoneIsNamed) {
   options_.listen = "127.0.0.1:0";
   Start();
   options_.listen = absl::StrCat("127.0.0.1:", server_->port());
-  EXPECT_EQ(HttpServer::Start(options_, {}).status().code(), absl::StatusCode::kUnavailable);
+  const absl::Status taken = HttpServer::Start(options_, {}).status();
+  EXPECT_EQ(taken.code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(taken.message(), HasSubstr("another program listens there: end it, or choose another port"));
 }
 
 }  // namespace

@@ -6,19 +6,21 @@
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
+#include "service/descriptor.h"
+#include "service/listen_address.h"
 #include "service/steady_time.h"
 
 namespace flightplan::service {
@@ -28,20 +30,6 @@ constexpr absl::Duration kPause = absl::Seconds(1);
 constexpr absl::Duration kPatience = absl::Seconds(2);
 // HTTP/2's preface and an empty SETTINGS frame.
 constexpr absl::string_view kPreface("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0", 33);
-
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int get() const { return fd_; }
-
- private:
-  const int fd_;
-};
 
 struct Place {
   sockaddr_storage address{};
@@ -64,10 +52,9 @@ Place PlaceOf(const OwnAddress& own) {
   absl::string_view rest = own.listen;
   if (absl::ConsumePrefix(&rest, "unix-abstract:")) return UnixPlace(rest, /*abstract=*/true);
   if (absl::ConsumePrefix(&rest, "unix:")) return UnixPlace(rest, /*abstract=*/false);
-  rest = rest.substr(0, rest.rfind(':'));
-  absl::ConsumePrefix(&rest, "[");
-  absl::ConsumeSuffix(&rest, "]");
-  std::string host(rest);
+  const std::optional<HostPort> at = SplitHostPort(rest);
+  if (!at.has_value()) return Place();
+  std::string host = at->host;
   if (host == "0.0.0.0") host = "127.0.0.1";
   if (host == "::" || host.empty()) host = "::1";
   addrinfo wanted = {};

@@ -16,6 +16,7 @@
 #include "resolver/base/utf8.h"
 #include "resolver/base/yaml.h"
 #include "service/evidence_location.h"
+#include "service/listen_address.h"
 
 namespace flightplan::service {
 namespace {
@@ -286,16 +287,6 @@ absl::Status ApplyFlags(const Flags& flags, Settings* settings) {
   return absl::OkStatus();
 }
 
-// 127.A.B.C:PORT, digits only: "127.0.0.1.example.com:1" is a name anyone may own.
-bool IsLoopbackV4(absl::string_view address) {
-  return absl::StartsWith(address, "127.") && address.find_first_not_of("0123456789.", 0) == address.rfind(':');
-}
-
-bool IsLoopback(absl::string_view address) {
-  return absl::StartsWith(address, "unix:") || IsLoopbackV4(address) || absl::StartsWith(address, "localhost:") ||
-         absl::StartsWith(address, "[::1]:");
-}
-
 absl::Status CheckTogether(const Settings& settings) {
   const bool tls = !settings.tls_cert_file.empty();
   if (tls != !settings.tls_key_file.empty()) {
@@ -320,6 +311,10 @@ absl::Status CheckTogether(const Settings& settings) {
   }
   for (const std::string& address : settings.listen) {
     if (IsLoopback(address)) continue;
+    if (!SplitHostPort(address).has_value()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("listen address '", Utf8Prefix(address, 64), "' must be ", kHostPortForms, " or unix:PATH"));
+    }
     const std::string reachable =
         absl::StrCat("listen address '", address, "' can be reached from other machines and ");
     if (!tls && !settings.allow_plaintext) {

@@ -122,6 +122,11 @@ TEST(Settings, PlaintextBeyondThisMachineMustBeAskedFor) {
   EXPECT_EQ(ErrorOf({"--listen=unix:/run/flightplan/flightplan.sock"}), "");
   EXPECT_NE(ErrorOf({"--listen=unix-abstract:flightplan"}).find("anybody may connect"), std::string::npos);
   EXPECT_EQ(ErrorOf({"--listen=[::1]:1"}), "");
+  for (const char* address : {"localhost", "50051", "::1:50051"}) {
+    EXPECT_NE(ErrorOf({absl::StrCat("--listen=", address)}).find("must be HOST:PORT or [HOST]:PORT or unix:PATH"),
+              std::string::npos)
+        << address;
+  }
 }
 
 TEST(Settings, AFrontHasASocketOfItsOwnAndAsksWhoCallersAre) {

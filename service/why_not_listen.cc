@@ -7,11 +7,13 @@
 #include <cerrno>
 #include <cstring>
 #include <memory>
+#include <optional>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
+#include "service/descriptor.h"
+#include "service/listen_address.h"
 
 namespace flightplan::service {
 namespace {
@@ -41,25 +43,20 @@ std::string WhyNoSocketFile(absl::string_view path) {
 std::string WhyNotListen(const std::string& address) {
   absl::string_view rest = address;
   if (absl::ConsumePrefix(&rest, "unix:")) return WhyNoSocketFile(rest);
-  const size_t colon = rest.rfind(':');
-  if (colon == absl::string_view::npos) return "it names no port: HOST:PORT";
-  std::string host(rest.substr(0, colon));
-  if (absl::StartsWith(host, "[") && absl::EndsWith(host, "]")) host = host.substr(1, host.size() - 2);
+  const std::optional<HostPort> at = SplitHostPort(rest);
+  if (!at.has_value()) return absl::StrCat("it must be ", kHostPortForms);
   addrinfo wanted = {};
   wanted.ai_socktype = SOCK_STREAM;
   wanted.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
   addrinfo* found = nullptr;
-  const int code = ::getaddrinfo(host.c_str(), std::string(rest.substr(colon + 1)).c_str(), &wanted, &found);
+  const int code = ::getaddrinfo(at->host.c_str(), at->port.c_str(), &wanted, &found);
   if (code != 0) return ::gai_strerror(code);
   const std::unique_ptr<addrinfo, void (*)(addrinfo*)> owned(found, ::freeaddrinfo);
-  const int fd = ::socket(found->ai_family, found->ai_socktype | SOCK_CLOEXEC, found->ai_protocol);
-  if (fd < 0) return InWords(errno);
+  const Descriptor fd(::socket(found->ai_family, found->ai_socktype | SOCK_CLOEXEC, found->ai_protocol));
+  if (!fd.is_open()) return InWords(errno);
   const int on = 1;  // as a server does, so that connections of one that has just ended do not count
-  ::setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-  const bool bound = ::bind(fd, found->ai_addr, found->ai_addrlen) == 0;
-  const int error = errno;
-  ::close(fd);
-  return bound ? "" : InWords(error);
+  ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  return ::bind(fd.get(), found->ai_addr, found->ai_addrlen) == 0 ? "" : InWords(errno);
 }
 
 }  // namespace flightplan::service

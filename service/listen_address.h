@@ -1,0 +1,23 @@
+// Addresses that a server listens on, as --listen and its like name them.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "absl/strings/string_view.h"
+
+namespace flightplan::service {
+
+struct HostPort {
+  std::string host;  // without the brackets of [::1]; may be empty: any
+  std::string port;  // as written
+};
+// HOST:PORT or [HOST]:PORT. Empty: it is neither; an IPv6 address without brackets has no end.
+std::optional<HostPort> SplitHostPort(absl::string_view address);
+
+inline constexpr char kHostPortForms[] = "HOST:PORT or [HOST]:PORT";  // for errors
+
+// Whether nobody on another machine reaches it: a unix socket, 127.A.B.C, [::1] or localhost.
+bool IsLoopback(absl::string_view address);
+
+}  // namespace flightplan::service
