@@ -1,6 +1,5 @@
 #include "service/http_server.h"
 
-#include <algorithm>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
@@ -12,7 +11,6 @@
 #include <boost/beast/core/tcp_stream.hpp>
 #include <boost/beast/http.hpp>
 #include <chrono>
-#include <list>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -20,6 +18,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "resolver/base/status_macros.h"
+#include "service/http_places.h"
 #include "service/listen_address.h"
 #include "service/spare_descriptor.h"
 #include "service/why_not_listen.h"
@@ -33,7 +32,6 @@ namespace beast = boost::beast;
 namespace http = boost::beast::http;
 using asio::ip::tcp;
 using boost::system::error_code;
-using SteadyTime = std::chrono::steady_clock::time_point;
 using TlsStream = asio::ssl::stream<beast::tcp_stream>;
 using Parser = http::request_parser<http::string_body>;
 
@@ -69,7 +67,11 @@ std::string PathOf(absl::string_view target) { return std::string(target.substr(
 class HttpServer::Loop {
  public:
   Loop(Options options, std::vector<HttpRoute> routes)
-      : options_(std::move(options)), routes_(std::move(routes)), acceptor_(io_), again_(io_) {}
+      : options_(std::move(options)),
+        routes_(std::move(routes)),
+        acceptor_(io_),
+        again_(io_),
+        places_(options_.max_connections, options_.max_bodies_bytes, [] {}) {}
 
   absl::Status Listen() {
     const std::optional<HostPort> at = SplitHostPort(options_.listen);
@@ -119,9 +121,7 @@ class HttpServer::Loop {
       error_code ignored;
       acceptor_.close(ignored);
       again_.cancel();
-      const auto anyone = [](const Place&) { return true; };
-      while (EndLongestWaiting(anyone)) {
-      }
+      places_.EndAllWaiting();
     });
     pool_.reset();  // answers what it has in hand
     keep_running_.reset();
@@ -131,16 +131,6 @@ class HttpServer::Loop {
   int port() const { return port_; }
 
  private:
-  // A connection's. Whoever waits for the caller may lose it.
-  struct Place {
-    asio::ip::address address;
-    std::optional<SteadyTime> since;  // it waits for the caller; nothing: an answer is being made
-    size_t body_bytes = 0;
-    std::function<void()> end;
-    bool ended = false;  // what it waited for has yet to fail
-  };
-  using Places = std::list<Place>;
-
   template <class Stream>
   class Session;
 
@@ -167,45 +157,6 @@ class HttpServer::Loop {
 
   void Take(tcp::socket socket);
 
-  // Ends the connection that has waited for its caller for longest, of those that are asked for.
-  template <class Wanted>
-  bool EndLongestWaiting(const Wanted& wanted) {
-    auto longest = places_.end();
-    for (auto place = places_.begin(); place != places_.end(); ++place) {
-      if (place->ended || !place->since.has_value() || !wanted(*place)) continue;
-      if (longest == places_.end() || *place->since < *longest->since) longest = place;
-    }
-    if (longest == places_.end()) return false;
-    longest->ended = true;
-    FreeBody(longest);
-    longest->end();
-    return true;
-  }
-
-  bool MakeRoomFor(const asio::ip::address& address) {
-    const auto anyone = [](const Place& place) { return !place.ended; };
-    const auto same = [&](const Place& place) { return !place.ended && place.address == address; };
-    const auto count = [&](const auto& whom) { return std::count_if(places_.begin(), places_.end(), whom); };
-    const auto most = static_cast<ptrdiff_t>(options_.max_connections);
-    if (count(same) >= std::max<ptrdiff_t>(1, most / 2)) return EndLongestWaiting(same);
-    return count(anyone) < most || EndLongestWaiting(anyone);
-  }
-
-  // For a body of `bytes` of the connection at `own`.
-  bool ReserveBody(Places::iterator own, size_t bytes) {
-    const auto holds = [](const Place& place) { return place.body_bytes > 0; };
-    while (bodies_bytes_ + bytes > options_.max_bodies_bytes) {
-      if (!EndLongestWaiting(holds)) return false;
-    }
-    own->body_bytes = bytes;
-    bodies_bytes_ += bytes;
-    return true;
-  }
-  void FreeBody(Places::iterator own) {
-    bodies_bytes_ -= own->body_bytes;
-    own->body_bytes = 0;
-  }
-
   const HttpRoute* Find(absl::string_view method, absl::string_view path, HttpResponse* otherwise) const {
     *otherwise = Says(404, "nothing is here");
     for (const HttpRoute& route : routes_) {
@@ -226,8 +177,7 @@ class HttpServer::Loop {
   std::optional<asio::ssl::context> tls_;
   int port_ = 0;
   bool stopping_ = false;
-  Places places_;
-  size_t bodies_bytes_ = 0;
+  HttpPlaces places_;
   std::optional<WorkerPool> pool_;
   std::thread thread_;
 };
@@ -237,11 +187,10 @@ template <class Stream>
 class HttpServer::Loop::Session final : public std::enable_shared_from_this<Session<Stream>> {
  public:
   template <class... Args>
-  Session(Loop* loop, Places::iterator place, Args&&... stream)
+  Session(Loop* loop, HttpPlaces::Iterator place, Args&&... stream)
       : loop_(*loop), place_(place), stream_(std::in_place, std::forward<Args>(stream)...) {}
   ~Session() {
-    loop_.FreeBody(place_);
-    loop_.places_.erase(place_);
+    loop_.places_.Remove(place_);
     stream_.reset();  // its descriptor may be the spare one
     loop_.spare_.Keep();
   }
@@ -288,7 +237,7 @@ class HttpServer::Loop::Session final : public std::enable_shared_from_this<Sess
     const auto length = parser_->content_length();
     // Of a body that does not say how long it is nobody knows what it will cost.
     if (!length) return Refuse(Says(411, "a body needs a Content-Length"));
-    if (!loop_.ReserveBody(place_, *length)) return Refuse(Says(503, "too many bodies at once"));
+    if (!loop_.places_.ReserveBody(place_, *length)) return Refuse(Says(503, "too many bodies at once"));
     http::async_read(*stream_, buffer_, *parser_, [self = this->shared_from_this()](const error_code& error, size_t) {
       if (error) return self->Complain(error);
       self->Handle();
@@ -347,7 +296,7 @@ class HttpServer::Loop::Session final : public std::enable_shared_from_this<Sess
 
   void Sent() {
     response_.reset();
-    loop_.FreeBody(place_);
+    loop_.places_.FreeBody(place_);
     if (!keep_ || loop_.stopping_) return SayGoodbye();
     Waits(loop_.options_.keep_alive);
     ReadHeader();
@@ -364,7 +313,7 @@ class HttpServer::Loop::Session final : public std::enable_shared_from_this<Sess
   }
 
   Loop& loop_;
-  const Places::iterator place_;
+  const HttpPlaces::Iterator place_;
   std::optional<Stream> stream_;
   beast::flat_buffer buffer_{kReadAheadBytes};
   std::optional<Parser> parser_;
@@ -376,8 +325,8 @@ class HttpServer::Loop::Session final : public std::enable_shared_from_this<Sess
 void HttpServer::Loop::Take(tcp::socket socket) {
   error_code error;
   const tcp::endpoint peer = socket.remote_endpoint(error);
-  if (error || !MakeRoomFor(peer.address())) return;
-  const Places::iterator place = places_.insert(places_.end(), Place{peer.address(), std::nullopt, 0, [] {}, false});
+  if (error || !places_.MakeRoomFor(peer.address())) return;
+  const HttpPlaces::Iterator place = places_.Add(peer.address());
   const auto start = [&](auto session) {
     place->end = [weak = std::weak_ptr(session)] {
       if (const auto strong = weak.lock()) strong->End();
