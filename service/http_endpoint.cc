@@ -32,10 +32,11 @@ HttpRoute Shows(std::string path, std::string type, std::function<std::string()>
           }};
 }
 
-HttpServer::Options On(const std::string& listen, const char* setting) {
+HttpServer::Options On(const std::string& listen, const char* setting, Metrics* metrics) {
   HttpServer::Options options;
   options.listen = listen;
   options.setting = setting;
+  options.dropped = metrics->HttpDrops(setting);
   return options;
 }
 
@@ -46,11 +47,12 @@ absl::StatusOr<std::unique_ptr<HttpServer>> ServeStatus(const std::string& liste
   std::vector<HttpRoute> routes = HealthRoutes(health);
   routes.push_back(Shows("/metrics", kMetricsType, [metrics] { return metrics->Text(); }));
   routes.push_back(Shows("/version", "application/json", std::move(version_json)));
-  return HttpServer::Start(On(listen, "http_listen"), std::move(routes));
+  return HttpServer::Start(On(listen, "http_listen", metrics), std::move(routes));
 }
 
-absl::StatusOr<std::unique_ptr<HttpServer>> ServeHealth(const std::string& listen, const Health& health) {
-  return HttpServer::Start(On(listen, "health_listen"), HealthRoutes(health));
+absl::StatusOr<std::unique_ptr<HttpServer>> ServeHealth(const std::string& listen, const Health& health,
+                                                        Metrics* metrics) {
+  return HttpServer::Start(On(listen, "health_listen", metrics), HealthRoutes(health));
 }
 
 }  // namespace flightplan::service

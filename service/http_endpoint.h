@@ -20,6 +20,7 @@ absl::StatusOr<std::unique_ptr<HttpServer>> ServeStatus(const std::string& liste
                                                         std::function<std::string()> version_json, Metrics* metrics);
 
 // The two of health alone on `listen`, the setting health_listen: whatever scrapers do, probes are answered.
-absl::StatusOr<std::unique_ptr<HttpServer>> ServeHealth(const std::string& listen, const Health& health);
+absl::StatusOr<std::unique_ptr<HttpServer>> ServeHealth(const std::string& listen, const Health& health,
+                                                        Metrics* metrics);
 
 }  // namespace flightplan::service

@@ -37,6 +37,7 @@ using Parser = http::request_parser<http::string_body>;
 
 // What is read ahead of the parser: a header fits, a body comes through in parts.
 constexpr size_t kReadAheadBytes = 16 << 10;
+constexpr size_t kFirstBytes = 1 << 10;  // of the next request
 // After the listener could not accept, for want of a descriptor: others may be given back meanwhile.
 constexpr std::chrono::milliseconds kAcceptAgain{100};
 constexpr std::chrono::seconds kGoodbye{1};  // for a caller of TLS to say it too
@@ -71,7 +72,7 @@ class HttpServer::Loop {
         routes_(std::move(routes)),
         acceptor_(io_),
         again_(io_),
-        places_(options_.max_connections, options_.max_bodies_bytes, [] {}) {}
+        places_(options_.max_connections, options_.max_bodies_bytes, [this] { Dropped(HttpDrop::kDisplaced); }) {}
 
   absl::Status Listen() {
     const std::optional<HostPort> at = SplitHostPort(options_.listen);
@@ -141,6 +142,7 @@ class HttpServer::Loop {
         Take(std::move(socket));
         return Accept();
       }
+      if (error == boost::system::errc::too_many_files_open) Dropped(HttpDrop::kNoDescriptor);
       // Whoever asks how it is going just then is told: the descriptor kept for him is his.
       if (error == boost::system::errc::too_many_files_open && spare_.is_kept()) {
         spare_.Give();
@@ -156,6 +158,10 @@ class HttpServer::Loop {
   }
 
   void Take(tcp::socket socket);
+
+  void Dropped(HttpDrop why) const {
+    if (options_.dropped) options_.dropped(why);
+  }
 
   const HttpRoute* Find(absl::string_view method, absl::string_view path, HttpResponse* otherwise) const {
     *otherwise = Says(404, "nothing is here");
@@ -200,7 +206,8 @@ class HttpServer::Loop::Session final : public std::enable_shared_from_this<Sess
     if constexpr (kTls) {
       stream_->async_handshake(asio::ssl::stream_base::server,
                                [self = this->shared_from_this()](const error_code& error) {
-                                 if (!error) self->ReadHeader();
+                                 if (error) return self->Failed(error);
+                                 self->ReadHeader();
                                });
     } else {
       ReadHeader();
@@ -236,8 +243,10 @@ class HttpServer::Loop::Session final : public std::enable_shared_from_this<Sess
     if (parser_->is_done()) return Handle();
     const auto length = parser_->content_length();
     // Of a body that does not say how long it is nobody knows what it will cost.
-    if (!length) return Refuse(Says(411, "a body needs a Content-Length"));
-    if (!loop_.places_.ReserveBody(place_, *length)) return Refuse(Says(503, "too many bodies at once"));
+    if (!length) return Refuse(HttpDrop::kMalformed, Says(411, "a body needs a Content-Length"));
+    if (!loop_.places_.ReserveBody(place_, *length)) {
+      return Refuse(HttpDrop::kBusy, Says(503, "too many bodies at once"));
+    }
     http::async_read(*stream_, buffer_, *parser_, [self = this->shared_from_this()](const error_code& error, size_t) {
       if (error) return self->Complain(error);
       self->Handle();
@@ -268,14 +277,25 @@ class HttpServer::Loop::Session final : public std::enable_shared_from_this<Sess
           });
         },
         loop_.options_.max_queued);
-    if (!queued) Send(Says(503, "too many requests at once"));
+    if (queued) return;
+    loop_.Dropped(HttpDrop::kBusy);
+    Send(Says(503, "too many requests at once"));
   }
 
   void Complain(const error_code& error) {
-    if (std::optional<HttpResponse> complaint = Complaint(error)) Refuse(*std::move(complaint));
+    if (std::optional<HttpResponse> complaint = Complaint(error)) {
+      return Refuse(HttpDrop::kMalformed, *std::move(complaint));
+    }
+    Failed(error);
+  }
+  // The end of the connection. Of a caller who went away there is nothing to count.
+  void Failed(const error_code& error) {
+    if (error == beast::error::timeout) loop_.Dropped(HttpDrop::kSlow);
+    if (error.category() == asio::error::get_ssl_category()) loop_.Dropped(HttpDrop::kTls);
   }
   // Before all was read: what follows could not be told apart from the rest of it.
-  void Refuse(HttpResponse response) {
+  void Refuse(HttpDrop why, HttpResponse response) {
+    loop_.Dropped(why);
     keep_ = false;
     Send(std::move(response));
   }
@@ -290,7 +310,8 @@ class HttpServer::Loop::Session final : public std::enable_shared_from_this<Sess
     if (!head_) response_->body() = std::move(response.body);
     Waits(loop_.options_.answer_time);
     http::async_write(*stream_, *response_, [self = this->shared_from_this()](const error_code& error, size_t) {
-      if (!error) self->Sent();
+      if (error) return self->Failed(error);
+      self->Sent();
     });
   }
 
@@ -298,7 +319,22 @@ class HttpServer::Loop::Session final : public std::enable_shared_from_this<Sess
     response_.reset();
     loop_.places_.FreeBody(place_);
     if (!keep_ || loop_.stopping_) return SayGoodbye();
+    AwaitNext();
+  }
+
+  // The next request on the same connection: its time begins with its first byte.
+  void AwaitNext() {
+    if (buffer_.size() > 0) return ReadNext();
     Waits(loop_.options_.keep_alive);
+    stream_->async_read_some(buffer_.prepare(kFirstBytes),
+                             [self = this->shared_from_this()](const error_code& error, size_t bytes) {
+                               if (error) return;
+                               self->buffer_.commit(bytes);
+                               self->ReadNext();
+                             });
+  }
+  void ReadNext() {
+    Waits(loop_.options_.request_time);
     ReadHeader();
   }
 
@@ -325,7 +361,8 @@ class HttpServer::Loop::Session final : public std::enable_shared_from_this<Sess
 void HttpServer::Loop::Take(tcp::socket socket) {
   error_code error;
   const tcp::endpoint peer = socket.remote_endpoint(error);
-  if (error || !places_.MakeRoomFor(peer.address())) return;
+  if (error) return;
+  if (!places_.MakeRoomFor(peer.address())) return Dropped(HttpDrop::kFull);
   const HttpPlaces::Iterator place = places_.Add(peer.address());
   const auto start = [&](auto session) {
     place->end = [weak = std::weak_ptr(session)] {

@@ -15,6 +15,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "service/http_drops.h"
 
 namespace flightplan::service {
 
@@ -43,10 +44,11 @@ class HttpServer {
     std::string listen;                              // HOST:PORT, port 0: any free one
     std::string setting;                             // its name, for errors: "http_listen"
     std::function<bool(SSL_CTX*)> tls;               // sets up TLS and says whether that worked; null: plain text
+    std::function<void(HttpDrop)> dropped;           // counts; called on the server's own thread; null: nobody counts
     size_t max_connections = 64;                     // half of them of one address
     size_t max_body_bytes = 0;                       // of a request
     size_t max_bodies_bytes = 0;                     // of all requests together
-    absl::Duration request_time = absl::Seconds(5);  // from the connection, or the end of the answer before it
+    absl::Duration request_time = absl::Seconds(5);  // from the connection, or the first byte of a later request
     absl::Duration answer_time = absl::Seconds(5);   // for the caller to take his answer
     absl::Duration keep_alive =
         absl::ZeroDuration();  // for which a connection may wait for its next request; zero: none

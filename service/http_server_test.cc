@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
+#include <atomic>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/read.hpp>
@@ -67,6 +69,7 @@ class HttpServerTest : public ::testing::Test {
     options_.setting = "http_listen";
     options_.max_body_bytes = 1000;
     options_.max_bodies_bytes = 1500;
+    options_.dropped = [this](HttpDrop why) { ++dropped_[static_cast<size_t>(why)]; };
   }
 
   void Start() {
@@ -93,6 +96,9 @@ class HttpServerTest : public ::testing::Test {
     return caller.Rest();
   }
 
+  int dropped(HttpDrop why) const { return dropped_[static_cast<size_t>(why)]; }
+
+  std::array<std::atomic<int>, kHttpDropWords.size()> dropped_{};
   HttpServer::Options options_;
   std::promise<void> began_, go_on_;
   std::unique_ptr<HttpServer> server_;
@@ -117,6 +123,7 @@ TEST_F(HttpServerTest, HeadersAndBodiesHaveABound) {
   EXPECT_THAT(Ask("POST /echo HTTP/1.1\r\nContent-Length: 1001\r\n\r\n"), StartsWith("HTTP/1.1 413 "));
   EXPECT_THAT(Ask("POST /echo HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n"),
               StartsWith("HTTP/1.1 411 "));
+  EXPECT_EQ(dropped(HttpDrop::kMalformed), 3);
 }
 
 TEST_F(HttpServerTest, HeaderLinesWithoutEndEndTheConnection) {
@@ -139,6 +146,7 @@ TEST_F(HttpServerTest, WhoSaysNothingIsLetGo) {
   const absl::Time start = absl::Now();
   while (slow.Say("G") && absl::Now() - start < absl::Seconds(10)) absl::SleepFor(absl::Milliseconds(20));
   EXPECT_LT(absl::Now() - start, absl::Seconds(10));
+  EXPECT_EQ(dropped(HttpDrop::kSlow), 2);
 }
 
 TEST_F(HttpServerTest, WhoHasWaitedForLongestGivesUpHisPlace) {
@@ -151,6 +159,20 @@ TEST_F(HttpServerTest, WhoHasWaitedForLongestGivesUpHisPlace) {
   EXPECT_THAT(first.Rest(), IsEmpty());
   second.Say("lo HTTP/1.1\r\n\r\n");
   EXPECT_THAT(second.Rest(), HasSubstr("hello\n"));
+  EXPECT_EQ(dropped(HttpDrop::kDisplaced), 1);
+}
+
+TEST_F(HttpServerTest, WhoFindsEveryPlaceBeingAnsweredIsNotTaken) {
+  options_.max_connections = 2;  // one of one address
+  Start();
+  Caller asking = Connect();
+  asking.Say("GET /wait HTTP/1.1\r\n\r\n");
+  began_.get_future().wait();
+  Caller another = Connect();
+  EXPECT_THAT(another.Rest(), IsEmpty());
+  EXPECT_EQ(dropped(HttpDrop::kFull), 1);
+  go_on_.set_value();
+  EXPECT_THAT(asking.Rest(), HasSubstr("waited\n"));
 }
 
 TEST_F(HttpServerTest, WhoHoldsRoomForABodyGivesItUp) {
@@ -181,6 +203,34 @@ TEST_F(HttpServerTest, MoreThanMayWaitAreTold) {
   options_.max_queued = 0;
   Start();
   EXPECT_THAT(Ask("GET /hello HTTP/1.1\r\n\r\n"), AllOf(StartsWith("HTTP/1.1 503 "), HasSubstr("Retry-After: 1")));
+  EXPECT_EQ(dropped(HttpDrop::kBusy), 1);
+}
+
+// The time of a request begins with its first byte, also where the connection may wait for it for long.
+TEST_F(HttpServerTest, WhoBeginsAnotherRequestHasTheTimeOfOne) {
+  options_.request_time = absl::Milliseconds(200);
+  options_.keep_alive = absl::Hours(1);
+  Start();
+  Caller caller = Connect();
+  caller.Say("GET /hello HTTP/1.1\r\n\r\n");
+  EXPECT_THAT(caller.Until("hello\n"), StartsWith("HTTP/1.1 200 "));
+  absl::SleepFor(absl::Milliseconds(400));  // no request yet: it waits on
+  caller.Say("GET /hello HTTP/1.1\r\n\r\n");
+  EXPECT_THAT(caller.Until("hello\n"), StartsWith("HTTP/1.1 200 "));
+  caller.Say("G");
+  const absl::Time start = absl::Now();
+  while (dropped(HttpDrop::kSlow) == 0 && absl::Now() - start < absl::Seconds(10))
+    absl::SleepFor(absl::Milliseconds(20));
+  EXPECT_EQ(dropped(HttpDrop::kSlow), 1);
+}
+
+TEST_F(HttpServerTest, WhoOnlyGoesAwayIsNotCounted) {
+  Start();
+  Connect();
+  Connect().Say("GET /hel");
+  EXPECT_THAT(Ask("GET /hello HTTP/1.1\r\n\r\n"), HasSubstr("hello\n"));
+  server_.reset();
+  for (const auto& count : dropped_) EXPECT_EQ(count, 0);
 }
 
 TEST_F(HttpServerTest, AtTheEndWhatIsInHandIsAnsweredAndNobodyElseHoldsItUp) {

@@ -50,6 +50,8 @@ constexpr MetricSpec kTable[] = {
     {"flightplan_decision_log_written_total", MetricKind::kCounter, "", "Lines queued for the decision log."},
     {"flightplan_door_reviews_total", MetricKind::kCounter, "door,mode,verdict",
      "Jobs reviewed at a scheduler's door, by what the door made of them."},
+    {"flightplan_http_dropped_total", MetricKind::kCounter, "listener,reason",
+     "Connections at the HTTP ports that got no answer, or an error instead of one."},
     {"flightplan_decision_log_dropped_total", MetricKind::kCounter, "reason",
      "Lines missing in the decision log: no room in its queue, or it could not be written."},
     {"flightplan_log_suppressed_total", MetricKind::kCounter, "", "Log lines left out, of many about the same thing."},
@@ -159,6 +161,13 @@ Metrics::Metrics(absl::string_view version, absl::string_view catalog_revision) 
   evidence_up = Series<Gauge>("flightplan_evidence_store_up", {});
   evidence_measurements = Series<Gauge>("flightplan_evidence_measurements", {});
   evidence_bytes = Series<Gauge>("flightplan_evidence_bytes", {});
+  for (const char* listener : {"http_listen", "health_listen", "webhook_listen"}) {
+    HttpDropCounters& counters = http_drops_[listener];
+    for (size_t i = 0; i < counters.size(); ++i) {
+      counters[i] = Series<Counter>("flightplan_http_dropped_total",
+                                    {{"listener", listener}, {"reason", std::string(kHttpDropWords[i])}});
+    }
+  }
   for (const char* op : {"connect", "add", "load", "wait"}) {
     store_ops_[op] = {Series<Histogram>("flightplan_evidence_store_seconds", {{"op", op}}, Buckets()),
                       Series<Counter>("flightplan_evidence_store_errors_total", {{"op", op}})};
@@ -207,6 +216,10 @@ Metrics::Counter& Metrics::Finding(absl::string_view rule_id, absl::string_view 
                              {{"rule_id", std::string(rule_id)}, {"severity", std::string(severity)}});
   }
   return *series;
+}
+
+std::function<void(HttpDrop)> Metrics::HttpDrops(absl::string_view listener) {
+  return [counters = http_drops_.at(listener)](HttpDrop why) { counters[static_cast<size_t>(why)]->Increment(); };
 }
 
 void Metrics::SetBuildInfo(absl::string_view version, absl::string_view catalog_revision) {

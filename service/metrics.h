@@ -18,6 +18,7 @@
 #include "prometheus/gauge.h"
 #include "prometheus/histogram.h"
 #include "prometheus/registry.h"
+#include "service/http_drops.h"
 #include "service/role.h"
 
 namespace flightplan::service {
@@ -70,6 +71,8 @@ class Metrics {
 
   // "slurm/enforce/refused" (door_reviews.h); anything else is not counted.
   void CountDoorReview(absl::string_view review);
+  // Of a port of HTTP, by its setting: "http_listen", "health_listen", "webhook_listen".
+  std::function<void(HttpDrop)> HttpDrops(absl::string_view listener);
   // What flightplan_build_info shows; the first is given to the constructor.
   void SetBuildInfo(absl::string_view version, absl::string_view catalog_revision);
 
@@ -123,6 +126,8 @@ class Metrics {
   Method unknown_;
   std::map<std::string, Counter*, std::less<>> door_reviews_;
   std::map<absl::string_view, StoreOp> store_ops_;
+  using HttpDropCounters = std::array<Counter*, kHttpDropWords.size()>;
+  std::map<absl::string_view, HttpDropCounters> http_drops_;
   std::mutex mutex_;
   std::map<std::pair<std::string, std::string>, Counter*> findings_;  // guarded by mutex_
   std::function<void()> refresh_;

@@ -287,7 +287,7 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Settings& settings, 
     FLIGHTPLAN_ASSIGN_OR_RETURN(parts.http, ServeStatus(settings.http_listen, health, version, &parts.metrics));
   }
   if (!settings.health_listen.empty()) {
-    FLIGHTPLAN_ASSIGN_OR_RETURN(parts.health, ServeHealth(settings.health_listen, health));
+    FLIGHTPLAN_ASSIGN_OR_RETURN(parts.health, ServeHealth(settings.health_listen, health, &parts.metrics));
   }
   if (!settings.webhook_listen.empty()) {
     FLIGHTPLAN_ASSIGN_OR_RETURN(parts.webhook,

@@ -142,6 +142,7 @@ absl::StatusOr<std::unique_ptr<WebhookEndpoint>> WebhookEndpoint::Start(const Op
   HttpServer::Options http;
   http.listen = options.listen;
   http.setting = "webhook_listen";
+  http.dropped = edge->metrics->HttpDrops(http.setting);
   http.tls = [certificates = endpoint->certificates_.get()](SSL_CTX* context) {
     return certificates->Install(context);
   };

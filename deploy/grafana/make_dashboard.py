@@ -22,6 +22,7 @@ ROWS = [
         ("In flight", "short", [("sum by (instance) (flightplan_in_flight_requests" + JOB + ")", "{{instance}}")]),
         ("Sent away", "reqps", [('sum by (reason) (rate(flightplan_shed_total{job=~"$job"}[$__rate_interval]))', "{{reason}}")]),
         ("Sent away by tenant", "reqps", [('sum by (tenant) (rate(flightplan_tenant_shed_total{job=~"$job"}[$__rate_interval]))', "{{tenant}}")]),
+        ("Dropped at the HTTP ports", "reqps", [('sum by (listener, reason) (rate(flightplan_http_dropped_total{job=~"$job"}[$__rate_interval]))', "{{listener}} {{reason}}")]),
         ("Cache hits", "percentunit", [("flightplan:cache_hits:ratio_rate5m" + JOB, "{{job}}")]),
         ("Time by stage", "s", [('sum by (stage) (rate(flightplan_stage_seconds_sum{job=~"$job"}[$__rate_interval])) / (sum by (stage) (rate(flightplan_stage_seconds_count{job=~"$job"}[$__rate_interval])) > 0)', "{{stage}}")]),
         ("Cache size", "bytes", [("flightplan_cache_bytes" + JOB, "{{instance}}")]),
