@@ -4,20 +4,15 @@
 
 namespace flightplan::service {
 
-void EventStream::KeepUntilDone(std::shared_ptr<EventStream> self) {
-  self_ = self;
-  alarm_self_ = std::move(self);  // not in the lambda: the alarm is a member, and keeps its lambda as long as it lives
-  alarm_.Set(call_->deadline(), [this](bool expired) { OnAlarm(expired); });
+void EventStream::Begin(std::shared_ptr<EventStream> self) {
+  KeepUntilDone(std::move(self));
+  WatchDeadline();
 }
 
 // A task that runs ends by itself (it knows the deadline); what is written may wait for a reader for ever.
-void EventStream::OnAlarm(bool expired) {
-  const std::shared_ptr<EventStream> last = std::move(alarm_self_);
-  if (!expired) return;
-  const std::lock_guard<std::mutex> lock(mutex_);
+void EventStream::OnDeadline() {
   expired_ = true;
   if (!started_) EndLocked(absl::DeadlineExceededError("the deadline passed"), nullptr);
-  if (writing_ && !finished_) context_->TryCancel();
 }
 
 void EventStream::OnWriteDone(bool ok) {
@@ -26,15 +21,6 @@ void EventStream::OnWriteDone(bool ok) {
   outgoing_.pop_front();
   if (ok) call_->CountSent();
   Advance();
-}
-
-// After it the server may be gone, and with it all that the bookkeeping reports to; the alarm's reaction may still be
-// to come and keeps only what is ours.
-void EventStream::OnDone() {
-  alarm_.Cancel();
-  const std::shared_ptr<EventStream> last = std::move(self_);
-  const std::lock_guard<std::mutex> lock(mutex_);
-  call_.reset();
 }
 
 void EventStream::Report(const google::protobuf::MessageLite& event) {

@@ -10,23 +10,22 @@
 
 #include "absl/status/status.h"
 #include "google/protobuf/message_lite.h"
-#include "grpcpp/alarm.h"
 #include "grpcpp/server_context.h"
 #include "grpcpp/support/byte_buffer.h"
 #include "grpcpp/support/server_callback.h"
 #include "service/call.h"
+#include "service/stream_reactor.h"
 
 namespace flightplan::service {
 
 // Shared by gRPC (until OnDone) and the task, which must hold a pointer of its own. All methods may be called from any
 // thread.
-class EventStream : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
+class EventStream : public StreamReactor<grpc::ServerWriteReactor<grpc::ByteBuffer>> {
  public:
   EventStream(const Edge& edge, const Metrics::Method& method, grpc::CallbackServerContext* context)
-      : call_(std::in_place, edge, method, context), context_(context) {}
+      : StreamReactor(edge, method, context) {}
 
   void OnWriteDone(bool ok) final;
-  void OnDone() final;
 
  protected:
   // Until the call has ended.
@@ -34,7 +33,7 @@ class EventStream : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
 
   // gRPC's share of this object, given up in OnDone. From here on the call ends at its deadline, also where nobody
   // reads.
-  void KeepUntilDone(std::shared_ptr<EventStream> self);
+  void Begin(std::shared_ptr<EventStream> self);
   // Progress; dropped while an earlier message waits, so that a slow reader misses some.
   void Report(const google::protobuf::MessageLite& event);
   // The result where the status is OK, and the end of the call. Only the first end counts.
@@ -47,21 +46,12 @@ class EventStream : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
  private:
   void EndLocked(const absl::Status& status, const google::protobuf::MessageLite* result);
   void Advance();  // starts whatever can start now
-  // Called exactly once: expired, or cancelled by OnDone.
-  void OnAlarm(bool expired);
+  void OnDeadline() final;
 
-  std::optional<Call> call_;  // until OnDone
-  grpc::CallbackServerContext* const context_;
-  std::shared_ptr<EventStream> self_;  // set before the task exists
-  grpc::Alarm alarm_;
-  std::shared_ptr<EventStream> alarm_self_;
-  std::mutex mutex_;                       // guards everything below; StartWrite and Finish are called with it held
   std::deque<grpc::ByteBuffer> outgoing_;  // the first is being written while writing_
   std::optional<absl::Status> ending_;
   bool expired_ = false;
   bool started_ = false;
-  bool writing_ = false;
-  bool finished_ = false;
 };
 
 }  // namespace flightplan::service

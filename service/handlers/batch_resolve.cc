@@ -12,7 +12,6 @@
 #include "google/protobuf/io/coded_stream.h"
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
 #include "google/rpc/error_details.pb.h"
-#include "grpcpp/alarm.h"
 #include "grpcpp/server_context.h"
 #include "resolver/base/utf8.h"
 #include "resolver/base/work.h"
@@ -21,6 +20,7 @@
 #include "service/handlers/answer.h"
 #include "service/raw_message.h"
 #include "service/status_mapping.h"
+#include "service/stream_reactor.h"
 
 namespace flightplan::service {
 namespace {
@@ -69,23 +69,21 @@ grpc::ByteBuffer Wrap(const v1::BatchResolveRequest& item, const grpc::Slice& an
   return grpc::ByteBuffer(slices, 2);
 }
 
-// Shared by gRPC (until OnDone), the tasks in the pool and the alarm. gRPC runs no reaction inside StartRead,
-// StartWrite or Finish, so these are called with the lock held, and nothing can be started once Finish was.
-class BatchCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
+// Shared with the tasks in the pool. Nothing can be started once Finish was.
+class BatchCall final : public StreamReactor<grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>> {
  public:
   BatchCall(const Edge& edge, const Metrics::Method& method, AnswerSource* answers, BatchWorkers* workers,
             grpc::CallbackServerContext* context)
-      : call_(std::in_place, edge, method, context), answers_(answers), workers_(*workers), context_(context) {}
+      : StreamReactor(edge, method, context), answers_(answers), workers_(*workers) {}
 
   void Start(std::shared_ptr<BatchCall> self) {
-    self_ = std::move(self);
+    KeepUntilDone(std::move(self));
     if (absl::Status refused = call_->Admit(Gated::kYes); !refused.ok()) {
       const std::lock_guard<std::mutex> lock(mutex_);
       End(refused);
       return;
     }
-    alarm_self_ = self_;  // not in the lambda: the alarm is a member, and keeps its lambda as long as it lives
-    alarm_.Set(call_->deadline(), [this](bool expired) { OnAlarm(expired); });
+    WatchDeadline();
     const std::lock_guard<std::mutex> lock(mutex_);
     Advance();
   }
@@ -99,7 +97,7 @@ class BatchCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::B
       call_->CountReceived();
       ++in_work_;
       Hold(incoming_.Length());
-      workers_.pool.Submit(call_->payer(), [keep = self_, item = incoming_] { keep->Work(item, kMaxAnswerWork); });
+      workers_.pool.Submit(call_->payer(), [keep = Self(), item = incoming_] { keep->Work(item, kMaxAnswerWork); });
     }
     incoming_.Clear();
     Advance();
@@ -120,25 +118,11 @@ class BatchCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::B
     End(why.ok() ? absl::CancelledError("the caller went away") : why);
   }
 
-  // After it the server may be gone, and with it all that the bookkeeping reports to; the alarm's reaction may still be
-  // to come and keeps only what is ours.
-  void OnDone() override {
-    alarm_.Cancel();
-    const std::shared_ptr<BatchCall> last = std::move(self_);
-    const std::lock_guard<std::mutex> lock(mutex_);
-    call_.reset();
-  }
-
  private:
-  // Called exactly once: expired, or cancelled by OnDone.
-  void OnAlarm(bool expired) {
-    const std::shared_ptr<BatchCall> last = std::move(alarm_self_);
-    if (!expired) return;
-    const std::lock_guard<std::mutex> lock(mutex_);
-    End(absl::DeadlineExceededError("the deadline passed"));
-    // A caller that does not read its answers would hold the call for ever.
-    if (writing_ && !finished_) context_->TryCancel();
-  }
+  // For a task; while the call has not ended.
+  std::shared_ptr<BatchCall> Self() { return std::static_pointer_cast<BatchCall>(self()); }
+
+  void OnDeadline() override { End(absl::DeadlineExceededError("the deadline passed")); }
 
   // In the pool; an item that needs a search comes again on a thread of the searches.
   void Work(const grpc::ByteBuffer& buffer, uint64_t units) {
@@ -164,7 +148,7 @@ class BatchCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::B
     const absl::StatusOr<Answer> answer = over.ok() ? AnswerItem(*item, answers_) : over;
     if (!searching && NeedsSearch(answer.status())) {
       const std::lock_guard<std::mutex> lock(mutex_);
-      workers_.searches->Submit(call_->payer(), [keep = self_, buffer] { keep->Work(buffer, kMaxSearchWork); });
+      workers_.searches->Submit(call_->payer(), [keep = Self(), buffer] { keep->Work(buffer, kMaxSearchWork); });
       return;
     }
     grpc::ByteBuffer response;
@@ -232,15 +216,10 @@ class BatchCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::B
     }
   }
 
-  std::optional<Call> call_;  // until OnDone
   AnswerSource* const answers_;
   BatchWorkers& workers_;
-  grpc::CallbackServerContext* const context_;
-  grpc::Alarm alarm_;
-  std::shared_ptr<BatchCall> alarm_self_;
 
-  std::mutex mutex_;  // guards everything below
-  std::shared_ptr<BatchCall> self_;
+  // Guarded by mutex_.
   grpc::ByteBuffer incoming_;
   std::deque<grpc::ByteBuffer> outgoing_;  // the first is being written while writing_
   std::optional<absl::Status> ending_;
@@ -248,8 +227,6 @@ class BatchCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::B
   size_t held_bytes_ = 0;
   bool reading_ = false;
   bool no_more_reads_ = false;
-  bool writing_ = false;
-  bool finished_ = false;
 };
 
 }  // namespace

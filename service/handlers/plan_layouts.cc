@@ -29,7 +29,7 @@ class PlanCall final : public EventStream {
       : EventStream(edge, method, context), backend_(backend), request_(std::move(request)) {}
 
   void Start(const std::shared_ptr<PlanCall>& self, FairPool* searches) {
-    KeepUntilDone(self);
+    Begin(self);
     call().CountReceived();
     if (absl::Status refused = call().Admit(Gated::kYes); !refused.ok()) return End(refused);
     const size_t max_queued = kMaxQueuedSearches * static_cast<size_t>(searches->share());

@@ -29,7 +29,7 @@ class ProbeCall final : public EventStream {
       : EventStream(edge, method, context), desk_(*desk), request_(std::move(request)) {}
 
   void Start(const std::shared_ptr<ProbeCall>& self) {
-    KeepUntilDone(self);
+    Begin(self);
     call().CountReceived();
     absl::Status refused = call().Admit(Gated::kYes);
     if (refused.ok()) refused = Enter();
