@@ -247,6 +247,12 @@ TEST(ReadMeasurement, TakesAReportWithItsForecast) {
   EXPECT_EQ(read->run->layout.ep, 16);
 }
 
+TEST(ReadMeasurement, StillReadsWhatWasStoredWithAValueThatNobodyReads) {
+  v1::Measurement m = Report("r", "step_time_us", 2e7);
+  m.mutable_to()->set_double_value(std::nan(""));
+  EXPECT_TRUE(TestResolver().ReadMeasurement(m, std::nullopt).ok());
+}
+
 TEST(ReadMeasurement, RefusesNonsenseWithTheFieldsNames) {
   using Fields = std::vector<std::string>;
   const auto with = [](auto change) {
@@ -269,6 +275,10 @@ TEST(ReadMeasurement, RefusesNonsenseWithTheFieldsNames) {
   EXPECT_EQ(with([](v1::Measurement* m) { m->add_knobs()->set_name("no_such_knob"); }),
             Fields{"measurement.knobs[0].name"});
   EXPECT_EQ(with([](v1::Measurement* m) { m->set_varied_knob("bf16"); }), Fields{"measurement.varied_knob"});
+  EXPECT_EQ(with([](v1::Measurement* m) { m->mutable_from()->set_double_value(std::nan("")); }),
+            Fields{"measurement.from"});
+  EXPECT_EQ(with([](v1::Measurement* m) { m->mutable_to()->set_double_value(std::nan("")); }),
+            Fields{"measurement.to"});
   EXPECT_EQ(with([](v1::Measurement* m) { m->set_value(std::nan("")); }), Fields{"measurement.value"});
   EXPECT_EQ(with([](v1::Measurement* m) { m->set_value(2e4); }).size(), 2u) << "milliseconds: above peak, and far off";
   EXPECT_EQ(with([](v1::Measurement* m) { m->set_value(2e10); }), Fields{"measurement.value"}) << "nanoseconds";

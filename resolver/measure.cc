@@ -158,9 +158,12 @@ void CheckValue(const v1::Measurement& m, Metric metric, Checker* check) {
   }
 }
 
-void CheckPair(const v1::Measurement& m, Metric metric, MeasuredRun* out, Checker* check) {
+void CheckPair(const v1::Measurement& m, Metric metric, bool is_new, MeasuredRun* out, Checker* check) {
   if (metric != Metric::kAbChange) {
     if (!m.varied_knob().empty()) check->Add("varied_knob", "belongs to ab_relative_change alone");
+    // Nobody reads these two, so that anything may stand there in what was stored before they were refused.
+    if (is_new && m.has_from()) check->Add("from", "belongs to ab_relative_change alone");
+    if (is_new && m.has_to()) check->Add("to", "belongs to ab_relative_change alone");
     return;
   }
   const std::optional<Knob> knob = FindKnob(m.varied_knob());
@@ -298,7 +301,7 @@ absl::StatusOr<Measurement> Resolver::ReadMeasurement(const v1::Measurement& m, 
   run.metric = metric.value_or(Metric::kStepTime);
   if (metric.has_value()) {
     CheckValue(m, *metric, &check);
-    CheckPair(m, *metric, &run, &check);
+    CheckPair(m, *metric, now_us.has_value(), &run, &check);
   }
   v1::ResolveConfigRequest question = QuestionOf(m);
   const bool pair = run.metric == Metric::kAbChange && FindKnob(m.varied_knob()).has_value();

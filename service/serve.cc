@@ -18,6 +18,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "google/protobuf/stubs/logging.h"
 #include "resolver/base/status_macros.h"
 #include "resolver/catalog/catalog.h"
 #include "service/catalog_folder.h"
@@ -180,6 +181,12 @@ void RemoveEmptyFolders(const std::vector<std::string>& addresses) {
 // A limit on a file's size is an error of the write, no reason to end. (So is a reader that has left: RunServe.)
 void WritesOnlyFail() { signal(SIGXFSZ, SIG_IGN); }
 
+// protobuf writes a line of its own for each text that is no UTF-8, as fast as callers send it. They are told by the
+// status; what ends the process is still said, by the exception.
+void SayNothingOfBadText() {
+  google::protobuf::SetLogHandler([](google::protobuf::LogLevel, const char*, int, const std::string&) {});
+}
+
 // A connection takes a descriptor, and gRPC 1.51 without one stops accepting for good: as many as the system allows.
 void TakeAllDescriptors() {
   rlimit limit{};
@@ -196,6 +203,7 @@ int ServeMain(const std::vector<std::string>& args) {
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   TakeAllDescriptors();
   WritesOnlyFail();
+  SayNothingOfBadText();
   StopSignals signals;
   const SettingsSources sources = ProcessSources();
   const absl::StatusOr<Settings> settings = ParseSettings(args, sources);

@@ -169,6 +169,10 @@ void SetExtreme(const FieldDescriptor& field, size_t choice, Message* message) {
 
 void SetExtreme(const Way& way, size_t choice, Message* message) {
   for (size_t i = 0; i + 1 < way.size(); ++i) {
+    // Another number of the same oneof may have taken the entry away.
+    if (way[i]->is_repeated() && message->GetReflection()->FieldSize(*message, way[i]) == 0) {
+      message->GetReflection()->AddMessage(message, way[i]);
+    }
     message = way[i]->is_repeated() ? message->GetReflection()->MutableRepeatedMessage(message, way[i], 0)
                                     : message->GetReflection()->MutableMessage(message, way[i]);
   }
@@ -181,7 +185,8 @@ std::string Named(const Way& way, size_t choice) {
   return absl::StrCat(absl::StrJoin(names, "."), " at extreme ", choice);
 }
 
-std::string NotANumber(const Message& message) {
+std::string NotANumber(const Message& message, const google::protobuf::Descriptor* echoed) {
+  if (message.GetDescriptor() == echoed) return "";
   std::vector<const FieldDescriptor*> fields;
   message.GetReflection()->ListFields(message, &fields);
   for (const FieldDescriptor* field : fields) {
@@ -193,8 +198,9 @@ std::string NotANumber(const Message& message) {
             field->is_repeated() ? from.GetRepeatedDouble(message, field, i) : from.GetDouble(message, field);
         if (!std::isfinite(value)) return std::string(field->full_name());
       } else if (field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
-        std::string inner = NotANumber(field->is_repeated() ? from.GetRepeatedMessage(message, field, i)
-                                                            : from.GetMessage(message, field));
+        std::string inner = NotANumber(
+            field->is_repeated() ? from.GetRepeatedMessage(message, field, i) : from.GetMessage(message, field),
+            echoed);
         if (!inner.empty()) return inner;
       }
     }

@@ -27,8 +27,9 @@ void SetExtreme(const Way& way, size_t choice, google::protobuf::Message* messag
 void SetExtreme(const google::protobuf::FieldDescriptor& field, size_t choice, google::protobuf::Message* message);
 std::string Named(const Way& way, size_t choice);
 
-// The first figure of an answer that is no number: its name; empty: none.
-std::string NotANumber(const google::protobuf::Message& message);
+// The first figure of an answer that is no number: its name; empty: none. Messages of the type `echoed` are not looked
+// at.
+std::string NotANumber(const google::protobuf::Message& message, const google::protobuf::Descriptor* echoed = nullptr);
 
 // A message that is answered as it is.
 struct Sample {
