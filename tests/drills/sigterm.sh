@@ -1,0 +1,95 @@
+#!/usr/bin/env bash
+# A server that is asked for the dearest there is gets SIGTERM: it ends with 0 within its grace (drain_delay and
+# drain_timeout, and five seconds where gRPC does not let go), and until drain_delay is over another tenant's small calls
+# are answered.
+# usage: sigterm.sh [KIND...]
+# A kind is one of tenant_attacks.py, strangers.py (with "strangers-") or http2_strangers.py (with "http2-"), "http" (silent
+# and endless callers at the HTTP ports), "import" (the terminal program fills the store), "all" of them together, or
+# "strangers" beside that: those whom a front keeps away, at gRPC itself; then it only has to end.
+source "$(dirname "$0")/lib.sh"
+kinds=("$@")
+[ $# -gt 0 ] || kinds=(plans searches scripts aliases batches reports profiles probes slow strangers-headers strangers-calls
+  http2-bodies http import all strangers)
+delay=4 timeout=3
+slack=12 # five seconds of the server's own, and a machine that is busy elsewhere; a search may take 120 s
+digest() { printf %s "$1" | sha256sum | cut -d' ' -f1; }
+{
+  echo "tokens:"
+  for name in good bad; do
+    echo "  - {sha256: $(digest $name), tenant: $name, roles: [admin], expires: 2126-01-01T00:00:00Z}"
+  done
+} >"$work/tokens.yaml"
+probe=()
+if [ -x "$bin/flightplan-probe" ]; then
+  probe=(--probe --probe_worker="$bin/flightplan-probe" --probe_fake="$here/../../probe/testdata/synthetic.json")
+fi
+# What the terminal program imports again and again: 2,000 reports.
+python3 - >"$work/reports.jsonl" <<'EOF'
+import json
+for i in range(2000):
+    print(json.dumps({"id": f"r{i}", "metric": "step_time_us", "value": 2e6, "quality": "matched", "model": "qwen3-30b-a3b", "gpu": "h100-sxm",
+                      "gpuCount": 16, "workload": {"seqLength": 4096, "globalBatchSize": 128}, "target": {"framework": "megatron-lm"},
+                      "layout": {"expertModelParallelSize": 8}}))
+EOF
+http_attack() {
+  python3 - "$http_a" <<'EOF'
+import contextlib, socket, sys, time
+port, held = int(sys.argv[1]), []
+for i in range(200):
+    with contextlib.suppress(OSError):
+        held.append(socket.create_connection(("127.0.0.1", port), timeout=2))
+        held[-1].sendall(b"GET /metrics HTTP/1.1\r\n" + (b"X: " + b"x" * 2000 if i % 2 else b""))
+end = time.monotonic() + 20
+while time.monotonic() < end:
+    for peer in held:
+        with contextlib.suppress(OSError):
+            peer.sendall(b"x")
+    time.sleep(0.2)
+EOF
+}
+import_attack() {
+  local i
+  for i in $(seq 1000); do
+    sed "s/\"r/\"$i-r/" "$work/reports.jsonl" >"$work/import.jsonl"
+    "$flightplan" evidence import "$work/import.jsonl" --evidence-store "sqlite:$work/evidence.db" || return 0
+  done
+}
+# attack KIND: in the background; leaves the process ids in attackers.
+attack() {
+  case "$1" in
+    all) local kind; for kind in plans searches scripts aliases batches reports probes slow http import; do attack "$kind"; done; return ;;
+    strangers) attack all; attack strangers-headers; attack strangers-calls; return ;;
+    strangers-*) "$here/strangers.py" "$port_a" 20 "${1#*-}" ;;
+    http2-*) "$here/http2_strangers.py" "$port_a" 20 "${1#*-}" 64 ;;
+    http) http_attack ;;
+    import) import_attack ;;
+    *) "$here/tenant_attacks.py" "$port_a" 20 "$1" bad ;;
+  esac >>"$work/attack" 2>&1 &
+  attackers+=($!)
+}
+
+for kind in "${kinds[@]}"; do
+  rm -f "$work"/evidence.db*
+  serve a --log_level=error --token_file="$work/tokens.yaml" --drain_delay="${delay}s" --drain_timeout="${timeout}s" \
+    --evidence_store="sqlite:$work/evidence.db" "${probe[@]}"
+  attackers=()
+  attack "$kind"
+  sleep 2.5
+  load --target="127.0.0.1:$port_a" --token=good --rate=20 --seconds=2.5 >"$work/good" 2>"$work/errors" &
+  caller=$!
+  sleep 1
+  kill -0 "$pid_a" 2>/dev/null || fail "$kind: the server has ended before SIGTERM"
+  start="$(date +%s%N)"
+  kill -TERM "$pid_a"
+  code=0
+  for _ in $(seq $(((delay + timeout + slack) * 20))); do kill -0 "$pid_a" 2>/dev/null || break; sleep 0.05; done
+  took=$((($(date +%s%N) - start) / 1000000))
+  kill -0 "$pid_a" 2>/dev/null && fail "$kind: the server goes on $((delay + timeout + slack)) s after SIGTERM"
+  wait "$pid_a" || code=$?
+  wait "$caller" || true
+  for pid in "${attackers[@]}"; do { kill -KILL -- "$pid" $(pgrep -P "$pid") && wait "$pid"; } 2>/dev/null || true; done
+  echo "sigterm $kind: exit=$code after_ms=$took of $(((delay + timeout) * 1000)), good client $(grep -o 'total=[^ ]* ok=[^ ]*' "$work/good")" \
+    "p99_ms=$(field p99_ms <"$work/good")"
+  [ "$code" = 0 ] || fail "$kind: SIGTERM ends the server with $code, not 0"
+  [[ "$kind" = strangers* ]] || [ "$(field ok <"$work/good")" = "$(field total <"$work/good")" ] || fail "$kind: calls of the other tenant were not answered: $(cat "$work/good" "$work/errors")"
+done
