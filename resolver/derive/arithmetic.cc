@@ -32,6 +32,11 @@ std::optional<int64_t> Product(std::initializer_list<int64_t> factors) {
   return product;
 }
 
+std::optional<int64_t> NextMultiple(int64_t number, int64_t unit) {
+  if (unit <= 0) return std::nullopt;
+  return Product({unit, std::max<int64_t>(1, FloorDiv(number, unit) + (Divides(unit, number) ? 0 : 1))});
+}
+
 std::optional<int64_t> NextSmallerFit(int64_t number, int64_t others, int64_t current) {
   if (current <= 1) return std::nullopt;
   for (int64_t value = std::min({current - 1, number, kMaxSearch}); value >= 1; --value) {

@@ -15,6 +15,9 @@ int64_t FloorDiv(int64_t number, int64_t divisor);
 int64_t FloorMod(int64_t number, int64_t divisor);
 // The product, or nothing when it does not fit 64 bits.
 std::optional<int64_t> Product(std::initializer_list<int64_t> factors);
+// The smallest multiple of `unit` that is at least `number`, and positive; nothing when it does not fit 64 bits or
+// `unit` is not positive.
+std::optional<int64_t> NextMultiple(int64_t number, int64_t unit);
 // The largest value below `current`, at least 1, for which number % (others * value) == 0; nothing when there is none.
 std::optional<int64_t> NextSmallerFit(int64_t number, int64_t others, int64_t current);
 

@@ -26,6 +26,16 @@ TEST(Arithmetic, ProductNoticesOverflow) {
   EXPECT_EQ(Product({1'000'000'000'000, 1'000'000'000}), std::nullopt);
 }
 
+TEST(Arithmetic, NextMultipleIsPositiveAndFits) {
+  EXPECT_EQ(NextMultiple(8, 4), 8);
+  EXPECT_EQ(NextMultiple(9, 4), 12);
+  EXPECT_EQ(NextMultiple(0, 4), 4);
+  EXPECT_EQ(NextMultiple(INT64_MIN, 4), 4);
+  EXPECT_EQ(NextMultiple(INT64_MAX, 1), INT64_MAX);
+  EXPECT_EQ(NextMultiple(INT64_MAX, 4), std::nullopt);
+  EXPECT_EQ(NextMultiple(8, 0), std::nullopt);
+}
+
 TEST(Arithmetic, NextSmallerFitFindsADivisor) {
   EXPECT_EQ(NextSmallerFit(8, 1, 3), 2);
   EXPECT_EQ(NextSmallerFit(8, 8, 3), 1);

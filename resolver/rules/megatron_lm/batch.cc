@@ -42,9 +42,9 @@ std::vector<Patch> RoundedBatch(F f) {
   const std::optional<int64_t> unit = Product({f.num(K::micro_batch_size), replicas.value_or(1)});
   const bool may_shrink = f.num(K::global_batch_size) > 0;  // nothing divides into no samples
   if (!unit.has_value() || *unit <= 0) return {};
-  const int64_t up = (FloorDiv(f.num(K::global_batch_size) - 1, *unit) + 1) * *unit;
+  const std::optional<int64_t> up = NextMultiple(f.num(K::global_batch_size), *unit);
   std::vector<Patch> fixes;
-  for (int64_t micro = f.num(K::micro_batch_size) - 1; may_shrink && micro >= 1 && fixes.empty(); --micro) {
+  for (int64_t micro = f.num(K::micro_batch_size); may_shrink && --micro >= 1 && fixes.empty();) {
     const std::optional<int64_t> smaller = Product({micro, replicas.value_or(1)});
     if (smaller.has_value() && Divides(*smaller, f.num(K::global_batch_size))) {
       fixes.push_back({Assign(K::micro_batch_size, micro), Assign(K::eval_micro_batch_size, Value()),
@@ -52,8 +52,10 @@ std::vector<Patch> RoundedBatch(F f) {
     }
     if (f.num(K::micro_batch_size) > 4096) break;
   }
-  fixes.push_back({Assign(K::global_batch_size, std::max(up, *unit)), Assign(K::eval_global_batch_size, Value()),
-                   Assign(K::eval_micro_batch_size, Value())});
+  if (up.has_value()) {
+    fixes.push_back({Assign(K::global_batch_size, *up), Assign(K::eval_global_batch_size, Value()),
+                     Assign(K::eval_micro_batch_size, Value())});
+  }
   return fixes;
 }
 
@@ -62,8 +64,9 @@ std::vector<Patch> OneSample(F f) {
   Patch patch = {Assign(K::micro_batch_size, 1)};
   const int64_t replicas = std::max<int64_t>(1, Replicas(f).value_or(1));
   const int64_t batch = f.num(K::global_batch_size);
-  if (f.set(K::global_batch_size) && batch > 0 && !Divides(replicas, batch) && batch < INT64_MAX - replicas) {
-    patch.push_back(Assign(K::global_batch_size, (FloorDiv(batch - 1, replicas) + 1) * replicas));
+  const std::optional<int64_t> up = NextMultiple(batch, replicas);
+  if (f.set(K::global_batch_size) && batch > 0 && !Divides(replicas, batch) && up.has_value()) {
+    patch.push_back(Assign(K::global_batch_size, *up));
   }
   return {patch};
 }

@@ -30,9 +30,10 @@ std::vector<Patch> FitPositions(F f) { return {{Assign(K::max_position_embedding
 std::vector<Patch> RoundSequence(F f) {
   const std::optional<int64_t> unit = Product({2, f.num(K::context_parallel_size)});
   if (!unit.has_value() || *unit <= 0 || f.num(K::seq_length) > (int64_t{1} << 40)) return {};
-  const int64_t up = (FloorDiv(f.num(K::seq_length) - 1, *unit) + 1) * *unit;
-  Patch longer = {Assign(K::seq_length, up)};
-  if (f.num(K::max_position_embeddings) < up) longer.push_back(Assign(K::max_position_embeddings, up));
+  const std::optional<int64_t> up = NextMultiple(f.num(K::seq_length), *unit);
+  if (!up.has_value()) return {{Assign(K::context_parallel_size, 1)}};
+  Patch longer = {Assign(K::seq_length, *up)};
+  if (f.num(K::max_position_embeddings) < *up) longer.push_back(Assign(K::max_position_embeddings, *up));
   return {{Assign(K::context_parallel_size, 1)}, longer};
 }
 bool SequenceSplits(F f) {

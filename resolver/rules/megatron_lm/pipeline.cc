@@ -105,7 +105,7 @@ std::vector<Patch> StagesOfLayout(F f) {
   if (size.has_value() && !interleaves_alone) fixes.push_back({Assign(K::pipeline_model_parallel_size, *size)});
   Patch even = {Assign(K::pipeline_model_parallel_layout, Value())};
   // Without a layout every rank holds as many layers as the next.
-  const int64_t pp = NextSmallerFit(SplitLayers(f), 1, Pp(f) + 1).value_or(1);
+  const int64_t pp = NextSmallerFit(SplitLayers(f), 1, std::min(Pp(f), INT64_MAX - 1) + 1).value_or(1);
   if (pp != Pp(f)) even.push_back(Assign(K::pipeline_model_parallel_size, pp));
   fixes.push_back(std::move(even));
   return fixes;
