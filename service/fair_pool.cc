@@ -13,6 +13,7 @@ namespace {
 
 // The share of the newest task in what one is expected to take.
 constexpr int kNewest = 8;
+constexpr size_t kNoLimit = std::numeric_limits<size_t>::max();
 
 std::chrono::nanoseconds ThreadTime() {
   timespec time{};
@@ -35,18 +36,23 @@ FairPool::~FairPool() {
   for (std::thread& thread : threads_) thread.join();
 }
 
-void FairPool::Submit(Tenant* tenant, std::function<void()> task) {
-  TrySubmit(tenant, std::move(task), std::numeric_limits<size_t>::max());
-}
+void FairPool::Submit(Tenant* tenant, std::function<void()> task) { TrySubmit(tenant, std::move(task), kNoLimit); }
 
 bool FairPool::TrySubmit(Tenant* tenant, std::function<void()> task, size_t max_queued) {
+  return TrySubmit(tenant, std::move(task), max_queued, kNoLimit);
+}
+
+bool FairPool::TrySubmit(Tenant* tenant, std::function<void()> task, size_t max_queued, size_t max_of_all) {
+  const bool counted = max_of_all != kNoLimit;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     Line& line = lines_.try_emplace(tenant, Line{tenant}).first->second;
     if (line.tasks.size() >= max_queued) return false;
+    if (counted && waiting_ >= (line.tasks.empty() ? max_of_all : max_of_all / 2)) return false;
     TakeOut(&line);
     if (line.tasks.empty() && line.running == 0) line.used = std::max(line.used, now_);
-    line.tasks.push_back(std::move(task));
+    line.tasks.push_back({std::move(task), counted});
+    waiting_ += counted ? 1 : 0;
     Place(&line);
   }
   wake_.notify_one();
@@ -71,8 +77,9 @@ void FairPool::Run() {
     if (ready_.empty()) return;
     Line& line = *ready_.begin()->second;
     TakeOut(&line);
-    std::function<void()> task = std::move(line.tasks.front());
+    Task task = std::move(line.tasks.front());
     line.tasks.pop_front();
+    waiting_ -= task.counted ? 1 : 0;
     now_ = std::max(now_, line.used);
     const Time expected = line.a_task;
     line.used += expected;
@@ -80,8 +87,8 @@ void FairPool::Run() {
     Place(&line);
     lock.unlock();
     const Time start = ThreadTime();
-    task();
-    task = nullptr;
+    task.run();
+    task.run = nullptr;
     const Time took = ThreadTime() - start;
     if (line.tenant != nullptr) line.tenant->Charge(absl::FromChrono(took));
     lock.lock();

@@ -31,16 +31,24 @@ class FairPool {
   void Submit(Tenant* tenant, std::function<void()> task);
   // False, and nothing is queued: `max_queued` tasks of this tenant wait already.
   bool TrySubmit(Tenant* tenant, std::function<void()> task, size_t max_queued);
+  // Also false where `max_of_all` tasks submitted this way wait, of all tenants; half as many where one of this tenant
+  // waits already, so that a few greedy ones do not keep the others out.
+  bool TrySubmit(Tenant* tenant, std::function<void()> task, size_t max_queued, size_t max_of_all);
   // Threads that one tenant has at a time.
   int share() const { return share_; }
 
  private:
   using Time = std::chrono::nanoseconds;
 
+  struct Task {
+    std::function<void()> run;
+    bool counted;  // in waiting_
+  };
+
   // A tenant's.
   struct Line {
     Tenant* tenant;
-    std::deque<std::function<void()>> tasks;
+    std::deque<Task> tasks;
     int running = 0;
     Time used{0};        // of processor time, with what its running tasks are expected to take
     Time a_task{0};      // takes, about
@@ -58,6 +66,7 @@ class FairPool {
   std::map<Tenant*, Line> lines_;
   std::set<std::pair<Time, Line*>> ready_;  // with a task to begin, the next in front
   Time now_{0};                             // used by whoever began last: where a newcomer begins
+  size_t waiting_ = 0;                      // tasks that all tenants have a limit on together
   bool stopping_ = false;
   std::vector<std::thread> threads_;
 };

@@ -111,6 +111,36 @@ TEST_F(FairPoolTest, BoundsWhatOneTenantHasWaiting) {
   go_on.set_value();
 }
 
+TEST_F(FairPoolTest, BoundsWhatAllHaveWaitingTogether) {
+  std::promise<void> go_on;
+  const std::shared_future<void> gate = go_on.get_future().share();
+  std::atomic<int> begun{0};
+  std::promise<void> busy;
+  FairPool pool(1);
+  for (Tenant* tenant : {a_, b_}) {
+    pool.Submit(tenant, [&, gate] {
+      if (++begun == 2) busy.set_value();
+      gate.wait();
+    });
+  }
+  busy.get_future().wait();
+  const auto submit = [&](Tenant* tenant) {
+    return pool.TrySubmit(
+        tenant, [] {}, /*max_queued=*/3, /*max_of_all=*/4);
+  };
+  EXPECT_TRUE(submit(a_));
+  EXPECT_TRUE(submit(a_));
+  EXPECT_FALSE(submit(a_)) << "half of all";
+  EXPECT_TRUE(submit(b_)) << "has none waiting";
+  EXPECT_FALSE(submit(b_));
+  EXPECT_TRUE(submit(tenants_.Get("c")));
+  EXPECT_FALSE(submit(tenants_.Get("d"))) << "four wait";
+  EXPECT_TRUE(pool.TrySubmit(
+      a_, [] {}, /*max_queued=*/3))
+      << "has no part in that limit";
+  go_on.set_value();
+}
+
 TEST_F(FairPoolTest, ChargesWhoeverAsked) {
   a_->SetQuota({.calls_per_second = 100, .concurrent = 0});
   b_->SetQuota({.calls_per_second = 100, .concurrent = 0});

@@ -1,5 +1,6 @@
 #include "service/handlers/answer.h"
 
+#include <algorithm>
 #include <chrono>
 #include <optional>
 #include <utility>
@@ -49,8 +50,12 @@ void InTurn(AnswerWorkers* workers, UnaryCall* unary, std::function<absl::Status
 }
 
 // On a thread of the searches.
-void SearchInTurn(FairPool* searches, UnaryCall* unary, std::function<absl::Status(Call* call)> answer) {
+void SearchInTurn(const AnswerWorkers& workers, FairPool* searches, UnaryCall* unary,
+                  std::function<absl::Status(Call* call)> answer) {
   const size_t max_queued = kMaxQueuedSearches * static_cast<size_t>(searches->share());
+  // With those on the pool's threads.
+  const size_t max_of_all =
+      static_cast<size_t>(std::max(1, kHeldSearches * workers.pool.share() - 2 * searches->share()));
   const bool queued = searches->TrySubmit(
       unary->call().payer(),
       [unary, answer = std::move(answer)] {
@@ -62,7 +67,7 @@ void SearchInTurn(FairPool* searches, UnaryCall* unary, std::function<absl::Stat
         }
         unary->End(status);
       },
-      max_queued);
+      max_queued, max_of_all);
   if (!queued) unary->End(unary->call().RefuseQueue());
 }
 
@@ -100,7 +105,7 @@ grpc::ServerUnaryReactor* HandleAnswer(const Edge& edge, const Metrics::Method& 
   const auto work_out = [=](Call* c) { return WorkOut(rpc, answers, *request, c, response); };
   InTurn(workers, unary, work_out, [=](UnaryCall* worked, const absl::Status& status) {
     if (!NeedsSearch(status)) return worked->End(status);
-    SearchInTurn(searches, worked, work_out);
+    SearchInTurn(*workers, searches, worked, work_out);
   });
   return reactor;
 }

@@ -21,6 +21,9 @@ inline constexpr uint64_t kMaxAnswerWork = uint64_t{1} << 28;
 inline constexpr uint64_t kMaxSearchWork = 2 * kOpenLayoutWork;
 // Searches of one tenant that wait for their turn, per thread that searches; more are refused.
 inline constexpr size_t kMaxQueuedSearches = 2;
+// Calls that leave the layout open and are under way or wait, of all tenants, per core. A balancer gives each core four
+// calls at a time (WaitLimits::kept), and cannot tell these from others: one in four stays free for answers.
+inline constexpr int kHeldSearches = 3;
 
 // Where answers are worked out, and who may wait for it. The calls that wait are among those in flight: that limit
 // bounds their number and memory.

@@ -1,4 +1,7 @@
 """HTTP/2 as bytes, for clients that a library would not let misbehave (RFC 9113, sections 3.4 and 4.1)."""
+import os
+
+ADDRESS = os.environ.get("DRILL_FROM", "127.0.0.2")  # whence strangers and bad tenants come
 
 
 def frame(kind, flags, stream, payload):

@@ -11,7 +11,7 @@ import sys
 import threading
 import time
 
-from http2 import CONTINUATION, DATA, END_HEADERS, HEADERS, OPENING, frame, grpc_headers
+from http2 import ADDRESS, CONTINUATION, DATA, END_HEADERS, HEADERS, OPENING, frame, grpc_headers
 
 RESOLVE = "/flightplan.v1.ResolverService/ResolveConfig"
 # HPACK: a field to be remembered, whose name has 2^28 bytes; or whose name's length has no end.
@@ -59,7 +59,7 @@ def attack():
     global sent, cut
     while time.monotonic() < stop and sent < most:
         try:
-            with socket.create_connection(("127.0.0.1", port), 2, ("127.0.0.2", 0)) as peer:
+            with socket.create_connection(("127.0.0.1", port), 2, (ADDRESS, 0)) as peer:
                 peer.settimeout(seconds)
                 threading.Thread(target=read, args=(peer, []), daemon=True).start()
                 peer.sendall(opening())

@@ -5,7 +5,7 @@ import sys
 import threading
 import time
 
-from http2 import OPENING, reset_streams
+from http2 import ADDRESS, OPENING, reset_streams
 
 PATH = b"/flightplan.v1.ResolverService/ResolveConfig"
 CALL = b"\x83\x86\x41\x01a\x04" + bytes([len(PATH)]) + PATH  # HPACK: POST, http, authority a, the path
@@ -19,7 +19,7 @@ def attack():
     global whole, cut
     while time.monotonic() < stop:
         try:
-            with socket.create_connection(("127.0.0.1", port), 2, ("127.0.0.2", 0)) as peer:
+            with socket.create_connection(("127.0.0.1", port), 2, (ADDRESS, 0)) as peer:
                 for at in range(0, len(BYTES), 2048):
                     peer.sendall(BYTES[at:at + 2048])
             whole += 1

@@ -31,22 +31,6 @@ for i in range(2000):
                       "gpuCount": 16, "workload": {"seqLength": 4096, "globalBatchSize": 128}, "target": {"framework": "megatron-lm"},
                       "layout": {"expertModelParallelSize": 8}}))
 EOF
-http_attack() {
-  python3 - "$http_a" <<'EOF'
-import contextlib, socket, sys, time
-port, held = int(sys.argv[1]), []
-for i in range(200):
-    with contextlib.suppress(OSError):
-        held.append(socket.create_connection(("127.0.0.1", port), timeout=2))
-        held[-1].sendall(b"GET /metrics HTTP/1.1\r\n" + (b"X: " + b"x" * 2000 if i % 2 else b""))
-end = time.monotonic() + 20
-while time.monotonic() < end:
-    for peer in held:
-        with contextlib.suppress(OSError):
-            peer.sendall(b"x")
-    time.sleep(0.2)
-EOF
-}
 import_attack() {
   local i
   for i in $(seq 1000); do
@@ -61,7 +45,7 @@ attack() {
     strangers) attack all; attack strangers-headers; attack strangers-calls; return ;;
     strangers-*) "$here/strangers.py" "$port_a" 20 "${1#*-}" ;;
     http2-*) "$here/http2_strangers.py" "$port_a" 20 "${1#*-}" 64 ;;
-    http) http_attack ;;
+    http) "$here/http_crowd.py" "$http_a" 20 ;;
     import) import_attack ;;
     *) "$here/tenant_attacks.py" "$port_a" 20 "$1" bad ;;
   esac >>"$work/attack" 2>&1 &

@@ -10,7 +10,7 @@ import socket
 import sys
 import time
 
-from http2 import CONTINUATION, END_HEADERS, HEADERS, OPENING, PREFACE, frame
+from http2 import ADDRESS, CONTINUATION, END_HEADERS, HEADERS, OPENING, PREFACE, frame
 
 PATH = b"/flightplan.v1.ResolverService/ResolveConfig"
 # HPACK: POST, http, authority a, the path, and what gRPC asks for.
@@ -61,7 +61,7 @@ while (now := time.monotonic()) < start + seconds:
     if len(held) < WANTED and opened < (now - start) * OPENED_A_SECOND:
         opened += 1
         peer = socket.socket()
-        peer.bind(("127.0.0.2", 0))
+        peer.bind((ADDRESS, 0))
         try:
             peer.settimeout(1)
             peer.connect(("127.0.0.1", port))

@@ -5,7 +5,7 @@
 plans: searches over 1,024 GPUs whose answers nobody reads. searches: layouts left open. scripts: shell that takes long to
 interpret, to be converted. aliases: YAML that grows behind its aliases. batches: batches whose answers nobody reads. padded:
 messages of varints padded with zeros. models: configurations of models, nested deeply. reports: measurements of 16 KiB.
-profiles: of 400 rows. probes: measurements of GPUs. slow: calls of a byte a second.
+profiles: of 400 rows. extremes: 62 bytes whose times are infinite. probes: measurements of GPUs. slow: calls of a byte a second.
 """
 import pathlib
 import socket
@@ -14,7 +14,7 @@ import sys
 import threading
 import time
 
-from http2 import ACK, DATA, DEAF_OPENING, END_HEADERS, END_STREAM, HEADERS, OPENING, PING, RST_STREAM, SETTINGS, frame, grpc_headers, grpc_message
+from http2 import ACK, ADDRESS, DATA, DEAF_OPENING, END_HEADERS, END_STREAM, HEADERS, OPENING, PING, RST_STREAM, SETTINGS, frame, grpc_headers, grpc_message
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 RESOLVER, CATALOG, EVIDENCE, PROBE = (f"/flightplan.v1.{name}Service/" for name in ("Resolver", "Catalog", "Evidence", "Probe"))
@@ -83,6 +83,10 @@ def calls():
     if kind == "profiles":
         row = lambda i: 'rows { id: "hbm.sm_curve" unit: "bytes_per_second" kind: "measured" value: 2e10 low: 1e10 high: 3e10 sample_count: 9 ' f'parameters {{ key: "sms" value: {i + 1} }} }}'  # noqa: E731
         return PROBE + "ImportProfile", [encode("probe", "ImportProfileRequest", f'profile {{ device_name: "NVIDIA H100 80GB HBM3" gpu: "h100-sxm" kind: "measured" {"".join(map(row, range(400)))} }}')], 20
+    if kind == "extremes":
+        return RESOLVER + "ResolveConfig", [encode("resolver", "ResolveConfigRequest", 'target { framework: "megatron-lm" } model { name: "qwen3-30b-a3b" } '
+                                                   f'hardware {{ gpu: "h100-sxm" gpu_count: 8 fabric {{ nvlink_bytes_per_second: {value} }} }}')
+                                            for value in ("1e-300", "nan", "inf", "5e-324")], 100
     if kind == "probes":
         return PROBE + "RunProbe", [b""], 20
     if kind == "slow":
@@ -94,7 +98,7 @@ class Peer:
     def __init__(self, deaf):
         self.open, self.window, self.gone = 0, 65535, False
         self.changed = threading.Condition()
-        self.socket = socket.create_connection(("127.0.0.1", port), 5, ("127.0.0.2", 0))
+        self.socket = socket.create_connection(("127.0.0.1", port), 5, (ADDRESS, 0))
         self.socket.settimeout(None)
         self.socket.sendall(DEAF_OPENING if deaf else OPENING)
         threading.Thread(target=self.read, daemon=True).start()
