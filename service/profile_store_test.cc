@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include <fstream>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -104,6 +105,19 @@ TEST_F(ProfileStoreTest, RefusesWhatIsNoEvidence) {
     EXPECT_EQ(store->Put(Profile(name, 1)).status().code(), absl::StatusCode::kInvalidArgument) << name;
   }
   EXPECT_EQ(store->revision(), "");
+}
+
+TEST_F(ProfileStoreTest, RefusesWhatHasNoJsonForm) {
+  const auto store = Open();
+  v1::HardwareProfile profile = Profile("watts", 1);
+  profile.mutable_conditions()->set_power_limit_watts(std::numeric_limits<double>::quiet_NaN());
+  EXPECT_TRUE(absl::StrContains(store->Put(profile).status().ToString(), "conditions.power_limit_watts"));
+  profile = Profile("time", 1);
+  profile.mutable_measure_time()->set_nanos(-1);
+  EXPECT_TRUE(absl::StrContains(store->Put(profile).status().ToString(), "measure_time"));
+  profile = Profile("time", 1);
+  profile.mutable_measure_time()->set_seconds(std::numeric_limits<int64_t>::max());
+  EXPECT_FALSE(store->Put(profile).ok());
 }
 
 TEST_F(ProfileStoreTest, FindsThisGpuBeforeTheTypeAndTheNewestOfThem) {

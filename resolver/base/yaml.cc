@@ -250,11 +250,23 @@ absl::Status YamlDocument::CheckKeys(const YamlNode& map, absl::string_view fiel
   return absl::OkStatus();
 }
 
+namespace {
+
+// yaml-cpp guesses UTF-16 or UTF-32 from these, and then takes any bytes for characters.
+bool IsOtherEncoding(absl::string_view text) {
+  return absl::StrContains(text, '\0') || absl::StartsWith(text, "\xff\xfe") || absl::StartsWith(text, "\xfe\xff");
+}
+
+}  // namespace
+
 absl::StatusOr<YamlDocument> ParseYaml(absl::string_view file, absl::string_view text, YamlAliases aliases,
                                        const YamlLimits& limits) {
   if (text.size() > limits.bytes) {
     return absl::InvalidArgumentError(
         absl::StrCat(file, ":1:1: ", text.size(), " bytes; a file may hold at most ", limits.bytes));
+  }
+  if (IsOtherEncoding(text)) {
+    return absl::InvalidArgumentError(absl::StrCat(file, ":1:1: is not UTF-8, or has a NUL; write the file in UTF-8"));
   }
   YamlDocument document;
   document.file = std::string(file);

@@ -49,6 +49,15 @@ TEST(ParseYaml, RefusesWhatNoConfigurationNeeds) {
   for (const auto& row : kRows) EXPECT_EQ(Fault(row.text), row.fault);
 }
 
+TEST(ParseYaml, RefusesOtherEncodingsThanUtf8) {
+  constexpr absl::string_view kFault = "f.yaml:1:1: is not UTF-8, or has a NUL; write the file in UTF-8";
+  for (const absl::string_view text : {absl::string_view("\0\0\0\0\001e999", 9), absl::string_view("a\0:\0 \0", 6),
+                                       absl::string_view("\xff\xfe\x61\x30\x3a\x30"),
+                                       absl::string_view("\xfe\xff\x30\x61\x30\x3a"), absl::string_view("a: \0", 4)}) {
+    EXPECT_EQ(Fault(text), kFault);
+  }
+}
+
 TEST(ParseYaml, BoundsDepthKeysAndSize) {
   const auto nested = [](int levels) { return std::string(levels, '[') + std::string(levels, ']'); };
   EXPECT_EQ(Fault(nested(kMaxYamlDepth)), "");

@@ -28,6 +28,9 @@ constexpr RowUnit kUnits[] = {{"us", {"microseconds", 1e-6, 1e12}},
                               {"bytes_per_second", {"bytes per second", 1, kBytesPerSecond.high}},
                               {"flops_per_second", {"FLOP per second", 1, kFlopsPerSecond.high}},
                               {"ratio", {"as a ratio", 1e-9, 1e9}}};
+constexpr double kMostWatts = 1e6;
+// Of google.protobuf.Timestamp: the years 1 to 9999. Another has no JSON form, in which profiles are stored.
+constexpr int64_t kFirstSecond = -62'135'596'800, kLastSecond = 253'402'300'799;
 constexpr double kMaxParameter = 1e18;  // either sign: sizes, counts, SMs
 
 std::string Path(absl::string_view field, absl::string_view name) {
@@ -192,6 +195,16 @@ HardwareProfile ProfileFromMessage(const v1::HardwareProfile& m, absl::string_vi
                     absl::StrCat("is '", absl::CEscape(m.kind().substr(0, 64)), "', must be measured or synthetic"));
   }
   if (m.sm_count() < 0 || m.sm_count() > 4096) violations->Add(Path(field, "sm_count"), "must be 0..4096");
+  const std::pair<const char*, double> watts[] = {{"power_watts", m.conditions().power_watts()},
+                                                  {"power_limit_watts", m.conditions().power_limit_watts()}};
+  for (const auto& [name, value] : watts) {
+    if (value >= 0 && value <= kMostWatts) continue;
+    violations->Add(Path(field, absl::StrCat("conditions.", name)), absl::StrCat("must be 0..1e6, not ", value));
+  }
+  const auto& time = m.measure_time();
+  if (time.seconds() < kFirstSecond || time.seconds() > kLastSecond || time.nanos() < 0 || time.nanos() > 999'999'999) {
+    violations->Add(Path(field, "measure_time"), "is no time between the years 1 and 9999");
+  }
   if (m.rows_size() > kMaxProfileRows) {
     violations->Add(Path(field, "rows"), absl::StrCat("has more than ", kMaxProfileRows, " entries"));
     return profile;
