@@ -64,6 +64,7 @@ std::optional<int64_t> LayoutStages(absl::string_view layout) {
 }
 
 std::optional<HybridPattern> ReadHybridPattern(absl::string_view pattern) {
+  if (pattern.empty()) pattern = "";  // StrSplit makes no part at all of a view of nothing
   const std::vector<absl::string_view> parts = absl::StrSplit(pattern, '/');
   HybridPattern out;
   const absl::string_view main = parts[0];

@@ -37,6 +37,7 @@ TEST(HybridPattern, ReadsLayersSegmentsAndDepths) {
   EXPECT_FALSE(pattern->has_mla);
   EXPECT_TRUE(ReadHybridPattern("MD")->has_dsa);
   EXPECT_TRUE(ReadHybridPattern("M+")->has_mla);
+  EXPECT_EQ(ReadHybridPattern(absl::string_view())->layers, 0);  // a knob without a text
   EXPECT_EQ(ReadHybridPattern("MM//")->mtp_depths, 0);
 }
 
