@@ -143,6 +143,10 @@ absl::StatusOr<Reading> ReadConfig(const v1::ValidateConfigRequest& request, Env
   FLIGHTPLAN_RETURN_IF_ERROR(violations.ToStatus());
   // What was read when the caller had gone is not whole, and nobody waits for it.
   if (Work::Abandoned()) return absl::CancelledError("the caller went away");
+  if (Work::Spent()) {
+    violations.Add("config", "takes too much work to read; give it without its unknown names and repetitions");
+    return violations.ToStatus();
+  }
   if (const auto size = env->vars.find("WORLD_SIZE"); !env->world_size.has_value() && size != env->vars.end()) {
     int64_t count = 0;
     if (absl::SimpleAtoi(size->second, &count) && count >= 1 && count <= kMaxGpus) env->world_size = count;

@@ -4,7 +4,9 @@
 #include <set>
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "flightplan/v1/resolver_service.pb.h"
+#include "resolver/base/work.h"
 #include "resolver/normalize/canonical_bytes.h"
 #include "resolver/resolver.h"
 #include "tests/support/requests.h"
@@ -177,6 +179,18 @@ TEST(ValidateConfig, TakesTheSizeFromTheLaunch) {
   EXPECT_TRUE(
       grid_fails("#SBATCH --nodes=3\ntorchrun --nproc-per-node 8 --nnodes $SLURM_NNODES a.py "
                  "--num-experts 16 --expert-model-parallel-size 16\n"));
+}
+
+// Half a configuration would be judged as another one.
+TEST(ValidateConfig, WhatTakesTooMuchWorkToReadIsNotJudged) {
+  v1::ValidateConfigRequest request;
+  request.mutable_target()->set_framework("megatron-bridge");
+  for (int i = 0; i < 1000; ++i) request.mutable_arguments()->add_values(absl::StrCat("model.num_layerz", i, "=4"));
+  v1::ValidateConfigResponse response;
+  ASSERT_TRUE(TestResolver().ValidateConfig(request, &response).ok());
+  const Work work(1 << 16);
+  const absl::Status status = TestResolver().ValidateConfig(request, &response);
+  EXPECT_EQ(ViolatedFields(status), std::set<std::string>({"config"})) << status;
 }
 
 TEST(ValidateConfig, NeedsAConfig) {

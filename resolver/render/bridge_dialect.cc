@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <set>
 
 #include "absl/strings/match.h"
@@ -98,12 +99,16 @@ std::string OverrideReader::UnknownSection(absl::string_view section) {
 }
 
 absl::string_view OverrideReader::NearestField(absl::string_view section, absl::string_view field) {
-  std::vector<absl::string_view> names;
-  for (int i = 0; i < kKnobCount; ++i) {
-    const K knob = static_cast<K>(i);
-    if (BridgeSectionOf(knob) == section) names.push_back(FieldNameOf(knob));
-  }
-  return NearestName(field, names);
+  static const auto* const kFields = [] {
+    auto* fields = new std::map<absl::string_view, std::vector<absl::string_view>>();
+    for (int i = 0; i < kKnobCount; ++i) {
+      const K knob = static_cast<K>(i);
+      (*fields)[BridgeSectionOf(knob)].push_back(FieldNameOf(knob));
+    }
+    return fields;
+  }();
+  const auto fields = kFields->find(section);
+  return fields == kFields->end() ? absl::string_view() : NearestName(field, fields->second);
 }
 
 void OverrideReader::Read(const Argument& argument) {
