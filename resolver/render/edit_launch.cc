@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cctype>
+#include <iterator>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -163,14 +165,50 @@ class Lines {
   std::vector<size_t> starts_;
 };
 
-// Applied from the end, so that places stay right; false when two of them meet.
-bool ApplyEdits(std::vector<TextEdit> edits, std::string* text) {
-  std::stable_sort(edits.begin(), edits.end(), [](const TextEdit& a, const TextEdit& b) { return a.begin > b.begin; });
-  for (size_t i = 1; i < edits.size(); ++i) {
-    if (edits[i].end > edits[i - 1].begin) return false;
+// Edits that do not meet. Of several at one place the last stands first.
+template <typename Edit>  // {size_t begin, end; ...}
+class DisjointEdits {
+ public:
+  // All of them, or none where one meets another: false.
+  bool Add(std::vector<Edit> edits) {
+    std::vector<typename Places::iterator> added;
+    for (Edit& edit : edits) {
+      const auto next = places_.lower_bound(edit.begin);
+      const bool meets = (next != places_.end() && edit.end > next->first) ||
+                         (next != places_.begin() && std::prev(next)->second.end > edit.begin);
+      if (meets) {
+        for (const auto& place : added) places_.erase(place);
+        return false;
+      }
+      const size_t begin = edit.begin;
+      added.push_back(places_.emplace_hint(next, begin, std::move(edit)));
+    }
+    return true;
   }
-  for (const TextEdit& edit : edits) text->replace(edit.begin, edit.end - edit.begin, edit.text);
-  return true;
+  // keep(begin, end) for what stays of [0, size), write(edit) between, in order.
+  template <typename Keep, typename Write>
+  void Apply(size_t size, Keep keep, Write write) const {
+    size_t at = 0;
+    for (const auto& [begin, edit] : places_) {
+      keep(at, begin);
+      write(edit);
+      at = edit.end;
+    }
+    keep(at, size);
+  }
+
+ private:
+  using Places = std::multimap<size_t, Edit>;
+  Places places_;  // by begin
+};
+
+std::string Applied(const DisjointEdits<TextEdit>& edits, absl::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  edits.Apply(
+      text.size(), [&](size_t begin, size_t end) { out.append(text.data() + begin, end - begin); },
+      [&](const TextEdit& edit) { out.append(edit.text); });
+  return out;
 }
 
 bool IsBlank(char c) { return c == ' ' || c == '\t'; }
@@ -293,15 +331,14 @@ std::string WithVariable(const std::string& text, const Assignment& assignment) 
     edit = assignment.value.is_none() ? TextEdit{at, lines.End(at), ""}
                                       : TextEdit{begin + name.size(), begin + line.size(), value};
   }
-  std::string out = text;
-  if (edit.has_value()) {
-    ApplyEdits({*edit}, &out);
-  } else if (!assignment.value.is_none()) {
-    ApplyEdits({{insert, insert, absl::StrCat("export ", name, value, "\n")}}, &out);
-  } else {
-    ApplyEdits({{insert, insert, absl::StrCat("unset ", assignment.env_var, "\n")}}, &out);
+  if (!edit.has_value() && !assignment.value.is_none()) {
+    edit = TextEdit{insert, insert, absl::StrCat("export ", name, value, "\n")};
+  } else if (!edit.has_value()) {
+    edit = TextEdit{insert, insert, absl::StrCat("unset ", assignment.env_var, "\n")};
   }
-  return out;
+  DisjointEdits<TextEdit> edits;
+  edits.Add({*std::move(edit)});
+  return Applied(edits, text);
 }
 
 // ---- YAML
@@ -369,14 +406,22 @@ EditedArguments EditArguments(const WrittenLaunch& launch, const Patch& patch, c
   WordEdits plan = PlanEdits(launch, patch, env);
   EditedArguments out;
   out.unwritten = std::move(plan.unwritten);
-  for (const Argument& arg : launch.args) out.args.push_back(arg.text);
-  std::stable_sort(plan.edits.begin(), plan.edits.end(),
-                   [](const WordEdit& a, const WordEdit& b) { return a.index > b.index; });
-  for (const WordEdit& edit : plan.edits) {
-    const auto begin = out.args.begin() + static_cast<std::ptrdiff_t>(edit.index);
-    const auto at = out.args.erase(begin, begin + static_cast<std::ptrdiff_t>(edit.count));
-    out.args.insert(at, edit.words.begin(), edit.words.end());
+  struct Words {
+    size_t begin, end;
+    std::vector<std::string> words;
+  };
+  DisjointEdits<Words> edits;
+  for (WordEdit& edit : plan.edits) {
+    if (!edits.Add({{edit.index, edit.index + edit.count, std::move(edit.words)}})) {
+      out.unwritten.push_back(std::move(edit.assignment));
+    }
   }
+  edits.Apply(
+      launch.args.size(),
+      [&](size_t begin, size_t end) {
+        for (size_t i = begin; i < end; ++i) out.args.push_back(launch.args[i].text);
+      },
+      [&](const Words& words) { out.args.insert(out.args.end(), words.words.begin(), words.words.end()); });
   return out;
 }
 
@@ -384,20 +429,13 @@ EditedText EditArgumentFile(absl::string_view text, const WrittenLaunch& launch,
                             const Environment& env, bool shell) {
   WordEdits plan = PlanEdits(launch, patch, env);
   const ArgumentFile file(text, launch.args, shell);
-  EditedText out{std::string(text), {}};
-  std::vector<TextEdit> edits;
-  for (const WordEdit& edit : plan.edits) {
+  EditedText out;
+  DisjointEdits<TextEdit> edits;
+  for (WordEdit& edit : plan.edits) {
     std::optional<std::vector<TextEdit>> places = file.Edit(edit);
-    std::vector<TextEdit> with = edits;
-    if (places.has_value()) with.insert(with.end(), places->begin(), places->end());
-    std::string trial = out.text;
-    if (places.has_value() && ApplyEdits(with, &trial)) {
-      edits = std::move(with);
-    } else {
-      out.unwritten.push_back(edit.assignment);
-    }
+    if (!places.has_value() || !edits.Add(*std::move(places))) out.unwritten.push_back(std::move(edit.assignment));
   }
-  ApplyEdits(std::move(edits), &out.text);
+  out.text = Applied(edits, text);
   for (const Assignment& assignment : plan.unwritten) {
     if (shell && !assignment.env_var.empty()) {
       out.text = WithVariable(out.text, assignment);
@@ -410,10 +448,10 @@ EditedText EditArgumentFile(absl::string_view text, const WrittenLaunch& launch,
 
 EditedText EditYaml(absl::string_view text, absl::Span<const ParsedKnob> knobs, const Patch& patch,
                     const Environment& env) {
-  EditedText out{std::string(text), {}};
+  EditedText out;
   const absl::StatusOr<YamlDocument> document = ParseYaml("config", text, YamlAliases::kExpanded);
   const Lines lines(text);
-  std::vector<TextEdit> edits;
+  DisjointEdits<TextEdit> edits;
   for (const Assignment& assignment : patch) {
     std::optional<TextEdit> edit;
     const ParsedKnob* written = nullptr;
@@ -432,13 +470,9 @@ EditedText EditYaml(absl::string_view text, absl::Span<const ParsedKnob> knobs, 
       if (end.has_value() && (says_none || !written->value.is_none()))
         edit = TextEdit{begin, *end, YamlText(assignment.value)};
     }
-    if (edit.has_value()) {
-      edits.push_back(*std::move(edit));
-    } else {
-      out.unwritten.push_back(assignment);
-    }
+    if (!edit.has_value() || !edits.Add({*std::move(edit)})) out.unwritten.push_back(assignment);
   }
-  if (!ApplyEdits(std::move(edits), &out.text)) return {std::string(text), patch};
+  out.text = Applied(edits, text);
   return out;
 }
 

@@ -57,6 +57,14 @@ TEST(EditScript, TakesAFlagAway) {
             "torchrun a.py --num-layers 4\n");
 }
 
+// A launch may say the same any number of times; all that is said is taken away in one go.
+TEST(EditScript, TakesEveryMentionAway) {
+  const Patch off = {{K::moe_shared_expert_overlap, "", Value(false)}};
+  std::string script = "torchrun a.py \\\n";
+  for (int i = 0; i < 4000; ++i) script += "  --moe-shared-expert-overlap \\\n";
+  EXPECT_EQ(EditScript((script + "  --bf16\n").c_str(), off), "torchrun a.py \\\n  --bf16\n");
+}
+
 TEST(EditScript, LeavesWhatIsPutTogetherElsewhere) {
   Patch unwritten;
   const char* script = "P=--expert-model\ntorchrun a.py --bf16 $P-parallel-size=6${X:-4}\n";
@@ -90,6 +98,17 @@ TEST(EditArguments, ReplacesAddsAndTakesAway) {
                                                    "--recompute-granularity", "selective"}));
   ASSERT_EQ(edited.unwritten.size(), 1u);
   EXPECT_EQ(edited.unwritten[0].env_var, "NCCL_ALGO");
+}
+
+TEST(EditArguments, TakesEveryMentionAway) {
+  std::vector<Argument> args(4000, {"--moe-shared-expert-overlap", {}});
+  args.push_back({"--bf16", {}});
+  for (size_t i = 0; i < args.size(); ++i) args[i].at.index = static_cast<int>(i);
+  const Environment env;
+  const ParseResult parsed = ParseMegatronLm(args, env);
+  const Patch off = {{K::moe_shared_expert_overlap, "", Value(false)}};
+  const EditedArguments edited = EditArguments({args, parsed.knobs}, off, env);
+  EXPECT_EQ(edited.args, std::vector<std::string>({"--bf16"}));
 }
 
 TEST(EditArguments, WritesBridgesOverridesAndFlags) {
