@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "resolver/base/work.h"
 #include "resolver/render/shell_words.h"
 
 namespace flightplan {
@@ -61,6 +62,7 @@ class ShellScanner::Fields {
   }
   void Finish() {
     if (open_) words_.push_back({std::move(current_), offset_});
+    Work::Spend(kShellWordCosts);
     current_ = TracedText();
     open_ = false;
   }

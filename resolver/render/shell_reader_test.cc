@@ -144,6 +144,7 @@ TEST(ShellReader, HoldsItsBounds) {
 TEST(ShellReader, AScriptThatTakesTooMuchWorkIsNotReadToItsEnd) {
   const std::string value = absl::StrCat("x=aaaaaaaa\n", Repeat("x=$x$x\n", 14));  // 128 KiB
   const std::string array = absl::StrCat("a=(1)\n", Repeat("a=(${a[@]} ${a[@]})\n", 11));
+  const std::string nothings = absl::StrCat("a=('')\n", Repeat("a=(\"${a[@]}\" \"${a[@]}\")\n", 11));
   const std::string text = absl::StrCat("x=aaaaaaaa\n", Repeat("x=$x$x\n", 9), "x=${x:0:4000}\n");
   const std::string pattern = absl::StrCat("*", std::string(120, 'a'), "b");
   const auto often = [](absl::string_view body) {
@@ -153,6 +154,7 @@ TEST(ShellReader, AScriptThatTakesTooMuchWorkIsNotReadToItsEnd) {
   for (const std::string& script : {
            absl::StrCat(value, often(Repeat("y=${x:0:1};", 90))),
            absl::StrCat(array, often(Repeat("y=${a[@]:0:1};", 70))),
+           absl::StrCat(nothings, often("a=(\"${a[@]}\");")),
            absl::StrCat(text, often(absl::StrCat("y=${x##", pattern, "};"))),
            absl::StrCat(text, "case $x in\n", Repeat(absl::StrCat(pattern, ") ;;\n"), 7000), "esac\n"),
            absl::StrCat("export x\n", value, often(Repeat("x+=a;", 100))),

@@ -91,7 +91,7 @@ const ShellWords* ShellState::Find(absl::string_view name) const {
 }
 
 ShellWords ShellState::Copy(const ShellWords& items) {
-  Work::Spend(4 * BytesOf(items));  // every byte has its offset
+  Work::Spend(4 * BytesOf(items) + kShellWordCosts * items.size());  // every byte has its offset
   return items;
 }
 

@@ -14,6 +14,7 @@
 namespace flightplan {
 
 inline constexpr size_t kMaxExpandedBytes = size_t{1} << 18;  // of one variable or word
+inline constexpr size_t kShellWordCosts = 64;  // in units of base/work.h, beside its bytes: to read, make or copy it
 // What a finding about the script as such points at: upstream's own reading of the command line.
 inline constexpr absl::string_view kScriptSource = "Megatron-LM:megatron/training/arguments.py:117";
 

@@ -14,7 +14,6 @@ namespace {
 
 constexpr ByteSet kNotPlain(" \t\r\n;&|()<>'\"$`\\");  // all else means itself in a word
 constexpr size_t kMaxTestWords = 256;
-constexpr size_t kWordCosts = 64;  // beside its bytes
 
 bool EndsCommand(char c) { return c == '\n' || c == ';' || c == '&' || c == '|'; }
 
@@ -131,7 +130,7 @@ TracedText ShellScanner::ReadJoined() {
 }
 
 ShellWords ShellScanner::ReadFields(Splitting splitting) {
-  Work::Spend(kWordCosts);
+  Work::Spend(kShellWordCosts);
   Fields fields(Offset());
   while (!TooLong(fields) && !AtEndOfCommand()) {
     const char c = Peek();
