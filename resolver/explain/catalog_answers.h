@@ -37,7 +37,6 @@ class Catalog;
 
 inline constexpr int kDefaultPageSize = 100;
 inline constexpr int kMaxPageSize = 1000;
-inline constexpr size_t kMaxHfConfigBytes = size_t{256} << 10;
 
 // Immutable; every method may be called from many threads. One method per rpc of CatalogService.
 //

@@ -7,6 +7,7 @@
 #include "gtest/gtest.h"
 #include "resolver/base/reason.h"
 #include "resolver/catalog/catalog.h"
+#include "resolver/normalize/hf_import.h"
 #include "resolver/rules/registry.h"
 
 namespace flightplan {

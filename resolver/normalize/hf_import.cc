@@ -18,15 +18,14 @@
 namespace flightplan {
 namespace {
 
-constexpr size_t kMaxJsonBytes = size_t{1} << 20;
 // Iterative: a hostile file must not choose the depth of our stack.
 constexpr unsigned kJsonFlags = rapidjson::kParseNanAndInfFlag | rapidjson::kParseIterativeFlag |
                                 rapidjson::kParseFullPrecisionFlag | rapidjson::kParseValidateEncodingFlag;
 
 absl::Status Parse(absl::string_view json, rapidjson::Document* document) {
-  if (json.size() > kMaxJsonBytes) {
+  if (json.size() > kMaxHfConfigBytes) {
     return absl::InvalidArgumentError(
-        absl::StrCat("config.json has ", json.size(), " bytes; it may have at most ", kMaxJsonBytes));
+        absl::StrCat("config.json has ", json.size(), " bytes; it may have at most ", kMaxHfConfigBytes));
   }
   document->Parse<kJsonFlags>(json.data(), json.size());
   if (document->HasParseError()) {

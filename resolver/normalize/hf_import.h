@@ -1,6 +1,7 @@
 // A Hugging Face config.json, as downloaded, to a model.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,9 @@
 #include "resolver/plan/model.h"
 
 namespace flightplan {
+
+// A hundred times a usual one: lists of modules that are not quantized make them long.
+inline constexpr size_t kMaxHfConfigBytes = size_t{256} << 10;
 
 // `json` may hold bare NaN and Infinity, as some published files do; a field with a wrong type or an absurd size is
 // refused with its JSON path ("$.text_config.num_hidden_layers: ..."), a truncated file with its offset, an unknown

@@ -233,7 +233,8 @@ TEST(HfImport, SurvivesAnyTypeInAnyField) {
 }
 
 TEST(HfImport, RefusesHostileFiles) {
-  EXPECT_NE(Fault(std::string(2 << 20, ' ')).find("2097152 bytes; it may have at most 1048576"), std::string::npos);
+  EXPECT_NE(Fault(std::string(kMaxHfConfigBytes + 1, ' ')).find("262145 bytes; it may have at most 262144"),
+            std::string::npos);
   EXPECT_NE(Fault(std::string(500000, '[')).find("offset 500000"), std::string::npos);
   std::string deep = "{\"architectures\": " + std::string(400000, '[') + std::string(400000, ']') + "}";
   EXPECT_NE(Fault(deep).find("$.architectures"), std::string::npos);

@@ -47,7 +47,6 @@ inline constexpr int64_t kMaxGpusPerNode = 1024;
 inline constexpr int64_t kMaxSeqLength = 1 << 24;
 inline constexpr int64_t kMaxParallelSize = 1 << 20;
 inline constexpr int64_t kMaxBatchSize = 1 << 30;
-inline constexpr size_t kMaxHfConfigBytes = 256 * 1024;
 inline constexpr int kMaxEnvVars = 1024;
 
 }  // namespace flightplan
