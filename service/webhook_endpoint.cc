@@ -23,8 +23,6 @@ namespace {
 constexpr char kPath[] = "/admission/v1/validate";
 constexpr size_t kWebhookConnections = 256;
 constexpr size_t kWebhookQueue = 32;
-// A tenth of a second: of those who create jobs nobody keeps the others' waiting.
-constexpr uint64_t kMaxReviewWork = uint64_t{1} << 26;
 
 // What a review needs; one for the life of the endpoint.
 struct Desk {

@@ -19,6 +19,9 @@ namespace flightplan::service {
 
 inline constexpr size_t kMaxAdmissionBytes = size_t{4} << 20;    // etcd holds 1.5 MiB; a review carries two objects
 inline constexpr size_t kMaxAdmissionsBytes = size_t{32} << 20;  // that are read or judged at a time
+// Of one review, in units of base/work.h: a tenth of a second. Of those who create jobs nobody keeps the others'
+// waiting.
+inline constexpr uint64_t kMaxReviewWork = uint64_t{1} << 26;
 
 class WebhookEndpoint {
  public:

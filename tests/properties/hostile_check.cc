@@ -1,0 +1,347 @@
+// hostile_check --corpus tests/fuzz/corpus [--reader NAME] [--count N] [--seed S] [--first K] [--print]
+//
+// Gives every reader of strangers' text N hostile texts of at most what is served, each within the work that is
+// served, and says what the dearest cost. Each must be answered, or refused as the caller's mistake: never INTERNAL,
+// never without end, never with more memory than the bound. One process for each reader, so that its memory is its own.
+// With
+// --first from the K-th text on: to see again what a run has said; with --print that one is written to standard output
+// and not read. Exit status: 0 all hold, 1 some do not, 2 misuse.
+#include <sys/resource.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "clients/doors/admission_review.h"
+#include "clients/doors/review.h"
+#include "flightplan/v1/catalog_service.pb.h"
+#include "flightplan/v1/resolver_service.pb.h"
+#include "google/protobuf/stubs/logging.h"
+#include "resolver/base/work.h"
+#include "resolver/catalog/catalog.h"
+#include "resolver/explain/catalog_answers.h"
+#include "resolver/normalize/hf_import.h"
+#include "resolver/plan/knob_value.h"
+#include "resolver/render/dialects.h"
+#include "resolver/render/input_format.h"
+#include "resolver/render/shell_reader.h"
+#include "resolver/resolver.h"
+#include "service/handlers/answer.h"
+#include "service/webhook_endpoint.h"
+#include "tests/properties/extremes.h"
+#include "tests/properties/hostile.h"
+
+namespace flightplan::properties {
+namespace {
+
+// Of one process, with what the program itself needs. SECURITY.md states it.
+constexpr int64_t kMostMemory = int64_t{512} << 20;
+// Of processor time for one text, two orders above the dearest: one that takes more has no end.
+constexpr int kLongestSeconds = 60;
+
+std::shared_ptr<const Catalog> TheCatalog() {
+  static const auto* const kCatalog =
+      new std::shared_ptr<const Catalog>(std::make_shared<const Catalog>(*Catalog::Builtin()));
+  return *kCatalog;
+}
+
+const Resolver& TheResolver() {
+  static const auto* const kResolver = new Resolver(TheCatalog());
+  return *kResolver;
+}
+
+// ---- the readers
+
+absl::Status Validate(const v1::ValidateConfigRequest& request) {
+  v1::ValidateConfigResponse response;
+  return TheResolver().ValidateConfig(request, &response);
+}
+
+// A file of one format; one in four is repaired too.
+absl::Status ReadAs(const InputFormat* format, const std::string& text) {
+  v1::ValidateConfigRequest request;
+  const Target target = format == nullptr ? Target::kMegatronLm : format->target;
+  request.mutable_target()->set_framework(std::string(OwnDialect(target)));
+  request.set_input_format(std::string(format == nullptr ? kShellFormat : format->name));
+  request.mutable_file()->set_text(text);
+  request.set_repair(text.size() % 4 == 0);
+  return Validate(request);
+}
+
+absl::Status ReadHfConfig(const std::string& text) {
+  static const auto* const kAnswers = new CatalogAnswers(TheCatalog());
+  v1::ImportModelRequest request;
+  request.set_hf_config_json(text);
+  v1::ModelSpec model;
+  return kAnswers->ImportModel(request, &model);
+}
+
+absl::Status ReadAdmission(const std::string& text) {
+  doors::AdmissionRequest admission;
+  const absl::Status parsed = doors::ParseAdmissionReview(text, &admission);
+  if (!parsed.ok()) return parsed;
+  v1::ValidateConfigRequest request;
+  const doors::Question question = doors::AskAboutWorkload(admission, {}, *TheCatalog(), &request);
+  if (!question.not_judged.empty()) return absl::OkStatus();
+  v1::ValidateConfigResponse response;
+  const absl::Status status = TheResolver().ValidateConfig(request, &response);
+  if (status.ok()) doors::RenderAdmissionReview(admission, doors::ReviewOf(question, response), {});
+  return status;
+}
+
+// A Job whose container runs `script`.
+std::string AdmissionOf(absl::string_view script) {
+  return absl::StrCat(
+      R"({"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"1","operation":"CREATE","object":)"
+      R"({"kind":"Job","apiVersion":"batch/v1","metadata":{"name":"a"},"spec":{"template":{"spec":{"containers":[{"env":)"
+      R"([{"name":"A","value":"x"}],"command":["bash","-c"],"args":[")",
+      absl::StrReplaceAll(script, {{"\\", "\\\\"}, {"\"", "\\\""}, {"\n", "\\n"}, {"\t", "\\t"}, {"\r", "\\r"}}),
+      R"("],"resources":{"limits":{"nvidia.com/gpu":8}}}]}}}}}})");
+}
+
+absl::Status ReadAdmissionLaunch(const std::string& script) { return ReadAdmission(AdmissionOf(script)); }
+
+absl::Status ReadSlurmScript(const std::string& script) {
+  v1::ValidateConfigRequest request;
+  const doors::Question question = doors::AskAboutScript("job", script, {}, {}, *TheCatalog(), &request);
+  return question.not_judged.empty() ? Validate(request) : absl::OkStatus();
+}
+
+// The value of every knob that is text or a list.
+absl::Status ReadKnobValues(const std::string& text) {
+  v1::ValidateConfigRequest request;
+  request.mutable_target()->set_framework("megatron-lm");
+  static constexpr absl::string_view kTexts[] = {"pipeline_model_parallel_layout",
+                                                 "hybrid_layer_pattern",
+                                                 "hybrid_override_pattern",
+                                                 "moe_layer_freq",
+                                                 "recompute_modules",
+                                                 "linear_attention_freq"};
+  v1::KnobSetting* setting = request.mutable_knobs()->add_settings();
+  setting->set_name(std::string(kTexts[text.size() % std::size(kTexts)]));
+  setting->mutable_value()->set_string_value(text);
+  return Validate(request);
+}
+
+absl::Status ReadWire(const std::string& bytes) {
+  v1::ResolveConfigRequest request;
+  if (!request.ParseFromString(bytes)) return absl::InvalidArgumentError("no message");
+  v1::ResolveConfigResponse response;
+  return TheResolver().ResolveConfig(request, &response);
+}
+
+struct Reader {
+  std::string name;
+  Language language;
+  size_t max_bytes;
+  uint64_t work;
+  std::function<absl::Status(const std::string&)> read;
+};
+
+std::vector<std::string> Files(const std::filesystem::path& folder) {
+  std::vector<std::filesystem::path> paths;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) paths.push_back(entry.path());
+  std::sort(paths.begin(), paths.end());
+  std::vector<std::string> texts;
+  for (const auto& path : paths) {
+    std::ifstream file(path, std::ios::binary);
+    texts.emplace_back(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
+  }
+  return texts;
+}
+
+absl::string_view LanguageOfFormat(const InputFormat& format) {
+  if (format.file != nullptr) return "yaml";
+  return format.name == "argv" ? "argv" : "overrides";
+}
+
+std::vector<Reader> Readers(const std::filesystem::path& corpus) {
+  const auto speak = [&](absl::string_view language, absl::string_view seeds) {
+    Language spoken = LanguageOf(language);
+    if (!seeds.empty()) spoken.seeds = Files(corpus / std::string(seeds));
+    return spoken;
+  };
+  std::vector<Reader> readers;
+  for (const InputFormat& format : InputFormats()) {
+    const bool shared = format.name == "argv" && format.target == Target::kLoongForge;
+    const std::string name = shared ? "loongforge-argv" : std::string(format.name);
+    if (!std::filesystem::is_directory(corpus / name)) continue;
+    readers.push_back({name, speak(LanguageOfFormat(format), name), kMaxScriptBytes, service::kMaxAnswerWork,
+                       [&format](const std::string& text) { return ReadAs(&format, text); }});
+  }
+  readers.push_back({"shell", speak("shell", "shell"), kMaxScriptBytes, service::kMaxAnswerWork,
+                     [](const std::string& text) { return ReadAs(nullptr, text); }});
+  readers.push_back(
+      {"hf-config", speak("json", "hf-config"), kMaxHfConfigBytes, service::kMaxAnswerWork, ReadHfConfig});
+  readers.push_back({"knob-values", speak("pattern", ""), kMaxTextBytes, service::kMaxAnswerWork, ReadKnobValues});
+  Language admission = speak("json", "");
+  for (const std::string& script : Files(corpus / "shell")) admission.seeds.push_back(AdmissionOf(script));
+  readers.push_back(
+      {"admission-review", std::move(admission), service::kMaxAdmissionBytes, service::kMaxReviewWork, ReadAdmission});
+  readers.push_back(
+      {"admission-launch", speak("shell", "shell"), kMaxScriptBytes, service::kMaxReviewWork, ReadAdmissionLaunch});
+  readers.push_back(
+      {"slurm-script", speak("shell", "shell"), kMaxScriptBytes, service::kMaxAnswerWork, ReadSlurmScript});
+  Language wire = speak("wire", "");
+  for (const Sample& sample : Samples(*TheCatalog())) {
+    if (sample.message->GetDescriptor() != v1::ResolveConfigRequest::descriptor()) continue;
+    wire.seeds.push_back(sample.message->SerializeAsString());
+  }
+  readers.push_back({"wire", std::move(wire), kMaxScriptBytes, service::kMaxAnswerWork, ReadWire});
+  return readers;
+}
+
+// ---- the check
+
+struct Options {
+  std::string corpus, reader;
+  int64_t count = 200, first = 0;
+  uint64_t seed = 1;
+  bool print = false;
+};
+
+double ProcessorSeconds() {
+  timespec now{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+int64_t MostMemory() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_maxrss * 1024;
+}
+
+// For the end of a process that a text ends, or holds for ever.
+char reading[128];
+
+// The n-th text of a reader does not depend on the others: a generator of its own.
+std::string TextOf(const Reader& reader, uint64_t seed, int64_t n) {
+  std::seed_seq sequence{seed, static_cast<uint64_t>(n)};
+  Random random(sequence);
+  return HostileText(reader.language, reader.max_bytes, &random);
+}
+
+int Check(const Reader& reader, const Options& options) {
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);  // what was said stands, however this ends
+  for (const int fatal : {SIGVTALRM, SIGSEGV, SIGFPE, SIGABRT, SIGBUS}) {
+    std::signal(fatal, [](int signal) {
+      std::printf("BROKEN %s: %s\n", reading, signal == SIGVTALRM ? "has no end" : "ends the process");
+      std::fflush(stdout);
+      std::_Exit(1);
+    });
+  }
+  google::protobuf::SetLogHandler(nullptr);  // of texts that are no UTF-8, which is what they are to be
+  TheResolver();
+  const int64_t at_rest = MostMemory();
+  int64_t answered = 0, broken = 0, spent = 0, bytes = 0;
+  double total = 0, worst = 0;
+  int64_t worst_of = 0, most = at_rest, most_of = 0;
+  for (int64_t n = options.first; n < options.first + options.count; ++n) {
+    const std::string text = TextOf(reader, options.seed, n);
+    bytes += static_cast<int64_t>(text.size());
+    std::snprintf(reading, sizeof reading, "%s: text %lld of seed %llu (%zu bytes)", reader.name.c_str(),
+                  static_cast<long long>(n), static_cast<unsigned long long>(options.seed), text.size());
+    const itimerval longest = {{0, 0}, {kLongestSeconds, 0}};
+    setitimer(ITIMER_VIRTUAL, &longest, nullptr);
+    const double start = ProcessorSeconds();
+    absl::Status status;
+    {
+      const Work work(reader.work);
+      status = reader.read(text);
+      if (Work::Spent()) ++spent;
+    }
+    const double taken = ProcessorSeconds() - start;
+    total += taken;
+    if (taken > worst) worst = taken, worst_of = n;
+    if (MostMemory() > most + (1 << 20)) most = MostMemory(), most_of = n;
+    if (status.ok()) ++answered;
+    if (status.code() != absl::StatusCode::kInternal && status.code() != absl::StatusCode::kUnknown) continue;
+    if (++broken <= 10) std::printf("BROKEN %s: %s\n", reading, std::string(status.message()).c_str());
+  }
+  std::printf(
+      "%-18s %8lld texts %7lld MiB  answered %8lld  refused %8lld  out of work %7lld  broken %lld  mean %7.3f ms  "
+      "worst %7.1f ms (text %lld)  memory %lld + %lld MiB (text %lld)\n",
+      reader.name.c_str(), static_cast<long long>(options.count), static_cast<long long>(bytes >> 20),
+      static_cast<long long>(answered), static_cast<long long>(options.count - answered - broken),
+      static_cast<long long>(spent), static_cast<long long>(broken), 1e3 * total / static_cast<double>(options.count),
+      1e3 * worst, static_cast<long long>(worst_of), static_cast<long long>(at_rest >> 20),
+      static_cast<long long>((most - at_rest) >> 20), static_cast<long long>(most_of));
+  if (most > kMostMemory) std::printf("BROKEN %s: more memory than the bound\n", reader.name.c_str());
+  return broken == 0 && most <= kMostMemory ? 0 : 1;
+}
+
+// In a process of its own.
+bool Holds(const Reader& reader, const Options& options) {
+  std::fflush(stdout);
+  const pid_t child = fork();
+  if (child == 0) std::exit(Check(reader, options));
+  int status = 0;
+  return child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+bool ReadOptions(int argc, char** argv, Options* options) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string flag = argv[i];
+    if (flag == "--print") {
+      options->print = true;
+      continue;
+    }
+    if (++i == argc) return false;
+    if (flag == "--corpus") {
+      options->corpus = argv[i];
+    } else if (flag == "--reader") {
+      options->reader = argv[i];
+    } else if (!((flag == "--count" && absl::SimpleAtoi(argv[i], &options->count) && options->count > 0) ||
+                 (flag == "--seed" && absl::SimpleAtoi(argv[i], &options->seed)) ||
+                 (flag == "--first" && absl::SimpleAtoi(argv[i], &options->first) && options->first >= 0))) {
+      return false;
+    }
+  }
+  return !options->corpus.empty() && (!options->print || !options->reader.empty());
+}
+
+int Main(int argc, char** argv) {
+  Options options;
+  if (!ReadOptions(argc, argv, &options)) {
+    std::fprintf(stderr,
+                 "usage: hostile_check --corpus FOLDER [--reader NAME] [--count N] [--seed S] [--first K] "
+                 "[--print]\n");
+    return 2;
+  }
+  int met = 0, broken = 0;
+  for (const Reader& reader : Readers(options.corpus)) {
+    if (!options.reader.empty() && reader.name != options.reader) continue;
+    ++met;
+    if (options.print) {
+      const std::string text = TextOf(reader, options.seed, options.first);
+      std::fwrite(text.data(), 1, text.size(), stdout);
+    } else if (!Holds(reader, options)) {
+      ++broken;
+    }
+  }
+  if (met == 0) std::fprintf(stderr, "hostile_check: no reader is called %s\n", options.reader.c_str());
+  if (met == 0) return 2;
+  return broken == 0 ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace flightplan::properties
+
+int main(int argc, char** argv) { return flightplan::properties::Main(argc, argv); }
