@@ -57,7 +57,7 @@ void AppendObserved(const Observed& seen, std::string* text) {
 }
 
 Value EnvValue(const Facts& facts, absl::string_view name) {
-  const Environment& env = facts.env;
+  const Environment& env = facts.env();
   auto version = [](const std::optional<Version>& v) { return v.has_value() ? Value(v->text) : Value(); };
   if (name == "te") return version(env.te);
   if (name == "torch") return version(env.torch);
@@ -116,10 +116,11 @@ Program::Program(Target target, int core_release, int bridge_release) {
            std::make_tuple(position[b->at.phase], b->at.line, b->at.sub, b->id);
   });
   for (const Rule* rule : rules) {
-    steps_.push_back({rule->when, rule->change, rule, GatesLibrary(*rule)});
+    const bool refuses = rule->when == nullptr || rule->kind == Kind::kError;
+    steps_.push_back({rule->when, rule->change, rule, GatesLibrary(*rule), refuses});
     if (rule->when != nullptr) checks_[rule->area].push_back(rule);
-    if (rule->when == nullptr || rule->kind == Kind::kError) refusing_.push_back(steps_.back());
   }
+  for (const bool mla : {false, true}) reads_.emplace_back(rules, target, core_release, bridge_release, mla);
   behind_arguments_ = static_cast<size_t>(
       std::find_if(rules.begin(), rules.end(), [](const Rule* rule) { return rule->at.phase > Phase::kCliValidate; }) -
       rules.begin());
@@ -199,7 +200,7 @@ absl::string_view StageName(Phase phase) {
 
 Finding MakeFinding(const Rule& rule, const Facts& facts) {
   Finding finding;
-  finding.rule_id = IdFor(rule, facts.env.target);
+  finding.rule_id = IdFor(rule, facts.target());
   finding.area = rule.area;
   finding.severity = SeverityOf(rule.kind);
   finding.verdict = VerdictOf(rule.at.phase);
@@ -224,7 +225,7 @@ Finding MakeFinding(const Rule& rule, const Facts& facts) {
     for (const StaticAssignment& a : patch) out.push_back({a.knob, std::string(a.env_var), a.value.ToValue()});
   }
   CompleteFixes(facts, &finding.fixes);
-  if (facts.env.target == Target::kMegatronBridge) RedirectToBridgeSources(facts.config, &finding.fixes);
+  if (facts.target() == Target::kMegatronBridge) RedirectToBridgeSources(facts.config(), &finding.fixes);
   if (HasCommandLine(facts)) RedirectToFlags(facts, &finding.fixes);
   return finding;
 }
@@ -252,6 +253,15 @@ Finding MakeAssumption(const Rule& rule, const Facts& facts) {
   return finding;
 }
 
+// Lets the step change the configuration; whoever reads what it wrote looks again.
+void Change(const Program::Step& step, const RecordedReads& reads, Editor* editor, RuleSet* pending) {
+  editor->Begin(step.rule);
+  step.change(*editor);
+  if (editor->writes().empty()) return;
+  reads.AddReadersOf(editor->writes(), pending);
+  editor->writes().Clear();
+}
+
 }  // namespace
 
 RunResult Run(Config config, Environment env, KeepArguments keep) {
@@ -264,13 +274,17 @@ RunResult Run(Config config, Environment env, KeepArguments keep) {
   Editor editor(&result.config, &result.env, &result.changes);
   const Facts& facts = editor.facts();
   const absl::Span<const Program::Step> steps = program.steps();
-  const size_t keep_at = keep == KeepArguments::kYes ? program.behind_arguments() : steps.size();
-  for (size_t i = 0; i < steps.size(); ++i) {
+  const RecordedReads& reads = program.reads(result.env.mla);
+  RuleSet pending = reads.PendingFor(result.config, result.env);
+  bool kept = keep == KeepArguments::kNo;
+  for (size_t i = pending.Next(0); i < steps.size(); i = pending.Next(i + 1)) {
     const Program::Step& step = steps[i];
-    if (i == keep_at) result.arguments = result.config;
+    if (!kept && i >= program.behind_arguments()) {
+      result.arguments = result.config;
+      kept = true;
+    }
     if (step.when == nullptr) {
-      editor.Begin(step.rule);
-      step.change(editor);
+      Change(step, reads, &editor, &pending);
     } else if (step.when(facts)) {
       if (!Reported(result.findings, IdFor(*step.rule, result.env.target))) {
         result.findings.push_back(MakeFinding(*step.rule, facts));
@@ -279,6 +293,7 @@ RunResult Run(Config config, Environment env, KeepArguments keep) {
       assumed.push_back(MakeAssumption(*step.rule, facts));
     }
   }
+  if (!kept) result.arguments = result.config;
   // What a later question of the same rule found out is no assumption any more.
   for (Finding& finding : assumed) {
     if (!Reported(result.findings, finding.rule_id)) result.findings.push_back(std::move(finding));
@@ -288,12 +303,15 @@ RunResult Run(Config config, Environment env, KeepArguments keep) {
 
 bool HasNoErrors(Config config, Environment env) {
   const Program& program = Program::For(env.target, env.core_release, env.bridge_release);
+  const RecordedReads& reads = program.reads(env.mla);
+  RuleSet pending = reads.PendingFor(config, env);
   Editor editor(&config, &env, nullptr);
-  for (const Program::Step& step : program.refusing()) {
+  const absl::Span<const Program::Step> steps = program.steps();
+  for (size_t i = pending.Next(0); i < steps.size(); i = pending.Next(i + 1)) {
+    const Program::Step& step = steps[i];
     if (step.when == nullptr) {
-      editor.Begin(step.rule);
-      step.change(editor);
-    } else if (step.when(editor.facts())) {
+      Change(step, reads, &editor, &pending);
+    } else if (step.refuses && step.when(editor.facts())) {
       return false;
     }
   }

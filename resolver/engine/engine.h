@@ -6,6 +6,7 @@
 
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "resolver/engine/pending.h"
 #include "resolver/plan/config.h"
 #include "resolver/plan/environment.h"
 #include "resolver/plan/finding.h"
@@ -26,10 +27,11 @@ class Program {
     void (*change)(Editor&);
     const Rule* rule;
     bool gates_library;  // an error rule that asks for a version of Transformer Engine or torch
+    bool refuses;        // says whether a configuration is refused: a change, or a check that is an error
   };
   absl::Span<const Step> steps() const { return steps_; }
-  // Those that say whether a configuration is refused: the changes and the checks that are errors, in the same order.
-  absl::Span<const Step> refusing() const { return refusing_; }
+  // `mla`: of the configuration that is to be run. Any is right; the one whose defaults it has leaves least to do.
+  const RecordedReads& reads(bool mla) const { return reads_[mla ? 1 : 0]; }
   // The checks of one area ("fit"), in order.
   absl::Span<const Rule* const> ChecksOf(absl::string_view area) const;
   // The first step behind the command line's own checks.
@@ -37,7 +39,8 @@ class Program {
 
  private:
   Program(Target target, int core_release, int bridge_release);
-  std::vector<Step> steps_, refusing_;
+  std::vector<Step> steps_;
+  std::vector<RecordedReads> reads_;                              // of the steps, without MLA and with it
   std::map<absl::string_view, std::vector<const Rule*>> checks_;  // by area
   size_t behind_arguments_ = 0;
 };

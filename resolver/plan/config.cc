@@ -4,7 +4,8 @@ namespace flightplan {
 
 const Config::Page* Config::EmptyPage() {
   static const Page* const kEmpty = [] {
-    const auto* page = new Page();
+    auto* page = new Page();
+    page->kept = page;
     page->KeepForever();
     return page;
   }();
@@ -23,8 +24,11 @@ Config::Page* Config::OwnPage(size_t index) {
 
 void Config::KeepForever() {
   for (size_t i = 0; i < kPages; ++i) {
-    for (Value& value : OwnPage(i)->values) value.KeepForever();
-    pages_[i]->KeepForever();
+    Page* page = OwnPage(i);
+    for (Value& value : page->values) value.KeepForever();
+    page->touched = 0;
+    page->kept = page;
+    page->KeepForever();
   }
 }
 

@@ -41,7 +41,8 @@ class Config {
   const Value& Get(Knob knob) const { return PageOf(knob).values[Slot(knob)]; }
   Origin origin(Knob knob) const { return PageOf(knob).origins[Slot(knob)]; }
   // True when the caller, the model or a decision gave it: not a default, not absent.
-  bool Given(Knob knob) const { return origin(knob) >= Origin::kModel && origin(knob) != Origin::kUpstream; }
+  bool Given(Knob knob) const { return Given(origin(knob)); }
+  static bool Given(Origin origin) { return origin >= Origin::kModel && origin != Origin::kUpstream; }
   void Set(Knob knob, Value value, Origin origin) {
     Page* page = OwnPage(Index(knob) / kPageKnobs);
     const size_t slot = Slot(knob);
@@ -49,6 +50,7 @@ class Config {
     page->origins[slot] = origin;
     const uint32_t bit = uint32_t{1} << slot;
     page->not_default = origin > Origin::kDefault ? page->not_default | bit : page->not_default & ~bit;
+    page->touched |= bit;
   }
 
   // Calls visit(knob) for every knob that is neither absent nor a class default, in the order of the knob table. A
@@ -62,6 +64,22 @@ class Config {
     }
   }
 
+  // Calls visit(knob, same_value) for every knob whose value or origin may not be that of `other`, a configuration that
+  // is kept forever. Quick where this one was made from it: what was never set is not looked at.
+  template <typename Visitor>
+  void ForEachDifference(const Config& other, Visitor visit) const {
+    for (size_t i = 0; i < kPages; ++i) {
+      const Page& page = *pages_[i];
+      const Page& others = *other.pages_[i];
+      if (&page == &others) continue;
+      for (uint32_t bits = page.kept == &others ? page.touched : ~uint32_t{0}; bits != 0; bits &= bits - 1) {
+        const auto slot = static_cast<size_t>(std::countr_zero(bits));
+        const bool same = Value::Identical(page.values[slot], others.values[slot]);
+        if (!same || page.origins[slot] != others.origins[slot]) visit(static_cast<Knob>(i * kPageKnobs + slot), same);
+      }
+    }
+  }
+
   // For the default configurations, which live as long as the process: copies of them are no longer counted.
   void KeepForever();
 
@@ -70,11 +88,19 @@ class Config {
   static constexpr size_t kPages = (kKnobCount + kPageKnobs - 1) / kPageKnobs;
   struct Page : Counted {
     Page() = default;
-    Page(const Page& other) : Counted(), values(other.values), origins(other.origins), not_default(other.not_default) {}
+    Page(const Page& other)
+        : Counted(),
+          values(other.values),
+          origins(other.origins),
+          not_default(other.not_default),
+          touched(other.touched),
+          kept(other.kept) {}
     Page& operator=(const Page&) = delete;
     std::array<Value, kPageKnobs> values;
     std::array<Origin, kPageKnobs> origins{};
-    uint32_t not_default = 0;  // bit i: origins[i] > kDefault
+    uint32_t not_default = 0;    // bit i: origins[i] > kDefault
+    uint32_t touched = 0;        // bit i: set since `kept`
+    const Page* kept = nullptr;  // the page kept forever that this one was copied from, or is
   };
 
   static size_t Index(Knob knob) { return static_cast<size_t>(knob); }

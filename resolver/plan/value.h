@@ -1,6 +1,7 @@
 // One value of one knob, in sixteen bytes. Copying is cheap: text and lists are counted, shared and immutable.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -99,6 +100,25 @@ class Value {
   // Python's `==` between config values: 1 == 1.0, but true differs from "true".
   friend bool operator==(const Value& a, const Value& b);
   friend bool operator!=(const Value& a, const Value& b) { return !(a == b); }
+  // True only when nothing tells the two apart: 1 differs from 1.0, and a list from a list that was made another time.
+  static bool Identical(const Value& a, const Value& b) {
+    if (a.tag_ != b.tag_) return false;
+    switch (a.tag_) {
+      case Tag::kNone:
+        return true;
+      case Tag::kBool:
+        return a.as_.boolean == b.as_.boolean;
+      case Tag::kInt:
+        return a.as_.integer == b.as_.integer;
+      case Tag::kFloat:
+        return std::bit_cast<uint64_t>(a.as_.real) == std::bit_cast<uint64_t>(b.as_.real);
+      case Tag::kText:
+        return a.as_.shared == b.as_.shared || a.text() == b.text();
+      case Tag::kList:
+        return a.as_.shared == b.as_.shared;
+    }
+    return false;
+  }
 
  private:
   enum class Tag : uint8_t { kNone, kBool, kInt, kFloat, kText, kList };

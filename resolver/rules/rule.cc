@@ -20,8 +20,8 @@ bool Facts::has(Knob k, absl::string_view item) const {
 }
 
 absl::string_view Facts::var(absl::string_view name) const {
-  auto it = env.vars.find(name);
-  return it == env.vars.end() ? absl::string_view() : absl::string_view(it->second);
+  auto it = FindVar(name);
+  return it == env_.vars.end() ? absl::string_view() : absl::string_view(it->second);
 }
 
 const PipelineLayout* Facts::layout() const {
@@ -43,16 +43,24 @@ std::optional<int64_t> Facts::layout_stages() const {
 }
 
 void Editor::Set(Knob knob, Value value) {
-  const Value& old = config_->Get(knob);
+  const Value& old = facts_.value(knob);
   // A change that only repeats the value still makes it upstream's own, but is no news.
   const bool same = old == value && old.is_bool() == value.is_bool();
   if (same) return;
   if (trace_ != nullptr)
     trace_->push_back({rule_->id, knob, "", old, value, config_->origin(knob) == Origin::kCaller, rule_->source});
   config_->Set(knob, std::move(value), Origin::kUpstream);
+  writes_.knobs.push_back(knob);
+}
+
+void Editor::Fill(Knob knob, Value value) {
+  if (facts_.origin(knob) == Origin::kDefault && Value::Identical(facts_.value(knob), value)) return;
+  config_->Set(knob, std::move(value), Origin::kDefault);
+  writes_.knobs.push_back(knob);
 }
 
 void Editor::SetVar(absl::string_view name, absl::string_view value) {
+  writes_.vars.emplace_back(name);  // also where it only comes to be there, empty
   std::string& slot = env_->vars[std::string(name)];
   if (slot == value) return;
   if (trace_ != nullptr)

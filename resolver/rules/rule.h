@@ -66,36 +66,59 @@ struct ConstList {
 using KnobList = ConstList<Knob, 10>;
 using NameList = ConstList<absl::string_view, 4>;
 
+// What a rule has looked at.
+struct Reads {
+  std::vector<Knob> knobs;        // their values; one more than once, where it was
+  std::vector<Knob> origins;      // where their values come from
+  std::vector<std::string> vars;  // environment variables
+  bool elsewhere = false;         // anything else that a request may change
+};
+
 // What the rule functions see, with short names for the questions upstream's code asks.
 class Facts {
  public:
-  Facts(const Config& c, const Environment& e) : config(c), env(e) {}
+  // `reads`: where to note what is read; null: nowhere. The target and its releases are not noted.
+  Facts(const Config& c, const Environment& e, Reads* reads = nullptr) : config_(c), env_(e), reads_(reads) {}
   Facts(const Facts&) = delete;  // a copy would read layouts again
   Facts& operator=(const Facts&) = delete;
 
-  const Config& config;
-  const Environment& env;
+  const Config& config() const {
+    if (reads_ != nullptr) reads_->elsewhere = true;
+    return config_;
+  }
+  const Environment& env() const {
+    if (reads_ != nullptr) reads_->elsewhere = true;
+    return env_;
+  }
+  Target target() const { return env_.target; }
 
-  const Value& value(Knob k) const { return config.Get(k); }
-  bool none(Knob k) const { return config.Get(k).is_none(); }
-  bool set(Knob k) const { return !config.Get(k).is_none(); }
-  bool on(Knob k) const { return config.Get(k).truthy(); }  // Python's truth
-  int64_t num(Knob k) const { return config.Get(k).integer(); }
-  double real(Knob k) const { return config.Get(k).real(); }
-  absl::string_view text(Knob k) const { return config.Get(k).text(); }
-  bool is(Knob k, absl::string_view text) const { return config.Get(k).is_text() && config.Get(k).text() == text; }
+  const Value& value(Knob k) const {
+    if (reads_ != nullptr) reads_->knobs.push_back(k);
+    return config_.Get(k);
+  }
+  Origin origin(Knob k) const {
+    if (reads_ != nullptr) reads_->origins.push_back(k);
+    return config_.origin(k);
+  }
+  bool none(Knob k) const { return value(k).is_none(); }
+  bool set(Knob k) const { return !value(k).is_none(); }
+  bool on(Knob k) const { return value(k).truthy(); }  // Python's truth
+  int64_t num(Knob k) const { return value(k).integer(); }
+  double real(Knob k) const { return value(k).real(); }
+  absl::string_view text(Knob k) const { return value(k).text(); }
+  bool is(Knob k, absl::string_view text) const { return value(k).is_text() && value(k).text() == text; }
   bool in(Knob k, std::initializer_list<absl::string_view> texts) const;
   // Python's `item in knob` for a list of strings.
   bool has(Knob k, absl::string_view item) const;
-  bool given(Knob k) const { return config.Given(k); }
+  bool given(Knob k) const { return Config::Given(origin(k)); }
   // Value of an environment variable; empty view when unset.
   absl::string_view var(absl::string_view name) const;
-  bool var_set(absl::string_view name) const { return env.vars.find(name) != env.vars.end(); }
-  bool te_installed() const { return !env.te_stated || env.te.has_value(); }
-  bool te_at_least(absl::string_view version) const { return !env.te_stated || AtLeast(env.te, version); }
-  bool torch_at_least(absl::string_view version) const { return !env.torch_stated || AtLeast(env.torch, version); }
-  bool core(int since, int until = kMain) const { return ReleaseRange{since, until}.Contains(env.core_release); }
-  bool bridge(int since, int until = kMain) const { return ReleaseRange{since, until}.Contains(env.bridge_release); }
+  bool var_set(absl::string_view name) const { return FindVar(name) != env_.vars.end(); }
+  bool te_installed() const { return !env().te_stated || env_.te.has_value(); }
+  bool te_at_least(absl::string_view version) const { return !env().te_stated || AtLeast(env_.te, version); }
+  bool torch_at_least(absl::string_view version) const { return !env().torch_stated || AtLeast(env_.torch, version); }
+  bool core(int since, int until = kMain) const { return ReleaseRange{since, until}.Contains(env_.core_release); }
+  bool bridge(int since, int until = kMain) const { return ReleaseRange{since, until}.Contains(env_.bridge_release); }
   // pipeline_model_parallel_layout as read for the pipeline size; null when it is unset. Read once per value.
   const PipelineLayout* layout() const;
   // Its stages as the command line counts them; nothing when it cannot be read (derive/pipeline.h).
@@ -107,30 +130,54 @@ class Facts {
     int64_t pipeline_size = 0;
     PipelineLayout layout;
   };
+  EnvVars::const_iterator FindVar(absl::string_view name) const {
+    if (reads_ != nullptr) reads_->vars.emplace_back(name);
+    return env_.vars.find(name);
+  }
+  const Config& config_;
+  const Environment& env_;
+  Reads* const reads_;
   mutable std::optional<ReadLayout> layout_;
 };
 
 struct Rule;
 
+// What a change has written and nobody has taken note of yet.
+struct Writes {
+  std::vector<Knob> knobs;
+  std::vector<std::string> vars;  // environment variables
+  bool empty() const { return knobs.empty() && vars.empty(); }
+  void Clear() {
+    knobs.clear();
+    vars.clear();
+  }
+};
+
 // What a change may do. It records the trace; a write that changes nothing leaves none.
 class Editor {
  public:
-  Editor(Config* config, Environment* env, std::vector<ConfigChange>* trace)
-      : config_(config), env_(env), trace_(trace), facts_(*config, *env) {}
+  Editor(Config* config, Environment* env, std::vector<ConfigChange>* trace, Reads* reads = nullptr)
+      : config_(config), env_(env), trace_(trace), reads_(reads), facts_(*config, *env, reads) {}
   const Facts& facts() const { return facts_; }
   void Set(Knob knob, Value value);
   void SetVar(absl::string_view name, absl::string_view value);
   // The value of a field that nobody wrote, where upstream builds an object only now: no news, so no trace.
-  void Fill(Knob knob, Value value) { config_->Set(knob, std::move(value), Origin::kDefault); }
-  Environment& env() { return *env_; }
+  void Fill(Knob knob, Value value);
+  Environment& env() {
+    if (reads_ != nullptr) reads_->elsewhere = true;
+    return *env_;
+  }
 
-  // Used by the engine: which rule is writing.
+  // Used by the engine: which rule is writing, and what was written since it last cleared this.
   void Begin(const Rule* rule) { rule_ = rule; }
+  Writes& writes() { return writes_; }
 
  private:
   Config* config_;
   Environment* env_;
   std::vector<ConfigChange>* trace_;
+  Reads* reads_;
+  Writes writes_;
   Facts facts_;
   const Rule* rule_ = nullptr;
 };

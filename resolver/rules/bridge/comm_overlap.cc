@@ -21,7 +21,7 @@ constexpr int kApply = 618;  // the model half is written over the model
 constexpr int kApplyDp = 642;
 constexpr int64_t kBucketSize = 128 * 1024 * 1024;
 
-bool Configured(F f) { return CommOverlapConfigured(f.config); }
+bool Configured(F f) { return CommOverlapConfigured(f.config()); }
 
 int64_t ModelSize(F f) {
   return SaturatingMul(SaturatingMul(f.num(K::tensor_model_parallel_size), f.num(K::pipeline_model_parallel_size)),
@@ -30,7 +30,7 @@ int64_t ModelSize(F f) {
 bool WorldIndivisible(F f) {
   const int64_t size = ModelSize(f);
   if (size == 0) return true;  // upstream divides by it
-  return f.env.world_size.has_value() && *f.env.world_size % size != 0;
+  return f.env().world_size.has_value() && *f.env().world_size % size != 0;
 }
 // Each of the three sizes made smaller until the GPUs divide; a size that is no size becomes 1.
 std::vector<Patch> DivisibleSizes(F f) {
@@ -43,9 +43,9 @@ std::vector<Patch> DivisibleSizes(F f) {
   std::vector<Patch> patches;
   for (K knob : kSizes) {
     const int64_t others = ModelSize(f) / f.num(knob);
-    const int64_t largest = std::min(f.num(knob) - 1, *f.env.world_size);
+    const int64_t largest = std::min(f.num(knob) - 1, *f.env().world_size);
     for (int64_t size = largest; size >= 1; --size) {
-      if (*f.env.world_size % SaturatingMul(others, size) != 0) continue;
+      if (*f.env().world_size % SaturatingMul(others, size) != 0) continue;
       const bool uneven_heads = knob == K::tensor_model_parallel_size && f.num(K::num_attention_heads) % size != 0;
       if (uneven_heads) continue;
       patches.push_back({Assign(knob, size)});
@@ -55,7 +55,7 @@ std::vector<Patch> DivisibleSizes(F f) {
   if (!patches.empty()) return patches;
   // No single one will do: the largest divisors of what is left, tensor parallelism first.
   Patch all;
-  int64_t left = *f.env.world_size;
+  int64_t left = *f.env().world_size;
   for (K knob : {K::tensor_model_parallel_size, K::pipeline_model_parallel_size, K::context_parallel_size}) {
     const int64_t size = std::gcd(f.num(knob), left);
     if (size != f.num(knob)) all.push_back(Assign(knob, size));
@@ -148,10 +148,10 @@ const Rule kRules[] = {
          [](Editor& e) {
            const Facts& f = e.facts();
            const int64_t size = ModelSize(f);
-           if (f.env.world_size.has_value()) {
-             if (size > 0 && !WorldIndivisible(f)) e.Fill(K::data_parallel_size, *f.env.world_size / size);
-           } else if (f.env.data_parallel_size.has_value()) {
-             e.Fill(K::data_parallel_size, *f.env.data_parallel_size);
+           if (f.env().world_size.has_value()) {
+             if (size > 0 && !WorldIndivisible(f)) e.Fill(K::data_parallel_size, *f.env().world_size / size);
+           } else if (f.env().data_parallel_size.has_value()) {
+             e.Fill(K::data_parallel_size, *f.env().data_parallel_size);
            }
          }},
     {.id = "energon-packing.ep-overlap-off",

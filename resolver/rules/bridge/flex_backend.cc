@@ -15,19 +15,20 @@ constexpr int kValidateLine = 1650;
 
 // Named by the GPU: GB200 and GB300 share the compute capability of B200, but do not count.
 bool DeepEpGpu(F f) {
-  return f.env.cc_major == 8 || f.env.cc_major == 9 || absl::StartsWith(f.env.gpu_name, "NVIDIA B200") ||
-         absl::StartsWith(f.env.gpu_name, "NVIDIA B300");
+  return f.env().cc_major == 8 || f.env().cc_major == 9 || absl::StartsWith(f.env().gpu_name, "NVIDIA B200") ||
+         absl::StartsWith(f.env().gpu_name, "NVIDIA B300");
 }
 bool HybridEpGpu(F f) {
-  const bool unpublished = f.env.cc_major == 0 && !f.env.gpu_name.empty();  // a GPU so new that only recipes name it
-  return unpublished || (f.env.cc_major >= 8 && f.env.cc_major <= 10);
+  const bool unpublished =
+      f.env().cc_major == 0 && !f.env().gpu_name.empty();  // a GPU so new that only recipes name it
+  return unpublished || (f.env().cc_major >= 8 && f.env().cc_major <= 10);
 }
 
 bool Asked(F f) { return f.set(K::launch_flex_backend); }
 bool Moe(F f) { return f.num(K::num_moe_experts) != 0; }
 bool KnownBackend(F f) { return f.in(K::launch_flex_backend, {"deepep", "hybridep"}); }
 // Newer than 0.6, the backend is taken on trust where no GPU is visible, as on a login node.
-bool OnTrust(F f) { return f.bridge(kMain) && !f.env.has_cuda; }
+bool OnTrust(F f) { return f.bridge(kMain) && !f.env().has_cuda; }
 bool DeepEpRefused(F f) {
   return Asked(f) && Moe(f) && !OnTrust(f) && f.is(K::launch_flex_backend, "deepep") && !DeepEpGpu(f);
 }

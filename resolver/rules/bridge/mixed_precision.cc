@@ -51,7 +51,7 @@ constexpr Target kTargets[] = {
      {K::reuse_grad_buf_for_mxfp8_param_ag, K::optimizer_reuse_grad_buf_for_mxfp8_param_ag}},
 };
 
-bool Configured(F f) { return MixedPrecisionConfigured(f.config); }
+bool Configured(F f) { return MixedPrecisionConfigured(f.config()); }
 
 bool UnknownRecipe(F f) {
   const absl::string_view name = f.text(K::mixed_precision_recipe);
@@ -155,7 +155,7 @@ const Rule kRules[] = {
            if (!Configured(f) || UnknownRecipe(f)) return;
            for (const Target& target : kTargets) {
              for (K to : target.to) {
-               const bool has_field = f.config.origin(to) != Origin::kAbsent;
+               const bool has_field = f.origin(to) != Origin::kAbsent;
                if (has_field) e.Set(to, f.value(target.from));
              }
            }

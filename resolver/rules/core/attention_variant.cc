@@ -60,9 +60,9 @@ bool SplitWithoutAllGather(F f) {
 
 // Which fused kernels are installed can be known only when the caller lists the capabilities.
 bool KernelMissing(F f) {
-  if (!Dsa(f) || !f.env.capabilities_known || !f.env.has_cuda) return false;
+  if (!Dsa(f) || !f.env().capabilities_known || !f.env().has_cuda) return false;
   return f.in(K::dsa_kernel_backend, {"tilelang", "cudnn"}) &&
-         f.env.capabilities.find(f.text(K::dsa_kernel_backend)) == f.env.capabilities.end();
+         f.env().capabilities.find(f.text(K::dsa_kernel_backend)) == f.env().capabilities.end();
 }
 
 const Rule kRules[] = {
@@ -213,7 +213,7 @@ const Rule kRules[] = {
      .reads_env = {"cuda"},
      .when =
          [](F f) {
-           return Dsa(f) && f.in(K::dsa_kernel_backend, {"tilelang", "cudnn"}) && !f.env.has_cuda;
+           return Dsa(f) && f.in(K::dsa_kernel_backend, {"tilelang", "cudnn"}) && !f.env().has_cuda;
          },
      .needs = "the fused kernels of sparse attention need a CUDA device",
      .fixes = {{{K::dsa_kernel_backend, "none"}}}},

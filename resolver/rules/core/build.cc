@@ -30,7 +30,7 @@ std::vector<Patch> NearestPp(F f) {
   const int64_t pp = f.num(K::pipeline_model_parallel_size);
   const int64_t others = std::max<int64_t>(1, f.num(K::tensor_model_parallel_size) * f.num(K::context_parallel_size));
   int64_t size = LargestDivisorUpTo(layers, pp);
-  while (size > 1 && f.env.world_size.has_value() && !Divisible(*f.env.world_size, others * size)) {
+  while (size > 1 && f.env().world_size.has_value() && !Divisible(*f.env().world_size, others * size)) {
     size = LargestDivisorUpTo(layers, size - 1);
   }
   Patch patch = {Assign(K::pipeline_model_parallel_size, size)};
@@ -75,7 +75,7 @@ const Rule kRules[] = {
      .reads = {K::expert_model_parallel_size, K::num_moe_experts},
      .when =
          [](F f) {
-           return f.env.target != Target::kMegatronLm && Moe(f) &&  // its command line says so first
+           return f.target() != Target::kMegatronLm && Moe(f) &&  // its command line says so first
                   !Divisible(f.num(K::num_moe_experts), f.num(K::expert_model_parallel_size));
          },
      .needs = "expert_model_parallel_size must divide num_moe_experts",
@@ -133,7 +133,7 @@ const Rule kRules[] = {
      .needs = "the flex dispatcher needs a backend: deepep, hybridep or ncclep",
      .fixes = {{{K::moe_token_dispatcher_type, "alltoall"}}},
      .fix = [](F f) -> std::vector<Patch> {
-       const bool missing = f.env.capabilities_known && f.env.capabilities.count("deepep") == 0;
+       const bool missing = f.env().capabilities_known && f.env().capabilities.count("deepep") == 0;
        if (missing) return {};
        return {{Assign(K::moe_flex_dispatcher_backend, "deepep")}};
      }},
@@ -145,8 +145,8 @@ const Rule kRules[] = {
      .when =
          [](F f) {
            const absl::string_view backend = f.text(K::moe_flex_dispatcher_backend);
-           return Moe(f) && Flex(f) && f.env.capabilities_known && !backend.empty() &&
-                  f.env.capabilities.find(backend) == f.env.capabilities.end();
+           return Moe(f) && Flex(f) && f.env().capabilities_known && !backend.empty() &&
+                  f.env().capabilities.find(backend) == f.env().capabilities.end();
          },
      .needs = "the flex backend must be installed in the image; it is never replaced by alltoall in silence",
      .fixes = {{{K::moe_token_dispatcher_type, "alltoall"}}},
@@ -204,7 +204,7 @@ const Rule kRules[] = {
          [](F f) {
            return Moe(f) && FlexWith(f, "ncclep") && f.set(K::moe_expert_rank_capacity_factor) &&
                   (f.on(K::fp8) || f.on(K::fp4)) &&
-                  (f.env.cc_major < 10 || !PositiveIntVar(f, "NVTE_CUTEDSL_FUSED_GROUPED_MLP"));
+                  (f.env().cc_major < 10 || !PositiveIntVar(f, "NVTE_CUTEDSL_FUSED_GROUPED_MLP"));
          },
      .needs = "quantised experts with a rank capacity need a Blackwell GPU and NVTE_CUTEDSL_FUSED_GROUPED_MLP=1",
      .fixes = {{{K::moe_expert_rank_capacity_factor, kUnset}, {K::moe_ncclep_zero_copy, false}}}},
@@ -268,7 +268,7 @@ const Rule kRules[] = {
      .when =
          [](F f) {
            if (!Moe(f) || !f.on(K::use_transformer_engine_op_fuser) || !f.on(K::moe_grouped_gemm)) return false;
-           const bool old_te = f.env.te.has_value() && !f.te_at_least("2.14.0");
+           const bool old_te = f.env().te.has_value() && !f.te_at_least("2.14.0");
            const bool offloads = f.on(K::fine_grained_activation_offloading) &&
                                  (f.has(K::offload_modules, "expert_fc1") || f.has(K::offload_modules, "moe_act"));
            return old_te || f.num(K::expert_tensor_parallel_size) > 1 || offloads ||

@@ -79,7 +79,7 @@ const Rule kRules[] = {
      .needs = "ncclep is a backend of the flex dispatcher",
      .fixes = {{{K::moe_flex_dispatcher_backend, "deepep"}}},
      .fix = [](F f) -> std::vector<Patch> {
-       const bool missing = f.env.capabilities_known && f.env.capabilities.count("ncclep") == 0;
+       const bool missing = f.env().capabilities_known && f.env().capabilities.count("ncclep") == 0;
        if (missing) return {};
        return {{Assign(K::moe_token_dispatcher_type, "flex")}};
      }},

@@ -26,8 +26,8 @@ int64_t Size(F f, K knob) { return std::max<int64_t>(1, f.num(knob)); }
 bool OneConnection(F f) { return f.var(kConnections) == "1"; }
 
 absl::string_view PackageText(F f, absl::string_view name) {
-  const auto it = f.env.packages.find(name);
-  return it == f.env.packages.end() ? absl::string_view() : absl::string_view(it->second);
+  const auto it = f.env().packages.find(name);
+  return it == f.env().packages.end() ? absl::string_view() : absl::string_view(it->second);
 }
 std::optional<Version> PackageVersion(F f, absl::string_view name) {
   const absl::string_view text = PackageText(f, name);
@@ -37,7 +37,7 @@ std::optional<Version> PackageVersion(F f, absl::string_view name) {
 // The expert group is known to stay in one node, where DeepEP uses NVLink alone and NVSHMEM is not asked.
 bool ExpertsInOneNode(F f) {
   const int64_t ranks = Size(f, K::expert_model_parallel_size) * Size(f, K::expert_tensor_parallel_size);
-  return f.env.gpus_per_node > 0 && ranks <= f.env.gpus_per_node;
+  return f.env().gpus_per_node > 0 && ranks <= f.env().gpus_per_node;
 }
 
 // Builds of DeepEP 1 that know NVSHMEM's newer queue pairs (DeepEP#564), as their version's local part names them. The
@@ -73,8 +73,8 @@ const Rule kRules[] = {
      .reads_env = {"triton", "te"},
      .when =
          [](F f) {
-           return Moe(f) && f.on(K::moe_permute_fusion) && f.env.te_stated && f.env.te.has_value() &&
-                  !AtLeast(f.env.te, "2.10") && AtLeast(PackageVersion(f, "triton"), "3.5");
+           return Moe(f) && f.on(K::moe_permute_fusion) && f.env().te_stated && f.env().te.has_value() &&
+                  !AtLeast(f.env().te, "2.10") && AtLeast(PackageVersion(f, "triton"), "3.5");
          },
      .needs = "Transformer Engine before 2.10 cannot compile its fused permutation with Triton 3.5 and later",
      .fixes = {{{K::moe_permute_fusion, false}}}},
@@ -88,7 +88,7 @@ const Rule kRules[] = {
          [](F f) {
            return Moe(f) && f.on(K::fp8) && f.is(K::fp8_recipe, "blockwise") &&
                   Size(f, K::tensor_model_parallel_size) > 1 && f.is(K::moe_token_dispatcher_type, "alltoall") &&
-                  f.env.te_stated && AtLeast(f.env.te, "2.8") && !AtLeast(f.env.te, "2.10");
+                  f.env().te_stated && AtLeast(f.env().te, "2.8") && !AtLeast(f.env().te, "2.10");
          },
      .needs =
          "Transformer Engine 2.8 and 2.9 stop in a GEMM (layout) when blockwise FP8 meets tensor parallelism and the "
@@ -119,7 +119,7 @@ const Rule kRules[] = {
      .when =
          [](F f) {
            return FlexWith(f, "hybridep") && (f.none(K::cuda_graph_impl) || f.is(K::cuda_graph_impl, "none")) &&
-                  absl::StrContains(f.env.gpu_name, "GB200");
+                  absl::StrContains(f.env().gpu_name, "GB200");
          },
      .needs = "HybridEP of that time runs into its all-gather timeout on GB200 unless CUDA graphs are on",
      .fixes = {{{K::moe_token_dispatcher_type, "alltoall"}}}},
@@ -133,15 +133,15 @@ const Rule kRules[] = {
      .when =
          [](F f) {
            // Bridge's recipes set the variable by themselves.
-           return f.env.target != Target::kMegatronBridge && FlexWith(f, "hybridep") && !f.var_set(kDomainVar) &&
-                  f.env.gpus_per_node > 0 && f.env.nvlink_domain_gpus > f.env.gpus_per_node;
+           return f.target() != Target::kMegatronBridge && FlexWith(f, "hybridep") && !f.var_set(kDomainVar) &&
+                  f.env().gpus_per_node > 0 && f.env().nvlink_domain_gpus > f.env().gpus_per_node;
          },
      .needs =
          "where the NVLink domain is larger than a node, HybridEP may count it otherwise than you do and then hangs "
          "or goes over the network: say it",
      .fix =
          [](F f) {
-           const int64_t ranks = std::min<int64_t>(Size(f, K::expert_model_parallel_size), f.env.nvlink_domain_gpus);
+           const int64_t ranks = std::min<int64_t>(Size(f, K::expert_model_parallel_size), f.env().nvlink_domain_gpus);
            return std::vector<Patch>{{AssignVar(kDomainVar, absl::StrCat(ranks))}};
          }},
     {.id = "field.alltoall-empty-rank",

@@ -32,7 +32,7 @@ void Add(K knob, Value value, Patch* patch) {
 void LeaveFlex(F f, Patch* patch) {
   if (f.on(K::moe_enable_deepep)) Add(K::moe_enable_deepep, false, patch);
   // The old switch may have written over another backend, which would come back without it.
-  const bool overwritten = f.config.origin(K::moe_flex_dispatcher_backend) == Origin::kUpstream;
+  const bool overwritten = f.origin(K::moe_flex_dispatcher_backend) == Origin::kUpstream;
   if (overwritten || f.is(K::moe_flex_dispatcher_backend, "ncclep")) {
     Add(K::moe_flex_dispatcher_backend, "deepep", patch);
   }
@@ -58,7 +58,7 @@ void DropPrecisionAware(F f, Patch* patch) {
 // With another data-parallel size Bridge's batch may come out uneven: validation, which defaults to it, is rounded up.
 void KeepBatchEven(F f, Patch* patch) {
   constexpr K kSizes[] = {K::context_parallel_size, K::pipeline_model_parallel_size, K::tensor_model_parallel_size};
-  if (!f.env.world_size.has_value()) return;
+  if (!f.env().world_size.has_value()) return;
   int64_t model_size = 1;
   bool changed = false;
   for (K knob : kSizes) {
@@ -71,7 +71,7 @@ void KeepBatchEven(F f, Patch* patch) {
   if (!changed || model_size <= 0) return;
   const K batch = f.set(K::eval_global_batch_size) ? K::eval_global_batch_size : K::global_batch_size;
   const K micro = f.set(K::eval_micro_batch_size) ? K::eval_micro_batch_size : K::micro_batch_size;
-  const std::optional<int64_t> step = Product({f.num(micro), *f.env.world_size / model_size});
+  const std::optional<int64_t> step = Product({f.num(micro), *f.env().world_size / model_size});
   if (!step.has_value() || *step <= 0 || f.none(batch) || f.num(batch) % *step == 0) return;
   const std::optional<int64_t> rounded = Product({f.num(batch) / *step + 1, *step});
   if (rounded.has_value()) Add(K::eval_global_batch_size, *rounded, patch);
@@ -104,7 +104,7 @@ void Complete(F f, Patch* patch) {
   const Assignment* aware = Find(*patch, K::use_precision_aware_optimizer);
   if (aware != nullptr && !aware->value.truthy()) DropPrecisionAware(f, patch);
   // A graph of the whole iteration cannot stop to look at the loss.
-  const bool bridge = f.env.target == Target::kMegatronBridge;
+  const bool bridge = f.target() == Target::kMegatronBridge;
   if (bridge) KeepBatchEven(f, patch);
   const Assignment* impl = Find(*patch, K::cuda_graph_impl);
   const bool graphs = impl != nullptr ? impl->value.text() != "none" : Find(*patch, K::enable_cuda_graph) != nullptr;

@@ -15,7 +15,7 @@ void ClearDeprecated(F f, Patch* patch) {
   for (Knob flag : {K::enable_cuda_graph, K::external_cuda_graph}) {
     if (f.on(flag)) patch->push_back(Assign(flag, false));
   }
-  if (f.core(18) && f.config.origin(K::cuda_graph_scope) == Origin::kUpstream) {
+  if (f.core(18) && f.origin(K::cuda_graph_scope) == Origin::kUpstream) {
     patch->push_back(Assign(K::cuda_graph_scope, Value()));
   }
 }
@@ -48,7 +48,7 @@ Patch DropGraphModules(F f, std::initializer_list<absl::string_view> modules) {
   const Value kept = Without(f.value(GraphModulesKnob(f)), modules);
   if (kept.list().empty()) return GraphsOff(f);
   Patch patch = {Assign(GraphModulesKnob(f), kept)};
-  if (f.core(18) && f.config.origin(K::cuda_graph_scope) == Origin::kUpstream) {
+  if (f.core(18) && f.origin(K::cuda_graph_scope) == Origin::kUpstream) {
     patch.push_back(Assign(K::cuda_graph_scope, Value()));
   }
   return patch;

@@ -44,10 +44,10 @@ std::optional<int64_t> ExpertSize(const Facts& f) {
 }
 
 std::optional<int64_t> WorldSize(const Facts& f) {
-  if (f.env.world_size.has_value()) return f.env.world_size;
+  if (f.env().world_size.has_value()) return f.env().world_size;
   const std::optional<int64_t> dense = DenseSize(f);
-  if (!f.env.data_parallel_size.has_value() || !dense.has_value()) return std::nullopt;
-  return Product({*f.env.data_parallel_size, *dense});
+  if (!f.env().data_parallel_size.has_value() || !dense.has_value()) return std::nullopt;
+  return Product({*f.env().data_parallel_size, *dense});
 }
 
 bool HierarchyFits(const Facts& f) {

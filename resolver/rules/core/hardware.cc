@@ -17,22 +17,22 @@ bool Fp8(F f, absl::string_view recipe) { return f.on(K::fp8) && f.is(K::fp8_rec
 bool FlexWith(F f, absl::string_view backend) {
   return Moe(f) && f.is(K::moe_token_dispatcher_type, "flex") && f.is(K::moe_flex_dispatcher_backend, backend);
 }
-bool KnownGpu(F f) { return f.env.cc_major > 0; }
+bool KnownGpu(F f) { return f.env().cc_major > 0; }
 bool OlderThan(F f, int major, int minor) {
-  return KnownGpu(f) && (f.env.cc_major < major || (f.env.cc_major == major && f.env.cc_minor < minor));
+  return KnownGpu(f) && (f.env().cc_major < major || (f.env().cc_major == major && f.env().cc_minor < minor));
 }
 // The NVLink domain is larger than one node: a rack of GB200, GB300 or their successors.
-bool RackScale(F f) { return f.env.gpus_per_node > 0 && f.env.nvlink_domain_gpus > f.env.gpus_per_node; }
+bool RackScale(F f) { return f.env().gpus_per_node > 0 && f.env().nvlink_domain_gpus > f.env().gpus_per_node; }
 
 std::vector<Patch> OlderRecipe(F f) {
-  if (f.env.cc_major >= 9) return {{Assign(K::fp8_recipe, "blockwise")}, {Assign(K::fp8_recipe, "tensorwise")}};
+  if (f.env().cc_major >= 9) return {{Assign(K::fp8_recipe, "blockwise")}, {Assign(K::fp8_recipe, "tensorwise")}};
   return {{Assign(K::fp8_recipe, "tensorwise")}};
 }
 
 // Expert ranks that share one NVLink domain, which HybridEP has to be told.
 int64_t RanksPerDomain(F f) {
   const int64_t ep = std::max<int64_t>(1, f.num(K::expert_model_parallel_size));
-  return f.env.nvlink_domain_gpus > 0 ? std::min<int64_t>(ep, f.env.nvlink_domain_gpus) : ep;
+  return f.env().nvlink_domain_gpus > 0 ? std::min<int64_t>(ep, f.env().nvlink_domain_gpus) : ep;
 }
 
 constexpr absl::string_view kDomainVar = "NUM_OF_HYBRID_EP_RANKS_PER_NVLINK_DOMAIN";
@@ -82,8 +82,8 @@ const Rule kRules[] = {
      .reads_env = {"gpu"},
      .when =
          [](F f) {
-           return f.env.target != Target::kMegatronBridge && FlexWith(f, "deepep") &&
-                  (absl::StrContains(f.env.gpu_name, "GB200") || absl::StrContains(f.env.gpu_name, "GB300"));
+           return f.target() != Target::kMegatronBridge && FlexWith(f, "deepep") &&
+                  (absl::StrContains(f.env().gpu_name, "GB200") || absl::StrContains(f.env().gpu_name, "GB300"));
          },
      .needs = "DeepEP does not run on GB200 and GB300; HybridEP does",
      .fixes = {{{K::moe_flex_dispatcher_backend, "hybridep"}}, {{K::moe_token_dispatcher_type, "alltoall"}}}},
@@ -95,8 +95,8 @@ const Rule kRules[] = {
      .reads_env = {"gpu"},
      .when =
          [](F f) {
-           return (FlexWith(f, "deepep") || FlexWith(f, "hybridep")) && f.env.nvlink_domain_gpus == 1 &&
-                  f.env.gpus_per_node > 1;
+           return (FlexWith(f, "deepep") || FlexWith(f, "hybridep")) && f.env().nvlink_domain_gpus == 1 &&
+                  f.env().gpus_per_node > 1;
          },
      .needs = "DeepEP and HybridEP move tokens over NVLink, which this GPU does not have",
      .fixes = {{{K::moe_token_dispatcher_type, "alltoall"}}}},
@@ -109,15 +109,15 @@ const Rule kRules[] = {
      .when =
          [](F f) {
            return FlexWith(f, "hybridep") && RackScale(f) &&
-                  f.num(K::expert_model_parallel_size) > f.env.nvlink_domain_gpus;
+                  f.num(K::expert_model_parallel_size) > f.env().nvlink_domain_gpus;
          },
      .needs = "on a rack-scale system HybridEP keeps the expert group inside one NVLink domain",
      .fix =
          [](F f) {
            std::vector<Patch> patches;
            const int64_t experts = f.num(K::num_moe_experts);
-           for (int64_t ep = f.env.nvlink_domain_gpus; ep >= 1; --ep) {
-             const bool grid = !f.env.world_size.has_value() || *f.env.world_size % ep == 0;
+           for (int64_t ep = f.env().nvlink_domain_gpus; ep >= 1; --ep) {
+             const bool grid = !f.env().world_size.has_value() || *f.env().world_size % ep == 0;
              if (experts % ep != 0 || !grid) continue;
              patches.push_back({Assign(K::expert_model_parallel_size, ep), AssignVar(kDomainVar, absl::StrCat(ep))});
              break;
@@ -125,7 +125,7 @@ const Rule kRules[] = {
            patches.push_back({Assign(K::moe_token_dispatcher_type, "alltoall")});
            return patches;
          },
-     .detail = [](F f) { return absl::StrCat("the NVLink domain has ", f.env.nvlink_domain_gpus, " GPUs"); }},
+     .detail = [](F f) { return absl::StrCat("the NVLink domain has ", f.env().nvlink_domain_gpus, " GPUs"); }},
     {.id = "env.hybridep.domain-size",
      .area = "env",
      .kind = Kind::kWarning,
@@ -135,7 +135,7 @@ const Rule kRules[] = {
      .reads_env = {kDomainVar},
      .when =
          [](F f) {
-           return FlexWith(f, "hybridep") && f.env.nvlink_domain_gpus > 0 && f.var_set(kDomainVar) &&
+           return FlexWith(f, "hybridep") && f.env().nvlink_domain_gpus > 0 && f.var_set(kDomainVar) &&
                   f.var(kDomainVar) != absl::StrCat(RanksPerDomain(f));
          },
      .needs = "HybridEP must be told how many expert ranks share an NVLink domain, or it is slow and sometimes wrong",
@@ -143,7 +143,7 @@ const Rule kRules[] = {
      .detail =
          [](F f) {
            return absl::StrCat("EP ", f.num(K::expert_model_parallel_size), " on a domain of ",
-                               f.env.nvlink_domain_gpus, " GPUs gives ", RanksPerDomain(f));
+                               f.env().nvlink_domain_gpus, " GPUs gives ", RanksPerDomain(f));
          }},
     {.id = "dispatcher.backend-without-flex",
      .area = "dispatcher",

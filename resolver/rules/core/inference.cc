@@ -227,7 +227,7 @@ const Rule kRules[] = {
      MLA_TRANSFORMER_CONFIG(3352),
      .core = {.since = 16},
      .reads = {K::cache_mla_latents, K::apply_rope_fusion},
-     .when = [](F f) { return f.env.mla && f.on(K::cache_mla_latents) && f.on(K::apply_rope_fusion); },
+     .when = [](F f) { return f.env().mla && f.on(K::cache_mla_latents) && f.on(K::apply_rope_fusion); },
      .needs = "MLA with cached latents turns positions without the fused kernel",
      .fixes = {{{K::apply_rope_fusion, false}}, {{K::cache_mla_latents, false}}}},
 };

@@ -233,7 +233,7 @@ const Rule kRules[] = {
      .reads = {K::apply_rope_fusion, K::rope_type},
      .when =
          [](F f) {
-           return f.env.mla && f.on(K::multi_latent_attention) && f.on(K::apply_rope_fusion) &&
+           return f.env().mla && f.on(K::multi_latent_attention) && f.on(K::apply_rope_fusion) &&
                   !f.is(K::rope_type, "yarn");
          },
      .needs = "fused RoPE for multi-latent attention exists for YaRN only",
@@ -243,7 +243,7 @@ const Rule kRules[] = {
      MLA_TRANSFORMER_CONFIG(3349),
      .core = {.since = 16},
      .reads = {K::attention_output_gate},
-     .when = [](F f) { return f.env.mla && f.on(K::attention_output_gate); },
+     .when = [](F f) { return f.env().mla && f.on(K::attention_output_gate); },
      .needs = "multi-latent attention has no output gate",
      .fixes = {{{K::attention_output_gate, false}}}},
 };

@@ -60,7 +60,7 @@ std::vector<Patch> SmallerTp(F f) {
   const int64_t others =
       std::max<int64_t>(1, SaturatingMul(f.num(K::pipeline_model_parallel_size), f.num(K::context_parallel_size)));
   const auto fits = [&](int64_t size) {
-    const bool whole = !f.env.world_size.has_value() || Divisible(*f.env.world_size, SaturatingMul(others, size));
+    const bool whole = !f.env().world_size.has_value() || Divisible(*f.env().world_size, SaturatingMul(others, size));
     return whole && Divisible(f.num(K::num_attention_heads), size) && Divisible(f.num(K::num_query_groups), size);
   };
   while (tp > 1 && !fits(tp)) {

@@ -27,7 +27,7 @@ constexpr absl::string_view kForkModules[] = {"core_attn",
                                               "a2a_overlap_mlp"};
 
 absl::Span<const absl::string_view> KnownModules(F f) {
-  if (f.env.target == Target::kLoongForge) return kForkModules;
+  if (f.target() == Target::kLoongForge) return kForkModules;
   const size_t count = f.core(kMain) ? 11 : f.core(19) ? 8 : 7;
   return absl::MakeSpan(kModules).subspan(0, count);
 }

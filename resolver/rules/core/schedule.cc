@@ -11,7 +11,7 @@ using K = Knob;
 using F = const Facts&;
 
 bool Interleaved(F f) { return f.num(K::virtual_pipeline_model_parallel_size) > 0; }
-std::optional<int64_t> Count(F f) { return StepMicrobatches(f.config, f.env); }
+std::optional<int64_t> Count(F f) { return StepMicrobatches(f.config(), f.env()); }
 int64_t Pp(F f) { return f.num(K::pipeline_model_parallel_size); }
 // Microbatches that run in a row on one virtual stage; the pipeline size unless given.
 int64_t Group(F f) {

@@ -12,27 +12,27 @@ using F = const Facts&;
 constexpr double kGib = 1024.0 * 1024.0 * 1024.0;
 
 bool StaticOver(F f) {
-  return f.env.static_memory_bytes.has_value() && f.env.usable_memory_bytes.has_value() &&
-         *f.env.static_memory_bytes > *f.env.usable_memory_bytes;
+  return f.env().static_memory_bytes.has_value() && f.env().usable_memory_bytes.has_value() &&
+         *f.env().static_memory_bytes > *f.env().usable_memory_bytes;
 }
 
 bool Over(F f, int64_t Environment::MemoryBand::*end) {
-  return f.env.memory_bytes.has_value() && f.env.usable_memory_bytes.has_value() &&
-         (*f.env.memory_bytes).*end > *f.env.usable_memory_bytes;
+  return f.env().memory_bytes.has_value() && f.env().usable_memory_bytes.has_value() &&
+         (*f.env().memory_bytes).*end > *f.env().usable_memory_bytes;
 }
 
 double Gib(int64_t bytes) { return static_cast<double>(bytes) / kGib; }
 
 std::string Forecast(F f) {
-  const Environment::MemoryBand band = f.env.memory_bytes.value_or(Environment::MemoryBand{});
+  const Environment::MemoryBand band = f.env().memory_bytes.value_or(Environment::MemoryBand{});
   return absl::StrFormat("about %.1f GiB (%.1f to %.1f) of %.1f GiB per GPU", Gib(band.value), Gib(band.low),
-                         Gib(band.high), Gib(f.env.usable_memory_bytes.value_or(0)));
+                         Gib(band.high), Gib(f.env().usable_memory_bytes.value_or(0)));
 }
 
 std::string Bytes(F f) {
   return absl::StrFormat(
       "parameters, gradients and optimizer state take %.1f GiB of %.1f GiB per GPU, activations not counted",
-      Gib(f.env.static_memory_bytes.value_or(0)), Gib(f.env.usable_memory_bytes.value_or(0)));
+      Gib(f.env().static_memory_bytes.value_or(0)), Gib(f.env().usable_memory_bytes.value_or(0)));
 }
 
 // More pipeline stages, where the layers allow them, shrink every part.

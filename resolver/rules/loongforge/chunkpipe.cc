@@ -19,10 +19,10 @@ int64_t Tp(F f) { return f.num(K::tensor_model_parallel_size); }
 // World size over a grid; nothing where the product overflows.
 std::optional<int64_t> Replicas(F f, int64_t a, int64_t b, int64_t c) {
   int64_t product = 0;
-  if (!f.env.world_size.has_value() || __builtin_mul_overflow(a, b, &product) ||
+  if (!f.env().world_size.has_value() || __builtin_mul_overflow(a, b, &product) ||
       __builtin_mul_overflow(product, c, &product))
     return std::nullopt;
-  return FloorDiv(*f.env.world_size, product);
+  return FloorDiv(*f.env().world_size, product);
 }
 
 struct DataParallel {

@@ -216,7 +216,7 @@ const Rule kRules[] = {
      .reads_env = {"CUDA_DEVICE_MAX_CONNECTIONS", "gpu"},
      .when =
          [](F f) {
-           const bool older = f.env.cc_major > 0 && f.env.cc_major < 10;
+           const bool older = f.env().cc_major > 0 && f.env().cc_major < 10;
            return Component(f) && !f.on(K::preprocess_data_on_cpu) && older &&
                   f.var("CUDA_DEVICE_MAX_CONNECTIONS") != "1" &&
                   (f.on(K::sequence_parallel) || f.on(K::async_tensor_model_parallel_allreduce));

@@ -45,8 +45,8 @@ const Rule kRules[] = {
      .reads_env = {"transformers"},
      .when =
          [](F f) {
-           const auto installed = f.env.packages.find("transformers");
-           return f.is(K::model_family, "qwen3_vl") && installed != f.env.packages.end() &&
+           const auto installed = f.env().packages.find("transformers");
+           return f.is(K::model_family, "qwen3_vl") && installed != f.env().packages.end() &&
                   !AtLeast(Version::Parse(installed->second), "4.57.1");
          },
      .needs = "qwen3_vl needs transformers 4.57.1; upgrade it, or train qwen2_5_vl, which older ones read",

@@ -188,7 +188,7 @@ const Rule kRules[] = {
      .reads = {K::fine_grained_activation_offloading, K::bindpcie},
      .when =
          [](F f) {
-           return f.env.target == Target::kLoongForge && f.on(K::fine_grained_activation_offloading) &&
+           return f.target() == Target::kLoongForge && f.on(K::fine_grained_activation_offloading) &&
                   !f.on(K::bindpcie);
          },
      .needs = "bind each process to the NUMA node of its GPU, or offload runs over the other socket",

@@ -16,11 +16,11 @@ using F = const Facts&;
 
 // Replicas that share a global batch: with weight shards over the GTP axis, each of its ranks sees its own data.
 std::optional<int64_t> Replicas(F f) {
-  if (!f.env.data_parallel_size.has_value()) return std::nullopt;
-  return Product({*f.env.data_parallel_size, f.core(19) ? Gtp(f) : 1});
+  if (!f.env().data_parallel_size.has_value()) return std::nullopt;
+  return Product({*f.env().data_parallel_size, f.core(19) ? Gtp(f) : 1});
 }
 // validate_args of 0.19 forgot the shards, its microbatch calculator did not.
-std::optional<int64_t> EvalReplicas(F f) { return f.core(kMain) ? Replicas(f) : f.env.data_parallel_size; }
+std::optional<int64_t> EvalReplicas(F f) { return f.core(kMain) ? Replicas(f) : f.env().data_parallel_size; }
 
 bool Indivisible(F f, K batch, K micro, std::optional<int64_t> replicas) {
   if (f.none(batch) || f.none(micro) || !replicas.has_value()) return false;
@@ -34,7 +34,7 @@ bool NoEvalMicroBatch(F f) {
   return f.set(K::eval_micro_batch_size) && f.num(K::eval_micro_batch_size) == 0 && f.num(K::micro_batch_size) > 0;
 }
 
-std::string Unit(F f) { return absl::StrCat("data parallel size ", f.env.data_parallel_size.value_or(0)); }
+std::string Unit(F f) { return absl::StrCat("data parallel size ", f.env().data_parallel_size.value_or(0)); }
 
 // The global batch rounded to the nearest multiples of one microbatch per replica.
 std::vector<Patch> RoundedBatch(F f) {
@@ -71,7 +71,7 @@ std::vector<Patch> OneSample(F f) {
   return {patch};
 }
 
-std::optional<int64_t> Microbatches(F f) { return StepMicrobatches(f.config, f.env); }
+std::optional<int64_t> Microbatches(F f) { return StepMicrobatches(f.config(), f.env()); }
 
 bool Ramps(F f) { return f.value(K::rampup_batch_size).list().size() == 3; }
 int64_t Ramp(F f, size_t i) { return Ramps(f) ? f.value(K::rampup_batch_size).list()[i].integer() : 0; }
@@ -112,9 +112,9 @@ const Rule kRules[] = {
      .change =
          [](Editor& e) {
            const Facts& f = e.facts();
-           if (f.set(K::global_batch_size) || f.none(K::micro_batch_size) || !f.env.data_parallel_size.has_value())
+           if (f.set(K::global_batch_size) || f.none(K::micro_batch_size) || !f.env().data_parallel_size.has_value())
              return;
-           const std::optional<int64_t> batch = Product({f.num(K::micro_batch_size), *f.env.data_parallel_size});
+           const std::optional<int64_t> batch = Product({f.num(K::micro_batch_size), *f.env().data_parallel_size});
            if (batch.has_value()) e.Set(K::global_batch_size, *batch);
          }},
     {.id = "mlm.gbs-positive",

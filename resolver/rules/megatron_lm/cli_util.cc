@@ -42,7 +42,7 @@ bool Allowed(const internal::FlagRow& row, const Value& value) {
 }
 
 const internal::FlagRow* FirstRefused(const Facts& f) {
-  for (const internal::FlagRow* row : RowsWithChoices(f.env.core_release)) {
+  for (const internal::FlagRow* row : RowsWithChoices(f.env().core_release)) {
     if (f.given(row->knob) && !Allowed(*row, f.value(row->knob))) return row;
   }
   return nullptr;
@@ -50,20 +50,18 @@ const internal::FlagRow* FirstRefused(const Facts& f) {
 
 }  // namespace
 
-bool HasCommandLine(const Facts& f) {
-  return f.env.target == Target::kMegatronLm || f.env.target == Target::kLoongForge;
-}
+bool HasCommandLine(const Facts& f) { return f.target() == Target::kMegatronLm || f.target() == Target::kLoongForge; }
 
-bool ArchBelow(const Facts& f, int major) { return f.env.cc_major > 0 && f.env.cc_major < major; }
+bool ArchBelow(const Facts& f, int major) { return f.env().cc_major > 0 && f.env().cc_major < major; }
 
 bool PackageMissing(const Facts& f, absl::string_view package) {
-  const bool listed = f.env.capabilities_known || !f.env.packages.empty();
-  return listed && f.env.packages.find(package) == f.env.packages.end();
+  const bool listed = f.env().capabilities_known || !f.env().packages.empty();
+  return listed && f.env().packages.find(package) == f.env().packages.end();
 }
 
 bool PackageAtLeast(const Facts& f, absl::string_view package, absl::string_view version) {
-  auto it = f.env.packages.find(package);
-  return it != f.env.packages.end() && AtLeast(Version::Parse(it->second), version);
+  auto it = f.env().packages.find(package);
+  return it != f.env().packages.end() && AtLeast(Version::Parse(it->second), version);
 }
 
 bool UsesDistCkpt(const Facts& f) { return !f.is(K::ckpt_format, "torch"); }

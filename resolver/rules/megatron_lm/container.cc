@@ -8,7 +8,7 @@ namespace {
 using K = Knob;
 using F = const Facts&;
 
-bool Cli(F f) { return f.env.target == Target::kMegatronLm || f.env.target == Target::kLoongForge; }
+bool Cli(F f) { return f.target() == Target::kMegatronLm || f.target() == Target::kLoongForge; }
 
 const Rule kRules[] = {
     {.id = "mlm.async-nvrx",

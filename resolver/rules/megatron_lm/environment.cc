@@ -17,7 +17,7 @@ bool AnyFsdp(F f) { return f.on(K::use_torch_fsdp2) || f.on(K::use_megatron_fsdp
 
 void AddStreamGroups(Editor& e) {
   const Facts& f = e.facts();
-  const bool blackwell_fsdp = f.on(K::use_megatron_fsdp) && f.env.cc_major >= 10;
+  const bool blackwell_fsdp = f.on(K::use_megatron_fsdp) && f.env().cc_major >= 10;
   if (!f.on(K::use_torch_fsdp2) && !blackwell_fsdp) return;
   AddStreamGroup(e, "dp_cp");
   if (f.num(K::expert_model_parallel_size) > 1) AddStreamGroup(e, "ep_dp");

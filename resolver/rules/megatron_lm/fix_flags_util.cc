@@ -74,7 +74,7 @@ class FlagPatch {
 
   // What validate_args has already translated and cleared would be translated again over the fix.
   void LeaveOldGraphFlags() {
-    if (f_.config.origin(K::cuda_graph_impl) == Origin::kUpstream) {
+    if (f_.origin(K::cuda_graph_impl) == Origin::kUpstream) {
       Add(K::enable_cuda_graph, false);
       Add(K::external_cuda_graph, false);
     }

@@ -60,7 +60,7 @@ const Rule kRules[] = {
      .reads_env = {"CUDA_GRAPHS_USE_NODE_PRIORITY", "gpu"},
      .when =
          [](F f) {
-           return Shards(f) && f.env.cc_major >= 10 && !f.is(K::cuda_graph_impl, "none") &&
+           return Shards(f) && f.env().cc_major >= 10 && !f.is(K::cuda_graph_impl, "none") &&
                   f.var("CUDA_GRAPHS_USE_NODE_PRIORITY") != "1";
          },
      .needs = "weight shards with CUDA graphs on Blackwell need CUDA_GRAPHS_USE_NODE_PRIORITY=1",

@@ -102,7 +102,7 @@ const Rule kRules[] = {
      .when =
          [](F f) {
            // Bridge's configuration takes any name.
-           return f.env.target != Target::kMegatronBridge && !f.in(K::optimizer, {"sgd", "adam"}) &&
+           return f.target() != Target::kMegatronBridge && !f.in(K::optimizer, {"sgd", "adam"}) &&
                   !absl::StrContains(f.text(K::optimizer), "muon");
          },
      .needs = "this release reads the name but builds no such optimizer",

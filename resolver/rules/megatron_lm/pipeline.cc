@@ -67,7 +67,7 @@ std::vector<Patch> DividingStages(F f) {
 // Whether the world divides by this many stages and the interleaved schedule takes the step's microbatches then; true
 // where it cannot be known.
 bool ScheduleTakes(F f, int64_t pp) {
-  const int64_t replicas = f.env.data_parallel_size.value_or(0);
+  const int64_t replicas = f.env().data_parallel_size.value_or(0);
   const int64_t micro = f.num(K::micro_batch_size);
   if (replicas <= 0 || micro <= 0 || f.none(K::global_batch_size)) return true;
   const std::optional<int64_t> ranks = Product({replicas, Pp(f)});

@@ -187,7 +187,7 @@ const Rule kRules[] = {
      .at = {Phase::kModel, kFirst, 99},
      .source = "Megatron-LM:megatron/training/argument_utils.py:329",
      .reads = {K::init_method_xavier_uniform},
-     .when = [](F f) { return f.env.target == Target::kMegatronLm && f.on(K::init_method_xavier_uniform); },
+     .when = [](F f) { return f.target() == Target::kMegatronLm && f.on(K::init_method_xavier_uniform); },
      .needs = "upstream hands --init-method-xavier-uniform to a field that TransformerConfig does not have, and stops",
      .fixes = {{{K::init_method_xavier_uniform, false}}}},
 };
