@@ -6,6 +6,7 @@
 #include <iostream>
 
 #include "absl/status/status.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 
 namespace flightplan {
@@ -19,6 +20,8 @@ absl::StatusOr<std::string> ReadDataFile(const std::string& path) {
   while ((count = gzread(file, block, sizeof(block))) > 0) text.append(block, static_cast<size_t>(count));
   gzclose(file);
   if (count < 0) return absl::DataLossError(absl::StrCat(path, ": damaged gzip data"));
+  // A check of no cases would pass.
+  if (absl::StripAsciiWhitespace(text).empty()) return absl::DataLossError(absl::StrCat(path, ": holds nothing"));
   return text;
 }
 

@@ -7,7 +7,7 @@
 
 namespace flightplan {
 
-// NOT_FOUND: it cannot be opened; DATA_LOSS: damaged gzip data.
+// NOT_FOUND: it cannot be opened; DATA_LOSS: damaged gzip data, or a file with nothing in it.
 absl::StatusOr<std::string> ReadDataFile(const std::string& path);
 
 // For the command line of a checker: says what is wrong and ends the program with exit code 2.
