@@ -40,7 +40,7 @@ struct Reviewed {
 absl::StatusOr<Reviewed> ReviewObject(const Desk& desk, const doors::AdmissionRequest& admission) {
   v1::ValidateConfigRequest request;
   const doors::Question question = doors::AskAboutWorkload(admission, desk.options.releases, *desk.catalog, &request);
-  if (!question.not_judged.empty()) return Reviewed{doors::NotAsked(question), {}};
+  if (question.skip.has_value()) return Reviewed{doors::NotAsked(*question.skip), {}};
   request.set_view(v1::ANSWER_VIEW_VERDICT);
   absl::StatusOr<Answer> answer = desk.answers->Validate(request);
   if (answer.status().code() == absl::StatusCode::kInvalidArgument) {

@@ -126,11 +126,10 @@ absl::Status ReviewBatch(const v1::ValidateConfigRequest& base, absl::Span<const
         const doors::JobFacts job = doors::FactsOf(ReadSbatchLines(*text));
         question = doors::AskAboutScript(paths[i], *std::move(text), job, releases, catalog, &request);
       } else {
-        question.not_judged = std::string(text.status().message());
-        question.unread = true;
+        question.skip = doors::Skip{std::string(text.status().message()), /*unread=*/true};
       }
-      if (!question.not_judged.empty()) {
-        items->back().review = doors::NotAsked(question);
+      if (question.skip.has_value()) {
+        items->back().review = doors::NotAsked(*question.skip);
         progress(++done);
         continue;
       }

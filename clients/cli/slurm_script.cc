@@ -67,7 +67,7 @@ absl::StatusOr<doors::Review> ReviewSlurmScript(const SlurmScriptOptions& option
   const std::string name = options.path == "-" ? "job script" : options.path;
   const doors::Question question =
       doors::AskAboutScript(name, *std::move(text), doors::FactsOf(job), options.releases, catalog, &base);
-  if (!question.not_judged.empty()) return doors::NotAsked(question);
+  if (question.skip.has_value()) return doors::NotAsked(*question.skip);
   v1::ValidateConfigResponse response;
   const absl::Status status = backend.ValidateConfig(base, &response);
   if (status.code() == absl::StatusCode::kInvalidArgument) return doors::Unread(status.message());

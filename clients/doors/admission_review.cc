@@ -152,17 +152,17 @@ absl::Status ParseAdmissionReview(absl::string_view json, AdmissionRequest* requ
   request->dry_run = dry_run != nullptr && dry_run->IsTrue();
   const bool updates = request->operation == "UPDATE";
   if (request->operation != "CREATE" && !updates) {
-    request->workload.not_judged = "only a CREATE and an UPDATE are judged";
+    request->workload.skip = Skip{"only a CREATE and an UPDATE are judged"};
     return absl::OkStatus();
   }
   if (object == nullptr) {
-    request->workload.not_judged = "no object";
+    request->workload.skip = Skip{"no object"};
     return absl::OkStatus();
   }
   Workload workload = ReadWorkload(*object);
   const Json* before = updates ? Member(*asked, "oldObject") : nullptr;
-  if (before != nullptr && workload.not_judged.empty() && SameLaunch(ReadWorkload(*before), workload)) {
-    workload.not_judged = "its launch stays as it is";
+  if (before != nullptr && !workload.skip.has_value() && SameLaunch(ReadWorkload(*before), workload)) {
+    workload.skip = Skip{"its launch stays as it is"};
   }
   workload.kind = Utf8Clip(std::move(workload.kind), kMaxAdmissionNameBytes);
   request->workload = std::move(workload);
@@ -179,10 +179,9 @@ bool AllowsFailed(Policy policy) { return policy.mode != Mode::kEnforce || !poli
 Question AskAboutWorkload(const AdmissionRequest& admission, absl::Span<const std::string> releases,
                           const Catalog& catalog, v1::ValidateConfigRequest* base) {
   const Workload& workload = admission.workload;
-  if (!workload.not_judged.empty()) {
+  if (workload.skip.has_value()) {
     Question question;
-    question.not_judged = workload.not_judged;
-    question.unread = workload.unread;
+    question.skip = workload.skip;
     return question;
   }
   const JobFacts facts{workload.gpus, workload.gpu_label, workload.vars};

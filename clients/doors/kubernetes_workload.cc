@@ -194,7 +194,7 @@ class Reader {
     } else if (out_.kind == "RayJob" && group == "ray.io") {
       ReadRayJob();
     } else {
-      out_.not_judged = absl::StrCat("no launch is read from ", Printable(out_.kind), " of ", Printable(group));
+      out_.skip = Skip{absl::StrCat("no launch is read from ", Printable(out_.kind), " of ", Printable(group))};
       return out_;
     }
     Finish();
@@ -230,7 +230,7 @@ class Reader {
     const Json& trainer = At(object_, {"spec", "trainer"});
     AddVariables(trainer, &out_.vars);
     line_ = lines_.Of(Words(At(trainer, {"command"})), Words(At(trainer, {"args"})), out_.vars);
-    if (line_.empty()) out_.not_judged = "the launch stands in the training runtime, not in the TrainJob";
+    if (line_.empty()) out_.skip = Skip{"the launch stands in the training runtime, not in the TrainJob"};
     const std::optional<int64_t> nodes = Count(At(trainer, {"numNodes"}));
     for (const char* kind : {"limits", "requests"}) {
       const std::optional<int64_t> gpus = Count(At(trainer, {"resourcesPerNode", kind, "nvidia.com/gpu"}));
@@ -259,7 +259,7 @@ class Reader {
                At(group, {"template", "spec"}));
     });
     line_ = Text(At(object_, {"spec", "entrypoint"}));  // shell already
-    if (line_.empty()) out_.not_judged = "no entrypoint";
+    if (line_.empty()) out_.skip = Skip{"no entrypoint"};
     if (!groups_.empty()) AddVariables(First(At(*groups_[0].spec, {"containers"})), &out_.vars);
   }
 
@@ -295,8 +295,8 @@ class Reader {
       });
     }
     if (line_.empty()) {
-      out_.not_judged = referred ? "no command in it runs a Python file"
-                                 : "the image's own entry point launches, and it is not in the object";
+      out_.skip = Skip{referred ? "no command in it runs a Python file"
+                                : "the image's own entry point launches, and it is not in the object"};
     }
   }
 
@@ -313,15 +313,15 @@ class Reader {
   }
 
   void Finish() {
-    if (line_.empty() && out_.not_judged.empty()) FindLaunch();
+    if (line_.empty() && !out_.skip.has_value()) FindLaunch();
     CountGpus();
     if (lines_.too_long()) {
-      out_.not_judged = absl::StrCat("its command lines have more than ", kMaxLaunchBytes >> 10, " KiB");
-      out_.unread = true;
+      out_.skip =
+          Skip{absl::StrCat("its command lines have more than ", kMaxLaunchBytes >> 10, " KiB"), /*unread=*/true};
     }
     if (labels_.size() == 1) out_.gpu_label = *labels_.begin();
-    if (!MayLaunch(line_) && out_.not_judged.empty()) out_.not_judged = "no command in it runs a Python file";
-    if (out_.not_judged.empty()) out_.script = line_;
+    if (!MayLaunch(line_) && !out_.skip.has_value()) out_.skip = Skip{"no command in it runs a Python file"};
+    if (!out_.skip.has_value()) out_.script = line_;
   }
 
   const Json& object_;
@@ -337,14 +337,14 @@ class Reader {
 }  // namespace
 
 bool SameLaunch(const Workload& a, const Workload& b) {
-  return a.kind == b.kind && a.script == b.script && a.not_judged == b.not_judged && a.gpus == b.gpus &&
+  return a.kind == b.kind && a.script == b.script && a.skip == b.skip && a.gpus == b.gpus &&
          a.gpu_label == b.gpu_label && a.vars == b.vars;
 }
 
 Workload ReadWorkload(const rapidjson::Value& object) {
   if (!object.IsObject()) {
     Workload none;
-    none.not_judged = "no object";
+    none.skip = Skip{"no object"};
     return none;
   }
   return Reader(object).Read();

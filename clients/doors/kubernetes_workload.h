@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "clients/doors/skip.h"
 #include "rapidjson/document.h"
 #include "resolver/plan/environment.h"
 
@@ -14,9 +15,8 @@ namespace flightplan::doors {
 
 struct Workload {
   std::string kind;             // "PyTorchJob"; as written
-  std::string script;           // the launch as shell text; empty: none was found, and `not_judged` says why
-  std::string not_judged;       // empty: judge it
-  bool unread = false;          // of `not_judged`: it may be a training, and is too large to be read
+  std::string script;           // the launch as shell text; empty: `skip` says why
+  std::optional<Skip> skip;     // nothing: judge it
   std::optional<int64_t> gpus;  // of the whole job; empty: the object does not say
   std::string gpu_label;        // of a node selector or affinity; empty: none, or more than one
   EnvVars vars;                 // of the launching container, and what its operator sets

@@ -40,12 +40,11 @@ EnvVars VarsOf(const v1::ValidateConfigRequest& request) {
   return vars;
 }
 
-// What the text launches. `stack` empty and `not_judged` not: nothing that is known.
+// What the text launches. `skip` is set where it is nothing that is known.
 struct Recognised {
   std::optional<Target> stack;
   std::optional<int64_t> launched;
-  std::string not_judged;
-  bool unread = false;  // see Question
+  std::optional<Skip> skip;
   Knowledge knowledge;
 };
 
@@ -55,7 +54,7 @@ Recognised Recognise(absl::string_view name, const std::string& text, EnvVars va
   const absl::string_view form = RecogniseFile(name, text, stated.value_or(Target::kMegatronBridge));
   if (absl::EndsWith(form, "-yaml")) {
     found.stack = stated.has_value() ? stated : RecogniseYaml(text);
-    if (!found.stack.has_value()) found.not_judged = "a YAML file that is no dump of Megatron-Bridge's configuration";
+    if (!found.stack.has_value()) found.skip = Skip{"a YAML file that is no dump of Megatron-Bridge's configuration"};
     found.knowledge.vars = std::move(vars);
     if (found.stack.has_value()) found.knowledge.stack = *found.stack;
     return found;
@@ -64,8 +63,7 @@ Recognised Recognise(absl::string_view name, const std::string& text, EnvVars va
   if (form == kShellFormat) {
     launch = ReadShellLaunch(text, vars);
     if (launch.too_much_work) {
-      found.not_judged = kTooMuchWork;
-      found.unread = true;
+      found.skip = Skip{kTooMuchWork, /*unread=*/true};
       return found;
     }
     vars.insert(launch.vars.begin(), launch.vars.end());
@@ -77,13 +75,12 @@ Recognised Recognise(absl::string_view name, const std::string& text, EnvVars va
     const auto limit = std::find_if(launch.findings.begin(), launch.findings.end(), [](const ParseFinding& finding) {
       return finding.finding.rule_id == kReadersLimit;
     });
-    found.unread = limit != launch.findings.end();
-    found.not_judged = found.unread ? limit->finding.seen : kNoLaunch;
+    found.skip = limit == launch.findings.end() ? Skip{kNoLaunch} : Skip{limit->finding.seen, /*unread=*/true};
     return found;
   }
   found.stack = stated.has_value() ? stated : RecogniseStack(launch.script, launch.args);
   if (!found.stack.has_value()) {
-    found.not_judged = kNoStack;
+    found.skip = Skip{kNoStack};
     return found;
   }
   found.knowledge = KnowledgeOf(*found.stack, launch.script, launch.args, std::move(vars));
@@ -153,17 +150,15 @@ Question AskAboutScript(absl::string_view name, std::string text, const JobFacts
                         v1::ValidateConfigRequest* request) {
   Question question;
   question.allocated = job.gpus;
-  if (text.empty()) question.not_judged = "an empty file";
-  if (text.size() > kMaxScriptBytes) question.not_judged = "larger than 1 MiB";
-  if (absl::StrContains(text, '\0')) question.not_judged = "a binary file";
-  question.unread = !text.empty() && !question.not_judged.empty();
-  if (!question.not_judged.empty()) return question;
+  if (text.empty()) question.skip = Skip{"an empty file"};
+  if (text.size() > kMaxScriptBytes) question.skip = Skip{"larger than 1 MiB", /*unread=*/true};
+  if (absl::StrContains(text, '\0')) question.skip = Skip{"a binary file", /*unread=*/true};
+  if (question.skip.has_value()) return question;
 
   for (const auto& [variable, value] : job.vars) request->mutable_env()->insert({variable, value});
   Recognised found = Recognise(name, text, VarsOf(*request), StatedTarget(request->target().framework()));
-  if (!found.not_judged.empty()) {
-    question.not_judged = std::move(found.not_judged);
-    question.unread = found.unread;
+  if (found.skip.has_value()) {
+    question.skip = std::move(found.skip);
     return question;
   }
   question.launched = found.launched;
@@ -190,21 +185,14 @@ std::string FindingLine::Text() const {
   return absl::StrCat(text, " [", rule_id, "]");
 }
 
-Review NotJudged(absl::string_view why) {
+Review NotAsked(Skip skip) {
   Review review;
-  review.not_judged.emplace_back(why);
+  review.not_judged.push_back(std::move(skip.why));
+  review.unread = skip.unread;
   return review;
 }
 
-Review Unread(absl::string_view why) {
-  Review review = NotJudged(why);
-  review.unread = true;
-  return review;
-}
-
-Review NotAsked(const Question& question) {
-  return question.unread ? Unread(question.not_judged) : NotJudged(question.not_judged);
-}
+Review Unread(absl::string_view why) { return NotAsked({std::string(why), /*unread=*/true}); }
 
 Review ReviewOf(const Question& question, const v1::ValidateConfigResponse& response) {
   std::set<std::string> written;

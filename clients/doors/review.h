@@ -8,6 +8,7 @@
 
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "clients/doors/skip.h"
 #include "clients/doors/trust.h"
 #include "flightplan/v1/resolver_service.pb.h"
 #include "resolver/render/slurm_job.h"
@@ -32,8 +33,7 @@ JobFacts FactsOf(const SlurmJob& job);
 
 // The question about a launch, or why there is none.
 struct Question {
-  std::string not_judged;            // empty: ask
-  bool unread = false;               // of `not_judged`: it may be a training, and a limit kept it from being read
+  std::optional<Skip> skip;          // nothing: ask
   std::optional<int64_t> launched;   // processes that its launcher (torchrun, srun) starts
   std::optional<int64_t> allocated;  // GPUs that the job asks for
   Knowledge knowledge;
@@ -68,18 +68,14 @@ struct Review {
   Verdict verdict = Verdict::kNotJudged;
   std::vector<FindingLine> lines;       // errors, then warnings
   std::vector<std::string> not_judged;  // why, or which parts
-  // Of kNotJudged: it may be a training and could not be read, so that a door that fails closed does not let it pass.
-  // False: it is no training that is known.
-  bool unread = false;
-  std::string target;  // "megatron-lm main"
-  std::string digest;  // the decision's id; empty: nothing was asked
+  bool unread = false;                  // of kNotJudged: see Skip
+  std::string target;                   // "megatron-lm main"
+  std::string digest;                   // the decision's id; empty: nothing was asked
 };
 Review ReviewOf(const Question& question, const v1::ValidateConfigResponse& response);
-// Of a question that was not asked.
-Review NotJudged(absl::string_view why);
-// The same of what may be a training.
+// Of what is not asked.
+Review NotAsked(Skip skip);
+// The same of what may be a training and could not be read.
 Review Unread(absl::string_view why);
-// Of one with `not_judged`.
-Review NotAsked(const Question& question);
 
 }  // namespace flightplan::doors

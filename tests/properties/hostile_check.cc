@@ -50,8 +50,8 @@
 namespace flightplan::properties {
 namespace {
 
-// Of one process, with what the program itself needs. SECURITY.md states it.
-constexpr int64_t kMostMemory = int64_t{512} << 20;
+// Of one process, with what the program itself needs and what its allocator keeps. deploy/SECURITY.md states it.
+constexpr int64_t kMostMemory = int64_t{256} << 20;
 // Of processor time for one text, two orders above the dearest: one that takes more has no end.
 constexpr int kLongestSeconds = 60;
 
@@ -98,7 +98,7 @@ absl::Status ReadAdmission(const std::string& text) {
   if (!parsed.ok()) return parsed;
   v1::ValidateConfigRequest request;
   const doors::Question question = doors::AskAboutWorkload(admission, {}, *TheCatalog(), &request);
-  if (!question.not_judged.empty()) return absl::OkStatus();
+  if (question.skip.has_value()) return absl::OkStatus();
   v1::ValidateConfigResponse response;
   const absl::Status status = TheResolver().ValidateConfig(request, &response);
   if (status.ok()) doors::RenderAdmissionReview(admission, doors::ReviewOf(question, response), {});
@@ -120,7 +120,7 @@ absl::Status ReadAdmissionLaunch(const std::string& script) { return ReadAdmissi
 absl::Status ReadSlurmScript(const std::string& script) {
   v1::ValidateConfigRequest request;
   const doors::Question question = doors::AskAboutScript("job", script, {}, {}, *TheCatalog(), &request);
-  return question.not_judged.empty() ? Validate(request) : absl::OkStatus();
+  return question.skip.has_value() ? absl::OkStatus() : Validate(request);
 }
 
 // The value of every knob that is text or a list.

@@ -1,0 +1,17 @@
+// Why a door asks nothing about a launch.
+#pragma once
+
+#include <string>
+
+namespace flightplan::doors {
+
+struct Skip {
+  std::string why;
+  // It may be a training, and a limit kept it from being read: a door that fails closed does not let it pass. False: it
+  // is no training that is known.
+  bool unread = false;
+
+  friend bool operator==(const Skip& a, const Skip& b) { return a.why == b.why && a.unread == b.unread; }
+};
+
+}  // namespace flightplan::doors
