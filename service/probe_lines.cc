@@ -11,6 +11,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "google/protobuf/util/json_util.h"
+#include "resolver/base/json.h"
 #include "resolver/base/status_macros.h"
 #include "resolver/normalize/profile_message.h"
 #include "resolver/normalize/violations.h"
@@ -60,8 +61,8 @@ absl::Status ProbeLines::Take(absl::string_view line) {
   }
   if (DepthOf(line) > kMaxDepth) return Garbage("nested too deeply", line);
   rapidjson::Document document;
-  document.Parse<rapidjson::kParseFullPrecisionFlag>(line.data(), line.size());
-  if (document.HasParseError() || !document.IsObject() || document.MemberCount() != 1) {
+  if (ReadJson(line, JsonNumbers::kFinite, &document).has_value() || !document.IsObject() ||
+      document.MemberCount() != 1) {
     return Garbage("no JSON object with one member", line);
   }
   const auto& member = *document.MemberBegin();
@@ -75,8 +76,8 @@ absl::Status ProbeLines::Take(absl::string_view line) {
 absl::Status ProbeLines::TakeMember(absl::string_view name, const std::string& json) {
   if (name == "error") {
     rapidjson::Document error;
-    error.Parse<rapidjson::kParseFullPrecisionFlag>(json.data(), json.size());
-    if (!error.IsObject() || !error.HasMember("code") || !error["code"].IsString())
+    if (ReadJson(json, JsonNumbers::kFinite, &error).has_value() || !error.IsObject() || !error.HasMember("code") ||
+        !error["code"].IsString())
       return Garbage("an error without code", json);
     error_code_ = absl::CEscape(absl::string_view(error["code"].GetString()).substr(0, 64));
     if (error.HasMember("message") && error["message"].IsString()) {

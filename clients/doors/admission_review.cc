@@ -6,6 +6,7 @@
 #include "absl/strings/str_join.h"
 #include "rapidjson/stringbuffer.h"
 #include "rapidjson/writer.h"
+#include "resolver/base/json.h"
 #include "resolver/base/utf8.h"
 
 namespace flightplan::doors {
@@ -14,9 +15,6 @@ namespace {
 using Json = rapidjson::Value;
 using Writer = rapidjson::Writer<rapidjson::StringBuffer>;
 
-// Without full precision a number such as 1.1e-2147483639 makes RapidJSON read far outside a table (CVE-2024-38517).
-constexpr unsigned kParseFlags =
-    rapidjson::kParseIterativeFlag | rapidjson::kParseFullPrecisionFlag | rapidjson::kParseValidateEncodingFlag;
 constexpr int kForbidden = 403;
 constexpr int kInternalError = 500;
 
@@ -127,9 +125,8 @@ absl::string_view ModeWord(Mode mode) {
 
 absl::Status ParseAdmissionReview(absl::string_view json, AdmissionRequest* request) {
   rapidjson::Document document;
-  document.Parse<kParseFlags>(json.data(), json.size());
-  if (document.HasParseError()) {
-    return absl::InvalidArgumentError(absl::StrCat("not JSON: fault at byte ", document.GetErrorOffset()));
+  if (const auto fault = ReadJson(json, JsonNumbers::kFinite, &document); fault.has_value()) {
+    return absl::InvalidArgumentError(absl::StrCat("not JSON: fault at byte ", fault->offset));
   }
   if (Text(document, "kind") != "AdmissionReview" || Text(document, "apiVersion") != "admission.k8s.io/v1") {
     return absl::InvalidArgumentError("must be kind AdmissionReview of admission.k8s.io/v1");

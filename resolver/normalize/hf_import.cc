@@ -6,7 +6,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "rapidjson/document.h"
-#include "rapidjson/error/en.h"
+#include "resolver/base/json.h"
 #include "resolver/base/nearest.h"
 #include "resolver/base/status_macros.h"
 #include "resolver/base/utf8.h"
@@ -18,20 +18,14 @@
 namespace flightplan {
 namespace {
 
-// Iterative: a hostile file must not choose the depth of our stack.
-constexpr unsigned kJsonFlags = rapidjson::kParseNanAndInfFlag | rapidjson::kParseIterativeFlag |
-                                rapidjson::kParseFullPrecisionFlag | rapidjson::kParseValidateEncodingFlag;
-
 absl::Status Parse(absl::string_view json, rapidjson::Document* document) {
   if (json.size() > kMaxHfConfigBytes) {
     return absl::InvalidArgumentError(
         absl::StrCat("config.json has ", json.size(), " bytes; it may have at most ", kMaxHfConfigBytes));
   }
-  document->Parse<kJsonFlags>(json.data(), json.size());
-  if (document->HasParseError()) {
-    return absl::InvalidArgumentError(absl::StrCat("config.json is not readable at offset ", document->GetErrorOffset(),
-                                                   " of ", json.size(), ": ",
-                                                   rapidjson::GetParseError_En(document->GetParseError())));
+  if (const auto fault = ReadJson(json, JsonNumbers::kAll, document); fault.has_value()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("config.json is not readable at offset ", fault->offset, " of ", json.size(), ": ", fault->what));
   }
   if (!document->IsObject()) return absl::InvalidArgumentError("config.json needs an object at its top");
   return absl::OkStatus();

@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "flightplan/v1/profile.pb.h"
 #include "google/protobuf/util/json_util.h"
+#include "resolver/base/json.h"
 #include "resolver/base/utf8.h"
 #include "resolver/plan/quantity.h"
 
@@ -116,8 +117,7 @@ std::string ProfileToJson(const v1::HardwareProfile& message) {
   (void)google::protobuf::util::MessageToJsonString(message, &text, options);  // every profile has a JSON form
   // Maps come in the order of their hashes, which differs from run to run.
   rapidjson::Document document;
-  document.Parse<rapidjson::kParseFullPrecisionFlag>(text.data(), text.size());
-  if (document.HasParseError() || !document.IsObject()) return text;
+  if (ReadJson(text, JsonNumbers::kFinite, &document).has_value() || !document.IsObject()) return text;
   if (const auto rows = document.FindMember("rows"); rows != document.MemberEnd()) {
     for (rapidjson::Value& row : rows->value.GetArray()) {
       for (const char* map : {"parameters", "labels"}) {

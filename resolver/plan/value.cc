@@ -8,14 +8,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "rapidjson/document.h"
-#include "rapidjson/error/en.h"
+#include "resolver/base/json.h"
 #include "resolver/base/status_macros.h"
 
 namespace flightplan {
 namespace {
 
-constexpr unsigned kJsonFlags = rapidjson::kParseNanAndInfFlag | rapidjson::kParseIterativeFlag |
-                                rapidjson::kParseFullPrecisionFlag | rapidjson::kParseValidateEncodingFlag;
 constexpr int kMaxDepth = 16;
 
 absl::StatusOr<Value> FromNode(const rapidjson::Value& node, int depth) {
@@ -150,10 +148,8 @@ bool operator==(const Value& a, const Value& b) {
 
 absl::StatusOr<Value> ValueFromJson(absl::string_view json) {
   rapidjson::Document document;
-  document.Parse<kJsonFlags>(json.data(), json.size());
-  if (document.HasParseError()) {
-    return absl::InvalidArgumentError(absl::StrCat("not JSON at offset ", document.GetErrorOffset(), ": ",
-                                                   rapidjson::GetParseError_En(document.GetParseError())));
+  if (const auto fault = ReadJson(json, JsonNumbers::kAll, &document); fault.has_value()) {
+    return absl::InvalidArgumentError(absl::StrCat("not JSON at offset ", fault->offset, ": ", fault->what));
   }
   return FromNode(document, 0);
 }

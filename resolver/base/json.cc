@@ -1,0 +1,84 @@
+#include "resolver/base/json.h"
+
+#include <cmath>
+#include <cstdint>
+
+#include "absl/strings/numbers.h"
+#include "rapidjson/encodedstream.h"
+#include "rapidjson/error/en.h"
+#include "rapidjson/memorystream.h"
+#include "rapidjson/reader.h"
+
+namespace flightplan {
+namespace {
+
+using rapidjson::SizeType;
+
+// Not by recursion, whatever nests; and numbers as their text: RapidJSON 1.1 looks up powers of ten far outside its
+// tables for 1.1e-2147483639 (CVE-2024-38517), and, where it reads with full precision, for 0.000...025 with 400 zeros.
+constexpr unsigned kFlags =
+    rapidjson::kParseIterativeFlag | rapidjson::kParseValidateEncodingFlag | rapidjson::kParseNumbersAsStringsFlag;
+
+// Passes on what is read, with numbers in the place of their text.
+class Numbers {
+ public:
+  explicit Numbers(rapidjson::Document* to) : to_(to) {}
+
+  bool RawNumber(const char* text, SizeType size, bool) {
+    const absl::string_view number(text, size);
+    if (number.find_first_of(".eENI") == absl::string_view::npos) {
+      int64_t integer = 0;
+      uint64_t large = 0;
+      if (absl::SimpleAtoi(number, &integer)) return to_->Int64(integer);
+      if (absl::SimpleAtoi(number, &large)) return to_->Uint64(large);
+    }
+    double real = 0;
+    if (!absl::SimpleAtod(number, &real)) return false;
+    const bool finite = number.find_first_of("NI") == absl::string_view::npos;
+    return (!finite || std::isfinite(real)) && to_->Double(real);
+  }
+  bool Null() { return to_->Null(); }
+  bool Bool(bool value) { return to_->Bool(value); }
+  bool String(const char* text, SizeType size, bool copy) { return to_->String(text, size, copy); }
+  bool Key(const char* text, SizeType size, bool copy) { return to_->Key(text, size, copy); }
+  bool StartObject() { return to_->StartObject(); }
+  bool EndObject(SizeType members) { return to_->EndObject(members); }
+  bool StartArray() { return to_->StartArray(); }
+  bool EndArray(SizeType items) { return to_->EndArray(items); }
+  // With numbers as text there are none.
+  bool Int(int) { return false; }
+  bool Uint(unsigned) { return false; }
+  bool Int64(int64_t) { return false; }
+  bool Uint64(uint64_t) { return false; }
+  bool Double(double) { return false; }
+
+ private:
+  rapidjson::Document* to_;
+};
+
+template <unsigned flags>
+std::optional<JsonFault> Read(absl::string_view text, rapidjson::Document* document) {
+  rapidjson::ParseResult result;
+  const auto parse = [&](rapidjson::Document& to) {
+    rapidjson::MemoryStream memory(text.data(), text.size());
+    rapidjson::EncodedInputStream<rapidjson::UTF8<>, rapidjson::MemoryStream> stream(memory);
+    rapidjson::Reader reader;
+    Numbers numbers(&to);
+    result = reader.Parse<flags>(stream, numbers);
+    return !result.IsError();
+  };
+  document->Populate(parse);
+  if (!result.IsError()) return std::nullopt;
+  const bool number = result.Code() == rapidjson::kParseErrorTermination;
+  return JsonFault{result.Offset(), number ? "Number too big to be stored in double."
+                                           : std::string(rapidjson::GetParseError_En(result.Code()))};
+}
+
+}  // namespace
+
+std::optional<JsonFault> ReadJson(absl::string_view text, JsonNumbers numbers, rapidjson::Document* document) {
+  return numbers == JsonNumbers::kAll ? Read<kFlags | rapidjson::kParseNanAndInfFlag>(text, document)
+                                      : Read<kFlags>(text, document);
+}
+
+}  // namespace flightplan

@@ -1,0 +1,25 @@
+// JSON text by RapidJSON: the one place where it is parsed, so that no text reads outside its tables or takes the
+// stack.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+
+#include "absl/strings/string_view.h"
+#include "rapidjson/document.h"
+
+namespace flightplan {
+
+struct JsonFault {
+  size_t offset = 0;  // in bytes
+  std::string what;   // "Invalid value."
+};
+
+enum class JsonNumbers { kFinite, kAll };  // kAll: also NaN, Inf and Infinity, as Python writes them
+
+// Nothing: `document` holds what the text says. Text of any depth and content, in UTF-8; a number is the integer that
+// it writes, else the nearest double; one beyond doubles is a fault.
+std::optional<JsonFault> ReadJson(absl::string_view text, JsonNumbers numbers, rapidjson::Document* document);
+
+}  // namespace flightplan
