@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Turns knobs.yaml into C++: knob_ids.h (the enum) and knob_table.cc (the rows). Run by the build."""
 import json
+import pathlib
 import re
 import sys
 
@@ -17,10 +18,92 @@ FORMS = {"value": "kValue", "list": "kList", "list0": "kListOrEmpty", "list3": "
          "switch_on": "kSwitchOn", "switch_off": "kSwitchOff", "switch_pair": "kSwitchPair"}
 FLAG_TYPES = {**TYPES, "tuple": "kTuple"}
 CORE_RELEASES = [15, 16, 17, 18, 19, 99]
-FLAG_CHANGE_KEYS = {"default", "choices", "dest", "form", "type"}
-ROW_KEYS = {"name", "aliases", "section", "group", "class", "type", "choices", "default", "defaults", "core", "bridge",
-            "dest", "flags", "bridge_override", "bridge_perf", "loongforge", "renamed_from", "renamed_to", "note",
-            "proto"}
+CORE = ["0.15", "0.16", "0.17", "0.18", "0.19", "main"]
+BRIDGE = ["0.4", "0.5", "0.6", "main"]
+
+
+# ---- the shape of a row: each function takes a value and where it stands, and yields faults
+
+def of_type(*types):
+    def check_type(value, where):
+        if type(value) not in types:
+            yield "%s: must be %s, not %r" % (where, " or ".join(t.__name__ for t in types), value)
+    return check_type
+
+
+def one_of(words):
+    def check_word(value, where):
+        if value not in words:
+            yield "%s: must be one of %s, not %r" % (where, ", ".join(map(str, words)), value)
+    return check_word
+
+
+def anything(value, where):
+    return iter(())
+
+
+def list_of(item):
+    def check_list(value, where):
+        if type(value) is not list:
+            yield "%s: must be a list, not %r" % (where, value)
+            return
+        for i, element in enumerate(value):
+            yield from item(element, "%s[%d]" % (where, i))
+    return check_list
+
+
+def fields(shapes, required=()):
+    def check_fields(value, where):
+        if type(value) is not dict:
+            yield "%s: must be a map, not %r" % (where, value)
+            return
+        for key in required:
+            if key not in value:
+                yield "%s: %s is missing" % (where, key)
+        for key, inner in value.items():
+            if key in shapes:
+                yield from shapes[key](inner, "%s.%s" % (where, key))
+            else:
+                yield "%s: unknown %r, must be one of %s" % (where, key, ", ".join(map(str, shapes)))
+    return check_fields
+
+
+def config_classes(section):
+    """Where a default may differ, as defaults.cc looks for it: a class, or a class of one release."""
+    core = ["core-" + r for r in CORE[:-1]]
+    bridge = ["bridge-" + r for r in BRIDGE[:-1]]
+    if section in ("ddp", "optimizer"):
+        classes = {section: core + bridge}
+    else:
+        classes = {"core": core, "core_mla": core, "bridge": bridge, "bridge_mla": bridge}
+    return [*classes, *("%s@%s" % (name, r) for name, releases in classes.items() for r in releases)]
+
+
+TEXT = of_type(str)
+LITERAL = of_type(str, int, float)
+FLAG_CHANGE = {"default": anything, "choices": list_of(LITERAL), "dest": TEXT, "form": one_of(FORMS),
+               "type": one_of(FLAG_TYPES)}
+FLAG = fields({"flag": TEXT, **FLAG_CHANGE, "since": one_of(CORE), "until": one_of(CORE),
+               "changes": fields({r: fields(FLAG_CHANGE) for r in CORE[1:-1]})}, required=("flag", "form", "default"))
+ROW = {
+    "name": TEXT, "aliases": list_of(TEXT), "section": one_of(SECTIONS), "group": TEXT, "class": one_of(CLASSES),
+    "type": one_of(TYPES), "choices": list_of(LITERAL), "default": anything,
+    "core": fields({"since": one_of(CORE), "until": one_of(CORE)}),
+    "bridge": fields({"since": one_of(BRIDGE), "until": one_of(BRIDGE)}),
+    "dest": TEXT, "flags": list_of(FLAG), "bridge_override": TEXT, "bridge_perf": TEXT, "loongforge": TEXT,
+    "renamed_from": TEXT, "renamed_to": TEXT, "note": TEXT, "proto": of_type(int),
+}
+
+
+def faults_of_row(row):
+    where = "knob %s" % (row.get("name") if type(row) is dict else row)
+    section = row.get("section") if type(row) is dict else None
+    defaults = fields({name: anything for name in config_classes(section)})
+    yield from fields({**ROW, "defaults": defaults}, required=("name", "section", "class", "type"))(row, where)
+
+
+def faults_of(document):
+    yield from fields({"knobs": list_of(lambda row, where: faults_of_row(row))}, required=("knobs",))(document, "the file")
 
 
 def camel(name):
@@ -51,28 +134,32 @@ def span(row, key):
     return "{%d, %d}" % (release(since) if since else 0, release(until) if until else 99)
 
 
+class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
+    """Of two equal keys YAML keeps the last in silence."""
+
+    def construct_mapping(self, node, deep=False):
+        keys = [self.construct_object(key, deep=True) for key, _ in node.value]
+        for key in keys:
+            if keys.count(key) > 1:
+                sys.exit("knobs.yaml: line %d: %r stands twice" % (node.start_mark.line + 1, key))
+        return super().construct_mapping(node, deep)
+
+
 def check(rows):
+    """What a row alone does not show."""
     seen, numbers = {}, {}
     for row in rows:
-        where = "knobs.yaml: knob %s" % row.get("name")
-        unknown = set(row) - ROW_KEYS
-        if unknown:
-            sys.exit("%s: unknown field %s" % (where, sorted(unknown)))
+        where = "knob %s" % row["name"]
         for name in [row["name"]] + row.get("aliases", []):
             if not re.match(r"^[a-z][A-Za-z0-9_]*(\.[A-Za-z0-9_]+)*$", name):
-                sys.exit("%s: bad name %r" % (where, name))
+                yield "%s: bad name %r" % (where, name)
             if name in seen:
-                sys.exit("%s: name %s is taken" % (where, name))
+                yield "%s: name %s is taken" % (where, name)
             seen[name] = row
-        for key, table in (("type", TYPES), ("class", CLASSES)):
-            if row.get(key) not in table:
-                sys.exit("%s: %s must be one of %s" % (where, key, ", ".join(sorted(table))))
-        if row.get("type") == "float" and isinstance(row.get("default"), str):
-            sys.exit("%s: default %r is text to YAML; write 1.0e-05 or .inf" % (where, row["default"]))
-        if row["section"] not in SECTIONS:
-            sys.exit("%s: section must be one of %s" % (where, ", ".join(SECTIONS)))
+        if row["type"] == "float" and isinstance(row.get("default"), str):
+            yield "%s: default %r is text to YAML; write 1.0e-05 or .inf" % (where, row["default"])
         if "proto" in row and numbers.setdefault(row["proto"], row["name"]) != row["name"]:
-            sys.exit("%s: proto number %d is taken" % (where, row["proto"]))
+            yield "%s: proto number %d is taken" % (where, row["proto"])
 
 
 def flag_rows(rows):
@@ -82,8 +169,6 @@ def flag_rows(rows):
     for index, row in enumerate(rows):
         for flag in row.get("flags", []):
             changes = {release(k): v for k, v in flag.get("changes", {}).items()}
-            for unknown in [k for v in changes.values() for k in v if k not in FLAG_CHANGE_KEYS]:
-                sys.exit("knobs.yaml: flag %s: unknown change %s" % (flag["flag"], unknown))
             since = release(flag["since"]) if "since" in flag else 0
             until = release(flag["until"]) if "until" in flag else 99
             runs = []
@@ -106,12 +191,19 @@ def flag_rows(rows):
                        "|".join(map(str, merged["choices"])))
 
 
+def write(path, lines):
+    """Leaves a file alone that is as it should be: everything is built from the ids."""
+    text = "\n".join(lines)
+    if not pathlib.Path(path).exists() or pathlib.Path(path).read_text() != text:
+        pathlib.Path(path).write_text(text)
+
+
 def write_ids(rows, path):
     lines = ["// Generated from resolver/catalog/knobs.yaml. Do not edit.", "#pragma once", "#include <cstdint>", "",
              "namespace flightplan {", "", "enum class Knob : uint16_t {"]
     lines += ["  %s," % ident(row["name"]) for row in rows]
     lines += ["};", "", "inline constexpr int kKnobCount = %d;" % len(rows), "", "}  // namespace flightplan", ""]
-    open(path, "w").write("\n".join(lines))
+    write(path, lines)
 
 
 def write_table(rows, path):
@@ -136,14 +228,17 @@ def write_table(rows, path):
                      (index, quote(flag), form, kind, since, until, default, quote(choices)))
         count += 1
     lines += ["};", "const int kFlagRowCount = %d;" % count, "", "}  // namespace flightplan::internal", ""]
-    open(path, "w").write("\n".join(lines))
+    write(path, lines)
 
 
 def main():
     source, ids, table = sys.argv[1:4]
     with open(source) as stream:
-        rows = yaml.load(stream, getattr(yaml, "CSafeLoader", yaml.SafeLoader))["knobs"]
-    check(rows)
+        document = yaml.load(stream, Loader)
+    faults = list(faults_of(document)) or list(check(document["knobs"]))
+    if faults:
+        sys.exit("\n".join("knobs.yaml: " + fault for fault in faults))
+    rows = document["knobs"]
     write_ids(rows, ids)
     write_table(rows, table)
 
