@@ -1,19 +1,28 @@
-// Integer arithmetic that is defined for every input: sizes come from outside and may be zero or absurd.
+// Integer arithmetic as Python does it, defined for every input: sizes come from outside and may be zero or absurd.
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
+#include <optional>
 
 namespace flightplan {
 
 // value % by == 0; false for by == 0, where upstream's own code would stop with a ZeroDivisionError.
 constexpr bool Divisible(int64_t value, int64_t by) { return by != 0 && (by == -1 || value % by == 0); }
 
-// Python's value // by; 0 for by == 0.
+// Python's value // by, rounded towards minus infinity; 0 for by == 0.
 constexpr int64_t FloorDiv(int64_t value, int64_t by) {
   if (by == 0) return 0;
   if (by == -1) return value == INT64_MIN ? INT64_MAX : -value;
   const int64_t quotient = value / by;
   return value % by != 0 && (value < 0) != (by < 0) ? quotient - 1 : quotient;
+}
+
+// Python's value % by, with the sign of `by`; 0 for by == 0.
+constexpr int64_t FloorMod(int64_t value, int64_t by) {
+  if (by == 0 || by == -1) return 0;
+  const int64_t rest = value % by;
+  return rest != 0 && (rest < 0) != (by < 0) ? rest + by : rest;
 }
 
 // The largest divisor of value that is not above limit; 1 when there is none. Bounded by the size of `limit`, which
@@ -25,5 +34,13 @@ constexpr int64_t LargestDivisorUpTo(int64_t value, int64_t limit) {
   }
   return 1;
 }
+
+// The product, or nothing when it does not fit 64 bits.
+std::optional<int64_t> Product(std::initializer_list<int64_t> factors);
+// The smallest multiple of `unit` that is at least `number`, and positive; nothing when it does not fit 64 bits or
+// `unit` is not positive.
+std::optional<int64_t> NextMultiple(int64_t number, int64_t unit);
+// The largest value below `current`, at least 1, for which number % (others * value) == 0; nothing when there is none.
+std::optional<int64_t> NextSmallerFit(int64_t number, int64_t others, int64_t current);
 
 }  // namespace flightplan

@@ -7,7 +7,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
-#include "resolver/derive/arithmetic.h"
+#include "resolver/base/integers.h"
 
 namespace flightplan {
 namespace {

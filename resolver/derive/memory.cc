@@ -353,7 +353,7 @@ MemoryModel::Activity MemoryModel::ActivityOf(int rank) const {
 
 // Registered by the flex dispatchers outside of PyTorch's allocator.
 double MemoryModel::DispatchBytes() const {
-  if (!s_.is_moe() || c_.ep * c_.etp <= 1) return 0;
+  if (!s_.is_moe() || (c_.ep <= 1 && c_.etp <= 1)) return 0;
   const double row = 2.0 * D(s_.latent > 0 ? s_.latent : s_.hidden);
   const double ranks = D(c_.ep) * c_.etp;
   const double domain = std::max(1, device_.nvlink_domain_gpus);

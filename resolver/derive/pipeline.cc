@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_split.h"
-#include "resolver/derive/arithmetic.h"
+#include "resolver/base/integers.h"
 #include "resolver/plan/pipeline_layout.h"
 
 namespace flightplan {
@@ -90,9 +90,9 @@ std::optional<HybridPattern> ReadHybridPattern(absl::string_view pattern) {
 }
 
 std::optional<int64_t> VirtualStages(int64_t layers, int64_t pipeline_size, int64_t layers_per_virtual_stage) {
-  if (!Divides(pipeline_size, layers)) return std::nullopt;
+  if (!Divisible(layers, pipeline_size)) return std::nullopt;
   const int64_t per_stage = FloorDiv(layers, pipeline_size);
-  if (!Divides(layers_per_virtual_stage, per_stage)) return std::nullopt;
+  if (!Divisible(per_stage, layers_per_virtual_stage)) return std::nullopt;
   return FloorDiv(per_stage, layers_per_virtual_stage);
 }
 

@@ -28,11 +28,13 @@ bool EvenSplit(F f) {
 std::vector<Patch> NearestPp(F f) {
   const int64_t layers = f.num(K::num_layers);
   const int64_t pp = f.num(K::pipeline_model_parallel_size);
-  const int64_t others = std::max<int64_t>(1, f.num(K::tensor_model_parallel_size) * f.num(K::context_parallel_size));
+  const auto others = Product({f.num(K::tensor_model_parallel_size), f.num(K::context_parallel_size)});
+  const auto fills = [&](int64_t size) {  // the world, with the other sizes
+    const auto model = Product({std::max<int64_t>(1, others.value_or(1)), size});
+    return !f.env().world_size.has_value() || (model.has_value() && Divisible(*f.env().world_size, *model));
+  };
   int64_t size = LargestDivisorUpTo(layers, pp);
-  while (size > 1 && f.env().world_size.has_value() && !Divisible(*f.env().world_size, others * size)) {
-    size = LargestDivisorUpTo(layers, size - 1);
-  }
+  while (size > 1 && !fills(size)) size = LargestDivisorUpTo(layers, size - 1);
   Patch patch = {Assign(K::pipeline_model_parallel_size, size)};
   const int64_t chunks = f.num(K::virtual_pipeline_model_parallel_size);
   if (chunks > 0 && !Divisible(layers / size, chunks)) {

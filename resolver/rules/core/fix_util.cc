@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-#include "resolver/derive/arithmetic.h"
+#include "resolver/base/integers.h"
 #include "resolver/rules/core/graph_util.h"
 
 namespace flightplan {

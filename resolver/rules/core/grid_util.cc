@@ -1,6 +1,6 @@
 #include "resolver/rules/core/grid_util.h"
 
-#include "resolver/derive/arithmetic.h"
+#include "resolver/base/integers.h"
 
 namespace flightplan {
 namespace {
@@ -9,7 +9,7 @@ using K = Knob;
 
 // weight shards / tp where that divides; upstream refuses the rest.
 int64_t ShardsPerRank(const Facts& f, K shards, int64_t tp) {
-  if (f.none(shards) || !Divides(tp, f.num(shards)) || f.num(shards) < tp) return 1;
+  if (f.none(shards) || !Divisible(f.num(shards), tp) || f.num(shards) < tp) return 1;
   return FloorDiv(f.num(shards), tp);
 }
 

@@ -1,6 +1,6 @@
 // Process groups: what initialize_model_parallel demands of the sizes. Every target builds them.
 #include "absl/strings/str_cat.h"
-#include "resolver/derive/arithmetic.h"
+#include "resolver/base/integers.h"
 #include "resolver/rules/core/grid_util.h"
 #include "resolver/rules/rule.h"
 
@@ -13,10 +13,10 @@ using F = const Facts&;
 bool Sharded(F f) { return Gtp(f) > 1 || ExpertGtp(f) > 1; }
 bool ManyInstances(F f) { return f.num(K::num_distributed_optimizer_instances) > 1; }
 bool Indivisible(std::optional<int64_t> world, std::optional<int64_t> size) {
-  return world.has_value() && (!size.has_value() || !Divides(*size, *world));
+  return world.has_value() && (!size.has_value() || !Divisible(*world, *size));
 }
 std::optional<int64_t> Quotient(std::optional<int64_t> world, std::optional<int64_t> size) {
-  if (!world.has_value() || !size.has_value() || !Divides(*size, *world)) return std::nullopt;
+  if (!world.has_value() || !size.has_value() || !Divisible(*world, *size)) return std::nullopt;
   return FloorDiv(*world, *size);
 }
 std::optional<int64_t> DenseDp(F f) { return Quotient(WorldSize(f), DenseSize(f)); }
@@ -52,7 +52,7 @@ std::vector<Patch> FittingHierarchy(F f) {
   const Value& comm = f.value(K::cp_comm_type);
   const bool asked = f.is(K::cp_comm_type, "a2a+p2p") || f.has(K::cp_comm_type, "a2a+p2p");
   if (!asked) return {{Assign(K::hierarchical_context_parallel_sizes, Value())}};
-  if (size >= 4 && Divides(2, size)) {
+  if (size >= 4 && Divisible(size, 2)) {
     return {{Assign(K::hierarchical_context_parallel_sizes, Value(Value::List{2, FloorDiv(size, 2)}))}};
   }
   const Value ring = comm.is_list() ? Value(Value::List{"p2p"}) : Value("p2p");
@@ -156,7 +156,7 @@ const Rule kRules[] = {
      .when =
          [](F f) {
            return DenseReplicas(f).has_value() &&
-                  !Divides(f.num(K::num_distributed_optimizer_instances), *DenseReplicas(f));
+                  !Divisible(*DenseReplicas(f), f.num(K::num_distributed_optimizer_instances));
          },
      .needs = "dp*cp must be a multiple of num_distributed_optimizer_instances",
      .fix = [](F f) -> std::vector<Patch> { return FewerInstances(f, DenseReplicas(f)); },
@@ -189,7 +189,7 @@ const Rule kRules[] = {
      .reads_env = {"world_size"},
      .when =
          [](F f) {
-           return ExpertDp(f).has_value() && !Divides(f.num(K::num_distributed_optimizer_instances), *ExpertDp(f));
+           return ExpertDp(f).has_value() && !Divisible(*ExpertDp(f), f.num(K::num_distributed_optimizer_instances));
          },
      .needs = "the expert data parallel size must be a multiple of num_distributed_optimizer_instances",
      .fix = [](F f) -> std::vector<Patch> { return FewerInstances(f, ExpertDp(f)); },

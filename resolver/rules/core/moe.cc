@@ -1,5 +1,5 @@
 // Mixture of experts: number and size of experts, shared experts, bias.
-#include "resolver/derive/arithmetic.h"
+#include "resolver/base/integers.h"
 #include "resolver/rules/core/lists_util.h"
 #include "resolver/rules/core/upstream.h"
 

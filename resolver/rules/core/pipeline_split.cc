@@ -31,7 +31,7 @@ Middle MiddleOf(F f) {
   for (Knob end : {K::num_layers_in_first_pipeline_stage, K::num_layers_in_last_pipeline_stage}) {
     if (f.none(end)) continue;
     if (__builtin_sub_overflow(middle.layers, f.num(end), &middle.layers)) middle.layers = 0;
-    --middle.stages;
+    if (__builtin_sub_overflow(middle.stages, 1, &middle.stages)) middle.stages = 0;
   }
   return middle;
 }

@@ -1,6 +1,6 @@
 // The interleaved pipeline schedule's entry checks.
 #include "absl/strings/str_cat.h"
-#include "resolver/derive/arithmetic.h"
+#include "resolver/base/integers.h"
 #include "resolver/derive/batch.h"
 #include "resolver/rules/rule.h"
 

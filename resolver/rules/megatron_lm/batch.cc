@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "resolver/derive/arithmetic.h"
+#include "resolver/base/integers.h"
 #include "resolver/rules/megatron_lm/cli_util.h"
 #include "resolver/rules/rule.h"
 
@@ -26,7 +26,7 @@ bool Indivisible(F f, K batch, K micro, std::optional<int64_t> replicas) {
   if (f.none(batch) || f.none(micro) || !replicas.has_value()) return false;
   if (*replicas <= 0 || f.num(micro) <= 0) return false;  // mlm.world-divisible and mlm.mbs-positive say so
   const std::optional<int64_t> unit = Product({f.num(micro), *replicas});
-  return !unit.has_value() || !Divides(*unit, f.num(batch));
+  return !unit.has_value() || !Divisible(f.num(batch), *unit);
 }
 
 // Upstream divides by it, where mlm.mbs-positive has not stopped it before.
@@ -46,7 +46,7 @@ std::vector<Patch> RoundedBatch(F f) {
   std::vector<Patch> fixes;
   for (int64_t micro = f.num(K::micro_batch_size); may_shrink && --micro >= 1 && fixes.empty();) {
     const std::optional<int64_t> smaller = Product({micro, replicas.value_or(1)});
-    if (smaller.has_value() && Divides(*smaller, f.num(K::global_batch_size))) {
+    if (smaller.has_value() && Divisible(f.num(K::global_batch_size), *smaller)) {
       fixes.push_back({Assign(K::micro_batch_size, micro), Assign(K::eval_micro_batch_size, Value()),
                        Assign(K::eval_global_batch_size, Value())});
     }
@@ -65,7 +65,7 @@ std::vector<Patch> OneSample(F f) {
   const int64_t replicas = std::max<int64_t>(1, Replicas(f).value_or(1));
   const int64_t batch = f.num(K::global_batch_size);
   const std::optional<int64_t> up = NextMultiple(batch, replicas);
-  if (f.set(K::global_batch_size) && batch > 0 && !Divides(replicas, batch) && up.has_value()) {
+  if (f.set(K::global_batch_size) && batch > 0 && !Divisible(batch, replicas) && up.has_value()) {
     patch.push_back(Assign(K::global_batch_size, *up));
   }
   return {patch};
@@ -228,7 +228,7 @@ const Rule kRules[] = {
      .when =
          [](F f) {
            return Ramps(f) && Ramp(f, 1) > 0 && Ramp(f, 0) <= f.num(K::global_batch_size) &&
-                  !Divides(Ramp(f, 1), f.num(K::global_batch_size) - Ramp(f, 0));
+                  !Divisible(f.num(K::global_batch_size) - Ramp(f, 0), Ramp(f, 1));
          },
      .needs = "the ramp increment must divide the rise to global_batch_size",
      .fixes = {{{K::rampup_batch_size, kUnset}}}},
@@ -243,7 +243,7 @@ const Rule kRules[] = {
      .when =
          [](F f) {
            return Ramps(f) && !f.on(K::decrease_batch_size_if_needed) && Replicas(f).has_value() &&
-                  !Divides(Product({f.num(K::micro_batch_size), *Replicas(f)}).value_or(0), Ramp(f, 0));
+                  !Divisible(Ramp(f, 0), Product({f.num(K::micro_batch_size), *Replicas(f)}).value_or(0));
          },
      .needs = "the ramp must start at a multiple of the micro batch times the data parallel size",
      .fixes = {{{K::rampup_batch_size, kUnset}}}},

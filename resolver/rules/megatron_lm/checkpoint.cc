@@ -1,5 +1,5 @@
 // Checkpoint formats and options.
-#include "resolver/derive/arithmetic.h"
+#include "resolver/base/integers.h"
 #include "resolver/rules/megatron_lm/cli_util.h"
 #include "resolver/rules/rule.h"
 
@@ -82,7 +82,7 @@ const Rule kRules[] = {
      .when =
          [](F f) {
            return f.set(K::save) && f.set(K::save_retain_interval) && f.num(K::save_retain_interval) > 0 &&
-                  !Divides(f.num(K::save_interval), f.num(K::save_retain_interval));
+                  !Divisible(f.num(K::save_retain_interval), f.num(K::save_interval));
          },
      .needs = "save_retain_interval must be a multiple of save_interval",
      .fixes = {{{K::save_retain_interval, kUnset}}}},

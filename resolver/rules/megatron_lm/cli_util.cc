@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "resolver/derive/arithmetic.h"
+#include "resolver/base/integers.h"
 
 namespace flightplan {
 namespace {
@@ -85,7 +85,7 @@ void DeriveWeightShards(Editor& e, Knob shards, Knob remat_size, Knob tp) {
     e.Set(remat_size, 1);
     return e.Set(shards, ranks);
   }
-  if (f.num(shards) >= ranks && Divides(ranks, f.num(shards))) e.Set(remat_size, FloorDiv(f.num(shards), ranks));
+  if (f.num(shards) >= ranks && Divisible(f.num(shards), ranks)) e.Set(remat_size, FloorDiv(f.num(shards), ranks));
 }
 
 bool HasRefusedChoice(const Facts& f) { return HasCommandLine(f) && FirstRefused(f) != nullptr; }

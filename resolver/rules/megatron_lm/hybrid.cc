@@ -1,7 +1,7 @@
 // Hybrid models: what --hybrid-layer-pattern implies and excludes.
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "resolver/derive/arithmetic.h"
+#include "resolver/base/integers.h"
 #include "resolver/derive/pipeline.h"
 #include "resolver/rules/megatron_lm/cli_util.h"
 #include "resolver/rules/rule.h"
@@ -37,7 +37,7 @@ void MergeMtpPattern(Editor& e) {
 bool SegmentsFit(F f) {
   const std::optional<HybridPattern> pattern = Pattern(f);
   const int64_t pp = f.num(K::pipeline_model_parallel_size);
-  return !pattern.has_value() || (pattern->segments == 1 && pp > 1) || Divides(pp, pattern->segments);
+  return !pattern.has_value() || (pattern->segments == 1 && pp > 1) || Divisible(pattern->segments, pp);
 }
 
 void TakeLayers(Editor& e) {

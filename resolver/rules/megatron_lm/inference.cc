@@ -1,5 +1,5 @@
 // Inference options that training launches pass through.
-#include "resolver/derive/arithmetic.h"
+#include "resolver/base/integers.h"
 #include "resolver/rules/megatron_lm/cli_util.h"
 #include "resolver/rules/rule.h"
 
@@ -50,7 +50,8 @@ const Rule kRules[] = {
      .reads = {K::inference_dynamic_batching, K::inference_dynamic_batching_block_size},
      .when =
          [](F f) {
-           return f.on(K::inference_dynamic_batching) && !Divides(256, f.num(K::inference_dynamic_batching_block_size));
+           return f.on(K::inference_dynamic_batching) &&
+                  !Divisible(f.num(K::inference_dynamic_batching_block_size), 256);
          },
      .needs = "the block size must be a multiple of 256",
      .fixes = {{{K::inference_dynamic_batching_block_size, 256}}}},

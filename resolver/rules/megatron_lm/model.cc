@@ -1,5 +1,5 @@
 // Model shape, positions, attention and fusions.
-#include "resolver/derive/arithmetic.h"
+#include "resolver/base/integers.h"
 #include "resolver/rules/megatron_lm/cli_util.h"
 #include "resolver/rules/rule.h"
 
@@ -24,7 +24,7 @@ void DeriveFfn(Editor& e) {
   e.Set(K::ffn_hidden_size, f.on(K::swiglu) ? FloorDiv(FloorDiv(*eight, 3), 64) * 64 : *four);
 }
 
-bool HeadsDivide(F f) { return Divides(f.num(K::num_attention_heads), f.num(K::hidden_size)); }
+bool HeadsDivide(F f) { return Divisible(f.num(K::hidden_size), f.num(K::num_attention_heads)); }
 
 std::vector<Patch> FitPositions(F f) { return {{Assign(K::max_position_embeddings, f.value(K::seq_length))}}; }
 std::vector<Patch> RoundSequence(F f) {
@@ -38,7 +38,7 @@ std::vector<Patch> RoundSequence(F f) {
 }
 bool SequenceSplits(F f) {
   const std::optional<int64_t> unit = Product({2, f.num(K::context_parallel_size)});
-  return unit.has_value() && Divides(*unit, f.num(K::seq_length));
+  return unit.has_value() && Divisible(f.num(K::seq_length), *unit);
 }
 
 const Rule kRules[] = {

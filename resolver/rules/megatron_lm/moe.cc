@@ -1,5 +1,5 @@
 // Experts and expert parallelism on the command line.
-#include "resolver/derive/arithmetic.h"
+#include "resolver/base/integers.h"
 #include "resolver/rules/megatron_lm/cli_util.h"
 #include "resolver/rules/rule.h"
 
@@ -69,7 +69,7 @@ const Rule kRules[] = {
      .when =
          [](F f) {
            return f.num(K::expert_model_parallel_size) > 1 && f.set(K::num_moe_experts) &&
-                  !Divides(f.num(K::expert_model_parallel_size), f.num(K::num_moe_experts));
+                  !Divisible(f.num(K::num_moe_experts), f.num(K::expert_model_parallel_size));
          },
      .needs = "num_experts must be a multiple of expert_model_parallel_size",
      .fix = DividingExperts},

@@ -1,6 +1,6 @@
 // World size and the parallel grid, as validate_args sees it.
 #include "absl/strings/str_cat.h"
-#include "resolver/derive/arithmetic.h"
+#include "resolver/base/integers.h"
 #include "resolver/rules/megatron_lm/cli_util.h"
 #include "resolver/rules/rule.h"
 
@@ -58,7 +58,7 @@ const Rule kRules[] = {
          [](F f) {
            const std::optional<int64_t> world = WorldSize(f);
            const std::optional<int64_t> size = DenseSize(f);
-           return world.has_value() && (!size.has_value() || !Divides(*size, *world));
+           return world.has_value() && (!size.has_value() || !Divisible(*world, *size));
          },
      .needs = "the world size must be a multiple of tp*pp*cp",
      .fix = SmallerSizes,

@@ -2,7 +2,7 @@
 #include "resolver/derive/pipeline.h"
 
 #include "absl/strings/str_cat.h"
-#include "resolver/derive/arithmetic.h"
+#include "resolver/base/integers.h"
 #include "resolver/rules/megatron_lm/cli_util.h"
 #include "resolver/rules/rule.h"
 
@@ -40,7 +40,7 @@ void DeriveFromLayout(Editor& e) {
   const Facts& f = e.facts();
   if (f.none(K::pipeline_model_parallel_layout)) return;
   const std::optional<int64_t> stages = Stages(f);
-  if (stages.has_value() && Divides(Pp(f), *stages)) SetVirtualSize(e, FloorDiv(*stages, Pp(f)));
+  if (stages.has_value() && Divisible(*stages, Pp(f))) SetVirtualSize(e, FloorDiv(*stages, Pp(f)));
 }
 
 void DeriveVirtualSize(Editor& e) {
@@ -72,7 +72,7 @@ bool ScheduleTakes(F f, int64_t pp) {
   if (replicas <= 0 || micro <= 0 || f.none(K::global_batch_size)) return true;
   const std::optional<int64_t> ranks = Product({replicas, Pp(f)});
   if (!ranks.has_value()) return true;
-  if (!Divides(pp, *ranks)) return false;  // the world does not come out
+  if (!Divisible(*ranks, pp)) return false;  // the world does not come out
   const std::optional<int64_t> unit = Product({*ranks / pp, micro});
   if (!unit.has_value() || *unit <= 0) return true;
   const int64_t count = FloorDiv(f.num(K::global_batch_size), *unit);
@@ -141,7 +141,7 @@ const Rule kRules[] = {
      .reads = {K::pipeline_model_parallel_layout, K::pipeline_model_parallel_size},
      .when =
          [](F f) {
-           return f.set(K::pipeline_model_parallel_layout) && Stages(f).has_value() && !Divides(Pp(f), *Stages(f));
+           return f.set(K::pipeline_model_parallel_layout) && Stages(f).has_value() && !Divisible(*Stages(f), Pp(f));
          },
      .needs = "the number of | stages must be a multiple of pipeline_model_parallel_size",
      .fix = StagesOfLayout,
@@ -178,7 +178,7 @@ const Rule kRules[] = {
      .source = "Megatron-LM:megatron/training/arguments.py:968",
      .reads = {K::num_layers, K::pipeline_model_parallel_size, K::num_layers_per_virtual_pipeline_stage,
                K::account_for_embedding_in_pipeline_split, K::account_for_loss_in_pipeline_split},
-     .when = [](F f) { return ByLayers(f) && !Divides(Pp(f), SplitLayers(f)); },
+     .when = [](F f) { return ByLayers(f) && !Divisible(SplitLayers(f), Pp(f)); },
      .needs =
          "the layers (plus embedding and loss where they count) must be a multiple of pipeline_model_parallel_size",
      .fix = DividingInterleavedStages,
@@ -190,8 +190,8 @@ const Rule kRules[] = {
      .reads = {K::num_layers, K::pipeline_model_parallel_size, K::num_layers_per_virtual_pipeline_stage},
      .when =
          [](F f) {
-           return ByLayers(f) && Divides(Pp(f), SplitLayers(f)) &&
-                  !Divides(f.num(K::num_layers_per_virtual_pipeline_stage), FloorDiv(SplitLayers(f), Pp(f)));
+           return ByLayers(f) && Divisible(SplitLayers(f), Pp(f)) &&
+                  !Divisible(FloorDiv(SplitLayers(f), Pp(f)), f.num(K::num_layers_per_virtual_pipeline_stage));
          },
      .needs = "the layers of a stage must be a multiple of num_layers_per_virtual_pipeline_stage",
      .fix = [](F f) -> std::vector<Patch> {
@@ -216,7 +216,7 @@ const Rule kRules[] = {
      .when =
          [](F f) {
            return WaysToSplit(f) == 0 && !Uneven(f) && f.set(K::num_layers) &&
-                  (!f.core(17) || f.none(K::hybrid_layer_pattern)) && !Divides(Pp(f), SplitLayers(f));
+                  (!f.core(17) || f.none(K::hybrid_layer_pattern)) && !Divisible(SplitLayers(f), Pp(f));
          },
      .needs =
          "the layers (plus embedding and loss where they count) must be a multiple of pipeline_model_parallel_size",

@@ -1,5 +1,5 @@
 // Reinforcement learning (--perform-rl-step).
-#include "resolver/derive/arithmetic.h"
+#include "resolver/base/integers.h"
 #include "resolver/rules/megatron_lm/cli_util.h"
 #include "resolver/rules/rule.h"
 
@@ -230,7 +230,7 @@ const Rule kRules[] = {
      .when =
          [](F f) {
            return Rl(f) && f.set(K::global_batch_size) &&
-                  !(Samples(f).has_value() && Divides(f.num(K::global_batch_size), *Samples(f)));
+                  !(Samples(f).has_value() && Divisible(*Samples(f), f.num(K::global_batch_size)));
          },
      .needs = "the samples of one generation must be a multiple of global_batch_size",
      .fix = [](F f) -> std::vector<Patch> {
@@ -241,7 +241,7 @@ const Rule kRules[] = {
      .at = {Phase::kCliValidate, 735},
      .source = "Megatron-LM:megatron/training/arguments.py:735",
      .reads = {K::exit_interval},
-     .when = [](F f) { return Rl(f) && f.set(K::exit_interval) && !Divides(Batches(f), f.num(K::exit_interval)); },
+     .when = [](F f) { return Rl(f) && f.set(K::exit_interval) && !Divisible(f.num(K::exit_interval), Batches(f)); },
      .needs = "exit_interval must be a multiple of the batches of one generation",
      .fixes = {{{K::exit_interval, kUnset}}}},
     {.id = "mlm.rl-save-interval",
@@ -249,7 +249,7 @@ const Rule kRules[] = {
      .at = {Phase::kCliValidate, 738},
      .source = "Megatron-LM:megatron/training/arguments.py:738",
      .reads = {K::save_interval},
-     .when = [](F f) { return Rl(f) && f.set(K::save_interval) && !Divides(Batches(f), f.num(K::save_interval)); },
+     .when = [](F f) { return Rl(f) && f.set(K::save_interval) && !Divisible(f.num(K::save_interval), Batches(f)); },
      .needs = "save_interval must be a multiple of the batches of one generation",
      .fixes = {{{K::save_interval, kUnset}}}},
     {.id = "mlm.rl-skip-train-offload",
@@ -305,7 +305,7 @@ const Rule kRules[] = {
      .when =
          [](F f) {
            return Rl(f) && f.on(K::rl_num_parallel_generations) &&
-                  !Divides(f.num(K::grpo_group_size), f.num(K::rl_num_parallel_generations));
+                  !Divisible(f.num(K::rl_num_parallel_generations), f.num(K::grpo_group_size));
          },
      .needs = "rl_num_parallel_generations must be a multiple of grpo_group_size",
      .fixes = {{{K::rl_num_parallel_generations, kUnset}}}},

@@ -1,5 +1,5 @@
 // Training length, learning rate and weight decay.
-#include "resolver/derive/arithmetic.h"
+#include "resolver/base/integers.h"
 #include "resolver/rules/rule.h"
 
 namespace flightplan {
@@ -93,7 +93,7 @@ const Rule kRules[] = {
      .reads = {K::log_memory_interval, K::log_interval},
      .when =
          [](F f) {
-           return f.set(K::log_memory_interval) && (!Divides(f.num(K::log_interval), f.num(K::log_memory_interval)));
+           return f.set(K::log_memory_interval) && (!Divisible(f.num(K::log_memory_interval), f.num(K::log_interval)));
          },
      .needs = "log_memory_interval must be a multiple of log_interval",
      .fixes = {{{K::log_memory_interval, kUnset}}}},

@@ -1,4 +1,4 @@
-#include "resolver/derive/arithmetic.h"
+#include "resolver/base/integers.h"
 
 #include <climits>
 
@@ -8,10 +8,10 @@ namespace flightplan {
 namespace {
 
 TEST(Arithmetic, DividesLikePython) {
-  EXPECT_TRUE(Divides(4, 8));
-  EXPECT_FALSE(Divides(3, 8));
-  EXPECT_FALSE(Divides(0, 8));
-  EXPECT_TRUE(Divides(-4, 8));
+  EXPECT_TRUE(Divisible(8, 4));
+  EXPECT_FALSE(Divisible(8, 3));
+  EXPECT_FALSE(Divisible(8, 0));
+  EXPECT_TRUE(Divisible(8, -4));
   EXPECT_EQ(FloorDiv(-7, 2), -4);
   EXPECT_EQ(FloorMod(-7, 2), 1);
   EXPECT_EQ(FloorDiv(7, -2), -4);
