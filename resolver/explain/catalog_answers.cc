@@ -13,6 +13,7 @@
 #include "resolver/catalog/catalog.h"
 #include "resolver/derive/parameters.h"
 #include "resolver/explain/gpu_message.h"
+#include "resolver/explain/records.h"
 #include "resolver/normalize/hf_import.h"
 #include "resolver/normalize/model_message.h"
 #include "resolver/normalize/violations.h"
@@ -76,21 +77,23 @@ absl::Status Unknown(absl::string_view what, absl::string_view name, absl::strin
       reason);
 }
 
-absl::string_view NearestRule(const std::vector<const Rule*>& rules, absl::string_view id) {
-  std::vector<absl::string_view> ids;
-  ids.reserve(rules.size());
-  for (const Rule* rule : rules) ids.push_back(rule->id);
-  return NearestName(id, ids);
-}
-
 }  // namespace
 
-CatalogAnswers::CatalogAnswers(std::shared_ptr<const Catalog> catalog)
-    : catalog_(std::move(catalog)), rules_(AllRules()) {
-  std::stable_sort(rules_.begin(), rules_.end(), [](const Rule* a, const Rule* b) { return a->id < b->id; });
+CatalogAnswers::CatalogAnswers(std::shared_ptr<const Catalog> catalog) : catalog_(std::move(catalog)) {
+  for (const Rule* rule : AllRules()) entries_.push_back({rule->id, rule->area, rule, nullptr});
+  for (const Record& record : Records()) entries_.push_back({record.id, record.area, nullptr, &record});
+  std::stable_sort(entries_.begin(), entries_.end(), [](const Entry& a, const Entry& b) { return a.id < b.id; });
   // A check that a release words differently has a record for each; the rule book shows the first, which is main's.
-  const auto same = [](const Rule* a, const Rule* b) { return a->id == b->id; };
-  rules_.erase(std::unique(rules_.begin(), rules_.end(), same), rules_.end());
+  const auto same = [](const Entry& a, const Entry& b) { return a.id == b.id; };
+  entries_.erase(std::unique(entries_.begin(), entries_.end(), same), entries_.end());
+}
+
+void CatalogAnswers::ToMessage(const Entry& entry, v1::RuleInfo* message) {
+  if (entry.rule != nullptr) {
+    RuleToMessage(*entry.rule, message);
+  } else {
+    RecordToMessage(*entry.record, message);
+  }
 }
 
 absl::Status CatalogAnswers::GetModel(const v1::GetModelRequest& request, v1::ModelSpec* response) const {
@@ -139,20 +142,26 @@ absl::Status CatalogAnswers::ListKnobs(const v1::ListKnobsRequest& request, v1::
 
 absl::Status CatalogAnswers::GetRule(const v1::GetRuleRequest& request, v1::RuleInfo* response) const {
   FLIGHTPLAN_RETURN_IF_ERROR(Required("id", request.id()));
-  const Rule* rule = FindRule(request.id());
-  if (rule == nullptr) return Unknown("rule", request.id(), NearestRule(rules_, request.id()), "RULE_UNKNOWN");
-  RuleToMessage(*rule, response);
+  if (const Rule* rule = FindRule(request.id()); rule != nullptr) {
+    RuleToMessage(*rule, response);
+  } else if (const Record* record = FindRecord(request.id()); record != nullptr) {
+    RecordToMessage(*record, response);
+  } else {
+    std::vector<absl::string_view> ids;
+    for (const Entry& entry : entries_) ids.push_back(entry.id);
+    return Unknown("rule", request.id(), NearestName(request.id(), ids), "RULE_UNKNOWN");
+  }
   return absl::OkStatus();
 }
 
 absl::Status CatalogAnswers::ListRules(const v1::ListRulesRequest& request, v1::ListRulesResponse* response) const {
-  std::vector<const Rule*> rules;
-  for (const Rule* rule : rules_) {
-    if (request.area().empty() || rule->area == request.area()) rules.push_back(rule);
+  std::vector<const Entry*> entries;
+  for (const Entry& entry : entries_) {
+    if (request.area().empty() || entry.area == request.area()) entries.push_back(&entry);
   }
   return FillPage(
-      request, response, rules.size(), [&](size_t i) { return rules[i]->id; },
-      [&](size_t i) { RuleToMessage(*rules[i], response->add_rules()); });
+      request, response, entries.size(), [&](size_t i) { return entries[i]->id; },
+      [&](size_t i) { ToMessage(*entries[i], response->add_rules()); });
 }
 
 absl::Status CatalogAnswers::ImportModel(const v1::ImportModelRequest& request, v1::ModelSpec* response) const {

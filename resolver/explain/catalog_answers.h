@@ -34,6 +34,7 @@ class RuleInfo;
 }  // namespace v1
 
 class Catalog;
+struct Record;
 
 inline constexpr int kDefaultPageSize = 100;
 inline constexpr int kMaxPageSize = 1000;
@@ -58,7 +59,14 @@ class CatalogAnswers {
 
  private:
   std::shared_ptr<const Catalog> catalog_;
-  std::vector<const Rule*> rules_;  // by id
+  // A rule of a stack, or a record of what Flightplan itself says (records.h): one of the two.
+  struct Entry {
+    absl::string_view id, area;
+    const Rule* rule = nullptr;
+    const Record* record = nullptr;
+  };
+  static void ToMessage(const Entry& entry, v1::RuleInfo* message);
+  std::vector<Entry> entries_;  // by id
 };
 
 // One entry as a message. The message must be empty.
@@ -66,5 +74,6 @@ void ModelToMessage(const ModelSpec& model, v1::ModelSpec* message);
 void GpuToMessage(const GpuSystem& gpu, v1::GpuSystem* message);
 void KnobToMessage(Knob knob, v1::KnobInfo* message);
 void RuleToMessage(const Rule& rule, v1::RuleInfo* message);
+void RecordToMessage(const Record& record, v1::RuleInfo* message);
 
 }  // namespace flightplan

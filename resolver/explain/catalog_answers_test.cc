@@ -1,12 +1,16 @@
 #include "resolver/explain/catalog_answers.h"
 
+#include <algorithm>
 #include <set>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "absl/strings/str_split.h"
 #include "flightplan/v1/catalog_service.pb.h"
 #include "gtest/gtest.h"
 #include "resolver/base/reason.h"
 #include "resolver/catalog/catalog.h"
+#include "resolver/explain/records.h"
 #include "resolver/normalize/hf_import.h"
 #include "resolver/rules/registry.h"
 
@@ -53,6 +57,7 @@ TEST(CatalogAnswers, PagesOfEverySizeGiveTheWholeList) {
   const std::vector<std::string> ids = Names(&CatalogAnswers::ListRules, 13, rules);
   std::set<absl::string_view> distinct;
   for (const Rule* rule : AllRules()) distinct.insert(rule->id);
+  for (const Record& record : Records()) distinct.insert(record.id);
   EXPECT_EQ(ids.size(), distinct.size());
   EXPECT_TRUE(std::is_sorted(ids.begin(), ids.end()));
 }
@@ -169,6 +174,34 @@ TEST(CatalogAnswers, ARuleSaysWhatItNeedsAndHowToFixIt) {
   EXPECT_EQ(rule.fixes(0).knobs(0).value().string_value(), "uniform");
   EXPECT_FALSE(rule.source().text().empty());
   EXPECT_EQ(rule.core_releases(), "0.15..main");
+}
+
+TEST(CatalogAnswers, ADecisionSaysWhatItChoosesAndByWhat) {
+  v1::GetRuleRequest request;
+  request.set_id("decide.ep-overlap");
+  v1::RuleInfo rule;
+  ASSERT_TRUE(Answers().GetRule(request, &rule).ok());
+  EXPECT_EQ(rule.kind(), "decision");
+  EXPECT_EQ(rule.area(), "overlap");
+  EXPECT_EQ(rule.stage(), "decide");
+  EXPECT_EQ(rule.reads(0), "overlap_moe_expert_parallel_comm");
+  EXPECT_FALSE(rule.text().empty());
+  EXPECT_FALSE(rule.source().text().empty());
+}
+
+TEST(Records, AreInOrderAndReadWhatThereIs) {
+  const auto by_id = [](const Record& a, const Record& b) { return a.id < b.id; };
+  EXPECT_TRUE(std::is_sorted(Records().begin(), Records().end(), by_id));
+  for (const Record& record : Records()) {
+    EXPECT_EQ(FindRecord(record.id), &record);
+    EXPECT_EQ(FindRule(record.id), nullptr) << record.id;
+    EXPECT_FALSE(record.text.empty() || record.source.empty()) << record.id;
+    for (absl::string_view name : absl::StrSplit(record.reads, ' ', absl::SkipEmpty())) {
+      const bool variable = std::none_of(name.begin(), name.end(), absl::ascii_islower);
+      EXPECT_TRUE(variable || FindKnob(name).has_value()) << record.id << " reads " << name;
+    }
+  }
+  EXPECT_EQ(FindRecord("decide.nothing"), nullptr);
 }
 
 TEST(CatalogAnswers, ImportsAConfigAndNamesTheFieldThatIsWrong) {

@@ -4,6 +4,7 @@
 #include "flightplan/v1/catalog_service.pb.h"
 #include "resolver/engine/engine.h"
 #include "resolver/explain/catalog_answers.h"
+#include "resolver/explain/records.h"
 #include "resolver/explain/verdict_message.h"
 #include "resolver/normalize/knobs_message.h"
 
@@ -178,6 +179,19 @@ void RuleToMessage(const Rule& rule, v1::RuleInfo* message) {
   message->mutable_source()->set_text(std::string(rule.source));
   message->set_core_releases(ReleasesText(rule.core, kCoreReleases.front()));
   if (IsBridgePhase(rule.at.phase)) message->set_bridge_releases(ReleasesText(rule.bridge, kBridgeReleases.front()));
+}
+
+void RecordToMessage(const Record& record, v1::RuleInfo* message) {
+  message->set_id(std::string(record.id));
+  message->set_area(std::string(record.area));
+  message->set_kind(std::string(record.kind));
+  message->set_verdict(ToMessage(record.verdict));
+  message->set_stage(std::string(record.stage));
+  for (absl::string_view name : absl::StrSplit(record.reads, ' ', absl::SkipEmpty())) {
+    message->add_reads(std::string(name));
+  }
+  message->set_text(std::string(record.text));
+  message->mutable_source()->set_text(std::string(record.source));
 }
 
 }  // namespace flightplan

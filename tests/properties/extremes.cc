@@ -10,7 +10,9 @@
 #include "flightplan/v1/profile.pb.h"
 #include "flightplan/v1/resolver_service.pb.h"
 #include "google/protobuf/text_format.h"
+#include "resolver/explain/records.h"
 #include "resolver/normalize/model_message.h"
+#include "resolver/rules/registry.h"
 
 namespace flightplan::properties {
 namespace {
@@ -202,6 +204,26 @@ std::string NotANumber(const Message& message, const google::protobuf::Descripto
             field->is_repeated() ? from.GetRepeatedMessage(message, field, i) : from.GetMessage(message, field),
             echoed);
         if (!inner.empty()) return inner;
+      }
+    }
+  }
+  return "";
+}
+
+std::string UnexplainedId(const Message& message) {
+  std::vector<const FieldDescriptor*> fields;
+  const google::protobuf::Reflection& from = *message.GetReflection();
+  from.ListFields(message, &fields);
+  for (const FieldDescriptor* field : fields) {
+    if (field->name() == "rule_id") {
+      const std::string id = from.GetString(message, field);
+      if (FindRule(id) == nullptr && FindRecord(id) == nullptr) return id;
+    } else if (field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
+      const int count = field->is_repeated() ? from.FieldSize(message, field) : 1;
+      for (int i = 0; i < count; ++i) {
+        const Message& part =
+            field->is_repeated() ? from.GetRepeatedMessage(message, field, i) : from.GetMessage(message, field);
+        if (std::string id = UnexplainedId(part); !id.empty()) return id;
       }
     }
   }

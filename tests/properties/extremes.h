@@ -31,6 +31,9 @@ std::string Named(const Way& way, size_t choice);
 // at.
 std::string NotANumber(const google::protobuf::Message& message, const google::protobuf::Descriptor* echoed = nullptr);
 
+// The first id of an answer (rule_id of a finding, a decision, a change ...) that nothing explains; empty: none.
+std::string UnexplainedId(const google::protobuf::Message& message);
+
 // A message that is answered as it is.
 struct Sample {
   std::string name;

@@ -2,8 +2,8 @@
 //
 // Sets every number of every request to its extremes, one at a time, and every knob; then N requests with several
 // numbers at once. With --first only the latter, from the K-th on: to see again what a run has said. Each must be
-// answered, or refused as the caller's mistake: never INTERNAL, never with a figure that is no number. Exit status: 0
-// all hold, 1 some do not, 2 misuse.
+// answered, or refused as the caller's mistake: never INTERNAL, never with a figure that is no number or an id that
+// nothing explains. Exit status: 0 all hold, 1 some do not, 2 misuse.
 #include <sys/time.h>
 
 #include <algorithm>
@@ -47,7 +47,10 @@ template <class Response>
 absl::Status Sound(const absl::Status& status, const Response& response) {
   if (!status.ok()) return status;
   const std::string odd = NotANumber(response);
-  return odd.empty() ? status : absl::InternalError(absl::StrCat(odd, " of the answer is no number"));
+  if (!odd.empty()) return absl::InternalError(absl::StrCat(odd, " of the answer is no number"));
+  const std::string id = UnexplainedId(response);
+  if (!id.empty()) return absl::InternalError(absl::StrCat("nothing explains ", id, " of the answer"));
+  return status;
 }
 
 absl::Status AskResolve(const Message& message) {

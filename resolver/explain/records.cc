@@ -1,0 +1,255 @@
+#include "resolver/explain/records.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace flightplan {
+namespace {
+
+constexpr absl::string_view kMoeGuide = "NVIDIA Megatron-Core MoE guide";
+constexpr absl::string_view kRecipes = "published recipes of Megatron-Bridge";
+constexpr absl::string_view kForecast = "Flightplan's forecast of memory and step time";
+
+// By id.
+constexpr Record kRecords[] = {
+    {"decide.activation-offload", "act-offload", "decision", "decide", Verdict::kAdvice,
+     "cpu_offloading cpu_offloading_num_layers fine_grained_activation_offloading offload_tensors "
+     "recompute_granularity",
+     "activations go to the host where recompute cannot make the plan fit: with FSDP on one pipeline stage, where "
+     "recompute would gather weights again, the fewest layers that fit; on LoongForge what recompute inside the "
+     "overlap "
+     "schedule starts from",
+     kForecast},
+    {"decide.backend-not-installed", "dispatcher", "error", "decide", Verdict::kWillRun, "moe_flex_dispatcher_backend",
+     "the flex dispatcher's backend must be among the installed capabilities that were stated",
+     "Megatron-Bridge:src/megatron/bridge/training/flex_dispatcher_backend.py"},
+    {"decide.backend-unsupported", "dispatcher", "error", "decide", Verdict::kWillRun,
+     "moe_flex_dispatcher_backend expert_model_parallel_size",
+     "deepep needs NVLink nodes with compute capability 8 or 9, or B200/B300; hybridep needs EP inside the NVLink "
+     "domain "
+     "of a rack-scale system",
+     "Megatron-Bridge:src/megatron/bridge/training/flex_dispatcher_backend.py"},
+    {"decide.backend-without-flex", "dispatcher", "warning", "decide", Verdict::kAdvice,
+     "moe_flex_dispatcher_backend moe_token_dispatcher_type",
+     "a backend alone does nothing: moe_token_dispatcher_type must be flex",
+     "Megatron-LM:megatron/core/transformer/moe/token_dispatcher.py"},
+    {"decide.batch", "batch", "decision", "decide", Verdict::kAdvice, "micro_batch_size manual_gc manual_gc_interval",
+     "one sequence a microbatch where that is left open, because it needs the least memory; garbage is collected by "
+     "all "
+     "ranks at the same step, but for a bring-up",
+     kMoeGuide},
+    {"decide.cp-overlap", "overlap", "decision", "decide", Verdict::kAdvice,
+     "cp_comm_type hierarchical_context_parallel_sizes context_parallel_size seq_length window_size",
+     "with CP a ring (p2p) whose transfers hide behind attention; for windowed attention an all-to-all or an "
+     "all-gather, "
+     "because a window needs the whole sequence; a2a+p2p where CP leaves the NVLink domain with too few tokens a rank",
+     "Megatron-Core's communication-overlap guide, and its long-context recipes"},
+    {"decide.cuda-graphs", "cuda-graph", "decision", "decide", Verdict::kAdvice,
+     "cuda_graph_impl cuda_graph_modules cuda_graph_scope te_rng_tracker use_te_rng_tracker moe_paged_stash "
+     "moe_expert_rank_capacity_factor use_transformer_engine_op_fuser high_priority_a2a_comm_stream "
+     "recompute_granularity cpu_offloading moe_token_dispatcher_type",
+     "scoped graphs over the static parts of an MoE layer where the host bounds the step and memory allows; the full "
+     "iteration for MXFP8 on Blackwell with fixed expert buffers; none in a bring-up, with FSDP, full recompute or "
+     "activation offloading, or where the network bounds the step",
+     "measured runs, and published recipes of Megatron-Bridge"},
+    {"decide.delay-wgrad", "overlap", "decision", "decide", Verdict::kAdvice,
+     "delay_wgrad_compute overlap_moe_expert_parallel_comm cuda_graph_impl",
+     "the weight gradient is delayed only together with EP overlap, where EP leaves the node or the whole iteration is "
+     "captured; measured between -0.35 % and +4.8 % otherwise, so an A/B is suggested",
+     "measured runs"},
+    {"decide.dispatcher", "dispatcher", "decision", "decide", Verdict::kAdvice,
+     "moe_token_dispatcher_type moe_flex_dispatcher_backend moe_enable_deepep expert_model_parallel_size "
+     "moe_router_topk num_moe_experts",
+     "how tokens reach their experts: alltoall at EP 1, in a bring-up, on EFA, where few copies a token leave nothing "
+     "to "
+     "save or no flex backend is installed; hybridep inside the NVLink domain; across it hybridep or deepep by the "
+     "size "
+     "of the routing map",
+     "Megatron-Core's dispatcher guide, published recipes, measured runs"},
+    {"decide.dispatcher-sms", "dispatcher", "decision", "decide", Verdict::kAdvice,
+     "moe_flex_dispatcher_num_sms moe_hybridep_num_sms moe_deepep_num_sms moe_flex_dispatcher_backend",
+     "the SMs of the flex dispatcher's kernels: what a profile of this GPU shows, else 32 for hybridep and 20 for "
+     "deepep",
+     "Megatron-Bridge's performance harness; DeepEP's default"},
+    {"decide.does-not-fit", "fit", "warning", "decide", Verdict::kAdvice, "recompute_granularity optimizer_cpu_offload",
+     "after recompute and offload the plan must fit the GPU's memory by the closed formulas; else a layout that splits "
+     "the model further, or fewer tokens in a microbatch",
+     kForecast},
+    {"decide.dp-overlap", "overlap", "decision", "decide", Verdict::kAdvice,
+     "overlap_grad_reduce overlap_param_gather use_distributed_optimizer use_megatron_fsdp",
+     "gradients and parameters move while layers compute wherever optimizer state is sharded over more than one rank, "
+     "but for a bring-up",
+     "Megatron-Core's communication-overlap guide"},
+    {"decide.env.allocator", "environment", "decision", "decide", Verdict::kAdvice,
+     "PYTORCH_CUDA_ALLOC_CONF NCCL_GRAPH_REGISTER TORCH_NCCL_AVOID_RECORD_STREAMS NCCL_NVLS_ENABLE NCCL_CTA_POLICY "
+     "nccl_ub",
+     "expandable segments, because variable token counts fragment fixed ones, and what goes with them; NCCL user "
+     "buffers "
+     "where nccl_ub asks for them, which excludes them",
+     "measured fragmentation; published recipes of Megatron-Bridge"},
+    {"decide.env.connections", "environment", "decision", "decide", Verdict::kAdvice,
+     "CUDA_DEVICE_MAX_CONNECTIONS tensor_model_parallel_size context_parallel_size overlap_moe_expert_parallel_comm "
+     "moe_token_dispatcher_type use_megatron_fsdp",
+     "1 where TP or CP on Hopper and before rely on one queue, 32 on Blackwell and with EP overlap or a flex "
+     "dispatcher, "
+     "else 8",
+     "Megatron-LM:megatron/training/arguments.py, and measured runs"},
+    {"decide.env.deterministic", "environment", "decision", "decide", Verdict::kAdvice,
+     "NCCL_ALGO NVTE_ALLOW_NONDETERMINISTIC_ALGO CUBLAS_WORKSPACE_CONFIG deterministic_mode",
+     "deterministic mode needs a ring, deterministic kernels and a fixed cuBLAS workspace",
+     "Megatron-Bridge:src/megatron/bridge/recipes/utils/determinism_utils.py"},
+    {"decide.env.fast-math", "environment", "decision", "decide", Verdict::kAdvice, "NVTE_USE_FAST_MATH fp4",
+     "NVFP4 benchmarks only: it changes rounding", kRecipes},
+    {"decide.env.grouped-mlp", "environment", "decision", "decide", Verdict::kAdvice,
+     "NVTE_CUTEDSL_FUSED_GROUPED_MLP CUDNNFE_CLUSTER_OVERLAP_MARGIN cuda_graph_impl",
+     "the op fuser's grouped MLP for MXFP8, where the whole iteration is captured", kRecipes},
+    {"decide.env.hybridep", "environment", "decision", "decide", Verdict::kAdvice,
+     "NUM_OF_HYBRID_EP_RANKS_PER_NVLINK_DOMAIN NVLINK_DOMAIN_SIZE USE_MNNVL NUM_OF_TOKENS_PER_CHUNK_COMBINE_API "
+     "moe_flex_dispatcher_backend expert_model_parallel_size",
+     "hybridep is told the NVLink domain and the EP ranks in it: a wrong size costs speed and can hang",
+     "deepseek-ai/DeepEP#596"},
+    {"decide.env.nccl", "environment", "decision", "decide", Verdict::kAdvice, "TORCH_NCCL_HIGH_PRIORITY",
+     "collectives are not queued behind compute kernels", kRecipes},
+    {"decide.env.nic", "environment", "decision", "decide", Verdict::kAdvice, "NCCL_NET_GDR_LEVEL NCCL_NET_GDR_C2C",
+     "on rack-scale Grace hosts the NIC reaches GPU memory over NVLink-C2C",
+     "Megatron-Bridge:scripts/performance/utils/executors.py"},
+    {"decide.env.norm-margin", "environment", "decision", "decide", Verdict::kAdvice,
+     "NVTE_FWD_LAYERNORM_SM_MARGIN NVTE_BWD_LAYERNORM_SM_MARGIN expert_model_parallel_size moe_token_dispatcher_type",
+     "with EP norm kernels leave 16 SMs to the exchange beside them, 20 to a flex dispatcher", kRecipes},
+    {"decide.env.offload", "environment", "decision", "decide", Verdict::kAdvice,
+     "NVTE_CPU_OFFLOAD_V1 fine_grained_activation_offloading",
+     "fine-grained activation offloading requires it from Transformer Engine 2.10 on",
+     "Megatron-LM:megatron/training/arguments.py"},
+    {"decide.ep-overlap", "overlap", "decision", "decide", Verdict::kAdvice,
+     "overlap_moe_expert_parallel_comm expert_model_parallel_size virtual_pipeline_model_parallel_size "
+     "moe_token_dispatcher_type recompute_granularity recompute_modules moe_shared_expert_overlap mtp_num_layers "
+     "cuda_graph_impl cuda_graph_modules",
+     "the 1F1B schedule that hides the experts' exchange: on where EP leaves the NVLink domain with microbatches "
+     "enough, "
+     "or where a profile shows the exchange exposed; off where it stays inside, where measured runs lose by it; an A/B "
+     "where evidence does not settle it",
+     "measured runs, published recipes, this GPU's profile"},
+    {"decide.expert-tp", "parallelism", "decision", "decide", Verdict::kAdvice, "expert_tensor_parallel_size",
+     "1: experts are spread over EP, not cut by TP, so that their GEMMs stay whole", kMoeGuide},
+    {"decide.fallback", "engine", "decision", "decide", Verdict::kAdvice, "",
+     "a decision that a rule of the stack refused takes the rule's own fix; its reason names the rule",
+     "Flightplan: what the caller or the model gave is never changed"},
+    {"decide.fsdp-sharding", "ddp", "decision", "decide", Verdict::kAdvice,
+     "data_parallel_sharding_strategy use_megatron_fsdp",
+     "with FSDP weights, gradients and optimizer state are sharded; the config class alone would shard nothing",
+     "Megatron-Bridge:scripts/performance/utils/overrides.py"},
+    {"decide.fusions", "fusion", "decision", "decide", Verdict::kAdvice,
+     "moe_grouped_gemm moe_permute_fusion moe_router_fusion bias_dropout_fusion apply_rope_fusion "
+     "cross_entropy_loss_fusion cross_entropy_fusion_impl add_bias_linear deterministic_mode",
+     "fused kernels wherever the stated Transformer Engine has them and nothing else of the plan excludes them",
+     "Megatron-LM:megatron/core/transformer/transformer_config.py, NVIDIA/TransformerEngine#2579"},
+    {"decide.next-step", "next-step", "info", "decide", Verdict::kAdvice, "",
+     "the one change with the best forecast among those that the walls of the step suggest, that fits and that the "
+     "stack "
+     "accepts; both runs of its A/B",
+     kForecast},
+    {"decide.offload", "offload", "decision", "decide", Verdict::kAdvice,
+     "optimizer_cpu_offload optimizer_offload_fraction use_precision_aware_optimizer overlap_cpu_optimizer_d2h_h2d",
+     "part of the optimizer's state on the host, in the smallest quarter that fits, where recompute is not enough",
+     kForecast},
+    {"decide.optimizer", "opt", "decision", "decide", Verdict::kAdvice, "use_distributed_optimizer use_megatron_fsdp",
+     "optimizer state is sharded over the data-parallel ranks, but with FSDP, which does it itself", kMoeGuide},
+    {"decide.pipeline-layout", "pipeline-layout", "decision", "decide", Verdict::kAdvice,
+     "pipeline_model_parallel_layout num_layers mtp_num_layers pipeline_model_parallel_size "
+     "virtual_pipeline_model_parallel_size",
+     "where layers do not divide by the stages, a layout that counts embedding, loss and MTP as a layer each",
+     kRecipes},
+    {"decide.pp-overlap", "overlap", "decision", "decide", Verdict::kAdvice,
+     "overlap_p2p_comm batch_p2p_comm virtual_pipeline_model_parallel_size pipeline_model_parallel_size",
+     "transfers between stages are hidden where virtual stages leave another chunk to compute meanwhile",
+     "Megatron-Core's communication-overlap guide"},
+    {"decide.precision", "precision", "decision", "decide", Verdict::kAdvice, "bf16 fp16 fp8 fp8_recipe fp4 fp4_recipe",
+     "the knobs that spell the precision that was asked for, which is never changed; the GPU's native recipe is "
+     "suggested "
+     "as an A/B",
+     "the request"},
+    {"decide.recompute", "recompute", "decision", "decide", Verdict::kAdvice,
+     "recompute_granularity recompute_modules recompute_method recompute_num_layers overlap_moe_expert_parallel_comm",
+     "as little as makes the plan fit: none, else the modules that free most for the work of computing them again, one "
+     "after the other, else full recompute of one layer at a time",
+     kForecast},
+    {"decide.router", "router", "decision", "decide", Verdict::kAdvice,
+     "moe_router_dtype moe_router_force_load_balancing",
+     "routing in FP32, which the flex dispatchers require; forced balance in benchmarks only", kMoeGuide},
+    {"decide.sequence-parallel", "parallelism", "decision", "decide", Verdict::kAdvice,
+     "sequence_parallel tensor_model_parallel_size",
+     "on with TP: experts with TP require it, and it splits the norms' activations at no extra traffic", kMoeGuide},
+    {"decide.shared-expert-overlap", "overlap", "decision", "decide", Verdict::kAdvice,
+     "moe_shared_expert_overlap overlap_moe_expert_parallel_comm moe_token_dispatcher_type recompute_modules",
+     "the shared expert hides part of the all-to-all where EP overlap does not, its work covers the exchange and it is "
+     "not recomputed",
+     kRecipes},
+    {"decide.tp-overlap", "overlap", "decision", "decide", Verdict::kAdvice,
+     "tp_comm_overlap tensor_model_parallel_size sequence_parallel moe_token_dispatcher_type deterministic_mode",
+     "all-gather and reduce-scatter of TP run beside the GEMMs; off without sequence parallelism, with a flex "
+     "dispatcher, "
+     "NVFP4, blockwise FP8 or deterministic mode",
+     "Megatron-Core's communication-overlap guide, published recipes"},
+    {"evidence.memory-calibrated", "evidence", "info", "estimate", Verdict::kAdvice, "",
+     "the memory forecast is moved by peaks that runs on this GPU system reported; they are named", "reported runs"},
+    {"evidence.step-calibrated", "evidence", "info", "estimate", Verdict::kAdvice, "",
+     "the step time is moved by what runs on this GPU system reported; they are named", "reported runs"},
+    {"evidence.store-down", "evidence", "warning", "estimate", Verdict::kAdvice, "",
+     "the evidence store must answer for newer reports; nothing else of the answer depends on it", "the server"},
+    {"layout.none-found", "plan", "warning", "", Verdict::kAdvice,
+     "tensor_model_parallel_size pipeline_model_parallel_size "
+     "expert_model_parallel_size context_parallel_size",
+     "some sizes of the open layout must divide the GPUs and the global batch, fit, and be accepted by the stack",
+     "Flightplan's search"},
+    {"layout.not-searched", "plan", "warning", "", Verdict::kAdvice, "",
+     "an open layout is searched by a forecast: the model's parameters and the GPU's rates must be known",
+     "Flightplan's search"},
+    {"layout.searched", "plan", "info", "plan", Verdict::kAdvice,
+     "tensor_model_parallel_size pipeline_model_parallel_size "
+     "expert_model_parallel_size context_parallel_size",
+     "the sizes that were left open are the best found by forecast; what was searched, and the next best",
+     "Flightplan's search"},
+    {"plan.layer-split", "plan", "decision", "plan", Verdict::kAdvice, "pipeline_model_parallel_layout",
+     "the search took this split of the layers over the stages", "Flightplan's search"},
+    {"plan.layout", "plan", "decision", "plan", Verdict::kAdvice,
+     "tensor_model_parallel_size pipeline_model_parallel_size virtual_pipeline_model_parallel_size "
+     "expert_model_parallel_size expert_tensor_parallel_size context_parallel_size micro_batch_size",
+     "the search took this size: of those that fit and that the stack accepts, the best by the objective",
+     "Flightplan's search"},
+    {"plan.no-legal-layout", "plan", "error", "plan", Verdict::kWillRun, "global_batch_size",
+     "some sizes must divide the GPUs and the global batch: other counts with common divisors, or fewer given sizes",
+     "Flightplan's search"},
+    {"plan.no-rates", "plan", "error", "plan", Verdict::kWillRun, "",
+     "a search needs a GPU whose peak rates are published, or given in an overlay of the catalogue",
+     "Flightplan's search"},
+    {"plan.nothing-fits", "plan", "error", "plan", Verdict::kWillRun, "",
+     "of the legal layouts at least one must fit and be accepted: more GPUs, a larger memory, a shorter sequence, or "
+     "fewer given sizes",
+     "Flightplan's search"},
+    {"plan.recompute", "plan", "decision", "plan", Verdict::kAdvice, "recompute_granularity recompute_modules",
+     "the search took this recompute together with the layout", "Flightplan's search"},
+    {"plan.search-stopped", "plan", "warning", "plan", Verdict::kWillRun, "",
+     "the search was stopped before its end: with more time, or some sizes given, better plans may be found",
+     "Flightplan's search"},
+    {"plan.space-cut", "plan", "warning", "plan", Verdict::kWillRun, "",
+     "more promising layouts than the search judges: give some sizes of the layout", "Flightplan's search"},
+    {"probe.profile-not-used", "probe", "warning", "decide", Verdict::kAdvice, "",
+     "a profile stands for the GPU and driver that it was measured on, and for as long as it is fresh",
+     "Flightplan's probe"},
+    {"slurm.world-size", "slurm", "warning", "door", Verdict::kAdvice, "",
+     "the launcher starts one process for each GPU that the job asks for; judged as the launcher says",
+     "flightplan's Slurm door"},
+};
+
+}  // namespace
+
+absl::Span<const Record> Records() { return kRecords; }
+
+const Record* FindRecord(absl::string_view id) {
+  const auto* const found =
+      std::lower_bound(std::begin(kRecords), std::end(kRecords), id,
+                       [](const Record& record, absl::string_view wanted) { return record.id < wanted; });
+  return found != std::end(kRecords) && found->id == id ? found : nullptr;
+}
+
+}  // namespace flightplan
