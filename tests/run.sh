@@ -34,7 +34,7 @@ settings=(-DFLIGHTPLAN_TESTS=ON -DFLIGHTPLAN_CUDA=OFF)
 left_out=slow
 if $all; then
   clients=()  # all of them
-  settings=(-DFLIGHTPLAN_TESTS=ON -DFLIGHTPLAN_CUDA=ON)
+  settings=(-DFLIGHTPLAN_TESTS=ON -DFLIGHTPLAN_CUDA=ON -DFLIGHTPLAN_WERROR=ON)
   left_out=none
 fi
 [[ "$preset" != asan && "$preset" != tsan ]] || settings+=(-DFLIGHTPLAN_CUDA=OFF)

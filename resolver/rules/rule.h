@@ -21,7 +21,7 @@
 
 namespace flightplan {
 
-// Upstream's stages in the order in which a launch meets them. Not every target has every phase (engine/program.cc).
+// Upstream's stages in the order in which a launch meets them. Not every target has every phase (engine/engine.cc).
 enum class Phase {
   kParse,           // Megatron-LM argparse
   kLoongForge,      // LoongForge's own validation before Megatron's

@@ -1,0 +1,49 @@
+#!/usr/bin/env python3
+"""Comments and documents name files of this repository that are there: by their path from the root, or from a room of the
+resolver ("base/work.h")."""
+import re
+import unittest
+
+from sources import ROOT, tracked
+
+TOP = "clients|deploy|probe|proto|resolver|service|tests"
+ROOMS = "base|catalog|derive|engine|estimate|evidence|explain|normalize|plan|planner|render|rules"
+NAMED = re.compile(rf"(?<![\w./@:<>{{}}$-])((?:{TOP}|{ROOMS})/[\w./-]*\.(?:cc|h|md|py|sh|yaml|yml|tsv|proto|json|cu|cfg|def|in))\b(?![\w/*])")
+# What the build makes, and a placeholder.
+MADE = {"resolver/catalog/step_rates.h", "rules/registry.cc", "clients/NAME/generate.sh"}
+
+
+def comments(path, text):
+    if path.suffix in (".md",):
+        return enumerate(text.splitlines(), 1)
+    sign = "//" if path.suffix in (".cc", ".h", ".cu", ".proto", ".ts", ".java", ".go", ".rs") else "#"
+    found = []
+    for number, line in enumerate(text.splitlines(), 1):
+        at = line.find(sign)
+        if at >= 0 and not line.lstrip().startswith("#include"):
+            found.append((number, line[at:]))
+    return found
+
+
+def there(name):
+    return (ROOT / name).exists() or (ROOT / "resolver" / name).exists() or (ROOT / "tests" / name).exists()
+
+
+class NamedFiles(unittest.TestCase):
+    def test_the_sources(self):
+        faults, met = [], 0
+        for path in tracked("*.cc", "*.h", "*.cu", "*.py", "*.sh", "*.md", "*.proto", "CMakeLists.txt", "*.cmake", "*.yaml"):
+            name = str(path.relative_to(ROOT))
+            if name == "tests/style/named_files_test.py":
+                continue
+            for number, text in comments(path, path.read_text(errors="replace")):
+                for named in NAMED.findall(text):
+                    met += 1
+                    if named not in MADE and not there(named) and not (path.parent / named).exists():
+                        faults.append(f"{name}:{number}: {named}")
+        self.assertEqual(faults, [])
+        self.assertGreater(met, 100)
+
+
+if __name__ == "__main__":
+    unittest.main()
