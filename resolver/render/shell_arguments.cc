@@ -21,22 +21,11 @@ void SetShellArguments(WordSpan words, ShellState* state) {
 }
 
 ShellCallArguments::ShellCallArguments(WordSpan words, ShellState* state) : state_(*state) {
-  const auto keep = [this](absl::string_view name) {
-    const ShellWords* value = state_.Find(name);
-    outer_.emplace_back(name, value == nullptr ? std::nullopt : std::optional<ShellWords>(*value));
-  };
-  keep(kAll);
-  keep(kCount);
-  for (const absl::string_view name : kNumbers) keep(name);
+  state_.EnterScope();
+  state_.Localize(std::string(kAll));
+  state_.Localize(std::string(kCount));
+  for (const absl::string_view name : kNumbers) state_.Localize(std::string(name));
   SetShellArguments(words, state);
-}
-
-ShellCallArguments::~ShellCallArguments() {
-  state_.set_doubtful(false);
-  for (auto& [name, value] : outer_) {
-    state_.Unset(name);
-    if (value.has_value()) state_.Set(name, *std::move(value), -1);
-  }
 }
 
 }  // namespace flightplan

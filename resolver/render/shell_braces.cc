@@ -43,6 +43,7 @@ class ShellScanner::Braces {
   void FindItems();
 
   // What the operations give.
+  Reason Nothing();
   Reason Length();
   Reason Value();
   Reason ValueOrWord(char sign, bool empty_is_none, size_t word);
@@ -65,6 +66,7 @@ class ShellScanner::Braces {
   bool length_ = false, indirect_ = false;     // ${#NAME}, ${!NAME}
   std::string name_, subscript_;               // ${NAME[subscript]}
   bool all_items_ = false, one_item_ = false;  // ${NAME[@]} or $@; ${NAME[3]}; neither: the first
+  bool joined_ = false;                        // of all items: ${NAME[*]} or $*, one word between double quotes
   size_t operation_;                           // where it begins; what is still to be read before it is known
 
   const ShellWords* found_ = nullptr;  // null: nothing has this name
@@ -125,6 +127,7 @@ ShellScanner::Braces::Reason ShellScanner::Braces::ReadParts() {
   const size_t begin = std::exchange(operation_, EndOfParameter(text_, operation_));
   name_ = std::string(text_.substr(begin, operation_ - begin));
   all_items_ = IsAll(name_);
+  joined_ = name_ == "*";
   if (!name_.empty() && absl::StartsWith(text_.substr(operation_), "[")) ReadSubscript();
   return name_.empty() ? kNotUnderstood : kFollowed;
 }
@@ -134,6 +137,7 @@ void ShellScanner::Braces::ReadSubscript() {
   operation_ = EndOfBrackets(text_, operation_, ']', scanner_.depth_);
   subscript_ = scanner_.Within(begin, std::max(begin, operation_ - 1)).text;
   all_items_ = IsAll(subscript_);
+  joined_ = subscript_ == "*";
   one_item_ = !all_items_ && !subscript_.empty();
 }
 
@@ -157,12 +161,23 @@ ShellWords ShellScanner::Braces::Items() const {
 // ---- what it stands for
 
 ShellScanner::Braces::Reason ShellScanner::Braces::Add(const ShellWords& words) {
-  scanner_.AddValues(&fields_, splitting_, words, offset_);
+  if (joined_ && splitting_ == Splitting::kNever) {
+    fields_.Joined(scanner_.JoinWords(words));
+  } else {
+    scanner_.AddValues(&fields_, splitting_, words, offset_);
+  }
+  return kFollowed;
+}
+
+// Between double quotes it is still a word, unless all items were asked for.
+ShellScanner::Braces::Reason ShellScanner::Braces::Nothing() {
+  if (splitting_ == Splitting::kNever && !all_items_) fields_.Joined({});
   return kFollowed;
 }
 
 ShellScanner::Braces::Reason ShellScanner::Braces::Length() {
   if (unset_ || (!all_items_ && !found_->empty() && found_->front().value.unknown())) return kNotSet;
+  if (all_items_ && ShellState::IsUnknownAsAWhole(name_, *found_)) return kOutputUnknown;
   const size_t length = all_items_ ? found_->size() : found_->empty() ? 0 : found_->front().value.text.size();
   fields_.Joined(TracedText::FromOutside(absl::StrCat(length)));
   return kFollowed;
@@ -170,7 +185,11 @@ ShellScanner::Braces::Reason ShellScanner::Braces::Length() {
 
 ShellScanner::Braces::Reason ShellScanner::Braces::Value() {
   if (one_item_ && found_ != nullptr) return Add(*found_);
-  if (one_item_ && state_.Find(name_) != nullptr) return kFollowed;  // no such item
+  if (const ShellWords* array = state_.Find(name_); one_item_ && array != nullptr) {
+    const bool known = !ShellState::IsUnknownAsAWhole(name_, *array) &&
+                       scanner_.Evaluate(TracedText::FromOutside(subscript_)).has_value();
+    return known ? Nothing() : kOutputUnknown;
+  }
   return Add(scanner_.ValueOf(name_, all_items_, start_));
 }
 
@@ -180,7 +199,7 @@ ShellScanner::Braces::Reason ShellScanner::Braces::ValueOrWord(char sign, bool e
   const bool has_value = !unset_ && !(empty_is_none && empty);
   if (sign == '+') {
     if (unset_) state_.AssumedUnset(offset_, scanner_.Raw(start_, scanner_.at_).text);
-    return has_value ? Word(sign, word) : kFollowed;
+    return has_value ? Word(sign, word) : Nothing();
   }
   if (has_value) return Add(Items());
   return sign == '?' ? kNotSet : Word(sign, word);
@@ -209,7 +228,9 @@ ShellScanner::Braces::Reason ShellScanner::Braces::Slice() {
   const std::optional<int64_t> length =
       colon == absl::string_view::npos ? kToTheEnd : scanner_.Evaluate(scanner_.Within(colon + 1, text_.size()));
   if (!offset.has_value() || *offset < 0 || !length.has_value() || *length < 0) return kNotUnderstood;
-  if (!all_items_ && (items.empty() || items[0].value.unknown())) return kOutputUnknown;
+  if (all_items_ ? ShellState::IsUnknownAsAWhole(name_, items) : items.empty() || items[0].value.unknown()) {
+    return kOutputUnknown;
+  }
   const size_t size = all_items_ ? items.size() : items[0].value.text.size();
   const size_t from = std::min(static_cast<size_t>(*offset), size);
   const size_t count = std::min(static_cast<size_t>(*length), size - from);

@@ -16,24 +16,16 @@ ShellInterpreter::Builtin ShellInterpreter::FindBuiltin(absl::string_view name) 
     Builtin builtin;
   };
   static constexpr Row kBuiltins[] = {
-      {"exit", &ShellInterpreter::Leave},
-      {"return", &ShellInterpreter::Leave},
-      {"break", &ShellInterpreter::Leave},
-      {"continue", &ShellInterpreter::Leave},
-      {":", &ShellInterpreter::Succeed},
-      {"true", &ShellInterpreter::Succeed},
-      {"echo", &ShellInterpreter::Succeed},
-      {"printf", &ShellInterpreter::Succeed},
-      {"false", &ShellInterpreter::Fail},
-      {"source", &ShellInterpreter::Source},
-      {".", &ShellInterpreter::Source},
-      {"unset", &ShellInterpreter::Unset},
-      {"set", &ShellInterpreter::Set},
-      {"shift", &ShellInterpreter::Shift},
-      {"read", &ShellInterpreter::ReadInput},
-      {"mapfile", &ShellInterpreter::ReadInput},
-      {"readarray", &ShellInterpreter::ReadInput},
-      {"eval", &ShellInterpreter::Eval},
+      {"exit", &ShellInterpreter::Leave},        {"return", &ShellInterpreter::Leave},
+      {"break", &ShellInterpreter::Leave},       {"continue", &ShellInterpreter::Leave},
+      {"let", &ShellInterpreter::Let},           {":", &ShellInterpreter::Succeed},
+      {"true", &ShellInterpreter::Succeed},      {"echo", &ShellInterpreter::Succeed},
+      {"printf", &ShellInterpreter::Print},      {"false", &ShellInterpreter::Fail},
+      {"source", &ShellInterpreter::Source},     {".", &ShellInterpreter::Source},
+      {"unset", &ShellInterpreter::Unset},       {"set", &ShellInterpreter::Set},
+      {"shift", &ShellInterpreter::Shift},       {"read", &ShellInterpreter::ReadInput},
+      {"mapfile", &ShellInterpreter::ReadInput}, {"readarray", &ShellInterpreter::ReadInput},
+      {"getopts", &ShellInterpreter::ReadInput}, {"eval", &ShellInterpreter::Eval},
   };
   const auto* row =
       std::find_if(std::begin(kBuiltins), std::end(kBuiltins), [name](const Row& each) { return each.name == name; });
@@ -44,16 +36,35 @@ ShellInterpreter::Builtin ShellInterpreter::FindBuiltin(absl::string_view name) 
 ShellInterpreter::Status ShellInterpreter::Leave(WordSpan words, Mode mode) {
   if (mode != Mode::kReached) return std::nullopt;
   const absl::string_view name = words[0].value.text;
-  jump_ = name == "exit"     ? Jump::kExit
-          : name == "return" ? Jump::kReturn
-          : name == "break"  ? Jump::kBreak
-                             : Jump::kNone;  // continue: what is left of the body is read all the same
+  if (name == "exit" || name == "return") {
+    jump_ = name == "exit" ? Jump::kExit : Jump::kReturn;
+    return std::nullopt;
+  }
+  if (loops_ == 0) return std::nullopt;  // as bash does
+  jump_ = name == "break" ? Jump::kBreak : Jump::kContinue;
+  if (words.size() < 2 || !absl::SimpleAtoi(words[1].value.text, &jumped_loops_)) jumped_loops_ = 1;
+  jumped_loops_ = std::clamp(jumped_loops_, 1, loops_);
   return std::nullopt;
 }
 
 ShellInterpreter::Status ShellInterpreter::Succeed(WordSpan, Mode) { return true; }
 
 ShellInterpreter::Status ShellInterpreter::Fail(WordSpan, Mode) { return false; }
+
+// let EXPRESSION...
+ShellInterpreter::Status ShellInterpreter::Let(WordSpan words, Mode) {
+  std::optional<int64_t> value;
+  for (const ShellWord& word : words.subspan(1)) value = ShellScanner(&word.value, &state_).Evaluate(word.value);
+  return value.has_value() ? Status(*value != 0) : std::nullopt;
+}
+
+// printf -v NAME puts into a variable what it would print.
+ShellInterpreter::Status ShellInterpreter::Print(WordSpan words, Mode) {
+  if (words.size() > 2 && words[1].value.text == "-v" && IsVariableName(words[2].value.text)) {
+    state_.SetUnknown(words[2].value.text, words[2].offset);
+  }
+  return true;
+}
 
 ShellInterpreter::Status ShellInterpreter::Source(WordSpan words, Mode) {
   const std::string file = words.size() > 1 ? words[1].value.text : "";
@@ -83,14 +94,11 @@ ShellInterpreter::Status ShellInterpreter::Shift(WordSpan words, Mode mode) {
   return std::nullopt;
 }
 
-// Only a run would know what read, mapfile and readarray put into the variables that they name.
+// Only a run would know what read, mapfile, readarray and getopts put into the variables that they name.
 ShellInterpreter::Status ShellInterpreter::ReadInput(WordSpan words, Mode) {
   for (const ShellWord& word : words.subspan(1)) {
     const std::string& variable = word.value.text;
-    if (!IsVariableName(variable)) continue;
-    ShellWord unknown{TracedText::FromOutside(absl::StrCat("$", variable)), word.offset};
-    unknown.value.MarkUnknown();
-    state_.Set(variable, {std::move(unknown)}, word.offset);
+    if (IsVariableName(variable)) state_.SetUnknown(variable, word.offset);
   }
   return std::nullopt;
 }

@@ -4,13 +4,14 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "resolver/render/shell_interpreter.h"
 #include "resolver/render/shell_raw.h"
 
 namespace flightplan {
 namespace {
 
-constexpr size_t kMaxRounds = 64;  // of one loop
+constexpr size_t kMaxRounds = 256;  // of one loop
 constexpr absl::string_view kBranchEnds[] = {"elif", "else", "fi"};
 constexpr absl::string_view kArmEnds[] = {";;", "esac"};
 constexpr absl::string_view kUndecided = "only a run would know this condition; all its branches are read";
@@ -23,18 +24,20 @@ bool IsFunctionName(char c) { return IsShellName(c) || c == '-' || c == '.' || c
 
 ShellInterpreter::Mode ShellInterpreter::ReadCondition(ShellScanner* scanner, Mode mode, absl::string_view closing,
                                                        bool negated, Status* status) {
-  const int offset = scanner->Offset();
   state_.TakeAssumption();
   const size_t begin = scanner->at();
   const Status found = ReadList(scanner, mode, Stops(&closing, 1));
   *status = found.has_value() && !every_branch_ ? Status(*found != negated) : std::nullopt;
   const bool assumed = state_.TakeAssumption();
-  if (mode != Mode::kSkipped && !status->has_value()) {
-    const std::string text = scanner->script().text.substr(begin, scanner->at() - begin);
-    state_.NotJudged(offset, Printable(absl::StripAsciiWhitespace(text)), std::string(kUndecided));
-  }
+  if (mode != Mode::kSkipped && !status->has_value()) NoteUndecided(*scanner, begin, scanner->at());
   scanner->Take(closing);
   return Under(mode, *status, assumed);
+}
+
+void ShellInterpreter::NoteUndecided(const ShellScanner& scanner, size_t begin, size_t end) {
+  const absl::string_view text = absl::string_view(scanner.script().text).substr(begin, end - begin);
+  const auto offset = begin < scanner.script().offsets.size() ? scanner.script().offsets[begin] : -1;
+  state_.NotJudged(offset, Printable(absl::StripAsciiWhitespace(text)), std::string(kUndecided));
 }
 
 // [[ ... ]], [ ... ] or test ...
@@ -149,43 +152,60 @@ bool ShellInterpreter::ReadCasePatterns(ShellScanner* scanner, Mode mode, absl::
 
 // ---- loops
 
-ShellInterpreter::Status ShellInterpreter::ReadFor(ShellScanner* scanner, Mode mode) {
-  scanner->SkipWord();  // for
-  scanner->SkipBlanks();
-  ShellWords items;
-  std::string name;
-  if (scanner->Take("((")) {  // counted: its body is read once
-    scanner->SkipArithmetic();
-    if (mode != Mode::kSkipped) mode = Mode::kDoubtful;
-  } else {
-    name = std::string(scanner->Bare());
-    scanner->SkipWord();
-    items = ReadForItems(scanner, mode);
-  }
+bool ShellInterpreter::ReadRound(ShellScanner* scanner, size_t body, Mode mode, absl::string_view closing) {
+  mode = UnlessJumped(mode);
+  scanner->GoTo(body);
+  ++loops_;
+  ReadUpTo(scanner, mode, closing);
+  --loops_;
+  if (!SpendSince(scanner, body) || mode == Mode::kSkipped) return false;
+  if (jump_ == Jump::kNone) return true;
+  if (jump_ == Jump::kReturn || jump_ == Jump::kExit || --jumped_loops_ > 0) return false;
+  return std::exchange(jump_, Jump::kNone) == Jump::kContinue;
+}
+
+absl::string_view ShellInterpreter::ReadDo(ShellScanner* scanner) {
   for (scanner->SkipBlankLines(); scanner->Take(";"); scanner->SkipBlankLines()) {
   }
-  const absl::string_view closing = scanner->Peek() == '{' ? "}" : "done";
-  if (!scanner->Take("do")) scanner->Take("{");
+  const bool group = scanner->Peek() == '{';
+  scanner->Take(group ? "{" : "do");
+  return group ? "}" : "done";
+}
+
+ShellInterpreter::Status ShellInterpreter::ReadFor(ShellScanner* scanner, Mode mode) {
+  if (scanner->Bare() == "select" && mode != Mode::kSkipped) mode = Mode::kDoubtful;  // a person chooses
+  scanner->SkipWord();
+  scanner->SkipBlanks();
+  if (scanner->Take("((")) return ReadCountedFor(scanner, mode);
+  const std::string name(scanner->Bare());
+  scanner->SkipWord();
+  const std::optional<ShellWords> items = ReadForItems(scanner, mode);
+  const absl::string_view closing = ReadDo(scanner);
   const size_t body = scanner->at();
-  const size_t rounds = IsSure(mode) ? std::clamp<size_t>(items.size(), 1, kMaxRounds) : 1;
-  for (size_t round = 0; round < rounds; ++round) {
-    scanner->GoTo(body);
-    if (IsVariableName(name) && round < items.size() && mode != Mode::kSkipped) {
-      state_.set_doubtful(mode == Mode::kDoubtful);
-      state_.Set(name, {items[round]}, scanner->Offset());
+  if (items.has_value() && items->empty() && mode != Mode::kSkipped && !every_branch_) mode = Mode::kSkipped;
+  const size_t size = items.has_value() && IsSure(mode) ? std::max<size_t>(items->size(), 1) : 1;
+  for (size_t round = 0; round < size; ++round) {
+    if (round == kMaxRounds) {  // what the others change is not known
+      NoteUndecided(*scanner, body, scanner->at());
+      mode = Mode::kDoubtful;
     }
-    ReadUpTo(scanner, UnlessJumped(mode), closing);
-    if (!SpendSince(scanner, body)) return true;
+    if (IsVariableName(name) && mode != Mode::kSkipped && items.has_value() && round < items->size()) {
+      state_.set_doubtful(mode == Mode::kDoubtful);
+      state_.Set(name, {(*items)[round]}, scanner->Offset());
+    }
+    if (!ReadRound(scanner, body, mode, closing) || mode == Mode::kDoubtful) break;
   }
-  EndJump(Jump::kBreak);
   return true;
 }
 
-// in WORD ..., where that is written.
-ShellWords ShellInterpreter::ReadForItems(ShellScanner* scanner, Mode mode) {
-  ShellWords items;
+// in WORD ..., or the script's arguments where that is not written. Nothing: those are not known.
+std::optional<ShellWords> ShellInterpreter::ReadForItems(ShellScanner* scanner, Mode mode) {
   scanner->SkipBlankLines();
-  if (scanner->Bare() != "in" || !scanner->Take("in")) return items;
+  if (scanner->Bare() != "in" || !scanner->Take("in")) {
+    const ShellWords* arguments = state_.Find("@");
+    return arguments == nullptr ? std::nullopt : std::optional(ShellState::Copy(*arguments));
+  }
+  ShellWords items;
   for (scanner->SkipBlanks(); !scanner->AtEndOfCommand() && items.size() <= kMaxArguments; scanner->SkipBlanks()) {
     if (mode == Mode::kSkipped) {
       scanner->SkipWord();
@@ -196,19 +216,54 @@ ShellWords ShellInterpreter::ReadForItems(ShellScanner* scanner, Mode mode) {
   return items;
 }
 
+// (( before; condition; after )), behind the brackets that open it.
+ShellInterpreter::Status ShellInterpreter::ReadCountedFor(ShellScanner* scanner, Mode mode) {
+  const size_t begin = scanner->at();
+  scanner->SkipArithmetic();
+  const size_t end = scanner->at();
+  const absl::string_view text = scanner->script().text;
+  const absl::string_view head = absl::StripSuffix(text.substr(begin, end - begin), "))");
+  const size_t first = std::min(head.find(';'), head.size());
+  const size_t second = std::min(head.find(';', first + 1), head.size());
+  // An expression that is left out is true.
+  const auto evaluate = [this, scanner, begin, head](size_t from, size_t to) -> std::optional<int64_t> {
+    const AssumingUnset assuming(&state_);
+    const bool written = from < to && !absl::StripAsciiWhitespace(head.substr(from, to - from)).empty();
+    return written ? scanner->ArithmeticBetween(begin + from, begin + to) : 1;
+  };
+  const absl::string_view closing = ReadDo(scanner);
+  const size_t body = scanner->at();
+  state_.set_doubtful(mode == Mode::kDoubtful);
+  if (mode != Mode::kSkipped) evaluate(0, first);
+  for (size_t round = 0;; ++round) {
+    state_.TakeAssumption();
+    const bool judged = IsSure(mode) && !every_branch_ && round < kMaxRounds;
+    const std::optional<int64_t> value = judged ? evaluate(first + 1, second) : std::nullopt;
+    const Status status = value.has_value() ? Status(*value != 0) : std::nullopt;
+    if (mode != Mode::kSkipped && !status.has_value()) NoteUndecided(*scanner, begin, begin + head.size());
+    if (status == false && round > 0) return true;  // its body has been read
+    const Mode taken = Under(mode, status, state_.TakeAssumption());
+    if (!ReadRound(scanner, body, taken, closing) || !IsSure(taken)) return true;
+    state_.set_doubtful(false);
+    evaluate(second + 1, head.size());
+  }
+}
+
 ShellInterpreter::Status ShellInterpreter::ReadWhile(ShellScanner* scanner, Mode mode) {
   const bool until = scanner->Bare() == "until";
   scanner->SkipWord();
   const size_t begin = scanner->at();
-  for (size_t round = 0; round < kMaxRounds; ++round) {
+  for (size_t round = 0; round <= kMaxRounds; ++round) {
     scanner->GoTo(begin);
     Status status;
-    const Mode taken = ReadCondition(scanner, mode, "do", until, &status);
-    ReadUpTo(scanner, UnlessJumped(taken), "done");
-    if (!SpendSince(scanner, begin)) return true;
-    if (!IsSure(taken) || jump_ != Jump::kNone) break;
+    Mode taken = ReadCondition(scanner, mode, "do", until, &status);
+    if (round == kMaxRounds && IsSure(taken)) {
+      NoteUndecided(*scanner, begin, scanner->at());
+      taken = Mode::kDoubtful;
+    }
+    if (!ReadRound(scanner, scanner->at(), taken, "done") || !IsSure(taken)) break;
+    if (!SpendSince(scanner, begin)) break;
   }
-  EndJump(Jump::kBreak);
   return true;
 }
 

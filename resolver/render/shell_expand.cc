@@ -81,23 +81,32 @@ TracedText ShellScanner::Within(size_t begin, size_t end) {
       inner.Step();
     }
   }
-  TracedText joined;
-  for (const ShellWord& word : fields.Take()) joined.Append(word.value);
-  return joined;
+  return JoinWords(fields.Take());
 }
 
 std::optional<int64_t> ShellScanner::Evaluate(const TracedText& expression) {
   if (expression.unknown()) return std::nullopt;
-  Work::Spend(16 * expression.text.size());  // every byte is met on the way down through the operators
-  return ShellArithmetic(expression.text, [this](absl::string_view name) -> std::optional<int64_t> {
-    const ShellWords* items = state_.Find(name);
-    int64_t number = 0;
-    const bool known = items != nullptr && !items->empty() && !items->front().value.unknown();
-    if (known && absl::SimpleAtoi(items->front().value.text, &number)) return number;
-    if (items != nullptr || !state_.assume_unset()) return std::nullopt;
+  Work::Spend(32 * expression.text.size());  // every byte is met on the way down through the operators
+  const int offset = expression.FirstOffset(Offset());
+  return ShellArithmetic(expression.text, {[this](absl::string_view name) { return NumberOf(name); },
+                                           [this, offset](absl::string_view name, std::optional<int64_t> value) {
+                                             state_.SetNumber(std::string(name), value, offset);
+                                           }});
+}
+
+std::optional<int64_t> ShellScanner::NumberOf(absl::string_view name) {
+  const ShellWords* items = state_.Find(name);
+  if (items == nullptr) {
+    if (!state_.assume_unset()) return std::nullopt;
     state_.AssumedUnset(Offset(), name);
     return 0;
-  });
+  }
+  if (items->empty() || items->front().value.unknown()) return std::nullopt;
+  absl::string_view text = absl::StripAsciiWhitespace(items->front().value.text);
+  if (text.empty()) return 0;
+  const bool negative = absl::ConsumePrefix(&text, "-");
+  const std::optional<int64_t> number = ShellInteger(text);
+  return number.has_value() && negative ? -*number : number;
 }
 
 // False: what begins with $(( is a command in brackets.
@@ -136,7 +145,9 @@ void ShellScanner::Expand(Fields* fields, Splitting splitting) {
   if (!IsShellSpecial(Peek())) return fields->Char('$', offset);
   const std::string name(1, Peek());
   ++at_;
-  AddValues(fields, splitting, ValueOf(name, name == "@" || name == "*", start), offset);
+  const ShellWords values = ValueOf(name, name == "@" || name == "*", start);
+  if (name == "*" && splitting == Splitting::kNever) return fields->Joined(JoinWords(values));
+  AddValues(fields, splitting, values, offset);
 }
 
 void ShellScanner::AddValues(Fields* fields, Splitting splitting, const ShellWords& values, int offset) {
@@ -200,7 +211,7 @@ const ShellWords* ShellScanner::FindItem(const std::string& name, const std::str
   if (kept != nullptr) return kept;
   const ShellWords* items = state_.Find(name);
   const std::optional<int64_t> index = Evaluate(TracedText::FromOutside(subscript));
-  if (items == nullptr || !index.has_value()) return nullptr;
+  if (items == nullptr || !index.has_value() || ShellState::IsUnknownAsAWhole(name, *items)) return nullptr;
   const int64_t place = *index < 0 ? *index + static_cast<int64_t>(items->size()) : *index;
   if (place < 0 || place >= static_cast<int64_t>(items->size())) return nullptr;
   *item = ShellState::Copy({(*items)[static_cast<size_t>(place)]});

@@ -85,9 +85,11 @@ ShellInterpreter::Status ShellInterpreter::ReadUpTo(ShellScanner* scanner, Mode 
 
 ShellInterpreter::Status ShellInterpreter::ReadAndOr(ShellScanner* scanner, Mode mode) {
   state_.TakeAssumption();
+  const size_t begin = scanner->at();
   Status status = ReadPipeline(scanner, mode);
   while (true) {
     scanner->SkipBlanks();
+    const size_t end = scanner->at();
     const bool both = scanner->Take("&&");
     if (!both && !scanner->Take("||")) return status;
     scanner->SkipBlankLines();
@@ -95,6 +97,7 @@ ShellInterpreter::Status ShellInterpreter::ReadAndOr(ShellScanner* scanner, Mode
     const Status wanted = status.has_value() ? Status(*status == both) : both && ran_ ? Status(true) : status;
     const bool assumed = state_.TakeAssumption();
     const Mode next_mode = every_branch_ && wanted.has_value() ? mode : Under(mode, wanted, assumed);
+    if (next_mode == Mode::kDoubtful && IsSure(mode) && !every_branch_) NoteUndecided(*scanner, begin, end);
     const Status next = ReadPipeline(scanner, UnlessJumped(next_mode));
     if (!status.has_value()) continue;
     if (*status == both) status = next;
@@ -158,7 +161,13 @@ ShellInterpreter::Status ShellInterpreter::ReadCommand(ShellScanner* scanner, Mo
 
 ShellInterpreter::Status ShellInterpreter::ReadSubshell(ShellScanner* scanner, Mode mode) {
   scanner->Take("(");
-  return ReadUpTo(scanner, mode, ")");
+  if (mode == Mode::kSkipped) return ReadUpTo(scanner, mode, ")");
+  ShellState::Variables outside = state_.Keep();
+  const Jump outer = jump_;
+  const Status status = ReadUpTo(scanner, mode, ")");
+  state_.Restore(std::move(outside));
+  jump_ = outer;
+  return status;
 }
 
 ShellInterpreter::Status ShellInterpreter::ReadGroup(ShellScanner* scanner, Mode mode) {

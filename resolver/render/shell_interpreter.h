@@ -35,7 +35,7 @@ class ShellInterpreter {
   // Whether what is read is reached. kAssumed: if what is set nowhere is not set in the run either; then a script that
   // asks for it and exits is read on. kDoubtful: only a run would know.
   enum class Mode { kReached, kAssumed, kDoubtful, kSkipped };
-  enum class Jump { kNone, kBreak, kReturn, kExit };
+  enum class Jump { kNone, kBreak, kContinue, kReturn, kExit };
   using Status = std::optional<bool>;  // whether a command succeeds, where that is known
   using Stops = absl::Span<const absl::string_view>;
   using Reader = Status (ShellInterpreter::*)(ShellScanner* scanner, Mode mode);
@@ -83,8 +83,13 @@ class ShellInterpreter {
   TracedText ReadCaseWord(ShellScanner* scanner, Mode mode);
   bool ReadCasePatterns(ShellScanner* scanner, Mode mode, absl::string_view word);
   Status ReadFor(ShellScanner* scanner, Mode mode);
-  ShellWords ReadForItems(ShellScanner* scanner, Mode mode);
+  Status ReadCountedFor(ShellScanner* scanner, Mode mode);
+  std::optional<ShellWords> ReadForItems(ShellScanner* scanner, Mode mode);
   Status ReadWhile(ShellScanner* scanner, Mode mode);
+  static absl::string_view ReadDo(ShellScanner* scanner);  // do or {; what closes the body
+  // One round of a loop whose body begins at `body`. False: no other follows.
+  bool ReadRound(ShellScanner* scanner, size_t body, Mode mode, absl::string_view closing);
+  void NoteUndecided(const ShellScanner& scanner, size_t begin, size_t end);
   // A condition's list up to `closing`; what it says, and in which mode what hangs on it is read.
   Mode ReadCondition(ShellScanner* scanner, Mode mode, absl::string_view closing, bool negated, Status* status);
   Status ReadTest(ShellScanner* scanner, Mode mode);
@@ -102,6 +107,8 @@ class ShellInterpreter {
   static Builtin FindBuiltin(absl::string_view name);  // null: it is none
   Status Leave(WordSpan words, Mode mode);
   Status Succeed(WordSpan words, Mode mode);
+  Status Let(WordSpan words, Mode mode);
+  Status Print(WordSpan words, Mode mode);
   Status Fail(WordSpan words, Mode mode);
   Status Source(WordSpan words, Mode mode);
   Status Unset(WordSpan words, Mode mode);
@@ -116,7 +123,9 @@ class ShellInterpreter {
   std::deque<TracedText> scripts_;  // they hold the functions' bodies
   std::map<std::string, Place, std::less<>> functions_;
   Jump jump_ = Jump::kNone;
-  bool ran_ = false;  // the last command was no condition, but a program or a function
+  int jumped_loops_ = 0;  // break 2: how many loops are still to be left
+  int loops_ = 0;         // around what is read
+  bool ran_ = false;      // the last command was no condition, but a program or a function
   int depth_ = 0;
   size_t spent_ = 0;
 };

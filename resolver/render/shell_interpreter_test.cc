@@ -13,7 +13,7 @@ namespace {
 std::string Launched(absl::string_view script, const EnvVars& given = {}) {
   std::string words;
   for (const Argument& arg : ReadShellLaunch(script, given).args) {
-    words += (words.empty() ? "" : " ") + std::string(arg.unknown ? "?" : "") + arg.text;
+    words += (words.empty() ? "" : " ") + std::string(arg.unknown ? "?" : "") + (arg.text.empty() ? "''" : arg.text);
   }
   return words;
 }
@@ -74,6 +74,24 @@ TEST(ShellInterpreter, FollowsLoopsAndFunctions) {
            {"CMD=\"python x.py --a 'b c'\"\necho $CMD\neval $CMD", "--a b c"},
            {"(cd y; { python x.py --sub; })", "--sub"},
            {"for ((i=0; i<$((2)); i++)); do A=4; done\npython x.py --a $A", "--a 4"},
+           {"for ((i=1; i<8; i*=2)); do A+=\" $i\"; done\npython x.py $A $i", "1 2 4 8"},
+           {"for ((i=0; i<$N; i++)); do A+=(x); L=$i; done\nL=3\nfor ((i=0; i<$N; i++)); do L=4; done\npython x.py $L",
+            "?$L"},
+           {"for i in 1 2 3 4; do [ $i = 2 ] && continue; [ $i = 4 ] && break; A+=\" $i\"; done\npython x.py $A",
+            "1 3"},
+           {"for i in 1 2; do for j in 1 2; do [ $i$j = 12 ] && continue 2; A+=\" $i$j\"; done; done\npython x.py $A",
+            "11 21 22"},
+           {"for i in 1 2; do for j in 1 2; do [ $i$j = 12 ] && break 2; A+=\" $i$j\"; done; done\npython x.py $A",
+            "11"},
+           {"for i in 1 2; do for j in a; do break; for k in 1; do :; done; A=never; done; done\npython x.py $A$i",
+            "?$A2"},
+           {"break\nE=()\nfor i in \"${E[@]}\"; do A=never; done\npython x.py --b ${A:-none}", "--b none"},
+           {"set -- --a --b\nfor i; do A+=\" $i\"; done\npython x.py $A", "--a --b"},
+           {"for i in {1..100}; do N=$((N + i)); N=$i; done\npython x.py $N", "100"},
+           {"f() { local n=$1 m; m=2; x=$n$m; }\nn=7 m=8\nf 1\npython x.py $n $m $x", "7 8 12"},
+           {"f() { declare n=1; declare -g g=2; }\nn=7 g=8\nf\npython x.py $n $g", "7 2"},
+           {"g() { local n=$1; h; A=$n; }\nh() { local n=5; }\nn=7\ng 1\npython x.py $A $n", "1 7"},
+           {"n=7\n(n=8; m=1; exit 1)\npython x.py $n ${m:-none}", "7 none"},
        }) {
     EXPECT_EQ(Launched(c.script), c.words) << c.script;
   }
@@ -91,7 +109,40 @@ TEST(ShellInterpreter, OperatesOnStrings) {
            {"N=4\nG=8\npython x.py $((N * G / 2)) $(( (N+1)**2 )) $((N > 3 ? 1 : 0))", "16 25 1"},
            {"A=B\nB=c\npython x.py ${!A}", "c"},
            {"python x.py $(basename /a/b) $(dirname /a/b) $(echo d) \"$(( 1 / 0 ))\"", "b /a d ?$(( 1 / 0 ))"},
+           {"A=(a b)\nA[3]=d\npython x.py ${A[0]} ${A[3]} ${#A[@]}", "?${A[0]} d ?${#A[@]}"},
+           {"A=(a b)\npython x.py ${A[2]} ${A[$(nproc)]}", "?${A[$(nproc)]}"},
+           {"A=(a b)\nA[1]=c\nA[2]=d\nA[0]+=x\npython x.py ${A[@]}", "ax c d"},
+           {"A=(a 'b c')\nB=\"${A[@]}\"\nIFS=,\nC=\"${A[*]}\"\nunset IFS\npython x.py \"$B\" \"$C\"", "a b c a,b c"},
+           {"A=(a b)\npython x.py \"${A[@]/#/--}\" ${A[0]/[a-z]/Z}", "--a --b Z"},
            {"E=()\npython x.py \"${E[@]}\" ${E[@]+\"${E[@]}\"} --z", "--z"},
+           {"E=()\nN=\npython x.py \"\" \"$N\" \"${N:+x}\" \"a${E[@]}\" \"${E[@]}\"b \"${E[*]}\"", "'' '' '' a b ''"},
+       }) {
+    EXPECT_EQ(Launched(c.script), c.words) << c.script;
+  }
+}
+
+TEST(ShellInterpreter, ExpandsListsInBraces) {
+  for (const Case& c : std::initializer_list<Case>{
+           {"python x.py {a,b}{1,2} x{,y}z", "a1 a2 b1 b2 xz xyz"},
+           {"python x.py {1..3} {3..1} {01..10..4} {a..c} {-1..1}", "1 2 3 3 2 1 01 05 09 a b c -1 0 1"},
+           {"N=8\npython x.py n{1,$N} \"{a,b}\" '{1..2}' {a} {} {a,b", "n1 n8 {a,b} {1..2} {a} {} {a,b"},
+           {"python x.py {a,{b,c}d}e ${N:-{1,2}} {\"a,b\",c}", "ae bde cde {1,2} a,b c"},
+       }) {
+    EXPECT_EQ(Launched(c.script), c.words) << c.script;
+  }
+  EXPECT_EQ(Launched("python x.py a{1..1000000000}"), "?a{1..1000000000}");
+}
+
+TEST(ShellInterpreter, CalculatesAsBashDoes) {
+  for (const Case& c : std::initializer_list<Case>{
+           {"n=3\n((n++))\n((n+=2, n*=2))\nlet n-=1 m=n/2\npython x.py $n $m $((--m)) $((m++)) $m", "11 5 4 4 5"},
+           {"python x.py $((0x10 + 010)) $((2#101)) $((1 << 4 | 1)) $((~5 & 7)) $((6 ^ 3)) $((-7 / 2)) $((- -1))",
+            "24 5 17 2 5 -3 1"},
+           {"n=1\n(( 0 && n++ ))\n(( 1 || n++ ))\npython x.py $n $((0 && 1 / 0)) $((1 ? 2 : n++)) $n", "1 0 2 1"},
+           {"n=2\npython x.py $((n == 2 && (m = 5, m > 4))) $m $((08)) $((1 << -1)) $((3 4))",
+            "1 5 ?$((08)) ?$((1 << -1)) ?$((3 4))"},
+           {"n=2\n(( X )) && n=3\nn=2\nprintf -v n %d 3\ngetopts ab o\npython x.py $n $o", "?$n ?$o"},
+           {"n=1\nif grep -q x y; then n+=2; fi\npython x.py $n", "?$n"},
        }) {
     EXPECT_EQ(Launched(c.script), c.words) << c.script;
   }

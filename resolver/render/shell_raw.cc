@@ -66,6 +66,8 @@ bool ItemMatches(absl::string_view pattern, size_t at, char c, size_t* end) {
 
 }  // namespace
 
+size_t EndOfShellPart(absl::string_view text, size_t at) { return EndOfPart(text, at, 0); }
+
 size_t EndOfSingleQuotes(absl::string_view text, size_t at) {
   const size_t close = text.find('\'', at + 1);
   return close == absl::string_view::npos ? text.size() : close + 1;

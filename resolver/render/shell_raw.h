@@ -15,6 +15,7 @@ size_t EndOfSingleQuotes(absl::string_view text, size_t at);
 size_t EndOfDoubleQuotes(absl::string_view text, size_t at, int depth = 0);
 size_t EndOfReference(absl::string_view text, size_t at, int depth = 0);             // at '$' or '`'
 size_t EndOfBrackets(absl::string_view text, size_t at, char close, int depth = 0);  // at '(', '{' or '['
+size_t EndOfShellPart(absl::string_view text, size_t at);  // one byte, or what it quotes or refers to
 // A word ends at a blank, a line's end, or one of ;&|()<>.
 size_t EndOfWord(absl::string_view text, size_t at);
 

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "resolver/render/shell_arguments.h"
 #include "resolver/render/shell_interpreter.h"
+#include "resolver/render/shell_raw.h"
 
 namespace flightplan {
 namespace {
@@ -13,6 +14,8 @@ namespace {
 constexpr size_t kCallCosts = size_t{1} << 11;  // a call of a function, beside the bytes of its body
 constexpr absl::string_view kExport = "export";
 constexpr absl::string_view kDeclarations[] = {kExport, "local", "declare", "typeset", "readonly"};
+
+constexpr absl::string_view kLocalDeclarations[] = {"local", "declare", "typeset"};  // but with -g
 
 bool IsDeclaration(absl::string_view word) { return absl::c_linear_search(kDeclarations, word); }
 
@@ -36,7 +39,17 @@ std::vector<std::string> ReadAssignments(ShellScanner* scanner) {
 struct ShellInterpreter::Words {
   ShellWords all;
   bool declares = false;  // the first was written as export, local, ...
+  bool local = false;     // and what it declares is the function's own
   bool too_many = false;
+
+  void NoteDeclaration() {
+    if (all.empty()) return;
+    if (all.size() == 1 && !declares) {
+      declares = IsDeclaration(all[0].value.text);
+      local = absl::c_linear_search(kLocalDeclarations, all[0].value.text);
+    }
+    if (all.back().value.text == "-g") local = false;
+  }
 };
 
 ShellInterpreter::Status ShellInterpreter::SkipSimple(ShellScanner* scanner) {
@@ -51,10 +64,11 @@ ShellInterpreter::Words ShellInterpreter::ReadWords(ShellScanner* scanner) {
   Words words;
   for (; !AtEndOfWords(*scanner); scanner->SkipBlanks()) {
     if (scanner->SkipRedirection()) continue;
+    if (words.local) state_.Localize(scanner->AssignedName());
     const std::string declared = words.declares ? scanner->ReadAssignment() : "";
     if (declared.empty()) {
       for (ShellWord& word : scanner->ReadWord()) words.all.push_back(std::move(word));
-      words.declares = words.declares || (words.all.size() == 1 && IsDeclaration(words.all[0].value.text));
+      words.NoteDeclaration();
     } else if (words.all[0].value.text == kExport) {
       state_.Export(declared);
     }
@@ -80,8 +94,12 @@ ShellInterpreter::Status ShellInterpreter::ReadSimple(ShellScanner* scanner, Mod
   if (words.empty()) return true;
   const std::string& name = words[0].value.text;
   if (read.declares) {
-    if (name != kExport) return true;
-    for (const ShellWord& word : words.subspan(1)) state_.Export(word.value.text);
+    for (const ShellWord& word : words.subspan(1)) {
+      if (name == kExport) state_.Export(word.value.text);
+      if (!read.local || !IsVariableName(word.value.text)) continue;
+      state_.Localize(word.value.text);
+      state_.Unset(word.value.text);
+    }
     return true;
   }
   for (const std::string& variable : assigned) state_.Export(variable);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "resolver/base/work.h"
 
 namespace flightplan {
@@ -20,6 +21,12 @@ size_t BytesOf(const ShellWords& words) {
 bool SameText(const ShellWords& a, const ShellWords& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
                     [](const ShellWord& x, const ShellWord& y) { return x.value.text == y.value.text; });
+}
+
+ShellWords UnknownItems(const std::string& name, int offset) {
+  ShellWord unknown{TracedText::FromOutside(absl::StrCat("$", name)), offset};
+  unknown.value.MarkUnknown();
+  return {std::move(unknown)};
 }
 
 }  // namespace
@@ -51,11 +58,15 @@ void TracedText::Append(const TracedText& other) {
 }
 
 void TracedText::AddRange(const TracedText& other, size_t begin, size_t end) {
-  Work::Spend(end - begin + other.unknown_parts.size());
-  for (const Part& part : other.unknown_parts) {
-    const size_t first = std::max(part.begin, begin), last = std::min(part.end, end);
+  const auto parts_end = other.unknown_parts.end();
+  auto part = std::partition_point(other.unknown_parts.begin(), parts_end,
+                                   [begin](const Part& each) { return each.end <= begin; });
+  const size_t before = unknown_parts.size();
+  for (; part != parts_end && part->begin < end; ++part) {
+    const size_t first = std::max(part->begin, begin), last = std::min(part->end, end);
     if (first < last) unknown_parts.push_back({first - begin + text.size(), last - begin + text.size()});
   }
+  Work::Spend(end - begin + unknown_parts.size() - before + 1);
   text.append(other.text, begin, end - begin);
   const auto offset = other.offsets.begin();
   offsets.insert(offsets.end(), offset + static_cast<std::ptrdiff_t>(begin), offset + static_cast<std::ptrdiff_t>(end));
@@ -98,12 +109,49 @@ ShellWords ShellState::Copy(const ShellWords& items) {
 void ShellState::Set(const std::string& name, ShellWords items, int offset) {
   const auto it = variables_.find(name);
   if (doubtful_ && it != variables_.end() && !SameText(it->second, items)) {
-    ShellWord doubt{TracedText::FromOutside(absl::StrCat("$", name)), offset};
-    doubt.value.MarkUnknown();
-    items = {std::move(doubt)};
+    items = UnknownItems(name, offset);
   }
   variables_[name] = std::move(items);
   Changed(name, offset);
+}
+
+void ShellState::SetNumber(const std::string& name, std::optional<int64_t> value, int offset) {
+  if (!value.has_value()) return SetUnknown(name, offset);
+  ShellWord number{{}, offset};
+  for (const char c : absl::StrCat(*value)) number.value.Add(c, offset);
+  Set(name, {std::move(number)}, offset);
+}
+
+void ShellState::SetUnknown(const std::string& name, int offset) { Set(name, UnknownItems(name, offset), offset); }
+
+bool ShellState::IsUnknownAsAWhole(absl::string_view name, const ShellWords& items) {
+  if (items.empty() || !items.front().value.unknown()) return false;
+  absl::string_view text = items.front().value.text;
+  return absl::ConsumePrefix(&text, "$") && text == name;
+}
+
+void ShellState::Localize(const std::string& name) {
+  if (scopes_.empty()) return;
+  const ShellWords* value = Find(name);
+  const auto [outer, added] = scopes_.back().try_emplace(name);
+  if (added && value != nullptr) outer->second = Copy(*value);
+}
+
+void ShellState::LeaveScope() {
+  for (auto& [name, value] : scopes_.back()) {
+    if (value.has_value()) {
+      variables_[name] = *std::move(value);
+      Publish(name);
+    } else {
+      variables_.erase(name);
+    }
+  }
+  scopes_.pop_back();
+}
+
+ShellState::Variables ShellState::Keep() const {
+  for (const auto& [name, items] : variables_) Work::Spend(4 * BytesOf(items) + kShellWordCosts * (items.size() + 1));
+  return variables_;
 }
 
 void ShellState::Unset(const std::string& name) {
@@ -117,6 +165,7 @@ void ShellState::AssumedUnset(int offset, absl::string_view reference) {
 }
 
 void ShellState::Append(const std::string& name, ShellWords items, bool array, int offset) {
+  if (doubtful_ && !array) return SetUnknown(name, offset);
   ShellWords& variable = variables_[name];
   if (array || variable.empty()) {
     variable.insert(variable.end(), items.begin(), items.end());

@@ -1,7 +1,9 @@
 // What a shell script has said so far: its variables, what it exports, and what its reader noted.
 #pragma once
 
+#include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -22,7 +24,7 @@ inline constexpr absl::string_view kScriptSource = "Megatron-LM:megatron/trainin
 struct TracedText {
   std::string text;
   std::vector<int> offsets;
-  // Parts whose text is only the spelling of what a run would put there.
+  // Parts whose text is only the spelling of what a run would put there, one behind the other.
   struct Part {
     size_t begin = 0, end = 0;
   };
@@ -60,9 +62,23 @@ class ShellState {
   const ShellWords* Find(absl::string_view name) const;  // one item unless it is an array; null: not set
   static ShellWords Copy(const ShellWords& items);       // counted as work
   void Set(const std::string& name, ShellWords items, int offset);
-  void Append(const std::string& name, ShellWords items, bool array, int offset);  // NAME+=...
+  void Append(const std::string& name, ShellWords items, bool array, int offset);     // NAME+=...
+  void SetNumber(const std::string& name, std::optional<int64_t> value, int offset);  // nothing: not known
+  void SetUnknown(const std::string& name, int offset);
+  static bool IsUnknownAsAWhole(absl::string_view name, const ShellWords& items);  // how many there are too
   void Unset(const std::string& name);
   void Export(const std::string& name);
+
+  // Variables that are made local between EnterScope and LeaveScope are afterwards what they were before. Outside of
+  // any scope, Localize does nothing.
+  void EnterScope() { scopes_.emplace_back(); }
+  void Localize(const std::string& name);
+  void LeaveScope();
+
+  // What a subshell does to variables is gone with it.
+  using Variables = std::map<std::string, ShellWords, std::less<>>;
+  Variables Keep() const;  // counted as work
+  void Restore(Variables variables) { variables_ = std::move(variables); }
 
   // While it is not known whether what is read is ever reached, a variable that already has another value becomes
   // unknown instead of changing.
@@ -85,7 +101,8 @@ class ShellState {
 
   EnvVars* const vars_;
   std::vector<ParseFinding>* const findings_;
-  std::map<std::string, ShellWords, std::less<>> variables_;
+  Variables variables_;
+  std::vector<std::map<std::string, std::optional<ShellWords>>> scopes_;  // what local variables were outside
   std::set<std::string> exported_;
   std::set<std::string> noted_;
   size_t expanded_ = 0;

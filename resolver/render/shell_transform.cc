@@ -17,10 +17,17 @@ using Text = std::optional<std::string>;  // nothing: not followed
 enum class Side { kFront, kEnd };
 enum class Match { kShortest, kLongest };
 
+bool IsPattern(absl::string_view pattern) { return pattern.find_first_of("*?[") != absl::string_view::npos; }
+
+bool WithinGlobLimits(absl::string_view text, absl::string_view pattern) {
+  return text.size() <= kMaxGlobText && pattern.size() <= kMaxGlobBytes;
+}
+
 // What is left of the text without the part at this side that matches.
 template <Side side, Match match>
 Text Cut(absl::string_view text, absl::string_view pattern) {
-  for (size_t i = 0; i <= text.size() && text.size() <= kMaxGlobText && !Work::Spent(); ++i) {
+  if (!WithinGlobLimits(text, pattern)) return std::nullopt;
+  for (size_t i = 0; i <= text.size() && !Work::Spent(); ++i) {
     const size_t length = match == Match::kLongest ? text.size() - i : i;
     const size_t rest = text.size() - length;
     if (MatchesGlob(pattern, side == Side::kFront ? text.substr(0, length) : text.substr(rest))) {
@@ -30,19 +37,49 @@ Text Cut(absl::string_view text, absl::string_view pattern) {
   return std::string(text);
 }
 
-// `argument`: what is sought, a slash, what takes its place. Patterns are not followed.
+// Where what is sought stands in a text, from `at` on. Nothing: nowhere.
+struct Found {
+  size_t begin = 0, end = 0;
+};
+enum class Anchor { kNone, kFront, kEnd };
+
+std::optional<Found> Find(absl::string_view text, absl::string_view sought, Anchor anchor, size_t at) {
+  if (!IsPattern(sought) && anchor == Anchor::kNone) {
+    const size_t hit = text.find(sought, at);
+    return hit == absl::string_view::npos ? std::nullopt : std::optional(Found{hit, hit + sought.size()});
+  }
+  const size_t last = anchor == Anchor::kFront ? at : text.size();
+  for (size_t begin = at; begin <= last && !Work::Spent(); ++begin) {
+    const size_t shortest = anchor == Anchor::kEnd ? text.size() : begin;
+    for (size_t end = text.size() + 1; end-- > shortest && !Work::Spent();) {
+      if (MatchesGlob(sought, text.substr(begin, end - begin))) return Found{begin, end};
+    }
+  }
+  return std::nullopt;
+}
+
+// `argument`: what is sought, a slash, what takes its place. In this, & is not followed: releases of bash differ.
 template <bool all>
 Text Replace(absl::string_view text, absl::string_view argument) {
   const size_t slash = argument.find('/');
-  const absl::string_view sought = argument.substr(0, slash);
+  absl::string_view sought = argument.substr(0, slash);
   const absl::string_view replacement = slash == absl::string_view::npos ? "" : argument.substr(slash + 1);
-  if (sought.empty() || sought.find_first_of("*?[") != absl::string_view::npos) return std::nullopt;
+  const Anchor anchor = all                                 ? Anchor::kNone
+                        : absl::ConsumePrefix(&sought, "#") ? Anchor::kFront
+                        : absl::ConsumePrefix(&sought, "%") ? Anchor::kEnd
+                                                            : Anchor::kNone;
+  const bool literal = !IsPattern(sought) && anchor == Anchor::kNone;
+  if (literal && sought.empty()) return std::nullopt;
+  if ((!literal && !WithinGlobLimits(text, sought)) || replacement.find('&') != absl::string_view::npos) {
+    return std::nullopt;
+  }
   std::string replaced;
   size_t at = 0;
-  for (size_t hit = text.find(sought); hit != absl::string_view::npos; hit = text.find(sought, at)) {
-    absl::StrAppend(&replaced, text.substr(at, hit - at), replacement);
-    at = hit + sought.size();
-    if (!all || replaced.size() > kMaxExpandedBytes) break;
+  for (std::optional<Found> found = Find(text, sought, anchor, 0); found.has_value();
+       found = Find(text, sought, anchor, at)) {
+    absl::StrAppend(&replaced, text.substr(at, found->begin - at), replacement);
+    at = found->end;
+    if (!all || at == text.size() || replaced.size() > kMaxExpandedBytes) break;
   }
   absl::StrAppend(&replaced, text.substr(at));
   return replaced;
@@ -54,6 +91,15 @@ Text ToUpper(absl::string_view text, absl::string_view pattern) {
 }
 Text ToLower(absl::string_view text, absl::string_view pattern) {
   return pattern.empty() ? Text(absl::AsciiStrToLower(text)) : std::nullopt;
+}
+
+// The first letter alone.
+template <char (*convert)(unsigned char c)>
+Text Initial(absl::string_view text, absl::string_view pattern) {
+  if (!pattern.empty()) return std::nullopt;
+  std::string changed(text);
+  if (!changed.empty()) changed[0] = convert(static_cast<unsigned char>(changed[0]));
+  return changed;
 }
 
 struct Transform {
@@ -70,6 +116,8 @@ constexpr Transform kTransforms[] = {
     {"/", Replace<false>},
     {"^^", ToUpper},
     {",,", ToLower},
+    {"^", Initial<absl::ascii_toupper>},
+    {",", Initial<absl::ascii_tolower>},
 };
 
 }  // namespace

@@ -13,7 +13,8 @@ std::string Transformed(absl::string_view text, absl::string_view operation) {
 
 TEST(ShellTransform, FollowsWhatItsTableLists) {
   struct Case {
-    absl::string_view text, operation, result;
+    std::string text;
+    absl::string_view operation, result;
   };
   for (const Case& c : std::initializer_list<Case>{
            {"a/b/c.d.e", "#*/", "b/c.d.e"},
@@ -25,11 +26,26 @@ TEST(ShellTransform, FollowsWhatItsTableLists) {
            {"aXbX", "/X/-", "a-bX"},
            {"aXbX", "//X/-", "a-b-"},
            {"aXbX", "//X", "ab"},
-           {"aXbX", "//*/y", "?"},
+           {"aXbX", "//*/y", "y"},
+           {"aXbX", "//[!X]/y", "yXyX"},
+           {"aXbX", "/[a-b]X/", "bX"},
+           {"aXbX", "/#a/y", "yXbX"},
+           {"aXbX", "/#b/y", "aXbX"},
+           {"aXbX", "/%?X/y", "aXy"},
+           {"aXbX", "/#/y", "yaXbX"},
+           {"aXbX", "/%/y", "aXbXy"},
+           {"aXbX", "//#a/y", "aXbX"},
+           {"", "/*/y", "y"},
+           {"aXbX", "/X/<&>", "?"},
            {"aXbX", "/", "?"},
+           {std::string(5000, 'a'), "/[a]/b", "?"},
+           {std::string(5000, 'a'), "##*/", "?"},
            {"aB", "^^", "AB"},
            {"aB", ",,", "ab"},
-           {"aB", "^", "?"},
+           {"aB", "^", "AB"},
+           {"Ab", ",", "ab"},
+           {"", "^", ""},
+           {"aB", "^a", "?"},
            {"aB", "^^a", "?"},
            {"aB", "@Q", "?"},
            {"aB", "", "?"},

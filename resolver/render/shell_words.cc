@@ -4,8 +4,10 @@
 #include <utility>
 
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "resolver/base/work.h"
+#include "resolver/render/shell_brace_lists.h"
 #include "resolver/render/shell_fields.h"
 #include "resolver/render/shell_raw.h"
 
@@ -14,6 +16,7 @@ namespace {
 
 constexpr ByteSet kNotPlain(" \t\r\n;&|()<>'\"$`\\");  // all else means itself in a word
 constexpr size_t kMaxTestWords = 256;
+constexpr size_t kMaxBraceWords = 2 * kMaxArguments + 1;  // of one word: too many for a command
 
 bool EndsCommand(char c) { return c == '\n' || c == ';' || c == '&' || c == '|'; }
 
@@ -118,14 +121,54 @@ TracedText ShellScanner::TakeHereDocument() { return std::exchange(here_document
 
 ShellWords ShellScanner::ReadWord() {
   const size_t before = at_;
+  if (at_ < no_lists_begin_ || at_ >= no_lists_end_) {
+    const size_t end = EndOfWord(script_.text, at_);
+    const absl::string_view word = absl::string_view(script_.text).substr(at_, end - at_);
+    Work::Spend(word.size());
+    if (MayHoldBraceList(word) && depth_ < kMaxShellNesting) return ReadBraceLists(end);
+    no_lists_begin_ = at_;
+    no_lists_end_ = end;
+  }
   ShellWords words = ReadFields(Splitting::kAtBlanks);
   if (at_ == before) ++at_;
   return words;
 }
 
-TracedText ShellScanner::ReadJoined() {
+// The word up to `end`, as each of those that its lists in braces make of it.
+ShellWords ShellScanner::ReadBraceLists(size_t end) {
+  const size_t begin = std::exchange(at_, end);
+  const TracedText word = Raw(begin, end);
+  const int offset = word.FirstOffset(-1);
+  const std::optional<std::vector<TracedText>> parts = ExpandBraceLists(word, kMaxBraceWords);
+  if (!parts.has_value()) {
+    TracedText unknown = UnknownText(begin, false);
+    state_.NotJudged(offset, Printable(unknown.text), "more words than are read");
+    return {{std::move(unknown), offset}};
+  }
+  ShellWords words;
+  for (const TracedText& part : *parts) {
+    ShellScanner inner(&part, &state_);
+    inner.depth_ = depth_ + 1;
+    for (ShellWord& field : inner.ReadFields(Splitting::kAtBlanks)) words.push_back(std::move(field));
+  }
+  return words;
+}
+
+TracedText ShellScanner::ReadJoined() { return JoinWords(ReadFields(Splitting::kNever)); }
+
+TracedText ShellScanner::JoinWords(const ShellWords& words) const {
+  const ShellWords* separators = state_.Find("IFS");
+  const bool blank = separators == nullptr || separators->empty();
   TracedText joined;
-  for (const ShellWord& word : ReadFields(Splitting::kNever)) joined.Append(word.value);
+  for (size_t i = 0; i < words.size(); ++i) {
+    if (i > 0 && blank) joined.Add(' ', -1);
+    if (i > 0 && !blank && !separators->front().value.text.empty()) joined.Add(separators->front().value.text[0], -1);
+    if (i == 0) {
+      joined = words[i].value;
+    } else {
+      joined.Append(words[i].value);
+    }
+  }
   return joined;
 }
 
@@ -164,7 +207,7 @@ void ShellScanner::ReadSingleQuoted(Fields* fields) {
 }
 
 void ShellScanner::ReadDoubleQuoted(Fields* fields) {
-  fields->Quoted();
+  bool expanded = false;  // "${NAME[@]}" of no items is no word
   ++at_;
   while (!Done() && Peek() != '"' && !TooLong(*fields)) {
     const bool escape = Peek() == '\\';
@@ -172,6 +215,7 @@ void ShellScanner::ReadDoubleQuoted(Fields* fields) {
       at_ += 2;
     } else if (!escape && (Peek() == '$' || Peek() == '`')) {
       Expand(fields, Splitting::kNever);
+      expanded = true;
     } else {
       const char next = Peek(1);
       if (escape && (next == '$' || next == '`' || next == '"' || next == '\\')) ++at_;
@@ -179,6 +223,7 @@ void ShellScanner::ReadDoubleQuoted(Fields* fields) {
       ++at_;
     }
   }
+  if (!expanded) fields->Quoted();
   if (!Done()) ++at_;
   at_ = std::min(at_, script_.text.size());
 }
@@ -203,17 +248,22 @@ void ShellScanner::SkipAssignments() {
   }
 }
 
+std::string ShellScanner::AssignedName() const {
+  return EndOfAssignedName() == at_ ? "" : script_.text.substr(at_, EndOfName(script_.text, at_) - at_);
+}
+
 std::string ShellScanner::ReadAssignment() {
   const size_t behind = EndOfAssignedName();
   if (behind == at_) return "";
   const bool append = script_.text[behind - 2] == '+';
-  const size_t name_end = EndOfName(script_.text, at_);
-  std::string name = script_.text.substr(at_, name_end - at_);
+  std::string name = AssignedName();
+  const size_t name_end = at_ + name.size();
   const size_t target_end = behind - (append ? 2 : 1);
-  if (target_end > name_end + 1) {  // an item: kept as a variable of its own
-    absl::StrAppend(&name, "[", Within(name_end + 1, target_end - 1).text, "]");
-  }
+  std::optional<TracedText> subscript;
+  if (target_end > name_end + 1) subscript = Within(name_end + 1, target_end - 1);
   at_ = behind;
+  if (subscript.has_value() && Peek() != '(' && SetItem(name, *subscript, append)) return name;
+  if (subscript.has_value()) absl::StrAppend(&name, "[", subscript->text, "]");  // kept as a variable of its own
   const bool array = Peek() == '(';
   ShellWords items;
   if (array) {
@@ -230,6 +280,36 @@ std::string ShellScanner::ReadAssignment() {
     state_.Set(name, std::move(items), Offset());
   }
   return name;
+}
+
+// NAME[subscript]=value, behind the sign, where it is an item of an array or the one behind its last. False: it is
+// none, and nothing was read: an associative array's, or one with items left out between.
+bool ShellScanner::SetItem(const std::string& name, const TracedText& subscript, bool append) {
+  const ShellWords* array = state_.Find(name);
+  int64_t index = 0;
+  if (subscript.unknown() || (array != nullptr && ShellState::IsUnknownAsAWhole(name, *array))) return false;
+  if (!absl::SimpleAtoi(subscript.text, &index)) {
+    const std::optional<int64_t> value = array == nullptr ? std::nullopt : Evaluate(subscript);
+    if (!value.has_value()) return false;
+    index = *value;
+  }
+  ShellWords items = array == nullptr ? ShellWords() : ShellState::Copy(*array);
+  const auto size = static_cast<int64_t>(items.size());
+  if (index < 0) index += size;
+  if (index > size && array != nullptr) state_.SetUnknown(name, Offset());  // its items are not one behind the other
+  if (index < 0 || index > size) return false;
+  ShellWord item;
+  item.offset = Offset();
+  item.value = ReadJoined();
+  if (index == size) {
+    items.push_back(std::move(item));
+  } else if (append) {
+    items[static_cast<size_t>(index)].value.Append(item.value);
+  } else {
+    items[static_cast<size_t>(index)] = std::move(item);
+  }
+  state_.Set(name, std::move(items), Offset());
+  return true;
 }
 
 ShellWords ShellScanner::ReadArray() {

@@ -48,14 +48,19 @@ class ShellScanner {
   ShellWords ReadWord();
   // The same as one piece, not split at blanks: the word of a `case`, a pattern, a here-string.
   TracedText ReadJoined();
+  // What "${NAME[*]}" is of an array, and what its items are where they cannot be words of their own.
+  TracedText JoinWords(const ShellWords& words) const;
+  std::optional<int64_t> Evaluate(const TracedText& expression);  // of arithmetic, whose assignments are done
   // NAME=value, NAME+=value or NAME=( items ) at the current place is stored under the name that is returned; "": there
   // is no assignment, and nothing was read.
   std::string ReadAssignment();
+  std::string AssignedName() const;  // of the assignment that stands here; "": none
   void SkipAssignments();
   // The words of `[ ... ]` or `[[ ... ]]`, of which the first has been read, up to and with the closing one.
   std::vector<TestWord> ReadTest(absl::string_view closing);
   // The value of the expression at the current place up to `))`, which is skipped.
   std::optional<int64_t> ReadArithmetic();
+  std::optional<int64_t> ArithmeticBetween(size_t begin, size_t end) { return Evaluate(Within(begin, end)); }
   void SkipArithmetic();
 
  private:
@@ -68,9 +73,11 @@ class ShellScanner {
   };
 
   ShellWords ReadFields(Splitting splitting);
+  ShellWords ReadBraceLists(size_t end);
   void ReadDoubleQuoted(Fields* fields);
   void ReadSingleQuoted(Fields* fields);
   ShellWords ReadArray();
+  bool SetItem(const std::string& name, const TracedText& subscript, bool append);
   size_t EndOfAssignedName() const;
 
   void Expand(Fields* fields, Splitting splitting);
@@ -84,14 +91,15 @@ class ShellScanner {
   TracedText UnknownText(size_t start, bool unset) const;
   TracedText SkipSubstitution();
   std::optional<TracedText> OutputOf(size_t start);
-  std::optional<int64_t> Evaluate(const TracedText& expression);
+  std::optional<int64_t> NumberOf(absl::string_view name);  // what arithmetic takes a variable for
   bool TooLong(const Fields& fields);
   void StopExpanding(int offset);
 
   const TracedText& script_;
   ShellState& state_;
   size_t at_ = 0;
-  int depth_ = 0;  // of references inside references
+  int depth_ = 0;                                 // of references inside references
+  size_t no_lists_begin_ = 0, no_lists_end_ = 0;  // a part of the script where no braces hold a list
   std::vector<HereDocument> announced_;
   TracedText here_document_;
 };

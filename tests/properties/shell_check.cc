@@ -1,0 +1,168 @@
+// shell_check [--count N] [--seed S] [--first K] [--print] | --script FILE
+//
+// Our reading of launch scripts against bash's: each of N random scripts (shell_script.h) is run by bash with a
+// torchrun that only notes its words, and read by ReadShellLaunch. The words of the launch must be the same wherever
+// our reader says that it knows them. With --first from the K-th script on; with --print that script and both readings,
+// with --script a file and both. Exit status: 0 all agree, 1 some do not, or too many are not known, 2 misuse, 77 there
+// is no bash.
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "resolver/render/shell_reader.h"
+#include "tests/properties/shell_script.h"
+
+namespace flightplan::properties {
+namespace {
+
+using Words = std::vector<std::string>;
+
+// Of the scripts at most this share may hold something that our reader does not claim to know.
+constexpr double kMostUnknown = 0.05;
+
+// A folder with what bash reads before each script: the launcher as a function that writes its words, each behind a
+// NUL.
+class Bash {
+ public:
+  Bash() {
+    std::string folder = (std::filesystem::temp_directory_path() / "shell_check.XXXXXX").string();
+    if (mkdtemp(folder.data()) == nullptr) std::exit(2);
+    folder_ = folder;
+    std::ofstream(folder_ / "start.sh") << "torchrun() { printf '%s\\0' \"$@\" >" << (folder_ / "words") << "; }\n";
+  }
+  ~Bash() { std::filesystem::remove_all(folder_); }
+
+  // The words of the last launch, behind the training script's name; nothing: bash did not start one.
+  std::optional<Words> Launch(const std::string& script) const {
+    std::filesystem::remove(folder_ / "words");
+    std::ofstream(folder_ / "script.sh") << script;
+    const pid_t child = fork();
+    if (child == 0) {
+      if (freopen("/dev/null", "w", stderr) == nullptr || freopen("/dev/null", "r", stdin) == nullptr) _exit(126);
+      if (chdir(folder_.c_str()) != 0) _exit(126);
+      // Loops over lists in braces may grow without end.
+      const rlimit seconds{1, 1}, bytes{rlim_t{1} << 29, rlim_t{1} << 29};
+      if (setrlimit(RLIMIT_CPU, &seconds) != 0 || setrlimit(RLIMIT_AS, &bytes) != 0) _exit(126);
+      // Alone: no variable of ours is one of the script's.
+      const std::string start = absl::StrCat("BASH_ENV=", (folder_ / "start.sh").string());
+      const char* const environment[] = {start.c_str(), "PATH=/nowhere", nullptr};
+      const char* const words[] = {"bash", "script.sh", nullptr};
+      execve("/bin/bash", const_cast<char* const*>(words), const_cast<char* const*>(environment));
+      _exit(127);
+    }
+    int status = 0;
+    if (child < 0 || waitpid(child, &status, 0) != child || !WIFEXITED(status)) return std::nullopt;
+    if (WEXITSTATUS(status) == 127 && !std::filesystem::exists("/bin/bash")) std::exit(77);
+    std::ifstream file(folder_ / "words", std::ios::binary);
+    if (!file) return std::nullopt;
+    const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+    Words words = absl::StrSplit(text, '\0');
+    words.pop_back();  // each ends with a NUL
+    const auto script_at = std::find(words.begin(), words.end(), "pretrain_gpt.py");
+    if (script_at == words.end()) return std::nullopt;
+    return Words(script_at + 1, words.end());
+  }
+
+ private:
+  std::filesystem::path folder_;
+};
+
+struct Reading {
+  Words words;
+  bool known = true;
+  std::string notes;
+};
+
+Reading Read(const std::string& script) {
+  const ShellLaunch launch = ReadShellLaunch(script, {});
+  Reading reading;
+  for (const Argument& arg : launch.args) {
+    reading.words.push_back(arg.text);
+    reading.known = reading.known && !arg.unknown;
+  }
+  for (const ParseFinding& entry : launch.findings) {
+    const bool judged = entry.finding.rule_id != "input.not-judged";
+    reading.known = reading.known && judged && entry.finding.severity != Severity::kError;
+    if (!judged) absl::StrAppend(&reading.notes, "not judged: ", entry.finding.seen, ": ", entry.finding.needs, "\n");
+  }
+  reading.known = reading.known && !launch.script.empty();
+  return reading;
+}
+
+std::string Shown(const Words& words) {
+  std::string text;
+  for (const std::string& word : words) absl::StrAppend(&text, " [", absl::CEscape(word), "]");
+  return text;
+}
+
+void Print(const Bash& bash, const std::string& script) {
+  const Reading ours = Read(script);
+  const std::optional<Words> theirs = bash.Launch(script);
+  std::printf("%s\n%sours%s %s\nbash%s\n", script.c_str(), ours.notes.c_str(), ours.known ? "" : " (not known)",
+              Shown(ours.words).c_str(), theirs.has_value() ? Shown(*theirs).c_str() : " starts nothing");
+}
+
+int Main(int argc, char** argv) {
+  int64_t count = 400, first = 0;
+  uint64_t seed = 1;
+  bool print = false;
+  std::string file;
+  for (int i = 1; i < argc; ++i) {
+    const std::string flag = argv[i];
+    if (flag == "--print") {
+      print = true;
+    } else if (++i == argc || !((flag == "--count" && absl::SimpleAtoi(argv[i], &count) && count > 0) ||
+                                (flag == "--seed" && absl::SimpleAtoi(argv[i], &seed)) ||
+                                (flag == "--script" && !(file = argv[i]).empty()) ||
+                                (flag == "--first" && absl::SimpleAtoi(argv[i], &first) && first >= 0))) {
+      std::fprintf(stderr, "usage: shell_check [--count N] [--seed S] [--first K] [--print] | --script FILE\n");
+      return 2;
+    }
+  }
+  const Bash bash;
+  if (!file.empty()) {
+    std::ifstream script(file);
+    Print(bash, {std::istreambuf_iterator<char>(script), std::istreambuf_iterator<char>()});
+    return 0;
+  }
+  int64_t differ = 0, unknown = 0, compared = 0;
+  for (int64_t n = first; n < first + (print ? 1 : count); ++n) {
+    const std::string script = ShellScript(seed * 1'000'003 + static_cast<uint64_t>(n)).Write();
+    const Reading ours = Read(script);
+    const std::optional<Words> theirs = bash.Launch(script);
+    if (print) Print(bash, script);
+    if (!theirs.has_value()) continue;  // a fault of the script, such as a division by zero
+    ++compared;
+    if (!ours.known) {
+      ++unknown;
+    } else if (ours.words != *theirs) {
+      if (++differ <= 10) {
+        std::printf("DIFFERS script %lld of seed %llu\n  ours%s\n  bash%s\n", static_cast<long long>(n),
+                    static_cast<unsigned long long>(seed), Shown(ours.words).c_str(), Shown(*theirs).c_str());
+      }
+    }
+  }
+  std::printf("%lld scripts: %lld differ, %lld not known\n", static_cast<long long>(compared),
+              static_cast<long long>(differ), static_cast<long long>(unknown));
+  const bool enough = compared > 0 && static_cast<double>(unknown) <= kMostUnknown * static_cast<double>(compared);
+  return differ == 0 && (enough || print) ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace flightplan::properties
+
+int main(int argc, char** argv) { return flightplan::properties::Main(argc, argv); }
