@@ -112,7 +112,8 @@ class Parser {
     const Argument& word = args_[at_++];
     if (word.unknown) return SkipUnknown(word);
     if (!Readable(word)) return;
-    if (word.text == "--") {
+    if (word.text == "--") {  // there are no positional arguments, and it does not vanish before none
+      RefusePositional(word);
       for (; at_ < args_.size(); ++at_) RefusePositional(args_[at_]);
       return;
     }

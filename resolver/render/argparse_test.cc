@@ -83,7 +83,8 @@ TEST(Argparse, RefusesWhatArgparseRefuses) {
       {{"--rampup-batch-size", "8", "8"}, 0},                 // three values
       {{"--recompute-modules"}, 0},                           // at least one
       {{"--moe-layer-freq", "([0]*2+__import__('os'))"}, 1},  // only digits and ,[]()+*
-      {{"--", "--bf16"}, 1},                                  // after -- all is positional
+      {{"--", "--bf16"}, 0},                                  // after -- all is positional
+      {{"--bf16", "--"}, 1},                                  // and itself is not lost where nothing follows
       {{"--help"}, 0},
   };
   for (const Refused& row : rows) {

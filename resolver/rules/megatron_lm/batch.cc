@@ -228,7 +228,7 @@ const Rule kRules[] = {
      .when =
          [](F f) {
            return Ramps(f) && Ramp(f, 1) > 0 && Ramp(f, 0) <= f.num(K::global_batch_size) &&
-                  !Divisible(f.num(K::global_batch_size) - Ramp(f, 0), Ramp(f, 1));
+                  FloorMod(f.num(K::global_batch_size), Ramp(f, 1)) != FloorMod(Ramp(f, 0), Ramp(f, 1));
          },
      .needs = "the ramp increment must divide the rise to global_batch_size",
      .fixes = {{{K::rampup_batch_size, kUnset}}}},
