@@ -1,10 +1,12 @@
 #include "resolver/base/yaml.h"
 
+#include <algorithm>
 #include <map>
 #include <sstream>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "resolver/base/nearest.h"
 #include "resolver/base/utf8.h"
 #include "yaml-cpp/eventhandler.h"
@@ -18,8 +20,8 @@ namespace {
 // Faults leave by yaml-cpp's exception, the only way to stop its parser; ParseYaml catches it.
 class TreeBuilder : public YAML::EventHandler {
  public:
-  TreeBuilder(YamlNode* root, YamlAliases aliases, size_t tree_limit)
-      : root_(root), expand_(aliases == YamlAliases::kExpanded), tree_limit_(tree_limit) {}
+  TreeBuilder(absl::string_view text, YamlNode* root, YamlAliases aliases, size_t tree_limit)
+      : text_(text), root_(root), expand_(aliases == YamlAliases::kExpanded), tree_limit_(tree_limit) {}
 
   void OnDocumentStart(const YAML::Mark& mark) override {
     if (documents_++ > 0) throw YAML::ParserException(mark, "a second document; write one document in one file");
@@ -46,9 +48,15 @@ class TreeBuilder : public YAML::EventHandler {
                 const std::string& value) override {
     RefuseAnchor(mark, anchor);
     RefuseTag(mark, tag);
+    RefuseTabBefore(mark);
     const bool quoted = tag == "!";  // yaml-cpp's sign for a quoted scalar
     if (quoted) last_quoted_ = mark;
+    const absl::string_view behind = quoted ? "" : BehindPlain(mark, value);
+    if (!quoted && absl::StrContains(value, '\t')) throw YAML::ParserException(mark, "a tab in it; quote the value");
     if (!stack_.empty() && stack_.back().node->kind == YamlNode::Kind::kMap && !stack_.back().key_read) {
+      if (!quoted && (behind.empty() || !absl::StrContains(":,}", behind.front()))) {
+        throw YAML::ParserException(mark, absl::StrCat("neither a colon nor the end of a list or map behind ", value));
+      }
       StartKey(mark, value);
       return;
     }
@@ -75,9 +83,9 @@ class TreeBuilder : public YAML::EventHandler {
 
   // yaml-cpp takes the end of the file for a closing quote, so that a truncated file would pass. An open quote swallows
   // everything after it: only the last quoted scalar can be one.
-  void RefuseOpenQuote(absl::string_view text) const {
-    if (last_quoted_.pos < 0 || static_cast<size_t>(last_quoted_.pos) >= text.size()) return;
-    absl::string_view rest = text.substr(static_cast<size_t>(last_quoted_.pos));
+  void RefuseOpenQuote() const {
+    if (last_quoted_.pos < 0 || From(last_quoted_).empty()) return;
+    const absl::string_view rest = From(last_quoted_);
     const char quote = rest.front();
     if (quote != '"' && quote != '\'') return;
     for (size_t i = 1; i < rest.size(); ++i) {
@@ -97,6 +105,27 @@ class TreeBuilder : public YAML::EventHandler {
     bool key_read = false;  // of a map: the key is there, its value is next
   };
 
+  absl::string_view From(const YAML::Mark& mark) const {
+    return text_.substr(std::min(text_.size(), static_cast<size_t>(std::max(mark.pos, 0))));
+  }
+  // PyYAML takes no tab between two tokens or in a plain scalar; yaml-cpp does.
+  void RefuseTabBefore(const YAML::Mark& mark) const {
+    for (size_t at = text_.size() - From(mark).size(); at > 0 && (text_[at - 1] == ' ' || text_[at - 1] == '\t');
+         --at) {
+      if (text_[at - 1] == '\t') throw YAML::ParserException(mark, "a tab in front of it; write blanks");
+    }
+  }
+  // What follows the first line of a plain scalar, without blanks.
+  absl::string_view BehindPlain(const YAML::Mark& mark, absl::string_view value) const {
+    absl::string_view rest = From(mark);
+    const size_t same =
+        static_cast<size_t>(std::mismatch(rest.begin(), rest.end(), value.begin(), value.end()).first - rest.begin());
+    rest.remove_prefix(same);
+    while (absl::ConsumePrefix(&rest, " ")) {
+    }
+    if (absl::StartsWith(rest, "\t")) throw YAML::ParserException(mark, "a tab behind it; write blanks");
+    return rest;
+  }
   void RefuseAnchor(const YAML::Mark& mark, YAML::anchor_t anchor) const {
     if (anchor != 0 && !expand_)
       throw YAML::ParserException(mark, "an anchor (&name); write the value out where it is needed");
@@ -178,6 +207,7 @@ class TreeBuilder : public YAML::EventHandler {
   void Open(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, YamlNode::Kind kind) {
     RefuseAnchor(mark, anchor);
     RefuseTag(mark, tag);
+    RefuseTabBefore(mark);
     if (static_cast<int>(stack_.size()) >= kMaxYamlDepth) {
       throw YAML::ParserException(mark, absl::StrCat("more than ", kMaxYamlDepth, " levels of nesting"));
     }
@@ -188,6 +218,7 @@ class TreeBuilder : public YAML::EventHandler {
     stack_.pop_back();
   }
 
+  absl::string_view text_;
   YamlNode* root_;
   bool expand_;
   size_t tree_limit_;  // bytes
@@ -257,6 +288,13 @@ bool IsOtherEncoding(absl::string_view text) {
   return absl::StrContains(text, '\0') || absl::StartsWith(text, "\xff\xfe") || absl::StartsWith(text, "\xfe\xff");
 }
 
+// yaml-cpp takes a line that begins with % for a directive wherever it stands.
+size_t LineOfDirective(absl::string_view text) {
+  if (absl::StartsWith(text, "%")) return 1;
+  const size_t at = text.find("\n%");
+  return at == absl::string_view::npos ? 0 : 2 + static_cast<size_t>(std::count(text.begin(), text.begin() + at, '\n'));
+}
+
 }  // namespace
 
 absl::StatusOr<YamlDocument> ParseYaml(absl::string_view file, absl::string_view text, YamlAliases aliases,
@@ -268,15 +306,20 @@ absl::StatusOr<YamlDocument> ParseYaml(absl::string_view file, absl::string_view
   if (IsOtherEncoding(text)) {
     return absl::InvalidArgumentError(absl::StrCat(file, ":1:1: is not UTF-8, or has a NUL; write the file in UTF-8"));
   }
+  absl::ConsumePrefix(&text, "\xef\xbb\xbf");  // a byte order mark, which yaml-cpp does not count
+  if (const size_t line = LineOfDirective(text); line > 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(file, ":", line, ":1: a line that begins with %; leave YAML directives out, and quote a value"));
+  }
   YamlDocument document;
   document.file = std::string(file);
   try {
     std::istringstream stream{std::string(text)};
     YAML::Parser parser(stream);
-    TreeBuilder builder(&document.root, aliases, limits.tree_bytes);
+    TreeBuilder builder(text, &document.root, aliases, limits.tree_bytes);
     while (parser.HandleNextDocument(builder)) {
     }
-    builder.RefuseOpenQuote(text);
+    builder.RefuseOpenQuote();
   } catch (const YAML::Exception& error) {
     return absl::InvalidArgumentError(
         absl::StrCat(file, ":", error.mark.line + 1, ":", error.mark.column + 1, ": ", error.msg));

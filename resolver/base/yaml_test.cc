@@ -45,6 +45,7 @@ TEST(ParseYaml, RefusesWhatNoConfigurationNeeds) {
       {"a: &x [*x]\n", "f.yaml:1:4: an anchor (&name); write the value out where it is needed"},
       {"a: !!int 1\n", "f.yaml:1:4: the tag tag:yaml.org,2002:int; write the plain value"},
       {"a: 1\n---\nb: 2\n", "f.yaml:2:1: a second document; write one document in one file"},
+      {"a: 1\n%b: 2\n", "f.yaml:2:1: a line that begins with %; leave YAML directives out, and quote a value"},
   };
   for (const auto& row : kRows) EXPECT_EQ(Fault(row.text), row.fault);
 }
@@ -74,10 +75,22 @@ TEST(ParseYaml, BoundsDepthKeysAndSize) {
 }
 
 TEST(ParseYaml, NamesThePlaceOfASyntaxFault) {
-  EXPECT_EQ(Fault("a: [1, 2\n").substr(0, 9), "f.yaml:2:");
+  EXPECT_EQ(Fault("a: [1, 2\n"), "f.yaml:1:8: neither a colon nor the end of a list or map behind 2");
   EXPECT_EQ(Fault("b: 'y'\na: \"x\\\"\n"), "f.yaml:2:4: a quote that is never closed");
   EXPECT_EQ(Fault("a: \"x\" # it's\n"), "");
   EXPECT_EQ(Fault("\ta: 1\n").substr(0, 9), "f.yaml:1:");
+}
+
+// PyYAML refuses them, yaml-cpp alone would not.
+TEST(ParseYaml, RefusesTabsBetweenTokensAndKeysWithoutColon) {
+  EXPECT_EQ(Fault("a:\t1\n"), "f.yaml:1:4: a tab in front of it; write blanks");
+  EXPECT_EQ(Fault("- \t[1]\n"), "f.yaml:1:4: a tab in front of it; write blanks");
+  EXPECT_EQ(Fault("a: 1\t\n"), "f.yaml:1:4: a tab behind it; write blanks");
+  EXPECT_EQ(Fault("a: b\tc\n"), "f.yaml:1:4: a tab in it; quote the value");
+  EXPECT_EQ(Fault("a: 1\nb\n"), "f.yaml:2:1: neither a colon nor the end of a list or map behind b");
+  for (const char* text : {"a: \"1\t2\"\n", "a: 1 #\tx\n", "a: |\n  x\ty\n", "{a, b: 1}\n", "a : 1\n"}) {
+    EXPECT_EQ(Fault(text), "") << text;
+  }
 }
 
 TEST(CheckKeys, NamesTheNearestKnownKey) {

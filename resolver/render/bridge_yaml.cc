@@ -6,12 +6,12 @@
 #include <vector>
 
 #include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "resolver/base/yaml.h"
 #include "resolver/catalog/bridge_fields.h"
 #include "resolver/render/bridge_override.h"
+#include "resolver/render/yaml_scalar.h"
 
 namespace flightplan {
 namespace {
@@ -40,23 +40,6 @@ SourcePosition KeyAt(const YamlNode& node) { return {-1, node.key_line, node.key
 absl::string_view LastPart(absl::string_view dotted) {
   const size_t dot = dotted.rfind('.');
   return dot == absl::string_view::npos ? dotted : dotted.substr(dot + 1);
-}
-
-// A plain scalar as PyYAML's safe loader reads it; quoted ones are text.
-Value Scalar(const YamlNode& node) {
-  const std::string& text = node.text;
-  if (node.quoted) return Value(text);
-  for (absl::string_view word : {"true", "True", "TRUE", "yes", "Yes", "YES", "on", "On", "ON"}) {
-    if (text == word) return Value(true);
-  }
-  for (absl::string_view word : {"false", "False", "FALSE", "no", "No", "NO", "off", "Off", "OFF"}) {
-    if (text == word) return Value(false);
-  }
-  int64_t integer = 0;
-  if (absl::SimpleAtoi(text, &integer)) return Value(integer);
-  double real = 0;
-  if (absl::StrContains(text, '.') && absl::SimpleAtod(text, &real)) return Value(real);
-  return Value(text);
 }
 
 class Reader {
@@ -138,7 +121,7 @@ class Reader {
       case YamlNode::Kind::kNull:
         return Value();
       case YamlNode::Kind::kScalar:
-        return Scalar(node);
+        return YamlScalar(node);
       case YamlNode::Kind::kList: {
         Value::List items;
         for (const YamlNode& item : node.items) {

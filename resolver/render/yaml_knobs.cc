@@ -5,23 +5,9 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "resolver/render/argparse.h"
+#include "resolver/render/yaml_scalar.h"
 
 namespace flightplan {
-namespace {
-
-// YAML 1.1 as PyYAML reads it: yes and on are true.
-std::optional<bool> ReadBool(absl::string_view text) {
-  for (absl::string_view word : {"true", "True", "TRUE", "yes", "Yes", "on", "On"}) {
-    if (text == word) return true;
-  }
-  for (absl::string_view word : {"false", "False", "FALSE", "no", "No", "off", "Off"}) {
-    if (text == word) return false;
-  }
-  return std::nullopt;
-}
-
-}  // namespace
-
 void YamlKnobs::Take(Knob knob, const YamlNode& node, Substitution substitute) {
   if (node.kind == YamlNode::Kind::kNull) return Keep(knob, Value(), node);
   const std::optional<Value> value =
@@ -59,7 +45,7 @@ std::optional<Value> YamlKnobs::Scalar(Knob knob, const YamlNode& node, Substitu
   if (!text.has_value()) return std::nullopt;
   const ValueType type = Row(knob).type;
   if (type == ValueType::kBool) {
-    const std::optional<bool> value = ReadBool(*text);
+    const std::optional<bool> value = YamlBool(*text);
     if (value.has_value()) return Value(*value);
     return Refuse(knob, node, "expected true or false");
   }
