@@ -6,6 +6,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "resolver/catalog/loongforge.h"
 #include "resolver/derive/model_knobs.h"
 #include "resolver/render/dialect.h"
 
@@ -49,10 +50,25 @@ const ModelSpec* FindRegistered(const Catalog& catalog, absl::string_view name) 
   return nullptr;
 }
 
+// The file says its family itself where it was read.
+void SetFamily(const Reading& reading, Config* config) {
+  if (config->Given(Knob::model_family)) return;
+  const ParsedKnob* file = LastWritten(reading, Knob::config_file);
+  const ParsedKnob* name = LastWritten(reading, Knob::model_name);
+  absl::string_view family;
+  if (file != nullptr && file->value.is_text()) {
+    family = LoongForgeFamilyOfFile(file->value.text());
+  } else if (name != nullptr && name->value.is_text()) {
+    family = LoongForgeFamilyOfName(name->value.text());
+  }
+  if (!family.empty()) config->Set(Knob::model_family, Value(family), Origin::kModel);
+}
+
 }  // namespace
 
 void ApplyNamedModel(const Catalog& catalog, const Environment& env, Reading* reading, Config* config) {
   if (env.target != Target::kLoongForge) return;
+  SetFamily(*reading, config);
   const ParsedKnob* name = LastWritten(*reading, Knob::model_name);
   if (name == nullptr || !name->value.is_text()) return;
   const ModelSpec* model = FindRegistered(catalog, name->value.text());

@@ -147,6 +147,7 @@ absl::StatusOr<Reading> ReadConfig(const v1::ValidateConfigRequest& request, Env
     violations.Add("config", "takes too much work to read; give it without its unknown names and repetitions");
     return violations.ToStatus();
   }
+  env->written = request.config_case() != v1::ValidateConfigRequest::kKnobs;
   if (const auto size = env->vars.find("WORLD_SIZE"); !env->world_size.has_value() && size != env->vars.end()) {
     int64_t count = 0;
     if (absl::SimpleAtoi(size->second, &count) && count >= 1 && count <= kMaxGpus) env->world_size = count;

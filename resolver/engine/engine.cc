@@ -109,6 +109,7 @@ Program::Program(Target target, int core_release, int bridge_release) {
     if (!rule->core.Contains(core_release)) continue;
     if (target == Target::kMegatronBridge && !rule->bridge.Contains(bridge_release)) continue;
     if (target != Target::kMegatronBridge && absl::StartsWith(rule->source, "Megatron-Bridge")) continue;
+    if (target != Target::kLoongForge && absl::StartsWith(rule->source, "Loong")) continue;  // its fork's too
     rules.push_back(rule);
   }
   std::stable_sort(rules.begin(), rules.end(), [&](const Rule* a, const Rule* b) {

@@ -26,6 +26,7 @@ struct Environment {
   int core_release = kMain;     // Megatron-Core minor release, kMain for the newest code read
   int bridge_release = kMain;   // Megatron-Bridge minor release
   std::string unknown_version;  // the release asked for, when it is none that was read; the nearest one is judged
+  bool written = false;         // a launch or file as somebody wrote it: what it leaves out stays out
   bool mla = false;             // the MLA config class (MLATransformerConfig) is the one built
 
   std::optional<Version> te;  // Transformer Engine; empty: not installed, or not stated

@@ -27,6 +27,7 @@ struct FlagSpec {
 // The flags one parser knows.
 class FlagTable {
  public:
+  FlagTable() = default;
   // Megatron-LM's own flags in a release (the nearest known one), from the knob table.
   explicit FlagTable(int core_release);
   // Adds a child's flags; one that exists already is replaced.

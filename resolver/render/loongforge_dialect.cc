@@ -1,12 +1,12 @@
 #include "resolver/render/loongforge_dialect.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
+#include "resolver/catalog/loongforge.h"
 #include "resolver/render/argparse.h"
 #include "resolver/render/hydra_value.h"
 #include "resolver/render/loongforge_yaml.h"
@@ -17,51 +17,12 @@ namespace {
 
 using K = Knob;
 
-// The release of Megatron-Core that the fork started from.
-constexpr int kForkRelease = 15;
-
-// baidu-baige/LoongForge@c6275661 loongforge/train/arguments and its documentation.
-constexpr FlagSpec kOwnFlags[] = {
-    {"--offload-tensors", K::offload_tensors, FlagForm::kList},
-    {"--bindpcie", K::bindpcie, FlagForm::kSwitchOn, ValueType::kBool},
-    {"--context-parallel-ulysses-degree", K::context_parallel_ulysses_degree, FlagForm::kValue, ValueType::kInt},
-    {"--custom-pipeline-layers", K::custom_pipeline_layers},
-    {"--custom-virtual-pipeline-layers", K::custom_virtual_pipeline_layers},
-    {"--custom-pipeline-recompute-layers", K::custom_pipeline_recompute_layers},
-    {"--enable-fa-within-mla", K::enable_fa_within_mla, FlagForm::kSwitchOn, ValueType::kBool},
-    {"--variable-seq-lengths", K::variable_seq_lengths, FlagForm::kSwitchOn, ValueType::kBool},
-    // They choose the base configuration.
-    {"--model-name", K::model_name},
-    {"--config-file", K::config_file},
-    // Fine-tuning, ChunkPipe and DSA.
-    {"--training-phase", K::training_phase},
-    {"--sft-dataset-config", K::sft_dataset_config},
-    {"--sft-sort-batch", K::sft_sort_batch, FlagForm::kSwitchOn, ValueType::kBool},
-    {"--sft-data-streaming", K::sft_data_streaming, FlagForm::kSwitchOn, ValueType::kBool},
-    {"--train-on-prompt", K::train_on_prompt, FlagForm::kSwitchOn, ValueType::kBool},
-    {"--history-mask-loss", K::history_mask_loss, FlagForm::kSwitchOn, ValueType::kBool},
-    {"--packing-sft-data", K::packing_sft_data, FlagForm::kSwitchOn, ValueType::kBool},
-    {"--packing-pretrain-data", K::packing_pretrain_data, FlagForm::kSwitchOn, ValueType::kBool},
-    {"--use-fixed-seq-lengths", K::use_fixed_seq_lengths, FlagForm::kSwitchOn, ValueType::kBool},
-    {"--enable-chunkpipe", K::enable_chunkpipe, FlagForm::kSwitchOn, ValueType::kBool},
-    {"--use-dsa-fused", K::use_dsa_fused, FlagForm::kSwitchOn, ValueType::kBool},
-    {"--use-dsa-sp-first", K::use_dsa_sp_first, FlagForm::kSwitchOn, ValueType::kBool},
-    {"--preprocess-data-on-cpu", K::preprocess_data_on_cpu, FlagForm::kSwitchOn, ValueType::kBool},
-    {"--packing-buffer-size", K::packing_buffer_size, FlagForm::kValue, ValueType::kInt},
-    {"--padding-side", K::padding_side},
-    {"--max-text-length", K::max_text_length, FlagForm::kValue, ValueType::kInt},
-    {"--chunksize", K::chunksize, FlagForm::kValue, ValueType::kInt},
-    {"--chat-template", K::chat_template},
-    // Megatron-LM's, with other choices.
-    {"--ckpt-format", K::ckpt_format, FlagForm::kValue, ValueType::kString, "torch|torch_dist|zarr|fsdp_dtensor"},
-    {"--cross-entropy-fusion-impl", K::cross_entropy_fusion_impl, FlagForm::kValue, ValueType::kString,
-     "native|te|linear"},
-};
-
 const FlagTable& Table() {
   static const auto* const kTable = [] {
-    auto* table = new FlagTable(kForkRelease);
-    table->Add(kOwnFlags);
+    auto* table = new FlagTable();
+    for (const LoongForgeFlag& flag : LoongForgeFlags()) {
+      table->Add({{flag.flag, flag.knob, flag.form, flag.type, flag.choices}});
+    }
     return table;
   }();
   return *kTable;
@@ -70,8 +31,8 @@ const FlagTable& Table() {
 }  // namespace
 
 absl::string_view LoongForgeChoices(Knob knob) {
-  for (const FlagSpec& spec : kOwnFlags) {
-    if (spec.knob == knob) return spec.choices;
+  for (const LoongForgeFlag& flag : LoongForgeFlags()) {
+    if (flag.knob == knob) return flag.choices;
   }
   return "";
 }
@@ -163,24 +124,9 @@ ParseResult ParseLoongForge(absl::Span<const Argument> args, const Environment&)
 
 Launch RenderLoongForge(const RenderInput& input) {
   Environment env = input.env;
-  env.core_release = kForkRelease;
-  Launch launch = RenderMegatronLm({input.config, env, input.vars});
-  for (const FlagSpec& spec : kOwnFlags) {
-    if (!spec.knob.has_value() || !input.config.Given(*spec.knob)) continue;
-    if (std::find(launch.argv.begin(), launch.argv.end(), spec.flag) != launch.argv.end()) continue;
-    const Value& value = input.config.Get(*spec.knob);
-    if (spec.form == FlagForm::kSwitchOn) {
-      if (value.truthy()) launch.argv.emplace_back(spec.flag);
-    } else if (!value.is_none()) {
-      launch.argv.emplace_back(spec.flag);
-      if (!value.is_list()) launch.argv.push_back(value.ToText());
-      for (const Value& item : value.list()) launch.argv.push_back(item.ToText());
-    }
-    launch.unspelled.erase(std::remove(launch.unspelled.begin(), launch.unspelled.end(), *spec.knob),
-                           launch.unspelled.end());
-  }
-  launch.text = ShellText(launch.env, "torchrun loongforge/train.py", launch.argv);
-  launch.words.clear();  // these were of the other program's text
+  env.core_release = kLoongForgeCore;
+  Launch launch = RenderMegatronLm({input.config, env, input.vars, input.like});
+  launch.dialect = "loongforge";
   return launch;
 }
 

@@ -7,6 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "resolver/catalog/defaults.h"
+#include "resolver/catalog/loongforge.h"
 #include "resolver/render/argparse.h"
 
 namespace flightplan {
@@ -93,6 +94,20 @@ struct Spelling {
 };
 using Spellings = absl::InlinedVector<Spelling, 1>;
 
+// LoongForge's parser is one of its own.
+const std::vector<Spellings>& LoongForgeSpellings() {
+  static const auto* const kByKnob = [] {
+    auto* by_knob = new std::vector<Spellings>(kKnobCount);
+    for (const LoongForgeFlag& flag : LoongForgeFlags()) {
+      if (!flag.knob.has_value()) continue;
+      (*by_knob)[static_cast<size_t>(*flag.knob)].push_back(
+          {flag.flag, flag.form, flag.type, absl::StartsWith(flag.flag, "--no-")});
+    }
+    return by_knob;
+  }();
+  return *kByKnob;
+}
+
 // The spellings of each knob in one release. Built once for all releases.
 const std::vector<Spellings>& SpellingsByKnob(int core_release) {
   static const auto* const kByRelease = [] {
@@ -174,8 +189,10 @@ Launch RenderMegatronLm(const RenderInput& input) {
   launch.dialect = "megatron-lm";
   launch.env = input.vars;
   const Config& defaults = DefaultsFor(Target::kMegatronLm, input.env.core_release, kMain, input.env.mla);
-  const std::vector<Spellings>& spellings = SpellingsByKnob(input.env.core_release);
-  LaunchWriter words("torchrun pretrain_gpt.py", &launch);
+  const bool loongforge = input.env.target == Target::kLoongForge;
+  const std::vector<Spellings>& spellings =
+      loongforge ? LoongForgeSpellings() : SpellingsByKnob(input.env.core_release);
+  LaunchWriter words(loongforge ? "torchrun loongforge/train.py" : "torchrun pretrain_gpt.py", &launch);
   size_t known = 0;  // of input.like's words: the first that may be of a knob still to come
   const auto repeat = [&](K knob, const Value& value) {
     if (input.like == nullptr) return false;
@@ -189,8 +206,15 @@ Launch RenderMegatronLm(const RenderInput& input) {
   const auto write = [&](K knob) {
     const Spellings& rows = spellings[static_cast<size_t>(knob)];
     const Origin origin = input.config.origin(knob);
-    if (rows.empty() || origin == Origin::kAbsent || origin == Origin::kUpstream) return;
+    if (origin == Origin::kAbsent || origin == Origin::kUpstream) return;
     const Value& value = input.config.Get(knob);
+    if (rows.empty()) {
+      // Megatron-LM has this fact of a model as a flag; LoongForge leaves it to the model's file.
+      if (loongforge && origin != Origin::kDefault && FirstFlag(knob, kMain) != nullptr) {
+        launch.unspelled.push_back(knob);
+      }
+      return;
+    }
     const auto is_default = [&] { return SameValue(value, defaults.Get(knob)); };
     if (origin == Origin::kDefault && is_default()) return;
     const KnobWords begin = words.At(knob);
@@ -200,7 +224,7 @@ Launch RenderMegatronLm(const RenderInput& input) {
       launch.unspelled.push_back(knob);
     }
   };
-  if (input.env.target == Target::kMegatronLm || input.env.target == Target::kLoongForge) {
+  if (input.env.target == Target::kMegatronLm || loongforge) {
     input.config.ForEachNotDefault(write);
   } else {  // another target's defaults are not this command line's
     for (int i = 0; i < kKnobCount; ++i) write(static_cast<K>(i));

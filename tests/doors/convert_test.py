@@ -120,8 +120,11 @@ class Convert(unittest.TestCase):
             self.assertIn("of megatron-lm main's own", reasons["--my-own-flag"])
 
     def test_loongforge(self):
-        answer = self.answer("megatron-lm", "loongforge", ARGS)
+        answer = self.answer("megatron-lm", "loongforge", ARGS, code=1)
         self.assertEqual(self.pairs(answer["launch"]["argv"])["--tensor-model-parallel-size"], "2")
+        # What LoongForge wants and this launch does not say.
+        errors = {f["rule_id"] for f in answer["target_findings"] if f["severity"] == "SEVERITY_ERROR"}
+        self.assertEqual(errors, {"lf.model-required"})
 
     def test_shell_output_can_be_read_again(self):
         shell = self.run_convert("--to", "megatron-lm@0.17", "--gpus", "16", "--env", "CUDA_DEVICE_MAX_CONNECTIONS=1", "--", *ARGS)

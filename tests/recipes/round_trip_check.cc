@@ -120,7 +120,7 @@ int Main(int argc, char** argv) {
         ++row.refused;
         for (const Finding& finding : settled.run.findings) {
           if (finding.severity == Severity::kError)
-            ++refusals[absl::StrCat(row.name, " ", std::string(finding.rule_id))];
+            ++refusals[absl::StrCat(row.name, " ", finding.rule_id, " ", finding.seen)];
         }
         if (row.target == asked->env.target) fault(recipe, row.name, "refused by its own target");
         continue;

@@ -6,7 +6,8 @@
 //     passes: {knobs: {expert_model_parallel_size: 8}}      # only what differs from `fires`
 //
 // Under every core example stands a small model (8 layers, 1024 wide, 16 heads), so that it needs to say only what it
-// is about; the other targets start from the class defaults. target: core, megatron-lm, bridge or loongforge, with
+// is about, and `unfixable: why` says why an error has no fix; the other targets start from the class defaults. target:
+// core, megatron-lm, bridge or loongforge, with
 // @RELEASE for another than main (bridge@0.5). A change needs no fix: it "fires" when it leaves a trace.
 #include <dirent.h>
 
@@ -35,6 +36,7 @@ struct Case {
   std::string id;
   const YamlNode* fires = nullptr;
   const YamlNode* passes = nullptr;
+  bool unfixable = false;
 };
 
 struct Launch {
@@ -88,6 +90,8 @@ void SetEnvironment(const YamlNode& node, const std::string& where, Environment*
       env->cc_major = static_cast<int>(ToValue(value).integer());
     } else if (name == "cuda") {
       env->has_cuda = ToValue(value).truthy();
+    } else if (name == "written") {
+      env->written = ToValue(value).truthy();
     } else if (name == "mla") {
       env->mla = ToValue(value).truthy();
     } else if (name == "world_size") {
@@ -209,7 +213,11 @@ void CheckCase(const Case& c) {
   }
   const Finding* finding = FindFinding(result, c.id);
   if (finding == nullptr || finding->severity != Severity::kError) return;
-  EXPECT_FALSE(finding->fixes.empty()) << "an error without a fix";
+  if (c.unfixable) {
+    EXPECT_TRUE(finding->fixes.empty()) << "has a fix";
+  } else {
+    EXPECT_FALSE(finding->fixes.empty()) << "an error without a fix";
+  }
   EXPECT_FALSE(finding->needs.empty());
   const std::set<std::string> before = ErrorsOfArea(result, finding->area);
   for (size_t i = 0; i < finding->fixes.size(); ++i) {
@@ -250,7 +258,7 @@ TEST_P(RuleCases, FireAndPassAndAreFixed) {
   for (const YamlNode& entry : document->root.items) {
     const YamlNode* id = entry.Find("id");
     const Case c{absl::StrCat(GetParam(), ":", entry.line), id == nullptr ? "" : id->text, entry.Find("fires"),
-                 entry.Find("passes")};
+                 entry.Find("passes"), entry.Find("unfixable") != nullptr};
     ASSERT_FALSE(c.id.empty() || c.fires == nullptr) << c.where << ": id and fires are needed";
     CheckCase(c);
   }

@@ -12,22 +12,7 @@ using F = const Facts&;
 constexpr absl::string_view kModules[] = {"core_attn",      "moe_act",      "layernorm",   "mla_up_proj", "mlp", "moe",
                                           "shared_experts", "gdn_norm_out", "gdp_in_proj", "gdp_qkv",     "mhc"};
 
-// LoongForge's fork: the list of core 0.15, and modules that only its overlap schedule has
-// (baidu-baige/LoongForge@c6275661 docs/source/get_started/optimization_guide.md:215).
-constexpr absl::string_view kForkModules[] = {"core_attn",
-                                              "moe_act",
-                                              "layernorm",
-                                              "mla_up_proj",
-                                              "mlp",
-                                              "moe",
-                                              "shared_experts",
-                                              "routed_experts",
-                                              "a2a_overlap_attn",
-                                              "a2a_overlap_post_attn",
-                                              "a2a_overlap_mlp"};
-
 absl::Span<const absl::string_view> KnownModules(F f) {
-  if (f.target() == Target::kLoongForge) return kForkModules;
   const size_t count = f.core(kMain) ? 11 : f.core(19) ? 8 : 7;
   return absl::MakeSpan(kModules).subspan(0, count);
 }
@@ -89,7 +74,12 @@ const Rule kRules[] = {
      .area = "recompute",
      TRANSFORMER_CONFIG(1920),
      .reads = {K::recompute_granularity, K::recompute_num_layers},
-     .when = [](F f) { return f.set(K::recompute_granularity) && !Selective(f) && f.none(K::recompute_num_layers); },
+     .when =
+         [](F f) {
+           // LoongForge's fork may have a list with a number for each stage instead.
+           const bool listed = f.target() == Target::kLoongForge && f.set(K::custom_pipeline_recompute_layers);
+           return f.set(K::recompute_granularity) && !Selective(f) && f.none(K::recompute_num_layers) && !listed;
+         },
      .needs = "full recompute needs recompute_num_layers, at most the layers of one pipeline rank",
      .fixes = {{{K::recompute_num_layers, 1}}}},
     {.id = "recompute.selective-no-num-layers",
@@ -123,7 +113,11 @@ const Rule kRules[] = {
      .area = "recompute",
      TRANSFORMER_CONFIG(1959),
      .reads = {K::recompute_modules},
-     .when = [](F f) { return Selective(f) && HasOther(f, K::recompute_modules, KnownModules(f)); },
+     .when =
+         [](F f) {
+           return f.target() != Target::kLoongForge && Selective(f) &&
+                  HasOther(f, K::recompute_modules, KnownModules(f));
+         },
      .needs = "recompute_modules knows core_attn, moe_act, layernorm, mla_up_proj, mlp, moe, shared_experts; core 0.19 "
               "adds gdn_norm_out, main adds gdp_in_proj, gdp_qkv, mhc",
      .fix =

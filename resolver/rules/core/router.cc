@@ -47,7 +47,7 @@ const Rule kRules[] = {
          [](F f) {
            const bool known = f.is(K::moe_router_score_function, "sigmoid") ||
                               (f.core(18) && f.is(K::moe_router_score_function, "sqrtsoftplus"));
-           return f.on(K::moe_router_enable_expert_bias) && !known;
+           return f.target() != Target::kLoongForge && f.on(K::moe_router_enable_expert_bias) && !known;
          },
      .needs =
          "aux-loss-free balancing by expert bias needs the score function sigmoid (from core 0.18 also sqrtsoftplus)",

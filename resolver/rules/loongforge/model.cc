@@ -1,8 +1,12 @@
 // What LoongForge checks and changes for the model at hand: its family, its tokenizer, its data (baidu-baige/LoongForge
 // @c6275661, loongforge/train/validators.py).
 #include <algorithm>
+#include <vector>
 
+#include "absl/algorithm/container.h"
 #include "resolver/base/integers.h"
+#include "resolver/base/nearest.h"
+#include "resolver/catalog/loongforge.h"
 #include "resolver/rules/rule.h"
 
 namespace flightplan {
@@ -36,7 +40,24 @@ void AlignWan(Editor& e) {
   e.Set(K::max_position_embeddings, std::max(f.num(K::max_position_embeddings), aligned));
 }
 
+bool NameUnknown(F f) {
+  return f.value(K::model_name).is_text() && f.none(K::config_file) && f.given(K::model_name) &&
+         !absl::c_linear_search(LoongForgeModelNames(), f.text(K::model_name));
+}
+
 const Rule kRules[] = {
+    {.id = "lf.model-name-known",
+     .area = "model",
+     .at = {Phase::kLoongForge, 1},
+     .source = "LoongForge:loongforge/utils/config_map.py:447",
+     .reads = {K::model_name, K::config_file},
+     .when = [](F f) { return NameUnknown(f); },
+     .needs = "LoongForge registers no such model: give its file with --config-file",
+     .fix =
+         [](F f) {
+           const absl::string_view nearest = NearestName(f.text(K::model_name), LoongForgeModelNames());
+           return nearest.empty() ? std::vector<Patch>{} : std::vector<Patch>{{Assign(K::model_name, Value(nearest))}};
+         }},
     {.id = "lf.qwen3vl-transformers",
      .area = "version-gate",
      .at = {Phase::kLoongForge, 112},
@@ -94,9 +115,25 @@ const Rule kRules[] = {
      .at = {Phase::kLoongForge, 0},
      .source = "LoongForge:loongforge/train/parser.py:182",
      .reads = {K::model_name, K::config_file},
-     .when = [](F f) { return f.none(K::model_name) && f.none(K::config_file); },
+     .when = [](F f) { return !f.env().written && f.none(K::model_name) && f.none(K::config_file); },
      .needs = "LoongForge takes the architecture from a model file and stops without --model-name (a key of its "
               "registry) or --config-file (your own, with the architecture as given here)"},
+    {.id = "lf.model-required",
+     .area = "model",
+     .at = {Phase::kLoongForge, 0},
+     .source = "LoongForge:loongforge/train/parser.py:182",
+     .reads = {K::model_name, K::config_file},
+     .when = [](F f) { return f.env().written && f.none(K::model_name) && f.none(K::config_file); },
+     .needs = "LoongForge takes the architecture from a model file: give --model-name (a key of its registry) or "
+              "--config-file"},
+    {.id = "lf.length-left-open",
+     .area = "schedule",
+     .kind = Kind::kWarning,
+     .at = {Phase::kOptimizer, 9047},
+     .source = "Loong-Megatron:megatron/training/training.py:1047",
+     .reads = {K::train_iters, K::train_samples},
+     .when = [](F f) { return !f.env().written && !f.on(K::train_iters) && !f.on(K::train_samples); },
+     .needs = "the launch needs a length, which is yours to choose: --train-iters or --train-samples"},
     {.id = "lf.one-logger-off",
      .area = "logging",
      .kind = Kind::kChange,

@@ -6,30 +6,52 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "resolver/base/integers.h"
+#include "resolver/catalog/loongforge.h"
 
 namespace flightplan {
 namespace {
 
 using K = Knob;
 
-// The flags with choices of one release.
-using ChoiceRows = std::vector<const internal::FlagRow*>;
-const ChoiceRows& RowsWithChoices(int core_release) {
+struct ChoiceRow {
+  Knob knob;
+  absl::string_view flag, choices;  // '|' separated
+  FlagForm form;
+};
+using ChoiceRows = std::vector<ChoiceRow>;
+
+const ChoiceRows& LoongForgeRows() {
   static const auto* const kRows = [] {
-    auto* rows = new std::array<ChoiceRows, kCoreReleases.size()>();
-    for (size_t i = 0; i < kCoreReleases.size(); ++i) {
-      for (const internal::FlagRow& row : Flags()) {
-        if (row.choices[0] != '\0' && row.releases.Contains(kCoreReleases[i])) (*rows)[i].push_back(&row);
+    auto* rows = new ChoiceRows();
+    for (const LoongForgeFlag& flag : LoongForgeFlags()) {
+      if (flag.knob.has_value() && !flag.choices.empty()) {
+        rows->push_back({*flag.knob, flag.flag, flag.choices, flag.form});
       }
     }
     return rows;
   }();
-  const int known = NearestRelease(kCoreReleases, core_release);
+  return *kRows;
+}
+
+// The flags with choices of one release.
+const ChoiceRows& RowsWithChoices(const Environment& env) {
+  if (env.target == Target::kLoongForge) return LoongForgeRows();
+  static const auto* const kRows = [] {
+    auto* rows = new std::array<ChoiceRows, kCoreReleases.size()>();
+    for (size_t i = 0; i < kCoreReleases.size(); ++i) {
+      for (const internal::FlagRow& row : Flags()) {
+        if (row.choices[0] == '\0' || !row.releases.Contains(kCoreReleases[i])) continue;
+        (*rows)[i].push_back({row.knob, row.flag, row.choices, row.form});
+      }
+    }
+    return rows;
+  }();
+  const int known = NearestRelease(kCoreReleases, env.core_release);
   const auto at = std::find(kCoreReleases.begin(), kCoreReleases.end(), known) - kCoreReleases.begin();
   return (*kRows)[static_cast<size_t>(at)];
 }
 
-bool Allowed(const internal::FlagRow& row, const Value& value) {
+bool Allowed(const ChoiceRow& row, const Value& value) {
   if (value.is_list()) {
     return std::all_of(value.list().begin(), value.list().end(), [&](const Value& v) { return Allowed(row, v); });
   }
@@ -41,9 +63,9 @@ bool Allowed(const internal::FlagRow& row, const Value& value) {
   return false;
 }
 
-const internal::FlagRow* FirstRefused(const Facts& f) {
-  for (const internal::FlagRow* row : RowsWithChoices(f.env().core_release)) {
-    if (f.given(row->knob) && !Allowed(*row, f.value(row->knob))) return row;
+const ChoiceRow* FirstRefused(const Facts& f) {
+  for (const ChoiceRow& row : RowsWithChoices(f.env())) {
+    if (f.given(row.knob) && !Allowed(row, f.value(row.knob))) return &row;
   }
   return nullptr;
 }
@@ -91,14 +113,13 @@ void DeriveWeightShards(Editor& e, Knob shards, Knob remat_size, Knob tp) {
 bool HasRefusedChoice(const Facts& f) { return HasCommandLine(f) && FirstRefused(f) != nullptr; }
 
 std::string RefusedChoice(const Facts& f) {
-  const internal::FlagRow* row = FirstRefused(f);
+  const ChoiceRow* row = FirstRefused(f);
   if (row == nullptr) return "";
-  return absl::StrCat(row->flag, " ", f.value(row->knob).ToText(), ", choices ",
-                      absl::StrCat(absl::string_view(row->choices)));
+  return absl::StrCat(row->flag, " ", f.value(row->knob).ToText(), ", choices ", row->choices);
 }
 
 std::vector<Patch> ChoiceFixes(const Facts& f) {
-  const internal::FlagRow* row = FirstRefused(f);
+  const ChoiceRow* row = FirstRefused(f);
   if (row == nullptr) return {};
   std::vector<Patch> fixes;
   for (absl::string_view choice : absl::StrSplit(row->choices, '|')) {

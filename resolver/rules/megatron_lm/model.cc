@@ -309,7 +309,12 @@ const Rule kRules[] = {
      .at = {Phase::kCliValidate, 1974},
      .source = "Megatron-LM:megatron/training/arguments.py:1974",
      .reads = {K::multi_latent_attention, K::group_query_attention},
-     .when = [](F f) { return f.on(K::multi_latent_attention) && f.on(K::group_query_attention); },
+     .when =
+         [](F f) {
+           // LoongForge's models set both, in the YAML, behind this check.
+           return f.target() != Target::kLoongForge && f.on(K::multi_latent_attention) &&
+                  f.on(K::group_query_attention);
+         },
      .needs = "MLA and grouped-query attention exclude each other",
      .fixes = {{{K::group_query_attention, false}}, {{K::multi_latent_attention, false}}}},
     {.id = "mlm.mla-down-proj",

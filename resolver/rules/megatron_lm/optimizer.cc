@@ -122,7 +122,8 @@ const Rule kRules[] = {
      .reads = {K::optimizer_cpu_offload, K::fp8_param_gather, K::fp8_recipe},
      .when =
          [](F f) {
-           return f.on(K::optimizer_cpu_offload) && f.on(K::fp8_param_gather) && !f.is(K::fp8_recipe, "delayed");
+           return f.target() != Target::kLoongForge && f.on(K::optimizer_cpu_offload) && f.on(K::fp8_param_gather) &&
+                  !f.is(K::fp8_recipe, "delayed");
          },
      .needs = "optimizer_cpu_offload with fp8_param_gather needs fp8_recipe delayed",
      .fixes = {{{K::fp8_param_gather, false}}, {{K::optimizer_cpu_offload, false}}}},
