@@ -10,11 +10,13 @@
 #include "flightplan/v1/resolver_service.pb.h"
 #include "resolver/base/status_macros.h"
 #include "resolver/base/work.h"
+#include "resolver/catalog/loongforge.h"
 #include "resolver/normalize/knobs_message.h"
 #include "resolver/normalize/request.h"
 #include "resolver/normalize/violations.h"
 #include "resolver/render/dialects.h"
 #include "resolver/render/input_format.h"
+#include "resolver/render/loongforge_model.h"
 #include "resolver/render/shell_reader.h"
 #include "resolver/render/slurm_job.h"
 
@@ -28,17 +30,27 @@ std::vector<Argument> Words(const google::protobuf::RepeatedPtrField<std::string
   return words;
 }
 
+// The value of the flag at this place: "--config-file=a.yaml", or the next word.
+absl::string_view PathOf(absl::Span<const Argument> args, size_t at) {
+  const size_t sign = args[at].text.find('=');
+  if (sign != std::string::npos) return absl::string_view(args[at].text).substr(sign + 1);
+  return at + 1 < args.size() ? absl::string_view(args[at + 1].text) : "";
+}
+
 // What arguments alone do not say.
-void NoteWhatIsElsewhere(absl::Span<const Argument> args, absl::string_view format, Reading* reading) {
+void NoteWhatIsElsewhere(absl::Span<const Argument> args, absl::string_view format, const Environment& env,
+                         Reading* reading) {
   if (format == "bridge-overrides" || format == "bridge-recipe" || format == "bridge-perf") {
     reading->not_judged.push_back(
         "the recipe's own values: what is written here is judged over the class defaults; dump the whole configuration "
         "(ConfigContainer.to_yaml) and validate that file");
   }
-  for (const Argument& arg : args) {
+  for (size_t i = 0; i < args.size(); ++i) {
+    const Argument& arg = args[i];
     const bool yaml = arg.text == "--yaml-cfg" || absl::StartsWith(arg.text, "--yaml-cfg=");
     const bool file = arg.text == "--config-file" || absl::StartsWith(arg.text, "--config-file=");
     if (!yaml && !file) continue;
+    if (file && env.target == Target::kLoongForge && FindLoongForgeFile(PathOf(args, i)) != nullptr) continue;
     reading->not_judged.push_back(absl::StrCat("the YAML file of ", arg.text.substr(0, arg.text.find('=')),
                                                ": its values win over these; validate that file"));
   }
@@ -47,7 +59,7 @@ void NoteWhatIsElsewhere(absl::Span<const Argument> args, absl::string_view form
 void ReadArguments(std::vector<Argument> args, const InputFormat& format, const Environment& env, Reading* reading) {
   reading->args = std::move(args);
   reading->parsed = format.arguments(reading->args, env);
-  NoteWhatIsElsewhere(reading->args, format.name, reading);
+  NoteWhatIsElsewhere(reading->args, format.name, env, reading);
 }
 
 // A launch script: its exports go into `env`, and the world size that its launcher, else its #SBATCH lines, ask for.
@@ -62,6 +74,9 @@ void ReadScript(absl::string_view text, Environment* env, Reading* reading) {
   if (!env->world_size.has_value() && job.GpuCount().value_or(kMaxGpus + 1) <= kMaxGpus) {
     env->world_size = job.GpuCount();
   }
+  // What finds the program by it runs where it is set, and model files refer to it, too.
+  constexpr absl::string_view kCheckout = "LOONGFORGE_PATH";
+  if (absl::StrContains(launch.script, kCheckout)) env->vars.try_emplace(std::string(kCheckout), "$LOONGFORGE_PATH");
   reading->no_launch = launch.script.empty();
   const InputFormat& format = RecogniseArguments(launch.args, launch.script, env->target);
   ReadArguments(std::move(launch.args), format, *env, reading);
@@ -136,6 +151,7 @@ absl::StatusOr<Reading> ReadConfig(const v1::ValidateConfigRequest& request, Env
                                                         "knobs.knobs", "knobs.settings", &violations)) {
         reading.parsed.knobs.push_back({knob, value, {}});
       }
+      if (env->target == Target::kLoongForge) ReadLoongForgeModel({}, *env, &reading.parsed);
       break;
     case v1::ValidateConfigRequest::CONFIG_NOT_SET:
       violations.Add("config", "is required: arguments, a file or knobs");

@@ -26,7 +26,7 @@
 #include "resolver/estimate/step_model.h"
 #include "resolver/evidence/profile_source.h"
 #include "resolver/explain/answer_message.h"
-#include "resolver/named_model.h"
+#include "resolver/loongforge_parts.h"
 #include "resolver/next_step.h"
 #include "resolver/normalize/canonical_bytes.h"
 #include "resolver/normalize/model_message.h"
@@ -336,12 +336,13 @@ absl::Status Resolver::AnswerValidate(const v1::ValidateConfigRequest& request, 
   env.mla = IsMla(reading.parsed.knobs);
   Config config = DefaultsFor(env.target, env.core_release, env.bridge_release, env.mla);
   ApplyKnobs(reading.parsed.knobs, &config);
-  ApplyNamedModel(*catalog_, env, &reading, &config);
+  env.model_file = ModelFileOf(reading.parsed);
   if (request.has_knobs()) UseTargetNames(env.target, &config);
   // Kept for a repair alone: the rules change both, in place where nobody else holds them.
   const Config written = request.repair() ? config : Config();
   const Environment asked = request.repair() ? env : Environment();
   RunResult run = Run(std::move(config), env);
+  AddParts(reading.parsed, env, &run);
   const WeighedConfig weighed = WeighConfig(gpu, &run);
   DropWhatIsNotKnown(&reading, &run);
   SetVerdicts(run.findings, reading.parsed.findings, answer);

@@ -10,6 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "resolver/catalog/loongforge.h"
 
 namespace flightplan {
 namespace {
@@ -81,6 +82,10 @@ Config Build(const Flavour& flavour, const std::vector<KnobDefaults>& defaults) 
   for (const internal::FlagRow& flag : Flags()) {  // on a command line argparse's defaults replace the classes'
     if (!flag.releases.Contains(flavour.core_release)) continue;
     config.Set(flag.knob, FromTable(flag.default_json), Origin::kDefault);
+  }
+  if (flavour.target != Target::kLoongForge) return config;
+  for (const LoongForgeFlag& flag : LoongForgeFlags()) {
+    if (flag.knob.has_value()) config.Set(*flag.knob, FromTable(flag.default_json), Origin::kDefault);
   }
   return config;
 }

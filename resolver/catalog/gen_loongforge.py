@@ -1,4 +1,5 @@
-"""What is known of LoongForge: its flags and its model files, loongforge_*.tsv -> tables of rows. Run by the build."""
+"""What is known of LoongForge: its flags, model files and config classes, loongforge_*.tsv -> tables of rows. Run by the
+build."""
 
 import json
 import sys
@@ -25,24 +26,37 @@ def read(source: str, columns: list) -> list:
 
 def flag_rows(source: str) -> list:
     out = []
-    for flag, dest, form, kind, choices, _, owner in read(
+    for flag, dest, form, kind, choices, default, owner in read(
             source, ["flag", "dest", "form", "type", "choices", "default", "from"]):
         if form not in FORMS or kind not in TYPES or owner not in OWNERS:
             sys.exit(f"{source}: {flag}: needs a known form, type and owner")
         out.append(f"    {{{json.dumps(flag)}, {json.dumps(dest)}, FlagForm::{FORMS[form]}, ValueType::{TYPES[kind]}, "
-                   f"{json.dumps(choices)}, {OWNERS[owner]}}},")
+                   f"{json.dumps(choices)}, {json.dumps(default)}, {OWNERS[owner]}}},")
     return out
 
 
-def model_rows(source: str) -> list:
-    return [f"    {{{', '.join(json.dumps(field) for field in row)}}},"
-            for row in read(source, ["path", "names", "family"])]
+def model_rows(source: str) -> dict:
+    """Rows of models, and of the files under each and its keys with the model's place."""
+    out = {"Model": [], "Default": [], "Key": []}
+    for at, (path, names, defaults, keys, gone) in enumerate(read(source, ["path", "names", "defaults", "keys", "gone"])):
+        there = "true" if keys else "false"
+        out["Model"].append(f"    {{{json.dumps(path)}, {json.dumps(names)}, {json.dumps(gone)}, {there}}},")
+        for package, under in json.loads(defaults):
+            out["Default"].append(f"    {{{at}, {json.dumps(package)}, {json.dumps(under)}}},")
+        for key, value in json.loads(keys or "{}").items():
+            out["Key"].append(f"    {{{at}, {json.dumps(key)}, {json.dumps(json.dumps(value))}}},")
+    return out
 
 
-def main(flags: str, models: str, target: str) -> None:
-    out = ["// Generated from loongforge_flags.tsv and loongforge_models.tsv; do not edit.",
+def class_rows(source: str) -> list:
+    return [f"    {{{json.dumps(name)}, {json.dumps(transformer == 'yes').lower()}, {json.dumps(fields)}}},"
+            for name, transformer, fields in read(source, ["class", "transformer_config", "fields"])]
+
+
+def main(flags: str, models: str, classes: str, target: str) -> None:
+    out = ["// Generated from loongforge_flags.tsv, loongforge_models.tsv and loongforge_classes.tsv; do not edit.",
            '#include "resolver/catalog/loongforge.h"', "", "namespace flightplan::internal {"]
-    for kind, rows in (("Flag", flag_rows(flags)), ("Model", model_rows(models))):
+    for kind, rows in {"Flag": flag_rows(flags), **model_rows(models), "Class": class_rows(classes)}.items():
         out += [f"const LoongForge{kind}Row kLoongForge{kind}Rows[] = {{", *rows, "};",
                 f"const int kLoongForge{kind}RowCount = {len(rows)};"]
     out += ["}  // namespace flightplan::internal", ""]

@@ -1,16 +1,102 @@
 #include "resolver/catalog/loongforge.h"
 
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
 #include "absl/container/flat_hash_map.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "absl/types/span.h"
+#include "resolver/catalog/defaults.h"
 
 namespace flightplan {
 namespace {
 
-absl::Span<const internal::LoongForgeModelRow> Models() {
-  return absl::MakeSpan(internal::kLoongForgeModelRows, static_cast<size_t>(internal::kLoongForgeModelRowCount));
+template <typename Row>
+absl::Span<const Row> Rows(const Row* rows, int count) {
+  return absl::MakeSpan(rows, static_cast<size_t>(count));
+}
+
+absl::Span<const internal::LoongForgeModelRow> ModelRows() {
+  return Rows(internal::kLoongForgeModelRows, internal::kLoongForgeModelRowCount);
+}
+
+// Puts the keys of the files under the i-th and then its own below `package`. The files lie in no circle: the importer
+// would not have ended.
+void Compose(int i, absl::string_view package, LoongForgeModel* model) {
+  const auto below = [package](absl::string_view key) {
+    return package.empty() ? std::string(key) : key.empty() ? std::string(package) : absl::StrCat(package, ".", key);
+  };
+  const internal::LoongForgeModelRow& row = ModelRows()[static_cast<size_t>(i)];
+  for (const absl::string_view gone : absl::StrSplit(row.gone, '|', absl::SkipEmpty())) model->gone.emplace_back(gone);
+  for (const internal::LoongForgeDefaultRow& under :
+       Rows(internal::kLoongForgeDefaultRows, internal::kLoongForgeDefaultRowCount)) {
+    if (under.model != i) continue;
+    for (int j = 0; j < internal::kLoongForgeModelRowCount; ++j) {
+      if (absl::string_view(under.path) == ModelRows()[static_cast<size_t>(j)].path) {
+        Compose(j, below(under.package), model);
+      }
+    }
+  }
+  for (const internal::LoongForgeKeyRow& key : Rows(internal::kLoongForgeKeyRows, internal::kLoongForgeKeyRowCount)) {
+    if (key.model == i) model->keys[below(key.key)] = ValueFromJson(key.json).value_or(Value());
+  }
+}
+
+// Keys that build the model and are no arguments.
+constexpr absl::string_view kStructure[] = {
+    "_target_",   "_partial_",  "_recursive_",         "convert_file",       "defaults",        "hydra",
+    "loss_func",  "model_spec", "model_type",          "position_idx_func",  "rotary_emb_func", "peft_config",
+    "image_size", "patch_size", "temporal_patch_size", "spatial_merge_size", "in_channels",     "freeze"};
+
+// By the name of an argument.
+const absl::flat_hash_map<std::string, Knob>& KnobsOfArguments() {
+  static const auto* const kKnobs = [] {
+    auto* knobs = new absl::flat_hash_map<std::string, Knob>();
+    for (const LoongForgeFlag& flag : LoongForgeFlags()) {
+      if (flag.knob.has_value()) {
+        knobs->emplace(absl::StrReplaceAll(absl::StripPrefix(flag.flag, "--"), {{"-", "_"}}), *flag.knob);
+      }
+    }
+    return knobs;
+  }();
+  return *kKnobs;
+}
+
+void TakeArguments(LoongForgeModel* model) {
+  const bool flat = model->keys.contains("model_type");
+  model->foundation = flat ? "" : "model.foundation.";
+  const auto type = model->keys.find(flat ? "model_type" : "model.model_type");
+  if (type != model->keys.end() && type->second.is_text()) model->type = std::string(type->second.text());
+  for (const auto& [name, written] : model->keys) {
+    absl::string_view key = name;
+    if (!absl::ConsumePrefix(&key, model->foundation) || absl::StrContains(key, ".")) continue;
+    const std::optional<Knob> knob = LoongForgeKey(key);
+    std::optional<Value> value = LoongForgeValue(written);
+    if (knob.has_value() && value.has_value()) model->arguments[*knob] = {name, *std::move(value)};
+  }
+}
+
+// In the order of the rows.
+const std::vector<LoongForgeModel>& Models() {
+  static const auto* const kModels = [] {
+    auto* models = new std::vector<LoongForgeModel>();
+    for (int i = 0; i < internal::kLoongForgeModelRowCount; ++i) {
+      const internal::LoongForgeModelRow& row = ModelRows()[static_cast<size_t>(i)];
+      LoongForgeModel& model = models->emplace_back();
+      model.path = row.path;
+      model.there = row.there;
+      Compose(i, "", &model);
+      TakeArguments(&model);
+    }
+    return models;
+  }();
+  return *kModels;
 }
 
 }  // namespace
@@ -24,7 +110,7 @@ const std::vector<LoongForgeFlag>& LoongForgeFlags() {
     auto* flags = new std::vector<LoongForgeFlag>();
     for (int i = 0; i < internal::kLoongForgeFlagRowCount; ++i) {
       const internal::LoongForgeFlagRow& row = internal::kLoongForgeFlagRows[i];
-      LoongForgeFlag flag{row.flag, FindKnob(row.dest), row.form, row.type, row.choices, row.own};
+      LoongForgeFlag flag{row.flag, FindKnob(row.dest), row.form, row.type, row.choices, row.default_json, row.own};
       // The knob table knows Megatron-LM's converters of lists, layer patterns and triples.
       if (const auto known = upstream.find(flag.flag); known != upstream.end()) {
         flag.knob = known->second->knob;
@@ -38,27 +124,88 @@ const std::vector<LoongForgeFlag>& LoongForgeFlags() {
   return *kFlags;
 }
 
-absl::string_view LoongForgeFamilyOfName(absl::string_view name) {
-  for (const internal::LoongForgeModelRow& row : Models()) {
-    for (const absl::string_view known : absl::StrSplit(row.names, '|', absl::SkipEmpty())) {
-      if (known == name) return row.family;
-    }
+absl::string_view LoongForgeChoices(Knob knob) {
+  for (const LoongForgeFlag& flag : LoongForgeFlags()) {
+    if (flag.knob == knob) return flag.choices;
   }
   return "";
 }
 
-absl::string_view LoongForgeFamilyOfFile(absl::string_view path) {
-  for (const internal::LoongForgeModelRow& row : Models()) {
+const LoongForgeModel* FindLoongForgeFile(absl::string_view path) {
+  for (const LoongForgeModel& model : Models()) {
     absl::string_view folder = path;
-    if (absl::ConsumeSuffix(&folder, row.path) && (folder.empty() || absl::EndsWith(folder, "/"))) return row.family;
+    if (absl::ConsumeSuffix(&folder, model.path) && (folder.empty() || absl::EndsWith(folder, "/"))) return &model;
   }
-  return "";
+  return nullptr;
+}
+
+const LoongForgeModel* FindLoongForgeModel(absl::string_view name) {
+  const std::string lower = absl::AsciiStrToLower(name);
+  for (size_t i = 0; i < ModelRows().size(); ++i) {
+    for (const absl::string_view known : absl::StrSplit(ModelRows()[i].names, '|', absl::SkipEmpty())) {
+      if (known == lower) return &Models()[i];
+    }
+  }
+  return nullptr;
+}
+
+const LoongForgeModel* LoongForgeModelOf(const Config& config) {
+  const LoongForgeModel* model = nullptr;
+  if (const Value& name = config.Get(Knob::model_name); name.is_text()) {
+    model = FindLoongForgeModel(name.text());
+  } else if (const Value& path = config.Get(Knob::config_file); path.is_text()) {
+    model = FindLoongForgeFile(path.text());
+  }
+  return model != nullptr && model->there ? model : nullptr;
+}
+
+std::optional<Knob> LoongForgeKey(absl::string_view key) {
+  if (key == "fp8_param") return Knob::fp8_param_gather;  // validators.py:74
+  if (IsLoongForgeStructure(key)) return std::nullopt;
+  if (const auto knob = FindKnob(key); knob.has_value()) return knob;
+  const auto found = KnobsOfArguments().find(key);
+  return found == KnobsOfArguments().end() ? std::nullopt : std::make_optional(found->second);
+}
+
+bool IsLoongForgeStructure(absl::string_view key) {
+  return std::find(std::begin(kStructure), std::end(kStructure), key) != std::end(kStructure);
+}
+
+std::optional<Value> LoongForgeValue(const Value& written) {
+  if (!written.is_text()) return written;
+  absl::string_view text = written.text();
+  if (absl::ConsumePrefix(&text, "${act:") && absl::ConsumeSuffix(&text, "}")) return Value(text);
+  return absl::StrContains(text, "${") ? std::nullopt : std::make_optional(written);
+}
+
+bool LoongForgeClassTakes(absl::string_view target, absl::string_view field) {
+  const absl::string_view name = target.substr(target.rfind('.') + 1);  // npos + 1: all of it
+  for (const internal::LoongForgeClassRow& row :
+       Rows(internal::kLoongForgeClassRows, internal::kLoongForgeClassRowCount)) {
+    if (row.name != name) continue;
+    for (const absl::string_view own : absl::StrSplit(row.fields, '|')) {
+      if (own == field) return true;
+    }
+    if (!row.transformer_config) return false;
+    if (field == "micro_batch_size") return true;  // of the fork's TransformerConfig, not of core's
+    const std::optional<Knob> knob = FindKnob(field);
+    if (knob.has_value() && Name(*knob) == field &&
+        DefaultsFor(Target::kCore, kLoongForgeCore, kMain, /*mla=*/true).origin(*knob) != Origin::kAbsent) {
+      return true;
+    }
+    for (int i = 0; i < internal::kLoongForgeFlagRowCount; ++i) {
+      const internal::LoongForgeFlagRow& flag = internal::kLoongForgeFlagRows[i];
+      if (!flag.own && flag.dest == field) return !(knob.has_value() && FirstFlag(*knob, kLoongForgeCore) != nullptr);
+    }
+    return false;
+  }
+  return true;
 }
 
 const std::vector<absl::string_view>& LoongForgeModelNames() {
   static const auto* const kNames = [] {
     auto* names = new std::vector<absl::string_view>();
-    for (const internal::LoongForgeModelRow& row : Models()) {
+    for (const internal::LoongForgeModelRow& row : ModelRows()) {
       for (const absl::string_view name : absl::StrSplit(row.names, '|', absl::SkipEmpty())) names->push_back(name);
     }
     return names;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "resolver/catalog/defaults.h"
+#include "resolver/catalog/loongforge.h"
 #include "resolver/derive/model_knobs.h"
 
 namespace flightplan {
@@ -32,13 +33,29 @@ void SetLayout(const LayoutWish& layout, Config* config) {
   }
 }
 
+// The model as its target has it. LoongForge starts what its own file says, which may differ from the published model.
+void SetModel(const NormalizedIntent& intent, std::vector<Knob>* absent, Config* config) {
+  const std::vector<std::pair<Knob, Value>> knobs = ModelKnobs(intent.model, intent.env, absent);
+  const LoongForgeModel* file = nullptr;
+  if (intent.env.target == Target::kLoongForge) {
+    Config named = *config;
+    for (const auto& [knob, value] : knobs) named.Set(knob, value, Origin::kModel);
+    for (const auto& [knob, value] : intent.pins) named.Set(knob, value, Origin::kCaller);
+    file = LoongForgeModelOf(named);
+  }
+  for (const auto& [knob, value] : knobs) {
+    if (file == nullptr || knob == Knob::model_name) config->Set(knob, value, Origin::kModel);
+  }
+  if (file == nullptr) return;
+  config->Set(Knob::model_family, Value(file->type), Origin::kModel);
+  for (const auto& [knob, argument] : file->arguments) config->Set(knob, argument.value, Origin::kModel);
+}
+
 }  // namespace
 
 Config StartConfig(const NormalizedIntent& intent, std::vector<Knob>* absent) {
   Config config = DefaultsFor(intent.env.target, intent.env.core_release, intent.env.bridge_release, intent.env.mla);
-  for (auto& [knob, value] : ModelKnobs(intent.model, intent.env, absent)) {
-    config.Set(knob, std::move(value), Origin::kModel);
-  }
+  SetModel(intent, absent, &config);
   SetLayout(intent.layout, &config);
   config.Set(Knob::seq_length, Value(intent.workload.seq_length), Origin::kCaller);
   config.Set(Knob::global_batch_size, Value(intent.workload.global_batch_size), Origin::kCaller);

@@ -6,6 +6,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "resolver/engine/loongforge_parts.h"
 #include "resolver/rules/bridge/fix_sources_util.h"
 #include "resolver/rules/core/fix_util.h"
 #include "resolver/rules/megatron_lm/cli_util.h"
@@ -280,6 +281,7 @@ RunResult Run(Config config, Environment env, KeepArguments keep) {
   bool kept = keep == KeepArguments::kNo;
   for (size_t i = pending.Next(0); i < steps.size(); i = pending.Next(i + 1)) {
     const Program::Step& step = steps[i];
+    if (!AppliesToPart(*step.rule, facts)) continue;
     if (!kept && i >= program.behind_arguments()) {
       result.arguments = result.config;
       kept = true;
@@ -310,6 +312,7 @@ bool HasNoErrors(Config config, Environment env) {
   const absl::Span<const Program::Step> steps = program.steps();
   for (size_t i = pending.Next(0); i < steps.size(); i = pending.Next(i + 1)) {
     const Program::Step& step = steps[i];
+    if (!AppliesToPart(*step.rule, editor.facts())) continue;
     if (step.when == nullptr) {
       Change(step, reads, &editor, &pending);
     } else if (step.refuses && step.when(editor.facts())) {

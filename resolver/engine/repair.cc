@@ -176,6 +176,9 @@ void ApplyPatch(const Patch& patch, Config* config, Environment* env) {
   for (const Assignment& assignment : patch) {
     if (assignment.env_var.empty()) {
       config->Set(assignment.knob, assignment.value, Origin::kCaller);
+      for (auto& [knob, value] : env->model_file) {
+        if (knob == assignment.knob) value = assignment.value;  // as an override of the file, which would win
+      }
     } else if (assignment.value.is_none()) {
       env->vars.erase(assignment.env_var);
     } else {

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "resolver/catalog/loongforge.h"
 #include "resolver/derive/target_knobs.h"
 
 namespace flightplan {
@@ -64,6 +65,15 @@ void Apply(const Patch& patch, const Finding& finding, DecidedPlan* plan) {
   }
 }
 
+// What the model's file will say with the overrides of the launch (render/loongforge_dialect.cc).
+std::vector<std::pair<Knob, Value>> ModelFileOf(const Config& written) {
+  std::vector<std::pair<Knob, Value>> says;
+  if (const LoongForgeModel* file = LoongForgeModelOf(written); file != nullptr) {
+    for (const auto& [knob, argument] : file->arguments) says.emplace_back(knob, written.Get(knob));
+  }
+  return says;
+}
+
 }  // namespace
 
 SettledPlan Settle(DecidedPlan plan, const Environment& env) {
@@ -71,6 +81,7 @@ SettledPlan Settle(DecidedPlan plan, const Environment& env) {
     Environment with_plan = env;
     with_plan.vars = plan.env;
     Config written = WriteForTarget(plan.config, env);
+    if (env.target == Target::kLoongForge) with_plan.model_file = ModelFileOf(written);
     RunResult run = Run(written, std::move(with_plan));
     const Patch* patch = nullptr;
     const Finding* reason = nullptr;

@@ -108,6 +108,10 @@ constexpr Record kRecords[] = {
      "moe_flex_dispatcher_backend expert_model_parallel_size",
      "hybridep is told the NVLink domain and the EP ranks in it: a wrong size costs speed and can hang",
      "deepseek-ai/DeepEP#596"},
+    {"decide.env.loongforge-path", "environment", "decision", "decide", Verdict::kAdvice, "LOONGFORGE_PATH",
+     "LoongForge's model files refer to its checkout by LOONGFORGE_PATH; without your own word the place that its "
+     "images and example scripts use",
+     "LoongForge:docker/Dockerfile:22"},
     {"decide.env.nccl", "environment", "decision", "decide", Verdict::kAdvice, "TORCH_NCCL_HIGH_PRIORITY",
      "collectives are not queued behind compute kernels", kRecipes},
     {"decide.env.nic", "environment", "decision", "decide", Verdict::kAdvice, "NCCL_NET_GDR_LEVEL NCCL_NET_GDR_C2C",

@@ -7,10 +7,12 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/string_view.h"
 #include "resolver/plan/knob.h"
+#include "resolver/plan/value.h"
 #include "resolver/plan/version.h"
 
 namespace flightplan {
@@ -59,6 +61,12 @@ struct Environment {
   };
   std::optional<MemoryBand> memory_bytes;
   std::optional<int64_t> usable_memory_bytes;  // of one GPU
+
+  // LoongForge: what the model's file says (and Hydra's words on top), which its config class reads once more after the
+  // arguments were checked and changed.
+  std::vector<std::pair<Knob, Value>> model_file;
+  std::optional<int64_t>
+      foundation_tensor_parallel_size;  // of the language model, where one of its components is judged
 
   int nvlink_domain_gpus = 0;  // GPUs that share one NVLink domain, 0: unknown
   int gpus_per_node = 0;

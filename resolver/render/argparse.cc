@@ -161,7 +161,8 @@ class Parser {
       const absl::string_view nearest = NearestName(flag, table_.names());
       if (!nearest.empty()) absl::StrAppend(&needs, "; the nearest is ", nearest);
     }
-    Refuse(word, Printable(flag), std::move(needs));
+    Report(word, options_.unknown_rule_id.empty() ? options_.rule_id : options_.unknown_rule_id, Printable(flag),
+           std::move(needs));
   }
 
   void TakeFlag(const Argument& word, const FlagSpec& spec, std::optional<absl::string_view> attached) {
@@ -236,7 +237,8 @@ class Parser {
     std::string needs = "it must be one of ";
     for (size_t i = 0; i < choices.size(); ++i) absl::StrAppend(&needs, i == 0 ? "" : ", ", choices[i]);
     // Upstream's converter for graph modules fails with a KeyError of its own, before argparse can explain.
-    const bool graph_module = spec.flag == "--cuda-graph-scope" || spec.flag == "--cuda-graph-modules";
+    const bool graph_module = (spec.flag == "--cuda-graph-scope" || spec.flag == "--cuda-graph-modules") &&
+                              options_.leftover == nullptr;  // LoongForge's fork has a list of choices
     Report(where, graph_module ? "mlm.cg-scope-name" : options_.rule_id, absl::StrCat(spec.flag, " ", Printable(text)),
            std::move(needs));
     if (!spec.knob.has_value() || result_.findings.size() > kMaxParseFindings || suppressed_ > 0) return;

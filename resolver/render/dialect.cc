@@ -81,7 +81,7 @@ bool ParseResult::ok() const {
 }
 
 void ApplyKnobs(const std::vector<ParsedKnob>& knobs, Config* config) {
-  for (const ParsedKnob& parsed : knobs) config->Set(parsed.knob, parsed.value, Origin::kCaller);
+  for (const ParsedKnob& parsed : knobs) config->Set(parsed.knob, parsed.value, parsed.origin);
 }
 
 std::string ShellQuote(absl::string_view word) {
@@ -114,6 +114,11 @@ void LaunchWriter::Flag(absl::string_view flag) {
 void LaunchWriter::Word(std::string word) {
   AppendWord(word, &launch_->text);
   launch_->argv.push_back(std::move(word));
+}
+
+void LaunchWriter::Line(std::string word) {
+  launch_->text.append(kNextLine.data(), kNextLine.size() - 1);
+  Word(std::move(word));
 }
 
 void LaunchWriter::Repeat(const Launch& other, size_t i) {

@@ -65,6 +65,13 @@ struct ParsedKnob {
   Knob knob{};
   Value value;
   SourcePosition at;
+  Origin origin = Origin::kCaller;  // kModel: of the model's file
+};
+
+// A part of a model with a configuration of its own beside the language model's: an encoder, a projector.
+struct ParsedComponent {
+  std::string name;
+  std::vector<ParsedKnob> knobs;  // that it says itself; the rest is the launch's
 };
 
 // A finding of a reader, and where in the input it points.
@@ -79,7 +86,8 @@ ParseFinding MakeParseFinding(SourcePosition at, absl::string_view rule_id, Seve
                               std::string needs, absl::string_view source);
 
 struct ParseResult {
-  std::vector<ParsedKnob> knobs;       // in the order written; a later one overrides an earlier one
+  std::vector<ParsedKnob> knobs;  // in the order written; a later one overrides an earlier one
+  std::vector<ParsedComponent> components;
   std::vector<Knob> unknown;           // those last written with a value that only a run would know
   std::vector<ParseFinding> findings;  // errors: the stack would refuse the input
   EnvVars recipe_vars;                 // Bridge's env_vars section: defaults for the process environment
@@ -112,6 +120,7 @@ class LaunchWriter {
 
   void Flag(absl::string_view flag);  // of a table: no shell would want it quoted
   void Word(std::string word);
+  void Line(std::string word);  // on a line of its own
   // The words of the i-th knob of a launch that is like this one.
   void Repeat(const Launch& other, size_t i);
   // The place of the next word.

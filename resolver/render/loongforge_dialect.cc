@@ -1,16 +1,19 @@
 #include "resolver/render/loongforge_dialect.h"
 
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
+#include "resolver/catalog/defaults.h"
 #include "resolver/catalog/loongforge.h"
 #include "resolver/render/argparse.h"
+#include "resolver/render/flag_words.h"
 #include "resolver/render/hydra_value.h"
-#include "resolver/render/loongforge_yaml.h"
-#include "resolver/render/megatron_lm_dialect.h"
+#include "resolver/render/loongforge_model.h"
 
 namespace flightplan {
 namespace {
@@ -28,105 +31,85 @@ const FlagTable& Table() {
   return *kTable;
 }
 
-}  // namespace
-
-absl::string_view LoongForgeChoices(Knob knob) {
-  for (const LoongForgeFlag& flag : LoongForgeFlags()) {
-    if (flag.knob == knob) return flag.choices;
-  }
-  return "";
+const FlagSpellings& Spellings(Knob knob) {
+  static const auto* const kByKnob = [] {
+    auto* by_knob = new std::vector<FlagSpellings>(kKnobCount);
+    for (const LoongForgeFlag& flag : LoongForgeFlags()) {
+      if (!flag.knob.has_value()) continue;
+      (*by_knob)[static_cast<size_t>(*flag.knob)].push_back(SpellingOf(flag.flag, flag.form, flag.type));
+    }
+    return by_knob;
+  }();
+  return (*kByKnob)[static_cast<size_t>(knob)];
 }
 
-std::optional<Knob> LoongForgeKey(absl::string_view key) {
-  if (key == "fp8_param") return K::fp8_param_gather;  // validators.py:74
-  if (IsLoongForgeStructure(key)) return std::nullopt;
-  if (const auto knob = FindKnob(key); knob.has_value()) return knob;
-  const FlagSpec* spec = Table().Find(absl::StrCat("--", absl::StrReplaceAll(key, {{"_", "-"}})));
-  return spec == nullptr ? std::nullopt : spec->knob;
+// The key that an override of the model's file gives this knob's value by; "": the file says the value already. Empty:
+// no override does.
+std::optional<std::string> OverrideOf(const LoongForgeModel* file, Knob knob, const Config& config,
+                                      const Config& defaults) {
+  if (file == nullptr) return std::nullopt;
+  const Value& value = config.Get(knob);
+  if (const auto said = file->arguments.find(knob); said != file->arguments.end()) {
+    return SameWords(value, said->second.value) ? "" : said->second.key;
+  }
+  if (!Spellings(knob).empty() || SameWords(value, defaults.Get(knob))) return std::nullopt;
+  const auto target = file->keys.find(absl::StrCat(file->foundation, "_target_"));
+  const bool taken =
+      target != file->keys.end() && target->second.is_text() && LoongForgeClassTakes(target->second.text(), Name(knob));
+  if (!taken) return std::nullopt;
+  return absl::StrCat("+", file->foundation, Name(knob));
 }
-
-namespace {
-
-constexpr absl::string_view kOverrideSource = "LoongForge:loongforge/train/parser.py:131";
-
-// One of Hydra's overrides: num_layers=4, +model.foundation.num_layers=4. They change the model's YAML, whose keys win
-// over the flags, so they are read last.
-class OverrideReader {
- public:
-  explicit OverrideReader(ParseResult* out) : out_(out), flags_(out->knobs.size()) {}
-
-  void Read(const Argument& word) {
-    absl::string_view text = word.text;
-    while (absl::ConsumePrefix(&text, "+")) {
-    }
-    const size_t sign = text.find('=');
-    if (sign == absl::string_view::npos || sign == 0 || absl::StartsWith(text, "~")) {
-      return Report(word, "mlm.argparse", Severity::kError, absl::StrCat("argument ", Printable(word.text)),
-                    "it belongs to no flag, and is no key=value that Hydra could put into the model's YAML");
-    }
-    absl::string_view key = text.substr(0, sign);
-    const bool component = absl::ConsumePrefix(&key, "model.") && absl::StrContains(key, ".");
-    if (component && !absl::ConsumePrefix(&key, "foundation.")) {
-      return Report(word, "input.not-judged", Severity::kInfo, Printable(word.text),
-                    "LoongForge judges each component on its own; this answer is for the foundation");
-    }
-    const std::optional<Knob> knob = LoongForgeKey(key);
-    if (!knob.has_value()) return Unknown(word, key);
-    const absl::StatusOr<Value> value = ReadHydraValue(text.substr(sign + 1));
-    if (!value.ok()) {
-      return Report(word, "mlm.argparse", Severity::kError, Printable(word.text),
-                    std::string(value.status().message()));
-    }
-    NoteOverwritten(word, *knob, *value);
-    out_->knobs.push_back({*knob, *value, word.at});
-  }
-
- private:
-  void Report(const Argument& word, absl::string_view rule_id, Severity severity, std::string seen, std::string needs) {
-    if (out_->findings.size() >= kMaxParseFindings) return;
-    out_->findings.push_back(
-        MakeParseFinding(word.at, rule_id, severity, std::move(seen), std::move(needs), kOverrideSource));
-  }
-
-  void Unknown(const Argument& word, absl::string_view key) {
-    const absl::string_view nearest = NearestKnobName(key);
-    if (IsLoongForgeStructure(key) || nearest.empty()) return;
-    Report(word, "lf.yaml-unknown-key", Severity::kWarning, Printable(key),
-           absl::StrCat("no argument has this name, so LoongForge passes over it; the nearest is ", nearest));
-  }
-
-  // A flag said something else.
-  void NoteOverwritten(const Argument& word, Knob knob, const Value& value) {
-    for (size_t i = 0; i < flags_; ++i) {
-      const ParsedKnob& flag = out_->knobs[i];
-      if (flag.knob != knob || flag.value == value) continue;
-      return Report(word, "lf.yaml-overrides-args", Severity::kInfo, Printable(word.text),
-                    absl::StrCat("it wins over the flag, which says ", Printable(flag.value.ToText())));
-    }
-  }
-
-  ParseResult* out_;
-  size_t flags_;  // knobs that flags set, at the front
-};
 
 }  // namespace
 
-ParseResult ParseLoongForge(absl::Span<const Argument> args, const Environment&) {
+ParseResult ParseLoongForge(absl::Span<const Argument> args, const Environment& env) {
   ArgparseOptions options;
   options.parser_name = "LoongForge";
   std::vector<Argument> overrides;
+  options.unknown_rule_id = "lf.hydra-override";  // it goes to Hydra as an override, which cannot begin with "-"
   options.leftover = &overrides;
   ParseResult result = ParseArguments(args, Table(), options);
-  OverrideReader reader(&result);
-  for (const Argument& word : overrides) reader.Read(word);
+  ReadLoongForgeModel(overrides, env, &result);
   return result;
 }
 
+// What cannot be said is kept in `unspelled`: of a launch without a file of LoongForge's, the model.
 Launch RenderLoongForge(const RenderInput& input) {
-  Environment env = input.env;
-  env.core_release = kLoongForgeCore;
-  Launch launch = RenderMegatronLm({input.config, env, input.vars, input.like});
+  Launch launch;
   launch.dialect = "loongforge";
+  launch.env = input.vars;
+  const Config& config = input.config;
+  const Config& defaults = DefaultsFor(Target::kLoongForge, kLoongForgeCore, kMain, input.env.mla);
+  const LoongForgeModel* file = LoongForgeModelOf(config);
+  LaunchWriter words("torchrun ${LOONGFORGE_PATH}/loongforge/train.py", &launch);
+  std::vector<Knob> by_flag;
+  // A flag that takes a list would swallow an override behind it: those come first.
+  for (const K knob : {K::model_name, K::config_file}) {
+    if (config.Get(knob).is_text()) WriteFlag(Spellings(knob), config.Get(knob), &words);
+  }
+  for (int i = 0; i < kKnobCount; ++i) {
+    const auto knob = static_cast<K>(i);
+    const Origin origin = config.origin(knob);
+    if (origin == Origin::kAbsent || origin == Origin::kUpstream || knob == K::model_family) continue;
+    if (knob == K::model_name || knob == K::config_file) continue;
+    const Value& value = config.Get(knob);
+    const std::optional<std::string> change = OverrideOf(file, knob, config, defaults);
+    if (!change.has_value()) {
+      by_flag.push_back(knob);
+    } else if (!change->empty()) {
+      words.Line(absl::StrCat(*change, "=", WriteHydraValue(value)));
+    }
+  }
+  for (const K knob : by_flag) {
+    const Value& value = config.Get(knob);
+    const bool is_default = SameWords(value, defaults.Get(knob));
+    const bool said = config.origin(knob) != Origin::kDefault;
+    if (is_default && !said) continue;
+    const bool written = !value.is_none() && WriteFlag(Spellings(knob), value, &words);
+    const bool is_word = !Spellings(knob).empty() || (said && FirstFlag(knob, kMain) != nullptr);
+    if (!written && !is_default && is_word) launch.unspelled.push_back(knob);
+  }
+  words.Finish();
   return launch;
 }
 

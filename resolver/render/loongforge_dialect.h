@@ -1,9 +1,6 @@
 // LoongForge: Megatron-LM's flags of its fork (Megatron-Core 0.15), and flags of its own.
 #pragma once
 
-#include <optional>
-
-#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "resolver/render/dialect.h"
 
@@ -12,13 +9,9 @@ namespace flightplan {
 // Reads the arguments after the script name: flags, and Hydra's overrides of the model's YAML, which win over them.
 ParseResult ParseLoongForge(absl::Span<const Argument> args, const Environment& env);
 
-// The knob that a key of the model's YAML or an override sets: an argument's name (num_experts), or another knob's.
-std::optional<Knob> LoongForgeKey(absl::string_view key);
-
-// Choices of a flag of the fork's own, '|' separated; empty: those of the knob table.
-absl::string_view LoongForgeChoices(Knob knob);
-
-// Writes every knob that was given or decided, in the order of the knob table, LoongForge's own flags last.
+// The model's file is named by model_name or config_file. What it says otherwise is an override of it, which would win
+// over a flag; the rest are flags, in the order of the knob table. Without a file what it would have to say is left
+// out.
 Launch RenderLoongForge(const RenderInput& input);
 
 }  // namespace flightplan

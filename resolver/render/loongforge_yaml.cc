@@ -9,7 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "resolver/base/yaml.h"
-#include "resolver/render/loongforge_dialect.h"
+#include "resolver/catalog/loongforge.h"
 #include "resolver/render/yaml_knobs.h"
 
 namespace flightplan {
@@ -19,12 +19,6 @@ using K = Knob;
 
 constexpr absl::string_view kSource = "LoongForge:loongforge/train/validators.py:79";
 constexpr absl::string_view kComposition = "LoongForge:loongforge/train/parser.py:131";
-
-// Keys that build the model and are no arguments.
-constexpr absl::string_view kStructure[] = {
-    "_target_",   "_partial_",  "_recursive_",         "convert_file",       "defaults",        "hydra",
-    "loss_func",  "model_spec", "model_type",          "position_idx_func",  "rotary_emb_func", "peft_config",
-    "image_size", "patch_size", "temporal_patch_size", "spatial_merge_size", "in_channels",     "freeze"};
 
 // A resolver that LoongForge registers: act, moe_freq, position_func, loss_func.
 bool IsNameResolver(absl::string_view name) {
@@ -118,10 +112,6 @@ void ReadComponents(const YamlNode& model, YamlKnobs* reader) {
 }
 
 }  // namespace
-
-bool IsLoongForgeStructure(absl::string_view key) {
-  return std::find(std::begin(kStructure), std::end(kStructure), key) != std::end(kStructure);
-}
 
 ParseResult ParseLoongForgeYaml(absl::string_view text, const Environment& env) {
   YamlKnobs reader(env, kSource);

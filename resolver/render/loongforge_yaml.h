@@ -11,7 +11,4 @@ namespace flightplan {
 // which LoongForge judges on its own. What Hydra would compose from other files (defaults) is not read, and said so.
 ParseResult ParseLoongForgeYaml(absl::string_view text, const Environment& env);
 
-// Whether a key of such a file says what to build (a class, a path, a function): no argument, and no misspelt one.
-bool IsLoongForgeStructure(absl::string_view key);
-
 }  // namespace flightplan

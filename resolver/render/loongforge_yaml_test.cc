@@ -88,15 +88,6 @@ TEST(LoongForgeYaml, IsRecognisedByTheFilesName) {
   EXPECT_EQ(RecogniseFile("deepseek_v3.yaml", kLanguageModel, Target::kLoongForge), "loongforge-yaml");
 }
 
-TEST(LoongForgeOverrides, WinOverTheFlags) {
-  const std::vector<Argument> args = ArgumentsOfLines(
-      "--num-layers 4\n--bf16\n+model.foundation.num_layers=8\nmodel.image_encoder.num_layers=2\nnum_layrs=9\nstray\n");
-  const ParseResult result = ParseLoongForge(args, LoongForge());
-  EXPECT_EQ(Find(result, Knob::num_layers)->value, Value(8));
-  EXPECT_EQ(Ids(result), (std::vector<std::string>{"lf.yaml-overrides-args", "input.not-judged", "lf.yaml-unknown-key",
-                                                   "mlm.argparse"}));
-}
-
 TEST(LoongForgeFlags, HaveTheForksOwnChoices) {
   const ParseResult good = ParseLoongForge(
       ArgumentsOfLines("--ckpt-format zarr\n--cross-entropy-fusion-impl linear\n--chat-template empty\n"),

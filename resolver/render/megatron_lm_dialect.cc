@@ -9,6 +9,7 @@
 #include "resolver/catalog/defaults.h"
 #include "resolver/catalog/loongforge.h"
 #include "resolver/render/argparse.h"
+#include "resolver/render/flag_words.h"
 
 namespace flightplan {
 namespace {
@@ -85,88 +86,22 @@ const FlagTable& TableFor(int release, bool modelopt) {
 
 // ---- writing
 
-// One flag that can say a knob's value.
-struct Spelling {
-  absl::string_view flag;
-  FlagForm form;
-  ValueType type;  // of one value
-  bool negative;   // --no-...: written where the value is false
-};
-using Spellings = absl::InlinedVector<Spelling, 1>;
-
-// LoongForge's parser is one of its own.
-const std::vector<Spellings>& LoongForgeSpellings() {
-  static const auto* const kByKnob = [] {
-    auto* by_knob = new std::vector<Spellings>(kKnobCount);
-    for (const LoongForgeFlag& flag : LoongForgeFlags()) {
-      if (!flag.knob.has_value()) continue;
-      (*by_knob)[static_cast<size_t>(*flag.knob)].push_back(
-          {flag.flag, flag.form, flag.type, absl::StartsWith(flag.flag, "--no-")});
-    }
-    return by_knob;
-  }();
-  return *kByKnob;
-}
-
 // The spellings of each knob in one release. Built once for all releases.
-const std::vector<Spellings>& SpellingsByKnob(int core_release) {
+const std::vector<FlagSpellings>& SpellingsByKnob(int core_release) {
   static const auto* const kByRelease = [] {
-    auto* by_release = new std::map<int, std::vector<Spellings>>();
+    auto* by_release = new std::map<int, std::vector<FlagSpellings>>();
     for (int release : kCoreReleases) {
-      std::vector<Spellings>& by_knob = (*by_release)[release];
+      std::vector<FlagSpellings>& by_knob = (*by_release)[release];
       by_knob.resize(kKnobCount);
       for (const internal::FlagRow& row : Flags()) {
         if (!row.releases.Contains(release)) continue;
-        by_knob[static_cast<size_t>(row.knob)].push_back(
-            {row.flag, row.form, row.type, absl::StartsWith(row.flag, "--no-")});
+        by_knob[static_cast<size_t>(row.knob)].push_back(SpellingOf(row.flag, row.form, row.type));
       }
     }
     return by_release;
   }();
   return kByRelease->at(NearestRelease(kCoreReleases, core_release));
 }
-
-std::string ValueText(const Value& value, ValueType type) {
-  if (type == ValueType::kFreq && value.is_list()) return value.ToJson();
-  return value.ToText();
-}
-
-// Writes the words that give the knob this value; false when no flag can say it.
-bool Spell(const Spelling& row, const Value& value, LaunchWriter* words) {
-  switch (row.form) {
-    case FlagForm::kSwitchOn:
-      if (!value.truthy()) return false;
-      words->Flag(row.flag);
-      return true;
-    case FlagForm::kSwitchOff:
-      if (value.truthy()) return false;
-      words->Flag(row.flag);
-      return true;
-    case FlagForm::kSwitchPair:
-      if (value.truthy() == row.negative) return false;
-      words->Flag(row.flag);
-      return true;
-    case FlagForm::kValue:
-      words->Flag(row.flag);
-      words->Word(ValueText(value, row.type));
-      return true;
-    case FlagForm::kList:
-    case FlagForm::kListOrEmpty:
-    case FlagForm::kListOfThree:
-      break;
-  }
-  if (value.is_list() && value.list().empty() && row.form != FlagForm::kListOrEmpty) return false;
-  words->Flag(row.flag);
-  if (!value.is_list()) words->Word(value.ToText());
-  for (const Value& item : value.list()) words->Word(item.ToText());
-  return true;
-}
-
-bool SpellAny(const Spellings& rows, const Value& value, LaunchWriter* words) {
-  return std::any_of(rows.begin(), rows.end(), [&](const Spelling& row) { return Spell(row, value, words); });
-}
-
-bool SameValue(const Value& a, const Value& b) { return a == b && a.is_bool() == b.is_bool(); }
 
 }  // namespace
 
@@ -189,42 +124,34 @@ Launch RenderMegatronLm(const RenderInput& input) {
   launch.dialect = "megatron-lm";
   launch.env = input.vars;
   const Config& defaults = DefaultsFor(Target::kMegatronLm, input.env.core_release, kMain, input.env.mla);
-  const bool loongforge = input.env.target == Target::kLoongForge;
-  const std::vector<Spellings>& spellings =
-      loongforge ? LoongForgeSpellings() : SpellingsByKnob(input.env.core_release);
-  LaunchWriter words(loongforge ? "torchrun loongforge/train.py" : "torchrun pretrain_gpt.py", &launch);
+  const std::vector<FlagSpellings>& spellings = SpellingsByKnob(input.env.core_release);
+  LaunchWriter words("torchrun pretrain_gpt.py", &launch);
   size_t known = 0;  // of input.like's words: the first that may be of a knob still to come
   const auto repeat = [&](K knob, const Value& value) {
     if (input.like == nullptr) return false;
     const std::vector<KnobWords>& like = input.like->launch.words;
     while (known < like.size() && like[known].knob < knob) ++known;
     if (known == like.size() || like[known].knob != knob) return false;
-    if (!SameValue(value, input.like->config.Get(knob))) return false;
+    if (!SameWords(value, input.like->config.Get(knob))) return false;
     words.Repeat(input.like->launch, known);
     return true;
   };
   const auto write = [&](K knob) {
-    const Spellings& rows = spellings[static_cast<size_t>(knob)];
+    const FlagSpellings& rows = spellings[static_cast<size_t>(knob)];
     const Origin origin = input.config.origin(knob);
     if (origin == Origin::kAbsent || origin == Origin::kUpstream) return;
     const Value& value = input.config.Get(knob);
-    if (rows.empty()) {
-      // Megatron-LM has this fact of a model as a flag; LoongForge leaves it to the model's file.
-      if (loongforge && origin != Origin::kDefault && FirstFlag(knob, kMain) != nullptr) {
-        launch.unspelled.push_back(knob);
-      }
-      return;
-    }
-    const auto is_default = [&] { return SameValue(value, defaults.Get(knob)); };
+    if (rows.empty()) return;
+    const auto is_default = [&] { return SameWords(value, defaults.Get(knob)); };
     if (origin == Origin::kDefault && is_default()) return;
     const KnobWords begin = words.At(knob);
-    if (repeat(knob, value) || (!value.is_none() && SpellAny(rows, value, &words))) {
+    if (repeat(knob, value) || (!value.is_none() && WriteFlag(rows, value, &words))) {
       launch.words.push_back(begin);
     } else if (!is_default()) {
       launch.unspelled.push_back(knob);
     }
   };
-  if (input.env.target == Target::kMegatronLm || loongforge) {
+  if (input.env.target == Target::kMegatronLm) {
     input.config.ForEachNotDefault(write);
   } else {  // another target's defaults are not this command line's
     for (int i = 0; i < kKnobCount; ++i) write(static_cast<K>(i));

@@ -8,9 +8,9 @@
 #include "absl/strings/string_view.h"
 #include "resolver/catalog/bridge_fields.h"
 #include "resolver/catalog/defaults.h"
+#include "resolver/catalog/loongforge.h"
 #include "resolver/render/bridge_override.h"
 #include "resolver/render/knob_schema.h"
-#include "resolver/render/loongforge_dialect.h"
 
 namespace flightplan {
 namespace {

@@ -99,8 +99,9 @@ class Batch(unittest.TestCase):
 
     def test_each_stack_is_recognised_and_its_release_taken(self):
         self.write("m.sh", script(2))
-        self.write("l.sh", "torchrun --nproc-per-node 8 $LOONGFORGE_PATH/loongforge/train.py --model-name qwen3-30b "
-                           "--tensor-model-parallel-size 2\n")
+        self.write("l.sh", "torchrun --nproc-per-node 8 $LOONGFORGE_PATH/loongforge/train.py --model-name qwen3-30b-a3b "
+                           "--tensor-model-parallel-size 2 --sequence-parallel --micro-batch-size 1 --seq-length 4096 "
+                           "--max-position-embeddings 4096 --train-iters 10 --lr 1e-4\n")
         self.write("b.sh", "torchrun --nproc-per-node 8 scripts/training/run_recipe.py --recipe qwen3_30b_a3b_pretrain_config "
                            "model.tensor_model_parallel_size=2\n")
         rows = self.verdicts(".", "--release", "megatron-lm@0.17,loongforge")

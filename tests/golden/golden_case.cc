@@ -12,6 +12,7 @@
 #include "rapidjson/writer.h"
 #include "resolver/base/status_macros.h"
 #include "resolver/derive/batch.h"
+#include "resolver/loongforge_parts.h"
 #include "tests/support/data_file.h"
 
 namespace flightplan::golden {
@@ -121,7 +122,9 @@ Judgement Compare(const GoldenCase& golden, const RunResult& result) {
 }
 
 Judgement Judge(const GoldenCase& golden) {
-  return Compare(golden, Run(golden.config, golden.env, KeepArguments::kYes));
+  RunResult run = Run(golden.config, golden.env, KeepArguments::kYes);
+  AddParts(golden.parsed, golden.env, &run);
+  return Compare(golden, run);
 }
 
 absl::StatusOr<Value> ToValue(const rapidjson::Value& node) {
@@ -158,7 +161,9 @@ absl::StatusOr<std::unique_ptr<GoldenReader>> MakeReader(const std::string& path
   const absl::string_view name = BaseName(path);
   if (absl::StartsWith(name, "core_bridge")) return MakeCoreBridgeReader(path);
   if (absl::StartsWith(name, "mlm_cli")) return MakeMlmCliReader(path);
-  return absl::InvalidArgumentError(absl::StrCat(path, ": the name must start with core_bridge or mlm_cli"));
+  if (absl::StartsWith(name, "loongforge")) return MakeLoongForgeReader(path);
+  return absl::InvalidArgumentError(
+      absl::StrCat(path, ": the name must start with core_bridge, mlm_cli or loongforge"));
 }
 
 }  // namespace flightplan::golden

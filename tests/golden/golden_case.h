@@ -1,6 +1,6 @@
 // Golden cases: configurations with what the real upstream code said about them, and how we compare.
 //
-// Each file format has one reader (core_bridge_reader.cc, mlm_cli_reader.cc). A reader turns one line into a
+// Each file format has one reader (core_bridge_reader.cc, command_line_reader.cc). A reader turns one line into a
 // GoldenCase: a configuration ready for flightplan::Run and the expectations. Judging is the same for all formats.
 #pragma once
 
@@ -16,6 +16,7 @@
 #include "absl/strings/string_view.h"
 #include "rapidjson/document.h"
 #include "resolver/engine/engine.h"
+#include "resolver/render/dialect.h"
 
 namespace flightplan::golden {
 
@@ -30,6 +31,7 @@ struct GoldenCase {
   std::string id;
   Config config;
   Environment env;
+  ParseResult parsed;              // a command line's words
   std::vector<Finding> front_end;  // findings made while the input was read (an unknown flag ...); come before Run's
 
   bool whole_launch = false;  // upstream went on to process groups and the schedule's entry
@@ -53,10 +55,11 @@ class GoldenReader {
   virtual absl::StatusOr<GoldenCase> Read(const rapidjson::Value& line) const = 0;
 };
 
-// Readers are chosen by file name: "core_bridge...jsonl" or "mlm_cli...jsonl".
+// Readers are chosen by file name: "core_bridge...jsonl", "mlm_cli...jsonl" or "loongforge...jsonl".
 absl::StatusOr<std::unique_ptr<GoldenReader>> MakeReader(const std::string& path);
 absl::StatusOr<std::unique_ptr<GoldenReader>> MakeCoreBridgeReader(const std::string& path);
 absl::StatusOr<std::unique_ptr<GoldenReader>> MakeMlmCliReader(const std::string& path);
+absl::StatusOr<std::unique_ptr<GoldenReader>> MakeLoongForgeReader(const std::string& path);
 
 struct Judgement {
   bool false_accept = false;    // upstream rejects, we have no error finding

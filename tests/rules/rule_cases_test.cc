@@ -90,6 +90,13 @@ void SetEnvironment(const YamlNode& node, const std::string& where, Environment*
       env->cc_major = static_cast<int>(ToValue(value).integer());
     } else if (name == "cuda") {
       env->has_cuda = ToValue(value).truthy();
+    } else if (name == "foundation_tensor_parallel_size") {
+      env->foundation_tensor_parallel_size = ToValue(value).integer();
+    } else if (name == "model_file") {
+      env->model_file.clear();
+      for (const auto& [knob, said] : value.keys) {
+        if (const auto known = FindKnob(knob); known.has_value()) env->model_file.emplace_back(*known, ToValue(said));
+      }
     } else if (name == "written") {
       env->written = ToValue(value).truthy();
     } else if (name == "mla") {

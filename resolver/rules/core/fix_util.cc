@@ -88,7 +88,9 @@ void FollowGrid(F f, Patch* patch) {
   const Assignment* pp = Find(*patch, K::pipeline_model_parallel_size);
   if (pp == nullptr || pp->value.integer() > 1) return;
   if (f.set(K::virtual_pipeline_model_parallel_size)) Add(K::virtual_pipeline_model_parallel_size, Value(), patch);
-  if (f.set(K::num_layers_per_virtual_pipeline_stage)) Add(K::num_layers_per_virtual_pipeline_stage, Value(), patch);
+  for (const K stages : {K::num_layers_per_virtual_pipeline_stage, K::num_virtual_stages_per_pipeline_rank}) {
+    if (f.set(stages)) Add(stages, Value(), patch);
+  }
   if (f.on(K::defer_embedding_wgrad_compute)) Add(K::defer_embedding_wgrad_compute, false, patch);
 }
 

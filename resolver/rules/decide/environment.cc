@@ -94,10 +94,19 @@ void Allocator(Deliberation& d) {
             .citations = {evidence::kPerfRecipeEnvironment}});
 }
 
+void Checkout(Deliberation& d) {
+  if (d.intent.env.target != Target::kLoongForge) return;
+  d.Export("LOONGFORGE_PATH", "/workspace/LoongForge",
+           {.rule_id = "decide.env.loongforge-path",
+            .reason = "where its images and scripts have the checkout, which model files refer to; put yours",
+            .citations = {"baidu-baige/LoongForge@c6275661 docker/Dockerfile:22"}});
+}
+
 }  // namespace
 
 void DecideEnvironment(Deliberation& d) {
   const Features& f = d.f;
+  Checkout(d);
   Connections(d);
   HybridepTopology(d);
   Allocator(d);

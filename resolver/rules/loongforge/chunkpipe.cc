@@ -126,7 +126,7 @@ const Rule kRules[] = {
      .reads_env = {"world_size"},
      .change =
          [](Editor& e) {
-           if (Chunked(e.facts()) && Uneven(e.facts())) e.Set(K::chunkpipe_enable_synthesis, true);
+           if (Chunked(e.facts())) e.Set(K::chunkpipe_enable_synthesis, Uneven(e.facts()));
          }},
 };
 

@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "resolver/base/integers.h"
 #include "resolver/rules/rule.h"
 
 namespace flightplan {
@@ -69,7 +70,63 @@ void ShardingOverlaps(Editor& e) {
   e.Set(K::overlap_grad_reduce, true);
 }
 
+// A projector has no layers and heads; its config class wants some.
+void DefaultSizes(Editor& e) {
+  const Facts& f = e.facts();
+  if (!Component(f)) return;
+  const Value tp = f.value(K::tensor_model_parallel_size);
+  if (f.none(K::num_query_groups)) e.Set(K::num_query_groups, tp);
+  if (f.none(K::num_attention_heads)) e.Set(K::num_attention_heads, tp);
+  if (f.none(K::num_layers)) e.Set(K::num_layers, 1);
+  if (f.none(K::hidden_size)) e.Set(K::hidden_size, f.value(K::num_attention_heads));
+}
+
+bool Encoder(F f) { return Component(f) && absl::EndsWith(f.text(K::model_component), "_encoder"); }
+bool HeteroDp(F f) { return f.on(K::enable_encoder_hetero_dp) || f.on(K::enable_full_hetero_dp); }
+
 const Rule kRules[] = {
+    {.id = "lf.nf-attention-local",
+     .area = "attention",
+     .at = {Phase::kLoongForge, 491, 1},
+     .source = "LoongForge:loongforge/train/validators.py:618",
+     .reads = {K::attention_backend, K::spec, K::model_component},
+     .when =
+         [](F f) {
+           const Value::List& spec = f.value(K::spec).list();
+           return Component(f) && f.is(K::attention_backend, "local") && (spec.empty() || spec[0] != Value("local"));
+         },
+     .needs = "the local attention backend needs --spec local",
+     .fixes = {{{K::attention_backend, kUnset}}}},
+    {.id = "lf.encoder-rotary-interleaved",
+     .area = "attention",
+     .at = {Phase::kLoongForge, 497, 1},
+     .source = "LoongForge:loongforge/train/validators.py:1100",
+     .reads = {K::rotary_interleaved, K::apply_rope_fusion, K::model_component},
+     .when = [](F f) { return Component(f) && f.on(K::rotary_interleaved) && f.on(K::apply_rope_fusion); },
+     .needs = "an encoder rotates interleaved pairs without apply_rope_fusion only",
+     .fixes = {{{K::apply_rope_fusion, false}}, {{K::rotary_interleaved, false}}}},
+    {.id = "lf.encoder-tp",
+     .area = "parallel",
+     .at = {Phase::kMesh, 146},
+     .source = "LoongForge:loongforge/train/initialize.py:146",
+     .reads = {K::tensor_model_parallel_size, K::model_component},
+     .when =
+         [](F f) {
+           const int64_t whole = f.env().foundation_tensor_parallel_size.value_or(0);
+           const int64_t own = f.num(K::tensor_model_parallel_size);
+           return Encoder(f) && whole > 0 && (own > whole || !Divisible(whole, own));
+         },
+     .needs = "the encoder's tensor_model_parallel_size must divide the language model's",
+     .fixes = {{{K::tensor_model_parallel_size, 1}}}},
+    {.id = "lf.hetero-encoder-tp1",
+     .area = "parallel",
+     .at = {Phase::kMesh, 150},
+     .source = "LoongForge:loongforge/train/initialize.py:150",
+     .reads = {K::tensor_model_parallel_size, K::enable_encoder_hetero_dp, K::enable_full_hetero_dp,
+               K::model_component},
+     .when = [](F f) { return Encoder(f) && HeteroDp(f) && f.num(K::tensor_model_parallel_size) != 1; },
+     .needs = "heterogeneous data parallelism needs an encoder with tensor_model_parallel_size 1",
+     .fixes = {{{K::tensor_model_parallel_size, 1}}}},
     {.id = "lf.nf-recompute-full",
      .area = "recompute",
      .at = {Phase::kLoongForge, 480},
@@ -142,6 +199,14 @@ const Rule kRules[] = {
      .source = "LoongForge:loongforge/train/validators.py:572",
      .reads = {K::pipeline_model_parallel_layout, K::model_component},
      .change = Unset<K::pipeline_model_parallel_layout>},
+    {.id = "lf.nf-sizes-default",
+     .area = "non-foundation",
+     .kind = Kind::kChange,
+     .at = {Phase::kLoongForge, 488, 1},
+     .source = "LoongForge:loongforge/train/validators.py:574",
+     .reads = {K::num_query_groups, K::num_attention_heads, K::num_layers, K::hidden_size,
+               K::tensor_model_parallel_size, K::model_component},
+     .change = DefaultSizes},
     {.id = "lf.nf-reset-moe-router-topk",
      .area = "non-foundation",
      .kind = Kind::kChange,

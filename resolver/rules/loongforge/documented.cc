@@ -1,5 +1,5 @@
 // What LoongForge documents about its fork and its own arguments, where it is more, less or other than Megatron-LM's
-// (baidu-baige/LoongForge@c6275661), and what its reader does with the model's YAML.
+// (baidu-baige/LoongForge@c6275661).
 #include <algorithm>
 #include <iterator>
 
@@ -41,33 +41,7 @@ std::vector<Patch> KeepKnown(F f, Knob knob, const absl::string_view (&names)[N]
   return {{Assign(knob, Value(std::move(kept)))}};
 }
 
-bool Never(F) { return false; }
-
 const Rule kRules[] = {
-    {.id = "lf.yaml-overrides-args",
-     .area = "cli",
-     .kind = Kind::kInfo,
-     .at = {Phase::kLoongForge, 79},
-     .source = "LoongForge:loongforge/train/validators.py:79",
-     .when = Never,  // said by the readers, which know what was written twice
-     .needs = "a key of the model's YAML, or an override of it, wins over the flag of the same argument"},
-    {.id = "lf.yaml-unknown-key",
-     .area = "cli",
-     .kind = Kind::kWarning,
-     .at = {Phase::kLoongForge, 80},
-     .source = "LoongForge:loongforge/train/validators.py:98",
-     .when = Never,  // as above
-     .needs = "a key of the model's YAML that is no argument and no field of its class has no effect"},
-    {.id = "lf.ckpt-format",
-     .area = "checkpoint",
-     .kind = Kind::kChange,
-     .at = {Phase::kLoongForge, 81},
-     .source = "LoongForge:loongforge/train/arguments.py:1084",
-     .reads = {K::ckpt_format},
-     .change =
-         [](Editor& e) {
-           if (!e.facts().given(K::ckpt_format)) e.Set(K::ckpt_format, "torch");
-         }},
     {.id = "lf.offload-tensors",
      .area = "offload",
      .kind = Kind::kWarning,

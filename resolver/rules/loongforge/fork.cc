@@ -2,9 +2,11 @@
 // (baidu-baige/Loong-Megatron@a77508627, megatron/training/arguments.py), and what it stops at when the learning-rate
 // schedule, the mesh and the chat template are made.
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
 #include "resolver/base/integers.h"
 #include "resolver/rules/rule.h"
@@ -14,6 +16,8 @@ namespace {
 
 using K = Knob;
 using F = const Facts&;
+
+constexpr size_t kMaxStages = 4096;
 
 bool GraphsOn(F f) { return f.set(K::cuda_graph_impl) && !f.is(K::cuda_graph_impl, "none"); }
 bool Sft(F f) { return f.is(K::training_phase, "sft"); }
@@ -36,12 +40,26 @@ std::optional<int64_t> DataParallel(F f) {
   return FloorDiv(*f.env().world_size, ranks);
 }
 
+// "3,4" becomes [3, 4].
+void ParseRecomputeList(Editor& e) {
+  const Value& list = e.facts().value(K::custom_pipeline_recompute_layers);
+  if (!list.is_text() || Entries(list.text()) == 0) return;
+  Value::List layers;
+  for (const absl::string_view item : absl::StrSplit(list.text(), ',')) {
+    int64_t layer = 0;
+    if (layers.size() >= kMaxStages || !absl::SimpleAtoi(item, &layer)) return;
+    layers.emplace_back(layer);
+  }
+  e.Set(K::custom_pipeline_recompute_layers, Value(std::move(layers)));
+}
+
 // A fine-tuning batch must hold the chunks of one sequence on every rank.
 void InflateBatch(Editor& e) {
   const Facts& f = e.facts();
-  if (!Chunked(f) || !Sft(f) || Chunks(f) <= 0) return;
-  e.Set(K::sft_chunkpipe_mode, true);
+  if (!Chunked(f) || Chunks(f) <= 0) return;
+  e.Set(K::sft_chunkpipe_mode, Sft(f));
   e.Set(K::chunk_num_per_seq, Chunks(f));
+  if (!Sft(f)) return;
   const std::optional<int64_t> dp = DataParallel(f);
   int64_t ranks = 0, least = 0;
   if (!dp.has_value() || f.none(K::global_batch_size) ||
@@ -77,6 +95,13 @@ const Rule kRules[] = {
          },
      .needs = "custom_pipeline_recompute_layers needs one number for each pipeline stage, between commas",
      .fixes = {{{K::custom_pipeline_recompute_layers, kUnset}, {K::recompute_num_layers, 1}}}},
+    {.id = "lff.recompute-list-parsed",
+     .area = "recompute",
+     .kind = Kind::kChange,
+     .at = {Phase::kCliValidate, 558},
+     .source = "Loong-Megatron:megatron/training/arguments.py:558",
+     .reads = {K::custom_pipeline_recompute_layers},
+     .change = ParseRecomputeList},
     {.id = "lff.selective-fp8-needs-fp8",
      .area = "fp8",
      .at = {Phase::kCliValidate, 707},
@@ -131,7 +156,8 @@ const Rule kRules[] = {
      .at = {Phase::kCliValidate, 1244},
      .source = "Loong-Megatron:megatron/training/arguments.py:1244",
      .reads = {K::mtp_shared_layers, K::mtp_num_layers},
-     .when = [](F f) { return f.on(K::mtp_shared_layers) && f.num(K::mtp_num_layers) <= 1; },
+     .when =
+         [](F f) { return f.on(K::mtp_shared_layers) && f.set(K::mtp_num_layers) && f.num(K::mtp_num_layers) <= 1; },
      .needs = "shared MTP layers need mtp_num_layers of 2 or more",
      .fixes = {{{K::mtp_shared_layers, false}}, {{K::mtp_num_layers, 2}}}},
     {.id = "mlm.cg-expandable",
@@ -260,6 +286,13 @@ const Rule kRules[] = {
      .reads = {K::train_iters, K::train_samples},
      .when = [](F f) { return f.env().written && !f.on(K::train_iters) && !f.on(K::train_samples); },
      .needs = "training needs a length: --train-iters or --train-samples"},
+    {.id = "lff.lr-set",
+     .area = "schedule",
+     .at = {Phase::kOptimizer, 9062},
+     .source = "Loong-Megatron:megatron/core/optimizer_param_scheduler.py:62",
+     .reads = {K::lr},
+     .when = [](F f) { return f.env().written && !f.set(K::lr); },
+     .needs = "the schedule needs a learning rate: --lr"},
     {.id = "lff.lr-warmup-below-decay",
      .area = "schedule",
      .at = {Phase::kOptimizer, 9074},
@@ -274,6 +307,20 @@ const Rule kRules[] = {
          },
      .needs = "the learning rate's warm-up must end before its decay does",
      .fixes = {{{K::lr_warmup_iters, 0}, {K::lr_warmup_fraction, kUnset}}}},
+    {.id = "lf.hetero-full-gbs",
+     .area = "parallel",
+     .at = {Phase::kMesh, 268},
+     .source = "LoongForge:loongforge/train/initialize.py:268",
+     .reads = {K::enable_full_hetero_dp, K::global_batch_size, K::tensor_model_parallel_size,
+               K::pipeline_model_parallel_size, K::context_parallel_size},
+     .reads_env = {"world_size"},
+     .when =
+         [](F f) {
+           const std::optional<int64_t> dp = DataParallel(f);
+           return f.on(K::enable_full_hetero_dp) && dp.has_value() && f.num(K::global_batch_size) < *dp;
+         },
+     .needs = "full heterogeneous data parallelism needs a sequence for every rank: a larger global_batch_size",
+     .fixes = {{{K::enable_full_hetero_dp, false}}}},
     {.id = "lf.hetero-full-cp",
      .area = "parallel",
      .at = {Phase::kMesh, 252},

@@ -1,9 +1,12 @@
 // What the config class of LoongForge's fork refuses and changes beyond core 0.15
 // (baidu-baige/Loong-Megatron@a77508627, megatron/core/transformer/transformer_config.py,
 // TransformerConfig.__post_init__).
+#include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "resolver/base/integers.h"
+#include "resolver/plan/pipeline_layout.h"
 #include "resolver/rules/core/lists_util.h"
 #include "resolver/rules/rule.h"
 
@@ -58,7 +61,53 @@ std::vector<Patch> OnlyOf(F f, Knob list, absl::Span<const absl::string_view> na
   return {{Assign(list, Only(f.value(list), names))}};
 }
 
+// The config class is made of the arguments, and then of the model's keys once more.
+void ReadModelAgain(Editor& e) {
+  const std::vector<std::pair<Knob, Value>> keys = e.facts().env().model_file;
+  for (const auto& [knob, value] : keys) {
+    if (e.facts().value(knob) != value) e.Set(knob, value);
+  }
+}
+
+bool HashLayersBeyondTheFirstStage(F f) {
+  const int64_t layers = f.num(K::moe_n_hash_layers);
+  const int64_t stages = f.num(K::pipeline_model_parallel_size);
+  if (layers <= 0 || stages <= 1 || f.none(K::pipeline_model_parallel_layout)) return false;
+  const PipelineLayout layout = ParsePipelineLayout(f.value(K::pipeline_model_parallel_layout), stages);
+  if (layout.fault != PipelineLayout::Fault::kNone || layout.stages.empty()) return false;
+  return layers > std::count(layout.stages[0].begin(), layout.stages[0].end(), 't');
+}
+
 const Rule kRules[] = {
+    {.id = "lf.model-keys-again",
+     .area = "model",
+     .kind = Kind::kChange,
+     .at = {Phase::kModel, -20000},  // before the checks of the class's parents
+     .source = "LoongForge:loongforge/models/utils.py:157",
+     .reads = {K::model_family},
+     .change = ReadModelAgain},
+    {.id = "lff.ep-tp-sp-warning",
+     .area = "sequence-parallel",
+     .kind = Kind::kWarning,
+     .at = {Phase::kModel, 1},
+     .source = "Loong-Megatron:megatron/core/model_parallel_config.py",
+     .reads = {K::expert_model_parallel_size, K::tensor_model_parallel_size, K::sequence_parallel},
+     .when =
+         [](F f) {
+           return f.num(K::expert_model_parallel_size) > 1 && f.num(K::tensor_model_parallel_size) > 1 &&
+                  !f.on(K::sequence_parallel);
+         },
+     .needs = "experts with tensor and expert parallelism train with sequence_parallel only",
+     .fixes = {{{K::sequence_parallel, true}}}},
+    {.id = "lff.dsv4-mla",
+     .area = "attention",
+     .at = {Phase::kModel, 1038},
+     .source = "Loong-Megatron:megatron/core/transformer/transformer_config.py:1038",
+     .reads = {K::experimental_attention_variant, K::multi_latent_attention},
+     .when =
+         [](F f) { return f.is(K::experimental_attention_variant, "dsv4_hybrid") && !f.on(K::multi_latent_attention); },
+     .needs = "the attention of DeepSeek-V4 needs multi_latent_attention",
+     .fixes = {{{K::experimental_attention_variant, kUnset}}}},
     {.id = "lff.dsa-freq-positive",
      .area = "attention",
      .at = {Phase::kModel, 1055},
@@ -247,6 +296,14 @@ const Rule kRules[] = {
                   f.none(K::pipeline_model_parallel_layout);
          },
      .needs = "hash layers in a pipeline need a pipeline_model_parallel_layout",
+     .fixes = {{{K::moe_n_hash_layers, 0}}}},
+    {.id = "lff.hash-first-stage",
+     .area = "moe",
+     .at = {Phase::kModel, 1795},
+     .source = "Loong-Megatron:megatron/core/transformer/transformer_config.py:1795",
+     .reads = {K::moe_n_hash_layers, K::pipeline_model_parallel_size, K::pipeline_model_parallel_layout},
+     .when = HashLayersBeyondTheFirstStage,
+     .needs = "all hash layers stand in the first virtual stage of the pipeline_model_parallel_layout",
      .fixes = {{{K::moe_n_hash_layers, 0}}}},
     {.id = "lff.hash-vs-ep-overlap",
      .area = "ep-overlap",

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <vector>
 
-#include "absl/algorithm/container.h"
 #include "resolver/base/integers.h"
 #include "resolver/base/nearest.h"
 #include "resolver/catalog/loongforge.h"
@@ -41,8 +40,8 @@ void AlignWan(Editor& e) {
 }
 
 bool NameUnknown(F f) {
-  return f.value(K::model_name).is_text() && f.none(K::config_file) && f.given(K::model_name) &&
-         !absl::c_linear_search(LoongForgeModelNames(), f.text(K::model_name));
+  return f.value(K::model_name).is_text() && f.given(K::model_name) &&
+         FindLoongForgeModel(f.text(K::model_name)) == nullptr;
 }
 
 const Rule kRules[] = {
@@ -50,7 +49,7 @@ const Rule kRules[] = {
      .area = "model",
      .at = {Phase::kLoongForge, 1},
      .source = "LoongForge:loongforge/utils/config_map.py:447",
-     .reads = {K::model_name, K::config_file},
+     .reads = {K::model_name},
      .when = [](F f) { return NameUnknown(f); },
      .needs = "LoongForge registers no such model: give its file with --config-file",
      .fix =
@@ -134,6 +133,24 @@ const Rule kRules[] = {
      .reads = {K::train_iters, K::train_samples},
      .when = [](F f) { return !f.env().written && !f.on(K::train_iters) && !f.on(K::train_samples); },
      .needs = "the launch needs a length, which is yours to choose: --train-iters or --train-samples"},
+    {.id = "lf.lr-left-open",
+     .area = "schedule",
+     .kind = Kind::kWarning,
+     .at = {Phase::kOptimizer, 9062},
+     .source = "Loong-Megatron:megatron/core/optimizer_param_scheduler.py:62",
+     .reads = {K::lr},
+     .when = [](F f) { return !f.env().written && !f.set(K::lr); },
+     .needs = "the launch needs a learning rate, which is yours to choose: --lr"},
+    {.id = "lf.data-left-open",
+     .area = "data",
+     .kind = Kind::kInfo,
+     .at = {Phase::kOptimizer, 9100},
+     .source = "LoongForge:examples/qwen3/pretrain/pretrain_qwen3_30b_a3b.sh:41",
+     .reads = {K::data_path, K::tokenizer_type},
+     .when = [](F f) { return !f.env().written && (!f.set(K::data_path) || !f.set(K::tokenizer_type)); },
+     .needs =
+         "to train on something, add your tokenizer and data: --tokenizer-type HFTokenizer --hf-tokenizer-path DIR "
+         "--data-path PREFIX"},
     {.id = "lf.one-logger-off",
      .area = "logging",
      .kind = Kind::kChange,

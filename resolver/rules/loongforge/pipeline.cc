@@ -5,8 +5,11 @@
 #include <numeric>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -20,7 +23,7 @@ using K = Knob;
 using F = const Facts&;
 
 constexpr size_t kMaxEntries = 4096;
-constexpr int64_t kMaxLayersPerStage = 1 << 15;
+constexpr int64_t kMaxLayersPerStage = 1024;
 
 // "8,7,8" as numbers. Without a comma LoongForge reads no entry at all; so do we.
 std::vector<int64_t> Entries(F f, Knob knob) {
@@ -43,8 +46,8 @@ int64_t Sum(const std::vector<int64_t>& entries) {
   return sum;
 }
 
-bool CustomPp(F f) { return !f.text(K::custom_pipeline_layers).empty(); }
-bool CustomVpp(F f) { return !f.text(K::custom_virtual_pipeline_layers).empty(); }
+bool CustomPp(F f) { return f.set(K::custom_pipeline_layers); }
+bool CustomVpp(F f) { return f.set(K::custom_virtual_pipeline_layers); }
 int64_t Pp(F f) { return std::max<int64_t>(1, f.num(K::pipeline_model_parallel_size)); }
 int64_t Stages(F f) { return std::max<int64_t>(1, f.num(K::num_virtual_stages_per_pipeline_rank)); }
 
@@ -57,7 +60,22 @@ std::string Even(int64_t total, int64_t parts) {
 }
 
 std::vector<Patch> EvenPp(F f) {
-  return {{Assign(K::custom_pipeline_layers, Pp(f) > 1 ? Value(Even(f.num(K::num_layers), Pp(f))) : Value())}};
+  Patch patch = {Assign(K::custom_pipeline_layers,
+                        Pp(f) > 1 && f.num(K::num_layers) > 0 ? Value(Even(f.num(K::num_layers), Pp(f))) : Value())};
+  // The list becomes a layout, which goes with no other way to count virtual stages.
+  if (f.set(K::num_layers_per_virtual_pipeline_stage)) {
+    patch.push_back(Assign(K::num_layers_per_virtual_pipeline_stage, Value()));
+  }
+  return {std::move(patch)};
+}
+// Without virtual stages.
+std::vector<Patch> EvenPpAlone(F f) {
+  Patch patch = {Assign(K::custom_virtual_pipeline_layers, Value())};
+  if (f.num(K::num_layers) % Pp(f) != 0) {
+    const std::vector<Patch> even = EvenPp(f);
+    patch.insert(patch.end(), even[0].begin(), even[0].end());
+  }
+  return {std::move(patch)};
 }
 std::vector<Patch> EvenVpp(F f) {
   int64_t parts = 0;
@@ -71,13 +89,37 @@ std::string Counted(F f, Knob knob, int64_t wanted) {
                       f.num(K::num_layers), " layers");
 }
 
+// Each stage's layers over its virtual stages, which are listed in the order of execution; the later ones take one
+// more.
+std::vector<int64_t> Spread(const std::vector<int64_t>& stages, int64_t virtual_stages) {
+  std::vector<int64_t> entries;
+  if (virtual_stages > static_cast<int64_t>(kMaxEntries)) return entries;
+  for (int64_t i = 0; i < virtual_stages; ++i) {
+    for (const int64_t layers : stages) {
+      const bool more = i >= virtual_stages - layers % virtual_stages;
+      entries.push_back(layers / virtual_stages + (more ? 1 : 0));
+    }
+  }
+  return entries.size() > kMaxEntries ? std::vector<int64_t>() : entries;
+}
+
+bool NotANumber(F f, Knob knob) {
+  if (!absl::StrContains(f.text(knob), ',')) return false;
+  for (const absl::string_view item : absl::StrSplit(f.text(knob), ',')) {
+    int64_t value = 0;
+    const bool blank = absl::StripAsciiWhitespace(item).empty();
+    if (!absl::SimpleAtoi(item, &value) && !(blank && knob == K::custom_virtual_pipeline_layers)) return true;
+  }
+  return false;
+}
+
 // Virtual stages are listed in the order of execution, embedding first, MTP and loss last.
 std::string LayoutOf(const std::vector<int64_t>& entries, int64_t mtp_layers) {
   std::string layout;
   for (size_t i = 0; i < entries.size(); ++i) {
     if (entries[i] < 0 || entries[i] > kMaxLayersPerStage) return "";
     absl::StrAppend(&layout, i == 0 ? "E" : "|");
-    if (entries[i] > 0) absl::StrAppend(&layout, "t*", entries[i]);
+    layout.append(static_cast<size_t>(entries[i]), 't');
   }
   if (mtp_layers > 0 && mtp_layers <= 64) layout.append(static_cast<size_t>(mtp_layers), 'm');
   return layout + "L";
@@ -112,6 +154,17 @@ const Rule kRules[] = {
      .when = [](F f) { return CustomPp(f) && CustomVpp(f); },
      .needs = "give custom_pipeline_layers or custom_virtual_pipeline_layers, not both",
      .fixes = {{{K::custom_pipeline_layers, kUnset}}}},
+    {.id = "lf.custom-pp-word",
+     .area = "pipeline",
+     .at = {Phase::kLoongForge, 502, 1},
+     .source = "LoongForge:loongforge/train/validators.py:461",
+     .reads = {K::custom_pipeline_layers, K::custom_virtual_pipeline_layers},
+     .when =
+         [](F f) {
+           return NotANumber(f, K::custom_pipeline_layers) || NotANumber(f, K::custom_virtual_pipeline_layers);
+         },
+     .needs = "the entries are whole numbers of layers between commas",
+     .fix = [](F f) { return CustomVpp(f) ? EvenVpp(f) : EvenPp(f); }},
     {.id = "lf.custom-pp-count",
      .area = "pipeline",
      .at = {Phase::kLoongForge, 503},
@@ -159,7 +212,7 @@ const Rule kRules[] = {
      .reads = {K::custom_virtual_pipeline_layers, K::num_virtual_stages_per_pipeline_rank},
      .when = [](F f) { return CustomVpp(f) && f.none(K::num_virtual_stages_per_pipeline_rank); },
      .needs = "custom_virtual_pipeline_layers needs num_virtual_stages_per_pipeline_rank",
-     .fixes = {{{K::custom_virtual_pipeline_layers, kUnset}}}},
+     .fix = EvenPpAlone},
     {.id = "lf.custom-vpp-sum",
      .area = "pipeline",
      .at = {Phase::kLoongForge, 508},
@@ -194,8 +247,8 @@ const Rule kRules[] = {
          [](Editor& e) {
            const Facts& f = e.facts();
            if (!CustomPp(f) && !CustomVpp(f)) return;
-           const std::vector<int64_t> entries =
-               Entries(f, CustomVpp(f) ? K::custom_virtual_pipeline_layers : K::custom_pipeline_layers);
+           const std::vector<int64_t> entries = CustomVpp(f) ? Entries(f, K::custom_virtual_pipeline_layers)
+                                                             : Spread(Entries(f, K::custom_pipeline_layers), Stages(f));
            const std::string layout = entries.empty() ? "" : LayoutOf(entries, f.num(K::mtp_num_layers));
            if (layout.empty()) return;
            e.Set(K::pipeline_model_parallel_layout, Value(layout));

@@ -25,6 +25,14 @@ bool RingGathers(F f) {
 }
 
 const Rule kRules[] = {
+    {.id = "lf.sft-pack-needs-mbs",
+     .area = "sft",
+     .at = {Phase::kLoongForge, 200},
+     .source = "LoongForge:loongforge/train/validators.py:200",
+     .reads = {K::training_phase, K::packing_sft_data, K::micro_batch_size},
+     .when = [](F f) { return Sft(f) && f.on(K::packing_sft_data) && f.none(K::micro_batch_size); },
+     .needs = "packed data needs --micro-batch-size",
+     .fixes = {{{K::micro_batch_size, 1}}}},
     {.id = "lf.sft-tokenizer",
      .area = "sft",
      .at = {Phase::kLoongForge, 146},

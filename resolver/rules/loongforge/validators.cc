@@ -104,7 +104,7 @@ const Rule kRules[] = {
      .at = {Phase::kLoongForge, 401},
      .source = "LoongForge:loongforge/train/validators.py:406",
      .reads = {K::context_parallel_ulysses_degree, K::context_parallel_size},
-     .when = [](F f) { return Cp(f) > 1 && (Ulysses(f) > Cp(f) || !Divisible(Cp(f), Ulysses(f))); },
+     .when = [](F f) { return Cp(f) > 1 && Ulysses(f) >= 1 && (Ulysses(f) > Cp(f) || !Divisible(Cp(f), Ulysses(f))); },
      .needs = "context_parallel_ulysses_degree must divide context_parallel_size",
      .fix = DividingDegree},
     {.id = "lf.ulysses1-no-a2a",
@@ -129,7 +129,7 @@ const Rule kRules[] = {
      .change =
          [](Editor& e) {
            const Facts& f = e.facts();
-           if (Cp(f) > 1 && Ulysses(f) == Cp(f)) e.Set(K::cp_comm_type, Value(Value::List{Value("a2a")}));
+           if (Cp(f) > 1 && Ulysses(f) == Cp(f)) e.Set(K::cp_comm_type, "a2a");
          }},
     {.id = "lf.ulysses-hybrid",
      .area = "context-parallel",
@@ -143,7 +143,7 @@ const Rule kRules[] = {
            const int64_t degree = Ulysses(f);
            if (Cp(f) <= 1 || degree <= 1 || degree >= Cp(f)) return;
            const int64_t ring = Cp(f) / degree;
-           e.Set(K::cp_comm_type, Value(Value::List{Value("a2a+p2p")}));
+           e.Set(K::cp_comm_type, "a2a+p2p");
            e.Set(K::hierarchical_context_parallel_sizes, Value(Value::List{Value(degree), Value(ring)}));
          }},
     {.id = "lf.tp-overlap-fp16",

@@ -179,7 +179,9 @@ const Rule kRules[] = {
      .reads = {K::async_save, K::use_persistent_ckpt_worker, K::ckpt_format},
      .change =
          [](Editor& e) {
-           if (UsesDistCkpt(e.facts()) && !e.facts().on(K::use_persistent_ckpt_worker)) e.Set(K::async_save, false);
+           const Facts& f = e.facts();
+           if (f.target() == Target::kLoongForge) return;  // not in its fork
+           if (UsesDistCkpt(f) && !f.on(K::use_persistent_ckpt_worker)) e.Set(K::async_save, false);
          }},
     {.id = "mlm.async-strategy",
      .area = "checkpoint",

@@ -63,9 +63,15 @@ bool Allowed(const ChoiceRow& row, const Value& value) {
   return false;
 }
 
+// LoongForge asks nothing of what an override of the model's file says instead of a flag.
+bool OfTheModelFile(const Facts& f, Knob knob) {
+  const auto& file = f.env().model_file;
+  return std::any_of(file.begin(), file.end(), [knob](const auto& said) { return said.first == knob; });
+}
+
 const ChoiceRow* FirstRefused(const Facts& f) {
   for (const ChoiceRow& row : RowsWithChoices(f.env())) {
-    if (f.given(row.knob) && !Allowed(row, f.value(row.knob))) return &row;
+    if (f.given(row.knob) && !Allowed(row, f.value(row.knob)) && !OfTheModelFile(f, row.knob)) return &row;
   }
   return nullptr;
 }

@@ -58,7 +58,8 @@ bool InferenceScopeFits(F f) {
 // Captures the whole training step: a setting since 0.18, before that a scope of the local implementation.
 bool FullIteration(F f) {
   if (f.core(18)) return f.is(K::cuda_graph_impl, "full_iteration");
-  const bool scope = f.is(K::cuda_graph_impl, "local") && f.has(K::cuda_graph_scope, "full_iteration");
+  const bool scope = f.is(K::cuda_graph_impl, "local") &&
+                     (f.has(K::cuda_graph_scope, "full_iteration") || f.is(K::cuda_graph_scope, "full_iteration"));
   return scope && (f.core(17) || !f.on(K::inference_dynamic_batching));
 }
 bool InferenceBlock(F f) {

@@ -53,9 +53,44 @@ class FlagPatch {
       Add(Flag(renamed == kRenamed.end() ? a.knob : renamed->second), a.value);
     }
   }
-  Patch Finish() { return std::move(out_); }
+  Patch Finish() {
+    if (Unsets(K::hierarchical_context_parallel_sizes) && f_.has(K::cp_comm_type, "a2a+p2p")) Add(K::cp_comm_type, {});
+    if (Unsets(K::fp4)) {
+      for (const K param : {K::fp4_param, K::fp4_param_gather}) {
+        if (f_.on(param)) Add(param, false);
+      }
+    }
+    if (f_.target() == Target::kLoongForge) FollowLoongForge();
+    return std::move(out_);
+  }
 
  private:
+  // Whether the patch takes a value away.
+  bool Unsets(K knob) const {
+    return std::any_of(out_.begin(), out_.end(), [knob](const Assignment& a) {
+      return a.env_var.empty() && a.knob == knob && !a.value.truthy();
+    });
+  }
+
+  // What the fork would make a fix's value of again, or has no use for without it.
+  void FollowLoongForge() {
+    if (Unsets(K::pipeline_model_parallel_layout)) {
+      for (const K list : {K::custom_pipeline_layers, K::custom_virtual_pipeline_layers}) {
+        if (f_.set(list)) Add(list, Value());
+      }
+      const auto pp = std::find_if(out_.begin(), out_.end(), [](const Assignment& a) {
+        return a.env_var.empty() && a.knob == K::pipeline_model_parallel_size;
+      });
+      if (pp != out_.end() && pp->value == Value(1)) Add(K::num_virtual_stages_per_pipeline_rank, Value());
+    }
+    const bool nothing = (Unsets(K::offload_modules) && !f_.on(K::offload_tensors)) ||
+                         (Unsets(K::offload_tensors) && !f_.on(K::offload_modules));
+    if (nothing) Add(K::fine_grained_activation_offloading, false);
+    if (Unsets(K::selective_fp8) && f_.on(K::selective_fp8_allowed_ub_names)) {
+      Add(K::selective_fp8_allowed_ub_names, Value());
+    }
+  }
+
   void Add(K knob, const Value& value) {
     const bool there = std::any_of(out_.begin(), out_.end(),
                                    [knob](const Assignment& a) { return a.env_var.empty() && a.knob == knob; });

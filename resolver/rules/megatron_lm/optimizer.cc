@@ -11,6 +11,7 @@ using F = const Facts&;
 
 // Optimizers with their own distributed scheme. Until 0.17 only those with muon in the name are looked at.
 bool Emerging(F f) {
+  if (f.target() == Target::kLoongForge) return false;  // its fork has Muon in an optimizer of its own
   if (f.core(18)) return !f.in(K::optimizer, {"sgd", "adam"});
   return absl::StrContains(f.text(K::optimizer), "muon");
 }

@@ -90,7 +90,10 @@ std::vector<Patch> DividingInterleavedStages(F f) {
   while (size.has_value() && *size > 1 && !ScheduleTakes(f, *size)) size = NextSmallerFit(SplitLayers(f), 1, *size);
   if (!most.has_value()) return {};
   std::vector<Patch> fixes;
-  if (size.has_value() && *size > 1) fixes.push_back({Assign(K::pipeline_model_parallel_size, *size)});
+  const int64_t each = f.num(K::num_layers_per_virtual_pipeline_stage);
+  if (size.has_value() && *size > 1 && Divisible(FloorDiv(SplitLayers(f), *size), each)) {
+    fixes.push_back({Assign(K::pipeline_model_parallel_size, *size)});
+  }
   fixes.push_back(
       {Assign(K::pipeline_model_parallel_size, *most), Assign(K::num_layers_per_virtual_pipeline_stage, Value())});
   return fixes;

@@ -52,7 +52,7 @@ void TakePlainFields(Editor& e) {
   e.Fill(K::persist_layer_norm, !f.on(K::no_persist_layer_norm));
   e.Fill(K::deallocate_pipeline_outputs, true);
   e.Fill(K::pipeline_dtype, f.value(K::params_dtype));
-  e.Fill(K::variable_seq_lengths, false);
+  if (f.target() != Target::kLoongForge) e.Fill(K::variable_seq_lengths, false);  // its fork keeps what was asked
   e.Fill(K::fp8_param, f.value(K::fp8_param_gather));
   if (f.core(17)) e.Fill(K::fp4_param, f.value(K::fp4_param_gather));
   e.Fill(K::inference_sampling_seed, f.value(K::seed));

@@ -1,5 +1,5 @@
-// Reads mlm_cli*.jsonl.gz: Megatron-LM command lines, with the environment they ran in. The words go through our own
-// parser, so that its faults count as well.
+// Reads mlm_cli*.jsonl.gz and loongforge*.jsonl.gz: command lines of Megatron-LM and LoongForge, with the environment
+// they ran in. The words go through our own parser, so that its faults count as well.
 #include <algorithm>
 #include <array>
 
@@ -8,6 +8,9 @@
 #include "absl/strings/strip.h"
 #include "resolver/base/status_macros.h"
 #include "resolver/catalog/defaults.h"
+#include "resolver/catalog/loongforge.h"
+#include "resolver/loongforge_parts.h"
+#include "resolver/render/loongforge_dialect.h"
 #include "resolver/render/megatron_lm_dialect.h"
 #include "tests/golden/golden_case.h"
 
@@ -30,6 +33,21 @@ Value ShortDtype(const Value& value) {
   return value;
 }
 
+// The words as our readers take them.
+std::vector<Argument> Words(const Json& argv) {
+  std::vector<Argument> words;
+  for (const auto& word : argv.GetArray()) {
+    words.push_back({std::string(Text(word)), {static_cast<int>(words.size()), 0, 0}});
+  }
+  return words;
+}
+
+// Another word of the same thing, or the input.
+bool IsInput(absl::string_view name) {
+  return name == "world_size" || name == "use_dist_ckpt" || name == "params_dtype" || name == "model_family" ||
+         name == "model_name";
+}
+
 // Upstream's process sets RANK itself; everything else is the case's.
 void SetEnvironment(const Json& line, Environment* env) {
   env->te = Version::Parse(Text(line["te"]));
@@ -38,7 +56,7 @@ void SetEnvironment(const Json& line, Environment* env) {
   env->cc_major = line["gpu"]["cc_major"].GetInt();
   env->capabilities_known = true;
   for (const auto& package : line["packages"].GetObject()) {
-    env->packages[std::string(Text(package.name))] = std::string(Text(package.value));
+    if (!package.value.IsNull()) env->packages[std::string(Text(package.name))] = std::string(Text(package.value));
   }
   for (const auto& var : line["env"].GetObject()) {
     env->vars[std::string(Text(var.name))] = std::string(Text(var.value));
@@ -52,12 +70,12 @@ void SetEnvironment(const Json& line, Environment* env) {
 absl::Status ReadFinals(const Json& fields, bool argument, GoldenCase* out) {
   for (const auto& field : fields.GetObject()) {
     const absl::string_view name = Text(field.name);
-    if (name == "world_size" || name == "use_dist_ckpt") continue;  // the input, and another name for ckpt_format
+    if (IsInput(name)) continue;
     if (name == "data_parallel_size") {
       out->data_parallel_size = field.value.GetInt64();
       continue;
     }
-    const auto knob = FindKnob(name);
+    const auto knob = FindKnob(name == "num_experts" ? "num_moe_experts" : name);
     if (!knob.has_value()) {
       out->unmapped.emplace_back(name);
       continue;
@@ -83,31 +101,35 @@ absl::Status ReadExpectations(const Json& line, GoldenCase* out) {
   return absl::OkStatus();
 }
 
-class MlmCliReader : public GoldenReader {
+class CommandLineReader : public GoldenReader {
  public:
-  explicit MlmCliReader(int release) : release_(release) {}
+  CommandLineReader(Target target, int release) : target_(target), release_(release) {}
 
   absl::StatusOr<GoldenCase> Read(const Json& line) const override {
     GoldenCase out;
     out.id = std::string(Text(line["id"]));
     out.whole_launch = true;
-    out.env.target = Target::kMegatronLm;
+    out.env.target = target_;
     out.env.core_release = release_;
+    out.env.written = true;
     SetEnvironment(line, &out.env);
-    std::vector<std::string> argv;
-    for (const auto& word : line["argv"].GetArray()) argv.emplace_back(Text(word));
-    const ParseResult parsed = ParseMegatronLm(argv, out.env);
+    const std::vector<Argument> words = Words(line["argv"]);
+    const bool loongforge = target_ == Target::kLoongForge;
+    ParseResult parsed = loongforge ? ParseLoongForge(words, out.env) : ParseMegatronLm(words, out.env);
     for (const ParseFinding& finding : parsed.findings) out.front_end.push_back(finding.finding);
     out.env.mla = std::any_of(parsed.knobs.begin(), parsed.knobs.end(), [](const ParsedKnob& knob) {
       return knob.knob == Knob::multi_latent_attention && knob.value.truthy();
     });
-    out.config = DefaultsFor(Target::kMegatronLm, release_, kMain, out.env.mla);
+    out.config = DefaultsFor(target_, release_, kMain, out.env.mla);
     ApplyKnobs(parsed.knobs, &out.config);
+    out.env.model_file = ModelFileOf(parsed);
+    out.parsed = std::move(parsed);
     FLIGHTPLAN_RETURN_IF_ERROR(ReadExpectations(line, &out));
     return out;
   }
 
  private:
+  Target target_;
   int release_;
 };
 
@@ -119,7 +141,11 @@ absl::StatusOr<std::unique_ptr<GoldenReader>> MakeMlmCliReader(const std::string
   if (!release.empty() && (!absl::SimpleAtoi(absl::StripPrefix(release, "0."), &minor) || minor < 15)) {
     return absl::InvalidArgumentError(absl::StrCat(path, ": the name must end in @0.<release>"));
   }
-  return std::unique_ptr<GoldenReader>(new MlmCliReader(minor));
+  return std::unique_ptr<GoldenReader>(new CommandLineReader(Target::kMegatronLm, minor));
+}
+
+absl::StatusOr<std::unique_ptr<GoldenReader>> MakeLoongForgeReader(const std::string&) {
+  return std::unique_ptr<GoldenReader>(new CommandLineReader(Target::kLoongForge, kLoongForgeCore));
 }
 
 }  // namespace flightplan::golden
