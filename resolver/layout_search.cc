@@ -91,6 +91,7 @@ std::vector<const StageLayout*> StagesFor(LayoutSearch* s, int pp, int vpp) {
   } else if (known.empty()) {
     const double tail = TailLayers(s->work);
     for (const std::vector<int64_t>& sizes : StageSplits(s->shape.num_layers, s->shape.mtp_depths, pp, vpp, tail)) {
+      if (!known.empty() && sizes.front() < s->question.layout.first_stage_layers) continue;
       known.push_back(std::make_unique<StageLayout>(StagesOfSizes(s->shape, pp, vpp, sizes)));
       if (!MaySplit(*s)) break;
     }
@@ -198,6 +199,9 @@ absl::Status PrepareSearch(NormalizedIntent intent, LayoutSearch* s) {
   q.layout.seq_length = s->intent.workload.seq_length;
   q.layout.wish = WishOf(s->intent);
   q.layout.sequence_parallel = s->intent.layout.sequence_parallel.value_or(true);
+  if (s->intent.env.target == Target::kLoongForge) {  // its hash layers stand there (lff.hash-first-stage)
+    q.layout.first_stage_layers = s->config.Get(K::moe_n_hash_layers).integer();
+  }
   q.layout.even_stages = s->own_split || s->intent.model.hybrid_layer_pattern.has_value();
   const std::optional<Value> pinned = PinOf(s->intent, K::pipeline_model_parallel_layout);
   const std::string text =

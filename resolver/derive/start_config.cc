@@ -75,7 +75,10 @@ DerivedPlan Derive(const NormalizedIntent& intent) {
   DerivedPlan plan;
   std::vector<Knob> absent;
   plan.config = StartConfig(intent, &absent);
-  plan.missing_features = MissingModelFeatures(intent.model, intent.env, absent);
+  // What LoongForge has a file for it can build.
+  if (intent.env.target != Target::kLoongForge || LoongForgeModelOf(plan.config) == nullptr) {
+    plan.missing_features = MissingModelFeatures(intent.model, intent.env, absent);
+  }
   absl::StatusOr<ModelShape> shape = MakeShape(intent.model, plan.config);
   if (shape.ok()) plan.shape = *std::move(shape);
   return plan;

@@ -59,6 +59,8 @@ bool StagesFit(const ModelShape& shape, const LayoutQuestion& question, int64_t 
   const int64_t stages = pp * vpp;
   if (stages == 1) return true;
   if (question.layout_stages > 0) return stages == question.layout_stages;
+  // As BalancedStages splits them, with a layer's place for the embedding.
+  if ((shape.num_layers + shape.mtp_depths + 2) / stages - 1 < question.first_stage_layers) return false;
   if (shape.num_layers % stages == 0) return true;
   return !question.even_stages && stages <= MostStages(shape);
 }

@@ -31,10 +31,11 @@ struct LayoutQuestion {
   int64_t gpus = 1;
   int64_t global_batch_size = 1;
   int64_t seq_length = 1;
-  LayoutSizes wish;               // sizes that are given
-  bool sequence_parallel = true;  // with TP
-  bool even_stages = false;       // only layer counts that divide: the stack cannot spell another split
-  int64_t layout_stages = 0;      // virtual stages of a layout that is given; 0: none
+  LayoutSizes wish;                // sizes that are given
+  bool sequence_parallel = true;   // with TP
+  int64_t first_stage_layers = 0;  // decoder layers that the first virtual stage of several must hold
+  bool even_stages = false;        // only layer counts that divide: the stack cannot spell another split
+  int64_t layout_stages = 0;       // virtual stages of a layout that is given; 0: none
 };
 
 // Calls visit(sizes) for every legal combination of sizes. Combinations that differ in PP and VPP alone follow one

@@ -48,7 +48,11 @@ const Rule kRules[] = {
      .at = {Phase::kOptimizer, 434},
      .source = "Megatron-LM:megatron/core/optimizer/optimizer_config.py:434",
      .reads = {K::use_precision_aware_optimizer, K::optimizer},
-     .when = [](F f) { return PrecisionAware(f) && !f.is(K::optimizer, "adam"); },
+     .when =
+         [](F f) {
+           if (f.target() == Target::kLoongForge && f.is(K::optimizer, "muon")) return false;  // the fork's has it
+           return PrecisionAware(f) && !f.is(K::optimizer, "adam");
+         },
      .needs = "the precision-aware optimizer exists for adam only",
      .fixes = {{{K::use_precision_aware_optimizer, false}}}},
     {.id = "opt.precision-aware-needs-distopt",

@@ -37,15 +37,19 @@ void DecidePipeline(Deliberation& d) {
                            !d.value(K::num_layers_in_last_pipeline_stage).is_none() ||
                            d.on(K::account_for_embedding_in_pipeline_split) ||
                            d.on(K::account_for_loss_in_pipeline_split);
-  if (stages > kMaxStages || layers > kMaxLayers || mtp > kMaxLayers || layers % stages == 0 || split_given ||
+  const bool hashed = d.intent.env.target == Target::kLoongForge && d.value(K::moe_n_hash_layers).integer() > 0;
+  const bool even = layers % stages == 0 && !hashed;
+  if (stages > kMaxStages || layers > kMaxLayers || mtp > kMaxLayers || even || split_given ||
       layers + mtp + 2 < stages || !d.value(K::pipeline_model_parallel_layout).is_none()) {
     return;
   }
   const std::vector<int64_t> sizes = BalancedStages(layers, mtp, stages);
   d.Choose(K::pipeline_model_parallel_layout, LayoutText(sizes, mtp),
            {.rule_id = "decide.pipeline-layout",
-            .reason = absl::StrCat(layers, " layers do not divide by ", stages, " stages (PP ", f.pp, " x VPP ", f.vpp,
-                                   "); embedding, loss", mtp > 0 ? " and MTP" : "", " count as a layer each"),
+            .reason = absl::StrCat(layers, " layers ",
+                                   layers % stages == 0 ? "with hash routing need a layout for " : "do not divide by ",
+                                   stages, " stages (PP ", f.pp, " x VPP ", f.vpp, "); embedding, loss",
+                                   mtp > 0 ? " and MTP" : "", " count as a layer each"),
             .basis = Basis::kRecipes,
             .citations = {"Megatron-Bridge@067f987df perf_recipes/deepseek: Et|(tt|)*30mL"}});
   // What fits is judged by the stages that will run.
