@@ -10,7 +10,6 @@
 #include "flightplan/v1/resolver_service.pb.h"
 #include "resolver/base/status_macros.h"
 #include "resolver/base/work.h"
-#include "resolver/catalog/loongforge.h"
 #include "resolver/normalize/knobs_message.h"
 #include "resolver/normalize/request.h"
 #include "resolver/normalize/violations.h"
@@ -30,13 +29,6 @@ std::vector<Argument> Words(const google::protobuf::RepeatedPtrField<std::string
   return words;
 }
 
-// The value of the flag at this place: "--config-file=a.yaml", or the next word.
-absl::string_view PathOf(absl::Span<const Argument> args, size_t at) {
-  const size_t sign = args[at].text.find('=');
-  if (sign != std::string::npos) return absl::string_view(args[at].text).substr(sign + 1);
-  return at + 1 < args.size() ? absl::string_view(args[at + 1].text) : "";
-}
-
 // What arguments alone do not say.
 void NoteWhatIsElsewhere(absl::Span<const Argument> args, absl::string_view format, const Environment& env,
                          Reading* reading) {
@@ -45,14 +37,14 @@ void NoteWhatIsElsewhere(absl::Span<const Argument> args, absl::string_view form
         "the recipe's own values: what is written here is judged over the class defaults; dump the whole configuration "
         "(ConfigContainer.to_yaml) and validate that file");
   }
-  for (size_t i = 0; i < args.size(); ++i) {
-    const Argument& arg = args[i];
+  for (const Argument& arg : args) {
     const bool yaml = arg.text == "--yaml-cfg" || absl::StartsWith(arg.text, "--yaml-cfg=");
     const bool file = arg.text == "--config-file" || absl::StartsWith(arg.text, "--config-file=");
     if (!yaml && !file) continue;
-    if (file && env.target == Target::kLoongForge && FindLoongForgeFile(PathOf(args, i)) != nullptr) continue;
-    reading->not_judged.push_back(absl::StrCat("the YAML file of ", arg.text.substr(0, arg.text.find('=')),
-                                               ": its values win over these; validate that file"));
+    if (file && env.target == Target::kLoongForge && reading->parsed.model_file_read) continue;
+    reading->not_judged.push_back(
+        absl::StrCat("the YAML file of ", arg.text.substr(0, arg.text.find('=')), ": its values win over these; ",
+                     file ? "validate it with --stack-root, or that file" : "validate that file"));
   }
 }
 

@@ -386,6 +386,7 @@ absl::Status Resolver::AnswerValidate(const v1::ValidateConfigRequest& request, 
   if (weighed.estimate.has_value() && view >= View::kBasic) {
     PutEstimate(R::kEstimateFieldNumber, *weighed.estimate, /*outlook=*/nullptr, &w);
   }
+  for (const std::string& path : reading.parsed.wanted_files) w.PutText(R::kWantedFilesFieldNumber, path);
   answer->bytes = std::move(w).Take();
   return absl::OkStatus();
 }

@@ -46,6 +46,8 @@ constexpr std::array<Knob, 13> kSizes = {Knob::num_layers,
                                          Knob::expert_model_parallel_size,
                                          Knob::expert_tensor_parallel_size};
 
+constexpr size_t kMostNames = 12;  // of a sentence
+
 }  // namespace
 
 void DropWhatIsNotKnown(Reading* reading, RunResult* run) {
@@ -77,8 +79,13 @@ void DropWhatIsNotKnown(Reading* reading, RunResult* run) {
   std::vector<absl::string_view> spelled;
   for (const Knob knob : unknown) spelled.push_back(Name(knob));
   std::sort(spelled.begin(), spelled.end());
+  std::string more;
+  if (spelled.size() > kMostNames) {
+    more = absl::StrCat(" and ", spelled.size() - kMostNames, " more");
+    spelled.resize(kMostNames);
+  }
   reading->not_judged.push_back(absl::StrCat("values that only a run would know, and ", dropped,
-                                             " findings that rest on them: ", absl::StrJoin(spelled, ", ")));
+                                             " findings that rest on them: ", absl::StrJoin(spelled, ", "), more));
 }
 
 }  // namespace flightplan

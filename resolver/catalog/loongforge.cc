@@ -4,6 +4,7 @@
 #include <iterator>
 #include <utility>
 
+#include "absl/container/btree_set.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -53,6 +54,23 @@ constexpr absl::string_view kStructure[] = {
     "_target_",   "_partial_",  "_recursive_",         "convert_file",       "defaults",        "hydra",
     "loss_func",  "model_spec", "model_type",          "position_idx_func",  "rotary_emb_func", "peft_config",
     "image_size", "patch_size", "temporal_patch_size", "spatial_merge_size", "in_channels",     "freeze"};
+
+// Of the fork's TransformerConfig, not of core's, and no flag's (Loong-Megatron a77508627).
+constexpr absl::string_view kForkFields[] = {"actual_vocab_size",
+                                             "chunk_num_per_seq",
+                                             "chunkpipe_backward_microbatch",
+                                             "chunkpipe_chunk_idx_in_group",
+                                             "chunkpipe_current_group_size",
+                                             "chunkpipe_forward",
+                                             "chunkpipe_forward_microbatch",
+                                             "csa_compress_ratios",
+                                             "csa_compress_rotary_base",
+                                             "csa_dense_mode",
+                                             "csa_window_size",
+                                             "micro_batch_size",
+                                             "p2p_comm_fixed_seq_lengths_per_rank",
+                                             "sft_chunkpipe_mode",
+                                             "use_fused_mhc"};
 
 // By the name of an argument.
 const absl::flat_hash_map<std::string, Knob>& KnobsOfArguments() {
@@ -149,6 +167,25 @@ const LoongForgeModel* FindLoongForgeModel(absl::string_view name) {
   return nullptr;
 }
 
+std::vector<absl::string_view> LoongForgeFiles() {
+  std::vector<absl::string_view> files;
+  for (const LoongForgeModel& model : Models()) {
+    if (model.there) files.push_back(model.path);
+  }
+  return files;
+}
+
+const std::vector<Knob>& LoongForgeFileKnobs() {
+  static const auto* const kKnobs = [] {
+    absl::btree_set<Knob> said;
+    for (const LoongForgeModel& model : Models()) {
+      for (const auto& [knob, argument] : model.arguments) said.insert(knob);
+    }
+    return new std::vector<Knob>(said.begin(), said.end());
+  }();
+  return *kKnobs;
+}
+
 const LoongForgeModel* LoongForgeModelOf(const Config& config) {
   const LoongForgeModel* model = nullptr;
   if (const Value& name = config.Get(Knob::model_name); name.is_text()) {
@@ -187,7 +224,7 @@ bool LoongForgeClassTakes(absl::string_view target, absl::string_view field) {
       if (own == field) return true;
     }
     if (!row.transformer_config) return false;
-    if (field == "micro_batch_size") return true;  // of the fork's TransformerConfig, not of core's
+    if (std::find(std::begin(kForkFields), std::end(kForkFields), field) != std::end(kForkFields)) return true;
     const std::optional<Knob> knob = FindKnob(field);
     if (knob.has_value() && Name(*knob) == field &&
         DefaultsFor(Target::kCore, kLoongForgeCore, kMain, /*mla=*/true).origin(*knob) != Origin::kAbsent) {

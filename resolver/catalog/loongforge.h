@@ -53,6 +53,10 @@ struct LoongForgeModel {
 // letters. Null: there is none.
 const LoongForgeModel* FindLoongForgeFile(absl::string_view path);
 const LoongForgeModel* FindLoongForgeModel(absl::string_view name);
+// Their paths.
+std::vector<absl::string_view> LoongForgeFiles();
+// What some of them says of the language model.
+const std::vector<Knob>& LoongForgeFileKnobs();
 // What a launch with this configuration reads: of model_name, else of config_file. Null: another file, or none.
 const LoongForgeModel* LoongForgeModelOf(const Config& config);
 

@@ -441,6 +441,29 @@ View ViewOf(const v1::ValidateConfigRequest& request) {
   return ReadEnum(request.view(), kViews, View::kFull, "view", &none);
 }
 
+namespace {
+
+void ReadModelFiles(const google::protobuf::RepeatedPtrField<v1::TextFile>& files, Environment* env,
+                    Violations* violations) {
+  constexpr int kMost = 64;
+  constexpr size_t kMostBytes = size_t{1} << 20;
+  if (files.size() > kMost) return violations->Add("model_files", absl::StrCat("holds more than ", kMost, " files"));
+  size_t bytes = 0;
+  for (int i = 0; i < files.size(); ++i) {
+    const v1::TextFile& file = files[i];
+    bytes += file.name().size() + file.text().size();
+    if (bytes > kMostBytes) return violations->Add("model_files", "is longer than 1 MiB together");
+    const std::string field = absl::StrCat("model_files[", i, "].name");
+    if (file.name().empty()) {
+      violations->Add(field, "is required: the path that the launch or another file writes");
+    } else if (!env->model_files.emplace(file.name(), file.text()).second) {
+      violations->Add(field, "names a file twice");
+    }
+  }
+}
+
+}  // namespace
+
 absl::StatusOr<Environment> NormalizeValidate(const v1::ValidateConfigRequest& request, const Catalog& catalog,
                                               std::optional<GpuSystem>* gpu) {
   Environment env;
@@ -448,6 +471,7 @@ absl::StatusOr<Environment> NormalizeValidate(const v1::ValidateConfigRequest& r
   NormalizeTarget(request.target(), "target", &env, &violations);
   ReadSoftware(request.software(), &env, &violations);
   ReadEnv(request.env(), "env", &env, &violations);
+  ReadModelFiles(request.model_files(), &env, &violations);
   if (request.has_hardware()) {
     // A launch may say its size itself: no count is not a fault here.
     v1::Hardware hardware = request.hardware();

@@ -62,6 +62,7 @@ struct Environment {
   std::optional<MemoryBand> memory_bytes;
   std::optional<int64_t> usable_memory_bytes;  // of one GPU
 
+  std::map<std::string, std::string> model_files;  // by path: texts that the caller sent beside the launch
   // LoongForge: what the model's file says (and Hydra's words on top), which its config class reads once more after the
   // arguments were checked and changed.
   std::vector<std::pair<Knob, Value>> model_file;

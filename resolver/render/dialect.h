@@ -88,10 +88,12 @@ ParseFinding MakeParseFinding(SourcePosition at, absl::string_view rule_id, Seve
 struct ParseResult {
   std::vector<ParsedKnob> knobs;  // in the order written; a later one overrides an earlier one
   std::vector<ParsedComponent> components;
-  std::vector<Knob> unknown;           // those last written with a value that only a run would know
-  std::vector<ParseFinding> findings;  // errors: the stack would refuse the input
-  EnvVars recipe_vars;                 // Bridge's env_vars section: defaults for the process environment
-  bool ok() const;                     // no finding of level error
+  std::vector<std::string> wanted_files;  // that the launch reads and env.model_files does not hold
+  bool model_file_read = false;           // the caller's, or what is built in of it
+  std::vector<Knob> unknown;              // those last written with a value that only a run would know
+  std::vector<ParseFinding> findings;     // errors: the stack would refuse the input
+  EnvVars recipe_vars;                    // Bridge's env_vars section: defaults for the process environment
+  bool ok() const;                        // no finding of level error
 };
 
 // ---- bounds that every reader keeps. Input beyond them is refused with a finding, never cut short in silence.

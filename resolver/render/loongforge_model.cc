@@ -15,6 +15,7 @@
 #include "resolver/base/nearest.h"
 #include "resolver/catalog/loongforge.h"
 #include "resolver/render/hydra_value.h"
+#include "resolver/render/loongforge_file.h"
 
 namespace flightplan {
 namespace {
@@ -23,6 +24,8 @@ using K = Knob;
 
 constexpr absl::string_view kCompose = "LoongForge:loongforge/train/parser.py:131";
 constexpr absl::string_view kMerge = "LoongForge:loongforge/train/validators.py:100";
+
+constexpr absl::string_view kModelFolder = "configs/models/";
 
 // Model types whose file is one map of arguments; those of the others have a map for each component
 // (loongforge/utils/constants.py).
@@ -77,6 +80,7 @@ class ModelFile {
       if (std::optional<Override> change = Parse(word); change.has_value())
         read.emplace_back(*std::move(change), &word);
     }
+    out_->model_file_read = file_ != nullptr;
     if (file_ != nullptr) {
       for (const auto& [key, value] : file_->keys) keys_[key] = {value, named_};
     }
@@ -113,12 +117,42 @@ class ModelFile {
     if (named == nullptr) return;
     named_ = named->at;
     file_ = name != nullptr ? FindLoongForgeModel(name->value.text()) : FindLoongForgeFile(path->value.text());
-    if (file_ == nullptr) return;
+    if (file_ == nullptr && name != nullptr) return;
+    Compose(name != nullptr ? file_->path : std::string(path->value.text()));
+    if (file_ == nullptr) return NoteMissing(named->value.text());
     if (!file_->there) {
       Report(named_, "lf.config-file-exists", Severity::kError, Printable(named->value.text()),
              absl::StrCat("the registry of LoongForge names ", file_->path, ", which its checkout does not have"));
       file_ = nullptr;
     }
+  }
+
+  // What the caller sent stands for what is built in.
+  void Compose(const std::string& path) {
+    if (env_.model_files.empty()) {
+      out_->wanted_files.push_back(path);
+      return;
+    }
+    ComposedFile composed = ComposeLoongForgeFile(path, env_);
+    out_->wanted_files = std::move(composed.wanted);
+    for (ParseFinding& finding : composed.findings) {
+      finding.at = named_;
+      out_->findings.push_back(std::move(finding));
+    }
+    if (!composed.model.there) return;
+    own_ = std::move(composed.model);
+    file_ = &own_;
+  }
+
+  // A path into a checkout that this revision does not have: it is the caller's own file, or there is none.
+  void NoteMissing(absl::string_view path) {
+    const size_t below = path.find(kModelFolder);
+    if (below == absl::string_view::npos) return;
+    const std::vector<absl::string_view> known = LoongForgeFiles();
+    const absl::string_view nearest = NearestName(path.substr(below), known);
+    Report(named_, "lf.config-file-exists", Severity::kWarning, Printable(path),
+           absl::StrCat("this revision of LoongForge has no such file",
+                        nearest.empty() ? "" : absl::StrCat("; the nearest is ", nearest)));
   }
 
   std::optional<Override> Parse(const Argument& word) {
@@ -255,10 +289,25 @@ class ModelFile {
       TakeKey(key, entry, &out_->knobs);
     }
     TakeComponents();
-    if (file_ == nullptr) return;
+    if (file_ == nullptr) return NoteUnread();
+    if (own.empty() && !keys_.contains("_target_")) {
+      Report(named_, "lf.config-class", Severity::kError, "_target_ unset", "the model's file must say its class",
+             "LoongForge:loongforge/models/utils.py:157");
+    }
     for (const std::string& name : file_->gone) {
       Report(named_, "lf.config-class", Severity::kError, name, "this revision of LoongForge has no such class",
              "LoongForge:loongforge/models/utils.py:157");
+    }
+  }
+
+  // Of a file that nobody has read only the words of the launch are known.
+  void NoteUnread() {
+    if (Last(K::config_file) == nullptr || Last(K::model_name) != nullptr) return;
+    for (const K knob : LoongForgeFileKnobs()) {
+      const bool said = std::any_of(out_->knobs.begin(), out_->knobs.end(), [knob](const ParsedKnob& parsed) {
+        return parsed.knob == knob && parsed.origin == Origin::kModel;
+      });
+      if (!said) out_->unknown.push_back(knob);
     }
   }
 
@@ -283,7 +332,9 @@ class ModelFile {
 
   // A word that adds what the class does not have.
   void CheckField(absl::string_view component, absl::string_view key, const Entry& entry) {
-    if (file_ == nullptr || !entry.written || file_->keys.contains(absl::StrCat(component, key))) return;
+    const bool of_the_stack = file_ != &own_ && !entry.written;
+    if (file_ == nullptr || of_the_stack || absl::StartsWith(key, "_") || key == "model_type") return;
+    if (entry.written && file_->keys.contains(absl::StrCat(component, key))) return;
     const auto target = keys_.find(absl::StrCat(component, "_target_"));
     if (target == keys_.end() || !target->second.value.is_text()) return;
     const absl::string_view name = target->second.value.text();
@@ -332,6 +383,7 @@ class ModelFile {
   ParseResult* const out_;
   const size_t flags_;  // knobs that flags set, at the front
   const LoongForgeModel* file_ = nullptr;
+  LoongForgeModel own_;  // of the caller's texts
   SourcePosition named_;
   absl::btree_map<std::string, Entry> keys_;
   absl::btree_set<std::string> missing_;

@@ -59,10 +59,14 @@ TEST(LoongForgeModelFile, NeedsTheVariablesThatItRefersTo) {
   EXPECT_EQ(result.findings[0].finding.seen, "LOONGFORGE_PATH unset");
 }
 
-TEST(LoongForgeModelFile, ThatIsNotThereIsAnError) {
+TEST(LoongForgeModelFile, OfTheCallersOwnIsNotKnown) {
   const ParseResult unknown = Read("--config-file /home/me/mine.yaml\nnum_layers=4\n");
   EXPECT_EQ(IdsOf(unknown), Ids()) << "what a file of the caller's own holds is not known";
   EXPECT_EQ(Last(unknown.knobs, Knob::num_layers), Value(4));
+  const ParseResult misspelt = Read("--config-file /opt/LoongForge/configs/models/qwen3/qwen3_30b_a3.yaml\n");
+  ASSERT_EQ(IdsOf(misspelt), Ids{"lf.config-file-exists"});
+  EXPECT_EQ(misspelt.findings[0].finding.severity, Severity::kWarning) << "it may be the caller's own";
+  EXPECT_NE(misspelt.findings[0].finding.needs.find("qwen3_30b_a3b.yaml"), std::string::npos);
 }
 
 TEST(LoongForgeOverrides, FollowHydrasRules) {

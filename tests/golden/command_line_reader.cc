@@ -58,6 +58,11 @@ void SetEnvironment(const Json& line, Environment* env) {
   for (const auto& package : line["packages"].GetObject()) {
     if (!package.value.IsNull()) env->packages[std::string(Text(package.name))] = std::string(Text(package.value));
   }
+  if (line.HasMember("files")) {  // of LoongForge: laid into its folder for files of one's own
+    for (const auto& file : line["files"].GetObject()) {
+      env->model_files[absl::StrCat("configs/models/custom/", Text(file.name))] = std::string(Text(file.value));
+    }
+  }
   for (const auto& var : line["env"].GetObject()) {
     env->vars[std::string(Text(var.name))] = std::string(Text(var.value));
   }

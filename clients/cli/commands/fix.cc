@@ -6,6 +6,7 @@
 #include "clients/cli/findings.h"
 #include "clients/cli/output.h"
 #include "clients/cli/request.h"
+#include "clients/cli/stack_files.h"
 #include "clients/cli/unified_diff.h"
 #include "clients/cli/whole_file.h"
 #include "flightplan/v1/resolver_service.pb.h"
@@ -16,6 +17,7 @@ namespace {
 struct FixOptions {
   StackOptions stack;
   std::string input_format;
+  std::string stack_root;
   std::string format = "diff";
   bool write = false;
   bool convergence = false;
@@ -39,6 +41,8 @@ CommandLine Describe(FixOptions* o) {
          ToSwitch(&o->convergence)},
         {"--input-format", "F", "default: by the target, the file's name and its first lines",
          ToText(&o->input_format, InputFormatValues())},
+        {"--stack-root", "DIR", "a LoongForge checkout: its model files are read instead of the built-in facts",
+         ToText(&o->stack_root, {.folders = true})},
         {"--format", "F", "diff (default), json", ToChoice(&o->format, {"diff", "json"})}}});
   command.groups.push_back(BackendFlags(&o->where));
   return command;
@@ -111,9 +115,9 @@ int RunFix(Arguments args, Context& context) {
   const absl::StatusOr<std::unique_ptr<Backend>> backend = MakeBackend(options.where);
   if (!backend.ok()) return Misuse(command, backend.status().message(), context);
   v1::ValidateConfigResponse response;
-  if (const absl::Status status = (*backend)->ValidateConfig(request, &response); !status.ok()) {
-    return Failed(command, status, context);
-  }
+  const auto missing = ValidateWithFiles(options.stack_root, **backend, &request, &response);
+  if (!missing.ok()) return Failed(command, missing.status(), context);
+  context.err += context.terminal.Shown(MissingFilesNote(options.stack_root, *missing));
   const std::string name = path.empty() ? "arguments" : path;
   if (options.format == "json") {
     context.out += ToJson(response.repair());

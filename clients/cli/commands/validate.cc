@@ -10,6 +10,7 @@
 #include "clients/cli/output.h"
 #include "clients/cli/request.h"
 #include "clients/cli/slurm_script.h"
+#include "clients/cli/stack_files.h"
 #include "clients/cli/text.h"
 #include "clients/cli/validate_page.h"
 #include "clients/cli/versions_page.h"
@@ -23,6 +24,7 @@ namespace {
 struct ValidateOptions {
   StackOptions stack;
   std::string input_format;
+  std::string stack_root;
   std::string format = "table";
   bool all_versions = false;
   bool verbose = false;
@@ -56,6 +58,8 @@ CommandLine Describe(ValidateOptions* o) {
       {"input",
        {{"--input-format", "F", "default: by the target, the file's name and its first lines",
          ToText(&o->input_format, InputFormatValues())},
+        {"--stack-root", "DIR", "a LoongForge checkout: its model files are read instead of the built-in facts",
+         ToText(&o->stack_root, {.folders = true})},
         {"--all-versions", "", "by every release of the framework, and what changes between them",
          ToSwitch(&o->all_versions)},
         {"--batch", "", "many: folders, scripts, @LIST of paths; the stack is told from each launch",
@@ -242,11 +246,14 @@ int RunValidate(Arguments args, Context& context) {
 
   const absl::StatusOr<std::unique_ptr<Backend>> backend = MakeBackend(options.where);
   if (!backend.ok()) return Misuse(command, backend.status().message(), context);
+  if (options.all_versions && !options.stack_root.empty()) {
+    return Misuse(command, "--stack-root is one version: it goes without --all-versions", context);
+  }
   if (options.all_versions) return AllVersions(command, options, *input, std::move(request), **backend, context);
   v1::ValidateConfigResponse response;
-  if (const absl::Status status = (*backend)->ValidateConfig(request, &response); !status.ok()) {
-    return Failed(command, status, context);
-  }
+  const auto missing = ValidateWithFiles(options.stack_root, **backend, &request, &response);
+  if (!missing.ok()) return Failed(command, missing.status(), context);
+  context.err += context.terminal.Shown(MissingFilesNote(options.stack_root, *missing));
   if (options.format == "json") {
     context.out += ToJson(response);
   } else if (options.changes) {

@@ -3289,6 +3289,11 @@ pub struct ValidateConfigRequest {
     /// How much of the answer to send. Unset: all of it.
     #[prost(enumeration = "AnswerView", tag = "12")]
     pub view: i32,
+    /// Files that the launch reads beside what is judged, named by their paths as the launch or another file writes them: of
+    /// LoongForge the model's file and what its `defaults` name. At most 64, and 1 MiB together. In place of one that is
+    /// not here the facts that are built in are taken.
+    #[prost(message, repeated, tag = "13")]
+    pub model_files: ::prost::alloc::vec::Vec<TextFile>,
     /// Exactly one spelling. Unset: INVALID_ARGUMENT.
     #[prost(oneof = "validate_config_request::Config", tags = "1, 2, 3")]
     pub config: ::core::option::Option<validate_config_request::Config>,
@@ -3380,6 +3385,9 @@ pub struct ValidateConfigResponse {
     /// Memory, where the configuration says enough of the model and the hardware is given.
     #[prost(message, optional, tag = "12")]
     pub estimate: ::core::option::Option<Estimate>,
+    /// Paths of files that the launch reads and the request does not hold: sent as model_files they would be judged, too.
+    #[prost(string, repeated, tag = "13")]
+    pub wanted_files: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
 }
 /// The caller's own text, changed so that the errors are gone.
 #[allow(clippy::derive_partial_eq_without_eq)]

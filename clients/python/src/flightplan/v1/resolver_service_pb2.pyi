@@ -576,6 +576,7 @@ class ValidateConfigRequest(google.protobuf.message.Message):
     REPAIR_FIELD_NUMBER: builtins.int
     REPAIR_CONVERGENCE_FIELD_NUMBER: builtins.int
     VIEW_FIELD_NUMBER: builtins.int
+    MODEL_FILES_FIELD_NUMBER: builtins.int
     world_size: builtins.int
     """World size where no hardware is given; unset: WORLD_SIZE of env."""
     input_format: builtins.str
@@ -617,6 +618,13 @@ class ValidateConfigRequest(google.protobuf.message.Message):
     def env(self) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]:
         """Environment variables of the launch."""
 
+    @property
+    def model_files(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___TextFile]:
+        """Files that the launch reads beside what is judged, named by their paths as the launch or another file writes them: of
+        LoongForge the model's file and what its `defaults` name. At most 64, and 1 MiB together. In place of one that is
+        not here the facts that are built in are taken.
+        """
+
     def __init__(
         self,
         *,
@@ -632,9 +640,10 @@ class ValidateConfigRequest(google.protobuf.message.Message):
         repair: builtins.bool = ...,
         repair_convergence: builtins.bool = ...,
         view: global___AnswerView.ValueType = ...,
+        model_files: collections.abc.Iterable[global___TextFile] | None = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["_world_size", b"_world_size", "arguments", b"arguments", "config", b"config", "file", b"file", "hardware", b"hardware", "knobs", b"knobs", "software", b"software", "target", b"target", "world_size", b"world_size"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_world_size", b"_world_size", "arguments", b"arguments", "config", b"config", "env", b"env", "file", b"file", "hardware", b"hardware", "input_format", b"input_format", "knobs", b"knobs", "repair", b"repair", "repair_convergence", b"repair_convergence", "software", b"software", "target", b"target", "view", b"view", "world_size", b"world_size"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["_world_size", b"_world_size", "arguments", b"arguments", "config", b"config", "env", b"env", "file", b"file", "hardware", b"hardware", "input_format", b"input_format", "knobs", b"knobs", "model_files", b"model_files", "repair", b"repair", "repair_convergence", b"repair_convergence", "software", b"software", "target", b"target", "view", b"view", "world_size", b"world_size"]) -> None: ...
     @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["_world_size", b"_world_size"]) -> typing.Literal["world_size"] | None: ...
     @typing.overload
@@ -729,6 +738,7 @@ class ValidateConfigResponse(google.protobuf.message.Message):
     INPUT_FORMAT_FIELD_NUMBER: builtins.int
     REPAIR_FIELD_NUMBER: builtins.int
     ESTIMATE_FIELD_NUMBER: builtins.int
+    WANTED_FILES_FIELD_NUMBER: builtins.int
     accepted_by_stack: builtins.bool
     """The stack's configuration code accepts it."""
     will_run: builtins.bool
@@ -765,6 +775,10 @@ class ValidateConfigResponse(google.protobuf.message.Message):
     def estimate(self) -> flightplan.v1.estimate_pb2.Estimate:
         """Memory, where the configuration says enough of the model and the hardware is given."""
 
+    @property
+    def wanted_files(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
+        """Paths of files that the launch reads and the request does not hold: sent as model_files they would be judged, too."""
+
     def __init__(
         self,
         *,
@@ -780,9 +794,10 @@ class ValidateConfigResponse(google.protobuf.message.Message):
         input_format: builtins.str = ...,
         repair: global___Repair | None = ...,
         estimate: flightplan.v1.estimate_pb2.Estimate | None = ...,
+        wanted_files: collections.abc.Iterable[builtins.str] | None = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["estimate", b"estimate", "repair", b"repair"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["accepted_by_stack", b"accepted_by_stack", "catalog_revision", b"catalog_revision", "config", b"config", "digest", b"digest", "effective_changes", b"effective_changes", "estimate", b"estimate", "findings", b"findings", "input_format", b"input_format", "not_judged", b"not_judged", "repair", b"repair", "target", b"target", "will_run", b"will_run"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["accepted_by_stack", b"accepted_by_stack", "catalog_revision", b"catalog_revision", "config", b"config", "digest", b"digest", "effective_changes", b"effective_changes", "estimate", b"estimate", "findings", b"findings", "input_format", b"input_format", "not_judged", b"not_judged", "repair", b"repair", "target", b"target", "wanted_files", b"wanted_files", "will_run", b"will_run"]) -> None: ...
 
 global___ValidateConfigResponse = ValidateConfigResponse
 

@@ -306,6 +306,12 @@ export interface ValidateConfigRequest {
   repairConvergence: boolean;
   /** How much of the answer to send. Unset: all of it. */
   view: AnswerView;
+  /**
+   * Files that the launch reads beside what is judged, named by their paths as the launch or another file writes them: of
+   * LoongForge the model's file and what its `defaults` name. At most 64, and 1 MiB together. In place of one that is
+   * not here the facts that are built in are taken.
+   */
+  modelFiles: TextFile[];
 }
 
 export interface ValidateConfigRequest_EnvEntry {
@@ -364,7 +370,11 @@ export interface ValidateConfigResponse {
     | Repair
     | undefined;
   /** Memory, where the configuration says enough of the model and the hardware is given. */
-  estimate: Estimate | undefined;
+  estimate:
+    | Estimate
+    | undefined;
+  /** Paths of files that the launch reads and the request does not hold: sent as model_files they would be judged, too. */
+  wantedFiles: string[];
 }
 
 /** The caller's own text, changed so that the errors are gone. */
@@ -1511,6 +1521,7 @@ function createBaseValidateConfigRequest(): ValidateConfigRequest {
     repair: false,
     repairConvergence: false,
     view: 0,
+    modelFiles: [],
   };
 }
 
@@ -1553,6 +1564,9 @@ export const ValidateConfigRequest = {
     }
     if (message.view !== 0) {
       writer.uint32(96).int32(message.view);
+    }
+    for (const v of message.modelFiles) {
+      TextFile.encode(v!, writer.uint32(106).fork()).ldelim();
     }
     return writer;
   },
@@ -1651,6 +1665,13 @@ export const ValidateConfigRequest = {
 
           message.view = reader.int32() as any;
           continue;
+        case 13:
+          if (tag !== 106) {
+            break;
+          }
+
+          message.modelFiles.push(TextFile.decode(reader, reader.uint32()));
+          continue;
       }
       if ((tag & 7) === 4 || tag === 0) {
         break;
@@ -1698,6 +1719,7 @@ export const ValidateConfigRequest = {
     message.repair = object.repair ?? false;
     message.repairConvergence = object.repairConvergence ?? false;
     message.view = object.view ?? 0;
+    message.modelFiles = object.modelFiles?.map((e) => TextFile.fromPartial(e)) || [];
     return message;
   },
 };
@@ -1931,6 +1953,7 @@ function createBaseValidateConfigResponse(): ValidateConfigResponse {
     inputFormat: "",
     repair: undefined,
     estimate: undefined,
+    wantedFiles: [],
   };
 }
 
@@ -1971,6 +1994,9 @@ export const ValidateConfigResponse = {
     }
     if (message.estimate !== undefined) {
       Estimate.encode(message.estimate, writer.uint32(98).fork()).ldelim();
+    }
+    for (const v of message.wantedFiles) {
+      writer.uint32(106).string(v!);
     }
     return writer;
   },
@@ -2066,6 +2092,13 @@ export const ValidateConfigResponse = {
 
           message.estimate = Estimate.decode(reader, reader.uint32());
           continue;
+        case 13:
+          if (tag !== 106) {
+            break;
+          }
+
+          message.wantedFiles.push(reader.string());
+          continue;
       }
       if ((tag & 7) === 4 || tag === 0) {
         break;
@@ -2096,6 +2129,7 @@ export const ValidateConfigResponse = {
     message.estimate = (object.estimate !== undefined && object.estimate !== null)
       ? Estimate.fromPartial(object.estimate)
       : undefined;
+    message.wantedFiles = object.wantedFiles?.map((e) => e) || [];
     return message;
   },
 };

@@ -212,7 +212,7 @@ public final class ResolverServiceOuterClass {
       "tio\030\006 \001(\0132\024.flightplan.v1.Range\022*\n\013plan_" +
       "launch\030\007 \001(\0132\025.flightplan.v1.Launch\022+\n\014o" +
       "ther_launch\030\010 \001(\0132\025.flightplan.v1.Launch" +
-      "\"\254\004\n\025ValidateConfigRequest\0220\n\targuments\030" +
+      "\"\332\004\n\025ValidateConfigRequest\0220\n\targuments\030" +
       "\001 \001(\0132\033.flightplan.v1.ArgumentListH\000\022\'\n\004" +
       "file\030\002 \001(\0132\027.flightplan.v1.TextFileH\000\022,\n" +
       "\005knobs\030\003 \001(\0132\033.flightplan.v1.KnobSetting" +
@@ -224,96 +224,98 @@ public final class ResolverServiceOuterClass {
       "\n\nworld_size\030\010 \001(\005H\001\210\001\001\022\024\n\014input_format\030" +
       "\t \001(\t\022\016\n\006repair\030\n \001(\010\022\032\n\022repair_converge" +
       "nce\030\013 \001(\010\022\'\n\004view\030\014 \001(\0162\031.flightplan.v1." +
-      "AnswerView\032*\n\010EnvEntry\022\013\n\003key\030\001 \001(\t\022\r\n\005v" +
-      "alue\030\002 \001(\t:\0028\001B\010\n\006configB\r\n\013_world_size\"" +
-      "\036\n\014ArgumentList\022\016\n\006values\030\001 \003(\t\"&\n\010TextF" +
-      "ile\022\014\n\004name\030\001 \001(\t\022\014\n\004text\030\002 \001(\t\"a\n\014KnobS" +
-      "ettings\022#\n\005knobs\030\001 \001(\0132\024.flightplan.v1.K" +
-      "nobs\022,\n\010settings\030\002 \003(\0132\032.flightplan.v1.K" +
-      "nobSetting\"\214\003\n\026ValidateConfigResponse\022\031\n" +
-      "\021accepted_by_stack\030\001 \001(\010\022\020\n\010will_run\030\002 \001" +
-      "(\010\022(\n\010findings\030\003 \003(\0132\026.flightplan.v1.Fin" +
-      "ding\022*\n\006config\030\004 \003(\0132\032.flightplan.v1.Con" +
-      "figEntry\0229\n\021effective_changes\030\005 \003(\0132\036.fl" +
-      "ightplan.v1.EffectiveChange\022\022\n\nnot_judge" +
-      "d\030\006 \003(\t\022\016\n\006digest\030\007 \001(\t\022\030\n\020catalog_revis" +
-      "ion\030\010 \001(\t\022\016\n\006target\030\t \001(\t\022\024\n\014input_forma" +
-      "t\030\n \001(\t\022%\n\006repair\030\013 \001(\0132\025.flightplan.v1." +
-      "Repair\022)\n\010estimate\030\014 \001(\0132\027.flightplan.v1" +
-      ".Estimate\"\321\001\n\006Repair\022(\n\005steps\030\001 \003(\0132\031.fl" +
-      "ightplan.v1.RepairStep\022\031\n\021accepted_by_st" +
-      "ack\030\002 \001(\010\022\020\n\010will_run\030\003 \001(\010\022(\n\010findings\030" +
-      "\004 \003(\0132\026.flightplan.v1.Finding\022\014\n\004text\030\005 " +
-      "\001(\t\022\021\n\targuments\030\006 \003(\t\022%\n\tunwritten\030\007 \001(" +
-      "\0132\022.flightplan.v1.Fix\"P\n\nRepairStep\022\017\n\007r" +
-      "ule_id\030\001 \001(\t\022\037\n\003fix\030\002 \001(\0132\022.flightplan.v" +
-      "1.Fix\022\020\n\010searched\030\003 \001(\010\"\240\001\n\022PlanLayoutsR" +
-      "equest\0221\n\004base\030\001 \001(\0132#.flightplan.v1.Res" +
-      "olveConfigRequest\022\027\n\nplan_count\030\002 \001(\005H\000\210" +
-      "\001\001\022/\n\tobjective\030\003 \001(\0162\034.flightplan.v1.Pl" +
-      "anObjectiveB\r\n\013_plan_count\"|\n\023PlanLayout" +
-      "sResponse\022/\n\010progress\030\001 \001(\0132\033.flightplan" +
-      ".v1.PlanProgressH\000\022+\n\006result\030\002 \001(\0132\031.fli" +
-      "ghtplan.v1.PlanResultH\000B\007\n\005event\"n\n\014Plan" +
-      "Progress\022\022\n\ndone_ratio\030\001 \001(\001\022\024\n\014judged_c" +
-      "ount\030\002 \001(\003\022\036\n\021best_step_time_us\030\003 \001(\001H\000\210" +
-      "\001\001B\024\n\022_best_step_time_us\"\217\002\n\nPlanResult\022" +
-      "3\n\005plans\030\001 \003(\0132$.flightplan.v1.ResolveCo" +
-      "nfigResponse\022\023\n\013space_count\030\002 \001(\003\022\024\n\014jud" +
-      "ged_count\030\003 \001(\003\022B\n\rpruned_counts\030\004 \003(\0132+" +
-      ".flightplan.v1.PlanResult.PrunedCountsEn" +
-      "try\022(\n\010findings\030\005 \003(\0132\026.flightplan.v1.Fi" +
-      "nding\0323\n\021PrunedCountsEntry\022\013\n\003key\030\001 \001(\t\022" +
-      "\r\n\005value\030\002 \001(\003:\0028\001\"\246\001\n\023BatchResolveReque" +
-      "st\022\022\n\nrequest_id\030\001 \001(\t\0226\n\007resolve\030\002 \001(\0132" +
-      "#.flightplan.v1.ResolveConfigRequestH\000\0228" +
-      "\n\010validate\030\003 \001(\0132$.flightplan.v1.Validat" +
-      "eConfigRequestH\000B\t\n\007request\"\315\001\n\024BatchRes" +
-      "olveResponse\022\022\n\nrequest_id\030\001 \001(\t\0227\n\007reso" +
-      "lve\030\002 \001(\0132$.flightplan.v1.ResolveConfigR" +
-      "esponseH\000\0229\n\010validate\030\003 \001(\0132%.flightplan" +
-      ".v1.ValidateConfigResponseH\000\022#\n\005error\030\004 " +
-      "\001(\0132\022.google.rpc.StatusH\000B\010\n\006result\"x\n\024C" +
-      "onvertConfigRequest\0224\n\006source\030\001 \001(\0132$.fl" +
-      "ightplan.v1.ValidateConfigRequest\022*\n\006tar" +
-      "get\030\002 \001(\0132\032.flightplan.v1.TargetStack\"\267\002" +
-      "\n\025ConvertConfigResponse\022%\n\006launch\030\001 \001(\0132" +
-      "\025.flightplan.v1.Launch\022/\n\tconverted\030\002 \003(" +
-      "\0132\034.flightplan.v1.ConvertedKnob\022-\n\007dropp" +
-      "ed\030\003 \003(\0132\034.flightplan.v1.ConvertedKnob\0225" +
-      "\n\017pinned_defaults\030\004 \003(\0132\034.flightplan.v1." +
-      "ConvertedKnob\022/\n\017source_findings\030\005 \003(\0132\026" +
-      ".flightplan.v1.Finding\022/\n\017target_finding" +
-      "s\030\006 \003(\0132\026.flightplan.v1.Finding\"\210\001\n\rConv" +
-      "ertedKnob\022\014\n\004name\030\001 \001(\t\022\'\n\005value\030\002 \001(\0132\030" +
-      ".flightplan.v1.KnobValue\022\027\n\017source_spell" +
-      "ing\030\003 \001(\t\022\027\n\017target_spelling\030\004 \001(\t\022\016\n\006re" +
-      "ason\030\005 \001(\t*o\n\nAnswerView\022\033\n\027ANSWER_VIEW_" +
-      "UNSPECIFIED\020\000\022\027\n\023ANSWER_VIEW_VERDICT\020\001\022\025" +
-      "\n\021ANSWER_VIEW_BASIC\020\002\022\024\n\020ANSWER_VIEW_FUL" +
-      "L\020\003*P\n\007Outcome\022\027\n\023OUTCOME_UNSPECIFIED\020\000\022" +
-      "\024\n\020OUTCOME_RESOLVED\020\001\022\026\n\022OUTCOME_INFEASI" +
-      "BLE\020\002*\262\001\n\014ConfigOrigin\022\035\n\031CONFIG_ORIGIN_" +
-      "UNSPECIFIED\020\000\022\031\n\025CONFIG_ORIGIN_DEFAULT\020\001" +
-      "\022\027\n\023CONFIG_ORIGIN_MODEL\020\002\022\030\n\024CONFIG_ORIG" +
-      "IN_CALLER\020\003\022\031\n\025CONFIG_ORIGIN_DECIDED\020\004\022\032" +
-      "\n\026CONFIG_ORIGIN_UPSTREAM\020\005*\217\001\n\rPlanObjec" +
-      "tive\022\036\n\032PLAN_OBJECTIVE_UNSPECIFIED\020\000\022\034\n\030" +
-      "PLAN_OBJECTIVE_STEP_TIME\020\001\022\"\n\036PLAN_OBJEC" +
-      "TIVE_MEMORY_HEADROOM\020\002\022\034\n\030PLAN_OBJECTIVE" +
-      "_GPU_COUNT\020\0032\335\003\n\017ResolverService\022Z\n\rReso" +
-      "lveConfig\022#.flightplan.v1.ResolveConfigR" +
-      "equest\032$.flightplan.v1.ResolveConfigResp" +
-      "onse\022]\n\016ValidateConfig\022$.flightplan.v1.V" +
-      "alidateConfigRequest\032%.flightplan.v1.Val" +
-      "idateConfigResponse\022V\n\013PlanLayouts\022!.fli" +
-      "ghtplan.v1.PlanLayoutsRequest\032\".flightpl" +
-      "an.v1.PlanLayoutsResponse0\001\022[\n\014BatchReso" +
-      "lve\022\".flightplan.v1.BatchResolveRequest\032" +
-      "#.flightplan.v1.BatchResolveResponse(\0010\001" +
-      "\022Z\n\rConvertConfig\022#.flightplan.v1.Conver" +
-      "tConfigRequest\032$.flightplan.v1.ConvertCo" +
-      "nfigResponseB\021\n\rflightplan.v1P\001b\006proto3"
+      "AnswerView\022,\n\013model_files\030\r \003(\0132\027.flight" +
+      "plan.v1.TextFile\032*\n\010EnvEntry\022\013\n\003key\030\001 \001(" +
+      "\t\022\r\n\005value\030\002 \001(\t:\0028\001B\010\n\006configB\r\n\013_world" +
+      "_size\"\036\n\014ArgumentList\022\016\n\006values\030\001 \003(\t\"&\n" +
+      "\010TextFile\022\014\n\004name\030\001 \001(\t\022\014\n\004text\030\002 \001(\t\"a\n" +
+      "\014KnobSettings\022#\n\005knobs\030\001 \001(\0132\024.flightpla" +
+      "n.v1.Knobs\022,\n\010settings\030\002 \003(\0132\032.flightpla" +
+      "n.v1.KnobSetting\"\242\003\n\026ValidateConfigRespo" +
+      "nse\022\031\n\021accepted_by_stack\030\001 \001(\010\022\020\n\010will_r" +
+      "un\030\002 \001(\010\022(\n\010findings\030\003 \003(\0132\026.flightplan." +
+      "v1.Finding\022*\n\006config\030\004 \003(\0132\032.flightplan." +
+      "v1.ConfigEntry\0229\n\021effective_changes\030\005 \003(" +
+      "\0132\036.flightplan.v1.EffectiveChange\022\022\n\nnot" +
+      "_judged\030\006 \003(\t\022\016\n\006digest\030\007 \001(\t\022\030\n\020catalog" +
+      "_revision\030\010 \001(\t\022\016\n\006target\030\t \001(\t\022\024\n\014input" +
+      "_format\030\n \001(\t\022%\n\006repair\030\013 \001(\0132\025.flightpl" +
+      "an.v1.Repair\022)\n\010estimate\030\014 \001(\0132\027.flightp" +
+      "lan.v1.Estimate\022\024\n\014wanted_files\030\r \003(\t\"\321\001" +
+      "\n\006Repair\022(\n\005steps\030\001 \003(\0132\031.flightplan.v1." +
+      "RepairStep\022\031\n\021accepted_by_stack\030\002 \001(\010\022\020\n" +
+      "\010will_run\030\003 \001(\010\022(\n\010findings\030\004 \003(\0132\026.flig" +
+      "htplan.v1.Finding\022\014\n\004text\030\005 \001(\t\022\021\n\targum" +
+      "ents\030\006 \003(\t\022%\n\tunwritten\030\007 \001(\0132\022.flightpl" +
+      "an.v1.Fix\"P\n\nRepairStep\022\017\n\007rule_id\030\001 \001(\t" +
+      "\022\037\n\003fix\030\002 \001(\0132\022.flightplan.v1.Fix\022\020\n\010sea" +
+      "rched\030\003 \001(\010\"\240\001\n\022PlanLayoutsRequest\0221\n\004ba" +
+      "se\030\001 \001(\0132#.flightplan.v1.ResolveConfigRe" +
+      "quest\022\027\n\nplan_count\030\002 \001(\005H\000\210\001\001\022/\n\tobject" +
+      "ive\030\003 \001(\0162\034.flightplan.v1.PlanObjectiveB" +
+      "\r\n\013_plan_count\"|\n\023PlanLayoutsResponse\022/\n" +
+      "\010progress\030\001 \001(\0132\033.flightplan.v1.PlanProg" +
+      "ressH\000\022+\n\006result\030\002 \001(\0132\031.flightplan.v1.P" +
+      "lanResultH\000B\007\n\005event\"n\n\014PlanProgress\022\022\n\n" +
+      "done_ratio\030\001 \001(\001\022\024\n\014judged_count\030\002 \001(\003\022\036" +
+      "\n\021best_step_time_us\030\003 \001(\001H\000\210\001\001B\024\n\022_best_" +
+      "step_time_us\"\217\002\n\nPlanResult\0223\n\005plans\030\001 \003" +
+      "(\0132$.flightplan.v1.ResolveConfigResponse" +
+      "\022\023\n\013space_count\030\002 \001(\003\022\024\n\014judged_count\030\003 " +
+      "\001(\003\022B\n\rpruned_counts\030\004 \003(\0132+.flightplan." +
+      "v1.PlanResult.PrunedCountsEntry\022(\n\010findi" +
+      "ngs\030\005 \003(\0132\026.flightplan.v1.Finding\0323\n\021Pru" +
+      "nedCountsEntry\022\013\n\003key\030\001 \001(\t\022\r\n\005value\030\002 \001" +
+      "(\003:\0028\001\"\246\001\n\023BatchResolveRequest\022\022\n\nreques" +
+      "t_id\030\001 \001(\t\0226\n\007resolve\030\002 \001(\0132#.flightplan" +
+      ".v1.ResolveConfigRequestH\000\0228\n\010validate\030\003" +
+      " \001(\0132$.flightplan.v1.ValidateConfigReque" +
+      "stH\000B\t\n\007request\"\315\001\n\024BatchResolveResponse" +
+      "\022\022\n\nrequest_id\030\001 \001(\t\0227\n\007resolve\030\002 \001(\0132$." +
+      "flightplan.v1.ResolveConfigResponseH\000\0229\n" +
+      "\010validate\030\003 \001(\0132%.flightplan.v1.Validate" +
+      "ConfigResponseH\000\022#\n\005error\030\004 \001(\0132\022.google" +
+      ".rpc.StatusH\000B\010\n\006result\"x\n\024ConvertConfig" +
+      "Request\0224\n\006source\030\001 \001(\0132$.flightplan.v1." +
+      "ValidateConfigRequest\022*\n\006target\030\002 \001(\0132\032." +
+      "flightplan.v1.TargetStack\"\267\002\n\025ConvertCon" +
+      "figResponse\022%\n\006launch\030\001 \001(\0132\025.flightplan" +
+      ".v1.Launch\022/\n\tconverted\030\002 \003(\0132\034.flightpl" +
+      "an.v1.ConvertedKnob\022-\n\007dropped\030\003 \003(\0132\034.f" +
+      "lightplan.v1.ConvertedKnob\0225\n\017pinned_def" +
+      "aults\030\004 \003(\0132\034.flightplan.v1.ConvertedKno" +
+      "b\022/\n\017source_findings\030\005 \003(\0132\026.flightplan." +
+      "v1.Finding\022/\n\017target_findings\030\006 \003(\0132\026.fl" +
+      "ightplan.v1.Finding\"\210\001\n\rConvertedKnob\022\014\n" +
+      "\004name\030\001 \001(\t\022\'\n\005value\030\002 \001(\0132\030.flightplan." +
+      "v1.KnobValue\022\027\n\017source_spelling\030\003 \001(\t\022\027\n" +
+      "\017target_spelling\030\004 \001(\t\022\016\n\006reason\030\005 \001(\t*o" +
+      "\n\nAnswerView\022\033\n\027ANSWER_VIEW_UNSPECIFIED\020" +
+      "\000\022\027\n\023ANSWER_VIEW_VERDICT\020\001\022\025\n\021ANSWER_VIE" +
+      "W_BASIC\020\002\022\024\n\020ANSWER_VIEW_FULL\020\003*P\n\007Outco" +
+      "me\022\027\n\023OUTCOME_UNSPECIFIED\020\000\022\024\n\020OUTCOME_R" +
+      "ESOLVED\020\001\022\026\n\022OUTCOME_INFEASIBLE\020\002*\262\001\n\014Co" +
+      "nfigOrigin\022\035\n\031CONFIG_ORIGIN_UNSPECIFIED\020" +
+      "\000\022\031\n\025CONFIG_ORIGIN_DEFAULT\020\001\022\027\n\023CONFIG_O" +
+      "RIGIN_MODEL\020\002\022\030\n\024CONFIG_ORIGIN_CALLER\020\003\022" +
+      "\031\n\025CONFIG_ORIGIN_DECIDED\020\004\022\032\n\026CONFIG_ORI" +
+      "GIN_UPSTREAM\020\005*\217\001\n\rPlanObjective\022\036\n\032PLAN" +
+      "_OBJECTIVE_UNSPECIFIED\020\000\022\034\n\030PLAN_OBJECTI" +
+      "VE_STEP_TIME\020\001\022\"\n\036PLAN_OBJECTIVE_MEMORY_" +
+      "HEADROOM\020\002\022\034\n\030PLAN_OBJECTIVE_GPU_COUNT\020\003" +
+      "2\335\003\n\017ResolverService\022Z\n\rResolveConfig\022#." +
+      "flightplan.v1.ResolveConfigRequest\032$.fli" +
+      "ghtplan.v1.ResolveConfigResponse\022]\n\016Vali" +
+      "dateConfig\022$.flightplan.v1.ValidateConfi" +
+      "gRequest\032%.flightplan.v1.ValidateConfigR" +
+      "esponse\022V\n\013PlanLayouts\022!.flightplan.v1.P" +
+      "lanLayoutsRequest\032\".flightplan.v1.PlanLa" +
+      "youtsResponse0\001\022[\n\014BatchResolve\022\".flight" +
+      "plan.v1.BatchResolveRequest\032#.flightplan" +
+      ".v1.BatchResolveResponse(\0010\001\022Z\n\rConvertC" +
+      "onfig\022#.flightplan.v1.ConvertConfigReque" +
+      "st\032$.flightplan.v1.ConvertConfigResponse" +
+      "B\021\n\rflightplan.v1P\001b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -380,7 +382,7 @@ public final class ResolverServiceOuterClass {
     internal_static_flightplan_v1_ValidateConfigRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_flightplan_v1_ValidateConfigRequest_descriptor,
-        new java.lang.String[] { "Arguments", "File", "Knobs", "Target", "Hardware", "Software", "Env", "WorldSize", "InputFormat", "Repair", "RepairConvergence", "View", "Config", "WorldSize", });
+        new java.lang.String[] { "Arguments", "File", "Knobs", "Target", "Hardware", "Software", "Env", "WorldSize", "InputFormat", "Repair", "RepairConvergence", "View", "ModelFiles", "Config", "WorldSize", });
     internal_static_flightplan_v1_ValidateConfigRequest_EnvEntry_descriptor =
       internal_static_flightplan_v1_ValidateConfigRequest_descriptor.getNestedTypes().get(0);
     internal_static_flightplan_v1_ValidateConfigRequest_EnvEntry_fieldAccessorTable = new
@@ -410,7 +412,7 @@ public final class ResolverServiceOuterClass {
     internal_static_flightplan_v1_ValidateConfigResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_flightplan_v1_ValidateConfigResponse_descriptor,
-        new java.lang.String[] { "AcceptedByStack", "WillRun", "Findings", "Config", "EffectiveChanges", "NotJudged", "Digest", "CatalogRevision", "Target", "InputFormat", "Repair", "Estimate", });
+        new java.lang.String[] { "AcceptedByStack", "WillRun", "Findings", "Config", "EffectiveChanges", "NotJudged", "Digest", "CatalogRevision", "Target", "InputFormat", "Repair", "Estimate", "WantedFiles", });
     internal_static_flightplan_v1_Repair_descriptor =
       getDescriptor().getMessageTypes().get(11);
     internal_static_flightplan_v1_Repair_fieldAccessorTable = new

@@ -22,6 +22,7 @@ private static final long serialVersionUID = 0L;
   private ValidateConfigRequest() {
     inputFormat_ = "";
     view_ = 0;
+    modelFiles_ = java.util.Collections.emptyList();
   }
 
   @java.lang.Override
@@ -577,6 +578,77 @@ java.lang.String defaultValue) {
     return result == null ? flightplan.v1.AnswerView.UNRECOGNIZED : result;
   }
 
+  public static final int MODEL_FILES_FIELD_NUMBER = 13;
+  @SuppressWarnings("serial")
+  private java.util.List<flightplan.v1.TextFile> modelFiles_;
+  /**
+   * <pre>
+   * Files that the launch reads beside what is judged, named by their paths as the launch or another file writes them: of
+   * LoongForge the model's file and what its `defaults` name. At most 64, and 1 MiB together. In place of one that is
+   * not here the facts that are built in are taken.
+   * </pre>
+   *
+   * <code>repeated .flightplan.v1.TextFile model_files = 13;</code>
+   */
+  @java.lang.Override
+  public java.util.List<flightplan.v1.TextFile> getModelFilesList() {
+    return modelFiles_;
+  }
+  /**
+   * <pre>
+   * Files that the launch reads beside what is judged, named by their paths as the launch or another file writes them: of
+   * LoongForge the model's file and what its `defaults` name. At most 64, and 1 MiB together. In place of one that is
+   * not here the facts that are built in are taken.
+   * </pre>
+   *
+   * <code>repeated .flightplan.v1.TextFile model_files = 13;</code>
+   */
+  @java.lang.Override
+  public java.util.List<? extends flightplan.v1.TextFileOrBuilder> 
+      getModelFilesOrBuilderList() {
+    return modelFiles_;
+  }
+  /**
+   * <pre>
+   * Files that the launch reads beside what is judged, named by their paths as the launch or another file writes them: of
+   * LoongForge the model's file and what its `defaults` name. At most 64, and 1 MiB together. In place of one that is
+   * not here the facts that are built in are taken.
+   * </pre>
+   *
+   * <code>repeated .flightplan.v1.TextFile model_files = 13;</code>
+   */
+  @java.lang.Override
+  public int getModelFilesCount() {
+    return modelFiles_.size();
+  }
+  /**
+   * <pre>
+   * Files that the launch reads beside what is judged, named by their paths as the launch or another file writes them: of
+   * LoongForge the model's file and what its `defaults` name. At most 64, and 1 MiB together. In place of one that is
+   * not here the facts that are built in are taken.
+   * </pre>
+   *
+   * <code>repeated .flightplan.v1.TextFile model_files = 13;</code>
+   */
+  @java.lang.Override
+  public flightplan.v1.TextFile getModelFiles(int index) {
+    return modelFiles_.get(index);
+  }
+  /**
+   * <pre>
+   * Files that the launch reads beside what is judged, named by their paths as the launch or another file writes them: of
+   * LoongForge the model's file and what its `defaults` name. At most 64, and 1 MiB together. In place of one that is
+   * not here the facts that are built in are taken.
+   * </pre>
+   *
+   * <code>repeated .flightplan.v1.TextFile model_files = 13;</code>
+   */
+  @java.lang.Override
+  public flightplan.v1.TextFileOrBuilder getModelFilesOrBuilder(
+      int index) {
+    return modelFiles_.get(index);
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -629,6 +701,9 @@ java.lang.String defaultValue) {
     }
     if (view_ != flightplan.v1.AnswerView.ANSWER_VIEW_UNSPECIFIED.getNumber()) {
       output.writeEnum(12, view_);
+    }
+    for (int i = 0; i < modelFiles_.size(); i++) {
+      output.writeMessage(13, modelFiles_.get(i));
     }
     getUnknownFields().writeTo(output);
   }
@@ -692,6 +767,10 @@ java.lang.String defaultValue) {
       size += com.google.protobuf.CodedOutputStream
         .computeEnumSize(12, view_);
     }
+    for (int i = 0; i < modelFiles_.size(); i++) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(13, modelFiles_.get(i));
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -736,6 +815,8 @@ java.lang.String defaultValue) {
     if (getRepairConvergence()
         != other.getRepairConvergence()) return false;
     if (view_ != other.view_) return false;
+    if (!getModelFilesList()
+        .equals(other.getModelFilesList())) return false;
     if (!getConfigCase().equals(other.getConfigCase())) return false;
     switch (configCase_) {
       case 1:
@@ -794,6 +875,10 @@ java.lang.String defaultValue) {
         getRepairConvergence());
     hash = (37 * hash) + VIEW_FIELD_NUMBER;
     hash = (53 * hash) + view_;
+    if (getModelFilesCount() > 0) {
+      hash = (37 * hash) + MODEL_FILES_FIELD_NUMBER;
+      hash = (53 * hash) + getModelFilesList().hashCode();
+    }
     switch (configCase_) {
       case 1:
         hash = (37 * hash) + ARGUMENTS_FIELD_NUMBER;
@@ -995,6 +1080,13 @@ java.lang.String defaultValue) {
       repair_ = false;
       repairConvergence_ = false;
       view_ = 0;
+      if (modelFilesBuilder_ == null) {
+        modelFiles_ = java.util.Collections.emptyList();
+      } else {
+        modelFiles_ = null;
+        modelFilesBuilder_.clear();
+      }
+      bitField0_ = (bitField0_ & ~0x00001000);
       configCase_ = 0;
       config_ = null;
       return this;
@@ -1023,10 +1115,23 @@ java.lang.String defaultValue) {
     @java.lang.Override
     public flightplan.v1.ValidateConfigRequest buildPartial() {
       flightplan.v1.ValidateConfigRequest result = new flightplan.v1.ValidateConfigRequest(this);
+      buildPartialRepeatedFields(result);
       if (bitField0_ != 0) { buildPartial0(result); }
       buildPartialOneofs(result);
       onBuilt();
       return result;
+    }
+
+    private void buildPartialRepeatedFields(flightplan.v1.ValidateConfigRequest result) {
+      if (modelFilesBuilder_ == null) {
+        if (((bitField0_ & 0x00001000) != 0)) {
+          modelFiles_ = java.util.Collections.unmodifiableList(modelFiles_);
+          bitField0_ = (bitField0_ & ~0x00001000);
+        }
+        result.modelFiles_ = modelFiles_;
+      } else {
+        result.modelFiles_ = modelFilesBuilder_.build();
+      }
     }
 
     private void buildPartial0(flightplan.v1.ValidateConfigRequest result) {
@@ -1160,6 +1265,32 @@ java.lang.String defaultValue) {
       if (other.view_ != 0) {
         setViewValue(other.getViewValue());
       }
+      if (modelFilesBuilder_ == null) {
+        if (!other.modelFiles_.isEmpty()) {
+          if (modelFiles_.isEmpty()) {
+            modelFiles_ = other.modelFiles_;
+            bitField0_ = (bitField0_ & ~0x00001000);
+          } else {
+            ensureModelFilesIsMutable();
+            modelFiles_.addAll(other.modelFiles_);
+          }
+          onChanged();
+        }
+      } else {
+        if (!other.modelFiles_.isEmpty()) {
+          if (modelFilesBuilder_.isEmpty()) {
+            modelFilesBuilder_.dispose();
+            modelFilesBuilder_ = null;
+            modelFiles_ = other.modelFiles_;
+            bitField0_ = (bitField0_ & ~0x00001000);
+            modelFilesBuilder_ = 
+              com.google.protobuf.GeneratedMessageV3.alwaysUseFieldBuilders ?
+                 getModelFilesFieldBuilder() : null;
+          } else {
+            modelFilesBuilder_.addAllMessages(other.modelFiles_);
+          }
+        }
+      }
       switch (other.getConfigCase()) {
         case ARGUMENTS: {
           mergeArguments(other.getArguments());
@@ -1279,6 +1410,19 @@ java.lang.String defaultValue) {
               bitField0_ |= 0x00000800;
               break;
             } // case 96
+            case 106: {
+              flightplan.v1.TextFile m =
+                  input.readMessage(
+                      flightplan.v1.TextFile.parser(),
+                      extensionRegistry);
+              if (modelFilesBuilder_ == null) {
+                ensureModelFilesIsMutable();
+                modelFiles_.add(m);
+              } else {
+                modelFilesBuilder_.addMessage(m);
+              }
+              break;
+            } // case 106
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -2782,6 +2926,354 @@ java.lang.String defaultValue) {
       view_ = 0;
       onChanged();
       return this;
+    }
+
+    private java.util.List<flightplan.v1.TextFile> modelFiles_ =
+      java.util.Collections.emptyList();
+    private void ensureModelFilesIsMutable() {
+      if (!((bitField0_ & 0x00001000) != 0)) {
+        modelFiles_ = new java.util.ArrayList<flightplan.v1.TextFile>(modelFiles_);
+        bitField0_ |= 0x00001000;
+       }
+    }
+
+    private com.google.protobuf.RepeatedFieldBuilderV3<
+        flightplan.v1.TextFile, flightplan.v1.TextFile.Builder, flightplan.v1.TextFileOrBuilder> modelFilesBuilder_;
+
+    /**
+     * <pre>
+     * Files that the launch reads beside what is judged, named by their paths as the launch or another file writes them: of
+     * LoongForge the model's file and what its `defaults` name. At most 64, and 1 MiB together. In place of one that is
+     * not here the facts that are built in are taken.
+     * </pre>
+     *
+     * <code>repeated .flightplan.v1.TextFile model_files = 13;</code>
+     */
+    public java.util.List<flightplan.v1.TextFile> getModelFilesList() {
+      if (modelFilesBuilder_ == null) {
+        return java.util.Collections.unmodifiableList(modelFiles_);
+      } else {
+        return modelFilesBuilder_.getMessageList();
+      }
+    }
+    /**
+     * <pre>
+     * Files that the launch reads beside what is judged, named by their paths as the launch or another file writes them: of
+     * LoongForge the model's file and what its `defaults` name. At most 64, and 1 MiB together. In place of one that is
+     * not here the facts that are built in are taken.
+     * </pre>
+     *
+     * <code>repeated .flightplan.v1.TextFile model_files = 13;</code>
+     */
+    public int getModelFilesCount() {
+      if (modelFilesBuilder_ == null) {
+        return modelFiles_.size();
+      } else {
+        return modelFilesBuilder_.getCount();
+      }
+    }
+    /**
+     * <pre>
+     * Files that the launch reads beside what is judged, named by their paths as the launch or another file writes them: of
+     * LoongForge the model's file and what its `defaults` name. At most 64, and 1 MiB together. In place of one that is
+     * not here the facts that are built in are taken.
+     * </pre>
+     *
+     * <code>repeated .flightplan.v1.TextFile model_files = 13;</code>
+     */
+    public flightplan.v1.TextFile getModelFiles(int index) {
+      if (modelFilesBuilder_ == null) {
+        return modelFiles_.get(index);
+      } else {
+        return modelFilesBuilder_.getMessage(index);
+      }
+    }
+    /**
+     * <pre>
+     * Files that the launch reads beside what is judged, named by their paths as the launch or another file writes them: of
+     * LoongForge the model's file and what its `defaults` name. At most 64, and 1 MiB together. In place of one that is
+     * not here the facts that are built in are taken.
+     * </pre>
+     *
+     * <code>repeated .flightplan.v1.TextFile model_files = 13;</code>
+     */
+    public Builder setModelFiles(
+        int index, flightplan.v1.TextFile value) {
+      if (modelFilesBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        ensureModelFilesIsMutable();
+        modelFiles_.set(index, value);
+        onChanged();
+      } else {
+        modelFilesBuilder_.setMessage(index, value);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Files that the launch reads beside what is judged, named by their paths as the launch or another file writes them: of
+     * LoongForge the model's file and what its `defaults` name. At most 64, and 1 MiB together. In place of one that is
+     * not here the facts that are built in are taken.
+     * </pre>
+     *
+     * <code>repeated .flightplan.v1.TextFile model_files = 13;</code>
+     */
+    public Builder setModelFiles(
+        int index, flightplan.v1.TextFile.Builder builderForValue) {
+      if (modelFilesBuilder_ == null) {
+        ensureModelFilesIsMutable();
+        modelFiles_.set(index, builderForValue.build());
+        onChanged();
+      } else {
+        modelFilesBuilder_.setMessage(index, builderForValue.build());
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Files that the launch reads beside what is judged, named by their paths as the launch or another file writes them: of
+     * LoongForge the model's file and what its `defaults` name. At most 64, and 1 MiB together. In place of one that is
+     * not here the facts that are built in are taken.
+     * </pre>
+     *
+     * <code>repeated .flightplan.v1.TextFile model_files = 13;</code>
+     */
+    public Builder addModelFiles(flightplan.v1.TextFile value) {
+      if (modelFilesBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        ensureModelFilesIsMutable();
+        modelFiles_.add(value);
+        onChanged();
+      } else {
+        modelFilesBuilder_.addMessage(value);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Files that the launch reads beside what is judged, named by their paths as the launch or another file writes them: of
+     * LoongForge the model's file and what its `defaults` name. At most 64, and 1 MiB together. In place of one that is
+     * not here the facts that are built in are taken.
+     * </pre>
+     *
+     * <code>repeated .flightplan.v1.TextFile model_files = 13;</code>
+     */
+    public Builder addModelFiles(
+        int index, flightplan.v1.TextFile value) {
+      if (modelFilesBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        ensureModelFilesIsMutable();
+        modelFiles_.add(index, value);
+        onChanged();
+      } else {
+        modelFilesBuilder_.addMessage(index, value);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Files that the launch reads beside what is judged, named by their paths as the launch or another file writes them: of
+     * LoongForge the model's file and what its `defaults` name. At most 64, and 1 MiB together. In place of one that is
+     * not here the facts that are built in are taken.
+     * </pre>
+     *
+     * <code>repeated .flightplan.v1.TextFile model_files = 13;</code>
+     */
+    public Builder addModelFiles(
+        flightplan.v1.TextFile.Builder builderForValue) {
+      if (modelFilesBuilder_ == null) {
+        ensureModelFilesIsMutable();
+        modelFiles_.add(builderForValue.build());
+        onChanged();
+      } else {
+        modelFilesBuilder_.addMessage(builderForValue.build());
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Files that the launch reads beside what is judged, named by their paths as the launch or another file writes them: of
+     * LoongForge the model's file and what its `defaults` name. At most 64, and 1 MiB together. In place of one that is
+     * not here the facts that are built in are taken.
+     * </pre>
+     *
+     * <code>repeated .flightplan.v1.TextFile model_files = 13;</code>
+     */
+    public Builder addModelFiles(
+        int index, flightplan.v1.TextFile.Builder builderForValue) {
+      if (modelFilesBuilder_ == null) {
+        ensureModelFilesIsMutable();
+        modelFiles_.add(index, builderForValue.build());
+        onChanged();
+      } else {
+        modelFilesBuilder_.addMessage(index, builderForValue.build());
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Files that the launch reads beside what is judged, named by their paths as the launch or another file writes them: of
+     * LoongForge the model's file and what its `defaults` name. At most 64, and 1 MiB together. In place of one that is
+     * not here the facts that are built in are taken.
+     * </pre>
+     *
+     * <code>repeated .flightplan.v1.TextFile model_files = 13;</code>
+     */
+    public Builder addAllModelFiles(
+        java.lang.Iterable<? extends flightplan.v1.TextFile> values) {
+      if (modelFilesBuilder_ == null) {
+        ensureModelFilesIsMutable();
+        com.google.protobuf.AbstractMessageLite.Builder.addAll(
+            values, modelFiles_);
+        onChanged();
+      } else {
+        modelFilesBuilder_.addAllMessages(values);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Files that the launch reads beside what is judged, named by their paths as the launch or another file writes them: of
+     * LoongForge the model's file and what its `defaults` name. At most 64, and 1 MiB together. In place of one that is
+     * not here the facts that are built in are taken.
+     * </pre>
+     *
+     * <code>repeated .flightplan.v1.TextFile model_files = 13;</code>
+     */
+    public Builder clearModelFiles() {
+      if (modelFilesBuilder_ == null) {
+        modelFiles_ = java.util.Collections.emptyList();
+        bitField0_ = (bitField0_ & ~0x00001000);
+        onChanged();
+      } else {
+        modelFilesBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Files that the launch reads beside what is judged, named by their paths as the launch or another file writes them: of
+     * LoongForge the model's file and what its `defaults` name. At most 64, and 1 MiB together. In place of one that is
+     * not here the facts that are built in are taken.
+     * </pre>
+     *
+     * <code>repeated .flightplan.v1.TextFile model_files = 13;</code>
+     */
+    public Builder removeModelFiles(int index) {
+      if (modelFilesBuilder_ == null) {
+        ensureModelFilesIsMutable();
+        modelFiles_.remove(index);
+        onChanged();
+      } else {
+        modelFilesBuilder_.remove(index);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Files that the launch reads beside what is judged, named by their paths as the launch or another file writes them: of
+     * LoongForge the model's file and what its `defaults` name. At most 64, and 1 MiB together. In place of one that is
+     * not here the facts that are built in are taken.
+     * </pre>
+     *
+     * <code>repeated .flightplan.v1.TextFile model_files = 13;</code>
+     */
+    public flightplan.v1.TextFile.Builder getModelFilesBuilder(
+        int index) {
+      return getModelFilesFieldBuilder().getBuilder(index);
+    }
+    /**
+     * <pre>
+     * Files that the launch reads beside what is judged, named by their paths as the launch or another file writes them: of
+     * LoongForge the model's file and what its `defaults` name. At most 64, and 1 MiB together. In place of one that is
+     * not here the facts that are built in are taken.
+     * </pre>
+     *
+     * <code>repeated .flightplan.v1.TextFile model_files = 13;</code>
+     */
+    public flightplan.v1.TextFileOrBuilder getModelFilesOrBuilder(
+        int index) {
+      if (modelFilesBuilder_ == null) {
+        return modelFiles_.get(index);  } else {
+        return modelFilesBuilder_.getMessageOrBuilder(index);
+      }
+    }
+    /**
+     * <pre>
+     * Files that the launch reads beside what is judged, named by their paths as the launch or another file writes them: of
+     * LoongForge the model's file and what its `defaults` name. At most 64, and 1 MiB together. In place of one that is
+     * not here the facts that are built in are taken.
+     * </pre>
+     *
+     * <code>repeated .flightplan.v1.TextFile model_files = 13;</code>
+     */
+    public java.util.List<? extends flightplan.v1.TextFileOrBuilder> 
+         getModelFilesOrBuilderList() {
+      if (modelFilesBuilder_ != null) {
+        return modelFilesBuilder_.getMessageOrBuilderList();
+      } else {
+        return java.util.Collections.unmodifiableList(modelFiles_);
+      }
+    }
+    /**
+     * <pre>
+     * Files that the launch reads beside what is judged, named by their paths as the launch or another file writes them: of
+     * LoongForge the model's file and what its `defaults` name. At most 64, and 1 MiB together. In place of one that is
+     * not here the facts that are built in are taken.
+     * </pre>
+     *
+     * <code>repeated .flightplan.v1.TextFile model_files = 13;</code>
+     */
+    public flightplan.v1.TextFile.Builder addModelFilesBuilder() {
+      return getModelFilesFieldBuilder().addBuilder(
+          flightplan.v1.TextFile.getDefaultInstance());
+    }
+    /**
+     * <pre>
+     * Files that the launch reads beside what is judged, named by their paths as the launch or another file writes them: of
+     * LoongForge the model's file and what its `defaults` name. At most 64, and 1 MiB together. In place of one that is
+     * not here the facts that are built in are taken.
+     * </pre>
+     *
+     * <code>repeated .flightplan.v1.TextFile model_files = 13;</code>
+     */
+    public flightplan.v1.TextFile.Builder addModelFilesBuilder(
+        int index) {
+      return getModelFilesFieldBuilder().addBuilder(
+          index, flightplan.v1.TextFile.getDefaultInstance());
+    }
+    /**
+     * <pre>
+     * Files that the launch reads beside what is judged, named by their paths as the launch or another file writes them: of
+     * LoongForge the model's file and what its `defaults` name. At most 64, and 1 MiB together. In place of one that is
+     * not here the facts that are built in are taken.
+     * </pre>
+     *
+     * <code>repeated .flightplan.v1.TextFile model_files = 13;</code>
+     */
+    public java.util.List<flightplan.v1.TextFile.Builder> 
+         getModelFilesBuilderList() {
+      return getModelFilesFieldBuilder().getBuilderList();
+    }
+    private com.google.protobuf.RepeatedFieldBuilderV3<
+        flightplan.v1.TextFile, flightplan.v1.TextFile.Builder, flightplan.v1.TextFileOrBuilder> 
+        getModelFilesFieldBuilder() {
+      if (modelFilesBuilder_ == null) {
+        modelFilesBuilder_ = new com.google.protobuf.RepeatedFieldBuilderV3<
+            flightplan.v1.TextFile, flightplan.v1.TextFile.Builder, flightplan.v1.TextFileOrBuilder>(
+                modelFiles_,
+                ((bitField0_ & 0x00001000) != 0),
+                getParentForChildren(),
+                isClean());
+        modelFiles_ = null;
+      }
+      return modelFilesBuilder_;
     }
     @java.lang.Override
     public final Builder setUnknownFields(

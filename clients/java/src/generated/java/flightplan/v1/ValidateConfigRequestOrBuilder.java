@@ -305,5 +305,59 @@ java.lang.String defaultValue);
    */
   flightplan.v1.AnswerView getView();
 
+  /**
+   * <pre>
+   * Files that the launch reads beside what is judged, named by their paths as the launch or another file writes them: of
+   * LoongForge the model's file and what its `defaults` name. At most 64, and 1 MiB together. In place of one that is
+   * not here the facts that are built in are taken.
+   * </pre>
+   *
+   * <code>repeated .flightplan.v1.TextFile model_files = 13;</code>
+   */
+  java.util.List<flightplan.v1.TextFile> 
+      getModelFilesList();
+  /**
+   * <pre>
+   * Files that the launch reads beside what is judged, named by their paths as the launch or another file writes them: of
+   * LoongForge the model's file and what its `defaults` name. At most 64, and 1 MiB together. In place of one that is
+   * not here the facts that are built in are taken.
+   * </pre>
+   *
+   * <code>repeated .flightplan.v1.TextFile model_files = 13;</code>
+   */
+  flightplan.v1.TextFile getModelFiles(int index);
+  /**
+   * <pre>
+   * Files that the launch reads beside what is judged, named by their paths as the launch or another file writes them: of
+   * LoongForge the model's file and what its `defaults` name. At most 64, and 1 MiB together. In place of one that is
+   * not here the facts that are built in are taken.
+   * </pre>
+   *
+   * <code>repeated .flightplan.v1.TextFile model_files = 13;</code>
+   */
+  int getModelFilesCount();
+  /**
+   * <pre>
+   * Files that the launch reads beside what is judged, named by their paths as the launch or another file writes them: of
+   * LoongForge the model's file and what its `defaults` name. At most 64, and 1 MiB together. In place of one that is
+   * not here the facts that are built in are taken.
+   * </pre>
+   *
+   * <code>repeated .flightplan.v1.TextFile model_files = 13;</code>
+   */
+  java.util.List<? extends flightplan.v1.TextFileOrBuilder> 
+      getModelFilesOrBuilderList();
+  /**
+   * <pre>
+   * Files that the launch reads beside what is judged, named by their paths as the launch or another file writes them: of
+   * LoongForge the model's file and what its `defaults` name. At most 64, and 1 MiB together. In place of one that is
+   * not here the facts that are built in are taken.
+   * </pre>
+   *
+   * <code>repeated .flightplan.v1.TextFile model_files = 13;</code>
+   */
+  flightplan.v1.TextFileOrBuilder getModelFilesOrBuilder(
+      int index);
+
   public flightplan.v1.ValidateConfigRequest.ConfigCase getConfigCase();
 }

@@ -28,6 +28,7 @@ private static final long serialVersionUID = 0L;
     catalogRevision_ = "";
     target_ = "";
     inputFormat_ = "";
+    wantedFiles_ = com.google.protobuf.LazyStringArrayList.EMPTY;
   }
 
   @java.lang.Override
@@ -584,6 +585,58 @@ private static final long serialVersionUID = 0L;
     return estimate_ == null ? flightplan.v1.Estimate.getDefaultInstance() : estimate_;
   }
 
+  public static final int WANTED_FILES_FIELD_NUMBER = 13;
+  @SuppressWarnings("serial")
+  private com.google.protobuf.LazyStringList wantedFiles_;
+  /**
+   * <pre>
+   * Paths of files that the launch reads and the request does not hold: sent as model_files they would be judged, too.
+   * </pre>
+   *
+   * <code>repeated string wanted_files = 13;</code>
+   * @return A list containing the wantedFiles.
+   */
+  public com.google.protobuf.ProtocolStringList
+      getWantedFilesList() {
+    return wantedFiles_;
+  }
+  /**
+   * <pre>
+   * Paths of files that the launch reads and the request does not hold: sent as model_files they would be judged, too.
+   * </pre>
+   *
+   * <code>repeated string wanted_files = 13;</code>
+   * @return The count of wantedFiles.
+   */
+  public int getWantedFilesCount() {
+    return wantedFiles_.size();
+  }
+  /**
+   * <pre>
+   * Paths of files that the launch reads and the request does not hold: sent as model_files they would be judged, too.
+   * </pre>
+   *
+   * <code>repeated string wanted_files = 13;</code>
+   * @param index The index of the element to return.
+   * @return The wantedFiles at the given index.
+   */
+  public java.lang.String getWantedFiles(int index) {
+    return wantedFiles_.get(index);
+  }
+  /**
+   * <pre>
+   * Paths of files that the launch reads and the request does not hold: sent as model_files they would be judged, too.
+   * </pre>
+   *
+   * <code>repeated string wanted_files = 13;</code>
+   * @param index The index of the value to return.
+   * @return The bytes of the wantedFiles at the given index.
+   */
+  public com.google.protobuf.ByteString
+      getWantedFilesBytes(int index) {
+    return wantedFiles_.getByteString(index);
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -633,6 +686,9 @@ private static final long serialVersionUID = 0L;
     }
     if (estimate_ != null) {
       output.writeMessage(12, getEstimate());
+    }
+    for (int i = 0; i < wantedFiles_.size(); i++) {
+      com.google.protobuf.GeneratedMessageV3.writeString(output, 13, wantedFiles_.getRaw(i));
     }
     getUnknownFields().writeTo(output);
   }
@@ -691,6 +747,14 @@ private static final long serialVersionUID = 0L;
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(12, getEstimate());
     }
+    {
+      int dataSize = 0;
+      for (int i = 0; i < wantedFiles_.size(); i++) {
+        dataSize += computeStringSizeNoTag(wantedFiles_.getRaw(i));
+      }
+      size += dataSize;
+      size += 1 * getWantedFilesList().size();
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -736,6 +800,8 @@ private static final long serialVersionUID = 0L;
       if (!getEstimate()
           .equals(other.getEstimate())) return false;
     }
+    if (!getWantedFilesList()
+        .equals(other.getWantedFilesList())) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -784,6 +850,10 @@ private static final long serialVersionUID = 0L;
     if (hasEstimate()) {
       hash = (37 * hash) + ESTIMATE_FIELD_NUMBER;
       hash = (53 * hash) + getEstimate().hashCode();
+    }
+    if (getWantedFilesCount() > 0) {
+      hash = (37 * hash) + WANTED_FILES_FIELD_NUMBER;
+      hash = (53 * hash) + getWantedFilesList().hashCode();
     }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
@@ -957,6 +1027,8 @@ private static final long serialVersionUID = 0L;
         estimateBuilder_.dispose();
         estimateBuilder_ = null;
       }
+      wantedFiles_ = com.google.protobuf.LazyStringArrayList.EMPTY;
+      bitField0_ = (bitField0_ & ~0x00001000);
       return this;
     }
 
@@ -1022,6 +1094,11 @@ private static final long serialVersionUID = 0L;
         bitField0_ = (bitField0_ & ~0x00000020);
       }
       result.notJudged_ = notJudged_;
+      if (((bitField0_ & 0x00001000) != 0)) {
+        wantedFiles_ = wantedFiles_.getUnmodifiableView();
+        bitField0_ = (bitField0_ & ~0x00001000);
+      }
+      result.wantedFiles_ = wantedFiles_;
     }
 
     private void buildPartial0(flightplan.v1.ValidateConfigResponse result) {
@@ -1220,6 +1297,16 @@ private static final long serialVersionUID = 0L;
       if (other.hasEstimate()) {
         mergeEstimate(other.getEstimate());
       }
+      if (!other.wantedFiles_.isEmpty()) {
+        if (wantedFiles_.isEmpty()) {
+          wantedFiles_ = other.wantedFiles_;
+          bitField0_ = (bitField0_ & ~0x00001000);
+        } else {
+          ensureWantedFilesIsMutable();
+          wantedFiles_.addAll(other.wantedFiles_);
+        }
+        onChanged();
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -1335,6 +1422,12 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000800;
               break;
             } // case 98
+            case 106: {
+              java.lang.String s = input.readStringRequireUtf8();
+              ensureWantedFilesIsMutable();
+              wantedFiles_.add(s);
+              break;
+            } // case 106
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -3192,6 +3285,146 @@ private static final long serialVersionUID = 0L;
         estimate_ = null;
       }
       return estimateBuilder_;
+    }
+
+    private com.google.protobuf.LazyStringList wantedFiles_ = com.google.protobuf.LazyStringArrayList.EMPTY;
+    private void ensureWantedFilesIsMutable() {
+      if (!((bitField0_ & 0x00001000) != 0)) {
+        wantedFiles_ = new com.google.protobuf.LazyStringArrayList(wantedFiles_);
+        bitField0_ |= 0x00001000;
+       }
+    }
+    /**
+     * <pre>
+     * Paths of files that the launch reads and the request does not hold: sent as model_files they would be judged, too.
+     * </pre>
+     *
+     * <code>repeated string wanted_files = 13;</code>
+     * @return A list containing the wantedFiles.
+     */
+    public com.google.protobuf.ProtocolStringList
+        getWantedFilesList() {
+      return wantedFiles_.getUnmodifiableView();
+    }
+    /**
+     * <pre>
+     * Paths of files that the launch reads and the request does not hold: sent as model_files they would be judged, too.
+     * </pre>
+     *
+     * <code>repeated string wanted_files = 13;</code>
+     * @return The count of wantedFiles.
+     */
+    public int getWantedFilesCount() {
+      return wantedFiles_.size();
+    }
+    /**
+     * <pre>
+     * Paths of files that the launch reads and the request does not hold: sent as model_files they would be judged, too.
+     * </pre>
+     *
+     * <code>repeated string wanted_files = 13;</code>
+     * @param index The index of the element to return.
+     * @return The wantedFiles at the given index.
+     */
+    public java.lang.String getWantedFiles(int index) {
+      return wantedFiles_.get(index);
+    }
+    /**
+     * <pre>
+     * Paths of files that the launch reads and the request does not hold: sent as model_files they would be judged, too.
+     * </pre>
+     *
+     * <code>repeated string wanted_files = 13;</code>
+     * @param index The index of the value to return.
+     * @return The bytes of the wantedFiles at the given index.
+     */
+    public com.google.protobuf.ByteString
+        getWantedFilesBytes(int index) {
+      return wantedFiles_.getByteString(index);
+    }
+    /**
+     * <pre>
+     * Paths of files that the launch reads and the request does not hold: sent as model_files they would be judged, too.
+     * </pre>
+     *
+     * <code>repeated string wanted_files = 13;</code>
+     * @param index The index to set the value at.
+     * @param value The wantedFiles to set.
+     * @return This builder for chaining.
+     */
+    public Builder setWantedFiles(
+        int index, java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
+      ensureWantedFilesIsMutable();
+      wantedFiles_.set(index, value);
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Paths of files that the launch reads and the request does not hold: sent as model_files they would be judged, too.
+     * </pre>
+     *
+     * <code>repeated string wanted_files = 13;</code>
+     * @param value The wantedFiles to add.
+     * @return This builder for chaining.
+     */
+    public Builder addWantedFiles(
+        java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
+      ensureWantedFilesIsMutable();
+      wantedFiles_.add(value);
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Paths of files that the launch reads and the request does not hold: sent as model_files they would be judged, too.
+     * </pre>
+     *
+     * <code>repeated string wanted_files = 13;</code>
+     * @param values The wantedFiles to add.
+     * @return This builder for chaining.
+     */
+    public Builder addAllWantedFiles(
+        java.lang.Iterable<java.lang.String> values) {
+      ensureWantedFilesIsMutable();
+      com.google.protobuf.AbstractMessageLite.Builder.addAll(
+          values, wantedFiles_);
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Paths of files that the launch reads and the request does not hold: sent as model_files they would be judged, too.
+     * </pre>
+     *
+     * <code>repeated string wanted_files = 13;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearWantedFiles() {
+      wantedFiles_ = com.google.protobuf.LazyStringArrayList.EMPTY;
+      bitField0_ = (bitField0_ & ~0x00001000);
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Paths of files that the launch reads and the request does not hold: sent as model_files they would be judged, too.
+     * </pre>
+     *
+     * <code>repeated string wanted_files = 13;</code>
+     * @param value The bytes of the wantedFiles to add.
+     * @return This builder for chaining.
+     */
+    public Builder addWantedFilesBytes(
+        com.google.protobuf.ByteString value) {
+      if (value == null) { throw new NullPointerException(); }
+      checkByteStringIsUtf8(value);
+      ensureWantedFilesIsMutable();
+      wantedFiles_.add(value);
+      onChanged();
+      return this;
     }
     @java.lang.Override
     public final Builder setUnknownFields(

@@ -333,4 +333,45 @@ public interface ValidateConfigResponseOrBuilder extends
    * <code>.flightplan.v1.Estimate estimate = 12;</code>
    */
   flightplan.v1.EstimateOrBuilder getEstimateOrBuilder();
+
+  /**
+   * <pre>
+   * Paths of files that the launch reads and the request does not hold: sent as model_files they would be judged, too.
+   * </pre>
+   *
+   * <code>repeated string wanted_files = 13;</code>
+   * @return A list containing the wantedFiles.
+   */
+  java.util.List<java.lang.String>
+      getWantedFilesList();
+  /**
+   * <pre>
+   * Paths of files that the launch reads and the request does not hold: sent as model_files they would be judged, too.
+   * </pre>
+   *
+   * <code>repeated string wanted_files = 13;</code>
+   * @return The count of wantedFiles.
+   */
+  int getWantedFilesCount();
+  /**
+   * <pre>
+   * Paths of files that the launch reads and the request does not hold: sent as model_files they would be judged, too.
+   * </pre>
+   *
+   * <code>repeated string wanted_files = 13;</code>
+   * @param index The index of the element to return.
+   * @return The wantedFiles at the given index.
+   */
+  java.lang.String getWantedFiles(int index);
+  /**
+   * <pre>
+   * Paths of files that the launch reads and the request does not hold: sent as model_files they would be judged, too.
+   * </pre>
+   *
+   * <code>repeated string wanted_files = 13;</code>
+   * @param index The index of the value to return.
+   * @return The bytes of the wantedFiles at the given index.
+   */
+  com.google.protobuf.ByteString
+      getWantedFilesBytes(int index);
 }
