@@ -14,6 +14,7 @@
 #include "clients/cli/text.h"
 #include "clients/cli/versions_page.h"
 #include "clients/cli/words.h"
+#include "clients/doors/review.h"
 #include "flightplan/v1/resolver_service.pb.h"
 #include "resolver/base/status_macros.h"
 #include "resolver/normalize/knobs_message.h"
@@ -21,6 +22,7 @@
 #include "resolver/normalize/request.h"
 #include "resolver/plan/knob.h"
 #include "resolver/plan/knob_value.h"
+#include "resolver/render/dialects.h"
 #include "resolver/render/input_format.h"
 
 namespace flightplan::cli {
@@ -344,6 +346,17 @@ absl::Status BuildResolveRequest(const ResolveOptions& options, v1::ResolveConfi
   FLIGHTPLAN_RETURN_IF_ERROR(FillProbeProfile(options, request));
   request->set_stage(ValueOf(kStages, options.stage));
   return absl::OkStatus();
+}
+
+void FillFramework(v1::ValidateConfigRequest* request) {
+  if (!request->target().framework().empty()) return;
+  std::optional<Target> stack;
+  if (request->has_file()) {
+    EnvVars vars;
+    for (const auto& [name, value] : request->env()) vars.emplace(name, value);
+    stack = doors::StackOfText(request->file().name(), request->file().text(), vars);
+  }
+  request->mutable_target()->set_framework(std::string(OwnDialect(stack.value_or(Target::kMegatronLm))));
 }
 
 absl::Status BuildValidateRequest(const StackOptions& options, v1::ValidateConfigRequest* request) {

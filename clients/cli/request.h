@@ -20,7 +20,7 @@ namespace cli {
 
 // What both questions turn on: the stack, the machine, the knobs. Everything as written; unset stays unset.
 struct StackOptions {
-  std::string target = "megatron-lm";  // NAME[@VERSION]
+  std::string target = "megatron-lm";  // NAME[@VERSION]; "" for a validate: by the file
   std::string gpu;
   std::optional<int64_t> gpus;
   std::optional<int64_t> nvlink_domain;
@@ -61,6 +61,9 @@ Values InputFormatValues();
 // right. Sequence and batch that were not given become kDefaultSeqLength and kDefaultSamplesPerGpu a GPU; the page says
 // so.
 absl::Status BuildResolveRequest(const ResolveOptions& options, v1::ResolveConfigRequest* request);
+
+// The framework of a request that names none: the file's own, where it shows, else Megatron-LM.
+void FillFramework(v1::ValidateConfigRequest* request);
 
 // Everything but the configuration itself, which the command puts in; knobs of --set become it when there is no other.
 absl::Status BuildValidateRequest(const StackOptions& options, v1::ValidateConfigRequest* request);

@@ -76,6 +76,7 @@ std::optional<Target> RecogniseStack(absl::string_view script, absl::Span<const 
 
 std::optional<Target> RecogniseYaml(absl::string_view text) {
   if (absl::StrContains(text, "_target_: megatron.bridge.")) return Target::kMegatronBridge;
+  if (absl::StrContains(text, "_target_: loongforge.models.")) return Target::kLoongForge;
   return std::nullopt;
 }
 

@@ -145,6 +145,10 @@ JobFacts FactsOf(const SlurmJob& job) {
   return facts;
 }
 
+std::optional<Target> StackOfText(absl::string_view name, const std::string& text, const EnvVars& vars) {
+  return text.size() > kMaxScriptBytes ? std::nullopt : Recognise(name, text, vars, std::nullopt).stack;
+}
+
 Question AskAboutScript(absl::string_view name, std::string text, const JobFacts& job,
                         absl::Span<const std::string> releases, const Catalog& catalog,
                         v1::ValidateConfigRequest* request) {

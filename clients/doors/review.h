@@ -50,6 +50,9 @@ Question AskAboutScript(absl::string_view name, std::string text, const JobFacts
                         absl::Span<const std::string> releases, const Catalog& catalog,
                         v1::ValidateConfigRequest* request);
 
+// Whose launch or configuration a text is, by its program, its flags or its keys; empty: it does not show.
+std::optional<Target> StackOfText(absl::string_view name, const std::string& text, const EnvVars& vars);
+
 // One finding for a terminal or an API answer: where, what was seen, what is needed, what to do.
 struct FindingLine {
   bool error = false;  // else a warning

@@ -109,6 +109,20 @@ class Batch(unittest.TestCase):
         self.assertTrue(rows["./l.sh"]["target"].startswith("loongforge"))
         self.assertEqual(rows["./b.sh"]["target"], "megatron-bridge main")
 
+    def test_a_file_alone_is_recognised_too(self):
+        for name, text, target in (("m.sh", script(2), "megatron-lm main"),
+                                   ("l.sh", "torchrun --nproc-per-node 8 $LOONGFORGE_PATH/loongforge/train.py --bf16\n",
+                                    "loongforge main"),
+                                   ("b.sh", "torchrun scripts/training/run_recipe.py --recipe qwen3_30b_a3b_pretrain_config\n",
+                                    "megatron-bridge main"),
+                                   ("l.yaml", "_target_: loongforge.models.foundation.LLaMAConfig\nnum_layers: 2\n",
+                                    "loongforge main"),
+                                   ("notes.txt", "hello\n", "megatron-lm main")):
+            with self.subTest(name):
+                done = subprocess.run([FLIGHTPLAN, "validate", str(self.write(name, text)), "--format", "json"],
+                                      capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL)
+                self.assertEqual(json.loads(done.stdout)["target"], target, done.stderr)
+
     def test_nothing_is_refused_for_what_the_launch_does_not_show(self):
         self.write("a.sh", "torchrun --nproc-per-node 8 pretrain_gpt.py $MODEL_ARGS --micro-batch-size 1 "
                            "--global-batch-size 8 --tensor-model-parallel-size 2\n")

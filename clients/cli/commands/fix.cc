@@ -86,6 +86,7 @@ std::string Report(const v1::ValidateConfigResponse& response, const std::string
 
 int RunFix(Arguments args, Context& context) {
   FixOptions options;
+  options.stack.target.clear();
   const CommandLine command = Describe(&options);
   ParsedArguments parsed;
   if (const auto exit = ParseOrExit(command, args, context, &parsed)) return *exit;
@@ -112,6 +113,7 @@ int RunFix(Arguments args, Context& context) {
     request.mutable_file()->set_name(path);
     request.mutable_file()->set_text(*std::move(text));
   }
+  FillFramework(&request);
   const absl::StatusOr<std::unique_ptr<Backend>> backend = MakeBackend(options.where);
   if (!backend.ok()) return Misuse(command, backend.status().message(), context);
   v1::ValidateConfigResponse response;

@@ -221,7 +221,6 @@ int RunValidate(Arguments args, Context& context) {
   ParsedArguments parsed;
   if (const auto exit = ParseOrExit(command, args, context, &parsed)) return *exit;
   const bool door = options.batch || !options.slurm.path.empty();
-  if (options.stack.target.empty() && !door) options.stack.target = kDefaultTarget;
 
   v1::ValidateConfigRequest request;
   if (const absl::Status status = BuildValidateRequest(options.stack, &request); !status.ok()) {
@@ -243,6 +242,7 @@ int RunValidate(Arguments args, Context& context) {
   }
   const absl::StatusOr<std::string> input = FillConfig(parsed, &request);
   if (!input.ok()) return Misuse(command, input.status().message(), context);
+  FillFramework(&request);
 
   const absl::StatusOr<std::unique_ptr<Backend>> backend = MakeBackend(options.where);
   if (!backend.ok()) return Misuse(command, backend.status().message(), context);
