@@ -11,6 +11,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "flightplan/v1/resolver_service.pb.h"
+#include "resolver/answer/response.h"
+#include "resolver/answer/spellings.h"
 #include "resolver/base/status_macros.h"
 #include "resolver/catalog/catalog.h"
 #include "resolver/catalog/defaults.h"
@@ -24,8 +26,6 @@
 #include "resolver/render/argparse.h"
 #include "resolver/render/dialects.h"
 #include "resolver/resolver.h"
-#include "resolver/response.h"
-#include "resolver/spellings.h"
 
 namespace flightplan {
 namespace {

@@ -62,8 +62,10 @@ TEST(PlanLayouts, NamesWhatAPlanStandsFor) {
     for (const v1::Decision& decision : plan.decisions()) {
       if (decision.name() != "virtual_pipeline_model_parallel_size") continue;
       EXPECT_EQ(decision.rule_id(), "plan.layout");
+      const int32_t vpp = plan.layout().sizes().virtual_pipeline_model_parallel_size();
+      EXPECT_EQ(vpp > 1 ? decision.value().int_value() : 1, vpp);
       for (const v1::Alternative& other : decision.alternatives()) {
-        EXPECT_NE(other.value().int_value(), plan.layout().sizes().virtual_pipeline_model_parallel_size());
+        EXPECT_NE(other.value().int_value(), vpp);
         EXPECT_NE(other.reason().find("step "), std::string::npos);
         ++named;
       }

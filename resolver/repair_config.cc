@@ -1,13 +1,13 @@
 #include "resolver/repair_config.h"
 
 #include "flightplan/v1/resolver_service.pb.h"
+#include "resolver/answer/response.h"
 #include "resolver/base/status_macros.h"
 #include "resolver/engine/repair.h"
 #include "resolver/normalize/knobs_message.h"
 #include "resolver/render/edit_launch.h"
 #include "resolver/render/input_format.h"
 #include "resolver/resolver.h"
-#include "resolver/response.h"
 
 namespace flightplan {
 namespace {

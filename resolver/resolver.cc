@@ -1,8 +1,8 @@
-// proto -> normalize -> derive -> rules (decide, check) -> estimate -> render -> response
+// proto -> normalize -> derive -> decide -> estimate -> rules -> render -> answer
 #include "resolver/resolver.h"
 
 #include <algorithm>
-#include <cmath>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,51 +10,50 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "flightplan/v1/resolver_service.pb.h"
-#include "resolver/apply_evidence.h"
+#include "resolver/advise/advise.h"
+#include "resolver/answer/plan_answer.h"
+#include "resolver/answer/resolve_answer.h"
+#include "resolver/answer/response.h"
 #include "resolver/attach_probe.h"
 #include "resolver/base/digest.h"
 #include "resolver/base/status_macros.h"
 #include "resolver/catalog/catalog.h"
 #include "resolver/catalog/defaults.h"
 #include "resolver/convert_config.h"
-#include "resolver/derive/placement.h"
 #include "resolver/derive/start_config.h"
 #include "resolver/derive/target_knobs.h"
 #include "resolver/engine/engine.h"
-#include "resolver/engine/settle.h"
-#include "resolver/estimate/estimate.h"
-#include "resolver/estimate/step_model.h"
 #include "resolver/evidence/profile_source.h"
 #include "resolver/explain/answer_message.h"
+#include "resolver/layouts/open_layout.h"
+#include "resolver/layouts/plan_layouts.h"
 #include "resolver/loongforge_parts.h"
-#include "resolver/next_step.h"
 #include "resolver/normalize/canonical_bytes.h"
+#include "resolver/normalize/knobs_message.h"
+#include "resolver/normalize/layout_message.h"
 #include "resolver/normalize/model_message.h"
 #include "resolver/normalize/request.h"
-#include "resolver/open_layout.h"
+#include "resolver/normalize/violations.h"
+#include "resolver/pipeline/resolve.h"
+#include "resolver/pipeline/weigh_config.h"
 #include "resolver/read_config.h"
-#include "resolver/render/dialects.h"
 #include "resolver/repair_config.h"
-#include "resolver/response.h"
-#include "resolver/rules/decide/decide.h"
 #include "resolver/unknown_values.h"
-#include "resolver/weigh_config.h"
 
 namespace flightplan {
 namespace {
 
 constexpr size_t kAnswerRoom = size_t{48} << 10;  // most answers need less
 constexpr size_t kSmallAnswerRoom = size_t{8} << 10;
+constexpr int kDefaultPlans = 10;
+constexpr int kMaxPlans = 100;
 
-// `read`: what the reader of a configuration refused; empty where nothing was read.
+// `read`: what the reader of a configuration refused.
 void SetVerdicts(const std::vector<Finding>& findings, absl::Span<const ParseFinding> read, ConfigAnswer* answer) {
-  const auto fails = [&](Verdict verdict) {
-    const auto is = [&](const Finding& f) { return f.severity == Severity::kError && f.verdict == verdict; };
-    return std::any_of(findings.begin(), findings.end(), is) ||
-           std::any_of(read.begin(), read.end(), [&](const ParseFinding& parse) { return is(parse.finding); });
-  };
-  answer->accepted_by_stack = !fails(Verdict::kAccepted);
-  answer->will_run = answer->accepted_by_stack && !fails(Verdict::kWillRun);
+  Verdicts verdicts = VerdictsOf(findings);
+  for (const ParseFinding& parse : read) verdicts.Add(parse.finding);
+  answer->accepted_by_stack = verdicts.accepted_by_stack;
+  answer->will_run = verdicts.will_run;
 }
 
 // The place of the first of a finding's knobs that was written; null: none was.
@@ -96,85 +95,6 @@ std::string DigestOf(const Request& request, const std::string& catalog_revision
   return absl::StrCat("fp1-", Sha256Hex(bytes).substr(0, 32));
 }
 
-void PutLayout(int field, const Config& config, const Placement& placement, WireWriter* w) {
-  using M = v1::ResolvedLayout;
-  using L = v1::Layout;
-  const auto at_least = [&](int64_t least, Knob knob) {
-    return std::clamp<int64_t>(config.Get(knob).integer(), least, INT32_MAX);
-  };
-  w->PutMessage(field, [&] {
-    w->PutMessage(M::kSizesFieldNumber, [&] {
-      w->PutInt(L::kTensorModelParallelSizeFieldNumber, at_least(0, Knob::tensor_model_parallel_size));
-      w->PutInt(L::kPipelineModelParallelSizeFieldNumber, at_least(0, Knob::pipeline_model_parallel_size));
-      w->PutInt(L::kVirtualPipelineModelParallelSizeFieldNumber,
-                at_least(1, Knob::virtual_pipeline_model_parallel_size));
-      w->PutInt(L::kContextParallelSizeFieldNumber, at_least(0, Knob::context_parallel_size));
-      w->PutInt(L::kExpertModelParallelSizeFieldNumber, at_least(0, Knob::expert_model_parallel_size));
-      w->PutInt(L::kExpertTensorParallelSizeFieldNumber, at_least(1, Knob::expert_tensor_parallel_size));
-      w->PutInt(L::kMicroBatchSizeFieldNumber, at_least(0, Knob::micro_batch_size));
-      const Value& layout = config.Get(Knob::pipeline_model_parallel_layout);
-      if (layout.is_text()) w->PutText(L::kPipelineModelParallelLayoutFieldNumber, layout.text());
-      w->PutBool(L::kSequenceParallelFieldNumber, config.Get(Knob::sequence_parallel).truthy());
-    });
-    w->Int(M::kDataParallelSizeFieldNumber, placement.data_parallel_size);
-    w->Int(M::kExpertDataParallelSizeFieldNumber, placement.expert_data_parallel_size);
-    w->Int(M::kMicrobatchCountFieldNumber, placement.microbatch_count);
-    w->Int(M::kEpDomainCountFieldNumber, std::min<int64_t>(placement.ep_domain_count, INT32_MAX));
-  });
-}
-
-// The caller's environment with what was estimated.
-Environment EnvironmentOf(const NormalizedIntent& intent, const EstimatedPlan& estimate) {
-  Environment env = intent.env;
-  if (!estimate.stages.empty()) {
-    const Band& total = estimate.stages[estimate.fullest].total;
-    env.static_memory_bytes = estimate.static_bytes;
-    env.memory_bytes = {std::llround(total.low), std::llround(total.value), std::llround(total.high)};
-  }
-  if (estimate.usable_bytes > 0) env.usable_memory_bytes = estimate.usable_bytes;
-  return env;
-}
-
-// A whole answer, as a view shows it.
-void ShowOnly(View view, v1::ResolveConfigResponse* answer) {
-  if (view == View::kFull) return;
-  answer->clear_config();
-  answer->clear_decisions();
-  answer->clear_effective_changes();
-  answer->clear_ab_suggestions();
-  answer->clear_model();
-  auto* const findings = answer->mutable_findings();
-  const auto next_step = [](const v1::Finding& finding) { return finding.rule_id() == kNextStepId; };
-  findings->erase(std::remove_if(findings->begin(), findings->end(), next_step), findings->end());
-  if (view == View::kBasic) return;
-  answer->clear_estimate();
-  answer->clear_launches();
-  answer->clear_layout();
-}
-
-// The plan's own launch is the answer's first; the other run differs from it in the knob and its companions alone.
-Launch OtherLaunch(const AbSuggestion& ab, const DecidedPlan& plan, const Environment& env, const Written& own) {
-  Config other = plan.config;
-  other.Set(ab.knob, ab.other_value, Origin::kDecided);
-  for (const auto& [knob, value] : ab.companions) other.Set(knob, value, Origin::kDecided);
-  const Config written = WriteForTarget(std::move(other), env);
-  return RenderDialect(OwnDialect(env.target), {written, env, plan.env, &own});
-}
-
-void AddFound(const Finding& finding, ConfigAnswer* answer) {
-  answer->findings.push_back({std::string(finding.rule_id.data(), finding.rule_id.size()), finding.severity});
-}
-
-void AddNextStep(NextStep next, std::vector<Finding>* findings, std::vector<AbSuggestion>* ab_suggestions) {
-  findings->push_back(std::move(next.finding));
-  if (!next.ab.has_value()) return;
-  // A decision may have suggested the same run already.
-  for (const AbSuggestion& known : *ab_suggestions) {
-    if (known.knob == next.ab->knob && known.other_value == next.ab->other_value) return;
-  }
-  ab_suggestions->push_back(*std::move(next.ab));
-}
-
 // Text that is no UTF-8 comes only from callers in this process (gRPC refuses it) and goes into the answer as it is,
 // which then does not read.
 template <class Request>
@@ -182,6 +102,45 @@ absl::Status ReadAnswerTo(const Request& request, const ConfigAnswer& answer, go
   const absl::Status status = ReadAnswer(answer, response);
   if (status.ok() || Request().ParseFromString(request.SerializeAsString())) return status;
   return absl::InvalidArgumentError("the request holds text that is no UTF-8");
+}
+
+PlanObjective ObjectiveOf(v1::PlanObjective objective) {
+  if (objective == v1::PLAN_OBJECTIVE_MEMORY_HEADROOM) return PlanObjective::kMemoryHeadroom;
+  return objective == v1::PLAN_OBJECTIVE_GPU_COUNT ? PlanObjective::kGpuCount : PlanObjective::kStepTime;
+}
+
+absl::Status CheckPlanRequest(const v1::PlanLayoutsRequest& request) {
+  Violations violations;
+  if (request.has_plan_count() && (request.plan_count() < 1 || request.plan_count() > kMaxPlans)) {
+    violations.Add("plan_count", absl::StrCat("must be 1..", kMaxPlans, ", not ", request.plan_count()));
+    return violations.ToStatus();
+  }
+  if (request.base().view() != v1::ANSWER_VIEW_UNSPECIFIED) {
+    violations.Add("base.view", "must be unset: plans are answered in full");
+  }
+  return violations.ToStatus();
+}
+
+absl::StatusOr<NormalizedIntent> ReadQuestion(const v1::ResolveConfigRequest& question, const Catalog& catalog,
+                                              const ProfileSource* profiles) {
+  FLIGHTPLAN_ASSIGN_OR_RETURN(NormalizedIntent intent, NormalizeResolve(question, catalog));
+  FLIGHTPLAN_RETURN_IF_ERROR(AttachProbe(question, profiles, &intent));
+  return intent;
+}
+
+// The question whose answer a plan is: the caller's, with what the search gave to it.
+v1::ResolveConfigRequest AskedAs(const v1::ResolveConfigRequest& base, const NormalizedIntent& question,
+                                 const NormalizedIntent& plan) {
+  v1::ResolveConfigRequest asked = base;
+  asked.mutable_hardware()->set_gpu_count(static_cast<int32_t>(plan.gpu_count));
+  LayoutToMessage(plan.layout, asked.mutable_layout());
+  for (const auto& [knob, value] : plan.pins) {
+    if (PinOf(question, knob).has_value()) continue;
+    v1::KnobSetting* const setting = asked.add_pinned_knobs();
+    setting->set_name(std::string(Name(knob)));
+    ValueToMessage(value, setting->mutable_value());
+  }
+  return asked;
 }
 
 std::string ShownModel(const ModelSpec& model) {
@@ -212,114 +171,26 @@ absl::Status Resolver::ValidateConfig(const v1::ValidateConfigRequest& request,
   return ReadAnswerTo(request, answer, response);
 }
 
+ConfigAnswer Resolver::Answer(const v1::ResolveConfigRequest& request, const EvidenceSnapshot& evidence,
+                              ResolvedPlan plan) const {
+  const bool full = plan.intent.view == View::kFull;
+  if (full) Advise(&plan);
+  AnswerOrigin origin{
+      DigestOf(request, catalog_->revision(), evidence.version(), profiles_ == nullptr ? "" : profiles_->revision()),
+      catalog_->revision(), evidence.revision()};
+  const bool named = request.model().source_case() == v1::ModelRef::kName;
+  const auto shown = named ? shown_models_.find(plan.intent.model.name) : shown_models_.end();
+  const std::string other = shown == shown_models_.end() && full ? ShownModel(plan.intent.model) : "";
+  return AnswerOf(std::move(plan), std::move(origin), shown == shown_models_.end() ? other : shown->second);
+}
+
 absl::Status Resolver::AnswerResolve(const v1::ResolveConfigRequest& request, const EvidenceSnapshot& evidence,
                                      ConfigAnswer* answer) const {
-  using R = v1::ResolveConfigResponse;
-  FLIGHTPLAN_ASSIGN_OR_RETURN(NormalizedIntent intent, NormalizeResolve(request, *catalog_));
-  FLIGHTPLAN_RETURN_IF_ERROR(AttachProbe(request, profiles_.get(), &intent));
-  intent.env.open_layout = OpenLayoutFields(intent);
-  if (!intent.env.open_layout.empty()) {
-    std::vector<Finding> why_not;
-    R response;
-    v1::ResolveConfigRequest in_full = request;
-    in_full.clear_view();
-    FLIGHTPLAN_RETURN_IF_ERROR(ResolveOpenLayout(*this, in_full, intent, evidence, &response, &why_not));
-    if (why_not.empty()) {  // answered; the digest is that of the question as it was asked
-      ShowOnly(intent.view, &response);
-      response.set_digest(DigestOf(request, catalog_->revision(), evidence.version(),
-                                   profiles_ == nullptr ? "" : profiles_->revision()));
-      *answer = AnswerOf(response);
-      return absl::OkStatus();
-    }
-    intent.findings.insert(intent.findings.end(), why_not.begin(), why_not.end());
-  }
-  DerivedPlan derived = Derive(intent);
-  intent.env.missing_features = std::move(derived.missing_features);
-  const ReportedRuns& reported = evidence.ForGpu(intent.gpu.name);
-  DecidedPlan decided = Decide(
-      intent, derived,
-      reported.has_pairs() ? reported.PairsOf(ModelClass(intent.model)) : absl::Span<const Measurement* const>());
-  const Placement placement = PlaceLayout(decided.config, intent.env);
-  EstimatedPlan estimate = Estimate(intent, derived.shape, placement, decided.config, decided.env);
-  const FitVerdict forecast_fit = estimate.fit;
-  ApplyMemoryEvidence(intent, decided.config, evidence, &estimate, &intent.findings);
-  Environment env = EnvironmentOf(intent, estimate);
-  SettledPlan settled = Settle(std::move(decided), env);
-  DecidedPlan& plan = settled.plan;
-  // What is launched is what was decided, not what the stack makes of it: its silent changes happen again at the
-  // launch.
-  const Config& written = settled.written;
-  env.vars = plan.env;  // from here on the environment is that of the launch
-  RunResult& run = settled.run;
-  run.findings.insert(run.findings.end(), plan.findings.begin(), plan.findings.end());
-  run.findings.insert(run.findings.end(), intent.findings.begin(), intent.findings.end());
-  std::vector<AbSuggestion> ab_suggestions = plan.ab_suggestions;
-  std::optional<StepOutlook> outlook;
-  if (const auto model = StepModel::Make(intent, std::move(derived.shape)); model.has_value()) {
-    const bool estimated = settled.as_decided && !estimate.stages.empty();  // the estimate was of this very plan
-    const StageLayout stages = estimated ? std::move(estimate.layout) : model->Stages(plan.config);
-    if (const auto step = model->Forecast(plan.config, env, stages); step.has_value()) {
-      if (!step->is_finite()) return absl::InternalError("the step's forecast is no number");
-      const auto room = estimated ? StepModel::RoomOf(forecast_fit) : model->RoomFor(plan.config, env, stages);
-      const PlanForecast forecast{plan.config, env, stages, *step, room};
-      outlook = OutlookOf(*step, intent.profile);
-      ApplyStepEvidence(intent, plan.config, evidence, &*outlook, &run.findings);
-      if (intent.view == View::kFull) {
-        for (AbSuggestion& ab : ab_suggestions) ExpectFromForecast(*model, forecast, &ab);
-        auto next = FindNextStep(intent, *model, forecast, *outlook);
-        if (next.has_value()) AddNextStep(*std::move(next), &run.findings, &ab_suggestions);
-      }
-    }
-  }
-  ReportStale(evidence, &run.findings);
-  SortForPeople(&run.findings);
-
-  SetVerdicts(run.findings, /*read=*/{}, answer);
-  answer->digest =
-      DigestOf(request, catalog_->revision(), evidence.version(), profiles_ == nullptr ? "" : profiles_->revision());
-  answer->catalog_revision = catalog_->revision();
-  answer->evidence_revision = evidence.revision();
-  answer->target = TargetName(env);
-
-  const bool full = intent.view == View::kFull;
-  WireWriter w(full ? kAnswerRoom : kSmallAnswerRoom);
-  w.Int(R::kOutcomeFieldNumber, answer->will_run ? v1::OUTCOME_RESOLVED : v1::OUTCOME_INFEASIBLE);
-  w.Bool(R::kAcceptedByStackFieldNumber, answer->accepted_by_stack);
-  w.Bool(R::kWillRunFieldNumber, answer->will_run);
-  if (full) {
-    PutConfig(R::kConfigFieldNumber, run, plan.decisions, &w);
-    for (const Decision& decision : plan.decisions) PutDecision(R::kDecisionsFieldNumber, decision, &w);
-  }
-  for (const Finding& finding : run.findings) {
-    PutFinding(R::kFindingsFieldNumber, finding, /*place=*/nullptr, &w);
-    AddFound(finding, answer);
-  }
-  if (full) {
-    for (const ConfigChange& change : run.changes) PutChange(R::kEffectiveChangesFieldNumber, change, &w);
-  }
-  if (intent.view >= View::kBasic) {
-    PutEstimate(R::kEstimateFieldNumber, estimate, outlook.has_value() ? &*outlook : nullptr, &w);
-    const absl::string_view own = OwnDialect(env.target);
-    const Launch own_launch = RenderDialect(own, {written, env, plan.env});
-    PutLaunch(R::kLaunchesFieldNumber, own_launch, &w);
-    for (const std::string& dialect : intent.dialects) {
-      if (dialect != own) PutLaunch(R::kLaunchesFieldNumber, RenderDialect(dialect, {written, env, plan.env}), &w);
-    }
-    if (full) {
-      for (const AbSuggestion& ab : ab_suggestions) {
-        PutAbSuggestion(R::kAbSuggestionsFieldNumber, ab, OtherLaunch(ab, plan, env, {written, own_launch}), &w);
-      }
-      const bool named = request.model().source_case() == v1::ModelRef::kName;
-      const auto shown = named ? shown_models_.find(intent.model.name) : shown_models_.end();
-      w.PutText(R::kModelFieldNumber, shown != shown_models_.end() ? shown->second : ShownModel(intent.model));
-    }
-    PutLayout(R::kLayoutFieldNumber, plan.config, placement, &w);
-  }
-  w.Text(R::kDigestFieldNumber, answer->digest);
-  w.Text(R::kCatalogRevisionFieldNumber, answer->catalog_revision);
-  w.Int(R::kEvidenceRevisionFieldNumber, answer->evidence_revision);
-  w.Text(R::kTargetFieldNumber, answer->target);
-  answer->bytes = std::move(w).Take();
+  FLIGHTPLAN_ASSIGN_OR_RETURN(NormalizedIntent intent, ReadQuestion(request, *catalog_, profiles_.get()));
+  const bool closed = OpenLayoutFields(intent).empty();
+  FLIGHTPLAN_ASSIGN_OR_RETURN(ResolvedPlan plan, closed ? Resolve(std::move(intent), evidence)
+                                                        : ResolveOpenLayout(std::move(intent), evidence));
+  *answer = Answer(request, evidence, std::move(plan));
   return absl::OkStatus();
 }
 
@@ -389,6 +260,23 @@ absl::Status Resolver::AnswerValidate(const v1::ValidateConfigRequest& request, 
   for (const std::string& path : reading.parsed.wanted_files) w.PutText(R::kWantedFilesFieldNumber, path);
   answer->bytes = std::move(w).Take();
   return absl::OkStatus();
+}
+
+absl::Status Resolver::PlanLayouts(const v1::PlanLayoutsRequest& request, const PlanHooks& hooks,
+                                   v1::PlanResult* result, const EvidenceSnapshot& evidence) const {
+  FLIGHTPLAN_RETURN_IF_ERROR(CheckPlanRequest(request));
+  const absl::StatusOr<NormalizedIntent> intent = ReadQuestion(request.base(), *catalog_, profiles_.get());
+  if (!intent.ok()) return WithFieldsBelow("base", intent.status());
+  const auto wanted = static_cast<size_t>(request.has_plan_count() ? request.plan_count() : kDefaultPlans);
+  FLIGHTPLAN_ASSIGN_OR_RETURN(
+      PlanList list, flightplan::PlanLayouts(*intent, ObjectiveOf(request.objective()), wanted, evidence, hooks));
+  std::vector<ConfigAnswer> plans;
+  plans.reserve(list.plans.size());
+  for (PlanAnswer& found : list.plans) {
+    const v1::ResolveConfigRequest asked = AskedAs(request.base(), *intent, found.plan.intent);
+    plans.push_back(Answer(asked, evidence, std::move(found.plan)));
+  }
+  return ReadAnswerTo(request, AnswerOf(list, plans), result);
 }
 
 }  // namespace flightplan

@@ -1,9 +1,7 @@
 // The public face of the library: from a request message to an answer message.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -14,6 +12,7 @@
 #include "absl/strings/string_view.h"
 #include "resolver/evidence/snapshot.h"
 #include "resolver/plan/config_answer.h"
+#include "resolver/plan/search_hooks.h"
 
 namespace flightplan {
 
@@ -30,20 +29,8 @@ class ValidateConfigResponse;
 }  // namespace v1
 
 class Catalog;
+struct ResolvedPlan;
 class ProfileSource;  // resolver/evidence
-
-// What a search needs of the world outside. Both may be empty.
-struct PlanProgress {
-  double done_ratio = 0;  // of the space
-  int64_t judged = 0;     // candidates
-  double best_us = 0;     // 0: none yet
-};
-struct PlanHooks {
-  // Calls body(begin, end) for ranges that cover [0, count), on as many threads as it likes; the answer is the same.
-  std::function<void(size_t count, const std::function<void(size_t begin, size_t end)>& body)> parallel;
-  // Called every few milliseconds; false stops the search, which then answers with the best so far.
-  std::function<bool(const PlanProgress&)> progress;
-};
 
 // Immutable; every method is const, gives the same answer for the same input, and may be called from many threads.
 //
@@ -82,6 +69,10 @@ class Resolver {
   const Catalog& catalog() const { return *catalog_; }
 
  private:
+  // The plan as an answer, with advice where its view has room for that. `request`: the question, for the digest.
+  ConfigAnswer Answer(const v1::ResolveConfigRequest& request, const EvidenceSnapshot& evidence,
+                      ResolvedPlan plan) const;
+
   std::shared_ptr<const Catalog> catalog_;
   std::shared_ptr<const ProfileSource> profiles_;
   // The catalogue's models as answers show them, by name: most requests name one.

@@ -9,8 +9,8 @@
 #include "resolver/base/reason.h"
 #include "resolver/base/status_macros.h"
 #include "resolver/base/work.h"
+#include "resolver/layouts/open_layout.h"
 #include "resolver/normalize/canonical_bytes.h"
-#include "resolver/open_layout.h"
 #include "service/call_arena.h"
 #include "service/status_mapping.h"
 

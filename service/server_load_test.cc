@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "resolver/base/reason.h"
 #include "resolver/base/work.h"
-#include "resolver/open_layout.h"
+#include "resolver/layouts/open_layout.h"
 #include "service/testing/server_fixture.h"
 #include "service/wait_gate.h"
 

@@ -8,7 +8,7 @@
 #include "resolver/base/reason.h"
 #include "resolver/base/status_macros.h"
 #include "resolver/base/work.h"
-#include "resolver/open_layout.h"
+#include "resolver/layouts/open_layout.h"
 #include "service/raw_message.h"
 
 namespace flightplan::service {

@@ -7,7 +7,7 @@
 #include "absl/status/status.h"
 #include "grpcpp/support/byte_buffer.h"
 #include "grpcpp/support/server_callback.h"
-#include "resolver/open_layout.h"
+#include "resolver/layouts/open_layout.h"
 #include "service/answer_source.h"
 #include "service/call.h"
 #include "service/fair_pool.h"

@@ -13,7 +13,7 @@
 //   no-slower  the planner's first choice is predicted no slower than the recipe's layout, by the same model, when both
 //              are executed as well as they can be
 //   top10      the recipe's layout is one of the first ten plans of the answer, or one of those stands for it: the same
-//              mapping on the GPUs, the same step as far as a forecast can tell (resolver/plan_answers.h)
+//              mapping on the GPUs, the same step as far as a forecast can tell (resolver/layouts/plan_answers.h)
 //   named      the same, and the answer shows exactly the recipe's sizes, as a plan or as a variant of one
 // Rows are the current releases' unless --all. Recipes that their authors mark as untuned, and those that cannot run on
 // their own GPU count, are left out. Exit 1 when a share is below --min, 2 for misuse.

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "resolver/layout_search.h"
-#include "resolver/plan_answers.h"
+#include "resolver/layouts/layout_search.h"
+#include "resolver/layouts/plan_answers.h"
 #include "tests/recipes/recipe.h"
 
 namespace flightplan {

@@ -7,7 +7,7 @@ import unittest
 from sources import ROOT, tracked
 
 TOP = "clients|deploy|probe|proto|resolver|service|tests"
-ROOMS = "base|catalog|derive|engine|estimate|evidence|explain|normalize|plan|planner|render|rules"
+ROOMS = "advise|answer|base|catalog|derive|engine|estimate|evidence|explain|layouts|normalize|pipeline|plan|planner|render|rules"
 NAMED = re.compile(rf"(?<![\w./@:<>{{}}$-])((?:{TOP}|{ROOMS})/[\w./-]*\.(?:cc|h|md|py|sh|yaml|yml|tsv|proto|json|cu|cfg|def|in))\b(?![\w/*])")
 # What the build makes, and a placeholder.
 MADE = {"resolver/catalog/step_rates.h", "rules/registry.cc", "clients/NAME/generate.sh"}

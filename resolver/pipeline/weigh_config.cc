@@ -1,4 +1,4 @@
-#include "resolver/weigh_config.h"
+#include "resolver/pipeline/weigh_config.h"
 
 #include <cmath>
 #include <utility>

@@ -1,19 +1,23 @@
-// What a search found as full answers: every layout through the whole pipeline, best first.
+// What a search found, as plans: every layout through the whole pipeline, best first.
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
-#include "flightplan/v1/resolver_service.pb.h"
-#include "resolver/layout_search.h"
-#include "resolver/resolver.h"
+#include "absl/strings/string_view.h"
+#include "resolver/evidence/snapshot.h"
+#include "resolver/layouts/layout_search.h"
+#include "resolver/pipeline/resolved_plan.h"
+#include "resolver/plan/finding.h"
+#include "resolver/plan/intent.h"
 
 namespace flightplan {
 
 struct PlanAnswer {
   LayoutSizes sizes;
-  v1::ResolveConfigResponse answer;
+  ResolvedPlan plan;  // plan.intent is the question with this layout
 };
 
 struct PlanAnswers {
@@ -32,19 +36,18 @@ bool Alike(const LayoutSizes& a, double a_us, const LayoutSizes& b, double b_us)
 // How much of its list a search keeps for one mapping: the best, and what it may stand for.
 inline constexpr size_t kKeepAlike = 6;
 
-// `base`: the question, whose open sizes become those of each layout. A plan has what the decisions make of its layout;
-// where the search found a recompute set, or a split of the layers, that makes the step clearly shorter, it has that
-// one, and its decision says what it gains. What the search chose is marked as decided, not as the caller's word.
-absl::Status AnswerPlans(const Resolver& resolver, const v1::ResolveConfigRequest& base, const LayoutSearch& search,
-                         const SearchResult& found, const EvidenceSnapshot& evidence, PlanAnswers* answers);
+// `question`: its open sizes become those of each layout. A plan has what the decisions make of its layout; where the
+// search found a recompute set, or a split of the layers, that makes the step clearly shorter, it has that one, and its
+// decision says what it gains. What the search chose is marked as decided, not as the caller's word.
+absl::Status AnswerPlans(const NormalizedIntent& question, const LayoutSearch& search, const SearchResult& found,
+                         const EvidenceSnapshot& evidence, PlanAnswers* answers);
 
 // Rule ids of decisions that the search took.
 inline constexpr char kLayoutDecision[] = "plan.layout";
 inline constexpr char kRecomputeDecision[] = "plan.recompute";
 inline constexpr char kSplitDecision[] = "plan.layer-split";
 
-// A finding about a search.
-void PlanFinding(absl::string_view id, v1::Severity severity, std::string seen, std::string needs,
-                 google::protobuf::RepeatedPtrField<v1::Finding>* findings);
+// A finding about a search. `id` must outlive it: a constant.
+Finding PlanFinding(absl::string_view id, Severity severity, std::string seen, std::string needs);
 
 }  // namespace flightplan

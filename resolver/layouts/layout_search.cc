@@ -1,4 +1,4 @@
-#include "resolver/layout_search.h"
+#include "resolver/layouts/layout_search.h"
 
 #include <algorithm>
 #include <optional>

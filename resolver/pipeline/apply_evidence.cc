@@ -1,4 +1,4 @@
-#include "resolver/apply_evidence.h"
+#include "resolver/pipeline/apply_evidence.h"
 
 #include <algorithm>
 #include <string>

@@ -1,8 +1,7 @@
-#include "resolver/open_layout.h"
+#include "resolver/layouts/open_layout.h"
 
 #include <algorithm>
 #include <cmath>
-#include <tuple>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -10,7 +9,8 @@
 #include "resolver/base/reason.h"
 #include "resolver/base/status_macros.h"
 #include "resolver/base/work.h"
-#include "resolver/plan_answers.h"
+#include "resolver/layouts/plan_answers.h"
+#include "resolver/pipeline/resolve.h"
 
 namespace flightplan {
 namespace {
@@ -30,21 +30,10 @@ std::string LayoutText(const LayoutSizes& sizes, bool moe) {
 }
 
 // "2.5 % slower", "4 % faster, but only marginal".
-std::string Against(const v1::ResolveConfigResponse& chosen, const v1::ResolveConfigResponse& other) {
-  const double ratio = other.estimate().step_time_us().value() / chosen.estimate().step_time_us().value() - 1;
+std::string Against(const ResolvedPlan& chosen, const ResolvedPlan& other) {
+  const double ratio = other.step_us() / chosen.step_us() - 1;
   return absl::StrFormat("%.1f %% %s%s", std::abs(ratio) * 100, ratio < 0 ? "faster" : "slower",
                          ratio < 0 ? ", but fits only marginally" : "");
-}
-
-// Findings go by severity, first knob, id; this one names no knob.
-void MoveLastIntoPlace(google::protobuf::RepeatedPtrField<v1::Finding>* findings) {
-  const auto key = [](const v1::Finding& finding) {
-    return std::make_tuple(static_cast<int>(finding.severity()),
-                           finding.observed_size() > 0 ? finding.observed(0).name() : std::string(), finding.rule_id());
-  };
-  for (int i = findings->size() - 1; i > 0 && key((*findings)[i]) < key((*findings)[i - 1]); --i) {
-    findings->SwapElements(i, i - 1);
-  }
 }
 
 Finding WhyNot(absl::string_view id, std::string detail, absl::string_view needs) {
@@ -59,17 +48,20 @@ Finding WhyNot(absl::string_view id, std::string detail, absl::string_view needs
   return finding;
 }
 
+absl::StatusOr<ResolvedPlan> Unsearched(NormalizedIntent intent, const EvidenceSnapshot& evidence, Finding why) {
+  intent.findings.push_back(std::move(why));
+  return Resolve(std::move(intent), evidence);
+}
+
 }  // namespace
 
-absl::Status ResolveOpenLayout(const Resolver& resolver, const v1::ResolveConfigRequest& request,
-                               const NormalizedIntent& intent, const EvidenceSnapshot& evidence,
-                               v1::ResolveConfigResponse* response, std::vector<Finding>* why_not) {
+absl::StatusOr<ResolvedPlan> ResolveOpenLayout(NormalizedIntent intent, const EvidenceSnapshot& evidence) {
   LayoutSearch search;
   // A model that cannot be counted has no forecast to search by.
   if (!PrepareSearch(intent, &search).ok() || !search.question.rates.known) {
-    why_not->push_back(WhyNot("layout.not-searched", "the model's parameters or the GPU's rates are not known",
-                              "the open sizes, or a model and a GPU that can be forecast"));
-    return absl::OkStatus();
+    return Unsearched(std::move(intent), evidence,
+                      WhyNot("layout.not-searched", "the model's parameters or the GPU's rates are not known",
+                             "the open sizes, or a model and a GPU that can be forecast"));
   }
   if (!Work::Affords(kOpenLayoutWork)) {
     return WithReason(absl::ResourceExhaustedError("a layout that is left open is searched, which takes seconds"),
@@ -88,22 +80,20 @@ absl::Status ResolveOpenLayout(const Resolver& resolver, const v1::ResolveConfig
     search.question.whole_band = whole_band;
     found = Search(search.question);
     if (Work::Spent()) return absl::CancelledError("the search was ended before its end");
-    FLIGHTPLAN_RETURN_IF_ERROR(AnswerPlans(resolver, request, search, found, evidence, &answers));
+    FLIGHTPLAN_RETURN_IF_ERROR(AnswerPlans(intent, search, found, evidence, &answers));
     if (!answers.plans.empty()) break;
   }
   const SearchStatistics& s = found.statistics;
   if (answers.plans.empty()) {
-    why_not->push_back(WhyNot("layout.none-found",
-                              s.layouts == 0
-                                  ? absl::StrCat("no sizes divide ", intent.gpu_count, " GPUs and a global batch of ",
-                                                 intent.workload.global_batch_size)
-                                  : absl::StrCat(s.layouts, " legal layouts searched, none fits and is accepted"),
-                              "more GPUs, a shorter sequence, or fewer given sizes"));
-    return absl::OkStatus();
+    std::string seen = s.layouts == 0 ? absl::StrCat("no sizes divide ", intent.gpu_count,
+                                                     " GPUs and a global batch of ", intent.workload.global_batch_size)
+                                      : absl::StrCat(s.layouts, " legal layouts searched, none fits and is accepted");
+    return Unsearched(
+        std::move(intent), evidence,
+        WhyNot("layout.none-found", std::move(seen), "more GPUs, a shorter sequence, or fewer given sizes"));
   }
-  auto chosen = std::find_if(answers.plans.begin(), answers.plans.end(), [](const PlanAnswer& plan) {
-    return plan.answer.estimate().fit() == v1::FIT_VERDICT_FITS;
-  });
+  auto chosen = std::find_if(answers.plans.begin(), answers.plans.end(),
+                             [](const PlanAnswer& plan) { return plan.plan.estimate.fit == FitVerdict::kFits; });
   if (chosen == answers.plans.end()) chosen = answers.plans.begin();
   const bool moe = search.shape.is_moe();
   std::string seen = absl::StrCat("the layout was left open: ", s.space, " candidates in ", s.layouts,
@@ -112,13 +102,12 @@ absl::Status ResolveOpenLayout(const Resolver& resolver, const v1::ResolveConfig
   std::string needs = absl::StrCat("chosen: ", LayoutText(chosen->sizes, moe));
   for (const PlanAnswer& other : answers.plans) {
     if (&other == &*chosen) continue;
-    absl::StrAppend(&needs, "; next: ", LayoutText(other.sizes, moe), ", ", Against(chosen->answer, other.answer));
+    absl::StrAppend(&needs, "; next: ", LayoutText(other.sizes, moe), ", ", Against(chosen->plan, other.plan));
     break;
   }
-  *response = std::move(chosen->answer);
-  PlanFinding("layout.searched", v1::SEVERITY_INFO, std::move(seen), std::move(needs), response->mutable_findings());
-  MoveLastIntoPlace(response->mutable_findings());
-  return absl::OkStatus();
+  chosen->plan.run.findings.push_back(
+      PlanFinding("layout.searched", Severity::kInfo, std::move(seen), std::move(needs)));
+  return std::move(chosen->plan);
 }
 
 }  // namespace flightplan

@@ -1,4 +1,4 @@
-#include "resolver/spellings.h"
+#include "resolver/answer/spellings.h"
 
 #include <map>
 

@@ -1,4 +1,4 @@
-#include "resolver/response.h"
+#include "resolver/answer/response.h"
 
 #include <algorithm>
 #include <array>
@@ -9,9 +9,9 @@
 #include "flightplan/v1/estimate.pb.h"
 #include "flightplan/v1/finding.pb.h"
 #include "flightplan/v1/resolver_service.pb.h"
+#include "resolver/answer/spellings.h"
 #include "resolver/engine/repair.h"
 #include "resolver/explain/verdict_message.h"
-#include "resolver/spellings.h"
 
 namespace flightplan {
 namespace {

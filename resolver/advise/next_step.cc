@@ -1,4 +1,4 @@
-#include "resolver/next_step.h"
+#include "resolver/advise/next_step.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,0 +1,11 @@
+// What an answer advises beyond the plan itself.
+#pragma once
+
+#include "resolver/pipeline/resolved_plan.h"
+
+namespace flightplan {
+
+// Adds the one change to try next, as a finding and as an A/B pair, and what the plan's A/B pairs are expected to show.
+void Advise(ResolvedPlan* plan);
+
+}  // namespace flightplan

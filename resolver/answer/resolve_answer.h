@@ -1,0 +1,27 @@
+// A resolved plan as the bytes of its answer.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "absl/strings/string_view.h"
+#include "resolver/pipeline/resolved_plan.h"
+#include "resolver/plan/config_answer.h"
+
+namespace flightplan {
+
+// What an answer says of where it comes from.
+struct AnswerOrigin {
+  std::string digest;  // of the question, the catalogue and the evidence
+  std::string catalog_revision;
+  int64_t evidence_revision = 0;
+};
+
+// As much of the plan as `plan.intent.view` asks for, with its launches. `model`: the model as an encoded
+// flightplan.v1.ModelSpec; read for the full view alone.
+ConfigAnswer AnswerOf(ResolvedPlan plan, AnswerOrigin origin, absl::string_view model);
+
+// "decide.ep-overlap", an error: for logs and metrics.
+void AddFound(const Finding& finding, ConfigAnswer* answer);
+
+}  // namespace flightplan

@@ -1,0 +1,158 @@
+#include "resolver/layouts/plan_layouts.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "resolver/base/status_macros.h"
+
+namespace flightplan {
+namespace {
+
+// Layouts that the forecast ranks for each plan that is asked for: the decisions may settle one otherwise than the
+// search would, the rules of the release may refuse it, and some are alike.
+constexpr size_t kPoolFactor = 6;
+constexpr size_t kLeastPool = 24;
+// Counts tried between the largest power of two of nodes that does not do and the first that does.
+constexpr int64_t kCountsBetween = 7;
+
+// One search of a question, and what it adds up to over several GPU counts.
+class Planner {
+ public:
+  Planner(const NormalizedIntent& intent, PlanObjective objective, size_t wanted, const EvidenceSnapshot& evidence,
+          const PlanHooks& hooks)
+      : intent_(intent), objective_(objective), wanted_(wanted), evidence_(evidence), hooks_(hooks) {}
+
+  absl::Status At(int64_t gpus);
+  // From one GPU up to what the question has.
+  absl::Status FewestGpus();
+  PlanList TakeList();
+
+ private:
+  void Add(const SearchStatistics& s);
+  void Found(absl::string_view id, Severity severity, std::string seen, std::string needs) {
+    list_.findings.push_back(PlanFinding(id, severity, std::move(seen), std::move(needs)));
+  }
+  bool done() const { return list_.statistics.stopped || failed_; }
+
+  const NormalizedIntent& intent_;
+  const PlanObjective objective_;
+  const size_t wanted_;
+  const EvidenceSnapshot& evidence_;
+  const PlanHooks& hooks_;
+  PlanList list_;        // its plans are those of the last search
+  bool failed_ = false;  // nothing can be searched
+};
+
+void Planner::Add(const SearchStatistics& s) {
+  SearchStatistics& total = list_.statistics;
+  total.space += s.space;
+  total.judged += s.judged;
+  total.layouts += s.layouts;
+  total.memory_bound += s.memory_bound;
+  total.time_bound += s.time_bound;
+  total.incompatible += s.incompatible;
+  total.cut |= s.cut;
+  total.stopped |= s.stopped;
+}
+
+absl::Status Planner::At(int64_t gpus) {
+  list_.plans.clear();
+  NormalizedIntent intent = intent_;
+  intent.gpu_count = gpus;
+  intent.env.world_size = gpus;
+  LayoutSearch search;
+  FLIGHTPLAN_RETURN_IF_ERROR(PrepareSearch(std::move(intent), &search));
+  SearchQuestion& question = search.question;
+  if (!question.rates.known) {
+    Found("plan.no-rates", Severity::kError, absl::StrCat("hardware.gpu=", intent_.gpu.name),
+          "a GPU whose peak rates are published, or given in an overlay of the catalogue");
+    failed_ = true;
+    return absl::OkStatus();
+  }
+  if (objective_ == PlanObjective::kMemoryHeadroom) question.objective = SearchObjective::kMemoryHeadroom;
+  question.keep = std::max(kLeastPool, wanted_ * kPoolFactor);
+  question.keep_alike = kKeepAlike;
+  if (hooks_.parallel != nullptr) question.parallel = hooks_.parallel;
+  if (hooks_.progress != nullptr) {
+    question.progress = [this](const SearchProgress& progress) {
+      return hooks_.progress({progress.done_ratio, list_.statistics.judged + progress.judged, progress.best_us});
+    };
+  }
+  const SearchResult found = Search(question);
+  Add(found.statistics);
+  PlanAnswers answers;
+  FLIGHTPLAN_RETURN_IF_ERROR(AnswerPlans(intent_, search, found, evidence_, &answers));
+  list_.refused += answers.refused;
+  list_.alike += answers.alike;
+  list_.plans = std::move(answers.plans);
+  if (list_.plans.size() > wanted_)
+    list_.plans.erase(list_.plans.begin() + static_cast<ptrdiff_t>(wanted_), list_.plans.end());
+  return absl::OkStatus();
+}
+
+// Whole nodes are what is rented: powers of two up to a node, then of nodes; between the last that does not do and the
+// first that does, some counts of whole nodes more.
+absl::Status Planner::FewestGpus() {
+  const int64_t node = std::max<int64_t>(1, intent_.gpu.gpus_per_node);
+  int64_t too_few = 0, enough = 0;
+  for (int64_t n = 1; enough == 0 && !done(); n = n < node && n * 2 > node ? node : n * 2) {
+    n = std::min(n, intent_.gpu_count);
+    FLIGHTPLAN_RETURN_IF_ERROR(At(n));
+    if (!list_.plans.empty()) {
+      enough = n;
+    } else {
+      too_few = n;
+      if (n == intent_.gpu_count) return absl::OkStatus();
+    }
+  }
+  if (enough <= node || done()) return absl::OkStatus();
+  const int64_t nodes_between = (enough - 1) / node - too_few / node;
+  const int64_t step = std::max<int64_t>(1, (nodes_between + kCountsBetween - 1) / kCountsBetween) * node;
+  std::vector<PlanAnswer> best = std::move(list_.plans);
+  for (int64_t n = (too_few / node) * node + step; n < enough && !done(); n += step) {
+    FLIGHTPLAN_RETURN_IF_ERROR(At(n));
+    if (!list_.plans.empty()) return absl::OkStatus();
+  }
+  list_.plans = std::move(best);
+  return absl::OkStatus();
+}
+
+PlanList Planner::TakeList() {
+  const SearchStatistics& total = list_.statistics;
+  if (failed_) return std::move(list_);
+  if (total.cut) {
+    Found("plan.space-cut", Severity::kWarning, absl::StrCat("more than ", kMaxLayouts, " promising layouts"),
+          "give some sizes of the layout; the rest of the space was not searched");
+  }
+  if (total.stopped) {
+    Found("plan.search-stopped", Severity::kWarning, "the search was stopped before its end",
+          "more time, or some sizes of the layout; better plans may exist");
+  }
+  if (!list_.plans.empty() || total.stopped) return std::move(list_);
+  if (total.layouts == 0) {
+    Found("plan.no-legal-layout", Severity::kError,
+          absl::StrCat("no sizes divide ", intent_.gpu_count, " GPUs and a global batch of ",
+                       intent_.workload.global_batch_size),
+          "a GPU count and a batch with common divisors; fewer given sizes");
+  } else {
+    Found("plan.nothing-fits", Severity::kError,
+          absl::StrCat(total.layouts, " legal layouts on ", intent_.gpu_count,
+                       " GPUs, none of which fits and is accepted"),
+          "more GPUs, a larger memory, a shorter sequence, or fewer given sizes");
+  }
+  return std::move(list_);
+}
+
+}  // namespace
+
+absl::StatusOr<PlanList> PlanLayouts(const NormalizedIntent& intent, PlanObjective objective, size_t plan_count,
+                                     const EvidenceSnapshot& evidence, const PlanHooks& hooks) {
+  Planner planner(intent, objective, plan_count, evidence, hooks);
+  FLIGHTPLAN_RETURN_IF_ERROR(objective == PlanObjective::kGpuCount ? planner.FewestGpus()
+                                                                   : planner.At(intent.gpu_count));
+  return planner.TakeList();
+}
+
+}  // namespace flightplan

@@ -1,0 +1,88 @@
+#include "resolver/pipeline/resolve.h"
+
+#include <cmath>
+#include <utility>
+
+#include "absl/types/span.h"
+#include "resolver/derive/start_config.h"
+#include "resolver/engine/settle.h"
+#include "resolver/pipeline/apply_evidence.h"
+
+namespace flightplan {
+namespace {
+
+// The caller's environment with what was estimated.
+Environment EnvironmentOf(const NormalizedIntent& intent, const EstimatedPlan& estimate) {
+  Environment env = intent.env;
+  if (!estimate.stages.empty()) {
+    const Band& total = estimate.stages[estimate.fullest].total;
+    env.static_memory_bytes = estimate.static_bytes;
+    env.memory_bytes = {std::llround(total.low), std::llround(total.value), std::llround(total.high)};
+  }
+  if (estimate.usable_bytes > 0) env.usable_memory_bytes = estimate.usable_bytes;
+  return env;
+}
+
+// `known_fit`: what the memory forecast said of this very plan; empty where a decision was taken back since, so that it
+// was of another one.
+absl::Status ForecastPlan(std::optional<ModelShape> shape, const EvidenceSnapshot& evidence,
+                          std::optional<FitVerdict> known_fit, ResolvedPlan* plan) {
+  std::optional<StepModel> model = StepModel::Make(plan->intent, std::move(shape));
+  if (!model.has_value()) return absl::OkStatus();
+  const Config& config = plan->decided.config;
+  StageLayout stages = known_fit.has_value() ? std::move(plan->estimate.layout) : model->Stages(config);
+  std::optional<StepForecast> step = model->Forecast(config, plan->env, stages);
+  if (!step.has_value()) return absl::OkStatus();
+  if (!step->is_finite()) return absl::InternalError("the step's forecast is no number");
+  const StepModel::Room room =
+      known_fit.has_value() ? StepModel::RoomOf(*known_fit) : model->RoomFor(config, plan->env, stages);
+  StepOutlook outlook = OutlookOf(*step, plan->intent.profile);
+  ApplyStepEvidence(plan->intent, config, evidence, &outlook, &plan->run.findings);
+  plan->step.emplace(PlannedStep{*std::move(model), std::move(stages), *std::move(step), room, std::move(outlook)});
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+Verdicts VerdictsOf(const std::vector<Finding>& findings) {
+  Verdicts verdicts;
+  for (const Finding& finding : findings) verdicts.Add(finding);
+  return verdicts;
+}
+
+absl::StatusOr<ResolvedPlan> Resolve(NormalizedIntent intent, const EvidenceSnapshot& evidence) {
+  intent.env.open_layout = OpenLayoutFields(intent);
+  DerivedPlan derived = Derive(intent);
+  intent.env.missing_features = std::move(derived.missing_features);
+  const ReportedRuns& reported = evidence.ForGpu(intent.gpu.name);
+  DecidedPlan decided = Decide(
+      intent, derived,
+      reported.has_pairs() ? reported.PairsOf(ModelClass(intent.model)) : absl::Span<const Measurement* const>());
+  const Placement placement = PlaceLayout(decided.config, intent.env);
+  EstimatedPlan estimate = Estimate(intent, derived.shape, placement, decided.config, decided.env);
+  const FitVerdict forecast_fit = estimate.fit;
+  ApplyMemoryEvidence(intent, decided.config, evidence, &estimate, &intent.findings);
+  Environment env = EnvironmentOf(intent, estimate);
+  SettledPlan settled = Settle(std::move(decided), env);
+  env.vars = settled.plan.env;  // from here on the environment is that of the launch
+
+  ResolvedPlan plan{std::move(intent),
+                    std::move(settled.plan),
+                    std::move(settled.written),
+                    std::move(settled.run),
+                    std::move(env),
+                    placement,
+                    std::move(estimate),
+                    {}};
+  std::vector<Finding>& findings = plan.run.findings;
+  findings.insert(findings.end(), plan.decided.findings.begin(), plan.decided.findings.end());
+  findings.insert(findings.end(), plan.intent.findings.begin(), plan.intent.findings.end());
+  const bool estimated = settled.as_decided && !plan.estimate.stages.empty();
+  const absl::Status status =
+      ForecastPlan(std::move(derived.shape), evidence, estimated ? std::optional(forecast_fit) : std::nullopt, &plan);
+  if (!status.ok()) return status;
+  ReportStale(evidence, &findings);
+  return plan;
+}
+
+}  // namespace flightplan

@@ -1,0 +1,52 @@
+// What the pipeline makes of one question: a configuration that was decided, judged and forecast. A value: whoever
+// compares neighbouring plans asks for many, and only those that are shown become text.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "resolver/derive/placement.h"
+#include "resolver/engine/engine.h"
+#include "resolver/estimate/estimate.h"
+#include "resolver/estimate/step_model.h"
+#include "resolver/plan/config.h"
+#include "resolver/plan/intent.h"
+#include "resolver/rules/decide/decide.h"
+
+namespace flightplan {
+
+// A step's forecast, with what it takes to forecast the step of a neighbour.
+struct PlannedStep {
+  StepModel model;
+  StageLayout stages;
+  StepForecast step;
+  StepModel::Room room;
+  StepOutlook outlook;  // the step with what a profile and reported runs say of it
+};
+
+struct ResolvedPlan {
+  NormalizedIntent intent;  // the question
+  DecidedPlan decided;      // knobs of the config classes, decisions, A/B suggestions
+  Config written;           // `decided.config` as written for the target (derive/target_knobs.h): judged and launched
+  RunResult run;            // the stack's verdict on it: effective values, silent changes, and all findings
+  Environment env;          // of the launch, with the memory forecast
+  Placement placement;
+  EstimatedPlan estimate;           // memory
+  std::optional<PlannedStep> step;  // empty: the model cannot be counted, or the GPU's rates are not known
+
+  double step_us() const { return step.has_value() ? step->outlook.us : 0; }
+};
+
+// What findings say of a configuration. What does not run is not accepted, or accepted and refused later.
+struct Verdicts {
+  bool accepted_by_stack = true;
+  bool will_run = true;
+  void Add(const Finding& finding) {
+    if (finding.severity != Severity::kError) return;
+    if (finding.verdict == Verdict::kAccepted) accepted_by_stack = will_run = false;
+    if (finding.verdict == Verdict::kWillRun) will_run = false;
+  }
+};
+Verdicts VerdictsOf(const std::vector<Finding>& findings);
+
+}  // namespace flightplan
