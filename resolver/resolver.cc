@@ -172,16 +172,17 @@ absl::Status Resolver::ValidateConfig(const v1::ValidateConfigRequest& request,
 }
 
 ConfigAnswer Resolver::Answer(const v1::ResolveConfigRequest& request, const EvidenceSnapshot& evidence,
-                              ResolvedPlan plan) const {
-  const bool full = plan.intent.view == View::kFull;
-  if (full) Advise(&plan);
+                              ResolvedPlan* plan) const {
+  const bool full = plan->intent.view == View::kFull;
+  if (full) Advise(plan);
+  SortForPeople(&plan->run.findings);
   AnswerOrigin origin{
       DigestOf(request, catalog_->revision(), evidence.version(), profiles_ == nullptr ? "" : profiles_->revision()),
       catalog_->revision(), evidence.revision()};
   const bool named = request.model().source_case() == v1::ModelRef::kName;
-  const auto shown = named ? shown_models_.find(plan.intent.model.name) : shown_models_.end();
-  const std::string other = shown == shown_models_.end() && full ? ShownModel(plan.intent.model) : "";
-  return AnswerOf(std::move(plan), std::move(origin), shown == shown_models_.end() ? other : shown->second);
+  const auto shown = named ? shown_models_.find(plan->intent.model.name) : shown_models_.end();
+  const std::string other = shown == shown_models_.end() && full ? ShownModel(plan->intent.model) : "";
+  return AnswerOf(*plan, std::move(origin), shown == shown_models_.end() ? other : shown->second);
 }
 
 absl::Status Resolver::AnswerResolve(const v1::ResolveConfigRequest& request, const EvidenceSnapshot& evidence,
@@ -190,7 +191,7 @@ absl::Status Resolver::AnswerResolve(const v1::ResolveConfigRequest& request, co
   const bool closed = OpenLayoutFields(intent).empty();
   FLIGHTPLAN_ASSIGN_OR_RETURN(ResolvedPlan plan, closed ? Resolve(std::move(intent), evidence)
                                                         : ResolveOpenLayout(std::move(intent), evidence));
-  *answer = Answer(request, evidence, std::move(plan));
+  *answer = Answer(request, evidence, &plan);
   return absl::OkStatus();
 }
 
@@ -274,7 +275,7 @@ absl::Status Resolver::PlanLayouts(const v1::PlanLayoutsRequest& request, const 
   plans.reserve(list.plans.size());
   for (PlanAnswer& found : list.plans) {
     const v1::ResolveConfigRequest asked = AskedAs(request.base(), *intent, found.plan.intent);
-    plans.push_back(Answer(asked, evidence, std::move(found.plan)));
+    plans.push_back(Answer(asked, evidence, &found.plan));
   }
   return ReadAnswerTo(request, AnswerOf(list, plans), result);
 }

@@ -69,9 +69,10 @@ class Resolver {
   const Catalog& catalog() const { return *catalog_; }
 
  private:
-  // The plan as an answer, with advice where its view has room for that. `request`: the question, for the digest.
+  // The plan as an answer, after its findings are put in order, with advice where its view has room for that.
+  // `request`: the question, for the digest.
   ConfigAnswer Answer(const v1::ResolveConfigRequest& request, const EvidenceSnapshot& evidence,
-                      ResolvedPlan plan) const;
+                      ResolvedPlan* plan) const;
 
   std::shared_ptr<const Catalog> catalog_;
   std::shared_ptr<const ProfileSource> profiles_;

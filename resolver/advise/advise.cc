@@ -10,7 +10,7 @@
 namespace flightplan {
 
 void Advise(ResolvedPlan* plan) {
-  if (!plan->step.has_value()) return;
+  if (plan->step == nullptr) return;
   const PlannedStep& at = *plan->step;
   const PlanForecast forecast{plan->decided.config, plan->env, at.stages, at.step, at.room};
   std::vector<AbSuggestion>& pairs = plan->decided.ab_suggestions;

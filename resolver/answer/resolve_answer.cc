@@ -74,9 +74,8 @@ void AddFound(const Finding& finding, ConfigAnswer* answer) {
   answer->findings.push_back({std::string(finding.rule_id.data(), finding.rule_id.size()), finding.severity});
 }
 
-ConfigAnswer AnswerOf(ResolvedPlan plan, AnswerOrigin origin, absl::string_view model) {
-  RunResult& run = plan.run;
-  SortForPeople(&run.findings);
+ConfigAnswer AnswerOf(const ResolvedPlan& plan, AnswerOrigin origin, absl::string_view model) {
+  const RunResult& run = plan.run;
   const Verdicts verdicts = VerdictsOf(run.findings);
   ConfigAnswer answer;
   answer.accepted_by_stack = verdicts.accepted_by_stack;
@@ -103,7 +102,7 @@ ConfigAnswer AnswerOf(ResolvedPlan plan, AnswerOrigin origin, absl::string_view 
     for (const ConfigChange& change : run.changes) PutChange(R::kEffectiveChangesFieldNumber, change, &w);
   }
   if (plan.intent.view >= View::kBasic) {
-    PutEstimate(R::kEstimateFieldNumber, plan.estimate, plan.step.has_value() ? &plan.step->outlook : nullptr, &w);
+    PutEstimate(R::kEstimateFieldNumber, plan.estimate, plan.step != nullptr ? &plan.step->outlook : nullptr, &w);
     PutLaunches(plan, model, &w);
     PutLayout(R::kLayoutFieldNumber, plan.decided.config, plan.placement, &w);
   }

@@ -17,9 +17,9 @@ struct AnswerOrigin {
   int64_t evidence_revision = 0;
 };
 
-// As much of the plan as `plan.intent.view` asks for, with its launches. `model`: the model as an encoded
-// flightplan.v1.ModelSpec; read for the full view alone.
-ConfigAnswer AnswerOf(ResolvedPlan plan, AnswerOrigin origin, absl::string_view model);
+// As much of the plan, whose findings are in order, as `plan.intent.view` asks for, with its launches. `model`: the
+// model as an encoded flightplan.v1.ModelSpec; read for the full view alone.
+ConfigAnswer AnswerOf(const ResolvedPlan& plan, AnswerOrigin origin, absl::string_view model);
 
 // "decide.ep-overlap", an error: for logs and metrics.
 void AddFound(const Finding& finding, ConfigAnswer* answer);

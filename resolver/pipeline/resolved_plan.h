@@ -2,7 +2,7 @@
 // compares neighbouring plans asks for many, and only those that are shown become text.
 #pragma once
 
-#include <optional>
+#include <memory>
 #include <vector>
 
 #include "resolver/derive/placement.h"
@@ -31,10 +31,10 @@ struct ResolvedPlan {
   RunResult run;            // the stack's verdict on it: effective values, silent changes, and all findings
   Environment env;          // of the launch, with the memory forecast
   Placement placement;
-  EstimatedPlan estimate;           // memory
-  std::optional<PlannedStep> step;  // empty: the model cannot be counted, or the GPU's rates are not known
+  EstimatedPlan estimate;             // memory
+  std::unique_ptr<PlannedStep> step;  // null: the model cannot be counted, or the GPU's rates are not known
 
-  double step_us() const { return step.has_value() ? step->outlook.us : 0; }
+  double step_us() const { return step != nullptr ? step->outlook.us : 0; }
 };
 
 // What findings say of a configuration. What does not run is not accepted, or accepted and refused later.
