@@ -11,23 +11,22 @@
 #include "absl/strings/str_cat.h"
 #include "flightplan/v1/resolver_service.pb.h"
 #include "resolver/advise/advise.h"
+#include "resolver/answer/judge_answer.h"
 #include "resolver/answer/plan_answer.h"
 #include "resolver/answer/resolve_answer.h"
-#include "resolver/answer/response.h"
 #include "resolver/attach_probe.h"
 #include "resolver/base/digest.h"
 #include "resolver/base/status_macros.h"
 #include "resolver/catalog/catalog.h"
-#include "resolver/catalog/defaults.h"
-#include "resolver/convert_config.h"
-#include "resolver/derive/start_config.h"
-#include "resolver/derive/target_knobs.h"
 #include "resolver/engine/engine.h"
 #include "resolver/evidence/profile_source.h"
 #include "resolver/explain/answer_message.h"
+#include "resolver/judge/convert_config.h"
+#include "resolver/judge/judge.h"
+#include "resolver/judge/read_config.h"
+#include "resolver/judge/repair_config.h"
 #include "resolver/layouts/open_layout.h"
 #include "resolver/layouts/plan_layouts.h"
-#include "resolver/loongforge_parts.h"
 #include "resolver/normalize/canonical_bytes.h"
 #include "resolver/normalize/knobs_message.h"
 #include "resolver/normalize/layout_message.h"
@@ -35,38 +34,12 @@
 #include "resolver/normalize/request.h"
 #include "resolver/normalize/violations.h"
 #include "resolver/pipeline/resolve.h"
-#include "resolver/pipeline/weigh_config.h"
-#include "resolver/read_config.h"
-#include "resolver/repair_config.h"
-#include "resolver/unknown_values.h"
 
 namespace flightplan {
 namespace {
 
-constexpr size_t kAnswerRoom = size_t{48} << 10;  // most answers need less
-constexpr size_t kSmallAnswerRoom = size_t{8} << 10;
 constexpr int kDefaultPlans = 10;
 constexpr int kMaxPlans = 100;
-
-// `read`: what the reader of a configuration refused.
-void SetVerdicts(const std::vector<Finding>& findings, absl::Span<const ParseFinding> read, ConfigAnswer* answer) {
-  Verdicts verdicts = VerdictsOf(findings);
-  for (const ParseFinding& parse : read) verdicts.Add(parse.finding);
-  answer->accepted_by_stack = verdicts.accepted_by_stack;
-  answer->will_run = verdicts.will_run;
-}
-
-// The place of the first of a finding's knobs that was written; null: none was.
-const SourcePosition* PlaceOf(const Finding& finding, const std::vector<ParsedKnob>& written) {
-  for (const Observed& seen : finding.observed) {
-    const std::optional<Knob> knob = FindKnob(seen.name);
-    if (!knob.has_value()) continue;
-    const auto last =
-        std::find_if(written.rbegin(), written.rend(), [&](const ParsedKnob& p) { return p.knob == *knob; });
-    if (last != written.rend() && (last->at.index >= 0 || last->at.line != 0)) return &last->at;
-  }
-  return nullptr;
-}
 
 // Of the question, however much of the answer is wanted.
 template <class Request>
@@ -195,72 +168,28 @@ absl::Status Resolver::AnswerResolve(const v1::ResolveConfigRequest& request, co
   return absl::OkStatus();
 }
 
-absl::Status Resolver::ConvertConfig(const v1::ConvertConfigRequest& request,
-                                     v1::ConvertConfigResponse* response) const {
-  return flightplan::ConvertConfig(*this, request, response);
+absl::Status Resolver::AnswerValidate(const v1::ValidateConfigRequest& request, ConfigAnswer* answer) const {
+  FLIGHTPLAN_ASSIGN_OR_RETURN(const JudgeQuestion question, NormalizeValidate(request, *catalog_));
+  FLIGHTPLAN_ASSIGN_OR_RETURN(ReadConfig read, Read(question));
+  // Kept for a repair alone: the rules change both, in place where nobody else holds them.
+  const ReadConfig written = question.repair ? read : ReadConfig();
+  const JudgedConfig judged = Judge(std::move(read));
+  std::optional<RepairedConfig> repaired;
+  if (question.repair && !judged.verdicts.will_run) {
+    FLIGHTPLAN_ASSIGN_OR_RETURN(repaired, RepairConfig(question, written));
+  }
+  // A judgement rests on no measurement.
+  *answer =
+      AnswerOf(judged, repaired.has_value() ? &*repaired : nullptr, question.view,
+               {DigestOf(request, catalog_->revision(), EvidenceSnapshot::Empty().version()), catalog_->revision()});
+  return absl::OkStatus();
 }
 
-absl::Status Resolver::AnswerValidate(const v1::ValidateConfigRequest& request, ConfigAnswer* answer) const {
-  using R = v1::ValidateConfigResponse;
-  std::optional<GpuSystem> gpu;
-  FLIGHTPLAN_ASSIGN_OR_RETURN(Environment env, NormalizeValidate(request, *catalog_, &gpu));
-  FLIGHTPLAN_ASSIGN_OR_RETURN(Reading reading, ReadConfig(request, &env));
-  env.mla = IsMla(reading.parsed.knobs);
-  Config config = DefaultsFor(env.target, env.core_release, env.bridge_release, env.mla);
-  ApplyKnobs(reading.parsed.knobs, &config);
-  env.model_file = ModelFileOf(reading.parsed);
-  if (request.has_knobs()) UseTargetNames(env.target, &config);
-  // Kept for a repair alone: the rules change both, in place where nobody else holds them.
-  const Config written = request.repair() ? config : Config();
-  const Environment asked = request.repair() ? env : Environment();
-  RunResult run = Run(std::move(config), env);
-  AddParts(reading.parsed, env, &run);
-  const WeighedConfig weighed = WeighConfig(gpu, &run);
-  DropWhatIsNotKnown(&reading, &run);
-  SetVerdicts(run.findings, reading.parsed.findings, answer);
-  const View view = ViewOf(request);
-  // A judgement rests on no measurement.
-  answer->digest = DigestOf(request, catalog_->revision(), EvidenceSnapshot::Empty().version());
-  answer->catalog_revision = catalog_->revision();
-  answer->target = TargetName(env);
-
-  WireWriter w(view == View::kFull ? kAnswerRoom : kSmallAnswerRoom);
-  w.Bool(R::kAcceptedByStackFieldNumber, answer->accepted_by_stack);
-  w.Bool(R::kWillRunFieldNumber, answer->will_run);
-  const auto put_finding = [&](const Finding& finding, const SourcePosition* at) {
-    const InputPlace place{reading.input, at == nullptr ? SourcePosition() : *at};
-    PutFinding(R::kFindingsFieldNumber, finding, at == nullptr ? nullptr : &place, &w);
-    AddFound(finding, answer);
-  };
-  for (const ParseFinding& parse : reading.parsed.findings) put_finding(parse.finding, &parse.at);
-  SortForPeople(&run.findings);
-  for (const Finding& finding : run.findings) put_finding(finding, PlaceOf(finding, reading.parsed.knobs));
-  if (view == View::kFull) {
-    PutConfig(R::kConfigFieldNumber, run, /*decisions=*/{}, &w);
-    for (const ConfigChange& change : run.changes) PutChange(R::kEffectiveChangesFieldNumber, change, &w);
-  }
-  if (!env.world_size.has_value()) {
-    w.PutText(R::kNotJudgedFieldNumber,
-              "process grids: neither hardware.gpu_count, world_size nor WORLD_SIZE is given");
-  }
-  if (env.gpu_name.empty()) w.PutText(R::kNotJudgedFieldNumber, "hardware gates: no GPU is given");
-  if (!weighed.not_judged.empty()) w.PutText(R::kNotJudgedFieldNumber, weighed.not_judged);
-  for (const std::string& what : reading.not_judged) w.PutText(R::kNotJudgedFieldNumber, what);
-  w.Text(R::kDigestFieldNumber, answer->digest);
-  w.Text(R::kCatalogRevisionFieldNumber, answer->catalog_revision);
-  w.Text(R::kTargetFieldNumber, answer->target);
-  w.Text(R::kInputFormatFieldNumber, reading.format);
-  if (request.repair() && !answer->will_run) {
-    v1::Repair repair;
-    FLIGHTPLAN_RETURN_IF_ERROR(RepairConfig(*this, request, reading, written, asked, &repair));
-    w.PutText(R::kRepairFieldNumber, CanonicalBytes(repair));
-  }
-  if (weighed.estimate.has_value() && view >= View::kBasic) {
-    PutEstimate(R::kEstimateFieldNumber, *weighed.estimate, /*outlook=*/nullptr, &w);
-  }
-  for (const std::string& path : reading.parsed.wanted_files) w.PutText(R::kWantedFilesFieldNumber, path);
-  answer->bytes = std::move(w).Take();
-  return absl::OkStatus();
+absl::Status Resolver::ConvertConfig(const v1::ConvertConfigRequest& request,
+                                     v1::ConvertConfigResponse* response) const {
+  FLIGHTPLAN_ASSIGN_OR_RETURN(const ConvertQuestion question, NormalizeConvert(request, *catalog_));
+  FLIGHTPLAN_ASSIGN_OR_RETURN(const ConvertedConfig converted, Convert(question));
+  return ReadAnswerTo(request, AnswerOf(converted), response);
 }
 
 absl::Status Resolver::PlanLayouts(const v1::PlanLayoutsRequest& request, const PlanHooks& hooks,

@@ -54,7 +54,7 @@ class Resolver {
                              ConfigAnswer* answer) const;
   absl::Status AnswerValidate(const v1::ValidateConfigRequest& request, ConfigAnswer* answer) const;
 
-  // A launch of one stack or release as a launch of another (convert_config.h).
+  // A launch of one stack or release as a launch of another (resolver/judge/convert_config.h).
   absl::Status ConvertConfig(const v1::ConvertConfigRequest& request, v1::ConvertConfigResponse* response) const;
 
   // Searches all layouts that the question leaves open. A search without a plan is an answer with findings.

@@ -6,6 +6,7 @@
 
 #include "flightplan/v1/resolver_service.pb.h"
 #include "resolver/answer/response.h"
+#include "resolver/catalog/spellings.h"
 #include "resolver/derive/target_knobs.h"
 #include "resolver/render/dialects.h"
 

@@ -162,7 +162,7 @@ void PutFinding(int field, const Finding& finding, const InputPlace* place, Wire
     for (const Observed& seen : finding.observed) PutSetting(M::kObservedFieldNumber, seen.name, seen.value, w);
     w->Text(M::kSeenFieldNumber, finding.seen);
     w->Text(M::kNeedsFieldNumber, finding.needs);
-    for (const Patch& patch : finding.fixes) w->PutMessage(M::kFixesFieldNumber, [&] { WritePatch(patch, w); });
+    for (const Patch& patch : finding.fixes) PutFix(M::kFixesFieldNumber, patch, w);
     PutSource(M::kSourceFieldNumber, finding.source, finding.area, w);
     if (place != nullptr) PutLocation(M::kLocationFieldNumber, *place, w);
   });
@@ -221,16 +221,8 @@ void PutAbSuggestion(int field, const AbSuggestion& ab, const Launch& other, Wir
   });
 }
 
-void LaunchToMessage(const Launch& launch, v1::Launch* message) {
-  WireWriter w(size_t{16} << 10);
-  WriteLaunch(launch, &w);
-  message->ParseFromArray(w.bytes().data(), static_cast<int>(w.size()));
-}
-
-void PatchToMessage(const Patch& patch, v1::Fix* message) {
-  WireWriter w(size_t{1} << 10);
-  WritePatch(patch, &w);
-  message->ParseFromArray(w.bytes().data(), static_cast<int>(w.size()));
+void PutFix(int field, const Patch& patch, WireWriter* w) {
+  w->PutMessage(field, [&] { WritePatch(patch, w); });
 }
 
 namespace {
@@ -387,21 +379,6 @@ void PutConfig(int field, const RunResult& run, absl::Span<const Decision> decis
       }
     });
   });
-}
-
-std::string TargetName(const Environment& env) {
-  auto release = [](int minor) { return minor == kMain ? std::string("main") : absl::StrCat("0.", minor); };
-  switch (env.target) {
-    case Target::kMegatronLm:
-      return absl::StrCat("megatron-lm ", release(env.core_release));
-    case Target::kMegatronBridge:
-      return absl::StrCat("megatron-bridge ", release(env.bridge_release));
-    case Target::kLoongForge:
-      return "loongforge main";
-    case Target::kCore:
-      return absl::StrCat("megatron-core ", release(env.core_release));
-  }
-  return "";
 }
 
 }  // namespace flightplan

@@ -1,4 +1,4 @@
-// Where each target reads a knob: "--bf16", "model.bf16".
+// Where each target reads a knob ("--bf16", "model.bf16"), as answers send it.
 #pragma once
 
 #include <cstdint>
@@ -36,14 +36,11 @@ class Spellings {
     uint32_t begin = 0;
     uint16_t name_field = 0, spelling_field = 0, text = 0;  // bytes
   };
-  template <class SpellingOfKnob>
-  explicit Spellings(SpellingOfKnob spelling);
+  explicit Spellings(const Environment& env);
   absl::string_view Bytes(size_t begin, size_t size) const { return {bytes_.data() + begin, size}; }
 
   std::vector<Place> places_;  // by knob
   std::string bytes_;          // in one piece: an answer goes through it in order
 };
-
-inline absl::string_view SpellingOf(Knob knob, const Environment& env) { return Spellings::Of(env).Text(knob); }
 
 }  // namespace flightplan

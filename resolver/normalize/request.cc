@@ -436,11 +436,6 @@ absl::StatusOr<NormalizedIntent> NormalizeResolve(const v1::ResolveConfigRequest
   return intent;
 }
 
-View ViewOf(const v1::ValidateConfigRequest& request) {
-  Violations none;
-  return ReadEnum(request.view(), kViews, View::kFull, "view", &none);
-}
-
 namespace {
 
 void ReadModelFiles(const google::protobuf::RepeatedPtrField<v1::TextFile>& files, Environment* env,
@@ -462,11 +457,34 @@ void ReadModelFiles(const google::protobuf::RepeatedPtrField<v1::TextFile>& file
   }
 }
 
+ConfigInput ReadConfigInput(const v1::ValidateConfigRequest& request, Violations* violations) {
+  ConfigInput input;
+  input.format = request.input_format();
+  switch (request.config_case()) {
+    case v1::ValidateConfigRequest::kArguments:
+      input.arguments.assign(request.arguments().values().begin(), request.arguments().values().end());
+      break;
+    case v1::ValidateConfigRequest::kFile:
+      input.form = ConfigInput::Form::kFile;
+      input.file_name = request.file().name();
+      input.text = request.file().text();
+      break;
+    case v1::ValidateConfigRequest::kKnobs:
+      input.form = ConfigInput::Form::kKnobs;
+      input.knobs = PinsFromMessages(request.knobs().knobs(), request.knobs().settings(), "knobs.knobs",
+                                     "knobs.settings", violations);
+      break;
+    case v1::ValidateConfigRequest::CONFIG_NOT_SET:
+      violations->Add("config", "is required: arguments, a file or knobs");
+  }
+  return input;
+}
+
 }  // namespace
 
-absl::StatusOr<Environment> NormalizeValidate(const v1::ValidateConfigRequest& request, const Catalog& catalog,
-                                              std::optional<GpuSystem>* gpu) {
-  Environment env;
+absl::StatusOr<JudgeQuestion> NormalizeValidate(const v1::ValidateConfigRequest& request, const Catalog& catalog) {
+  JudgeQuestion question;
+  Environment& env = question.env;
   Violations violations;
   NormalizeTarget(request.target(), "target", &env, &violations);
   ReadSoftware(request.software(), &env, &violations);
@@ -477,16 +495,37 @@ absl::StatusOr<Environment> NormalizeValidate(const v1::ValidateConfigRequest& r
     v1::Hardware hardware = request.hardware();
     const bool counted = hardware.gpu_count() != 0;
     if (!counted) hardware.set_gpu_count(1);
-    HardwareFacts facts = ReadHardware(hardware, catalog, &env, &violations);
-    if (gpu != nullptr) *gpu = std::move(facts.gpu);
+    question.gpu = ReadHardware(hardware, catalog, &env, &violations).gpu;
     if (!counted) env.world_size.reset();
   } else if (request.has_world_size()) {
     CheckRange("world_size", request.world_size(), kMaxGpus, &violations);
     env.world_size = request.world_size();
   }
-  ReadEnum(request.view(), kViews, View::kFull, "view", &violations);
+  question.view = ReadEnum(request.view(), kViews, View::kFull, "view", &violations);
+  question.repair = request.repair();
+  question.repair_convergence = request.repair_convergence();
+  question.input = ReadConfigInput(request, &violations);
   FLIGHTPLAN_RETURN_IF_ERROR(violations.ToStatus());
-  return env;
+  return question;
+}
+
+absl::StatusOr<ConvertQuestion> NormalizeConvert(const v1::ConvertConfigRequest& request, const Catalog& catalog) {
+  Violations violations;
+  if (!request.has_source()) violations.Add("source", "is required");
+  if (!request.has_target()) violations.Add("target", "is required");
+  FLIGHTPLAN_RETURN_IF_ERROR(violations.ToStatus());
+  absl::StatusOr<JudgeQuestion> source = NormalizeValidate(request.source(), catalog);
+  if (!source.ok()) return WithFieldsBelow("source", source.status());
+  ConvertQuestion question{*std::move(source), {}};
+  // The same machines and libraries, another stack.
+  question.target = question.source.env;
+  const Environment blank;
+  question.target.core_release = blank.core_release;
+  question.target.bridge_release = blank.bridge_release;
+  question.target.unknown_version.clear();
+  NormalizeTarget(request.target(), "target", &question.target, &violations);
+  FLIGHTPLAN_RETURN_IF_ERROR(violations.ToStatus());
+  return question;
 }
 
 }  // namespace flightplan

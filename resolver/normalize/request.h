@@ -1,7 +1,6 @@
 // From request messages to what the caller wants: presence, aliases, ranges, names. Everything wrong is collected.
 #pragma once
 
-#include <optional>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -10,10 +9,12 @@
 #include "resolver/catalog/catalog.h"
 #include "resolver/normalize/violations.h"
 #include "resolver/plan/intent.h"
+#include "resolver/plan/judge_question.h"
 
 namespace flightplan {
 
 namespace v1 {
+class ConvertConfigRequest;
 class Hardware;
 class ModelRef;
 class ModelSpec;
@@ -25,13 +26,10 @@ class ValidateConfigRequest;
 
 absl::StatusOr<NormalizedIntent> NormalizeResolve(const v1::ResolveConfigRequest& request, const Catalog& catalog);
 
-// The environment that a finished configuration is judged in; the configuration itself is read by a dialect. `gpu`,
-// where it is asked for, is the system as the request describes it, or empty where it names none.
-absl::StatusOr<Environment> NormalizeValidate(const v1::ValidateConfigRequest& request, const Catalog& catalog,
-                                              std::optional<GpuSystem>* gpu = nullptr);
+absl::StatusOr<JudgeQuestion> NormalizeValidate(const v1::ValidateConfigRequest& request, const Catalog& catalog);
 
-// How much of the answer its caller wants; NormalizeValidate has refused what is no view.
-View ViewOf(const v1::ValidateConfigRequest& request);
+// Violations of the source stand below "source".
+absl::StatusOr<ConvertQuestion> NormalizeConvert(const v1::ConvertConfigRequest& request, const Catalog& catalog);
 
 // "megatron-lm" and its release into `env`; an unknown release becomes the nearest known one and is kept in
 // env.unknown_version, for a finding.

@@ -9,7 +9,7 @@
 #include "resolver/base/status_macros.h"
 #include "resolver/catalog/defaults.h"
 #include "resolver/catalog/loongforge.h"
-#include "resolver/loongforge_parts.h"
+#include "resolver/judge/loongforge_parts.h"
 #include "resolver/render/loongforge_dialect.h"
 #include "resolver/render/megatron_lm_dialect.h"
 #include "tests/golden/golden_case.h"

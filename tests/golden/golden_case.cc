@@ -12,7 +12,7 @@
 #include "rapidjson/writer.h"
 #include "resolver/base/status_macros.h"
 #include "resolver/derive/batch.h"
-#include "resolver/loongforge_parts.h"
+#include "resolver/judge/loongforge_parts.h"
 #include "tests/support/data_file.h"
 
 namespace flightplan::golden {

@@ -21,15 +21,16 @@ ROOMS = {
     "pipeline": "base plan derive evidence rules engine estimate",
     "advise": "base plan derive engine estimate pipeline",
     "layouts": "base plan derive evidence rules estimate planner pipeline",
+    "judge": "base plan catalog derive normalize engine estimate pipeline render",
     "explain": "base plan catalog derive normalize rules engine messages",
-    "answer": "base plan catalog derive engine estimate pipeline layouts render explain messages",
+    "answer": "base plan catalog derive engine estimate pipeline layouts judge render explain messages",
 }
 # Outside resolver/. `public` is resolver/resolver.h.
 EDGE = {
     "clients/doors": "base plan catalog normalize render messages doors",
     "clients/cli": "base plan catalog evidence normalize estimate render explain messages public service doors",
     "service": "base plan catalog evidence layouts normalize explain messages public service doors",
-    "tests": "base plan catalog evidence derive normalize rules engine estimate planner pipeline layouts render explain messages public service doors",
+    "tests": "base plan catalog evidence derive normalize rules engine estimate planner pipeline layouts judge render explain messages public service doors",
 }
 # Inside resolver/ no room meets files, threads, random numbers, the wall clock or the network.
 IMPURE = re.compile(r"fstream|iostream|filesystem|thread|mutex|shared_mutex|condition_variable|future|random|ctime|chrono|"

@@ -1,4 +1,4 @@
-#include "resolver/unknown_values.h"
+#include "resolver/judge/unknown_values.h"
 
 #include <algorithm>
 #include <array>

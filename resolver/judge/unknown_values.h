@@ -2,7 +2,7 @@
 #pragma once
 
 #include "resolver/engine/engine.h"
-#include "resolver/read_config.h"
+#include "resolver/judge/read_config.h"
 
 namespace flightplan {
 

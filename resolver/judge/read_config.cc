@@ -1,4 +1,4 @@
-#include "resolver/read_config.h"
+#include "resolver/judge/read_config.h"
 
 #include <algorithm>
 #include <utility>
@@ -7,10 +7,11 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "flightplan/v1/resolver_service.pb.h"
 #include "resolver/base/status_macros.h"
 #include "resolver/base/work.h"
-#include "resolver/normalize/knobs_message.h"
+#include "resolver/catalog/defaults.h"
+#include "resolver/derive/target_knobs.h"
+#include "resolver/judge/loongforge_parts.h"
 #include "resolver/normalize/request.h"
 #include "resolver/normalize/violations.h"
 #include "resolver/render/dialects.h"
@@ -22,9 +23,9 @@
 namespace flightplan {
 namespace {
 
-std::vector<Argument> Words(const google::protobuf::RepeatedPtrField<std::string>& values) {
+std::vector<Argument> Words(const std::vector<std::string>& values) {
   std::vector<Argument> words;
-  words.reserve(static_cast<size_t>(values.size()));
+  words.reserve(values.size());
   for (const std::string& value : values) words.push_back({value, {static_cast<int>(words.size()), 0, 0}});
   return words;
 }
@@ -82,43 +83,60 @@ absl::Status Unsuitable(absl::string_view name, absl::string_view given, Target 
   return violations.ToStatus();
 }
 
-absl::Status ReadFile(const v1::TextFile& file, const std::string& wanted, Environment* env, Reading* reading) {
+absl::Status ReadFile(const ConfigInput& input, Environment* env, Reading* reading) {
   Violations violations;
-  if (file.text().size() > kMaxScriptBytes) violations.Add("file.text", "is longer than 1 MiB");
+  if (input.text.size() > kMaxScriptBytes) violations.Add("file.text", "is longer than 1 MiB");
   FLIGHTPLAN_RETURN_IF_ERROR(violations.ToStatus());
-  reading->input = file.name().empty() ? "file" : file.name();
-  reading->format = wanted.empty() ? std::string(RecogniseFile(file.name(), file.text(), env->target)) : wanted;
+  reading->input = input.file_name.empty() ? "file" : input.file_name;
+  reading->format =
+      input.format.empty() ? std::string(RecogniseFile(input.file_name, input.text, env->target)) : input.format;
   if (reading->format == kShellFormat) {
-    ReadScript(file.text(), env, reading);
+    ReadScript(input.text, env, reading);
     return absl::OkStatus();
   }
   const InputFormat* format = FindInputFormat(reading->format, env->target);
   if (format == nullptr) return Unsuitable(reading->format, "a file", env->target);
   if (format->file != nullptr) {
-    reading->parsed = format->file(file.text(), *env);
+    reading->parsed = format->file(input.text, *env);
     return absl::OkStatus();
   }
-  std::vector<Argument> args = ArgumentsOfLines(file.text());
-  if (wanted.empty()) format = &RecogniseArguments(args, "", env->target);
+  std::vector<Argument> args = ArgumentsOfLines(input.text);
+  if (input.format.empty()) format = &RecogniseArguments(args, "", env->target);
   reading->format = std::string(format->name);
   ReadArguments(std::move(args), *format, *env, reading);
   return absl::OkStatus();
 }
 
-absl::Status ReadWords(const v1::ArgumentList& list, const std::string& wanted, const Environment& env,
-                       Reading* reading) {
-  std::vector<Argument> args = Words(list.values());
+absl::Status ReadWords(const ConfigInput& input, const Environment& env, Reading* reading) {
+  std::vector<Argument> args = Words(input.arguments);
   const InputFormat* format =
-      wanted.empty() ? &RecogniseArguments(args, "", env.target) : FindInputFormat(wanted, env.target);
-  if (format == nullptr || format->arguments == nullptr) return Unsuitable(wanted, "arguments", env.target);
+      input.format.empty() ? &RecogniseArguments(args, "", env.target) : FindInputFormat(input.format, env.target);
+  if (format == nullptr || format->arguments == nullptr) return Unsuitable(input.format, "arguments", env.target);
   reading->input = "argv";
   reading->format = std::string(format->name);
   ReadArguments(std::move(args), *format, env, reading);
   return absl::OkStatus();
 }
 
-}  // namespace
+void ReadKnobs(const ConfigInput& input, const Environment& env, Reading* reading) {
+  reading->input = reading->format = "knobs";
+  for (const auto& [knob, value] : input.knobs) reading->parsed.knobs.push_back({knob, value, {}});
+  if (env.target == Target::kLoongForge) ReadLoongForgeModel({}, env, &reading->parsed);
+}
 
+absl::Status ReadInput(const ConfigInput& input, Environment* env, Reading* reading) {
+  switch (input.form) {
+    case ConfigInput::Form::kArguments:
+      return ReadWords(input, *env, reading);
+    case ConfigInput::Form::kFile:
+      return ReadFile(input, env, reading);
+    case ConfigInput::Form::kKnobs:
+      ReadKnobs(input, *env, reading);
+  }
+  return absl::OkStatus();
+}
+
+// The MLA config class is the one that this configuration builds.
 bool IsMla(const std::vector<ParsedKnob>& knobs) {
   return std::any_of(knobs.begin(), knobs.end(), [](const ParsedKnob& parsed) {
     return (parsed.knob == Knob::multi_latent_attention && parsed.value.truthy()) ||
@@ -126,42 +144,40 @@ bool IsMla(const std::vector<ParsedKnob>& knobs) {
   });
 }
 
-absl::StatusOr<Reading> ReadConfig(const v1::ValidateConfigRequest& request, Environment* env) {
-  Violations violations;
-  Reading reading;
-  const std::string& wanted = request.input_format();
-  switch (request.config_case()) {
-    case v1::ValidateConfigRequest::kArguments:
-      FLIGHTPLAN_RETURN_IF_ERROR(ReadWords(request.arguments(), wanted, *env, &reading));
-      break;
-    case v1::ValidateConfigRequest::kFile:
-      FLIGHTPLAN_RETURN_IF_ERROR(ReadFile(request.file(), wanted, env, &reading));
-      break;
-    case v1::ValidateConfigRequest::kKnobs:
-      reading.input = reading.format = "knobs";
-      for (const auto& [knob, value] : PinsFromMessages(request.knobs().knobs(), request.knobs().settings(),
-                                                        "knobs.knobs", "knobs.settings", &violations)) {
-        reading.parsed.knobs.push_back({knob, value, {}});
-      }
-      if (env->target == Target::kLoongForge) ReadLoongForgeModel({}, *env, &reading.parsed);
-      break;
-    case v1::ValidateConfigRequest::CONFIG_NOT_SET:
-      violations.Add("config", "is required: arguments, a file or knobs");
-  }
-  FLIGHTPLAN_RETURN_IF_ERROR(violations.ToStatus());
+}  // namespace
+
+Config ConfigOf(const std::vector<ParsedKnob>& knobs, const Environment& env) {
+  Config config = DefaultsFor(env.target, env.core_release, env.bridge_release, env.mla);
+  ApplyKnobs(knobs, &config);
+  return config;
+}
+
+absl::StatusOr<ReadConfig> Read(const JudgeQuestion& question) {
+  ReadConfig read;
+  read.env = question.env;
+  read.gpu = question.gpu;
+  Environment& env = read.env;
+  FLIGHTPLAN_RETURN_IF_ERROR(ReadInput(question.input, &env, &read.reading));
   // What was read when the caller had gone is not whole, and nobody waits for it.
   if (Work::Abandoned()) return absl::CancelledError("the caller went away");
   if (Work::Spent()) {
+    Violations violations;
     violations.Add("config", "takes too much work to read; give it without its unknown names and repetitions");
     return violations.ToStatus();
   }
-  env->written = request.config_case() != v1::ValidateConfigRequest::kKnobs;
-  if (const auto size = env->vars.find("WORLD_SIZE"); !env->world_size.has_value() && size != env->vars.end()) {
+  const ParseResult& parsed = read.reading.parsed;
+  const bool knobs = question.input.form == ConfigInput::Form::kKnobs;
+  env.written = !knobs;
+  if (const auto size = env.vars.find("WORLD_SIZE"); !env.world_size.has_value() && size != env.vars.end()) {
     int64_t count = 0;
-    if (absl::SimpleAtoi(size->second, &count) && count >= 1 && count <= kMaxGpus) env->world_size = count;
+    if (absl::SimpleAtoi(size->second, &count) && count >= 1 && count <= kMaxGpus) env.world_size = count;
   }
-  for (const auto& [name, value] : reading.parsed.recipe_vars) env->recipe_vars.insert_or_assign(name, value);
-  return reading;
+  for (const auto& [name, value] : parsed.recipe_vars) env.recipe_vars.insert_or_assign(name, value);
+  env.mla = IsMla(parsed.knobs);
+  env.model_file = ModelFileOf(parsed);
+  read.config = ConfigOf(parsed.knobs, env);
+  if (knobs) UseTargetNames(env.target, &read.config);
+  return read;
 }
 
 }  // namespace flightplan

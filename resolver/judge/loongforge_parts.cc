@@ -1,4 +1,4 @@
-#include "resolver/loongforge_parts.h"
+#include "resolver/judge/loongforge_parts.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "resolver/pipeline/weigh_config.h"
+#include "resolver/judge/weigh_config.h"
 
 #include <cmath>
 #include <utility>

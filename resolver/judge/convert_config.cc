@@ -1,4 +1,4 @@
-#include "resolver/convert_config.h"
+#include "resolver/judge/convert_config.h"
 
 #include <algorithm>
 #include <optional>
@@ -10,22 +10,16 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "flightplan/v1/resolver_service.pb.h"
-#include "resolver/answer/response.h"
-#include "resolver/answer/spellings.h"
 #include "resolver/base/status_macros.h"
-#include "resolver/catalog/catalog.h"
 #include "resolver/catalog/defaults.h"
+#include "resolver/catalog/spellings.h"
 #include "resolver/derive/renamed_knobs.h"
 #include "resolver/derive/target_knobs.h"
 #include "resolver/engine/engine.h"
-#include "resolver/normalize/knobs_message.h"
-#include "resolver/normalize/request.h"
+#include "resolver/judge/read_config.h"
 #include "resolver/normalize/violations.h"
-#include "resolver/read_config.h"
 #include "resolver/render/argparse.h"
 #include "resolver/render/dialects.h"
-#include "resolver/resolver.h"
 
 namespace flightplan {
 namespace {
@@ -43,8 +37,8 @@ bool Has(const Side& side, Knob knob) { return side.config.origin(knob) != Origi
 
 class Conversion {
  public:
-  Conversion(Side from, Side to, v1::ConvertConfigResponse* response)
-      : from_(std::move(from)), to_(std::move(to)), response_(*response) {}
+  // `out`: outlives the conversion, which fills its launch and its lists.
+  Conversion(Side from, Side to, ConvertedConfig* out) : from_(std::move(from)), to_(std::move(to)), out_(*out) {}
 
   // What the source writes, under the target's names.
   void CarryOver(const std::vector<ParsedKnob>& written) {
@@ -58,7 +52,7 @@ class Conversion {
         move = {source, renamed->knob, renamed->value, std::string(renamed->why)};
       }
       if (!Has(to_, move.target)) {
-        Add(response_.add_dropped(), source, value, "", absl::StrCat(TargetName(to_.env), " has no such knob"));
+        Add(&out_.dropped, source, value, "", absl::StrCat(TargetName(to_.env), " has no such knob"));
         continue;
       }
       to_.config.Set(move.target, move.value, Origin::kCaller);
@@ -82,7 +76,7 @@ class Conversion {
       }
       if (RenameFor(knob, value, from_.config, to_.env).has_value()) continue;  // its new name has a default of its own
       if (!Takes(knob, value)) {
-        Add(response_.add_dropped(), knob, value, "",
+        Add(&out_.dropped, knob, value, "",
             absl::StrCat("the default of ", TargetName(from_.env), ", which ", TargetName(to_.env), " does not take"));
         continue;
       }
@@ -104,19 +98,19 @@ class Conversion {
     };
     for (const Move& move : moves_) {
       if (lost(move.target)) {
-        Add(response_.add_dropped(), move.source, move.value, "",
+        Add(&out_.dropped, move.source, move.value, "",
             absl::StrCat(TargetName(to_.env), " has the knob, and no way to write this value"));
         continue;
       }
-      const absl::string_view spelling = SpellingOf(move.target, to_.env);
+      std::string spelling = SpellingOf(move.target, to_.env);
       const bool same = spelling == SpellingOf(move.source, from_.env) && move.why.empty();
-      if (!same) Add(response_.add_converted(), move.source, move.value, std::string(spelling), move.why);
+      if (!same) Add(&out_.converted, move.source, move.value, std::move(spelling), move.why);
     }
     for (const Move& move : pinned_) {
-      Add(lost(move.target) ? response_.add_dropped() : response_.add_pinned_defaults(), move.source, move.value,
-          lost(move.target) ? "" : std::string(SpellingOf(move.target, to_.env)), move.why);
+      Add(lost(move.target) ? &out_.dropped : &out_.pinned_defaults, move.source, move.value,
+          lost(move.target) ? "" : SpellingOf(move.target, to_.env), move.why);
     }
-    LaunchToMessage(launch, response_.mutable_launch());
+    out_.launch = std::move(launch);
   }
 
   const Side& from() const { return from_; }
@@ -141,17 +135,14 @@ class Conversion {
     return DefaultsFor(env.target, env.core_release, env.bridge_release, env.mla);
   }
   static std::string Text(const Value& value) { return value.is_none() ? "none" : value.ToText(); }
-  void Add(v1::ConvertedKnob* message, Knob knob, const Value& value, std::string spelling, std::string reason) {
-    message->set_name(std::string(Name(knob)));
-    ValueToMessage(value, message->mutable_value());
-    message->set_source_spelling(std::string(SpellingOf(knob, from_.env)));
-    message->set_target_spelling(std::move(spelling));
-    message->set_reason(reason.empty() ? "spelled otherwise" : std::move(reason));
+  void Add(std::vector<ConvertedKnob>* list, Knob knob, const Value& value, std::string spelling, std::string reason) {
+    list->push_back({std::string(Name(knob)), value, SpellingOf(knob, from_.env), std::move(spelling),
+                     reason.empty() ? "spelled otherwise" : std::move(reason)});
   }
 
   const Side from_;
   Side to_;
-  v1::ConvertConfigResponse& response_;
+  ConvertedConfig& out_;
   std::set<Knob> seen_;
   std::vector<Move> moves_;
   std::vector<Move> pinned_;
@@ -161,9 +152,9 @@ bool IsFlag(const Argument& arg) { return absl::StartsWith(arg.text, "--") && ar
 
 // One more word behind a rendered launch, in its arguments and in its text. What the shell has to work out ($DATA)
 // stays for the shell.
-void AppendWord(const Argument& word, v1::Launch* launch) {
-  launch->add_argv(word.text);
-  std::string& text = *launch->mutable_text();
+void AppendWord(const Argument& word, Launch* launch) {
+  launch->argv.push_back(word.text);
+  std::string& text = launch->text;
   if (!text.empty() && text.back() == '\n') text.pop_back();
   absl::StrAppend(&text, IsFlag(word) ? " \\\n    " : " ",
                   word.unknown ? absl::StrCat("\"", word.text, "\"") : ShellQuote(word.text), "\n");
@@ -171,8 +162,7 @@ void AppendWord(const Argument& word, v1::Launch* launch) {
 
 // Words of the source that hold no knob: paths, logging, data. The same stack takes them as they are; for another they
 // are named, since nobody else will miss them. A knob whose value cannot be read here is named too.
-void CarryOtherFlags(const Reading& reading, const Environment& from, const Environment& to,
-                     v1::ConvertConfigResponse* response) {
+void CarryOtherFlags(const Reading& reading, const Environment& from, const Environment& to, ConvertedConfig* out) {
   if (from.target == Target::kMegatronBridge) return;  // its overrides are all knobs, or findings
   const FlagTable table(from.core_release);
   const FlagTable there(to.core_release);
@@ -186,81 +176,51 @@ void CarryOtherFlags(const Reading& reading, const Environment& from, const Envi
     const FlagSpec* spec = table.Find(flag);
     if (spec != nullptr && spec->knob.has_value() && !unknown) continue;
     if (same_stack && (there.Find(flag) != nullptr || spec == nullptr)) {
-      for (size_t word = i; word < end; ++word) AppendWord(reading.args[word], response->mutable_launch());
+      for (size_t word = i; word < end; ++word) AppendWord(reading.args[word], &out->launch);
       continue;
     }
-    v1::ConvertedKnob* dropped = response->add_dropped();
-    dropped->set_name(spec != nullptr && spec->knob.has_value() ? std::string(Name(*spec->knob)) : flag);
-    dropped->set_source_spelling(flag);
-    dropped->set_reason(unknown
-                            ? "its value cannot be read without running the script"
-                            : absl::StrCat("a flag of ", TargetName(from), "'s own; write its counterpart yourself"));
+    std::string name = spec != nullptr && spec->knob.has_value() ? std::string(Name(*spec->knob)) : flag;
+    out->dropped.push_back(
+        {std::move(name), std::nullopt, flag, "",
+         unknown ? "its value cannot be read without running the script"
+                 : absl::StrCat("a flag of ", TargetName(from), "'s own; write its counterpart yourself")});
   }
 }
 
-// The converted launch as the target reads it.
-v1::ValidateConfigRequest Converted(const v1::ConvertConfigRequest& request, const Environment& to,
-                                    const v1::Launch& launch) {
-  v1::ValidateConfigRequest check = request.source();
-  check.clear_repair();
-  check.clear_input_format();
-  *check.mutable_target() = request.target();
-  check.mutable_arguments()->clear_values();
-  for (const std::string& word : launch.argv()) check.mutable_arguments()->add_values(word);
-  if (to.target == Target::kMegatronBridge) check.set_input_format("bridge-overrides");
-  for (const auto& [name, value] : to.vars) (*check.mutable_env())[name] = value;
-  if (!check.has_hardware() && !check.has_world_size() && to.world_size.has_value()) {
-    check.set_world_size(static_cast<int32_t>(*to.world_size));
-  }
-  return check;
-}
-
-absl::StatusOr<Reading> ReadSource(const v1::ValidateConfigRequest& source, const Catalog& catalog, Environment* env) {
-  FLIGHTPLAN_ASSIGN_OR_RETURN(*env, NormalizeValidate(source, catalog));
-  return ReadConfig(source, env);
+// The converted launch as a question of its own.
+JudgeQuestion Converted(const ConvertQuestion& question, const Environment& to, const Launch& launch) {
+  JudgeQuestion converted;
+  converted.input.arguments = launch.argv;
+  if (to.target == Target::kMegatronBridge) converted.input.format = "bridge-overrides";
+  converted.env = question.target;
+  converted.env.vars = to.vars;
+  converted.env.world_size = to.world_size;
+  converted.gpu = question.source.gpu;
+  return converted;
 }
 
 }  // namespace
 
-absl::Status ConvertConfig(const Resolver& resolver, const v1::ConvertConfigRequest& request,
-                           v1::ConvertConfigResponse* response) {
-  Violations violations;
-  if (!request.has_source()) violations.Add("source", "is required");
-  if (!request.has_target()) violations.Add("target", "is required");
-  FLIGHTPLAN_RETURN_IF_ERROR(violations.ToStatus());
-
-  Side from;
-  absl::StatusOr<Reading> source = ReadSource(request.source(), resolver.catalog(), &from.env);
-  if (!source.ok()) return WithFieldsBelow("source", source.status());
-  const Reading reading = *std::move(source);
-  from.env.mla = IsMla(reading.parsed.knobs);
-  from.config = DefaultsFor(from.env.target, from.env.core_release, from.env.bridge_release, from.env.mla);
-  ApplyKnobs(reading.parsed.knobs, &from.config);
-
-  v1::ValidateConfigRequest there = request.source();
-  *there.mutable_target() = request.target();
-  Side to;
-  FLIGHTPLAN_ASSIGN_OR_RETURN(to.env, NormalizeValidate(there, resolver.catalog()));
+absl::StatusOr<ConvertedConfig> Convert(const ConvertQuestion& question) {
+  absl::StatusOr<ReadConfig> read = Read(question.source);
+  if (!read.ok()) return WithFieldsBelow("source", read.status());
+  const Reading reading = read->reading;
+  Side from{read->env, ConfigOf(reading.parsed.knobs, read->env)};
+  Side to{question.target, {}};
   to.env.vars = from.env.vars;
   to.env.world_size = from.env.world_size;
   to.env.mla = from.env.mla;
   to.config = DefaultsFor(to.env.target, to.env.core_release, to.env.bridge_release, to.env.mla);
 
-  v1::ValidateConfigResponse source_answer;
-  FLIGHTPLAN_RETURN_IF_ERROR(resolver.ValidateConfig(request.source(), &source_answer));
-  response->mutable_source_findings()->Swap(source_answer.mutable_findings());
-
-  Conversion conversion(std::move(from), std::move(to), response);
+  ConvertedConfig out;
+  out.source = Judge(*std::move(read));
+  Conversion conversion(std::move(from), std::move(to), &out);
   conversion.CarryOver(reading.parsed.knobs);
   conversion.PinDefaults();
   conversion.Render();
-  CarryOtherFlags(reading, conversion.from().env, conversion.to().env, response);
-
-  v1::ValidateConfigResponse answer;
-  FLIGHTPLAN_RETURN_IF_ERROR(
-      resolver.ValidateConfig(Converted(request, conversion.to().env, response->launch()), &answer));
-  response->mutable_target_findings()->Swap(answer.mutable_findings());
-  return absl::OkStatus();
+  CarryOtherFlags(reading, conversion.from().env, conversion.to().env, &out);
+  FLIGHTPLAN_ASSIGN_OR_RETURN(out.target, ReadAndJudge(Converted(question, conversion.to().env, out.launch)));
+  return out;
 }
 
 }  // namespace flightplan

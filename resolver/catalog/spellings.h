@@ -1,0 +1,17 @@
+// What a target and its knobs are called: "megatron-bridge 0.6", "--bf16", "model.bf16".
+#pragma once
+
+#include <string>
+
+#include "resolver/plan/environment.h"
+#include "resolver/plan/knob.h"
+
+namespace flightplan {
+
+// Empty where the target has no place for the knob.
+std::string SpellingOf(Knob knob, const Environment& env);
+
+// "megatron-lm main", "megatron-bridge 0.6".
+std::string TargetName(const Environment& env);
+
+}  // namespace flightplan

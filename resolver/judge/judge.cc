@@ -1,0 +1,53 @@
+#include "resolver/judge/judge.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "resolver/base/status_macros.h"
+#include "resolver/judge/loongforge_parts.h"
+#include "resolver/judge/unknown_values.h"
+#include "resolver/judge/weigh_config.h"
+
+namespace flightplan {
+
+JudgedConfig Judge(ReadConfig read) {
+  JudgedConfig judged;
+  judged.reading = std::move(read.reading);
+  Reading& reading = judged.reading;
+  const Environment& env = read.env;
+  judged.run = Run(std::move(read.config), env);
+  AddParts(reading.parsed, env, &judged.run);
+  WeighedConfig weighed = WeighConfig(read.gpu, &judged.run);
+  DropWhatIsNotKnown(&reading, &judged.run);
+  judged.estimate = std::move(weighed.estimate);
+  judged.verdicts = VerdictsOf(judged.run.findings);
+  for (const ParseFinding& parse : reading.parsed.findings) judged.verdicts.Add(parse.finding);
+  SortForPeople(&judged.run.findings);
+
+  const auto leave = [&judged](std::string what) { judged.not_judged.push_back(std::move(what)); };
+  if (!env.world_size.has_value())
+    leave("process grids: neither hardware.gpu_count, world_size nor WORLD_SIZE is given");
+  if (env.gpu_name.empty()) leave("hardware gates: no GPU is given");
+  if (!weighed.not_judged.empty()) leave(std::move(weighed.not_judged));
+  for (std::string& what : reading.not_judged) leave(std::move(what));
+  reading.not_judged.clear();
+  return judged;
+}
+
+absl::StatusOr<JudgedConfig> ReadAndJudge(const JudgeQuestion& question) {
+  FLIGHTPLAN_ASSIGN_OR_RETURN(ReadConfig read, Read(question));
+  return Judge(std::move(read));
+}
+
+const SourcePosition* PlaceOf(const Finding& finding, absl::Span<const ParsedKnob> written) {
+  for (const Observed& seen : finding.observed) {
+    const std::optional<Knob> knob = FindKnob(seen.name);
+    if (!knob.has_value()) continue;
+    const auto last =
+        std::find_if(written.rbegin(), written.rend(), [&](const ParsedKnob& p) { return p.knob == *knob; });
+    if (last != written.rend() && (last->at.index >= 0 || last->at.line != 0)) return &last->at;
+  }
+  return nullptr;
+}
+
+}  // namespace flightplan

@@ -1,0 +1,33 @@
+// The verdict on a finished configuration: the rules in the stack's order, and whether it fits its GPU.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "resolver/engine/engine.h"
+#include "resolver/estimate/estimate.h"
+#include "resolver/judge/read_config.h"
+#include "resolver/pipeline/resolved_plan.h"
+
+namespace flightplan {
+
+struct JudgedConfig {
+  Reading reading;
+  RunResult run;                          // its findings are in order for people
+  std::optional<EstimatedPlan> estimate;  // memory; empty: not judged
+  std::vector<std::string> not_judged;    // what no verdict was reached on, and why
+  Verdicts verdicts;                      // by the reader's findings and the run's
+};
+
+// A wrong configuration is a judgement with findings.
+JudgedConfig Judge(ReadConfig read);
+
+// Read, then judged. Errors are those of Read.
+absl::StatusOr<JudgedConfig> ReadAndJudge(const JudgeQuestion& question);
+
+// Where the first of the finding's knobs that was written stands; null: none was.
+const SourcePosition* PlaceOf(const Finding& finding, absl::Span<const ParsedKnob> written);
+
+}  // namespace flightplan

@@ -1,0 +1,42 @@
+// The reading of a configuration in any spelling: knobs with the places they were written at.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "resolver/plan/config.h"
+#include "resolver/plan/environment.h"
+#include "resolver/plan/hardware.h"
+#include "resolver/plan/judge_question.h"
+#include "resolver/render/dialect.h"
+
+namespace flightplan {
+
+// What the reader made of an input, and what it refused.
+struct Reading {
+  std::string input;   // name of the input, for locations
+  std::string format;  // how it was read: "argv", "shell", "bridge-yaml" ...; "knobs"
+  ParseResult parsed;
+  std::vector<Argument> args;           // the words it was read from; empty for YAML and knobs
+  std::vector<std::string> not_judged;  // what the reader could not know
+  bool no_launch = false;               // a script without a training command: there is nothing to judge
+};
+
+// A configuration before any rule ran.
+struct ReadConfig {
+  Reading reading;
+  Config config;                 // the written knobs over the class defaults
+  Environment env;               // with what the input says of it: a script's exports, its launcher's world size
+  std::optional<GpuSystem> gpu;  // empty: none is named
+};
+
+// Executes nothing of what it reads. INVALID_ARGUMENT with BadRequest where the form of the input does not suit its
+// target, or reading it takes too much work; CANCELLED where the caller went away.
+absl::StatusOr<ReadConfig> Read(const JudgeQuestion& question);
+
+// The written knobs over the class defaults of the target.
+Config ConfigOf(const std::vector<ParsedKnob>& knobs, const Environment& env);
+
+}  // namespace flightplan

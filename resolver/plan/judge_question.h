@@ -1,0 +1,42 @@
+// A configuration that is to be judged, as somebody wrote it, and what it will meet.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "resolver/plan/environment.h"
+#include "resolver/plan/hardware.h"
+#include "resolver/plan/intent.h"
+#include "resolver/plan/knob.h"
+
+namespace flightplan {
+
+// A configuration in one of three forms. The members of the other forms are empty.
+struct ConfigInput {
+  enum class Form { kArguments, kFile, kKnobs };
+
+  Form form = Form::kArguments;
+  std::string format;  // how arguments or the file are written: "argv", "bridge-yaml" ...; empty: to be recognised
+  std::vector<std::string> arguments;         // behind the program's name
+  std::string file_name, text;                // of the file; the name may be empty
+  std::vector<std::pair<Knob, Value>> knobs;  // each knob once, sorted
+};
+
+struct JudgeQuestion {
+  ConfigInput input;
+  Environment env;               // without what the input itself will say of it, such as a script's exports
+  std::optional<GpuSystem> gpu;  // empty: none is named
+  View view = View::kFull;
+  bool repair = false;              // say how to make it run
+  bool repair_convergence = false;  // the repair may change what is trained
+};
+
+// The same configuration for another stack or release.
+struct ConvertQuestion {
+  JudgeQuestion source;
+  Environment target;
+};
+
+}  // namespace flightplan
