@@ -11,6 +11,7 @@
 #include "resolver/catalog/catalog.h"
 #include "resolver/evidence/snapshot.h"
 #include "resolver/normalize/canonical_bytes.h"
+#include "resolver/normalize/violations.h"
 #include "resolver/resolver.h"
 
 namespace flightplan {

@@ -1,5 +1,3 @@
-#include "resolver/attach_probe.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -11,7 +9,9 @@
 #include "google/rpc/error_details.pb.h"
 #include "resolver/base/reason.h"
 #include "resolver/catalog/catalog.h"
+#include "resolver/evidence/profile_source.h"
 #include "resolver/normalize/profile_message.h"
+#include "resolver/normalize/recorded_profiles.h"
 #include "resolver/normalize/request.h"
 #include "resolver/normalize/violations.h"
 #include "resolver/resolver.h"

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "flightplan/v1/resolver_service.pb.h"
+#include "resolver/normalize/violations.h"
 #include "resolver/resolver.h"
 #include "tests/support/requests.h"
 

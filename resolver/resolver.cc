@@ -1,7 +1,7 @@
 // proto -> normalize -> derive -> decide -> estimate -> rules -> render -> answer
 #include "resolver/resolver.h"
 
-#include <algorithm>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -9,12 +9,12 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "flightplan/v1/evidence.pb.h"
 #include "flightplan/v1/resolver_service.pb.h"
 #include "resolver/advise/advise.h"
 #include "resolver/answer/judge_answer.h"
 #include "resolver/answer/plan_answer.h"
 #include "resolver/answer/resolve_answer.h"
-#include "resolver/attach_probe.h"
 #include "resolver/base/digest.h"
 #include "resolver/base/status_macros.h"
 #include "resolver/catalog/catalog.h"
@@ -31,8 +31,12 @@
 #include "resolver/normalize/knobs_message.h"
 #include "resolver/normalize/layout_message.h"
 #include "resolver/normalize/model_message.h"
+#include "resolver/normalize/recorded_profiles.h"
+#include "resolver/normalize/reported_run.h"
 #include "resolver/normalize/request.h"
 #include "resolver/normalize/violations.h"
+#include "resolver/pipeline/choose_profile.h"
+#include "resolver/pipeline/forecast_run.h"
 #include "resolver/pipeline/resolve.h"
 
 namespace flightplan {
@@ -97,7 +101,7 @@ absl::Status CheckPlanRequest(const v1::PlanLayoutsRequest& request) {
 absl::StatusOr<NormalizedIntent> ReadQuestion(const v1::ResolveConfigRequest& question, const Catalog& catalog,
                                               const ProfileSource* profiles) {
   FLIGHTPLAN_ASSIGN_OR_RETURN(NormalizedIntent intent, NormalizeResolve(question, catalog));
-  FLIGHTPLAN_RETURN_IF_ERROR(AttachProbe(question, profiles, &intent));
+  FLIGHTPLAN_RETURN_IF_ERROR(ChooseProfile(profiles, RecordedProfiles(), &intent));
   return intent;
 }
 
@@ -207,6 +211,20 @@ absl::Status Resolver::PlanLayouts(const v1::PlanLayoutsRequest& request, const 
     plans.push_back(Answer(asked, evidence, &found.plan));
   }
   return ReadAnswerTo(request, AnswerOf(list, plans), result);
+}
+
+absl::StatusOr<Measurement> Resolver::ReadMeasurement(const v1::Measurement& message,
+                                                      std::optional<int64_t> now_us) const {
+  FLIGHTPLAN_ASSIGN_OR_RETURN(ReportedRun reported, NormalizeReport(message, now_us, *catalog_));
+  const NormalizedIntent* const other = reported.other.has_value() ? &*reported.other : nullptr;
+  FLIGHTPLAN_ASSIGN_OR_RETURN(const std::vector<ReportFault> faults,
+                              ForecastRun(reported.intent, other, message.value(), &reported.run));
+  for (const ReportFault& fault : faults) {
+    reported.violations.Add(absl::StrCat("measurement.", fault.field), fault.what);
+  }
+  FLIGHTPLAN_RETURN_IF_ERROR(reported.violations.ToStatus());
+  reported.report.run = std::make_shared<const MeasuredRun>(std::move(reported.run));
+  return std::move(reported.report);
 }
 
 }  // namespace flightplan

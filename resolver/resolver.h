@@ -35,8 +35,8 @@ class ProfileSource;  // resolver/evidence
 // Immutable; every method is const, gives the same answer for the same input, and may be called from many threads.
 //
 // A wrong configuration is an answer (OK with findings). Errors are for requests without meaning:
-//   INVALID_ARGUMENT with a google.rpc.BadRequest payload (kBadRequestPayload) listing all field violations,
-//   FAILED_PRECONDITION where a target is not covered, INTERNAL for our own bugs.
+//   INVALID_ARGUMENT with a google.rpc.BadRequest payload (kBadRequestPayload of resolver/normalize/violations.h)
+//   listing all field violations, FAILED_PRECONDITION where a target is not covered, INTERNAL for our own bugs.
 class Resolver {
  public:
   // `profiles`: what probes measured on the GPUs at hand; null: only what a request sends and what is recorded.
@@ -79,8 +79,5 @@ class Resolver {
   // The catalogue's models as answers show them, by name: most requests name one.
   std::map<std::string, std::string, std::less<>> shown_models_;
 };
-
-// Status payload url of a serialized google.rpc.BadRequest.
-inline constexpr char kBadRequestPayload[] = "type.googleapis.com/google.rpc.BadRequest";
 
 }  // namespace flightplan

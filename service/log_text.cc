@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "google/rpc/error_details.pb.h"
 #include "resolver/base/reason.h"
+#include "resolver/normalize/violations.h"
 #include "resolver/resolver.h"
 
 namespace flightplan::service {

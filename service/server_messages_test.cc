@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "resolver/normalize/violations.h"
 #include "service/answer_source.h"
 #include "service/status_mapping.h"
 #include "service/testing/server_fixture.h"

@@ -8,6 +8,7 @@
 #include "google/rpc/error_details.pb.h"
 #include "resolver/base/reason.h"
 #include "resolver/base/utf8.h"
+#include "resolver/normalize/violations.h"
 #include "resolver/resolver.h"
 
 namespace flightplan::service {

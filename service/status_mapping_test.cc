@@ -4,6 +4,7 @@
 #include "google/rpc/error_details.pb.h"
 #include "gtest/gtest.h"
 #include "resolver/base/reason.h"
+#include "resolver/normalize/violations.h"
 #include "resolver/resolver.h"
 
 namespace flightplan::service {

@@ -14,6 +14,7 @@
 #include "resolver/base/nearest.h"
 #include "resolver/base/status_macros.h"
 #include "resolver/base/utf8.h"
+#include "resolver/normalize/violations.h"
 #include "resolver/resolver.h"
 #include "service/input_file.h"
 

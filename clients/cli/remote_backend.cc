@@ -15,6 +15,7 @@
 #include "flightplan/v1/resolver_service.grpc.pb.h"
 #include "google/rpc/status.pb.h"
 #include "resolver/base/status_macros.h"
+#include "resolver/normalize/violations.h"
 #include "resolver/resolver.h"
 #include "service/door_reviews.h"
 

@@ -1,6 +1,7 @@
 #include "resolver/normalize/request.h"
 
 #include <algorithm>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,6 +18,7 @@
 #include "resolver/normalize/hf_import.h"
 #include "resolver/normalize/knobs_message.h"
 #include "resolver/normalize/model_message.h"
+#include "resolver/normalize/profile_message.h"
 #include "resolver/plan/model_fields.h"
 #include "resolver/plan/quantity.h"
 
@@ -429,6 +431,10 @@ absl::StatusOr<NormalizedIntent> NormalizeResolve(const v1::ResolveConfigRequest
   CheckModelPins(intent.pins, &violations);
   ReadEnv(request.env(), "env", &intent.env, &violations);
   if (request.has_profile()) intent.profile = ReadProfile(request.profile(), &violations);
+  if (request.has_probe_profile()) {
+    intent.sent_profile = std::make_shared<const HardwareProfile>(
+        ProfileFromMessage(request.probe_profile(), "probe_profile", &violations));
+  }
   ReadDialects(request.dialects(), &intent, &violations);
   intent.view = ReadEnum(request.view(), kViews, View::kFull, "view", &violations);
   intent.env.mla = intent.model.is_mla();

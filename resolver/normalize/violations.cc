@@ -2,7 +2,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "google/rpc/error_details.pb.h"
-#include "resolver/resolver.h"
 
 namespace flightplan {
 namespace {

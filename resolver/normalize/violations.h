@@ -10,6 +10,9 @@
 
 namespace flightplan {
 
+// Status payload url of a serialized google.rpc.BadRequest.
+inline constexpr char kBadRequestPayload[] = "type.googleapis.com/google.rpc.BadRequest";
+
 class Violations {
  public:
   // `field` is the dotted proto path, "hardware.gpu_count"; `description` says what is wrong and what would be right.

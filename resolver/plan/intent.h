@@ -11,6 +11,7 @@
 #include "resolver/plan/environment.h"
 #include "resolver/plan/finding.h"
 #include "resolver/plan/hardware.h"
+#include "resolver/plan/hardware_profile.h"
 #include "resolver/plan/knob.h"
 #include "resolver/plan/model.h"
 
@@ -68,9 +69,10 @@ struct NormalizedIntent {
   Environment env;  // target, releases, libraries, capabilities, variables, GPU facts, world size
   Stage stage = Stage::kProduction;
   LayoutWish layout;
-  std::vector<std::pair<Knob, Value>> pins;    // the caller's word: never changed; sorted by knob
-  std::optional<MeasuredProfile> profile;      // of a real run
-  std::shared_ptr<const ProbeEvidence> probe;  // of the GPU; null: the catalogue's rates
+  std::vector<std::pair<Knob, Value>> pins;             // the caller's word: never changed; sorted by knob
+  std::optional<MeasuredProfile> profile;               // of a real run
+  std::shared_ptr<const HardwareProfile> sent_profile;  // a probe's, sent with the question; null: none
+  std::shared_ptr<const ProbeEvidence> probe;           // of the GPU; null: the catalogue's rates
   std::vector<std::string> dialects;
   View view = View::kFull;
   std::vector<Finding> findings;  // about the request itself, such as an unknown framework version

@@ -15,6 +15,7 @@
 #include "grpcpp/server_context.h"
 #include "resolver/base/utf8.h"
 #include "resolver/base/work.h"
+#include "resolver/normalize/violations.h"
 #include "resolver/resolver.h"
 #include "service/call_arena.h"
 #include "service/handlers/answer.h"

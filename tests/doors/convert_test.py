@@ -136,6 +136,18 @@ class Convert(unittest.TestCase):
             self.assertEqual(done.returncode, 0, done.stdout)
         self.assertIn("finds", shell.stderr)
 
+    def test_the_result_runs_on_as_many_gpus_as_the_script_starts(self):
+        with tempfile.TemporaryDirectory() as folder:
+            script = pathlib.Path(folder, "run.sh")
+            words = " ".join(MOE)
+            script.write_text(f"export CUDA_DEVICE_MAX_CONNECTIONS=1\n"
+                              f"torchrun --nproc_per_node 2 --nnodes 1 pretrain_gpt.py {words}\n")
+            done = self.run_convert(str(script), "--from", "megatron-lm@0.18", "--to", "megatron-lm@main", "--gpu",
+                                    "h100-sxm", "--format", "json", code=1)
+        answer = json.loads(done.stdout)
+        for side in ("source_findings", "target_findings"):
+            self.assertTrue(any("world_size" in str(finding["observed"]) for finding in answer[side]), side)
+
     def test_misuse(self):
         for args in (["--", *ARGS], ["--to", "megatron-lm"], ["--to", "nemo", "--", *ARGS], ["--to", "megatron-lm", "/missing"],
                      ["--to", "megatron-lm", "--set", "num_layers=2", "--", *ARGS]):

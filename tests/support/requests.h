@@ -8,6 +8,7 @@
 #include "flightplan/v1/resolver_service.pb.h"
 #include "google/rpc/error_details.pb.h"
 #include "resolver/catalog/catalog.h"
+#include "resolver/normalize/violations.h"
 #include "resolver/resolver.h"
 
 namespace flightplan::testing {

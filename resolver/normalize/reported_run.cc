@@ -1,35 +1,21 @@
-// Resolver::ReadMeasurement: a reported run, checked against what the catalogue knows and beside the forecast of the
-// same run. It never looks at other evidence, so that what a report is worth does not depend on the order of reports.
+#include "resolver/normalize/reported_run.h"
+
 #include <algorithm>
-#include <cmath>
-#include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "absl/strings/strip.h"
 #include "flightplan/v1/evidence.pb.h"
 #include "flightplan/v1/resolver_service.pb.h"
 #include "google/rpc/error_details.pb.h"
 #include "resolver/base/nearest.h"
-#include "resolver/base/status_macros.h"
 #include "resolver/catalog/catalog.h"
-#include "resolver/derive/placement.h"
-#include "resolver/derive/start_config.h"
-#include "resolver/estimate/effect.h"
-#include "resolver/estimate/estimate.h"
-#include "resolver/estimate/step_model.h"
-#include "resolver/evidence/measurement.h"
 #include "resolver/normalize/measurement_message.h"
 #include "resolver/normalize/request.h"
-#include "resolver/pipeline/apply_evidence.h"
 #include "resolver/plan/quantity.h"
-#include "resolver/resolver.h"
-#include "resolver/rules/decide/decide.h"
 
 namespace flightplan {
 namespace {
@@ -37,8 +23,6 @@ namespace {
 constexpr size_t kMaxIdBytes = 128;
 constexpr size_t kMaxTextBytes = 1024;
 constexpr double kMostAbChange = 20;
-// A value this far from the forecast is in another unit, not from another machine.
-constexpr double kOtherUnit = 100;
 // Clocks of launchers are a little off.
 constexpr int64_t kClockSkewUs = int64_t{300} * 1'000'000;
 constexpr int64_t kFirstSensibleTimeUs = int64_t{1'577'836'800} * 1'000'000;  // 2020-01-01
@@ -97,8 +81,8 @@ class Checker {
     }
   }
 
-  bool ok() const { return violations_.empty(); }
   absl::Status ToStatus() const { return violations_.ToStatus(); }
+  Violations Take() && { return std::move(violations_); }
 
  private:
   Violations violations_;
@@ -214,83 +198,13 @@ Value PinnedValue(const NormalizedIntent& intent, Knob knob) {
   return Value();
 }
 
-struct Forecasts {
-  Config config;
-  std::optional<StepForecast> step;
-  std::optional<Band> memory;
-};
-
-absl::StatusOr<Forecasts> ForecastOf(const NormalizedIntent& intent) {
-  Forecasts out;
-  DerivedPlan derived = Derive(intent);
-  DecidedPlan decided = Decide(intent, derived);
-  Environment env = intent.env;
-  env.vars = decided.env;
-  const Placement placement = PlaceLayout(decided.config, intent.env);
-  const EstimatedPlan estimate = Estimate(intent, derived.shape, placement, decided.config, decided.env);
-  if (!estimate.stages.empty()) out.memory = estimate.stages[estimate.fullest].total;
-  if (const auto model = StepModel::Make(intent, std::move(derived.shape)); model.has_value()) {
-    out.step = model->Forecast(decided.config, env, model->Stages(decided.config));
-    if (out.step.has_value() && !out.step->is_finite()) {
-      return absl::InternalError("the forecast of the measured run is no number");
-    }
-  }
-  out.config = std::move(decided.config);
-  return out;
-}
-
-void SetForecast(const Band& band, MeasuredRun* out) {
-  out->has_forecast = band.value > 0 || out->metric == Metric::kAbChange;
-  out->forecast = band.value;
-  out->forecast_low = band.low;
-  out->forecast_high = band.high;
-}
-
-double PeakFlops(const GpuSystem& gpu) {
-  return std::max({gpu.bf16_flops_per_second.value_or(0), gpu.fp8_flops_per_second.value_or(0),
-                   gpu.fp4_flops_per_second.value_or(0)});
-}
-
-// What no machine does, and what a forecast is never off by.
-void CheckAgainstForecast(const NormalizedIntent& intent, const Forecasts& forecasts, const MeasuredRun& run,
-                          double value, Checker* check) {
-  const double hbm = static_cast<double>(intent.gpu.hbm_bytes.value_or(0));
-  if (run.metric == Metric::kMemoryPeak && hbm > 0 && value > 1.1 * hbm) {
-    check->Add("value", absl::StrFormat("%.4g bytes are more than one %s has (%.4g); the peak of one GPU is asked for",
-                                        value, intent.gpu.name, hbm));
-  }
-  if (run.metric == Metric::kStepTime && forecasts.step.has_value()) {
-    const double peak = PeakFlops(intent.gpu) * static_cast<double>(intent.gpu_count);
-    const double ratio = peak > 0 ? forecasts.step->model_flops / (value * 1e-6) / peak : 0;
-    if (ratio > 1) {
-      check->Add("value", absl::StrFormat("%.4g us a step would be %.0f %% of the GPUs' peak; microseconds of one "
-                                          "whole step (a global batch) are asked for",
-                                          value, 100 * ratio));
-    }
-  }
-  if (run.metric == Metric::kAbChange || !run.has_forecast) return;
-  const double off = value / run.forecast;
-  if (off > kOtherUnit || off < 1 / kOtherUnit) {
-    check->Add("value", absl::StrFormat("%.4g is %.3g times the forecast of %.4g; is it in %s?", value, off,
-                                        run.forecast, run.metric == Metric::kStepTime ? "microseconds" : "bytes"));
-  }
-}
-
-void CheckGrid(const RunLayout& layout, int64_t gpus, Checker* check) {
-  const int64_t dense = layout.tp * layout.pp * layout.cp, expert = layout.etp * layout.ep * layout.pp;
-  if (gpus > 0 && gpus % dense != 0) {
-    check->Add("layout", absl::StrCat("TP x PP x CP = ", dense, " does not divide ", gpus, " GPUs"));
-  }
-  if (gpus > 0 && gpus % expert != 0) {
-    check->Add("layout", absl::StrCat("ETP x EP x PP = ", expert, " does not divide ", gpus, " GPUs"));
-  }
-}
-
 }  // namespace
 
-absl::StatusOr<Measurement> Resolver::ReadMeasurement(const v1::Measurement& m, std::optional<int64_t> now_us) const {
+absl::StatusOr<ReportedRun> NormalizeReport(const v1::Measurement& m, std::optional<int64_t> now_us,
+                                            const Catalog& catalog) {
   Checker check;
-  MeasuredRun run;
+  ReportedRun reported;
+  MeasuredRun& run = reported.run;
   CheckId(m.id(), &check);
   CheckTime(m, now_us, &check);
   CheckText("cluster", m.cluster(), 128, &check);
@@ -306,7 +220,7 @@ absl::StatusOr<Measurement> Resolver::ReadMeasurement(const v1::Measurement& m, 
   v1::ResolveConfigRequest question = QuestionOf(m);
   const bool pair = run.metric == Metric::kAbChange && FindKnob(m.varied_knob()).has_value();
   if (pair) Pin(m.varied_knob(), m.from(), &question);
-  absl::StatusOr<NormalizedIntent> intent = NormalizeResolve(question, *catalog_);
+  absl::StatusOr<NormalizedIntent> intent = NormalizeResolve(question, catalog);
   if (!intent.ok()) {
     check.AddQuestion(intent.status());
     return check.ToStatus();
@@ -319,35 +233,22 @@ absl::StatusOr<Measurement> Resolver::ReadMeasurement(const v1::Measurement& m, 
   run.global_batch_size = intent->workload.global_batch_size;
   run.precision = intent->workload.precision;
   run.target = intent->env.target;
-  FLIGHTPLAN_ASSIGN_OR_RETURN(const Forecasts forecasts, ForecastOf(*intent));
-  run.layout = RunLayoutOf(forecasts.config);
-  CheckGrid(run.layout, run.gpu_count, &check);
-  if (run.metric == Metric::kStepTime && forecasts.step.has_value()) {
-    SetForecast({forecasts.step->low_us, forecasts.step->us, forecasts.step->high_us}, &run);
-  }
-  if (run.metric == Metric::kMemoryPeak && forecasts.memory.has_value()) SetForecast(*forecasts.memory, &run);
   if (pair) {
     run.from = PinnedValue(*intent, run.knob);
     question.mutable_pinned_knobs()->RemoveLast();
     Pin(m.varied_knob(), m.to(), &question);
-    const absl::StatusOr<NormalizedIntent> other = NormalizeResolve(question, *catalog_);
+    absl::StatusOr<NormalizedIntent> other = NormalizeResolve(question, catalog);
     if (!other.ok()) {
       check.Add("to", other.status().message());
       return check.ToStatus();
     }
     run.to = PinnedValue(*other, run.knob);
-    FLIGHTPLAN_ASSIGN_OR_RETURN(const Forecasts changed, ForecastOf(*other));
-    if (forecasts.step.has_value() && changed.step.has_value()) {
-      const StepEffect effect = EffectOf(*forecasts.step, *changed.step);
-      SetForecast({effect.low, effect.change, effect.high}, &run);
-    }
+    reported.other = *std::move(other);
   }
-  CheckAgainstForecast(*intent, forecasts, run, m.value(), &check);
-  FLIGHTPLAN_RETURN_IF_ERROR(check.ToStatus());
-  Measurement out;
-  FillReport(m, &out);
-  out.run = std::make_shared<const MeasuredRun>(std::move(run));
-  return out;
+  reported.intent = *std::move(intent);
+  FillReport(m, &reported.report);
+  reported.violations = std::move(check).Take();
+  return reported;
 }
 
 }  // namespace flightplan

@@ -1,0 +1,73 @@
+#include "resolver/pipeline/choose_profile.h"
+
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "resolver/base/reason.h"
+#include "resolver/estimate/probe_outlook.h"
+
+namespace flightplan {
+namespace {
+
+void NotUsed(std::string why, std::string needs, NormalizedIntent* intent) {
+  Finding finding;
+  finding.rule_id = "probe.profile-not-used";
+  finding.area = "probe";
+  finding.severity = Severity::kWarning;
+  finding.verdict = Verdict::kAdvice;
+  finding.stage = "decide";
+  finding.seen = std::move(why);
+  finding.needs = std::move(needs);
+  finding.source = "flightplan: a profile stands for the GPU and driver that it was measured on";
+  intent->findings.push_back(std::move(finding));
+}
+
+std::string StatedDriver(const NormalizedIntent& intent) {
+  const auto driver = intent.env.packages.find("driver");
+  return driver == intent.env.packages.end() ? std::string() : driver->second;
+}
+
+absl::Status UseSent(const HardwareProfile& profile, NormalizedIntent* intent) {
+  if (!IsOfType(profile, intent->gpu)) {
+    return WithReason(absl::FailedPreconditionError(absl::StrCat(
+                          "probe_profile was measured on ", profile.device_name, ", hardware.gpu is ", intent->gpu.name,
+                          " (", intent->gpu.device_name.empty() ? "no device name known" : intent->gpu.device_name,
+                          "): send a profile of that GPU, or none")),
+                      "PROFILE_MISMATCH");
+  }
+  if (profile.synthetic) {
+    NotUsed("probe_profile is synthetic: a fake device replayed it", "a profile that a probe measured on a GPU",
+            intent);
+    return absl::OkStatus();
+  }
+  const std::string driver = StatedDriver(*intent);
+  if (!driver.empty() && !profile.driver_version.empty() && driver != profile.driver_version) {
+    NotUsed(
+        absl::StrCat("probe_profile was measured with driver ", profile.driver_version, ", software states ", driver),
+        "a profile measured with the driver that the run will use: flightplan probe", intent);
+    return absl::OkStatus();
+  }
+  intent->probe = MakeProbeEvidence({FitProfile(profile), ProfileOrigin::kRequest});
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status ChooseProfile(const ProfileSource* source, absl::Span<const std::shared_ptr<const FittedProfile>> recorded,
+                           NormalizedIntent* intent) {
+  if (intent->sent_profile != nullptr) return UseSent(*intent->sent_profile, intent);
+  if (source != nullptr) {
+    intent->probe = MakeProbeEvidence(source->Find(intent->gpu, StatedDriver(*intent)));
+    if (intent->probe != nullptr) return absl::OkStatus();
+  }
+  for (const std::shared_ptr<const FittedProfile>& profile : recorded) {
+    if (IsOfType(profile->profile, intent->gpu)) {
+      intent->probe = MakeProbeEvidence({profile, ProfileOrigin::kRecorded});
+      return absl::OkStatus();
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace flightplan
