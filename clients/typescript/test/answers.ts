@@ -110,6 +110,7 @@ export function addValidate(at: string, answer: v1.ValidateConfigResponse, facts
   addFindings(at, answer.findings, facts);
   addChanges(at, answer.effectiveChanges, facts);
   facts.addEach(`${at}not_judged`, answer.notJudged);
+  facts.addEach(`${at}wanted_file`, answer.wantedFiles);
   if (answer.repair) {
     for (const step of answer.repair.steps) facts.add(`${at}repair.step`, `${step.ruleId} ${fixText(step.fix)}`);
     facts.add(`${at}repair.will_run`, answer.repair.willRun);

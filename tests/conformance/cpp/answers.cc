@@ -142,6 +142,7 @@ void AddAnswer(const std::string& at, const v1::ValidateConfigResponse& answer, 
   AddFindings(at, answer.findings(), facts);
   AddChanges(at, answer.effective_changes(), facts);
   AddEach(at + "not_judged", answer.not_judged(), facts);
+  AddEach(at + "wanted_file", answer.wanted_files(), facts);
   if (answer.has_repair()) AddRepair(at, answer.repair(), facts);
   if (answer.has_estimate()) AddEstimate(at, answer.estimate(), facts);
 }

@@ -201,6 +201,7 @@ func (f facts) addValidate(at string, answer *pb.ValidateConfigResponse) {
 	f.addFindings(at, answer.Findings)
 	f.addChanges(at, answer.EffectiveChanges)
 	f.addEach(at+"not_judged", answer.NotJudged)
+	f.addEach(at+"wanted_file", answer.WantedFiles)
 	if repair := answer.Repair; repair != nil {
 		for _, step := range repair.Steps {
 			f.add(at+"repair.step", step.RuleId+" "+fixText(step.Fix))

@@ -123,6 +123,7 @@ def _validate(at: str, answer: resolver_service_pb2.ValidateConfigResponse, fact
     _findings(at, answer.findings, facts)
     _changes(at, answer.effective_changes, facts)
     _each(f"{at}not_judged", answer.not_judged, facts)
+    _each(f"{at}wanted_file", answer.wanted_files, facts)
     if answer.HasField("repair"):
         for step in answer.repair.steps:
             facts.add(f"{at}repair.step", f"{step.rule_id} {_fix(step.fix)}")

@@ -146,6 +146,7 @@ impl Answer for v1::ValidateConfigResponse {
         add_findings(at, &self.findings, facts);
         add_changes(at, &self.effective_changes, facts);
         facts.add_each(&format!("{at}not_judged"), &self.not_judged);
+        facts.add_each(&format!("{at}wanted_file"), &self.wanted_files);
         if let Some(repair) = &self.repair {
             for step in &repair.steps {
                 facts.add(format!("{at}repair.step"), format!("{} {}", step.rule_id, fix_text(step.fix.as_ref())));

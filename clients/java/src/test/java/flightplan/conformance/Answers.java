@@ -135,6 +135,7 @@ final class Answers {
     addFindings(at, answer.getFindingsList(), facts);
     addChanges(at, answer.getEffectiveChangesList(), facts);
     facts.addEach(at + "not_judged", answer.getNotJudgedList());
+    facts.addEach(at + "wanted_file", answer.getWantedFilesList());
     if (answer.hasRepair()) {
       var repair = answer.getRepair();
       repair.getStepsList().forEach(step -> facts.add(at + "repair.step", step.getRuleId() + " " + text(step.getFix())));
