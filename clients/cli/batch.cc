@@ -16,7 +16,7 @@
 #include "clients/cli/command.h"
 #include "resolver/base/status_macros.h"
 #include "resolver/catalog/catalog.h"
-#include "resolver/render/slurm_job.h"
+#include "resolver/shell/slurm_job.h"
 
 namespace flightplan::cli {
 namespace {

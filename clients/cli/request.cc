@@ -22,8 +22,8 @@
 #include "resolver/normalize/request.h"
 #include "resolver/plan/knob.h"
 #include "resolver/plan/knob_value.h"
-#include "resolver/render/dialects.h"
-#include "resolver/render/input_format.h"
+#include "resolver/stacks/dialects.h"
+#include "resolver/stacks/input_format.h"
 
 namespace flightplan::cli {
 namespace {

@@ -12,7 +12,7 @@
 #include "clients/cli/text.h"
 #include "google/protobuf/struct.pb.h"
 #include "resolver/plan/knob.h"
-#include "resolver/render/dialects.h"
+#include "resolver/stacks/dialects.h"
 
 namespace flightplan::cli {
 namespace {

@@ -9,7 +9,8 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "resolver/render/dialect.h"
+#include "resolver/plan/reading.h"
+#include "resolver/render/launch.h"
 
 namespace flightplan::doors {
 namespace {

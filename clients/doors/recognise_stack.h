@@ -7,7 +7,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "resolver/plan/environment.h"
-#include "resolver/render/dialect.h"
+#include "resolver/plan/reading.h"
 
 namespace flightplan::doors {
 

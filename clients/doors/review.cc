@@ -12,9 +12,9 @@
 #include "clients/doors/recognise_stack.h"
 #include "clients/doors/spelling.h"
 #include "resolver/normalize/request.h"
-#include "resolver/render/dialects.h"
-#include "resolver/render/input_format.h"
-#include "resolver/render/shell_reader.h"
+#include "resolver/shell/reader.h"
+#include "resolver/stacks/dialects.h"
+#include "resolver/stacks/input_format.h"
 
 namespace flightplan::doors {
 namespace {

@@ -11,7 +11,7 @@
 #include "clients/doors/skip.h"
 #include "clients/doors/trust.h"
 #include "flightplan/v1/resolver_service.pb.h"
-#include "resolver/render/slurm_job.h"
+#include "resolver/shell/slurm_job.h"
 
 namespace flightplan {
 class Catalog;

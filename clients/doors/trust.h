@@ -10,7 +10,7 @@
 #include "absl/types/span.h"
 #include "flightplan/v1/resolver_service.pb.h"
 #include "resolver/plan/environment.h"
-#include "resolver/render/dialect.h"
+#include "resolver/plan/reading.h"
 
 namespace flightplan::doors {
 

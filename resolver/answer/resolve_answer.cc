@@ -8,7 +8,7 @@
 #include "resolver/answer/response.h"
 #include "resolver/catalog/spellings.h"
 #include "resolver/derive/target_knobs.h"
-#include "resolver/render/dialects.h"
+#include "resolver/stacks/dialects.h"
 
 namespace flightplan {
 namespace {

@@ -12,7 +12,8 @@
 #include "resolver/estimate/step_model.h"
 #include "resolver/plan/decision.h"
 #include "resolver/plan/intent.h"
-#include "resolver/render/dialect.h"
+#include "resolver/plan/reading.h"
+#include "resolver/render/launch.h"
 
 namespace flightplan {
 

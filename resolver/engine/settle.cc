@@ -65,7 +65,7 @@ void Apply(const Patch& patch, const Finding& finding, DecidedPlan* plan) {
   }
 }
 
-// What the model's file will say with the overrides of the launch (render/loongforge_dialect.cc).
+// What the model's file will say with the overrides of the launch (stacks/loongforge/dialect.cc).
 std::vector<std::pair<Knob, Value>> ModelFileOf(const Config& written) {
   std::vector<std::pair<Knob, Value>> says;
   if (const LoongForgeModel* file = LoongForgeModelOf(written); file != nullptr) {

@@ -18,8 +18,8 @@
 #include "resolver/engine/engine.h"
 #include "resolver/judge/read_config.h"
 #include "resolver/normalize/violations.h"
-#include "resolver/render/argparse.h"
-#include "resolver/render/dialects.h"
+#include "resolver/read/argparse.h"
+#include "resolver/stacks/dialects.h"
 
 namespace flightplan {
 namespace {

@@ -9,7 +9,7 @@
 #include "resolver/judge/judge.h"
 #include "resolver/plan/judge_question.h"
 #include "resolver/plan/value.h"
-#include "resolver/render/dialect.h"
+#include "resolver/render/launch.h"
 
 namespace flightplan {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "resolver/engine/engine.h"
-#include "resolver/render/dialect.h"
+#include "resolver/plan/reading.h"
 
 namespace flightplan {
 

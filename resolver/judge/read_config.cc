@@ -14,11 +14,11 @@
 #include "resolver/judge/loongforge_parts.h"
 #include "resolver/normalize/request.h"
 #include "resolver/normalize/violations.h"
-#include "resolver/render/dialects.h"
-#include "resolver/render/input_format.h"
-#include "resolver/render/loongforge_model.h"
-#include "resolver/render/shell_reader.h"
-#include "resolver/render/slurm_job.h"
+#include "resolver/shell/reader.h"
+#include "resolver/shell/slurm_job.h"
+#include "resolver/stacks/dialects.h"
+#include "resolver/stacks/input_format.h"
+#include "resolver/stacks/loongforge/model.h"
 
 namespace flightplan {
 namespace {

@@ -10,7 +10,7 @@
 #include "resolver/plan/environment.h"
 #include "resolver/plan/hardware.h"
 #include "resolver/plan/judge_question.h"
-#include "resolver/render/dialect.h"
+#include "resolver/plan/reading.h"
 
 namespace flightplan {
 

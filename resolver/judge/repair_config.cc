@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "resolver/base/status_macros.h"
-#include "resolver/render/edit_launch.h"
-#include "resolver/render/input_format.h"
+#include "resolver/stacks/edit_launch.h"
+#include "resolver/stacks/input_format.h"
 
 namespace flightplan {
 namespace {

@@ -3,7 +3,7 @@
 
 #include "absl/container/inlined_vector.h"
 #include "resolver/catalog/defaults.h"
-#include "resolver/render/dialect.h"
+#include "resolver/render/launch.h"
 
 namespace flightplan {
 

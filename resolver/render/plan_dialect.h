@@ -2,7 +2,7 @@
 // order of the knob table, so that two plans can be compared line by line.
 #pragma once
 
-#include "resolver/render/dialect.h"
+#include "resolver/render/launch.h"
 
 namespace flightplan {
 

@@ -8,10 +8,10 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
-#include "resolver/render/edit_launch.h"
-#include "resolver/render/input_format.h"
-#include "resolver/render/megatron_lm_dialect.h"
-#include "resolver/render/shell_reader.h"
+#include "resolver/shell/reader.h"
+#include "resolver/stacks/edit_launch.h"
+#include "resolver/stacks/input_format.h"
+#include "resolver/stacks/megatron_lm/dialect.h"
 #include "tests/fuzz/feedback.h"
 
 namespace flightplan::fuzz {

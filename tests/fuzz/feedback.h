@@ -4,7 +4,7 @@
 #pragma once
 
 #include "absl/strings/string_view.h"
-#include "resolver/render/dialect.h"
+#include "resolver/plan/reading.h"
 
 namespace flightplan::fuzz {
 

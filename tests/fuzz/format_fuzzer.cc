@@ -1,4 +1,4 @@
-// One input format (resolver/render/input_format.h), named by the build: reads the input, writes what was read, and
+// One input format (resolver/stacks/input_format.h), named by the build: reads the input, writes what was read, and
 // reads that again.
 #include <cstddef>
 #include <cstdint>
@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "resolver/catalog/defaults.h"
-#include "resolver/render/dialects.h"
-#include "resolver/render/input_format.h"
+#include "resolver/stacks/dialects.h"
+#include "resolver/stacks/input_format.h"
 #include "tests/fuzz/feedback.h"
 
 namespace flightplan::fuzz {

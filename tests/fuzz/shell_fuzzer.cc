@@ -2,8 +2,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "resolver/render/input_format.h"
-#include "resolver/render/shell_reader.h"
+#include "resolver/shell/reader.h"
+#include "resolver/stacks/input_format.h"
 #include "tests/fuzz/feedback.h"
 
 namespace flightplan::fuzz {

@@ -10,8 +10,8 @@
 #include "resolver/catalog/defaults.h"
 #include "resolver/catalog/loongforge.h"
 #include "resolver/judge/loongforge_parts.h"
-#include "resolver/render/loongforge_dialect.h"
-#include "resolver/render/megatron_lm_dialect.h"
+#include "resolver/stacks/loongforge/dialect.h"
+#include "resolver/stacks/megatron_lm/dialect.h"
 #include "tests/golden/golden_case.h"
 
 namespace flightplan::golden {

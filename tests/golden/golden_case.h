@@ -16,7 +16,7 @@
 #include "absl/strings/string_view.h"
 #include "rapidjson/document.h"
 #include "resolver/engine/engine.h"
-#include "resolver/render/dialect.h"
+#include "resolver/plan/reading.h"
 
 namespace flightplan::golden {
 

@@ -25,7 +25,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "resolver/plan/knob.h"
-#include "resolver/render/argparse.h"
+#include "resolver/read/argparse.h"
 
 namespace flightplan::properties {
 namespace {

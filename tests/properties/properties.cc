@@ -11,8 +11,8 @@
 #include "resolver/derive/target_knobs.h"
 #include "resolver/engine/engine.h"
 #include "resolver/engine/repair.h"
-#include "resolver/render/bridge_dialect.h"
-#include "resolver/render/dialects.h"
+#include "resolver/stacks/dialects.h"
+#include "resolver/stacks/megatron_bridge/dialect.h"
 
 namespace flightplan::properties {
 namespace {

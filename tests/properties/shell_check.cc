@@ -23,7 +23,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "resolver/render/shell_reader.h"
+#include "resolver/shell/reader.h"
 #include "tests/properties/shell_script.h"
 
 namespace flightplan::properties {

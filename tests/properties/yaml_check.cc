@@ -27,7 +27,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "resolver/base/yaml.h"
-#include "resolver/render/yaml_scalar.h"
+#include "resolver/read/yaml_scalar.h"
 
 namespace flightplan::properties {
 namespace {

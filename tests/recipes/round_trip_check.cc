@@ -17,8 +17,8 @@
 #include "resolver/catalog/defaults.h"
 #include "resolver/derive/start_config.h"
 #include "resolver/engine/settle.h"
-#include "resolver/render/dialects.h"
 #include "resolver/rules/decide/decide.h"
+#include "resolver/stacks/dialects.h"
 #include "tests/recipes/recipe.h"
 
 namespace flightplan {

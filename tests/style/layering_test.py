@@ -17,23 +17,26 @@ ROOMS = {
     "engine": "base plan catalog derive rules",
     "estimate": "base plan catalog derive evidence engine",
     "planner": "base plan derive estimate",
+    "shell": "base plan",
+    "read": "base plan catalog",
     "render": "base plan catalog",
+    "stacks": "base plan catalog read render",
     "pipeline": "base plan derive evidence rules engine estimate",
     "advise": "base plan derive engine estimate pipeline",
     "layouts": "base plan derive evidence rules estimate planner pipeline",
-    "judge": "base plan catalog derive normalize engine estimate pipeline render",
+    "judge": "base plan catalog derive normalize engine estimate pipeline shell read render stacks",
     "explain": "base plan catalog derive normalize rules engine messages",
-    "answer": "base plan catalog derive engine estimate pipeline layouts judge render explain messages",
+    "answer": "base plan catalog derive engine estimate pipeline layouts judge shell read render stacks explain messages",
 }
 # The face of the library, and what stands outside resolver/. `public` is resolver/resolver.h.
 FACE = "base plan catalog evidence engine normalize pipeline advise layouts judge explain answer messages public"
 EDGE = {
     "probe": "",
     "clients/cpp": "messages",
-    "clients/doors": "base plan catalog normalize render messages doors",
-    "clients/cli": "base plan catalog evidence normalize estimate render explain messages public service doors",
+    "clients/doors": "base plan catalog normalize shell render stacks messages doors",
+    "clients/cli": "base plan catalog evidence normalize estimate render shell stacks explain messages public service doors",
     "service": "base plan catalog evidence layouts normalize explain messages public service doors",
-    "tests": "base plan catalog evidence derive normalize rules engine estimate planner pipeline layouts judge render explain messages public service doors",
+    "tests": "base plan catalog evidence derive normalize rules engine estimate planner pipeline layouts judge shell read render stacks explain messages public service doors",
 }
 # Inside resolver/ no room meets files, threads, random numbers, the wall clock or the network.
 IMPURE = re.compile(r"fstream|iostream|filesystem|thread|mutex|shared_mutex|condition_variable|future|random|ctime|chrono|"

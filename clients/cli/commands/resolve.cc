@@ -12,7 +12,7 @@
 #include "clients/cli/text.h"
 #include "flightplan/v1/catalog_service.pb.h"
 #include "flightplan/v1/resolver_service.pb.h"
-#include "resolver/render/dialect.h"
+#include "resolver/render/launch.h"
 
 namespace flightplan::cli {
 namespace {

@@ -2,7 +2,7 @@
 #include "absl/strings/str_join.h"
 #include "clients/cli/commands/commands.h"
 #include "clients/cli/text.h"
-#include "resolver/render/input_format.h"
+#include "resolver/stacks/input_format.h"
 
 namespace flightplan::cli {
 namespace {

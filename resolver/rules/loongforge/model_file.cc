@@ -1,5 +1,5 @@
 // What LoongForge says to the model's file and to the words that Hydra puts on top of it. The readers find these, which
-// know what was written where (render/loongforge_model.cc, render/loongforge_yaml.cc); the rows say what they mean.
+// know what was written where (stacks/loongforge/model.cc, stacks/loongforge/yaml.cc); the rows say what they mean.
 #include "resolver/rules/rule.h"
 
 namespace flightplan {

@@ -1,4 +1,4 @@
-// What the command line's reader refuses. The findings come from render/argparse; these records explain them,
+// What the command line's reader refuses. The findings come from read/argparse; these records explain them,
 // and judge typed knobs by the choices that the flags have.
 #include "resolver/rules/megatron_lm/cli_util.h"
 #include "resolver/rules/rule.h"

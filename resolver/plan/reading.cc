@@ -1,0 +1,40 @@
+#include "resolver/plan/reading.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+
+namespace flightplan {
+
+bool ParseResult::ok() const {
+  return std::none_of(findings.begin(), findings.end(),
+                      [](const ParseFinding& f) { return f.finding.severity == Severity::kError; });
+}
+
+void ApplyKnobs(const std::vector<ParsedKnob>& knobs, Config* config) {
+  for (const ParsedKnob& parsed : knobs) config->Set(parsed.knob, parsed.value, parsed.origin);
+}
+
+ParseFinding MakeParseFinding(SourcePosition at, absl::string_view rule_id, Severity severity, std::string seen,
+                              std::string needs, absl::string_view source) {
+  ParseFinding entry;
+  entry.at = at;
+  entry.finding.rule_id = rule_id;
+  entry.finding.area = "cli";
+  entry.finding.severity = severity;
+  entry.finding.verdict = severity == Severity::kError ? Verdict::kAccepted : Verdict::kAdvice;
+  entry.finding.stage = "parse";
+  entry.finding.seen = std::move(seen);
+  entry.finding.needs = std::move(needs);
+  entry.finding.source = source;
+  return entry;
+}
+
+std::string Printable(absl::string_view text, size_t limit) {
+  const bool cut = text.size() > limit;
+  return absl::StrCat(absl::CHexEscape(text.substr(0, limit)), cut ? "..." : "");
+}
+
+}  // namespace flightplan

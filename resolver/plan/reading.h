@@ -1,0 +1,77 @@
+// What the reader of a configuration hands on: words and knobs with the places they were written at, and what it
+// refused.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "resolver/plan/config.h"
+#include "resolver/plan/environment.h"
+#include "resolver/plan/finding.h"
+
+namespace flightplan {
+
+// Where something was written. Indices count from 0, lines and columns from 1; -1 and 0: not known.
+struct SourcePosition {
+  int index = -1;  // argument index
+  int line = 0;
+  int column = 0;
+};
+
+// One argument with the place it came from: what the shell and YAML readers hand to a dialect's parser.
+struct Argument {
+  std::string text;
+  SourcePosition at;
+  bool unknown = false;  // would have to be executed to be known ($(...), an unset variable): `text` is its spelling
+};
+
+struct ParsedKnob {
+  Knob knob{};
+  Value value;
+  SourcePosition at;
+  Origin origin = Origin::kCaller;  // kModel: of the model's file
+};
+
+// A part of a model with a configuration of its own beside the language model's: an encoder, a projector.
+struct ParsedComponent {
+  std::string name;
+  std::vector<ParsedKnob> knobs;  // that it says itself; the rest is the launch's
+};
+
+// A finding of a reader, and where in the input it points.
+struct ParseFinding {
+  Finding finding;
+  SourcePosition at;
+};
+
+// What is said of one place in the input. `source`: the code of the stack that reads it; must outlive the finding. An
+// error is one that the stack refuses; the rest is advice.
+ParseFinding MakeParseFinding(SourcePosition at, absl::string_view rule_id, Severity severity, std::string seen,
+                              std::string needs, absl::string_view source);
+
+struct ParseResult {
+  std::vector<ParsedKnob> knobs;  // in the order written; a later one overrides an earlier one
+  std::vector<ParsedComponent> components;
+  std::vector<std::string> wanted_files;  // that the launch reads and env.model_files does not hold
+  bool model_file_read = false;           // the caller's, or what is built in of it
+  std::vector<Knob> unknown;              // those last written with a value that only a run would know
+  std::vector<ParseFinding> findings;     // errors: the stack would refuse the input
+  EnvVars recipe_vars;                    // Bridge's env_vars section: defaults for the process environment
+  bool ok() const;                        // no finding of level error
+};
+
+// ---- bounds that every reader keeps. Input beyond them is refused with a finding, never cut short in silence.
+
+inline constexpr size_t kMaxArguments = 4096;
+inline constexpr size_t kMaxArgumentBytes = 64 * 1024;
+inline constexpr size_t kMaxListItems = 4096;     // of one knob, also after an expression such as ([1]*61) is evaluated
+inline constexpr size_t kMaxParseFindings = 256;  // the rest is counted in a last finding
+
+// Puts the parsed knobs into `config` as the caller's words.
+void ApplyKnobs(const std::vector<ParsedKnob>& knobs, Config* config);
+
+// A printable form of untrusted text for a message: at most `limit` bytes, control and non-UTF-8 bytes escaped.
+std::string Printable(absl::string_view text, size_t limit = 80);
+
+}  // namespace flightplan

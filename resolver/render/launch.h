@@ -1,0 +1,69 @@
+// A launch: how a configuration is spelled for one stack, as arguments and as a script.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "resolver/plan/config.h"
+#include "resolver/plan/environment.h"
+
+namespace flightplan {
+
+// Where one knob's words begin in a launch: an element of `argv`, a byte of `text`. They end where the next ones begin.
+struct KnobWords {
+  Knob knob{};
+  size_t argv = 0, text = 0;
+};
+
+struct Launch {
+  absl::string_view dialect;      // "megatron-lm", "bridge", "bridge-perf", "loongforge"
+  std::vector<std::string> argv;  // arguments after the program, one element each, not quoted
+  EnvVars env;
+  std::string text;              // the same for a shell: exports, continuation lines, quoted
+  std::vector<Knob> unspelled;   // knobs whose value this dialect has no way to write
+  std::vector<KnobWords> words;  // of each knob, in the order of `argv`; empty where a dialect does not keep them apart
+};
+
+// A launch of the same target in the same dialect, and the configuration that it was written from.
+struct Written {
+  const Config& config;
+  const Launch& launch;
+};
+
+struct RenderInput {
+  const Config& config;
+  const Environment& env;
+  // Environment variables to export with the launch, already decided; the dialect adds none of its own.
+  const EnvVars& vars;
+  // What is the same there may be taken from there; null: there is none.
+  const Written* like = nullptr;
+};
+
+// Quotes one word for a POSIX shell, only where it needs it.
+std::string ShellQuote(absl::string_view word);
+
+// `exports`, then `command` and the arguments: a flag and its values share a line, lines end in " \".
+std::string ShellText(const EnvVars& exports, absl::string_view command, absl::Span<const std::string> argv);
+
+// Writes a launch word by word: its arguments, and beside them the text that ShellText makes of them.
+class LaunchWriter {
+ public:
+  // `launch->env` is written first; argv and text are empty.
+  LaunchWriter(absl::string_view command, Launch* launch);
+
+  void Flag(absl::string_view flag);  // of a table: no shell would want it quoted
+  void Word(std::string word);
+  void Line(std::string word);  // on a line of its own
+  // The words of the i-th knob of a launch that is like this one.
+  void Repeat(const Launch& other, size_t i);
+  // The place of the next word.
+  KnobWords At(Knob knob) const { return {knob, launch_->argv.size(), launch_->text.size()}; }
+  void Finish() { launch_->text += '\n'; }
+
+ private:
+  Launch* const launch_;
+};
+
+}  // namespace flightplan

@@ -1,0 +1,31 @@
+#include "resolver/shell/arguments.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+
+namespace flightplan {
+namespace {
+
+constexpr absl::string_view kAll = "@", kCount = "#";
+constexpr absl::string_view kNumbers[] = {"1", "2", "3", "4", "5", "6", "7", "8", "9"};
+
+}  // namespace
+
+void SetShellArguments(WordSpan words, ShellState* state) {
+  state->set_doubtful(false);
+  for (size_t i = 0; i < std::size(kNumbers); ++i) {
+    state->Set(std::string(kNumbers[i]), {i < words.size() ? words[i] : ShellWord{}}, -1);
+  }
+  state->Set(std::string(kAll), ShellWords(words.begin(), words.end()), -1);
+  state->Set(std::string(kCount), {{TracedText::FromOutside(absl::StrCat(words.size())), -1}}, -1);
+}
+
+ShellCallArguments::ShellCallArguments(WordSpan words, ShellState* state) : state_(*state) {
+  state_.EnterScope();
+  state_.Localize(std::string(kAll));
+  state_.Localize(std::string(kCount));
+  for (const absl::string_view name : kNumbers) state_.Localize(std::string(name));
+  SetShellArguments(words, state);
+}
+
+}  // namespace flightplan

@@ -1,0 +1,116 @@
+// The shell's own commands: those that change what the rest of the script says.
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "resolver/shell/arguments.h"
+#include "resolver/shell/interpreter.h"
+#include "resolver/shell/raw.h"
+
+namespace flightplan {
+
+ShellInterpreter::Builtin ShellInterpreter::FindBuiltin(absl::string_view name) {
+  struct Row {
+    absl::string_view name;
+    Builtin builtin;
+  };
+  static constexpr Row kBuiltins[] = {
+      {"exit", &ShellInterpreter::Leave},        {"return", &ShellInterpreter::Leave},
+      {"break", &ShellInterpreter::Leave},       {"continue", &ShellInterpreter::Leave},
+      {"let", &ShellInterpreter::Let},           {":", &ShellInterpreter::Succeed},
+      {"true", &ShellInterpreter::Succeed},      {"echo", &ShellInterpreter::Succeed},
+      {"printf", &ShellInterpreter::Print},      {"false", &ShellInterpreter::Fail},
+      {"source", &ShellInterpreter::Source},     {".", &ShellInterpreter::Source},
+      {"unset", &ShellInterpreter::Unset},       {"set", &ShellInterpreter::Set},
+      {"shift", &ShellInterpreter::Shift},       {"read", &ShellInterpreter::ReadInput},
+      {"mapfile", &ShellInterpreter::ReadInput}, {"readarray", &ShellInterpreter::ReadInput},
+      {"getopts", &ShellInterpreter::ReadInput}, {"eval", &ShellInterpreter::Eval},
+  };
+  const auto* row =
+      std::find_if(std::begin(kBuiltins), std::end(kBuiltins), [name](const Row& each) { return each.name == name; });
+  return row == std::end(kBuiltins) ? nullptr : row->builtin;
+}
+
+// A jump that is only assumed or doubtful is not taken: what stands behind it may well be the launch.
+ShellInterpreter::Status ShellInterpreter::Leave(WordSpan words, Mode mode) {
+  if (mode != Mode::kReached) return std::nullopt;
+  const absl::string_view name = words[0].value.text;
+  if (name == "exit" || name == "return") {
+    jump_ = name == "exit" ? Jump::kExit : Jump::kReturn;
+    return std::nullopt;
+  }
+  if (loops_ == 0) return std::nullopt;  // as bash does
+  jump_ = name == "break" ? Jump::kBreak : Jump::kContinue;
+  if (words.size() < 2 || !absl::SimpleAtoi(words[1].value.text, &jumped_loops_)) jumped_loops_ = 1;
+  jumped_loops_ = std::clamp(jumped_loops_, 1, loops_);
+  return std::nullopt;
+}
+
+ShellInterpreter::Status ShellInterpreter::Succeed(WordSpan, Mode) { return true; }
+
+ShellInterpreter::Status ShellInterpreter::Fail(WordSpan, Mode) { return false; }
+
+// let EXPRESSION...
+ShellInterpreter::Status ShellInterpreter::Let(WordSpan words, Mode) {
+  std::optional<int64_t> value;
+  for (const ShellWord& word : words.subspan(1)) value = ShellScanner(&word.value, &state_).Evaluate(word.value);
+  return value.has_value() ? Status(*value != 0) : std::nullopt;
+}
+
+// printf -v NAME puts into a variable what it would print.
+ShellInterpreter::Status ShellInterpreter::Print(WordSpan words, Mode) {
+  if (words.size() > 2 && words[1].value.text == "-v" && IsVariableName(words[2].value.text)) {
+    state_.SetUnknown(words[2].value.text, words[2].offset);
+  }
+  return true;
+}
+
+ShellInterpreter::Status ShellInterpreter::Source(WordSpan words, Mode) {
+  const std::string file = words.size() > 1 ? words[1].value.text : "";
+  state_.NotJudged(words[0].offset, Printable(absl::StrCat(words[0].value.text, " ", file)),
+                   "sourced files are not read");
+  return std::nullopt;
+}
+
+ShellInterpreter::Status ShellInterpreter::Unset(WordSpan words, Mode) {
+  for (const ShellWord& word : words.subspan(1)) state_.Unset(word.value.text);
+  return std::nullopt;
+}
+
+// set -- a b c; its other forms are options of the shell.
+ShellInterpreter::Status ShellInterpreter::Set(WordSpan words, Mode) {
+  if (words.size() > 1 && words[1].value.text == "--") SetShellArguments(words.subspan(2), &state_);
+  return std::nullopt;
+}
+
+ShellInterpreter::Status ShellInterpreter::Shift(WordSpan words, Mode mode) {
+  const ShellWords* arguments = state_.Find("@");
+  int64_t count = 1;
+  if (words.size() > 1 && !absl::SimpleAtoi(words[1].value.text, &count)) return std::nullopt;
+  if (arguments == nullptr || mode == Mode::kDoubtful || count < 0) return std::nullopt;
+  const ShellWords all = *arguments;
+  SetShellArguments(WordSpan(all).subspan(std::min(static_cast<size_t>(count), all.size())), &state_);
+  return std::nullopt;
+}
+
+// Only a run would know what read, mapfile, readarray and getopts put into the variables that they name.
+ShellInterpreter::Status ShellInterpreter::ReadInput(WordSpan words, Mode) {
+  for (const ShellWord& word : words.subspan(1)) {
+    const std::string& variable = word.value.text;
+    if (IsVariableName(variable)) state_.SetUnknown(variable, word.offset);
+  }
+  return std::nullopt;
+}
+
+ShellInterpreter::Status ShellInterpreter::Eval(WordSpan words, Mode) {
+  TracedText script;
+  for (const ShellWord& word : words.subspan(1)) {
+    if (!script.text.empty()) script.Add(' ', word.offset);
+    script.Append(word.value);
+  }
+  Run(script);
+  return std::nullopt;
+}
+
+}  // namespace flightplan

@@ -1,0 +1,221 @@
+// What the references in a shell's words stand for: $NAME, $(...), $((...)); those between braces: shell_braces.cc.
+#include "resolver/shell/expand.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "resolver/base/work.h"
+#include "resolver/shell/arithmetic.h"
+#include "resolver/shell/fields.h"
+#include "resolver/shell/raw.h"
+#include "resolver/shell/words.h"
+
+namespace flightplan {
+namespace {
+
+bool IsArgument(absl::string_view name) {
+  return !name.empty() && (absl::ascii_isdigit(static_cast<unsigned char>(name[0])) || name == "@" || name == "*");
+}
+
+// They only work on their words.
+constexpr absl::string_view kPrintingPrograms[] = {"echo", "basename", "dirname"};
+
+// What such a program prints; nothing: that is not followed.
+std::optional<absl::string_view> Printed(absl::string_view program, absl::string_view words) {
+  if (absl::StartsWith(words, "-") || absl::EndsWith(words, "/")) return std::nullopt;
+  if (program == "echo") return words;
+  const size_t slash = words.rfind('/');
+  const bool one_word = words.find_first_of(" \t") == absl::string_view::npos;
+  if (!one_word || slash == absl::string_view::npos || slash == 0) return std::nullopt;
+  return program == "dirname" ? words.substr(0, slash) : words.substr(slash + 1);
+}
+
+}  // namespace
+
+TracedText ShellScanner::Raw(size_t begin, size_t end) const {
+  TracedText raw;
+  end = std::min(end, script_.text.size());
+  Work::Spend(4 * (end - begin));
+  raw.text = script_.text.substr(begin, end - begin);
+  raw.offsets.assign(script_.offsets.begin() + static_cast<std::ptrdiff_t>(begin),
+                     script_.offsets.begin() + static_cast<std::ptrdiff_t>(end));
+  return raw;
+}
+
+TracedText ShellScanner::UnknownText(size_t start, bool unset) const {
+  TracedText raw = Raw(start, at_);
+  raw.MarkUnknown();
+  raw.unset = unset;
+  return raw;
+}
+
+// As between double quotes, but quotes are taken off.
+TracedText ShellScanner::Within(size_t begin, size_t end) {
+  const TracedText part = Raw(begin, end);
+  if (depth_ >= kMaxShellNesting) {
+    TracedText unknown = part;
+    unknown.MarkUnknown();
+    return unknown;
+  }
+  ShellScanner inner(&part, &state_);
+  inner.depth_ = depth_ + 1;
+  Fields fields(part.FirstOffset(-1));
+  fields.Quoted();
+  while (!inner.Done() && !TooLong(fields)) {
+    const char c = inner.Peek();
+    if (c == '\'') {
+      inner.ReadSingleQuoted(&fields);
+    } else if (c == '"') {
+      inner.ReadDoubleQuoted(&fields);
+    } else if (c == '$' || c == '`') {
+      inner.Expand(&fields, Splitting::kNever);
+    } else {
+      if (c == '\\' && inner.Peek(1) != '\0') inner.Step();
+      fields.Char(inner.Peek(), inner.Offset());
+      inner.Step();
+    }
+  }
+  return JoinWords(fields.Take());
+}
+
+std::optional<int64_t> ShellScanner::Evaluate(const TracedText& expression) {
+  if (expression.unknown()) return std::nullopt;
+  Work::Spend(32 * expression.text.size());  // every byte is met on the way down through the operators
+  const int offset = expression.FirstOffset(Offset());
+  return ShellArithmetic(expression.text, {[this](absl::string_view name) { return NumberOf(name); },
+                                           [this, offset](absl::string_view name, std::optional<int64_t> value) {
+                                             state_.SetNumber(std::string(name), value, offset);
+                                           }});
+}
+
+std::optional<int64_t> ShellScanner::NumberOf(absl::string_view name) {
+  const ShellWords* items = state_.Find(name);
+  if (items == nullptr) {
+    if (!state_.assume_unset()) return std::nullopt;
+    state_.AssumedUnset(Offset(), name);
+    return 0;
+  }
+  if (items->empty() || items->front().value.unknown()) return std::nullopt;
+  absl::string_view text = absl::StripAsciiWhitespace(items->front().value.text);
+  if (text.empty()) return 0;
+  const bool negative = absl::ConsumePrefix(&text, "-");
+  const std::optional<int64_t> number = ShellInteger(text);
+  return number.has_value() && negative ? -*number : number;
+}
+
+// False: what begins with $(( is a command in brackets.
+bool ShellScanner::ExpandArithmetic(Fields* fields) {
+  const size_t start = at_;
+  const int offset = Offset();
+  const size_t end = EndOfBrackets(script_.text, start + 1, ')', depth_);
+  if (end < start + 5 || script_.text[end - 2] != ')') return false;
+  at_ = end;
+  const std::optional<int64_t> value = Evaluate(Within(start + 3, end - 2));
+  TracedText number;
+  if (value.has_value()) {
+    for (const char c : absl::StrCat(*value)) number.Add(c, offset);
+  } else {
+    number = UnknownText(start, false);
+    state_.NotJudged(offset, Printable(number.text), "not all of it is known");
+  }
+  fields->Joined(number);
+  return true;
+}
+
+void ShellScanner::Expand(Fields* fields, Splitting splitting) {
+  const size_t start = at_;
+  const int offset = Offset();
+  if (AtText("$((") && ExpandArithmetic(fields)) return;
+  if (Peek() == '`' || Peek(1) == '(') return fields->Joined(SkipSubstitution());
+  ++at_;
+  if (Peek() == '{') return ExpandBraces(fields, splitting, start);
+  if (IsShellNameStart(Peek())) {
+    const size_t end = EndOfName(script_.text, at_);
+    const std::string name = script_.text.substr(at_, end - at_);
+    at_ = end;
+    return AddValues(fields, splitting, ValueOf(name, false, start), offset);
+  }
+  if (Peek() == '"' && splitting == Splitting::kAtBlanks) return;  // $"..." is translated text
+  if (!IsShellSpecial(Peek())) return fields->Char('$', offset);
+  const std::string name(1, Peek());
+  ++at_;
+  const ShellWords values = ValueOf(name, name == "@" || name == "*", start);
+  if (name == "*" && splitting == Splitting::kNever) return fields->Joined(JoinWords(values));
+  AddValues(fields, splitting, values, offset);
+}
+
+void ShellScanner::AddValues(Fields* fields, Splitting splitting, const ShellWords& values, int offset) {
+  if (!state_.CountExpansion(values)) return StopExpanding(offset);
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (i > 0) fields->Finish();
+    if (splitting == Splitting::kNever) {
+      fields->Joined(values[i].value);
+    } else {
+      fields->Split(values[i].value);
+    }
+  }
+}
+
+// The values of a variable; an unknown one is its own spelling, from `start` on.
+ShellWords ShellScanner::ValueOf(const std::string& name, bool all_items, size_t start) {
+  const int offset = start < script_.offsets.size() ? script_.offsets[start] : -1;
+  const ShellWords* items = state_.Find(name);
+  const bool argument = IsArgument(name);
+  const bool no_value = items == nullptr || (items->size() == 1 && items->front().value.unset);
+  if (no_value && state_.assume_unset() && !argument && (IsShellNameStart(name[0]) || name == "#")) {
+    state_.AssumedUnset(offset, script_.text.substr(start, at_ - start));
+    return {{TracedText::FromOutside(name == "#" ? "0" : ""), offset}};
+  }
+  if (items != nullptr) {
+    return all_items || items->empty() ? ShellState::Copy(*items) : ShellState::Copy({items->front()});
+  }
+  const bool unset = IsShellNameStart(name[0]);
+  ShellWord word{UnknownText(start, unset), offset};
+  state_.NotJudged(offset, Printable(word.value.text), std::string(unset ? kNotSet : kArgumentsUnknown));
+  return {std::move(word)};
+}
+
+// The text of $(...) or `...`, unless its output is known.
+TracedText ShellScanner::SkipSubstitution() {
+  const size_t start = at_;
+  const int offset = Offset();
+  at_ = EndOfReference(script_.text, at_, depth_);
+  if (std::optional<TracedText> output = OutputOf(start); output.has_value()) return *std::move(output);
+  TracedText raw = UnknownText(start, false);
+  state_.NotJudged(offset, Printable(raw.text), std::string(kOutputUnknown));
+  return raw;
+}
+
+// What $(program words) prints, where the program only works on its words. `start`: of the '$'; it ends at at_.
+std::optional<TracedText> ShellScanner::OutputOf(size_t start) {
+  absl::string_view command = absl::string_view(script_.text).substr(start, at_ - start);
+  if (!absl::ConsumePrefix(&command, "$(") || !absl::ConsumeSuffix(&command, ")")) return std::nullopt;
+  if (depth_ >= kMaxShellNesting || command.find_first_of("|;&<>\n`(") != absl::string_view::npos) return std::nullopt;
+  const size_t blank = command.find(' ');
+  const absl::string_view program = command.substr(0, blank);
+  if (blank == absl::string_view::npos || !absl::c_linear_search(kPrintingPrograms, program)) return std::nullopt;
+  const TracedText words = Within(start + 2 + blank + 1, at_ - 1);
+  if (words.unknown()) return std::nullopt;
+  const std::optional<absl::string_view> output = Printed(program, absl::StripAsciiWhitespace(words.text));
+  return output.has_value() ? std::optional(TracedText::FromOutside(*output)) : std::nullopt;
+}
+
+const ShellWords* ShellScanner::FindItem(const std::string& name, const std::string& subscript, ShellWords* item) {
+  const ShellWords* kept = state_.Find(absl::StrCat(name, "[", subscript, "]"));
+  if (kept != nullptr) return kept;
+  const ShellWords* items = state_.Find(name);
+  const std::optional<int64_t> index = Evaluate(TracedText::FromOutside(subscript));
+  if (items == nullptr || !index.has_value() || ShellState::IsUnknownAsAWhole(name, *items)) return nullptr;
+  const int64_t place = *index < 0 ? *index + static_cast<int64_t>(items->size()) : *index;
+  if (place < 0 || place >= static_cast<int64_t>(items->size())) return nullptr;
+  *item = ShellState::Copy({(*items)[static_cast<size_t>(place)]});
+  return item;
+}
+
+}  // namespace flightplan

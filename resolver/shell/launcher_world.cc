@@ -1,0 +1,56 @@
+#include "resolver/shell/launcher_world.h"
+
+#include <initializer_list>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+
+namespace flightplan {
+namespace {
+
+constexpr int64_t kMaxCount = int64_t{1} << 24;
+
+struct Count {
+  bool written = false;
+  int64_t number = 0;  // 0: it is no plain number
+  bool assumed = false;
+};
+
+// --flag N or --flag=N.
+Count CountOf(absl::Span<const ShellWord> words, std::initializer_list<absl::string_view> names) {
+  for (size_t i = 0; i < words.size(); ++i) {
+    for (absl::string_view name : names) {
+      const TracedText* value = &words[i].value;
+      absl::string_view text = value->text;
+      if (text == name && i + 1 < words.size()) {
+        value = &words[i + 1].value;
+        text = value->text;
+      } else if (!absl::ConsumePrefix(&text, absl::StrCat(name, "="))) {
+        continue;
+      }
+      int64_t number = 0;
+      const bool plain = absl::SimpleAtoi(text, &number) && number > 0 && number < kMaxCount;
+      return {true, plain ? number : 0, value->assumed};
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+std::optional<LauncherWorld> ReadLauncherWorld(absl::Span<const ShellWord> launcher) {
+  const Count processes = CountOf(launcher, {"--nproc-per-node", "--nproc_per_node", "--ntasks-per-node"});
+  const Count nodes = CountOf(launcher, {"--nnodes", "-N", "--nodes"});
+  const Count tasks = CountOf(launcher, {"--ntasks", "-n"});
+  if (!processes.written) {
+    if (tasks.number == 0) return std::nullopt;
+    return LauncherWorld{tasks.number, tasks.assumed};
+  }
+  LauncherWorld world{std::nullopt, processes.assumed || nodes.assumed};
+  const int64_t node_count = nodes.written ? nodes.number : 1;
+  if (processes.number > 0 && node_count > 0) world.size = processes.number * node_count;
+  return world;
+}
+
+}  // namespace flightplan

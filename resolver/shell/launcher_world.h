@@ -1,0 +1,20 @@
+// How many processes a launcher (torchrun, srun, mpirun) is told to start.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "absl/types/span.h"
+#include "resolver/shell/words.h"
+
+namespace flightplan {
+
+struct LauncherWorld {
+  std::optional<int64_t> size;  // nothing: written, but not known; half of it would judge another job
+  bool assumed = false;         // it rests on a default, as in ${NNODES:-1}, of a variable that is not known
+};
+
+// From --nnodes x --nproc-per-node, or --ntasks, among the words in front of the script. Nothing: they do not say.
+std::optional<LauncherWorld> ReadLauncherWorld(absl::Span<const ShellWord> launcher);
+
+}  // namespace flightplan

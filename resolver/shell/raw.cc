@@ -1,0 +1,192 @@
+#include "resolver/shell/raw.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include "resolver/base/work.h"
+
+namespace flightplan {
+namespace {
+
+// Behind a backslash and what it quotes.
+size_t BehindEscape(absl::string_view text, size_t at) { return std::min(at + 2, text.size()); }
+
+// One byte, or the whole part that starts with it.
+size_t EndOfPart(absl::string_view text, size_t at, int depth) {
+  switch (text[at]) {
+    case '\\':
+      return BehindEscape(text, at);
+    case '\'':
+      return EndOfSingleQuotes(text, at);
+    case '"':
+      return EndOfDoubleQuotes(text, at, depth + 1);
+    case '$':
+    case '`':
+      return EndOfReference(text, at, depth + 1);
+    default:
+      return at + 1;
+  }
+}
+
+// Whether the class that starts behind '[' holds the byte; `end` becomes the offset behind its ']', npos: no class.
+bool ClassHolds(absl::string_view pattern, size_t at, char c, size_t* end) {
+  const bool negated = at < pattern.size() && (pattern[at] == '!' || pattern[at] == '^');
+  if (negated) ++at;
+  bool held = false;
+  for (size_t first = at; at < pattern.size(); ++at) {
+    if (pattern[at] == ']' && at > first) {
+      *end = at + 1;
+      return held != negated;
+    }
+    if (at + 2 < pattern.size() && pattern[at + 1] == '-' && pattern[at + 2] != ']') {
+      held = held || (pattern[at] <= c && c <= pattern[at + 2]);
+      at += 2;
+    } else {
+      held = held || pattern[at] == c;
+    }
+  }
+  *end = absl::string_view::npos;
+  return false;
+}
+
+// Whether the first item of a pattern, which is no '*', stands for the byte; `end` becomes the offset behind it.
+bool ItemMatches(absl::string_view pattern, size_t at, char c, size_t* end) {
+  *end = at + 1;
+  if (pattern[at] == '?') return true;
+  if (pattern[at] == '[') {
+    size_t behind = 0;
+    const bool held = ClassHolds(pattern, at + 1, c, &behind);
+    if (behind != absl::string_view::npos) {
+      *end = behind;
+      return held;
+    }
+  }
+  return pattern[at] == c;
+}
+
+}  // namespace
+
+size_t EndOfShellPart(absl::string_view text, size_t at) { return EndOfPart(text, at, 0); }
+
+size_t EndOfSingleQuotes(absl::string_view text, size_t at) {
+  const size_t close = text.find('\'', at + 1);
+  return close == absl::string_view::npos ? text.size() : close + 1;
+}
+
+size_t EndOfDoubleQuotes(absl::string_view text, size_t at, int depth) {
+  for (++at; at < text.size() && text[at] != '"';) {
+    const char c = text[at];
+    const bool part = c == '\\' || ((c == '$' || c == '`') && depth < kMaxShellNesting);
+    at = part ? EndOfPart(text, at, depth) : at + 1;
+  }
+  return std::min(at + 1, text.size());
+}
+
+size_t EndOfReference(absl::string_view text, size_t at, int depth) {
+  if (text[at] == '`') {
+    for (++at; at < text.size() && text[at] != '`';) at = text[at] == '\\' ? BehindEscape(text, at) : at + 1;
+    return std::min(at + 1, text.size());
+  }
+  ++at;
+  if (at >= text.size()) return at;
+  if (text[at] == '(') return EndOfBrackets(text, at, ')', depth);
+  if (text[at] == '{') return EndOfBrackets(text, at, '}', depth);
+  if (IsShellNameStart(text[at])) return EndOfName(text, at);
+  return at;
+}
+
+size_t EndOfBrackets(absl::string_view text, size_t at, char close, int depth) {
+  const char open = text[at];
+  int inside = 0;
+  while (at < text.size()) {
+    if (text[at] == open && open != '{') {
+      ++inside;
+      ++at;
+    } else if (text[at] == open && inside == 0) {
+      inside = 1;
+      ++at;
+    } else if (text[at] == close) {
+      ++at;
+      if (--inside == 0) return at;
+    } else {
+      at = depth < kMaxShellNesting ? EndOfPart(text, at, depth) : at + 1;
+    }
+  }
+  return text.size();
+}
+
+size_t EndOfWord(absl::string_view text, size_t at) {
+  const size_t begin = at;
+  while (at < text.size()) {
+    const char c = text[at];
+    if (IsShellBlank(c) || c == '\n') break;
+    if (c == '\\' && at + 1 < text.size() && text[at + 1] == '\n') break;
+    if (absl::string_view(";&|()<>").find(c) != absl::string_view::npos) {
+      // NAME=( items ) is one word.
+      if (c != '(' || at == begin || text[at - 1] != '=') break;
+      at = EndOfBrackets(text, at, ')');
+      continue;
+    }
+    at = EndOfPart(text, at, 0);
+  }
+  return at;
+}
+
+bool IsShellBlank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
+bool IsShellSpecial(char c) {
+  return c != '\0' && absl::string_view("@*#?$!-0123456789").find(c) != absl::string_view::npos;
+}
+bool IsShellNameStart(char c) { return std::isalpha(static_cast<unsigned char>(c)) || c == '_'; }
+bool IsShellName(char c) { return IsShellNameStart(c) || std::isdigit(static_cast<unsigned char>(c)); }
+
+bool IsVariableName(absl::string_view text) { return !text.empty() && EndOfName(text, 0) == text.size(); }
+
+size_t EndOfBlanks(absl::string_view text, size_t at) {
+  while (at < text.size() && IsShellBlank(text[at])) ++at;
+  return at;
+}
+
+size_t EndOfDigits(absl::string_view text, size_t at) {
+  while (at < text.size() && std::isdigit(static_cast<unsigned char>(text[at]))) ++at;
+  return at;
+}
+
+size_t EndOfParameter(absl::string_view text, size_t at) {
+  size_t end = EndOfName(text, at);
+  if (end == at) end = EndOfDigits(text, at);
+  return end == at && at < text.size() && IsShellSpecial(text[at]) ? at + 1 : end;
+}
+
+size_t EndOfName(absl::string_view text, size_t at) {
+  if (at >= text.size() || !IsShellNameStart(text[at])) return at;
+  while (at < text.size() && IsShellName(text[at])) ++at;
+  return at;
+}
+
+bool MatchesGlob(absl::string_view pattern, absl::string_view text) {
+  if (pattern.size() > kMaxGlobBytes || text.size() > kMaxGlobText) return pattern == text;
+  // The place behind the last '*' and the text it has not yet taken: no more need be remembered to go back to.
+  size_t star = absl::string_view::npos, taken = 0, p = 0, t = 0, steps = 0;
+  while (t < text.size()) {
+    size_t end = 0;
+    ++steps;
+    if (p < pattern.size() && pattern[p] == '*') {
+      star = ++p;
+      taken = t;
+    } else if (p < pattern.size() && ItemMatches(pattern, p, text[t], &end)) {
+      p = end;
+      ++t;
+    } else if (star != absl::string_view::npos) {
+      p = star;
+      t = ++taken;
+    } else {
+      break;
+    }
+  }
+  Work::Spend(4 * steps);
+  if (t < text.size()) return false;
+  while (p < pattern.size() && pattern[p] == '*') ++p;
+  return p == pattern.size();
+}
+
+}  // namespace flightplan

@@ -1,0 +1,206 @@
+#include "resolver/shell/reader.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
+#include "resolver/base/work.h"
+#include "resolver/shell/interpreter.h"
+#include "resolver/shell/launcher_world.h"
+
+namespace flightplan {
+namespace {
+
+constexpr int kMaxDepth = 4;  // bash -c "bash -c ..."
+
+// `bash -c` or `sh -lc`.
+bool StartsShell(const ShellWord& shell, const ShellWord& flag) {
+  if (!absl::EndsWith(shell.value.text, "sh")) return false;
+  const absl::string_view text = flag.value.text;
+  return absl::StartsWith(text, "-") && absl::EndsWith(text, "c") && !absl::StartsWith(text, "--");
+}
+
+bool IsSrun(const ShellWord& word) { return word.value.text == "srun" || absl::EndsWith(word.value.text, "/srun"); }
+
+// A flag, one of Bridge's overrides (name=value), or what could be either.
+bool CouldBeSetting(const ShellWord& word) {
+  return absl::StrContains(word.value.text, "=") || absl::StartsWith(word.value.text, "--") || word.value.unknown();
+}
+
+// Programs that name files without running them.
+bool OnlyNames(absl::string_view program) {
+  static const auto* const kPrograms = new std::set<absl::string_view>{
+      "cat",   "cd", "chmod", "cp",    "diff", "find", "git", "grep", "head",  "ln", "ls",
+      "mkdir", "mv", "rm",    "rsync", "sed",  "tail", "tar", "tee",  "touch", "wc"};
+  return kPrograms->count(program) > 0;
+}
+
+// Whether a command's flags are those of a training rather than of a tool around it (conversion, download, plots).
+bool LooksLikeTraining(WordSpan words) {
+  static constexpr std::array<absl::string_view, 8> kFlags = {"--micro-batch-size",
+                                                              "--global-batch-size",
+                                                              "--train-iters",
+                                                              "--train-samples",
+                                                              "--tensor-model-parallel-size",
+                                                              "--pipeline-model-parallel-size",
+                                                              "--recipe",
+                                                              "--seq-length"};
+  return std::any_of(words.begin(), words.end(), [](const ShellWord& word) {
+    return std::any_of(kFlags.begin(), kFlags.end(),
+                       [&word](absl::string_view flag) { return absl::StartsWith(word.value.text, flag); });
+  });
+}
+
+class Reader {
+ public:
+  Reader(const EnvVars& given, bool every_branch, ShellLaunch* out)
+      : out_(*out),
+        state_(given, &out->vars, &out->findings),
+        interpreter_(
+            &state_, [this](const ShellCommand& command) { Follow(command); }, every_branch) {}
+
+  void Read(const TracedText& script) { interpreter_.Run(script); }
+
+  bool found() const { return found_; }
+
+ private:
+  void Follow(const ShellCommand& command) {
+    if (!FollowShell(command)) TakeLaunch(command.words);
+  }
+
+  // False: the command starts no shell with a script that is written here.
+  bool FollowShell(const ShellCommand& command) {
+    const WordSpan words = command.words;
+    for (size_t i = 0; i + 2 < words.size(); ++i) {
+      if (!StartsShell(words[i], words[i + 1])) continue;
+      return FollowScript(words.first(i), words[i + 2].value);
+    }
+    const std::string& last = words.back().value.text;
+    if (command.here_document.text.empty()) return false;
+    if (!absl::EndsWith(last, "sh") && last != "-s" && last != "-") return false;
+    return FollowScript(words, command.here_document);
+  }
+
+  bool FollowScript(WordSpan launcher, const TracedText& script) {
+    if (depth_ >= kMaxDepth) {
+      state_.NotJudged(script.FirstOffset(-1), "bash -c", "shells inside shells are followed four deep");
+      return true;
+    }
+    TakeWorld(launcher);
+    ++depth_;
+    interpreter_.Run(script);
+    --depth_;
+    return true;
+  }
+
+  // The script is the first .py file; what stands before it is the launcher, what stands behind belongs to the script.
+  void TakeLaunch(WordSpan words) {
+    size_t script = 0;
+    while (script < words.size() && !absl::EndsWith(words[script].value.text, ".py")) ++script;
+    if (script == words.size() || OnlyNames(words[0].value.text)) return;
+    const WordSpan behind = words.subspan(script + 1);
+    if (found_ && std::none_of(behind.begin(), behind.end(), CouldBeSetting)) return;
+    const bool training = LooksLikeTraining(behind);
+    if (training_ && !training) return;
+    found_ = true;
+    training_ = training;
+    TakeWorld(words.first(script));
+    out_.script = words[script].value.text;
+    out_.args.clear();
+    for (const ShellWord& word : behind) {
+      Work::Spend(64 + word.value.text.size());
+      const int index = static_cast<int>(out_.args.size());
+      out_.args.push_back({word.value.text, {index, word.value.FirstOffset(word.offset), 0}, word.value.unknown()});
+    }
+  }
+
+  void TakeWorld(WordSpan launcher) {
+    std::optional<LauncherWorld> world = ReadLauncherWorld(launcher);
+    if (!world.has_value() && std::any_of(launcher.begin(), launcher.end(), IsSrun)) world = SlurmTasks();
+    if (!world.has_value()) return;
+    out_.world_size = world->size;
+    out_.world_size_assumed = world->assumed;
+  }
+
+  // How many processes srun starts unless told.
+  std::optional<LauncherWorld> SlurmTasks() const {
+    const ShellWords* tasks = state_.Find("SLURM_NTASKS");
+    int64_t count = 0;
+    if (tasks == nullptr || tasks->empty() || !absl::SimpleAtoi(tasks->front().value.text, &count)) return std::nullopt;
+    return count > 0 ? std::optional<LauncherWorld>({count, false}) : std::nullopt;
+  }
+
+  ShellLaunch& out_;
+  ShellState state_;
+  ShellInterpreter interpreter_;
+  int depth_ = 0;
+  bool found_ = false, training_ = false;
+};
+
+// Offsets become lines and columns in one pass over the line starts.
+class LineIndex {
+ public:
+  explicit LineIndex(absl::string_view text) {
+    for (size_t i = 0; i < text.size(); ++i) {
+      if (text[i] == '\n') starts_.push_back(static_cast<int>(i) + 1);
+    }
+  }
+  void Place(SourcePosition* at) const {
+    const int offset = at->line;
+    at->line = 0;
+    if (offset < 0) return;
+    const auto next = std::upper_bound(starts_.begin(), starts_.end(), offset);
+    at->line = static_cast<int>(next - starts_.begin());
+    at->column = offset - *(next - 1) + 1;
+  }
+
+ private:
+  std::vector<int> starts_ = {0};
+};
+
+}  // namespace
+
+ShellLaunch ReadShellLaunch(absl::string_view script, const EnvVars& given) {
+  ShellLaunch out;
+  const auto refuse = [&out](absl::string_view rule_id, std::string seen, std::string needs) {
+    out.findings.push_back(
+        MakeParseFinding({-1, -1, 0}, rule_id, Severity::kError, std::move(seen), std::move(needs), kScriptSource));
+  };
+  if (script.size() > kMaxScriptBytes) {
+    refuse("input.limit", absl::StrCat("a script of ", script.size(), " bytes"),
+           absl::StrCat("at most ", kMaxScriptBytes, " bytes"));
+  } else {
+    const Work work(kMaxScriptWork);
+    const TracedText text = TracedText::FromScript(script);
+    bool found = false;
+    // What no known branch holds may stand in one that hangs on the caller's environment.
+    for (const bool every_branch : {false, true}) {
+      if (found || Work::Spent()) break;
+      out = ShellLaunch();
+      Reader reader(given, every_branch, &out);
+      reader.Read(text);
+      found = reader.found();
+    }
+    if (Work::Spent()) {
+      out = ShellLaunch();
+      out.too_much_work = true;
+      refuse("input.limit", "a script that takes too much work to read",
+             "a script that says its launch without so many expansions, loops and patterns");
+    } else if (!found) {
+      refuse("mlm.argparse", "no command that runs a Python file",
+             "the script must hold the training command, such as torchrun pretrain_gpt.py --...");
+    }
+  }
+  const LineIndex lines(script);
+  for (Argument& arg : out.args) lines.Place(&arg.at);
+  for (ParseFinding& finding : out.findings) lines.Place(&finding.at);
+  return out;
+}
+
+}  // namespace flightplan

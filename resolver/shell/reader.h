@@ -1,0 +1,36 @@
+// Reads the shell script that launches a training, as far as that can be done without executing anything: variables,
+// arrays, conditions, loops, functions, `export`, and a launcher (torchrun, srun, python, bash -c "...") in front of
+// the script name. `$(...)`, backticks and unknown variables become arguments whose value is unknown, each with a note.
+// A condition on a variable that is set nowhere is judged as if it were empty; of one that only a run would know, all
+// branches are read. Both are noted.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "resolver/plan/reading.h"
+
+namespace flightplan {
+
+inline constexpr size_t kMaxScriptBytes = size_t{1} << 20;
+// In units of base/work.h: a tenth of a second. The dearest of the 956 scripts in Megatron-LM, Megatron-Bridge and
+// LoongForge takes a sixteenth of it.
+inline constexpr uint64_t kMaxScriptWork = uint64_t{1} << 26;
+
+struct ShellLaunch {
+  std::string script;                 // the Python file it runs, as written
+  std::vector<Argument> args;         // after the training script's name; lines and columns point at what was written
+  EnvVars vars;                       // what the script exports or sets in front of the command
+  std::optional<int64_t> world_size;  // from the launcher's own flags: --nnodes * --nproc-per-node, srun --ntasks
+  bool world_size_assumed = false;    // it rests on a default, as in ${NNODES:-1}, of a variable that is not known
+  std::vector<ParseFinding> findings;
+  bool too_much_work = false;  // nothing else is known, and a finding says so
+};
+
+// `given` holds variables that the caller knows beside the script's own, and the script's arguments as 1, 2, ... and #.
+// The last command that runs a Python file with flags is the launch; one with a training's flags before one without.
+ShellLaunch ReadShellLaunch(absl::string_view script, const EnvVars& given);
+
+}  // namespace flightplan

@@ -1,0 +1,171 @@
+#include "resolver/shell/reader.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "gtest/gtest.h"
+
+namespace flightplan {
+namespace {
+
+std::vector<std::string> Texts(const ShellLaunch& launch) {
+  std::vector<std::string> texts;
+  for (const Argument& arg : launch.args) texts.push_back(arg.text);
+  return texts;
+}
+using Words = std::vector<std::string>;
+
+std::string Repeat(absl::string_view text, int times) {
+  std::string repeated;
+  for (int i = 0; i < times; ++i) absl::StrAppend(&repeated, text);
+  return repeated;
+}
+
+TEST(ShellReader, FollowsContinuationsQuotesAndVariables) {
+  const ShellLaunch launch = ReadShellLaunch(R"(#!/bin/bash
+export CUDA_DEVICE_MAX_CONNECTIONS=1
+TP=2
+MODEL_ARGS="--num-layers 4 \
+  --hidden-size 128"   # the shape
+PARALLEL=(
+  --tensor-model-parallel-size $TP
+  --pipeline-model-parallel-size ${PP:-1}
+)
+PARALLEL+=(--sequence-parallel)
+NCCL_ALGO=Ring torchrun --nproc_per_node 8 --nnodes=4 pretrain_gpt.py \
+    $MODEL_ARGS \
+    ${PARALLEL[@]} \
+    --moe-layer-freq '([0]*1+[1]*3)' --data-path "$DATA" 2>&1 | tee log.txt
+)",
+                                             {{"DATA", "/my data"}});
+  EXPECT_EQ(Texts(launch), (Words{"--num-layers", "4", "--hidden-size", "128", "--tensor-model-parallel-size", "2",
+                                  "--pipeline-model-parallel-size", "1", "--sequence-parallel", "--moe-layer-freq",
+                                  "([0]*1+[1]*3)", "--data-path", "/my data"}));
+  EXPECT_TRUE(launch.findings.empty());
+  EXPECT_EQ(launch.vars, (EnvVars{{"CUDA_DEVICE_MAX_CONNECTIONS", "1"}, {"NCCL_ALGO", "Ring"}}));
+  EXPECT_EQ(launch.world_size, 32);
+}
+
+TEST(ShellReader, PointsAtWhatWasWritten) {
+  const ShellLaunch launch = ReadShellLaunch("A='--num-layers 4'\npython x.py $A --bf16\n", {});
+  ASSERT_EQ(launch.args.size(), 3u);
+  EXPECT_EQ(launch.args[1].at.line, 1);  // inside the assignment
+  EXPECT_EQ(launch.args[1].at.column, 17);
+  EXPECT_EQ(launch.args[2].at.line, 2);
+  EXPECT_EQ(launch.args[2].at.column, 16);
+  EXPECT_EQ(launch.args[2].at.index, 2);
+}
+
+TEST(ShellReader, LooksIntoShellCommands) {
+  const ShellLaunch launch =
+      ReadShellLaunch("srun --ntasks 16 bash -lc 'export A=1; python -u pretrain_gpt.py --bf16 --num-layers 4'", {});
+  EXPECT_EQ(Texts(launch), (Words{"--bf16", "--num-layers", "4"}));
+  EXPECT_EQ(launch.vars.at("A"), "1");
+  EXPECT_EQ(launch.world_size, 16);
+}
+
+TEST(ShellReader, LooksIntoEveryBranch) {
+  const ShellLaunch launch = ReadShellLaunch(R"(for f in a.py b.py --x=1; do :; done
+if [ "$MODE" = big ]; then TP=8
+fi
+case x in x) torchrun pretrain_gpt.py --tensor-model-parallel-size $TP ;; esac
+)",
+                                             {{"MODE", "big"}});
+  EXPECT_EQ(launch.script, "pretrain_gpt.py");
+  EXPECT_EQ(Texts(launch), (Words{"--tensor-model-parallel-size", "8"}));
+}
+
+TEST(ShellReader, QuotesAndEscapesAsTheShellDoes) {
+  const ShellLaunch launch = ReadShellLaunch(R"(A='a b' B="$A \"q\" \x" C=
+C+=c
+python x.py "$A" $A '' "$B" a\ b "x"'y' --end 2>log > out.txt --behind
+)",
+                                             {});
+  EXPECT_EQ(Texts(launch), (Words{"a b", "a", "b", "", "a b \"q\" \\x", "a b", "xy", "--end", "--behind"}));
+  EXPECT_EQ(ReadShellLaunch("C=\nC+=c\nexport C\npython x.py --a \"", {}).vars.at("C"), "c");
+}
+
+TEST(ShellReader, CountsProcessesOnlyWhereAllIsKnown) {
+  EXPECT_EQ(ReadShellLaunch("torchrun --nproc_per_node=8 --nnodes $N x.py --a", {}).world_size, std::nullopt);
+  EXPECT_EQ(ReadShellLaunch("torchrun --nproc_per_node=8 x.py --a", {}).world_size, 8);
+  const ShellLaunch assumed = ReadShellLaunch("torchrun --nproc_per_node=8 --nnodes=${N:-2} x.py --a", {});
+  EXPECT_EQ(assumed.world_size, 16);
+  EXPECT_TRUE(assumed.world_size_assumed);
+}
+
+TEST(ShellReader, SrunStartsTheTasksOfTheJob) {
+  const EnvVars job = {{"SLURM_NTASKS", "128"}};
+  EXPECT_EQ(ReadShellLaunch("srun python x.py --a", job).world_size, 128);
+  EXPECT_EQ(ReadShellLaunch("srun -n 4 python x.py --a", job).world_size, 4);
+  EXPECT_EQ(ReadShellLaunch("python x.py --a", job).world_size, std::nullopt);
+  EXPECT_EQ(ReadShellLaunch("srun python x.py --a", {}).world_size, std::nullopt);
+}
+
+TEST(ShellReader, NeverExecutesAndSaysSo) {
+  const ShellLaunch launch = ReadShellLaunch(
+      "N=$(nproc)\nif [ -f \"$X\" ]; then L=4; fi\npython a.py --num-layers $L --lr `cat lr` --x $UNSET\n", {});
+  ASSERT_EQ(launch.args.size(), 6u);
+  EXPECT_EQ(launch.args[1].text, "4");
+  EXPECT_TRUE(launch.args[3].unknown);
+  EXPECT_TRUE(launch.args[5].unknown);
+  EXPECT_EQ(launch.args[5].text, "$UNSET");
+  for (const ParseFinding& finding : launch.findings) EXPECT_EQ(finding.finding.rule_id, "input.not-judged");
+  EXPECT_GE(launch.findings.size(), 4u);
+}
+
+TEST(ShellReader, SaysWhenThereIsNoLaunch) {
+  for (const char* text :
+       {"", "\n\n", "echo hello", "#only a comment", "'unterminated", "$(", "`", "((((", "A=(", "\\"}) {
+    const ShellLaunch launch = ReadShellLaunch(text, {});
+    EXPECT_TRUE(launch.args.empty()) << text;
+    EXPECT_TRUE(std::any_of(launch.findings.begin(), launch.findings.end(), [](const ParseFinding& f) {
+      return f.finding.rule_id == "mlm.argparse";
+    })) << text;
+  }
+}
+
+TEST(ShellReader, HoldsItsBounds) {
+  std::string doubling = "A=xxxxxxxxxxxxxxxx\n";
+  for (int i = 0; i < 60; ++i) doubling += "A=$A$A\n";
+  doubling += "python a.py --load $A\n";
+  EXPECT_EQ(ReadShellLaunch(doubling, {}).findings[0].finding.rule_id, "input.limit");
+
+  std::string many = "A=" + std::string(1000, 'y') + "\npython a.py";
+  for (int i = 0; i < 100'000; ++i) many += " $A";
+  EXPECT_EQ(ReadShellLaunch(many, {}).findings[0].finding.rule_id, "input.limit");
+  EXPECT_EQ(ReadShellLaunch(std::string(kMaxScriptBytes + 1, 'a'), {}).findings[0].finding.rule_id, "input.limit");
+
+  std::string nested = "python a.py --bf16";
+  for (int i = 0; i < 8; ++i) nested = "bash -c \"" + nested + "\"";
+  ReadShellLaunch(nested, {});  // quotes do not nest like this; it must only end
+}
+
+// Each once took seconds to a minute.
+TEST(ShellReader, AScriptThatTakesTooMuchWorkIsNotReadToItsEnd) {
+  const std::string value = absl::StrCat("x=aaaaaaaa\n", Repeat("x=$x$x\n", 14));  // 128 KiB
+  const std::string array = absl::StrCat("a=(1)\n", Repeat("a=(${a[@]} ${a[@]})\n", 11));
+  const std::string nothings = absl::StrCat("a=('')\n", Repeat("a=(\"${a[@]}\" \"${a[@]}\")\n", 11));
+  const std::string text = absl::StrCat("x=aaaaaaaa\n", Repeat("x=$x$x\n", 9), "x=${x:0:4000}\n");
+  const std::string pattern = absl::StrCat("*", std::string(120, 'a'), "b");
+  const auto often = [](absl::string_view body) {
+    const std::string items = Repeat("1 ", 64);
+    return absl::StrCat("for i in ", items, "; do for j in ", items, "; do ", body, " done; done\n");
+  };
+  for (const std::string& script : {
+           absl::StrCat(value, often(Repeat("y=${x:0:1};", 90))),
+           absl::StrCat(array, often(Repeat("y=${a[@]:0:1};", 70))),
+           absl::StrCat(nothings, often("a=(\"${a[@]}\");")),
+           absl::StrCat(text, often(absl::StrCat("y=${x##", pattern, "};"))),
+           absl::StrCat(text, "case $x in\n", Repeat(absl::StrCat(pattern, ") ;;\n"), 7000), "esac\n"),
+           absl::StrCat("export x\n", value, often(Repeat("x+=a;", 100))),
+       }) {
+    const ShellLaunch launch = ReadShellLaunch(script + "torchrun pretrain_gpt.py --num-layers 4\n", {});
+    EXPECT_TRUE(launch.too_much_work) << script.substr(0, 80);
+    EXPECT_TRUE(launch.args.empty());
+    ASSERT_EQ(launch.findings.size(), 1u);
+    EXPECT_EQ(launch.findings[0].finding.rule_id, "input.limit");
+  }
+}
+
+}  // namespace
+}  // namespace flightplan

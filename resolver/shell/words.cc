@@ -1,0 +1,389 @@
+#include "resolver/shell/words.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "resolver/base/work.h"
+#include "resolver/shell/brace_lists.h"
+#include "resolver/shell/fields.h"
+#include "resolver/shell/raw.h"
+
+namespace flightplan {
+namespace {
+
+constexpr ByteSet kNotPlain(" \t\r\n;&|()<>'\"$`\\");  // all else means itself in a word
+constexpr size_t kMaxTestWords = 256;
+constexpr size_t kMaxBraceWords = 2 * kMaxArguments + 1;  // of one word: too many for a command
+
+bool EndsCommand(char c) { return c == '\n' || c == ';' || c == '&' || c == '|'; }
+
+// Where the `))` of the expression at `at` stands; brackets inside it have their own.
+size_t EndOfArithmetic(absl::string_view text, size_t at) {
+  for (int inside = 0; at < text.size() && !(inside == 0 && absl::StartsWith(text.substr(at), "))")); ++at) {
+    inside += text[at] == '(' ? 1 : text[at] == ')' ? -1 : 0;
+  }
+  return at;
+}
+
+}  // namespace
+
+bool ShellScanner::AtEndOfCommand() const { return Done() || EndsCommand(Peek()); }
+
+bool ShellScanner::AtText(absl::string_view text) const {
+  return absl::StartsWith(absl::string_view(script_.text).substr(std::min(at_, script_.text.size())), text);
+}
+
+bool ShellScanner::Take(absl::string_view text) {
+  const bool here = !Done() && AtText(text);
+  if (here) at_ += text.size();
+  return here;
+}
+
+void ShellScanner::SkipBlanks() {
+  while (!Done()) {
+    if (IsShellBlank(Peek())) {
+      ++at_;
+    } else if (Peek() == '\\' && (Peek(1) == '\n' || (Peek(1) == '\r' && Peek(2) == '\n'))) {
+      at_ += Peek(1) == '\n' ? 2 : 3;
+    } else if (Peek() == '#') {
+      while (!Done() && Peek() != '\n') ++at_;
+    } else {
+      return;
+    }
+  }
+}
+
+void ShellScanner::SkipLine() {
+  ++at_;
+  for (const HereDocument& document : std::exchange(announced_, {})) {
+    const size_t begin = at_;
+    size_t end = at_;
+    for (bool closed = false; !Done() && !closed;) {
+      end = at_;
+      const size_t newline = std::min(script_.text.find('\n', at_), script_.text.size());
+      absl::string_view line = absl::string_view(script_.text).substr(at_, newline - at_);
+      if (document.strip_tabs) line.remove_prefix(std::min(line.find_first_not_of('\t'), line.size()));
+      if (absl::EndsWith(line, "\r")) line.remove_suffix(1);
+      closed = line == document.delimiter;
+      at_ = std::min(newline + 1, script_.text.size());
+      if (!closed) end = at_;
+    }
+    here_document_ = Raw(begin, end);
+  }
+}
+
+void ShellScanner::SkipBlankLines() {
+  for (SkipBlanks(); Peek() == '\n' && !Done(); SkipBlanks()) SkipLine();
+}
+
+absl::string_view ShellScanner::Bare() const {
+  const size_t end = kNotPlain.FindIn(script_.text, at_);
+  const bool whole = end >= script_.text.size() || !absl::StrContains("'\"$`\\", script_.text.substr(end, 1));
+  return whole ? absl::string_view(script_.text).substr(at_, end - at_) : absl::string_view();
+}
+
+void ShellScanner::SkipWord() {
+  const size_t end = EndOfWord(script_.text, at_);
+  at_ = end > at_ ? end : std::min(at_ + 1, script_.text.size());
+}
+
+bool ShellScanner::SkipRedirection() {
+  const size_t at = EndOfDigits(script_.text, at_);
+  const absl::string_view text = absl::string_view(script_.text).substr(at);
+  const bool both = at == at_ && absl::StartsWith(text, "&>");
+  if (!both && !absl::StartsWith(text, "<") && !absl::StartsWith(text, ">")) return false;
+  const bool here = absl::StartsWith(text, "<<") && !absl::StartsWith(text, "<<<");
+  at_ = at;
+  for (size_t i = 0; i < 3 && (Peek() == '<' || Peek() == '>' || (Peek() == '&' && (i > 0 || both))); ++i) ++at_;
+  HereDocument document;
+  document.strip_tabs = here && Take("-");
+  if (Peek() == '|') ++at_;
+  if (Peek() == '(') {  // <( command )
+    at_ = EndOfBrackets(script_.text, at_, ')');
+    return true;
+  }
+  at_ = EndOfBlanks(script_.text, at_);
+  const size_t begin = at_;
+  at_ = EndOfWord(script_.text, at_);
+  for (const char c : script_.text.substr(begin, at_ - begin)) {
+    if (c != '\'' && c != '"' && c != '\\') document.delimiter += c;
+  }
+  if (here && !document.delimiter.empty() && announced_.size() < 8) announced_.push_back(std::move(document));
+  return true;
+}
+
+TracedText ShellScanner::TakeHereDocument() { return std::exchange(here_document_, {}); }
+
+// ---- words
+
+ShellWords ShellScanner::ReadWord() {
+  const size_t before = at_;
+  if (at_ < no_lists_begin_ || at_ >= no_lists_end_) {
+    const size_t end = EndOfWord(script_.text, at_);
+    const absl::string_view word = absl::string_view(script_.text).substr(at_, end - at_);
+    Work::Spend(word.size());
+    if (MayHoldBraceList(word) && depth_ < kMaxShellNesting) return ReadBraceLists(end);
+    no_lists_begin_ = at_;
+    no_lists_end_ = end;
+  }
+  ShellWords words = ReadFields(Splitting::kAtBlanks);
+  if (at_ == before) ++at_;
+  return words;
+}
+
+// The word up to `end`, as each of those that its lists in braces make of it.
+ShellWords ShellScanner::ReadBraceLists(size_t end) {
+  const size_t begin = std::exchange(at_, end);
+  const TracedText word = Raw(begin, end);
+  const int offset = word.FirstOffset(-1);
+  const std::optional<std::vector<TracedText>> parts = ExpandBraceLists(word, kMaxBraceWords);
+  if (!parts.has_value()) {
+    TracedText unknown = UnknownText(begin, false);
+    state_.NotJudged(offset, Printable(unknown.text), "more words than are read");
+    return {{std::move(unknown), offset}};
+  }
+  ShellWords words;
+  for (const TracedText& part : *parts) {
+    ShellScanner inner(&part, &state_);
+    inner.depth_ = depth_ + 1;
+    for (ShellWord& field : inner.ReadFields(Splitting::kAtBlanks)) words.push_back(std::move(field));
+  }
+  return words;
+}
+
+TracedText ShellScanner::ReadJoined() { return JoinWords(ReadFields(Splitting::kNever)); }
+
+TracedText ShellScanner::JoinWords(const ShellWords& words) const {
+  const ShellWords* separators = state_.Find("IFS");
+  const bool blank = separators == nullptr || separators->empty();
+  TracedText joined;
+  for (size_t i = 0; i < words.size(); ++i) {
+    if (i > 0 && blank) joined.Add(' ', -1);
+    if (i > 0 && !blank && !separators->front().value.text.empty()) joined.Add(separators->front().value.text[0], -1);
+    if (i == 0) {
+      joined = words[i].value;
+    } else {
+      joined.Append(words[i].value);
+    }
+  }
+  return joined;
+}
+
+ShellWords ShellScanner::ReadFields(Splitting splitting) {
+  Work::Spend(kShellWordCosts);
+  Fields fields(Offset());
+  while (!TooLong(fields) && !AtEndOfCommand()) {
+    const char c = Peek();
+    if (IsShellBlank(c) || c == ')' || c == '<' || c == '>') break;
+    if (c == '(' && splitting == Splitting::kAtBlanks) break;
+    if (c == '\\' && Peek(1) == '\n') {  // the word goes on where the next line begins with it
+      at_ += 2;
+    } else if (c == '\'') {
+      ReadSingleQuoted(&fields);
+    } else if (c == '"') {
+      ReadDoubleQuoted(&fields);
+    } else if (c == '$' || c == '`') {
+      Expand(&fields, splitting);
+    } else if (const size_t run = kNotPlain.FindIn(script_.text, at_) - at_; run > 0) {
+      const size_t taken = std::min(run, kMaxExpandedBytes + 1 - fields.size());
+      fields.Run(script_, at_, taken);
+      at_ += taken;
+    } else {
+      if (c == '\\') ++at_;
+      if (!Done()) fields.Char(Peek(), Offset());
+      if (!Done()) ++at_;
+    }
+  }
+  return fields.Take();
+}
+
+void ShellScanner::ReadSingleQuoted(Fields* fields) {
+  fields->Quoted();
+  for (++at_; !Done() && Peek() != '\''; ++at_) fields->Char(Peek(), Offset());
+  if (!Done()) ++at_;
+}
+
+void ShellScanner::ReadDoubleQuoted(Fields* fields) {
+  bool expanded = false;  // "${NAME[@]}" of no items is no word
+  ++at_;
+  while (!Done() && Peek() != '"' && !TooLong(*fields)) {
+    const bool escape = Peek() == '\\';
+    if (escape && Peek(1) == '\n') {
+      at_ += 2;
+    } else if (!escape && (Peek() == '$' || Peek() == '`')) {
+      Expand(fields, Splitting::kNever);
+      expanded = true;
+    } else {
+      const char next = Peek(1);
+      if (escape && (next == '$' || next == '`' || next == '"' || next == '\\')) ++at_;
+      if (!Done()) fields->Char(Peek(), Offset());
+      ++at_;
+    }
+  }
+  if (!expanded) fields->Quoted();
+  if (!Done()) ++at_;
+  at_ = std::min(at_, script_.text.size());
+}
+
+// ---- assignments
+
+// Behind the `=` of NAME=, NAME+= or NAME[...]=; at_ where none stands here.
+size_t ShellScanner::EndOfAssignedName() const {
+  size_t end = EndOfName(script_.text, at_);
+  if (end == at_) return at_;
+  if (end < script_.text.size() && script_.text[end] == '[') end = EndOfBrackets(script_.text, end, ']');
+  const absl::string_view behind = absl::string_view(script_.text).substr(end);
+  if (absl::StartsWith(behind, "+=")) return end + 2;
+  return absl::StartsWith(behind, "=") ? end + 1 : at_;
+}
+
+void ShellScanner::SkipAssignments() {
+  for (size_t end = EndOfAssignedName(); end != at_; end = EndOfAssignedName()) {
+    at_ = end;
+    at_ = Peek() == '(' ? EndOfBrackets(script_.text, at_, ')') : EndOfWord(script_.text, at_);
+    SkipBlanks();
+  }
+}
+
+std::string ShellScanner::AssignedName() const {
+  return EndOfAssignedName() == at_ ? "" : script_.text.substr(at_, EndOfName(script_.text, at_) - at_);
+}
+
+std::string ShellScanner::ReadAssignment() {
+  const size_t behind = EndOfAssignedName();
+  if (behind == at_) return "";
+  const bool append = script_.text[behind - 2] == '+';
+  std::string name = AssignedName();
+  const size_t name_end = at_ + name.size();
+  const size_t target_end = behind - (append ? 2 : 1);
+  std::optional<TracedText> subscript;
+  if (target_end > name_end + 1) subscript = Within(name_end + 1, target_end - 1);
+  at_ = behind;
+  if (subscript.has_value() && Peek() != '(' && SetItem(name, *subscript, append)) return name;
+  if (subscript.has_value()) absl::StrAppend(&name, "[", subscript->text, "]");  // kept as a variable of its own
+  const bool array = Peek() == '(';
+  ShellWords items;
+  if (array) {
+    items = ReadArray();
+  } else {
+    ShellWord joined;
+    joined.offset = Offset();
+    joined.value = ReadJoined();
+    items.push_back(std::move(joined));
+  }
+  if (append) {
+    state_.Append(name, std::move(items), array, Offset());
+  } else {
+    state_.Set(name, std::move(items), Offset());
+  }
+  return name;
+}
+
+// NAME[subscript]=value, behind the sign, where it is an item of an array or the one behind its last. False: it is
+// none, and nothing was read: an associative array's, or one with items left out between.
+bool ShellScanner::SetItem(const std::string& name, const TracedText& subscript, bool append) {
+  const ShellWords* array = state_.Find(name);
+  int64_t index = 0;
+  if (subscript.unknown() || (array != nullptr && ShellState::IsUnknownAsAWhole(name, *array))) return false;
+  if (!absl::SimpleAtoi(subscript.text, &index)) {
+    const std::optional<int64_t> value = array == nullptr ? std::nullopt : Evaluate(subscript);
+    if (!value.has_value()) return false;
+    index = *value;
+  }
+  ShellWords items = array == nullptr ? ShellWords() : ShellState::Copy(*array);
+  const auto size = static_cast<int64_t>(items.size());
+  if (index < 0) index += size;
+  if (index > size && array != nullptr) state_.SetUnknown(name, Offset());  // its items are not one behind the other
+  if (index < 0 || index > size) return false;
+  ShellWord item;
+  item.offset = Offset();
+  item.value = ReadJoined();
+  if (index == size) {
+    items.push_back(std::move(item));
+  } else if (append) {
+    items[static_cast<size_t>(index)].value.Append(item.value);
+  } else {
+    items[static_cast<size_t>(index)] = std::move(item);
+  }
+  state_.Set(name, std::move(items), Offset());
+  return true;
+}
+
+ShellWords ShellScanner::ReadArray() {
+  ShellWords items;
+  ++at_;  // (
+  while (true) {
+    SkipBlanks();
+    if (Done()) return items;
+    if (Peek() == ')') {
+      ++at_;
+      return items;
+    }
+    for (ShellWord& word : ReadWord()) items.push_back(std::move(word));  // a line's end is skipped like a blank
+  }
+}
+
+// ---- conditions
+
+std::vector<TestWord> ShellScanner::ReadTest(absl::string_view closing) {
+  const bool patterns = closing == "]]";
+  std::vector<TestWord> words;
+  while (words.size() < kMaxTestWords) {
+    if (patterns) {
+      SkipBlankLines();
+    } else {
+      SkipBlanks();
+    }
+    if (Done() || (!patterns && AtEndOfCommand())) break;
+    if (!closing.empty() && Bare() == closing) {
+      at_ += closing.size();
+      return words;
+    }
+    const char c = Peek();
+    if (patterns && absl::StrContains("()<>&|;", absl::string_view(&c, 1))) {
+      const size_t length = Peek(1) == c && (c == '&' || c == '|') ? 2 : 1;
+      words.push_back({Raw(at_, at_ + length), true});
+      at_ += length;
+      continue;
+    }
+    if (!patterns && SkipRedirection()) continue;
+    const bool plain = c != '"' && c != '\'';
+    ShellWords fields;
+    const size_t before = at_;
+    if (patterns) {
+      fields = {{ReadJoined(), 0}};
+    } else {
+      fields = ReadFields(Splitting::kAtBlanks);
+    }
+    if (at_ == before) ++at_;
+    for (ShellWord& field : fields) words.push_back({std::move(field.value), plain});
+  }
+  return words;
+}
+
+std::optional<int64_t> ShellScanner::ReadArithmetic() {
+  const size_t begin = at_;
+  SkipArithmetic();
+  return Evaluate(Within(begin, EndOfArithmetic(script_.text, begin)));
+}
+
+void ShellScanner::SkipArithmetic() {
+  at_ = EndOfArithmetic(script_.text, at_);
+  Take("))");
+}
+
+bool ShellScanner::TooLong(const Fields& fields) {
+  if (fields.size() <= kMaxExpandedBytes && !Work::Spent()) return false;
+  StopExpanding(Offset());
+  return true;
+}
+
+void ShellScanner::StopExpanding(int offset) {
+  state_.NoteEndlessExpansion(offset);
+  StepToEnd();
+}
+
+}  // namespace flightplan

@@ -1,0 +1,479 @@
+#include "resolver/stacks/edit_launch.h"
+
+#include <algorithm>
+#include <cctype>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
+#include "resolver/base/yaml.h"
+#include "resolver/catalog/bridge_fields.h"
+#include "resolver/catalog/defaults.h"
+#include "resolver/read/hydra_value.h"
+#include "resolver/stacks/dialects.h"
+
+namespace flightplan {
+namespace {
+
+// ---- which words change
+
+// Replaces args [index, index + count) by `words`; count 0: in front of args[index].
+struct WordEdit {
+  size_t index = 0;
+  size_t count = 0;
+  std::vector<std::string> words;
+  Assignment assignment;
+};
+
+struct WordEdits {
+  std::vector<WordEdit> edits;
+  Patch unwritten;
+};
+
+bool IsFlag(absl::string_view word) {
+  return word.size() > 1 && word[0] == '-' && !std::isdigit(static_cast<unsigned char>(word[1])) && word[1] != '.';
+}
+
+// The words that say this in the target's own language. Empty: by saying nothing; nullopt: it has none.
+std::optional<std::vector<std::string>> WordsFor(const Assignment& assignment, const Environment& env) {
+  if (env.target == Target::kMegatronBridge) {
+    const absl::string_view section = BridgeSectionOf(assignment.knob);
+    if (section.empty()) return std::nullopt;
+    return std::vector<std::string>{
+        absl::StrCat(section, ".", FieldNameOf(assignment.knob), "=",
+                     assignment.value.is_none() ? "null" : WriteHydraValue(assignment.value))};
+  }
+  Config config = DefaultsFor(env.target, env.core_release, env.bridge_release, env.mla);
+  config.Set(assignment.knob, assignment.value, Origin::kCaller);
+  Launch launch = RenderDialect(OwnDialect(env.target), {config, env, {}});
+  if (!launch.unspelled.empty()) return std::nullopt;
+  return std::move(launch.argv);
+}
+
+// Flag and values, or one word with '='.
+size_t WordCount(absl::Span<const Argument> args, size_t index) {
+  if (!IsFlag(args[index].text) || absl::StrContains(args[index].text, "=")) return 1;
+  size_t end = index + 1;
+  while (end < args.size() && !IsFlag(args[end].text)) ++end;
+  return end - index;
+}
+
+// The same flag with another value, or all words anew.
+WordEdit Replace(const WrittenLaunch& launch, const ParsedKnob& written, std::vector<std::string> words,
+                 const Assignment& assignment) {
+  const size_t index = static_cast<size_t>(written.at.index);
+  const std::string& old = launch.args[index].text;
+  WordEdit edit{index, WordCount(launch.args, index), std::move(words), assignment};
+  const size_t equals = old.find('=');
+  if (IsFlag(old) && equals != std::string::npos && edit.words.size() == 2) {
+    edit.words = {absl::StrCat(old.substr(0, equals + 1), edit.words[1])};
+  } else if (edit.words.size() == edit.count && edit.count > 1 && edit.words[0] == old) {
+    edit.words.erase(edit.words.begin());  // the flag stays
+    ++edit.index;
+    --edit.count;
+  }
+  return edit;
+}
+
+// Bridge's flags: -ep 64 is changed where 64 is the knob's value, so that a flag which sets several knobs stays.
+std::optional<WordEdit> ReplaceFlagValue(const WrittenLaunch& launch, const ParsedKnob& written,
+                                         const Assignment& assignment) {
+  const size_t index = static_cast<size_t>(written.at.index);
+  const std::string& old = launch.args[index].text;
+  if (written.value.is_none() || written.value.is_bool() || assignment.value.is_none()) return std::nullopt;
+  const std::string now = written.value.ToText(), next = assignment.value.ToText();
+  const size_t equals = old.find('=');
+  if (equals != std::string::npos) {
+    if (old.substr(equals + 1) != now) return std::nullopt;
+    return WordEdit{index, 1, {absl::StrCat(old.substr(0, equals + 1), next)}, assignment};
+  }
+  if (index + 1 >= launch.args.size() || launch.args[index + 1].text != now) return std::nullopt;
+  return WordEdit{index + 1, 1, {next}, assignment};
+}
+
+WordEdits PlanEdits(const WrittenLaunch& launch, const Patch& patch, const Environment& env) {
+  WordEdits plan;
+  for (const Assignment& assignment : patch) {
+    std::optional<std::vector<std::string>> words;
+    if (assignment.env_var.empty()) words = WordsFor(assignment, env);
+    if (!words.has_value()) {
+      plan.unwritten.push_back(assignment);
+      continue;
+    }
+    std::vector<const ParsedKnob*> written;
+    for (const ParsedKnob& parsed : launch.knobs) {
+      const bool placed = parsed.at.index >= 0 && static_cast<size_t>(parsed.at.index) < launch.args.size();
+      if (parsed.knob == assignment.knob && placed) written.push_back(&parsed);
+    }
+    if (written.empty()) {
+      if (!words->empty()) plan.edits.push_back({launch.args.size(), 0, *std::move(words), assignment});
+      continue;
+    }
+    if (words->empty()) {  // said by saying nothing: every mention goes
+      for (const ParsedKnob* parsed : written) plan.edits.push_back(Replace(launch, *parsed, {}, assignment));
+      continue;
+    }
+    const ParsedKnob& last = *written.back();  // the last one holds
+    const bool flag = IsFlag(launch.args[static_cast<size_t>(last.at.index)].text);
+    if (env.target != Target::kMegatronBridge || !flag) {
+      plan.edits.push_back(Replace(launch, last, *std::move(words), assignment));
+    } else if (auto edit = ReplaceFlagValue(launch, last, assignment); edit.has_value()) {
+      plan.edits.push_back(*std::move(edit));
+    } else {
+      plan.unwritten.push_back(assignment);
+    }
+  }
+  return plan;
+}
+
+// ---- text
+
+struct TextEdit {
+  size_t begin = 0;
+  size_t end = 0;
+  std::string text;
+};
+
+class Lines {
+ public:
+  explicit Lines(absl::string_view text) : text_(text), starts_{0} {
+    for (size_t i = 0; i < text.size(); ++i) {
+      if (text[i] == '\n') starts_.push_back(i + 1);
+    }
+  }
+  // npos: outside the text.
+  size_t Offset(int line, int column) const {
+    if (line < 1 || column < 1 || static_cast<size_t>(line) > starts_.size()) return absl::string_view::npos;
+    const size_t offset = starts_[static_cast<size_t>(line) - 1] + static_cast<size_t>(column) - 1;
+    return offset <= text_.size() ? offset : absl::string_view::npos;
+  }
+  size_t Begin(size_t offset) const { return *(std::upper_bound(starts_.begin(), starts_.end(), offset) - 1); }
+  // Behind the line's '\n'.
+  size_t End(size_t offset) const {
+    const size_t end = text_.find('\n', offset);
+    return end == absl::string_view::npos ? text_.size() : end + 1;
+  }
+
+ private:
+  absl::string_view text_;
+  std::vector<size_t> starts_;
+};
+
+// Edits that do not meet. Of several at one place the last stands first.
+template <typename Edit>  // {size_t begin, end; ...}
+class DisjointEdits {
+ public:
+  // All of them, or none where one meets another: false.
+  bool Add(std::vector<Edit> edits) {
+    std::vector<typename Places::iterator> added;
+    for (Edit& edit : edits) {
+      const auto next = places_.lower_bound(edit.begin);
+      const bool meets = (next != places_.end() && edit.end > next->first) ||
+                         (next != places_.begin() && std::prev(next)->second.end > edit.begin);
+      if (meets) {
+        for (const auto& place : added) places_.erase(place);
+        return false;
+      }
+      const size_t begin = edit.begin;
+      added.push_back(places_.emplace_hint(next, begin, std::move(edit)));
+    }
+    return true;
+  }
+  // keep(begin, end) for what stays of [0, size), write(edit) between, in order.
+  template <typename Keep, typename Write>
+  void Apply(size_t size, Keep keep, Write write) const {
+    size_t at = 0;
+    for (const auto& [begin, edit] : places_) {
+      keep(at, begin);
+      write(edit);
+      at = edit.end;
+    }
+    keep(at, size);
+  }
+
+ private:
+  using Places = std::multimap<size_t, Edit>;
+  Places places_;  // by begin
+};
+
+std::string Applied(const DisjointEdits<TextEdit>& edits, absl::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  edits.Apply(
+      text.size(), [&](size_t begin, size_t end) { out.append(text.data() + begin, end - begin); },
+      [&](const TextEdit& edit) { out.append(edit.text); });
+  return out;
+}
+
+bool IsBlank(char c) { return c == ' ' || c == '\t'; }
+
+class ArgumentFile {
+ public:
+  ArgumentFile(absl::string_view text, absl::Span<const Argument> args, bool shell)
+      : text_(text), lines_(text), args_(args), shell_(shell) {}
+
+  // The text edits of one word edit; empty when the words do not stand in the text as they are.
+  std::optional<std::vector<TextEdit>> Edit(const WordEdit& edit) const {
+    if (edit.count == 0) return Insert(edit.words);
+    std::vector<TextEdit> edits;
+    for (size_t i = 0; i < edit.count; ++i) {
+      const std::optional<TextEdit> place = PlaceOf(args_[edit.index + i]);
+      if (!place.has_value()) return std::nullopt;
+      edits.push_back(*place);
+    }
+    if (edit.words.empty()) return Delete(edits);
+    for (size_t i = 0; i < edits.size(); ++i) {
+      if (i < edit.words.size()) edits[i].text = Quoted(edit.words[i], edits[i].begin);
+    }
+    if (edits.size() > edit.words.size()) {  // fewer values than before
+      const TextEdit gone{edits[edit.words.size() - 1].end, edits.back().end, ""};
+      if (text_.substr(gone.begin, gone.end - gone.begin).find('\n') != absl::string_view::npos) return std::nullopt;
+      edits.resize(edit.words.size());
+      edits.push_back(gone);
+    }
+    for (size_t i = edits.size(); i < edit.words.size(); ++i) {
+      absl::StrAppend(&edits.back().text, " ", Quoted(edit.words[i], edits.back().begin));
+    }
+    return edits;
+  }
+
+ private:
+  std::optional<TextEdit> PlaceOf(const Argument& arg) const {
+    const size_t begin = lines_.Offset(arg.at.line, arg.at.column);
+    if (begin == absl::string_view::npos || arg.text.empty() || arg.unknown) return std::nullopt;
+    if (text_.substr(begin, arg.text.size()) != arg.text) return std::nullopt;
+    return TextEdit{begin, begin + arg.text.size(), ""};
+  }
+
+  // Inside quotes of the text no further ones are needed.
+  std::string Quoted(const std::string& word, size_t begin) const {
+    const bool open = begin > 0 && (text_[begin - 1] == '"' || text_[begin - 1] == '\'');
+    return shell_ && !open ? ShellQuote(word) : word;
+  }
+
+  // In front of the last flag or override that stands in the text as itself.
+  std::optional<std::vector<TextEdit>> Insert(const std::vector<std::string>& words) const {
+    for (size_t i = args_.size(); i-- > 0;) {
+      const bool flag =
+          IsFlag(args_[i].text) || (i > 0 && !IsFlag(args_[i - 1].text) && absl::StrContains(args_[i].text, "="));
+      const std::optional<TextEdit> place = flag ? PlaceOf(args_[i]) : std::nullopt;
+      if (!place.has_value()) continue;
+      std::vector<std::string> quoted;
+      for (const std::string& word : words) quoted.push_back(shell_ ? ShellQuote(word) : word);
+      return std::vector<TextEdit>{{place->begin, place->begin, InFrontOf(place->begin, absl::StrJoin(quoted, " "))}};
+    }
+    return std::nullopt;
+  }
+
+  std::string InFrontOf(size_t at, const std::string& words) const {
+    const size_t line = lines_.Begin(at);
+    const absl::string_view indent = text_.substr(line, at - line);
+    if (!std::all_of(indent.begin(), indent.end(), IsBlank)) return words + " ";
+    const bool continued = shell_ && (EndsInBackslash(line) || (line > 0 && EndsInBackslash(lines_.Begin(line - 1))));
+    return absl::StrCat(words, continued ? " \\" : "", "\n", indent);
+  }
+
+  bool EndsInBackslash(size_t offset) const {
+    const absl::string_view line = text_.substr(offset, lines_.End(offset) - offset);
+    return absl::EndsWith(absl::StripTrailingAsciiWhitespace(line), "\\");
+  }
+
+  std::optional<std::vector<TextEdit>> Delete(const std::vector<TextEdit>& words) const {
+    const TextEdit all{words.front().begin, words.back().end, ""};
+    const size_t begin = lines_.Begin(all.begin), end = lines_.End(all.end);
+    const absl::string_view before = text_.substr(begin, all.begin - begin);
+    const absl::string_view behind = absl::StripAsciiWhitespace(text_.substr(all.end, end - all.end));
+    const bool alone = std::all_of(before.begin(), before.end(), IsBlank) && (behind.empty() || behind == "\\");
+    const bool several = text_.substr(all.begin, all.end - all.begin).find('\n') != absl::string_view::npos;
+    if (several && !alone && shell_) return std::nullopt;
+    if (!alone) {
+      size_t from = all.begin;
+      while (from > begin && IsBlank(text_[from - 1])) --from;
+      return std::vector<TextEdit>{{from, all.end, ""}};
+    }
+    // The last line of a command has no backslash: the one before must lose its own.
+    if (shell_ && behind.empty() && begin > 0 && EndsInBackslash(lines_.Begin(begin - 1))) {
+      const size_t backslash = text_.rfind('\\', begin - 1);
+      return std::vector<TextEdit>{{backslash, end, end > all.end ? "\n" : ""}};
+    }
+    return std::vector<TextEdit>{{begin, end, ""}};
+  }
+
+  absl::string_view text_;
+  Lines lines_;
+  absl::Span<const Argument> args_;
+  bool shell_;
+};
+
+// NAME=value where the script sets it last; else an export behind the script's first comments.
+std::string WithVariable(const std::string& text, const Assignment& assignment) {
+  const std::string value = assignment.value.is_none() ? "" : ShellQuote(assignment.value.ToText());
+  const std::string name = assignment.env_var + "=";
+  const Lines lines(text);
+  size_t insert = 0;
+  bool heading = true;
+  std::optional<TextEdit> edit;
+  for (size_t at = 0; at < text.size(); at = lines.End(at)) {
+    const absl::string_view whole = absl::string_view(text).substr(at, lines.End(at) - at);
+    absl::string_view line = absl::StripAsciiWhitespace(whole);
+    heading = heading && (line.empty() || line[0] == '#' || absl::StartsWith(line, "set "));
+    if (heading) insert = lines.End(at);
+    const bool exports = absl::ConsumePrefix(&line, "export ");
+    if (!absl::StartsWith(line, name) || absl::StrContains(line, ";") || (!exports && absl::StrContains(line, " ")))
+      continue;
+    const size_t begin = static_cast<size_t>(line.data() - text.data());
+    edit = assignment.value.is_none() ? TextEdit{at, lines.End(at), ""}
+                                      : TextEdit{begin + name.size(), begin + line.size(), value};
+  }
+  if (!edit.has_value() && !assignment.value.is_none()) {
+    edit = TextEdit{insert, insert, absl::StrCat("export ", name, value, "\n")};
+  } else if (!edit.has_value()) {
+    edit = TextEdit{insert, insert, absl::StrCat("unset ", assignment.env_var, "\n")};
+  }
+  DisjointEdits<TextEdit> edits;
+  edits.Add({*std::move(edit)});
+  return Applied(edits, text);
+}
+
+// ---- YAML
+
+std::string YamlText(const Value& value) {
+  if (value.is_none()) return "null";
+  if (!value.is_text()) return value.ToJson();
+  const absl::string_view text = value.text();
+  const bool plain =
+      !text.empty() && std::isalpha(static_cast<unsigned char>(text[0])) &&
+      std::all_of(text.begin(), text.end(), [](char c) {
+        return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.' || c == '/' || c == '-';
+      });
+  for (absl::string_view word : {"true", "false", "yes", "no", "on", "off", "null", "y", "n"}) {
+    if (absl::EqualsIgnoreCase(text, word)) return value.ToJson();
+  }
+  return plain ? std::string(text) : value.ToJson();
+}
+
+// The value that begins here, up to the end of its line; nullopt for one that goes on below.
+std::optional<size_t> YamlValueEnd(absl::string_view text, size_t begin) {
+  const size_t stop = std::min(text.find('\n', begin), text.size());
+  const absl::string_view line = text.substr(begin, stop - begin);
+  if (line.empty() || absl::StartsWith(line, "- ") || absl::StrContains("|>&*{", line.substr(0, 1)))
+    return std::nullopt;
+  if (line[0] == '"' || line[0] == '\'' || line[0] == '[') {
+    const char close = line[0] == '[' ? ']' : line[0];
+    const size_t end = line.find(close, 1);
+    if (end == absl::string_view::npos || (close == ']' && absl::StrContains(line.substr(1, end - 1), "[")))
+      return std::nullopt;
+    return begin + end + 1;
+  }
+  size_t end = std::min({line.find(" #"), line.find(", "), line.find('}'), line.size()});
+  while (end > 0 && (IsBlank(line[end - 1]) || line[end - 1] == '\r')) --end;
+  return end == 0 ? std::nullopt : std::optional<size_t>(begin + end);
+}
+
+// A new key; nullopt where the section is written in a way that has no place for one.
+std::optional<TextEdit> NewKey(absl::string_view text, const YamlNode& root, const Assignment& assignment,
+                               const Environment& env) {
+  const absl::string_view end_line = text.empty() || text.back() == '\n' ? "" : "\n";
+  const std::string value = YamlText(assignment.value);
+  if (env.target != Target::kMegatronBridge) {
+    return TextEdit{text.size(), text.size(), absl::StrCat(end_line, Name(assignment.knob), ": ", value, "\n")};
+  }
+  const absl::string_view section = BridgeSectionOf(assignment.knob), field = FieldNameOf(assignment.knob);
+  if (section.empty() || absl::StrContains(field, ".")) return std::nullopt;
+  const YamlNode* map = root.Find(section);
+  if (map == nullptr) {
+    return TextEdit{text.size(), text.size(), absl::StrCat(end_line, section, ":\n  ", field, ": ", value, "\n")};
+  }
+  if (map->kind != YamlNode::Kind::kMap || map->keys.empty()) return std::nullopt;
+  const auto own = std::find_if(map->keys.begin(), map->keys.end(),
+                                [](const auto& key) { return !absl::StartsWith(key.first, "_"); });
+  const YamlNode& first = own == map->keys.end() ? map->keys.front().second : own->second;  // behind _target_
+  if (first.key_line <= map->key_line) return std::nullopt;  // {a: 1} on the section's own line
+  const size_t begin = Lines(text).Offset(first.key_line, 1);
+  const std::string indent(static_cast<size_t>(std::max(0, first.key_column - 1)), ' ');
+  return TextEdit{begin, begin, absl::StrCat(indent, field, ": ", value, "\n")};
+}
+
+}  // namespace
+
+EditedArguments EditArguments(const WrittenLaunch& launch, const Patch& patch, const Environment& env) {
+  WordEdits plan = PlanEdits(launch, patch, env);
+  EditedArguments out;
+  out.unwritten = std::move(plan.unwritten);
+  struct Words {
+    size_t begin, end;
+    std::vector<std::string> words;
+  };
+  DisjointEdits<Words> edits;
+  for (WordEdit& edit : plan.edits) {
+    if (!edits.Add({{edit.index, edit.index + edit.count, std::move(edit.words)}})) {
+      out.unwritten.push_back(std::move(edit.assignment));
+    }
+  }
+  edits.Apply(
+      launch.args.size(),
+      [&](size_t begin, size_t end) {
+        for (size_t i = begin; i < end; ++i) out.args.push_back(launch.args[i].text);
+      },
+      [&](const Words& words) { out.args.insert(out.args.end(), words.words.begin(), words.words.end()); });
+  return out;
+}
+
+EditedText EditArgumentFile(absl::string_view text, const WrittenLaunch& launch, const Patch& patch,
+                            const Environment& env, bool shell) {
+  WordEdits plan = PlanEdits(launch, patch, env);
+  const ArgumentFile file(text, launch.args, shell);
+  EditedText out;
+  DisjointEdits<TextEdit> edits;
+  for (WordEdit& edit : plan.edits) {
+    std::optional<std::vector<TextEdit>> places = file.Edit(edit);
+    if (!places.has_value() || !edits.Add(*std::move(places))) out.unwritten.push_back(std::move(edit.assignment));
+  }
+  out.text = Applied(edits, text);
+  for (const Assignment& assignment : plan.unwritten) {
+    if (shell && !assignment.env_var.empty()) {
+      out.text = WithVariable(out.text, assignment);
+    } else {
+      out.unwritten.push_back(assignment);
+    }
+  }
+  return out;
+}
+
+EditedText EditYaml(absl::string_view text, absl::Span<const ParsedKnob> knobs, const Patch& patch,
+                    const Environment& env) {
+  EditedText out;
+  const absl::StatusOr<YamlDocument> document = ParseYaml("config", text, YamlAliases::kExpanded);
+  const Lines lines(text);
+  DisjointEdits<TextEdit> edits;
+  for (const Assignment& assignment : patch) {
+    std::optional<TextEdit> edit;
+    const ParsedKnob* written = nullptr;
+    for (const ParsedKnob& parsed : knobs) {
+      if (parsed.knob == assignment.knob && parsed.at.line > 0) written = &parsed;
+    }
+    if (assignment.env_var.empty() && document.ok() && written == nullptr) {
+      edit = NewKey(text, document->root, assignment, env);
+    } else if (assignment.env_var.empty() && document.ok()) {
+      const size_t begin = lines.Offset(written->at.line, written->at.column);
+      const auto end = begin < text.size() ? YamlValueEnd(text, begin) : std::nullopt;
+      // The place of an empty value is not its own.
+      const bool says_none =
+          end.has_value() &&
+          absl::StrContains("|null|Null|NULL|~|None|", absl::StrCat("|", text.substr(begin, *end - begin), "|"));
+      if (end.has_value() && (says_none || !written->value.is_none()))
+        edit = TextEdit{begin, *end, YamlText(assignment.value)};
+    }
+    if (!edit.has_value() || !edits.Add({*std::move(edit)})) out.unwritten.push_back(assignment);
+  }
+  out.text = Applied(edits, text);
+  return out;
+}
+
+}  // namespace flightplan

@@ -1,0 +1,164 @@
+#include "resolver/stacks/input_format.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "resolver/stacks/loongforge/dialect.h"
+#include "resolver/stacks/loongforge/yaml.h"
+#include "resolver/stacks/megatron_bridge/dialect.h"
+#include "resolver/stacks/megatron_bridge/yaml.h"
+#include "resolver/stacks/megatron_lm/dialect.h"
+#include "resolver/stacks/megatron_lm/yaml.h"
+#include "resolver/stacks/yaml_schema.h"
+
+namespace flightplan {
+namespace {
+
+constexpr InputFormat kFormats[] = {
+    {"argv", Target::kMegatronLm, ParseMegatronLm, nullptr},
+    {"megatron-lm-yaml", Target::kMegatronLm, nullptr, ParseMegatronLmYaml, MegatronLmYamlSchema},
+    {"argv", Target::kLoongForge, ParseLoongForge, nullptr},
+    {"loongforge-yaml", Target::kLoongForge, nullptr, ParseLoongForgeYaml, LoongForgeYamlSchema},
+    {"bridge-overrides", Target::kMegatronBridge, ParseBridge, nullptr},
+    {"bridge-recipe", Target::kMegatronBridge, ParseBridgeRecipe, nullptr},
+    {"bridge-perf", Target::kMegatronBridge, ParseBridgePerf, nullptr},
+    {"bridge-yaml", Target::kMegatronBridge, nullptr, ParseBridgeYaml, BridgeYamlSchema},
+};
+
+const InputFormat& First(Target target) {
+  const InputFormat* found = std::find_if(std::begin(kFormats), std::end(kFormats),
+                                          [target](const InputFormat& format) { return format.target == target; });
+  return found == std::end(kFormats) ? kFormats[0] : *found;
+}
+
+bool Contains(absl::string_view endings, absl::string_view name) {
+  const size_t dot = name.rfind('.');
+  return dot != absl::string_view::npos &&
+         absl::StrContains(endings, absl::StrCat("|", absl::AsciiStrToLower(name.substr(dot)), "|"));
+}
+
+// Calls visit(line, number) with every line, numbers from 1, until it returns false.
+template <typename Visitor>
+void ForEachLine(absl::string_view text, Visitor visit) {
+  for (int number = 1; !text.empty(); ++number) {
+    const size_t end = text.find('\n');
+    absl::string_view line = text.substr(0, end);
+    text = end == absl::string_view::npos ? "" : text.substr(end + 1);
+    if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
+    if (!visit(line, number)) return;
+  }
+}
+
+size_t NameEnd(absl::string_view line) {
+  size_t end = 0;
+  while (end < line.size() &&
+         (std::isalnum(static_cast<unsigned char>(line[end])) || absl::StrContains("_.-", line.substr(end, 1)))) {
+    ++end;
+  }
+  return end;
+}
+
+bool IsYamlKey(absl::string_view line) {
+  const size_t end = NameEnd(line);
+  return end > 0 && end < line.size() && line[end] == ':' && (end + 1 == line.size() || line[end + 1] == ' ');
+}
+
+// section.field=value, ++section.field=value.
+bool IsOverride(absl::string_view line) {
+  while (absl::ConsumePrefix(&line, "+")) {
+  }
+  const size_t end = NameEnd(line);
+  return end > 0 && end < line.size() && line[end] == '=' && absl::StrContains(line.substr(0, end), ".");
+}
+
+absl::string_view YamlFormat(Target target) {
+  for (const InputFormat& format : kFormats) {
+    if (format.target == target && format.file != nullptr) return format.name;
+  }
+  return kShellFormat;
+}
+
+}  // namespace
+
+absl::Span<const InputFormat> InputFormats() { return kFormats; }
+
+const InputFormat* FindInputFormat(absl::string_view name, Target target) {
+  for (const InputFormat& format : kFormats) {
+    if (format.name == name && format.target == target) return &format;
+  }
+  return nullptr;
+}
+
+std::string InputFormatNames(Target target) {
+  std::string names(kShellFormat);
+  for (const InputFormat& format : kFormats) {
+    if (format.target == target) absl::StrAppend(&names, ", ", format.name);
+  }
+  return names;
+}
+
+const InputFormat& RecogniseArguments(absl::Span<const Argument> args, absl::string_view script, Target target) {
+  if (target != Target::kMegatronBridge) return First(target);
+  const absl::string_view file = script.substr(script.rfind('/') + 1);
+  const auto has = [args](absl::string_view flag) {
+    return std::any_of(args.begin(), args.end(), [flag](const Argument& arg) {
+      return arg.text == flag || absl::StartsWith(arg.text, absl::StrCat(flag, "="));
+    });
+  };
+  absl::string_view name = "bridge-overrides";
+  const bool harness = absl::StrContains(script, "performance/") || file == "run_script.py";
+  if (harness) {
+    name = "bridge-perf";
+  } else if (file == "run_recipe.py" || has("--recipe") || has("--model") || has("--mode")) {
+    name = "bridge-recipe";
+  } else if (std::any_of(args.begin(), args.end(), [](const Argument& a) { return absl::StartsWith(a.text, "-"); })) {
+    name = "bridge-perf";
+  }
+  return *FindInputFormat(name, target);
+}
+
+absl::string_view RecogniseFile(absl::string_view name, absl::string_view text, Target target) {
+  if (Contains("|.yaml|.yml|", name)) return YamlFormat(target);
+  if (Contains("|.sh|.bash|.sbatch|.slurm|", name)) return kShellFormat;
+  absl::string_view format = kShellFormat;
+  ForEachLine(text, [&](absl::string_view line, int number) {
+    if (number == 1 && absl::StartsWith(line, "#!")) return false;
+    line = absl::StripAsciiWhitespace(line);
+    if (line.empty() || line[0] == '#' || line == "---") return true;
+    if (absl::StartsWith(line, "-") || IsOverride(line)) {
+      format = First(target).name;  // which of Bridge's is seen from all of them
+    } else if (IsYamlKey(line)) {
+      format = YamlFormat(target);
+    }
+    return false;
+  });
+  return format;
+}
+
+std::vector<Argument> ArgumentsOfLines(absl::string_view text) {
+  std::vector<Argument> args;
+  ForEachLine(text, [&args](absl::string_view line, int number) {
+    const absl::string_view words = absl::StripAsciiWhitespace(line);
+    if (words.empty() || words[0] == '#') return true;
+    size_t begin = static_cast<size_t>(words.data() - line.data());
+    const size_t end = begin + words.size();
+    const bool split = words[0] == '-';
+    while (begin < end) {
+      size_t stop = split ? line.find_first_of(" \t", begin) : end;
+      stop = std::min(stop, end);
+      const int index = static_cast<int>(args.size());
+      if (stop > begin) {
+        args.push_back({std::string(line.substr(begin, stop - begin)), {index, number, static_cast<int>(begin) + 1}});
+      }
+      begin = stop + 1;
+    }
+    return true;
+  });
+  return args;
+}
+
+}  // namespace flightplan

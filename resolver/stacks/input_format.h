@@ -1,0 +1,47 @@
+// How a configuration may be written, by name, and which reader reads it. What a caller does not name is recognised
+// from the target, the file's name and its first lines: always the same way, never by trying readers in turn.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "resolver/plan/reading.h"
+
+namespace flightplan {
+
+struct InputFormat {
+  absl::string_view name;
+  Target target{};
+  // Words after the script's name. Null: not written as arguments.
+  ParseResult (*arguments)(absl::Span<const Argument> args, const Environment& env) = nullptr;
+  // A file as a whole. Null: its words are read as arguments.
+  ParseResult (*file)(absl::string_view text, const Environment& env) = nullptr;
+  // The JSON Schema of such a file, for editors. Null: it is no YAML.
+  std::string (*schema)() = nullptr;
+};
+
+// Every format, a target's usual one for arguments first. A shell script is none of them: it holds arguments.
+absl::Span<const InputFormat> InputFormats();
+inline constexpr absl::string_view kShellFormat = "shell";
+
+// The format of that name for the target, or null.
+const InputFormat* FindInputFormat(absl::string_view name, Target target);
+// "shell, argv, megatron-lm-yaml": what a target can be given, for messages.
+std::string InputFormatNames(Target target);
+
+// Of arguments. Bridge: overrides alone; with --recipe, --model or --mode those of run_recipe.py; with other flags
+// those of the performance harness. `script`: the Python file that a shell script runs, which says it by its name; or
+// empty.
+const InputFormat& RecogniseArguments(absl::Span<const Argument> args, absl::string_view script, Target target);
+
+// Of a file: by its ending (.yaml, .yml; .sh, .bash, .sbatch, .slurm), else by its first line that is neither blank nor
+// a comment: "#!" a script, "--flag" or "section.field=value" one argument a line, "key:" YAML, anything else a script.
+absl::string_view RecogniseFile(absl::string_view name, absl::string_view text, Target target);
+
+// One argument a line, as `--format argv` prints them; a line that begins with "-" may hold its values too. Lines that
+// begin with # are comments.
+std::vector<Argument> ArgumentsOfLines(absl::string_view text);
+
+}  // namespace flightplan

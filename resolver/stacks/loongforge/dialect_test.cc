@@ -1,0 +1,65 @@
+#include "resolver/stacks/loongforge/dialect.h"
+
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "resolver/catalog/defaults.h"
+#include "resolver/catalog/loongforge.h"
+
+namespace flightplan {
+namespace {
+
+using Words = std::vector<std::string>;
+
+Environment LoongForge() {
+  Environment env;
+  env.target = Target::kLoongForge;
+  env.core_release = kLoongForgeCore;
+  return env;
+}
+
+// What the model's file says, and `knobs` on top.
+Config Named(absl::string_view model, std::vector<std::pair<Knob, Value>> knobs) {
+  Config config = DefaultsFor(Target::kLoongForge, kLoongForgeCore, kMain, /*mla=*/false);
+  config.Set(Knob::model_name, Value(model), Origin::kModel);
+  for (const auto& [knob, argument] : FindLoongForgeModel(model)->arguments) {
+    config.Set(knob, argument.value, Origin::kModel);
+  }
+  for (auto& [knob, value] : knobs) config.Set(knob, std::move(value), Origin::kCaller);
+  return config;
+}
+
+Launch Render(const Config& config) { return RenderLoongForge({config, LoongForge(), EnvVars()}); }
+
+TEST(RenderLoongForge, LeavesTheModelToItsFile) {
+  EXPECT_EQ(Render(Named("qwen3-30b-a3b", {})).argv, (Words{"--model-name", "qwen3-30b-a3b"}));
+}
+
+TEST(RenderLoongForge, ChangesTheFileByOverridesAndTheRestByFlags) {
+  const Launch launch = Render(Named("qwen3-30b-a3b", {{Knob::num_layers, 4},          // of the file
+                                                       {Knob::batch_p2p_comm, false},  // a field without a flag
+                                                       {Knob::split, "99,1,0"},
+                                                       {Knob::lr, 1e-4}}));
+  EXPECT_EQ(launch.argv, (Words{"--model-name", "qwen3-30b-a3b", "num_layers=4", "+batch_p2p_comm=false", "--lr",
+                                "0.0001", "--split", "99,1,0"}));
+  EXPECT_TRUE(launch.unspelled.empty());
+  EXPECT_NE(launch.text.find(" \\\n    num_layers=4 \\\n    +batch"), std::string::npos) << launch.text;
+}
+
+TEST(RenderLoongForge, NamesTheFoundationOfAVisionLanguageModel) {
+  EXPECT_EQ(Render(Named("qwen3-vl-30b-a3b", {{Knob::num_layers, 4}})).argv,
+            (Words{"--model-name", "qwen3-vl-30b-a3b", "model.foundation.num_layers=4"}));
+}
+
+TEST(RenderLoongForge, SaysWhatOnlyAFileCouldSay) {
+  Config config = DefaultsFor(Target::kLoongForge, kLoongForgeCore, kMain, /*mla=*/false);
+  config.Set(Knob::num_layers, 4, Origin::kModel);
+  config.Set(Knob::moe_shared_expert_gate, true, Origin::kModel);  // LoongForge has no flag for it
+  const Launch launch = Render(config);
+  EXPECT_EQ(launch.argv, (Words{"--num-layers", "4"}));
+  EXPECT_EQ(launch.unspelled, std::vector<Knob>{Knob::moe_shared_expert_gate});
+}
+
+}  // namespace
+}  // namespace flightplan

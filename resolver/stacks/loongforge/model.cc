@@ -1,0 +1,398 @@
+#include "resolver/stacks/loongforge/model.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/btree_map.h"
+#include "absl/container/btree_set.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
+#include "resolver/base/nearest.h"
+#include "resolver/catalog/loongforge.h"
+#include "resolver/read/hydra_value.h"
+#include "resolver/stacks/loongforge/file.h"
+
+namespace flightplan {
+namespace {
+
+using K = Knob;
+
+constexpr absl::string_view kCompose = "LoongForge:loongforge/train/parser.py:131";
+constexpr absl::string_view kMerge = "LoongForge:loongforge/train/validators.py:100";
+
+constexpr absl::string_view kModelFolder = "configs/models/";
+
+// Model types whose file is one map of arguments; those of the others have a map for each component
+// (loongforge/utils/constants.py).
+constexpr absl::string_view kFlat[] = {"llama",      "llama2",     "llama3",     "llama3.1",    "qwen",    "qwen1.5",
+                                       "qwen2",      "qwen2.5",    "qwen3",      "qwen3_next",  "glm",     "wan2_1_i2v",
+                                       "wan2_2_i2v", "qwen_image", "mimo",       "deepseek_v4", "minimax", "pi05",
+                                       "groot_n1_6", "deepseek",   "internlm2.5"};
+constexpr absl::string_view kOfComponents[] = {"qwen2_vl",      "qwen2_5_vl",  "qwen3_vl", "llava_ov_1_5",
+                                               "vlm",           "intern_vl",   "qwen3_5",  "kimi_k2_5",
+                                               "minicpm_v_4_6", "ernie4_5_vl", "kimi_k2_6"};
+
+// One word of Hydra's grammar: [~|+|++]key[=value].
+struct Override {
+  enum class Sign { kChange, kAdd, kForce, kDelete };
+  Sign sign = Sign::kChange;
+  std::string key;
+  std::optional<Value> value;
+};
+
+// A key of the file as it is at the end, and the word that said so last.
+struct Entry {
+  Value value;
+  SourcePosition at;
+  bool written = false;  // by a word of the command line
+};
+
+bool IsKey(absl::string_view text) {
+  return !text.empty() && (absl::ascii_isalpha(text[0]) || text[0] == '_') &&
+         std::all_of(text.begin(), text.end(), [](char c) {
+           return absl::ascii_isalnum(c) || absl::StrContains("_-./@:$", absl::string_view(&c, 1));
+         });
+}
+
+// "${oc.env:NAME}" names a variable that must be set.
+std::optional<std::string> VariableOf(absl::string_view text) {
+  const size_t at = text.find("${oc.env:");
+  if (at == absl::string_view::npos) return std::nullopt;
+  text.remove_prefix(at + 9);
+  const size_t end = text.find_first_of(",}");
+  if (end == absl::string_view::npos || text[end] == ',') return std::nullopt;  // it has a default
+  return std::string(absl::StripAsciiWhitespace(text.substr(0, end)));
+}
+
+class ModelFile {
+ public:
+  ModelFile(const Environment& env, ParseResult* out) : env_(env), out_(out), flags_(out->knobs.size()) {}
+
+  void Read(absl::Span<const Argument> overrides) {
+    Find();
+    std::vector<std::pair<Override, const Argument*>> read;
+    for (const Argument& word : overrides) {
+      if (std::optional<Override> change = Parse(word); change.has_value())
+        read.emplace_back(*std::move(change), &word);
+    }
+    out_->model_file_read = file_ != nullptr;
+    if (file_ != nullptr) {
+      for (const auto& [key, value] : file_->keys) keys_[key] = {value, named_};
+    }
+    for (const auto& [change, word] : read) {
+      if (change.sign != Override::Sign::kAdd) Apply(change, *word);
+    }
+    for (const auto& [change, word] : read) {
+      if (change.sign == Override::Sign::kAdd) Apply(change, *word);
+    }
+    Take();
+  }
+
+ private:
+  void Report(SourcePosition at, absl::string_view rule_id, Severity severity, std::string seen, std::string needs,
+              absl::string_view source = kCompose) {
+    if (out_->findings.size() >= kMaxParseFindings) return;
+    out_->findings.push_back(MakeParseFinding(at, rule_id, severity, std::move(seen), std::move(needs), source));
+  }
+  void Refuse(const Argument& word, std::string needs) {
+    Report(word.at, "lf.hydra-override", Severity::kError, Printable(word.text), std::move(needs));
+  }
+
+  const ParsedKnob* Last(Knob knob) const {
+    const auto found = std::find_if(out_->knobs.rbegin(), out_->knobs.rend(),
+                                    [knob](const ParsedKnob& parsed) { return parsed.knob == knob; });
+    return found == out_->knobs.rend() || !found->value.is_text() ? nullptr : &*found;
+  }
+
+  // The name is looked up first; where it is none of the registry, that is judged by a rule.
+  void Find() {
+    const ParsedKnob* name = Last(K::model_name);
+    const ParsedKnob* path = Last(K::config_file);
+    const ParsedKnob* named = name != nullptr ? name : path;
+    if (named == nullptr) return;
+    named_ = named->at;
+    file_ = name != nullptr ? FindLoongForgeModel(name->value.text()) : FindLoongForgeFile(path->value.text());
+    if (file_ == nullptr && name != nullptr) return;
+    Compose(name != nullptr ? file_->path : std::string(path->value.text()));
+    if (file_ == nullptr) return NoteMissing(named->value.text());
+    if (!file_->there) {
+      Report(named_, "lf.config-file-exists", Severity::kError, Printable(named->value.text()),
+             absl::StrCat("the registry of LoongForge names ", file_->path, ", which its checkout does not have"));
+      file_ = nullptr;
+    }
+  }
+
+  // What the caller sent stands for what is built in.
+  void Compose(const std::string& path) {
+    if (env_.model_files.empty()) {
+      out_->wanted_files.push_back(path);
+      return;
+    }
+    ComposedFile composed = ComposeLoongForgeFile(path, env_);
+    out_->wanted_files = std::move(composed.wanted);
+    for (ParseFinding& finding : composed.findings) {
+      finding.at = named_;
+      out_->findings.push_back(std::move(finding));
+    }
+    if (!composed.model.there) return;
+    own_ = std::move(composed.model);
+    file_ = &own_;
+  }
+
+  // A path into a checkout that this revision does not have: it is the caller's own file, or there is none.
+  void NoteMissing(absl::string_view path) {
+    const size_t below = path.find(kModelFolder);
+    if (below == absl::string_view::npos) return;
+    const std::vector<absl::string_view> known = LoongForgeFiles();
+    const absl::string_view nearest = NearestName(path.substr(below), known);
+    Report(named_, "lf.config-file-exists", Severity::kWarning, Printable(path),
+           absl::StrCat("this revision of LoongForge has no such file",
+                        nearest.empty() ? "" : absl::StrCat("; the nearest is ", nearest)));
+  }
+
+  std::optional<Override> Parse(const Argument& word) {
+    absl::string_view text = word.text;
+    Override change;
+    if (absl::ConsumePrefix(&text, "~")) {
+      change.sign = Override::Sign::kDelete;
+    } else if (absl::ConsumePrefix(&text, "++")) {
+      change.sign = Override::Sign::kForce;
+    } else if (absl::ConsumePrefix(&text, "+")) {
+      change.sign = Override::Sign::kAdd;
+    }
+    const size_t sign = text.find('=');
+    const bool valued = sign != absl::string_view::npos;
+    change.key = std::string(text.substr(0, sign));
+    if (!IsKey(change.key) || (!valued && change.sign != Override::Sign::kDelete)) {
+      Refuse(word, "it belongs to no flag, and is no key=value that Hydra could put into the model's YAML");
+      return std::nullopt;
+    }
+    if (valued) {
+      absl::StatusOr<Value> value = ReadHydraValue(text.substr(sign + 1));
+      if (!value.ok()) {
+        Refuse(word, std::string(value.status().message()));
+        return std::nullopt;
+      }
+      change.value = *std::move(value);
+    }
+    return change;
+  }
+
+  // The keys that a name stands for: one, or those below it.
+  std::vector<std::string> KeysOf(const std::string& name) const {
+    std::vector<std::string> keys;
+    if (keys_.contains(name)) keys.push_back(name);
+    const std::string below = name + ".";
+    for (auto it = keys_.lower_bound(below); it != keys_.end() && absl::StartsWith(it->first, below); ++it) {
+      keys.push_back(it->first);
+    }
+    return keys;
+  }
+
+  void Apply(const Override& change, const Argument& word) {
+    const std::vector<std::string> there = KeysOf(change.key);
+    const bool known = file_ != nullptr;
+    switch (change.sign) {
+      case Override::Sign::kDelete:
+        if (known && there.empty()) return Refuse(word, "the model's file has no such key to delete");
+        for (const std::string& key : there) keys_.erase(key);
+        return;
+      case Override::Sign::kChange:
+        if (known && there.empty()) {
+          const std::string nearest(NearestKey(change.key));
+          return Refuse(word, absl::StrCat("the model's file has no such key",
+                                           nearest.empty() ? "" : absl::StrCat(" (the nearest is ", nearest, ")"),
+                                           "; to add one write +", Printable(word.text)));
+        }
+        break;
+      case Override::Sign::kAdd: {
+        const auto old = keys_.find(change.key);
+        if (!known || old == keys_.end() || old->second.value.is_none() || change.value->is_list()) break;
+        if (old->second.value == *change.value) {
+          return Report(word.at, "lf.override-redundant", Severity::kWarning, Printable(word.text),
+                        "the key has this value: drop the word (Hydra adds a key only where there is none)");
+        }
+        return Refuse(word, absl::StrCat("the model's file has the key: write ", Printable(word.text.substr(1))));
+      }
+      case Override::Sign::kForce:
+        break;
+    }
+    NoteUnknown(change.key, word);
+    keys_[change.key] = {*change.value, word.at, true};
+  }
+
+  absl::string_view NearestKey(absl::string_view key) const {
+    std::vector<absl::string_view> names;
+    for (const auto& [name, entry] : keys_) names.push_back(name);
+    return NearestName(key, names);
+  }
+
+  // Whose keys are the arguments: "" or "model.foundation.".
+  absl::string_view Foundation() const {
+    const bool flat = file_ != nullptr ? file_->keys.contains("model_type") : keys_.contains("model_type");
+    if (flat) return "";
+    const std::string below = "model.foundation.";
+    const auto first = keys_.lower_bound(below);
+    return first != keys_.end() && absl::StartsWith(first->first, below) ? "model.foundation." : "";
+  }
+
+  void NoteUnknown(absl::string_view key, const Argument& word) {
+    const bool component = absl::ConsumePrefix(&key, "model.") && absl::StrContains(key, ".");
+    if (component && !absl::ConsumePrefix(&key, "foundation.")) {
+      if (file_ != nullptr) return;
+      return Report(word.at, "input.not-judged", Severity::kInfo, Printable(word.text),
+                    "LoongForge judges each component on its own; this answer is for the foundation");
+    }
+    const absl::string_view nearest = NearestKnobName(key);
+    if (LoongForgeKey(key).has_value() || IsLoongForgeStructure(key) || nearest.empty()) return;
+    Report(word.at, "lf.yaml-unknown-key", Severity::kWarning, Printable(key),
+           absl::StrCat("no argument has this name, so LoongForge passes over it; the nearest is ", nearest));
+  }
+
+  // The type of the model, and what LoongForge stops at when it is not one of its own.
+  void TakeType() {
+    const bool flat = file_ == nullptr || !file_->keys.contains("model.model_type");
+    const auto type = keys_.find(flat ? "model_type" : "model.model_type");
+    if (type == keys_.end() || !type->second.value.is_text()) {
+      if (file_ == nullptr) return;
+      return Report(named_, "lf.model-type-known", Severity::kError, "model_type unset",
+                    "the model's file must say its model_type", "LoongForge:loongforge/train/parser.py:199");
+    }
+    const absl::string_view family = type->second.value.text();
+    const bool known = std::find(std::begin(kFlat), std::end(kFlat), family) != std::end(kFlat) ||
+                       std::find(std::begin(kOfComponents), std::end(kOfComponents), family) != std::end(kOfComponents);
+    if (!known) {
+      Report(
+          type->second.at, "lf.model-type-known", Severity::kError, Printable(family),
+          absl::StrCat("model_type is one of ", absl::StrJoin(kFlat, ", "), ", ", absl::StrJoin(kOfComponents, ", ")),
+          "LoongForge:loongforge/train/parser.py:258");
+    }
+    out_->knobs.push_back({K::model_family, Value(family), type->second.at});
+  }
+
+  void Take() {
+    TakeType();
+    // A word for another component's key was noted; without the file either spelling is the foundation's.
+    const std::string own(Foundation());
+    for (const auto& [name, entry] : keys_) {
+      absl::string_view key = name;
+      if (!absl::ConsumePrefix(&key, own) && (file_ != nullptr || !absl::ConsumePrefix(&key, "model.foundation."))) {
+        continue;
+      }
+      if (absl::StrContains(key, ".")) continue;
+      CheckField(own, key, entry);
+      TakeKey(key, entry, &out_->knobs);
+    }
+    TakeComponents();
+    if (file_ == nullptr) return NoteUnread();
+    if (own.empty() && !keys_.contains("_target_")) {
+      Report(named_, "lf.config-class", Severity::kError, "_target_ unset", "the model's file must say its class",
+             "LoongForge:loongforge/models/utils.py:157");
+    }
+    for (const std::string& name : file_->gone) {
+      Report(named_, "lf.config-class", Severity::kError, name, "this revision of LoongForge has no such class",
+             "LoongForge:loongforge/models/utils.py:157");
+    }
+  }
+
+  // Of a file that nobody has read only the words of the launch are known.
+  void NoteUnread() {
+    if (Last(K::config_file) == nullptr || Last(K::model_name) != nullptr) return;
+    for (const K knob : LoongForgeFileKnobs()) {
+      const bool said = std::any_of(out_->knobs.begin(), out_->knobs.end(), [knob](const ParsedKnob& parsed) {
+        return parsed.knob == knob && parsed.origin == Origin::kModel;
+      });
+      if (!said) out_->unknown.push_back(knob);
+    }
+  }
+
+  // Those with a class to build; LoongForge checks each on its own.
+  void TakeComponents() {
+    constexpr absl::string_view kTop = "model.";
+    for (auto it = keys_.lower_bound(kTop); it != keys_.end() && absl::StartsWith(it->first, kTop); ++it) {
+      const absl::string_view key = absl::string_view(it->first).substr(kTop.size());
+      const size_t dot = key.find('.');
+      if (dot == absl::string_view::npos) continue;
+      const absl::string_view name = key.substr(0, dot);
+      if (name == "foundation" || name == "peft_config" || key.find('.', dot + 1) != absl::string_view::npos ||
+          !keys_.contains(absl::StrCat(kTop, name, "._target_"))) {
+        continue;
+      }
+      std::vector<ParsedComponent>& parts = out_->components;
+      if (parts.empty() || parts.back().name != name) parts.push_back({std::string(name), {}});
+      CheckField(absl::StrCat(kTop, name, "."), key.substr(dot + 1), it->second);
+      TakeKey(key.substr(dot + 1), it->second, &parts.back().knobs);
+    }
+  }
+
+  // A word that adds what the class does not have.
+  void CheckField(absl::string_view component, absl::string_view key, const Entry& entry) {
+    const bool of_the_stack = file_ != &own_ && !entry.written;
+    if (file_ == nullptr || of_the_stack || absl::StartsWith(key, "_") || key == "model_type") return;
+    if (entry.written && file_->keys.contains(absl::StrCat(component, key))) return;
+    const auto target = keys_.find(absl::StrCat(component, "_target_"));
+    if (target == keys_.end() || !target->second.value.is_text()) return;
+    const absl::string_view name = target->second.value.text();
+    if (LoongForgeClassTakes(name, key)) return;
+    Report(entry.at, "lf.config-class", Severity::kError, Printable(key),
+           absl::StrCat(name.substr(name.rfind('.') + 1), " has no field of this name",
+                        LoongForgeKey(key).has_value() ? "; it is an argument: give it as a flag" : ""),
+           "LoongForge:loongforge/models/utils.py:157");
+  }
+
+  void TakeKey(absl::string_view key, const Entry& entry, std::vector<ParsedKnob>* knobs) {
+    if (entry.value.is_text()) {
+      const auto variable = VariableOf(entry.value.text());
+      if (variable.has_value()) return NeedVariable(*variable, entry);
+    }
+    std::optional<Value> value = LoongForgeValue(entry.value);
+    const std::optional<Knob> knob = LoongForgeKey(key);
+    if (!value.has_value() || !knob.has_value() || knob == K::model_family) return;
+    if (knobs == &out_->knobs) NoteOverwritten(*knob, *value, entry);
+    knobs->push_back({*knob, *std::move(value), entry.at, Origin::kModel});
+  }
+
+  void NeedVariable(const std::string& variable, const Entry& entry) {
+    if (env_.vars.contains(variable) || !missing_.insert(variable).second) return;
+    Report(entry.at, "lf.yaml-variable-set", Severity::kError, absl::StrCat(variable, " unset"),
+           absl::StrCat("the model's file refers to it: export ", variable,
+                        variable == "LOONGFORGE_PATH" ? ", the path of LoongForge's checkout" : ""),
+           kMerge);
+  }
+
+  // A flag said something else.
+  void NoteOverwritten(Knob knob, const Value& value, const Entry& entry) {
+    for (size_t i = flags_; i-- > 0;) {
+      const ParsedKnob& flag = out_->knobs[i];
+      if (flag.knob != knob) continue;
+      if (flag.value == value) return;
+      return Report(flag.at, "lf.yaml-overrides-args", Severity::kInfo,
+                    absl::StrCat(Name(knob), "=", Printable(flag.value.ToText())),
+                    absl::StrCat(entry.written ? "an override of the model's YAML" : "the YAML of the model",
+                                 " wins over the flag: ", Printable(value.ToText())),
+                    kMerge);
+    }
+  }
+
+  const Environment& env_;
+  ParseResult* const out_;
+  const size_t flags_;  // knobs that flags set, at the front
+  const LoongForgeModel* file_ = nullptr;
+  LoongForgeModel own_;  // of the caller's texts
+  SourcePosition named_;
+  absl::btree_map<std::string, Entry> keys_;
+  absl::btree_set<std::string> missing_;
+};
+
+}  // namespace
+
+void ReadLoongForgeModel(absl::Span<const Argument> overrides, const Environment& env, ParseResult* out) {
+  ModelFile(env, out).Read(overrides);
+}
+
+}  // namespace flightplan

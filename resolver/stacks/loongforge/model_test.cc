@@ -1,0 +1,129 @@
+#include "resolver/stacks/loongforge/model.h"
+
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "resolver/stacks/input_format.h"
+#include "resolver/stacks/loongforge/dialect.h"
+
+namespace flightplan {
+namespace {
+
+using Ids = std::vector<std::string>;
+
+ParseResult Read(absl::string_view lines, const EnvVars& vars = {{"LOONGFORGE_PATH", "/opt/LoongForge"}}) {
+  Environment env;
+  env.target = Target::kLoongForge;
+  for (const auto& [name, value] : vars) env.vars[name] = value;
+  return ParseLoongForge(ArgumentsOfLines(std::string(lines)), env);
+}
+
+// What the last word on it says; None: nobody named it.
+Value Last(const std::vector<ParsedKnob>& knobs, Knob knob) {
+  Value value;
+  for (const ParsedKnob& parsed : knobs) {
+    if (parsed.knob == knob) value = parsed.value;
+  }
+  return value;
+}
+
+Ids IdsOf(const ParseResult& result) {
+  Ids ids;
+  for (const ParseFinding& entry : result.findings) ids.emplace_back(entry.finding.rule_id);
+  return ids;
+}
+
+TEST(LoongForgeModelFile, IsReadByItsNameAndByItsPath) {
+  for (const char* words : {"--model-name qwen3-30b-a3b\n", "--model-name Qwen3-30B-A3B\n",
+                            "--config-file /opt/LoongForge/configs/models/qwen3/qwen3_30b_a3b.yaml\n"}) {
+    SCOPED_TRACE(words);
+    const ParseResult result = Read(words);
+    EXPECT_EQ(IdsOf(result), Ids());
+    EXPECT_EQ(Last(result.knobs, Knob::num_layers), Value(48));
+    EXPECT_EQ(Last(result.knobs, Knob::num_moe_experts), Value(128));
+    EXPECT_EQ(Last(result.knobs, Knob::model_family).ToText(), "qwen");
+  }
+}
+
+TEST(LoongForgeModelFile, WinsOverTheFlags) {
+  const ParseResult result = Read("--model-name qwen3-30b-a3b --num-layers 12 --hidden-size 2048\n");
+  EXPECT_EQ(Last(result.knobs, Knob::num_layers), Value(48));
+  ASSERT_EQ(IdsOf(result), Ids{"lf.yaml-overrides-args"}) << "the hidden size is the same";
+  EXPECT_EQ(result.findings[0].finding.seen, "num_layers=12");
+}
+
+TEST(LoongForgeModelFile, NeedsTheVariablesThatItRefersTo) {
+  const ParseResult result = Read("--model-name deepseek-v3\n", {});
+  EXPECT_EQ(IdsOf(result), Ids{"lf.yaml-variable-set"});
+  EXPECT_EQ(result.findings[0].finding.seen, "LOONGFORGE_PATH unset");
+}
+
+TEST(LoongForgeModelFile, OfTheCallersOwnIsNotKnown) {
+  const ParseResult unknown = Read("--config-file /home/me/mine.yaml\nnum_layers=4\n");
+  EXPECT_EQ(IdsOf(unknown), Ids()) << "what a file of the caller's own holds is not known";
+  EXPECT_EQ(Last(unknown.knobs, Knob::num_layers), Value(4));
+  const ParseResult misspelt = Read("--config-file /opt/LoongForge/configs/models/qwen3/qwen3_30b_a3.yaml\n");
+  ASSERT_EQ(IdsOf(misspelt), Ids{"lf.config-file-exists"});
+  EXPECT_EQ(misspelt.findings[0].finding.severity, Severity::kWarning) << "it may be the caller's own";
+  EXPECT_NE(misspelt.findings[0].finding.needs.find("qwen3_30b_a3b.yaml"), std::string::npos);
+}
+
+TEST(LoongForgeOverrides, FollowHydrasRules) {
+  struct Row {
+    const char* word;
+    Ids ids;
+    Value layers;
+  };
+  const std::vector<Row> rows = {
+      {"num_layers=4", {}, Value(4)},
+      {"++num_layers=4", {}, Value(4)},
+      {"+num_layers=4", {"lf.hydra-override"}, Value(48)},
+      {"+num_layers=48", {"lf.override-redundant"}, Value(48)},
+      {"num_layerz=4", {"lf.hydra-override"}, Value(48)},
+      {"++num_layerz=4", {"lf.yaml-unknown-key", "lf.config-class"}, Value(48)},
+      {"~num_layers", {}, Value()},
+      {"~num_layerz", {"lf.hydra-override"}, Value(48)},
+      {"num_layers='4", {"lf.hydra-override"}, Value(48)},
+      {"--no-such-flag", {"lf.hydra-override"}, Value(48)},
+      {"stray", {"lf.hydra-override"}, Value(48)},
+  };
+  for (const Row& row : rows) {
+    SCOPED_TRACE(row.word);
+    const ParseResult result = Read(absl::StrCat("--model-name qwen3-30b-a3b\n", row.word, "\n"));
+    EXPECT_EQ(IdsOf(result), row.ids);
+    EXPECT_EQ(Last(result.knobs, Knob::num_layers), row.layers);
+  }
+}
+
+TEST(LoongForgeOverrides, NameTheNearestKey) {
+  const ParseResult result = Read("--model-name qwen3-30b-a3b\nnum_layrs=9\n");
+  ASSERT_EQ(IdsOf(result), Ids{"lf.hydra-override"});
+  EXPECT_NE(result.findings[0].finding.needs.find("num_layers"), std::string::npos) << result.findings[0].finding.needs;
+}
+
+TEST(LoongForgeOverrides, AddWhatTheClassHas) {
+  const ParseResult good = Read("--model-name qwen3-30b-a3b\n+moe_router_dtype=fp32\n");
+  EXPECT_EQ(IdsOf(good), Ids());
+  EXPECT_EQ(Last(good.knobs, Knob::moe_router_dtype), Value("fp32"));
+}
+
+TEST(LoongForgeOverrides, OfAnUnknownFileAreTakenAsTheyAre) {
+  const ParseResult result =
+      Read("--num-layers 4\n--bf16\n+model.foundation.num_layers=8\nmodel.image_encoder.num_layers=2\nnum_layrs=9\n");
+  EXPECT_EQ(Last(result.knobs, Knob::num_layers), Value(8));
+  EXPECT_EQ(IdsOf(result), (Ids{"input.not-judged", "lf.yaml-unknown-key", "lf.yaml-overrides-args"}));
+}
+
+TEST(LoongForgeModelFile, HasComponentsOfItsOwn) {
+  const ParseResult result = Read("--model-name qwen3-vl-30b-a3b\nmodel.image_encoder.num_layers=20\n");
+  EXPECT_EQ(IdsOf(result), Ids());
+  EXPECT_EQ(Last(result.knobs, Knob::num_layers), Value(48));
+  ASSERT_EQ(result.components.size(), 2U);
+  EXPECT_EQ(result.components[0].name, "image_encoder");
+  EXPECT_EQ(Last(result.components[0].knobs, Knob::num_layers), Value(20));
+  EXPECT_EQ(result.components[1].name, "image_projector");
+}
+
+}  // namespace
+}  // namespace flightplan

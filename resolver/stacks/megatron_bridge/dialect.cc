@@ -1,0 +1,333 @@
+#include "resolver/stacks/megatron_bridge/dialect.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "resolver/base/nearest.h"
+#include "resolver/catalog/bridge_fields.h"
+#include "resolver/catalog/precision_recipes.h"
+#include "resolver/read/hydra_value.h"
+#include "resolver/stacks/megatron_bridge/override.h"
+
+namespace flightplan {
+namespace {
+
+using K = Knob;
+
+// ---- names
+
+// Sections of the container that hold nothing our rules look at: their fields are taken as they are.
+constexpr std::array<absl::string_view, 14> kOpaqueSections = {"checkpoint",
+                                                               "logger",
+                                                               "tokenizer",
+                                                               "scheduler",
+                                                               "profiling",
+                                                               "validation",
+                                                               "peft",
+                                                               "ft",
+                                                               "straggler",
+                                                               "dataset",
+                                                               "nvrx_straggler",
+                                                               "tensor_inspect",
+                                                               "inprocess_restart",
+                                                               "optimizer_config_override_provider"};
+constexpr std::array<absl::string_view, 9> kKnownSections = {
+    "model", "ddp", "optimizer", "train", "dist", "rng", "rerun_state_machine", "mixed_precision", "comm_overlap"};
+
+template <size_t N>
+bool Contains(const std::array<absl::string_view, N>& names, absl::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+const Value* RecipeValue(const PrecisionConfig& recipe, K field) {
+  for (const auto& [knob, value] : recipe) {
+    if (knob == field) return &value;
+  }
+  return nullptr;
+}
+
+// ---- reading
+
+ParseFinding Fault(const SourcePosition& at, Severity severity, absl::string_view id, std::string seen,
+                   std::string needs) {
+  return MakeParseFinding(at, id, severity, std::move(seen), std::move(needs),
+                          "Megatron-Bridge:src/megatron/bridge/training/utils/omegaconf_utils.py:135");
+}
+
+// Bridge takes several spellings of a dtype and of an activation function; the knobs know one.
+Value Canonical(K knob, Value value) {
+  if (!value.is_text()) return value;
+  absl::string_view text = value.text();
+  if (absl::EndsWith(FieldNameOf(knob), "dtype")) {
+    absl::ConsumePrefix(&text, "torch.");
+    for (const auto& [name, all] : {std::pair<const char*, const char*>{"bf16", "bf16|bfloat16|bf16-mixed"},
+                                    {"fp16", "fp16|float16|16-mixed"},
+                                    {"fp32", "fp32|float32|32-true"}}) {
+      for (absl::string_view spelling : absl::StrSplit(all, '|')) {
+        if (spelling == text) return Value(name);
+      }
+    }
+  }
+  if (knob == K::activation_func && absl::ConsumePrefix(&text, "torch.nn.functional.")) return Value(text);
+  return value;
+}
+
+}  // namespace
+
+bool OverrideReader::KnowsSection(absl::string_view section) {
+  return Contains(kKnownSections, section) || Contains(kOpaqueSections, section);
+}
+
+bool OverrideReader::LooksInside(absl::string_view section) { return Contains(kKnownSections, section); }
+
+std::vector<absl::string_view> OverrideReader::Sections() {
+  std::vector<absl::string_view> names(kKnownSections.begin(), kKnownSections.end());
+  names.insert(names.end(), kOpaqueSections.begin(), kOpaqueSections.end());
+  return names;
+}
+
+std::string OverrideReader::UnknownSection(absl::string_view section) {
+  const absl::string_view nearest = NearestName(section, Sections());
+  return absl::StrCat("the config container has no section ", Printable(section),
+                      nearest.empty() ? "" : absl::StrCat("; did you mean ", nearest, "?"));
+}
+
+absl::string_view OverrideReader::NearestField(absl::string_view section, absl::string_view field) {
+  static const auto* const kFields = [] {
+    auto* fields = new std::map<absl::string_view, std::vector<absl::string_view>>();
+    for (int i = 0; i < kKnobCount; ++i) {
+      const K knob = static_cast<K>(i);
+      (*fields)[BridgeSectionOf(knob)].push_back(FieldNameOf(knob));
+    }
+    return fields;
+  }();
+  const auto fields = kFields->find(section);
+  return fields == kFields->end() ? absl::string_view() : NearestName(field, fields->second);
+}
+
+void OverrideReader::Read(const Argument& argument) {
+  absl::string_view text = argument.text;
+  if (text.size() > kMaxArgumentBytes) {
+    return Refuse(argument, "input.limit", Printable(text), absl::StrCat("at most ", kMaxArgumentBytes, " bytes"));
+  }
+  if (absl::ConsumePrefix(&text, "~")) {
+    return Refuse(argument, kUnreadable, Printable(argument.text), "a deletion has no meaning for a config class");
+  }
+  if (!absl::ConsumePrefix(&text, "++")) absl::ConsumePrefix(&text, "+");
+  const size_t equals = text.find('=');
+  if (equals == absl::string_view::npos || equals == 0) {
+    return Refuse(argument, kUnreadable, Printable(argument.text), "an override is section.field=value");
+  }
+  const absl::string_view key = text.substr(0, equals);
+  const absl::StatusOr<Value> value = ReadHydraValue(text.substr(equals + 1));
+  if (!value.ok()) {
+    return Refuse(argument, kUnreadable, Printable(argument.text), std::string(value.status().message()));
+  }
+  if (value->is_text() && value->text() == "None") {
+    out_->findings.push_back(Fault(argument.at, Severity::kWarning, "bridge-override.none-is-text",
+                                   Printable(argument.text), "None is text in an override; null means unset"));
+  }
+  const std::pair<absl::string_view, absl::string_view> parts = absl::StrSplit(key, absl::MaxSplits('.', 1));
+  if (parts.second.empty()) return ReadSection(argument, parts.first, *value);
+  ReadField(argument, parts.first, parts.second, *value);
+}
+
+// `mixed_precision=bf16_mixed`, `comm_overlap=null`.
+void OverrideReader::ReadSection(const Argument& argument, absl::string_view section, const Value& value) {
+  if (section == "mixed_precision") {
+    Keep(K::mixed_precision_configured, Value(!value.is_none()), argument.at);
+    Keep(K::mixed_precision_recipe, value, argument.at);
+  } else if (section == "comm_overlap" && value.is_none()) {
+    Keep(K::comm_overlap_configured, Value(false), argument.at);
+  } else if (!Contains(kOpaqueSections, section) || !value.is_none()) {
+    Refuse(argument, kUnreadable, Printable(argument.text), "an override names a field: section.field=value");
+  }
+}
+
+void OverrideReader::ReadField(const Argument& argument, absl::string_view section, absl::string_view field,
+                               const Value& value) {
+  if (section == "env_vars") {
+    out_->recipe_vars[std::string(field)] = value.is_text() ? std::string(value.text()) : value.ToText();
+    return;
+  }
+  const std::optional<K> knob = FindBridgeField(section, field);
+  if (!knob.has_value()) return Unknown(argument, section, field);
+  if (!Row(*knob).bridge.Contains(release_)) {
+    return Refuse(argument, kUnknown, Printable(argument.text),
+                  absl::StrCat("Bridge 0.", release_, " has no ", section, ".", field));
+  }
+  if (section == "dataset" && absl::StartsWith(field, "offline_packing_specs.")) {
+    Keep(K::dataset_offline_packing_specs, Value(true), argument.at);
+  }
+  Keep(*knob, Canonical(*knob, value), argument.at);
+}
+
+void OverrideReader::Unknown(const Argument& argument, absl::string_view section, absl::string_view field) {
+  if (Contains(kOpaqueSections, section)) return;
+  if (!Contains(kKnownSections, section)) {
+    return Refuse(argument, kUnknown, Printable(argument.text), UnknownSection(section));
+  }
+  const absl::string_view nearest = NearestField(section, field);
+  // Without a near name it may be a field of a model provider that we do not know.
+  const Severity severity = nearest.empty() ? Severity::kWarning : Severity::kError;
+  out_->findings.push_back(Fault(
+      argument.at, severity, kUnknown, Printable(argument.text),
+      nearest.empty() ? "no field of that name is known" : absl::StrCat("did you mean ", section, ".", nearest, "?")));
+}
+
+void OverrideReader::Keep(K knob, Value value, const SourcePosition& at) {
+  out_->knobs.push_back({knob, std::move(value), at});
+}
+
+void OverrideReader::Refuse(const Argument& argument, absl::string_view id, std::string seen, std::string needs) {
+  if (out_->findings.size() < kMaxParseFindings) {
+    out_->findings.push_back(Fault(argument.at, Severity::kError, id, std::move(seen), std::move(needs)));
+  }
+}
+
+// ---- writing
+
+namespace {
+
+std::string Override(K knob, const Value& value) {
+  return absl::StrCat(BridgeSectionOf(knob), ".", FieldNameOf(knob), "=", WriteHydraValue(value));
+}
+
+// Marks and launch facts, which no override says.
+bool IsSaidElsewhere(K knob) {
+  return Row(knob).section == Section::kLaunch || knob == K::dataset_kind || knob == K::dataset_offline_packing_specs ||
+         knob == K::mixed_precision_recipe || knob == K::mixed_precision_configured ||
+         knob == K::comm_overlap_configured || knob == K::data_parallel_size;
+}
+
+}  // namespace
+
+std::vector<std::pair<Knob, Value>> KnobsToWrite(const RenderInput& input, std::vector<Knob>* unspelled) {
+  const Config& config = input.config;
+  const int release = NearestRelease(kBridgeReleases, input.env.bridge_release);
+  const absl::string_view recipe_name = config.Get(K::mixed_precision_recipe).text();
+  const PrecisionConfig* recipe = recipe_name.empty() ? nullptr : FindPrecisionRecipe(recipe_name);
+  std::vector<std::pair<Knob, Value>> knobs;
+  std::set<K> seen;
+  config.ForEachNotDefault([&](K knob) {
+    if (!config.Given(knob) || IsSaidElsewhere(knob)) return;
+    const K target = BridgeSourceOf(knob, config);
+    const bool has_field = !BridgeSectionOf(target).empty() && Row(target).bridge.Contains(release);
+    if (!has_field) {
+      unspelled->push_back(knob);
+      return;
+    }
+    if (target != knob && config.Given(target)) return;  // it will be written itself
+    const Value* usual = recipe == nullptr ? nullptr : RecipeValue(*recipe, target);
+    if (usual != nullptr && *usual == config.Get(knob)) return;
+    if (seen.insert(target).second) knobs.emplace_back(target, config.Get(knob));
+  });
+  return knobs;
+}
+
+// A name stands for a whole object, whose fields an override can then no longer reach; with fields of its own the
+// object is written out.
+std::vector<std::string> WritePrecision(const Config& config, std::vector<std::pair<Knob, Value>>* knobs) {
+  if (config.Given(K::mixed_precision_configured) && !MixedPrecisionConfigured(config)) return {"mixed_precision=null"};
+  const absl::string_view name = config.Get(K::mixed_precision_recipe).text();
+  const PrecisionConfig* recipe = name.empty() ? nullptr : FindPrecisionRecipe(name);
+  if (recipe == nullptr) return {};
+  const bool own_fields = std::any_of(knobs->begin(), knobs->end(), [](const auto& entry) {
+    return Row(entry.first).section == Section::kMixedPrecision;
+  });
+  if (!own_fields) return {absl::StrCat("mixed_precision=", name)};
+  const auto own = [knobs](K field) {
+    return std::any_of(knobs->begin(), knobs->end(), [field](const auto& entry) { return entry.first == field; });
+  };
+  // Written beside its older spelling, the usual value of a pair would win over it.
+  const auto own_in_old_spelling = [&own](K field) {
+    return std::any_of(std::begin(kParamGatherPairs), std::end(kParamGatherPairs),
+                       [&](const ParamGatherPair& pair) { return pair.gather == field && own(pair.param); });
+  };
+  std::vector<std::string> overrides;
+  for (const auto& [field, usual] : *recipe) {
+    if (!own(field) && !own_in_old_spelling(field)) overrides.push_back(Override(field, usual));
+  }
+  return overrides;
+}
+
+std::vector<std::string> WriteOverrides(const std::vector<std::pair<Knob, Value>>& knobs) {
+  std::vector<std::string> overrides;
+  overrides.reserve(knobs.size());
+  for (const auto& [knob, value] : knobs) overrides.push_back(Override(knob, value));
+  return overrides;
+}
+
+std::string LaunchText(const EnvVars& vars, absl::string_view command, absl::Span<const std::string> argv) {
+  std::string text;
+  for (const auto& [name, value] : vars) absl::StrAppend(&text, "export ", name, "=", ShellQuote(value), "\n");
+  absl::StrAppend(&text, command);
+  bool after_flag = false;
+  for (const std::string& word : argv) {  // a flag and its value share a line
+    absl::StrAppend(&text, after_flag ? " " : " \\\n    ", ShellQuote(word));
+    after_flag = !after_flag && absl::StartsWith(word, "-");
+  }
+  return text + "\n";
+}
+
+std::vector<Argument> Arguments(absl::Span<const std::string> argv) {
+  std::vector<Argument> arguments;
+  arguments.reserve(argv.size());
+  for (const std::string& word : argv) {
+    const int index = static_cast<int>(arguments.size());
+    arguments.push_back({word, {index, 0, 0}});
+  }
+  return arguments;
+}
+
+// ---- the dialect
+
+ParseResult ParseBridge(absl::Span<const Argument> args, const Environment& env) {
+  ParseResult result;
+  OverrideReader reader(NearestRelease(kBridgeReleases, env.bridge_release), &result);
+  for (size_t i = 0; i < args.size(); ++i) {
+    if (i >= kMaxArguments) {
+      reader.Refuse(args[i], "input.limit", absl::StrCat(args.size(), " overrides"),
+                    absl::StrCat("at most ", kMaxArguments));
+      break;
+    }
+    reader.Read(args[i]);
+  }
+  return result;
+}
+
+ParseResult ParseBridge(absl::Span<const std::string> argv, const Environment& env) {
+  return ParseBridge(absl::Span<const Argument>(Arguments(argv)), env);
+}
+
+Launch RenderBridge(const RenderInput& input) {
+  Launch launch;
+  launch.dialect = "bridge";
+  launch.env = input.vars;
+  std::vector<std::pair<Knob, Value>> knobs = KnobsToWrite(input, &launch.unspelled);
+  const std::vector<std::string> precision = WritePrecision(input.config, &knobs);
+  launch.argv = WriteOverrides(knobs);
+  launch.argv.insert(launch.argv.end(), precision.begin(), precision.end());
+  if (input.config.Given(K::comm_overlap_configured) && !CommOverlapConfigured(input.config)) {
+    launch.argv.push_back("comm_overlap=null");
+  }
+  std::string command = "uv run torchrun";
+  const int64_t per_node = input.env.gpus_per_node;
+  if (per_node > 0 && input.env.world_size.has_value()) {
+    const int64_t nodes = (*input.env.world_size + per_node - 1) / per_node;
+    absl::StrAppend(&command, " --nnodes=", nodes, " --nproc-per-node=", std::min(per_node, *input.env.world_size));
+  }
+  absl::StrAppend(&command, " scripts/training/run_recipe.py --mode pretrain");
+  const absl::string_view recipe = input.config.Get(K::launch_recipe).text();
+  if (!recipe.empty()) absl::StrAppend(&command, " --recipe ", ShellQuote(recipe));
+  launch.text = LaunchText(launch.env, command, launch.argv);
+  return launch;
+}
+
+}  // namespace flightplan

@@ -1,0 +1,269 @@
+#include "resolver/stacks/megatron_bridge/dialect.h"
+
+#include <algorithm>
+
+#include "gtest/gtest.h"
+#include "resolver/catalog/bridge_fields.h"
+#include "resolver/catalog/defaults.h"
+#include "resolver/derive/target_knobs.h"
+#include "resolver/engine/engine.h"
+#include "resolver/read/hydra_value.h"
+
+namespace flightplan {
+namespace {
+
+using K = Knob;
+
+Environment BridgeEnv() {
+  Environment env;
+  env.target = Target::kMegatronBridge;
+  env.te = Version::Parse("2.12.0");
+  env.torch = Version::Parse("2.9.0");
+  env.gpu_name = "NVIDIA H100 80GB HBM3";
+  env.cc_major = 9;
+  env.world_size = 16;
+  env.gpus_per_node = 8;
+  return env;
+}
+
+Config Defaults(const Environment& env) {
+  return DefaultsFor(env.target, env.core_release, env.bridge_release, env.mla);
+}
+
+// A mixture-of-experts plan of 16 GPUs as decisions would leave it: nothing in it knows Bridge's sections.
+Config Plan(const Environment& env) {
+  Config config = Defaults(env);
+  const std::vector<std::pair<K, Value>> knobs = {
+      {K::num_layers, 48},
+      {K::hidden_size, 2048},
+      {K::num_attention_heads, 32},
+      {K::num_moe_experts, 128},
+      {K::moe_ffn_hidden_size, 768},
+      {K::moe_router_topk, 8},
+      {K::add_bias_linear, false},
+      {K::tensor_model_parallel_size, 1},
+      {K::pipeline_model_parallel_size, 1},
+      {K::expert_model_parallel_size, 16},
+      {K::sequence_parallel, false},
+      {K::moe_token_dispatcher_type, "alltoall"},
+      {K::moe_flex_dispatcher_backend, Value()},
+      {K::overlap_moe_expert_parallel_comm, true},
+      {K::delay_wgrad_compute, false},
+      {K::overlap_grad_reduce, true},
+      {K::bf16, true},
+      {K::params_dtype, "bf16"},
+      {K::use_distributed_optimizer, true},
+      {K::recompute_modules, Value::List{"moe_act", "layernorm"}},
+      {K::recompute_granularity, "selective"},
+      {K::micro_batch_size, 1},
+      {K::global_batch_size, 1024},
+      {K::train_iters, 8},
+      {K::seq_length, 4096},
+      {K::pipeline_model_parallel_layout, Value()},
+  };
+  for (const auto& [knob, value] : knobs) config.Set(knob, value, Origin::kDecided);
+  return config;
+}
+
+Config Applied(const ParseResult& parsed, const Environment& env) {
+  Config config = Defaults(env);
+  ApplyKnobs(parsed.knobs, &config);
+  return config;
+}
+
+// Every knob's final value after the launch's own changes.
+void ExpectSameLaunch(const Config& a, const Config& b, const Environment& env) {
+  const RunResult left = Run(a, env);
+  const RunResult right = Run(b, env);
+  for (int i = 0; i < kKnobCount; ++i) {
+    const K knob = static_cast<K>(i);
+    const Section section = Row(knob).section;
+    if (section != Section::kModel && section != Section::kDdp && section != Section::kOptimizer) continue;
+    EXPECT_EQ(left.config.Get(knob).ToJson(), right.config.Get(knob).ToJson()) << Name(knob);
+  }
+  EXPECT_EQ(left.findings.size(), right.findings.size());
+}
+
+bool Has(const std::vector<std::string>& words, const std::string& word) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+bool HasPair(const std::vector<std::string>& words, const std::string& flag, const std::string& value) {
+  auto it = std::find(words.begin(), words.end(), flag);
+  return it != words.end() && it + 1 != words.end() && *(it + 1) == value;
+}
+
+TEST(HydraValue, QuotesWhatTheGrammarWouldReadAsSomethingElse) {
+  EXPECT_EQ(WriteHydraValue(Value("alltoall")), "alltoall");
+  EXPECT_EQ(WriteHydraValue(Value("8")), "'8'");
+  EXPECT_EQ(WriteHydraValue(Value("null")), "'null'");
+  EXPECT_EQ(WriteHydraValue(Value("")), "''");
+  EXPECT_EQ(WriteHydraValue(Value("Et*3|(tt|)*29,m|L")), "'Et*3|(tt|)*29,m|L'");
+  EXPECT_EQ(WriteHydraValue(Value()), "null");
+  EXPECT_EQ(WriteHydraValue(Value(Value::List{"attn", "moe_router"})), "[attn,moe_router]");
+  EXPECT_EQ(WriteHydraValue(Value(Value::List{})), "[]");
+}
+
+TEST(HydraValue, ReadsBackWhatItWrites) {
+  const Value values[] = {Value(),          Value(true),  Value(-3),
+                          Value(1e-5),      Value("a b"), Value("it's"),
+                          Value("back\\'"), Value("1.0"), Value("a,b"),
+                          Value("[x]"),     Value("{y}"), Value("k=v"),
+                          Value("None"),    Value("$x"),  Value(Value::List{1, "two", Value(), Value::List{true}})};
+  for (const Value& value : values) {
+    const absl::StatusOr<Value> back = ReadHydraValue(WriteHydraValue(value));
+    ASSERT_TRUE(back.ok()) << WriteHydraValue(value) << ": " << back.status();
+    EXPECT_EQ(back->ToJson(), value.ToJson());
+  }
+}
+
+TEST(HydraValue, RefusesWhatTheLaunchWouldRefuse) {
+  for (const char* text : {"a,b", "[1,2", "'open", "{a:1}", "a=b", "(x)", "[[", "x]"}) {
+    EXPECT_FALSE(ReadHydraValue(text).ok()) << text;
+  }
+  EXPECT_FALSE(ReadHydraValue(std::string(100, '[') + std::string(100, ']')).ok());
+}
+
+TEST(RenderBridge, WritesOverlapAndPrecisionWhereTheyAreNotOverwritten) {
+  const Environment env = BridgeEnv();
+  Config config = Plan(env);
+  UseTargetNames(env.target, &config);
+  const Launch launch = RenderBridge({config, env, {}});
+  EXPECT_TRUE(Has(launch.argv, "comm_overlap.overlap_moe_expert_parallel_comm=true"));
+  EXPECT_TRUE(Has(launch.argv, "comm_overlap.overlap_grad_reduce=true"));
+  EXPECT_TRUE(Has(launch.argv, "mixed_precision=bf16_mixed"));
+  EXPECT_FALSE(Has(launch.argv, "model.overlap_moe_expert_parallel_comm=true"));
+  EXPECT_FALSE(Has(launch.argv, "model.bf16=true"));
+  EXPECT_TRUE(Has(launch.argv, "model.recompute_modules=[moe_act,layernorm]"));
+  EXPECT_TRUE(Has(launch.argv, "dataset.seq_length=4096"));
+  EXPECT_TRUE(Has(launch.argv, "optimizer.use_distributed_optimizer=true"));
+  EXPECT_NE(launch.text.find("--nnodes=2 --nproc-per-node=8"), std::string::npos);
+}
+
+TEST(RenderBridge, ParsesBackToTheSameLaunch) {
+  const Environment env = BridgeEnv();
+  Config config = Plan(env);
+  UseTargetNames(env.target, &config);
+  const ParseResult parsed = ParseBridge(RenderBridge({config, env, {}}).argv, env);
+  EXPECT_TRUE(parsed.findings.empty());
+  ExpectSameLaunch(config, Applied(parsed, env), env);
+}
+
+TEST(RenderBridge, WritesARecipeWithOwnFieldsOutAsFields) {
+  const Environment env = BridgeEnv();
+  Config config = Plan(env);
+  config.Set(K::fp8, "e4m3", Origin::kDecided);
+  config.Set(K::fp8_recipe, "mxfp8", Origin::kDecided);
+  config.Set(K::fp8_margin, 2, Origin::kDecided);
+  UseTargetNames(env.target, &config);
+  EXPECT_EQ(config.Get(K::mixed_precision_recipe).text(), "bf16_with_mxfp8_mixed");
+  const Launch launch = RenderBridge({config, env, {}});
+  EXPECT_TRUE(Has(launch.argv, "mixed_precision.fp8_margin=2"));
+  EXPECT_TRUE(Has(launch.argv, "mixed_precision.fp8_recipe=mxfp8"));
+  EXPECT_FALSE(Has(launch.argv, "mixed_precision=bf16_with_mxfp8_mixed"));
+  ExpectSameLaunch(config, Applied(ParseBridge(launch.argv, env), env), env);
+}
+
+TEST(ParseBridge, KeepsWhatWasWrittenAndWhere) {
+  const std::vector<std::string> argv = {"model.expert_model_parallel_size=8", "comm_overlap=null",
+                                         "model.params_dtype=torch.bfloat16", "+env_vars.NVTE_CPU_OFFLOAD_V1=1",
+                                         "checkpoint.save=/out"};
+  const ParseResult parsed = ParseBridge(argv, BridgeEnv());
+  ASSERT_EQ(parsed.knobs.size(), 3u);
+  EXPECT_TRUE(parsed.findings.empty());
+  EXPECT_EQ(parsed.knobs[0].knob, K::expert_model_parallel_size);
+  EXPECT_EQ(parsed.knobs[1].knob, K::comm_overlap_configured);
+  EXPECT_EQ(parsed.knobs[1].at.index, 1);
+  EXPECT_EQ(parsed.knobs[2].value.text(), "bf16");
+  EXPECT_FALSE(CommOverlapConfigured(Applied(parsed, BridgeEnv())));
+  EXPECT_EQ(parsed.recipe_vars.at("NVTE_CPU_OFFLOAD_V1"), "1");
+}
+
+TEST(ParseBridge, NamesTheNearestFieldAndTheRelease) {
+  Environment env = BridgeEnv();
+  const ParseResult misspelt = ParseBridge({std::string("model.expert_model_paralel_size=8")}, env);
+  ASSERT_EQ(misspelt.findings.size(), 1u);
+  EXPECT_EQ(misspelt.findings[0].finding.rule_id, "bridge-override.unknown");
+  EXPECT_NE(misspelt.findings[0].finding.needs.find("model.expert_model_parallel_size"), std::string::npos);
+  env.bridge_release = 4;
+  EXPECT_FALSE(ParseBridge({std::string("ddp.num_buckets=4")}, env).ok());
+  env.bridge_release = 5;
+  EXPECT_TRUE(ParseBridge({std::string("ddp.num_buckets=4")}, env).ok());
+}
+
+TEST(ParseBridge, RefusesWhatHydraRefuses) {
+  for (const char* text : {"model", "model=3", "=4", "model.num_layers=1,2", "~model.num_layers", "nowhere.x=1"}) {
+    EXPECT_FALSE(ParseBridge({std::string(text)}, BridgeEnv()).ok()) << text;
+  }
+  const ParseResult none = ParseBridge({std::string("model.recompute_granularity=None")}, BridgeEnv());
+  ASSERT_EQ(none.findings.size(), 1u);
+  EXPECT_EQ(none.findings[0].finding.rule_id, "bridge-override.none-is-text");
+}
+
+TEST(RenderBridgePerf, WritesTheHarnessCommandOfThePublishedSmokeTest) {
+  const Environment env = BridgeEnv();
+  Config config = Plan(env);
+  config.Set(K::launch_recipe, "qwen/qwen3_30b_a3b@v1", Origin::kCaller);
+  config.Set(K::launch_hardware_target, "H100", Origin::kCaller);
+  config.Set(K::cuda_graph_impl, "none", Origin::kDecided);
+  UseTargetNames(env.target, &config);
+  const Launch launch = RenderBridgePerf({config, env, {}});
+  EXPECT_TRUE(HasPair(launch.argv, "-m", "qwen"));
+  EXPECT_TRUE(HasPair(launch.argv, "-mr", "qwen3_30b_a3b"));
+  EXPECT_TRUE(HasPair(launch.argv, "-cv", "v1"));
+  EXPECT_TRUE(HasPair(launch.argv, "--task", "pretrain"));
+  EXPECT_TRUE(HasPair(launch.argv, "-g", "h100"));
+  EXPECT_TRUE(HasPair(launch.argv, "-c", "bf16"));
+  EXPECT_TRUE(HasPair(launch.argv, "-ng", "16"));
+  EXPECT_TRUE(HasPair(launch.argv, "-gn", "8"));
+  EXPECT_TRUE(HasPair(launch.argv, "--max_steps", "8"));
+  EXPECT_TRUE(HasPair(launch.argv, "--cuda_graph_impl", "none"));
+  EXPECT_TRUE(HasPair(launch.argv, "--moe_flex_dispatcher_backend", "None"));
+  EXPECT_TRUE(HasPair(launch.argv, "--moe_a2a_overlap", "false"));
+  EXPECT_TRUE(Has(launch.argv, "comm_overlap.overlap_moe_expert_parallel_comm=true"));
+  EXPECT_TRUE(Has(launch.argv, "comm_overlap.delay_wgrad_compute=false"));
+}
+
+TEST(RenderBridgePerf, ParsesBackToTheSameLaunch) {
+  const Environment env = BridgeEnv();
+  Config config = Plan(env);
+  config.Set(K::use_precision_aware_optimizer, true, Origin::kDecided);  // the harness insists on it with bf16
+  config.Set(K::cuda_graph_impl, "transformer_engine", Origin::kDecided);
+  config.Set(K::cuda_graph_modules, Value::List{"attn"}, Origin::kDecided);
+  config.Set(K::te_rng_tracker, true, Origin::kDecided);
+  UseTargetNames(env.target, &config);
+  const ParseResult parsed = ParseBridgePerf(RenderBridgePerf({config, env, {}}).argv, env);
+  EXPECT_TRUE(parsed.findings.empty());
+  ExpectSameLaunch(config, Applied(parsed, env), env);
+}
+
+TEST(RenderBridgePerf, KeepsSequenceParallelismApartFromTheTpFlag) {
+  const Environment env = BridgeEnv();
+  Config config = Plan(env);
+  config.Set(K::tensor_model_parallel_size, 2, Origin::kDecided);
+  UseTargetNames(env.target, &config);
+  const Launch without = RenderBridgePerf({config, env, {}});
+  EXPECT_FALSE(Has(without.argv, "-tp"));
+  EXPECT_TRUE(Has(without.argv, "model.tensor_model_parallel_size=2"));
+  config.Set(K::sequence_parallel, true, Origin::kDecided);
+  EXPECT_TRUE(HasPair(RenderBridgePerf({config, env, {}}).argv, "-tp", "2"));
+}
+
+TEST(ParseBridgePerf, FlagsWinOverOverrides) {
+  const std::vector<std::string> argv = {"-ep", "8",     "model.expert_model_parallel_size=4", "-vp", "None",
+                                         "-c",  "fp8_cs"};
+  const Config config = Applied(ParseBridgePerf(argv, BridgeEnv()), BridgeEnv());
+  EXPECT_EQ(config.Get(K::expert_model_parallel_size).integer(), 8);
+  EXPECT_TRUE(config.Get(K::virtual_pipeline_model_parallel_size).is_none());
+  EXPECT_EQ(config.Get(K::mixed_precision_recipe).text(), "bf16_with_fp8_current_scaling_mixed");
+  EXPECT_FALSE(config.Get(K::mixed_precision_first_last_layers_bf16).truthy());
+}
+
+TEST(ParseBridgePerf, ReportsEveryFaultOfALine) {
+  const std::vector<std::string> argv = {"--cuda_graph_imp",  "none", "-g", "h800", "-ng", "many",
+                                         "--moe_a2a_overlap", "on",   "-tp"};
+  EXPECT_EQ(ParseBridgePerf(argv, BridgeEnv()).findings.size(), 6u);  // "none" alone is no override either
+}
+
+}  // namespace
+}  // namespace flightplan

@@ -1,0 +1,120 @@
+// scripts/training/run_recipe.py of Megatron-Bridge: flags for what is overridden most often, then overrides,
+// which win. Read from NVIDIA-NeMo/Megatron-Bridge@067f987df scripts/training/run_recipe.py.
+#include <array>
+#include <optional>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "resolver/base/nearest.h"
+#include "resolver/stacks/megatron_bridge/dialect.h"
+#include "resolver/stacks/megatron_bridge/override.h"
+
+namespace flightplan {
+namespace {
+
+using K = Knob;
+
+struct RecipeFlag {
+  absl::string_view name;
+  absl::string_view other = "";  // its second spelling
+  std::optional<K> knob = std::nullopt;
+  bool integer = false;
+  bool takes_value = true;
+};
+
+constexpr std::array<RecipeFlag, 25> kFlags = {{
+    {"--model", "", K::launch_recipe},
+    {"--recipe", "", K::launch_recipe},
+    {"--mode"},
+    {"--step-func", "--step_func"},
+    {"--dataset"},
+    {"--max_steps", "-ms", K::train_iters, true},
+    {"--global_batch_size", "-gb", K::global_batch_size, true},
+    {"--micro_batch_size", "-mb", K::micro_batch_size, true},
+    {"--seq_length", "-sl", K::seq_length, true},
+    {"--tensor_model_parallel_size", "-tp", K::tensor_model_parallel_size, true},
+    {"--pipeline_model_parallel_size", "-pp", K::pipeline_model_parallel_size, true},
+    {"--context_parallel_size", "-cp", K::context_parallel_size, true},
+    {"--virtual_pipeline_model_parallel_size", "-vp", K::virtual_pipeline_model_parallel_size, true},
+    {"--expert_model_parallel_size", "-ep", K::expert_model_parallel_size, true},
+    {"--expert_tensor_parallel_size", "-etp", K::expert_tensor_parallel_size, true},
+    {"--lr"},
+    {"--min_lr"},
+    {"--warmup_iters"},
+    {"--pretrained_checkpoint"},
+    {"--save_dir"},
+    {"--load_dir"},
+    {"--save_interval"},
+    {"--dry-run", "--dry_run", std::nullopt, false, false},
+    {"--deterministic", "", std::nullopt, false, false},
+    {"--dump-env", "--dump_env", std::nullopt, false, false},
+}};
+
+const RecipeFlag* FindFlag(absl::string_view name) {
+  for (const RecipeFlag& flag : kFlags) {
+    if (name == flag.name || (!flag.other.empty() && name == flag.other)) return &flag;
+  }
+  return nullptr;
+}
+
+void Unknown(const Argument& word, absl::string_view name, OverrideReader* reader) {
+  std::vector<absl::string_view> names;
+  for (const RecipeFlag& flag : kFlags) names.push_back(flag.name);
+  const absl::string_view nearest = NearestName(name, names);
+  reader->Refuse(word, OverrideReader::kUnknown, Printable(word.text),
+                 nearest.empty() ? "run_recipe.py has no such flag" : absl::StrCat("did you mean ", nearest, "?"));
+}
+
+void Keep(const Argument& word, const RecipeFlag& flag, absl::string_view text, OverrideReader* reader) {
+  if (!flag.knob.has_value()) return;
+  if (!flag.integer) return reader->Keep(*flag.knob, Value(text), word.at);
+  int64_t number = 0;
+  if (!absl::SimpleAtoi(text, &number)) {
+    return reader->Refuse(word, OverrideReader::kUnreadable, absl::StrCat(flag.name, " ", Printable(text)),
+                          "an integer");
+  }
+  reader->Keep(*flag.knob, Value(number), word.at);
+  if (*flag.knob == K::seq_length) reader->Keep(K::dataset_seq_length, Value(number), word.at);
+}
+
+}  // namespace
+
+ParseResult ParseBridgeRecipe(absl::Span<const Argument> args, const Environment& env) {
+  const int release = NearestRelease(kBridgeReleases, env.bridge_release);
+  ParseResult result, from_overrides;
+  OverrideReader flags(release, &result), overrides(release, &from_overrides);
+  for (size_t i = 0; i < args.size(); ++i) {
+    const Argument& word = args[i];
+    if (i >= kMaxArguments) {
+      overrides.Refuse(word, "input.limit", absl::StrCat(args.size(), " arguments"),
+                       absl::StrCat("at most ", kMaxArguments));
+      break;
+    }
+    if (word.text == "--") continue;
+    if (!absl::StartsWith(word.text, "-")) {
+      overrides.Read(word);
+      continue;
+    }
+    const size_t equals = word.text.find('=');
+    const std::string name = word.text.substr(0, equals);
+    const RecipeFlag* flag = FindFlag(name);
+    if (flag == nullptr) {
+      Unknown(word, name, &flags);
+    } else if (equals != std::string::npos) {
+      Keep(word, *flag, absl::string_view(word.text).substr(equals + 1), &flags);
+    } else if (flag->takes_value && i + 1 < args.size()) {
+      Keep(word, *flag, args[++i].text, &flags);
+    } else if (flag->takes_value) {
+      flags.Refuse(word, OverrideReader::kUnreadable, Printable(word.text), "this flag takes a value");
+    } else if (flag->name == "--deterministic") {
+      flags.Keep(K::deterministic_mode, Value(true), word.at);
+    }
+  }
+  result.knobs.insert(result.knobs.end(), from_overrides.knobs.begin(), from_overrides.knobs.end());
+  result.findings.insert(result.findings.end(), from_overrides.findings.begin(), from_overrides.findings.end());
+  result.recipe_vars = std::move(from_overrides.recipe_vars);
+  return result;
+}
+
+}  // namespace flightplan

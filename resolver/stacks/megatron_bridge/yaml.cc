@@ -1,0 +1,188 @@
+#include "resolver/stacks/megatron_bridge/yaml.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "resolver/base/yaml.h"
+#include "resolver/catalog/bridge_fields.h"
+#include "resolver/read/yaml_scalar.h"
+#include "resolver/stacks/megatron_bridge/override.h"
+
+namespace flightplan {
+namespace {
+
+using K = Knob;
+
+constexpr absl::string_view kTarget = "_target_";
+constexpr size_t kNamedFields = 12;  // of those not looked at, in the note
+
+// Which dataset config a class is, in the words of the knob dataset.kind.
+struct DatasetClass {
+  absl::string_view suffix;
+  absl::string_view kind;
+};
+constexpr DatasetClass kDatasets[] = {{"DirectHFSFTDatasetConfig", "hf_sft"},
+                                      {"GPTSFTDatasetConfig", "sft"},
+                                      {"FinetuningDatasetConfig", "sft"},
+                                      {"MockVLMSFTDatasetConfig", "mock_vlm"},
+                                      {"EnergonDatasetConfig", "energon"},
+                                      {"MockGPTDatasetConfig", "gpt"},
+                                      {"GPTDatasetConfig", "gpt"}};
+
+SourcePosition At(const YamlNode& node) { return {-1, node.line, node.column}; }
+SourcePosition KeyAt(const YamlNode& node) { return {-1, node.key_line, node.key_column}; }
+
+absl::string_view LastPart(absl::string_view dotted) {
+  const size_t dot = dotted.rfind('.');
+  return dot == absl::string_view::npos ? dotted : dotted.substr(dot + 1);
+}
+
+class Reader {
+ public:
+  Reader(int release, ParseResult* out) : overrides_(release, out), out_(out) {}
+
+  void Container(const YamlNode& root) {
+    for (const auto& [section, node] : root.keys) {
+      if (absl::StartsWith(section, "_")) continue;
+      if (node.kind == YamlNode::Kind::kMap) {
+        Section(section, node);
+      } else {
+        overrides_.ReadSection(Written(section, node), section, ToValue(section, node).value_or(Value()));
+      }
+    }
+    if (!ignored_.empty()) NoteIgnored();
+  }
+
+ private:
+  static Argument Written(absl::string_view name, const YamlNode& node) {
+    const bool scalar = node.kind == YamlNode::Kind::kScalar;
+    return {absl::StrCat(name, scalar ? absl::StrCat("=", node.text) : ""), At(node)};
+  }
+
+  void Section(const std::string& section, const YamlNode& map) {
+    const YamlNode* target = map.Find(kTarget);
+    if (section == "comm_overlap") overrides_.Keep(K::comm_overlap_configured, Value(true), KeyAt(map));
+    if (section == "mixed_precision") overrides_.Keep(K::mixed_precision_configured, Value(true), KeyAt(map));
+    if (section == "dataset" && target != nullptr) {
+      absl::string_view kind = "plain";
+      for (const DatasetClass& row : kDatasets) {
+        if (LastPart(target->text) == row.suffix) kind = row.kind;
+      }
+      overrides_.Keep(K::dataset_kind, Value(kind), At(*target));
+    }
+    if (!OverrideReader::KnowsSection(section) && section != "env_vars") {
+      return overrides_.Refuse({section, KeyAt(map)}, OverrideReader::kUnknown, Printable(section),
+                               OverrideReader::UnknownSection(section));
+    }
+    for (const auto& [field, node] : map.keys) {
+      if (!absl::StartsWith(field, "_")) Field(section, field, node, map, target != nullptr);
+    }
+  }
+
+  void Field(const std::string& section, const std::string& field, const YamlNode& node, const YamlNode& map,
+             bool dumped) {
+    const std::string name = absl::StrCat(section, ".", field);
+    if (section == "dataset" && node.kind == YamlNode::Kind::kMap && field == "offline_packing_specs") {
+      overrides_.Keep(K::dataset_offline_packing_specs, Value(true), At(node));
+      for (const auto& [inner, value] : node.keys) {
+        const std::string path = absl::StrCat(field, ".", inner);
+        if (FindBridgeField(section, path).has_value()) Known(section, path, value);
+      }
+      return;
+    }
+    if (section == "env_vars" || FindBridgeField(section, field).has_value()) return Known(section, field, node);
+    if (!dumped) return overrides_.Unknown(Written(name, node), section, field);
+    const absl::string_view nearest = OverrideReader::NearestField(section, field);
+    if (!nearest.empty() && map.Find(nearest) == nullptr) {
+      return overrides_.Refuse({name, KeyAt(node)}, OverrideReader::kUnknown, Printable(name),
+                               absl::StrCat("the class has no such field; did you mean ", nearest, "?"));
+    }
+    if (OverrideReader::LooksInside(section)) ignored_.push_back(name);
+  }
+
+  void Known(absl::string_view section, absl::string_view field, const YamlNode& node) {
+    const std::string name = absl::StrCat(section, ".", field);
+    const absl::StatusOr<Value> value = ToValue(name, node);
+    if (!value.ok()) {
+      return NotJudged(At(node), name, std::string(value.status().message()));
+    }
+    overrides_.ReadField(Written(name, node), section, field, *value);
+  }
+
+  // A value as the dumper writes it: `{_target_: torch.bfloat16, _call_: false}` is a dtype or a function,
+  // `{_target_: ...AttnBackend, _args_: [1], _name_: flash}` a member of an enumeration.
+  absl::StatusOr<Value> ToValue(absl::string_view name, const YamlNode& node) {
+    switch (node.kind) {
+      case YamlNode::Kind::kNull:
+        return Value();
+      case YamlNode::Kind::kScalar:
+        return YamlScalar(node);
+      case YamlNode::Kind::kList: {
+        Value::List items;
+        for (const YamlNode& item : node.items) {
+          if (items.size() >= kMaxListItems) return absl::InvalidArgumentError("a list of too many items");
+          absl::StatusOr<Value> value = ToValue(name, item);
+          if (!value.ok()) return value;
+          items.push_back(*std::move(value));
+        }
+        return Value(std::move(items));
+      }
+      case YamlNode::Kind::kMap:
+        break;
+    }
+    if (const YamlNode* member = node.Find("_name_")) return Value(member->text);
+    const YamlNode* target = node.Find(kTarget);
+    const YamlNode* call = node.Find("_call_");
+    if (target != nullptr && call != nullptr && call->text == "false") {
+      const absl::string_view last = LastPart(target->text);
+      return Value(absl::StartsWith(target->text, "torch.") && !absl::EndsWith(name, "_func") ? target->text : last);
+    }
+    if (target != nullptr) return absl::InvalidArgumentError("an object; its fields are not looked at");
+    return absl::InvalidArgumentError("a mapping; its keys are not looked at");
+  }
+
+  void NotJudged(SourcePosition at, const std::string& seen, std::string needs) {
+    if (out_->findings.size() >= kMaxParseFindings) return;
+    out_->findings.push_back(MakeParseFinding(at, "input.not-judged", Severity::kInfo, Printable(seen, 2000),
+                                              std::move(needs),
+                                              "Megatron-LM:megatron/training/config/container.py:140"));
+  }
+
+  void NoteIgnored() {
+    const size_t shown = std::min(ignored_.size(), kNamedFields);
+    const std::vector<std::string> first(ignored_.begin(), ignored_.begin() + static_cast<std::ptrdiff_t>(shown));
+    NotJudged(
+        {},
+        absl::StrCat(ignored_.size(), " fields: ", absl::StrJoin(first, ", "), shown < ignored_.size() ? ", ..." : ""),
+        "no rule looks at them");
+  }
+
+  OverrideReader overrides_;
+  ParseResult* out_;
+  std::vector<std::string> ignored_;
+};
+
+}  // namespace
+
+ParseResult ParseBridgeYaml(absl::string_view text, const Environment& env) {
+  ParseResult result;
+  const int release = NearestRelease(kBridgeReleases, env.bridge_release);
+  const absl::StatusOr<YamlDocument> document = ParseYaml("config", text, YamlAliases::kExpanded);
+  OverrideReader faults(release, &result);
+  if (!document.ok()) {
+    faults.Refuse({"", {}}, OverrideReader::kUnreadable, "the YAML file", std::string(document.status().message()));
+  } else if (document->root.kind != YamlNode::Kind::kMap) {
+    faults.Refuse({"", {-1, 1, 1}}, OverrideReader::kUnreadable, "the YAML file",
+                  "expected the sections of a configuration container: model, train, optimizer ...");
+  } else {
+    Reader(release, &result).Container(document->root);
+  }
+  return result;
+}
+
+}  // namespace flightplan

@@ -1,0 +1,163 @@
+#include "resolver/stacks/megatron_lm/dialect.h"
+
+#include <algorithm>
+#include <map>
+
+#include "absl/container/inlined_vector.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "resolver/catalog/defaults.h"
+#include "resolver/catalog/loongforge.h"
+#include "resolver/read/argparse.h"
+#include "resolver/render/flag_words.h"
+
+namespace flightplan {
+namespace {
+
+using K = Knob;
+
+// megatron/post_training/arguments.py: part of the parser only when ModelOpt is installed. No rule reads them.
+constexpr FlagSpec kModelOptFlags[] = {
+    {"--export-model-type", {}, FlagForm::kValue, ValueType::kString, "GPTModel|HybridModel|MambaModel"},
+    {"--export-legacy-megatron", {}, FlagForm::kSwitchOn},
+    {"--export-te-mcore-model", {}, FlagForm::kSwitchOn},
+    {"--export-default-te-spec", {}, FlagForm::kSwitchOn},
+    {"--export-force-local-attention", {}, FlagForm::kSwitchOn},
+    {"--export-kv-cache-quant",
+     {},
+     FlagForm::kValue,
+     ValueType::kString,
+     "none|fp8|fp8_affine|nvfp4|nvfp4_affine|nvfp4_rotate"},
+    {"--export-real-quant-cfg",
+     {},
+     FlagForm::kValue,
+     ValueType::kString,
+     "fp8_real_quant|fp8_blockwise_real_quant|None"},
+    {"--export-quant-cfg"},
+    {"--export-kd-teacher-load"},
+    {"--export-kd-teacher-model-config"},
+    {"--export-kd-teacher-ckpt-format", {}, FlagForm::kValue, ValueType::kString, "torch|torch_dist|torch_dcp"},
+    {"--export-kd-cfg"},
+    {"--finetune-hf-dataset"},
+    {"--finetune-data-split"},
+    {"--finetune-data-files", {}, FlagForm::kList},
+    {"--qad-train-target", {}, FlagForm::kValue, ValueType::kString, "base|mtp|both"},
+    {"--freeze-base-for-mtp", {}, FlagForm::kSwitchOn},
+    {"--export-qk-l2-norm", {}, FlagForm::kSwitchOn},
+    {"--export-moe-apply-probs-on-input", {}, FlagForm::kSwitchOn},
+    {"--export-offline-model", {}, FlagForm::kSwitchOn},
+    {"--modelopt-enabled", {}, FlagForm::kSwitchOn},
+    {"--enable-gpt-oss", {}, FlagForm::kSwitchOn},
+};
+
+std::string ReleaseName(int release) { return release == kMain ? "main" : absl::StrCat("0.", release); }
+
+// Says in which releases a flag exists, for one that exists elsewhere.
+std::string ExplainUnknown(absl::string_view flag) {
+  std::string releases;
+  for (const internal::FlagRow& row : Flags()) {
+    if (flag != row.flag) continue;
+    for (int release : kCoreReleases) {
+      if (release == kCoreReleases[0] || !row.releases.Contains(release)) continue;  // 0.15: config classes only
+      absl::StrAppend(&releases, releases.empty() ? "" : ", ", ReleaseName(release));
+    }
+  }
+  if (!releases.empty()) return absl::StrCat("it exists in ", releases);
+  for (const FlagSpec& spec : kModelOptFlags) {
+    if (flag == spec.flag) return "it exists when ModelOpt is installed";
+  }
+  return "";
+}
+
+const FlagTable& TableFor(int release, bool modelopt) {
+  static const auto* const kTables = [] {
+    auto* tables = new std::map<std::pair<int, bool>, FlagTable>();
+    for (int known : kCoreReleases) {
+      for (bool with : {false, true}) {
+        FlagTable table(known);
+        if (with) table.Add(kModelOptFlags);
+        tables->emplace(std::make_pair(known, with), std::move(table));
+      }
+    }
+    return tables;
+  }();
+  return kTables->at({NearestRelease(kCoreReleases, release), modelopt});
+}
+
+// ---- writing
+
+// The spellings of each knob in one release. Built once for all releases.
+const std::vector<FlagSpellings>& SpellingsByKnob(int core_release) {
+  static const auto* const kByRelease = [] {
+    auto* by_release = new std::map<int, std::vector<FlagSpellings>>();
+    for (int release : kCoreReleases) {
+      std::vector<FlagSpellings>& by_knob = (*by_release)[release];
+      by_knob.resize(kKnobCount);
+      for (const internal::FlagRow& row : Flags()) {
+        if (!row.releases.Contains(release)) continue;
+        by_knob[static_cast<size_t>(row.knob)].push_back(SpellingOf(row.flag, row.form, row.type));
+      }
+    }
+    return by_release;
+  }();
+  return kByRelease->at(NearestRelease(kCoreReleases, core_release));
+}
+
+}  // namespace
+
+ParseResult ParseMegatronLm(absl::Span<const Argument> args, const Environment& env) {
+  const FlagTable& table = TableFor(env.core_release, env.packages.find("modelopt") != env.packages.end());
+  ArgparseOptions options;
+  options.explain_unknown = ExplainUnknown;
+  return ParseArguments(args, table, options);
+}
+
+ParseResult ParseMegatronLm(absl::Span<const std::string> argv, const Environment& env) {
+  std::vector<Argument> args;
+  args.reserve(argv.size());
+  for (const std::string& word : argv) args.push_back({word, {static_cast<int>(args.size()), 0, 0}});
+  return ParseMegatronLm(args, env);
+}
+
+Launch RenderMegatronLm(const RenderInput& input) {
+  Launch launch;
+  launch.dialect = "megatron-lm";
+  launch.env = input.vars;
+  const Config& defaults = DefaultsFor(Target::kMegatronLm, input.env.core_release, kMain, input.env.mla);
+  const std::vector<FlagSpellings>& spellings = SpellingsByKnob(input.env.core_release);
+  LaunchWriter words("torchrun pretrain_gpt.py", &launch);
+  size_t known = 0;  // of input.like's words: the first that may be of a knob still to come
+  const auto repeat = [&](K knob, const Value& value) {
+    if (input.like == nullptr) return false;
+    const std::vector<KnobWords>& like = input.like->launch.words;
+    while (known < like.size() && like[known].knob < knob) ++known;
+    if (known == like.size() || like[known].knob != knob) return false;
+    if (!SameWords(value, input.like->config.Get(knob))) return false;
+    words.Repeat(input.like->launch, known);
+    return true;
+  };
+  const auto write = [&](K knob) {
+    const FlagSpellings& rows = spellings[static_cast<size_t>(knob)];
+    const Origin origin = input.config.origin(knob);
+    if (origin == Origin::kAbsent || origin == Origin::kUpstream) return;
+    const Value& value = input.config.Get(knob);
+    if (rows.empty()) return;
+    const auto is_default = [&] { return SameWords(value, defaults.Get(knob)); };
+    if (origin == Origin::kDefault && is_default()) return;
+    const KnobWords begin = words.At(knob);
+    if (repeat(knob, value) || (!value.is_none() && WriteFlag(rows, value, &words))) {
+      launch.words.push_back(begin);
+    } else if (!is_default()) {
+      launch.unspelled.push_back(knob);
+    }
+  };
+  if (input.env.target == Target::kMegatronLm) {
+    input.config.ForEachNotDefault(write);
+  } else {  // another target's defaults are not this command line's
+    for (int i = 0; i < kKnobCount; ++i) write(static_cast<K>(i));
+  }
+  words.Finish();
+  return launch;
+}
+
+}  // namespace flightplan

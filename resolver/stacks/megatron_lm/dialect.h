@@ -1,0 +1,20 @@
+// Megatron-LM's command line: argv and environment to knobs, and back.
+#pragma once
+
+#include "absl/types/span.h"
+#include "resolver/plan/reading.h"
+#include "resolver/render/launch.h"
+
+namespace flightplan {
+
+// Reads the arguments after the script name with the parser of env.core_release. Flags that only exist when an
+// optional package is installed (ModelOpt) are known when env.packages has it.
+ParseResult ParseMegatronLm(absl::Span<const Argument> args, const Environment& env);
+// The same for plain words; positions are argument indices.
+ParseResult ParseMegatronLm(absl::Span<const std::string> argv, const Environment& env);
+
+// Writes every knob that was given or decided, and every one that differs from argparse's default, in the order of the
+// knob table. What upstream itself derived (Origin::kUpstream) is left out: it will derive it again.
+Launch RenderMegatronLm(const RenderInput& input);
+
+}  // namespace flightplan

@@ -1,0 +1,118 @@
+#include "resolver/stacks/megatron_lm/dialect.h"
+
+#include <algorithm>
+
+#include "gtest/gtest.h"
+#include "resolver/catalog/defaults.h"
+#include "resolver/derive/target_knobs.h"
+
+namespace flightplan {
+namespace {
+
+using Words = std::vector<std::string>;
+using K = Knob;
+
+Config Start(int release = kMain) { return DefaultsFor(Target::kMegatronLm, release, kMain, false); }
+
+Words Render(const Config& config, int release = kMain) {
+  Environment env;
+  env.core_release = release;
+  return RenderMegatronLm({config, env, {}}).argv;
+}
+
+// A value of the flag's type that is not its default.
+Value Sample(const internal::FlagRow& row) {
+  const std::string choices = row.choices;
+  const std::string choice = choices.substr(choices.rfind('|') == std::string::npos ? 0 : choices.rfind('|') + 1);
+  auto scalar = [&](int i) -> Value {
+    if (!choices.empty()) return row.type == ValueType::kInt ? Value(std::stoi(choice)) : Value(choice);
+    if (row.type == ValueType::kInt) return Value(i + 7);
+    if (row.type == ValueType::kFloat) return Value(0.5 + i);
+    if (row.type == ValueType::kFreq) return Value(Value::List{Value(0), Value(1), Value(1)});
+    if (row.type == ValueType::kTuple) return Value(Value::List{Value(128), Value(0)});
+    if (row.type == ValueType::kBool) return Value(true);
+    return Value("text with 'quotes' and $signs");
+  };
+  switch (row.form) {
+    case FlagForm::kSwitchOn:
+      return Value(true);
+    case FlagForm::kSwitchOff:
+      return Value(false);
+    case FlagForm::kSwitchPair:
+      return Value(std::string(row.flag).rfind("--no-", 0) != 0);
+    case FlagForm::kValue:
+      return scalar(0);
+    case FlagForm::kListOfThree:
+      return Value(Value::List{scalar(0), scalar(1), scalar(2)});
+    case FlagForm::kList:
+    case FlagForm::kListOrEmpty:
+      break;
+  }
+  return Value(Value::List{scalar(0), scalar(1)});
+}
+
+TEST(MegatronLmDialect, EveryFlagOfEveryReleaseRoundTrips) {
+  for (int release : kCoreReleases) {
+    for (const internal::FlagRow& row : Flags()) {
+      if (!row.releases.Contains(release)) continue;
+      Config config = Start(release);
+      config.Set(row.knob, Sample(row), Origin::kCaller);
+      Environment env;
+      env.core_release = release;
+      const ParseResult back = ParseMegatronLm(Render(config, release), env);
+      EXPECT_TRUE(back.ok()) << row.flag << " in " << release << ": " << back.findings[0].finding.needs;
+      ASSERT_EQ(back.knobs.size(), 1u) << row.flag << " in " << release;
+      EXPECT_EQ(back.knobs[0].knob, row.knob) << row.flag;
+      EXPECT_EQ(back.knobs[0].value, Sample(row)) << row.flag;
+    }
+  }
+}
+
+TEST(MegatronLmDialect, LeavesOutDefaultsAndWhatUpstreamDerived) {
+  Config config = Start();
+  EXPECT_TRUE(Render(config).empty());
+  config.Set(K::num_layers, 4, Origin::kModel);
+  config.Set(K::encoder_num_layers, 4, Origin::kUpstream);
+  config.Set(K::expert_model_parallel_size, 1, Origin::kCaller);  // the default, but the caller's word
+  EXPECT_EQ(Render(config), (Words{"--expert-model-parallel-size", "1", "--num-layers", "4"}));
+}
+
+TEST(MegatronLmDialect, SaysWhatItCannotSpell) {
+  Config config = Start();
+  config.Set(K::overlap_p2p_comm, false, Origin::kCaller);
+  config.Set(K::moe_flex_dispatcher_backend, Value(), Origin::kCaller);  // argparse cannot say None
+  const Launch launch = RenderMegatronLm({config, Environment{}, {{"CUDA_DEVICE_MAX_CONNECTIONS", "1"}}});
+  EXPECT_EQ(launch.argv, Words{"--no-overlap-p2p-communication"});
+  EXPECT_EQ(launch.unspelled, std::vector<Knob>{K::moe_flex_dispatcher_backend});
+  EXPECT_EQ(launch.env.at("CUDA_DEVICE_MAX_CONNECTIONS"), "1");
+  EXPECT_NE(launch.text.find("export CUDA_DEVICE_MAX_CONNECTIONS=1\n"), std::string::npos);
+}
+
+TEST(MegatronLmDialect, TranslatesClassFieldsToArguments) {
+  Config config = Start();
+  config.Set(K::activation_func, "silu", Origin::kModel);
+  config.Set(K::gated_linear_unit, true, Origin::kModel);
+  config.Set(K::num_attention_heads, 32, Origin::kModel);
+  config.Set(K::num_query_groups, 4, Origin::kModel);
+  config.Set(K::virtual_pipeline_model_parallel_size, 2, Origin::kCaller);
+  UseTargetNames(Target::kMegatronLm, &config);
+  EXPECT_TRUE(config.Get(K::swiglu).truthy());
+  EXPECT_FALSE(config.Get(K::quick_geglu).truthy());
+  EXPECT_TRUE(config.Get(K::group_query_attention).truthy());
+  EXPECT_EQ(config.Get(K::num_virtual_stages_per_pipeline_rank), Value(2));
+}
+
+TEST(Dialect, QuotesForTheShell) {
+  EXPECT_EQ(ShellQuote("a/b=c,d"), "a/b=c,d");
+  EXPECT_EQ(ShellQuote(""), "''");
+  EXPECT_EQ(ShellQuote("([0]*3)"), "'([0]*3)'");
+  EXPECT_EQ(ShellQuote("it's"), "'it'\\''s'");
+}
+
+TEST(Dialect, ShowsHostileTextSafely) {
+  EXPECT_EQ(Printable("a\x01\xff"), "a\\x01\\xff");
+  EXPECT_EQ(Printable(std::string(100, 'x'), 4), "xxxx...");
+}
+
+}  // namespace
+}  // namespace flightplan

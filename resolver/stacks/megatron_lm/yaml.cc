@@ -1,0 +1,67 @@
+#include "resolver/stacks/megatron_lm/yaml.h"
+
+#include "absl/strings/str_cat.h"
+#include "resolver/base/yaml.h"
+#include "resolver/read/yaml_knobs.h"
+
+namespace flightplan {
+namespace {
+
+constexpr absl::string_view kSource = "Megatron-LM:megatron/training/yaml_arguments.py:1";
+
+// Replaces ${NAME}; an unset one stops upstream.
+std::optional<std::string> Substitute(const YamlNode& node, YamlKnobs* reader) {
+  std::string out;
+  for (size_t at = 0; at < node.text.size();) {
+    const size_t open = node.text.find("${", at);
+    const size_t close = open == std::string::npos ? open : node.text.find('}', open);
+    if (close == std::string::npos) return out + node.text.substr(at);
+    const std::string name = node.text.substr(open + 2, close - open - 2);
+    const auto it = reader->env().vars.find(name);
+    if (it == reader->env().vars.end()) {
+      reader->Report(YamlKnobs::At(node), "mlm.argparse", Severity::kError, Printable(node.text),
+                     absl::StrCat("the environment variable ", Printable(name), " must be set"));
+      return std::nullopt;
+    }
+    out += node.text.substr(at, open - at) + it->second;
+    at = close + 1;
+  }
+  return out;
+}
+
+void ReadField(const std::string& key, const YamlNode& node, YamlKnobs* reader) {
+  if (key == "activation_func" && node.text == "swiglu") return reader->Keep(Knob::swiglu, true, node);
+  const auto knob = FindKnob(key);
+  if (knob.has_value()) return reader->Take(*knob, node, Substitute);
+  const absl::string_view nearest = NearestKnobName(key);
+  reader->Report(YamlKnobs::AtKey(node), "mlm.yaml-unknown-key", Severity::kWarning, Printable(key),
+                 nearest.empty() ? "Megatron-LM reads the key and never looks at it"
+                                 : absl::StrCat("Megatron-LM never looks at it; the nearest is ", nearest));
+}
+
+void ReadMap(const YamlNode& map, YamlKnobs* reader) {
+  for (const auto& [key, node] : map.keys) {
+    if (node.kind == YamlNode::Kind::kMap) {
+      ReadMap(node, reader);  // language_model, model_parallel: only a grouping
+    } else {
+      ReadField(key, node, reader);
+    }
+  }
+}
+
+}  // namespace
+
+ParseResult ParseMegatronLmYaml(absl::string_view text, const Environment& env) {
+  YamlKnobs reader(env, kSource);
+  const absl::StatusOr<YamlDocument> document = ParseYaml("yaml-cfg", text);
+  if (!document.ok()) {
+    reader.Report({}, "mlm.argparse", Severity::kError, "the YAML file", std::string(document.status().message()));
+  } else if (document->root.kind != YamlNode::Kind::kMap) {
+    reader.Report({-1, 1, 1}, "mlm.argparse", Severity::kError, "the YAML file", "expected a map of arguments");
+  } else {
+    ReadMap(document->root, &reader);
+  }
+  return reader.Finish();
+}
+
+}  // namespace flightplan

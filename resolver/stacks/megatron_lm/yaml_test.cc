@@ -1,0 +1,54 @@
+#include "resolver/stacks/megatron_lm/yaml.h"
+
+#include "gtest/gtest.h"
+
+namespace flightplan {
+namespace {
+
+TEST(MegatronLmYaml, ReadsNestedArguments) {
+  Environment env;
+  env.vars["DATA"] = "/data";
+  const ParseResult result = ParseMegatronLmYaml(R"(language_model:
+  num_layers: 4
+  activation_func: swiglu
+  moe_layer_freq: ([0]*1+[1]*3)
+  kv_channels: null
+model_parallel:
+  tensor_model_parallel_size: 2
+  sequence_parallel: yes
+lr: 1e-4
+recompute_modules: [moe_act, layernorm]
+data_cache_path: ${DATA}/cache
+)",
+                                                 env);
+  ASSERT_TRUE(result.ok());
+  Config config;
+  ApplyKnobs(result.knobs, &config);
+  EXPECT_EQ(config.Get(Knob::num_layers), Value(4));
+  EXPECT_EQ(config.Get(Knob::swiglu), Value(true));
+  EXPECT_EQ(config.Get(Knob::moe_layer_freq).ToJson(), "[0,1,1,1]");
+  EXPECT_TRUE(config.Get(Knob::kv_channels).is_none());
+  EXPECT_EQ(config.Get(Knob::sequence_parallel), Value(true));
+  EXPECT_EQ(config.Get(Knob::lr), Value(0.0001));
+  EXPECT_EQ(config.Get(Knob::recompute_modules).ToJson(), R"(["moe_act","layernorm"])");
+  EXPECT_EQ(config.Get(Knob::data_cache_path), Value("/data/cache"));
+  EXPECT_EQ(result.knobs[0].at.line, 2);
+  EXPECT_EQ(result.knobs[0].at.column, 15);
+}
+
+TEST(MegatronLmYaml, PointsAtFaults) {
+  const ParseResult result = ParseMegatronLmYaml("num_layers: four\nnum_layerz: 4\nload: ${NOWHERE}\n", {});
+  ASSERT_EQ(result.findings.size(), 3u);
+  EXPECT_FALSE(result.ok());
+  EXPECT_EQ(result.findings[0].at.line, 1);
+  EXPECT_EQ(result.findings[1].finding.rule_id, "mlm.yaml-unknown-key");
+  EXPECT_NE(result.findings[1].finding.needs.find("num_layers"), std::string::npos);
+}
+
+TEST(MegatronLmYaml, RefusesWhatIsNoMap) {
+  for (const char* text : {"", "- 1", "a: &x [*x]", "{", "\xff"})
+    EXPECT_FALSE(ParseMegatronLmYaml(text, {}).ok()) << text;
+}
+
+}  // namespace
+}  // namespace flightplan
