@@ -356,7 +356,7 @@ void FillFramework(v1::ValidateConfigRequest* request) {
     for (const auto& [name, value] : request->env()) vars.emplace(name, value);
     stack = doors::StackOfText(request->file().name(), request->file().text(), vars);
   }
-  request->mutable_target()->set_framework(std::string(OwnDialect(stack.value_or(Target::kMegatronLm))));
+  request->mutable_target()->set_framework(std::string(OwnDialect(stack.value_or(Target()))));
 }
 
 absl::Status BuildValidateRequest(const StackOptions& options, v1::ValidateConfigRequest* request) {

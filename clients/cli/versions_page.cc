@@ -12,6 +12,7 @@
 #include "clients/cli/text.h"
 #include "google/protobuf/struct.pb.h"
 #include "resolver/plan/knob.h"
+#include "resolver/plan/stack.h"
 #include "resolver/stacks/dialects.h"
 
 namespace flightplan::cli {
@@ -85,25 +86,21 @@ ReleaseChange CompareReleases(const v1::ValidateConfigResponse& older, const v1:
 
 std::vector<std::string> ReleasesOf(absl::string_view framework) {
   std::vector<std::string> releases;
-  const auto add = [&releases](int release) {
-    releases.push_back(release == kMain ? "main" : absl::StrCat("0.", release));
-  };
-  if (framework == "megatron-lm") {
-    for (int release : kCoreReleases) {
-      if (release >= kFirstCommandLine) add(release);
-    }
-  } else if (framework == "megatron-bridge") {
-    for (int release : kBridgeReleases) add(release);
+  const Stack* const stack = FindStack(framework);
+  if (stack == nullptr || stack->releases.size() == 1) return releases;
+  for (int release : stack->releases) {
+    // Of the oldest core the config classes were read, not the command line.
+    if (!stack->command_line || release >= kFirstCommandLine) releases.push_back(ReleaseText(release));
   }
   return releases;
 }
 
 std::vector<std::string> TargetNames() {
   std::vector<std::string> names;
-  for (const Target target : {Target::kMegatronLm, Target::kMegatronBridge, Target::kLoongForge}) {
-    const absl::string_view framework = OwnDialect(target);
-    names.emplace_back(framework);
-    for (const std::string& release : ReleasesOf(framework)) names.push_back(absl::StrCat(framework, "@", release));
+  for (const Stack* stack : AllStacks()) {
+    if (!stack->by_name) continue;
+    names.emplace_back(stack->name);
+    for (const std::string& release : ReleasesOf(stack->name)) names.push_back(absl::StrCat(stack->name, "@", release));
   }
   return names;
 }

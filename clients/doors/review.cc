@@ -12,6 +12,7 @@
 #include "clients/doors/recognise_stack.h"
 #include "clients/doors/spelling.h"
 #include "resolver/normalize/request.h"
+#include "resolver/plan/stack.h"
 #include "resolver/shell/reader.h"
 #include "resolver/stacks/dialects.h"
 #include "resolver/stacks/input_format.h"
@@ -51,7 +52,7 @@ struct Recognised {
 // `stated`: the caller's word on the stack, if any.
 Recognised Recognise(absl::string_view name, const std::string& text, EnvVars vars, std::optional<Target> stated) {
   Recognised found;
-  const absl::string_view form = RecogniseFile(name, text, stated.value_or(Target::kMegatronBridge));
+  const absl::string_view form = RecogniseFile(name, text, stated.value_or(Target()));
   if (absl::EndsWith(form, "-yaml")) {
     found.stack = stated.has_value() ? stated : RecogniseYaml(text);
     if (!found.stack.has_value()) found.skip = Skip{"a YAML file that is no dump of Megatron-Bridge's configuration"};
@@ -89,10 +90,8 @@ Recognised Recognise(absl::string_view name, const std::string& text, EnvVars va
 }
 
 std::optional<Target> StatedTarget(const std::string& framework) {
-  for (const Target target : {Target::kMegatronLm, Target::kMegatronBridge, Target::kLoongForge}) {
-    if (OwnDialect(target) == framework) return target;
-  }
-  return std::nullopt;
+  const Stack* const stack = FindStack(framework);
+  return stack == nullptr ? std::nullopt : std::make_optional(stack->target);
 }
 
 void SetGpuAndSize(const JobFacts& job, const Catalog& catalog, std::optional<int64_t> count,
@@ -172,8 +171,8 @@ Question AskAboutScript(absl::string_view name, std::string text, const JobFacts
   }
   question.knowledge = std::move(found.knowledge);
   if (request->target().framework().empty()) {
-    request->mutable_target()->set_framework(std::string(OwnDialect(*found.stack)));
-    request->mutable_target()->set_version(ReleaseOf(OwnDialect(*found.stack), releases));
+    request->mutable_target()->set_framework(std::string(StackOf(*found.stack).name));
+    request->mutable_target()->set_version(ReleaseOf(StackOf(*found.stack).name, releases));
   }
   SetGpuAndSize(job, catalog, question.launched.has_value() ? question.launched : question.allocated, request);
   question.knowledge.gpu_known = !request->hardware().gpu().empty();

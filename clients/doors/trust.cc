@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "resolver/plan/knob.h"
+#include "resolver/plan/stack.h"
 
 namespace flightplan::doors {
 namespace {
@@ -63,7 +64,7 @@ void ReadUnknownWords(absl::Span<const Argument> args, Knowledge* knowledge) {
   for (size_t i = 0; i < args.size(); ++i) {
     if (!args[i].unknown) continue;
     knowledge->clear = false;
-    if (knowledge->stack == Target::kMegatronBridge) {
+    if (StackOf(knowledge->stack).container) {
       const std::optional<Knob> knob = KnobOfOverride(args[i].text);
       if (knob.has_value()) knowledge->hidden.insert(std::string(Name(*knob)));
     }
@@ -95,18 +96,11 @@ bool IsVariable(absl::string_view name) {
 // What the reader itself says of a word, rather than a rule of values.
 Trust TrustInReader(const v1::Finding& finding, const Knowledge& knowledge) {
   if (finding.rule_id() == "input.limit") return Trust::kNone;
-  switch (knowledge.stack) {
-    case Target::kLoongForge:
-      return Trust::kNone;  // its own flags are not all in the knob table
-    case Target::kMegatronLm:
-      if (!knowledge.own_parser) return Trust::kNone;
-      // A word that was read as a flag's value stands where it stands whatever the other words are.
-      return knowledge.clear || !finding.observed().empty() ? Trust::kFull : Trust::kNone;
-    case Target::kMegatronBridge:
-    case Target::kCore:
-      return knowledge.clear && knowledge.own_parser ? Trust::kFull : Trust::kNone;
-  }
-  return Trust::kNone;
+  const Stack& stack = StackOf(knowledge.stack);
+  if (stack.fork || !knowledge.own_parser) return Trust::kNone;  // a fork's own flags are not all in the knob table
+  // A word that was read as a flag's value stands where it stands whatever the other words are.
+  const bool stands = stack.command_line && !finding.observed().empty();
+  return knowledge.clear || stands ? Trust::kFull : Trust::kNone;
 }
 
 }  // namespace
@@ -116,7 +110,7 @@ Knowledge KnowledgeOf(Target stack, absl::string_view script, absl::Span<const A
   knowledge.stack = stack;
   knowledge.vars = std::move(vars);
   knowledge.own_parser = In(script.substr(script.rfind('/') + 1), kEntryScripts);
-  if (stack == Target::kMegatronBridge) {
+  if (StackOf(stack).container) {
     knowledge.elsewhere = "in the recipe";
     knowledge.layout_elsewhere = true;
   }
@@ -124,10 +118,10 @@ Knowledge KnowledgeOf(Target stack, absl::string_view script, absl::Span<const A
     const absl::string_view flag = absl::string_view(arg.text).substr(0, arg.text.find('='));
     if (!knowledge.elsewhere.empty() || !In(flag, kElsewhereFlags)) continue;
     knowledge.elsewhere = absl::StrCat("where ", flag, " says");
-    knowledge.layout_elsewhere = stack != Target::kLoongForge;  // its model files hold the architecture
+    knowledge.layout_elsewhere = !StackOf(stack).model_files;  // its model files hold the architecture
   }
   ReadUnknownWords(args, &knowledge);
-  if (stack == Target::kMegatronLm && !knowledge.own_parser && knowledge.elsewhere.empty()) {
+  if (StackOf(stack).command_line && !StackOf(stack).fork && !knowledge.own_parser && knowledge.elsewhere.empty()) {
     knowledge.elsewhere = absl::StrCat("in ", Printable(script), " itself");  // defaults of its own
   }
   return knowledge;

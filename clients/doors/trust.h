@@ -16,7 +16,7 @@ namespace flightplan::doors {
 
 // What a launch shows of its configuration.
 struct Knowledge {
-  Target stack = Target::kMegatronLm;
+  Target stack{};
   std::string elsewhere;          // where values stand that are not written here; empty: nowhere, unset is the default
   bool own_parser = false;        // the stack's own entry script: it takes no flags but the stack's
   bool gpu_known = true;          // the question names one

@@ -5,6 +5,7 @@
 #include "flightplan/v1/resolver_service.pb.h"
 #include "resolver/base/wire_writer.h"
 #include "resolver/catalog/spellings.h"
+#include "resolver/plan/stack.h"
 
 namespace flightplan {
 
@@ -25,13 +26,24 @@ Spellings::Spellings(const Environment& env) {
 }
 
 const Spellings& Spellings::Of(const Environment& env) {
-  static const auto* const kBridge = new Spellings({.target = Target::kMegatronBridge});
+  // All releases of a container spell a knob alike; a command line's flags depend on the release.
+  static const auto* const kContainer = [] {
+    Environment container;
+    for (const Stack* stack : AllStacks()) {
+      if (stack->container) container.target = stack->target;
+    }
+    return new Spellings(container);
+  }();
   static const auto* const kFlags = [] {
     auto* flags = new std::map<int, Spellings>();
-    for (int release : kCoreReleases) flags->emplace(release, Spellings({.core_release = release}));
+    for (int release : kCoreReleases) {
+      Environment flag_env;
+      flag_env.core_release = release;
+      flags->emplace(release, Spellings(flag_env));
+    }
     return flags;
   }();
-  if (env.target == Target::kMegatronBridge) return *kBridge;
+  if (StackOf(env).container) return *kContainer;
   return kFlags->at(NearestRelease(kCoreReleases, env.core_release));
 }
 

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "resolver/catalog/loongforge.h"
+#include "resolver/plan/stack.h"
 
 namespace flightplan {
 namespace {
@@ -52,8 +53,8 @@ struct Flavour {
   int core_release;
   int bridge_release;
   bool mla;
-  bool bridge() const { return target == Target::kMegatronBridge; }
-  bool cli() const { return target == Target::kMegatronLm || target == Target::kLoongForge; }
+  const Stack& stack() const { return StackOf(target); }
+  bool bridge() const { return stack().container; }
   std::string release_name() const {
     const int release = bridge() ? bridge_release : core_release;
     return release == kMain ? "main" : absl::StrCat(bridge() ? "bridge-0." : "core-0.", release);
@@ -73,17 +74,17 @@ Config Build(const Flavour& flavour, const std::vector<KnobDefaults>& defaults) 
     const internal::KnobRow& row = Row(knob);
     const bool present =
         flavour.bridge() ? row.bridge.Contains(flavour.bridge_release) : row.core.Contains(flavour.core_release);
-    const bool own_flag = flavour.target == Target::kLoongForge && absl::StartsWith(row.loongforge, "--");
+    const bool own_flag = flavour.stack().fork && absl::StartsWith(row.loongforge, "--");
     if (!present && !own_flag) continue;
     config.Set(knob, Pick(defaults[static_cast<size_t>(i)], flavour.class_of(row.section), release_name),
                Origin::kDefault);
   }
-  if (!flavour.cli()) return config;
+  if (!flavour.stack().command_line) return config;
   for (const internal::FlagRow& flag : Flags()) {  // on a command line argparse's defaults replace the classes'
     if (!flag.releases.Contains(flavour.core_release)) continue;
     config.Set(flag.knob, FromTable(flag.default_json), Origin::kDefault);
   }
-  if (flavour.target != Target::kLoongForge) return config;
+  if (!flavour.stack().fork) return config;
   for (const LoongForgeFlag& flag : LoongForgeFlags()) {
     if (flag.knob.has_value()) config.Set(*flag.knob, FromTable(flag.default_json), Origin::kDefault);
   }
@@ -97,36 +98,22 @@ const Config& DefaultsFor(Target target, int core_release, int bridge_release, b
   static const auto* const kDefaults = [] {
     auto* all = new std::map<Key, Config>();
     const std::vector<KnobDefaults> defaults = ReadDefaults();
-    for (bool is_mla : {false, true}) {
-      for (int core : kCoreReleases) {
-        for (Target t : {Target::kCore, Target::kMegatronLm, Target::kLoongForge}) {
-          all->emplace(Key(t, core, kMain, is_mla), Build({t, core, kMain, is_mla}, defaults));
+    for (const Stack* stack : AllStacks()) {
+      const bool bridge = stack->container;
+      for (int release : bridge ? absl::Span<const int>(kBridgeReleases) : kCoreReleases) {
+        for (bool is_mla : {false, true}) {
+          const Flavour flavour{stack->target, bridge ? 0 : release, bridge ? release : kMain, is_mla};
+          all->emplace(Key(flavour.target, flavour.core_release, flavour.bridge_release, is_mla),
+                       Build(flavour, defaults));
         }
-      }
-      for (int bridge : kBridgeReleases) {
-        all->emplace(Key(Target::kMegatronBridge, 0, bridge, is_mla),
-                     Build({Target::kMegatronBridge, 0, bridge, is_mla}, defaults));
       }
     }
     for (auto& [key, config] : *all) config.KeepForever();
     return all;
   }();
-  const bool is_bridge = target == Target::kMegatronBridge;
+  const bool is_bridge = StackOf(target).container;
   return kDefaults->at(Key(target, is_bridge ? 0 : NearestRelease(kCoreReleases, core_release),
                            is_bridge ? NearestRelease(kBridgeReleases, bridge_release) : kMain, mla));
-}
-
-int CoreOfBridge(int bridge_release) {
-  switch (bridge_release) {
-    case 4:
-      return 17;
-    case 5:
-      return 18;
-    case 6:
-      return 19;
-    default:
-      return kMain;
-  }
 }
 
 }  // namespace flightplan

@@ -10,7 +10,4 @@ namespace flightplan {
 // (target, releases, mla) and shared; thread-safe.
 const Config& DefaultsFor(Target target, int core_release, int bridge_release, bool mla);
 
-// The Megatron-Core release that a Bridge release is built on.
-int CoreOfBridge(int bridge_release);
-
 }  // namespace flightplan

@@ -2,11 +2,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "resolver/catalog/bridge_fields.h"
+#include "resolver/plan/stack.h"
 
 namespace flightplan {
 
 std::string SpellingOf(Knob knob, const Environment& env) {
-  if (env.target == Target::kMegatronBridge) {
+  if (StackOf(env).container) {
     const absl::string_view section = BridgeSectionOf(knob);
     return section.empty() ? "" : absl::StrCat(section, ".", FieldNameOf(knob));
   }
@@ -15,18 +16,9 @@ std::string SpellingOf(Knob knob, const Environment& env) {
 }
 
 std::string TargetName(const Environment& env) {
-  auto release = [](int minor) { return minor == kMain ? std::string("main") : absl::StrCat("0.", minor); };
-  switch (env.target) {
-    case Target::kMegatronLm:
-      return absl::StrCat("megatron-lm ", release(env.core_release));
-    case Target::kMegatronBridge:
-      return absl::StrCat("megatron-bridge ", release(env.bridge_release));
-    case Target::kLoongForge:
-      return "loongforge main";
-    case Target::kCore:
-      return absl::StrCat("megatron-core ", release(env.core_release));
-  }
-  return "";
+  const Stack& stack = StackOf(env);
+  return absl::StrCat(stack.name, " ",
+                      ReleaseText(stack.releases.size() == 1 ? stack.releases[0] : env.*stack.release));
 }
 
 }  // namespace flightplan

@@ -6,13 +6,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "resolver/catalog/defaults.h"
+#include "resolver/plan/stack.h"
 
 namespace flightplan {
 namespace {
 
 using K = Knob;
-
-bool IsCommandLine(Target target) { return target == Target::kMegatronLm || target == Target::kLoongForge; }
 
 // Upstream's name of the activation function, and the switch that stands for it on the command line.
 struct ActivationNames {
@@ -41,9 +40,9 @@ class Writer {
  public:
   Writer(const ModelSpec& model, const Environment& env)
       : m_(model),
-        cli_(IsCommandLine(env.target)),
+        cli_(StackOf(env).command_line),
         // Renamed in the newest Megatron-Core; Megatron-Bridge still writes the old name.
-        delta_net_(env.target != Target::kMegatronBridge && env.core_release == kMain ? "gdn" : "gated_delta_net"),
+        delta_net_(!StackOf(env).container && env.core_release == kMain ? "gdn" : "gated_delta_net"),
         known_(DefaultsFor(env.target, env.core_release, env.bridge_release, model.is_mla())) {}
 
   std::vector<std::pair<Knob, Value>> Run() {
@@ -288,8 +287,8 @@ std::vector<std::pair<Knob, Value>> ModelKnobs(const ModelSpec& model, const Env
 
 std::vector<std::string> MissingModelFeatures(const ModelSpec& model, const Environment& env,
                                               const std::vector<Knob>& absent) {
-  if (env.target == Target::kMegatronBridge && model.bridge.has_value()) return {};
-  std::vector<std::string> missing = BeyondMegatronCore(model, IsCommandLine(env.target));
+  if (StackOf(env).container && model.bridge.has_value()) return {};
+  std::vector<std::string> missing = BeyondMegatronCore(model, StackOf(env).command_line);
   for (Knob knob : absent) missing.push_back(absl::StrCat("the knob ", Name(knob)));
   return missing;
 }

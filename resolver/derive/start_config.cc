@@ -6,6 +6,7 @@
 #include "resolver/catalog/defaults.h"
 #include "resolver/catalog/loongforge.h"
 #include "resolver/derive/model_knobs.h"
+#include "resolver/plan/stack.h"
 
 namespace flightplan {
 namespace {
@@ -37,7 +38,7 @@ void SetLayout(const LayoutWish& layout, Config* config) {
 void SetModel(const NormalizedIntent& intent, std::vector<Knob>* absent, Config* config) {
   const std::vector<std::pair<Knob, Value>> knobs = ModelKnobs(intent.model, intent.env, absent);
   const LoongForgeModel* file = nullptr;
-  if (intent.env.target == Target::kLoongForge) {
+  if (StackOf(intent.env).model_files) {
     Config named = *config;
     for (const auto& [knob, value] : knobs) named.Set(knob, value, Origin::kModel);
     for (const auto& [knob, value] : intent.pins) named.Set(knob, value, Origin::kCaller);
@@ -76,7 +77,7 @@ DerivedPlan Derive(const NormalizedIntent& intent) {
   std::vector<Knob> absent;
   plan.config = StartConfig(intent, &absent);
   // What LoongForge has a file for it can build.
-  if (intent.env.target != Target::kLoongForge || LoongForgeModelOf(plan.config) == nullptr) {
+  if (!StackOf(intent.env).model_files || LoongForgeModelOf(plan.config) == nullptr) {
     plan.missing_features = MissingModelFeatures(intent.model, intent.env, absent);
   }
   absl::StatusOr<ModelShape> shape = MakeShape(intent.model, plan.config);

@@ -6,6 +6,7 @@
 
 #include "resolver/catalog/bridge_fields.h"
 #include "resolver/catalog/precision_recipes.h"
+#include "resolver/plan/stack.h"
 
 namespace flightplan {
 namespace {
@@ -188,31 +189,17 @@ void UseCommandLineNames(Config* config) {
 }  // namespace
 
 Config WriteForTarget(Config config, const Environment& env) {
-  switch (env.target) {
-    case Target::kCore:
-      break;
-    case Target::kMegatronLm:
-    case Target::kLoongForge:
-      WriteForCommandLine(&config);
-      break;
-    case Target::kMegatronBridge:
-      WriteForBridge(&config);
-      break;
-  }
+  const Stack& stack = StackOf(env);
+  if (stack.command_line) WriteForCommandLine(&config);
+  if (stack.container) WriteForBridge(&config);
   UseTargetNames(env.target, &config);
   return config;
 }
 
 void UseTargetNames(Target target, Config* config) {
-  switch (target) {
-    case Target::kMegatronBridge:
-      return UseBridgeNames(config);
-    case Target::kMegatronLm:
-    case Target::kLoongForge:
-      return UseCommandLineNames(config);
-    case Target::kCore:
-      return;
-  }
+  const Stack& stack = StackOf(target);
+  if (stack.container) return UseBridgeNames(config);
+  if (stack.command_line) UseCommandLineNames(config);
 }
 
 Knob CanonicalKnob(Knob knob) {

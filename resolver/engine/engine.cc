@@ -7,6 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "resolver/engine/loongforge_parts.h"
+#include "resolver/plan/stack.h"
 #include "resolver/rules/bridge/fix_sources_util.h"
 #include "resolver/rules/core/fix_util.h"
 #include "resolver/rules/megatron_lm/cli_util.h"
@@ -15,29 +16,6 @@
 
 namespace flightplan {
 namespace {
-
-// The phases a launch of each target goes through, in order.
-std::vector<Phase> PhasesOf(Target target) {
-  switch (target) {
-    case Target::kCore:
-      return {Phase::kModel, Phase::kModelMla};
-    case Target::kMegatronLm:
-      return {Phase::kParse, Phase::kCliValidate, Phase::kModel,     Phase::kModelMla,
-              Phase::kDdp,   Phase::kOptimizer,   Phase::kContainer, Phase::kBuild,
-              Phase::kMesh,  Phase::kSchedule,    Phase::kHardware,  Phase::kAdvice};
-    case Target::kMegatronBridge:
-      return {Phase::kFlexBackend,    Phase::kEnvVars,  Phase::kMixedPrecision, Phase::kCommOverlap,
-              Phase::kContainerStart, Phase::kDdp,      Phase::kOptimizer,      Phase::kModelPrepare,
-              Phase::kModel,          Phase::kModelMla, Phase::kContainer,      Phase::kProvide,
-              Phase::kBuild,          Phase::kMesh,     Phase::kSchedule,       Phase::kHardware,
-              Phase::kAdvice};
-    case Target::kLoongForge:
-      return {Phase::kParse,    Phase::kLoongForge, Phase::kCliValidate, Phase::kModel,
-              Phase::kModelMla, Phase::kDdp,        Phase::kOptimizer,   Phase::kBuild,
-              Phase::kMesh,     Phase::kSchedule,   Phase::kHardware,    Phase::kAdvice};
-  }
-  return {};
-}
 
 bool GatesLibrary(const Rule& rule) {
   if (rule.kind != Kind::kError) return false;
@@ -94,23 +72,29 @@ bool Reported(const std::vector<Finding>& findings, absl::string_view id) {
 
 // A few checks of the config classes carry another id when a command line reaches them.
 absl::string_view IdFor(const Rule& rule, Target target) {
-  const bool command_line = target == Target::kMegatronLm || target == Target::kLoongForge;
-  return command_line && !rule.cli_id.empty() ? rule.cli_id : rule.id;
+  return StackOf(target).command_line && !rule.cli_id.empty() ? rule.cli_id : rule.id;
+}
+
+// The rule cites code that another stack runs and this one does not.
+bool IsOfAnother(const Stack& stack, const Rule& rule) {
+  const absl::Span<const Stack* const> all = AllStacks();
+  return std::any_of(all.begin(), all.end(), [&](const Stack* other) {
+    return other != &stack && !other->own_source.empty() && absl::StartsWith(rule.source, other->own_source);
+  });
 }
 
 }  // namespace
 
 Program::Program(Target target, int core_release, int bridge_release) {
-  const std::vector<Phase> phases = PhasesOf(target);
+  const Stack& stack = StackOf(target);
   std::map<Phase, size_t> position;
-  for (size_t i = 0; i < phases.size(); ++i) position[phases[i]] = i;
+  for (size_t i = 0; i < stack.phases.size(); ++i) position[stack.phases[i]] = i;
   std::vector<const Rule*> rules;
   for (const Rule* rule : AllRules()) {
     if (position.find(rule->at.phase) == position.end()) continue;
     if (!rule->core.Contains(core_release)) continue;
-    if (target == Target::kMegatronBridge && !rule->bridge.Contains(bridge_release)) continue;
-    if (target != Target::kMegatronBridge && absl::StartsWith(rule->source, "Megatron-Bridge")) continue;
-    if (target != Target::kLoongForge && absl::StartsWith(rule->source, "Loong")) continue;  // its fork's too
+    if (stack.container && !rule->bridge.Contains(bridge_release)) continue;
+    if (IsOfAnother(stack, *rule)) continue;
     rules.push_back(rule);
   }
   std::stable_sort(rules.begin(), rules.end(), [&](const Rule* a, const Rule* b) {
@@ -137,17 +121,18 @@ const Program& Program::For(Target target, int core_release, int bridge_release)
   using Key = std::tuple<Target, int, int>;
   static const auto* const kPrograms = [] {
     auto* programs = new std::map<Key, Program>();
-    for (int core : kCoreReleases) {
-      for (Target t : {Target::kCore, Target::kMegatronLm, Target::kLoongForge}) {
-        programs->emplace(Key(t, core, kMain), Program(t, core, kMain));
-      }
-      for (int bridge : kBridgeReleases) {
-        programs->emplace(Key(Target::kMegatronBridge, core, bridge), Program(Target::kMegatronBridge, core, bridge));
+    for (const Stack* stack : AllStacks()) {
+      const bool numbered = stack->release == &Environment::bridge_release;
+      for (int core : kCoreReleases) {
+        for (int bridge : numbered ? absl::MakeSpan(kBridgeReleases) : absl::Span<const int>(&kMain, 1)) {
+          programs->emplace(Key(stack->target, core, bridge), Program(stack->target, core, bridge));
+        }
       }
     }
     return programs;
   }();
-  const int bridge = target == Target::kMegatronBridge ? NearestRelease(kBridgeReleases, bridge_release) : kMain;
+  const bool numbered = StackOf(target).release == &Environment::bridge_release;
+  const int bridge = numbered ? NearestRelease(kBridgeReleases, bridge_release) : kMain;
   return kPrograms->at(Key(target, NearestRelease(kCoreReleases, core_release), bridge));
 }
 
@@ -227,7 +212,7 @@ Finding MakeFinding(const Rule& rule, const Facts& facts) {
     for (const StaticAssignment& a : patch) out.push_back({a.knob, std::string(a.env_var), a.value.ToValue()});
   }
   CompleteFixes(facts, &finding.fixes);
-  if (facts.target() == Target::kMegatronBridge) RedirectToBridgeSources(facts.config(), &finding.fixes);
+  if (facts.stack().container) RedirectToBridgeSources(facts.config(), &finding.fixes);
   if (HasCommandLine(facts)) RedirectToFlags(facts, &finding.fixes);
   return finding;
 }

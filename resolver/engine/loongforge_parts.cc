@@ -98,7 +98,7 @@ bool AppliesToComponent(const Rule& rule) {
 }  // namespace
 
 bool AppliesToPart(const Rule& rule, const Facts& facts) {
-  if (facts.target() != Target::kLoongForge) return true;
+  if (!facts.stack().model_files) return true;
   if (facts.set(K::model_component) && !absl::StrContains(facts.text(K::model_component), "foundation")) {
     return AppliesToComponent(rule);
   }

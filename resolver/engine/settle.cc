@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "resolver/catalog/loongforge.h"
 #include "resolver/derive/target_knobs.h"
+#include "resolver/plan/stack.h"
 
 namespace flightplan {
 namespace {
@@ -81,7 +82,7 @@ SettledPlan Settle(DecidedPlan plan, const Environment& env) {
     Environment with_plan = env;
     with_plan.vars = plan.env;
     Config written = WriteForTarget(plan.config, env);
-    if (env.target == Target::kLoongForge) with_plan.model_file = ModelFileOf(written);
+    if (StackOf(env).model_files) with_plan.model_file = ModelFileOf(written);
     RunResult run = Run(written, std::move(with_plan));
     const Patch* patch = nullptr;
     const Finding* reason = nullptr;

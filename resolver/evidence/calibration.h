@@ -25,7 +25,7 @@ struct CalibrationQuestion {
   RunLayout layout;
   int64_t gpu_count = 0;
   Precision precision = Precision::kBf16;
-  Target target = Target::kMegatronLm;
+  Target target{};
   double forecast = 0, low = 0, high = 0;
 };
 

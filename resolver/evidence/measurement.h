@@ -39,7 +39,7 @@ struct MeasuredRun {
   RunLayout layout;
   int64_t seq_length = 0, global_batch_size = 0;
   Precision precision = Precision::kBf16;
-  Target target = Target::kMegatronLm;
+  Target target{};
 
   // Of a pair of runs: what was varied.
   Knob knob{};

@@ -18,6 +18,7 @@
 #include "resolver/engine/engine.h"
 #include "resolver/judge/read_config.h"
 #include "resolver/normalize/violations.h"
+#include "resolver/plan/stack.h"
 #include "resolver/read/argparse.h"
 #include "resolver/stacks/dialects.h"
 
@@ -126,8 +127,7 @@ class Conversion {
   // The target's parser knows the word, where it has a list of them.
   bool Takes(Knob knob, const Value& value) const {
     const internal::FlagRow* flag = FirstFlag(knob, to_.env.core_release);
-    if (to_.env.target == Target::kMegatronBridge || flag == nullptr || *flag->choices == '\0' || !value.is_text())
-      return true;
+    if (StackOf(to_.env).container || flag == nullptr || *flag->choices == '\0' || !value.is_text()) return true;
     const std::vector<absl::string_view> choices = absl::StrSplit(flag->choices, '|');
     return std::find(choices.begin(), choices.end(), value.text()) != choices.end();
   }
@@ -163,7 +163,7 @@ void AppendWord(const Argument& word, Launch* launch) {
 // Words of the source that hold no knob: paths, logging, data. The same stack takes them as they are; for another they
 // are named, since nobody else will miss them. A knob whose value cannot be read here is named too.
 void CarryOtherFlags(const Reading& reading, const Environment& from, const Environment& to, ConvertedConfig* out) {
-  if (from.target == Target::kMegatronBridge) return;  // its overrides are all knobs, or findings
+  if (StackOf(from).container) return;  // its overrides are all knobs, or findings
   const FlagTable table(from.core_release);
   const FlagTable there(to.core_release);
   const bool same_stack = from.target == to.target;
@@ -191,7 +191,7 @@ void CarryOtherFlags(const Reading& reading, const Environment& from, const Envi
 JudgeQuestion Converted(const ConvertQuestion& question, const Environment& to, const Launch& launch) {
   JudgeQuestion converted;
   converted.input.arguments = launch.argv;
-  if (to.target == Target::kMegatronBridge) converted.input.format = "bridge-overrides";
+  if (StackOf(to).container) converted.input.format = "bridge-overrides";
   converted.env = question.target;
   converted.env.vars = to.vars;
   converted.env.world_size = to.world_size;

@@ -14,6 +14,7 @@
 #include "resolver/judge/loongforge_parts.h"
 #include "resolver/normalize/request.h"
 #include "resolver/normalize/violations.h"
+#include "resolver/plan/stack.h"
 #include "resolver/shell/reader.h"
 #include "resolver/shell/slurm_job.h"
 #include "resolver/stacks/dialects.h"
@@ -42,7 +43,7 @@ void NoteWhatIsElsewhere(absl::Span<const Argument> args, absl::string_view form
     const bool yaml = arg.text == "--yaml-cfg" || absl::StartsWith(arg.text, "--yaml-cfg=");
     const bool file = arg.text == "--config-file" || absl::StartsWith(arg.text, "--config-file=");
     if (!yaml && !file) continue;
-    if (file && env.target == Target::kLoongForge && reading->parsed.model_file_read) continue;
+    if (file && StackOf(env).model_files && reading->parsed.model_file_read) continue;
     reading->not_judged.push_back(
         absl::StrCat("the YAML file of ", arg.text.substr(0, arg.text.find('=')), ": its values win over these; ",
                      file ? "validate it with --stack-root, or that file" : "validate that file"));
@@ -121,7 +122,7 @@ absl::Status ReadWords(const ConfigInput& input, const Environment& env, Reading
 void ReadKnobs(const ConfigInput& input, const Environment& env, Reading* reading) {
   reading->input = reading->format = "knobs";
   for (const auto& [knob, value] : input.knobs) reading->parsed.knobs.push_back({knob, value, {}});
-  if (env.target == Target::kLoongForge) ReadLoongForgeModel({}, env, &reading->parsed);
+  if (StackOf(env).model_files) ReadLoongForgeModel({}, env, &reading->parsed);
 }
 
 absl::Status ReadInput(const ConfigInput& input, Environment* env, Reading* reading) {

@@ -12,6 +12,7 @@
 #include "resolver/derive/start_config.h"
 #include "resolver/estimate/estimate.h"
 #include "resolver/estimate/probe_outlook.h"
+#include "resolver/plan/stack.h"
 #include "resolver/rules/decide/decide.h"
 #include "resolver/rules/decide/features.h"
 
@@ -199,7 +200,7 @@ absl::Status PrepareSearch(NormalizedIntent intent, LayoutSearch* s) {
   q.layout.seq_length = s->intent.workload.seq_length;
   q.layout.wish = WishOf(s->intent);
   q.layout.sequence_parallel = s->intent.layout.sequence_parallel.value_or(true);
-  if (s->intent.env.target == Target::kLoongForge) {  // its hash layers stand there (lff.hash-first-stage)
+  if (StackOf(s->intent.env).fork) {  // its hash layers stand there (lff.hash-first-stage)
     q.layout.first_stage_layers = s->config.Get(K::moe_n_hash_layers).integer();
   }
   q.layout.even_stages = s->own_split || s->intent.model.hybrid_layer_pattern.has_value();
@@ -213,8 +214,7 @@ absl::Status PrepareSearch(NormalizedIntent intent, LayoutSearch* s) {
   }
   q.execution = ExecutionsOf(*s);
   const int64_t domain = decide::ExtractFeatures(s->intent, s->shape, s->config).domain;
-  const bool cp_comm_is_open =
-      !PinOf(s->intent, K::cp_comm_type).has_value() && s->intent.env.target != Target::kLoongForge;
+  const bool cp_comm_is_open = !PinOf(s->intent, K::cp_comm_type).has_value() && !StackOf(s->intent.env).fork;
   q.base = [s, domain, cp_comm_is_open](const LayoutSizes& sizes) {
     Candidate base = s->bases[BaseIndex(sizes)];
     if (sizes.cp > 1 && cp_comm_is_open) {

@@ -21,6 +21,7 @@
 #include "resolver/normalize/profile_message.h"
 #include "resolver/plan/model_fields.h"
 #include "resolver/plan/quantity.h"
+#include "resolver/plan/stack.h"
 
 namespace flightplan {
 namespace {
@@ -29,17 +30,6 @@ constexpr size_t kMaxEnvBytes = 64 * 1024;
 constexpr size_t kMaxNameBytes = 128;
 
 // ---- target
-
-struct FrameworkName {
-  const char* name;
-  Target target;
-};
-constexpr FrameworkName kFrameworks[] = {{"megatron-lm", Target::kMegatronLm},
-                                         {"megatron-bridge", Target::kMegatronBridge},
-                                         {"loongforge", Target::kLoongForge}};
-
-// LoongForge builds on a fork of Megatron-Core 0.15 (LoongForge@c6275661).
-constexpr int kLoongForgeCore = 15;
 
 // "0.19", "v0.19.0", "core_v0.19.0", "core-0.19" -> 19; "main", "" -> kMain; -1: does not read.
 int ReadRelease(absl::string_view text) {
@@ -382,35 +372,24 @@ absl::Span<const absl::string_view> TransportNames() { return kTransports; }
 
 void NormalizeTarget(const v1::TargetStack& message, absl::string_view field, Environment* env,
                      Violations* violations) {
-  bool known = false;
-  for (const FrameworkName& entry : kFrameworks) {
-    if (message.framework() != entry.name) continue;
-    env->target = entry.target;
-    known = true;
-  }
-  if (!known) {
+  const Stack* const stack = FindStack(message.framework());
+  if (stack == nullptr) {
     violations->Add(absl::StrCat(field, ".framework"),
-                    message.framework().empty()
-                        ? "is required: megatron-lm, megatron-bridge or loongforge"
-                        : absl::StrCat("'", Utf8Prefix(message.framework(), kMaxNameBytes),
-                                       "' is not known; use megatron-lm, megatron-bridge or loongforge"));
+                    message.framework().empty() ? absl::StrCat("is required: ", StackNames())
+                                                : absl::StrCat("'", Utf8Prefix(message.framework(), kMaxNameBytes),
+                                                               "' is not known; use ", StackNames()));
     return;
   }
+  env->target = stack->target;
   const int wanted = message.version().size() <= kMaxNameBytes ? ReadRelease(message.version()) : -1;
   if (wanted < 0) {
     violations->Add(absl::StrCat(field, ".version"), "is not a release such as 0.19, nor main");
     return;
   }
-  if (env->target == Target::kLoongForge) {
-    env->core_release = kLoongForgeCore;
-    if (wanted != kMain) env->unknown_version = message.version();
-    return;
-  }
-  const bool bridge = env->target == Target::kMegatronBridge;
-  const int nearest = bridge ? NearestRelease(kBridgeReleases, wanted) : NearestRelease(kCoreReleases, wanted);
+  const int nearest = NearestRelease(*stack, wanted);
   if (nearest != wanted) env->unknown_version = message.version();
-  if (bridge) env->bridge_release = nearest;
-  env->core_release = bridge ? CoreOfBridge(nearest) : nearest;
+  env->*stack->release = nearest;
+  env->core_release = stack->core_release(nearest);
 }
 
 absl::StatusOr<NormalizedIntent> NormalizeResolve(const v1::ResolveConfigRequest& request, const Catalog& catalog) {

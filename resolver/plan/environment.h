@@ -18,13 +18,13 @@
 namespace flightplan {
 
 // kCore: only the Megatron-Core config class, as when it is built from Python.
-enum class Target { kCore, kMegatronLm, kMegatronBridge, kLoongForge };
+enum class Target { kMegatronLm, kMegatronBridge, kLoongForge, kCore };
 
 // Megatron's entry points read these; nothing in the table is ever executed.
 using EnvVars = std::map<std::string, std::string, std::less<>>;
 
 struct Environment {
-  Target target = Target::kMegatronLm;
+  Target target{};
   int core_release = kMain;     // Megatron-Core minor release, kMain for the newest code read
   int bridge_release = kMain;   // Megatron-Bridge minor release
   std::string unknown_version;  // the release asked for, when it is none that was read; the nearest one is judged

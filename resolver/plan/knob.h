@@ -43,8 +43,7 @@ struct ReleaseRange {
 inline constexpr std::array<int, 6> kCoreReleases = {15, 16, 17, 18, 19, kMain};
 inline constexpr std::array<int, 4> kBridgeReleases = {4, 5, 6, kMain};
 // The newest known release that is not newer than `release`, or the oldest known one.
-template <size_t N>
-constexpr int NearestRelease(const std::array<int, N>& known, int release) {
+constexpr int NearestRelease(absl::Span<const int> known, int release) {
   int best = known[0];
   for (int candidate : known) {
     if (candidate <= release) best = candidate;

@@ -5,28 +5,10 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "resolver/plan/stack.h"
 
 namespace flightplan {
 namespace {
-
-absl::string_view TargetText(Target target) {
-  switch (target) {
-    case Target::kCore:
-      return "megatron-core";
-    case Target::kMegatronLm:
-      return "megatron-lm";
-    case Target::kMegatronBridge:
-      return "megatron-bridge";
-    case Target::kLoongForge:
-      return "loongforge";
-  }
-  return "";
-}
-
-std::string ReleaseText(const Environment& env) {
-  const int release = env.target == Target::kMegatronBridge ? env.bridge_release : env.core_release;
-  return release == kMain ? "main" : absl::StrCat("0.", release);
-}
 
 // What upstream derives itself is left out: it will derive it again.
 bool IsWritten(Origin origin) {
@@ -70,8 +52,8 @@ Launch RenderPlanYaml(const RenderInput& input) {
   Launch launch;
   launch.dialect = "yaml";
   launch.env = input.vars;
-  launch.text =
-      absl::StrCat("target: \"", TargetText(input.env.target), "\"\nversion: \"", ReleaseText(input.env), "\"\n");
+  launch.text = absl::StrCat("target: \"", StackOf(input.env).name, "\"\nversion: \"",
+                             ReleaseText(input.env.*StackOf(input.env).release), "\"\n");
   AppendYaml("config", ConfigEntries(input.config), &launch.text);
   AppendYaml("env", VarEntries(input.vars), &launch.text);
   return launch;
@@ -81,8 +63,8 @@ Launch RenderPlanJson(const RenderInput& input) {
   Launch launch;
   launch.dialect = "json";
   launch.env = input.vars;
-  launch.text = absl::StrCat("{\n  \"target\": \"", TargetText(input.env.target), "\",\n  \"version\": \"",
-                             ReleaseText(input.env), "\"");
+  launch.text = absl::StrCat("{\n  \"target\": \"", StackOf(input.env).name, "\",\n  \"version\": \"",
+                             ReleaseText(input.env.*StackOf(input.env).release), "\"");
   AppendJson("config", ConfigEntries(input.config), &launch.text);
   AppendJson("env", VarEntries(input.vars), &launch.text);
   absl::StrAppend(&launch.text, "\n}\n");

@@ -17,33 +17,11 @@
 #include "resolver/plan/config.h"
 #include "resolver/plan/environment.h"
 #include "resolver/plan/finding.h"
+#include "resolver/plan/phase.h"
 #include "resolver/plan/pipeline_layout.h"
+#include "resolver/plan/stack.h"
 
 namespace flightplan {
-
-// Upstream's stages in the order in which a launch meets them. Not every target has every phase (engine/engine.cc).
-enum class Phase {
-  kParse,           // Megatron-LM argparse
-  kLoongForge,      // LoongForge's own validation before Megatron's
-  kCliValidate,     // Megatron-LM validate_args
-  kFlexBackend,     // Bridge apply_flex_dispatcher_backend
-  kEnvVars,         // Bridge env_vars
-  kMixedPrecision,  // Bridge mixed precision recipe
-  kCommOverlap,     // Bridge comm overlap setup
-  kContainerStart,  // Bridge ConfigContainer.validate before DDP, optimizer and model are finalized
-  kModelPrepare,    // Bridge: CUDA-graph guard and defaults written right before the model's own post-init
-  kModel,           // TransformerConfig.__post_init__ and its bases
-  kModelMla,        // MLATransformerConfig additions after it
-  kDdp,
-  kOptimizer,
-  kContainer,  // the rest of ConfigContainer.validate; Megatron-LM's config container
-  kProvide,    // Bridge GPTModelProvider.provide
-  kBuild,      // model construction
-  kMesh,       // process groups
-  kSchedule,   // the pipeline schedule's own entry checks
-  kHardware,   // our gates: GPU, libraries, environment
-  kAdvice,     // legal, but worth knowing
-};
 
 struct Place {
   Phase phase;
@@ -91,6 +69,10 @@ class Facts {
     return env_;
   }
   Target target() const { return env_.target; }
+  const Stack& stack() const { return StackOf(env_); }
+  bool command_line() const { return stack().command_line; }
+  bool container() const { return stack().container; }
+  bool fork() const { return stack().fork; }  // of Megatron-Core
 
   const Value& value(Knob k) const {
     if (reads_ != nullptr) reads_->knobs.push_back(k);

@@ -1,5 +1,6 @@
 #include "resolver/stacks/dialects.h"
 
+#include "resolver/plan/stack.h"
 #include "resolver/render/plan_dialect.h"
 #include "resolver/stacks/loongforge/dialect.h"
 #include "resolver/stacks/megatron_bridge/dialect.h"
@@ -28,16 +29,8 @@ constexpr absl::string_view kNames[] = {
 }  // namespace
 
 absl::string_view OwnDialect(Target target) {
-  switch (target) {
-    case Target::kMegatronBridge:
-      return "megatron-bridge";
-    case Target::kLoongForge:
-      return "loongforge";
-    case Target::kMegatronLm:
-    case Target::kCore:
-      break;
-  }
-  return "megatron-lm";
+  const Stack& stack = StackOf(target);
+  return stack.by_name ? stack.name : StackOf(Target()).name;
 }
 
 absl::Span<const absl::string_view> DialectNames() { return kNames; }

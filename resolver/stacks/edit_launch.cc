@@ -15,6 +15,7 @@
 #include "resolver/base/yaml.h"
 #include "resolver/catalog/bridge_fields.h"
 #include "resolver/catalog/defaults.h"
+#include "resolver/plan/stack.h"
 #include "resolver/read/hydra_value.h"
 #include "resolver/stacks/dialects.h"
 
@@ -42,7 +43,7 @@ bool IsFlag(absl::string_view word) {
 
 // The words that say this in the target's own language. Empty: by saying nothing; nullopt: it has none.
 std::optional<std::vector<std::string>> WordsFor(const Assignment& assignment, const Environment& env) {
-  if (env.target == Target::kMegatronBridge) {
+  if (StackOf(env).container) {
     const absl::string_view section = BridgeSectionOf(assignment.knob);
     if (section.empty()) return std::nullopt;
     return std::vector<std::string>{
@@ -121,7 +122,7 @@ WordEdits PlanEdits(const WrittenLaunch& launch, const Patch& patch, const Envir
     }
     const ParsedKnob& last = *written.back();  // the last one holds
     const bool flag = IsFlag(launch.args[static_cast<size_t>(last.at.index)].text);
-    if (env.target != Target::kMegatronBridge || !flag) {
+    if (!StackOf(env).container || !flag) {
       plan.edits.push_back(Replace(launch, last, *std::move(words), assignment));
     } else if (auto edit = ReplaceFlagValue(launch, last, assignment); edit.has_value()) {
       plan.edits.push_back(*std::move(edit));
@@ -381,7 +382,7 @@ std::optional<TextEdit> NewKey(absl::string_view text, const YamlNode& root, con
                                const Environment& env) {
   const absl::string_view end_line = text.empty() || text.back() == '\n' ? "" : "\n";
   const std::string value = YamlText(assignment.value);
-  if (env.target != Target::kMegatronBridge) {
+  if (!StackOf(env).container) {
     return TextEdit{text.size(), text.size(), absl::StrCat(end_line, Name(assignment.knob), ": ", value, "\n")};
   }
   const absl::string_view section = BridgeSectionOf(assignment.knob), field = FieldNameOf(assignment.knob);

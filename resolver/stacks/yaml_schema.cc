@@ -96,13 +96,12 @@ std::string MegatronLmYamlSchema() {
 }
 
 std::string BridgeYamlSchema() {
-  const SchemaFormat format = {
-      .title = "Megatron-Bridge ConfigContainer",
-      .stack = "Bridge",
-      .defaults = DefaultsFor(Target::kMegatronBridge, CoreOfBridge(kMain), kMain, /*mla=*/false),
-      .releases = BridgeReleases,
-      .first_release = kBridgeReleases[0],
-      .with_flags = false};
+  const SchemaFormat format = {.title = "Megatron-Bridge ConfigContainer",
+                               .stack = "Bridge",
+                               .defaults = DefaultsFor(Target::kMegatronBridge, kMain, kMain, /*mla=*/false),
+                               .releases = BridgeReleases,
+                               .first_release = kBridgeReleases[0],
+                               .with_flags = false};
   Members sections;
   for (absl::string_view section : OverrideReader::Sections()) sections.Add(section, BridgeSection(section, format));
   sections.Add("env_vars",

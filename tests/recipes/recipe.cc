@@ -10,6 +10,7 @@
 #include "absl/strings/str_split.h"
 #include "resolver/base/status_macros.h"
 #include "resolver/catalog/defaults.h"
+#include "resolver/plan/stack.h"
 #include "tests/support/data_file.h"
 
 namespace flightplan {
@@ -160,7 +161,7 @@ std::optional<NormalizedIntent> MakeIntent(const Catalog& catalog, const Recipe&
   Environment& env = intent.env;
   env.target = Target::kMegatronBridge;
   env.bridge_release = BridgeRelease(recipe.release);
-  env.core_release = CoreOfBridge(env.bridge_release);
+  env.core_release = StackOf(env).core_release(env.bridge_release);
   if (recipe.origin == "modelzoo_script" || recipe.origin == "modelzoo_readme" || recipe.origin == "paper") {
     env.target = Target::kMegatronLm;
     env.capabilities = {"deepep"};  // what that image installs

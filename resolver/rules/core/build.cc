@@ -77,7 +77,7 @@ const Rule kRules[] = {
      .reads = {K::expert_model_parallel_size, K::num_moe_experts},
      .when =
          [](F f) {
-           return f.target() != Target::kMegatronLm && Moe(f) &&  // its command line says so first
+           return (!f.command_line() || f.fork()) && Moe(f) &&  // its command line says so first
                   !Divisible(f.num(K::num_moe_experts), f.num(K::expert_model_parallel_size));
          },
      .needs = "expert_model_parallel_size must divide num_moe_experts",

@@ -75,7 +75,7 @@ const Rule kRules[] = {
      .reads_env = {"NVTE_ALLOW_NONDETERMINISTIC_ALGO"},
      .when =
          [](F f) {
-           return f.on(K::deterministic_mode) && TransformerEngine(f) && f.target() != Target::kMegatronLm &&
+           return f.on(K::deterministic_mode) && TransformerEngine(f) && (!f.command_line() || f.fork()) &&
                   f.var("NVTE_ALLOW_NONDETERMINISTIC_ALGO") != "0";
          },
      .needs = "deterministic mode with Transformer Engine attention needs NVTE_ALLOW_NONDETERMINISTIC_ALGO=0",

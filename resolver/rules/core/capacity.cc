@@ -17,7 +17,7 @@ bool Balances(const Value& type) {
 bool UnbalancedType(F f) {
   const Value& types = f.value(K::moe_router_load_balancing_type);
   if (!types.is_list()) return !Balances(types);
-  if (f.target() == Target::kLoongForge) return true;  // its Hydra's lists are among no names
+  if (f.fork()) return true;  // its Hydra's lists are among no names
   return !std::all_of(types.list().begin(), types.list().end(), Balances);
 }
 

@@ -24,7 +24,7 @@ const Rule kRules[] = {
      .when =
          [](F f) {
            const Value& types = f.value(K::cp_comm_type);
-           return Split(f) && types.is_list() && f.target() != Target::kLoongForge &&
+           return Split(f) && types.is_list() && !f.fork() &&
                   static_cast<int64_t>(types.list().size()) != f.num(K::num_layers);
          },
      .needs = "a cp_comm_type list has one entry per layer",
@@ -37,7 +37,7 @@ const Rule kRules[] = {
          [](F f) {
            const Value& types = f.value(K::cp_comm_type);
            // Of LoongForge's Hydra, which makes its config classes, no list is a list of Python's.
-           const bool list = types.is_list() && f.target() != Target::kLoongForge;
+           const bool list = types.is_list() && !f.fork();
            return Split(f) && !types.is_none() && !list && !types.is_text();
          },
      .needs = "cp_comm_type is a name or a list of names",

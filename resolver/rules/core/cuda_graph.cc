@@ -247,9 +247,9 @@ const Rule kRules[] = {
            if (!f.core(18)) {
              Patch local = {Assign(K::cuda_graph_impl, "local"), Assign(K::external_cuda_graph, false)};
              // The command line of these releases pads the experts of local graphs (mlm.cg-ep-inference-pad).
-             const bool pads = f.target() == Target::kMegatronLm && f.num(K::expert_model_parallel_size) > 1;
+             const bool pads = f.command_line() && !f.fork() && f.num(K::expert_model_parallel_size) > 1;
              if (pads) local.push_back(Assign(K::moe_pad_experts_for_cuda_graph_inference, true));
-             if (f.target() == Target::kMegatronLm) local.push_back(Assign(K::check_for_nan_in_loss_and_grad, false));
+             if (f.command_line() && !f.fork()) local.push_back(Assign(K::check_for_nan_in_loss_and_grad, false));
              return std::vector<Patch>{local};
            }
            return std::vector<Patch>{{Assign(K::cuda_graph_impl, "full_iteration"),
@@ -281,7 +281,7 @@ const Rule kRules[] = {
      .fix =
          [](F f) {
            // Bridge's training never runs local graphs of less than the iteration; with offloading other rules come in.
-           const bool off = f.target() == Target::kMegatronBridge || f.on(K::fine_grained_activation_offloading);
+           const bool off = f.container() || f.on(K::fine_grained_activation_offloading);
            if (off) return std::vector<Patch>{GraphsOff(f)};
            return std::vector<Patch>{{Assign(K::cuda_graph_impl, "local"), Assign(K::external_cuda_graph, false)},
                                      GraphsOff(f)};
@@ -299,7 +299,7 @@ const Rule kRules[] = {
      .needs = "full_iteration_inference means inference_cuda_graph_scope=block",
      .fix =
          [](F f) {
-           if (f.target() == Target::kMegatronBridge) return std::vector<Patch>{GraphsOff(f)};
+           if (f.container()) return std::vector<Patch>{GraphsOff(f)};
            return std::vector<Patch>{{Assign(K::inference_cuda_graph_scope, Value())}};
          }},
     {.id = "cuda-graph.full-deprecated",

@@ -133,8 +133,8 @@ const Rule kRules[] = {
      .when =
          [](F f) {
            // Bridge's recipes set the variable by themselves.
-           return f.target() != Target::kMegatronBridge && FlexWith(f, "hybridep") && !f.var_set(kDomainVar) &&
-                  f.env().gpus_per_node > 0 && f.env().nvlink_domain_gpus > f.env().gpus_per_node;
+           return !f.container() && FlexWith(f, "hybridep") && !f.var_set(kDomainVar) && f.env().gpus_per_node > 0 &&
+                  f.env().nvlink_domain_gpus > f.env().gpus_per_node;
          },
      .needs =
          "where the NVLink domain is larger than a node, HybridEP may count it otherwise than you do and then hangs "

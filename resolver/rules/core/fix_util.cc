@@ -106,7 +106,7 @@ void Complete(F f, Patch* patch) {
   const Assignment* aware = Find(*patch, K::use_precision_aware_optimizer);
   if (aware != nullptr && !aware->value.truthy()) DropPrecisionAware(f, patch);
   // A graph of the whole iteration cannot stop to look at the loss.
-  const bool bridge = f.target() == Target::kMegatronBridge;
+  const bool bridge = f.container();
   if (bridge) KeepBatchEven(f, patch);
   const Assignment* impl = Find(*patch, K::cuda_graph_impl);
   const bool graphs = impl != nullptr ? impl->value.text() != "none" : Find(*patch, K::enable_cuda_graph) != nullptr;

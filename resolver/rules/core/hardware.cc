@@ -82,7 +82,7 @@ const Rule kRules[] = {
      .reads_env = {"gpu"},
      .when =
          [](F f) {
-           return f.target() != Target::kMegatronBridge && FlexWith(f, "deepep") &&
+           return !f.container() && FlexWith(f, "deepep") &&
                   (absl::StrContains(f.env().gpu_name, "GB200") || absl::StrContains(f.env().gpu_name, "GB300"));
          },
      .needs = "DeepEP does not run on GB200 and GB300; HybridEP does",

@@ -50,7 +50,7 @@ const Rule kRules[] = {
      .reads = {K::use_precision_aware_optimizer, K::optimizer},
      .when =
          [](F f) {
-           if (f.target() == Target::kLoongForge && f.is(K::optimizer, "muon")) return false;  // the fork's has it
+           if (f.fork() && f.is(K::optimizer, "muon")) return false;  // the fork's has it
            return PrecisionAware(f) && !f.is(K::optimizer, "adam");
          },
      .needs = "the precision-aware optimizer exists for adam only",

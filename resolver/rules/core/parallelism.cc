@@ -233,8 +233,8 @@ const Rule kRules[] = {
      .reads = {K::expert_model_parallel_size, K::tensor_model_parallel_size, K::sequence_parallel},
      .when =
          [](F f) {
-           return f.target() != Target::kLoongForge && f.num(K::expert_model_parallel_size) > 1 &&
-                  f.num(K::tensor_model_parallel_size) > 1 && !f.on(K::sequence_parallel);
+           return !f.fork() && f.num(K::expert_model_parallel_size) > 1 && f.num(K::tensor_model_parallel_size) > 1 &&
+                  !f.on(K::sequence_parallel);
          },
      .needs = "expert and tensor parallelism together train only with sequence_parallel",
      .fixes = {{{K::sequence_parallel, true}}}},

@@ -77,7 +77,7 @@ const Rule kRules[] = {
      .when =
          [](F f) {
            // LoongForge's fork may have a list with a number for each stage instead.
-           const bool listed = f.target() == Target::kLoongForge && f.set(K::custom_pipeline_recompute_layers);
+           const bool listed = f.fork() && f.set(K::custom_pipeline_recompute_layers);
            return f.set(K::recompute_granularity) && !Selective(f) && f.none(K::recompute_num_layers) && !listed;
          },
      .needs = "full recompute needs recompute_num_layers, at most the layers of one pipeline rank",
@@ -113,11 +113,7 @@ const Rule kRules[] = {
      .area = "recompute",
      TRANSFORMER_CONFIG(1959),
      .reads = {K::recompute_modules},
-     .when =
-         [](F f) {
-           return f.target() != Target::kLoongForge && Selective(f) &&
-                  HasOther(f, K::recompute_modules, KnownModules(f));
-         },
+     .when = [](F f) { return !f.fork() && Selective(f) && HasOther(f, K::recompute_modules, KnownModules(f)); },
      .needs = "recompute_modules knows core_attn, moe_act, layernorm, mla_up_proj, mlp, moe, shared_experts; core 0.19 "
               "adds gdn_norm_out, main adds gdp_in_proj, gdp_qkv, mhc",
      .fix =

@@ -12,7 +12,7 @@ bool CoefficientsMismatch(F f) {
   const Value& types = f.value(K::moe_router_load_balancing_type);
   const Value& coefficients = f.value(K::moe_aux_loss_coeff);
   // LoongForge makes its config classes by Hydra, whose lists are no lists of Python's.
-  if (f.target() == Target::kLoongForge) return false;
+  if (f.fork()) return false;
   return types.is_list() && !(coefficients.is_list() && coefficients.list().size() == types.list().size());
 }
 
@@ -49,7 +49,7 @@ const Rule kRules[] = {
          [](F f) {
            const bool known = f.is(K::moe_router_score_function, "sigmoid") ||
                               (f.core(18) && f.is(K::moe_router_score_function, "sqrtsoftplus"));
-           return f.target() != Target::kLoongForge && f.on(K::moe_router_enable_expert_bias) && !known;
+           return !f.fork() && f.on(K::moe_router_enable_expert_bias) && !known;
          },
      .needs =
          "aux-loss-free balancing by expert bias needs the score function sigmoid (from core 0.18 also sqrtsoftplus)",

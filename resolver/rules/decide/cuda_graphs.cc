@@ -1,5 +1,6 @@
 // Which part of a step is captured into CUDA graphs, and the settings that capture asks for.
 #include "absl/strings/str_cat.h"
+#include "resolver/plan/stack.h"
 #include "resolver/rules/decide/deliberation.h"
 #include "resolver/rules/decide/evidence.h"
 
@@ -33,7 +34,7 @@ Value ScopedModules(const Deliberation& d, bool attention) {
 void Companions(Deliberation& d) {
   const absl::string_view impl = d.value(K::cuda_graph_impl).text();
   if (impl.empty() || impl == "none") return;
-  if (d.intent.env.target == Target::kMegatronBridge) {  // a command line has no word for the config class's own field
+  if (StackOf(d.intent.env).container) {  // a command line has no word for the config class's own field
     d.Follow(K::use_te_rng_tracker, true, K::cuda_graph_impl, kRule,
              "capture needs Transformer Engine's random-state tracker");
   }

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "resolver/derive/context_exchange.h"
+#include "resolver/plan/stack.h"
 #include "resolver/rules/decide/deliberation.h"
 #include "resolver/rules/decide/evidence.h"
 
@@ -91,7 +92,7 @@ void ContextParallel(Deliberation& d) {
         {.rule_id = kRule, .reason = std::move(reason), .basis = Basis::kGuidance, .citations = {citation}});
   };
   // LoongForge sets the exchange by its own degree (context_parallel_ulysses_degree).
-  const bool own_degree = d.intent.env.target == Target::kLoongForge;
+  const bool own_degree = StackOf(d.intent.env).fork;
   const ContextExchange exchange =
       own_degree ? ContextExchange() : ContextExchangeOf(d.f.shape, d.f.tp, d.f.cp, d.f.seq, d.f.domain);
   switch (exchange.type) {

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "resolver/plan/stack.h"
 #include "resolver/rules/decide/deliberation.h"
 #include "resolver/rules/decide/evidence.h"
 
@@ -95,11 +96,12 @@ void Allocator(Deliberation& d) {
 }
 
 void Checkout(Deliberation& d) {
-  if (d.intent.env.target != Target::kLoongForge) return;
-  d.Export("LOONGFORGE_PATH", "/workspace/LoongForge",
+  const Stack::Checkout& checkout = StackOf(d.intent.env).checkout;
+  if (checkout.variable.empty()) return;
+  d.Export(checkout.variable, std::string(checkout.path),
            {.rule_id = "decide.env.loongforge-path",
             .reason = "where its images and scripts have the checkout, which model files refer to; put yours",
-            .citations = {"baidu-baige/LoongForge@c6275661 docker/Dockerfile:22"}});
+            .citations = {checkout.source}});
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 // Fused kernels, where the libraries carry them.
+#include "resolver/plan/stack.h"
 #include "resolver/rules/decide/deliberation.h"
 #include "resolver/rules/decide/evidence.h"
 
@@ -42,7 +43,7 @@ void DecideFusions(Deliberation& d) {
   if (d.Choose(K::cross_entropy_loss_fusion, !d.on(K::deterministic_mode),
                {.rule_id = kRule, .reason = "keeps one copy of the logits instead of three"})) {
     // Megatron-LM's command line refuses the TE kernel.
-    if (env.target == Target::kMegatronBridge && env.te.has_value() && d.on(K::cross_entropy_loss_fusion)) {
+    if (StackOf(env).container && env.te.has_value() && d.on(K::cross_entropy_loss_fusion)) {
       d.Follow(K::cross_entropy_fusion_impl, "te", K::cross_entropy_loss_fusion, kRule, "writes the gradient in place");
     }
   }

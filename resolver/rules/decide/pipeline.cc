@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "resolver/plan/stack.h"
 #include "resolver/rules/decide/deliberation.h"
 #include "resolver/rules/decide/evidence.h"
 
@@ -37,7 +38,7 @@ void DecidePipeline(Deliberation& d) {
                            !d.value(K::num_layers_in_last_pipeline_stage).is_none() ||
                            d.on(K::account_for_embedding_in_pipeline_split) ||
                            d.on(K::account_for_loss_in_pipeline_split);
-  const bool hashed = d.intent.env.target == Target::kLoongForge && d.value(K::moe_n_hash_layers).integer() > 0;
+  const bool hashed = StackOf(d.intent.env).fork && d.value(K::moe_n_hash_layers).integer() > 0;
   const bool even = layers % stages == 0 && !hashed;
   if (stages > kMaxStages || layers > kMaxLayers || mtp > kMaxLayers || even || split_given ||
       layers + mtp + 2 < stages || !d.value(K::pipeline_model_parallel_layout).is_none()) {

@@ -3,6 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "resolver/plan/stack.h"
 #include "resolver/rules/decide/deliberation.h"
 #include "resolver/rules/decide/evidence.h"
 
@@ -135,7 +136,7 @@ void DecideRecompute(Deliberation& d) {
   if (OffloadInstead(d)) return;
 
   const bool overlap_pinned = d.on(K::overlap_moe_expert_parallel_comm);
-  const bool paired = d.intent.env.target == Target::kLoongForge && WillOverlapExperts(d);
+  const bool paired = StackOf(d.intent.env).fork && WillOverlapExperts(d);
   unsigned bits = 0;
   double now = without;
   for (const Step& step : StepsFor(d, overlap_pinned, paired)) {

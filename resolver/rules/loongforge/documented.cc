@@ -19,7 +19,7 @@ constexpr absl::string_view kTensors[] = {"dispatched_input", "pre_mlp_layernorm
 // docs/source/get_started/optimization_guide.md:247: without Megatron-Core's qkv_linear.
 constexpr absl::string_view kModules[] = {"attn_norm", "core_attn", "attn_proj", "mlp_norm", "expert_fc1", "moe_act"};
 
-bool LoongForge(F f) { return f.target() == Target::kLoongForge; }
+bool LoongForge(F f) { return f.fork(); }
 
 template <size_t N>
 bool Known(const Value& item, const absl::string_view (&names)[N]) {

@@ -186,11 +186,7 @@ const Rule kRules[] = {
      .at = {Phase::kAdvice, 600},
      .source = "LoongForge:docs/source/features (activation offload)",
      .reads = {K::fine_grained_activation_offloading, K::bindpcie},
-     .when =
-         [](F f) {
-           return f.target() == Target::kLoongForge && f.on(K::fine_grained_activation_offloading) &&
-                  !f.on(K::bindpcie);
-         },
+     .when = [](F f) { return f.fork() && f.on(K::fine_grained_activation_offloading) && !f.on(K::bindpcie); },
      .needs = "bind each process to the NUMA node of its GPU, or offload runs over the other socket",
      .fixes = {{{K::bindpcie, true}}}},
 };

@@ -180,7 +180,7 @@ const Rule kRules[] = {
      .change =
          [](Editor& e) {
            const Facts& f = e.facts();
-           if (f.target() == Target::kLoongForge) return;  // not in its fork
+           if (f.fork()) return;  // not in its fork
            if (UsesDistCkpt(f) && !f.on(K::use_persistent_ckpt_worker)) e.Set(K::async_save, false);
          }},
     {.id = "mlm.async-strategy",

@@ -7,6 +7,7 @@
 #include "absl/strings/str_split.h"
 #include "resolver/base/integers.h"
 #include "resolver/catalog/loongforge.h"
+#include "resolver/plan/stack.h"
 
 namespace flightplan {
 namespace {
@@ -35,7 +36,7 @@ const ChoiceRows& LoongForgeRows() {
 
 // The flags with choices of one release.
 const ChoiceRows& RowsWithChoices(const Environment& env) {
-  if (env.target == Target::kLoongForge) return LoongForgeRows();
+  if (StackOf(env).fork) return LoongForgeRows();
   static const auto* const kRows = [] {
     auto* rows = new std::array<ChoiceRows, kCoreReleases.size()>();
     for (size_t i = 0; i < kCoreReleases.size(); ++i) {
@@ -78,7 +79,7 @@ const ChoiceRow* FirstRefused(const Facts& f) {
 
 }  // namespace
 
-bool HasCommandLine(const Facts& f) { return f.target() == Target::kMegatronLm || f.target() == Target::kLoongForge; }
+bool HasCommandLine(const Facts& f) { return f.command_line(); }
 
 bool ArchBelow(const Facts& f, int major) { return f.env().cc_major > 0 && f.env().cc_major < major; }
 

@@ -8,7 +8,7 @@ namespace {
 using K = Knob;
 using F = const Facts&;
 
-bool Cli(F f) { return f.target() == Target::kMegatronLm || f.target() == Target::kLoongForge; }
+bool Cli(F f) { return f.command_line(); }
 
 const Rule kRules[] = {
     {.id = "mlm.async-nvrx",

@@ -256,8 +256,8 @@ const Rule kRules[] = {
      .reads = {K::cuda_graph_impl, K::expert_model_parallel_size, K::moe_pad_experts_for_cuda_graph_inference},
      .when =
          [](F f) {
-           return f.target() != Target::kLoongForge && f.is(K::cuda_graph_impl, "local") &&
-                  f.num(K::expert_model_parallel_size) > 1 && !f.on(K::moe_pad_experts_for_cuda_graph_inference) &&
+           return !f.fork() && f.is(K::cuda_graph_impl, "local") && f.num(K::expert_model_parallel_size) > 1 &&
+                  !f.on(K::moe_pad_experts_for_cuda_graph_inference) &&
                   (!f.core(17) || !f.is(K::transformer_impl, "inference_optimized"));
          },
      .needs = "local CUDA graphs with expert parallelism need moe_pad_experts_for_cuda_graph_inference in this release",

@@ -52,8 +52,8 @@ const Rule kRules[] = {
      .reads_env = {"CUDA_DEVICE_MAX_CONNECTIONS", "gpu"},
      .when =
          [](F f) {
-           return f.target() != Target::kLoongForge && OneQueueArea(f) && !AnyFsdp(f) &&
-                  !f.on(K::overlap_moe_expert_parallel_comm) && f.var("CUDA_DEVICE_MAX_CONNECTIONS") != "1";
+           return !f.fork() && OneQueueArea(f) && !AnyFsdp(f) && !f.on(K::overlap_moe_expert_parallel_comm) &&
+                  f.var("CUDA_DEVICE_MAX_CONNECTIONS") != "1";
          },
      .needs = "tensor or context parallelism before Blackwell needs CUDA_DEVICE_MAX_CONNECTIONS=1",
      .fixes = {{{{}, "1", "CUDA_DEVICE_MAX_CONNECTIONS"}}}},

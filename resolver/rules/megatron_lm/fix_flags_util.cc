@@ -60,7 +60,7 @@ class FlagPatch {
         if (f_.on(param)) Add(param, false);
       }
     }
-    if (f_.target() == Target::kLoongForge) FollowLoongForge();
+    if (f_.fork()) FollowLoongForge();
     return std::move(out_);
   }
 

@@ -312,8 +312,7 @@ const Rule kRules[] = {
      .when =
          [](F f) {
            // LoongForge's models set both, in the YAML, behind this check.
-           return f.target() != Target::kLoongForge && f.on(K::multi_latent_attention) &&
-                  f.on(K::group_query_attention);
+           return !f.fork() && f.on(K::multi_latent_attention) && f.on(K::group_query_attention);
          },
      .needs = "MLA and grouped-query attention exclude each other",
      .fixes = {{{K::group_query_attention, false}}, {{K::multi_latent_attention, false}}}},

@@ -11,7 +11,7 @@ using F = const Facts&;
 
 // Optimizers with their own distributed scheme. Until 0.17 only those with muon in the name are looked at.
 bool Emerging(F f) {
-  if (f.target() == Target::kLoongForge) return false;  // its fork has Muon in an optimizer of its own
+  if (f.fork()) return false;  // its fork has Muon in an optimizer of its own
   if (f.core(18)) return !f.in(K::optimizer, {"sgd", "adam"});
   return absl::StrContains(f.text(K::optimizer), "muon");
 }
@@ -103,7 +103,7 @@ const Rule kRules[] = {
      .when =
          [](F f) {
            // Bridge's configuration takes any name.
-           return f.target() != Target::kMegatronBridge && !f.in(K::optimizer, {"sgd", "adam"}) &&
+           return !f.container() && !f.in(K::optimizer, {"sgd", "adam"}) &&
                   !absl::StrContains(f.text(K::optimizer), "muon");
          },
      .needs = "this release reads the name but builds no such optimizer",
@@ -123,7 +123,7 @@ const Rule kRules[] = {
      .reads = {K::optimizer_cpu_offload, K::fp8_param_gather, K::fp8_recipe},
      .when =
          [](F f) {
-           return f.target() != Target::kLoongForge && f.on(K::optimizer_cpu_offload) && f.on(K::fp8_param_gather) &&
+           return !f.fork() && f.on(K::optimizer_cpu_offload) && f.on(K::fp8_param_gather) &&
                   !f.is(K::fp8_recipe, "delayed");
          },
      .needs = "optimizer_cpu_offload with fp8_param_gather needs fp8_recipe delayed",

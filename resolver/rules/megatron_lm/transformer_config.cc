@@ -52,7 +52,7 @@ void TakePlainFields(Editor& e) {
   e.Fill(K::persist_layer_norm, !f.on(K::no_persist_layer_norm));
   e.Fill(K::deallocate_pipeline_outputs, true);
   e.Fill(K::pipeline_dtype, f.value(K::params_dtype));
-  if (f.target() != Target::kLoongForge) e.Fill(K::variable_seq_lengths, false);  // its fork keeps what was asked
+  if (!f.fork()) e.Fill(K::variable_seq_lengths, false);  // its fork keeps what was asked
   e.Fill(K::fp8_param, f.value(K::fp8_param_gather));
   if (f.core(17)) e.Fill(K::fp4_param, f.value(K::fp4_param_gather));
   e.Fill(K::inference_sampling_seed, f.value(K::seed));
@@ -187,7 +187,7 @@ const Rule kRules[] = {
      .at = {Phase::kModel, kFirst, 99},
      .source = "Megatron-LM:megatron/training/argument_utils.py:329",
      .reads = {K::init_method_xavier_uniform},
-     .when = [](F f) { return f.target() == Target::kMegatronLm && f.on(K::init_method_xavier_uniform); },
+     .when = [](F f) { return f.command_line() && !f.fork() && f.on(K::init_method_xavier_uniform); },
      .needs = "upstream hands --init-method-xavier-uniform to a field that TransformerConfig does not have, and stops",
      .fixes = {{{K::init_method_xavier_uniform, false}}}},
 };

@@ -1,0 +1,12 @@
+# camel_case("cuda_graph" result): "CudaGraph".
+function(camel_case text result)
+  set(out "")
+  string(REPLACE "_" ";" parts "${text}")
+  foreach(part IN LISTS parts)
+    string(SUBSTRING "${part}" 0 1 head)
+    string(SUBSTRING "${part}" 1 -1 tail)
+    string(TOUPPER "${head}" head)
+    string(APPEND out "${head}${tail}")
+  endforeach()
+  set(${result} "${out}" PARENT_SCOPE)
+endfunction()

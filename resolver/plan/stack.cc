@@ -1,0 +1,44 @@
+#include "resolver/plan/stack.h"
+
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+
+namespace flightplan {
+
+const Stack& StackOf(Target target) {
+  static const auto* const kByTarget = [] {
+    auto* table = new std::vector<const Stack*>();
+    for (const Stack* stack : AllStacks()) {
+      const auto place = static_cast<size_t>(stack->target);
+      if (table->size() <= place) table->resize(place + 1);
+      (*table)[place] = stack;
+    }
+    return table;
+  }();
+  return *(*kByTarget)[static_cast<size_t>(target)];
+}
+
+const Stack* FindStack(absl::string_view name) {
+  for (const Stack* stack : AllStacks()) {
+    if (stack->by_name && stack->name == name) return stack;
+  }
+  return nullptr;
+}
+
+std::string StackNames() {
+  std::string names;
+  absl::string_view last;
+  for (const Stack* stack : AllStacks()) {
+    if (!stack->by_name) continue;
+    if (!last.empty()) absl::StrAppend(&names, names.empty() ? "" : ", ", last);
+    last = stack->name;
+  }
+  return absl::StrCat(names, names.empty() ? "" : " or ", last);
+}
+
+int NearestRelease(const Stack& stack, int release) { return NearestRelease(stack.releases, release); }
+
+std::string ReleaseText(int release) { return release == kMain ? "main" : absl::StrCat("0.", release); }
+
+}  // namespace flightplan

@@ -1,0 +1,68 @@
+// A stack that configurations are judged for and launches are written for, as data. Each has a folder of its own,
+// resolver/stacks/<name>, where its record stands in stack.cc beside what reads and writes its spelling.
+#pragma once
+
+#include <string>
+
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "resolver/plan/environment.h"
+#include "resolver/plan/phase.h"
+
+namespace flightplan {
+
+struct Argument;  // plan/reading.h
+
+struct Stack {
+  Target target{};
+  absl::string_view name;  // in requests and answers: "megatron-lm"
+  int rank = 0;            // its place where stacks are listed
+  bool by_name = true;     // false: nobody asks for it by its name, it is a part of the others
+  // How the citations of its own code begin ("Megatron-Bridge/"): rules with such a source are its alone. Empty: it has
+  // no code that the others do not run.
+  absl::string_view own_source;
+  // It is built on a fork of Megatron-Core, which lacks checks that upstream has and has others.
+  bool fork = false;
+
+  // How knobs are written, and what reads them before the config classes do. Neither: fields of Python classes.
+  bool command_line = false;  // flags: argparse, then validate_args
+  bool container = false;     // sections of a ConfigContainer: model.moe_router_topk
+  // A launch starts from a file of the stack's own that says what the model is; its words change that.
+  bool model_files = false;
+  // The variable that says where the stack's checkout is, if its files refer to one.
+  struct Checkout {
+    absl::string_view variable, path, source;
+  } checkout = {};
+
+  // How its launches and files are told from those of other stacks.
+  struct Marks {
+    int order = 0;  // those that tell more come first
+    // `script`: the Python file that is run, in lower case. Null: it has no launches.
+    bool (*launch)(absl::string_view script, absl::Span<const Argument> args) = nullptr;
+    absl::string_view yaml = {};  // text that stands in no YAML file but its own; empty: there is none
+  } marks = {};
+
+  // What its releases are numbered by, and those that were read, oldest first; a stack without numbers has kMain alone.
+  int Environment::*release = &Environment::core_release;
+  absl::Span<const int> releases;
+  // The Megatron-Core release under one of its releases.
+  int (*core_release)(int release) = nullptr;
+
+  absl::Span<const Phase> phases;  // of a launch, in order
+};
+
+// In the order in which they are named to people.
+absl::Span<const Stack* const> AllStacks();
+const Stack& StackOf(Target target);
+inline const Stack& StackOf(const Environment& env) { return StackOf(env.target); }
+// Null where no stack that is asked for by name has this one.
+const Stack* FindStack(absl::string_view name);
+// "megatron-lm, megatron-bridge or loongforge"
+std::string StackNames();
+
+// The known release that an unknown one is judged as.
+int NearestRelease(const Stack& stack, int release);
+// "main", "0.19"
+std::string ReleaseText(int release);
+
+}  // namespace flightplan

@@ -1,0 +1,40 @@
+// LoongForge: loongforge/train.py, over Baidu's fork of Megatron-Core 0.15 (LoongForge@c6275661).
+#include "resolver/plan/stack.h"
+
+#include "absl/strings/match.h"
+
+namespace flightplan {
+namespace {
+
+constexpr int kReleases[] = {kMain};
+constexpr Phase kPhases[] = {
+    Phase::kParse,     Phase::kLoongForge, Phase::kCliValidate, Phase::kModel,    Phase::kModelMla, Phase::kDdp,
+    Phase::kOptimizer, Phase::kBuild,      Phase::kMesh,        Phase::kSchedule, Phase::kHardware, Phase::kAdvice,
+};
+
+// loongforge/train.py, wherever the checkout is.
+bool IsLaunch(absl::string_view script, absl::Span<const Argument>) {
+  return absl::StrContains(script, "loongforge") && absl::StartsWith(script.substr(script.rfind('/') + 1), "train");
+}
+
+}  // namespace
+
+extern const Stack kLoongforgeStack;
+const Stack kLoongforgeStack = {
+    .target = Target::kLoongForge,
+    .name = "loongforge",
+    .rank = 2,
+    .own_source = "Loong",  // LoongForge, and Loong-Megatron under it
+    .fork = true,
+    .command_line = true,
+    .model_files = true,
+    .checkout = {.variable = "LOONGFORGE_PATH",
+                 .path = "/workspace/LoongForge",
+                 .source = "baidu-baige/LoongForge@c6275661 docker/Dockerfile:22"},
+    .marks = {.order = 0, .launch = IsLaunch, .yaml = "_target_: loongforge.models."},
+    .releases = kReleases,
+    .core_release = [](int) { return 15; },
+    .phases = kPhases,
+};
+
+}  // namespace flightplan

@@ -1,0 +1,74 @@
+// Megatron-Bridge: recipes, and overrides of their ConfigContainer.
+#include "resolver/plan/stack.h"
+
+#include <algorithm>
+
+#include "absl/strings/match.h"
+#include "absl/strings/strip.h"
+#include "resolver/plan/reading.h"
+
+namespace flightplan {
+namespace {
+
+// The Megatron-Core that a release pins (its 3rdparty/Megatron-LM).
+int CoreOf(int bridge_release) {
+  switch (bridge_release) {
+    case 4:
+      return 17;
+    case 5:
+      return 18;
+    case 6:
+      return 19;
+    default:
+      return kMain;
+  }
+}
+
+constexpr Phase kPhases[] = {
+    Phase::kFlexBackend, Phase::kEnvVars,   Phase::kMixedPrecision, Phase::kCommOverlap, Phase::kContainerStart,
+    Phase::kDdp,         Phase::kOptimizer, Phase::kModelPrepare,   Phase::kModel,       Phase::kModelMla,
+    Phase::kContainer,   Phase::kProvide,   Phase::kBuild,          Phase::kMesh,        Phase::kSchedule,
+    Phase::kHardware,    Phase::kAdvice,
+};
+
+// Sections of Megatron-Bridge's ConfigContainer that its overrides begin with.
+constexpr absl::string_view kSections[] = {
+    "model.", "train.", "ddp.", "optimizer.", "comm_overlap.", "dataset.", "checkpoint.", "mixed_precision.", "dist."};
+
+absl::string_view FlagOf(const Argument& arg) { return absl::string_view(arg.text).substr(0, arg.text.find('=')); }
+
+bool IsOverride(absl::string_view text) {
+  while (absl::ConsumePrefix(&text, "+")) {
+  }
+  return absl::StrContains(text, '=') &&
+         std::any_of(std::begin(kSections), std::end(kSections),
+                     [text](absl::string_view section) { return absl::StartsWith(text, section); });
+}
+
+bool IsLaunch(absl::string_view script, absl::Span<const Argument> args) {
+  const absl::string_view file = script.substr(script.rfind('/') + 1);
+  if (absl::StrContains(script, "scripts/performance/")) return true;
+  const bool overrides =
+      std::any_of(args.begin(), args.end(), [](const Argument& arg) { return IsOverride(arg.text); });
+  const bool recipe =
+      std::any_of(args.begin(), args.end(), [](const Argument& arg) { return FlagOf(arg) == "--recipe"; });
+  return overrides || (file == "run_recipe.py" && recipe);
+}
+
+}  // namespace
+
+extern const Stack kMegatronBridgeStack;
+const Stack kMegatronBridgeStack = {
+    .target = Target::kMegatronBridge,
+    .name = "megatron-bridge",
+    .rank = 1,
+    .own_source = "Megatron-Bridge",
+    .container = true,
+    .marks = {.order = 1, .launch = IsLaunch, .yaml = "_target_: megatron.bridge."},
+    .release = &Environment::bridge_release,
+    .releases = kBridgeReleases,
+    .core_release = CoreOf,
+    .phases = kPhases,
+};
+
+}  // namespace flightplan
