@@ -255,8 +255,8 @@ Flag::Setter ToPin(std::vector<std::string>* pins, bool set) {
 
 Values InputFormatValues() {
   Values values = {.words = {std::string(kShellFormat)}};
-  for (const InputFormat& format : InputFormats()) {
-    std::string name(format.name);  // of one name, a format for each target
+  for (const auto& [target, format] : InputFormats()) {
+    std::string name(format->name);  // of one name, a format for each target
     if (std::find(values.words.begin(), values.words.end(), name) == values.words.end()) values.words.push_back(name);
   }
   return values;

@@ -13,7 +13,6 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "absl/types/span.h"
-#include "resolver/catalog/defaults.h"
 
 namespace flightplan {
 namespace {
@@ -226,8 +225,7 @@ bool LoongForgeClassTakes(absl::string_view target, absl::string_view field) {
     if (!row.transformer_config) return false;
     if (std::find(std::begin(kForkFields), std::end(kForkFields), field) != std::end(kForkFields)) return true;
     const std::optional<Knob> knob = FindKnob(field);
-    if (knob.has_value() && Name(*knob) == field &&
-        DefaultsFor(Target::kCore, kLoongForgeCore, kMain, /*mla=*/true).origin(*knob) != Origin::kAbsent) {
+    if (knob.has_value() && Name(*knob) == field && Row(*knob).core.Contains(kLoongForgeCore)) {
       return true;
     }
     for (int i = 0; i < internal::kLoongForgeFlagRowCount; ++i) {

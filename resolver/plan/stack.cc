@@ -1,10 +1,21 @@
 #include "resolver/plan/stack.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 
 namespace flightplan {
+
+absl::Span<const Stack* const> AllStacks() {
+  static const auto* const kAll = [] {
+    const absl::Span<const Stack* const> registered = RegisteredStacks();
+    auto* all = new std::vector<const Stack*>(registered.begin(), registered.end());
+    std::sort(all->begin(), all->end(), [](const Stack* a, const Stack* b) { return a->rank < b->rank; });
+    return all;
+  }();
+  return *kAll;
+}
 
 const Stack& StackOf(Target target) {
   static const auto* const kByTarget = [] {

@@ -51,6 +51,8 @@ struct Stack {
   absl::Span<const Phase> phases;  // of a launch, in order
 };
 
+// In no order; generated from the folders.
+absl::Span<const Stack* const> RegisteredStacks();
 // In the order in which they are named to people.
 absl::Span<const Stack* const> AllStacks();
 const Stack& StackOf(Target target);

@@ -1,42 +1,38 @@
 #include "resolver/stacks/dialects.h"
 
-#include "resolver/plan/stack.h"
 #include "resolver/render/plan_dialect.h"
-#include "resolver/stacks/loongforge/dialect.h"
-#include "resolver/stacks/megatron_bridge/dialect.h"
-#include "resolver/stacks/megatron_lm/dialect.h"
+#include "resolver/stacks/spelling.h"
 
 namespace flightplan {
 namespace {
 
-struct Dialect {
-  absl::string_view name;
-  Launch (*render)(const RenderInput&);
-};
+// Of no stack: the plan itself as a file.
+constexpr OutputDialect kPlanDialects[] = {{"yaml", RenderPlanYaml}, {"json", RenderPlanJson}};
 
-constexpr Dialect kDialects[] = {
-#define FLIGHTPLAN_DIALECT(name, render) {name, render},
-#include "resolver/stacks/dialects.def"
-#undef FLIGHTPLAN_DIALECT
-};
-
-constexpr absl::string_view kNames[] = {
-#define FLIGHTPLAN_DIALECT(name, render) name,
-#include "resolver/stacks/dialects.def"
-#undef FLIGHTPLAN_DIALECT
-};
+const std::vector<OutputDialect>& AllDialects() {
+  static const auto* const kAll = [] {
+    auto* all = new std::vector<OutputDialect>();
+    for (const StackSpelling* stack : AllSpellings()) {
+      all->insert(all->end(), stack->dialects.begin(), stack->dialects.end());
+    }
+    all->insert(all->end(), std::begin(kPlanDialects), std::end(kPlanDialects));
+    return all;
+  }();
+  return *kAll;
+}
 
 }  // namespace
 
-absl::string_view OwnDialect(Target target) {
-  const Stack& stack = StackOf(target);
-  return stack.by_name ? stack.name : StackOf(Target()).name;
+absl::string_view OwnDialect(Target target) { return SpellingsOf(target).dialects.front().name; }
+
+std::vector<absl::string_view> DialectNames() {
+  std::vector<absl::string_view> names;
+  for (const OutputDialect& dialect : AllDialects()) names.push_back(dialect.name);
+  return names;
 }
 
-absl::Span<const absl::string_view> DialectNames() { return kNames; }
-
 Launch RenderDialect(absl::string_view name, const RenderInput& input) {
-  for (const Dialect& dialect : kDialects) {
+  for (const OutputDialect& dialect : AllDialects()) {
     if (dialect.name != name) continue;
     Launch launch = dialect.render(input);
     launch.dialect = dialect.name;
@@ -46,16 +42,27 @@ Launch RenderDialect(absl::string_view name, const RenderInput& input) {
 }
 
 ParseResult ParseOwnDialect(absl::Span<const Argument> args, const Environment& env) {
-  switch (env.target) {
-    case Target::kMegatronBridge:
-      return ParseBridge(args, env);
-    case Target::kLoongForge:
-      return ParseLoongForge(args, env);
-    case Target::kMegatronLm:
-    case Target::kCore:
-      break;
+  return SpellingsOf(env.target).formats.front().arguments(args, env);
+}
+
+absl::Span<const StackSpelling* const> AllSpellings() {
+  static const auto* const kAll = [] {
+    auto* all = new std::vector<const StackSpelling*>();
+    for (const Stack* stack : AllStacks()) {
+      for (const StackSpelling* spelling : RegisteredSpellings()) {
+        if (spelling->target == stack->target) all->push_back(spelling);
+      }
+    }
+    return all;
+  }();
+  return *kAll;
+}
+
+const StackSpelling& SpellingsOf(Target target) {
+  for (const StackSpelling* spelling : AllSpellings()) {
+    if (spelling->target == target) return *spelling;
   }
-  return ParseMegatronLm(args, env);
+  return *AllSpellings().front();
 }
 
 }  // namespace flightplan

@@ -1,6 +1,8 @@
 // All dialects by name.
 #pragma once
 
+#include <vector>
+
 #include "absl/types/span.h"
 #include "resolver/plan/reading.h"
 #include "resolver/render/launch.h"
@@ -9,8 +11,8 @@ namespace flightplan {
 
 // A target's own dialect: "megatron-lm", "megatron-bridge", "loongforge".
 absl::string_view OwnDialect(Target target);
-// Every name RenderDialect knows, in the order of dialects.def.
-absl::Span<const absl::string_view> DialectNames();
+// Every name that RenderDialect knows.
+std::vector<absl::string_view> DialectNames();
 
 // Renders by name; `launch.dialect` is that name. An unknown name gives an empty launch.
 Launch RenderDialect(absl::string_view name, const RenderInput& input);

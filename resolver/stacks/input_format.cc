@@ -7,33 +7,10 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "resolver/stacks/loongforge/dialect.h"
-#include "resolver/stacks/loongforge/yaml.h"
-#include "resolver/stacks/megatron_bridge/dialect.h"
-#include "resolver/stacks/megatron_bridge/yaml.h"
-#include "resolver/stacks/megatron_lm/dialect.h"
-#include "resolver/stacks/megatron_lm/yaml.h"
-#include "resolver/stacks/yaml_schema.h"
+#include "resolver/stacks/spelling.h"
 
 namespace flightplan {
 namespace {
-
-constexpr InputFormat kFormats[] = {
-    {"argv", Target::kMegatronLm, ParseMegatronLm, nullptr},
-    {"megatron-lm-yaml", Target::kMegatronLm, nullptr, ParseMegatronLmYaml, MegatronLmYamlSchema},
-    {"argv", Target::kLoongForge, ParseLoongForge, nullptr},
-    {"loongforge-yaml", Target::kLoongForge, nullptr, ParseLoongForgeYaml, LoongForgeYamlSchema},
-    {"bridge-overrides", Target::kMegatronBridge, ParseBridge, nullptr},
-    {"bridge-recipe", Target::kMegatronBridge, ParseBridgeRecipe, nullptr},
-    {"bridge-perf", Target::kMegatronBridge, ParseBridgePerf, nullptr},
-    {"bridge-yaml", Target::kMegatronBridge, nullptr, ParseBridgeYaml, BridgeYamlSchema},
-};
-
-const InputFormat& First(Target target) {
-  const InputFormat* found = std::find_if(std::begin(kFormats), std::end(kFormats),
-                                          [target](const InputFormat& format) { return format.target == target; });
-  return found == std::end(kFormats) ? kFormats[0] : *found;
-}
 
 bool Contains(absl::string_view endings, absl::string_view name) {
   const size_t dot = name.rfind('.');
@@ -75,50 +52,41 @@ bool IsOverride(absl::string_view line) {
   return end > 0 && end < line.size() && line[end] == '=' && absl::StrContains(line.substr(0, end), ".");
 }
 
+const InputFormat& First(Target target) { return SpellingsOf(target).formats.front(); }
+
 absl::string_view YamlFormat(Target target) {
-  for (const InputFormat& format : kFormats) {
-    if (format.target == target && format.file != nullptr) return format.name;
+  for (const InputFormat& format : SpellingsOf(target).formats) {
+    if (format.file != nullptr) return format.name;
   }
   return kShellFormat;
 }
 
 }  // namespace
 
-absl::Span<const InputFormat> InputFormats() { return kFormats; }
+std::vector<NamedFormat> InputFormats() {
+  std::vector<NamedFormat> all;
+  for (const StackSpelling* stack : AllSpellings()) {
+    for (const InputFormat& format : stack->formats) all.push_back({stack->target, &format});
+  }
+  return all;
+}
 
 const InputFormat* FindInputFormat(absl::string_view name, Target target) {
-  for (const InputFormat& format : kFormats) {
-    if (format.name == name && format.target == target) return &format;
+  for (const InputFormat& format : SpellingsOf(target).formats) {
+    if (format.name == name) return &format;
   }
   return nullptr;
 }
 
 std::string InputFormatNames(Target target) {
   std::string names(kShellFormat);
-  for (const InputFormat& format : kFormats) {
-    if (format.target == target) absl::StrAppend(&names, ", ", format.name);
-  }
+  for (const InputFormat& format : SpellingsOf(target).formats) absl::StrAppend(&names, ", ", format.name);
   return names;
 }
 
 const InputFormat& RecogniseArguments(absl::Span<const Argument> args, absl::string_view script, Target target) {
-  if (target != Target::kMegatronBridge) return First(target);
-  const absl::string_view file = script.substr(script.rfind('/') + 1);
-  const auto has = [args](absl::string_view flag) {
-    return std::any_of(args.begin(), args.end(), [flag](const Argument& arg) {
-      return arg.text == flag || absl::StartsWith(arg.text, absl::StrCat(flag, "="));
-    });
-  };
-  absl::string_view name = "bridge-overrides";
-  const bool harness = absl::StrContains(script, "performance/") || file == "run_script.py";
-  if (harness) {
-    name = "bridge-perf";
-  } else if (file == "run_recipe.py" || has("--recipe") || has("--model") || has("--mode")) {
-    name = "bridge-recipe";
-  } else if (std::any_of(args.begin(), args.end(), [](const Argument& a) { return absl::StartsWith(a.text, "-"); })) {
-    name = "bridge-perf";
-  }
-  return *FindInputFormat(name, target);
+  const StackSpelling& stack = SpellingsOf(target);
+  return stack.recognise == nullptr ? stack.formats.front() : *FindInputFormat(stack.recognise(args, script), target);
 }
 
 absl::string_view RecogniseFile(absl::string_view name, absl::string_view text, Target target) {

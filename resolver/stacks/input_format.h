@@ -13,7 +13,6 @@ namespace flightplan {
 
 struct InputFormat {
   absl::string_view name;
-  Target target{};
   // Words after the script's name. Null: not written as arguments.
   ParseResult (*arguments)(absl::Span<const Argument> args, const Environment& env) = nullptr;
   // A file as a whole. Null: its words are read as arguments.
@@ -22,8 +21,12 @@ struct InputFormat {
   std::string (*schema)() = nullptr;
 };
 
-// Every format, a target's usual one for arguments first. A shell script is none of them: it holds arguments.
-absl::Span<const InputFormat> InputFormats();
+struct NamedFormat {
+  Target target{};
+  const InputFormat* format = nullptr;
+};
+// Every format, a stack's usual one for arguments first. A shell script is none of them: it holds arguments.
+std::vector<NamedFormat> InputFormats();
 inline constexpr absl::string_view kShellFormat = "shell";
 
 // The format of that name for the target, or null.
@@ -31,9 +34,7 @@ const InputFormat* FindInputFormat(absl::string_view name, Target target);
 // "shell, argv, megatron-lm-yaml": what a target can be given, for messages.
 std::string InputFormatNames(Target target);
 
-// Of arguments. Bridge: overrides alone; with --recipe, --model or --mode those of run_recipe.py; with other flags
-// those of the performance harness. `script`: the Python file that a shell script runs, which says it by its name; or
-// empty.
+// Of arguments. `script`: the Python file that a shell script runs, which may say it by its name; or empty.
 const InputFormat& RecogniseArguments(absl::Span<const Argument> args, absl::string_view script, Target target);
 
 // Of a file: by its ending (.yaml, .yml; .sh, .bash, .sbatch, .slurm), else by its first line that is neither blank nor

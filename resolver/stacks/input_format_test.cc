@@ -63,8 +63,9 @@ TEST(InputFormats, AreFoundByNameAndTarget) {
   EXPECT_NE(FindInputFormat("bridge-yaml", Target::kMegatronBridge), nullptr);
   EXPECT_EQ(FindInputFormat("bridge-yaml", Target::kMegatronLm), nullptr);
   EXPECT_EQ(InputFormatNames(Target::kMegatronLm), "shell, argv, megatron-lm-yaml");
-  for (const InputFormat& format : InputFormats()) {
-    EXPECT_NE(format.arguments == nullptr, format.file == nullptr) << format.name;
+  for (const auto& [target, format] : InputFormats()) {
+    EXPECT_NE(format->arguments == nullptr, format->file == nullptr) << format->name;
+    EXPECT_EQ(FindInputFormat(format->name, target), format);
   }
 }
 

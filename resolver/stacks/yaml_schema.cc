@@ -15,8 +15,6 @@
 namespace flightplan {
 namespace {
 
-constexpr int kForkRelease = 15;  // of Megatron-Core, under LoongForge
-
 // The knobs that a flat map of the format may have, by every name.
 void AddKnobs(const SchemaFormat& format, Members* properties) {
   for (int i = 0; i < kKnobCount; ++i) {
@@ -52,7 +50,7 @@ ReleaseRange MegatronReleases(Knob knob) {
 // Everything that the fork's release has, as one release: what came later is not there.
 ReleaseRange ForkReleases(Knob knob) {
   const bool own = *Row(knob).loongforge != '\0';
-  const bool there = own || Row(knob).core.Contains(kForkRelease) || FirstFlag(knob, kForkRelease) != nullptr;
+  const bool there = own || Row(knob).core.Contains(kLoongForgeCore) || FirstFlag(knob, kLoongForgeCore) != nullptr;
   return there && LoongForgeKey(Name(knob)) == knob ? ReleaseRange{} : ReleaseRange{1, 0};
 }
 
@@ -118,9 +116,9 @@ std::string BridgeYamlSchema() {
 std::string LoongForgeYamlSchema() {
   const SchemaFormat format = {.title = "LoongForge model file",
                                .stack = "LoongForge",
-                               .defaults = DefaultsFor(Target::kLoongForge, kForkRelease, kMain, /*mla=*/false),
+                               .defaults = DefaultsFor(Target::kLoongForge, kLoongForgeCore, kMain, /*mla=*/false),
                                .releases = ForkReleases,
-                               .first_release = kForkRelease,
+                               .first_release = kLoongForgeCore,
                                .own_choices = LoongForgeChoices,
                                .open_models = true};
   Members properties;

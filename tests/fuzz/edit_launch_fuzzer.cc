@@ -66,10 +66,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
 
   for (Target target : {Target::kMegatronLm, Target::kMegatronBridge}) {
     env.target = target;
-    for (const InputFormat& format : InputFormats()) {
-      if (format.target != target || format.file == nullptr) continue;
-      const ParseResult yaml = format.file(script, env);
-      format.file(EditYaml(script, yaml.knobs, patch, env).text, env);
+    for (const auto& [stack, format] : InputFormats()) {
+      if (stack != target || format->file == nullptr) continue;
+      const ParseResult yaml = format->file(script, env);
+      format->file(EditYaml(script, yaml.knobs, patch, env).text, env);
     }
     const std::vector<Argument> args = ArgumentsOfLines(script);
     const ParseResult words = RecogniseArguments(args, "", target).arguments(args, env);

@@ -13,15 +13,18 @@
 namespace flightplan::fuzz {
 namespace {
 
-const InputFormat& Format() {
-  static const InputFormat* const kFormat = [] {
-    for (const InputFormat& format : InputFormats()) {
-      if (format.name == FLIGHTPLAN_FUZZ_FORMAT && OwnDialect(format.target) == FLIGHTPLAN_FUZZ_DIALECT) return &format;
+const NamedFormat& Named() {
+  static const NamedFormat kNamed = [] {
+    for (const NamedFormat& named : InputFormats()) {
+      const bool own = OwnDialect(named.target) == FLIGHTPLAN_FUZZ_DIALECT;
+      if (named.format->name == FLIGHTPLAN_FUZZ_FORMAT && own) return named;
     }
     __builtin_trap();  // the build names a format that is none
   }();
-  return *kFormat;
+  return kNamed;
 }
+
+const InputFormat& Format() { return *Named().format; }
 
 ParseResult Read(absl::string_view text, const Environment& env) {
   if (Format().file != nullptr) return Format().file(text, env);
@@ -35,7 +38,7 @@ ParseResult Read(absl::string_view text, const Environment& env) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const absl::string_view text(reinterpret_cast<const char*>(data), size);
   Environment env;
-  env.target = Format().target;
+  env.target = Named().target;
   env.vars["HOME"] = "/root";
   Met(RecogniseFile("", text, env.target));
   const ParseResult parsed = Read(text, env);

@@ -74,11 +74,10 @@ absl::Status Validate(const v1::ValidateConfigRequest& request) {
 }
 
 // A file of one format; one in four is repaired too.
-absl::Status ReadAs(const InputFormat* format, const std::string& text) {
+absl::Status ReadAs(Target target, absl::string_view format, const std::string& text) {
   v1::ValidateConfigRequest request;
-  const Target target = format == nullptr ? Target::kMegatronLm : format->target;
   request.mutable_target()->set_framework(std::string(OwnDialect(target)));
-  request.set_input_format(std::string(format == nullptr ? kShellFormat : format->name));
+  request.set_input_format(std::string(format));
   request.mutable_file()->set_text(text);
   request.set_repair(text.size() % 4 == 0);
   return Validate(request);
@@ -178,15 +177,17 @@ std::vector<Reader> Readers(const std::filesystem::path& corpus) {
     return spoken;
   };
   std::vector<Reader> readers;
-  for (const InputFormat& format : InputFormats()) {
-    const bool shared = format.name == "argv" && format.target == Target::kLoongForge;
-    const std::string name = shared ? "loongforge-argv" : std::string(format.name);
+  for (const auto& [target, format] : InputFormats()) {
+    const bool shared = format->name == "argv" && target == Target::kLoongForge;
+    const std::string name = shared ? "loongforge-argv" : std::string(format->name);
     if (!std::filesystem::is_directory(corpus / name)) continue;
-    readers.push_back({name, speak(LanguageOfFormat(format), name), kMaxScriptBytes, service::kMaxAnswerWork,
-                       [&format](const std::string& text) { return ReadAs(&format, text); }});
+    readers.push_back({name, speak(LanguageOfFormat(*format), name), kMaxScriptBytes, service::kMaxAnswerWork,
+                       [named = NamedFormat{target, format}](const std::string& text) {
+                         return ReadAs(named.target, named.format->name, text);
+                       }});
   }
   readers.push_back({"shell", speak("shell", "shell"), kMaxScriptBytes, service::kMaxAnswerWork,
-                     [](const std::string& text) { return ReadAs(nullptr, text); }});
+                     [](const std::string& text) { return ReadAs(Target::kMegatronLm, kShellFormat, text); }});
   readers.push_back(
       {"hf-config", speak("json", "hf-config"), kMaxHfConfigBytes, service::kMaxAnswerWork, ReadHfConfig});
   readers.push_back({"knob-values", speak("pattern", ""), kMaxTextBytes, service::kMaxAnswerWork, ReadKnobValues});

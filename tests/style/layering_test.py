@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Who may include whom: the rooms of resolver/, and what the edge sees of them."""
+"""Who may include whom: the rooms of resolver/, and what the edge sees of them; and who may ask which stack it is."""
 import re
 import sys
 
@@ -60,7 +60,8 @@ def room_of(include):
 
 def faults_of(path):
     name = str(path.relative_to(ROOT))
-    includes = INCLUDE.findall(path.read_text())
+    text = path.read_text()
+    includes = INCLUDE.findall(text)
     parts = name.split("/")
     room = parts[1] if parts[0] == "resolver" and len(parts) > 2 else None
     is_test = name.endswith("_test.cc")
@@ -78,6 +79,9 @@ def faults_of(path):
         return [f"{name}: {parts[0]} is not in the table of {__file__}"]
     faults = []
     is_tool = parts[:3] == ["resolver", "catalog", "embed"]  # runs in the build, not in the library
+    asks = name.startswith(("resolver/", "service/", "clients/")) and not name.startswith("resolver/stacks/")
+    if asks and not is_test and re.search(r"\bTarget::k", text):
+        faults.append(f"{name}: asks which stack it is; ask its record (resolver/plan/stack.h) for what matters")
     for include in includes:
         target = room_of(include)
         if allowed is not None and target is not None and target not in allowed and not is_test:

@@ -17,8 +17,8 @@ constexpr absl::string_view kServeConfig = "serve-config";
 // The YAML formats of --input-format, and the file of `flightplan serve`.
 std::vector<Schema> Schemas() {
   std::vector<Schema> schemas;
-  for (const InputFormat& format : InputFormats()) {
-    if (format.schema != nullptr) schemas.push_back({format.name, format.schema});
+  for (const auto& [target, format] : InputFormats()) {
+    if (format->schema != nullptr) schemas.push_back({format->name, format->schema});
   }
   if (!ServeConfigSchema().empty()) schemas.push_back({kServeConfig, ServeConfigSchema});
   return schemas;
