@@ -36,7 +36,9 @@ const ModelSpec* FindRecipeModel(const Catalog& catalog, const Recipe& recipe) {
   if (auto model = catalog.FindModel(Text(extra, "hf_model")); model.ok()) return *model;
   // A short name is a unique beginning of the catalogue's: "moonlight_16b" is "moonlight-16b-a3b".
   auto squeeze = [](absl::string_view name) { return absl::StrReplaceAll(name, {{"_", ""}, {"-", ""}, {".", ""}}); };
-  const std::string wanted = absl::StrReplaceAll(squeeze(recipe.model), {{"llama3", "llama31"}});
+  // "llama3_70b" is run with Llama 3.1's shape; "llama31_405b" says so itself.
+  const std::string wanted =
+      absl::StrReplaceAll(squeeze(recipe.model), {{"llama31", "llama31"}, {"llama3", "llama31"}});
   const ModelSpec* found = nullptr;
   for (const ModelSpec& model : catalog.models()) {
     if (squeeze(model.name).rfind(wanted, 0) != 0) continue;
