@@ -36,13 +36,13 @@ double DistinctGroups(double groups, double experts, double topk) {
 
 namespace {
 
-// Domains that a token reaches; group-limited routing keeps its experts together.
-double DomainsReached(double domains, const MlpWork& mlp) {
-  const double free = DistinctGroups(domains, mlp.experts, mlp.topk);
-  if (mlp.router_group_topk <= 0 || mlp.router_groups < domains) return free;
-  const double reachable = std::min(domains, mlp.router_group_topk);
-  const double within = mlp.experts * mlp.router_group_topk / mlp.router_groups;
-  return std::min(free, DistinctGroups(reachable, within, mlp.topk));
+// Ranks, or NVLink domains, that a token reaches; group-limited routing keeps its experts together.
+double RanksReached(double ranks, const MlpWork& mlp) {
+  const double free = DistinctGroups(ranks, mlp.experts, mlp.topk);
+  if (mlp.router_group_topk <= 0) return free;
+  const double share = mlp.router_group_topk / mlp.router_groups;
+  const double reachable = ranks <= mlp.router_groups ? std::min(ranks, mlp.router_group_topk) : ranks * share;
+  return std::min(free, DistinctGroups(reachable, mlp.experts * share, mlp.topk));
 }
 
 }  // namespace
@@ -52,7 +52,7 @@ ExchangeWork ExchangeOf(const Candidate& plan, const GpuRates& rates, double tok
   ExchangeWork work;
   const double row = width * kBf16Bytes, ep = plan.ep, q = plan.etp;
   // Permute writes one row per (token, expert), unpermute reads them back.
-  work.permute_bytes = work.unpermute_bytes = row * (tokens * (1 + mlp.topk) + 0.0 * rows);
+  work.permute_bytes = work.unpermute_bytes = row * tokens * (1 + mlp.topk);
   work.permutes_before = plan.dispatcher == Dispatcher::kAllToAll || plan.dispatcher == Dispatcher::kAllGather;
   work.kernels = work.permutes_before ? 12 : plan.dispatcher == Dispatcher::kDeepEp ? 9 : 5;
   work.preprocess_kernels = work.permutes_before ? 5 : 2;
@@ -79,20 +79,22 @@ ExchangeWork ExchangeOf(const Candidate& plan, const GpuRates& rates, double tok
     case Dispatcher::kDeepEp:
       work.permute_bytes = work.unpermute_bytes = row * 2 * rows;
       inside_us = DeepepUs(rates, plan.num_sms > 0 ? plan.num_sms : kDefaultDeepepSms);
-      inside = tokens * DistinctGroups(ep, mlp.experts, mlp.topk) * (inside_ranks - 1) / inside_ranks;
-      outside = tokens * DomainsReached(domains, mlp) * (domains - 1) / domains;
+      inside = tokens * RanksReached(ep, mlp) * (inside_ranks - 1) / inside_ranks;
+      outside = tokens * RanksReached(domains, mlp) * (domains - 1) / domains;
       break;
     case Dispatcher::kHybridEp:
     case Dispatcher::kNcclEp:
       // Permutation is part of the exchange's own kernels.
       work.permute_bytes = work.unpermute_bytes = row * rows;
-      inside = tokens * DistinctGroups(ep, mlp.experts, mlp.topk) * (inside_ranks - 1) / inside_ranks;
-      outside = tokens * DomainsReached(domains, mlp) * (domains - 1) / domains;
+      inside = tokens * RanksReached(ep, mlp) * (inside_ranks - 1) / inside_ranks;
+      outside = tokens * RanksReached(domains, mlp) * (domains - 1) / domains;
       break;
   }
   // Expert tensor parallelism gathers the rows of a group's ranks, inside the node.
   const double gathered = q > 1 ? tokens * mlp.topk * (q - 1) * row * rates.collective_nvlink_us : 0;
-  const double near = inside * row * inside_us, far = outside * row * rates.network_us[at];
+  // An exchange ends with the rank that receives most.
+  const double busiest = rows > 0 ? std::max(1.0, rows / (tokens * mlp.topk * q)) : 1;
+  const double near = inside * row * inside_us * busiest, far = outside * row * rates.network_us[at] * busiest;
   work.dispatch_us = latency + BothLinks(near, far) + gathered;
   if (domains > 1) work.dispatch_us += rates.network_latency_us;
   work.inside_share = near + far > 0 ? near / (near + far) : 1;

@@ -108,10 +108,12 @@ GpuRates RatesOf(const GpuSystem& gpu, const StepCoefficients& k) {
   const bool blackwell = generation == Generation::kBlackwell;
   rates.error = CatalogErrors(generation);
   const double power = PowerOf(gpu, k);
+  const bool ultra = gpu.cc_major == 10 && gpu.cc_minor >= 3;
   for (int i = 0; i < kGemmPrecisions; ++i) {
     const auto precision = static_cast<GemmPrecision>(i);
     const auto at = static_cast<size_t>(i);
-    const double peak = PeakOf(gpu, precision), rate = peak * Share(generation, precision, k) * power;
+    const double ultra_nvfp4 = ultra && precision == GemmPrecision::kNvfp4 ? k.nvfp4_ultra : 1.0;
+    const double peak = PeakOf(gpu, precision), rate = peak * Share(generation, precision, k) * power * ultra_nvfp4;
     if (rate <= 0) continue;
     rates.gemm_us[at] = kMicro / rate;
     rates.peak_us[at] = kMicro / peak;
@@ -119,12 +121,13 @@ GpuRates RatesOf(const GpuSystem& gpu, const StepCoefficients& k) {
   }
   rates.quantize_bytes = {
       0, 0, 0, k.quantize_fp8, k.quantize_fp8, k.quantize_fp8_block, k.quantize_mxfp8, k.quantize_nvfp4};
-  const bool ultra = gpu.cc_major == 10 && gpu.cc_minor >= 3;
   const double attention = bf16 * (ultra ? k.attention_ultra : 1.0);
   rates.attention_forward_us =
       kMicro / (attention * (blackwell ? k.attention_forward_blackwell : k.attention_forward_hopper));
   rates.attention_backward_us =
       kMicro / (attention * (blackwell ? k.attention_backward_blackwell : k.attention_backward_hopper));
+  constexpr double kScanSms = 148;  // of the B200
+  rates.scan_us = k.scan_element_ps / kMicro * kScanSms / static_cast<double>(gpu.sm_count.value_or(kScanSms));
   rates.memory_us = PerByte(hbm * k.memory_share);
   rates.permute_us = PerByte(hbm * k.permute_share);
   rates.optimizer_us = PerByte(hbm * k.optimizer_share);

@@ -34,6 +34,7 @@ struct GpuRates {
   std::array<double, kGemmPrecisions> quantize_bytes{};
   double attention_forward_us = 0, attention_backward_us = 0;
   double memory_us = 0, permute_us = 0;  // per byte
+  double scan_us = 0;                    // forward, per token and element of the state
   double host_us = 0;                    // per kernel launched eagerly
   // Per byte of one rank, inside the NVLink domain and over the network.
   std::array<double, kDispatchers> nvlink_us{}, network_us{};

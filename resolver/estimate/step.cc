@@ -21,11 +21,9 @@ Load Scaled(const Load& load, double by) {
   return {by * load.matmul, by * load.attention, by * load.memory, by * load.transfer, by * load.kernels};
 }
 
-// Larger of two, rounded where they meet: a step that is half bound by the host pays for both in turns.
-double SoftMax(double a, double b) {
-  const double a2 = a * a, b2 = b * b;
-  return std::sqrt(std::sqrt(a2 * a2 + b2 * b2));
-}
+// Larger of two, rounded where they meet: some of a layer's kernels wait for the host and others for the GPU, and each
+// wait for the number of rows that arrive drains what the host had launched ahead.
+double SoftMax(double a, double b) { return std::sqrt(a * a + b * b); }
 
 class Forecaster {
  public:
@@ -42,8 +40,10 @@ class Forecaster {
   bool Run(const LayerTimes& times, StepForecast* out);
 
  private:
+  double HalfOut(size_t precision) const { return precision == 0 ? k_.gemm_half_out : k_.gemm_half_out_low; }
+
   double GemmUs(double rows, double in, double out, size_t precision) const {
-    const double small = 1 + k_.gemm_half_out * rates_.ridge[precision] * (1 / out + 0.5 / in);
+    const double small = 1 + HalfOut(precision) * rates_.ridge[precision] * (1 / out + 0.5 / in);
     return 2 * rows * in * out * rates_.gemm_us[precision] * small;
   }
 
@@ -70,14 +70,35 @@ class Forecaster {
   // Gather before the column-parallel layer and reduction after the row-parallel one (or two all-reduces).
   void AddTensorParallel(Module* module) const {
     if (t_ <= 1) return;
-    const double bytes = tokens_ * h_ * kBf16Bytes * (t_ - 1) / t_;
-    const double us = 2 * (bytes * LinkUs(plan_.tp) + (plan_.tp_overlap ? 0 : k_.collective_latency_us));
+    // What a low-precision product is fed is gathered as it feeds it (Transformer Engine, quantized all-gather); sums
+    // are reduced in bf16.
+    const double values = tokens_ * h_ * (t_ - 1) / t_;
+    const double us = (OperandBytes() + kBf16Bytes) * values * LinkUs(plan_.tp) +
+                      (plan_.tp_overlap ? 0 : 2 * k_.collective_latency_us);
     const double exposed = plan_.tp_overlap ? k_.tensor_overlap_exposed : 1.0;
     module->fwd.transfer += us * exposed;
     // The backward gathers the input once more for the weight gradient; that gather hides behind the input gradient.
     module->bwd.transfer += us * exposed * 1.15;
     module->fwd.kernels += 2;
     module->bwd.kernels += 3;
+  }
+
+  double OperandBytes() const {
+    switch (static_cast<GemmPrecision>(precision_)) {
+      case GemmPrecision::kBf16:
+      case GemmPrecision::kFp16:
+      case GemmPrecision::kFp32:
+        return kBf16Bytes;
+      case GemmPrecision::kFp8Delayed:
+      case GemmPrecision::kFp8Tensorwise:
+      case GemmPrecision::kFp8Blockwise:
+        return 1;
+      case GemmPrecision::kMxfp8:
+        return 1 + 1.0 / 32;
+      case GemmPrecision::kNvfp4:
+        return 0.5 + 1.0 / 16;
+    }
+    return kBf16Bytes;
   }
 
   // Ring (p2p): keys and values pass every rank beside the blocks' attention. All-to-all: heads are spread instead,
@@ -120,6 +141,9 @@ class Forecaster {
   void AddDataParallel(double fwd_us, double bwd_us, double microbatches, StepParts* parts) const;
   void CountParameters(const RankContents& rank);
 
+  // With the ramp, the tail and the gap of each kernel.
+  double GpuUs(const Load& load) const { return load.gpu() + load.kernels * k_.kernel_us; }
+
   bool Again(unsigned module) const {
     return plan_.recompute == RecomputeMode::kSelective && (plan_.recompute_modules & module) != 0;
   }
@@ -129,6 +153,13 @@ class Forecaster {
     if (plan_.recompute != RecomputeMode::kFullBlock || plan_.stages == nullptr) return 0;
     const int layers = std::max(1, plan_.stages->chunks.front().Layers());
     return std::min(1.0, static_cast<double>(plan_.recompute_layers) / layers);
+  }
+  bool HasUnmeasuredAttention() const {
+    for (int i = 0; i < work_.kind_count; ++i) {
+      const LayerWork& layer = work_.kinds[static_cast<size_t>(i)];
+      if (layer.attention.scan_state > 0 || layer.attention.unmeasured) return true;
+    }
+    return false;
   }
   bool WholeIteration() const { return plan_.graphs == GraphImpl::kFullIteration; }
   bool Captured(unsigned module) const {
@@ -166,16 +197,18 @@ Module Forecaster::AttentionModule(const LayerWork& layer, size_t precision) con
     // Small heads spend more exponentials on each product: the kernel waits for them.
     const double small =
         work.v_size < 128 ? std::sqrt(std::sqrt(128 / work.v_size)) * std::sqrt(128 / work.v_size) : 1.0;
-    module.fwd.attention = flops * rates_.attention_forward_us * gain * small * (1 + k_.attention_half_work / blocks);
-    module.bwd.attention =
-        2.5 * flops * rates_.attention_backward_us * gain * wide * small * (1 + 0.3 * k_.attention_half_work / blocks);
+    // Tiles on the diagonal are computed whole and the first ones have little to stream; less so in the backward pass.
+    const double sequence = k_.attention_half_sequence / (2 * context);
+    module.fwd.attention =
+        flops * rates_.attention_forward_us * gain * small * (1 + sequence) * (1 + k_.attention_half_work / blocks);
+    module.bwd.attention = 2.5 * flops * rates_.attention_backward_us * gain * wide * small * (1 + 0.6 * sequence) *
+                           (1 + 0.3 * k_.attention_half_work / blocks);
     if (plan_.cp > 1) AddContextParallel(work, &module);
   }
-  if (work.scan_flops > 0) {
-    // Chunked scans reach a fraction of the tensor cores' rate.
-    const double us = tokens_ * work.scan_work / t_ * rates_.gemm_us[0] * k_.scan_slowdown;
+  if (work.scan_state > 0) {
+    const double us = tokens_ * work.scan_state / t_ * rates_.scan_us;
     module.fwd.attention += us;
-    module.bwd.attention += 2.5 * us;
+    module.bwd.attention += k_.scan_backward * us;
   }
   const double norm_bytes = 10 * h_ * local_ * (layer.norms > 2 ? 1.4 : 1.0);
   const double bytes = work.split_bytes * tokens_ / t_ + work.replicated_bytes * local_ + norm_bytes;
@@ -251,13 +284,14 @@ LayerTime Forecaster::TimeOfLayer(const LayerWork& layer, size_t precision) cons
     // ---- routed experts
     const double q = plan_.etp, local_experts = std::max(1.0, mlp.experts / plan_.ep);
     const double in = mlp.latent > 0 ? mlp.latent : h_;
-    const double imbalance = plan_.imbalance <= 1 || plan_.ep == 1 ? 1.0 : k_.natural_imbalance;
+    const double imbalance =
+        plan_.imbalance <= 1 || plan_.ep == 1 ? 1.0 : 1 + k_.natural_imbalance * std::sqrt(2 * std::log(plan_.ep));
     const double sent = local_ * mlp.topk;     // rows that leave this rank
     const double rows = sent * q * imbalance;  // rows this rank computes
     const double per_expert = std::max(1.0, rows / local_experts);
     const double first = (mlp.gated ? 2 : 1) * mlp.expert_width / q, second = mlp.expert_width / q;
     const double ridge = rates_.ridge[precision];
-    const double small = 1 + k_.gemm_half_rows_grouped * ridge / per_expert + k_.gemm_half_out * ridge / second;
+    const double small = 1 + k_.gemm_half_rows_grouped * ridge / per_expert + HalfOut(precision) * ridge / second;
     const double flops = 2 * rows * in * (first + second);
     Module experts;
     const double us = flops * rates_.gemm_us[precision] * small / k_.gemm_grouped;
@@ -266,9 +300,13 @@ LayerTime Forecaster::TimeOfLayer(const LayerWork& layer, size_t precision) cons
     // Every weight gradient is added to its fp32 sum.
     experts.wgrad.matmul =
         us / k_.gemm_weight_gradient + local_experts * in * (first + second) * 8 * rates_.memory_us * 0.5;
-    double activation = kBf16Bytes * (first + second) * rows * (mlp.plain_activation ? 1.0 : k_.activation_unfused);
-    if (mlp.bias) activation += kBf16Bytes * (first + in) * rows;
-    AddMemory(activation, activation * 5 / 3, &experts);
+    // The fused grouped MLP has every gated activation in its own kernel, forward; the backward pass of one that is not
+    // plain stays with the framework's operators.
+    const double once = kBf16Bytes * (first + second) * rows,
+                 unfused = mlp.plain_activation ? 1 : k_.activation_unfused;
+    const double bias = mlp.bias ? kBf16Bytes * (first + in) * rows : 0;
+    const double activation = once * (plan_.fused_grouped_mlp ? 1 : unfused) + bias;
+    AddMemory(activation, (once * unfused + bias) * 5 / 3, &experts);
     const double fused = plan_.fused_grouped_mlp ? k_.fused_quantize : 1.0;
     if (precision != 0) {
       experts.fwd.memory += rows * (in + second) * quantize_us_ * fused;
@@ -356,13 +394,14 @@ LayerTime Forecaster::TimeOfLayer(const LayerWork& layer, size_t precision) cons
     }
     if (plan_.ep_overlap) {
       LayerNodes nodes;
-      nodes.pre_fwd = attention.fwd.gpu() + attention.fwd.transfer + pre.gpu() + shared.fwd.gpu() + shared.fwd.transfer;
-      nodes.pre_bwd = attention.bwd.gpu() + attention.bwd.transfer + pre_bwd.gpu() + shared.bwd.gpu() +
-                      shared.bwd.transfer + times.again.gpu();
-      nodes.pre_wgrad = attention.wgrad.gpu() + shared.wgrad.gpu() + route.wgrad.gpu();
-      nodes.mlp_fwd = experts.fwd.gpu() + mlp_extra_fwd;
-      nodes.mlp_bwd = experts.bwd.gpu() + mlp_extra_bwd;
-      nodes.mlp_wgrad = experts.wgrad.gpu();
+      nodes.pre_fwd =
+          GpuUs(attention.fwd) + attention.fwd.transfer + GpuUs(pre) + GpuUs(shared.fwd) + shared.fwd.transfer;
+      nodes.pre_bwd = GpuUs(attention.bwd) + attention.bwd.transfer + GpuUs(pre_bwd) + GpuUs(shared.bwd) +
+                      shared.bwd.transfer + GpuUs(times.again);
+      nodes.pre_wgrad = GpuUs(attention.wgrad) + GpuUs(shared.wgrad) + GpuUs(route.wgrad);
+      nodes.mlp_fwd = GpuUs(experts.fwd) + mlp_extra_fwd;
+      nodes.mlp_bwd = GpuUs(experts.bwd) + mlp_extra_bwd;
+      nodes.mlp_wgrad = GpuUs(experts.wgrad);
       nodes.dispatch_fwd = nodes.dispatch_bwd = exchange.dispatch_us;
       nodes.combine_fwd = nodes.combine_bwd = exchange.combine_us + post;
       const CorunSlowdown slow = {k_.corun_compute, 1 + (k_.corun_communication - 1) * exchange.inside_share};
@@ -376,6 +415,7 @@ LayerTime Forecaster::TimeOfLayer(const LayerWork& layer, size_t precision) cons
     times.again = Scaled(times.fwd, share);
     times.again_exchange = share * times.fwd_exchange;
   }
+  for (Load* load : {&times.fwd, &times.bwd, &times.again}) load->memory += load->kernels * k_.kernel_us;
   const double residue = k_.host_graph_residue;
   const bool whole = WholeIteration();
   const double fwd_kernels = times.fwd.kernels - (1 - residue) * std::min(captured, times.fwd.kernels);
@@ -549,7 +589,8 @@ bool Forecaster::Run(const LayerTimes& times, StepForecast* out) {
   const double bwd_gpu =
       s.bwd.gpu() + s.bwd.transfer + s.bwd_exchange + s.again.gpu() + s.again.transfer + s.again_exchange;
   const double alone_fwd = SoftMax(fwd_gpu, s.host_fwd), alone_bwd = SoftMax(bwd_gpu, s.host_bwd);
-  const double gap = WholeIteration() ? 0 : k_.host_gap * (s.host_fwd + s.host_bwd);
+  // The host waits in the dispatch for the number of rows that arrive, unless surplus tokens are dropped.
+  const double gap = WholeIteration() || plan_.drop_pad ? 0 : k_.host_gap * (s.host_fwd + s.host_bwd);
   const double alone = alone_fwd + alone_bwd + gap;
   const double paired = plan_.ep_overlap ? SoftMax(s.pair, s.host_fwd + s.host_bwd) + gap : alone;
 
@@ -616,17 +657,23 @@ bool Forecaster::Run(const LayerTimes& times, StepForecast* out) {
   out->us = parts.total();
   out->model_flops = FlopsPerToken(work_, static_cast<double>(plan_.seq_length)) *
                      static_cast<double>(plan_.global_batch_size) * static_cast<double>(plan_.seq_length);
-  // Every rate's error, as a sum: they need not cancel. What the formulas themselves leave out is the families' error
-  // in cross-validation (tests/evidence), beyond what the rates explain.
+  // Every rate's error, as a sum: they need not cancel. How far the sum stands from what unseen model families show is
+  // measured (interval_scale).
   constexpr double kModelError = 0.03;
+  // Scans are timed forward alone, and compressed attention not at all; natural routing's skew is the router's.
+  constexpr double kUnmeasured = 0.25;
   const RateErrors& e = rates_.error;
+  const bool natural = plan_.imbalance > 1 && plan_.ep > 1;
+  const double attention = HasUnmeasuredAttention() ? std::max(kUnmeasured, e.attention) : e.attention;
+  const double skew = natural ? kUnmeasured * (parts.expert_exchange + 0.5 * parts.compute()) : 0;
   const double error = e.gemm[precision_] * (parts.matmul + parts.recompute + parts.bubble) +
-                       e.attention * parts.attention + e.memory * parts.memory_bound +
+                       attention * parts.attention + e.memory * parts.memory_bound +
                        e.exchange * (parts.expert_exchange + 0.5 * out->hidden_exchange_us) +
                        e.collective * (parts.communication() - parts.expert_exchange) + (e.host + 0.1) * parts.host +
-                       e.optimizer * parts.optimizer + kModelError * out->us;
-  out->low_us = std::max(0.0, out->us - error);
-  out->high_us = out->us + error;
+                       e.optimizer * parts.optimizer + skew + kModelError * out->us;
+  const double half = out->us > 0 ? k_.interval_scale * error / out->us : 0;
+  out->low_us = out->us * std::exp(-half);
+  out->high_us = out->us * std::exp(half);
   return out->is_finite();
 }
 

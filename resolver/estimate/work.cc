@@ -46,8 +46,9 @@ AttentionWork LatentAttention(const ModelShape& s) {
   work.heads = work.groups = heads;
   work.qk_size = qk;
   work.v_size = v;
-  // Rotary embedding on the query's and key's parts, then query, key and value are put together.
-  work.up_projection_bytes = 4 * heads * (2 * qk + v) + 8 * heads * rope;
+  // One kernel turns the query's rotary part in place, one splits the up projection and puts the key together
+  // (Megatron-Core fusions/fused_mla_yarn_rope_apply.py).
+  work.up_projection_bytes = 2 * heads * (2 * rope + (D(s.qk_nope) + v) + qk + v);
   work.split_bytes = work.up_projection_bytes;
   work.replicated_bytes = 8 * (q_rank + kv_rank + rope);
   work.kernels = 18;
@@ -63,8 +64,7 @@ AttentionWork LinearAttention(const ModelShape& s) {
   Add(&work, h, 2 * key + 2 * value + 2 * value_heads, Split::kColumn);
   Add(&work, value, h, Split::kRow);
   work.scan_flops = 8 * value_heads * D(s.linear_key_dim) * D(s.linear_value_dim);
-  // The delta rule solves a triangular system per chunk and head, which the count of model FLOPs leaves out.
-  work.scan_work = 3 * work.scan_flops;
+  work.scan_state = value_heads * D(s.linear_key_dim) * D(s.linear_value_dim);
   work.split_bytes = 2 * (D(s.conv_kernel) + 4) * (2 * key + value) + 24 * value;
   work.kernels = 24;
   return work;
@@ -76,7 +76,8 @@ AttentionWork Mamba(const ModelShape& s) {
   const double grouped = D(s.mamba_groups * s.mamba_state);
   Add(&work, h, 2 * inner + 2 * grouped + heads, Split::kColumn);
   Add(&work, inner, h, Split::kRow);
-  work.scan_flops = work.scan_work = 7 * inner * D(s.mamba_state);
+  work.scan_flops = 7 * inner * D(s.mamba_state);
+  work.scan_state = inner * D(s.mamba_state);
   work.split_bytes = 20 * inner + 10 * grouped;
   work.kernels = 12;
   return work;
@@ -107,6 +108,7 @@ AttentionWork Compressed(const ModelShape& s, const LayerKind& kind) {
   work.groups = 1;
   work.qk_size = work.v_size = size;
   work.window = D(kind.window);
+  work.unmeasured = true;
   work.split_bytes = 8 * heads * size;
   work.kernels = kind.indexer ? 32 : 22;
   return work;

@@ -23,12 +23,13 @@ struct AttentionWork {
   double heads = 0, groups = 0, qk_size = 0, v_size = 0;
   double window = 0;       // 0: the whole sequence
   double scan_flops = 0;   // of a linear attention or state-space scan, per token, forward, as model FLOPs count it
-  double scan_work = 0;    // what the kernels do for it
+  double scan_state = 0;   // elements of the scan's state, of all heads
   double split_bytes = 0;  // moved by memory-bound kernels per token, forward, divided by TP
   double replicated_bytes = 0;
   double up_projection_bytes = 0;  // of split_bytes: what recomputing mla_up_proj moves again
   double kernels = 0;              // launched by the forward pass
   bool latent = false;
+  bool unmeasured = false;  // no published measurement of its kernels
 };
 
 struct MlpWork {

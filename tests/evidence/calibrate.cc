@@ -1,10 +1,13 @@
 // Fits the coefficients of resolver/catalog/step_rates.yaml to published step times and A/B effects:
 //   calibrate RECIPES.jsonl[.gz] EVIDENCE.jsonl[.gz] MEMORY.jsonl[.gz] [--write STEP_RATES.yaml]
-//   [--no-cross-validation]
+//   [--hold-out family,model,GPU] [--rows] [--without FAMILY] [--prior NAME=VALUE[:SPREAD]]
+//   [--max NAME=VALUE,...] [--min NAME=VALUE,...]
 //
 // Each coefficient is pulled to its prior (`prior`, `spread`) and to the data. Cross-validation holds out one model
 // family at a time, fits the others and prints the error on the family it has not seen: that is the error to expect on
-// a new model. --write puts the fitted values into the file, nothing else of it changes.
+// a new model. Intervals are calibrated on the other families alone. --write puts the fitted values into the file,
+// nothing else of it changes. --max and --min fail beyond a level, in per cent: family-median, family-p90, family-bias,
+// family-coverage, family-half-width, and the same of model and GPU.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -12,17 +15,20 @@
 #include <cstring>
 #include <fstream>
 #include <map>
-#include <set>
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "tests/evidence/truth.h"
+#include "tests/evidence/fit.h"
 #include "tests/support/data_file.h"
 
 namespace flightplan {
 namespace {
+
+// Of the intervals, with a family left out.
+constexpr double kCoverage = 0.9;
 
 // The coefficients, with the priors of --prior in place of the file's.
 std::vector<CoefficientRow>& Rows() {
@@ -44,101 +50,6 @@ bool SetPrior(const std::string& text) {
   return false;
 }
 
-struct Data {
-  std::vector<const TruthRow*> rows;
-  std::vector<double> weights;
-  std::vector<const AbRow*> pairs;
-};
-
-// Squared for small deviations, linear for large ones: a row whose software was broken must not bend the rest.
-double Loss(double deviation, double scale) {
-  const double z = deviation / scale;
-  return 2 * (std::sqrt(1 + z * z / 2) - 1) * 2;
-}
-
-double LogError(const TruthRow& row, const StepCoefficients& k) {
-  StepForecast forecast;
-  if (!ForecastStep(row.run.work, row.run.plan, RatesFor(row.run, k), &forecast) || forecast.us <= 0) return 0;
-  return std::log(forecast.us / row.step_us);
-}
-
-double Cost(const Data& data, const StepCoefficients& k) {
-  double cost = 0;
-  for (size_t i = 0; i < data.rows.size(); ++i) cost += data.weights[i] * Loss(LogError(*data.rows[i], k), 0.05);
-  for (const AbRow* row : data.pairs) {
-    const double got = std::log(1 + std::max(-0.9, ForecastEffect(*row, k).change));
-    cost += 0.3 * Loss(got - std::log(1 + row->relative_change), 0.06);
-  }
-  for (const CoefficientRow& row : Rows()) {
-    if (row.spread <= 0) continue;
-    const double z = std::log(k.*row.field / row.prior) / row.spread;
-    cost += 0.5 * z * z;
-  }
-  return cost;
-}
-
-StepCoefficients Fit(const Data& data) {
-  StepCoefficients k;
-  for (const CoefficientRow& row : Rows()) k.*row.field = row.prior;
-  double best = Cost(data, k);
-  std::map<const CoefficientRow*, double> steps;
-  for (const CoefficientRow& row : Rows()) steps[&row] = row.spread / 2;
-  for (int round = 0; round < 60; ++round) {
-    const double before = best;
-    for (const CoefficientRow& row : Rows()) {
-      double& step = steps[&row];
-      if (step < 1e-4) continue;
-      bool moved = false;
-      for (double factor : {std::exp(step), std::exp(-step)}) {
-        StepCoefficients trial = k;
-        trial.*row.field *= factor;
-        const double cost = Cost(data, trial);
-        if (cost >= best) continue;
-        best = cost;
-        k = trial;
-        moved = true;
-        break;
-      }
-      step *= moved ? 1.3 : 0.5;
-    }
-    if (before - best < 1e-4) break;
-  }
-  return k;
-}
-
-// A family, a GPU and a precision that many rows share must not outweigh the others.
-// How rows are held out together, and what one belongs to.
-struct HoldOut {
-  const char* name;
-  std::string (*of_row)(const TruthRow&);
-  std::string (*of_pair)(const AbRow&);
-};
-constexpr HoldOut kHoldOuts[] = {
-    {"family", [](const TruthRow& row) { return row.family; }, [](const AbRow& row) { return row.family; }},
-    {"model", [](const TruthRow& row) { return row.run.model_name; },
-     [](const AbRow& row) { return row.from.model_name; }},
-    {"GPU", [](const TruthRow& row) { return row.gpu; }, [](const AbRow& row) { return row.from.gpu_name; }}};
-
-Data Choose(const std::vector<TruthRow>& rows, const std::vector<AbRow>& pairs, const HoldOut& by,
-            const std::string& without) {
-  Data data;
-  std::map<std::string, int> sharing;
-  const auto key = [](const TruthRow& row) { return absl::StrCat(row.run.model_name, row.gpu, row.precision); };
-  const auto used = [&](const TruthRow& row) { return row.current && by.of_row(row) != without; };
-  for (const TruthRow& row : rows) {
-    if (used(row)) ++sharing[key(row)];
-  }
-  for (const TruthRow& row : rows) {
-    if (!used(row)) continue;
-    data.rows.push_back(&row);
-    data.weights.push_back((row.extra ? 0.15 : row.partial || row.rounded ? 0.4 : 1.0) / std::sqrt(sharing[key(row)]));
-  }
-  for (const AbRow& row : pairs) {
-    if (row.expressible && row.quality == "matched" && by.of_pair(row) != without) data.pairs.push_back(&row);
-  }
-  return data;
-}
-
 double Quantile(std::vector<double> values, double q) {
   if (values.empty()) return 0;
   std::sort(values.begin(), values.end());
@@ -147,50 +58,66 @@ double Quantile(std::vector<double> values, double q) {
 
 double Median(std::vector<double> values) { return Quantile(std::move(values), 0.5); }
 
-void PrintHeldOut(const TruthRow& row, const StepForecast& forecast, double error) {
+void PrintHeldOut(const HeldOutRow& held) {
+  StepForecast forecast;
+  const TruthRow& row = *held.row;
+  ForecastRow(row, {}, &forecast);
   const StepParts& p = forecast.parts;
-  const double percent = 100 / forecast.us;
+  const double percent = 100 / p.total();
+  const bool inside = std::abs(std::log(1 + held.error)) <= held.half_width;
   std::printf(
-      "    %+6.1f %%  %-44s of 100: matmul %.0f attention %.0f memory %.0f again %.0f exchange %.0f tp %.0f cp %.0f pp "
-      "%.0f "
-      "dp %.0f host %.0f bubble %.0f optimizer %.0f\n",
-      100 * error, row.id.c_str(), p.matmul * percent, p.attention * percent, p.memory_bound * percent,
-      p.recompute * percent, p.expert_exchange * percent, p.tensor_parallel * percent, p.context_parallel * percent,
+      "    %+6.1f %% (%2.0f%s) %-52s %-5s mm %.0f att %.0f mem %.0f again %.0f ep %.0f tp %.0f cp %.0f pp %.0f dp %.0f "
+      "host %.0f bubble %.0f opt %.0f\n",
+      100 * held.error, 100 * held.half_width, inside ? "" : "!", row.id.c_str(), row.release.c_str(),
+      p.matmul * percent, p.attention * percent, p.memory_bound * percent, p.recompute * percent,
+      p.expert_exchange * percent, p.tensor_parallel * percent, p.context_parallel * percent,
       p.pipeline_transfer * percent, p.data_parallel * percent, p.host * percent, p.bubble * percent,
       p.optimizer * percent);
 }
 
-void CrossValidate(const std::vector<TruthRow>& rows, const std::vector<AbRow>& pairs, const HoldOut& by, bool show) {
-  std::set<std::string> groups;
-  for (const TruthRow& row : rows) {
-    if (row.current && !row.extra) groups.insert(by.of_row(row));
+struct Summary {
+  double median = 0, p90 = 0, bias = 0, inside = 0, half_width = 0;
+  size_t rows = 0;
+};
+
+Summary Summarize(const std::vector<const HeldOutRow*>& rows) {
+  std::vector<double> sizes, errors, widths;
+  int inside = 0;
+  for (const HeldOutRow* held : rows) {
+    errors.push_back(held->error);
+    sizes.push_back(std::abs(held->error));
+    widths.push_back(held->half_width);
+    inside += std::abs(std::log(1 + held->error)) <= held->half_width;
   }
-  std::vector<double> all, signed_all;
-  int all_inside = 0;
-  std::printf("held-out %s: rows, median error, bias, inside the interval (per cent, current rows)\n", by.name);
-  for (const std::string& group : groups) {
-    const StepCoefficients k = Fit(Choose(rows, pairs, by, group));
-    std::vector<double> errors, biases;
-    int inside = 0;
-    for (const TruthRow& row : rows) {
-      if (!row.current || row.extra || by.of_row(row) != group) continue;
-      StepForecast forecast;
-      ForecastStep(row.run.work, row.run.plan, RatesFor(row.run, k), &forecast);
-      inside += row.step_us >= forecast.low_us && row.step_us <= forecast.high_us;
-      const double error = std::exp(LogError(row, k)) - 1;
-      if (show) PrintHeldOut(row, forecast, error);
-      errors.push_back(std::abs(error));
-      biases.push_back(error);
-      all.push_back(std::abs(error));
-      signed_all.push_back(error);
-    }
-    all_inside += inside;
-    std::printf("  %-20s %3zu  %5.1f  %+5.1f  %4.0f\n", group.c_str(), errors.size(), 100 * Median(errors),
-                100 * Median(biases), errors.empty() ? 0.0 : 100.0 * inside / static_cast<double>(errors.size()));
+  const double n = std::max<double>(1, static_cast<double>(rows.size()));
+  return {100 * Median(sizes), 100 * Quantile(sizes, 0.9), 100 * Median(errors),
+          100 * inside / n,    100 * Median(widths),       rows.size()};
+}
+
+void PrintSummary(const std::string& name, const Summary& s) {
+  std::printf("  %-30s %4zu  %6.1f %6.1f  %+6.1f  %5.0f  %5.0f\n", name.c_str(), s.rows, s.median, s.p90, s.bias,
+              s.inside, s.half_width);
+}
+
+Summary CrossValidate(const std::vector<TruthRow>& rows, const std::vector<AbRow>& pairs, const HoldOut& by,
+                      bool show) {
+  const std::vector<HeldOutRow> held = HoldOutRows(Rows(), rows, pairs, by, kCoverage);
+  std::printf("held-out %s, per cent\n  %-30s rows  median    p90    bias  inside  half width\n", by.name, "");
+  std::map<std::string, std::vector<const HeldOutRow*>> groups;
+  std::vector<const HeldOutRow*> all, complete;
+  for (const HeldOutRow& row : held) {
+    groups[row.group].push_back(&row);
+    all.push_back(&row);
+    if (row.row->complete) complete.push_back(&row);
   }
-  std::printf("  %-20s %3zu  %5.1f  %+5.1f  %4.0f   p90 %.1f\n", "all", all.size(), 100 * Median(all),
-              100 * Median(signed_all), all.empty() ? 0.0 : 100.0 * all_inside / static_cast<double>(all.size()),
-              100 * Quantile(all, 0.9));
+  for (const auto& [name, of_group] : groups) {
+    PrintSummary(name, Summarize(of_group));
+    if (!show) continue;
+    for (const HeldOutRow* row : of_group) PrintHeldOut(*row);
+  }
+  PrintSummary("grade A", Summarize(complete));
+  PrintSummary("all", Summarize(all));
+  return Summarize(all);
 }
 
 // Replaces "value: X" of each coefficient's line.
@@ -210,17 +137,50 @@ bool Write(const std::string& path, const StepCoefficients& k) {
   return true;
 }
 
+std::map<std::string, double> ReadLevels(const std::string& text) {
+  std::map<std::string, double> levels;
+  for (absl::string_view item : absl::StrSplit(text, ',')) {
+    const std::vector<std::string> sides = absl::StrSplit(item, '=');
+    if (sides.size() == 2) levels[sides[0]] = std::atof(sides[1].c_str());
+  }
+  return levels;
+}
+
+int Failures(const std::map<std::string, double>& levels, const std::map<std::string, double>& most,
+             const std::map<std::string, double>& least) {
+  int failures = 0;
+  const auto check = [&](const std::string& name, double limit, bool above) {
+    const auto level = levels.find(name);
+    if (level != levels.end() && (above ? level->second <= limit : level->second >= limit)) return;
+    std::printf("FAIL  %s: %s, %s %.1f\n", name.c_str(),
+                level == levels.end() ? "not measured" : absl::StrCat(level->second).c_str(),
+                above ? "at most" : "at least", limit);
+    ++failures;
+  };
+  for (const auto& [name, limit] : most) check(name, limit, true);
+  for (const auto& [name, limit] : least) check(name, limit, false);
+  return failures;
+}
+
 int Main(int argc, char** argv) {
   std::vector<std::string> files;
-  std::string write;
-  bool cross = true, show = false;
+  std::string write, hold_out = "family,model,GPU";
+  std::vector<std::string> without;  // families
+  std::map<std::string, double> most, least;
+  bool show = false;
   for (int i = 1; i < argc; ++i) {
     if (std::strcmp(argv[i], "--write") == 0 && i + 1 < argc) {
       write = argv[++i];
-    } else if (std::strcmp(argv[i], "--no-cross-validation") == 0) {
-      cross = false;
+    } else if (std::strcmp(argv[i], "--hold-out") == 0 && i + 1 < argc) {
+      hold_out = argv[++i];
+    } else if (std::strcmp(argv[i], "--max") == 0 && i + 1 < argc) {
+      most = ReadLevels(argv[++i]);
+    } else if (std::strcmp(argv[i], "--min") == 0 && i + 1 < argc) {
+      least = ReadLevels(argv[++i]);
     } else if (std::strcmp(argv[i], "--prior") == 0 && i + 1 < argc && SetPrior(argv[i + 1])) {
       ++i;
+    } else if (std::strcmp(argv[i], "--without") == 0 && i + 1 < argc) {
+      without.emplace_back(argv[++i]);
     } else if (std::strcmp(argv[i], "--rows") == 0) {
       show = true;
     } else {
@@ -231,7 +191,7 @@ int Main(int argc, char** argv) {
   if (files.size() != 3 || !catalog.ok()) {
     std::fprintf(stderr,
                  "usage: calibrate RECIPES.jsonl EVIDENCE.jsonl MEMORY.jsonl [--write STEP_RATES.yaml] "
-                 "[--no-cross-validation]\n");
+                 "[--hold-out family,model,GPU] [--max NAME=PERCENT,...] [--min NAME=PERCENT,...]\n");
     return 2;
   }
   TruthFile file = ReadRecipes(*catalog, ReadDataFileOrExit(files[0]));
@@ -245,12 +205,13 @@ int Main(int argc, char** argv) {
     }
     delete more;
   }
-  const StepCoefficients k = Fit(Choose(file.rows, pairs, kHoldOuts[0], ""));
+  StepCoefficients k = FitCoefficients(Rows(), ChooseData(file.rows, pairs, kByFamily, without));
   std::vector<double> errors, biases;
   for (const TruthRow& row : file.rows) {
-    if (row.extra) std::printf("  extra %+6.1f %%  %s\n", 100 * (std::exp(LogError(row, k)) - 1), row.id.c_str());
-    if (!row.current || row.extra) continue;
-    const double error = std::exp(LogError(row, k)) - 1;
+    if (row.extra)
+      std::printf("  extra %+6.1f %%  %s\n", 100 * (std::exp(DeviationOf(row, k).error) - 1), row.id.c_str());
+    if (row.extra) continue;
+    const double error = std::exp(DeviationOf(row, k).error) - 1;
     errors.push_back(std::abs(error));
     biases.push_back(error);
   }
@@ -262,14 +223,23 @@ int Main(int argc, char** argv) {
   }
   std::printf("fitted on all: median error %.1f %%, bias %+.1f %% over %zu rows\n", 100 * Median(errors),
               100 * Median(biases), errors.size());
-  if (cross) {
-    for (const HoldOut& by : kHoldOuts) CrossValidate(file.rows, pairs, by, show);
+  std::map<std::string, double> levels;
+  for (const HoldOut& by : {kByFamily, kByModel, kByGpu}) {
+    if (!absl::StrContains(hold_out, by.name)) continue;
+    const Summary all = CrossValidate(file.rows, pairs, by, show);
+    const std::string name = by.name;
+    levels[name + "-median"] = all.median;
+    levels[name + "-p90"] = all.p90;
+    levels[name + "-bias"] = std::abs(all.bias);
+    levels[name + "-coverage"] = all.inside;
+    levels[name + "-half-width"] = all.half_width;
   }
+  if (!write.empty()) k.interval_scale = HeldOutScale(Rows(), file.rows, pairs, kByFamily, kCoverage);
   if (!write.empty() && !Write(write, k)) {
     std::fprintf(stderr, "%s: not written\n", write.c_str());
     return 1;
   }
-  return 0;
+  return Failures(levels, most, least) == 0 ? 0 : 1;
 }
 
 }  // namespace

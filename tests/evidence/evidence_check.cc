@@ -79,7 +79,7 @@ void CheckSteps(const Catalog& catalog, const Options& options, std::map<std::st
   std::vector<Judged> current, older;
   for (const TruthRow& row : file.rows) {
     Judged judged{&row, {}, 0};
-    if (!ForecastStep(row.run.work, row.run.plan, RatesFor(row.run), &judged.forecast)) continue;
+    if (!ForecastRow(row, {}, &judged.forecast)) continue;
     judged.error = judged.forecast.us / row.step_us - 1;
     (row.current ? current : older).push_back(judged);
   }
@@ -118,7 +118,7 @@ void CheckMemoryRuns(const Catalog& catalog, const Options& options) {
   std::vector<Judged> runs;
   for (const TruthRow& row : file.rows) {
     Judged judged{&row, {}, 0};
-    if (!ForecastStep(row.run.work, row.run.plan, RatesFor(row.run), &judged.forecast)) continue;
+    if (!ForecastRow(row, {}, &judged.forecast)) continue;
     judged.error = judged.forecast.us / row.step_us - 1;
     runs.push_back(judged);
   }

@@ -208,7 +208,9 @@ std::string ReadSettings(const Catalog& catalog, const Json& row, const Json& ex
     ReadRecompute(Strings(*modules), &plan);
   const Json* scopes = Field(row, "cuda_graph_scope");
   ReadGraphs(Text(row, "cuda_graph_impl"), scopes == nullptr ? std::vector<std::string>() : Strings(*scopes), &plan);
-  plan.imbalance = Flag(extra, "force_load_balancing", true) ? 1.0F : 1.25F;
+  const bool natural = absl::StrContains(Text(extra, "note"), "natural");
+  plan.drop_pad = Text(extra, "note") == "tokendrop";
+  plan.imbalance = Flag(extra, "force_load_balancing", !natural) ? 1.0F : 1.25F;
   plan.permute_fusion = Flag(extra, "moe_permute_fusion", true);
   plan.router_fusion = Flag(extra, "moe_router_fusion", true);
   plan.fused_grouped_mlp = Flag(extra, "use_te_op_fuser");
@@ -242,6 +244,106 @@ std::string FamilyOf(const std::string& model) {
   return model;
 }
 
+// What runs on the knobs that sources leave out.
+struct Unstated {
+  bool recompute = false, graphs = false, dispatcher = false, overlap = false;
+  bool any() const { return recompute || graphs || dispatcher || overlap; }
+};
+
+// Knobs without a place in a model (dispatcher and overlap of dense ones) are not unknown.
+Unstated UnstatedOf(const Json& row, bool moe) {
+  Unstated none;
+  none.recompute = Field(row, "recompute_granularity") == nullptr && Field(row, "recompute_modules") == nullptr;
+  none.graphs = Field(row, "cuda_graph_impl") == nullptr && Field(row, "cuda_graph_scope") == nullptr;
+  none.dispatcher = moe && Number(row, "ep") > 1 && Field(row, "dispatcher") == nullptr;
+  none.overlap = moe && Number(row, "ep") > 1 && Field(row, "moe_a2a_overlap") == nullptr;
+  return none;
+}
+
+// What a complete recipe sets for the knobs that others leave out, and what it is for.
+struct Donor {
+  std::string model, gpu, precision;
+  bool moe = false, low_precision = false;
+  int generation = 0;
+  double age = 0;  // of its release, in years since 2025
+  Candidate plan;
+};
+
+// Years since 2025 of the releases that the rows name: containers by month, Megatron-Bridge by its container.
+double ReleaseYear(const std::string& release) {
+  static const std::map<std::string, double> kBridge = {{"v0.1.0", 25.67}, {"v0.2.0", 25.83}, {"v0.3.0", 26.08},
+                                                        {"v0.3.1", 26.10}, {"v0.4.0", 26.25}, {"v0.4.2", 26.30},
+                                                        {"v0.5.0", 26.42}, {"v0.6.0", 26.58}, {"main", 26.60}};
+  if (auto it = kBridge.find(release); it != kBridge.end()) return it->second - 25;
+  const std::vector<std::string> parts = absl::StrSplit(absl::StripPrefix(release, "v"), '.');
+  double year = 0, month = 0;
+  if (parts.size() >= 2 && absl::SimpleAtod(parts[0], &year) && absl::SimpleAtod(parts[1], &month) && year >= 25)
+    return year - 25 + (month - 1) / 12;
+  if (absl::StartsWith(release, "mlperf-v5.0")) return 0.3;
+  if (absl::StartsWith(release, "mlperf-v5.1")) return 0.7;
+  if (release == "mcore-discussion") return 0.8;
+  if (absl::StartsWith(release, "arXiv 2603")) return 1.2;
+  return 1.5;
+}
+
+// How near a donor's setting is to a run's: the model before the machine before the precision before the layout.
+double Nearness(const Donor& donor, const TruthRow& row, bool moe, double year) {
+  if (donor.moe != moe) return 0;
+  const Candidate &a = donor.plan, &b = row.run.plan;
+  double near = 1 - 0.5 * std::abs(donor.age - year);
+  near += donor.model == row.run.model_name ? 8 : 0;
+  near += donor.gpu == row.gpu ? 4 : donor.generation == row.run.gpu->cc_major ? 2 : 0;
+  near += donor.precision == row.precision ? 2 : donor.low_precision == (row.precision != "bf16") ? 1 : 0;
+  near += a.tp == b.tp && a.pp == b.pp && a.cp == b.cp && a.ep == b.ep ? 2 : 0;
+  near += a.vpp == b.vpp && a.micro_batch_size == b.micro_batch_size ? 1 : 0;
+  near += a.shard_weights == b.shard_weights ? 2 : 0;
+  return near;
+}
+
+void Take(const Unstated& none, const Candidate& from, Candidate* to) {
+  if (none.recompute) to->recompute = from.recompute, to->recompute_modules = from.recompute_modules;
+  if (none.graphs) to->graphs = from.graphs, to->graph_modules = from.graph_modules;
+  if (none.dispatcher) to->dispatcher = from.dispatcher, to->num_sms = from.num_sms;
+  // The overlap asks for virtual stages where there is a pipeline, and for a dispatcher that can.
+  const bool able = (to->pp == 1 || to->vpp > 1) && to->dispatcher != Dispatcher::kAllGather;
+  if (none.overlap && able) to->ep_overlap = from.ep_overlap, to->delay_wgrad = from.delay_wgrad;
+}
+
+bool SameKnobs(const Candidate& a, const Candidate& b) {
+  return a.recompute == b.recompute && a.recompute_modules == b.recompute_modules && a.graphs == b.graphs &&
+         a.graph_modules == b.graph_modules && a.dispatcher == b.dispatcher && a.num_sms == b.num_sms &&
+         a.ep_overlap == b.ep_overlap && a.delay_wgrad == b.delay_wgrad;
+}
+
+// Each donor counts by its nearness: one step further away, a third of the weight.
+void AddVariants(const std::vector<Donor>& donors, const Unstated& none, bool moe, TruthRow* row) {
+  constexpr size_t kMost = 5;
+  const double year = ReleaseYear(row->release);
+  double nearest = 0;
+  for (const Donor& donor : donors) nearest = std::max(nearest, Nearness(donor, *row, moe, year));
+  std::vector<Variant> variants;
+  for (const Donor& donor : donors) {
+    const double near = Nearness(donor, *row, moe, year), weight = std::pow(3.0, near - nearest);
+    if (weight < 0.05) continue;
+    Run run = row->run;
+    Take(none, donor.plan, &run.plan);
+    auto same = std::find_if(variants.begin(), variants.end(),
+                             [&](const Variant& other) { return SameKnobs(other.run.plan, run.plan); });
+    if (same == variants.end()) same = variants.insert(variants.end(), {run, 0});
+    same->weight += weight;
+  }
+  if (variants.empty()) return;
+  std::stable_sort(variants.begin(), variants.end(),
+                   [](const Variant& a, const Variant& b) { return a.weight > b.weight; });
+  if (variants.size() > kMost) variants.resize(kMost);
+  double sum = 0;
+  for (const Variant& variant : variants) sum += variant.weight;
+  for (Variant& variant : variants) variant.weight /= sum;
+  row->run = variants.front().run;
+  row->weight = variants.front().weight;
+  row->others.assign(variants.begin() + 1, variants.end());
+}
+
 // Releases in order of age: the verification cards are the newest, then the containers by date.
 double ReleaseAge(const std::string& release) {
   if (absl::StartsWith(release, "verification")) return 100;
@@ -259,6 +361,26 @@ double ReleaseAge(const std::string& release) {
 
 }  // namespace
 
+bool ForecastRow(const TruthRow& row, const StepCoefficients& coefficients, StepForecast* out) {
+  if (!ForecastStep(row.run.work, row.run.plan, RatesFor(row.run, coefficients), out) || !(out->us > 0)) return false;
+  // The forecast is of today's stack; older ones were slower.
+  const double older = std::pow(coefficients.release_year, row.age);
+  out->us *= older, out->low_us *= older, out->high_us *= older;
+  if (row.others.empty()) return true;
+  double mean = row.weight * std::log(out->us), low = out->low_us, high = out->high_us;
+  for (const Variant& other : row.others) {
+    StepForecast forecast;
+    if (!ForecastStep(other.run.work, other.run.plan, RatesFor(other.run, coefficients), &forecast)) return false;
+    mean += other.weight * std::log(forecast.us * older);
+    low = std::min(low, forecast.low_us * older);
+    high = std::max(high, forecast.high_us * older);
+  }
+  out->us = std::exp(mean);
+  out->low_us = low;
+  out->high_us = high;
+  return true;
+}
+
 GpuRates RatesFor(const Run& run, const StepCoefficients& coefficients) {
   const GpuRates rates = RatesOf(*run.gpu, coefficients);
   return run.efa ? OverEfa(WithSlowHost(rates)) : rates;  // AWS p5
@@ -272,48 +394,112 @@ const ModelSpec* FindModelByName(const Catalog& catalog, const std::string& name
   return FindModel(catalog, name, hub_name);
 }
 
+namespace {
+
+// The row's MTP depths, where it does not state them: those whose model FLOPs are the ones behind the published
+// TFLOP/s.
+void ReadMtp(const Json& published, const Json& extra, Run* run) {
+  const double tokens = Number(published, "tokens_per_s_per_gpu"), tflops = Number(published, "tflops_per_gpu");
+  if (Field(extra, "mtp_num_layers") != nullptr || run->work.mtp_depths <= 0 || tokens <= 0 || tflops <= 0) return;
+  ModelShape shape = *run->shape;
+  shape.mtp_depths = 0;
+  const ModelWork without = WorkOf(shape);
+  const auto seq = static_cast<double>(run->plan.seq_length);
+  const double counted = tflops * 1e12 / tokens;
+  if (std::abs(FlopsPerToken(without, seq) - counted) >= std::abs(FlopsPerToken(run->work, seq) - counted)) return;
+  run->shape = std::make_shared<const ModelShape>(shape);
+  run->work = without;
+  SetStages("", run);
+}
+
+// Whole samples a second are up to 3.8 % off; then the note has the step time that the TFLOP/s give.
+double SecondsOfNote(const std::string& note) {
+  constexpr absl::string_view kBefore = "TFLOP/s gives ";
+  const size_t at = note.find(kBefore.data());
+  double seconds = 0;
+  if (at == std::string::npos) return 0;
+  const std::string rest = note.substr(at + kBefore.size());
+  return absl::SimpleAtod(rest.substr(0, rest.find(' ')), &seconds) ? seconds : 0;
+}
+
+// Why a row is no truth, or nothing.
+std::string Doubt(const Json& row, const Json& extra) {
+  if (Text(row, "quality") == "C") return absl::StrCat("graded C: ", Text(row, "quality_note"));
+  if (Text(extra, "task") == "lora") return "adapters alone are trained";
+  if (Flag(extra, "layout_check")) return "cannot run on its own GPU count";
+  return "";
+}
+
+// Microseconds of a step by what is published; 0: nothing is.
+double PublishedStepUs(const Json& row, const Json& published, TruthRow* truth) {
+  const double tokens = Number(published, "tokens_per_s_per_gpu"), tflops = Number(published, "tflops_per_gpu");
+  const double seconds = Number(published, "step_time_s", Number(published, "step_time_s_derived"));
+  const Candidate& plan = truth->run.plan;
+  const double step_tokens = static_cast<double>(plan.global_batch_size) * static_cast<double>(plan.seq_length);
+  if (const double noted = SecondsOfNote(Text(row, "quality_note")); noted > 0) return noted * 1e6;
+  if (tokens > 0) return step_tokens / (tokens * static_cast<double>(plan.gpus)) * 1e6;
+  if (seconds > 0) return seconds * 1e6;
+  truth->per_flop = true;
+  return FlopsPerToken(truth->run.work, static_cast<double>(plan.seq_length)) * step_tokens /
+         (tflops * 1e12 * static_cast<double>(plan.gpus)) * 1e6;
+}
+
+// A recipe function's or a complete script's knobs.
+bool IsDonor(const Json& row, const Json& extra, const Unstated& none) {
+  const std::string origin = Text(row, "origin");
+  return !none.any() && !Flag(extra, "partial") && Text(row, "quality") != "C" &&
+         (origin == "bridge_perf_recipe" || origin == "bridge_workload_config" || origin == "modelzoo_script" ||
+          absl::StartsWith(origin, "mlperf"));
+}
+
+}  // namespace
+
 TruthFile ReadRecipes(const Catalog& catalog, const std::string& text) {
   TruthFile file;
   static const Json kNone(rapidjson::kObjectType);
+  std::vector<Donor> donors;
+  std::vector<Unstated> unstated;  // of file.rows
   for (absl::string_view line : absl::StrSplit(text, '\n', absl::SkipEmpty())) {
     rapidjson::Document row;
     row.Parse(line.data(), line.size());
     if (row.HasParseError() || !row.IsObject()) continue;
-    const Json* published = Field(row, "published");
-    if (published == nullptr) continue;
-    const double tokens = Number(*published, "tokens_per_s_per_gpu"), tflops = Number(*published, "tflops_per_gpu");
-    const double seconds = Number(*published, "step_time_s", Number(*published, "step_time_s_derived"));
-    if (tokens <= 0 && tflops <= 0 && seconds <= 0) continue;
     TruthRow truth;
     truth.id = Text(row, "id");
     truth.precision = Text(row, "precision");
-    truth.release = Text(*published, "release");
     const Json* found = Field(row, "extra");
     const Json& extra = found == nullptr ? kNone : *found;
-    if (Flag(extra, "layout_check")) continue;
-    std::string why = ReadSettings(catalog, row, extra, &truth.run);
-    if (why.empty() && truth.run.plan.global_batch_size <= 0) why = "global batch not stated";
-    if (!why.empty()) {
-      file.left_out.push_back(absl::StrCat(truth.id, ": ", why));
+    const std::string why = ReadSettings(catalog, row, extra, &truth.run);
+    const bool moe = why.empty() && truth.run.shape->experts > 0;
+    const Unstated none = UnstatedOf(row, moe);
+    truth.gpu = truth.run.gpu_name;
+    if (why.empty() && IsDonor(row, extra, none)) {
+      donors.push_back({truth.run.model_name, truth.gpu, truth.precision, moe, truth.precision != "bf16",
+                        truth.run.gpu->cc_major, ReleaseYear(Text(row, "release")), truth.run.plan});
+    }
+    const Json* published = Field(row, "published");
+    if (published == nullptr || (Number(*published, "tokens_per_s_per_gpu") <= 0 &&
+                                 Number(*published, "tflops_per_gpu") <= 0 && Number(*published, "step_time_s") <= 0))
+      continue;
+    std::string doubt = !why.empty() ? why : Doubt(row, extra);
+    if (doubt.empty() && truth.run.plan.global_batch_size <= 0) doubt = "global batch not stated";
+    if (!doubt.empty()) {
+      file.left_out.push_back(absl::StrCat(truth.id, ": ", doubt));
       continue;
     }
+    ReadMtp(*published, extra, &truth.run);
+    truth.release = Text(*published, "release");
+    truth.age = std::max(0.0, ReleaseYear("main") - ReleaseYear(truth.release));
     truth.family = FamilyOf(truth.run.model_name);
-    truth.gpu = truth.run.gpu_name;
-    const Candidate& plan = truth.run.plan;
-    const double step_tokens = static_cast<double>(plan.global_batch_size) * static_cast<double>(plan.seq_length);
-    if (tokens > 0) {
-      truth.step_us = step_tokens / (tokens * static_cast<double>(plan.gpus)) * 1e6;
-    } else if (seconds > 0) {
-      truth.step_us = seconds * 1e6;
-    } else {
-      truth.step_us = FlopsPerToken(truth.run.work, static_cast<double>(plan.seq_length)) * step_tokens /
-                      (tflops * 1e12 * static_cast<double>(plan.gpus)) * 1e6;
-    }
+    truth.step_us = PublishedStepUs(row, *published, &truth);
     truth.rounded = truth.release.find("rounded") != std::string::npos;
-    const std::string origin = Text(row, "origin");
-    truth.partial = origin == "bridge_perf_doc" || origin == "bridge_skill_card" || Flag(extra, "partial") ||
-                    Text(row, "cuda_graph_impl").empty();
+    truth.complete = Text(row, "quality") == "A";
+    truth.partial = none.any() || Flag(extra, "partial") || Text(extra, "task") == "sft" ||
+                    (!truth.complete && Field(row, "quality") != nullptr);
     file.rows.push_back(std::move(truth));
+    unstated.push_back(none);
+  }
+  for (size_t i = 0; i < file.rows.size(); ++i) {
+    if (unstated[i].any()) AddVariants(donors, unstated[i], file.rows[i].run.shape->experts > 0, &file.rows[i]);
   }
   std::map<std::string, double> newest;
   const auto key = [](const TruthRow& row) {
@@ -478,6 +664,7 @@ std::vector<AbRow> ReadEvidence(const Catalog& catalog, const std::string& text)
     rapidjson::Document json;
     json.Parse(line.data(), line.size());
     if (json.HasParseError() || !json.IsObject()) continue;
+    if (Text(json, "grade") == "C") continue;
     const std::string metric = Text(json, "metric");
     const Json* change = Field(json, "relative_change");
     if (change == nullptr || !(HigherIsBetter(metric) || IsTime(metric))) continue;

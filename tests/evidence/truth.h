@@ -1,6 +1,6 @@
 // Published step times and A/B pairs as inputs of the forecast: reads the rows of recipes.jsonl and evidence.jsonl
-// (tests/data/README.md). What a row does not state is filled in as the stack's recipes of that time set it, and the
-// row says that it is partial.
+// (tests/data/README.md). A knob that a row does not state is unknown: the row is forecast once for each value that the
+// complete recipes nearest to it take, and says that it is partial.
 #pragma once
 
 #include <memory>
@@ -26,14 +26,25 @@ struct Run {
   Candidate plan;    // points into `stages`
 };
 
+// A run that a row may have been, and how likely.
+struct Variant {
+  Run run;
+  double weight = 0;
+};
+
 struct TruthRow {
   std::string id, family, gpu, precision, release;
-  Run run;
-  double step_us = 0;    // published
-  bool current = true;   // the newest published release of its model, GPU, GPU count and precision
-  bool partial = false;  // the source does not state every knob that matters
+  Run run;                      // the likeliest one
+  std::vector<Variant> others;  // what the knobs that the source does not state may have been besides
+  double weight = 1;            // of `run`; with those of `others`: 1
+  double step_us = 0;           // published
+  double age = 0;               // years from its release to the newest one
+  bool current = true;          // the newest published release of its model, GPU, GPU count and precision
+  bool partial = false;         // the source does not state every knob that matters
   bool rounded = false;
-  bool extra = false;  // not a published recipe: a run beside a memory figure or an A/B pair
+  bool per_flop = false;  // only TFLOP/s are published
+  bool complete = false;  // grade A: every knob stated, and the printed figures agree
+  bool extra = false;     // not a published recipe: a run beside a memory figure or an A/B pair
 };
 
 struct AbRow {
@@ -52,11 +63,15 @@ struct TruthFile {
   std::vector<std::string> left_out;  // "id: reason"
 };
 
+// Rows graded C (inconsistent, rounded, doubtful) and fine-tuning of adapters are left out with their reason.
 TruthFile ReadRecipes(const Catalog& catalog, const std::string& text);
 // Step times that memory measurements and A/B pairs state beside their own figure; each as a row of its own.
 TruthFile ReadMemoryRuns(const Catalog& catalog, const std::string& text);
 TruthFile ReadEvidenceRuns(const Catalog& catalog, const std::string& text);
 std::vector<AbRow> ReadEvidence(const Catalog& catalog, const std::string& text);
+
+// The mean over what the row may have been, in logarithms; its interval holds theirs. False: no forecast.
+bool ForecastRow(const TruthRow& row, const StepCoefficients& coefficients, StepForecast* out);
 
 GpuRates RatesFor(const Run& run, const StepCoefficients& coefficients = {});
 // What a row's settings say, on top of what `run` holds; why it cannot be expressed, or nothing.
