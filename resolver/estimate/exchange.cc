@@ -8,6 +8,9 @@ namespace {
 
 constexpr double kBf16Bytes = 2;
 constexpr double kDefaultDeepepSms = 20;  // Megatron-LM@d98e8a64dd token_dispatcher.py:1287
+// Megatron-LM@d98e8a64dd transformer_config.py, moe_hybridep_num_sms
+constexpr double kDefaultHybridepSms = 16;
+constexpr double kNcclSms = 16;  // channels of NCCL's point-to-point exchanges
 
 // Two links that work at once, with some of the shorter one's time showing.
 double BothLinks(double inside_us, double outside_us) {
@@ -23,6 +26,12 @@ double DeepepUs(const GpuRates& rates, double sms) {
 }
 
 }  // namespace
+
+double ExchangeSms(const Candidate& plan) {
+  if (plan.dispatcher == Dispatcher::kDeepEp) return plan.num_sms > 0 ? plan.num_sms : kDefaultDeepepSms;
+  if (plan.dispatcher == Dispatcher::kHybridEp) return plan.num_sms > 0 ? plan.num_sms : kDefaultHybridepSms;
+  return kNcclSms;
+}
 
 double DistinctGroups(double groups, double experts, double topk) {
   if (groups <= 1 || experts <= 0) return std::min(1.0, groups);
@@ -79,19 +88,21 @@ ExchangeWork ExchangeOf(const Candidate& plan, const GpuRates& rates, double tok
     case Dispatcher::kDeepEp:
       work.permute_bytes = work.unpermute_bytes = row * 2 * rows;
       inside_us = DeepepUs(rates, plan.num_sms > 0 ? plan.num_sms : kDefaultDeepepSms);
-      inside = tokens * RanksReached(ep, mlp) * (inside_ranks - 1) / inside_ranks;
+      inside = tokens * RanksReached(ep, mlp);  // what a rank keeps is copied all the same
       outside = tokens * RanksReached(domains, mlp) * (domains - 1) / domains;
       break;
     case Dispatcher::kHybridEp:
     case Dispatcher::kNcclEp:
       // Permutation is part of the exchange's own kernels.
       work.permute_bytes = work.unpermute_bytes = row * rows;
-      inside = tokens * RanksReached(ep, mlp) * (inside_ranks - 1) / inside_ranks;
+      inside = tokens * RanksReached(ep, mlp);  // what a rank keeps is copied all the same
       outside = tokens * RanksReached(domains, mlp) * (domains - 1) / domains;
       break;
   }
   // Expert tensor parallelism gathers the rows of a group's ranks, inside the node.
   const double gathered = q > 1 ? tokens * mlp.topk * (q - 1) * row * rates.collective_nvlink_us : 0;
+  // More peers, smaller messages to each (DeepEP docs/README_Hybrid-EP.md: 8 to 36 ranks of GB200).
+  if (plan.dispatcher >= Dispatcher::kDeepEp) inside_us *= std::pow(std::max(1.0, inside_ranks / 8), 0.125);
   // An exchange ends with the rank that receives most.
   const double busiest = rows > 0 ? std::max(1.0, rows / (tokens * mlp.topk * q)) : 1;
   const double near = inside * row * inside_us * busiest, far = outside * row * rates.network_us[at] * busiest;

@@ -40,10 +40,8 @@ class Forecaster {
   bool Run(const LayerTimes& times, StepForecast* out);
 
  private:
-  double HalfOut(size_t precision) const { return precision == 0 ? k_.gemm_half_out : k_.gemm_half_out_low; }
-
   double GemmUs(double rows, double in, double out, size_t precision) const {
-    const double small = 1 + HalfOut(precision) * rates_.ridge[precision] * (1 / out + 0.5 / in);
+    const double small = 1 + k_.gemm_half_out * rates_.ridge[precision] * (1 / out + 0.5 / in);
     return 2 * rows * in * out * rates_.gemm_us[precision] * small;
   }
 
@@ -142,7 +140,9 @@ class Forecaster {
   void CountParameters(const RankContents& rank);
 
   // With the ramp, the tail and the gap of each kernel.
-  double GpuUs(const Load& load) const { return load.gpu() + load.kernels * k_.kernel_us; }
+  double GpuUs(const Load& load) const { return load.gpu() + load.kernels * KernelUs(); }
+  // A graph's nodes follow each other without a launch between them.
+  double KernelUs() const { return k_.kernel_us * (WholeIteration() ? 0.5 : 1); }
 
   bool Again(unsigned module) const {
     return plan_.recompute == RecomputeMode::kSelective && (plan_.recompute_modules & module) != 0;
@@ -291,7 +291,7 @@ LayerTime Forecaster::TimeOfLayer(const LayerWork& layer, size_t precision) cons
     const double per_expert = std::max(1.0, rows / local_experts);
     const double first = (mlp.gated ? 2 : 1) * mlp.expert_width / q, second = mlp.expert_width / q;
     const double ridge = rates_.ridge[precision];
-    const double small = 1 + k_.gemm_half_rows_grouped * ridge / per_expert + HalfOut(precision) * ridge / second;
+    const double small = 1 + k_.gemm_half_rows_grouped * ridge / per_expert + k_.gemm_half_out * ridge / second;
     const double flops = 2 * rows * in * (first + second);
     Module experts;
     const double us = flops * rates_.gemm_us[precision] * small / k_.gemm_grouped;
@@ -404,7 +404,8 @@ LayerTime Forecaster::TimeOfLayer(const LayerWork& layer, size_t precision) cons
       nodes.mlp_wgrad = GpuUs(experts.wgrad);
       nodes.dispatch_fwd = nodes.dispatch_bwd = exchange.dispatch_us;
       nodes.combine_fwd = nodes.combine_bwd = exchange.combine_us + post;
-      const CorunSlowdown slow = {k_.corun_compute, 1 + (k_.corun_communication - 1) * exchange.inside_share};
+      const double left = rates_.sm_count / (rates_.sm_count - ExchangeSms(plan_));
+      const CorunSlowdown slow = {k_.corun_compute * left, 1 + (k_.corun_communication - 1) * exchange.inside_share};
       const PairTime pair = WalkPair(nodes, slow, plan_.delay_wgrad, plan_.early_attn_release);
       times.pair = pair.us;
       times.pair_hidden = pair.hidden;
@@ -415,7 +416,7 @@ LayerTime Forecaster::TimeOfLayer(const LayerWork& layer, size_t precision) cons
     times.again = Scaled(times.fwd, share);
     times.again_exchange = share * times.fwd_exchange;
   }
-  for (Load* load : {&times.fwd, &times.bwd, &times.again}) load->memory += load->kernels * k_.kernel_us;
+  for (Load* load : {&times.fwd, &times.bwd, &times.again}) load->memory += load->kernels * KernelUs();
   const double residue = k_.host_graph_residue;
   const bool whole = WholeIteration();
   const double fwd_kernels = times.fwd.kernels - (1 - residue) * std::min(captured, times.fwd.kernels);

@@ -290,7 +290,7 @@ double ReleaseYear(const std::string& release) {
 double Nearness(const Donor& donor, const TruthRow& row, bool moe, double year) {
   if (donor.moe != moe) return 0;
   const Candidate &a = donor.plan, &b = row.run.plan;
-  double near = 1 - 0.5 * std::abs(donor.age - year);
+  double near = 1 - 4.0 * std::abs(donor.age - year);
   near += donor.model == row.run.model_name ? 8 : 0;
   near += donor.gpu == row.gpu ? 4 : donor.generation == row.run.gpu->cc_major ? 2 : 0;
   near += donor.precision == row.precision ? 2 : donor.low_precision == (row.precision != "bf16") ? 1 : 0;
