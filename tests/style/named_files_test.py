@@ -4,10 +4,11 @@ resolver ("base/work.h")."""
 import re
 import unittest
 
+from layering_test import ROOMS as rooms_of_the_resolver
 from sources import ROOT, tracked
 
 TOP = "clients|deploy|probe|proto|resolver|service|tests"
-ROOMS = "advise|answer|base|catalog|derive|engine|estimate|evidence|explain|layouts|normalize|pipeline|plan|planner|render|rules"
+ROOMS = "|".join(rooms_of_the_resolver)
 NAMED = re.compile(rf"(?<![\w./@:<>{{}}$-])((?:{TOP}|{ROOMS})/[\w./-]*\.(?:cc|h|md|py|sh|yaml|yml|tsv|proto|json|cu|cfg|def|in))\b(?![\w/*])")
 # What the build makes, and a placeholder.
 MADE = {"resolver/catalog/step_rates.h", "rules/registry.cc", "clients/NAME/generate.sh"}
