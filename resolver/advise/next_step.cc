@@ -226,7 +226,7 @@ std::optional<NextStep> FindNextStep(const NormalizedIntent& intent, const StepM
                                                           : model.RoomFor(changed, plan.env, model.Stages(changed));
     if (left > room && left >= StepModel::Room::kMarginal) continue;  // speed is no use to a run that may not fit
     if (room == StepModel::Room::kShort && left == StepModel::Room::kShort) continue;
-    if (!HasNoErrors(WriteForTarget(changed, plan.env), plan.env)) continue;
+    if (!HasNoErrors(WriteForTarget(changed, plan.env), plan.env, plan.found)) continue;
     NextStep next;
     next.finding = Describe(outlook, move, left);
     AbSuggestion ab;

@@ -7,6 +7,7 @@
 #include "resolver/estimate/step_model.h"
 #include "resolver/plan/decision.h"
 #include "resolver/plan/finding.h"
+#include "resolver/plan/found.h"
 #include "resolver/plan/intent.h"
 
 namespace flightplan {
@@ -22,6 +23,7 @@ struct NextStep {
 struct PlanForecast {
   const Config& config;
   const Environment& env;
+  const Found& found;
   const StageLayout& stages;
   const StepForecast& step;
   StepModel::Room room;

@@ -251,14 +251,15 @@ void Change(const Program::Step& step, const RecordedReads& reads, Editor* edito
 
 }  // namespace
 
-RunResult Run(Config config, Environment env, KeepArguments keep) {
+RunResult Run(Config config, Environment env, Found found, KeepArguments keep) {
   const Program& program = Program::For(env.target, env.core_release, env.bridge_release);
   RunResult result;
   result.config = std::move(config);
   result.env = std::move(env);
+  result.found = std::move(found);
   result.changes.reserve(32);
   std::vector<Finding> assumed;
-  Editor editor(&result.config, &result.env, &result.changes);
+  Editor editor(&result.config, &result.env, result.found, &result.changes);
   const Facts& facts = editor.facts();
   const absl::Span<const Program::Step> steps = program.steps();
   const RecordedReads& reads = program.reads(result.env.mla);
@@ -289,11 +290,11 @@ RunResult Run(Config config, Environment env, KeepArguments keep) {
   return result;
 }
 
-bool HasNoErrors(Config config, Environment env) {
+bool HasNoErrors(Config config, Environment env, const Found& found) {
   const Program& program = Program::For(env.target, env.core_release, env.bridge_release);
   const RecordedReads& reads = program.reads(env.mla);
   RuleSet pending = reads.PendingFor(config, env);
-  Editor editor(&config, &env, nullptr);
+  Editor editor(&config, &env, found, nullptr);
   const absl::Span<const Program::Step> steps = program.steps();
   for (size_t i = pending.Next(0); i < steps.size(); i = pending.Next(i + 1)) {
     const Program::Step& step = steps[i];
@@ -307,10 +308,11 @@ bool HasNoErrors(Config config, Environment env) {
   return true;
 }
 
-void JudgeArea(absl::string_view area, RunResult* run) {
+void JudgeMemory(const FoundMemory& memory, RunResult* run) {
+  run->found.memory = memory;
   const Program& program = Program::For(run->env.target, run->env.core_release, run->env.bridge_release);
-  const Facts facts(run->config, run->env);
-  for (const Rule* rule : program.ChecksOf(area)) {
+  const Facts facts(run->config, run->env, run->found);
+  for (const Rule* rule : program.ChecksOf("fit")) {
     if (rule->when(facts) && !Reported(run->findings, IdFor(*rule, run->env.target)))
       run->findings.push_back(MakeFinding(*rule, facts));
   }

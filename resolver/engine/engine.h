@@ -10,6 +10,7 @@
 #include "resolver/plan/config.h"
 #include "resolver/plan/environment.h"
 #include "resolver/plan/finding.h"
+#include "resolver/plan/found.h"
 #include "resolver/rules/rule.h"
 
 namespace flightplan {
@@ -49,6 +50,7 @@ struct RunResult {
   Config arguments;                   // only with KeepArguments::kYes
   Config config;                      // final values after every silent change
   Environment env;                    // with the variables the target sets
+  Found found;                        // as it was given
   std::vector<Finding> findings;      // in upstream's order: the first error is the one upstream stops at
   std::vector<ConfigChange> changes;  // in order
 };
@@ -57,14 +59,14 @@ struct RunResult {
 // after the first error still runs, on the values as they are then. With KeepArguments::kYes the result also holds, for
 // Megatron-LM and LoongForge, the command line's values after validate_args.
 enum class KeepArguments { kNo, kYes };
-RunResult Run(Config config, Environment env, KeepArguments keep = KeepArguments::kNo);
+RunResult Run(Config config, Environment env, Found found = {}, KeepArguments keep = KeepArguments::kNo);
 
 // Whether Run would report no error; stops at the first one, and says nothing of what the target changes.
-bool HasNoErrors(Config config, Environment env);
+bool HasNoErrors(Config config, Environment env, const Found& found = {});
 
-// The checks of one area over what a run ended with: for facts that are known only then, such as a memory forecast in
-// `run->env`. Adds to its findings.
-void JudgeArea(absl::string_view area, RunResult* run);
+// Whether it fits, for a run without a memory forecast: what a configuration takes is known only when its effective
+// values are. Adds to the findings.
+void JudgeMemory(const FoundMemory& memory, RunResult* run);
 
 // Turns a fired rule into a finding, with the values it read.
 Finding MakeFinding(const Rule& rule, const Facts& facts);

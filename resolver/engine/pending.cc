@@ -12,14 +12,15 @@ namespace {
 
 // What the rule reads of the defaults; nothing where it does something to them.
 std::optional<Reads> ReadsOfDefaults(const Rule& rule, const Config& defaults, const Environment& env) {
+  const Found nothing;
   Reads reads;
   if (rule.when != nullptr) {
-    if (rule.when(Facts(defaults, env, &reads))) return std::nullopt;
+    if (rule.when(Facts(defaults, env, nothing, &reads))) return std::nullopt;
     return reads;
   }
   Config config = defaults;
   Environment changed = env;
-  Editor editor(&config, &changed, /*trace=*/nullptr, &reads);
+  Editor editor(&config, &changed, nothing, /*trace=*/nullptr, &reads);
   rule.change(editor);
   if (!editor.writes().empty()) return std::nullopt;
   return reads;

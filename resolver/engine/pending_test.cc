@@ -67,7 +67,8 @@ void ExpectOnlyPendingRulesAct(Config config, Environment env) {
   const Program& program = Program::For(env.target, env.core_release, env.bridge_release);
   const RecordedReads& reads = program.reads(env.mla);
   RuleSet pending = reads.PendingFor(config, env);
-  Editor editor(&config, &env, nullptr);
+  const Found nothing;
+  Editor editor(&config, &env, nothing, nullptr);
   for (size_t i = 0; i < program.steps().size(); ++i) {
     const Program::Step& step = program.steps()[i];
     const bool skipped = pending.Next(i) != i;

@@ -77,13 +77,13 @@ std::vector<std::pair<Knob, Value>> ModelFileOf(const Config& written) {
 
 }  // namespace
 
-SettledPlan Settle(DecidedPlan plan, const Environment& env) {
+SettledPlan Settle(DecidedPlan plan, const Environment& env, const Found& found) {
   for (int round = 0;; ++round) {
     Environment with_plan = env;
     with_plan.vars = plan.env;
     Config written = WriteForTarget(plan.config, env);
     if (StackOf(env).model_files) with_plan.model_file = ModelFileOf(written);
-    RunResult run = Run(written, std::move(with_plan));
+    RunResult run = Run(written, std::move(with_plan), found);
     const Patch* patch = nullptr;
     const Finding* reason = nullptr;
     for (const Finding& finding : run.findings) {

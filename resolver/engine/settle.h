@@ -15,6 +15,6 @@ struct SettledPlan {
 
 // Where an error finding rests on a knob that we decided, its fix is applied to such knobs and the checks run again;
 // the knob's decision then names the rule. What the caller or the model gave is never touched: those findings stay.
-SettledPlan Settle(DecidedPlan plan, const Environment& env);
+SettledPlan Settle(DecidedPlan plan, const Environment& env, const Found& found);
 
 }  // namespace flightplan

@@ -39,7 +39,7 @@ bool HasError(const SettledPlan& settled, absl::string_view id) {
 }
 
 TEST(Settle, TakesBackADecisionThatTheStackRefuses) {
-  const SettledPlan settled = Settle(Flex(Bridge(), Origin::kDecided), Bridge());
+  const SettledPlan settled = Settle(Flex(Bridge(), Origin::kDecided), Bridge(), {});
   EXPECT_FALSE(HasError(settled, "flex.deepep-gpu"));
   EXPECT_EQ(settled.plan.config.Get(Knob::moe_flex_dispatcher_backend).text(), "hybridep");
   EXPECT_NE(settled.plan.decisions[0].reason.find("flex.deepep-gpu"), std::string::npos);
@@ -48,7 +48,7 @@ TEST(Settle, TakesBackADecisionThatTheStackRefuses) {
 }
 
 TEST(Settle, LeavesTheCallersWord) {
-  const SettledPlan settled = Settle(Flex(Bridge(), Origin::kCaller), Bridge());
+  const SettledPlan settled = Settle(Flex(Bridge(), Origin::kCaller), Bridge(), {});
   EXPECT_TRUE(HasError(settled, "flex.deepep-gpu"));
   EXPECT_EQ(settled.plan.config.Get(Knob::moe_flex_dispatcher_backend).text(), "deepep");
 }

@@ -45,4 +45,11 @@ EstimatedPlan Estimate(const NormalizedIntent& intent, const std::optional<Model
   return plan;
 }
 
+std::optional<FoundMemory> EstimatedPlan::memory() const {
+  if (stages.empty()) return std::nullopt;
+  const Band& total = stages[fullest].total;
+  return FoundMemory{static_bytes, std::llround(total.low), std::llround(total.value), std::llround(total.high),
+                     usable_bytes > 0 ? std::optional(usable_bytes) : std::nullopt};
+}
+
 }  // namespace flightplan

@@ -9,6 +9,7 @@
 #include "resolver/derive/placement.h"
 #include "resolver/estimate/memory.h"
 #include "resolver/plan/config.h"
+#include "resolver/plan/found.h"
 #include "resolver/plan/intent.h"
 
 namespace flightplan {
@@ -22,6 +23,9 @@ struct EstimatedPlan {
   int64_t static_bytes = 0;                     // parameters, gradients and optimizer state of the fullest stage
   int64_t usable_bytes = 0;                     // 0: the GPU's memory is not known
   std::string scope;                            // what is counted, and what the band comes from
+
+  // For the rules; empty where there are no stages.
+  std::optional<FoundMemory> memory() const;
 };
 
 // `shape`: of the model, where its parameters can be counted. `vars`: the process environment that the plan exports on

@@ -16,7 +16,8 @@ std::vector<std::pair<Knob, Value>> ModelFileOf(const ParseResult& parsed) {
 }
 
 void AddParts(const ParseResult& parsed, Environment env, RunResult* run) {
-  env.foundation_tensor_parallel_size = run->config.Get(Knob::tensor_model_parallel_size).integer();
+  Found found;
+  found.foundation_tensor_parallel_size = run->config.Get(Knob::tensor_model_parallel_size).integer();
   env.mla = false;
   for (const ParsedComponent& part : parsed.components) {
     Config config = DefaultsFor(env.target, env.core_release, env.bridge_release, env.mla);
@@ -27,7 +28,7 @@ void AddParts(const ParseResult& parsed, Environment env, RunResult* run) {
     config.Set(Knob::model_component, Value(part.name), Origin::kModel);
     env.model_file.clear();
     for (const ParsedKnob& knob : part.knobs) env.model_file.emplace_back(knob.knob, knob.value);
-    for (Finding& finding : Run(std::move(config), env).findings) {
+    for (Finding& finding : Run(std::move(config), env, found).findings) {
       const bool known = std::any_of(run->findings.begin(), run->findings.end(),
                                      [&](const Finding& other) { return other.rule_id == finding.rule_id; });
       if (known || finding.severity != Severity::kError) continue;

@@ -1,6 +1,5 @@
 #include "resolver/judge/weigh_config.h"
 
-#include <cmath>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -27,11 +26,7 @@ WeighedConfig WeighConfig(const std::optional<GpuSystem>& gpu, RunResult* run) {
   const Placement placement = PlaceLayout(run->config, run->env);
   EstimatedPlan estimate = Estimate(intent, *shape, placement, run->config, run->env.vars);
   if (estimate.stages.empty()) return not_judged("the layout does not come out even");
-  const Band& total = estimate.stages[estimate.fullest].total;
-  run->env.static_memory_bytes = estimate.static_bytes;
-  run->env.memory_bytes = {std::llround(total.low), std::llround(total.value), std::llround(total.high)};
-  if (estimate.usable_bytes > 0) run->env.usable_memory_bytes = estimate.usable_bytes;
-  JudgeArea("fit", run);
+  JudgeMemory(*estimate.memory(), run);
   return {std::move(estimate), ""};
 }
 

@@ -1,6 +1,5 @@
 #include "resolver/pipeline/resolve.h"
 
-#include <cmath>
 #include <utility>
 
 #include "absl/types/span.h"
@@ -10,18 +9,6 @@
 
 namespace flightplan {
 namespace {
-
-// The caller's environment with what was estimated.
-Environment EnvironmentOf(const NormalizedIntent& intent, const EstimatedPlan& estimate) {
-  Environment env = intent.env;
-  if (!estimate.stages.empty()) {
-    const Band& total = estimate.stages[estimate.fullest].total;
-    env.static_memory_bytes = estimate.static_bytes;
-    env.memory_bytes = {std::llround(total.low), std::llround(total.value), std::llround(total.high)};
-  }
-  if (estimate.usable_bytes > 0) env.usable_memory_bytes = estimate.usable_bytes;
-  return env;
-}
 
 // `known_fit`: what the memory forecast said of this very plan; empty where a decision was taken back since, so that it
 // was of another one.
@@ -52,9 +39,7 @@ Verdicts VerdictsOf(const std::vector<Finding>& findings) {
 }
 
 absl::StatusOr<ResolvedPlan> Resolve(NormalizedIntent intent, const EvidenceSnapshot& evidence) {
-  intent.env.open_layout = OpenLayoutFields(intent);
   DerivedPlan derived = Derive(intent);
-  intent.env.missing_features = std::move(derived.missing_features);
   const ReportedRuns& reported = evidence.ForGpu(intent.gpu.name);
   DecidedPlan decided = Decide(
       intent, derived,
@@ -63,8 +48,9 @@ absl::StatusOr<ResolvedPlan> Resolve(NormalizedIntent intent, const EvidenceSnap
   EstimatedPlan estimate = Estimate(intent, derived.shape, placement, decided.config, decided.env);
   const FitVerdict forecast_fit = estimate.fit;
   ApplyMemoryEvidence(intent, decided.config, evidence, &estimate, &intent.findings);
-  Environment env = EnvironmentOf(intent, estimate);
-  SettledPlan settled = Settle(std::move(decided), env);
+  const Found found{OpenLayoutFields(intent), std::move(derived.missing_features), estimate.memory(), std::nullopt};
+  SettledPlan settled = Settle(std::move(decided), intent.env, found);
+  Environment env = intent.env;
   env.vars = settled.plan.env;  // from here on the environment is that of the launch
 
   ResolvedPlan plan{std::move(intent),

@@ -29,7 +29,7 @@ struct ResolvedPlan {
   DecidedPlan decided;      // knobs of the config classes, decisions, A/B suggestions
   Config written;           // `decided.config` as written for the target (derive/target_knobs.h): judged and launched
   RunResult run;            // the stack's verdict on it: effective values, silent changes, and all findings
-  Environment env;          // of the launch, with the memory forecast
+  Environment env;          // of the launch
   Placement placement;
   EstimatedPlan estimate;             // memory
   std::unique_ptr<PlannedStep> step;  // null: the model cannot be counted, or the GPU's rates are not known

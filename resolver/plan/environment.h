@@ -1,5 +1,5 @@
-// What a configuration will meet: the target stack and its release, the libraries, the GPUs, the process environment.
-// Everything a rule may look at that is not a knob.
+// What a configuration will meet, as the caller said it: the target stack and its release, the libraries, the GPUs, the
+// process environment. What the phases find out stands in plan/found.h.
 #pragma once
 
 #include <cstdint>
@@ -51,23 +51,11 @@ struct Environment {
 
   std::optional<int64_t> world_size;
   std::optional<int64_t> data_parallel_size;  // where a caller gives it instead of the world size
-  std::vector<std::string> open_layout;       // sizes the caller left open, by knob name
-  std::vector<std::string> missing_features;  // of the model, that the target's release cannot build
-  // Memory of the fullest GPU that does not depend on the microbatch: parameters, gradients, optimizer state.
-  std::optional<int64_t> static_memory_bytes;
-  // All of the fullest GPU's memory: low end of the band, value, high end.
-  struct MemoryBand {
-    int64_t low = 0, value = 0, high = 0;
-  };
-  std::optional<MemoryBand> memory_bytes;
-  std::optional<int64_t> usable_memory_bytes;  // of one GPU
 
   std::map<std::string, std::string> model_files;  // by path: texts that the caller sent beside the launch
   // LoongForge: what the model's file says (and Hydra's words on top), which its config class reads once more after the
   // arguments were checked and changed.
   std::vector<std::pair<Knob, Value>> model_file;
-  std::optional<int64_t>
-      foundation_tensor_parallel_size;  // of the language model, where one of its components is judged
 
   int nvlink_domain_gpus = 0;  // GPUs that share one NVLink domain, 0: unknown
   int gpus_per_node = 0;

@@ -17,6 +17,7 @@
 #include "resolver/plan/config.h"
 #include "resolver/plan/environment.h"
 #include "resolver/plan/finding.h"
+#include "resolver/plan/found.h"
 #include "resolver/plan/phase.h"
 #include "resolver/plan/pipeline_layout.h"
 #include "resolver/plan/stack.h"
@@ -56,7 +57,8 @@ struct Reads {
 class Facts {
  public:
   // `reads`: where to note what is read; null: nowhere. The target and its releases are not noted.
-  Facts(const Config& c, const Environment& e, Reads* reads = nullptr) : config_(c), env_(e), reads_(reads) {}
+  Facts(const Config& c, const Environment& e, const Found& found, Reads* reads = nullptr)
+      : config_(c), env_(e), found_(found), reads_(reads) {}
   Facts(const Facts&) = delete;  // a copy would read layouts again
   Facts& operator=(const Facts&) = delete;
 
@@ -67,6 +69,11 @@ class Facts {
   const Environment& env() const {
     if (reads_ != nullptr) reads_->elsewhere = true;
     return env_;
+  }
+  // What the phases before found out.
+  const Found& found() const {
+    if (reads_ != nullptr) reads_->elsewhere = true;
+    return found_;
   }
   Target target() const { return env_.target; }
   const Stack& stack() const { return StackOf(env_); }
@@ -118,6 +125,7 @@ class Facts {
   }
   const Config& config_;
   const Environment& env_;
+  const Found& found_;
   Reads* const reads_;
   mutable std::optional<ReadLayout> layout_;
 };
@@ -138,8 +146,9 @@ struct Writes {
 // What a change may do. It records the trace; a write that changes nothing leaves none.
 class Editor {
  public:
-  Editor(Config* config, Environment* env, std::vector<ConfigChange>* trace, Reads* reads = nullptr)
-      : config_(config), env_(env), trace_(trace), reads_(reads), facts_(*config, *env, reads) {}
+  // `found` must outlive the editor.
+  Editor(Config* config, Environment* env, const Found& found, std::vector<ConfigChange>* trace, Reads* reads = nullptr)
+      : config_(config), env_(env), trace_(trace), reads_(reads), facts_(*config, *env, found, reads) {}
   const Facts& facts() const { return facts_; }
   void Set(Knob knob, Value value);
   void SetVar(absl::string_view name, absl::string_view value);

@@ -42,6 +42,7 @@ struct Case {
 struct Launch {
   Config config;
   Environment env;
+  Found found;
 };
 
 Value ToValue(const YamlNode& node) {
@@ -78,8 +79,35 @@ void SetTarget(const std::string& text, Environment* env) {
   }
 }
 
-void SetEnvironment(const YamlNode& node, const std::string& where, Environment* env) {
+// What a phase finds; false for another name.
+bool SetFound(const std::string& name, const YamlNode& value, Found* found) {
+  const auto memory = [found]() -> FoundMemory& {
+    if (!found->memory.has_value()) found->memory.emplace();
+    return *found->memory;
+  };
+  if (name == "foundation_tensor_parallel_size") {
+    found->foundation_tensor_parallel_size = ToValue(value).integer();
+  } else if (name == "static_memory_bytes") {
+    memory().static_part = ToValue(value).integer();
+  } else if (name == "memory_bytes" && value.items.size() == 3) {
+    memory().low = ToValue(value.items[0]).integer();
+    memory().value = ToValue(value.items[1]).integer();
+    memory().high = ToValue(value.items[2]).integer();
+  } else if (name == "usable_memory_bytes") {
+    memory().usable = ToValue(value).integer();
+  } else if (name == "missing_features" || name == "open_layout") {
+    std::vector<std::string>& names = name == "open_layout" ? found->open_layout : found->missing_features;
+    names.clear();
+    for (const YamlNode& item : value.items) names.push_back(item.text);
+  } else {
+    return false;
+  }
+  return true;
+}
+
+void SetEnvironment(const YamlNode& node, const std::string& where, Environment* env, Found* found) {
   for (const auto& [name, value] : node.keys) {
+    if (SetFound(name, value, found)) continue;
     if (name == "te") {
       env->te = Version::Parse(value.text);  // null: not installed
     } else if (name == "torch") {
@@ -90,8 +118,6 @@ void SetEnvironment(const YamlNode& node, const std::string& where, Environment*
       env->cc_major = static_cast<int>(ToValue(value).integer());
     } else if (name == "cuda") {
       env->has_cuda = ToValue(value).truthy();
-    } else if (name == "foundation_tensor_parallel_size") {
-      env->foundation_tensor_parallel_size = ToValue(value).integer();
     } else if (name == "model_file") {
       env->model_file.clear();
       for (const auto& [knob, said] : value.keys) {
@@ -117,21 +143,8 @@ void SetEnvironment(const YamlNode& node, const std::string& where, Environment*
       env->nvlink_domain_gpus = static_cast<int>(ToValue(value).integer());
     } else if (name == "gpus_per_node") {
       env->gpus_per_node = static_cast<int>(ToValue(value).integer());
-    } else if (name == "static_memory_bytes") {
-      env->static_memory_bytes = ToValue(value).integer();
-    } else if (name == "memory_bytes" && value.items.size() == 3) {
-      env->memory_bytes = {ToValue(value.items[0]).integer(), ToValue(value.items[1]).integer(),
-                           ToValue(value.items[2]).integer()};
-    } else if (name == "usable_memory_bytes") {
-      env->usable_memory_bytes = ToValue(value).integer();
     } else if (name == "unknown_version") {
       env->unknown_version = value.text;
-    } else if (name == "missing_features") {
-      env->missing_features.clear();
-      for (const YamlNode& item : value.items) env->missing_features.push_back(item.text);
-    } else if (name == "open_layout") {
-      env->open_layout.clear();
-      for (const YamlNode& item : value.items) env->open_layout.push_back(item.text);
     } else if (name == "packages") {
       for (const auto& [package, version] : value.keys) env->packages[package] = version.text;
     } else {
@@ -162,7 +175,7 @@ Launch Build(const Case& c, bool passes) {
   if (passes) layers.push_back(c.passes);
   for (const YamlNode* layer : layers) {
     if (const YamlNode* target = layer->Find("target")) SetTarget(target->text, &launch.env);
-    if (const YamlNode* env = layer->Find("env")) SetEnvironment(*env, c.where, &launch.env);
+    if (const YamlNode* env = layer->Find("env")) SetEnvironment(*env, c.where, &launch.env, &launch.found);
   }
   launch.config = DefaultsFor(launch.env.target, launch.env.core_release, launch.env.bridge_release, launch.env.mla);
   if (launch.env.target == Target::kCore) {
@@ -212,11 +225,11 @@ void Apply(const Patch& patch, Launch* launch) {
 void CheckCase(const Case& c) {
   SCOPED_TRACE(absl::StrCat(c.where, " ", c.id));
   const Launch launch = Build(c, false);
-  const RunResult result = Run(launch.config, launch.env);
+  const RunResult result = Run(launch.config, launch.env, launch.found);
   ASSERT_TRUE(Fires(result, c.id)) << "does not fire";
   if (c.passes != nullptr) {
     const Launch neighbour = Build(c, true);
-    EXPECT_FALSE(Fires(Run(neighbour.config, neighbour.env), c.id)) << "its neighbour fires too";
+    EXPECT_FALSE(Fires(Run(neighbour.config, neighbour.env, neighbour.found), c.id)) << "its neighbour fires too";
   }
   const Finding* finding = FindFinding(result, c.id);
   if (finding == nullptr || finding->severity != Severity::kError) return;
@@ -230,7 +243,7 @@ void CheckCase(const Case& c) {
   for (size_t i = 0; i < finding->fixes.size(); ++i) {
     Launch fixed = launch;
     Apply(finding->fixes[i], &fixed);
-    const RunResult after = Run(fixed.config, fixed.env);
+    const RunResult after = Run(fixed.config, fixed.env, fixed.found);
     EXPECT_FALSE(Fires(after, c.id)) << "fix " << i << " does not remove it";
     for (const std::string& id : ErrorsOfArea(after, finding->area)) {
       EXPECT_EQ(before.count(id), 1u) << "fix " << i << " brings a new error: " << id;

@@ -15,7 +15,7 @@ using F = const Facts&;
 // The smallest closed layout: experts spread over one node, everything else whole.
 std::vector<Patch> CloseLayout(F f) {
   Patch patch;
-  for (const std::string& name : f.env().open_layout) {
+  for (const std::string& name : f.found().open_layout) {
     const std::optional<Knob> knob = FindKnob(name);
     if (!knob.has_value()) continue;
     int64_t size = 1;
@@ -38,19 +38,19 @@ const Rule kRules[] = {
      .at = {Phase::kHardware, 0},
      .source = "Flightplan: a plan needs a layout",
      .reads_env = {"world_size"},
-     .when = [](F f) { return !f.env().open_layout.empty(); },
+     .when = [](F f) { return !f.found().open_layout.empty(); },
      .needs = "give the open sizes; the rest of this answer counts each as 1",
      .fix = CloseLayout,
-     .detail = [](F f) { return absl::StrCat("not given: ", absl::StrJoin(f.env().open_layout, ", ")); }},
+     .detail = [](F f) { return absl::StrCat("not given: ", absl::StrJoin(f.found().open_layout, ", ")); }},
     {.id = "model.features-missing",
      .area = "model",
      .kind = Kind::kWarning,
      .at = {Phase::kHardware, 1},
      .source = "Flightplan: the knobs of the releases that were read",
-     .when = [](F f) { return !f.env().missing_features.empty(); },
+     .when = [](F f) { return !f.found().missing_features.empty(); },
      .needs =
          "this release has no knob for it, so the launch would build another model; take a release or target that has",
-     .detail = [](F f) { return absl::StrCat("the model needs ", absl::StrJoin(f.env().missing_features, ", ")); }},
+     .detail = [](F f) { return absl::StrCat("the model needs ", absl::StrJoin(f.found().missing_features, ", ")); }},
     {.id = "target.unknown-version",
      .area = "version-gate",
      .kind = Kind::kWarning,

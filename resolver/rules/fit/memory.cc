@@ -11,28 +11,25 @@ using F = const Facts&;
 
 constexpr double kGib = 1024.0 * 1024.0 * 1024.0;
 
-bool StaticOver(F f) {
-  return f.env().static_memory_bytes.has_value() && f.env().usable_memory_bytes.has_value() &&
-         *f.env().static_memory_bytes > *f.env().usable_memory_bytes;
+bool Over(F f, int64_t FoundMemory::*part) {
+  const std::optional<FoundMemory>& memory = f.found().memory;
+  return memory.has_value() && memory->usable.has_value() && (*memory).*part > *memory->usable;
 }
-
-bool Over(F f, int64_t Environment::MemoryBand::*end) {
-  return f.env().memory_bytes.has_value() && f.env().usable_memory_bytes.has_value() &&
-         (*f.env().memory_bytes).*end > *f.env().usable_memory_bytes;
-}
+bool StaticOver(F f) { return Over(f, &FoundMemory::static_part); }
 
 double Gib(int64_t bytes) { return static_cast<double>(bytes) / kGib; }
 
 std::string Forecast(F f) {
-  const Environment::MemoryBand band = f.env().memory_bytes.value_or(Environment::MemoryBand{});
-  return absl::StrFormat("about %.1f GiB (%.1f to %.1f) of %.1f GiB per GPU", Gib(band.value), Gib(band.low),
-                         Gib(band.high), Gib(f.env().usable_memory_bytes.value_or(0)));
+  const FoundMemory memory = f.found().memory.value_or(FoundMemory{});
+  return absl::StrFormat("about %.1f GiB (%.1f to %.1f) of %.1f GiB per GPU", Gib(memory.value), Gib(memory.low),
+                         Gib(memory.high), Gib(memory.usable.value_or(0)));
 }
 
 std::string Bytes(F f) {
+  const FoundMemory memory = f.found().memory.value_or(FoundMemory{});
   return absl::StrFormat(
       "parameters, gradients and optimizer state take %.1f GiB of %.1f GiB per GPU, activations not counted",
-      Gib(f.env().static_memory_bytes.value_or(0)), Gib(f.env().usable_memory_bytes.value_or(0)));
+      Gib(memory.static_part), Gib(memory.usable.value_or(0)));
 }
 
 // More pipeline stages, where the layers allow them, shrink every part.
@@ -72,7 +69,7 @@ const Rule kRules[] = {
      .source = "forecast of resolver/estimate/memory",
      .reads = {K::tensor_model_parallel_size, K::pipeline_model_parallel_size, K::expert_model_parallel_size,
                K::micro_batch_size, K::recompute_granularity},
-     .when = [](F f) { return Over(f, &Environment::MemoryBand::low) && !StaticOver(f); },
+     .when = [](F f) { return Over(f, &FoundMemory::low) && !StaticOver(f); },
      .needs = "the forecast must not lie above one GPU's memory with its whole band",
      .fix = LessMemory,
      .detail = Forecast},
@@ -83,10 +80,7 @@ const Rule kRules[] = {
      .source = "forecast of resolver/estimate/memory",
      .reads = {K::tensor_model_parallel_size, K::pipeline_model_parallel_size, K::expert_model_parallel_size,
                K::micro_batch_size, K::recompute_granularity},
-     .when =
-         [](F f) {
-           return Over(f, &Environment::MemoryBand::high) && !Over(f, &Environment::MemoryBand::low) && !StaticOver(f);
-         },
+     .when = [](F f) { return Over(f, &FoundMemory::high) && !Over(f, &FoundMemory::low) && !StaticOver(f); },
      .needs = "leave room for the upper end of the forecast's band",
      .fix = LessMemory,
      .detail = Forecast},

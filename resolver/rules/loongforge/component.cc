@@ -112,7 +112,7 @@ const Rule kRules[] = {
      .reads = {K::tensor_model_parallel_size, K::model_component},
      .when =
          [](F f) {
-           const int64_t whole = f.env().foundation_tensor_parallel_size.value_or(0);
+           const int64_t whole = f.found().foundation_tensor_parallel_size.value_or(0);
            const int64_t own = f.num(K::tensor_model_parallel_size);
            return Encoder(f) && whole > 0 && (own > whole || !Divisible(whole, own));
          },
