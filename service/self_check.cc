@@ -19,9 +19,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
-#include "service/descriptor.h"
-#include "service/listen_address.h"
-#include "service/steady_time.h"
+#include "service/local/steady_time.h"
+#include "service/net/descriptor.h"
+#include "service/net/listen_address.h"
 
 namespace flightplan::service {
 namespace {

@@ -23,14 +23,14 @@
 #include "google/protobuf/stubs/logging.h"
 #include "resolver/base/status_macros.h"
 #include "resolver/catalog/catalog.h"
-#include "service/catalog_folder.h"
-#include "service/evidence_location.h"
-#include "service/gatekeeper.h"
-#include "service/log.h"
-#include "service/profile_store.h"
+#include "service/call/gatekeeper.h"
+#include "service/evidence/evidence_location.h"
+#include "service/local/catalog_folder.h"
+#include "service/local/profile_store.h"
+#include "service/local/steady_time.h"
+#include "service/net/tls.h"
+#include "service/observe/log.h"
 #include "service/server.h"
-#include "service/steady_time.h"
-#include "service/tls.h"
 
 namespace flightplan::service {
 namespace {

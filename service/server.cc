@@ -24,26 +24,26 @@
 #include "resolver/base/utf8.h"
 #include "resolver/catalog/catalog.h"
 #include "resolver/explain/catalog_answers.h"
-#include "service/answer_source.h"
-#include "service/call.h"
-#include "service/catalog_service.h"
-#include "service/current.h"
-#include "service/decision_log.h"
-#include "service/evidence_link.h"
-#include "service/evidence_service.h"
-#include "service/gatekeeper.h"
+#include "service/backend/current.h"
+#include "service/backend/reloadable_backend.h"
+#include "service/call/answer_source.h"
+#include "service/call/call.h"
+#include "service/call/decision_log.h"
+#include "service/call/gatekeeper.h"
+#include "service/evidence/evidence_link.h"
 #include "service/handlers/answer.h"
-#include "service/http_endpoint.h"
-#include "service/probe_link.h"
-#include "service/probe_service.h"
-#include "service/process_metrics.h"
-#include "service/reloadable_backend.h"
-#include "service/resolver_service.h"
+#include "service/handlers/catalog_service.h"
+#include "service/handlers/evidence_service.h"
+#include "service/handlers/resolver_service.h"
+#include "service/http/http_endpoint.h"
+#include "service/http/webhook_endpoint.h"
+#include "service/net/tls.h"
+#include "service/net/why_not_listen.h"
+#include "service/observe/process_metrics.h"
+#include "service/probe/probe_link.h"
+#include "service/probe/probe_service.h"
 #include "service/self_check.h"
-#include "service/status_mapping.h"
-#include "service/tls.h"
-#include "service/webhook_endpoint.h"
-#include "service/why_not_listen.h"
+#include "service/wire/status_mapping.h"
 
 namespace flightplan::service {
 namespace {
@@ -249,7 +249,7 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Settings& settings, 
                              &server->ports_[i]);
   }
   if (!settings.front_listen.empty()) {
-    // These credentials tell its connections from others (service/access.cc).
+    // These credentials tell its connections from others (service/call/access.cc).
     builder.AddListeningPort(settings.front_listen, grpc::experimental::LocalServerCredentials(UDS));
   }
   parts.services.push_back(MakeResolverService(&parts.edge, &parts.answers, parts.backend.get(), &parts.answer_workers,

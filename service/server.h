@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "service/resolver_backend.h"
-#include "service/settings.h"
+#include "service/backend/resolver_backend.h"
+#include "service/settings/settings.h"
 #include "service/version.h"
 
 namespace flightplan {

@@ -10,8 +10,8 @@
 #include "resolver/base/reason.h"
 #include "resolver/base/work.h"
 #include "resolver/layouts/open_layout.h"
+#include "service/call/wait_gate.h"
 #include "service/testing/server_fixture.h"
-#include "service/wait_gate.h"
 
 namespace flightplan::service {
 namespace {

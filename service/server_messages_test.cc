@@ -7,9 +7,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "resolver/normalize/violations.h"
-#include "service/answer_source.h"
-#include "service/status_mapping.h"
+#include "service/call/answer_source.h"
 #include "service/testing/server_fixture.h"
+#include "service/wire/status_mapping.h"
 
 namespace flightplan::service {
 namespace {

@@ -16,7 +16,7 @@
 #include "resolver/base/utf8.h"
 #include "resolver/normalize/violations.h"
 #include "resolver/resolver.h"
-#include "service/input_file.h"
+#include "service/local/input_file.h"
 
 namespace flightplan::cli {
 namespace {

@@ -4,8 +4,8 @@
 #include <string>
 
 #include "clients/cli/terminal.h"
-#include "clients/doors/spelling.h"
 #include "flightplan/v1/resolver_service.pb.h"
+#include "service/doors/spelling.h"
 
 namespace flightplan::cli {
 

@@ -11,7 +11,7 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "service/input_file.h"
+#include "service/local/input_file.h"
 
 namespace flightplan::cli {
 namespace {

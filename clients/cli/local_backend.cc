@@ -17,10 +17,10 @@
 #include "resolver/catalog/catalog.h"
 #include "resolver/explain/catalog_answers.h"
 #include "resolver/resolver.h"
-#include "service/catalog_folder.h"
-#include "service/parallel_for.h"
-#include "service/probe_worker.h"
-#include "service/profile_store.h"
+#include "service/local/catalog_folder.h"
+#include "service/local/parallel_for.h"
+#include "service/local/probe_worker.h"
+#include "service/local/profile_store.h"
 
 namespace flightplan::cli {
 namespace {

@@ -17,7 +17,7 @@
 #include "resolver/base/status_macros.h"
 #include "resolver/normalize/violations.h"
 #include "resolver/resolver.h"
-#include "service/door_reviews.h"
+#include "service/observe/door_reviews.h"
 
 namespace flightplan::cli {
 namespace {

@@ -7,7 +7,7 @@
 #include "grpcpp/create_channel.h"
 #include "grpcpp/security/credentials.h"
 #include "resolver/base/status_macros.h"
-#include "service/input_file.h"
+#include "service/local/input_file.h"
 
 namespace flightplan::cli {
 namespace {

@@ -14,7 +14,6 @@
 #include "clients/cli/text.h"
 #include "clients/cli/versions_page.h"
 #include "clients/cli/words.h"
-#include "clients/doors/review.h"
 #include "flightplan/v1/resolver_service.pb.h"
 #include "resolver/base/status_macros.h"
 #include "resolver/normalize/knobs_message.h"
@@ -24,6 +23,7 @@
 #include "resolver/plan/knob_value.h"
 #include "resolver/stacks/dialects.h"
 #include "resolver/stacks/input_format.h"
+#include "service/doors/review.h"
 
 namespace flightplan::cli {
 namespace {

@@ -9,8 +9,8 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "clients/cli/backend.h"
-#include "clients/doors/review.h"
 #include "flightplan/v1/resolver_service.pb.h"
+#include "service/doors/review.h"
 
 namespace flightplan::cli {
 

@@ -9,7 +9,7 @@
 #include "resolver/base/status_macros.h"
 #include "resolver/base/work.h"
 #include "resolver/layouts/open_layout.h"
-#include "service/raw_message.h"
+#include "service/wire/raw_message.h"
 
 namespace flightplan::service {
 namespace {

@@ -8,10 +8,10 @@
 #include "grpcpp/support/byte_buffer.h"
 #include "grpcpp/support/server_callback.h"
 #include "resolver/layouts/open_layout.h"
-#include "service/answer_source.h"
-#include "service/call.h"
-#include "service/fair_pool.h"
-#include "service/wait_gate.h"
+#include "service/call/answer_source.h"
+#include "service/call/call.h"
+#include "service/call/fair_pool.h"
+#include "service/call/wait_gate.h"
 
 namespace flightplan::service {
 

@@ -17,11 +17,11 @@
 #include "resolver/base/work.h"
 #include "resolver/normalize/violations.h"
 #include "resolver/resolver.h"
-#include "service/call_arena.h"
+#include "service/call/stream_reactor.h"
 #include "service/handlers/answer.h"
-#include "service/raw_message.h"
-#include "service/status_mapping.h"
-#include "service/stream_reactor.h"
+#include "service/wire/call_arena.h"
+#include "service/wire/raw_message.h"
+#include "service/wire/status_mapping.h"
 
 namespace flightplan::service {
 namespace {

@@ -3,10 +3,10 @@
 
 #include "grpcpp/support/byte_buffer.h"
 #include "grpcpp/support/server_callback.h"
-#include "service/answer_source.h"
-#include "service/call.h"
-#include "service/fair_pool.h"
-#include "service/held_bytes.h"
+#include "service/call/answer_source.h"
+#include "service/call/call.h"
+#include "service/call/fair_pool.h"
+#include "service/call/held_bytes.h"
 
 namespace flightplan::service {
 

@@ -2,7 +2,7 @@
 
 #include "flightplan/v1/resolver_service.pb.h"
 #include "resolver/base/status_macros.h"
-#include "service/raw_message.h"
+#include "service/wire/raw_message.h"
 
 namespace flightplan::service {
 namespace {

@@ -3,9 +3,9 @@
 
 #include "grpcpp/support/byte_buffer.h"
 #include "grpcpp/support/server_callback.h"
-#include "service/call.h"
+#include "service/backend/resolver_backend.h"
+#include "service/call/call.h"
 #include "service/handlers/answer.h"
-#include "service/resolver_backend.h"
 
 namespace flightplan::service {
 

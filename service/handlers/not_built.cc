@@ -1,6 +1,6 @@
 #include "service/handlers/not_built.h"
 
-#include "service/status_mapping.h"
+#include "service/wire/status_mapping.h"
 
 namespace flightplan::service {
 namespace {

@@ -4,7 +4,7 @@
 #include "absl/strings/string_view.h"
 #include "grpcpp/support/byte_buffer.h"
 #include "grpcpp/support/server_callback.h"
-#include "service/call.h"
+#include "service/call/call.h"
 
 namespace flightplan::service {
 

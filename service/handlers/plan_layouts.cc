@@ -8,11 +8,11 @@
 #include "absl/strings/str_cat.h"
 #include "flightplan/v1/resolver_service.pb.h"
 #include "resolver/base/status_macros.h"
-#include "service/answer_source.h"
-#include "service/event_stream.h"
+#include "service/call/answer_source.h"
+#include "service/call/event_stream.h"
 #include "service/handlers/answer.h"
-#include "service/raw_message.h"
-#include "service/status_mapping.h"
+#include "service/wire/raw_message.h"
+#include "service/wire/status_mapping.h"
 
 namespace flightplan::service {
 namespace {

@@ -3,9 +3,9 @@
 
 #include "grpcpp/support/byte_buffer.h"
 #include "grpcpp/support/server_callback.h"
-#include "service/call.h"
-#include "service/fair_pool.h"
-#include "service/resolver_backend.h"
+#include "service/backend/resolver_backend.h"
+#include "service/call/call.h"
+#include "service/call/fair_pool.h"
 
 namespace flightplan::service {
 

@@ -11,8 +11,8 @@
 #include "resolver/evidence/plausible.h"
 #include "resolver/normalize/canonical_bytes.h"
 #include "resolver/normalize/violations.h"
-#include "service/raw_message.h"
-#include "service/status_mapping.h"
+#include "service/wire/raw_message.h"
+#include "service/wire/status_mapping.h"
 
 namespace flightplan::service {
 namespace {

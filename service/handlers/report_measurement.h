@@ -8,11 +8,11 @@
 #include "absl/time/time.h"
 #include "grpcpp/support/byte_buffer.h"
 #include "grpcpp/support/server_callback.h"
-#include "service/call.h"
-#include "service/evidence_keeper.h"
-#include "service/evidence_snapshot.h"
-#include "service/report_limits.h"
-#include "service/resolver_backend.h"
+#include "service/backend/resolver_backend.h"
+#include "service/call/call.h"
+#include "service/evidence/evidence_keeper.h"
+#include "service/evidence/evidence_snapshot.h"
+#include "service/evidence/report_limits.h"
 
 namespace flightplan {
 namespace v1 {

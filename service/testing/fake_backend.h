@@ -13,7 +13,7 @@
 #include "flightplan/v1/evidence.pb.h"
 #include "flightplan/v1/resolver_service.pb.h"
 #include "resolver/normalize/measurement_message.h"
-#include "service/resolver_backend.h"
+#include "service/backend/resolver_backend.h"
 
 namespace flightplan::service {
 

@@ -9,7 +9,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "service/postgres_connection.h"
+#include "service/evidence/postgres_connection.h"
 
 namespace flightplan::service {
 namespace {

@@ -122,7 +122,7 @@ Judgement Compare(const GoldenCase& golden, const RunResult& result) {
 }
 
 Judgement Judge(const GoldenCase& golden) {
-  RunResult run = Run(golden.config, golden.env, KeepArguments::kYes);
+  RunResult run = Run(golden.config, golden.env, {}, KeepArguments::kYes);
   AddParts(golden.parsed, golden.env, &run);
   return Compare(golden, run);
 }

@@ -63,7 +63,7 @@ std::string SizesText(const LayoutSizes& sizes, bool moe) {
 
 bool Accepted(const NormalizedIntent& question, const LayoutSizes& sizes) {
   const NormalizedIntent given = WithSizes(question, sizes);
-  const SettledPlan settled = Settle(Decide(given, Derive(given)), given.env);
+  const SettledPlan settled = Settle(Decide(given, Derive(given)), given.env, {});
   return std::none_of(settled.run.findings.begin(), settled.run.findings.end(),
                       [](const Finding& finding) { return finding.severity == Severity::kError; });
 }

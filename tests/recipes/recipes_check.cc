@@ -162,7 +162,7 @@ int Main(int argc, char** argv) {
       continue;
     }
     ++resolved;
-    SettledPlan settled = Settle(Decide(*intent, Derive(*intent)), intent->env);
+    SettledPlan settled = Settle(Decide(*intent, Derive(*intent)), intent->env, {});
     std::vector<const Finding*> errors;
     for (const std::vector<Finding>* list : {&settled.plan.findings, &settled.run.findings}) {
       for (const Finding& finding : *list) {

@@ -115,7 +115,7 @@ int Main(int argc, char** argv) {
     if (!asked.has_value() || !asked->model.is_moe() || recipe.layout_check) continue;
     for (TargetRow& row : rows) {
       const NormalizedIntent intent = ForTarget(*asked, row.target);
-      const SettledPlan settled = Settle(Decide(intent, Derive(intent)), intent.env);
+      const SettledPlan settled = Settle(Decide(intent, Derive(intent)), intent.env, {});
       if (HasError(settled.plan.findings) || HasError(settled.run.findings)) {
         ++row.refused;
         for (const Finding& finding : settled.run.findings) {

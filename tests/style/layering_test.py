@@ -30,13 +30,39 @@ ROOMS = {
 }
 # The face of the library, and what stands outside resolver/. `public` is resolver/resolver.h.
 FACE = "base plan catalog evidence engine normalize pipeline advise layouts judge explain answer messages public"
+# What stands in service/, by what it does, each row with the rooms of service/ below it and then those of resolver/.
+SERVICE = {
+    "local": ("", "base plan catalog evidence normalize messages public"),
+    "doors": ("", "base plan catalog normalize shell render stacks messages"),
+    "wire": ("local", "base normalize messages public"),
+    "net": ("local", "base"),
+    "observe": ("local wire", "base plan normalize messages public"),
+    "backend": ("local", "base evidence explain messages public"),
+    "evidence": ("local wire observe backend", "base evidence normalize messages"),
+    "settings": ("local net observe evidence", "base"),
+    "call": ("local wire net observe backend evidence settings", "base plan catalog evidence layouts normalize messages public"),
+    "http": ("local net observe settings call doors", "base messages"),
+    "probe": ("local wire observe backend settings call", "base evidence normalize messages"),
+    "handlers": ("local wire observe backend evidence settings call",
+                 "base evidence layouts normalize explain messages public"),
+}
+IN_SERVICE = "service " + " ".join(f"service/{room}" for room in SERVICE)
+# The terminal program sees of the server what answers on this machine; four of its files see more.
+TERMINAL = "base plan catalog evidence normalize estimate render shell stacks explain messages public service/local service/doors"
+# How a path begins, and what it may include; of several that fit the last.
 EDGE = {
-    "probe": "",
-    "clients/cpp": "messages",
-    "clients/doors": "base plan catalog normalize shell render stacks messages doors",
-    "clients/cli": "base plan catalog evidence normalize estimate render shell stacks explain messages public service doors",
-    "service": "base plan catalog evidence layouts normalize explain messages public service doors",
-    "tests": "base plan catalog evidence derive normalize rules engine estimate planner pipeline layouts judge shell read render stacks explain messages public service doors",
+    "probe/": "",
+    "clients/cpp/": "messages",
+    "clients/cli/": TERMINAL,
+    "clients/cli/commands/evidence.cc": TERMINAL + " service/observe service/evidence service/settings service/handlers",
+    "clients/cli/commands/replay.cc": TERMINAL + " service/observe service/evidence",
+    "clients/cli/commands/serve.cc": TERMINAL + " service/settings service",
+    "clients/cli/remote_backend.cc": TERMINAL + " service/observe",
+    "service/": "base plan catalog evidence normalize explain messages public " + IN_SERVICE,
+    "service/testing/": "base plan catalog evidence normalize messages public service/testing " + IN_SERVICE,
+    **{f"service/{room}/": " ".join([rooms, *(f"service/{one}" for one in [room, *below.split()])])
+       for room, (below, rooms) in SERVICE.items()},
+    "tests/": " ".join(["messages public", *ROOMS, IN_SERVICE]),
 }
 # Inside resolver/ no room meets files, threads, random numbers, the wall clock or the network.
 IMPURE = re.compile(r"fstream|iostream|filesystem|thread|mutex|shared_mutex|condition_variable|future|random|ctime|chrono|"
@@ -51,10 +77,10 @@ def room_of(include):
     if include == "resolver/resolver.h":
         return "public"
     parts = include.split("/")
+    if include == "service/version.h":  # made by the build
+        return None
     if parts[0] == "service":
-        return "service"
-    if include.startswith("clients/doors/"):
-        return "doors"
+        return "/".join(parts[:2]) if len(parts) > 2 else "service"
     return parts[1] if parts[0] == "resolver" and len(parts) > 2 else None
 
 
@@ -73,8 +99,10 @@ def faults_of(path):
     if parts[0] == "resolver":
         allowed = {room, *ROOMS[room].split()} if room else set(FACE.split())
     for edge, rooms in EDGE.items():
-        if name.startswith(edge + "/"):
+        if name.startswith(edge):
             allowed = set(rooms.split())
+    if parts[0] == "service" and len(parts) > 2 and "/".join(parts[:2]) + "/" not in EDGE:
+        return [f"{name}: room {parts[1]} of service/ is not in the table of {__file__}"]
     if allowed is None and parts[0] != "deploy":
         return [f"{name}: {parts[0]} is not in the table of {__file__}"]
     faults = []

@@ -25,10 +25,10 @@
 #include "resolver/base/status_macros.h"
 #include "resolver/catalog/catalog.h"
 #include "resolver/resolver.h"
-#include "service/catalog_folder.h"
-#include "service/evidence_location.h"
+#include "service/evidence/evidence_location.h"
 #include "service/handlers/report_measurement.h"
-#include "service/input_file.h"
+#include "service/local/catalog_folder.h"
+#include "service/local/input_file.h"
 
 namespace flightplan::cli {
 namespace {

@@ -14,7 +14,7 @@
 #include "flightplan/v1/probe_service.pb.h"
 #include "resolver/normalize/profile_message.h"
 #include "resolver/normalize/violations.h"
-#include "service/probe_worker.h"
+#include "service/local/probe_worker.h"
 
 namespace flightplan::cli {
 namespace {

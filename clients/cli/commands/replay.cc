@@ -16,11 +16,11 @@
 #include "resolver/catalog/catalog.h"
 #include "resolver/normalize/canonical_bytes.h"
 #include "resolver/resolver.h"
-#include "service/catalog_folder.h"
-#include "service/evidence_location.h"
-#include "service/evidence_snapshot.h"
-#include "service/input_file.h"
-#include "service/replay_record.h"
+#include "service/evidence/evidence_location.h"
+#include "service/evidence/evidence_snapshot.h"
+#include "service/local/catalog_folder.h"
+#include "service/local/input_file.h"
+#include "service/observe/replay_record.h"
 
 namespace flightplan::cli {
 namespace {

@@ -6,8 +6,8 @@
 #include "absl/strings/str_cat.h"
 #include "clients/cli/commands/commands.h"
 #include "service/server.h"
-#include "service/settings.h"
-#include "service/settings_schema.h"
+#include "service/settings/settings.h"
+#include "service/settings/settings_schema.h"
 
 namespace flightplan::cli {
 namespace {

@@ -1,0 +1,40 @@
+#include "service/doors/recognise_stack.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "resolver/plan/stack.h"
+
+namespace flightplan::doors {
+namespace {
+
+// Those whose marks tell more come first.
+std::vector<const Stack*> ByMarks() {
+  std::vector<const Stack*> stacks(AllStacks().begin(), AllStacks().end());
+  std::stable_sort(stacks.begin(), stacks.end(),
+                   [](const Stack* a, const Stack* b) { return a->marks.order < b->marks.order; });
+  return stacks;
+}
+
+}  // namespace
+
+std::optional<Target> RecogniseStack(absl::string_view script, absl::Span<const Argument> args) {
+  static const auto* const kStacks = new std::vector<const Stack*>(ByMarks());
+  const std::string path = absl::AsciiStrToLower(script);
+  for (const Stack* stack : *kStacks) {
+    if (stack->marks.launch != nullptr && stack->marks.launch(path, args)) return stack->target;
+  }
+  return std::nullopt;
+}
+
+std::optional<Target> RecogniseYaml(absl::string_view text) {
+  for (const Stack* stack : AllStacks()) {
+    if (!stack->marks.yaml.empty() && absl::StrContains(text, stack->marks.yaml)) return stack->target;
+  }
+  return std::nullopt;
+}
+
+}  // namespace flightplan::doors

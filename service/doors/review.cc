@@ -1,0 +1,237 @@
+#include "service/doors/review.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "resolver/normalize/request.h"
+#include "resolver/plan/stack.h"
+#include "resolver/shell/reader.h"
+#include "resolver/stacks/dialects.h"
+#include "resolver/stacks/input_format.h"
+#include "service/doors/gpu_label.h"
+#include "service/doors/recognise_stack.h"
+#include "service/doors/spelling.h"
+
+namespace flightplan::doors {
+namespace {
+
+constexpr char kNoLaunch[] = "no command in it runs a Python file";
+constexpr char kNoStack[] = "no launch of Megatron-LM, Megatron-Bridge or LoongForge";
+constexpr char kReadersLimit[] = "input.limit";
+constexpr char kTooMuchWork[] = "too much work: it takes too many expansions, loops and patterns to read";
+
+// The release that the site runs of this stack; empty: the newest.
+std::string ReleaseOf(absl::string_view framework, absl::Span<const std::string> releases) {
+  std::string version;
+  for (const std::string& release : releases) {
+    const std::pair<absl::string_view, absl::string_view> halves = absl::StrSplit(release, absl::MaxSplits('@', 1));
+    if (halves.first == framework) version = std::string(halves.second);
+  }
+  return version;
+}
+
+EnvVars VarsOf(const v1::ValidateConfigRequest& request) {
+  EnvVars vars;
+  for (const auto& [name, value] : request.env()) vars.emplace(name, value);
+  return vars;
+}
+
+// What the text launches. `skip` is set where it is nothing that is known.
+struct Recognised {
+  std::optional<Target> stack;
+  std::optional<int64_t> launched;
+  std::optional<Skip> skip;
+  Knowledge knowledge;
+};
+
+// `stated`: the caller's word on the stack, if any.
+Recognised Recognise(absl::string_view name, const std::string& text, EnvVars vars, std::optional<Target> stated) {
+  Recognised found;
+  const absl::string_view form = RecogniseFile(name, text, stated.value_or(Target()));
+  if (absl::EndsWith(form, "-yaml")) {
+    found.stack = stated.has_value() ? stated : RecogniseYaml(text);
+    if (!found.stack.has_value()) found.skip = Skip{"a YAML file that is no dump of Megatron-Bridge's configuration"};
+    found.knowledge.vars = std::move(vars);
+    if (found.stack.has_value()) found.knowledge.stack = *found.stack;
+    return found;
+  }
+  ShellLaunch launch;
+  if (form == kShellFormat) {
+    launch = ReadShellLaunch(text, vars);
+    if (launch.too_much_work) {
+      found.skip = Skip{kTooMuchWork, /*unread=*/true};
+      return found;
+    }
+    vars.insert(launch.vars.begin(), launch.vars.end());
+    found.launched = launch.world_size;
+  } else {
+    launch.args = ArgumentsOfLines(text);
+  }
+  if (form == kShellFormat && launch.script.empty()) {
+    const auto limit = std::find_if(launch.findings.begin(), launch.findings.end(), [](const ParseFinding& finding) {
+      return finding.finding.rule_id == kReadersLimit;
+    });
+    found.skip = limit == launch.findings.end() ? Skip{kNoLaunch} : Skip{limit->finding.seen, /*unread=*/true};
+    return found;
+  }
+  found.stack = stated.has_value() ? stated : RecogniseStack(launch.script, launch.args);
+  if (!found.stack.has_value()) {
+    found.skip = Skip{kNoStack};
+    return found;
+  }
+  found.knowledge = KnowledgeOf(*found.stack, launch.script, launch.args, std::move(vars));
+  found.knowledge.size_assumed = launch.world_size_assumed;
+  return found;
+}
+
+std::optional<Target> StatedTarget(const std::string& framework) {
+  const Stack* const stack = FindStack(framework);
+  return stack == nullptr ? std::nullopt : std::make_optional(stack->target);
+}
+
+void SetGpuAndSize(const JobFacts& job, const Catalog& catalog, std::optional<int64_t> count,
+                   v1::ValidateConfigRequest* request) {
+  if (!request->has_hardware()) {
+    const std::string gpu = GpuFromLabel(catalog, job.gpu_label);
+    if (!gpu.empty()) request->mutable_hardware()->set_gpu(gpu);
+  }
+  if (!count.has_value() || *count > kMaxGpus) return;
+  if (request->has_hardware()) {
+    if (request->hardware().gpu_count() == 0) request->mutable_hardware()->set_gpu_count(static_cast<int32_t>(*count));
+  } else if (!request->has_world_size()) {
+    request->set_world_size(static_cast<int32_t>(*count));
+  }
+}
+
+FindingLine LineOf(const v1::Finding& finding, const Spelling& spelling) {
+  FindingLine line;
+  line.error = finding.severity() == v1::SEVERITY_ERROR;
+  line.rule_id = finding.rule_id();
+  line.line = finding.location().line();
+  line.column = finding.location().column();
+  line.seen = finding.seen();
+  line.needs = finding.needs();
+  if (finding.fixes_size() > 0) line.fix = FixText(finding.fixes(0), spelling);
+  return line;
+}
+
+}  // namespace
+
+absl::string_view VerdictWord(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kAllowed:
+      return "allowed";
+    case Verdict::kWarned:
+      return "warned";
+    case Verdict::kRefused:
+      return "refused";
+    case Verdict::kNotJudged:
+      return "not_judged";
+  }
+  return "";
+}
+
+JobFacts FactsOf(const SlurmJob& job) {
+  JobFacts facts;
+  facts.gpus = job.GpuCount();
+  if (!job.mixed_gpus) facts.gpu_label = job.gpu_type;
+  AddSlurmVariables(job, &facts.vars);
+  return facts;
+}
+
+std::optional<Target> StackOfText(absl::string_view name, const std::string& text, const EnvVars& vars) {
+  return text.size() > kMaxScriptBytes ? std::nullopt : Recognise(name, text, vars, std::nullopt).stack;
+}
+
+Question AskAboutScript(absl::string_view name, std::string text, const JobFacts& job,
+                        absl::Span<const std::string> releases, const Catalog& catalog,
+                        v1::ValidateConfigRequest* request) {
+  Question question;
+  question.allocated = job.gpus;
+  if (text.empty()) question.skip = Skip{"an empty file"};
+  if (text.size() > kMaxScriptBytes) question.skip = Skip{"larger than 1 MiB", /*unread=*/true};
+  if (absl::StrContains(text, '\0')) question.skip = Skip{"a binary file", /*unread=*/true};
+  if (question.skip.has_value()) return question;
+
+  for (const auto& [variable, value] : job.vars) request->mutable_env()->insert({variable, value});
+  Recognised found = Recognise(name, text, VarsOf(*request), StatedTarget(request->target().framework()));
+  if (found.skip.has_value()) {
+    question.skip = std::move(found.skip);
+    return question;
+  }
+  question.launched = found.launched;
+  if (found.knowledge.size_assumed && question.allocated.has_value()) {
+    question.launched.reset();  // the job's own size is no assumption
+    found.knowledge.size_assumed = false;
+  }
+  question.knowledge = std::move(found.knowledge);
+  if (request->target().framework().empty()) {
+    request->mutable_target()->set_framework(std::string(StackOf(*found.stack).name));
+    request->mutable_target()->set_version(ReleaseOf(StackOf(*found.stack).name, releases));
+  }
+  SetGpuAndSize(job, catalog, question.launched.has_value() ? question.launched : question.allocated, request);
+  question.knowledge.gpu_known = !request->hardware().gpu().empty();
+  request->mutable_file()->set_name(std::string(name));
+  request->mutable_file()->set_text(std::move(text));
+  return question;
+}
+
+std::string FindingLine::Text() const {
+  std::string text = line > 0 ? absl::StrCat("line ", line, ": ", seen) : seen;
+  if (!needs.empty()) absl::StrAppend(&text, "; needs: ", needs);
+  if (!fix.empty()) absl::StrAppend(&text, "; fix: ", fix);
+  return absl::StrCat(text, " [", rule_id, "]");
+}
+
+Review NotAsked(Skip skip) {
+  Review review;
+  review.not_judged.push_back(std::move(skip.why));
+  review.unread = skip.unread;
+  return review;
+}
+
+Review Unread(absl::string_view why) { return NotAsked({std::string(why), /*unread=*/true}); }
+
+Review ReviewOf(const Question& question, const v1::ValidateConfigResponse& response) {
+  std::set<std::string> written;
+  for (const v1::ConfigEntry& entry : response.config()) {
+    if (entry.origin() == v1::CONFIG_ORIGIN_CALLER) written.insert(entry.name());
+  }
+  const Spelling spelling = TargetSpelling(response.config(), response.target());
+  Review review;
+  review.target = response.target();
+  review.digest = response.digest();
+  std::vector<FindingLine> warnings;
+  std::set<std::string> aside;
+  const v1::Finding* limit = nullptr;  // the reader's own: what lies beyond it was not read
+  for (const v1::Finding& finding : response.findings()) {
+    if (finding.rule_id() == kReadersLimit && finding.severity() == v1::SEVERITY_ERROR) limit = &finding;
+    if (finding.severity() != v1::SEVERITY_ERROR && finding.severity() != v1::SEVERITY_WARNING) continue;
+    const Trust trust = TrustIn(finding, question.knowledge, written);
+    if (trust == Trust::kNone) {
+      aside.insert(finding.rule_id());
+      continue;
+    }
+    FindingLine line = LineOf(finding, spelling);
+    line.error = line.error && trust == Trust::kFull;
+    (line.error ? review.lines : warnings).push_back(std::move(line));
+  }
+  review.verdict = !review.lines.empty() ? Verdict::kRefused : !warnings.empty() ? Verdict::kWarned : Verdict::kAllowed;
+  if (limit != nullptr && review.verdict != Verdict::kRefused) return Unread(limit->seen());
+  review.lines.insert(review.lines.end(), warnings.begin(), warnings.end());
+  if (!aside.empty()) {
+    review.not_judged.push_back(absl::StrCat(
+        absl::StrJoin(aside, ", "), ": the launch does not show all that ",
+        aside.size() == 1 ? "it looks" : "they look", " at",
+        question.knowledge.elsewhere.empty() ? "" : absl::StrCat("; values stand ", question.knowledge.elsewhere)));
+  }
+  review.not_judged.insert(review.not_judged.end(), response.not_judged().begin(), response.not_judged().end());
+  return review;
+}
+
+}  // namespace flightplan::doors

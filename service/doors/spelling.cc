@@ -1,0 +1,80 @@
+#include "service/doors/spelling.h"
+
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
+#include "resolver/normalize/knobs_message.h"
+#include "resolver/normalize/violations.h"
+#include "resolver/plan/knob.h"
+
+namespace flightplan::doors {
+namespace {
+
+// A switch to `value` in Megatron's own flags: "--bf16", "--no-bias-swiglu-fusion"; empty where no flag does that.
+std::string SwitchSpelling(const std::string& name, bool value) {
+  const std::optional<Knob> knob = FindKnob(name);
+  if (!knob.has_value()) return "";
+  for (const internal::FlagRow& row : Flags()) {
+    if (row.knob != *knob || !row.releases.Contains(kMain)) continue;
+    if (row.form == (value ? FlagForm::kSwitchOn : FlagForm::kSwitchOff)) return row.flag;
+    if (row.form == FlagForm::kSwitchPair) {
+      return value ? row.flag : absl::StrCat("--no-", absl::StripPrefix(row.flag, "--"));
+    }
+  }
+  return "";
+}
+
+// The knob's own name where the table has no spelling that sets it.
+std::string TableSpelling(const std::string& name, bool bridge) {
+  const std::optional<Knob> knob = FindKnob(name);
+  if (!knob.has_value()) return name;
+  if (bridge) return *Row(*knob).bridge_override == '\0' ? name : Row(*knob).bridge_override;
+  for (const internal::FlagRow& row : Flags()) {
+    if (row.knob == *knob && row.form != FlagForm::kSwitchOff && row.releases.Contains(kMain)) return row.flag;
+  }
+  return name;
+}
+
+}  // namespace
+
+std::string ValueText(const v1::KnobValue& value) {
+  Violations ignored;  // an answer of our own; what cannot be read is shown as none
+  const Value read = ValueFromMessage(value, "", &ignored);
+  return read.is_none() ? "none" : read.ToText();
+}
+
+std::string FixText(const v1::Fix& fix, const Spelling& spelling) {
+  std::vector<std::string> parts;
+  for (const v1::KnobSetting& knob : fix.knobs()) parts.push_back(spelling.knob(knob.name(), knob.value()));
+  for (const auto& [name, value] : std::map<std::string, std::string>(fix.env().begin(), fix.env().end())) {
+    parts.push_back(absl::StrCat(spelling.variable, name, "=", value));
+  }
+  return absl::StrJoin(parts, " ");
+}
+
+Spelling TargetSpelling(const Entries& config, absl::string_view target) {
+  std::map<std::string, std::string> spellings;
+  for (const v1::ConfigEntry& entry : config) spellings[entry.name()] = entry.spelling();
+  const bool bridge = absl::StartsWith(target, "megatron-bridge");
+  const auto spell = [spellings = std::move(spellings), bridge](const std::string& knob, const v1::KnobValue& value) {
+    const auto found = spellings.find(knob);
+    const std::string spelling =
+        found == spellings.end() || found->second.empty() ? TableSpelling(knob, bridge) : found->second;
+    if (value.has_bool_value() && !bridge) {
+      if (std::string flag = SwitchSpelling(knob, value.bool_value()); !flag.empty()) return flag;
+    }
+    if (value.kind_case() == v1::KnobValue::KIND_NOT_SET) return absl::StrCat("without ", spelling);
+    if (!absl::StartsWith(spelling, "--")) return absl::StrCat(spelling, "=", ValueText(value));
+    if (!value.has_bool_value()) return absl::StrCat(spelling, " ", ValueText(value));
+    return absl::StrCat(value.bool_value() ? "" : "without ", spelling);
+  };
+  return {spell, ""};
+}
+
+}  // namespace flightplan::doors

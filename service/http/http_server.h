@@ -1,0 +1,77 @@
+// HTTP/1.1 for those who do not speak gRPC: scrapers, probes, the Kubernetes API server. Whatever a stranger decides
+// has a bound: connections, in all and of one address; bytes of header and body; the time from the first byte to the
+// last. Where a place is wanted, whoever has kept the server waiting for longest gives up his: a caller who says what
+// he wants at once is served beside any number of others who do not.
+#pragma once
+
+#include <openssl/ossl_typ.h>
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "service/observe/http_drops.h"
+
+namespace flightplan::service {
+
+struct HttpRequest {
+  std::string method;  // "GET"
+  std::string path;    // "/metrics": without the query
+  std::string body;
+};
+
+struct HttpResponse {
+  int status = 200;
+  std::string content_type = "text/plain";
+  std::string body;
+};
+
+// An answer is made by one thread at a time unless `threads` says more; it says itself how long it takes.
+struct HttpRoute {
+  std::string method;
+  std::string path;
+  std::function<HttpResponse(const HttpRequest&)> answer;
+};
+
+class HttpServer {
+ public:
+  struct Options {
+    std::string listen;                              // HOST:PORT, port 0: any free one
+    std::string setting;                             // its name, for errors: "http_listen"
+    std::function<bool(SSL_CTX*)> tls;               // sets up TLS and says whether that worked; null: plain text
+    std::function<void(HttpDrop)> dropped;           // counts; called on the server's own thread; null: nobody counts
+    size_t max_connections = 64;                     // half of them of one address
+    size_t max_body_bytes = 0;                       // of a request
+    size_t max_bodies_bytes = 0;                     // of all requests together
+    absl::Duration request_time = absl::Seconds(5);  // from the connection, or the first byte of a later request
+    absl::Duration answer_time = absl::Seconds(5);   // for the caller to take his answer
+    absl::Duration keep_alive =
+        absl::ZeroDuration();  // for which a connection may wait for its next request; zero: none
+    int threads = 1;           // that make answers
+    size_t max_queued = 64;    // requests that wait for one of them; more are told 503
+  };
+
+  // INVALID_ARGUMENT: `listen` is no address; UNAVAILABLE: it is taken.
+  static absl::StatusOr<std::unique_ptr<HttpServer>> Start(Options options, std::vector<HttpRoute> routes);
+  // Takes no more requests; those in hand are answered.
+  ~HttpServer();
+  HttpServer(const HttpServer&) = delete;
+  HttpServer& operator=(const HttpServer&) = delete;
+
+  int port() const;
+
+ private:
+  class Loop;
+  explicit HttpServer(std::unique_ptr<Loop> loop);
+
+  std::unique_ptr<Loop> loop_;
+};
+
+inline constexpr size_t kMaxHttpHeaderBytes = 8192;  // request line and header lines
+
+}  // namespace flightplan::service

@@ -1,0 +1,164 @@
+#include "service/http/webhook_endpoint.h"
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/memory/memory.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "flightplan/v1/resolver_service.pb.h"
+#include "resolver/base/status_macros.h"
+#include "resolver/base/work.h"
+#include "service/call/decision_log.h"
+#include "service/observe/log_text.h"
+
+namespace flightplan::service {
+namespace {
+
+constexpr char kPath[] = "/admission/v1/validate";
+constexpr size_t kWebhookConnections = 256;
+constexpr size_t kWebhookQueue = 32;
+
+// What a review needs; one for the life of the endpoint.
+struct Desk {
+  WebhookEndpoint::Options options;
+  std::shared_ptr<const Catalog> catalog;
+  AnswerSource* answers;
+  const Edge* edge;
+};
+
+struct Reviewed {
+  doors::Review review;
+  std::optional<Answer> answer;  // empty: nothing was asked
+};
+
+absl::StatusOr<Reviewed> ReviewObject(const Desk& desk, const doors::AdmissionRequest& admission) {
+  v1::ValidateConfigRequest request;
+  const doors::Question question = doors::AskAboutWorkload(admission, desk.options.releases, *desk.catalog, &request);
+  if (question.skip.has_value()) return Reviewed{doors::NotAsked(*question.skip), {}};
+  request.set_view(v1::ANSWER_VIEW_VERDICT);
+  absl::StatusOr<Answer> answer = desk.answers->Validate(request);
+  if (answer.status().code() == absl::StatusCode::kInvalidArgument) {
+    return Reviewed{doors::Unread(answer.status().message()), {}};
+  }
+  FLIGHTPLAN_RETURN_IF_ERROR(answer.status());
+  v1::ValidateConfigResponse response;
+  const grpc::Slice& bytes = answer->stored->bytes;
+  if (!response.ParseFromArray(bytes.begin(), static_cast<int>(bytes.size()))) {
+    return absl::InternalError("an answer that cannot be read");
+  }
+  return Reviewed{doors::ReviewOf(question, response), *std::move(answer)};
+}
+
+void Count(const Desk& desk, absl::string_view verdict) {
+  desk.edge->metrics->CountDoorReview(
+      absl::StrCat("kubernetes/", doors::ModeWord(desk.options.policy.mode), "/", verdict));
+}
+
+// What becomes of the object, for every record of it.
+struct Outcome {
+  absl::string_view verdict;
+  bool allowed;
+};
+
+Outcome OutcomeOf(const Desk& desk, const absl::StatusOr<Reviewed>& reviewed) {
+  if (!reviewed.ok()) return {"failed", doors::AllowsFailed(desk.options.policy)};
+  return {doors::VerdictWord(reviewed->review.verdict), doors::Allows(reviewed->review, desk.options.policy)};
+}
+
+void LogReview(const Desk& desk, const doors::AdmissionRequest& admission, const absl::StatusOr<Reviewed>& reviewed,
+               Outcome outcome) {
+  desk.edge->log->Write(reviewed.ok() ? LogLevel::kInfo : LogLevel::kError, "admission",
+                        {{"kind", admission.workload.kind},
+                         {"object", admission.name},
+                         {"verdict", outcome.verdict},
+                         {"mode", doors::ModeWord(desk.options.policy.mode)},
+                         {"decision", reviewed.ok() ? reviewed->review.digest : ""},
+                         {"error", reviewed.ok() ? "" : reviewed.status().message()}});
+}
+
+void LogDecision(const Desk& desk, const doors::AdmissionRequest& admission, const absl::StatusOr<Reviewed>& reviewed,
+                 Outcome outcome, double seconds) {
+  if (!desk.edge->decisions->enabled()) return;
+  const std::string object = absl::StrCat(admission.workload.kind, " ", admission.name);
+  const std::string request_id = RequestId(admission.uid);
+  // Both may quote the object, which may hold secrets.
+  const std::string reason = MaskQuoted(!reviewed.ok() ? std::string(reviewed.status().message())
+                                        : reviewed->review.verdict == doors::Verdict::kNotJudged
+                                            ? absl::StrJoin(reviewed->review.not_judged, "; ")
+                                            : "");
+  DecisionDoor door{.door = "kubernetes",
+                    .mode = doors::ModeWord(desk.options.policy.mode),
+                    .verdict = outcome.verdict,
+                    .object = absl::StripAsciiWhitespace(object),
+                    .user = admission.user,
+                    .allowed = outcome.allowed,
+                    .dry_run = admission.dry_run,
+                    .reason = reason};
+  DecisionEntry entry{.rpc = kPath, .request_id = request_id, .seconds = seconds, .door = &door};
+  if (reviewed.ok()) {
+    for (const doors::FindingLine& line : reviewed->review.lines) door.findings.push_back(line.rule_id);
+    if (reviewed->answer.has_value()) entry.answer = &*reviewed->answer;
+  }
+  desk.edge->decisions->Write(entry);
+}
+
+HttpResponse Handle(const Desk& desk, const HttpRequest& http) {
+  const auto start = std::chrono::steady_clock::now();
+  const Work work(kMaxReviewWork);
+  doors::AdmissionRequest admission;
+  if (const absl::Status status = doors::ParseAdmissionReview(http.body, &admission); !status.ok()) {
+    Count(desk, "failed");
+    return {400, "text/plain", absl::StrCat(status.message(), "\n")};
+  }
+  const absl::StatusOr<Reviewed> reviewed = ReviewObject(desk, admission);
+  const Outcome outcome = OutcomeOf(desk, reviewed);
+  Count(desk, outcome.verdict);
+  LogReview(desk, admission, reviewed, outcome);
+  LogDecision(desk, admission, reviewed, outcome,
+              std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  return {200, "application/json",
+          reviewed.ok() ? doors::RenderAdmissionReview(admission, reviewed->review, desk.options.policy)
+                        : doors::RenderFailedReview(admission, reviewed.status().message(), desk.options.policy)};
+}
+
+}  // namespace
+
+WebhookEndpoint::WebhookEndpoint() = default;
+WebhookEndpoint::~WebhookEndpoint() = default;
+
+absl::StatusOr<std::unique_ptr<WebhookEndpoint>> WebhookEndpoint::Start(const Options& options,
+                                                                        std::shared_ptr<const Catalog> catalog,
+                                                                        AnswerSource* answers, const Edge* edge) {
+  auto endpoint = absl::WrapUnique(new WebhookEndpoint());
+  FLIGHTPLAN_ASSIGN_OR_RETURN(endpoint->certificates_, WebhookCertificates::Load(options.files, edge->log));
+  HttpServer::Options http;
+  http.listen = options.listen;
+  http.setting = "webhook_listen";
+  http.dropped = edge->metrics->HttpDrops(http.setting);
+  http.tls = [certificates = endpoint->certificates_.get()](SSL_CTX* context) {
+    return certificates->Install(context);
+  };
+  http.max_connections = kWebhookConnections;
+  http.max_body_bytes = kMaxAdmissionBytes;
+  http.max_bodies_bytes = kMaxAdmissionsBytes;
+  // The API server keeps its connections, and gives up on an answer after 5 s (clients/kubernetes/webhook.yaml).
+  http.keep_alive = absl::Seconds(60);
+  http.threads = static_cast<int>(std::max(2u, std::thread::hardware_concurrency()));
+  http.max_queued = kWebhookQueue;
+  auto desk = std::make_shared<const Desk>(Desk{options, std::move(catalog), answers, edge});
+  std::vector<HttpRoute> routes = {
+      {"POST", kPath, [desk](const HttpRequest& request) { return Handle(*desk, request); }},
+      {"GET", "/healthz", [](const HttpRequest&) {
+         return HttpResponse{200, "text/plain", "ok\n"};
+       }}};
+  FLIGHTPLAN_ASSIGN_OR_RETURN(endpoint->server_, HttpServer::Start(std::move(http), std::move(routes)));
+  return endpoint;
+}
+
+}  // namespace flightplan::service

@@ -1,0 +1,388 @@
+// Supervision: whatever the worker does, the caller gets an answer in time and nothing is left running.
+#include "service/local/probe_worker.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <fstream>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <thread>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "absl/time/clock.h"
+#include "resolver/base/reason.h"
+#include "service/wire/status_mapping.h"
+
+namespace flightplan::service {
+namespace {
+
+// A folder that goes with the test.
+class Folder {
+ public:
+  Folder() {
+    char name[] = "/tmp/flightplan_probe_XXXXXX";
+    path_ = mkdtemp(name);
+  }
+  ~Folder() { [[maybe_unused]] const int gone = system(absl::StrCat("rm -rf ", path_).c_str()); }
+  // An executable shell script.
+  std::string Script(const std::string& text) const {
+    const std::string path = absl::StrCat(path_, "/worker");
+    std::ofstream(path) << "#!/bin/sh\n" << text;
+    chmod(path.c_str(), 0755);
+    return path;
+  }
+  std::string File(const std::string& name) const { return absl::StrCat(path_, "/", name); }
+
+ private:
+  std::string path_;
+};
+
+std::string Contents(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// Until the condition holds, or the time is over: then the test fails by its own check.
+template <class Condition>
+bool Eventually(Condition&& condition) {
+  for (int i = 0; i < 1000; ++i) {
+    if (condition()) return true;
+    absl::SleepFor(absl::Milliseconds(10));
+  }
+  return false;
+}
+
+bool IsAlive(int pid) {
+  if (kill(pid, 0) != 0) return false;
+  const std::string stat = Contents(absl::StrCat("/proc/", pid, "/stat"));
+  return !stat.empty() && !absl::StrContains(stat, ") Z");
+}
+
+ProbeJob Job(const std::string& fault = "") {
+  ProbeJob job;
+  job.worker = FLIGHTPLAN_PROBE_WORKER;
+  job.fake = FLIGHTPLAN_PROBE_FAKE;
+  if (!fault.empty()) job.extra_arguments = {"--fault", fault};
+  return job;
+}
+
+ProbeJob ScriptJob(const std::string& script) {
+  ProbeJob job;
+  job.worker = script;
+  return job;
+}
+
+ProbeEnd Supervise(const ProbeJob& job, int* progress = nullptr) {
+  StopSwitch stop;
+  return RunProbeWorker(job, stop, [&](const v1::ProbeProgress&) {
+    if (progress != nullptr) ++*progress;
+  });
+}
+
+constexpr char kDevice[] =
+    R"({"device": {"device_name": "NVIDIA Test", "device_uuid": "GPU-1", "kind": "measured", "sm_count": 132}})";
+constexpr char kRow[] =
+    R"({"row": {"id": "hbm.copy", "value": 2, "low": 1, "high": 3, "unit": "us", "kind": "measured"}})";
+
+TEST(RunProbeWorker, GivesTheProfileOfAFakeDevice) {
+  int progress = 0;
+  const ProbeEnd end = Supervise(Job(), &progress);
+  ASSERT_TRUE(end.status.ok()) << end.status;
+  EXPECT_EQ(end.result, ProbeResult::kOk);
+  EXPECT_EQ(end.profile.kind(), "synthetic");
+  EXPECT_FALSE(end.profile.partial());
+  EXPECT_GT(end.profile.rows_size(), 50);
+  EXPECT_GT(progress, 5);
+  for (const v1::ProbeRow& row : end.profile.rows()) EXPECT_EQ(row.kind(), "synthetic") << row.id();
+}
+
+TEST(RunProbeWorker, OnlyTheGroupsAskedFor) {
+  ProbeJob job = Job();
+  job.request.add_groups("ceilings");
+  const ProbeEnd end = Supervise(job);
+  ASSERT_TRUE(end.status.ok()) << end.status;
+  for (const v1::ProbeRow& row : end.profile.rows()) EXPECT_FALSE(absl::StartsWith(row.id(), "corun")) << row.id();
+}
+
+TEST(RunProbeWorker, ACrashLeavesTheRowsThatHadCome) {
+  const ProbeEnd end = Supervise(Job("crash"));
+  ASSERT_TRUE(end.status.ok()) << end.status;
+  EXPECT_EQ(end.result, ProbeResult::kPartial);
+  EXPECT_TRUE(end.profile.partial());
+  EXPECT_GT(end.profile.rows_size(), 0);
+  ASSERT_GT(end.profile.notes_size(), 0);
+  EXPECT_TRUE(absl::StrContains(end.profile.notes(end.profile.notes_size() - 1), "signal 6")) << end.profile.notes(0);
+}
+
+TEST(RunProbeWorker, ACrashBeforeAnyRowIsAnError) {
+  const Folder folder;
+  const ProbeEnd end = Supervise(ScriptJob(folder.Script("echo 'CUDA went away' >&2; kill -SEGV $$")));
+  EXPECT_EQ(end.result, ProbeResult::kCrashed);
+  EXPECT_EQ(end.status.code(), absl::StatusCode::kAborted);
+  EXPECT_EQ(ReasonOf(end.status), "PROBE_FAILED");
+  EXPECT_TRUE(absl::StrContains(end.status.message(), "signal 11")) << end.status;
+  EXPECT_TRUE(absl::StrContains(end.status.message(), "CUDA went away")) << end.status;
+}
+
+// It ignores SIGTERM too.
+TEST(RunProbeWorker, AHangIsKilledWhenTheTimeIsOver) {
+  ProbeJob job = Job("hang");
+  job.request.mutable_budget()->set_seconds(1);
+  const ProbeEnd end = Supervise(job);
+  ASSERT_TRUE(end.status.ok()) << end.status;
+  EXPECT_EQ(end.result, ProbeResult::kPartial);
+  EXPECT_EQ(end.stuck_pid, 0);
+  EXPECT_GT(end.profile.notes_size(), 0);
+}
+
+TEST(RunProbeWorker, AHangWithoutARowIsADeadline) {
+  const Folder folder;
+  ProbeJob job = ScriptJob(folder.Script("trap '' TERM; while :; do sleep 1; done"));
+  job.request.mutable_budget()->set_seconds(1);
+  const ProbeEnd end = Supervise(job);
+  EXPECT_EQ(end.result, ProbeResult::kTimeOver);
+  EXPECT_EQ(end.status.code(), absl::StatusCode::kDeadlineExceeded);
+}
+
+TEST(RunProbeWorker, GarbageIsNeverAProfile) {
+  for (const char* fault : {"garbage", "wrong_schema", "flood"}) {
+    const ProbeEnd end = Supervise(Job(fault));
+    EXPECT_EQ(end.result, ProbeResult::kGarbage) << fault << ": " << end.status;
+    EXPECT_EQ(end.status.code(), absl::StatusCode::kAborted) << fault;
+  }
+}
+
+TEST(RunProbeWorker, ATornLineOrNoProfileIsAPartialOne) {
+  for (const char* fault : {"truncated", "no_profile"}) {
+    const ProbeEnd end = Supervise(Job(fault));
+    ASSERT_TRUE(end.status.ok()) << fault << ": " << end.status;
+    EXPECT_EQ(end.result, ProbeResult::kPartial) << fault;
+  }
+}
+
+TEST(RunProbeWorker, MessagesWithoutEndAreAFault) {
+  EXPECT_EQ(Supervise(Job("stderr_flood")).result, ProbeResult::kGarbage);
+}
+
+TEST(RunProbeWorker, StrangeLinesAreRefused) {
+  const Folder folder;
+  const std::string deep(100'000, '[');
+  for (const std::string& line :
+       {std::string("hello"), std::string("{}"), std::string("[1]"), std::string(R"({"row": {"id": "x"}, "row2": 1})"),
+        std::string(
+            R"({"row": {"id": "hbm.copy", "value": 2, "low": 3, "high": 4, "unit": "us", "kind": "measured"}})"),
+        std::string(R"({"row": {"id": "hbm.copy", "surprise": 2}})"), std::string(R"({"progress": {"done_ratio": 7}})"),
+        std::string(R"({"profile": {"device_name": 5}})"), std::string(R"({"error": {}})"), "{\"device\": " + deep}) {
+    std::ofstream(folder.File("line")) << line << "\n";
+    const ProbeEnd end = Supervise(ScriptJob(folder.Script(absl::StrCat("cat ", folder.File("line"), "; sleep 60"))));
+    EXPECT_EQ(end.result, ProbeResult::kGarbage) << line.substr(0, 80);
+  }
+}
+
+TEST(RunProbeWorker, NothingBehindTheProfileIsTaken) {
+  const Folder folder;
+  std::string profile = kDevice;
+  profile.replace(profile.find("device"), 6, "profile");
+  const ProbeEnd end = Supervise(ScriptJob(folder.Script(absl::StrCat("echo '", profile, "'; echo '", kRow, "'"))));
+  EXPECT_EQ(end.result, ProbeResult::kGarbage) << end.status;
+}
+
+TEST(RunProbeWorker, AMissingWorkerIsSaidAtOnce) {
+  for (const char* path : {"/nowhere/flightplan-probe", "/etc/passwd"}) {
+    ProbeJob job = Job();
+    job.worker = path;
+    const ProbeEnd end = Supervise(job);
+    EXPECT_EQ(end.result, ProbeResult::kMissing);
+    EXPECT_EQ(end.status.code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_EQ(ReasonOf(end.status), "PROBE_NOT_INSTALLED");
+    EXPECT_TRUE(absl::StrContains(end.status.message(), path)) << end.status;
+  }
+  const Folder folder;
+  const std::string no_program = folder.Script("");
+  std::ofstream(no_program) << "\x7f"
+                               "ELF nonsense";
+  EXPECT_EQ(Supervise(ScriptJob(no_program)).result, ProbeResult::kMissing);
+}
+
+TEST(RunProbeWorker, WithoutAGpuItSaysSo) {
+  if (access("/dev/nvidiactl", F_OK) == 0) GTEST_SKIP() << "skipped: there is a GPU here";
+  ProbeJob job = Job();
+  job.fake = "";
+  const ProbeEnd end = Supervise(job);
+  EXPECT_EQ(end.result, ProbeResult::kRefused);
+  EXPECT_EQ(end.status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(ReasonOf(end.status), "NO_GPU");
+}
+
+TEST(RunProbeWorker, TheWorkersRefusalsKeepTheirMeaning) {
+  const Folder folder;
+  const auto code_of = [&](const char* code) {
+    return Supervise(ScriptJob(folder.Script(
+        absl::StrCat("echo '{\"error\": {\"code\": \"", code, "\", \"message\": \"because\"}}'; exit 1"))));
+  };
+  EXPECT_EQ(ReasonOf(code_of("busy").status), "GPU_BUSY");
+  EXPECT_EQ(ReasonOf(code_of("not_ours").status), "GPU_NOT_OURS");
+  const ProbeEnd locked = code_of("locked");
+  EXPECT_EQ(locked.status.code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(ReasonOf(locked.status), "PROBE_BUSY");
+  EXPECT_GT(RetryDelay(locked.status), absl::ZeroDuration());
+  EXPECT_EQ(code_of("surprise").result, ProbeResult::kGarbage);
+}
+
+// Two on one device: the second finds the lock of the first.
+TEST(RunProbeWorker, TwoAtOnceOnOneDevice) {
+  const Folder folder;
+  ProbeJob job = Job("hang");
+  job.extra_arguments.insert(job.extra_arguments.end(), {"--lock-dir", folder.File("")});
+  StopSwitch stop;
+  std::atomic<bool> started{false};
+  std::thread first([&] { RunProbeWorker(job, stop, [&](const v1::ProbeProgress&) { started = true; }); });
+  EXPECT_TRUE(Eventually([&] { return started.load(); }));
+  const ProbeEnd second = Supervise(job);
+  stop.Stop();
+  first.join();
+  EXPECT_EQ(second.result, ProbeResult::kBusy) << second.status;
+  EXPECT_EQ(second.status.code(), absl::StatusCode::kUnavailable);
+}
+
+// Its own children too, and no matter that it ignores SIGTERM.
+TEST(RunProbeWorker, StoppingKillsItAndAllThatItStarted) {
+  const Folder folder;
+  const ProbeJob job = ScriptJob(folder.Script(absl::StrCat(
+      "trap '' TERM\nsleep 600 &\necho $! > ", folder.File("child"), "\necho $$ > ", folder.File("pid.new"), "\nmv ",
+      folder.File("pid.new"), " ", folder.File("pid"), "\nwhile :; do sleep 1; done")));
+  StopSwitch stop;
+  ProbeEnd end;
+  std::thread run([&] { end = RunProbeWorker(job, stop, nullptr); });
+  EXPECT_TRUE(Eventually([&] { return !Contents(folder.File("pid")).empty(); }));
+  int worker = 0, child = 0;
+  EXPECT_TRUE(absl::SimpleAtoi(Contents(folder.File("pid")), &worker));
+  EXPECT_TRUE(absl::SimpleAtoi(Contents(folder.File("child")), &child));
+  EXPECT_TRUE(worker > 0 && child > 0 && IsAlive(worker) && IsAlive(child));
+  stop.Stop();
+  run.join();
+  ASSERT_TRUE(worker > 0 && child > 0);
+  EXPECT_EQ(end.result, ProbeResult::kCancelled);
+  EXPECT_EQ(end.status.code(), absl::StatusCode::kCancelled);
+  EXPECT_FALSE(IsAlive(worker));
+  EXPECT_TRUE(Eventually([&] { return !IsAlive(child); }));
+}
+
+// The parent-death signal: a server that is killed leaves no worker on the GPU.
+TEST(RunChild, DiesWithItsParent) {
+  const Folder folder;
+  const std::string script =
+      folder.Script(absl::StrCat("echo $$ > ", folder.File("pid.new"), "; mv ", folder.File("pid.new"), " ",
+                                 folder.File("pid"), "; trap '' TERM; while :; do sleep 1; done"));
+  const pid_t parent = fork();
+  if (parent == 0) {
+    const StopSwitch stop;
+    RunChild({script}, {.run = absl::Minutes(10)}, stop, [](absl::string_view) { return true; });
+    _exit(0);
+  }
+  ASSERT_TRUE(Eventually([&] { return !Contents(folder.File("pid")).empty(); }));
+  int worker = 0;
+  ASSERT_TRUE(absl::SimpleAtoi(Contents(folder.File("pid")), &worker));
+  ASSERT_TRUE(IsAlive(worker));
+  kill(parent, SIGKILL);
+  waitpid(parent, nullptr, 0);
+  EXPECT_TRUE(Eventually([&] { return !IsAlive(worker); }));
+}
+
+TEST(RunChild, SeesNoneOfOurDescriptorsAndSecrets) {
+  setenv("FLIGHTPLAN_TOKEN", "secret", 1);
+  // Without close-on-exec; beyond those that a shell opens for itself.
+  const int leaked = fcntl(STDIN_FILENO, F_DUPFD, 100);
+  const Folder folder;
+  std::string out;
+  const StopSwitch stop;
+  RunChild({folder.Script("ls /proc/$$/fd | tr '\\n' ' '; echo; env | grep -c FLIGHTPLAN_")}, {.run = absl::Minutes(1)},
+           stop, [&](absl::string_view line) {
+             absl::StrAppend(&out, line, "\n");
+             return true;
+           });
+  close(leaked);
+  unsetenv("FLIGHTPLAN_TOKEN");
+  EXPECT_FALSE(absl::StrContains(out, absl::StrCat(" ", leaked, " "))) << out;
+  EXPECT_TRUE(absl::EndsWith(out, "\n0\n")) << out;
+}
+
+TEST(RunChild, SeesOnlyTheVariablesThatAGpuProgramNeeds) {
+  const std::vector<std::string> hidden = {
+      "PGPASSWORD",     "PGPASSFILE", "AWS_SECRET_ACCESS_KEY", "HF_TOKEN",
+      "NVIDIA_API_KEY", "CUDA_TOKEN", "DATABASE_URL",          "FLIGHTPLAN_EVIDENCE_STORE"};
+  const std::vector<std::string> seen = {"CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES", "NCCL_DEBUG", "TMPDIR"};
+  std::map<std::string, std::optional<std::string>> before;
+  for (const auto* names : {&hidden, &seen}) {
+    for (const std::string& name : *names) {
+      const char* value = getenv(name.c_str());
+      before[name] = value == nullptr ? std::nullopt : std::optional<std::string>(value);
+      setenv(name.c_str(), "/tmp", 1);
+    }
+  }
+  std::set<std::string> names;
+  const StopSwitch stop;
+  const ChildEnd end = RunChild({"/usr/bin/env"}, {.run = absl::Seconds(30)}, stop, [&](absl::string_view line) {
+    names.emplace(line.substr(0, line.find('=')));
+    return true;
+  });
+  for (const auto& [name, value] : before) {
+    if (value.has_value()) setenv(name.c_str(), value->c_str(), 1);
+    if (!value.has_value()) unsetenv(name.c_str());
+  }
+  EXPECT_EQ(end.why, ChildEnd::Why::kExited) << end.detail;
+  for (const std::string& name : hidden) EXPECT_EQ(names.count(name), 0u) << name;
+  for (const std::string& name : seen) EXPECT_EQ(names.count(name), 1u) << name;
+  EXPECT_EQ(names.count("PATH"), 1u);
+}
+
+TEST(RunChild, BoundsALineAndTheOutput) {
+  const Folder folder;
+  const StopSwitch stop;
+  const auto run = [&](const std::string& script, const ChildLimits& limits) {
+    return RunChild({folder.Script(script)}, limits, stop, [](absl::string_view) { return true; });
+  };
+  ChildLimits limits{.run = absl::Minutes(1)};
+  limits.line_bytes = 10;
+  EXPECT_EQ(run("echo 0123456789", limits).why, ChildEnd::Why::kExited);
+  EXPECT_EQ(run("echo 01234567890; sleep 60", limits).why, ChildEnd::Why::kTooMuch);
+  limits.output_bytes = 22;
+  EXPECT_EQ(run("echo 0123456789; echo 0123456789", limits).why, ChildEnd::Why::kExited);
+  EXPECT_EQ(run("echo 0123456789; echo 0123456789; echo; sleep 60", limits).why, ChildEnd::Why::kTooMuch);
+}
+
+TEST(CheckProbeRequest, RefusesWhatMakesNoSense) {
+  v1::RunProbeRequest request;
+  EXPECT_TRUE(CheckProbeRequest(request).ok());
+  request.add_groups("ceiling");
+  request.set_device_index(-1);
+  request.mutable_budget()->set_seconds(31);
+  EXPECT_EQ(CheckProbeRequest(request).code(), absl::StatusCode::kInvalidArgument);
+  for (const int seconds : {1, 30}) {
+    v1::RunProbeRequest at_the_edge;
+    at_the_edge.mutable_budget()->set_seconds(seconds);
+    EXPECT_TRUE(CheckProbeRequest(at_the_edge).ok()) << seconds;
+  }
+}
+
+TEST(RunProbeWorker, ADeadlineTooShortForAProbeIsSaidAtOnce) {
+  ProbeJob job = Job();
+  job.most = absl::Seconds(3);
+  EXPECT_EQ(Supervise(job).status.code(), absl::StatusCode::kDeadlineExceeded);
+}
+
+}  // namespace
+}  // namespace flightplan::service

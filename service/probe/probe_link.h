@@ -1,0 +1,30 @@
+// A server's side of the probe: the profiles, and what RunProbe's calls share.
+#pragma once
+
+#include <memory>
+
+#include "service/backend/resolver_backend.h"
+#include "service/local/profile_store.h"
+#include "service/local/worker_pool.h"
+#include "service/observe/metrics.h"
+#include "service/probe/run_probe.h"
+#include "service/settings/settings.h"
+
+namespace flightplan::service {
+
+class ProbeLink {
+ public:
+  // The backend's profiles, or none but those of this run where it has no store.
+  ProbeLink(const Settings& settings, const ResolverBackend& backend, Metrics* metrics);
+
+  ProbeDesk* desk() { return &desk_; }
+  WorkerPool* store_pool() { return &store_pool_; }  // for writes: a probe may hold its own thread for half a minute
+
+ private:
+  std::shared_ptr<ProfileStore> store_;
+  ProbeDesk desk_;
+  WorkerPool probe_pool_{1};
+  WorkerPool store_pool_{1};
+};
+
+}  // namespace flightplan::service

@@ -1,0 +1,183 @@
+#include "service/settings/settings.h"
+
+#include <map>
+
+#include "gtest/gtest.h"
+
+namespace flightplan::service {
+namespace {
+
+struct Surroundings {
+  std::map<std::string, std::string> env;
+  std::map<std::string, std::string> files;
+  SettingsSources Sources() const {
+    return {[this](const std::string& name) -> std::optional<std::string> {
+              const auto found = env.find(name);
+              return found == env.end() ? std::nullopt : std::optional<std::string>(found->second);
+            },
+            [this](const std::string& path) -> absl::StatusOr<std::string> {
+              const auto found = files.find(path);
+              if (found == files.end()) return absl::NotFoundError("cannot read " + path);
+              return found->second;
+            }};
+  }
+};
+
+std::string ErrorOf(const std::vector<std::string>& args, const Surroundings& around = {}) {
+  const auto settings = ParseSettings(args, around.Sources());
+  return settings.ok() ? "" : std::string(settings.status().message());
+}
+
+TEST(Settings, DefaultsServeOnLoopbackOnly) {
+  const Surroundings around;
+  const auto settings = ParseSettings({}, around.Sources());
+  ASSERT_TRUE(settings.ok());
+  EXPECT_EQ(settings->listen, std::vector<std::string>{"127.0.0.1:50051"});
+  EXPECT_EQ(settings->http_listen, "127.0.0.1:9464");
+  EXPECT_EQ(settings->max_request_bytes, 1 << 20);
+}
+
+TEST(Settings, FlagWinsOverEnvironmentOverFileOverDefault) {
+  Surroundings around;
+  around.files["f.yaml"] = "max_in_flight: 1\ncache_bytes: 1MiB\nlog_level: error\n";
+  around.env["FLIGHTPLAN_MAX_IN_FLIGHT"] = "2";
+  around.env["FLIGHTPLAN_CACHE_BYTES"] = "2MiB";
+  const auto settings = ParseSettings({"--config", "f.yaml", "--max_in_flight=3"}, around.Sources());
+  ASSERT_TRUE(settings.ok()) << settings.status();
+  EXPECT_EQ(settings->max_in_flight, 3);
+  EXPECT_EQ(settings->cache_bytes, 2 << 20);
+  EXPECT_EQ(settings->log_level, LogLevel::kError);
+  EXPECT_TRUE(settings->reflection);
+}
+
+TEST(Settings, AListOfAHigherSourceReplacesTheWholeList) {
+  Surroundings around;
+  around.files["f.yaml"] = "listen: [127.0.0.1:1, 127.0.0.1:2]\n";
+  auto settings = ParseSettings({"--config=f.yaml"}, around.Sources());
+  ASSERT_TRUE(settings.ok()) << settings.status();
+  EXPECT_EQ(settings->listen.size(), 2u);
+  around.env["FLIGHTPLAN_LISTEN"] = "127.0.0.1:3,unix:/run/x";
+  settings = ParseSettings({"--config=f.yaml"}, around.Sources());
+  EXPECT_EQ(settings->listen, (std::vector<std::string>{"127.0.0.1:3", "unix:/run/x"}));
+  settings = ParseSettings({"--config=f.yaml", "--listen", "localhost:4"}, around.Sources());
+  EXPECT_EQ(settings->listen, std::vector<std::string>{"localhost:4"});
+}
+
+TEST(Settings, UnknownKeyInAFileIsRefusedWithItsPlaceAndTheNearestKey) {
+  Surroundings around;
+  around.files["f.yaml"] = "log_level: info\nmax_inflight: 3\n";
+  const std::string error = ErrorOf({"--config=f.yaml"}, around);
+  EXPECT_NE(error.find("f.yaml:2:1"), std::string::npos) << error;
+  EXPECT_NE(error.find("max_in_flight"), std::string::npos) << error;
+}
+
+TEST(Settings, WrongValueInAFileIsRefusedWithItsPlace) {
+  Surroundings around;
+  around.files["f.yaml"] = "max_in_flight: lots\n";
+  EXPECT_NE(ErrorOf({"--config=f.yaml"}, around).find("f.yaml:1:16"), std::string::npos)
+      << ErrorOf({"--config=f.yaml"}, around);
+  around.files["f.yaml"] = "log_level: {a: 1}\n";
+  EXPECT_NE(ErrorOf({"--config=f.yaml"}, around).find("f.yaml:1:12"), std::string::npos)
+      << ErrorOf({"--config=f.yaml"}, around);
+  around.files["f.yaml"] = "- a\n";
+  EXPECT_NE(ErrorOf({"--config=f.yaml"}, around).find("f.yaml:1:1"), std::string::npos);
+}
+
+TEST(Settings, WrongFlagsAreNamed) {
+  EXPECT_NE(ErrorOf({"--max_inflight=3"}).find("--max_in_flight"), std::string::npos);
+  EXPECT_NE(ErrorOf({"--max_in_flight"}).find("needs a value"), std::string::npos);
+  EXPECT_NE(ErrorOf({"--max_in_flight=-1"}).find("--max_in_flight is '-1'"), std::string::npos);
+  EXPECT_NE(ErrorOf({"--drain_delay=5"}).find("5s"), std::string::npos);
+  EXPECT_NE(ErrorOf({"--log_level=loud"}).find("debug"), std::string::npos);
+  EXPECT_NE(ErrorOf({"--decision_log=file:x"}).find("file:/PATH"), std::string::npos);
+  EXPECT_NE(ErrorOf({"stray"}).find("'stray'"), std::string::npos);
+  EXPECT_NE(ErrorOf({"--config=missing.yaml"}).find("missing.yaml"), std::string::npos);
+}
+
+TEST(Settings, LimitsHoldAtTheLimitAndRefuseOneAbove) {
+  EXPECT_EQ(ErrorOf({"--max_request_bytes=1024"}), "");
+  EXPECT_NE(ErrorOf({"--max_request_bytes=1023"}), "");
+  EXPECT_EQ(ErrorOf({"--max_request_bytes=64MiB"}), "");
+  EXPECT_NE(ErrorOf({"--max_request_bytes=67108865"}), "");
+  EXPECT_NE(ErrorOf({"--max_request_bytes=99999999999GiB"}), "") << "must not overflow";
+  EXPECT_EQ(ErrorOf({"--drain_delay=1h"}), "");
+  EXPECT_NE(ErrorOf({"--drain_delay=3601s"}), "");
+}
+
+TEST(Settings, BooleansMayBeNegated) {
+  const Surroundings around;
+  EXPECT_FALSE(ParseSettings({"--noreflection"}, around.Sources())->reflection);
+  EXPECT_FALSE(ParseSettings({"--reflection=false"}, around.Sources())->reflection);
+  EXPECT_TRUE(ParseSettings({"--reflection"}, around.Sources())->reflection);
+}
+
+TEST(Settings, PlaintextBeyondThisMachineMustBeAskedFor) {
+  EXPECT_NE(ErrorOf({"--listen=0.0.0.0:50051"}).find("--allow_plaintext"), std::string::npos);
+  EXPECT_NE(ErrorOf({"--listen=127.0.0.1.example.com:1"}).find("--allow_plaintext"), std::string::npos);
+  EXPECT_NE(ErrorOf({"--listen=0.0.0.0:50051", "--allow_plaintext"}).find("token_file"), std::string::npos);
+  EXPECT_EQ(ErrorOf({"--listen=0.0.0.0:50051", "--allow_plaintext", "--token_file=t"}), "");
+  EXPECT_EQ(ErrorOf({"--listen=0.0.0.0:50051", "--tls_cert_file=c", "--tls_key_file=k", "--token_file=t"}), "");
+  EXPECT_NE(ErrorOf({"--tls_cert_file=c"}), "");
+  EXPECT_NE(ErrorOf({"--tls_client_ca_file=c"}), "");
+  EXPECT_EQ(ErrorOf({"--listen=unix:/run/flightplan/flightplan.sock"}), "");
+  EXPECT_NE(ErrorOf({"--listen=unix-abstract:flightplan"}).find("anybody may connect"), std::string::npos);
+  EXPECT_EQ(ErrorOf({"--listen=[::1]:1"}), "");
+  for (const char* address : {"localhost", "50051", "::1:50051"}) {
+    EXPECT_NE(ErrorOf({absl::StrCat("--listen=", address)}).find("must be HOST:PORT or [HOST]:PORT or unix:PATH"),
+              std::string::npos)
+        << address;
+  }
+}
+
+TEST(Settings, AFrontHasASocketOfItsOwnAndAsksWhoCallersAre) {
+  EXPECT_EQ(ErrorOf({"--front_listen=unix:/run/front", "--token_file=t"}), "");
+  EXPECT_NE(ErrorOf({"--front_listen=unix:/run/front"}).find("token_file"), std::string::npos);
+  for (const char* elsewhere : {"127.0.0.1:1", "unix:relative", "unix-abstract:front"}) {
+    EXPECT_NE(ErrorOf({absl::StrCat("--front_listen=", elsewhere), "--token_file=t"}).find("must be unix:/PATH"),
+              std::string::npos)
+        << elsewhere;
+  }
+}
+
+TEST(Settings, StrangersMeetGrpcWhereNeitherFrontNorCertificateIsInBetween) {
+  Settings settings;
+  settings.listen = {"127.0.0.1:1", "unix:/a", "0.0.0.0:2", "[::]:3"};
+  EXPECT_EQ(OpenToStrangers(settings), (std::vector<std::string>{"0.0.0.0:2", "[::]:3"}));
+  settings.tls_client_ca_file = "clients.pem";
+  EXPECT_TRUE(OpenToStrangers(settings).empty());
+}
+
+TEST(Settings, PrintedSettingsReadBackTheSame) {
+  const Surroundings none;
+  const auto settings = ParseSettings({"--listen=127.0.0.1:1", "--listen=unix:/a \"b\"", "--drain_delay=250ms",
+                                       "--cache_bytes=1MiB", "--log_level=warning", "--noreflection"},
+                                      none.Sources());
+  ASSERT_TRUE(settings.ok()) << settings.status();
+  Surroundings around;
+  around.files["printed.yaml"] = SettingsToYaml(*settings);
+  const auto again = ParseSettings({"--config=printed.yaml"}, around.Sources());
+  ASSERT_TRUE(again.ok()) << again.status() << "\n" << SettingsToYaml(*settings);
+  EXPECT_EQ(SettingsToYaml(*again), SettingsToYaml(*settings));
+}
+
+// In the environment or a file it would end a service whose standard input is /dev/null.
+TEST(Settings, StopWithStdinIsAFlagAlone) {
+  Surroundings around;
+  around.env["FLIGHTPLAN_STOP_WITH_STDIN"] = "true";
+  EXPECT_FALSE(ParseSettings({}, around.Sources())->stop_with_stdin);
+  EXPECT_TRUE(ParseSettings({"--stop_with_stdin"}, around.Sources())->stop_with_stdin);
+  around.files["own.yaml"] = "stop_with_stdin: true\n";
+  EXPECT_FALSE(ParseSettings({"--config=own.yaml"}, around.Sources()).ok());
+}
+
+TEST(Settings, HelpNamesEveryFlag) {
+  const std::string help = SettingsHelp();
+  for (const char* flag : {"--listen", "--http_listen", "--catalog_dir", "--max_in_flight", "--max_request_bytes",
+                           "--max_deadline", "--drain_delay", "--drain_timeout", "--cache_bytes", "--reflection",
+                           "--log_level", "--stop_with_stdin", "--check_config", "--print_config", "--config"}) {
+    EXPECT_NE(help.find(flag), std::string::npos) << flag;
+  }
+}
+
+}  // namespace
+}  // namespace flightplan::service

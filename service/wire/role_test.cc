@@ -1,0 +1,43 @@
+#include "service/wire/role.h"
+
+#include "flightplan/v1/catalog_service.pb.h"
+#include "flightplan/v1/evidence_service.pb.h"
+#include "flightplan/v1/probe_service.pb.h"
+#include "flightplan/v1/resolver_service.pb.h"
+#include "google/protobuf/descriptor.h"
+#include "gtest/gtest.h"
+
+namespace flightplan::service {
+namespace {
+
+TEST(RoleTable, HasARowForEveryRpcOfTheContract) {
+  for (const google::protobuf::FileDescriptor* file :
+       {v1::ResolveConfigRequest::descriptor()->file(), v1::GetModelRequest::descriptor()->file(),
+        v1::GetMeasurementRequest::descriptor()->file(), v1::RunProbeRequest::descriptor()->file()}) {
+    for (int i = 0; i < file->service(0)->method_count(); ++i) {
+      EXPECT_TRUE(HasRoleRow(file->service(0)->name(), file->service(0)->method(i)->name()))
+          << file->service(0)->method(i)->full_name();
+    }
+  }
+}
+
+TEST(RoleTable, ClosesWhatItDoesNotKnow) {
+  EXPECT_EQ(RequiredRole("ResolverService", "Other"), Role::kAdmin);
+  EXPECT_FALSE(HasRoleRow("ResolverService", "Other"));
+}
+
+TEST(RoleSet, AdminHasEveryRoleAndNobodyElseHasMoreThanTheirs) {
+  RoleSet admin;
+  admin.Add(Role::kAdmin);
+  RoleSet reader;
+  reader.Add(Role::kRead);
+  for (Role role : kRoles) {
+    EXPECT_TRUE(admin.Has(role));
+    EXPECT_EQ(reader.Has(role), role == Role::kRead) << RoleName(role);
+    EXPECT_EQ(RoleNamed(RoleName(role)), role);
+  }
+  EXPECT_EQ(RoleNamed("root"), std::nullopt);
+}
+
+}  // namespace
+}  // namespace flightplan::service
