@@ -112,6 +112,14 @@ void OffloadTensors(Deliberation& d, unsigned tensors) {
            "copies to the host run at full rate only from the GPU's own NUMA node");
 }
 
+// What the caller asked for.
+Recompute GivenRecompute(const Deliberation& d) {
+  if (d.f.shape.kind_count == 0) return {};
+  const Candidate given = CandidateOf(d.config(), d.intent.env, d.f.shape, d.f.stages);
+  if (given.recompute == RecomputeMode::kSelective) return {.modules = given.recompute_modules};
+  return {.full = given.recompute != RecomputeMode::kNone};
+}
+
 }  // namespace
 
 void DecideRecompute(Deliberation& d) {
@@ -120,7 +128,10 @@ void DecideRecompute(Deliberation& d) {
   const double without = need(0);
   d.footprint_bytes = without;
   d.recompute_needed = f.seq > 0 && !Fits(f, without);
-  if (!d.open(K::recompute_granularity)) return;
+  if (!d.open(K::recompute_granularity)) {
+    d.footprint_bytes = Reserved(f, MemoryNeed(f, GivenRecompute(d)));
+    return;
+  }
   if (!d.recompute_needed) {
     // The knob stays at its default, off; the reason is worth stating.
     d.Choose(
