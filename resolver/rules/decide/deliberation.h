@@ -48,6 +48,8 @@ class Deliberation {
   bool open(Knob knob) const { return origin(knob) == Origin::kDefault; }
   bool known(Knob knob) const { return origin(knob) != Origin::kAbsent; }
   bool pinned(Knob knob) const { return origin(knob) == Origin::kCaller; }
+  // A Transformer Engine that the caller did not name is as new as anything asks for; the rules say so.
+  bool te_at_least(absl::string_view version) const { return !intent.env.te_stated || AtLeast(intent.env.te, version); }
   bool var_given(absl::string_view name) const { return intent.env.vars.find(name) != intent.env.vars.end(); }
 
   // Sets the knob if it is open and records the decision; a knob that is not open is left alone. True when written.

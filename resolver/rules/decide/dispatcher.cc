@@ -208,7 +208,7 @@ void DecideDispatcher(Deliberation& d) {
                                (d.open(K::moe_paged_stash) || d.on(K::moe_paged_stash)) &&
                                d.known(K::use_transformer_engine_op_fuser) && !f.fsdp;
   // The fused grouped MLP: upstream's own conditions (Megatron-LM megatron/core/transformer/moe/experts.py:382).
-  const bool fused_mlp = AtLeast(d.intent.env.te, "2.14.0") && f.etp == 1 && d.intent.model.gated_linear_unit;
+  const bool fused_mlp = d.te_at_least("2.14.0") && f.etp == 1 && d.intent.model.gated_linear_unit;
   // On x86 nodes the host keeps up better, and where alltoall beats a flex dispatcher the capture does not make up for
   // it.
   const bool worth_it = f.rack_scale || f.ep <= 1 || !AlltoallMovesAsLittle(f);

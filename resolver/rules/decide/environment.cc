@@ -141,7 +141,7 @@ void DecideEnvironment(Deliberation& d) {
               .basis = Basis::kRecipes,
               .citations = {evidence::kPerfRecipeEnvironment}});
   }
-  if (d.on(K::fine_grained_activation_offloading) && (!d.intent.env.te_stated || AtLeast(d.intent.env.te, "2.10.0"))) {
+  if (d.on(K::fine_grained_activation_offloading) && d.te_at_least("2.10.0")) {
     d.Export("NVTE_CPU_OFFLOAD_V1", "1",
              {.rule_id = "decide.env.offload",
               .reason = "fine-grained offloading requires it from Transformer Engine 2.10 on",

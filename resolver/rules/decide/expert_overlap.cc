@@ -219,7 +219,7 @@ void DecideDelayedWgrad(Deliberation& d) {
     return;
   }
   const bool graphed = d.is(K::cuda_graph_impl, "transformer_engine");
-  if (graphed && d.intent.env.te.has_value() && !AtLeast(d.intent.env.te, "2.10.0")) {
+  if (graphed && d.intent.env.te.has_value() && !d.te_at_least("2.10.0")) {
     d.Choose(K::delay_wgrad_compute, false,
              {.rule_id = kWgradRule, .reason = "with scoped graphs it needs Transformer Engine 2.10"});
     return;

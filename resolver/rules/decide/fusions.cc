@@ -22,14 +22,14 @@ void DecideFusions(Deliberation& d) {
     }
     // Fused permutation broke with newer Triton releases (NVIDIA/TransformerEngine#2579), so it stays out of a
     // bring-up.
-    const bool permute = AtLeast(env.te, "2.1.0") && !d.f.bring_up;
+    const bool permute = d.te_at_least("2.1.0") && !d.f.bring_up;
     d.Choose(K::moe_permute_fusion, permute,
              {.rule_id = kRule,
               .reason = permute        ? "Transformer Engine has the fused permutation"
                         : d.f.bring_up ? "bring-up: the fused permutation is the part that library versions break"
                                        : "needs Transformer Engine 2.1",
               .citations = {"NVIDIA/TransformerEngine#2579"}});
-    const bool router = AtLeast(env.te, "2.7.0") && !d.f.bring_up;
+    const bool router = d.te_at_least("2.7.0") && !d.f.bring_up;
     d.Choose(K::moe_router_fusion, router,
              {.rule_id = kRule,
               .reason = router ? "top-k and auxiliary loss in one kernel each" : "needs Transformer Engine 2.7"});
@@ -43,7 +43,7 @@ void DecideFusions(Deliberation& d) {
   if (d.Choose(K::cross_entropy_loss_fusion, !d.on(K::deterministic_mode),
                {.rule_id = kRule, .reason = "keeps one copy of the logits instead of three"})) {
     // Megatron-LM's command line refuses the TE kernel.
-    if (StackOf(env).container && env.te.has_value() && d.on(K::cross_entropy_loss_fusion)) {
+    if (StackOf(env).container && (!env.te_stated || env.te.has_value()) && d.on(K::cross_entropy_loss_fusion)) {
       d.Follow(K::cross_entropy_fusion_impl, "te", K::cross_entropy_loss_fusion, kRule, "writes the gradient in place");
     }
   }
