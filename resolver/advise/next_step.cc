@@ -109,16 +109,35 @@ class Moves {
   void Memory() {
     if (const int64_t mbs = size(K::micro_batch_size); mbs % 2 == 0) Try({{K::micro_batch_size, Value(mbs / 2)}});
     std::vector<Value> modules;
-    for (const char* module : {"moe_act", "layernorm", "mla_up_proj", "mlp", "core_attn"}) {
-      const absl::string_view name = module;
-      if (name == "moe_act" && !intent_.model.is_moe()) continue;
-      if (name == "mla_up_proj" && !intent_.model.is_mla()) continue;
+    const bool selective = c_.Get(K::recompute_granularity).text() == "selective";
+    if (selective)
+      modules.assign(c_.Get(K::recompute_modules).list().begin(), c_.Get(K::recompute_modules).list().end());
+    for (const char* module : {"moe_act", "layernorm", "mla_up_proj", "mlp", "shared_experts"}) {
+      if (!HasModule(module) || std::find(modules.begin(), modules.end(), Value(module)) != modules.end()) continue;
       modules.emplace_back(module);
       Try({{K::recompute_granularity, Value("selective")}, {K::recompute_modules, Value(modules)}});
     }
-    Try({{K::recompute_granularity, Value("full")},
-         {K::recompute_method, Value("uniform")},
-         {K::recompute_num_layers, Value(1)}});
+    std::vector<std::pair<Knob, Value>> full = {{K::recompute_granularity, Value("full")},
+                                                {K::recompute_method, Value("uniform")},
+                                                {K::recompute_num_layers, Value(1)}};
+    if (on(K::overlap_moe_expert_parallel_comm)) {  // excluded by it
+      full.emplace_back(K::overlap_moe_expert_parallel_comm, Value(false));
+      full.emplace_back(K::delay_wgrad_compute, Value(false));
+    }
+    Try(std::move(full));
+    if (!on(K::optimizer_cpu_offload)) {
+      Try({{K::optimizer_cpu_offload, Value(true)},
+           {K::optimizer_offload_fraction, Value(0.5)},
+           {K::use_precision_aware_optimizer, Value(true)}});
+    }
+  }
+
+  // The model has what the module of recompute_modules stands for.
+  bool HasModule(absl::string_view module) const {
+    if (module == "moe_act") return intent_.model.is_moe();
+    if (module == "mla_up_proj") return intent_.model.is_mla();
+    if (module == "shared_experts") return intent_.model.moe_shared_expert_intermediate_size.value_or(0) > 0;
+    return true;
   }
 
   void LargerMicroBatch() { Try({{K::micro_batch_size, Value(2 * size(K::micro_batch_size))}}); }
@@ -146,6 +165,13 @@ std::optional<StepForecast> ForecastWith(const StepModel& model, const PlanForec
   const auto forecast = SameStages(changes) ? model.Forecast(changed, plan.env, plan.stages)
                                             : model.Forecast(changed, plan.env, model.Stages(changed));
   return forecast.has_value() && forecast->is_finite() ? forecast : std::nullopt;
+}
+
+// What the answer already says about the knob stands: evidence that settles it, or an A/B that is open with figures of
+// its own. A profile of the run itself says more than either.
+bool Answered(const PlanForecast& plan, const NormalizedIntent& intent, Knob knob) {
+  const Decision* const decision = FindDecision(plan.decisions, knob);
+  return decision != nullptr && !intent.profile.has_value() && (decision->needs_ab || IsSettled(*decision));
 }
 
 std::string Text(const std::vector<std::pair<Knob, Value>>& changes) {
@@ -209,6 +235,7 @@ std::optional<NextStep> FindNextStep(const NormalizedIntent& intent, const StepM
   for (const WallShare& wall : walls) {
     if (wall.ratio < kSmallWall) break;
     for (Move& move : Moves(intent, plan.config).For(wall.name)) {
+      if (Answered(plan, intent, move.changes.front().first)) continue;
       const auto then = ForecastWith(model, plan, move.changes);
       if (!then.has_value()) continue;
       move.effect = EffectOf(plan.step, *then);
@@ -217,15 +244,18 @@ std::optional<NextStep> FindNextStep(const NormalizedIntent& intent, const StepM
     }
   }
   if (moves.empty()) return std::nullopt;
+  const MemoryForecast now = model.Memory(plan.config, plan.env, plan.stages);
   std::stable_sort(moves.begin(), moves.end(),
                    [](const Move& a, const Move& b) { return a.effect.change < b.effect.change; });
   for (size_t i = 0; i < std::min(moves.size(), kMostJudged); ++i) {
     const Move& move = moves[i];
     const Config changed = With(plan.config, move.changes);
-    const StepModel::Room left = SameStages(move.changes) ? model.RoomFor(changed, plan.env, plan.stages)
-                                                          : model.RoomFor(changed, plan.env, model.Stages(changed));
+    const MemoryForecast memory = SameStages(move.changes) ? model.Memory(changed, plan.env, plan.stages)
+                                                           : model.Memory(changed, plan.env, model.Stages(changed));
+    const StepModel::Room left = StepModel::RoomOf(memory.verdict);
     if (left > room && left >= StepModel::Room::kMarginal) continue;  // speed is no use to a run that may not fit
-    if (room == StepModel::Room::kShort && left == StepModel::Room::kShort) continue;
+    if (left == StepModel::Room::kShort) continue;
+    if (short_of_memory && memory.fullest.total.value >= now.fullest.total.value) continue;
     if (!HasNoErrors(WriteForTarget(changed, plan.env), plan.env, plan.found)) continue;
     NextStep next;
     next.finding = Describe(outlook, move, left);

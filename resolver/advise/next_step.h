@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include "absl/types/span.h"
 #include "resolver/estimate/step_model.h"
 #include "resolver/plan/decision.h"
 #include "resolver/plan/finding.h"
@@ -27,6 +28,7 @@ struct PlanForecast {
   const StageLayout& stages;
   const StepForecast& step;
   StepModel::Room room;
+  absl::Span<const Decision> decisions;
 };
 
 // Nothing when no change of a knob is expected to gain.

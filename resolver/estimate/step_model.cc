@@ -21,11 +21,11 @@ StepModel::StepModel(ModelShape shape, const GpuRates& rates, const GpuSystem& g
       cc_major_(gpu.cc_major),
       domain_gpus_(static_cast<int>(gpu.nvlink_domain_gpus)) {}
 
-StepModel::Room StepModel::RoomFor(const Config& config, const Environment& env, const StageLayout& stages) const {
+MemoryForecast StepModel::Memory(const Config& config, const Environment& env, const StageLayout& stages) const {
   const Candidate candidate = CandidateOf(config, env, shape_, stages);
   MemoryForecast memory;
   ForecastMemory(shape_, candidate, {capacity_, {cc_major_, domain_gpus_}}, &memory);
-  return RoomOf(memory.verdict);
+  return memory;
 }
 
 StepModel::Room StepModel::RoomOf(FitVerdict verdict) {

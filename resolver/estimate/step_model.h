@@ -29,7 +29,14 @@ class StepModel {
   // How a configuration's memory stands, by estimate/memory.h.
   enum class Room { kUnknown, kEnough, kMarginal, kShort };
   static Room RoomOf(FitVerdict verdict);
-  Room RoomFor(const Config& config, const Environment& env, const StageLayout& stages) const;
+  Room RoomFor(const Config& config, const Environment& env, const StageLayout& stages) const {
+    return RoomOf(Memory(config, env, stages).verdict);
+  }
+  MemoryForecast Memory(const Config& config, const Environment& env, const StageLayout& stages) const;
+
+  const ModelShape& shape() const { return shape_; }
+  const ModelWork& work() const { return work_; }
+  const GpuRates& rates() const { return rates_; }
 
  private:
   StepModel(ModelShape shape, const GpuRates& rates, const GpuSystem& gpu);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "resolver/plan/knob.h"
 
 namespace flightplan {
@@ -29,6 +30,20 @@ struct Decision {
   bool needs_ab = false;                      // evidence does not settle it; the conservative value was taken
   std::optional<double> expected_step_ratio;  // relative change of the step against the alternative; negative is faster
 };
+
+// Whether evidence has the last word: a measurement, or what published recipes have in common. No forecast overrules
+// it.
+inline bool IsSettled(const Decision& decision) {
+  return !decision.needs_ab && (decision.basis == Basis::kMeasured || decision.basis == Basis::kRecipes);
+}
+
+// The decision about a knob; null: none.
+inline const Decision* FindDecision(absl::Span<const Decision> decisions, Knob knob) {
+  for (const Decision& decision : decisions) {
+    if (decision.env_var.empty() && decision.knob == knob) return &decision;
+  }
+  return nullptr;
+}
 
 // Two runs that differ in one knob (and in what must go with it).
 struct AbSuggestion {
