@@ -28,6 +28,9 @@ v1::PlanResult PlanQwen235(v1::PlanObjective objective, int32_t gpus) {
   sizes->set_expert_model_parallel_size(8);
   sizes->set_expert_tensor_parallel_size(1);
   sizes->set_micro_batch_size(1);
+  v1::KnobSetting* const pin = request.mutable_base()->add_pinned_knobs();  // the host would do for some GPUs
+  pin->set_name("optimizer_cpu_offload");
+  pin->mutable_value()->set_bool_value(false);
   request.set_objective(objective);
   v1::PlanResult result;
   EXPECT_TRUE(TestResolver().PlanLayouts(request, {}, &result).ok());

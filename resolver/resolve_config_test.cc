@@ -250,7 +250,7 @@ TEST(ResolveConfig, SearchesAnOpenLayout) {
   v1::ResolveConfigResponse response;
   ASSERT_TRUE(TestResolver().ResolveConfig(QwenOnSixteen(), &response).ok());
   EXPECT_EQ(response.outcome(), v1::OUTCOME_RESOLVED);
-  EXPECT_EQ(response.estimate().fit(), v1::FIT_VERDICT_FITS);
+  EXPECT_NE(response.estimate().fit(), v1::FIT_VERDICT_DOES_NOT_FIT);
   EXPECT_EQ(CountOf(response.findings(), "layout.searched"), 1);
   EXPECT_EQ(CountOf(response.findings(), "layout.open"), 0);
   // What the search chose is a decision, not the caller's word.

@@ -25,8 +25,10 @@
 #include "resolver/judge/judge.h"
 #include "resolver/judge/read_config.h"
 #include "resolver/judge/repair_config.h"
+#include "resolver/layouts/execution_space.h"
 #include "resolver/layouts/open_layout.h"
 #include "resolver/layouts/plan_layouts.h"
+#include "resolver/layouts/resolve_layout.h"
 #include "resolver/normalize/canonical_bytes.h"
 #include "resolver/normalize/knobs_message.h"
 #include "resolver/normalize/layout_message.h"
@@ -37,7 +39,6 @@
 #include "resolver/normalize/violations.h"
 #include "resolver/pipeline/choose_profile.h"
 #include "resolver/pipeline/forecast_run.h"
-#include "resolver/pipeline/resolve.h"
 
 namespace flightplan {
 namespace {
@@ -166,7 +167,7 @@ absl::Status Resolver::AnswerResolve(const v1::ResolveConfigRequest& request, co
                                      ConfigAnswer* answer) const {
   FLIGHTPLAN_ASSIGN_OR_RETURN(NormalizedIntent intent, ReadQuestion(request, *catalog_, profiles_.get()));
   const bool closed = OpenLayoutFields(intent).empty();
-  FLIGHTPLAN_ASSIGN_OR_RETURN(ResolvedPlan plan, closed ? Resolve(std::move(intent), evidence)
+  FLIGHTPLAN_ASSIGN_OR_RETURN(ResolvedPlan plan, closed ? ResolveLayout(std::move(intent), evidence)
                                                         : ResolveOpenLayout(std::move(intent), evidence));
   *answer = Answer(request, evidence, &plan);
   return absl::OkStatus();

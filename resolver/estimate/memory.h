@@ -26,6 +26,10 @@ enum class FitVerdict : uint8_t {
 };
 absl::string_view Name(FitVerdict verdict);  // "fits"
 
+// Share of a GPU's memory that the forecast of a plan of ours may fill. Held out, nine forecasts in ten are within 4.2
+// % of what was measured (tests/memory), so that a plan inside it fits with nine chances in ten.
+inline constexpr double kRoom = 0.94;
+
 struct StageForecast {
   int rank = 0;
   StageBytes bytes;

@@ -213,6 +213,12 @@ constexpr Record kRecords[] = {
      "expert_model_parallel_size context_parallel_size",
      "the sizes that were left open are the best found by forecast; what was searched, and the next best",
      "Flightplan's search"},
+    {"plan.execution", "plan", "decision", "plan", Verdict::kAdvice,
+     "moe_token_dispatcher_type moe_flex_dispatcher_backend overlap_moe_expert_parallel_comm cuda_graph_impl "
+     "cuda_graph_modules recompute_granularity recompute_modules",
+     "dispatcher, EP overlap, recompute and CUDA graphs of a layout hang on each other: this combination is accepted, "
+     "fits, and is the fastest by the forecast",
+     "Flightplan's search"},
     {"plan.layer-split", "plan", "decision", "plan", Verdict::kAdvice, "pipeline_model_parallel_layout",
      "the search took this split of the layers over the stages", "Flightplan's search"},
     {"plan.layout", "plan", "decision", "plan", Verdict::kAdvice,
@@ -230,8 +236,6 @@ constexpr Record kRecords[] = {
      "of the legal layouts at least one must fit and be accepted: more GPUs, a larger memory, a shorter sequence, or "
      "fewer given sizes",
      "Flightplan's search"},
-    {"plan.recompute", "plan", "decision", "plan", Verdict::kAdvice, "recompute_granularity recompute_modules",
-     "the search took this recompute together with the layout", "Flightplan's search"},
     {"plan.search-stopped", "plan", "warning", "plan", Verdict::kWillRun, "",
      "the search was stopped before its end: with more time, or some sizes given, better plans may be found",
      "Flightplan's search"},

@@ -12,25 +12,16 @@
 #include "resolver/derive/start_config.h"
 #include "resolver/estimate/estimate.h"
 #include "resolver/estimate/probe_outlook.h"
+#include "resolver/layouts/execution_space.h"
 #include "resolver/plan/stack.h"
 #include "resolver/rules/decide/decide.h"
 #include "resolver/rules/decide/features.h"
 
 namespace flightplan {
 
-std::optional<Value> PinOf(const NormalizedIntent& intent, Knob knob) {
-  for (const auto& [pin, value] : intent.pins) {
-    if (pin == knob) return value;
-  }
-  return std::nullopt;
-}
-
 namespace {
 
 using K = Knob;
-
-// A host link as fast as this (NVLink-C2C) can take the optimizer's state without losing more than it saves.
-constexpr double kFastHostLink = 2e11;
 
 int64_t SizeOf(const NormalizedIntent& intent, const std::optional<int64_t>& wish, Knob knob) {
   if (wish.has_value()) return *wish;
@@ -102,78 +93,6 @@ std::vector<const StageLayout*> StagesFor(LayoutSearch* s, int pp, int vpp) {
   return splits;
 }
 
-// Where the decisions may offload layers instead of recomputing them (decide/recompute.cc), the search weighs how many.
-bool OffloadIsOpen(const LayoutSearch& s) {
-  const Candidate& base = s.bases.front();
-  return base.shard_weights && !s.shape.is_moe() && s.shape.num_layers >= 8 &&
-         s.config.origin(K::cpu_offloading) != Origin::kAbsent && !PinOf(s.intent, K::cpu_offloading).has_value() &&
-         !PinOf(s.intent, K::cpu_offloading_num_layers).has_value() &&
-         !PinOf(s.intent, K::recompute_granularity).has_value();
-}
-
-// Ways of execution that the release, the GPU and the installed libraries leave, and the caller's pins.
-ExecutionSpace ExecutionsOf(const LayoutSearch& s) {
-  const NormalizedIntent& intent = s.intent;
-  const Candidate& base = s.bases.front();
-  const decide::Features f = decide::ExtractFeatures(intent, s.shape, s.config);
-  ExecutionSpace space;
-
-  const bool overlap_known = s.config.origin(K::overlap_moe_expert_parallel_comm) != Origin::kAbsent && f.moe;
-  const bool overlap_pinned = PinOf(intent, K::overlap_moe_expert_parallel_comm).has_value();
-  const auto add = [&](Dispatcher dispatcher, int64_t max_span) {
-    const bool may_not = overlap_pinned ? !base.ep_overlap : true;
-    const bool may = overlap_pinned ? base.ep_overlap : overlap_known && !base.shared_expert_overlap;
-    if (may_not) space.exchanges.push_back({dispatcher, false, false, max_span});
-    if (may && !PinOf(intent, K::delay_wgrad_compute).has_value()) {
-      space.exchanges.push_back({dispatcher, true, false, max_span});
-      space.exchanges.push_back({dispatcher, true, true, max_span});
-    } else if (may) {
-      space.exchanges.push_back({dispatcher, true, base.delay_wgrad, max_span});
-    }
-  };
-  if (PinOf(intent, K::moe_token_dispatcher_type).has_value() || !f.moe) {
-    add(base.dispatcher, 0);
-  } else {
-    add(Dispatcher::kAllToAll, 0);
-    const int cc = intent.gpu.cc_major;
-    if (f.deepep && f.domain > 1 && !f.rack_scale && (cc == 8 || cc == 9 || HasFlexBackend(intent.gpu, "deepep"))) {
-      add(Dispatcher::kDeepEp, 0);
-    }
-    if (f.hybridep && f.domain > 1 && (cc == 0 || (cc >= 8 && cc <= 10))) {
-      add(Dispatcher::kHybridEp, f.rack_scale ? f.domain : 0);
-    }
-  }
-
-  space.graphs = {{}};
-  if (PinOf(intent, K::cuda_graph_impl).has_value() || f.bring_up) {
-    space.graphs = {{base.graphs, base.graph_modules}};
-  } else if (s.config.origin(K::cuda_graph_impl) != Origin::kAbsent && !f.fsdp) {  // sharded parameters move
-    const auto routing = static_cast<uint8_t>(f.moe ? kGraphMoeRouter | kGraphMoePreprocess : 0);
-    space.graphs.push_back({GraphImpl::kTransformerEngine, kGraphAttn});
-    if (routing != 0) {
-      space.graphs.push_back({GraphImpl::kTransformerEngine, routing});
-      space.graphs.push_back({GraphImpl::kTransformerEngine, static_cast<uint8_t>(routing | kGraphAttn)});
-    }
-  }
-
-  space.recomputes = RecomputeSets(s.shape);
-  if (PinOf(intent, K::recompute_granularity).has_value()) {
-    space.recomputes = {{base.recompute, base.recompute_modules}};
-  }
-  if (OffloadIsOpen(s)) {
-    for (int eighths = 1; eighths < 8; ++eighths) {
-      space.recomputes.push_back({RecomputeMode::kNone, 0, static_cast<int32_t>(s.shape.num_layers * eighths / 8)});
-    }
-  }
-  space.optimizer_offloads = {0};
-  if (PinOf(intent, K::optimizer_cpu_offload).has_value()) {
-    space.optimizer_offloads = {base.optimizer_offload};
-  } else if (intent.gpu.host_link_bytes_per_second.value_or(0) >= kFastHostLink) {
-    space.optimizer_offloads = {0, 1};
-  }
-  return space;
-}
-
 }  // namespace
 
 absl::Status PrepareSearch(NormalizedIntent intent, LayoutSearch* s) {
@@ -181,7 +100,7 @@ absl::Status PrepareSearch(NormalizedIntent intent, LayoutSearch* s) {
   FLIGHTPLAN_ASSIGN_OR_RETURN(s->shape, MakeShape(s->intent.model, StartConfig(s->intent)));
   s->work = WorkOf(s->shape);
   DecideBases(s);
-  if (OffloadIsOpen(*s)) {
+  if (OffloadIsOpen(s->intent, s->shape, s->config, s->bases.front())) {
     for (Candidate& base : s->bases) base.offload_layers = 0;
   }
   for (Knob knob : {K::num_layers_in_first_pipeline_stage, K::num_layers_in_last_pipeline_stage,
@@ -195,6 +114,8 @@ absl::Status PrepareSearch(NormalizedIntent intent, LayoutSearch* s) {
   q.rates = RatesOf(s->intent.gpu);
   if (s->intent.probe != nullptr) q.rates = WithProbe(q.rates, *s->intent.probe);
   q.memory = MemoryOf(s->intent.gpu);
+  q.caution = {s->intent.model.is_moe(), s->intent.gpu_count, s->intent.workload.seq_length,
+               q.memory.device.nvlink_domain_gpus};
   q.layout.gpus = s->intent.gpu_count;
   q.layout.global_batch_size = s->intent.workload.global_batch_size;
   q.layout.seq_length = s->intent.workload.seq_length;
@@ -212,7 +133,7 @@ absl::Status PrepareSearch(NormalizedIntent intent, LayoutSearch* s) {
     s->own_split = true;
     s->config.Set(K::pipeline_model_parallel_layout, Value(text), Origin::kCaller);
   }
-  q.execution = ExecutionsOf(*s);
+  q.execution = ExecutionsOf(s->intent, s->shape, s->config, s->bases.front());
   const int64_t domain = decide::ExtractFeatures(s->intent, s->shape, s->config).domain;
   const bool cp_comm_is_open = !PinOf(s->intent, K::cp_comm_type).has_value() && !StackOf(s->intent.env).fork;
   q.base = [s, domain, cp_comm_is_open](const LayoutSizes& sizes) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "resolver/estimate/memory.h"
 #include "resolver/plan/config.h"
 #include "resolver/plan/intent.h"
 #include "resolver/planner/search.h"
@@ -28,11 +29,16 @@ struct LayoutSearch {
   SearchQuestion question;
 };
 
+// Shares of the memory that plans may fill, as every search tries them: those that fit with nine chances in ten, and
+// only where there is none those that may just fit.
+inline constexpr double kRooms[] = {kRoom, 1};
+
+// Layouts that go through the whole pipeline: the decisions may settle one otherwise than the search would, the rules
+// of the release may refuse it, and some are alike.
+inline constexpr size_t kPool = 60;
+
 // INVALID_ARGUMENT when the model cannot be counted. question.rates.known is false for a GPU without published rates,
 // of which nothing can be searched.
 absl::Status PrepareSearch(NormalizedIntent intent, LayoutSearch* search);
-
-// The caller's own value of a knob.
-std::optional<Value> PinOf(const NormalizedIntent& intent, Knob knob);
 
 }  // namespace flightplan

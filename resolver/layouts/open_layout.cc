@@ -9,6 +9,7 @@
 #include "resolver/base/reason.h"
 #include "resolver/base/status_macros.h"
 #include "resolver/base/work.h"
+#include "resolver/layouts/layout_search.h"
 #include "resolver/layouts/plan_answers.h"
 #include "resolver/pipeline/resolve.h"
 
@@ -17,8 +18,6 @@ namespace {
 
 // Candidates judged and layouts looked at: about two seconds of one core. PlanLayouts has no such limit.
 constexpr int64_t kWorkLimit = int64_t{3} << 20;
-// Layouts that go through the whole pipeline: some are refused by the rules of the release, some only nearly fit.
-constexpr size_t kPool = 12;
 // Of what the planner does between two reports, in units of base/work.h.
 constexpr size_t kWorkOfABatch = size_t{1} << 20;
 
@@ -29,11 +28,13 @@ std::string LayoutText(const LayoutSizes& sizes, bool moe) {
   return absl::StrCat(text, " MBS", sizes.micro_batch_size);
 }
 
-// "2.5 % slower", "4 % faster, but only marginal".
-std::string Against(const ResolvedPlan& chosen, const ResolvedPlan& other) {
-  const double ratio = other.step_us() / chosen.step_us() - 1;
-  return absl::StrFormat("%.1f %% %s%s", std::abs(ratio) * 100, ratio < 0 ? "faster" : "slower",
-                         ratio < 0 ? ", but fits only marginally" : "");
+// "2.5 % slower", "4 % faster, but PP above 8".
+std::string Against(const PlanAnswer& chosen, const PlanAnswer& other) {
+  const double ratio = other.plan.step_us() / chosen.plan.step_us() - 1;
+  if (ratio >= 0 || other.outside.empty()) {
+    return absl::StrFormat("%.1f %% %s", std::abs(ratio) * 100, ratio < 0 ? "faster" : "slower");
+  }
+  return absl::StrFormat("%.1f %% faster, but %s", -ratio * 100, std::string(other.outside.front()->what));
 }
 
 Finding WhyNot(absl::string_view id, std::string detail, absl::string_view needs) {
@@ -71,13 +72,13 @@ absl::StatusOr<ResolvedPlan> ResolveOpenLayout(NormalizedIntent intent, const Ev
     Work::Spend(kWorkOfABatch);
     return !Work::Spent();
   };
-  search.question.keep = kPool;
+  search.question.keep = kPool;  // as for ten plans, so that both find the same
   search.question.keep_alike = kKeepAlike;
   search.question.work_limit = kWorkLimit;
   PlanAnswers answers;
   SearchResult found;
-  for (const bool whole_band : {true, false}) {  // one that nearly fits only where no other is left
-    search.question.whole_band = whole_band;
+  for (const double room : kRooms) {
+    search.question.room = room;
     found = Search(search.question);
     if (Work::Spent()) return absl::CancelledError("the search was ended before its end");
     FLIGHTPLAN_RETURN_IF_ERROR(AnswerPlans(intent, search, found, evidence, &answers));
@@ -92,18 +93,22 @@ absl::StatusOr<ResolvedPlan> ResolveOpenLayout(NormalizedIntent intent, const Ev
         std::move(intent), evidence,
         WhyNot("layout.none-found", std::move(seen), "more GPUs, a shorter sequence, or fewer given sizes"));
   }
-  auto chosen = std::find_if(answers.plans.begin(), answers.plans.end(),
-                             [](const PlanAnswer& plan) { return plan.plan.estimate.fit == FitVerdict::kFits; });
-  if (chosen == answers.plans.end()) chosen = answers.plans.begin();
+  const auto chosen = answers.plans.begin();
   const bool moe = search.shape.is_moe();
   std::string seen = absl::StrCat("the layout was left open: ", s.space, " candidates in ", s.layouts,
                                   " layouts searched, ", s.judged, " judged in full");
   if (s.stopped) absl::StrAppend(&seen, "; the search ended at its limit of work, so a better one may exist");
   std::string needs = absl::StrCat("chosen: ", LayoutText(chosen->sizes, moe));
-  for (const PlanAnswer& other : answers.plans) {
-    if (&other == &*chosen) continue;
-    absl::StrAppend(&needs, "; next: ", LayoutText(other.sizes, moe), ", ", Against(chosen->plan, other.plan));
-    break;
+  const auto name = [&](absl::string_view what, std::vector<PlanAnswer>::const_iterator other) {
+    if (other == answers.plans.end()) return;
+    absl::StrAppend(&needs, "; ", what, ": ", LayoutText(other->sizes, moe), ", ", Against(*chosen, *other));
+  };
+  name("next", chosen + 1);
+  // The other choice, for those who would rather have room for the worst.
+  if (chosen->plan.estimate.fit == FitVerdict::kMarginal) {
+    name("with room for the whole band", std::find_if(chosen, answers.plans.end(), [](const PlanAnswer& plan) {
+           return plan.plan.estimate.fit == FitVerdict::kFits;
+         }));
   }
   chosen->plan.run.findings.push_back(
       PlanFinding("layout.searched", Severity::kInfo, std::move(seen), std::move(needs)));

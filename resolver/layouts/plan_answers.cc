@@ -8,9 +8,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/types/span.h"
 #include "resolver/base/status_macros.h"
 #include "resolver/derive/pipeline.h"
+#include "resolver/layouts/execution_space.h"
+#include "resolver/layouts/given_knobs.h"
+#include "resolver/layouts/resolve_layout.h"
 #include "resolver/pipeline/resolve.h"
 
 namespace flightplan {
@@ -18,10 +20,9 @@ namespace {
 
 using K = Knob;
 
-// The decisions' own recompute set stays unless the search's makes the step shorter by more than this: below it the
-// set that evidence and recipes know is worth more.
-constexpr double kWorthASet = 0.02;
-constexpr char kLeftOpen[] = "left open: the search's choice";
+// The plain split of the layers stays unless the search's makes the step shorter by more than this.
+constexpr double kWorthASplit = 0.02;
+constexpr char kEvenSplit[] = "as many layers on the last rank as on the others";
 // Steps as close as this are the same to a forecast, so the plan with the fewest virtual stages stands for them: what
 // more of them cost in transfers and memory is what the forecast knows least.
 constexpr double kSame = 0.01;
@@ -37,32 +38,6 @@ double MostMemory(const ResolvedPlan& plan) {
 }
 
 // ---- sizes and recompute sets as the search's decisions
-
-Decision* DecisionOf(Knob knob, ResolvedPlan* plan) {
-  std::vector<Decision>& decisions = plan->decided.decisions;
-  for (Decision& decision : decisions) {
-    if (decision.env_var.empty() && decision.knob == knob) return &decision;
-  }
-  Decision& decision = decisions.emplace_back();
-  decision.knob = knob;
-  return &decision;
-}
-
-void Decided(absl::string_view rule, std::string reason, Decision* decision) {
-  decision->rule_id = rule;
-  decision->reason = std::move(reason);
-  decision->basis = Basis::kEstimate;
-}
-
-// The knob was given to the pipeline as a word that stands; the caller did not say it.
-void MarkDecided(Knob knob, absl::string_view rule, const std::string& reason, ResolvedPlan* plan) {
-  if (plan->run.config.origin(knob) != Origin::kCaller) return;
-  const Value value = plan->run.config.Get(knob);
-  plan->run.config.Set(knob, value, Origin::kDecided);
-  Decision* const decision = DecisionOf(knob, plan);
-  Decided(rule, reason, decision);
-  decision->value = value;
-}
 
 struct SizeKnob {
   Knob knob;
@@ -96,106 +71,26 @@ void Give(const LayoutSizes& sizes, bool moe, LayoutWish* layout) {
   layout->expert_tensor_parallel_size = sizes.etp;
 }
 
-constexpr std::pair<unsigned, const char*> kModules[] = {
-    {kDropCoreAttn, "core_attn"},  {kDropMlaUpProj, "mla_up_proj"},        {kDropMlp, "mlp"}, {kDropMoeAct, "moe_act"},
-    {kDropLayernorm, "layernorm"}, {kDropSharedExperts, "shared_experts"}, {kDropMoe, "moe"}};
-
-constexpr Knob kSplitKnobs[] = {K::pipeline_model_parallel_layout};
-constexpr Knob kRecomputeKnobs[] = {K::recompute_granularity, K::recompute_modules, K::recompute_method,
-                                    K::recompute_num_layers};
-
-void Pin(Knob knob, Value value, NormalizedIntent* intent) {
-  const auto behind = [](const std::pair<Knob, Value>& pin, Knob other) { return pin.first < other; };
-  const auto at = std::lower_bound(intent->pins.begin(), intent->pins.end(), knob, behind);
-  intent->pins.insert(at, {knob, std::move(value)});
-}
-
-// The search's recompute set as pins.
-void PinRecompute(const Candidate& candidate, NormalizedIntent* intent) {
-  switch (candidate.recompute) {
-    case RecomputeMode::kNone:
-      Pin(K::recompute_granularity, Value(), intent);
-      return;
-    case RecomputeMode::kSelective: {
-      std::vector<Value> modules;
-      for (const auto& [bit, name] : kModules) {
-        if ((candidate.recompute_modules & bit) != 0) modules.emplace_back(name);
-      }
-      Pin(K::recompute_granularity, Value("selective"), intent);
-      Pin(K::recompute_modules, Value(std::move(modules)), intent);
-      return;
-    }
-    case RecomputeMode::kFullUniform:
-    case RecomputeMode::kFullBlock:
-      Pin(K::recompute_granularity, Value("full"), intent);
-      Pin(K::recompute_method, Value("uniform"), intent);
-      Pin(K::recompute_num_layers, Value(1), intent);
-      return;
-  }
-}
-
-bool RecomputeIsOpen(const NormalizedIntent& intent) {
-  return std::none_of(std::begin(kRecomputeKnobs), std::end(kRecomputeKnobs),
-                      [&](Knob knob) { return PinOf(intent, knob).has_value(); });
-}
-
 // ---- one plan
-
-// One layout as its decisions have it, and what the search found to be clearly better than that.
-class Improvement {
- public:
-  Improvement(const EvidenceSnapshot& evidence, NormalizedIntent intent)
-      : evidence_(evidence), intent_(std::move(intent)) {}
-
-  std::optional<ResolvedPlan> TakeBest() { return std::move(best_); }
-  // The search's time is worth a try.
-  bool Promises(double us) const { return !best_.has_value() || us < best_->step_us() * (1 - kWorthASet); }
-
-  absl::Status Start() {
-    FLIGHTPLAN_ASSIGN_OR_RETURN(ResolvedPlan decided, Resolve(intent_, evidence_));
-    if (Launchable(decided)) best_ = std::move(decided);
-    return absl::OkStatus();
-  }
-
-  // The question with what `give` adds to it: `knobs`, as `rule`'s decision. It is kept where it is clearly faster than
-  // the best so far.
-  template <class GiveKnobs>
-  absl::Status Try(absl::Span<const Knob> knobs, absl::string_view rule, absl::string_view instead, GiveKnobs give) {
-    NormalizedIntent changed = intent_;
-    give(&changed);
-    FLIGHTPLAN_ASSIGN_OR_RETURN(ResolvedPlan tried, Resolve(changed, evidence_));
-    const bool worse_fit =
-        best_.has_value() && best_->estimate.fit == FitVerdict::kFits && tried.estimate.fit != FitVerdict::kFits;
-    const double gain = best_.has_value() ? 1 - tried.step_us() / best_->step_us() : 1;
-    if (!Launchable(tried) || worse_fit || gain <= kWorthASet) return absl::OkStatus();
-    const std::string reason =
-        best_.has_value() ? absl::StrFormat("the search: %.0f %% shorter step than with %s", gain * 100, instead)
-                          : absl::StrCat("the search: fits, where ", instead, " does not");
-    decisions_.push_back({knobs, rule, reason});
-    for (const SearchDecision& decision : decisions_) {
-      for (Knob knob : decision.knobs) MarkDecided(knob, decision.rule, decision.reason, &tried);
-    }
-    best_ = std::move(tried);
-    intent_ = std::move(changed);
-    return absl::OkStatus();
-  }
-
- private:
-  struct SearchDecision {
-    absl::Span<const Knob> knobs;
-    absl::string_view rule;
-    std::string reason;
-  };
-  const EvidenceSnapshot& evidence_;
-  NormalizedIntent intent_;
-  std::optional<ResolvedPlan> best_;
-  std::vector<SearchDecision> decisions_;
-};
 
 std::string LayoutOf(const StageLayout& stages, int64_t mtp) {
   std::vector<int64_t> layers;
   for (const ChunkContents& chunk : stages.chunks) layers.push_back(chunk.Layers());
   return LayoutText(layers, mtp);
+}
+
+// One layout in the way that its search asks for.
+absl::StatusOr<ResolvedPlan> Execute(NormalizedIntent intent, const LayoutSearch& search, const FoundPlan& found,
+                                     const EvidenceSnapshot& evidence) {
+  if (search.question.objective == SearchObjective::kStepTime) return ResolveLayout(std::move(intent), evidence);
+  FLIGHTPLAN_ASSIGN_OR_RETURN(ResolvedPlan plan, Resolve(intent, evidence));
+  const GivenKnobs given = ExecutionKnobs(found.candidate, plan.decided.config, intent);
+  GiveKnobs(given, &intent);
+  FLIGHTPLAN_ASSIGN_OR_RETURN(ResolvedPlan tried, Resolve(std::move(intent), evidence));
+  if (!Launchable(tried) || (Launchable(plan) && MostMemory(tried) >= MostMemory(plan))) return plan;
+  for (const auto& [knob, value] : given)
+    MarkDecided(knob, kExecutionDecision, "the search: needs the least memory", &tried);
+  return tried;
 }
 
 // Empty: no way to launch this layout.
@@ -205,23 +100,33 @@ absl::Status AnswerOne(const NormalizedIntent& question, const LayoutSearch& sea
   intent.gpu_count = search.intent.gpu_count;
   intent.env.world_size = search.intent.gpu_count;
   Give(found.sizes, search.shape.is_moe(), &intent.layout);
-  Improvement plan(evidence, std::move(intent));
-  FLIGHTPLAN_RETURN_IF_ERROR(plan.Start());
-  if (found.split > 0 && plan.Promises(found.step.us)) {
-    FLIGHTPLAN_RETURN_IF_ERROR(plan.Try(
-        kSplitKnobs, kSplitDecision, "as many layers on the last rank as on the others", [&](NormalizedIntent* split) {
-          split->layout.pipeline_model_parallel_layout = LayoutOf(*found.candidate.stages, search.shape.mtp_depths);
-        }));
+  FLIGHTPLAN_ASSIGN_OR_RETURN(ResolvedPlan plan, Execute(intent, search, found, evidence));
+  if (Launchable(plan)) *best = std::move(plan);
+  const bool promises = !best->has_value() || found.step.us < (*best)->step_us() * (1 - kWorthASplit);
+  if (found.split > 0 && promises) {
+    intent.layout.pipeline_model_parallel_layout = LayoutOf(*found.candidate.stages, search.shape.mtp_depths);
+    FLIGHTPLAN_ASSIGN_OR_RETURN(ResolvedPlan split, Execute(std::move(intent), search, found, evidence));
+    if (Launchable(split) && (!best->has_value() || split.step_us() < (*best)->step_us() * (1 - kWorthASplit))) {
+      const std::string reason = best->has_value()
+                                     ? absl::StrFormat("the search: %.0f %% shorter step than with %s",
+                                                       100 * (1 - split.step_us() / (*best)->step_us()), kEvenSplit)
+                                     : absl::StrCat("the search: fits, where ", kEvenSplit, " does not");
+      MarkDecided(K::pipeline_model_parallel_layout, kSplitDecision, reason, &split);
+      *best = std::move(split);
+    }
   }
-  // The search weighs recompute against overlap and memory, the decisions one after the other. How many layers go to
-  // the host is decided by the same figures.
-  if (plan.Promises(found.step.us) && RecomputeIsOpen(search.intent) && found.candidate.offload_layers == 0) {
-    FLIGHTPLAN_RETURN_IF_ERROR(plan.Try(kRecomputeKnobs, kRecomputeDecision, "the set that frees memory first",
-                                        [&](NormalizedIntent* pinned) { PinRecompute(found.candidate, pinned); }));
-  }
-  *best = plan.TakeBest();
   if (best->has_value()) MarkSizes(search.intent, &**best);
   return absl::OkStatus();
+}
+
+PlanAnswer Answered(const LayoutSizes& sizes, ResolvedPlan plan, const CautionContext& context) {
+  PlanAnswer answer{sizes, std::move(plan), {}};
+  for (const Caution* caution : CautionsOf(sizes, context)) {
+    if (caution != nullptr) answer.outside.push_back(caution);
+  }
+  const bool again = answer.plan.decided.config.Get(K::recompute_granularity).text() == "full";
+  if (const Caution* caution = ExecutionCaution(again, sizes.micro_batch_size)) answer.outside.push_back(caution);
+  return answer;
 }
 
 // A plan that stands for others says which: as alternatives of the size in which they differ.
@@ -233,7 +138,9 @@ void NameVariant(const PlanAnswer& variant, double plan_us, PlanAnswer* plan) {
     if (now == other) continue;
     Decision* const decision = DecisionOf(knob, &plan->plan);
     if (decision->rule_id.empty()) {  // left at its default, which the search chose as well
-      Decided(kLayoutDecision, kLeftOpen, decision);
+      decision->rule_id = kLayoutDecision;
+      decision->reason = kLeftOpen;
+      decision->basis = Basis::kEstimate;
       decision->value = plan->plan.run.config.Get(knob);
     }
     decision->alternatives.push_back(
@@ -244,6 +151,12 @@ void NameVariant(const PlanAnswer& variant, double plan_us, PlanAnswer* plan) {
 }
 
 }  // namespace
+
+double PlanAnswer::RankedUs() const {
+  double caution = 1;
+  for (const Caution* reason : outside) caution += reason->ratio;
+  return plan.step_us() * caution;
+}
 
 bool Alike(const LayoutSizes& a, double a_us, const LayoutSizes& b, double b_us) {
   return MappingOf(a) == MappingOf(b) && std::abs(a_us - b_us) < kResolution * std::min(a_us, b_us);
@@ -256,14 +169,14 @@ absl::Status AnswerPlans(const NormalizedIntent& question, const LayoutSearch& s
     std::optional<ResolvedPlan> best;
     FLIGHTPLAN_RETURN_IF_ERROR(AnswerOne(question, search, plan, evidence, &best));
     if (best.has_value()) {
-      plans.push_back({plan.sizes, *std::move(best)});
+      plans.push_back(Answered(plan.sizes, *std::move(best), *search.question.caution));
     } else {
       ++answers->refused;
     }
   }
   const bool by_memory = search.question.objective == SearchObjective::kMemoryHeadroom;
   const auto better = [&](const PlanAnswer& a, const PlanAnswer& b) {
-    return by_memory ? MostMemory(a.plan) < MostMemory(b.plan) : a.plan.step_us() < b.plan.step_us();
+    return by_memory ? MostMemory(a.plan) < MostMemory(b.plan) : a.RankedUs() < b.RankedUs();
   };
   std::stable_sort(plans.begin(), plans.end(), better);
   // One plan stands for those of its mapping that a forecast cannot tell from it.

@@ -17,7 +17,11 @@ namespace flightplan {
 
 struct PlanAnswer {
   LayoutSizes sizes;
-  ResolvedPlan plan;  // plan.intent is the question with this layout
+  ResolvedPlan plan;                    // plan.intent is the question with this layout
+  std::vector<const Caution*> outside;  // of the evidence: what nobody published runs like this
+
+  // What the step counts for in a ranking by time.
+  double RankedUs() const;
 };
 
 struct PlanAnswers {
@@ -36,16 +40,12 @@ bool Alike(const LayoutSizes& a, double a_us, const LayoutSizes& b, double b_us)
 // How much of its list a search keeps for one mapping: the best, and what it may stand for.
 inline constexpr size_t kKeepAlike = 6;
 
-// `question`: its open sizes become those of each layout. A plan has what the decisions make of its layout; where the
-// search found a recompute set, or a split of the layers, that makes the step clearly shorter, it has that one, and its
-// decision says what it gains. What the search chose is marked as decided, not as the caller's word.
+// `question`: its open sizes become those of each layout. A plan is what ResolveLayout makes of its layout, so that
+// pinning the sizes gives the same plan; where the search found a split of the layers that makes the step clearly
+// shorter, it has that one, and its decision says what it gains. What the search chose is marked as decided, not as the
+// caller's word.
 absl::Status AnswerPlans(const NormalizedIntent& question, const LayoutSearch& search, const SearchResult& found,
                          const EvidenceSnapshot& evidence, PlanAnswers* answers);
-
-// Rule ids of decisions that the search took.
-inline constexpr char kLayoutDecision[] = "plan.layout";
-inline constexpr char kRecomputeDecision[] = "plan.recompute";
-inline constexpr char kSplitDecision[] = "plan.layer-split";
 
 // A finding about a search. `id` must outlive it: a constant.
 Finding PlanFinding(absl::string_view id, Severity severity, std::string seen, std::string needs);

@@ -10,10 +10,8 @@
 namespace flightplan {
 namespace {
 
-// Layouts that the forecast ranks for each plan that is asked for: the decisions may settle one otherwise than the
-// search would, the rules of the release may refuse it, and some are alike.
+// Layouts that the forecast ranks for each plan that is asked for.
 constexpr size_t kPoolFactor = 6;
-constexpr size_t kLeastPool = 24;
 // Counts tried between the largest power of two of nodes that does not do and the first that does.
 constexpr int64_t kCountsBetween = 7;
 
@@ -72,7 +70,7 @@ absl::Status Planner::At(int64_t gpus) {
     return absl::OkStatus();
   }
   if (objective_ == PlanObjective::kMemoryHeadroom) question.objective = SearchObjective::kMemoryHeadroom;
-  question.keep = std::max(kLeastPool, wanted_ * kPoolFactor);
+  question.keep = std::max(kPool, wanted_ * kPoolFactor);
   question.keep_alike = kKeepAlike;
   if (hooks_.parallel != nullptr) question.parallel = hooks_.parallel;
   if (hooks_.progress != nullptr) {
@@ -80,10 +78,15 @@ absl::Status Planner::At(int64_t gpus) {
       return hooks_.progress({progress.done_ratio, list_.statistics.judged + progress.judged, progress.best_us});
     };
   }
-  const SearchResult found = Search(question);
-  Add(found.statistics);
   PlanAnswers answers;
-  FLIGHTPLAN_RETURN_IF_ERROR(AnswerPlans(intent_, search, found, evidence_, &answers));
+  for (const double room : kRooms) {
+    question.room = room;
+    const SearchResult found = Search(question);
+    if (room == kRooms[0]) Add(found.statistics);
+    list_.statistics.stopped |= found.statistics.stopped;
+    FLIGHTPLAN_RETURN_IF_ERROR(AnswerPlans(intent_, search, found, evidence_, &answers));
+    if (!answers.plans.empty() || found.statistics.stopped) break;
+  }
   list_.refused += answers.refused;
   list_.alike += answers.alike;
   list_.plans = std::move(answers.plans);

@@ -47,7 +47,8 @@ struct Layout {
   LayoutSizes sizes;
   size_t split_at = 0;           // among the ways to split its layers
   const Split* split = nullptr;  // of the pipeline, which stays where it is
-  double bound = 0;              // no execution is better: microseconds or bytes
+  double caution = 1;            // of its sizes
+  double bound = 0;              // no execution is better: microseconds as they count, or bytes
 };
 
 // Layouts that differ in their pipeline alone share the times of their layers.
@@ -125,11 +126,15 @@ class Searcher {
                                         question.execution.optimizer_offloads.end())),
         families_(FamiliesOf(question.execution)) {}
   SearchResult Run();
+  std::optional<FoundPlan> Execute(const LayoutSizes& sizes, const StageLayout& stages, double limit_us) const;
 
  private:
   bool ByTime() const { return q_.objective == SearchObjective::kStepTime; }
   // The figure that is made small.
-  double Score(const FoundPlan& plan) const { return ByTime() ? plan.step.us : plan.memory.value; }
+  double Score(const FoundPlan& plan) const { return ByTime() ? plan.step.us * plan.caution : plan.memory.value; }
+  double Caution(const LayoutSizes& sizes) const {
+    return ByTime() && q_.caution.has_value() ? 1 + CautionRatio(sizes, *q_.caution) : 1;
+  }
   // `a` has the better first plan.
   bool Better(const std::vector<FoundPlan>& a, const std::vector<FoundPlan>& b) const {
     return !a.empty() && (b.empty() || Score(a.front()) < Score(b.front()));
@@ -152,7 +157,7 @@ class Searcher {
                 Combination* combination) const;
   Band MemoryOf(const Candidate& c) const;
   bool Fits(const Band& memory) const {
-    return q_.memory.capacity <= 0 || (q_.whole_band ? memory.high : memory.value) <= q_.memory.capacity;
+    return q_.memory.capacity <= 0 || memory.value <= q_.room * q_.memory.capacity;
   }
   void JudgeTime(const Layout& layout, double threshold, std::vector<Combination>* combinations, Judgement* out) const;
   void JudgeMemory(const Layout& layout, double threshold, const std::vector<Combination>& combinations,
@@ -207,6 +212,7 @@ void Searcher::Use(const Combination& combination, Candidate* c) {
   c->dispatcher = combination.exchange->dispatcher;
   c->ep_overlap = combination.exchange->ep_overlap;
   c->delay_wgrad = combination.exchange->delay_wgrad;
+  c->shared_expert_overlap = combination.exchange->shared_expert_overlap;
   c->graphs = combination.graphs->impl;
   c->graph_modules = combination.graphs->modules;
   c->recompute = RecomputeMode::kNone;
@@ -227,7 +233,7 @@ std::vector<Combination> Searcher::Combinations() const {
   for (const Exchange& exchange : q_.execution.exchanges) {
     for (const Graphs& graphs : q_.execution.graphs) {
       combinations.push_back({&exchange, &graphs, {}});
-      combinations.back().times.resize(q_.execution.recomputes.size());
+      combinations.back().times.resize(q_.execution.recomputes.size() + 1);  // and one without any
     }
   }
   return combinations;
@@ -243,6 +249,11 @@ FoundPlan Searcher::Found(const Layout& layout, const Candidate& c) const {
   FoundPlan plan;
   plan.sizes = layout.sizes;
   plan.split = layout.split_at;
+  plan.caution = layout.caution;
+  if (ByTime() && q_.caution.has_value()) {
+    const bool full = c.recompute == RecomputeMode::kFullUniform || c.recompute == RecomputeMode::kFullBlock;
+    if (const auto* caution = ExecutionCaution(full, layout.sizes.micro_batch_size)) plan.caution += caution->ratio;
+  }
   plan.candidate = c;
   ForecastStep(*q_.work, c, q_.rates, &plan.step);
   MemoryForecast memory;
@@ -286,7 +297,7 @@ void Searcher::JudgeTime(const Layout& layout, double threshold, std::vector<Com
       continue;
     }
     Use(combination, &c);
-    plain.emplace_back(TimeOf(layout, c, best, 0, &combination), &combination);
+    plain.emplace_back(TimeOf(layout, c, best, q_.execution.recomputes.size(), &combination), &combination);
   }
   std::stable_sort(plain.begin(), plain.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   if (plain.empty() || !(plain.front().first < best)) {
@@ -391,7 +402,7 @@ Judgement Searcher::Judge(const Group& group, double list_threshold, const std::
     if (layout.bound > threshold) {
       out.time_bound += executions_;
     } else if (ByTime()) {
-      JudgeTime(layout, threshold, &combinations, &out);
+      JudgeTime(layout, threshold / layout.caution, &combinations, &out);
     } else if (q_.memory.capacity > 0 && StaticBytes(layout) > q_.memory.capacity) {
       out.memory_bound += executions_;
     } else {
@@ -490,7 +501,8 @@ void Searcher::Complete(const LayoutSizes& sizes, Floor* floor) const {
   std::fill_n(best.begin(), kinds, kNever);
   for (const Exchange& exchange : q_.execution.exchanges) {
     if (sizes.ep == 1 && &exchange != &q_.execution.exchanges.front()) continue;
-    if (exchange.max_span > 0 && int64_t{sizes.ep} * sizes.etp > exchange.max_span) continue;
+    const int64_t span = int64_t{sizes.ep} * sizes.etp;
+    if ((exchange.max_span > 0 && span > exchange.max_span) || span < exchange.min_span) continue;
     Use({&exchange, &q_.execution.graphs.front(), {}}, &c);
     const LayerTimes times = TimeLayers(*q_.work, c, q_.rates);
     for (size_t k = 0; k < kinds; ++k) best[k] = std::min(best[k], times.kinds[k].pair);
@@ -576,14 +588,15 @@ void Searcher::Enumerate(const LayoutQuestion& question, double threshold, bool 
           if (count) statistics_.memory_bound += candidates;
           return true;
         }
+        const double caution = Caution(sizes);
         if (ByTime()) {
           // The cheapest bound first: most layouts fall at the mean stage without their exchanges, whatever their
           // split.
           if (!floor.has_value()) floor = ComputeFloorOf(sizes);
-          double bound = TimeBound(sizes, Dot(pipeline.mean, floor->whole), floor->all);
+          double bound = caution * TimeBound(sizes, Dot(pipeline.mean, floor->whole), floor->all);
           if (!floor->complete && bound <= threshold) {
             Complete(sizes, &*floor);
-            bound = TimeBound(sizes, Dot(pipeline.mean, floor->whole), floor->all);
+            bound = caution * TimeBound(sizes, Dot(pipeline.mean, floor->whole), floor->all);
           }
           if (bound > threshold) {
             if (count) statistics_.time_bound += candidates;
@@ -595,10 +608,10 @@ void Searcher::Enumerate(const LayoutQuestion& question, double threshold, bool 
           const Split& split = pipeline.splits[i];
           double bound = 0;
           if (ByTime()) {
-            bound = TimeBound(sizes, SlowestUs(split, floor->whole), floor->all);
+            bound = caution * TimeBound(sizes, SlowestUs(split, floor->whole), floor->all);
           }
           if (bound <= threshold) {
-            layouts_.push_back({sizes, i, &split, bound});
+            layouts_.push_back({sizes, i, &split, caution, bound});
           } else if (count) {
             statistics_.time_bound += executions_;
           }
@@ -714,10 +727,24 @@ SearchResult Searcher::Run() {
   return result;
 }
 
+std::optional<FoundPlan> Searcher::Execute(const LayoutSizes& sizes, const StageLayout& stages, double limit_us) const {
+  const Split split{&stages, SlowestLoads(stages)};
+  std::vector<Combination> combinations = Combinations();
+  Judgement out;
+  JudgeTime({sizes, 0, &split, 1, 0}, std::nextafter(limit_us, 0.0), &combinations, &out);
+  if (out.found.empty()) return std::nullopt;
+  return std::move(out.found.front());
+}
+
 }  // namespace
 
 void RunInOrder(size_t count, const std::function<void(size_t begin, size_t end)>& body) { body(0, count); }
 
 SearchResult Search(const SearchQuestion& question) { return Searcher(question).Run(); }
+
+std::optional<FoundPlan> SearchExecutions(const SearchQuestion& question, const LayoutSizes& sizes,
+                                          const StageLayout& stages, double limit_us) {
+  return Searcher(question).Execute(sizes, stages, limit_us);
+}
 
 }  // namespace flightplan

@@ -12,10 +12,12 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "resolver/estimate/memory.h"
 #include "resolver/estimate/step.h"
+#include "resolver/planner/caution.h"
 #include "resolver/planner/space.h"
 
 namespace flightplan {
@@ -46,8 +48,9 @@ struct SearchQuestion {
   // not legal. Called from the thread that searches.
   std::function<std::vector<const StageLayout*>(int pp, int vpp)> stages;
   SearchObjective objective = SearchObjective::kStepTime;
-  // Only candidates whose whole memory band is below the capacity; else its middle is enough.
-  bool whole_band = false;
+  // By time: what is outside the evidence ranks as if it took longer (planner/caution.h). Empty: by time alone.
+  std::optional<CautionContext> caution;
+  double room = 1;   // share of the memory's capacity that a candidate's forecast may fill (kRoom of estimate/memory.h)
   size_t keep = 64;  // layouts to return
   // Of layouts that differ in VPP and micro-batch alone, the most to return: a list of the best few is of little use
   // where all are one mapping of the model on the GPUs. 0: no limit.
@@ -68,6 +71,7 @@ struct FoundPlan {
   StepForecast step;
   Band memory;  // of the fullest stage
   FitVerdict fit = FitVerdict::kUnknown;
+  double caution = 1;  // what the step counts for in the ranking
 };
 
 // More promising layouts than any real question has.
@@ -90,5 +94,10 @@ struct SearchResult {
 };
 
 SearchResult Search(const SearchQuestion& question);
+
+// The fastest way to execute one layout that fits and takes less than `limit_us`; nothing where there is none.
+// `stages` must outlive the result. Reads neither the question's wish nor its stages.
+std::optional<FoundPlan> SearchExecutions(const SearchQuestion& question, const LayoutSizes& sizes,
+                                          const StageLayout& stages, double limit_us);
 
 }  // namespace flightplan

@@ -250,14 +250,14 @@ TEST(Search, EndsAtItsLimitOfWorkAtTheSamePlace) {
   for (size_t i = 0; i < in_order.plans.size(); ++i) EXPECT_EQ(backwards.plans[i].sizes, in_order.plans[i].sizes);
 }
 
-TEST(Search, KeepsTheWholeBandBelowTheCapacityWhereAsked) {
+TEST(Search, LeavesTheRoomThatIsAskedFor) {
   Setting setting("qwen3-30b-a3b", "h100", 16, 128, 79);
-  const double marginal = Search(setting.question).plans.front().step.us;
-  setting.question.whole_band = true;
+  const double tight = Search(setting.question).plans.front().step.us;
+  setting.question.room = 0.8;
   const SearchResult strict = Search(setting.question);
   ASSERT_FALSE(strict.plans.empty());
-  for (const FoundPlan& plan : strict.plans) EXPECT_LE(plan.memory.high, setting.question.memory.capacity);
-  EXPECT_GE(strict.plans.front().step.us, marginal);
+  for (const FoundPlan& plan : strict.plans) EXPECT_LE(plan.memory.value, 0.8 * setting.question.memory.capacity);
+  EXPECT_GE(strict.plans.front().step.us, tight);
 }
 
 TEST(LegalLayouts, GiveTheEmbeddingAndTheLossStagesOfTheirOwn) {

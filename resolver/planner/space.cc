@@ -138,7 +138,8 @@ std::vector<Recompute> RecomputeSets(const ModelShape& shape) {
 }
 
 bool Compatible(const ModelShape& shape, const LayoutSizes& sizes, const Exchange& exchange, const Graphs& graphs) {
-  if (exchange.max_span > 0 && int64_t{sizes.ep} * sizes.etp > exchange.max_span) return false;
+  const int64_t span = int64_t{sizes.ep} * sizes.etp;
+  if ((exchange.max_span > 0 && span > exchange.max_span) || span < exchange.min_span) return false;
   if (!exchange.ep_overlap) return true;
   if (sizes.ep <= 1 || shape.mtp_depths > 1) return false;
   if (sizes.pp > 1 && sizes.vpp <= 1) return false;

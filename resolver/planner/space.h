@@ -50,6 +50,8 @@ struct Exchange {
   bool ep_overlap = false, delay_wgrad = false;
   // EP x ETP may not be larger; 0: no limit. A rack-scale NVLink domain serves HybridEP up to its own size.
   int64_t max_span = 0;
+  int64_t min_span = 0;                // nor smaller: where an overlap is known to cost more than it hides
+  bool shared_expert_overlap = false;  // excluded by ep_overlap
 };
 struct Graphs {
   GraphImpl impl = GraphImpl::kNone;

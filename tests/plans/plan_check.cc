@@ -10,8 +10,9 @@
 //   legal      the recipe's layout is among the search's candidates
 //   fits       and fits, executed in some way that the stack and the GPU leave; where the recipe does not state how its
 //              layers are split, that is part of executing it
-//   no-slower  the planner's first choice is predicted no slower than the recipe's layout, by the same model, when both
-//              are executed as well as they can be
+//   no-slower  the planner's first choice counts for no slower than the recipe's layout, by the same model, when both
+//   are
+//              executed as well as they can be; what nobody published counts for more than its time (planner/caution.h)
 //   top10      the recipe's layout is one of the first ten plans of the answer, or one of those stands for it: the same
 //              mapping on the GPUs, the same step as far as a forecast can tell (resolver/layouts/plan_answers.h)
 //   named      the same, and the answer shows exactly the recipe's sizes, as a plan or as a variant of one
@@ -35,7 +36,6 @@
 namespace flightplan {
 namespace {
 
-constexpr size_t kKeep = 60;  // as in an answer of ten plans
 constexpr size_t kTop = 10;
 constexpr size_t kListed = 30;
 
@@ -82,7 +82,8 @@ const Searched* SearchOnce(const std::string& key, const NormalizedIntent& inten
   slot = std::make_unique<Searched>();
   LayoutSearch search;
   if (!PrepareSearch(WithOpenLayout(intent), &search).ok() || !search.question.rates.known) return slot.get();
-  search.question.keep = kKeep;
+  search.question.keep = kPool;
+  search.question.room = kRooms[0];
   search.question.keep_alike = kKeepAlike;
   slot->distinct = Distinct(intent, Search(search.question).plans, kListed);
   for (DistinctPlan& one : slot->distinct) one.plan.candidate.stages = nullptr;  // of the search, which ends here
@@ -112,15 +113,16 @@ Row Judge(const Recipe& recipe, const NormalizedIntent& intent, const Searched& 
   const JudgedLayout own = JudgeLayout(intent, row.sizes, intent.layout.pipeline_model_parallel_layout);
   row.legal = own.legal;
   row.fits = own.plan.has_value();
-  if (row.fits) row.recipe_us = own.plan->step.us;
+  if (row.fits) row.recipe_us = own.plan->step.us * own.plan->caution;
   if (searched.distinct.empty()) return row;
   for (size_t i = 0; i < std::min(kTop, searched.distinct.size()); ++i) {
     row.listed.push_back(Line(searched.distinct[i].plan, row.moe));
   }
   if (row.fits) row.listed.push_back(Line(*own.plan, row.moe));
   row.best = searched.distinct.front().plan.sizes;
-  row.best_us = searched.distinct.front().plan.step.us;
-  row.no_slower = row.fits && row.best_us <= row.recipe_us * (1 + 1e-9);
+  row.best_us = searched.distinct.front().plan.step.us * searched.distinct.front().plan.caution;
+  // A recipe that fills more of the memory than a plan of ours may is no measure of our speed.
+  row.no_slower = row.fits && (own.room > kRooms[0] || row.best_us <= row.recipe_us * (1 + 1e-9));
   for (size_t i = 0; row.fits && i < searched.distinct.size(); ++i) {
     FoundPlan published = *own.plan;
     published.sizes = row.sizes;

@@ -75,7 +75,12 @@ JudgedLayout JudgeLayout(const NormalizedIntent& question, const LayoutSizes& si
   LayoutSearch search;
   JudgedLayout judged;
   if (!PrepareSearch(std::move(given), &search).ok()) return judged;
-  SearchResult found = Search(search.question);
+  SearchResult found;
+  for (const double room : kRooms) {
+    search.question.room = judged.room = room;
+    found = Search(search.question);
+    if (!found.plans.empty()) break;
+  }
   judged.legal = found.statistics.layouts > 0;
   if (!found.plans.empty()) {
     judged.plan = std::move(found.plans.front());
@@ -104,8 +109,9 @@ std::vector<DistinctPlan> Distinct(const NormalizedIntent& question, const std::
       distinct[i].plan = plan;
     }
   }
-  std::stable_sort(distinct.begin(), distinct.end(),
-                   [](const DistinctPlan& a, const DistinctPlan& b) { return a.plan.step.us < b.plan.step.us; });
+  std::stable_sort(distinct.begin(), distinct.end(), [](const DistinctPlan& a, const DistinctPlan& b) {
+    return a.plan.step.us * a.plan.caution < b.plan.step.us * b.plan.caution;
+  });
   return distinct;
 }
 

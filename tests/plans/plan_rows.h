@@ -23,6 +23,7 @@ std::string SizesText(const LayoutSizes& sizes, bool moe);
 // What a layout is forecast to take, executed as well as it can be.
 struct JudgedLayout {
   bool legal = false;             // the sizes are in the search's space
+  double room = 0;                // share of the memory that it may fill, of kRooms
   std::optional<FoundPlan> plan;  // the best way to execute it that fits
 };
 JudgedLayout JudgeLayout(const NormalizedIntent& question, const LayoutSizes& sizes,

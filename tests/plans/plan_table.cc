@@ -132,11 +132,11 @@ std::string Line(const Catalog& catalog, const Question& question, int64_t gpus)
   const bool moe = intent->model.is_moe();
   LayoutSearch search;
   if (!PrepareSearch(*intent, &search).ok()) return absl::StrCat(line, "cannot be counted | | | | | |\n");
-  search.question.whole_band = true;  // as an open layout is resolved
+  search.question.room = kRooms[0];  // as an open layout is resolved
   search.question.keep_alike = kKeepAlike;
   std::vector<DistinctPlan> plans = Distinct(*intent, Search(search.question).plans, 1);
   if (plans.empty()) {
-    search.question.whole_band = false;
+    search.question.room = kRooms[1];
     plans = Distinct(*intent, Search(search.question).plans, 1);
   }
   if (plans.empty()) return absl::StrCat(line, "nothing fits | | | | | |\n");

@@ -5,12 +5,14 @@
 // recipe sets. A recipe field that is null is skipped. Three groups are kept apart: `current` (the newest release that
 // publishes a row for the same model, GPU, GPU count and precision), `superseded` (an older release whose row a newer
 // one replaced, which says what used to pay) and `starter` (library recipes that their authors mark as untuned).
+// With --joint the comparison is with what an answer has: where the forecast clearly says so, it moves a decision.
 // Recipes flagged layout_check cannot run on their own GPU count: they must be refused.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -19,6 +21,8 @@
 #include "resolver/catalog/catalog.h"
 #include "resolver/derive/start_config.h"
 #include "resolver/engine/settle.h"
+#include "resolver/evidence/snapshot.h"
+#include "resolver/layouts/resolve_layout.h"
 #include "resolver/rules/decide/decide.h"
 #include "tests/recipes/recipe.h"
 
@@ -97,7 +101,7 @@ Comparisons Compare(const Recipe& recipe, const ModelSpec& model, const Config& 
 }
 
 // The decision behind a compared knob.
-const Decision* DecisionOf(const DecidedPlan& plan, const std::string& name) {
+const Decision* DecisionFor(const DecidedPlan& plan, const std::string& name) {
   static const std::map<std::string, Knob> kKnobs = {
       {"dispatcher", Knob::moe_token_dispatcher_type}, {"ep-overlap", Knob::overlap_moe_expert_parallel_comm},
       {"delay-wgrad", Knob::delay_wgrad_compute},      {"shared-expert-overlap", Knob::moe_shared_expert_overlap},
@@ -111,6 +115,23 @@ const Decision* DecisionOf(const DecidedPlan& plan, const std::string& name) {
   return nullptr;
 }
 
+// The decisions one after the other, each as evidence has it; with all findings.
+DecidedPlan ByEvidence(const NormalizedIntent& intent) {
+  SettledPlan settled = Settle(Decide(intent, Derive(intent)), intent.env, {});
+  std::vector<Finding>& all = settled.plan.findings;
+  all.insert(all.end(), settled.run.findings.begin(), settled.run.findings.end());
+  return std::move(settled.plan);
+}
+
+// As they are answered: what the forecast moves is moved. Whether it fits is no question here.
+DecidedPlan WeighedTogether(const NormalizedIntent& intent) {
+  absl::StatusOr<ResolvedPlan> plan = ResolveLayout(intent, EvidenceSnapshot::Empty());
+  if (!plan.ok()) return {};
+  plan->decided.findings = std::move(plan->run.findings);
+  std::erase_if(plan->decided.findings, [](const Finding& finding) { return finding.area == "fit"; });
+  return std::move(plan->decided);
+}
+
 struct Tally {
   int agree = 0, total = 0;
   double percent() const { return total == 0 ? 100 : 100.0 * agree / total; }
@@ -119,6 +140,7 @@ struct Tally {
 int Main(int argc, char** argv) {
   const char* path = nullptr;
   int show = 0;
+  bool joint = false;
   std::string only;
   std::map<std::string, double> minimum;
   for (int i = 1; i < argc; ++i) {
@@ -127,6 +149,8 @@ int Main(int argc, char** argv) {
       show = std::atoi(argv[++i]);
     } else if (arg == "--knob" && i + 1 < argc) {
       only = argv[++i];
+    } else if (arg == "--joint") {
+      joint = true;
     } else if (arg == "--min" && i + 1 < argc) {  // dispatcher=90,ep-overlap=90: fails below, on the current rows
       for (absl::string_view item : absl::StrSplit(argv[++i], ',')) {
         std::vector<std::string> parts = absl::StrSplit(item, '=');
@@ -137,7 +161,8 @@ int Main(int argc, char** argv) {
     }
   }
   if (path == nullptr) {
-    std::fprintf(stderr, "usage: recipes_check FILE.jsonl[.gz] [--show K] [--knob NAME] [--min knob=percent,...]\n");
+    std::fprintf(stderr,
+                 "usage: recipes_check FILE.jsonl[.gz] [--show K] [--knob NAME] [--min knob=percent,...] [--joint]\n");
     return 2;
   }
   absl::StatusOr<Catalog> catalog = Catalog::Builtin();
@@ -162,12 +187,10 @@ int Main(int argc, char** argv) {
       continue;
     }
     ++resolved;
-    SettledPlan settled = Settle(Decide(*intent, Derive(*intent)), intent->env, {});
+    const DecidedPlan decided = joint ? WeighedTogether(*intent) : ByEvidence(*intent);
     std::vector<const Finding*> errors;
-    for (const std::vector<Finding>* list : {&settled.plan.findings, &settled.run.findings}) {
-      for (const Finding& finding : *list) {
-        if (finding.severity == Severity::kError) errors.push_back(&finding);
-      }
+    for (const Finding& finding : decided.findings) {
+      if (finding.severity == Severity::kError) errors.push_back(&finding);
     }
     if (recipe.layout_check) {
       ++layout_checks;
@@ -188,7 +211,7 @@ int Main(int argc, char** argv) {
       }
     }
     const std::string group = recipe.superseded ? "superseded" : recipe.starter ? "starter" : "current";
-    for (const auto& [name, values] : Compare(recipe, intent->model, settled.plan.config)) {
+    for (const auto& [name, values] : Compare(recipe, intent->model, decided.config)) {
       Tally& tally = tallies[name][group];
       ++tally.total;
       if (values.published == values.ours) {
@@ -197,7 +220,7 @@ int Main(int argc, char** argv) {
       }
       if ((!only.empty() && only != name) || shown >= show) continue;
       ++shown;
-      const Decision* decision = DecisionOf(settled.plan, name);
+      const Decision* decision = DecisionFor(decided, name);
       std::printf("%-10s %-20s %s: published %s, ours %s%s%s\n", group.c_str(), name.c_str(), recipe.id.c_str(),
                   values.published.c_str(), values.ours.c_str(), decision != nullptr ? "; " : "",
                   decision != nullptr ? decision->reason.c_str() : "");

@@ -1,0 +1,148 @@
+#include "resolver/layouts/given_knobs.h"
+
+#include <algorithm>
+
+#include "resolver/layouts/execution_space.h"
+
+namespace flightplan {
+namespace {
+
+using K = Knob;
+
+constexpr std::pair<unsigned, const char*> kRecomputeModules[] = {
+    {kDropCoreAttn, "core_attn"},  {kDropMlaUpProj, "mla_up_proj"},        {kDropMlp, "mlp"}, {kDropMoeAct, "moe_act"},
+    {kDropLayernorm, "layernorm"}, {kDropSharedExperts, "shared_experts"}, {kDropMoe, "moe"}};
+constexpr std::pair<unsigned, const char*> kGraphModules[] = {{kGraphAttn, "attn"},
+                                                              {kGraphMlp, "mlp"},
+                                                              {kGraphMoe, "moe"},
+                                                              {kGraphMoeRouter, "moe_router"},
+                                                              {kGraphMoePreprocess, "moe_preprocess"},
+                                                              {kGraphMamba, "mamba"}};
+
+template <size_t n>
+Value Names(unsigned bits, const std::pair<unsigned, const char*> (&names)[n]) {
+  Value::List list;
+  for (const auto& [bit, name] : names) {
+    if ((bits & bit) != 0) list.emplace_back(name);
+  }
+  return Value(std::move(list));
+}
+
+// Collects knobs that are open.
+class Giver {
+ public:
+  Giver(const Config& config, const NormalizedIntent& intent) : config_(config), intent_(intent) {}
+  bool known(Knob knob) const { return config_.origin(knob) != Origin::kAbsent; }
+  bool open(Knob knob) const { return known(knob) && !PinOf(intent_, knob).has_value(); }
+  void Give(Knob knob, Value value) { knobs_.emplace_back(knob, std::move(value)); }
+  GivenKnobs Take() { return std::move(knobs_); }
+
+ private:
+  const Config& config_;
+  const NormalizedIntent& intent_;
+  GivenKnobs knobs_;
+};
+
+void GiveDispatcher(const Candidate& c, Giver* to) {
+  if (!to->open(K::moe_token_dispatcher_type)) return;
+  const bool flex = c.dispatcher == Dispatcher::kDeepEp || c.dispatcher == Dispatcher::kHybridEp;
+  to->Give(K::moe_token_dispatcher_type, flex ? Value("flex") : Value("alltoall"));
+  if (flex && to->open(K::moe_flex_dispatcher_backend)) {
+    to->Give(K::moe_flex_dispatcher_backend, c.dispatcher == Dispatcher::kDeepEp ? Value("deepep") : Value("hybridep"));
+  } else if (flex && to->open(K::moe_enable_deepep)) {
+    to->Give(K::moe_enable_deepep, Value(true));
+  }
+}
+
+void GiveExchange(const Candidate& c, Giver* to) {
+  GiveDispatcher(c, to);
+  if (to->open(K::overlap_moe_expert_parallel_comm)) to->Give(K::overlap_moe_expert_parallel_comm, Value(c.ep_overlap));
+}
+
+void GiveGraphs(const Candidate& c, Giver* to) {
+  if (!to->open(K::cuda_graph_impl)) return;
+  if (c.graphs == GraphImpl::kNone) return to->Give(K::cuda_graph_impl, Value("none"));
+  if (c.graphs != GraphImpl::kTransformerEngine) return;
+  to->Give(K::cuda_graph_impl, Value("transformer_engine"));
+  const Knob modules = to->known(K::cuda_graph_modules) ? K::cuda_graph_modules : K::cuda_graph_scope;
+  if (to->open(modules)) to->Give(modules, Names(c.graph_modules, kGraphModules));
+}
+
+void GiveRecompute(const Candidate& c, Giver* to) {
+  if (!to->open(K::recompute_granularity) || !to->open(K::recompute_modules)) return;
+  switch (c.recompute) {
+    case RecomputeMode::kNone:
+      return to->Give(K::recompute_granularity, Value());
+    case RecomputeMode::kSelective:
+      to->Give(K::recompute_granularity, Value("selective"));
+      return to->Give(K::recompute_modules, Names(c.recompute_modules, kRecomputeModules));
+    case RecomputeMode::kFullUniform:
+    case RecomputeMode::kFullBlock:
+      to->Give(K::recompute_granularity, Value("full"));
+      to->Give(K::recompute_method, Value("uniform"));
+      return to->Give(K::recompute_num_layers, Value(1));
+  }
+}
+
+void GiveOffload(const Candidate& c, Giver* to) {
+  if (!to->open(K::optimizer_cpu_offload) || !to->open(K::optimizer_offload_fraction)) return;
+  to->Give(K::optimizer_cpu_offload, Value(c.optimizer_offload > 0));
+  if (c.optimizer_offload <= 0) return;
+  to->Give(K::optimizer_offload_fraction, Value(static_cast<double>(c.optimizer_offload)));
+  for (Knob companion : {K::use_precision_aware_optimizer, K::overlap_cpu_optimizer_d2h_h2d}) {
+    if (to->open(companion)) to->Give(companion, Value(true));
+  }
+}
+
+}  // namespace
+
+GivenKnobs ExecutionKnobs(const Candidate& candidate, const Config& config, const NormalizedIntent& intent) {
+  Giver giver(config, intent);
+  if (intent.model.is_moe() && candidate.ep > 1) GiveExchange(candidate, &giver);
+  GiveGraphs(candidate, &giver);
+  GiveRecompute(candidate, &giver);
+  GiveOffload(candidate, &giver);
+  return giver.Take();
+}
+
+GivenKnobs DispatcherKnobs(const Candidate& candidate, const Config& config, const NormalizedIntent& intent) {
+  Giver giver(config, intent);
+  GiveDispatcher(candidate, &giver);
+  return giver.Take();
+}
+
+void GiveKnobs(const GivenKnobs& knobs, NormalizedIntent* intent) {
+  const auto behind = [](const std::pair<Knob, Value>& pin, Knob other) { return pin.first < other; };
+  for (const auto& [knob, value] : knobs) {
+    const auto at = std::lower_bound(intent->pins.begin(), intent->pins.end(), knob, behind);
+    intent->pins.insert(at, {knob, value});
+  }
+}
+
+Decision* DecisionOf(Knob knob, ResolvedPlan* plan) {
+  std::vector<Decision>& decisions = plan->decided.decisions;
+  for (Decision& decision : decisions) {
+    if (decision.env_var.empty() && decision.knob == knob) return &decision;
+  }
+  Decision& decision = decisions.emplace_back();
+  decision.knob = knob;
+  return &decision;
+}
+
+void MarkDecided(Knob knob, ResolvedPlan* plan) {
+  for (Config* config : {&plan->decided.config, &plan->written, &plan->run.config}) {
+    if (config->origin(knob) == Origin::kCaller) config->Set(knob, config->Get(knob), Origin::kDecided);
+  }
+}
+
+void MarkDecided(Knob knob, absl::string_view rule, const std::string& reason, ResolvedPlan* plan) {
+  if (plan->run.config.origin(knob) != Origin::kCaller) return;
+  MarkDecided(knob, plan);
+  Decision* const decision = DecisionOf(knob, plan);
+  decision->rule_id = rule;
+  decision->reason = reason;
+  decision->basis = Basis::kEstimate;
+  decision->value = plan->run.config.Get(knob);
+}
+
+}  // namespace flightplan

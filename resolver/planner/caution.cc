@@ -1,0 +1,64 @@
+#include "resolver/planner/caution.h"
+
+#include <iterator>
+
+namespace flightplan {
+namespace {
+
+using Sizes = const LayoutSizes&;
+using Context = const CautionContext&;
+
+struct CautionRule {
+  Caution caution;
+  bool (*holds)(Sizes, Context);
+};
+
+int64_t DataParallel(Sizes s, Context c) { return c.gpus / (int64_t{s.tp} * s.cp * s.pp); }
+
+// Ratios are what the step forecast is off by at nine in ten rows of a family that it does not know (18 %,
+// tests/evidence/README.md) where next to nothing is published, and shares of it where some is.
+constexpr CautionRule kRules[] = {
+    {{"CP at a sequence of 4,096 or less", 0.18, 5},
+     [](Sizes s, Context c) { return s.cp > 1 && c.seq_length <= 4096; }},
+    {{"CP at a sequence of 8,192 or less", 0.06, 34},
+     [](Sizes s, Context c) { return s.cp > 1 && c.seq_length > 4096 && c.seq_length <= 8192; }},
+    {{"TP and CP beyond an NVLink domain", 0.18, 0},
+     [](Sizes s, Context c) { return int64_t{s.tp} * s.cp > c.domain_gpus; }},
+    {{"PP above 8", 0.12, 2}, [](Sizes s, Context) { return s.pp > 8; }},
+    {{"PP above 4 without virtual stages", 0.12, 3}, [](Sizes s, Context) { return s.pp > 4 && s.vpp <= 1; }},
+    {{"VPP above 12", 0.06, 2}, [](Sizes s, Context) { return s.vpp > 12; }},
+    {{"expert tensor parallelism", 0.18, 2}, [](Sizes s, Context c) { return c.moe && s.etp > 1; }},
+    {{"experts that are not spread", 0.12, 5}, [](Sizes s, Context c) { return c.moe && s.ep == 1 && c.gpus > 1; }},
+    {{"one model in all, no data parallelism", 0.06, 18}, [](Sizes s, Context c) { return DataParallel(s, c) == 1; }},
+};
+static_assert(std::size(kRules) == kCautions);
+
+}  // namespace
+
+std::array<const Caution*, kCautions> CautionsOf(const LayoutSizes& sizes, const CautionContext& context) {
+  std::array<const Caution*, kCautions> held{};
+  size_t count = 0;
+  for (const CautionRule& row : kRules) {
+    if (row.holds(sizes, context)) held[count++] = &row.caution;
+  }
+  return held;
+}
+
+double CautionRatio(const LayoutSizes& sizes, const CautionContext& context) {
+  double ratio = 0;
+  for (const CautionRule& row : kRules) {
+    if (row.holds(sizes, context)) ratio += row.caution.ratio;
+  }
+  return ratio;
+}
+
+const Caution* ExecutionCaution(bool full_recompute, int64_t micro_batch_size) {
+  static constexpr Caution kRecomputed = {"recompute of whole layers", 0.06, 9};
+  // The microbatch could be smaller instead.
+  static constexpr Caution kRecomputedBatch = {"recompute of whole layers with several sequences a microbatch", 0.12,
+                                               3};
+  if (!full_recompute) return nullptr;
+  return micro_batch_size > 1 ? &kRecomputedBatch : &kRecomputed;
+}
+
+}  // namespace flightplan

@@ -1,0 +1,35 @@
+// What published layouts leave alone. A forecast knows least about what nobody has run, and what it forgets there costs
+// time: a layout outside the evidence is ranked as if its step were longer. The forecast that is shown stays as it is.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "absl/strings/string_view.h"
+#include "resolver/planner/space.h"
+
+namespace flightplan {
+
+struct Caution {
+  absl::string_view what;  // "CP at a sequence of 4,096 or less"
+  double ratio;            // of the step, on top
+  int published;           // of the 572 published layouts in tests/data/recipes.jsonl.gz
+};
+
+// What the cautions look at besides the sizes.
+struct CautionContext {
+  bool moe = false;
+  int64_t gpus = 1, seq_length = 1;
+  int domain_gpus = 8;
+};
+
+inline constexpr size_t kCautions = 9;
+// Those that hold for a layout, in the order of the table; null behind the last.
+std::array<const Caution*, kCautions> CautionsOf(const LayoutSizes& sizes, const CautionContext& context);
+// Their sum, 0: none. Far below a microsecond.
+double CautionRatio(const LayoutSizes& sizes, const CautionContext& context);
+
+// Of how a layout is executed: whole layers computed again. Null: none.
+const Caution* ExecutionCaution(bool full_recompute, int64_t micro_batch_size);
+
+}  // namespace flightplan
