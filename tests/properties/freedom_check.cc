@@ -1,0 +1,367 @@
+// freedom_check [--count N] [--seed S] [--first K] [--show M] [--most PER_10000]
+//
+// Random questions over every model and GPU of the catalogue, each asked in pairs that differ by a freedom:
+//
+//   pinned     what an answer decided about its execution, given back as the caller's word, is the same step
+//   doors      the first plan of a list and the resolved open layout are the same step, and so is that plan's layout
+//   given backends   one more installed dispatcher backend does not make the step longer memory     nor does a GPU with
+//   more memory released   nor does a pin that is taken back story      no next step is about a knob whose decision
+//   says that evidence settles it, or whose A/B is open
+//
+// "Longer" is by our own forecast and more than 1 %; where evidence settled one of the two choices against the forecast
+// (a decision that rests on a measurement or on recipes), the pair is counted apart: evidence is the authority there.
+// Counterexamples are printed as command lines. Exit status: 0 at most PER_10000 of the pairs (default none), 1 more,
+// or no question that could be asked, 2 misuse.
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <map>
+#include <optional>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "flightplan/v1/resolver_service.pb.h"
+#include "resolver/catalog/catalog.h"
+#include "resolver/estimate/memory.h"
+#include "resolver/plan/knob.h"
+#include "tests/support/requests.h"
+
+namespace flightplan::properties {
+namespace {
+
+constexpr double kLonger = 0.01;
+constexpr const char* kExecution[] = {
+    "moe_token_dispatcher_type", "moe_flex_dispatcher_backend", "overlap_moe_expert_parallel_comm",
+    "recompute_granularity",     "recompute_modules",           "cuda_graph_impl",
+    "cuda_graph_modules"};
+
+struct Tally {
+  int64_t asked = 0, by_evidence = 0, broken = 0;
+};
+
+// ---- questions
+
+class Questions {
+ public:
+  explicit Questions(const Catalog& catalog) {
+    for (const ModelSpec& model : catalog.models()) models_.push_back(model.name);
+    for (const GpuSystem& gpu : catalog.gpus()) {
+      if (gpu.hbm_bytes.has_value()) gpus_.push_back({gpu.name, *gpu.hbm_bytes});
+    }
+  }
+
+  v1::ResolveConfigRequest Ask(uint64_t seed) const {
+    std::mt19937_64 random(seed);
+    const auto pick = [&](const auto& list) { return list[random() % std::size(list)]; };
+    v1::ResolveConfigRequest request;
+    request.mutable_model()->set_name(pick(models_));
+    request.mutable_hardware()->set_gpu(pick(gpus_).first);
+    static constexpr int kCounts[] = {8, 16, 32, 64, 128, 256, 512, 1024, 2048};
+    const int gpus = pick(kCounts);
+    request.mutable_hardware()->set_gpu_count(gpus);
+    static constexpr int kSequences[] = {4096, 4096, 8192, 16384};
+    request.mutable_workload()->set_seq_length(pick(kSequences));
+    static constexpr int kBatches[] = {1, 2, 4, 8};
+    request.mutable_workload()->set_global_batch_size(gpus * pick(kBatches));
+    static constexpr const char* kTargets[] = {"megatron-lm", "megatron-bridge"};
+    request.mutable_target()->set_framework(pick(kTargets));
+    static constexpr v1::Stage kStages[] = {v1::STAGE_PRODUCTION, v1::STAGE_TUNE, v1::STAGE_BRING_UP};
+    request.set_stage(pick(kStages));
+    static constexpr int kSizes[] = {1, 1, 2, 4, 8};
+    static constexpr int kExperts[] = {1, 4, 8, 16, 32, 64};
+    v1::Layout* layout = request.mutable_layout();
+    layout->set_tensor_model_parallel_size(pick(kSizes));
+    layout->set_pipeline_model_parallel_size(pick(kSizes));
+    layout->set_expert_model_parallel_size(pick(kExperts));
+    if (random() % 2 == 0) layout->set_virtual_pipeline_model_parallel_size(pick(kSizes));
+    if (random() % 2 == 0) request.mutable_software()->set_te_version("2.12.0");
+    return request;
+  }
+
+  int64_t MemoryOf(const std::string& gpu) const {
+    for (const auto& [name, bytes] : gpus_) {
+      if (name == gpu) return bytes;
+    }
+    return 0;
+  }
+
+ private:
+  std::vector<std::string> models_;
+  std::vector<std::pair<std::string, int64_t>> gpus_;
+};
+
+// As a person would type it.
+std::string CommandLine(const v1::ResolveConfigRequest& r) {
+  std::string line = absl::StrCat("flightplan resolve --model ", r.model().name(), " --gpu ", r.hardware().gpu(),
+                                  " --gpus ", r.hardware().gpu_count(), " --seq ", r.workload().seq_length(), " --gbs ",
+                                  r.workload().global_batch_size(), " --target ", r.target().framework());
+  const v1::Layout& layout = r.layout();
+  if (layout.has_tensor_model_parallel_size()) absl::StrAppend(&line, " --tp ", layout.tensor_model_parallel_size());
+  if (layout.has_pipeline_model_parallel_size())
+    absl::StrAppend(&line, " --pp ", layout.pipeline_model_parallel_size());
+  if (layout.has_virtual_pipeline_model_parallel_size()) {
+    absl::StrAppend(&line, " --vpp ", layout.virtual_pipeline_model_parallel_size());
+  }
+  if (layout.has_expert_model_parallel_size()) absl::StrAppend(&line, " --ep ", layout.expert_model_parallel_size());
+  if (r.stage() == v1::STAGE_BRING_UP) absl::StrAppend(&line, " --stage bring-up");
+  if (r.stage() == v1::STAGE_TUNE) absl::StrAppend(&line, " --stage tune");
+  if (r.software().has_te_version()) absl::StrAppend(&line, " --te ", r.software().te_version());
+  if (r.software().has_dispatchers()) {
+    absl::StrAppend(&line, " --capability ", absl::StrJoin(r.software().dispatchers().backends(), ","));
+  }
+  if (r.hardware().fabric().has_hbm_bytes())
+    absl::StrAppend(&line, "  # hbm_bytes ", r.hardware().fabric().hbm_bytes());
+  for (const v1::KnobSetting& pin : r.pinned_knobs()) {
+    absl::StrAppend(&line, " --set ", pin.name(), "=", pin.value().ShortDebugString());
+  }
+  return line;
+}
+
+// ---- answers
+
+std::optional<v1::ResolveConfigResponse> Answer(const v1::ResolveConfigRequest& request) {
+  v1::ResolveConfigResponse response;
+  if (!testing::TestResolver().ResolveConfig(request, &response).ok()) return std::nullopt;
+  return response;
+}
+
+bool Runs(const v1::ResolveConfigResponse& answer) {
+  return answer.outcome() == v1::OUTCOME_RESOLVED && answer.estimate().step_time_us().value() > 0 &&
+         answer.estimate().fit() != v1::FIT_VERDICT_DOES_NOT_FIT;
+}
+
+// Leaves the room that a plan of ours leaves (kRoom of resolver/estimate/memory.h); what a pin brought about need not.
+bool LeavesRoom(const v1::ResolveConfigResponse& answer) {
+  double most = 0;
+  for (const v1::StageMemory& stage : answer.estimate().stages()) most = std::max(most, stage.total_bytes().value());
+  return most <= kRoom * static_cast<double>(answer.estimate().usable_bytes());
+}
+
+double StepOf(const v1::ResolveConfigResponse& answer) { return answer.estimate().step_time_us().value(); }
+
+const v1::Decision* DecisionOf(const v1::ResolveConfigResponse& answer, absl::string_view name) {
+  for (const v1::Decision& decision : answer.decisions()) {
+    if (decision.name() == name) return &decision;
+  }
+  return nullptr;
+}
+
+bool Settled(const v1::Decision& decision) {
+  return !decision.needs_ab() && (decision.basis() == v1::BASIS_MEASURED || decision.basis() == v1::BASIS_RECIPES);
+}
+
+// Evidence, not the forecast, had the last word on an execution knob in which the two answers differ, or left it to an
+// A/B whose conservative side was taken.
+bool ByEvidence(const v1::ResolveConfigResponse& a, const v1::ResolveConfigResponse& b) {
+  for (const char* name : kExecution) {
+    const v1::Decision* const one = DecisionOf(a, name);
+    const v1::Decision* const other = DecisionOf(b, name);
+    if (one == nullptr || other == nullptr) continue;
+    if (one->value().SerializeAsString() == other->value().SerializeAsString()) continue;
+    // The backend goes with its dispatcher.
+    const bool backend = name == kExecution[1];
+    for (const v1::ResolveConfigResponse* answer : {&a, &b}) {
+      const v1::Decision* const decision = DecisionOf(*answer, backend ? kExecution[0] : name);
+      if (decision != nullptr && (Settled(*decision) || decision->needs_ab())) return true;
+    }
+  }
+  return false;
+}
+
+// ---- the laws
+
+class Checker {
+ public:
+  explicit Checker(int show) : show_(show), questions_(*Catalog::Builtin()) {}
+
+  void Check(uint64_t seed) {
+    const v1::ResolveConfigRequest request = questions_.Ask(seed);
+    const std::optional<v1::ResolveConfigResponse> answer = Answer(request);
+    if (!answer.has_value() || !Runs(*answer)) return;
+    ++answered_;
+    CheckPinned(request, *answer);
+    CheckMemory(request, *answer);
+    if (request.stage() != v1::STAGE_BRING_UP) {  // which takes the plainest of all on purpose
+      CheckBackends(request);
+      CheckReleased(request);
+    }
+    CheckStory(request, *answer);
+    if (seed % 64 == 0) CheckDoors(request);
+  }
+
+  int Report(int64_t most) const {
+    int64_t asked = 0, broken = 0;
+    std::printf("%lld questions with an answer that runs\n", static_cast<long long>(answered_));
+    for (const auto& [law, tally] : tallies_) {
+      std::printf("%-10s %8lld asked  %6lld by evidence  %6lld broken\n", law.c_str(),
+                  static_cast<long long>(tally.asked), static_cast<long long>(tally.by_evidence),
+                  static_cast<long long>(tally.broken));
+      asked += tally.asked;
+      broken += tally.broken;
+    }
+    return answered_ == 0 || asked == 0 || broken * 10'000 > most * asked ? 1 : 0;
+  }
+
+ private:
+  void Break(const std::string& law, const v1::ResolveConfigRequest& request, const std::string& what) {
+    if (++tallies_[law].broken <= show_)
+      std::printf("%s: %s\n    %s\n", law.c_str(), what.c_str(), CommandLine(request).c_str());
+  }
+
+  // `freer` leaves at least what `request` leaves; its answer may not be slower.
+  void Compare(const std::string& law, const v1::ResolveConfigResponse& answer, const v1::ResolveConfigRequest& freer,
+               const std::string& what) {
+    const std::optional<v1::ResolveConfigResponse> other = Answer(freer);
+    if (!other.has_value() || !LeavesRoom(answer)) return;
+    ++tallies_[law].asked;
+    if (Runs(*other) && StepOf(*other) <= StepOf(answer) * (1 + kLonger)) return;
+    if (Runs(*other) && ByEvidence(answer, *other)) {
+      ++tallies_[law].by_evidence;
+      return;
+    }
+    Break(law, freer, absl::StrFormat("%s: %.4g s -> %.4g s", what, StepOf(answer) / 1e6, StepOf(*other) / 1e6));
+  }
+
+  void CheckPinned(const v1::ResolveConfigRequest& request, const v1::ResolveConfigResponse& answer) {
+    v1::ResolveConfigRequest pinned = request;
+    for (const v1::Decision& decision : answer.decisions()) {
+      if (!FindKnob(decision.name()).has_value()) continue;  // a variable
+      v1::KnobSetting* const pin = pinned.add_pinned_knobs();
+      pin->set_name(decision.name());
+      *pin->mutable_value() = decision.value();
+    }
+    if (pinned.pinned_knobs_size() == 0) return;
+    const std::optional<v1::ResolveConfigResponse> same = Answer(pinned);
+    ++tallies_["pinned"].asked;
+    if (same.has_value() && Runs(*same) && std::abs(StepOf(*same) / StepOf(answer) - 1) <= kLonger) return;
+    Break("pinned", pinned,
+          absl::StrFormat("%.4g s is %.4g s with its own decisions pinned", StepOf(answer) / 1e6,
+                          same.has_value() ? StepOf(*same) / 1e6 : 0));
+  }
+
+  void CheckBackends(const v1::ResolveConfigRequest& request) {
+    v1::ResolveConfigRequest fewer = request;
+    fewer.mutable_software()->mutable_dispatchers();
+    for (const char* first : {"deepep", "hybridep"}) {
+      v1::ResolveConfigRequest with = request;
+      with.mutable_software()->mutable_dispatchers()->add_backends(first);
+      const std::optional<v1::ResolveConfigResponse> without = Answer(fewer);
+      if (without.has_value() && Runs(*without)) Compare("backends", *without, with, absl::StrCat("with ", first));
+      v1::ResolveConfigRequest both = request;
+      both.mutable_software()->mutable_dispatchers()->add_backends("deepep");
+      both.mutable_software()->mutable_dispatchers()->add_backends("hybridep");
+      const std::optional<v1::ResolveConfigResponse> one = Answer(with);
+      if (one.has_value() && Runs(*one)) Compare("backends", *one, both, absl::StrCat("both instead of ", first));
+    }
+  }
+
+  void CheckMemory(const v1::ResolveConfigRequest& request, const v1::ResolveConfigResponse& answer) {
+    v1::ResolveConfigRequest more = request;
+    more.mutable_hardware()->mutable_fabric()->set_hbm_bytes(questions_.MemoryOf(request.hardware().gpu()) * 3 / 2);
+    Compare("memory", answer, more, "half as much memory again");
+  }
+
+  void CheckReleased(const v1::ResolveConfigRequest& request) {
+    for (const bool overlap : {false, true}) {
+      v1::ResolveConfigRequest pinned = request;
+      v1::KnobSetting* const pin = pinned.add_pinned_knobs();
+      pin->set_name("overlap_moe_expert_parallel_comm");
+      pin->mutable_value()->set_bool_value(overlap);
+      const std::optional<v1::ResolveConfigResponse> answer = Answer(pinned);
+      if (answer.has_value() && Runs(*answer) && LeavesRoom(*answer)) {
+        Compare("released", *answer, request, absl::StrCat("EP overlap no longer pinned ", overlap ? "on" : "off"));
+      }
+    }
+  }
+
+  void CheckStory(const v1::ResolveConfigRequest& request, const v1::ResolveConfigResponse& answer) {
+    for (const v1::Finding& finding : answer.findings()) {
+      if (finding.rule_id() != "decide.next-step") continue;
+      ++tallies_["story"].asked;
+      const absl::string_view needs = finding.needs();
+      constexpr absl::string_view kTry = "next to try: ";
+      const size_t at = needs.find(kTry);
+      if (at == absl::string_view::npos) continue;
+      const absl::string_view name = needs.substr(at + kTry.size(), needs.find('=', at) - at - kTry.size());
+      const v1::Decision* const decision = DecisionOf(answer, name);
+      if (decision != nullptr && (Settled(*decision) || decision->needs_ab())) {
+        Break("story", request, absl::StrCat("a decision on ", name, " stands, and the next step is: ", needs));
+      }
+    }
+  }
+
+  void CheckDoors(const v1::ResolveConfigRequest& asked) {
+    v1::ResolveConfigRequest open = asked;
+    open.clear_layout();
+    v1::PlanLayoutsRequest question;
+    *question.mutable_base() = open;
+    v1::PlanResult plans;
+    if (!testing::TestResolver().PlanLayouts(question, {}, &plans).ok() || plans.plans().empty()) return;
+    ++tallies_["doors"].asked;
+    const v1::ResolveConfigResponse& first = plans.plans(0);
+    const std::optional<v1::ResolveConfigResponse> resolved = Answer(open);
+    if (!resolved.has_value() || std::abs(StepOf(*resolved) / StepOf(first) - 1) > kLonger) {
+      Break("doors", open,
+            absl::StrFormat("plan finds %.4g s, resolve %.4g s", StepOf(first) / 1e6,
+                            resolved.has_value() ? StepOf(*resolved) / 1e6 : 0));
+    }
+    v1::ResolveConfigRequest given = open;
+    for (const v1::ConfigEntry& entry : first.config()) {
+      v1::Layout* const layout = given.mutable_layout();
+      const auto size = static_cast<int32_t>(entry.value().int_value());
+      if (entry.name() == "tensor_model_parallel_size") layout->set_tensor_model_parallel_size(size);
+      if (entry.name() == "pipeline_model_parallel_size") layout->set_pipeline_model_parallel_size(size);
+      if (entry.name() == "context_parallel_size") layout->set_context_parallel_size(size);
+      if (entry.name() == "expert_model_parallel_size") layout->set_expert_model_parallel_size(size);
+      if (entry.name() == "expert_tensor_parallel_size") layout->set_expert_tensor_parallel_size(size);
+      if (entry.name() == "micro_batch_size") layout->set_micro_batch_size(size);
+      if (entry.name() == "virtual_pipeline_model_parallel_size") {
+        layout->set_virtual_pipeline_model_parallel_size(std::max(1, size));
+      }
+      if (entry.name() == "pipeline_model_parallel_layout" && entry.origin() == v1::CONFIG_ORIGIN_DECIDED) {
+        layout->set_pipeline_model_parallel_layout(entry.value().string_value());
+      }
+    }
+    const std::optional<v1::ResolveConfigResponse> same = Answer(given);
+    if (!same.has_value() || std::abs(StepOf(*same) / StepOf(first) - 1) > kLonger) {
+      Break("doors", given,
+            absl::StrFormat("the plan of %.4g s given as a layout is %.4g s", StepOf(first) / 1e6,
+                            same.has_value() ? StepOf(*same) / 1e6 : 0));
+    }
+  }
+
+  const int64_t show_;
+  const Questions questions_;
+  int64_t answered_ = 0;
+  std::map<std::string, Tally> tallies_;
+};
+
+int Main(int argc, char** argv) {
+  int64_t count = 1500, seed = 1, first = 0, most = 0;
+  int show = 5;
+  for (int i = 1; i + 1 < argc; i += 2) {
+    const std::string flag = argv[i];
+    int64_t value = 0;
+    if (!absl::SimpleAtoi(argv[i + 1], &value)) return 2;
+    if (flag == "--count") count = value;
+    if (flag == "--seed") seed = value;
+    if (flag == "--first") first = value;
+    if (flag == "--most") most = value;
+    if (flag == "--show") show = static_cast<int>(value);
+  }
+  Checker checker(show);
+  for (int64_t i = first; i < first + count; ++i)
+    checker.Check(static_cast<uint64_t>(seed) * 1'000'003 + static_cast<uint64_t>(i));
+  return checker.Report(most);
+}
+
+}  // namespace
+}  // namespace flightplan::properties
+
+int main(int argc, char** argv) { return flightplan::properties::Main(argc, argv); }
