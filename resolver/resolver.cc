@@ -77,7 +77,7 @@ std::string DigestOf(const Request& request, const std::string& catalog_revision
 // which then does not read.
 template <class Request>
 absl::Status ReadAnswerTo(const Request& request, const ConfigAnswer& answer, google::protobuf::MessageLite* response) {
-  const absl::Status status = ReadAnswer(answer, response);
+  absl::Status status = ReadAnswer(answer, response);
   if (status.ok() || Request().ParseFromString(request.SerializeAsString())) return status;
   return absl::InvalidArgumentError("the request holds text that is no UTF-8");
 }

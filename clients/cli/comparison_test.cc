@@ -206,7 +206,7 @@ std::vector<std::string> Small(std::vector<std::string> more) {
 int RunArgs(const std::vector<std::string>& args, Context* context) { return RunCommandLine(args, *context); }
 
 std::string Save(const char* name, const std::string& text) {
-  const std::string path = absl::StrCat(testing::TempDir(), "/", name);
+  std::string path = absl::StrCat(testing::TempDir(), "/", name);
   std::ofstream(path, std::ios::binary) << text;
   return path;
 }

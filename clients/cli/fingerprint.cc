@@ -16,7 +16,7 @@
 namespace flightplan::cli {
 namespace {
 
-constexpr size_t kMaxRead = 64 * 1024;
+constexpr size_t kMaxRead = size_t{64} * 1024;
 
 // Distributions that a version rule may ask for, and the fact each one is. The name may go on: nvidia-nccl-cu12.
 struct Package {
@@ -240,7 +240,7 @@ class Reader {
     std::string head(absl::StripAsciiWhitespace(ReadStart(folder + "/.git/HEAD")));
     absl::string_view ref = head;
     if (!absl::ConsumePrefix(&ref, "ref: ")) return head;
-    const std::string loose(absl::StripAsciiWhitespace(ReadStart(absl::StrCat(folder, "/.git/", ref))));
+    std::string loose(absl::StripAsciiWhitespace(ReadStart(absl::StrCat(folder, "/.git/", ref))));
     if (!loose.empty()) return loose;
     for (absl::string_view line : absl::StrSplit(ReadStart(folder + "/.git/packed-refs"), '\n')) {
       if (absl::EndsWith(line, absl::StrCat(" ", ref))) return std::string(line.substr(0, line.find(' ')));

@@ -35,7 +35,7 @@ class ProbeTest : public ::testing::Test {
     [[maybe_unused]] const int gone = system(absl::StrCat("rm -rf ", root_).c_str());
   }
   std::string File(const std::string& name) const { return absl::StrCat(root_, "/", name); }
-  int Run(std::vector<std::string> args) {
+  int Run(const std::vector<std::string>& args) {
     context_ = Context();
     context_.terminal.width = 110;
     return RunCommandLine(args, context_);
@@ -49,7 +49,7 @@ class ProbeTest : public ::testing::Test {
     v1::HardwareProfile profile = sample::SampleProfile();
     profile.set_name(name);
     profile.mutable_measure_time()->set_seconds(time(nullptr) - 3600);
-    const std::string path = File(name + "-in.json");
+    std::string path = File(name + "-in.json");
     std::ofstream(path) << ProfileToJson(profile);
     return path;
   }

@@ -174,7 +174,7 @@ class RemoteBackend final : public Backend {
     v1::ListProfilesRequest request;
     do {
       v1::ListProfilesResponse page;
-      const absl::Status status = Call(*probe_, &v1::ProbeService::Stub::ListProfiles, request, &page);
+      absl::Status status = Call(*probe_, &v1::ProbeService::Stub::ListProfiles, request, &page);
       if (!status.ok()) return status;
       for (v1::HardwareProfile& profile : *page.mutable_profiles()) profiles->push_back(std::move(profile));
       request.set_page_token(page.next_page_token());

@@ -235,7 +235,7 @@ absl::Status FillProbeProfile(const ResolveOptions& options, v1::ResolveConfigRe
   if (options.probe_profile.empty()) return absl::OkStatus();
   FLIGHTPLAN_ASSIGN_OR_RETURN(const std::string text, ReadInput(options.probe_profile));
   const absl::Status status = ProfileFromJson(text, request->mutable_probe_profile());
-  if (status.ok()) return status;
+  if (status.ok()) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat("--profile: ", options.probe_profile, ": ", status.message()));
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -25,7 +26,7 @@ double StepFor(double range) {
 class Frame {
  public:
   explicit Frame(const Chart& chart) : log_x_(chart.log_x) {
-    low_x_ = INFINITY, high_x_ = -INFINITY;
+    low_x_ = std::numeric_limits<double>::infinity(), high_x_ = -low_x_;
     for (const ChartSeries& series : chart.series) {
       for (const ChartPoint& point : series.points) {
         low_x_ = std::min(low_x_, point.x);
@@ -50,7 +51,8 @@ class Frame {
 
   std::string Axes(const Chart& chart) const {
     std::string svg;
-    for (double y = 0; y <= high_y_ * 1.0001; y += step_y_) {
+    for (int i = 0; i * step_y_ <= high_y_ * 1.0001; ++i) {
+      const double y = i * step_y_;
       absl::StrAppendFormat(&svg, "<line class='grid' x1='%.1f' x2='%.1f' y1='%.1f' y2='%.1f'/>", kLeft,
                             kWidth - kRight, Y(y), Y(y));
       absl::StrAppendFormat(&svg, "<text class='tick' x='%.1f' y='%.1f' text-anchor='end'>%g</text>", kLeft - 8,
@@ -58,13 +60,16 @@ class Frame {
     }
     std::vector<double> ticks;
     if (log_x_) {
-      for (double x = std::pow(2, std::ceil(std::log2(low_x_))); x <= high_x_; x *= 2) ticks.push_back(x);
+      for (int i = static_cast<int>(std::ceil(std::log2(low_x_))); std::ldexp(1.0, i) <= high_x_; ++i) {
+        ticks.push_back(std::ldexp(1.0, i));
+      }
       while (ticks.size() > 10) {
         for (size_t i = 1; i < ticks.size(); ++i) ticks.erase(ticks.begin() + static_cast<std::ptrdiff_t>(i));
       }
     } else {
       const double step = StepFor(high_x_ - low_x_);
-      for (double x = std::ceil(low_x_ / step) * step; x <= high_x_; x += step) ticks.push_back(x);
+      const double first = std::ceil(low_x_ / step) * step;
+      for (int i = 0; first + i * step <= high_x_; ++i) ticks.push_back(first + i * step);
     }
     for (double x : ticks) {
       absl::StrAppendFormat(&svg, "<line class='grid' x1='%.1f' x2='%.1f' y1='%.1f' y2='%.1f'/>", X(x), X(x), kTop,

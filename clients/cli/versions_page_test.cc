@@ -8,7 +8,7 @@
 namespace flightplan::cli {
 namespace {
 
-v1::ValidateConfigResponse Answer(std::vector<std::string> errors, int64_t layers) {
+v1::ValidateConfigResponse Answer(const std::vector<std::string>& errors, int64_t layers) {
   v1::ValidateConfigResponse response;
   response.set_accepted_by_stack(errors.empty());
   response.set_will_run(errors.empty());

@@ -7,6 +7,8 @@
 namespace flightplan {
 namespace {
 
+bool StartsWith(const std::string& text, const std::string& start) { return text.compare(0, start.size(), start) == 0; }
+
 bool IsDigits(const std::string& text) {
   return !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
 }
@@ -27,7 +29,7 @@ bool IsLoopbackV4(const std::string& host) {
 
 // HOST or HOST:PORT; empty: neither.
 std::string HostOf(const std::string& part) {
-  const bool bracketed = part.rfind('[', 0) == 0;
+  const bool bracketed = StartsWith(part, "[");
   const size_t close = bracketed ? part.find(']') : std::string::npos;
   if (bracketed && close == std::string::npos) return "";
   if (!bracketed && std::count(part.begin(), part.end(), ':') > 1) return part;  // IPv6 without a port
@@ -47,12 +49,12 @@ bool IsLocalHost(std::string host) {
 bool IsLocalAddress(const std::string& address) {
   std::string rest = address;
   for (const std::string scheme : {"unix:", "unix-abstract:"}) {
-    if (address.rfind(scheme, 0) == 0) return true;
+    if (StartsWith(address, scheme)) return true;
   }
   for (const std::string scheme : {"dns:", "ipv4:", "ipv6:", "passthrough:"}) {
-    if (address.rfind(scheme, 0) == 0) rest = address.substr(scheme.size());
+    if (StartsWith(address, scheme)) rest = address.substr(scheme.size());
   }
-  if (rest.rfind("///", 0) == 0) rest = rest.substr(3);
+  if (StartsWith(rest, "///")) rest = rest.substr(3);
   size_t begin = 0;
   while (true) {  // ipv4:A:1,B:1 are several
     const size_t end = std::min(rest.find(',', begin), rest.size());

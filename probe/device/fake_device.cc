@@ -14,6 +14,10 @@
 namespace flightplan::probe {
 namespace {
 
+std::string NoGroup(const std::string& where, const std::string& group) {
+  return where + ".group: '" + group + "' is no group";
+}
+
 constexpr long kMostBytes = 64 << 20;
 
 class Replay : public Experiment {
@@ -124,7 +128,7 @@ class FakeDevice : public Device {
     for (size_t i = 0; i < experiments->list.size(); ++i) {
       const std::string where = name + ": experiments[" + std::to_string(i) + "]";
       const std::string group = experiments->list[i].TextOr("group", "");
-      if (!IsGroup(group)) return Fail(Code::kBadOption, where + ".group: '" + group + "' is no group");
+      if (!IsGroup(group)) return Fail(Code::kBadOption, NoGroup(where, group));
       std::unique_ptr<Replay> replay;
       if (Status s = Replay::Make(where, experiments->list[i], sample_ms, &replay); !s.ok()) return s;
       experiments_.emplace_back(group, std::move(replay));

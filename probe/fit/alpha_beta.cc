@@ -71,6 +71,7 @@ std::optional<AlphaBeta> FitAlphaBeta(const std::vector<Sample>& samples) {
   }
   if (fit.split_bytes == 0) fit.small = fit.large;
   std::vector<double> residuals;
+  residuals.reserve(points.size());
   for (const Sample& point : points) residuals.push_back(fit.Us(point.x) / point.y - 1);
   fit.error = ErrorOfResiduals(residuals, points, fit.split_bytes > 0 ? 5 : 2);
   return fit;

@@ -140,7 +140,10 @@ TEST(FitAlphaBeta, RecoversBothPiecesUnderNoise) {
     truth.large = {noise.Between(15, 30), 1 / noise.Between(3e5, 5e5)};
     truth.split_bytes = 500e3;
     std::vector<Sample> samples;
-    for (double bytes = 1024; bytes < 300e6; bytes *= 2) samples.push_back({bytes, noise(truth.Us(bytes), 0.01), 0.02});
+    for (int power = 10; power <= 28; ++power) {
+      const double bytes = std::ldexp(1.0, power);
+      samples.push_back({bytes, noise(truth.Us(bytes), 0.01), 0.02});
+    }
     const auto fit = FitAlphaBeta(samples);
     ASSERT_TRUE(fit.has_value());
     ASSERT_GT(fit->split_bytes, 0) << "two pieces were there";
@@ -158,7 +161,10 @@ TEST(FitAlphaBeta, OnePieceStaysOne) {
   for (unsigned draw = 0; draw < kDraws; ++draw) {
     Noise noise(3000 + draw);
     std::vector<Sample> samples;
-    for (double bytes = 1024; bytes < 300e6; bytes *= 2) samples.push_back({bytes, noise(8 + bytes / 4e5, 0.01), 0.02});
+    for (int power = 10; power <= 28; ++power) {
+      const double bytes = std::ldexp(1.0, power);
+      samples.push_back({bytes, noise(8 + bytes / 4e5, 0.01), 0.02});
+    }
     split += FitAlphaBeta(samples)->split_bytes > 0;
   }
   EXPECT_LT(split, kDraws / 5);

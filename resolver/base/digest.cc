@@ -64,13 +64,13 @@ void CompressPortably(const unsigned char* data, size_t blocks, Sha256State* sta
 
 std::string Sha256Hex(absl::string_view text) {
   using internal::kSha256Block;
-  static const auto compress = internal::HasSha256Instructions() ? internal::CompressWithInstructions  //
-                                                                 : internal::CompressPortably;
+  static const auto kCompress = internal::HasSha256Instructions() ? internal::CompressWithInstructions  //
+                                                                  : internal::CompressPortably;
   internal::Sha256State state = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
                                  0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
   const auto* data = reinterpret_cast<const unsigned char*>(text.data());
   const size_t whole = text.size() / kSha256Block, rest = text.size() % kSha256Block;
-  compress(data, whole, &state);
+  kCompress(data, whole, &state);
   // The rest, a one bit, zeros, and the length in bits as the last eight bytes of a block.
   std::array<unsigned char, 2 * kSha256Block> tail{};
   std::copy_n(data + whole * kSha256Block, rest, tail.begin());
@@ -79,7 +79,7 @@ std::string Sha256Hex(absl::string_view text) {
   const uint64_t bits = uint64_t{text.size()} * 8;
   for (size_t i = 0; i < 8; ++i)
     tail[tail_blocks * kSha256Block - 1 - i] = static_cast<unsigned char>(bits >> 8 * i & 0xff);
-  compress(tail.data(), tail_blocks, &state);
+  kCompress(tail.data(), tail_blocks, &state);
   std::string digest;
   for (uint32_t word : state) {
     for (int shift = 24; shift >= 0; shift -= 8) digest += static_cast<char>(word >> shift & 0xff);

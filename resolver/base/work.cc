@@ -10,6 +10,7 @@ constexpr uint64_t kUnitsBetweenLooks = uint64_t{1} << 18;
 
 }  // namespace
 
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
 thread_local Work* Work::current_ = nullptr;
 
 Work::Work(uint64_t units, std::function<bool()> stopped)

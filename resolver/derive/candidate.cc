@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "resolver/derive/placement.h"
 
@@ -220,7 +221,7 @@ void ReadOverlapAndGraphs(const Config& config, const Environment& env, Candidat
     c->max_connections = static_cast<uint16_t>(std::clamp(connections, 0, 32));
   for (const char* name : {"PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF"}) {
     const absl::string_view text = var(name);
-    if (text.find("expandable_segments:True") != absl::string_view::npos) c->expandable_segments = true;
+    if (absl::StrContains(text, "expandable_segments:True")) c->expandable_segments = true;
   }
 }
 

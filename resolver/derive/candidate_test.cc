@@ -12,11 +12,11 @@ namespace {
 static_assert(std::is_trivially_copyable_v<Candidate>);
 
 ModelShape ShapeOf(absl::string_view name) {
-  static const Catalog* const catalog = new Catalog(*Catalog::Builtin());
-  return *MakeShape(**catalog->FindModel(name));
+  static const Catalog* const kCatalog = new Catalog(*Catalog::Builtin());
+  return *MakeShape(**kCatalog->FindModel(name));
 }
 
-Config With(std::vector<std::pair<Knob, Value>> knobs) {
+Config With(const std::vector<std::pair<Knob, Value>>& knobs) {
   Config config;
   for (auto& [knob, value] : knobs) config.Set(knob, std::move(value), Origin::kCaller);
   return config;

@@ -32,7 +32,8 @@ ContextExchange ContextExchangeOf(const ModelShape& shape, int64_t tp, int64_t c
   const int64_t spread = std::gcd(heads, groups);
   if (HasWindow(shape)) return {spread % cp == 0 ? CpComm::kAllToAll : CpComm::kAllGather, 1, 1};
   const int64_t near = std::max<int64_t>(1, domain_gpus / tp);
-  if (cp <= near || RingHides(shape, static_cast<double>(seq_length / cp))) return {};
+  const int64_t tokens = seq_length / cp;
+  if (cp <= near || RingHides(shape, static_cast<double>(tokens))) return {};
   int64_t inside = std::gcd(spread, cp);
   while (inside > near || cp % inside != 0 || spread % inside != 0) --inside;
   if (inside <= 1) return {};

@@ -18,17 +18,18 @@ TEST(ContextExchange, LatentKeysOverTheNetworkTakeTheAllToAllInside) {
   EXPECT_EQ(ContextExchangeOf(shape, 2, 32, 131'072, 8).inside, 4);
   EXPECT_EQ(ContextExchangeOf(shape, 1, 32, 131'072, 72).type, CpComm::kP2p);
   // Beside enough attention even so many keys hide.
-  EXPECT_EQ(ContextExchangeOf(shape, 1, 16, 16 * 12'000, 8).type, CpComm::kP2p);
-  EXPECT_EQ(ContextExchangeOf(shape, 1, 16, 16 * 11'999, 8).type, CpComm::kAllToAllP2p);
+  EXPECT_EQ(ContextExchangeOf(shape, 1, 16, int64_t{16} * 12'000, 8).type, CpComm::kP2p);
+  EXPECT_EQ(ContextExchangeOf(shape, 1, 16, int64_t{16} * 11'999, 8).type, CpComm::kAllToAllP2p);
 }
 
 TEST(ContextExchange, FewGroupsKeepTheRingWhileItHides) {
   const ModelShape shape = Shape("llama-3.1-70b");  // 64 heads, 8 groups
-  EXPECT_EQ(ContextExchangeOf(shape, 1, 16, 16 * 1'500, 8).type, CpComm::kP2p);
-  const ContextExchange thin = ContextExchangeOf(shape, 2, 16, 16 * 1'024, 8);
+  EXPECT_EQ(ContextExchangeOf(shape, 1, 16, int64_t{16} * 1'500, 8).type, CpComm::kP2p);
+  const ContextExchange thin = ContextExchangeOf(shape, 2, 16, int64_t{16} * 1'024, 8);
   EXPECT_EQ(thin.type, CpComm::kAllToAllP2p);
-  EXPECT_EQ(thin.inside, 4);                                                     // groups on a rank
-  EXPECT_EQ(ContextExchangeOf(shape, 8, 16, 16 * 1'024, 8).type, CpComm::kP2p);  // one group: nothing to spread
+  EXPECT_EQ(thin.inside, 4);  // groups on a rank
+  EXPECT_EQ(ContextExchangeOf(shape, 8, 16, int64_t{16} * 1'024, 8).type,
+            CpComm::kP2p);  // one group: nothing to spread
 }
 
 TEST(ContextExchange, WindowsNeedTheWholeSequence) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
@@ -103,7 +104,7 @@ class Reader {
     } else if (c_.Get(K::mtp_hybrid_override_pattern).is_text()) {
       m_.mtp_hybrid_override_pattern = c_.Get(K::mtp_hybrid_override_pattern).ToText();
     }
-    if (parts[0].find('M') == std::string::npos) return;
+    if (!absl::StrContains(parts[0], 'M')) return;
     m_.mamba_head_dim = Size(K::mamba_head_dim);
     m_.mamba_state_dim = Size(K::mamba_state_dim);
     m_.mamba_num_groups = Size(K::mamba_num_groups);

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_split.h"
 #include "resolver/base/integers.h"
 #include "resolver/plan/pipeline_layout.h"
@@ -17,7 +18,7 @@ constexpr absl::string_view kHybridLayers = "MG*D+-E";
 bool IsHybridPart(absl::string_view part, bool pipes) {
   if (part.find_first_not_of(kHybridLayers) != absl::string_view::npos && !pipes) return false;
   if (part.find_first_not_of("MG*D+-E|") != absl::string_view::npos) return false;
-  const bool attention = part.find('*') != absl::string_view::npos;
+  const bool attention = absl::StrContains(part, '*');
   return !attention || part.find_first_of("D+") == absl::string_view::npos;
 }
 
@@ -77,7 +78,7 @@ std::optional<HybridPattern> ReadHybridPattern(absl::string_view pattern) {
     }
   }
   out.has_pipe = out.segments > 1;
-  out.has_dsa = pattern.find('D') != absl::string_view::npos;
+  out.has_dsa = absl::StrContains(pattern, 'D');
   out.has_mla = pattern.find_first_of("D+") != absl::string_view::npos;
   bool any = false;
   for (size_t i = 1; i < parts.size(); ++i) any = any || !parts[i].empty();

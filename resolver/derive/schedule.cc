@@ -40,7 +40,8 @@ double BytesOf(const Schedule& s, const Passes& passes, const double* before) {
 
 int64_t WarmUp(const Schedule& s, int rank) {
   const int64_t total = s.microbatches * s.vpp;
-  int64_t passes = s.vpp == 1 ? s.pp - rank - 1 : 2 * (s.pp - rank - 1) + (s.vpp - 1) * s.group;
+  const int64_t ranks_below = s.pp - rank - 1;
+  int64_t passes = s.vpp == 1 ? ranks_below : 2 * ranks_below + int64_t{s.vpp - 1} * s.group;
   if (s.extra_forward) ++passes;
   return std::min(total, passes);
 }

@@ -13,7 +13,7 @@ double Replay(const Schedule& s, int rank, const std::vector<double>& bytes, boo
   const int64_t total = s.microbatches * s.vpp;
   const int64_t cycle = s.group * s.vpp;
   const int64_t warm_up =
-      std::min(total, (s.vpp == 1 ? s.pp - rank - 1 : 2 * (s.pp - rank - 1) + (s.vpp - 1) * s.group) +
+      std::min(total, (s.vpp == 1 ? s.pp - rank - 1 : int64_t{2} * (s.pp - rank - 1) + int64_t{s.vpp - 1} * s.group) +
                           (s.extra_forward ? 1 : 0));
   const auto chunk = [&](int64_t pass) { return static_cast<size_t>(pass % cycle / s.group); };
   double kept = 0, most = 0;
@@ -53,6 +53,7 @@ TEST(MostKept, EqualsTheReplayedOrder) {
         for (int group : {pp, 2 * pp}) {
           for (bool extra : {false, true}) {
             std::vector<double> bytes;
+            bytes.reserve(static_cast<size_t>(vpp));
             for (int j = 0; j < vpp; ++j) bytes.push_back(1 + (j * 7 + pp) % 5);
             const Schedule s{pp, vpp, int64_t{groups} * group, group, extra};
             for (int rank = 0; rank < pp; ++rank) {

@@ -46,6 +46,7 @@ inline constexpr int kMaxLayerKinds = 8;
 using KindCounts = std::array<uint16_t, kMaxLayerKinds>;
 
 // Sizes are counts of scalars, 0 where they do not apply. The names are those of ModelSpec without the optional.
+// NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding): one per model, ordered by subject
 struct ModelShape {
   int64_t num_layers = 0;
   int64_t hidden = 0;

@@ -35,7 +35,7 @@ struct StageLayout {
   std::vector<int> distinct_ranks;
   std::vector<RankContents> contents;  // of all ranks, equal ones once
   const ChunkContents& chunk(int rank, int virtual_stage) const {
-    return chunks[static_cast<size_t>(virtual_stage * pp + rank)];
+    return chunks[static_cast<size_t>(virtual_stage) * static_cast<size_t>(pp) + static_cast<size_t>(rank)];
   }
 };
 

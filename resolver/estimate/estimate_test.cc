@@ -8,10 +8,10 @@ namespace flightplan {
 namespace {
 
 NormalizedIntent Mixtral(int64_t gpus) {
-  static const Catalog* const catalog = new Catalog(*Catalog::Builtin());
+  static const Catalog* const kCatalog = new Catalog(*Catalog::Builtin());
   NormalizedIntent intent;
-  intent.model = **catalog->FindModel("mixtral-8x7b");
-  intent.gpu = **catalog->FindGpu("h100");
+  intent.model = **kCatalog->FindModel("mixtral-8x7b");
+  intent.gpu = **kCatalog->FindGpu("h100");
   intent.env.world_size = gpus;
   return intent;
 }

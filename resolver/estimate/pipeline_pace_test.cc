@@ -39,9 +39,12 @@ std::vector<Operation> OrderOf(int pp, int vpp, int microbatches, int rank) {
 // `stages`: time of each stage's forward, in order of execution; a backward takes twice as long.
 double Replay(int pp, int vpp, int microbatches, const std::vector<double>& stages) {
   const int count = pp * vpp;
-  const auto at = [&](int m, int stage) { return static_cast<size_t>(m * count + stage); };
+  const auto at = [&](int m, int stage) {
+    return static_cast<size_t>(m) * static_cast<size_t>(count) + static_cast<size_t>(stage);
+  };
   std::vector<double> fwd(static_cast<size_t>(microbatches * count), -1), bwd = fwd;
   std::vector<std::vector<Operation>> orders;
+  orders.reserve(static_cast<size_t>(pp));
   for (int rank = 0; rank < pp; ++rank) orders.push_back(OrderOf(pp, vpp, microbatches, rank));
   std::vector<size_t> next(static_cast<size_t>(pp), 0);
   std::vector<double> now(static_cast<size_t>(pp), 0);

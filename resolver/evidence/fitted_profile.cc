@@ -48,6 +48,7 @@ std::vector<fit::Sample> Against(const HardwareProfile& profile, absl::string_vi
     if (!added && sample.y > at->second.y) at->second = sample;
   }
   std::vector<fit::Sample> samples;
+  samples.reserve(best.size());
   for (const auto& [unused, sample] : best) samples.push_back(sample);
   return samples;
 }

@@ -77,6 +77,7 @@ void DropWhatIsNotKnown(Reading* reading, RunResult* run) {
                       run->findings.end());
   const size_t dropped = before - run->findings.size();
   std::vector<absl::string_view> spelled;
+  spelled.reserve(unknown.size());
   for (const Knob knob : unknown) spelled.push_back(Name(knob));
   std::sort(spelled.begin(), spelled.end());
   std::string more;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -188,6 +189,7 @@ absl::Status SlidingWindow(HfReader& r) {
 absl::Status LinearLayers(HfReader& r) {
   FLIGHTPLAN_ASSIGN_OR_RETURN(std::vector<std::string> types, r.Texts("layer_types"));
   std::vector<int64_t> flags;
+  flags.reserve(types.size());
   absl::string_view path = "layer_types";
   for (const std::string& type : types) flags.push_back(type == "linear_attention" ? 1 : 0);
   if (types.empty()) {
@@ -254,6 +256,7 @@ absl::Status MiniMaxM3(HfReader& r) {
   FLIGHTPLAN_RETURN_IF_ERROR(SetSharedExperts(r, "shared_intermediate_size", "n_shared_experts", 1));
   FLIGHTPLAN_ASSIGN_OR_RETURN(std::vector<std::string> types, r.Texts("mlp_layer_types"));
   std::vector<int64_t> moe;
+  moe.reserve(types.size());
   for (const std::string& type : types) moe.push_back(type == "sparse" ? 1 : 0);
   if (r.Has("moe_layer_freq")) {
     FLIGHTPLAN_ASSIGN_OR_RETURN(moe, r.Ints("moe_layer_freq"));
@@ -295,6 +298,7 @@ absl::Status Ernie(HfReader& r) {
   FLIGHTPLAN_ASSIGN_OR_RETURN(std::vector<std::string> types, r.Texts("mlp_layer_types"));
   if (!types.empty()) {
     std::vector<int64_t> flags;
+    flags.reserve(types.size());
     for (const std::string& type : types) flags.push_back(type == "dense" ? 0 : 1);
     return r.Set("moe_layer_freq", Flags(flags), "mlp_layer_types");
   }
@@ -315,8 +319,8 @@ absl::Status NemotronHybrid(HfReader& r) {
                           : type == "attention" ? '*'
                           : type == "moe"       ? 'E'
                           : type == "mlp"       ? '-'
-                                                : 0;
-      if (symbol == 0) {
+                                                : '\0';
+      if (symbol == '\0') {
         return r.Error("layers_block_type",
                        absl::StrCat("holds '", Utf8Prefix(type, 60), "'; needs mamba, attention, moe or mlp"));
       }
@@ -325,7 +329,7 @@ absl::Status NemotronHybrid(HfReader& r) {
   }
   m.hybrid_layer_pattern = pattern;
   if (!r.Has("num_hidden_layers")) m.num_layers = static_cast<int64_t>(pattern.size());
-  if (pattern.find('E') == std::string::npos) return absl::OkStatus();
+  if (!absl::StrContains(pattern, 'E')) return absl::OkStatus();
   const std::pair<absl::string_view, Value> kMoe[] = {{"moe_aux_loss_coeff", Value(0.0001)},
                                                       {"moe_router_score_function", Value("sigmoid")},
                                                       {"moe_router_pre_softmax", Value(false)},

@@ -26,7 +26,7 @@
 namespace flightplan {
 namespace {
 
-constexpr size_t kMaxEnvBytes = 64 * 1024;
+constexpr size_t kMaxEnvBytes = size_t{64} * 1024;
 constexpr size_t kMaxNameBytes = 128;
 
 // ---- target

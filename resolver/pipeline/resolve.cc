@@ -25,8 +25,8 @@ absl::Status ForecastPlan(std::optional<ModelShape> shape, const EvidenceSnapsho
       known_fit.has_value() ? StepModel::RoomOf(*known_fit) : model->RoomFor(config, plan->env, stages);
   StepOutlook outlook = OutlookOf(*step, plan->intent.profile);
   ApplyStepEvidence(plan->intent, config, evidence, &outlook, &plan->run.findings);
-  plan->step = std::make_unique<PlannedStep>(
-      PlannedStep{*std::move(model), std::move(stages), *std::move(step), room, std::move(outlook)});
+  plan->step =
+      std::make_unique<PlannedStep>(PlannedStep{*std::move(model), std::move(stages), *step, room, std::move(outlook)});
   return absl::OkStatus();
 }
 

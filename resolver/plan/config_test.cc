@@ -52,12 +52,12 @@ TEST(Config, VisitsWhatIsNotDefaultInTheOrderOfTheTable) {
 }
 
 TEST(Config, KeptForeverIsCopiedOnWrite) {
-  static Config* const kept = new Config();  // lives as long as the process, as its pages do
-  kept->Set(K::hidden_size, Value("wide"), Origin::kDefault);
-  kept->KeepForever();
-  Config copy = *kept;
+  static Config* const kKept = new Config();  // lives as long as the process, as its pages do
+  kKept->Set(K::hidden_size, Value("wide"), Origin::kDefault);
+  kKept->KeepForever();
+  Config copy = *kKept;
   copy.Set(K::hidden_size, Value(7), Origin::kCaller);
-  EXPECT_EQ(kept->Get(K::hidden_size), Value("wide"));
+  EXPECT_EQ(kKept->Get(K::hidden_size), Value("wide"));
   EXPECT_EQ(copy.Get(K::hidden_size), Value(7));
 }
 

@@ -16,7 +16,7 @@ absl::Status CheckKnobValue(Knob knob, const Value& value);
 // suits the knob.
 absl::StatusOr<Value> ParseKnobText(Knob knob, absl::string_view text);
 
-inline constexpr size_t kMaxTextBytes = 64 * 1024;
+inline constexpr size_t kMaxTextBytes = size_t{64} * 1024;
 inline constexpr size_t kMaxItems = 16'384;
 
 }  // namespace flightplan

@@ -7,6 +7,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
 
 namespace flightplan {
 namespace {
@@ -145,7 +146,7 @@ PipelineLayout FromList(const Value::List& list, int64_t pipeline_size) {
   return layout;
 }
 
-bool Has(const std::string& stage, char letter) { return stage.find(letter) != std::string::npos; }
+bool Has(const std::string& stage, char letter) { return absl::StrContains(stage, letter); }
 
 PipelineLayout Parse(const Value& value, int64_t pipeline_size) {
   PipelineLayout layout = value.is_text() ? FromText(value.text()) : FromList(value.list(), pipeline_size);

@@ -64,7 +64,7 @@ struct ParseResult {
 // ---- bounds that every reader keeps. Input beyond them is refused with a finding, never cut short in silence.
 
 inline constexpr size_t kMaxArguments = 4096;
-inline constexpr size_t kMaxArgumentBytes = 64 * 1024;
+inline constexpr size_t kMaxArgumentBytes = size_t{64} * 1024;
 inline constexpr size_t kMaxListItems = 4096;     // of one knob, also after an expression such as ([1]*61) is evaluated
 inline constexpr size_t kMaxParseFindings = 256;  // the rest is counted in a last finding
 

@@ -276,7 +276,8 @@ double Searcher::TimeOf(const Layout& layout, const Candidate& c, double limit, 
   }
   if (TimeBound(layout.sizes, SlowestUs(*layout.split, timed->pairs), 0) >= limit) return kNever;
   StepForecast forecast;
-  return ForecastStep(*q_.work, c, q_.rates, timed->times, &forecast) ? forecast.us : kNever;
+  if (!ForecastStep(*q_.work, c, q_.rates, timed->times, &forecast)) return kNever;
+  return forecast.us;
 }
 
 Band Searcher::MemoryOf(const Candidate& c) const {

@@ -50,6 +50,7 @@ struct Setting {
         }
       }
       std::vector<const StageLayout*> splits;
+      splits.reserve(known.size());
       for (const StageLayout& split : known) splits.push_back(&split);
       return splits;
     };

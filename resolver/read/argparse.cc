@@ -138,7 +138,7 @@ class Parser {
              absl::StrCat("at most ", kMaxArgumentBytes, " bytes in one argument"));
       return false;
     }
-    if (IsPlain(word.text) || (IsUtf8(word.text) && word.text.find('\0') == std::string::npos)) return true;
+    if (IsPlain(word.text) || (IsUtf8(word.text) && !absl::StrContains(word.text, '\0'))) return true;
     Report(word, "input.limit", absl::StrCat("argument ", Printable(word.text)), "arguments must be UTF-8 text");
     return false;
   }

@@ -48,10 +48,10 @@ TEST(Argparse, LastOfRepeatedFlagsWins) {
 }
 
 TEST(Argparse, NamesTheKnobsWhoseValueOnlyARunWouldKnow) {
-  const auto unknown_of = [](std::vector<Argument> args) {
+  const auto unknown_of = [](const std::vector<Argument>& args) {
     Environment env;
     env.core_release = kMain;
-    return ParseMegatronLm(std::move(args), env).unknown;
+    return ParseMegatronLm(args, env).unknown;
   };
   const Argument variable{.text = "$V", .unknown = true};
   const std::vector<Knob> layers = {Knob::num_layers};

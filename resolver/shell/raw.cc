@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "absl/strings/match.h"
 #include "resolver/base/work.h"
 
 namespace flightplan {
@@ -121,7 +122,7 @@ size_t EndOfWord(absl::string_view text, size_t at) {
     const char c = text[at];
     if (IsShellBlank(c) || c == '\n') break;
     if (c == '\\' && at + 1 < text.size() && text[at + 1] == '\n') break;
-    if (absl::string_view(";&|()<>").find(c) != absl::string_view::npos) {
+    if (absl::StrContains(";&|()<>", c)) {
       // NAME=( items ) is one word.
       if (c != '(' || at == begin || text[at - 1] != '=') break;
       at = EndOfBrackets(text, at, ')');
@@ -133,9 +134,7 @@ size_t EndOfWord(absl::string_view text, size_t at) {
 }
 
 bool IsShellBlank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
-bool IsShellSpecial(char c) {
-  return c != '\0' && absl::string_view("@*#?$!-0123456789").find(c) != absl::string_view::npos;
-}
+bool IsShellSpecial(char c) { return c != '\0' && absl::StrContains("@*#?$!-0123456789", c); }
 bool IsShellNameStart(char c) { return std::isalpha(static_cast<unsigned char>(c)) || c == '_'; }
 bool IsShellName(char c) { return IsShellNameStart(c) || std::isdigit(static_cast<unsigned char>(c)); }
 

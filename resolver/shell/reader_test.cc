@@ -136,7 +136,7 @@ TEST(ShellReader, HoldsItsBounds) {
   EXPECT_EQ(ReadShellLaunch(std::string(kMaxScriptBytes + 1, 'a'), {}).findings[0].finding.rule_id, "input.limit");
 
   std::string nested = "python a.py --bf16";
-  for (int i = 0; i < 8; ++i) nested = "bash -c \"" + nested + "\"";
+  for (int i = 0; i < 8; ++i) nested = absl::StrCat("bash -c \"", nested, "\"");
   ReadShellLaunch(nested, {});  // quotes do not nest like this; it must only end
 }
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "resolver/base/work.h"
@@ -70,7 +71,7 @@ Text Replace(absl::string_view text, absl::string_view argument) {
                                                             : Anchor::kNone;
   const bool literal = !IsPattern(sought) && anchor == Anchor::kNone;
   if (literal && sought.empty()) return std::nullopt;
-  if ((!literal && !WithinGlobLimits(text, sought)) || replacement.find('&') != absl::string_view::npos) {
+  if ((!literal && !WithinGlobLimits(text, sought)) || absl::StrContains(replacement, '&')) {
     return std::nullopt;
   }
   std::string replaced;

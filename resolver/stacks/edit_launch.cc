@@ -234,7 +234,7 @@ class ArgumentFile {
     }
     if (edits.size() > edit.words.size()) {  // fewer values than before
       const TextEdit gone{edits[edit.words.size() - 1].end, edits.back().end, ""};
-      if (text_.substr(gone.begin, gone.end - gone.begin).find('\n') != absl::string_view::npos) return std::nullopt;
+      if (absl::StrContains(text_.substr(gone.begin, gone.end - gone.begin), '\n')) return std::nullopt;
       edits.resize(edit.words.size());
       edits.push_back(gone);
     }
@@ -266,6 +266,7 @@ class ArgumentFile {
       const std::optional<TextEdit> place = flag ? PlaceOf(args_[i]) : std::nullopt;
       if (!place.has_value()) continue;
       std::vector<std::string> quoted;
+      quoted.reserve(words.size());
       for (const std::string& word : words) quoted.push_back(shell_ ? ShellQuote(word) : word);
       return std::vector<TextEdit>{{place->begin, place->begin, InFrontOf(place->begin, absl::StrJoin(quoted, " "))}};
     }
@@ -291,7 +292,7 @@ class ArgumentFile {
     const absl::string_view before = text_.substr(begin, all.begin - begin);
     const absl::string_view behind = absl::StripAsciiWhitespace(text_.substr(all.end, end - all.end));
     const bool alone = std::all_of(before.begin(), before.end(), IsBlank) && (behind.empty() || behind == "\\");
-    const bool several = text_.substr(all.begin, all.end - all.begin).find('\n') != absl::string_view::npos;
+    const bool several = absl::StrContains(text_.substr(all.begin, all.end - all.begin), '\n');
     if (several && !alone && shell_) return std::nullopt;
     if (!alone) {
       size_t from = all.begin;

@@ -185,7 +185,7 @@ void Call::LeaveGate() {
 
 grpc::Status Call::Finish(const absl::Status& status) {
   LeaveGate();
-  const grpc::Status wire = ToGrpcStatus(status, request_id_);
+  grpc::Status wire = ToGrpcStatus(status, request_id_);
   code_ = static_cast<int>(wire.error_code());
   // Refusals must stay cheap: no text that nobody reads.
   if (!status.ok() && edge_.log->Enabled(LevelOf(code_))) log_text_ = LogTextOf(status);

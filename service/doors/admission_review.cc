@@ -161,7 +161,7 @@ absl::Status ParseAdmissionReview(absl::string_view json, AdmissionRequest* requ
   if (before != nullptr && !workload.skip.has_value() && SameLaunch(ReadWorkload(*before), workload)) {
     workload.skip = Skip{"its launch stays as it is"};
   }
-  workload.kind = Utf8Clip(std::move(workload.kind), kMaxAdmissionNameBytes);
+  workload.kind = Utf8Clip(workload.kind, kMaxAdmissionNameBytes);
   request->workload = std::move(workload);
   return absl::OkStatus();
 }

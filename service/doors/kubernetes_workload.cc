@@ -244,9 +244,9 @@ class Reader {
     const std::optional<int64_t> processes = Count(At(trainer, {"numProcPerNode"}));  // or "auto", "gpu"
     if (processes.has_value()) out_.vars.emplace("PET_NPROC_PER_NODE", absl::StrCat(*processes));
     for (const char* field : {"podSpecOverrides", "podTemplateOverrides"}) {
-      ForEachItem(At(object_, {"spec", field}), [this](const Json& override_) {
-        AddGpuLabels(override_, &labels_);
-        AddGpuLabels(At(override_, {"spec"}), &labels_);
+      ForEachItem(At(object_, {"spec", field}), [this](const Json& pods) {
+        AddGpuLabels(pods, &labels_);
+        AddGpuLabels(At(pods, {"spec"}), &labels_);
       });
     }
   }

@@ -31,8 +31,8 @@ Opened OpenLibpq() {
 }
 
 const Opened& OpenedOnce() {
-  static const Opened* const opened = new Opened(OpenLibpq());
-  return *opened;
+  static const Opened* const kOpened = new Opened(OpenLibpq());
+  return *kOpened;
 }
 
 }  // namespace

@@ -19,6 +19,7 @@ namespace flightplan::service {
 
 // Its functions under their own names.
 struct Libpq {
+// NOLINTNEXTLINE(bugprone-macro-parentheses): a name that is declared
 #define FLIGHTPLAN_LIBPQ_MEMBER(name) decltype(&::name) name = nullptr;
   FLIGHTPLAN_LIBPQ_FUNCTIONS(FLIGHTPLAN_LIBPQ_MEMBER)
 #undef FLIGHTPLAN_LIBPQ_MEMBER

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
@@ -29,7 +30,7 @@ std::string VersionIn(const std::string& text) {
     const bool numbers = std::all_of(word.begin(), word.end(), [](char c) {
       return absl::ascii_isdigit(static_cast<unsigned char>(c)) || c == '.';
     });
-    if (numbers && word.find('.') != absl::string_view::npos) return std::string(word);
+    if (numbers && absl::StrContains(word, '.')) return std::string(word);
   }
   return "";
 }

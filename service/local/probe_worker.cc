@@ -71,7 +71,7 @@ constexpr CodeRow kCodes[] = {
     {"failed", ProbeResult::kCrashed, absl::StatusCode::kAborted, "PROBE_FAILED"},
 };
 
-ProbeEnd End(ProbeResult result, absl::StatusCode code, absl::string_view reason, std::string message) {
+ProbeEnd End(ProbeResult result, absl::StatusCode code, absl::string_view reason, absl::string_view message) {
   ProbeEnd end;
   end.result = result;
   end.status = WithReason(absl::Status(code, message), reason);

@@ -180,7 +180,7 @@ absl::Status ProfileStore::Write(const std::string& name, const std::string& jso
   if (fd < 0) return Down("write", draft);
   const bool written = WriteAll(fd, json) && fsync(fd) == 0;
   if (close(fd) != 0 || !written || rename(draft.c_str(), path.c_str()) != 0) {
-    const absl::Status status = Down("write", path);
+    absl::Status status = Down("write", path);
     unlink(draft.c_str());
     return status;
   }

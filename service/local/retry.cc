@@ -12,9 +12,9 @@ constexpr char kRetryPayload[] = "type.googleapis.com/google.rpc.RetryInfo";
 
 absl::Status WithRetry(absl::Status status, absl::Duration delay) {
   google::rpc::RetryInfo info;
-  info.mutable_retry_delay()->set_seconds(absl::ToInt64Seconds(delay));
-  info.mutable_retry_delay()->set_nanos(
-      static_cast<int32_t>(absl::ToInt64Nanoseconds(delay - absl::Seconds(absl::ToInt64Seconds(delay)))));
+  const timespec parts = absl::ToTimespec(delay);
+  info.mutable_retry_delay()->set_seconds(parts.tv_sec);
+  info.mutable_retry_delay()->set_nanos(static_cast<int32_t>(parts.tv_nsec));
   status.SetPayload(kRetryPayload, absl::Cord(info.SerializeAsString()));
   return status;
 }

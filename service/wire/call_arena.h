@@ -13,9 +13,9 @@ inline constexpr size_t kCallArenaBlockBytes = size_t{128} << 10;
 
 // For one arena at a time on this thread, destroyed before the function that made it returns.
 inline google::protobuf::ArenaOptions CallArenaOptions() {
-  thread_local const std::unique_ptr<char[]> block(new char[kCallArenaBlockBytes]);
+  thread_local const std::unique_ptr<char[]> kBlock(new char[kCallArenaBlockBytes]);
   google::protobuf::ArenaOptions options;
-  options.initial_block = block.get();
+  options.initial_block = kBlock.get();
   options.initial_block_size = kCallArenaBlockBytes;
   return options;
 }

@@ -40,7 +40,7 @@ void Forecast(benchmark::State& state, const char* model, int pp, const char* la
   s.plan.stages = &s.stages;
   const GpuMemory gpu{85e9, {9, 8}};
   MemoryForecast forecast;
-  for (auto _ : state) {
+  for ([[maybe_unused]] auto _ : state) {
     benchmark::DoNotOptimize(s.plan);
     ForecastMemory(s.shape, s.plan, gpu, &forecast);
     benchmark::DoNotOptimize(forecast);
@@ -54,7 +54,7 @@ BENCHMARK_CAPTURE(Forecast, llama_70b_pp4, "llama3-70b", 4, nullptr, 1);
 void StaticBound(benchmark::State& state) {
   Setting s = Make("deepseek-v3", 8, "Et|(tt|)*30mL", 64);
   s.plan.stages = &s.stages;
-  for (auto _ : state) {
+  for ([[maybe_unused]] auto _ : state) {
     benchmark::DoNotOptimize(s.plan);
     benchmark::DoNotOptimize(MemoryLowerBound(s.shape, s.plan, {9, 8}));
   }
@@ -64,7 +64,7 @@ BENCHMARK(StaticBound);
 void Replay(benchmark::State& state) {
   const Schedule schedule{.pp = 8, .vpp = 4, .microbatches = 128, .group = 8};
   const double bytes[] = {1, 2, 2, 3};
-  for (auto _ : state) benchmark::DoNotOptimize(MostKept(schedule, 0, bytes));
+  for ([[maybe_unused]] auto _ : state) benchmark::DoNotOptimize(MostKept(schedule, 0, bytes));
 }
 BENCHMARK(Replay);
 

@@ -58,11 +58,12 @@ void WholeSpace(benchmark::State& state, const char* model, const char* gpu, int
       }
     }
     std::vector<const StageLayout*> splits;
+    splits.reserve(known.size());
     for (const StageLayout& split : known) splits.push_back(&split);
     return splits;
   };
   SearchResult result;
-  for (auto _ : state) {
+  for ([[maybe_unused]] auto _ : state) {
     stages.clear();
     result = Search(q);
     benchmark::DoNotOptimize(result);

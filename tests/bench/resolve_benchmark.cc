@@ -40,7 +40,7 @@ void Loop(benchmark::State& state, const Request& sample, bool parse, Run run) {
   int64_t before = 0;
   int64_t counted = -1;  // the first round fills what is built on first use
   size_t answer_bytes = 0;
-  for (auto _ : state) {
+  for ([[maybe_unused]] auto _ : state) {
     google::protobuf::ArenaOptions options;
     options.initial_block = block.get();
     options.initial_block_size = 128 << 10;
@@ -115,7 +115,7 @@ void BM_ResolvePaced(benchmark::State& state) {
   const std::unique_ptr<char[]> block(new char[128 << 10]);
   auto due = std::chrono::steady_clock::now();
   int64_t number = 0;
-  for (auto _ : state) {
+  for ([[maybe_unused]] auto _ : state) {
     sample.mutable_workload()->set_global_batch_size(8192 + ++number * 128);
     const std::string bytes = sample.SerializeAsString();
     std::this_thread::sleep_until(due += interval);

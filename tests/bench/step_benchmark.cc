@@ -12,7 +12,7 @@ void LayerPair(benchmark::State& state) {
   LayerNodes nodes;
   nodes.pre_fwd = 900, nodes.pre_bwd = 1100, nodes.pre_wgrad = 500, nodes.mlp_fwd = 1400, nodes.mlp_bwd = 1500;
   nodes.mlp_wgrad = 1300, nodes.dispatch_fwd = nodes.dispatch_bwd = 700, nodes.combine_fwd = nodes.combine_bwd = 800;
-  for (auto _ : state) {
+  for ([[maybe_unused]] auto _ : state) {
     benchmark::DoNotOptimize(nodes);
     benchmark::DoNotOptimize(WalkPair(nodes, {1.1, 1.6}, state.range(0) != 0, false));
   }
@@ -38,7 +38,7 @@ void WholeEstimate(benchmark::State& state, const char* model_name, int pp, int 
   plan.dispatcher = Dispatcher::kHybridEp;
   plan.ep_overlap = shape.is_moe();
   StepForecast forecast;
-  for (auto _ : state) {
+  for ([[maybe_unused]] auto _ : state) {
     benchmark::DoNotOptimize(plan);
     benchmark::DoNotOptimize(ForecastStep(work, plan, rates, &forecast));
   }

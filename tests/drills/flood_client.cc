@@ -168,7 +168,7 @@ class Connection {
       judge_.Lose();
       return;
     }
-    call.release();  // OnClose takes it back
+    (void)call.release();  // OnClose takes it back
     ++outstanding_;
   }
 
@@ -235,6 +235,7 @@ class Connection {
                           nghttp2_data_source* source, void*) {
     Call& call = *static_cast<Call*>(source->ptr);
     const size_t size = std::min(room, call.body.size() - call.body_sent);
+    // NOLINTNEXTLINE(bugprone-not-null-terminated-result): bytes of a body, with their number
     std::memcpy(to, call.body.data() + call.body_sent, size);
     call.body_sent += size;
     if (call.body_sent == call.body.size()) *flags |= NGHTTP2_DATA_FLAG_EOF;

@@ -221,6 +221,7 @@ int Run(const Options& options) {
   arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
   arguments.SetMaxReceiveMessageSize(-1);
   std::vector<std::unique_ptr<grpc::GenericStub>> stubs;
+  stubs.reserve(kConnections);
   for (int i = 0; i < kConnections; ++i) {
     stubs.push_back(std::make_unique<grpc::GenericStub>(
         grpc::CreateCustomChannel(options.target, grpc::InsecureChannelCredentials(), arguments)));

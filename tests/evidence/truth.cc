@@ -239,7 +239,7 @@ std::string FamilyOf(const std::string& model) {
   // Whole families are held out together: sizes of one architecture are one family.
   for (const char* family :
        {"deepseek", "qwen3-next", "qwen3", "llama", "gpt-oss", "nemotron", "mixtral", "moonlight"}) {
-    if (model.find(family) != std::string::npos) return family;
+    if (absl::StrContains(model, family)) return family;
   }
   return model;
 }
@@ -491,7 +491,7 @@ TruthFile ReadRecipes(const Catalog& catalog, const std::string& text) {
     truth.age = std::max(0.0, ReleaseYear("main") - ReleaseYear(truth.release));
     truth.family = FamilyOf(truth.run.model_name);
     truth.step_us = PublishedStepUs(row, *published, &truth);
-    truth.rounded = truth.release.find("rounded") != std::string::npos;
+    truth.rounded = absl::StrContains(truth.release, "rounded");
     truth.complete = Text(row, "quality") == "A";
     truth.partial = none.any() || Flag(extra, "partial") || Text(extra, "task") == "sft" ||
                     (!truth.complete && Field(row, "quality") != nullptr);
@@ -529,7 +529,7 @@ bool ApplyText(const std::string& knob, const std::string& text, Run* run) {
     const auto backend = ReadBackend(text);
     if (!backend.has_value()) return false;
     // A transport of its own is another machine to the forecast.
-    if (text.find("UCCL") != std::string::npos) return false;
+    if (absl::StrContains(text, "UCCL")) return false;
     return plan.dispatcher = *backend, true;
   }
   if (knob == "precision") {
@@ -639,7 +639,7 @@ int64_t GuessBatch(const Run& run, double from_us) {
   if (from_us <= 0) return 16 * one;
   int64_t best = one * plan.pp;
   double nearest = 1e18;
-  for (int64_t microbatches = plan.pp; microbatches <= 64 * plan.pp;
+  for (int64_t microbatches = plan.pp; microbatches <= int64_t{64} * plan.pp;
        microbatches += std::max<int64_t>(1, microbatches / 4)) {
     Candidate trial = plan;
     trial.global_batch_size = microbatches * one;
@@ -682,7 +682,7 @@ std::vector<AbRow> ReadEvidence(const Catalog& catalog, const std::string& text)
     base.efa = efa;
     if (row.why_not.empty()) {
       row.family = FamilyOf(base.model_name);
-      base.plan.permute_fusion = row.note.find("permute_fusion off") == std::string::npos;
+      base.plan.permute_fusion = !absl::StrContains(row.note, "permute_fusion off");
       // The time of a run is a truth of its own where the layout and the batch are stated.
       const bool stated = Field(*setting, "tp") != nullptr && Field(*setting, "pp") != nullptr;
       if (IsTime(metric) && stated && base.plan.global_batch_size > 0) {

@@ -83,7 +83,7 @@ JudgedLayout JudgeLayout(const NormalizedIntent& question, const LayoutSizes& si
   }
   judged.legal = found.statistics.layouts > 0;
   if (!found.plans.empty()) {
-    judged.plan = std::move(found.plans.front());
+    judged.plan = found.plans.front();
     judged.plan->candidate.stages = nullptr;  // of the search, which ends here
   }
   return judged;

@@ -216,7 +216,7 @@ std::string UnexplainedId(const Message& message) {
   from.ListFields(message, &fields);
   for (const FieldDescriptor* field : fields) {
     if (field->name() == "rule_id") {
-      const std::string id = from.GetString(message, field);
+      std::string id = from.GetString(message, field);
       if (FindRule(id) == nullptr && FindRecord(id) == nullptr) return id;
     } else if (field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
       const int count = field->is_repeated() ? from.FieldSize(message, field) : 1;

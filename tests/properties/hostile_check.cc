@@ -93,13 +93,13 @@ absl::Status ReadHfConfig(const std::string& text) {
 
 absl::Status ReadAdmission(const std::string& text) {
   doors::AdmissionRequest admission;
-  const absl::Status parsed = doors::ParseAdmissionReview(text, &admission);
+  absl::Status parsed = doors::ParseAdmissionReview(text, &admission);
   if (!parsed.ok()) return parsed;
   v1::ValidateConfigRequest request;
   const doors::Question question = doors::AskAboutWorkload(admission, {}, *TheCatalog(), &request);
   if (question.skip.has_value()) return absl::OkStatus();
   v1::ValidateConfigResponse response;
-  const absl::Status status = TheResolver().ValidateConfig(request, &response);
+  absl::Status status = TheResolver().ValidateConfig(request, &response);
   if (status.ok()) doors::RenderAdmissionReview(admission, doors::ReviewOf(question, response), {});
   return status;
 }

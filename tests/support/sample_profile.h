@@ -63,7 +63,7 @@ inline v1::HardwareProfile SampleProfile(const std::string& kind = "measured") {
     (*row->mutable_parameters())["sms"] = sms;
     (*row->mutable_labels())["op"] = "copy";
   }
-  for (double rows = 16; rows <= 8192; rows *= 2) {
+  for (int rows = 16; rows <= 8192; rows *= 2) {
     v1::ProbeRow* row = AddRow(&profile, "gemm.fc1", kSampleFc1.At(rows), "flops_per_second", row_kind);
     (*row->mutable_parameters())["rows"] = rows;
   }

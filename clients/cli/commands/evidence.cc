@@ -190,7 +190,7 @@ using Sink = std::function<absl::Status(int first, const std::vector<v1::Measure
 Sink IntoServer(Remote* remote) {
   return [remote](int first, const std::vector<v1::Measurement>& batch, Imported* result) -> absl::Status {
     for (size_t i = 0; i < batch.size(); ++i) {
-      const absl::Status status = remote->Report(batch[i]);
+      absl::Status status = remote->Report(batch[i]);
       if (status.ok()) ++result->added;  // a server does not say whether it knew it
       if (absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status)) return status;
       if (!status.ok())

@@ -12,6 +12,7 @@ namespace {
 template <class Releases>
 std::string ReleaseText(const Releases& releases) {
   std::vector<std::string> names;
+  names.reserve(releases.size());
   for (const int release : releases) names.push_back(release == kMain ? "main" : absl::StrCat("0.", release));
   return absl::StrJoin(names, ", ");
 }

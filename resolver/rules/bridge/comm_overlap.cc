@@ -19,7 +19,7 @@ using F = const Facts&;
 
 constexpr int kApply = 618;  // the model half is written over the model
 constexpr int kApplyDp = 642;
-constexpr int64_t kBucketSize = 128 * 1024 * 1024;
+constexpr int64_t kBucketSize = int64_t{128} * 1024 * 1024;
 
 bool Configured(F f) { return CommOverlapConfigured(f.config()); }
 
@@ -88,9 +88,9 @@ bool Interleaved(F f) { return Pipelined(f) && f.num(K::virtual_pipeline_model_p
 bool DpHalfRuns(F f) { return Configured(f) && f.on(K::use_distributed_optimizer); }
 
 // Bridge's own value unless the caller wrote one under comm_overlap.
-void Write(Editor& e, K to, K user, Value otherwise) {
+void Write(Editor& e, K to, K user, const Value& otherwise) {
   const Value& wished = e.facts().value(user);
-  e.Set(to, wished.is_none() ? std::move(otherwise) : wished);
+  e.Set(to, wished.is_none() ? otherwise : wished);
 }
 void WriteP2p(Editor& e, bool overlap, bool batch) {
   Write(e, K::overlap_p2p_comm, K::comm_overlap_overlap_p2p_comm, overlap);

@@ -12,7 +12,7 @@
 
 // megatron/core/model_parallel_config.py: the base class, whose __post_init__ runs first.
 #define MODEL_PARALLEL_CONFIG(line_number)    \
-  .at = {Phase::kModel, line_number - 10000}, \
+  .at = {Phase::kModel, (line_number)-10000}, \
   .source = "Megatron-LM:megatron/core/model_parallel_config.py:" #line_number
 
 // megatron/core/transformer/pipeline_parallel_layer_layout.py, called from transformer_config.py:2264 (reading) and

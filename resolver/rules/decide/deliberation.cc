@@ -20,7 +20,7 @@ bool Deliberation::Choose(Knob knob, Value value, Why why) {
   Decision decision;
   decision.rule_id = why.rule_id;
   decision.knob = knob;
-  decision.value = value;
+  decision.value = std::move(value);
   decision.reason = std::move(why.reason);
   decision.basis = why.basis;
   for (absl::string_view citation : why.citations) decision.citations.emplace_back(citation);
@@ -83,7 +83,7 @@ bool Deliberation::Follow(Knob knob, Value value, Knob leader, absl::string_view
 }
 
 void Deliberation::Respect(Knob knob, absl::string_view rule_id, std::string reason,
-                           std::vector<absl::string_view> citations, std::vector<Alternative> alternatives) {
+                           const std::vector<absl::string_view>& citations, std::vector<Alternative> alternatives) {
   Decision decision;
   decision.rule_id = rule_id;
   decision.knob = knob;

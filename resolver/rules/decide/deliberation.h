@@ -59,8 +59,8 @@ class Deliberation {
   // Sets a companion of a decided knob without a reason of its own beyond "goes with".
   bool Follow(Knob knob, Value value, Knob leader, absl::string_view rule_id, absl::string_view why);
   // Records that the caller's value stands, with what would have been chosen instead.
-  void Respect(Knob knob, absl::string_view rule_id, std::string reason, std::vector<absl::string_view> citations = {},
-               std::vector<Alternative> alternatives = {});
+  void Respect(Knob knob, absl::string_view rule_id, std::string reason,
+               const std::vector<absl::string_view>& citations = {}, std::vector<Alternative> alternatives = {});
   // Sets a variable unless the caller exports it; records a decision.
   void Export(absl::string_view name, std::string value, Why why);
   void SuggestAb(AbSuggestion suggestion) { plan_->ab_suggestions.push_back(std::move(suggestion)); }

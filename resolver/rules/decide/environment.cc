@@ -1,6 +1,7 @@
 // Environment variables that go with the decided configuration.
 #include <algorithm>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "resolver/plan/stack.h"
 #include "resolver/rules/decide/deliberation.h"
@@ -156,7 +157,7 @@ void DecideEnvironment(Deliberation& d) {
     d.Export("CUBLAS_WORKSPACE_CONFIG", ":4096:8", std::move(why));
   }
   // Grace hosts: the NIC reaches GPU memory over C2C.
-  if (f.rack_scale && d.intent.gpu.host_link.find("C2C") != std::string::npos && d.intent.gpu.cc_minor == 0) {
+  if (f.rack_scale && absl::StrContains(d.intent.gpu.host_link, "C2C") && d.intent.gpu.cc_minor == 0) {
     Why why{.rule_id = "decide.env.nic",
             .reason = "GPU-direct over NVLink-C2C",
             .basis = Basis::kRecipes,

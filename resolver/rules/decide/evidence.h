@@ -88,7 +88,7 @@ inline constexpr int64_t kFewCopies = 4;
 inline constexpr double kLittleDedup = 0.75;
 // HybridEP gathers a routing map of EP x experts entries per token. The largest published one over a network is
 // DeepSeek-V3's, EP64 x 256 experts; the published EP64 x 512 recipe uses deepep.
-inline constexpr int64_t kMaxNetworkRoutingMap = 64 * 256;
+inline constexpr int64_t kMaxNetworkRoutingMap = int64_t{64} * 256;
 // The largest EP degree over a network with published flex results (DeepEP's own table, DeepSeek-V3); recipes with
 // EP128 use alltoall.
 inline constexpr int64_t kMaxNetworkFlexEp = 64;

@@ -1,4 +1,6 @@
 // EP overlap (1F1B all-to-all), the delayed weight gradient that goes with it, and the shared expert's own overlap.
+#include <cmath>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "resolver/evidence/probe_evidence.h"
@@ -92,13 +94,13 @@ Judgement Weigh(const Deliberation& d) {
   if (d.intent.profile.has_value()) {
     const auto& exposed = d.intent.profile->exposed_all_to_all_ratio;
     if (exposed.has_value() && *exposed < kExposedTooLittle) {
-      return {.reason = absl::StrCat("the profile shows ", static_cast<int>(*exposed * 100 + 0.5),
+      return {.reason = absl::StrCat("the profile shows ", std::lround(*exposed * 100),
                                      " % of the step in exposed all-to-all: too little to pay for the schedule"),
               .basis = Basis::kMeasured};
     }
     if (exposed.has_value() && *exposed >= kExposedMuch) {
       return {.on = true,
-              .reason = absl::StrCat("the profile shows ", static_cast<int>(*exposed * 100 + 0.5),
+              .reason = absl::StrCat("the profile shows ", std::lround(*exposed * 100),
                                      " % of the step in exposed all-to-all"),
               .basis = Basis::kMeasured,
               .citations = {evidence::kOverlapHybridepTwoNodes},

@@ -20,7 +20,7 @@ Environment LoongForge() {
 }
 
 // What the model's file says, and `knobs` on top.
-Config Named(absl::string_view model, std::vector<std::pair<Knob, Value>> knobs) {
+Config Named(absl::string_view model, const std::vector<std::pair<Knob, Value>>& knobs) {
   Config config = DefaultsFor(Target::kLoongForge, kLoongForgeCore, kMain, /*mla=*/false);
   config.Set(Knob::model_name, Value(model), Origin::kModel);
   for (const auto& [knob, argument] : FindLoongForgeModel(model)->arguments) {

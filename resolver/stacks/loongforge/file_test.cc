@@ -14,11 +14,11 @@ using Words = std::vector<std::string>;
 
 constexpr absl::string_view kMine = "/opt/LoongForge/configs/models/custom/mine.yaml";
 
-ComposedFile Compose(std::map<std::string, std::string> files, EnvVars vars = {}) {
+ComposedFile Compose(std::map<std::string, std::string> files, const EnvVars& vars = {}) {
   Environment env;
   env.target = Target::kLoongForge;
   env.model_files = std::move(files);
-  for (auto& [name, value] : vars) env.vars[name] = value;
+  for (const auto& [name, value] : vars) env.vars[name] = value;
   return ComposeLoongForgeFile(kMine, env);
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "absl/strings/match.h"
 #include "gtest/gtest.h"
 #include "resolver/catalog/defaults.h"
 #include "resolver/derive/target_knobs.h"
@@ -39,7 +40,7 @@ Value Sample(const internal::FlagRow& row) {
     case FlagForm::kSwitchOff:
       return Value(false);
     case FlagForm::kSwitchPair:
-      return Value(std::string(row.flag).rfind("--no-", 0) != 0);
+      return Value(!absl::StartsWith(row.flag, "--no-"));
     case FlagForm::kValue:
       return scalar(0);
     case FlagForm::kListOfThree:

@@ -53,11 +53,11 @@ void AddFindings(const std::string& at, const Findings& findings, Facts* facts) 
   for (const v1::Finding& finding : findings) {
     const std::string& id = finding.rule_id();
     facts->Add(at + "finding", id);
-    facts->Add(at + "severity." + id, v1::Severity_Name(finding.severity()));
-    facts->Add(at + "seen." + id, finding.seen());
-    facts->Add(at + "needs." + id, finding.needs());
-    facts->Add(at + "source." + id, finding.source().text());
-    for (const v1::Fix& fix : finding.fixes()) facts->Add(at + "fix." + id, Text(fix));
+    facts->Add(absl::StrCat(at, "severity.", id), v1::Severity_Name(finding.severity()));
+    facts->Add(absl::StrCat(at, "seen.", id), finding.seen());
+    facts->Add(absl::StrCat(at, "needs.", id), finding.needs());
+    facts->Add(absl::StrCat(at, "source.", id), finding.source().text());
+    for (const v1::Fix& fix : finding.fixes()) facts->Add(absl::StrCat(at, "fix.", id), Text(fix));
   }
 }
 
@@ -87,7 +87,8 @@ void AddEstimate(const std::string& at, const v1::Estimate& estimate, Facts* fac
 void AddLaunch(const std::string& at, const v1::Launch& launch, Facts* facts) {
   AddEach(at + "argv." + launch.dialect(), launch.argv(), facts);
   facts->Add(at + "text." + launch.dialect(), launch.text());
-  for (const auto& [name, value] : launch.env()) facts->Add(at + "env." + launch.dialect() + "." + name, value);
+  for (const auto& [name, value] : launch.env())
+    facts->Add(absl::StrCat(at, "env.", launch.dialect(), ".", name), value);
 }
 
 void AddRepair(const std::string& at, const v1::Repair& repair, Facts* facts) {
@@ -184,7 +185,8 @@ void AddAnswer(const std::string& at, const v1::ModelSpec& answer, Facts* facts)
   if (answer.has_moe_router_topk()) facts->Add(at + "moe_router_topk", answer.moe_router_topk());
   facts->Add(at + "tie_embeddings", answer.tie_embeddings());
   if (answer.has_rotary_base()) facts->Add(at + "rotary_base", answer.rotary_base());
-  for (const auto& [name, value] : answer.extra_dimensions()) facts->Add(at + "extra_dimensions." + name, value);
+  for (const auto& [name, value] : answer.extra_dimensions())
+    facts->Add(absl::StrCat(at, "extra_dimensions.", name), value);
   facts->Add(at + "total_count", answer.parameters().total_count());
   facts->Add(at + "active_count", answer.parameters().active_count());
   AddEach(at + "sources", answer.sources(), facts);

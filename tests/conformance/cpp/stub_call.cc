@@ -28,7 +28,7 @@ void AddEnd(const grpc::Status& status, const Case& test, const grpc::ClientCont
   if (!details.ParseFromString(status.error_details())) details.Clear();
   details.set_code(status.error_code());
   AddStatus("", details, facts);
-  const auto text = [](grpc::string_ref value) { return std::string(value.data(), value.size()); };
+  const auto text = [](const grpc::string_ref& value) { return std::string(value.data(), value.size()); };
   const auto id = context.GetServerInitialMetadata().find(kRequestId);
   if (test.options().metadata().contains(kRequestId) && id != context.GetServerInitialMetadata().end()) {
     facts->Add("~header.x-request-id", text(id->second));
