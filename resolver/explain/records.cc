@@ -8,10 +8,18 @@ namespace {
 
 constexpr absl::string_view kMoeGuide = "NVIDIA Megatron-Core MoE guide";
 constexpr absl::string_view kRecipes = "published recipes of Megatron-Bridge";
+constexpr absl::string_view kHydra = "Megatron-Bridge:src/megatron/bridge/training/utils/omegaconf_utils.py";
 constexpr absl::string_view kForecast = "Flightplan's forecast of memory and step time";
 
 // By id.
 constexpr Record kRecords[] = {
+    {"bridge-override.none-is-text", "cli", "warning", "parse", Verdict::kAdvice, "",
+     "None is text in an override; null means unset", kHydra},
+    {"bridge-override.unknown", "cli", "error", "parse", Verdict::kAccepted, "",
+     "an override names a section and a field that this release of Megatron-Bridge has", kHydra},
+    {"bridge-override.unreadable", "cli", "error", "parse", Verdict::kAccepted, "",
+     "an override is section.field=value in Hydra's grammar; a file of a ConfigContainer is a map of its sections",
+     kHydra},
     {"decide.activation-offload", "act-offload", "decision", "decide", Verdict::kAdvice,
      "cpu_offloading cpu_offloading_num_layers fine_grained_activation_offloading offload_tensors "
      "recompute_granularity",

@@ -8,8 +8,8 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "flightplan/v1/catalog_service.pb.h"
-#include "resolver/base/yaml.h"
 #include "resolver/explain/catalog_answers.h"
+#include "resolver/explain/rule_examples.h"
 #include "resolver/normalize/knobs_message.h"
 #include "resolver/normalize/violations.h"
 #include "resolver/rules/registry.h"
@@ -25,43 +25,9 @@ Generated from the rule records and their example tables; do not edit. After a c
 Kinds: an *error* is refused by the stack or fails later; a *warning* runs, but something is likely wrong; an *info* is
 worth knowing; a *change* is what the stack does to the configuration without asking. Releases are those of
 Megatron-Core; Bridge's own stand beside them where Bridge is the one that checks. Under *fires* stands the least that
-fires the rule over the defaults of its target, under *neighbour* what differs in the nearest one that does not.
+fires the rule over the defaults of its target, under *writes* what a change then writes, under *neighbour* what differs in
+the nearest one that does not.
 )";
-
-// As a flow mapping, in the order written.
-std::string Flow(const YamlNode& node) {
-  switch (node.kind) {
-    case YamlNode::Kind::kNull:
-      return "null";
-    case YamlNode::Kind::kScalar:
-      return node.quoted ? absl::StrCat("\"", node.text, "\"") : node.text;
-    case YamlNode::Kind::kList: {
-      std::vector<std::string> items;
-      for (const YamlNode& item : node.items) items.push_back(Flow(item));
-      return absl::StrCat("[", absl::StrJoin(items, ", "), "]");
-    }
-    case YamlNode::Kind::kMap:
-      break;
-  }
-  std::vector<std::string> items;
-  for (const auto& [key, value] : node.keys) items.push_back(absl::StrCat(key, ": ", Flow(value)));
-  return absl::StrCat("{", absl::StrJoin(items, ", "), "}");
-}
-
-// "megatron-lm: num_layers: 4, env {te: 2.9}": what an example says, without its braces.
-std::string ExampleText(const YamlNode& node) {
-  std::vector<std::string> parts;
-  for (const auto& [key, value] : node.keys) {
-    if (key == "target") {
-      parts.insert(parts.begin(), Flow(value));
-    } else if (key == "knobs") {
-      for (const auto& [knob, setting] : value.keys) parts.push_back(absl::StrCat(knob, "=", Flow(setting)));
-    } else {
-      for (const auto& [name, fact] : value.keys) parts.push_back(absl::StrCat(key, ".", name, "=", Flow(fact)));
-    }
-  }
-  return absl::StrJoin(parts, ", ");
-}
 
 std::string Code(absl::string_view text) {
   return text.empty() ? "" : absl::StrCat("`", absl::StrReplaceAll(text, {{"`", "'"}, {"\n", " "}}), "`");
@@ -111,28 +77,13 @@ void AppendRule(const Rule& rule, const RuleExample* example, std::string* out) 
   Line("source", Code(info.source().text()), out);
   if (example == nullptr) return;
   Line("fires", Code(example->fires), out);
+  Line("writes", Code(example->writes), out);
   Line("neighbour", Code(example->passes), out);
 }
 
 }  // namespace
 
-absl::StatusOr<std::vector<RuleExample>> ReadRuleExamples(absl::string_view file, absl::string_view text) {
-  const absl::StatusOr<YamlDocument> document = ParseYaml(file, text);
-  if (!document.ok()) return document.status();
-  std::vector<RuleExample> examples;
-  for (const YamlNode& entry : document->root.items) {
-    const YamlNode *id = entry.Find("id"), *fires = entry.Find("fires"), *passes = entry.Find("passes");
-    if (id == nullptr || fires == nullptr) {
-      return absl::InvalidArgumentError(absl::StrCat(file, ":", entry.line, ": an example needs id and fires"));
-    }
-    examples.push_back({id->text, ExampleText(*fires), passes == nullptr ? "" : ExampleText(*passes)});
-  }
-  return examples;
-}
-
-std::string RuleBook(const std::vector<RuleExample>& examples) {
-  std::map<absl::string_view, const RuleExample*> by_id;
-  for (const RuleExample& example : examples) by_id.emplace(example.id, &example);  // the first stays
+std::string RuleBook() {
   std::vector<const Rule*> rules(AllRules().begin(), AllRules().end());
   std::stable_sort(rules.begin(), rules.end(),
                    [](const Rule* a, const Rule* b) { return std::tie(a->area, a->id) < std::tie(b->area, b->id); });
@@ -145,8 +96,7 @@ std::string RuleBook(const std::vector<RuleExample>& examples) {
   for (const Rule* rule : rules) {
     if (rule->area != area) absl::StrAppend(&out, "\n## ", rule->area, "\n");
     area = rule->area;
-    const auto example = by_id.find(rule->id);
-    AppendRule(*rule, example == by_id.end() ? nullptr : example->second, &out);
+    AppendRule(*rule, FindRuleExample(rule->id), &out);
   }
   return out;
 }

@@ -3,37 +3,37 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
+#include "resolver/explain/rule_examples.h"
 #include "resolver/rules/registry.h"
 
 namespace flightplan {
 namespace {
 
-TEST(ReadRuleExamples, SaysWhatAnExampleSets) {
-  const auto examples = ReadRuleExamples("f",
-                                         "- {id: a.b, fires: {target: core, knobs: {x: true, m: [a, b]}, env: {te: "
-                                         "\"2.9\"}}, passes: {knobs: {x: null}}}\n"
-                                         "- {id: c, fires: {target: bridge@0.5}}\n");
-  ASSERT_TRUE(examples.ok()) << examples.status();
-  ASSERT_EQ(examples->size(), 2u);
-  EXPECT_EQ((*examples)[0].fires, "core, x=true, m=[a, b], env.te=\"2.9\"");
-  EXPECT_EQ((*examples)[0].passes, "x=null");
-  EXPECT_EQ((*examples)[1].fires, "bridge@0.5");
+TEST(RuleExamples, SayWhatAnExampleSets) {
+  const RuleExample* const shared = FindRuleExample("mlm.async-save-off");
+  ASSERT_NE(shared, nullptr);
+  EXPECT_EQ(shared->fires, "megatron-lm, async_save=true, ckpt_format=torch_dist, use_persistent_ckpt_worker=false");
+  EXPECT_EQ(shared->passes, "use_persistent_ckpt_worker=true");
+  EXPECT_EQ(shared->writes, "async_save=false");
+  EXPECT_EQ(FindRuleExample("lf.hydra-override")->fires,
+            "loongforge, --model-name qwen3-30b-a3b num_layerz=4, env.vars={LOONGFORGE_PATH: /opt/LoongForge}");
+  EXPECT_EQ(FindRuleExample("no.such-rule"), nullptr);
 }
 
-TEST(ReadRuleExamples, NamesTheLineOfABadOne) {
-  const auto examples = ReadRuleExamples("f.yaml", "- {id: a}\n");
-  EXPECT_NE(examples.status().message().find("f.yaml:1"), absl::string_view::npos);
+TEST(RuleExamples, AreOfEveryRule) {
+  for (const Rule* rule : AllRules()) EXPECT_NE(FindRuleExample(rule->id), nullptr) << rule->id;
 }
 
 TEST(RuleBook, HasEveryRuleOnce) {
-  const std::string book = RuleBook({{"recompute.full-needs-method", "core, x=1", "x=2"}});
+  const std::string book = RuleBook();
   for (const Rule* rule : AllRules()) {
     const std::string title = absl::StrCat("\n### ", rule->id, "\n");
     const size_t first = book.find(title);
     EXPECT_NE(first, std::string::npos) << rule->id;
     EXPECT_EQ(book.find(title, first + 1), std::string::npos) << rule->id;
   }
-  EXPECT_NE(book.find("- fires: `core, x=1`\n- neighbour: `x=2`\n"), std::string::npos);
+  EXPECT_NE(book.find("- writes: `async_save=false`\n- neighbour: `use_persistent_ckpt_worker=true`\n"),
+            std::string::npos);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "resolver/engine/engine.h"
 #include "resolver/explain/catalog_answers.h"
 #include "resolver/explain/records.h"
+#include "resolver/explain/rule_examples.h"
 #include "resolver/explain/verdict_message.h"
 #include "resolver/normalize/knobs_message.h"
 
@@ -129,6 +130,13 @@ absl::string_view SectionName(Section section) {
   return "";
 }
 
+// What must hold; of a change without a sentence of its own what it writes, by its example.
+std::string TextOf(const Rule& rule) {
+  const RuleExample* const example = FindRuleExample(rule.id);
+  if (!rule.needs.empty() || example == nullptr) return std::string(rule.needs);
+  return absl::StrCat("the stack writes ", example->writes, " by itself, for example with ", example->fires);
+}
+
 }  // namespace
 
 void KnobToMessage(Knob knob, v1::KnobInfo* message) {
@@ -163,7 +171,7 @@ void RuleToMessage(const Rule& rule, v1::RuleInfo* message) {
   message->set_stage(std::string(StageName(rule.at.phase)));
   for (Knob knob : rule.reads) message->add_reads(std::string(Name(knob)));
   for (absl::string_view name : rule.reads_env) message->add_reads(std::string(name));
-  message->set_text(std::string(rule.needs));
+  message->set_text(TextOf(rule));
   for (const StaticPatch& patch : rule.fixes) {
     v1::Fix* fix = message->add_fixes();
     for (const StaticAssignment& assignment : patch) {

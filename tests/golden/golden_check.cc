@@ -130,7 +130,8 @@ int Main(const std::vector<std::string>& args) {
     if (options.tally) PrintCounts("disagreements by cause", totals->keys);
     if (options.tally) PrintCounts("input fields without a knob", totals->unmapped);
     PrintLine(file, *totals);
-    below = below || totals->agree < options.min_agree * totals->cases;
+    if (totals->cases == 0) std::fprintf(stderr, "golden_check: %s: no case was compared\n", file.c_str());
+    below = below || totals->cases == 0 || totals->agree < options.min_agree * totals->cases;
   }
   return below ? 1 : 0;
 }

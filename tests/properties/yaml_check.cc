@@ -273,6 +273,7 @@ int Main(int argc, char** argv) {
   }
   std::printf("%zu texts, %lld refused: %lld differ, %lld refused by one alone\n", texts.size(),
               static_cast<long long>(refused), static_cast<long long>(differ), static_cast<long long>(by_one));
+  if (!print && 2 * refused > count) return std::puts("most texts are refused: little was compared"), 1;
   return differ == 0 && by_one * 1000 <= std::max<int64_t>(count, 1000) ? 0 : 1;
 }
 

@@ -10,6 +10,7 @@
 #include "clients/cli/text.h"
 #include "clients/cli/words.h"
 #include "flightplan/v1/catalog_service.pb.h"
+#include "resolver/explain/rule_examples.h"
 
 namespace flightplan::cli {
 namespace {
@@ -42,6 +43,11 @@ void PrintRule(const v1::RuleInfo& rule, Context& context) {
   for (const v1::Fix& fix : rule.fixes()) Append("fix", FixText(fix, FlagSpelling()), context);
   Append("Core", rule.core_releases(), context);
   Append("Bridge", rule.bridge_releases(), context);
+  if (const RuleExample* const example = FindRuleExample(rule.id()); example != nullptr) {
+    Append("example", absl::StrCat("fires with ", example->fires), context);
+    Append("writes", example->writes, context);
+    Append("not with", example->passes, context);
+  }
   Append("source", absl::StrCat(rule.source().text(), rule.source().field_report() ? " (field report)" : ""), context);
 }
 
