@@ -39,6 +39,14 @@ if $all; then
 fi
 [[ "$preset" != asan && "$preset" != tsan ]] || settings+=(-DFLIGHTPLAN_CUDA=OFF)
 
+# What a change is compared with: where its branch left main; on main itself the commit before.
+changed_since() {
+  local base
+  base="$(git merge-base HEAD origin/main 2>/dev/null || git merge-base HEAD main 2>/dev/null || true)"
+  if [ -z "$base" ] || [ "$base" = "$(git rev-parse HEAD)" ]; then base="$(git rev-parse HEAD~1)"; fi
+  echo "$base"
+}
+
 if $setup; then
   step "set-up"
   if $all; then deploy/setup.sh --all; else deploy/setup.sh; fi
@@ -54,6 +62,16 @@ build "$preset" all
 
 step "tests"
 ctest --preset "$preset" --no-tests=error -LE "source|$left_out" -j "$(nproc)" "$@"
+
+if $all && [ "$preset" = release ]; then
+  step "clang-tidy on what changed; on everything: tests/style/tidy.py"
+  tests/style/tidy.py --since "$(changed_since)"
+
+  step "AddressSanitizer and UndefinedBehaviorSanitizer"
+  cmake --preset asan "${settings[@]}" -DFLIGHTPLAN_CUDA=OFF >/dev/null
+  build asan sanitized_suite
+  ctest --preset asan --no-tests=error -L sanitized -LE slow -j "$(nproc)"
+fi
 
 if ! $all; then
   step "left out, the second tier: tests/run.sh --all"
