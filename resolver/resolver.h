@@ -49,7 +49,8 @@ class Resolver {
                              const EvidenceSnapshot& evidence = EvidenceSnapshot::Empty()) const;
   absl::Status ValidateConfig(const v1::ValidateConfigRequest& request, v1::ValidateConfigResponse* response) const;
 
-  // The same two answers as the bytes of their messages, for who passes them on: the messages are read from these.
+  // The same two answers as serialized messages, for callers that forward them. The messages above are parsed from
+  // these.
   absl::Status AnswerResolve(const v1::ResolveConfigRequest& request, const EvidenceSnapshot& evidence,
                              ConfigAnswer* answer) const;
   absl::Status AnswerValidate(const v1::ValidateConfigRequest& request, ConfigAnswer* answer) const;

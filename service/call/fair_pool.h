@@ -1,6 +1,6 @@
 // Threads that several tenants share by the time that their work takes. One tenant has at most `share` of them at a
 // time, and there are twice as many: another one's task finds a thread, and the system divides the processor between
-// them. Of those who wait, he who has had the least time goes first; nobody saves up time while he asks for nothing.
+// them. Among waiting tenants the one that has had the least time goes first. An idle tenant saves up no time.
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// The files that say who may call and how much: tokens.yaml and quotas.yaml, and what is in force of them.
+// Loads tokens.yaml (who may call) and quotas.yaml (how much), and holds the version of each that is currently in use.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// The memory that answers take while they wait for those who asked to read them: a budget of the process, of which one
-// tenant has a tenth, so that slow readers take nothing from the others.
+// Limits the memory of answers that their callers have not read yet. The process has one budget and a tenant a tenth of
+// it, so that slow readers take nothing from the others.
 #pragma once
 
 #include <cstddef>

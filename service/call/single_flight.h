@@ -1,4 +1,4 @@
-// One working out per key: who asks for the same while it runs, waits for it and gets the same answer.
+// Runs at most one computation per key. Concurrent callers with the same key wait for it and share its result.
 #pragma once
 
 #include <condition_variable>

@@ -1,7 +1,7 @@
-// Bounds how long calls wait for a worker. Who would wait too long is refused on arrival, while that is cheap; who has
-// waited too long after all, because work took longer than it used to, is refused when its turn comes. A few waiting
-// calls a worker are no queue and are never refused: a machine that was busy elsewhere for a while is not overloaded,
-// and a worker that gets free should have something to do.
+// Limits queueing time. Rejects a call on arrival if its expected wait is too long, because rejecting early is cheap,
+// and when its turn comes if it has waited too long after all, because work took longer than before. A few waiting
+// calls for each worker are never rejected: a machine that was busy elsewhere for a while is not overloaded, and a
+// worker that gets free should have something to do.
 #pragma once
 
 #include <chrono>

@@ -1,7 +1,7 @@
 // HTTP/1.1 for those who do not speak gRPC: scrapers, probes, the Kubernetes API server. Whatever a stranger decides
 // has a bound: connections, in all and of one address; bytes of header and body; the time from the first byte to the
-// last. Where a place is wanted, whoever has kept the server waiting for longest gives up his: a caller who says what
-// he wants at once is served beside any number of others who do not.
+// last. When a place is needed, the connection that has kept the server waiting for longest is closed, so that a caller
+// that sends its request at once is served beside any number of callers that do not.
 #pragma once
 
 #include <openssl/ossl_typ.h>

@@ -25,7 +25,7 @@ constexpr size_t kWebhookConnections = 256;
 constexpr size_t kWebhookQueue = 32;
 
 // What a review needs; one for the life of the endpoint.
-struct Desk {
+struct ReviewContext {
   WebhookEndpoint::Options options;
   std::shared_ptr<const Catalog> catalog;
   AnswerSource* answers;
@@ -37,12 +37,13 @@ struct Reviewed {
   std::optional<Answer> answer;  // empty: nothing was asked
 };
 
-absl::StatusOr<Reviewed> ReviewObject(const Desk& desk, const doors::AdmissionRequest& admission) {
+absl::StatusOr<Reviewed> ReviewObject(const ReviewContext& context, const doors::AdmissionRequest& admission) {
   v1::ValidateConfigRequest request;
-  const doors::Question question = doors::AskAboutWorkload(admission, desk.options.releases, *desk.catalog, &request);
+  const doors::Question question =
+      doors::AskAboutWorkload(admission, context.options.releases, *context.catalog, &request);
   if (question.skip.has_value()) return Reviewed{doors::NotAsked(*question.skip), {}};
   request.set_view(v1::ANSWER_VIEW_VERDICT);
-  absl::StatusOr<Answer> answer = desk.answers->Validate(request);
+  absl::StatusOr<Answer> answer = context.answers->Validate(request);
   if (answer.status().code() == absl::StatusCode::kInvalidArgument) {
     return Reviewed{doors::Unread(answer.status().message()), {}};
   }
@@ -55,9 +56,9 @@ absl::StatusOr<Reviewed> ReviewObject(const Desk& desk, const doors::AdmissionRe
   return Reviewed{doors::ReviewOf(question, response), *std::move(answer)};
 }
 
-void Count(const Desk& desk, absl::string_view verdict) {
-  desk.edge->metrics->CountDoorReview(
-      absl::StrCat("kubernetes/", doors::ModeWord(desk.options.policy.mode), "/", verdict));
+void Count(const ReviewContext& context, absl::string_view verdict) {
+  context.edge->metrics->CountDoorReview(
+      absl::StrCat("kubernetes/", doors::ModeWord(context.options.policy.mode), "/", verdict));
 }
 
 // What becomes of the object, for every record of it.
@@ -66,25 +67,25 @@ struct Outcome {
   bool allowed;
 };
 
-Outcome OutcomeOf(const Desk& desk, const absl::StatusOr<Reviewed>& reviewed) {
-  if (!reviewed.ok()) return {"failed", doors::AllowsFailed(desk.options.policy)};
-  return {doors::VerdictWord(reviewed->review.verdict), doors::Allows(reviewed->review, desk.options.policy)};
+Outcome OutcomeOf(const ReviewContext& context, const absl::StatusOr<Reviewed>& reviewed) {
+  if (!reviewed.ok()) return {"failed", doors::AllowsFailed(context.options.policy)};
+  return {doors::VerdictWord(reviewed->review.verdict), doors::Allows(reviewed->review, context.options.policy)};
 }
 
-void LogReview(const Desk& desk, const doors::AdmissionRequest& admission, const absl::StatusOr<Reviewed>& reviewed,
-               Outcome outcome) {
-  desk.edge->log->Write(reviewed.ok() ? LogLevel::kInfo : LogLevel::kError, "admission",
-                        {{"kind", admission.workload.kind},
-                         {"object", admission.name},
-                         {"verdict", outcome.verdict},
-                         {"mode", doors::ModeWord(desk.options.policy.mode)},
-                         {"decision", reviewed.ok() ? reviewed->review.digest : ""},
-                         {"error", reviewed.ok() ? "" : reviewed.status().message()}});
+void LogReview(const ReviewContext& context, const doors::AdmissionRequest& admission,
+               const absl::StatusOr<Reviewed>& reviewed, Outcome outcome) {
+  context.edge->log->Write(reviewed.ok() ? LogLevel::kInfo : LogLevel::kError, "admission",
+                           {{"kind", admission.workload.kind},
+                            {"object", admission.name},
+                            {"verdict", outcome.verdict},
+                            {"mode", doors::ModeWord(context.options.policy.mode)},
+                            {"decision", reviewed.ok() ? reviewed->review.digest : ""},
+                            {"error", reviewed.ok() ? "" : reviewed.status().message()}});
 }
 
-void LogDecision(const Desk& desk, const doors::AdmissionRequest& admission, const absl::StatusOr<Reviewed>& reviewed,
-                 Outcome outcome, double seconds) {
-  if (!desk.edge->decisions->enabled()) return;
+void LogDecision(const ReviewContext& context, const doors::AdmissionRequest& admission,
+                 const absl::StatusOr<Reviewed>& reviewed, Outcome outcome, double seconds) {
+  if (!context.edge->decisions->enabled()) return;
   const std::string object = absl::StrCat(admission.workload.kind, " ", admission.name);
   const std::string request_id = RequestId(admission.uid);
   // Both may quote the object, which may hold secrets.
@@ -93,7 +94,7 @@ void LogDecision(const Desk& desk, const doors::AdmissionRequest& admission, con
                                             ? absl::StrJoin(reviewed->review.not_judged, "; ")
                                             : "");
   DecisionDoor door{.door = "kubernetes",
-                    .mode = doors::ModeWord(desk.options.policy.mode),
+                    .mode = doors::ModeWord(context.options.policy.mode),
                     .verdict = outcome.verdict,
                     .object = absl::StripAsciiWhitespace(object),
                     .user = admission.user,
@@ -105,26 +106,26 @@ void LogDecision(const Desk& desk, const doors::AdmissionRequest& admission, con
     for (const doors::FindingLine& line : reviewed->review.lines) door.findings.push_back(line.rule_id);
     if (reviewed->answer.has_value()) entry.answer = &*reviewed->answer;
   }
-  desk.edge->decisions->Write(entry);
+  context.edge->decisions->Write(entry);
 }
 
-HttpResponse Handle(const Desk& desk, const HttpRequest& http) {
+HttpResponse Handle(const ReviewContext& context, const HttpRequest& http) {
   const auto start = std::chrono::steady_clock::now();
   const Work work(kMaxReviewWork);
   doors::AdmissionRequest admission;
   if (const absl::Status status = doors::ParseAdmissionReview(http.body, &admission); !status.ok()) {
-    Count(desk, "failed");
+    Count(context, "failed");
     return {400, "text/plain", absl::StrCat(status.message(), "\n")};
   }
-  const absl::StatusOr<Reviewed> reviewed = ReviewObject(desk, admission);
-  const Outcome outcome = OutcomeOf(desk, reviewed);
-  Count(desk, outcome.verdict);
-  LogReview(desk, admission, reviewed, outcome);
-  LogDecision(desk, admission, reviewed, outcome,
+  const absl::StatusOr<Reviewed> reviewed = ReviewObject(context, admission);
+  const Outcome outcome = OutcomeOf(context, reviewed);
+  Count(context, outcome.verdict);
+  LogReview(context, admission, reviewed, outcome);
+  LogDecision(context, admission, reviewed, outcome,
               std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
   return {200, "application/json",
-          reviewed.ok() ? doors::RenderAdmissionReview(admission, reviewed->review, desk.options.policy)
-                        : doors::RenderFailedReview(admission, reviewed.status().message(), desk.options.policy)};
+          reviewed.ok() ? doors::RenderAdmissionReview(admission, reviewed->review, context.options.policy)
+                        : doors::RenderFailedReview(admission, reviewed.status().message(), context.options.policy)};
 }
 
 }  // namespace
@@ -151,9 +152,9 @@ absl::StatusOr<std::unique_ptr<WebhookEndpoint>> WebhookEndpoint::Start(const Op
   http.keep_alive = absl::Seconds(60);
   http.threads = static_cast<int>(std::max(2u, std::thread::hardware_concurrency()));
   http.max_queued = kWebhookQueue;
-  auto desk = std::make_shared<const Desk>(Desk{options, std::move(catalog), answers, edge});
+  auto context = std::make_shared<const ReviewContext>(ReviewContext{options, std::move(catalog), answers, edge});
   std::vector<HttpRoute> routes = {
-      {"POST", kPath, [desk](const HttpRequest& request) { return Handle(*desk, request); }},
+      {"POST", kPath, [context](const HttpRequest& request) { return Handle(*context, request); }},
       {"GET", "/healthz", [](const HttpRequest&) {
          return HttpResponse{200, "text/plain", "ok\n"};
        }}};

@@ -84,8 +84,8 @@ std::string LastLine(const std::string& text) {
   return lines.empty() ? "" : absl::Utf8SafeCEscape(absl::string_view(lines.back()).substr(0, 200));
 }
 
-// How it died, for people.
-std::string Obituary(const ChildEnd& child, absl::Duration most) {
+// How the worker ended, for people.
+std::string HowItEnded(const ChildEnd& child, absl::Duration most) {
   std::string text;
   switch (child.why) {
     case Why::kSignalled:
@@ -216,15 +216,15 @@ ProbeEnd RunProbeWorker(const ProbeJob& job, const StopSwitch& stop,
               absl::StrCat("the probe worker printed what is no profile: ",
                            child.why == Why::kRefused ? std::string(wrong.message()) : child.detail));
   } else if (lines.complete() || (lines.has_device() && lines.row_count() > 0)) {
-    end = WithProfile(lines, Obituary(child, limits.run));
+    end = WithProfile(lines, HowItEnded(child, limits.run));
   } else if (!lines.error_code().empty()) {
     end = FromErrorLine(lines);
   } else if (child.why == Why::kTimeOver) {
     end = End(ProbeResult::kTimeOver, absl::StatusCode::kDeadlineExceeded, "PROBE_FAILED",
-              absl::StrCat("the probe worker ", Obituary(child, limits.run)));
+              absl::StrCat("the probe worker ", HowItEnded(child, limits.run)));
   } else {
     end = End(ProbeResult::kCrashed, absl::StatusCode::kAborted, "PROBE_FAILED",
-              absl::StrCat("the probe worker ", Obituary(child, limits.run), ", without a row"));
+              absl::StrCat("the probe worker ", HowItEnded(child, limits.run), ", without a row"));
   }
   end.stuck_pid = child.stuck_pid;
   return end;

@@ -8,15 +8,15 @@ namespace flightplan::service {
 ProbeLink::ProbeLink(const Settings& settings, const ResolverBackend& backend, Metrics* metrics)
     : store_(backend.profiles()) {
   if (store_ == nullptr) store_ = *ProfileStore::Open({}, [](const std::string&) {});  // in memory: cannot fail
-  desk_.enabled = settings.probe;
-  desk_.worker = settings.probe_worker;
-  desk_.fake = settings.probe_fake;
-  desk_.store = store_.get();
-  desk_.pool = &probe_pool_;
+  context_.enabled = settings.probe;
+  context_.worker = settings.probe_worker;
+  context_.fake = settings.probe_fake;
+  context_.store = store_.get();
+  context_.pool = &probe_pool_;
   std::array<Metrics::Counter*, kProbeResults> series{};
   for (size_t i = 0; i < series.size(); ++i)
     series[i] = &metrics->ProbeRuns(ProbeResultName(static_cast<ProbeResult>(i)));
-  desk_.count = [series](ProbeResult result) { series[static_cast<size_t>(result)]->Increment(); };
+  context_.count = [series](ProbeResult result) { series[static_cast<size_t>(result)]->Increment(); };
 }
 
 }  // namespace flightplan::service

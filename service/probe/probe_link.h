@@ -17,12 +17,12 @@ class ProbeLink {
   // The backend's profiles, or none but those of this run where it has no store.
   ProbeLink(const Settings& settings, const ResolverBackend& backend, Metrics* metrics);
 
-  ProbeDesk* desk() { return &desk_; }
+  ProbeContext* context() { return &context_; }
   WorkerPool* store_pool() { return &store_pool_; }  // for writes: a probe may hold its own thread for half a minute
 
  private:
   std::shared_ptr<ProfileStore> store_;
-  ProbeDesk desk_;
+  ProbeContext context_;
   WorkerPool probe_pool_{1};
   WorkerPool store_pool_{1};
 };

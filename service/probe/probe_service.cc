@@ -58,7 +58,7 @@ class ProbeServiceImpl final : public Base {
   ProbeServiceImpl(const Edge* edge, ProbeLink* probe) : edge_(*edge), probe_(*probe) {}
 
   grpc::ServerWriteReactor<ByteBuffer>* RunProbe(Context* c, const ByteBuffer* request) override {
-    return HandleRunProbe(edge_, Series("RunProbe"), probe_.desk(), c, request);
+    return HandleRunProbe(edge_, Series("RunProbe"), probe_.context(), c, request);
   }
   Reactor* GetProfile(Context* c, const ByteBuffer* in, ByteBuffer* out) override {
     return Read("GetProfile", &Get, c, in, out);
@@ -75,7 +75,7 @@ class ProbeServiceImpl final : public Base {
       return reactor;
     }
     unary->call().CountReceived();
-    probe_.store_pool()->Submit([this, unary, in, out] { unary->End(Import(probe_.desk()->store, *in, out)); });
+    probe_.store_pool()->Submit([this, unary, in, out] { unary->End(Import(probe_.context()->store, *in, out)); });
     return reactor;
   }
 
@@ -87,7 +87,7 @@ class ProbeServiceImpl final : public Base {
     absl::Status status = unary->call().Admit(Gated::kNo);
     if (status.ok()) {
       unary->call().CountReceived();
-      status = answer(*probe_.desk()->store, *in, out);
+      status = answer(*probe_.context()->store, *in, out);
     }
     unary->End(status);
     return reactor;

@@ -24,9 +24,9 @@ absl::Status Busy(std::string message) {
 
 class ProbeCall final : public EventStream {
  public:
-  ProbeCall(const Edge& edge, const Metrics::Method& method, ProbeDesk* desk, grpc::CallbackServerContext* context,
+  ProbeCall(const Edge& edge, const Metrics::Method& method, ProbeContext* probe, grpc::CallbackServerContext* context,
             grpc::ByteBuffer request)
-      : EventStream(edge, method, context), desk_(*desk), request_(std::move(request)) {}
+      : EventStream(edge, method, context), context_(*probe), request_(std::move(request)) {}
 
   void Start(const std::shared_ptr<ProbeCall>& self) {
     Begin(self);
@@ -34,31 +34,31 @@ class ProbeCall final : public EventStream {
     absl::Status refused = call().Admit(Gated::kYes);
     if (refused.ok()) refused = Enter();
     if (!refused.ok()) return End(refused);
-    desk_.pool->Submit([self] { self->Work(); });
+    context_.pool->Submit([self] { self->Work(); });
   }
 
   void OnCancel() override { stop_.Stop(); }
 
  private:
-  // Not OK: nothing was taken. Else Work gives the desk back.
+  // Not OK: nothing was taken. Else Work gives the probe back.
   absl::Status Enter() {
-    if (!desk_.enabled) {
+    if (!context_.enabled) {
       return WithReason(
           absl::FailedPreconditionError(
               "this server does not probe: start it with --probe on a node whose GPUs may be measured, or "
               "run `flightplan probe` there and import the profile"),
           "PROBE_DISABLED");
     }
-    if (const int pid = desk_.stuck_pid.load(); pid != 0) {
+    if (const int pid = context_.stuck_pid.load(); pid != 0) {
       // Ours, so it is a zombie once it has died.
       if (waitpid(pid, nullptr, WNOHANG) == 0) {
-        desk_.count(ProbeResult::kBusy);
+        context_.count(ProbeResult::kBusy);
         return Busy(absl::StrCat("the last worker (process ", pid, ") hangs in the GPU's driver and cannot be killed"));
       }
-      desk_.stuck_pid = 0;
+      context_.stuck_pid = 0;
     }
-    if (desk_.running.exchange(true)) {
-      desk_.count(ProbeResult::kBusy);
+    if (context_.running.exchange(true)) {
+      context_.count(ProbeResult::kBusy);
       return Busy("a probe is running on this server; one at a time");
     }
     return absl::OkStatus();
@@ -69,7 +69,7 @@ class ProbeCall final : public EventStream {
     v1::RunProbeResponse answer;
     const bool in_time = TakeTurn();
     const absl::Status status = in_time ? Run(answer.mutable_profile()) : absl::OkStatus();
-    desk_.running = false;
+    context_.running = false;
     if (in_time) End(status, &answer);
   }
 
@@ -79,19 +79,19 @@ class ProbeCall final : public EventStream {
     if (!job.request.ParseFromArray(bytes.view().data(), static_cast<int>(bytes.view().size()))) {
       return MalformedRequest(job.request.GetTypeName());
     }
-    job.worker = desk_.worker;
-    job.fake = desk_.fake;
+    job.worker = context_.worker;
+    job.fake = context_.fake;
     job.most = absl::FromChrono(call().deadline()) - absl::Now();
     ProbeEnd end = RunProbeWorker(job, stop_, [this](const v1::ProbeProgress& progress) { Tell(progress); });
-    desk_.count(end.result);
-    desk_.stuck_pid = end.stuck_pid;
+    context_.count(end.result);
+    context_.stuck_pid = end.stuck_pid;
     if (!end.status.ok()) return end.status;
     // What a fake device replayed is shown, and never kept.
     if (end.profile.kind() == "synthetic" || end.profile.rows_size() == 0) {
       *profile = std::move(end.profile);
       return absl::OkStatus();
     }
-    absl::StatusOr<v1::HardwareProfile> stored = desk_.store->Put(end.profile);
+    absl::StatusOr<v1::HardwareProfile> stored = context_.store->Put(end.profile);
     *profile = stored.ok() ? *std::move(stored) : std::move(end.profile);
     if (!stored.ok()) profile->add_notes(absl::StrCat("not stored: ", stored.status().message()));
     return absl::OkStatus();
@@ -103,7 +103,7 @@ class ProbeCall final : public EventStream {
     Report(event);
   }
 
-  ProbeDesk& desk_;
+  ProbeContext& context_;
   const grpc::ByteBuffer request_;
   StopSwitch stop_;
 };
@@ -111,9 +111,9 @@ class ProbeCall final : public EventStream {
 }  // namespace
 
 grpc::ServerWriteReactor<grpc::ByteBuffer>* HandleRunProbe(const Edge& edge, const Metrics::Method& method,
-                                                           ProbeDesk* desk, grpc::CallbackServerContext* context,
+                                                           ProbeContext* probe, grpc::CallbackServerContext* context,
                                                            const grpc::ByteBuffer* request) {
-  auto call = std::make_shared<ProbeCall>(edge, method, desk, context, *request);
+  auto call = std::make_shared<ProbeCall>(edge, method, probe, context, *request);
   call->Start(call);
   return call.get();
 }

@@ -15,7 +15,7 @@
 namespace flightplan::service {
 
 // What the calls of one server share. Outlives them.
-struct ProbeDesk {
+struct ProbeContext {
   bool enabled = false;  // --probe
   std::string worker;    // --probe_worker
   std::string fake;      // tests: replays a file
@@ -27,7 +27,7 @@ struct ProbeDesk {
 };
 
 grpc::ServerWriteReactor<grpc::ByteBuffer>* HandleRunProbe(const Edge& edge, const Metrics::Method& method,
-                                                           ProbeDesk* desk, grpc::CallbackServerContext* context,
+                                                           ProbeContext* probe, grpc::CallbackServerContext* context,
                                                            const grpc::ByteBuffer* request);
 
 }  // namespace flightplan::service
