@@ -23,7 +23,7 @@
 #include "google/protobuf/stubs/logging.h"
 #include "resolver/base/status_macros.h"
 #include "resolver/catalog/catalog.h"
-#include "service/call/gatekeeper.h"
+#include "service/call/access_policy.h"
 #include "service/evidence/evidence_location.h"
 #include "service/local/catalog_folder.h"
 #include "service/local/profile_store.h"
@@ -151,7 +151,7 @@ std::string Addresses(const Settings& settings, const std::vector<int>& ports) {
 // Tokens, quotas and certificates, for --check_config.
 absl::Status CheckAccessFiles(const Settings& settings, const SettingsSources& sources) {
   Metrics metrics(kVersion, "");
-  FLIGHTPLAN_RETURN_IF_ERROR(Gatekeeper(settings, /*usual_concurrent=*/0, &metrics).Load(sources));
+  FLIGHTPLAN_RETURN_IF_ERROR(AccessPolicy(settings, /*usual_concurrent=*/0, &metrics).Load(sources));
   const TlsFiles tls = {settings.tls_cert_file, settings.tls_key_file, settings.tls_client_ca_file};
   return tls.on() ? CheckTlsFiles(tls, absl::Now()) : absl::OkStatus();
 }

@@ -26,10 +26,10 @@
 #include "resolver/explain/catalog_answers.h"
 #include "service/backend/current.h"
 #include "service/backend/reloadable_backend.h"
+#include "service/call/access_policy.h"
 #include "service/call/answer_source.h"
 #include "service/call/call.h"
 #include "service/call/decision_log.h"
-#include "service/call/gatekeeper.h"
 #include "service/evidence/evidence_link.h"
 #include "service/handlers/answer.h"
 #include "service/handlers/catalog_service.h"
@@ -158,7 +158,7 @@ struct Server::Parts {
         metrics(kVersion, catalog->revision()),
         backend(std::make_unique<ReloadableBackend>(std::move(b))),
         gate(InFlightLimit(s)),
-        gatekeeper(s, InFlightLimit(s) / 2, &metrics),
+        access_policy(s, InFlightLimit(s) / 2, &metrics),
         evidence(s.evidence_store, backend.get(), &metrics, &log),
         answers(backend.get(), &metrics, absl::StrCat(kVersion, "/", catalog->revision()),
                 static_cast<size_t>(s.cache_bytes), evidence.keeper()),
@@ -189,7 +189,7 @@ struct Server::Parts {
   std::unique_ptr<DecisionLog> decisions;
   std::unique_ptr<ReloadableBackend> backend;
   InFlightGate gate;
-  Gatekeeper gatekeeper;
+  AccessPolicy access_policy;
   EvidenceLink evidence;
   AnswerSource answers;
   Current<std::string> catalog_revision;
@@ -230,9 +230,9 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Settings& settings, 
   }
   parts.edge = {&parts.metrics,         &parts.log,
                 parts.decisions.get(),  &parts.gate,
-                settings.max_deadline,  parts.gatekeeper.access(),
+                settings.max_deadline,  parts.access_policy.access(),
                 parts.evidence.keeper()};
-  FLIGHTPLAN_RETURN_IF_ERROR(parts.gatekeeper.Load(ProcessSources()));
+  FLIGHTPLAN_RETURN_IF_ERROR(parts.access_policy.Load(ProcessSources()));
   const TlsFiles tls = {settings.tls_cert_file, settings.tls_key_file, settings.tls_client_ca_file};
   if (tls.on()) FLIGHTPLAN_RETURN_IF_ERROR(CheckTlsFiles(tls, absl::Now()));
 
@@ -303,7 +303,7 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Settings& settings, 
   return server;
 }
 
-absl::Status Server::ReloadAccess(const SettingsSources& sources) { return parts_->gatekeeper.Load(sources); }
+absl::Status Server::ReloadAccess(const SettingsSources& sources) { return parts_->access_policy.Load(sources); }
 
 absl::Status Server::ReloadCatalog(absl::StatusOr<std::shared_ptr<const Catalog>> catalog,
                                    std::unique_ptr<const ResolverBackend> backend) {

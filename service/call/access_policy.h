@@ -12,10 +12,10 @@
 
 namespace flightplan::service {
 
-class Gatekeeper {
+class AccessPolicy {
  public:
   // `usual_concurrent`: calls at once of a tenant whose quota does not say. `metrics` must outlive this object.
-  Gatekeeper(const Settings& settings, int64_t usual_concurrent, Metrics* metrics);
+  AccessPolicy(const Settings& settings, int64_t usual_concurrent, Metrics* metrics);
 
   // Reads both files and puts them in force. An error leaves the file that is bad as it was in force, and says file,
   // line and column; a good file beside a bad one is taken. Counts failures.

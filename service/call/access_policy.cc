@@ -1,4 +1,4 @@
-#include "service/call/gatekeeper.h"
+#include "service/call/access_policy.h"
 
 #include <memory>
 #include <utility>
@@ -7,13 +7,13 @@
 
 namespace flightplan::service {
 
-Gatekeeper::Gatekeeper(const Settings& settings, int64_t usual_concurrent, Metrics* metrics)
+AccessPolicy::AccessPolicy(const Settings& settings, int64_t usual_concurrent, Metrics* metrics)
     : token_file_(settings.token_file),
       quota_file_(settings.quota_file),
       metrics_(metrics),
       tenants_(metrics, usual_concurrent) {}
 
-absl::Status Gatekeeper::LoadTokens(const SettingsSources& sources) {
+absl::Status AccessPolicy::LoadTokens(const SettingsSources& sources) {
   if (token_file_.empty()) return absl::OkStatus();
   FLIGHTPLAN_ASSIGN_OR_RETURN(const std::string text, sources.file(token_file_));
   FLIGHTPLAN_ASSIGN_OR_RETURN(AccessTable table, AccessTable::Parse(token_file_, text, &tenants_));
@@ -21,7 +21,7 @@ absl::Status Gatekeeper::LoadTokens(const SettingsSources& sources) {
   return absl::OkStatus();
 }
 
-absl::Status Gatekeeper::LoadQuotas(const SettingsSources& sources) {
+absl::Status AccessPolicy::LoadQuotas(const SettingsSources& sources) {
   if (quota_file_.empty()) return absl::OkStatus();
   FLIGHTPLAN_ASSIGN_OR_RETURN(const std::string text, sources.file(quota_file_));
   FLIGHTPLAN_ASSIGN_OR_RETURN(QuotaTable table, QuotaTable::Parse(quota_file_, text));
@@ -29,7 +29,7 @@ absl::Status Gatekeeper::LoadQuotas(const SettingsSources& sources) {
   return absl::OkStatus();
 }
 
-absl::Status Gatekeeper::Load(const SettingsSources& sources) {
+absl::Status AccessPolicy::Load(const SettingsSources& sources) {
   const absl::Status quotas = LoadQuotas(sources);
   if (!quotas.ok()) metrics_->quota_reload_failures->Increment();
   const absl::Status tokens = LoadTokens(sources);
