@@ -5,7 +5,9 @@ import pathlib
 import re
 import sys
 
-import yaml
+import releases
+import shape
+from shape import anything, fields, list_of, of_type, one_of
 
 TYPES = {
     "bool": "kBool", "int": "kInt", "float": "kFloat", "string": "kString", "int_list": "kIntList",
@@ -17,55 +19,9 @@ SECTIONS = ["model", "ddp", "optimizer", "train", "dist", "rng", "rerun", "mixed
 FORMS = {"value": "kValue", "list": "kList", "list0": "kListOrEmpty", "list3": "kListOfThree",
          "switch_on": "kSwitchOn", "switch_off": "kSwitchOff", "switch_pair": "kSwitchPair"}
 FLAG_TYPES = {**TYPES, "tuple": "kTuple"}
-CORE_RELEASES = [15, 16, 17, 18, 19, 99]
-CORE = ["0.15", "0.16", "0.17", "0.18", "0.19", "main"]
-BRIDGE = ["0.4", "0.5", "0.6", "main"]
-
-
-# ---- the shape of a row: each function takes a value and where it stands, and yields faults
-
-def of_type(*types):
-    def check_type(value, where):
-        if type(value) not in types:
-            yield "%s: must be %s, not %r" % (where, " or ".join(t.__name__ for t in types), value)
-    return check_type
-
-
-def one_of(words):
-    def check_word(value, where):
-        if value not in words:
-            yield "%s: must be one of %s, not %r" % (where, ", ".join(map(str, words)), value)
-    return check_word
-
-
-def anything(value, where):
-    return iter(())
-
-
-def list_of(item):
-    def check_list(value, where):
-        if type(value) is not list:
-            yield "%s: must be a list, not %r" % (where, value)
-            return
-        for i, element in enumerate(value):
-            yield from item(element, "%s[%d]" % (where, i))
-    return check_list
-
-
-def fields(shapes, required=()):
-    def check_fields(value, where):
-        if type(value) is not dict:
-            yield "%s: must be a map, not %r" % (where, value)
-            return
-        for key in required:
-            if key not in value:
-                yield "%s: %s is missing" % (where, key)
-        for key, inner in value.items():
-            if key in shapes:
-                yield from shapes[key](inner, "%s.%s" % (where, key))
-            else:
-                yield "%s: unknown %r, must be one of %s" % (where, key, ", ".join(map(str, shapes)))
-    return check_fields
+KNOWN = releases.load()
+CORE = KNOWN.core
+BRIDGE = KNOWN.bridge
 
 
 def config_classes(section):
@@ -103,7 +59,8 @@ def faults_of_row(row):
 
 
 def faults_of(document):
-    yield from fields({"knobs": list_of(lambda row, where: faults_of_row(row))}, required=("knobs",))(document, "the file")
+    faults = list(fields({"knobs": list_of(lambda row, where: faults_of_row(row))}, required=("knobs",))(document, "the file"))
+    yield from faults or check(document["knobs"])
 
 
 def camel(name):
@@ -123,26 +80,15 @@ def value_json(value):
 
 
 def release(text):
-    """0.17 -> 17; main and absent -> 99 (newest)."""
-    return 99 if text in (None, "main") else int(str(text).split(".")[1])
+    """0.17 -> 17; main and absent -> the newest."""
+    return releases.number("main" if text is None else text)
 
 
 def span(row, key):
     if key not in row:
         return "{1, 0}"
     since, until = row[key].get("since"), row[key].get("until")
-    return "{%d, %d}" % (release(since) if since else 0, release(until) if until else 99)
-
-
-class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
-    """Of two equal keys YAML keeps the last in silence."""
-
-    def construct_mapping(self, node, deep=False):
-        keys = [self.construct_object(key, deep=True) for key, _ in node.value]
-        for key in keys:
-            if keys.count(key) > 1:
-                sys.exit("knobs.yaml: line %d: %r stands twice" % (node.start_mark.line + 1, key))
-        return super().construct_mapping(node, deep)
+    return "{%d, %d}" % (release(since) if since else 0, release(until))
 
 
 def check(rows):
@@ -170,13 +116,13 @@ def flag_rows(rows):
         for flag in row.get("flags", []):
             changes = {release(k): v for k, v in flag.get("changes", {}).items()}
             since = release(flag["since"]) if "since" in flag else 0
-            until = release(flag["until"]) if "until" in flag else 99
+            until = release(flag.get("until"))
             runs = []
-            for r in CORE_RELEASES:
+            for r in map(release, CORE):
                 if not since <= r <= until:
                     continue
-                # 0.15 is covered for the config classes only; it shares the oldest command line read.
-                change = changes.get(max(r, 16), {})
+                # A release whose config classes alone were read shares the oldest command line.
+                change = changes.get(max(r, release(KNOWN.first_command_line)), {})
                 if runs and runs[-1][1] == change:
                     runs[-1][0].append(r)
                 else:
@@ -233,12 +179,7 @@ def write_table(rows, path):
 
 def main():
     source, ids, table = sys.argv[1:4]
-    with open(source) as stream:
-        document = yaml.load(stream, Loader)
-    faults = list(faults_of(document)) or list(check(document["knobs"]))
-    if faults:
-        sys.exit("\n".join("knobs.yaml: " + fault for fault in faults))
-    rows = document["knobs"]
+    rows = shape.load(source, faults_of)["knobs"]
     write_ids(rows, ids)
     write_table(rows, table)
 

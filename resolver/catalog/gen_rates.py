@@ -6,25 +6,49 @@
 import json
 import sys
 
-import yaml
+import shape
+from shape import fields, list_of, number, one_of, row_of, text
 
-KEYS = {"name", "value", "prior", "spread", "error", "source"}
+POSITIVE, SHARE = number(1e-9), number(0, 1)
+COEFFICIENT = {"name": text, "value": POSITIVE, "prior": POSITIVE, "spread": SHARE, "error": SHARE, "source": text}
+PASSES = one_of(("forward", "backward"))
+STAGES = one_of(("forward", "input_gradient", "weight_gradient"))
+COUNT = number(1)
+# Of each table the columns in order, each with its shape; a share of attention may pass 1, as its source counts.
+TABLES = {
+    "gemm": {"m": COUNT, "k": COUNT, "n": COUNT, "layout": one_of(("TN", "NN", "NT")), "share": SHARE},
+    "grouped": {"experts": COUNT, "rows": COUNT, "n": COUNT, "k": COUNT, "stage": STAGES, "share": SHARE},
+    "attention": {"sequence": COUNT, "heads": COUNT, "groups": COUNT, "qk_size": COUNT, "v_size": COUNT, "pass": PASSES,
+                  "share": number(0, 2)},
+    "collectives": {"operation": one_of(("all_reduce", "all_gather", "reduce_scatter", "all_to_all")),
+                    "share_of_900_gb_per_second": SHARE, "latency_us": number(0), "fixed_us": number(0)},
+    "exchange": {"backend": one_of(("hybridep", "deepep", "deepep-v2")), "gpu": text, "ranks": COUNT, "sms": COUNT,
+                 "dispatch_bf16_gb_per_second": POSITIVE, "combine_gb_per_second": POSITIVE,
+                 "counted": one_of(("network", "nvlink")), "source": text},
+}
+ABOUT = {"source": text, "gpu": text, "precision": text, "peak_tflops": POSITIVE}  # of a table whose rows share them
 
 
 def quote(text):
     return json.dumps(text, ensure_ascii=False)
 
 
-def check(rows):
-    names = set()
-    for row in rows:
-        if set(row) != KEYS:
-            sys.exit(f"step_rates.yaml: {row.get('name')}: needs exactly {sorted(KEYS)}")
-        if row["name"] in names:
-            sys.exit(f"step_rates.yaml: {row['name']} stands twice")
-        if not (row["value"] > 0 and row["prior"] > 0 and 0 <= row["spread"] <= 1 and 0 <= row["error"] <= 1):
-            sys.exit(f"step_rates.yaml: {row['name']}: a figure is out of range")
-        names.add(row["name"])
+def step_faults(document):
+    row = fields(COEFFICIENT, required=COEFFICIENT)
+    faults = list(fields({"coefficients": list_of(row)}, required=("coefficients",))(document, "the file"))
+    yield from faults or shape.twice([row["name"] for row in document["coefficients"]], "coefficients")
+
+
+def table_of(columns):
+    def check_table(value, where):
+        shapes = {**ABOUT, "columns": one_of([list(columns)]), "rows": list_of(row_of(*columns.values()))}
+        yield from fields(shapes, required=("columns", "rows"))(value, where)
+    return check_table
+
+
+def measured_faults(document):
+    tables = {name: table_of(columns) for name, columns in TABLES.items()}
+    yield from fields(tables, required=tables)(document, "the file")
 
 
 def header(rows):
@@ -111,11 +135,8 @@ def source(rows, measured):
 
 def main():
     step_path, measured_path, header_path, source_path = sys.argv[1:]
-    with open(step_path, encoding="utf-8") as file:
-        rows = yaml.safe_load(file)["coefficients"]
-    with open(measured_path, encoding="utf-8") as file:
-        measured = yaml.safe_load(file)
-    check(rows)
+    rows = shape.load(step_path, step_faults)["coefficients"]
+    measured = shape.load(measured_path, measured_faults)
     with open(header_path, "w", encoding="utf-8") as file:
         file.write(header(rows))
     with open(source_path, "w", encoding="utf-8") as file:

@@ -1,0 +1,78 @@
+#!/usr/bin/env python3
+"""The catalogue's generated files say nothing that is dropped in silence: a fault planted at every depth is named.
+
+knobs_test.py does the same for knobs.yaml, catalog_test.cc for models.yaml and gpus.yaml.
+"""
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+from sources import ROOT
+
+CATALOG = ROOT / "resolver/catalog"
+STEP, MEASURED, MEMORY, RELEASES = "step_rates.yaml", "measured_rates.yaml", "memory.yaml", "releases.yaml"
+
+
+def generate(script, texts, outputs, *more):
+    """What the generator says of these texts, which stand in files of these names."""
+    with tempfile.TemporaryDirectory() as folder:
+        root = pathlib.Path(folder)
+        for name, text in texts.items():
+            (root / name).write_text(text)
+        arguments = [root / name for name in (*texts, *outputs)]
+        done = subprocess.run([sys.executable, CATALOG / script, *arguments, *more], text=True, stderr=subprocess.PIPE,
+                              check=False)
+        return done.returncode, done.stderr
+
+
+class Shapes(unittest.TestCase):
+    def hold(self, script, names, outputs, faults, *more):
+        texts = {name: (CATALOG / name).read_text() for name in names}
+        self.assertEqual(generate(script, texts, outputs, *more), (0, ""))
+        for name, good, bad, said in faults:
+            with self.subTest(name, bad=bad):
+                self.assertIn(good, texts[name])
+                code, stderr = generate(script, {**texts, name: texts[name].replace(good, bad, 1)}, outputs, *more)
+                self.assertEqual(code, 1)
+                self.assertIn(f"{name}: ", stderr)
+                self.assertIn(said, stderr)
+
+    def test_rates(self):
+        self.hold("gen_rates.py", (STEP, MEASURED), ("rates.h", "rates.cc"), (
+            (STEP, "coefficients:", "coefficient:", "unknown 'coefficient'"),
+            (STEP, "spread: 0.10", "spraed: 0.10", "coefficients[0]: spread is missing"),
+            (STEP, "value: 0.72", "value: 7e-1x", "coefficients[0].value: must be a number"),
+            (STEP, "error: 0.06", "error: 6", "coefficients[0].error: 6 is out of range"),
+            (STEP, "prior: 0.72", "prior: 0.72, prior: 0.7", "'prior' stands twice"),
+            (STEP, "name: gemm_hopper_bf16", "name: gemm_ampere_bf16", "'gemm_ampere_bf16' stands twice"),
+            (MEASURED, "grouped:\n", "gruoped:\n", "unknown 'gruoped'"),
+            (MEASURED, "  precision: bf16", "  precison: bf16", "gemm: unknown 'precison'"),
+            (MEASURED, "columns: [m, k, n,", "columns: [m, n, k,", "gemm.columns: must be one of"),
+            (MEASURED, "[2048, 2560, 8192, NN, 0.485]", "[2048, 2560, 8192, 0.485]", "gemm.rows[0]: must be a list of 5"),
+            (MEASURED, "NN, 0.485]", "NX, 0.485]", "gemm.rows[0][3]: must be one of TN"),
+            (MEASURED, "NN, 0.485]", "NN, 48.5]", "gemm.rows[0][4]: 48.5 is out of range"),
+            (MEASURED, "nvlink, 'deep", "nvlnk, 'deep", "[6]: must be one of network")))
+
+    def test_memory(self):
+        self.hold("gen_coefficients.py", (MEMORY,), ("memory.h",), (
+            (MEMORY, "unit: bytes", "units: bytes", "coefficients[0]: unit is missing"),
+            (MEMORY, "low: 0.05e+9", "low: 0.3e+9", "workspace_bytes: needs low <= value <= high"),
+            (MEMORY, "value: 0.20e+9", "value: 0.20e9", "coefficients[0].value: must be a number"),
+            (MEMORY, "name: context_bytes", "name: workspace_bytes", "'workspace_bytes' stands twice")), "memory")
+
+    def test_releases(self):
+        self.hold("releases.py", (RELEASES,), ("releases.h",), (
+            (RELEASES, "bridge:\n", "brigde:\n", "unknown 'brigde'"),
+            (RELEASES, "tag: core_v0.16.1", "tga: core_v0.16.1", "core.releases[1]: unknown 'tga'"),
+            (RELEASES, '"0.16", tag', "0.16, tag", "core.releases[1].release: must be a release"),
+            (RELEASES, '{release: "0.16"', '{release: "0.15"', "different releases, oldest first"),
+            (RELEASES, 'core: "0.17"', 'core: "0.20"', "core 0.20 is no row"),
+            (RELEASES, 'core: "0.15"', 'core: "0.14"', "core 0.14 is no row"),
+            (RELEASES, "core_v0.16.1}", "core_v0.16.1, command_line: false, command_line: true}", "stands twice"),
+            (RELEASES, "core_v0.17.1}", "core_v0.17.1, command_line: false}", "from one release on")))
+
+
+if __name__ == "__main__":
+    unittest.main()
