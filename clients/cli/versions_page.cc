@@ -18,8 +18,7 @@
 namespace flightplan::cli {
 namespace {
 
-constexpr size_t kShown = 3;           // of each list, unless verbose
-constexpr int kFirstCommandLine = 16;  // of the releases, the first whose command line was read
+constexpr size_t kShown = 3;  // of each list, unless verbose
 
 std::set<std::string> Ids(const v1::ValidateConfigResponse& response, bool errors, bool warnings) {
   std::set<std::string> ids;

@@ -57,7 +57,7 @@ struct Flavour {
   bool bridge() const { return stack().container; }
   std::string release_name() const {
     const int release = bridge() ? bridge_release : core_release;
-    return release == kMain ? "main" : absl::StrCat(bridge() ? "bridge-0." : "core-0.", release);
+    return release == kMain ? "main" : absl::StrCat(bridge() ? "bridge-" : "core-", ReleaseText(release));
   }
   std::string class_of(Section section) const {
     if (section == Section::kDdp) return "ddp";

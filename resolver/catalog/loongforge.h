@@ -14,9 +14,6 @@
 
 namespace flightplan {
 
-// The release of Megatron-Core that LoongForge's fork of it started from.
-inline constexpr int kLoongForgeCore = 15;
-
 struct LoongForgeFlag {
   absl::string_view flag;
   std::optional<Knob> knob;  // empty: the parser knows the flag, but no rule or renderer needs its value

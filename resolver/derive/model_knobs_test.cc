@@ -107,7 +107,7 @@ TEST(ModelKnobs, StayInsideTheRelease) {
   const Catalog catalog = *Catalog::Builtin();
   for (const ModelSpec& model : catalog.models()) {
     for (Target target : {Target::kCore, Target::kMegatronLm, Target::kMegatronBridge, Target::kLoongForge}) {
-      for (int release : {15, 16, 17, 18, 19, kMain}) {
+      for (int release : kCoreReleases) {
         const Environment env = For(target, release);
         const Config& known = DefaultsFor(target, release, env.bridge_release, model.is_mla());
         for (const auto& [knob, value] : ModelKnobs(model, env)) {

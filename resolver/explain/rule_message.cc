@@ -14,10 +14,9 @@ namespace {
 
 // "0.16..main", "0.15..0.18"; empty when no release has it.
 std::string ReleasesText(const ReleaseRange& range, int oldest) {
-  const auto text = [](int release) { return release == kMain ? std::string("main") : absl::StrCat("0.", release); };
   const int since = std::max(range.since, oldest);
   if (since > range.until) return "";
-  return since == range.until ? text(since) : absl::StrCat(text(since), "..", text(range.until));
+  return since == range.until ? ReleaseText(since) : absl::StrCat(ReleaseText(since), "..", ReleaseText(range.until));
 }
 
 bool IsBridgePhase(Phase phase) {

@@ -1,12 +1,12 @@
 // What is known about each knob: a view of the table resolver/catalog/knobs.yaml, built in at compile time.
 #pragma once
 
-#include <array>
 #include <optional>
 
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "resolver/plan/knob_ids.h"
+#include "resolver/plan/releases.h"
 #include "resolver/plan/value.h"
 
 namespace flightplan {
@@ -31,17 +31,13 @@ enum class ValueType { kBool, kInt, kFloat, kString, kIntList, kFloatList, kStri
 // kSwitchPair: --x and --no-x. kListOfThree: exactly three values.
 enum class FlagForm { kValue, kList, kListOrEmpty, kListOfThree, kSwitchOn, kSwitchOff, kSwitchPair };
 
-// Releases a fact holds for, as minor numbers (0.17 is 17); kMain is the newest code read. Empty when since > until.
-inline constexpr int kMain = 99;
+// The releases that a fact holds for. Empty when since > until.
 struct ReleaseRange {
   int since = 0;
   int until = kMain;
   constexpr bool Contains(int release) const { return since <= release && release <= until; }
 };
 
-// The releases whose code was read, oldest first.
-inline constexpr std::array<int, 6> kCoreReleases = {15, 16, 17, 18, 19, kMain};
-inline constexpr std::array<int, 4> kBridgeReleases = {4, 5, 6, kMain};
 // The newest known release that is not newer than `release`, or the oldest known one.
 constexpr int NearestRelease(absl::Span<const int> known, int release) {
   int best = known[0];

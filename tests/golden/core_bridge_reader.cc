@@ -225,7 +225,7 @@ class CoreBridgeReader : public GoldenReader {
     }
     if (absl::ConsumePrefix(&rest, "bridge-0.") && absl::SimpleAtoi(rest, &minor)) {
       env->bridge_release = minor;
-      env->core_release = minor + 13;  // 0.4 pins core 0.17, 0.5 pins 0.18, 0.6 pins 0.19
+      env->core_release = StackOf(Target::kMegatronBridge).core_release(minor);
       return absl::OkStatus();
     }
     return absl::InvalidArgumentError(absl::StrCat("unknown release ", release_));

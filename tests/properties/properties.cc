@@ -137,16 +137,24 @@ void CheckDialect(const Config& written, const Environment& env, bool own, std::
 }
 
 // The targets that build the configuration class of a case.
+// The numbered Bridge release whose core is nearest.
+int BridgeOn(int core_release) {
+  const absl::Span<const int> numbered = absl::MakeSpan(kBridgeReleases).first(kBridgeReleases.size() - 1);
+  const absl::Span<const int> cores = absl::MakeSpan(kBridgeCores).first(numbered.size());
+  const int core = NearestRelease(cores, core_release);
+  return numbered[std::find(cores.begin(), cores.end(), core) - cores.begin()];
+}
+
 std::vector<Environment> TargetsOf(const Environment& env) {
   if (env.target != Target::kCore) return {env};
   std::vector<Environment> targets;
   for (Target target : {Target::kMegatronLm, Target::kMegatronBridge, Target::kLoongForge}) {
     Environment& added = targets.emplace_back(env);
     added.target = target;
-    if (target == Target::kLoongForge) added.core_release = 15;  // its fork's
+    if (target == Target::kLoongForge) added.core_release = kLoongForgeCore;
     if (target == Target::kMegatronBridge && env.core_release != kMain) {
-      added.bridge_release = std::clamp(env.core_release - 13, 4, 6);  // 0.4 pins core 0.17, and so on
-      added.core_release = added.bridge_release + 13;
+      added.bridge_release = BridgeOn(env.core_release);
+      added.core_release = StackOf(Target::kMegatronBridge).core_release(added.bridge_release);
     }
   }
   return targets;

@@ -27,7 +27,7 @@ int Rank(const std::string& release) {
 
 int BridgeRelease(const std::string& release) {
   const int rank = Rank(release);
-  return rank < 0 || rank == 100 ? kMain : std::max(4, rank);
+  return rank < 0 || rank == 100 ? kMain : std::max(kBridgeReleases[0], rank);
 }
 
 const ModelSpec* FindRecipeModel(const Catalog& catalog, const Recipe& recipe) {

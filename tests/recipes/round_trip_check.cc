@@ -40,7 +40,7 @@ NormalizedIntent ForTarget(NormalizedIntent intent, Target target) {
   if (intent.env.target == target) return intent;
   intent.env.target = target;
   intent.env.bridge_release = kMain;
-  intent.env.core_release = target == Target::kLoongForge ? 15 : kMain;  // its fork's
+  intent.env.core_release = target == Target::kLoongForge ? kLoongForgeCore : kMain;
   return intent;
 }
 

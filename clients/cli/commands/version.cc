@@ -5,16 +5,14 @@
 #include "clients/cli/commands/commands.h"
 #include "resolver/catalog/catalog.h"
 #include "resolver/plan/knob.h"
+#include "resolver/plan/stack.h"
 
 namespace flightplan::cli {
 namespace {
 
-template <class Releases>
-std::string ReleaseText(const Releases& releases) {
-  std::vector<std::string> names;
-  names.reserve(releases.size());
-  for (const int release : releases) names.push_back(release == kMain ? "main" : absl::StrCat("0.", release));
-  return absl::StrJoin(names, ", ");
+std::string ReleasesText(absl::Span<const int> releases) {
+  return absl::StrJoin(releases, ", ",
+                       [](std::string* out, int release) { absl::StrAppend(out, ReleaseText(release)); });
 }
 
 }  // namespace
@@ -32,8 +30,8 @@ int RunVersion(Arguments args, Context& context) {
                   "catalogue        ", catalog->revision().substr(0, 12), ", ", catalog->models().size(),
                   " models, ",                                                       //
                   catalog->gpus().size(), " GPU systems, ", kKnobCount, " knobs\n",  //
-                  "Megatron-Core    ", ReleaseText(kCoreReleases), "\n",             //
-                  "Megatron-Bridge  ", ReleaseText(kBridgeReleases), "\n");
+                  "Megatron-Core    ", ReleasesText(kCoreReleases), "\n",            //
+                  "Megatron-Bridge  ", ReleasesText(kBridgeReleases), "\n");
   return kExitOk;
 }
 

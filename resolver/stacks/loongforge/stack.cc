@@ -33,7 +33,7 @@ const Stack kLoongforgeStack = {
                  .source = "baidu-baige/LoongForge@c6275661 docker/Dockerfile:22"},
     .marks = {.order = 0, .launch = IsLaunch, .yaml = "_target_: loongforge.models."},
     .releases = kReleases,
-    .core_release = [](int) { return 15; },
+    .core_release = [](int) { return kLoongForgeCore; },
     .phases = kPhases,
 };
 

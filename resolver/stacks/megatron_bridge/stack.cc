@@ -12,16 +12,8 @@ namespace {
 
 // The Megatron-Core that a release pins (its 3rdparty/Megatron-LM).
 int CoreOf(int bridge_release) {
-  switch (bridge_release) {
-    case 4:
-      return 17;
-    case 5:
-      return 18;
-    case 6:
-      return 19;
-    default:
-      return kMain;
-  }
+  const auto* const at = std::find(kBridgeReleases.begin(), kBridgeReleases.end(), bridge_release);
+  return at == kBridgeReleases.end() ? kMain : kBridgeCores[at - kBridgeReleases.begin()];
 }
 
 constexpr Phase kPhases[] = {

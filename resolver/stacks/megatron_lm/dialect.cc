@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "resolver/catalog/defaults.h"
 #include "resolver/catalog/loongforge.h"
+#include "resolver/plan/stack.h"
 #include "resolver/read/argparse.h"
 #include "resolver/render/flag_words.h"
 
@@ -50,16 +51,14 @@ constexpr FlagSpec kModelOptFlags[] = {
     {"--enable-gpt-oss", {}, FlagForm::kSwitchOn},
 };
 
-std::string ReleaseName(int release) { return release == kMain ? "main" : absl::StrCat("0.", release); }
-
 // Says in which releases a flag exists, for one that exists elsewhere.
 std::string ExplainUnknown(absl::string_view flag) {
   std::string releases;
   for (const internal::FlagRow& row : Flags()) {
     if (flag != row.flag) continue;
     for (int release : kCoreReleases) {
-      if (release == kCoreReleases[0] || !row.releases.Contains(release)) continue;  // 0.15: config classes only
-      absl::StrAppend(&releases, releases.empty() ? "" : ", ", ReleaseName(release));
+      if (release < kFirstCommandLine || !row.releases.Contains(release)) continue;
+      absl::StrAppend(&releases, releases.empty() ? "" : ", ", ReleaseText(release));
     }
   }
   if (!releases.empty()) return absl::StrCat("it exists in ", releases);
