@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "resolver/base/status_macros.h"
+#include "resolver/base/utf8.h"
 #include "resolver/plan/reading.h"
 
 namespace flightplan {
@@ -66,7 +67,8 @@ class Reader {
     if (at_ == text_.size()) return value;
     if (text_[at_] == ',')
       return absl::InvalidArgumentError("a comma outside brackets asks for a sweep over several values");
-    return absl::InvalidArgumentError(absl::StrCat("unexpected '", text_.substr(at_, 1), "'"));
+    const absl::string_view rest = text_.substr(at_);
+    return absl::InvalidArgumentError(absl::StrCat("unexpected '", rest.substr(0, Utf8CharacterBytes(rest)), "'"));
   }
 
  private:

@@ -124,6 +124,12 @@ TEST(HydraValue, RefusesWhatTheLaunchWouldRefuse) {
   EXPECT_FALSE(ReadHydraValue(std::string(100, '[') + std::string(100, ']')).ok());
 }
 
+// Half a character in a finding is an answer that no client reads.
+TEST(HydraValue, NamesAWholeCharacterThatItDoesNotExpect) {
+  EXPECT_EQ(ReadHydraValue("[1]\u00e9").status().message(), "unexpected '\u00e9'");
+  EXPECT_EQ(ReadHydraValue("[1]\xc3").status().message(), "unexpected ''");
+}
+
 TEST(RenderBridge, WritesOverlapAndPrecisionWhereTheyAreNotOverwritten) {
   const Environment env = BridgeEnv();
   Config config = Plan(env);
