@@ -71,7 +71,8 @@ inline constexpr size_t kMaxParseFindings = 256;  // the rest is counted in a la
 // Puts the parsed knobs into `config` as the caller's words.
 void ApplyKnobs(const std::vector<ParsedKnob>& knobs, Config* config);
 
+inline constexpr size_t kPrintedBytes = 80;
 // A printable form of untrusted text for a message: at most `limit` bytes, control and non-UTF-8 bytes escaped.
-std::string Printable(absl::string_view text, size_t limit = 80);
+std::string Printable(absl::string_view text, size_t limit = kPrintedBytes);
 
 }  // namespace flightplan

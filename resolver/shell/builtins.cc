@@ -68,8 +68,7 @@ ShellInterpreter::Status ShellInterpreter::Print(WordSpan words, Mode) {
 
 ShellInterpreter::Status ShellInterpreter::Source(WordSpan words, Mode) {
   const std::string file = words.size() > 1 ? words[1].value.text : "";
-  state_.NotJudged(words[0].offset, Printable(absl::StrCat(words[0].value.text, " ", file)),
-                   "sourced files are not read");
+  state_.NotJudged(words[0].offset, absl::StrCat(words[0].value.text, " ", file), "sourced files are not read");
   return std::nullopt;
 }
 

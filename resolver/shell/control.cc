@@ -37,7 +37,7 @@ ShellInterpreter::Mode ShellInterpreter::ReadCondition(ShellScanner* scanner, Mo
 void ShellInterpreter::NoteUndecided(const ShellScanner& scanner, size_t begin, size_t end) {
   const absl::string_view text = absl::string_view(scanner.script().text).substr(begin, end - begin);
   const auto offset = begin < scanner.script().offsets.size() ? scanner.script().offsets[begin] : -1;
-  state_.NotJudged(offset, Printable(absl::StripAsciiWhitespace(text)), std::string(kUndecided));
+  state_.NotJudged(offset, absl::StripAsciiWhitespace(text), std::string(kUndecided));
 }
 
 // [[ ... ]], [ ... ] or test ...
@@ -125,7 +125,7 @@ TracedText ShellInterpreter::ReadCaseWord(ShellScanner* scanner, Mode mode) {
   const AssumingUnset assuming(&state_);
   TracedText word = scanner->ReadJoined();
   if (word.unknown() || every_branch_) {
-    state_.NotJudged(offset, Printable(absl::StrCat("case ", word.text)), std::string(kUndecided));
+    state_.NotJudged(offset, absl::StrCat("case ", word.text), std::string(kUndecided));
   }
   return word;
 }

@@ -122,7 +122,7 @@ bool ShellScanner::ExpandArithmetic(Fields* fields) {
     for (const char c : absl::StrCat(*value)) number.Add(c, offset);
   } else {
     number = UnknownText(start, false);
-    state_.NotJudged(offset, Printable(number.text), "not all of it is known");
+    state_.NotJudged(offset, number.text, "not all of it is known");
   }
   fields->Joined(number);
   return true;
@@ -177,7 +177,7 @@ ShellWords ShellScanner::ValueOf(const std::string& name, bool all_items, size_t
   }
   const bool unset = IsShellNameStart(name[0]);
   ShellWord word{UnknownText(start, unset), offset};
-  state_.NotJudged(offset, Printable(word.value.text), std::string(unset ? kNotSet : kArgumentsUnknown));
+  state_.NotJudged(offset, word.value.text, std::string(unset ? kNotSet : kArgumentsUnknown));
   return {std::move(word)};
 }
 
@@ -188,7 +188,7 @@ TracedText ShellScanner::SkipSubstitution() {
   at_ = EndOfReference(script_.text, at_, depth_);
   if (std::optional<TracedText> output = OutputOf(start); output.has_value()) return *std::move(output);
   TracedText raw = UnknownText(start, false);
-  state_.NotJudged(offset, Printable(raw.text), std::string(kOutputUnknown));
+  state_.NotJudged(offset, raw.text, std::string(kOutputUnknown));
   return raw;
 }
 

@@ -91,9 +91,12 @@ void ShellState::Note(int offset, absl::string_view rule_id, Severity severity, 
   entry.finding.verdict = Verdict::kAccepted;
 }
 
-void ShellState::NotJudged(int offset, std::string seen, std::string needs) {
-  if (findings_->size() >= kMaxParseFindings || !noted_.insert(seen).second) return;
-  Note(offset, "input.not-judged", Severity::kInfo, std::move(seen), std::move(needs));
+void ShellState::NotJudged(int offset, absl::string_view text, std::string needs) {
+  if (findings_->size() >= kMaxParseFindings) return;
+  // What is known again is not spelled out again: a script may say the same thing a hundred thousand times.
+  const bool cut = text.size() > kPrintedBytes;
+  if (!noted_.insert(absl::StrCat(text.substr(0, kPrintedBytes), cut ? "..." : "")).second) return;
+  Note(offset, "input.not-judged", Severity::kInfo, Printable(text), std::move(needs));
 }
 
 const ShellWords* ShellState::Find(absl::string_view name) const {
@@ -160,7 +163,7 @@ void ShellState::Unset(const std::string& name) {
 
 void ShellState::AssumedUnset(int offset, absl::string_view reference) {
   assumption_ = true;
-  NotJudged(offset, Printable(reference),
+  NotJudged(offset, reference,
             "set neither in the script nor in the environment: a condition on it is judged as if it were empty");
 }
 

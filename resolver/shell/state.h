@@ -56,7 +56,7 @@ class ShellState {
   ShellState(const EnvVars& given, EnvVars* vars, std::vector<ParseFinding>* findings);
 
   void Note(int offset, absl::string_view rule_id, Severity severity, std::string seen, std::string needs);
-  void NotJudged(int offset, std::string seen, std::string needs);  // noted once for each spelling
+  void NotJudged(int offset, absl::string_view text, std::string needs);  // noted once for each spelling
 
   // A script's own arguments are variables named 1, 2, ... and # for their number, where the caller knows them.
   const ShellWords* Find(absl::string_view name) const;  // one item unless it is an array; null: not set

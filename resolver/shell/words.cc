@@ -142,7 +142,7 @@ ShellWords ShellScanner::ReadBraceLists(size_t end) {
   const std::optional<std::vector<TracedText>> parts = ExpandBraceLists(word, kMaxBraceWords);
   if (!parts.has_value()) {
     TracedText unknown = UnknownText(begin, false);
-    state_.NotJudged(offset, Printable(unknown.text), "more words than are read");
+    state_.NotJudged(offset, unknown.text, "more words than are read");
     return {{std::move(unknown), offset}};
   }
   ShellWords words;
