@@ -116,7 +116,6 @@ absl::Status ReviewBatch(const v1::ValidateConfigRequest& base, absl::Span<const
   size_t done = 0;
   for (size_t begin = 0; begin < paths.size(); begin += kBatchChunk) {
     std::vector<v1::ValidateConfigRequest> requests;
-    std::vector<doors::Question> questions;
     std::vector<size_t> places;  // of each request among the items
     for (size_t i = begin; i < std::min(paths.size(), begin + kBatchChunk); ++i) {
       items->push_back({paths[i], {}});
@@ -134,13 +133,11 @@ absl::Status ReviewBatch(const v1::ValidateConfigRequest& base, absl::Span<const
         continue;
       }
       requests.push_back(std::move(request));
-      questions.push_back(std::move(question));
       places.push_back(i);
     }
     FLIGHTPLAN_RETURN_IF_ERROR(backend.ValidateBatch(
         requests, [&](size_t index, const absl::Status& status, const v1::ValidateConfigResponse& response) {
-          (*items)[places[index]].review =
-              status.ok() ? doors::ReviewOf(questions[index], response) : doors::Unread(status.message());
+          (*items)[places[index]].review = status.ok() ? doors::ReviewOf(response) : doors::Unread(status.message());
           progress(++done);
         }));
   }

@@ -72,7 +72,7 @@ absl::StatusOr<doors::Review> ReviewSlurmScript(const SlurmScriptOptions& option
   const absl::Status status = backend.ValidateConfig(base, &response);
   if (status.code() == absl::StatusCode::kInvalidArgument) return doors::Unread(status.message());
   FLIGHTPLAN_RETURN_IF_ERROR(status);
-  doors::Review review = doors::ReviewOf(question, response);
+  doors::Review review = doors::ReviewOf(response);
   AddSizeWarning(question, &review);
   return review;
 }

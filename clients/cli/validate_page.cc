@@ -12,11 +12,17 @@ std::string RenderValidatePage(const std::string& input, const v1::ValidateConfi
   const bool runs = response.will_run();
   const bool accepted = response.accepted_by_stack();
   // The two verdicts, kept apart: what the stack's own code says, and what happens after it.
-  const std::string verdict = accepted ? terminal.Paint("accepted by the stack", Style::kGreen)
-                                       : terminal.Paint("rejected by the stack", Style::kRed);
-  const std::string later = accepted ? absl::StrCat("   ", runs ? terminal.Paint("will run", Style::kGreen)
-                                                                : terminal.Paint("will fail later", Style::kRed))
-                                     : "";
+  const bool in_full =
+      response.completeness() == v1::COMPLETENESS_FULL || response.completeness() == v1::COMPLETENESS_UNSPECIFIED;
+  const std::string verdict = !accepted  ? terminal.Paint("rejected by the stack", Style::kRed)
+                              : !in_full ? std::string(response.completeness() == v1::COMPLETENESS_NONE
+                                                           ? "not judged"
+                                                           : "not judged in full: nothing that it shows is refused")
+                                         : terminal.Paint("accepted by the stack", Style::kGreen);
+  const std::string later = accepted && (in_full || !runs)
+                                ? absl::StrCat("   ", runs ? terminal.Paint("will run", Style::kGreen)
+                                                           : terminal.Paint("will fail later", Style::kRed))
+                                : "";
   std::string out =
       absl::StrCat(terminal.Paint(terminal.Shown(input), Style::kBold), "   ", terminal.Shown(response.target()), "   ",
                    verdict, later, "   ", CountText(response.findings(), response.effective_changes_size()), "\n");

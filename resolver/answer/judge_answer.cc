@@ -62,6 +62,11 @@ void PutConverted(int field, const std::vector<ConvertedKnob>& knobs, WireWriter
   }
 }
 
+v1::Completeness CompletenessOf(const JudgedConfig& judged) {
+  if (judged.reading.no_launch) return v1::COMPLETENESS_NONE;
+  return judged.set_aside.errors ? v1::COMPLETENESS_PARTIAL : v1::COMPLETENESS_FULL;
+}
+
 }  // namespace
 
 ConfigAnswer AnswerOf(const JudgedConfig& judged, const RepairedConfig* repaired, View view, AnswerOrigin origin) {
@@ -96,6 +101,8 @@ ConfigAnswer AnswerOf(const JudgedConfig& judged, const RepairedConfig* repaired
     PutEstimate(R::kEstimateFieldNumber, *judged.estimate, /*outlook=*/nullptr, &w);
   }
   for (const std::string& path : parsed.wanted_files) w.PutText(R::kWantedFilesFieldNumber, path);
+  w.Int(R::kCompletenessFieldNumber, CompletenessOf(judged));
+  for (const std::string& rule : judged.set_aside.rules) w.PutText(R::kSetAsideRulesFieldNumber, rule);
   answer.bytes = std::move(w).Take();
   return answer;
 }

@@ -198,7 +198,11 @@ Repair FindRepair(Config config, Environment env, const RepairOptions& options) 
   std::map<absl::string_view, size_t> next_fix;  // by finding: fixes that chase one another are taken once each
   size_t runs = 0;
   for (;;) {
-    const RunResult run = Run(config, env);
+    RunResult run = Run(config, env);
+    const auto other = [&options](const Finding& finding) {
+      return finding.severity == Severity::kError && options.counts != nullptr && !options.counts(finding);
+    };
+    run.findings.erase(std::remove_if(run.findings.begin(), run.findings.end(), other), run.findings.end());
     const RepairStep* taken = nullptr;
     for (const Finding& finding : run.findings) {
       if (finding.severity != Severity::kError || repair.steps.size() >= kMaxRepairSteps) continue;

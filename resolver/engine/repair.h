@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <vector>
 
 #include "resolver/engine/engine.h"
@@ -13,6 +14,8 @@ struct RepairOptions {
   // Knobs of class convergence (batch, precision, routing ...) may be changed by a rule's own fix. The search never
   // touches them.
   bool allow_convergence = false;
+  // Which errors are to be removed; empty: all of them.
+  std::function<bool(const Finding&)> counts = nullptr;
 };
 
 struct RepairStep {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "resolver/base/status_macros.h"
 #include "resolver/judge/loongforge_parts.h"
 #include "resolver/judge/unknown_values.h"
@@ -19,7 +20,16 @@ JudgedConfig Judge(ReadConfig read) {
   AddParts(reading.parsed, env, &judged.run);
   WeighedConfig weighed = WeighConfig(read.gpu, &judged.run);
   DropWhatIsNotKnown(&reading, &judged.run);
-  judged.estimate = std::move(weighed.estimate);
+  SetAside aside;
+  KeepWhatIsShown(env, reading.knowledge, &reading.parsed.findings, &aside);
+  KeepWhatIsShown(env, reading.knowledge, &judged.run.findings, &aside);
+  judged.set_aside = std::move(aside);
+  const Knowledge& knowledge = reading.knowledge;
+  if (knowledge.elsewhere.empty() || knowledge.base_known) {
+    judged.estimate = std::move(weighed.estimate);
+  } else if (weighed.estimate.has_value()) {
+    weighed.not_judged = absl::StrCat("memory: values stand ", knowledge.elsewhere);
+  }
   judged.verdicts = VerdictsOf(judged.run.findings);
   for (const ParseFinding& parse : reading.parsed.findings) judged.verdicts.Add(parse.finding);
   SortForPeople(&judged.run.findings);
@@ -28,6 +38,7 @@ JudgedConfig Judge(ReadConfig read) {
   if (!env.world_size.has_value())
     leave("process grids: neither hardware.gpu_count, world_size nor WORLD_SIZE is given");
   if (env.gpu_name.empty()) leave("hardware gates: no GPU is given");
+  if (!judged.set_aside.rules.empty()) leave(Sentence(judged.set_aside, reading.knowledge));
   if (!weighed.not_judged.empty()) leave(std::move(weighed.not_judged));
   for (std::string& what : reading.not_judged) leave(std::move(what));
   reading.not_judged.clear();

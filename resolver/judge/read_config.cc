@@ -9,7 +9,9 @@
 #include "absl/strings/str_cat.h"
 #include "resolver/base/status_macros.h"
 #include "resolver/base/work.h"
+#include "resolver/catalog/catalog.h"
 #include "resolver/catalog/defaults.h"
+#include "resolver/derive/model_knobs.h"
 #include "resolver/derive/target_knobs.h"
 #include "resolver/judge/loongforge_parts.h"
 #include "resolver/normalize/request.h"
@@ -34,10 +36,14 @@ std::vector<Argument> Words(const std::vector<std::string>& values) {
 // What arguments alone do not say.
 void NoteWhatIsElsewhere(absl::Span<const Argument> args, absl::string_view format, const Environment& env,
                          Reading* reading) {
-  if (format == "bridge-overrides" || format == "bridge-recipe" || format == "bridge-perf") {
+  if (format == "bridge-overrides" || format == "bridge-recipe" || format == "bridge-perf" || format == kPythonFormat) {
     reading->not_judged.push_back(
-        "the recipe's own values: what is written here is judged over the class defaults; dump the whole configuration "
-        "(ConfigContainer.to_yaml) and validate that file");
+        reading->parsed.base.empty()
+            ? "the recipe's own values: what is written here is judged over the class defaults; dump the whole "
+              "configuration (ConfigContainer.to_yaml) and validate that file"
+            : absl::StrCat("of the recipe ", reading->parsed.base,
+                           ", read at Megatron-Bridge@067f987df, what it sets beside "
+                           "layout, batch, precision, dispatcher, overlap, recompute, graphs and variables"));
   }
   for (const Argument& arg : args) {
     const bool yaml = arg.text == "--yaml-cfg" || absl::StartsWith(arg.text, "--yaml-cfg=");
@@ -50,9 +56,56 @@ void NoteWhatIsElsewhere(absl::Span<const Argument> args, absl::string_view form
   }
 }
 
-void ReadArguments(std::vector<Argument> args, const InputFormat& format, const Environment& env, Reading* reading) {
+// `script`: the Python file that a shell script gives them to; empty: they come alone.
+void UseGpu(const GpuSystem& gpu, ReadConfig* read) {
+  read->gpu = gpu;
+  read->env.gpu_name = gpu.device_name;
+  read->env.cc_major = gpu.cc_major;
+  read->env.cc_minor = gpu.cc_minor;
+  read->env.nvlink_domain_gpus = static_cast<int>(gpu.nvlink_domain_gpus);
+  read->env.gpus_per_node = static_cast<int>(gpu.gpus_per_node);
+}
+
+// What a launch that names a recipe says by it: the model, the GPUs.
+void UseWhatIsNamed(const JudgeQuestion& question, ReadConfig* read) {
+  ParseResult& parsed = read->reading.parsed;
+  Environment& env = read->env;
+  const auto of = [&parsed](Knob knob) {
+    const auto last = std::find_if(parsed.knobs.rbegin(), parsed.knobs.rend(),
+                                   [knob](const ParsedKnob& written) { return written.knob == knob; });
+    return last == parsed.knobs.rend() ? Value() : last->value;
+  };
+  if (const Value gpus = of(Knob::launch_num_gpus); !env.world_size.has_value() && gpus.is_int()) {
+    if (gpus.integer() >= 1 && gpus.integer() <= kMaxGpus) env.world_size = gpus.integer();
+  }
+  if (question.catalog == nullptr) return;
+  if (const Value gpu = of(Knob::launch_hardware_target); !read->gpu.has_value() && gpu.is_text()) {
+    const auto found = question.catalog->FindGpu(gpu.text());
+    if (found.ok()) UseGpu(**found, read);
+  }
+  if (parsed.gpus_per_node >= 1 && parsed.gpus_per_node <= kMaxGpusPerNode && question.env.gpus_per_node == 0) {
+    env.gpus_per_node = static_cast<int>(parsed.gpus_per_node);
+  }
+  if (parsed.hf_model.empty()) return;
+  for (const ModelSpec& model : question.catalog->models()) {
+    if (model.hf_id != parsed.hf_model) continue;
+    Environment of_model = env;
+    of_model.mla = model.is_mla();
+    std::vector<ParsedKnob> knobs;
+    for (auto& [knob, value] : ModelKnobs(model, of_model)) {
+      knobs.push_back({knob, std::move(value), {}, Origin::kModel});
+      read->reading.knowledge.shown.insert(knob);
+    }
+    parsed.knobs.insert(parsed.knobs.begin(), knobs.begin(), knobs.end());
+    return;
+  }
+}
+
+void ReadArguments(std::vector<Argument> args, absl::string_view script, const InputFormat& format,
+                   const Environment& env, Reading* reading) {
   reading->args = std::move(args);
   reading->parsed = format.arguments(reading->args, env);
+  reading->knowledge = KnowledgeOf(env.target, script, reading->args, reading->parsed);
   NoteWhatIsElsewhere(reading->args, format.name, env, reading);
 }
 
@@ -64,7 +117,8 @@ void ReadScript(absl::string_view text, Environment* env, Reading* reading) {
   AddSlurmVariables(job, &known);
   ShellLaunch launch = ReadShellLaunch(text, known);
   for (const auto& [name, value] : launch.vars) env->vars.insert_or_assign(name, value);
-  if (!env->world_size.has_value()) env->world_size = launch.world_size;
+  const bool own_size = !env->world_size.has_value() && launch.world_size.has_value();
+  if (own_size) env->world_size = launch.world_size;
   if (!env->world_size.has_value() && job.GpuCount().value_or(kMaxGpus + 1) <= kMaxGpus) {
     env->world_size = job.GpuCount();
   }
@@ -72,8 +126,12 @@ void ReadScript(absl::string_view text, Environment* env, Reading* reading) {
   constexpr absl::string_view kCheckout = "LOONGFORGE_PATH";
   if (absl::StrContains(launch.script, kCheckout)) env->vars.try_emplace(std::string(kCheckout), "$LOONGFORGE_PATH");
   reading->no_launch = launch.script.empty();
+  if (reading->no_launch && !launch.too_much_work) {
+    reading->not_judged.push_back("the launch: no command in this script runs a Python file");
+  }
   const InputFormat& format = RecogniseArguments(launch.args, launch.script, env->target);
-  ReadArguments(std::move(launch.args), format, *env, reading);
+  ReadArguments(std::move(launch.args), launch.script, format, *env, reading);
+  reading->knowledge.size_assumed = own_size && launch.world_size_assumed;
   reading->parsed.findings.insert(reading->parsed.findings.begin(), launch.findings.begin(), launch.findings.end());
 }
 
@@ -99,12 +157,16 @@ absl::Status ReadFile(const ConfigInput& input, Environment* env, Reading* readi
   if (format == nullptr) return Unsuitable(reading->format, "a file", env->target);
   if (format->file != nullptr) {
     reading->parsed = format->file(input.text, *env);
+    if (format->part) {
+      reading->knowledge = KnowledgeOf(env->target, "", {}, reading->parsed);
+      NoteWhatIsElsewhere({}, format->name, *env, reading);
+    }
     return absl::OkStatus();
   }
   std::vector<Argument> args = ArgumentsOfLines(input.text);
   if (input.format.empty()) format = &RecogniseArguments(args, "", env->target);
   reading->format = std::string(format->name);
-  ReadArguments(std::move(args), *format, *env, reading);
+  ReadArguments(std::move(args), "", *format, *env, reading);
   return absl::OkStatus();
 }
 
@@ -115,7 +177,7 @@ absl::Status ReadWords(const ConfigInput& input, const Environment& env, Reading
   if (format == nullptr || format->arguments == nullptr) return Unsuitable(input.format, "arguments", env.target);
   reading->input = "argv";
   reading->format = std::string(format->name);
-  ReadArguments(std::move(args), *format, env, reading);
+  ReadArguments(std::move(args), "", *format, env, reading);
   return absl::OkStatus();
 }
 
@@ -166,6 +228,7 @@ absl::StatusOr<ReadConfig> Read(const JudgeQuestion& question) {
     violations.Add("config", "takes too much work to read; give it without its unknown names and repetitions");
     return violations.ToStatus();
   }
+  UseWhatIsNamed(question, &read);
   const ParseResult& parsed = read.reading.parsed;
   const bool knobs = question.input.form == ConfigInput::Form::kKnobs;
   env.written = !knobs;
@@ -174,6 +237,12 @@ absl::StatusOr<ReadConfig> Read(const JudgeQuestion& question) {
     if (absl::SimpleAtoi(size->second, &count) && count >= 1 && count <= kMaxGpus) env.world_size = count;
   }
   for (const auto& [name, value] : parsed.recipe_vars) env.recipe_vars.insert_or_assign(name, value);
+  const bool file = question.input.form == ConfigInput::Form::kFile;
+  Knowledge& knowledge = read.reading.knowledge;
+  knowledge.surroundings = !file || (question.software_stated && !knowledge.part);
+  // Overrides that come alone are judged over the classes' defaults; a script, and a harness's words, name a recipe.
+  if (!file && read.reading.format == "bridge-overrides") knowledge.elsewhere.clear();
+  read.reading.knowledge.gpu_known = !file || read.gpu.has_value();
   env.mla = IsMla(parsed.knobs);
   env.model_file = ModelFileOf(parsed);
   read.config = ConfigOf(parsed.knobs, env);

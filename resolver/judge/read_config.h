@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "resolver/judge/knowledge.h"
 #include "resolver/plan/config.h"
 #include "resolver/plan/environment.h"
 #include "resolver/plan/hardware.h"
@@ -21,6 +22,7 @@ struct Reading {
   ParseResult parsed;
   std::vector<Argument> args;           // the words it was read from; empty for YAML and knobs
   std::vector<std::string> not_judged;  // what the reader could not know
+  Knowledge knowledge;                  // what it shows
   bool no_launch = false;               // a script without a training command: there is nothing to judge
 };
 

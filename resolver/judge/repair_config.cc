@@ -42,6 +42,7 @@ Patch Edit(const ReadConfig& written, const Patch& patch, ConfigInput* input) {
     case ConfigInput::Form::kFile: {
       const bool shell = reading.format == kShellFormat;
       const InputFormat* format = FindInputFormat(reading.format, written.env.target);
+      if (format != nullptr && format->part) return patch;  // no text of ours is put into a program
       const bool yaml = format != nullptr && format->file != nullptr;
       EditedText edited = yaml ? EditYaml(input->text, reading.parsed.knobs, patch, written.env)
                                : EditArgumentFile(input->text, launch, patch, written.env, shell);
@@ -68,7 +69,12 @@ void SetVariables(const Patch& patch, EnvVars* vars) {
 }  // namespace
 
 absl::StatusOr<RepairedConfig> RepairConfig(const JudgeQuestion& question, const ReadConfig& written) {
-  Repair found = FindRepair(written.config, written.env, {question.repair_convergence});
+  RepairOptions options{question.repair_convergence};
+  // What rests on values that stand elsewhere is no fault of the text.
+  options.counts = [&written](const Finding& finding) {
+    return StandingOf(finding, written.env, written.reading.knowledge) == Standing::kFull;
+  };
+  Repair found = FindRepair(written.config, written.env, options);
   JudgeQuestion repaired = question;
   if (repaired.input.form != ConfigInput::Form::kKnobs) {
     repaired.input.format = written.reading.format;  // the repair must not change how it is read

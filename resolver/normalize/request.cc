@@ -469,10 +469,12 @@ ConfigInput ReadConfigInput(const v1::ValidateConfigRequest& request, Violations
 
 absl::StatusOr<JudgeQuestion> NormalizeValidate(const v1::ValidateConfigRequest& request, const Catalog& catalog) {
   JudgeQuestion question;
+  question.catalog = &catalog;
   Environment& env = question.env;
   Violations violations;
   NormalizeTarget(request.target(), "target", &env, &violations);
   ReadSoftware(request.software(), &env, &violations);
+  question.software_stated = request.has_software();
   ReadEnv(request.env(), "env", &env, &violations);
   ReadModelFiles(request.model_files(), &env, &violations);
   if (request.has_hardware()) {

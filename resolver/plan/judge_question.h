@@ -13,6 +13,8 @@
 
 namespace flightplan {
 
+class Catalog;  // catalog/catalog.h
+
 // A configuration in one of three forms. The members of the other forms are empty.
 struct ConfigInput {
   enum class Form { kArguments, kFile, kKnobs };
@@ -25,9 +27,11 @@ struct ConfigInput {
 };
 
 struct JudgeQuestion {
+  const Catalog* catalog = nullptr;  // for what a launch names; lives longer than the question. Null: nothing is known
   ConfigInput input;
   Environment env;               // without what the input itself will say of it, such as a script's exports
   std::optional<GpuSystem> gpu;  // empty: none is named
+  bool software_stated = false;  // the caller says what is installed and exported; what he leaves out is not there
   View view = View::kFull;
   bool repair = false;              // say how to make it run
   bool repair_convergence = false;  // the repair may change what is trained

@@ -55,10 +55,13 @@ struct ParseResult {
   std::vector<ParsedComponent> components;
   std::vector<std::string> wanted_files;  // that the launch reads and env.model_files does not hold
   bool model_file_read = false;           // the caller's, or what is built in of it
-  std::vector<Knob> unknown;              // those last written with a value that only a run would know
-  std::vector<ParseFinding> findings;     // errors: the stack would refuse the input
-  EnvVars recipe_vars;                    // Bridge's env_vars section: defaults for the process environment
-  bool ok() const;                        // no finding of level error
+  int64_t gpus_per_node = 0;              // that the words state; 0: they do not
+  std::string base;                    // a recipe of the stack's own that its words start from, whose values are known
+  std::string hf_model;                // the model that it trains, by its name on the Hugging Face hub; or empty
+  std::vector<Knob> unknown;           // those last written with a value that only a run would know
+  std::vector<ParseFinding> findings;  // errors: the stack would refuse the input
+  EnvVars recipe_vars;                 // Bridge's env_vars section: defaults for the process environment
+  bool ok() const;                     // no finding of level error
 };
 
 // ---- bounds that every reader keeps. Input beyond them is refused with a finding, never cut short in silence.

@@ -163,6 +163,10 @@ class Parser {
     }
     Report(word, options_.unknown_rule_id.empty() ? options_.rule_id : options_.unknown_rule_id, Printable(flag),
            std::move(needs));
+    const absl::string_view package = options_.package_of != nullptr ? options_.package_of(flag) : "";
+    if (!package.empty() && suppressed_ == 0) {
+      result_.findings.back().finding.observed.push_back({std::string(package), Value()});
+    }
   }
 
   void TakeFlag(const Argument& word, const FlagSpec& spec, std::optional<absl::string_view> attached) {

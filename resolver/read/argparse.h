@@ -47,6 +47,8 @@ struct ArgparseOptions {
   absl::string_view parser_name = "Megatron-LM";
   // For a flag that this table lacks: a sentence to add ("it came with 0.19"), or "".
   std::string (*explain_unknown)(absl::string_view flag) = nullptr;
+  // For a flag that this table lacks: the package that brings it, or "".
+  absl::string_view (*package_of)(absl::string_view flag) = nullptr;
   // What stops at a flag that this table lacks; "": rule_id.
   absl::string_view unknown_rule_id = "";
   // Where given, words that belong to no flag are put here instead of being refused: Hydra's overrides.

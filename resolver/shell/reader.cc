@@ -192,9 +192,6 @@ ShellLaunch ReadShellLaunch(absl::string_view script, const EnvVars& given) {
       out.too_much_work = true;
       refuse("input.limit", "a script that takes too much work to read",
              "a script that says its launch without so many expansions, loops and patterns");
-    } else if (!found) {
-      refuse("mlm.argparse", "no command that runs a Python file",
-             "the script must hold the training command, such as torchrun pretrain_gpt.py --...");
     }
   }
   const LineIndex lines(script);

@@ -20,7 +20,7 @@ inline constexpr size_t kMaxScriptBytes = size_t{1} << 20;
 inline constexpr uint64_t kMaxScriptWork = uint64_t{1} << 26;
 
 struct ShellLaunch {
-  std::string script;                 // the Python file it runs, as written
+  std::string script;                 // the Python file it runs, as written; empty: it runs none
   std::vector<Argument> args;         // after the training script's name; lines and columns point at what was written
   EnvVars vars;                       // what the script exports or sets in front of the command
   std::optional<int64_t> world_size;  // from the launcher's own flags: --nnodes * --nproc-per-node, srun --ntasks

@@ -52,6 +52,19 @@ bool IsOverride(absl::string_view line) {
   return end > 0 && end < line.size() && line[end] == '=' && absl::StrContains(line.substr(0, end), ".");
 }
 
+bool IsBlank(char c) { return c == ' ' || c == '\t'; }
+
+// "cfg.comm_overlap.x = True": a line of a recipe in Python.
+bool IsPythonEdit(absl::string_view line) {
+  const size_t end = NameEnd(line);
+  const absl::string_view name = line.substr(0, end);
+  const size_t dot = name.find('.');
+  if (dot == absl::string_view::npos || !absl::StrContains(name.substr(dot + 1), ".")) return false;
+  if (end == line.size() || !IsBlank(line[end])) return false;  // without a blank it is an override
+  const absl::string_view rest = absl::StripLeadingAsciiWhitespace(line.substr(end));
+  return absl::StartsWith(rest, "=") && !absl::StartsWith(rest, "==");
+}
+
 const InputFormat& First(Target target) { return SpellingsOf(target).formats.front(); }
 
 absl::string_view YamlFormat(Target target) {
@@ -91,13 +104,16 @@ const InputFormat& RecogniseArguments(absl::Span<const Argument> args, absl::str
 
 absl::string_view RecogniseFile(absl::string_view name, absl::string_view text, Target target) {
   if (Contains("|.yaml|.yml|", name)) return YamlFormat(target);
+  if (Contains("|.py|", name)) return kPythonFormat;
   if (Contains("|.sh|.bash|.sbatch|.slurm|", name)) return kShellFormat;
   absl::string_view format = kShellFormat;
   ForEachLine(text, [&](absl::string_view line, int number) {
     if (number == 1 && absl::StartsWith(line, "#!")) return false;
     line = absl::StripAsciiWhitespace(line);
     if (line.empty() || line[0] == '#' || line == "---") return true;
-    if (absl::StartsWith(line, "-") || IsOverride(line)) {
+    if (IsPythonEdit(line)) {
+      format = kPythonFormat;
+    } else if (absl::StartsWith(line, "-") || IsOverride(line)) {
       format = First(target).name;  // which of Bridge's is seen from all of them
     } else if (IsYamlKey(line)) {
       format = YamlFormat(target);
@@ -113,7 +129,10 @@ std::vector<Argument> ArgumentsOfLines(absl::string_view text) {
     const absl::string_view words = absl::StripAsciiWhitespace(line);
     if (words.empty() || words[0] == '#') return true;
     size_t begin = static_cast<size_t>(words.data() - line.data());
-    const size_t end = begin + words.size();
+    size_t end = begin + words.size();
+    if (const bool goes_on = end - begin >= 2 && line[end - 1] == '\\' && IsBlank(line[end - 2]); goes_on) {
+      while (end > begin && (line[end - 1] == '\\' || IsBlank(line[end - 1]))) --end;  // copied out of a script
+    }
     const bool split = words[0] == '-';
     while (begin < end) {
       size_t stop = split ? line.find_first_of(" \t", begin) : end;

@@ -19,6 +19,8 @@ struct InputFormat {
   ParseResult (*file)(absl::string_view text, const Environment& env) = nullptr;
   // The JSON Schema of such a file, for editors. Null: it is no YAML.
   std::string (*schema)() = nullptr;
+  // What such a file leaves out stands elsewhere: it changes a configuration, and is none.
+  bool part = false;
 };
 
 struct NamedFormat {
@@ -28,6 +30,8 @@ struct NamedFormat {
 // Every format, a stack's usual one for arguments first. A shell script is none of them: it holds arguments.
 std::vector<NamedFormat> InputFormats();
 inline constexpr absl::string_view kShellFormat = "shell";
+// Lines of a recipe in Python; a format of Megatron-Bridge alone.
+inline constexpr absl::string_view kPythonFormat = "bridge-python";
 
 // The format of that name for the target, or null.
 const InputFormat* FindInputFormat(absl::string_view name, Target target);

@@ -1,12 +1,10 @@
 #include "service/doors/review.h"
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "resolver/normalize/request.h"
 #include "resolver/plan/stack.h"
@@ -46,18 +44,28 @@ struct Recognised {
   std::optional<Target> stack;
   std::optional<int64_t> launched;
   std::optional<Skip> skip;
-  Knowledge knowledge;
+  bool size_assumed = false;  // `launched` rests on a default of the script
 };
 
+std::optional<Target> StackWithFormat(absl::string_view name) {
+  for (const NamedFormat& format : InputFormats()) {
+    if (format.format->name == name) return format.target;
+  }
+  return std::nullopt;
+}
+
 // `stated`: the caller's word on the stack, if any.
-Recognised Recognise(absl::string_view name, const std::string& text, EnvVars vars, std::optional<Target> stated) {
+Recognised Recognise(absl::string_view name, const std::string& text, const EnvVars& vars,
+                     std::optional<Target> stated) {
   Recognised found;
   const absl::string_view form = RecogniseFile(name, text, stated.value_or(Target()));
   if (absl::EndsWith(form, "-yaml")) {
     found.stack = stated.has_value() ? stated : RecogniseYaml(text);
     if (!found.stack.has_value()) found.skip = Skip{"a YAML file that is no dump of Megatron-Bridge's configuration"};
-    found.knowledge.vars = std::move(vars);
-    if (found.stack.has_value()) found.knowledge.stack = *found.stack;
+    return found;
+  }
+  if (form == kPythonFormat) {
+    found.stack = stated.has_value() ? stated : StackWithFormat(form);
     return found;
   }
   ShellLaunch launch;
@@ -67,8 +75,8 @@ Recognised Recognise(absl::string_view name, const std::string& text, EnvVars va
       found.skip = Skip{kTooMuchWork, /*unread=*/true};
       return found;
     }
-    vars.insert(launch.vars.begin(), launch.vars.end());
     found.launched = launch.world_size;
+    found.size_assumed = launch.world_size_assumed;
   } else {
     launch.args = ArgumentsOfLines(text);
   }
@@ -80,12 +88,7 @@ Recognised Recognise(absl::string_view name, const std::string& text, EnvVars va
     return found;
   }
   found.stack = stated.has_value() ? stated : RecogniseStack(launch.script, launch.args);
-  if (!found.stack.has_value()) {
-    found.skip = Skip{kNoStack};
-    return found;
-  }
-  found.knowledge = KnowledgeOf(*found.stack, launch.script, launch.args, std::move(vars));
-  found.knowledge.size_assumed = launch.world_size_assumed;
+  if (!found.stack.has_value()) found.skip = Skip{kNoStack};
   return found;
 }
 
@@ -165,17 +168,16 @@ Question AskAboutScript(absl::string_view name, std::string text, const JobFacts
     return question;
   }
   question.launched = found.launched;
-  if (found.knowledge.size_assumed && question.allocated.has_value()) {
+  if (found.size_assumed && question.allocated.has_value()) {
     question.launched.reset();  // the job's own size is no assumption
-    found.knowledge.size_assumed = false;
   }
-  question.knowledge = std::move(found.knowledge);
   if (request->target().framework().empty()) {
     request->mutable_target()->set_framework(std::string(StackOf(*found.stack).name));
     request->mutable_target()->set_version(ReleaseOf(StackOf(*found.stack).name, releases));
   }
-  SetGpuAndSize(job, catalog, question.launched.has_value() ? question.launched : question.allocated, request);
-  question.knowledge.gpu_known = !request->hardware().gpu().empty();
+  // What is assumed the reader of the script assumes itself, and knows it.
+  const bool states_size = question.launched.has_value() && !found.size_assumed;
+  SetGpuAndSize(job, catalog, states_size ? question.launched : question.allocated, request);
   request->mutable_file()->set_name(std::string(name));
   request->mutable_file()->set_text(std::move(text));
   return question;
@@ -197,40 +199,27 @@ Review NotAsked(Skip skip) {
 
 Review Unread(absl::string_view why) { return NotAsked({std::string(why), /*unread=*/true}); }
 
-Review ReviewOf(const Question& question, const v1::ValidateConfigResponse& response) {
-  std::set<std::string> written;
-  for (const v1::ConfigEntry& entry : response.config()) {
-    if (entry.origin() == v1::CONFIG_ORIGIN_CALLER) written.insert(entry.name());
-  }
+Review ReviewOf(const v1::ValidateConfigResponse& response) {
   const Spelling spelling = TargetSpelling(response.config(), response.target());
   Review review;
   review.target = response.target();
   review.digest = response.digest();
   std::vector<FindingLine> warnings;
-  std::set<std::string> aside;
   const v1::Finding* limit = nullptr;  // the reader's own: what lies beyond it was not read
   for (const v1::Finding& finding : response.findings()) {
-    if (finding.rule_id() == kReadersLimit && finding.severity() == v1::SEVERITY_ERROR) limit = &finding;
     if (finding.severity() != v1::SEVERITY_ERROR && finding.severity() != v1::SEVERITY_WARNING) continue;
-    const Trust trust = TrustIn(finding, question.knowledge, written);
-    if (trust == Trust::kNone) {
-      aside.insert(finding.rule_id());
-      continue;
-    }
     FindingLine line = LineOf(finding, spelling);
-    line.error = line.error && trust == Trust::kFull;
-    (line.error ? review.lines : warnings).push_back(std::move(line));
+    if (finding.rule_id() == kReadersLimit && line.error) {
+      limit = &finding;
+    } else {
+      (line.error ? review.lines : warnings).push_back(std::move(line));
+    }
   }
   review.verdict = !review.lines.empty() ? Verdict::kRefused : !warnings.empty() ? Verdict::kWarned : Verdict::kAllowed;
   if (limit != nullptr && review.verdict != Verdict::kRefused) return Unread(limit->seen());
+  if (response.completeness() == v1::COMPLETENESS_NONE) review.verdict = Verdict::kNotJudged;
   review.lines.insert(review.lines.end(), warnings.begin(), warnings.end());
-  if (!aside.empty()) {
-    review.not_judged.push_back(absl::StrCat(
-        absl::StrJoin(aside, ", "), ": the launch does not show all that ",
-        aside.size() == 1 ? "it looks" : "they look", " at",
-        question.knowledge.elsewhere.empty() ? "" : absl::StrCat("; values stand ", question.knowledge.elsewhere)));
-  }
-  review.not_judged.insert(review.not_judged.end(), response.not_judged().begin(), response.not_judged().end());
+  review.not_judged.assign(response.not_judged().begin(), response.not_judged().end());
   return review;
 }
 

@@ -11,7 +11,6 @@
 #include "flightplan/v1/resolver_service.pb.h"
 #include "resolver/shell/slurm_job.h"
 #include "service/doors/skip.h"
-#include "service/doors/trust.h"
 
 namespace flightplan {
 class Catalog;
@@ -36,7 +35,6 @@ struct Question {
   std::optional<Skip> skip;          // nothing: ask
   std::optional<int64_t> launched;   // processes that its launcher (torchrun, srun) starts
   std::optional<int64_t> allocated;  // GPUs that the job asks for
-  Knowledge knowledge;
 };
 
 // Turns a launch script or file into the question about it. `request` comes with what the caller states (target,
@@ -65,8 +63,8 @@ struct FindingLine {
   std::string Text() const;
 };
 
-// The answer as a door gives it. An error refuses, a warning warns, notes do not count; a finding that rests on what
-// the launch does not show (trust.h) is set aside.
+// The answer as a door gives it. An error refuses, a warning warns, notes do not count; what rests on what the
+// launch does not show is no finding (resolver/judge/knowledge.h).
 struct Review {
   Verdict verdict = Verdict::kNotJudged;
   std::vector<FindingLine> lines;       // errors, then warnings
@@ -75,7 +73,7 @@ struct Review {
   std::string target;                   // "megatron-lm main"
   std::string digest;                   // the decision's id; empty: nothing was asked
 };
-Review ReviewOf(const Question& question, const v1::ValidateConfigResponse& response);
+Review ReviewOf(const v1::ValidateConfigResponse& response);
 // Of what is not asked.
 Review NotAsked(Skip skip);
 // The same of what may be a training and could not be read.

@@ -117,7 +117,7 @@ class Batch(unittest.TestCase):
                                     "megatron-bridge main"),
                                    ("l.yaml", "_target_: loongforge.models.foundation.LLaMAConfig\nnum_layers: 2\n",
                                     "loongforge main"),
-                                   ("notes.txt", "hello\n", "megatron-lm main")):
+                                   ("notes.txt", "hello\n", "")):
             with self.subTest(name):
                 done = subprocess.run([FLIGHTPLAN, "validate", str(self.write(name, text)), "--format", "json"],
                                       capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL)

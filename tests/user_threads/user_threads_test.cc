@@ -32,6 +32,7 @@ const YamlDocument& Threads() {
   return *kDocument;
 }
 
+// Also where it names nothing: then the caller has what the launch exports, and no more.
 void ReadSoftware(const YamlNode& node, v1::SoftwareStack* software) {
   for (const auto& [name, value] : node.keys) {
     if (name == "te_version") {

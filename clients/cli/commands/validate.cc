@@ -16,6 +16,11 @@
 #include "clients/cli/versions_page.h"
 #include "flightplan/v1/catalog_service.pb.h"
 #include "flightplan/v1/resolver_service.pb.h"
+#include "resolver/base/status_macros.h"
+#include "resolver/catalog/catalog.h"
+#include "resolver/shell/slurm_job.h"
+#include "resolver/stacks/input_format.h"
+#include "service/doors/review.h"
 #include "service/version.h"
 
 namespace flightplan::cli {
@@ -109,6 +114,24 @@ absl::StatusOr<std::string> FillConfig(const ParsedArguments& parsed, v1::Valida
   request->mutable_file()->set_name(parsed.positional[0]);
   request->mutable_file()->set_text(*std::move(text));
   return parsed.positional[0] == "-" ? "standard input" : parsed.positional[0];
+}
+
+// A file gets the question that every door asks about it: its stack, its job's GPUs and variables. Returned: why there
+// is nothing to ask; empty: there is.
+absl::StatusOr<std::string> AskAsTheDoorsDo(v1::ValidateConfigRequest* request) {
+  if (!request->has_file() || !request->input_format().empty()) return std::string();
+  FLIGHTPLAN_ASSIGN_OR_RETURN(const Catalog catalog, Catalog::Builtin());
+  const std::string name = request->file().name(), text = request->file().text();
+  const bool shell = RecogniseFile(name, text, Target()) == kShellFormat;
+  v1::ValidateConfigRequest asked = *request;
+  const doors::Question question =
+      doors::AskAboutScript(name, text, doors::FactsOf(ReadSbatchLines(text)), {}, catalog, &asked);
+  if (question.skip.has_value()) {
+    // Arguments and YAML that show no stack are taken for what the caller says, or Megatron-LM's.
+    return shell && !question.skip->unread && !text.empty() ? question.skip->why : std::string();
+  }
+  *request = std::move(asked);
+  return std::string();
 }
 
 // One call for each release; ends as a plain validate by the release asked for ends.
@@ -242,6 +265,18 @@ int RunValidate(Arguments args, Context& context) {
   }
   const absl::StatusOr<std::string> input = FillConfig(parsed, &request);
   if (!input.ok()) return Misuse(command, input.status().message(), context);
+  if (const absl::StatusOr<std::string> why = AskAsTheDoorsDo(&request); !why.ok()) {
+    return Failed(command, why.status(), context);
+  } else if (!why->empty()) {
+    v1::ValidateConfigResponse nothing;
+    nothing.set_completeness(v1::COMPLETENESS_NONE);
+    nothing.set_accepted_by_stack(true);
+    nothing.set_will_run(true);
+    nothing.add_not_judged(*why);
+    context.out += options.format == "json" ? ToJson(nothing)
+                                            : RenderValidatePage(*input, nothing, options.verbose, context.terminal);
+    return kExitOk;
+  }
   FillFramework(&request);
 
   const absl::StatusOr<std::unique_ptr<Backend>> backend = MakeBackend(options.where);

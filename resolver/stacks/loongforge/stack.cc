@@ -12,9 +12,10 @@ constexpr Phase kPhases[] = {
     Phase::kOptimizer, Phase::kBuild,      Phase::kMesh,        Phase::kSchedule, Phase::kHardware, Phase::kAdvice,
 };
 
-// loongforge/train.py, wherever the checkout is.
+// loongforge/train.py, wherever the checkout is; loongforge/embodied/train.py is another program.
 bool IsLaunch(absl::string_view script, absl::Span<const Argument>) {
-  return absl::StrContains(script, "loongforge") && absl::StartsWith(script.substr(script.rfind('/') + 1), "train");
+  return absl::StrContains(script, "loongforge") && !absl::StrContains(script, "/embodied/") &&
+         absl::StartsWith(script.substr(script.rfind('/') + 1), "train");
 }
 
 }  // namespace

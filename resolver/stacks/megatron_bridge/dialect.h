@@ -14,6 +14,10 @@ ParseResult ParseBridge(absl::Span<const std::string> argv, const Environment& e
 // Writes what was given or decided, where Bridge does not overwrite it. Needs a recipe to be applied to.
 Launch RenderBridge(const RenderInput& input);
 
+// Lines of a recipe in Python: `cfg.comm_overlap.delay_wgrad_compute = True`. What else stands there is passed over,
+// but for the performance recipe that it starts from.
+ParseResult ParseBridgePython(absl::string_view text, const Environment& env);
+
 // scripts/training/run_recipe.py: its own flags, and overrides, which win.
 ParseResult ParseBridgeRecipe(absl::Span<const Argument> args, const Environment& env);
 

@@ -7,6 +7,7 @@
 
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "resolver/catalog/perf_recipes.h"
 #include "resolver/plan/reading.h"
 #include "resolver/render/launch.h"
 
@@ -41,6 +42,10 @@ class OverrideReader {
   int release_;
   ParseResult* out_;
 };
+
+// Puts what a performance recipe sets under all that `out` holds. `gpus`: of the launch; of another number than the
+// recipe's the batch is scaled, to what depends on the layout. 0: as in the recipe.
+void StartFromRecipe(const PerfRecipe& recipe, int64_t gpus, int release, ParseResult* out);
 
 // What has to be written, each where Bridge does not overwrite it; the precision recipe apart.
 std::vector<std::pair<Knob, Value>> KnobsToWrite(const RenderInput& input, std::vector<Knob>* unspelled);

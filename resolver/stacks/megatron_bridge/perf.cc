@@ -11,6 +11,7 @@
 #include "absl/strings/strip.h"
 #include "resolver/base/nearest.h"
 #include "resolver/catalog/bridge_fields.h"
+#include "resolver/catalog/perf_recipes.h"
 #include "resolver/stacks/megatron_bridge/dialect.h"
 #include "resolver/stacks/megatron_bridge/override.h"
 
@@ -205,13 +206,14 @@ Value Words(absl::string_view text) {
 class PerfReader {
  public:
   PerfReader(absl::Span<const Argument> args, int release, ParseResult* out)
-      : args_(args), flags_(release, &from_flags_), overrides_(release, out), out_(out) {}
+      : args_(args), release_(release), flags_(release, &from_flags_), overrides_(release, out), out_(out) {}
 
   void Read() {
     while (at_ < args_.size()) Next();
     if (!precision_.has_value()) Precision({}, "bf16");
     if (*precision_ == "bf16" && AdamStays()) Keep({}, K::use_precision_aware_optimizer, true);
     RememberRecipe();
+    Start();
     // Flags are applied after the overrides, wherever they stand on the line.
     out_->knobs.insert(out_->knobs.end(), from_flags_.knobs.begin(), from_flags_.knobs.end());
     out_->findings.insert(out_->findings.end(), from_flags_.findings.begin(), from_flags_.findings.end());
@@ -292,7 +294,11 @@ class PerfReader {
   void Companions(const Argument& word, absl::string_view flag, const std::string& text, const Value& value) {
     if (flag == "--model_family_name") family_ = text;
     if (flag == "--model_recipe_name") recipe_ = word, recipe_.text = text;
-    if (flag == "--config_variant") variant_ = text;
+    if (flag == "--config_variant") Variant(word, text);
+    if (flag == "--task") task_ = text;
+    if (flag == "--gpu") gpu_ = text;
+    if (flag == "--num_gpus") gpus_ = value.integer();
+    if (flag == "--gpus_per_node") out_->gpus_per_node = value.integer();
     if (flag == "--tensor_model_parallel_size") Keep(word, K::sequence_parallel, value.integer() > 1);
     if (flag == "--seq_length") Keep(word, K::dataset_seq_length, value);
     if (flag == "--compute_dtype") Precision(word, text);
@@ -376,13 +382,33 @@ class PerfReader {
     Keep(recipe_, K::launch_recipe, absl::StrCat(family_, "/", recipe_.text, variant_.empty() ? "" : "@", variant_));
   }
 
+  void Variant(const Argument& word, const std::string& text) {
+    variant_ = text;
+    const std::string lower = absl::AsciiStrToLower(text);
+    if (lower != "v1" && lower != "v2") return;
+    out_->findings.push_back(MakeParseFinding(
+        word.at, "bridge-perf.variant-label", Severity::kInfo, absl::StrCat("--config_variant ", Printable(text)),
+        "v1 and v2 are labels that were removed: they choose the recipe without a variant; leave the flag out",
+        "Megatron-Bridge:scripts/performance/utils/utils.py:_recipe_variant_suffix"));
+  }
+
+  // Read of the newest code alone.
+  void Start() {
+    const PerfRecipe* const recipe =
+        release_ == kMain ? ChoosePerfRecipe({recipe_.text, task_, gpu_, *precision_, variant_, gpus_}) : nullptr;
+    if (recipe != nullptr) StartFromRecipe(*recipe, gpus_, release_, out_);
+  }
+
   absl::Span<const Argument> args_;
+  const int release_;
   ParseResult from_flags_;
   OverrideReader flags_;      // reports and keeps what flags say
   OverrideReader overrides_;  // reads the words between them
   ParseResult* out_;
   size_t at_ = 0;
   std::string family_;
+  std::string task_ = "pretrain", gpu_;  // as the harness takes them where they are not said
+  int64_t gpus_ = 0;
   std::string variant_;
   std::optional<std::string> precision_;
   Argument recipe_;
@@ -542,6 +568,24 @@ class PerfWriter {
 };
 
 }  // namespace
+
+void StartFromRecipe(const PerfRecipe& recipe, int64_t gpus, int release, ParseResult* out) {
+  ParseResult base;
+  OverrideReader reader(release, &base);
+  for (const absl::string_view line : absl::StrSplit(recipe.overrides, '\n')) {
+    reader.Read({std::string(line), {}});
+  }
+  std::vector<ParsedKnob> knobs;
+  for (ParsedKnob& knob : base.knobs) {
+    if (knob.knob == K::global_batch_size && gpus != 0 && gpus != recipe.gpus) continue;
+    knob.origin = Origin::kModel;
+    knobs.push_back(std::move(knob));
+  }
+  out->knobs.insert(out->knobs.begin(), std::make_move_iterator(knobs.begin()), std::make_move_iterator(knobs.end()));
+  out->recipe_vars.insert(base.recipe_vars.begin(), base.recipe_vars.end());  // what is written stays
+  out->base = std::string(recipe.function);
+  out->hf_model = std::string(recipe.hf_model);
+}
 
 ParseResult ParseBridgePerf(absl::Span<const Argument> args, const Environment& env) {
   ParseResult result;

@@ -16,6 +16,7 @@ constexpr InputFormat kFormats[] = {
     {.name = "bridge-recipe", .arguments = ParseBridgeRecipe},
     {.name = "bridge-perf", .arguments = ParseBridgePerf},
     {.name = "bridge-yaml", .file = ParseBridgeYaml, .schema = BridgeYamlSchema},
+    {.name = kPythonFormat, .file = ParseBridgePython, .part = true},
 };
 
 constexpr OutputDialect kDialects[] = {

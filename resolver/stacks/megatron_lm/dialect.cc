@@ -51,8 +51,18 @@ constexpr FlagSpec kModelOptFlags[] = {
     {"--enable-gpt-oss", {}, FlagForm::kSwitchOn},
 };
 
+absl::string_view PackageOf(absl::string_view flag) {
+  for (const FlagSpec& spec : kModelOptFlags) {
+    if (flag == spec.flag) return "modelopt";
+  }
+  return "";
+}
+
 // Says in which releases a flag exists, for one that exists elsewhere.
 std::string ExplainUnknown(absl::string_view flag) {
+  if (flag == "--fake-init-process-group") {
+    return "some documents on MoE optimisation name it so; the code's flag is --fake-process-group";
+  }
   std::string releases;
   for (const internal::FlagRow& row : Flags()) {
     if (flag != row.flag) continue;
@@ -62,10 +72,7 @@ std::string ExplainUnknown(absl::string_view flag) {
     }
   }
   if (!releases.empty()) return absl::StrCat("it exists in ", releases);
-  for (const FlagSpec& spec : kModelOptFlags) {
-    if (flag == spec.flag) return "it exists when ModelOpt is installed";
-  }
-  return "";
+  return PackageOf(flag).empty() ? "" : "it exists when ModelOpt is installed";
 }
 
 const FlagTable& TableFor(int release, bool modelopt) {
@@ -108,6 +115,7 @@ ParseResult ParseMegatronLm(absl::Span<const Argument> args, const Environment& 
   const FlagTable& table = TableFor(env.core_release, env.packages.find("modelopt") != env.packages.end());
   ArgparseOptions options;
   options.explain_unknown = ExplainUnknown;
+  options.package_of = PackageOf;
   return ParseArguments(args, table, options);
 }
 

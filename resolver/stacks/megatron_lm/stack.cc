@@ -25,7 +25,7 @@ constexpr int kEnoughFlags = 3;
 
 absl::string_view FlagOf(const Argument& arg) { return absl::string_view(arg.text).substr(0, arg.text.find('=')); }
 
-bool IsLaunch(absl::string_view, absl::Span<const Argument> args) {
+bool IsLaunch(absl::string_view path, absl::Span<const Argument> args) {
   static const auto* const kKnown = [] {
     auto* known = new absl::flat_hash_set<absl::string_view>();
     for (const internal::FlagRow& row : Flags()) known->insert(row.flag);
@@ -39,6 +39,7 @@ bool IsLaunch(absl::string_view, absl::Span<const Argument> args) {
     ++known;
     telling = telling || std::find(std::begin(kTellingFlags), std::end(kTellingFlags), flag) != std::end(kTellingFlags);
   }
+  if (path.substr(path.rfind('/') + 1) == "pretrain_gpt.py" && known > 0) return true;  // its own entry script
   return telling && known >= kEnoughFlags;
 }
 

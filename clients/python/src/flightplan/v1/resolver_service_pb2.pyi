@@ -121,6 +121,34 @@ CONFIG_ORIGIN_UPSTREAM: ConfigOrigin.ValueType  # 5
 """A silent change of the stack."""
 global___ConfigOrigin = ConfigOrigin
 
+class _Completeness:
+    ValueType = typing.NewType("ValueType", builtins.int)
+    V: typing_extensions.TypeAlias = ValueType
+
+class _CompletenessEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._EnumTypeWrapper[_Completeness.ValueType], builtins.type):
+    DESCRIPTOR: google.protobuf.descriptor.EnumDescriptor
+    COMPLETENESS_UNSPECIFIED: _Completeness.ValueType  # 0
+    """Of a server older than this field."""
+    COMPLETENESS_FULL: _Completeness.ValueType  # 1
+    """Every rule that the target runs, but for what `not_judged` names."""
+    COMPLETENESS_PARTIAL: _Completeness.ValueType  # 2
+    """Errors were set aside: `accepted_by_stack` says only that nothing that is shown is refused."""
+    COMPLETENESS_NONE: _Completeness.ValueType  # 3
+    """There is no launch, or nothing of it can be read."""
+
+class Completeness(_Completeness, metaclass=_CompletenessEnumTypeWrapper):
+    """How much of a launch was judged."""
+
+COMPLETENESS_UNSPECIFIED: Completeness.ValueType  # 0
+"""Of a server older than this field."""
+COMPLETENESS_FULL: Completeness.ValueType  # 1
+"""Every rule that the target runs, but for what `not_judged` names."""
+COMPLETENESS_PARTIAL: Completeness.ValueType  # 2
+"""Errors were set aside: `accepted_by_stack` says only that nothing that is shown is refused."""
+COMPLETENESS_NONE: Completeness.ValueType  # 3
+"""There is no launch, or nothing of it can be read."""
+global___Completeness = Completeness
+
 class _PlanObjective:
     ValueType = typing.NewType("ValueType", builtins.int)
     V: typing_extensions.TypeAlias = ValueType
@@ -739,6 +767,8 @@ class ValidateConfigResponse(google.protobuf.message.Message):
     REPAIR_FIELD_NUMBER: builtins.int
     ESTIMATE_FIELD_NUMBER: builtins.int
     WANTED_FILES_FIELD_NUMBER: builtins.int
+    COMPLETENESS_FIELD_NUMBER: builtins.int
+    SET_ASIDE_RULES_FIELD_NUMBER: builtins.int
     accepted_by_stack: builtins.bool
     """The stack's configuration code accepts it."""
     will_run: builtins.bool
@@ -751,6 +781,8 @@ class ValidateConfigResponse(google.protobuf.message.Message):
     """The framework version judged."""
     input_format: builtins.str
     """How the configuration was read; a value of the request's field of this name, or "knobs"."""
+    completeness: global___Completeness.ValueType
+    """How much of the launch the verdicts are about."""
     @property
     def findings(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[flightplan.v1.finding_pb2.Finding]:
         """Everything found, sorted by severity, field, id."""
@@ -779,6 +811,12 @@ class ValidateConfigResponse(google.protobuf.message.Message):
     def wanted_files(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
         """Paths of files that the launch reads and the request does not hold: sent as model_files they would be judged, too."""
 
+    @property
+    def set_aside_rules(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
+        """Rules that found something in values that the input does not show (those of a recipe, of another script, of a
+        program with flags of its own), sorted. They are no findings: neither passed nor failed.
+        """
+
     def __init__(
         self,
         *,
@@ -795,9 +833,11 @@ class ValidateConfigResponse(google.protobuf.message.Message):
         repair: global___Repair | None = ...,
         estimate: flightplan.v1.estimate_pb2.Estimate | None = ...,
         wanted_files: collections.abc.Iterable[builtins.str] | None = ...,
+        completeness: global___Completeness.ValueType = ...,
+        set_aside_rules: collections.abc.Iterable[builtins.str] | None = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["estimate", b"estimate", "repair", b"repair"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["accepted_by_stack", b"accepted_by_stack", "catalog_revision", b"catalog_revision", "config", b"config", "digest", b"digest", "effective_changes", b"effective_changes", "estimate", b"estimate", "findings", b"findings", "input_format", b"input_format", "not_judged", b"not_judged", "repair", b"repair", "target", b"target", "wanted_files", b"wanted_files", "will_run", b"will_run"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["accepted_by_stack", b"accepted_by_stack", "catalog_revision", b"catalog_revision", "completeness", b"completeness", "config", b"config", "digest", b"digest", "effective_changes", b"effective_changes", "estimate", b"estimate", "findings", b"findings", "input_format", b"input_format", "not_judged", b"not_judged", "repair", b"repair", "set_aside_rules", b"set_aside_rules", "target", b"target", "wanted_files", b"wanted_files", "will_run", b"will_run"]) -> None: ...
 
 global___ValidateConfigResponse = ValidateConfigResponse
 

@@ -79,6 +79,19 @@ export enum ConfigOrigin {
   UNRECOGNIZED = -1,
 }
 
+/** How much of a launch was judged. */
+export enum Completeness {
+  /** COMPLETENESS_UNSPECIFIED - Of a server older than this field. */
+  COMPLETENESS_UNSPECIFIED = 0,
+  /** COMPLETENESS_FULL - Every rule that the target runs, but for what `not_judged` names. */
+  COMPLETENESS_FULL = 1,
+  /** COMPLETENESS_PARTIAL - Errors were set aside: `accepted_by_stack` says only that nothing that is shown is refused. */
+  COMPLETENESS_PARTIAL = 2,
+  /** COMPLETENESS_NONE - There is no launch, or nothing of it can be read. */
+  COMPLETENESS_NONE = 3,
+  UNRECOGNIZED = -1,
+}
+
 /** What a search optimises. */
 export enum PlanObjective {
   /** PLAN_OBJECTIVE_UNSPECIFIED - Step time. */
@@ -375,6 +388,13 @@ export interface ValidateConfigResponse {
     | undefined;
   /** Paths of files that the launch reads and the request does not hold: sent as model_files they would be judged, too. */
   wantedFiles: string[];
+  /** How much of the launch the verdicts are about. */
+  completeness: Completeness;
+  /**
+   * Rules that found something in values that the input does not show (those of a recipe, of another script, of a
+   * program with flags of its own), sorted. They are no findings: neither passed nor failed.
+   */
+  setAsideRules: string[];
 }
 
 /** The caller's own text, changed so that the errors are gone. */
@@ -1954,6 +1974,8 @@ function createBaseValidateConfigResponse(): ValidateConfigResponse {
     repair: undefined,
     estimate: undefined,
     wantedFiles: [],
+    completeness: 0,
+    setAsideRules: [],
   };
 }
 
@@ -1997,6 +2019,12 @@ export const ValidateConfigResponse = {
     }
     for (const v of message.wantedFiles) {
       writer.uint32(106).string(v!);
+    }
+    if (message.completeness !== 0) {
+      writer.uint32(112).int32(message.completeness);
+    }
+    for (const v of message.setAsideRules) {
+      writer.uint32(122).string(v!);
     }
     return writer;
   },
@@ -2099,6 +2127,20 @@ export const ValidateConfigResponse = {
 
           message.wantedFiles.push(reader.string());
           continue;
+        case 14:
+          if (tag !== 112) {
+            break;
+          }
+
+          message.completeness = reader.int32() as any;
+          continue;
+        case 15:
+          if (tag !== 122) {
+            break;
+          }
+
+          message.setAsideRules.push(reader.string());
+          continue;
       }
       if ((tag & 7) === 4 || tag === 0) {
         break;
@@ -2130,6 +2172,8 @@ export const ValidateConfigResponse = {
       ? Estimate.fromPartial(object.estimate)
       : undefined;
     message.wantedFiles = object.wantedFiles?.map((e) => e) || [];
+    message.completeness = object.completeness ?? 0;
+    message.setAsideRules = object.setAsideRules?.map((e) => e) || [];
     return message;
   },
 };

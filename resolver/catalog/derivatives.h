@@ -1,0 +1,14 @@
+// Programs built on Megatron-LM whose parsers take flags of their own beside its flags. What such a launch says in them
+// cannot be read here, and what its program does otherwise than Megatron-LM is not known.
+#pragma once
+
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "resolver/plan/reading.h"
+
+namespace flightplan {
+
+// The derivative whose own flag is among the arguments; empty: none is known. Of several the first written one counts.
+absl::string_view DerivativeOf(absl::Span<const Argument> args);
+
+}  // namespace flightplan

@@ -1,0 +1,229 @@
+#include "resolver/judge/knowledge.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
+#include "resolver/catalog/derivatives.h"
+#include "resolver/plan/knob.h"
+#include "resolver/plan/stack.h"
+
+namespace flightplan {
+namespace {
+
+// Entry scripts of Megatron-LM and Megatron-Bridge. Others call their parsers with flags of their own.
+constexpr absl::string_view kEntryScripts[] = {"pretrain_gpt.py",  "pretrain_mamba.py",  "pretrain_hybrid.py",
+                                               "pretrain_bert.py", "pretrain_t5.py",     "run_recipe.py",
+                                               "run_script.py",    "setup_experiment.py"};
+
+// Flags of Megatron-LM and LoongForge that bring values from elsewhere.
+constexpr absl::string_view kElsewhereFlags[] = {"--yaml-cfg",    "--use-checkpoint-args", "--model-name",
+                                                 "--config-file", "--config_file",         "--model-config"};
+
+constexpr absl::string_view kLayout[] = {"tensor_model_parallel_size",           "pipeline_model_parallel_size",
+                                         "virtual_pipeline_model_parallel_size", "context_parallel_size",
+                                         "expert_model_parallel_size",           "expert_tensor_parallel_size",
+                                         "tensor_parallel_num_weight_shards"};
+
+// The sizes of a model: words that say none of them, nor where they stand, are a part of a launch.
+constexpr absl::string_view kModelFlags[] = {"--num-layers", "--encoder-num-layers", "--hidden-size",
+                                             "--hybrid-layer-pattern", "--num-attention-heads"};
+
+constexpr absl::string_view kGpuFacts[] = {"gpu", "cc_major", "cc_minor", "nvlink_domain_gpus", "gpus_per_node"};
+
+constexpr int kStrangeFlags = 3;
+
+bool In(absl::string_view word, absl::Span<const absl::string_view> words) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+bool IsFlag(absl::string_view text) { return absl::StartsWith(text, "--"); }
+
+const internal::FlagRow* FlagNamed(absl::string_view flag) {
+  for (const internal::FlagRow& row : Flags()) {
+    if (flag == row.flag) return &row;
+  }
+  return nullptr;
+}
+
+bool TakesValues(FlagForm form) {
+  return form != FlagForm::kSwitchOn && form != FlagForm::kSwitchOff && form != FlagForm::kSwitchPair;
+}
+
+// Of "model.field=value".
+std::optional<Knob> KnobOfOverride(absl::string_view text) {
+  text = text.substr(0, text.find('='));
+  while (absl::ConsumePrefix(&text, "+")) {
+  }
+  for (int i = 0; i < kKnobCount; ++i) {
+    if (text == Row(static_cast<Knob>(i)).bridge_override) return static_cast<Knob>(i);
+  }
+  return std::nullopt;
+}
+
+// A word that cannot be read, where no value belongs: it may hold any flags.
+void ReadUnknownWords(Target stack, absl::Span<const Argument> args, Knowledge* knowledge) {
+  for (size_t i = 0; i < args.size(); ++i) {
+    if (!args[i].unknown) continue;
+    knowledge->clear = false;
+    absl::string_view flag = args[i].text;
+    if (StackOf(stack).container) {
+      const std::optional<Knob> knob = KnobOfOverride(flag);
+      if (knob.has_value()) knowledge->hidden.insert(*knob);
+    }
+    if (IsFlag(flag)) {
+      flag = flag.substr(0, flag.find('='));
+    } else if (i > 0 && IsFlag(args[i - 1].text) && !absl::StrContains(args[i - 1].text, '=')) {
+      flag = args[i - 1].text;
+    }
+    const internal::FlagRow* row = FlagNamed(flag);
+    if (row != nullptr && TakesValues(row->form)) {
+      knowledge->hidden.insert(row->knob);
+    } else if (knowledge->elsewhere.empty() && (!IsFlag(flag) || row != nullptr)) {
+      knowledge->elsewhere = absl::StrCat("in ", Printable(args[i].text), ", which cannot be read here");
+      knowledge->layout_elsewhere = true;
+    }
+  }
+}
+
+absl::string_view FlagOf(absl::string_view word) { return word.substr(0, word.find('=')); }
+
+bool IsVariable(absl::string_view name) {
+  return std::any_of(name.begin(), name.end(),
+                     [](char c) { return absl::ascii_isupper(static_cast<unsigned char>(c)); }) &&
+         std::all_of(name.begin(), name.end(), [](char c) {
+           return absl::ascii_isupper(static_cast<unsigned char>(c)) ||
+                  absl::ascii_isdigit(static_cast<unsigned char>(c)) || c == '_';
+         });
+}
+
+// What the reader itself says of a word, rather than a rule of values.
+Standing StandingOfReader(const Finding& finding, const Stack& stack, const Knowledge& knowledge) {
+  if (finding.rule_id == "input.limit") return Standing::kFull;  // of ours: what lies beyond it was not read
+  if (!knowledge.own_parser) return Standing::kNone;
+  if (!knowledge.surroundings && stack.fork) return Standing::kNone;  // its own flags are not all in the knob table
+  const auto unstated = [](const Observed& seen) { return !FindKnob(seen.name).has_value() && seen.value.is_none(); };
+  if (!knowledge.surroundings && std::any_of(finding.observed.begin(), finding.observed.end(), unstated)) {
+    return Standing::kNone;  // a flag that a package brings
+  }
+  // A flag, and a word that was read as a flag's value, stands where it stands whatever the other words are.
+  const bool stands = stack.command_line &&
+                      (!finding.observed.empty() || (IsFlag(finding.seen) && !absl::StrContains(finding.seen, " ")));
+  return knowledge.clear || stands ? Standing::kFull : Standing::kNone;
+}
+
+template <class Entries, class FindingOf>
+void Keep(const Environment& env, const Knowledge& knowledge, Entries* entries, FindingOf finding_of, SetAside* aside) {
+  const auto drop = [&](auto& entry) {
+    Finding& finding = finding_of(entry);
+    if (finding.severity == Severity::kInfo) return false;
+    const Standing standing = StandingOf(finding, env, knowledge);
+    if (standing == Standing::kUnless && finding.severity == Severity::kError) finding.severity = Severity::kWarning;
+    if (standing != Standing::kNone) return false;
+    aside->rules.insert(std::string(finding.rule_id));
+    aside->errors = aside->errors || finding.severity == Severity::kError;
+    return true;
+  };
+  entries->erase(std::remove_if(entries->begin(), entries->end(), drop), entries->end());
+}
+
+}  // namespace
+
+Knowledge KnowledgeOf(Target target, absl::string_view script, absl::Span<const Argument> args,
+                      const ParseResult& parsed) {
+  const Stack& stack = StackOf(target);
+  Knowledge knowledge;
+  // What a shell script's model file says was read of another day's checkout.
+  const bool file_counts = script.empty() || !stack.model_files;
+  for (const ParsedKnob& knob : parsed.knobs) {
+    if (file_counts || knob.origin == Origin::kCaller) knowledge.shown.insert(knob.knob);
+  }
+  knowledge.base_known = !parsed.base.empty();
+  knowledge.hidden.insert(parsed.unknown.begin(), parsed.unknown.end());
+  knowledge.own_parser = script.empty() || In(script.substr(script.rfind('/') + 1), kEntryScripts);
+  if (stack.container) {
+    knowledge.elsewhere = "in the recipe";
+    knowledge.layout_elsewhere = true;
+  }
+  bool model = stack.container;
+  for (const Argument& arg : args) {
+    const absl::string_view flag = FlagOf(arg.text);
+    model = model || In(flag, kModelFlags);
+    if (!knowledge.elsewhere.empty() || !In(flag, kElsewhereFlags)) continue;
+    knowledge.elsewhere = absl::StrCat("where ", flag, " says");
+    knowledge.layout_elsewhere = !stack.model_files;  // its model files hold the architecture
+  }
+  ReadUnknownWords(target, args, &knowledge);
+  if (const absl::string_view derivative = stack.command_line && !stack.fork ? DerivativeOf(args) : "";
+      !derivative.empty()) {
+    knowledge.own_parser = false;
+    knowledge.derivative = std::string(derivative);
+    if (knowledge.elsewhere.empty()) knowledge.elsewhere = absl::StrCat("in ", derivative);
+  }
+  // A slip or two is one; more are another program's.
+  const auto strange = std::count_if(args.begin(), args.end(), [](const Argument& arg) {
+    return IsFlag(arg.text) && !arg.unknown && FlagNamed(FlagOf(arg.text)) == nullptr;
+  });
+  if (!script.empty() && stack.command_line && strange >= kStrangeFlags) knowledge.own_parser = false;
+  if (!knowledge.elsewhere.empty() || !stack.command_line) return knowledge;
+  if (script.empty() && !model) {
+    knowledge.elsewhere = "in the rest of the launch: these words say no model's size";
+    knowledge.layout_elsewhere = knowledge.part = true;
+  } else if (!stack.fork && !knowledge.own_parser) {
+    knowledge.elsewhere = absl::StrCat("in ", Printable(script), " itself");  // defaults of its own
+  }
+  return knowledge;
+}
+
+Standing StandingOf(const Finding& finding, const Environment& env, const Knowledge& knowledge) {
+  if (finding.stage == "parse") return StandingOfReader(finding, StackOf(env), knowledge);
+  if (absl::StartsWith(finding.rule_id, "fit.")) {
+    return knowledge.elsewhere.empty() || knowledge.base_known ? Standing::kFull : Standing::kNone;
+  }
+  // What upstream refuses its derivative may have made legal.
+  Standing standing = knowledge.derivative.empty() ? Standing::kFull : Standing::kUnless;
+  for (const Observed& seen : finding.observed) {
+    const std::optional<Knob> knob = FindKnob(seen.name);
+    if (!knob.has_value()) {
+      if (!knowledge.gpu_known && In(seen.name, kGpuFacts)) return Standing::kNone;
+      if (seen.name == "world_size" && knowledge.size_assumed) standing = Standing::kUnless;
+      // Taken as new enough where nobody said; what a new one refuses an older one may take.
+      if (seen.name == "te" && seen.value.is_none() && !env.te_stated) standing = Standing::kUnless;
+      if (knowledge.surroundings) continue;
+      // A fact of the machine or the software that nobody stated.
+      if (seen.value.is_none() && !IsVariable(seen.name)) return Standing::kNone;
+      if (IsVariable(seen.name) && env.vars.count(seen.name) == 0) standing = Standing::kUnless;
+      continue;
+    }
+    if (knowledge.hidden.count(*knob) > 0) return Standing::kNone;
+    const bool layout = In(seen.name, kLayout) && !knowledge.layout_elsewhere;
+    if (!knowledge.elsewhere.empty() && !layout && knowledge.shown.count(*knob) == 0) return Standing::kNone;
+  }
+  return standing;
+}
+
+void KeepWhatIsShown(const Environment& env, const Knowledge& knowledge, std::vector<Finding>* findings,
+                     SetAside* aside) {
+  Keep(
+      env, knowledge, findings, [](Finding& finding) -> Finding& { return finding; }, aside);
+}
+
+void KeepWhatIsShown(const Environment& env, const Knowledge& knowledge, std::vector<ParseFinding>* findings,
+                     SetAside* aside) {
+  Keep(
+      env, knowledge, findings, [](ParseFinding& entry) -> Finding& { return entry.finding; }, aside);
+}
+
+std::string Sentence(const SetAside& aside, const Knowledge& knowledge) {
+  if (aside.rules.empty()) return "";
+  return absl::StrCat(absl::StrJoin(aside.rules, ", "), ": the launch does not show all that ",
+                      aside.rules.size() == 1 ? "it looks" : "they look", " at",
+                      knowledge.elsewhere.empty() ? "" : absl::StrCat("; values stand ", knowledge.elsewhere));
+}
+
+}  // namespace flightplan

@@ -1,0 +1,59 @@
+// How far a finding about a configuration can be trusted, which says more of the launch than the launch shows: values
+// stand in a recipe, in a model's YAML file, in a variable of another script, in the container. What rests on them is
+// set aside, whoever asks: a person with one file, a queue, a webhook.
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "resolver/plan/environment.h"
+#include "resolver/plan/finding.h"
+#include "resolver/plan/reading.h"
+
+namespace flightplan {
+
+// What an input shows of its configuration. As made: all of it.
+struct Knowledge {
+  std::string elsewhere;          // where values stand that are not written here; empty: nowhere, unset is the default
+  bool layout_elsewhere = false;  // the parallel sizes may stand there too
+  bool own_parser = true;         // it is read by the stack's own parser, which takes no flags but the stack's
+  bool clear = true;              // every word of the launch can be read
+  bool surroundings = true;       // the question states the software and the variables of the process, too
+  bool gpu_known = true;          // the question names one, or nothing that is judged asks for one
+  bool size_assumed = false;      // the world size rests on a default of the script
+  bool part = false;              // flags without a launch around them
+  bool base_known = false;        // what it starts from elsewhere is known in what counts for memory
+  std::string derivative;         // a program with flags of its own; empty: none that is known
+  std::set<Knob> hidden;          // written with a value that cannot be read
+  std::set<Knob> shown;           // written, or said by what the launch names and we know
+};
+
+// Of words. `script`: the Python file that a shell script runs; empty: the words come alone, and are what the stack's
+// own entry script is given.
+Knowledge KnowledgeOf(Target stack, absl::string_view script, absl::Span<const Argument> args,
+                      const ParseResult& parsed);
+
+enum class Standing {
+  kFull,    // holds for what will run
+  kUnless,  // holds unless the job's surroundings set a variable that is not seen here: a warning, never an error
+  kNone,    // rests on what is not known here
+};
+Standing StandingOf(const Finding& finding, const Environment& env, const Knowledge& knowledge);
+
+// Takes out what is not to be trusted and makes warnings of errors that hold unless. Returns the rules whose errors and
+// warnings were set aside; `errors`: whether an error was among them.
+struct SetAside {
+  std::set<std::string> rules;
+  bool errors = false;
+};
+void KeepWhatIsShown(const Environment& env, const Knowledge& knowledge, std::vector<Finding>* findings,
+                     SetAside* aside);
+void KeepWhatIsShown(const Environment& env, const Knowledge& knowledge, std::vector<ParseFinding>* findings,
+                     SetAside* aside);
+// A sentence for people; empty: nothing was set aside.
+std::string Sentence(const SetAside& aside, const Knowledge& knowledge);
+
+}  // namespace flightplan

@@ -1,0 +1,109 @@
+// Lines of a recipe in Python, as the documents of Megatron-Bridge show them. Nothing is executed.
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "resolver/catalog/bridge_fields.h"
+#include "resolver/read/hydra_value.h"
+#include "resolver/stacks/megatron_bridge/dialect.h"
+#include "resolver/stacks/megatron_bridge/override.h"
+
+namespace flightplan {
+namespace {
+
+bool IsNameByte(char c) { return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.'; }
+
+// A statement without its comment.
+absl::string_view WithoutComment(absl::string_view line) {
+  char quote = 0;
+  for (size_t i = 0; i < line.size(); ++i) {
+    if (quote != 0) {
+      if (line[i] == quote) quote = 0;
+    } else if (line[i] == '"' || line[i] == '\'') {
+      quote = line[i];
+    } else if (line[i] == '#') {
+      return line.substr(0, i);
+    }
+  }
+  return line;
+}
+
+// A literal of Python as Hydra spells it.
+std::string AsHydra(absl::string_view text) {
+  if (text == "True") return "true";
+  if (text == "False") return "false";
+  if (text == "None") return "null";
+  std::string value(text);
+  if (value.size() >= 2 && value.front() == '(' && value.back() == ')') {  // a tuple
+    value.front() = '[';
+    value.back() = ']';
+  }
+  return value;
+}
+
+class PythonReader {
+ public:
+  PythonReader(int release, ParseResult* out) : release_(release), reader_(release, out), out_(out) {}
+
+  void Read(absl::string_view line, int number) {
+    const absl::string_view whole = line;
+    line = absl::StripAsciiWhitespace(WithoutComment(line));
+    size_t end = 0;
+    while (end < line.size() && IsNameByte(line[end])) ++end;
+    const absl::string_view name = line.substr(0, end);
+    absl::string_view value = absl::StripLeadingAsciiWhitespace(line.substr(end));
+    if (name.empty() || !absl::ConsumePrefix(&value, "=") || absl::StartsWith(value, "=")) return;
+    value = absl::StripAsciiWhitespace(value);
+    const SourcePosition at{-1, number, static_cast<int>(line.data() - whole.data()) + 1};
+    const std::vector<absl::string_view> parts = absl::StrSplit(name, absl::MaxSplits('.', 2));
+    if (parts.size() == 1) return StartFrom(value);
+    const Argument argument{std::string(line), at};
+    if (parts.size() == 3) {
+      SetField(argument, parts[1], parts[2], value);
+    } else if (const absl::StatusOr<Value> read = ReadHydraValue(AsHydra(value)); read.ok() && !IsExpression(value)) {
+      reader_.ReadSection(argument, parts[1], *read);
+    }
+  }
+
+ private:
+  static bool IsExpression(absl::string_view value) { return value.empty() || absl::StrContains(value.substr(1), '('); }
+
+  // `cfg = qwen3_30b_a3b_pretrain_16gpu_h100_bf16_config()`
+  void StartFrom(absl::string_view call) {
+    const absl::string_view function = call.substr(0, call.find('('));
+    const PerfRecipe* const recipe =
+        release_ == kMain ? FindPerfRecipe(function.substr(function.rfind('.') + 1)) : nullptr;
+    if (recipe != nullptr) StartFromRecipe(*recipe, 0, release_, out_);
+  }
+
+  void SetField(const Argument& argument, absl::string_view section, absl::string_view field, absl::string_view value) {
+    const absl::StatusOr<Value> read = ReadHydraValue(AsHydra(value));
+    if (read.ok() && !IsExpression(value)) return reader_.ReadField(argument, section, field, *read);
+    // Only a run would know it.
+    if (const std::optional<Knob> knob = FindBridgeField(section, field)) {
+      out_->unknown.push_back(*knob);
+    } else {
+      reader_.Unknown(argument, section, field);
+    }
+  }
+
+  const int release_;
+  OverrideReader reader_;
+  ParseResult* const out_;
+};
+
+}  // namespace
+
+ParseResult ParseBridgePython(absl::string_view text, const Environment& env) {
+  ParseResult result;
+  PythonReader reader(NearestRelease(kBridgeReleases, env.bridge_release), &result);
+  int number = 0;
+  for (const absl::string_view line : absl::StrSplit(text, '\n')) reader.Read(line, ++number);
+  return result;
+}
+
+}  // namespace flightplan
