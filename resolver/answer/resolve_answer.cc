@@ -45,22 +45,25 @@ void PutLayout(int field, const Config& config, const Placement& placement, Wire
   });
 }
 
+bool IsBenchmark(const ResolvedPlan& plan) { return plan.intent.workload.objective == Objective::kBenchmark; }
+
 // The plan's own launch is the answer's first; the other run differs from it in the knob and its companions alone.
 Launch OtherLaunch(const AbSuggestion& ab, const ResolvedPlan& plan, const Written& own) {
   Config other = plan.decided.config;
   other.Set(ab.knob, ab.other_value, Origin::kDecided);
   for (const auto& [knob, value] : ab.companions) other.Set(knob, value, Origin::kDecided);
   const Config written = WriteForTarget(std::move(other), plan.env);
-  return RenderDialect(OwnDialect(plan.env.target), {written, plan.env, plan.decided.env, &own});
+  return RenderDialect(OwnDialect(plan.env.target), {written, plan.env, plan.decided.env, &own, IsBenchmark(plan)});
 }
 
 void PutLaunches(const ResolvedPlan& plan, absl::string_view model, WireWriter* w) {
   const absl::string_view own = OwnDialect(plan.env.target);
-  const Launch own_launch = RenderDialect(own, {plan.written, plan.env, plan.decided.env});
+  const Launch own_launch = RenderDialect(own, {plan.written, plan.env, plan.decided.env, nullptr, IsBenchmark(plan)});
   PutLaunch(R::kLaunchesFieldNumber, own_launch, w);
   for (const std::string& dialect : plan.intent.dialects) {
     if (dialect == own) continue;
-    PutLaunch(R::kLaunchesFieldNumber, RenderDialect(dialect, {plan.written, plan.env, plan.decided.env}), w);
+    PutLaunch(R::kLaunchesFieldNumber,
+              RenderDialect(dialect, {plan.written, plan.env, plan.decided.env, nullptr, IsBenchmark(plan)}), w);
   }
   if (plan.intent.view != View::kFull) return;
   for (const AbSuggestion& ab : plan.decided.ab_suggestions) {

@@ -114,6 +114,15 @@ void WriteLaunch(const Launch& launch, WireWriter* w) {
   for (const std::string& arg : launch.argv) w->PutText(M::kArgvFieldNumber, arg);
   for (const auto& [name, value] : launch.env) w->PutMapEntry(M::kEnvFieldNumber, name, value);
   w->Text(M::kTextFieldNumber, launch.text);
+  for (const RequiredInput& input : launch.required_inputs) {
+    w->PutMessage(M::kRequiredInputsFieldNumber, [&] {
+      w->Text(v1::RequiredInput::kNameFieldNumber, input.name);
+      w->Text(v1::RequiredInput::kWhatFieldNumber, input.what);
+      w->Text(v1::RequiredInput::kSpellingFieldNumber, input.spelling);
+      w->Text(v1::RequiredInput::kExampleFieldNumber, input.example);
+      w->Text(v1::RequiredInput::kWithoutFieldNumber, input.without);
+    });
+  }
 }
 
 void WritePatch(const Patch& patch, WireWriter* w) {

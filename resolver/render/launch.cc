@@ -116,7 +116,8 @@ void LaunchWriter::Repeat(const Launch& other, size_t i) {
   const bool last = i + 1 == other.words.size();
   const KnobWords begin = other.words[i];
   const size_t argv_end = last ? other.argv.size() : other.words[i + 1].argv;
-  const size_t text_end = last ? other.text.size() - 1 : other.words[i + 1].text;  // without the newline at the end
+  const size_t end = other.plan_end != 0 ? other.plan_end : other.text.size() - 1;  // without the newline at the end
+  const size_t text_end = last ? end : other.words[i + 1].text;
   for (size_t word = begin.argv; word < argv_end; ++word) launch_->argv.push_back(other.argv[word]);
   launch_->text.append(other.text, begin.text, text_end - begin.text);
 }

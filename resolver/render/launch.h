@@ -17,12 +17,23 @@ struct KnobWords {
   size_t argv = 0, text = 0;
 };
 
+// What a person must add before the launch starts, or would add: no plan says it.
+struct RequiredInput {
+  absl::string_view name;     // "train_iters"
+  absl::string_view what;     // a phrase
+  std::string spelling;       // in the launch's dialect, with a placeholder: "--train-iters N"
+  std::string example;        // words that start: "--train-iters 1000"
+  absl::string_view without;  // what happens where it is left out; empty: nothing starts
+};
+
 struct Launch {
   absl::string_view dialect;      // "megatron-lm", "bridge", "bridge-perf", "loongforge"
   std::vector<std::string> argv;  // arguments after the program, one element each, not quoted
   EnvVars env;
-  std::string text;              // the same for a shell: exports, continuation lines, quoted
-  std::vector<Knob> unspelled;   // knobs whose value this dialect has no way to write
+  std::string text;             // the same for a shell: exports, continuation lines, quoted
+  std::vector<Knob> unspelled;  // knobs whose value this dialect has no way to write
+  std::vector<RequiredInput> required_inputs;
+  size_t plan_end = 0;           // of `text`: where placeholders for them begin; 0: at its end
   std::vector<KnobWords> words;  // of each knob, in the order of `argv`; empty where a dialect does not keep them apart
 };
 
@@ -39,6 +50,8 @@ struct RenderInput {
   const EnvVars& vars;
   // What is the same there may be taken from there; null: there is none.
   const Written* like = nullptr;
+  // It is timed and no model is kept: it starts on mock data, without a tokenizer.
+  bool benchmark = false;
 };
 
 // Quotes one word for a POSIX shell, only where it needs it.

@@ -14,6 +14,8 @@
 #include "resolver/read/hydra_value.h"
 #include "resolver/render/flag_words.h"
 #include "resolver/stacks/loongforge/model.h"
+#include "resolver/stacks/megatron_lm/start.h"
+#include "resolver/stacks/required_inputs.h"
 
 namespace flightplan {
 namespace {
@@ -81,7 +83,7 @@ Launch RenderLoongForge(const RenderInput& input) {
   const Config& config = input.config;
   const Config& defaults = DefaultsFor(Target::kLoongForge, kLoongForgeCore, kMain, input.env.mla);
   const LoongForgeModel* file = LoongForgeModelOf(config);
-  LaunchWriter words("torchrun ${LOONGFORGE_PATH}/loongforge/train.py", &launch);
+  LaunchWriter words(absl::StrCat(TorchrunWords(input.env), " ${LOONGFORGE_PATH}/loongforge/train.py"), &launch);
   std::vector<Knob> by_flag;
   // A flag that takes a list would swallow an override behind it: those come first.
   for (const K knob : {K::model_name, K::config_file}) {
@@ -110,6 +112,12 @@ Launch RenderLoongForge(const RenderInput& input) {
     if (!written && !is_default && is_word) launch.unspelled.push_back(knob);
   }
   words.Finish();
+  if (config.Get(K::model_name).is_none() && config.Get(K::config_file).is_none()) {
+    Ask({"model", "the model, by its name in LoongForge's registry or by its file", "--model-name NAME",
+         "--model-name qwen3-30b-a3b", ""},
+        "--model-name \"${MODEL_NAME:?name of the model in LoongForge, or --config-file FILE in its place}\"", &launch);
+  }
+  AskForStart(input, kLoongForgeTokenizer, &launch);
   return launch;
 }
 

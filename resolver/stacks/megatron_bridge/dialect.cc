@@ -14,6 +14,7 @@
 #include "resolver/catalog/precision_recipes.h"
 #include "resolver/read/hydra_value.h"
 #include "resolver/stacks/megatron_bridge/override.h"
+#include "resolver/stacks/required_inputs.h"
 
 namespace flightplan {
 namespace {
@@ -317,16 +318,18 @@ Launch RenderBridge(const RenderInput& input) {
   if (input.config.Given(K::comm_overlap_configured) && !CommOverlapConfigured(input.config)) {
     launch.argv.push_back("comm_overlap=null");
   }
-  std::string command = "uv run torchrun";
-  const int64_t per_node = input.env.gpus_per_node;
-  if (per_node > 0 && input.env.world_size.has_value()) {
-    const int64_t nodes = (*input.env.world_size + per_node - 1) / per_node;
-    absl::StrAppend(&command, " --nnodes=", nodes, " --nproc-per-node=", std::min(per_node, *input.env.world_size));
-  }
+  std::string command = absl::StrCat("uv run ", TorchrunWords(input.env));
   absl::StrAppend(&command, " scripts/training/run_recipe.py --mode pretrain");
   const absl::string_view recipe = input.config.Get(K::launch_recipe).text();
-  if (!recipe.empty()) absl::StrAppend(&command, " --recipe ", ShellQuote(recipe));
+  absl::StrAppend(
+      &command, " --recipe ",
+      recipe.empty() ? "\"${RECIPE:?name of the recipe function; or --model NAME in its place}\"" : ShellQuote(recipe));
   launch.text = LaunchText(launch.env, command, launch.argv);
+  AskForNodes(input.env, &launch);
+  if (recipe.empty()) {
+    launch.required_inputs.push_back({"recipe", "the recipe that the overrides are applied to",
+                                      "--recipe NAME (or --model NAME)", "--recipe qwen3_30b_a3b_pretrain_config", ""});
+  }
   return launch;
 }
 

@@ -143,7 +143,7 @@ TEST(RenderBridge, WritesOverlapAndPrecisionWhereTheyAreNotOverwritten) {
   EXPECT_TRUE(Has(launch.argv, "model.recompute_modules=[moe_act,layernorm]"));
   EXPECT_TRUE(Has(launch.argv, "dataset.seq_length=4096"));
   EXPECT_TRUE(Has(launch.argv, "optimizer.use_distributed_optimizer=true"));
-  EXPECT_NE(launch.text.find("--nnodes=2 --nproc-per-node=8"), std::string::npos);
+  EXPECT_NE(launch.text.find("--nnodes 2 --nproc-per-node 8"), std::string::npos);
 }
 
 TEST(RenderBridge, ParsesBackToTheSameLaunch) {

@@ -14,6 +14,7 @@
 #include "resolver/catalog/perf_recipes.h"
 #include "resolver/stacks/megatron_bridge/dialect.h"
 #include "resolver/stacks/megatron_bridge/override.h"
+#include "resolver/stacks/required_inputs.h"
 
 namespace flightplan {
 namespace {
@@ -416,6 +417,16 @@ class PerfReader {
 
 // ---- writing
 
+// Its name in the harness; empty: there are no recipes for it.
+absl::string_view HarnessGpu(absl::string_view device) {
+  const std::string name = absl::AsciiStrToLower(device);
+  absl::string_view found;
+  for (absl::string_view choice : {"h100", "b200", "b300", "gb200", "gb300", "vr200", "r100"}) {
+    if (absl::StrContains(name, choice) && choice.size() > found.size()) found = choice;
+  }
+  return found;
+}
+
 class PerfWriter {
  public:
   explicit PerfWriter(const RenderInput& input) : input_(input) {}
@@ -431,6 +442,7 @@ class PerfWriter {
     for (std::string& word : WriteOverrides(knobs_)) launch_.argv.push_back(std::move(word));
     launch_.argv.insert(launch_.argv.end(), precision_.begin(), precision_.end());
     launch_.text = LaunchText(launch_.env, "uv run python scripts/performance/run_script.py", launch_.argv);
+    AskForSelection();
     return std::move(launch_);
   }
 
@@ -474,13 +486,37 @@ class PerfWriter {
     if (!recipe_variant.second.empty()) Add("-cv", std::string(recipe_variant.second));
     Add("--task", "pretrain");
     const absl::string_view gpu = config().Get(K::launch_hardware_target).text();
-    if (!gpu.empty()) Add("-g", absl::AsciiStrToLower(gpu));
+    if (!gpu.empty()) {
+      Add("-g", absl::AsciiStrToLower(gpu));
+    } else if (const absl::string_view known = HarnessGpu(input_.env.gpu_name); !known.empty()) {
+      Add("-g", std::string(known));
+    }
     Precision();
     const std::optional<int64_t> gpus =
         config().Get(K::launch_num_gpus).is_int() ? config().Get(K::launch_num_gpus).integer() : input_.env.world_size;
     if (gpus.has_value()) Add("-ng", absl::StrCat(*gpus));
     if (input_.env.gpus_per_node > 0) Add("-gn", absl::StrCat(input_.env.gpus_per_node));
     if (Writes(K::train_iters)) Add("--max_steps", Take(K::train_iters)->ToText());
+  }
+
+  bool Says(absl::string_view flag) const {
+    return std::find(launch_.argv.begin(), launch_.argv.end(), flag) != launch_.argv.end();
+  }
+  // scripts/performance/argument_parser.py requires all of them.
+  void AskForSelection() {
+    if (!Says("-m")) {
+      Ask({"model_family_name", "the family of the recipe", "-m NAME", "-m qwen", ""},
+          "-m \"${MODEL_FAMILY:?family of the recipe, such as qwen}\"", &launch_);
+      Ask({"model_recipe_name", "the recipe's model", "-mr NAME", "-mr qwen3_30b_a3b", ""},
+          "-mr \"${MODEL_RECIPE:?model of the recipe, such as qwen3_30b_a3b}\"", &launch_);
+    }
+    if (!Says("-g")) {
+      Ask({"gpu", "the GPU that the recipe is for", "-g h100|b200|b300|gb200|gb300|vr200|r100", "-g h100", ""},
+          "-g \"${GPU:?h100, b200, b300, gb200, gb300, vr200 or r100}\"", &launch_);
+    }
+    if (!Says("-ng")) {
+      Ask({"num_gpus", "how many GPUs", "-ng N", "-ng 16", ""}, "-ng \"${NUM_GPUS:?how many GPUs}\"", &launch_);
+    }
   }
 
   void Precision() {

@@ -11,6 +11,8 @@
 #include "resolver/plan/stack.h"
 #include "resolver/read/argparse.h"
 #include "resolver/render/flag_words.h"
+#include "resolver/stacks/megatron_lm/start.h"
+#include "resolver/stacks/required_inputs.h"
 
 namespace flightplan {
 namespace {
@@ -132,7 +134,7 @@ Launch RenderMegatronLm(const RenderInput& input) {
   launch.env = input.vars;
   const Config& defaults = DefaultsFor(Target::kMegatronLm, input.env.core_release, kMain, input.env.mla);
   const std::vector<FlagSpellings>& spellings = SpellingsByKnob(input.env.core_release);
-  LaunchWriter words("torchrun pretrain_gpt.py", &launch);
+  LaunchWriter words(absl::StrCat(TorchrunWords(input.env), " pretrain_gpt.py"), &launch);
   size_t known = 0;  // of input.like's words: the first that may be of a knob still to come
   const auto repeat = [&](K knob, const Value& value) {
     if (input.like == nullptr) return false;
@@ -164,6 +166,7 @@ Launch RenderMegatronLm(const RenderInput& input) {
     for (int i = 0; i < kKnobCount; ++i) write(static_cast<K>(i));
   }
   words.Finish();
+  AskForStart(input, kMegatronTokenizer, &launch);
   return launch;
 }
 

@@ -3220,9 +3220,32 @@ pub struct Launch {
         ::prost::alloc::string::String,
         ::prost::alloc::string::String,
     >,
-    /// Ready to paste: the whole command, or the file's text.
+    /// The whole command, or the file's text. What no plan says is a placeholder that stops a shell: ${LR:?...}.
     #[prost(string, tag = "4")]
     pub text: ::prost::alloc::string::String,
+    /// What must still be added, in no more than these places; empty: it starts as it is.
+    #[prost(message, repeated, tag = "5")]
+    pub required_inputs: ::prost::alloc::vec::Vec<RequiredInput>,
+}
+/// What a launch needs and no plan says.
+#[allow(clippy::derive_partial_eq_without_eq)]
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct RequiredInput {
+    /// "train_iters", "lr", "tokenizer", "data", "save", "node_rank", "master_addr", "recipe" ...
+    #[prost(string, tag = "1")]
+    pub name: ::prost::alloc::string::String,
+    /// What it is, a phrase.
+    #[prost(string, tag = "2")]
+    pub what: ::prost::alloc::string::String,
+    /// How it is spelled in the launch's dialect.
+    #[prost(string, tag = "3")]
+    pub spelling: ::prost::alloc::string::String,
+    /// Words that would do.
+    #[prost(string, tag = "4")]
+    pub example: ::prost::alloc::string::String,
+    /// What happens where it is left out; empty: the launch does not start.
+    #[prost(string, tag = "5")]
+    pub without: ::prost::alloc::string::String,
 }
 /// Two runs that differ in one knob.
 #[allow(clippy::derive_partial_eq_without_eq)]
@@ -3388,6 +3411,13 @@ pub struct ValidateConfigResponse {
     /// Paths of files that the launch reads and the request does not hold: sent as model_files they would be judged, too.
     #[prost(string, repeated, tag = "13")]
     pub wanted_files: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    /// How much of the launch the verdicts are about.
+    #[prost(enumeration = "Completeness", tag = "14")]
+    pub completeness: i32,
+    /// Rules that found something in values that the input does not show (those of a recipe, of another script, of a
+    /// program with flags of its own), sorted. They are no findings: neither passed nor failed.
+    #[prost(string, repeated, tag = "15")]
+    pub set_aside_rules: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
 }
 /// The caller's own text, changed so that the errors are gone.
 #[allow(clippy::derive_partial_eq_without_eq)]
@@ -3719,6 +3749,43 @@ impl ConfigOrigin {
             "CONFIG_ORIGIN_CALLER" => Some(Self::Caller),
             "CONFIG_ORIGIN_DECIDED" => Some(Self::Decided),
             "CONFIG_ORIGIN_UPSTREAM" => Some(Self::Upstream),
+            _ => None,
+        }
+    }
+}
+/// How much of a launch was judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
+#[repr(i32)]
+pub enum Completeness {
+    /// Of a server older than this field.
+    Unspecified = 0,
+    /// Every rule that the target runs, but for what `not_judged` names.
+    Full = 1,
+    /// Errors were set aside: `accepted_by_stack` says only that nothing that is shown is refused.
+    Partial = 2,
+    /// There is no launch, or nothing of it can be read.
+    None = 3,
+}
+impl Completeness {
+    /// String value of the enum field names used in the ProtoBuf definition.
+    ///
+    /// The values are not transformed in any way and thus are considered stable
+    /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+    pub fn as_str_name(&self) -> &'static str {
+        match self {
+            Completeness::Unspecified => "COMPLETENESS_UNSPECIFIED",
+            Completeness::Full => "COMPLETENESS_FULL",
+            Completeness::Partial => "COMPLETENESS_PARTIAL",
+            Completeness::None => "COMPLETENESS_NONE",
+        }
+    }
+    /// Creates an enum from field names used in the ProtoBuf definition.
+    pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+        match value {
+            "COMPLETENESS_UNSPECIFIED" => Some(Self::Unspecified),
+            "COMPLETENESS_FULL" => Some(Self::Full),
+            "COMPLETENESS_PARTIAL" => Some(Self::Partial),
+            "COMPLETENESS_NONE" => Some(Self::None),
             _ => None,
         }
     }

@@ -487,10 +487,11 @@ class Launch(google.protobuf.message.Message):
     ARGV_FIELD_NUMBER: builtins.int
     ENV_FIELD_NUMBER: builtins.int
     TEXT_FIELD_NUMBER: builtins.int
+    REQUIRED_INPUTS_FIELD_NUMBER: builtins.int
     dialect: builtins.str
     """"megatron-lm", "megatron-bridge", "megatron-bridge-perf", "loongforge", "yaml", "json"."""
     text: builtins.str
-    """Ready to paste: the whole command, or the file's text."""
+    """The whole command, or the file's text. What no plan says is a placeholder that stops a shell: ${LR:?...}."""
     @property
     def argv(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
         """Arguments, one element each; empty for a file dialect."""
@@ -499,6 +500,10 @@ class Launch(google.protobuf.message.Message):
     def env(self) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]:
         """Environment to export."""
 
+    @property
+    def required_inputs(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___RequiredInput]:
+        """What must still be added, in no more than these places; empty: it starts as it is."""
+
     def __init__(
         self,
         *,
@@ -506,10 +511,45 @@ class Launch(google.protobuf.message.Message):
         argv: collections.abc.Iterable[builtins.str] | None = ...,
         env: collections.abc.Mapping[builtins.str, builtins.str] | None = ...,
         text: builtins.str = ...,
+        required_inputs: collections.abc.Iterable[global___RequiredInput] | None = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["argv", b"argv", "dialect", b"dialect", "env", b"env", "text", b"text"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["argv", b"argv", "dialect", b"dialect", "env", b"env", "required_inputs", b"required_inputs", "text", b"text"]) -> None: ...
 
 global___Launch = Launch
+
+@typing.final
+class RequiredInput(google.protobuf.message.Message):
+    """What a launch needs and no plan says."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: builtins.int
+    WHAT_FIELD_NUMBER: builtins.int
+    SPELLING_FIELD_NUMBER: builtins.int
+    EXAMPLE_FIELD_NUMBER: builtins.int
+    WITHOUT_FIELD_NUMBER: builtins.int
+    name: builtins.str
+    """"train_iters", "lr", "tokenizer", "data", "save", "node_rank", "master_addr", "recipe" ..."""
+    what: builtins.str
+    """What it is, a phrase."""
+    spelling: builtins.str
+    """How it is spelled in the launch's dialect."""
+    example: builtins.str
+    """Words that would do."""
+    without: builtins.str
+    """What happens where it is left out; empty: the launch does not start."""
+    def __init__(
+        self,
+        *,
+        name: builtins.str = ...,
+        what: builtins.str = ...,
+        spelling: builtins.str = ...,
+        example: builtins.str = ...,
+        without: builtins.str = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["example", b"example", "name", b"name", "spelling", b"spelling", "what", b"what", "without", b"without"]) -> None: ...
+
+global___RequiredInput = RequiredInput
 
 @typing.final
 class AbSuggestion(google.protobuf.message.Message):

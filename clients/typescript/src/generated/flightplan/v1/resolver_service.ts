@@ -245,13 +245,29 @@ export interface Launch {
   argv: string[];
   /** Environment to export. */
   env: { [key: string]: string };
-  /** Ready to paste: the whole command, or the file's text. */
+  /** The whole command, or the file's text. What no plan says is a placeholder that stops a shell: ${LR:?...}. */
   text: string;
+  /** What must still be added, in no more than these places; empty: it starts as it is. */
+  requiredInputs: RequiredInput[];
 }
 
 export interface Launch_EnvEntry {
   key: string;
   value: string;
+}
+
+/** What a launch needs and no plan says. */
+export interface RequiredInput {
+  /** "train_iters", "lr", "tokenizer", "data", "save", "node_rank", "master_addr", "recipe" ... */
+  name: string;
+  /** What it is, a phrase. */
+  what: string;
+  /** How it is spelled in the launch's dialect. */
+  spelling: string;
+  /** Words that would do. */
+  example: string;
+  /** What happens where it is left out; empty: the launch does not start. */
+  without: string;
 }
 
 /** Two runs that differ in one knob. */
@@ -1247,7 +1263,7 @@ export const ResolvedLayout = {
 };
 
 function createBaseLaunch(): Launch {
-  return { dialect: "", argv: [], env: {}, text: "" };
+  return { dialect: "", argv: [], env: {}, text: "", requiredInputs: [] };
 }
 
 export const Launch = {
@@ -1263,6 +1279,9 @@ export const Launch = {
     });
     if (message.text !== "") {
       writer.uint32(34).string(message.text);
+    }
+    for (const v of message.requiredInputs) {
+      RequiredInput.encode(v!, writer.uint32(42).fork()).ldelim();
     }
     return writer;
   },
@@ -1305,6 +1324,13 @@ export const Launch = {
 
           message.text = reader.string();
           continue;
+        case 5:
+          if (tag !== 42) {
+            break;
+          }
+
+          message.requiredInputs.push(RequiredInput.decode(reader, reader.uint32()));
+          continue;
       }
       if ((tag & 7) === 4 || tag === 0) {
         break;
@@ -1328,6 +1354,7 @@ export const Launch = {
       return acc;
     }, {});
     message.text = object.text ?? "";
+    message.requiredInputs = object.requiredInputs?.map((e) => RequiredInput.fromPartial(e)) || [];
     return message;
   },
 };
@@ -1384,6 +1411,95 @@ export const Launch_EnvEntry = {
     const message = createBaseLaunch_EnvEntry();
     message.key = object.key ?? "";
     message.value = object.value ?? "";
+    return message;
+  },
+};
+
+function createBaseRequiredInput(): RequiredInput {
+  return { name: "", what: "", spelling: "", example: "", without: "" };
+}
+
+export const RequiredInput = {
+  encode(message: RequiredInput, writer: _m0.Writer = _m0.Writer.create()): _m0.Writer {
+    if (message.name !== "") {
+      writer.uint32(10).string(message.name);
+    }
+    if (message.what !== "") {
+      writer.uint32(18).string(message.what);
+    }
+    if (message.spelling !== "") {
+      writer.uint32(26).string(message.spelling);
+    }
+    if (message.example !== "") {
+      writer.uint32(34).string(message.example);
+    }
+    if (message.without !== "") {
+      writer.uint32(42).string(message.without);
+    }
+    return writer;
+  },
+
+  decode(input: _m0.Reader | Uint8Array, length?: number): RequiredInput {
+    const reader = input instanceof _m0.Reader ? input : _m0.Reader.create(input);
+    let end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseRequiredInput();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1:
+          if (tag !== 10) {
+            break;
+          }
+
+          message.name = reader.string();
+          continue;
+        case 2:
+          if (tag !== 18) {
+            break;
+          }
+
+          message.what = reader.string();
+          continue;
+        case 3:
+          if (tag !== 26) {
+            break;
+          }
+
+          message.spelling = reader.string();
+          continue;
+        case 4:
+          if (tag !== 34) {
+            break;
+          }
+
+          message.example = reader.string();
+          continue;
+        case 5:
+          if (tag !== 42) {
+            break;
+          }
+
+          message.without = reader.string();
+          continue;
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      reader.skipType(tag & 7);
+    }
+    return message;
+  },
+
+  create<I extends Exact<DeepPartial<RequiredInput>, I>>(base?: I): RequiredInput {
+    return RequiredInput.fromPartial(base ?? ({} as any));
+  },
+  fromPartial<I extends Exact<DeepPartial<RequiredInput>, I>>(object: I): RequiredInput {
+    const message = createBaseRequiredInput();
+    message.name = object.name ?? "";
+    message.what = object.what ?? "";
+    message.spelling = object.spelling ?? "";
+    message.example = object.example ?? "";
+    message.without = object.without ?? "";
     return message;
   },
 };

@@ -23,6 +23,7 @@ private static final long serialVersionUID = 0L;
     dialect_ = "";
     argv_ = com.google.protobuf.LazyStringArrayList.EMPTY;
     text_ = "";
+    requiredInputs_ = java.util.Collections.emptyList();
   }
 
   @java.lang.Override
@@ -261,7 +262,7 @@ java.lang.String defaultValue) {
   private volatile java.lang.Object text_ = "";
   /**
    * <pre>
-   * Ready to paste: the whole command, or the file's text.
+   * The whole command, or the file's text. What no plan says is a placeholder that stops a shell: ${LR:?...}.
    * </pre>
    *
    * <code>string text = 4;</code>
@@ -282,7 +283,7 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * Ready to paste: the whole command, or the file's text.
+   * The whole command, or the file's text. What no plan says is a placeholder that stops a shell: ${LR:?...}.
    * </pre>
    *
    * <code>string text = 4;</code>
@@ -301,6 +302,67 @@ java.lang.String defaultValue) {
     } else {
       return (com.google.protobuf.ByteString) ref;
     }
+  }
+
+  public static final int REQUIRED_INPUTS_FIELD_NUMBER = 5;
+  @SuppressWarnings("serial")
+  private java.util.List<flightplan.v1.RequiredInput> requiredInputs_;
+  /**
+   * <pre>
+   * What must still be added, in no more than these places; empty: it starts as it is.
+   * </pre>
+   *
+   * <code>repeated .flightplan.v1.RequiredInput required_inputs = 5;</code>
+   */
+  @java.lang.Override
+  public java.util.List<flightplan.v1.RequiredInput> getRequiredInputsList() {
+    return requiredInputs_;
+  }
+  /**
+   * <pre>
+   * What must still be added, in no more than these places; empty: it starts as it is.
+   * </pre>
+   *
+   * <code>repeated .flightplan.v1.RequiredInput required_inputs = 5;</code>
+   */
+  @java.lang.Override
+  public java.util.List<? extends flightplan.v1.RequiredInputOrBuilder> 
+      getRequiredInputsOrBuilderList() {
+    return requiredInputs_;
+  }
+  /**
+   * <pre>
+   * What must still be added, in no more than these places; empty: it starts as it is.
+   * </pre>
+   *
+   * <code>repeated .flightplan.v1.RequiredInput required_inputs = 5;</code>
+   */
+  @java.lang.Override
+  public int getRequiredInputsCount() {
+    return requiredInputs_.size();
+  }
+  /**
+   * <pre>
+   * What must still be added, in no more than these places; empty: it starts as it is.
+   * </pre>
+   *
+   * <code>repeated .flightplan.v1.RequiredInput required_inputs = 5;</code>
+   */
+  @java.lang.Override
+  public flightplan.v1.RequiredInput getRequiredInputs(int index) {
+    return requiredInputs_.get(index);
+  }
+  /**
+   * <pre>
+   * What must still be added, in no more than these places; empty: it starts as it is.
+   * </pre>
+   *
+   * <code>repeated .flightplan.v1.RequiredInput required_inputs = 5;</code>
+   */
+  @java.lang.Override
+  public flightplan.v1.RequiredInputOrBuilder getRequiredInputsOrBuilder(
+      int index) {
+    return requiredInputs_.get(index);
   }
 
   private byte memoizedIsInitialized = -1;
@@ -331,6 +393,9 @@ java.lang.String defaultValue) {
         3);
     if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(text_)) {
       com.google.protobuf.GeneratedMessageV3.writeString(output, 4, text_);
+    }
+    for (int i = 0; i < requiredInputs_.size(); i++) {
+      output.writeMessage(5, requiredInputs_.get(i));
     }
     getUnknownFields().writeTo(output);
   }
@@ -365,6 +430,10 @@ java.lang.String defaultValue) {
     if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(text_)) {
       size += com.google.protobuf.GeneratedMessageV3.computeStringSize(4, text_);
     }
+    for (int i = 0; i < requiredInputs_.size(); i++) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(5, requiredInputs_.get(i));
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -388,6 +457,8 @@ java.lang.String defaultValue) {
         other.internalGetEnv())) return false;
     if (!getText()
         .equals(other.getText())) return false;
+    if (!getRequiredInputsList()
+        .equals(other.getRequiredInputsList())) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -411,6 +482,10 @@ java.lang.String defaultValue) {
     }
     hash = (37 * hash) + TEXT_FIELD_NUMBER;
     hash = (53 * hash) + getText().hashCode();
+    if (getRequiredInputsCount() > 0) {
+      hash = (37 * hash) + REQUIRED_INPUTS_FIELD_NUMBER;
+      hash = (53 * hash) + getRequiredInputsList().hashCode();
+    }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -571,6 +646,13 @@ java.lang.String defaultValue) {
       bitField0_ = (bitField0_ & ~0x00000002);
       internalGetMutableEnv().clear();
       text_ = "";
+      if (requiredInputsBuilder_ == null) {
+        requiredInputs_ = java.util.Collections.emptyList();
+      } else {
+        requiredInputs_ = null;
+        requiredInputsBuilder_.clear();
+      }
+      bitField0_ = (bitField0_ & ~0x00000010);
       return this;
     }
 
@@ -609,6 +691,15 @@ java.lang.String defaultValue) {
         bitField0_ = (bitField0_ & ~0x00000002);
       }
       result.argv_ = argv_;
+      if (requiredInputsBuilder_ == null) {
+        if (((bitField0_ & 0x00000010) != 0)) {
+          requiredInputs_ = java.util.Collections.unmodifiableList(requiredInputs_);
+          bitField0_ = (bitField0_ & ~0x00000010);
+        }
+        result.requiredInputs_ = requiredInputs_;
+      } else {
+        result.requiredInputs_ = requiredInputsBuilder_.build();
+      }
     }
 
     private void buildPartial0(flightplan.v1.Launch result) {
@@ -692,6 +783,32 @@ java.lang.String defaultValue) {
         bitField0_ |= 0x00000008;
         onChanged();
       }
+      if (requiredInputsBuilder_ == null) {
+        if (!other.requiredInputs_.isEmpty()) {
+          if (requiredInputs_.isEmpty()) {
+            requiredInputs_ = other.requiredInputs_;
+            bitField0_ = (bitField0_ & ~0x00000010);
+          } else {
+            ensureRequiredInputsIsMutable();
+            requiredInputs_.addAll(other.requiredInputs_);
+          }
+          onChanged();
+        }
+      } else {
+        if (!other.requiredInputs_.isEmpty()) {
+          if (requiredInputsBuilder_.isEmpty()) {
+            requiredInputsBuilder_.dispose();
+            requiredInputsBuilder_ = null;
+            requiredInputs_ = other.requiredInputs_;
+            bitField0_ = (bitField0_ & ~0x00000010);
+            requiredInputsBuilder_ = 
+              com.google.protobuf.GeneratedMessageV3.alwaysUseFieldBuilders ?
+                 getRequiredInputsFieldBuilder() : null;
+          } else {
+            requiredInputsBuilder_.addAllMessages(other.requiredInputs_);
+          }
+        }
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -743,6 +860,19 @@ java.lang.String defaultValue) {
               bitField0_ |= 0x00000008;
               break;
             } // case 34
+            case 42: {
+              flightplan.v1.RequiredInput m =
+                  input.readMessage(
+                      flightplan.v1.RequiredInput.parser(),
+                      extensionRegistry);
+              if (requiredInputsBuilder_ == null) {
+                ensureRequiredInputsIsMutable();
+                requiredInputs_.add(m);
+              } else {
+                requiredInputsBuilder_.addMessage(m);
+              }
+              break;
+            } // case 42
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1150,7 +1280,7 @@ java.lang.String defaultValue) {
     private java.lang.Object text_ = "";
     /**
      * <pre>
-     * Ready to paste: the whole command, or the file's text.
+     * The whole command, or the file's text. What no plan says is a placeholder that stops a shell: ${LR:?...}.
      * </pre>
      *
      * <code>string text = 4;</code>
@@ -1170,7 +1300,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Ready to paste: the whole command, or the file's text.
+     * The whole command, or the file's text. What no plan says is a placeholder that stops a shell: ${LR:?...}.
      * </pre>
      *
      * <code>string text = 4;</code>
@@ -1191,7 +1321,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Ready to paste: the whole command, or the file's text.
+     * The whole command, or the file's text. What no plan says is a placeholder that stops a shell: ${LR:?...}.
      * </pre>
      *
      * <code>string text = 4;</code>
@@ -1208,7 +1338,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Ready to paste: the whole command, or the file's text.
+     * The whole command, or the file's text. What no plan says is a placeholder that stops a shell: ${LR:?...}.
      * </pre>
      *
      * <code>string text = 4;</code>
@@ -1222,7 +1352,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Ready to paste: the whole command, or the file's text.
+     * The whole command, or the file's text. What no plan says is a placeholder that stops a shell: ${LR:?...}.
      * </pre>
      *
      * <code>string text = 4;</code>
@@ -1237,6 +1367,318 @@ java.lang.String defaultValue) {
       bitField0_ |= 0x00000008;
       onChanged();
       return this;
+    }
+
+    private java.util.List<flightplan.v1.RequiredInput> requiredInputs_ =
+      java.util.Collections.emptyList();
+    private void ensureRequiredInputsIsMutable() {
+      if (!((bitField0_ & 0x00000010) != 0)) {
+        requiredInputs_ = new java.util.ArrayList<flightplan.v1.RequiredInput>(requiredInputs_);
+        bitField0_ |= 0x00000010;
+       }
+    }
+
+    private com.google.protobuf.RepeatedFieldBuilderV3<
+        flightplan.v1.RequiredInput, flightplan.v1.RequiredInput.Builder, flightplan.v1.RequiredInputOrBuilder> requiredInputsBuilder_;
+
+    /**
+     * <pre>
+     * What must still be added, in no more than these places; empty: it starts as it is.
+     * </pre>
+     *
+     * <code>repeated .flightplan.v1.RequiredInput required_inputs = 5;</code>
+     */
+    public java.util.List<flightplan.v1.RequiredInput> getRequiredInputsList() {
+      if (requiredInputsBuilder_ == null) {
+        return java.util.Collections.unmodifiableList(requiredInputs_);
+      } else {
+        return requiredInputsBuilder_.getMessageList();
+      }
+    }
+    /**
+     * <pre>
+     * What must still be added, in no more than these places; empty: it starts as it is.
+     * </pre>
+     *
+     * <code>repeated .flightplan.v1.RequiredInput required_inputs = 5;</code>
+     */
+    public int getRequiredInputsCount() {
+      if (requiredInputsBuilder_ == null) {
+        return requiredInputs_.size();
+      } else {
+        return requiredInputsBuilder_.getCount();
+      }
+    }
+    /**
+     * <pre>
+     * What must still be added, in no more than these places; empty: it starts as it is.
+     * </pre>
+     *
+     * <code>repeated .flightplan.v1.RequiredInput required_inputs = 5;</code>
+     */
+    public flightplan.v1.RequiredInput getRequiredInputs(int index) {
+      if (requiredInputsBuilder_ == null) {
+        return requiredInputs_.get(index);
+      } else {
+        return requiredInputsBuilder_.getMessage(index);
+      }
+    }
+    /**
+     * <pre>
+     * What must still be added, in no more than these places; empty: it starts as it is.
+     * </pre>
+     *
+     * <code>repeated .flightplan.v1.RequiredInput required_inputs = 5;</code>
+     */
+    public Builder setRequiredInputs(
+        int index, flightplan.v1.RequiredInput value) {
+      if (requiredInputsBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        ensureRequiredInputsIsMutable();
+        requiredInputs_.set(index, value);
+        onChanged();
+      } else {
+        requiredInputsBuilder_.setMessage(index, value);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * What must still be added, in no more than these places; empty: it starts as it is.
+     * </pre>
+     *
+     * <code>repeated .flightplan.v1.RequiredInput required_inputs = 5;</code>
+     */
+    public Builder setRequiredInputs(
+        int index, flightplan.v1.RequiredInput.Builder builderForValue) {
+      if (requiredInputsBuilder_ == null) {
+        ensureRequiredInputsIsMutable();
+        requiredInputs_.set(index, builderForValue.build());
+        onChanged();
+      } else {
+        requiredInputsBuilder_.setMessage(index, builderForValue.build());
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * What must still be added, in no more than these places; empty: it starts as it is.
+     * </pre>
+     *
+     * <code>repeated .flightplan.v1.RequiredInput required_inputs = 5;</code>
+     */
+    public Builder addRequiredInputs(flightplan.v1.RequiredInput value) {
+      if (requiredInputsBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        ensureRequiredInputsIsMutable();
+        requiredInputs_.add(value);
+        onChanged();
+      } else {
+        requiredInputsBuilder_.addMessage(value);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * What must still be added, in no more than these places; empty: it starts as it is.
+     * </pre>
+     *
+     * <code>repeated .flightplan.v1.RequiredInput required_inputs = 5;</code>
+     */
+    public Builder addRequiredInputs(
+        int index, flightplan.v1.RequiredInput value) {
+      if (requiredInputsBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        ensureRequiredInputsIsMutable();
+        requiredInputs_.add(index, value);
+        onChanged();
+      } else {
+        requiredInputsBuilder_.addMessage(index, value);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * What must still be added, in no more than these places; empty: it starts as it is.
+     * </pre>
+     *
+     * <code>repeated .flightplan.v1.RequiredInput required_inputs = 5;</code>
+     */
+    public Builder addRequiredInputs(
+        flightplan.v1.RequiredInput.Builder builderForValue) {
+      if (requiredInputsBuilder_ == null) {
+        ensureRequiredInputsIsMutable();
+        requiredInputs_.add(builderForValue.build());
+        onChanged();
+      } else {
+        requiredInputsBuilder_.addMessage(builderForValue.build());
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * What must still be added, in no more than these places; empty: it starts as it is.
+     * </pre>
+     *
+     * <code>repeated .flightplan.v1.RequiredInput required_inputs = 5;</code>
+     */
+    public Builder addRequiredInputs(
+        int index, flightplan.v1.RequiredInput.Builder builderForValue) {
+      if (requiredInputsBuilder_ == null) {
+        ensureRequiredInputsIsMutable();
+        requiredInputs_.add(index, builderForValue.build());
+        onChanged();
+      } else {
+        requiredInputsBuilder_.addMessage(index, builderForValue.build());
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * What must still be added, in no more than these places; empty: it starts as it is.
+     * </pre>
+     *
+     * <code>repeated .flightplan.v1.RequiredInput required_inputs = 5;</code>
+     */
+    public Builder addAllRequiredInputs(
+        java.lang.Iterable<? extends flightplan.v1.RequiredInput> values) {
+      if (requiredInputsBuilder_ == null) {
+        ensureRequiredInputsIsMutable();
+        com.google.protobuf.AbstractMessageLite.Builder.addAll(
+            values, requiredInputs_);
+        onChanged();
+      } else {
+        requiredInputsBuilder_.addAllMessages(values);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * What must still be added, in no more than these places; empty: it starts as it is.
+     * </pre>
+     *
+     * <code>repeated .flightplan.v1.RequiredInput required_inputs = 5;</code>
+     */
+    public Builder clearRequiredInputs() {
+      if (requiredInputsBuilder_ == null) {
+        requiredInputs_ = java.util.Collections.emptyList();
+        bitField0_ = (bitField0_ & ~0x00000010);
+        onChanged();
+      } else {
+        requiredInputsBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * What must still be added, in no more than these places; empty: it starts as it is.
+     * </pre>
+     *
+     * <code>repeated .flightplan.v1.RequiredInput required_inputs = 5;</code>
+     */
+    public Builder removeRequiredInputs(int index) {
+      if (requiredInputsBuilder_ == null) {
+        ensureRequiredInputsIsMutable();
+        requiredInputs_.remove(index);
+        onChanged();
+      } else {
+        requiredInputsBuilder_.remove(index);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * What must still be added, in no more than these places; empty: it starts as it is.
+     * </pre>
+     *
+     * <code>repeated .flightplan.v1.RequiredInput required_inputs = 5;</code>
+     */
+    public flightplan.v1.RequiredInput.Builder getRequiredInputsBuilder(
+        int index) {
+      return getRequiredInputsFieldBuilder().getBuilder(index);
+    }
+    /**
+     * <pre>
+     * What must still be added, in no more than these places; empty: it starts as it is.
+     * </pre>
+     *
+     * <code>repeated .flightplan.v1.RequiredInput required_inputs = 5;</code>
+     */
+    public flightplan.v1.RequiredInputOrBuilder getRequiredInputsOrBuilder(
+        int index) {
+      if (requiredInputsBuilder_ == null) {
+        return requiredInputs_.get(index);  } else {
+        return requiredInputsBuilder_.getMessageOrBuilder(index);
+      }
+    }
+    /**
+     * <pre>
+     * What must still be added, in no more than these places; empty: it starts as it is.
+     * </pre>
+     *
+     * <code>repeated .flightplan.v1.RequiredInput required_inputs = 5;</code>
+     */
+    public java.util.List<? extends flightplan.v1.RequiredInputOrBuilder> 
+         getRequiredInputsOrBuilderList() {
+      if (requiredInputsBuilder_ != null) {
+        return requiredInputsBuilder_.getMessageOrBuilderList();
+      } else {
+        return java.util.Collections.unmodifiableList(requiredInputs_);
+      }
+    }
+    /**
+     * <pre>
+     * What must still be added, in no more than these places; empty: it starts as it is.
+     * </pre>
+     *
+     * <code>repeated .flightplan.v1.RequiredInput required_inputs = 5;</code>
+     */
+    public flightplan.v1.RequiredInput.Builder addRequiredInputsBuilder() {
+      return getRequiredInputsFieldBuilder().addBuilder(
+          flightplan.v1.RequiredInput.getDefaultInstance());
+    }
+    /**
+     * <pre>
+     * What must still be added, in no more than these places; empty: it starts as it is.
+     * </pre>
+     *
+     * <code>repeated .flightplan.v1.RequiredInput required_inputs = 5;</code>
+     */
+    public flightplan.v1.RequiredInput.Builder addRequiredInputsBuilder(
+        int index) {
+      return getRequiredInputsFieldBuilder().addBuilder(
+          index, flightplan.v1.RequiredInput.getDefaultInstance());
+    }
+    /**
+     * <pre>
+     * What must still be added, in no more than these places; empty: it starts as it is.
+     * </pre>
+     *
+     * <code>repeated .flightplan.v1.RequiredInput required_inputs = 5;</code>
+     */
+    public java.util.List<flightplan.v1.RequiredInput.Builder> 
+         getRequiredInputsBuilderList() {
+      return getRequiredInputsFieldBuilder().getBuilderList();
+    }
+    private com.google.protobuf.RepeatedFieldBuilderV3<
+        flightplan.v1.RequiredInput, flightplan.v1.RequiredInput.Builder, flightplan.v1.RequiredInputOrBuilder> 
+        getRequiredInputsFieldBuilder() {
+      if (requiredInputsBuilder_ == null) {
+        requiredInputsBuilder_ = new com.google.protobuf.RepeatedFieldBuilderV3<
+            flightplan.v1.RequiredInput, flightplan.v1.RequiredInput.Builder, flightplan.v1.RequiredInputOrBuilder>(
+                requiredInputs_,
+                ((bitField0_ & 0x00000010) != 0),
+                getParentForChildren(),
+                isClean());
+        requiredInputs_ = null;
+      }
+      return requiredInputsBuilder_;
     }
     @java.lang.Override
     public final Builder setUnknownFields(

@@ -124,7 +124,7 @@ java.lang.String defaultValue);
 
   /**
    * <pre>
-   * Ready to paste: the whole command, or the file's text.
+   * The whole command, or the file's text. What no plan says is a placeholder that stops a shell: ${LR:?...}.
    * </pre>
    *
    * <code>string text = 4;</code>
@@ -133,7 +133,7 @@ java.lang.String defaultValue);
   java.lang.String getText();
   /**
    * <pre>
-   * Ready to paste: the whole command, or the file's text.
+   * The whole command, or the file's text. What no plan says is a placeholder that stops a shell: ${LR:?...}.
    * </pre>
    *
    * <code>string text = 4;</code>
@@ -141,4 +141,48 @@ java.lang.String defaultValue);
    */
   com.google.protobuf.ByteString
       getTextBytes();
+
+  /**
+   * <pre>
+   * What must still be added, in no more than these places; empty: it starts as it is.
+   * </pre>
+   *
+   * <code>repeated .flightplan.v1.RequiredInput required_inputs = 5;</code>
+   */
+  java.util.List<flightplan.v1.RequiredInput> 
+      getRequiredInputsList();
+  /**
+   * <pre>
+   * What must still be added, in no more than these places; empty: it starts as it is.
+   * </pre>
+   *
+   * <code>repeated .flightplan.v1.RequiredInput required_inputs = 5;</code>
+   */
+  flightplan.v1.RequiredInput getRequiredInputs(int index);
+  /**
+   * <pre>
+   * What must still be added, in no more than these places; empty: it starts as it is.
+   * </pre>
+   *
+   * <code>repeated .flightplan.v1.RequiredInput required_inputs = 5;</code>
+   */
+  int getRequiredInputsCount();
+  /**
+   * <pre>
+   * What must still be added, in no more than these places; empty: it starts as it is.
+   * </pre>
+   *
+   * <code>repeated .flightplan.v1.RequiredInput required_inputs = 5;</code>
+   */
+  java.util.List<? extends flightplan.v1.RequiredInputOrBuilder> 
+      getRequiredInputsOrBuilderList();
+  /**
+   * <pre>
+   * What must still be added, in no more than these places; empty: it starts as it is.
+   * </pre>
+   *
+   * <code>repeated .flightplan.v1.RequiredInput required_inputs = 5;</code>
+   */
+  flightplan.v1.RequiredInputOrBuilder getRequiredInputsOrBuilder(
+      int index);
 }

@@ -139,7 +139,7 @@ public enum PlanObjective
   }
   public static final com.google.protobuf.Descriptors.EnumDescriptor
       getDescriptor() {
-    return flightplan.v1.ResolverServiceOuterClass.getDescriptor().getEnumTypes().get(3);
+    return flightplan.v1.ResolverServiceOuterClass.getDescriptor().getEnumTypes().get(4);
   }
 
   private static final PlanObjective[] VALUES = values();

@@ -50,6 +50,11 @@ public final class ResolverServiceOuterClass {
     com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
       internal_static_flightplan_v1_Launch_EnvEntry_fieldAccessorTable;
   static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_flightplan_v1_RequiredInput_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
+      internal_static_flightplan_v1_RequiredInput_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
     internal_static_flightplan_v1_AbSuggestion_descriptor;
   static final 
     com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
@@ -200,122 +205,131 @@ public final class ResolverServiceOuterClass {
       "lan.v1.Layout\022\032\n\022data_parallel_size\030\002 \001(" +
       "\005\022!\n\031expert_data_parallel_size\030\003 \001(\005\022\030\n\020" +
       "microbatch_count\030\004 \001(\003\022\027\n\017ep_domain_coun" +
-      "t\030\005 \001(\005\"\216\001\n\006Launch\022\017\n\007dialect\030\001 \001(\t\022\014\n\004a" +
+      "t\030\005 \001(\005\"\305\001\n\006Launch\022\017\n\007dialect\030\001 \001(\t\022\014\n\004a" +
       "rgv\030\002 \003(\t\022+\n\003env\030\003 \003(\0132\036.flightplan.v1.L" +
-      "aunch.EnvEntry\022\014\n\004text\030\004 \001(\t\032*\n\010EnvEntry" +
-      "\022\013\n\003key\030\001 \001(\t\022\r\n\005value\030\002 \001(\t:\0028\001\"\305\002\n\014AbS" +
-      "uggestion\022\014\n\004knob\030\001 \001(\t\022,\n\nplan_value\030\002 " +
-      "\001(\0132\030.flightplan.v1.KnobValue\022-\n\013other_v" +
-      "alue\030\003 \001(\0132\030.flightplan.v1.KnobValue\022.\n\n" +
-      "companions\030\004 \003(\0132\032.flightplan.v1.KnobSet" +
-      "ting\022\016\n\006reason\030\005 \001(\t\0221\n\023expected_step_ra" +
-      "tio\030\006 \001(\0132\024.flightplan.v1.Range\022*\n\013plan_" +
-      "launch\030\007 \001(\0132\025.flightplan.v1.Launch\022+\n\014o" +
-      "ther_launch\030\010 \001(\0132\025.flightplan.v1.Launch" +
-      "\"\332\004\n\025ValidateConfigRequest\0220\n\targuments\030" +
-      "\001 \001(\0132\033.flightplan.v1.ArgumentListH\000\022\'\n\004" +
-      "file\030\002 \001(\0132\027.flightplan.v1.TextFileH\000\022,\n" +
-      "\005knobs\030\003 \001(\0132\033.flightplan.v1.KnobSetting" +
-      "sH\000\022*\n\006target\030\004 \001(\0132\032.flightplan.v1.Targ" +
-      "etStack\022)\n\010hardware\030\005 \001(\0132\027.flightplan.v" +
-      "1.Hardware\022.\n\010software\030\006 \001(\0132\034.flightpla" +
-      "n.v1.SoftwareStack\022:\n\003env\030\007 \003(\0132-.flight" +
-      "plan.v1.ValidateConfigRequest.EnvEntry\022\027" +
-      "\n\nworld_size\030\010 \001(\005H\001\210\001\001\022\024\n\014input_format\030" +
-      "\t \001(\t\022\016\n\006repair\030\n \001(\010\022\032\n\022repair_converge" +
-      "nce\030\013 \001(\010\022\'\n\004view\030\014 \001(\0162\031.flightplan.v1." +
-      "AnswerView\022,\n\013model_files\030\r \003(\0132\027.flight" +
-      "plan.v1.TextFile\032*\n\010EnvEntry\022\013\n\003key\030\001 \001(" +
-      "\t\022\r\n\005value\030\002 \001(\t:\0028\001B\010\n\006configB\r\n\013_world" +
-      "_size\"\036\n\014ArgumentList\022\016\n\006values\030\001 \003(\t\"&\n" +
-      "\010TextFile\022\014\n\004name\030\001 \001(\t\022\014\n\004text\030\002 \001(\t\"a\n" +
-      "\014KnobSettings\022#\n\005knobs\030\001 \001(\0132\024.flightpla" +
-      "n.v1.Knobs\022,\n\010settings\030\002 \003(\0132\032.flightpla" +
-      "n.v1.KnobSetting\"\242\003\n\026ValidateConfigRespo" +
-      "nse\022\031\n\021accepted_by_stack\030\001 \001(\010\022\020\n\010will_r" +
-      "un\030\002 \001(\010\022(\n\010findings\030\003 \003(\0132\026.flightplan." +
-      "v1.Finding\022*\n\006config\030\004 \003(\0132\032.flightplan." +
-      "v1.ConfigEntry\0229\n\021effective_changes\030\005 \003(" +
-      "\0132\036.flightplan.v1.EffectiveChange\022\022\n\nnot" +
-      "_judged\030\006 \003(\t\022\016\n\006digest\030\007 \001(\t\022\030\n\020catalog" +
-      "_revision\030\010 \001(\t\022\016\n\006target\030\t \001(\t\022\024\n\014input" +
-      "_format\030\n \001(\t\022%\n\006repair\030\013 \001(\0132\025.flightpl" +
-      "an.v1.Repair\022)\n\010estimate\030\014 \001(\0132\027.flightp" +
-      "lan.v1.Estimate\022\024\n\014wanted_files\030\r \003(\t\"\321\001" +
-      "\n\006Repair\022(\n\005steps\030\001 \003(\0132\031.flightplan.v1." +
-      "RepairStep\022\031\n\021accepted_by_stack\030\002 \001(\010\022\020\n" +
-      "\010will_run\030\003 \001(\010\022(\n\010findings\030\004 \003(\0132\026.flig" +
-      "htplan.v1.Finding\022\014\n\004text\030\005 \001(\t\022\021\n\targum" +
-      "ents\030\006 \003(\t\022%\n\tunwritten\030\007 \001(\0132\022.flightpl" +
-      "an.v1.Fix\"P\n\nRepairStep\022\017\n\007rule_id\030\001 \001(\t" +
-      "\022\037\n\003fix\030\002 \001(\0132\022.flightplan.v1.Fix\022\020\n\010sea" +
-      "rched\030\003 \001(\010\"\240\001\n\022PlanLayoutsRequest\0221\n\004ba" +
-      "se\030\001 \001(\0132#.flightplan.v1.ResolveConfigRe" +
-      "quest\022\027\n\nplan_count\030\002 \001(\005H\000\210\001\001\022/\n\tobject" +
-      "ive\030\003 \001(\0162\034.flightplan.v1.PlanObjectiveB" +
-      "\r\n\013_plan_count\"|\n\023PlanLayoutsResponse\022/\n" +
-      "\010progress\030\001 \001(\0132\033.flightplan.v1.PlanProg" +
-      "ressH\000\022+\n\006result\030\002 \001(\0132\031.flightplan.v1.P" +
-      "lanResultH\000B\007\n\005event\"n\n\014PlanProgress\022\022\n\n" +
-      "done_ratio\030\001 \001(\001\022\024\n\014judged_count\030\002 \001(\003\022\036" +
-      "\n\021best_step_time_us\030\003 \001(\001H\000\210\001\001B\024\n\022_best_" +
-      "step_time_us\"\217\002\n\nPlanResult\0223\n\005plans\030\001 \003" +
-      "(\0132$.flightplan.v1.ResolveConfigResponse" +
-      "\022\023\n\013space_count\030\002 \001(\003\022\024\n\014judged_count\030\003 " +
-      "\001(\003\022B\n\rpruned_counts\030\004 \003(\0132+.flightplan." +
-      "v1.PlanResult.PrunedCountsEntry\022(\n\010findi" +
-      "ngs\030\005 \003(\0132\026.flightplan.v1.Finding\0323\n\021Pru" +
-      "nedCountsEntry\022\013\n\003key\030\001 \001(\t\022\r\n\005value\030\002 \001" +
-      "(\003:\0028\001\"\246\001\n\023BatchResolveRequest\022\022\n\nreques" +
-      "t_id\030\001 \001(\t\0226\n\007resolve\030\002 \001(\0132#.flightplan" +
-      ".v1.ResolveConfigRequestH\000\0228\n\010validate\030\003" +
-      " \001(\0132$.flightplan.v1.ValidateConfigReque" +
-      "stH\000B\t\n\007request\"\315\001\n\024BatchResolveResponse" +
-      "\022\022\n\nrequest_id\030\001 \001(\t\0227\n\007resolve\030\002 \001(\0132$." +
-      "flightplan.v1.ResolveConfigResponseH\000\0229\n" +
-      "\010validate\030\003 \001(\0132%.flightplan.v1.Validate" +
-      "ConfigResponseH\000\022#\n\005error\030\004 \001(\0132\022.google" +
-      ".rpc.StatusH\000B\010\n\006result\"x\n\024ConvertConfig" +
-      "Request\0224\n\006source\030\001 \001(\0132$.flightplan.v1." +
-      "ValidateConfigRequest\022*\n\006target\030\002 \001(\0132\032." +
-      "flightplan.v1.TargetStack\"\267\002\n\025ConvertCon" +
-      "figResponse\022%\n\006launch\030\001 \001(\0132\025.flightplan" +
-      ".v1.Launch\022/\n\tconverted\030\002 \003(\0132\034.flightpl" +
-      "an.v1.ConvertedKnob\022-\n\007dropped\030\003 \003(\0132\034.f" +
-      "lightplan.v1.ConvertedKnob\0225\n\017pinned_def" +
-      "aults\030\004 \003(\0132\034.flightplan.v1.ConvertedKno" +
-      "b\022/\n\017source_findings\030\005 \003(\0132\026.flightplan." +
-      "v1.Finding\022/\n\017target_findings\030\006 \003(\0132\026.fl" +
-      "ightplan.v1.Finding\"\210\001\n\rConvertedKnob\022\014\n" +
-      "\004name\030\001 \001(\t\022\'\n\005value\030\002 \001(\0132\030.flightplan." +
-      "v1.KnobValue\022\027\n\017source_spelling\030\003 \001(\t\022\027\n" +
-      "\017target_spelling\030\004 \001(\t\022\016\n\006reason\030\005 \001(\t*o" +
-      "\n\nAnswerView\022\033\n\027ANSWER_VIEW_UNSPECIFIED\020" +
-      "\000\022\027\n\023ANSWER_VIEW_VERDICT\020\001\022\025\n\021ANSWER_VIE" +
-      "W_BASIC\020\002\022\024\n\020ANSWER_VIEW_FULL\020\003*P\n\007Outco" +
-      "me\022\027\n\023OUTCOME_UNSPECIFIED\020\000\022\024\n\020OUTCOME_R" +
-      "ESOLVED\020\001\022\026\n\022OUTCOME_INFEASIBLE\020\002*\262\001\n\014Co" +
-      "nfigOrigin\022\035\n\031CONFIG_ORIGIN_UNSPECIFIED\020" +
-      "\000\022\031\n\025CONFIG_ORIGIN_DEFAULT\020\001\022\027\n\023CONFIG_O" +
-      "RIGIN_MODEL\020\002\022\030\n\024CONFIG_ORIGIN_CALLER\020\003\022" +
-      "\031\n\025CONFIG_ORIGIN_DECIDED\020\004\022\032\n\026CONFIG_ORI" +
-      "GIN_UPSTREAM\020\005*\217\001\n\rPlanObjective\022\036\n\032PLAN" +
-      "_OBJECTIVE_UNSPECIFIED\020\000\022\034\n\030PLAN_OBJECTI" +
-      "VE_STEP_TIME\020\001\022\"\n\036PLAN_OBJECTIVE_MEMORY_" +
-      "HEADROOM\020\002\022\034\n\030PLAN_OBJECTIVE_GPU_COUNT\020\003" +
-      "2\335\003\n\017ResolverService\022Z\n\rResolveConfig\022#." +
-      "flightplan.v1.ResolveConfigRequest\032$.fli" +
-      "ghtplan.v1.ResolveConfigResponse\022]\n\016Vali" +
-      "dateConfig\022$.flightplan.v1.ValidateConfi" +
-      "gRequest\032%.flightplan.v1.ValidateConfigR" +
-      "esponse\022V\n\013PlanLayouts\022!.flightplan.v1.P" +
-      "lanLayoutsRequest\032\".flightplan.v1.PlanLa" +
-      "youtsResponse0\001\022[\n\014BatchResolve\022\".flight" +
-      "plan.v1.BatchResolveRequest\032#.flightplan" +
-      ".v1.BatchResolveResponse(\0010\001\022Z\n\rConvertC" +
-      "onfig\022#.flightplan.v1.ConvertConfigReque" +
-      "st\032$.flightplan.v1.ConvertConfigResponse" +
-      "B\021\n\rflightplan.v1P\001b\006proto3"
+      "aunch.EnvEntry\022\014\n\004text\030\004 \001(\t\0225\n\017required" +
+      "_inputs\030\005 \003(\0132\034.flightplan.v1.RequiredIn" +
+      "put\032*\n\010EnvEntry\022\013\n\003key\030\001 \001(\t\022\r\n\005value\030\002 " +
+      "\001(\t:\0028\001\"_\n\rRequiredInput\022\014\n\004name\030\001 \001(\t\022\014" +
+      "\n\004what\030\002 \001(\t\022\020\n\010spelling\030\003 \001(\t\022\017\n\007exampl" +
+      "e\030\004 \001(\t\022\017\n\007without\030\005 \001(\t\"\305\002\n\014AbSuggestio" +
+      "n\022\014\n\004knob\030\001 \001(\t\022,\n\nplan_value\030\002 \001(\0132\030.fl" +
+      "ightplan.v1.KnobValue\022-\n\013other_value\030\003 \001" +
+      "(\0132\030.flightplan.v1.KnobValue\022.\n\ncompanio" +
+      "ns\030\004 \003(\0132\032.flightplan.v1.KnobSetting\022\016\n\006" +
+      "reason\030\005 \001(\t\0221\n\023expected_step_ratio\030\006 \001(" +
+      "\0132\024.flightplan.v1.Range\022*\n\013plan_launch\030\007" +
+      " \001(\0132\025.flightplan.v1.Launch\022+\n\014other_lau" +
+      "nch\030\010 \001(\0132\025.flightplan.v1.Launch\"\332\004\n\025Val" +
+      "idateConfigRequest\0220\n\targuments\030\001 \001(\0132\033." +
+      "flightplan.v1.ArgumentListH\000\022\'\n\004file\030\002 \001" +
+      "(\0132\027.flightplan.v1.TextFileH\000\022,\n\005knobs\030\003" +
+      " \001(\0132\033.flightplan.v1.KnobSettingsH\000\022*\n\006t" +
+      "arget\030\004 \001(\0132\032.flightplan.v1.TargetStack\022" +
+      ")\n\010hardware\030\005 \001(\0132\027.flightplan.v1.Hardwa" +
+      "re\022.\n\010software\030\006 \001(\0132\034.flightplan.v1.Sof" +
+      "twareStack\022:\n\003env\030\007 \003(\0132-.flightplan.v1." +
+      "ValidateConfigRequest.EnvEntry\022\027\n\nworld_" +
+      "size\030\010 \001(\005H\001\210\001\001\022\024\n\014input_format\030\t \001(\t\022\016\n" +
+      "\006repair\030\n \001(\010\022\032\n\022repair_convergence\030\013 \001(" +
+      "\010\022\'\n\004view\030\014 \001(\0162\031.flightplan.v1.AnswerVi" +
+      "ew\022,\n\013model_files\030\r \003(\0132\027.flightplan.v1." +
+      "TextFile\032*\n\010EnvEntry\022\013\n\003key\030\001 \001(\t\022\r\n\005val" +
+      "ue\030\002 \001(\t:\0028\001B\010\n\006configB\r\n\013_world_size\"\036\n" +
+      "\014ArgumentList\022\016\n\006values\030\001 \003(\t\"&\n\010TextFil" +
+      "e\022\014\n\004name\030\001 \001(\t\022\014\n\004text\030\002 \001(\t\"a\n\014KnobSet" +
+      "tings\022#\n\005knobs\030\001 \001(\0132\024.flightplan.v1.Kno" +
+      "bs\022,\n\010settings\030\002 \003(\0132\032.flightplan.v1.Kno" +
+      "bSetting\"\356\003\n\026ValidateConfigResponse\022\031\n\021a" +
+      "ccepted_by_stack\030\001 \001(\010\022\020\n\010will_run\030\002 \001(\010" +
+      "\022(\n\010findings\030\003 \003(\0132\026.flightplan.v1.Findi" +
+      "ng\022*\n\006config\030\004 \003(\0132\032.flightplan.v1.Confi" +
+      "gEntry\0229\n\021effective_changes\030\005 \003(\0132\036.flig" +
+      "htplan.v1.EffectiveChange\022\022\n\nnot_judged\030" +
+      "\006 \003(\t\022\016\n\006digest\030\007 \001(\t\022\030\n\020catalog_revisio" +
+      "n\030\010 \001(\t\022\016\n\006target\030\t \001(\t\022\024\n\014input_format\030" +
+      "\n \001(\t\022%\n\006repair\030\013 \001(\0132\025.flightplan.v1.Re" +
+      "pair\022)\n\010estimate\030\014 \001(\0132\027.flightplan.v1.E" +
+      "stimate\022\024\n\014wanted_files\030\r \003(\t\0221\n\014complet" +
+      "eness\030\016 \001(\0162\033.flightplan.v1.Completeness" +
+      "\022\027\n\017set_aside_rules\030\017 \003(\t\"\321\001\n\006Repair\022(\n\005" +
+      "steps\030\001 \003(\0132\031.flightplan.v1.RepairStep\022\031" +
+      "\n\021accepted_by_stack\030\002 \001(\010\022\020\n\010will_run\030\003 " +
+      "\001(\010\022(\n\010findings\030\004 \003(\0132\026.flightplan.v1.Fi" +
+      "nding\022\014\n\004text\030\005 \001(\t\022\021\n\targuments\030\006 \003(\t\022%" +
+      "\n\tunwritten\030\007 \001(\0132\022.flightplan.v1.Fix\"P\n" +
+      "\nRepairStep\022\017\n\007rule_id\030\001 \001(\t\022\037\n\003fix\030\002 \001(" +
+      "\0132\022.flightplan.v1.Fix\022\020\n\010searched\030\003 \001(\010\"" +
+      "\240\001\n\022PlanLayoutsRequest\0221\n\004base\030\001 \001(\0132#.f" +
+      "lightplan.v1.ResolveConfigRequest\022\027\n\npla" +
+      "n_count\030\002 \001(\005H\000\210\001\001\022/\n\tobjective\030\003 \001(\0162\034." +
+      "flightplan.v1.PlanObjectiveB\r\n\013_plan_cou" +
+      "nt\"|\n\023PlanLayoutsResponse\022/\n\010progress\030\001 " +
+      "\001(\0132\033.flightplan.v1.PlanProgressH\000\022+\n\006re" +
+      "sult\030\002 \001(\0132\031.flightplan.v1.PlanResultH\000B" +
+      "\007\n\005event\"n\n\014PlanProgress\022\022\n\ndone_ratio\030\001" +
+      " \001(\001\022\024\n\014judged_count\030\002 \001(\003\022\036\n\021best_step_" +
+      "time_us\030\003 \001(\001H\000\210\001\001B\024\n\022_best_step_time_us" +
+      "\"\217\002\n\nPlanResult\0223\n\005plans\030\001 \003(\0132$.flightp" +
+      "lan.v1.ResolveConfigResponse\022\023\n\013space_co" +
+      "unt\030\002 \001(\003\022\024\n\014judged_count\030\003 \001(\003\022B\n\rprune" +
+      "d_counts\030\004 \003(\0132+.flightplan.v1.PlanResul" +
+      "t.PrunedCountsEntry\022(\n\010findings\030\005 \003(\0132\026." +
+      "flightplan.v1.Finding\0323\n\021PrunedCountsEnt" +
+      "ry\022\013\n\003key\030\001 \001(\t\022\r\n\005value\030\002 \001(\003:\0028\001\"\246\001\n\023B" +
+      "atchResolveRequest\022\022\n\nrequest_id\030\001 \001(\t\0226" +
+      "\n\007resolve\030\002 \001(\0132#.flightplan.v1.ResolveC" +
+      "onfigRequestH\000\0228\n\010validate\030\003 \001(\0132$.fligh" +
+      "tplan.v1.ValidateConfigRequestH\000B\t\n\007requ" +
+      "est\"\315\001\n\024BatchResolveResponse\022\022\n\nrequest_" +
+      "id\030\001 \001(\t\0227\n\007resolve\030\002 \001(\0132$.flightplan.v" +
+      "1.ResolveConfigResponseH\000\0229\n\010validate\030\003 " +
+      "\001(\0132%.flightplan.v1.ValidateConfigRespon" +
+      "seH\000\022#\n\005error\030\004 \001(\0132\022.google.rpc.StatusH" +
+      "\000B\010\n\006result\"x\n\024ConvertConfigRequest\0224\n\006s" +
+      "ource\030\001 \001(\0132$.flightplan.v1.ValidateConf" +
+      "igRequest\022*\n\006target\030\002 \001(\0132\032.flightplan.v" +
+      "1.TargetStack\"\267\002\n\025ConvertConfigResponse\022" +
+      "%\n\006launch\030\001 \001(\0132\025.flightplan.v1.Launch\022/" +
+      "\n\tconverted\030\002 \003(\0132\034.flightplan.v1.Conver" +
+      "tedKnob\022-\n\007dropped\030\003 \003(\0132\034.flightplan.v1" +
+      ".ConvertedKnob\0225\n\017pinned_defaults\030\004 \003(\0132" +
+      "\034.flightplan.v1.ConvertedKnob\022/\n\017source_" +
+      "findings\030\005 \003(\0132\026.flightplan.v1.Finding\022/" +
+      "\n\017target_findings\030\006 \003(\0132\026.flightplan.v1." +
+      "Finding\"\210\001\n\rConvertedKnob\022\014\n\004name\030\001 \001(\t\022" +
+      "\'\n\005value\030\002 \001(\0132\030.flightplan.v1.KnobValue" +
+      "\022\027\n\017source_spelling\030\003 \001(\t\022\027\n\017target_spel" +
+      "ling\030\004 \001(\t\022\016\n\006reason\030\005 \001(\t*o\n\nAnswerView" +
+      "\022\033\n\027ANSWER_VIEW_UNSPECIFIED\020\000\022\027\n\023ANSWER_" +
+      "VIEW_VERDICT\020\001\022\025\n\021ANSWER_VIEW_BASIC\020\002\022\024\n" +
+      "\020ANSWER_VIEW_FULL\020\003*P\n\007Outcome\022\027\n\023OUTCOM" +
+      "E_UNSPECIFIED\020\000\022\024\n\020OUTCOME_RESOLVED\020\001\022\026\n" +
+      "\022OUTCOME_INFEASIBLE\020\002*\262\001\n\014ConfigOrigin\022\035" +
+      "\n\031CONFIG_ORIGIN_UNSPECIFIED\020\000\022\031\n\025CONFIG_" +
+      "ORIGIN_DEFAULT\020\001\022\027\n\023CONFIG_ORIGIN_MODEL\020" +
+      "\002\022\030\n\024CONFIG_ORIGIN_CALLER\020\003\022\031\n\025CONFIG_OR" +
+      "IGIN_DECIDED\020\004\022\032\n\026CONFIG_ORIGIN_UPSTREAM" +
+      "\020\005*t\n\014Completeness\022\034\n\030COMPLETENESS_UNSPE" +
+      "CIFIED\020\000\022\025\n\021COMPLETENESS_FULL\020\001\022\030\n\024COMPL" +
+      "ETENESS_PARTIAL\020\002\022\025\n\021COMPLETENESS_NONE\020\003" +
+      "*\217\001\n\rPlanObjective\022\036\n\032PLAN_OBJECTIVE_UNS" +
+      "PECIFIED\020\000\022\034\n\030PLAN_OBJECTIVE_STEP_TIME\020\001" +
+      "\022\"\n\036PLAN_OBJECTIVE_MEMORY_HEADROOM\020\002\022\034\n\030" +
+      "PLAN_OBJECTIVE_GPU_COUNT\020\0032\335\003\n\017ResolverS" +
+      "ervice\022Z\n\rResolveConfig\022#.flightplan.v1." +
+      "ResolveConfigRequest\032$.flightplan.v1.Res" +
+      "olveConfigResponse\022]\n\016ValidateConfig\022$.f" +
+      "lightplan.v1.ValidateConfigRequest\032%.fli" +
+      "ghtplan.v1.ValidateConfigResponse\022V\n\013Pla" +
+      "nLayouts\022!.flightplan.v1.PlanLayoutsRequ" +
+      "est\032\".flightplan.v1.PlanLayoutsResponse0" +
+      "\001\022[\n\014BatchResolve\022\".flightplan.v1.BatchR" +
+      "esolveRequest\032#.flightplan.v1.BatchResol" +
+      "veResponse(\0010\001\022Z\n\rConvertConfig\022#.flight" +
+      "plan.v1.ConvertConfigRequest\032$.flightpla" +
+      "n.v1.ConvertConfigResponseB\021\n\rflightplan" +
+      ".v1P\001b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -364,21 +378,27 @@ public final class ResolverServiceOuterClass {
     internal_static_flightplan_v1_Launch_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_flightplan_v1_Launch_descriptor,
-        new java.lang.String[] { "Dialect", "Argv", "Env", "Text", });
+        new java.lang.String[] { "Dialect", "Argv", "Env", "Text", "RequiredInputs", });
     internal_static_flightplan_v1_Launch_EnvEntry_descriptor =
       internal_static_flightplan_v1_Launch_descriptor.getNestedTypes().get(0);
     internal_static_flightplan_v1_Launch_EnvEntry_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_flightplan_v1_Launch_EnvEntry_descriptor,
         new java.lang.String[] { "Key", "Value", });
-    internal_static_flightplan_v1_AbSuggestion_descriptor =
+    internal_static_flightplan_v1_RequiredInput_descriptor =
       getDescriptor().getMessageTypes().get(5);
+    internal_static_flightplan_v1_RequiredInput_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
+        internal_static_flightplan_v1_RequiredInput_descriptor,
+        new java.lang.String[] { "Name", "What", "Spelling", "Example", "Without", });
+    internal_static_flightplan_v1_AbSuggestion_descriptor =
+      getDescriptor().getMessageTypes().get(6);
     internal_static_flightplan_v1_AbSuggestion_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_flightplan_v1_AbSuggestion_descriptor,
         new java.lang.String[] { "Knob", "PlanValue", "OtherValue", "Companions", "Reason", "ExpectedStepRatio", "PlanLaunch", "OtherLaunch", });
     internal_static_flightplan_v1_ValidateConfigRequest_descriptor =
-      getDescriptor().getMessageTypes().get(6);
+      getDescriptor().getMessageTypes().get(7);
     internal_static_flightplan_v1_ValidateConfigRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_flightplan_v1_ValidateConfigRequest_descriptor,
@@ -390,61 +410,61 @@ public final class ResolverServiceOuterClass {
         internal_static_flightplan_v1_ValidateConfigRequest_EnvEntry_descriptor,
         new java.lang.String[] { "Key", "Value", });
     internal_static_flightplan_v1_ArgumentList_descriptor =
-      getDescriptor().getMessageTypes().get(7);
+      getDescriptor().getMessageTypes().get(8);
     internal_static_flightplan_v1_ArgumentList_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_flightplan_v1_ArgumentList_descriptor,
         new java.lang.String[] { "Values", });
     internal_static_flightplan_v1_TextFile_descriptor =
-      getDescriptor().getMessageTypes().get(8);
+      getDescriptor().getMessageTypes().get(9);
     internal_static_flightplan_v1_TextFile_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_flightplan_v1_TextFile_descriptor,
         new java.lang.String[] { "Name", "Text", });
     internal_static_flightplan_v1_KnobSettings_descriptor =
-      getDescriptor().getMessageTypes().get(9);
+      getDescriptor().getMessageTypes().get(10);
     internal_static_flightplan_v1_KnobSettings_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_flightplan_v1_KnobSettings_descriptor,
         new java.lang.String[] { "Knobs", "Settings", });
     internal_static_flightplan_v1_ValidateConfigResponse_descriptor =
-      getDescriptor().getMessageTypes().get(10);
+      getDescriptor().getMessageTypes().get(11);
     internal_static_flightplan_v1_ValidateConfigResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_flightplan_v1_ValidateConfigResponse_descriptor,
-        new java.lang.String[] { "AcceptedByStack", "WillRun", "Findings", "Config", "EffectiveChanges", "NotJudged", "Digest", "CatalogRevision", "Target", "InputFormat", "Repair", "Estimate", "WantedFiles", });
+        new java.lang.String[] { "AcceptedByStack", "WillRun", "Findings", "Config", "EffectiveChanges", "NotJudged", "Digest", "CatalogRevision", "Target", "InputFormat", "Repair", "Estimate", "WantedFiles", "Completeness", "SetAsideRules", });
     internal_static_flightplan_v1_Repair_descriptor =
-      getDescriptor().getMessageTypes().get(11);
+      getDescriptor().getMessageTypes().get(12);
     internal_static_flightplan_v1_Repair_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_flightplan_v1_Repair_descriptor,
         new java.lang.String[] { "Steps", "AcceptedByStack", "WillRun", "Findings", "Text", "Arguments", "Unwritten", });
     internal_static_flightplan_v1_RepairStep_descriptor =
-      getDescriptor().getMessageTypes().get(12);
+      getDescriptor().getMessageTypes().get(13);
     internal_static_flightplan_v1_RepairStep_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_flightplan_v1_RepairStep_descriptor,
         new java.lang.String[] { "RuleId", "Fix", "Searched", });
     internal_static_flightplan_v1_PlanLayoutsRequest_descriptor =
-      getDescriptor().getMessageTypes().get(13);
+      getDescriptor().getMessageTypes().get(14);
     internal_static_flightplan_v1_PlanLayoutsRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_flightplan_v1_PlanLayoutsRequest_descriptor,
         new java.lang.String[] { "Base", "PlanCount", "Objective", "PlanCount", });
     internal_static_flightplan_v1_PlanLayoutsResponse_descriptor =
-      getDescriptor().getMessageTypes().get(14);
+      getDescriptor().getMessageTypes().get(15);
     internal_static_flightplan_v1_PlanLayoutsResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_flightplan_v1_PlanLayoutsResponse_descriptor,
         new java.lang.String[] { "Progress", "Result", "Event", });
     internal_static_flightplan_v1_PlanProgress_descriptor =
-      getDescriptor().getMessageTypes().get(15);
+      getDescriptor().getMessageTypes().get(16);
     internal_static_flightplan_v1_PlanProgress_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_flightplan_v1_PlanProgress_descriptor,
         new java.lang.String[] { "DoneRatio", "JudgedCount", "BestStepTimeUs", "BestStepTimeUs", });
     internal_static_flightplan_v1_PlanResult_descriptor =
-      getDescriptor().getMessageTypes().get(16);
+      getDescriptor().getMessageTypes().get(17);
     internal_static_flightplan_v1_PlanResult_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_flightplan_v1_PlanResult_descriptor,
@@ -456,31 +476,31 @@ public final class ResolverServiceOuterClass {
         internal_static_flightplan_v1_PlanResult_PrunedCountsEntry_descriptor,
         new java.lang.String[] { "Key", "Value", });
     internal_static_flightplan_v1_BatchResolveRequest_descriptor =
-      getDescriptor().getMessageTypes().get(17);
+      getDescriptor().getMessageTypes().get(18);
     internal_static_flightplan_v1_BatchResolveRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_flightplan_v1_BatchResolveRequest_descriptor,
         new java.lang.String[] { "RequestId", "Resolve", "Validate", "Request", });
     internal_static_flightplan_v1_BatchResolveResponse_descriptor =
-      getDescriptor().getMessageTypes().get(18);
+      getDescriptor().getMessageTypes().get(19);
     internal_static_flightplan_v1_BatchResolveResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_flightplan_v1_BatchResolveResponse_descriptor,
         new java.lang.String[] { "RequestId", "Resolve", "Validate", "Error", "Result", });
     internal_static_flightplan_v1_ConvertConfigRequest_descriptor =
-      getDescriptor().getMessageTypes().get(19);
+      getDescriptor().getMessageTypes().get(20);
     internal_static_flightplan_v1_ConvertConfigRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_flightplan_v1_ConvertConfigRequest_descriptor,
         new java.lang.String[] { "Source", "Target", });
     internal_static_flightplan_v1_ConvertConfigResponse_descriptor =
-      getDescriptor().getMessageTypes().get(20);
+      getDescriptor().getMessageTypes().get(21);
     internal_static_flightplan_v1_ConvertConfigResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_flightplan_v1_ConvertConfigResponse_descriptor,
         new java.lang.String[] { "Launch", "Converted", "Dropped", "PinnedDefaults", "SourceFindings", "TargetFindings", });
     internal_static_flightplan_v1_ConvertedKnob_descriptor =
-      getDescriptor().getMessageTypes().get(21);
+      getDescriptor().getMessageTypes().get(22);
     internal_static_flightplan_v1_ConvertedKnob_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_flightplan_v1_ConvertedKnob_descriptor,

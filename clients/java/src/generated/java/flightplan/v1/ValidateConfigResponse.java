@@ -29,6 +29,8 @@ private static final long serialVersionUID = 0L;
     target_ = "";
     inputFormat_ = "";
     wantedFiles_ = com.google.protobuf.LazyStringArrayList.EMPTY;
+    completeness_ = 0;
+    setAsideRules_ = com.google.protobuf.LazyStringArrayList.EMPTY;
   }
 
   @java.lang.Override
@@ -637,6 +639,88 @@ private static final long serialVersionUID = 0L;
     return wantedFiles_.getByteString(index);
   }
 
+  public static final int COMPLETENESS_FIELD_NUMBER = 14;
+  private int completeness_ = 0;
+  /**
+   * <pre>
+   * How much of the launch the verdicts are about.
+   * </pre>
+   *
+   * <code>.flightplan.v1.Completeness completeness = 14;</code>
+   * @return The enum numeric value on the wire for completeness.
+   */
+  @java.lang.Override public int getCompletenessValue() {
+    return completeness_;
+  }
+  /**
+   * <pre>
+   * How much of the launch the verdicts are about.
+   * </pre>
+   *
+   * <code>.flightplan.v1.Completeness completeness = 14;</code>
+   * @return The completeness.
+   */
+  @java.lang.Override public flightplan.v1.Completeness getCompleteness() {
+    flightplan.v1.Completeness result = flightplan.v1.Completeness.forNumber(completeness_);
+    return result == null ? flightplan.v1.Completeness.UNRECOGNIZED : result;
+  }
+
+  public static final int SET_ASIDE_RULES_FIELD_NUMBER = 15;
+  @SuppressWarnings("serial")
+  private com.google.protobuf.LazyStringList setAsideRules_;
+  /**
+   * <pre>
+   * Rules that found something in values that the input does not show (those of a recipe, of another script, of a
+   * program with flags of its own), sorted. They are no findings: neither passed nor failed.
+   * </pre>
+   *
+   * <code>repeated string set_aside_rules = 15;</code>
+   * @return A list containing the setAsideRules.
+   */
+  public com.google.protobuf.ProtocolStringList
+      getSetAsideRulesList() {
+    return setAsideRules_;
+  }
+  /**
+   * <pre>
+   * Rules that found something in values that the input does not show (those of a recipe, of another script, of a
+   * program with flags of its own), sorted. They are no findings: neither passed nor failed.
+   * </pre>
+   *
+   * <code>repeated string set_aside_rules = 15;</code>
+   * @return The count of setAsideRules.
+   */
+  public int getSetAsideRulesCount() {
+    return setAsideRules_.size();
+  }
+  /**
+   * <pre>
+   * Rules that found something in values that the input does not show (those of a recipe, of another script, of a
+   * program with flags of its own), sorted. They are no findings: neither passed nor failed.
+   * </pre>
+   *
+   * <code>repeated string set_aside_rules = 15;</code>
+   * @param index The index of the element to return.
+   * @return The setAsideRules at the given index.
+   */
+  public java.lang.String getSetAsideRules(int index) {
+    return setAsideRules_.get(index);
+  }
+  /**
+   * <pre>
+   * Rules that found something in values that the input does not show (those of a recipe, of another script, of a
+   * program with flags of its own), sorted. They are no findings: neither passed nor failed.
+   * </pre>
+   *
+   * <code>repeated string set_aside_rules = 15;</code>
+   * @param index The index of the value to return.
+   * @return The bytes of the setAsideRules at the given index.
+   */
+  public com.google.protobuf.ByteString
+      getSetAsideRulesBytes(int index) {
+    return setAsideRules_.getByteString(index);
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -689,6 +773,12 @@ private static final long serialVersionUID = 0L;
     }
     for (int i = 0; i < wantedFiles_.size(); i++) {
       com.google.protobuf.GeneratedMessageV3.writeString(output, 13, wantedFiles_.getRaw(i));
+    }
+    if (completeness_ != flightplan.v1.Completeness.COMPLETENESS_UNSPECIFIED.getNumber()) {
+      output.writeEnum(14, completeness_);
+    }
+    for (int i = 0; i < setAsideRules_.size(); i++) {
+      com.google.protobuf.GeneratedMessageV3.writeString(output, 15, setAsideRules_.getRaw(i));
     }
     getUnknownFields().writeTo(output);
   }
@@ -755,6 +845,18 @@ private static final long serialVersionUID = 0L;
       size += dataSize;
       size += 1 * getWantedFilesList().size();
     }
+    if (completeness_ != flightplan.v1.Completeness.COMPLETENESS_UNSPECIFIED.getNumber()) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeEnumSize(14, completeness_);
+    }
+    {
+      int dataSize = 0;
+      for (int i = 0; i < setAsideRules_.size(); i++) {
+        dataSize += computeStringSizeNoTag(setAsideRules_.getRaw(i));
+      }
+      size += dataSize;
+      size += 1 * getSetAsideRulesList().size();
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -802,6 +904,9 @@ private static final long serialVersionUID = 0L;
     }
     if (!getWantedFilesList()
         .equals(other.getWantedFilesList())) return false;
+    if (completeness_ != other.completeness_) return false;
+    if (!getSetAsideRulesList()
+        .equals(other.getSetAsideRulesList())) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -854,6 +959,12 @@ private static final long serialVersionUID = 0L;
     if (getWantedFilesCount() > 0) {
       hash = (37 * hash) + WANTED_FILES_FIELD_NUMBER;
       hash = (53 * hash) + getWantedFilesList().hashCode();
+    }
+    hash = (37 * hash) + COMPLETENESS_FIELD_NUMBER;
+    hash = (53 * hash) + completeness_;
+    if (getSetAsideRulesCount() > 0) {
+      hash = (37 * hash) + SET_ASIDE_RULES_FIELD_NUMBER;
+      hash = (53 * hash) + getSetAsideRulesList().hashCode();
     }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
@@ -1029,6 +1140,9 @@ private static final long serialVersionUID = 0L;
       }
       wantedFiles_ = com.google.protobuf.LazyStringArrayList.EMPTY;
       bitField0_ = (bitField0_ & ~0x00001000);
+      completeness_ = 0;
+      setAsideRules_ = com.google.protobuf.LazyStringArrayList.EMPTY;
+      bitField0_ = (bitField0_ & ~0x00004000);
       return this;
     }
 
@@ -1099,6 +1213,11 @@ private static final long serialVersionUID = 0L;
         bitField0_ = (bitField0_ & ~0x00001000);
       }
       result.wantedFiles_ = wantedFiles_;
+      if (((bitField0_ & 0x00004000) != 0)) {
+        setAsideRules_ = setAsideRules_.getUnmodifiableView();
+        bitField0_ = (bitField0_ & ~0x00004000);
+      }
+      result.setAsideRules_ = setAsideRules_;
     }
 
     private void buildPartial0(flightplan.v1.ValidateConfigResponse result) {
@@ -1130,6 +1249,9 @@ private static final long serialVersionUID = 0L;
         result.estimate_ = estimateBuilder_ == null
             ? estimate_
             : estimateBuilder_.build();
+      }
+      if (((from_bitField0_ & 0x00002000) != 0)) {
+        result.completeness_ = completeness_;
       }
     }
 
@@ -1307,6 +1429,19 @@ private static final long serialVersionUID = 0L;
         }
         onChanged();
       }
+      if (other.completeness_ != 0) {
+        setCompletenessValue(other.getCompletenessValue());
+      }
+      if (!other.setAsideRules_.isEmpty()) {
+        if (setAsideRules_.isEmpty()) {
+          setAsideRules_ = other.setAsideRules_;
+          bitField0_ = (bitField0_ & ~0x00004000);
+        } else {
+          ensureSetAsideRulesIsMutable();
+          setAsideRules_.addAll(other.setAsideRules_);
+        }
+        onChanged();
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -1428,6 +1563,17 @@ private static final long serialVersionUID = 0L;
               wantedFiles_.add(s);
               break;
             } // case 106
+            case 112: {
+              completeness_ = input.readEnum();
+              bitField0_ |= 0x00002000;
+              break;
+            } // case 112
+            case 122: {
+              java.lang.String s = input.readStringRequireUtf8();
+              ensureSetAsideRulesIsMutable();
+              setAsideRules_.add(s);
+              break;
+            } // case 122
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -3423,6 +3569,228 @@ private static final long serialVersionUID = 0L;
       checkByteStringIsUtf8(value);
       ensureWantedFilesIsMutable();
       wantedFiles_.add(value);
+      onChanged();
+      return this;
+    }
+
+    private int completeness_ = 0;
+    /**
+     * <pre>
+     * How much of the launch the verdicts are about.
+     * </pre>
+     *
+     * <code>.flightplan.v1.Completeness completeness = 14;</code>
+     * @return The enum numeric value on the wire for completeness.
+     */
+    @java.lang.Override public int getCompletenessValue() {
+      return completeness_;
+    }
+    /**
+     * <pre>
+     * How much of the launch the verdicts are about.
+     * </pre>
+     *
+     * <code>.flightplan.v1.Completeness completeness = 14;</code>
+     * @param value The enum numeric value on the wire for completeness to set.
+     * @return This builder for chaining.
+     */
+    public Builder setCompletenessValue(int value) {
+      completeness_ = value;
+      bitField0_ |= 0x00002000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * How much of the launch the verdicts are about.
+     * </pre>
+     *
+     * <code>.flightplan.v1.Completeness completeness = 14;</code>
+     * @return The completeness.
+     */
+    @java.lang.Override
+    public flightplan.v1.Completeness getCompleteness() {
+      flightplan.v1.Completeness result = flightplan.v1.Completeness.forNumber(completeness_);
+      return result == null ? flightplan.v1.Completeness.UNRECOGNIZED : result;
+    }
+    /**
+     * <pre>
+     * How much of the launch the verdicts are about.
+     * </pre>
+     *
+     * <code>.flightplan.v1.Completeness completeness = 14;</code>
+     * @param value The completeness to set.
+     * @return This builder for chaining.
+     */
+    public Builder setCompleteness(flightplan.v1.Completeness value) {
+      if (value == null) {
+        throw new NullPointerException();
+      }
+      bitField0_ |= 0x00002000;
+      completeness_ = value.getNumber();
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * How much of the launch the verdicts are about.
+     * </pre>
+     *
+     * <code>.flightplan.v1.Completeness completeness = 14;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearCompleteness() {
+      bitField0_ = (bitField0_ & ~0x00002000);
+      completeness_ = 0;
+      onChanged();
+      return this;
+    }
+
+    private com.google.protobuf.LazyStringList setAsideRules_ = com.google.protobuf.LazyStringArrayList.EMPTY;
+    private void ensureSetAsideRulesIsMutable() {
+      if (!((bitField0_ & 0x00004000) != 0)) {
+        setAsideRules_ = new com.google.protobuf.LazyStringArrayList(setAsideRules_);
+        bitField0_ |= 0x00004000;
+       }
+    }
+    /**
+     * <pre>
+     * Rules that found something in values that the input does not show (those of a recipe, of another script, of a
+     * program with flags of its own), sorted. They are no findings: neither passed nor failed.
+     * </pre>
+     *
+     * <code>repeated string set_aside_rules = 15;</code>
+     * @return A list containing the setAsideRules.
+     */
+    public com.google.protobuf.ProtocolStringList
+        getSetAsideRulesList() {
+      return setAsideRules_.getUnmodifiableView();
+    }
+    /**
+     * <pre>
+     * Rules that found something in values that the input does not show (those of a recipe, of another script, of a
+     * program with flags of its own), sorted. They are no findings: neither passed nor failed.
+     * </pre>
+     *
+     * <code>repeated string set_aside_rules = 15;</code>
+     * @return The count of setAsideRules.
+     */
+    public int getSetAsideRulesCount() {
+      return setAsideRules_.size();
+    }
+    /**
+     * <pre>
+     * Rules that found something in values that the input does not show (those of a recipe, of another script, of a
+     * program with flags of its own), sorted. They are no findings: neither passed nor failed.
+     * </pre>
+     *
+     * <code>repeated string set_aside_rules = 15;</code>
+     * @param index The index of the element to return.
+     * @return The setAsideRules at the given index.
+     */
+    public java.lang.String getSetAsideRules(int index) {
+      return setAsideRules_.get(index);
+    }
+    /**
+     * <pre>
+     * Rules that found something in values that the input does not show (those of a recipe, of another script, of a
+     * program with flags of its own), sorted. They are no findings: neither passed nor failed.
+     * </pre>
+     *
+     * <code>repeated string set_aside_rules = 15;</code>
+     * @param index The index of the value to return.
+     * @return The bytes of the setAsideRules at the given index.
+     */
+    public com.google.protobuf.ByteString
+        getSetAsideRulesBytes(int index) {
+      return setAsideRules_.getByteString(index);
+    }
+    /**
+     * <pre>
+     * Rules that found something in values that the input does not show (those of a recipe, of another script, of a
+     * program with flags of its own), sorted. They are no findings: neither passed nor failed.
+     * </pre>
+     *
+     * <code>repeated string set_aside_rules = 15;</code>
+     * @param index The index to set the value at.
+     * @param value The setAsideRules to set.
+     * @return This builder for chaining.
+     */
+    public Builder setSetAsideRules(
+        int index, java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
+      ensureSetAsideRulesIsMutable();
+      setAsideRules_.set(index, value);
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Rules that found something in values that the input does not show (those of a recipe, of another script, of a
+     * program with flags of its own), sorted. They are no findings: neither passed nor failed.
+     * </pre>
+     *
+     * <code>repeated string set_aside_rules = 15;</code>
+     * @param value The setAsideRules to add.
+     * @return This builder for chaining.
+     */
+    public Builder addSetAsideRules(
+        java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
+      ensureSetAsideRulesIsMutable();
+      setAsideRules_.add(value);
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Rules that found something in values that the input does not show (those of a recipe, of another script, of a
+     * program with flags of its own), sorted. They are no findings: neither passed nor failed.
+     * </pre>
+     *
+     * <code>repeated string set_aside_rules = 15;</code>
+     * @param values The setAsideRules to add.
+     * @return This builder for chaining.
+     */
+    public Builder addAllSetAsideRules(
+        java.lang.Iterable<java.lang.String> values) {
+      ensureSetAsideRulesIsMutable();
+      com.google.protobuf.AbstractMessageLite.Builder.addAll(
+          values, setAsideRules_);
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Rules that found something in values that the input does not show (those of a recipe, of another script, of a
+     * program with flags of its own), sorted. They are no findings: neither passed nor failed.
+     * </pre>
+     *
+     * <code>repeated string set_aside_rules = 15;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearSetAsideRules() {
+      setAsideRules_ = com.google.protobuf.LazyStringArrayList.EMPTY;
+      bitField0_ = (bitField0_ & ~0x00004000);
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Rules that found something in values that the input does not show (those of a recipe, of another script, of a
+     * program with flags of its own), sorted. They are no findings: neither passed nor failed.
+     * </pre>
+     *
+     * <code>repeated string set_aside_rules = 15;</code>
+     * @param value The bytes of the setAsideRules to add.
+     * @return This builder for chaining.
+     */
+    public Builder addSetAsideRulesBytes(
+        com.google.protobuf.ByteString value) {
+      if (value == null) { throw new NullPointerException(); }
+      checkByteStringIsUtf8(value);
+      ensureSetAsideRulesIsMutable();
+      setAsideRules_.add(value);
       onChanged();
       return this;
     }

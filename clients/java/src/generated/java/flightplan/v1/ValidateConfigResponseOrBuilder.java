@@ -374,4 +374,68 @@ public interface ValidateConfigResponseOrBuilder extends
    */
   com.google.protobuf.ByteString
       getWantedFilesBytes(int index);
+
+  /**
+   * <pre>
+   * How much of the launch the verdicts are about.
+   * </pre>
+   *
+   * <code>.flightplan.v1.Completeness completeness = 14;</code>
+   * @return The enum numeric value on the wire for completeness.
+   */
+  int getCompletenessValue();
+  /**
+   * <pre>
+   * How much of the launch the verdicts are about.
+   * </pre>
+   *
+   * <code>.flightplan.v1.Completeness completeness = 14;</code>
+   * @return The completeness.
+   */
+  flightplan.v1.Completeness getCompleteness();
+
+  /**
+   * <pre>
+   * Rules that found something in values that the input does not show (those of a recipe, of another script, of a
+   * program with flags of its own), sorted. They are no findings: neither passed nor failed.
+   * </pre>
+   *
+   * <code>repeated string set_aside_rules = 15;</code>
+   * @return A list containing the setAsideRules.
+   */
+  java.util.List<java.lang.String>
+      getSetAsideRulesList();
+  /**
+   * <pre>
+   * Rules that found something in values that the input does not show (those of a recipe, of another script, of a
+   * program with flags of its own), sorted. They are no findings: neither passed nor failed.
+   * </pre>
+   *
+   * <code>repeated string set_aside_rules = 15;</code>
+   * @return The count of setAsideRules.
+   */
+  int getSetAsideRulesCount();
+  /**
+   * <pre>
+   * Rules that found something in values that the input does not show (those of a recipe, of another script, of a
+   * program with flags of its own), sorted. They are no findings: neither passed nor failed.
+   * </pre>
+   *
+   * <code>repeated string set_aside_rules = 15;</code>
+   * @param index The index of the element to return.
+   * @return The setAsideRules at the given index.
+   */
+  java.lang.String getSetAsideRules(int index);
+  /**
+   * <pre>
+   * Rules that found something in values that the input does not show (those of a recipe, of another script, of a
+   * program with flags of its own), sorted. They are no findings: neither passed nor failed.
+   * </pre>
+   *
+   * <code>repeated string set_aside_rules = 15;</code>
+   * @param index The index of the value to return.
+   * @return The bytes of the setAsideRules at the given index.
+   */
+  com.google.protobuf.ByteString
+      getSetAsideRulesBytes(int index);
 }

@@ -1,0 +1,79 @@
+#include "resolver/stacks/required_inputs.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+
+namespace flightplan {
+namespace {
+
+constexpr absl::string_view kNodes =
+    " --node-rank ${NODE_RANK:?the number of this node, from 0} --master-addr ${MASTER_ADDR:?the address of node 0}";
+
+struct Nodes {
+  int64_t count = 0, gpus = 0;  // 0: not known
+};
+Nodes NodesOf(const Environment& env) {
+  if (!env.world_size.has_value() || env.gpus_per_node <= 0) return {};
+  const int64_t gpus = std::min<int64_t>(env.gpus_per_node, *env.world_size);
+  return {(*env.world_size + gpus - 1) / gpus, gpus};
+}
+
+void AddText(absl::string_view words, Launch* launch) {
+  if (!launch->text.empty() && launch->text.back() == '\n') launch->text.pop_back();
+  absl::StrAppend(&launch->text, " \\\n    ", words, "\n");
+}
+
+void EndPlan(Launch* launch) {
+  if (launch->plan_end == 0) launch->plan_end = launch->text.size() - 1;
+}
+
+}  // namespace
+
+std::string TorchrunWords(const Environment& env) {
+  const Nodes nodes = NodesOf(env);
+  if (nodes.count == 0) return "torchrun";
+  return absl::StrCat("torchrun --nnodes ", nodes.count, " --nproc-per-node ", nodes.gpus,
+                      nodes.count > 1 ? kNodes : "");
+}
+
+void AskForNodes(const Environment& env, Launch* launch) {
+  const Nodes nodes = NodesOf(env);
+  if (nodes.count == 0) {
+    launch->required_inputs.push_back({"nodes", "how many nodes, and GPUs of each",
+                                       "torchrun --nnodes N --nproc-per-node N", "--nnodes 1 --nproc-per-node 8", ""});
+  }
+  if (nodes.count <= 1) return;
+  launch->required_inputs.push_back({"node_rank", "the number of this node, from 0; under Slurm $SLURM_NODEID",
+                                     "torchrun --node-rank $NODE_RANK", "NODE_RANK=0", ""});
+  launch->required_inputs.push_back({"master_addr",
+                                     "the address of node 0; under Slurm the first name of $SLURM_JOB_NODELIST",
+                                     "torchrun --master-addr $MASTER_ADDR", "MASTER_ADDR=node0", ""});
+}
+
+void Append(absl::Span<const absl::string_view> words, Launch* launch) {
+  EndPlan(launch);
+  std::string line;
+  for (const absl::string_view word : words) {
+    launch->argv.emplace_back(word);
+    if (absl::StartsWith(word, "--") && !line.empty()) {
+      AddText(line, launch);
+      line.clear();
+    }
+    absl::StrAppend(&line, line.empty() ? "" : " ", ShellQuote(word));
+  }
+  AddText(line, launch);
+}
+
+void Ask(RequiredInput input, absl::string_view placeholder, Launch* launch) {
+  if (!placeholder.empty()) {
+    EndPlan(launch);
+    AddText(placeholder, launch);
+  }
+  launch->required_inputs.push_back(std::move(input));
+}
+
+}  // namespace flightplan

@@ -1,0 +1,97 @@
+#include "resolver/stacks/required_inputs.h"
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "gtest/gtest.h"
+#include "resolver/catalog/defaults.h"
+#include "resolver/plan/stack.h"
+#include "resolver/stacks/dialects.h"
+
+namespace flightplan {
+namespace {
+
+constexpr absl::string_view kDialects[] = {"megatron-lm", "megatron-bridge", "megatron-bridge-perf", "loongforge"};
+
+Environment Nodes(Target target, int64_t gpus) {
+  Environment env;
+  env.target = target;
+  env.world_size = gpus;
+  env.gpus_per_node = 8;
+  env.gpu_name = "NVIDIA H100 80GB HBM3";
+  return env;
+}
+
+Target TargetOf(absl::string_view dialect) {
+  const Stack* const stack = FindStack(absl::StartsWith(dialect, "megatron-bridge") ? "megatron-bridge" : dialect);
+  return stack->target;
+}
+
+Launch Rendered(absl::string_view dialect, int64_t gpus, bool benchmark, Knob given = Knob::lr, Value value = Value()) {
+  const Environment env = Nodes(TargetOf(dialect), gpus);
+  Config config = DefaultsFor(env.target, env.core_release, env.bridge_release, false);
+  if (!value.is_none()) config.Set(given, std::move(value), Origin::kCaller);
+  return RenderDialect(dialect, {config, env, env.vars, nullptr, benchmark});
+}
+
+std::set<std::string> Names(const Launch& launch) {
+  std::set<std::string> names;
+  for (const RequiredInput& input : launch.required_inputs) names.insert(std::string(input.name));
+  return names;
+}
+
+size_t Placeholders(absl::string_view text) {
+  size_t count = 0;
+  for (size_t at = text.find(":?"); at != absl::string_view::npos; at = text.find(":?", at + 2)) ++count;
+  return count;
+}
+
+TEST(RequiredInputs, EachHasOnePlaceholderThatStopsAShell) {
+  for (const absl::string_view dialect : kDialects) {
+    for (const int64_t gpus : {8, 16}) {
+      for (const bool benchmark : {false, true}) {
+        const Launch launch = Rendered(dialect, gpus, benchmark);
+        const size_t silent = Names(launch).count("save");  // nothing stops without it
+        EXPECT_EQ(Placeholders(launch.text), launch.required_inputs.size() - silent) << launch.text;
+        for (const std::string& word : launch.argv) EXPECT_FALSE(absl::StrContains(word, "$")) << dialect << word;
+      }
+    }
+  }
+}
+
+TEST(RequiredInputs, AreWhatEachProgramAsksFor) {
+  using Set = std::set<std::string>;
+  EXPECT_EQ(Names(Rendered("megatron-lm", 8, false)), Set({"train_iters", "lr", "tokenizer", "data", "save"}));
+  EXPECT_EQ(Names(Rendered("loongforge", 16, false)),
+            Set({"node_rank", "master_addr", "model", "train_iters", "lr", "tokenizer", "data", "save"}));
+  EXPECT_EQ(Names(Rendered("megatron-bridge", 8, false)), Set({"recipe"}));
+  EXPECT_EQ(Names(Rendered("megatron-bridge-perf", 16, false)), Set({"model_family_name", "model_recipe_name"}));
+}
+
+TEST(RequiredInputs, OfABenchmarkAreNone) {
+  const Launch launch = Rendered("megatron-lm", 8, true);
+  EXPECT_TRUE(launch.required_inputs.empty());
+  for (const char* word : {"--mock-data", "NullTokenizer", "--train-iters", "--lr"}) {
+    EXPECT_NE(std::find(launch.argv.begin(), launch.argv.end(), word), launch.argv.end()) << word;
+    EXPECT_TRUE(absl::StrContains(launch.text, word)) << word;
+  }
+}
+
+TEST(RequiredInputs, LeaveOutWhatIsGiven) {
+  EXPECT_EQ(Names(Rendered("megatron-lm", 8, false, Knob::lr, Value(3e-4))).count("lr"), 0u);
+  EXPECT_EQ(Names(Rendered("megatron-lm", 8, false, Knob::train_samples, Value(10))).count("train_iters"), 0u);
+}
+
+TEST(RequiredInputs, TheGpuOfTheHarnessIsKnown) {
+  const Launch launch = Rendered("megatron-bridge-perf", 16, false);
+  const auto at = std::find(launch.argv.begin(), launch.argv.end(), "-g");
+  ASSERT_NE(at, launch.argv.end());
+  EXPECT_EQ(*(at + 1), "h100");
+}
+
+}  // namespace
+}  // namespace flightplan
