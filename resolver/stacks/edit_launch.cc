@@ -228,9 +228,11 @@ class ArgumentFile {
       if (!place.has_value()) return std::nullopt;
       edits.push_back(*place);
     }
-    if (edit.words.empty()) return Delete(edits);
-    for (size_t i = 0; i < edits.size(); ++i) {
-      if (i < edit.words.size()) edits[i].text = Quoted(edit.words[i], edits[i].begin);
+    if (edit.words.empty()) return DeleteWords(edit, edits);
+    for (size_t i = 0; i < std::min(edits.size(), edit.words.size()); ++i) {
+      std::optional<TextEdit> place = InPlace(edits[i], edit.words[i]);
+      if (!place.has_value()) return std::nullopt;
+      edits[i] = *std::move(place);
     }
     if (edits.size() > edit.words.size()) {  // fewer values than before
       const TextEdit gone{edits[edit.words.size() - 1].end, edits.back().end, ""};
@@ -239,7 +241,7 @@ class ArgumentFile {
       edits.push_back(gone);
     }
     for (size_t i = edits.size(); i < edit.words.size(); ++i) {
-      absl::StrAppend(&edits.back().text, " ", Quoted(edit.words[i], edits.back().begin));
+      absl::StrAppend(&edits.back().text, " ", shell_ ? ShellQuote(edit.words[i]) : edit.words[i]);
     }
     return edits;
   }
@@ -252,10 +254,87 @@ class ArgumentFile {
     return TextEdit{begin, begin + arg.text.size(), ""};
   }
 
-  // Inside quotes of the text no further ones are needed.
-  std::string Quoted(const std::string& word, size_t begin) const {
-    const bool open = begin > 0 && (text_[begin - 1] == '"' || text_[begin - 1] == '\'');
-    return shell_ && !open ? ShellQuote(word) : word;
+  // The quote that stands on both sides; 0: none does.
+  char QuoteAround(const TextEdit& place) const {
+    if (!shell_ || place.begin == 0 || place.end >= text_.size()) return 0;
+    const char quote = text_[place.begin - 1];
+    return (quote == '"' || quote == '\'') && text_[place.end] == quote ? quote : 0;
+  }
+
+  // Another word at this place. Inside quotes it needs no further ones, but must not end them.
+  std::optional<TextEdit> InPlace(TextEdit place, const std::string& word) const {
+    const bool opened = place.begin > 0 && (text_[place.begin - 1] == '"' || text_[place.begin - 1] == '\'');
+    if (!shell_ || !opened) {
+      place.text = shell_ ? ShellQuote(word) : word;
+      return place;
+    }
+    const absl::string_view special = text_[place.begin - 1] == '"' ? "\"\\$`" : "'";
+    if (word.find_first_of(std::string(special)) != std::string::npos) return std::nullopt;
+    place.text = word;
+    return place;
+  }
+
+  // The place with its quotes; empty where it is a part of a longer word, such as EP=64 or "--ep 64".
+  std::optional<TextEdit> WholeWord(TextEdit place) const {
+    if (QuoteAround(place) != 0) {
+      --place.begin;
+      ++place.end;
+    }
+    if (!shell_) return place;
+    const bool begins = place.begin == 0 || absl::StrContains(" \t\n(\"'", text_.substr(place.begin - 1, 1));
+    const bool ends = place.end >= text_.size() || absl::StrContains(" \t\r\n);&|\"'", text_.substr(place.end, 1));
+    if (!begins || !ends) return std::nullopt;
+    return place;
+  }
+
+  // Behind blanks and line continuations.
+  size_t BehindBlanks(size_t at) const {
+    while (at < text_.size()) {
+      if (IsBlank(text_[at]) || text_[at] == '\n' || text_[at] == '\r') {
+        ++at;
+      } else if (text_[at] == '\\' && at + 1 < text_.size() && (text_[at + 1] == '\n' || text_[at + 1] == '\r')) {
+        at += 2;
+      } else {
+        break;
+      }
+    }
+    return at;
+  }
+
+  // Behind "$NAME" or ${NAME}, the whole of one word; `at` itself where something else stands there.
+  size_t BehindReference(size_t at) const {
+    const bool quoted = at < text_.size() && text_[at] == '"';
+    size_t end = at + (quoted ? 1 : 0);
+    if (end >= text_.size() || text_[end] != '$') return at;
+    ++end;
+    const bool braces = end < text_.size() && text_[end] == '{';
+    end += braces ? 1 : 0;
+    const size_t name = end;
+    while (end < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[end])) || text_[end] == '_')) ++end;
+    if (end == name) return at;
+    for (const auto& [asked, close] : {std::pair(braces, '}'), std::pair(quoted, '"')}) {
+      if (asked && (end >= text_.size() || text_[end] != close)) return at;
+      end += asked ? 1 : 0;
+    }
+    const bool ends = end >= text_.size() || absl::StrContains(" \t\r\n);&|", text_.substr(end, 1));
+    return ends ? end : at;
+  }
+
+  // Takes a flag away with its values, which stand behind it or, one of them, in a variable.
+  std::optional<std::vector<TextEdit>> DeleteWords(const WordEdit& edit, const std::vector<TextEdit>& places) const {
+    std::vector<TextEdit> words;
+    for (const TextEdit& place : places) {
+      std::optional<TextEdit> word = WholeWord(place);
+      const bool next = words.empty() || (word.has_value() && BehindBlanks(words.back().end) == word->begin);
+      if (next && word.has_value()) {
+        words.push_back(*std::move(word));
+        continue;
+      }
+      const size_t begin = words.empty() ? 0 : BehindBlanks(words.back().end);
+      if (words.empty() || edit.count != 2 || BehindReference(begin) == begin) return std::nullopt;
+      words.push_back({begin, BehindReference(begin), ""});
+    }
+    return Delete(words);
   }
 
   // In front of the last flag or override that stands in the text as itself.

@@ -57,6 +57,22 @@ TEST(EditScript, TakesAFlagAway) {
             "torchrun a.py --num-layers 4\n");
 }
 
+TEST(EditScript, TakesAQuotedValueAwayWithItsQuotes) {
+  const Patch none = {{K::pipeline_model_parallel_layout, "", Value()}};
+  EXPECT_EQ(EditScript("torchrun a.py --pipeline-model-parallel-layout \"Ett|ttL\" --num-layers 4\n", none),
+            "torchrun a.py --num-layers 4\n");
+  EXPECT_EQ(EditScript("torchrun a.py \\\n  --bf16 \\\n  --pipeline-model-parallel-layout 'Ett|ttL'\n", none),
+            "torchrun a.py \\\n  --bf16 \n");
+  EXPECT_EQ(EditScript("A=(--bf16 --pipeline-model-parallel-layout \"Ett|ttL\")\ntorchrun a.py \"${A[@]}\"\n", none),
+            "A=(--bf16)\ntorchrun a.py \"${A[@]}\"\n");
+}
+
+TEST(EditScript, TakesAFlagAwayWithTheVariableBehindIt) {
+  const Patch none = {{K::pipeline_model_parallel_layout, "", Value()}};
+  EXPECT_EQ(EditScript("L=\"Ett|ttL\"\ntorchrun a.py --pipeline-model-parallel-layout \"$L\" --num-layers 4\n", none),
+            "L=\"Ett|ttL\"\ntorchrun a.py --num-layers 4\n");
+}
+
 // A launch may say the same any number of times; all that is said is taken away in one go.
 TEST(EditScript, TakesEveryMentionAway) {
   const Patch off = {{K::moe_shared_expert_overlap, "", Value(false)}};
