@@ -23,6 +23,8 @@ bool FlexWith(F f, absl::string_view backend) {
   return Moe(f) && f.is(K::moe_token_dispatcher_type, "flex") && f.is(K::moe_flex_dispatcher_backend, backend);
 }
 int64_t Size(F f, K knob) { return std::max<int64_t>(1, f.num(knob)); }
+// All experts of a rank stay without a token only where they are few: the report has one.
+bool FewExperts(F f) { return f.num(K::num_moe_experts) <= 2 * Size(f, K::expert_model_parallel_size); }
 bool OneConnection(F f) { return f.var(kConnections) == "1"; }
 
 absl::string_view PackageText(F f, absl::string_view name) {
@@ -150,16 +152,17 @@ const Rule kRules[] = {
      .at = {Phase::kAdvice, 200},
      .source = "NVIDIA/Megatron-LM#1877",
      .reads = {K::moe_token_dispatcher_type, K::tensor_model_parallel_size, K::expert_tensor_parallel_size,
-               K::expert_model_parallel_size},
+               K::expert_model_parallel_size, K::num_moe_experts},
      .when =
          [](F f) {
            return Moe(f) && f.is(K::moe_token_dispatcher_type, "alltoall") &&
                   Size(f, K::tensor_model_parallel_size) > 1 && Size(f, K::expert_tensor_parallel_size) == 1 &&
-                  Size(f, K::expert_model_parallel_size) > 1 && !f.on(K::moe_pad_expert_input_to_capacity);
+                  Size(f, K::expert_model_parallel_size) > 1 && FewExperts(f) &&
+                  !f.on(K::moe_pad_expert_input_to_capacity);
          },
      .needs =
-         "a rank that no token is routed to stops this dispatcher (reshape of an empty buffer); seen with collapsed "
-         "routing in the first steps, and tensor parallelism makes it likelier",
+         "a rank that no token is routed to stops this dispatcher (reshape of an empty buffer); seen with one expert a "
+         "rank and collapsed routing in the first steps, and tensor parallelism makes it likelier",
      .fixes = {{{K::tensor_model_parallel_size, 1}, {K::sequence_parallel, false}},
                {{K::moe_token_dispatcher_type, "flex"}, {K::moe_flex_dispatcher_backend, "deepep"}}}},
     {.id = "field.dp-overlap-one-connection",

@@ -46,6 +46,22 @@ std::vector<Patch> SmallerGrid(F f, std::initializer_list<K> knobs, bool expert)
   }
   return fixes;
 }
+// An expert tensor parallel size that nobody asked for goes first: unset, it is the dense one.
+std::vector<Patch> SmallerExpertGrid(F f) {
+  std::vector<Patch> fixes;
+  const std::optional<int64_t> size = ExpertSize(f);
+  const bool unasked = f.none(K::expert_tensor_parallel_size) && ExpertTp(f) > 1 && size.has_value();
+  if (unasked && Divisible(*WorldSize(f), FloorDiv(*size, ExpertTp(f)))) {
+    fixes.push_back({Assign(K::expert_tensor_parallel_size, 1)});
+  }
+  for (Patch& patch : SmallerGrid(
+           f, {K::expert_model_parallel_size, K::expert_tensor_parallel_size, K::pipeline_model_parallel_size}, true)) {
+    const bool known = !fixes.empty() && patch.size() == 1 && patch.front().knob == fixes.front().front().knob;
+    if (!known) fixes.push_back(std::move(patch));
+  }
+  return fixes;
+}
+
 // A hierarchy that multiplies to the context parallel size, or none where none is asked for.
 std::vector<Patch> FittingHierarchy(F f) {
   const int64_t size = f.num(K::context_parallel_size);
@@ -116,10 +132,7 @@ const Rule kRules[] = {
      .reads_env = {"world_size"},
      .when = [](F f) { return Indivisible(WorldSize(f), ExpertSize(f)); },
      .needs = "the world size must be a multiple of etp*ep*pp",
-     .fix = [](F f) -> std::vector<Patch> {
-       return SmallerGrid(
-           f, {K::expert_model_parallel_size, K::expert_tensor_parallel_size, K::pipeline_model_parallel_size}, true);
-     },
+     .fix = SmallerExpertGrid,
      .detail = [](F f) -> std::string { return Text("etp*ep*pp", ExpertSize(f)); }},
     {.id = "mesh.pp-before-dp-needs-equal-dp",
      .area = "parallelism",
