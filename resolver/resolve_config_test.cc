@@ -312,6 +312,15 @@ TEST(ResolveConfig, SaysWhyAnOpenLayoutHasNoAnswer) {
 }
 
 // What a view leaves out is known; the rest is the same to the byte.
+// Warnings have their fixes, and what those change, in the full view alone.
+void DropAdvice(google::protobuf::RepeatedPtrField<v1::Finding>* findings) {
+  for (v1::Finding& finding : *findings) {
+    if (finding.severity() == v1::SEVERITY_ERROR) continue;
+    finding.clear_fixes();
+    finding.mutable_needs()->resize(std::min(finding.needs().size(), finding.needs().find("; with the fix:")));
+  }
+}
+
 v1::ResolveConfigResponse Part(v1::ResolveConfigResponse whole, v1::AnswerView view) {
   whole.clear_config();
   whole.clear_decisions();
@@ -322,6 +331,7 @@ v1::ResolveConfigResponse Part(v1::ResolveConfigResponse whole, v1::AnswerView v
   findings->erase(std::remove_if(findings->begin(), findings->end(),
                                  [](const v1::Finding& f) { return f.rule_id() == "decide.next-step"; }),
                   findings->end());
+  DropAdvice(findings);
   if (view == v1::ANSWER_VIEW_VERDICT) {
     whole.clear_estimate();
     whole.clear_launches();
@@ -342,6 +352,41 @@ TEST(ResolveConfig, AViewShowsAPartOfTheSameAnswer) {
       EXPECT_EQ(CanonicalBytes(response), CanonicalBytes(expected)) << request.ShortDebugString();
     }
   }
+}
+
+// What is computed again is as little as frees enough, and the answer to the fixed question says so.
+TEST(ResolveConfig, OffersTheCheapestMemoryFixThatHolds) {
+  v1::ResolveConfigRequest request;
+  request.mutable_model()->set_name("qwen3-30b-a3b");
+  request.mutable_hardware()->set_gpu("h100-sxm");
+  request.mutable_hardware()->set_gpu_count(16);
+  request.mutable_workload()->set_seq_length(4096);
+  request.mutable_workload()->set_global_batch_size(128);
+  request.mutable_workload()->set_precision("bf16");
+  request.mutable_target()->set_framework("megatron-lm");
+  request.mutable_layout()->set_tensor_model_parallel_size(1);
+  request.mutable_layout()->set_pipeline_model_parallel_size(1);
+  request.mutable_layout()->set_expert_model_parallel_size(16);
+  v1::KnobSetting* const overlap = request.add_pinned_knobs();
+  overlap->set_name("overlap_moe_expert_parallel_comm");
+  overlap->mutable_value()->set_bool_value(false);
+  v1::ResolveConfigResponse response;
+  ASSERT_TRUE(TestResolver().ResolveConfig(request, &response).ok());
+  ASSERT_EQ(response.estimate().fit(), v1::FIT_VERDICT_MARGINAL);
+  const auto lacks = std::find_if(response.findings().begin(), response.findings().end(),
+                                  [](const v1::Finding& f) { return f.rule_id() == "fit.memory-marginal"; });
+  ASSERT_NE(lacks, response.findings().end());
+  ASSERT_EQ(lacks->fixes_size(), 1);
+  EXPECT_NE(lacks->needs().find("; with the fix: step +"), std::string::npos) << lacks->needs();
+  const v1::Fix& fix = lacks->fixes(0);
+  for (const v1::KnobSetting& setting : fix.knobs()) {
+    *request.add_pinned_knobs() = setting;
+    const bool granularity = setting.name() == "recompute_granularity";
+    EXPECT_TRUE(!granularity || setting.value().string_value() == "selective") << setting.ShortDebugString();
+  }
+  ASSERT_TRUE(TestResolver().ResolveConfig(request, &response).ok());
+  EXPECT_TRUE(response.will_run());
+  EXPECT_EQ(response.estimate().fit(), v1::FIT_VERDICT_FITS);
 }
 
 TEST(ResolveConfig, AVerdictIsSmall) {

@@ -25,6 +25,7 @@
 #include "resolver/judge/judge.h"
 #include "resolver/judge/read_config.h"
 #include "resolver/judge/repair_config.h"
+#include "resolver/judge/vet_config.h"
 #include "resolver/layouts/execution_space.h"
 #include "resolver/layouts/open_layout.h"
 #include "resolver/layouts/plan_layouts.h"
@@ -39,6 +40,8 @@
 #include "resolver/normalize/violations.h"
 #include "resolver/pipeline/choose_profile.h"
 #include "resolver/pipeline/forecast_run.h"
+#include "resolver/pipeline/resolve.h"
+#include "resolver/pipeline/vet_fixes.h"
 
 namespace flightplan {
 namespace {
@@ -152,6 +155,7 @@ absl::Status Resolver::ValidateConfig(const v1::ValidateConfigRequest& request,
 ConfigAnswer Resolver::Answer(const v1::ResolveConfigRequest& request, const EvidenceSnapshot& evidence,
                               ResolvedPlan* plan) const {
   const bool full = plan->intent.view == View::kFull;
+  VetFixes(evidence, plan);
   if (full) Advise(plan);
   SortForPeople(&plan->run.findings);
   AnswerOrigin origin{
@@ -178,7 +182,8 @@ absl::Status Resolver::AnswerValidate(const v1::ValidateConfigRequest& request, 
   FLIGHTPLAN_ASSIGN_OR_RETURN(ReadConfig read, Read(question));
   // Kept for a repair alone: the rules change both, in place where nobody else holds them.
   const ReadConfig written = question.repair ? read : ReadConfig();
-  const JudgedConfig judged = Judge(std::move(read));
+  JudgedConfig judged = Judge(std::move(read));
+  VetFixes(question, &judged);
   std::optional<RepairedConfig> repaired;
   if (question.repair && !judged.verdicts.will_run) {
     FLIGHTPLAN_ASSIGN_OR_RETURN(repaired, RepairConfig(question, written));

@@ -34,6 +34,15 @@ TEST(ValidateConfig, ReadsItsOwnCommandLine) {
   EXPECT_TRUE(response.will_run());
 }
 
+// Warnings have their fixes, and what those change, in the full view alone.
+void DropAdvice(google::protobuf::RepeatedPtrField<v1::Finding>* findings) {
+  for (v1::Finding& finding : *findings) {
+    if (finding.severity() == v1::SEVERITY_ERROR) continue;
+    finding.clear_fixes();
+    finding.mutable_needs()->resize(std::min(finding.needs().size(), finding.needs().find("; with the fix:")));
+  }
+}
+
 TEST(ValidateConfig, AViewShowsAPartOfTheSameAnswer) {
   v1::ResolveConfigResponse plan;
   ASSERT_TRUE(TestResolver().ResolveConfig(DeepSeekOnH100(), &plan).ok());
@@ -52,6 +61,7 @@ TEST(ValidateConfig, AViewShowsAPartOfTheSameAnswer) {
       if (view != v1::ANSWER_VIEW_FULL) {
         expected.clear_config();
         expected.clear_effective_changes();
+        DropAdvice(expected.mutable_findings());
       }
       if (view == v1::ANSWER_VIEW_VERDICT) expected.clear_estimate();
       request.set_view(view);

@@ -4,7 +4,9 @@
 #include <string>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "resolver/base/status_macros.h"
+#include "resolver/judge/vet_config.h"
 #include "resolver/stacks/edit_launch.h"
 #include "resolver/stacks/input_format.h"
 
@@ -55,6 +57,62 @@ Patch Edit(const ReadConfig& written, const Patch& patch, ConfigInput* input) {
   return patch;
 }
 
+// Whether the edited input says what the patch says and, beside it, what it said before.
+bool ReadsBack(const ReadConfig& before, const ReadConfig& after, const Patch& patch) {
+  Config meant = before.config;
+  for (const Assignment& assignment : patch) {
+    if (assignment.env_var.empty()) meant.Set(assignment.knob, assignment.value, Origin::kCaller);
+  }
+  const auto same = [&](Knob knob) { return meant.Get(knob).ToText() == after.config.Get(knob).ToText(); };
+  const auto kept = [&](const ParsedKnob& parsed) { return same(parsed.knob); };
+  const std::vector<ParsedKnob>&was = before.reading.parsed.knobs, &is = after.reading.parsed.knobs;
+  return std::all_of(was.begin(), was.end(), kept) && std::all_of(is.begin(), is.end(), kept) &&
+         std::all_of(patch.begin(), patch.end(),
+                     [&](const Assignment& a) { return !a.env_var.empty() || same(a.knob); });
+}
+
+absl::StatusOr<ReadConfig> ReadInput(JudgeQuestion question, const ConfigInput& input) {
+  question.input = input;
+  return Read(question);
+}
+
+Patch Without(const Patch& patch, const Patch& left) {
+  Patch kept;
+  for (const Assignment& assignment : patch) {
+    const bool is_left = std::any_of(left.begin(), left.end(), [&](const Assignment& other) {
+      return other.env_var == assignment.env_var && other.knob == assignment.knob;
+    });
+    if (!is_left) kept.push_back(assignment);
+  }
+  return kept;
+}
+
+// Edits, and reads the result: an assignment that cannot be read back as it is meant, or breaks the text around it, is
+// left out and returned with what has no place.
+Patch EditSafely(const JudgeQuestion& question, const ReadConfig& written, const Patch& patch, ConfigInput* input) {
+  ConfigInput all = *input;
+  Patch unwritten = Edit(written, patch, &all);
+  const absl::StatusOr<ReadConfig> whole = ReadInput(question, all);
+  if (whole.ok() && ReadsBack(written, *whole, Without(patch, unwritten))) {
+    *input = std::move(all);
+    return unwritten;
+  }
+  unwritten.clear();
+  ReadConfig at = written;
+  for (const Assignment& assignment : patch) {
+    ConfigInput one = *input;
+    const bool placed = Edit(at, {assignment}, &one).empty();
+    absl::StatusOr<ReadConfig> read = placed ? ReadInput(question, one) : absl::NotFoundError("no place");
+    if (read.ok() && ReadsBack(at, *read, {assignment})) {
+      *input = std::move(one);
+      at = *std::move(read);
+    } else {
+      unwritten.push_back(assignment);
+    }
+  }
+  return unwritten;
+}
+
 void SetVariables(const Patch& patch, EnvVars* vars) {
   for (const Assignment& assignment : patch) {
     if (assignment.env_var.empty()) continue;
@@ -64,6 +122,24 @@ void SetVariables(const Patch& patch, EnvVars* vars) {
       vars->insert_or_assign(assignment.env_var, assignment.value.ToText());
     }
   }
+}
+
+bool IsMemoryError(const Finding& finding) {
+  return finding.severity == Severity::kError && absl::StartsWith(finding.rule_id, "fit.");
+}
+
+// What the engine does not see: the forecast of what was repaired may lie above the GPU's memory.
+absl::Status RepairMemory(JudgeQuestion* repaired, RepairedConfig* out) {
+  VetFixes(*repaired, &out->judged);
+  const std::vector<Finding>& findings = out->judged.run.findings;
+  const auto lacks = std::find_if(findings.begin(), findings.end(), IsMemoryError);
+  if (lacks == findings.end() || lacks->fixes.empty()) return absl::OkStatus();
+  RepairStep step{lacks->rule_id, lacks->fixes.front(), false};
+  FLIGHTPLAN_ASSIGN_OR_RETURN(const ReadConfig read, Read(*repaired));
+  if (!EditSafely(*repaired, read, step.patch, &repaired->input).empty()) return absl::OkStatus();
+  FLIGHTPLAN_ASSIGN_OR_RETURN(out->judged, ReadAndJudge(*repaired));
+  out->steps.push_back(std::move(step));
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -80,10 +156,11 @@ absl::StatusOr<RepairedConfig> RepairConfig(const JudgeQuestion& question, const
     repaired.input.format = written.reading.format;  // the repair must not change how it is read
   }
   RepairedConfig out;
-  out.unwritten = Edit(written, found.patch, &repaired.input);
+  out.unwritten = EditSafely(repaired, written, found.patch, &repaired.input);
   SetVariables(out.unwritten, &repaired.env.vars);
   FLIGHTPLAN_ASSIGN_OR_RETURN(out.judged, ReadAndJudge(repaired));
   out.steps = std::move(found.steps);
+  FLIGHTPLAN_RETURN_IF_ERROR(RepairMemory(&repaired, &out));
   out.input = std::move(repaired.input);
   return out;
 }

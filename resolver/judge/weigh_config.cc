@@ -9,25 +9,30 @@
 
 namespace flightplan {
 
-WeighedConfig WeighConfig(const std::optional<GpuSystem>& gpu, RunResult* run) {
+WeighedConfig EstimateConfig(const std::optional<GpuSystem>& gpu, const Config& config, const Environment& env) {
   const auto not_judged = [](absl::string_view why) {
     return WeighedConfig{std::nullopt, absl::StrCat("memory: ", why)};
   };
   if (!gpu.has_value()) return not_judged("no GPU is given");
-  if (!run->env.world_size.has_value()) return not_judged("the number of GPUs is not known");
-  auto model = ModelFromKnobs(run->config);
+  if (!env.world_size.has_value()) return not_judged("the number of GPUs is not known");
+  auto model = ModelFromKnobs(config);
   if (!model.ok()) return not_judged(model.status().message());
-  const auto shape = MakeShape(*model, run->config);
+  const auto shape = MakeShape(*model, config);
   if (!shape.ok()) return not_judged(shape.status().message());
   NormalizedIntent intent;
   intent.model = *std::move(model);
   intent.gpu = *gpu;
-  intent.env = run->env;
-  const Placement placement = PlaceLayout(run->config, run->env);
-  EstimatedPlan estimate = Estimate(intent, *shape, placement, run->config, run->env.vars);
+  intent.env = env;
+  const Placement placement = PlaceLayout(config, env);
+  EstimatedPlan estimate = Estimate(intent, *shape, placement, config, env.vars);
   if (estimate.stages.empty()) return not_judged("the layout does not come out even");
-  JudgeMemory(*estimate.memory(), run);
   return {std::move(estimate), ""};
+}
+
+WeighedConfig WeighConfig(const std::optional<GpuSystem>& gpu, RunResult* run) {
+  WeighedConfig weighed = EstimateConfig(gpu, run->config, run->env);
+  if (weighed.estimate.has_value()) JudgeMemory(*weighed.estimate->memory(), run);
+  return weighed;
 }
 
 }  // namespace flightplan

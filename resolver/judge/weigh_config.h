@@ -16,6 +16,9 @@ struct WeighedConfig {
   std::string not_judged;  // why there is none; empty where there is one
 };
 
+// The forecast alone, of effective values.
+WeighedConfig EstimateConfig(const std::optional<GpuSystem>& gpu, const Config& config, const Environment& env);
+
 // `run` holds the effective configuration; findings about memory are added to it. `gpu` as the caller described it;
 // empty: none was given.
 WeighedConfig WeighConfig(const std::optional<GpuSystem>& gpu, RunResult* run);

@@ -1,0 +1,19 @@
+// What may be done about memory, before anything is known of what it frees.
+#pragma once
+
+#include <vector>
+
+#include "resolver/plan/config.h"
+#include "resolver/plan/finding.h"
+
+namespace flightplan {
+
+struct MemoryFixes {
+  std::vector<Patch> execution;  // same layout: activations computed again, state sharded or moved
+  std::vector<Patch> layout;     // another mapping of the model onto the GPUs
+};
+
+// `config`: effective values of the configuration that lacks memory.
+MemoryFixes MemoryFixesOf(const Config& config);
+
+}  // namespace flightplan

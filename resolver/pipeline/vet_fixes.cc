@@ -1,0 +1,198 @@
+#include "resolver/pipeline/vet_fixes.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "resolver/pipeline/memory_fixes.h"
+#include "resolver/pipeline/resolve.h"
+
+namespace flightplan {
+namespace {
+
+using K = Knob;
+
+constexpr double kGib = 1024.0 * 1024.0 * 1024.0;
+constexpr size_t kMostOffered = 2;  // of a memory error's fixes; of a warning's the best
+constexpr size_t kMostAsked = 6;    // of each kind, best forecast first
+
+bool Holds(const std::vector<absl::string_view>& ids, absl::string_view id) {
+  return std::find(ids.begin(), ids.end(), id) != ids.end();
+}
+
+bool IsMemory(const Finding& finding) { return absl::StartsWith(finding.rule_id, "fit."); }
+
+struct Ranked {
+  Patch patch;
+  FixOutcome outcome;
+};
+
+// What frees enough by the forecast, the shortest step first. What cannot be forecast alone goes last, in its order.
+std::vector<Ranked> Rank(const FixTrial& trial, std::vector<Patch> patches) {
+  std::vector<Ranked> ranked;
+  for (Patch& patch : patches) {
+    std::optional<FixOutcome> forecast = trial.forecast != nullptr ? trial.forecast(patch) : FixOutcome();
+    if (!forecast.has_value()) continue;
+    if (forecast->fit != FitVerdict::kUnknown && forecast->fit >= trial.now.fit) continue;
+    ranked.push_back({std::move(patch), *std::move(forecast)});
+  }
+  std::stable_sort(ranked.begin(), ranked.end(), [](const Ranked& a, const Ranked& b) {
+    const auto rank = [](const Ranked& r) { return std::pair(r.outcome.fit, r.outcome.step_us); };
+    return (a.outcome.fit != FitVerdict::kUnknown) && (b.outcome.fit == FitVerdict::kUnknown || rank(a) < rank(b));
+  });
+  return ranked;
+}
+
+// Asks for the best of them, until enough hold.
+void Take(const FixTrial& trial, const Finding& finding, std::vector<Patch> patches, std::vector<Ranked>* taken) {
+  const size_t wanted = finding.severity == Severity::kError ? kMostOffered : 1;
+  std::vector<Ranked> ranked = Rank(trial, std::move(patches));
+  for (size_t i = 0; i < std::min(ranked.size(), kMostAsked) && taken->size() < wanted; ++i) {
+    const std::optional<FixOutcome> after = trial.ask(ranked[i].patch);
+    if (!after.has_value() || !IsBetter(trial.now, *after, finding.rule_id)) continue;
+    taken->push_back({std::move(ranked[i].patch), *after});
+  }
+}
+
+std::string Change(const FixOutcome& now, const FixOutcome& then) {
+  const std::string memory = absl::StrFormat("%.0f -> %.0f GiB", now.memory_bytes / kGib, then.memory_bytes / kGib);
+  if (now.step_us <= 0 || then.step_us <= 0) return memory;
+  return absl::StrFormat("step %+.0f %%, %s", 100 * (then.step_us / now.step_us - 1), memory);
+}
+
+void FixMemory(const FixTrial& trial, Finding* finding) {
+  MemoryFixes fixes = MemoryFixesOf(*trial.config);
+  std::vector<Ranked> taken;
+  Take(trial, *finding, std::move(fixes.execution), &taken);
+  if (taken.empty()) Take(trial, *finding, std::move(fixes.layout), &taken);
+  finding->fixes.clear();
+  for (Ranked& fix : taken) finding->fixes.push_back(std::move(fix.patch));
+  if (!taken.empty()) absl::StrAppend(&finding->needs, "; with the fix: ", Change(trial.now, taken.front().outcome));
+}
+
+void SetSizeIn(LayoutWish* layout, Knob knob, const Value& value) {
+  const std::pair<Knob, std::optional<int64_t> LayoutWish::*> kSizes[] = {
+      {K::tensor_model_parallel_size, &LayoutWish::tensor_model_parallel_size},
+      {K::pipeline_model_parallel_size, &LayoutWish::pipeline_model_parallel_size},
+      {K::virtual_pipeline_model_parallel_size, &LayoutWish::virtual_pipeline_model_parallel_size},
+      {K::context_parallel_size, &LayoutWish::context_parallel_size},
+      {K::expert_model_parallel_size, &LayoutWish::expert_model_parallel_size},
+      {K::expert_tensor_parallel_size, &LayoutWish::expert_tensor_parallel_size},
+      {K::micro_batch_size, &LayoutWish::micro_batch_size}};
+  for (const auto& [size, field] : kSizes) {
+    if (size == knob) layout->*field = value.is_int() ? value.integer() : 1;
+  }
+  if (knob == K::pipeline_model_parallel_layout) layout->pipeline_model_parallel_layout.reset();
+  if (knob == K::sequence_parallel) layout->sequence_parallel = value.truthy();
+}
+
+// Memory and time of the plan's own configuration with a patch over it; other stages are left to the question itself.
+std::optional<FixOutcome> ForecastOf(const ResolvedPlan& plan, const Patch& patch) {
+  const PlannedStep& at = *plan.step;
+  Config config = plan.decided.config;
+  for (const Assignment& assignment : patch) {
+    if (assignment.knob == K::pipeline_model_parallel_size) return FixOutcome();
+    config.Set(assignment.knob, assignment.value, Origin::kCaller);
+  }
+  FixOutcome outcome;
+  const StepModel::Room room = at.model.RoomFor(config, plan.env, at.stages);
+  if (room == StepModel::Room::kEnough) outcome.fit = FitVerdict::kFits;
+  if (room == StepModel::Room::kMarginal) outcome.fit = FitVerdict::kMarginal;
+  if (room == StepModel::Room::kShort) outcome.fit = FitVerdict::kDoesNotFit;
+  if (outcome.fit >= plan.estimate.fit) return std::nullopt;
+  const auto step = at.model.Forecast(config, plan.env, at.stages);
+  if (!step.has_value() || !step->is_finite()) return std::nullopt;
+  outcome.step_us = step->us;
+  return outcome;
+}
+
+}  // namespace
+
+FixOutcome OutcomeOf(const std::vector<Finding>& findings, const EstimatedPlan* estimate, double step_us) {
+  FixOutcome outcome;
+  for (const Finding& finding : findings) {
+    outcome.found.push_back(finding.rule_id);
+    if (finding.severity == Severity::kError) outcome.errors.push_back(finding.rule_id);
+  }
+  if (estimate != nullptr && !estimate->stages.empty()) {
+    outcome.fit = estimate->fit;
+    outcome.memory_bytes = estimate->stages[estimate->fullest].total.value;
+  }
+  outcome.step_us = step_us;
+  return outcome;
+}
+
+bool IsBetter(const FixOutcome& before, const FixOutcome& after, absl::string_view rule_id) {
+  if (Holds(after.found, rule_id)) return false;
+  const auto known = [&](absl::string_view id) { return Holds(before.errors, id); };
+  if (!std::all_of(after.errors.begin(), after.errors.end(), known)) return false;
+  return before.fit == FitVerdict::kUnknown || (after.fit != FitVerdict::kUnknown && after.fit <= before.fit);
+}
+
+void VetFixes(const FixTrial& trial, std::vector<Finding>* findings) {
+  for (Finding& finding : *findings) {
+    if (finding.fixes.empty()) continue;
+    if (IsMemory(finding)) {
+      FixMemory(trial, &finding);
+      continue;
+    }
+    const auto fails = [&](const Patch& patch) {
+      const std::optional<FixOutcome> after = trial.ask(patch);
+      return !after.has_value() || !IsBetter(trial.now, *after, finding.rule_id);
+    };
+    std::vector<Patch>& fixes = finding.fixes;
+    fixes.erase(std::remove_if(fixes.begin(), fixes.end(), fails), fixes.end());
+  }
+}
+
+bool OffersFixes(View view, std::vector<Finding>* findings) {
+  bool any = false;
+  for (Finding& finding : *findings) {
+    const bool left_out = view != View::kFull && finding.severity != Severity::kError;
+    if (left_out) finding.fixes.clear();
+    any = any || !finding.fixes.empty();
+  }
+  return any;
+}
+
+NormalizedIntent WithPatch(NormalizedIntent intent, const Patch& patch) {
+  for (const Assignment& assignment : patch) {
+    if (!assignment.env_var.empty()) {
+      if (assignment.value.is_none()) {
+        intent.env.vars.erase(assignment.env_var);
+      } else {
+        intent.env.vars.insert_or_assign(assignment.env_var, assignment.value.ToText());
+      }
+      continue;
+    }
+    SetSizeIn(&intent.layout, assignment.knob, assignment.value);
+    const auto before = [](const std::pair<Knob, Value>& pin, Knob knob) { return pin.first < knob; };
+    const auto at = std::lower_bound(intent.pins.begin(), intent.pins.end(), assignment.knob, before);
+    if (at != intent.pins.end() && at->first == assignment.knob) {
+      at->second = assignment.value;
+    } else {
+      intent.pins.insert(at, {assignment.knob, assignment.value});
+    }
+  }
+  return intent;
+}
+
+void VetFixes(const EvidenceSnapshot& evidence, ResolvedPlan* plan) {
+  std::vector<Finding>& findings = plan->run.findings;
+  if (!OffersFixes(plan->intent.view, &findings)) return;
+  FixTrial trial;
+  trial.now = OutcomeOf(findings, &plan->estimate, plan->step_us());
+  trial.config = &plan->decided.config;
+  trial.ask = [&](const Patch& patch) -> std::optional<FixOutcome> {
+    const absl::StatusOr<ResolvedPlan> then = Resolve(WithPatch(plan->intent, patch), evidence);
+    if (!then.ok()) return std::nullopt;
+    return OutcomeOf(then->run.findings, &then->estimate, then->step_us());
+  };
+  if (plan->step != nullptr) trial.forecast = [&](const Patch& patch) { return ForecastOf(*plan, patch); };
+  VetFixes(trial, &findings);
+}
+
+}  // namespace flightplan

@@ -1,0 +1,51 @@
+// The one place that every fix passes before it is offered: the question is asked again with it, and what does not
+// remove its finding, brings an error or leaves less room in memory is not offered.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "resolver/estimate/memory.h"
+#include "resolver/evidence/snapshot.h"
+#include "resolver/pipeline/resolved_plan.h"
+#include "resolver/plan/config.h"
+#include "resolver/plan/finding.h"
+
+namespace flightplan {
+
+// What an answer says, as far as a fix is judged by it.
+struct FixOutcome {
+  std::vector<absl::string_view> found;   // rule ids of all findings
+  std::vector<absl::string_view> errors;  // of those that are errors
+  FitVerdict fit = FitVerdict::kUnknown;
+  double memory_bytes = 0;  // of the fullest GPU; 0: not known
+  double step_us = 0;       // 0: not known
+};
+FixOutcome OutcomeOf(const std::vector<Finding>& findings, const EstimatedPlan* estimate, double step_us);
+
+// Whether the finding is gone and nothing else is worse.
+bool IsBetter(const FixOutcome& before, const FixOutcome& after, absl::string_view rule_id);
+
+struct FixTrial {
+  FixOutcome now;
+  const Config* config = nullptr;                                   // effective values, for the memory fixes
+  std::function<std::optional<FixOutcome>(const Patch&)> ask;       // with the patch as the caller's word
+  std::function<std::optional<FixOutcome>(const Patch&)> forecast;  // memory and time alone: cheap; may be unset
+};
+
+// Drops the fixes that do not hold what they promise. Memory findings get theirs here: what frees enough, first what
+// leaves the layout alone, the shortest step first; `needs` says what the first of them changes.
+void VetFixes(const FixTrial& trial, std::vector<Finding>* findings);
+
+// Whether there is a fix to vet. What is no error has fixes in the full view alone: elsewhere they are taken away.
+bool OffersFixes(View view, std::vector<Finding>* findings);
+
+// Of a resolved question.
+void VetFixes(const EvidenceSnapshot& evidence, ResolvedPlan* plan);
+
+// The question with the patch as the caller's word.
+NormalizedIntent WithPatch(NormalizedIntent intent, const Patch& patch);
+
+}  // namespace flightplan
