@@ -40,7 +40,6 @@
 #include "resolver/normalize/violations.h"
 #include "resolver/pipeline/choose_profile.h"
 #include "resolver/pipeline/forecast_run.h"
-#include "resolver/pipeline/resolve.h"
 #include "resolver/pipeline/vet_fixes.h"
 
 namespace flightplan {
@@ -155,7 +154,7 @@ absl::Status Resolver::ValidateConfig(const v1::ValidateConfigRequest& request,
 ConfigAnswer Resolver::Answer(const v1::ResolveConfigRequest& request, const EvidenceSnapshot& evidence,
                               ResolvedPlan* plan) const {
   const bool full = plan->intent.view == View::kFull;
-  VetFixes(evidence, plan);
+  VetFixes([&](NormalizedIntent asked) { return ResolveLayout(std::move(asked), evidence); }, plan);
   if (full) Advise(plan);
   SortForPeople(&plan->run.findings);
   AnswerOrigin origin{

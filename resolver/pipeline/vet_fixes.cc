@@ -3,12 +3,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/status/statusor.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "resolver/pipeline/memory_fixes.h"
-#include "resolver/pipeline/resolve.h"
 
 namespace flightplan {
 namespace {
@@ -180,14 +178,14 @@ NormalizedIntent WithPatch(NormalizedIntent intent, const Patch& patch) {
   return intent;
 }
 
-void VetFixes(const EvidenceSnapshot& evidence, ResolvedPlan* plan) {
+void VetFixes(const AnswerAgain& answer, ResolvedPlan* plan) {
   std::vector<Finding>& findings = plan->run.findings;
   if (!OffersFixes(plan->intent.view, &findings)) return;
   FixTrial trial;
   trial.now = OutcomeOf(findings, &plan->estimate, plan->step_us());
   trial.config = &plan->decided.config;
   trial.ask = [&](const Patch& patch) -> std::optional<FixOutcome> {
-    const absl::StatusOr<ResolvedPlan> then = Resolve(WithPatch(plan->intent, patch), evidence);
+    const absl::StatusOr<ResolvedPlan> then = answer(WithPatch(plan->intent, patch));
     if (!then.ok()) return std::nullopt;
     return OutcomeOf(then->run.findings, &then->estimate, then->step_us());
   };

@@ -6,9 +6,9 @@
 #include <optional>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "resolver/estimate/memory.h"
-#include "resolver/evidence/snapshot.h"
 #include "resolver/pipeline/resolved_plan.h"
 #include "resolver/plan/config.h"
 #include "resolver/plan/finding.h"
@@ -42,8 +42,9 @@ void VetFixes(const FixTrial& trial, std::vector<Finding>* findings);
 // Whether there is a fix to vet. What is no error has fixes in the full view alone: elsewhere they are taken away.
 bool OffersFixes(View view, std::vector<Finding>* findings);
 
-// Of a resolved question.
-void VetFixes(const EvidenceSnapshot& evidence, ResolvedPlan* plan);
+// Of a resolved question; `answer` is how it was answered itself.
+using AnswerAgain = std::function<absl::StatusOr<ResolvedPlan>(NormalizedIntent)>;
+void VetFixes(const AnswerAgain& answer, ResolvedPlan* plan);
 
 // The question with the patch as the caller's word.
 NormalizedIntent WithPatch(NormalizedIntent intent, const Patch& patch);
