@@ -12,6 +12,7 @@
 #include "probe/device/cuda_device.h"
 #include "probe/device/fake_device.h"
 #include "probe/device/lock.h"
+#include "probe/environment.h"
 #include "probe/fault.h"
 #include "probe/method/row_table.h"
 #include "probe/method/run.h"
@@ -47,6 +48,7 @@ Status Open(const Options& options, std::unique_ptr<Device>* device, DeviceLock*
     if (Status status = OpenFakeDevice(options.fake_file, device); !status.ok()) return status;
     return options.lock_directory.empty() ? Ok() : lock->Take(options.lock_directory, (*device)->Info().uuid);
   }
+  FixEnvironment(options.connections);
   return OpenCudaDevice({options.device, options.lock_directory, options.check, options.once}, device);
 }
 

@@ -62,6 +62,14 @@ Status ReadBudget(const std::string& value, Options* options) {
                                     ToText(kLeastBudgetSeconds) + " to " + ToText(kMostBudgetSeconds));
 }
 
+Status ReadConnections(const std::string& value, Options* options) {
+  if (ToNumber(value, &options->connections) && options->connections >= 1 && options->connections <= kMostConnections) {
+    return Ok();
+  }
+  return Fail(Code::kBadOption,
+              "--connections: '" + value + "' must be a number from 1 to " + std::to_string(kMostConnections));
+}
+
 Status ReadFault(const std::string& value, Options* options) {
   options->fault = value;
   if (std::find(std::begin(kFaults), std::end(kFaults), value) != std::end(kFaults)) return Ok();
@@ -93,6 +101,7 @@ constexpr Option kOptions[] = {
     {"--device", "N", ReadDevice, "device index (default: the first free one)"},
     {"--budget-seconds", "S", ReadBudget,
      "start nothing new after S seconds (default 20); half as much again is the end in any case"},
+    {"--connections", "N", ReadConnections, "hardware queues, whatever CUDA_DEVICE_MAX_CONNECTIONS says (default 8)"},
     {"--record", "FILE", ReadText<&Options::record_file>, "write the raw samples, in the form that --fake replays"},
     {"--lock-dir", "DIR", ReadText<&Options::lock_directory>,
      "where probes of one node meet (default: XDG_RUNTIME_DIR, else /tmp)"},

@@ -12,6 +12,7 @@ struct Options {
   std::vector<std::string> groups;  // empty: all
   int device = -1;                  // -1: the first free one
   double budget_seconds = 20;
+  int connections = 8;    // hardware queues (CUDA_DEVICE_MAX_CONNECTIONS); 8 is the driver's default
   std::string fake_file;  // empty: a real device
   std::string fault;      // of a fake device, for tests of whoever supervises the worker
   std::string record_file;
@@ -22,6 +23,7 @@ struct Options {
 };
 
 inline constexpr double kLeastBudgetSeconds = 0.1, kMostBudgetSeconds = 600;
+inline constexpr int kMostConnections = 32;  // of the driver
 inline constexpr const char* kFaults[] = {"crash", "hang",         "garbage",    "truncated",
                                           "flood", "wrong_schema", "no_profile", "stderr_flood"};
 

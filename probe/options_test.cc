@@ -59,6 +59,8 @@ TEST(ParseOptions, NamesWhatIsWrong) {
       {{"--budget-seconds", "nan"}, "must be a number from 0.1 to 600"},
       {{"--budget-seconds", "20s"}, "must be a number from 0.1 to 600"},
       {{"--budget-seconds"}, "--budget-seconds: needs a value"},
+      {{"--connections", "0"}, "--connections: '0' must be a number from 1 to 32"},
+      {{"--connections", "33"}, "must be a number from 1 to 32"},
       {{"--fake="}, "--fake: needs a value: --fake FILE"},
       {{"--groups", ""}, "--groups: needs a value: --groups A,B"},
       {{"--check=1"}, "--check: takes no value, '--check=1' has one"},

@@ -88,7 +88,7 @@ grep -q 'is withheld' "$work/profile.json" && echo "WRONG: rows were withheld, s
 
 step "hardware queues, one process each"
 for connections in 1 32; do
-  CUDA_DEVICE_MAX_CONNECTIONS=$connections probe_run 12 5 "queues$connections" --groups overlap
+  probe_run 12 5 "queues$connections" --groups overlap --connections "$connections"
 done
 
 step "rows, peers and goals"

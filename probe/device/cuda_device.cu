@@ -24,10 +24,6 @@ std::string UuidText(const cudaUUID_t& uuid) {
   return text;
 }
 
-std::string VersionText(int version) {
-  return std::to_string(version / 1000) + "." + std::to_string(version / 10 % 100);
-}
-
 class CudaDevice : public Device {
  public:
   ~CudaDevice() override {
@@ -49,10 +45,10 @@ class CudaDevice : public Device {
     info_.l2_bytes = properties.l2CacheSize;
     int driver = 0;
     CUDA_TRY(cudaDriverGetVersion(&driver));
-    info_.driver_version = nvml_->DriverVersion().empty() ? "CUDA " + VersionText(driver) : nvml_->DriverVersion();
+    info_.driver_version = nvml_->DriverVersion().empty() ? "CUDA " + CudaVersionText(driver) : nvml_->DriverVersion();
     TRY(Ours(index, properties));
     TRY(lock_.Take(request.lock_directory, info_.uuid));
-    if (Busy()) return Fail(Code::kBusy, Here() + " is used by another process");
+    if (const std::string use = UseByOthers(); !use.empty()) return Fail(Code::kBusy, Here() + " " + use);
     opened_ = true;
     gpu_.check_only = request.check_only;
     gpu_.once = request.once;
@@ -64,7 +60,13 @@ class CudaDevice : public Device {
 
   bool CheckOnly() const override { return !gpu_.timed(); }
   DeviceInfo Info() override { return info_; }
-  std::string CudaVersion() override { return VersionText(CUDART_VERSION); }
+  std::string CudaVersion() override { return CudaVersionText(CUDART_VERSION); }
+
+  Status Recover() override {
+    cudaGetLastError();                 // a launch that failed is remembered until somebody asks
+    CUDA_TRY(cudaDeviceSynchronize());  // what ended the context is told by every call after it
+    return Ok();
+  }
 
   DeviceState State() override {
     DeviceState state = nvml_->State();
@@ -95,13 +97,16 @@ class CudaDevice : public Device {
  private:
   std::string Here() const { return "device " + std::to_string(info_.index) + " (" + info_.name + ")"; }
 
-  // A process that has just ended may be listed for a moment longer.
-  bool Busy() const {
-    for (int tries = 0; nvml_->ComputeProcesses().value_or(0) > 0; ++tries) {
-      if (tries == 5) return true;
-      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  // Why the device is not free, or empty. A process that has just ended may be seen for a moment longer; a rate of use is
+  // of the last second.
+  std::string UseByOthers() const {
+    std::string use;
+    for (int tries = 0; tries < 12; ++tries) {
+      if (tries > 0) std::this_thread::sleep_for(std::chrono::milliseconds(100));
+      use = DescribeUse(nvml_->Use());
+      if (use.empty()) break;
     }
-    return false;
+    return use;
   }
 
   Status Ours(int index, const cudaDeviceProp& properties) {
@@ -125,7 +130,7 @@ class CudaDevice : public Device {
 }  // namespace
 
 Status OpenCudaDevice(const CudaRequest& request, std::unique_ptr<Device>* device) {
-  TRY(FindGpu());
+  TRY(FindGpu(CUDART_VERSION));
   int count = 0;
   CUDA_TRY(cudaGetDeviceCount(&count));
   if (request.index >= count) {

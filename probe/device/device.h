@@ -45,6 +45,9 @@ class Device {
   virtual std::vector<std::unique_ptr<Experiment>> Experiments(const std::string& group) = 0;
   // Experiments are prepared, which checks them, and not sampled.
   virtual bool CheckOnly() const { return false; }
+  // After a call that failed: forgets it where the device still answers, so that the other rows can be measured. Its
+  // failure ends the run.
+  virtual Status Recover() { return Ok(); }
   // "13.0"; empty: none.
   virtual std::string CudaVersion() = 0;
   // What the profile must say of the whole run: memory held, what was replaced.

@@ -117,6 +117,7 @@ class FakeDevice : public Device {
     info_.memory_bytes = static_cast<int64_t>(device->NumberOr("memory_bytes", 0));
     info_.l2_bytes = static_cast<int64_t>(device->NumberOr("l2_bytes", 0));
     info_.synthetic = true;
+    recovers_ = device->NumberOr("recovers", 1) != 0;
     if (const Json* states = json.Find("states"); states != nullptr) {
       for (const Json& state : states->list) states_.push_back(ReadState(state));
     }
@@ -138,6 +139,7 @@ class FakeDevice : public Device {
 
   DeviceInfo Info() override { return info_; }
   std::string CudaVersion() override { return ""; }
+  Status Recover() override { return recovers_ ? Ok() : Fail(Code::kFailed, "the device answers no call any more"); }
   // In turn; the last one stays.
   DeviceState State() override {
     if (states_.empty()) return {};
@@ -156,6 +158,7 @@ class FakeDevice : public Device {
 
  private:
   DeviceInfo info_;
+  bool recovers_ = true;
   std::vector<DeviceState> states_;
   size_t asked_ = 0;
   std::vector<std::pair<std::string, std::unique_ptr<Replay>>> experiments_;

@@ -4,7 +4,7 @@
 namespace flightplan::probe {
 
 Status OpenCudaDevice(const CudaRequest&, std::unique_ptr<Device>*) {
-  if (Status status = FindGpu(); !status.ok()) return status;
+  if (Status status = FindGpu(/*cuda_runtime=*/0); !status.ok()) return status;
   return Fail(Code::kUnsupported,
               "this flightplan-probe was built without CUDA; build it where nvcc is (probe/README.md)");
 }

@@ -22,6 +22,15 @@ constexpr Reason kReasons[] = {{0x04, "sw_power_cap"},
                                {0x40, "hw_thermal_slowdown"},
                                {0x80, "hw_power_brake_slowdown"}};
 
+struct Utilization {  // nvmlUtilization_t
+  unsigned gpu, memory;
+};
+struct MemoryInfo {  // nvmlMemory_v2_t
+  unsigned version;
+  unsigned long long total, reserved, free, used;
+};
+constexpr unsigned kMemoryInfoVersion = sizeof(MemoryInfo) | (2U << 24);  // NVML_STRUCT_VERSION(Memory, 2)
+
 using Call = int (*)();
 using GetUint = int (*)(void*, unsigned*);
 using GetUintOf = int (*)(void*, int, unsigned*);
@@ -58,6 +67,21 @@ std::optional<int> Nvml::ComputeProcesses() const {
   const int error = get(device_, &count, nullptr);
   if (error != kSuccess && error != kInsufficientSize) return std::nullopt;
   return static_cast<int>(count);
+}
+
+DeviceUse Nvml::Use() const {
+  DeviceUse use{ComputeProcesses(), {}, {}};
+  if (!available()) return use;
+  Utilization rates{};
+  const auto get_rates = Find<int (*)(void*, Utilization*)>("nvmlDeviceGetUtilizationRates");
+  if (get_rates != nullptr && get_rates(device_, &rates) == kSuccess) use.busy_percent = static_cast<int>(rates.gpu);
+  // The first version counts the driver's own reserve as used.
+  MemoryInfo memory{kMemoryInfoVersion, 0, 0, 0, 0};
+  const auto get_memory = Find<int (*)(void*, MemoryInfo*)>("nvmlDeviceGetMemoryInfo_v2");
+  if (get_memory != nullptr && get_memory(device_, &memory) == kSuccess) {
+    use.used_bytes = static_cast<int64_t>(memory.used);
+  }
+  return use;
 }
 
 std::optional<bool> Nvml::MigEnabled() const {

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "probe/device/presence.h"
 #include "probe/row.h"
 
 namespace flightplan::probe {
@@ -20,6 +21,8 @@ class Nvml {
   std::string DriverVersion() const;
   // Processes that hold a compute context. Nothing: not told. Process ids are of no use inside a container, counts are.
   std::optional<int> ComputeProcesses() const;
+  // The same, the rate of use and the memory that is held.
+  DeviceUse Use() const;
   std::optional<bool> MigEnabled() const;
   // Clocks, power, temperature, reasons; foreign_process_count is left to the caller.
   DeviceState State() const;

@@ -50,11 +50,16 @@ class Runner {
       if (stop_ || seconds_() >= deadline_) break;
       out_->Write(ProgressLine(static_cast<double>(done) / static_cast<double>(plan.size()),
                                planned.experiment->rows().front().id));
-      if (Status status = One(planned); !status.ok()) return status;
+      if (Status status = One(planned); !status.ok()) {
+        if (done + 1 < plan.size()) NoteMissing(plan, done + 1, "the device failed; not measured:");
+        return status;
+      }
       planned.experiment.reset();  // its memory is free for the next
       ++done;
     }
-    if (done < plan.size()) NoteMissing(plan, done);
+    if (done < plan.size()) {
+      NoteMissing(plan, done, stop_ ? "stopped; not measured:" : "the budget ended; not measured:");
+    }
     if (device_.CheckOnly() && withheld_) return Fail(Code::kWithheld, "an output was wrong; the notes say which");
     return Ok();
   }
@@ -75,16 +80,12 @@ class Runner {
     if (Status status = experiment.Prepare(); status.code == Code::kUnsupported) {
       return Note(id + " is absent: " + status.message, /*partial=*/false), Ok();
     } else if (!status.ok()) {
-      Note(id + " is withheld: " + status.message, /*partial=*/true);
       withheld_ = true;
-      return status.code == Code::kFailed ? status : Ok();
+      return Withhold(id, status);
     }
     if (device_.CheckOnly()) return Ok();
     std::vector<std::vector<double>> samples;
-    if (Status status = Sample(experiment, &samples); !status.ok()) {
-      Note(id + " is withheld: " + status.message, /*partial=*/true);
-      return status.code == Code::kFailed ? status : Ok();
-    }
+    if (Status status = Sample(experiment, &samples); !status.ok()) return Withhold(id, status);
     if (samples.empty() || samples.front().empty()) return Ok();  // stopped before the first sample
     recording_.Add(planned.group, experiment, samples);
     for (size_t i = 0; i < samples.size(); ++i) {
@@ -93,6 +94,14 @@ class Runner {
       if (row.sample_count == 0) Note(row.spec.id + " is withheld: a sample was not positive", /*partial=*/true);
     }
     return Ok();
+  }
+
+  // One row's failure costs the others nothing while the device answers.
+  Status Withhold(const std::string& id, const Status& why) {
+    Note(id + " is withheld: " + why.message, /*partial=*/true);
+    if (why.code != Code::kFailed) return Ok();
+    const Status alive = device_.Recover();
+    return alive.ok() ? Ok() : Fail(Code::kFailed, why.message + "; then " + alive.message);
   }
 
   // One list per row. Rounds between two states that show a disturbance are dropped, and tried again.
@@ -128,10 +137,9 @@ class Runner {
     });
   }
 
-  void NoteMissing(const std::vector<Planned>& plan, size_t done) {
+  void NoteMissing(const std::vector<Planned>& plan, size_t done, std::string note) {
     std::map<std::string, int> missing;
     for (size_t i = done; i < plan.size(); ++i) ++missing[plan[i].experiment->rows().front().id];
-    std::string note = stop_ ? "stopped; not measured:" : "the budget ended; not measured:";
     for (const auto& [id, count] : missing) note += " " + id + (count > 1 ? " (" + std::to_string(count) + ")" : "");
     Note(std::move(note), /*partial=*/true);
   }

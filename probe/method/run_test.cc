@@ -112,13 +112,27 @@ TEST_F(RunTest, AbsentRowsAreNotedButDoNotMakeItPartial) {
   EXPECT_TRUE(HasNote("a2a.nccl is absent: needs two GPUs"));
 }
 
-TEST_F(RunTest, FailureKeepsTheRowsBeforeIt) {
+TEST_F(RunTest, OneFailureCostsTheOtherRowsNothing) {
   RunText(Text(ExperimentText("ceilings", "hbm.copy") + "," +
-               ExperimentText("memory", "offload.d2h", 0, R"(,"failure":"boom")")));
+               ExperimentText("ceilings", "hbm.fill", 0, R"(,"failure":"boom")") + "," +
+               ExperimentText("memory", "offload.d2h")));
+  EXPECT_TRUE(ran_.status.ok()) << ran_.status.message;
+  EXPECT_TRUE(ran_.profile.partial);
+  EXPECT_EQ(ran_.profile.rows.size(), 2u);
+  EXPECT_TRUE(HasNote("hbm.fill is withheld: boom"));
+}
+
+TEST_F(RunTest, ADeviceThatIsGoneEndsTheRunAndKeepsTheRowsBeforeIt) {
+  const std::string experiments = ExperimentText("ceilings", "hbm.copy") + "," +
+                                  ExperimentText("ceilings", "hbm.fill", 0, R"(,"failure":"boom")") + "," +
+                                  ExperimentText("memory", "offload.d2h");
+  RunText(R"({"device":{"name":"x","recovers":0},"experiments":[)" + experiments + "]}");
   EXPECT_EQ(ran_.status.code, Code::kFailed);
+  EXPECT_EQ(ran_.status.message, "boom; then the device answers no call any more");
   EXPECT_TRUE(ran_.profile.partial);
   EXPECT_EQ(ran_.profile.rows.size(), 1u);
-  EXPECT_TRUE(HasNote("offload.d2h is withheld: boom"));
+  EXPECT_TRUE(HasNote("hbm.fill is withheld: boom"));
+  EXPECT_TRUE(HasNote("not measured: offload.d2h"));
 }
 
 TEST_F(RunTest, SamplesUnderHeatAreTakenAgain) {
