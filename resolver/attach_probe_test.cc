@@ -90,17 +90,50 @@ class OneProfile final : public ProfileSource {
   const ProfileOrigin origin_;
 };
 
-TEST(ProbeProfile, DecisionsCiteItsRows) {
+// The same question with the exchange inside the node, where peers can be measured.
+v1::ResolveConfigRequest InsideANode() {
   v1::ResolveConfigRequest request = Qwen();
-  *request.mutable_probe_profile() = SampleProfile();
+  request.mutable_layout()->set_expert_model_parallel_size(8);
+  return request;
+}
+
+v1::HardwareProfile WithPeers() {
+  v1::HardwareProfile profile = SampleProfile();
+  sample::AddCorun(&profile, "nccl", sample::kSampleNvlink, "measured");
+  return profile;
+}
+
+TEST(ProbeProfile, DecisionsCiteItsRows) {
+  v1::ResolveConfigRequest request = InsideANode();
+  *request.mutable_probe_profile() = WithPeers();
   const v1::ResolveConfigResponse response = Resolve(request);
   const v1::Decision* overlap = Find(response, "overlap_moe_expert_parallel_comm");
   ASSERT_NE(overlap, nullptr);
-  EXPECT_TRUE(overlap->value().bool_value());
   EXPECT_EQ(overlap->basis(), v1::BASIS_MEASURED);
   EXPECT_NE(overlap->reason().find("measured co-run gain 0."), std::string::npos) << overlap->reason();
   EXPECT_NE(overlap->reason().find("on this H200; all-to-all "), std::string::npos) << overlap->reason();
-  EXPECT_TRUE(Cites(*overlap, "probe profile h200-test, driver 580.65.06: corun.matrix, paced beside gemm"));
+  EXPECT_TRUE(Cites(*overlap, "probe profile h200-test, driver 580.65.06: corun.matrix, nccl beside gemm"));
+}
+
+// One GPU has no peer: what it says of an exchange is an estimate, by name, basis and width.
+TEST(ProbeProfile, AnEmulatedExchangeIsNeverCalledMeasured) {
+  const std::string driver = "probe profile h200-test";
+  int told = 0;
+  for (const v1::ResolveConfigRequest& asked : {Qwen(), InsideANode()}) {
+    v1::ResolveConfigRequest request = asked;
+    v1::HardwareProfile profile = SampleProfile();
+    for (v1::ProbeRow& row : *profile.mutable_rows()) row.set_kind("emulated");
+    *request.mutable_probe_profile() = profile;
+    const v1::ResolveConfigResponse response = Resolve(request);
+    for (const v1::Decision& decision : response.decisions()) {
+      if (!Cites(decision, driver)) continue;
+      ++told;
+      EXPECT_EQ(decision.reason().find("measured"), std::string::npos) << decision.reason();
+      EXPECT_NE(decision.basis(), v1::BASIS_MEASURED) << decision.reason();
+      EXPECT_TRUE(Cites(decision, "(emulated)")) << decision.reason();
+    }
+  }
+  EXPECT_GT(told, 0);
 }
 
 TEST(ProbeProfile, AdvisesTheSmCountOfAFlexDispatcher) {
@@ -141,7 +174,8 @@ TEST(ProbeProfile, ThisGpuBeatsTheTypeInCertainty) {
   EXPECT_LT(width(ProfileOrigin::kThisSite), width(ProfileOrigin::kRecorded));
   const v1::ResolveConfigResponse response =
       Resolve(Qwen(), std::make_shared<OneProfile>(SampleProfile(), ProfileOrigin::kRecorded));
-  EXPECT_NE(Find(response, "overlap_moe_expert_parallel_comm")->reason().find("on a recorded H200"), std::string::npos);
+  EXPECT_NE(Find(response, "overlap_moe_expert_parallel_comm")->reason().find("on a recorded H200"), std::string::npos)
+      << Find(response, "overlap_moe_expert_parallel_comm")->reason();
 }
 
 TEST(ProbeProfile, OneThatIsSentBeatsTheStore) {

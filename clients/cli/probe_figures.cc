@@ -74,6 +74,11 @@ std::string ProbeParameters(const v1::ProbeRow& row) {
   return absl::StrJoin(parts, ", ");
 }
 
+std::string ExchangeName(const FittedCorun& cell) {
+  if (cell.link_bytes_per_second <= 0) return cell.communication;
+  return absl::StrCat(cell.communication, " at ", Prefixed(cell.link_bytes_per_second), "B/s");
+}
+
 std::vector<std::string> ProbeConclusions(const FittedProfile& fitted) {
   std::vector<std::string> lines;
   if (const auto& curve = fitted.copy_by_sms; curve.has_value()) {
@@ -93,19 +98,21 @@ std::vector<std::string> ProbeConclusions(const FittedProfile& fitted) {
   for (const FittedCorun& cell : fitted.corun) {
     if (cell.compute != "gemm") continue;
     const fit::Slowdown slow = cell.curve.At(20);
-    lines.push_back(
-        absl::StrFormat("%s beside a GEMM on 20 SMs: co-run gain %.2f +- %.2f (GEMM %.2f, exchange %.2f times longer)",
-                        cell.communication, slow.Gain(), cell.curve.GainError(20), slow.compute, slow.communication));
+    lines.push_back(absl::StrFormat(
+        "%s%s beside a GEMM on 20 SMs: co-run gain %.2f +- %.2f (GEMM %.2f, exchange %.2f times longer)",
+        ExchangeName(cell), cell.kind == RowKind::kEmulated ? ", emulated," : "", slow.Gain(),
+        cell.curve.GainError(20, cell.Error()), slow.compute, slow.communication));
   }
   double sequential = 0;
   for (const FittedPair& pair : fitted.pairs) {
     if (!pair.schedule.overlap) sequential = pair.measured_us;
-    lines.push_back(absl::StrFormat(
-        "%s: %.0f us measured%s, %.0f us forecast from its parts (%+.1f %%)", std::string(pair.id), pair.measured_us,
-        pair.schedule.overlap && sequential > 0
-            ? absl::StrFormat(" (%+.0f %% against in turn)", 100 * (pair.measured_us / sequential - 1))
-            : std::string(),
-        pair.forecast_us, 100 * (pair.forecast_us / pair.measured_us - 1)));
+    lines.push_back(
+        absl::StrFormat("%s: %.0f us %s%s, %.0f us forecast from its parts (%+.1f %%)", std::string(pair.id),
+                        pair.measured_us, pair.kind == RowKind::kEmulated ? "over an emulated link" : "measured",
+                        pair.schedule.overlap && sequential > 0
+                            ? absl::StrFormat(" (%+.0f %% against in turn)", 100 * (pair.measured_us / sequential - 1))
+                            : std::string(),
+                        pair.forecast_us, 100 * (pair.forecast_us / pair.measured_us - 1)));
   }
   return lines;
 }

@@ -16,6 +16,9 @@ std::string ProbeSpread(const v1::ProbeRow& row);
 // "sms 20, ranks 8, paced beside gemm"; large sizes as powers of two.
 std::string ProbeParameters(const v1::ProbeRow& row);
 
+// "push", "paced at 383 GB/s".
+std::string ExchangeName(const FittedCorun& cell);
+
 // Sentences that follow from the curves: "90 % of the copy bandwidth from 62 SMs on".
 std::vector<std::string> ProbeConclusions(const FittedProfile& fitted);
 

@@ -120,29 +120,31 @@ std::string HeatColour(double gain) {
 }
 
 std::string HeatMap(const FittedProfile& fitted, double sms) {
-  constexpr double kLeft = 96, kTop = 30, kCellWidth = 130, kCellHeight = 56;
-  std::vector<std::string> communications, computes;
+  constexpr double kLeft = 150, kTop = 30, kCellWidth = 130, kCellHeight = 56;
+  std::vector<std::string> exchanges, computes;
   for (const FittedCorun& cell : fitted.corun) {
-    if (std::find(communications.begin(), communications.end(), cell.communication) == communications.end())
-      communications.push_back(cell.communication);
+    if (std::find(exchanges.begin(), exchanges.end(), ExchangeName(cell)) == exchanges.end())
+      exchanges.push_back(ExchangeName(cell));
     if (std::find(computes.begin(), computes.end(), cell.compute) == computes.end()) computes.push_back(cell.compute);
   }
-  if (communications.empty()) return "";
+  if (exchanges.empty()) return "";
   const double width = kLeft + kCellWidth * static_cast<double>(computes.size()) + 8,
-               height = kTop + kCellHeight * static_cast<double>(communications.size()) + 8;
+               height = kTop + kCellHeight * static_cast<double>(exchanges.size()) + 8;
   std::string svg = absl::StrFormat("<svg viewBox='0 0 %.0f %.0f' role='img' aria-label='co-run gain'>", width, height);
   for (size_t j = 0; j < computes.size(); ++j) {
     absl::StrAppendFormat(&svg, "<text class='legend' x='%.0f' y='18' text-anchor='middle'>%s</text>",
                           kLeft + kCellWidth * (static_cast<double>(j) + 0.5), EscapeHtml(computes[j]));
   }
-  for (size_t i = 0; i < communications.size(); ++i) {
+  for (size_t i = 0; i < exchanges.size(); ++i) {
     const double y = kTop + kCellHeight * static_cast<double>(i);
     absl::StrAppendFormat(&svg, "<text class='legend' x='%.0f' y='%.0f' text-anchor='end'>%s</text>", kLeft - 10,
-                          y + kCellHeight / 2 + 4, EscapeHtml(communications[i]));
+                          y + kCellHeight / 2 + 4, EscapeHtml(exchanges[i]));
     for (size_t j = 0; j < computes.size(); ++j) {
-      const FittedCorun* cell = fitted.Corun(communications[i], computes[j]);
+      const auto cell = std::find_if(fitted.corun.begin(), fitted.corun.end(), [&](const FittedCorun& c) {
+        return ExchangeName(c) == exchanges[i] && c.compute == computes[j];
+      });
       const double x = kLeft + kCellWidth * static_cast<double>(j);
-      if (cell == nullptr) continue;
+      if (cell == fitted.corun.end()) continue;
       const fit::Slowdown slow = cell->curve.At(sms);
       absl::StrAppendFormat(&svg, "<rect x='%.1f' y='%.1f' width='%.1f' height='%.1f' rx='5' fill='%s'/>", x + 2, y + 2,
                             kCellWidth - 4, kCellHeight - 4, HeatColour(slow.Gain()));
@@ -207,7 +209,9 @@ std::string TimelineFigure(const FittedProfile& fitted) {
     absl::StrAppendFormat(&svg, "<text class='legend' x='0' y='%.0f' font-weight='600'>%s</text>", top + 14, lane.name);
     std::string measured;
     for (const FittedPair& pair : fitted.pairs) {
-      if (pair.id == lane.id) measured = absl::StrFormat("measured %.0f", pair.measured_us);
+      if (pair.id != lane.id) continue;
+      measured =
+          absl::StrFormat("%s %.0f", pair.kind == RowKind::kEmulated ? "emulated" : "measured", pair.measured_us);
     }
     absl::StrAppendFormat(&svg, "<text x='0' y='%.0f'>forecast %.0f us</text><text x='0' y='%.0f'>%s</text>", top + 31,
                           forecast.us, top + 47, measured);

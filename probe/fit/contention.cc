@@ -45,9 +45,9 @@ Slowdown CorunCurve::At(double sms) const {
           std::fmax(1.0, communication_at_0 + communication_slope * s / total_sms)};
 }
 
-double CorunCurve::GainError(double sms) const {
+double CorunCurve::GainError(double sms, double of_both) const {
   const Slowdown at = At(sms);
-  const double compute = error / at.compute, communication = error / at.communication;
+  const double compute = of_both / at.compute, communication = of_both / at.communication;
   return std::sqrt(compute * compute + communication * communication);
 }
 

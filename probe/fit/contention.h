@@ -33,8 +33,9 @@ struct CorunCurve {
   double error = 0;  // relative half-width of both
 
   Slowdown At(double sms) const;
-  // Half-width of At(sms).Gain().
-  double GainError(double sms) const;
+  // Half-width of At(sms).Gain() where both slowdowns have this relative one.
+  double GainError(double sms, double of_both) const;
+  double GainError(double sms) const { return GainError(sms, error); }
 };
 
 // Nothing without a usable sample (SMs 0..total, both slowdowns at least 0.5). One SM count gives a curve through it

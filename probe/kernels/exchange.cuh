@@ -30,4 +30,7 @@ inline double LinkRate(const Gpu& gpu) {
   return 0.85 * (gpu.compute_major >= 10 ? 900e9 : gpu.compute_major == 9 ? 450e9 : 300e9);
 }
 
+// What one 400 Gb/s port a GPU gives beyond the NVLink domain, by the same allowance.
+inline constexpr double kNetworkRate = 0.85 * 50e9;
+
 }  // namespace flightplan::probe

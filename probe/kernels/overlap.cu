@@ -46,16 +46,16 @@ class SmBudget : public Experiment {
   GemmWindow all_, fewer_;
 };
 
-enum class Link { kPush, kPaced, kCopyEngine };
+enum class Link { kPush, kNvlink, kNetwork, kCopyEngine };
 enum class Work { kGemm, kWgrad, kElementwise };
 
 class CorunCell : public Experiment {
  public:
   CorunCell(Gpu& gpu, Link link, Work work, int sms, int stage) : gpu_(gpu), link_(link), work_(work), sms_(sms) {
-    const char* const links[] = {"push", "paced", "copy_engine"};
+    const char* const links[] = {"push", "paced", "paced", "copy_engine"};
     const char* const works[] = {"gemm", "wgrad", "elementwise"};
     std::map<std::string, double> parameters = {{"sms", sms}};
-    if (link == Link::kPaced) parameters["link_bytes_per_second"] = LinkRate(gpu);
+    if (Pace() > 0) parameters["link_bytes_per_second"] = Pace();
     for (const char* side : {"compute", "communication"}) {
       rows_.push_back({"corun.matrix",
                        parameters,
@@ -72,10 +72,12 @@ class CorunCell : public Experiment {
   Status Prepare() override {
     gpu_.arena.Reset();
     const MoeShape& shape = gpu_.shape;
-    TRY(AllocateExchange(gpu_, shape.rows() * shape.token_bytes() / shape.ranks * (shape.ranks - 1), shape.ranks,
+    // A slow link takes as long as a fast one with a part of the bytes.
+    const int64_t part = link_ == Link::kNetwork ? 8 : 1;
+    TRY(AllocateExchange(gpu_, shape.rows() * shape.token_bytes() / shape.ranks * (shape.ranks - 1) / part, shape.ranks,
                          &exchange_));
     exchange_.sms = sms_;
-    exchange_.link_bytes_per_second = link_ == Link::kPaced ? LinkRate(gpu_) : 0;
+    exchange_.link_bytes_per_second = Pace();
     if (link_ == Link::kCopyEngine) {
       copied_ = std::min(kMostHostBytes, exchange_.Bytes());
       TRY(host_.Get(copied_));
@@ -98,6 +100,9 @@ class CorunCell : public Experiment {
 
  private:
   static constexpr int64_t kMostHostBytes = 32 << 20;
+
+  // Bytes a second; 0: as fast as it goes.
+  double Pace() const { return link_ == Link::kNvlink ? LinkRate(gpu_) : link_ == Link::kNetwork ? kNetworkRate : 0; }
 
   Status PrepareCompute(const MoeShape& shape) {
     if (work_ == Work::kElementwise) {
@@ -238,9 +243,9 @@ Experiments OverlapExperiments(Gpu& gpu) {
     if (2 * sms > gpu.sm_count || (gpu.check_only && sms != 20)) continue;
     all.push_back(std::make_unique<SmBudget>(gpu, BestPath(gpu), sms, sms == 20 ? 0 : 2));
     if (sms != 20 && sms != 8 && sms != 32) continue;
-    for (const Link link : {Link::kPaced, Link::kPush}) {
+    for (const Link link : {Link::kNvlink, Link::kNetwork, Link::kPush}) {
       for (const Work work : {Work::kGemm, Work::kWgrad, Work::kElementwise}) {
-        const int stage = sms == 20 ? (work == Work::kGemm ? 0 : 1) : 2;
+        const int stage = sms != 20 ? 2 : work != Work::kGemm ? 1 : 0;
         all.push_back(std::make_unique<CorunCell>(gpu, link, work, sms, stage));
       }
     }

@@ -7,7 +7,7 @@ import json
 import pathlib
 import random
 
-SMS, COPY, READ, FILL, FLOPS, LINK = 120, 4e12, 4.2e12, 3.8e12, 8e14, 4e11
+SMS, COPY, READ, FILL, FLOPS, LINK, NETWORK = 120, 4e12, 4.2e12, 3.8e12, 8e14, 4e11, 4e10
 T, H, K, E, F, L, RANKS = 4096, 2048, 8, 128, 768, 8, 8
 noise = random.Random(5)
 
@@ -99,13 +99,14 @@ def exchange():
 def overlap():
     for sms in (4, 8, 16, 20, 24, 32, 48, 64):
         add("overlap", row("gemm.sm_budget", RATIO, SMS / (SMS - sms), sms=sms), stage=0 if sms == 20 else 1)
-    for link in ("paced", "push", "copy_engine"):
+    for link, pace in (("paced", LINK), ("paced", NETWORK), ("push", 0), ("copy_engine", 0)):
         for other, base in (("gemm", 1.02), ("wgrad", 1.04), ("elementwise", 1.15), ("attention", 1.03)):
             for sms in ((0,) if link == "copy_engine" else (8, 20, 32)):
                 labels = {"communication": link, "compute": other}
+                at = {"sms": sms, **({"link_bytes_per_second": pace} if pace else {})}
                 add("overlap",
-                    row("corun.matrix", RATIO, base + 1.05 * sms / (SMS - sms), 0, {**labels, "side": "compute"}, sms=sms),
-                    row("corun.matrix", RATIO, 1.1 + 0.3 * sms / SMS, 0, {**labels, "side": "communication"}, sms=sms),
+                    row("corun.matrix", RATIO, base + 1.05 * sms / (SMS - sms), 0, {**labels, "side": "compute"}, **at),
+                    row("corun.matrix", RATIO, 1.1 + 0.3 * sms / SMS, 0, {**labels, "side": "communication"}, **at),
                     stage=0 if sms in (0, 20) and other == "gemm" else 1)
     for priority in ("normal", "high"):
         for launch in ("plain", "cooperative"):

@@ -24,13 +24,10 @@ std::vector<ProbeFigure> FiguresOf(const FittedProfile& fitted, double strange) 
   return figures;
 }
 
-// An exchange that leaves the NVLink domain is what the paced link stands for; inside it peers are written to directly.
-const FittedCorun* CorunFor(const FittedProfile& fitted, bool crosses_domain) {
-  for (absl::string_view communication : crosses_domain ? std::array<absl::string_view, 3>{"paced", "push", "nccl"}
-                                                        : std::array<absl::string_view, 3>{"push", "nccl", "paced"}) {
-    if (const FittedCorun* cell = fitted.Corun(communication, "gemm"); cell != nullptr) return cell;
-  }
-  return nullptr;
+// The link of an exchange by this backend, at the catalogue's rate or the one that was measured.
+ExchangeLink LinkOf(const GpuRates& rates, Dispatcher backend, bool crosses_domain) {
+  const double us = (crosses_domain ? rates.network_us : rates.nvlink_us)[static_cast<size_t>(backend)];
+  return {us > 0 ? kMicro / us : 0, !crosses_domain};
 }
 
 // Bytes a second that the kernels of an exchange move with so many SMs. A copy reads and writes every byte on this
@@ -42,9 +39,10 @@ const fit::SaturatingCurve* SendCurve(const FittedProfile& fitted, double* share
   return fitted.copy_by_sms.has_value() ? &*fitted.copy_by_sms : nullptr;
 }
 
+// The step counts apart what the SMs that the exchange holds cost compute; a measured slowdown has that in it.
 void SetCorun(const fit::CorunCurve& curve, double sms, StepCoefficients* k) {
   const fit::Slowdown slow = curve.At(sms);
-  k->corun_compute = slow.compute;
+  k->corun_compute = slow.compute * (curve.total_sms - sms) / curve.total_sms;
   k->corun_communication = slow.communication;
 }
 
@@ -88,6 +86,38 @@ std::optional<Question> Ask(const NormalizedIntent& intent, const Config& config
   return q;
 }
 
+// NCCL-EP's own benchmark has no reader yet, and an allgather is no exchange.
+struct BackendRow {
+  Dispatcher backend;
+  absl::string_view row;
+};
+constexpr BackendRow kBackendRows[] = {
+    {Dispatcher::kAllToAll, "a2a.nccl"}, {Dispatcher::kDeepEp, "a2a.deepep"}, {Dispatcher::kHybridEp, "a2a.hybridep"}};
+
+const FittedExchange* ExchangeFor(const FittedProfile& fitted, Dispatcher backend, bool inside_domain) {
+  for (const BackendRow& each : kBackendRows) {
+    if (each.backend == backend) return fitted.Exchange(each.row, inside_domain);
+  }
+  return nullptr;
+}
+
+std::string ExchangeText(const FittedExchange& exchange) {
+  return absl::StrCat(exchange.row, exchange.inside_domain ? " over NVLink" : " over the network",
+                      exchange.kind == RowKind::kImported ? " (imported)" : "");
+}
+
+// SMs that the exchange holds.
+double SmsOf(const Question& q) { return q.candidate.num_sms > 0 ? q.candidate.num_sms : kUsualExchangeSms; }
+
+const FittedCorun* CorunFor(const FittedProfile& fitted, const Question& q) {
+  return fitted.CorunOver(LinkOf(q.rates, q.candidate.dispatcher, q.crosses_domain), "gemm");
+}
+
+std::string CorunRow(const FittedCorun& cell) {
+  return absl::StrCat("corun.matrix, ", cell.communication, " beside ", cell.compute,
+                      cell.kind == RowKind::kEmulated ? " (emulated)" : "");
+}
+
 void ScaleExchange(double by, GpuRates* rates) {
   for (double& us : rates->nvlink_us) us *= by;
   for (double& us : rates->network_us) us *= by;
@@ -101,34 +131,38 @@ class Evidence final : public ProbeEvidence {
   std::optional<OverlapOutlook> EpOverlap(const NormalizedIntent& intent, const Config& config) const override {
     std::optional<Question> q = Ask(intent, config);
     if (!q.has_value()) return std::nullopt;
-    const FittedCorun* corun = CorunFor(*fitted, q->crosses_domain);
+    const FittedCorun* corun = CorunFor(*fitted, *q);
     if (corun == nullptr) return std::nullopt;
-    const double sms = q->candidate.num_sms > 0 ? q->candidate.num_sms : kUsualExchangeSms;
+    const double sms = SmsOf(*q);
     SetCorun(corun->curve, sms, &q->rates.k);
     const double off = q->Step(q->rates, false), on = q->Step(q->rates, true);
     if (off <= 0 || on <= 0) return std::nullopt;
 
     OverlapOutlook outlook;
-    const double strange = StrangeError(origin), slowdown_error = corun->curve.error + strange;
+    const double strange = StrangeError(origin), slowdown_error = corun->Error() + strange;
     outlook.change = on / off - 1;
     const double half = HalfWidth(*q, outlook.change, slowdown_error);
     outlook.low = outlook.change - half;
     outlook.high = outlook.change + half;
     outlook.corun_gain = corun->curve.At(sms).Gain();
-    outlook.corun_error = corun->curve.GainError(sms) + strange;
+    outlook.corun_error = corun->curve.GainError(sms, slowdown_error);
+    outlook.corun_kind = corun->kind;
     outlook.sms = sms;
     AddLayer(*q, &outlook);
-    outlook.exchange_measured = !q->crosses_domain && fitted->exchange.has_value();
-    outlook.citations.push_back(Cite(absl::StrCat("corun.matrix, ", corun->communication, " beside ", corun->compute)));
-    if (fitted->fc1_by_rows.has_value()) outlook.citations.push_back(Cite("gemm.fc1 against rows"));
-    if (outlook.exchange_measured) outlook.citations.push_back(Cite("a2a against bytes"));
+    const FittedExchange* exchange = ExchangeFor(*fitted, q->candidate.dispatcher, !q->crosses_domain);
+    if (exchange != nullptr) outlook.exchange_kind = exchange->kind;
+    outlook.citations.push_back(Cite(CorunRow(*corun)));
+    if (fitted->fc1_by_rows.has_value())
+      outlook.citations.push_back(
+          Cite(fitted->own_products ? "gemm.fc1 against rows (the probe's own kernel)" : "gemm.fc1 against rows"));
+    if (exchange != nullptr) outlook.citations.push_back(Cite(ExchangeText(*exchange)));
     return outlook;
   }
 
   std::optional<SmOutlook> DispatcherSms(const NormalizedIntent& intent, const Config& config) const override {
     std::optional<Question> q = Ask(intent, config);
     if (!q.has_value()) return std::nullopt;
-    const FittedCorun* corun = CorunFor(*fitted, q->crosses_domain);
+    const FittedCorun* corun = CorunFor(*fitted, *q);
     double share = 1;
     const fit::SaturatingCurve* send = SendCurve(*fitted, &share);
     if (corun == nullptr || send == nullptr) return std::nullopt;
@@ -142,14 +176,14 @@ class Evidence final : public ProbeEvidence {
     for (; count < us.size(); ++count) {
       const double sms = fit::kLeastSms + 2.0 * static_cast<double>(count);
       if (sms > q->rates.sm_count / 2) break;
+      q->candidate.num_sms = static_cast<uint16_t>(sms);
       us[count] = q->Step(WithSms(q->rates, corun->curve, send->At(sms) * share, sms), overlap);
     }
     if (count == 0 || us[0] <= 0) return std::nullopt;
-    const fit::SmAdvice advice =
-        fit::PickSms(us, count, std::max(send->error, corun->curve.error) + StrangeError(origin));
-    SmOutlook outlook{advice.best, advice.low, advice.high, {}};
+    const fit::SmAdvice advice = fit::PickSms(us, count, std::max(send->error, corun->Error()) + StrangeError(origin));
+    SmOutlook outlook{advice.best, advice.low, advice.high, corun->kind == RowKind::kEmulated, {}};
     outlook.citations.push_back(Cite(fitted->exchange_by_sms.has_value() ? "a2a against SMs" : "hbm.sm_curve"));
-    outlook.citations.push_back(Cite(absl::StrCat("corun.matrix, ", corun->communication, " beside ", corun->compute)));
+    outlook.citations.push_back(Cite(CorunRow(*corun)));
     return outlook;
   }
 
@@ -223,17 +257,25 @@ GpuRates WithProbe(GpuRates rates, const ProbeEvidence& probe, double sms) {
     const double half = fitted.fc1_by_rows->Reaching(0.5);
     if (std::isfinite(half) && half > 0) rates.k.gemm_half_rows_grouped = half / ridge;
   }
-  if (fitted.exchange.has_value()) {
-    rates.nvlink_us[static_cast<size_t>(Dispatcher::kAllToAll)] = fitted.exchange->large.us_per_byte;
-    rates.error.exchange = fitted.exchange->error + strange;
-  }
   if (fitted.exchange_by_sms.has_value()) {
     const fit::SaturatingCurve& curve = *fitted.exchange_by_sms;
     for (const Dispatcher flex : {Dispatcher::kDeepEp, Dispatcher::kHybridEp, Dispatcher::kNcclEp})
       rates.nvlink_us[static_cast<size_t>(flex)] = kMicro / curve.ceiling;
     rates.deepep_sm_us = kMicro / curve.slope;
   }
-  if (const FittedCorun* corun = CorunFor(fitted, /*crosses_domain=*/false); corun != nullptr)
+  // The band of exchanges stays the catalogue's: it is one for all backends and links.
+  for (const BackendRow& each : kBackendRows) {
+    const auto at = static_cast<size_t>(each.backend);
+    if (const FittedExchange* nvlink = fitted.Exchange(each.row, true); nvlink != nullptr) {
+      rates.nvlink_us[at] = nvlink->us_per_byte;
+      if (each.backend == Dispatcher::kDeepEp) rates.deepep_sm_us = 0;  // measured with the SMs that it had
+    }
+    if (const FittedExchange* network = fitted.Exchange(each.row, false); network != nullptr)
+      rates.network_us[at] = network->us_per_byte;
+  }
+  // Only what of an exchange runs over NVLink slows it down in the step.
+  const ExchangeLink nvlink = LinkOf(rates, Dispatcher::kAllToAll, /*crosses_domain=*/false);
+  if (const FittedCorun* corun = fitted.CorunOver(nvlink, "gemm"); corun != nullptr)
     SetCorun(corun->curve, sms, &rates.k);
   return rates;
 }

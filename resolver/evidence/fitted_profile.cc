@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <initializer_list>
+#include <limits>
 #include <map>
+#include <tuple>
 #include <utility>
 
+#include "probe/fit/alpha_beta.h"
 #include "resolver/evidence/profile_source.h"
 
 namespace flightplan {
@@ -34,16 +37,31 @@ fit::Sample SampleOf(const ProfileRow& row, absl::string_view x) {
   return {Parameter(row, x), row.value, ErrorOf(row)};
 }
 
+// Products by the library, or where there are none by the probe's own kernels: those stand in for it and are never
+// mixed with it. Rows without the label are no products.
+bool IsStandIn(const ProfileRow& row) {
+  const absl::string_view path = Label(row, "path");
+  return !path.empty() && path != "cublaslt";
+}
+
+bool HasLibraryRow(const HardwareProfile& profile, absl::string_view id) {
+  return std::any_of(profile.rows.begin(), profile.rows.end(),
+                     [&](const ProfileRow& row) { return row.id == id && !IsStandIn(row); });
+}
+
 // The rows of one id as samples against one parameter. Where several rows share an x, the best one: they differ in
 // what the curve is not about.
 std::vector<fit::Sample> Against(const HardwareProfile& profile, absl::string_view id, absl::string_view x,
                                  absl::string_view unit, bool real_only) {
   std::map<double, fit::Sample> best;
+  const bool library = HasLibraryRow(profile, id);
   for (const ProfileRow& row : profile.rows) {
     if (row.id != id || row.unit != unit || (real_only && row.kind == RowKind::kEmulated)) continue;
+    if (library && IsStandIn(row)) continue;
     if (const absl::string_view op = Label(row, "op"); !op.empty() && op != "copy") continue;  // hbm.sm_curve has three
-    const fit::Sample sample = SampleOf(row, x);
+    fit::Sample sample = SampleOf(row, x);
     if (!std::isfinite(sample.x)) continue;
+    if (IsStandIn(row)) sample.error += kStandInError;
     const auto [at, added] = best.emplace(sample.x, sample);
     if (!added && sample.y > at->second.y) at->second = sample;
   }
@@ -62,29 +80,72 @@ std::optional<fit::SaturatingCurve> FirstCurve(const HardwareProfile& profile,
   return std::nullopt;
 }
 
-// Time of an exchange against its bytes, from rates of different sizes at the default number of SMs.
-std::optional<fit::AlphaBeta> ExchangeOf(const HardwareProfile& profile) {
-  for (absl::string_view id : {"a2a.nccl", "a2a.p2p.push", "a2a.p2p.pull"}) {
-    std::vector<fit::Sample> samples;
-    for (const fit::Sample& rate : Against(profile, id, "bytes", "bytes_per_second", /*real_only=*/true)) {
-      if (rate.y > 0) samples.push_back({rate.x, rate.x / rate.y * 1e6, rate.error});
-    }
-    if (auto fitted = fit::FitAlphaBeta(samples); fitted.has_value()) return fitted;
+// Rows of an exchange between real peers over one link.
+std::vector<const ProfileRow*> ExchangeRows(const HardwareProfile& profile, absl::string_view id, bool inside_domain) {
+  std::vector<const ProfileRow*> rows;
+  for (const ProfileRow& row : profile.rows) {
+    const bool real = row.kind == RowKind::kMeasured || row.kind == RowKind::kImported;
+    if (row.id != id || row.unit != "bytes_per_second" || !real || !(row.value > 0)) continue;
+    if ((Label(row, "link") != "network") == inside_domain) rows.push_back(&row);
   }
-  return std::nullopt;
+  return rows;
+}
+
+// The price of a byte in large exchanges: the slope of time against bytes where there are several sizes, else the best
+// rate of each pass, since a layer dispatches and combines as often.
+std::optional<FittedExchange> FitExchange(const HardwareProfile& profile, absl::string_view id, bool inside_domain) {
+  const std::vector<const ProfileRow*> rows = ExchangeRows(profile, id, inside_domain);
+  if (rows.empty()) return std::nullopt;
+  FittedExchange fitted{id, inside_domain};
+  std::map<double, fit::Sample> by_bytes;
+  std::map<absl::string_view, double> best;  // by pass
+  double widest = 0;
+  for (const ProfileRow* row : rows) {
+    if (row->kind == RowKind::kImported) fitted.kind = RowKind::kImported;
+    widest = std::max(widest, ErrorOf(*row));
+    double& rate = best[Label(*row, "pass")];
+    rate = std::max(rate, row->value);
+    const double bytes = Parameter(*row, "bytes");
+    if (bytes > 0) by_bytes.emplace(bytes, fit::Sample{bytes, bytes / row->value * 1e6, ErrorOf(*row)});
+  }
+  std::vector<fit::Sample> samples;
+  for (const auto& [unused, sample] : by_bytes) samples.push_back(sample);
+  if (const auto line = fit::FitAlphaBeta(samples); line.has_value() && line->large.us_per_byte > 0) {
+    fitted.us_per_byte = line->large.us_per_byte;
+    fitted.error = line->error;
+  } else {
+    for (const auto& [unused, rate] : best) fitted.us_per_byte += 1e6 / rate / static_cast<double>(best.size());
+    fitted.error = widest;
+  }
+  if (fitted.kind == RowKind::kImported) fitted.error += kImportedError;
+  return fitted;
+}
+
+void AddExchanges(FittedProfile* fitted) {
+  for (absl::string_view id : {"a2a.nccl", "a2a.deepep", "a2a.hybridep"}) {
+    for (const bool inside : {true, false}) {
+      if (auto exchange = FitExchange(fitted->profile, id, inside); exchange.has_value())
+        fitted->exchanges.push_back(*exchange);
+    }
+  }
 }
 
 // corun.matrix: one row a side, told apart by the label `side`.
 std::vector<FittedCorun> CorunOf(const HardwareProfile& profile) {
-  using Key = std::pair<std::string, std::string>;
+  using Key = std::tuple<std::string, std::string, double>;  // communication, compute, the pace of the link
   std::map<Key, std::map<double, fit::CorunSample>> cells;
+  std::map<Key, RowKind> kinds;
   std::map<Key, std::map<double, int>> sides;
   for (const ProfileRow& row : profile.rows) {
     if (row.id != "corun.matrix" || row.unit != "ratio") continue;
     const double sms = Parameter(row, "sms");
     const absl::string_view side = Label(row, "side");
     if (!std::isfinite(sms) || (side != "compute" && side != "communication")) continue;
-    const Key key{std::string(Label(row, "communication")), std::string(Label(row, "compute"))};
+    const double pace = Parameter(row, "link_bytes_per_second");
+    const Key key{std::string(Label(row, "communication")), std::string(Label(row, "compute")),
+                  std::isfinite(pace) ? pace : 0};
+    RowKind& kind = kinds.emplace(key, row.kind).first->second;
+    if (row.kind != RowKind::kMeasured) kind = row.kind;  // no better than its worst row
     fit::CorunSample& sample = cells[key][sms];
     sample.sms = sms;
     (side == "compute" ? sample.slowdown.compute : sample.slowdown.communication) = row.value;
@@ -98,7 +159,8 @@ std::vector<FittedCorun> CorunOf(const HardwareProfile& profile) {
       if (sides[key][sms] == 3) samples.push_back(sample);
     }
     const auto curve = fit::FitCorun(samples, profile.sm_count);
-    if (curve.has_value()) fitted.push_back({key.first, key.second, *curve});
+    if (!curve.has_value()) continue;
+    fitted.push_back({std::get<0>(key), std::get<1>(key), std::get<2>(key), kinds[key], *curve});
   }
   return fitted;
 }
@@ -127,8 +189,7 @@ absl::string_view ClassOf(fit::PairNode node) {
 std::optional<fit::PairParts> PairPartsOf(const FittedProfile& fitted) {
   fit::PairParts parts;
   size_t found = 0;
-  double sms = 0;
-  bool paced = false;
+  double sms = 0, pace = 0;
   for (const ProfileRow& row : fitted.profile.rows) {
     if (row.id != "pair.part" || row.unit != "us") continue;
     for (size_t i = 0; i < fit::kPairNodes; ++i) {
@@ -138,15 +199,15 @@ std::optional<fit::PairParts> PairPartsOf(const FittedProfile& fitted) {
       ++found;
     }
     if (const double at = Parameter(row, "sms"); std::isfinite(at)) sms = at;
-    paced |= Parameter(row, "link_bytes_per_second") > 0;
+    if (const double link = Parameter(row, "link_bytes_per_second"); link > 0) pace = link;
   }
   if (found != fit::kPairNodes) return std::nullopt;
   for (size_t i = 0; i < fit::kPairNodes; ++i) {
     const auto node = static_cast<fit::PairNode>(i);
     if (fit::IsExchange(node)) continue;
-    const absl::string_view communication = paced ? "paced" : "push";
-    const FittedCorun* corun = fitted.Corun(communication, ClassOf(node));
-    if (corun == nullptr) corun = fitted.Corun(communication, "gemm");
+    const absl::string_view communication = pace > 0 ? "paced" : "push";
+    const FittedCorun* corun = fitted.Corun(communication, ClassOf(node), pace);
+    if (corun == nullptr) corun = fitted.Corun(communication, "gemm", pace);
     if (corun == nullptr) corun = fitted.Corun("", "gemm");
     if (corun != nullptr) parts.beside[i] = corun->curve.At(sms);
   }
@@ -168,7 +229,7 @@ void AddPairs(FittedProfile* fitted) {
     for (const ProfileRow& row : fitted->profile.rows) {
       if (row.id != whole.id || row.unit != "us") continue;
       fitted->pairs.push_back(
-          {whole.id, whole.schedule, row.value, fit::ForecastPair(*fitted->pair_parts, whole.schedule).us});
+          {whole.id, whole.schedule, row.value, fit::ForecastPair(*fitted->pair_parts, whole.schedule).us, row.kind});
       break;
     }
   }
@@ -183,12 +244,49 @@ const FittedFigure* FittedProfile::Figure(absl::string_view id) const {
   return nullptr;
 }
 
-const FittedCorun* FittedProfile::Corun(absl::string_view communication, absl::string_view compute) const {
-  for (const FittedCorun& cell : corun) {
-    if ((communication.empty() || cell.communication == communication) && (compute.empty() || cell.compute == compute))
-      return &cell;
+const FittedExchange* FittedProfile::Exchange(absl::string_view row, bool inside_domain) const {
+  for (const FittedExchange& exchange : exchanges) {
+    if (exchange.row == row && exchange.inside_domain == inside_domain) return &exchange;
   }
   return nullptr;
+}
+
+namespace {
+
+// How many times one pace is the other, the larger over the smaller; a cell without a pace is infinitely far.
+double PaceApart(double pace, double link) {
+  if (!(pace > 0) || !(link > 0)) return std::numeric_limits<double>::infinity();
+  return std::max(pace / link, link / pace);
+}
+
+}  // namespace
+
+const FittedCorun* FittedProfile::Corun(absl::string_view communication, absl::string_view compute,
+                                        double link_bytes_per_second) const {
+  const FittedCorun* nearest = nullptr;
+  for (const FittedCorun& cell : corun) {
+    if ((!communication.empty() && cell.communication != communication) ||
+        (!compute.empty() && cell.compute != compute)) {
+      continue;
+    }
+    if (nearest == nullptr || PaceApart(cell.link_bytes_per_second, link_bytes_per_second) <
+                                  PaceApart(nearest->link_bytes_per_second, link_bytes_per_second)) {
+      nearest = &cell;
+    }
+  }
+  return nearest;
+}
+
+const FittedCorun* FittedProfile::CorunOver(const ExchangeLink& link, absl::string_view compute) const {
+  constexpr double kFarthestPace = 2;  // beyond it the traffic is another one
+  for (const absl::string_view peers : {"nccl", "push"}) {
+    const FittedCorun* cell = link.inside_domain ? Corun(peers, compute) : nullptr;
+    if (cell != nullptr && cell->kind != RowKind::kEmulated) return cell;
+  }
+  const FittedCorun* paced = Corun("paced", compute, link.bytes_per_second);
+  if (paced == nullptr || PaceApart(paced->link_bytes_per_second, link.bytes_per_second) > kFarthestPace)
+    return nullptr;
+  return paced;
 }
 
 std::shared_ptr<const FittedProfile> FitProfile(HardwareProfile profile) {
@@ -197,17 +295,21 @@ std::shared_ptr<const FittedProfile> FitProfile(HardwareProfile profile) {
   const HardwareProfile& p = fitted->profile;
   for (absl::string_view id : kRates) {
     const ProfileRow* best = nullptr;
+    const bool library = HasLibraryRow(p, id);
     for (const ProfileRow& row : p.rows) {
       const bool rate = row.unit == "bytes_per_second" || row.unit == "flops_per_second";
-      if (row.id == id && rate && row.value > 0 && (best == nullptr || row.value > best->value)) best = &row;
+      if (row.id != id || !rate || row.kind == RowKind::kEmulated || (library && IsStandIn(row))) continue;
+      if (row.value > 0 && (best == nullptr || row.value > best->value)) best = &row;
     }
-    if (best != nullptr) fitted->figures.push_back({id, best->value, ErrorOf(*best)});
+    if (best == nullptr) continue;
+    fitted->figures.push_back({id, best->value, ErrorOf(*best) + (IsStandIn(*best) ? kStandInError : 0)});
   }
   fitted->copy_by_sms = FirstCurve(p, {"hbm.sm_curve"}, "sms", "bytes_per_second", false);
   fitted->exchange_by_sms =
       FirstCurve(p, {"a2a.p2p.push", "a2a.p2p.pull", "a2a.nccl"}, "sms", "bytes_per_second", /*real_only=*/true);
-  fitted->exchange = ExchangeOf(p);
+  AddExchanges(fitted.get());
   fitted->fc1_by_rows = FirstCurve(p, {"gemm.fc1"}, "rows", "flops_per_second", false);
+  fitted->own_products = fitted->fc1_by_rows.has_value() && !HasLibraryRow(p, "gemm.fc1");
   fitted->fc2_by_rows = FirstCurve(p, {"gemm.fc2"}, "rows", "flops_per_second", false);
   fitted->wgrad_by_rows = FirstCurve(p, {"gemm.wgrad"}, "rows", "flops_per_second", false);
   fitted->corun = CorunOf(p);

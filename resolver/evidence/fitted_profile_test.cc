@@ -68,6 +68,100 @@ TEST(FitProfile, HalfACellIsNoCell) {
   EXPECT_EQ(fitted->Corun("", "gemm"), fitted->Corun("push", ""));
 }
 
+ProfileRow ExchangeRow(const char* id, double rate, const char* link, RowKind kind) {
+  ProfileRow row = Row(id, rate, "bytes_per_second", {}, {{"link", link}});
+  row.low = row.high = rate;
+  row.kind = kind;
+  return row;
+}
+
+TEST(FitProfile, AnExchangeIsPricedByBackendAndLink) {
+  HardwareProfile profile = Base();
+  profile.rows = {ExchangeRow("a2a.deepep", 1.6e11, "nvlink", RowKind::kImported),
+                  ExchangeRow("a2a.deepep", 2e10, "network", RowKind::kImported),
+                  ExchangeRow("a2a.hybridep", 5e11, "nvlink", RowKind::kEmulated)};
+  profile.rows[0].labels["pass"] = "dispatch";
+  profile.rows.push_back(ExchangeRow("a2a.deepep", 1.2e11, "nvlink", RowKind::kImported));
+  profile.rows.back().labels["pass"] = "combine";
+  const auto fitted = FitProfile(profile);
+  const FittedExchange* inside = fitted->Exchange("a2a.deepep", true);
+  ASSERT_NE(inside, nullptr);
+  EXPECT_NEAR(inside->us_per_byte, 1e6 * (1 / 1.6e11 + 1 / 1.2e11) / 2, 1e-12) << "as many dispatches as combines";
+  EXPECT_NEAR(inside->error, kImportedError, 1e-12);
+  EXPECT_NEAR(fitted->Exchange("a2a.deepep", false)->us_per_byte, 1e6 / 2e10, 1e-12);
+  EXPECT_EQ(fitted->Exchange("a2a.hybridep", true), nullptr) << "emulated";
+  EXPECT_EQ(fitted->Exchange("a2a.nccl", true), nullptr);
+}
+
+ProfileRow CorunRow(const char* communication, double link, const char* side, double value, RowKind kind) {
+  ProfileRow row = Row("corun.matrix", value, "ratio", {{"sms", 20}},
+                       {{"communication", communication}, {"compute", "gemm"}, {"side", side}});
+  if (link > 0) row.parameters["link_bytes_per_second"] = link;
+  row.kind = kind;
+  return row;
+}
+
+HardwareProfile WithCells() {
+  HardwareProfile profile = Base();
+  struct Cell {
+    const char* communication;
+    double link, slowdown;
+  };
+  for (const Cell& cell : {Cell{"push", 0, 1.5}, Cell{"paced", 3.8e11, 1.3}, Cell{"paced", 4.2e10, 1.1}}) {
+    for (const char* side : {"compute", "communication"})
+      profile.rows.push_back(CorunRow(cell.communication, cell.link, side, cell.slowdown, RowKind::kEmulated));
+  }
+  return profile;
+}
+
+// Over a network port an exchange does not load memory as it does over NVLink, and a local copy is neither.
+TEST(FitProfile, TheCellIsChosenByTheLink) {
+  const auto fitted = FitProfile(WithCells());
+  ASSERT_EQ(fitted->corun.size(), 3U);
+  const FittedCorun* nvlink = fitted->CorunOver({3.2e11, true}, "gemm");
+  const FittedCorun* network = fitted->CorunOver({5e10, false}, "gemm");
+  ASSERT_TRUE(nvlink != nullptr && network != nullptr);
+  EXPECT_EQ(nvlink->link_bytes_per_second, 3.8e11);
+  EXPECT_EQ(network->link_bytes_per_second, 4.2e10);
+  EXPECT_EQ(nvlink->kind, RowKind::kEmulated);
+  EXPECT_NEAR(nvlink->Error(), nvlink->curve.error + kEmulatedError, 1e-12);
+  EXPECT_EQ(fitted->CorunOver({1.4e11, false}, "gemm"), nullptr) << "more than twice, or less than half, of any pace";
+  EXPECT_EQ(fitted->CorunOver({3.2e11, true}, "attention"), nullptr);
+}
+
+TEST(FitProfile, RealPeersBeatAnEmulatedLinkInsideTheDomainAlone) {
+  HardwareProfile profile = WithCells();
+  for (const char* side : {"compute", "communication"})
+    profile.rows.push_back(CorunRow("nccl", 0, side, 1.2, RowKind::kMeasured));
+  const auto fitted = FitProfile(profile);
+  EXPECT_EQ(fitted->CorunOver({3.2e11, true}, "gemm")->communication, "nccl");
+  EXPECT_EQ(fitted->CorunOver({5e10, false}, "gemm")->communication, "paced");
+  profile.rows.back().kind = RowKind::kEmulated;
+  EXPECT_EQ(FitProfile(profile)->CorunOver({3.2e11, true}, "gemm")->communication, "paced")
+      << "a cell is no better than its worst row";
+}
+
+// An own kernel stands in where the library is missing, with a wider error, and is never mixed with it.
+TEST(FitProfile, TheLibraryBeatsTheProbesOwnKernels) {
+  HardwareProfile profile = Base();
+  for (double rows : {64, 256, 1024, 4096}) {
+    profile.rows.push_back(Row("gemm.fc1", 1e12 * rows / 10, "flops_per_second", {{"rows", rows}}, {{"path", "own"}}));
+  }
+  profile.rows.push_back(Row("mm.dense", 9e14, "flops_per_second", {}, {{"path", "tma"}}));
+  const auto own = FitProfile(profile);
+  EXPECT_TRUE(own->own_products);
+  EXPECT_NEAR(own->Figure("mm.dense")->error, 0.01 + kStandInError, 1e-9);
+  for (double rows : {64, 256, 1024, 4096}) {
+    profile.rows.push_back(
+        Row("gemm.fc1", 1e12 * rows / 20, "flops_per_second", {{"rows", rows}}, {{"path", "cublaslt"}}));
+  }
+  profile.rows.push_back(Row("mm.dense", 8e14, "flops_per_second", {}, {{"path", "cublaslt"}}));
+  const auto library = FitProfile(profile);
+  EXPECT_FALSE(library->own_products);
+  EXPECT_EQ(library->Figure("mm.dense")->value, 8e14) << "what a framework runs, though the own kernel was faster";
+  EXPECT_LT(library->fc1_by_rows->At(1024), own->fc1_by_rows->At(1024));
+}
+
 // Drawn from the model itself with another walk's arithmetic left out: parts alone give the whole.
 TEST(FitProfile, ForecastsThePairFromItsParts) {
   HardwareProfile profile = Base();
@@ -95,7 +189,7 @@ TEST(FitProfile, ForecastsThePairFromItsParts) {
 TEST(FitProfile, NothingGivesNothing) {
   const auto fitted = FitProfile({});
   EXPECT_TRUE(fitted->figures.empty());
-  EXPECT_FALSE(fitted->copy_by_sms.has_value() || fitted->fc1_by_rows.has_value() || fitted->exchange.has_value());
+  EXPECT_FALSE(fitted->copy_by_sms.has_value() || fitted->fc1_by_rows.has_value() || !fitted->exchanges.empty());
 }
 
 TEST(IsOfType, TheCataloguesNameBeatsTheDevices) {

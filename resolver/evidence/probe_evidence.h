@@ -19,15 +19,17 @@ struct NormalizedIntent;
 struct OverlapOutlook {
   double change = 0, low = 0, high = 0;  // relative change of the step; negative is faster
   double corun_gain = 0, corun_error = 0;
-  double sms = 0;                         // of the exchange, at which the gain was measured
-  double exchange_us = 0, expert_us = 0;  // one layer and microbatch, forward, one after the other
-  bool exchange_measured = false;         // else the catalogue's link rate
-  std::vector<std::string> citations;     // rows of the profile
+  RowKind corun_kind = RowKind::kMeasured;  // of the rows that the gain rests on
+  double sms = 0;                           // of the exchange, at which the gain was measured
+  double exchange_us = 0, expert_us = 0;    // one layer and microbatch, forward, one after the other
+  std::optional<RowKind> exchange_kind;     // of the rows that its rate rests on; nothing: the catalogue's link rate
+  std::vector<std::string> citations;       // rows of the profile
 };
 
 // How many SMs to give a flex dispatcher.
 struct SmOutlook {
   int best = 0, low = 0, high = 0;  // nothing measured tells the counts in [low, high] from the best
+  bool emulated = false;            // a link that is not there was stood in for
   std::vector<std::string> citations;
 };
 

@@ -66,10 +66,11 @@ void SortMembers(rapidjson::Value* object) {
 
 RowKind ReadKind(const std::string& kind, absl::string_view field, Violations* violations) {
   if (kind == "measured") return RowKind::kMeasured;
+  if (kind == "imported") return RowKind::kImported;
   if (kind == "emulated") return RowKind::kEmulated;
   if (kind == "synthetic") return RowKind::kSynthetic;
   violations->Add(Path(field, "kind"),
-                  absl::StrCat("is '", Utf8Prefix(kind, 64), "', must be measured, emulated or synthetic"));
+                  absl::StrCat("is '", Utf8Prefix(kind, 64), "', must be measured, imported, emulated or synthetic"));
   return RowKind::kSynthetic;
 }
 

@@ -11,7 +11,8 @@
 
 namespace flightplan {
 
-enum class RowKind { kMeasured, kEmulated, kSynthetic };
+// kImported: measured between real peers by another program, whose output was read.
+enum class RowKind { kMeasured, kImported, kEmulated, kSynthetic };
 
 struct ProfileRow {
   std::string id;                                          // "hbm.copy"

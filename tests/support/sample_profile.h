@@ -13,7 +13,9 @@ namespace flightplan::sample {
 inline constexpr fit::SaturatingCurve kSampleCopy{45e9, 4.1e12, 5, 0, 1, 132};
 inline constexpr fit::SaturatingCurve kSampleFc1{2.4e12, 6.6e14, 1.2, 0, 16, 8192};
 inline constexpr fit::CorunCurve kSamplePush{132, 1.03, 1.05, 1.25, 0.2, 0};
-inline constexpr fit::CorunCurve kSamplePaced{132, 1.02, 1.0, 1.05, 0.1, 0};
+inline constexpr fit::CorunCurve kSampleNvlink{132, 1.02, 1.0, 1.10, 0.15, 0};
+inline constexpr fit::CorunCurve kSampleNetwork{132, 1.01, 1.0, 1.02, 0.05, 0};
+inline constexpr double kSampleNvlinkRate = 3.8e11, kSampleNetworkRate = 4.2e10;
 
 inline v1::ProbeRow* AddRow(v1::HardwareProfile* profile, const std::string& id, double value, const std::string& unit,
                             const std::string& kind = "measured") {
@@ -28,14 +30,16 @@ inline v1::ProbeRow* AddRow(v1::HardwareProfile* profile, const std::string& id,
   return row;
 }
 
+// `link`: bytes per second that the exchange is held to; 0: as fast as it goes.
 inline void AddCorun(v1::HardwareProfile* profile, const std::string& communication, const fit::CorunCurve& curve,
-                     const std::string& kind) {
+                     const std::string& kind, double link = 0) {
   for (double sms : {8, 16, 24, 32, 48}) {
     const fit::Slowdown slow = curve.At(sms);
     for (const auto& [side, value] :
          {std::pair<const char*, double>{"compute", slow.compute}, {"communication", slow.communication}}) {
       v1::ProbeRow* row = AddRow(profile, "corun.matrix", value, "ratio", kind);
       (*row->mutable_parameters())["sms"] = sms;
+      if (link > 0) (*row->mutable_parameters())["link_bytes_per_second"] = link;
       (*row->mutable_labels())["communication"] = communication;
       (*row->mutable_labels())["compute"] = "gemm";
       (*row->mutable_labels())["side"] = side;
@@ -67,8 +71,10 @@ inline v1::HardwareProfile SampleProfile(const std::string& kind = "measured") {
     v1::ProbeRow* row = AddRow(&profile, "gemm.fc1", kSampleFc1.At(rows), "flops_per_second", row_kind);
     (*row->mutable_parameters())["rows"] = rows;
   }
-  AddCorun(&profile, "push", kSamplePush, row_kind);
-  AddCorun(&profile, "paced", kSamplePaced, kind == "synthetic" ? "synthetic" : "emulated");
+  const std::string stand_in = kind == "synthetic" ? "synthetic" : "emulated";
+  AddCorun(&profile, "push", kSamplePush, stand_in);
+  AddCorun(&profile, "paced", kSampleNvlink, stand_in, kSampleNvlinkRate);
+  AddCorun(&profile, "paced", kSampleNetwork, stand_in, kSampleNetworkRate);
   return profile;
 }
 

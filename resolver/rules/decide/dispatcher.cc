@@ -182,7 +182,8 @@ void ChooseSms(Deliberation& d, absl::string_view backend) {
   if (d.intent.probe != nullptr) probed = d.intent.probe->DispatcherSms(d.intent, d.config());
   if (probed.has_value()) {
     sms = Value(probed->best);
-    why.reason = absl::StrCat("fitted to what was measured on ", d.intent.probe->Device(), ": ", probed->best, " SMs");
+    why.reason = absl::StrCat("fitted to what ", probed->emulated ? "an emulated exchange gave" : "was measured",
+                              " on ", d.intent.probe->Device(), ": ", probed->best, " SMs");
     if (probed->low < probed->high)
       absl::StrAppend(&why.reason, "; ", probed->low, " to ", probed->high,
                       " are alike by it, the range worth sweeping");

@@ -60,18 +60,26 @@ constexpr double kWorthASchedule = 0.01;
 
 std::string Milliseconds(double us) { return absl::StrFormat("%.2g ms", us / 1000); }
 
+absl::string_view RateSource(const OverlapOutlook& outlook) {
+  if (!outlook.exchange_kind.has_value()) return " at the catalogue's link rate";
+  return outlook.exchange_kind == RowKind::kImported ? " at the imported rate" : "";
+}
+
 // What the GPU's own profile says; nothing where it does not tell the sides apart.
 std::optional<Judgement> WeighProbe(const Deliberation& d) {
   if (d.intent.probe == nullptr) return std::nullopt;
   std::optional<OverlapOutlook> outlook = d.intent.probe->EpOverlap(d.intent, d.config());
   if (!outlook.has_value()) return std::nullopt;
+  const bool emulated = outlook->corun_kind == RowKind::kEmulated;
   const std::string figures = absl::StrFormat(
-      "measured co-run gain %.2f +- %.2f on %s; all-to-all %s per layer%s against %s of expert compute; step %+.0f %% "
+      "%s co-run gain %.2f +- %.2f%s on %s; all-to-all %s per layer%s against %s of expert compute; step %+.0f %% "
       "(%+.0f..%+.0f)",
-      outlook->corun_gain, outlook->corun_error, d.intent.probe->Device(), Milliseconds(outlook->exchange_us),
-      outlook->exchange_measured ? "" : " at the catalogue's link rate", Milliseconds(outlook->expert_us),
-      100 * outlook->change, 100 * outlook->low, 100 * outlook->high);
-  Judgement verdict{.reason = figures, .basis = Basis::kMeasured, .expected = outlook->change};
+      emulated ? "estimated" : "measured", outlook->corun_gain, outlook->corun_error,
+      emulated ? " beside an emulated exchange" : "", d.intent.probe->Device(), Milliseconds(outlook->exchange_us),
+      RateSource(*outlook), Milliseconds(outlook->expert_us), 100 * outlook->change, 100 * outlook->low,
+      100 * outlook->high);
+  Judgement verdict{
+      .reason = figures, .basis = emulated ? Basis::kEstimate : Basis::kMeasured, .expected = outlook->change};
   verdict.probe_rows = std::move(outlook->citations);
   if (outlook->low > -kWorthASchedule) return verdict;
   // Short steps and steps close to the memory limit lose by it in published runs, whatever the kernels do.
