@@ -128,6 +128,52 @@ TEST_F(ProbeTest, ResolveTakesAProfileOnTheCommandLine) {
   EXPECT_TRUE(absl::StrContains(context_.err, "--profile")) << context_.err;
 }
 
+// Figures of github.com/NVIDIA/nccl/issues/2169, halved: what it says then is what a step is forecast with.
+TEST_F(ProbeTest, AnotherProgramsExchangeMovesTheForecast) {
+  std::ofstream(File("nccl.log"))
+      << "# Collective test starting: alltoall_perf\n"
+         "#  Rank  0 Group  0 Pid 1 on n1 device  0 [0000:4e:00] NVIDIA H200\n"
+         "#  Rank  1 Group  0 Pid 2 on n1 device  1 [0000:5f:00] NVIDIA H200\n"
+         " 524288000 32768000 float none -1 2348.28 223.27 111.63 0 2326.80 225.3 112.7 N/A\n";
+  EXPECT_EQ(Run({"probe", "--import-exchange", File("nowhere")}), kExitMisuse);
+  ASSERT_EQ(Run({"probe", "--import-exchange", File("nccl.log"), "--import", Measured(), "--out", File("both.json")}),
+            kExitOk)
+      << context_.err;
+  EXPECT_TRUE(absl::StrContains(context_.out, "a2a.nccl")) << context_.out;
+  EXPECT_TRUE(absl::StrContains(context_.out, "imported")) << context_.out;
+  v1::HardwareProfile both;
+  ASSERT_TRUE(ProfileFromJson(Contents(File("both.json")), &both).ok());
+  EXPECT_EQ(both.rows(both.rows_size() - 1).kind(), "imported");
+  const auto step = [&](const std::string& file) {
+    EXPECT_EQ(Run({"resolve", "--model", "qwen3-30b-a3b", "--gpu", "h200-sxm", "--gpus", "8", "--tp", "1", "--pp", "1",
+                   "--ep", "8", "--gbs", "512", "--format", "json", "--profile", file}),
+              kExitOk)
+        << context_.err;
+    const size_t at = context_.out.find("\"step_time_us\"");
+    EXPECT_NE(at, std::string::npos) << context_.out;
+    return at == std::string::npos ? "" : context_.out.substr(at, 60);
+  };
+  EXPECT_NE(step(Measured()), step(File("both.json")));
+  // Once more: the rows are replaced, not doubled.
+  ASSERT_EQ(
+      Run({"probe", "--import-exchange", File("nccl.log"), "--import", File("both.json"), "--out", File("c.json")}),
+      kExitOk);
+  v1::HardwareProfile again;
+  ASSERT_TRUE(ProfileFromJson(Contents(File("c.json")), &again).ok());
+  EXPECT_EQ(again.rows_size(), both.rows_size());
+  EXPECT_EQ(again.name(), both.name());
+  EXPECT_TRUE(absl::StartsWith(both.name(), "h200-test-x")) << both.name();
+}
+
+TEST_F(ProbeTest, AnExchangeWithoutItsGpuSaysWhatIsMissing) {
+  std::ofstream(File("deepep.log")) << "[tuning] Best dispatch (BF16): SMs 24, NVL chunk 16, 160.46 GB/s (NVL)\n";
+  EXPECT_EQ(Run({"probe", "--import-exchange", File("deepep.log")}), kExitMisuse);
+  EXPECT_TRUE(absl::StrContains(context_.err, "does not name the GPU: add --import PROFILE")) << context_.err;
+  ASSERT_EQ(Run({"probe", "--import-exchange", File("deepep.log"), "--device-name", "NVIDIA H200"}), kExitOk)
+      << context_.err;
+  EXPECT_TRUE(absl::StrContains(context_.out, "160 GB/s")) << context_.out;
+}
+
 TEST_F(ProbeTest, ASyntheticProfileIsNotStored) {
   ASSERT_EQ(Probe({"--out", File("p.json")}), kExitOk);
   EXPECT_EQ(Run({"probe", "--import", File("p.json")}), kExitMisuse);

@@ -1,9 +1,13 @@
 #include <algorithm>
+#include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "clients/cli/commands/commands.h"
+#include "clients/cli/exchange_output.h"
 #include "clients/cli/output.h"
 #include "clients/cli/probe_figures.h"
 #include "clients/cli/probe_report.h"
@@ -12,6 +16,8 @@
 #include "clients/cli/text.h"
 #include "clients/cli/whole_file.h"
 #include "flightplan/v1/probe_service.pb.h"
+#include "resolver/base/digest.h"
+#include "resolver/base/utf8.h"
 #include "resolver/normalize/profile_message.h"
 #include "resolver/normalize/violations.h"
 #include "service/local/probe_worker.h"
@@ -25,6 +31,8 @@ struct ProbeOptions {
   std::optional<double> budget;
   std::string worker, fake;
   std::string out, report, import;
+  std::string exchange, device_name;
+  std::optional<int64_t> ranks, nodes;
   bool list = false;
   std::string format = "table";
 };
@@ -33,11 +41,13 @@ CommandLine Describe(ProbeOptions* o, BackendOptions* where) {
   CommandLine command{
       .name = "probe",
       .usage =
-          "flightplan probe [--device N] [--groups A,B] [--out FILE] [--report FILE.html] | --import FILE | --list",
+          "flightplan probe [--device N] [--groups A,B] [--out FILE] [--report FILE.html] | --import FILE | --list\n"
+          "flightplan probe --import-exchange FILE [--import PROFILE | --device-name NAME] [--nodes N --ranks N]",
       .summary = "measure this node's GPU in at most 20 s; resolve cites the profile from then on",
       .example =
           "flightplan probe --report probe.html\n"
-          "flightplan probe --fake probe/testdata/synthetic.json --groups overlap",
+          "flightplan probe --fake probe/testdata/synthetic.json --groups overlap\n"
+          "flightplan probe --import-exchange alltoall_perf.log --import h100.json",
       .groups = {}};
   command.groups.push_back(
       {"measure",
@@ -53,6 +63,14 @@ CommandLine Describe(ProbeOptions* o, BackendOptions* where) {
        {{"--out", "FILE", "write the profile as JSON, - for standard output", ToText(&o->out)},
         {"--report", "FILE.html", "write one page with curves, map and timeline", ToText(&o->report)},
         {"--import", "FILE", "store (and show) a profile measured elsewhere", ToText(&o->import)},
+        {"--import-exchange", "FILE",
+         "rates between real GPUs from the output of alltoall_perf (nccl-tests), DeepEP's or HybridEP's own tests, "
+         "added to the profile of --import",
+         ToText(&o->exchange)},
+        {"--device-name", "NAME", "the GPU as the driver names it, where neither output nor profile does",
+         ToText(&o->device_name)},
+        {"--ranks", "N", "GPUs of that run, where its output does not say", ToInteger(&o->ranks, 2)},
+        {"--nodes", "N", "nodes of that run, where its output does not say", ToInteger(&o->nodes)},
         {"--list", "", "the stored profiles, newest first", ToSwitch(&o->list)},
         {"--format", "F", "table or json", ToChoice(&o->format, {"table", "json"})}}});
   command.groups.push_back(BackendFlags(where));
@@ -168,6 +186,70 @@ absl::Status Measure(const ProbeOptions& options, Backend& backend, v1::Hardware
       profile);
 }
 
+void AddNote(const std::string& note, v1::HardwareProfile* profile) {
+  const auto& notes = profile->notes();
+  if (std::find(notes.begin(), notes.end(), note) == notes.end()) profile->add_notes(note);
+}
+
+// "h200-a" and some output -> "h200-a-x1f0c9a2b": another content, so another profile; with another output, instead.
+std::string NameWith(absl::string_view name, absl::string_view output) {
+  constexpr size_t kDigits = 8, kSuffix = 2 + kDigits;
+  if (name.size() > kSuffix && absl::StartsWith(name.substr(name.size() - kSuffix), "-x")) name.remove_suffix(kSuffix);
+  return absl::StrCat(name.substr(0, kMaxProfileName - kSuffix), "-x", Sha256Hex(output).substr(0, kDigits));
+}
+
+// The profile of --import, or an empty one, with the rows of an exchange that another program measured: they take the
+// place of rows of the same exchange over the same link that were imported before.
+absl::StatusOr<v1::HardwareProfile> AddExchange(const ProbeOptions& options, v1::HardwareProfile profile) {
+  const absl::StatusOr<std::string> text = ReadInput(options.exchange);
+  if (!text.ok()) return text.status();
+  constexpr int64_t kMost = 1 << 20;
+  const ExchangeRun run{static_cast<int>(std::min(options.ranks.value_or(0), kMost)),
+                        static_cast<int>(std::min(options.nodes.value_or(0), kMost))};
+  absl::StatusOr<ExchangeOutput> output = ReadExchangeOutput(*text, run);
+  if (!output.ok()) return absl::InvalidArgumentError(absl::StrCat(options.exchange, " ", output.status().message()));
+  if (profile.device_name().empty()) {
+    profile.set_device_name(options.device_name.empty() ? output->device_name : options.device_name);
+    if (profile.device_name().empty()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          options.exchange, " does not name the GPU: add --import PROFILE, or --device-name 'NVIDIA H100 80GB HBM3'"));
+    }
+    profile.set_kind("measured");
+    profile.set_probe_version("imported");
+    profile.mutable_measure_time()->set_seconds(absl::ToUnixSeconds(absl::Now()));
+  } else if (!output->device_name.empty() && output->device_name != profile.device_name()) {
+    return absl::InvalidArgumentError(absl::StrCat(options.exchange, " was measured on ", Quoted(output->device_name),
+                                                   ", the profile on ", Quoted(profile.device_name())));
+  }
+  const auto same = [&](const v1::ProbeRow& row) {
+    const v1::ProbeRow& fresh = output->rows.front();
+    const auto link = row.labels().find("link");
+    return row.kind() == "imported" && row.id() == fresh.id() && link != row.labels().end() &&
+           link->second == fresh.labels().at("link");
+  };
+  auto* rows = profile.mutable_rows();
+  rows->erase(std::remove_if(rows->begin(), rows->end(), same), rows->end());
+  for (v1::ProbeRow& row : output->rows) *profile.add_rows() = std::move(row);
+  AddNote(absl::StrCat("exchange rates imported from ", Utf8Prefix(Harmless(options.exchange), 200)), &profile);
+  for (const std::string& note : output->notes) AddNote(note, &profile);
+  if (!profile.name().empty()) profile.set_name(NameWith(profile.name(), *text));
+  return profile;
+}
+
+// The profile of a file, of another program's output, or of both.
+absl::StatusOr<v1::HardwareProfile> ReadFiles(const ProbeOptions& options) {
+  v1::HardwareProfile profile;
+  if (!options.import.empty()) {
+    absl::StatusOr<v1::HardwareProfile> read = ReadProfile(options.import);
+    if (!read.ok()) return absl::InvalidArgumentError(absl::StrCat("--import: ", read.status().message()));
+    profile = *std::move(read);
+  }
+  if (options.exchange.empty()) return profile;
+  absl::StatusOr<v1::HardwareProfile> added = AddExchange(options, std::move(profile));
+  if (!added.ok()) return absl::InvalidArgumentError(absl::StrCat("--import-exchange: ", added.status().message()));
+  return added;
+}
+
 }  // namespace
 
 int RunProbe(Arguments args, Context& context) {
@@ -192,9 +274,9 @@ int RunProbe(Arguments args, Context& context) {
     return kExitOk;
   }
   v1::HardwareProfile profile;
-  if (!options.import.empty()) {
-    absl::StatusOr<v1::HardwareProfile> read = ReadProfile(options.import);
-    if (!read.ok()) return Misuse(command, absl::StrCat("--import: ", read.status().message()), context);
+  if (!options.import.empty() || !options.exchange.empty()) {
+    const absl::StatusOr<v1::HardwareProfile> read = ReadFiles(options);
+    if (!read.ok()) return Misuse(command, read.status().message(), context);
     if (const absl::Status status = (*backend)->ImportProfile(*read, &profile); !status.ok())
       return Failed(command, status, context);
   } else if (const absl::Status status = Measure(options, **backend, &profile); !status.ok()) {
