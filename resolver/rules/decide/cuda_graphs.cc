@@ -1,8 +1,11 @@
 // Which part of a step is captured into CUDA graphs, and the settings that capture asks for.
-#include "absl/strings/str_cat.h"
+#include <optional>
+#include <utility>
+
 #include "resolver/plan/stack.h"
 #include "resolver/rules/decide/deliberation.h"
 #include "resolver/rules/decide/evidence.h"
+#include "resolver/rules/decide/rows.h"
 
 namespace flightplan::decide {
 namespace {
@@ -47,33 +50,21 @@ void Companions(Deliberation& d) {
   d.Follow(K::check_for_nan_in_grad, false, K::cuda_graph_impl, kRule, kNan);
 }
 
-void Off(Deliberation& d, std::string reason, Basis basis, std::vector<absl::string_view> citations, bool suggest) {
-  if (suggest) {
-    AbSuggestion ab{.knob = K::cuda_graph_impl, .plan_value = "none", .other_value = "transformer_engine"};
-    ab.companions = {{ModulesKnob(d), ScopedModules(d, /*attention=*/true)}, {K::te_rng_tracker, Value(true)}};
-    ab.reason = reason;
-    ab.low = -0.22;
-    ab.high = 0.02;
-    d.SuggestAb(std::move(ab));
-  }
-  d.Choose(K::cuda_graph_impl, "none",
-           {.rule_id = kRule,
-            .reason = std::move(reason),
-            .basis = basis,
-            .citations = std::move(citations),
-            .needs_ab = suggest});
+AbSuggestion ScopedGraphsAb(D d) {
+  AbSuggestion ab{.knob = K::cuda_graph_impl, .plan_value = "none", .other_value = "transformer_engine"};
+  ab.companions = {{ModulesKnob(d), ScopedModules(d, /*attention=*/true)}, {K::te_rng_tracker, Value(true)}};
+  ab.low = -0.22;
+  ab.high = 0.02;
+  return ab;
 }
 
-void FullIterationMoe(Deliberation& d) {
-  d.Choose(
-      K::cuda_graph_impl, "full_iteration",
-      {.rule_id = kRule,
-       .reason = "MXFP8 on Blackwell: expert buffers of fixed size make the whole iteration static, and host overhead "
-                 "disappears",
-       .basis = Basis::kRecipes,
-       .citations = {evidence::kOverlapAfterHostOverhead, evidence::kFusedPathBf16},
-       .alternatives = {{Value("transformer_engine"), "leaves the experts' launches to the host"}}});
+void CaptureEverything(Deliberation& d) {
   d.Follow(K::cuda_graph_modules, Value(Value::List{}), K::cuda_graph_impl, kRule, "everything is captured");
+}
+
+// What goes with a captured iteration of a dropless MoE.
+void FixedExpertBuffers(Deliberation& d) {
+  CaptureEverything(d);
   d.Follow(K::moe_paged_stash, true, K::cuda_graph_impl, kRule, "pages expert activations out of the fixed buffers");
   d.Follow(K::moe_expert_rank_capacity_factor, d.expert_capacity_factor, K::cuda_graph_impl, kRule,
            d.f.benchmark ? "fixed expert buffers; with forced balance no token is dropped"
@@ -82,83 +73,126 @@ void FullIterationMoe(Deliberation& d) {
            "the fused grouped MLP works on fixed buffers");
   d.Follow(K::high_priority_a2a_comm_stream, d.on(K::overlap_moe_expert_parallel_comm), K::cuda_graph_impl, kRule,
            "the exchange must not queue behind expert GEMMs");
+  Companions(d);
 }
 
-}  // namespace
+void WholeDenseIteration(Deliberation& d) {
+  CaptureEverything(d);
+  Companions(d);
+}
 
-void DecideCudaGraphs(Deliberation& d) {
+// The attention of many tokens keeps large static buffers; on Hopper EP overlap keeps them twice.
+void CapturedModules(Deliberation& d) {
   const Features& f = d.f;
-  if (!d.open(K::cuda_graph_impl)) {
-    if (d.pinned(K::cuda_graph_impl)) {
-      d.Respect(K::cuda_graph_impl, kRule, "set by the caller");
-      if (d.is(K::cuda_graph_impl, "transformer_engine")) {
-        d.Follow(ModulesKnob(d), ScopedModules(d, true), K::cuda_graph_impl, kRule,
-                 "the parts of a dropless layer whose shapes are static");
-      }
-      Companions(d);
-    }
-    return;
-  }
-  if (f.bring_up)
-    return Off(d, "bring-up: graphs come after the run is correct", Basis::kGuidance, {evidence::kMoeGuide}, false);
-  if (f.fsdp) return Off(d, "fully sharded parameters move during the step", Basis::kRecipes, {}, false);
-  if (d.full_iteration_graphs) {
-    FullIterationMoe(d);
-    return Companions(d);
-  }
-  if (d.is(K::recompute_granularity, "full")) {
-    return Off(d, "full recompute excludes scoped graphs", Basis::kRule, {}, false);
-  }
-  if (d.on(K::cpu_offloading)) return Off(d, "activation offloading excludes scoped graphs", Basis::kRule, {}, false);
-
-  const bool host_bound = d.intent.profile.has_value() && (d.intent.profile->wall == Wall::kHost ||
-                                                           d.intent.profile->host_gap_ratio.value_or(0) > 0.05);
-  const bool mamba = d.intent.model.hybrid_layer_pattern.has_value();
-  if (!f.moe && !mamba) {
-    if (f.benchmark && f.blackwell && f.pp == 1 && HasFullIteration(d)) {
-      d.Choose(K::cuda_graph_impl, "full_iteration",
-               {.rule_id = kRule,
-                .reason = "dense model on one pipeline stage: shapes are static and Blackwell outruns the host",
-                .basis = Basis::kRecipes,
-                .citations = {"Megatron-Bridge@067f987df perf_recipes/llama: full iteration on Blackwell with PP 1"}});
-      d.Follow(K::cuda_graph_modules, Value(Value::List{}), K::cuda_graph_impl, kRule, "everything is captured");
-      return Companions(d);
-    }
-    return Off(d, "dense layers on this GPU are large enough to keep ahead of the host", Basis::kRecipes, {},
-               host_bound);
-  }
-  const double graph_bytes = f.pp > 1 ? evidence::kGraphBytesPipeline : evidence::kGraphBytes;
-  if (d.recompute_needed || !Fits(f, d.footprint_bytes + graph_bytes)) {
-    return Off(d, "memory is tight, and captured layers keep their buffers and a pool of their own", Basis::kMeasured,
-               {evidence::kGraphsOutOfMemory}, host_bound);
-  }
-  const bool flex = d.is(K::moe_token_dispatcher_type, "flex");
-  const bool hybridep = flex && d.is(K::moe_flex_dispatcher_backend, "hybridep");
-  if (f.moe && !host_bound && f.ep_crosses_domain && !hybridep) {
-    return Off(d, "the exchange runs over the network and bounds the step, not the host", Basis::kMeasured,
-               {evidence::kGraphsCommunicationBound}, false);
-  }
-  if (f.moe && !host_bound && flex && !hybridep) {
-    return Off(d, "deepep waits on the host for token counts in every layer; no published recipe pairs it with graphs",
-               Basis::kRecipes, {evidence::kDeepepRecipes}, true);
-  }
   const bool attention = f.mbs * f.seq / f.cp < evidence::kManyTokensForAttentionGraph &&
                          !(f.hopper && d.on(K::overlap_moe_expert_parallel_comm) && f.sixteen_bit);
-  d.Choose(K::cuda_graph_impl, "transformer_engine",
-           {.rule_id = kRule,
-            .reason =
-                f.moe ? "dropless experts stay outside; attention, router and preprocessing are static and launch-bound"
-                      : "Mamba blocks are many small kernels with static shapes",
-            .basis = Basis::kMeasured,
-            .citations = {evidence::kGraphsQwen, evidence::kGraphsGptOss},
-            .alternatives = {{Value("full_iteration"), "needs static expert shapes"}},
-            .expected_step_ratio = host_bound ? std::optional<double>(-0.2) : std::nullopt});
   d.Choose(ModulesKnob(d), ScopedModules(d, attention),
            {.rule_id = kRule,
             .reason = attention ? "the parts of a layer whose shapes are static"
                                 : "attention's static buffers would take the memory that this microbatch needs",
             .basis = Basis::kRecipes,
             .citations = {evidence::kMoeGuide}});
+  Companions(d);
+}
+
+bool HostBound(D d) {
+  return d.intent.profile.has_value() &&
+         (d.intent.profile->wall == Wall::kHost || d.intent.profile->host_gap_ratio.value_or(0) > 0.05);
+}
+bool Mamba(D d) { return d.intent.model.hybrid_layer_pattern.has_value(); }
+bool DenseLayers(D d) { return !d.f.moe && !Mamba(d); }
+bool TightMemory(D d) {
+  const double graph_bytes = d.f.pp > 1 ? evidence::kGraphBytesPipeline : evidence::kGraphBytes;
+  return d.recompute_needed || !Fits(d.f, d.footprint_bytes + graph_bytes);
+}
+bool Flex(D d) { return d.is(K::moe_token_dispatcher_type, "flex"); }
+bool Hybridep(D d) { return Flex(d) && d.is(K::moe_flex_dispatcher_backend, "hybridep"); }
+std::optional<double> GainWhereHostBound(D d) { return HostBound(d) ? std::optional<double>(-0.2) : std::nullopt; }
+
+constexpr Row kGraphs[] = {
+    {.when = [](D d) { return d.f.bring_up; },
+     .value = "none",
+     .why = "bring-up: graphs come after the run is correct",
+     .basis = Basis::kGuidance,
+     .cites = {evidence::kMoeGuide}},
+    {.when = [](D d) { return d.f.fsdp; },
+     .value = "none",
+     .why = "fully sharded parameters move during the step",
+     .basis = Basis::kRecipes},
+    {.when = [](D d) { return d.full_iteration_graphs; },
+     .value = "full_iteration",
+     .why = "MXFP8 on Blackwell: expert buffers of fixed size make the whole iteration static, and host overhead "
+            "disappears",
+     .basis = Basis::kRecipes,
+     .cites = {evidence::kOverlapAfterHostOverhead, evidence::kFusedPathBf16},
+     .other = Other{"transformer_engine", "leaves the experts' launches to the host"},
+     .then = FixedExpertBuffers},
+    {.when = [](D d) { return d.is(K::recompute_granularity, "full"); },
+     .value = "none",
+     .why = "full recompute excludes scoped graphs"},
+    {.when = [](D d) { return d.on(K::cpu_offloading); },
+     .value = "none",
+     .why = "activation offloading excludes scoped graphs"},
+    {.when = [](D d) { return DenseLayers(d) && d.f.benchmark && d.f.blackwell && d.f.pp == 1 && HasFullIteration(d); },
+     .value = "full_iteration",
+     .why = "dense model on one pipeline stage: shapes are static and Blackwell outruns the host",
+     .basis = Basis::kRecipes,
+     .cites = {"Megatron-Bridge@067f987df perf_recipes/llama: full iteration on Blackwell with PP 1"},
+     .then = WholeDenseIteration},
+    {.when = DenseLayers,
+     .value = "none",
+     .why = "dense layers on this GPU are large enough to keep ahead of the host",
+     .basis = Basis::kRecipes,
+     .needs_ab = HostBound,
+     .ab = ScopedGraphsAb},
+    {.when = TightMemory,
+     .value = "none",
+     .why = "memory is tight, and captured layers keep their buffers and a pool of their own",
+     .basis = Basis::kMeasured,
+     .cites = {evidence::kGraphsOutOfMemory},
+     .needs_ab = HostBound,
+     .ab = ScopedGraphsAb},
+    {.when = [](D d) { return d.f.moe && !HostBound(d) && d.f.ep_crosses_domain && !Hybridep(d); },
+     .value = "none",
+     .why = "the exchange runs over the network and bounds the step, not the host",
+     .basis = Basis::kMeasured,
+     .cites = {evidence::kGraphsCommunicationBound}},
+    {.when = [](D d) { return d.f.moe && !HostBound(d) && Flex(d) && !Hybridep(d); },
+     .value = "none",
+     .why = "deepep waits on the host for token counts in every layer; no published recipe pairs it with graphs",
+     .basis = Basis::kRecipes,
+     .cites = {evidence::kDeepepRecipes},
+     .needs_ab = true,
+     .ab = ScopedGraphsAb},
+    {.when = [](D d) { return d.f.moe; },
+     .value = "transformer_engine",
+     .why = "dropless experts stay outside; attention, router and preprocessing are static and launch-bound",
+     .basis = Basis::kMeasured,
+     .cites = {evidence::kGraphsQwen, evidence::kGraphsGptOss},
+     .other = Other{"full_iteration", "needs static expert shapes"},
+     .expected = GainWhereHostBound,
+     .then = CapturedModules},
+    {.value = "transformer_engine",
+     .why = "Mamba blocks are many small kernels with static shapes",
+     .basis = Basis::kMeasured,
+     .cites = {evidence::kGraphsQwen, evidence::kGraphsGptOss},
+     .other = Other{"full_iteration", "needs static expert shapes"},
+     .expected = GainWhereHostBound,
+     .then = CapturedModules},
+};
+
+}  // namespace
+
+void DecideCudaGraphs(Deliberation& d) {
+  if (!d.pinned(K::cuda_graph_impl)) {
+    Choose(d, K::cuda_graph_impl, kRule, kGraphs);
+    return;
+  }
+  d.Respect(K::cuda_graph_impl, kRule, "set by the caller");
+  if (d.is(K::cuda_graph_impl, "transformer_engine")) {
+    d.Follow(ModulesKnob(d), ScopedModules(d, true), K::cuda_graph_impl, kRule,
+             "the parts of a dropless layer whose shapes are static");
+  }
   Companions(d);
 }
 

@@ -1,8 +1,12 @@
 // How tokens reach their experts: all-to-all, DeepEP or HybridEP, and with how many SMs.
+#include <string>
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "resolver/evidence/probe_evidence.h"
 #include "resolver/rules/decide/deliberation.h"
 #include "resolver/rules/decide/evidence.h"
+#include "resolver/rules/decide/rows.h"
 
 namespace flightplan::decide {
 namespace {
@@ -10,24 +14,14 @@ namespace {
 using K = Knob;
 constexpr absl::string_view kRule = "decide.dispatcher";
 
-enum class Backend { kAlltoall, kDeepep, kHybridep };
-
-struct Choice {
-  Backend backend = Backend::kAlltoall;
-  std::string reason;
-  Basis basis = Basis::kRecipes;
-  std::vector<absl::string_view> citations;
-  std::vector<Alternative> alternatives;
-};
-
 // DeepEP's gate in Megatron-Bridge: compute capability 8 or 9, or a board named B200/B300. Rack-scale systems do not
 // pass.
-bool DeepepRuns(const Deliberation& d) {
+bool DeepepRuns(D d) {
   const int cc = d.intent.gpu.cc_major;
   return d.f.domain > 1 && !d.f.rack_scale && (cc == 8 || cc == 9 || HasFlexBackend(d.intent.gpu, "deepep"));
 }
 
-bool HybridepRuns(const Deliberation& d) {
+bool HybridepRuns(D d) {
   const int cc = d.intent.gpu.cc_major;
   if (d.f.domain <= 1 || cc > 10 || (cc != 0 && cc < 8)) return false;
   // A multi-node NVLink domain serves EP up to its own size and nothing beyond it.
@@ -38,92 +32,129 @@ bool AlltoallMovesAsLittle(const Features& f) {
   return f.topk <= evidence::kFewCopies && f.dedup_ratio > evidence::kLittleDedup;
 }
 
-bool SlowSmallMessages(const Deliberation& d) { return d.intent.transport == "efa"; }
-
 std::string Share(double ratio) { return absl::StrCat(static_cast<int>(ratio * 100 + 0.5), " %"); }
 
-Choice ChooseBackend(Deliberation& d, bool hybridep, bool deepep) {
-  const Features& f = d.f;
-  if (f.ep <= 1 && !d.full_iteration_graphs) {
-    return {.reason = "EP 1: no tokens leave the GPU", .basis = Basis::kRule};
-  }
-  if (f.bring_up) {
-    return {.reason = "bring-up: the dispatcher with the fewest requirements comes first",
-            .basis = Basis::kGuidance,
-            .citations = {evidence::kDispatcherGuide}};
-  }
-  if (d.full_iteration_graphs) {
-    return {.backend = Backend::kHybridep,
-            .reason = "full-iteration graphs need a dispatcher that never waits on the host for token counts",
-            .citations = {evidence::kHybridepRecipes}};
-  }
-  if (!hybridep && !deepep) {
-    std::string reason = "no flex backend is usable here";
-    if (!d.intent.env.capabilities_known) {
-      reason = "not known whether deepep or hybridep is installed; a missing backend fails at model build";
-    } else if (f.domain <= 1) {
-      reason = "no NVLink between the GPUs";
-    } else if (f.rack_scale && f.ep_domains > 1) {
-      reason = absl::StrCat("EP ", f.ep, " exceeds the NVLink domain of ", f.domain, " GPUs");
-    }
-    Choice choice{.reason = std::move(reason), .basis = Basis::kRule};
-    if (f.rack_scale && f.ep_domains > 1) choice.citations = {evidence::kPartialRack};
-    choice.alternatives.push_back(
-        {Value("flex"), "name the installed backends as capabilities to let it be considered"});
-    return choice;
-  }
-  if (AlltoallMovesAsLittle(f)) {
-    return {.reason = absl::StrCat("top-", f.topk, " routing: sending each token once per destination still moves ",
-                                   Share(f.dedup_ratio), " of alltoall's rows"),
-            .citations = {evidence::kFewCopiesInNode, evidence::kFewCopiesInRack},
-            .alternatives = {{Value("flex"), "pays when tokens have more experts, or EP spans few destinations"}}};
-  }
-  if (!f.ep_crosses_domain) {
-    if (hybridep) {
-      return {.backend = Backend::kHybridep,
-              .reason = absl::StrCat("EP ", f.ep, " stays inside the NVLink domain of ", f.domain,
-                                     " GPUs; dispatch and permutation run as one kernel"),
-              .citations = {evidence::kHybridepRecipes, evidence::kDispatcherGuide},
-              .alternatives = {{Value("alltoall"), "permutes and sends one row per token and expert"}}};
-    }
-    return {.backend = Backend::kDeepep,
-            .reason = absl::StrCat("EP ", f.ep, " inside the node; hybridep is not installed"),
-            .basis = Basis::kGuidance,
-            .citations = {evidence::kDispatcherGuide}};
-  }
-  // Tokens cross the network.
-  if (SlowSmallMessages(d)) {
-    return {.reason = "EFA: flex backends are slower than alltoall on it",
-            .basis = Basis::kMeasured,
-            .citations = {evidence::kDeepepOnEfa}};
-  }
-  if (f.ep > evidence::kMaxNetworkFlexEp) {
-    return {.reason = absl::StrCat("EP ", f.ep, " over the network: no flex result beyond EP ",
-                                   evidence::kMaxNetworkFlexEp, " is published"),
-            .citations = {evidence::kDispatcherGuide},
-            .alternatives = {{Value("flex"), "worth an A/B"}}};
-  }
-  const int64_t routing_map = f.ep * f.experts;
-  if (hybridep && (routing_map <= evidence::kMaxNetworkRoutingMap || !deepep)) {
-    return {.backend = Backend::kHybridep,
-            .reason = absl::StrCat("EP ", f.ep, " spans ", f.ep_domains,
-                                   " NVLink domains: a token crosses the network once per "
-                                   "domain, ",
-                                   Share(f.dedup_ratio), " of alltoall's rows"),
-            .citations = {evidence::kHybridepRecipes},
-            .alternatives = {
-                {Value("deepep"), "the published choice before hybridep, and where the routing map is larger"}}};
-  }
-  return {.backend = Backend::kDeepep,
-          .reason = hybridep ? absl::StrCat("hybridep would gather a routing map of EP ", f.ep, " x ", f.experts,
-                                            " experts per token over the network")
-                             : absl::StrCat("EP ", f.ep, " spans ", f.ep_domains,
-                                            " nodes: a token crosses the network once per "
-                                            "node, ",
-                                            Share(f.dedup_ratio), " of alltoall's rows"),
-          .citations = {evidence::kDeepepRecipes, evidence::kDispatcherGuide},
-          .alternatives = {{Value("alltoall"), "one row per token and expert"}}};
-}
+// What is installed and runs on this fabric.
+bool HybridepUsable(D d) { return d.intent.env.capabilities_known && d.f.hybridep && HybridepRuns(d); }
+bool DeepepUsable(D d) { return d.intent.env.capabilities_known && d.f.deepep && DeepepRuns(d); }
+bool NoneUsable(D d) { return !HybridepUsable(d) && !DeepepUsable(d); }
+// EP leaves the multi-node NVLink domain.
+bool PartialRack(D d) { return d.f.rack_scale && d.f.ep_domains > 1; }
+bool InsideDomain(D d) { return !d.f.ep_crosses_domain; }
+int64_t RoutingMap(D d) { return d.f.ep * d.f.experts; }
+bool LargeRoutingMap(D d) { return RoutingMap(d) > evidence::kMaxNetworkRoutingMap; }
+
+constexpr char kNotKnown[] =
+    "not known whether deepep or hybridep is installed; a missing backend fails at model build";
+constexpr Other kNameTheInstalled = {"flex", "name the installed backends as capabilities to let it be considered"};
+
+// Each row's value: the backend, "alltoall" for the dispatcher without one.
+constexpr Row kBackends[] = {
+    {.when = [](D d) { return d.f.ep <= 1 && !d.full_iteration_graphs; },
+     .value = "alltoall",
+     .why = "EP 1: no tokens leave the GPU"},
+    {.when = [](D d) { return d.f.bring_up; },
+     .value = "alltoall",
+     .why = "bring-up: the dispatcher with the fewest requirements comes first",
+     .basis = Basis::kGuidance,
+     .cites = {evidence::kDispatcherGuide}},
+    {.when = [](D d) { return d.full_iteration_graphs; },
+     .value = "hybridep",
+     .why = "full-iteration graphs need a dispatcher that never waits on the host for token counts",
+     .basis = Basis::kRecipes,
+     .cites = {evidence::kHybridepRecipes}},
+    {.when = [](D d) { return NoneUsable(d) && !d.intent.env.capabilities_known && PartialRack(d); },
+     .value = "alltoall",
+     .why = kNotKnown,
+     .cites = {evidence::kPartialRack},
+     .other = kNameTheInstalled},
+    {.when = [](D d) { return NoneUsable(d) && !d.intent.env.capabilities_known; },
+     .value = "alltoall",
+     .why = kNotKnown,
+     .other = kNameTheInstalled},
+    {.when = [](D d) { return NoneUsable(d) && d.f.domain <= 1; },
+     .value = "alltoall",
+     .why = "no NVLink between the GPUs",
+     .other = kNameTheInstalled},
+    {.when = [](D d) { return NoneUsable(d) && PartialRack(d); },
+     .value = "alltoall",
+     .why = [](D d) { return absl::StrCat("EP ", d.f.ep, " exceeds the NVLink domain of ", d.f.domain, " GPUs"); },
+     .cites = {evidence::kPartialRack},
+     .other = kNameTheInstalled},
+    {.when = NoneUsable, .value = "alltoall", .why = "no flex backend is usable here", .other = kNameTheInstalled},
+    {.when = [](D d) { return AlltoallMovesAsLittle(d.f); },
+     .value = "alltoall",
+     .why =
+         [](D d) {
+           return absl::StrCat("top-", d.f.topk, " routing: sending each token once per destination still moves ",
+                               Share(d.f.dedup_ratio), " of alltoall's rows");
+         },
+     .basis = Basis::kRecipes,
+     .cites = {evidence::kFewCopiesInNode, evidence::kFewCopiesInRack},
+     .other = Other{"flex", "pays when tokens have more experts, or EP spans few destinations"}},
+    {.when = [](D d) { return InsideDomain(d) && HybridepUsable(d); },
+     .value = "hybridep",
+     .why =
+         [](D d) {
+           return absl::StrCat("EP ", d.f.ep, " stays inside the NVLink domain of ", d.f.domain,
+                               " GPUs; dispatch and permutation run as one kernel");
+         },
+     .basis = Basis::kRecipes,
+     .cites = {evidence::kHybridepRecipes, evidence::kDispatcherGuide},
+     .other = Other{"alltoall", "permutes and sends one row per token and expert"}},
+    {.when = InsideDomain,
+     .value = "deepep",
+     .why = [](D d) { return absl::StrCat("EP ", d.f.ep, " inside the node; hybridep is not installed"); },
+     .basis = Basis::kGuidance,
+     .cites = {evidence::kDispatcherGuide}},
+    // From here on tokens cross the network.
+    {.when = [](D d) { return d.intent.transport == "efa"; },
+     .value = "alltoall",
+     .why = "EFA: flex backends are slower than alltoall on it",
+     .basis = Basis::kMeasured,
+     .cites = {evidence::kDeepepOnEfa}},
+    {.when = [](D d) { return d.f.ep > evidence::kMaxNetworkFlexEp; },
+     .value = "alltoall",
+     .why =
+         [](D d) {
+           return absl::StrCat("EP ", d.f.ep, " over the network: no flex result beyond EP ",
+                               evidence::kMaxNetworkFlexEp, " is published");
+         },
+     .basis = Basis::kRecipes,
+     .cites = {evidence::kDispatcherGuide},
+     .other = Other{"flex", "worth an A/B"}},
+    {.when = [](D d) { return HybridepUsable(d) && (!LargeRoutingMap(d) || !DeepepUsable(d)); },
+     .value = "hybridep",
+     .why =
+         [](D d) {
+           return absl::StrCat("EP ", d.f.ep, " spans ", d.f.ep_domains,
+                               " NVLink domains: a token crosses the network once per domain, ", Share(d.f.dedup_ratio),
+                               " of alltoall's rows");
+         },
+     .basis = Basis::kRecipes,
+     .cites = {evidence::kHybridepRecipes},
+     .other = Other{"deepep", "the published choice before hybridep, and where the routing map is larger"}},
+    {.when = HybridepUsable,
+     .value = "deepep",
+     .why =
+         [](D d) {
+           return absl::StrCat("hybridep would gather a routing map of EP ", d.f.ep, " x ", d.f.experts,
+                               " experts per token over the network");
+         },
+     .basis = Basis::kRecipes,
+     .cites = {evidence::kDeepepRecipes, evidence::kDispatcherGuide},
+     .other = Other{"alltoall", "one row per token and expert"}},
+    {.value = "deepep",
+     .why =
+         [](D d) {
+           return absl::StrCat("EP ", d.f.ep, " spans ", d.f.ep_domains,
+                               " nodes: a token crosses the network once per node, ", Share(d.f.dedup_ratio),
+                               " of alltoall's rows");
+         },
+     .basis = Basis::kRecipes,
+     .cites = {evidence::kDeepepRecipes, evidence::kDispatcherGuide},
+     .other = Other{"alltoall", "one row per token and expert"}},
+};
 
 void ReportError(Deliberation& d, absl::string_view id, std::string seen, std::string needs, std::vector<Patch> fixes) {
   Finding finding;
@@ -165,122 +196,165 @@ void CheckBackend(Deliberation& d) {
   }
 }
 
+// How many SMs the backend takes: what the probe measured, else what its harness uses.
+Value SmsOf(bool hybridep, const std::optional<SmOutlook>& probed, D d, Why* why) {
+  if (!probed.has_value()) {
+    why->reason = hybridep ? "the count that the performance harness uses; 16 to 32 is the range worth sweeping"
+                           : "DeepEP's default; worth a sweep once dispatch shows in the profile";
+    why->basis = Basis::kRecipes;
+    why->citations = {hybridep ? evidence::kHybridepHarnessSms : evidence::kDeepepDefaultSms,
+                      evidence::kDispatcherGuide};
+    return Value(hybridep ? 32 : 20);
+  }
+  why->reason = absl::StrCat("fitted to what ", probed->emulated ? "an emulated exchange gave" : "was measured", " on ",
+                             d.intent.probe->Device(), ": ", probed->best, " SMs");
+  if (probed->low < probed->high) {
+    absl::StrAppend(&why->reason, "; ", probed->low, " to ", probed->high,
+                    " are alike by it, the range worth sweeping");
+  }
+  why->basis = Basis::kEstimate;
+  why->citations.assign(probed->citations.begin(), probed->citations.end());
+  return Value(probed->best);
+}
+
 void ChooseSms(Deliberation& d, absl::string_view backend) {
   const bool hybridep = backend == "hybridep";
   if (!hybridep && backend != "deepep") return;
-  Value sms(hybridep ? 32 : 20);
-  Why why{.rule_id = "decide.dispatcher-sms",
-          .reason = hybridep ? "the count that the performance harness uses; 16 to 32 is the range worth sweeping"
-                             : "DeepEP's default; worth a sweep once dispatch shows in the profile",
-          .basis = Basis::kRecipes,
-          .citations = {hybridep ? evidence::kHybridepHarnessSms : evidence::kDeepepDefaultSms,
-                        evidence::kDispatcherGuide}};
   // One knob since 0.19; before, one for each backend.
   const Knob older = hybridep ? K::moe_hybridep_num_sms : K::moe_deepep_num_sms;
   if (d.pinned(older) || d.pinned(K::moe_flex_dispatcher_num_sms)) return;
   std::optional<SmOutlook> probed;
   if (d.intent.probe != nullptr) probed = d.intent.probe->DispatcherSms(d.intent, d.config());
-  if (probed.has_value()) {
-    sms = Value(probed->best);
-    why.reason = absl::StrCat("fitted to what ", probed->emulated ? "an emulated exchange gave" : "was measured",
-                              " on ", d.intent.probe->Device(), ": ", probed->best, " SMs");
-    if (probed->low < probed->high)
-      absl::StrAppend(&why.reason, "; ", probed->low, " to ", probed->high,
-                      " are alike by it, the range worth sweeping");
-    why.basis = Basis::kEstimate;
-    why.citations.assign(probed->citations.begin(), probed->citations.end());
-  }
+  Why why{.rule_id = "decide.dispatcher-sms"};
+  const Value sms = SmsOf(hybridep, probed, d, &why);
   d.Choose(d.known(K::moe_flex_dispatcher_num_sms) ? K::moe_flex_dispatcher_num_sms : older, sms, std::move(why));
+}
+
+bool OpenOrOn(D d, Knob knob) { return d.open(knob) || d.on(knob); }
+bool OpenOr(D d, Knob knob, absl::string_view text) { return d.open(knob) || d.is(knob, text); }
+
+// The knobs of whole-iteration capture are ours to set, or set so already.
+bool FreeToCapture(D d) {
+  return OpenOr(d, K::cuda_graph_impl, "full_iteration") && OpenOrOn(d, K::moe_paged_stash) &&
+         OpenOr(d, K::moe_token_dispatcher_type, "flex") && d.known(K::use_transformer_engine_op_fuser) && !d.f.fsdp;
+}
+
+// The fused grouped MLP exists for MXFP8 on Blackwell, by upstream's own conditions (Megatron-LM
+// megatron/core/transformer/moe/experts.py:382).
+bool HasFusedGroupedMlp(D d) {
+  return d.f.blackwell && d.f.precision == Precision::kMxfp8 && d.te_at_least("2.14.0") && d.f.etp == 1 &&
+         d.intent.model.gated_linear_unit;
+}
+
+// On x86 nodes the host keeps up better, and where alltoall beats a flex dispatcher the capture does not make up for
+// it.
+bool CapturePays(D d) { return d.f.rack_scale || d.f.ep <= 1 || !AlltoallMovesAsLittle(d.f); }
+
+// One stage of layers with static shapes, its tokens inside the NVLink domain.
+bool CapturableLayout(D d) { return InsideDomain(d) && d.f.pp == 1 && !d.f.hybrid_attention; }
+
+// Whole-iteration capture of a dropless MoE: expert buffers of a fixed capacity, paged out of the way (paged stash),
+// and the fused grouped MLP. Tokens beyond the capacity are lost, so it must be one that cannot overflow: any, where
+// balance is forced; EP times the mean, where it is not.
+void WeighFullIterationGraphs(Deliberation& d) {
+  const Features& f = d.f;
+  if (f.bring_up || !f.paged_stash || !HasFusedGroupedMlp(d) || !HybridepUsable(d) || !CapturableLayout(d) ||
+      !CapturePays(d) || !FreeToCapture(d)) {
+    return;
+  }
+  d.expert_capacity_factor = f.benchmark ? evidence::kForcedBalanceCapacity : static_cast<double>(f.ep);
+  // The stash pages out what the buffers do not hold.
+  const double need = Reserved(f, MemoryNeed(f, {}, 1));
+  d.full_iteration_graphs = Fits(f, need) && (f.benchmark || f.ep <= evidence::kMaxLosslessCapacityEp);
+}
+
+// A backend was named, and it is not none.
+bool BackendNamed(D d) {
+  return d.pinned(K::moe_flex_dispatcher_backend) && !d.value(K::moe_flex_dispatcher_backend).is_none();
+}
+
+Finding BackendWithoutFlex(D d) {
+  Finding finding;
+  finding.rule_id = "decide.backend-without-flex";
+  finding.area = "dispatcher";
+  finding.severity = Severity::kWarning;
+  finding.verdict = Verdict::kAdvice;
+  finding.stage = "decide";
+  finding.seen = absl::StrCat("moe_flex_dispatcher_backend=", d.value(K::moe_flex_dispatcher_backend).ToText(),
+                              ", moe_token_dispatcher_type=", d.value(K::moe_token_dispatcher_type).ToText());
+  finding.needs = "the backend alone does nothing: moe_token_dispatcher_type must be flex";
+  finding.source = "Megatron-LM:megatron/core/transformer/moe/token_dispatcher.py";
+  finding.fixes = {{{K::moe_token_dispatcher_type, "", Value("flex")}}};
+  return finding;
+}
+
+// The backend for a flex dispatcher that was asked for. Left open, upstream's default is deepep, also where it cannot
+// run.
+absl::string_view BackendForFabric(D d) {
+  const bool known = d.intent.env.capabilities_known;
+  const bool hybridep = HybridepRuns(d) && (!known || d.f.hybridep);
+  const bool deepep = DeepepRuns(d) && (!known || d.f.deepep);
+  const bool map_fits = InsideDomain(d) || !LargeRoutingMap(d);
+  return hybridep && (map_fits || !deepep) ? "hybridep" : "deepep";
+}
+
+// The caller named the dispatcher.
+void KeepDispatcher(Deliberation& d) {
+  if (d.is(K::moe_token_dispatcher_type, "flex")) {
+    d.Choose(K::moe_flex_dispatcher_backend, Value(BackendForFabric(d)),
+             {.rule_id = kRule,
+              .reason = "the flex dispatcher was asked for; this is the backend for this fabric",
+              .basis = Basis::kRecipes,
+              .citations = {evidence::kHybridepRecipes}});
+    CheckBackend(d);
+    ChooseSms(d, d.value(K::moe_flex_dispatcher_backend).text());
+  } else if (BackendNamed(d)) {
+    d.Report(BackendWithoutFlex(d));
+  }
+  d.Respect(K::moe_token_dispatcher_type, kRule, "set by the caller");
+}
+
+// The caller named a backend without its dispatcher: the wish is clear, the activation was forgotten.
+void ActivateBackend(Deliberation& d) {
+  d.Choose(K::moe_token_dispatcher_type, Value("flex"),
+           {.rule_id = kRule,
+            .reason = absl::StrCat("moe_flex_dispatcher_backend=", d.value(K::moe_flex_dispatcher_backend).ToText(),
+                                   " was asked for, and a backend without the flex dispatcher does nothing")});
+  CheckBackend(d);
+  ChooseSms(d, d.value(K::moe_flex_dispatcher_backend).text());
+}
+
+void ChooseDispatcher(Deliberation& d) {
+  const Row& row = *FirstThatHolds(kBackends, d);
+  Why why = WhyOf(row, kRule, d);
+  const Value backend = row.value(d);
+  if (backend.text() == "alltoall") {
+    d.Choose(K::moe_token_dispatcher_type, backend, std::move(why));
+    return;
+  }
+  if (!d.known(K::moe_flex_dispatcher_backend) && backend.text() == "deepep") {  // before 0.16: DeepEP only
+    d.Follow(K::moe_enable_deepep, true, K::moe_token_dispatcher_type, kRule, "deepep");
+  }
+  const std::string reason = std::exchange(why.reason, absl::StrCat(backend.text(), ": ", why.reason));
+  d.Choose(K::moe_token_dispatcher_type, "flex", std::move(why));
+  d.Follow(K::moe_flex_dispatcher_backend, backend, K::moe_token_dispatcher_type, kRule, reason);
+  ChooseSms(d, backend.text());
 }
 
 }  // namespace
 
 void DecideDispatcher(Deliberation& d) {
-  const Features& f = d.f;
-  if (!f.moe) return;
-  const bool known = d.intent.env.capabilities_known;
-  const bool hybridep = known && f.hybridep && HybridepRuns(d);
-  const bool deepep = known && f.deepep && DeepepRuns(d);
-
-  // Whole-iteration capture of a dropless MoE: expert buffers of a fixed capacity, paged out of the way (paged stash),
-  // and the fused grouped MLP that exists for MXFP8 on Blackwell. Tokens beyond the capacity are lost, so it must be
-  // one that cannot overflow: any, where balance is forced; EP times the mean, where it is not.
-  const bool free_to_capture = (d.open(K::cuda_graph_impl) || d.is(K::cuda_graph_impl, "full_iteration")) &&
-                               (d.open(K::moe_paged_stash) || d.on(K::moe_paged_stash)) &&
-                               d.known(K::use_transformer_engine_op_fuser) && !f.fsdp;
-  // The fused grouped MLP: upstream's own conditions (Megatron-LM megatron/core/transformer/moe/experts.py:382).
-  const bool fused_mlp = d.te_at_least("2.14.0") && f.etp == 1 && d.intent.model.gated_linear_unit;
-  // On x86 nodes the host keeps up better, and where alltoall beats a flex dispatcher the capture does not make up for
-  // it.
-  const bool worth_it = f.rack_scale || f.ep <= 1 || !AlltoallMovesAsLittle(f);
-  if (!f.bring_up && worth_it && fused_mlp && f.blackwell && f.precision == Precision::kMxfp8 && f.paged_stash &&
-      hybridep && !f.ep_crosses_domain && f.pp == 1 && !f.hybrid_attention && free_to_capture &&
-      (d.open(K::moe_token_dispatcher_type) || d.is(K::moe_token_dispatcher_type, "flex"))) {
-    d.expert_capacity_factor = f.benchmark ? evidence::kForcedBalanceCapacity : static_cast<double>(f.ep);
-    // The stash pages out what the buffers do not hold.
-    const double need = Reserved(f, MemoryNeed(f, {}, 1));
-    d.full_iteration_graphs = Fits(f, need) && (f.benchmark || f.ep <= evidence::kMaxLosslessCapacityEp);
-  }
-
+  if (!d.f.moe) return;
+  WeighFullIterationGraphs(d);
   if (d.pinned(K::moe_token_dispatcher_type)) {
-    if (d.is(K::moe_token_dispatcher_type, "flex")) {
-      // Left open, upstream's default backend is deepep, also where it cannot run.
-      const bool hybridep_open = HybridepRuns(d) && (!known || f.hybridep);
-      const bool deepep_open = DeepepRuns(d) && (!known || f.deepep);
-      const bool map_fits = !f.ep_crosses_domain || f.ep * f.experts <= evidence::kMaxNetworkRoutingMap;
-      const bool pick_hybridep = hybridep_open && (map_fits || !deepep_open);
-      d.Choose(K::moe_flex_dispatcher_backend, pick_hybridep ? Value("hybridep") : Value("deepep"),
-               {.rule_id = kRule,
-                .reason = "the flex dispatcher was asked for; this is the backend for this fabric",
-                .basis = Basis::kRecipes,
-                .citations = {evidence::kHybridepRecipes}});
-      CheckBackend(d);
-      ChooseSms(d, d.value(K::moe_flex_dispatcher_backend).text());
-    } else if (d.pinned(K::moe_flex_dispatcher_backend) && !d.value(K::moe_flex_dispatcher_backend).is_none()) {
-      Finding finding;
-      finding.rule_id = "decide.backend-without-flex";
-      finding.area = "dispatcher";
-      finding.severity = Severity::kWarning;
-      finding.verdict = Verdict::kAdvice;
-      finding.stage = "decide";
-      finding.seen = absl::StrCat("moe_flex_dispatcher_backend=", d.value(K::moe_flex_dispatcher_backend).ToText(),
-                                  ", moe_token_dispatcher_type=", d.value(K::moe_token_dispatcher_type).ToText());
-      finding.needs = "the backend alone does nothing: moe_token_dispatcher_type must be flex";
-      finding.source = "Megatron-LM:megatron/core/transformer/moe/token_dispatcher.py";
-      finding.fixes = {{{K::moe_token_dispatcher_type, "", Value("flex")}}};
-      d.Report(std::move(finding));
-    }
-    d.Respect(K::moe_token_dispatcher_type, kRule, "set by the caller");
+    KeepDispatcher(d);
+  } else if (!d.open(K::moe_token_dispatcher_type)) {
     return;
+  } else if (BackendNamed(d)) {
+    ActivateBackend(d);
+  } else {
+    ChooseDispatcher(d);
   }
-  if (!d.open(K::moe_token_dispatcher_type)) return;
-  if (d.pinned(K::moe_flex_dispatcher_backend) && !d.value(K::moe_flex_dispatcher_backend).is_none()) {
-    // A backend named without its dispatcher: the wish is clear, the activation was forgotten.
-    d.Choose(K::moe_token_dispatcher_type, Value("flex"),
-             {.rule_id = kRule,
-              .reason = absl::StrCat("moe_flex_dispatcher_backend=", d.value(K::moe_flex_dispatcher_backend).ToText(),
-                                     " was asked for, and a backend without the flex dispatcher does nothing")});
-    CheckBackend(d);
-    ChooseSms(d, d.value(K::moe_flex_dispatcher_backend).text());
-    return;
-  }
-
-  Choice choice = ChooseBackend(d, hybridep, deepep);
-  const bool flex = choice.backend != Backend::kAlltoall;
-  const absl::string_view name = choice.backend == Backend::kHybridep ? "hybridep" : "deepep";
-  if (flex && !d.known(K::moe_flex_dispatcher_backend)) {  // releases before 0.16 know DeepEP only
-    if (choice.backend == Backend::kDeepep)
-      d.Follow(K::moe_enable_deepep, true, K::moe_token_dispatcher_type, kRule, "deepep");
-  }
-  d.Choose(K::moe_token_dispatcher_type, flex ? Value("flex") : Value("alltoall"),
-           {.rule_id = kRule,
-            .reason = flex ? absl::StrCat(name, ": ", choice.reason) : choice.reason,
-            .basis = choice.basis,
-            .citations = choice.citations,
-            .alternatives = std::move(choice.alternatives)});
-  if (!flex) return;
-  d.Follow(K::moe_flex_dispatcher_backend, Value(name), K::moe_token_dispatcher_type, kRule, choice.reason);
-  ChooseSms(d, name);
 }
 
 }  // namespace flightplan::decide

@@ -6,6 +6,7 @@
 #include "resolver/plan/stack.h"
 #include "resolver/rules/decide/deliberation.h"
 #include "resolver/rules/decide/evidence.h"
+#include "resolver/rules/decide/rows.h"
 
 namespace flightplan::decide {
 namespace {
@@ -120,75 +121,95 @@ Recompute GivenRecompute(const Deliberation& d) {
   return {.full = given.recompute != RecomputeMode::kNone};
 }
 
-}  // namespace
+// What is computed again, and what one GPU holds by it.
+struct Relief {
+  bool full = false;
+  bool paired = false;   // by the modules that LoongForge's overlap schedule can pair
+  unsigned modules = 0;  // RecomputeModule bits
+  unsigned tensors = 0;  // OffloadModule bits
+  double bytes = 0;
+};
 
-void DecideRecompute(Deliberation& d) {
+double BytesWith(const Features& f, Recompute recompute) { return Reserved(f, MemoryNeed(f, recompute)); }
+
+// Module by module until the layout fits; everything where modules are not enough and full recompute frees more.
+Relief FindRelief(D d, double without) {
   const Features& f = d.f;
-  auto need = [&](unsigned modules) { return Reserved(f, MemoryNeed(f, {.modules = modules})); };
-  const double without = need(0);
-  d.footprint_bytes = without;
-  d.recompute_needed = f.seq > 0 && !Fits(f, without);
-  if (!d.open(K::recompute_granularity)) {
-    d.footprint_bytes = Reserved(f, MemoryNeed(f, GivenRecompute(d)));
-    return;
-  }
-  if (!d.recompute_needed) {
-    // The knob stays at its default, off; the reason is worth stating.
-    d.Choose(
-        K::recompute_granularity, Value(),
-        {.rule_id = kRule,
-         .reason = f.memory_known ? absl::StrCat("fits without: about ", Gib(without), " by the closed formulas, of ",
-                                                 Gib(f.capacity), " usable")
-                                  : std::string("this GPU's memory size is not published, so no need for it is known"),
-         .basis = Basis::kEstimate});
-    return;
-  }
-
-  if (OffloadInstead(d)) return;
-
   const bool overlap_pinned = d.on(K::overlap_moe_expert_parallel_comm);
-  const bool paired = StackOf(d.intent.env).fork && WillOverlapExperts(d);
-  unsigned bits = 0;
-  double now = without;
-  for (const Step& step : StepsFor(d, overlap_pinned, paired)) {
-    if (Fits(f, now)) break;
-    bits = (bits | step.add) & ~step.contains;
-    now = need(bits);
+  Relief relief{.paired = StackOf(d.intent.env).fork && WillOverlapExperts(d), .bytes = without};
+  for (const Step& step : StepsFor(d, overlap_pinned, relief.paired)) {
+    if (Fits(f, relief.bytes)) break;
+    relief.modules = (relief.modules | step.add) & ~step.contains;
+    relief.bytes = BytesWith(f, {.modules = relief.modules});
   }
-  const unsigned tensors = Fits(f, now) ? 0 : TensorsToOffload(d, bits);
-  if (tensors != 0) now = Reserved(f, MemoryNeed(f, {.modules = bits, .offload = tensors}));
-  const bool enough = bits != 0 && Fits(f, now);
-  const double with_full = enough ? now : Reserved(f, MemoryNeed(f, {.full = true}));
-  const bool full = bits == 0 || (!enough && !overlap_pinned && with_full < now);
-  std::string reason = absl::StrCat("about ", Gib(without), " by the closed formulas, ", Gib(f.capacity), " usable");
-  if (full) {
-    d.footprint_bytes = with_full;
-    absl::StrAppend(&reason, "; selective recompute is not enough");
-    if (!d.Choose(K::recompute_granularity, Value("full"),
-                  {.rule_id = kRule,
-                   .reason = std::move(reason),
-                   .basis = Basis::kEstimate,
-                   .citations = {evidence::kRecomputeCosts}})) {
-      return;
-    }
-    d.Follow(K::recompute_method, Value("uniform"), K::recompute_granularity, kRule, "full recompute needs a method");
-    d.Follow(K::recompute_num_layers, Value(1), K::recompute_granularity, kRule, "one layer is live at a time");
+  relief.tensors = Fits(f, relief.bytes) ? 0 : TensorsToOffload(d, relief.modules);
+  if (relief.tensors != 0) relief.bytes = BytesWith(f, {.modules = relief.modules, .offload = relief.tensors});
+  if (relief.modules != 0 && Fits(f, relief.bytes)) return relief;
+  const double with_full = BytesWith(f, {.full = true});
+  if (relief.modules == 0 || (!overlap_pinned && with_full < relief.bytes)) {
+    relief.full = true;
+    relief.bytes = with_full;
+  }
+  return relief;
+}
+
+// The knob stays at its default, off; the reason is worth stating.
+void ChooseNone(Deliberation& d, double without) {
+  d.Choose(
+      K::recompute_granularity, Value(),
+      {.rule_id = kRule,
+       .reason = d.f.memory_known ? absl::StrCat("fits without: about ", Gib(without), " by the closed formulas, of ",
+                                                 Gib(d.f.capacity), " usable")
+                                  : std::string("this GPU's memory size is not published, so no need for it is known"),
+       .basis = Basis::kEstimate});
+}
+
+void ChooseFull(Deliberation& d, std::string reason) {
+  absl::StrAppend(&reason, "; selective recompute is not enough");
+  if (!d.Choose(K::recompute_granularity, Value("full"),
+                {.rule_id = kRule,
+                 .reason = std::move(reason),
+                 .basis = Basis::kEstimate,
+                 .citations = {evidence::kRecomputeCosts}})) {
     return;
   }
-  d.footprint_bytes = now;
-  absl::StrAppend(&reason, "; about ", Gib(now), " with these modules");
+  d.Follow(K::recompute_method, Value("uniform"), K::recompute_granularity, kRule, "full recompute needs a method");
+  d.Follow(K::recompute_num_layers, Value(1), K::recompute_granularity, kRule, "one layer is live at a time");
+}
+
+void ChooseModules(Deliberation& d, const Relief& relief, std::string reason) {
+  absl::StrAppend(&reason, "; about ", Gib(relief.bytes), " with these modules");
   d.Choose(K::recompute_granularity, Value("selective"),
            {.rule_id = kRule,
             .reason = std::move(reason),
             .basis = Basis::kEstimate,
             .citations = {evidence::kRecomputeCosts, evidence::kRecomputeRecipes},
             .alternatives = {{Value("full"), "frees more, costs about a third of the forward work again"}}});
-  d.Choose(K::recompute_modules, ModulesOf(bits),
+  d.Choose(K::recompute_modules, ModulesOf(relief.modules),
            {.rule_id = kRule,
             .reason = "the modules that free most for the work of computing them again",
             .basis = Basis::kEstimate,
-            .citations = {paired ? evidence::kLoongForgeOverlap : evidence::kRecomputeCosts}});
-  if (tensors != 0) OffloadTensors(d, tensors);
+            .citations = {relief.paired ? evidence::kLoongForgeOverlap : evidence::kRecomputeCosts}});
+  if (relief.tensors != 0) OffloadTensors(d, relief.tensors);
+}
+
+}  // namespace
+
+void DecideRecompute(Deliberation& d) {
+  const double without = BytesWith(d.f, {});
+  d.footprint_bytes = without;
+  d.recompute_needed = d.f.seq > 0 && !Fits(d.f, without);
+  if (!d.open(K::recompute_granularity)) {
+    d.footprint_bytes = BytesWith(d.f, GivenRecompute(d));
+    return;
+  }
+  if (!d.recompute_needed) return ChooseNone(d, without);
+  if (OffloadInstead(d)) return;
+  const Relief relief = FindRelief(d, without);
+  d.footprint_bytes = relief.bytes;
+  std::string reason = absl::StrCat("about ", Gib(without), " by the closed formulas, ", Gib(d.f.capacity), " usable");
+  if (relief.full) return ChooseFull(d, std::move(reason));
+  ChooseModules(d, relief, std::move(reason));
 }
 
 }  // namespace flightplan::decide
