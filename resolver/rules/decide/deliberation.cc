@@ -33,14 +33,32 @@ bool Deliberation::Choose(Knob knob, Value value, Why why) {
   return true;
 }
 
+AbSuggestion* Deliberation::Suggested(Knob knob, const Value& plan_value, const Value& other) {
+  auto& suggestions = plan_->ab_suggestions;
+  const auto found = std::find_if(suggestions.begin(), suggestions.end(), [&](const AbSuggestion& ab) {
+    return ab.knob == knob && ab.plan_value == plan_value && ab.other_value == other;
+  });
+  return found == suggestions.end() ? nullptr : &*found;
+}
+
+void Deliberation::TakeOther(const PairEffect& effect, const std::string& measured, const AbSuggestion* suggestion,
+                             Decision* decision) {
+  decision->alternatives.insert(decision->alternatives.begin(), {decision->value, decision->reason});
+  decision->value = effect.other;
+  decision->reason =
+      absl::StrCat(measured, "; without that evidence it would be ", decision->alternatives.front().value.ToText());
+  if (suggestion == nullptr) return;
+  for (const auto& [companion, value] : suggestion->companions) {
+    if (origin(companion) == Origin::kDefault || origin(companion) == Origin::kDecided) {
+      plan_->config.Set(companion, value, Origin::kDecided);
+    }
+  }
+}
+
 void Deliberation::WeighPairs(Knob knob, Decision* decision) {
   const PairEffect effect = EffectOfPairs(pairs_, f, knob, decision->value);
   if (effect.citations.empty()) return;
-  const auto suggestion =
-      std::find_if(plan_->ab_suggestions.begin(), plan_->ab_suggestions.end(), [&](const AbSuggestion& ab) {
-        return ab.knob == knob && ab.plan_value == decision->value && ab.other_value == effect.other;
-      });
-  const bool suggested = suggestion != plan_->ab_suggestions.end();
+  const AbSuggestion* suggestion = Suggested(knob, decision->value, effect.other);
   const std::string measured =
       absl::StrFormat("measured on this layout with %s: %+.1f %% (%+.1f..%+.1f)", effect.other.ToText(),
                       100 * effect.change, 100 * (effect.change - effect.half), 100 * (effect.change + effect.half));
@@ -51,7 +69,7 @@ void Deliberation::WeighPairs(Knob knob, Decision* decision) {
   }
   // A switch is safe to turn: what is set after it looks at it. Another value is taken only where its companions are
   // known.
-  if (effect.other_is_faster() && !suggested && !effect.other.is_bool()) {
+  if (effect.other_is_faster() && suggestion == nullptr && !effect.other.is_bool()) {
     absl::StrAppend(&decision->reason, "; ", measured, ", pin it to use it");
     return;
   }
@@ -59,21 +77,13 @@ void Deliberation::WeighPairs(Knob knob, Decision* decision) {
   decision->basis = Basis::kMeasured;
   decision->expected_step_ratio = effect.other_is_faster() ? effect.change : 1 / (1 + effect.change) - 1;
   if (effect.other_is_faster()) {
-    decision->alternatives.insert(decision->alternatives.begin(), {decision->value, decision->reason});
-    decision->value = effect.other;
-    decision->reason =
-        absl::StrCat(measured, "; without that evidence it would be ", decision->alternatives.front().value.ToText());
-    if (suggested) {
-      for (const auto& [companion, value] : suggestion->companions) {
-        if (origin(companion) == Origin::kDefault || origin(companion) == Origin::kDecided) {
-          plan_->config.Set(companion, value, Origin::kDecided);
-        }
-      }
-    }
+    TakeOther(effect, measured, suggestion, decision);
   } else {
     absl::StrAppend(&decision->reason, "; ", measured);
   }
-  if (suggested) plan_->ab_suggestions.erase(suggestion);
+  if (suggestion != nullptr) {
+    plan_->ab_suggestions.erase(plan_->ab_suggestions.begin() + (suggestion - plan_->ab_suggestions.data()));
+  }
 }
 
 bool Deliberation::Follow(Knob knob, Value value, Knob leader, absl::string_view rule_id, absl::string_view why) {

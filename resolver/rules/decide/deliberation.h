@@ -24,6 +24,8 @@ struct Why {
   std::optional<double> expected_step_ratio = std::nullopt;
 };
 
+struct PairEffect;  // measured.h
+
 class Deliberation {
  public:
   // `pairs`: reported A/B pairs that may settle a choice (PairsFor); must outlive this object.
@@ -68,7 +70,13 @@ class Deliberation {
 
  private:
   Origin origin(Knob knob) const { return plan_->config.origin(knob); }
+  // Lets matched pairs of runs on this layout confirm or overrule a decision.
   void WeighPairs(Knob knob, Decision* decision);
+  // The suggestion to try `other` instead of `plan_value`; null: none.
+  AbSuggestion* Suggested(Knob knob, const Value& plan_value, const Value& other);
+  // Decides for the pairs' faster value, with what the suggestion says goes with it.
+  void TakeOther(const PairEffect& effect, const std::string& measured, const AbSuggestion* suggestion,
+                 Decision* decision);
   DecidedPlan* plan_;
   const absl::Span<const Measurement* const> pairs_;
 };

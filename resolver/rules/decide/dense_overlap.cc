@@ -7,6 +7,7 @@
 #include "resolver/plan/stack.h"
 #include "resolver/rules/decide/deliberation.h"
 #include "resolver/rules/decide/evidence.h"
+#include "resolver/rules/decide/rows.h"
 
 namespace flightplan::decide {
 namespace {
@@ -42,46 +43,59 @@ void ShardedParallel(Deliberation& d) {
             .citations = {"Megatron-Bridge@067f987df scripts/performance/utils/overrides.py:100"}});
 }
 
-void TensorParallel(Deliberation& d) {
-  constexpr absl::string_view kRule = "decide.tp-overlap";
-  if (d.f.tp < 2) return;
-  std::string reason;
-  bool on = false;
-  if (d.f.bring_up) {
-    reason = "bring-up: overlap comes after the run is correct";
-  } else if (!d.on(K::sequence_parallel)) {
-    reason = "without sequence parallelism the stack switches it off";
-  } else if (d.is(K::moe_token_dispatcher_type, "flex")) {
-    reason = "its user buffers and launch order compete with the flex dispatcher's kernels for SMs and queues";
-  } else if (d.f.precision == Precision::kNvfp4 || d.f.precision == Precision::kFp8Blockwise) {
-    reason = "user buffers carry neither NVFP4 nor blockwise FP8 operands; published recipes leave it off";
-  } else if (d.on(K::deterministic_mode)) {
-    reason = "deterministic mode excludes it";
-  } else {
-    on = true;
-    reason =
-        absl::StrCat("TP ", d.f.tp, " with sequence parallelism: all-gather and reduce-scatter run beside the GEMMs");
-  }
-  d.Choose(K::tp_comm_overlap, on,
-           {.rule_id = kRule,
-            .reason = std::move(reason),
-            .basis = Basis::kRecipes,
-            .citations = {evidence::kOverlapGuide}});
+constexpr Row kTensorParallel[] = {
+    {.when = [](D d) { return d.f.bring_up; },
+     .value = false,
+     .why = "bring-up: overlap comes after the run is correct",
+     .basis = Basis::kRecipes,
+     .cites = {evidence::kOverlapGuide}},
+    {.when = [](D d) { return !d.on(K::sequence_parallel); },
+     .value = false,
+     .why = "without sequence parallelism the stack switches it off",
+     .basis = Basis::kRecipes,
+     .cites = {evidence::kOverlapGuide}},
+    {.when = [](D d) { return d.is(K::moe_token_dispatcher_type, "flex"); },
+     .value = false,
+     .why = "its user buffers and launch order compete with the flex dispatcher's kernels for SMs and queues",
+     .basis = Basis::kRecipes,
+     .cites = {evidence::kOverlapGuide}},
+    {.when = [](D d) { return d.f.precision == Precision::kNvfp4 || d.f.precision == Precision::kFp8Blockwise; },
+     .value = false,
+     .why = "user buffers carry neither NVFP4 nor blockwise FP8 operands; published recipes leave it off",
+     .basis = Basis::kRecipes,
+     .cites = {evidence::kOverlapGuide}},
+    {.when = [](D d) { return d.on(K::deterministic_mode); },
+     .value = false,
+     .why = "deterministic mode excludes it",
+     .basis = Basis::kRecipes,
+     .cites = {evidence::kOverlapGuide}},
+    {.value = true,
+     .why =
+         [](D d) {
+           return absl::StrCat("TP ", d.f.tp,
+                               " with sequence parallelism: all-gather and reduce-scatter run beside the GEMMs");
+         },
+     .basis = Basis::kRecipes,
+     .cites = {evidence::kOverlapGuide}},
+};
+
+void BatchedWhereExposed(Deliberation& d) {
+  d.Follow(K::batch_p2p_comm, d.f.vpp <= 1, K::overlap_p2p_comm, "decide.pp-overlap", "the two exclude each other");
 }
 
-void PipelineParallel(Deliberation& d) {
-  constexpr absl::string_view kRule = "decide.pp-overlap";
-  if (d.f.pp < 2) return;
-  const bool interleaved = d.f.vpp > 1;
-  const bool chosen =
-      d.Choose(K::overlap_p2p_comm, interleaved,
-               {.rule_id = kRule,
-                .reason = interleaved ? "the interleaved schedule has another chunk to compute while activations travel"
-                                      : "without virtual stages there is nothing to compute meanwhile",
-                .basis = Basis::kGuidance,
-                .citations = {evidence::kOverlapGuide}});
-  if (chosen) d.Follow(K::batch_p2p_comm, !interleaved, K::overlap_p2p_comm, kRule, "the two exclude each other");
-}
+constexpr Row kPipelineParallel[] = {
+    {.when = [](D d) { return d.f.vpp > 1; },
+     .value = true,
+     .why = "the interleaved schedule has another chunk to compute while activations travel",
+     .basis = Basis::kGuidance,
+     .cites = {evidence::kOverlapGuide},
+     .then = BatchedWhereExposed},
+    {.value = false,
+     .why = "without virtual stages there is nothing to compute meanwhile",
+     .basis = Basis::kGuidance,
+     .cites = {evidence::kOverlapGuide},
+     .then = BatchedWhereExposed},
+};
 
 void ContextParallel(Deliberation& d) {
   constexpr absl::string_view kRule = "decide.cp-overlap";
@@ -131,8 +145,8 @@ void ContextParallel(Deliberation& d) {
 void DecideDenseOverlap(Deliberation& d) {
   DataParallel(d);
   ShardedParallel(d);
-  TensorParallel(d);
-  PipelineParallel(d);
+  if (d.f.tp > 1) Choose(d, K::tp_comm_overlap, "decide.tp-overlap", kTensorParallel);
+  if (d.f.pp > 1) Choose(d, K::overlap_p2p_comm, "decide.pp-overlap", kPipelineParallel);
   ContextParallel(d);
 }
 

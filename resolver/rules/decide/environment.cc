@@ -1,99 +1,73 @@
 // Environment variables that go with the decided configuration.
 #include <algorithm>
+#include <string>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "resolver/plan/stack.h"
 #include "resolver/rules/decide/deliberation.h"
 #include "resolver/rules/decide/evidence.h"
+#include "resolver/rules/decide/rows.h"
 
 namespace flightplan::decide {
 namespace {
 
 using K = Knob;
 
+bool Flex(D d) { return d.is(K::moe_token_dispatcher_type, "flex"); }
+bool Hybridep(D d) { return Flex(d) && d.is(K::moe_flex_dispatcher_backend, "hybridep"); }
+bool OverlapsExperts(D d) { return d.on(K::overlap_moe_expert_parallel_comm); }
+bool Exchanges(D d) { return d.f.moe && d.f.ep > 1; }
+bool WholeIteration(D d) { return d.is(K::cuda_graph_impl, "full_iteration"); }
+bool UserBuffers(D d) { return d.on(K::nccl_ub); }
+// Expandable segments and user buffers exclude each other before torch 2.11.
+bool Expandable(D d) { return !UserBuffers(d); }
+bool Deterministic(D d) { return d.on(K::deterministic_mode); }
+bool FullIterationGraphs(D d) { return d.full_iteration_graphs; }
+// The NIC of a Grace host reaches GPU memory over C2C.
+bool NicOverC2c(D d) {
+  return d.f.rack_scale && absl::StrContains(d.intent.gpu.host_link, "C2C") && d.intent.gpu.cc_minor == 0;
+}
+
+constexpr Row kConnections[] = {
+    {.when = [](D d) { return d.f.fsdp; },
+     .value = "8",
+     .why = "FSDP refuses 1; its gathers need queues of their own",
+     .basis = Basis::kRecipes,
+     .cites = {evidence::kConnectionsRecipes}},
+    {.when = [](D d) { return d.f.blackwell; },
+     .value = "32",
+     .why = "Blackwell orders kernels without the single queue, so every stream gets one",
+     .basis = Basis::kRecipes,
+     .cites = {evidence::kConnectionsRecipes}},
+    {.when = [](D d) { return OverlapsExperts(d) && d.f.tp > 1; },
+     .value = "32",
+     .why = "EP overlap needs queues of its own: 198.5 TFLOP/s/GPU at 32 against 191.1 at 1, even with TP",
+     .basis = Basis::kMeasured,
+     .cites = {evidence::kConnectionsMeasured}},
+    {.when = OverlapsExperts,
+     .value = "32",
+     .why = "EP overlap needs queues of its own",
+     .basis = Basis::kMeasured,
+     .cites = {evidence::kConnectionsMeasured}},
+    {.when = [](D d) { return d.f.tp > 1 || d.f.cp > 1; },
+     .value = "1",
+     .why = "on Hopper and before, TP and CP rely on one queue to start communication before the GEMMs",
+     .cites = {evidence::kConnectionsRequired}},
+    {.when = Flex,
+     .value = "32",
+     .why = "the flex dispatcher's streams get queues of their own",
+     .basis = Basis::kRecipes,
+     .cites = {evidence::kConnectionsRecipes}},
+    {.value = "8",
+     .why = "no TP, CP or EP overlap asks for another value",
+     .basis = Basis::kRecipes,
+     .cites = {evidence::kConnectionsRecipes}},
+};
+
 void Connections(Deliberation& d) {
-  const Features& f = d.f;
-  const bool overlap = d.on(K::overlap_moe_expert_parallel_comm);
-  const bool flex = d.is(K::moe_token_dispatcher_type, "flex");
-  Why why{.rule_id = "decide.env.connections", .basis = Basis::kRecipes, .citations = {evidence::kConnectionsRecipes}};
-  int connections = 8;
-  if (f.fsdp) {
-    why.reason = "FSDP refuses 1; its gathers need queues of their own";
-  } else if (f.blackwell) {
-    connections = 32;
-    why.reason = "Blackwell orders kernels without the single queue, so every stream gets one";
-  } else if (overlap) {
-    connections = 32;
-    why.reason = f.tp > 1
-                     ? "EP overlap needs queues of its own: 198.5 TFLOP/s/GPU at 32 against 191.1 at 1, even with TP"
-                     : "EP overlap needs queues of its own";
-    why.basis = Basis::kMeasured;
-    why.citations = {evidence::kConnectionsMeasured};
-  } else if (f.tp > 1 || f.cp > 1) {
-    connections = 1;
-    why.reason = "on Hopper and before, TP and CP rely on one queue to start communication before the GEMMs";
-    why.basis = Basis::kRule;
-    why.citations = {evidence::kConnectionsRequired};
-  } else if (flex) {
-    connections = 32;
-    why.reason = "the flex dispatcher's streams get queues of their own";
-  } else {
-    why.reason = "no TP, CP or EP overlap asks for another value";
-  }
-  d.Export("CUDA_DEVICE_MAX_CONNECTIONS", absl::StrCat(connections), std::move(why));
-}
-
-void HybridepTopology(Deliberation& d) {
-  const Features& f = d.f;
-  if (!d.is(K::moe_token_dispatcher_type, "flex") || !d.is(K::moe_flex_dispatcher_backend, "hybridep")) return;
-  Why why{.rule_id = "decide.env.hybridep",
-          .reason = absl::StrCat("EP ", f.ep, " in NVLink domains of ", f.domain,
-                                 " GPUs; a wrong size costs speed and can hang"),
-          .citations = {evidence::kTopologyVariables, "deepseek-ai/DeepEP#596"}};
-  d.Export("NUM_OF_HYBRID_EP_RANKS_PER_NVLINK_DOMAIN", absl::StrCat(std::min(f.ep, f.domain)), why);
-  d.Export("NVLINK_DOMAIN_SIZE", absl::StrCat(f.domain), why);
-  d.Export("USE_MNNVL", f.rack_scale ? "1" : "0", std::move(why));
-  d.Export("NUM_OF_TOKENS_PER_CHUNK_COMBINE_API", "128",
-           {.rule_id = "decide.env.hybridep",
-            .reason = "chunk size of most published recipes",
-            .basis = Basis::kRecipes,
-            .citations = {evidence::kPerfRecipeEnvironment}});
-}
-
-void Allocator(Deliberation& d) {
-  constexpr absl::string_view kRule = "decide.env.allocator";
-  if (d.on(K::nccl_ub)) {
-    Why why{.rule_id = kRule,
-            .reason = "NCCL user buffers",
-            .citations = {"Megatron-LM@d98e8a64dd megatron/core/nccl_allocator.py:154"}};
-    d.Export("NCCL_NVLS_ENABLE", "1", why);
-    d.Export("NCCL_CTA_POLICY", "1", std::move(why));
-    return;  // expandable segments and user buffers exclude each other before torch 2.11
-  }
-  const bool whole = d.is(K::cuda_graph_impl, "full_iteration");
-  Why why{.rule_id = kRule,
-          .reason = "variable token counts fragment fixed segments",
-          .basis = Basis::kMeasured,
-          .citations = {evidence::kFragmentation}};
-  d.Export("PYTORCH_CUDA_ALLOC_CONF",
-           whole ? "expandable_segments:True,graph_capture_record_stream_reuse:True" : "expandable_segments:True",
-           std::move(why));
-  d.Export("NCCL_GRAPH_REGISTER", "0",
-           {.rule_id = kRule,
-            .reason = "expandable segments cannot be registered by captured collectives",
-            .citations = {"Megatron-LM@d98e8a64dd megatron/training/arguments.py:1962"}});
-  Why streams{
-      .rule_id = kRule,
-      .reason = whole ? "a captured iteration must record streams" : "tensors of collectives are freed without waiting",
-      .basis = Basis::kRecipes,
-      .citations = {evidence::kPerfRecipeEnvironment}};
-  d.Export("TORCH_NCCL_AVOID_RECORD_STREAMS", whole ? "0" : "1", std::move(streams));
-  d.Export("NCCL_NVLS_ENABLE", "0",
-           {.rule_id = kRule,
-            .reason = "NVLS takes memory that collectives of this plan do not pay back",
-            .basis = Basis::kRecipes,
-            .citations = {evidence::kPerfRecipeEnvironment}});
+  const Row& row = *FirstThatHolds(kConnections, d);
+  d.Export("CUDA_DEVICE_MAX_CONNECTIONS", std::string(row.value(d).text()), WhyOf(row, "decide.env.connections", d));
 }
 
 void Checkout(Deliberation& d) {
@@ -105,66 +79,187 @@ void Checkout(Deliberation& d) {
             .citations = {checkout.source}});
 }
 
+std::string DomainsOfEp(D d) {
+  return absl::StrCat("EP ", d.f.ep, " in NVLink domains of ", d.f.domain,
+                      " GPUs; a wrong size costs speed and can hang");
+}
+std::string NormMargin(D d) { return Flex(d) ? "20" : "16"; }
+
+constexpr char kTopologyRule[] = "decide.env.hybridep";
+constexpr char kAllocatorRule[] = "decide.env.allocator";
+constexpr char kMarginRule[] = "decide.env.norm-margin";
+constexpr char kMargin[] = "norm kernels leave SMs to the exchange that runs beside them";
+constexpr char kDeterministicRule[] = "decide.env.deterministic";
+constexpr char kRing[] = "deterministic mode; Ring satisfies Megatron-LM and Megatron-Bridge";
+constexpr absl::string_view kDeterminism =
+    "Megatron-Bridge@067f987df src/megatron/bridge/recipes/utils/determinism_utils.py:24";
+constexpr absl::string_view kNcclAllocator = "Megatron-LM@d98e8a64dd megatron/core/nccl_allocator.py:154";
+constexpr absl::string_view kExecutors = "Megatron-Bridge@067f987df scripts/performance/utils/executors.py:151";
+
+// In the order in which they are answered.
+constexpr ExportRow kVariables[] = {
+    {.when = Hybridep,
+     .variable = "NUM_OF_HYBRID_EP_RANKS_PER_NVLINK_DOMAIN",
+     .value = [](D d) { return absl::StrCat(std::min(d.f.ep, d.f.domain)); },
+     .rule_id = kTopologyRule,
+     .why = DomainsOfEp,
+     .cites = {evidence::kTopologyVariables, "deepseek-ai/DeepEP#596"}},
+    {.when = Hybridep,
+     .variable = "NVLINK_DOMAIN_SIZE",
+     .value = [](D d) { return absl::StrCat(d.f.domain); },
+     .rule_id = kTopologyRule,
+     .why = DomainsOfEp,
+     .cites = {evidence::kTopologyVariables, "deepseek-ai/DeepEP#596"}},
+    {.when = Hybridep,
+     .variable = "USE_MNNVL",
+     .value = [](D d) { return std::string(d.f.rack_scale ? "1" : "0"); },
+     .rule_id = kTopologyRule,
+     .why = DomainsOfEp,
+     .cites = {evidence::kTopologyVariables, "deepseek-ai/DeepEP#596"}},
+    {.when = Hybridep,
+     .variable = "NUM_OF_TOKENS_PER_CHUNK_COMBINE_API",
+     .value = "128",
+     .rule_id = kTopologyRule,
+     .why = "chunk size of most published recipes",
+     .basis = Basis::kRecipes,
+     .cites = {evidence::kPerfRecipeEnvironment}},
+    {.when = UserBuffers,
+     .variable = "NCCL_NVLS_ENABLE",
+     .value = "1",
+     .rule_id = kAllocatorRule,
+     .why = "NCCL user buffers",
+     .cites = {kNcclAllocator}},
+    {.when = UserBuffers,
+     .variable = "NCCL_CTA_POLICY",
+     .value = "1",
+     .rule_id = kAllocatorRule,
+     .why = "NCCL user buffers",
+     .cites = {kNcclAllocator}},
+    {.when = Expandable,
+     .variable = "PYTORCH_CUDA_ALLOC_CONF",
+     .value =
+         [](D d) {
+           return std::string(WholeIteration(d) ? "expandable_segments:True,graph_capture_record_stream_reuse:True"
+                                                : "expandable_segments:True");
+         },
+     .rule_id = kAllocatorRule,
+     .why = "variable token counts fragment fixed segments",
+     .basis = Basis::kMeasured,
+     .cites = {evidence::kFragmentation}},
+    {.when = Expandable,
+     .variable = "NCCL_GRAPH_REGISTER",
+     .value = "0",
+     .rule_id = kAllocatorRule,
+     .why = "expandable segments cannot be registered by captured collectives",
+     .cites = {"Megatron-LM@d98e8a64dd megatron/training/arguments.py:1962"}},
+    {.when = [](D d) { return Expandable(d) && WholeIteration(d); },
+     .variable = "TORCH_NCCL_AVOID_RECORD_STREAMS",
+     .value = "0",
+     .rule_id = kAllocatorRule,
+     .why = "a captured iteration must record streams",
+     .basis = Basis::kRecipes,
+     .cites = {evidence::kPerfRecipeEnvironment}},
+    {.when = [](D d) { return Expandable(d) && !WholeIteration(d); },
+     .variable = "TORCH_NCCL_AVOID_RECORD_STREAMS",
+     .value = "1",
+     .rule_id = kAllocatorRule,
+     .why = "tensors of collectives are freed without waiting",
+     .basis = Basis::kRecipes,
+     .cites = {evidence::kPerfRecipeEnvironment}},
+    {.when = Expandable,
+     .variable = "NCCL_NVLS_ENABLE",
+     .value = "0",
+     .rule_id = kAllocatorRule,
+     .why = "NVLS takes memory that collectives of this plan do not pay back",
+     .basis = Basis::kRecipes,
+     .cites = {evidence::kPerfRecipeEnvironment}},
+    {.variable = "TORCH_NCCL_HIGH_PRIORITY",
+     .value = "1",
+     .rule_id = "decide.env.nccl",
+     .why = "collectives are not queued behind compute kernels",
+     .basis = Basis::kRecipes,
+     .cites = {evidence::kPerfRecipeEnvironment}},
+    {.when = Exchanges,
+     .variable = "NVTE_FWD_LAYERNORM_SM_MARGIN",
+     .value = NormMargin,
+     .rule_id = kMarginRule,
+     .why = kMargin,
+     .basis = Basis::kRecipes,
+     .cites = {evidence::kPerfRecipeEnvironment}},
+    {.when = Exchanges,
+     .variable = "NVTE_BWD_LAYERNORM_SM_MARGIN",
+     .value = NormMargin,
+     .rule_id = kMarginRule,
+     .why = kMargin,
+     .basis = Basis::kRecipes,
+     .cites = {evidence::kPerfRecipeEnvironment}},
+    {.when = FullIterationGraphs,
+     .variable = "NVTE_CUTEDSL_FUSED_GROUPED_MLP",
+     .value = "1",
+     .rule_id = "decide.env.grouped-mlp",
+     .why = "the op fuser's grouped MLP for MXFP8",
+     .basis = Basis::kRecipes,
+     .cites = {evidence::kPerfRecipeEnvironment}},
+    {.when = FullIterationGraphs,
+     .variable = "CUDNNFE_CLUSTER_OVERLAP_MARGIN",
+     .value = "8",
+     .rule_id = "decide.env.grouped-mlp",
+     .why = "the op fuser's grouped MLP for MXFP8",
+     .basis = Basis::kRecipes,
+     .cites = {evidence::kPerfRecipeEnvironment}},
+    {.when = [](D d) { return d.f.precision == Precision::kNvfp4 && d.f.benchmark; },
+     .variable = "NVTE_USE_FAST_MATH",
+     .value = "1",
+     .rule_id = "decide.env.fast-math",
+     .why = "published NVFP4 benchmarks set it; it changes rounding",
+     .basis = Basis::kRecipes,
+     .cites = {evidence::kPerfRecipeEnvironment}},
+    {.when = [](D d) { return d.on(K::fine_grained_activation_offloading) && d.te_at_least("2.10.0"); },
+     .variable = "NVTE_CPU_OFFLOAD_V1",
+     .value = "1",
+     .rule_id = "decide.env.offload",
+     .why = "fine-grained offloading requires it from Transformer Engine 2.10 on",
+     .cites = {"Megatron-LM@d98e8a64dd megatron/training/arguments.py:1939"}},
+    {.when = Deterministic,
+     .variable = "NCCL_ALGO",
+     .value = "Ring",
+     .rule_id = kDeterministicRule,
+     .why = kRing,
+     .cites = {kDeterminism}},
+    {.when = Deterministic,
+     .variable = "NVTE_ALLOW_NONDETERMINISTIC_ALGO",
+     .value = "0",
+     .rule_id = kDeterministicRule,
+     .why = kRing,
+     .cites = {kDeterminism}},
+    {.when = Deterministic,
+     .variable = "CUBLAS_WORKSPACE_CONFIG",
+     .value = ":4096:8",
+     .rule_id = kDeterministicRule,
+     .why = kRing,
+     .cites = {kDeterminism}},
+    {.when = NicOverC2c,
+     .variable = "NCCL_NET_GDR_LEVEL",
+     .value = "PHB",
+     .rule_id = "decide.env.nic",
+     .why = "GPU-direct over NVLink-C2C",
+     .basis = Basis::kRecipes,
+     .cites = {kExecutors}},
+    {.when = NicOverC2c,
+     .variable = "NCCL_NET_GDR_C2C",
+     .value = "1",
+     .rule_id = "decide.env.nic",
+     .why = "GPU-direct over NVLink-C2C",
+     .basis = Basis::kRecipes,
+     .cites = {kExecutors}},
+};
+
 }  // namespace
 
 void DecideEnvironment(Deliberation& d) {
-  const Features& f = d.f;
   Checkout(d);
   Connections(d);
-  HybridepTopology(d);
-  Allocator(d);
-  d.Export("TORCH_NCCL_HIGH_PRIORITY", "1",
-           {.rule_id = "decide.env.nccl",
-            .reason = "collectives are not queued behind compute kernels",
-            .basis = Basis::kRecipes,
-            .citations = {evidence::kPerfRecipeEnvironment}});
-  if (f.moe && f.ep > 1) {
-    const bool flex = d.is(K::moe_token_dispatcher_type, "flex");
-    Why why{.rule_id = "decide.env.norm-margin",
-            .reason = "norm kernels leave SMs to the exchange that runs beside them",
-            .basis = Basis::kRecipes,
-            .citations = {evidence::kPerfRecipeEnvironment}};
-    d.Export("NVTE_FWD_LAYERNORM_SM_MARGIN", flex ? "20" : "16", why);
-    d.Export("NVTE_BWD_LAYERNORM_SM_MARGIN", flex ? "20" : "16", std::move(why));
-  }
-  if (d.full_iteration_graphs) {
-    Why why{.rule_id = "decide.env.grouped-mlp",
-            .reason = "the op fuser's grouped MLP for MXFP8",
-            .basis = Basis::kRecipes,
-            .citations = {evidence::kPerfRecipeEnvironment}};
-    d.Export("NVTE_CUTEDSL_FUSED_GROUPED_MLP", "1", why);
-    d.Export("CUDNNFE_CLUSTER_OVERLAP_MARGIN", "8", std::move(why));
-  }
-  if (f.precision == Precision::kNvfp4 && f.benchmark) {
-    d.Export("NVTE_USE_FAST_MATH", "1",
-             {.rule_id = "decide.env.fast-math",
-              .reason = "published NVFP4 benchmarks set it; it changes rounding",
-              .basis = Basis::kRecipes,
-              .citations = {evidence::kPerfRecipeEnvironment}});
-  }
-  if (d.on(K::fine_grained_activation_offloading) && d.te_at_least("2.10.0")) {
-    d.Export("NVTE_CPU_OFFLOAD_V1", "1",
-             {.rule_id = "decide.env.offload",
-              .reason = "fine-grained offloading requires it from Transformer Engine 2.10 on",
-              .citations = {"Megatron-LM@d98e8a64dd megatron/training/arguments.py:1939"}});
-  }
-  if (d.on(K::deterministic_mode)) {
-    Why why{.rule_id = "decide.env.deterministic",
-            .reason = "deterministic mode; Ring satisfies Megatron-LM and Megatron-Bridge",
-            .citations = {"Megatron-Bridge@067f987df src/megatron/bridge/recipes/utils/determinism_utils.py:24"}};
-    d.Export("NCCL_ALGO", "Ring", why);
-    d.Export("NVTE_ALLOW_NONDETERMINISTIC_ALGO", "0", why);
-    d.Export("CUBLAS_WORKSPACE_CONFIG", ":4096:8", std::move(why));
-  }
-  // Grace hosts: the NIC reaches GPU memory over C2C.
-  if (f.rack_scale && absl::StrContains(d.intent.gpu.host_link, "C2C") && d.intent.gpu.cc_minor == 0) {
-    Why why{.rule_id = "decide.env.nic",
-            .reason = "GPU-direct over NVLink-C2C",
-            .basis = Basis::kRecipes,
-            .citations = {"Megatron-Bridge@067f987df scripts/performance/utils/executors.py:151"}};
-    d.Export("NCCL_NET_GDR_LEVEL", "PHB", why);
-    d.Export("NCCL_NET_GDR_C2C", "1", std::move(why));
-  }
+  Export(d, kVariables);
 }
 
 }  // namespace flightplan::decide

@@ -79,74 +79,85 @@ void ExtractCandidate(const NormalizedIntent& intent, const std::optional<ModelS
   c.grad_accumulation_fusion = true;
 }
 
+void ExtractLayout(const NormalizedIntent& intent, const Config& config, Features* f) {
+  auto size = [&](Knob knob) { return Bounded(config.Get(knob).integer()); };
+  f->tp = size(K::tensor_model_parallel_size);
+  f->pp = size(K::pipeline_model_parallel_size);
+  f->vpp = size(K::virtual_pipeline_model_parallel_size);
+  f->cp = size(K::context_parallel_size);
+  f->ep = size(K::expert_model_parallel_size);
+  // Unset, experts are split over the tensor-parallel ranks.
+  f->etp = config.Get(K::expert_tensor_parallel_size).is_none() ? f->tp : size(K::expert_tensor_parallel_size);
+  f->world = Bounded(intent.gpu_count, int64_t{1} << 30);
+  f->dp = std::max<int64_t>(1, f->world / (f->tp * f->pp * f->cp));
+  f->edp = std::max<int64_t>(1, f->world / (f->etp * f->ep * f->pp));
+  f->mbs = size(K::micro_batch_size);
+  f->fsdp = config.Get(K::use_megatron_fsdp).truthy() || config.Get(K::use_torch_fsdp2).truthy();
+  f->sequence_parallel = config.Get(K::sequence_parallel).truthy();
+}
+
+void ExtractWorkload(const NormalizedIntent& intent, const Config& config, Features* f) {
+  const auto& workload = intent.workload;
+  f->gbs = workload.global_batch_size > 0 ? workload.global_batch_size
+                                          : std::max<int64_t>(0, config.Get(K::global_batch_size).integer());
+  f->seq = Bounded(workload.seq_length > 0 ? workload.seq_length : config.Get(K::seq_length).integer(), kMaxSequence);
+  f->microbatches = f->gbs / std::max<int64_t>(1, f->mbs * f->dp);
+  f->benchmark = workload.objective == Objective::kBenchmark;
+  f->bring_up = intent.stage == Stage::kBringUp;
+  f->precision = workload.precision;
+  f->sixteen_bit = f->precision == Precision::kBf16 || f->precision == Precision::kFp16;
+}
+
+void ExtractModel(const ModelSpec& model, Features* f) {
+  f->moe = model.is_moe();
+  f->mla = model.is_mla();
+  f->shared_expert = model.moe_shared_expert_intermediate_size.value_or(0) > 0;
+  f->hybrid_attention = model.hybrid_layer_pattern.has_value() || model.num_linear_attention_layers.value_or(0) > 0 ||
+                        !model.linear_attention_freq.empty();
+  f->experts = f->moe ? Bounded(model.num_moe_experts.value_or(0)) : 0;
+  f->topk = f->moe ? Bounded(model.moe_router_topk.value_or(0)) : 0;
+  // A shared expert with at least a quarter of the routed work can cover a noticeable part of an exchange.
+  f->shared_expert_covers = static_cast<double>(model.moe_shared_expert_intermediate_size.value_or(0)) * 4 >=
+                            static_cast<double>(f->topk) * static_cast<double>(model.moe_ffn_hidden_size.value_or(0));
+}
+
+void ExtractHardware(const NormalizedIntent& intent, Features* f) {
+  const auto& gpu = intent.gpu;
+  f->domain = Bounded(intent.env.nvlink_domain_gpus > 0 ? intent.env.nvlink_domain_gpus : gpu.nvlink_domain_gpus);
+  f->node = Bounded(intent.env.gpus_per_node > 0 ? intent.env.gpus_per_node : gpu.gpus_per_node);
+  f->hopper = gpu.cc_major == 9;
+  // A system whose compute capability is not published yet is newer than those whose is; MXFP8 came with Blackwell.
+  const bool mxfp8 = std::find(gpu.fp8_recipes.begin(), gpu.fp8_recipes.end(), "mxfp8") != gpu.fp8_recipes.end();
+  f->blackwell = gpu.cc_major >= 10 || (gpu.cc_major == 0 && mxfp8);
+  f->rack_scale = f->domain > f->node;
+  f->memory_known = gpu.hbm_bytes.has_value();
+  if (f->memory_known) f->capacity = std::max(0.0, static_cast<double>(*gpu.hbm_bytes) - memory::kHeadroomBytes.value);
+  f->deepep = Has(intent.env, "deepep");
+  f->hybridep = Has(intent.env, "hybridep");
+  f->paged_stash = Has(intent.env, "paged_stash");
+}
+
+// Where the layout puts a token's experts on this hardware.
+void ExtractExchange(Features* f) {
+  const int64_t span = f->ep * f->etp;  // an expert group's ranks are contiguous within one pipeline stage
+  f->ep_domains = (span + f->domain - 1) / f->domain;
+  f->ep_crosses_domain = f->moe && f->ep > 1 && f->ep_domains > 1;
+  if (!f->moe || f->ep <= 1 || f->topk <= 0) return;
+  const auto k = static_cast<double>(f->topk);
+  const auto groups = static_cast<double>(f->ep_crosses_domain ? f->ep_domains : f->ep);
+  const double copies = k * (1 - 1 / groups);
+  f->dedup_ratio = copies > 0 ? RemoteGroups(groups, k) / copies : 1;
+}
+
 }  // namespace
 
 Features ExtractFeatures(const NormalizedIntent& intent, const std::optional<ModelShape>& shape, const Config& config) {
   Features f;
-  auto size = [&](Knob knob) { return Bounded(config.Get(knob).integer()); };
-  f.tp = size(K::tensor_model_parallel_size);
-  f.pp = size(K::pipeline_model_parallel_size);
-  f.vpp = size(K::virtual_pipeline_model_parallel_size);
-  f.cp = size(K::context_parallel_size);
-  f.ep = size(K::expert_model_parallel_size);
-  // Unset, experts are split over the tensor-parallel ranks.
-  f.etp = config.Get(K::expert_tensor_parallel_size).is_none() ? f.tp : size(K::expert_tensor_parallel_size);
-  f.world = Bounded(intent.gpu_count, int64_t{1} << 30);
-  f.dp = std::max<int64_t>(1, f.world / (f.tp * f.pp * f.cp));
-  f.edp = std::max<int64_t>(1, f.world / (f.etp * f.ep * f.pp));
-  f.mbs = size(K::micro_batch_size);
-  f.gbs = intent.workload.global_batch_size > 0 ? intent.workload.global_batch_size
-                                                : std::max<int64_t>(0, config.Get(K::global_batch_size).integer());
-  f.seq = Bounded(intent.workload.seq_length > 0 ? intent.workload.seq_length : config.Get(K::seq_length).integer(),
-                  kMaxSequence);
-  f.microbatches = f.gbs / std::max<int64_t>(1, f.mbs * f.dp);
-  f.fsdp = config.Get(K::use_megatron_fsdp).truthy() || config.Get(K::use_torch_fsdp2).truthy();
-  f.sequence_parallel = config.Get(K::sequence_parallel).truthy();
-
-  const ModelSpec& model = intent.model;
-  f.moe = model.is_moe();
-  f.mla = model.is_mla();
-  f.shared_expert = model.moe_shared_expert_intermediate_size.value_or(0) > 0;
-  f.hybrid_attention = model.hybrid_layer_pattern.has_value() || model.num_linear_attention_layers.value_or(0) > 0 ||
-                       !model.linear_attention_freq.empty();
-  f.experts = f.moe ? Bounded(model.num_moe_experts.value_or(0)) : 0;
-  f.topk = f.moe ? Bounded(model.moe_router_topk.value_or(0)) : 0;
-  // A shared expert with at least a quarter of the routed work can cover a noticeable part of an exchange.
-  f.shared_expert_covers = static_cast<double>(model.moe_shared_expert_intermediate_size.value_or(0)) * 4 >=
-                           static_cast<double>(f.topk) * static_cast<double>(model.moe_ffn_hidden_size.value_or(0));
-
-  const int64_t domain =
-      intent.env.nvlink_domain_gpus > 0 ? intent.env.nvlink_domain_gpus : intent.gpu.nvlink_domain_gpus;
-  f.domain = Bounded(domain);
-  f.node = Bounded(intent.env.gpus_per_node > 0 ? intent.env.gpus_per_node : intent.gpu.gpus_per_node);
-  f.hopper = intent.gpu.cc_major == 9;
-  // A system whose compute capability is not published yet is newer than those whose is; MXFP8 came with Blackwell.
-  const bool mxfp8 =
-      std::find(intent.gpu.fp8_recipes.begin(), intent.gpu.fp8_recipes.end(), "mxfp8") != intent.gpu.fp8_recipes.end();
-  f.blackwell = intent.gpu.cc_major >= 10 || (intent.gpu.cc_major == 0 && mxfp8);
-  f.rack_scale = f.domain > f.node;
-  const int64_t span = f.ep * f.etp;  // an expert group's ranks are contiguous within one pipeline stage
-  f.ep_domains = (span + f.domain - 1) / f.domain;
-  f.ep_crosses_domain = f.moe && f.ep > 1 && f.ep_domains > 1;
-  if (f.moe && f.ep > 1 && f.topk > 0) {
-    const auto k = static_cast<double>(f.topk);
-    const auto groups = static_cast<double>(f.ep_crosses_domain ? f.ep_domains : f.ep);
-    const double copies = k * (1 - 1 / groups);
-    f.dedup_ratio = copies > 0 ? RemoteGroups(groups, k) / copies : 1;
-  }
-
-  f.deepep = Has(intent.env, "deepep");
-  f.hybridep = Has(intent.env, "hybridep");
-  f.paged_stash = Has(intent.env, "paged_stash");
-
-  f.benchmark = intent.workload.objective == Objective::kBenchmark;
-  f.bring_up = intent.stage == Stage::kBringUp;
-  f.precision = intent.workload.precision;
-  f.sixteen_bit = f.precision == Precision::kBf16 || f.precision == Precision::kFp16;
-
-  f.memory_known = intent.gpu.hbm_bytes.has_value();
-  if (f.memory_known)
-    f.capacity = std::max(0.0, static_cast<double>(*intent.gpu.hbm_bytes) - memory::kHeadroomBytes.value);
+  ExtractLayout(intent, config, &f);
+  ExtractWorkload(intent, config, &f);
+  ExtractModel(intent.model, &f);
+  ExtractHardware(intent, &f);
+  ExtractExchange(&f);
   ExtractCandidate(intent, shape, config, &f);
   return f;
 }

@@ -2,51 +2,81 @@
 #include "resolver/plan/stack.h"
 #include "resolver/rules/decide/deliberation.h"
 #include "resolver/rules/decide/evidence.h"
+#include "resolver/rules/decide/rows.h"
 
 namespace flightplan::decide {
 
-void DecideFusions(Deliberation& d) {
-  using K = Knob;
-  constexpr absl::string_view kRule = "decide.fusions";
+namespace {
+
+using K = Knob;
+constexpr absl::string_view kRule = "decide.fusions";
+
+constexpr Row kGroupedGemm[] = {
+    {.value = true, .why = "one grouped GEMM for all local experts", .cites = {evidence::kMoeGuide}},
+};
+
+constexpr Row kBiasDropout[] = {
+    {.when = [](D d) { return d.on(K::moe_grouped_gemm) && d.on(K::add_bias_linear) && d.on(K::bias_dropout_fusion); },
+     .value = false,
+     .why = "grouped experts with a bias cannot fuse bias and dropout",
+     .cites = {"Megatron-LM@d98e8a64dd megatron/core/transformer/moe/experts.py:205"}},
+};
+
+// Fused permutation broke with newer Triton releases, so it stays out of a bring-up.
+constexpr absl::string_view kTritonBreaks = "NVIDIA/TransformerEngine#2579";
+constexpr Row kPermutation[] = {
+    {.when = [](D d) { return d.f.bring_up; },
+     .value = false,
+     .why = "bring-up: the fused permutation is the part that library versions break",
+     .cites = {kTritonBreaks}},
+    {.when = [](D d) { return d.te_at_least("2.1.0"); },
+     .value = true,
+     .why = "Transformer Engine has the fused permutation",
+     .cites = {kTritonBreaks}},
+    {.value = false, .why = "needs Transformer Engine 2.1", .cites = {kTritonBreaks}},
+};
+
+constexpr Row kRouter[] = {
+    {.when = [](D d) { return d.te_at_least("2.7.0") && !d.f.bring_up; },
+     .value = true,
+     .why = "top-k and auxiliary loss in one kernel each"},
+    {.value = false, .why = "needs Transformer Engine 2.7"},
+};
+
+constexpr Row kRope[] = {
+    {.when = [](D d) { return d.f.mla && !d.is(K::rope_type, "yarn"); },
+     .value = false,
+     .why = "the fused rotary kernel of MLA exists for YaRN only",
+     .cites = {"Megatron-LM@d98e8a64dd megatron/core/transformer/transformer_config.py"}},
+};
+
+// Megatron-LM's command line refuses the TE kernel.
+void WriteGradientInPlace(Deliberation& d) {
   const Environment& env = d.intent.env;
+  if (StackOf(env).container && (!env.te_stated || env.te.has_value()) && d.on(K::cross_entropy_loss_fusion)) {
+    d.Follow(K::cross_entropy_fusion_impl, "te", K::cross_entropy_loss_fusion, kRule, "writes the gradient in place");
+  }
+}
+
+constexpr Row kCrossEntropy[] = {
+    {.when = [](D d) { return d.on(K::deterministic_mode); },
+     .value = false,
+     .why = "keeps one copy of the logits instead of three",
+     .then = WriteGradientInPlace},
+    {.value = true, .why = "keeps one copy of the logits instead of three", .then = WriteGradientInPlace},
+};
+
+}  // namespace
+
+void DecideFusions(Deliberation& d) {
   if (d.f.moe) {
-    d.Choose(
-        K::moe_grouped_gemm, true,
-        {.rule_id = kRule, .reason = "one grouped GEMM for all local experts", .citations = {evidence::kMoeGuide}});
-    if (d.on(K::moe_grouped_gemm) && d.on(K::add_bias_linear) && d.on(K::bias_dropout_fusion)) {
-      d.Choose(K::bias_dropout_fusion, false,
-               {.rule_id = kRule,
-                .reason = "grouped experts with a bias cannot fuse bias and dropout",
-                .basis = Basis::kRule,
-                .citations = {"Megatron-LM@d98e8a64dd megatron/core/transformer/moe/experts.py:205"}});
-    }
-    // Fused permutation broke with newer Triton releases (NVIDIA/TransformerEngine#2579), so it stays out of a
-    // bring-up.
-    const bool permute = d.te_at_least("2.1.0") && !d.f.bring_up;
-    d.Choose(K::moe_permute_fusion, permute,
-             {.rule_id = kRule,
-              .reason = permute        ? "Transformer Engine has the fused permutation"
-                        : d.f.bring_up ? "bring-up: the fused permutation is the part that library versions break"
-                                       : "needs Transformer Engine 2.1",
-              .citations = {"NVIDIA/TransformerEngine#2579"}});
-    const bool router = d.te_at_least("2.7.0") && !d.f.bring_up;
-    d.Choose(K::moe_router_fusion, router,
-             {.rule_id = kRule,
-              .reason = router ? "top-k and auxiliary loss in one kernel each" : "needs Transformer Engine 2.7"});
+    Choose(d, K::moe_grouped_gemm, kRule, kGroupedGemm);
+    Choose(d, K::bias_dropout_fusion, kRule, kBiasDropout);
+    Choose(d, K::moe_permute_fusion, kRule, kPermutation);
+    Choose(d, K::moe_router_fusion, kRule, kRouter);
   }
-  if (d.f.mla && !d.is(K::rope_type, "yarn")) {
-    d.Choose(K::apply_rope_fusion, false,
-             {.rule_id = kRule,
-              .reason = "the fused rotary kernel of MLA exists for YaRN only",
-              .citations = {"Megatron-LM@d98e8a64dd megatron/core/transformer/transformer_config.py"}});
-  }
-  if (d.Choose(K::cross_entropy_loss_fusion, !d.on(K::deterministic_mode),
-               {.rule_id = kRule, .reason = "keeps one copy of the logits instead of three"})) {
-    // Megatron-LM's command line refuses the TE kernel.
-    if (StackOf(env).container && (!env.te_stated || env.te.has_value()) && d.on(K::cross_entropy_loss_fusion)) {
-      d.Follow(K::cross_entropy_fusion_impl, "te", K::cross_entropy_loss_fusion, kRule, "writes the gradient in place");
-    }
-  }
+  Choose(d, K::apply_rope_fusion, kRule, kRope);
+  Choose(d, K::cross_entropy_loss_fusion, kRule, kCrossEntropy);
 }
 
 }  // namespace flightplan::decide

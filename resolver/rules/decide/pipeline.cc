@@ -8,6 +8,7 @@
 #include "resolver/plan/stack.h"
 #include "resolver/rules/decide/deliberation.h"
 #include "resolver/rules/decide/evidence.h"
+#include "resolver/rules/decide/rows.h"
 
 namespace flightplan::decide {
 namespace {
@@ -18,32 +19,48 @@ using K = Knob;
 constexpr int64_t kMaxStages = 4096;
 constexpr int64_t kMaxLayers = 65536;
 
+constexpr Row kSequenceParallel[] = {
+    {.when = [](D d) { return d.f.tp > 1 && d.f.moe; },
+     .value = true,
+     .why = "TP with experts requires it, and it splits the norms' activations",
+     .cites = {evidence::kMoeGuide}},
+    {.when = [](D d) { return d.f.tp > 1; },
+     .value = true,
+     .why = "splits the norms' activations over the TP ranks at no extra traffic",
+     .cites = {evidence::kMoeGuide}},
+};
+
+int64_t LayersOf(D d) {
+  const int64_t layers = d.value(K::num_layers).integer();
+  return layers > 0 ? layers : d.intent.model.num_layers;
+}
+int64_t MtpOf(D d) { return std::max<int64_t>(0, d.value(K::mtp_num_layers).integer()); }
+
+// The caller said how layers are split.
+bool SplitGiven(D d) {
+  return !d.value(K::num_layers_in_first_pipeline_stage).is_none() ||
+         !d.value(K::num_layers_in_last_pipeline_stage).is_none() || d.on(K::account_for_embedding_in_pipeline_split) ||
+         d.on(K::account_for_loss_in_pipeline_split) || !d.value(K::pipeline_model_parallel_layout).is_none();
+}
+
+bool Divides(D d) {
+  const bool hashed = StackOf(d.intent.env).fork && d.value(K::moe_n_hash_layers).integer() > 0;
+  return LayersOf(d) % (d.f.pp * d.f.vpp) == 0 && !hashed;
+}
+
+bool NeedsLayout(D d) {
+  if (d.f.pp <= 1 || d.intent.model.hybrid_layer_pattern.has_value() || SplitGiven(d) || Divides(d)) return false;
+  const int64_t layers = LayersOf(d), mtp = MtpOf(d), stages = d.f.pp * d.f.vpp;
+  return stages <= kMaxStages && layers <= kMaxLayers && mtp <= kMaxLayers && layers + mtp + 2 >= stages;
+}
+
 }  // namespace
 
 void DecidePipeline(Deliberation& d) {
   const Features& f = d.f;
-  if (f.tp > 1) {
-    d.Choose(K::sequence_parallel, true,
-             {.rule_id = "decide.sequence-parallel",
-              .reason = f.moe ? "TP with experts requires it, and it splits the norms' activations"
-                              : "splits the norms' activations over the TP ranks at no extra traffic",
-              .citations = {evidence::kMoeGuide}});
-  }
-  if (f.pp <= 1 || d.intent.model.hybrid_layer_pattern.has_value()) return;
-  const int64_t layers =
-      d.value(K::num_layers).integer() > 0 ? d.value(K::num_layers).integer() : d.intent.model.num_layers;
-  const int64_t stages = f.pp * f.vpp;
-  const int64_t mtp = std::max<int64_t>(0, d.value(K::mtp_num_layers).integer());
-  const bool split_given = !d.value(K::num_layers_in_first_pipeline_stage).is_none() ||
-                           !d.value(K::num_layers_in_last_pipeline_stage).is_none() ||
-                           d.on(K::account_for_embedding_in_pipeline_split) ||
-                           d.on(K::account_for_loss_in_pipeline_split);
-  const bool hashed = StackOf(d.intent.env).fork && d.value(K::moe_n_hash_layers).integer() > 0;
-  const bool even = layers % stages == 0 && !hashed;
-  if (stages > kMaxStages || layers > kMaxLayers || mtp > kMaxLayers || even || split_given ||
-      layers + mtp + 2 < stages || !d.value(K::pipeline_model_parallel_layout).is_none()) {
-    return;
-  }
+  Choose(d, K::sequence_parallel, "decide.sequence-parallel", kSequenceParallel);
+  if (!NeedsLayout(d)) return;
+  const int64_t layers = LayersOf(d), mtp = MtpOf(d), stages = f.pp * f.vpp;
   const std::vector<int64_t> sizes = BalancedStages(layers, mtp, stages);
   d.Choose(K::pipeline_model_parallel_layout, LayoutText(sizes, mtp),
            {.rule_id = "decide.pipeline-layout",

@@ -95,14 +95,14 @@ Why WhyOf(const Row& row, absl::string_view rule_id, D d);
 // where the knob is not open. Null: nothing was set.
 const Row* Choose(Deliberation& d, Knob knob, absl::string_view rule_id, absl::Span<const Row> rows);
 
-// A variable to export, and the knobs that ask for it.
+// A variable to export where the row holds.
 struct ExportRow {
   bool (*when)(D) = nullptr;  // null: always
   absl::string_view variable;
   Cell<const char*, std::string> value;
   absl::string_view rule_id;
   Cell<const char*, std::string> why;
-  Basis basis = Basis::kRecipes;
+  Basis basis = Basis::kRule;
   ConstList<absl::string_view, 2> cites = {};
 };
 
