@@ -34,7 +34,7 @@ std::string Against(const PlanAnswer& chosen, const PlanAnswer& other) {
   if (ratio >= 0 || other.outside.empty()) {
     return absl::StrFormat("%.1f %% %s", std::abs(ratio) * 100, ratio < 0 ? "faster" : "slower");
   }
-  return absl::StrFormat("%.1f %% faster, but %s", -ratio * 100, std::string(other.outside.front()->what));
+  return absl::StrFormat("%.1f %% faster, but %s", -ratio * 100, std::string(other.outside.held[0]->what));
 }
 
 Finding WhyNot(absl::string_view id, std::string detail, absl::string_view needs) {

@@ -27,16 +27,6 @@ constexpr char kEvenSplit[] = "as many layers on the last rank as on the others"
 // more of them cost in transfers and memory is what the forecast knows least.
 constexpr double kSame = 0.01;
 
-bool Launchable(const ResolvedPlan& plan) {
-  return VerdictsOf(plan.run.findings).will_run && plan.estimate.fit != FitVerdict::kDoesNotFit;
-}
-
-double MostMemory(const ResolvedPlan& plan) {
-  double most = 0;
-  for (const StageForecast& stage : plan.estimate.stages) most = std::max(most, stage.total.value);
-  return most;
-}
-
 // ---- sizes and recompute sets as the search's decisions
 
 struct SizeKnob {
@@ -120,13 +110,8 @@ absl::Status AnswerOne(const NormalizedIntent& question, const LayoutSearch& sea
 }
 
 PlanAnswer Answered(const LayoutSizes& sizes, ResolvedPlan plan, const CautionContext& context) {
-  PlanAnswer answer{sizes, std::move(plan), {}};
-  for (const Caution* caution : CautionsOf(sizes, context)) {
-    if (caution != nullptr) answer.outside.push_back(caution);
-  }
-  const bool again = answer.plan.decided.config.Get(K::recompute_granularity).text() == "full";
-  if (const Caution* caution = ExecutionCaution(again, sizes.micro_batch_size)) answer.outside.push_back(caution);
-  return answer;
+  const bool full = plan.decided.config.Get(K::recompute_granularity).text() == "full";
+  return {sizes, std::move(plan), CautionsOf(sizes, full, context)};
 }
 
 // A plan that stands for others says which: as alternatives of the size in which they differ.
@@ -153,9 +138,7 @@ void NameVariant(const PlanAnswer& variant, double plan_us, PlanAnswer* plan) {
 }  // namespace
 
 double PlanAnswer::RankedUs() const {
-  double caution = 1;
-  for (const Caution* reason : outside) caution += reason->ratio;
-  return plan.step_us() * caution;
+  return plan.step_us() * (1 + outside.ratio());
 }
 
 bool Alike(const LayoutSizes& a, double a_us, const LayoutSizes& b, double b_us) {

@@ -17,8 +17,8 @@ namespace flightplan {
 
 struct PlanAnswer {
   LayoutSizes sizes;
-  ResolvedPlan plan;                    // plan.intent is the question with this layout
-  std::vector<const Caution*> outside;  // of the evidence: what nobody published runs like this
+  ResolvedPlan plan;  // plan.intent is the question with this layout
+  Cautions outside;   // of the evidence: what nobody published runs like this
 
   // What the step counts for in a ranking by time.
   double RankedUs() const;

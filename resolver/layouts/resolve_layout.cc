@@ -33,20 +33,12 @@ constexpr double kPromise = 1.1;
 constexpr int kMostTried = 3;
 constexpr int kMostRounds = 3;
 
-double MostMemory(const ResolvedPlan& plan) {
-  return plan.estimate.stages.empty() ? 0 : plan.estimate.stages[plan.estimate.fullest].total.value;
-}
-
 // By how many half-widths of the difference's interval an execution must be faster where evidence left the choice to an
 // A/B. An interval that leaves out zero had the right sign in 42 of 43 matched pairs (evidence_check over
 // tests/data/evidence.jsonl.gz); but such pairs are published where they gained, and what recipes leave off they leave
 // off for reasons that no forecast sees, so half as much again is asked for. Where no evidence speaks, the forecast
 // alone decides.
 constexpr double kErrorsOfAnAb = 1.5;
-
-bool Launchable(const ResolvedPlan& plan) {
-  return VerdictsOf(plan.run.findings).will_run && plan.estimate.fit != FitVerdict::kDoesNotFit;
-}
 
 // What a joint search looks at; it points into itself.
 struct ExecutionSearch {

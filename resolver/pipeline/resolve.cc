@@ -38,6 +38,14 @@ Verdicts VerdictsOf(const std::vector<Finding>& findings) {
   return verdicts;
 }
 
+bool Launchable(const ResolvedPlan& plan) {
+  return VerdictsOf(plan.run.findings).will_run && plan.estimate.fit != FitVerdict::kDoesNotFit;
+}
+
+double MostMemory(const ResolvedPlan& plan) {
+  return plan.estimate.stages.empty() ? 0 : plan.estimate.stages[plan.estimate.fullest].total.value;
+}
+
 absl::StatusOr<ResolvedPlan> Resolve(NormalizedIntent intent, const EvidenceSnapshot& evidence) {
   DerivedPlan derived = Derive(intent);
   const ReportedRuns& reported = evidence.ForGpu(intent.gpu.name);

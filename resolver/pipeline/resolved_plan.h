@@ -49,4 +49,10 @@ struct Verdicts {
 };
 Verdicts VerdictsOf(const std::vector<Finding>& findings);
 
+// Runs, as far as its findings and its memory say.
+bool Launchable(const ResolvedPlan& plan);
+
+// Bytes of the fullest GPU; 0: not known.
+double MostMemory(const ResolvedPlan& plan);
+
 }  // namespace flightplan

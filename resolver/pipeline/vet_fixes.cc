@@ -96,10 +96,9 @@ std::optional<FixOutcome> ForecastOf(const ResolvedPlan& plan, const Patch& patc
     config.Set(assignment.knob, assignment.value, Origin::kCaller);
   }
   FixOutcome outcome;
-  const StepModel::Room room = at.model.RoomFor(config, plan.env, at.stages);
-  if (room == StepModel::Room::kEnough) outcome.fit = FitVerdict::kFits;
-  if (room == StepModel::Room::kMarginal) outcome.fit = FitVerdict::kMarginal;
-  if (room == StepModel::Room::kShort) outcome.fit = FitVerdict::kDoesNotFit;
+  const MemoryForecast memory = at.model.Memory(config, plan.env, at.stages);
+  outcome.fit = memory.verdict;
+  outcome.memory_bytes = memory.fullest.total.value;
   if (outcome.fit >= plan.estimate.fit) return std::nullopt;
   const auto step = at.model.Forecast(config, plan.env, at.stages);
   if (!step.has_value() || !step->is_finite()) return std::nullopt;

@@ -33,15 +33,33 @@ constexpr CautionRule kRules[] = {
 };
 static_assert(std::size(kRules) == kCautions);
 
+// Of how a layout is executed: whole layers computed again. Null: none.
+const Caution* ExecutionCaution(bool full_recompute, int64_t micro_batch_size) {
+  static constexpr Caution kRecomputed = {"recompute of whole layers", 0.06, 9};
+  // The microbatch could be smaller instead.
+  static constexpr Caution kRecomputedBatch = {"recompute of whole layers with several sequences a microbatch", 0.12,
+                                               3};
+  if (!full_recompute) return nullptr;
+  return micro_batch_size > 1 ? &kRecomputedBatch : &kRecomputed;
+}
+
 }  // namespace
 
-std::array<const Caution*, kCautions> CautionsOf(const LayoutSizes& sizes, const CautionContext& context) {
-  std::array<const Caution*, kCautions> held{};
-  size_t count = 0;
+double Cautions::ratio() const {
+  double sum = 0;
+  for (size_t i = 0; i < count; ++i) sum += held[i]->ratio;
+  return sum;
+}
+
+Cautions CautionsOf(const LayoutSizes& sizes, bool full_recompute, const CautionContext& context) {
+  Cautions cautions;
   for (const CautionRule& row : kRules) {
-    if (row.holds(sizes, context)) held[count++] = &row.caution;
+    if (row.holds(sizes, context)) cautions.held[cautions.count++] = &row.caution;
   }
-  return held;
+  if (const Caution* caution = ExecutionCaution(full_recompute, sizes.micro_batch_size)) {
+    cautions.held[cautions.count++] = caution;
+  }
+  return cautions;
 }
 
 double CautionRatio(const LayoutSizes& sizes, const CautionContext& context) {
@@ -50,15 +68,6 @@ double CautionRatio(const LayoutSizes& sizes, const CautionContext& context) {
     if (row.holds(sizes, context)) ratio += row.caution.ratio;
   }
   return ratio;
-}
-
-const Caution* ExecutionCaution(bool full_recompute, int64_t micro_batch_size) {
-  static constexpr Caution kRecomputed = {"recompute of whole layers", 0.06, 9};
-  // The microbatch could be smaller instead.
-  static constexpr Caution kRecomputedBatch = {"recompute of whole layers with several sequences a microbatch", 0.12,
-                                               3};
-  if (!full_recompute) return nullptr;
-  return micro_batch_size > 1 ? &kRecomputedBatch : &kRecomputed;
 }
 
 }  // namespace flightplan

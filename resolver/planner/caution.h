@@ -24,12 +24,17 @@ struct CautionContext {
 };
 
 inline constexpr size_t kCautions = 9;
-// Those that hold for a layout, in the order of the table; null behind the last.
-std::array<const Caution*, kCautions> CautionsOf(const LayoutSizes& sizes, const CautionContext& context);
-// Their sum, 0: none. Far below a microsecond.
-double CautionRatio(const LayoutSizes& sizes, const CautionContext& context);
 
-// Of how a layout is executed: whole layers computed again. Null: none.
-const Caution* ExecutionCaution(bool full_recompute, int64_t micro_batch_size);
+// Those that hold for a plan: of its sizes in the order of the table, then of its execution.
+struct Cautions {
+  std::array<const Caution*, kCautions + 1> held{};
+  size_t count = 0;
+  bool empty() const { return count == 0; }
+  double ratio() const;  // their sum
+};
+Cautions CautionsOf(const LayoutSizes& sizes, bool full_recompute, const CautionContext& context);
+
+// The least that any execution of these sizes has: the sum without the execution's. Far below a microsecond.
+double CautionRatio(const LayoutSizes& sizes, const CautionContext& context);
 
 }  // namespace flightplan

@@ -252,7 +252,7 @@ FoundPlan Searcher::Found(const Layout& layout, const Candidate& c) const {
   plan.caution = layout.caution;
   if (ByTime() && q_.caution.has_value()) {
     const bool full = c.recompute == RecomputeMode::kFullUniform || c.recompute == RecomputeMode::kFullBlock;
-    if (const auto* caution = ExecutionCaution(full, layout.sizes.micro_batch_size)) plan.caution += caution->ratio;
+    plan.caution = 1 + CautionsOf(layout.sizes, full, *q_.caution).ratio();
   }
   plan.candidate = c;
   ForecastStep(*q_.work, c, q_.rates, &plan.step);
