@@ -389,6 +389,31 @@ TEST(ResolveConfig, OffersTheCheapestMemoryFixThatHolds) {
   EXPECT_EQ(response.estimate().fit(), v1::FIT_VERDICT_FITS);
 }
 
+// Part of the optimizer on the host is one of the ways: here the least of it does, and no other is as short.
+TEST(ResolveConfig, OffersToMoveTheOptimizerWhereThatCostsLeast) {
+  v1::ResolveConfigRequest request;
+  request.mutable_model()->set_name("llama-3.1-70b");
+  request.mutable_hardware()->set_gpu("gb200-nvl72");
+  request.mutable_hardware()->set_gpu_count(8);
+  request.mutable_workload()->set_seq_length(8192);
+  request.mutable_workload()->set_global_batch_size(64);
+  request.mutable_target()->set_framework("megatron-lm");
+  request.mutable_layout()->set_tensor_model_parallel_size(8);
+  request.mutable_layout()->set_pipeline_model_parallel_size(1);
+  v1::ResolveConfigResponse before;
+  ASSERT_TRUE(TestResolver().ResolveConfig(request, &before).ok());
+  ASSERT_EQ(before.estimate().fit(), v1::FIT_VERDICT_MARGINAL);
+  const auto lacks = std::find_if(before.findings().begin(), before.findings().end(),
+                                  [](const v1::Finding& f) { return f.rule_id() == "fit.memory-marginal"; });
+  ASSERT_NE(lacks, before.findings().end());
+  ASSERT_EQ(lacks->fixes_size(), 1);
+  EXPECT_EQ(lacks->fixes(0).knobs(0).name(), "optimizer_cpu_offload");
+  for (const v1::KnobSetting& setting : lacks->fixes(0).knobs()) *request.add_pinned_knobs() = setting;
+  v1::ResolveConfigResponse after;
+  ASSERT_TRUE(TestResolver().ResolveConfig(request, &after).ok());
+  EXPECT_EQ(after.estimate().fit(), v1::FIT_VERDICT_FITS);
+}
+
 TEST(ResolveConfig, AVerdictIsSmall) {
   v1::ResolveConfigRequest request = DeepSeekOnH100();
   request.set_view(v1::ANSWER_VIEW_VERDICT);

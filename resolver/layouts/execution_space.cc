@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "resolver/layouts/given_knobs.h"
 #include "resolver/rules/decide/features.h"
 
 namespace flightplan {
@@ -29,6 +30,23 @@ bool OffloadIsOpen(const NormalizedIntent& intent, const ModelShape& shape, cons
          !PinOf(intent, K::cpu_offloading_num_layers).has_value() &&
          !PinOf(intent, K::recompute_granularity).has_value();
 }
+
+namespace {
+
+// The optimizer's state as it is with the offload on or off, and with the knobs that go with it.
+OptimizerState StateWith(bool offload, const NormalizedIntent& intent, const ModelShape& shape, Config config,
+                         const Candidate& base) {
+  for (const Knob companion : kOffloadCompanions) {
+    if (config.origin(companion) == Origin::kAbsent || PinOf(intent, companion).has_value()) continue;
+    const bool followed = base.optimizer_offload > 0 && config.origin(companion) == Origin::kDecided;
+    if (offload || followed) config.Set(companion, Value(offload), Origin::kDecided);
+  }
+  const Candidate c = CandidateOf(config, intent.env, shape, *base.stages);
+  return {c.precision_aware,  c.gradient_copy, c.overlap_optimizer_copies,
+          c.main_param_bytes, c.moment1_bytes, c.moment2_bytes};
+}
+
+}  // namespace
 
 ExecutionSpace ExecutionsOf(const NormalizedIntent& intent, const ModelShape& shape, const Config& config,
                             const Candidate& base) {
@@ -103,6 +121,10 @@ ExecutionSpace ExecutionsOf(const NormalizedIntent& intent, const ModelShape& sh
     std::vector<float>& offloads = space.optimizer_offloads;
     const bool known = std::find(offloads.begin(), offloads.end(), fraction) != offloads.end();
     if (dear && may_offload && !known) offloads.push_back(fraction);
+  }
+  if (space.optimizer_offloads.size() > 1) {
+    space.on_gpu = StateWith(false, intent, shape, config, base);
+    space.on_host = StateWith(true, intent, shape, config, base);
   }
   return space;
 }

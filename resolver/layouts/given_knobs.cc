@@ -89,7 +89,7 @@ void GiveOffload(const Candidate& c, Giver* to) {
   to->Give(K::optimizer_cpu_offload, Value(c.optimizer_offload > 0));
   if (c.optimizer_offload <= 0) return;
   to->Give(K::optimizer_offload_fraction, Value(static_cast<double>(c.optimizer_offload)));
-  for (Knob companion : {K::use_precision_aware_optimizer, K::overlap_cpu_optimizer_d2h_h2d}) {
+  for (const Knob companion : kOffloadCompanions) {
     if (to->open(companion)) to->Give(companion, Value(true));
   }
 }

@@ -45,23 +45,31 @@ LayoutSizes WishOf(const NormalizedIntent& intent) {
   return wish;
 }
 
-size_t BaseIndex(const LayoutSizes& sizes) {
-  return (sizes.tp > 1 ? 1u : 0u) | (sizes.pp > 1 ? 2u : 0u) | (sizes.cp > 1 ? 4u : 0u) | (sizes.ep > 1 ? 8u : 0u);
+// Which corner stands for these sizes: what is given is the same in all of them.
+size_t BaseIndex(const LayoutSizes& wish, const LayoutSizes& sizes) {
+  const auto bit = [](int32_t given, int32_t size, size_t mask) { return given == 0 && size > 1 ? mask : 0; };
+  return bit(wish.tp, sizes.tp, 1) | bit(wish.pp, sizes.pp, 2) | bit(wish.cp, sizes.cp, 4) | bit(wish.ep, sizes.ep, 8);
 }
 
-// The decisions for one of the sixteen corners: what they settle beside the sizes depends on which groups there are.
+// The decisions for each corner: what they settle beside the sizes depends on which groups there are.
 void DecideBases(LayoutSearch* s) {
   static const StageLayout* const kFlat = new StageLayout(MakeStageLayout(1, 1, {ChunkContents{}}));
+  const LayoutSizes& wish = s->question.layout.wish;
+  const bool moe = s->intent.model.is_moe();
   for (size_t i = 0; i < s->bases.size(); ++i) {
-    NormalizedIntent corner = s->intent;
-    corner.layout.tensor_model_parallel_size = (i & 1u) != 0 ? 2 : 1;
-    corner.layout.pipeline_model_parallel_size = (i & 2u) != 0 ? 2 : 1;
-    corner.layout.context_parallel_size = (i & 4u) != 0 ? 2 : 1;
-    if (corner.model.is_moe()) corner.layout.expert_model_parallel_size = (i & 8u) != 0 ? 8 : 1;
-    corner.layout.expert_tensor_parallel_size = 1;
-    corner.layout.pipeline_model_parallel_layout.reset();
-    DecidedPlan decided = Decide(corner, {StartConfig(corner), s->shape});
-    Environment env = corner.env;
+    const LayoutSizes corner{
+        (i & 1u) != 0 ? 2 : 1, (i & 2u) != 0 ? 2 : 1, 0, (i & 4u) != 0 ? 2 : 1, (i & 8u) != 0 ? 8 : 1, 1, 0};
+    if (BaseIndex(wish, corner) != i || (!moe && corner.ep > 1)) continue;  // no layout of the search
+    const auto size = [](int32_t given, int32_t open) { return given > 0 ? given : open; };
+    NormalizedIntent intent = s->intent;
+    intent.layout.tensor_model_parallel_size = size(wish.tp, corner.tp);
+    intent.layout.pipeline_model_parallel_size = size(wish.pp, corner.pp);
+    intent.layout.context_parallel_size = size(wish.cp, corner.cp);
+    if (moe) intent.layout.expert_model_parallel_size = size(wish.ep, corner.ep);
+    intent.layout.expert_tensor_parallel_size = size(wish.etp, corner.etp);
+    intent.layout.pipeline_model_parallel_layout.reset();
+    DecidedPlan decided = Decide(intent, {StartConfig(intent), s->shape});
+    Environment env = intent.env;
     env.vars = decided.env;
     s->bases[i] = CandidateOf(decided.config, env, s->shape, *kFlat);
     if (i == 0) s->config = std::move(decided.config);
@@ -99,6 +107,7 @@ absl::Status PrepareSearch(NormalizedIntent intent, LayoutSearch* s) {
   s->intent = std::move(intent);
   FLIGHTPLAN_ASSIGN_OR_RETURN(s->shape, MakeShape(s->intent.model, StartConfig(s->intent)));
   s->work = WorkOf(s->shape);
+  s->question.layout.wish = WishOf(s->intent);
   DecideBases(s);
   if (OffloadIsOpen(s->intent, s->shape, s->config, s->bases.front())) {
     for (Candidate& base : s->bases) base.offload_layers = 0;
@@ -119,7 +128,6 @@ absl::Status PrepareSearch(NormalizedIntent intent, LayoutSearch* s) {
   q.layout.gpus = s->intent.gpu_count;
   q.layout.global_batch_size = s->intent.workload.global_batch_size;
   q.layout.seq_length = s->intent.workload.seq_length;
-  q.layout.wish = WishOf(s->intent);
   q.layout.sequence_parallel = s->intent.layout.sequence_parallel.value_or(true);
   if (StackOf(s->intent.env).fork) {  // its hash layers stand there (lff.hash-first-stage)
     q.layout.first_stage_layers = s->config.Get(K::moe_n_hash_layers).integer();
@@ -137,7 +145,7 @@ absl::Status PrepareSearch(NormalizedIntent intent, LayoutSearch* s) {
   const int64_t domain = decide::ExtractFeatures(s->intent, s->shape, s->config).domain;
   const bool cp_comm_is_open = !PinOf(s->intent, K::cp_comm_type).has_value() && !StackOf(s->intent.env).fork;
   q.base = [s, domain, cp_comm_is_open](const LayoutSizes& sizes) {
-    Candidate base = s->bases[BaseIndex(sizes)];
+    Candidate base = s->bases[BaseIndex(s->question.layout.wish, sizes)];
     if (sizes.cp > 1 && cp_comm_is_open) {
       base.cp_comm = ContextExchangeOf(s->shape, sizes.tp, sizes.cp, s->question.layout.seq_length, domain).type;
     }

@@ -137,9 +137,7 @@ void NameVariant(const PlanAnswer& variant, double plan_us, PlanAnswer* plan) {
 
 }  // namespace
 
-double PlanAnswer::RankedUs() const {
-  return plan.step_us() * (1 + outside.ratio());
-}
+double PlanAnswer::RankedUs() const { return plan.step_us() * (1 + outside.ratio()); }
 
 bool Alike(const LayoutSizes& a, double a_us, const LayoutSizes& b, double b_us) {
   return MappingOf(a) == MappingOf(b) && std::abs(a_us - b_us) < kResolution * std::min(a_us, b_us);

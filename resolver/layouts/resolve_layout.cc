@@ -16,6 +16,7 @@
 #include "resolver/estimate/estimate.h"
 #include "resolver/layouts/execution_space.h"
 #include "resolver/layouts/given_knobs.h"
+#include "resolver/layouts/layout_search.h"
 #include "resolver/layouts/virtual_stages.h"
 #include "resolver/pipeline/resolve.h"
 #include "resolver/planner/search.h"
@@ -32,6 +33,8 @@ constexpr double kPromise = 1.1;
 // Executions that go through the whole pipeline: the rules of the release may refuse the best.
 constexpr int kMostTried = 3;
 constexpr int kMostRounds = 3;
+// Numbers of virtual stages that go through the whole pipeline and can be launched.
+constexpr size_t kMostStageCounts = 8;
 
 // By how many half-widths of the difference's interval an execution must be faster where evidence left the choice to an
 // A/B. An interval that leaves out zero had the right sign in 42 of 43 matched pairs (evidence_check over
@@ -49,12 +52,12 @@ struct ExecutionSearch {
   double Room() const { return question.room * question.memory.capacity; }  // bytes; 0: not known
 };
 
-void Prepare(const ResolvedPlan& plan, ExecutionSearch* s) {
+// `room`: share of the memory that an execution may fill.
+void Prepare(const ResolvedPlan& plan, double room, ExecutionSearch* s) {
   const PlannedStep& step = *plan.step;
   const Config& config = plan.decided.config;
   const ModelShape& shape = step.model.shape();
   s->base = CandidateOf(config, plan.env, shape, step.stages);
-  s->base.overlap_optimizer_copies = true;  // as the decisions have it wherever anything is offloaded
   const Candidate& base = s->base;
   s->sizes = {base.tp, base.pp, base.vpp, base.cp, base.ep, base.etp, base.micro_batch_size};
   SearchQuestion& q = s->question;
@@ -63,8 +66,8 @@ void Prepare(const ResolvedPlan& plan, ExecutionSearch* s) {
   q.rates = step.model.rates();
   q.memory = MemoryOf(plan.intent.gpu);
   // What the decisions took is what they hold for enough.
-  q.room = kRoom;
-  if (q.memory.capacity > 0 && Launchable(plan)) q.room = std::max(kRoom, MostMemory(plan) / q.memory.capacity);
+  q.room = room;
+  if (q.memory.capacity > 0 && Launchable(plan)) q.room = std::max(room, MostMemory(plan) / q.memory.capacity);
   q.layout.gpus = base.gpus;
   q.layout.global_batch_size = base.global_batch_size;
   q.layout.seq_length = base.seq_length;
@@ -192,35 +195,38 @@ absl::StatusOr<bool> TakeBest(const NormalizedIntent& intent, const EvidenceSnap
 
 // One round over the plan's own dispatcher: first what no evidence speaks of, then what evidence left to an A/B. What
 // it settles stays.
-absl::StatusOr<bool> WeighOnce(const NormalizedIntent& intent, const EvidenceSnapshot& evidence, ResolvedPlan* plan) {
+absl::StatusOr<bool> WeighOnce(const NormalizedIntent& intent, const EvidenceSnapshot& evidence, double room,
+                               ResolvedPlan* plan) {
   ExecutionSearch search;
-  Prepare(*plan, &search);
+  Prepare(*plan, room, &search);
   Keep(*plan, search.base, Settled, &search.question.execution);
   const ExecutionSpace unsettled = search.question.execution;
   Keep(*plan, search.base, NeedsAb, &search.question.execution);
   const bool left_out = search.question.execution.size() < unsettled.size();
   FLIGHTPLAN_ASSIGN_OR_RETURN(const bool taken, TakeBest(intent, evidence, 0, &search, plan));
   if (!left_out) return taken;
-  Prepare(*plan, &search);
+  Prepare(*plan, room, &search);
   search.question.execution = unsettled;
   FLIGHTPLAN_ASSIGN_OR_RETURN(const bool clearly, TakeBest(intent, evidence, kErrorsOfAnAb, &search, plan));
   return taken || clearly;
 }
 
 // Until nothing changes: what goes with a choice, such as the optimizer that offload asks for, moves the next one.
-absl::Status WeighExecutions(const NormalizedIntent& intent, const EvidenceSnapshot& evidence, ResolvedPlan* plan) {
+absl::Status WeighExecutions(const NormalizedIntent& intent, const EvidenceSnapshot& evidence, double room,
+                             ResolvedPlan* plan) {
   for (int round = 0; round < kMostRounds; ++round) {
-    FLIGHTPLAN_ASSIGN_OR_RETURN(const bool changed, WeighOnce(intent, evidence, plan));
+    FLIGHTPLAN_ASSIGN_OR_RETURN(const bool changed, WeighOnce(intent, evidence, room, plan));
     if (!changed) break;
   }
   return absl::OkStatus();
 }
 
 // Other dispatchers that are installed, each with what the decisions make of it.
-absl::Status WeighDispatchers(const NormalizedIntent& intent, const EvidenceSnapshot& evidence, ResolvedPlan* plan) {
+absl::Status WeighDispatchers(const NormalizedIntent& intent, const EvidenceSnapshot& evidence, double room,
+                              ResolvedPlan* plan) {
   if (!intent.model.is_moe() || Settled(*plan, K::moe_token_dispatcher_type)) return absl::OkStatus();
   ExecutionSearch search;
-  Prepare(*plan, &search);
+  Prepare(*plan, room, &search);
   const Dispatcher own = search.base.dispatcher;
   const std::vector<Exchange> all = search.question.execution.exchanges;
   for (Dispatcher dispatcher : {Dispatcher::kAllToAll, Dispatcher::kDeepEp, Dispatcher::kHybridEp}) {
@@ -236,46 +242,78 @@ absl::Status WeighDispatchers(const NormalizedIntent& intent, const EvidenceSnap
     GiveKnobs(given, &asked);
     FLIGHTPLAN_ASSIGN_OR_RETURN(ResolvedPlan tried, Resolve(asked, evidence));
     if (Closed(tried)) continue;
-    FLIGHTPLAN_RETURN_IF_ERROR(WeighExecutions(asked, evidence, &tried));
+    FLIGHTPLAN_RETURN_IF_ERROR(WeighExecutions(asked, evidence, room, &tried));
     if (!Better(*plan, tried, search.Room(), 0)) continue;
     TellAsDecided(*plan, given, &tried);
     *plan = std::move(tried);
-    Prepare(*plan, &search);
+    Prepare(*plan, room, &search);
   }
   return absl::OkStatus();
+}
+
+// A plan with one of the numbers of virtual stages, and what its step counts for.
+struct StagedPlan {
+  ResolvedPlan plan;
+  VirtualStages stages;
+  double RankedUs() const { return plan.step_us() * stages.caution; }
+};
+
+// Of the plans that are as fast as the fastest the one with the fewest virtual stages.
+StagedPlan& FewestStagesOfTheFastest(std::vector<StagedPlan>& plans) {
+  double fastest_us = std::numeric_limits<double>::max();
+  for (const StagedPlan& plan : plans) fastest_us = std::min(fastest_us, plan.RankedUs());
+  StagedPlan* best = nullptr;
+  for (StagedPlan& plan : plans) {
+    if (plan.RankedUs() > fastest_us * (1 + kAsFast)) continue;
+    if (best == nullptr || plan.stages.count < best->stages.count) best = &plan;
+  }
+  return *best;
 }
 
 absl::StatusOr<ResolvedPlan> Execute(const NormalizedIntent& intent, const EvidenceSnapshot& evidence) {
   FLIGHTPLAN_ASSIGN_OR_RETURN(ResolvedPlan plan, Resolve(intent, evidence));
   if (Closed(plan)) return plan;
-  FLIGHTPLAN_RETURN_IF_ERROR(WeighExecutions(intent, evidence, &plan));
-  FLIGHTPLAN_RETURN_IF_ERROR(WeighDispatchers(intent, evidence, &plan));
+  for (const double room : kRooms) {
+    FLIGHTPLAN_RETURN_IF_ERROR(WeighExecutions(intent, evidence, room, &plan));
+    FLIGHTPLAN_RETURN_IF_ERROR(WeighDispatchers(intent, evidence, room, &plan));
+    if (Launchable(plan)) break;
+  }
   return plan;
+}
+
+// Adds what can be launched of these numbers to the plans, those that are not among `tried` yet.
+absl::Status ExecuteStages(const std::vector<VirtualStages>& counts, const NormalizedIntent& intent,
+                           const EvidenceSnapshot& evidence, std::vector<int64_t>* tried,
+                           std::vector<StagedPlan>* plans) {
+  for (const VirtualStages& stages : counts) {
+    if (plans->size() == kMostStageCounts) break;
+    if (std::find(tried->begin(), tried->end(), stages.count) != tried->end()) continue;
+    tried->push_back(stages.count);
+    NormalizedIntent asked = intent;
+    asked.layout.virtual_pipeline_model_parallel_size = stages.count;
+    FLIGHTPLAN_ASSIGN_OR_RETURN(ResolvedPlan plan, Execute(asked, evidence));
+    if (Launchable(plan)) plans->push_back({std::move(plan), stages});
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace
 
 absl::StatusOr<ResolvedPlan> ResolveLayout(NormalizedIntent intent, const EvidenceSnapshot& evidence) {
-  const LayoutWish asked = intent.layout;
-  std::optional<ResolvedPlan> best;
-  int64_t fewest = 0;  // virtual stages of the best
-  for (const int64_t virtual_stages : VirtualStagesFor(intent)) {
-    intent.layout.virtual_pipeline_model_parallel_size = virtual_stages;
-    FLIGHTPLAN_ASSIGN_OR_RETURN(ResolvedPlan plan, Execute(intent, evidence));
-    if (!Launchable(plan)) continue;
-    // Of those that are as fast the one with the fewest.
-    const double as_fast = best.has_value() && virtual_stages < fewest ? kAsFast : -kAsFast;
-    if (best.has_value() && plan.step_us() >= best->step_us() * (1 + as_fast)) continue;
-    fewest = virtual_stages;
-    best = std::move(plan);
+  VirtualStageSearch search(intent);
+  const std::vector<VirtualStages> counts = search.AsDecided();
+  std::vector<StagedPlan> plans;  // that can be launched
+  std::vector<int64_t> tried;
+  // The first that can be launched says how the others are executed.
+  for (size_t i = 0; i < counts.size() && plans.empty(); ++i) {
+    FLIGHTPLAN_RETURN_IF_ERROR(ExecuteStages({counts[i]}, intent, evidence, &tried, &plans));
   }
-  if (best.has_value()) {
-    MarkDecided(K::virtual_pipeline_model_parallel_size, kLayoutDecision, kLeftOpen, &*best);
-    best->intent.layout = asked;
-    return *std::move(best);
-  }
-  intent.layout = asked;
-  return Execute(intent, evidence);
+  if (plans.empty()) return Execute(intent, evidence);
+  FLIGHTPLAN_RETURN_IF_ERROR(ExecuteStages(search.AsIn(plans.front().plan), intent, evidence, &tried, &plans));
+  ResolvedPlan best = std::move(FewestStagesOfTheFastest(plans).plan);
+  MarkDecided(K::virtual_pipeline_model_parallel_size, kLayoutDecision, kLeftOpen, &best);
+  best.intent.layout = intent.layout;
+  return best;
 }
 
 }  // namespace flightplan

@@ -10,8 +10,8 @@ namespace {
 
 using K = Knob;
 
-// Each goes through the whole pipeline, whose decisions may settle one otherwise than the search would.
-constexpr size_t kMostTried = 8;
+// Each may go through the whole pipeline, whose decisions may settle one otherwise than the search would.
+constexpr size_t kMostFound = 24;
 
 bool Open(const NormalizedIntent& intent) {
   const LayoutWish& layout = intent.layout;
@@ -42,15 +42,29 @@ NormalizedIntent WithGivenSizes(NormalizedIntent intent) {
 
 }  // namespace
 
-std::vector<int64_t> VirtualStagesFor(const NormalizedIntent& intent) {
-  if (!Open(intent)) return {};
-  LayoutSearch search;
-  if (!PrepareSearch(WithGivenSizes(intent), &search).ok() || !search.question.rates.known) return {};
-  search.question.keep = kMostTried;
-  std::vector<int64_t> counts;
+VirtualStageSearch::VirtualStageSearch(const NormalizedIntent& intent) {
+  if (!Open(intent)) return;
+  open_ = PrepareSearch(WithGivenSizes(intent), &search_).ok() && search_.question.rates.known;
+  search_.question.keep = kMostFound;
+}
+
+std::vector<VirtualStages> VirtualStageSearch::AsDecided() {
+  return open_ ? Ranked(search_.question.base(search_.question.layout.wish)) : std::vector<VirtualStages>();
+}
+
+std::vector<VirtualStages> VirtualStageSearch::AsIn(const ResolvedPlan& plan) {
+  if (!open_ || plan.step == nullptr) return {};
+  return Ranked(CandidateOf(plan.decided.config, plan.env, search_.shape, plan.step->stages));
+}
+
+std::vector<VirtualStages> VirtualStageSearch::Ranked(const Candidate& as) {
+  ExecutionSpace& space = search_.question.execution;
+  space.exchanges = {{as.dispatcher, as.ep_overlap, as.delay_wgrad, 0, 0, as.shared_expert_overlap}};
+  space.graphs = {{as.graphs, as.graph_modules}};
+  std::vector<VirtualStages> counts;
   for (const double room : kRooms) {
-    search.question.room = room;
-    for (const FoundPlan& plan : Search(search.question).plans) counts.push_back(plan.sizes.vpp);
+    search_.question.room = room;
+    for (const FoundPlan& plan : Search(search_.question).plans) counts.push_back({plan.sizes.vpp, plan.caution});
     if (!counts.empty()) break;
   }
   return counts;

@@ -4,12 +4,35 @@
 #include <cstdint>
 #include <vector>
 
+#include "resolver/layouts/layout_search.h"
+#include "resolver/pipeline/resolved_plan.h"
 #include "resolver/plan/intent.h"
 
 namespace flightplan {
 
-// Numbers of virtual stages a rank, the best of the search first, where the question gives a pipeline of several ranks
-// and nothing about how it is cut (VPP 1 is a word). What else is open counts as 1. Empty: not open, or nothing fits.
-std::vector<int64_t> VirtualStagesFor(const NormalizedIntent& intent);
+struct VirtualStages {
+  int64_t count = 1;   // a rank
+  double caution = 1;  // what its step counts for in a ranking (planner/caution.h)
+};
+
+// Ranks the numbers of virtual stages of one pipeline, where the question gives one of several ranks and nothing about
+// how it is cut (VPP 1 is a word). What else is open counts as 1.
+class VirtualStageSearch {
+ public:
+  explicit VirtualStageSearch(const NormalizedIntent& intent);
+  VirtualStageSearch(const VirtualStageSearch&) = delete;
+  VirtualStageSearch& operator=(const VirtualStageSearch&) = delete;
+
+  // Best first, with the dispatcher, EP overlap and graphs that the decisions take without virtual stages, or those of
+  // a plan that was resolved with some. Recompute and offload are open. Empty: not open, or nothing fits.
+  std::vector<VirtualStages> AsDecided();
+  std::vector<VirtualStages> AsIn(const ResolvedPlan& plan);
+
+ private:
+  std::vector<VirtualStages> Ranked(const Candidate& as);
+  bool open_ = false;
+  LayoutSearch search_;
+  ExecutionSpace space_;  // all of it
+};
 
 }  // namespace flightplan

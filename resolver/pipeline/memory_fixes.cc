@@ -64,6 +64,20 @@ void AddSelective(const Config& c, std::vector<Patch>* out) {
   }
 }
 
+// The optimizer's state on the host, the least of it first, with what lets its copies run beside the step.
+void AddOptimizerOffload(const Config& c, std::vector<Patch>* out) {
+  if (c.origin(K::optimizer_cpu_offload) == Origin::kAbsent || c.Get(K::optimizer_cpu_offload).truthy()) return;
+  for (const double fraction : {0.25, 0.5, 0.75, 1.0}) {
+    Patch patch = {Set(K::optimizer_cpu_offload, Value(true)), Set(K::optimizer_offload_fraction, Value(fraction))};
+    for (const Knob companion : {K::use_precision_aware_optimizer, K::overlap_cpu_optimizer_d2h_h2d}) {
+      if (c.origin(companion) != Origin::kAbsent && !c.Get(companion).truthy()) {
+        patch.push_back(Set(companion, Value(true)));
+      }
+    }
+    out->push_back(std::move(patch));
+  }
+}
+
 void AddExecution(const Config& c, std::vector<Patch>* out) {
   const bool full = c.Get(K::recompute_granularity).text() == "full";
   const bool overlap = c.Get(K::overlap_moe_expert_parallel_comm).truthy();
@@ -76,6 +90,7 @@ void AddExecution(const Config& c, std::vector<Patch>* out) {
   if (const int64_t batch = SizeIn(c, K::micro_batch_size); batch % 2 == 0) {
     out->push_back({Set(K::micro_batch_size, Value(batch / 2))});
   }
+  AddOptimizerOffload(c, out);
 }
 
 void AddLayouts(const Config& c, std::vector<Patch>* out) {

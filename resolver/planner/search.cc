@@ -146,8 +146,9 @@ class Searcher {
 
   // ---- candidates
   Candidate At(const LayoutSizes& sizes, const StageLayout* stages) const;
-  static void Use(const Combination& combination, Candidate* c);
+  void Use(const Combination& combination, Candidate* c) const;
   static void Use(const Recompute& recompute, int32_t given_layers, Candidate* c);
+  void UseOffload(float offload, Candidate* c) const;
   std::vector<Combination> Combinations() const;
   bool Possible(const LayoutSizes& sizes, const Combination& combination) const;
   FoundPlan Found(const Layout& layout, const Candidate& c) const;
@@ -208,7 +209,7 @@ Candidate Searcher::At(const LayoutSizes& sizes, const StageLayout* stages) cons
   return c;
 }
 
-void Searcher::Use(const Combination& combination, Candidate* c) {
+void Searcher::Use(const Combination& combination, Candidate* c) const {
   c->dispatcher = combination.exchange->dispatcher;
   c->ep_overlap = combination.exchange->ep_overlap;
   c->delay_wgrad = combination.exchange->delay_wgrad;
@@ -217,7 +218,19 @@ void Searcher::Use(const Combination& combination, Candidate* c) {
   c->graph_modules = combination.graphs->modules;
   c->recompute = RecomputeMode::kNone;
   c->recompute_modules = 0;
-  c->optimizer_offload = kNoOffload;
+  UseOffload(kNoOffload, c);
+}
+
+void Searcher::UseOffload(float offload, Candidate* c) const {
+  c->optimizer_offload = offload;
+  const std::optional<OptimizerState>& state = offload > 0 ? q_.execution.on_host : q_.execution.on_gpu;
+  if (!state.has_value()) return;
+  c->precision_aware = state->precision_aware;
+  c->gradient_copy = state->gradient_copy;
+  c->overlap_optimizer_copies = state->overlap_copies;
+  c->main_param_bytes = state->main_param_bytes;
+  c->moment1_bytes = state->moment1_bytes;
+  c->moment2_bytes = state->moment2_bytes;
 }
 
 // `given_layers` are offloaded whatever the search looks at: by the caller's word.
@@ -328,7 +341,7 @@ void Searcher::JudgeTime(const Layout& layout, double threshold, std::vector<Com
     by_time.clear();
     Use(*combination, &c);
     for (const Family* family : families) {
-      c.optimizer_offload = family->offload;
+      UseOffload(family->offload, &c);
       for (size_t r : family->sets) {
         const Recompute& recompute = q_.execution.recomputes[r];
         if (!Compatible(*combination->exchange, *combination->graphs, recompute) ||
@@ -345,7 +358,7 @@ void Searcher::JudgeTime(const Layout& layout, double threshold, std::vector<Com
     std::sort(by_time.begin(), by_time.end());
     for (const auto& [us, r, offload] : by_time) {
       Use(q_.execution.recomputes[r], given_layers, &c);
-      c.optimizer_offload = offload;
+      UseOffload(offload, &c);
       if (!Fits(MemoryOf(c))) continue;
       best = us;
       winner = c;
@@ -374,7 +387,7 @@ void Searcher::JudgeMemory(const Layout& layout, double threshold, const std::ve
       }
       Use(recompute, given_layers, &c);
       for (float offload : q_.execution.optimizer_offloads) {
-        c.optimizer_offload = offload;
+        UseOffload(offload, &c);
         ++out->judged;
         const Band memory = MemoryOf(c);
         if (!(memory.value < best) || !Fits(memory)) continue;
@@ -543,7 +556,7 @@ double Searcher::InputBytes(const LayoutSizes& sizes) const {
 
 double Searcher::StaticBytes(const Layout& layout) const {
   Candidate c = At(layout.sizes, layout.split->stages);
-  c.optimizer_offload = most_offload_;
+  UseOffload(most_offload_, &c);
   return MemoryModel(*q_.shape, c, q_.memory.device).StaticBytes();
 }
 
@@ -554,7 +567,7 @@ bool Searcher::CannotFit(const Layout& layout, const Family& family) const {
   Candidate c = At(layout.sizes, layout.split->stages);
   Use({&q_.execution.exchanges.front(), &q_.execution.graphs.front(), {}}, &c);
   Use(family.most, c.offload_layers, &c);
-  c.optimizer_offload = family.offload;
+  UseOffload(family.offload, &c);
   const MemoryModel model(*q_.shape, c, q_.memory.device);
   const std::vector<int>& ranks = layout.split->stages->distinct_ranks;
   return std::any_of(ranks.begin(), ranks.end(), [&](int rank) {
@@ -707,13 +720,13 @@ SearchResult Searcher::Run() {
   SearchResult result;
   double threshold = kNever;
   std::vector<FoundPlan> usual;
-  if (ByTime()) {
+  LayoutQuestion corner = q_.layout;
+  if (corner.wish.cp == 0) corner.wish.cp = 1;
+  if (corner.wish.etp == 0) corner.wish.etp = 1;
+  if (corner.wish.micro_batch_size == 0) corner.wish.micro_batch_size = 1;
+  if (ByTime() && corner.wish != q_.layout.wish) {
     // The usual corner: what it finds is found again below, so only its threshold is kept, unless the search is
     // stopped.
-    LayoutQuestion corner = q_.layout;
-    if (corner.wish.cp == 0) corner.wish.cp = 1;
-    if (corner.wish.etp == 0) corner.wish.etp = 1;
-    if (corner.wish.micro_batch_size == 0) corner.wish.micro_batch_size = 1;
     Enumerate(corner, kNever, /*count=*/false);
     if (!statistics_.stopped) JudgeAll(/*count=*/false, &result.plans);
     if (result.plans.size() == q_.keep) threshold = Score(result.plans.back());

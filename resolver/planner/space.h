@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "resolver/derive/candidate.h"
@@ -64,12 +65,20 @@ struct Recompute {
   int32_t offload_layers = 0;
 };
 
+// How the optimizer keeps its state: offloading goes with an optimizer of its own (layouts/given_knobs.h).
+struct OptimizerState {
+  bool precision_aware = false, gradient_copy = false, overlap_copies = false;
+  uint8_t main_param_bytes = 4, moment1_bytes = 4, moment2_bytes = 4;
+};
+
 // What may be combined; every list has at least one entry, and the first is the plainest.
 struct ExecutionSpace {
   std::vector<Exchange> exchanges;
   std::vector<Graphs> graphs;
   std::vector<Recompute> recomputes;
   std::vector<float> optimizer_offloads;
+  // With nothing on the host, and with something; without them as the base has it.
+  std::optional<OptimizerState> on_gpu, on_host;
   size_t size() const { return exchanges.size() * graphs.size() * recomputes.size() * optimizer_offloads.size(); }
 };
 

@@ -97,6 +97,13 @@ void BM_ResolveVerdict(benchmark::State& state) {
   Loop(state, With(v1::ANSWER_VIEW_VERDICT, SampleResolveRequest()), false, ResolveToBytes);
 }
 BENCHMARK(BM_ResolveVerdict)->Unit(benchmark::kMicrosecond);
+// The virtual stages left open: a small search, and each of the best through the whole pipeline.
+void BM_ResolveOpenStages(benchmark::State& state) {
+  v1::ResolveConfigRequest request = With(v1::ANSWER_VIEW_VERDICT, SampleResolveRequest());
+  request.mutable_layout()->clear_virtual_pipeline_model_parallel_size();
+  Loop(state, request, false, ResolveToBytes);
+}
+BENCHMARK(BM_ResolveOpenStages)->Unit(benchmark::kMicrosecond);
 void BM_ResolveFromBytes(benchmark::State& state) { Loop(state, SampleResolveRequest(), true, ResolveToBytes); }
 BENCHMARK(BM_ResolveFromBytes)->Unit(benchmark::kMicrosecond);
 void BM_ResolveToMessage(benchmark::State& state) { Loop(state, SampleResolveRequest(), false, ResolveToMessage); }

@@ -1,0 +1,72 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "flightplan/v1/resolver_service.pb.h"
+#include "tests/support/requests.h"
+
+namespace flightplan {
+namespace {
+
+using testing::TestResolver;
+
+v1::ResolveConfigRequest Question(const char* model, const char* gpu, int gpus, int batch, const char* target) {
+  v1::ResolveConfigRequest request;
+  request.mutable_model()->set_name(model);
+  request.mutable_hardware()->set_gpu(gpu);
+  request.mutable_hardware()->set_gpu_count(gpus);
+  request.mutable_workload()->set_seq_length(16384);
+  request.mutable_workload()->set_global_batch_size(batch);
+  request.mutable_target()->set_framework(target);
+  request.set_stage(v1::STAGE_TUNE);
+  request.mutable_layout()->set_pipeline_model_parallel_size(4);
+  return request;
+}
+
+v1::ResolveConfigResponse Answer(const v1::ResolveConfigRequest& request) {
+  v1::ResolveConfigResponse response;
+  EXPECT_TRUE(TestResolver().ResolveConfig(request, &response).ok());
+  return response;
+}
+
+double StepUs(const v1::ResolveConfigResponse& answer) { return answer.estimate().step_time_us().value(); }
+
+// The best numbers by the search need not be those that fit: its list goes on to one that does.
+TEST(VirtualStages, LeftOpenAreAsFastAsTheBestGiven) {
+  v1::ResolveConfigRequest request = Question("llama-4-scout", "gb200-nvl16-or-partial", 8, 64, "megatron-lm");
+  request.mutable_layout()->set_tensor_model_parallel_size(1);
+  request.mutable_layout()->set_expert_model_parallel_size(1);
+  const v1::ResolveConfigResponse open = Answer(request);
+  ASSERT_EQ(open.outcome(), v1::OUTCOME_RESOLVED);
+  int launchable = 0;
+  for (const int virtual_stages : {1, 2, 3, 4, 5, 6, 12}) {
+    request.mutable_layout()->set_virtual_pipeline_model_parallel_size(virtual_stages);
+    const v1::ResolveConfigResponse given = Answer(request);
+    if (given.outcome() != v1::OUTCOME_RESOLVED) continue;
+    ++launchable;
+    EXPECT_LE(StepUs(open), StepUs(given) * 1.0101) << virtual_stages;
+  }
+  EXPECT_GT(launchable, 2);
+}
+
+// An optimizer on the host is the precision-aware one, in the search as in the plan that has it.
+TEST(VirtualStages, AreWeighedWithTheOptimizerOnTheHost) {
+  v1::ResolveConfigRequest request = Question("qwen3.5-397b-a17b", "b200-sxm", 64, 512, "megatron-bridge");
+  request.mutable_layout()->set_tensor_model_parallel_size(2);
+  request.mutable_layout()->set_expert_model_parallel_size(4);
+  request.mutable_software()->set_te_version("2.12.0");
+  for (const int virtual_stages : {0, 1}) {
+    if (virtual_stages > 0) request.mutable_layout()->set_virtual_pipeline_model_parallel_size(virtual_stages);
+    const v1::ResolveConfigResponse answer = Answer(request);
+    EXPECT_EQ(answer.outcome(), v1::OUTCOME_RESOLVED) << virtual_stages;
+    const auto offload = std::find_if(answer.config().begin(), answer.config().end(), [](const v1::ConfigEntry& entry) {
+      return entry.name() == "optimizer_cpu_offload";
+    });
+    ASSERT_NE(offload, answer.config().end());
+    EXPECT_TRUE(offload->value().bool_value()) << virtual_stages;
+  }
+}
+
+}  // namespace
+}  // namespace flightplan
