@@ -250,6 +250,7 @@ void ReadModules(const Config& config, Candidate* c) {
   c->activation_fp8_store = on(K::activation_func_fp8_input_store);
   c->transformer_engine = config.Get(K::transformer_impl).text() != "local";
   c->fused_grouped_mlp = on(K::use_transformer_engine_op_fuser);
+  c->low_precision_head = c->low_precision() && on(K::fp8_output_proj);
   c->fp8_attention = on(K::fp8_dot_product_attention) || on(K::fp8_multi_head_attention);
   c->overlap_optimizer_copies = on(K::overlap_cpu_optimizer_d2h_h2d);
   if (on(K::first_last_layers_bf16)) {

@@ -129,6 +129,7 @@ struct Candidate {
   bool transformer_engine = true;
   bool fused_grouped_mlp = false;         // use_transformer_engine_op_fuser: experts as one fused operator
   bool fp8_attention = false;             // fp8_dot_product_attention
+  bool low_precision_head = false;        // fp8_output_proj: the output layer in the other layers' precision
   uint16_t bf16_layers = 0;               // layers at both ends that a low-precision recipe keeps in bf16
   bool overlap_optimizer_copies = false;  // overlap_cpu_optimizer_d2h_h2d
 

@@ -455,15 +455,22 @@ void Accumulate(const LayerTime& times, double count, LayerTime* sum) {
   sum->host_bwd += count * times.host_bwd;
 }
 
-// Output layer and loss, for the main head and each MTP depth: bf16 products and a vocabulary-parallel cross entropy.
+// Output layer and loss, for the main head and each MTP depth: products in bf16 unless fp8_output_proj asks for the other
+// layers' precision, with its casts of the hidden state and of the logits' gradient, and a vocabulary-parallel cross
+// entropy.
 LayerTime Forecaster::TimeOfHead() const {
   LayerTime times;
   const double v = work_.vocabulary / t_;
-  const double us = GemmUs(tokens_, h_, v, 0);
+  const size_t precision = plan_.low_precision_head ? precision_ : 0;
+  const double us = GemmUs(tokens_, h_, v, precision);
   times.fwd.matmul = us;
   times.bwd.matmul = 2 * us;
   times.fwd.memory = tokens_ * v * 6 * rates_.memory_us;
   times.bwd.memory = tokens_ * v * 6 * rates_.memory_us;
+  if (precision != 0) {
+    times.fwd.memory += tokens_ * h_ * quantize_us_;
+    times.bwd.memory += tokens_ * v * quantize_us_;
+  }
   times.fwd.kernels = 12;
   times.bwd.kernels = 8;
   times.pair = times.fwd.gpu() + times.bwd.gpu();

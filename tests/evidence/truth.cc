@@ -214,6 +214,7 @@ std::string ReadSettings(const Catalog& catalog, const Json& row, const Json& ex
   plan.permute_fusion = Flag(extra, "moe_permute_fusion", true);
   plan.router_fusion = Flag(extra, "moe_router_fusion", true);
   plan.fused_grouped_mlp = Flag(extra, "use_te_op_fuser");
+  plan.low_precision_head = plan.low_precision() && Flag(extra, "fp8_output_proj");
   plan.fp8_attention = Flag(extra, "fp8_dot_product_attention");
   plan.shard_weights = Flag(extra, "fsdp") || Number(extra, "fsdp") > 0;
   plan.overlap_grad_reduce = Flag(extra, "overlap_grad_reduce", true);
