@@ -40,9 +40,19 @@ class Forecaster {
   bool Run(const LayerTimes& times, StepForecast* out);
 
  private:
+  // What a product loses at its edges: operands are read once for all output columns, and each output is written after
+  // `in` products have been added to it, which the next tile does not hide.
+  double EdgesOf(double in, double out, size_t precision) const {
+    return 1 + rates_.ridge[precision] * (k_.gemm_half_out / out + k_.gemm_half_in / in);
+  }
   double GemmUs(double rows, double in, double out, size_t precision) const {
-    const double small = 1 + k_.gemm_half_out * rates_.ridge[precision] * (1 / out + 0.5 / in);
-    return 2 * rows * in * out * rates_.gemm_us[precision] * small;
+    return 2 * rows * in * out * rates_.gemm_us[precision] * EdgesOf(in, out, precision);
+  }
+  // The weight gradient adds `rows` products to each value of the gradient buffer, which it reads and writes.
+  double WeightGradientUs(double rows, double in, double out, size_t precision) const {
+    const double written = std::max<double>(plan_.gradient_bytes, kBf16Bytes) / kBf16Bytes;
+    return 2 * rows * in * out * rates_.gemm_us[precision] * EdgesOf(rows / written, out, precision) /
+           k_.gemm_weight_gradient;
   }
 
   // One linear layer: forward, input gradient, weight gradient, and the casts in front of them.
@@ -50,10 +60,9 @@ class Forecaster {
     const double in = linear.split == Linear::Split::kRow ? linear.in / t_ : linear.in;
     const double out = linear.split == Linear::Split::kColumn ? linear.out / t_ : linear.out;
     const double rows = linear.split == Linear::Split::kWhole ? local_ : tokens_;
-    const double us = GemmUs(rows, in, out, precision);
-    module->fwd.matmul += us;
-    module->bwd.matmul += us;
-    module->wgrad.matmul += us / k_.gemm_weight_gradient;
+    module->fwd.matmul += GemmUs(rows, in, out, precision);
+    module->bwd.matmul += GemmUs(rows, out, in, precision);
+    module->wgrad.matmul += WeightGradientUs(rows, in, out, precision);
     if (precision != 0) {
       module->fwd.memory += rows * in * quantize_us_;
       module->bwd.memory += rows * out * quantize_us_;
@@ -290,16 +299,17 @@ LayerTime Forecaster::TimeOfLayer(const LayerWork& layer, size_t precision) cons
     const double rows = sent * q * imbalance;  // rows this rank computes
     const double per_expert = std::max(1.0, rows / local_experts);
     const double first = (mlp.gated ? 2 : 1) * mlp.expert_width / q, second = mlp.expert_width / q;
-    const double ridge = rates_.ridge[precision];
-    const double small = 1 + k_.gemm_half_rows_grouped * ridge / per_expert + k_.gemm_half_out * ridge / second;
-    const double flops = 2 * rows * in * (first + second);
     Module experts;
-    const double us = flops * rates_.gemm_us[precision] * small / k_.gemm_grouped;
-    experts.fwd.matmul = us;
-    experts.bwd.matmul = us;
-    // Every weight gradient is added to its fp32 sum.
+    const double few = k_.gemm_half_rows_grouped * rates_.ridge[precision] / per_expert;
+    const auto product = [&](double k, double n) {
+      return 2 * rows * k * n * rates_.gemm_us[precision] * (EdgesOf(k, n, precision) + few) / k_.gemm_grouped;
+    };
+    experts.fwd.matmul = product(in, first) + product(second, in);
+    experts.bwd.matmul = product(first, in) + product(in, second);
     experts.wgrad.matmul =
-        us / k_.gemm_weight_gradient + local_experts * in * (first + second) * 8 * rates_.memory_us * 0.5;
+        local_experts *
+        (WeightGradientUs(per_expert, in, first, precision) + WeightGradientUs(per_expert, second, in, precision)) /
+        k_.gemm_grouped;
     // The fused grouped MLP has every gated activation in its own kernel, forward; the backward pass of one that is not
     // plain stays with the framework's operators.
     const double once = kBf16Bytes * (first + second) * rows,
@@ -320,7 +330,9 @@ LayerTime Forecaster::TimeOfLayer(const LayerWork& layer, size_t precision) cons
 
     // ---- router, permutation
     Module route;
-    route.fwd.matmul = route.bwd.matmul = route.wgrad.matmul = GemmUs(local_, h_, mlp.experts, 0);
+    route.fwd.matmul = GemmUs(local_, h_, mlp.experts, 0);
+    route.bwd.matmul = GemmUs(local_, mlp.experts, h_, 0);
+    route.wgrad.matmul = WeightGradientUs(local_, h_, mlp.experts, 0);
     AddMemory(norm_bytes + 14 * local_ * mlp.experts, 1.6 * norm_bytes + 10 * local_ * mlp.experts, &route);
     const double router_kernels = plan_.router_fusion ? 8 : 18;
     route.fwd.kernels = 3 + router_kernels;
@@ -455,16 +467,15 @@ void Accumulate(const LayerTime& times, double count, LayerTime* sum) {
   sum->host_bwd += count * times.host_bwd;
 }
 
-// Output layer and loss, for the main head and each MTP depth: products in bf16 unless fp8_output_proj asks for the other
-// layers' precision, with its casts of the hidden state and of the logits' gradient, and a vocabulary-parallel cross
-// entropy.
+// Output layer and loss, for the main head and each MTP depth: products in bf16 unless fp8_output_proj asks for the
+// other layers' precision, with its casts of the hidden state and of the logits' gradient, and a vocabulary-parallel
+// cross entropy.
 LayerTime Forecaster::TimeOfHead() const {
   LayerTime times;
   const double v = work_.vocabulary / t_;
   const size_t precision = plan_.low_precision_head ? precision_ : 0;
-  const double us = GemmUs(tokens_, h_, v, precision);
-  times.fwd.matmul = us;
-  times.bwd.matmul = 2 * us;
+  times.fwd.matmul = GemmUs(tokens_, h_, v, precision);
+  times.bwd.matmul = GemmUs(tokens_, v, h_, precision) + WeightGradientUs(tokens_, h_, v, precision);
   times.fwd.memory = tokens_ * v * 6 * rates_.memory_us;
   times.bwd.memory = tokens_ * v * 6 * rates_.memory_us;
   if (precision != 0) {
@@ -491,10 +502,10 @@ LayerTime Forecaster::TimeOfRank(const RankContents& rank, const LayerTimes& lay
   if (depths > 0) {
     // The projection of two hidden states to one, and each depth's own pass through the output layer.
     LayerTime joined;
-    const double us = GemmUs(tokens_ / t_, 2 * h_, h_, precision_);
-    joined.fwd.matmul = us;
-    joined.bwd.matmul = 2 * us;
-    joined.pair = 3 * us;
+    const double rows = tokens_ / t_;
+    joined.fwd.matmul = GemmUs(rows, 2 * h_, h_, precision_);
+    joined.bwd.matmul = GemmUs(rows, h_, 2 * h_, precision_) + WeightGradientUs(rows, 2 * h_, h_, precision_);
+    joined.pair = joined.fwd.matmul + joined.bwd.matmul;
     Accumulate(joined, depths, &sum);
   }
   const double heads = depths + rank.losses;
