@@ -64,7 +64,10 @@ const ModelSpec* FindModel(const Catalog& catalog, const std::string& name, cons
   std::vector<const ModelSpec*> longer;
   const ModelSpec* shorter = nullptr;
   for (const ModelSpec& model : catalog.models()) {
+    const auto same = [&](const std::string& alias) { return squeeze(alias) == wanted; };
+    if (std::any_of(model.aliases.begin(), model.aliases.end(), same)) return &model;
     const std::string known = squeeze(model.name);
+    if (known == wanted) return &model;
     if (absl::StartsWith(known, wanted)) longer.push_back(&model);
     if (absl::StartsWith(wanted, known) && (shorter == nullptr || known.size() > squeeze(shorter->name).size()))
       shorter = &model;
@@ -525,6 +528,7 @@ bool ApplyText(const std::string& knob, const std::string& text, Run* run) {
   double number = 0;
   const bool numeric = absl::SimpleAtod(text, &number);
   if (knob == "moe_a2a_overlap") return plan.ep_overlap = on, true;
+  if (knob == "moe_a2a_overlap (+delay_wgrad)") return plan.ep_overlap = plan.delay_wgrad = on, true;
   if (knob == "delay_wgrad") return plan.delay_wgrad = on, true;
   if (knob == "dispatcher") {
     const auto backend = ReadBackend(text);
