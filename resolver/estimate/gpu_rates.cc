@@ -133,7 +133,10 @@ GpuRates RatesOf(const GpuSystem& gpu, const StepCoefficients& k) {
   rates.optimizer_us = PerByte(hbm * k.optimizer_share);
   const bool grace = gpu.host_link == "NVLink-C2C";
   rates.host_us = grace ? k.host_us_grace : k.host_us_x86;
-  const double nvlink = gpu.nvlink_bytes_per_second.value_or(0), nic = gpu.nic_bytes_per_second.value_or(0);
+  const double nvlink = gpu.nvlink_bytes_per_second.value_or(0);
+  double nic = gpu.nic_bytes_per_second.value_or(0);
+  constexpr double kMeasuredNic = 50e9;  // the shares of network bandwidth were measured at 400 Gbit/s and below
+  if (nic > kMeasuredNic) nic = kMeasuredNic + (nic - kMeasuredNic) * k.network_above_400g;
   // Without NVLink, peers in a node meet over the host link.
   const double inside = nvlink > 0 ? nvlink : gpu.host_link_bytes_per_second.value_or(0) / 2;
   const double outside = nic > 0 ? nic : inside;

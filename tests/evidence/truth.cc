@@ -271,6 +271,7 @@ struct Donor {
   int generation = 0;
   double age = 0;  // of its release, in years since 2025
   Candidate plan;
+  Unstated missing;  // a preset leaves some to others
 };
 
 // Years since 2025 of the releases that the rows name: containers by month, Megatron-Bridge by its container.
@@ -291,16 +292,17 @@ double ReleaseYear(const std::string& release) {
 }
 
 // How near a donor's setting is to a run's: the model before the machine before the precision before the layout.
-double Nearness(const Donor& donor, const TruthRow& row, bool moe, double year) {
-  if (donor.moe != moe) return 0;
-  const Candidate &a = donor.plan, &b = row.run.plan;
-  double near = 1 - 4.0 * std::abs(donor.age - year);
-  near += donor.model == row.run.model_name ? 8 : 0;
-  near += donor.gpu == row.gpu ? 4 : donor.generation == row.run.gpu->cc_major ? 2 : 0;
-  near += donor.precision == row.precision ? 2 : donor.low_precision == (row.precision != "bf16") ? 1 : 0;
+double Nearness(const Donor& donor, const Donor& row) {
+  if (donor.moe != row.moe) return 0;
+  const Candidate &a = donor.plan, &b = row.plan;
+  double near = 1 - 4.0 * std::abs(donor.age - row.age);
+  near += donor.model == row.model ? 8 : 0;
+  near += donor.gpu == row.gpu ? 4 : donor.generation == row.generation ? 2 : 0;
+  near += donor.precision == row.precision ? 2 : donor.low_precision == row.low_precision ? 1 : 0;
   near += a.tp == b.tp && a.pp == b.pp && a.cp == b.cp && a.ep == b.ep ? 2 : 0;
   near += a.vpp == b.vpp && a.micro_batch_size == b.micro_batch_size ? 1 : 0;
-  near += a.shard_weights == b.shard_weights ? 2 : 0;
+  // Who shards the weights has room that others must make by recomputing.
+  near += a.shard_weights == b.shard_weights ? 8 : 0;
   return near;
 }
 
@@ -313,6 +315,24 @@ void Take(const Unstated& none, const Candidate& from, Candidate* to) {
   if (none.overlap && able) to->ep_overlap = from.ep_overlap, to->delay_wgrad = from.delay_wgrad;
 }
 
+Donor DonorOf(const TruthRow& row, const std::string& release, const Unstated& missing) {
+  return {row.run.model_name, row.gpu, row.precision, row.run.shape->experts > 0, row.precision != "bf16",
+          row.run.gpu->cc_major, ReleaseYear(release), row.run.plan, missing};
+}
+
+// What a preset leaves open is that of the complete recipe nearest to it.
+void CompleteDonors(std::vector<Donor>* donors) {
+  for (Donor& donor : *donors) {
+    if (!donor.missing.any()) continue;
+    const Donor* nearest = nullptr;
+    for (const Donor& other : *donors) {
+      if (other.missing.any()) continue;
+      if (nearest == nullptr || Nearness(other, donor) > Nearness(*nearest, donor)) nearest = &other;
+    }
+    if (nearest != nullptr) Take(donor.missing, nearest->plan, &donor.plan);
+  }
+}
+
 bool SameKnobs(const Candidate& a, const Candidate& b) {
   return a.recompute == b.recompute && a.recompute_modules == b.recompute_modules && a.graphs == b.graphs &&
          a.graph_modules == b.graph_modules && a.dispatcher == b.dispatcher && a.num_sms == b.num_sms &&
@@ -320,14 +340,14 @@ bool SameKnobs(const Candidate& a, const Candidate& b) {
 }
 
 // Each donor counts by its nearness: one step further away, a third of the weight.
-void AddVariants(const std::vector<Donor>& donors, const Unstated& none, bool moe, TruthRow* row) {
+void AddVariants(const std::vector<Donor>& donors, const Unstated& none, TruthRow* row) {
   constexpr size_t kMost = 5;
-  const double year = ReleaseYear(row->release);
+  const Donor asked = DonorOf(*row, row->release, none);
   double nearest = 0;
-  for (const Donor& donor : donors) nearest = std::max(nearest, Nearness(donor, *row, moe, year));
+  for (const Donor& donor : donors) nearest = std::max(nearest, Nearness(donor, asked));
   std::vector<Variant> variants;
   for (const Donor& donor : donors) {
-    const double near = Nearness(donor, *row, moe, year), weight = std::pow(3.0, near - nearest);
+    const double near = Nearness(donor, asked), weight = std::pow(3.0, near - nearest);
     if (weight < 0.05) continue;
     Run run = row->run;
     Take(none, donor.plan, &run.plan);
@@ -387,7 +407,8 @@ bool ForecastRow(const TruthRow& row, const StepCoefficients& coefficients, Step
 
 GpuRates RatesFor(const Run& run, const StepCoefficients& coefficients) {
   const GpuRates rates = RatesOf(*run.gpu, coefficients);
-  return run.efa ? OverEfa(WithSlowHost(rates)) : rates;  // AWS p5
+  if (!run.efa) return rates;
+  return OverEfa(run.gpu->cc_major == 9 ? WithSlowHost(rates) : rates);  // AWS p5 has the older host
 }
 
 std::string ReadRun(const Catalog& catalog, const Json& row, const Json& extra, Run* run) {
@@ -448,10 +469,11 @@ double PublishedStepUs(const Json& row, const Json& published, TruthRow* truth) 
          (tflops * 1e12 * static_cast<double>(plan.gpus)) * 1e6;
 }
 
-// A recipe function's or a complete script's knobs.
+// A recipe function's or a complete script's knobs; a preset's, as far as it states them.
 bool IsDonor(const Json& row, const Json& extra, const Unstated& none) {
   const std::string origin = Text(row, "origin");
-  return !none.any() && !Flag(extra, "partial") && Text(row, "quality") != "C" &&
+  const bool states = !none.recompute || !none.graphs || (!none.dispatcher && Field(row, "dispatcher") != nullptr);
+  return (!none.any() || Field(extra, "partial") != nullptr) && states && Text(row, "quality") != "C" &&
          (origin == "bridge_perf_recipe" || origin == "bridge_workload_config" || origin == "modelzoo_script" ||
           absl::StartsWith(origin, "mlperf"));
 }
@@ -477,8 +499,7 @@ TruthFile ReadRecipes(const Catalog& catalog, const std::string& text) {
     const Unstated none = UnstatedOf(row, moe);
     truth.gpu = truth.run.gpu_name;
     if (why.empty() && IsDonor(row, extra, none)) {
-      donors.push_back({truth.run.model_name, truth.gpu, truth.precision, moe, truth.precision != "bf16",
-                        truth.run.gpu->cc_major, ReleaseYear(Text(row, "release")), truth.run.plan});
+      donors.push_back(DonorOf(truth, Text(row, "release"), none));
     }
     const Json* published = Field(row, "published");
     if (published == nullptr || (Number(*published, "tokens_per_s_per_gpu") <= 0 &&
@@ -497,13 +518,14 @@ TruthFile ReadRecipes(const Catalog& catalog, const std::string& text) {
     truth.step_us = PublishedStepUs(row, *published, &truth);
     truth.rounded = absl::StrContains(truth.release, "rounded");
     truth.complete = Text(row, "quality") == "A";
-    truth.partial = none.any() || Flag(extra, "partial") || Text(extra, "task") == "sft" ||
+    truth.partial = none.any() || Field(extra, "partial") != nullptr || Text(extra, "task") == "sft" ||
                     (!truth.complete && Field(row, "quality") != nullptr);
     file.rows.push_back(std::move(truth));
     unstated.push_back(none);
   }
+  CompleteDonors(&donors);
   for (size_t i = 0; i < file.rows.size(); ++i) {
-    if (unstated[i].any()) AddVariants(donors, unstated[i], file.rows[i].run.shape->experts > 0, &file.rows[i]);
+    if (unstated[i].any()) AddVariants(donors, unstated[i], &file.rows[i]);
   }
   std::map<std::string, double> newest;
   const auto key = [](const TruthRow& row) {
