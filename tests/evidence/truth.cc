@@ -14,6 +14,7 @@
 #include "absl/strings/strip.h"
 #include "rapidjson/document.h"
 #include "resolver/derive/context_exchange.h"
+#include "resolver/estimate/estimate.h"
 
 namespace flightplan {
 namespace {
@@ -316,8 +317,15 @@ void Take(const Unstated& none, const Candidate& from, Candidate* to) {
 }
 
 Donor DonorOf(const TruthRow& row, const std::string& release, const Unstated& missing) {
-  return {row.run.model_name, row.gpu, row.precision, row.run.shape->experts > 0, row.precision != "bf16",
-          row.run.gpu->cc_major, ReleaseYear(release), row.run.plan, missing};
+  return {row.run.model_name,
+          row.gpu,
+          row.precision,
+          row.run.shape->experts > 0,
+          row.precision != "bf16",
+          row.run.gpu->cc_major,
+          ReleaseYear(release),
+          row.run.plan,
+          missing};
 }
 
 // What a preset leaves open is that of the complete recipe nearest to it.
@@ -339,6 +347,17 @@ bool SameKnobs(const Candidate& a, const Candidate& b) {
          a.ep_overlap == b.ep_overlap && a.delay_wgrad == b.delay_wgrad;
 }
 
+// Nobody computes all layers again where everything fits: the donor that did had less room.
+void DropNeedlessRecompute(Run* run) {
+  if (run->plan.recompute != RecomputeMode::kFullUniform && run->plan.recompute != RecomputeMode::kFullBlock) return;
+  Candidate without = run->plan;
+  without.recompute = RecomputeMode::kNone;
+  MemoryForecast memory;
+  const GpuMemory gpu = MemoryOf(*run->gpu);
+  ForecastMemory(*run->shape, without, gpu, &memory);
+  if (memory.fullest.total.value <= kRoom * gpu.capacity) run->plan = without;
+}
+
 // Each donor counts by its nearness: one step further away, a third of the weight.
 void AddVariants(const std::vector<Donor>& donors, const Unstated& none, TruthRow* row) {
   constexpr size_t kMost = 5;
@@ -351,6 +370,7 @@ void AddVariants(const std::vector<Donor>& donors, const Unstated& none, TruthRo
     if (weight < 0.05) continue;
     Run run = row->run;
     Take(none, donor.plan, &run.plan);
+    if (none.recompute) DropNeedlessRecompute(&run);
     auto same = std::find_if(variants.begin(), variants.end(),
                              [&](const Variant& other) { return SameKnobs(other.run.plan, run.plan); });
     if (same == variants.end()) same = variants.insert(variants.end(), {run, 0});
