@@ -68,7 +68,7 @@ class Moves {
     for (const char* backend : {"hybridep", "deepep"}) {
       const bool installed = intent_.env.capabilities.find(backend) != intent_.env.capabilities.end();
       if (size(K::expert_model_parallel_size) > 1 && installed && HasFlexBackend(intent_.gpu, backend) &&
-          c_.Get(K::moe_flex_dispatcher_backend).text() != backend) {
+          c_.Get(K::moe_flex_dispatcher_backend).text() != backend && !BetweenBlackwellNodes()) {
         Try({{K::moe_token_dispatcher_type, Value("flex")}, {K::moe_flex_dispatcher_backend, Value(backend)}});
       }
     }
@@ -77,9 +77,17 @@ class Moves {
     if (on(K::overlap_grad_reduce) && !on(K::overlap_param_gather)) Try({{K::overlap_param_gather, Value(true)}});
   }
 
+  // Where both flex backends failed in the field (decide/dispatcher.cc).
+  bool BetweenBlackwellNodes() const {
+    const int64_t span = size(K::expert_model_parallel_size) * size(K::expert_tensor_parallel_size);
+    return intent_.gpu.cc_major == 10 && intent_.gpu.nvlink_domain_gpus <= 8 && span > intent_.gpu.nvlink_domain_gpus;
+  }
+
   void Host() {
     if (c_.Get(K::cuda_graph_impl).text() == "none" || c_.Get(K::cuda_graph_impl).is_none()) {
-      std::vector<Value> modules = {Value("attn")};
+      std::vector<Value> modules;
+      // Beside EP overlap attention's graphs were seen to spoil gradients (field.graphed-attention-ep-overlap).
+      if (!on(K::overlap_moe_expert_parallel_comm)) modules.emplace_back("attn");
       if (intent_.model.is_moe()) modules.insert(modules.end(), {Value("moe_router"), Value("moe_preprocess")});
       const Knob scope =
           c_.origin(K::cuda_graph_modules) != Origin::kAbsent ? K::cuda_graph_modules : K::cuda_graph_scope;

@@ -77,11 +77,12 @@ ExecutionSpace ExecutionsOf(const NormalizedIntent& intent, const ModelShape& sh
   } else {
     add(Dispatcher::kAllToAll, 0);
     const int cc = intent.gpu.cc_major;
+    const int64_t between_nodes = f.blackwell ? f.domain : 0;  // decide/dispatcher.cc: where flex failed in the field
     if (f.deepep && f.domain > 1 && !f.rack_scale && (cc == 8 || cc == 9 || HasFlexBackend(intent.gpu, "deepep"))) {
-      add(Dispatcher::kDeepEp, 0);
+      add(Dispatcher::kDeepEp, between_nodes);
     }
     if (f.hybridep && f.domain > 1 && (cc == 0 || (cc >= 8 && cc <= 10))) {
-      add(Dispatcher::kHybridEp, f.rack_scale ? f.domain : 0);
+      add(Dispatcher::kHybridEp, f.rack_scale ? f.domain : between_nodes);
     }
   }
 

@@ -51,6 +51,35 @@ bool KnowsNewQueuePairs(absl::string_view deepep) {
                      [deepep](absl::string_view commit) { return absl::StrContains(deepep, commit); });
 }
 
+// Boards of eight Blackwell GPUs; racks have one NVLink domain for many nodes.
+bool BlackwellNode(F f) {
+  return f.env().cc_major == 10 && f.env().nvlink_domain_gpus > 0 && f.env().nvlink_domain_gpus <= 8;
+}
+
+bool DomainIsLeft(F f) {
+  return Size(f, K::expert_model_parallel_size) * Size(f, K::expert_tensor_parallel_size) > f.env().nvlink_domain_gpus;
+}
+
+// Attention inside per-layer graphs: named, or all of a layer because nothing is.
+bool AttentionInGraph(F f) {
+  if (!f.is(K::cuda_graph_impl, "transformer_engine")) return false;
+  const auto names = [&](K list) { return f.has(list, "attn") || f.is(list, "attn"); };
+  if (names(K::cuda_graph_modules) || names(K::cuda_graph_scope)) return true;
+  return !f.on(K::cuda_graph_modules) && !f.on(K::cuda_graph_scope);
+}
+
+bool WholeIterationGraph(F f) {
+  if (f.is(K::cuda_graph_impl, "full_iteration")) return true;
+  const bool scope = f.has(K::cuda_graph_scope, "full_iteration") || f.is(K::cuda_graph_scope, "full_iteration");
+  return f.is(K::cuda_graph_impl, "local") && scope;
+}
+
+// Expert inputs of a size that does not depend on the routing.
+bool FixedExpertShapes(F f) {
+  return f.on(K::moe_pad_expert_input_to_capacity) || f.on(K::moe_expert_rank_capacity_factor) ||
+         f.on(K::moe_ncclep_static_shape);
+}
+
 bool DataParallelOverlap(F f) { return f.on(K::overlap_grad_reduce) || f.on(K::overlap_param_gather); }
 
 const Rule kRules[] = {
@@ -192,6 +221,137 @@ const Rule kRules[] = {
      .needs = "with one connection the all-to-all waits for the kernels before it and hides little; 32 was measured to "
               "overlap",
      .fixes = {{{.value = "32", .env_var = kConnections}}}},
+    {.id = "field.deepep-between-blackwell-nodes",
+     .area = "field-report",
+     .kind = Kind::kWarning,
+     .at = {Phase::kHardware, 206},
+     .source = "NVIDIA-NeMo/Megatron-Bridge#5067 (256 B200 and B300, EP 16), #3704 (64 B200)",
+     .reads = {K::moe_flex_dispatcher_backend, K::expert_model_parallel_size, K::expert_tensor_parallel_size},
+     .reads_env = {"gpu"},
+     .when = [](F f) { return FlexWith(f, "deepep") && BlackwellNode(f) && DomainIsLeft(f); },
+     .needs = "between nodes of B200 or B300 DeepEP's dispatch ends in a timeout at the first step: keep the experts "
+              "inside a node, or use alltoall",
+     .fixes = {{{K::moe_token_dispatcher_type, "alltoall"}}}},
+    {.id = "field.hybridep-between-blackwell-nodes",
+     .area = "field-report",
+     .kind = Kind::kWarning,
+     .at = {Phase::kHardware, 207},
+     .source = "NVIDIA-NeMo/Megatron-Bridge#2883, deepseek-ai/DeepEP#590 (16 B300), NVIDIA-NeMo/RL#3436",
+     .reads = {K::moe_flex_dispatcher_backend, K::expert_model_parallel_size, K::expert_tensor_parallel_size},
+     .reads_env = {"gpu"},
+     .when = [](F f) { return FlexWith(f, "hybridep") && BlackwellNode(f) && DomainIsLeft(f); },
+     .needs = "between nodes of B200 or B300 HybridEP is slow (a third of the link was measured), and it needs a build "
+              "with HYBRID_EP_MULTINODE=1: keep the experts inside a node, or use alltoall",
+     .fixes = {{{K::moe_token_dispatcher_type, "alltoall"}}}},
+    {.id = "field.mxfp8-gather-without-overlap",
+     .area = "field-report",
+     .kind = Kind::kWarning,
+     .at = {Phase::kHardware, 208},
+     .source = "NVIDIA/Megatron-LM#2272; fixed by #4800 in 0.18",
+     .core = {.until = 17},
+     .reads = {K::fp8, K::fp8_recipe, K::fp8_param_gather, K::reuse_grad_buf_for_mxfp8_param_ag, K::overlap_grad_reduce,
+               K::overlap_param_gather},
+     .when =
+         [](F f) {
+           return f.on(K::fp8) && f.is(K::fp8_recipe, "mxfp8") && f.on(K::fp8_param_gather) &&
+                  f.on(K::reuse_grad_buf_for_mxfp8_param_ag) &&
+                  !(f.on(K::overlap_grad_reduce) && f.on(K::overlap_param_gather));
+         },
+     .needs =
+         "before Megatron-Core 0.18 MXFP8 parameters in the gradient buffer become NaN within the first steps unless "
+         "gradients and parameters travel beside the compute",
+     .fixes = {{{K::overlap_grad_reduce, true}, {K::overlap_param_gather, true}},
+               {{K::reuse_grad_buf_for_mxfp8_param_ag, false}, {K::fp8_param_gather, false}}}},
+    {.id = "field.graphed-attention-ep-overlap",
+     .area = "field-report",
+     .kind = Kind::kWarning,
+     .at = {Phase::kAdvice, 203},
+     .source = "NVIDIA/Megatron-LM#5966 (0.19, TE 2.16, Qwen3-235B in BF16; open)",
+     .core = {.since = 19},
+     .reads = {K::overlap_moe_expert_parallel_comm, K::cuda_graph_impl, K::cuda_graph_modules, K::cuda_graph_scope,
+               K::fp8, K::fp4},
+     .when =
+         [](F f) {
+           return f.on(K::overlap_moe_expert_parallel_comm) && AttentionInGraph(f) && !f.on(K::fp8) && !f.on(K::fp4);
+         },
+     .needs = "with attention in Transformer Engine's graphs beside EP overlap, gradients of a long run grew by orders "
+              "of magnitude after 80 steps and became NaN; without the graphs they did not",
+     .fixes = {{{K::cuda_graph_impl, "none"}, {K::cuda_graph_modules, Literal::List("")}}}},
+    {.id = "field.shared-overlap-without-shared-experts",
+     .area = "field-report",
+     .kind = Kind::kWarning,
+     .at = {Phase::kAdvice, 204},
+     .source = "Megatron-LM@d98e8a64dd megatron/core/transformer/transformer_config.py:720: only effective with a size",
+     .reads = {K::moe_shared_expert_overlap, K::moe_shared_expert_intermediate_size},
+     .when =
+         [](F f) {
+           return Moe(f) && f.on(K::moe_shared_expert_overlap) && !f.on(K::moe_shared_expert_intermediate_size);
+         },
+     .needs = "without shared experts there is nothing to overlap, and the switch still excludes EP overlap: set "
+              "moe_shared_expert_intermediate_size or leave the switch out",
+     .fixes = {{{K::moe_shared_expert_overlap, false}}}},
+    {.id = "field.backend-without-flex",
+     .area = "field-report",
+     .kind = Kind::kWarning,
+     .at = {Phase::kAdvice, 205},
+     .source = "NVIDIA-NeMo/Megatron-Bridge#609; Megatron-LM@d98e8a64dd "
+               "megatron/core/transformer/moe/moe_layer.py: built by moe_token_dispatcher_type alone",
+     .reads = {K::moe_flex_dispatcher_backend, K::moe_token_dispatcher_type},
+     .when =
+         [](F f) {
+           // Bridge says so by itself.
+           return !f.container() && Moe(f) && f.given(K::moe_flex_dispatcher_backend) &&
+                  f.set(K::moe_flex_dispatcher_backend) && !f.is(K::moe_token_dispatcher_type, "flex");
+         },
+     .needs =
+         "the backend alone does nothing: the dispatcher is built by moe_token_dispatcher_type, which must be flex",
+     .fixes = {{{K::moe_token_dispatcher_type, "flex"}}}},
+    {.id = "field.whole-iteration-graph-dropless",
+     .area = "field-report",
+     .kind = Kind::kWarning,
+     .at = {Phase::kAdvice, 206},
+     .source = "NVIDIA/Megatron-LM#1598",
+     .reads = {K::cuda_graph_impl, K::cuda_graph_scope, K::moe_token_dispatcher_type,
+               K::moe_pad_expert_input_to_capacity, K::moe_expert_rank_capacity_factor},
+     .when =
+         [](F f) {
+           return Moe(f) && WholeIterationGraph(f) && f.is(K::moe_token_dispatcher_type, "alltoall") &&
+                  !FixedExpertShapes(f);
+         },
+     .needs = "without a capacity this dispatcher copies token counts to the host in every layer, which a captured "
+              "iteration cannot: capture attention, router and preprocessing alone, or pad experts to a capacity",
+     .fixes = {{{K::cuda_graph_impl, "none"}},
+               {{K::cuda_graph_impl, "transformer_engine"},
+                {K::cuda_graph_modules, Literal::List("attn,moe_router,moe_preprocess")}}}},
+    {.id = "field.forced-balance-on-data",
+     .area = "field-report",
+     .kind = Kind::kWarning,
+     .at = {Phase::kAdvice, 207},
+     .source = "Megatron-LM@d98e8a64dd megatron/core/transformer/moe/router.py:861: random logits, for benchmarks",
+     .reads = {K::moe_router_force_load_balancing, K::data_path, K::mock_data},
+     .when =
+         [](F f) {
+           return Moe(f) && f.on(K::moe_router_force_load_balancing) && f.on(K::data_path) && !f.on(K::mock_data);
+         },
+     .needs =
+         "tokens go to experts by random numbers, so the router learns nothing from this data: for benchmarks alone",
+     .fixes = {{{K::moe_router_force_load_balancing, false}}}},
+    {.id = "field.tp-overlap-with-flex",
+     .area = "field-report",
+     .kind = Kind::kWarning,
+     .at = {Phase::kAdvice, 208},
+     .source = "NVIDIA-NeMo/Megatron-Bridge skills/perf-comm-overlap: launch tuning of TP overlap conflicts with "
+               "DeepEP's and HybridEP's",
+     .reads = {K::tp_comm_overlap, K::tensor_model_parallel_size, K::moe_flex_dispatcher_backend},
+     .when =
+         [](F f) {
+           return f.on(K::tp_comm_overlap) && Size(f, K::tensor_model_parallel_size) > 1 &&
+                  (FlexWith(f, "deepep") || FlexWith(f, "hybridep"));
+         },
+     .needs =
+         "the user buffers of TP overlap and the dispatcher's kernels compete for SMs, and each wants its own number "
+         "of device connections: one of the two",
+     .fixes = {{{K::tp_comm_overlap, false}}}},
 };
 
 }  // namespace

@@ -81,15 +81,16 @@ void WholeDenseIteration(Deliberation& d) {
   Companions(d);
 }
 
-// The attention of many tokens keeps large static buffers; on Hopper EP overlap keeps them twice.
+// The attention of many tokens keeps large static buffers, and EP overlap keeps them twice.
 void CapturedModules(Deliberation& d) {
   const Features& f = d.f;
   const bool attention = f.mbs * f.seq / f.cp < evidence::kManyTokensForAttentionGraph &&
-                         !(f.hopper && d.on(K::overlap_moe_expert_parallel_comm) && f.sixteen_bit);
+                         !(d.on(K::overlap_moe_expert_parallel_comm) && f.sixteen_bit);
   d.Choose(ModulesKnob(d), ScopedModules(d, attention),
            {.rule_id = kRule,
             .reason = attention ? "the parts of a layer whose shapes are static"
-                                : "attention's static buffers would take the memory that this microbatch needs",
+                                : "attention's static buffers would take the memory that this microbatch needs, and "
+                                  "beside EP overlap its graphs were seen to spoil gradients",
             .basis = Basis::kRecipes,
             .citations = {evidence::kMoeGuide}});
   Companions(d);

@@ -113,6 +113,16 @@ constexpr Row kBackends[] = {
      .why = "EFA: flex backends are slower than alltoall on it",
      .basis = Basis::kMeasured,
      .cites = {evidence::kDeepepOnEfa}},
+    {.when = [](D d) { return d.f.blackwell && !d.f.rack_scale; },
+     .value = "alltoall",
+     .why =
+         [](D d) {
+           return absl::StrCat("EP ", d.f.ep, " spans ", d.f.ep_domains,
+                               " nodes of Blackwell GPUs: deepep was seen to time out there, and hybridep to be slow");
+         },
+     .basis = Basis::kMeasured,
+     .cites = {evidence::kDeepepBetweenBlackwellNodes, evidence::kHybridepBetweenBlackwellNodes},
+     .other = Other{"flex", "published recipes have deepep there: worth an A/B where it starts"}},
     {.when = [](D d) { return d.f.ep > evidence::kMaxNetworkFlexEp; },
      .value = "alltoall",
      .why =

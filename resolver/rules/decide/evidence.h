@@ -75,6 +75,10 @@ inline constexpr absl::string_view kHybridepRecipes =
 inline constexpr absl::string_view kDeepepRecipes =
     "Megatron-Bridge@067f987df perf_recipes/qwen: deepep for 512 experts at EP64 over the network; "
     "Megatron-MoE-ModelZoo";
+inline constexpr absl::string_view kDeepepBetweenBlackwellNodes =
+    "Megatron-Bridge#5067: 256 B200 and B300, EP16, deepep: timeout in the first dispatch; #3704: the same on 64 B200";
+inline constexpr absl::string_view kHybridepBetweenBlackwellNodes =
+    "Megatron-Bridge#2883: hybridep is not tuned for EP beyond 8 on nodes of 8 GPUs; DeepEP#590: a third of the link";
 inline constexpr absl::string_view kPartialRack =
     "Megatron-Bridge 1805a6043: an NVL16 partition cannot allocate HybridEP's fabric handle at EP32";
 inline constexpr absl::string_view kHybridepHarnessSms =
