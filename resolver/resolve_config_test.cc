@@ -171,6 +171,12 @@ TEST(ResolveConfig, ForecastsTheStepAndWhatToChangeNext) {
   EXPECT_LT(estimate.step_time_us().low(), estimate.step_time_us().value());
   EXPECT_GT(estimate.step_time_us().high(), estimate.step_time_us().value());
   EXPECT_GT(estimate.step_flops(), 0);
+  EXPECT_NEAR(estimate.tokens_per_second_per_gpu() * request.hardware().gpu_count(), estimate.tokens_per_second(), 1);
+  EXPECT_GT(estimate.flops_per_second_per_gpu(), 1e13);
+  EXPECT_LT(estimate.flops_per_second_per_gpu(), estimate.peak_flops_per_second());
+  double exposed = 0;
+  for (const v1::CommunicationPath& path : estimate.communication()) exposed += path.exposed_us();
+  EXPECT_NEAR(exposed, estimate.wall_ratios().at("communication") * estimate.step_time_us().value(), 1);
   double sum = 0;
   for (const auto& [name, ratio] : estimate.wall_ratios()) sum += ratio;
   EXPECT_NEAR(sum, 1, 1e-6);

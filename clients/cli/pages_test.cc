@@ -66,6 +66,21 @@ v1::ResolveConfigResponse Resolved() {
         total_bytes { value: 1024 }
       }
       scope: "parameters, gradients and optimizer state; activations are not counted"
+      step_time_us { value: 6900000 low: 6200000 high: 7700000 }
+      wall_ratios { key: "compute" value: 0.7 }
+      wall_ratios { key: "communication" value: 0.3 }
+      tokens_per_second: 2365440
+      tokens_per_second_per_gpu: 2310
+      flops_per_second_per_gpu: 601000000000000
+      peak_flops_per_second: 1979000000000000
+      mfu_ratio: 0.304
+      communication { name: "expert_parallel" exposed_us: 1200000 hidden_us: 3400000 }
+      communication { name: "data_parallel" exposed_us: 870000 }
+    }
+    launches {
+      dialect: "megatron-lm"
+      required_inputs { name: "lr" spelling: "--lr VALUE" }
+      required_inputs { name: "save" spelling: "--save FOLDER" without: "it keeps no checkpoint" }
     }
     decisions {
       rule_id: "decide.x"

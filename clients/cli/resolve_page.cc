@@ -9,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "clients/cli/findings.h"
+#include "clients/cli/forecast_text.h"
 #include "clients/cli/table.h"
 #include "clients/cli/text.h"
 #include "clients/cli/words.h"
@@ -112,16 +113,6 @@ std::string FitText(const v1::Estimate& estimate, const Terminal& terminal) {
   return absl::StrCat(verdict, ", stage ", worst->stage());
 }
 
-std::string StepText(const v1::Range& step) {
-  // One unit for all three, three figures at most.
-  const bool seconds = step.value() >= 1e6;
-  const double unit = seconds ? 1e6 : 1e3;
-  const auto figure = [&](double us) { return absl::StrFormat(us / unit < 10 ? "%.1f" : "%.0f", us / unit); };
-  std::string text = absl::StrCat(figure(step.value()), seconds ? " s" : " ms");
-  if (step.high() > step.low()) absl::StrAppend(&text, " (", figure(step.low()), "..", figure(step.high()), ")");
-  return text;
-}
-
 std::string Verdicts(const ResolvePage& page, const Terminal& terminal) {
   const v1::ResolveConfigResponse& response = page.response;
   std::vector<std::string> parts = {
@@ -131,6 +122,7 @@ std::string Verdicts(const ResolvePage& page, const Terminal& terminal) {
   if (response.estimate().has_step_time_us()) {
     parts.push_back(absl::StrCat("step  ", StepText(response.estimate().step_time_us())));
   }
+  if (std::string speed = SpeedText(response.estimate()); !speed.empty()) parts.push_back(std::move(speed));
   return absl::StrCat(absl::StrJoin(WrapParts(parts, kPartGap, terminal.width), "\n"), "\n");
 }
 
@@ -224,7 +216,8 @@ std::string Walls(const v1::Estimate& estimate, const Terminal& terminal) {
   for (const auto& [ratio, name] : walls) {
     parts.push_back(absl::StrCat(name, " ", PercentText(-ratio), " ", Repeat(terminal.block(), BarCells(-ratio / 2))));
   }
-  return Lines("walls", parts, "   ", terminal);
+  std::string out = Lines("walls", parts, "   ", terminal);
+  return out + Lines("exposed", CommunicationTexts(estimate), kPartGap, terminal);
 }
 
 // "3", or "1-6" where neighbours are equal.
@@ -401,10 +394,22 @@ std::string ChangesPart(const ResolvePage& page, bool all, const Terminal& termi
                       " by itself\n", ChangesText(page.response.effective_changes(), all, terminal));
 }
 
+// What a person adds to the launch: without it nothing starts, or something is lost.
+std::string StillNeeded(const v1::Launch& launch, const Terminal& terminal) {
+  std::vector<std::string> parts;
+  for (const v1::RequiredInput& input : launch.required_inputs()) {
+    std::string part = input.spelling();
+    if (!input.without().empty()) absl::StrAppend(&part, " (without: ", input.without(), ")");
+    parts.push_back(terminal.Shown(part));
+  }
+  return Lines("still needs", parts, kPartGap, terminal);
+}
+
 std::string Foot(const ResolvePage& page, const Terminal& terminal) {
   std::string out;
   if (page.response.outcome() == v1::OUTCOME_RESOLVED) {
     out += Line("launch", "the same with --format argv (one argument a line), env --export, yaml, json", terminal);
+    if (page.response.launches_size() > 0) out += StillNeeded(page.response.launches(0), terminal);
     const std::vector<const v1::Decision*> decisions = ByImportance(page.response);
     if (!decisions.empty()) out += Line("why", absl::StrCat("flightplan explain ", decisions[0]->name()), terminal);
   }

@@ -1,11 +1,33 @@
 #include "clients/cli/validate_page.h"
 
+#include <utility>
+#include <vector>
+
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "clients/cli/findings.h"
+#include "clients/cli/forecast_text.h"
 #include "clients/cli/resolve_page.h"
 #include "clients/cli/text.h"
 
 namespace flightplan::cli {
+namespace {
+
+constexpr absl::string_view kPartGap = "     ";
+
+// Memory, step and speed; what communication costs.
+std::string EstimateLines(const v1::Estimate& estimate, const Terminal& terminal) {
+  std::vector<std::string> parts = {absl::StrCat("fits  ", FitLine(estimate, terminal))};
+  if (estimate.has_step_time_us()) parts.push_back(absl::StrCat("step  ", StepText(estimate.step_time_us())));
+  if (std::string speed = SpeedText(estimate); !speed.empty()) parts.push_back(std::move(speed));
+  std::vector<std::string> lines = WrapParts(parts, kPartGap, terminal.width);
+  std::vector<std::string> paths = CommunicationTexts(estimate);
+  if (!paths.empty()) paths.front() = absl::StrCat("exposed  ", paths.front());
+  for (std::string& line : WrapParts(paths, kPartGap, terminal.width)) lines.push_back(std::move(line));
+  return absl::StrCat(absl::StrJoin(lines, "\n"), "\n");
+}
+
+}  // namespace
 
 std::string RenderValidatePage(const std::string& input, const v1::ValidateConfigResponse& response, bool verbose,
                                const Terminal& terminal) {
@@ -26,7 +48,7 @@ std::string RenderValidatePage(const std::string& input, const v1::ValidateConfi
   std::string out =
       absl::StrCat(terminal.Paint(terminal.Shown(input), Style::kBold), "   ", terminal.Shown(response.target()), "   ",
                    verdict, later, "   ", CountText(response.findings(), response.effective_changes_size()), "\n");
-  if (response.has_estimate()) absl::StrAppend(&out, "fits  ", FitLine(response.estimate(), terminal), "\n");
+  if (response.has_estimate()) out += EstimateLines(response.estimate(), terminal);
   out += FindingsText(response.findings(), TargetSpelling(response.config(), response.target()), verbose, terminal);
   if (response.effective_changes_size() > 0) {
     absl::StrAppend(&out, "\n", terminal.Paint("the stack will change", Style::kBold), "\n",

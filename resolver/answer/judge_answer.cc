@@ -7,6 +7,7 @@
 #include "flightplan/v1/resolver_service.pb.h"
 #include "resolver/answer/response.h"
 #include "resolver/catalog/spellings.h"
+#include "resolver/judge/forecast_config.h"
 
 namespace flightplan {
 namespace {
@@ -98,7 +99,9 @@ ConfigAnswer AnswerOf(const JudgedConfig& judged, const RepairedConfig* repaired
   w.Text(R::kInputFormatFieldNumber, judged.reading.format);
   if (repaired != nullptr) PutRepair(R::kRepairFieldNumber, *repaired, &w);
   if (judged.estimate.has_value() && view >= View::kBasic) {
-    PutEstimate(R::kEstimateFieldNumber, *judged.estimate, /*outlook=*/nullptr, &w);
+    const std::optional<ForecastedConfig> step = ForecastConfig(judged.gpu, judged.run);
+    PutEstimate(R::kEstimateFieldNumber, *judged.estimate, step.has_value() ? &step->outlook : nullptr,
+                step.has_value() ? &step->throughput : nullptr, &w);
   }
   for (const std::string& path : parsed.wanted_files) w.PutText(R::kWantedFilesFieldNumber, path);
   w.Int(R::kCompletenessFieldNumber, CompletenessOf(judged));

@@ -72,6 +72,14 @@ void PutLaunches(const ResolvedPlan& plan, absl::string_view model, WireWriter* 
   w->PutText(R::kModelFieldNumber, model);
 }
 
+void PutForecast(int field, const ResolvedPlan& plan, WireWriter* w) {
+  if (plan.step == nullptr) return PutEstimate(field, plan.estimate, nullptr, nullptr, w);
+  const PlannedStep& at = *plan.step;
+  const Candidate candidate = CandidateOf(plan.decided.config, plan.env, at.model.shape(), at.stages);
+  const Throughput throughput = ThroughputOf(at.model, candidate, plan.env.target, at.step, at.outlook);
+  PutEstimate(field, plan.estimate, &at.outlook, &throughput, w);
+}
+
 }  // namespace
 
 void AddFound(const Finding& finding, ConfigAnswer* answer) {
@@ -106,7 +114,7 @@ ConfigAnswer AnswerOf(const ResolvedPlan& plan, AnswerOrigin origin, absl::strin
     for (const ConfigChange& change : run.changes) PutChange(R::kEffectiveChangesFieldNumber, change, &w);
   }
   if (plan.intent.view >= View::kBasic) {
-    PutEstimate(R::kEstimateFieldNumber, plan.estimate, plan.step != nullptr ? &plan.step->outlook : nullptr, &w);
+    PutForecast(R::kEstimateFieldNumber, plan, &w);
     PutLaunches(plan, model, &w);
     PutLayout(R::kLayoutFieldNumber, plan.decided.config, plan.placement, &w);
   }

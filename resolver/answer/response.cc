@@ -301,10 +301,31 @@ void PutStage(int field, const StageForecast& stage, int last_rank, WireWriter* 
   });
 }
 
+// Fields of an Estimate.
+void PutThroughput(const Throughput& throughput, WireWriter* w) {
+  using M = v1::Estimate;
+  w->Real(M::kStepFlopsFieldNumber, throughput.step_flops);
+  w->Real(M::kTokensPerSecondFieldNumber, throughput.tokens_per_second);
+  w->Real(M::kTokensPerSecondPerGpuFieldNumber, throughput.tokens_per_second_per_gpu);
+  w->Real(M::kFlopsPerSecondPerGpuFieldNumber, throughput.flops_per_second_per_gpu);
+  w->Real(M::kPeakFlopsPerSecondFieldNumber, throughput.peak_flops_per_second);
+  w->Real(M::kMfuRatioFieldNumber, throughput.mfu);
+  for (const CommunicationPath& path : throughput.communication) {
+    if (path.exposed_us <= 0 && path.hidden_us <= 0) continue;
+    w->PutMessage(M::kCommunicationFieldNumber, [&] {
+      using P = v1::CommunicationPath;
+      w->Text(P::kNameFieldNumber, path.name);
+      w->Real(P::kExposedUsFieldNumber, path.exposed_us);
+      w->Real(P::kHiddenUsFieldNumber, path.hidden_us);
+    });
+  }
+}
+
 }  // namespace
 
 // Neighbouring stages with the same figures stand in one entry.
-void PutEstimate(int field, const EstimatedPlan& estimate, const StepOutlook* outlook, WireWriter* w) {
+void PutEstimate(int field, const EstimatedPlan& estimate, const StepOutlook* outlook, const Throughput* throughput,
+                 WireWriter* w) {
   using M = v1::Estimate;
   const auto same = [](const StageForecast& a, const StageForecast& b) {
     return a.bytes.parts == b.bytes.parts && a.total.high == b.total.high;
@@ -330,7 +351,7 @@ void PutEstimate(int field, const EstimatedPlan& estimate, const StepOutlook* ou
         w->PutReal(2, wall.ratio);
       });
     }
-    w->Real(M::kStepFlopsFieldNumber, outlook->model_flops);
+    if (throughput != nullptr) PutThroughput(*throughput, w);
   });
 }
 

@@ -17,8 +17,21 @@ struct Module {
   double captured_kernels = 0;  // of fwd: inside a CUDA graph
 };
 
+void AddScaled(const Load& load, double by, Load* to) {
+  to->matmul += by * load.matmul;
+  to->attention += by * load.attention;
+  to->memory += by * load.memory;
+  to->transfer += by * load.transfer;
+  to->kernels += by * load.kernels;
+  to->context += by * load.context;
+  to->hidden_tensor += by * load.hidden_tensor;
+  to->hidden_context += by * load.hidden_context;
+}
+
 Load Scaled(const Load& load, double by) {
-  return {by * load.matmul, by * load.attention, by * load.memory, by * load.transfer, by * load.kernels};
+  Load scaled;
+  AddScaled(load, by, &scaled);
+  return scaled;
 }
 
 // Larger of two, rounded where they meet: some of a layer's kernels wait for the host and others for the GPU, and each
@@ -86,6 +99,9 @@ class Forecaster {
     module->fwd.transfer += us * exposed;
     // The backward gathers the input once more for the weight gradient; that gather hides behind the input gradient.
     module->bwd.transfer += us * exposed * 1.15;
+    module->fwd.hidden_tensor += us * (1 - exposed);
+    const double again = OperandBytes() * values * LinkUs(plan_.tp);
+    module->bwd.hidden_tensor += std::max(0.0, us + again - us * exposed * 1.15);
     module->fwd.kernels += 2;
     module->bwd.kernels += 3;
   }
@@ -122,12 +138,16 @@ class Forecaster {
     const double first = 2 * k_.collective_latency_us;
     const double exchange = spread > 1 ? first + (keys + queries) * (spread - 1) / spread * LinkUs(t_ * spread) : 0;
     const double passing = keys / spread * (ring - 1) * LinkUs(t_ * cp);
-    const auto exposed = [&](double attention, double times) {
+    const auto add = [&](double times, Load* load) {
       const double beside = plan_.cp_comm == CpComm::kAllGather ? 0.3 : 0.8;
-      return exchange + (ring > 1 ? first + std::max(0.0, times * passing - beside * attention) : 0);
+      const double left = std::max(0.0, times * passing - beside * load->attention);
+      const double exposed = exchange + (ring > 1 ? first + left : 0);
+      load->transfer += exposed;
+      load->context += exposed;
+      load->hidden_context += times * passing - left;
     };
-    module->fwd.transfer += exposed(module->fwd.attention, 1);
-    module->bwd.transfer += exposed(module->bwd.attention, 2);
+    add(1, &module->fwd);
+    add(2, &module->bwd);
   }
 
   double LinkUs(double span) const {
@@ -145,7 +165,8 @@ class Forecaster {
   LayerTime TimeOfRank(const RankContents& rank, const LayerTimes& layers) const;
   LayerTime TimeOfHead() const;
   double DataParallelUs(double parameters, double ranks, double stride, double bytes_per_parameter) const;
-  void AddDataParallel(double fwd_us, double bwd_us, double microbatches, StepParts* parts) const;
+  void AddDataParallel(double fwd_us, double bwd_us, double microbatches, StepForecast* out) const;
+  void AddHidden(const LayerTime& stage, double microbatches, StepForecast* out) const;
   void CountParameters(const RankContents& rank);
 
   // With the ramp, the tail and the gap of each kernel.
@@ -395,6 +416,7 @@ LayerTime Forecaster::TimeOfLayer(const LayerWork& layer, size_t precision) cons
     times.bwd.memory += mlp_extra_bwd + post;
     times.bwd.kernels += permute_kernels;
     times.fwd_exchange = exchange.dispatch_us + exchange.combine_us - shared_hidden;
+    times.shared_hidden = shared_hidden;
     times.bwd_exchange = exchange.dispatch_us + exchange.combine_us;
 
     again(kDropMoeAct, {0, 0, activation * rates_.memory_us, 0, 2});
@@ -457,19 +479,13 @@ LayerTime Forecaster::TimeOfLayer(const LayerWork& layer, size_t precision) cons
 }
 
 void Accumulate(const LayerTime& times, double count, LayerTime* sum) {
-  const auto add = [count](const Load& load, Load* to) {
-    to->matmul += count * load.matmul;
-    to->attention += count * load.attention;
-    to->memory += count * load.memory;
-    to->transfer += count * load.transfer;
-    to->kernels += count * load.kernels;
-  };
-  add(times.fwd, &sum->fwd);
-  add(times.bwd, &sum->bwd);
-  add(times.again, &sum->again);
+  AddScaled(times.fwd, count, &sum->fwd);
+  AddScaled(times.bwd, count, &sum->bwd);
+  AddScaled(times.again, count, &sum->again);
   sum->fwd_exchange += count * times.fwd_exchange;
   sum->bwd_exchange += count * times.bwd_exchange;
   sum->again_exchange += count * times.again_exchange;
+  sum->shared_hidden += count * times.shared_hidden;
   sum->pair += count * times.pair;
   sum->pair_hidden += count * times.pair_hidden;
   sum->pair_exposed += count * times.pair_exposed;
@@ -533,7 +549,7 @@ double Forecaster::DataParallelUs(double parameters, double ranks, double stride
   return bytes * std::max(rates_.collective_nvlink_us, rates_.collective_network_us / std::min(lanes, ranks));
 }
 
-void Forecaster::AddDataParallel(double fwd_us, double bwd_us, double microbatches, StepParts* parts) const {
+void Forecaster::AddDataParallel(double fwd_us, double bwd_us, double microbatches, StepForecast* out) const {
   const double dense_ranks = static_cast<double>(plan_.gpus) / plan_.tp / plan_.pp;  // with context parallelism
   const double expert_ranks = static_cast<double>(plan_.gpus) / plan_.ep / plan_.etp / plan_.pp;
   const double expert_stride = static_cast<double>(plan_.ep) * plan_.etp;
@@ -546,15 +562,31 @@ void Forecaster::AddDataParallel(double fwd_us, double bwd_us, double microbatch
     // Weights are gathered ahead of every forward and backward, gradients reduced after every backward, beside the
     // compute, which they slow down.
     const double traffic = microbatches * (2 * gather + reduce), window = microbatches * (fwd_us + bwd_us);
-    parts->data_parallel += std::max(0.0, traffic - window) + (k_.sharded_slowdown - 1) * std::min(window, traffic);
+    const double left = std::max(0.0, traffic - window);
+    out->parts.data_parallel += left + (k_.sharded_slowdown - 1) * std::min(window, traffic);
+    out->hidden.data_parallel += traffic - left;
     return;
   }
-  const auto exposed = [&](double us, double window, bool overlapped) {
-    if (!overlapped) return us;
-    return std::max(0.0, us - 0.8 * window) + k_.data_parallel_exposed * std::min(us, 0.8 * window);
+  const auto add = [&](double us, double window, bool overlapped) {
+    const double beside = std::min(us, 0.8 * window);
+    const double exposed = overlapped ? std::max(0.0, us - 0.8 * window) + k_.data_parallel_exposed * beside : us;
+    out->parts.data_parallel += exposed;
+    out->hidden.data_parallel += us - exposed;
   };
-  parts->data_parallel += exposed(reduce, bwd_us, plan_.overlap_grad_reduce);
-  parts->data_parallel += exposed(gather, fwd_us, plan_.overlap_param_gather);
+  add(reduce, bwd_us, plan_.overlap_grad_reduce);
+  add(gather, fwd_us, plan_.overlap_param_gather);
+}
+
+// Context parallelism is a part of the transfers that were counted as tensor parallelism; and what runs beside compute.
+void Forecaster::AddHidden(const LayerTime& stage, double microbatches, StepForecast* out) const {
+  const double context = microbatches * (stage.fwd.context + stage.bwd.context + stage.again.context);
+  out->parts.context_parallel += context;
+  out->parts.tensor_parallel -= context;
+  out->hidden.expert_exchange += out->hidden_exchange_us + microbatches * stage.shared_hidden;
+  out->hidden.tensor_parallel +=
+      microbatches * (stage.fwd.hidden_tensor + stage.bwd.hidden_tensor + stage.again.hidden_tensor);
+  out->hidden.context_parallel +=
+      microbatches * (stage.fwd.hidden_context + stage.bwd.hidden_context + stage.again.hidden_context);
 }
 
 void Forecaster::CountParameters(const RankContents& rank) {
@@ -648,12 +680,16 @@ bool Forecaster::Run(const LayerTimes& times, StepForecast* out) {
   }
   parts.host = std::max(0.0, steady - parts.compute() - parts.communication());
 
-  parts.pipeline_transfer =
-      PipelineTransferUs(rates_, static_cast<double>(plan_.gpus), local_ * h_ * kBf16Bytes, microbatches, p, v);
+  AddHidden(s, microbatches, out);
+
+  const PipelineTransfer transfer =
+      PipelineTransferOf(rates_, static_cast<double>(plan_.gpus), local_ * h_ * kBf16Bytes, microbatches, p, v);
+  parts.pipeline_transfer = transfer.exposed;
+  out->hidden.pipeline_transfer = transfer.hidden;
 
   // ---- once a step
   CountParameters(*slowest);
-  AddDataParallel(alone_fwd, alone_bwd, microbatches, &parts);
+  AddDataParallel(alone_fwd, alone_bwd, microbatches, out);
   const double dense_ranks = static_cast<double>(plan_.gpus) / plan_.tp / plan_.pp;
   const double expert_ranks = std::max(1.0, static_cast<double>(plan_.gpus) / plan_.ep / plan_.etp / plan_.pp);
   const double owned = dense_parameters_ / dense_ranks + expert_parameters_ / expert_ranks;
@@ -680,6 +716,7 @@ bool Forecaster::Run(const LayerTimes& times, StepForecast* out) {
   parts.recompute *= stretch;
   parts.expert_exchange *= stretch;
   parts.tensor_parallel *= stretch;
+  parts.context_parallel *= stretch;
   parts.host *= stretch;
   parts.bubble *= stretch;
 
@@ -721,13 +758,19 @@ bool ForecastStep(const ModelWork& work, const Candidate& plan, const GpuRates& 
   return Forecaster(work, plan, rates).Run(layers, out);
 }
 
-double PipelineTransferUs(const GpuRates& rates, double gpus, double stage_bytes, double microbatches, double pp,
-                          double vpp) {
-  if (pp <= 1) return 0;
+PipelineTransfer PipelineTransferOf(const GpuRates& rates, double gpus, double stage_bytes, double microbatches,
+                                    double pp, double vpp) {
+  if (pp <= 1) return {};
   const bool near = gpus <= rates.domain_gpus;
   const double hop = stage_bytes * (near ? rates.collective_nvlink_us : rates.collective_network_us) +
                      0.5 * rates.k.collective_latency_us;
-  return 2 * microbatches * vpp * hop * (vpp > 1 ? 0.35 : 0.8) + 2 * (pp - 1) * hop;
+  const double steady = 2 * microbatches * vpp * hop, left = vpp > 1 ? 0.35 : 0.8;
+  return {steady * left + 2 * (pp - 1) * hop, steady * (1 - left)};
+}
+
+double PipelineTransferUs(const GpuRates& rates, double gpus, double stage_bytes, double microbatches, double pp,
+                          double vpp) {
+  return PipelineTransferOf(rates, gpus, stage_bytes, microbatches, pp, vpp).exposed;
 }
 
 double StepLowerBoundUs(const ModelWork& work, const Candidate& plan, const GpuRates& rates) {

@@ -29,11 +29,17 @@ struct StepParts {
   double total() const { return compute() + communication() + host + bubble + optimizer; }
 };
 
+// Microseconds of one step that communication runs beside compute, so that the step does not wait for it.
+struct HiddenCommunication {
+  double expert_exchange = 0, tensor_parallel = 0, context_parallel = 0, pipeline_transfer = 0, data_parallel = 0;
+};
+
 struct StepForecast {
   double us = 0, low_us = 0, high_us = 0;
   StepParts parts;
-  double hidden_exchange_us = 0;  // exchange that runs beside compute
-  double model_flops = 0;         // of the step, as Megatron-Bridge counts them
+  double hidden_exchange_us = 0;  // exchange that EP overlap runs beside compute
+  HiddenCommunication hidden;
+  double model_flops = 0;  // of the step, as Megatron-Bridge counts them
 
   // False is our bug: the ranges of what goes in (plan/quantity.h) leave no room for it. Nothing is computed with such
   // a forecast.
@@ -43,6 +49,8 @@ struct StepForecast {
 // One direction of one module for one microbatch: microseconds by kind of work, and kernels the host launches.
 struct Load {
   double matmul = 0, attention = 0, memory = 0, transfer = 0, kernels = 0;
+  double context = 0;                            // of transfer: context parallelism; the rest is tensor parallelism
+  double hidden_tensor = 0, hidden_context = 0;  // transfers beside compute, in none of the above
 
   double gpu() const { return matmul + attention + memory; }
   Load& operator+=(const Load& other) {
@@ -51,6 +59,9 @@ struct Load {
     memory += other.memory;
     transfer += other.transfer;
     kernels += other.kernels;
+    context += other.context;
+    hidden_tensor += other.hidden_tensor;
+    hidden_context += other.hidden_context;
     return *this;
   }
 };
@@ -59,6 +70,7 @@ struct Load {
 struct LayerTime {
   Load fwd, bwd, again;  // again: recomputed, part of the backward pass
   double fwd_exchange = 0, bwd_exchange = 0, again_exchange = 0;
+  double shared_hidden = 0;                            // exchange of the forward pass beside the shared experts
   double pair = 0, pair_hidden = 0, pair_exposed = 0;  // a forward beside a backward
   double host_fwd = 0, host_bwd = 0;
 };
@@ -79,8 +91,15 @@ bool ForecastStep(const ModelWork& work, const Candidate& plan, const GpuRates& 
 bool ForecastStep(const ModelWork& work, const Candidate& plan, const GpuRates& rates, const LayerTimes& layers,
                   StepForecast* out);
 
-// Microseconds of a step that go to transfers between stages of which `stage_bytes` leave for every microbatch, and
-// that nothing hides. It depends on sizes alone, not on how a layout is executed.
+// Microseconds of a step that go to transfers between stages of which `stage_bytes` leave for every microbatch. It
+// depends on sizes alone, not on how a layout is executed.
+struct PipelineTransfer {
+  double exposed = 0, hidden = 0;
+};
+PipelineTransfer PipelineTransferOf(const GpuRates& rates, double gpus, double stage_bytes, double microbatches,
+                                    double pp, double vpp);
+
+// What nothing hides of it.
 double PipelineTransferUs(const GpuRates& rates, double gpus, double stage_bytes, double microbatches, double pp,
                           double vpp);
 

@@ -139,9 +139,10 @@ TEST(ForecastStep, LatentAttentionOverNodesWantsTheAllToAllInside) {
   c.plan.seq_length = 131072;
   c.plan.global_batch_size = 32;
   c.plan.cp = 32;
-  const double ring = c.Forecast().parts.tensor_parallel;  // transfers inside the layers
+  const double ring = c.Forecast().parts.context_parallel;
   c.plan.cp_comm = CpComm::kAllToAllP2p;
-  EXPECT_LT(c.Forecast().parts.tensor_parallel, 0.5 * ring);
+  EXPECT_LT(c.Forecast().parts.context_parallel, 0.5 * ring);
+  EXPECT_EQ(c.Forecast().parts.tensor_parallel, 0);
 }
 
 TEST(WithProfile, AMeasurementStandsInPlaceOfTheCatalogue) {

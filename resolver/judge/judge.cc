@@ -30,6 +30,7 @@ JudgedConfig Judge(ReadConfig read) {
   } else if (weighed.estimate.has_value()) {
     weighed.not_judged = absl::StrCat("memory: values stand ", knowledge.elsewhere);
   }
+  judged.gpu = std::move(read.gpu);
   judged.verdicts = VerdictsOf(judged.run.findings);
   for (const ParseFinding& parse : reading.parsed.findings) judged.verdicts.Add(parse.finding);
   SortForPeople(&judged.run.findings);

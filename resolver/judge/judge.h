@@ -17,6 +17,7 @@ struct JudgedConfig {
   Reading reading;
   RunResult run;                          // its findings are in order for people
   std::optional<EstimatedPlan> estimate;  // memory; empty: not judged
+  std::optional<GpuSystem> gpu;           // of the question
   std::vector<std::string> not_judged;    // what no verdict was reached on, and why
   SetAside set_aside;                     // findings that rest on what the input does not show
   Verdicts verdicts;                      // by the reader's findings and the run's

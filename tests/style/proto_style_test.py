@@ -10,7 +10,7 @@ import yaml
 from sources import ROOT, report
 
 UNITS = (
-    "_bytes", "_us", "_count", "_ratio", "_per_second", "_size", "_id", "_index", "_rank", "_revision", "_mhz", "_watts",
+    "_bytes", "_us", "_count", "_ratio", "_per_second", "_per_second_per_gpu", "_size", "_id", "_index", "_rank", "_revision", "_mhz", "_watts",
     "_celsius")
 # Words of the field: the architecture's and the layout's own dimensions, as Megatron names them.
 MEGATRON_WORDS = re.compile(

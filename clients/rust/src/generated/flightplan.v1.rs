@@ -1270,6 +1270,20 @@ pub struct StageMemory {
     #[prost(int32, tag = "4")]
     pub last_stage_index: i32,
 }
+/// The collectives of one parallel path in a step.
+#[allow(clippy::derive_partial_eq_without_eq)]
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct CommunicationPath {
+    /// "expert_parallel", "tensor_parallel", "context_parallel", "pipeline_parallel" or "data_parallel".
+    #[prost(string, tag = "1")]
+    pub name: ::prost::alloc::string::String,
+    /// Microseconds of a step that wait for them. Over all paths: the step time's share "communication".
+    #[prost(double, tag = "2")]
+    pub exposed_us: f64,
+    /// Microseconds of them that run beside compute and cost the step nothing.
+    #[prost(double, tag = "3")]
+    pub hidden_us: f64,
+}
 /// Memory and time forecast.
 #[allow(clippy::derive_partial_eq_without_eq)]
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -1292,9 +1306,29 @@ pub struct Estimate {
     /// Share of the step by wall, 0..1: "compute", "communication", "host", "bubble", "optimizer".
     #[prost(map = "string, double", tag = "6")]
     pub wall_ratios: ::std::collections::HashMap<::prost::alloc::string::String, f64>,
-    /// Model FLOPs of one step.
+    /// Model FLOPs of one step, forward and backward without recomputation, as the target's own throughput log counts them
+    /// (num_floating_point_operations): Megatron-LM charges full causal attention to layers with a window, Megatron-Bridge
+    /// clips it.
     #[prost(double, tag = "7")]
     pub step_flops: f64,
+    /// Tokens of the global batch per second of the step, all GPUs together. Unset where step_time_us is.
+    #[prost(double, tag = "8")]
+    pub tokens_per_second: f64,
+    /// The same by one GPU.
+    #[prost(double, tag = "9")]
+    pub tokens_per_second_per_gpu: f64,
+    /// step_flops per second and GPU: what the target logs as "throughput per GPU (TFLOP/s/GPU)", times 10^12.
+    #[prost(double, tag = "10")]
+    pub flops_per_second_per_gpu: f64,
+    /// Dense peak of one GPU in the precision of most matrix products, which mfu_ratio divides by; unset: not published.
+    #[prost(double, tag = "11")]
+    pub peak_flops_per_second: f64,
+    /// Model FLOPs utilization, 0..1: flops_per_second_per_gpu over peak_flops_per_second.
+    #[prost(double, tag = "12")]
+    pub mfu_ratio: f64,
+    /// What communication costs, by parallel path; only those that the layout has.
+    #[prost(message, repeated, tag = "13")]
+    pub communication: ::prost::alloc::vec::Vec<CommunicationPath>,
 }
 /// How a figure was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]

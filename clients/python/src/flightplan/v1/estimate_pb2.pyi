@@ -163,6 +163,32 @@ class StageMemory(google.protobuf.message.Message):
 global___StageMemory = StageMemory
 
 @typing.final
+class CommunicationPath(google.protobuf.message.Message):
+    """The collectives of one parallel path in a step."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: builtins.int
+    EXPOSED_US_FIELD_NUMBER: builtins.int
+    HIDDEN_US_FIELD_NUMBER: builtins.int
+    name: builtins.str
+    """"expert_parallel", "tensor_parallel", "context_parallel", "pipeline_parallel" or "data_parallel"."""
+    exposed_us: builtins.float
+    """Microseconds of a step that wait for them. Over all paths: the step time's share "communication"."""
+    hidden_us: builtins.float
+    """Microseconds of them that run beside compute and cost the step nothing."""
+    def __init__(
+        self,
+        *,
+        name: builtins.str = ...,
+        exposed_us: builtins.float = ...,
+        hidden_us: builtins.float = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["exposed_us", b"exposed_us", "hidden_us", b"hidden_us", "name", b"name"]) -> None: ...
+
+global___CommunicationPath = CommunicationPath
+
+@typing.final
 class Estimate(google.protobuf.message.Message):
     """Memory and time forecast."""
 
@@ -191,6 +217,12 @@ class Estimate(google.protobuf.message.Message):
     STEP_TIME_US_FIELD_NUMBER: builtins.int
     WALL_RATIOS_FIELD_NUMBER: builtins.int
     STEP_FLOPS_FIELD_NUMBER: builtins.int
+    TOKENS_PER_SECOND_FIELD_NUMBER: builtins.int
+    TOKENS_PER_SECOND_PER_GPU_FIELD_NUMBER: builtins.int
+    FLOPS_PER_SECOND_PER_GPU_FIELD_NUMBER: builtins.int
+    PEAK_FLOPS_PER_SECOND_FIELD_NUMBER: builtins.int
+    MFU_RATIO_FIELD_NUMBER: builtins.int
+    COMMUNICATION_FIELD_NUMBER: builtins.int
     fit: global___FitVerdict.ValueType
     """Whether it fits."""
     usable_bytes: builtins.int
@@ -198,7 +230,20 @@ class Estimate(google.protobuf.message.Message):
     scope: builtins.str
     """What is counted and what is not, one line."""
     step_flops: builtins.float
-    """Model FLOPs of one step."""
+    """Model FLOPs of one step, forward and backward without recomputation, as the target's own throughput log counts them
+    (num_floating_point_operations): Megatron-LM charges full causal attention to layers with a window, Megatron-Bridge
+    clips it.
+    """
+    tokens_per_second: builtins.float
+    """Tokens of the global batch per second of the step, all GPUs together. Unset where step_time_us is."""
+    tokens_per_second_per_gpu: builtins.float
+    """The same by one GPU."""
+    flops_per_second_per_gpu: builtins.float
+    """step_flops per second and GPU: what the target logs as "throughput per GPU (TFLOP/s/GPU)", times 10^12."""
+    peak_flops_per_second: builtins.float
+    """Dense peak of one GPU in the precision of most matrix products, which mfu_ratio divides by; unset: not published."""
+    mfu_ratio: builtins.float
+    """Model FLOPs utilization, 0..1: flops_per_second_per_gpu over peak_flops_per_second."""
     @property
     def stages(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___StageMemory]:
         """By stage."""
@@ -211,6 +256,10 @@ class Estimate(google.protobuf.message.Message):
     def wall_ratios(self) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.float]:
         """Share of the step by wall, 0..1: "compute", "communication", "host", "bubble", "optimizer"."""
 
+    @property
+    def communication(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___CommunicationPath]:
+        """What communication costs, by parallel path; only those that the layout has."""
+
     def __init__(
         self,
         *,
@@ -221,8 +270,14 @@ class Estimate(google.protobuf.message.Message):
         step_time_us: global___Range | None = ...,
         wall_ratios: collections.abc.Mapping[builtins.str, builtins.float] | None = ...,
         step_flops: builtins.float = ...,
+        tokens_per_second: builtins.float = ...,
+        tokens_per_second_per_gpu: builtins.float = ...,
+        flops_per_second_per_gpu: builtins.float = ...,
+        peak_flops_per_second: builtins.float = ...,
+        mfu_ratio: builtins.float = ...,
+        communication: collections.abc.Iterable[global___CommunicationPath] | None = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["step_time_us", b"step_time_us"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["fit", b"fit", "scope", b"scope", "stages", b"stages", "step_flops", b"step_flops", "step_time_us", b"step_time_us", "usable_bytes", b"usable_bytes", "wall_ratios", b"wall_ratios"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["communication", b"communication", "fit", b"fit", "flops_per_second_per_gpu", b"flops_per_second_per_gpu", "mfu_ratio", b"mfu_ratio", "peak_flops_per_second", b"peak_flops_per_second", "scope", b"scope", "stages", b"stages", "step_flops", b"step_flops", "step_time_us", b"step_time_us", "tokens_per_second", b"tokens_per_second", "tokens_per_second_per_gpu", b"tokens_per_second_per_gpu", "usable_bytes", b"usable_bytes", "wall_ratios", b"wall_ratios"]) -> None: ...
 
 global___Estimate = Estimate

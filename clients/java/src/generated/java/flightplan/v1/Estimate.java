@@ -23,6 +23,7 @@ private static final long serialVersionUID = 0L;
     fit_ = 0;
     stages_ = java.util.Collections.emptyList();
     scope_ = "";
+    communication_ = java.util.Collections.emptyList();
   }
 
   @java.lang.Override
@@ -346,7 +347,9 @@ private static final long serialVersionUID = 0L;
   private double stepFlops_ = 0D;
   /**
    * <pre>
-   * Model FLOPs of one step.
+   * Model FLOPs of one step, forward and backward without recomputation, as the target's own throughput log counts them
+   * (num_floating_point_operations): Megatron-LM charges full causal attention to layers with a window, Megatron-Bridge
+   * clips it.
    * </pre>
    *
    * <code>double step_flops = 7;</code>
@@ -355,6 +358,142 @@ private static final long serialVersionUID = 0L;
   @java.lang.Override
   public double getStepFlops() {
     return stepFlops_;
+  }
+
+  public static final int TOKENS_PER_SECOND_FIELD_NUMBER = 8;
+  private double tokensPerSecond_ = 0D;
+  /**
+   * <pre>
+   * Tokens of the global batch per second of the step, all GPUs together. Unset where step_time_us is.
+   * </pre>
+   *
+   * <code>double tokens_per_second = 8;</code>
+   * @return The tokensPerSecond.
+   */
+  @java.lang.Override
+  public double getTokensPerSecond() {
+    return tokensPerSecond_;
+  }
+
+  public static final int TOKENS_PER_SECOND_PER_GPU_FIELD_NUMBER = 9;
+  private double tokensPerSecondPerGpu_ = 0D;
+  /**
+   * <pre>
+   * The same by one GPU.
+   * </pre>
+   *
+   * <code>double tokens_per_second_per_gpu = 9;</code>
+   * @return The tokensPerSecondPerGpu.
+   */
+  @java.lang.Override
+  public double getTokensPerSecondPerGpu() {
+    return tokensPerSecondPerGpu_;
+  }
+
+  public static final int FLOPS_PER_SECOND_PER_GPU_FIELD_NUMBER = 10;
+  private double flopsPerSecondPerGpu_ = 0D;
+  /**
+   * <pre>
+   * step_flops per second and GPU: what the target logs as "throughput per GPU (TFLOP/s/GPU)", times 10^12.
+   * </pre>
+   *
+   * <code>double flops_per_second_per_gpu = 10;</code>
+   * @return The flopsPerSecondPerGpu.
+   */
+  @java.lang.Override
+  public double getFlopsPerSecondPerGpu() {
+    return flopsPerSecondPerGpu_;
+  }
+
+  public static final int PEAK_FLOPS_PER_SECOND_FIELD_NUMBER = 11;
+  private double peakFlopsPerSecond_ = 0D;
+  /**
+   * <pre>
+   * Dense peak of one GPU in the precision of most matrix products, which mfu_ratio divides by; unset: not published.
+   * </pre>
+   *
+   * <code>double peak_flops_per_second = 11;</code>
+   * @return The peakFlopsPerSecond.
+   */
+  @java.lang.Override
+  public double getPeakFlopsPerSecond() {
+    return peakFlopsPerSecond_;
+  }
+
+  public static final int MFU_RATIO_FIELD_NUMBER = 12;
+  private double mfuRatio_ = 0D;
+  /**
+   * <pre>
+   * Model FLOPs utilization, 0..1: flops_per_second_per_gpu over peak_flops_per_second.
+   * </pre>
+   *
+   * <code>double mfu_ratio = 12;</code>
+   * @return The mfuRatio.
+   */
+  @java.lang.Override
+  public double getMfuRatio() {
+    return mfuRatio_;
+  }
+
+  public static final int COMMUNICATION_FIELD_NUMBER = 13;
+  @SuppressWarnings("serial")
+  private java.util.List<flightplan.v1.CommunicationPath> communication_;
+  /**
+   * <pre>
+   * What communication costs, by parallel path; only those that the layout has.
+   * </pre>
+   *
+   * <code>repeated .flightplan.v1.CommunicationPath communication = 13;</code>
+   */
+  @java.lang.Override
+  public java.util.List<flightplan.v1.CommunicationPath> getCommunicationList() {
+    return communication_;
+  }
+  /**
+   * <pre>
+   * What communication costs, by parallel path; only those that the layout has.
+   * </pre>
+   *
+   * <code>repeated .flightplan.v1.CommunicationPath communication = 13;</code>
+   */
+  @java.lang.Override
+  public java.util.List<? extends flightplan.v1.CommunicationPathOrBuilder> 
+      getCommunicationOrBuilderList() {
+    return communication_;
+  }
+  /**
+   * <pre>
+   * What communication costs, by parallel path; only those that the layout has.
+   * </pre>
+   *
+   * <code>repeated .flightplan.v1.CommunicationPath communication = 13;</code>
+   */
+  @java.lang.Override
+  public int getCommunicationCount() {
+    return communication_.size();
+  }
+  /**
+   * <pre>
+   * What communication costs, by parallel path; only those that the layout has.
+   * </pre>
+   *
+   * <code>repeated .flightplan.v1.CommunicationPath communication = 13;</code>
+   */
+  @java.lang.Override
+  public flightplan.v1.CommunicationPath getCommunication(int index) {
+    return communication_.get(index);
+  }
+  /**
+   * <pre>
+   * What communication costs, by parallel path; only those that the layout has.
+   * </pre>
+   *
+   * <code>repeated .flightplan.v1.CommunicationPath communication = 13;</code>
+   */
+  @java.lang.Override
+  public flightplan.v1.CommunicationPathOrBuilder getCommunicationOrBuilder(
+      int index) {
+    return communication_.get(index);
   }
 
   private byte memoizedIsInitialized = -1;
@@ -394,6 +533,24 @@ private static final long serialVersionUID = 0L;
         6);
     if (java.lang.Double.doubleToRawLongBits(stepFlops_) != 0) {
       output.writeDouble(7, stepFlops_);
+    }
+    if (java.lang.Double.doubleToRawLongBits(tokensPerSecond_) != 0) {
+      output.writeDouble(8, tokensPerSecond_);
+    }
+    if (java.lang.Double.doubleToRawLongBits(tokensPerSecondPerGpu_) != 0) {
+      output.writeDouble(9, tokensPerSecondPerGpu_);
+    }
+    if (java.lang.Double.doubleToRawLongBits(flopsPerSecondPerGpu_) != 0) {
+      output.writeDouble(10, flopsPerSecondPerGpu_);
+    }
+    if (java.lang.Double.doubleToRawLongBits(peakFlopsPerSecond_) != 0) {
+      output.writeDouble(11, peakFlopsPerSecond_);
+    }
+    if (java.lang.Double.doubleToRawLongBits(mfuRatio_) != 0) {
+      output.writeDouble(12, mfuRatio_);
+    }
+    for (int i = 0; i < communication_.size(); i++) {
+      output.writeMessage(13, communication_.get(i));
     }
     getUnknownFields().writeTo(output);
   }
@@ -437,6 +594,30 @@ private static final long serialVersionUID = 0L;
       size += com.google.protobuf.CodedOutputStream
         .computeDoubleSize(7, stepFlops_);
     }
+    if (java.lang.Double.doubleToRawLongBits(tokensPerSecond_) != 0) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeDoubleSize(8, tokensPerSecond_);
+    }
+    if (java.lang.Double.doubleToRawLongBits(tokensPerSecondPerGpu_) != 0) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeDoubleSize(9, tokensPerSecondPerGpu_);
+    }
+    if (java.lang.Double.doubleToRawLongBits(flopsPerSecondPerGpu_) != 0) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeDoubleSize(10, flopsPerSecondPerGpu_);
+    }
+    if (java.lang.Double.doubleToRawLongBits(peakFlopsPerSecond_) != 0) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeDoubleSize(11, peakFlopsPerSecond_);
+    }
+    if (java.lang.Double.doubleToRawLongBits(mfuRatio_) != 0) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeDoubleSize(12, mfuRatio_);
+    }
+    for (int i = 0; i < communication_.size(); i++) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(13, communication_.get(i));
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -469,6 +650,23 @@ private static final long serialVersionUID = 0L;
     if (java.lang.Double.doubleToLongBits(getStepFlops())
         != java.lang.Double.doubleToLongBits(
             other.getStepFlops())) return false;
+    if (java.lang.Double.doubleToLongBits(getTokensPerSecond())
+        != java.lang.Double.doubleToLongBits(
+            other.getTokensPerSecond())) return false;
+    if (java.lang.Double.doubleToLongBits(getTokensPerSecondPerGpu())
+        != java.lang.Double.doubleToLongBits(
+            other.getTokensPerSecondPerGpu())) return false;
+    if (java.lang.Double.doubleToLongBits(getFlopsPerSecondPerGpu())
+        != java.lang.Double.doubleToLongBits(
+            other.getFlopsPerSecondPerGpu())) return false;
+    if (java.lang.Double.doubleToLongBits(getPeakFlopsPerSecond())
+        != java.lang.Double.doubleToLongBits(
+            other.getPeakFlopsPerSecond())) return false;
+    if (java.lang.Double.doubleToLongBits(getMfuRatio())
+        != java.lang.Double.doubleToLongBits(
+            other.getMfuRatio())) return false;
+    if (!getCommunicationList()
+        .equals(other.getCommunicationList())) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -502,6 +700,25 @@ private static final long serialVersionUID = 0L;
     hash = (37 * hash) + STEP_FLOPS_FIELD_NUMBER;
     hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
         java.lang.Double.doubleToLongBits(getStepFlops()));
+    hash = (37 * hash) + TOKENS_PER_SECOND_FIELD_NUMBER;
+    hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+        java.lang.Double.doubleToLongBits(getTokensPerSecond()));
+    hash = (37 * hash) + TOKENS_PER_SECOND_PER_GPU_FIELD_NUMBER;
+    hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+        java.lang.Double.doubleToLongBits(getTokensPerSecondPerGpu()));
+    hash = (37 * hash) + FLOPS_PER_SECOND_PER_GPU_FIELD_NUMBER;
+    hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+        java.lang.Double.doubleToLongBits(getFlopsPerSecondPerGpu()));
+    hash = (37 * hash) + PEAK_FLOPS_PER_SECOND_FIELD_NUMBER;
+    hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+        java.lang.Double.doubleToLongBits(getPeakFlopsPerSecond()));
+    hash = (37 * hash) + MFU_RATIO_FIELD_NUMBER;
+    hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+        java.lang.Double.doubleToLongBits(getMfuRatio()));
+    if (getCommunicationCount() > 0) {
+      hash = (37 * hash) + COMMUNICATION_FIELD_NUMBER;
+      hash = (53 * hash) + getCommunicationList().hashCode();
+    }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -674,6 +891,18 @@ private static final long serialVersionUID = 0L;
       }
       internalGetMutableWallRatios().clear();
       stepFlops_ = 0D;
+      tokensPerSecond_ = 0D;
+      tokensPerSecondPerGpu_ = 0D;
+      flopsPerSecondPerGpu_ = 0D;
+      peakFlopsPerSecond_ = 0D;
+      mfuRatio_ = 0D;
+      if (communicationBuilder_ == null) {
+        communication_ = java.util.Collections.emptyList();
+      } else {
+        communication_ = null;
+        communicationBuilder_.clear();
+      }
+      bitField0_ = (bitField0_ & ~0x00001000);
       return this;
     }
 
@@ -716,6 +945,15 @@ private static final long serialVersionUID = 0L;
       } else {
         result.stages_ = stagesBuilder_.build();
       }
+      if (communicationBuilder_ == null) {
+        if (((bitField0_ & 0x00001000) != 0)) {
+          communication_ = java.util.Collections.unmodifiableList(communication_);
+          bitField0_ = (bitField0_ & ~0x00001000);
+        }
+        result.communication_ = communication_;
+      } else {
+        result.communication_ = communicationBuilder_.build();
+      }
     }
 
     private void buildPartial0(flightplan.v1.Estimate result) {
@@ -740,6 +978,21 @@ private static final long serialVersionUID = 0L;
       }
       if (((from_bitField0_ & 0x00000040) != 0)) {
         result.stepFlops_ = stepFlops_;
+      }
+      if (((from_bitField0_ & 0x00000080) != 0)) {
+        result.tokensPerSecond_ = tokensPerSecond_;
+      }
+      if (((from_bitField0_ & 0x00000100) != 0)) {
+        result.tokensPerSecondPerGpu_ = tokensPerSecondPerGpu_;
+      }
+      if (((from_bitField0_ & 0x00000200) != 0)) {
+        result.flopsPerSecondPerGpu_ = flopsPerSecondPerGpu_;
+      }
+      if (((from_bitField0_ & 0x00000400) != 0)) {
+        result.peakFlopsPerSecond_ = peakFlopsPerSecond_;
+      }
+      if (((from_bitField0_ & 0x00000800) != 0)) {
+        result.mfuRatio_ = mfuRatio_;
       }
     }
 
@@ -833,6 +1086,47 @@ private static final long serialVersionUID = 0L;
       if (other.getStepFlops() != 0D) {
         setStepFlops(other.getStepFlops());
       }
+      if (other.getTokensPerSecond() != 0D) {
+        setTokensPerSecond(other.getTokensPerSecond());
+      }
+      if (other.getTokensPerSecondPerGpu() != 0D) {
+        setTokensPerSecondPerGpu(other.getTokensPerSecondPerGpu());
+      }
+      if (other.getFlopsPerSecondPerGpu() != 0D) {
+        setFlopsPerSecondPerGpu(other.getFlopsPerSecondPerGpu());
+      }
+      if (other.getPeakFlopsPerSecond() != 0D) {
+        setPeakFlopsPerSecond(other.getPeakFlopsPerSecond());
+      }
+      if (other.getMfuRatio() != 0D) {
+        setMfuRatio(other.getMfuRatio());
+      }
+      if (communicationBuilder_ == null) {
+        if (!other.communication_.isEmpty()) {
+          if (communication_.isEmpty()) {
+            communication_ = other.communication_;
+            bitField0_ = (bitField0_ & ~0x00001000);
+          } else {
+            ensureCommunicationIsMutable();
+            communication_.addAll(other.communication_);
+          }
+          onChanged();
+        }
+      } else {
+        if (!other.communication_.isEmpty()) {
+          if (communicationBuilder_.isEmpty()) {
+            communicationBuilder_.dispose();
+            communicationBuilder_ = null;
+            communication_ = other.communication_;
+            bitField0_ = (bitField0_ & ~0x00001000);
+            communicationBuilder_ = 
+              com.google.protobuf.GeneratedMessageV3.alwaysUseFieldBuilders ?
+                 getCommunicationFieldBuilder() : null;
+          } else {
+            communicationBuilder_.addAllMessages(other.communication_);
+          }
+        }
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -908,6 +1202,44 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000040;
               break;
             } // case 57
+            case 65: {
+              tokensPerSecond_ = input.readDouble();
+              bitField0_ |= 0x00000080;
+              break;
+            } // case 65
+            case 73: {
+              tokensPerSecondPerGpu_ = input.readDouble();
+              bitField0_ |= 0x00000100;
+              break;
+            } // case 73
+            case 81: {
+              flopsPerSecondPerGpu_ = input.readDouble();
+              bitField0_ |= 0x00000200;
+              break;
+            } // case 81
+            case 89: {
+              peakFlopsPerSecond_ = input.readDouble();
+              bitField0_ |= 0x00000400;
+              break;
+            } // case 89
+            case 97: {
+              mfuRatio_ = input.readDouble();
+              bitField0_ |= 0x00000800;
+              break;
+            } // case 97
+            case 106: {
+              flightplan.v1.CommunicationPath m =
+                  input.readMessage(
+                      flightplan.v1.CommunicationPath.parser(),
+                      extensionRegistry);
+              if (communicationBuilder_ == null) {
+                ensureCommunicationIsMutable();
+                communication_.add(m);
+              } else {
+                communicationBuilder_.addMessage(m);
+              }
+              break;
+            } // case 106
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1757,7 +2089,9 @@ private static final long serialVersionUID = 0L;
     private double stepFlops_ ;
     /**
      * <pre>
-     * Model FLOPs of one step.
+     * Model FLOPs of one step, forward and backward without recomputation, as the target's own throughput log counts them
+     * (num_floating_point_operations): Megatron-LM charges full causal attention to layers with a window, Megatron-Bridge
+     * clips it.
      * </pre>
      *
      * <code>double step_flops = 7;</code>
@@ -1769,7 +2103,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Model FLOPs of one step.
+     * Model FLOPs of one step, forward and backward without recomputation, as the target's own throughput log counts them
+     * (num_floating_point_operations): Megatron-LM charges full causal attention to layers with a window, Megatron-Bridge
+     * clips it.
      * </pre>
      *
      * <code>double step_flops = 7;</code>
@@ -1785,7 +2121,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Model FLOPs of one step.
+     * Model FLOPs of one step, forward and backward without recomputation, as the target's own throughput log counts them
+     * (num_floating_point_operations): Megatron-LM charges full causal attention to layers with a window, Megatron-Bridge
+     * clips it.
      * </pre>
      *
      * <code>double step_flops = 7;</code>
@@ -1796,6 +2134,538 @@ private static final long serialVersionUID = 0L;
       stepFlops_ = 0D;
       onChanged();
       return this;
+    }
+
+    private double tokensPerSecond_ ;
+    /**
+     * <pre>
+     * Tokens of the global batch per second of the step, all GPUs together. Unset where step_time_us is.
+     * </pre>
+     *
+     * <code>double tokens_per_second = 8;</code>
+     * @return The tokensPerSecond.
+     */
+    @java.lang.Override
+    public double getTokensPerSecond() {
+      return tokensPerSecond_;
+    }
+    /**
+     * <pre>
+     * Tokens of the global batch per second of the step, all GPUs together. Unset where step_time_us is.
+     * </pre>
+     *
+     * <code>double tokens_per_second = 8;</code>
+     * @param value The tokensPerSecond to set.
+     * @return This builder for chaining.
+     */
+    public Builder setTokensPerSecond(double value) {
+      
+      tokensPerSecond_ = value;
+      bitField0_ |= 0x00000080;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Tokens of the global batch per second of the step, all GPUs together. Unset where step_time_us is.
+     * </pre>
+     *
+     * <code>double tokens_per_second = 8;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearTokensPerSecond() {
+      bitField0_ = (bitField0_ & ~0x00000080);
+      tokensPerSecond_ = 0D;
+      onChanged();
+      return this;
+    }
+
+    private double tokensPerSecondPerGpu_ ;
+    /**
+     * <pre>
+     * The same by one GPU.
+     * </pre>
+     *
+     * <code>double tokens_per_second_per_gpu = 9;</code>
+     * @return The tokensPerSecondPerGpu.
+     */
+    @java.lang.Override
+    public double getTokensPerSecondPerGpu() {
+      return tokensPerSecondPerGpu_;
+    }
+    /**
+     * <pre>
+     * The same by one GPU.
+     * </pre>
+     *
+     * <code>double tokens_per_second_per_gpu = 9;</code>
+     * @param value The tokensPerSecondPerGpu to set.
+     * @return This builder for chaining.
+     */
+    public Builder setTokensPerSecondPerGpu(double value) {
+      
+      tokensPerSecondPerGpu_ = value;
+      bitField0_ |= 0x00000100;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The same by one GPU.
+     * </pre>
+     *
+     * <code>double tokens_per_second_per_gpu = 9;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearTokensPerSecondPerGpu() {
+      bitField0_ = (bitField0_ & ~0x00000100);
+      tokensPerSecondPerGpu_ = 0D;
+      onChanged();
+      return this;
+    }
+
+    private double flopsPerSecondPerGpu_ ;
+    /**
+     * <pre>
+     * step_flops per second and GPU: what the target logs as "throughput per GPU (TFLOP/s/GPU)", times 10^12.
+     * </pre>
+     *
+     * <code>double flops_per_second_per_gpu = 10;</code>
+     * @return The flopsPerSecondPerGpu.
+     */
+    @java.lang.Override
+    public double getFlopsPerSecondPerGpu() {
+      return flopsPerSecondPerGpu_;
+    }
+    /**
+     * <pre>
+     * step_flops per second and GPU: what the target logs as "throughput per GPU (TFLOP/s/GPU)", times 10^12.
+     * </pre>
+     *
+     * <code>double flops_per_second_per_gpu = 10;</code>
+     * @param value The flopsPerSecondPerGpu to set.
+     * @return This builder for chaining.
+     */
+    public Builder setFlopsPerSecondPerGpu(double value) {
+      
+      flopsPerSecondPerGpu_ = value;
+      bitField0_ |= 0x00000200;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * step_flops per second and GPU: what the target logs as "throughput per GPU (TFLOP/s/GPU)", times 10^12.
+     * </pre>
+     *
+     * <code>double flops_per_second_per_gpu = 10;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearFlopsPerSecondPerGpu() {
+      bitField0_ = (bitField0_ & ~0x00000200);
+      flopsPerSecondPerGpu_ = 0D;
+      onChanged();
+      return this;
+    }
+
+    private double peakFlopsPerSecond_ ;
+    /**
+     * <pre>
+     * Dense peak of one GPU in the precision of most matrix products, which mfu_ratio divides by; unset: not published.
+     * </pre>
+     *
+     * <code>double peak_flops_per_second = 11;</code>
+     * @return The peakFlopsPerSecond.
+     */
+    @java.lang.Override
+    public double getPeakFlopsPerSecond() {
+      return peakFlopsPerSecond_;
+    }
+    /**
+     * <pre>
+     * Dense peak of one GPU in the precision of most matrix products, which mfu_ratio divides by; unset: not published.
+     * </pre>
+     *
+     * <code>double peak_flops_per_second = 11;</code>
+     * @param value The peakFlopsPerSecond to set.
+     * @return This builder for chaining.
+     */
+    public Builder setPeakFlopsPerSecond(double value) {
+      
+      peakFlopsPerSecond_ = value;
+      bitField0_ |= 0x00000400;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Dense peak of one GPU in the precision of most matrix products, which mfu_ratio divides by; unset: not published.
+     * </pre>
+     *
+     * <code>double peak_flops_per_second = 11;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearPeakFlopsPerSecond() {
+      bitField0_ = (bitField0_ & ~0x00000400);
+      peakFlopsPerSecond_ = 0D;
+      onChanged();
+      return this;
+    }
+
+    private double mfuRatio_ ;
+    /**
+     * <pre>
+     * Model FLOPs utilization, 0..1: flops_per_second_per_gpu over peak_flops_per_second.
+     * </pre>
+     *
+     * <code>double mfu_ratio = 12;</code>
+     * @return The mfuRatio.
+     */
+    @java.lang.Override
+    public double getMfuRatio() {
+      return mfuRatio_;
+    }
+    /**
+     * <pre>
+     * Model FLOPs utilization, 0..1: flops_per_second_per_gpu over peak_flops_per_second.
+     * </pre>
+     *
+     * <code>double mfu_ratio = 12;</code>
+     * @param value The mfuRatio to set.
+     * @return This builder for chaining.
+     */
+    public Builder setMfuRatio(double value) {
+      
+      mfuRatio_ = value;
+      bitField0_ |= 0x00000800;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Model FLOPs utilization, 0..1: flops_per_second_per_gpu over peak_flops_per_second.
+     * </pre>
+     *
+     * <code>double mfu_ratio = 12;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearMfuRatio() {
+      bitField0_ = (bitField0_ & ~0x00000800);
+      mfuRatio_ = 0D;
+      onChanged();
+      return this;
+    }
+
+    private java.util.List<flightplan.v1.CommunicationPath> communication_ =
+      java.util.Collections.emptyList();
+    private void ensureCommunicationIsMutable() {
+      if (!((bitField0_ & 0x00001000) != 0)) {
+        communication_ = new java.util.ArrayList<flightplan.v1.CommunicationPath>(communication_);
+        bitField0_ |= 0x00001000;
+       }
+    }
+
+    private com.google.protobuf.RepeatedFieldBuilderV3<
+        flightplan.v1.CommunicationPath, flightplan.v1.CommunicationPath.Builder, flightplan.v1.CommunicationPathOrBuilder> communicationBuilder_;
+
+    /**
+     * <pre>
+     * What communication costs, by parallel path; only those that the layout has.
+     * </pre>
+     *
+     * <code>repeated .flightplan.v1.CommunicationPath communication = 13;</code>
+     */
+    public java.util.List<flightplan.v1.CommunicationPath> getCommunicationList() {
+      if (communicationBuilder_ == null) {
+        return java.util.Collections.unmodifiableList(communication_);
+      } else {
+        return communicationBuilder_.getMessageList();
+      }
+    }
+    /**
+     * <pre>
+     * What communication costs, by parallel path; only those that the layout has.
+     * </pre>
+     *
+     * <code>repeated .flightplan.v1.CommunicationPath communication = 13;</code>
+     */
+    public int getCommunicationCount() {
+      if (communicationBuilder_ == null) {
+        return communication_.size();
+      } else {
+        return communicationBuilder_.getCount();
+      }
+    }
+    /**
+     * <pre>
+     * What communication costs, by parallel path; only those that the layout has.
+     * </pre>
+     *
+     * <code>repeated .flightplan.v1.CommunicationPath communication = 13;</code>
+     */
+    public flightplan.v1.CommunicationPath getCommunication(int index) {
+      if (communicationBuilder_ == null) {
+        return communication_.get(index);
+      } else {
+        return communicationBuilder_.getMessage(index);
+      }
+    }
+    /**
+     * <pre>
+     * What communication costs, by parallel path; only those that the layout has.
+     * </pre>
+     *
+     * <code>repeated .flightplan.v1.CommunicationPath communication = 13;</code>
+     */
+    public Builder setCommunication(
+        int index, flightplan.v1.CommunicationPath value) {
+      if (communicationBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        ensureCommunicationIsMutable();
+        communication_.set(index, value);
+        onChanged();
+      } else {
+        communicationBuilder_.setMessage(index, value);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * What communication costs, by parallel path; only those that the layout has.
+     * </pre>
+     *
+     * <code>repeated .flightplan.v1.CommunicationPath communication = 13;</code>
+     */
+    public Builder setCommunication(
+        int index, flightplan.v1.CommunicationPath.Builder builderForValue) {
+      if (communicationBuilder_ == null) {
+        ensureCommunicationIsMutable();
+        communication_.set(index, builderForValue.build());
+        onChanged();
+      } else {
+        communicationBuilder_.setMessage(index, builderForValue.build());
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * What communication costs, by parallel path; only those that the layout has.
+     * </pre>
+     *
+     * <code>repeated .flightplan.v1.CommunicationPath communication = 13;</code>
+     */
+    public Builder addCommunication(flightplan.v1.CommunicationPath value) {
+      if (communicationBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        ensureCommunicationIsMutable();
+        communication_.add(value);
+        onChanged();
+      } else {
+        communicationBuilder_.addMessage(value);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * What communication costs, by parallel path; only those that the layout has.
+     * </pre>
+     *
+     * <code>repeated .flightplan.v1.CommunicationPath communication = 13;</code>
+     */
+    public Builder addCommunication(
+        int index, flightplan.v1.CommunicationPath value) {
+      if (communicationBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        ensureCommunicationIsMutable();
+        communication_.add(index, value);
+        onChanged();
+      } else {
+        communicationBuilder_.addMessage(index, value);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * What communication costs, by parallel path; only those that the layout has.
+     * </pre>
+     *
+     * <code>repeated .flightplan.v1.CommunicationPath communication = 13;</code>
+     */
+    public Builder addCommunication(
+        flightplan.v1.CommunicationPath.Builder builderForValue) {
+      if (communicationBuilder_ == null) {
+        ensureCommunicationIsMutable();
+        communication_.add(builderForValue.build());
+        onChanged();
+      } else {
+        communicationBuilder_.addMessage(builderForValue.build());
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * What communication costs, by parallel path; only those that the layout has.
+     * </pre>
+     *
+     * <code>repeated .flightplan.v1.CommunicationPath communication = 13;</code>
+     */
+    public Builder addCommunication(
+        int index, flightplan.v1.CommunicationPath.Builder builderForValue) {
+      if (communicationBuilder_ == null) {
+        ensureCommunicationIsMutable();
+        communication_.add(index, builderForValue.build());
+        onChanged();
+      } else {
+        communicationBuilder_.addMessage(index, builderForValue.build());
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * What communication costs, by parallel path; only those that the layout has.
+     * </pre>
+     *
+     * <code>repeated .flightplan.v1.CommunicationPath communication = 13;</code>
+     */
+    public Builder addAllCommunication(
+        java.lang.Iterable<? extends flightplan.v1.CommunicationPath> values) {
+      if (communicationBuilder_ == null) {
+        ensureCommunicationIsMutable();
+        com.google.protobuf.AbstractMessageLite.Builder.addAll(
+            values, communication_);
+        onChanged();
+      } else {
+        communicationBuilder_.addAllMessages(values);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * What communication costs, by parallel path; only those that the layout has.
+     * </pre>
+     *
+     * <code>repeated .flightplan.v1.CommunicationPath communication = 13;</code>
+     */
+    public Builder clearCommunication() {
+      if (communicationBuilder_ == null) {
+        communication_ = java.util.Collections.emptyList();
+        bitField0_ = (bitField0_ & ~0x00001000);
+        onChanged();
+      } else {
+        communicationBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * What communication costs, by parallel path; only those that the layout has.
+     * </pre>
+     *
+     * <code>repeated .flightplan.v1.CommunicationPath communication = 13;</code>
+     */
+    public Builder removeCommunication(int index) {
+      if (communicationBuilder_ == null) {
+        ensureCommunicationIsMutable();
+        communication_.remove(index);
+        onChanged();
+      } else {
+        communicationBuilder_.remove(index);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * What communication costs, by parallel path; only those that the layout has.
+     * </pre>
+     *
+     * <code>repeated .flightplan.v1.CommunicationPath communication = 13;</code>
+     */
+    public flightplan.v1.CommunicationPath.Builder getCommunicationBuilder(
+        int index) {
+      return getCommunicationFieldBuilder().getBuilder(index);
+    }
+    /**
+     * <pre>
+     * What communication costs, by parallel path; only those that the layout has.
+     * </pre>
+     *
+     * <code>repeated .flightplan.v1.CommunicationPath communication = 13;</code>
+     */
+    public flightplan.v1.CommunicationPathOrBuilder getCommunicationOrBuilder(
+        int index) {
+      if (communicationBuilder_ == null) {
+        return communication_.get(index);  } else {
+        return communicationBuilder_.getMessageOrBuilder(index);
+      }
+    }
+    /**
+     * <pre>
+     * What communication costs, by parallel path; only those that the layout has.
+     * </pre>
+     *
+     * <code>repeated .flightplan.v1.CommunicationPath communication = 13;</code>
+     */
+    public java.util.List<? extends flightplan.v1.CommunicationPathOrBuilder> 
+         getCommunicationOrBuilderList() {
+      if (communicationBuilder_ != null) {
+        return communicationBuilder_.getMessageOrBuilderList();
+      } else {
+        return java.util.Collections.unmodifiableList(communication_);
+      }
+    }
+    /**
+     * <pre>
+     * What communication costs, by parallel path; only those that the layout has.
+     * </pre>
+     *
+     * <code>repeated .flightplan.v1.CommunicationPath communication = 13;</code>
+     */
+    public flightplan.v1.CommunicationPath.Builder addCommunicationBuilder() {
+      return getCommunicationFieldBuilder().addBuilder(
+          flightplan.v1.CommunicationPath.getDefaultInstance());
+    }
+    /**
+     * <pre>
+     * What communication costs, by parallel path; only those that the layout has.
+     * </pre>
+     *
+     * <code>repeated .flightplan.v1.CommunicationPath communication = 13;</code>
+     */
+    public flightplan.v1.CommunicationPath.Builder addCommunicationBuilder(
+        int index) {
+      return getCommunicationFieldBuilder().addBuilder(
+          index, flightplan.v1.CommunicationPath.getDefaultInstance());
+    }
+    /**
+     * <pre>
+     * What communication costs, by parallel path; only those that the layout has.
+     * </pre>
+     *
+     * <code>repeated .flightplan.v1.CommunicationPath communication = 13;</code>
+     */
+    public java.util.List<flightplan.v1.CommunicationPath.Builder> 
+         getCommunicationBuilderList() {
+      return getCommunicationFieldBuilder().getBuilderList();
+    }
+    private com.google.protobuf.RepeatedFieldBuilderV3<
+        flightplan.v1.CommunicationPath, flightplan.v1.CommunicationPath.Builder, flightplan.v1.CommunicationPathOrBuilder> 
+        getCommunicationFieldBuilder() {
+      if (communicationBuilder_ == null) {
+        communicationBuilder_ = new com.google.protobuf.RepeatedFieldBuilderV3<
+            flightplan.v1.CommunicationPath, flightplan.v1.CommunicationPath.Builder, flightplan.v1.CommunicationPathOrBuilder>(
+                communication_,
+                ((bitField0_ & 0x00001000) != 0),
+                getParentForChildren(),
+                isClean());
+        communication_ = null;
+      }
+      return communicationBuilder_;
     }
     @java.lang.Override
     public final Builder setUnknownFields(

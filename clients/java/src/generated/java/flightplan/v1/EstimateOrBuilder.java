@@ -181,11 +181,107 @@ public interface EstimateOrBuilder extends
 
   /**
    * <pre>
-   * Model FLOPs of one step.
+   * Model FLOPs of one step, forward and backward without recomputation, as the target's own throughput log counts them
+   * (num_floating_point_operations): Megatron-LM charges full causal attention to layers with a window, Megatron-Bridge
+   * clips it.
    * </pre>
    *
    * <code>double step_flops = 7;</code>
    * @return The stepFlops.
    */
   double getStepFlops();
+
+  /**
+   * <pre>
+   * Tokens of the global batch per second of the step, all GPUs together. Unset where step_time_us is.
+   * </pre>
+   *
+   * <code>double tokens_per_second = 8;</code>
+   * @return The tokensPerSecond.
+   */
+  double getTokensPerSecond();
+
+  /**
+   * <pre>
+   * The same by one GPU.
+   * </pre>
+   *
+   * <code>double tokens_per_second_per_gpu = 9;</code>
+   * @return The tokensPerSecondPerGpu.
+   */
+  double getTokensPerSecondPerGpu();
+
+  /**
+   * <pre>
+   * step_flops per second and GPU: what the target logs as "throughput per GPU (TFLOP/s/GPU)", times 10^12.
+   * </pre>
+   *
+   * <code>double flops_per_second_per_gpu = 10;</code>
+   * @return The flopsPerSecondPerGpu.
+   */
+  double getFlopsPerSecondPerGpu();
+
+  /**
+   * <pre>
+   * Dense peak of one GPU in the precision of most matrix products, which mfu_ratio divides by; unset: not published.
+   * </pre>
+   *
+   * <code>double peak_flops_per_second = 11;</code>
+   * @return The peakFlopsPerSecond.
+   */
+  double getPeakFlopsPerSecond();
+
+  /**
+   * <pre>
+   * Model FLOPs utilization, 0..1: flops_per_second_per_gpu over peak_flops_per_second.
+   * </pre>
+   *
+   * <code>double mfu_ratio = 12;</code>
+   * @return The mfuRatio.
+   */
+  double getMfuRatio();
+
+  /**
+   * <pre>
+   * What communication costs, by parallel path; only those that the layout has.
+   * </pre>
+   *
+   * <code>repeated .flightplan.v1.CommunicationPath communication = 13;</code>
+   */
+  java.util.List<flightplan.v1.CommunicationPath> 
+      getCommunicationList();
+  /**
+   * <pre>
+   * What communication costs, by parallel path; only those that the layout has.
+   * </pre>
+   *
+   * <code>repeated .flightplan.v1.CommunicationPath communication = 13;</code>
+   */
+  flightplan.v1.CommunicationPath getCommunication(int index);
+  /**
+   * <pre>
+   * What communication costs, by parallel path; only those that the layout has.
+   * </pre>
+   *
+   * <code>repeated .flightplan.v1.CommunicationPath communication = 13;</code>
+   */
+  int getCommunicationCount();
+  /**
+   * <pre>
+   * What communication costs, by parallel path; only those that the layout has.
+   * </pre>
+   *
+   * <code>repeated .flightplan.v1.CommunicationPath communication = 13;</code>
+   */
+  java.util.List<? extends flightplan.v1.CommunicationPathOrBuilder> 
+      getCommunicationOrBuilderList();
+  /**
+   * <pre>
+   * What communication costs, by parallel path; only those that the layout has.
+   * </pre>
+   *
+   * <code>repeated .flightplan.v1.CommunicationPath communication = 13;</code>
+   */
+  flightplan.v1.CommunicationPathOrBuilder getCommunicationOrBuilder(
+      int index);
 }
