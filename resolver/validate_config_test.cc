@@ -108,6 +108,57 @@ TEST(ValidateConfig, ReadsAScriptWithoutRunningIt) {
   EXPECT_TRUE(pointed);
 }
 
+// A launch that shows all of itself, with the words given at its end.
+v1::ValidateConfigResponse JudgedLaunch(const std::string& words) {
+  v1::ValidateConfigRequest request;
+  request.mutable_target()->set_framework("megatron-lm");
+  request.mutable_hardware()->set_gpu("h100");
+  request.mutable_file()->set_name("pretrain.sh");
+  request.mutable_file()->set_text(
+      absl::StrCat("export CUDA_DEVICE_MAX_CONNECTIONS=1\ntorchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 4 "
+                   "--hidden-size 1024 --num-attention-heads 16 --seq-length 1024 --max-position-embeddings 1024 "
+                   "--micro-batch-size 1 --global-batch-size 64 --vocab-size 32000 --bf16 ",
+                   words, "\n"));
+  v1::ValidateConfigResponse response;
+  EXPECT_TRUE(TestResolver().ValidateConfig(request, &response).ok());
+  return response;
+}
+
+std::set<std::string> MissingIn(const v1::ValidateConfigResponse& response) {
+  std::set<std::string> ids;
+  for (const v1::Finding& finding : response.findings()) {
+    if (finding.rule_id().rfind("start.", 0) == 0) ids.insert(finding.rule_id());
+  }
+  return ids;
+}
+
+TEST(ValidateConfig, ALaunchWithoutWhatItStartsFromWillNotRun) {
+  using Ids = std::set<std::string>;
+  const v1::ValidateConfigResponse bare = JudgedLaunch("--mock-data");
+  EXPECT_TRUE(bare.accepted_by_stack());
+  EXPECT_FALSE(bare.will_run());
+  EXPECT_EQ(MissingIn(bare), Ids({"start.train-length", "start.learning-rate", "start.tokenizer"}));
+  constexpr char kWhole[] = "--mock-data --train-samples 1000 --lr 1e-4 --tokenizer-type NullTokenizer ";
+  EXPECT_TRUE(JudgedLaunch(kWhole).will_run());
+  EXPECT_EQ(MissingIn(JudgedLaunch("--train-iters 10 --lr 1e-4")), Ids({"start.tokenizer"}));
+}
+
+TEST(ValidateConfig, WhatAVariableMayHoldIsNotMissing) {
+  using Ids = std::set<std::string>;
+  EXPECT_EQ(MissingIn(JudgedLaunch("--lr $LR --tokenizer-type ${TOKENIZER:?which} --train-iters $N")), Ids());
+  EXPECT_EQ(MissingIn(JudgedLaunch("$TRAINING_ARGS")), Ids());
+  EXPECT_EQ(MissingIn(JudgedLaunch("--use-checkpoint-args --load /checkpoints")), Ids());
+  EXPECT_EQ(MissingIn(JudgedLaunch("--skip-train")), Ids());
+}
+
+TEST(ValidateConfig, ForecastsALaunchThatShowsItsModel) {
+  const v1::Estimate& estimate =
+      JudgedLaunch("--mock-data --train-samples 1000 --lr 1e-4 --tokenizer-type NullTokenizer").estimate();
+  EXPECT_GT(estimate.step_time_us().value(), 0);
+  EXPECT_NEAR(estimate.tokens_per_second() * estimate.step_time_us().value() / 1e6, 64 * 1024, 1);
+  EXPECT_NEAR(estimate.mfu_ratio() * estimate.peak_flops_per_second(), estimate.flops_per_second_per_gpu(), 1e6);
+}
+
 TEST(ValidateConfig, ReadsEveryFormThatPeopleHave) {
   struct Row {
     const char* target;

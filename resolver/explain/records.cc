@@ -255,6 +255,15 @@ constexpr Record kRecords[] = {
     {"slurm.world-size", "slurm", "warning", "door", Verdict::kAdvice, "",
      "the launcher starts one process for each GPU that the job asks for; judged as the launcher says",
      "flightplan's Slurm door"},
+    {"start.learning-rate", "schedule", "error", "build", Verdict::kWillRun, "lr",
+     "a whole launch of Megatron-LM says a learning rate: the schedule is built from it after the model",
+     "Megatron-LM:megatron/core/optimizer_param_scheduler.py:148"},
+    {"start.tokenizer", "data", "error", "build", Verdict::kWillRun, "tokenizer_type",
+     "a whole launch of Megatron-LM names a tokenizer: one is built before the model, also for mock data",
+     "Megatron-LM:megatron/core/tokenizers/utils/build_tokenizer.py:28"},
+    {"start.train-length", "schedule", "error", "build", Verdict::kWillRun, "train_iters train_samples",
+     "a whole launch of Megatron-LM says how long to train, in iterations or in samples",
+     "Megatron-LM:megatron/training/training.py:2586"},
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "resolver/base/status_macros.h"
 #include "resolver/judge/loongforge_parts.h"
+#include "resolver/judge/missing_inputs.h"
 #include "resolver/judge/unknown_values.h"
 #include "resolver/judge/weigh_config.h"
 
@@ -20,6 +21,9 @@ JudgedConfig Judge(ReadConfig read) {
   AddParts(reading.parsed, env, &judged.run);
   WeighedConfig weighed = WeighConfig(read.gpu, &judged.run);
   DropWhatIsNotKnown(&reading, &judged.run);
+  for (Finding& finding : MissingInputs(reading, env, judged.run.config)) {
+    judged.run.findings.push_back(std::move(finding));
+  }
   SetAside aside;
   KeepWhatIsShown(env, reading.knowledge, &reading.parsed.findings, &aside);
   KeepWhatIsShown(env, reading.knowledge, &judged.run.findings, &aside);

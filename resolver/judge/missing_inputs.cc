@@ -1,0 +1,81 @@
+#include "resolver/judge/missing_inputs.h"
+
+#include <array>
+#include <string>
+#include <utility>
+
+#include "resolver/plan/stack.h"
+#include "resolver/stacks/input_format.h"
+
+namespace flightplan {
+namespace {
+
+using K = Knob;
+
+// A value that a start needs. `knobs`: one of them is enough.
+struct Input {
+  absl::string_view rule_id, area;
+  std::array<K, 2> knobs;
+  absl::string_view seen, needs, source;
+};
+
+constexpr Input kInputs[] = {
+    {"start.train-length",
+     "schedule",
+     {K::train_iters, K::train_samples},
+     "neither --train-iters nor --train-samples",
+     "training needs a length: --train-iters N or --train-samples N",
+     "Megatron-LM:megatron/training/training.py:2586"},
+    {"start.learning-rate",
+     "schedule",
+     {K::lr, K::lr},
+     "no --lr",
+     "the schedule needs a learning rate: --lr VALUE",
+     "Megatron-LM:megatron/core/optimizer_param_scheduler.py:148"},
+    {"start.tokenizer",
+     "data",
+     {K::tokenizer_type, K::tokenizer_type},
+     "no --tokenizer-type",
+     "the program builds a tokenizer: --tokenizer-type NAME, NullTokenizer for mock data",
+     "Megatron-LM:megatron/core/tokenizers/utils/build_tokenizer.py:28"},
+};
+
+// Words of a whole launch say the model's size and the batch; fewer are a sketch of one.
+bool IsWhole(const Reading& reading, const Environment& env) {
+  const Stack& stack = StackOf(env);
+  const Knowledge& knowledge = reading.knowledge;
+  // The fork's own checks ask for the same; a container's values stand in its recipe.
+  if (!stack.command_line || stack.fork || reading.format != kShellFormat || reading.no_launch) return false;
+  if (!knowledge.own_parser || !knowledge.clear || !knowledge.elsewhere.empty() || knowledge.part) return false;
+  const auto shown = [&](K knob) { return knowledge.shown.count(knob) > 0 || knowledge.hidden.count(knob) > 0; };
+  return shown(K::hidden_size) && (shown(K::num_layers) || shown(K::hybrid_layer_pattern)) &&
+         shown(K::micro_batch_size);
+}
+
+}  // namespace
+
+std::vector<Finding> MissingInputs(const Reading& reading, const Environment& env, const Config& config) {
+  std::vector<Finding> missing;
+  if (!IsWhole(reading, env) || config.Get(K::skip_train).truthy()) return missing;
+  for (const Input& input : kInputs) {
+    bool there = false;
+    for (const K knob : input.knobs) {
+      there = there || config.Get(knob).truthy() || reading.knowledge.hidden.count(knob) > 0;
+    }
+    if (there) continue;
+    Finding finding;
+    finding.rule_id = input.rule_id;
+    finding.area = input.area;
+    finding.severity = Severity::kError;
+    finding.verdict = Verdict::kWillRun;
+    finding.stage = "build";
+    finding.observed = {{std::string(Name(input.knobs[0])), Value()}};
+    finding.seen = std::string(input.seen);
+    finding.needs = std::string(input.needs);
+    finding.source = input.source;
+    missing.push_back(std::move(finding));
+  }
+  return missing;
+}
+
+}  // namespace flightplan
