@@ -1,5 +1,6 @@
 #include "resolver/engine/settle.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -15,6 +16,14 @@ constexpr int kMaxRounds = 6;
 
 bool Ours(const Config& config, Knob knob) { return config.origin(knob) == Origin::kDecided; }
 
+// The caller's own precision, spelled for the target: another one would train another model, so it is refused, not
+// replaced.
+bool SpellsPrecision(const DecidedPlan& plan, Knob knob) {
+  return std::any_of(plan.decisions.begin(), plan.decisions.end(), [knob](const Decision& decision) {
+    return decision.env_var.empty() && decision.knob == knob && decision.rule_id == "decide.precision";
+  });
+}
+
 // True when the patch changes only what we may change, and at least one thing that we decided.
 bool Applicable(const Patch& patch, const DecidedPlan& plan, const EnvVars& callers) {
   bool ours = false;
@@ -26,6 +35,7 @@ bool Applicable(const Patch& patch, const DecidedPlan& plan, const EnvVars& call
     }
     const Knob knob = CanonicalKnob(assignment.knob);
     const bool decided = Ours(plan.config, knob);
+    if (decided && SpellsPrecision(plan, knob)) return false;
     if (!decided && (plan.config.origin(knob) != Origin::kDefault || Row(knob).knob_class == KnobClass::kConvergence))
       return false;
     ours |= decided;
