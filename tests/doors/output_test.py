@@ -68,7 +68,8 @@ class Output(unittest.TestCase):
         cls.files["launch"].write_text(
             "export CUDA_DEVICE_MAX_CONNECTIONS=1\ntorchrun --nnodes 2 --nproc-per-node 8 pretrain_gpt.py --num-layers 4 "
             "--hidden-size 1024 --num-attention-heads 16 --seq-length 1024 --max-position-embeddings 1024 --micro-batch-size 1 "
-            "--global-batch-size 16 --num-experts 64 --expert-model-parallel-size 64 --recompute-granularity full --bf16\n")
+            "--global-batch-size 16 --num-experts 64 --expert-model-parallel-size 64 --recompute-granularity full --bf16 "
+            "--train-iters 10 --lr 1e-4 --tokenizer-type NullTokenizer --mock-data\n")
         cls.files["empty"].touch()
         cls.files["folder"].mkdir()
         cls.files["measurement"].write_text(json.dumps(MEASUREMENT) + "\n")

@@ -30,6 +30,7 @@ ARGS=(
   --expert-model-parallel-size $EP
   --recompute-granularity full
   --bf16	# a tab, which the diff keeps
+  --train-iters 10 --lr 1e-4 --tokenizer-type NullTokenizer --mock-data
 )
 torchrun --nnodes 2 --nproc-per-node 8 pretrain_gpt.py "${ARGS[@]}"
 END
