@@ -329,7 +329,8 @@ type ProbeRow struct {
 	Unit string `protobuf:"bytes,6,opt,name=unit,proto3" json:"unit,omitempty"`
 	// Samples kept.
 	SampleCount int32 `protobuf:"varint,7,opt,name=sample_count,json=sampleCount,proto3" json:"sample_count,omitempty"`
-	// "measured", "emulated" or "synthetic".
+	// "measured"; "imported": measured between real peers by another program; "emulated": a link that is not there was
+	// stood in for; "synthetic": replayed.
 	Kind string `protobuf:"bytes,8,opt,name=kind,proto3" json:"kind,omitempty"`
 	// Parameters that are words: {"precision": "bf16", "pass": "backward"}.
 	Labels map[string]string `protobuf:"bytes,9,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key,proto3" protobuf_val:"bytes,2,opt,name=value,proto3"`

@@ -2803,7 +2803,8 @@ pub struct ProbeRow {
     /// Samples kept.
     #[prost(int32, tag = "7")]
     pub sample_count: i32,
-    /// "measured", "emulated" or "synthetic".
+    /// "measured"; "imported": measured between real peers by another program; "emulated": a link that is not there was
+    /// stood in for; "synthetic": replayed.
     #[prost(string, tag = "8")]
     pub kind: ::prost::alloc::string::String,
     /// Parameters that are words: {"precision": "bf16", "pass": "backward"}.

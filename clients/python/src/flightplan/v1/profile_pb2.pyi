@@ -207,7 +207,9 @@ class ProbeRow(google.protobuf.message.Message):
     sample_count: builtins.int
     """Samples kept."""
     kind: builtins.str
-    """"measured", "emulated" or "synthetic"."""
+    """"measured"; "imported": measured between real peers by another program; "emulated": a link that is not there was
+    stood in for; "synthetic": replayed.
+    """
     checked: builtins.bool
     """The output was compared to a reference and agreed."""
     @property

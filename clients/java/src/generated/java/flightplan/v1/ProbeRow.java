@@ -317,7 +317,8 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object kind_ = "";
   /**
    * <pre>
-   * "measured", "emulated" or "synthetic".
+   * "measured"; "imported": measured between real peers by another program; "emulated": a link that is not there was
+   * stood in for; "synthetic": replayed.
    * </pre>
    *
    * <code>string kind = 8;</code>
@@ -338,7 +339,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * "measured", "emulated" or "synthetic".
+   * "measured"; "imported": measured between real peers by another program; "emulated": a link that is not there was
+   * stood in for; "synthetic": replayed.
    * </pre>
    *
    * <code>string kind = 8;</code>
@@ -1590,7 +1592,8 @@ java.lang.String defaultValue) {
     private java.lang.Object kind_ = "";
     /**
      * <pre>
-     * "measured", "emulated" or "synthetic".
+     * "measured"; "imported": measured between real peers by another program; "emulated": a link that is not there was
+     * stood in for; "synthetic": replayed.
      * </pre>
      *
      * <code>string kind = 8;</code>
@@ -1610,7 +1613,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * "measured", "emulated" or "synthetic".
+     * "measured"; "imported": measured between real peers by another program; "emulated": a link that is not there was
+     * stood in for; "synthetic": replayed.
      * </pre>
      *
      * <code>string kind = 8;</code>
@@ -1631,7 +1635,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * "measured", "emulated" or "synthetic".
+     * "measured"; "imported": measured between real peers by another program; "emulated": a link that is not there was
+     * stood in for; "synthetic": replayed.
      * </pre>
      *
      * <code>string kind = 8;</code>
@@ -1648,7 +1653,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * "measured", "emulated" or "synthetic".
+     * "measured"; "imported": measured between real peers by another program; "emulated": a link that is not there was
+     * stood in for; "synthetic": replayed.
      * </pre>
      *
      * <code>string kind = 8;</code>
@@ -1662,7 +1668,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * "measured", "emulated" or "synthetic".
+     * "measured"; "imported": measured between real peers by another program; "emulated": a link that is not there was
+     * stood in for; "synthetic": replayed.
      * </pre>
      *
      * <code>string kind = 8;</code>

@@ -142,7 +142,8 @@ public interface ProbeRowOrBuilder extends
 
   /**
    * <pre>
-   * "measured", "emulated" or "synthetic".
+   * "measured"; "imported": measured between real peers by another program; "emulated": a link that is not there was
+   * stood in for; "synthetic": replayed.
    * </pre>
    *
    * <code>string kind = 8;</code>
@@ -151,7 +152,8 @@ public interface ProbeRowOrBuilder extends
   java.lang.String getKind();
   /**
    * <pre>
-   * "measured", "emulated" or "synthetic".
+   * "measured"; "imported": measured between real peers by another program; "emulated": a link that is not there was
+   * stood in for; "synthetic": replayed.
    * </pre>
    *
    * <code>string kind = 8;</code>
