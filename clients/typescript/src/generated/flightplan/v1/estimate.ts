@@ -68,6 +68,16 @@ export interface StageMemory {
   lastStageIndex: number;
 }
 
+/** The collectives of one parallel path in a step. */
+export interface CommunicationPath {
+  /** "expert_parallel", "tensor_parallel", "context_parallel", "pipeline_parallel" or "data_parallel". */
+  name: string;
+  /** Microseconds of a step that wait for them. Over all paths: the step time's share "communication". */
+  exposedUs: number;
+  /** Microseconds of them that run beside compute and cost the step nothing. */
+  hiddenUs: number;
+}
+
 /** Memory and time forecast. */
 export interface Estimate {
   /** Whether it fits. */
@@ -84,8 +94,24 @@ export interface Estimate {
     | undefined;
   /** Share of the step by wall, 0..1: "compute", "communication", "host", "bubble", "optimizer". */
   wallRatios: { [key: string]: number };
-  /** Model FLOPs of one step. */
+  /**
+   * Model FLOPs of one step, forward and backward without recomputation, as the target's own throughput log counts them
+   * (num_floating_point_operations): Megatron-LM charges full causal attention to layers with a window, Megatron-Bridge
+   * clips it.
+   */
   stepFlops: number;
+  /** Tokens of the global batch per second of the step, all GPUs together. Unset where step_time_us is. */
+  tokensPerSecond: number;
+  /** The same by one GPU. */
+  tokensPerSecondPerGpu: number;
+  /** step_flops per second and GPU: what the target logs as "throughput per GPU (TFLOP/s/GPU)", times 10^12. */
+  flopsPerSecondPerGpu: number;
+  /** Dense peak of one GPU in the precision of most matrix products, which mfu_ratio divides by; unset: not published. */
+  peakFlopsPerSecond: number;
+  /** Model FLOPs utilization, 0..1: flops_per_second_per_gpu over peak_flops_per_second. */
+  mfuRatio: number;
+  /** What communication costs, by parallel path; only those that the layout has. */
+  communication: CommunicationPath[];
 }
 
 export interface Estimate_WallRatiosEntry {
@@ -310,8 +336,89 @@ export const StageMemory = {
   },
 };
 
+function createBaseCommunicationPath(): CommunicationPath {
+  return { name: "", exposedUs: 0, hiddenUs: 0 };
+}
+
+export const CommunicationPath = {
+  encode(message: CommunicationPath, writer: _m0.Writer = _m0.Writer.create()): _m0.Writer {
+    if (message.name !== "") {
+      writer.uint32(10).string(message.name);
+    }
+    if (message.exposedUs !== 0) {
+      writer.uint32(17).double(message.exposedUs);
+    }
+    if (message.hiddenUs !== 0) {
+      writer.uint32(25).double(message.hiddenUs);
+    }
+    return writer;
+  },
+
+  decode(input: _m0.Reader | Uint8Array, length?: number): CommunicationPath {
+    const reader = input instanceof _m0.Reader ? input : _m0.Reader.create(input);
+    let end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseCommunicationPath();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1:
+          if (tag !== 10) {
+            break;
+          }
+
+          message.name = reader.string();
+          continue;
+        case 2:
+          if (tag !== 17) {
+            break;
+          }
+
+          message.exposedUs = reader.double();
+          continue;
+        case 3:
+          if (tag !== 25) {
+            break;
+          }
+
+          message.hiddenUs = reader.double();
+          continue;
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      reader.skipType(tag & 7);
+    }
+    return message;
+  },
+
+  create<I extends Exact<DeepPartial<CommunicationPath>, I>>(base?: I): CommunicationPath {
+    return CommunicationPath.fromPartial(base ?? ({} as any));
+  },
+  fromPartial<I extends Exact<DeepPartial<CommunicationPath>, I>>(object: I): CommunicationPath {
+    const message = createBaseCommunicationPath();
+    message.name = object.name ?? "";
+    message.exposedUs = object.exposedUs ?? 0;
+    message.hiddenUs = object.hiddenUs ?? 0;
+    return message;
+  },
+};
+
 function createBaseEstimate(): Estimate {
-  return { fit: 0, usableBytes: 0n, stages: [], scope: "", stepTimeUs: undefined, wallRatios: {}, stepFlops: 0 };
+  return {
+    fit: 0,
+    usableBytes: 0n,
+    stages: [],
+    scope: "",
+    stepTimeUs: undefined,
+    wallRatios: {},
+    stepFlops: 0,
+    tokensPerSecond: 0,
+    tokensPerSecondPerGpu: 0,
+    flopsPerSecondPerGpu: 0,
+    peakFlopsPerSecond: 0,
+    mfuRatio: 0,
+    communication: [],
+  };
 }
 
 export const Estimate = {
@@ -339,6 +446,24 @@ export const Estimate = {
     });
     if (message.stepFlops !== 0) {
       writer.uint32(57).double(message.stepFlops);
+    }
+    if (message.tokensPerSecond !== 0) {
+      writer.uint32(65).double(message.tokensPerSecond);
+    }
+    if (message.tokensPerSecondPerGpu !== 0) {
+      writer.uint32(73).double(message.tokensPerSecondPerGpu);
+    }
+    if (message.flopsPerSecondPerGpu !== 0) {
+      writer.uint32(81).double(message.flopsPerSecondPerGpu);
+    }
+    if (message.peakFlopsPerSecond !== 0) {
+      writer.uint32(89).double(message.peakFlopsPerSecond);
+    }
+    if (message.mfuRatio !== 0) {
+      writer.uint32(97).double(message.mfuRatio);
+    }
+    for (const v of message.communication) {
+      CommunicationPath.encode(v!, writer.uint32(106).fork()).ldelim();
     }
     return writer;
   },
@@ -402,6 +527,48 @@ export const Estimate = {
 
           message.stepFlops = reader.double();
           continue;
+        case 8:
+          if (tag !== 65) {
+            break;
+          }
+
+          message.tokensPerSecond = reader.double();
+          continue;
+        case 9:
+          if (tag !== 73) {
+            break;
+          }
+
+          message.tokensPerSecondPerGpu = reader.double();
+          continue;
+        case 10:
+          if (tag !== 81) {
+            break;
+          }
+
+          message.flopsPerSecondPerGpu = reader.double();
+          continue;
+        case 11:
+          if (tag !== 89) {
+            break;
+          }
+
+          message.peakFlopsPerSecond = reader.double();
+          continue;
+        case 12:
+          if (tag !== 97) {
+            break;
+          }
+
+          message.mfuRatio = reader.double();
+          continue;
+        case 13:
+          if (tag !== 106) {
+            break;
+          }
+
+          message.communication.push(CommunicationPath.decode(reader, reader.uint32()));
+          continue;
       }
       if ((tag & 7) === 4 || tag === 0) {
         break;
@@ -433,6 +600,12 @@ export const Estimate = {
       {},
     );
     message.stepFlops = object.stepFlops ?? 0;
+    message.tokensPerSecond = object.tokensPerSecond ?? 0;
+    message.tokensPerSecondPerGpu = object.tokensPerSecondPerGpu ?? 0;
+    message.flopsPerSecondPerGpu = object.flopsPerSecondPerGpu ?? 0;
+    message.peakFlopsPerSecond = object.peakFlopsPerSecond ?? 0;
+    message.mfuRatio = object.mfuRatio ?? 0;
+    message.communication = object.communication?.map((e) => CommunicationPath.fromPartial(e)) || [];
     return message;
   },
 };

@@ -86,7 +86,10 @@ export interface ProbeRow {
   unit: string;
   /** Samples kept. */
   sampleCount: number;
-  /** "measured", "emulated" or "synthetic". */
+  /**
+   * "measured"; "imported": measured between real peers by another program; "emulated": a link that is not there was
+   * stood in for; "synthetic": replayed.
+   */
   kind: string;
   /** Parameters that are words: {"precision": "bf16", "pass": "backward"}. */
   labels: { [key: string]: string };
