@@ -11,20 +11,12 @@
 namespace flightplan {
 namespace {
 
-void SetSize(Knob knob, const std::optional<int64_t>& size, Config* config) {
-  if (size.has_value()) config->Set(knob, Value(*size), Origin::kCaller);
-}
-
 void SetLayout(const LayoutWish& layout, Config* config) {
-  SetSize(Knob::tensor_model_parallel_size, layout.tensor_model_parallel_size, config);
-  SetSize(Knob::pipeline_model_parallel_size, layout.pipeline_model_parallel_size, config);
-  SetSize(Knob::context_parallel_size, layout.context_parallel_size, config);
-  SetSize(Knob::expert_model_parallel_size, layout.expert_model_parallel_size, config);
-  SetSize(Knob::expert_tensor_parallel_size, layout.expert_tensor_parallel_size, config);
-  SetSize(Knob::micro_batch_size, layout.micro_batch_size, config);
-  // VPP 1 means no interleaving, which upstream spells None.
-  if (layout.virtual_pipeline_model_parallel_size.value_or(1) > 1) {
-    SetSize(Knob::virtual_pipeline_model_parallel_size, layout.virtual_pipeline_model_parallel_size, config);
+  for (const SizeWish& size : kSizeWishes) {
+    const std::optional<int64_t>& wish = layout.*size.wish;
+    // VPP 1 means no interleaving, which upstream spells None.
+    const bool none = size.knob == Knob::virtual_pipeline_model_parallel_size && wish.value_or(1) <= 1;
+    if (wish.has_value() && !none) config->Set(size.knob, Value(*wish), Origin::kCaller);
   }
   if (layout.pipeline_model_parallel_layout.has_value()) {
     config->Set(Knob::pipeline_model_parallel_layout, Value(*layout.pipeline_model_parallel_layout), Origin::kCaller);

@@ -29,22 +29,8 @@ constexpr double kSame = 0.01;
 
 // ---- sizes and recompute sets as the search's decisions
 
-struct SizeKnob {
-  Knob knob;
-  std::optional<int64_t> LayoutWish::*wish;
-};
-constexpr SizeKnob kSizes[] = {
-    {K::tensor_model_parallel_size, &LayoutWish::tensor_model_parallel_size},
-    {K::pipeline_model_parallel_size, &LayoutWish::pipeline_model_parallel_size},
-    {K::virtual_pipeline_model_parallel_size, &LayoutWish::virtual_pipeline_model_parallel_size},
-    {K::context_parallel_size, &LayoutWish::context_parallel_size},
-    {K::expert_model_parallel_size, &LayoutWish::expert_model_parallel_size},
-    {K::expert_tensor_parallel_size, &LayoutWish::expert_tensor_parallel_size},
-    {K::micro_batch_size, &LayoutWish::micro_batch_size},
-};
-
 void MarkSizes(const NormalizedIntent& intent, ResolvedPlan* plan) {
-  for (const SizeKnob& size : kSizes) {
+  for (const SizeWish& size : kSizeWishes) {
     if ((intent.layout.*size.wish).has_value() || PinOf(intent, size.knob).has_value()) continue;
     MarkDecided(size.knob, kLayoutDecision, kLeftOpen, plan);
   }

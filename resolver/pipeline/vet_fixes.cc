@@ -72,16 +72,8 @@ void FixMemory(const FixTrial& trial, Finding* finding) {
 }
 
 void SetSizeIn(LayoutWish* layout, Knob knob, const Value& value) {
-  const std::pair<Knob, std::optional<int64_t> LayoutWish::*> kSizes[] = {
-      {K::tensor_model_parallel_size, &LayoutWish::tensor_model_parallel_size},
-      {K::pipeline_model_parallel_size, &LayoutWish::pipeline_model_parallel_size},
-      {K::virtual_pipeline_model_parallel_size, &LayoutWish::virtual_pipeline_model_parallel_size},
-      {K::context_parallel_size, &LayoutWish::context_parallel_size},
-      {K::expert_model_parallel_size, &LayoutWish::expert_model_parallel_size},
-      {K::expert_tensor_parallel_size, &LayoutWish::expert_tensor_parallel_size},
-      {K::micro_batch_size, &LayoutWish::micro_batch_size}};
-  for (const auto& [size, field] : kSizes) {
-    if (size == knob) layout->*field = value.is_int() ? value.integer() : 1;
+  for (const SizeWish& size : kSizeWishes) {
+    if (size.knob == knob) layout->*size.wish = value.is_int() ? value.integer() : 1;
   }
   if (knob == K::pipeline_model_parallel_layout) layout->pipeline_model_parallel_layout.reset();
   if (knob == K::sequence_parallel) layout->sequence_parallel = value.truthy();

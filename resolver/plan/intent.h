@@ -40,6 +40,21 @@ struct LayoutWish {
   std::optional<bool> sequence_parallel;
 };
 
+// The sizes of a layout: each knob beside the wish for it.
+struct SizeWish {
+  Knob knob;
+  std::optional<int64_t> LayoutWish::*wish;
+};
+inline constexpr SizeWish kSizeWishes[] = {
+    {Knob::tensor_model_parallel_size, &LayoutWish::tensor_model_parallel_size},
+    {Knob::pipeline_model_parallel_size, &LayoutWish::pipeline_model_parallel_size},
+    {Knob::virtual_pipeline_model_parallel_size, &LayoutWish::virtual_pipeline_model_parallel_size},
+    {Knob::context_parallel_size, &LayoutWish::context_parallel_size},
+    {Knob::expert_model_parallel_size, &LayoutWish::expert_model_parallel_size},
+    {Knob::expert_tensor_parallel_size, &LayoutWish::expert_tensor_parallel_size},
+    {Knob::micro_batch_size, &LayoutWish::micro_batch_size},
+};
+
 struct Workload {
   int64_t seq_length = 0;
   int64_t global_batch_size = 0;
