@@ -1,5 +1,5 @@
-// Programs built on Megatron-LM whose parsers take flags of their own beside its flags. What such a launch says in them
-// cannot be read here, and what its program does otherwise than Megatron-LM is not known.
+// Programs built on Megatron-LM whose parsers take flags of their own besides its flags. What such a launch says in
+// them cannot be read here, and what its program does otherwise than Megatron-LM is not known.
 #pragma once
 
 #include "absl/strings/string_view.h"
@@ -7,6 +7,12 @@
 #include "resolver/plan/reading.h"
 
 namespace flightplan {
+
+struct Derivative {
+  absl::string_view name;
+  absl::Span<const absl::string_view> flags;  // that its parsers add and no release of Megatron-LM has, sorted
+};
+absl::Span<const Derivative> Derivatives();  // derivatives.yaml
 
 // The derivative whose own flag is among the arguments; empty: none is known. Of several the first written one counts.
 absl::string_view DerivativeOf(absl::Span<const Argument> args);

@@ -1,4 +1,6 @@
 """The shapes that catalogue files must have: what is misspelt anywhere in them is a fault, never dropped in silence."""
+import json
+import re
 import sys
 
 import yaml
@@ -76,6 +78,26 @@ def text(value, where):
         yield "%s: must be text, not %r" % (where, value)
 
 
+def matching(pattern, what):
+    """Text that is as the pattern says; `what` is for people."""
+    def check_pattern(value, where):
+        if type(value) is not str or not re.fullmatch(pattern, value):
+            yield "%s: must be %s, not %r" % (where, what, value)
+    return check_pattern
+
+
+def json_of(inner):
+    """Text that is JSON of a shape."""
+    def check_json(value, where):
+        try:
+            document = json.loads(value)
+        except ValueError:
+            yield "%s: must be JSON, not %r" % (where, value)
+        else:
+            yield from inner(document, where)
+    return check_json
+
+
 def row_of(*shapes):
     """A list with one shape a place."""
     def check_row(value, where):
@@ -106,3 +128,27 @@ def load(path, faults_of):
     if faults:
         sys.exit("\n".join("%s: %s" % (name, fault) for fault in faults))
     return document
+
+
+def load_table(path, columns, sorted_by):
+    """The rows of a TSV file as maps, each cell of its column's shape, sorted by one column and each of its cells once;
+    else the program ends and says all faults. Lines that begin with # are remarks."""
+    name = str(path).rsplit("/", 1)[-1]
+    with open(path, encoding="utf-8") as file:
+        lines = [(at, line.rstrip("\n").split("\t")) for at, line in enumerate(file, 1) if not line.startswith("#")]
+    if not lines or lines[0][1] != list(columns):
+        sys.exit("%s: the columns must be %s" % (name, ", ".join(columns)))
+    rows, faults = [], []
+    for at, cells in lines[1:]:
+        if len(cells) != len(columns):
+            faults.append("line %d: needs %d fields, has %d" % (at, len(columns), len(cells)))
+            continue
+        row = dict(zip(columns, cells))
+        for column, cell in row.items():
+            faults += columns[column](cell, "line %d: %s" % (at, column))
+        if rows and row[sorted_by] <= rows[-1][sorted_by]:
+            faults.append("line %d: %r must come after %r" % (at, row[sorted_by], rows[-1][sorted_by]))
+        rows.append(row)
+    if faults:
+        sys.exit("\n".join("%s: %s" % (name, fault) for fault in faults))
+    return rows

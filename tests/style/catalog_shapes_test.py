@@ -13,6 +13,7 @@ from sources import ROOT
 
 CATALOG = ROOT / "resolver/catalog"
 STEP, MEASURED, MEMORY, RELEASES = "step_rates.yaml", "measured_rates.yaml", "memory.yaml", "releases.yaml"
+DERIVATIVES, RECIPES = "derivatives.yaml", "perf_recipes.tsv"
 
 
 def generate(script, texts, outputs, *more):
@@ -72,6 +73,25 @@ class Shapes(unittest.TestCase):
             (RELEASES, 'core: "0.15"', 'core: "0.14"', "core 0.14 is no row"),
             (RELEASES, "core_v0.16.1}", "core_v0.16.1, command_line: false, command_line: true}", "stands twice"),
             (RELEASES, "core_v0.17.1}", "core_v0.17.1, command_line: false}", "from one release on")))
+
+    def test_derivatives(self):
+        self.hold("gen_derivatives.py", (DERIVATIVES,), ("derivatives.cc",), (
+            (DERIVATIVES, "name: slime", "nmae: slime", "derivatives[0]: name is missing"),
+            (DERIVATIVES, "name: MindSpeed", "name: slime", "'slime' stands twice"),
+            (DERIVATIVES, "- --actor-num-nodes", "- actor-num-nodes", "derivatives[0].flags[1]: must be a flag"),
+            (DERIVATIVES, "- --actor-num-nodes", "- --zactor", "slime: '--advantage-estimator' must come after '--zactor'")))
+
+    def test_recipes(self):
+        self.hold("gen_perf_recipes.py", (RECIPES,), ("perf_recipes.cc",), (
+            (RECIPES, "function\tusual", "function\tuseful", "the columns must be function, usual"),
+            (RECIPES, "1024gpu_h100_bf16_config\tno", "1024gpu_h100_bf16\tno", "function: must be a recipe's function"),
+            (RECIPES, "1024gpu_h100_bf16_config\tno", "1024gpu_h100_bf16_config\tmaybe", "usual: must be one of yes, no"),
+            (RECIPES, "1024gpu_h100_bf16_config\tno", "1024gpu_h100_bf16_config", "needs 5 fields, has 4"),
+            (RECIPES, "deepseek_v3.py:28", "deepseek_v3.py", "source: must be file:line"),
+            (RECIPES, '["mixed_precision=bf16_mixed"', '["mixed_precision"', "overrides[0]: must be section.field=value"),
+            (RECIPES, '["mixed_precision=bf16_mixed"', '"mixed_precision=bf16_mixed"', "overrides: must be JSON"),
+            (RECIPES, "deepseek_v3_pretrain_1024gpu_h100_bf16_config", "zeta_pretrain_1024gpu_h100_bf16_config",
+             "must come after 'zeta_pretrain_1024gpu_h100_bf16_config'")))
 
 
 if __name__ == "__main__":
