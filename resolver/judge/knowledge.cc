@@ -16,11 +16,6 @@
 namespace flightplan {
 namespace {
 
-// Entry scripts of Megatron-LM and Megatron-Bridge. Others call their parsers with flags of their own.
-constexpr absl::string_view kEntryScripts[] = {"pretrain_gpt.py",  "pretrain_mamba.py",  "pretrain_hybrid.py",
-                                               "pretrain_bert.py", "pretrain_t5.py",     "run_recipe.py",
-                                               "run_script.py",    "setup_experiment.py"};
-
 // Flags of Megatron-LM and LoongForge that bring values from elsewhere.
 constexpr absl::string_view kElsewhereFlags[] = {"--yaml-cfg",    "--use-checkpoint-args", "--model-name",
                                                  "--config-file", "--config_file",         "--model-config"};
@@ -134,9 +129,10 @@ void Keep(const Environment& env, const Knowledge& knowledge, Entries* entries, 
 
 }  // namespace
 
-Knowledge KnowledgeOf(Target target, absl::string_view script, absl::Span<const Argument> args,
-                      const ParseResult& parsed) {
+Knowledge KnowledgeOf(Target target, const LaunchWords& words, const ParseResult& parsed) {
   const Stack& stack = StackOf(target);
+  const absl::string_view script = words.script;
+  const absl::Span<const Argument> args = words.args;
   Knowledge knowledge;
   // What a shell script's model file says was read of another day's checkout.
   const bool file_counts = script.empty() || !stack.model_files;
@@ -145,8 +141,8 @@ Knowledge KnowledgeOf(Target target, absl::string_view script, absl::Span<const 
   }
   knowledge.base_known = !parsed.base.empty();
   knowledge.hidden.insert(parsed.unknown.begin(), parsed.unknown.end());
-  knowledge.own_parser = script.empty() || In(script.substr(script.rfind('/') + 1), kEntryScripts);
-  if (stack.container) {
+  knowledge.own_parser = script.empty() || IsEntryScript(script);
+  if (stack.container && !words.over_defaults) {
     knowledge.elsewhere = "in the recipe";
     knowledge.layout_elsewhere = true;
   }
@@ -154,7 +150,7 @@ Knowledge KnowledgeOf(Target target, absl::string_view script, absl::Span<const 
   for (const Argument& arg : args) {
     const absl::string_view flag = FlagOf(arg.text);
     model = model || In(flag, kModelFlags);
-    if (!knowledge.elsewhere.empty() || !In(flag, kElsewhereFlags)) continue;
+    if (stack.container || !knowledge.elsewhere.empty() || !In(flag, kElsewhereFlags)) continue;
     knowledge.elsewhere = absl::StrCat("where ", flag, " says");
     knowledge.layout_elsewhere = !stack.model_files;  // its model files hold the architecture
   }

@@ -31,10 +31,13 @@ struct Knowledge {
   std::set<Knob> shown;           // written, or said by what the launch names and we know
 };
 
-// Of words. `script`: the Python file that a shell script runs; empty: the words come alone, and are what the stack's
-// own entry script is given.
-Knowledge KnowledgeOf(Target stack, absl::string_view script, absl::Span<const Argument> args,
-                      const ParseResult& parsed);
+// The words of a launch.
+struct LaunchWords {
+  absl::string_view script = {};  // the Python file that is run; empty: the words come alone, for the own entry script
+  absl::Span<const Argument> args = {};
+  bool over_defaults = false;  // overrides that come alone, and what they leave out has its default: no recipe is named
+};
+Knowledge KnowledgeOf(Target target, const LaunchWords& words, const ParseResult& parsed);
 
 enum class Standing {
   kFull,    // holds for what will run

@@ -56,7 +56,6 @@ void NoteWhatIsElsewhere(absl::Span<const Argument> args, absl::string_view form
   }
 }
 
-// `script`: the Python file that a shell script gives them to; empty: they come alone.
 void UseGpu(const GpuSystem& gpu, ReadConfig* read) {
   read->gpu = gpu;
   read->env.gpu_name = gpu.device_name;
@@ -101,11 +100,13 @@ void UseWhatIsNamed(const JudgeQuestion& question, ReadConfig* read) {
   }
 }
 
-void ReadArguments(std::vector<Argument> args, absl::string_view script, const InputFormat& format,
+// `script`: the Python file that a shell script gives the words to; empty: they come alone. `over_defaults`: as in
+// LaunchWords.
+void ReadArguments(std::vector<Argument> args, absl::string_view script, bool over_defaults, const InputFormat& format,
                    const Environment& env, Reading* reading) {
   reading->args = std::move(args);
   reading->parsed = format.arguments(reading->args, env);
-  reading->knowledge = KnowledgeOf(env.target, script, reading->args, reading->parsed);
+  reading->knowledge = KnowledgeOf(env.target, {script, reading->args, over_defaults}, reading->parsed);
   NoteWhatIsElsewhere(reading->args, format.name, env, reading);
 }
 
@@ -130,7 +131,7 @@ void ReadScript(absl::string_view text, Environment* env, Reading* reading) {
     reading->not_judged.push_back("the launch: no command in this script runs a Python file");
   }
   const InputFormat& format = RecogniseArguments(launch.args, launch.script, env->target);
-  ReadArguments(std::move(launch.args), launch.script, format, *env, reading);
+  ReadArguments(std::move(launch.args), launch.script, false, format, *env, reading);
   reading->knowledge.size_assumed = own_size && launch.world_size_assumed;
   reading->parsed.findings.insert(reading->parsed.findings.begin(), launch.findings.begin(), launch.findings.end());
 }
@@ -158,7 +159,7 @@ absl::Status ReadFile(const ConfigInput& input, Environment* env, Reading* readi
   if (format->file != nullptr) {
     reading->parsed = format->file(input.text, *env);
     if (format->part) {
-      reading->knowledge = KnowledgeOf(env->target, "", {}, reading->parsed);
+      reading->knowledge = KnowledgeOf(env->target, {}, reading->parsed);
       NoteWhatIsElsewhere({}, format->name, *env, reading);
     }
     return absl::OkStatus();
@@ -166,7 +167,7 @@ absl::Status ReadFile(const ConfigInput& input, Environment* env, Reading* readi
   std::vector<Argument> args = ArgumentsOfLines(input.text);
   if (input.format.empty()) format = &RecogniseArguments(args, "", env->target);
   reading->format = std::string(format->name);
-  ReadArguments(std::move(args), "", *format, *env, reading);
+  ReadArguments(std::move(args), "", false, *format, *env, reading);
   return absl::OkStatus();
 }
 
@@ -177,7 +178,8 @@ absl::Status ReadWords(const ConfigInput& input, const Environment& env, Reading
   if (format == nullptr || format->arguments == nullptr) return Unsuitable(input.format, "arguments", env.target);
   reading->input = "argv";
   reading->format = std::string(format->name);
-  ReadArguments(std::move(args), "", *format, env, reading);
+  // Overrides alone are judged over the classes' defaults; a file of them, and a harness's words, name a recipe.
+  ReadArguments(std::move(args), "", format->name == "bridge-overrides", *format, env, reading);
   return absl::OkStatus();
 }
 
@@ -240,8 +242,6 @@ absl::StatusOr<ReadConfig> Read(const JudgeQuestion& question) {
   const bool file = question.input.form == ConfigInput::Form::kFile;
   Knowledge& knowledge = read.reading.knowledge;
   knowledge.surroundings = !file || (question.software_stated && !knowledge.part);
-  // Overrides that come alone are judged over the classes' defaults; a script, and a harness's words, name a recipe.
-  if (!file && read.reading.format == "bridge-overrides") knowledge.elsewhere.clear();
   read.reading.knowledge.gpu_known = !file || read.gpu.has_value();
   env.mla = IsMla(parsed.knobs);
   env.model_file = ModelFileOf(parsed);

@@ -37,6 +37,14 @@ const Stack* FindStack(absl::string_view name) {
   return nullptr;
 }
 
+bool IsEntryScript(absl::string_view path) {
+  const absl::string_view file = path.substr(path.rfind('/') + 1);
+  return std::any_of(AllStacks().begin(), AllStacks().end(), [file](const Stack* stack) {
+    const absl::Span<const absl::string_view> own = stack->entry_scripts;
+    return std::find(own.begin(), own.end(), file) != own.end();
+  });
+}
+
 std::string StackNames() {
   std::string names;
   absl::string_view last;

@@ -34,6 +34,9 @@ struct Stack {
     absl::string_view variable, path, source;
   } checkout = {};
 
+  // The Python files that give their words to its own parser and to nothing else.
+  absl::Span<const absl::string_view> entry_scripts = {};
+
   // How its launches and files are told from those of other stacks.
   struct Marks {
     int order = 0;  // those that tell more come first
@@ -59,6 +62,8 @@ const Stack& StackOf(Target target);
 inline const Stack& StackOf(const Environment& env) { return StackOf(env.target); }
 // Null where no stack that is asked for by name has this one.
 const Stack* FindStack(absl::string_view name);
+// Whether this Python file is an entry script of any stack. Others call parsers with flags of their own.
+bool IsEntryScript(absl::string_view path);
 // "megatron-lm, megatron-bridge or loongforge"
 std::string StackNames();
 

@@ -23,6 +23,8 @@ constexpr Phase kPhases[] = {
     Phase::kHardware,    Phase::kAdvice,
 };
 
+constexpr absl::string_view kEntryScripts[] = {"run_recipe.py", "run_script.py", "setup_experiment.py"};
+
 // Sections of Megatron-Bridge's ConfigContainer that its overrides begin with.
 constexpr absl::string_view kSections[] = {
     "model.", "train.", "ddp.", "optimizer.", "comm_overlap.", "dataset.", "checkpoint.", "mixed_precision.", "dist."};
@@ -56,6 +58,7 @@ const Stack kMegatronBridgeStack = {
     .rank = 1,
     .own_source = "Megatron-Bridge",
     .container = true,
+    .entry_scripts = kEntryScripts,
     .marks = {.order = 1, .launch = IsLaunch, .yaml = "_target_: megatron.bridge."},
     .release = &Environment::bridge_release,
     .releases = kBridgeReleases,

@@ -14,6 +14,9 @@ constexpr Phase kPhases[] = {
     Phase::kContainer, Phase::kBuild,       Phase::kMesh,  Phase::kSchedule, Phase::kHardware, Phase::kAdvice,
 };
 
+constexpr absl::string_view kEntryScripts[] = {"pretrain_gpt.py", "pretrain_mamba.py", "pretrain_hybrid.py",
+                                               "pretrain_bert.py", "pretrain_t5.py"};
+
 // Flags that only a Megatron trainer has: one of them and kEnoughFlags known ones make a launch.
 constexpr absl::string_view kTellingFlags[] = {"--tensor-model-parallel-size", "--pipeline-model-parallel-size",
                                                "--expert-model-parallel-size", "--context-parallel-size",
@@ -39,8 +42,9 @@ bool IsLaunch(absl::string_view path, absl::Span<const Argument> args) {
     ++known;
     telling = telling || std::find(std::begin(kTellingFlags), std::end(kTellingFlags), flag) != std::end(kTellingFlags);
   }
-  if (path.substr(path.rfind('/') + 1) == "pretrain_gpt.py" && known > 0) return true;  // its own entry script
-  return telling && known >= kEnoughFlags;
+  const absl::string_view file = path.substr(path.rfind('/') + 1);
+  const bool own = std::find(std::begin(kEntryScripts), std::end(kEntryScripts), file) != std::end(kEntryScripts);
+  return (own && known > 0) || (telling && known >= kEnoughFlags);
 }
 
 }  // namespace
@@ -51,6 +55,7 @@ const Stack kMegatronLmStack = {
     .name = "megatron-lm",
     .rank = 0,
     .command_line = true,
+    .entry_scripts = kEntryScripts,
     .marks = {.order = 2, .launch = IsLaunch},
     .releases = kCoreReleases,
     .core_release = [](int release) { return release; },
