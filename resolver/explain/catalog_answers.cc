@@ -142,9 +142,10 @@ absl::Status CatalogAnswers::ListKnobs(const v1::ListKnobsRequest& request, v1::
 
 absl::Status CatalogAnswers::GetRule(const v1::GetRuleRequest& request, v1::RuleInfo* response) const {
   FLIGHTPLAN_RETURN_IF_ERROR(Required("id", request.id()));
-  if (const Rule* rule = FindRule(request.id()); rule != nullptr) {
+  const absl::string_view id = PresentId(request.id());
+  if (const Rule* rule = FindRule(id); rule != nullptr) {
     RuleToMessage(*rule, response);
-  } else if (const Record* record = FindRecord(request.id()); record != nullptr) {
+  } else if (const Record* record = FindRecord(id); record != nullptr) {
     RecordToMessage(*record, response);
   } else {
     std::vector<absl::string_view> ids;

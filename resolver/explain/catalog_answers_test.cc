@@ -189,6 +189,31 @@ TEST(CatalogAnswers, ADecisionSaysWhatItChoosesAndByWhat) {
   EXPECT_FALSE(rule.source().text().empty());
 }
 
+TEST(CatalogAnswers, AFormerIdFindsTheRecordUnderItsPresentOne) {
+  v1::GetRuleRequest request;
+  v1::RuleInfo rule;
+  request.set_id("plan.recompute");
+  ASSERT_TRUE(Answers().GetRule(request, &rule).ok());
+  EXPECT_EQ(rule.id(), "plan.execution");
+  request.set_id("fit.static-memory-tight");
+  rule.Clear();
+  ASSERT_TRUE(Answers().GetRule(request, &rule).ok());
+  EXPECT_EQ(rule.id(), "fit.memory-marginal");
+}
+
+TEST(Records, AFormerIdNamesOneThingOfToday) {
+  std::set<absl::string_view> former;
+  const auto add = [&former](absl::string_view id) { EXPECT_TRUE(id.empty() || former.insert(id).second) << id; };
+  for (const Record& record : Records()) add(record.formerly);
+  for (const Rule* rule : AllRules()) add(rule->formerly);
+  for (absl::string_view id : former) {
+    EXPECT_TRUE(FindRule(id) == nullptr && FindRecord(id) == nullptr) << id << " is in use";
+    EXPECT_NE(PresentId(id), id);
+  }
+  EXPECT_GE(former.size(), 3);
+  EXPECT_EQ(PresentId("decide.nothing"), "decide.nothing");
+}
+
 TEST(Records, AreInOrderAndReadWhatThereIs) {
   const auto by_id = [](const Record& a, const Record& b) { return a.id < b.id; };
   EXPECT_TRUE(std::is_sorted(Records().begin(), Records().end(), by_id));

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "resolver/rules/registry.h"
+
 namespace flightplan {
 namespace {
 
@@ -226,7 +228,7 @@ constexpr Record kRecords[] = {
      "cuda_graph_modules recompute_granularity recompute_modules",
      "dispatcher, EP overlap, recompute and CUDA graphs of a layout hang on each other: this combination is accepted, "
      "fits, and is the fastest by the forecast",
-     "Flightplan's search"},
+     "Flightplan's search", "plan.recompute"},
     {"plan.layer-split", "plan", "decision", "plan", Verdict::kAdvice, "pipeline_model_parallel_layout",
      "the search took this split of the layers over the stages", "Flightplan's search"},
     {"plan.layout", "plan", "decision", "plan", Verdict::kAdvice,
@@ -275,6 +277,17 @@ const Record* FindRecord(absl::string_view id) {
       std::lower_bound(std::begin(kRecords), std::end(kRecords), id,
                        [](const Record& record, absl::string_view wanted) { return record.id < wanted; });
   return found != std::end(kRecords) && found->id == id ? found : nullptr;
+}
+
+absl::string_view PresentId(absl::string_view id) {
+  if (id.empty()) return id;
+  for (const Record& record : kRecords) {
+    if (record.formerly == id) return record.id;
+  }
+  for (const Rule* rule : AllRules()) {
+    if (rule->formerly == id) return rule->id;
+  }
+  return id;
 }
 
 }  // namespace flightplan

@@ -63,6 +63,7 @@ void AppendRule(const Rule& rule, const RuleExample* example, std::string* out) 
   v1::RuleInfo info;
   RuleToMessage(rule, &info);
   absl::StrAppend(out, "\n### ", info.id(), "\n\n", info.text(), info.text().empty() ? "" : "\n\n");
+  Line("formerly", Code(rule.formerly), out);
   Line("effect", EffectText(info), out);
   std::vector<std::string> reads(info.reads().begin(), info.reads().end());
   Line("looks at", Code(absl::StrJoin(reads, ", ")), out);

@@ -173,7 +173,7 @@ class Editor {
   const Rule* rule_ = nullptr;
 };
 
-// A literal of a static fix.
+// A value as a table spells it.
 struct Literal {
   enum Kind { kNone, kBool, kInt, kText, kTextList } kind = kNone;
   bool b = false;
@@ -192,6 +192,7 @@ struct Literal {
     return l;
   }
   Value ToValue() const;
+  explicit operator Value() const { return ToValue(); }
 };
 inline constexpr Literal kUnset{};  // None
 
@@ -206,9 +207,10 @@ using StaticFixes = ConstList<StaticPatch, 4>;
 enum class Kind { kError, kWarning, kInfo, kChange };
 
 struct Rule {
-  absl::string_view id;           // as in the rule book, never reused
-  absl::string_view cli_id = "";  // its id in the table of command-line rules, where the same check has another there
-  absl::string_view area;         // "recompute", "ep-overlap" ...
+  absl::string_view id;             // as in the rule book, never reused
+  absl::string_view formerly = "";  // an id that it had, which answers and logs of old name
+  absl::string_view cli_id = "";    // its id in the table of command-line rules, where the same check has another there
+  absl::string_view area;           // "recompute", "ep-overlap" ...
   Kind kind = Kind::kError;
   Place at{};
   absl::string_view source;  // "megatron/core/transformer/transformer_config.py:1914"; repository by the phase

@@ -109,6 +109,9 @@ int RunExplain(Arguments args, Context& context) {
     if (format == "json") {
       context.out += ToJson(rule);
     } else {
+      if (rule.id() != get_rule.id()) {
+        absl::StrAppend(&context.out, context.terminal.Shown(get_rule.id()), " has a new name: ", rule.id(), "\n\n");
+      }
       PrintRule(rule, context);
     }
     return kExitOk;

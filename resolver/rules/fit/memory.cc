@@ -74,6 +74,7 @@ const Rule kRules[] = {
      .fix = LessMemory,
      .detail = Forecast},
     {.id = "fit.memory-marginal",
+     .formerly = "fit.static-memory-tight",
      .area = "fit",
      .kind = Kind::kWarning,
      .at = {Phase::kHardware, 10'002},

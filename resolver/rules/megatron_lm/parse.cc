@@ -23,6 +23,7 @@ bool HasUnknownGraphModule(F f) {
 
 const Rule kRules[] = {
     {.id = "mlm.argparse",
+     .formerly = "lf.ckpt-format",
      .area = "cli",
      .at = {Phase::kParse, 117},
      .source = "Megatron-LM:megatron/training/arguments.py:117",
