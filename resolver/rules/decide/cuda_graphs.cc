@@ -106,8 +106,6 @@ bool TightMemory(D d) {
   const double graph_bytes = d.f.pp > 1 ? evidence::kGraphBytesPipeline : evidence::kGraphBytes;
   return d.recompute_needed || !Fits(d.f, d.footprint_bytes + graph_bytes);
 }
-bool Flex(D d) { return d.is(K::moe_token_dispatcher_type, "flex"); }
-bool Hybridep(D d) { return Flex(d) && d.is(K::moe_flex_dispatcher_backend, "hybridep"); }
 std::optional<double> GainWhereHostBound(D d) { return HostBound(d) ? std::optional<double>(-0.2) : std::nullopt; }
 
 constexpr Row kGraphs[] = {

@@ -14,8 +14,6 @@ namespace {
 
 using K = Knob;
 
-bool Flex(D d) { return d.is(K::moe_token_dispatcher_type, "flex"); }
-bool Hybridep(D d) { return Flex(d) && d.is(K::moe_flex_dispatcher_backend, "hybridep"); }
 bool OverlapsExperts(D d) { return d.on(K::overlap_moe_expert_parallel_comm); }
 bool Exchanges(D d) { return d.f.moe && d.f.ep > 1; }
 bool WholeIteration(D d) { return d.is(K::cuda_graph_impl, "full_iteration"); }

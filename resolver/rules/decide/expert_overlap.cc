@@ -20,8 +20,6 @@ constexpr absl::string_view kSharedRule = "decide.shared-expert-overlap";
 constexpr double kExposedTooLittle = 0.03;
 constexpr double kExposedMuch = 0.10;
 
-bool Flex(D d) { return d.is(K::moe_token_dispatcher_type, "flex"); }
-bool Hybridep(D d) { return Flex(d) && d.is(K::moe_flex_dispatcher_backend, "hybridep"); }
 bool Graphed(D d) { return d.is(K::cuda_graph_impl, "transformer_engine"); }
 bool Recomputes(D d, absl::string_view module) {
   return d.is(K::recompute_granularity, "selective") && d.has(K::recompute_modules, module);

@@ -36,35 +36,9 @@ class Cell {
   Function function_ = nullptr;
 };
 
-// A value as a row spells it: none, a switch, a whole number, a word.
-class Literal {
- public:
-  constexpr Literal() = default;
-  // NOLINTBEGIN(google-explicit-constructor)
-  constexpr Literal(bool value) : kind_(Kind::kSwitch), number_(value ? 1 : 0) {}
-  constexpr Literal(int value) : kind_(Kind::kNumber), number_(value) {}
-  constexpr Literal(const char* value) : kind_(Kind::kWord), word_(value) {}
-  // NOLINTEND(google-explicit-constructor)
-  explicit operator Value() const {
-    switch (kind_) {
-      case Kind::kNone:
-        return Value();
-      case Kind::kSwitch:
-        return Value(number_ != 0);
-      case Kind::kNumber:
-        return Value(number_);
-      case Kind::kWord:
-        return Value(word_);
-    }
-    return Value();
-  }
-
- private:
-  enum class Kind { kNone, kSwitch, kNumber, kWord };
-  Kind kind_ = Kind::kNone;
-  int number_ = 0;
-  const char* word_ = "";
-};
+// Predicates that several tables use.
+inline bool Flex(D d) { return d.is(Knob::moe_token_dispatcher_type, "flex"); }
+inline bool Hybridep(D d) { return Flex(d) && d.is(Knob::moe_flex_dispatcher_backend, "hybridep"); }
 
 // The nearest other value, and why it was not taken.
 struct Other {
