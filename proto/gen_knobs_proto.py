@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Writes flightplan/v1/knobs.proto from resolver/catalog/knobs.yaml. With --check: says whether it is fresh."""
+"""Writes flightplan/v1/knobs.proto from the knob table (resolver/catalog/knob_rows.py). With --check: says whether it is fresh."""
 import json
 import pathlib
 import sys
 
-import yaml
-
 HERE = pathlib.Path(__file__).resolve().parent
-SOURCE = HERE.parent / "resolver" / "catalog" / "knobs.yaml"
+sys.path.insert(0, str(HERE.parent / "resolver" / "catalog"))
+import knob_rows  # noqa: E402
+
 TARGET = HERE / "flightplan" / "v1" / "knobs.proto"
 TYPES = {"bool": "bool", "int": "int64", "float": "double", "string": "string", "freq": "string", "any": "string",
          "int_list": "IntList", "float_list": "DoubleList", "string_list": "StringList"}
@@ -66,7 +66,7 @@ def render(rows):
 
 
 def main():
-    rows = yaml.load(SOURCE.read_text(), getattr(yaml, "CSafeLoader", yaml.SafeLoader))["knobs"]
+    rows = knob_rows.load_all()
     text = render(rows)
     if "--check" in sys.argv[1:]:
         if TARGET.read_text() != text:

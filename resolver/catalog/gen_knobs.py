@@ -1,67 +1,12 @@
 #!/usr/bin/env python3
-"""Turns knobs.yaml into C++: knob_ids.h (the enum) and knob_table.cc (the rows). Run by the build."""
+"""Turns knobs.yaml and the stacks' spellings into C++: knob_ids.h (the enum) and knob_table.cc (the rows). Run by the build."""
 import json
 import pathlib
-import re
 import sys
 
+import knob_rows
 import releases
-import shape
-from shape import anything, fields, list_of, of_type, one_of
-
-TYPES = {
-    "bool": "kBool", "int": "kInt", "float": "kFloat", "string": "kString", "int_list": "kIntList",
-    "float_list": "kFloatList", "string_list": "kStringList", "freq": "kFreq", "any": "kAny",
-}
-CLASSES = {"convergence": "kConvergence", "execution": "kExecution", "benchmark_only": "kBenchmarkOnly"}
-SECTIONS = ["model", "ddp", "optimizer", "train", "dist", "rng", "rerun", "mixed_precision", "comm_overlap", "dataset",
-            "args", "launch"]
-FORMS = {"value": "kValue", "list": "kList", "list0": "kListOrEmpty", "list3": "kListOfThree",
-         "switch_on": "kSwitchOn", "switch_off": "kSwitchOff", "switch_pair": "kSwitchPair"}
-FLAG_TYPES = {**TYPES, "tuple": "kTuple"}
-KNOWN = releases.load()
-CORE = KNOWN.core
-BRIDGE = KNOWN.bridge
-
-
-def config_classes(section):
-    """Where a default may differ, as defaults.cc looks for it: a class, or a class of one release."""
-    core = ["core-" + r for r in CORE[:-1]]
-    bridge = ["bridge-" + r for r in BRIDGE[:-1]]
-    if section in ("ddp", "optimizer"):
-        classes = {section: core + bridge}
-    else:
-        classes = {"core": core, "core_mla": core, "bridge": bridge, "bridge_mla": bridge}
-    return [*classes, *("%s@%s" % (name, r) for name, releases in classes.items() for r in releases)]
-
-
-TEXT = of_type(str)
-LITERAL = of_type(str, int, float)
-FLAG_CHANGE = {"default": anything, "choices": list_of(LITERAL), "dest": TEXT, "form": one_of(FORMS),
-               "type": one_of(FLAG_TYPES)}
-FLAG = fields({"flag": TEXT, **FLAG_CHANGE, "since": one_of(CORE), "until": one_of(CORE),
-               "changes": fields({r: fields(FLAG_CHANGE) for r in CORE[1:-1]})}, required=("flag", "form", "default"))
-ROW = {
-    "name": TEXT, "aliases": list_of(TEXT), "section": one_of(SECTIONS), "group": TEXT, "class": one_of(CLASSES),
-    "type": one_of(TYPES), "choices": list_of(LITERAL), "default": anything,
-    "core": fields({"since": one_of(CORE), "until": one_of(CORE)}),
-    "bridge": fields({"since": one_of(BRIDGE), "until": one_of(BRIDGE)}),
-    "dest": TEXT, "flags": list_of(FLAG), "bridge_override": TEXT, "bridge_perf": TEXT, "loongforge": TEXT,
-    "renamed_from": TEXT, "renamed_to": TEXT, "note": TEXT, "proto": of_type(int),
-}
-
-
-def faults_of_row(row):
-    where = "knob %s" % (row.get("name") if type(row) is dict else row)
-    section = row.get("section") if type(row) is dict else None
-    defaults = fields({name: anything for name in config_classes(section)})
-    yield from fields({**ROW, "defaults": defaults}, required=("name", "section", "class", "type"))(row, where)
-
-
-def faults_of(document):
-    faults = list(fields({"knobs": list_of(lambda row, where: faults_of_row(row))}, required=("knobs",))(document, "the file"))
-    yield from faults or check(document["knobs"])
-
+from knob_rows import CLASSES, CORE, FLAG_TYPES, FORMS, KNOWN, TYPES
 
 def camel(name):
     return "".join(part.capitalize() for part in name.split("_"))
@@ -89,23 +34,6 @@ def span(row, key):
         return "{1, 0}"
     since, until = row[key].get("since"), row[key].get("until")
     return "{%d, %d}" % (release(since) if since else 0, release(until))
-
-
-def check(rows):
-    """What a row alone does not show."""
-    seen, numbers = {}, {}
-    for row in rows:
-        where = "knob %s" % row["name"]
-        for name in [row["name"]] + row.get("aliases", []):
-            if not re.match(r"^[a-z][A-Za-z0-9_]*(\.[A-Za-z0-9_]+)*$", name):
-                yield "%s: bad name %r" % (where, name)
-            if name in seen:
-                yield "%s: name %s is taken" % (where, name)
-            seen[name] = row
-        if row["type"] == "float" and isinstance(row.get("default"), str):
-            yield "%s: default %r is text to YAML; write 1.0e-05 or .inf" % (where, row["default"])
-        if "proto" in row and numbers.setdefault(row["proto"], row["name"]) != row["name"]:
-            yield "%s: proto number %d is taken" % (where, row["proto"])
 
 
 def flag_rows(rows):
@@ -178,8 +106,8 @@ def write_table(rows, path):
 
 
 def main():
-    source, ids, table = sys.argv[1:4]
-    rows = shape.load(source, faults_of)["knobs"]
+    source, ids, table, *spellings = sys.argv[1:]
+    rows = knob_rows.load(source, spellings)
     write_ids(rows, ids)
     write_table(rows, table)
 

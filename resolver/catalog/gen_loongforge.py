@@ -1,5 +1,5 @@
-"""What is known of LoongForge: its flags, model files and config classes, loongforge_*.tsv -> tables of rows. Run by the
-build."""
+"""What is known of LoongForge: its flags, model files and config classes, stacks/loongforge/*.tsv -> tables of rows.
+Run by the build."""
 
 import json
 import sys
@@ -54,7 +54,7 @@ def class_rows(source: str) -> list:
 
 
 def main(flags: str, models: str, classes: str, target: str) -> None:
-    out = ["// Generated from loongforge_flags.tsv, loongforge_models.tsv and loongforge_classes.tsv; do not edit.",
+    out = ["// Generated from flags.tsv, models.tsv and classes.tsv of stacks/loongforge; do not edit.",
            '#include "resolver/catalog/loongforge.h"', "", "namespace flightplan::internal {"]
     for kind, rows in {"Flag": flag_rows(flags), **model_rows(models), "Class": class_rows(classes)}.items():
         out += [f"const LoongForge{kind}Row kLoongForge{kind}Rows[] = {{", *rows, "};",

@@ -1,7 +1,7 @@
 """What a LoongForge checkout says of models: run by hand, for a new revision of it. Needs git and python3-yaml.
 
-usage: import_loongforge.py CHECKOUT models  > loongforge_models.tsv     its model files
-       import_loongforge.py CHECKOUT classes > loongforge_classes.tsv    the config classes that they build
+usage: import_loongforge.py CHECKOUT models  > stacks/loongforge/models.tsv     its model files
+       import_loongforge.py CHECKOUT classes > stacks/loongforge/classes.tsv    the config classes that they build
 """
 
 import ast

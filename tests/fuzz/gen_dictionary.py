@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes a libFuzzer dictionary: the names and flags of the knob table, and the words that readers look for.
 
-usage: gen_dictionary.py KNOBS_YAML OUT
+usage: gen_dictionary.py OUT KNOBS_YAML [SPELLINGS_YAML...]
 """
 import re
 import sys
@@ -17,9 +17,11 @@ WORDS = [
 
 
 def main() -> None:
-    table, out = sys.argv[1:]
-    with open(table, encoding="utf-8") as file:
-        text = file.read()
+    out, *tables = sys.argv[1:]
+    text = ""
+    for table in tables:
+        with open(table, encoding="utf-8") as file:
+            text += file.read()
     names = re.findall(r"\{name: \"?([A-Za-z0-9_.]+)", text)
     flags = re.findall(r"flag: \"(--[a-z0-9-]+)\"", text)
     words = WORDS + sorted(set(names)) + sorted(set(flags))
