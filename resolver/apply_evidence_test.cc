@@ -179,6 +179,28 @@ TEST(Evidence, AReportedPeakMovesTheBandsAndIsNamed) {
   EXPECT_NE(finding->needs().find("job-2"), std::string::npos) << finding->needs();
 }
 
+TEST(Evidence, AMeasuredPeakDecidesWhetherMemoryIsTheNextWall) {
+  const auto asked = [](double gib) {
+    v1::ResolveConfigRequest question = Question();
+    question.mutable_profile()->set_memory_high_water_bytes(static_cast<int64_t>(gib * (1 << 30)));
+    v1::ResolveConfigResponse response;
+    EXPECT_TRUE(TestResolver().ResolveConfig(question, &response, Snapshot({})).ok());
+    return response;
+  };
+  const auto wall = [](const v1::ResolveConfigResponse& response) {
+    const v1::Finding* next = FindingOf(response, "next-step");
+    for (const v1::Finding& finding : response.findings()) {
+      if (finding.area() == "next-step") next = &finding;
+    }
+    return next != nullptr ? next->seen() : std::string();
+  };
+  const v1::ResolveConfigResponse full = asked(79), roomy = asked(40);
+  EXPECT_NE(FindingOf(full, "evidence.memory-measured"), nullptr);
+  EXPECT_EQ(wall(full).rfind("memory is the first wall", 0), 0u) << wall(full);
+  EXPECT_EQ(wall(roomy).rfind("memory", 0), std::string::npos) << wall(roomy);
+  EXPECT_EQ(FindingOf(Resolve(Snapshot({})), "evidence.memory-measured"), nullptr);
+}
+
 TEST(Evidence, AMatchedPairSettlesWhatNeededAnAb) {
   const v1::ResolveConfigResponse open = Resolve(Snapshot({}));
   const v1::Decision* undecided = DecisionOf(open, "delay_wgrad_compute");

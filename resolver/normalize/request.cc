@@ -335,13 +335,12 @@ ModelSpec ReadModel(const v1::ModelRef& ref, const Catalog& catalog, Violations*
 void ReadDialects(const google::protobuf::RepeatedPtrField<std::string>& names, NormalizedIntent* intent,
                   Violations* violations) {
   static constexpr absl::string_view kKnown[] = {
-      "megatron-lm", "megatron-bridge", "megatron-bridge-perf", "loongforge", "yaml", "json"};
+      "megatron-lm", "megatron-lm-one-gpu", "megatron-bridge", "megatron-bridge-perf", "loongforge", "yaml", "json"};
   for (const std::string& name : names) {
     if (std::find(std::begin(kKnown), std::end(kKnown), absl::string_view(name)) == std::end(kKnown)) {
-      violations->Add("dialects",
-                      absl::StrCat("'", Utf8Prefix(name, kMaxNameBytes),
-                                   "' is not known; use megatron-lm, megatron-bridge, megatron-bridge-perf, "
-                                   "loongforge, yaml or json"));
+      violations->Add("dialects", absl::StrCat("'", Utf8Prefix(name, kMaxNameBytes),
+                                               "' is not known; use megatron-lm, megatron-lm-one-gpu, megatron-bridge, "
+                                               "megatron-bridge-perf, loongforge, yaml or json"));
     } else if (std::find(intent->dialects.begin(), intent->dialects.end(), name) == intent->dialects.end()) {
       intent->dialects.push_back(name);
     }

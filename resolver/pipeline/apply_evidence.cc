@@ -90,6 +90,28 @@ void ApplyMemoryEvidence(const NormalizedIntent& intent, const Config& config, c
   findings->push_back(std::move(finding));
 }
 
+void ReportMeasuredPeak(const NormalizedIntent& intent, const EstimatedPlan& estimate, std::vector<Finding>* findings) {
+  const double peak = MeasuredPeak(intent);
+  if (peak <= 0 || estimate.stages.empty()) return;
+  constexpr double kGib = 1 << 30;
+  const double forecast = estimate.stages[estimate.fullest].total.value;
+  Finding finding = Info("evidence.memory-measured");
+  finding.source = "the profile that was sent with the question";
+  finding.seen = absl::StrFormat("the profile's peak is %.3g GiB of %.3g; %.3g GiB are forecast", peak / kGib,
+                                 static_cast<double>(estimate.usable_bytes) / kGib, forecast / kGib);
+  finding.needs = IsFull(peak, estimate) ? "the run fills its GPU: memory is the wall that the next step is about"
+                                         : "the run leaves room: the next step may take some";
+  findings->push_back(std::move(finding));
+}
+
+double MeasuredPeak(const NormalizedIntent& intent) {
+  return intent.profile.has_value() ? static_cast<double>(intent.profile->memory_high_water_bytes.value_or(0)) : 0;
+}
+
+bool IsFull(double peak, const EstimatedPlan& estimate) {
+  return peak > kRoom * static_cast<double>(estimate.usable_bytes);
+}
+
 void ApplyStepEvidence(const NormalizedIntent& intent, const Config& config, const EvidenceSnapshot& evidence,
                        StepOutlook* outlook, std::vector<Finding>* findings) {
   const RunTable& reported = evidence.ForGpu(intent.gpu.name).Of(Metric::kStepTime);

@@ -15,6 +15,13 @@ namespace flightplan {
 // The run that a plan will be, to be compared with reported ones.
 RunLayout RunLayoutOf(const Config& config);
 
+// The peak of the very run that a profile was sent of, in bytes; 0: none was.
+double MeasuredPeak(const NormalizedIntent& intent);
+// Whether a run with this peak has no room left on its GPUs.
+bool IsFull(double peak, const EstimatedPlan& estimate);
+// Says it beside the forecast. The forecast itself stays: it is what neighbours of the run are compared by.
+void ReportMeasuredPeak(const NormalizedIntent& intent, const EstimatedPlan& estimate, std::vector<Finding>* findings);
+
 // Moves the memory of every stage, and its band, to what runs like this one needed.
 void ApplyMemoryEvidence(const NormalizedIntent& intent, const Config& config, const EvidenceSnapshot& evidence,
                          EstimatedPlan* estimate, std::vector<Finding>* findings);

@@ -21,8 +21,11 @@ absl::Status ForecastPlan(std::optional<ModelShape> shape, const EvidenceSnapsho
   std::optional<StepForecast> step = model->Forecast(config, plan->env, stages);
   if (!step.has_value()) return absl::OkStatus();
   if (!step->is_finite()) return absl::InternalError("the step's forecast is no number");
-  const StepModel::Room room =
+  StepModel::Room room =
       known_fit.has_value() ? StepModel::RoomOf(*known_fit) : model->RoomFor(config, plan->env, stages);
+  if (const double peak = MeasuredPeak(plan->intent); peak > 0 && plan->estimate.usable_bytes > 0) {
+    room = IsFull(peak, plan->estimate) ? StepModel::Room::kShort : StepModel::Room::kEnough;
+  }
   StepOutlook outlook = OutlookOf(*step, plan->intent.profile);
   ApplyStepEvidence(plan->intent, config, evidence, &outlook, &plan->run.findings);
   plan->step =
@@ -56,6 +59,7 @@ absl::StatusOr<ResolvedPlan> Resolve(NormalizedIntent intent, const EvidenceSnap
   EstimatedPlan estimate = Estimate(intent, derived.shape, placement, decided.config, decided.env);
   const FitVerdict forecast_fit = estimate.fit;
   ApplyMemoryEvidence(intent, decided.config, evidence, &estimate, &intent.findings);
+  ReportMeasuredPeak(intent, estimate, &intent.findings);
   const Found found{OpenLayoutFields(intent), std::move(derived.missing_features), estimate.memory(), std::nullopt};
   SettledPlan settled = Settle(std::move(decided), intent.env, found);
   Environment env = intent.env;

@@ -27,6 +27,7 @@ constexpr Format kLaunchFormats[] = {{"argv", ""},
                                      {"shell", ""},
                                      {"yaml", "yaml"},
                                      {"megatron-lm", "megatron-lm"},
+                                     {"one-gpu", "megatron-lm-one-gpu"},
                                      {"bridge", "megatron-bridge"},
                                      {"bridge-perf", "megatron-bridge-perf"},
                                      {"loongforge", "loongforge"}};
@@ -49,7 +50,8 @@ CommandLine Describe(ResolveOptions* request, OutputOptions* output, BackendOpti
   for (const Format& format : kLaunchFormats) formats.push_back(format.name);
   command.groups.push_back(
       {"print",
-       {{"--format", "F", "table, json, yaml, argv, env, shell, bridge, bridge-perf, loongforge, megatron-lm",
+       {{"--format", "F",
+         "table, json, yaml, argv, env, shell, bridge, bridge-perf, loongforge, megatron-lm, one-gpu: memory of a rank",
          ToChoice(&output->format, formats)},
         {"--show", "PART,...", "only ab, changes, config, decisions, findings, layout or memory",
          ToCommaList(&output->show, KnownWords(ResolveParts()))},

@@ -341,7 +341,7 @@ type ResolveConfigRequest struct {
 	// What a profile showed; moves the plan to its next step.
 	Profile *MeasuredProfile `protobuf:"bytes,11,opt,name=profile,proto3" json:"profile,omitempty"`
 	// Extra renderings beside the target's own: "megatron-lm", "megatron-bridge", "megatron-bridge-perf", "loongforge",
-	// "yaml", "json".
+	// "yaml", "json"; "megatron-lm-one-gpu": the first rank of the job on one GPU with fake process groups, for its memory.
 	Dialects []string `protobuf:"bytes,12,rep,name=dialects,proto3" json:"dialects,omitempty"`
 	// What the probe measured on these GPUs; unset: the profiles that the service has stored.
 	ProbeProfile *HardwareProfile `protobuf:"bytes,13,opt,name=probe_profile,json=probeProfile,proto3" json:"probe_profile,omitempty"`

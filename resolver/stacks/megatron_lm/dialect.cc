@@ -128,13 +128,16 @@ ParseResult ParseMegatronLm(absl::Span<const std::string> argv, const Environmen
   return ParseMegatronLm(args, env);
 }
 
-Launch RenderMegatronLm(const RenderInput& input) {
+namespace {
+
+// `program`: what the arguments are given to.
+Launch Write(const RenderInput& input, absl::string_view program) {
   Launch launch;
   launch.dialect = "megatron-lm";
   launch.env = input.vars;
   const Config& defaults = DefaultsFor(Target::kMegatronLm, input.env.core_release, kMain, input.env.mla);
   const std::vector<FlagSpellings>& spellings = SpellingsByKnob(input.env.core_release);
-  LaunchWriter words(absl::StrCat(TorchrunWords(input.env), " pretrain_gpt.py"), &launch);
+  LaunchWriter words(program, &launch);
   size_t known = 0;  // of input.like's words: the first that may be of a knob still to come
   const auto repeat = [&](K knob, const Value& value) {
     if (input.like == nullptr) return false;
@@ -166,7 +169,35 @@ Launch RenderMegatronLm(const RenderInput& input) {
     for (int i = 0; i < kKnobCount; ++i) write(static_cast<K>(i));
   }
   words.Finish();
+  return launch;
+}
+
+}  // namespace
+
+Launch RenderMegatronLm(const RenderInput& input) {
+  Launch launch = Write(input, absl::StrCat(TorchrunWords(input.env), " pretrain_gpt.py"));
   AskForStart(input, kMegatronTokenizer, &launch);
+  return launch;
+}
+
+Launch RenderOneGpuCheck(const RenderInput& input) {
+  Config config = input.config;
+  // megatron/training/arguments.py:1757: not with this dispatcher, whose buffers the check leaves out.
+  if (config.Get(K::moe_token_dispatcher_type) == Value("flex")) {
+    config.Set(K::moe_token_dispatcher_type, "alltoall", Origin::kDecided);
+    config.Set(K::moe_flex_dispatcher_backend, Value(), Origin::kAbsent);
+  }
+  config.Set(K::fake_process_group, true, Origin::kDecided);
+  EnvVars vars = input.vars;
+  vars["WORLD_SIZE"] = absl::StrCat(input.env.world_size.value_or(1));
+  vars["RANK"] = vars["LOCAL_RANK"] = "0";
+  vars["MASTER_ADDR"] = "localhost";
+  vars["MASTER_PORT"] = "29500";
+  Environment one_gpu = input.env;
+  one_gpu.world_size = one_gpu.gpus_per_node = 1;
+  const RenderInput check{config, one_gpu, vars, nullptr, /*benchmark=*/true};
+  Launch launch = Write(check, "python pretrain_gpt.py");
+  AskForStart(check, kMegatronTokenizer, &launch);
   return launch;
 }
 

@@ -17,4 +17,9 @@ ParseResult ParseMegatronLm(absl::Span<const std::string> argv, const Environmen
 // knob table. What upstream itself derived (Origin::kUpstream) is left out: it will derive it again.
 Launch RenderMegatronLm(const RenderInput& input);
 
+// The same on one GPU that plays the first rank of the whole job: collectives are left out (--fake-process-group,
+// megatron/training/arguments.py:3227), so that its peak memory shows whether the first pipeline stage fits. RANK says
+// which rank it is: stage K begins at K times the GPUs of a stage. It starts as it is, on mock data.
+Launch RenderOneGpuCheck(const RenderInput& input);
+
 }  // namespace flightplan

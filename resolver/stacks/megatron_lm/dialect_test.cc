@@ -103,6 +103,28 @@ TEST(MegatronLmDialect, TranslatesClassFieldsToArguments) {
   EXPECT_EQ(config.Get(K::num_virtual_stages_per_pipeline_rank), Value(2));
 }
 
+TEST(OneGpuCheck, IsTheWholeJobAsItsFirstRankSeesIt) {
+  Config config = Start();
+  config.Set(K::moe_token_dispatcher_type, "flex", Origin::kDecided);
+  config.Set(K::moe_flex_dispatcher_backend, "deepep", Origin::kDecided);
+  Environment env;
+  env.target = Target::kMegatronLm;
+  env.world_size = 1024;
+  env.gpus_per_node = 8;
+  const Launch launch = RenderOneGpuCheck({config, env, {{"CUDA_DEVICE_MAX_CONNECTIONS", "1"}}});
+  EXPECT_TRUE(launch.required_inputs.empty());
+  EXPECT_EQ(launch.env.at("WORLD_SIZE"), "1024");
+  EXPECT_EQ(launch.env.at("RANK"), "0");
+  EXPECT_EQ(launch.env.at("CUDA_DEVICE_MAX_CONNECTIONS"), "1");
+  const auto has = [&](const char* word) {
+    return std::find(launch.argv.begin(), launch.argv.end(), word) != launch.argv.end();
+  };
+  EXPECT_TRUE(has("--fake-process-group") && has("--mock-data") && has("--train-iters"));
+  EXPECT_FALSE(has("flex") || has("deepep"));  // refused with fake groups
+  EXPECT_NE(launch.text.find("\npython pretrain_gpt.py"), std::string::npos) << launch.text;
+  EXPECT_EQ(launch.text.find("torchrun"), std::string::npos);
+}
+
 TEST(Dialect, QuotesForTheShell) {
   EXPECT_EQ(ShellQuote("a/b=c,d"), "a/b=c,d");
   EXPECT_EQ(ShellQuote(""), "''");

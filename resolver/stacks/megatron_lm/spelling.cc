@@ -14,6 +14,7 @@ constexpr InputFormat kFormats[] = {
 
 constexpr OutputDialect kDialects[] = {
     {"megatron-lm", RenderMegatronLm},
+    {"megatron-lm-one-gpu", RenderOneGpuCheck},
 };
 
 }  // namespace

@@ -3136,7 +3136,7 @@ pub struct ResolveConfigRequest {
     #[prost(message, optional, tag = "11")]
     pub profile: ::core::option::Option<MeasuredProfile>,
     /// Extra renderings beside the target's own: "megatron-lm", "megatron-bridge", "megatron-bridge-perf", "loongforge",
-    /// "yaml", "json".
+    /// "yaml", "json"; "megatron-lm-one-gpu": the first rank of the job on one GPU with fake process groups, for its memory.
     #[prost(string, repeated, tag = "12")]
     pub dialects: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
     /// What the probe measured on these GPUs; unset: the profiles that the service has stored.

@@ -260,7 +260,7 @@ class ResolveConfigRequest(google.protobuf.message.Message):
     @property
     def dialects(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
         """Extra renderings beside the target's own: "megatron-lm", "megatron-bridge", "megatron-bridge-perf", "loongforge",
-        "yaml", "json".
+        "yaml", "json"; "megatron-lm-one-gpu": the first rank of the job on one GPU with fake process groups, for its memory.
         """
 
     @property

@@ -147,7 +147,7 @@ export interface ResolveConfigRequest {
     | undefined;
   /**
    * Extra renderings beside the target's own: "megatron-lm", "megatron-bridge", "megatron-bridge-perf", "loongforge",
-   * "yaml", "json".
+   * "yaml", "json"; "megatron-lm-one-gpu": the first rank of the job on one GPU with fake process groups, for its memory.
    */
   dialects: string[];
   /** What the probe measured on these GPUs; unset: the profiles that the service has stored. */

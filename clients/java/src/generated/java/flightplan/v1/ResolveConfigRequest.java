@@ -555,7 +555,7 @@ java.lang.String defaultValue) {
   /**
    * <pre>
    * Extra renderings beside the target's own: "megatron-lm", "megatron-bridge", "megatron-bridge-perf", "loongforge",
-   * "yaml", "json".
+   * "yaml", "json"; "megatron-lm-one-gpu": the first rank of the job on one GPU with fake process groups, for its memory.
    * </pre>
    *
    * <code>repeated string dialects = 12;</code>
@@ -568,7 +568,7 @@ java.lang.String defaultValue) {
   /**
    * <pre>
    * Extra renderings beside the target's own: "megatron-lm", "megatron-bridge", "megatron-bridge-perf", "loongforge",
-   * "yaml", "json".
+   * "yaml", "json"; "megatron-lm-one-gpu": the first rank of the job on one GPU with fake process groups, for its memory.
    * </pre>
    *
    * <code>repeated string dialects = 12;</code>
@@ -580,7 +580,7 @@ java.lang.String defaultValue) {
   /**
    * <pre>
    * Extra renderings beside the target's own: "megatron-lm", "megatron-bridge", "megatron-bridge-perf", "loongforge",
-   * "yaml", "json".
+   * "yaml", "json"; "megatron-lm-one-gpu": the first rank of the job on one GPU with fake process groups, for its memory.
    * </pre>
    *
    * <code>repeated string dialects = 12;</code>
@@ -593,7 +593,7 @@ java.lang.String defaultValue) {
   /**
    * <pre>
    * Extra renderings beside the target's own: "megatron-lm", "megatron-bridge", "megatron-bridge-perf", "loongforge",
-   * "yaml", "json".
+   * "yaml", "json"; "megatron-lm-one-gpu": the first rank of the job on one GPU with fake process groups, for its memory.
    * </pre>
    *
    * <code>repeated string dialects = 12;</code>
@@ -3304,7 +3304,7 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * Extra renderings beside the target's own: "megatron-lm", "megatron-bridge", "megatron-bridge-perf", "loongforge",
-     * "yaml", "json".
+     * "yaml", "json"; "megatron-lm-one-gpu": the first rank of the job on one GPU with fake process groups, for its memory.
      * </pre>
      *
      * <code>repeated string dialects = 12;</code>
@@ -3317,7 +3317,7 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * Extra renderings beside the target's own: "megatron-lm", "megatron-bridge", "megatron-bridge-perf", "loongforge",
-     * "yaml", "json".
+     * "yaml", "json"; "megatron-lm-one-gpu": the first rank of the job on one GPU with fake process groups, for its memory.
      * </pre>
      *
      * <code>repeated string dialects = 12;</code>
@@ -3329,7 +3329,7 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * Extra renderings beside the target's own: "megatron-lm", "megatron-bridge", "megatron-bridge-perf", "loongforge",
-     * "yaml", "json".
+     * "yaml", "json"; "megatron-lm-one-gpu": the first rank of the job on one GPU with fake process groups, for its memory.
      * </pre>
      *
      * <code>repeated string dialects = 12;</code>
@@ -3342,7 +3342,7 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * Extra renderings beside the target's own: "megatron-lm", "megatron-bridge", "megatron-bridge-perf", "loongforge",
-     * "yaml", "json".
+     * "yaml", "json"; "megatron-lm-one-gpu": the first rank of the job on one GPU with fake process groups, for its memory.
      * </pre>
      *
      * <code>repeated string dialects = 12;</code>
@@ -3356,7 +3356,7 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * Extra renderings beside the target's own: "megatron-lm", "megatron-bridge", "megatron-bridge-perf", "loongforge",
-     * "yaml", "json".
+     * "yaml", "json"; "megatron-lm-one-gpu": the first rank of the job on one GPU with fake process groups, for its memory.
      * </pre>
      *
      * <code>repeated string dialects = 12;</code>
@@ -3375,7 +3375,7 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * Extra renderings beside the target's own: "megatron-lm", "megatron-bridge", "megatron-bridge-perf", "loongforge",
-     * "yaml", "json".
+     * "yaml", "json"; "megatron-lm-one-gpu": the first rank of the job on one GPU with fake process groups, for its memory.
      * </pre>
      *
      * <code>repeated string dialects = 12;</code>
@@ -3393,7 +3393,7 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * Extra renderings beside the target's own: "megatron-lm", "megatron-bridge", "megatron-bridge-perf", "loongforge",
-     * "yaml", "json".
+     * "yaml", "json"; "megatron-lm-one-gpu": the first rank of the job on one GPU with fake process groups, for its memory.
      * </pre>
      *
      * <code>repeated string dialects = 12;</code>
@@ -3411,7 +3411,7 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * Extra renderings beside the target's own: "megatron-lm", "megatron-bridge", "megatron-bridge-perf", "loongforge",
-     * "yaml", "json".
+     * "yaml", "json"; "megatron-lm-one-gpu": the first rank of the job on one GPU with fake process groups, for its memory.
      * </pre>
      *
      * <code>repeated string dialects = 12;</code>
@@ -3426,7 +3426,7 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * Extra renderings beside the target's own: "megatron-lm", "megatron-bridge", "megatron-bridge-perf", "loongforge",
-     * "yaml", "json".
+     * "yaml", "json"; "megatron-lm-one-gpu": the first rank of the job on one GPU with fake process groups, for its memory.
      * </pre>
      *
      * <code>repeated string dialects = 12;</code>
