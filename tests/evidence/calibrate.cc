@@ -1,13 +1,14 @@
 // Fits the coefficients of resolver/catalog/step_rates.yaml to published step times and A/B effects:
 //   calibrate RECIPES.jsonl[.gz] EVIDENCE.jsonl[.gz] MEMORY.jsonl[.gz] [--write STEP_RATES.yaml]
 //   [--hold-out family,model,GPU] [--rows] [--without FAMILY] [--prior NAME=VALUE[:SPREAD]]
-//   [--max NAME=VALUE,...] [--min NAME=VALUE,...]
+//   [--max NAME=VALUE,...] [--min NAME=VALUE,...] [--page FILE | --check-page FILE]
 //
 // Each coefficient is pulled to its prior (`prior`, `spread`) and to the data. Cross-validation holds out one model
 // family at a time, fits the others and prints the error on the family it has not seen: that is the error to expect on
 // a new model. Intervals are calibrated on the other families alone. --write puts the fitted values into the file,
 // nothing else of it changes. --max and --min fail beyond a level, in per cent: family-median, family-p90, family-bias,
-// family-coverage, family-half-width, and the same of model and GPU.
+// family-coverage, family-half-width, and the same of model and GPU. --page writes docs/accuracy.md, --check-page fails
+// where it is stale.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -21,7 +22,9 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "tests/evidence/accuracy_page.h"
 #include "tests/evidence/fit.h"
+#include "tests/evidence/summary.h"
 #include "tests/support/data_file.h"
 
 namespace flightplan {
@@ -50,14 +53,6 @@ bool SetPrior(const std::string& text) {
   return false;
 }
 
-double Quantile(std::vector<double> values, double q) {
-  if (values.empty()) return 0;
-  std::sort(values.begin(), values.end());
-  return values[static_cast<size_t>(q * static_cast<double>(values.size() - 1) + 0.5)];
-}
-
-double Median(std::vector<double> values) { return Quantile(std::move(values), 0.5); }
-
 void PrintHeldOut(const HeldOutRow& held) {
   StepForecast forecast;
   const TruthRow& row = *held.row;
@@ -75,33 +70,12 @@ void PrintHeldOut(const HeldOutRow& held) {
       p.optimizer * percent);
 }
 
-struct Summary {
-  double median = 0, p90 = 0, bias = 0, inside = 0, half_width = 0;
-  size_t rows = 0;
-};
-
-Summary Summarize(const std::vector<const HeldOutRow*>& rows) {
-  std::vector<double> sizes, errors, widths;
-  int inside = 0;
-  for (const HeldOutRow* held : rows) {
-    errors.push_back(held->error);
-    sizes.push_back(std::abs(held->error));
-    widths.push_back(held->half_width);
-    inside += std::abs(std::log(1 + held->error)) <= held->half_width;
-  }
-  const double n = std::max<double>(1, static_cast<double>(rows.size()));
-  return {100 * Median(sizes), 100 * Quantile(sizes, 0.9), 100 * Median(errors),
-          100 * inside / n,    100 * Median(widths),       rows.size()};
-}
-
 void PrintSummary(const std::string& name, const Summary& s) {
   std::printf("  %-30s %4zu  %6.1f %6.1f  %+6.1f  %5.0f  %5.0f\n", name.c_str(), s.rows, s.median, s.p90, s.bias,
               s.inside, s.half_width);
 }
 
-Summary CrossValidate(const std::vector<TruthRow>& rows, const std::vector<AbRow>& pairs, const HoldOut& by,
-                      bool show) {
-  const std::vector<HeldOutRow> held = HoldOutRows(Rows(), rows, pairs, by, kCoverage);
+Summary PrintHeldOutBy(const HoldOut& by, const std::vector<HeldOutRow>& held, bool show) {
   std::printf("held-out %s, per cent\n  %-30s rows  median    p90    bias  inside  half width\n", by.name, "");
   std::map<std::string, std::vector<const HeldOutRow*>> groups;
   std::vector<const HeldOutRow*> all, complete;
@@ -137,6 +111,17 @@ bool Write(const std::string& path, const StepCoefficients& k) {
   return true;
 }
 
+// Writes the page, or says whether it is what it would be.
+bool PutPage(const std::string& path, bool check, const std::string& page) {
+  if (!check) {
+    std::ofstream(path) << page;
+    return true;
+  }
+  if (SameButForRounding(ReadDataFileOrExit(path), page)) return true;
+  std::printf("FAIL  %s is stale: ninja -C build/release update_accuracy\n", path.c_str());
+  return false;
+}
+
 std::map<std::string, double> ReadLevels(const std::string& text) {
   std::map<std::string, double> levels;
   for (absl::string_view item : absl::StrSplit(text, ',')) {
@@ -164,13 +149,17 @@ int Failures(const std::map<std::string, double>& levels, const std::map<std::st
 
 int Main(int argc, char** argv) {
   std::vector<std::string> files;
-  std::string write, hold_out = "family,model,GPU";
+  std::string write, page, hold_out = "family,model,GPU";
+  bool check_page = false;
   std::vector<std::string> without;  // families
   std::map<std::string, double> most, least;
   bool show = false;
   for (int i = 1; i < argc; ++i) {
     if (std::strcmp(argv[i], "--write") == 0 && i + 1 < argc) {
       write = argv[++i];
+    } else if ((std::strcmp(argv[i], "--page") == 0 || std::strcmp(argv[i], "--check-page") == 0) && i + 1 < argc) {
+      check_page = std::strcmp(argv[i], "--check-page") == 0;
+      page = argv[++i];
     } else if (std::strcmp(argv[i], "--hold-out") == 0 && i + 1 < argc) {
       hold_out = argv[++i];
     } else if (std::strcmp(argv[i], "--max") == 0 && i + 1 < argc) {
@@ -224,10 +213,14 @@ int Main(int argc, char** argv) {
   std::printf("fitted on all: median error %.1f %%, bias %+.1f %% over %zu rows\n", 100 * Median(errors),
               100 * Median(biases), errors.size());
   std::map<std::string, double> levels;
+  AccuracyData accuracy{{}, {}, biases, pairs};
   for (const HoldOut& by : {kByFamily, kByModel, kByGpu}) {
     if (!absl::StrContains(hold_out, by.name)) continue;
-    const Summary all = CrossValidate(file.rows, pairs, by, show);
+    const std::vector<HeldOutRow> held = HoldOutRows(Rows(), file.rows, pairs, by, kCoverage);
+    const Summary all = PrintHeldOutBy(by, held, show);
     const std::string name = by.name;
+    if (name == kByFamily.name) accuracy.by_family = held;
+    if (name == kByGpu.name) accuracy.by_gpu = held;
     levels[name + "-median"] = all.median;
     levels[name + "-p90"] = all.p90;
     levels[name + "-bias"] = std::abs(all.bias);
@@ -239,7 +232,8 @@ int Main(int argc, char** argv) {
     std::fprintf(stderr, "%s: not written\n", write.c_str());
     return 1;
   }
-  return Failures(levels, most, least) == 0 ? 0 : 1;
+  const bool stale = !page.empty() && !PutPage(page, check_page, AccuracyPage(accuracy));
+  return Failures(levels, most, least) == 0 && !stale ? 0 : 1;
 }
 
 }  // namespace
