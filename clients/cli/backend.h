@@ -13,6 +13,8 @@
 
 namespace flightplan {
 
+class Catalog;
+
 namespace v1 {  // generated from proto/flightplan/v1
 class ConvertConfigRequest;
 class ConvertConfigResponse;
@@ -65,6 +67,8 @@ class Backend {
   using BatchDone = std::function<void(size_t index, const absl::Status& status, const v1::ValidateConfigResponse&)>;
   virtual absl::Status ValidateBatch(const std::vector<v1::ValidateConfigRequest>& requests, const BatchDone& done) = 0;
   virtual absl::Status ConvertConfig(const v1::ConvertConfigRequest& request, v1::ConvertConfigResponse* response) = 0;
+  // What names in a job script mean: this process's catalogue; beside a server the built-in one.
+  virtual absl::StatusOr<std::shared_ptr<const Catalog>> GetCatalog() = 0;
   // Tells a server what a door made of an answer (flightplan_door_reviews_total). Nothing depends on it: no error.
   virtual void CountReview(absl::string_view door, absl::string_view mode, absl::string_view verdict) = 0;
   // `progress` is called now and then; false ends the search, which then answers with the best so far (in process) or

@@ -112,7 +112,7 @@ absl::StatusOr<std::vector<std::string>> BatchPaths(absl::Span<const std::string
 absl::Status ReviewBatch(const v1::ValidateConfigRequest& base, absl::Span<const std::string> releases,
                          const std::vector<std::string>& paths, Backend& backend,
                          const std::function<void(size_t done)>& progress, std::vector<BatchItem>* items) {
-  FLIGHTPLAN_ASSIGN_OR_RETURN(const Catalog catalog, Catalog::Builtin());
+  FLIGHTPLAN_ASSIGN_OR_RETURN(const std::shared_ptr<const Catalog> catalog, backend.GetCatalog());
   size_t done = 0;
   for (size_t begin = 0; begin < paths.size(); begin += kBatchChunk) {
     std::vector<v1::ValidateConfigRequest> requests;
@@ -123,7 +123,7 @@ absl::Status ReviewBatch(const v1::ValidateConfigRequest& base, absl::Span<const
       doors::Question question;
       if (absl::StatusOr<std::string> text = ReadScript(paths[i]); text.ok()) {
         const doors::JobFacts job = doors::FactsOf(ReadSbatchLines(*text));
-        question = doors::AskAboutScript(paths[i], *std::move(text), job, releases, catalog, &request);
+        question = doors::AskAboutScript(paths[i], *std::move(text), job, releases, *catalog, &request);
       } else {
         question.skip = doors::Skip{std::string(text.status().message()), /*unread=*/true};
       }

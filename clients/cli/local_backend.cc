@@ -28,7 +28,7 @@ namespace {
 class LocalBackend final : public Backend {
  public:
   LocalBackend(const std::shared_ptr<const Catalog>& catalog, std::shared_ptr<service::ProfileStore> profiles)
-      : profiles_(std::move(profiles)), resolver_(catalog, profiles_), answers_(catalog) {}
+      : catalog_(catalog), profiles_(std::move(profiles)), resolver_(catalog, profiles_), answers_(catalog) {}
 
   absl::Status ResolveConfig(const v1::ResolveConfigRequest& request, v1::ResolveConfigResponse* response) override {
     return resolver_.ResolveConfig(request, response);
@@ -53,6 +53,7 @@ class LocalBackend final : public Backend {
   absl::Status ConvertConfig(const v1::ConvertConfigRequest& request, v1::ConvertConfigResponse* response) override {
     return resolver_.ConvertConfig(request, response);
   }
+  absl::StatusOr<std::shared_ptr<const Catalog>> GetCatalog() override { return catalog_; }
   void CountReview(absl::string_view, absl::string_view, absl::string_view) override {}
   absl::Status PlanLayouts(const v1::PlanLayoutsRequest& request,
                            const std::function<bool(const v1::PlanProgress&)>& progress,
@@ -126,6 +127,7 @@ class LocalBackend final : public Backend {
   }
 
  private:
+  const std::shared_ptr<const Catalog> catalog_;
   const std::shared_ptr<service::ProfileStore> profiles_;
   Resolver resolver_;
   CatalogAnswers answers_;

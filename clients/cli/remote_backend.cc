@@ -15,6 +15,7 @@
 #include "flightplan/v1/resolver_service.grpc.pb.h"
 #include "google/rpc/status.pb.h"
 #include "resolver/base/status_macros.h"
+#include "resolver/catalog/catalog.h"
 #include "resolver/normalize/violations.h"
 #include "resolver/resolver.h"
 #include "service/observe/door_reviews.h"
@@ -97,6 +98,10 @@ class RemoteBackend final : public Backend {
     return Call(*resolver_, &v1::ResolverService::Stub::ConvertConfig, request, response);
   }
   // The verdict is known only after the answer, so it rides on a call of its own, the cheapest there is.
+  absl::StatusOr<std::shared_ptr<const Catalog>> GetCatalog() override {
+    FLIGHTPLAN_ASSIGN_OR_RETURN(Catalog catalog, Catalog::Builtin());
+    return std::make_shared<const Catalog>(std::move(catalog));
+  }
   void CountReview(absl::string_view door, absl::string_view mode, absl::string_view verdict) override {
     grpc::ClientContext context;
     AddToken(&context);

@@ -60,13 +60,13 @@ std::string Headline(const doors::Review& review) {
 
 absl::StatusOr<doors::Review> ReviewSlurmScript(const SlurmScriptOptions& options, v1::ValidateConfigRequest base,
                                                 Backend& backend) {
-  FLIGHTPLAN_ASSIGN_OR_RETURN(const Catalog catalog, Catalog::Builtin());
+  FLIGHTPLAN_ASSIGN_OR_RETURN(const std::shared_ptr<const Catalog> catalog, backend.GetCatalog());
   absl::StatusOr<std::string> text = ReadInput(options.path);
   FLIGHTPLAN_ASSIGN_OR_RETURN(const SlurmJob job, ReadJob(text.ok() ? *text : "", options.fields));
   if (!text.ok()) return doors::Unread(text.status().message());
   const std::string name = options.path == "-" ? "job script" : options.path;
   const doors::Question question =
-      doors::AskAboutScript(name, *std::move(text), doors::FactsOf(job), options.releases, catalog, &base);
+      doors::AskAboutScript(name, *std::move(text), doors::FactsOf(job), options.releases, *catalog, &base);
   if (question.skip.has_value()) return doors::NotAsked(*question.skip);
   v1::ValidateConfigResponse response;
   const absl::Status status = backend.ValidateConfig(base, &response);
