@@ -34,6 +34,11 @@ TEST(ValidateConfig, ReadsItsOwnCommandLine) {
   EXPECT_TRUE(response.will_run());
 }
 
+int IndexOf(const v1::ValidateConfigRequest& request, const std::string& word) {
+  const auto& values = request.arguments().values();
+  return static_cast<int>(std::find(values.begin(), values.end(), word) - values.begin());
+}
+
 // Warnings have their fixes, and what those change, in the full view alone.
 void DropAdvice(google::protobuf::RepeatedPtrField<v1::Finding>* findings) {
   for (v1::Finding& finding : *findings) {
@@ -327,12 +332,132 @@ TEST(ValidateConfig, WeighsAFinishedConfiguration) {
   ASSERT_TRUE(response.has_estimate());
   EXPECT_EQ(response.estimate().fit(), v1::FIT_VERDICT_DOES_NOT_FIT) << "70 billion parameters on 8 GPUs of 80 GiB";
   EXPECT_FALSE(response.will_run());
-  // Without the vocabulary nothing is said of memory.
-  request.mutable_arguments()->mutable_values()->DeleteSubrange(16, 2);
-  v1::ValidateConfigResponse unknown;
-  ASSERT_TRUE(TestResolver().ValidateConfig(request, &unknown).ok());
-  EXPECT_FALSE(unknown.has_estimate());
-  EXPECT_NE(unknown.not_judged_size(), 0);
+  EXPECT_EQ(response.memory().fit(), v1::FIT_VERDICT_DOES_NOT_FIT);
+  EXPECT_EQ(response.memory().missing_input(), "");
+  // Without the vocabulary there is no forecast, but what the rest takes is too much by itself.
+  const int vocabulary = IndexOf(request, "--vocab-size");
+  request.mutable_arguments()->mutable_values()->DeleteSubrange(vocabulary, 2);
+  v1::ValidateConfigResponse least;
+  ASSERT_TRUE(TestResolver().ValidateConfig(request, &least).ok());
+  EXPECT_FALSE(least.has_estimate());
+  EXPECT_EQ(least.memory().missing_input(), "vocab_size");
+  EXPECT_EQ(least.memory().fit(), v1::FIT_VERDICT_DOES_NOT_FIT);
+  EXPECT_GT(least.memory().at_least_bytes(), least.memory().usable_bytes());
+  EXPECT_EQ(Errors(least.findings()).count("fit.static-memory"), 1);
+  EXPECT_FALSE(least.will_run());
+}
+
+// A model of half a billion parameters without its vocabulary.
+v1::ValidateConfigRequest SmallWithoutVocabulary() {
+  v1::ValidateConfigRequest request;
+  request.mutable_target()->set_framework("megatron-lm");
+  request.mutable_hardware()->set_gpu("h100-sxm");
+  request.mutable_hardware()->set_gpu_count(8);
+  for (const char* word :
+       {"--num-layers", "8", "--hidden-size", "2048", "--num-attention-heads", "16", "--seq-length", "4096",
+        "--max-position-embeddings", "4096", "--micro-batch-size", "1", "--global-batch-size", "8", "--bf16"}) {
+    request.mutable_arguments()->add_values(word);
+  }
+  return request;
+}
+
+TEST(ValidateConfig, MemoryWithoutAForecastIsUnknownInEveryView) {
+  for (const v1::AnswerView view : {v1::ANSWER_VIEW_FULL, v1::ANSWER_VIEW_BASIC, v1::ANSWER_VIEW_VERDICT}) {
+    v1::ValidateConfigRequest request = SmallWithoutVocabulary();
+    request.set_view(view);
+    v1::ValidateConfigResponse response;
+    ASSERT_TRUE(TestResolver().ValidateConfig(request, &response).ok());
+    EXPECT_EQ(response.memory().fit(), v1::FIT_VERDICT_UNKNOWN);
+    EXPECT_EQ(response.memory().missing_input(), "vocab_size");
+    EXPECT_GT(response.memory().at_least_bytes(), int64_t{1} << 30);
+    EXPECT_LT(response.memory().at_least_bytes(), response.memory().usable_bytes());
+    EXPECT_TRUE(response.will_run());
+  }
+}
+
+TEST(ValidateConfig, WhatIsStatedBesideTheTextIsJudged) {
+  v1::ValidateConfigRequest request = SmallWithoutVocabulary();
+  v1::KnobSetting* const stated = request.add_stated_knobs();
+  stated->set_name("vocab_size");
+  stated->mutable_value()->set_int_value(32000);
+  v1::ValidateConfigResponse response;
+  ASSERT_TRUE(TestResolver().ValidateConfig(request, &response).ok());
+  EXPECT_EQ(response.memory().fit(), v1::FIT_VERDICT_FITS);
+  EXPECT_TRUE(response.has_estimate());
+  const auto entry = std::find_if(response.config().begin(), response.config().end(),
+                                  [](const v1::ConfigEntry& e) { return e.name() == "vocab_size"; });
+  ASSERT_NE(entry, response.config().end());
+  EXPECT_EQ(entry->reason(), "you state it beside the text");
+  // It holds over what is written.
+  request.mutable_arguments()->add_values("--vocab-size=77");
+  ASSERT_TRUE(TestResolver().ValidateConfig(request, &response).ok());
+  EXPECT_EQ(std::find_if(response.config().begin(), response.config().end(),
+                         [](const v1::ConfigEntry& e) { return e.name() == "vocab_size"; })
+                ->value()
+                .int_value(),
+            32000);
+}
+
+TEST(ValidateConfig, ARepairLeavesWhatIsStatedToTheCaller) {
+  v1::ValidateConfigRequest request = SmallWithoutVocabulary();
+  request.set_repair(true);
+  v1::KnobSetting* const stated = request.add_stated_knobs();
+  stated->set_name("tensor_model_parallel_size");
+  stated->mutable_value()->set_int_value(3);
+  v1::ValidateConfigResponse response;
+  ASSERT_TRUE(TestResolver().ValidateConfig(request, &response).ok());
+  ASSERT_TRUE(response.has_repair());
+  EXPECT_TRUE(response.repair().will_run()) << response.repair().ShortDebugString();
+  ASSERT_EQ(response.repair().unwritten().knobs_size(), 1);
+  EXPECT_EQ(response.repair().unwritten().knobs(0).name(), "tensor_model_parallel_size");
+  EXPECT_EQ(std::count(response.repair().arguments().begin(), response.repair().arguments().end(),
+                       "--tensor-model-parallel-size"),
+            0);
+}
+
+TEST(ValidateConfig, StatedKnobsAreCheckedAsPinsAre) {
+  v1::ValidateConfigRequest request = SmallWithoutVocabulary();
+  request.add_stated_knobs()->set_name("vocab_sise");
+  v1::KnobSetting* const wrong = request.add_stated_knobs();
+  wrong->set_name("num_layers");
+  wrong->mutable_value()->set_string_value("many");
+  v1::ValidateConfigResponse response;
+  EXPECT_EQ(ViolatedFields(TestResolver().ValidateConfig(request, &response)),
+            (std::set<std::string>{"stated_knobs[0].name", "stated_knobs[1].value"}));
+  request.clear_stated_knobs();
+  request.add_stated_knobs()->set_name("vocab_size");
+  request.mutable_knobs();
+  EXPECT_EQ(ViolatedFields(TestResolver().ValidateConfig(request, &response)), (std::set<std::string>{"stated_knobs"}));
+}
+
+TEST(ValidateConfig, MemoryIsNotForecastByASizeThatCannotBeRead) {
+  v1::ValidateConfigRequest request = SmallWithoutVocabulary();
+  std::string script = "torchrun --nproc-per-node 8 pretrain_gpt.py --vocab-size 32000";
+  for (const std::string& word : request.arguments().values()) absl::StrAppend(&script, " ", word);
+  request.mutable_file()->set_name("pretrain.sh");
+  request.mutable_file()->set_text(script + " --seq-length $SEQ --max-position-embeddings 1000000\n");
+  v1::ValidateConfigResponse response;
+  ASSERT_TRUE(TestResolver().ValidateConfig(request, &response).ok());
+  EXPECT_FALSE(response.has_estimate());
+  EXPECT_EQ(response.memory().fit(), v1::FIT_VERDICT_UNKNOWN);
+  EXPECT_EQ(response.memory().missing_input(), "seq_length");
+  EXPECT_GT(response.memory().at_least_bytes(), 0) << "parameters do not hang on the sequence";
+}
+
+TEST(ValidateConfig, AGpuThatIsNotKnownLeavesTheRulesJudged) {
+  v1::ValidateConfigRequest request = SmallWithoutVocabulary();
+  request.mutable_hardware()->set_gpu("h1000");
+  request.mutable_arguments()->add_values("--tensor-model-parallel-size=3");
+  v1::ValidateConfigResponse response;
+  ASSERT_TRUE(TestResolver().ValidateConfig(request, &response).ok());
+  EXPECT_EQ(Errors(response.findings()).count("mesh.world-divisible"), 1);
+  EXPECT_EQ(response.memory().fit(), v1::FIT_VERDICT_UNKNOWN);
+  EXPECT_EQ(response.memory().missing_input(), "hardware.gpu");
+  const auto told =
+      std::find_if(response.not_judged().begin(), response.not_judged().end(), [](const std::string& what) {
+        return what.find("no GPU named 'h1000'") != std::string::npos && what.find("h100") != std::string::npos;
+      });
+  EXPECT_NE(told, response.not_judged().end());
 }
 
 TEST(ValidateConfig, JudgesNothingByAValueThatOnlyARunWouldKnow) {

@@ -79,6 +79,7 @@ constexpr FieldFlag kFieldFlags[] = {
     {"layout.expert_tensor_parallel_size", "--etp"},
     {"layout.micro_batch_size", "--mbs"},
     {"pinned_knobs", "--set"},
+    {"stated_knobs", "--set"},
     {"knobs", "--set"},
     {"env", "--env"},
     {"profile.step_time_us", "--profile-step-ms"},

@@ -8,6 +8,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "clients/cli/command.h"
 #include "clients/cli/name_lists.h"
@@ -19,6 +20,7 @@
 #include "resolver/normalize/knobs_message.h"
 #include "resolver/normalize/profile_message.h"
 #include "resolver/normalize/request.h"
+#include "resolver/normalize/violations.h"
 #include "resolver/plan/knob.h"
 #include "resolver/plan/knob_value.h"
 #include "resolver/stacks/dialects.h"
@@ -87,16 +89,6 @@ absl::StatusOr<std::vector<std::pair<Knob, Value>>> ReadPins(const std::vector<s
     if (set || !had) read.emplace_back(knob, std::move(value));
   }
   return read;
-}
-
-absl::Status AddPins(const std::vector<std::string>& pins, google::protobuf::RepeatedPtrField<v1::KnobSetting>* out) {
-  FLIGHTPLAN_ASSIGN_OR_RETURN(const auto read, ReadPins(pins));
-  for (const auto& [knob, value] : read) {
-    v1::KnobSetting* setting = out->Add();
-    setting->set_name(std::string(Name(knob)));
-    ValueToMessage(value, setting->mutable_value());
-  }
-  return absl::OkStatus();
 }
 
 absl::Status AddAssignments(absl::string_view flag, const std::vector<std::string>& assignments,
@@ -348,6 +340,25 @@ absl::Status BuildResolveRequest(const ResolveOptions& options, v1::ResolveConfi
   return absl::OkStatus();
 }
 
+absl::Status AddPins(const std::vector<std::string>& pins, google::protobuf::RepeatedPtrField<v1::KnobSetting>* out) {
+  FLIGHTPLAN_ASSIGN_OR_RETURN(const auto read, ReadPins(pins));
+  for (const auto& [knob, value] : read) {
+    v1::KnobSetting* setting = out->Add();
+    setting->set_name(std::string(Name(knob)));
+    ValueToMessage(value, setting->mutable_value());
+  }
+  return absl::OkStatus();
+}
+
+std::string StatedText(const v1::ValidateConfigRequest& request) {
+  std::vector<std::string> words;
+  Violations ignored;  // the values are of our own making
+  for (const v1::KnobSetting& setting : request.stated_knobs()) {
+    words.push_back(absl::StrCat(setting.name(), "=", ValueFromMessage(setting.value(), "", &ignored).ToText()));
+  }
+  return words.empty() ? "" : absl::StrCat(" with ", absl::StrJoin(words, ", "), " (not in the text)");
+}
+
 void FillFramework(v1::ValidateConfigRequest* request) {
   if (!request->target().framework().empty()) return;
   std::optional<Target> stack;
@@ -369,8 +380,7 @@ absl::Status BuildValidateRequest(const StackOptions& options, v1::ValidateConfi
   FLIGHTPLAN_RETURN_IF_ERROR(FillSoftware(options, request->mutable_software()));
   FLIGHTPLAN_RETURN_IF_ERROR(AddAssignments("--env", options.env, request->mutable_env()));
   FillTarget(options, request->mutable_target());
-  if (options.pins.empty()) return absl::OkStatus();
-  return AddPins(options.pins, request->mutable_knobs()->mutable_settings());
+  return absl::OkStatus();
 }
 
 }  // namespace flightplan::cli

@@ -8,10 +8,12 @@
 
 #include "absl/status/status.h"
 #include "clients/cli/flags.h"
+#include "google/protobuf/repeated_field.h"
 
 namespace flightplan {
 
 namespace v1 {  // generated from proto/flightplan/v1
+class KnobSetting;
 class ResolveConfigRequest;
 class ValidateConfigRequest;
 }  // namespace v1
@@ -65,7 +67,12 @@ absl::Status BuildResolveRequest(const ResolveOptions& options, v1::ResolveConfi
 // The framework of a request that names none: the file's own, where it shows, else Megatron-LM.
 void FillFramework(v1::ValidateConfigRequest* request);
 
-// Everything but the configuration itself, which the command puts in; knobs of --set become it when there is no other.
+// The words of --set and --unset; errors name the flag, and what would be right.
+absl::Status AddPins(const std::vector<std::string>& pins, google::protobuf::RepeatedPtrField<v1::KnobSetting>* out);
+// " with vocab_size=32000 (not in the text)"; empty: nothing is stated beside it.
+std::string StatedText(const v1::ValidateConfigRequest& request);
+
+// Everything but the configuration itself and --set, which the command puts in.
 absl::Status BuildValidateRequest(const StackOptions& options, v1::ValidateConfigRequest* request);
 
 }  // namespace cli

@@ -95,13 +95,13 @@ constexpr Word<v1::FitVerdict> kFits[] = {
 
 Style FitStyle(v1::FitVerdict fit) {
   if (fit == v1::FIT_VERDICT_FITS) return Style::kGreen;
-  return fit == v1::FIT_VERDICT_MARGINAL ? Style::kYellow : Style::kRed;
+  return fit == v1::FIT_VERDICT_DOES_NOT_FIT ? Style::kRed : Style::kYellow;
 }
 
 std::string FitText(const v1::Estimate& estimate, const Terminal& terminal) {
   const v1::StageMemory* worst = WorstStage(estimate);
   const absl::string_view word = WordFor(kFits, estimate.fit());
-  std::string verdict = word.empty() ? "not judged" : terminal.Paint(word, FitStyle(estimate.fit()));
+  std::string verdict = terminal.Paint(word.empty() ? "unknown" : word, FitStyle(estimate.fit()));
   if (worst == nullptr) return verdict;
   const v1::Range& total = worst->total_bytes();
   absl::StrAppend(&verdict, ": ", GibNumber(total.value()), " GiB");
@@ -456,5 +456,20 @@ std::string RenderResolvePart(const ResolvePage& page, absl::string_view part, c
 }
 
 std::string FitLine(const v1::Estimate& estimate, const Terminal& terminal) { return FitText(estimate, terminal); }
+
+std::string FitLine(const v1::MemoryVerdict& memory, const Terminal& terminal) {
+  const absl::string_view word = WordFor(kFits, memory.fit());
+  std::string line = terminal.Paint(word.empty() ? "unknown" : word, FitStyle(memory.fit()));
+  if (memory.at_least_bytes() > 0) {
+    absl::StrAppend(&line, ": at least ", GibNumber(static_cast<double>(memory.at_least_bytes())), " GiB of ",
+                    GibNumber(static_cast<double>(memory.usable_bytes())), " by parameters and optimizer alone");
+  }
+  const std::string& missing = memory.missing_input();
+  if (missing.empty()) return line;
+  const std::string flag = missing == "hardware.gpu"         ? "--gpu NAME"
+                           : missing == "hardware.gpu_count" ? "--gpus N"
+                                                             : absl::StrCat("--set ", missing, "=N");
+  return absl::StrCat(line, memory.at_least_bytes() > 0 ? "; " : ": ", "say ", terminal.Shown(flag));
+}
 
 }  // namespace flightplan::cli

@@ -41,14 +41,19 @@ std::string RenderValidatePage(const std::string& input, const v1::ValidateConfi
                                                            ? "not judged"
                                                            : "not judged in full: nothing that it shows is refused")
                                          : terminal.Paint("accepted by the stack", Style::kGreen);
-  const std::string later = accepted && (in_full || !runs)
-                                ? absl::StrCat("   ", runs ? terminal.Paint("will run", Style::kGreen)
-                                                           : terminal.Paint("will fail later", Style::kRed))
-                                : "";
+  const bool unknown = response.memory().fit() == v1::FIT_VERDICT_UNKNOWN;
+  const std::string later = !accepted || (!in_full && runs) ? ""
+                            : !runs                         ? terminal.Paint("   will fail later", Style::kRed)
+                            : unknown ? terminal.Paint("   will run if it fits: unknown", Style::kYellow)
+                                      : terminal.Paint("   will run", Style::kGreen);
   std::string out =
       absl::StrCat(terminal.Paint(terminal.Shown(input), Style::kBold), "   ", terminal.Shown(response.target()), "   ",
                    verdict, later, "   ", CountText(response.findings(), response.effective_changes_size()), "\n");
-  if (response.has_estimate()) out += EstimateLines(response.estimate(), terminal);
+  if (response.has_estimate()) {
+    out += EstimateLines(response.estimate(), terminal);
+  } else if (response.has_memory() && response.completeness() != v1::COMPLETENESS_NONE) {
+    absl::StrAppend(&out, "fits  ", FitLine(response.memory(), terminal), "\n");
+  }
   out += FindingsText(response.findings(), TargetSpelling(response.config(), response.target()), verbose, terminal);
   if (response.effective_changes_size() > 0) {
     absl::StrAppend(&out, "\n", terminal.Paint("the stack will change", Style::kBold), "\n",

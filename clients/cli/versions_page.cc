@@ -115,11 +115,15 @@ std::string RenderVersionsPage(const std::string& input, absl::string_view frame
     const std::set<std::string> errors = Ids(response, true, false);
     const std::string change = i == 0 ? Listed("", AsVector(errors), verbose)
                                       : ChangeText(CompareReleases(answers[i - 1].response, response), verbose);
+    const bool unknown = runs && response.memory().fit() == v1::FIT_VERDICT_UNKNOWN;
     table.Row({Cell(answers[i].release),
-               Cell(runs       ? "will run"
+               Cell(unknown    ? "will run if it fits"
+                    : runs     ? "will run"
                     : accepted ? "accepted, fails later"
                                : "rejected",
-                    runs ? Style::kGreen : Style::kRed),
+                    unknown ? Style::kYellow
+                    : runs  ? Style::kGreen
+                            : Style::kRed),
                Cell(absl::StrCat(errors.size())), Cell(change, Style::kDim)});
   }
   return absl::StrCat(terminal.Paint(terminal.Shown(input), Style::kBold), "   ", framework, ", every release\n",
@@ -136,6 +140,7 @@ std::string VersionsJson(const std::vector<ReleaseAnswer>& answers) {
     fields["target"].set_string_value(response.target());
     fields["accepted_by_stack"].set_bool_value(response.accepted_by_stack());
     fields["will_run"].set_bool_value(response.will_run());
+    fields["fit"].set_string_value(v1::FitVerdict_Name(response.memory().fit()));
     fields["errors"] = ListOf(AsVector(Ids(response, true, false)));
     fields["warnings"] = ListOf(AsVector(Ids(response, false, true)));
     if (i == 0) continue;

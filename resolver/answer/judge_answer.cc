@@ -89,7 +89,7 @@ ConfigAnswer AnswerOf(const JudgedConfig& judged, const RepairedConfig* repaired
     AddFound(finding, &answer);
   });
   if (view == View::kFull) {
-    PutConfig(R::kConfigFieldNumber, run, /*decisions=*/{}, &w);
+    PutConfig(R::kConfigFieldNumber, run, /*decisions=*/{}, judged.reading.stated, &w);
     for (const ConfigChange& change : run.changes) PutChange(R::kEffectiveChangesFieldNumber, change, &w);
   }
   for (const std::string& what : judged.not_judged) w.PutText(R::kNotJudgedFieldNumber, what);
@@ -106,6 +106,7 @@ ConfigAnswer AnswerOf(const JudgedConfig& judged, const RepairedConfig* repaired
   for (const std::string& path : parsed.wanted_files) w.PutText(R::kWantedFilesFieldNumber, path);
   w.Int(R::kCompletenessFieldNumber, CompletenessOf(judged));
   for (const std::string& rule : judged.set_aside.rules) w.PutText(R::kSetAsideRulesFieldNumber, rule);
+  PutMemory(R::kMemoryFieldNumber, judged.memory, &w);
   answer.bytes = std::move(w).Take();
   return answer;
 }

@@ -103,7 +103,7 @@ ConfigAnswer AnswerOf(const ResolvedPlan& plan, AnswerOrigin origin, absl::strin
   w.Bool(R::kAcceptedByStackFieldNumber, answer.accepted_by_stack);
   w.Bool(R::kWillRunFieldNumber, answer.will_run);
   if (full) {
-    PutConfig(R::kConfigFieldNumber, run, plan.decided.decisions, &w);
+    PutConfig(R::kConfigFieldNumber, run, plan.decided.decisions, /*stated=*/{}, &w);
     for (const Decision& decision : plan.decided.decisions) PutDecision(R::kDecisionsFieldNumber, decision, &w);
   }
   for (const Finding& finding : run.findings) {

@@ -251,7 +251,7 @@ v1::FigureKind KindOf(Certainty certainty) {
 v1::FitVerdict FitOf(FitVerdict fit) {
   switch (fit) {
     case FitVerdict::kUnknown:
-      return v1::FIT_VERDICT_UNSPECIFIED;
+      return v1::FIT_VERDICT_UNKNOWN;
     case FitVerdict::kFits:
       return v1::FIT_VERDICT_FITS;
     case FitVerdict::kMarginal:
@@ -323,6 +323,16 @@ void PutThroughput(const Throughput& throughput, WireWriter* w) {
 
 }  // namespace
 
+void PutMemory(int field, const MemoryStanding& memory, WireWriter* w) {
+  using M = v1::MemoryVerdict;
+  w->PutMessage(field, [&] {
+    w->Int(M::kFitFieldNumber, FitOf(memory.fit));
+    w->Text(M::kMissingInputFieldNumber, memory.missing_input);
+    w->Int(M::kAtLeastBytesFieldNumber, memory.at_least_bytes);
+    w->Int(M::kUsableBytesFieldNumber, memory.usable_bytes);
+  });
+}
+
 // Neighbouring stages with the same figures stand in one entry.
 void PutEstimate(int field, const EstimatedPlan& estimate, const StepOutlook* outlook, const Throughput* throughput,
                  WireWriter* w) {
@@ -384,7 +394,8 @@ class LastByKnob {
 
 }  // namespace
 
-void PutConfig(int field, const RunResult& run, absl::Span<const Decision> decisions, WireWriter* w) {
+void PutConfig(int field, const RunResult& run, absl::Span<const Decision> decisions, absl::Span<const Knob> stated,
+               WireWriter* w) {
   using M = v1::ConfigEntry;
   LastByKnob<ConfigChange> changes(run.changes);
   LastByKnob<Decision> decided(decisions);
@@ -405,7 +416,8 @@ void PutConfig(int field, const RunResult& run, absl::Span<const Decision> decis
       } else if (origin == Origin::kModel) {
         w->Text(M::kReasonFieldNumber, "the model's architecture");
       } else if (origin == Origin::kCaller) {
-        w->Text(M::kReasonFieldNumber, "you set it");
+        const bool beside = std::find(stated.begin(), stated.end(), knob) != stated.end();
+        w->Text(M::kReasonFieldNumber, beside ? "you state it beside the text" : "you set it");
       }
     });
   });

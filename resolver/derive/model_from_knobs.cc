@@ -1,6 +1,7 @@
 #include "resolver/derive/model_from_knobs.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -19,7 +20,7 @@ class Reader {
  public:
   explicit Reader(const Config& config) : c_(config) {}
 
-  absl::StatusOr<ModelSpec> Run() {
+  absl::StatusOr<ModelSpec> Run(std::optional<Knob>* missing) {
     m_.name = "of the configuration";
     Pattern();
     if (!m_.hybrid_layer_pattern.has_value()) m_.num_layers = Required(K::num_layers);
@@ -31,7 +32,10 @@ class Reader {
     Experts();
     if (c_.Get(K::mtp_num_layers).is_int() && !m_.mtp_num_layers.has_value())
       m_.mtp_num_layers = c_.Get(K::mtp_num_layers).integer();
-    if (!missing_.empty()) return absl::NotFoundError(missing_);
+    if (!missing_.empty()) {
+      if (missing != nullptr) *missing = missing_knob_;
+      return absl::NotFoundError(missing_);
+    }
     TooLarge();
     if (!unknown_.empty()) return absl::UnimplementedError(unknown_);
     return std::move(m_);
@@ -45,8 +49,13 @@ class Reader {
   }
   int64_t Required(Knob knob) {
     const std::optional<int64_t> size = Size(knob);
-    if (!size.has_value() && missing_.empty()) missing_ = absl::StrCat(Name(knob), " is not given");
+    if (!size.has_value()) Lack(knob, absl::StrCat(Name(knob), " is not given"));
     return size.value_or(0);
+  }
+  void Lack(Knob knob, std::string why) {
+    if (!missing_.empty()) return;
+    missing_ = std::move(why);
+    missing_knob_ = knob;
   }
   // The formulas count with models as the catalogue may hold them; the stack itself takes any size.
   void TooLarge() {
@@ -66,9 +75,7 @@ class Reader {
     // Megatron-LM's flag stands for the tokenizer's size; a padded one is only larger.
     std::optional<int64_t> size = Size(K::vocab_size);
     if (!size.has_value()) size = Size(K::padded_vocab_size);
-    if (!size.has_value() && missing_.empty()) {
-      missing_ = "vocab_size is not given: the tokenizer says it when the run starts";
-    }
+    if (!size.has_value()) Lack(K::vocab_size, "vocab_size is not given: the tokenizer says it when the run starts");
     m_.vocab_size = size.value_or(0);
     const bool untied = On(K::untie_embeddings_and_output_weights);
     const Value& shared = c_.Get(K::share_embeddings_and_output_weights);
@@ -97,7 +104,7 @@ class Reader {
     m_.attention = "mamba-hybrid";
     m_.hybrid_layer_pattern = parts[0];
     m_.num_layers = static_cast<int64_t>(parts[0].size());
-    if (m_.num_layers == 0 && missing_.empty()) missing_ = "the hybrid layer pattern names no layer";
+    if (m_.num_layers == 0) Lack(K::hybrid_layer_pattern, "the hybrid layer pattern names no layer");
     if (parts.size() > 1) {
       m_.mtp_hybrid_override_pattern = parts[1];
       m_.mtp_num_layers = static_cast<int64_t>(parts.size()) - 1;
@@ -172,10 +179,13 @@ class Reader {
   const Config& c_;
   ModelSpec m_;
   std::string missing_, unknown_;  // the first of each
+  Knob missing_knob_{};            // of `missing_`
 };
 
 }  // namespace
 
-absl::StatusOr<ModelSpec> ModelFromKnobs(const Config& config) { return Reader(config).Run(); }
+absl::StatusOr<ModelSpec> ModelFromKnobs(const Config& config, std::optional<Knob>* missing) {
+  return Reader(config).Run(missing);
+}
 
 }  // namespace flightplan

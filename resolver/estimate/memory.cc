@@ -68,7 +68,7 @@ absl::string_view Name(FitVerdict verdict) {
 FitVerdict Judge(const Band& total, double capacity) {
   if (capacity <= 0) return FitVerdict::kUnknown;
   if (total.high <= capacity) return FitVerdict::kFits;
-  return total.low > capacity ? FitVerdict::kDoesNotFit : FitVerdict::kMarginal;
+  return total.value > capacity ? FitVerdict::kDoesNotFit : FitVerdict::kMarginal;
 }
 
 namespace {

@@ -19,10 +19,10 @@ struct Band {
 };
 
 enum class FitVerdict : uint8_t {
-  kUnknown,     // the GPU's memory is not known
+  kUnknown,     // not judged: an input is missing
   kFits,        // the upper end of the band is within the capacity
-  kMarginal,    // the capacity lies inside the band
-  kDoesNotFit,  // the lower end of the band is above the capacity
+  kMarginal,    // the point forecast is, the upper end of the band is not
+  kDoesNotFit,  // the point forecast is above the capacity
 };
 absl::string_view Name(FitVerdict verdict);  // "fits"
 

@@ -8,7 +8,6 @@
 #include "resolver/judge/loongforge_parts.h"
 #include "resolver/judge/missing_inputs.h"
 #include "resolver/judge/unknown_values.h"
-#include "resolver/judge/weigh_config.h"
 
 namespace flightplan {
 
@@ -19,7 +18,7 @@ JudgedConfig Judge(ReadConfig read) {
   const Environment& env = read.env;
   judged.run = Run(std::move(read.config), env);
   AddParts(reading.parsed, env, &judged.run);
-  WeighedConfig weighed = WeighConfig(read.gpu, &judged.run);
+  WeighedConfig weighed = WeighConfig({&read.gpu, reading.parsed.unknown}, &judged.run);
   DropWhatIsNotKnown(&reading, &judged.run);
   for (Finding& finding : MissingInputs(reading, env, judged.run.config)) {
     judged.run.findings.push_back(std::move(finding));
@@ -31,8 +30,12 @@ JudgedConfig Judge(ReadConfig read) {
   const Knowledge& knowledge = reading.knowledge;
   if (knowledge.elsewhere.empty() || knowledge.base_known) {
     judged.estimate = std::move(weighed.estimate);
-  } else if (weighed.estimate.has_value()) {
-    weighed.not_judged = absl::StrCat("memory: values stand ", knowledge.elsewhere);
+    judged.memory = std::move(weighed.standing);
+  } else {
+    judged.memory.usable_bytes = weighed.standing.usable_bytes;
+    if (weighed.estimate.has_value() || weighed.standing.at_least_bytes > 0) {
+      weighed.not_judged = absl::StrCat("memory: values stand ", knowledge.elsewhere);
+    }
   }
   judged.gpu = std::move(read.gpu);
   judged.verdicts = VerdictsOf(judged.run.findings);
@@ -42,7 +45,9 @@ JudgedConfig Judge(ReadConfig read) {
   const auto leave = [&judged](std::string what) { judged.not_judged.push_back(std::move(what)); };
   if (!env.world_size.has_value())
     leave("process grids: neither hardware.gpu_count, world_size nor WORLD_SIZE is given");
-  if (env.gpu_name.empty()) leave("hardware gates: no GPU is given");
+  if (env.gpu_name.empty()) {
+    leave(absl::StrCat("hardware gates: ", read.gpu_fault.empty() ? "no GPU is given" : read.gpu_fault));
+  }
   if (!judged.set_aside.rules.empty()) leave(Sentence(judged.set_aside, reading.knowledge));
   if (!weighed.not_judged.empty()) leave(std::move(weighed.not_judged));
   for (std::string& what : reading.not_judged) leave(std::move(what));

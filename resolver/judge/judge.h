@@ -9,6 +9,7 @@
 #include "resolver/engine/engine.h"
 #include "resolver/estimate/estimate.h"
 #include "resolver/judge/read_config.h"
+#include "resolver/judge/weigh_config.h"
 #include "resolver/pipeline/resolved_plan.h"
 
 namespace flightplan {
@@ -18,6 +19,7 @@ struct JudgedConfig {
   RunResult run;                          // its findings are in order for people
   std::optional<EstimatedPlan> estimate;  // memory; empty: not judged
   std::optional<GpuSystem> gpu;           // of the question
+  MemoryStanding memory;                  // with an estimate or without
   std::vector<std::string> not_judged;    // what no verdict was reached on, and why
   SetAside set_aside;                     // findings that rest on what the input does not show
   Verdicts verdicts;                      // by the reader's findings and the run's

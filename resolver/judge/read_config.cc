@@ -201,6 +201,18 @@ absl::Status ReadInput(const ConfigInput& input, Environment* env, Reading* read
   return absl::OkStatus();
 }
 
+// What the caller states holds over what is written, and is known where the text is not.
+void AddStated(const std::vector<std::pair<Knob, Value>>& stated, Reading* reading) {
+  ParseResult& parsed = reading->parsed;
+  for (const auto& [knob, value] : stated) {
+    parsed.knobs.push_back({knob, value, {}});
+    parsed.unknown.erase(std::remove(parsed.unknown.begin(), parsed.unknown.end(), knob), parsed.unknown.end());
+    reading->knowledge.hidden.erase(knob);
+    reading->knowledge.shown.insert(knob);
+    reading->stated.push_back(knob);
+  }
+}
+
 // The MLA config class is the one that this configuration builds.
 bool IsMla(const std::vector<ParsedKnob>& knobs) {
   return std::any_of(knobs.begin(), knobs.end(), [](const ParsedKnob& parsed) {
@@ -221,6 +233,7 @@ absl::StatusOr<ReadConfig> Read(const JudgeQuestion& question) {
   ReadConfig read;
   read.env = question.env;
   read.gpu = question.gpu;
+  read.gpu_fault = question.gpu_fault;
   Environment& env = read.env;
   FLIGHTPLAN_RETURN_IF_ERROR(ReadInput(question.input, &env, &read.reading));
   // What was read when the caller had gone is not whole, and nobody waits for it.
@@ -231,6 +244,7 @@ absl::StatusOr<ReadConfig> Read(const JudgeQuestion& question) {
     return violations.ToStatus();
   }
   UseWhatIsNamed(question, &read);
+  AddStated(question.stated, &read.reading);
   const ParseResult& parsed = read.reading.parsed;
   const bool knobs = question.input.form == ConfigInput::Form::kKnobs;
   env.written = !knobs;

@@ -23,6 +23,7 @@ struct Reading {
   std::vector<Argument> args;           // the words it was read from; empty for YAML and knobs
   std::vector<std::string> not_judged;  // what the reader could not know
   Knowledge knowledge;                  // what it shows
+  std::vector<Knob> stated;             // by the caller beside the input's text
   bool no_launch = false;               // a script without a training command: there is nothing to judge
 };
 
@@ -31,7 +32,8 @@ struct ReadConfig {
   Reading reading;
   Config config;                 // the written knobs over the class defaults
   Environment env;               // with what the input says of it: a script's exports, its launcher's world size
-  std::optional<GpuSystem> gpu;  // empty: none is named
+  std::optional<GpuSystem> gpu;  // empty: none is named, or one that is not known
+  std::string gpu_fault;         // JudgeQuestion's
 };
 
 // Executes nothing of what it reads. INVALID_ARGUMENT with BadRequest where the form of the input does not suit its

@@ -113,6 +113,22 @@ Patch EditSafely(const JudgeQuestion& question, const ReadConfig& written, const
   return unwritten;
 }
 
+// What the caller states beside the text is changed there, which is his to do: returned, and taken for done.
+Patch Restate(Patch* patch, JudgeQuestion* question) {
+  Patch restated;
+  const auto is_stated = [&](const Assignment& assignment) {
+    if (!assignment.env_var.empty()) return false;
+    const auto at = std::find_if(question->stated.begin(), question->stated.end(),
+                                 [&](const auto& stated) { return stated.first == assignment.knob; });
+    if (at == question->stated.end()) return false;
+    at->second = assignment.value;
+    restated.push_back(assignment);
+    return true;
+  };
+  patch->erase(std::remove_if(patch->begin(), patch->end(), is_stated), patch->end());
+  return restated;
+}
+
 void SetVariables(const Patch& patch, EnvVars* vars) {
   for (const Assignment& assignment : patch) {
     if (assignment.env_var.empty()) continue;
@@ -135,6 +151,8 @@ absl::Status RepairMemory(JudgeQuestion* repaired, RepairedConfig* out) {
   const auto lacks = std::find_if(findings.begin(), findings.end(), IsMemoryError);
   if (lacks == findings.end() || lacks->fixes.empty()) return absl::OkStatus();
   RepairStep step{lacks->rule_id, lacks->fixes.front(), false};
+  Patch patch = step.patch;
+  if (!Restate(&patch, repaired).empty()) return absl::OkStatus();
   FLIGHTPLAN_ASSIGN_OR_RETURN(const ReadConfig read, Read(*repaired));
   if (!EditSafely(*repaired, read, step.patch, &repaired->input).empty()) return absl::OkStatus();
   FLIGHTPLAN_ASSIGN_OR_RETURN(out->judged, ReadAndJudge(*repaired));
@@ -156,7 +174,14 @@ absl::StatusOr<RepairedConfig> RepairConfig(const JudgeQuestion& question, const
     repaired.input.format = written.reading.format;  // the repair must not change how it is read
   }
   RepairedConfig out;
-  out.unwritten = EditSafely(repaired, written, found.patch, &repaired.input);
+  ReadConfig before = written;
+  if (Patch restated = Restate(&found.patch, &repaired); !restated.empty()) {
+    FLIGHTPLAN_ASSIGN_OR_RETURN(before, Read(repaired));
+    out.unwritten = std::move(restated);
+  }
+  for (Assignment& left : EditSafely(repaired, before, found.patch, &repaired.input)) {
+    out.unwritten.push_back(std::move(left));
+  }
   SetVariables(out.unwritten, &repaired.env.vars);
   FLIGHTPLAN_ASSIGN_OR_RETURN(out.judged, ReadAndJudge(repaired));
   out.steps = std::move(found.steps);

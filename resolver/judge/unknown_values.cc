@@ -31,21 +31,6 @@ constexpr std::array<Consequence, 12> kConsequences = {{{Knob::tensor_model_para
                                                         {Knob::num_attention_heads, "kv_channels"},
                                                         {Knob::num_attention_heads, "num_query_groups"}}};
 
-// Without these no memory is forecast.
-constexpr std::array<Knob, 13> kSizes = {Knob::num_layers,
-                                         Knob::hidden_size,
-                                         Knob::ffn_hidden_size,
-                                         Knob::num_moe_experts,
-                                         Knob::moe_ffn_hidden_size,
-                                         Knob::moe_router_topk,
-                                         Knob::seq_length,
-                                         Knob::micro_batch_size,
-                                         Knob::tensor_model_parallel_size,
-                                         Knob::pipeline_model_parallel_size,
-                                         Knob::context_parallel_size,
-                                         Knob::expert_model_parallel_size,
-                                         Knob::expert_tensor_parallel_size};
-
 constexpr size_t kMostNames = 12;  // of a sentence
 
 }  // namespace
@@ -59,17 +44,16 @@ void DropWhatIsNotKnown(Reading* reading, RunResult* run) {
   const std::vector<Knob>& unknown = reading->parsed.unknown;
   if (unknown.empty()) return;
   std::set<absl::string_view> names;
-  bool sizes_known = true;
   for (const Knob knob : unknown) {
     names.insert(Name(knob));
-    sizes_known = sizes_known && std::find(kSizes.begin(), kSizes.end(), knob) == kSizes.end();
     for (const Consequence& consequence : kConsequences) {
       if (consequence.knob == knob) names.insert(consequence.name);
     }
   }
   const size_t before = run->findings.size();
   const auto rests_on_unknown = [&](const Finding& finding) {
-    if (!sizes_known && absl::StartsWith(finding.rule_id, "fit.")) return true;
+    // What memory takes without a value that is not known is the weighing's own to say (weigh_config.h).
+    if (absl::StartsWith(finding.rule_id, "fit.")) return false;
     return std::any_of(finding.observed.begin(), finding.observed.end(),
                        [&names](const Observed& seen) { return names.count(seen.name) > 0; });
   };

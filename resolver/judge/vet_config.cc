@@ -19,7 +19,7 @@ FixOutcome Ask(const ReadConfig& read, const Patch& patch) {
   ApplyPatch(patch, &config, &env);
   RunResult run = Run(std::move(config), env);
   AddParts(read.reading.parsed, env, &run);
-  const WeighedConfig weighed = WeighConfig(read.gpu, &run);
+  const WeighedConfig weighed = WeighConfig({&read.gpu, read.reading.parsed.unknown}, &run);
   return OutcomeOf(run.findings, weighed.estimate.has_value() ? &*weighed.estimate : nullptr, 0);
 }
 
@@ -28,7 +28,7 @@ std::optional<FixOutcome> Forecast(const JudgedConfig& judged, const ReadConfig&
   Config config = judged.run.config;
   Environment env = judged.run.env;
   ApplyPatch(patch, &config, &env);
-  const WeighedConfig weighed = EstimateConfig(read.gpu, config, env);
+  const WeighedConfig weighed = EstimateConfig({&read.gpu, read.reading.parsed.unknown}, config, env);
   if (!weighed.estimate.has_value()) return FixOutcome();
   return OutcomeOf({}, &*weighed.estimate, 0);
 }

@@ -1,37 +1,123 @@
 #include "resolver/judge/weigh_config.h"
 
+#include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "resolver/catalog/memory_coefficients.h"
 #include "resolver/derive/model_from_knobs.h"
 #include "resolver/derive/placement.h"
 #include "resolver/derive/shape.h"
 
 namespace flightplan {
+namespace {
 
-WeighedConfig EstimateConfig(const std::optional<GpuSystem>& gpu, const Config& config, const Environment& env) {
-  const auto not_judged = [](absl::string_view why) {
-    return WeighedConfig{std::nullopt, absl::StrCat("memory: ", why)};
-  };
-  if (!gpu.has_value()) return not_judged("no GPU is given");
-  if (!env.world_size.has_value()) return not_judged("the number of GPUs is not known");
-  auto model = ModelFromKnobs(config);
-  if (!model.ok()) return not_judged(model.status().message());
-  const auto shape = MakeShape(*model, config);
-  if (!shape.ok()) return not_judged(shape.status().message());
-  NormalizedIntent intent;
-  intent.model = *std::move(model);
-  intent.gpu = *gpu;
-  intent.env = env;
-  const Placement placement = PlaceLayout(config, env);
-  EstimatedPlan estimate = Estimate(intent, *shape, placement, config, env.vars);
-  if (estimate.stages.empty()) return not_judged("the layout does not come out even");
-  return {std::move(estimate), ""};
+// Without these no memory is forecast, whatever their defaults are.
+struct Size {
+  Knob knob{};
+  bool of_state = true;  // parameters, gradients and optimizer state depend on it
+};
+constexpr Size kSizes[] = {{Knob::num_layers},
+                           {Knob::hidden_size},
+                           {Knob::ffn_hidden_size},
+                           {Knob::num_attention_heads},
+                           {Knob::vocab_size},
+                           {Knob::num_moe_experts},
+                           {Knob::moe_ffn_hidden_size},
+                           {Knob::tensor_model_parallel_size},
+                           {Knob::pipeline_model_parallel_size},
+                           {Knob::context_parallel_size},
+                           {Knob::expert_model_parallel_size},
+                           {Knob::expert_tensor_parallel_size},
+                           {Knob::moe_router_topk, false},
+                           {Knob::seq_length, false},
+                           {Knob::micro_batch_size, false}};
+
+// The first size whose value cannot be read here; null: none.
+const Size* UnreadSize(absl::Span<const Knob> unread) {
+  const auto* at = std::find_if(std::begin(kSizes), std::end(kSizes), [unread](const Size& size) {
+    return std::find(unread.begin(), unread.end(), size.knob) != unread.end();
+  });
+  return at == std::end(kSizes) ? nullptr : at;
 }
 
-WeighedConfig WeighConfig(const std::optional<GpuSystem>& gpu, RunResult* run) {
-  WeighedConfig weighed = EstimateConfig(gpu, run->config, run->env);
-  if (weighed.estimate.has_value()) JudgeMemory(*weighed.estimate->memory(), run);
+WeighedConfig Lacks(std::string input, absl::string_view why) {
+  WeighedConfig weighed;
+  weighed.standing.missing_input = std::move(input);
+  weighed.not_judged = absl::StrCat("memory: ", why);
+  return weighed;
+}
+
+// As if every value of `config` were known.
+WeighedConfig Forecast(const GpuSystem& gpu, const Config& config, const Environment& env) {
+  std::optional<Knob> missing;
+  auto model = ModelFromKnobs(config, &missing);
+  if (!model.ok()) return Lacks(missing.has_value() ? std::string(Name(*missing)) : "", model.status().message());
+  const auto shape = MakeShape(*model, config);
+  if (!shape.ok()) return Lacks("", shape.status().message());
+  NormalizedIntent intent;
+  intent.model = *std::move(model);
+  intent.gpu = gpu;
+  intent.env = env;
+  WeighedConfig weighed;
+  weighed.estimate = Estimate(intent, *shape, PlaceLayout(config, env), config, env.vars);
+  if (weighed.estimate->stages.empty()) return Lacks("", "the layout does not come out even");
+  weighed.standing.fit = weighed.estimate->fit;
+  return weighed;
+}
+
+int64_t LeastState(const WeighedConfig& weighed) {
+  if (!weighed.estimate.has_value()) return 0;
+  return std::llround(static_cast<double>(weighed.estimate->static_bytes) * memory::kStaticSpread.low);
+}
+
+// Where one input is missing: what the rest says at least.
+int64_t LeastWithout(const GpuSystem& gpu, const std::string& missing, const Config& config, const Environment& env) {
+  if (missing != Name(Knob::vocab_size)) return 0;
+  Config least = config;
+  least.Set(Knob::vocab_size, Value(1), Origin::kDefault);
+  return LeastState(Forecast(gpu, least, env));
+}
+
+}  // namespace
+
+WeighedConfig EstimateConfig(const WeighingInputs& inputs, const Config& config, const Environment& env) {
+  if (!inputs.gpu->has_value()) return Lacks("hardware.gpu", "no GPU is given");
+  const GpuSystem& gpu = **inputs.gpu;
+  const Size* const unread = UnreadSize(inputs.unread);
+  WeighedConfig weighed;
+  if (!env.world_size.has_value()) {
+    weighed = Lacks("hardware.gpu_count", "the number of GPUs is not known");
+  } else if (unread != nullptr && unread->of_state) {
+    weighed = Lacks(std::string(Name(unread->knob)), absl::StrCat(Name(unread->knob), " cannot be read here"));
+  } else {
+    weighed = Forecast(gpu, config, env);
+    MemoryStanding& standing = weighed.standing;
+    if (!weighed.estimate.has_value()) {
+      standing.at_least_bytes = LeastWithout(gpu, standing.missing_input, config, env);
+    } else if (unread != nullptr) {
+      const int64_t least = LeastState(weighed);
+      weighed = Lacks(std::string(Name(unread->knob)), absl::StrCat(Name(unread->knob), " cannot be read here"));
+      weighed.standing.at_least_bytes = least;
+    }
+  }
+  MemoryStanding& standing = weighed.standing;
+  standing.usable_bytes = gpu.hbm_bytes.value_or(0);
+  if (standing.usable_bytes > 0 && standing.at_least_bytes > standing.usable_bytes) {
+    standing.fit = FitVerdict::kDoesNotFit;
+  }
+  return weighed;
+}
+
+WeighedConfig WeighConfig(const WeighingInputs& inputs, RunResult* run) {
+  WeighedConfig weighed = EstimateConfig(inputs, run->config, run->env);
+  if (weighed.estimate.has_value()) {
+    JudgeMemory(*weighed.estimate->memory(), run);
+  } else if (const int64_t least = weighed.standing.at_least_bytes; weighed.standing.fit == FitVerdict::kDoesNotFit) {
+    JudgeMemory({least, least, least, least, weighed.standing.usable_bytes, /*at_least=*/true}, run);
+  }
   return weighed;
 }
 

@@ -2,25 +2,44 @@
 // plan is weighed by.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
+#include "absl/types/span.h"
 #include "resolver/engine/engine.h"
 #include "resolver/estimate/estimate.h"
 #include "resolver/plan/hardware.h"
+#include "resolver/plan/knob.h"
 
 namespace flightplan {
 
+// How memory stands, whether there is a forecast or not.
+struct MemoryStanding {
+  FitVerdict fit = FitVerdict::kUnknown;
+  // Of kUnknown: the one input that is missing, a knob's name, "hardware.gpu" or "hardware.gpu_count"; empty: no single
+  // input would bring a forecast.
+  std::string missing_input;
+  int64_t at_least_bytes = 0;  // without a forecast: what the static part takes at least; 0: not known
+  int64_t usable_bytes = 0;    // of one GPU; 0: not known
+};
+
 struct WeighedConfig {
   std::optional<EstimatedPlan> estimate;
-  std::string not_judged;  // why there is none; empty where there is one
+  MemoryStanding standing;
+  std::string not_judged;  // why there is no estimate; empty where there is one
+};
+
+// What is weighed beside the configuration.
+struct WeighingInputs {
+  const std::optional<GpuSystem>* gpu = nullptr;  // as the caller described it; empty: none was given
+  absl::Span<const Knob> unread;                  // written with values that only a run would know
 };
 
 // The forecast alone, of effective values.
-WeighedConfig EstimateConfig(const std::optional<GpuSystem>& gpu, const Config& config, const Environment& env);
+WeighedConfig EstimateConfig(const WeighingInputs& inputs, const Config& config, const Environment& env);
 
-// `run` holds the effective configuration; findings about memory are added to it. `gpu` as the caller described it;
-// empty: none was given.
-WeighedConfig WeighConfig(const std::optional<GpuSystem>& gpu, RunResult* run);
+// `run` holds the effective configuration; findings about memory are added to it.
+WeighedConfig WeighConfig(const WeighingInputs& inputs, RunResult* run);
 
 }  // namespace flightplan

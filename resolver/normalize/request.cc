@@ -255,6 +255,25 @@ HardwareFacts ReadHardware(const v1::Hardware& m, const Catalog& catalog, Enviro
   return facts;
 }
 
+// What is wrong with a name that stands for no GPU of the catalogue; empty: nothing, or there is no name.
+std::string UnknownGpu(const std::string& name, const Catalog& catalog) {
+  if (name.empty() || name.size() > kMaxNameBytes) return "";
+  const auto gpu = catalog.FindGpu(name);
+  return gpu.ok() ? "" : std::string(gpu.status().message());
+}
+
+// A finished configuration is judged by its rules all the same; only what the caller states of the GPU is known.
+void ReadUnknownGpu(const v1::Hardware& m, Environment* env, Violations* violations) {
+  GpuSystem stated;
+  std::string transport;
+  CheckRange("hardware.gpu_count", m.gpu_count(), kMaxGpus, violations);
+  ReadFabric(m.fabric(), &stated, &transport, violations);
+  ReadEnum(m.host_cpu_class(), kHosts, HostCpuClass::kUnknown, "hardware.host_cpu_class", violations);
+  if (m.fabric().has_nvlink_domain_gpu_count()) env->nvlink_domain_gpus = static_cast<int>(stated.nvlink_domain_gpus);
+  if (m.fabric().has_gpus_per_node_count()) env->gpus_per_node = static_cast<int>(stated.gpus_per_node);
+  env->world_size = m.gpu_count();
+}
+
 std::optional<Version> ReadVersion(bool present, const std::string& text, absl::string_view name,
                                    Violations* violations) {
   if (!present) return std::nullopt;
@@ -348,13 +367,13 @@ void ReadDialects(const google::protobuf::RepeatedPtrField<std::string>& names, 
 }
 
 // A pinned knob that says what the model is has the model's own upper end: formulas count with it.
-void CheckModelPins(const std::vector<std::pair<Knob, Value>>& pins, Violations* violations) {
+void CheckModelPins(const std::vector<std::pair<Knob, Value>>& pins, absl::string_view path, Violations* violations) {
   for (const auto& [knob, value] : pins) {
     const ModelField* field = FindModelField(Name(knob));
     if (field == nullptr || !value.is_number() || field->max == 0 || value.real() <= static_cast<double>(field->max)) {
       continue;
     }
-    violations->Add(absl::StrCat("pinned_knobs.", Name(knob)),
+    violations->Add(absl::StrCat(path, ".", Name(knob)),
                     absl::StrCat("must be at most ", field->max, ", not ", value.ToText()));
   }
 }
@@ -406,7 +425,7 @@ absl::StatusOr<NormalizedIntent> NormalizeResolve(const v1::ResolveConfigRequest
   intent.stage = ReadEnum(request.stage(), kStages, Stage::kProduction, "stage", &violations);
   intent.layout = ReadLayout(request.layout(), &violations);
   intent.pins = PinsFromMessages(request.knobs(), request.pinned_knobs(), "knobs", "pinned_knobs", &violations);
-  CheckModelPins(intent.pins, &violations);
+  CheckModelPins(intent.pins, "pinned_knobs", &violations);
   ReadEnv(request.env(), "env", &intent.env, &violations);
   if (request.has_profile()) intent.profile = ReadProfile(request.profile(), &violations);
   if (request.has_probe_profile()) {
@@ -464,9 +483,11 @@ ConfigInput ReadConfigInput(const v1::ValidateConfigRequest& request, Violations
   return input;
 }
 
-}  // namespace
+// Whether a name that stands for no GPU is refused, or leaves what hangs on the GPU unjudged.
+enum class UnknownGpus { kRefused, kNotJudged };
 
-absl::StatusOr<JudgeQuestion> NormalizeValidate(const v1::ValidateConfigRequest& request, const Catalog& catalog) {
+absl::StatusOr<JudgeQuestion> ReadQuestion(const v1::ValidateConfigRequest& request, const Catalog& catalog,
+                                           UnknownGpus unknown_gpus) {
   JudgeQuestion question;
   question.catalog = &catalog;
   Environment& env = question.env;
@@ -481,7 +502,12 @@ absl::StatusOr<JudgeQuestion> NormalizeValidate(const v1::ValidateConfigRequest&
     v1::Hardware hardware = request.hardware();
     const bool counted = hardware.gpu_count() != 0;
     if (!counted) hardware.set_gpu_count(1);
-    question.gpu = ReadHardware(hardware, catalog, &env, &violations).gpu;
+    if (unknown_gpus == UnknownGpus::kNotJudged) question.gpu_fault = UnknownGpu(hardware.gpu(), catalog);
+    if (!question.gpu_fault.empty()) {
+      ReadUnknownGpu(hardware, &env, &violations);
+    } else {
+      question.gpu = ReadHardware(hardware, catalog, &env, &violations).gpu;
+    }
     if (!counted) env.world_size.reset();
   } else if (request.has_world_size()) {
     CheckRange("world_size", request.world_size(), kMaxGpus, &violations);
@@ -491,8 +517,19 @@ absl::StatusOr<JudgeQuestion> NormalizeValidate(const v1::ValidateConfigRequest&
   question.repair = request.repair();
   question.repair_convergence = request.repair_convergence();
   question.input = ReadConfigInput(request, &violations);
+  question.stated = PinsFromMessages({}, request.stated_knobs(), "stated_knobs", "stated_knobs", &violations);
+  CheckModelPins(question.stated, "stated_knobs", &violations);
+  if (!question.stated.empty() && question.input.form == ConfigInput::Form::kKnobs) {
+    violations.Add("stated_knobs", "stand beside arguments or a file; with knobs they belong into knobs.settings");
+  }
   FLIGHTPLAN_RETURN_IF_ERROR(violations.ToStatus());
   return question;
+}
+
+}  // namespace
+
+absl::StatusOr<JudgeQuestion> NormalizeValidate(const v1::ValidateConfigRequest& request, const Catalog& catalog) {
+  return ReadQuestion(request, catalog, UnknownGpus::kNotJudged);
 }
 
 absl::StatusOr<ConvertQuestion> NormalizeConvert(const v1::ConvertConfigRequest& request, const Catalog& catalog) {
@@ -500,7 +537,7 @@ absl::StatusOr<ConvertQuestion> NormalizeConvert(const v1::ConvertConfigRequest&
   if (!request.has_source()) violations.Add("source", "is required");
   if (!request.has_target()) violations.Add("target", "is required");
   FLIGHTPLAN_RETURN_IF_ERROR(violations.ToStatus());
-  absl::StatusOr<JudgeQuestion> source = NormalizeValidate(request.source(), catalog);
+  absl::StatusOr<JudgeQuestion> source = ReadQuestion(request.source(), catalog, UnknownGpus::kRefused);
   if (!source.ok()) return WithFieldsBelow("source", source.status());
   ConvertQuestion question{*std::move(source), {}};
   // The same machines and libraries, another stack.

@@ -68,7 +68,9 @@ void FixMemory(const FixTrial& trial, Finding* finding) {
   if (taken.empty()) Take(trial, *finding, std::move(fixes.layout), &taken);
   finding->fixes.clear();
   for (Ranked& fix : taken) finding->fixes.push_back(std::move(fix.patch));
-  if (!taken.empty()) absl::StrAppend(&finding->needs, "; with the fix: ", Change(trial.now, taken.front().outcome));
+  const auto known = [](const FixOutcome& outcome) { return outcome.memory_bytes > 0; };
+  if (taken.empty() || !known(trial.now) || !known(taken.front().outcome)) return;
+  absl::StrAppend(&finding->needs, "; with the fix: ", Change(trial.now, taken.front().outcome));
 }
 
 void SetSizeIn(LayoutWish* layout, Knob knob, const Value& value) {

@@ -14,6 +14,7 @@ struct FoundMemory {
   int64_t static_part = 0;               // parameters, gradients, optimizer state: whatever the microbatch is
   int64_t low = 0, value = 0, high = 0;  // all of it, with the forecast's band
   std::optional<int64_t> usable;         // empty: the GPU's memory is not known
+  bool at_least = false;                 // no forecast: all figures are what the static part takes at least
 };
 
 struct Found {

@@ -29,8 +29,10 @@ struct ConfigInput {
 struct JudgeQuestion {
   const Catalog* catalog = nullptr;  // for what a launch names; lives longer than the question. Null: nothing is known
   ConfigInput input;
+  std::vector<std::pair<Knob, Value>> stated;  // hold beside the input's text and over it; each knob once, sorted
   Environment env;               // without what the input itself will say of it, such as a script's exports
-  std::optional<GpuSystem> gpu;  // empty: none is named
+  std::optional<GpuSystem> gpu;  // empty: none is named, or one that is not known
+  std::string gpu_fault;         // of a name that is not known: what it was, and what is near; empty: none
   bool software_stated = false;  // the caller says what is installed and exported; what he leaves out is not there
   View view = View::kFull;
   bool repair = false;              // say how to make it run

@@ -95,10 +95,12 @@ int RunFix(Arguments args, Context& context) {
   }
   const std::string path = parsed.positional.empty() ? "" : parsed.positional[0];
   if (options.write && (path.empty() || path == "-")) return Misuse(command, "--write wants a FILE", context);
-  if (!options.stack.pins.empty()) return Misuse(command, "--set and --unset have no place in a repair", context);
 
   v1::ValidateConfigRequest request;
   if (const absl::Status status = BuildValidateRequest(options.stack, &request); !status.ok()) {
+    return Misuse(command, status.message(), context);
+  }
+  if (const absl::Status status = AddPins(options.stack.pins, request.mutable_stated_knobs()); !status.ok()) {
     return Misuse(command, status.message(), context);
   }
   request.set_input_format(options.input_format);
@@ -131,7 +133,7 @@ int RunFix(Arguments args, Context& context) {
     const std::string diff = UnifiedDiff(name, before, name, after);
     // For `patch` every byte counts; what could drive a terminal is only made harmless where there is one.
     context.out += context.terminal.interactive ? context.terminal.ShownLines(diff) : diff;
-    context.err += Report(response, name, options.convergence, context.terminal);
+    context.err += Report(response, absl::StrCat(name, StatedText(request)), options.convergence, context.terminal);
   }
   if (!response.has_repair()) return kExitOk;
   if (options.write && response.repair().text() != request.file().text()) {

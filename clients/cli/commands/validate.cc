@@ -2,6 +2,7 @@
 
 #include <cstdio>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "clients/cli/batch.h"
 #include "clients/cli/batch_pages.h"
@@ -47,12 +48,13 @@ CommandLine Describe(ValidateOptions* o) {
   CommandLine command{
       .name = "validate",
       .usage =
-          "flightplan validate FILE | - | -- ARGS... | --set KNOB=VALUE... | --batch PATH...  [--target NAME] "
+          "flightplan validate FILE | - | -- ARGS... | --batch PATH...  [--set KNOB=VALUE...] [--target NAME] "
           "[--gpu NAME --gpus N] [flags]",
       .summary = "judge a finished config; nothing is decided, every fault comes with a fix",
       .example =
           "flightplan validate pretrain.sh --gpu gb200-nvl72 --gpus 128\n"
           "flightplan validate --gpus 16 -- --num-experts 64 --expert-model-parallel-size 16 --num-layers 24 ...\n"
+          "flightplan validate pretrain.sh --gpu h100-sxm --gpus 64 --set vocab_size=128256\n"
           "flightplan validate dump.yaml --target megatron-bridge --all-versions\n"
           "flightplan validate --batch queue/ --release megatron-lm@0.17 --format sarif",
       .max_positional = kMaxBatchNames,
@@ -96,36 +98,40 @@ CommandLine Describe(ValidateOptions* o) {
 }
 
 // What is judged into the request, and its name for people.
-absl::StatusOr<std::string> FillConfig(const ParsedArguments& parsed, v1::ValidateConfigRequest* request) {
-  const int given =
-      (parsed.rest.has_value() ? 1 : 0) + static_cast<int>(parsed.positional.size()) + (request->has_knobs() ? 1 : 0);
-  if (given != 1) {
-    return absl::InvalidArgumentError(given == 0 ? "nothing to judge: a FILE, - for standard input, -- ARGS, or --set"
-                                                 : "more than one config: give a FILE, or -- ARGS, or --set alone");
+absl::StatusOr<std::string> FillConfig(const ParsedArguments& parsed, const StackOptions& stack,
+                                       v1::ValidateConfigRequest* request) {
+  const size_t given = (parsed.rest.has_value() ? 1 : 0) + parsed.positional.size();
+  if (given > 1) return absl::InvalidArgumentError("more than one config: give a FILE, or -- ARGS");
+  if (given == 0) {
+    if (stack.pins.empty()) {
+      return absl::InvalidArgumentError("nothing to judge: a FILE, - for standard input, -- ARGS, or --set");
+    }
+    FLIGHTPLAN_RETURN_IF_ERROR(AddPins(stack.pins, request->mutable_knobs()->mutable_settings()));
+    return std::string("knobs");
   }
-  if (request->has_knobs()) return std::string("knobs");
+  FLIGHTPLAN_RETURN_IF_ERROR(AddPins(stack.pins, request->mutable_stated_knobs()));
   if (parsed.rest.has_value()) {
     for (const std::string& argument : *parsed.rest) request->mutable_arguments()->add_values(argument);
     request->mutable_arguments();
-    return std::string("arguments");
+    return absl::StrCat("arguments", StatedText(*request));
   }
   absl::StatusOr<std::string> text = ReadInput(parsed.positional[0]);
   if (!text.ok()) return text.status();
   request->mutable_file()->set_name(parsed.positional[0]);
   request->mutable_file()->set_text(*std::move(text));
-  return parsed.positional[0] == "-" ? "standard input" : parsed.positional[0];
+  return absl::StrCat(parsed.positional[0] == "-" ? "standard input" : parsed.positional[0], StatedText(*request));
 }
 
 // A file gets the question that every door asks about it: its stack, its job's GPUs and variables. Returned: why there
 // is nothing to ask; empty: there is.
-absl::StatusOr<std::string> AskAsTheDoorsDo(v1::ValidateConfigRequest* request) {
+absl::StatusOr<std::string> AskAsTheDoorsDo(Backend& backend, v1::ValidateConfigRequest* request) {
   if (!request->has_file() || !request->input_format().empty()) return std::string();
-  FLIGHTPLAN_ASSIGN_OR_RETURN(const Catalog catalog, Catalog::Builtin());
+  FLIGHTPLAN_ASSIGN_OR_RETURN(const std::shared_ptr<const Catalog> catalog, backend.GetCatalog());
   const std::string name = request->file().name(), text = request->file().text();
   const bool shell = RecogniseFile(name, text, Target()) == kShellFormat;
   v1::ValidateConfigRequest asked = *request;
   const doors::Question question =
-      doors::AskAboutScript(name, text, doors::FactsOf(ReadSbatchLines(text)), {}, catalog, &asked);
+      doors::AskAboutScript(name, text, doors::FactsOf(ReadSbatchLines(text)), {}, *catalog, &asked);
   if (question.skip.has_value()) {
     // Arguments and YAML that show no stack are taken for what the caller says, or Megatron-LM's.
     return shell && !question.skip->unread && !text.empty() ? question.skip->why : std::string();
@@ -186,26 +192,32 @@ std::string RuleText(Backend& backend, const std::string& rule_id) {
   return backend.GetRule(request, &rule).ok() ? rule.text() : "";
 }
 
-// What a command says of all its files (--gpu, --target) is wrong once, not in each of them.
-absl::Status CheckWithoutFile(v1::ValidateConfigRequest base, Backend& backend) {
+// What a command says of all its files (--gpu, --target) is wrong once, not in each of them. Returned: what is not
+// judged of any of them, for want of a GPU that is known; empty: nothing.
+absl::StatusOr<std::string> CheckWithoutFile(v1::ValidateConfigRequest base, Backend& backend) {
   if (base.target().framework().empty()) base.mutable_target()->set_framework(kDefaultTarget);
   base.mutable_knobs();
   v1::ValidateConfigResponse unread;
-  return backend.ValidateConfig(base, &unread);
+  FLIGHTPLAN_RETURN_IF_ERROR(backend.ValidateConfig(base, &unread));
+  if (!base.has_hardware() || unread.memory().missing_input() != "hardware.gpu") return std::string();
+  for (const std::string& what : unread.not_judged()) {
+    if (absl::StartsWith(what, "hardware gates: ")) return absl::StrCat("not judged: ", what, "\n");
+  }
+  return std::string();
 }
 
 int Batch(const CommandLine& command, const ValidateOptions& options, const ParsedArguments& parsed,
           const v1::ValidateConfigRequest& base, Backend& backend, Context& context) {
-  if (parsed.rest.has_value() || base.has_knobs() || options.all_versions || options.changes) {
+  if (parsed.rest.has_value() || !options.stack.pins.empty() || options.all_versions || options.changes) {
     return Misuse(command, "--batch judges files: it takes no -- ARGS, --set, --all-versions or --show", context);
   }
   if (options.format == "json") return Misuse(command, "--format of a batch is table, jsonl or sarif", context);
   if (parsed.positional.empty()) return Misuse(command, "--batch wants folders, scripts or @LIST", context);
   const absl::StatusOr<std::vector<std::string>> paths = BatchPaths(parsed.positional);
   if (!paths.ok()) return Misuse(command, paths.status().message(), context);
-  if (const absl::Status status = CheckWithoutFile(base, backend); !status.ok()) {
-    return Failed(command, status, context);
-  }
+  const absl::StatusOr<std::string> unjudged = CheckWithoutFile(base, backend);
+  if (!unjudged.ok()) return Failed(command, unjudged.status(), context);
+  context.err += context.terminal.Shown(*unjudged);
   std::vector<BatchItem> items;
   {
     BatchProgress progress(paths->size());
@@ -223,7 +235,7 @@ int Batch(const CommandLine& command, const ValidateOptions& options, const Pars
 
 int SlurmScript(const CommandLine& command, const ValidateOptions& options, const ParsedArguments& parsed,
                 const v1::ValidateConfigRequest& base, Backend& backend, Context& context) {
-  if (parsed.rest.has_value() || !parsed.positional.empty() || base.has_knobs() || options.batch) {
+  if (parsed.rest.has_value() || !parsed.positional.empty() || !options.stack.pins.empty() || options.batch) {
     return Misuse(command, "--slurm-script is all that is judged", context);
   }
   SlurmScriptOptions slurm = options.slurm;
@@ -263,9 +275,11 @@ int RunValidate(Arguments args, Context& context) {
     return Misuse(command, absl::StrCat("unexpected argument ", Quoted(parsed.positional[1]), "; many files: --batch"),
                   context);
   }
-  const absl::StatusOr<std::string> input = FillConfig(parsed, &request);
+  const absl::StatusOr<std::string> input = FillConfig(parsed, options.stack, &request);
   if (!input.ok()) return Misuse(command, input.status().message(), context);
-  if (const absl::StatusOr<std::string> why = AskAsTheDoorsDo(&request); !why.ok()) {
+  const absl::StatusOr<std::unique_ptr<Backend>> backend = MakeBackend(options.where);
+  if (!backend.ok()) return Misuse(command, backend.status().message(), context);
+  if (const absl::StatusOr<std::string> why = AskAsTheDoorsDo(**backend, &request); !why.ok()) {
     return Failed(command, why.status(), context);
   } else if (!why->empty()) {
     v1::ValidateConfigResponse nothing;
@@ -279,8 +293,6 @@ int RunValidate(Arguments args, Context& context) {
   }
   FillFramework(&request);
 
-  const absl::StatusOr<std::unique_ptr<Backend>> backend = MakeBackend(options.where);
-  if (!backend.ok()) return Misuse(command, backend.status().message(), context);
   if (options.all_versions && !options.stack_root.empty()) {
     return Misuse(command, "--stack-root is one version: it goes without --all-versions", context);
   }

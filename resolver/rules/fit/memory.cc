@@ -1,5 +1,6 @@
 // Whether it fits: parameters, gradients and optimizer state by closed formulas, and the forecast of everything on the
-// GPU with its band. "Does not fit" is said only where the lower end of the band is above the GPU's memory.
+// GPU with its band. Above the GPU's memory with its point it does not fit; with the upper end of its band alone it is
+// marginal.
 #include "absl/strings/str_format.h"
 #include "resolver/rules/rule.h"
 
@@ -28,8 +29,8 @@ std::string Forecast(F f) {
 std::string Bytes(F f) {
   const FoundMemory memory = f.found().memory.value_or(FoundMemory{});
   return absl::StrFormat(
-      "parameters, gradients and optimizer state take %.1f GiB of %.1f GiB per GPU, activations not counted",
-      Gib(memory.static_part), Gib(memory.usable.value_or(0)));
+      "parameters, gradients and optimizer state take %s%.1f GiB of %.1f GiB per GPU, activations not counted",
+      memory.at_least ? "at least " : "", Gib(memory.static_part), Gib(memory.usable.value_or(0)));
 }
 
 // More pipeline stages, where the layers allow them, shrink every part.
@@ -69,8 +70,8 @@ const Rule kRules[] = {
      .source = "forecast of resolver/estimate/memory",
      .reads = {K::tensor_model_parallel_size, K::pipeline_model_parallel_size, K::expert_model_parallel_size,
                K::micro_batch_size, K::recompute_granularity},
-     .when = [](F f) { return Over(f, &FoundMemory::low) && !StaticOver(f); },
-     .needs = "the forecast must not lie above one GPU's memory with its whole band",
+     .when = [](F f) { return Over(f, &FoundMemory::value) && !StaticOver(f); },
+     .needs = "the forecast must not lie above one GPU's memory",
      .fix = LessMemory,
      .detail = Forecast},
     {.id = "fit.memory-marginal",
@@ -81,7 +82,7 @@ const Rule kRules[] = {
      .source = "forecast of resolver/estimate/memory",
      .reads = {K::tensor_model_parallel_size, K::pipeline_model_parallel_size, K::expert_model_parallel_size,
                K::micro_batch_size, K::recompute_granularity},
-     .when = [](F f) { return Over(f, &FoundMemory::high) && !Over(f, &FoundMemory::low) && !StaticOver(f); },
+     .when = [](F f) { return Over(f, &FoundMemory::high) && !Over(f, &FoundMemory::value) && !StaticOver(f); },
      .needs = "leave room for the upper end of the forecast's band",
      .fix = LessMemory,
      .detail = Forecast},
