@@ -1284,6 +1284,25 @@ pub struct CommunicationPath {
     #[prost(double, tag = "3")]
     pub hidden_us: f64,
 }
+/// How memory stands, whether there is a forecast or not.
+#[allow(clippy::derive_partial_eq_without_eq)]
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct MemoryVerdict {
+    /// The class.
+    #[prost(enumeration = "FitVerdict", tag = "1")]
+    pub fit: i32,
+    /// The one input that keeps memory from being forecast: a knob's name such as "vocab_size", or "hardware.gpu",
+    /// "hardware.gpu_count". Empty: there is a forecast, or no single input would bring one (`not_judged` says why).
+    #[prost(string, tag = "2")]
+    pub missing_input: ::prost::alloc::string::String,
+    /// Where there is no forecast: what parameters, gradients and optimizer state of one GPU take at least, in bytes. Where
+    /// this alone is above `usable_bytes`, `fit` is DOES_NOT_FIT. 0: not known.
+    #[prost(int64, tag = "3")]
+    pub at_least_bytes: i64,
+    /// Usable memory of one GPU in bytes; 0: not known.
+    #[prost(int64, tag = "4")]
+    pub usable_bytes: i64,
+}
 /// Memory and time forecast.
 #[allow(clippy::derive_partial_eq_without_eq)]
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -1371,14 +1390,16 @@ impl FigureKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
 #[repr(i32)]
 pub enum FitVerdict {
-    /// Not judged.
+    /// Of a server older than FIT_VERDICT_UNKNOWN: not judged.
     Unspecified = 0,
-    /// The whole band lies below the usable memory.
+    /// The upper end of the band is within the usable memory.
     Fits = 1,
-    /// The band straddles it.
+    /// The most likely value is within it, the upper end of the band is not.
     Marginal = 2,
-    /// The whole band lies above it.
+    /// The most likely value is above it: never launched by an answer that says "will run".
     DoesNotFit = 3,
+    /// Not judged: an input is missing.
+    Unknown = 4,
 }
 impl FitVerdict {
     /// String value of the enum field names used in the ProtoBuf definition.
@@ -1391,6 +1412,7 @@ impl FitVerdict {
             FitVerdict::Fits => "FIT_VERDICT_FITS",
             FitVerdict::Marginal => "FIT_VERDICT_MARGINAL",
             FitVerdict::DoesNotFit => "FIT_VERDICT_DOES_NOT_FIT",
+            FitVerdict::Unknown => "FIT_VERDICT_UNKNOWN",
         }
     }
     /// Creates an enum from field names used in the ProtoBuf definition.
@@ -1400,6 +1422,7 @@ impl FitVerdict {
             "FIT_VERDICT_FITS" => Some(Self::Fits),
             "FIT_VERDICT_MARGINAL" => Some(Self::Marginal),
             "FIT_VERDICT_DOES_NOT_FIT" => Some(Self::DoesNotFit),
+            "FIT_VERDICT_UNKNOWN" => Some(Self::Unknown),
             _ => None,
         }
     }
@@ -3352,6 +3375,11 @@ pub struct ValidateConfigRequest {
     /// not here the facts that are built in are taken.
     #[prost(message, repeated, tag = "13")]
     pub model_files: ::prost::alloc::vec::Vec<TextFile>,
+    /// Knobs that hold beside what arguments or the file say, and over it: what only the tokenizer, the recipe or the job
+    /// knows. They are judged like the rest, and no repair writes them. At most 4,096; with `knobs` there is no text to
+    /// stand beside: refused.
+    #[prost(message, repeated, tag = "14")]
+    pub stated_knobs: ::prost::alloc::vec::Vec<KnobSetting>,
     /// Exactly one spelling. Unset: INVALID_ARGUMENT.
     #[prost(oneof = "validate_config_request::Config", tags = "1, 2, 3")]
     pub config: ::core::option::Option<validate_config_request::Config>,
@@ -3410,7 +3438,7 @@ pub struct ValidateConfigResponse {
     /// The stack's configuration code accepts it.
     #[prost(bool, tag = "1")]
     pub accepted_by_stack: bool,
-    /// Nothing known makes it fail later.
+    /// Nothing known makes it fail later. What is not known does not count: where `memory` is UNKNOWN, it holds but for memory.
     #[prost(bool, tag = "2")]
     pub will_run: bool,
     /// Everything found, sorted by severity, field, id.
@@ -3453,6 +3481,9 @@ pub struct ValidateConfigResponse {
     /// program with flags of its own), sorted. They are no findings: neither passed nor failed.
     #[prost(string, repeated, tag = "15")]
     pub set_aside_rules: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    /// Whether it fits, in every view.
+    #[prost(message, optional, tag = "16")]
+    pub memory: ::core::option::Option<MemoryVerdict>,
 }
 /// The caller's own text, changed so that the errors are gone.
 #[allow(clippy::derive_partial_eq_without_eq)]
@@ -3678,8 +3709,9 @@ pub struct ConvertedKnob {
 pub enum AnswerView {
     /// FULL.
     Unspecified = 0,
-    /// For who admits a job: the verdicts, the findings (but the next step), what was not judged, a repair that was asked for,
-    /// digest, revisions, target.
+    /// For who admits a job: the verdicts, the findings (but the next step; fixes of errors alone), what was not judged, a
+    /// repair that was asked for, digest, revisions, target. Of ValidateConfig also `memory`, `completeness`,
+    /// `set_aside_rules`, `input_format` and `wanted_files`.
     Verdict = 1,
     /// For who starts one: VERDICT, and the estimate, the launches and the layout.
     Basic = 2,

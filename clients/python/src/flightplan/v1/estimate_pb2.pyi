@@ -54,25 +54,29 @@ class _FitVerdict:
 class _FitVerdictEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._EnumTypeWrapper[_FitVerdict.ValueType], builtins.type):
     DESCRIPTOR: google.protobuf.descriptor.EnumDescriptor
     FIT_VERDICT_UNSPECIFIED: _FitVerdict.ValueType  # 0
-    """Not judged."""
+    """Of a server older than FIT_VERDICT_UNKNOWN: not judged."""
     FIT_VERDICT_FITS: _FitVerdict.ValueType  # 1
-    """The whole band lies below the usable memory."""
+    """The upper end of the band is within the usable memory."""
     FIT_VERDICT_MARGINAL: _FitVerdict.ValueType  # 2
-    """The band straddles it."""
+    """The most likely value is within it, the upper end of the band is not."""
     FIT_VERDICT_DOES_NOT_FIT: _FitVerdict.ValueType  # 3
-    """The whole band lies above it."""
+    """The most likely value is above it: never launched by an answer that says "will run"."""
+    FIT_VERDICT_UNKNOWN: _FitVerdict.ValueType  # 4
+    """Not judged: an input is missing."""
 
 class FitVerdict(_FitVerdict, metaclass=_FitVerdictEnumTypeWrapper):
     """Whether it fits."""
 
 FIT_VERDICT_UNSPECIFIED: FitVerdict.ValueType  # 0
-"""Not judged."""
+"""Of a server older than FIT_VERDICT_UNKNOWN: not judged."""
 FIT_VERDICT_FITS: FitVerdict.ValueType  # 1
-"""The whole band lies below the usable memory."""
+"""The upper end of the band is within the usable memory."""
 FIT_VERDICT_MARGINAL: FitVerdict.ValueType  # 2
-"""The band straddles it."""
+"""The most likely value is within it, the upper end of the band is not."""
 FIT_VERDICT_DOES_NOT_FIT: FitVerdict.ValueType  # 3
-"""The whole band lies above it."""
+"""The most likely value is above it: never launched by an answer that says "will run"."""
+FIT_VERDICT_UNKNOWN: FitVerdict.ValueType  # 4
+"""Not judged: an input is missing."""
 global___FitVerdict = FitVerdict
 
 @typing.final
@@ -187,6 +191,40 @@ class CommunicationPath(google.protobuf.message.Message):
     def ClearField(self, field_name: typing.Literal["exposed_us", b"exposed_us", "hidden_us", b"hidden_us", "name", b"name"]) -> None: ...
 
 global___CommunicationPath = CommunicationPath
+
+@typing.final
+class MemoryVerdict(google.protobuf.message.Message):
+    """How memory stands, whether there is a forecast or not."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    FIT_FIELD_NUMBER: builtins.int
+    MISSING_INPUT_FIELD_NUMBER: builtins.int
+    AT_LEAST_BYTES_FIELD_NUMBER: builtins.int
+    USABLE_BYTES_FIELD_NUMBER: builtins.int
+    fit: global___FitVerdict.ValueType
+    """The class."""
+    missing_input: builtins.str
+    """The one input that keeps memory from being forecast: a knob's name such as "vocab_size", or "hardware.gpu",
+    "hardware.gpu_count". Empty: there is a forecast, or no single input would bring one (`not_judged` says why).
+    """
+    at_least_bytes: builtins.int
+    """Where there is no forecast: what parameters, gradients and optimizer state of one GPU take at least, in bytes. Where
+    this alone is above `usable_bytes`, `fit` is DOES_NOT_FIT. 0: not known.
+    """
+    usable_bytes: builtins.int
+    """Usable memory of one GPU in bytes; 0: not known."""
+    def __init__(
+        self,
+        *,
+        fit: global___FitVerdict.ValueType = ...,
+        missing_input: builtins.str = ...,
+        at_least_bytes: builtins.int = ...,
+        usable_bytes: builtins.int = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["at_least_bytes", b"at_least_bytes", "fit", b"fit", "missing_input", b"missing_input", "usable_bytes", b"usable_bytes"]) -> None: ...
+
+global___MemoryVerdict = MemoryVerdict
 
 @typing.final
 class Estimate(google.protobuf.message.Message):

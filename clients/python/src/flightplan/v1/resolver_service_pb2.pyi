@@ -36,8 +36,9 @@ class _AnswerViewEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._Enu
     ANSWER_VIEW_UNSPECIFIED: _AnswerView.ValueType  # 0
     """FULL."""
     ANSWER_VIEW_VERDICT: _AnswerView.ValueType  # 1
-    """For who admits a job: the verdicts, the findings (but the next step), what was not judged, a repair that was asked for,
-    digest, revisions, target.
+    """For who admits a job: the verdicts, the findings (but the next step; fixes of errors alone), what was not judged, a
+    repair that was asked for, digest, revisions, target. Of ValidateConfig also `memory`, `completeness`,
+    `set_aside_rules`, `input_format` and `wanted_files`.
     """
     ANSWER_VIEW_BASIC: _AnswerView.ValueType  # 2
     """For who starts one: VERDICT, and the estimate, the launches and the layout."""
@@ -52,8 +53,9 @@ class AnswerView(_AnswerView, metaclass=_AnswerViewEnumTypeWrapper):
 ANSWER_VIEW_UNSPECIFIED: AnswerView.ValueType  # 0
 """FULL."""
 ANSWER_VIEW_VERDICT: AnswerView.ValueType  # 1
-"""For who admits a job: the verdicts, the findings (but the next step), what was not judged, a repair that was asked for,
-digest, revisions, target.
+"""For who admits a job: the verdicts, the findings (but the next step; fixes of errors alone), what was not judged, a
+repair that was asked for, digest, revisions, target. Of ValidateConfig also `memory`, `completeness`,
+`set_aside_rules`, `input_format` and `wanted_files`.
 """
 ANSWER_VIEW_BASIC: AnswerView.ValueType  # 2
 """For who starts one: VERDICT, and the estimate, the launches and the layout."""
@@ -645,6 +647,7 @@ class ValidateConfigRequest(google.protobuf.message.Message):
     REPAIR_CONVERGENCE_FIELD_NUMBER: builtins.int
     VIEW_FIELD_NUMBER: builtins.int
     MODEL_FILES_FIELD_NUMBER: builtins.int
+    STATED_KNOBS_FIELD_NUMBER: builtins.int
     world_size: builtins.int
     """World size where no hardware is given; unset: WORLD_SIZE of env."""
     input_format: builtins.str
@@ -693,6 +696,13 @@ class ValidateConfigRequest(google.protobuf.message.Message):
         not here the facts that are built in are taken.
         """
 
+    @property
+    def stated_knobs(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[flightplan.v1.finding_pb2.KnobSetting]:
+        """Knobs that hold beside what arguments or the file say, and over it: what only the tokenizer, the recipe or the job
+        knows. They are judged like the rest, and no repair writes them. At most 4,096; with `knobs` there is no text to
+        stand beside: refused.
+        """
+
     def __init__(
         self,
         *,
@@ -709,9 +719,10 @@ class ValidateConfigRequest(google.protobuf.message.Message):
         repair_convergence: builtins.bool = ...,
         view: global___AnswerView.ValueType = ...,
         model_files: collections.abc.Iterable[global___TextFile] | None = ...,
+        stated_knobs: collections.abc.Iterable[flightplan.v1.finding_pb2.KnobSetting] | None = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["_world_size", b"_world_size", "arguments", b"arguments", "config", b"config", "file", b"file", "hardware", b"hardware", "knobs", b"knobs", "software", b"software", "target", b"target", "world_size", b"world_size"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_world_size", b"_world_size", "arguments", b"arguments", "config", b"config", "env", b"env", "file", b"file", "hardware", b"hardware", "input_format", b"input_format", "knobs", b"knobs", "model_files", b"model_files", "repair", b"repair", "repair_convergence", b"repair_convergence", "software", b"software", "target", b"target", "view", b"view", "world_size", b"world_size"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["_world_size", b"_world_size", "arguments", b"arguments", "config", b"config", "env", b"env", "file", b"file", "hardware", b"hardware", "input_format", b"input_format", "knobs", b"knobs", "model_files", b"model_files", "repair", b"repair", "repair_convergence", b"repair_convergence", "software", b"software", "stated_knobs", b"stated_knobs", "target", b"target", "view", b"view", "world_size", b"world_size"]) -> None: ...
     @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["_world_size", b"_world_size"]) -> typing.Literal["world_size"] | None: ...
     @typing.overload
@@ -809,10 +820,11 @@ class ValidateConfigResponse(google.protobuf.message.Message):
     WANTED_FILES_FIELD_NUMBER: builtins.int
     COMPLETENESS_FIELD_NUMBER: builtins.int
     SET_ASIDE_RULES_FIELD_NUMBER: builtins.int
+    MEMORY_FIELD_NUMBER: builtins.int
     accepted_by_stack: builtins.bool
     """The stack's configuration code accepts it."""
     will_run: builtins.bool
-    """Nothing known makes it fail later."""
+    """Nothing known makes it fail later. What is not known does not count: where `memory` is UNKNOWN, it holds but for memory."""
     digest: builtins.str
     """Digest of request, catalogue and evidence revision."""
     catalog_revision: builtins.str
@@ -857,6 +869,10 @@ class ValidateConfigResponse(google.protobuf.message.Message):
         program with flags of its own), sorted. They are no findings: neither passed nor failed.
         """
 
+    @property
+    def memory(self) -> flightplan.v1.estimate_pb2.MemoryVerdict:
+        """Whether it fits, in every view."""
+
     def __init__(
         self,
         *,
@@ -875,9 +891,10 @@ class ValidateConfigResponse(google.protobuf.message.Message):
         wanted_files: collections.abc.Iterable[builtins.str] | None = ...,
         completeness: global___Completeness.ValueType = ...,
         set_aside_rules: collections.abc.Iterable[builtins.str] | None = ...,
+        memory: flightplan.v1.estimate_pb2.MemoryVerdict | None = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["estimate", b"estimate", "repair", b"repair"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["accepted_by_stack", b"accepted_by_stack", "catalog_revision", b"catalog_revision", "completeness", b"completeness", "config", b"config", "digest", b"digest", "effective_changes", b"effective_changes", "estimate", b"estimate", "findings", b"findings", "input_format", b"input_format", "not_judged", b"not_judged", "repair", b"repair", "set_aside_rules", b"set_aside_rules", "target", b"target", "wanted_files", b"wanted_files", "will_run", b"will_run"]) -> None: ...
+    def HasField(self, field_name: typing.Literal["estimate", b"estimate", "memory", b"memory", "repair", b"repair"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["accepted_by_stack", b"accepted_by_stack", "catalog_revision", b"catalog_revision", "completeness", b"completeness", "config", b"config", "digest", b"digest", "effective_changes", b"effective_changes", "estimate", b"estimate", "findings", b"findings", "input_format", b"input_format", "memory", b"memory", "not_judged", b"not_judged", "repair", b"repair", "set_aside_rules", b"set_aside_rules", "target", b"target", "wanted_files", b"wanted_files", "will_run", b"will_run"]) -> None: ...
 
 global___ValidateConfigResponse = ValidateConfigResponse
 

@@ -23,14 +23,16 @@ export enum FigureKind {
 
 /** Whether it fits. */
 export enum FitVerdict {
-  /** FIT_VERDICT_UNSPECIFIED - Not judged. */
+  /** FIT_VERDICT_UNSPECIFIED - Of a server older than FIT_VERDICT_UNKNOWN: not judged. */
   FIT_VERDICT_UNSPECIFIED = 0,
-  /** FIT_VERDICT_FITS - The whole band lies below the usable memory. */
+  /** FIT_VERDICT_FITS - The upper end of the band is within the usable memory. */
   FIT_VERDICT_FITS = 1,
-  /** FIT_VERDICT_MARGINAL - The band straddles it. */
+  /** FIT_VERDICT_MARGINAL - The most likely value is within it, the upper end of the band is not. */
   FIT_VERDICT_MARGINAL = 2,
-  /** FIT_VERDICT_DOES_NOT_FIT - The whole band lies above it. */
+  /** FIT_VERDICT_DOES_NOT_FIT - The most likely value is above it: never launched by an answer that says "will run". */
   FIT_VERDICT_DOES_NOT_FIT = 3,
+  /** FIT_VERDICT_UNKNOWN - Not judged: an input is missing. */
+  FIT_VERDICT_UNKNOWN = 4,
   UNRECOGNIZED = -1,
 }
 
@@ -76,6 +78,24 @@ export interface CommunicationPath {
   exposedUs: number;
   /** Microseconds of them that run beside compute and cost the step nothing. */
   hiddenUs: number;
+}
+
+/** How memory stands, whether there is a forecast or not. */
+export interface MemoryVerdict {
+  /** The class. */
+  fit: FitVerdict;
+  /**
+   * The one input that keeps memory from being forecast: a knob's name such as "vocab_size", or "hardware.gpu",
+   * "hardware.gpu_count". Empty: there is a forecast, or no single input would bring one (`not_judged` says why).
+   */
+  missingInput: string;
+  /**
+   * Where there is no forecast: what parameters, gradients and optimizer state of one GPU take at least, in bytes. Where
+   * this alone is above `usable_bytes`, `fit` is DOES_NOT_FIT. 0: not known.
+   */
+  atLeastBytes: bigint;
+  /** Usable memory of one GPU in bytes; 0: not known. */
+  usableBytes: bigint;
 }
 
 /** Memory and time forecast. */
@@ -399,6 +419,90 @@ export const CommunicationPath = {
     message.name = object.name ?? "";
     message.exposedUs = object.exposedUs ?? 0;
     message.hiddenUs = object.hiddenUs ?? 0;
+    return message;
+  },
+};
+
+function createBaseMemoryVerdict(): MemoryVerdict {
+  return { fit: 0, missingInput: "", atLeastBytes: 0n, usableBytes: 0n };
+}
+
+export const MemoryVerdict = {
+  encode(message: MemoryVerdict, writer: _m0.Writer = _m0.Writer.create()): _m0.Writer {
+    if (message.fit !== 0) {
+      writer.uint32(8).int32(message.fit);
+    }
+    if (message.missingInput !== "") {
+      writer.uint32(18).string(message.missingInput);
+    }
+    if (message.atLeastBytes !== 0n) {
+      if (BigInt.asIntN(64, message.atLeastBytes) !== message.atLeastBytes) {
+        throw new globalThis.Error("value provided for field message.atLeastBytes of type int64 too large");
+      }
+      writer.uint32(24).int64(message.atLeastBytes.toString());
+    }
+    if (message.usableBytes !== 0n) {
+      if (BigInt.asIntN(64, message.usableBytes) !== message.usableBytes) {
+        throw new globalThis.Error("value provided for field message.usableBytes of type int64 too large");
+      }
+      writer.uint32(32).int64(message.usableBytes.toString());
+    }
+    return writer;
+  },
+
+  decode(input: _m0.Reader | Uint8Array, length?: number): MemoryVerdict {
+    const reader = input instanceof _m0.Reader ? input : _m0.Reader.create(input);
+    let end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseMemoryVerdict();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1:
+          if (tag !== 8) {
+            break;
+          }
+
+          message.fit = reader.int32() as any;
+          continue;
+        case 2:
+          if (tag !== 18) {
+            break;
+          }
+
+          message.missingInput = reader.string();
+          continue;
+        case 3:
+          if (tag !== 24) {
+            break;
+          }
+
+          message.atLeastBytes = longToBigint(reader.int64() as Long);
+          continue;
+        case 4:
+          if (tag !== 32) {
+            break;
+          }
+
+          message.usableBytes = longToBigint(reader.int64() as Long);
+          continue;
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      reader.skipType(tag & 7);
+    }
+    return message;
+  },
+
+  create<I extends Exact<DeepPartial<MemoryVerdict>, I>>(base?: I): MemoryVerdict {
+    return MemoryVerdict.fromPartial(base ?? ({} as any));
+  },
+  fromPartial<I extends Exact<DeepPartial<MemoryVerdict>, I>>(object: I): MemoryVerdict {
+    const message = createBaseMemoryVerdict();
+    message.fit = object.fit ?? 0;
+    message.missingInput = object.missingInput ?? "";
+    message.atLeastBytes = object.atLeastBytes ?? 0n;
+    message.usableBytes = object.usableBytes ?? 0n;
     return message;
   },
 };

@@ -24,7 +24,7 @@ import {
 import Long from "long";
 import _m0 from "protobufjs/minimal";
 import { Status } from "../../google/rpc/status";
-import { Estimate, Range } from "./estimate";
+import { Estimate, MemoryVerdict, Range } from "./estimate";
 import { Decision, EffectiveChange, Finding, Fix, KnobSetting, KnobValue } from "./finding";
 import { Hardware, SoftwareStack } from "./hardware";
 import { Knobs } from "./knobs";
@@ -40,8 +40,9 @@ export enum AnswerView {
   /** ANSWER_VIEW_UNSPECIFIED - FULL. */
   ANSWER_VIEW_UNSPECIFIED = 0,
   /**
-   * ANSWER_VIEW_VERDICT - For who admits a job: the verdicts, the findings (but the next step), what was not judged, a repair that was asked for,
-   * digest, revisions, target.
+   * ANSWER_VIEW_VERDICT - For who admits a job: the verdicts, the findings (but the next step; fixes of errors alone), what was not judged, a
+   * repair that was asked for, digest, revisions, target. Of ValidateConfig also `memory`, `completeness`,
+   * `set_aside_rules`, `input_format` and `wanted_files`.
    */
   ANSWER_VIEW_VERDICT = 1,
   /** ANSWER_VIEW_BASIC - For who starts one: VERDICT, and the estimate, the launches and the layout. */
@@ -341,6 +342,12 @@ export interface ValidateConfigRequest {
    * not here the facts that are built in are taken.
    */
   modelFiles: TextFile[];
+  /**
+   * Knobs that hold beside what arguments or the file say, and over it: what only the tokenizer, the recipe or the job
+   * knows. They are judged like the rest, and no repair writes them. At most 4,096; with `knobs` there is no text to
+   * stand beside: refused.
+   */
+  statedKnobs: KnobSetting[];
 }
 
 export interface ValidateConfigRequest_EnvEntry {
@@ -376,7 +383,7 @@ export interface KnobSettings {
 export interface ValidateConfigResponse {
   /** The stack's configuration code accepts it. */
   acceptedByStack: boolean;
-  /** Nothing known makes it fail later. */
+  /** Nothing known makes it fail later. What is not known does not count: where `memory` is UNKNOWN, it holds but for memory. */
   willRun: boolean;
   /** Everything found, sorted by severity, field, id. */
   findings: Finding[];
@@ -411,6 +418,8 @@ export interface ValidateConfigResponse {
    * program with flags of its own), sorted. They are no findings: neither passed nor failed.
    */
   setAsideRules: string[];
+  /** Whether it fits, in every view. */
+  memory: MemoryVerdict | undefined;
 }
 
 /** The caller's own text, changed so that the errors are gone. */
@@ -1658,6 +1667,7 @@ function createBaseValidateConfigRequest(): ValidateConfigRequest {
     repairConvergence: false,
     view: 0,
     modelFiles: [],
+    statedKnobs: [],
   };
 }
 
@@ -1703,6 +1713,9 @@ export const ValidateConfigRequest = {
     }
     for (const v of message.modelFiles) {
       TextFile.encode(v!, writer.uint32(106).fork()).ldelim();
+    }
+    for (const v of message.statedKnobs) {
+      KnobSetting.encode(v!, writer.uint32(114).fork()).ldelim();
     }
     return writer;
   },
@@ -1808,6 +1821,13 @@ export const ValidateConfigRequest = {
 
           message.modelFiles.push(TextFile.decode(reader, reader.uint32()));
           continue;
+        case 14:
+          if (tag !== 114) {
+            break;
+          }
+
+          message.statedKnobs.push(KnobSetting.decode(reader, reader.uint32()));
+          continue;
       }
       if ((tag & 7) === 4 || tag === 0) {
         break;
@@ -1856,6 +1876,7 @@ export const ValidateConfigRequest = {
     message.repairConvergence = object.repairConvergence ?? false;
     message.view = object.view ?? 0;
     message.modelFiles = object.modelFiles?.map((e) => TextFile.fromPartial(e)) || [];
+    message.statedKnobs = object.statedKnobs?.map((e) => KnobSetting.fromPartial(e)) || [];
     return message;
   },
 };
@@ -2092,6 +2113,7 @@ function createBaseValidateConfigResponse(): ValidateConfigResponse {
     wantedFiles: [],
     completeness: 0,
     setAsideRules: [],
+    memory: undefined,
   };
 }
 
@@ -2141,6 +2163,9 @@ export const ValidateConfigResponse = {
     }
     for (const v of message.setAsideRules) {
       writer.uint32(122).string(v!);
+    }
+    if (message.memory !== undefined) {
+      MemoryVerdict.encode(message.memory, writer.uint32(130).fork()).ldelim();
     }
     return writer;
   },
@@ -2257,6 +2282,13 @@ export const ValidateConfigResponse = {
 
           message.setAsideRules.push(reader.string());
           continue;
+        case 16:
+          if (tag !== 130) {
+            break;
+          }
+
+          message.memory = MemoryVerdict.decode(reader, reader.uint32());
+          continue;
       }
       if ((tag & 7) === 4 || tag === 0) {
         break;
@@ -2290,6 +2322,9 @@ export const ValidateConfigResponse = {
     message.wantedFiles = object.wantedFiles?.map((e) => e) || [];
     message.completeness = object.completeness ?? 0;
     message.setAsideRules = object.setAsideRules?.map((e) => e) || [];
+    message.memory = (object.memory !== undefined && object.memory !== null)
+      ? MemoryVerdict.fromPartial(object.memory)
+      : undefined;
     return message;
   },
 };

@@ -23,8 +23,9 @@ public enum AnswerView
   ANSWER_VIEW_UNSPECIFIED(0),
   /**
    * <pre>
-   * For who admits a job: the verdicts, the findings (but the next step), what was not judged, a repair that was asked for,
-   * digest, revisions, target.
+   * For who admits a job: the verdicts, the findings (but the next step; fixes of errors alone), what was not judged, a
+   * repair that was asked for, digest, revisions, target. Of ValidateConfig also `memory`, `completeness`,
+   * `set_aside_rules`, `input_format` and `wanted_files`.
    * </pre>
    *
    * <code>ANSWER_VIEW_VERDICT = 1;</code>
@@ -59,8 +60,9 @@ public enum AnswerView
   public static final int ANSWER_VIEW_UNSPECIFIED_VALUE = 0;
   /**
    * <pre>
-   * For who admits a job: the verdicts, the findings (but the next step), what was not judged, a repair that was asked for,
-   * digest, revisions, target.
+   * For who admits a job: the verdicts, the findings (but the next step; fixes of errors alone), what was not judged, a
+   * repair that was asked for, digest, revisions, target. Of ValidateConfig also `memory`, `completeness`,
+   * `set_aside_rules`, `input_format` and `wanted_files`.
    * </pre>
    *
    * <code>ANSWER_VIEW_VERDICT = 1;</code>

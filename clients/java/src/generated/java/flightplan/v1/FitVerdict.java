@@ -14,7 +14,7 @@ public enum FitVerdict
     implements com.google.protobuf.ProtocolMessageEnum {
   /**
    * <pre>
-   * Not judged.
+   * Of a server older than FIT_VERDICT_UNKNOWN: not judged.
    * </pre>
    *
    * <code>FIT_VERDICT_UNSPECIFIED = 0;</code>
@@ -22,7 +22,7 @@ public enum FitVerdict
   FIT_VERDICT_UNSPECIFIED(0),
   /**
    * <pre>
-   * The whole band lies below the usable memory.
+   * The upper end of the band is within the usable memory.
    * </pre>
    *
    * <code>FIT_VERDICT_FITS = 1;</code>
@@ -30,7 +30,7 @@ public enum FitVerdict
   FIT_VERDICT_FITS(1),
   /**
    * <pre>
-   * The band straddles it.
+   * The most likely value is within it, the upper end of the band is not.
    * </pre>
    *
    * <code>FIT_VERDICT_MARGINAL = 2;</code>
@@ -38,18 +38,26 @@ public enum FitVerdict
   FIT_VERDICT_MARGINAL(2),
   /**
    * <pre>
-   * The whole band lies above it.
+   * The most likely value is above it: never launched by an answer that says "will run".
    * </pre>
    *
    * <code>FIT_VERDICT_DOES_NOT_FIT = 3;</code>
    */
   FIT_VERDICT_DOES_NOT_FIT(3),
+  /**
+   * <pre>
+   * Not judged: an input is missing.
+   * </pre>
+   *
+   * <code>FIT_VERDICT_UNKNOWN = 4;</code>
+   */
+  FIT_VERDICT_UNKNOWN(4),
   UNRECOGNIZED(-1),
   ;
 
   /**
    * <pre>
-   * Not judged.
+   * Of a server older than FIT_VERDICT_UNKNOWN: not judged.
    * </pre>
    *
    * <code>FIT_VERDICT_UNSPECIFIED = 0;</code>
@@ -57,7 +65,7 @@ public enum FitVerdict
   public static final int FIT_VERDICT_UNSPECIFIED_VALUE = 0;
   /**
    * <pre>
-   * The whole band lies below the usable memory.
+   * The upper end of the band is within the usable memory.
    * </pre>
    *
    * <code>FIT_VERDICT_FITS = 1;</code>
@@ -65,7 +73,7 @@ public enum FitVerdict
   public static final int FIT_VERDICT_FITS_VALUE = 1;
   /**
    * <pre>
-   * The band straddles it.
+   * The most likely value is within it, the upper end of the band is not.
    * </pre>
    *
    * <code>FIT_VERDICT_MARGINAL = 2;</code>
@@ -73,12 +81,20 @@ public enum FitVerdict
   public static final int FIT_VERDICT_MARGINAL_VALUE = 2;
   /**
    * <pre>
-   * The whole band lies above it.
+   * The most likely value is above it: never launched by an answer that says "will run".
    * </pre>
    *
    * <code>FIT_VERDICT_DOES_NOT_FIT = 3;</code>
    */
   public static final int FIT_VERDICT_DOES_NOT_FIT_VALUE = 3;
+  /**
+   * <pre>
+   * Not judged: an input is missing.
+   * </pre>
+   *
+   * <code>FIT_VERDICT_UNKNOWN = 4;</code>
+   */
+  public static final int FIT_VERDICT_UNKNOWN_VALUE = 4;
 
 
   public final int getNumber() {
@@ -109,6 +125,7 @@ public enum FitVerdict
       case 1: return FIT_VERDICT_FITS;
       case 2: return FIT_VERDICT_MARGINAL;
       case 3: return FIT_VERDICT_DOES_NOT_FIT;
+      case 4: return FIT_VERDICT_UNKNOWN;
       default: return null;
     }
   }

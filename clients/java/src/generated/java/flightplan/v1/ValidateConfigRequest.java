@@ -23,6 +23,7 @@ private static final long serialVersionUID = 0L;
     inputFormat_ = "";
     view_ = 0;
     modelFiles_ = java.util.Collections.emptyList();
+    statedKnobs_ = java.util.Collections.emptyList();
   }
 
   @java.lang.Override
@@ -649,6 +650,77 @@ java.lang.String defaultValue) {
     return modelFiles_.get(index);
   }
 
+  public static final int STATED_KNOBS_FIELD_NUMBER = 14;
+  @SuppressWarnings("serial")
+  private java.util.List<flightplan.v1.KnobSetting> statedKnobs_;
+  /**
+   * <pre>
+   * Knobs that hold beside what arguments or the file say, and over it: what only the tokenizer, the recipe or the job
+   * knows. They are judged like the rest, and no repair writes them. At most 4,096; with `knobs` there is no text to
+   * stand beside: refused.
+   * </pre>
+   *
+   * <code>repeated .flightplan.v1.KnobSetting stated_knobs = 14;</code>
+   */
+  @java.lang.Override
+  public java.util.List<flightplan.v1.KnobSetting> getStatedKnobsList() {
+    return statedKnobs_;
+  }
+  /**
+   * <pre>
+   * Knobs that hold beside what arguments or the file say, and over it: what only the tokenizer, the recipe or the job
+   * knows. They are judged like the rest, and no repair writes them. At most 4,096; with `knobs` there is no text to
+   * stand beside: refused.
+   * </pre>
+   *
+   * <code>repeated .flightplan.v1.KnobSetting stated_knobs = 14;</code>
+   */
+  @java.lang.Override
+  public java.util.List<? extends flightplan.v1.KnobSettingOrBuilder> 
+      getStatedKnobsOrBuilderList() {
+    return statedKnobs_;
+  }
+  /**
+   * <pre>
+   * Knobs that hold beside what arguments or the file say, and over it: what only the tokenizer, the recipe or the job
+   * knows. They are judged like the rest, and no repair writes them. At most 4,096; with `knobs` there is no text to
+   * stand beside: refused.
+   * </pre>
+   *
+   * <code>repeated .flightplan.v1.KnobSetting stated_knobs = 14;</code>
+   */
+  @java.lang.Override
+  public int getStatedKnobsCount() {
+    return statedKnobs_.size();
+  }
+  /**
+   * <pre>
+   * Knobs that hold beside what arguments or the file say, and over it: what only the tokenizer, the recipe or the job
+   * knows. They are judged like the rest, and no repair writes them. At most 4,096; with `knobs` there is no text to
+   * stand beside: refused.
+   * </pre>
+   *
+   * <code>repeated .flightplan.v1.KnobSetting stated_knobs = 14;</code>
+   */
+  @java.lang.Override
+  public flightplan.v1.KnobSetting getStatedKnobs(int index) {
+    return statedKnobs_.get(index);
+  }
+  /**
+   * <pre>
+   * Knobs that hold beside what arguments or the file say, and over it: what only the tokenizer, the recipe or the job
+   * knows. They are judged like the rest, and no repair writes them. At most 4,096; with `knobs` there is no text to
+   * stand beside: refused.
+   * </pre>
+   *
+   * <code>repeated .flightplan.v1.KnobSetting stated_knobs = 14;</code>
+   */
+  @java.lang.Override
+  public flightplan.v1.KnobSettingOrBuilder getStatedKnobsOrBuilder(
+      int index) {
+    return statedKnobs_.get(index);
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -704,6 +776,9 @@ java.lang.String defaultValue) {
     }
     for (int i = 0; i < modelFiles_.size(); i++) {
       output.writeMessage(13, modelFiles_.get(i));
+    }
+    for (int i = 0; i < statedKnobs_.size(); i++) {
+      output.writeMessage(14, statedKnobs_.get(i));
     }
     getUnknownFields().writeTo(output);
   }
@@ -771,6 +846,10 @@ java.lang.String defaultValue) {
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(13, modelFiles_.get(i));
     }
+    for (int i = 0; i < statedKnobs_.size(); i++) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(14, statedKnobs_.get(i));
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -817,6 +896,8 @@ java.lang.String defaultValue) {
     if (view_ != other.view_) return false;
     if (!getModelFilesList()
         .equals(other.getModelFilesList())) return false;
+    if (!getStatedKnobsList()
+        .equals(other.getStatedKnobsList())) return false;
     if (!getConfigCase().equals(other.getConfigCase())) return false;
     switch (configCase_) {
       case 1:
@@ -878,6 +959,10 @@ java.lang.String defaultValue) {
     if (getModelFilesCount() > 0) {
       hash = (37 * hash) + MODEL_FILES_FIELD_NUMBER;
       hash = (53 * hash) + getModelFilesList().hashCode();
+    }
+    if (getStatedKnobsCount() > 0) {
+      hash = (37 * hash) + STATED_KNOBS_FIELD_NUMBER;
+      hash = (53 * hash) + getStatedKnobsList().hashCode();
     }
     switch (configCase_) {
       case 1:
@@ -1087,6 +1172,13 @@ java.lang.String defaultValue) {
         modelFilesBuilder_.clear();
       }
       bitField0_ = (bitField0_ & ~0x00001000);
+      if (statedKnobsBuilder_ == null) {
+        statedKnobs_ = java.util.Collections.emptyList();
+      } else {
+        statedKnobs_ = null;
+        statedKnobsBuilder_.clear();
+      }
+      bitField0_ = (bitField0_ & ~0x00002000);
       configCase_ = 0;
       config_ = null;
       return this;
@@ -1131,6 +1223,15 @@ java.lang.String defaultValue) {
         result.modelFiles_ = modelFiles_;
       } else {
         result.modelFiles_ = modelFilesBuilder_.build();
+      }
+      if (statedKnobsBuilder_ == null) {
+        if (((bitField0_ & 0x00002000) != 0)) {
+          statedKnobs_ = java.util.Collections.unmodifiableList(statedKnobs_);
+          bitField0_ = (bitField0_ & ~0x00002000);
+        }
+        result.statedKnobs_ = statedKnobs_;
+      } else {
+        result.statedKnobs_ = statedKnobsBuilder_.build();
       }
     }
 
@@ -1291,6 +1392,32 @@ java.lang.String defaultValue) {
           }
         }
       }
+      if (statedKnobsBuilder_ == null) {
+        if (!other.statedKnobs_.isEmpty()) {
+          if (statedKnobs_.isEmpty()) {
+            statedKnobs_ = other.statedKnobs_;
+            bitField0_ = (bitField0_ & ~0x00002000);
+          } else {
+            ensureStatedKnobsIsMutable();
+            statedKnobs_.addAll(other.statedKnobs_);
+          }
+          onChanged();
+        }
+      } else {
+        if (!other.statedKnobs_.isEmpty()) {
+          if (statedKnobsBuilder_.isEmpty()) {
+            statedKnobsBuilder_.dispose();
+            statedKnobsBuilder_ = null;
+            statedKnobs_ = other.statedKnobs_;
+            bitField0_ = (bitField0_ & ~0x00002000);
+            statedKnobsBuilder_ = 
+              com.google.protobuf.GeneratedMessageV3.alwaysUseFieldBuilders ?
+                 getStatedKnobsFieldBuilder() : null;
+          } else {
+            statedKnobsBuilder_.addAllMessages(other.statedKnobs_);
+          }
+        }
+      }
       switch (other.getConfigCase()) {
         case ARGUMENTS: {
           mergeArguments(other.getArguments());
@@ -1423,6 +1550,19 @@ java.lang.String defaultValue) {
               }
               break;
             } // case 106
+            case 114: {
+              flightplan.v1.KnobSetting m =
+                  input.readMessage(
+                      flightplan.v1.KnobSetting.parser(),
+                      extensionRegistry);
+              if (statedKnobsBuilder_ == null) {
+                ensureStatedKnobsIsMutable();
+                statedKnobs_.add(m);
+              } else {
+                statedKnobsBuilder_.addMessage(m);
+              }
+              break;
+            } // case 114
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -3274,6 +3414,354 @@ java.lang.String defaultValue) {
         modelFiles_ = null;
       }
       return modelFilesBuilder_;
+    }
+
+    private java.util.List<flightplan.v1.KnobSetting> statedKnobs_ =
+      java.util.Collections.emptyList();
+    private void ensureStatedKnobsIsMutable() {
+      if (!((bitField0_ & 0x00002000) != 0)) {
+        statedKnobs_ = new java.util.ArrayList<flightplan.v1.KnobSetting>(statedKnobs_);
+        bitField0_ |= 0x00002000;
+       }
+    }
+
+    private com.google.protobuf.RepeatedFieldBuilderV3<
+        flightplan.v1.KnobSetting, flightplan.v1.KnobSetting.Builder, flightplan.v1.KnobSettingOrBuilder> statedKnobsBuilder_;
+
+    /**
+     * <pre>
+     * Knobs that hold beside what arguments or the file say, and over it: what only the tokenizer, the recipe or the job
+     * knows. They are judged like the rest, and no repair writes them. At most 4,096; with `knobs` there is no text to
+     * stand beside: refused.
+     * </pre>
+     *
+     * <code>repeated .flightplan.v1.KnobSetting stated_knobs = 14;</code>
+     */
+    public java.util.List<flightplan.v1.KnobSetting> getStatedKnobsList() {
+      if (statedKnobsBuilder_ == null) {
+        return java.util.Collections.unmodifiableList(statedKnobs_);
+      } else {
+        return statedKnobsBuilder_.getMessageList();
+      }
+    }
+    /**
+     * <pre>
+     * Knobs that hold beside what arguments or the file say, and over it: what only the tokenizer, the recipe or the job
+     * knows. They are judged like the rest, and no repair writes them. At most 4,096; with `knobs` there is no text to
+     * stand beside: refused.
+     * </pre>
+     *
+     * <code>repeated .flightplan.v1.KnobSetting stated_knobs = 14;</code>
+     */
+    public int getStatedKnobsCount() {
+      if (statedKnobsBuilder_ == null) {
+        return statedKnobs_.size();
+      } else {
+        return statedKnobsBuilder_.getCount();
+      }
+    }
+    /**
+     * <pre>
+     * Knobs that hold beside what arguments or the file say, and over it: what only the tokenizer, the recipe or the job
+     * knows. They are judged like the rest, and no repair writes them. At most 4,096; with `knobs` there is no text to
+     * stand beside: refused.
+     * </pre>
+     *
+     * <code>repeated .flightplan.v1.KnobSetting stated_knobs = 14;</code>
+     */
+    public flightplan.v1.KnobSetting getStatedKnobs(int index) {
+      if (statedKnobsBuilder_ == null) {
+        return statedKnobs_.get(index);
+      } else {
+        return statedKnobsBuilder_.getMessage(index);
+      }
+    }
+    /**
+     * <pre>
+     * Knobs that hold beside what arguments or the file say, and over it: what only the tokenizer, the recipe or the job
+     * knows. They are judged like the rest, and no repair writes them. At most 4,096; with `knobs` there is no text to
+     * stand beside: refused.
+     * </pre>
+     *
+     * <code>repeated .flightplan.v1.KnobSetting stated_knobs = 14;</code>
+     */
+    public Builder setStatedKnobs(
+        int index, flightplan.v1.KnobSetting value) {
+      if (statedKnobsBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        ensureStatedKnobsIsMutable();
+        statedKnobs_.set(index, value);
+        onChanged();
+      } else {
+        statedKnobsBuilder_.setMessage(index, value);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Knobs that hold beside what arguments or the file say, and over it: what only the tokenizer, the recipe or the job
+     * knows. They are judged like the rest, and no repair writes them. At most 4,096; with `knobs` there is no text to
+     * stand beside: refused.
+     * </pre>
+     *
+     * <code>repeated .flightplan.v1.KnobSetting stated_knobs = 14;</code>
+     */
+    public Builder setStatedKnobs(
+        int index, flightplan.v1.KnobSetting.Builder builderForValue) {
+      if (statedKnobsBuilder_ == null) {
+        ensureStatedKnobsIsMutable();
+        statedKnobs_.set(index, builderForValue.build());
+        onChanged();
+      } else {
+        statedKnobsBuilder_.setMessage(index, builderForValue.build());
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Knobs that hold beside what arguments or the file say, and over it: what only the tokenizer, the recipe or the job
+     * knows. They are judged like the rest, and no repair writes them. At most 4,096; with `knobs` there is no text to
+     * stand beside: refused.
+     * </pre>
+     *
+     * <code>repeated .flightplan.v1.KnobSetting stated_knobs = 14;</code>
+     */
+    public Builder addStatedKnobs(flightplan.v1.KnobSetting value) {
+      if (statedKnobsBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        ensureStatedKnobsIsMutable();
+        statedKnobs_.add(value);
+        onChanged();
+      } else {
+        statedKnobsBuilder_.addMessage(value);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Knobs that hold beside what arguments or the file say, and over it: what only the tokenizer, the recipe or the job
+     * knows. They are judged like the rest, and no repair writes them. At most 4,096; with `knobs` there is no text to
+     * stand beside: refused.
+     * </pre>
+     *
+     * <code>repeated .flightplan.v1.KnobSetting stated_knobs = 14;</code>
+     */
+    public Builder addStatedKnobs(
+        int index, flightplan.v1.KnobSetting value) {
+      if (statedKnobsBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        ensureStatedKnobsIsMutable();
+        statedKnobs_.add(index, value);
+        onChanged();
+      } else {
+        statedKnobsBuilder_.addMessage(index, value);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Knobs that hold beside what arguments or the file say, and over it: what only the tokenizer, the recipe or the job
+     * knows. They are judged like the rest, and no repair writes them. At most 4,096; with `knobs` there is no text to
+     * stand beside: refused.
+     * </pre>
+     *
+     * <code>repeated .flightplan.v1.KnobSetting stated_knobs = 14;</code>
+     */
+    public Builder addStatedKnobs(
+        flightplan.v1.KnobSetting.Builder builderForValue) {
+      if (statedKnobsBuilder_ == null) {
+        ensureStatedKnobsIsMutable();
+        statedKnobs_.add(builderForValue.build());
+        onChanged();
+      } else {
+        statedKnobsBuilder_.addMessage(builderForValue.build());
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Knobs that hold beside what arguments or the file say, and over it: what only the tokenizer, the recipe or the job
+     * knows. They are judged like the rest, and no repair writes them. At most 4,096; with `knobs` there is no text to
+     * stand beside: refused.
+     * </pre>
+     *
+     * <code>repeated .flightplan.v1.KnobSetting stated_knobs = 14;</code>
+     */
+    public Builder addStatedKnobs(
+        int index, flightplan.v1.KnobSetting.Builder builderForValue) {
+      if (statedKnobsBuilder_ == null) {
+        ensureStatedKnobsIsMutable();
+        statedKnobs_.add(index, builderForValue.build());
+        onChanged();
+      } else {
+        statedKnobsBuilder_.addMessage(index, builderForValue.build());
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Knobs that hold beside what arguments or the file say, and over it: what only the tokenizer, the recipe or the job
+     * knows. They are judged like the rest, and no repair writes them. At most 4,096; with `knobs` there is no text to
+     * stand beside: refused.
+     * </pre>
+     *
+     * <code>repeated .flightplan.v1.KnobSetting stated_knobs = 14;</code>
+     */
+    public Builder addAllStatedKnobs(
+        java.lang.Iterable<? extends flightplan.v1.KnobSetting> values) {
+      if (statedKnobsBuilder_ == null) {
+        ensureStatedKnobsIsMutable();
+        com.google.protobuf.AbstractMessageLite.Builder.addAll(
+            values, statedKnobs_);
+        onChanged();
+      } else {
+        statedKnobsBuilder_.addAllMessages(values);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Knobs that hold beside what arguments or the file say, and over it: what only the tokenizer, the recipe or the job
+     * knows. They are judged like the rest, and no repair writes them. At most 4,096; with `knobs` there is no text to
+     * stand beside: refused.
+     * </pre>
+     *
+     * <code>repeated .flightplan.v1.KnobSetting stated_knobs = 14;</code>
+     */
+    public Builder clearStatedKnobs() {
+      if (statedKnobsBuilder_ == null) {
+        statedKnobs_ = java.util.Collections.emptyList();
+        bitField0_ = (bitField0_ & ~0x00002000);
+        onChanged();
+      } else {
+        statedKnobsBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Knobs that hold beside what arguments or the file say, and over it: what only the tokenizer, the recipe or the job
+     * knows. They are judged like the rest, and no repair writes them. At most 4,096; with `knobs` there is no text to
+     * stand beside: refused.
+     * </pre>
+     *
+     * <code>repeated .flightplan.v1.KnobSetting stated_knobs = 14;</code>
+     */
+    public Builder removeStatedKnobs(int index) {
+      if (statedKnobsBuilder_ == null) {
+        ensureStatedKnobsIsMutable();
+        statedKnobs_.remove(index);
+        onChanged();
+      } else {
+        statedKnobsBuilder_.remove(index);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Knobs that hold beside what arguments or the file say, and over it: what only the tokenizer, the recipe or the job
+     * knows. They are judged like the rest, and no repair writes them. At most 4,096; with `knobs` there is no text to
+     * stand beside: refused.
+     * </pre>
+     *
+     * <code>repeated .flightplan.v1.KnobSetting stated_knobs = 14;</code>
+     */
+    public flightplan.v1.KnobSetting.Builder getStatedKnobsBuilder(
+        int index) {
+      return getStatedKnobsFieldBuilder().getBuilder(index);
+    }
+    /**
+     * <pre>
+     * Knobs that hold beside what arguments or the file say, and over it: what only the tokenizer, the recipe or the job
+     * knows. They are judged like the rest, and no repair writes them. At most 4,096; with `knobs` there is no text to
+     * stand beside: refused.
+     * </pre>
+     *
+     * <code>repeated .flightplan.v1.KnobSetting stated_knobs = 14;</code>
+     */
+    public flightplan.v1.KnobSettingOrBuilder getStatedKnobsOrBuilder(
+        int index) {
+      if (statedKnobsBuilder_ == null) {
+        return statedKnobs_.get(index);  } else {
+        return statedKnobsBuilder_.getMessageOrBuilder(index);
+      }
+    }
+    /**
+     * <pre>
+     * Knobs that hold beside what arguments or the file say, and over it: what only the tokenizer, the recipe or the job
+     * knows. They are judged like the rest, and no repair writes them. At most 4,096; with `knobs` there is no text to
+     * stand beside: refused.
+     * </pre>
+     *
+     * <code>repeated .flightplan.v1.KnobSetting stated_knobs = 14;</code>
+     */
+    public java.util.List<? extends flightplan.v1.KnobSettingOrBuilder> 
+         getStatedKnobsOrBuilderList() {
+      if (statedKnobsBuilder_ != null) {
+        return statedKnobsBuilder_.getMessageOrBuilderList();
+      } else {
+        return java.util.Collections.unmodifiableList(statedKnobs_);
+      }
+    }
+    /**
+     * <pre>
+     * Knobs that hold beside what arguments or the file say, and over it: what only the tokenizer, the recipe or the job
+     * knows. They are judged like the rest, and no repair writes them. At most 4,096; with `knobs` there is no text to
+     * stand beside: refused.
+     * </pre>
+     *
+     * <code>repeated .flightplan.v1.KnobSetting stated_knobs = 14;</code>
+     */
+    public flightplan.v1.KnobSetting.Builder addStatedKnobsBuilder() {
+      return getStatedKnobsFieldBuilder().addBuilder(
+          flightplan.v1.KnobSetting.getDefaultInstance());
+    }
+    /**
+     * <pre>
+     * Knobs that hold beside what arguments or the file say, and over it: what only the tokenizer, the recipe or the job
+     * knows. They are judged like the rest, and no repair writes them. At most 4,096; with `knobs` there is no text to
+     * stand beside: refused.
+     * </pre>
+     *
+     * <code>repeated .flightplan.v1.KnobSetting stated_knobs = 14;</code>
+     */
+    public flightplan.v1.KnobSetting.Builder addStatedKnobsBuilder(
+        int index) {
+      return getStatedKnobsFieldBuilder().addBuilder(
+          index, flightplan.v1.KnobSetting.getDefaultInstance());
+    }
+    /**
+     * <pre>
+     * Knobs that hold beside what arguments or the file say, and over it: what only the tokenizer, the recipe or the job
+     * knows. They are judged like the rest, and no repair writes them. At most 4,096; with `knobs` there is no text to
+     * stand beside: refused.
+     * </pre>
+     *
+     * <code>repeated .flightplan.v1.KnobSetting stated_knobs = 14;</code>
+     */
+    public java.util.List<flightplan.v1.KnobSetting.Builder> 
+         getStatedKnobsBuilderList() {
+      return getStatedKnobsFieldBuilder().getBuilderList();
+    }
+    private com.google.protobuf.RepeatedFieldBuilderV3<
+        flightplan.v1.KnobSetting, flightplan.v1.KnobSetting.Builder, flightplan.v1.KnobSettingOrBuilder> 
+        getStatedKnobsFieldBuilder() {
+      if (statedKnobsBuilder_ == null) {
+        statedKnobsBuilder_ = new com.google.protobuf.RepeatedFieldBuilderV3<
+            flightplan.v1.KnobSetting, flightplan.v1.KnobSetting.Builder, flightplan.v1.KnobSettingOrBuilder>(
+                statedKnobs_,
+                ((bitField0_ & 0x00002000) != 0),
+                getParentForChildren(),
+                isClean());
+        statedKnobs_ = null;
+      }
+      return statedKnobsBuilder_;
     }
     @java.lang.Override
     public final Builder setUnknownFields(

@@ -359,5 +359,59 @@ java.lang.String defaultValue);
   flightplan.v1.TextFileOrBuilder getModelFilesOrBuilder(
       int index);
 
+  /**
+   * <pre>
+   * Knobs that hold beside what arguments or the file say, and over it: what only the tokenizer, the recipe or the job
+   * knows. They are judged like the rest, and no repair writes them. At most 4,096; with `knobs` there is no text to
+   * stand beside: refused.
+   * </pre>
+   *
+   * <code>repeated .flightplan.v1.KnobSetting stated_knobs = 14;</code>
+   */
+  java.util.List<flightplan.v1.KnobSetting> 
+      getStatedKnobsList();
+  /**
+   * <pre>
+   * Knobs that hold beside what arguments or the file say, and over it: what only the tokenizer, the recipe or the job
+   * knows. They are judged like the rest, and no repair writes them. At most 4,096; with `knobs` there is no text to
+   * stand beside: refused.
+   * </pre>
+   *
+   * <code>repeated .flightplan.v1.KnobSetting stated_knobs = 14;</code>
+   */
+  flightplan.v1.KnobSetting getStatedKnobs(int index);
+  /**
+   * <pre>
+   * Knobs that hold beside what arguments or the file say, and over it: what only the tokenizer, the recipe or the job
+   * knows. They are judged like the rest, and no repair writes them. At most 4,096; with `knobs` there is no text to
+   * stand beside: refused.
+   * </pre>
+   *
+   * <code>repeated .flightplan.v1.KnobSetting stated_knobs = 14;</code>
+   */
+  int getStatedKnobsCount();
+  /**
+   * <pre>
+   * Knobs that hold beside what arguments or the file say, and over it: what only the tokenizer, the recipe or the job
+   * knows. They are judged like the rest, and no repair writes them. At most 4,096; with `knobs` there is no text to
+   * stand beside: refused.
+   * </pre>
+   *
+   * <code>repeated .flightplan.v1.KnobSetting stated_knobs = 14;</code>
+   */
+  java.util.List<? extends flightplan.v1.KnobSettingOrBuilder> 
+      getStatedKnobsOrBuilderList();
+  /**
+   * <pre>
+   * Knobs that hold beside what arguments or the file say, and over it: what only the tokenizer, the recipe or the job
+   * knows. They are judged like the rest, and no repair writes them. At most 4,096; with `knobs` there is no text to
+   * stand beside: refused.
+   * </pre>
+   *
+   * <code>repeated .flightplan.v1.KnobSetting stated_knobs = 14;</code>
+   */
+  flightplan.v1.KnobSettingOrBuilder getStatedKnobsOrBuilder(
+      int index);
+
   public flightplan.v1.ValidateConfigRequest.ConfigCase getConfigCase();
 }

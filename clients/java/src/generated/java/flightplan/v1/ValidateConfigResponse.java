@@ -77,7 +77,7 @@ private static final long serialVersionUID = 0L;
   private boolean willRun_ = false;
   /**
    * <pre>
-   * Nothing known makes it fail later.
+   * Nothing known makes it fail later. What is not known does not count: where `memory` is UNKNOWN, it holds but for memory.
    * </pre>
    *
    * <code>bool will_run = 2;</code>
@@ -721,6 +721,44 @@ private static final long serialVersionUID = 0L;
     return setAsideRules_.getByteString(index);
   }
 
+  public static final int MEMORY_FIELD_NUMBER = 16;
+  private flightplan.v1.MemoryVerdict memory_;
+  /**
+   * <pre>
+   * Whether it fits, in every view.
+   * </pre>
+   *
+   * <code>.flightplan.v1.MemoryVerdict memory = 16;</code>
+   * @return Whether the memory field is set.
+   */
+  @java.lang.Override
+  public boolean hasMemory() {
+    return memory_ != null;
+  }
+  /**
+   * <pre>
+   * Whether it fits, in every view.
+   * </pre>
+   *
+   * <code>.flightplan.v1.MemoryVerdict memory = 16;</code>
+   * @return The memory.
+   */
+  @java.lang.Override
+  public flightplan.v1.MemoryVerdict getMemory() {
+    return memory_ == null ? flightplan.v1.MemoryVerdict.getDefaultInstance() : memory_;
+  }
+  /**
+   * <pre>
+   * Whether it fits, in every view.
+   * </pre>
+   *
+   * <code>.flightplan.v1.MemoryVerdict memory = 16;</code>
+   */
+  @java.lang.Override
+  public flightplan.v1.MemoryVerdictOrBuilder getMemoryOrBuilder() {
+    return memory_ == null ? flightplan.v1.MemoryVerdict.getDefaultInstance() : memory_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -779,6 +817,9 @@ private static final long serialVersionUID = 0L;
     }
     for (int i = 0; i < setAsideRules_.size(); i++) {
       com.google.protobuf.GeneratedMessageV3.writeString(output, 15, setAsideRules_.getRaw(i));
+    }
+    if (memory_ != null) {
+      output.writeMessage(16, getMemory());
     }
     getUnknownFields().writeTo(output);
   }
@@ -857,6 +898,10 @@ private static final long serialVersionUID = 0L;
       size += dataSize;
       size += 1 * getSetAsideRulesList().size();
     }
+    if (memory_ != null) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(16, getMemory());
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -907,6 +952,11 @@ private static final long serialVersionUID = 0L;
     if (completeness_ != other.completeness_) return false;
     if (!getSetAsideRulesList()
         .equals(other.getSetAsideRulesList())) return false;
+    if (hasMemory() != other.hasMemory()) return false;
+    if (hasMemory()) {
+      if (!getMemory()
+          .equals(other.getMemory())) return false;
+    }
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -965,6 +1015,10 @@ private static final long serialVersionUID = 0L;
     if (getSetAsideRulesCount() > 0) {
       hash = (37 * hash) + SET_ASIDE_RULES_FIELD_NUMBER;
       hash = (53 * hash) + getSetAsideRulesList().hashCode();
+    }
+    if (hasMemory()) {
+      hash = (37 * hash) + MEMORY_FIELD_NUMBER;
+      hash = (53 * hash) + getMemory().hashCode();
     }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
@@ -1143,6 +1197,11 @@ private static final long serialVersionUID = 0L;
       completeness_ = 0;
       setAsideRules_ = com.google.protobuf.LazyStringArrayList.EMPTY;
       bitField0_ = (bitField0_ & ~0x00004000);
+      memory_ = null;
+      if (memoryBuilder_ != null) {
+        memoryBuilder_.dispose();
+        memoryBuilder_ = null;
+      }
       return this;
     }
 
@@ -1252,6 +1311,11 @@ private static final long serialVersionUID = 0L;
       }
       if (((from_bitField0_ & 0x00002000) != 0)) {
         result.completeness_ = completeness_;
+      }
+      if (((from_bitField0_ & 0x00008000) != 0)) {
+        result.memory_ = memoryBuilder_ == null
+            ? memory_
+            : memoryBuilder_.build();
       }
     }
 
@@ -1442,6 +1506,9 @@ private static final long serialVersionUID = 0L;
         }
         onChanged();
       }
+      if (other.hasMemory()) {
+        mergeMemory(other.getMemory());
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -1574,6 +1641,13 @@ private static final long serialVersionUID = 0L;
               setAsideRules_.add(s);
               break;
             } // case 122
+            case 130: {
+              input.readMessage(
+                  getMemoryFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              bitField0_ |= 0x00008000;
+              break;
+            } // case 130
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1638,7 +1712,7 @@ private static final long serialVersionUID = 0L;
     private boolean willRun_ ;
     /**
      * <pre>
-     * Nothing known makes it fail later.
+     * Nothing known makes it fail later. What is not known does not count: where `memory` is UNKNOWN, it holds but for memory.
      * </pre>
      *
      * <code>bool will_run = 2;</code>
@@ -1650,7 +1724,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Nothing known makes it fail later.
+     * Nothing known makes it fail later. What is not known does not count: where `memory` is UNKNOWN, it holds but for memory.
      * </pre>
      *
      * <code>bool will_run = 2;</code>
@@ -1666,7 +1740,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Nothing known makes it fail later.
+     * Nothing known makes it fail later. What is not known does not count: where `memory` is UNKNOWN, it holds but for memory.
      * </pre>
      *
      * <code>bool will_run = 2;</code>
@@ -3793,6 +3867,161 @@ private static final long serialVersionUID = 0L;
       setAsideRules_.add(value);
       onChanged();
       return this;
+    }
+
+    private flightplan.v1.MemoryVerdict memory_;
+    private com.google.protobuf.SingleFieldBuilderV3<
+        flightplan.v1.MemoryVerdict, flightplan.v1.MemoryVerdict.Builder, flightplan.v1.MemoryVerdictOrBuilder> memoryBuilder_;
+    /**
+     * <pre>
+     * Whether it fits, in every view.
+     * </pre>
+     *
+     * <code>.flightplan.v1.MemoryVerdict memory = 16;</code>
+     * @return Whether the memory field is set.
+     */
+    public boolean hasMemory() {
+      return ((bitField0_ & 0x00008000) != 0);
+    }
+    /**
+     * <pre>
+     * Whether it fits, in every view.
+     * </pre>
+     *
+     * <code>.flightplan.v1.MemoryVerdict memory = 16;</code>
+     * @return The memory.
+     */
+    public flightplan.v1.MemoryVerdict getMemory() {
+      if (memoryBuilder_ == null) {
+        return memory_ == null ? flightplan.v1.MemoryVerdict.getDefaultInstance() : memory_;
+      } else {
+        return memoryBuilder_.getMessage();
+      }
+    }
+    /**
+     * <pre>
+     * Whether it fits, in every view.
+     * </pre>
+     *
+     * <code>.flightplan.v1.MemoryVerdict memory = 16;</code>
+     */
+    public Builder setMemory(flightplan.v1.MemoryVerdict value) {
+      if (memoryBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        memory_ = value;
+      } else {
+        memoryBuilder_.setMessage(value);
+      }
+      bitField0_ |= 0x00008000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Whether it fits, in every view.
+     * </pre>
+     *
+     * <code>.flightplan.v1.MemoryVerdict memory = 16;</code>
+     */
+    public Builder setMemory(
+        flightplan.v1.MemoryVerdict.Builder builderForValue) {
+      if (memoryBuilder_ == null) {
+        memory_ = builderForValue.build();
+      } else {
+        memoryBuilder_.setMessage(builderForValue.build());
+      }
+      bitField0_ |= 0x00008000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Whether it fits, in every view.
+     * </pre>
+     *
+     * <code>.flightplan.v1.MemoryVerdict memory = 16;</code>
+     */
+    public Builder mergeMemory(flightplan.v1.MemoryVerdict value) {
+      if (memoryBuilder_ == null) {
+        if (((bitField0_ & 0x00008000) != 0) &&
+          memory_ != null &&
+          memory_ != flightplan.v1.MemoryVerdict.getDefaultInstance()) {
+          getMemoryBuilder().mergeFrom(value);
+        } else {
+          memory_ = value;
+        }
+      } else {
+        memoryBuilder_.mergeFrom(value);
+      }
+      bitField0_ |= 0x00008000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Whether it fits, in every view.
+     * </pre>
+     *
+     * <code>.flightplan.v1.MemoryVerdict memory = 16;</code>
+     */
+    public Builder clearMemory() {
+      bitField0_ = (bitField0_ & ~0x00008000);
+      memory_ = null;
+      if (memoryBuilder_ != null) {
+        memoryBuilder_.dispose();
+        memoryBuilder_ = null;
+      }
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Whether it fits, in every view.
+     * </pre>
+     *
+     * <code>.flightplan.v1.MemoryVerdict memory = 16;</code>
+     */
+    public flightplan.v1.MemoryVerdict.Builder getMemoryBuilder() {
+      bitField0_ |= 0x00008000;
+      onChanged();
+      return getMemoryFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * Whether it fits, in every view.
+     * </pre>
+     *
+     * <code>.flightplan.v1.MemoryVerdict memory = 16;</code>
+     */
+    public flightplan.v1.MemoryVerdictOrBuilder getMemoryOrBuilder() {
+      if (memoryBuilder_ != null) {
+        return memoryBuilder_.getMessageOrBuilder();
+      } else {
+        return memory_ == null ?
+            flightplan.v1.MemoryVerdict.getDefaultInstance() : memory_;
+      }
+    }
+    /**
+     * <pre>
+     * Whether it fits, in every view.
+     * </pre>
+     *
+     * <code>.flightplan.v1.MemoryVerdict memory = 16;</code>
+     */
+    private com.google.protobuf.SingleFieldBuilderV3<
+        flightplan.v1.MemoryVerdict, flightplan.v1.MemoryVerdict.Builder, flightplan.v1.MemoryVerdictOrBuilder> 
+        getMemoryFieldBuilder() {
+      if (memoryBuilder_ == null) {
+        memoryBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            flightplan.v1.MemoryVerdict, flightplan.v1.MemoryVerdict.Builder, flightplan.v1.MemoryVerdictOrBuilder>(
+                getMemory(),
+                getParentForChildren(),
+                isClean());
+        memory_ = null;
+      }
+      return memoryBuilder_;
     }
     @java.lang.Override
     public final Builder setUnknownFields(

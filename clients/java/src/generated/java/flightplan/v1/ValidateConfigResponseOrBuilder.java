@@ -19,7 +19,7 @@ public interface ValidateConfigResponseOrBuilder extends
 
   /**
    * <pre>
-   * Nothing known makes it fail later.
+   * Nothing known makes it fail later. What is not known does not count: where `memory` is UNKNOWN, it holds but for memory.
    * </pre>
    *
    * <code>bool will_run = 2;</code>
@@ -438,4 +438,31 @@ public interface ValidateConfigResponseOrBuilder extends
    */
   com.google.protobuf.ByteString
       getSetAsideRulesBytes(int index);
+
+  /**
+   * <pre>
+   * Whether it fits, in every view.
+   * </pre>
+   *
+   * <code>.flightplan.v1.MemoryVerdict memory = 16;</code>
+   * @return Whether the memory field is set.
+   */
+  boolean hasMemory();
+  /**
+   * <pre>
+   * Whether it fits, in every view.
+   * </pre>
+   *
+   * <code>.flightplan.v1.MemoryVerdict memory = 16;</code>
+   * @return The memory.
+   */
+  flightplan.v1.MemoryVerdict getMemory();
+  /**
+   * <pre>
+   * Whether it fits, in every view.
+   * </pre>
+   *
+   * <code>.flightplan.v1.MemoryVerdict memory = 16;</code>
+   */
+  flightplan.v1.MemoryVerdictOrBuilder getMemoryOrBuilder();
 }
