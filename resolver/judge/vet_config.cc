@@ -1,10 +1,16 @@
 #include "resolver/judge/vet_config.h"
 
+#include <algorithm>
+#include <iterator>
 #include <optional>
 #include <utility>
 
 #include "absl/status/statusor.h"
+#include "resolver/derive/candidate.h"
+#include "resolver/derive/model_from_knobs.h"
+#include "resolver/derive/shape.h"
 #include "resolver/engine/repair.h"
+#include "resolver/estimate/memory.h"
 #include "resolver/judge/loongforge_parts.h"
 #include "resolver/judge/read_config.h"
 #include "resolver/judge/weigh_config.h"
@@ -23,15 +29,53 @@ FixOutcome Ask(const ReadConfig& read, const Patch& patch) {
   return OutcomeOf(run.findings, weighed.estimate.has_value() ? &*weighed.estimate : nullptr, 0);
 }
 
-// Of the effective values, before the rules look at the change.
-std::optional<FixOutcome> Forecast(const JudgedConfig& judged, const ReadConfig& read, const Patch& patch) {
-  Config config = judged.run.config;
-  Environment env = judged.run.env;
-  ApplyPatch(patch, &config, &env);
-  const WeighedConfig weighed = EstimateConfig({&read.gpu, read.reading.parsed.unknown}, config, env);
-  if (!weighed.estimate.has_value()) return FixOutcome();
-  return OutcomeOf({}, &*weighed.estimate, 0);
+// Sizes that the model's shape and its stages hang on.
+constexpr Knob kLayoutSizes[] = {Knob::tensor_model_parallel_size,           Knob::pipeline_model_parallel_size,
+                                 Knob::virtual_pipeline_model_parallel_size, Knob::context_parallel_size,
+                                 Knob::expert_model_parallel_size,           Knob::expert_tensor_parallel_size};
+bool MovesLayout(const Patch& patch) {
+  return std::any_of(patch.begin(), patch.end(), [](const Assignment& assignment) {
+    return std::find(std::begin(kLayoutSizes), std::end(kLayoutSizes), assignment.knob) != std::end(kLayoutSizes);
+  });
 }
+
+// Memory with a patch over the effective values, before the rules look at the change.
+class PatchForecast {
+ public:
+  PatchForecast(const JudgedConfig& judged, const ReadConfig& read)
+      : run_(judged.run), inputs_{&read.gpu, read.reading.parsed.unknown} {
+    if (!inputs_.gpu->has_value() || !run_.env.world_size.has_value()) return;
+    absl::StatusOr<ModelSpec> model = ModelFromKnobs(run_.config);
+    if (!model.ok()) return;
+    absl::StatusOr<ModelShape> shape = MakeShape(*model, run_.config);
+    if (!shape.ok()) return;
+    stages_ = StagesOf(*shape, run_.config);
+    shape_ = *std::move(shape);
+  }
+
+  FixOutcome Of(const Patch& patch) const {
+    Config config = run_.config;
+    if (!shape_.has_value() || MovesLayout(patch)) {
+      Environment env = run_.env;
+      ApplyPatch(patch, &config, &env);
+      const WeighedConfig weighed = EstimateConfig(inputs_, config, env);
+      return weighed.estimate.has_value() ? OutcomeOf({}, &*weighed.estimate, 0) : FixOutcome();
+    }
+    for (const Assignment& assignment : patch) config.Set(assignment.knob, assignment.value, Origin::kCaller);
+    MemoryForecast memory;
+    ForecastMemory(*shape_, CandidateOf(config, run_.env, *shape_, stages_), MemoryOf(**inputs_.gpu), &memory);
+    FixOutcome outcome;
+    outcome.fit = memory.verdict;
+    outcome.memory_bytes = memory.fullest.total.value;
+    return outcome;
+  }
+
+ private:
+  const RunResult& run_;
+  const WeighingInputs inputs_;
+  std::optional<ModelShape> shape_;
+  StageLayout stages_;
+};
 
 }  // namespace
 
@@ -43,7 +87,12 @@ void VetFixes(const JudgeQuestion& question, JudgedConfig* judged) {
   trial.now = Ask(*read, {});
   trial.config = &judged->run.config;
   trial.ask = [&](const Patch& patch) { return Ask(*read, patch); };
-  trial.forecast = [&](const Patch& patch) { return Forecast(*judged, *read, patch); };
+  // Made for memory findings alone, which are the ones that ask.
+  std::optional<PatchForecast> forecast;
+  trial.forecast = [&](const Patch& patch) {
+    if (!forecast.has_value()) forecast.emplace(*judged, *read);
+    return forecast->Of(patch);
+  };
   VetFixes(trial, &judged->run.findings);
 }
 

@@ -96,8 +96,10 @@ absl::Status AnswerOne(const NormalizedIntent& question, const LayoutSearch& sea
 }
 
 PlanAnswer Answered(const LayoutSizes& sizes, ResolvedPlan plan, const CautionContext& context) {
-  const bool full = plan.decided.config.Get(K::recompute_granularity).text() == "full";
-  return {sizes, std::move(plan), CautionsOf(sizes, full, context)};
+  if (plan.step == nullptr) return {sizes, std::move(plan), {}};
+  const PlannedStep& step = *plan.step;
+  const Candidate executed = CandidateOf(plan.decided.config, plan.env, step.model.shape(), step.stages);
+  return {sizes, std::move(plan), CautionsOf(sizes, executed, context)};
 }
 
 // A plan that stands for others says which: as alternatives of the size in which they differ.

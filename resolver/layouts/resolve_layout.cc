@@ -193,6 +193,26 @@ absl::StatusOr<bool> TakeBest(const NormalizedIntent& intent, const EvidenceSnap
   return false;
 }
 
+// What is left of a space without the executions that were weighed, where that is a space; else all of it.
+ExecutionSpace Without(const ExecutionSpace& weighed, ExecutionSpace all) {
+  const bool same_graphs = weighed.graphs.size() == all.graphs.size();
+  const bool same_exchanges = weighed.exchanges.size() == all.exchanges.size();
+  if (same_graphs) {
+    std::erase_if(all.exchanges, [&](const Exchange& exchange) {
+      return std::any_of(weighed.exchanges.begin(), weighed.exchanges.end(), [&](const Exchange& known) {
+        return known.dispatcher == exchange.dispatcher && known.ep_overlap == exchange.ep_overlap;
+      });
+    });
+  } else if (same_exchanges) {
+    std::erase_if(all.graphs, [&](const Graphs& graphs) {
+      return std::any_of(weighed.graphs.begin(), weighed.graphs.end(), [&](const Graphs& known) {
+        return known.impl == graphs.impl && known.modules == graphs.modules;
+      });
+    });
+  }
+  return all;
+}
+
 // One round over the plan's own dispatcher: first what no evidence speaks of, then what evidence left to an A/B. What
 // it settles stays.
 absl::StatusOr<bool> WeighOnce(const NormalizedIntent& intent, const EvidenceSnapshot& evidence, double room,
@@ -202,11 +222,11 @@ absl::StatusOr<bool> WeighOnce(const NormalizedIntent& intent, const EvidenceSna
   Keep(*plan, search.base, Settled, &search.question.execution);
   const ExecutionSpace unsettled = search.question.execution;
   Keep(*plan, search.base, NeedsAb, &search.question.execution);
-  const bool left_out = search.question.execution.size() < unsettled.size();
+  const ExecutionSpace weighed = search.question.execution;
   FLIGHTPLAN_ASSIGN_OR_RETURN(const bool taken, TakeBest(intent, evidence, 0, &search, plan));
-  if (!left_out) return taken;
-  Prepare(*plan, room, &search);
-  search.question.execution = unsettled;
+  if (weighed.size() == unsettled.size()) return taken;
+  if (taken) Prepare(*plan, room, &search);
+  search.question.execution = taken ? unsettled : Without(weighed, unsettled);
   FLIGHTPLAN_ASSIGN_OR_RETURN(const bool clearly, TakeBest(intent, evidence, kErrorsOfAnAb, &search, plan));
   return taken || clearly;
 }
@@ -300,6 +320,10 @@ absl::Status ExecuteStages(const std::vector<VirtualStages>& counts, const Norma
 }  // namespace
 
 absl::StatusOr<ResolvedPlan> ResolveLayout(NormalizedIntent intent, const EvidenceSnapshot& evidence) {
+  if (intent.stage == Stage::kBringUp) {  // which asks for the plainest way that runs
+    FLIGHTPLAN_ASSIGN_OR_RETURN(ResolvedPlan plain, Execute(intent, evidence));
+    if (Launchable(plain)) return plain;
+  }
   VirtualStageSearch search(intent);
   const std::vector<VirtualStages> counts = search.AsDecided();
   std::vector<StagedPlan> plans;  // that can be launched

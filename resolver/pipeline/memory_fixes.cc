@@ -64,10 +64,10 @@ void AddSelective(const Config& c, std::vector<Patch>* out) {
   }
 }
 
-// The optimizer's state on the host, the least of it first, with what lets its copies run beside the step.
+// Half of the optimizer's state on the host, or all of it, with what lets its copies run beside the step.
 void AddOptimizerOffload(const Config& c, std::vector<Patch>* out) {
   if (c.origin(K::optimizer_cpu_offload) == Origin::kAbsent || c.Get(K::optimizer_cpu_offload).truthy()) return;
-  for (const double fraction : {0.25, 0.5, 0.75, 1.0}) {
+  for (const double fraction : {0.5, 1.0}) {
     Patch patch = {Set(K::optimizer_cpu_offload, Value(true)), Set(K::optimizer_offload_fraction, Value(fraction))};
     for (const Knob companion : {K::use_precision_aware_optimizer, K::overlap_cpu_optimizer_d2h_h2d}) {
       if (c.origin(companion) != Origin::kAbsent && !c.Get(companion).truthy()) {

@@ -33,14 +33,35 @@ constexpr CautionRule kRules[] = {
 };
 static_assert(std::size(kRules) == kCautions);
 
-// Of how a layout is executed: whole layers computed again. Null: none.
-const Caution* ExecutionCaution(bool full_recompute, int64_t micro_batch_size) {
-  static constexpr Caution kRecomputed = {"recompute of whole layers", 0.06, 9};
-  // The microbatch could be smaller instead.
-  static constexpr Caution kRecomputedBatch = {"recompute of whole layers with several sequences a microbatch", 0.12,
-                                               3};
-  if (!full_recompute) return nullptr;
-  return micro_batch_size > 1 ? &kRecomputedBatch : &kRecomputed;
+// What is computed again.
+enum class Repeated : uint8_t { kNothing, kActivations, kProducts, kLayers };
+
+Repeated RepeatedBy(const Candidate& c) {
+  if (c.recompute == RecomputeMode::kNone) return Repeated::kNothing;
+  if (c.recompute != RecomputeMode::kSelective) return Repeated::kLayers;
+  const bool light = (c.recompute_modules & ~(kDropMoeAct | kDropLayernorm)) == 0;
+  return light ? Repeated::kActivations : Repeated::kProducts;
+}
+
+// Of how a layout is executed. Recompute makes room that a smaller microbatch has anyway. Null: none.
+const Caution* ExecutionCaution(Repeated repeated, int64_t micro_batch_size) {
+  static constexpr Caution kLayers = {"recompute of whole layers", 0.06, 9};
+  static constexpr Caution kBatchOfLayers = {"recompute of whole layers with several sequences a microbatch", 0.12, 3};
+  static constexpr Caution kBatchOfProducts = {"recompute of matrix products with several sequences a microbatch", 0.12,
+                                               5};
+  static constexpr Caution kBatchOfActivations = {"recompute with several sequences a microbatch", 0.06, 20};
+  const bool several = micro_batch_size > 1;
+  switch (repeated) {
+    case Repeated::kNothing:
+      return nullptr;
+    case Repeated::kActivations:
+      return several ? &kBatchOfActivations : nullptr;
+    case Repeated::kProducts:
+      return several ? &kBatchOfProducts : nullptr;
+    case Repeated::kLayers:
+      return several ? &kBatchOfLayers : &kLayers;
+  }
+  return nullptr;
 }
 
 }  // namespace
@@ -51,12 +72,12 @@ double Cautions::ratio() const {
   return sum;
 }
 
-Cautions CautionsOf(const LayoutSizes& sizes, bool full_recompute, const CautionContext& context) {
+Cautions CautionsOf(const LayoutSizes& sizes, const Candidate& executed, const CautionContext& context) {
   Cautions cautions;
   for (const CautionRule& row : kRules) {
     if (row.holds(sizes, context)) cautions.held[cautions.count++] = &row.caution;
   }
-  if (const Caution* caution = ExecutionCaution(full_recompute, sizes.micro_batch_size)) {
+  if (const Caution* caution = ExecutionCaution(RepeatedBy(executed), sizes.micro_batch_size)) {
     cautions.held[cautions.count++] = caution;
   }
   return cautions;

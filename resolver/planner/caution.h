@@ -32,7 +32,8 @@ struct Cautions {
   bool empty() const { return count == 0; }
   double ratio() const;  // their sum
 };
-Cautions CautionsOf(const LayoutSizes& sizes, bool full_recompute, const CautionContext& context);
+// `executed`: how; its sizes are not looked at.
+Cautions CautionsOf(const LayoutSizes& sizes, const Candidate& executed, const CautionContext& context);
 
 // The least that any execution of these sizes has: the sum without the execution's. Far below a microsecond.
 double CautionRatio(const LayoutSizes& sizes, const CautionContext& context);

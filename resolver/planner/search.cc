@@ -124,6 +124,9 @@ class Searcher {
             static_cast<int64_t>(question.execution.recomputes.size() * question.execution.optimizer_offloads.size())),
         most_offload_(*std::max_element(question.execution.optimizer_offloads.begin(),
                                         question.execution.optimizer_offloads.end())),
+        plain_is_open_(question.execution.recomputes.front().mode == RecomputeMode::kNone &&
+                       question.execution.recomputes.front().offload_layers == 0 &&
+                       question.execution.optimizer_offloads.front() == kNoOffload),
         families_(FamiliesOf(question.execution)) {}
   SearchResult Run();
   std::optional<FoundPlan> Execute(const LayoutSizes& sizes, const StageLayout& stages, double limit_us) const;
@@ -189,6 +192,7 @@ class Searcher {
   const SearchQuestion& q_;
   const int64_t executions_, sets_;
   const float most_offload_;
+  const bool plain_is_open_;  // no recompute and no offload are among the executions
   const std::vector<Family> families_;
   std::vector<Layout> layouts_;
   std::vector<Group> groups_;
@@ -264,8 +268,7 @@ FoundPlan Searcher::Found(const Layout& layout, const Candidate& c) const {
   plan.split = layout.split_at;
   plan.caution = layout.caution;
   if (ByTime() && q_.caution.has_value()) {
-    const bool full = c.recompute == RecomputeMode::kFullUniform || c.recompute == RecomputeMode::kFullBlock;
-    plan.caution = 1 + CautionsOf(layout.sizes, full, *q_.caution).ratio();
+    plan.caution = 1 + CautionsOf(layout.sizes, c, *q_.caution).ratio();
   }
   plan.candidate = c;
   ForecastStep(*q_.work, c, q_.rates, &plan.step);
@@ -338,8 +341,18 @@ void Searcher::JudgeTime(const Layout& layout, double threshold, std::vector<Com
       out->time_bound += left * static_cast<int64_t>(plain.size() - i);
       break;
     }
-    by_time.clear();
     Use(*combination, &c);
+    if (plain_is_open_) {  // where that fits, everything else only adds time
+      Use(q_.execution.recomputes.front(), given_layers, &c);
+      if (Fits(MemoryOf(c))) {
+        ++out->judged;
+        out->time_bound += left - 1;
+        best = plain_us;
+        winner = c;
+        continue;
+      }
+    }
+    by_time.clear();
     for (const Family* family : families) {
       UseOffload(family->offload, &c);
       for (size_t r : family->sets) {

@@ -102,6 +102,7 @@ void VisitLayouts(const ModelShape& shape, const LayoutQuestion& q,
               // The interleaved schedule fills a group of pp microbatches at a time.
               if (vpp > 1 && microbatches % pp != 0) continue;
               sizes.pp = static_cast<int32_t>(pp), sizes.vpp = static_cast<int32_t>(vpp);
+              if (q.allowed != nullptr && !q.allowed(sizes)) continue;
               if (!visit(sizes)) return;
             }
           }

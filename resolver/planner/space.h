@@ -37,6 +37,8 @@ struct LayoutQuestion {
   int64_t first_stage_layers = 0;  // decoder layers that the first virtual stage of several must hold
   bool even_stages = false;        // only layer counts that divide: the stack cannot spell another split
   int64_t layout_stages = 0;       // virtual stages of a layout that is given; 0: none
+  // Combinations that are looked at, among the legal ones; empty: all.
+  std::function<bool(const LayoutSizes&)> allowed;
 };
 
 // Calls visit(sizes) for every legal combination of sizes. Combinations that differ in PP and VPP alone follow one
