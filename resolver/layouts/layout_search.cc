@@ -54,7 +54,7 @@ size_t BaseIndex(const LayoutSizes& wish, const LayoutSizes& sizes) {
 // The decisions for each corner: what they settle beside the sizes depends on which groups there are.
 void DecideBases(LayoutSearch* s) {
   static const StageLayout* const kFlat = new StageLayout(MakeStageLayout(1, 1, {ChunkContents{}}));
-  const LayoutSizes& wish = s->question.layout.wish;
+  const LayoutSizes& wish = s->given;
   const bool moe = s->intent.model.is_moe();
   for (size_t i = 0; i < s->bases.size(); ++i) {
     const LayoutSizes corner{
@@ -107,7 +107,7 @@ absl::Status PrepareSearch(NormalizedIntent intent, LayoutSearch* s) {
   s->intent = std::move(intent);
   FLIGHTPLAN_ASSIGN_OR_RETURN(s->shape, MakeShape(s->intent.model, StartConfig(s->intent)));
   s->work = WorkOf(s->shape);
-  s->question.layout.wish = WishOf(s->intent);
+  s->given = s->question.layout.wish = WishOf(s->intent);
   DecideBases(s);
   if (OffloadIsOpen(s->intent, s->shape, s->config, s->bases.front())) {
     for (Candidate& base : s->bases) base.offload_layers = 0;
@@ -145,7 +145,7 @@ absl::Status PrepareSearch(NormalizedIntent intent, LayoutSearch* s) {
   const int64_t domain = decide::ExtractFeatures(s->intent, s->shape, s->config).domain;
   const bool cp_comm_is_open = !PinOf(s->intent, K::cp_comm_type).has_value() && !StackOf(s->intent.env).fork;
   q.base = [s, domain, cp_comm_is_open](const LayoutSizes& sizes) {
-    Candidate base = s->bases[BaseIndex(s->question.layout.wish, sizes)];
+    Candidate base = s->bases[BaseIndex(s->given, sizes)];
     if (sizes.cp > 1 && cp_comm_is_open) {
       base.cp_comm = ContextExchangeOf(s->shape, sizes.tp, sizes.cp, s->question.layout.seq_length, domain).type;
     }

@@ -22,6 +22,7 @@ struct LayoutSearch {
   NormalizedIntent intent;
   ModelShape shape;
   ModelWork work;
+  LayoutSizes given;                // by the question; 0: open
   std::array<Candidate, 16> bases;  // by which of TP, PP, CP and EP, where they are open, are more than one
   std::map<std::pair<int, int>, std::vector<std::unique_ptr<StageLayout>>> stages;
   Config config;           // with the plainest layout

@@ -70,11 +70,12 @@ bool Accepted(const NormalizedIntent& question, const LayoutSizes& sizes) {
 
 JudgedLayout JudgeLayout(const NormalizedIntent& question, const LayoutSizes& sizes,
                          const std::optional<std::string>& pipeline_layout) {
-  NormalizedIntent given = WithSizes(question, sizes);
-  given.layout.pipeline_model_parallel_layout = pipeline_layout;
+  NormalizedIntent open = WithOpenLayout(question);
+  open.layout.pipeline_model_parallel_layout = pipeline_layout;
   LayoutSearch search;
   JudgedLayout judged;
-  if (!PrepareSearch(std::move(given), &search).ok()) return judged;
+  if (!PrepareSearch(std::move(open), &search).ok()) return judged;
+  search.question.layout.wish = sizes;  // judged as the search that leaves them open judges them
   SearchResult found;
   for (const double room : kRooms) {
     search.question.room = judged.room = room;
