@@ -145,7 +145,9 @@ TEST(ValidateConfig, ALaunchWithoutWhatItStartsFromWillNotRun) {
   EXPECT_EQ(MissingIn(bare), Ids({"start.train-length", "start.learning-rate", "start.tokenizer"}));
   constexpr char kWhole[] = "--mock-data --train-samples 1000 --lr 1e-4 --tokenizer-type NullTokenizer ";
   EXPECT_TRUE(JudgedLaunch(kWhole).will_run());
-  EXPECT_EQ(MissingIn(JudgedLaunch("--train-iters 10 --lr 1e-4")), Ids({"start.tokenizer"}));
+  const v1::ValidateConfigResponse default_tokenizer = JudgedLaunch("--train-iters 10 --lr 1e-4");
+  EXPECT_EQ(MissingIn(default_tokenizer), Ids({"start.tokenizer"}));
+  EXPECT_TRUE(default_tokenizer.will_run());
 }
 
 TEST(ValidateConfig, WhatAVariableMayHoldIsNotMissing) {

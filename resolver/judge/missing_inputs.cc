@@ -12,9 +12,10 @@ namespace {
 
 using K = Knob;
 
-// A value that a start needs. `knobs`: one of them is enough.
+// A value that a start takes. `knobs`: one of them is enough.
 struct Input {
   absl::string_view rule_id, area;
+  Severity severity;
   std::array<K, 2> knobs;
   absl::string_view seen, needs, source;
 };
@@ -22,22 +23,27 @@ struct Input {
 constexpr Input kInputs[] = {
     {"start.train-length",
      "schedule",
+     Severity::kError,
      {K::train_iters, K::train_samples},
      "neither --train-iters nor --train-samples",
      "training needs a length: --train-iters N or --train-samples N",
      "Megatron-LM:megatron/training/training.py:2586"},
     {"start.learning-rate",
      "schedule",
+     Severity::kError,
      {K::lr, K::lr},
      "no --lr",
      "the schedule needs a learning rate: --lr VALUE",
      "Megatron-LM:megatron/core/optimizer_param_scheduler.py:148"},
     {"start.tokenizer",
      "data",
-     {K::tokenizer_type, K::tokenizer_type},
+     Severity::kWarning,
+     {K::tokenizer_type, K::vocab_file},
      "no --tokenizer-type",
-     "the program builds a tokenizer: --tokenizer-type NAME, NullTokenizer for mock data",
-     "Megatron-LM:megatron/core/tokenizers/utils/build_tokenizer.py:28"},
+     "the script takes its own tokenizer, GPT-2's, and downloads its vocabulary: say --tokenizer-type, NullTokenizer "
+     "for "
+     "mock data",
+     "Megatron-LM:pretrain_gpt.py:527"},
 };
 
 // Words of a whole launch say the model's size and the batch; fewer are a sketch of one.
@@ -66,8 +72,8 @@ std::vector<Finding> MissingInputs(const Reading& reading, const Environment& en
     Finding finding;
     finding.rule_id = input.rule_id;
     finding.area = input.area;
-    finding.severity = Severity::kError;
-    finding.verdict = Verdict::kWillRun;
+    finding.severity = input.severity;
+    finding.verdict = input.severity == Severity::kError ? Verdict::kWillRun : Verdict::kAdvice;
     finding.stage = "build";
     finding.observed = {{std::string(Name(input.knobs[0])), Value()}};
     finding.seen = std::string(input.seen);

@@ -7,8 +7,8 @@ namespace {
 
 using K = Knob;
 
-// megatron/training/training.py:2586, core/optimizer_param_scheduler.py:148,
-// core/tokenizers/utils/build_tokenizer.py:28.
+// megatron/training/training.py:2586, core/optimizer_param_scheduler.py:148. pretrain_gpt.py:527 has a tokenizer of its
+// own where none is named.
 void AskForTraining(const Config& config, const TokenizerWords& tokenizer, Launch* launch) {
   if (!config.Get(K::train_iters).truthy() && !config.Get(K::train_samples).truthy()) {
     Ask({"train_iters", "how many iterations to train", "--train-iters N", "--train-iters 1000", ""},
@@ -19,7 +19,8 @@ void AskForTraining(const Config& config, const TokenizerWords& tokenizer, Launc
         launch);
   }
   if (config.Get(K::tokenizer_type).is_none()) {
-    Ask({"tokenizer", "the tokenizer of the data", std::string(tokenizer.spelling), std::string(tokenizer.example), ""},
+    Ask({"tokenizer", "the tokenizer of the data", std::string(tokenizer.spelling), std::string(tokenizer.example),
+         tokenizer.without},
         tokenizer.placeholder, launch);
   }
   // core/datasets/blended_megatron_dataset_config.py:138.

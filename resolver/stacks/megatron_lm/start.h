@@ -8,11 +8,12 @@ namespace flightplan {
 // `tokenizer`: how the program takes a real one.
 struct TokenizerWords {
   absl::string_view spelling, placeholder, example;
+  absl::string_view without = {};  // what happens where none is given; empty: nothing starts
 };
 inline constexpr TokenizerWords kMegatronTokenizer = {
     "--tokenizer-type HuggingFaceTokenizer --tokenizer-model PATH",
     "--tokenizer-type HuggingFaceTokenizer --tokenizer-model \"${TOKENIZER_MODEL:?folder or name of the tokenizer}\"",
-    "--tokenizer-type NullTokenizer --vocab-size 32000"};
+    "--tokenizer-type NullTokenizer --vocab-size 32000", "it takes GPT-2's tokenizer and downloads it"};
 inline constexpr TokenizerWords kLoongForgeTokenizer = {
     "--tokenizer-type HFTokenizer --hf-tokenizer-path PATH",
     "--tokenizer-type HFTokenizer --hf-tokenizer-path \"${TOKENIZER_MODEL:?folder or name of the tokenizer}\"",
