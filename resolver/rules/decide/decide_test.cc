@@ -223,8 +223,13 @@ TEST(Dispatcher, HangsOnFabricAndCapabilities) {
   intent.env.capabilities_known = false;
   EXPECT_EQ(Dispatcher(Plan(intent)), "alltoall");
   // Over the network, a routing map larger than any published one goes to deepep.
-  intent = Intent("qwen3-next-80b-a3b", "b200", 64, {.ep = 64}, 1024);
+  intent = Intent("qwen3-next-80b-a3b", "h100", 64, {.ep = 64}, 1024);
   EXPECT_EQ(Dispatcher(Plan(intent)), "deepep");
+  // Between nodes of Blackwell GPUs both flex backends failed in the field; inside one they serve.
+  intent = Intent("qwen3-next-80b-a3b", "b200", 64, {.ep = 64}, 1024);
+  EXPECT_EQ(Dispatcher(Plan(intent)), "alltoall");
+  intent = Intent("qwen3-next-80b-a3b", "b200", 64, {.ep = 8}, 1024);
+  EXPECT_EQ(Dispatcher(Plan(intent)), "hybridep");
   // In a rack, the same exchange stays inside the NVLink domain.
   intent = Intent("qwen3-next-80b-a3b", "gb200", 64, {.ep = 64}, 1024);
   EXPECT_EQ(Dispatcher(Plan(intent)), "hybridep");
