@@ -40,9 +40,8 @@ constexpr Input kInputs[] = {
      Severity::kWarning,
      {K::tokenizer_type, K::vocab_file},
      "no --tokenizer-type",
-     "the script takes its own tokenizer, GPT-2's, and downloads its vocabulary: say --tokenizer-type, NullTokenizer "
-     "for "
-     "mock data",
+     "the script takes a tokenizer of its own (pretrain_gpt.py: GPT-2's) and downloads it: say --tokenizer-type, "
+     "NullTokenizer for mock data",
      "Megatron-LM:pretrain_gpt.py:527"},
 };
 
