@@ -47,25 +47,28 @@ class Forecaster {
     precision_ = static_cast<size_t>(plan.precision);
     if (rates.gemm_us[precision_] <= 0) precision_ = 0;
     quantize_us_ = rates.quantize_bytes[precision_] * rates.memory_us;
+    written_ = std::max<double>(plan.gradient_bytes, kBf16Bytes) / kBf16Bytes;
+    weight_gradient_ = 1 / k_.gemm_weight_gradient;
   }
 
   LayerTimes Layers() const;
   bool Run(const LayerTimes& times, StepForecast* out);
 
  private:
+  // Matrix products of one layer, of `rows` rows in all: forward, input gradient, weight gradient.
+  struct Products {
+    double fwd = 0, bwd = 0, wgrad = 0;
+    double all() const { return fwd + bwd + wgrad; }
+  };
   // What a product loses at its edges: operands are read once for all output columns, and each output is written after
-  // `in` products have been added to it, which the next tile does not hide.
-  double EdgesOf(double in, double out, size_t precision) const {
-    return 1 + rates_.ridge[precision] * (k_.gemm_half_out / out + k_.gemm_half_in / in);
-  }
-  double GemmUs(double rows, double in, double out, size_t precision) const {
-    return 2 * rows * in * out * rates_.gemm_us[precision] * EdgesOf(in, out, precision);
-  }
-  // The weight gradient adds `rows` products to each value of the gradient buffer, which it reads and writes.
-  double WeightGradientUs(double rows, double in, double out, size_t precision) const {
-    const double written = std::max<double>(plan_.gradient_bytes, kBf16Bytes) / kBf16Bytes;
-    return 2 * rows * in * out * rates_.gemm_us[precision] * EdgesOf(rows / written, out, precision) /
-           k_.gemm_weight_gradient;
+  // `in` products have been added to it, which the next tile does not hide. A weight gradient adds the rows of one
+  // weight, `summed`, to the gradient buffer, which it reads and writes. `few`: lost besides, by an expert's few rows.
+  Products ProductsOf(double rows, double in, double out, size_t precision, double summed, double few = 0) const {
+    const double columns = k_.gemm_half_out * rates_.ridge[precision],
+                 depth = k_.gemm_half_in * rates_.ridge[precision];
+    const double us = 2 * rows * in * out * rates_.gemm_us[precision], by_in = 1 / in, by_out = 1 / out;
+    return {us * (1 + few + columns * by_out + depth * by_in), us * (1 + few + columns * by_in + depth * by_out),
+            us * (1 + columns * by_out + depth * written_ / summed) * weight_gradient_};
   }
 
   // One linear layer: forward, input gradient, weight gradient, and the casts in front of them.
@@ -73,9 +76,10 @@ class Forecaster {
     const double in = linear.split == Linear::Split::kRow ? linear.in / t_ : linear.in;
     const double out = linear.split == Linear::Split::kColumn ? linear.out / t_ : linear.out;
     const double rows = linear.split == Linear::Split::kWhole ? local_ : tokens_;
-    module->fwd.matmul += GemmUs(rows, in, out, precision);
-    module->bwd.matmul += GemmUs(rows, out, in, precision);
-    module->wgrad.matmul += WeightGradientUs(rows, in, out, precision);
+    const Products products = ProductsOf(rows, in, out, precision, rows);
+    module->fwd.matmul += products.fwd;
+    module->bwd.matmul += products.bwd;
+    module->wgrad.matmul += products.wgrad;
     if (precision != 0) {
       module->fwd.memory += rows * in * quantize_us_;
       module->bwd.memory += rows * out * quantize_us_;
@@ -205,6 +209,7 @@ class Forecaster {
   double tokens_ = 0, local_ = 0;  // of a microbatch: on a TP group's ranks, and where sequence parallelism splits them
   size_t precision_ = 0;
   double quantize_us_ = 0;
+  double written_ = 1, weight_gradient_ = 1;
   double dense_parameters_ = 0, expert_parameters_ = 0;  // of the slowest stage's rank
 };
 
@@ -234,8 +239,8 @@ Module Forecaster::AttentionModule(const LayerWork& layer, size_t precision) con
     module.bwd.attention = 2.5 * flops * rates_.attention_backward_us * gain * wide * small * (1 + 0.6 * sequence) *
                            (1 + 0.3 * k_.attention_half_work / blocks);
     if (plan_.fp8_attention) {
-      // Queries, keys and values are cast on the way in, the output's gradient on the way back: read in 16 bits, written
-      // in 8 (measured forward gains do not hold it: their kernels are fed in FP8).
+      // Queries, keys and values are cast on the way in, the output's gradient on the way back: read in 16 bits,
+      // written in 8 (measured forward gains do not hold it: their kernels are fed in FP8).
       const double queries = tokens_ * work.heads / t_, keys = tokens_ * work.groups / t_;
       constexpr double kCastBytes = 3;
       AddMemory(kCastBytes * (queries * work.qk_size + keys * (work.qk_size + work.v_size)),
@@ -331,16 +336,12 @@ LayerTime Forecaster::TimeOfLayer(const LayerWork& layer, size_t precision) cons
     const double per_expert = std::max(1.0, rows / local_experts);
     const double first = (mlp.gated ? 2 : 1) * mlp.expert_width / q, second = mlp.expert_width / q;
     Module experts;
-    const double few = k_.gemm_half_rows_grouped * rates_.ridge[precision] / per_expert;
-    const auto product = [&](double k, double n) {
-      return 2 * rows * k * n * rates_.gemm_us[precision] * (EdgesOf(k, n, precision) + few) / k_.gemm_grouped;
-    };
-    experts.fwd.matmul = product(in, first) + product(second, in);
-    experts.bwd.matmul = product(first, in) + product(in, second);
-    experts.wgrad.matmul =
-        local_experts *
-        (WeightGradientUs(per_expert, in, first, precision) + WeightGradientUs(per_expert, second, in, precision)) /
-        k_.gemm_grouped;
+    const double few = k_.gemm_half_rows_grouped * rates_.ridge[precision] / per_expert, grouped = 1 / k_.gemm_grouped;
+    const Products up = ProductsOf(rows, in, first, precision, per_expert, few);
+    const Products down = ProductsOf(rows, second, in, precision, per_expert, few);
+    experts.fwd.matmul = (up.fwd + down.fwd) * grouped;
+    experts.bwd.matmul = (up.bwd + down.bwd) * grouped;
+    experts.wgrad.matmul = (up.wgrad + down.wgrad) * grouped;
     // The fused grouped MLP has every gated activation in its own kernel, forward; the backward pass of one that is not
     // plain stays with the framework's operators.
     const double once = kBf16Bytes * (first + second) * rows,
@@ -361,9 +362,10 @@ LayerTime Forecaster::TimeOfLayer(const LayerWork& layer, size_t precision) cons
 
     // ---- router, permutation
     Module route;
-    route.fwd.matmul = GemmUs(local_, h_, mlp.experts, 0);
-    route.bwd.matmul = GemmUs(local_, mlp.experts, h_, 0);
-    route.wgrad.matmul = WeightGradientUs(local_, h_, mlp.experts, 0);
+    const Products router = ProductsOf(local_, h_, mlp.experts, 0, local_);
+    route.fwd.matmul = router.fwd;
+    route.bwd.matmul = router.bwd;
+    route.wgrad.matmul = router.wgrad;
     AddMemory(norm_bytes + 14 * local_ * mlp.experts, 1.6 * norm_bytes + 10 * local_ * mlp.experts, &route);
     const double router_kernels = plan_.router_fusion ? 8 : 18;
     route.fwd.kernels = 3 + router_kernels;
@@ -500,8 +502,9 @@ LayerTime Forecaster::TimeOfHead() const {
   LayerTime times;
   const double v = work_.vocabulary / t_;
   const size_t precision = plan_.low_precision_head ? precision_ : 0;
-  times.fwd.matmul = GemmUs(tokens_, h_, v, precision);
-  times.bwd.matmul = GemmUs(tokens_, v, h_, precision) + WeightGradientUs(tokens_, h_, v, precision);
+  const Products products = ProductsOf(tokens_, h_, v, precision, tokens_);
+  times.fwd.matmul = products.fwd;
+  times.bwd.matmul = products.bwd + products.wgrad;
   times.fwd.memory = tokens_ * v * 6 * rates_.memory_us;
   times.bwd.memory = tokens_ * v * 6 * rates_.memory_us;
   if (precision != 0) {
@@ -529,9 +532,10 @@ LayerTime Forecaster::TimeOfRank(const RankContents& rank, const LayerTimes& lay
     // The projection of two hidden states to one, and each depth's own pass through the output layer.
     LayerTime joined;
     const double rows = tokens_ / t_;
-    joined.fwd.matmul = GemmUs(rows, 2 * h_, h_, precision_);
-    joined.bwd.matmul = GemmUs(rows, h_, 2 * h_, precision_) + WeightGradientUs(rows, 2 * h_, h_, precision_);
-    joined.pair = joined.fwd.matmul + joined.bwd.matmul;
+    const Products products = ProductsOf(rows, 2 * h_, h_, precision_, rows);
+    joined.fwd.matmul = products.fwd;
+    joined.bwd.matmul = products.bwd + products.wgrad;
+    joined.pair = products.all();
     Accumulate(joined, depths, &sum);
   }
   const double heads = depths + rank.losses;
