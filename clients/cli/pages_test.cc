@@ -59,6 +59,7 @@ v1::ResolveConfigResponse Resolved() {
         parts { name: "parameters" part_bytes: 12884901888 }
         parts { name: "optimizer_state" part_bytes: 16106127360 }
         total_bytes { value: 28991029248 low: 27917287424 high: 32212254720 }
+        allocated_bytes { value: 26843545600 low: 25769803776 high: 27917287424 }
       }
       stages {
         stage: 1
@@ -76,6 +77,7 @@ v1::ResolveConfigResponse Resolved() {
       mfu_ratio: 0.304
       communication { name: "expert_parallel" exposed_us: 1200000 hidden_us: 3400000 }
       communication { name: "data_parallel" exposed_us: 870000 }
+      unmeasured_terms: "Mamba scan"
     }
     launches {
       dialect: "megatron-lm"

@@ -204,6 +204,15 @@ std::string MemoryBar(const v1::Estimate& estimate, const Terminal& terminal) {
   }
   parts.emplace_back("GiB");
   std::string out = Lines("memory", parts, "  ", terminal);
+  if (worst->has_allocated_bytes()) {
+    const auto range = [](const v1::Range& r) {
+      return absl::StrCat(GibNumber(r.value()), " (", GibNumber(r.low()), "..", GibNumber(r.high()), ")");
+    };
+    out += Line(
+        "",
+        absl::StrCat("allocated ", range(worst->allocated_bytes()), ", on the device ", range(worst->total_bytes())),
+        terminal);
+  }
   if (!estimate.scope().empty()) out += Line("", absl::StrCat("counts ", estimate.scope()), terminal);
   return out;
 }
@@ -217,7 +226,12 @@ std::string Walls(const v1::Estimate& estimate, const Terminal& terminal) {
     parts.push_back(absl::StrCat(name, " ", PercentText(-ratio), " ", Repeat(terminal.block(), BarCells(-ratio / 2))));
   }
   std::string out = Lines("walls", parts, "   ", terminal);
-  return out + Lines("exposed", CommunicationTexts(estimate), kPartGap, terminal);
+  out += Lines("exposed", CommunicationTexts(estimate), kPartGap, terminal);
+  if (!estimate.unmeasured_terms().empty()) {
+    out +=
+        Line("", absl::StrCat("terms without evidence: ", absl::StrJoin(estimate.unmeasured_terms(), ", ")), terminal);
+  }
+  return out;
 }
 
 // "3", or "1-6" where neighbours are equal.

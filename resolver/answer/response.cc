@@ -298,6 +298,7 @@ void PutStage(int field, const StageForecast& stage, int last_rank, WireWriter* 
     }
     PutRange(M::kTotalBytesFieldNumber, stage.total.value, stage.total.low, stage.total.high, w);
     w->Int(M::kLastStageIndexFieldNumber, last_rank);
+    PutRange(M::kAllocatedBytesFieldNumber, stage.allocated.value, stage.allocated.low, stage.allocated.high, w);
   });
 }
 
@@ -362,6 +363,7 @@ void PutEstimate(int field, const EstimatedPlan& estimate, const StepOutlook* ou
       });
     }
     if (throughput != nullptr) PutThroughput(*throughput, w);
+    for (const absl::string_view term : outlook->unmeasured) w->Text(M::kUnmeasuredTermsFieldNumber, term);
   });
 }
 

@@ -8,6 +8,7 @@
 
 #include "resolver/estimate/memory.h"
 #include "resolver/estimate/step.h"
+#include "resolver/estimate/unmeasured.h"
 #include "resolver/plan/config.h"
 #include "resolver/plan/environment.h"
 #include "resolver/plan/intent.h"
@@ -33,6 +34,10 @@ class StepModel {
     return RoomOf(Memory(config, env, stages).verdict);
   }
   MemoryForecast Memory(const Config& config, const Environment& env, const StageLayout& stages) const;
+  std::vector<absl::string_view> Unmeasured(const Config& config, const Environment& env,
+                                            const StageLayout& stages) const {
+    return UnmeasuredTerms(shape_, CandidateOf(config, env, shape_, stages));
+  }
 
   const ModelShape& shape() const { return shape_; }
   const ModelWork& work() const { return work_; }
@@ -60,7 +65,8 @@ struct StepOutlook {
   double us = 0, low_us = 0, high_us = 0;
   std::vector<WallShare> walls;
   double model_flops = 0;
-  bool measured = false;  // a profile's figures are in it
+  bool measured = false;                      // a profile's figures are in it
+  std::vector<absl::string_view> unmeasured;  // terms without evidence (estimate/unmeasured.h)
 };
 StepOutlook OutlookOf(const StepForecast& forecast, const std::optional<MeasuredProfile>& profile);
 

@@ -120,8 +120,11 @@ AttentionWork AttentionOf(const ModelShape& s, const LayerKind& kind) {
       return {};
     case AttentionKind::kGrouped:
       return GroupedAttention(s, kind.window);
-    case AttentionKind::kLatent:
-      return LatentAttention(s);
+    case AttentionKind::kLatent: {
+      AttentionWork work = LatentAttention(s);
+      work.unmeasured = kind.indexer;
+      return work;
+    }
     case AttentionKind::kGatedDelta:
     case AttentionKind::kKimiDelta:
       return LinearAttention(s);

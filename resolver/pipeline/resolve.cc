@@ -27,6 +27,7 @@ absl::Status ForecastPlan(std::optional<ModelShape> shape, const EvidenceSnapsho
     room = IsFull(peak, plan->estimate) ? StepModel::Room::kShort : StepModel::Room::kEnough;
   }
   StepOutlook outlook = OutlookOf(*step, plan->intent.profile);
+  if (!outlook.measured) outlook.unmeasured = model->Unmeasured(config, plan->env, stages);
   ApplyStepEvidence(plan->intent, config, evidence, &outlook, &plan->run.findings);
   plan->step =
       std::make_unique<PlannedStep>(PlannedStep{*std::move(model), std::move(stages), *step, room, std::move(outlook)});

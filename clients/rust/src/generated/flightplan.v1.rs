@@ -1263,12 +1263,16 @@ pub struct StageMemory {
     /// Its parts.
     #[prost(message, repeated, tag = "2")]
     pub parts: ::prost::alloc::vec::Vec<MemoryPart>,
-    /// Their sum with its band, in bytes.
+    /// Their sum with its band, in bytes: what the device shows (nvidia-smi), with what the allocator reserves beside what
+    /// is used, context, communicators and graph pools.
     #[prost(message, optional, tag = "3")]
     pub total_bytes: ::core::option::Option<Range>,
     /// The last stage with the same figures: stages stage..last_stage_index stand here once.
     #[prost(int32, tag = "4")]
     pub last_stage_index: i32,
+    /// Of them what PyTorch counts (max_memory_allocated), with its band, in bytes.
+    #[prost(message, optional, tag = "5")]
+    pub allocated_bytes: ::core::option::Option<Range>,
 }
 /// The collectives of one parallel path in a step.
 #[allow(clippy::derive_partial_eq_without_eq)]
@@ -1348,6 +1352,9 @@ pub struct Estimate {
     /// What communication costs, by parallel path; only those that the layout has.
     #[prost(message, repeated, tag = "13")]
     pub communication: ::prost::alloc::vec::Vec<CommunicationPath>,
+    /// Terms of the step time that no published measurement covers, "Mamba scan": its band is wider for them.
+    #[prost(string, repeated, tag = "14")]
+    pub unmeasured_terms: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
 }
 /// How a figure was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]

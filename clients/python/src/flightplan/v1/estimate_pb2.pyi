@@ -141,6 +141,7 @@ class StageMemory(google.protobuf.message.Message):
     PARTS_FIELD_NUMBER: builtins.int
     TOTAL_BYTES_FIELD_NUMBER: builtins.int
     LAST_STAGE_INDEX_FIELD_NUMBER: builtins.int
+    ALLOCATED_BYTES_FIELD_NUMBER: builtins.int
     stage: builtins.int
     """Pipeline stage from 0; the first of those that this entry stands for."""
     last_stage_index: builtins.int
@@ -151,7 +152,13 @@ class StageMemory(google.protobuf.message.Message):
 
     @property
     def total_bytes(self) -> global___Range:
-        """Their sum with its band, in bytes."""
+        """Their sum with its band, in bytes: what the device shows (nvidia-smi), with what the allocator reserves beside what
+        is used, context, communicators and graph pools.
+        """
+
+    @property
+    def allocated_bytes(self) -> global___Range:
+        """Of them what PyTorch counts (max_memory_allocated), with its band, in bytes."""
 
     def __init__(
         self,
@@ -160,9 +167,10 @@ class StageMemory(google.protobuf.message.Message):
         parts: collections.abc.Iterable[global___MemoryPart] | None = ...,
         total_bytes: global___Range | None = ...,
         last_stage_index: builtins.int = ...,
+        allocated_bytes: global___Range | None = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["total_bytes", b"total_bytes"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["last_stage_index", b"last_stage_index", "parts", b"parts", "stage", b"stage", "total_bytes", b"total_bytes"]) -> None: ...
+    def HasField(self, field_name: typing.Literal["allocated_bytes", b"allocated_bytes", "total_bytes", b"total_bytes"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["allocated_bytes", b"allocated_bytes", "last_stage_index", b"last_stage_index", "parts", b"parts", "stage", b"stage", "total_bytes", b"total_bytes"]) -> None: ...
 
 global___StageMemory = StageMemory
 
@@ -261,6 +269,7 @@ class Estimate(google.protobuf.message.Message):
     PEAK_FLOPS_PER_SECOND_FIELD_NUMBER: builtins.int
     MFU_RATIO_FIELD_NUMBER: builtins.int
     COMMUNICATION_FIELD_NUMBER: builtins.int
+    UNMEASURED_TERMS_FIELD_NUMBER: builtins.int
     fit: global___FitVerdict.ValueType
     """Whether it fits."""
     usable_bytes: builtins.int
@@ -298,6 +307,10 @@ class Estimate(google.protobuf.message.Message):
     def communication(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___CommunicationPath]:
         """What communication costs, by parallel path; only those that the layout has."""
 
+    @property
+    def unmeasured_terms(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
+        """Terms of the step time that no published measurement covers, "Mamba scan": its band is wider for them."""
+
     def __init__(
         self,
         *,
@@ -314,8 +327,9 @@ class Estimate(google.protobuf.message.Message):
         peak_flops_per_second: builtins.float = ...,
         mfu_ratio: builtins.float = ...,
         communication: collections.abc.Iterable[global___CommunicationPath] | None = ...,
+        unmeasured_terms: collections.abc.Iterable[builtins.str] | None = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["step_time_us", b"step_time_us"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["communication", b"communication", "fit", b"fit", "flops_per_second_per_gpu", b"flops_per_second_per_gpu", "mfu_ratio", b"mfu_ratio", "peak_flops_per_second", b"peak_flops_per_second", "scope", b"scope", "stages", b"stages", "step_flops", b"step_flops", "step_time_us", b"step_time_us", "tokens_per_second", b"tokens_per_second", "tokens_per_second_per_gpu", b"tokens_per_second_per_gpu", "usable_bytes", b"usable_bytes", "wall_ratios", b"wall_ratios"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["communication", b"communication", "fit", b"fit", "flops_per_second_per_gpu", b"flops_per_second_per_gpu", "mfu_ratio", b"mfu_ratio", "peak_flops_per_second", b"peak_flops_per_second", "scope", b"scope", "stages", b"stages", "step_flops", b"step_flops", "step_time_us", b"step_time_us", "tokens_per_second", b"tokens_per_second", "tokens_per_second_per_gpu", b"tokens_per_second_per_gpu", "unmeasured_terms", b"unmeasured_terms", "usable_bytes", b"usable_bytes", "wall_ratios", b"wall_ratios"]) -> None: ...
 
 global___Estimate = Estimate

@@ -62,12 +62,17 @@ export interface StageMemory {
   stage: number;
   /** Its parts. */
   parts: MemoryPart[];
-  /** Their sum with its band, in bytes. */
+  /**
+   * Their sum with its band, in bytes: what the device shows (nvidia-smi), with what the allocator reserves beside what
+   * is used, context, communicators and graph pools.
+   */
   totalBytes:
     | Range
     | undefined;
   /** The last stage with the same figures: stages stage..last_stage_index stand here once. */
   lastStageIndex: number;
+  /** Of them what PyTorch counts (max_memory_allocated), with its band, in bytes. */
+  allocatedBytes: Range | undefined;
 }
 
 /** The collectives of one parallel path in a step. */
@@ -132,6 +137,8 @@ export interface Estimate {
   mfuRatio: number;
   /** What communication costs, by parallel path; only those that the layout has. */
   communication: CommunicationPath[];
+  /** Terms of the step time that no published measurement covers, "Mamba scan": its band is wider for them. */
+  unmeasuredTerms: string[];
 }
 
 export interface Estimate_WallRatiosEntry {
@@ -277,7 +284,7 @@ export const MemoryPart = {
 };
 
 function createBaseStageMemory(): StageMemory {
-  return { stage: 0, parts: [], totalBytes: undefined, lastStageIndex: 0 };
+  return { stage: 0, parts: [], totalBytes: undefined, lastStageIndex: 0, allocatedBytes: undefined };
 }
 
 export const StageMemory = {
@@ -293,6 +300,9 @@ export const StageMemory = {
     }
     if (message.lastStageIndex !== 0) {
       writer.uint32(32).int32(message.lastStageIndex);
+    }
+    if (message.allocatedBytes !== undefined) {
+      Range.encode(message.allocatedBytes, writer.uint32(42).fork()).ldelim();
     }
     return writer;
   },
@@ -332,6 +342,13 @@ export const StageMemory = {
 
           message.lastStageIndex = reader.int32();
           continue;
+        case 5:
+          if (tag !== 42) {
+            break;
+          }
+
+          message.allocatedBytes = Range.decode(reader, reader.uint32());
+          continue;
       }
       if ((tag & 7) === 4 || tag === 0) {
         break;
@@ -352,6 +369,9 @@ export const StageMemory = {
       ? Range.fromPartial(object.totalBytes)
       : undefined;
     message.lastStageIndex = object.lastStageIndex ?? 0;
+    message.allocatedBytes = (object.allocatedBytes !== undefined && object.allocatedBytes !== null)
+      ? Range.fromPartial(object.allocatedBytes)
+      : undefined;
     return message;
   },
 };
@@ -522,6 +542,7 @@ function createBaseEstimate(): Estimate {
     peakFlopsPerSecond: 0,
     mfuRatio: 0,
     communication: [],
+    unmeasuredTerms: [],
   };
 }
 
@@ -568,6 +589,9 @@ export const Estimate = {
     }
     for (const v of message.communication) {
       CommunicationPath.encode(v!, writer.uint32(106).fork()).ldelim();
+    }
+    for (const v of message.unmeasuredTerms) {
+      writer.uint32(114).string(v!);
     }
     return writer;
   },
@@ -673,6 +697,13 @@ export const Estimate = {
 
           message.communication.push(CommunicationPath.decode(reader, reader.uint32()));
           continue;
+        case 14:
+          if (tag !== 114) {
+            break;
+          }
+
+          message.unmeasuredTerms.push(reader.string());
+          continue;
       }
       if ((tag & 7) === 4 || tag === 0) {
         break;
@@ -710,6 +741,7 @@ export const Estimate = {
     message.peakFlopsPerSecond = object.peakFlopsPerSecond ?? 0;
     message.mfuRatio = object.mfuRatio ?? 0;
     message.communication = object.communication?.map((e) => CommunicationPath.fromPartial(e)) || [];
+    message.unmeasuredTerms = object.unmeasuredTerms?.map((e) => e) || [];
     return message;
   },
 };

@@ -24,6 +24,7 @@ private static final long serialVersionUID = 0L;
     stages_ = java.util.Collections.emptyList();
     scope_ = "";
     communication_ = java.util.Collections.emptyList();
+    unmeasuredTerms_ = com.google.protobuf.LazyStringArrayList.EMPTY;
   }
 
   @java.lang.Override
@@ -496,6 +497,58 @@ private static final long serialVersionUID = 0L;
     return communication_.get(index);
   }
 
+  public static final int UNMEASURED_TERMS_FIELD_NUMBER = 14;
+  @SuppressWarnings("serial")
+  private com.google.protobuf.LazyStringList unmeasuredTerms_;
+  /**
+   * <pre>
+   * Terms of the step time that no published measurement covers, "Mamba scan": its band is wider for them.
+   * </pre>
+   *
+   * <code>repeated string unmeasured_terms = 14;</code>
+   * @return A list containing the unmeasuredTerms.
+   */
+  public com.google.protobuf.ProtocolStringList
+      getUnmeasuredTermsList() {
+    return unmeasuredTerms_;
+  }
+  /**
+   * <pre>
+   * Terms of the step time that no published measurement covers, "Mamba scan": its band is wider for them.
+   * </pre>
+   *
+   * <code>repeated string unmeasured_terms = 14;</code>
+   * @return The count of unmeasuredTerms.
+   */
+  public int getUnmeasuredTermsCount() {
+    return unmeasuredTerms_.size();
+  }
+  /**
+   * <pre>
+   * Terms of the step time that no published measurement covers, "Mamba scan": its band is wider for them.
+   * </pre>
+   *
+   * <code>repeated string unmeasured_terms = 14;</code>
+   * @param index The index of the element to return.
+   * @return The unmeasuredTerms at the given index.
+   */
+  public java.lang.String getUnmeasuredTerms(int index) {
+    return unmeasuredTerms_.get(index);
+  }
+  /**
+   * <pre>
+   * Terms of the step time that no published measurement covers, "Mamba scan": its band is wider for them.
+   * </pre>
+   *
+   * <code>repeated string unmeasured_terms = 14;</code>
+   * @param index The index of the value to return.
+   * @return The bytes of the unmeasuredTerms at the given index.
+   */
+  public com.google.protobuf.ByteString
+      getUnmeasuredTermsBytes(int index) {
+    return unmeasuredTerms_.getByteString(index);
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -551,6 +604,9 @@ private static final long serialVersionUID = 0L;
     }
     for (int i = 0; i < communication_.size(); i++) {
       output.writeMessage(13, communication_.get(i));
+    }
+    for (int i = 0; i < unmeasuredTerms_.size(); i++) {
+      com.google.protobuf.GeneratedMessageV3.writeString(output, 14, unmeasuredTerms_.getRaw(i));
     }
     getUnknownFields().writeTo(output);
   }
@@ -618,6 +674,14 @@ private static final long serialVersionUID = 0L;
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(13, communication_.get(i));
     }
+    {
+      int dataSize = 0;
+      for (int i = 0; i < unmeasuredTerms_.size(); i++) {
+        dataSize += computeStringSizeNoTag(unmeasuredTerms_.getRaw(i));
+      }
+      size += dataSize;
+      size += 1 * getUnmeasuredTermsList().size();
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -667,6 +731,8 @@ private static final long serialVersionUID = 0L;
             other.getMfuRatio())) return false;
     if (!getCommunicationList()
         .equals(other.getCommunicationList())) return false;
+    if (!getUnmeasuredTermsList()
+        .equals(other.getUnmeasuredTermsList())) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -718,6 +784,10 @@ private static final long serialVersionUID = 0L;
     if (getCommunicationCount() > 0) {
       hash = (37 * hash) + COMMUNICATION_FIELD_NUMBER;
       hash = (53 * hash) + getCommunicationList().hashCode();
+    }
+    if (getUnmeasuredTermsCount() > 0) {
+      hash = (37 * hash) + UNMEASURED_TERMS_FIELD_NUMBER;
+      hash = (53 * hash) + getUnmeasuredTermsList().hashCode();
     }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
@@ -903,6 +973,8 @@ private static final long serialVersionUID = 0L;
         communicationBuilder_.clear();
       }
       bitField0_ = (bitField0_ & ~0x00001000);
+      unmeasuredTerms_ = com.google.protobuf.LazyStringArrayList.EMPTY;
+      bitField0_ = (bitField0_ & ~0x00002000);
       return this;
     }
 
@@ -954,6 +1026,11 @@ private static final long serialVersionUID = 0L;
       } else {
         result.communication_ = communicationBuilder_.build();
       }
+      if (((bitField0_ & 0x00002000) != 0)) {
+        unmeasuredTerms_ = unmeasuredTerms_.getUnmodifiableView();
+        bitField0_ = (bitField0_ & ~0x00002000);
+      }
+      result.unmeasuredTerms_ = unmeasuredTerms_;
     }
 
     private void buildPartial0(flightplan.v1.Estimate result) {
@@ -1127,6 +1204,16 @@ private static final long serialVersionUID = 0L;
           }
         }
       }
+      if (!other.unmeasuredTerms_.isEmpty()) {
+        if (unmeasuredTerms_.isEmpty()) {
+          unmeasuredTerms_ = other.unmeasuredTerms_;
+          bitField0_ = (bitField0_ & ~0x00002000);
+        } else {
+          ensureUnmeasuredTermsIsMutable();
+          unmeasuredTerms_.addAll(other.unmeasuredTerms_);
+        }
+        onChanged();
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -1240,6 +1327,12 @@ private static final long serialVersionUID = 0L;
               }
               break;
             } // case 106
+            case 114: {
+              java.lang.String s = input.readStringRequireUtf8();
+              ensureUnmeasuredTermsIsMutable();
+              unmeasuredTerms_.add(s);
+              break;
+            } // case 114
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -2666,6 +2759,146 @@ private static final long serialVersionUID = 0L;
         communication_ = null;
       }
       return communicationBuilder_;
+    }
+
+    private com.google.protobuf.LazyStringList unmeasuredTerms_ = com.google.protobuf.LazyStringArrayList.EMPTY;
+    private void ensureUnmeasuredTermsIsMutable() {
+      if (!((bitField0_ & 0x00002000) != 0)) {
+        unmeasuredTerms_ = new com.google.protobuf.LazyStringArrayList(unmeasuredTerms_);
+        bitField0_ |= 0x00002000;
+       }
+    }
+    /**
+     * <pre>
+     * Terms of the step time that no published measurement covers, "Mamba scan": its band is wider for them.
+     * </pre>
+     *
+     * <code>repeated string unmeasured_terms = 14;</code>
+     * @return A list containing the unmeasuredTerms.
+     */
+    public com.google.protobuf.ProtocolStringList
+        getUnmeasuredTermsList() {
+      return unmeasuredTerms_.getUnmodifiableView();
+    }
+    /**
+     * <pre>
+     * Terms of the step time that no published measurement covers, "Mamba scan": its band is wider for them.
+     * </pre>
+     *
+     * <code>repeated string unmeasured_terms = 14;</code>
+     * @return The count of unmeasuredTerms.
+     */
+    public int getUnmeasuredTermsCount() {
+      return unmeasuredTerms_.size();
+    }
+    /**
+     * <pre>
+     * Terms of the step time that no published measurement covers, "Mamba scan": its band is wider for them.
+     * </pre>
+     *
+     * <code>repeated string unmeasured_terms = 14;</code>
+     * @param index The index of the element to return.
+     * @return The unmeasuredTerms at the given index.
+     */
+    public java.lang.String getUnmeasuredTerms(int index) {
+      return unmeasuredTerms_.get(index);
+    }
+    /**
+     * <pre>
+     * Terms of the step time that no published measurement covers, "Mamba scan": its band is wider for them.
+     * </pre>
+     *
+     * <code>repeated string unmeasured_terms = 14;</code>
+     * @param index The index of the value to return.
+     * @return The bytes of the unmeasuredTerms at the given index.
+     */
+    public com.google.protobuf.ByteString
+        getUnmeasuredTermsBytes(int index) {
+      return unmeasuredTerms_.getByteString(index);
+    }
+    /**
+     * <pre>
+     * Terms of the step time that no published measurement covers, "Mamba scan": its band is wider for them.
+     * </pre>
+     *
+     * <code>repeated string unmeasured_terms = 14;</code>
+     * @param index The index to set the value at.
+     * @param value The unmeasuredTerms to set.
+     * @return This builder for chaining.
+     */
+    public Builder setUnmeasuredTerms(
+        int index, java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
+      ensureUnmeasuredTermsIsMutable();
+      unmeasuredTerms_.set(index, value);
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Terms of the step time that no published measurement covers, "Mamba scan": its band is wider for them.
+     * </pre>
+     *
+     * <code>repeated string unmeasured_terms = 14;</code>
+     * @param value The unmeasuredTerms to add.
+     * @return This builder for chaining.
+     */
+    public Builder addUnmeasuredTerms(
+        java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
+      ensureUnmeasuredTermsIsMutable();
+      unmeasuredTerms_.add(value);
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Terms of the step time that no published measurement covers, "Mamba scan": its band is wider for them.
+     * </pre>
+     *
+     * <code>repeated string unmeasured_terms = 14;</code>
+     * @param values The unmeasuredTerms to add.
+     * @return This builder for chaining.
+     */
+    public Builder addAllUnmeasuredTerms(
+        java.lang.Iterable<java.lang.String> values) {
+      ensureUnmeasuredTermsIsMutable();
+      com.google.protobuf.AbstractMessageLite.Builder.addAll(
+          values, unmeasuredTerms_);
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Terms of the step time that no published measurement covers, "Mamba scan": its band is wider for them.
+     * </pre>
+     *
+     * <code>repeated string unmeasured_terms = 14;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearUnmeasuredTerms() {
+      unmeasuredTerms_ = com.google.protobuf.LazyStringArrayList.EMPTY;
+      bitField0_ = (bitField0_ & ~0x00002000);
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Terms of the step time that no published measurement covers, "Mamba scan": its band is wider for them.
+     * </pre>
+     *
+     * <code>repeated string unmeasured_terms = 14;</code>
+     * @param value The bytes of the unmeasuredTerms to add.
+     * @return This builder for chaining.
+     */
+    public Builder addUnmeasuredTermsBytes(
+        com.google.protobuf.ByteString value) {
+      if (value == null) { throw new NullPointerException(); }
+      checkByteStringIsUtf8(value);
+      ensureUnmeasuredTermsIsMutable();
+      unmeasuredTerms_.add(value);
+      onChanged();
+      return this;
     }
     @java.lang.Override
     public final Builder setUnknownFields(

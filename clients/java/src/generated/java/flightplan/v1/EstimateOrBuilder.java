@@ -284,4 +284,45 @@ public interface EstimateOrBuilder extends
    */
   flightplan.v1.CommunicationPathOrBuilder getCommunicationOrBuilder(
       int index);
+
+  /**
+   * <pre>
+   * Terms of the step time that no published measurement covers, "Mamba scan": its band is wider for them.
+   * </pre>
+   *
+   * <code>repeated string unmeasured_terms = 14;</code>
+   * @return A list containing the unmeasuredTerms.
+   */
+  java.util.List<java.lang.String>
+      getUnmeasuredTermsList();
+  /**
+   * <pre>
+   * Terms of the step time that no published measurement covers, "Mamba scan": its band is wider for them.
+   * </pre>
+   *
+   * <code>repeated string unmeasured_terms = 14;</code>
+   * @return The count of unmeasuredTerms.
+   */
+  int getUnmeasuredTermsCount();
+  /**
+   * <pre>
+   * Terms of the step time that no published measurement covers, "Mamba scan": its band is wider for them.
+   * </pre>
+   *
+   * <code>repeated string unmeasured_terms = 14;</code>
+   * @param index The index of the element to return.
+   * @return The unmeasuredTerms at the given index.
+   */
+  java.lang.String getUnmeasuredTerms(int index);
+  /**
+   * <pre>
+   * Terms of the step time that no published measurement covers, "Mamba scan": its band is wider for them.
+   * </pre>
+   *
+   * <code>repeated string unmeasured_terms = 14;</code>
+   * @param index The index of the value to return.
+   * @return The bytes of the unmeasuredTerms at the given index.
+   */
+  com.google.protobuf.ByteString
+      getUnmeasuredTermsBytes(int index);
 }

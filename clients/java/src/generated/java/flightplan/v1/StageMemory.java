@@ -128,7 +128,8 @@ private static final long serialVersionUID = 0L;
   private flightplan.v1.Range totalBytes_;
   /**
    * <pre>
-   * Their sum with its band, in bytes.
+   * Their sum with its band, in bytes: what the device shows (nvidia-smi), with what the allocator reserves beside what
+   * is used, context, communicators and graph pools.
    * </pre>
    *
    * <code>.flightplan.v1.Range total_bytes = 3;</code>
@@ -140,7 +141,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Their sum with its band, in bytes.
+   * Their sum with its band, in bytes: what the device shows (nvidia-smi), with what the allocator reserves beside what
+   * is used, context, communicators and graph pools.
    * </pre>
    *
    * <code>.flightplan.v1.Range total_bytes = 3;</code>
@@ -152,7 +154,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Their sum with its band, in bytes.
+   * Their sum with its band, in bytes: what the device shows (nvidia-smi), with what the allocator reserves beside what
+   * is used, context, communicators and graph pools.
    * </pre>
    *
    * <code>.flightplan.v1.Range total_bytes = 3;</code>
@@ -175,6 +178,44 @@ private static final long serialVersionUID = 0L;
   @java.lang.Override
   public int getLastStageIndex() {
     return lastStageIndex_;
+  }
+
+  public static final int ALLOCATED_BYTES_FIELD_NUMBER = 5;
+  private flightplan.v1.Range allocatedBytes_;
+  /**
+   * <pre>
+   * Of them what PyTorch counts (max_memory_allocated), with its band, in bytes.
+   * </pre>
+   *
+   * <code>.flightplan.v1.Range allocated_bytes = 5;</code>
+   * @return Whether the allocatedBytes field is set.
+   */
+  @java.lang.Override
+  public boolean hasAllocatedBytes() {
+    return allocatedBytes_ != null;
+  }
+  /**
+   * <pre>
+   * Of them what PyTorch counts (max_memory_allocated), with its band, in bytes.
+   * </pre>
+   *
+   * <code>.flightplan.v1.Range allocated_bytes = 5;</code>
+   * @return The allocatedBytes.
+   */
+  @java.lang.Override
+  public flightplan.v1.Range getAllocatedBytes() {
+    return allocatedBytes_ == null ? flightplan.v1.Range.getDefaultInstance() : allocatedBytes_;
+  }
+  /**
+   * <pre>
+   * Of them what PyTorch counts (max_memory_allocated), with its band, in bytes.
+   * </pre>
+   *
+   * <code>.flightplan.v1.Range allocated_bytes = 5;</code>
+   */
+  @java.lang.Override
+  public flightplan.v1.RangeOrBuilder getAllocatedBytesOrBuilder() {
+    return allocatedBytes_ == null ? flightplan.v1.Range.getDefaultInstance() : allocatedBytes_;
   }
 
   private byte memoizedIsInitialized = -1;
@@ -203,6 +244,9 @@ private static final long serialVersionUID = 0L;
     if (lastStageIndex_ != 0) {
       output.writeInt32(4, lastStageIndex_);
     }
+    if (allocatedBytes_ != null) {
+      output.writeMessage(5, getAllocatedBytes());
+    }
     getUnknownFields().writeTo(output);
   }
 
@@ -227,6 +271,10 @@ private static final long serialVersionUID = 0L;
     if (lastStageIndex_ != 0) {
       size += com.google.protobuf.CodedOutputStream
         .computeInt32Size(4, lastStageIndex_);
+    }
+    if (allocatedBytes_ != null) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(5, getAllocatedBytes());
     }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
@@ -254,6 +302,11 @@ private static final long serialVersionUID = 0L;
     }
     if (getLastStageIndex()
         != other.getLastStageIndex()) return false;
+    if (hasAllocatedBytes() != other.hasAllocatedBytes()) return false;
+    if (hasAllocatedBytes()) {
+      if (!getAllocatedBytes()
+          .equals(other.getAllocatedBytes())) return false;
+    }
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -277,6 +330,10 @@ private static final long serialVersionUID = 0L;
     }
     hash = (37 * hash) + LAST_STAGE_INDEX_FIELD_NUMBER;
     hash = (53 * hash) + getLastStageIndex();
+    if (hasAllocatedBytes()) {
+      hash = (37 * hash) + ALLOCATED_BYTES_FIELD_NUMBER;
+      hash = (53 * hash) + getAllocatedBytes().hashCode();
+    }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -424,6 +481,11 @@ private static final long serialVersionUID = 0L;
         totalBytesBuilder_ = null;
       }
       lastStageIndex_ = 0;
+      allocatedBytes_ = null;
+      if (allocatedBytesBuilder_ != null) {
+        allocatedBytesBuilder_.dispose();
+        allocatedBytesBuilder_ = null;
+      }
       return this;
     }
 
@@ -480,6 +542,11 @@ private static final long serialVersionUID = 0L;
       }
       if (((from_bitField0_ & 0x00000008) != 0)) {
         result.lastStageIndex_ = lastStageIndex_;
+      }
+      if (((from_bitField0_ & 0x00000010) != 0)) {
+        result.allocatedBytes_ = allocatedBytesBuilder_ == null
+            ? allocatedBytes_
+            : allocatedBytesBuilder_.build();
       }
     }
 
@@ -562,6 +629,9 @@ private static final long serialVersionUID = 0L;
       if (other.getLastStageIndex() != 0) {
         setLastStageIndex(other.getLastStageIndex());
       }
+      if (other.hasAllocatedBytes()) {
+        mergeAllocatedBytes(other.getAllocatedBytes());
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -618,6 +688,13 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000008;
               break;
             } // case 32
+            case 42: {
+              input.readMessage(
+                  getAllocatedBytesFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              bitField0_ |= 0x00000010;
+              break;
+            } // case 42
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -996,7 +1073,8 @@ private static final long serialVersionUID = 0L;
         flightplan.v1.Range, flightplan.v1.Range.Builder, flightplan.v1.RangeOrBuilder> totalBytesBuilder_;
     /**
      * <pre>
-     * Their sum with its band, in bytes.
+     * Their sum with its band, in bytes: what the device shows (nvidia-smi), with what the allocator reserves beside what
+     * is used, context, communicators and graph pools.
      * </pre>
      *
      * <code>.flightplan.v1.Range total_bytes = 3;</code>
@@ -1007,7 +1085,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Their sum with its band, in bytes.
+     * Their sum with its band, in bytes: what the device shows (nvidia-smi), with what the allocator reserves beside what
+     * is used, context, communicators and graph pools.
      * </pre>
      *
      * <code>.flightplan.v1.Range total_bytes = 3;</code>
@@ -1022,7 +1101,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Their sum with its band, in bytes.
+     * Their sum with its band, in bytes: what the device shows (nvidia-smi), with what the allocator reserves beside what
+     * is used, context, communicators and graph pools.
      * </pre>
      *
      * <code>.flightplan.v1.Range total_bytes = 3;</code>
@@ -1042,7 +1122,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Their sum with its band, in bytes.
+     * Their sum with its band, in bytes: what the device shows (nvidia-smi), with what the allocator reserves beside what
+     * is used, context, communicators and graph pools.
      * </pre>
      *
      * <code>.flightplan.v1.Range total_bytes = 3;</code>
@@ -1060,7 +1141,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Their sum with its band, in bytes.
+     * Their sum with its band, in bytes: what the device shows (nvidia-smi), with what the allocator reserves beside what
+     * is used, context, communicators and graph pools.
      * </pre>
      *
      * <code>.flightplan.v1.Range total_bytes = 3;</code>
@@ -1083,7 +1165,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Their sum with its band, in bytes.
+     * Their sum with its band, in bytes: what the device shows (nvidia-smi), with what the allocator reserves beside what
+     * is used, context, communicators and graph pools.
      * </pre>
      *
      * <code>.flightplan.v1.Range total_bytes = 3;</code>
@@ -1100,7 +1183,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Their sum with its band, in bytes.
+     * Their sum with its band, in bytes: what the device shows (nvidia-smi), with what the allocator reserves beside what
+     * is used, context, communicators and graph pools.
      * </pre>
      *
      * <code>.flightplan.v1.Range total_bytes = 3;</code>
@@ -1112,7 +1196,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Their sum with its band, in bytes.
+     * Their sum with its band, in bytes: what the device shows (nvidia-smi), with what the allocator reserves beside what
+     * is used, context, communicators and graph pools.
      * </pre>
      *
      * <code>.flightplan.v1.Range total_bytes = 3;</code>
@@ -1127,7 +1212,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Their sum with its band, in bytes.
+     * Their sum with its band, in bytes: what the device shows (nvidia-smi), with what the allocator reserves beside what
+     * is used, context, communicators and graph pools.
      * </pre>
      *
      * <code>.flightplan.v1.Range total_bytes = 3;</code>
@@ -1188,6 +1274,161 @@ private static final long serialVersionUID = 0L;
       lastStageIndex_ = 0;
       onChanged();
       return this;
+    }
+
+    private flightplan.v1.Range allocatedBytes_;
+    private com.google.protobuf.SingleFieldBuilderV3<
+        flightplan.v1.Range, flightplan.v1.Range.Builder, flightplan.v1.RangeOrBuilder> allocatedBytesBuilder_;
+    /**
+     * <pre>
+     * Of them what PyTorch counts (max_memory_allocated), with its band, in bytes.
+     * </pre>
+     *
+     * <code>.flightplan.v1.Range allocated_bytes = 5;</code>
+     * @return Whether the allocatedBytes field is set.
+     */
+    public boolean hasAllocatedBytes() {
+      return ((bitField0_ & 0x00000010) != 0);
+    }
+    /**
+     * <pre>
+     * Of them what PyTorch counts (max_memory_allocated), with its band, in bytes.
+     * </pre>
+     *
+     * <code>.flightplan.v1.Range allocated_bytes = 5;</code>
+     * @return The allocatedBytes.
+     */
+    public flightplan.v1.Range getAllocatedBytes() {
+      if (allocatedBytesBuilder_ == null) {
+        return allocatedBytes_ == null ? flightplan.v1.Range.getDefaultInstance() : allocatedBytes_;
+      } else {
+        return allocatedBytesBuilder_.getMessage();
+      }
+    }
+    /**
+     * <pre>
+     * Of them what PyTorch counts (max_memory_allocated), with its band, in bytes.
+     * </pre>
+     *
+     * <code>.flightplan.v1.Range allocated_bytes = 5;</code>
+     */
+    public Builder setAllocatedBytes(flightplan.v1.Range value) {
+      if (allocatedBytesBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        allocatedBytes_ = value;
+      } else {
+        allocatedBytesBuilder_.setMessage(value);
+      }
+      bitField0_ |= 0x00000010;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Of them what PyTorch counts (max_memory_allocated), with its band, in bytes.
+     * </pre>
+     *
+     * <code>.flightplan.v1.Range allocated_bytes = 5;</code>
+     */
+    public Builder setAllocatedBytes(
+        flightplan.v1.Range.Builder builderForValue) {
+      if (allocatedBytesBuilder_ == null) {
+        allocatedBytes_ = builderForValue.build();
+      } else {
+        allocatedBytesBuilder_.setMessage(builderForValue.build());
+      }
+      bitField0_ |= 0x00000010;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Of them what PyTorch counts (max_memory_allocated), with its band, in bytes.
+     * </pre>
+     *
+     * <code>.flightplan.v1.Range allocated_bytes = 5;</code>
+     */
+    public Builder mergeAllocatedBytes(flightplan.v1.Range value) {
+      if (allocatedBytesBuilder_ == null) {
+        if (((bitField0_ & 0x00000010) != 0) &&
+          allocatedBytes_ != null &&
+          allocatedBytes_ != flightplan.v1.Range.getDefaultInstance()) {
+          getAllocatedBytesBuilder().mergeFrom(value);
+        } else {
+          allocatedBytes_ = value;
+        }
+      } else {
+        allocatedBytesBuilder_.mergeFrom(value);
+      }
+      bitField0_ |= 0x00000010;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Of them what PyTorch counts (max_memory_allocated), with its band, in bytes.
+     * </pre>
+     *
+     * <code>.flightplan.v1.Range allocated_bytes = 5;</code>
+     */
+    public Builder clearAllocatedBytes() {
+      bitField0_ = (bitField0_ & ~0x00000010);
+      allocatedBytes_ = null;
+      if (allocatedBytesBuilder_ != null) {
+        allocatedBytesBuilder_.dispose();
+        allocatedBytesBuilder_ = null;
+      }
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Of them what PyTorch counts (max_memory_allocated), with its band, in bytes.
+     * </pre>
+     *
+     * <code>.flightplan.v1.Range allocated_bytes = 5;</code>
+     */
+    public flightplan.v1.Range.Builder getAllocatedBytesBuilder() {
+      bitField0_ |= 0x00000010;
+      onChanged();
+      return getAllocatedBytesFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * Of them what PyTorch counts (max_memory_allocated), with its band, in bytes.
+     * </pre>
+     *
+     * <code>.flightplan.v1.Range allocated_bytes = 5;</code>
+     */
+    public flightplan.v1.RangeOrBuilder getAllocatedBytesOrBuilder() {
+      if (allocatedBytesBuilder_ != null) {
+        return allocatedBytesBuilder_.getMessageOrBuilder();
+      } else {
+        return allocatedBytes_ == null ?
+            flightplan.v1.Range.getDefaultInstance() : allocatedBytes_;
+      }
+    }
+    /**
+     * <pre>
+     * Of them what PyTorch counts (max_memory_allocated), with its band, in bytes.
+     * </pre>
+     *
+     * <code>.flightplan.v1.Range allocated_bytes = 5;</code>
+     */
+    private com.google.protobuf.SingleFieldBuilderV3<
+        flightplan.v1.Range, flightplan.v1.Range.Builder, flightplan.v1.RangeOrBuilder> 
+        getAllocatedBytesFieldBuilder() {
+      if (allocatedBytesBuilder_ == null) {
+        allocatedBytesBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            flightplan.v1.Range, flightplan.v1.Range.Builder, flightplan.v1.RangeOrBuilder>(
+                getAllocatedBytes(),
+                getParentForChildren(),
+                isClean());
+        allocatedBytes_ = null;
+      }
+      return allocatedBytesBuilder_;
     }
     @java.lang.Override
     public final Builder setUnknownFields(

@@ -63,7 +63,8 @@ public interface StageMemoryOrBuilder extends
 
   /**
    * <pre>
-   * Their sum with its band, in bytes.
+   * Their sum with its band, in bytes: what the device shows (nvidia-smi), with what the allocator reserves beside what
+   * is used, context, communicators and graph pools.
    * </pre>
    *
    * <code>.flightplan.v1.Range total_bytes = 3;</code>
@@ -72,7 +73,8 @@ public interface StageMemoryOrBuilder extends
   boolean hasTotalBytes();
   /**
    * <pre>
-   * Their sum with its band, in bytes.
+   * Their sum with its band, in bytes: what the device shows (nvidia-smi), with what the allocator reserves beside what
+   * is used, context, communicators and graph pools.
    * </pre>
    *
    * <code>.flightplan.v1.Range total_bytes = 3;</code>
@@ -81,7 +83,8 @@ public interface StageMemoryOrBuilder extends
   flightplan.v1.Range getTotalBytes();
   /**
    * <pre>
-   * Their sum with its band, in bytes.
+   * Their sum with its band, in bytes: what the device shows (nvidia-smi), with what the allocator reserves beside what
+   * is used, context, communicators and graph pools.
    * </pre>
    *
    * <code>.flightplan.v1.Range total_bytes = 3;</code>
@@ -97,4 +100,31 @@ public interface StageMemoryOrBuilder extends
    * @return The lastStageIndex.
    */
   int getLastStageIndex();
+
+  /**
+   * <pre>
+   * Of them what PyTorch counts (max_memory_allocated), with its band, in bytes.
+   * </pre>
+   *
+   * <code>.flightplan.v1.Range allocated_bytes = 5;</code>
+   * @return Whether the allocatedBytes field is set.
+   */
+  boolean hasAllocatedBytes();
+  /**
+   * <pre>
+   * Of them what PyTorch counts (max_memory_allocated), with its band, in bytes.
+   * </pre>
+   *
+   * <code>.flightplan.v1.Range allocated_bytes = 5;</code>
+   * @return The allocatedBytes.
+   */
+  flightplan.v1.Range getAllocatedBytes();
+  /**
+   * <pre>
+   * Of them what PyTorch counts (max_memory_allocated), with its band, in bytes.
+   * </pre>
+   *
+   * <code>.flightplan.v1.Range allocated_bytes = 5;</code>
+   */
+  flightplan.v1.RangeOrBuilder getAllocatedBytesOrBuilder();
 }

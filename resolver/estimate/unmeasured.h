@@ -1,0 +1,15 @@
+// What a step's forecast rests on without a measurement: such terms widen its interval, and an answer names them.
+#pragma once
+
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "resolver/derive/candidate.h"
+#include "resolver/derive/shape.h"
+
+namespace flightplan {
+
+// Names that stay as they are, "Mamba scan", in a fixed order; empty: every term has evidence.
+std::vector<absl::string_view> UnmeasuredTerms(const ModelShape& shape, const Candidate& plan);
+
+}  // namespace flightplan

@@ -1,0 +1,38 @@
+#include "resolver/estimate/unmeasured.h"
+
+#include <gtest/gtest.h>
+
+#include "resolver/catalog/catalog.h"
+
+namespace flightplan {
+namespace {
+
+using Names = std::vector<absl::string_view>;
+
+Names TermsOf(const char* model, const Candidate& plan = {}) {
+  static const auto* const kCatalog = new Catalog(*Catalog::Builtin());
+  return UnmeasuredTerms(*MakeShape(**kCatalog->FindModel(model)), plan);
+}
+
+TEST(UnmeasuredTerms, NamesWhatNobodyHasPublished) {
+  EXPECT_EQ(TermsOf("llama-3.1-70b"), Names());
+  EXPECT_EQ(TermsOf("deepseek-v3"), Names());
+  EXPECT_EQ(TermsOf("qwen3-next-80b-a3b"), Names({"gated delta net scan"}));
+  EXPECT_EQ(TermsOf("nemotron-3-nano"), Names({"Mamba scan"}));
+  EXPECT_EQ(TermsOf("deepseek-v3.2"), Names({"sparse attention indexer"}));
+  EXPECT_EQ(TermsOf("deepseek-v4-pro"), Names({"compressed attention", "sparse attention indexer"}));
+  EXPECT_EQ(TermsOf("step-3"), Names({"factorised attention"}));
+}
+
+TEST(UnmeasuredTerms, NaturalRoutingIsOneWhereExpertsAreSpread) {
+  Candidate plan;
+  plan.ep = 8;
+  EXPECT_EQ(TermsOf("qwen3-30b-a3b", plan), Names());
+  plan.imbalance = 1.25F;
+  EXPECT_EQ(TermsOf("qwen3-30b-a3b", plan), Names({"natural routing"}));
+  plan.ep = 1;
+  EXPECT_EQ(TermsOf("qwen3-30b-a3b", plan), Names());
+}
+
+}  // namespace
+}  // namespace flightplan
