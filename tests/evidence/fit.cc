@@ -61,6 +61,9 @@ double WeightOf(const TruthRow& row) {
   return (row.complete ? 1.0 : 0.4) * (row.per_flop || row.rounded ? 0.5 : 1.0);
 }
 
+// The coefficients of AWS's network are those of its Hopper machines: a later one is judged by them, never fitted to.
+bool OnLaterEfa(const Run& run) { return run.efa && run.gpu->cc_major != 9; }
+
 }  // namespace
 
 const HoldOut kByFamily = {"family", [](const TruthRow& row) { return row.family; },
@@ -69,9 +72,6 @@ const HoldOut kByModel = {"model", [](const TruthRow& row) { return row.run.mode
                           [](const AbRow& row) { return row.from.model_name; }};
 const HoldOut kByGpu = {"GPU", [](const TruthRow& row) { return row.gpu; },
                         [](const AbRow& row) { return row.from.gpu_name; }};
-
-// The coefficients of AWS's network are those of its Hopper machines: a later one is judged by them, never fitted to.
-bool OnLaterEfa(const Run& run) { return run.efa && run.gpu->cc_major != 9; }
 
 FitData ChooseData(const std::vector<TruthRow>& rows, const std::vector<AbRow>& pairs, const HoldOut& by,
                    const std::vector<std::string>& without) {
