@@ -5,6 +5,7 @@
 #include <iterator>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -219,6 +220,11 @@ class ArgumentFile {
   ArgumentFile(absl::string_view text, absl::Span<const Argument> args, bool shell)
       : text_(text), lines_(text), args_(args), shell_(shell) {}
 
+  // These go: nothing is put in front of them.
+  void Leaves(size_t index, size_t count) {
+    for (size_t i = index; i < index + count; ++i) leaving_.insert(i);
+  }
+
   // The text edits of one word edit; empty when the words do not stand in the text as they are.
   std::optional<std::vector<TextEdit>> Edit(const WordEdit& edit) const {
     if (edit.count == 0) return Insert(edit.words);
@@ -229,19 +235,27 @@ class ArgumentFile {
       edits.push_back(*place);
     }
     if (edit.words.empty()) return DeleteWords(edit, edits);
+    const std::vector<TextEdit> places = edits;
     for (size_t i = 0; i < std::min(edits.size(), edit.words.size()); ++i) {
       std::optional<TextEdit> place = InPlace(edits[i], edit.words[i]);
       if (!place.has_value()) return std::nullopt;
       edits[i] = *std::move(place);
     }
     if (edits.size() > edit.words.size()) {  // fewer values than before
-      const TextEdit gone{edits[edit.words.size() - 1].end, edits.back().end, ""};
+      const TextEdit gone{BehindQuote(places[edit.words.size() - 1]), BehindQuote(places.back()), ""};
       if (absl::StrContains(text_.substr(gone.begin, gone.end - gone.begin), '\n')) return std::nullopt;
       edits.resize(edit.words.size());
       edits.push_back(gone);
     }
-    for (size_t i = edits.size(); i < edit.words.size(); ++i) {
-      absl::StrAppend(&edits.back().text, " ", shell_ ? ShellQuote(edit.words[i]) : edit.words[i]);
+    std::string more;
+    for (size_t i = places.size(); i < edit.words.size(); ++i) {
+      absl::StrAppend(&more, " ", shell_ ? ShellQuote(edit.words[i]) : edit.words[i]);
+    }
+    if (more.empty()) return edits;
+    if (const size_t behind = BehindQuote(places.back()); behind > places.back().end) {
+      edits.push_back({behind, behind, std::move(more)});
+    } else {
+      edits.back().text += more;
     }
     return edits;
   }
@@ -250,8 +264,19 @@ class ArgumentFile {
   std::optional<TextEdit> PlaceOf(const Argument& arg) const {
     const size_t begin = lines_.Offset(arg.at.line, arg.at.column);
     if (begin == absl::string_view::npos || arg.text.empty() || arg.unknown) return std::nullopt;
-    if (text_.substr(begin, arg.text.size()) != arg.text) return std::nullopt;
-    return TextEdit{begin, begin + arg.text.size(), ""};
+    if (text_.substr(begin, arg.text.size()) == arg.text) return TextEdit{begin, begin + arg.text.size(), ""};
+    return QuotedValue(begin, arg.text);
+  }
+
+  // --flag="value": the place of the whole word.
+  std::optional<TextEdit> QuotedValue(size_t begin, absl::string_view word) const {
+    const size_t value = word.find('=') + 1;
+    if (!shell_ || value == 0 || text_.substr(begin, value) != word.substr(0, value)) return std::nullopt;
+    const size_t open = begin + value, length = word.size() - value, close = open + 1 + length;
+    const bool quoted =
+        close < text_.size() && (text_[open] == '"' || text_[open] == '\'') && text_[close] == text_[open];
+    if (!quoted || text_.substr(open + 1, length) != word.substr(value)) return std::nullopt;
+    return TextEdit{begin, close + 1, ""};
   }
 
   // The quote that stands on both sides; 0: none does.
@@ -261,8 +286,32 @@ class ArgumentFile {
     return (quote == '"' || quote == '\'') && text_[place.end] == quote ? quote : 0;
   }
 
+  bool QuotesValue(const TextEdit& place) const {
+    const absl::string_view word = text_.substr(place.begin, place.end - place.begin);
+    const size_t equals = word.find('=');
+    return shell_ && equals != absl::string_view::npos && equals + 2 < word.size() && word.back() == word[equals + 1] &&
+           (word.back() == '"' || word.back() == '\'');
+  }
+  // Of --flag="value": as it was quoted where that will do, else the value in quotes of our own.
+  std::optional<TextEdit> KeepQuotes(TextEdit place, const std::string& word) const {
+    const char quote = text_[place.end - 1];
+    const size_t value = word.find('=') + 1;
+    if (value == 0) {
+      place.text = ShellQuote(word);
+    } else if (word.find_first_of(quote == '"' ? "\"\\$`" : "'", value) != std::string::npos) {
+      place.text = absl::StrCat(word.substr(0, value), ShellQuote(word.substr(value)));
+    } else {
+      place.text =
+          absl::StrCat(word.substr(0, value), std::string(1, quote), word.substr(value), std::string(1, quote));
+    }
+    return place;
+  }
+
+  size_t BehindQuote(const TextEdit& place) const { return place.end + (QuoteAround(place) != 0 ? 1 : 0); }
+
   // Another word at this place. Inside quotes it needs no further ones, but must not end them.
   std::optional<TextEdit> InPlace(TextEdit place, const std::string& word) const {
+    if (QuotesValue(place)) return KeepQuotes(std::move(place), word);
     const bool opened = place.begin > 0 && (text_[place.begin - 1] == '"' || text_[place.begin - 1] == '\'');
     if (!shell_ || !opened) {
       place.text = shell_ ? ShellQuote(word) : word;
@@ -343,11 +392,12 @@ class ArgumentFile {
       const bool flag =
           IsFlag(args_[i].text) || (i > 0 && !IsFlag(args_[i - 1].text) && absl::StrContains(args_[i].text, "="));
       const std::optional<TextEdit> place = flag ? PlaceOf(args_[i]) : std::nullopt;
-      if (!place.has_value()) continue;
+      if (!place.has_value() || leaving_.count(i) > 0) continue;
       std::vector<std::string> quoted;
       quoted.reserve(words.size());
       for (const std::string& word : words) quoted.push_back(shell_ ? ShellQuote(word) : word);
-      return std::vector<TextEdit>{{place->begin, place->begin, InFrontOf(place->begin, absl::StrJoin(quoted, " "))}};
+      const size_t at = place->begin - (QuoteAround(*place) != 0 ? 1 : 0);
+      return std::vector<TextEdit>{{at, at, InFrontOf(at, absl::StrJoin(quoted, " "))}};
     }
     return std::nullopt;
   }
@@ -390,6 +440,7 @@ class ArgumentFile {
   Lines lines_;
   absl::Span<const Argument> args_;
   bool shell_;
+  std::set<size_t> leaving_;  // indices of words
 };
 
 // NAME=value where the script sets it last; else an export behind the script's first comments.
@@ -509,7 +560,10 @@ EditedArguments EditArguments(const WrittenLaunch& launch, const Patch& patch, c
 EditedText EditArgumentFile(absl::string_view text, const WrittenLaunch& launch, const Patch& patch,
                             const Environment& env, bool shell) {
   WordEdits plan = PlanEdits(launch, patch, env);
-  const ArgumentFile file(text, launch.args, shell);
+  ArgumentFile file(text, launch.args, shell);
+  for (const WordEdit& edit : plan.edits) {
+    if (edit.words.empty()) file.Leaves(edit.index, edit.count);
+  }
   EditedText out;
   DisjointEdits<TextEdit> edits;
   for (WordEdit& edit : plan.edits) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_cat.h"
 #include "resolver/shell/reader.h"
 #include "resolver/stacks/input_format.h"
 #include "resolver/stacks/megatron_bridge/dialect.h"
@@ -55,6 +56,50 @@ TEST(EditScript, TakesAFlagAway) {
             "torchrun a.py \\\n  --num-layers 4 \necho\n");
   EXPECT_EQ(EditScript("torchrun a.py --moe-shared-expert-overlap --num-layers 4\n", off),
             "torchrun a.py --num-layers 4\n");
+}
+
+TEST(EditScript, AValueInQuotesBehindItsEqualsSignIsOneWord) {
+  const std::string head = "torchrun a.py \\\n  --num-layers 4 \\\n", tail = " \\\n  --bf16\n";
+  const auto edited = [&](const char* flag, const Patch& patch) {
+    Patch unwritten;
+    std::string text = EditScript(absl::StrCat(head, "  ", flag, tail).c_str(), patch, &unwritten);
+    EXPECT_TRUE(unwritten.empty()) << flag;
+    return text;
+  };
+  const Patch none = {{K::pipeline_model_parallel_layout, "", Value()}};
+  const Patch other = {{K::pipeline_model_parallel_layout, "", Value("Et|tttL")}};
+  for (const char* flag :
+       {"--pipeline-model-parallel-layout=\"Ett|ttL\"", "--pipeline-model-parallel-layout='Ett|ttL'",
+        "--pipeline-model-parallel-layout \"Ett|ttL\"", "--pipeline-model-parallel-layout 'Ett|ttL'"}) {
+    EXPECT_EQ(edited(flag, none), absl::StrCat(head, tail.substr(3))) << flag;
+    std::string wanted = absl::StrCat(head, "  ", flag, tail);
+    wanted.replace(wanted.find("Ett|ttL"), 7, "Et|tttL");
+    EXPECT_EQ(edited(flag, other), wanted);
+  }
+  EXPECT_EQ(edited("--expert-model-parallel-size=\"64\"", kEp32),
+            absl::StrCat(head, "  --expert-model-parallel-size=\"32\"", tail));
+}
+
+TEST(EditScript, AListInQuotesGrowsAndShrinks) {
+  const auto edited = [](const char* words, std::vector<Value> modules) {
+    const std::string script = absl::StrCat("torchrun a.py --recompute-modules ", words, " --bf16\n");
+    return EditScript(script.c_str(), {{K::recompute_modules, "", Value(std::move(modules))}});
+  };
+  EXPECT_EQ(edited("'moe_act' \"layernorm\"", {"moe_act", "layernorm", "moe"}),
+            "torchrun a.py --recompute-modules 'moe_act' \"layernorm\" moe --bf16\n");
+  EXPECT_EQ(edited("moe_act layernorm", {"moe_act", "layernorm", "moe"}),
+            "torchrun a.py --recompute-modules moe_act layernorm moe --bf16\n");
+  EXPECT_EQ(edited("'moe_act' \"layernorm\"", {"mlp"}), "torchrun a.py --recompute-modules 'mlp' --bf16\n");
+}
+
+TEST(EditScript, AddsBesideAFlagThatGoes) {
+  Patch unwritten;
+  const Patch patch = {{K::expert_model_parallel_size, "", Value(32)},
+                       {K::moe_shared_expert_overlap, "", Value(false)}};
+  EXPECT_EQ(
+      EditScript("A=(\n  --num-layers 4\n  --moe-shared-expert-overlap\n)\ntorchrun a.py ${A[@]}\n", patch, &unwritten),
+      "A=(\n  --expert-model-parallel-size 32\n  --num-layers 4\n)\ntorchrun a.py ${A[@]}\n");
+  EXPECT_TRUE(unwritten.empty());
 }
 
 TEST(EditScript, TakesAQuotedValueAwayWithItsQuotes) {
