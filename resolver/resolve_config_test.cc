@@ -480,5 +480,20 @@ TEST(ResolveConfig, AnswersTheLargestSizesItAccepts) {
   EXPECT_EQ(response.outcome(), v1::OUTCOME_INFEASIBLE);
 }
 
+TEST(ResolveConfig, VirtualStagesThatALayoutContradictsAreRefused) {
+  v1::ResolveConfigRequest request = DeepSeekOnH100();
+  v1::Layout& layout = *request.mutable_layout();
+  layout.set_pipeline_model_parallel_size(2);
+  layout.set_pipeline_model_parallel_layout("Et*15|t*15|t*15|t*16,m,L");
+  const auto fields = [&](int vpp) {
+    layout.set_virtual_pipeline_model_parallel_size(vpp);
+    v1::ResolveConfigResponse response;
+    return ViolatedFields(TestResolver().ResolveConfig(request, &response));
+  };
+  EXPECT_EQ(fields(1), (std::set<std::string>{"layout.virtual_pipeline_model_parallel_size"}));
+  EXPECT_EQ(fields(4), (std::set<std::string>{"layout.virtual_pipeline_model_parallel_size"}));
+  EXPECT_EQ(fields(2), (std::set<std::string>()));
+}
+
 }  // namespace
 }  // namespace flightplan

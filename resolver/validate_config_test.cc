@@ -446,6 +446,58 @@ TEST(ValidateConfig, MemoryIsNotForecastByASizeThatCannotBeRead) {
   EXPECT_GT(response.memory().at_least_bytes(), 0) << "parameters do not hang on the sequence";
 }
 
+std::set<std::string> KnobsOf(const v1::Fix& fix) {
+  std::set<std::string> names;
+  for (const v1::KnobSetting& setting : fix.knobs()) names.insert(setting.name());
+  return names;
+}
+
+TEST(ValidateConfig, LayersThatDoNotDivideKeepTheirPipeline) {
+  const std::pair<const char*, std::set<std::string>> rows[] = {
+      {"--num-layers=26", {"pipeline_model_parallel_layout"}},
+      {"--num-layers=31", {"account_for_loss_in_pipeline_split"}},
+      {"--num-layers=30", {"account_for_embedding_in_pipeline_split", "account_for_loss_in_pipeline_split"}}};
+  for (const auto& [layers, knobs] : rows) {
+    v1::ValidateConfigRequest request = SmallWithoutVocabulary();
+    request.set_repair(true);
+    request.mutable_arguments()->add_values(layers);
+    request.mutable_arguments()->add_values("--pipeline-model-parallel-size=8");
+    v1::ValidateConfigResponse response;
+    ASSERT_TRUE(TestResolver().ValidateConfig(request, &response).ok());
+    EXPECT_EQ(Errors(response.findings()).size(), 1u) << "one fault, one finding";
+    ASSERT_TRUE(response.has_repair());
+    EXPECT_TRUE(response.repair().will_run()) << response.repair().ShortDebugString();
+    ASSERT_EQ(response.repair().steps_size(), 1) << layers;
+    EXPECT_EQ(KnobsOf(response.repair().steps(0).fix()), knobs) << layers;
+  }
+}
+
+TEST(ValidateConfig, BridgesTrainingBatchIsAFaultOfItsOwn) {
+  v1::ValidateConfigRequest request;
+  request.mutable_target()->set_framework("megatron-bridge");
+  request.set_world_size(8);
+  request.set_repair(true);
+  for (const char* word :
+       {"model.num_layers=8", "model.hidden_size=2048", "model.num_attention_heads=16", "train.micro_batch_size=1",
+        "train.global_batch_size=100", "validation.eval_global_batch_size=96"}) {
+    request.mutable_arguments()->add_values(word);
+  }
+  v1::ValidateConfigResponse response;
+  ASSERT_TRUE(TestResolver().ValidateConfig(request, &response).ok());
+  EXPECT_TRUE(response.accepted_by_stack());
+  EXPECT_FALSE(response.will_run());
+  EXPECT_EQ(Errors(response.findings()), (std::set<std::string>{"batch.gbs-divisible"}));
+  // Where validation follows the training batch it is one finding, too, and its fix is of the training batch.
+  request.mutable_arguments()->mutable_values()->RemoveLast();
+  ASSERT_TRUE(TestResolver().ValidateConfig(request, &response).ok());
+  EXPECT_EQ(Errors(response.findings()), (std::set<std::string>{"batch.eval-gbs-divisible"}));
+  for (const v1::Finding& finding : response.findings()) {
+    if (finding.rule_id() != "batch.eval-gbs-divisible") continue;
+    ASSERT_EQ(finding.fixes_size(), 1);
+    EXPECT_EQ(KnobsOf(finding.fixes(0)), (std::set<std::string>{"global_batch_size"}));
+  }
+}
+
 TEST(ValidateConfig, AGpuThatIsNotKnownLeavesTheRulesJudged) {
   v1::ValidateConfigRequest request = SmallWithoutVocabulary();
   request.mutable_hardware()->set_gpu("h1000");

@@ -16,29 +16,39 @@ namespace {
 constexpr size_t kMaxSearchedKnobs = 12;
 constexpr size_t kMaxSearchedValues = 8;  // of one knob
 
-using Errors = std::set<absl::string_view>;  // ids, of one area
+using Errors = std::set<absl::string_view>;  // ids
 
+// `area`: empty for all of them.
 Errors ErrorsOfArea(const RunResult& run, absl::string_view area) {
   Errors ids;
   for (const Finding& finding : run.findings) {
-    if (finding.severity == Severity::kError && finding.area == area) ids.insert(finding.rule_id);
+    if (finding.severity == Severity::kError && (area.empty() || finding.area == area)) ids.insert(finding.rule_id);
   }
   return ids;
 }
+
+// What a step may bring: errors of other areas, which later steps remove, or none at all.
+enum class Brings { kOtherAreas, kNothing };
 
 // Judges patches against one finding.
 class Trial {
  public:
   // Counts its runs in *runs.
-  Trial(const Config& config, const Environment& env, const RunResult& before, const Finding& finding, size_t* runs)
-      : config_(config), env_(env), finding_(finding), before_(ErrorsOfArea(before, finding.area)), runs_(runs) {}
+  Trial(const Config& config, const Environment& env, const RunResult& before, const Finding& finding, Brings brings,
+        size_t* runs)
+      : config_(config),
+        env_(env),
+        finding_(finding),
+        area_(brings == Brings::kNothing ? absl::string_view() : finding.area),
+        before_(ErrorsOfArea(before, area_)),
+        runs_(runs) {}
 
   bool Removes(const Patch& patch) {
     ++*runs_;
     Config config = config_;
     Environment env = env_;
     ApplyPatch(patch, &config, &env);
-    const Errors after = ErrorsOfArea(Run(std::move(config), std::move(env)), finding_.area);
+    const Errors after = ErrorsOfArea(Run(std::move(config), std::move(env)), area_);
     return after.count(finding_.rule_id) == 0 &&
            std::includes(before_.begin(), before_.end(), after.begin(), after.end());
   }
@@ -48,6 +58,7 @@ class Trial {
   const Config& config_;
   const Environment& env_;
   const Finding& finding_;
+  const absl::string_view area_;
   Errors before_;
   size_t* runs_;
 };
@@ -136,9 +147,10 @@ bool Search(const std::vector<Candidate>& knobs, size_t from, size_t size, Trial
 // `*next` is the first of the finding's fixes that may be taken. A finding that came back because a later repair undid
 // its fix gets the one after it, and no search.
 std::optional<RepairStep> StepFor(const Finding& finding, const Config& config, const Environment& env,
-                                  const RunResult& run, const RepairOptions& options, size_t* next, size_t* runs) {
+                                  const RunResult& run, const RepairOptions& options, Brings brings, size_t* next,
+                                  size_t* runs) {
   const bool came_back = *next > 0;
-  Trial trial(config, env, run, finding, runs);
+  Trial trial(config, env, run, finding, brings, runs);
   for (size_t i = *next; i < finding.fixes.size(); ++i) {
     const Patch& fix = finding.fixes[i];
     if (ChangesConvergence(fix) && !options.allow_convergence) continue;
@@ -193,7 +205,9 @@ bool ChangesConvergence(const Patch& patch) {
   });
 }
 
-Repair FindRepair(Config config, Environment env, const RepairOptions& options) {
+namespace {
+
+Repair Attempt(Config config, Environment env, const RepairOptions& options, Brings brings) {
   Repair repair;
   std::map<absl::string_view, size_t> next_fix;  // by finding: fixes that chase one another are taken once each
   size_t runs = 0;
@@ -206,7 +220,8 @@ Repair FindRepair(Config config, Environment env, const RepairOptions& options) 
     const RepairStep* taken = nullptr;
     for (const Finding& finding : run.findings) {
       if (finding.severity != Severity::kError || repair.steps.size() >= kMaxRepairSteps) continue;
-      std::optional<RepairStep> step = StepFor(finding, config, env, run, options, &next_fix[finding.rule_id], &runs);
+      std::optional<RepairStep> step =
+          StepFor(finding, config, env, run, options, brings, &next_fix[finding.rule_id], &runs);
       if (!step.has_value()) continue;
       ApplyPatch(step->patch, &config, &env);
       Merge(step->patch, &repair.patch);
@@ -219,6 +234,18 @@ Repair FindRepair(Config config, Environment env, const RepairOptions& options) 
     }
     return repair;
   }
+}
+
+}  // namespace
+
+Repair FindRepair(Config config, Environment env, const RepairOptions& options) {
+  Repair repair = Attempt(config, env, options, Brings::kOtherAreas);
+  if (repair.left.empty() || repair.steps.empty()) return repair;
+  const Errors before = ErrorsOfArea(Run(config, env), "");
+  const bool new_left = std::any_of(repair.left.begin(), repair.left.end(),
+                                    [&](const Finding& finding) { return before.count(finding.rule_id) == 0; });
+  // A repair that leaves an error of its own making is none: less is repaired, and nothing is broken.
+  return new_left ? Attempt(std::move(config), std::move(env), options, Brings::kNothing) : repair;
 }
 
 }  // namespace flightplan

@@ -95,7 +95,9 @@ Patch EditSafely(const JudgeQuestion& question, const ReadConfig& written, const
   const absl::StatusOr<ReadConfig> whole = ReadInput(question, all);
   if (whole.ok() && ReadsBack(written, *whole, Without(patch, unwritten))) {
     *input = std::move(all);
-    return unwritten;
+    // What met another edit has a place of its own once that one is done.
+    const bool again = !unwritten.empty() && unwritten.size() < patch.size();
+    return again ? EditSafely(question, *whole, unwritten, input) : unwritten;
   }
   unwritten.clear();
   ReadConfig at = written;

@@ -55,6 +55,8 @@ WeighedConfig Forecast(const GpuSystem& gpu, const Config& config, const Environ
   std::optional<Knob> missing;
   auto model = ModelFromKnobs(config, &missing);
   if (!model.ok()) return Lacks(missing.has_value() ? std::string(Name(*missing)) : "", model.status().message());
+  const int64_t ep = std::max<int64_t>(1, config.Get(Knob::expert_model_parallel_size).integer());
+  if (model->num_moe_experts.value_or(0) % ep != 0) return Lacks("", "the experts do not come out even");
   const auto shape = MakeShape(*model, config);
   if (!shape.ok()) return Lacks("", shape.status().message());
   NormalizedIntent intent;

@@ -20,6 +20,7 @@
 #include "resolver/normalize/model_message.h"
 #include "resolver/normalize/profile_message.h"
 #include "resolver/plan/model_fields.h"
+#include "resolver/plan/pipeline_layout.h"
 #include "resolver/plan/quantity.h"
 #include "resolver/plan/stack.h"
 
@@ -134,6 +135,18 @@ std::optional<int64_t> ReadSize(bool present, int64_t value, absl::string_view n
   return value;
 }
 
+// Virtual stages are said by the layout, too; upstream would take the layout's word in silence.
+void CheckStages(const LayoutWish& wish, Violations* violations) {
+  if (!wish.virtual_pipeline_model_parallel_size.has_value() || !wish.pipeline_model_parallel_size.has_value()) return;
+  const int64_t stages = *wish.pipeline_model_parallel_size, chunks = *wish.virtual_pipeline_model_parallel_size;
+  const PipelineLayout layout = ParsePipelineLayout(Value(*wish.pipeline_model_parallel_layout), stages);
+  if (layout.fault != PipelineLayout::Fault::kNone || layout.virtual_size == chunks) return;
+  violations->Add("layout.virtual_pipeline_model_parallel_size",
+                  absl::StrCat("is ", chunks, " beside a pipeline_model_parallel_layout of ", layout.stages.size(),
+                               " stages, which on ", stages, " pipeline ranks are ", layout.virtual_size,
+                               ": leave it out, or give a layout of ", chunks * stages, " stages"));
+}
+
 LayoutWish ReadLayout(const v1::Layout& m, Violations* violations) {
   LayoutWish wish;
 #define FLIGHTPLAN_READ_SIZE(name) wish.name = ReadSize(m.has_##name(), m.name(), #name, violations)
@@ -150,6 +163,7 @@ LayoutWish ReadLayout(const v1::Layout& m, Violations* violations) {
       violations->Add("layout.pipeline_model_parallel_layout", "is longer than 64 KiB");
     }
     wish.pipeline_model_parallel_layout = m.pipeline_model_parallel_layout();
+    CheckStages(wish, violations);
   }
   if (m.has_sequence_parallel()) wish.sequence_parallel = m.sequence_parallel();
   return wish;

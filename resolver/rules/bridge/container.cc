@@ -2,6 +2,7 @@
 // model configs are finalized.
 // Lines are those of NVIDIA-NeMo/Megatron-Bridge@067f987df src/megatron/bridge/training/config.py; a helper that
 // validate calls stands at the line of the call, with its own line as the order within.
+#include <algorithm>
 #include <numeric>
 
 #include "absl/strings/match.h"
@@ -47,6 +48,30 @@ int64_t EvalStep(F f) { return SaturatingMul(EvalMicroBatch(f), EvalDataParallel
 bool EvalBatchIndivisible(F f) {
   const int64_t step = EvalStep(f);
   return step > 0 && EvalGlobalBatch(f) % step != 0;
+}
+int64_t TrainingStep(F f) { return SaturatingMul(f.num(K::micro_batch_size), f.num(K::data_parallel_size)); }
+bool TrainingBatchIndivisible(F f) {
+  const int64_t step = TrainingStep(f);
+  return step > 0 && f.num(K::global_batch_size) > 0 && f.num(K::global_batch_size) % step != 0;
+}
+// A smaller micro batch keeps what is trained; else the batch is rounded up.
+std::vector<Patch> EvenTrainingBatch(F f) {
+  constexpr int64_t kMostTried = 4096;
+  const int64_t batch = f.num(K::global_batch_size), dp = f.num(K::data_parallel_size);
+  Patch validation;  // follows the training batch again
+  for (const K knob : {K::eval_global_batch_size, K::eval_micro_batch_size}) {
+    if (f.set(knob)) validation.push_back(Assign(knob, Value()));
+  }
+  std::vector<Patch> patches;
+  for (int64_t micro = std::min(kMostTried, f.num(K::micro_batch_size)) - 1; micro >= 1; --micro) {
+    if (batch % SaturatingMul(micro, dp) != 0) continue;
+    patches.push_back({Assign(K::micro_batch_size, micro)});
+    break;
+  }
+  const int64_t step = TrainingStep(f);
+  patches.push_back({Assign(K::global_batch_size, SaturatingMul(batch / step + 1, step))});
+  for (Patch& patch : patches) patch.insert(patch.end(), validation.begin(), validation.end());
+  return patches;
 }
 
 // ---- precision, context parallelism
@@ -125,12 +150,27 @@ const Rule kRules[] = {
      .needs = "the validation batch, which defaults to the training batch, is a multiple of micro batch x DP",
      .fix =
          [](F f) {
-           // Validation alone can be rounded up; the training batch keeps its size.
+           // Validation alone can be rounded up where training comes out even.
+           if (TrainingBatchIndivisible(f)) return EvenTrainingBatch(f);
            const int64_t step = EvalStep(f);
            const int64_t next = SaturatingMul(EvalGlobalBatch(f) / step + 1, step);
            return std::vector<Patch>{{Assign(K::eval_global_batch_size, next)}};
          },
      .detail = [](F f) { return absl::StrCat(EvalGlobalBatch(f), " is no multiple of ", EvalStep(f)); }},
+    {.id = "batch.gbs-divisible",
+     .area = "divisibility",
+     .at = {Phase::kMesh, 381},
+     .source = "Megatron-LM:megatron/core/num_microbatches_calculator.py:381",
+     .reads = {K::global_batch_size, K::micro_batch_size, K::data_parallel_size},
+     // Where validation defaults to the training batch, batch.eval-gbs-divisible has said it.
+     .when =
+         [](F f) {
+           return TrainingBatchIndivisible(f) && f.none(K::rampup_batch_size) &&
+                  !f.on(K::decrease_batch_size_if_needed) && !(f.bridge(5) && EvalBatchIndivisible(f));
+         },
+     .needs = "the global batch must be a multiple of the micro batch times the data parallel size",
+     .fix = EvenTrainingBatch,
+     .detail = [](F f) { return absl::StrCat(f.num(K::global_batch_size), " is no multiple of ", TrainingStep(f)); }},
     {.id = "deterministic.no-flash",
      .area = "determinism",
      .at = Late(kDeterministic, 1029),

@@ -4,6 +4,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "resolver/base/integers.h"
+#include "resolver/base/saturating.h"
+#include "resolver/plan/stack.h"
+#include "resolver/rules/core/fix_util.h"
 #include "resolver/rules/core/lists_util.h"
 #include "resolver/rules/rule.h"
 
@@ -25,7 +28,17 @@ bool EvenSplit(F f) {
          !f.on(K::account_for_loss_in_pipeline_split) && f.num(K::num_layers) > 0;
 }
 
+// The command line's own check has said it (mlm.layers-divisible-pp).
+bool SplitByArguments(F f) {
+  return StackOf(f.env()).command_line && f.none(K::num_virtual_stages_per_pipeline_rank) &&
+         f.none(K::num_layers_per_virtual_pipeline_stage) && f.none(K::hybrid_layer_pattern);
+}
+
+// The caller's pipeline, where it can be kept, comes before a shorter one.
 std::vector<Patch> NearestPp(F f) {
+  std::vector<Patch> patches =
+      SpreadLayers(f, SaturatingMul(f.num(K::pipeline_model_parallel_size),
+                                    std::max<int64_t>(1, f.num(K::virtual_pipeline_model_parallel_size))));
   const int64_t layers = f.num(K::num_layers);
   const int64_t pp = f.num(K::pipeline_model_parallel_size);
   const auto others = Product({f.num(K::tensor_model_parallel_size), f.num(K::context_parallel_size)});
@@ -40,15 +53,17 @@ std::vector<Patch> NearestPp(F f) {
   if (chunks > 0 && !Divisible(layers / size, chunks)) {
     patch.push_back(Assign(K::virtual_pipeline_model_parallel_size, Value()));
   }
-  return {patch};
+  patches.push_back(std::move(patch));
+  return patches;
 }
 
 std::vector<Patch> NearestVpp(F f) {
   const int64_t pp = std::max<int64_t>(1, f.num(K::pipeline_model_parallel_size));
   const int64_t per_rank = f.num(K::num_layers) / pp;
   const int64_t vpp = LargestDivisorUpTo(per_rank, f.num(K::virtual_pipeline_model_parallel_size));
-  if (vpp <= 1) return {{Assign(K::virtual_pipeline_model_parallel_size, Value())}};
-  return {{Assign(K::virtual_pipeline_model_parallel_size, vpp)}};
+  std::vector<Patch> patches = SpreadLayers(f, SaturatingMul(pp, f.num(K::virtual_pipeline_model_parallel_size)));
+  patches.push_back({Assign(K::virtual_pipeline_model_parallel_size, vpp <= 1 ? Value() : Value(vpp))});
+  return patches;
 }
 
 std::vector<Patch> NearestEp(F f) {
@@ -296,7 +311,7 @@ const Rule kRules[] = {
      .reads = {K::num_layers, K::pipeline_model_parallel_size},
      .when =
          [](F f) {
-           return EvenSplit(f) && f.num(K::pipeline_model_parallel_size) > 1 &&
+           return EvenSplit(f) && !SplitByArguments(f) && f.num(K::pipeline_model_parallel_size) > 1 &&
                   !Divisible(f.num(K::num_layers), f.num(K::pipeline_model_parallel_size));
          },
      .needs = "pipeline_model_parallel_size must divide num_layers, or a layout must say who gets which layer",

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "resolver/base/integers.h"
+#include "resolver/derive/pipeline.h"
 #include "resolver/rules/core/graph_util.h"
 
 namespace flightplan {
@@ -55,7 +56,8 @@ void DropPrecisionAware(F f, Patch* patch) {
   }
 }
 
-// With another data-parallel size Bridge's batch may come out uneven: validation, which defaults to it, is rounded up.
+// With another data-parallel size Bridge's validation batch may come out uneven and is rounded up. A training batch
+// that does is a finding of its own: rounded up for validation alone, it would not train.
 void KeepBatchEven(F f, Patch* patch) {
   constexpr K kSizes[] = {K::context_parallel_size, K::pipeline_model_parallel_size, K::tensor_model_parallel_size};
   if (!f.env().world_size.has_value()) return;
@@ -71,7 +73,10 @@ void KeepBatchEven(F f, Patch* patch) {
   if (!changed || model_size <= 0) return;
   const K batch = f.set(K::eval_global_batch_size) ? K::eval_global_batch_size : K::global_batch_size;
   const K micro = f.set(K::eval_micro_batch_size) ? K::eval_micro_batch_size : K::micro_batch_size;
-  const std::optional<int64_t> step = Product({f.num(micro), *f.env().world_size / model_size});
+  const int64_t replicas = *f.env().world_size / model_size;
+  const std::optional<int64_t> training = Product({f.num(K::micro_batch_size), replicas});
+  if (!training.has_value() || *training <= 0 || f.num(K::global_batch_size) % *training != 0) return;
+  const std::optional<int64_t> step = Product({f.num(micro), replicas});
   if (!step.has_value() || *step <= 0 || f.none(batch) || f.num(batch) % *step == 0) return;
   const std::optional<int64_t> rounded = Product({f.num(batch) / *step + 1, *step});
   if (rounded.has_value()) Add(K::eval_global_batch_size, *rounded, patch);
@@ -119,6 +124,29 @@ void Complete(F f, Patch* patch) {
 }
 
 }  // namespace
+
+std::vector<Patch> SpreadLayers(F f, int64_t stages) {
+  constexpr int64_t kMostLayers = 4096;  // of a layout that is still a text to read
+  const int64_t layers = f.num(K::num_layers), mtp = std::max<int64_t>(0, f.num(K::mtp_num_layers));
+  if (layers > kMostLayers || mtp > layers || stages > layers || stages < 2) return {};
+  Patch layout = {Assign(K::pipeline_model_parallel_layout, LayoutText(BalancedStages(layers, mtp, stages), mtp))};
+  // A layout says the virtual stages, too, and what counts as a layer.
+  for (const K knob : {K::num_virtual_stages_per_pipeline_rank, K::num_layers_per_virtual_pipeline_stage}) {
+    if (f.set(knob)) layout.push_back(Assign(knob, Value()));
+  }
+  for (const K knob : {K::account_for_embedding_in_pipeline_split, K::account_for_loss_in_pipeline_split}) {
+    if (f.on(knob)) layout.push_back(Assign(knob, false));
+  }
+  std::vector<Patch> patches;
+  if (Divisible(layers + 2, stages)) {
+    patches.push_back({Assign(K::account_for_embedding_in_pipeline_split, true),
+                       Assign(K::account_for_loss_in_pipeline_split, true)});
+  } else if (Divisible(layers + 1, stages)) {
+    patches.push_back({Assign(K::account_for_loss_in_pipeline_split, true)});
+  }
+  patches.push_back(std::move(layout));
+  return patches;
+}
 
 void CompleteFixes(F f, std::vector<Patch>* fixes) {
   for (Patch& patch : *fixes) Complete(f, &patch);

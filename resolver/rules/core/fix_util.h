@@ -2,12 +2,17 @@
 // over it, and knobs that only mean something beside the value that it removes.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "resolver/plan/finding.h"
 #include "resolver/rules/rule.h"
 
 namespace flightplan {
+
+// The same stages with the layers spread over them: embedding and loss taken for a layer each where that comes out
+// even, else by a layout. Nothing where there are more stages than layers to give.
+std::vector<Patch> SpreadLayers(const Facts& f, int64_t stages);
 
 void CompleteFixes(const Facts& f, std::vector<Patch>* fixes);
 

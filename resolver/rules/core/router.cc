@@ -53,7 +53,7 @@ const Rule kRules[] = {
          },
      .needs =
          "aux-loss-free balancing by expert bias needs the score function sigmoid (from core 0.18 also sqrtsoftplus)",
-     .fixes = {{{K::moe_router_enable_expert_bias, false}}, {{K::moe_router_score_function, "sigmoid"}}}},
+     .fixes = {{{K::moe_router_enable_expert_bias, false}}}},
     {.id = "router.pad-fp8-alias",
      .area = "router",
      .kind = Kind::kWarning,

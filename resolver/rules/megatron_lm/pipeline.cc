@@ -3,6 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "resolver/base/integers.h"
+#include "resolver/rules/core/fix_util.h"
 #include "resolver/rules/megatron_lm/cli_util.h"
 #include "resolver/rules/rule.h"
 
@@ -58,8 +59,9 @@ void DeriveVirtualSize(Editor& e) {
   SetVirtualSize(e, size);
 }
 
+// The caller's pipeline, where it can be kept, comes before a shorter one.
 std::vector<Patch> DividingStages(F f) {
-  std::vector<Patch> fixes;
+  std::vector<Patch> fixes = SpreadLayers(f, Pp(f));
   const std::optional<int64_t> size = NextSmallerFit(SplitLayers(f), 1, Pp(f));
   if (size.has_value()) fixes.push_back({Assign(K::pipeline_model_parallel_size, *size)});
   return fixes;
