@@ -17,6 +17,7 @@
 #include "resolver/derive/target_knobs.h"
 #include "resolver/engine/engine.h"
 #include "resolver/judge/read_config.h"
+#include "resolver/judge/vet_config.h"
 #include "resolver/normalize/violations.h"
 #include "resolver/plan/stack.h"
 #include "resolver/read/argparse.h"
@@ -219,7 +220,10 @@ absl::StatusOr<ConvertedConfig> Convert(const ConvertQuestion& question) {
   conversion.PinDefaults();
   conversion.Render();
   CarryOtherFlags(reading, conversion.from().env, conversion.to().env, &out);
-  FLIGHTPLAN_ASSIGN_OR_RETURN(out.target, ReadAndJudge(Converted(question, conversion.to().env, out.launch)));
+  const JudgeQuestion converted = Converted(question, conversion.to().env, out.launch);
+  FLIGHTPLAN_ASSIGN_OR_RETURN(out.target, ReadAndJudge(converted));
+  VetFixes(question.source, &out.source);
+  VetFixes(converted, &out.target);
   return out;
 }
 

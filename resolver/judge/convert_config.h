@@ -31,7 +31,7 @@ struct ConvertedConfig {
 };
 
 // Carries over what the source writes, and what it leaves to a default that the target does not share; says what has no
-// counterpart. Errors are those of Read, for the source.
+// counterpart. Fixes are tried as those of any judgement are. Errors are those of Read, for the source.
 absl::StatusOr<ConvertedConfig> Convert(const ConvertQuestion& question);
 
 }  // namespace flightplan

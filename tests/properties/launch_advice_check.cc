@@ -4,8 +4,9 @@
 // random models, GPUs and layouts, with a few flags changed, written as people write scripts. Every fix of every
 // finding is put beside the text and the launch is judged again: the finding must be gone, no error may be new, and
 // memory may stand no worse. Every repaired text must be bash, be read as what the repair says of it, and have no error
-// that was not there before. Prints the counts and K counterexamples, the launch with each. Exit status: 0 none, 1
-// some, 2 misuse.
+// that was not there before. Every third launch is converted to another stack, and the fixes of what came out are put
+// to the same test. Prints the counts and K counterexamples, the launch with each. Exit status: 0 none, 1 some, 2
+// misuse.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -248,7 +249,8 @@ std::string Worse(const Said& before, const Said& after) {
   for (const std::string& error : after.errors) {
     if (before.errors.count(error) == 0) return absl::StrCat("new error ", error);
   }
-  return Known(before.fit) && (!Known(after.fit) || after.fit > before.fit) ? "memory stands worse" : "";
+  if (!Known(before.fit) || before.fit == v1::FIT_VERDICT_DOES_NOT_FIT) return "";
+  return !Known(after.fit) || after.fit > before.fit ? "memory stands worse" : "";
 }
 
 // Beside the text, over what it says.
@@ -270,7 +272,7 @@ std::string TextOf(const Question& q) {
 }
 
 struct Tally {
-  int64_t launches = 0, refused = 0, fixes = 0, repairs = 0, mended = 0;
+  int64_t launches = 0, refused = 0, conversions = 0, fixes = 0, repairs = 0, mended = 0;
   std::map<std::string, int64_t> by_rule;
   std::map<std::string, std::pair<int64_t, std::string>> broken;  // by breach: count, first example
   void Break(const std::string& what, const std::string& example) {
@@ -293,9 +295,11 @@ class Check {
     tally_.refused += answer.will_run() ? 0 : 1;
     const Said before = SaidBy(answer.findings(), answer.memory());
     for (const v1::Finding& finding : answer.findings()) {
+      if (finding.stage() == "parse") continue;  // of a word that stands in the text: a repair's matter
       for (const v1::Fix& fix : finding.fixes()) CheckFix(question, before, finding.rule_id(), fix);
     }
     if (answer.has_repair()) CheckRepair(question, before, answer.repair());
+    if (tally_.launches % 3 == 0) CheckConversion(question, kTargets[tally_.launches / 3 % std::size(kTargets)].first);
   }
 
   // All repaired scripts at once.
@@ -330,6 +334,28 @@ class Check {
     if (!breach.empty()) {
       tally_.Break(absl::StrCat(id, ": ", breach),
                    absl::StrCat("fix: ", fix.ShortDebugString(), "\n", Asked(question), TextOf(question)));
+    }
+  }
+
+  void CheckConversion(const Question& question, const std::string& to) {
+    v1::ConvertConfigRequest asked;
+    *asked.mutable_source() = question;
+    asked.mutable_target()->set_framework(to);
+    v1::ConvertConfigResponse converted;
+    if (!resolver_.ConvertConfig(asked, &converted).ok()) return;
+    ++tally_.conversions;
+    Question again;
+    *again.mutable_target() = asked.target();
+    *again.mutable_hardware() = question.hardware();
+    *again.mutable_arguments()->mutable_values() = converted.launch().argv();
+    if (to == "megatron-bridge") again.set_input_format("bridge-overrides");
+    for (const auto& [name, value] : converted.launch().env()) (*again.mutable_env())[name] = value;
+    Answer answer;
+    if (!resolver_.ValidateConfig(again, &answer).ok()) return tally_.Break("converted: not read", TextOf(again));
+    const Said before = SaidBy(answer.findings(), answer.memory());
+    for (const v1::Finding& finding : converted.target_findings()) {
+      if (finding.stage() == "parse") continue;
+      for (const v1::Fix& fix : finding.fixes()) CheckFix(again, before, finding.rule_id(), fix);
     }
   }
 
@@ -401,16 +427,17 @@ int Main(const std::vector<std::string>& args) {
   int64_t broken = 0;
   for (const auto& [what, found] : tally.broken) broken += found.first;
   std::printf(
-      "%lld launches, %lld of them refused; %lld fixes of %zu rules asked again, %lld repairs (%lld run then), %lld "
+      "%lld launches, %lld of them refused, %lld converted; %lld fixes of %zu rules asked again, %lld repairs (%lld "
+      "run then), %lld "
       "break a law\n",
       static_cast<long long>(tally.launches), static_cast<long long>(tally.refused),
-      static_cast<long long>(tally.fixes), tally.by_rule.size(), static_cast<long long>(tally.repairs),
-      static_cast<long long>(tally.mended), static_cast<long long>(broken));
+      static_cast<long long>(tally.conversions), static_cast<long long>(tally.fixes), tally.by_rule.size(),
+      static_cast<long long>(tally.repairs), static_cast<long long>(tally.mended), static_cast<long long>(broken));
   for (const auto& [what, found] : tally.broken) {
     if (show-- <= 0) break;
     std::printf("---- %lld times: %s\n%s\n", static_cast<long long>(found.first), what.c_str(), found.second.c_str());
   }
-  return broken == 0 && tally.fixes > 0 && tally.repairs > 0 ? 0 : 1;
+  return broken == 0 && tally.fixes > 0 && tally.repairs > 0 && tally.conversions > 0 ? 0 : 1;
 }
 
 }  // namespace
