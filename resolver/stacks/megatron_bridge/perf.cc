@@ -611,7 +611,8 @@ void StartFromRecipe(const PerfRecipe& recipe, int64_t gpus, int release, ParseR
   for (const absl::string_view line : absl::StrSplit(recipe.overrides, '\n')) {
     reader.Read({std::string(line), {}});
   }
-  std::vector<ParsedKnob> knobs;
+  // What counts for memory and no row holds: every recipe starts from _pretrain_common, recipes/common.py:87.
+  std::vector<ParsedKnob> knobs = {{K::use_distributed_optimizer, Value(true), {}, Origin::kModel}};
   for (ParsedKnob& knob : base.knobs) {
     if (knob.knob == K::global_batch_size && gpus != 0 && gpus != recipe.gpus) continue;
     knob.origin = Origin::kModel;
