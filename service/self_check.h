@@ -1,5 +1,5 @@
-// Whether the server still answers on the addresses that it listens on, as a stranger would find out. gRPC 1.51 stops
-// accepting for good once the process has been without a free descriptor (CVE-2023-4785), and nothing inside it knows.
+// Checks from outside whether the server still answers on its addresses. gRPC 1.51 stops accepting connections for good
+// once the process has run out of descriptors (CVE-2023-4785), and does not report it.
 #pragma once
 
 #include <atomic>

@@ -198,8 +198,9 @@ constexpr absl::Duration kAirToEnd = absl::Seconds(5);
 void EndAtTheLatestIn(absl::Duration grace) {
   std::thread([grace] {
     absl::SleepFor(grace + kAirToEnd);
-    const std::string line =
-        absl::StrCat("{\"ts\":\"", Timestamp(), "\",\"level\":\"error\",\"msg\":\"stopped with work under way\"}\n");
+    JsonLine said;
+    said.Fields({{"ts", Timestamp()}, {"level", "error"}, {"msg", "stopped with work under way"}});
+    const std::string line = said.Take() + "\n";
     [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line.data(), line.size());
     std::_Exit(kStopped);
   }).detach();

@@ -101,9 +101,9 @@ int64_t InFlightLimit(const Settings& settings) {
 }
 
 std::string VersionJson(const std::string& catalog_revision) {
-  std::string json = "{\"name\":\"flightplan\"";
-  AppendJsonFields({{"version", kVersion}, {"catalog_revision", catalog_revision}}, &json);
-  return json + "}\n";
+  JsonLine json;
+  json.Fields({{"name", "flightplan"}, {"version", kVersion}, {"catalog_revision", catalog_revision}});
+  return json.Take() + "\n";
 }
 
 // Read at every scrape: the files are replaced while the server runs.
@@ -161,7 +161,7 @@ struct Server::Parts {
         access_policy(s, InFlightLimit(s) / 2, &metrics),
         evidence(s.evidence_store, backend.get(), &metrics, &log),
         answers(backend.get(), &metrics, absl::StrCat(kVersion, "/", catalog->revision()),
-                static_cast<size_t>(s.cache_bytes), evidence.keeper()),
+                static_cast<size_t>(s.cache_bytes), evidence.registry()),
         catalog_revision(std::make_shared<const std::string>(catalog->revision())),
         catalog_answers(std::make_shared<const CatalogAnswers>(catalog)),
         searches(std::max(1, Cores() / 2)),
@@ -173,8 +173,8 @@ struct Server::Parts {
       metrics.cache_bytes->Set(static_cast<double>(answers.cache_bytes()));
       metrics.in_flight->Set(static_cast<double>(gate.count()));
       metrics.log_suppressed->Increment(static_cast<double>(log.TakeSuppressed()));
-      if (evidence.keeper() != nullptr) {
-        const EvidenceSnapshot::Held held = evidence.keeper()->Current()->held();
+      if (evidence.registry() != nullptr) {
+        const EvidenceSnapshot::Held held = evidence.registry()->Current()->held();
         metrics.evidence_measurements->Set(static_cast<double>(held.entries));
         metrics.evidence_bytes->Set(static_cast<double>(held.bytes));
       }
@@ -228,10 +228,10 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Settings& settings, 
   if (parts.decisions->enabled()) {
     parts.answers.RecordForReplay(settings.decision_log_text ? LoggedText::kAll : LoggedText::kNone);
   }
-  parts.edge = {&parts.metrics,         &parts.log,
-                parts.decisions.get(),  &parts.gate,
-                settings.max_deadline,  parts.access_policy.access(),
-                parts.evidence.keeper()};
+  parts.edge = {&parts.metrics,           &parts.log,
+                parts.decisions.get(),    &parts.gate,
+                settings.max_deadline,    parts.access_policy.access(),
+                parts.evidence.registry()};
   FLIGHTPLAN_RETURN_IF_ERROR(parts.access_policy.Load(ProcessSources()));
   const TlsFiles tls = {settings.tls_cert_file, settings.tls_key_file, settings.tls_client_ca_file};
   if (tls.on()) FLIGHTPLAN_RETURN_IF_ERROR(CheckTlsFiles(tls, absl::Now()));
@@ -255,7 +255,7 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Settings& settings, 
   parts.services.push_back(MakeResolverService(&parts.edge, &parts.answers, parts.backend.get(), &parts.answer_workers,
                                                &parts.batch_workers, &parts.searches));
   parts.services.push_back(MakeCatalogService(&parts.edge, &parts.catalog_answers, &parts.answer_workers));
-  parts.services.push_back(MakeEvidenceService(&parts.edge, parts.backend.get(), parts.evidence.keeper()));
+  parts.services.push_back(MakeEvidenceService(&parts.edge, parts.backend.get(), parts.evidence.registry()));
   parts.services.push_back(MakeProbeService(&parts.edge, &parts.probe));
   for (const auto& service : parts.services) builder.RegisterService(service.get());
   parts.unknown_methods = std::make_unique<UnknownMethods>(&parts.edge);

@@ -1,4 +1,4 @@
-// A value that is replaced as a whole while others read it. Readers keep what they took for as long as they need it.
+// Holds a value that is replaced as a whole while others read it. A reader may keep the value that it got.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// The backend in force; a new one takes over between two calls. Calls under way end on the one they began with.
+// Holds the backend in use. A new backend serves calls that begin after the change; running calls keep the old one.
 #pragma once
 
 #include <memory>

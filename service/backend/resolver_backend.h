@@ -1,4 +1,4 @@
-// What the server asks to do the work: the resolver, or a stand-in in tests.
+// The interface behind which the server resolves and validates: the resolver library, or a fake in tests.
 #pragma once
 
 #include <memory>

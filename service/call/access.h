@@ -1,4 +1,4 @@
-// Who is calling, and what they may do.
+// Identifies callers by token or certificate, and holds the role and tenant of each.
 //
 // tokens.yaml:
 //   tokens:

@@ -147,7 +147,7 @@ absl::StatusOr<std::shared_ptr<const StoredAnswer>> AnswerSource::Make(const typ
   stored->method = Rpc::kName;
   stored->evidence_stale = evidence.stale();
   if (recording_.has_value()) {
-    stored->replay = ReplayFields(request, *recording_, CanonicalBytes(request), answer.bytes.view());
+    stored->replay = MakeReplayRecord(request, *recording_, CanonicalBytes(request), answer.bytes.view());
   }
   stored->target = std::move(answer.target);
   stored->outcome = std::string(Rpc::Outcome(answer));

@@ -1,5 +1,5 @@
-// From the bytes of a request to the bytes of its answer: cache, parse, resolve, serialize. What a call and one item of
-// a batch have in common; knows nothing of calls.
+// Turns the bytes of a request into the bytes of its answer: cache, parse, resolve, serialize. Shared by unary calls
+// and the items of a batch; it does not depend on gRPC calls.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 #include "service/backend/resolver_backend.h"
 #include "service/call/result_cache.h"
 #include "service/call/single_flight.h"
-#include "service/evidence/evidence_keeper.h"
+#include "service/evidence/evidence_registry.h"
 #include "service/observe/metrics.h"
 #include "service/observe/replay_record.h"
 
@@ -38,7 +38,7 @@ struct StoredAnswer {
   std::vector<std::string> rule_ids;
   absl::string_view method;  // "ResolveConfig", "ValidateConfig"
   bool evidence_stale = false;
-  std::string replay;                       // JSON members for the decision log; empty: not recorded
+  ReplayRecord replay;                      // for the decision log
   std::vector<Metrics::Counter*> counters;  // what every sending of this answer counts
 };
 
@@ -52,7 +52,7 @@ struct Answer {
 
 class AnswerSource {
  public:
-  // `revision` stands for everything an answer depends on beside the request and the evidence: catalogue, build. 0
+  // `revision` stands for everything an answer depends on besides the request and the evidence: catalogue, build. 0
   // cache bytes: no cache. Null evidence: there is none. All pointers must outlive this object.
   AnswerSource(const ResolverBackend* backend, Metrics* metrics, std::string revision, size_t cache_bytes,
                const EvidenceSource* evidence = nullptr);

@@ -1,5 +1,5 @@
-// What every call goes through, whatever it asks: identity, admission, metrics, log, status. Around the handlers, which
-// know nothing of it.
+// Wraps every rpc in what all of them need: identity, admission, metrics, log, status. The handlers do not depend on
+// it.
 #pragma once
 
 #include <atomic>
@@ -13,7 +13,7 @@
 #include "grpcpp/support/server_callback.h"
 #include "service/call/access.h"
 #include "service/call/decision_log.h"
-#include "service/evidence/evidence_keeper.h"
+#include "service/evidence/evidence_registry.h"
 #include "service/local/steady_time.h"
 #include "service/observe/log.h"
 #include "service/observe/log_text.h"

@@ -7,50 +7,37 @@
 #include "absl/memory/memory.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "service/observe/json_line.h"
 #include "service/observe/log.h"
 #include "service/version.h"
 
 namespace flightplan::service {
 namespace {
 
-template <class Strings>
-void AppendJsonList(absl::string_view key, const Strings& values, std::string* line) {
-  absl::StrAppend(line, ",\"", key, "\":[");
-  bool first = true;
-  for (const auto& value : values) {
-    if (!first) line->push_back(',');
-    first = false;
-    AppendJsonString(value, line);
-  }
-  line->push_back(']');
-}
-
-void AppendAnswer(const Answer& answer, std::string* line) {
+void AppendAnswer(const Answer& answer, JsonLine* line) {
   const StoredAnswer& stored = *answer.stored;
-  AppendJsonFields({{"decision_id", stored.decision_id},
-                    {"method", stored.method},
-                    {"target", stored.target},
-                    {"catalog_revision", stored.catalog_revision},
-                    {"evidence_revision", stored.evidence_revision},
-                    {"evidence_stale", stored.evidence_stale ? "yes" : "no"},
-                    {"outcome", stored.outcome},
-                    {"cache", CacheUseName(answer.cache)}},
-                   line);
-  AppendJsonList("rule_ids", stored.rule_ids, line);
-  line->append(stored.replay);
+  line->Fields({{"decision_id", stored.decision_id},
+                {"method", stored.method},
+                {"target", stored.target},
+                {"catalog_revision", stored.catalog_revision},
+                {"evidence_revision", stored.evidence_revision},
+                {"evidence_stale", stored.evidence_stale ? "yes" : "no"},
+                {"outcome", stored.outcome},
+                {"cache", CacheUseName(answer.cache)}});
+  line->List("rule_ids", stored.rule_ids);
+  if (!stored.replay.answer_sha256.empty()) stored.replay.AppendTo(line);
 }
 
-void AppendDoor(const DecisionDoor& door, std::string* line) {
-  AppendJsonFields({{"door", door.door},
-                    {"door_mode", door.mode},
-                    {"door_verdict", door.verdict},
-                    {"door_allowed", door.allowed ? "yes" : "no"},
-                    {"door_object", door.object},
-                    {"door_user", door.user},
-                    {"door_dry_run", door.dry_run ? "yes" : ""},
-                    {"door_reason", door.reason}},
-                   line);
-  AppendJsonList("door_findings", door.findings, line);
+void AppendDoor(const DecisionDoor& door, JsonLine* line) {
+  line->Fields({{"door", door.door},
+                {"door_mode", door.mode},
+                {"door_verdict", door.verdict},
+                {"door_allowed", door.allowed ? "yes" : "no"},
+                {"door_object", door.object},
+                {"door_user", door.user},
+                {"door_dry_run", door.dry_run ? "yes" : ""},
+                {"door_reason", door.reason}});
+  line->List("door_findings", door.findings);
 }
 
 }  // namespace
@@ -83,17 +70,16 @@ void DecisionLog::Reopen() {
 
 void DecisionLog::Write(const DecisionEntry& entry) {
   if (!enabled()) return;
-  std::string line = absl::StrCat("{\"ts\":\"", Timestamp(), "\"");
-  AppendJsonFields({{"rpc", entry.rpc},
-                    {"request_id", entry.request_id},
-                    {"trace_id", entry.trace_id},
-                    {"version", kVersion},
-                    {"duration_ms", entry.seconds * 1e3}},
-                   &line);
+  JsonLine line;
+  line.Text("ts", Timestamp());
+  line.Fields({{"rpc", entry.rpc},
+               {"request_id", entry.request_id},
+               {"trace_id", entry.trace_id},
+               {"version", kVersion},
+               {"duration_ms", entry.seconds * 1e3}});
   if (entry.answer != nullptr) AppendAnswer(*entry.answer, &line);
   if (entry.door != nullptr) AppendDoor(*entry.door, &line);
-  line.push_back('}');
-  (sink_->Write(line) ? metrics_->decision_log_written : metrics_->decision_log_dropped)->Increment();
+  (sink_->Write(line.Take()) ? metrics_->decision_log_written : metrics_->decision_log_dropped)->Increment();
 }
 
 void DecisionLog::Flush() {

@@ -1,5 +1,5 @@
-// The answer of an rpc that streams progress and then its result: what a task in a pool has to say is written in order,
-// one message at a time, and the call ends behind the last one.
+// Writes the answer of an rpc that streams progress and then a result. A pool task's messages are written in order, one
+// at a time, and the call ends after the last one.
 #pragma once
 
 #include <deque>

@@ -1,4 +1,4 @@
-// Threads that several tenants share by the time that their work takes. One tenant has at most `share` of them at a
+// Shares threads among tenants by the time that their work takes. One tenant has at most `share` of them at a
 // time, and there are twice as many: another one's task finds a thread, and the system divides the processor between
 // them. Among waiting tenants the one that has had the least time goes first. An idle tenant saves up no time.
 #pragma once
@@ -65,7 +65,7 @@ class FairPool {
   std::condition_variable wake_;
   std::map<Tenant*, Line> lines_;
   std::set<std::pair<Time, Line*>> ready_;  // with a task to begin, the next in front
-  Time now_{0};                             // used by whoever began last: where a newcomer begins
+  Time now_{0};                             // time used by the tenant that began last; a new tenant begins there
   size_t waiting_ = 0;                      // tasks that all tenants have a limit on together
   bool stopping_ = false;
   std::vector<std::thread> threads_;

@@ -1,5 +1,5 @@
-// Finished answers by request. Bounded in bytes; the least recently used go first. Sharded by key, so that calls on
-// different cores rarely meet on one lock.
+// Caches finished answers by request. Bounded in bytes; evicts the least recently used. Sharded by key, so that calls
+// on different cores rarely contend for one lock.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
-// What every stream's reactor does the same way: it lives until gRPC and its alarm have let go of it, and ends at its
-// deadline also where nobody reads.
+// The base of all stream reactors: it lives until gRPC and its alarm have released it, and ends at its deadline even if
+// the caller does not read.
 #pragma once
 
 #include <memory>

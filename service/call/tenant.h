@@ -1,5 +1,5 @@
-// How much a tenant may ask for: calls per second (token bucket) and calls at once. A call counts for as much work as
-// it makes: one that takes a hundred times what a call may take counts a hundred times.
+// Limits a tenant's calls per second (token bucket) and its concurrent calls. A call is charged by the work it causes:
+// one that takes a hundred times the usual work counts as a hundred calls.
 #pragma once
 
 #include <atomic>

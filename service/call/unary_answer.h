@@ -1,4 +1,4 @@
-// An answer worked out while the call waits: the request is read, the answer written, on the call's own arena.
+// Computes an answer while the call waits; request and answer live on the call's own arena.
 #pragma once
 
 #include "absl/status/status.h"

@@ -37,7 +37,7 @@ class WaitGate {
   struct Ticket {
     Time joined;
     Duration longest;    // it may wait: the limit that held when it joined
-    const void* caller;  // whose line; null: the line of those whom nobody knows
+    const void* caller;  // identifies the caller's queue; null: the queue of unknown callers
   };
 
   explicit WaitGate(int workers, WaitLimits limits = {});

@@ -1,4 +1,4 @@
-// AdmissionReview v1: what the API server asks before it stores an object, and what it is told.
+// Reads and writes AdmissionReview v1: the API server's question before it stores an object, and the reply.
 #pragma once
 
 #include <string>

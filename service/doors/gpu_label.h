@@ -1,4 +1,4 @@
-// A scheduler's word for a GPU (a Slurm gres type, a node label, a cloud's machine type) as a GPU of the catalogue.
+// Maps a scheduler's word for a GPU (a Slurm gres type, a node label, a cloud's machine type) to a catalogue entry.
 #pragma once
 
 #include <string>

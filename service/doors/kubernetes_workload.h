@@ -1,5 +1,5 @@
-// What a Kubernetes object launches: Job, PyTorchJob, TrainJob, JobSet, Volcano Job, MPIJob, RayJob. Reads the object
-// as it stands; what lies elsewhere (config maps, secrets, the image's entry point, a training runtime) is not
+// Finds the launch in a Kubernetes object: Job, PyTorchJob, TrainJob, JobSet, Volcano Job, MPIJob, RayJob. Reads the
+// object alone; references (config maps, secrets, the image's entry point, a training runtime) are not
 // followed.
 #pragma once
 

@@ -1,5 +1,5 @@
-// Which training stack a launch is for, told from what it runs. A door sees every job of a cluster: what is no launch
-// of a known stack must be left alone, so this says nothing rather than guess.
+// Recognises the training stack of a launch from the program that it runs. A door sees every job of a cluster and must
+// leave jobs of other programs alone, so the result is empty rather than a guess.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// What a door says of a launch: from a script to the question, from the answer to a verdict and a few lines for people.
+// Turns a script into the question that a door asks, and the answer into a verdict and a few lines for people.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Why a door asks nothing about a launch.
+// The reasons for which a door lets a launch pass without a question.
 #pragma once
 
 #include <string>

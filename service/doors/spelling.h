@@ -1,4 +1,4 @@
-// A fix as the person would type it, where the launch is written.
+// Spells a fix the way the user would type it in the launch.
 #pragma once
 
 #include <functional>

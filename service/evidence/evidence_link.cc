@@ -29,7 +29,7 @@ EvidenceLink::EvidenceLink(const std::string& location, const ResolverBackend* b
   metrics->evidence_up->Set(where == "off" ? 1 : 0);
   if (where == "off") return;
   serving_ = false;
-  EvidenceKeeper::Hooks hooks;
+  EvidenceRegistry::Hooks hooks;
   hooks.open = [where] { return OpenEvidenceStore(where); };
   hooks.entry = [this, log](const EvidenceRecord& record) { return EntryOfRecord(record, reader_.get(), log); };
   hooks.observed = [metrics](const char* op, double seconds, bool ok) {
@@ -49,11 +49,11 @@ EvidenceLink::EvidenceLink(const std::string& location, const ResolverBackend* b
     serving_ = why.ok();
     if (set_health_) set_health_(serving_);
   };
-  keeper_ = std::make_unique<EvidenceKeeper>(std::move(hooks));
+  registry_ = std::make_unique<EvidenceRegistry>(std::move(hooks));
 }
 
 void EvidenceLink::CatalogChanged() {
-  if (keeper_ != nullptr) keeper_->ReadAgain([this] { reader_->Forget(); });
+  if (registry_ != nullptr) registry_->ReadAgain([this] { reader_->Forget(); });
 }
 
 void EvidenceLink::OnHealth(std::function<void(bool)> set) {

@@ -1,4 +1,4 @@
-// A server's side of the evidence: its keeper, with metrics, log lines and the health of EvidenceService.
+// Connects a server's evidence registry to its metrics, its log and the health of EvidenceService.
 #pragma once
 
 #include <functional>
@@ -7,7 +7,7 @@
 #include <string>
 
 #include "service/backend/resolver_backend.h"
-#include "service/evidence/evidence_keeper.h"
+#include "service/evidence/evidence_registry.h"
 #include "service/evidence/evidence_snapshot.h"
 #include "service/observe/log.h"
 #include "service/observe/metrics.h"
@@ -21,20 +21,20 @@ class EvidenceLink {
   EvidenceLink(const std::string& location, const ResolverBackend* backend, Metrics* metrics, Log* log);
 
   // Null: evidence is off.
-  EvidenceKeeper* keeper() const { return keeper_.get(); }
-  // The backend reads measurements otherwise from now on.
+  EvidenceRegistry* registry() const { return registry_.get(); }
+  // Tells the registry that the backend reads measurements differently from now on.
   void CatalogChanged();
-  // From now on, `set` is told whether EvidenceService can serve: at once, and on every change.
+  // Calls `set` with whether EvidenceService can serve: now, and on every change.
   void OnHealth(std::function<void(bool serving)> set);
-  // No more of that: the server drains.
+  // Stops the calls of `set`, when the server drains.
   void StopHealth() { OnHealth(nullptr); }
 
  private:
   const std::shared_ptr<RecordReader> reader_;
   std::mutex mutex_;
-  std::function<void(bool)> set_health_;    // guarded by mutex_
-  bool serving_ = true;                     // guarded by mutex_
-  std::unique_ptr<EvidenceKeeper> keeper_;  // last: its threads call back
+  std::function<void(bool)> set_health_;        // guarded by mutex_
+  bool serving_ = true;                         // guarded by mutex_
+  std::unique_ptr<EvidenceRegistry> registry_;  // last: its threads call back
 };
 
 }  // namespace flightplan::service

@@ -1,4 +1,4 @@
-// --evidence_store: where evidence is kept.
+// Parses --evidence_store, the location of the evidence.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// From the store's records to what the resolver reads.
+// Turns the store's records into the snapshot that the resolver reads.
 #pragma once
 
 #include <functional>

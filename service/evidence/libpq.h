@@ -1,5 +1,5 @@
-// PostgreSQL's client library, opened when the first connection is made: a program that keeps its evidence elsewhere
-// neither needs it installed nor loads the thirty libraries behind it.
+// Loads PostgreSQL's client library when the first connection is made. A program that keeps its evidence elsewhere
+// neither needs it installed nor loads the thirty libraries that it depends on.
 #pragma once
 
 #include <libpq-fe.h>

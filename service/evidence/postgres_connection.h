@@ -1,5 +1,5 @@
-// One libpq connection on which no call waits for longer than it was told: a server that is stopped, or a network that
-// swallows packets, ends in an error like any other.
+// A libpq connection on which every call has a time limit: a stopped server, or a network that drops packets, ends in
+// an error like any other.
 #pragma once
 
 #include <chrono>

@@ -8,7 +8,7 @@
 #include "google/protobuf/message.h"
 #include "resolver/base/reason.h"
 #include "resolver/normalize/violations.h"
-#include "service/evidence/evidence_keeper.h"
+#include "service/evidence/evidence_registry.h"
 #include "service/evidence/evidence_snapshot.h"
 #include "service/wire/status_mapping.h"
 

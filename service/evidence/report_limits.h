@@ -1,4 +1,4 @@
-// How large a report may be, and how many of them a tenant may keep.
+// Limits the size of a report and the number of reports that a tenant may keep.
 #pragma once
 
 #include <string>

@@ -6,7 +6,7 @@
 #include "gtest/gtest.h"
 #include "resolver/base/reason.h"
 #include "resolver/plan/knob.h"
-#include "service/evidence/evidence_keeper.h"
+#include "service/evidence/evidence_registry.h"
 #include "service/evidence/evidence_snapshot.h"
 #include "service/wire/status_mapping.h"
 

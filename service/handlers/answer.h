@@ -17,7 +17,7 @@ namespace flightplan::service {
 
 // Of one answer, in units of base/work.h: a quarter of a second.
 inline constexpr uint64_t kMaxAnswerWork = uint64_t{1} << 28;
-// Of one that is searched for: beside the search, what stands around it.
+// Of one that is searched for: the search, and the answer around it.
 inline constexpr uint64_t kMaxSearchWork = 2 * kOpenLayoutWork;
 // Searches of one tenant that wait for their turn, per thread that searches; more are refused.
 inline constexpr size_t kMaxQueuedSearches = 2;
@@ -25,7 +25,7 @@ inline constexpr size_t kMaxQueuedSearches = 2;
 // calls at a time (WaitLimits::kept), and cannot tell these from others: one in four stays free for answers.
 inline constexpr int kHeldSearches = 3;
 
-// Where answers are worked out, and who may wait for it. The calls that wait are among those in flight: that limit
+// Where answers are computed, and which calls may wait for them. Waiting calls count as calls in flight; that limit
 // bounds their number and memory.
 struct AnswerWorkers {
   explicit AnswerWorkers(int share) : gate(share), pool(share) {}

@@ -20,11 +20,11 @@ using Method = absl::Status (*)(const EvidenceSnapshot&, const Request&, Respons
 
 class EvidenceServiceImpl final : public Base {
  public:
-  EvidenceServiceImpl(const Edge* edge, const ResolverBackend* backend, EvidenceKeeper* keeper)
-      : edge_(*edge), backend_(backend), keeper_(keeper) {}
+  EvidenceServiceImpl(const Edge* edge, const ResolverBackend* backend, EvidenceRegistry* registry)
+      : edge_(*edge), backend_(backend), registry_(registry) {}
 
   grpc::ServerUnaryReactor* ReportMeasurement(Context* c, const ByteBuffer* in, ByteBuffer* out) override {
-    return HandleReportMeasurement(edge_, report_, backend_, keeper_, c, in, out);
+    return HandleReportMeasurement(edge_, report_, backend_, registry_, c, in, out);
   }
   grpc::ServerUnaryReactor* GetMeasurement(Context* c, const ByteBuffer* in, ByteBuffer* out) override {
     return Serve(get_, &FindMeasurement, c, in, out);
@@ -42,7 +42,7 @@ class EvidenceServiceImpl final : public Base {
                                   const ByteBuffer* request, ByteBuffer* response) {
     auto* unary = new UnaryCall(edge_, series, context);
     grpc::ServerUnaryReactor* const reactor = unary->reactor();
-    const auto evidence = keeper_ == nullptr ? std::make_shared<const EvidenceSnapshot>() : keeper_->Current();
+    const auto evidence = registry_ == nullptr ? std::make_shared<const EvidenceSnapshot>() : registry_->Current();
     unary->End(AnswerUnary<Request, Response>(
         &unary->call(), *request, response,
         [&](const Request& question, Response* answer) { return method(*evidence, question, answer); }));
@@ -51,7 +51,7 @@ class EvidenceServiceImpl final : public Base {
 
   const Edge& edge_;
   const ResolverBackend* const backend_;
-  EvidenceKeeper* const keeper_;
+  EvidenceRegistry* const registry_;
   const Metrics::Method& report_ = Series("ReportMeasurement");
   const Metrics::Method& get_ = Series("GetMeasurement");
   const Metrics::Method& list_ = Series("ListMeasurements");
@@ -60,8 +60,8 @@ class EvidenceServiceImpl final : public Base {
 }  // namespace
 
 std::unique_ptr<grpc::Service> MakeEvidenceService(const Edge* edge, const ResolverBackend* backend,
-                                                   EvidenceKeeper* keeper) {
-  return std::make_unique<EvidenceServiceImpl>(edge, backend, keeper);
+                                                   EvidenceRegistry* registry) {
+  return std::make_unique<EvidenceServiceImpl>(edge, backend, registry);
 }
 
 }  // namespace flightplan::service

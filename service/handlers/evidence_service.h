@@ -1,4 +1,4 @@
-// flightplan.v1.EvidenceService: reports go through the keeper's writer; reads come from the snapshot and never touch
+// flightplan.v1.EvidenceService: reports go through the registry's writer; reads come from the snapshot and never touch
 // the store.
 #pragma once
 
@@ -7,12 +7,12 @@
 #include "grpcpp/impl/service_type.h"
 #include "service/backend/resolver_backend.h"
 #include "service/call/call.h"
-#include "service/evidence/evidence_keeper.h"
+#include "service/evidence/evidence_registry.h"
 
 namespace flightplan::service {
 
-// `keeper` null: evidence is off; reports are refused, lists are empty.
+// `registry` null: evidence is off; reports are refused, lists are empty.
 std::unique_ptr<grpc::Service> MakeEvidenceService(const Edge* edge, const ResolverBackend* backend,
-                                                   EvidenceKeeper* keeper);
+                                                   EvidenceRegistry* registry);
 
 }  // namespace flightplan::service

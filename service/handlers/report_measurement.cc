@@ -141,7 +141,7 @@ absl::StatusOr<EvidenceRecord> RecordOfExport(v1::Measurement measurement, absl:
 }
 
 grpc::ServerUnaryReactor* HandleReportMeasurement(const Edge& edge, const Metrics::Method& method,
-                                                  const ResolverBackend* backend, EvidenceKeeper* keeper,
+                                                  const ResolverBackend* backend, EvidenceRegistry* registry,
                                                   grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
                                                   grpc::ByteBuffer* response) {
   auto* unary = new UnaryCall(edge, method, context);
@@ -149,7 +149,7 @@ grpc::ServerUnaryReactor* HandleReportMeasurement(const Edge& edge, const Metric
   Call& call = unary->call();
   absl::Status refused = call.Admit(Gated::kYes);
   if (refused.ok()) call.CountReceived();
-  if (refused.ok() && keeper == nullptr) {
+  if (refused.ok() && registry == nullptr) {
     refused = WithReason(
         absl::FailedPreconditionError("this server keeps no evidence; it runs with --evidence_store=off"), "STORE_OFF");
   }
@@ -160,11 +160,13 @@ grpc::ServerUnaryReactor* HandleReportMeasurement(const Edge& edge, const Metric
   }
   const Reporter reporter{std::string(call.tenant()), call.by_operator()};
   // The call lives until it ends, which is what `done` does.
-  keeper->Report([&call, request = *request, reporter, backend](
-                     const EvidenceSnapshot& evidence) { return Prepare(call, request, reporter, *backend, evidence); },
-                 [unary, keeper, response](const absl::StatusOr<std::pair<EvidenceRecord, AddOutcome>>& stored) {
-                   unary->End(Respond(stored, *keeper->Current(), response));
-                 });
+  registry->Report(
+      [&call, request = *request, reporter, backend](const EvidenceSnapshot& evidence) {
+        return Prepare(call, request, reporter, *backend, evidence);
+      },
+      [unary, registry, response](const absl::StatusOr<std::pair<EvidenceRecord, AddOutcome>>& stored) {
+        unary->End(Respond(stored, *registry->Current(), response));
+      });
   return reactor;
 }
 

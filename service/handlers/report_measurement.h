@@ -1,4 +1,4 @@
-// ReportMeasurement: checked, weighed and stored on the keeper's writer, so that no poller waits for a disk.
+// ReportMeasurement: checked, weighed and stored on the registry's writer, so that no poller waits for a disk.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@
 #include "grpcpp/support/server_callback.h"
 #include "service/backend/resolver_backend.h"
 #include "service/call/call.h"
-#include "service/evidence/evidence_keeper.h"
+#include "service/evidence/evidence_registry.h"
 #include "service/evidence/evidence_snapshot.h"
 #include "service/evidence/report_limits.h"
 
@@ -32,7 +32,7 @@ absl::StatusOr<EvidenceRecord> RecordOfExport(v1::Measurement measurement, absl:
                                               const MeasurementReader& reader);
 
 grpc::ServerUnaryReactor* HandleReportMeasurement(const Edge& edge, const Metrics::Method& method,
-                                                  const ResolverBackend* backend, EvidenceKeeper* keeper,
+                                                  const ResolverBackend* backend, EvidenceRegistry* registry,
                                                   grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
                                                   grpc::ByteBuffer* response);
 

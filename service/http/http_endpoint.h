@@ -1,4 +1,4 @@
-// What scrapers and probes ask over plain HTTP: /metrics and /version, /healthz and /readyz.
+// Serves scrapers and probes over plain HTTP: /metrics and /version, /healthz and /readyz.
 #pragma once
 
 #include <functional>

@@ -1,5 +1,5 @@
-// The places of an HTTP server: its connections, in all and of one address, and the bytes of their bodies together.
-// Where one is wanted, the connection that has kept the server waiting for longest gives up its own. One thread's: no
+// Counts the connections of an HTTP server, in total and for each address, and the bytes of their bodies together. When
+// none is free, the connection that has kept the server waiting the longest is closed. Used by one thread, so without
 // locks.
 #pragma once
 

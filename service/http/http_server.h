@@ -1,4 +1,4 @@
-// HTTP/1.1 for those who do not speak gRPC: scrapers, probes, the Kubernetes API server. Whatever a stranger decides
+// An HTTP/1.1 server for clients without gRPC: scrapers, probes, the Kubernetes API server. Whatever a stranger decides
 // has a bound: connections, in all and of one address; bytes of header and body; the time from the first byte to the
 // last. When a place is needed, the connection that has kept the server waiting for longest is closed, so that a caller
 // that sends its request at once is served beside any number of callers that do not.

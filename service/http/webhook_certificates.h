@@ -16,7 +16,7 @@ namespace flightplan::service {
 
 struct WebhookFiles {
   std::string cert_file, key_file;  // PEM
-  std::string client_ca_file;       // PEM; empty: whoever reaches the port may ask
+  std::string client_ca_file;       // PEM; empty: any client that reaches the port may ask
 };
 
 class WebhookCertificates {

@@ -1,4 +1,4 @@
-// The catalogue with a site's own files.
+// Loads the catalogue together with a site's own files.
 #pragma once
 
 #include <memory>

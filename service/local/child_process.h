@@ -1,6 +1,6 @@
-// Runs another program to its end and never lets it do more than end badly: it dies with us, is killed when its time is
-// over or nobody waits for it any more, and what it prints is bounded. It gets a process group of its own, so that
-// nothing it started outlives it.
+// Runs another program to its end and contains it: it dies with this process, is killed when its time is over or nobody
+// waits for it any more, and its output is bounded. It gets a process group of its own, so that nothing it started
+// outlives it.
 #pragma once
 
 #include <atomic>

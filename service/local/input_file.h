@@ -1,5 +1,5 @@
-// Files that people name, read with an end: what never ends (/dev/zero) or never begins (a named pipe that nobody
-// writes to) is an error that says so, not a process that grows or hangs.
+// Reads files that users name, within a bound: a file that never ends (/dev/zero) or never begins (a named pipe without
+// a writer) is an error with a clear message, not a process that grows or hangs.
 #pragma once
 
 #include <cstddef>

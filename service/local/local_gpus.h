@@ -1,4 +1,4 @@
-// The GPUs of this machine, as the driver's files under /proc tell without touching a device.
+// Lists the GPUs of this machine from the driver's files under /proc, without touching a device.
 #pragma once
 
 #include <string>

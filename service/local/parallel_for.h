@@ -1,4 +1,4 @@
-// Threads for the resolver's searches, which know none of their own.
+// Provides threads to the resolver's searches, because the resolver creates none.
 #pragma once
 
 #include <cstddef>

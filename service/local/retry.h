@@ -1,4 +1,4 @@
-// When a caller should come back, as a payload of the status that turned it away.
+// Attaches to a status when the caller should retry.
 #pragma once
 
 #include "absl/status/status.h"

@@ -1,4 +1,4 @@
-// Time that nobody sets: for everything that waits, and for limits.
+// The monotonic clock, for waits and limits.
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// Addresses that a server listens on, as --listen and its like name them.
+// Parses the addresses that --listen and similar flags name.
 #pragma once
 
 #include <optional>

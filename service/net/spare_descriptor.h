@@ -1,4 +1,4 @@
-// A descriptor that is kept free for whoever must get in when no other is left.
+// Reserves a file descriptor, so that a connection that must be accepted can be when no other descriptor is left.
 #pragma once
 
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-// Why an address cannot be listened on, for the sentence with which a server refuses to start.
+// Explains why a server cannot listen on an address, for the error with which it refuses to start.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Why a caller of an HTTP port got no answer, or an error instead of one: the series of flightplan_http_dropped_total.
+// Why a caller of an HTTP port got no answer, or an error: the series of flightplan_http_dropped_total.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// Lines to a file or descriptor from any thread, without ever waiting for it: a bounded queue and one writer. A full
+// Writes lines to a file or descriptor from any thread without waiting for it: a bounded queue and one writer. A full
 // queue drops the line and counts it; lines that cannot be written are counted too.
 #pragma once
 

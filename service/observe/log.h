@@ -6,26 +6,17 @@
 #include <initializer_list>
 #include <mutex>
 #include <string>
-#include <variant>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "service/observe/json_line.h"
 #include "service/observe/line_sink.h"
 
 namespace flightplan::service {
 
 enum class LogLevel { kDebug, kInfo, kWarning, kError };
 
-struct LogField {
-  absl::string_view key;
-  std::variant<absl::string_view, int64_t, double> value;
-};
-
-// Appends `text` as a JSON string, quotes included. Bytes that are no UTF-8 become U+FFFD.
-void AppendJsonString(absl::string_view text, std::string* out);
-// Appends `,"key":value` for every field whose text is not empty.
-void AppendJsonFields(std::initializer_list<LogField> fields, std::string* out);
 // "2026-11-20T09:30:00.123456Z"
 std::string Timestamp();
 

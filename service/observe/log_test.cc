@@ -195,11 +195,7 @@ TEST(Log, AFloodOfOneReasonIsAFewLinesThatSaySo) {
   EXPECT_NE(text.find("something else"), std::string::npos);
 }
 
-std::string Json(const std::string& text) {
-  std::string out;
-  AppendJsonString(text, &out);
-  return out;
-}
+std::string Json(const std::string& text) { return QuotedJson(text); }
 
 TEST(JsonText, EscapesWhatJsonRequires) {
   EXPECT_EQ(Json("a\"b\\c\n\x01"), "\"a\\\"b\\\\c\\u000a\\u0001\"");

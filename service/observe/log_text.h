@@ -1,5 +1,5 @@
-// What the log says of an error. A request may hold secrets (environment values, tokens inside a command line), and an
-// error message may quote it: so messages stand in the log only where their text is ours alone.
+// Decides how much of an error the log shows. A request may hold secrets (environment values, tokens in a command
+// line), and an error message may quote it, so a message is logged only if its whole text is our own.
 #pragma once
 
 #include <string>

@@ -205,17 +205,22 @@ std::string FastSha256Hex(absl::string_view bytes) {
   return absl::BytesToHexString(absl::string_view(reinterpret_cast<const char*>(digest), sizeof(digest)));
 }
 
-std::string ReplayFields(const google::protobuf::Message& request, LoggedText text, absl::string_view canonical,
-                         absl::string_view answer) {
-  std::string json =
-      absl::StrCat(",\"answer_sha256\":\"", FastSha256Hex(answer), "\",\"answer_bytes\":", answer.size());
-  if (const std::string name = NotForLogs(request, text); name.empty()) {
-    absl::StrAppend(&json, ",\"request\":\"", absl::Base64Escape(canonical), "\"");
+void ReplayRecord::AppendTo(JsonLine* line) const {
+  line->Text("answer_sha256", answer_sha256);
+  line->Number("answer_bytes", answer_bytes);
+  if (withheld.empty()) {
+    line->Text("request", request);
   } else {
-    absl::StrAppend(&json, ",\"request_withheld\":");
-    AppendJsonString(name, &json);
+    line->Text("request_withheld", withheld);
   }
-  return json;
+}
+
+ReplayRecord MakeReplayRecord(const google::protobuf::Message& request, LoggedText text, absl::string_view canonical,
+                              absl::string_view answer) {
+  ReplayRecord record{FastSha256Hex(answer), static_cast<int64_t>(answer.size())};
+  record.withheld = NotForLogs(request, text);
+  if (record.withheld.empty()) record.request = absl::Base64Escape(canonical);
+  return record;
 }
 
 }  // namespace flightplan::service

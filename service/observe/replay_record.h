@@ -1,9 +1,12 @@
-// What a line of the decision log needs for `flightplan replay`: the canonical request and the digest of the answer.
+// Records in the decision log what `flightplan replay` needs: the canonical request and the digest of the answer.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
 
 #include "absl/strings/string_view.h"
+#include "service/observe/json_line.h"
 
 namespace google::protobuf {
 class Message;
@@ -24,10 +27,19 @@ enum class LoggedText {
 // Empty: it may.
 std::string NotForLogs(const google::protobuf::Message& request, LoggedText text);
 
-// JSON members, with a leading comma: `answer_sha256`, `answer_bytes`, and `request` (base64 of `canonical`) or
-// `request_withheld` (why it does not stand here).
-std::string ReplayFields(const google::protobuf::Message& request, LoggedText text, absl::string_view canonical,
-                         absl::string_view answer);
+// What a replay of an answer needs.
+struct ReplayRecord {
+  std::string answer_sha256;  // empty: nothing is recorded
+  int64_t answer_bytes = 0;
+  std::string request;   // its canonical bytes in base64
+  std::string withheld;  // else: why the request must not stand in a log
+
+  size_t size() const { return answer_sha256.size() + request.size() + withheld.size(); }
+  // As members `answer_sha256`, `answer_bytes`, and `request` or `request_withheld`.
+  void AppendTo(JsonLine* line) const;
+};
+ReplayRecord MakeReplayRecord(const google::protobuf::Message& request, LoggedText text, absl::string_view canonical,
+                              absl::string_view answer);
 
 // 64 lower-case hexadecimal digits; fast enough for every answer.
 std::string FastSha256Hex(absl::string_view bytes);

@@ -12,7 +12,9 @@ namespace {
 // What a text must not be found in, as such or in base64.
 std::string Stored(const v1::ValidateConfigRequest& request, LoggedText text = LoggedText::kNone) {
   const std::string bytes = CanonicalBytes(request);
-  const std::string json = ReplayFields(request, text, bytes, "answer");
+  JsonLine line;
+  MakeReplayRecord(request, text, bytes, "answer").AppendTo(&line);
+  const std::string json = line.Take();
   return json.find("\"request\"") == std::string::npos ? json : json + bytes;
 }
 

@@ -1,4 +1,4 @@
-// A server's side of the probe: the profiles, and what RunProbe's calls share.
+// Connects a server to the probe: the profiles, and the state that RunProbe's calls share.
 #pragma once
 
 #include <memory>

@@ -338,9 +338,7 @@ std::string Show(const Row&, int64_t value) { return absl::StrCat(value); }
 std::string Show(const Row&, absl::Duration value) { return absl::FormatDuration(value); }
 std::string Show(const Row&, LogLevel value) { return std::string(kLevels[static_cast<size_t>(value)]); }
 std::string Show(const Row& row, const std::string& value) {
-  std::string quoted;
-  AppendJsonString(row.name == "evidence_store" && HasPassword(value) ? ShownEvidenceLocation(value) : value, &quoted);
-  return quoted;
+  return QuotedJson(row.name == "evidence_store" && HasPassword(value) ? ShownEvidenceLocation(value) : value);
 }
 std::string Show(const Row& row, const std::vector<std::string>& values) {
   return absl::StrCat(

@@ -1,4 +1,4 @@
-// What a caller may do. Which role an rpc asks for stands in one table (role.cc); a test holds it against the contract.
+// The roles of callers. One table (role.cc) names the role that each rpc requires; a test holds it to the contract.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// From absl::Status to what goes over the wire: code, message and google.rpc details.
+// Maps an absl::Status to its wire form: code, message and google.rpc details.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-#include "service/evidence/evidence_keeper.h"
+#include "service/evidence/evidence_registry.h"
 
 #include <algorithm>
 #include <chrono>
@@ -30,7 +30,7 @@ absl::Status StoreDown(absl::string_view why) {
                    kComeBackAfter);
 }
 
-EvidenceKeeper::EvidenceKeeper(Hooks hooks)
+EvidenceRegistry::EvidenceRegistry(Hooks hooks)
     : hooks_(std::move(hooks)),
       current_(std::make_shared<const EvidenceSnapshot>(kEmptyEvidenceRevision, /*stale=*/true,
                                                         std::vector<EvidenceSnapshot::EntryPtr>())),
@@ -40,7 +40,7 @@ EvidenceKeeper::EvidenceKeeper(Hooks hooks)
   wake_.wait_for(lock, absl::ToChronoMilliseconds(kFirstSnapshotLimit), [this] { return first_try_over_; });
 }
 
-EvidenceKeeper::~EvidenceKeeper() {
+EvidenceRegistry::~EvidenceRegistry() {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     stopping_ = true;
@@ -51,7 +51,7 @@ EvidenceKeeper::~EvidenceKeeper() {
   for (Waiting& report : waiting_) report.done(StoreDown("the server stops"));
 }
 
-void EvidenceKeeper::Report(Prepare prepare, Done done) {
+void EvidenceRegistry::Report(Prepare prepare, Done done) {
   if (!up()) return done(StoreDown("the evidence store does not answer"));
   {
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -66,14 +66,14 @@ void EvidenceKeeper::Report(Prepare prepare, Done done) {
 }
 
 template <class Operation>
-auto EvidenceKeeper::Timed(const char* op, Operation operation) {
+auto EvidenceRegistry::Timed(const char* op, Operation operation) {
   const Clock::time_point start = Clock::now();
   auto result = operation();
   hooks_.observed(op, std::chrono::duration<double>(Clock::now() - start).count(), result.ok());
   return result;
 }
 
-absl::Status EvidenceKeeper::Connect(std::unique_ptr<EvidenceStore>* store) {
+absl::Status EvidenceRegistry::Connect(std::unique_ptr<EvidenceStore>* store) {
   if (*store != nullptr) return absl::OkStatus();
   auto opened = Timed("connect", [this] { return hooks_.open(); });
   if (!opened.ok()) return opened.status();
@@ -82,7 +82,7 @@ absl::Status EvidenceKeeper::Connect(std::unique_ptr<EvidenceStore>* store) {
 }
 
 // Brings the snapshot up to what the store holds now.
-absl::Status EvidenceKeeper::CatchUp(EvidenceStore* store) {
+absl::Status EvidenceRegistry::CatchUp(EvidenceStore* store) {
   const std::lock_guard<std::mutex> lock(publish_mutex_);
   const std::shared_ptr<const EvidenceSnapshot> before = Current();
   std::vector<EvidenceSnapshot::EntryPtr> entries;
@@ -97,7 +97,7 @@ absl::Status EvidenceKeeper::CatchUp(EvidenceStore* store) {
   return absl::OkStatus();
 }
 
-void EvidenceKeeper::ReadAgain(const std::function<void()>& before) {
+void EvidenceRegistry::ReadAgain(const std::function<void()>& before) {
   const std::lock_guard<std::mutex> lock(publish_mutex_);
   before();
   const std::shared_ptr<const EvidenceSnapshot> now = Current();
@@ -116,12 +116,12 @@ void EvidenceKeeper::ReadAgain(const std::function<void()>& before) {
   Publish(std::make_shared<const EvidenceSnapshot>(now->revision(), now->stale(), std::move(entries)));
 }
 
-void EvidenceKeeper::Publish(std::shared_ptr<const EvidenceSnapshot> snapshot) {
+void EvidenceRegistry::Publish(std::shared_ptr<const EvidenceSnapshot> snapshot) {
   const std::lock_guard<std::mutex> lock(current_mutex_);
   current_.swap(snapshot);
 }
 
-void EvidenceKeeper::SetUp(const absl::Status& status) {
+void EvidenceRegistry::SetUp(const absl::Status& status) {
   const std::lock_guard<std::mutex> lock(publish_mutex_);
   const std::shared_ptr<const EvidenceSnapshot> now = Current();
   if (now->stale() == status.ok()) {  // the answers say so
@@ -130,7 +130,7 @@ void EvidenceKeeper::SetUp(const absl::Status& status) {
   if (up_.exchange(status.ok()) != status.ok()) hooks_.changed(status);
 }
 
-void EvidenceKeeper::Follow() {
+void EvidenceRegistry::Follow() {
   std::unique_ptr<EvidenceStore> store;
   std::chrono::milliseconds retry = kFirstRetry;
   bool told = false;  // that the store is down, when it was never up
@@ -155,7 +155,7 @@ void EvidenceKeeper::Follow() {
   }
 }
 
-void EvidenceKeeper::Write() {
+void EvidenceRegistry::Write() {
   std::unique_lock<std::mutex> lock(mutex_);
   for (;;) {
     wake_.wait(lock, [this] { return stopping_ || !waiting_.empty(); });
@@ -171,7 +171,7 @@ void EvidenceKeeper::Write() {
   }
 }
 
-absl::Status EvidenceKeeper::Commit(const std::vector<EvidenceRecord>& records, std::vector<AddOutcome>* outcomes) {
+absl::Status EvidenceRegistry::Commit(const std::vector<EvidenceRecord>& records, std::vector<AddOutcome>* outcomes) {
   FLIGHTPLAN_RETURN_IF_ERROR(Connect(&writing_));
   writing_->EndWithin(kCommitLimit);
   auto added = Timed("add", [&] { return writing_->Add(records); });
@@ -180,7 +180,7 @@ absl::Status EvidenceKeeper::Commit(const std::vector<EvidenceRecord>& records, 
   return CatchUp(writing_.get());
 }
 
-void EvidenceKeeper::RefuseWaiting() {
+void EvidenceRegistry::RefuseWaiting() {
   std::deque<Waiting> waiting;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -189,7 +189,7 @@ void EvidenceKeeper::RefuseWaiting() {
   for (Waiting& report : waiting) report.done(StoreDown("the evidence store does not answer"));
 }
 
-void EvidenceKeeper::WriteBatch(std::vector<Waiting> batch) {
+void EvidenceRegistry::WriteBatch(std::vector<Waiting> batch) {
   std::vector<EvidenceRecord> records;
   std::vector<Done> accepted;
   const std::shared_ptr<const EvidenceSnapshot> snapshot = Current();

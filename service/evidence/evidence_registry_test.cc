@@ -1,4 +1,4 @@
-#include "service/evidence/evidence_keeper.h"
+#include "service/evidence/evidence_registry.h"
 
 #include <condition_variable>
 #include <future>
@@ -70,12 +70,12 @@ class MemoryStore final : public EvidenceStore {
   const std::shared_ptr<Disk> disk_;
 };
 
-class EvidenceKeeperTest : public testing::Test {
+class EvidenceRegistryTest : public testing::Test {
  protected:
   using Stored = absl::StatusOr<std::pair<EvidenceRecord, AddOutcome>>;
 
-  std::unique_ptr<EvidenceKeeper> Start() {
-    EvidenceKeeper::Hooks hooks;
+  std::unique_ptr<EvidenceRegistry> Start() {
+    EvidenceRegistry::Hooks hooks;
     hooks.open = [disk = disk_]() -> absl::StatusOr<std::unique_ptr<EvidenceStore>> {
       const std::lock_guard<std::mutex> lock(disk->mutex);
       if (disk->broken) return absl::UnavailableError("broken");
@@ -83,11 +83,11 @@ class EvidenceKeeperTest : public testing::Test {
     };
     hooks.entry = [](const EvidenceRecord& record) { return EntryOf(record, std::nullopt); };
     hooks.changed = [this](const absl::Status& why) { (why.ok() ? ups_ : downs_).fetch_add(1); };
-    return std::make_unique<EvidenceKeeper>(std::move(hooks));
+    return std::make_unique<EvidenceRegistry>(std::move(hooks));
   }
-  static std::future<Stored> Report(EvidenceKeeper* keeper, const std::string& id) {
+  static std::future<Stored> Report(EvidenceRegistry* registry, const std::string& id) {
     auto answer = std::make_shared<std::promise<Stored>>();
-    keeper->Report(
+    registry->Report(
         [id](const EvidenceSnapshot&) -> absl::StatusOr<EvidenceRecord> {
           EvidenceRecord record;
           record.id = id;
@@ -105,60 +105,60 @@ class EvidenceKeeperTest : public testing::Test {
   std::atomic<int> ups_{0}, downs_{0};
 };
 
-TEST_F(EvidenceKeeperTest, AReportIsInTheSnapshotWhenItIsAcknowledged) {
-  const auto keeper = Start();
-  EXPECT_EQ(keeper->Current()->version(), "1");
+TEST_F(EvidenceRegistryTest, AReportIsInTheSnapshotWhenItIsAcknowledged) {
+  const auto registry = Start();
+  EXPECT_EQ(registry->Current()->version(), "1");
   for (int i = 0; i < 50; ++i) {
-    const Stored stored = Report(keeper.get(), absl::StrCat("r", i)).get();
+    const Stored stored = Report(registry.get(), absl::StrCat("r", i)).get();
     ASSERT_TRUE(stored.ok()) << stored.status();
-    EXPECT_NE(keeper->Current()->Find(absl::StrCat("r", i)), nullptr);
-    EXPECT_GE(keeper->Current()->revision(), stored->second.revision);
+    EXPECT_NE(registry->Current()->Find(absl::StrCat("r", i)), nullptr);
+    EXPECT_GE(registry->Current()->revision(), stored->second.revision);
   }
 }
 
-TEST_F(EvidenceKeeperTest, FollowsWhatOthersWrite) {
+TEST_F(EvidenceRegistryTest, FollowsWhatOthersWrite) {
   const auto one = Start();
   const auto two = Start();
   ASSERT_TRUE(Report(one.get(), "a").get().ok());
   Eventually([&] { return two->Current()->Find("a") != nullptr; });
 }
 
-TEST_F(EvidenceKeeperTest, WithoutAStoreTheLastSnapshotStandsAndSaysSo) {
-  const auto keeper = Start();
-  ASSERT_TRUE(Report(keeper.get(), "a").get().ok());
+TEST_F(EvidenceRegistryTest, WithoutAStoreTheLastSnapshotStandsAndSaysSo) {
+  const auto registry = Start();
+  ASSERT_TRUE(Report(registry.get(), "a").get().ok());
   disk_->Set(&Disk::broken, true);
-  Eventually([&] { return !keeper->up(); });
-  EXPECT_EQ(keeper->Current()->version(), "2-stale");
-  EXPECT_NE(keeper->Current()->Find("a"), nullptr);
-  const Stored refused = Report(keeper.get(), "b").get();
+  Eventually([&] { return !registry->up(); });
+  EXPECT_EQ(registry->Current()->version(), "2-stale");
+  EXPECT_NE(registry->Current()->Find("a"), nullptr);
+  const Stored refused = Report(registry.get(), "b").get();
   EXPECT_EQ(refused.status().code(), absl::StatusCode::kUnavailable);
   EXPECT_EQ(ReasonOf(refused.status()), "STORE_DOWN");
   EXPECT_GT(RetryDelay(refused.status()), absl::ZeroDuration());
   EXPECT_EQ(downs_, 1);
   disk_->Set(&Disk::broken, false);
-  Eventually([&] { return keeper->up(); });
-  EXPECT_EQ(keeper->Current()->version(), "2");
-  EXPECT_TRUE(Report(keeper.get(), "b").get().ok()) << "no restart is needed";
+  Eventually([&] { return registry->up(); });
+  EXPECT_EQ(registry->Current()->version(), "2");
+  EXPECT_TRUE(Report(registry.get(), "b").get().ok()) << "no restart is needed";
 }
 
-TEST_F(EvidenceKeeperTest, StartsWithoutAStore) {
+TEST_F(EvidenceRegistryTest, StartsWithoutAStore) {
   disk_->broken = true;
-  const auto keeper = Start();
-  EXPECT_FALSE(keeper->up());
-  EXPECT_EQ(keeper->Current()->version(), "1-stale");
+  const auto registry = Start();
+  EXPECT_FALSE(registry->up());
+  EXPECT_EQ(registry->Current()->version(), "1-stale");
   EXPECT_EQ(downs_, 1) << "said once";
   disk_->Set(&Disk::broken, false);
-  Eventually([&] { return keeper->up(); });
+  Eventually([&] { return registry->up(); });
 }
 
-TEST_F(EvidenceKeeperTest, RefusesWhatItCannotQueue) {
-  const auto keeper = Start();
+TEST_F(EvidenceRegistryTest, RefusesWhatItCannotQueue) {
+  const auto registry = Start();
   disk_->Set(&Disk::stuck, true);
   std::vector<std::future<Stored>> answers;
   size_t refused = 0;
   // One commit is in the writer's hands at most, the rest waits.
   for (size_t i = 0; i < kMaxQueuedReports + kMaxReportsPerCommit + 1; ++i) {
-    answers.push_back(Report(keeper.get(), absl::StrCat(i)));
+    answers.push_back(Report(registry.get(), absl::StrCat(i)));
   }
   disk_->Set(&Disk::stuck, false);
   for (auto& answer : answers) {
@@ -172,12 +172,12 @@ TEST_F(EvidenceKeeperTest, RefusesWhatItCannotQueue) {
   EXPECT_LE(refused, kMaxReportsPerCommit + 1) << "as many as the queue holds were taken";
 }
 
-TEST_F(EvidenceKeeperTest, WhatWaitsAtTheEndIsAnswered) {
-  auto keeper = Start();
+TEST_F(EvidenceRegistryTest, WhatWaitsAtTheEndIsAnswered) {
+  auto registry = Start();
   disk_->Set(&Disk::stuck, true);
   std::vector<std::future<Stored>> answers;
-  for (int i = 0; i < 10; ++i) answers.push_back(Report(keeper.get(), absl::StrCat(i)));
-  std::thread end([&] { keeper.reset(); });
+  for (int i = 0; i < 10; ++i) answers.push_back(Report(registry.get(), absl::StrCat(i)));
+  std::thread end([&] { registry.reset(); });
   disk_->Set(&Disk::stuck, false);
   for (auto& answer : answers) {
     const Stored stored = answer.get();
@@ -186,14 +186,14 @@ TEST_F(EvidenceKeeperTest, WhatWaitsAtTheEndIsAnswered) {
   end.join();
 }
 
-TEST_F(EvidenceKeeperTest, AReportThatIsNonsenseHoldsUpNoOther) {
-  const auto keeper = Start();
+TEST_F(EvidenceRegistryTest, AReportThatIsNonsenseHoldsUpNoOther) {
+  const auto registry = Start();
   disk_->Set(&Disk::stuck, true);
-  auto first = Report(keeper.get(), "first");
+  auto first = Report(registry.get(), "first");
   auto bad = std::make_shared<std::promise<Stored>>();
-  keeper->Report([](const EvidenceSnapshot&) { return absl::InvalidArgumentError("nonsense"); },
-                 [bad](Stored stored) { bad->set_value(std::move(stored)); });
-  auto last = Report(keeper.get(), "last");
+  registry->Report([](const EvidenceSnapshot&) { return absl::InvalidArgumentError("nonsense"); },
+                   [bad](Stored stored) { bad->set_value(std::move(stored)); });
+  auto last = Report(registry.get(), "last");
   disk_->Set(&Disk::stuck, false);
   EXPECT_TRUE(first.get().ok());
   EXPECT_EQ(bad->get_future().get().status().code(), absl::StatusCode::kInvalidArgument);

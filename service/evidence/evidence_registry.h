@@ -1,5 +1,6 @@
-// Between the store and everyone else: one thread that writes, one that follows the store, and the snapshot that calls
-// read. No call ever waits for the store but a report, and that on a thread of ours.
+// Holds the evidence that answers rest on: a snapshot in memory, a thread that writes reports to the store, and a
+// thread that follows what other replicas write. Only a report waits for the store, and it does so on the writer's
+// thread.
 #pragma once
 
 #include <atomic>
@@ -21,7 +22,7 @@
 
 namespace flightplan::service {
 
-// What answers rest on. Called by every call that resolves.
+// The evidence that answers rest on. Every call that resolves reads it.
 class EvidenceSource {
  public:
   virtual ~EvidenceSource() = default;
@@ -29,42 +30,42 @@ class EvidenceSource {
   virtual std::shared_ptr<const EvidenceSnapshot> Current() const = 0;
 };
 
-// Reports waiting for the writer. Beyond it they are refused with RetryInfo.
+// The most reports that wait for the writer; further ones are refused with RetryInfo.
 inline constexpr size_t kMaxQueuedReports = 1024;
-// Reports in one transaction.
+// The most reports in one transaction.
 inline constexpr size_t kMaxReportsPerCommit = 128;
-// Entries and bytes a snapshot holds; a report beyond either is refused until old ones are pruned.
+// The most entries and bytes in a snapshot; a report beyond either is refused until old ones are pruned.
 inline constexpr int64_t kMaxMeasurements = 100'000;
 inline constexpr int64_t kMaxEvidenceBytes = int64_t{128} << 20;
-// One tenant may hold so much of each; operators, and servers that ask for no credentials, have no such limit.
+// A tenant may hold one part in kTenantShare of each. Operators, and servers without credentials, have no such limit.
 inline constexpr int64_t kTenantShare = 4;
-// How long a server that starts waits for the store before it serves with what is built in.
+// How long a starting server waits for the store before it serves with the built-in evidence alone.
 inline constexpr absl::Duration kFirstSnapshotLimit = absl::Seconds(5);
-// Without a notification the store is looked at this often: replicas see each other's reports in less than 2 s.
+// How often the store is polled without a notification, so that replicas see each other's reports within 2 s.
 inline constexpr absl::Duration kFollowEvery = absl::Milliseconds(500);
 
-class EvidenceKeeper final : public EvidenceSource {
+class EvidenceRegistry final : public EvidenceSource {
  public:
   struct Hooks {
     std::function<absl::StatusOr<std::unique_ptr<EvidenceStore>>()> open;
-    // The entry of a record, as this catalogue reads it. Called by one thread at a time.
+    // Reads a record by the present catalogue. Called by one thread at a time.
     std::function<EvidenceSnapshot::EntryPtr(const EvidenceRecord&)> entry;
-    // The store went away (why) or came back (OK). From the keeper's threads.
+    // The store went away (why) or came back (OK). From the registry's threads.
     std::function<void(const absl::Status& why)> changed = [](const absl::Status&) {};
-    // An operation on the store ended: "connect", "add", "load", "wait".
+    // An operation on the store ended; `op` is "connect", "add", "load" or "wait".
     std::function<void(const char* op, double seconds, bool ok)> observed = [](const char*, double, bool) {};
   };
-  // A report: makes its record on the writer's thread, as it may take a while; an error refuses it.
+  // Makes a report's record. Runs on the writer's thread, because it may take a while; an error refuses the report.
   using Prepare = std::function<absl::StatusOr<EvidenceRecord>(const EvidenceSnapshot&)>;
-  // What became of a report. UNAVAILABLE (STORE_DOWN): not stored, or not known to be; asking again is safe.
+  // Receives the outcome of a report. UNAVAILABLE (STORE_DOWN): it may not be stored; reporting it again is safe.
   using Done = std::function<void(absl::StatusOr<std::pair<EvidenceRecord, AddOutcome>>)>;
 
   // Starts the threads and waits for the first snapshot, at most kFirstSnapshotLimit.
-  explicit EvidenceKeeper(Hooks hooks);
-  // Reports that wait are answered: UNAVAILABLE.
-  ~EvidenceKeeper() override;
-  EvidenceKeeper(const EvidenceKeeper&) = delete;
-  EvidenceKeeper& operator=(const EvidenceKeeper&) = delete;
+  explicit EvidenceRegistry(Hooks hooks);
+  // Answers waiting reports with UNAVAILABLE.
+  ~EvidenceRegistry() override;
+  EvidenceRegistry(const EvidenceRegistry&) = delete;
+  EvidenceRegistry& operator=(const EvidenceRegistry&) = delete;
 
   std::shared_ptr<const EvidenceSnapshot> Current() const override {
     const std::lock_guard<std::mutex> lock(current_mutex_);
@@ -74,7 +75,7 @@ class EvidenceKeeper final : public EvidenceSource {
   // `done` is called exactly once, on the writer's thread or, when the report is refused at once, before Report
   // returns. The snapshot holds the report when it is called with OK.
   void Report(Prepare prepare, Done done);
-  // Reads all entries of the snapshot once more, after `before` was called.
+  // Calls `before`, then reads all entries of the snapshot again.
   void ReadAgain(const std::function<void()>& before);
 
  private:
