@@ -1,5 +1,5 @@
-// The one thing to change next: of what the walls of a plan's step suggest, the change with the best forecast that fits
-// and that the target stack accepts, with its expected effect. The order of work is fit, scale, profile, retune.
+// Finds the change to try next: of those that the walls of a plan's step suggest, the one with the best forecast that
+// fits and that the target stack accepts, with its expected effect. The order of work is fit, scale, profile, retune.
 #pragma once
 
 #include <optional>

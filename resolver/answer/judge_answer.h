@@ -1,4 +1,4 @@
-// Judgements on finished configurations as the bytes of their answers.
+// Writes judgements on finished configurations as the bytes of their answers.
 #pragma once
 
 #include "resolver/answer/resolve_answer.h"

@@ -1,4 +1,4 @@
-// A search's list of plans as the bytes of its result.
+// Writes a search's list of plans as the bytes of its result.
 #pragma once
 
 #include <vector>

@@ -1,4 +1,4 @@
-// A resolved plan as the bytes of its answer.
+// Writes a resolved plan as the bytes of its answer.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// From a finished plan to the bytes of an answer: the last arrow of the pipeline. The answer is never built as a
+// Turns a finished plan into the bytes of an answer, the last arrow of the pipeline. The answer is never built as a
 // message of its own: hundreds of small messages cost more than all that decides what is in them.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Where each target reads a knob ("--bf16", "model.bf16"), as answers send it.
+// Lists where each target reads a knob ("--bf16", "model.bf16"), as answers send it.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What is UTF-8 and what is not: protobuf and JSON carry nothing else.
+// Recognises UTF-8, because protobuf and JSON carry nothing else.
 #pragma once
 
 #include <cstddef>

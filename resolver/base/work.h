@@ -1,7 +1,7 @@
 // The work that one question may cost, and the hook that ends it with its caller.
 //
-// What reads or interprets text of a caller counts what it does: a byte copied, compared or passed, a node visited. The
-// budget belongs to the thread, as a deadline does: what copies bytes at the bottom need not know who asked at the top.
+// Code that reads or interprets a caller's text counts its steps: a byte copied, compared, passed, a node visited. The
+// budget belongs to the thread, as a deadline does, so that code at the bottom need not know the call at the top.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // LoongForge's flags, of a program of its own and not Megatron-LM's with a few more, and its model files. Sources:
-// resolver/catalog/loongforge_*.tsv.
+// resolver/stacks/loongforge/*.tsv.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// What a target and its knobs are called: "megatron-bridge 0.6", "--bf16", "model.bf16".
+// Names targets and their knobs as users write them: "megatron-bridge 0.6", "--bf16", "model.bf16".
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// A number that no formula gives: what it is taken to be, and the range it may have.
+// A number that no formula gives: its value, and the range that it may have.
 #pragma once
 
 namespace flightplan {

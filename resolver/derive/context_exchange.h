@@ -1,4 +1,4 @@
-// How the ranks of a context-parallel group pass each other keys and values where the caller does not say.
+// Chooses how the ranks of a context-parallel group exchange keys and values if the caller does not say.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What one layer keeps between its forward and its backward pass, and what it needs for a moment while it runs
+// The bytes that a layer keeps between its forward and its backward pass, and those it needs briefly while it runs
 // backward. A model of what Megatron-Core's modules on Transformer Engine save (Megatron-LM@d98e8a64dd), without
 // dropout.
 #pragma once

@@ -1,4 +1,4 @@
-// Where the ranks of a layout come to lie: group sizes and what each group spans. Closed formulas, safe for any sizes.
+// Places the ranks of a layout: group sizes, and what each group spans. Closed formulas, safe for any sizes.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// How many microbatches a pipeline rank keeps at once, by chunk: the replay of upstream's 1F1B and interleaved orders
+// Counts the microbatches that a pipeline rank keeps at once, by chunk: upstream's 1F1B and interleaved orders
 // (Megatron-LM megatron/core/pipeline_parallel/schedules.py) in closed form.
 #pragma once
 

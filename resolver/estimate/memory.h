@@ -1,4 +1,4 @@
-// Does it fit: the memory of one GPU of every stage with its error band, and the verdict. The formulas are those of
+// Says whether a plan fits: the memory of one GPU of every stage with its error band. The formulas are those of
 // derive/memory; what is added here is how far each part may be off.
 #pragma once
 

@@ -1,4 +1,4 @@
-// The forecast with a probe's profile in the catalogue's place, and what it says about the knobs that a probe settles.
+// Forecasts with a probe's profile instead of the catalogue's rates, and reports on the knobs that a probe settles.
 #pragma once
 
 #include <memory>

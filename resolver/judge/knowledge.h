@@ -1,6 +1,6 @@
-// How far a finding about a configuration can be trusted, which says more of the launch than the launch shows: values
-// stand in a recipe, in a model's YAML file, in a variable of another script, in the container. What rests on them is
-// set aside, whoever asks: a person with one file, a queue, a webhook.
+// Decides how far a finding can be trusted if the launch does not show its whole configuration: values may stand in a
+// recipe, in a model's YAML file, in a variable of another script, in the container. Findings that rest on those are
+// set aside for every caller: a person with one file, a queue, a webhook.
 #pragma once
 
 #include <set>

@@ -1,4 +1,4 @@
-// The forecast of a run that was measured, beside what was measured. It never looks at other evidence, so that what a
+// Forecasts a run that was measured, next to its measurement. It never looks at other evidence, so that what a
 // report is worth does not depend on the order of reports.
 #pragma once
 

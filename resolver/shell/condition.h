@@ -1,4 +1,4 @@
-// What the shell's conditions say: [ ... ], test ... and [[ ... ]].
+// Evaluates the shell's conditions: [ ... ], test ... and [[ ... ]].
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// How many processes a launcher (torchrun, srun, mpirun) is told to start.
+// Counts the processes that a launcher (torchrun, srun, mpirun) is told to start.
 #pragma once
 
 #include <cstdint>

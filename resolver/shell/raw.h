@@ -1,5 +1,5 @@
-// Where the parts of shell text end, without a look at what they mean: quotes, $(...), ${...}, whole words. What does
-// not end is taken to end with the text. Nesting is followed kMaxShellNesting deep; beyond, brackets are plain bytes.
+// Finds where the parts of shell text end, whatever they mean: quotes, $(...), ${...}, whole words. A part without an
+// end ends with the text. Nesting is followed kMaxShellNesting deep; beyond, brackets are plain bytes.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// What Slurm knows of a job's size: from the #SBATCH lines of a script, or field by field from the controller.
+// The size of a Slurm job: from the #SBATCH lines of a script, or field by field from the controller.
 #pragma once
 
 #include <cstdint>

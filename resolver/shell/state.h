@@ -1,4 +1,4 @@
-// What a shell script has said so far: its variables, what it exports, and what its reader noted.
+// The state of a shell script while it is read: its variables, its exports, and the reader's notes.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What one knob may be in a YAML file, as JSON Schema. Internal to yaml_schema.
+// The JSON Schema of one knob in a YAML file. Internal to yaml_schema.
 #pragma once
 
 #include <string>

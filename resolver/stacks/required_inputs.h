@@ -1,4 +1,4 @@
-// What a rendered launch still needs, as data and as placeholders in its text. A shell stops at a placeholder that is
+// The inputs that a rendered launch still needs, as data and as placeholders. A shell stops at a placeholder that is
 // not filled in, and says what belongs there: "${LR:?the highest learning rate}".
 #pragma once
 

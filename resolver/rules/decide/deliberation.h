@@ -1,4 +1,4 @@
-// The state that the topics of a decision share, and the only way in which they write.
+// The state that the decisions share, and their only means to write.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// What matched A/B pairs that were reported from this GPU system say about a knob.
+// Reads the effect of a knob from matched A/B pairs that were reported from this GPU system.
 #pragma once
 
 #include <string>

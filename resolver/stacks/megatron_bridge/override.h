@@ -1,4 +1,4 @@
-// What the two spellings of Bridge share: its overrides. Internal to the render room.
+// The overrides that both spellings of Bridge share. Internal to its folder.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// What a launch of Megatron-LM, or of a fork with its flags, needs to start beside its plan.
+// Adds what a launch of Megatron-LM, or of a fork with its flags, needs to start besides its plan.
 #pragma once
 
 #include "resolver/render/launch.h"
