@@ -25,7 +25,7 @@ TimeUnit UnitFor(double us) { return us >= 1e6 ? TimeUnit{1e6, " s"} : TimeUnit{
 
 std::string Figure(double us, const TimeUnit& unit) {
   const double value = us / unit.us;
-  return absl::StrFormat(value < 10 ? "%.1f" : "%.0f", value);
+  return value < 10 ? absl::StrFormat("%.1f", value) : absl::StrFormat("%.0f", value);
 }
 
 std::string TimeText(double us) {
