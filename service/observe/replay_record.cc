@@ -152,7 +152,7 @@ std::string FieldWithText(const Message& message, absl::string_view path, bool s
   std::vector<const FieldDescriptor*> fields;
   reflection->ListFields(message, &fields);
   for (const FieldDescriptor* field : fields) {
-    const std::string here = absl::StrCat(path, path.empty() ? "" : ".", field->name());
+    std::string here = absl::StrCat(path, path.empty() ? "" : ".", field->name());
     if (here == "arguments.values" || here == "env") continue;  // judged by themselves
     const int size = field->is_repeated() ? reflection->FieldSize(message, field) : 1;
     for (int i = 0; i < size; ++i) {

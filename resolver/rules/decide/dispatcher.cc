@@ -1,4 +1,5 @@
 // How tokens reach their experts: all-to-all, DeepEP or HybridEP, and with how many SMs.
+#include <cmath>
 #include <string>
 #include <utility>
 
@@ -32,7 +33,7 @@ bool AlltoallMovesAsLittle(const Features& f) {
   return f.topk <= evidence::kFewCopies && f.dedup_ratio > evidence::kLittleDedup;
 }
 
-std::string Share(double ratio) { return absl::StrCat(static_cast<int>(ratio * 100 + 0.5), " %"); }
+std::string Share(double ratio) { return absl::StrCat(std::lround(ratio * 100), " %"); }
 
 // What is installed and runs on this fabric.
 bool HybridepUsable(D d) { return d.intent.env.capabilities_known && d.f.hybridep && HybridepRuns(d); }
