@@ -72,7 +72,9 @@ Reading Resolved(const std::string& name, const v1::ResolveConfigRequest& reques
 Reading Judged(const std::string& path, std::string text, const DiffOptions& options, Backend& backend) {
   v1::ValidateConfigRequest request;
   if (absl::Status status = BuildValidateRequest(options.shared.stack, &request); !status.ok()) return {status, true};
-  if (request.has_knobs()) return Wrong("--set changes no launch file; write it into the file, or compare flags");
+  if (!options.shared.stack.pins.empty()) {
+    return Wrong("--set changes no launch file; write it into the file, or compare flags");
+  }
   request.set_input_format(options.input_format);
   request.mutable_file()->set_name(path);
   request.mutable_file()->set_text(std::move(text));
