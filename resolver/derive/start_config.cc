@@ -14,9 +14,10 @@ namespace {
 void SetLayout(const LayoutWish& layout, Config* config) {
   for (const SizeWish& size : kSizeWishes) {
     const std::optional<int64_t>& wish = layout.*size.wish;
-    // VPP 1 means no interleaving, which upstream spells None.
-    const bool none = size.knob == Knob::virtual_pipeline_model_parallel_size && wish.value_or(1) <= 1;
-    if (wish.has_value() && !none) config->Set(size.knob, Value(*wish), Origin::kCaller);
+    if (!wish.has_value()) continue;
+    // VPP 1 means no interleaving, which upstream spells None: the caller's word as any other size.
+    const bool none = size.knob == Knob::virtual_pipeline_model_parallel_size && *wish <= 1;
+    config->Set(size.knob, none ? Value() : Value(*wish), Origin::kCaller);
   }
   if (layout.pipeline_model_parallel_layout.has_value()) {
     config->Set(Knob::pipeline_model_parallel_layout, Value(*layout.pipeline_model_parallel_layout), Origin::kCaller);

@@ -28,6 +28,9 @@ using K = Knob;
 
 // Steps as close as this are the same step: repeated runs differ by as much.
 constexpr double kAsFast = 0.01;
+// Numbers of virtual stages as close as this are told apart by their number; half of it, so that the one that is taken
+// is not a longer step than another question would find.
+constexpr double kAsFastStages = kAsFast / 2;
 // What another dispatcher may take at first sight: decisions that hang on it, such as the TP overlap, come on top.
 constexpr double kPromise = 1.1;
 // Executions that go through the whole pipeline: the rules of the release may refuse the best.
@@ -284,7 +287,7 @@ StagedPlan& FewestStagesOfTheFastest(std::vector<StagedPlan>& plans) {
   for (const StagedPlan& plan : plans) fastest_us = std::min(fastest_us, plan.RankedUs());
   StagedPlan* best = nullptr;
   for (StagedPlan& plan : plans) {
-    if (plan.RankedUs() > fastest_us * (1 + kAsFast)) continue;
+    if (plan.RankedUs() > fastest_us * (1 + kAsFastStages)) continue;
     if (best == nullptr || plan.stages.count < best->stages.count) best = &plan;
   }
   return *best;
@@ -317,6 +320,32 @@ absl::Status ExecuteStages(const std::vector<VirtualStages>& counts, const Norma
   return absl::OkStatus();
 }
 
+GivenKnobs WeighedKnobs(const ResolvedPlan& plan) {
+  GivenKnobs knobs;
+  for (const Decision& decision : plan.decided.decisions) {
+    if (decision.rule_id == kExecutionDecision && decision.env_var.empty())
+      knobs.emplace_back(decision.knob, decision.value);
+  }
+  return knobs;
+}
+
+// What the forecast settled at the best number of virtual stages holds at the others, too, where their own gain was a
+// little short of it: else the word that is given back would find another number.
+absl::Status ShareExecution(const GivenKnobs& given, const NormalizedIntent& intent, const EvidenceSnapshot& evidence,
+                            std::vector<StagedPlan>* plans) {
+  if (given.empty()) return absl::OkStatus();
+  for (StagedPlan& own : *plans) {
+    NormalizedIntent asked = intent;
+    asked.layout.virtual_pipeline_model_parallel_size = own.stages.count;
+    GiveKnobs(given, &asked);
+    FLIGHTPLAN_ASSIGN_OR_RETURN(ResolvedPlan tried, Resolve(std::move(asked), evidence));
+    if (tried.step == nullptr || !Launchable(tried) || tried.step_us() >= own.plan.step_us()) continue;
+    TellAsDecided(own.plan, given, &tried);
+    own.plan = std::move(tried);
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<ResolvedPlan> ResolveLayout(NormalizedIntent intent, const EvidenceSnapshot& evidence) {
@@ -334,6 +363,8 @@ absl::StatusOr<ResolvedPlan> ResolveLayout(NormalizedIntent intent, const Eviden
   }
   if (plans.empty()) return Execute(intent, evidence);
   FLIGHTPLAN_RETURN_IF_ERROR(ExecuteStages(search.AsIn(plans.front().plan), intent, evidence, &tried, &plans));
+  FLIGHTPLAN_RETURN_IF_ERROR(
+      ShareExecution(WeighedKnobs(FewestStagesOfTheFastest(plans).plan), intent, evidence, &plans));
   ResolvedPlan best = std::move(FewestStagesOfTheFastest(plans).plan);
   MarkDecided(K::virtual_pipeline_model_parallel_size, kLayoutDecision, kLeftOpen, &best);
   best.intent.layout = intent.layout;
