@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "resolver/base/integers.h"
+#include "resolver/base/saturating.h"
 #include "resolver/derive/pipeline.h"
 #include "resolver/rules/core/graph_util.h"
 
@@ -56,8 +57,8 @@ void DropPrecisionAware(F f, Patch* patch) {
   }
 }
 
-// With another data-parallel size Bridge's validation batch may come out uneven and is rounded up. A training batch
-// that does is a finding of its own: rounded up for validation alone, it would not train.
+// With another data-parallel size Bridge's batches may come out uneven and are rounded up. Where the training batch
+// does, validation follows it again: rounded up for validation alone, it would not train.
 void KeepBatchEven(F f, Patch* patch) {
   constexpr K kSizes[] = {K::context_parallel_size, K::pipeline_model_parallel_size, K::tensor_model_parallel_size};
   if (!f.env().world_size.has_value()) return;
@@ -75,7 +76,14 @@ void KeepBatchEven(F f, Patch* patch) {
   const K micro = f.set(K::eval_micro_batch_size) ? K::eval_micro_batch_size : K::micro_batch_size;
   const int64_t replicas = *f.env().world_size / model_size;
   const std::optional<int64_t> training = Product({f.num(K::micro_batch_size), replicas});
-  if (!training.has_value() || *training <= 0 || f.num(K::global_batch_size) % *training != 0) return;
+  if (!training.has_value() || *training <= 0) return;
+  if (const int64_t global = f.num(K::global_batch_size); global > 0 && global % *training != 0) {
+    Add(K::global_batch_size, SaturatingMul(global / *training + 1, *training), patch);
+    for (const K knob : {K::eval_global_batch_size, K::eval_micro_batch_size}) {
+      if (f.set(knob)) Add(knob, Value(), patch);
+    }
+    return;
+  }
   const std::optional<int64_t> step = Product({f.num(micro), replicas});
   if (!step.has_value() || *step <= 0 || f.none(batch) || f.num(batch) % *step == 0) return;
   const std::optional<int64_t> rounded = Product({f.num(batch) / *step + 1, *step});
