@@ -45,7 +45,7 @@ constexpr Input kInputs[] = {
      "Megatron-LM:pretrain_gpt.py:527"},
 };
 
-// Words of a whole launch say the model's size and the batch; fewer are a sketch of one.
+// Words of a whole launch say the model's size; fewer are a sketch of one.
 bool IsWhole(const Reading& reading, const Environment& env) {
   const Stack& stack = StackOf(env);
   const Knowledge& knowledge = reading.knowledge;
@@ -53,8 +53,7 @@ bool IsWhole(const Reading& reading, const Environment& env) {
   if (!stack.command_line || stack.fork || reading.format != kShellFormat || reading.no_launch) return false;
   if (!knowledge.own_parser || !knowledge.clear || !knowledge.elsewhere.empty() || knowledge.part) return false;
   const auto shown = [&](K knob) { return knowledge.shown.count(knob) > 0 || knowledge.hidden.count(knob) > 0; };
-  return shown(K::hidden_size) && (shown(K::num_layers) || shown(K::hybrid_layer_pattern)) &&
-         shown(K::micro_batch_size);
+  return shown(K::hidden_size) && (shown(K::num_layers) || shown(K::hybrid_layer_pattern));
 }
 
 }  // namespace

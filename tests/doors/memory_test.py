@@ -16,7 +16,8 @@ RUNS, FINDINGS, MISUSE = 0, 1, 2
 
 SMALL = """#!/bin/bash
 torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 8 --hidden-size 2048 --num-attention-heads 16 \\
-  --seq-length 4096 --max-position-embeddings 4096 --micro-batch-size 1 --global-batch-size 64 --bf16
+  --seq-length 4096 --max-position-embeddings 4096 --micro-batch-size 1 --global-batch-size 64 --bf16 \\
+  --train-iters 100 --lr 1e-4 --tokenizer-type NullTokenizer
 """
 LARGE = SMALL.replace("--num-layers 8 --hidden-size 2048", "--num-layers 80 --hidden-size 8192")
 ON_8 = ("--gpu", "h100-sxm", "--gpus", "8")

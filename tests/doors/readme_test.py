@@ -66,6 +66,12 @@ EXPECTED = {
     "flightplan probe --out": ((0, 1), None),  # 1: no GPU here
     "flightplan probe --fake": (0, ""),
 }
+# What nccl-tests prints for two GPUs of one node.
+EXCHANGE = """# Collective test starting: alltoall_perf
+#  Rank  0 Group  0 Pid 1 on node1 device  0 [0000:4e:00] NVIDIA H200
+#  Rank  1 Group  0 Pid 2 on node1 device  1 [0000:5f:00] NVIDIA H200
+   524288000      32768000     float    none      -1  1174.14  446.53  223.27       0  1163.40  450.65  225.33    N/A
+"""
 # Not run here: these go on until they are ended; the tests of the server and of the webhook start them.
 ENDLESS = ["flightplan serve"]
 
@@ -93,6 +99,7 @@ def prepare(work):
     (work / "config.json").write_text(json.dumps(CONFIG_JSON))
     (work / "dump.yaml").write_text("model:\n  num_layers: 24\n  recompute_granularity: full\n")
     (work / "h200.json").write_text(json.dumps(PROFILE))
+    (work / "alltoall_perf.log").write_text(EXCHANGE)
     (work / "probe").symlink_to(ROOT / "probe")
     (work / "flightplan").symlink_to(FLIGHTPLAN)
 
