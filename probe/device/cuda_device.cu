@@ -97,8 +97,8 @@ class CudaDevice : public Device {
  private:
   std::string Here() const { return "device " + std::to_string(info_.index) + " (" + info_.name + ")"; }
 
-  // Why the device is not free, or empty. A process that has just ended may be seen for a moment longer; a rate of use is
-  // of the last second.
+  // Why the device is not free, or empty. A process that has just ended may be seen for a moment longer; a rate of use
+  // is of the last second.
   std::string UseByOthers() const {
     std::string use;
     for (int tries = 0; tries < 12; ++tries) {
