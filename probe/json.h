@@ -9,6 +9,8 @@
 
 namespace flightplan::probe {
 
+struct JsonMember;
+
 class Json {
  public:
   enum class Kind { kNull, kBool, kNumber, kText, kList, kObject };
@@ -18,13 +20,18 @@ class Json {
   double number = 0;
   std::string text;
   std::vector<Json> list;
-  std::vector<std::pair<std::string, Json>> members;  // in the order of the text
+  std::vector<JsonMember> members;  // in the order of the text
 
   // Null where this is no object or has no such member.
   const Json* Find(std::string_view name) const;
   // The member's value, or `otherwise` where it is absent or of another kind.
   double NumberOr(std::string_view name, double otherwise) const;
   std::string TextOr(std::string_view name, std::string_view otherwise) const;
+};
+
+struct JsonMember {
+  std::string name;
+  Json value;
 };
 
 // Nothing, with `error` set to what and at which byte, for anything that is not one JSON value, or is nested deeper

@@ -36,7 +36,7 @@ TEST(Protocol, EveryLineIsOneObjectWithOneMember) {
     const auto json = ParseJson(line, &error);
     ASSERT_TRUE(json.has_value()) << error << ": " << line;
     ASSERT_EQ(json->members.size(), 1u);
-    EXPECT_EQ(json->members[0].first, kind);
+    EXPECT_EQ(json->members[0].name, kind);
   }
 }
 

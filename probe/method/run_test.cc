@@ -23,7 +23,7 @@ class Lines : public LineWriter {
   }
   int Count(const std::string& kind) const {
     int count = 0;
-    for (const std::string& line : lines) count += line.rfind("{\"" + kind + "\"", 0) == 0;
+    for (const std::string& line : lines) count += line.starts_with("{\"" + kind + "\"");
     return count;
   }
   std::vector<std::string> lines;
@@ -39,7 +39,7 @@ struct Ran {
 class RunTest : public testing::Test {
  protected:
   // Time moves by `tick` seconds at every look.
-  void RunText(const std::string& text, RunRequest request = {}, double tick = 0.001) {
+  void RunText(const std::string& text, const RunRequest& request = {}, double tick = 0.001) {
     std::unique_ptr<Device> device;
     const Status parsed = ParseFakeDevice("f", text, &device);
     ASSERT_TRUE(parsed.ok()) << parsed.message;
@@ -151,7 +151,7 @@ TEST_F(RunTest, RowsAreWithheldWhileOthersUseTheDevice) {
 }
 
 TEST_F(RunTest, StopKeepsWhatIsThere) {
-  ran_.lines.on_line = [&](const std::string& line) { stop_ = stop_ || line.rfind("{\"row\"", 0) == 0; };
+  ran_.lines.on_line = [&](const std::string& line) { stop_ = stop_ || line.starts_with("{\"row\""); };
   RunText(Text(ExperimentText("ceilings", "hbm.copy") + "," + ExperimentText("ceilings", "hbm.fill")));
   EXPECT_TRUE(ran_.status.ok());
   EXPECT_TRUE(ran_.profile.partial);

@@ -109,6 +109,7 @@ std::optional<FittedExchange> FitExchange(const HardwareProfile& profile, absl::
     if (bytes > 0) by_bytes.emplace(bytes, fit::Sample{bytes, bytes / row->value * 1e6, ErrorOf(*row)});
   }
   std::vector<fit::Sample> samples;
+  samples.reserve(by_bytes.size());
   for (const auto& [unused, sample] : by_bytes) samples.push_back(sample);
   if (const auto line = fit::FitAlphaBeta(samples); line.has_value() && line->large.us_per_byte > 0) {
     fitted.us_per_byte = line->large.us_per_byte;

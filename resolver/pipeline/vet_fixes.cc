@@ -56,7 +56,7 @@ void Take(const FixTrial& trial, const Finding& finding, std::vector<Patch> patc
 }
 
 std::string Change(const FixOutcome& now, const FixOutcome& then) {
-  const std::string memory = absl::StrFormat("%.0f -> %.0f GiB", now.memory_bytes / kGib, then.memory_bytes / kGib);
+  std::string memory = absl::StrFormat("%.0f -> %.0f GiB", now.memory_bytes / kGib, then.memory_bytes / kGib);
   if (now.step_us <= 0 || then.step_us <= 0) return memory;
   return absl::StrFormat("step %+.0f %%, %s", 100 * (then.step_us / now.step_us - 1), memory);
 }

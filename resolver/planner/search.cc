@@ -760,7 +760,7 @@ std::optional<FoundPlan> Searcher::Execute(const LayoutSizes& sizes, const Stage
   Judgement out;
   JudgeTime({sizes, 0, &split, 1, 0}, std::nextafter(limit_us, 0.0), &combinations, &out);
   if (out.found.empty()) return std::nullopt;
-  return std::move(out.found.front());
+  return out.found.front();
 }
 
 }  // namespace

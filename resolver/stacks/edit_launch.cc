@@ -283,7 +283,7 @@ class ArgumentFile {
   char QuoteAround(const TextEdit& place) const {
     if (!shell_ || place.begin == 0 || place.end >= text_.size()) return 0;
     const char quote = text_[place.begin - 1];
-    return (quote == '"' || quote == '\'') && text_[place.end] == quote ? quote : 0;
+    return (quote == '"' || quote == '\'') && text_[place.end] == quote ? quote : '\0';
   }
 
   bool QuotesValue(const TextEdit& place) const {

@@ -142,7 +142,7 @@ bool SameButForRounding(const std::string& page, const std::string& other) {
     if (a[i] == b[i]) continue;
     double x = 0, y = 0;
     if (!absl::SimpleAtod(a[i], &x) || !absl::SimpleAtod(b[i], &y)) return false;
-    const bool whole = a[i].find('.') == std::string::npos;
+    const bool whole = !absl::StrContains(a[i], '.');
     if (std::abs(x - y) > (whole ? 1.001 : 0.301)) return false;
   }
   return true;

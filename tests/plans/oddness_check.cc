@@ -50,7 +50,7 @@ v1::ResolveConfigRequest Question(const Catalog& catalog, uint64_t seed) {
   const int gpus = pick(kCounts);
   request.mutable_hardware()->set_gpu_count(gpus);
   request.mutable_workload()->set_seq_length(pick(kSequences));
-  request.mutable_workload()->set_global_batch_size(gpus * 8);
+  request.mutable_workload()->set_global_batch_size(int64_t{gpus} * 8);
   request.mutable_target()->set_framework("megatron-bridge");
   return request;
 }

@@ -168,7 +168,11 @@ void PrintPage(const v1::PlanLayoutsRequest& request, const v1::PlanResult& resu
     absl::StrAppend(&context.out, " --ep ", best.expert_model_parallel_size(), " --etp ",
                     best.expert_tensor_parallel_size());
   }
-  absl::StrAppend(&context.out, " --mbs ", best.micro_batch_size(), "\n");
+  absl::StrAppend(&context.out, " --mbs ", best.micro_batch_size());
+  // Which layers each stage has is a part of the plan: without it the stages would be cut evenly.
+  if (const std::string& split = best.pipeline_model_parallel_layout(); !split.empty())
+    absl::StrAppend(&context.out, " --pipeline-layout '", terminal.Shown(split), "'");
+  context.out += "\n";
 }
 
 }  // namespace
