@@ -154,7 +154,7 @@ absl::Status Resolver::ValidateConfig(const v1::ValidateConfigRequest& request,
 ConfigAnswer Resolver::Answer(const v1::ResolveConfigRequest& request, const EvidenceSnapshot& evidence,
                               ResolvedPlan* plan) const {
   const bool full = plan->intent.view == View::kFull;
-  VetFixes([&](NormalizedIntent asked) { return ResolveLayout(std::move(asked), evidence); }, plan);
+  VetFixes([&](const NormalizedIntent& asked) { return ResolveLayout(asked, evidence); }, plan);
   if (full) Advise(plan);
   SortForPeople(&plan->run.findings);
   AnswerOrigin origin{
@@ -170,8 +170,8 @@ absl::Status Resolver::AnswerResolve(const v1::ResolveConfigRequest& request, co
                                      ConfigAnswer* answer) const {
   FLIGHTPLAN_ASSIGN_OR_RETURN(NormalizedIntent intent, ReadQuestion(request, *catalog_, profiles_.get()));
   const bool closed = OpenLayoutFields(intent).empty();
-  FLIGHTPLAN_ASSIGN_OR_RETURN(ResolvedPlan plan, closed ? ResolveLayout(std::move(intent), evidence)
-                                                        : ResolveOpenLayout(std::move(intent), evidence));
+  FLIGHTPLAN_ASSIGN_OR_RETURN(
+      ResolvedPlan plan, closed ? ResolveLayout(intent, evidence) : ResolveOpenLayout(std::move(intent), evidence));
   *answer = Answer(request, evidence, &plan);
   return absl::OkStatus();
 }

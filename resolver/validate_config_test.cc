@@ -4,6 +4,7 @@
 #include <set>
 #include <string>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "flightplan/v1/resolver_service.pb.h"
 #include "resolver/base/work.h"
@@ -132,7 +133,7 @@ v1::ValidateConfigResponse JudgedLaunch(const std::string& words) {
 std::set<std::string> MissingIn(const v1::ValidateConfigResponse& response) {
   std::set<std::string> ids;
   for (const v1::Finding& finding : response.findings()) {
-    if (finding.rule_id().rfind("start.", 0) == 0) ids.insert(finding.rule_id());
+    if (absl::StartsWith(finding.rule_id(), "start.")) ids.insert(finding.rule_id());
   }
   return ids;
 }
@@ -509,7 +510,7 @@ TEST(ValidateConfig, AGpuThatIsNotKnownLeavesTheRulesJudged) {
   EXPECT_EQ(response.memory().missing_input(), "hardware.gpu");
   const auto told =
       std::find_if(response.not_judged().begin(), response.not_judged().end(), [](const std::string& what) {
-        return what.find("no GPU named 'h1000'") != std::string::npos && what.find("h100") != std::string::npos;
+        return absl::StrContains(what, "no GPU named 'h1000'") && absl::StrContains(what, "h100");
       });
   EXPECT_NE(told, response.not_judged().end());
 }

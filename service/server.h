@@ -22,7 +22,8 @@ inline constexpr int kMaxStreamsPerConnection = 128;
 class Server {
  public:
   // Listens and serves. An error names the address or the file that is wrong. The backend answers for `catalog`.
-  static absl::StatusOr<std::unique_ptr<Server>> Start(const Settings& settings, std::shared_ptr<const Catalog> catalog,
+  static absl::StatusOr<std::unique_ptr<Server>> Start(const Settings& settings,
+                                                       const std::shared_ptr<const Catalog>& catalog,
                                                        std::unique_ptr<const ResolverBackend> backend);
   // Stops at once if Stop was not called.
   ~Server();

@@ -222,6 +222,7 @@ std::string Walls(const v1::Estimate& estimate, const Terminal& terminal) {
   for (const auto& [name, ratio] : estimate.wall_ratios()) walls.emplace_back(-ratio, name);
   std::sort(walls.begin(), walls.end());
   std::vector<std::string> parts;
+  parts.reserve(walls.size());
   for (const auto& [ratio, name] : walls) {
     parts.push_back(absl::StrCat(name, " ", PercentText(-ratio), " ", Repeat(terminal.block(), BarCells(-ratio / 2))));
   }

@@ -176,7 +176,7 @@ Status Run(Device& device, const RunRequest& request, const Seconds& seconds, co
   });
   out->Write(DeviceLine(device.Info(), device.CudaVersion()));
   Runner runner(device, request, seconds, stop, out, progress);
-  const Status status = runner.Measure(Plan(device, request.groups));
+  Status status = runner.Measure(Plan(device, request.groups));
   if (!status.ok()) progress->Update([](Profile* profile) { profile->partial = true; });
   runner.Close();
   return status;

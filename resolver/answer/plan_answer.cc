@@ -27,10 +27,10 @@ ConfigAnswer AnswerOf(const PlanList& list, absl::Span<const ConfigAnswer> plans
                                                        {"memory_bound", s.memory_bound},
                                                        {"refused_by_rules", list.refused},
                                                        {"time_bound", s.time_bound}};
-  for (const auto& [why, count] : pruned) {
+  for (const auto& entry : pruned) {
     w.PutMessage(M::kPrunedCountsFieldNumber, [&] {
-      w.PutText(1, why);
-      w.PutInt(2, count);
+      w.PutText(1, entry.first);
+      w.PutInt(2, entry.second);
     });
   }
   ConfigAnswer answer;

@@ -251,7 +251,7 @@ GpuRates WithProbe(GpuRates rates, const ProbeEvidence& probe, double sms) {
   const FittedProfile& fitted = *probe.fitted;
   const double strange = StrangeError(probe.origin);
   const std::vector<ProbeFigure> figures = FiguresOf(fitted, strange);
-  rates = WithProfile(std::move(rates), figures);
+  rates = WithProfile(rates, figures);
   const double ridge = rates.ridge[static_cast<size_t>(GemmPrecision::kBf16)];
   if (fitted.fc1_by_rows.has_value() && ridge > 0) {
     const double half = fitted.fc1_by_rows->Reaching(0.5);
@@ -286,9 +286,9 @@ GpuRates RatesFor(const NormalizedIntent& intent) {
   if (intent.host_cpu == HostCpuClass::kArm) gpu.host_link = "NVLink-C2C";
   GpuRates rates = RatesOf(gpu);
   if (!rates.known) return rates;
-  if (intent.probe != nullptr) rates = WithProbe(std::move(rates), *intent.probe);
-  if (intent.host_cpu == HostCpuClass::kX86Slow) rates = WithSlowHost(std::move(rates));
-  if (intent.transport == "efa") rates = OverEfa(std::move(rates));
+  if (intent.probe != nullptr) rates = WithProbe(rates, *intent.probe);
+  if (intent.host_cpu == HostCpuClass::kX86Slow) rates = WithSlowHost(rates);
+  if (intent.transport == "efa") rates = OverEfa(rates);
   return rates;
 }
 

@@ -58,7 +58,7 @@ std::string LayoutOf(const StageLayout& stages, int64_t mtp) {
 // One layout in the way that its search asks for.
 absl::StatusOr<ResolvedPlan> Execute(NormalizedIntent intent, const LayoutSearch& search, const FoundPlan& found,
                                      const EvidenceSnapshot& evidence) {
-  if (search.question.objective == SearchObjective::kStepTime) return ResolveLayout(std::move(intent), evidence);
+  if (search.question.objective == SearchObjective::kStepTime) return ResolveLayout(intent, evidence);
   FLIGHTPLAN_ASSIGN_OR_RETURN(ResolvedPlan plan, Resolve(intent, evidence));
   const GivenKnobs given = ExecutionKnobs(found.candidate, plan.decided.config, intent);
   GiveKnobs(given, &intent);

@@ -348,7 +348,7 @@ absl::Status ShareExecution(const GivenKnobs& given, const NormalizedIntent& int
 
 }  // namespace
 
-absl::StatusOr<ResolvedPlan> ResolveLayout(NormalizedIntent intent, const EvidenceSnapshot& evidence) {
+absl::StatusOr<ResolvedPlan> ResolveLayout(const NormalizedIntent& intent, const EvidenceSnapshot& evidence) {
   if (intent.stage == Stage::kBringUp) {  // which asks for the plainest way that runs
     FLIGHTPLAN_ASSIGN_OR_RETURN(ResolvedPlan plain, Execute(intent, evidence));
     if (Launchable(plain)) return plain;

@@ -13,6 +13,6 @@ namespace flightplan {
 // has the best number of them, as in a search. Where another execution of the same layout is
 // accepted by the stack, leaves as much room in memory as the decisions ask for and is clearly faster by the forecast,
 // the plan has that one, and its decisions say what it gains.
-absl::StatusOr<ResolvedPlan> ResolveLayout(NormalizedIntent intent, const EvidenceSnapshot& evidence);
+absl::StatusOr<ResolvedPlan> ResolveLayout(const NormalizedIntent& intent, const EvidenceSnapshot& evidence);
 
 }  // namespace flightplan

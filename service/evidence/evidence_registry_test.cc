@@ -176,6 +176,7 @@ TEST_F(EvidenceRegistryTest, WhatWaitsAtTheEndIsAnswered) {
   auto registry = Start();
   disk_->Set(&Disk::stuck, true);
   std::vector<std::future<Stored>> answers;
+  answers.reserve(10);
   for (int i = 0; i < 10; ++i) answers.push_back(Report(registry.get(), absl::StrCat(i)));
   std::thread end([&] { registry.reset(); });
   disk_->Set(&Disk::stuck, false);

@@ -37,7 +37,7 @@ void SetReceiveTime(absl::Time now, v1::Measurement* report) {
   report->mutable_receive_time()->set_nanos(static_cast<int32_t>(us % 1'000'000) * 1000);
 }
 
-EvidenceRecord Finished(v1::Measurement report, const std::string& digest, const Measurement& read) {
+EvidenceRecord Finished(const v1::Measurement& report, const std::string& digest, const Measurement& read) {
   EvidenceRecord record;
   record.id = report.id();
   record.digest = digest;
@@ -124,7 +124,7 @@ absl::StatusOr<EvidenceRecord> RecordOf(v1::Measurement report, const Reporter& 
   report.set_trust(reporter.is_operator ? "operator" : doubt.empty() ? "tenant" : "quarantined");
   report.set_trust_reason(doubt);
   SetReceiveTime(now, &report);
-  return Finished(std::move(report), digest, read);
+  return Finished(report, digest, read);
 }
 
 absl::StatusOr<EvidenceRecord> RecordOfExport(v1::Measurement measurement, absl::Time now,
@@ -137,7 +137,7 @@ absl::StatusOr<EvidenceRecord> RecordOfExport(v1::Measurement measurement, absl:
   FLIGHTPLAN_ASSIGN_OR_RETURN(const Measurement read, reader(measurement, absl::ToUnixMicros(now)));
   const std::string digest = DigestOf(report, measurement.tenant());
   measurement.clear_revision();
-  return Finished(std::move(measurement), digest, read);
+  return Finished(measurement, digest, read);
 }
 
 grpc::ServerUnaryReactor* HandleReportMeasurement(const Edge& edge, const Metrics::Method& method,

@@ -15,6 +15,7 @@
 #include <thread>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "service/call/call.h"
@@ -261,7 +262,7 @@ TEST(MetricTable, NamesFollowTheConventions) {
     SCOPED_TRACE(name);
     EXPECT_TRUE(name.rfind("flightplan_", 0) == 0 || name.rfind("grpc_server_", 0) == 0);
     EXPECT_EQ(spec.kind == MetricKind::kCounter, name.size() > 6 && name.substr(name.size() - 6) == "_total");
-    EXPECT_TRUE(spec.kind != MetricKind::kHistogram || name.find("_seconds") != std::string::npos);
+    EXPECT_TRUE(spec.kind != MetricKind::kHistogram || absl::StrContains(name, "_seconds"));
     EXPECT_FALSE(spec.help.empty());
     EXPECT_EQ(spec.help.back(), '.');
   }

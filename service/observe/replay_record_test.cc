@@ -1,6 +1,7 @@
 #include "service/observe/replay_record.h"
 
 #include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "flightplan/v1/resolver_service.pb.h"
 #include "gtest/gtest.h"
@@ -15,7 +16,7 @@ std::string Stored(const v1::ValidateConfigRequest& request, LoggedText text = L
   JsonLine line;
   MakeReplayRecord(request, text, bytes, "answer").AppendTo(&line);
   const std::string json = line.Take();
-  return json.find("\"request\"") == std::string::npos ? json : json + bytes;
+  return absl::StrContains(json, "\"request\"") ? json + bytes : json;
 }
 
 v1::ValidateConfigRequest Arguments(const std::vector<std::string>& values) {

@@ -101,7 +101,7 @@ class Launches {
     q.mutable_hardware()->set_gpu(catalog_.gpus()[Below(catalog_.gpus().size())].name);
     q.mutable_hardware()->set_gpu_count(8 << Below(6));
     q.mutable_workload()->set_seq_length(4096);
-    q.mutable_workload()->set_global_batch_size(q.hardware().gpu_count() * 8);
+    q.mutable_workload()->set_global_batch_size(int64_t{q.hardware().gpu_count()} * 8);
     q.mutable_target()->set_framework(kTargets[stack].first);
     q.set_view(v1::ANSWER_VIEW_BASIC);
     v1::Layout& layout = *q.mutable_layout();

@@ -10,8 +10,8 @@ namespace flightplan {
 namespace {
 
 const Catalog& TheCatalog() {
-  static const Catalog* const catalog = new Catalog(*Catalog::Builtin());
-  return *catalog;
+  static const Catalog& catalog = *new Catalog(*Catalog::Builtin());
+  return catalog;
 }
 
 struct Layout {
