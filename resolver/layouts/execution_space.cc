@@ -76,14 +76,9 @@ ExecutionSpace ExecutionsOf(const NormalizedIntent& intent, const ModelShape& sh
     add(base.dispatcher, 0);
   } else {
     add(Dispatcher::kAllToAll, 0);
-    const int cc = intent.gpu.cc_major;
-    const int64_t between_nodes = f.blackwell ? f.domain : 0;  // decide/dispatcher.cc: where flex failed in the field
-    if (f.deepep && f.domain > 1 && !f.rack_scale && (cc == 8 || cc == 9 || HasFlexBackend(intent.gpu, "deepep"))) {
-      add(Dispatcher::kDeepEp, between_nodes);
-    }
-    if (f.hybridep && f.domain > 1 && (cc == 0 || (cc >= 8 && cc <= 10))) {
-      add(Dispatcher::kHybridEp, f.rack_scale ? f.domain : between_nodes);
-    }
+    const int64_t most = decide::FlexFailsBetweenNodes(f) ? f.domain : 0;
+    if (f.deepep && decide::DeepepRuns(f, intent.gpu)) add(Dispatcher::kDeepEp, most);
+    if (f.hybridep && decide::HybridepRuns(f, intent.gpu)) add(Dispatcher::kHybridEp, f.rack_scale ? f.domain : most);
   }
 
   space.graphs = {{}};

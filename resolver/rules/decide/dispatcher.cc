@@ -15,19 +15,9 @@ namespace {
 using K = Knob;
 constexpr absl::string_view kRule = "decide.dispatcher";
 
-// DeepEP's gate in Megatron-Bridge: compute capability 8 or 9, or a board named B200/B300. Rack-scale systems do not
-// pass.
-bool DeepepRuns(D d) {
-  const int cc = d.intent.gpu.cc_major;
-  return d.f.domain > 1 && !d.f.rack_scale && (cc == 8 || cc == 9 || HasFlexBackend(d.intent.gpu, "deepep"));
-}
-
-bool HybridepRuns(D d) {
-  const int cc = d.intent.gpu.cc_major;
-  if (d.f.domain <= 1 || cc > 10 || (cc != 0 && cc < 8)) return false;
-  // A multi-node NVLink domain serves EP up to its own size and nothing beyond it.
-  return !(d.f.rack_scale && d.f.ep_domains > 1);
-}
+bool DeepepRuns(D d) { return DeepepRuns(d.f, d.intent.gpu); }
+// A multi-node NVLink domain serves EP up to its own size and nothing beyond it.
+bool HybridepRuns(D d) { return HybridepRuns(d.f, d.intent.gpu) && !(d.f.rack_scale && d.f.ep_domains > 1); }
 
 bool AlltoallMovesAsLittle(const Features& f) {
   return f.topk <= evidence::kFewCopies && f.dedup_ratio > evidence::kLittleDedup;
@@ -114,7 +104,7 @@ constexpr Row kBackends[] = {
      .why = "EFA: flex backends are slower than alltoall on it",
      .basis = Basis::kMeasured,
      .cites = {evidence::kDeepepOnEfa}},
-    {.when = [](D d) { return d.f.blackwell && !d.f.rack_scale; },
+    {.when = [](D d) { return FlexFailsBetweenNodes(d.f); },
      .value = "alltoall",
      .why =
          [](D d) {

@@ -151,6 +151,18 @@ void ExtractExchange(Features* f) {
 
 }  // namespace
 
+bool DeepepRuns(const Features& features, const GpuSystem& gpu) {
+  const int cc = gpu.cc_major;
+  return features.domain > 1 && !features.rack_scale && (cc == 8 || cc == 9 || HasFlexBackend(gpu, "deepep"));
+}
+
+// A system whose compute capability is not published yet may have it.
+bool HybridepRuns(const Features& features, const GpuSystem& gpu) {
+  return features.domain > 1 && (gpu.cc_major == 0 || (gpu.cc_major >= 8 && gpu.cc_major <= 10));
+}
+
+bool FlexFailsBetweenNodes(const Features& features) { return features.blackwell && !features.rack_scale; }
+
 Features ExtractFeatures(const NormalizedIntent& intent, const std::optional<ModelShape>& shape, const Config& config) {
   Features f;
   ExtractLayout(intent, config, &f);

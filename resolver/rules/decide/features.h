@@ -65,6 +65,15 @@ StageBytes MemoryNeed(const Features& features, Recompute recompute, double imba
 // `shape`: of the model, where its parameters can be counted.
 Features ExtractFeatures(const NormalizedIntent& intent, const std::optional<ModelShape>& shape, const Config& config);
 
+// Whether a flex backend runs on this hardware. DeepEP's gate is Megatron-Bridge's: compute capability 8 or 9, or a
+// board named B200 or B300; rack-scale systems do not pass. HybridEP's says nothing of how far an expert group may
+// reach: on rack-scale systems up to the NVLink domain.
+bool DeepepRuns(const Features& features, const GpuSystem& gpu);
+bool HybridepRuns(const Features& features, const GpuSystem& gpu);
+
+// Whether both failed in the field between nodes of this hardware (rules/core/field_reports.cc).
+bool FlexFailsBetweenNodes(const Features& features);
+
 // What the allocator reserves for it.
 double Reserved(const Features& features, const StageBytes& bytes);
 
