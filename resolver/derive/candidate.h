@@ -65,6 +65,9 @@ enum GraphModule : uint8_t {
   kGraphMamba = 1u << 5,
 };
 
+// What goes with the optimizer's state on the host, so that its copies run beside the step.
+inline constexpr Knob kOffloadCompanions[] = {Knob::use_precision_aware_optimizer, Knob::overlap_cpu_optimizer_d2h_h2d};
+
 struct Candidate {
   const StageLayout* stages = nullptr;
 

@@ -15,9 +15,6 @@ namespace flightplan {
 
 using GivenKnobs = std::vector<std::pair<Knob, Value>>;
 
-// What goes with the optimizer's state on the host.
-inline constexpr Knob kOffloadCompanions[] = {Knob::use_precision_aware_optimizer, Knob::overlap_cpu_optimizer_d2h_h2d};
-
 // The candidate's execution as knobs: dispatcher, EP overlap, CUDA graphs, recompute and the optimizer's offload, each
 // where the caller left it open and the release of `config` has it.
 GivenKnobs ExecutionKnobs(const Candidate& candidate, const Config& config, const NormalizedIntent& intent);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/string_view.h"
+#include "resolver/derive/candidate.h"
 
 namespace flightplan {
 namespace {
@@ -69,7 +70,7 @@ void AddOptimizerOffload(const Config& c, std::vector<Patch>* out) {
   if (c.origin(K::optimizer_cpu_offload) == Origin::kAbsent || c.Get(K::optimizer_cpu_offload).truthy()) return;
   for (const double fraction : {0.5, 1.0}) {
     Patch patch = {Set(K::optimizer_cpu_offload, Value(true)), Set(K::optimizer_offload_fraction, Value(fraction))};
-    for (const Knob companion : {K::use_precision_aware_optimizer, K::overlap_cpu_optimizer_d2h_h2d}) {
+    for (const Knob companion : kOffloadCompanions) {
       if (c.origin(companion) != Origin::kAbsent && !c.Get(companion).truthy()) {
         patch.push_back(Set(companion, Value(true)));
       }
