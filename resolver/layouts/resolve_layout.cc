@@ -334,7 +334,11 @@ GivenKnobs WeighedKnobs(const ResolvedPlan& plan) {
 absl::Status ShareExecution(const GivenKnobs& given, const NormalizedIntent& intent, const EvidenceSnapshot& evidence,
                             std::vector<StagedPlan>* plans) {
   if (given.empty()) return absl::OkStatus();
+  const auto has = [](const ResolvedPlan& plan) {
+    return [&plan](const auto& knob) { return plan.decided.config.Get(knob.first) == knob.second; };
+  };
   for (StagedPlan& own : *plans) {
+    if (std::all_of(given.begin(), given.end(), has(own.plan))) continue;
     NormalizedIntent asked = intent;
     asked.layout.virtual_pipeline_model_parallel_size = own.stages.count;
     GiveKnobs(given, &asked);
