@@ -183,6 +183,8 @@ absl::Status Resolver::AnswerValidate(const v1::ValidateConfigRequest& request, 
   const ReadConfig written = question.repair ? read : ReadConfig();
   JudgedConfig judged = Judge(std::move(read));
   VetFixes(question, &judged);
+  if (judged.estimate.has_value() && question.view >= View::kBasic)
+    judged.step = ForecastConfig(judged.gpu, judged.run);
   std::optional<RepairedConfig> repaired;
   if (question.repair && !judged.verdicts.will_run) {
     FLIGHTPLAN_ASSIGN_OR_RETURN(repaired, RepairConfig(question, written));

@@ -7,7 +7,6 @@
 #include "flightplan/v1/resolver_service.pb.h"
 #include "resolver/answer/response.h"
 #include "resolver/catalog/spellings.h"
-#include "resolver/judge/forecast_config.h"
 
 namespace flightplan {
 namespace {
@@ -99,7 +98,7 @@ ConfigAnswer AnswerOf(const JudgedConfig& judged, const RepairedConfig* repaired
   w.Text(R::kInputFormatFieldNumber, judged.reading.format);
   if (repaired != nullptr) PutRepair(R::kRepairFieldNumber, *repaired, &w);
   if (judged.estimate.has_value() && view >= View::kBasic) {
-    const std::optional<ForecastedConfig> step = ForecastConfig(judged.gpu, judged.run);
+    const std::optional<ForecastedConfig>& step = judged.step;
     PutEstimate(R::kEstimateFieldNumber, *judged.estimate, step.has_value() ? &step->outlook : nullptr,
                 step.has_value() ? &step->throughput : nullptr, &w);
   }

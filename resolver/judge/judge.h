@@ -8,6 +8,7 @@
 #include "absl/types/span.h"
 #include "resolver/engine/engine.h"
 #include "resolver/estimate/estimate.h"
+#include "resolver/judge/forecast_config.h"
 #include "resolver/judge/read_config.h"
 #include "resolver/judge/weigh_config.h"
 #include "resolver/pipeline/resolved_plan.h"
@@ -19,6 +20,7 @@ struct JudgedConfig {
   RunResult run;                          // its findings are in order for people
   std::optional<EstimatedPlan> estimate;  // memory; empty: not judged
   std::optional<GpuSystem> gpu;           // of the question
+  std::optional<ForecastedConfig> step;   // left to who asks for it: ForecastConfig
   MemoryStanding memory;                  // with an estimate or without
   std::vector<std::string> not_judged;    // what no verdict was reached on, and why
   SetAside set_aside;                     // findings that rest on what the input does not show
