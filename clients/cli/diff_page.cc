@@ -12,6 +12,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "clients/cli/findings.h"
+#include "clients/cli/forecast_text.h"
 #include "clients/cli/output.h"
 #include "clients/cli/table.h"
 #include "clients/cli/text.h"
@@ -33,14 +34,9 @@ std::string Sign(double change) { return change < 0 ? "-" : "+"; }
 std::string GibChange(double bytes) { return absl::StrCat(Sign(bytes), GibNumber(std::abs(bytes))); }
 
 // Three figures, in the unit of the longer step.
-struct TimeUnit {
-  double us;
-  const char* name;
-};
-TimeUnit UnitFor(double us) { return us >= 1e6 ? TimeUnit{1e6, "s"} : TimeUnit{1e3, "ms"}; }
 std::string Figure(double us, const TimeUnit& unit) {
   const double value = us / unit.us;
-  return absl::StrFormat(value < 10 ? "%.2f" : value < 100 ? "%.1f" : "%.0f", value);
+  return absl::StrFormat("%.*f", value < 10 ? 2 : value < 100 ? 1 : 0, value);
 }
 
 std::string SignedPercent(double ratio) { return absl::StrCat(Sign(ratio), PercentText(std::abs(ratio))); }

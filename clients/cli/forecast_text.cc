@@ -16,13 +16,6 @@ constexpr Word<absl::string_view> kPaths[] = {{"EP", "expert_parallel"},
                                               {"PP", "pipeline_parallel"},
                                               {"DP", "data_parallel"}};
 
-// Seconds or milliseconds, whichever reads well.
-struct TimeUnit {
-  double us;
-  const char* name;
-};
-TimeUnit UnitFor(double us) { return us >= 1e6 ? TimeUnit{1e6, " s"} : TimeUnit{1e3, " ms"}; }
-
 std::string Figure(double us, const TimeUnit& unit) {
   const double value = us / unit.us;
   return value < 10 ? absl::StrFormat("%.1f", value) : absl::StrFormat("%.0f", value);
@@ -30,15 +23,17 @@ std::string Figure(double us, const TimeUnit& unit) {
 
 std::string TimeText(double us) {
   const TimeUnit unit = UnitFor(us);
-  return absl::StrCat(Figure(us, unit), unit.name);
+  return absl::StrCat(Figure(us, unit), " ", unit.name);
 }
 
 }  // namespace
 
+TimeUnit UnitFor(double us) { return us >= 1e6 ? TimeUnit{1e6, "s"} : TimeUnit{1e3, "ms"}; }
+
 std::string StepText(const v1::Range& step) {
   // One unit for all three.
   const TimeUnit unit = UnitFor(step.value());
-  std::string text = absl::StrCat(Figure(step.value(), unit), unit.name);
+  std::string text = absl::StrCat(Figure(step.value(), unit), " ", unit.name);
   if (step.high() > step.low()) {
     absl::StrAppend(&text, " (", Figure(step.low(), unit), "..", Figure(step.high(), unit), ")");
   }

@@ -8,6 +8,13 @@
 
 namespace flightplan::cli {
 
+// Seconds or milliseconds, whichever reads well.
+struct TimeUnit {
+  double us;
+  const char* name;  // "ms"
+};
+TimeUnit UnitFor(double us);
+
 // "6.9 s (6.2..7.7)", three figures at most.
 std::string StepText(const v1::Range& step_us);
 
