@@ -12,8 +12,8 @@ namespace flightplan {
 void Advise(ResolvedPlan* plan) {
   if (plan->step == nullptr) return;
   const PlannedStep& at = *plan->step;
-  const PlanForecast forecast{plan->decided.config,   plan->env, plan->run.found, at.stages, at.step, at.room,
-                              plan->decided.decisions};
+  const PlanForecast forecast{plan->decided.config,    plan->env,         plan->run.found, at.stages, at.step, at.room,
+                              plan->decided.decisions, plan->run.findings};
   std::vector<AbSuggestion>& pairs = plan->decided.ab_suggestions;
   for (AbSuggestion& ab : pairs) ExpectFromForecast(at.model, forecast, &ab);
   std::optional<NextStep> next = FindNextStep(plan->intent, at.model, forecast, at.outlook);

@@ -68,19 +68,13 @@ class Moves {
     for (const char* backend : {"hybridep", "deepep"}) {
       const bool installed = intent_.env.capabilities.find(backend) != intent_.env.capabilities.end();
       if (size(K::expert_model_parallel_size) > 1 && installed && HasFlexBackend(intent_.gpu, backend) &&
-          c_.Get(K::moe_flex_dispatcher_backend).text() != backend && !BetweenBlackwellNodes()) {
+          c_.Get(K::moe_flex_dispatcher_backend).text() != backend) {
         Try({{K::moe_token_dispatcher_type, Value("flex")}, {K::moe_flex_dispatcher_backend, Value(backend)}});
       }
     }
     if (size(K::tensor_model_parallel_size) > 1 && !on(K::tp_comm_overlap)) Try({{K::tp_comm_overlap, Value(true)}});
     if (!on(K::overlap_grad_reduce)) Try({{K::overlap_grad_reduce, Value(true)}});
     if (on(K::overlap_grad_reduce) && !on(K::overlap_param_gather)) Try({{K::overlap_param_gather, Value(true)}});
-  }
-
-  // Where both flex backends failed in the field (decide/dispatcher.cc).
-  bool BetweenBlackwellNodes() const {
-    const int64_t span = size(K::expert_model_parallel_size) * size(K::expert_tensor_parallel_size);
-    return intent_.gpu.cc_major == 10 && intent_.gpu.nvlink_domain_gpus <= 8 && span > intent_.gpu.nvlink_domain_gpus;
   }
 
   void Host() {
@@ -264,7 +258,7 @@ std::optional<NextStep> FindNextStep(const NormalizedIntent& intent, const StepM
     if (left > room && left >= StepModel::Room::kMarginal) continue;  // speed is no use to a run that may not fit
     if (left == StepModel::Room::kShort) continue;
     if (short_of_memory && memory.fullest.total.value >= now.fullest.total.value) continue;
-    if (!HasNoErrors(WriteForTarget(changed, plan.env), plan.env, plan.found)) continue;
+    if (!MayBeSuggested(WriteForTarget(changed, plan.env), plan.env, plan.found, plan.findings)) continue;
     NextStep next;
     next.finding = Describe(outlook, move, left);
     AbSuggestion ab;

@@ -1,5 +1,6 @@
 // Finds the change to try next: of those that the walls of a plan's step suggest, the one with the best forecast that
-// fits and that the target stack accepts, with its expected effect. The order of work is fit, scale, profile, retune.
+// fits, that the target stack accepts and that is not known to fail in the field, with its expected effect. The order
+// of work is fit, scale, profile, retune.
 #pragma once
 
 #include <optional>
@@ -29,6 +30,7 @@ struct PlanForecast {
   const StepForecast& step;
   StepModel::Room room;
   absl::Span<const Decision> decisions;
+  absl::Span<const Finding> findings;  // of the answer so far
 };
 
 // Nothing when no change of a knob is expected to gain.

@@ -65,8 +65,11 @@ Severity SeverityOf(Kind kind) {
   return Severity::kInfo;
 }
 
+// What stopped or slowed others that upstream's code accepts.
+constexpr absl::string_view kFieldReport = "field-report";
+
 // Upstream may ask the same question again later; once is enough.
-bool Reported(const std::vector<Finding>& findings, absl::string_view id) {
+bool Reported(absl::Span<const Finding> findings, absl::string_view id) {
   return std::any_of(findings.begin(), findings.end(), [id](const Finding& f) { return f.rule_id == id; });
 }
 
@@ -102,7 +105,8 @@ Program::Program(Target target, int core_release, int bridge_release) {
            std::make_tuple(position[b->at.phase], b->at.line, b->at.sub, b->id);
   });
   for (const Rule* rule : rules) {
-    const bool refuses = rule->when == nullptr || rule->kind == Kind::kError;
+    const bool refuses = rule->when == nullptr || rule->kind == Kind::kError ||
+                         (rule->kind == Kind::kWarning && rule->area == kFieldReport);
     steps_.push_back({rule->when, rule->change, rule, GatesLibrary(*rule), refuses});
     if (rule->when != nullptr) checks_[rule->area].push_back(rule);
   }
@@ -290,7 +294,7 @@ RunResult Run(Config config, Environment env, Found found, KeepArguments keep) {
   return result;
 }
 
-bool HasNoErrors(Config config, Environment env, const Found& found) {
+bool MayBeSuggested(Config config, Environment env, const Found& found, absl::Span<const Finding> known) {
   const Program& program = Program::For(env.target, env.core_release, env.bridge_release);
   const RecordedReads& reads = program.reads(env.mla);
   RuleSet pending = reads.PendingFor(config, env);
@@ -302,7 +306,7 @@ bool HasNoErrors(Config config, Environment env, const Found& found) {
     if (step.when == nullptr) {
       Change(step, reads, &editor, &pending);
     } else if (step.refuses && step.when(editor.facts())) {
-      return false;
+      if (step.rule->kind == Kind::kError || !Reported(known, IdFor(*step.rule, env.target))) return false;
     }
   }
   return true;

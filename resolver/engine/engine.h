@@ -28,7 +28,7 @@ class Program {
     void (*change)(Editor&);
     const Rule* rule;
     bool gates_library;  // an error rule that asks for a version of Transformer Engine or torch
-    bool refuses;        // says whether a configuration is refused: a change, or a check that is an error
+    bool refuses;        // says whether a configuration may be suggested: a change, an error, or a field report
   };
   absl::Span<const Step> steps() const { return steps_; }
   // `mla`: of the configuration that is to be run. Any is right; the one whose defaults it has leaves least to do.
@@ -61,8 +61,9 @@ struct RunResult {
 enum class KeepArguments { kNo, kYes };
 RunResult Run(Config config, Environment env, Found found = {}, KeepArguments keep = KeepArguments::kNo);
 
-// Whether Run would report no error; stops at the first one, and says nothing of what the target changes.
-bool HasNoErrors(Config config, Environment env, const Found& found = {});
+// Whether Run would report no error, and no warning from the field (area "field-report") that is not among `known`.
+// Stops at the first one, and says nothing of what the target changes.
+bool MayBeSuggested(Config config, Environment env, const Found& found, absl::Span<const Finding> known);
 
 // Whether it fits, for a run without a memory forecast: what a configuration takes is known only when its effective
 // values are. Adds to the findings.

@@ -1,5 +1,7 @@
 #include "resolver/pipeline/resolve.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "absl/types/span.h"
@@ -32,6 +34,12 @@ absl::Status ForecastPlan(std::optional<ModelShape> shape, const EvidenceSnapsho
   plan->step =
       std::make_unique<PlannedStep>(PlannedStep{*std::move(model), std::move(stages), *step, room, std::move(outlook)});
   return absl::OkStatus();
+}
+
+// The decisions hold closed formulas against the memory. Where there is a forecast, its findings say what fits, and a
+// second figure beside them would be another story.
+bool ToldByForecast(const Finding& decided, const EstimatedPlan& estimate) {
+  return decided.rule_id == kDoesNotFitRule && estimate.fit != FitVerdict::kUnknown;
 }
 
 }  // namespace
@@ -75,7 +83,8 @@ absl::StatusOr<ResolvedPlan> Resolve(NormalizedIntent intent, const EvidenceSnap
                     std::move(estimate),
                     {}};
   std::vector<Finding>& findings = plan.run.findings;
-  findings.insert(findings.end(), plan.decided.findings.begin(), plan.decided.findings.end());
+  std::copy_if(plan.decided.findings.begin(), plan.decided.findings.end(), std::back_inserter(findings),
+               [&](const Finding& finding) { return !ToldByForecast(finding, plan.estimate); });
   findings.insert(findings.end(), plan.intent.findings.begin(), plan.intent.findings.end());
   const bool estimated = settled.as_decided && !plan.estimate.stages.empty();
   const absl::Status status =

@@ -4,9 +4,10 @@
 //
 //   pinned     what an answer decided about its execution, given back as the caller's word, is the same step
 //   doors      the first plan of a list and the resolved open layout are the same step, and so is that plan's layout
-//   given backends   one more installed dispatcher backend does not make the step longer memory     nor does a GPU with
-//   more memory released   nor does a pin that is taken back story      no next step is about a knob whose decision
-//   says that evidence settles it, or whose A/B is open
+//   backends   one more installed dispatcher backend does not make the step longer
+//   memory     nor does a GPU with more memory
+//   released   nor does a pin that is taken back
+//   story      no next step is about a knob whose decision says that evidence settles it, or whose A/B is open
 //
 // "Longer" is by our own forecast and more than 1 %; where evidence settled one of the two choices against the forecast
 // (a decision that rests on a measurement or on recipes), the pair is counted apart: evidence is the authority there.

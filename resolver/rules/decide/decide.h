@@ -7,6 +7,7 @@
 
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "resolver/derive/start_config.h"
 #include "resolver/evidence/measurement.h"
@@ -17,6 +18,9 @@
 #include "resolver/plan/intent.h"
 
 namespace flightplan {
+
+// The finding that the closed formulas see no room for the plan, whatever is recomputed or offloaded.
+inline constexpr absl::string_view kDoesNotFitRule = "decide.does-not-fit";
 
 struct DecidedPlan {
   Config config;

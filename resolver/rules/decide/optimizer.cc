@@ -11,7 +11,7 @@ using K = Knob;
 
 Finding DoesNotFit(const Deliberation& d, double bytes) {
   Finding finding;
-  finding.rule_id = "decide.does-not-fit";
+  finding.rule_id = kDoesNotFitRule;
   finding.area = "fit";
   finding.severity = Severity::kWarning;
   finding.verdict = Verdict::kAdvice;
@@ -46,8 +46,7 @@ void DecideOffload(Deliberation& d) {
     if (!free || !Fits(f, d.footprint_bytes - fraction * optimizer)) continue;
     d.Choose(K::optimizer_cpu_offload, true,
              {.rule_id = kRule,
-              .reason = absl::StrFormat("recompute alone leaves %.0f GiB of %.0f GiB usable",
-                                        d.footprint_bytes / (1u << 30), f.capacity / (1u << 30)),
+              .reason = "by the closed formulas recompute alone does not make room enough",
               .basis = Basis::kEstimate,
               .citations = {evidence::kOptimizerOffloadCost},
               .alternatives = {{Value(false), "a layout that splits the model further costs less time"}}});
