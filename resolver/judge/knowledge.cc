@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -39,11 +40,15 @@ bool In(absl::string_view word, absl::Span<const absl::string_view> words) {
 
 bool IsFlag(absl::string_view text) { return absl::StartsWith(text, "--"); }
 
+// The first of the rows that spell this flag, of whatever release; null: none does.
 const internal::FlagRow* FlagNamed(absl::string_view flag) {
-  for (const internal::FlagRow& row : Flags()) {
-    if (flag == row.flag) return &row;
-  }
-  return nullptr;
+  static const auto* const kRows = [] {
+    auto* rows = new absl::flat_hash_map<absl::string_view, const internal::FlagRow*>();
+    for (const internal::FlagRow& row : Flags()) rows->try_emplace(row.flag, &row);
+    return rows;
+  }();
+  const auto row = kRows->find(flag);
+  return row == kRows->end() ? nullptr : row->second;
 }
 
 bool TakesValues(FlagForm form) {

@@ -9,6 +9,7 @@
 #include "resolver/derive/candidate.h"
 #include "resolver/derive/model_from_knobs.h"
 #include "resolver/derive/shape.h"
+#include "resolver/derive/target_knobs.h"
 #include "resolver/engine/repair.h"
 #include "resolver/estimate/memory.h"
 #include "resolver/judge/loongforge_parts.h"
@@ -19,13 +20,20 @@
 namespace flightplan {
 namespace {
 
-FixOutcome Ask(const ReadConfig& read, const Patch& patch) {
-  Config config = read.config;
-  Environment env = read.env;
+// The configuration as it was written, which the rules have changed since.
+Config WrittenConfig(const JudgedConfig& judged) {
+  Config config = ConfigOf(judged.reading.parsed.knobs, judged.env);
+  if (!judged.env.written) UseTargetNames(judged.env.target, &config);
+  return config;
+}
+
+FixOutcome Ask(const JudgedConfig& judged, Config config, const Patch& patch) {
+  Environment env = judged.env;
   ApplyPatch(patch, &config, &env);
   RunResult run = Run(std::move(config), env);
-  AddParts(read.reading.parsed, env, &run);
-  const WeighedConfig weighed = WeighConfig({&read.gpu, read.reading.parsed.unknown}, &run);
+  const ParseResult& parsed = judged.reading.parsed;
+  AddParts(parsed, env, &run);
+  const WeighedConfig weighed = WeighConfig({&judged.gpu, parsed.unknown}, &run);
   return OutcomeOf(run.findings, weighed.estimate.has_value() ? &*weighed.estimate : nullptr, 0);
 }
 
@@ -42,8 +50,13 @@ bool MovesLayout(const Patch& patch) {
 // Memory with a patch over the effective values, before the rules look at the change.
 class PatchForecast {
  public:
-  PatchForecast(const JudgedConfig& judged, const ReadConfig& read)
-      : run_(judged.run), inputs_{&read.gpu, read.reading.parsed.unknown} {
+  explicit PatchForecast(const JudgedConfig& judged)
+      : run_(judged.run), inputs_{&judged.gpu, judged.reading.parsed.unknown} {
+    if (judged.model != nullptr) {
+      shape_ = judged.model->shape;
+      stages_ = judged.estimate.has_value() ? judged.estimate->layout : StagesOf(*shape_, run_.config);
+      return;
+    }
     if (!inputs_.gpu->has_value() || !run_.env.world_size.has_value()) return;
     absl::StatusOr<ModelSpec> model = ModelFromKnobs(run_.config);
     if (!model.ok()) return;
@@ -79,18 +92,17 @@ class PatchForecast {
 
 }  // namespace
 
-void VetFixes(const JudgeQuestion& question, JudgedConfig* judged) {
-  if (!OffersFixes(question.view, &judged->run.findings)) return;
-  const absl::StatusOr<ReadConfig> read = Read(question);
-  if (!read.ok()) return;
+void VetFixes(View view, JudgedConfig* judged) {
+  if (!OffersFixes(view, &judged->run.findings)) return;
+  const Config written = WrittenConfig(*judged);
   FixTrial trial;
-  trial.now = Ask(*read, {});
+  trial.now = judged->outcome;
   trial.config = &judged->run.config;
-  trial.ask = [&](const Patch& patch) { return Ask(*read, patch); };
+  trial.ask = [&](const Patch& patch) { return Ask(*judged, written, patch); };
   // Made for memory findings alone, which are the ones that ask.
   std::optional<PatchForecast> forecast;
   trial.forecast = [&](const Patch& patch) {
-    if (!forecast.has_value()) forecast.emplace(*judged, *read);
+    if (!forecast.has_value()) forecast.emplace(*judged);
     return forecast->Of(patch);
   };
   VetFixes(trial, &judged->run.findings);

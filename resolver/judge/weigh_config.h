@@ -3,13 +3,16 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 
 #include "absl/types/span.h"
+#include "resolver/derive/shape.h"
 #include "resolver/engine/engine.h"
 #include "resolver/estimate/estimate.h"
 #include "resolver/plan/hardware.h"
+#include "resolver/plan/intent.h"
 #include "resolver/plan/knob.h"
 
 namespace flightplan {
@@ -24,8 +27,15 @@ struct MemoryStanding {
   int64_t usable_bytes = 0;    // of one GPU; 0: not known
 };
 
+// What was weighed: the model as the knobs say it, in `intent` with the GPU and the environment.
+struct WeighedModel {
+  NormalizedIntent intent;
+  ModelShape shape;
+};
+
 struct WeighedConfig {
   std::optional<EstimatedPlan> estimate;
+  std::shared_ptr<const WeighedModel> model;  // of the estimate; null: there is none
   MemoryStanding standing;
   std::string not_judged;  // why there is no estimate; empty where there is one
 };
