@@ -64,7 +64,7 @@ struct Judgement {
 };
 
 struct TimedLayers {
-  LayerTimes times;
+  LayerTimes times;  // of the kinds that the model has
   RankLoad pairs{};  // of one layer and of the head: forward and backward, exchanges as they overlap
 };
 
@@ -72,7 +72,9 @@ struct TimedLayers {
 struct Combination {
   const Exchange* exchange = nullptr;
   const Graphs* graphs = nullptr;
-  // Times of the layers by recompute set, worked out when they are needed first: most never are, and each is large.
+  // What is the same for all recompute sets, and times of the layers by set, worked out when they are needed first:
+  // most never are, and each is large.
+  std::unique_ptr<const LayerTimer> timer;
   std::vector<std::unique_ptr<const TimedLayers>> times;
 };
 
@@ -249,7 +251,7 @@ std::vector<Combination> Searcher::Combinations() const {
   combinations.reserve(q_.execution.exchanges.size() * q_.execution.graphs.size());
   for (const Exchange& exchange : q_.execution.exchanges) {
     for (const Graphs& graphs : q_.execution.graphs) {
-      combinations.push_back({&exchange, &graphs, {}});
+      combinations.push_back({&exchange, &graphs, {}, {}});
       combinations.back().times.resize(q_.execution.recomputes.size() + 1);  // and one without any
     }
   }
@@ -284,9 +286,10 @@ double Searcher::TimeOf(const Layout& layout, const Candidate& c, double limit, 
                         Combination* combination) const {
   std::unique_ptr<const TimedLayers>& timed = combination->times[recompute];
   if (timed == nullptr) {
+    if (combination->timer == nullptr) combination->timer = std::make_unique<LayerTimer>(*q_.work, c, q_.rates);
     auto made = std::make_unique<TimedLayers>();
-    made->times = TimeLayers(*q_.work, c, q_.rates);
-    for (size_t k = 0; k < made->times.kinds.size(); ++k) made->pairs[k] = made->times.kinds[k].pair;
+    combination->timer->Time(c, &made->times);
+    for (size_t k = 0; k < static_cast<size_t>(q_.work->kind_count); ++k) made->pairs[k] = made->times.kinds[k].pair;
     made->pairs.back() = made->times.head.pair;
     timed = std::move(made);
   }
@@ -500,7 +503,7 @@ Floor Searcher::ComputeFloorOf(const LayoutSizes& sizes) const {
     const unsigned dispatcher = 1u << static_cast<unsigned>(exchange.dispatcher);
     if ((seen & dispatcher) != 0 || (sizes.ep == 1 && &exchange != &q_.execution.exchanges.front())) continue;
     seen |= dispatcher;
-    Use({&exchange, &q_.execution.graphs.front(), {}}, &c);
+    Use({&exchange, &q_.execution.graphs.front(), {}, {}}, &c);
     c.ep_overlap = c.delay_wgrad = false;
     const LayerTimes times = TimeLayers(*q_.work, c, q_.rates);
     for (size_t k = 0; k < kinds; ++k) {
@@ -530,7 +533,7 @@ void Searcher::Complete(const LayoutSizes& sizes, Floor* floor) const {
     if (sizes.ep == 1 && &exchange != &q_.execution.exchanges.front()) continue;
     const int64_t span = int64_t{sizes.ep} * sizes.etp;
     if ((exchange.max_span > 0 && span > exchange.max_span) || span < exchange.min_span) continue;
-    Use({&exchange, &q_.execution.graphs.front(), {}}, &c);
+    Use({&exchange, &q_.execution.graphs.front(), {}, {}}, &c);
     const LayerTimes times = TimeLayers(*q_.work, c, q_.rates);
     for (size_t k = 0; k < kinds; ++k) best[k] = std::min(best[k], times.kinds[k].pair);
   }
@@ -578,7 +581,7 @@ double Searcher::StaticBytes(const Layout& layout) const {
 bool Searcher::CannotFit(const Layout& layout, const Family& family) const {
   if (q_.memory.capacity <= 0) return false;
   Candidate c = At(layout.sizes, layout.split->stages);
-  Use({&q_.execution.exchanges.front(), &q_.execution.graphs.front(), {}}, &c);
+  Use({&q_.execution.exchanges.front(), &q_.execution.graphs.front(), {}, {}}, &c);
   Use(family.most, c.offload_layers, &c);
   UseOffload(family.offload, &c);
   const MemoryModel model(*q_.shape, c, q_.memory.device);
