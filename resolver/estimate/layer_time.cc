@@ -194,10 +194,9 @@ LayerTimes TimeLayers(const ModelWork& work, const Candidate& plan, const GpuRat
   const double share = Bf16Share(work, plan, rates);
   LayerTimes times;
   for (size_t i = 0; i < static_cast<size_t>(work.kind_count); ++i) {
-    times.kinds[i] = assembler.Layer(ModulesOf(work.kinds[i], precision, work, plan, rates));
+    LayerTime& time = times.kinds.emplace_back(assembler.Layer(ModulesOf(work.kinds[i], precision, work, plan, rates)));
     if (share <= 0) continue;
-    const LayerTime in_bf16 = assembler.Layer(ModulesOf(work.kinds[i], 0, work, plan, rates));
-    times.kinds[i] = Mixed(times.kinds[i], in_bf16, share);
+    time = Mixed(time, assembler.Layer(ModulesOf(work.kinds[i], 0, work, plan, rates)), share);
   }
   times.head = assembler.Head(HeadOf(work, plan, rates));
   times.join = JoinOf(work, plan, rates);
@@ -216,14 +215,16 @@ LayerTimer::LayerTimer(const ModelWork& work, const Candidate& plan, const GpuRa
   head_ = Assembler(plan, rates).Head(HeadOf(work, plan, rates));
 }
 
-void LayerTimer::Time(const Candidate& plan, LayerTimes* times) const {
+LayerTimes LayerTimer::Time(const Candidate& plan) const {
   const Assembler assembler(plan, rates_);
+  LayerTimes times;
   for (size_t i = 0; i < modules_.size(); ++i) {
-    times->kinds[i] = assembler.Layer(modules_[i]);
-    if (!in_bf16_.empty()) times->kinds[i] = Mixed(times->kinds[i], assembler.Layer(in_bf16_[i]), bf16_share_);
+    LayerTime& time = times.kinds.emplace_back(assembler.Layer(modules_[i]));
+    if (!in_bf16_.empty()) time = Mixed(time, assembler.Layer(in_bf16_[i]), bf16_share_);
   }
-  times->head = head_;
-  times->join = join_;
+  times.head = head_;
+  times.join = join_;
+  return times;
 }
 
 }  // namespace flightplan

@@ -2,10 +2,10 @@
 // exchanges, and the kernels that the host launches. What the pipeline makes of them is step.h's.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "resolver/estimate/gpu_rates.h"
 #include "resolver/estimate/layer_modules.h"
 #include "resolver/estimate/work.h"
@@ -26,9 +26,9 @@ void Accumulate(const LayerTime& times, double count, LayerTime* sum);
 // The half of a forecast that does not depend on the pipeline: a search makes it once for all candidates that differ in
 // pp, vpp, stages, optimizer and number of GPUs alone.
 struct LayerTimes {
-  std::array<LayerTime, kMaxLayerKinds> kinds;
-  LayerTime head;  // output layer and loss
-  Products join;   // of an MTP depth: the projection of two hidden states to one
+  absl::InlinedVector<LayerTime, 4> kinds;  // those that the model has; most have two
+  LayerTime head;                           // output layer and loss
+  Products join;                            // of an MTP depth: the projection of two hidden states to one
 };
 LayerTimes TimeLayers(const ModelWork& work, const Candidate& plan, const GpuRates& rates);
 
@@ -37,8 +37,7 @@ LayerTimes TimeLayers(const ModelWork& work, const Candidate& plan, const GpuRat
 class LayerTimer {
  public:
   LayerTimer(const ModelWork& work, const Candidate& plan, const GpuRates& rates);
-  // Writes the kinds that the model has, and what belongs to no layer.
-  void Time(const Candidate& plan, LayerTimes* times) const;
+  LayerTimes Time(const Candidate& plan) const;
 
  private:
   const GpuRates& rates_;

@@ -36,6 +36,7 @@ double Dot(const RankLoad& load, const RankLoad& us) {
 struct Split {
   const StageLayout* stages = nullptr;
   std::vector<RankLoad> ranks;  // those that can be the slowest
+  RankLoad all{};               // of all ranks together
 };
 struct Pipeline {
   bool known = false;         // looked up before
@@ -64,7 +65,11 @@ struct Judgement {
 };
 
 struct TimedLayers {
-  LayerTimes times;  // of the kinds that the model has
+  explicit TimedLayers(LayerTimes timed) : times(std::move(timed)) {
+    for (size_t k = 0; k < times.kinds.size(); ++k) pairs[k] = times.kinds[k].pair;
+    pairs.back() = times.head.pair;
+  }
+  const LayerTimes times;
   RankLoad pairs{};  // of one layer and of the head: forward and backward, exchanges as they overlap
 };
 
@@ -162,9 +167,8 @@ class Searcher {
   double TimeOf(const Layout& layout, const Candidate& c, double limit, size_t recompute,
                 Combination* combination) const;
   Band MemoryOf(const Candidate& c) const;
-  bool Fits(const Band& memory) const {
-    return q_.memory.capacity <= 0 || memory.value <= q_.room * q_.memory.capacity;
-  }
+  bool Fits(double bytes) const { return q_.memory.capacity <= 0 || bytes <= q_.room * q_.memory.capacity; }
+  bool Fits(const Candidate& c) const;
   void JudgeTime(const Layout& layout, double threshold, std::vector<Combination>* combinations, Judgement* out) const;
   void JudgeMemory(const Layout& layout, double threshold, const std::vector<Combination>& combinations,
                    Judgement* out) const;
@@ -173,6 +177,7 @@ class Searcher {
   // ---- bounds
   RankLoad LoadOf(const RankContents& rank) const;
   std::vector<RankLoad> SlowestLoads(const StageLayout& stages) const;
+  Split SplitOf(const StageLayout& stages) const;
   const Pipeline& PipelineOf(int pp, int vpp);
   Floor ComputeFloorOf(const LayoutSizes& sizes) const;
   void Complete(const LayoutSizes& sizes, Floor* floor) const;
@@ -287,16 +292,22 @@ double Searcher::TimeOf(const Layout& layout, const Candidate& c, double limit, 
   std::unique_ptr<const TimedLayers>& timed = combination->times[recompute];
   if (timed == nullptr) {
     if (combination->timer == nullptr) combination->timer = std::make_unique<LayerTimer>(*q_.work, c, q_.rates);
-    auto made = std::make_unique<TimedLayers>();
-    combination->timer->Time(c, &made->times);
-    for (size_t k = 0; k < static_cast<size_t>(q_.work->kind_count); ++k) made->pairs[k] = made->times.kinds[k].pair;
-    made->pairs.back() = made->times.head.pair;
-    timed = std::move(made);
+    timed = std::make_unique<const TimedLayers>(combination->timer->Time(c));
   }
-  if (TimeBound(layout.sizes, SlowestUs(*layout.split, timed->pairs), 0) >= limit) return kNever;
+  // Where nothing overlaps the exchanges, what fills and drains the pipeline takes no less than the steady part does.
+  const double all_us = c.ep_overlap ? 0 : Dot(layout.split->all, timed->pairs);
+  if (TimeBound(layout.sizes, SlowestUs(*layout.split, timed->pairs), all_us) >= limit) return kNever;
   StepForecast forecast;
   if (!ForecastStep(*q_.work, c, q_.rates, timed->times, &forecast)) return kNever;
   return forecast.us;
+}
+
+// Every rank for itself: the first that does not ends the question.
+bool Searcher::Fits(const Candidate& c) const {
+  if (q_.memory.capacity <= 0) return true;
+  const MemoryModel model(*q_.shape, c, q_.memory.device);
+  const std::vector<int>& ranks = c.stages->distinct_ranks;
+  return std::all_of(ranks.begin(), ranks.end(), [&](int rank) { return Fits(model.Stage(rank).Total()); });
 }
 
 Band Searcher::MemoryOf(const Candidate& c) const {
@@ -347,7 +358,7 @@ void Searcher::JudgeTime(const Layout& layout, double threshold, std::vector<Com
     Use(*combination, &c);
     if (plain_is_open_) {  // where that fits, everything else only adds time
       Use(q_.execution.recomputes.front(), given_layers, &c);
-      if (Fits(MemoryOf(c))) {
+      if (Fits(c)) {
         ++out->judged;
         out->time_bound += left - 1;
         best = plain_us;
@@ -375,7 +386,7 @@ void Searcher::JudgeTime(const Layout& layout, double threshold, std::vector<Com
     for (const auto& [us, r, offload] : by_time) {
       Use(q_.execution.recomputes[r], given_layers, &c);
       UseOffload(offload, &c);
-      if (!Fits(MemoryOf(c))) continue;
+      if (!Fits(c)) continue;
       best = us;
       winner = c;
       break;
@@ -406,7 +417,7 @@ void Searcher::JudgeMemory(const Layout& layout, double threshold, const std::ve
         UseOffload(offload, &c);
         ++out->judged;
         const Band memory = MemoryOf(c);
-        if (!(memory.value < best) || !Fits(memory)) continue;
+        if (!(memory.value < best) || !Fits(memory.value)) continue;
         best = memory.value;
         winner = c;
       }
@@ -471,6 +482,15 @@ std::vector<RankLoad> Searcher::SlowestLoads(const StageLayout& stages) const {
   return slowest;
 }
 
+Split Searcher::SplitOf(const StageLayout& stages) const {
+  Split split{&stages, SlowestLoads(stages), {}};
+  for (const RankContents& rank : stages.contents) {
+    const RankLoad load = LoadOf(rank);
+    for (size_t k = 0; k < load.size(); ++k) split.all[k] += load[k] * rank.ranks_alike;
+  }
+  return split;
+}
+
 const Pipeline& Searcher::PipelineOf(int pp, int vpp) {
   const auto at = static_cast<size_t>(pp), of = static_cast<size_t>(vpp);
   if (pipelines_.size() <= at) pipelines_.resize(at + 1);
@@ -478,7 +498,7 @@ const Pipeline& Searcher::PipelineOf(int pp, int vpp) {
   Pipeline& pipeline = pipelines_[at][of];
   if (pipeline.known) return pipeline;
   pipeline.known = true;
-  for (const StageLayout* stages : q_.stages(pp, vpp)) pipeline.splits.push_back({stages, SlowestLoads(*stages)});
+  for (const StageLayout* stages : q_.stages(pp, vpp)) pipeline.splits.push_back(SplitOf(*stages));
   if (pipeline.splits.empty()) return pipeline;
   const StageLayout& plain = *pipeline.splits.front().stages;
   for (const RankContents& rank : plain.contents) {
@@ -758,7 +778,7 @@ SearchResult Searcher::Run() {
 }
 
 std::optional<FoundPlan> Searcher::Execute(const LayoutSizes& sizes, const StageLayout& stages, double limit_us) const {
-  const Split split{&stages, SlowestLoads(stages)};
+  const Split split = SplitOf(stages);
   std::vector<Combination> combinations = Combinations();
   Judgement out;
   JudgeTime({sizes, 0, &split, 1, 0}, std::nextafter(limit_us, 0.0), &combinations, &out);
