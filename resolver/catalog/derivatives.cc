@@ -1,6 +1,7 @@
 #include "resolver/catalog/derivatives.h"
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/strings/match.h"
 
 namespace flightplan {
 namespace {
@@ -24,6 +25,7 @@ const NameByFlag& NamesByFlag() {
 absl::string_view DerivativeOf(absl::Span<const Argument> args) {
   const NameByFlag& names = NamesByFlag();
   for (const Argument& arg : args) {
+    if (!absl::StartsWith(arg.text, "--")) continue;
     const auto name = names.find(absl::string_view(arg.text).substr(0, arg.text.find('=')));
     if (name != names.end()) return name->second;
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <limits>
 
 namespace flightplan {
 namespace {
@@ -48,6 +49,7 @@ class Schedule {
         h_(work.hidden) {}
 
   bool Run(StepForecast* out);
+  double UsBelow(double limit_us);
 
  private:
   // Parameters on the slowest stage's rank.
@@ -61,8 +63,15 @@ class Schedule {
   }
   Pace PaceOf(const RankContents& rank) const;
   LayerTime TimeOf(const RankContents& rank) const;
+  bool Known() const {
+    const bool stages_known = plan_.stages != nullptr && !plan_.stages->contents.empty();
+    return rates_.known && stages_known && microbatches_ > 0 && batch_.tokens > 0;
+  }
   const RankContents& FindSlowest();
   void TimeMicrobatch();
+  double SteadyUs() const { return (microbatches_ - unpaired_) * paired_ + unpaired_ * alone_; }
+  double BubbleUs() const;
+  void AddParts(const RankContents& slowest, StepForecast* out) const;
   void AddSteady(StepForecast* out) const;
   void AddHidden(StepForecast* out) const;
   void AddTransfers(StepForecast* out) const;
@@ -167,8 +176,7 @@ void Schedule::AddSteady(StepForecast* out) const {
   } else {
     parts.expert_exchange = microbatches_ * (s_.fwd_exchange + s_.bwd_exchange + s_.again_exchange);
   }
-  const double steady = (microbatches_ - unpaired_) * paired_ + unpaired_ * alone_;
-  parts.host = std::max(0.0, steady - parts.compute() - parts.communication());
+  parts.host = std::max(0.0, SteadyUs() - parts.compute() - parts.communication());
 }
 
 // Context parallelism is a part of the transfers that were counted as tensor parallelism; and what runs beside compute.
@@ -182,10 +190,16 @@ void Schedule::AddHidden(StepForecast* out) const {
       microbatches_ * (s_.fwd.hidden_context + s_.bwd.hidden_context + s_.again.hidden_context);
 }
 
-// Between stages; and the bubble: the pipeline fills and drains at the mean stage's pace.
+// The pipeline fills and drains at the mean stage's pace.
+double Schedule::BubbleUs() const {
+  const double p = plan_.pp, v = std::max(1, plan_.vpp);
+  return (p - 1) / v * alone_ * (slowest_us_ > 0 ? mean_us_ / slowest_us_ : 1.0);
+}
+
+// Between stages, which the pipeline's bubble belongs to.
 void Schedule::AddTransfers(StepForecast* out) const {
   const double p = plan_.pp, v = std::max(1, plan_.vpp);
-  out->parts.bubble = (p - 1) / v * alone_ * (slowest_us_ > 0 ? mean_us_ / slowest_us_ : 1.0);
+  out->parts.bubble = BubbleUs();
   const PipelineTransfer transfer =
       PipelineTransferOf(rates_, static_cast<double>(plan_.gpus), batch_.local * h_ * kBf16Bytes, microbatches_, p, v);
   out->parts.pipeline_transfer = transfer.exposed;
@@ -304,13 +318,7 @@ void Stretch(double by, StepParts* parts) {
   }
 }
 
-bool Schedule::Run(StepForecast* out) {
-  *out = StepForecast();
-  const bool stages_known = plan_.stages != nullptr && !plan_.stages->contents.empty();
-  if (!rates_.known || !stages_known || microbatches_ <= 0 || batch_.tokens <= 0) return false;
-  const RankContents& slowest = FindSlowest();
-  s_ = TimeOf(slowest);
-  TimeMicrobatch();
+void Schedule::AddParts(const RankContents& slowest, StepForecast* out) const {
   AddSteady(out);
   AddHidden(out);
   AddTransfers(out);
@@ -320,10 +328,33 @@ bool Schedule::Run(StepForecast* out) {
   AddOffload(out);
   Stretch(k_.stack_overhead, &out->parts);
   out->us = out->parts.total();
+}
+
+bool Schedule::Run(StepForecast* out) {
+  *out = StepForecast();
+  if (!Known()) return false;
+  const RankContents& slowest = FindSlowest();
+  s_ = TimeOf(slowest);
+  TimeMicrobatch();
+  AddParts(slowest, out);
   out->model_flops = FlopsPerToken(work_, static_cast<double>(plan_.seq_length)) *
                      static_cast<double>(plan_.global_batch_size) * static_cast<double>(plan_.seq_length);
   AddInterval(out);
   return out->is_finite();
+}
+
+double Schedule::UsBelow(double limit_us) {
+  constexpr double kNever = std::numeric_limits<double>::infinity();
+  constexpr double kRounding = 1 + 1e-9;  // sums in another order
+  if (!Known()) return kNever;
+  const RankContents& slowest = FindSlowest();
+  s_ = TimeOf(slowest);
+  TimeMicrobatch();
+  // What a microbatch waits for, and the bubble, without what comes once a step.
+  if ((SteadyUs() + BubbleUs()) * k_.stack_overhead + k_.step_fixed_us >= limit_us * kRounding) return kNever;
+  StepForecast forecast;
+  AddParts(slowest, &forecast);
+  return forecast.us < limit_us ? forecast.us : kNever;
 }
 
 }  // namespace
@@ -335,6 +366,11 @@ bool ForecastStep(const ModelWork& work, const Candidate& plan, const GpuRates& 
 bool ForecastStep(const ModelWork& work, const Candidate& plan, const GpuRates& rates, const LayerTimes& layers,
                   StepForecast* out) {
   return Schedule(work, plan, rates, layers).Run(out);
+}
+
+double StepUsBelow(double limit_us, const ModelWork& work, const Candidate& plan, const GpuRates& rates,
+                   const LayerTimes& layers) {
+  return Schedule(work, plan, rates, layers).UsBelow(limit_us);
 }
 
 PipelineTransfer PipelineTransferOf(const GpuRates& rates, double gpus, double stage_bytes, double microbatches,

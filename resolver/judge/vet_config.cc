@@ -37,13 +37,19 @@ FixOutcome Ask(const JudgedConfig& judged, Config config, const Patch& patch) {
   return OutcomeOf(run.findings, weighed.estimate.has_value() ? &*weighed.estimate : nullptr, 0);
 }
 
-// Sizes that the model's shape and its stages hang on.
+// Sizes that the stages hang on.
 constexpr Knob kLayoutSizes[] = {Knob::tensor_model_parallel_size,           Knob::pipeline_model_parallel_size,
                                  Knob::virtual_pipeline_model_parallel_size, Knob::context_parallel_size,
                                  Knob::expert_model_parallel_size,           Knob::expert_tensor_parallel_size};
-bool MovesLayout(const Patch& patch) {
-  return std::any_of(patch.begin(), patch.end(), [](const Assignment& assignment) {
-    return std::find(std::begin(kLayoutSizes), std::end(kLayoutSizes), assignment.knob) != std::end(kLayoutSizes);
+bool IsLayoutSize(const Assignment& assignment) {
+  return assignment.env_var.empty() &&
+         std::find(std::begin(kLayoutSizes), std::end(kLayoutSizes), assignment.knob) != std::end(kLayoutSizes);
+}
+bool MovesLayout(const Patch& patch) { return std::any_of(patch.begin(), patch.end(), IsLayoutSize); }
+// And nothing that the model is read from.
+bool MovesLayoutAlone(const Patch& patch) {
+  return std::all_of(patch.begin(), patch.end(), [](const Assignment& assignment) {
+    return IsLayoutSize(assignment) || (assignment.env_var.empty() && assignment.knob == Knob::sequence_parallel);
   });
 }
 
@@ -53,7 +59,8 @@ class PatchForecast {
   explicit PatchForecast(const JudgedConfig& judged)
       : run_(judged.run), inputs_{&judged.gpu, judged.reading.parsed.unknown} {
     if (judged.model != nullptr) {
-      shape_ = judged.model->shape;
+      model_ = judged.model.get();
+      shape_ = model_->shape;
       stages_ = judged.estimate.has_value() ? judged.estimate->layout : StagesOf(*shape_, run_.config);
       return;
     }
@@ -68,6 +75,11 @@ class PatchForecast {
 
   FixOutcome Of(const Patch& patch) const {
     Config config = run_.config;
+    if (model_ != nullptr && MovesLayoutAlone(patch)) {
+      for (const Assignment& assignment : patch) config.Set(assignment.knob, assignment.value, Origin::kCaller);
+      const bool even = ComesOutEven(model_->intent.model, config, run_.env);
+      return even ? With(config, StagesOf(*shape_, config)) : FixOutcome();
+    }
     if (!shape_.has_value() || MovesLayout(patch)) {
       Environment env = run_.env;
       ApplyPatch(patch, &config, &env);
@@ -75,17 +87,22 @@ class PatchForecast {
       return weighed.estimate.has_value() ? OutcomeOf({}, &*weighed.estimate, 0) : FixOutcome();
     }
     for (const Assignment& assignment : patch) config.Set(assignment.knob, assignment.value, Origin::kCaller);
+    return With(config, stages_);
+  }
+
+ private:
+  FixOutcome With(const Config& config, const StageLayout& stages) const {
     MemoryForecast memory;
-    ForecastMemory(*shape_, CandidateOf(config, run_.env, *shape_, stages_), MemoryOf(**inputs_.gpu), &memory);
+    ForecastMemory(*shape_, CandidateOf(config, run_.env, *shape_, stages), MemoryOf(**inputs_.gpu), &memory);
     FixOutcome outcome;
     outcome.fit = memory.verdict;
     outcome.memory_bytes = memory.fullest.total.value;
     return outcome;
   }
 
- private:
   const RunResult& run_;
   const WeighingInputs inputs_;
+  const WeighedModel* model_ = nullptr;  // null: the configuration itself was not weighed
   std::optional<ModelShape> shape_;
   StageLayout stages_;
 };

@@ -46,6 +46,9 @@ struct WeighingInputs {
   absl::Span<const Knob> unread;                  // written with values that only a run would know
 };
 
+// Whether ranks and experts come out even: else no memory is forecast.
+bool ComesOutEven(const ModelSpec& model, const Config& config, const Environment& env);
+
 // The forecast alone, of effective values.
 WeighedConfig EstimateConfig(const WeighingInputs& inputs, const Config& config, const Environment& env);
 

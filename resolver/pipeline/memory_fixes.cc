@@ -35,7 +35,9 @@ Patch Selective(const Config& c, const std::vector<absl::string_view>& added) {
   }
   const size_t before = modules.size();
   for (const absl::string_view name : added) {
-    if (std::find(modules.begin(), modules.end(), Value(name)) == modules.end()) modules.emplace_back(name);
+    const bool known = std::any_of(modules.begin(), modules.end(),
+                                   [name](const Value& module) { return module.is_text() && module.text() == name; });
+    if (!known) modules.emplace_back(name);
   }
   if (modules.size() == before) return {};
   return {Set(K::recompute_granularity, Value("selective")), Set(K::recompute_modules, Value(std::move(modules)))};

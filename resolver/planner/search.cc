@@ -122,10 +122,20 @@ std::vector<Family> FamiliesOf(const ExecutionSpace& execution) {
   return families;
 }
 
+// Computes again whatever one of them does, and more: what comes on top takes time and makes nothing faster.
+bool AddsToAny(const std::vector<Recompute>& sets, const Recompute& recompute) {
+  return std::any_of(sets.begin(), sets.end(), [&](const Recompute& set) {
+    return set.mode == recompute.mode && set.offload_layers == recompute.offload_layers &&
+           (set.modules & recompute.modules) == set.modules;
+  });
+}
+
 class Searcher {
  public:
-  explicit Searcher(const SearchQuestion& question)
+  // `counts`: what was judged and what was not is told with the result.
+  Searcher(const SearchQuestion& question, bool counts)
       : q_(question),
+        counts_(counts),
         executions_(static_cast<int64_t>(question.execution.size())),
         sets_(
             static_cast<int64_t>(question.execution.recomputes.size() * question.execution.optimizer_offloads.size())),
@@ -169,6 +179,16 @@ class Searcher {
   Band MemoryOf(const Candidate& c) const;
   bool Fits(double bytes) const { return q_.memory.capacity <= 0 || bytes <= q_.room * q_.memory.capacity; }
   bool Fits(const Candidate& c) const;
+  using TimedSet = std::tuple<double, size_t, float>;  // time, index of the recompute set, offload
+  struct OpenFamily {
+    const Family* family;
+    std::optional<bool> forbidden;  // by memory; not known yet
+  };
+  std::vector<std::pair<double, Combination*>> Plain(const Layout& layout, double best, Candidate* c,
+                                                     std::vector<Combination>* combinations, Judgement* out) const;
+  std::vector<OpenFamily> OpenFamilies(const Layout& layout) const;
+  void AddFaster(const Layout& layout, double best, Candidate* c, Combination* combination, OpenFamily* open,
+                 std::vector<TimedSet>* faster, Judgement* out) const;
   void JudgeTime(const Layout& layout, double threshold, std::vector<Combination>* combinations, Judgement* out) const;
   void JudgeMemory(const Layout& layout, double threshold, const std::vector<Combination>& combinations,
                    Judgement* out) const;
@@ -197,6 +217,7 @@ class Searcher {
   void JudgeAll(bool count, std::vector<FoundPlan>* best);
 
   const SearchQuestion& q_;
+  const bool counts_;
   const int64_t executions_, sets_;
   const float most_offload_;
   const bool plain_is_open_;  // no recompute and no offload are among the executions
@@ -297,9 +318,7 @@ double Searcher::TimeOf(const Layout& layout, const Candidate& c, double limit, 
   // Where nothing overlaps the exchanges, what fills and drains the pipeline takes no less than the steady part does.
   const double all_us = c.ep_overlap ? 0 : Dot(layout.split->all, timed->pairs);
   if (TimeBound(layout.sizes, SlowestUs(*layout.split, timed->pairs), all_us) >= limit) return kNever;
-  StepForecast forecast;
-  if (!ForecastStep(*q_.work, c, q_.rates, timed->times, &forecast)) return kNever;
-  return forecast.us;
+  return StepUsBelow(limit, *q_.work, c, q_.rates, timed->times);
 }
 
 // Every rank for itself: the first that does not ends the question.
@@ -316,39 +335,85 @@ Band Searcher::MemoryOf(const Candidate& c) const {
   return forecast.fullest.total;
 }
 
-void Searcher::JudgeTime(const Layout& layout, double threshold, std::vector<Combination>* combinations,
-                         Judgement* out) const {
-  Candidate c = At(layout.sizes, layout.split->stages);
-  const int32_t given_layers = c.offload_layers;
-  double best = std::nextafter(threshold, kNever);     // as good as the worst kept may rank before it
-  std::vector<std::pair<double, Combination*>> plain;  // without recompute and offload, fastest first
+// The combinations without recompute and offload, fastest first.
+std::vector<std::pair<double, Combination*>> Searcher::Plain(const Layout& layout, double best, Candidate* c,
+                                                             std::vector<Combination>* combinations,
+                                                             Judgement* out) const {
+  std::vector<std::pair<double, Combination*>> plain;
   for (Combination& combination : *combinations) {
     if (!Possible(layout.sizes, combination)) {
       out->incompatible += sets_;
       continue;
     }
-    Use(combination, &c);
-    plain.emplace_back(TimeOf(layout, c, best, q_.execution.recomputes.size(), &combination), &combination);
+    Use(combination, c);
+    plain.emplace_back(TimeOf(layout, *c, best, q_.execution.recomputes.size(), &combination), &combination);
   }
   std::stable_sort(plain.begin(), plain.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  return plain;
+}
+
+// What memory forbids is dearer to find out than what takes too long: of one layout, where nobody asks how many fell to
+// which bound, it is found out of those families alone that have something fast.
+std::vector<Searcher::OpenFamily> Searcher::OpenFamilies(const Layout& layout) const {
+  std::vector<OpenFamily> open;
+  for (const Family& family : families_) {
+    if (!counts_) {
+      open.push_back({&family, std::nullopt});
+    } else if (!CannotFit(layout, family)) {
+      open.push_back({&family, false});
+    }
+  }
+  return open;
+}
+
+// Adds the family's sets that take less than `best` and may fit.
+void Searcher::AddFaster(const Layout& layout, double best, Candidate* c, Combination* combination, OpenFamily* open,
+                         std::vector<TimedSet>* faster, Judgement* out) const {
+  const Family& family = *open->family;
+  const size_t before = faster->size();
+  const int32_t given_layers = c->offload_layers;
+  std::vector<Recompute> slow;
+  UseOffload(family.offload, c);
+  for (size_t r : family.sets) {
+    const Recompute& recompute = q_.execution.recomputes[r];
+    if (!Compatible(*combination->exchange, *combination->graphs, recompute) || !Compatible(layout.sizes, recompute)) {
+      ++out->incompatible;
+      continue;
+    }
+    if (AddsToAny(slow, recompute)) continue;
+    Use(recompute, given_layers, c);
+    ++out->judged;
+    const double us = TimeOf(layout, *c, best, r, combination);
+    if (us < best) {
+      faster->emplace_back(us, r, family.offload);
+    } else if (!counts_ && q_.rates.k.corun_communication >= 1) {
+      slow.push_back(recompute);
+    }
+  }
+  c->offload_layers = given_layers;
+  if (faster->size() == before) return;
+  if (!open->forbidden.has_value()) open->forbidden = CannotFit(layout, family);
+  if (*open->forbidden) faster->resize(before);
+}
+
+void Searcher::JudgeTime(const Layout& layout, double threshold, std::vector<Combination>* combinations,
+                         Judgement* out) const {
+  Candidate c = At(layout.sizes, layout.split->stages);
+  const int32_t given_layers = c.offload_layers;
+  double best = std::nextafter(threshold, kNever);  // as good as the worst kept may rank before it
+  const auto plain = Plain(layout, best, &c, combinations, out);
   if (plain.empty() || !(plain.front().first < best)) {
     out->time_bound += sets_ * static_cast<int64_t>(plain.size());
     return;
   }
-
-  // What memory forbids is dearer to find out than what takes too long.
-  std::vector<const Family*> families;  // that can fit
-  int64_t left = 0;                     // sets in them
-  for (const Family& family : families_) {
-    if (CannotFit(layout, family)) continue;
-    families.push_back(&family);
-    left += static_cast<int64_t>(family.sets.size());
-  }
+  std::vector<OpenFamily> families = OpenFamilies(layout);
+  int64_t left = 0;  // sets in them
+  for (const OpenFamily& open : families) left += static_cast<int64_t>(open.family->sets.size());
   out->memory_bound += (sets_ - left) * static_cast<int64_t>(plain.size());
   if (families.empty()) return;
 
   std::optional<Candidate> winner;
-  std::vector<std::tuple<double, size_t, float>> by_time;  // of the sets: time, index, offload
+  std::vector<TimedSet> by_time;
   for (size_t i = 0; i < plain.size(); ++i) {
     const auto& [plain_us, combination] = plain[i];
     if (!(plain_us < best)) {  // and so are all that follow
@@ -367,21 +432,8 @@ void Searcher::JudgeTime(const Layout& layout, double threshold, std::vector<Com
       }
     }
     by_time.clear();
-    for (const Family* family : families) {
-      UseOffload(family->offload, &c);
-      for (size_t r : family->sets) {
-        const Recompute& recompute = q_.execution.recomputes[r];
-        if (!Compatible(*combination->exchange, *combination->graphs, recompute) ||
-            !Compatible(layout.sizes, recompute)) {
-          ++out->incompatible;
-          continue;
-        }
-        Use(recompute, given_layers, &c);
-        ++out->judged;
-        const double us = TimeOf(layout, c, best, r, combination);
-        if (us < best) by_time.emplace_back(us, r, family->offload);
-      }
-    }
+    c.offload_layers = given_layers;
+    for (OpenFamily& open : families) AddFaster(layout, best, &c, combination, &open, &by_time, out);
     std::sort(by_time.begin(), by_time.end());
     for (const auto& [us, r, offload] : by_time) {
       Use(q_.execution.recomputes[r], given_layers, &c);
@@ -790,11 +842,11 @@ std::optional<FoundPlan> Searcher::Execute(const LayoutSizes& sizes, const Stage
 
 void RunInOrder(size_t count, const std::function<void(size_t begin, size_t end)>& body) { body(0, count); }
 
-SearchResult Search(const SearchQuestion& question) { return Searcher(question).Run(); }
+SearchResult Search(const SearchQuestion& question) { return Searcher(question, /*counts=*/true).Run(); }
 
 std::optional<FoundPlan> SearchExecutions(const SearchQuestion& question, const LayoutSizes& sizes,
                                           const StageLayout& stages, double limit_us) {
-  return Searcher(question).Execute(sizes, stages, limit_us);
+  return Searcher(question, /*counts=*/false).Execute(sizes, stages, limit_us);
 }
 
 }  // namespace flightplan
