@@ -354,7 +354,8 @@ double Schedule::UsBelow(double limit_us) {
   if ((SteadyUs() + BubbleUs()) * k_.stack_overhead + k_.step_fixed_us >= limit_us * kRounding) return kNever;
   StepForecast forecast;
   AddParts(slowest, &forecast);
-  return forecast.us < limit_us ? forecast.us : kNever;
+  if (!(forecast.us < limit_us)) return kNever;
+  return forecast.us;
 }
 
 }  // namespace
