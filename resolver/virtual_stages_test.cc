@@ -68,5 +68,21 @@ TEST(VirtualStages, AreWeighedWithTheOptimizerOnTheHost) {
   }
 }
 
+// The stages of an open layout are searched anew where a fix of its plan is tried, with a TP that nobody said.
+TEST(VirtualStages, AreSearchedWithoutATensorParallelSize) {
+  v1::ResolveConfigRequest request = Question("mt-nlg-530b", "l40s", 512, 128, "megatron-lm");
+  request.mutable_layout()->clear_pipeline_model_parallel_size();
+  request.mutable_layout()->set_context_parallel_size(2);
+  request.mutable_layout()->set_micro_batch_size(2);
+  request.mutable_workload()->set_seq_length(2048);
+  v1::KnobSetting* const offload = request.add_pinned_knobs();
+  offload->set_name("optimizer_cpu_offload");
+  offload->mutable_value()->set_bool_value(true);
+  v1::KnobSetting* const recompute = request.add_pinned_knobs();
+  recompute->set_name("recompute_granularity");
+  recompute->mutable_value()->set_string_value("selective");
+  EXPECT_EQ(Answer(request).outcome(), v1::OUTCOME_INFEASIBLE);
+}
+
 }  // namespace
 }  // namespace flightplan

@@ -165,7 +165,7 @@ struct Server::Parts {
                 static_cast<size_t>(s.cache_bytes), evidence.registry()),
         catalog_revision(std::make_shared<const std::string>(catalog->revision())),
         catalog_answers(std::make_shared<const CatalogAnswers>(catalog)),
-        searches(std::max(1, Cores() / 2)),
+        searches(std::max(1, Cores() / 2), FairPool::Yields::kYes),
         answer_workers(Cores()),
         probe(s, *backend, &metrics),
         batch_workers(Cores(), &searches) {

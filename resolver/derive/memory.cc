@@ -193,7 +193,7 @@ double MemoryModel::WeightScratch(int rank) const {
   KindCounts layers{};
   for (int j = 0; j < c_.vpp; ++j) {
     const ChunkContents& chunk = c_.stages->chunk(rank, j);
-    for (size_t k = 0; k < layers.size(); ++k) {
+    for (size_t k = 0; k < static_cast<size_t>(s_.kind_count); ++k) {
       layers[k] = static_cast<uint16_t>(layers[k] | chunk.layers[k] | (chunk.mtp_depths > 0 ? s_.mtp_layers[k] : 0));
     }
   }

@@ -269,9 +269,10 @@ RunResult Run(Config config, Environment env, Found found, KeepArguments keep) {
   const RecordedReads& reads = program.reads(result.env.mla);
   RuleSet pending = reads.PendingFor(result.config, result.env);
   bool kept = keep == KeepArguments::kNo;
+  const bool in_parts = facts.stack().model_files;
   for (size_t i = pending.Next(0); i < steps.size(); i = pending.Next(i + 1)) {
     const Program::Step& step = steps[i];
-    if (!AppliesToPart(*step.rule, facts)) continue;
+    if (in_parts && !AppliesToPart(*step.rule, facts)) continue;
     if (!kept && i >= program.behind_arguments()) {
       result.arguments = result.config;
       kept = true;
@@ -300,9 +301,10 @@ bool MayBeSuggested(Config config, Environment env, const Found& found, absl::Sp
   RuleSet pending = reads.PendingFor(config, env);
   Editor editor(&config, &env, found, nullptr);
   const absl::Span<const Program::Step> steps = program.steps();
+  const bool in_parts = editor.facts().stack().model_files;
   for (size_t i = pending.Next(0); i < steps.size(); i = pending.Next(i + 1)) {
     const Program::Step& step = steps[i];
-    if (!AppliesToPart(*step.rule, editor.facts())) continue;
+    if (in_parts && !AppliesToPart(*step.rule, editor.facts())) continue;
     if (step.when == nullptr) {
       Change(step, reads, &editor, &pending);
     } else if (step.refuses && step.when(editor.facts())) {

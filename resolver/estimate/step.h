@@ -5,10 +5,10 @@
 // What overlaps with what under expert-parallel overlap is the two-stream walk of overlap.h.
 #pragma once
 
-#include <array>
 #include <cmath>
 
 #include "resolver/estimate/gpu_rates.h"
+#include "resolver/estimate/layer_time.h"
 #include "resolver/estimate/work.h"
 
 namespace flightplan {
@@ -46,43 +46,6 @@ struct StepForecast {
   bool is_finite() const { return std::isfinite(high_us) && std::isfinite(model_flops); }
 };
 
-// One direction of one module for one microbatch: microseconds by kind of work, and kernels the host launches.
-struct Load {
-  double matmul = 0, attention = 0, memory = 0, transfer = 0, kernels = 0;
-  double context = 0;                            // of transfer: context parallelism; the rest is tensor parallelism
-  double hidden_tensor = 0, hidden_context = 0;  // transfers beside compute, in none of the above
-
-  double gpu() const { return matmul + attention + memory; }
-  Load& operator+=(const Load& other) {
-    matmul += other.matmul;
-    attention += other.attention;
-    memory += other.memory;
-    transfer += other.transfer;
-    kernels += other.kernels;
-    context += other.context;
-    hidden_tensor += other.hidden_tensor;
-    hidden_context += other.hidden_context;
-    return *this;
-  }
-};
-
-// One layer or stage and one microbatch.
-struct LayerTime {
-  Load fwd, bwd, again;  // again: recomputed, part of the backward pass
-  double fwd_exchange = 0, bwd_exchange = 0, again_exchange = 0;
-  double shared_hidden = 0;                            // exchange of the forward pass beside the shared experts
-  double pair = 0, pair_hidden = 0, pair_exposed = 0;  // a forward beside a backward
-  double host_fwd = 0, host_bwd = 0;
-};
-
-// The half of a forecast that does not depend on the pipeline: a search makes it once for all candidates that differ in
-// pp, vpp, stages, optimizer and number of GPUs alone.
-struct LayerTimes {
-  std::array<LayerTime, kMaxLayerKinds> kinds;
-  LayerTime head;  // output layer and loss
-};
-LayerTimes TimeLayers(const ModelWork& work, const Candidate& plan, const GpuRates& rates);
-
 // False, with `out` empty: the GPU's rates are not known or the candidate has no work; false, with an `out` that is not
 // finite: see there. `work` is the model's (WorkOf), made once.
 bool ForecastStep(const ModelWork& work, const Candidate& plan, const GpuRates& rates, StepForecast* out);
@@ -90,6 +53,10 @@ bool ForecastStep(const ModelWork& work, const Candidate& plan, const GpuRates& 
 // The same with layers that were timed before.
 bool ForecastStep(const ModelWork& work, const Candidate& plan, const GpuRates& rates, const LayerTimes& layers,
                   StepForecast* out);
+
+// Microseconds of the step alone; infinite where they are `limit_us` or more, and where there is no forecast.
+double StepUsBelow(double limit_us, const ModelWork& work, const Candidate& plan, const GpuRates& rates,
+                   const LayerTimes& layers);
 
 // Microseconds of a step that go to transfers between stages of which `stage_bytes` leave for every microbatch. It
 // depends on sizes alone, not on how a layout is executed.

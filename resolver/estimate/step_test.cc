@@ -62,6 +62,31 @@ TEST(FlopsPerToken, MatchesThePublishedRatios) {
   EXPECT_NEAR(FlopsPerToken(WorkOf(*MakeShape(deepseek)), 4096) / 1e9, 260.02, 0.005 * 260.02);
 }
 
+// A search's short cuts give what the whole forecast gives, bit for bit.
+TEST(LayerTimer, TimesWhatIsComputedAgainAsIfItWereTimedAlone) {
+  for (const bool overlap : {false, true}) {
+    Case c("deepseek-v3", "h100", 1024, 8, 4);
+    c.plan.ep = 64;
+    c.plan.ep_overlap = overlap;
+    c.plan.precision = GemmPrecision::kFp8Blockwise;
+    c.plan.bf16_layers = 2;
+    c.plan.stages = &c.stages;
+    const LayerTimer timer(c.work, c.plan, c.rates);
+    for (unsigned modules = 0; modules < 1u << 14; modules += 37) {
+      c.plan.recompute = modules == 0 ? RecomputeMode::kFullUniform : RecomputeMode::kSelective;
+      c.plan.recompute_modules = static_cast<uint16_t>(modules);
+      const StepForecast whole = c.Forecast();
+      const LayerTimes times = timer.Time(c.plan);
+      StepForecast timed;
+      ASSERT_TRUE(ForecastStep(c.work, c.plan, c.rates, times, &timed));
+      ASSERT_EQ(timed.us, whole.us) << modules;
+      ASSERT_EQ(timed.high_us, whole.high_us) << modules;
+      ASSERT_EQ(StepUsBelow(whole.us * 1.001, c.work, c.plan, c.rates, times), whole.us) << modules;
+      ASSERT_EQ(StepUsBelow(whole.us, c.work, c.plan, c.rates, times), HUGE_VAL) << modules;
+    }
+  }
+}
+
 TEST(ForecastStep, PartsAddUpAndTheIntervalHoldsTheValue) {
   Case c("qwen3-30b-a3b", "h100", 16);
   c.plan.ep = 16;

@@ -222,8 +222,8 @@ absl::StatusOr<ConvertedConfig> Convert(const ConvertQuestion& question) {
   CarryOtherFlags(reading, conversion.from().env, conversion.to().env, &out);
   const JudgeQuestion converted = Converted(question, conversion.to().env, out.launch);
   FLIGHTPLAN_ASSIGN_OR_RETURN(out.target, ReadAndJudge(converted));
-  VetFixes(question.source, &out.source);
-  VetFixes(converted, &out.target);
+  VetFixes(question.source.view, &out.source);
+  VetFixes(converted.view, &out.target);
   return out;
 }
 

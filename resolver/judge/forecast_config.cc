@@ -2,24 +2,12 @@
 
 #include <utility>
 
-#include "resolver/derive/model_from_knobs.h"
-#include "resolver/derive/shape.h"
-
 namespace flightplan {
 
-std::optional<ForecastedConfig> ForecastConfig(const std::optional<GpuSystem>& gpu, const RunResult& run) {
-  if (!gpu.has_value() || !run.env.world_size.has_value()) return std::nullopt;
-  auto model = ModelFromKnobs(run.config);
-  if (!model.ok()) return std::nullopt;
-  auto shape = MakeShape(*model, run.config);
-  if (!shape.ok()) return std::nullopt;
-  NormalizedIntent intent;
-  intent.model = *std::move(model);
-  intent.gpu = *gpu;
-  intent.env = run.env;
-  const std::optional<StepModel> steps = StepModel::Make(intent, *std::move(shape));
+std::optional<ForecastedConfig> ForecastConfig(const WeighedModel& model, const StageLayout& stages,
+                                               const RunResult& run) {
+  const std::optional<StepModel> steps = StepModel::Make(model.intent, model.shape);
   if (!steps.has_value()) return std::nullopt;
-  const StageLayout stages = steps->Stages(run.config);
   const std::optional<StepForecast> step = steps->Forecast(run.config, run.env, stages);
   if (!step.has_value() || !step->is_finite()) return std::nullopt;
   StepOutlook outlook = OutlookOf(*step, std::nullopt);

@@ -5,7 +5,7 @@
 
 #include "resolver/engine/engine.h"
 #include "resolver/estimate/throughput.h"
-#include "resolver/plan/hardware.h"
+#include "resolver/judge/weigh_config.h"
 
 namespace flightplan {
 
@@ -14,8 +14,9 @@ struct ForecastedConfig {
   Throughput throughput;
 };
 
-// `run` holds effective values. Nothing where the model, its batch or the GPU's rates are not known, and where the
-// sizes do not come out even.
-std::optional<ForecastedConfig> ForecastConfig(const std::optional<GpuSystem>& gpu, const RunResult& run);
+// `run` holds effective values, of which `model` and its `stages` were made. Nothing where the batch or the GPU's rates
+// are not known, and where the sizes do not come out even.
+std::optional<ForecastedConfig> ForecastConfig(const WeighedModel& model, const StageLayout& stages,
+                                               const RunResult& run);
 
 }  // namespace flightplan

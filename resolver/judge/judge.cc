@@ -15,10 +15,14 @@ JudgedConfig Judge(ReadConfig read) {
   JudgedConfig judged;
   judged.reading = std::move(read.reading);
   Reading& reading = judged.reading;
-  const Environment& env = read.env;
+  judged.env = std::move(read.env);
+  const Environment& env = judged.env;
   judged.run = Run(std::move(read.config), env);
   AddParts(reading.parsed, env, &judged.run);
   WeighedConfig weighed = WeighConfig({&read.gpu, reading.parsed.unknown}, &judged.run);
+  judged.model = std::move(weighed.model);
+  judged.outcome =
+      OutcomeOf(judged.run.findings, weighed.estimate.has_value() ? &*weighed.estimate : nullptr, /*step_us=*/0);
   DropWhatIsNotKnown(&reading, &judged.run);
   for (Finding& finding : MissingInputs(reading, env, judged.run.config)) {
     judged.run.findings.push_back(std::move(finding));

@@ -1,9 +1,11 @@
 #include "resolver/judge/knowledge.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <optional>
 #include <utility>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -39,11 +41,15 @@ bool In(absl::string_view word, absl::Span<const absl::string_view> words) {
 
 bool IsFlag(absl::string_view text) { return absl::StartsWith(text, "--"); }
 
+// The first of the rows that spell this flag, of whatever release; null: none does.
 const internal::FlagRow* FlagNamed(absl::string_view flag) {
-  for (const internal::FlagRow& row : Flags()) {
-    if (flag == row.flag) return &row;
-  }
-  return nullptr;
+  static const auto* const kRows = [] {
+    auto* rows = new absl::flat_hash_map<absl::string_view, const internal::FlagRow*>();
+    for (const internal::FlagRow& row : Flags()) rows->try_emplace(row.flag, &row);
+    return rows;
+  }();
+  const auto row = kRows->find(flag);
+  return row == kRows->end() ? nullptr : row->second;
 }
 
 bool TakesValues(FlagForm form) {
@@ -87,6 +93,13 @@ void ReadUnknownWords(Target stack, absl::Span<const Argument> args, Knowledge* 
 }
 
 absl::string_view FlagOf(absl::string_view word) { return word.substr(0, word.find('=')); }
+
+// Flags that no release of any stack has.
+std::ptrdiff_t StrangeFlags(absl::Span<const Argument> args) {
+  return std::count_if(args.begin(), args.end(), [](const Argument& arg) {
+    return IsFlag(arg.text) && !arg.unknown && FlagNamed(FlagOf(arg.text)) == nullptr;
+  });
+}
 
 bool IsVariable(absl::string_view name) {
   return std::any_of(name.begin(), name.end(),
@@ -140,7 +153,7 @@ Knowledge KnowledgeOf(Target target, const LaunchWords& words, const ParseResult
     if (file_counts || knob.origin == Origin::kCaller) knowledge.shown.insert(knob.knob);
   }
   knowledge.base_known = !parsed.base.empty();
-  knowledge.hidden.insert(parsed.unknown.begin(), parsed.unknown.end());
+  for (const Knob knob : parsed.unknown) knowledge.hidden.insert(knob);
   knowledge.own_parser = script.empty() || IsEntryScript(script);
   if (stack.container && !words.over_defaults) {
     knowledge.elsewhere = "in the recipe";
@@ -162,10 +175,7 @@ Knowledge KnowledgeOf(Target target, const LaunchWords& words, const ParseResult
     if (knowledge.elsewhere.empty()) knowledge.elsewhere = absl::StrCat("in ", derivative);
   }
   // A slip or two is one; more are another program's.
-  const auto strange = std::count_if(args.begin(), args.end(), [](const Argument& arg) {
-    return IsFlag(arg.text) && !arg.unknown && FlagNamed(FlagOf(arg.text)) == nullptr;
-  });
-  if (!script.empty() && stack.command_line && strange >= kStrangeFlags) knowledge.own_parser = false;
+  if (!script.empty() && stack.command_line && StrangeFlags(args) >= kStrangeFlags) knowledge.own_parser = false;
   if (!knowledge.elsewhere.empty() || !stack.command_line) return knowledge;
   if (script.empty() && !model) {
     knowledge.elsewhere = "in the rest of the launch: these words say no model's size";
@@ -196,9 +206,9 @@ Standing StandingOf(const Finding& finding, const Environment& env, const Knowle
       if (IsVariable(seen.name) && env.vars.count(seen.name) == 0) standing = Standing::kUnless;
       continue;
     }
-    if (knowledge.hidden.count(*knob) > 0) return Standing::kNone;
+    if (knowledge.hidden.contains(*knob)) return Standing::kNone;
     const bool layout = In(seen.name, kLayout) && !knowledge.layout_elsewhere;
-    if (!knowledge.elsewhere.empty() && !layout && knowledge.shown.count(*knob) == 0) return Standing::kNone;
+    if (!knowledge.elsewhere.empty() && !layout && !knowledge.shown.contains(*knob)) return Standing::kNone;
   }
   return standing;
 }

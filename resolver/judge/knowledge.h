@@ -3,6 +3,8 @@
 // set aside for every caller: a person with one file, a queue, a webhook.
 #pragma once
 
+#include <bitset>
+#include <cstddef>
 #include <set>
 #include <string>
 #include <vector>
@@ -11,9 +13,20 @@
 #include "absl/types/span.h"
 #include "resolver/plan/environment.h"
 #include "resolver/plan/finding.h"
+#include "resolver/plan/knob.h"
 #include "resolver/plan/reading.h"
 
 namespace flightplan {
+
+class KnobSet {
+ public:
+  void insert(Knob knob) { bits_.set(static_cast<size_t>(knob)); }
+  void erase(Knob knob) { bits_.reset(static_cast<size_t>(knob)); }
+  bool contains(Knob knob) const { return bits_.test(static_cast<size_t>(knob)); }
+
+ private:
+  std::bitset<kKnobCount> bits_;
+};
 
 // What an input shows of its configuration. As made: all of it.
 struct Knowledge {
@@ -27,8 +40,8 @@ struct Knowledge {
   bool part = false;              // flags without a launch around them
   bool base_known = false;        // what it starts from elsewhere is known in what counts for memory
   std::string derivative;         // a program with flags of its own; empty: none that is known
-  std::set<Knob> hidden;          // written with a value that cannot be read
-  std::set<Knob> shown;           // written, or said by what the launch names and we know
+  KnobSet hidden;                 // written with a value that cannot be read
+  KnobSet shown;                  // written, or said by what the launch names and we know
 };
 
 // The words of a launch.

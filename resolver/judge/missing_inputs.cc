@@ -52,7 +52,7 @@ bool IsWhole(const Reading& reading, const Environment& env) {
   // The fork's own checks ask for the same; a container's values stand in its recipe.
   if (!stack.command_line || stack.fork || reading.format != kShellFormat || reading.no_launch) return false;
   if (!knowledge.own_parser || !knowledge.clear || !knowledge.elsewhere.empty() || knowledge.part) return false;
-  const auto shown = [&](K knob) { return knowledge.shown.count(knob) > 0 || knowledge.hidden.count(knob) > 0; };
+  const auto shown = [&](K knob) { return knowledge.shown.contains(knob) || knowledge.hidden.contains(knob); };
   return shown(K::hidden_size) && (shown(K::num_layers) || shown(K::hybrid_layer_pattern));
 }
 
@@ -64,7 +64,7 @@ std::vector<Finding> MissingInputs(const Reading& reading, const Environment& en
   for (const Input& input : kInputs) {
     bool there = false;
     for (const K knob : input.knobs) {
-      there = there || config.Get(knob).truthy() || reading.knowledge.hidden.count(knob) > 0;
+      there = there || config.Get(knob).truthy() || reading.knowledge.hidden.contains(knob);
     }
     if (there) continue;
     Finding finding;

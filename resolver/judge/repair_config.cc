@@ -148,7 +148,7 @@ bool IsMemoryError(const Finding& finding) {
 
 // What the engine does not see: the forecast of what was repaired may lie above the GPU's memory.
 absl::Status RepairMemory(JudgeQuestion* repaired, RepairedConfig* out) {
-  VetFixes(*repaired, &out->judged);
+  VetFixes(repaired->view, &out->judged);
   const std::vector<Finding>& findings = out->judged.run.findings;
   const auto lacks = std::find_if(findings.begin(), findings.end(), IsMemoryError);
   if (lacks == findings.end() || lacks->fixes.empty()) return absl::OkStatus();

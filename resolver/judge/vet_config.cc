@@ -9,6 +9,7 @@
 #include "resolver/derive/candidate.h"
 #include "resolver/derive/model_from_knobs.h"
 #include "resolver/derive/shape.h"
+#include "resolver/derive/target_knobs.h"
 #include "resolver/engine/repair.h"
 #include "resolver/estimate/memory.h"
 #include "resolver/judge/loongforge_parts.h"
@@ -19,31 +20,50 @@
 namespace flightplan {
 namespace {
 
-FixOutcome Ask(const ReadConfig& read, const Patch& patch) {
-  Config config = read.config;
-  Environment env = read.env;
+// The configuration as it was written, which the rules have changed since.
+Config WrittenConfig(const JudgedConfig& judged) {
+  Config config = ConfigOf(judged.reading.parsed.knobs, judged.env);
+  if (!judged.env.written) UseTargetNames(judged.env.target, &config);
+  return config;
+}
+
+FixOutcome Ask(const JudgedConfig& judged, Config config, const Patch& patch) {
+  Environment env = judged.env;
   ApplyPatch(patch, &config, &env);
   RunResult run = Run(std::move(config), env);
-  AddParts(read.reading.parsed, env, &run);
-  const WeighedConfig weighed = WeighConfig({&read.gpu, read.reading.parsed.unknown}, &run);
+  const ParseResult& parsed = judged.reading.parsed;
+  AddParts(parsed, env, &run);
+  const WeighedConfig weighed = WeighConfig({&judged.gpu, parsed.unknown}, &run);
   return OutcomeOf(run.findings, weighed.estimate.has_value() ? &*weighed.estimate : nullptr, 0);
 }
 
-// Sizes that the model's shape and its stages hang on.
+// Sizes that the stages hang on.
 constexpr Knob kLayoutSizes[] = {Knob::tensor_model_parallel_size,           Knob::pipeline_model_parallel_size,
                                  Knob::virtual_pipeline_model_parallel_size, Knob::context_parallel_size,
                                  Knob::expert_model_parallel_size,           Knob::expert_tensor_parallel_size};
-bool MovesLayout(const Patch& patch) {
-  return std::any_of(patch.begin(), patch.end(), [](const Assignment& assignment) {
-    return std::find(std::begin(kLayoutSizes), std::end(kLayoutSizes), assignment.knob) != std::end(kLayoutSizes);
+bool IsLayoutSize(const Assignment& assignment) {
+  return assignment.env_var.empty() &&
+         std::find(std::begin(kLayoutSizes), std::end(kLayoutSizes), assignment.knob) != std::end(kLayoutSizes);
+}
+bool MovesLayout(const Patch& patch) { return std::any_of(patch.begin(), patch.end(), IsLayoutSize); }
+// And nothing that the model is read from.
+bool MovesLayoutAlone(const Patch& patch) {
+  return std::all_of(patch.begin(), patch.end(), [](const Assignment& assignment) {
+    return IsLayoutSize(assignment) || (assignment.env_var.empty() && assignment.knob == Knob::sequence_parallel);
   });
 }
 
 // Memory with a patch over the effective values, before the rules look at the change.
 class PatchForecast {
  public:
-  PatchForecast(const JudgedConfig& judged, const ReadConfig& read)
-      : run_(judged.run), inputs_{&read.gpu, read.reading.parsed.unknown} {
+  explicit PatchForecast(const JudgedConfig& judged)
+      : run_(judged.run), inputs_{&judged.gpu, judged.reading.parsed.unknown} {
+    if (judged.model != nullptr) {
+      model_ = judged.model.get();
+      shape_ = model_->shape;
+      stages_ = judged.estimate.has_value() ? judged.estimate->layout : StagesOf(*shape_, run_.config);
+      return;
+    }
     if (!inputs_.gpu->has_value() || !run_.env.world_size.has_value()) return;
     absl::StatusOr<ModelSpec> model = ModelFromKnobs(run_.config);
     if (!model.ok()) return;
@@ -55,6 +75,11 @@ class PatchForecast {
 
   FixOutcome Of(const Patch& patch) const {
     Config config = run_.config;
+    if (model_ != nullptr && MovesLayoutAlone(patch)) {
+      for (const Assignment& assignment : patch) config.Set(assignment.knob, assignment.value, Origin::kCaller);
+      const bool even = ComesOutEven(model_->intent.model, config, run_.env);
+      return even ? With(config, StagesOf(*shape_, config)) : FixOutcome();
+    }
     if (!shape_.has_value() || MovesLayout(patch)) {
       Environment env = run_.env;
       ApplyPatch(patch, &config, &env);
@@ -62,35 +87,39 @@ class PatchForecast {
       return weighed.estimate.has_value() ? OutcomeOf({}, &*weighed.estimate, 0) : FixOutcome();
     }
     for (const Assignment& assignment : patch) config.Set(assignment.knob, assignment.value, Origin::kCaller);
+    return With(config, stages_);
+  }
+
+ private:
+  FixOutcome With(const Config& config, const StageLayout& stages) const {
     MemoryForecast memory;
-    ForecastMemory(*shape_, CandidateOf(config, run_.env, *shape_, stages_), MemoryOf(**inputs_.gpu), &memory);
+    ForecastMemory(*shape_, CandidateOf(config, run_.env, *shape_, stages), MemoryOf(**inputs_.gpu), &memory);
     FixOutcome outcome;
     outcome.fit = memory.verdict;
     outcome.memory_bytes = memory.fullest.total.value;
     return outcome;
   }
 
- private:
   const RunResult& run_;
   const WeighingInputs inputs_;
+  const WeighedModel* model_ = nullptr;  // null: the configuration itself was not weighed
   std::optional<ModelShape> shape_;
   StageLayout stages_;
 };
 
 }  // namespace
 
-void VetFixes(const JudgeQuestion& question, JudgedConfig* judged) {
-  if (!OffersFixes(question.view, &judged->run.findings)) return;
-  const absl::StatusOr<ReadConfig> read = Read(question);
-  if (!read.ok()) return;
+void VetFixes(View view, JudgedConfig* judged) {
+  if (!OffersFixes(view, &judged->run.findings)) return;
+  const Config written = WrittenConfig(*judged);
   FixTrial trial;
-  trial.now = Ask(*read, {});
+  trial.now = judged->outcome;
   trial.config = &judged->run.config;
-  trial.ask = [&](const Patch& patch) { return Ask(*read, patch); };
+  trial.ask = [&](const Patch& patch) { return Ask(*judged, written, patch); };
   // Made for memory findings alone, which are the ones that ask.
   std::optional<PatchForecast> forecast;
   trial.forecast = [&](const Patch& patch) {
-    if (!forecast.has_value()) forecast.emplace(*judged, *read);
+    if (!forecast.has_value()) forecast.emplace(*judged);
     return forecast->Of(patch);
   };
   VetFixes(trial, &judged->run.findings);

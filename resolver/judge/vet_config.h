@@ -2,11 +2,10 @@
 #pragma once
 
 #include "resolver/judge/judge.h"
-#include "resolver/plan/judge_question.h"
+#include "resolver/plan/intent.h"
 
 namespace flightplan {
 
-// `judged`: of this question.
-void VetFixes(const JudgeQuestion& question, JudgedConfig* judged);
+void VetFixes(View view, JudgedConfig* judged);
 
 }  // namespace flightplan

@@ -50,22 +50,28 @@ WeighedConfig Lacks(std::string input, absl::string_view why) {
   return weighed;
 }
 
+bool ExpertsComeOutEven(const ModelSpec& model, const Config& config) {
+  const int64_t ep = std::max<int64_t>(1, config.Get(Knob::expert_model_parallel_size).integer());
+  return model.num_moe_experts.value_or(0) % ep == 0;
+}
+
 // As if every value of `config` were known.
 WeighedConfig Forecast(const GpuSystem& gpu, const Config& config, const Environment& env) {
   std::optional<Knob> missing;
   auto model = ModelFromKnobs(config, &missing);
   if (!model.ok()) return Lacks(missing.has_value() ? std::string(Name(*missing)) : "", model.status().message());
-  const int64_t ep = std::max<int64_t>(1, config.Get(Knob::expert_model_parallel_size).integer());
-  if (model->num_moe_experts.value_or(0) % ep != 0) return Lacks("", "the experts do not come out even");
-  const auto shape = MakeShape(*model, config);
+  if (!ExpertsComeOutEven(*model, config)) return Lacks("", "the experts do not come out even");
+  auto shape = MakeShape(*model, config);
   if (!shape.ok()) return Lacks("", shape.status().message());
-  NormalizedIntent intent;
-  intent.model = *std::move(model);
-  intent.gpu = gpu;
-  intent.env = env;
+  const auto weighed_model = std::make_shared<WeighedModel>();
+  weighed_model->intent.model = *std::move(model);
+  weighed_model->intent.gpu = gpu;
+  weighed_model->intent.env = env;
+  weighed_model->shape = *std::move(shape);
   WeighedConfig weighed;
-  weighed.estimate = Estimate(intent, *shape, PlaceLayout(config, env), config, env.vars);
+  weighed.estimate = Estimate(weighed_model->intent, weighed_model->shape, PlaceLayout(config, env), config, env.vars);
   if (weighed.estimate->stages.empty()) return Lacks("", "the layout does not come out even");
+  weighed.model = weighed_model;
   weighed.standing.fit = weighed.estimate->fit;
   return weighed;
 }
@@ -84,6 +90,12 @@ int64_t LeastWithout(const GpuSystem& gpu, const std::string& missing, const Con
 }
 
 }  // namespace
+
+bool ComesOutEven(const ModelSpec& model, const Config& config, const Environment& env) {
+  const Placement placement = PlaceLayout(config, env);
+  return ExpertsComeOutEven(model, config) && placement.data_parallel_size > 0 &&
+         (!model.is_moe() || placement.expert_data_parallel_size > 0);
+}
 
 WeighedConfig EstimateConfig(const WeighingInputs& inputs, const Config& config, const Environment& env) {
   if (!inputs.gpu->has_value()) return Lacks("hardware.gpu", "no GPU is given");

@@ -3,13 +3,16 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 
 #include "absl/types/span.h"
+#include "resolver/derive/shape.h"
 #include "resolver/engine/engine.h"
 #include "resolver/estimate/estimate.h"
 #include "resolver/plan/hardware.h"
+#include "resolver/plan/intent.h"
 #include "resolver/plan/knob.h"
 
 namespace flightplan {
@@ -24,8 +27,15 @@ struct MemoryStanding {
   int64_t usable_bytes = 0;    // of one GPU; 0: not known
 };
 
+// What was weighed: the model as the knobs say it, in `intent` with the GPU and the environment.
+struct WeighedModel {
+  NormalizedIntent intent;
+  ModelShape shape;
+};
+
 struct WeighedConfig {
   std::optional<EstimatedPlan> estimate;
+  std::shared_ptr<const WeighedModel> model;  // of the estimate; null: there is none
   MemoryStanding standing;
   std::string not_judged;  // why there is no estimate; empty where there is one
 };
@@ -35,6 +45,9 @@ struct WeighingInputs {
   const std::optional<GpuSystem>* gpu = nullptr;  // as the caller described it; empty: none was given
   absl::Span<const Knob> unread;                  // written with values that only a run would know
 };
+
+// Whether ranks and experts come out even: else no memory is forecast.
+bool ComesOutEven(const ModelSpec& model, const Config& config, const Environment& env);
 
 // The forecast alone, of effective values.
 WeighedConfig EstimateConfig(const WeighingInputs& inputs, const Config& config, const Environment& env);

@@ -50,7 +50,8 @@ OptimizerState StateWith(bool offload, const NormalizedIntent& intent, const Mod
 
 ExecutionSpace ExecutionsOf(const NormalizedIntent& intent, const ModelShape& shape, const Config& config,
                             const Candidate& base) {
-  const decide::Features f = decide::ExtractFeatures(intent, shape, config);
+  // Of the model's sizes and of its stages nothing is asked.
+  const decide::Features f = decide::ExtractFeatures(intent, std::nullopt, config);
   ExecutionSpace space;
 
   const bool overlap_known = config.origin(K::overlap_moe_expert_parallel_comm) != Origin::kAbsent && f.moe;

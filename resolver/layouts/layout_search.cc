@@ -142,7 +142,7 @@ absl::Status PrepareSearch(NormalizedIntent intent, LayoutSearch* s) {
     s->config.Set(K::pipeline_model_parallel_layout, Value(text), Origin::kCaller);
   }
   q.execution = ExecutionsOf(s->intent, s->shape, s->config, s->bases.front());
-  const int64_t domain = decide::ExtractFeatures(s->intent, s->shape, s->config).domain;
+  const int64_t domain = decide::ExtractFeatures(s->intent, std::nullopt, s->config).domain;
   const bool cp_comm_is_open = !PinOf(s->intent, K::cp_comm_type).has_value() && !StackOf(s->intent.env).fork;
   q.base = [s, domain, cp_comm_is_open](const LayoutSizes& sizes) {
     Candidate base = s->bases[BaseIndex(s->given, sizes)];

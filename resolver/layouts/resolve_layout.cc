@@ -51,6 +51,7 @@ struct ExecutionSearch {
   Candidate base;
   SearchQuestion question;
   LayoutSizes sizes;
+  ExecutionSpace all;  // before anything was taken from the question's
 
   double Room() const { return question.room * question.memory.capacity; }  // bytes; 0: not known
 };
@@ -75,7 +76,7 @@ void Prepare(const ResolvedPlan& plan, double room, ExecutionSearch* s) {
   q.layout.global_batch_size = base.global_batch_size;
   q.layout.seq_length = base.seq_length;
   q.layout.sequence_parallel = base.sequence_parallel;
-  q.execution = ExecutionsOf(plan.intent, shape, config, base);
+  s->all = q.execution = ExecutionsOf(plan.intent, shape, config, base);
   q.base = [s](const LayoutSizes&) { return s->base; };
 }
 
@@ -219,8 +220,8 @@ ExecutionSpace Without(const ExecutionSpace& weighed, ExecutionSpace all) {
 // One round over the plan's own dispatcher: first what no evidence speaks of, then what evidence left to an A/B. What
 // it settles stays.
 absl::StatusOr<bool> WeighOnce(const NormalizedIntent& intent, const EvidenceSnapshot& evidence, double room,
-                               ResolvedPlan* plan) {
-  ExecutionSearch search;
+                               ExecutionSearch* weighing, ResolvedPlan* plan) {
+  ExecutionSearch& search = *weighing;
   Prepare(*plan, room, &search);
   Keep(*plan, search.base, Settled, &search.question.execution);
   const ExecutionSpace unsettled = search.question.execution;
@@ -235,21 +236,24 @@ absl::StatusOr<bool> WeighOnce(const NormalizedIntent& intent, const EvidenceSna
 }
 
 // Until nothing changes: what goes with a choice, such as the optimizer that offload asks for, moves the next one.
+// Leaves `search` as Prepare makes it of the plan.
 absl::Status WeighExecutions(const NormalizedIntent& intent, const EvidenceSnapshot& evidence, double room,
-                             ResolvedPlan* plan) {
+                             ExecutionSearch* search, ResolvedPlan* plan) {
   for (int round = 0; round < kMostRounds; ++round) {
-    FLIGHTPLAN_ASSIGN_OR_RETURN(const bool changed, WeighOnce(intent, evidence, room, plan));
-    if (!changed) break;
+    FLIGHTPLAN_ASSIGN_OR_RETURN(const bool changed, WeighOnce(intent, evidence, room, search, plan));
+    if (changed) continue;
+    search->question.execution = search->all;
+    return absl::OkStatus();
   }
+  Prepare(*plan, room, search);
   return absl::OkStatus();
 }
 
 // Other dispatchers that are installed, each with what the decisions make of it.
 absl::Status WeighDispatchers(const NormalizedIntent& intent, const EvidenceSnapshot& evidence, double room,
-                              ResolvedPlan* plan) {
+                              ExecutionSearch* prepared, ResolvedPlan* plan) {
   if (!intent.model.is_moe() || Settled(*plan, K::moe_token_dispatcher_type)) return absl::OkStatus();
-  ExecutionSearch search;
-  Prepare(*plan, room, &search);
+  ExecutionSearch& search = *prepared;
   const Dispatcher own = search.base.dispatcher;
   const std::vector<Exchange> all = search.question.execution.exchanges;
   for (Dispatcher dispatcher : {Dispatcher::kAllToAll, Dispatcher::kDeepEp, Dispatcher::kHybridEp}) {
@@ -265,7 +269,8 @@ absl::Status WeighDispatchers(const NormalizedIntent& intent, const EvidenceSnap
     GiveKnobs(given, &asked);
     FLIGHTPLAN_ASSIGN_OR_RETURN(ResolvedPlan tried, Resolve(asked, evidence));
     if (Closed(tried)) continue;
-    FLIGHTPLAN_RETURN_IF_ERROR(WeighExecutions(asked, evidence, room, &tried));
+    ExecutionSearch of_tried;
+    FLIGHTPLAN_RETURN_IF_ERROR(WeighExecutions(asked, evidence, room, &of_tried, &tried));
     if (!Better(*plan, tried, search.Room(), 0)) continue;
     TellAsDecided(*plan, given, &tried);
     *plan = std::move(tried);
@@ -297,8 +302,9 @@ absl::StatusOr<ResolvedPlan> Execute(const NormalizedIntent& intent, const Evide
   FLIGHTPLAN_ASSIGN_OR_RETURN(ResolvedPlan plan, Resolve(intent, evidence));
   if (Closed(plan)) return plan;
   for (const double room : kRooms) {
-    FLIGHTPLAN_RETURN_IF_ERROR(WeighExecutions(intent, evidence, room, &plan));
-    FLIGHTPLAN_RETURN_IF_ERROR(WeighDispatchers(intent, evidence, room, &plan));
+    ExecutionSearch search;
+    FLIGHTPLAN_RETURN_IF_ERROR(WeighExecutions(intent, evidence, room, &search, &plan));
+    FLIGHTPLAN_RETURN_IF_ERROR(WeighDispatchers(intent, evidence, room, &search, &plan));
     if (Launchable(plan)) break;
   }
   return plan;

@@ -1,5 +1,6 @@
 #include "resolver/layouts/virtual_stages.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "resolver/layouts/execution_space.h"
@@ -49,7 +50,10 @@ VirtualStageSearch::VirtualStageSearch(const NormalizedIntent& intent) {
 }
 
 std::vector<VirtualStages> VirtualStageSearch::AsDecided() {
-  return open_ ? Ranked(search_.question.base(search_.question.layout.wish)) : std::vector<VirtualStages>();
+  if (!open_) return {};
+  LayoutSizes given = search_.question.layout.wish;
+  given.tp = std::max(1, given.tp);  // open where a fix of an open layout's plan is tried
+  return Ranked(search_.question.base(given));
 }
 
 std::vector<VirtualStages> VirtualStageSearch::AsIn(const ResolvedPlan& plan) {

@@ -15,53 +15,63 @@ int64_t SizeIn(const Config& config, Knob knob) { return std::max<int64_t>(1, co
 
 Assignment Set(Knob knob, Value value) { return {knob, "", std::move(value)}; }
 
+// Names of modules, each one text for all the patches that name it.
+using Modules = std::vector<Value>;
+
 // Modules that are cheap to compute again, cheapest first; the model must have them.
-std::vector<absl::string_view> LightModules(const Config& c) {
-  std::vector<absl::string_view> modules;
+Modules LightModules(const Config& c) {
+  Modules modules;
   const bool moe = c.Get(K::num_moe_experts).integer() > 0;
-  if (moe) modules.push_back("moe_act");
-  modules.push_back("layernorm");
-  if (c.Get(K::multi_latent_attention).truthy()) modules.push_back("mla_up_proj");
-  if (moe && c.Get(K::moe_shared_expert_intermediate_size).integer() > 0) modules.push_back("shared_experts");
-  modules.push_back("mlp");
+  if (moe) modules.emplace_back("moe_act");
+  modules.emplace_back("layernorm");
+  if (c.Get(K::multi_latent_attention).truthy()) modules.emplace_back("mla_up_proj");
+  if (moe && c.Get(K::moe_shared_expert_intermediate_size).integer() > 0) modules.emplace_back("shared_experts");
+  modules.emplace_back("mlp");
   return modules;
 }
 
-// The set with what is computed again already; empty where it adds nothing.
-Patch Selective(const Config& c, const std::vector<absl::string_view>& added) {
-  std::vector<Value> modules;
-  if (c.Get(K::recompute_granularity).text() == "selective") {
-    for (const Value& module : c.Get(K::recompute_modules).list()) modules.push_back(module);
+// What is computed again already, with `added`; empty where that adds nothing.
+Modules With(const Modules& now, const Modules& added) {
+  Modules modules = now;
+  for (const Value& name : added) {
+    if (std::find(now.begin(), now.end(), name) == now.end()) modules.push_back(name);
   }
-  const size_t before = modules.size();
-  for (const absl::string_view name : added) {
-    if (std::find(modules.begin(), modules.end(), Value(name)) == modules.end()) modules.emplace_back(name);
-  }
-  if (modules.size() == before) return {};
-  return {Set(K::recompute_granularity, Value("selective")), Set(K::recompute_modules, Value(std::move(modules)))};
+  return modules.size() == now.size() ? Modules() : modules;
 }
 
-void AddSelective(const Config& c, std::vector<Patch>* out) {
-  const std::vector<absl::string_view> light = LightModules(c);
-  std::vector<std::vector<absl::string_view>> sets;
-  for (size_t i = 0; i < light.size(); ++i) sets.push_back({light[i]});
+// Sets of modules that are worth a try, the cheapest first.
+std::vector<Modules> SetsOf(const Config& c) {
+  const Modules light = LightModules(c);
+  std::vector<Modules> sets;
+  for (const Value& one : light) sets.push_back({one});
   for (size_t i = 0; i < light.size(); ++i) {
     for (size_t k = i + 1; k < light.size(); ++k) sets.push_back({light[i], light[k]});
   }
   if (light.size() > 2) sets.push_back(light);
-  for (const char* heavy : {"core_attn", "moe"}) {
-    if (absl::string_view(heavy) == "moe" && c.Get(K::num_moe_experts).integer() <= 0) continue;
-    if (absl::string_view(heavy) == "moe" && c.Get(K::overlap_moe_expert_parallel_comm).truthy()) continue;
+  const bool moe = c.Get(K::num_moe_experts).integer() > 0 && !c.Get(K::overlap_moe_expert_parallel_comm).truthy();
+  const auto add_heavy = [&](const Value& heavy) {
     sets.push_back({heavy});
     sets.push_back(light);
     sets.back().push_back(heavy);
+  };
+  add_heavy(Value("core_attn"));
+  if (moe) add_heavy(Value("moe"));
+  return sets;
+}
+
+void AddSelective(const Config& c, std::vector<Patch>* out) {
+  const Value selective("selective");
+  Modules now;
+  if (c.Get(K::recompute_granularity).text() == "selective") {
+    const auto list = c.Get(K::recompute_modules).list();
+    now.assign(list.begin(), list.end());
   }
-  for (const auto& set : sets) {
-    Patch patch = Selective(c, set);
-    if (!patch.empty() && std::none_of(out->begin(), out->end(),
-                                       [&](const Patch& known) { return known.back().value == patch.back().value; })) {
-      out->push_back(std::move(patch));
-    }
+  std::vector<Modules> known;
+  for (const Modules& set : SetsOf(c)) {
+    Modules modules = With(now, set);
+    if (modules.empty() || std::find(known.begin(), known.end(), modules) != known.end()) continue;
+    known.push_back(modules);
+    out->push_back({Set(K::recompute_granularity, selective), Set(K::recompute_modules, Value(std::move(modules)))});
   }
 }
 

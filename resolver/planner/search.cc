@@ -36,6 +36,7 @@ double Dot(const RankLoad& load, const RankLoad& us) {
 struct Split {
   const StageLayout* stages = nullptr;
   std::vector<RankLoad> ranks;  // those that can be the slowest
+  RankLoad all{};               // of all ranks together
 };
 struct Pipeline {
   bool known = false;         // looked up before
@@ -64,7 +65,11 @@ struct Judgement {
 };
 
 struct TimedLayers {
-  LayerTimes times;
+  explicit TimedLayers(LayerTimes timed) : times(std::move(timed)) {
+    for (size_t k = 0; k < times.kinds.size(); ++k) pairs[k] = times.kinds[k].pair;
+    pairs.back() = times.head.pair;
+  }
+  const LayerTimes times;
   RankLoad pairs{};  // of one layer and of the head: forward and backward, exchanges as they overlap
 };
 
@@ -72,7 +77,9 @@ struct TimedLayers {
 struct Combination {
   const Exchange* exchange = nullptr;
   const Graphs* graphs = nullptr;
-  // Times of the layers by recompute set, worked out when they are needed first: most never are, and each is large.
+  // What is the same for all recompute sets, and times of the layers by set, worked out when they are needed first:
+  // most never are, and each is large.
+  std::unique_ptr<const LayerTimer> timer;
   std::vector<std::unique_ptr<const TimedLayers>> times;
 };
 
@@ -115,10 +122,20 @@ std::vector<Family> FamiliesOf(const ExecutionSpace& execution) {
   return families;
 }
 
+// Computes again whatever one of them does, and more: what comes on top takes time and makes nothing faster.
+bool AddsToAny(const std::vector<Recompute>& sets, const Recompute& recompute) {
+  return std::any_of(sets.begin(), sets.end(), [&](const Recompute& set) {
+    return set.mode == recompute.mode && set.offload_layers == recompute.offload_layers &&
+           (set.modules & recompute.modules) == set.modules;
+  });
+}
+
 class Searcher {
  public:
-  explicit Searcher(const SearchQuestion& question)
+  // `counts`: what was judged and what was not is told with the result.
+  Searcher(const SearchQuestion& question, bool counts)
       : q_(question),
+        counts_(counts),
         executions_(static_cast<int64_t>(question.execution.size())),
         sets_(
             static_cast<int64_t>(question.execution.recomputes.size() * question.execution.optimizer_offloads.size())),
@@ -160,9 +177,18 @@ class Searcher {
   double TimeOf(const Layout& layout, const Candidate& c, double limit, size_t recompute,
                 Combination* combination) const;
   Band MemoryOf(const Candidate& c) const;
-  bool Fits(const Band& memory) const {
-    return q_.memory.capacity <= 0 || memory.value <= q_.room * q_.memory.capacity;
-  }
+  bool Fits(double bytes) const { return q_.memory.capacity <= 0 || bytes <= q_.room * q_.memory.capacity; }
+  bool Fits(const Candidate& c) const;
+  using TimedSet = std::tuple<double, size_t, float>;  // time, index of the recompute set, offload
+  struct OpenFamily {
+    const Family* family;
+    std::optional<bool> forbidden;  // by memory; not known yet
+  };
+  std::vector<std::pair<double, Combination*>> Plain(const Layout& layout, double best, Candidate* c,
+                                                     std::vector<Combination>* combinations, Judgement* out) const;
+  std::vector<OpenFamily> OpenFamilies(const Layout& layout) const;
+  void AddFaster(const Layout& layout, double best, Candidate* c, Combination* combination, OpenFamily* open,
+                 std::vector<TimedSet>* faster, Judgement* out) const;
   void JudgeTime(const Layout& layout, double threshold, std::vector<Combination>* combinations, Judgement* out) const;
   void JudgeMemory(const Layout& layout, double threshold, const std::vector<Combination>& combinations,
                    Judgement* out) const;
@@ -171,6 +197,7 @@ class Searcher {
   // ---- bounds
   RankLoad LoadOf(const RankContents& rank) const;
   std::vector<RankLoad> SlowestLoads(const StageLayout& stages) const;
+  Split SplitOf(const StageLayout& stages) const;
   const Pipeline& PipelineOf(int pp, int vpp);
   Floor ComputeFloorOf(const LayoutSizes& sizes) const;
   void Complete(const LayoutSizes& sizes, Floor* floor) const;
@@ -190,6 +217,7 @@ class Searcher {
   void JudgeAll(bool count, std::vector<FoundPlan>* best);
 
   const SearchQuestion& q_;
+  const bool counts_;
   const int64_t executions_, sets_;
   const float most_offload_;
   const bool plain_is_open_;  // no recompute and no offload are among the executions
@@ -249,7 +277,7 @@ std::vector<Combination> Searcher::Combinations() const {
   combinations.reserve(q_.execution.exchanges.size() * q_.execution.graphs.size());
   for (const Exchange& exchange : q_.execution.exchanges) {
     for (const Graphs& graphs : q_.execution.graphs) {
-      combinations.push_back({&exchange, &graphs, {}});
+      combinations.push_back({&exchange, &graphs, {}, {}});
       combinations.back().times.resize(q_.execution.recomputes.size() + 1);  // and one without any
     }
   }
@@ -284,16 +312,21 @@ double Searcher::TimeOf(const Layout& layout, const Candidate& c, double limit, 
                         Combination* combination) const {
   std::unique_ptr<const TimedLayers>& timed = combination->times[recompute];
   if (timed == nullptr) {
-    auto made = std::make_unique<TimedLayers>();
-    made->times = TimeLayers(*q_.work, c, q_.rates);
-    for (size_t k = 0; k < made->times.kinds.size(); ++k) made->pairs[k] = made->times.kinds[k].pair;
-    made->pairs.back() = made->times.head.pair;
-    timed = std::move(made);
+    if (combination->timer == nullptr) combination->timer = std::make_unique<LayerTimer>(*q_.work, c, q_.rates);
+    timed = std::make_unique<const TimedLayers>(combination->timer->Time(c));
   }
-  if (TimeBound(layout.sizes, SlowestUs(*layout.split, timed->pairs), 0) >= limit) return kNever;
-  StepForecast forecast;
-  if (!ForecastStep(*q_.work, c, q_.rates, timed->times, &forecast)) return kNever;
-  return forecast.us;
+  // Where nothing overlaps the exchanges, what fills and drains the pipeline takes no less than the steady part does.
+  const double all_us = c.ep_overlap ? 0 : Dot(layout.split->all, timed->pairs);
+  if (TimeBound(layout.sizes, SlowestUs(*layout.split, timed->pairs), all_us) >= limit) return kNever;
+  return StepUsBelow(limit, *q_.work, c, q_.rates, timed->times);
+}
+
+// Every rank for itself: the first that does not ends the question.
+bool Searcher::Fits(const Candidate& c) const {
+  if (q_.memory.capacity <= 0) return true;
+  const MemoryModel model(*q_.shape, c, q_.memory.device);
+  const std::vector<int>& ranks = c.stages->distinct_ranks;
+  return std::all_of(ranks.begin(), ranks.end(), [&](int rank) { return Fits(model.Stage(rank).Total()); });
 }
 
 Band Searcher::MemoryOf(const Candidate& c) const {
@@ -302,39 +335,85 @@ Band Searcher::MemoryOf(const Candidate& c) const {
   return forecast.fullest.total;
 }
 
-void Searcher::JudgeTime(const Layout& layout, double threshold, std::vector<Combination>* combinations,
-                         Judgement* out) const {
-  Candidate c = At(layout.sizes, layout.split->stages);
-  const int32_t given_layers = c.offload_layers;
-  double best = std::nextafter(threshold, kNever);     // as good as the worst kept may rank before it
-  std::vector<std::pair<double, Combination*>> plain;  // without recompute and offload, fastest first
+// The combinations without recompute and offload, fastest first.
+std::vector<std::pair<double, Combination*>> Searcher::Plain(const Layout& layout, double best, Candidate* c,
+                                                             std::vector<Combination>* combinations,
+                                                             Judgement* out) const {
+  std::vector<std::pair<double, Combination*>> plain;
   for (Combination& combination : *combinations) {
     if (!Possible(layout.sizes, combination)) {
       out->incompatible += sets_;
       continue;
     }
-    Use(combination, &c);
-    plain.emplace_back(TimeOf(layout, c, best, q_.execution.recomputes.size(), &combination), &combination);
+    Use(combination, c);
+    plain.emplace_back(TimeOf(layout, *c, best, q_.execution.recomputes.size(), &combination), &combination);
   }
   std::stable_sort(plain.begin(), plain.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  return plain;
+}
+
+// What memory forbids is dearer to find out than what takes too long: of one layout, where nobody asks how many fell to
+// which bound, it is found out of those families alone that have something fast.
+std::vector<Searcher::OpenFamily> Searcher::OpenFamilies(const Layout& layout) const {
+  std::vector<OpenFamily> open;
+  for (const Family& family : families_) {
+    if (!counts_) {
+      open.push_back({&family, std::nullopt});
+    } else if (!CannotFit(layout, family)) {
+      open.push_back({&family, false});
+    }
+  }
+  return open;
+}
+
+// Adds the family's sets that take less than `best` and may fit.
+void Searcher::AddFaster(const Layout& layout, double best, Candidate* c, Combination* combination, OpenFamily* open,
+                         std::vector<TimedSet>* faster, Judgement* out) const {
+  const Family& family = *open->family;
+  const size_t before = faster->size();
+  const int32_t given_layers = c->offload_layers;
+  std::vector<Recompute> slow;
+  UseOffload(family.offload, c);
+  for (size_t r : family.sets) {
+    const Recompute& recompute = q_.execution.recomputes[r];
+    if (!Compatible(*combination->exchange, *combination->graphs, recompute) || !Compatible(layout.sizes, recompute)) {
+      ++out->incompatible;
+      continue;
+    }
+    if (AddsToAny(slow, recompute)) continue;
+    Use(recompute, given_layers, c);
+    ++out->judged;
+    const double us = TimeOf(layout, *c, best, r, combination);
+    if (us < best) {
+      faster->emplace_back(us, r, family.offload);
+    } else if (!counts_ && q_.rates.k.corun_communication >= 1) {
+      slow.push_back(recompute);
+    }
+  }
+  c->offload_layers = given_layers;
+  if (faster->size() == before) return;
+  if (!open->forbidden.has_value()) open->forbidden = CannotFit(layout, family);
+  if (*open->forbidden) faster->resize(before);
+}
+
+void Searcher::JudgeTime(const Layout& layout, double threshold, std::vector<Combination>* combinations,
+                         Judgement* out) const {
+  Candidate c = At(layout.sizes, layout.split->stages);
+  const int32_t given_layers = c.offload_layers;
+  double best = std::nextafter(threshold, kNever);  // as good as the worst kept may rank before it
+  const auto plain = Plain(layout, best, &c, combinations, out);
   if (plain.empty() || !(plain.front().first < best)) {
     out->time_bound += sets_ * static_cast<int64_t>(plain.size());
     return;
   }
-
-  // What memory forbids is dearer to find out than what takes too long.
-  std::vector<const Family*> families;  // that can fit
-  int64_t left = 0;                     // sets in them
-  for (const Family& family : families_) {
-    if (CannotFit(layout, family)) continue;
-    families.push_back(&family);
-    left += static_cast<int64_t>(family.sets.size());
-  }
+  std::vector<OpenFamily> families = OpenFamilies(layout);
+  int64_t left = 0;  // sets in them
+  for (const OpenFamily& open : families) left += static_cast<int64_t>(open.family->sets.size());
   out->memory_bound += (sets_ - left) * static_cast<int64_t>(plain.size());
   if (families.empty()) return;
 
   std::optional<Candidate> winner;
-  std::vector<std::tuple<double, size_t, float>> by_time;  // of the sets: time, index, offload
+  std::vector<TimedSet> by_time;
   for (size_t i = 0; i < plain.size(); ++i) {
     const auto& [plain_us, combination] = plain[i];
     if (!(plain_us < best)) {  // and so are all that follow
@@ -344,7 +423,7 @@ void Searcher::JudgeTime(const Layout& layout, double threshold, std::vector<Com
     Use(*combination, &c);
     if (plain_is_open_) {  // where that fits, everything else only adds time
       Use(q_.execution.recomputes.front(), given_layers, &c);
-      if (Fits(MemoryOf(c))) {
+      if (Fits(c)) {
         ++out->judged;
         out->time_bound += left - 1;
         best = plain_us;
@@ -353,26 +432,13 @@ void Searcher::JudgeTime(const Layout& layout, double threshold, std::vector<Com
       }
     }
     by_time.clear();
-    for (const Family* family : families) {
-      UseOffload(family->offload, &c);
-      for (size_t r : family->sets) {
-        const Recompute& recompute = q_.execution.recomputes[r];
-        if (!Compatible(*combination->exchange, *combination->graphs, recompute) ||
-            !Compatible(layout.sizes, recompute)) {
-          ++out->incompatible;
-          continue;
-        }
-        Use(recompute, given_layers, &c);
-        ++out->judged;
-        const double us = TimeOf(layout, c, best, r, combination);
-        if (us < best) by_time.emplace_back(us, r, family->offload);
-      }
-    }
+    c.offload_layers = given_layers;
+    for (OpenFamily& open : families) AddFaster(layout, best, &c, combination, &open, &by_time, out);
     std::sort(by_time.begin(), by_time.end());
     for (const auto& [us, r, offload] : by_time) {
       Use(q_.execution.recomputes[r], given_layers, &c);
       UseOffload(offload, &c);
-      if (!Fits(MemoryOf(c))) continue;
+      if (!Fits(c)) continue;
       best = us;
       winner = c;
       break;
@@ -403,7 +469,7 @@ void Searcher::JudgeMemory(const Layout& layout, double threshold, const std::ve
         UseOffload(offload, &c);
         ++out->judged;
         const Band memory = MemoryOf(c);
-        if (!(memory.value < best) || !Fits(memory)) continue;
+        if (!(memory.value < best) || !Fits(memory.value)) continue;
         best = memory.value;
         winner = c;
       }
@@ -468,6 +534,15 @@ std::vector<RankLoad> Searcher::SlowestLoads(const StageLayout& stages) const {
   return slowest;
 }
 
+Split Searcher::SplitOf(const StageLayout& stages) const {
+  Split split{&stages, SlowestLoads(stages), {}};
+  for (const RankContents& rank : stages.contents) {
+    const RankLoad load = LoadOf(rank);
+    for (size_t k = 0; k < load.size(); ++k) split.all[k] += load[k] * rank.ranks_alike;
+  }
+  return split;
+}
+
 const Pipeline& Searcher::PipelineOf(int pp, int vpp) {
   const auto at = static_cast<size_t>(pp), of = static_cast<size_t>(vpp);
   if (pipelines_.size() <= at) pipelines_.resize(at + 1);
@@ -475,7 +550,7 @@ const Pipeline& Searcher::PipelineOf(int pp, int vpp) {
   Pipeline& pipeline = pipelines_[at][of];
   if (pipeline.known) return pipeline;
   pipeline.known = true;
-  for (const StageLayout* stages : q_.stages(pp, vpp)) pipeline.splits.push_back({stages, SlowestLoads(*stages)});
+  for (const StageLayout* stages : q_.stages(pp, vpp)) pipeline.splits.push_back(SplitOf(*stages));
   if (pipeline.splits.empty()) return pipeline;
   const StageLayout& plain = *pipeline.splits.front().stages;
   for (const RankContents& rank : plain.contents) {
@@ -500,7 +575,7 @@ Floor Searcher::ComputeFloorOf(const LayoutSizes& sizes) const {
     const unsigned dispatcher = 1u << static_cast<unsigned>(exchange.dispatcher);
     if ((seen & dispatcher) != 0 || (sizes.ep == 1 && &exchange != &q_.execution.exchanges.front())) continue;
     seen |= dispatcher;
-    Use({&exchange, &q_.execution.graphs.front(), {}}, &c);
+    Use({&exchange, &q_.execution.graphs.front(), {}, {}}, &c);
     c.ep_overlap = c.delay_wgrad = false;
     const LayerTimes times = TimeLayers(*q_.work, c, q_.rates);
     for (size_t k = 0; k < kinds; ++k) {
@@ -530,7 +605,7 @@ void Searcher::Complete(const LayoutSizes& sizes, Floor* floor) const {
     if (sizes.ep == 1 && &exchange != &q_.execution.exchanges.front()) continue;
     const int64_t span = int64_t{sizes.ep} * sizes.etp;
     if ((exchange.max_span > 0 && span > exchange.max_span) || span < exchange.min_span) continue;
-    Use({&exchange, &q_.execution.graphs.front(), {}}, &c);
+    Use({&exchange, &q_.execution.graphs.front(), {}, {}}, &c);
     const LayerTimes times = TimeLayers(*q_.work, c, q_.rates);
     for (size_t k = 0; k < kinds; ++k) best[k] = std::min(best[k], times.kinds[k].pair);
   }
@@ -578,7 +653,7 @@ double Searcher::StaticBytes(const Layout& layout) const {
 bool Searcher::CannotFit(const Layout& layout, const Family& family) const {
   if (q_.memory.capacity <= 0) return false;
   Candidate c = At(layout.sizes, layout.split->stages);
-  Use({&q_.execution.exchanges.front(), &q_.execution.graphs.front(), {}}, &c);
+  Use({&q_.execution.exchanges.front(), &q_.execution.graphs.front(), {}, {}}, &c);
   Use(family.most, c.offload_layers, &c);
   UseOffload(family.offload, &c);
   const MemoryModel model(*q_.shape, c, q_.memory.device);
@@ -755,7 +830,7 @@ SearchResult Searcher::Run() {
 }
 
 std::optional<FoundPlan> Searcher::Execute(const LayoutSizes& sizes, const StageLayout& stages, double limit_us) const {
-  const Split split{&stages, SlowestLoads(stages)};
+  const Split split = SplitOf(stages);
   std::vector<Combination> combinations = Combinations();
   Judgement out;
   JudgeTime({sizes, 0, &split, 1, 0}, std::nextafter(limit_us, 0.0), &combinations, &out);
@@ -767,11 +842,11 @@ std::optional<FoundPlan> Searcher::Execute(const LayoutSizes& sizes, const Stage
 
 void RunInOrder(size_t count, const std::function<void(size_t begin, size_t end)>& body) { body(0, count); }
 
-SearchResult Search(const SearchQuestion& question) { return Searcher(question).Run(); }
+SearchResult Search(const SearchQuestion& question) { return Searcher(question, /*counts=*/true).Run(); }
 
 std::optional<FoundPlan> SearchExecutions(const SearchQuestion& question, const LayoutSizes& sizes,
                                           const StageLayout& stages, double limit_us) {
-  return Searcher(question).Execute(sizes, stages, limit_us);
+  return Searcher(question, /*counts=*/false).Execute(sizes, stages, limit_us);
 }
 
 }  // namespace flightplan

@@ -21,7 +21,9 @@ class Tenant;
 
 class FairPool {
  public:
-  explicit FairPool(int share);
+  // `yields`: where processors are short its threads leave them to others of this machine, to answers first of all.
+  enum class Yields { kNo, kYes };
+  explicit FairPool(int share, Yields yields = Yields::kNo);
   // Runs what is queued, then ends.
   ~FairPool();
   FairPool(const FairPool&) = delete;

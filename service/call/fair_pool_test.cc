@@ -1,5 +1,8 @@
 #include "service/call/fair_pool.h"
 
+#include <sys/resource.h>
+
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -151,6 +154,17 @@ TEST_F(FairPoolTest, ChargesWhoeverAsked) {
   }
   EXPECT_TRUE(a_->Take(SteadyNow()).has_value()) << "500 calls' worth, of which 200 are free at once";
   EXPECT_FALSE(b_->Take(SteadyNow()).has_value());
+}
+
+TEST(FairPool, LeavesTheProcessorToOthersWhereItIsToldTo) {
+  const int before = getpriority(PRIO_PROCESS, 0);
+  std::atomic<int> inside{0};
+  {
+    FairPool pool(1, FairPool::Yields::kYes);
+    pool.Submit(nullptr, [&inside] { inside = getpriority(PRIO_PROCESS, 0); });
+  }
+  EXPECT_EQ(inside, std::min(before + 10, 19));
+  EXPECT_EQ(getpriority(PRIO_PROCESS, 0), before);  // of this thread
 }
 
 }  // namespace

@@ -1,0 +1,348 @@
+#include "resolver/estimate/layer_modules.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "resolver/estimate/layer_terms.h"
+
+namespace flightplan {
+namespace {
+
+// Where nothing else is said: chosen by what the kernels read and write and what the modules launch; none is measured
+// alone. The measured coefficients are rows of step_rates.yaml.
+
+// ---- attention
+constexpr double kWindowTile = 128;                     // tokens that a window's kernel computes more than it asks for
+constexpr double kBlockTokens = 4096;                   // of a sequence: one block's work
+constexpr double kWideHead = 128, kWideHeadBack = 1.2;  // measured_rates.yaml: 192-wide heads in the backward pass
+constexpr double kAttentionBack = 2.5;                  // five products for two
+constexpr double kSequenceBack = 0.6, kWorkBack = 0.3;  // what of the forward's losses the backward pass has
+constexpr double kCastBytes = 3;                        // read in 16 bits, written in 8
+constexpr double kAttentionBackKernels = 1.5;
+
+// ---- memory traffic
+constexpr double kNormBytes = 10;     // a value of a layer's norms and residuals
+constexpr double kMoreNorms = 1.4;    // with norms behind the modules, too
+constexpr double kNormOnlyBytes = 4;  // of a norm alone: read and written in 16 bits
+constexpr double kMemoryBack = 1.6;   // of the backward pass
+constexpr double kNormKernels = 2, kNormKernelsBack = 3;
+constexpr double kUpProjectionKernels = 8;
+
+// ---- experts: a library call an expert costs less host time than a framework's operator
+constexpr double kFusedCalls = 4, kFusedWeightCalls = 2, kCallOfAnExpert = 0.4;
+constexpr double kRouterBytes = 14, kRouterBytesBack = 10;  // a token and expert: scores, mask, map
+constexpr double kFusedRouterKernels = 8, kRouterKernels = 18;
+constexpr double kRouteKernels = 3, kRouteKernelsBack = 5;
+constexpr double kUnfusedPermute = 2.5, kUnfusedPermuteKernels = 2;
+// Of the shared experts' forward and of the exchange: what may run beside the other.
+constexpr double kSharedBeside = 0.7, kExchangeBeside = 0.8;
+
+// ---- head
+constexpr double kLossBytes = 6;  // a logit and direction: the fused cross entropy's passes
+constexpr double kHeadKernels = 12, kHeadKernelsBack = 8;
+
+// Gated activations read two values and write one; backward three and two.
+double ActivationBack(double fwd_bytes) { return fwd_bytes * 5 / 3; }
+
+class ModuleTimer : private LayerTerms {
+ public:
+  using LayerTerms::LayerTerms;
+
+  LayerModules Modules(const LayerWork& layer, size_t precision) const;
+  Module Head() const;
+  Products Join() const {
+    const double rows = tokens_ / t_;
+    return ProductsOf(rows, 2 * h_, h_, batch_.precision, rows);
+  }
+
+ private:
+  bool Captured(unsigned module) const {
+    if (plan_.graphs != GraphImpl::kLocal && plan_.graphs != GraphImpl::kTransformerEngine) return false;
+    return plan_.graph_modules == 0 || (plan_.graph_modules & module) != 0;
+  }
+  double NormBytes() const { return kNormBytes * h_ * local_; }
+
+  Module AttentionModule(const LayerWork& layer, size_t precision) const;
+  void AddSoftmax(const AttentionWork& work, Module* module) const;
+  void AddCasts(const AttentionWork& work, Module* module) const;
+  Load UpProjection(const AttentionWork& work, size_t precision) const;
+  Module DenseModule(const LayerWork& layer, double width, size_t precision) const;
+  void AddDense(const LayerWork& layer, size_t precision, LayerModules* m) const;
+  void AddExperts(const MlpWork& mlp, size_t precision, LayerModules* m) const;
+  double ExpertRows(const MlpWork& mlp) const;
+  void AddRouter(const MlpWork& mlp, size_t precision, LayerModules* m) const;
+  void AddExchange(const MlpWork& mlp, LayerModules* m) const;
+  void AddShared(const LayerWork& layer, size_t precision, LayerModules* m) const;
+  static void AddUp(LayerModules* m);
+};
+
+Module ModuleTimer::AttentionModule(const LayerWork& layer, size_t precision) const {
+  Module module;
+  const AttentionWork& work = layer.attention;
+  if (work.linear_count == 0) return module;
+  for (int i = 0; i < work.linear_count; ++i) AddLinear(work.linears[static_cast<size_t>(i)], precision, &module);
+  AddTensorParallel(&module);
+  if (work.heads > 0) AddSoftmax(work, &module);
+  if (work.scan_state > 0) {
+    const double us = tokens_ * work.scan_state / t_ * rates_.scan_us;
+    module.fwd.attention += us;
+    module.bwd.attention += k_.scan_backward * us;
+  }
+  const double norm_bytes = kNormBytes * h_ * local_ * (layer.norms > 2 ? kMoreNorms : 1.0);
+  const double bytes = work.split_bytes * tokens_ / t_ + work.replicated_bytes * local_ + norm_bytes;
+  AddMemory(bytes, kMemoryBack * bytes, &module);
+  module.fwd.kernels += work.kernels - work.linear_count;
+  module.bwd.kernels += kAttentionBackKernels * work.kernels;
+  return module;
+}
+
+void ModuleTimer::AddSoftmax(const AttentionWork& work, Module* module) const {
+  const double seq = static_cast<double>(plan_.seq_length);
+  double context = seq / 2;
+  // A window's kernel computes whole tiles: one more than the window asks for.
+  if (work.window > 0) context = std::min(context, work.window + kWindowTile);
+  const double flops = 2 * tokens_ * work.heads / t_ * (work.qk_size + work.v_size) * context;
+  const double blocks = work.heads / t_ * static_cast<double>(plan_.micro_batch_size) * seq / kBlockTokens / plan_.cp;
+  const double gain = plan_.fp8_attention ? 1 / k_.attention_fp8 : 1.0;
+  const double wide = work.qk_size > kWideHead ? kWideHeadBack : 1.0;
+  // Small heads spend more exponentials on each product: the kernel waits for them.
+  const double small = work.v_size < kWideHead
+                           ? std::sqrt(std::sqrt(kWideHead / work.v_size)) * std::sqrt(kWideHead / work.v_size)
+                           : 1.0;
+  // Tiles on the diagonal are computed whole and the first ones have little to stream; less so in the backward pass.
+  const double sequence = k_.attention_half_sequence / (2 * context);
+  module->fwd.attention =
+      flops * rates_.attention_forward_us * gain * small * (1 + sequence) * (1 + k_.attention_half_work / blocks);
+  module->bwd.attention = kAttentionBack * flops * rates_.attention_backward_us * gain * wide * small *
+                          (1 + kSequenceBack * sequence) * (1 + kWorkBack * k_.attention_half_work / blocks);
+  if (plan_.fp8_attention) AddCasts(work, module);
+  if (plan_.cp > 1) AddContextParallel(work, module);
+}
+
+// Queries, keys and values are cast on the way in, the output's gradient on the way back (measured forward gains do not
+// hold it: their kernels are fed in FP8).
+void ModuleTimer::AddCasts(const AttentionWork& work, Module* module) const {
+  const double queries = tokens_ * work.heads / t_, keys = tokens_ * work.groups / t_;
+  AddMemory(kCastBytes * (queries * work.qk_size + keys * (work.qk_size + work.v_size)),
+            kCastBytes * queries * work.v_size, module);
+  module->fwd.kernels += 1;
+  module->bwd.kernels += 1;
+}
+
+Load ModuleTimer::UpProjection(const AttentionWork& work, size_t precision) const {
+  Module up;
+  for (int i = 0; i < work.linear_count; ++i) {
+    const Linear& linear = work.linears[static_cast<size_t>(i)];
+    if (linear.split == Linear::Split::kColumn) AddLinear(linear, precision, &up);
+  }
+  up.fwd.memory += work.up_projection_bytes * tokens_ / t_ * rates_.memory_us;
+  up.fwd.kernels += kUpProjectionKernels;
+  return up.fwd;
+}
+
+Module ModuleTimer::DenseModule(const LayerWork& layer, double width, size_t precision) const {
+  Module module;
+  const double first = layer.mlp.gated ? 2 * width : width;
+  AddLinear({h_, first, Linear::Split::kColumn}, precision, &module);
+  AddLinear({width, h_, Linear::Split::kRow}, precision, &module);
+  AddTensorParallel(&module);
+  const double activation =
+      kBf16Bytes * (first + width) * tokens_ / t_ * (layer.mlp.plain_activation ? 1.0 : k_.activation_unfused);
+  AddMemory(activation, ActivationBack(activation), &module);
+  module.fwd.kernels += 1;
+  module.bwd.kernels += 2;
+  return module;
+}
+
+// With the norm in front of it.
+void ModuleTimer::AddDense(const LayerWork& layer, size_t precision, LayerModules* m) const {
+  if (layer.mlp.width <= 0) return;
+  Module& dense = m->mlp;
+  dense = DenseModule(layer, layer.mlp.width, precision);
+  AddMemory(NormBytes(), kMemoryBack * NormBytes(), &dense);
+  dense.fwd.kernels += kNormKernels;
+  dense.bwd.kernels += kNormKernelsBack;
+  m->fwd += dense.fwd;
+  m->bwd += dense.bwd;
+  m->bwd += dense.wgrad;
+  if (!Captured(kGraphMlp)) return;
+  m->captured_fwd += dense.fwd.kernels;
+  m->captured_bwd += dense.bwd.kernels + dense.wgrad.kernels;
+}
+
+// Rows that this rank computes.
+double ModuleTimer::ExpertRows(const MlpWork& mlp) const {
+  const double imbalance =
+      plan_.imbalance <= 1 || plan_.ep == 1 ? 1.0 : 1 + k_.natural_imbalance * std::sqrt(2 * std::log(plan_.ep));
+  const double sent = local_ * mlp.topk;  // rows that leave this rank
+  return sent * plan_.etp * imbalance;
+}
+
+void ModuleTimer::AddExperts(const MlpWork& mlp, size_t precision, LayerModules* m) const {
+  const double q = plan_.etp, local_experts = std::max(1.0, mlp.experts / plan_.ep);
+  const double in = mlp.latent > 0 ? mlp.latent : h_;
+  const double rows = ExpertRows(mlp);
+  const double per_expert = std::max(1.0, rows / local_experts);
+  const double first = (mlp.gated ? 2 : 1) * mlp.expert_width / q, second = mlp.expert_width / q;
+  Module& experts = m->experts;
+  const double few = k_.gemm_half_rows_grouped * rates_.ridge[precision] / per_expert, grouped = 1 / k_.gemm_grouped;
+  const Products up = ProductsOf(rows, in, first, precision, per_expert, few);
+  const Products down = ProductsOf(rows, second, in, precision, per_expert, few);
+  experts.fwd.matmul = (up.fwd + down.fwd) * grouped;
+  experts.bwd.matmul = (up.bwd + down.bwd) * grouped;
+  experts.wgrad.matmul = (up.wgrad + down.wgrad) * grouped;
+  // The fused grouped MLP has every gated activation in its own kernel, forward; the backward pass of one that is not
+  // plain stays with the framework's operators.
+  const double once = kBf16Bytes * (first + second) * rows, unfused = mlp.plain_activation ? 1 : k_.activation_unfused;
+  const double bias = mlp.bias ? kBf16Bytes * (first + in) * rows : 0;
+  const double activation = once * (plan_.fused_grouped_mlp ? 1 : unfused) + bias;
+  AddMemory(activation, ActivationBack(once * unfused + bias), &experts);
+  m->activation_us = activation * rates_.memory_us;
+  const double fused = plan_.fused_grouped_mlp ? k_.fused_quantize : 1.0;
+  if (precision != 0) {
+    experts.fwd.memory += rows * (in + second) * quantize_us_ * fused;
+    experts.bwd.memory += rows * (in + first) * quantize_us_ * fused;
+  }
+  // A call for each expert and each of the two layers, and as many again for casts.
+  const double calls = plan_.fused_grouped_mlp
+                           ? kFusedCalls
+                           : kFusedCalls + kCallOfAnExpert * 2 * local_experts * (precision != 0 ? 2 : 1);
+  experts.fwd.kernels = calls;
+  experts.bwd.kernels = calls;
+  experts.wgrad.kernels = plan_.fused_grouped_mlp ? kFusedWeightCalls : kCallOfAnExpert * 2 * local_experts;
+}
+
+void ModuleTimer::AddRouter(const MlpWork& mlp, size_t precision, LayerModules* m) const {
+  Module route;
+  const Products router = ProductsOf(local_, h_, mlp.experts, 0, local_);
+  route.fwd.matmul = router.fwd;
+  route.bwd.matmul = router.bwd;
+  route.wgrad.matmul = router.wgrad;
+  const double norm_bytes = NormBytes();
+  AddMemory(norm_bytes + kRouterBytes * local_ * mlp.experts,
+            kMemoryBack * norm_bytes + kRouterBytesBack * local_ * mlp.experts, &route);
+  const double router_kernels = plan_.router_fusion ? kFusedRouterKernels : kRouterKernels;
+  route.fwd.kernels = kRouteKernels + router_kernels;
+  route.bwd.kernels = kRouteKernelsBack + router_kernels;
+  if (Captured(kGraphMoeRouter)) {
+    m->captured_fwd += route.fwd.kernels;
+    m->captured_bwd += route.bwd.kernels;
+  }
+  if (mlp.latent > 0) {
+    AddLinear({h_, mlp.latent, Linear::Split::kWhole}, precision, &route);
+    AddLinear({mlp.latent, h_, Linear::Split::kWhole}, precision, &route);
+  }
+  m->pre = route.fwd;
+  m->pre_bwd = route.bwd;
+  m->pre_wgrad = route.wgrad;
+}
+
+void ModuleTimer::AddExchange(const MlpWork& mlp, LayerModules* m) const {
+  const double in = mlp.latent > 0 ? mlp.latent : h_;
+  const ExchangeWork& exchange = m->exchange = ExchangeOf(plan_, rates_, local_, mlp, in, ExpertRows(mlp));
+  const double permute = exchange.permute_bytes * rates_.permute_us * (plan_.permute_fusion ? 1 : kUnfusedPermute);
+  const double unpermute = exchange.unpermute_bytes * rates_.permute_us * (plan_.permute_fusion ? 1 : kUnfusedPermute);
+  if (exchange.permutes_before) {
+    m->pre.memory += permute;
+    m->pre_bwd.memory += permute;
+  } else {
+    m->beside_experts_us += permute;
+  }
+  if (plan_.dispatcher == Dispatcher::kDeepEp) m->beside_experts_us += unpermute;
+  if (plan_.dispatcher == Dispatcher::kAllToAll) m->on_exchange_us = unpermute;
+  m->permute_kernels = exchange.kernels * (plan_.permute_fusion ? 1 : kUnfusedPermuteKernels);
+  if (Captured(kGraphMoePreprocess)) m->captured_fwd += exchange.preprocess_kernels;
+}
+
+void ModuleTimer::AddShared(const LayerWork& layer, size_t precision, LayerModules* m) const {
+  if (layer.mlp.shared_width <= 0) return;
+  m->shared = DenseModule(layer, layer.mlp.shared_width, precision);
+  if (!plan_.shared_expert_overlap || plan_.ep_overlap) return;
+  m->shared_hidden_us = std::min(kSharedBeside * m->shared.fwd.gpu(),
+                                 kExchangeBeside * (m->exchange.dispatch_us + m->exchange.combine_us));
+}
+
+// Of a layer with experts, what stands behind its attention.
+void ModuleTimer::AddUp(LayerModules* m) {
+  m->fwd += m->experts.fwd;
+  m->fwd += m->pre;
+  m->fwd += m->shared.fwd;
+  m->fwd.memory += m->beside_experts_us + m->on_exchange_us;
+  m->fwd.kernels += m->permute_kernels;
+  m->bwd += m->experts.bwd;
+  m->bwd += m->experts.wgrad;
+  m->bwd += m->pre_bwd;
+  m->bwd += m->pre_wgrad;
+  m->bwd += m->shared.bwd;
+  m->bwd += m->shared.wgrad;
+  m->bwd.memory += m->beside_experts_us + m->on_exchange_us;
+  m->bwd.kernels += m->permute_kernels;
+}
+
+LayerModules ModuleTimer::Modules(const LayerWork& layer, size_t precision) const {
+  LayerModules m;
+  m.attention = AttentionModule(layer, precision);
+  m.fwd = m.attention.fwd;
+  m.bwd = m.attention.bwd;
+  m.bwd += m.attention.wgrad;
+  if (Captured(kGraphAttn | kGraphMamba)) {
+    m.captured_fwd = m.attention.fwd.kernels;
+    m.captured_bwd = m.attention.bwd.kernels + m.attention.wgrad.kernels;
+  }
+  if (layer.attention.latent) m.mla_up = UpProjection(layer.attention, precision);
+  m.norms.memory = kNormOnlyBytes * h_ * local_ * layer.norms * rates_.memory_us;
+  m.norms.kernels = layer.norms;
+  m.routed = layer.mlp.experts > 0;
+  if (!m.routed) {
+    AddDense(layer, precision, &m);
+    return m;
+  }
+  AddExperts(layer.mlp, precision, &m);
+  AddRouter(layer.mlp, precision, &m);
+  AddExchange(layer.mlp, &m);
+  AddShared(layer, precision, &m);
+  AddUp(&m);
+  return m;
+}
+
+// Products in bf16 unless fp8_output_proj asks for the other layers' precision, with its casts of the hidden state and
+// of the logits' gradient, and a vocabulary-parallel cross entropy.
+Module ModuleTimer::Head() const {
+  Module head;
+  const double v = work_.vocabulary / t_;
+  const size_t precision = plan_.low_precision_head ? batch_.precision : 0;
+  const Products products = ProductsOf(tokens_, h_, v, precision, tokens_);
+  head.fwd.matmul = products.fwd;
+  head.bwd.matmul = products.bwd + products.wgrad;
+  head.fwd.memory = tokens_ * v * kLossBytes * rates_.memory_us;
+  head.bwd.memory = tokens_ * v * kLossBytes * rates_.memory_us;
+  if (precision != 0) {
+    head.fwd.memory += tokens_ * h_ * quantize_us_;
+    head.bwd.memory += tokens_ * v * quantize_us_;
+  }
+  head.fwd.kernels = kHeadKernels;
+  head.bwd.kernels = kHeadKernelsBack;
+  return head;
+}
+
+}  // namespace
+
+LayerModules ModulesOf(const LayerWork& layer, size_t precision, const ModelWork& work, const Candidate& plan,
+                       const GpuRates& rates) {
+  return ModuleTimer(work, plan, rates).Modules(layer, precision);
+}
+
+Module HeadOf(const ModelWork& work, const Candidate& plan, const GpuRates& rates) {
+  return ModuleTimer(work, plan, rates).Head();
+}
+
+Products JoinOf(const ModelWork& work, const Candidate& plan, const GpuRates& rates) {
+  return ModuleTimer(work, plan, rates).Join();
+}
+
+double KernelUs(const Candidate& plan, const GpuRates& rates) {
+  constexpr double kInGraph = 0.5;  // of it
+  return rates.k.kernel_us * (plan.graphs == GraphImpl::kFullIteration ? kInGraph : 1);
+}
+
+}  // namespace flightplan

@@ -1,0 +1,129 @@
+#include "resolver/estimate/layer_terms.h"
+
+#include <cmath>
+
+namespace flightplan {
+namespace {
+
+// Chosen by what the modules launch; none of them is measured alone. The measured coefficients are rows of
+// step_rates.yaml.
+constexpr double kCastKernels = 1.5;  // in front of a low-precision product
+constexpr double kLinearKernels = 1;
+constexpr double kTensorKernels = 2, kTensorKernelsBack = 3;  // of tensor parallelism
+constexpr double kTensorBack = 1.15;                          // of the forward's transfers, what the backward waits for
+// Share of the blocks' attention that context parallelism's transfers run beside.
+constexpr double kBesideAllGather = 0.3, kBesideRing = 0.8;
+
+}  // namespace
+
+Microbatch::Microbatch(const Candidate& plan, const GpuRates& rates)
+    : tokens(static_cast<double>(plan.micro_batch_size) * static_cast<double>(plan.seq_length) / plan.cp),
+      local(plan.sequence_parallel ? tokens / plan.tp : tokens),
+      precision(static_cast<size_t>(plan.precision)) {
+  if (rates.gemm_us[precision] <= 0) precision = 0;
+}
+
+void AddScaled(const Load& load, double by, Load* to) {
+  to->matmul += by * load.matmul;
+  to->attention += by * load.attention;
+  to->memory += by * load.memory;
+  to->transfer += by * load.transfer;
+  to->kernels += by * load.kernels;
+  to->context += by * load.context;
+  to->hidden_tensor += by * load.hidden_tensor;
+  to->hidden_context += by * load.hidden_context;
+}
+
+LayerTerms::LayerTerms(const ModelWork& work, const Candidate& plan, const GpuRates& rates)
+    : work_(work),
+      plan_(plan),
+      rates_(rates),
+      k_(rates.k),
+      t_(plan.tp),
+      h_(work.hidden),
+      batch_(plan, rates),
+      tokens_(batch_.tokens),
+      local_(batch_.local),
+      quantize_us_(rates.quantize_bytes[batch_.precision] * rates.memory_us),
+      written_(std::max<double>(plan.gradient_bytes, kBf16Bytes) / kBf16Bytes),
+      weight_gradient_(1 / k_.gemm_weight_gradient) {}
+
+void LayerTerms::AddLinear(const Linear& linear, size_t precision, Module* module) const {
+  const double in = linear.split == Linear::Split::kRow ? linear.in / t_ : linear.in;
+  const double out = linear.split == Linear::Split::kColumn ? linear.out / t_ : linear.out;
+  const double rows = linear.split == Linear::Split::kWhole ? local_ : tokens_;
+  const Products products = ProductsOf(rows, in, out, precision, rows);
+  module->fwd.matmul += products.fwd;
+  module->bwd.matmul += products.bwd;
+  module->wgrad.matmul += products.wgrad;
+  if (precision != 0) {
+    module->fwd.memory += rows * in * quantize_us_;
+    module->bwd.memory += rows * out * quantize_us_;
+    module->fwd.kernels += kCastKernels;
+    module->bwd.kernels += kCastKernels;
+  }
+  module->fwd.kernels += kLinearKernels;
+  module->bwd.kernels += kLinearKernels;
+  module->wgrad.kernels += kLinearKernels;
+}
+
+void LayerTerms::AddTensorParallel(Module* module) const {
+  if (t_ <= 1) return;
+  // What a low-precision product is fed is gathered as it feeds it (Transformer Engine, quantized all-gather); sums
+  // are reduced in bf16.
+  const double values = tokens_ * h_ * (t_ - 1) / t_;
+  const double us =
+      (OperandBytes() + kBf16Bytes) * values * LinkUs(plan_.tp) + (plan_.tp_overlap ? 0 : 2 * k_.collective_latency_us);
+  const double exposed = plan_.tp_overlap ? k_.tensor_overlap_exposed : 1.0;
+  module->fwd.transfer += us * exposed;
+  // The backward gathers the input once more for the weight gradient; that gather hides behind the input gradient.
+  module->bwd.transfer += us * exposed * kTensorBack;
+  module->fwd.hidden_tensor += us * (1 - exposed);
+  const double again = OperandBytes() * values * LinkUs(plan_.tp);
+  module->bwd.hidden_tensor += std::max(0.0, us + again - us * exposed * kTensorBack);
+  module->fwd.kernels += kTensorKernels;
+  module->bwd.kernels += kTensorKernelsBack;
+}
+
+double LayerTerms::OperandBytes() const {
+  switch (static_cast<GemmPrecision>(batch_.precision)) {
+    case GemmPrecision::kBf16:
+    case GemmPrecision::kFp16:
+    case GemmPrecision::kFp32:
+      return kBf16Bytes;
+    case GemmPrecision::kFp8Delayed:
+    case GemmPrecision::kFp8Tensorwise:
+    case GemmPrecision::kFp8Blockwise:
+      return 1;
+    case GemmPrecision::kMxfp8:
+      return 1 + 1.0 / 32;
+    case GemmPrecision::kNvfp4:
+      return 0.5 + 1.0 / 16;
+  }
+  return kBf16Bytes;
+}
+
+void LayerTerms::AddContextParallel(const AttentionWork& work, Module* module) const {
+  const double cp = plan_.cp, sizes = work.qk_size + work.v_size;
+  const double keys = kBf16Bytes * tokens_ * work.groups * sizes / t_;
+  const double queries = kBf16Bytes * tokens_ * work.heads * sizes / t_;
+  const double inside = std::clamp(std::floor(rates_.domain_gpus / t_), 1.0, cp);
+  double spread = 1, ring = cp;  // ranks of the all-to-all and of the ring
+  if (plan_.cp_comm == CpComm::kAllToAll) spread = cp, ring = 1;
+  if (plan_.cp_comm == CpComm::kAllToAllP2p) spread = inside, ring = cp / inside;
+  const double first = 2 * k_.collective_latency_us;
+  const double exchange = spread > 1 ? first + (keys + queries) * (spread - 1) / spread * LinkUs(t_ * spread) : 0;
+  const double passing = keys / spread * (ring - 1) * LinkUs(t_ * cp);
+  const auto add = [&](double times, Load* load) {
+    const double beside = plan_.cp_comm == CpComm::kAllGather ? kBesideAllGather : kBesideRing;
+    const double left = std::max(0.0, times * passing - beside * load->attention);
+    const double exposed = exchange + (ring > 1 ? first + left : 0);
+    load->transfer += exposed;
+    load->context += exposed;
+    load->hidden_context += times * passing - left;
+  };
+  add(1, &module->fwd);
+  add(2, &module->bwd);
+}
+
+}  // namespace flightplan

@@ -1,0 +1,62 @@
+// What every module of a layer is made of: matrix products, memory traffic and the collectives of tensor and context
+// parallelism, of one microbatch of a candidate.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+
+#include "resolver/estimate/layer_modules.h"
+
+namespace flightplan {
+
+class LayerTerms {
+ public:
+  LayerTerms(const ModelWork& work, const Candidate& plan, const GpuRates& rates);
+
+  // What a product loses at its edges: operands are read once for all output columns, and each output is written after
+  // `in` products have been added to it, which the next tile does not hide. A weight gradient adds the rows of one
+  // weight, `summed`, to the gradient buffer, which it reads and writes. `few`: lost besides, by an expert's few rows.
+  Products ProductsOf(double rows, double in, double out, size_t precision, double summed, double few = 0) const {
+    const double columns = k_.gemm_half_out * rates_.ridge[precision],
+                 depth = k_.gemm_half_in * rates_.ridge[precision];
+    const double us = 2 * rows * in * out * rates_.gemm_us[precision], by_in = 1 / in, by_out = 1 / out;
+    return {us * (1 + few + columns * by_out + depth * by_in), us * (1 + few + columns * by_in + depth * by_out),
+            us * (1 + columns * by_out + depth * written_ / summed) * weight_gradient_};
+  }
+
+  // One linear layer: forward, input gradient, weight gradient, and the casts in front of them.
+  void AddLinear(const Linear& linear, size_t precision, Module* module) const;
+
+  // Gather before the column-parallel layer and reduction after the row-parallel one (or two all-reduces).
+  void AddTensorParallel(Module* module) const;
+
+  // Ring (p2p): keys and values pass every rank beside the blocks' attention. All-to-all: heads are spread instead,
+  // once there and once back, before and after the kernel. Both: all-to-all inside the NVLink domain, the ring between
+  // domains.
+  void AddContextParallel(const AttentionWork& work, Module* module) const;
+
+  void AddMemory(double fwd_bytes, double bwd_bytes, Module* module) const {
+    module->fwd.memory += fwd_bytes * rates_.memory_us;
+    module->bwd.memory += bwd_bytes * rates_.memory_us;
+  }
+
+ protected:
+  const ModelWork& work_;
+  const Candidate& plan_;
+  const GpuRates& rates_;
+  const StepCoefficients& k_;
+  const double t_, h_;
+  const Microbatch batch_;
+  const double tokens_, local_;   // of `batch_`
+  const double quantize_us_;      // of a value that is cast
+  const double written_;          // of a weight gradient, in 16-bit values
+  const double weight_gradient_;  // its time, in that of another product
+
+ private:
+  double OperandBytes() const;
+  double LinkUs(double span) const {
+    return span <= rates_.domain_gpus ? rates_.collective_nvlink_us : rates_.collective_network_us;
+  }
+};
+
+}  // namespace flightplan
