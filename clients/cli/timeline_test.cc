@@ -229,7 +229,7 @@ struct Ran {
   int exit;
   std::string out, err;
 };
-Ran Ask(std::vector<std::string> args) {
+Ran Ask(const std::vector<std::string>& args) {
   Context context;
   context.terminal = Narrow();
   const int exit = RunCommandLine(args, context);

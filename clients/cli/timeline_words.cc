@@ -11,26 +11,26 @@ namespace flightplan::cli {
 namespace {
 
 constexpr KindLook kLooks[] = {
-    {v1::TIMELINE_KIND_FORWARD, "forward", 'F', "#4a76c9", "#7ba2ee", Hatch::kNone},
-    {v1::TIMELINE_KIND_BACKWARD, "backward", 'B', "#2e9a69", "#56c492", Hatch::kRising},
-    {v1::TIMELINE_KIND_FORWARD_BACKWARD, "forward and backward", 'X', "#1f95a8", "#55c3d4", Hatch::kCrossed},
-    {v1::TIMELINE_KIND_PASSES, "passes, joined", '=', "#8fa3bf", "#64799a", Hatch::kUpright},
-    {v1::TIMELINE_KIND_WEIGHT_GRADIENT, "weight gradient", 'W', "#85b83c", "#a9d65f", Hatch::kFalling},
-    {v1::TIMELINE_KIND_RECOMPUTE, "recompute", 'R', "#b08432", "#d6ac5c", Hatch::kDots},
-    {v1::TIMELINE_KIND_DISPATCH, "dispatch", 'd', "#df7a35", "#f19a5d", Hatch::kLevel},
-    {v1::TIMELINE_KIND_COMBINE, "combine", 'c', "#d34a4a", "#ee7a7a", Hatch::kCrossed},
-    {v1::TIMELINE_KIND_EXPERT_EXCHANGE, "dispatch and combine", 'e', "#df7a35", "#f19a5d", Hatch::kLevel},
-    {v1::TIMELINE_KIND_TENSOR_PARALLEL, "tensor parallel", 't', "#9b54ba", "#c088dc", Hatch::kUpright},
-    {v1::TIMELINE_KIND_CONTEXT_PARALLEL, "context parallel", 'x', "#cc68aa", "#e796cb", Hatch::kDots},
-    {v1::TIMELINE_KIND_PIPELINE_TRANSFER, "pipeline transfer", 'p', "#7b8894", "#a3b0bc", Hatch::kNone},
-    {v1::TIMELINE_KIND_GRADIENT_REDUCE, "gradients reduced", 'g', "#bf9b00", "#e0c240", Hatch::kLevel},
-    {v1::TIMELINE_KIND_PARAMETER_GATHER, "weights gathered", 'a', "#8c7a10", "#bdaa40", Hatch::kFalling},
-    {v1::TIMELINE_KIND_OPTIMIZER, "optimizer", 'o', "#5a5ad0", "#9393f0", Hatch::kDense},
-    {v1::TIMELINE_KIND_STEP_FIXED, "fixed per step", 'f', "#8a8a8a", "#a8a8a8", Hatch::kDots},
-    {v1::TIMELINE_KIND_HOST, "host", 'h', "#a8432c", "#d97a63", Hatch::kRising},
-    {v1::TIMELINE_KIND_ACTIVATION_OFFLOAD, "activation offload", 'l', "#6b4e9b", "#a58bd0", Hatch::kLevel},
-    {v1::TIMELINE_KIND_BUBBLE, "waits for other ranks", '.', "#e6e9ed", "#2a3038", Hatch::kNone},
-    {v1::TIMELINE_KIND_UNATTRIBUTED, "unattributed", '?', "#c9c9c9", "#5c5c5c", Hatch::kCrossed},
+    {v1::TIMELINE_KIND_FORWARD, 'F', "forward", "#4a76c9", "#7ba2ee", Hatch::kNone},
+    {v1::TIMELINE_KIND_BACKWARD, 'B', "backward", "#2e9a69", "#56c492", Hatch::kRising},
+    {v1::TIMELINE_KIND_FORWARD_BACKWARD, 'X', "forward and backward", "#1f95a8", "#55c3d4", Hatch::kCrossed},
+    {v1::TIMELINE_KIND_PASSES, '=', "passes, joined", "#8fa3bf", "#64799a", Hatch::kUpright},
+    {v1::TIMELINE_KIND_WEIGHT_GRADIENT, 'W', "weight gradient", "#85b83c", "#a9d65f", Hatch::kFalling},
+    {v1::TIMELINE_KIND_RECOMPUTE, 'R', "recompute", "#b08432", "#d6ac5c", Hatch::kDots},
+    {v1::TIMELINE_KIND_DISPATCH, 'd', "dispatch", "#df7a35", "#f19a5d", Hatch::kLevel},
+    {v1::TIMELINE_KIND_COMBINE, 'c', "combine", "#d34a4a", "#ee7a7a", Hatch::kCrossed},
+    {v1::TIMELINE_KIND_EXPERT_EXCHANGE, 'e', "dispatch and combine", "#df7a35", "#f19a5d", Hatch::kLevel},
+    {v1::TIMELINE_KIND_TENSOR_PARALLEL, 't', "tensor parallel", "#9b54ba", "#c088dc", Hatch::kUpright},
+    {v1::TIMELINE_KIND_CONTEXT_PARALLEL, 'x', "context parallel", "#cc68aa", "#e796cb", Hatch::kDots},
+    {v1::TIMELINE_KIND_PIPELINE_TRANSFER, 'p', "pipeline transfer", "#7b8894", "#a3b0bc", Hatch::kNone},
+    {v1::TIMELINE_KIND_GRADIENT_REDUCE, 'g', "gradients reduced", "#bf9b00", "#e0c240", Hatch::kLevel},
+    {v1::TIMELINE_KIND_PARAMETER_GATHER, 'a', "weights gathered", "#8c7a10", "#bdaa40", Hatch::kFalling},
+    {v1::TIMELINE_KIND_OPTIMIZER, 'o', "optimizer", "#5a5ad0", "#9393f0", Hatch::kDense},
+    {v1::TIMELINE_KIND_STEP_FIXED, 'f', "fixed per step", "#8a8a8a", "#a8a8a8", Hatch::kDots},
+    {v1::TIMELINE_KIND_HOST, 'h', "host", "#a8432c", "#d97a63", Hatch::kRising},
+    {v1::TIMELINE_KIND_ACTIVATION_OFFLOAD, 'l', "activation offload", "#6b4e9b", "#a58bd0", Hatch::kLevel},
+    {v1::TIMELINE_KIND_BUBBLE, '.', "waits for other ranks", "#e6e9ed", "#2a3038", Hatch::kNone},
+    {v1::TIMELINE_KIND_UNATTRIBUTED, '?', "unattributed", "#c9c9c9", "#5c5c5c", Hatch::kCrossed},
 };
 struct StreamWord {
   v1::TimelineStream stream;
@@ -44,7 +44,7 @@ constexpr StreamWord kStreams[] = {{v1::TIMELINE_STREAM_COMPUTE, "compute"},
                                    {v1::TIMELINE_STREAM_PIPELINE_BACKWARD, "to stage before"},
                                    {v1::TIMELINE_STREAM_DATA, "data parallel"},
                                    {v1::TIMELINE_STREAM_HOST, "host"}};
-constexpr KindLook kOther = {v1::TIMELINE_KIND_UNSPECIFIED, "other", '*', "#999999", "#999999", Hatch::kNone};
+constexpr KindLook kOther = {v1::TIMELINE_KIND_UNSPECIFIED, '*', "other", "#999999", "#999999", Hatch::kNone};
 
 }  // namespace
 

@@ -15,8 +15,8 @@ enum class Hatch { kNone, kRising, kFalling, kCrossed, kUpright, kLevel, kDots, 
 
 struct KindLook {
   v1::TimelineKind kind;
-  absl::string_view name;   // "weight gradient"
   char letter;              // in a terminal
+  absl::string_view name;   // "weight gradient"
   absl::string_view light;  // colours on a light and on a dark page
   absl::string_view dark;
   Hatch hatch;

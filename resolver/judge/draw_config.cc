@@ -11,8 +11,9 @@ namespace flightplan {
 
 absl::StatusOr<Timeline> DrawConfig(const JudgedConfig& judged, const TimelineAsked& asked) {
   const RunResult& run = judged.run;
-  if (!judged.gpu.has_value())
-    return absl::FailedPreconditionError("hardware.gpu: a step is drawn for a GPU; none is named");
+  if (!judged.gpu.has_value()) {
+    return absl::InvalidArgumentError("validate.hardware.gpu: a step is drawn for a GPU; none is named");
+  }
   const std::optional<ForecastBasis> basis = BasisOfForecast(judged.gpu, run);
   if (!basis.has_value() || !basis->model.Forecast(run.config, run.env, basis->stages).has_value()) {
     return absl::FailedPreconditionError(absl::StrCat(

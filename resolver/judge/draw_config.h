@@ -7,8 +7,8 @@
 
 namespace flightplan {
 
-// Errors are those of DrawStep. FAILED_PRECONDITION where nothing is known to forecast the step from: it says what is
-// missing.
+// Errors are those of DrawStep. INVALID_ARGUMENT where no GPU is named; FAILED_PRECONDITION where the step cannot be
+// forecast: it says what is missing.
 absl::StatusOr<Timeline> DrawConfig(const JudgedConfig& judged, const TimelineAsked& asked);
 
 }  // namespace flightplan

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "resolver/base/work.h"
 #include "resolver/catalog/catalog.h"
@@ -220,10 +221,9 @@ TEST(Timeline, TheSteadyStateTakesWhatItsPassesTake) {
     for (const TimelineEvent& event : t.views[0].events) {
       if (event.rank != t.slowest || event.pass < 0) continue;
       const std::string wanted = t.views[1].title.substr(at + 2);
-      if (absl::StrCat(wanted, " ").find(absl::StrCat(event.name, " ")) != 0 &&
-          absl::StrCat(wanted, " ").find(absl::StrCat(", then ", event.name, " ")) == std::string::npos &&
-          wanted.find(absl::StrCat(event.name, ", ")) != 0)
-        continue;
+      const bool drawn = absl::StartsWith(wanted, absl::StrCat(event.name, ", ")) ||
+                         absl::StrContains(wanted, absl::StrCat(", then ", event.name, " "));
+      if (!drawn) continue;
       passes += event.us;
     }
     double transfers = 0;

@@ -80,7 +80,7 @@ void AnswerInTurn(AnswerWorkers* workers, UnaryCall* unary, std::function<absl::
 }
 
 void AnswerOrSearchInTurn(AnswerWorkers* workers, FairPool* searches, UnaryCall* unary,
-                          std::function<absl::Status(Call* call)> answer) {
+                          const std::function<absl::Status(Call* call)>& answer) {
   InTurn(workers, unary, answer, [=](UnaryCall* worked, const absl::Status& status) {
     if (!NeedsSearch(status)) return worked->End(status);
     SearchInTurn(*workers, searches, worked, answer);
