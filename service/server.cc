@@ -35,6 +35,7 @@
 #include "service/handlers/catalog_service.h"
 #include "service/handlers/evidence_service.h"
 #include "service/handlers/resolver_service.h"
+#include "service/handlers/timeline_service.h"
 #include "service/http/http_endpoint.h"
 #include "service/http/webhook_endpoint.h"
 #include "service/net/tls.h"
@@ -49,7 +50,8 @@ namespace flightplan::service {
 namespace {
 
 constexpr const char* kServices[] = {"flightplan.v1.ResolverService", "flightplan.v1.CatalogService",
-                                     "flightplan.v1.EvidenceService", "flightplan.v1.ProbeService"};
+                                     "flightplan.v1.EvidenceService", "flightplan.v1.ProbeService",
+                                     "flightplan.v1.TimelineService"};
 
 // Reflection on or off for one server. Linking gRPC's reflection library alone turns it on for every server of the
 // process.
@@ -256,6 +258,8 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Settings& settings,
   }
   parts.services.push_back(MakeResolverService(&parts.edge, &parts.answers, parts.backend.get(), &parts.answer_workers,
                                                &parts.batch_workers, &parts.searches));
+  parts.services.push_back(
+      MakeTimelineService(&parts.edge, parts.backend.get(), &parts.answer_workers, &parts.searches));
   parts.services.push_back(MakeCatalogService(&parts.edge, &parts.catalog_answers, &parts.answer_workers));
   parts.services.push_back(MakeEvidenceService(&parts.edge, parts.backend.get(), parts.evidence.registry()));
   parts.services.push_back(MakeProbeService(&parts.edge, &parts.probe));

@@ -243,6 +243,7 @@ void ModuleTimer::AddExchange(const MlpWork& mlp, LayerModules* m) const {
   const double permute = exchange.permute_bytes * rates_.permute_us * (plan_.permute_fusion ? 1 : kUnfusedPermute);
   const double unpermute = exchange.unpermute_bytes * rates_.permute_us * (plan_.permute_fusion ? 1 : kUnfusedPermute);
   if (exchange.permutes_before) {
+    m->permute_us = permute;
     m->pre.memory += permute;
     m->pre_bwd.memory += permute;
   } else {
@@ -313,7 +314,8 @@ Module ModuleTimer::Head() const {
   const size_t precision = plan_.low_precision_head ? batch_.precision : 0;
   const Products products = ProductsOf(tokens_, h_, v, precision, tokens_);
   head.fwd.matmul = products.fwd;
-  head.bwd.matmul = products.bwd + products.wgrad;
+  head.bwd.matmul = products.bwd;
+  head.wgrad.matmul = products.wgrad;
   head.fwd.memory = tokens_ * v * kLossBytes * rates_.memory_us;
   head.bwd.memory = tokens_ * v * kLossBytes * rates_.memory_us;
   if (precision != 0) {

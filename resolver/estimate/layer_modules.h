@@ -63,6 +63,7 @@ struct LayerModules {
   Load pre, pre_bwd, pre_wgrad;  // router and permutation in front of the experts
   // Memory traffic beside the experts, beside what is in front of them, and on the exchange's own stream.
   double beside_experts_us = 0, on_exchange_us = 0;
+  double permute_us = 0;  // of `pre` and `pre_bwd`: the permutation
   double permute_kernels = 0;
   double activation_us = 0;  // of the experts, forward
   ExchangeWork exchange;

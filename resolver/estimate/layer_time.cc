@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "resolver/estimate/overlap.h"
-
 namespace flightplan {
 namespace {
 
@@ -20,7 +18,7 @@ class Assembler {
   Assembler(const Candidate& plan, const GpuRates& rates)
       : plan_(plan), rates_(rates), k_(rates.k), kernel_us_(KernelUs(plan, rates)), full_(FullRecompute()) {}
 
-  LayerTime Layer(const LayerModules& m) const;
+  LayerTime Layer(const LayerModules& m, PairedLayer* paired = nullptr) const;
   LayerTime Head(const Module& head) const;
 
  private:
@@ -45,7 +43,8 @@ class Assembler {
   }
   void AddSelective(const LayerModules& m, LayerTime* times) const;
   void AddExpertsAgain(const LayerModules& m, LayerTime* times) const;
-  void Pair(const LayerModules& m, LayerTime* times) const;
+  PairedLayer NodesOf(const LayerModules& m, const LayerTime& times) const;
+  PairedLayer Pair(const LayerModules& m, LayerTime* times) const;
   void AddHost(const LayerModules& m, LayerTime* times) const;
 
   const Candidate& plan_;
@@ -88,13 +87,12 @@ void Assembler::AddExpertsAgain(const LayerModules& m, LayerTime* times) const {
   times->again_exchange += m.exchange.dispatch_us + m.exchange.combine_us;
 }
 
-// A forward beside a backward, under the overlap of the exchange.
-void Assembler::Pair(const LayerModules& m, LayerTime* times) const {
+PairedLayer Assembler::NodesOf(const LayerModules& m, const LayerTime& times) const {
   LayerNodes nodes;
   nodes.pre_fwd =
       GpuUs(m.attention.fwd) + m.attention.fwd.transfer + GpuUs(m.pre) + GpuUs(m.shared.fwd) + m.shared.fwd.transfer;
   nodes.pre_bwd = GpuUs(m.attention.bwd) + m.attention.bwd.transfer + GpuUs(m.pre_bwd) + GpuUs(m.shared.bwd) +
-                  m.shared.bwd.transfer + GpuUs(times->again);
+                  m.shared.bwd.transfer + GpuUs(times.again);
   nodes.pre_wgrad = GpuUs(m.attention.wgrad) + GpuUs(m.shared.wgrad) + GpuUs(m.pre_wgrad);
   nodes.mlp_fwd = GpuUs(m.experts.fwd) + m.beside_experts_us;
   nodes.mlp_bwd = GpuUs(m.experts.bwd) + m.beside_experts_us;
@@ -103,10 +101,17 @@ void Assembler::Pair(const LayerModules& m, LayerTime* times) const {
   nodes.combine_fwd = nodes.combine_bwd = m.exchange.combine_us + m.on_exchange_us;
   const double left = rates_.sm_count / (rates_.sm_count - ExchangeSms(plan_));
   const CorunSlowdown slow = {k_.corun_compute * left, 1 + (k_.corun_communication - 1) * m.exchange.inside_share};
-  const PairTime pair = WalkPair(nodes, slow, plan_.delay_wgrad, plan_.early_attn_release);
+  return {nodes, slow};
+}
+
+// A forward beside a backward, under the overlap of the exchange.
+PairedLayer Assembler::Pair(const LayerModules& m, LayerTime* times) const {
+  const PairedLayer paired = NodesOf(m, *times);
+  const PairTime pair = WalkPair(paired.nodes, paired.slow, plan_.delay_wgrad, plan_.early_attn_release);
   times->pair = pair.us;
   times->pair_hidden = pair.hidden;
   times->pair_exposed = pair.exposed;
+  return paired;
 }
 
 void Assembler::AddHost(const LayerModules& m, LayerTime* times) const {
@@ -119,7 +124,7 @@ void Assembler::AddHost(const LayerModules& m, LayerTime* times) const {
   times->host_bwd = kAutogradLaunch * (bwd_kernels + times->again.kernels) * host;
 }
 
-LayerTime Assembler::Layer(const LayerModules& m) const {
+LayerTime Assembler::Layer(const LayerModules& m, PairedLayer* paired) const {
   LayerTime times;
   times.fwd = m.fwd;
   times.bwd = m.bwd;
@@ -129,7 +134,10 @@ LayerTime Assembler::Layer(const LayerModules& m) const {
     times.bwd_exchange = m.exchange.dispatch_us + m.exchange.combine_us;
   }
   AddSelective(m, &times);
-  if (m.routed && plan_.ep_overlap) Pair(m, &times);
+  if (IsPaired(m, plan_)) {
+    const PairedLayer pair = Pair(m, &times);
+    if (paired != nullptr) *paired = pair;
+  }
   if (full_ > 0) {
     times.again = Load();
     AddScaled(times.fwd, full_, &times.again);
@@ -149,19 +157,12 @@ LayerTime Assembler::Head(const Module& head) const {
   LayerTime times;
   times.fwd = head.fwd;
   times.bwd = head.bwd;
+  times.bwd += head.wgrad;
   times.pair = times.fwd.gpu() + times.bwd.gpu();
   const double host = rates_.host_us * (WholeIteration() ? kGraphLaunch * k_.host_graph_residue : 1.0);
   times.host_fwd = times.fwd.kernels * host;
   times.host_bwd = times.bwd.kernels * host;
   return times;
-}
-
-// Every stage carries its share of the layers that stay in bf16. 0: none do.
-double Bf16Share(const ModelWork& work, const Candidate& plan, const GpuRates& rates) {
-  double layers = 0;
-  for (int i = 0; i < work.kind_count; ++i) layers += work.totals[static_cast<size_t>(i)];
-  if (plan.bf16_layers == 0 || Microbatch(plan, rates).precision == 0 || layers <= 0) return 0;
-  return std::min(1.0, plan.bf16_layers / layers);
 }
 
 LayerTime Mixed(const LayerTime& times, const LayerTime& in_bf16, double share) {
@@ -172,6 +173,21 @@ LayerTime Mixed(const LayerTime& times, const LayerTime& in_bf16, double share) 
 }
 
 }  // namespace
+
+LayerTime TimeLayer(const LayerModules& modules, const Candidate& plan, const GpuRates& rates, PairedLayer* paired) {
+  return Assembler(plan, rates).Layer(modules, paired);
+}
+
+LayerTime TimeHead(const Module& head, const Candidate& plan, const GpuRates& rates) {
+  return Assembler(plan, rates).Head(head);
+}
+
+double Bf16Share(const ModelWork& work, const Candidate& plan, const GpuRates& rates) {
+  double layers = 0;
+  for (int i = 0; i < work.kind_count; ++i) layers += work.totals[static_cast<size_t>(i)];
+  if (plan.bf16_layers == 0 || Microbatch(plan, rates).precision == 0 || layers <= 0) return 0;
+  return std::min(1.0, plan.bf16_layers / layers);
+}
 
 void Accumulate(const LayerTime& times, double count, LayerTime* sum) {
   AddScaled(times.fwd, count, &sum->fwd);

@@ -8,6 +8,7 @@
 #include "absl/container/inlined_vector.h"
 #include "resolver/estimate/gpu_rates.h"
 #include "resolver/estimate/layer_modules.h"
+#include "resolver/estimate/overlap.h"
 #include "resolver/estimate/work.h"
 
 namespace flightplan {
@@ -20,6 +21,22 @@ struct LayerTime {
   double pair = 0, pair_hidden = 0, pair_exposed = 0;  // a forward beside a backward
   double host_fwd = 0, host_bwd = 0;
 };
+
+// A layer under the overlap of the exchange, as overlap.h walks it.
+struct PairedLayer {
+  LayerNodes nodes;
+  CorunSlowdown slow;
+};
+
+// `paired`: filled where the layer is paired and the pointer is not null.
+LayerTime TimeLayer(const LayerModules& modules, const Candidate& plan, const GpuRates& rates, PairedLayer* paired);
+LayerTime TimeHead(const Module& head, const Candidate& plan, const GpuRates& rates);
+
+// Whether a layer's exchange runs beside another microbatch.
+inline bool IsPaired(const LayerModules& modules, const Candidate& plan) { return modules.routed && plan.ep_overlap; }
+
+// Share of its layers that every stage keeps in bf16. 0: none.
+double Bf16Share(const ModelWork& work, const Candidate& plan, const GpuRates& rates);
 
 void Accumulate(const LayerTime& times, double count, LayerTime* sum);
 

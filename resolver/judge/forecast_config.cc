@@ -4,9 +4,11 @@
 
 namespace flightplan {
 
+std::optional<StepModel> StepModelOf(const WeighedModel& model) { return StepModel::Make(model.intent, model.shape); }
+
 std::optional<ForecastedConfig> ForecastConfig(const WeighedModel& model, const StageLayout& stages,
                                                const RunResult& run) {
-  const std::optional<StepModel> steps = StepModel::Make(model.intent, model.shape);
+  const std::optional<StepModel> steps = StepModelOf(model);
   if (!steps.has_value()) return std::nullopt;
   const std::optional<StepForecast> step = steps->Forecast(run.config, run.env, stages);
   if (!step.has_value() || !step->is_finite()) return std::nullopt;

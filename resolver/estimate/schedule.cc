@@ -1,0 +1,308 @@
+#include "resolver/estimate/schedule.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+
+namespace flightplan {
+namespace {
+
+// Chosen, none of them measured alone. The measured coefficients are rows of step_rates.yaml.
+constexpr double kBesideCompute = 0.8;      // of the compute beside it, what a transfer can use
+constexpr double kOptimizerBytes = 34;      // that the optimizer moves for a parameter
+constexpr double kCopiedBytes = 8;          // of a parameter on the host: gradient there, weight back
+constexpr double kHostOptimizerBytes = 28;  // that the host's optimizer moves for it
+constexpr double kHostBehind = 0.3;         // of the shorter of copies and arithmetic, what the longer does not hide
+constexpr double kOffloadedBytes = 34;      // a token's hidden state a layer: what leaves and comes back
+constexpr double kOffloadSlows = 0.04;      // of those copies: what they cost the compute beside them
+
+// Jitter between ranks and gaps between kernels stretch what the GPUs do.
+void Stretch(double by, StepParts* parts) {
+  for (double* part :
+       {&parts->matmul, &parts->attention, &parts->memory_bound, &parts->recompute, &parts->expert_exchange,
+        &parts->tensor_parallel, &parts->context_parallel, &parts->host, &parts->bubble}) {
+    *part *= by;
+  }
+}
+
+}  // namespace
+
+Pace Schedule::PaceOf(const RankContents& rank) const {
+  Pace sum;
+  const auto add = [&sum](const LayerTime& layer, double count) {
+    sum.pair += count * layer.pair;
+    sum.host_fwd += count * layer.host_fwd;
+    sum.host_bwd += count * layer.host_bwd;
+  };
+  for (size_t i = 0; i < static_cast<size_t>(work_.kind_count); ++i) {
+    if (const double count = LayersOf(rank, i); count > 0) add(layers_.kinds[i], count);
+  }
+  const double depths = rank.mtp_depths;
+  if (depths > 0) sum.pair += depths * layers_.join.all();
+  if (const double heads = depths + rank.losses; heads > 0) add(layers_.head, heads);
+  return sum;
+}
+
+LayerTime Schedule::TimeOf(const RankContents& rank) const {
+  LayerTime sum;
+  for (size_t i = 0; i < static_cast<size_t>(work_.kind_count); ++i) {
+    if (const double count = LayersOf(rank, i); count > 0) Accumulate(layers_.kinds[i], count, &sum);
+  }
+  const double depths = rank.mtp_depths;
+  if (depths > 0) {
+    // The projection of two hidden states to one; each depth's own pass through the output layer is a head's.
+    LayerTime joined;
+    joined.fwd.matmul = layers_.join.fwd;
+    joined.bwd.matmul = layers_.join.bwd + layers_.join.wgrad;
+    joined.pair = layers_.join.all();
+    Accumulate(joined, depths, &sum);
+  }
+  if (const double heads = depths + rank.losses; heads > 0) Accumulate(layers_.head, heads, &sum);
+  return sum;
+}
+
+// Of the stages' ranks, and the mean of all.
+const RankContents& Schedule::FindSlowest() {
+  double sum_us = 0;
+  const RankContents* slowest = nullptr;
+  for (const RankContents& rank : plan_.stages->contents) {
+    const double us = PaceOf(rank).us();
+    sum_us += us * rank.ranks_alike;
+    if (slowest == nullptr || !(us <= slowest_us_)) slowest_us_ = us, slowest = &rank;
+  }
+  mean_us_ = sum_us / plan_.stages->pp;
+  return *slowest;
+}
+
+RankPace Schedule::MicrobatchPace(const LayerTime& s) const {
+  RankPace pace;
+  pace.fwd_gpu = s.fwd.gpu() + s.fwd.transfer + s.fwd_exchange;
+  pace.bwd_gpu = s.bwd.gpu() + s.bwd.transfer + s.bwd_exchange + s.again.gpu() + s.again.transfer + s.again_exchange;
+  pace.alone_fwd = SoftMax(pace.fwd_gpu, s.host_fwd);
+  pace.alone_bwd = SoftMax(pace.bwd_gpu, s.host_bwd);
+  // The host waits in the dispatch for the number of rows that arrive, unless surplus tokens are dropped.
+  pace.gap = WholeIteration() || plan_.drop_pad ? 0 : k_.host_gap * (s.host_fwd + s.host_bwd);
+  pace.alone = pace.alone_fwd + pace.alone_bwd + pace.gap;
+  pace.paired = plan_.ep_overlap ? SoftMax(s.pair, s.host_fwd + s.host_bwd) + pace.gap : pace.alone;
+  return pace;
+}
+
+void Schedule::TimeMicrobatch() {
+  pace_ = MicrobatchPace(s_);
+  unpaired_ = plan_.ep_overlap ? std::min(microbatches_, 1.0 / std::max(1, plan_.vpp)) : 0;
+}
+
+// All microbatches on the slowest stage, by what they wait for.
+void Schedule::AddSteady(StepForecast* out) const {
+  StepParts& parts = out->parts;
+  parts.matmul = microbatches_ * (s_.fwd.matmul + s_.bwd.matmul);
+  parts.attention = microbatches_ * (s_.fwd.attention + s_.bwd.attention);
+  parts.memory_bound = microbatches_ * (s_.fwd.memory + s_.bwd.memory);
+  parts.recompute = microbatches_ * s_.again.gpu();
+  parts.tensor_parallel = microbatches_ * (s_.fwd.transfer + s_.bwd.transfer + s_.again.transfer);
+  if (plan_.ep_overlap) {
+    out->hidden_exchange_us = (microbatches_ - unpaired_) * s_.pair_hidden;
+    parts.expert_exchange =
+        (microbatches_ - unpaired_) * s_.pair_exposed + unpaired_ * (s_.fwd_exchange + s_.bwd_exchange);
+    // What running beside the exchange costs the compute stays with the exchange.
+    const double rest = (microbatches_ - unpaired_) * s_.pair + unpaired_ * (pace_.fwd_gpu + pace_.bwd_gpu) -
+                        parts.compute() - parts.communication();
+    parts.expert_exchange = std::max(0.0, parts.expert_exchange + rest);
+  } else {
+    parts.expert_exchange = microbatches_ * (s_.fwd_exchange + s_.bwd_exchange + s_.again_exchange);
+  }
+  parts.host = std::max(0.0, SteadyUs() - parts.compute() - parts.communication());
+}
+
+// Context parallelism is a part of the transfers that were counted as tensor parallelism; and what runs beside compute.
+void Schedule::AddHidden(StepForecast* out) const {
+  const double context = microbatches_ * (s_.fwd.context + s_.bwd.context + s_.again.context);
+  out->parts.context_parallel += context;
+  out->parts.tensor_parallel -= context;
+  out->hidden.expert_exchange += out->hidden_exchange_us + microbatches_ * s_.shared_hidden;
+  out->hidden.tensor_parallel += microbatches_ * (s_.fwd.hidden_tensor + s_.bwd.hidden_tensor + s_.again.hidden_tensor);
+  out->hidden.context_parallel +=
+      microbatches_ * (s_.fwd.hidden_context + s_.bwd.hidden_context + s_.again.hidden_context);
+}
+
+// The pipeline fills and drains at the mean stage's pace.
+double Schedule::BubbleUs() const {
+  const double p = plan_.pp, v = std::max(1, plan_.vpp);
+  return (p - 1) / v * pace_.alone * (slowest_us_ > 0 ? mean_us_ / slowest_us_ : 1.0);
+}
+
+PipelineTransfer Schedule::TransferOf(double microbatches) const {
+  return PipelineTransferOf(rates_, static_cast<double>(plan_.gpus), batch_.local * h_ * kBf16Bytes, microbatches,
+                            plan_.pp, std::max(1, plan_.vpp));
+}
+
+// Between stages, which the pipeline's bubble belongs to.
+void Schedule::AddTransfers(StepForecast* out) const {
+  out->parts.bubble = BubbleUs();
+  const PipelineTransfer transfer = TransferOf(microbatches_);
+  out->parts.pipeline_transfer = transfer.exposed;
+  out->hidden.pipeline_transfer = transfer.hidden;
+}
+
+// One reduce-scatter or all-gather of a group of `ranks`, whose neighbours are `stride` GPUs apart.
+double Schedule::DataParallelUs(double parameters, double ranks, double stride, double bytes_per_parameter) const {
+  if (ranks <= 1) return 0;
+  const double bytes = parameters * bytes_per_parameter * (ranks - 1) / ranks;
+  if (ranks * stride <= rates_.domain_gpus) return bytes * rates_.collective_nvlink_us;
+  // Each rank of a node drives its own network card.
+  const double lanes = std::max(1.0, rates_.domain_gpus / stride);
+  return bytes * std::max(rates_.collective_nvlink_us, rates_.collective_network_us / std::min(lanes, ranks));
+}
+
+DataParallelTimes Schedule::DataParallel(const RankParameters& parameters, const RankPace& pace) const {
+  DataParallelTimes times;
+  const double dense_ranks = static_cast<double>(plan_.gpus) / plan_.tp / plan_.pp;  // with context parallelism
+  const double expert_ranks = static_cast<double>(plan_.gpus) / plan_.ep / plan_.etp / plan_.pp;
+  const double expert_stride = static_cast<double>(plan_.ep) * plan_.etp;
+  const auto both = [&](double bytes) {
+    return DataParallelUs(parameters.dense, dense_ranks, t_, bytes) +
+           DataParallelUs(parameters.expert, expert_ranks, expert_stride, bytes);
+  };
+  const double reduce = both(plan_.gradient_bytes), gather = both(plan_.low_precision_weights ? 1 : kBf16Bytes);
+  if (plan_.shard_weights) {
+    // Weights are gathered ahead of every forward and backward, gradients reduced after every backward, beside the
+    // compute, which they slow down.
+    const double traffic = microbatches_ * (2 * gather + reduce),
+                 window = microbatches_ * (pace.alone_fwd + pace.alone_bwd);
+    const double left = std::max(0.0, traffic - window);
+    times.every_pass = true;
+    times.exposed = left + (k_.sharded_slowdown - 1) * std::min(window, traffic);
+    times.hidden = traffic - left;
+    const double gathered = traffic > 0 ? microbatches_ * 2 * gather / traffic : 0;
+    times.gather_exposed = gathered * times.exposed;
+    times.reduce_exposed = times.exposed - times.gather_exposed;
+    times.gather_hidden = gathered * times.hidden;
+    times.reduce_hidden = times.hidden - times.gather_hidden;
+    return times;
+  }
+  const auto exposed_of = [&](double us, double window, bool overlapped) {
+    const double beside = std::min(us, kBesideCompute * window);
+    return overlapped ? std::max(0.0, us - kBesideCompute * window) + k_.data_parallel_exposed * beside : us;
+  };
+  times.reduce_exposed = exposed_of(reduce, pace.alone_bwd, plan_.overlap_grad_reduce);
+  times.reduce_hidden = reduce - times.reduce_exposed;
+  times.gather_exposed = exposed_of(gather, pace.alone_fwd, plan_.overlap_param_gather);
+  times.gather_hidden = gather - times.gather_exposed;
+  times.exposed = times.reduce_exposed + times.gather_exposed;
+  times.hidden = times.reduce_hidden + times.gather_hidden;
+  return times;
+}
+
+RankParameters Schedule::CountParameters(const RankContents& rank) const {
+  RankParameters parameters;
+  const double expert_split = static_cast<double>(plan_.ep) * plan_.etp;
+  for (size_t i = 0; i < static_cast<size_t>(work_.kind_count); ++i) {
+    const double count = LayersOf(rank, i);
+    parameters.dense += count * (work_.kinds[i].split / t_ + work_.kinds[i].replicated);
+    parameters.expert += count * work_.kinds[i].expert / expert_split;
+  }
+  parameters.dense += rank.vocabularies * work_.vocabulary * h_ / t_;
+  return parameters;
+}
+
+// With what is fixed.
+double Schedule::OptimizerUs(const RankParameters& parameters) const {
+  const double dense_ranks = static_cast<double>(plan_.gpus) / plan_.tp / plan_.pp;
+  const double expert_ranks = std::max(1.0, static_cast<double>(plan_.gpus) / plan_.ep / plan_.etp / plan_.pp);
+  const double owned = parameters.dense / dense_ranks + parameters.expert / expert_ranks;
+  const double on_host = owned * plan_.optimizer_offload;
+  const double on_gpu_us = (owned - on_host) * kOptimizerBytes * rates_.optimizer_us + k_.step_fixed_us;
+  if (on_host <= 0) return on_gpu_us;
+  const double copies = on_host * kCopiedBytes * rates_.host_link_us,
+               arithmetic = on_host * kHostOptimizerBytes / (k_.cpu_adam_gb * 1e3);
+  return on_gpu_us + (plan_.overlap_optimizer_copies
+                          ? std::max(copies, arithmetic) + kHostBehind * std::min(copies, arithmetic)
+                          : copies + arithmetic);
+}
+
+OnceAStep Schedule::OnceOf(const RankContents& rank, const RankPace& pace) const {
+  const RankParameters parameters = CountParameters(rank);
+  return {DataParallel(parameters, pace), OptimizerUs(parameters), k_.step_fixed_us};
+}
+
+// Activations of whole layers leave and come back beside the compute.
+double Schedule::OffloadUs(const RankPace& pace) const {
+  if (plan_.offload_layers <= 0) return 0;
+  const double copy =
+      batch_.tokens / t_ * h_ * kOffloadedBytes * plan_.offload_layers * rates_.host_link_us * microbatches_;
+  return std::max(0.0, copy - kBesideCompute * microbatches_ * pace.alone) +
+         kOffloadSlows * std::min(copy, microbatches_ * pace.alone);
+}
+
+bool Schedule::HasUnmeasuredAttention() const {
+  return std::any_of(work_.kinds.begin(), work_.kinds.begin() + work_.kind_count, [](const LayerWork& layer) {
+    return layer.attention.scan_state > 0 || layer.attention.unmeasured;
+  });
+}
+
+// Every rate's error, as a sum: they need not cancel. How far the sum stands from what unseen model families show is
+// measured (interval_scale).
+void Schedule::AddInterval(StepForecast* out) const {
+  constexpr double kModelError = 0.03;
+  constexpr double kHostError = 0.1;  // on top of the host's rate: from machine to machine
+  // Scans are timed forward alone, and compressed attention not at all; natural routing's skew is the router's.
+  constexpr double kUnmeasured = 0.25;
+  constexpr double kHalf = 0.5;  // of what such errors reach: hidden exchanges, compute beside skewed experts
+  const StepParts& parts = out->parts;
+  const RateErrors& e = rates_.error;
+  const bool natural = plan_.imbalance > 1 && plan_.ep > 1;
+  const double attention = HasUnmeasuredAttention() ? std::max(kUnmeasured, e.attention) : e.attention;
+  const double skew = natural ? kUnmeasured * (parts.expert_exchange + kHalf * parts.compute()) : 0;
+  const double error =
+      e.gemm[batch_.precision] * (parts.matmul + parts.recompute + parts.bubble) + attention * parts.attention +
+      e.memory * parts.memory_bound + e.exchange * (parts.expert_exchange + kHalf * out->hidden_exchange_us) +
+      e.collective * (parts.communication() - parts.expert_exchange) + (e.host + kHostError) * parts.host +
+      e.optimizer * parts.optimizer + skew + kModelError * out->us;
+  const double half = out->us > 0 ? k_.interval_scale * error / out->us : 0;
+  out->low_us = out->us * std::exp(-half);
+  out->high_us = out->us * std::exp(half);
+}
+
+void Schedule::AddParts(const RankContents& slowest, StepForecast* out) const {
+  AddSteady(out);
+  AddHidden(out);
+  AddTransfers(out);
+  const OnceAStep once = OnceOf(slowest, pace_);
+  out->parts.data_parallel += once.data_parallel.exposed;
+  out->hidden.data_parallel += once.data_parallel.hidden;
+  out->parts.optimizer = once.optimizer;
+  out->parts.memory_bound += OffloadUs(pace_);
+  Stretch(k_.stack_overhead, &out->parts);
+  out->us = out->parts.total();
+}
+
+bool Schedule::Run(StepForecast* out) {
+  *out = StepForecast();
+  if (!Known()) return false;
+  const RankContents& slowest = FindSlowest();
+  s_ = TimeOf(slowest);
+  TimeMicrobatch();
+  AddParts(slowest, out);
+  out->model_flops = FlopsPerToken(work_, static_cast<double>(plan_.seq_length)) *
+                     static_cast<double>(plan_.global_batch_size) * static_cast<double>(plan_.seq_length);
+  AddInterval(out);
+  return out->is_finite();
+}
+
+double Schedule::UsBelow(double limit_us) {
+  constexpr double kNever = std::numeric_limits<double>::infinity();
+  constexpr double kRounding = 1 + 1e-9;  // sums in another order
+  if (!Known()) return kNever;
+  const RankContents& slowest = FindSlowest();
+  s_ = TimeOf(slowest);
+  TimeMicrobatch();
+  // What a microbatch waits for, and the bubble, without what comes once a step.
+  if ((SteadyUs() + BubbleUs()) * k_.stack_overhead + k_.step_fixed_us >= limit_us * kRounding) return kNever;
+  StepForecast forecast;
+  AddParts(slowest, &forecast);
+  if (!(forecast.us < limit_us)) return kNever;
+  return forecast.us;
+}
+
+}  // namespace flightplan

@@ -1,0 +1,101 @@
+// The pipeline's half of a step's forecast: what the microbatches on the slowest stage, the bubble, the transfers
+// between stages and what is done once a step add up to. Of the forecast (step.h) and of its pieces (step_detail.h)
+// alone.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+
+#include "resolver/estimate/step.h"
+#include "resolver/estimate/step_detail.h"
+
+namespace flightplan {
+
+// Larger of two, rounded where they meet: some of a layer's kernels wait for the host and others for the GPU, and each
+// wait for the number of rows that arrive drains what the host had launched ahead.
+inline double SoftMax(double a, double b) { return std::sqrt(a * a + b * b); }
+
+// Of a step on one data-parallel rank; 0: the sizes leave none.
+inline double MicrobatchesOf(const Candidate& plan) {
+  const double dp = static_cast<double>(plan.gpus) / plan.tp / plan.cp / plan.pp;
+  return dp > 0 ? static_cast<double>(plan.global_batch_size) / (dp * static_cast<double>(plan.micro_batch_size)) : 0;
+}
+
+// One microbatch on a rank, as far as it tells which rank is the slowest.
+struct Pace {
+  double pair = 0, host_fwd = 0, host_bwd = 0;
+  double us() const { return SoftMax(pair, host_fwd + host_bwd); }
+};
+
+// Parameters on one rank.
+struct RankParameters {
+  double dense = 0, expert = 0;
+};
+
+// One step of a candidate, of layers that are timed. What it is made from must outlive it.
+class Schedule {
+ public:
+  Schedule(const ModelWork& work, const Candidate& plan, const GpuRates& rates, const LayerTimes& layers)
+      : work_(work),
+        plan_(plan),
+        rates_(rates),
+        k_(rates.k),
+        layers_(layers),
+        batch_(plan, rates),
+        microbatches_(MicrobatchesOf(plan)),
+        t_(plan.tp),
+        h_(work.hidden) {}
+
+  bool Run(StepForecast* out);
+  double UsBelow(double limit_us);
+
+  // Pieces of it (estimate/step_detail.h).
+  double microbatches() const { return microbatches_; }
+  LayerTime TimeOf(const RankContents& rank) const;
+  RankPace MicrobatchPace(const LayerTime& rank) const;
+  OnceAStep OnceOf(const RankContents& rank, const RankPace& pace) const;
+  // Of a step in which whole layers' activations go to the host and nothing hides it.
+  double OffloadUs(const RankPace& pace) const;
+  PipelineTransfer TransferOf(double microbatches) const;
+
+ private:
+  bool WholeIteration() const { return plan_.graphs == GraphImpl::kFullIteration; }
+  double LayersOf(const RankContents& rank, size_t kind) const {
+    return rank.layers[kind] + static_cast<double>(rank.mtp_depths) * work_.mtp_layers[kind];
+  }
+  Pace PaceOf(const RankContents& rank) const;
+  bool Known() const {
+    const bool stages_known = plan_.stages != nullptr && !plan_.stages->contents.empty();
+    return rates_.known && stages_known && microbatches_ > 0 && batch_.tokens > 0;
+  }
+  const RankContents& FindSlowest();
+  void TimeMicrobatch();
+  double SteadyUs() const { return (microbatches_ - unpaired_) * pace_.paired + unpaired_ * pace_.alone; }
+  double BubbleUs() const;
+  void AddParts(const RankContents& slowest, StepForecast* out) const;
+  void AddSteady(StepForecast* out) const;
+  void AddHidden(StepForecast* out) const;
+  void AddTransfers(StepForecast* out) const;
+  double DataParallelUs(double parameters, double ranks, double stride, double bytes_per_parameter) const;
+  DataParallelTimes DataParallel(const RankParameters& parameters, const RankPace& pace) const;
+  RankParameters CountParameters(const RankContents& rank) const;
+  double OptimizerUs(const RankParameters& parameters) const;
+  bool HasUnmeasuredAttention() const;
+  void AddInterval(StepForecast* out) const;
+
+  const ModelWork& work_;
+  const Candidate& plan_;
+  const GpuRates& rates_;
+  const StepCoefficients& k_;
+  const LayerTimes& layers_;
+  const Microbatch batch_;
+  const double microbatches_;
+  const double t_, h_;
+  LayerTime s_;  // one microbatch on the slowest stage
+  double slowest_us_ = -1, mean_us_ = 0;
+  RankPace pace_;        // of it
+  double unpaired_ = 0;  // microbatches that run alone
+};
+
+}  // namespace flightplan
