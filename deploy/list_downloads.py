@@ -96,6 +96,7 @@ MANIFESTS = [
     ("clients/go/go.sum", go, "Go client"),
     ("clients/go/tools/go.sum", go, "generated code of the Go client"),
     ("clients/typescript/package-lock.json", npm, "TypeScript client: build, tests and generated code"),
+    ("clients/web/package-lock.json", npm, "page: bundle, tests and generated code"),
     (REPOSITORY, maven, "Java client: libraries, build and tests"),
     ("clients/java/pom.xml", maven_pinned, "build of the Java client"),
     ("deploy/setup_clients.sh", maven_pinned, "generated code of the Java client"),
