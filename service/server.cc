@@ -43,6 +43,7 @@
 #include "service/probe/probe_link.h"
 #include "service/probe/probe_service.h"
 #include "service/self_check.h"
+#include "service/web/web_endpoint.h"
 #include "service/wire/status_mapping.h"
 
 namespace flightplan::service {
@@ -120,13 +121,37 @@ void ShowCertificates(const Settings& settings, Metrics* metrics) {
 WebhookEndpoint::Options WebhookOptions(const Settings& settings) {
   WebhookEndpoint::Options options;
   options.listen = settings.webhook_listen;
-  options.files = {settings.webhook_cert_file, settings.webhook_key_file, settings.webhook_client_ca_file};
+  options.files.cert_file = settings.webhook_cert_file;
+  options.files.key_file = settings.webhook_key_file;
+  options.files.client_ca_file = settings.webhook_client_ca_file;
   for (const doors::Mode mode : {doors::Mode::kShadow, doors::Mode::kWarn, doors::Mode::kEnforce}) {
     if (doors::ModeWord(mode) == settings.webhook_mode) options.policy.mode = mode;
   }
   options.policy.fail_closed = settings.webhook_fail_closed;
   options.releases = settings.stack_releases;
   return options;
+}
+
+WebEndpoint::Options WebOptions(const Settings& settings) {
+  WebEndpoint::Options options;
+  options.names = {settings.web_host, settings.web_origin, settings.web_listen, !settings.tls_cert_file.empty()};
+  options.tls.cert_file = settings.tls_cert_file;
+  options.tls.key_file = settings.tls_key_file;
+  options.tls.client_ca_file = settings.tls_client_ca_file;
+  options.tls.setting = "tls";
+  options.services.assign(std::begin(kServices), std::end(kServices));
+  options.max_message_bytes = std::min(kMaxWebBodyBytes, static_cast<size_t>(settings.max_request_bytes));
+  // The other half is left to callers of gRPC, whatever comes here.
+  options.max_calls = std::max<int64_t>(1, InFlightLimit(settings) / 2);
+  return options;
+}
+
+// Without a network: what comes in by it comes from this process.
+std::shared_ptr<grpc::Channel> ChannelWithin(grpc::Server* server) {
+  grpc::ChannelArguments arguments;
+  arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
+  arguments.SetMaxReceiveMessageSize(static_cast<int>(kMaxAnswerBytes));
+  return server->InProcessChannel(arguments);
 }
 
 void Configure(const Settings& settings, grpc::ServerBuilder* builder) {
@@ -208,6 +233,7 @@ struct Server::Parts {
   std::unique_ptr<HttpServer> http;
   std::unique_ptr<HttpServer> health;
   std::unique_ptr<WebhookEndpoint> webhook;
+  std::unique_ptr<WebEndpoint> web;
   bool stopped = false;
 };
 
@@ -295,6 +321,10 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Settings& settings,
     FLIGHTPLAN_ASSIGN_OR_RETURN(parts.webhook,
                                 WebhookEndpoint::Start(WebhookOptions(settings), catalog, &parts.answers, &parts.edge));
   }
+  if (!settings.web_listen.empty()) {
+    FLIGHTPLAN_ASSIGN_OR_RETURN(
+        parts.web, WebEndpoint::Start(WebOptions(settings), ChannelWithin(parts.grpc_server.get()), &parts.edge));
+  }
   for (const char* name : kServices) {
     parts.grpc_server->GetHealthCheckService()->SetServingStatus(name, true);
   }
@@ -343,6 +373,7 @@ void Server::Stop() {
 int Server::http_port() const { return parts_->http == nullptr ? 0 : parts_->http->port(); }
 int Server::health_port() const { return parts_->health == nullptr ? 0 : parts_->health->port(); }
 int Server::webhook_port() const { return parts_->webhook == nullptr ? 0 : parts_->webhook->port(); }
+int Server::web_port() const { return parts_->web == nullptr ? 0 : parts_->web->port(); }
 Log& Server::log() { return parts_->log; }
 
 }  // namespace flightplan::service

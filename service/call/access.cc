@@ -21,13 +21,12 @@
 #include "resolver/base/status_macros.h"
 #include "resolver/base/yaml.h"
 #include "service/net/tls.h"
+#include "service/wire/front_metadata.h"
 
 namespace flightplan::service {
 namespace {
 
 constexpr absl::string_view kScheme = "bearer ";
-// What the front (deploy/haproxy/front.cfg) says of a caller: the certificate that it has verified, in DER.
-constexpr char kFrontCertificate[] = "flightplan-client-certificate-bin";
 // What gRPC calls a connection to a socket of LocalServerCredentials; only that of --front_listen has them.
 constexpr absl::string_view kFrontSocket = "local";
 constexpr char kSendToken[] = "send the metadata `authorization: Bearer TOKEN`";
