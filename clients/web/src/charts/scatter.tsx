@@ -74,7 +74,7 @@ export function Scatter({ title, xName, yName, kinds, points, choose }: Props) {
 
 function Mark({ point, x, y, choose }: { point: Point; x: number; y: number; choose: (key: number) => void }) {
   return (
-    <g class={`mark ${point.chosen ? "chosen" : ""}`} transform={`translate(${x} ${y})`} tabIndex={0} role="checkbox" aria-checked={point.chosen}
+    <g class={`mark ${point.chosen ? "chosen" : ""}`} transform={`translate(${x} ${y})`} tabindex={0} role="checkbox" aria-checked={point.chosen}
       aria-label={point.label} onClick={() => choose(point.key)}
       onKeyDown={(event) => {
         if (event.key !== "Enter" && event.key !== " ") return;

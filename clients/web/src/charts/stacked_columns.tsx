@@ -79,7 +79,7 @@ function Column({ stack, id, x, width, y, chosen, choose, named }: ColumnProps) 
     return <rect key={at} x={x} y={top} width={width} height={Math.max(0, y(sum - value) - top)} fill={fillOf(id, at)} />;
   });
   return (
-    <g class={`mark ${chosen ? "chosen" : ""}`} tabIndex={0} role="button" aria-pressed={chosen} aria-label={stack.label}
+    <g class={`mark ${chosen ? "chosen" : ""}`} tabindex={0} role="button" aria-pressed={chosen} aria-label={stack.label}
       onClick={() => choose(stack.key)}
       onKeyDown={(event) => {
         if (event.key !== "Enter" && event.key !== " ") return;

@@ -8,11 +8,11 @@ export function TokenForm() {
   const id = useId();
   if (!tokenWanted.value) return null;
   return (
-    <form class="note warn token" role="alert" onSubmit={(event) => {
+    <form class="note warn token" onSubmit={(event) => {
       event.preventDefault();
       setToken(typed.value);
     }}>
-      <p>{tokenWanted.value}</p>
+      <p role="alert">{tokenWanted.value}</p>
       <p>
         <label for={id}>token</label>{" "}
         <input id={id} type="password" autocomplete="off" value={typed.value} onInput={(event) => (typed.value = event.currentTarget.value)} />{" "}
