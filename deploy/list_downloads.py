@@ -101,6 +101,7 @@ MANIFESTS = [
     ("clients/java/pom.xml", maven_pinned, "build of the Java client"),
     ("deploy/setup_clients.sh", maven_pinned, "generated code of the Java client"),
     ("clients/rust/Cargo.lock", cargo, "Rust client: build, tests and generated code"),
+    ("tests/connect/tools/go.sum", go, "conformance suite of the Connect protocol"),
     ("tests/doors/apiserver/go.sum", go, "kube-apiserver that the Kubernetes hook is tested with"),
     ("deploy/uv.txt", pip, "deploy/pin_downloads.sh"),
     ("deploy/container/Containerfile", images, "build stage of the image"),

@@ -141,17 +141,10 @@ WebEndpoint::Options WebOptions(const Settings& settings) {
   options.tls.setting = "tls";
   options.services.assign(std::begin(kServices), std::end(kServices));
   options.max_message_bytes = std::min(kMaxWebBodyBytes, static_cast<size_t>(settings.max_request_bytes));
+  options.max_answer_bytes = kMaxAnswerBytes;
   // The other half is left to callers of gRPC, whatever comes here.
   options.max_calls = std::max<int64_t>(1, InFlightLimit(settings) / 2);
   return options;
-}
-
-// Without a network: what comes in by it comes from this process.
-std::shared_ptr<grpc::Channel> ChannelWithin(grpc::Server* server) {
-  grpc::ChannelArguments arguments;
-  arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
-  arguments.SetMaxReceiveMessageSize(static_cast<int>(kMaxAnswerBytes));
-  return server->InProcessChannel(arguments);
 }
 
 void Configure(const Settings& settings, grpc::ServerBuilder* builder) {
@@ -206,6 +199,16 @@ struct Server::Parts {
       }
       ShowCertificates(settings, &metrics);
     });
+  }
+
+  // One of each, for a server of its own.
+  std::vector<std::unique_ptr<grpc::Service>> MakeServices() {
+    std::vector<std::unique_ptr<grpc::Service>> made;
+    made.push_back(MakeResolverService(&edge, &answers, backend.get(), &answer_workers, &batch_workers, &searches));
+    made.push_back(MakeCatalogService(&edge, &catalog_answers, &answer_workers));
+    made.push_back(MakeEvidenceService(&edge, backend.get(), evidence.registry()));
+    made.push_back(MakeProbeService(&edge, &probe));
+    return made;
   }
 
   const Settings settings;
@@ -280,11 +283,7 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Settings& settings,
     // These credentials tell its connections from others (service/call/access.cc).
     builder.AddListeningPort(settings.front_listen, grpc::experimental::LocalServerCredentials(UDS));
   }
-  parts.services.push_back(MakeResolverService(&parts.edge, &parts.answers, parts.backend.get(), &parts.answer_workers,
-                                               &parts.batch_workers, &parts.searches));
-  parts.services.push_back(MakeCatalogService(&parts.edge, &parts.catalog_answers, &parts.answer_workers));
-  parts.services.push_back(MakeEvidenceService(&parts.edge, parts.backend.get(), parts.evidence.registry()));
-  parts.services.push_back(MakeProbeService(&parts.edge, &parts.probe));
+  parts.services = parts.MakeServices();
   for (const auto& service : parts.services) builder.RegisterService(service.get());
   parts.unknown_methods = std::make_unique<UnknownMethods>(&parts.edge);
   builder.RegisterCallbackGenericService(parts.unknown_methods.get());
@@ -322,8 +321,7 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Settings& settings,
                                 WebhookEndpoint::Start(WebhookOptions(settings), catalog, &parts.answers, &parts.edge));
   }
   if (!settings.web_listen.empty()) {
-    FLIGHTPLAN_ASSIGN_OR_RETURN(
-        parts.web, WebEndpoint::Start(WebOptions(settings), ChannelWithin(parts.grpc_server.get()), &parts.edge));
+    FLIGHTPLAN_ASSIGN_OR_RETURN(parts.web, WebEndpoint::Start(WebOptions(settings), parts.MakeServices(), &parts.edge));
   }
   for (const char* name : kServices) {
     parts.grpc_server->GetHealthCheckService()->SetServingStatus(name, true);
@@ -363,8 +361,11 @@ void Server::Drain() {
 
 void Server::Stop() {
   Drain();
-  parts_->grpc_server->Shutdown(absl::ToChronoTime(absl::Now() + parts_->settings.drain_timeout));
+  const absl::Time deadline = absl::Now() + parts_->settings.drain_timeout;
+  if (parts_->web != nullptr) parts_->web->Refuse();
+  parts_->grpc_server->Shutdown(absl::ToChronoTime(deadline));
   parts_->grpc_server->Wait();
+  if (parts_->web != nullptr) parts_->web->AwaitCalls(deadline);
   parts_->stopped = true;
   parts_->decisions->Flush();
   parts_->log_sink.Flush();

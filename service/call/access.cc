@@ -29,6 +29,8 @@ namespace {
 constexpr absl::string_view kScheme = "bearer ";
 // What gRPC calls a connection to a socket of LocalServerCredentials; only that of --front_listen has them.
 constexpr absl::string_view kFrontSocket = "local";
+// And what it calls the address of a connection within the process.
+constexpr absl::string_view kNoAddress = "unknown";
 constexpr char kSendToken[] = "send the metadata `authorization: Bearer TOKEN`";
 
 absl::Status Unauthenticated(absl::string_view what) {
@@ -183,15 +185,17 @@ std::vector<std::string> Values(const grpc::AuthContext& auth, const char* prope
   return values;
 }
 
-bool IsFront(const grpc::AuthContext& auth) {
+// The front, or the port for browsers: what is said of the caller was verified. A connection of this process itself has
+// no address, and no kind of transport, which that of every listener has.
+bool SpeaksForOthers(const grpc::AuthContext& auth, absl::string_view peer) {
   const std::vector<std::string> types = Values(auth, GRPC_TRANSPORT_SECURITY_TYPE_PROPERTY_NAME);
-  return types.size() == 1 && types.front() == kFrontSocket;
+  return types.empty() ? peer == kNoAddress : types.size() == 1 && types.front() == kFrontSocket;
 }
 
 Credentials WithoutToken(const grpc::ServerContextBase& context) {
   Credentials credentials;
   const std::shared_ptr<const grpc::AuthContext> auth = context.auth_context();
-  if (auth != nullptr && IsFront(*auth)) {
+  if (auth != nullptr && SpeaksForOthers(*auth, context.peer())) {
     // Anybody behind it: not a caller on this machine.
     const auto found = context.client_metadata().find(kFrontCertificate);
     if (found != context.client_metadata().end()) {

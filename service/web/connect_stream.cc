@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "resolver/base/reason.h"
 #include "resolver/base/status_macros.h"
 #include "service/web/connect_error.h"
 #include "service/web/connect_shared.h"
@@ -18,16 +19,14 @@ namespace {
 class StreamJob final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>,
                         public std::enable_shared_from_this<StreamJob> {
  public:
-  StreamJob(std::shared_ptr<ConnectDoor::Shared> shared, ConnectCall call, std::shared_ptr<const HttpRequest> request,
-            std::shared_ptr<HttpReply> reply)
+  StreamJob(std::shared_ptr<ConnectGateway::Shared> shared, ConnectCall call,
+            std::shared_ptr<const HttpRequest> request, std::shared_ptr<HttpReply> reply)
       : shared_(std::move(shared)), call_(std::move(call)), request_(std::move(request)), reply_(std::move(reply)) {}
   ~StreamJob() override { shared_->Leave(); }
 
   void Start() {
     if (const absl::Status status = ReadMessages(); !status.ok()) {
-      const grpc::Status refused = StatusHere(status, *request_);
-      if (shared_->options.ended_here) shared_->options.ended_here(*call_.method->rpc, refused);
-      return reply_->Send(StreamError(call_, refused));
+      return reply_->Send(StreamError(call_, shared_->EndHere(*call_.method, status, *request_)));
     }
     Describe(call_, *request_, &context_);
     reply_->OnGone([weak = weak_from_this()] {
@@ -60,13 +59,15 @@ class StreamJob final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::B
   absl::Status ReadMessages() {
     FLIGHTPLAN_ASSIGN_OR_RETURN(const std::vector<Envelope> envelopes, ReadEnvelopes(request_->body));
     if (!call_.method->rpc->client_streaming() && envelopes.size() != 1) {
-      return absl::InvalidArgumentError(
+      // The codes of these two are those that the protocol's conformance suite asks for.
+      return absl::UnimplementedError(
           absl::StrCat("the body has ", envelopes.size(), " messages, this method takes one"));
     }
     for (const Envelope& envelope : envelopes) {
       const bool packed = (envelope.flags & kEnvelopeCompressed) != 0;
       if (packed && !call_.gzip_request) {
-        return absl::InvalidArgumentError("an envelope is packed, and Connect-Content-Encoding says not how");
+        return WithReason(absl::InternalError("an envelope is packed, and Connect-Content-Encoding says not how"),
+                          kCallersFault);
       }
       FLIGHTPLAN_ASSIGN_OR_RETURN(grpc::ByteBuffer message, shared_->ReadMessage(call_, envelope.message, packed));
       outgoing_.push_back(std::move(message));
@@ -113,14 +114,14 @@ class StreamJob final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::B
 
   void SendEnd(grpc::Status status) {
     BeginAnswer();
-    if (!failed_.ok()) status = StatusHere(failed_, *request_);
+    if (!failed_.ok()) status = shared_->StatusHere(failed_, *request_);
     reply_->Write(
         WriteEnvelope(kEnvelopeEnd, EndOfStreamJson(status, ShownMetadata(context_.GetServerTrailingMetadata()))),
         nullptr);
     reply_->End();
   }
 
-  const std::shared_ptr<ConnectDoor::Shared> shared_;
+  const std::shared_ptr<ConnectGateway::Shared> shared_;
   const ConnectCall call_;
   const std::shared_ptr<const HttpRequest> request_;
   const std::shared_ptr<HttpReply> reply_;
@@ -137,7 +138,7 @@ class StreamJob final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::B
 
 }  // namespace
 
-void StartStream(std::shared_ptr<ConnectDoor::Shared> shared, ConnectCall call,
+void StartStream(std::shared_ptr<ConnectGateway::Shared> shared, ConnectCall call,
                  std::shared_ptr<const HttpRequest> request, std::shared_ptr<HttpReply> reply) {
   std::make_shared<StreamJob>(std::move(shared), std::move(call), std::move(request), std::move(reply))->Start();
 }

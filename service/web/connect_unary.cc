@@ -11,14 +11,14 @@ namespace {
 
 // One unary call, from its message to its answer. Kept by whoever it waits for.
 struct UnaryJob {
-  UnaryJob(std::shared_ptr<ConnectDoor::Shared> s, ConnectCall c, std::shared_ptr<const HttpRequest> r,
+  UnaryJob(std::shared_ptr<ConnectGateway::Shared> s, ConnectCall c, std::shared_ptr<const HttpRequest> r,
            std::shared_ptr<HttpReply> a)
       : shared(std::move(s)), call(std::move(c)), request(std::move(r)), reply(std::move(a)) {}
   ~UnaryJob() { shared->Leave(); }
   UnaryJob(const UnaryJob&) = delete;
   UnaryJob& operator=(const UnaryJob&) = delete;
 
-  const std::shared_ptr<ConnectDoor::Shared> shared;
+  const std::shared_ptr<ConnectGateway::Shared> shared;
   const ConnectCall call;
   const std::shared_ptr<const HttpRequest> request;
   const std::shared_ptr<HttpReply> reply;
@@ -47,7 +47,7 @@ void Answer(UnaryJob* job, grpc::Status status) {
       if (packed) response.headers.push_back({"Content-Encoding", "gzip"});
       if (job->call.get) response.headers.push_back({"Vary", "Accept-Encoding"});
     } else {
-      status = StatusHere(body.status(), *job->request);
+      status = job->shared->StatusHere(body.status(), *job->request);
     }
   }
   if (!status.ok()) response = UnaryError(status);
@@ -57,15 +57,13 @@ void Answer(UnaryJob* job, grpc::Status status) {
 
 }  // namespace
 
-void StartUnary(std::shared_ptr<ConnectDoor::Shared> shared, ConnectCall call,
+void StartUnary(std::shared_ptr<ConnectGateway::Shared> shared, ConnectCall call,
                 std::shared_ptr<const HttpRequest> request, std::shared_ptr<HttpReply> reply) {
   auto job = std::make_shared<UnaryJob>(std::move(shared), std::move(call), std::move(request), std::move(reply));
   const absl::string_view sent = job->call.get ? job->call.query_message : job->request->body;
   absl::StatusOr<grpc::ByteBuffer> asked = job->shared->ReadMessage(job->call, sent, job->call.gzip_request);
   if (!asked.ok()) {
-    const grpc::Status status = StatusHere(asked.status(), *job->request);
-    if (job->shared->options.ended_here) job->shared->options.ended_here(*job->call.method->rpc, status);
-    return job->reply->Send(UnaryError(status));
+    return job->reply->Send(UnaryError(job->shared->EndHere(*job->call.method, asked.status(), *job->request)));
   }
   job->asked = *std::move(asked);
   Describe(job->call, *job->request, &job->context);

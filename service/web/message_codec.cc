@@ -20,7 +20,8 @@ constexpr size_t kMaxShownBytes = 512;
 
 std::string UrlOf(const google::protobuf::Descriptor& type) { return absl::StrCat(kUrlPrefix, "/", type.full_name()); }
 
-// protobuf says "(model.spec) nam: Cannot find field." or "(model.spec): invalid value ..."; the field is the caller's.
+// protobuf says "(model) nam: Cannot find field.", "nam: Cannot find field." or "(hardware.gpu_count): invalid value
+// ...".
 google::rpc::BadRequest::FieldViolation ViolationOf(absl::string_view why) {
   google::rpc::BadRequest::FieldViolation violation;
   absl::string_view rest = why;
@@ -34,13 +35,13 @@ google::rpc::BadRequest::FieldViolation ViolationOf(absl::string_view why) {
     }
     absl::ConsumePrefix(&rest, ":");
     absl::ConsumePrefix(&rest, " ");
-    const size_t colon = rest.find(": Cannot find field");
-    if (colon != absl::string_view::npos) {
-      absl::string_view name = rest.substr(0, colon);
-      absl::ConsumePrefix(&name, "invalid name ");
-      absl::StrAppend(&field, field.empty() ? "" : ".", name);
-      rest = "no field is called so";
-    }
+  }
+  const size_t colon = rest.find(": Cannot find field");
+  if (colon != absl::string_view::npos) {
+    absl::string_view name = rest.substr(0, colon);
+    absl::ConsumePrefix(&name, "invalid name ");
+    absl::StrAppend(&field, field.empty() ? "" : ".", name);
+    rest = "no field is called so";
   }
   violation.set_field(Utf8Clip(field, kMaxShownBytes));
   violation.set_description(Utf8Clip(rest, kMaxShownBytes));
@@ -65,6 +66,9 @@ MessageCodec::MessageCodec(const google::protobuf::DescriptorPool* pool)
 
 absl::StatusOr<std::string> MessageCodec::FromJson(const google::protobuf::Descriptor& type,
                                                    absl::string_view json) const {
+  if (const size_t good = Utf8PrefixBytes(json); good < json.size()) {
+    return NoMessage(type, absl::StrCat("byte ", good, " is no UTF-8"));
+  }
   std::string bytes;
   google::protobuf::io::ArrayInputStream in(json.data(), static_cast<int>(json.size()));
   google::protobuf::io::StringOutputStream out(&bytes);

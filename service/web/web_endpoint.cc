@@ -1,6 +1,7 @@
 #include "service/web/web_endpoint.h"
 
 #include <algorithm>
+#include <chrono>
 #include <functional>
 #include <optional>
 #include <thread>
@@ -8,12 +9,16 @@
 
 #include "absl/memory/memory.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "grpcpp/server_builder.h"
+#include "resolver/base/reason.h"
 #include "resolver/base/status_macros.h"
 #include "service/observe/http_drops.h"
 #include "service/observe/json_line.h"
 #include "service/web/connect_code.h"
 #include "service/web/web_assets.h"
 #include "service/wire/role.h"
+#include "service/wire/status_mapping.h"
 
 namespace flightplan::service {
 namespace {
@@ -59,12 +64,13 @@ class WithHeaders final : public HttpReply {
 
 struct Routing {
   const WebPolicy* policy;
-  ConnectDoor* door;
+  ConnectGateway* gateway;
   std::function<void(HttpDrop)> dropped;
 };
 
 void Route(const Routing& routing, std::shared_ptr<const HttpRequest> request, std::shared_ptr<HttpReply> reply) {
-  if (std::optional<HttpResponse> refusal = routing.policy->Refusal(*request)) {
+  const bool call = routing.gateway->Takes(request->path);
+  if (std::optional<HttpResponse> refusal = routing.policy->Refusal(*request, call)) {
     routing.dropped(HttpDrop::kForeign);
     return reply->Send(*std::move(refusal));
   }
@@ -73,7 +79,7 @@ void Route(const Routing& routing, std::shared_ptr<const HttpRequest> request, s
   if (std::optional<HttpResponse> preflight = routing.policy->Preflight(*request)) {
     return reply->Send(*std::move(preflight));
   }
-  if (routing.door->Takes(request->path)) return routing.door->Take(std::move(request), std::move(reply));
+  if (call) return routing.gateway->Take(std::move(request), std::move(reply));
   reply->Send(ServeAsset(BuiltInAssets(), *request));
 }
 
@@ -88,6 +94,31 @@ void CountEndedHere(Metrics* metrics, const google::protobuf::MethodDescriptor& 
   const Metrics::Method* const series = metrics->ForMethod(rpc.service()->full_name(), rpc.name());
   series->started->Increment();
   series->handled[static_cast<size_t>(status.error_code())]->Increment();
+}
+
+// As the server's own would be.
+grpc::Status StatusHere(const absl::Status& status, const HttpRequest& request) {
+  if (ReasonOf(status) == kCallersFault) {
+    return grpc::Status(static_cast<grpc::StatusCode>(status.code()), std::string(status.message()));
+  }
+  const std::string* const id = request.Header("x-request-id");
+  return ToGrpcStatus(status, RequestId(id == nullptr ? absl::string_view() : *id));
+}
+
+std::unique_ptr<grpc::Server> ServerWithin(const WebEndpoint::Options& options,
+                                           const std::vector<std::unique_ptr<grpc::Service>>& services) {
+  grpc::ServerBuilder builder;
+  builder.SetMaxReceiveMessageSize(static_cast<int>(options.max_message_bytes));
+  builder.SetMaxSendMessageSize(static_cast<int>(options.max_answer_bytes));
+  for (const auto& service : services) builder.RegisterService(service.get());
+  return builder.BuildAndStart();
+}
+
+std::shared_ptr<grpc::Channel> ChannelTo(grpc::Server* server, const WebEndpoint::Options& options) {
+  grpc::ChannelArguments arguments;
+  arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
+  arguments.SetMaxReceiveMessageSize(static_cast<int>(options.max_answer_bytes));
+  return server->InProcessChannel(arguments);
 }
 
 HttpServer::Options HttpOptions(const WebEndpoint::Options& options, Metrics* metrics) {
@@ -112,12 +143,24 @@ HttpServer::Options HttpOptions(const WebEndpoint::Options& options, Metrics* me
 }  // namespace
 
 WebEndpoint::WebEndpoint() = default;
-WebEndpoint::~WebEndpoint() = default;
+WebEndpoint::~WebEndpoint() {
+  if (answers_ != nullptr) answers_->Shutdown(std::chrono::system_clock::now());
+}
+
+void WebEndpoint::Refuse() { gateway_->Refuse(); }
+
+void WebEndpoint::AwaitCalls(absl::Time deadline) {
+  constexpr absl::Duration kLookEvery = absl::Milliseconds(10);
+  while (gateway_->calls() > 0 && absl::Now() < deadline) absl::SleepFor(kLookEvery);
+}
 
 absl::StatusOr<std::unique_ptr<WebEndpoint>> WebEndpoint::Start(const Options& options,
-                                                                std::shared_ptr<grpc::Channel> channel,
+                                                                std::vector<std::unique_ptr<grpc::Service>> services,
                                                                 const Edge* edge) {
   auto endpoint = absl::WrapUnique(new WebEndpoint());
+  endpoint->services_ = std::move(services);
+  endpoint->answers_ = ServerWithin(options, endpoint->services_);
+  if (endpoint->answers_ == nullptr) return absl::InternalError("gRPC gives no server within the process");
   HttpServer::Options http = HttpOptions(options, edge->metrics);
   if (!options.tls.cert_file.empty()) {
     FLIGHTPLAN_ASSIGN_OR_RETURN(endpoint->certificates_, WebhookCertificates::Load(options.tls, edge->log));
@@ -126,17 +169,18 @@ absl::StatusOr<std::unique_ptr<WebEndpoint>> WebEndpoint::Start(const Options& o
     };
   }
   endpoint->policy_ = std::make_unique<WebPolicy>(options.names);
-  ConnectDoor::Options door;
-  door.channel = std::move(channel);
-  door.services = options.services;
-  door.free_of_side_effects = OnlyReads;
-  door.ended_here = [metrics = edge->metrics](const google::protobuf::MethodDescriptor& rpc,
-                                              const grpc::Status& status) { CountEndedHere(metrics, rpc, status); };
-  door.max_message_bytes = options.max_message_bytes;
-  door.max_calls = options.max_calls;
-  door.threads = Threads();
-  endpoint->door_ = std::make_unique<ConnectDoor>(std::move(door));
-  const Routing routing = {endpoint->policy_.get(), endpoint->door_.get(), http.dropped};
+  ConnectGateway::Options gateway;
+  gateway.channel = ChannelTo(endpoint->answers_.get(), options);
+  gateway.services = options.services;
+  gateway.free_of_side_effects = OnlyReads;
+  gateway.status_here = StatusHere;
+  gateway.ended_here = [metrics = edge->metrics](const google::protobuf::MethodDescriptor& rpc,
+                                                 const grpc::Status& status) { CountEndedHere(metrics, rpc, status); };
+  gateway.max_message_bytes = options.max_message_bytes;
+  gateway.max_calls = options.max_calls;
+  gateway.threads = Threads();
+  endpoint->gateway_ = std::make_unique<ConnectGateway>(std::move(gateway));
+  const Routing routing = {endpoint->policy_.get(), endpoint->gateway_.get(), http.dropped};
   HttpRoute any{"*", "*", nullptr, nullptr};
   any.begin = [routing](std::shared_ptr<const HttpRequest> request, std::shared_ptr<HttpReply> reply) {
     Route(routing, std::move(request), std::move(reply));

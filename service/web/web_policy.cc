@@ -66,7 +66,7 @@ bool WebPolicy::IsSame(absl::string_view origin, absl::string_view host) const {
   return absl::EqualsIgnoreCase(origin, absl::StrCat(tls_ ? "https://" : "http://", host));
 }
 
-std::optional<HttpResponse> WebPolicy::Refusal(const HttpRequest& request) const {
+std::optional<HttpResponse> WebPolicy::Refusal(const HttpRequest& request, bool call) const {
   const std::string* const host = request.Header("host");
   if (host == nullptr || !IsOurs(*host)) {
     return Forbidden(absl::StrCat("Host is '", host == nullptr ? "" : Shown(*host),
@@ -81,7 +81,7 @@ std::optional<HttpResponse> WebPolicy::Refusal(const HttpRequest& request) const
   // A browser sends no Origin with what a page of another site makes it load; it does say that it is one.
   const std::string* const site = request.Header("sec-fetch-site");
   const std::string* const mode = request.Header("sec-fetch-mode");
-  const bool navigates = mode != nullptr && *mode == "navigate";
+  const bool navigates = !call && mode != nullptr && *mode == "navigate";
   if (site != nullptr && !navigates && *site != "same-origin" && *site != "none") {
     return Forbidden("a page of another site may not load this");
   }

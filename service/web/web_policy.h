@@ -22,8 +22,8 @@ class WebPolicy {
  public:
   explicit WebPolicy(const WebNames& names);
 
-  // The answer of a request that is not let in; nothing: it is.
-  std::optional<HttpResponse> Refusal(const HttpRequest& request) const;
+  // The answer of a request that is not let in; nothing: it is. `call`: of one for a method, which no link leads to.
+  std::optional<HttpResponse> Refusal(const HttpRequest& request, bool call) const;
   // The answer to a browser that asks beforehand (OPTIONS, with an Origin); nothing: it is another request.
   std::optional<HttpResponse> Preflight(const HttpRequest& request) const;
   // What lets a page of a listed origin read the answer; empty for all others.

@@ -1,5 +1,5 @@
 // The server under test of the public conformance suite of the Connect protocol (connectrpc.com/conformance): its
-// ConformanceService behind our own HTTP server and ConnectDoor. Says its port on standard output as the suite wants
+// ConformanceService behind our own HTTP server and ConnectGateway. Says its port on standard output as the suite wants
 // it, and serves until it is ended.
 #include <openssl/bio.h>
 #include <openssl/pem.h>
@@ -24,7 +24,7 @@
 #include "grpcpp/server.h"
 #include "grpcpp/server_builder.h"
 #include "service/http/http_server.h"
-#include "service/web/connect_door.h"
+#include "service/web/connect_gateway.h"
 #include "service/web/connect_metadata.h"
 
 namespace flightplan::service {
@@ -234,18 +234,18 @@ int Serve() {
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
   arguments.SetMaxReceiveMessageSize(-1);
-  ConnectDoor::Options options;
+  ConnectGateway::Options options;
   options.channel = answering->InProcessChannel(arguments);
   options.services = {c::ConformanceService::service_full_name()};
   options.max_message_bytes = wanted.message_receive_limit() > 0 ? wanted.message_receive_limit() : size_t{64} << 20;
   options.max_calls = 1000;
   options.threads = 4;
-  ConnectDoor door(std::move(options));
+  ConnectGateway gateway(std::move(options));
   HttpRoute any{"*", "*", nullptr, nullptr};
-  any.begin = [&door](const std::shared_ptr<const HttpRequest>& request, std::shared_ptr<HttpReply> reply) {
+  any.begin = [&gateway](const std::shared_ptr<const HttpRequest>& request, std::shared_ptr<HttpReply> reply) {
     auto shown = std::make_shared<HttpRequest>(*request);
     if (request->method == "GET") shown->headers.push_back({kQueryHeader, request->query});
-    door.Take(std::move(shown), std::move(reply));
+    gateway.Take(std::move(shown), std::move(reply));
   };
   const auto http = HttpServer::Start(HttpOptions(wanted, wanted.message_receive_limit()), {std::move(any)});
   if (!http.ok()) return 1;

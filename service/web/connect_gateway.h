@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "google/protobuf/descriptor.h"
 #include "grpcpp/channel.h"
@@ -17,7 +18,10 @@
 
 namespace flightplan::service {
 
-class ConnectDoor {
+// The reason (resolver/base/reason.h) of an INTERNAL that the protocol wants for a fault of the caller.
+inline constexpr char kCallersFault[] = "ENVELOPE_INVALID";
+
+class ConnectGateway {
  public:
   struct Options {
     std::shared_ptr<grpc::Channel> channel;  // to the server that answers
@@ -25,20 +29,26 @@ class ConnectDoor {
     std::vector<std::string> services;  // full names
     // Which methods may be asked by GET besides those whose descriptors say so; null: none.
     std::function<bool(const google::protobuf::MethodDescriptor& rpc)> free_of_side_effects;
-    // Counts a call that ended before it reached the server; null: nobody counts.
+    // The status of a call that ends before it reaches the server; null: code and message alone.
+    std::function<grpc::Status(const absl::Status& status, const HttpRequest& request)> status_here;
+    // Counts such a call; null: nobody counts.
     std::function<void(const google::protobuf::MethodDescriptor& rpc, const grpc::Status& status)> ended_here;
     size_t max_message_bytes = size_t{1} << 20;  // unpacked
     int64_t max_calls = 64;                      // at once; more are refused with RESOURCE_EXHAUSTED
     int threads = 1;                             // that write answers
   };
-  explicit ConnectDoor(Options options);
+  explicit ConnectGateway(Options options);
   // No call is under way any more.
-  ~ConnectDoor();
-  ConnectDoor(const ConnectDoor&) = delete;
-  ConnectDoor& operator=(const ConnectDoor&) = delete;
+  ~ConnectGateway();
+  ConnectGateway(const ConnectGateway&) = delete;
+  ConnectGateway& operator=(const ConnectGateway&) = delete;
 
   // Whether the path is one of the services'.
   bool Takes(absl::string_view path) const;
+  // New calls are told UNAVAILABLE from here on.
+  void Refuse();
+  int64_t calls() const;  // under way
+
   // Answers in time, from any thread. Reads the message on the caller's.
   void Take(std::shared_ptr<const HttpRequest> request, std::shared_ptr<HttpReply> reply);
 

@@ -1,4 +1,4 @@
-#include "service/web/connect_door.h"
+#include "service/web/connect_gateway.h"
 
 #include <optional>
 #include <utility>
@@ -7,19 +7,17 @@
 #include "resolver/base/reason.h"
 #include "resolver/base/status_macros.h"
 #include "resolver/base/utf8.h"
-#include "service/call/call.h"
 #include "service/web/connect_code.h"
 #include "service/web/connect_error.h"
 #include "service/web/connect_shared.h"
 #include "service/web/envelope.h"
 #include "service/web/gzip.h"
 #include "service/wire/raw_message.h"
-#include "service/wire/status_mapping.h"
 
 namespace flightplan::service {
 
-absl::StatusOr<grpc::ByteBuffer> ConnectDoor::Shared::ReadMessage(const ConnectCall& call, absl::string_view sent,
-                                                                  bool packed) const {
+absl::StatusOr<grpc::ByteBuffer> ConnectGateway::Shared::ReadMessage(const ConnectCall& call, absl::string_view sent,
+                                                                     bool packed) const {
   std::string unpacked;
   if (packed && !sent.empty()) {
     FLIGHTPLAN_ASSIGN_OR_RETURN(unpacked, Gunzip(sent, options.max_message_bytes));
@@ -38,8 +36,8 @@ absl::StatusOr<grpc::ByteBuffer> ConnectDoor::Shared::ReadMessage(const ConnectC
   return BufferOf(slice);
 }
 
-absl::StatusOr<std::string> ConnectDoor::Shared::WriteMessage(const ConnectCall& call, const grpc::ByteBuffer& bytes,
-                                                              bool* packed) const {
+absl::StatusOr<std::string> ConnectGateway::Shared::WriteMessage(const ConnectCall& call, const grpc::ByteBuffer& bytes,
+                                                                 bool* packed) const {
   const RequestBytes whole(bytes);
   std::string text;
   if (call.codec == Codec::kJson) {
@@ -51,9 +49,16 @@ absl::StatusOr<std::string> ConnectDoor::Shared::WriteMessage(const ConnectCall&
   return *packed ? Gzip(text) : std::move(text);
 }
 
-grpc::Status StatusHere(const absl::Status& status, const HttpRequest& request) {
-  const std::string* const id = request.Header("x-request-id");
-  return ToGrpcStatus(status, RequestId(id == nullptr ? absl::string_view() : *id));
+grpc::Status ConnectGateway::Shared::StatusHere(const absl::Status& status, const HttpRequest& request) const {
+  if (options.status_here) return options.status_here(status, request);
+  return grpc::Status(static_cast<grpc::StatusCode>(status.code()), std::string(status.message()));
+}
+
+grpc::Status ConnectGateway::Shared::EndHere(const ConnectMethod& method, const absl::Status& status,
+                                             const HttpRequest& request) const {
+  grpc::Status ended = StatusHere(status, request);
+  if (options.ended_here) options.ended_here(*method.rpc, ended);
+  return ended;
 }
 
 HttpResponse UnaryError(const grpc::Status& status) {
@@ -71,17 +76,21 @@ HttpResponse StreamError(const ConnectCall& call, const grpc::Status& status) {
   return response;
 }
 
-ConnectDoor::ConnectDoor(Options options)
+ConnectGateway::ConnectGateway(Options options)
     : writers_(std::make_unique<WorkerPool>(options.threads)),
       shared_(std::make_shared<Shared>(std::move(options), writers_.get())) {}
-ConnectDoor::~ConnectDoor() = default;
+ConnectGateway::~ConnectGateway() = default;
 
-bool ConnectDoor::Takes(absl::string_view path) const { return shared_->methods.Covers(path); }
+bool ConnectGateway::Takes(absl::string_view path) const { return shared_->methods.Covers(path); }
 
-void ConnectDoor::Take(std::shared_ptr<const HttpRequest> request, std::shared_ptr<HttpReply> reply) {
+void ConnectGateway::Refuse() { shared_->refusing = true; }
+
+int64_t ConnectGateway::calls() const { return shared_->calls.load(std::memory_order_acquire); }
+
+void ConnectGateway::Take(std::shared_ptr<const HttpRequest> request, std::shared_ptr<HttpReply> reply) {
   const ConnectMethod* const method = shared_->methods.Find(request->path);
   if (method == nullptr) {
-    HttpResponse unknown = UnaryError(StatusHere(
+    HttpResponse unknown = UnaryError(shared_->StatusHere(
         WithReason(absl::UnimplementedError(absl::StrCat("no method is called ", Utf8Clip(request->path, 128))),
                    "METHOD_UNKNOWN"),
         *request));
@@ -90,8 +99,7 @@ void ConnectDoor::Take(std::shared_ptr<const HttpRequest> request, std::shared_p
   }
   if (std::optional<HttpResponse> no_call = NoCall(*method, *request)) return reply->Send(*std::move(no_call));
   const auto refuse = [&](const ConnectCall& call, const absl::Status& why) {
-    const grpc::Status status = StatusHere(why, *request);
-    if (shared_->options.ended_here) shared_->options.ended_here(*method->rpc, status);
+    const grpc::Status status = shared_->EndHere(*method, why, *request);
     reply->Send(method->unary() ? UnaryError(status) : StreamError(call, status));
   };
   absl::StatusOr<ConnectCall> call = ReadCall(*method, *request);
@@ -100,6 +108,7 @@ void ConnectDoor::Take(std::shared_ptr<const HttpRequest> request, std::shared_p
     none.method = method;
     return refuse(none, call.status());
   }
+  if (shared_->refusing) return refuse(*call, absl::UnavailableError("the server is ending"));
   if (!shared_->Enter()) return refuse(*call, absl::ResourceExhaustedError("too many calls of browsers in flight"));
   (method->unary() ? StartUnary : StartStream)(shared_, *std::move(call), std::move(request), std::move(reply));
 }
