@@ -19,6 +19,7 @@ constexpr Row kTable[] = {
     {"ResolverService", "PlanLayouts", Role::kResolve},
     {"ResolverService", "BatchResolve", Role::kResolve},
     {"ResolverService", "ConvertConfig", Role::kResolve},
+    {"TimelineService", "DescribeTimeline", Role::kResolve},
     {"CatalogService", "GetModel", Role::kRead},
     {"CatalogService", "ListModels", Role::kRead},
     {"CatalogService", "GetGpu", Role::kRead},

@@ -21,6 +21,8 @@ PLAIN = {
     "KnobValue": {"int_value", "double_value"},
     "IntList": {"values"},
     "DoubleList": {"values"},
+    "DescribeTimelineRequest": {"pipeline_ranks"},
+    "TimelineRank": {"layer_counts"},
 }
 PLAIN_FIELDS = {"stage", "step_flops", "revision"}
 FIGURES = {"value", "low", "high", "error"}  # of a message that says their unit in one of UNIT_FIELDS
