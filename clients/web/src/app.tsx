@@ -18,6 +18,7 @@ const LAZY: Readonly<Partial<Record<View, () => Promise<ComponentType>>>> = {
   memory: async () => (await import("./views/memory/memory_view")).MemoryView,
   plans: async () => (await import("./views/plans/plans_view")).PlansView,
   compare: async () => (await import("./views/compare/compare_view")).CompareView,
+  timeline: async () => (await import("./views/timeline/timeline_view")).TimelineView,
   releases: async () => (await import("./views/releases/releases_view")).ReleasesView,
   reference: async () => (await import("./views/reference/reference_view")).ReferenceView,
   probe: async () => (await import("./views/probe/probe_view")).ProbeView,

@@ -8,7 +8,7 @@ export function TokenForm() {
   const id = useId();
   if (!tokenWanted.value) return null;
   return (
-    <form class="note warn token" onSubmit={(event) => {
+    <form class="note warn token" aria-label="your token" onSubmit={(event) => {
       event.preventDefault();
       setToken(typed.value);
     }}>

@@ -120,16 +120,16 @@ test("a token is asked for, a wrong one is told, the right one is kept for the t
     await withServer({ flags: [`--token_file=${join(folder, "tokens.yaml")}`] }, async (server) => {
       await withPage(server.base, {}, async (page) => {
         await page.goto(`${server.base}/#/answer`);
-        await page.getByLabel("token").waitFor();
+        await page.locator(".token input").waitFor();
         assert.deepEqual(await violations(page), []);
         await photograph(page, "trouble-token");
-        await page.getByLabel("token").fill("wrong");
+        await page.locator(".token input").fill("wrong");
         await page.getByRole("button", { name: "use" }).click();
         await page.getByRole("button", { name: "forget the token" }).waitFor();
-        await page.getByLabel("token").fill("right");
+        await page.locator(".token input").fill("right");
         await page.getByRole("button", { name: "use" }).click();
         await page.locator(".headline").waitFor();
-        assert.equal(await page.getByLabel("token").count(), 0);
+        assert.equal(await page.locator(".token input").count(), 0);
         await page.reload();
         await page.locator(".headline").waitFor();
         assert.equal(await page.evaluate(() => JSON.stringify(localStorage).includes("right") || document.cookie !== ""), false);
