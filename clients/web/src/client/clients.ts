@@ -4,12 +4,22 @@ import type { Interceptor } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-web";
 import { CatalogService } from "../generated/flightplan/v1/catalog_service_pb";
 import { ResolverService } from "../generated/flightplan/v1/resolver_service_pb";
+import serviceConfig from "../../../service_config.json";
 import { token, tokenWanted } from "./token";
 
-// As clients/service_config.json has them for all clients.
-const UNARY_TIMEOUT_MS = 5_000;
-const STREAM_TIMEOUT_MS = 120_000;
-const RETRY_DELAY_MS = 100;
+// All clients have the same time-outs and retries.
+const [UNARY, STREAMS] = [0, 1].map((at): MethodConfig => serviceConfig.methodConfig[at]!) as [MethodConfig, MethodConfig];
+const RETRY_DELAY_MS = milliseconds(UNARY.retryPolicy.initialBackoff);
+
+interface MethodConfig {
+  timeout: string;
+  retryPolicy: { initialBackoff: string };
+}
+
+/** Of "0.1s". */
+function milliseconds(text: string): number {
+  return 1000 * Number.parseFloat(text);
+}
 
 const withToken: Interceptor = (next) => async (request) => {
   if (token.value) request.header.set("Authorization", `Bearer ${token.value}`);
@@ -37,10 +47,10 @@ const withRetry: Interceptor = (next) => async (request) => {
 export const transport = createConnectTransport({
   baseUrl: location.origin,
   useBinaryFormat: true,
-  defaultTimeoutMs: UNARY_TIMEOUT_MS,
+  defaultTimeoutMs: milliseconds(UNARY.timeout),
   interceptors: [withRetry, withToken],
 });
 
 export const resolver = createClient(ResolverService, transport);
 export const catalog = createClient(CatalogService, transport);
-export const STREAM = { timeoutMs: STREAM_TIMEOUT_MS } as const;
+export const STREAM = { timeoutMs: milliseconds(STREAMS.timeout) };

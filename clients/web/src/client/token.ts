@@ -1,9 +1,10 @@
 // The caller's bearer token: asked for when the server wants one, kept for this tab alone, sent in a header.
 import { signal } from "@preact/signals";
+import { store, stored } from "../state/stored";
 
 const KEY = "flightplan.token";
 
-export const token = signal(sessionStorage.getItem(KEY) ?? "");
+export const token = signal(stored("sessionStorage", KEY));
 
 /** Why a token is asked for; empty: it is not. The server's own sentence. */
 export const tokenWanted = signal("");
@@ -11,6 +12,5 @@ export const tokenWanted = signal("");
 export function setToken(text: string): void {
   token.value = text.trim();
   tokenWanted.value = "";
-  if (token.value) sessionStorage.setItem(KEY, token.value);
-  else sessionStorage.removeItem(KEY);
+  store("sessionStorage", KEY, token.value);
 }

@@ -3,6 +3,7 @@ import { create } from "@bufbuild/protobuf";
 import type { Signal } from "@preact/signals";
 import { DispatcherSupportSchema } from "../generated/flightplan/v1/hardware_pb";
 import { Objective, Stage } from "../generated/flightplan/v1/parallelism_pb";
+import { clearKnob, setKnob } from "../state/pins";
 import { FRAMEWORK } from "../state/question";
 import type { Question } from "../state/question";
 import { ChoiceField, NumberField, TextField } from "./fields";
@@ -25,7 +26,15 @@ const INSTALLED: readonly Option<string>[] = [
 ];
 
 export function MoreFields({ of }: Props) {
-  return <><Work of={of} /><Stack of={of} /><PinsField of={of} /></>;
+  return <><Work of={of} /><Stack of={of} /><Pins of={of} /></>;
+}
+
+function Pins({ of }: Props) {
+  const edit = editor(of);
+  return (
+    <PinsField label="your word on a knob" pins={of.value.pinnedKnobs} set={(name, value) => edit((draft) => setKnob(draft, name, value))}
+      clear={(name) => edit((draft) => clearKnob(draft, name))} />
+  );
 }
 
 function Work({ of }: Props) {

@@ -1,9 +1,8 @@
 // The question that most views are about, as the person wrote it: what is unset is searched or assumed.
 import { clone, create } from "@bufbuild/protobuf";
 import { signal } from "@preact/signals";
-import { HardwareSchema } from "../generated/flightplan/v1/hardware_pb";
 import { LayoutSchema, TargetStackSchema, WorkloadSchema } from "../generated/flightplan/v1/parallelism_pb";
-import { SoftwareStackSchema } from "../generated/flightplan/v1/hardware_pb";
+import { HardwareSchema, SoftwareStackSchema } from "../generated/flightplan/v1/hardware_pb";
 import { ResolveConfigRequestSchema } from "../generated/flightplan/v1/resolver_service_pb";
 import type { ResolveConfigRequest } from "../generated/flightplan/v1/resolver_service_pb";
 

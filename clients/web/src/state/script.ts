@@ -1,10 +1,12 @@
 // The launch script of the Script view, its judgement, and what is said beside it.
-import { create } from "@bufbuild/protobuf";
+import { create, fromJson, toJson } from "@bufbuild/protobuf";
+import type { JsonValue } from "@bufbuild/protobuf";
 import { effect, signal } from "@preact/signals";
 import { resolver } from "../client/clients";
 import { latest } from "../client/latest";
 import { token } from "../client/token";
-import { ValidateConfigRequestSchema } from "../generated/flightplan/v1/resolver_service_pb";
+import type { KnobSetting } from "../generated/flightplan/v1/finding_pb";
+import { KnobSettingsSchema, ValidateConfigRequestSchema } from "../generated/flightplan/v1/resolver_service_pb";
 import type { ValidateConfigRequest, ValidateConfigResponse } from "../generated/flightplan/v1/resolver_service_pb";
 import { FRAMEWORK } from "./question";
 
@@ -18,9 +20,11 @@ export interface Script {
   gpu: string;
   /** 0: what the launch says. */
   gpuCount: number;
+  /** Knobs that hold beside the text and over it. */
+  stated: readonly KnobSetting[];
 }
 
-export const EMPTY: Script = { name: "pretrain.sh", text: "", framework: FRAMEWORK, version: "", gpu: "", gpuCount: 0 };
+export const EMPTY: Script = { name: "pretrain.sh", text: "", framework: FRAMEWORK, version: "", gpu: "", gpuCount: 0, stated: [] };
 
 export const script = signal<Script>(EMPTY);
 /** Whether a link may hold the script; its owner ticks it. */
@@ -35,6 +39,7 @@ export function validateRequest(from: Script): ValidateConfigRequest {
     config: { case: "file", value: { $typeName: "flightplan.v1.TextFile", name: from.name, text: from.text } },
     target: { framework: from.framework, version: from.version },
     ...(from.gpu ? { hardware: { gpu: from.gpu, gpuCount: from.gpuCount } } : from.gpuCount ? { worldSize: from.gpuCount } : {}),
+    statedKnobs: [...from.stated],
     repair: true,
   });
 }
@@ -61,8 +66,12 @@ export function keepJudged(): void {
   });
 }
 
+function settings(stated: readonly KnobSetting[]) {
+  return create(KnobSettingsSchema, { settings: [...stated] });
+}
+
 export function toBytes(from: Script): Uint8Array {
-  return new TextEncoder().encode(JSON.stringify(from));
+  return new TextEncoder().encode(JSON.stringify({ ...from, stated: toJson(KnobSettingsSchema, settings(from.stated)) }));
 }
 
 /** Only what is a script's own, whatever the bytes hold. */
@@ -70,5 +79,6 @@ export function fromBytes(bytes: Uint8Array): Script {
   const read = JSON.parse(new TextDecoder().decode(bytes)) as Record<string, unknown>;
   const word = (key: keyof Script): string => (typeof read[key] === "string" ? (read[key] as string) : (EMPTY[key] as string));
   const count = typeof read.gpuCount === "number" && Number.isInteger(read.gpuCount) ? read.gpuCount : 0;
-  return { name: word("name"), text: word("text"), framework: word("framework"), version: word("version"), gpu: word("gpu"), gpuCount: count };
+  const stated = read.stated ? fromJson(KnobSettingsSchema, read.stated as JsonValue, { ignoreUnknownFields: true }).settings : [];
+  return { name: word("name"), text: word("text"), framework: word("framework"), version: word("version"), gpu: word("gpu"), gpuCount: count, stated };
 }

@@ -1,16 +1,17 @@
 // Dark or light: as the system has it, or as the person chose.
 import { effect, signal } from "@preact/signals";
+import { store, stored } from "./stored";
 
 export const THEMES = ["system", "light", "dark"] as const;
 export type Theme = (typeof THEMES)[number];
 const KEY = "flightplan.theme";
 
-const stored = localStorage.getItem(KEY);
-export const theme = signal<Theme>(THEMES.find((name) => name === stored) ?? "system");
+const before = stored("localStorage", KEY);
+export const theme = signal<Theme>(THEMES.find((name) => name === before) ?? "system");
 
 effect(() => {
   document.documentElement.dataset.theme = theme.value;
-  localStorage.setItem(KEY, theme.value);
+  store("localStorage", KEY, theme.value);
 });
 
 /** Whether the page is dark now; what cannot be said in CSS asks this. */

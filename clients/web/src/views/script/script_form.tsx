@@ -1,7 +1,11 @@
 // What is said beside the script: the stack it is for, and the machine.
+import { create } from "@bufbuild/protobuf";
 import { gpus } from "../../client/catalogue";
 import { ChoiceField, NumberField, TextField } from "../../form/fields";
+import { PinsField } from "../../form/pins_field";
 import { TARGETS } from "../../form/targets";
+import { KnobSettingSchema } from "../../generated/flightplan/v1/finding_pb";
+import type { KnobSetting } from "../../generated/flightplan/v1/finding_pb";
 import { current } from "../../state/answer";
 import { inLink, script } from "../../state/script";
 import type { Script } from "../../state/script";
@@ -24,7 +28,8 @@ function takeLaunch(): void {
 }
 
 export function ScriptForm() {
-  const { framework, version, gpu, gpuCount } = script.value;
+  const { framework, version, gpu, gpuCount, stated } = script.value;
+  const without = (name: string): KnobSetting[] => stated.filter((setting) => setting.name !== name);
   const target = version ? `${framework}@${version}` : framework;
   const setTarget = (text: string): void => {
     const [name = "", release = ""] = text.split("@");
@@ -40,6 +45,8 @@ export function ScriptForm() {
         <label for="script-file">file</label>
         <input id="script-file" type="file" onChange={(event) => void takeFile(event.currentTarget.files?.[0])} />
       </div>
+      <PinsField label="what the text does not say" pins={stated} clear={(name) => edit({ stated: without(name) })}
+        set={(name, value) => edit({ stated: [...without(name), create(KnobSettingSchema, { name, value })] })} />
       <p class="buttons">
         <button type="button" disabled={!current.answer.value?.response.launches.length} onClick={takeLaunch}>take the launch of the answer</button>
         <label><input type="checkbox" checked={inLink.value} onChange={(event) => (inLink.value = event.currentTarget.checked)} /> the link holds the script</label>

@@ -1,7 +1,7 @@
 // The timeline as tables: what the slowest rank's time goes to, and each rank.
-import type { DescribeTimelineResponse } from "../../generated/flightplan/v1/timeline_pb";
+import type { DescribeTimelineResponse, TimelineView as View } from "../../generated/flightplan/v1/timeline_pb";
 import { DataTable } from "../../parts/data_table";
-import { durationText, kindWord } from "../../words/timeline_text";
+import { durationText, kindWord, streamWord } from "../../words/timeline_text";
 
 export function Totals({ totals, slowestPipelineRank, unattributedUs, scheduledUs, stepTimeUs }: DescribeTimelineResponse) {
   const rows = totals.map(({ kind, scheduledUs: waits, hiddenUs, forecastUs }) => ({
@@ -29,4 +29,24 @@ export function Ranks({ ranks }: DescribeTimelineResponse) {
     { head: "transfers", number: true }, { head: "bubble", number: true }, { head: "once a step", number: true },
   ];
   return <DataTable caption="every pipeline rank" columns={columns} rows={rows} />;
+}
+
+const MOST_EVENTS = 200;
+
+/** The events of a window in microseconds, by their start. */
+export function Events({ view, from, to }: { view: View; from: number; to: number }) {
+  const inside = view.events.filter(({ startUs, durationUs }) => startUs < to && startUs + durationUs > from).sort((a, b) => a.startUs - b.startUs);
+  const rows = inside.slice(0, MOST_EVENTS).map((event, at) => ({
+    key: String(at),
+    cells: [
+      event.pipelineRank, streamWord(event.stream), event.name || kindWord(event.kind), kindWord(event.kind), durationText(event.startUs),
+      durationText(event.durationUs), durationText(event.exposedUs),
+    ],
+  }));
+  const columns = [
+    { head: "rank", number: true }, { head: "stream" }, { head: "name" }, { head: "what" }, { head: "start", number: true }, { head: "length", number: true },
+    { head: "exposed", number: true },
+  ];
+  const shown = inside.length > MOST_EVENTS ? `the first ${MOST_EVENTS} of ${inside.length} events` : `${inside.length} events`;
+  return <DataTable caption={shown} columns={columns} rows={rows} />;
 }

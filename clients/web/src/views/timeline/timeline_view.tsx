@@ -6,12 +6,13 @@ import type { DescribeTimelineResponse, TimelineView as View } from "../../gener
 import { TimelineZoom } from "../../generated/flightplan/v1/timeline_pb";
 import { CopyButton } from "../../parts/copy_button";
 import { FailureNote } from "../../parts/failure_note";
+import { Section } from "../../parts/section";
 import { question } from "../../state/question";
 import { commandText } from "../../words/command";
 import { unitFor } from "../../words/forecast";
 import { durationText, layoutText, SERIES, ZOOMS } from "../../words/timeline_text";
 import { drawAgain, drawingOf, drawn, eventText, keepDrawn } from "./drawn";
-import { Ranks, Totals } from "./tables";
+import { Events, Ranks, Totals } from "./tables";
 
 const MOST_ZOOM = 7;  // the window is a 128th of the whole
 
@@ -71,6 +72,7 @@ function OneView({ view }: { view: View }) {
       <Lanes title={view.title || "events of the step, by rank and stream; the tables below have the sums"} lanes={lanes} bars={bars} from={from} to={from + window}
         unit={unit.name} series={SERIES.map(([name]) => name)} chosen={chosen.value} choose={(key) => (chosen.value = key)} />
       <p role="status">{chosen.value === undefined ? "a click on a bar says what it is" : eventText(view, chosen.value)}</p>
+      <Section title="these events as a table">{() => <Events view={view} from={from * unit.us} to={(from + window) * unit.us} />}</Section>
     </>
   );
 }

@@ -1,1 +1,0 @@
-import{g as t,h as o}from"./chunk-HIF6WFZH.js";var m=["system","light","dark"],a="flightplan.theme",r=localStorage.getItem(a),e=t(m.find(s=>s===r)??"system");o(()=>{document.documentElement.dataset.theme=e.value,localStorage.setItem(a,e.value)});function c(){return e.value==="dark"||e.value==="system"&&matchMedia("(prefers-color-scheme: dark)").matches}export{m as a,e as b,c};
