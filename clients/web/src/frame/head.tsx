@@ -1,5 +1,6 @@
 // Name, views, link and theme.
 import { CopyButton } from "../parts/copy_button";
+import { printWhole } from "../print";
 import { hrefOf, route, VIEWS } from "../state/route";
 import { linkText } from "../state/share";
 import { theme, THEMES } from "../state/theme";
@@ -16,6 +17,7 @@ export function Head() {
       </nav>
       <div class="tools">
         <CopyButton label="copy link" text={linkText} />
+        <button type="button" onClick={() => void printWhole()}>print</button>
         <label>theme{" "}
           <select value={theme.value} onChange={(event) => (theme.value = event.currentTarget.value as Theme)}>
             {THEMES.map((name) => <option key={name}>{name}</option>)}

@@ -24,6 +24,6 @@ export function Lazy<Inner extends object>({ load, with: inner }: Props<Inner>) 
   void version.value;
   const View = loaded.get(load) as ComponentType<Inner> | undefined;
   if (View) return <View {...inner} />;
-  if (!failed.value) return <p role="status">opening …</p>;
+  if (!failed.value) return <p role="status" class="opening">opening …</p>;
   return <FailureNote failure={{ code: "Unavailable", sentence: "the server does not answer", fields: [] }} again={fetchIt} />;
 }

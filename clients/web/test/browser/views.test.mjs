@@ -78,6 +78,18 @@ const USES = {
     await page.getByText(/B's step is/).waitFor();
     await settled(page);
   },
+  timeline: async (page, t) => {
+    await page.locator(".lanes, main .note.bad").first().waitFor();
+    if (await page.locator(".lanes").count() === 0) return t.skip("skipped: this server draws no timeline");
+    for (const name of ["the steady state", "one layer", "the whole step"]) {
+      await page.getByLabel(name).check();
+      await page.locator(".lanes .event").first().waitFor();
+    }
+    await page.getByLabel("nearer").fill("3");
+    await page.locator(".lanes .event").nth(3).click({ force: true });
+    await page.locator('main p[role="status"]', { hasText: /^rank \d+, .* exposed$/ }).waitFor();
+    await page.getByText("these events as a table").click();
+  },
   releases: async (page) => {
     await page.locator("tbody tr").nth(4).waitFor();
     assert.match(await page.locator("tbody").textContent(), /0\.16.*main/s);
@@ -99,10 +111,10 @@ after(() => server.stop());
 for (const [view, use] of Object.entries(USES)) {
   for (const colorScheme of ["light", "dark"]) {
     for (const width of [1280, 390]) {
-      test(`${view}, ${colorScheme}, ${width} px`, async () => {
+      test(`${view}, ${colorScheme}, ${width} px`, async (t) => {
         await withPage(server.base, { colorScheme, viewport: { width, height: 900 } }, async (page, record) => {
           await open(page, server.base, `#/${view}`);
-          await use(page);
+          await use(page, t);
           await settled(page);
           await photograph(page, `${view}-${colorScheme}-${width}`);
           assert.deepEqual(await violations(page), []);

@@ -2,6 +2,7 @@
 import { create } from "@bufbuild/protobuf";
 import { useId } from "preact/hooks";
 import { KnobValueSchema } from "../../generated/flightplan/v1/finding_pb";
+import type { KnobValue } from "../../generated/flightplan/v1/finding_pb";
 import { current } from "../../state/answer";
 import { clearKnob, setKnob } from "../../state/pins";
 import { edit, question } from "../../state/question";
@@ -10,8 +11,18 @@ import { valueText } from "../../words/text";
 
 const SEARCHED = "searched";
 const MICROBATCHES = [1, 2, 4, 8, 16];
-const RECOMPUTE = "recompute_granularity";
-const RECOMPUTES = [SEARCHED, "none", "selective", "full"];
+// What each stop pins; full recomputation needs a method and a number of layers to be accepted.
+const RECOMPUTES: readonly (readonly [stop: string, pins: Readonly<Record<string, KnobValue>>])[] = [
+  [SEARCHED, {}],
+  ["none", { recompute_granularity: create(KnobValueSchema) }],
+  ["selective", { recompute_granularity: word("selective") }],
+  ["full", { recompute_granularity: word("full"), recompute_method: word("uniform"), recompute_num_layers: create(KnobValueSchema, { kind: { case: "intValue", value: 1n } }) }],
+];
+const RECOMPUTE_KNOBS = ["recompute_granularity", "recompute_method", "recompute_num_layers", "recompute_modules"];
+
+function word(text: string): KnobValue {
+  return create(KnobValueSchema, { kind: { case: "stringValue", value: text } });
+}
 
 function powersUpTo(most: number): number[] {
   const powers = [];
@@ -47,14 +58,14 @@ function SizeSlider({ name, field, sizes, value }: { name: string; field: Layout
 }
 
 function RecomputeSlider() {
-  const pin = question.value.pinnedKnobs.find(({ name }) => name === RECOMPUTE);
-  const at = pin ? Math.max(0, RECOMPUTES.indexOf(valueText(pin.value))) : 0;
+  const stops = RECOMPUTES.map(([stop]) => stop);
+  const pin = question.value.pinnedKnobs.find(({ name }) => name === "recompute_granularity");
+  const at = pin ? Math.max(0, stops.indexOf(valueText(pin.value))) : 0;
   const move = (to: number): void => edit((draft) => {
-    const word = RECOMPUTES[to]!;
-    if (word === SEARCHED) clearKnob(draft, RECOMPUTE);
-    else setKnob(draft, RECOMPUTE, create(KnobValueSchema, word === "none" ? {} : { kind: { case: "stringValue", value: word } }));
+    for (const name of RECOMPUTE_KNOBS) clearKnob(draft, name);
+    for (const [name, value] of Object.entries(RECOMPUTES[to]![1])) setKnob(draft, name, value);
   });
-  return <Slider name="recompute" stops={RECOMPUTES} at={at} move={move} />;
+  return <Slider name="recompute" stops={stops} at={at} move={move} />;
 }
 
 function Slider({ name, stops, at, move }: { name: string; stops: readonly string[]; at: number; move: (at: number) => void }) {

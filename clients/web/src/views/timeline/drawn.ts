@@ -4,7 +4,7 @@ import { effect } from "@preact/signals";
 import { transport } from "../../client/clients";
 import { latest } from "../../client/latest";
 import { token } from "../../client/token";
-import { TimelineService } from "../../generated/flightplan/v1/timeline_pb";
+import { TimelineKind, TimelineService } from "../../generated/flightplan/v1/timeline_pb";
 import type { DescribeTimelineResponse, TimelineView as View } from "../../generated/flightplan/v1/timeline_pb";
 import type { Bar, Lane } from "../../charts/lanes";
 import { asked, question } from "../../state/question";
@@ -56,6 +56,7 @@ export function eventText({ events }: View, at: number): string {
   const event = events[at];
   if (!event) return "";
   const times = [`from ${durationText(event.startUs)}`, durationText(event.durationUs), `${durationText(event.exposedUs)} exposed`];
-  const many = event.repeatCount === undefined ? "" : ` × ${event.repeatCount}`;
+  // Joined passes have their number in their name.
+  const many = event.repeatCount === undefined || event.kind === TimelineKind.PASSES ? "" : ` × ${event.repeatCount}`;
   return `rank ${event.pipelineRank}, ${streamWord(event.stream)}: ${event.name || kindWord(event.kind)}${many} (${kindWord(event.kind)}), ${times.join(", ")}`;
 }

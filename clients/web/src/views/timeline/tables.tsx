@@ -5,7 +5,7 @@ import { durationText, kindWord, streamWord } from "../../words/timeline_text";
 
 export function Totals({ totals, slowestPipelineRank, unattributedUs, scheduledUs, stepTimeUs }: DescribeTimelineResponse) {
   const rows = totals.map(({ kind, scheduledUs: waits, hiddenUs, forecastUs }) => ({
-    key: kindWord(kind), cells: [kindWord(kind), durationText(waits), durationText(hiddenUs), durationText(forecastUs)],
+    key: kindWord(kind), cells: [kindWord(kind), durationText(waits), hiddenUs > 0 ? durationText(hiddenUs) : "", durationText(forecastUs)],
   }));
   const end = [
     { key: "schedule", strong: true, cells: ["schedule", durationText(scheduledUs), "", ""] },
