@@ -51,7 +51,8 @@ export function StackedColumns({ title, unit, series, stacks, limit, chosen, cho
             choose={choose} named={at % every === 0} />
         ))}
         <line class="limit" x1={EDGE.left} x2={width - EDGE.right} y1={y(limit.value)} y2={y(limit.value)} />
-        <text x={width - EDGE.right} y={y(limit.value) - 5} text-anchor="end">{limit.label}</text>
+        <line class="limit" x1={EDGE.left + 48} x2={EDGE.left + 72} y1={8} y2={8} />
+        <text x={EDGE.left + 78} y={12}>{limit.label}</text>
         <text x={(EDGE.left + width - EDGE.right) / 2} y={HEIGHT - 3} text-anchor="middle">pipeline stage</text>
       </svg>
       <Legend id={`${id}-l`} names={series} />

@@ -2,7 +2,8 @@
 import type { Failure } from "../client/failure";
 
 export function FailureNote({ failure, again }: { failure: Failure | undefined; again: () => void }) {
-  if (!failure) return null;
+  // Where a token is missing, the form that asks for it says so.
+  if (!failure || failure.code === "Unauthenticated") return null;
   return (
     <div class="note bad" role="alert">
       <p><strong>{failure.sentence}</strong></p>
