@@ -228,11 +228,16 @@ TEST_F(WebServerTest, TokensRolesAndQuotasAreThoseOfGrpc) {
   settings_.quota_file = Write("quotas.yaml", "tenants:\n  - {name: research, calls_per_second: 2, concurrent: 2}\n");
   StartServer();
   EXPECT_EQ(Call(kResolve, kQuestion).status, 401);
+  EXPECT_EQ(Call(kResolve, "{no JSON").status, 401) << "a stranger's message is not read";
+  EXPECT_THAT(Messages(Stream("ResolverService/PlanLayouts", "no envelope"))[0], HasSubstr("unauthenticated"));
   EXPECT_EQ(Call(kResolve, kQuestion, {{"authorization", "Bearer wrong"}}).status, 401);
   EXPECT_EQ(Call(kResolve, kQuestion, {{"cookie", "authorization=Bearer open sesame"}}).status, 401) << "no cookies";
   const WebAnswer role = Call(kResolve, kQuestion, {{"authorization", "Bearer read only"}});
   EXPECT_EQ(role.status, 403);
   EXPECT_THAT(role.body, HasSubstr("ROLE_MISSING"));
+  ExpectMetricBecomes(R"(grpc_server_handled_total{grpc_code="Unauthenticated",grpc_method="ResolveConfig",)"
+                      R"(grpc_service="flightplan.v1.ResolverService",grpc_type="unary"})",
+                      4);
   int over = 0;
   for (int i = 0; i < 20; ++i)
     over += Call(kResolve, kQuestion, {{"authorization", "Bearer open sesame"}}).status == 429;
@@ -251,7 +256,7 @@ TEST_F(WebServerTest, ACertificateOfTlsIsTheCallersAndAHeaderIsNot) {
   StartServer();
   const KeyAndCertificate launcher = clients.Issue({.common_name = "x", .uri = "spiffe://cluster/launcher"});
   const KeyAndCertificate stranger = clients.Issue({.common_name = "stranger"});
-  const auto ask = [&](WebRequest request, const KeyAndCertificate& own) {
+  const auto ask = [&](const WebRequest& request, const KeyAndCertificate& own) {
     return WebCallTls(server_->web_port(), request, ours.certificate(), own).status;
   };
   WebRequest request = JsonCall(kResolve, kQuestion);
@@ -284,6 +289,7 @@ TEST_F(WebServerTest, CallsOfBrowsersLeaveHalfOfAllPlacesToGrpc) {
   StartServer();
   control_->Close();
   std::vector<std::thread> waiting;
+  waiting.reserve(2);
   for (int i = 0; i < 2; ++i) {
     waiting.emplace_back([&, i] { Call(kResolve, absl::StrCat(R"({"model":{"name":"m)", i, R"("}})")); });
   }

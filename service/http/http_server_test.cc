@@ -264,6 +264,8 @@ TEST_F(HttpServerTest, AnAddressThatIsNoneIsNamed) {
 // A server whose answers come later: what a test says of the reply is its own.
 class LaterHttpServerTest : public HttpServerTest {
  protected:
+  ~LaterHttpServerTest() override { server_.reset(); }  // while what its answers use is there
+
   void StartLater() {
     options_.keep_alive = absl::Seconds(10);
     options_.chunked_bodies = true;
@@ -348,11 +350,13 @@ TEST_F(LaterHttpServerTest, WhoDoesNotTakeAnAnswerInTimeIsLetGo) {
   StartLater();
   Caller caller = Connect();
   caller.Say("GET /x HTTP/1.1\r\n\r\n");
-  const std::shared_ptr<HttpReply> reply = Reply();
+  std::shared_ptr<HttpReply> reply = Reply();
   reply->Begin({});
   std::promise<bool> taken;
   reply->Write(std::string(size_t{32} << 20, 'x'), [&](bool was) { taken.set_value(was); });
   EXPECT_FALSE(taken.get_future().get());
+  reply.reset();
+  server_.reset();  // what it still has to count is counted
   EXPECT_EQ(dropped(HttpDrop::kSlow), 1);
 }
 

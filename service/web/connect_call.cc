@@ -141,6 +141,10 @@ std::optional<HttpResponse> NoCall(const ConnectMethod& method, const HttpReques
     response.headers.push_back({"Allow", may_get ? "GET, HEAD, POST" : "POST"});
     return response;
   }
+  if (!method.unary() && !request.chunks_understood) {
+    response.status = 505;  // the answer has no length that could be said first
+    return response;
+  }
   if (get ? CodecOf(QueryOf(request.query)["encoding"]).has_value() : CodecOf(method, request).has_value()) {
     return std::nullopt;
   }

@@ -26,10 +26,11 @@ struct ConnectCall {
   MetadataList metadata;
   std::string query_message;  // of GET, as it was before it went into the query
   bool get = false;
+  bool unread = false;  // the message is left as it is: the caller will be refused
 };
 
-// The one HTTP answer of those that are no call at all: 405 another HTTP method, 415 another type of content. Nothing:
-// it is a call.
+// The one HTTP answer of those that are no call at all: 405 another HTTP method, 415 another type of content, 505 a
+// stream by HTTP/1.0. Nothing: it is a call.
 std::optional<HttpResponse> NoCall(const ConnectMethod& method, const HttpRequest& request);
 
 // INVALID_ARGUMENT: another version of the protocol, a time-out or header that is none, a query that cannot be read;

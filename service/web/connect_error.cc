@@ -59,6 +59,7 @@ std::string EndOfStreamJson(const grpc::Status& status, const MetadataList& trai
   for (const auto& [name, value] : trailers) by_name[name].push_back(QuotedJson(value));
   if (!by_name.empty()) {
     std::vector<std::string> lists;
+    lists.reserve(by_name.size());
     for (const auto& [name, values] : by_name) {
       lists.push_back(absl::StrCat(QuotedJson(name), ":[", absl::StrJoin(values, ","), "]"));
     }

@@ -18,6 +18,7 @@ namespace flightplan::service {
 
 absl::StatusOr<grpc::ByteBuffer> ConnectGateway::Shared::ReadMessage(const ConnectCall& call, absl::string_view sent,
                                                                      bool packed) const {
+  if (call.unread) return BufferOf(grpc::Slice(kNoMessage));
   std::string unpacked;
   if (packed && !sent.empty()) {
     FLIGHTPLAN_ASSIGN_OR_RETURN(unpacked, Gunzip(sent, options.max_message_bytes));
@@ -108,6 +109,7 @@ void ConnectGateway::Take(std::shared_ptr<const HttpRequest> request, std::share
     none.method = method;
     return refuse(none, call.status());
   }
+  if (shared_->options.may_ask) call->unread = !shared_->options.may_ask(*method->rpc, *request);
   if (shared_->refusing) return refuse(*call, absl::UnavailableError("the server is ending"));
   if (!shared_->Enter()) return refuse(*call, absl::ResourceExhaustedError("too many calls of browsers in flight"));
   (method->unary() ? StartUnary : StartStream)(shared_, *std::move(call), std::move(request), std::move(reply));

@@ -29,6 +29,9 @@ class ConnectGateway {
     std::vector<std::string> services;  // full names
     // Which methods may be asked by GET besides those whose descriptors say so; null: none.
     std::function<bool(const google::protobuf::MethodDescriptor& rpc)> free_of_side_effects;
+    // False: the message is not read, since the server will refuse the caller anyway, with all that it notes of that;
+    // null: every message is read.
+    std::function<bool(const google::protobuf::MethodDescriptor& rpc, const HttpRequest& request)> may_ask;
     // The status of a call that ends before it reaches the server; null: code and message alone.
     std::function<grpc::Status(const absl::Status& status, const HttpRequest& request)> status_here;
     // Counts such a call; null: nobody counts.

@@ -16,6 +16,8 @@
 
 namespace flightplan::service {
 
+// Stands for a message that is not read: no message of any type, should the server want one after all.
+inline constexpr char kNoMessage[] = "\xff";
 inline constexpr size_t kMinGzipBytes = 1024;  // smaller answers grow more than they shrink
 
 struct ConnectGateway::Shared {

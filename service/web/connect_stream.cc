@@ -57,6 +57,10 @@ class StreamJob final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::B
 
  private:
   absl::Status ReadMessages() {
+    if (call_.unread) {
+      outgoing_.push_back(BufferOf(grpc::Slice(kNoMessage)));
+      return absl::OkStatus();
+    }
     FLIGHTPLAN_ASSIGN_OR_RETURN(const std::vector<Envelope> envelopes, ReadEnvelopes(request_->body));
     if (!call_.method->rpc->client_streaming() && envelopes.size() != 1) {
       // The codes of these two are those that the protocol's conformance suite asks for.

@@ -5,6 +5,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "service/web/gzip.h"
@@ -60,7 +61,7 @@ HttpResponse ServeAsset(absl::Span<const WebAsset> assets, const HttpRequest& re
   if (asset == nullptr) return NotFound("nothing is here; the page is at /\n");
   HttpResponse response;
   response.content_type = std::string(asset->type);
-  response.headers = {{"ETag", std::string(asset->etag)},
+  response.headers = {{"ETag", absl::StrCat("W/", asset->etag)},  // the same packed or not
                       {"Vary", "Accept-Encoding"},
                       {"Cache-Control", absl::StartsWith(asset->path, kBundled) ? kKeepForGood : kAskEachTime}};
   if (Names(request.Header("if-none-match"), asset->etag)) {

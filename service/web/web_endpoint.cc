@@ -13,6 +13,7 @@
 #include "grpcpp/server_builder.h"
 #include "resolver/base/reason.h"
 #include "resolver/base/status_macros.h"
+#include "service/net/tls.h"
 #include "service/observe/http_drops.h"
 #include "service/observe/json_line.h"
 #include "service/web/connect_code.h"
@@ -87,6 +88,17 @@ void Route(const Routing& routing, std::shared_ptr<const HttpRequest> request, s
 bool OnlyReads(const google::protobuf::MethodDescriptor& rpc) {
   const Role role = RequiredRole(rpc.service()->name(), rpc.name());
   return role == Role::kRead || role == Role::kResolve;
+}
+
+// So that a stranger's message costs nothing: what it takes to read one is on threads that callers share.
+bool MayAsk(const Access& access, const google::protobuf::MethodDescriptor& rpc, const HttpRequest& request) {
+  Credentials credentials;
+  if (const std::string* const shown = request.Header("authorization"); shown != nullptr) {
+    credentials.authorization = *shown;
+  } else if (!request.peer_certificate.empty()) {
+    credentials.certificate = NamesIn(request.peer_certificate);
+  }
+  return access.Check(credentials, RequiredRole(rpc.service()->name(), rpc.name())).ok();
 }
 
 // As if the server had answered so.
@@ -173,6 +185,9 @@ absl::StatusOr<std::unique_ptr<WebEndpoint>> WebEndpoint::Start(const Options& o
   gateway.channel = ChannelTo(endpoint->answers_.get(), options);
   gateway.services = options.services;
   gateway.free_of_side_effects = OnlyReads;
+  gateway.may_ask = [access = edge->access](const google::protobuf::MethodDescriptor& rpc, const HttpRequest& request) {
+    return MayAsk(*access, rpc, request);
+  };
   gateway.status_here = StatusHere;
   gateway.ended_here = [metrics = edge->metrics](const google::protobuf::MethodDescriptor& rpc,
                                                  const grpc::Status& status) { CountEndedHere(metrics, rpc, status); };
