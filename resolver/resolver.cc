@@ -11,17 +11,21 @@
 #include "absl/strings/str_cat.h"
 #include "flightplan/v1/evidence.pb.h"
 #include "flightplan/v1/resolver_service.pb.h"
+#include "flightplan/v1/timeline.pb.h"
 #include "resolver/advise/advise.h"
 #include "resolver/answer/judge_answer.h"
 #include "resolver/answer/plan_answer.h"
 #include "resolver/answer/resolve_answer.h"
+#include "resolver/answer/timeline_answer.h"
 #include "resolver/base/digest.h"
 #include "resolver/base/status_macros.h"
 #include "resolver/catalog/catalog.h"
+#include "resolver/catalog/spellings.h"
 #include "resolver/engine/engine.h"
 #include "resolver/evidence/profile_source.h"
 #include "resolver/explain/answer_message.h"
 #include "resolver/judge/convert_config.h"
+#include "resolver/judge/draw_config.h"
 #include "resolver/judge/judge.h"
 #include "resolver/judge/read_config.h"
 #include "resolver/judge/repair_config.h"
@@ -37,8 +41,10 @@
 #include "resolver/normalize/recorded_profiles.h"
 #include "resolver/normalize/reported_run.h"
 #include "resolver/normalize/request.h"
+#include "resolver/normalize/timeline_request.h"
 #include "resolver/normalize/violations.h"
 #include "resolver/pipeline/choose_profile.h"
+#include "resolver/pipeline/draw_plan.h"
 #include "resolver/pipeline/forecast_run.h"
 #include "resolver/pipeline/vet_fixes.h"
 
@@ -201,6 +207,39 @@ absl::Status Resolver::ConvertConfig(const v1::ConvertConfigRequest& request,
   FLIGHTPLAN_ASSIGN_OR_RETURN(const ConvertQuestion question, NormalizeConvert(request, *catalog_));
   FLIGHTPLAN_ASSIGN_OR_RETURN(const ConvertedConfig converted, Convert(question));
   return ReadAnswerTo(request, AnswerOf(converted), response);
+}
+
+absl::Status Resolver::DescribeTimeline(const v1::DescribeTimelineRequest& request,
+                                        v1::DescribeTimelineResponse* response,
+                                        const EvidenceSnapshot& evidence) const {
+  FLIGHTPLAN_ASSIGN_OR_RETURN(const TimelineAsked asked, NormalizeTimeline(request));
+  response->set_catalog_revision(catalog_->revision());
+  if (request.config_case() == v1::DescribeTimelineRequest::kValidate) {
+    const absl::StatusOr<JudgeQuestion> question = NormalizeValidate(request.validate(), *catalog_);
+    if (!question.ok()) return WithFieldsBelow("validate", question.status());
+    FLIGHTPLAN_ASSIGN_OR_RETURN(const JudgedConfig judged, ReadAndJudge(*question));
+    const absl::StatusOr<Timeline> timeline = DrawConfig(judged, asked);
+    if (!timeline.ok()) return AsViolation(timeline.status());
+    TimelineToMessage(*timeline, response);
+    response->set_will_run(judged.verdicts.will_run);
+    response->set_target(TargetName(judged.run.env));
+    response->set_digest(DigestOf(request.validate(), catalog_->revision(), EvidenceSnapshot::Empty().version()));
+    return absl::OkStatus();
+  }
+  absl::StatusOr<NormalizedIntent> intent = ReadQuestion(request.resolve(), *catalog_, profiles_.get());
+  if (!intent.ok()) return WithFieldsBelow("resolve", intent.status());
+  const bool closed = OpenLayoutFields(*intent).empty();
+  FLIGHTPLAN_ASSIGN_OR_RETURN(const ResolvedPlan plan, closed ? ResolveLayout(*intent, evidence)
+                                                              : ResolveOpenLayout(*std::move(intent), evidence));
+  const absl::StatusOr<Timeline> timeline = DrawPlan(plan, asked);
+  if (!timeline.ok()) return AsViolation(timeline.status());
+  TimelineToMessage(*timeline, response);
+  if (plan.step_us() != timeline->step_us) response->set_answer_step_time_us(plan.step_us());
+  response->set_will_run(VerdictsOf(plan.run.findings).will_run);
+  response->set_target(TargetName(plan.env));
+  response->set_digest(DigestOf(request.resolve(), catalog_->revision(), evidence.version(),
+                                profiles_ == nullptr ? "" : profiles_->revision()));
+  return absl::OkStatus();
 }
 
 absl::Status Resolver::PlanLayouts(const v1::PlanLayoutsRequest& request, const PlanHooks& hooks,

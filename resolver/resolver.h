@@ -19,6 +19,8 @@ namespace flightplan {
 namespace v1 {  // generated from proto/flightplan/v1
 class ConvertConfigRequest;
 class ConvertConfigResponse;
+class DescribeTimelineRequest;
+class DescribeTimelineResponse;
 class Measurement;
 class PlanLayoutsRequest;
 class PlanResult;
@@ -57,6 +59,11 @@ class Resolver {
 
   // A launch of one stack or release as a launch of another (resolver/judge/convert_config.h).
   absl::Status ConvertConfig(const v1::ConvertConfigRequest& request, v1::ConvertConfigResponse* response) const;
+
+  // One step of a plan or of a finished configuration, drawn (resolver/timeline). FAILED_PRECONDITION where there is no
+  // step to draw, CANCELLED where the budget of work is spent (base/work.h).
+  absl::Status DescribeTimeline(const v1::DescribeTimelineRequest& request, v1::DescribeTimelineResponse* response,
+                                const EvidenceSnapshot& evidence = EvidenceSnapshot::Empty()) const;
 
   // Searches all layouts that the question leaves open. A search without a plan is an answer with findings.
   absl::Status PlanLayouts(const v1::PlanLayoutsRequest& request, const PlanHooks& hooks, v1::PlanResult* result,

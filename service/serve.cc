@@ -64,6 +64,10 @@ class PipelineBackend final : public ResolverBackend {
                              v1::ConvertConfigResponse* response) const override {
     return resolver_.ConvertConfig(request, response);
   }
+  absl::Status DescribeTimeline(const v1::DescribeTimelineRequest& request, const EvidenceSnapshot& evidence,
+                                v1::DescribeTimelineResponse* response) const override {
+    return resolver_.DescribeTimeline(request, response, evidence);
+  }
   absl::Status PlanLayouts(const v1::PlanLayoutsRequest& request, const EvidenceSnapshot& evidence,
                            const PlanHooks& hooks, v1::PlanResult* result) const override {
     return resolver_.PlanLayouts(request, hooks, result, evidence);

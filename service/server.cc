@@ -35,6 +35,7 @@
 #include "service/handlers/catalog_service.h"
 #include "service/handlers/evidence_service.h"
 #include "service/handlers/resolver_service.h"
+#include "service/handlers/timeline_service.h"
 #include "service/http/http_endpoint.h"
 #include "service/http/webhook_endpoint.h"
 #include "service/net/tls.h"
@@ -50,7 +51,8 @@ namespace flightplan::service {
 namespace {
 
 constexpr const char* kServices[] = {"flightplan.v1.ResolverService", "flightplan.v1.CatalogService",
-                                     "flightplan.v1.EvidenceService", "flightplan.v1.ProbeService"};
+                                     "flightplan.v1.EvidenceService", "flightplan.v1.ProbeService",
+                                     "flightplan.v1.TimelineService"};
 
 // Reflection on or off for one server. Linking gRPC's reflection library alone turns it on for every server of the
 // process.
@@ -205,6 +207,7 @@ struct Server::Parts {
   std::vector<std::unique_ptr<grpc::Service>> MakeServices() {
     std::vector<std::unique_ptr<grpc::Service>> made;
     made.push_back(MakeResolverService(&edge, &answers, backend.get(), &answer_workers, &batch_workers, &searches));
+    made.push_back(MakeTimelineService(&edge, backend.get(), &answer_workers, &searches));
     made.push_back(MakeCatalogService(&edge, &catalog_answers, &answer_workers));
     made.push_back(MakeEvidenceService(&edge, backend.get(), evidence.registry()));
     made.push_back(MakeProbeService(&edge, &probe));

@@ -18,6 +18,8 @@ class Catalog;
 namespace v1 {  // generated from proto/flightplan/v1
 class ConvertConfigRequest;
 class ConvertConfigResponse;
+class DescribeTimelineRequest;
+class DescribeTimelineResponse;
 class GetGpuRequest;
 class GetKnobRequest;
 class GetModelRequest;
@@ -67,6 +69,8 @@ class Backend {
   using BatchDone = std::function<void(size_t index, const absl::Status& status, const v1::ValidateConfigResponse&)>;
   virtual absl::Status ValidateBatch(const std::vector<v1::ValidateConfigRequest>& requests, const BatchDone& done) = 0;
   virtual absl::Status ConvertConfig(const v1::ConvertConfigRequest& request, v1::ConvertConfigResponse* response) = 0;
+  virtual absl::Status DescribeTimeline(const v1::DescribeTimelineRequest& request,
+                                        v1::DescribeTimelineResponse* response) = 0;
   // What names in a job script mean: this process's catalogue; beside a server the built-in one.
   virtual absl::StatusOr<std::shared_ptr<const Catalog>> GetCatalog() = 0;
   // Tells a server what a door made of an answer (flightplan_door_reviews_total). Nothing depends on it: no error.

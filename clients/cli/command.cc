@@ -28,6 +28,7 @@ constexpr Command kCommands[] = {
     {"validate", "judge a finished config, command line or launch script", RunValidate},
     {"fix", "repair a launch, as a diff of your own text", RunFix},
     {"convert", "a launch for another stack or release", RunConvert},
+    {"timeline", "what each pipeline rank does when in one step", RunTimeline},
     {"explain", "one rule or one knob: what, why, source, fix", RunExplain},
     {"rules", "every rule Flightplan knows", RunRules},
     {"knobs", "every knob: class, type, spelling for each stack", RunKnobs},
@@ -97,10 +98,14 @@ constexpr FieldFlag kFieldFlags[] = {
     {"budget", "--budget"},
     {"world_size", "--gpus"},
     {"input_format", "--input-format"},
+    {"pipeline_ranks", "--rank"},
+    {"detail_pipeline_rank", "--rank"},
+    {"layer_index", "--layer"},
+    {"max_event_count", "--max-events"},
 };
 
 // Where a request holds another one: "base.model.name" is the --model of `flightplan plan`.
-constexpr absl::string_view kWrappers[] = {"base.", "source."};
+constexpr absl::string_view kWrappers[] = {"base.", "source.", "resolve.", "validate."};
 
 absl::string_view FlagOf(absl::string_view field) {
   for (const FieldFlag& row : kFieldFlags) {

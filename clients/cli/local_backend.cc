@@ -53,6 +53,10 @@ class LocalBackend final : public Backend {
   absl::Status ConvertConfig(const v1::ConvertConfigRequest& request, v1::ConvertConfigResponse* response) override {
     return resolver_.ConvertConfig(request, response);
   }
+  absl::Status DescribeTimeline(const v1::DescribeTimelineRequest& request,
+                                v1::DescribeTimelineResponse* response) override {
+    return resolver_.DescribeTimeline(request, response);
+  }
   absl::StatusOr<std::shared_ptr<const Catalog>> GetCatalog() override { return catalog_; }
   void CountReview(absl::string_view, absl::string_view, absl::string_view) override {}
   absl::Status PlanLayouts(const v1::PlanLayoutsRequest& request,

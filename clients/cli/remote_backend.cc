@@ -13,6 +13,7 @@
 #include "flightplan/v1/catalog_service.grpc.pb.h"
 #include "flightplan/v1/probe_service.grpc.pb.h"
 #include "flightplan/v1/resolver_service.grpc.pb.h"
+#include "flightplan/v1/timeline.grpc.pb.h"
 #include "google/rpc/status.pb.h"
 #include "resolver/base/status_macros.h"
 #include "resolver/catalog/catalog.h"
@@ -62,7 +63,8 @@ class RemoteBackend final : public Backend {
         channel_(channel),
         resolver_(v1::ResolverService::NewStub(channel_)),
         catalog_(v1::CatalogService::NewStub(channel_)),
-        probe_(v1::ProbeService::NewStub(channel_)) {}
+        probe_(v1::ProbeService::NewStub(channel_)),
+        timeline_(v1::TimelineService::NewStub(channel_)) {}
 
   absl::Status ResolveConfig(const v1::ResolveConfigRequest& request, v1::ResolveConfigResponse* response) override {
     return Call(*resolver_, &v1::ResolverService::Stub::ResolveConfig, request, response);
@@ -96,6 +98,10 @@ class RemoteBackend final : public Backend {
   }
   absl::Status ConvertConfig(const v1::ConvertConfigRequest& request, v1::ConvertConfigResponse* response) override {
     return Call(*resolver_, &v1::ResolverService::Stub::ConvertConfig, request, response);
+  }
+  absl::Status DescribeTimeline(const v1::DescribeTimelineRequest& request,
+                                v1::DescribeTimelineResponse* response) override {
+    return Call(*timeline_, &v1::TimelineService::Stub::DescribeTimeline, request, response);
   }
   // The verdict is known only after the answer, so it rides on a call of its own, the cheapest there is.
   absl::StatusOr<std::shared_ptr<const Catalog>> GetCatalog() override {
@@ -202,6 +208,7 @@ class RemoteBackend final : public Backend {
   const std::unique_ptr<v1::ResolverService::Stub> resolver_;
   const std::unique_ptr<v1::CatalogService::Stub> catalog_;
   const std::unique_ptr<v1::ProbeService::Stub> probe_;
+  const std::unique_ptr<v1::TimelineService::Stub> timeline_;
 };
 
 }  // namespace

@@ -24,6 +24,7 @@ type Client struct {
 	Catalog  flightplanv1.CatalogServiceClient
 	Evidence flightplanv1.EvidenceServiceClient
 	Probe    flightplanv1.ProbeServiceClient
+	Timeline flightplanv1.TimelineServiceClient
 
 	connection *grpc.ClientConn
 }
@@ -47,6 +48,7 @@ func Dial(address string, options ...grpc.DialOption) (*Client, error) {
 		Catalog:    flightplanv1.NewCatalogServiceClient(connection),
 		Evidence:   flightplanv1.NewEvidenceServiceClient(connection),
 		Probe:      flightplanv1.NewProbeServiceClient(connection),
+		Timeline:   flightplanv1.NewTimelineServiceClient(connection),
 		connection: connection,
 	}, nil
 }

@@ -9,7 +9,8 @@ generate() {
   local plugins=(--plugin=protoc-gen-grpc_python="$(command -v grpc_python_plugin)"
     --plugin=protoc-gen-mypy="$venv/bin/protoc-gen-mypy" --plugin=protoc-gen-mypy_grpc="$venv/bin/protoc-gen-mypy_grpc")
   protoc -I"$root/proto" "${plugins[@]}" --python_out="$to" --mypy_out=quiet:"$to" "${contract[@]}"
-  protoc -I"$root/proto" "${plugins[@]}" --grpc_python_out="$to" --mypy_grpc_out=quiet:"$to" "$root"/proto/flightplan/v1/*_service.proto
+  protoc -I"$root/proto" "${plugins[@]}" --grpc_python_out="$to" --mypy_grpc_out=quiet:"$to" \
+    $(grep -l '^service ' "${contract[@]}")
   echo '"""Messages and stubs of the contract, generated from proto/flightplan/v1."""' >"$to/flightplan/v1/__init__.py"
   protoc -I"$root/tests/conformance" -I"$root/proto" "${plugins[@]}" --python_out="$runner" --mypy_out=quiet:"$runner" "$cases"
 }

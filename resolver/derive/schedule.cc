@@ -38,7 +38,9 @@ double BytesOf(const Schedule& s, const Passes& passes, const double* before) {
   return static_cast<double>(s.group) * whole + static_cast<double>(passes.rest) * (before[chunk + 1] - before[chunk]);
 }
 
-int64_t WarmUp(const Schedule& s, int rank) {
+}  // namespace
+
+int64_t WarmUpPasses(const Schedule& s, int rank) {
   const int64_t total = s.microbatches * s.vpp;
   const int64_t ranks_below = s.pp - rank - 1;
   int64_t passes = s.vpp == 1 ? ranks_below : 2 * ranks_below + int64_t{s.vpp - 1} * s.group;
@@ -46,13 +48,13 @@ int64_t WarmUp(const Schedule& s, int rank) {
   return std::min(total, passes);
 }
 
-}  // namespace
-
-int64_t MostInFlight(const Schedule& s, int rank) { return std::min(s.microbatches * s.vpp, WarmUp(s, rank) + 1); }
+int64_t MostInFlight(const Schedule& s, int rank) {
+  return std::min(s.microbatches * s.vpp, WarmUpPasses(s, rank) + 1);
+}
 
 double MostKept(const Schedule& s, int rank, const double* bytes, bool at_last) {
   const int64_t total = s.microbatches * s.vpp;
-  const int64_t warm_up = WarmUp(s, rank);
+  const int64_t warm_up = WarmUpPasses(s, rank);
   const bool equal = std::all_of(bytes, bytes + s.vpp, [&](double size) { return size == bytes[0]; });
   if (equal) return static_cast<double>(std::min(total, warm_up + 1)) * bytes[0];
   // What is kept is what the forwards touched less what the backwards did, which take the chunks in reverse. Between

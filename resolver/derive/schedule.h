@@ -21,6 +21,9 @@ struct Schedule {
 // the last chunk is about to start, which is when the loss is in memory.
 double MostKept(const Schedule& schedule, int rank, const double* bytes, bool at_last = false);
 
+// Forward passes of rank `rank` before its first backward.
+int64_t WarmUpPasses(const Schedule& schedule, int rank);
+
 // Chunk passes in flight at most.
 int64_t MostInFlight(const Schedule& schedule, int rank);
 

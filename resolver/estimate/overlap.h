@@ -11,6 +11,8 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
+#include <vector>
 
 namespace flightplan {
 
@@ -48,6 +50,27 @@ inline Corun RunBoth(double compute, double communication, const CorunSlowdown& 
   return {communication_end + left, communication_end, left, 0};
 }
 
-PairTime WalkPair(const LayerNodes& nodes, const CorunSlowdown& slow, bool delay_wgrad, bool early_attention_release);
+enum class PairNode : uint8_t {
+  kPreFwd,
+  kPreBwd,
+  kPreWgrad,
+  kMlpFwd,
+  kMlpBwd,
+  kMlpWgrad,
+  kDispatchFwd,
+  kCombineFwd,
+  kDispatchBwd,
+  kCombineBwd,
+};
+
+// When a node runs, from the start of the pair. A delayed weight gradient may come in two stretches.
+struct PairStretch {
+  PairNode node = PairNode::kPreFwd;
+  double start_us = 0, us = 0;
+};
+
+// `stretches`: filled where it is not null.
+PairTime WalkPair(const LayerNodes& nodes, const CorunSlowdown& slow, bool delay_wgrad, bool early_attention_release,
+                  std::vector<PairStretch>* stretches = nullptr);
 
 }  // namespace flightplan

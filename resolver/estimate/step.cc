@@ -5,15 +5,14 @@
 
 #include "resolver/estimate/exchange.h"
 #include "resolver/estimate/overlap.h"
+#include "resolver/estimate/step_detail.h"
 
 namespace flightplan {
 namespace {
 
 constexpr double kBf16Bytes = 2;
 
-// A module: its forward, its backward without and with the weight gradients' part.
-struct Module {
-  Load fwd, bwd, wgrad;
+struct Module : ModuleTime {
   double captured_kernels = 0;  // of fwd: inside a CUDA graph
 };
 
@@ -52,7 +51,21 @@ class Forecaster {
   }
 
   LayerTimes Layers() const;
-  bool Run(const LayerTimes& times, StepForecast* out);
+  bool Run(const LayerTimes& times, StepForecast* out) const;
+
+  // Pieces of it (estimate/step_detail.h).
+  LayerParts PartsOfKind(int kind) const;
+  LayerParts PartsOfHead() const;
+  LayerParts PartsOfMtpProjection() const;
+  LayerTime TimeOfRank(const RankContents& rank, const LayerTimes& layers) const;
+  RankPace PaceOf(const LayerTime& stage) const;
+  OnceAStep OnceOf(const RankContents& rank, const RankPace& pace, double microbatches) const;
+  PipelineTransfer TransferOf(double microbatches) const {
+    return PipelineTransferOf(rates_, static_cast<double>(plan_.gpus), local_ * h_ * kBf16Bytes, microbatches, plan_.pp,
+                              std::max(1, plan_.vpp));
+  }
+  // Microseconds of a step in which whole layers' activations go to the host and nothing hides it.
+  double OffloadUs(const RankPace& pace, double microbatches) const;
 
  private:
   // Matrix products of one layer, of `rows` rows in all: forward, input gradient, weight gradient.
@@ -165,13 +178,21 @@ class Forecaster {
 
   Module AttentionModule(const LayerWork& layer, size_t precision) const;
   Module DenseModule(const LayerWork& layer, double width, size_t precision) const;
-  LayerTime TimeOfLayer(const LayerWork& layer, size_t precision) const;
-  LayerTime TimeOfRank(const RankContents& rank, const LayerTimes& layers) const;
-  LayerTime TimeOfHead() const;
+  // `parts`: what it is the sum of; null: nobody asks.
+  LayerTime TimeOfLayer(const LayerWork& layer, size_t precision, LayerParts* parts) const;
+  LayerTime TimeOfHead(LayerParts* parts) const;
+  LayerTime TimeOfMtpProjection(LayerParts* parts) const;
+  // Of the layers that a low-precision recipe keeps in bf16 every stage carries its share.
+  double Bf16Share() const;
+  // Parameters of a rank.
+  struct Parameters {
+    double dense = 0, expert = 0;
+  };
+  Parameters CountParameters(const RankContents& rank) const;
   double DataParallelUs(double parameters, double ranks, double stride, double bytes_per_parameter) const;
-  void AddDataParallel(double fwd_us, double bwd_us, double microbatches, StepForecast* out) const;
+  DataParallelTimes DataParallel(const Parameters& own, double fwd_us, double bwd_us, double microbatches) const;
   void AddHidden(const LayerTime& stage, double microbatches, StepForecast* out) const;
-  void CountParameters(const RankContents& rank);
+  void AddKernelGaps(LayerParts* parts) const;
 
   // With the ramp, the tail and the gap of each kernel.
   double GpuUs(const Load& load) const { return load.gpu() + load.kernels * KernelUs(); }
@@ -210,7 +231,6 @@ class Forecaster {
   size_t precision_ = 0;
   double quantize_us_ = 0;
   double written_ = 1, weight_gradient_ = 1;
-  double dense_parameters_ = 0, expert_parameters_ = 0;  // of the slowest stage's rank
 };
 
 Module Forecaster::AttentionModule(const LayerWork& layer, size_t precision) const {
@@ -278,7 +298,7 @@ Module Forecaster::DenseModule(const LayerWork& layer, double width, size_t prec
   return module;
 }
 
-LayerTime Forecaster::TimeOfLayer(const LayerWork& layer, size_t precision) const {
+LayerTime Forecaster::TimeOfLayer(const LayerWork& layer, size_t precision, LayerParts* parts) const {
   LayerTime times;
   const MlpWork& mlp = layer.mlp;
   Module attention = AttentionModule(layer, precision);
@@ -324,6 +344,7 @@ LayerTime Forecaster::TimeOfLayer(const LayerWork& layer, size_t precision) cons
         captured_bwd += dense.bwd.kernels + dense.wgrad.kernels;
       }
       again(kDropMlp, dense.fwd);
+      if (parts != nullptr) parts->dense = dense;
     }
   } else {
     // ---- routed experts
@@ -456,8 +477,19 @@ LayerTime Forecaster::TimeOfLayer(const LayerWork& layer, size_t precision) cons
       times.pair = pair.us;
       times.pair_hidden = pair.hidden;
       times.pair_exposed = pair.exposed;
+      if (parts != nullptr) parts->nodes = nodes, parts->slow = slow, parts->paired = true;
+    }
+    if (parts != nullptr) {
+      parts->router = route, parts->experts = experts, parts->shared = shared;
+      parts->permute_before = exchange.permutes_before ? permute : 0;
+      parts->permute_inside = mlp_extra_fwd;
+      parts->permute_after = post;
+      parts->permute_kernels = permute_kernels;
+      parts->dispatch = exchange.dispatch_us;
+      parts->combine = exchange.combine_us;
     }
   }
+  if (parts != nullptr) parts->attention = attention;
   if (const double share = FullRecompute(); share > 0) {
     times.again = Scaled(times.fwd, share);
     times.again_exchange = share * times.fwd_exchange;
@@ -498,7 +530,7 @@ void Accumulate(const LayerTime& times, double count, LayerTime* sum) {
 // Output layer and loss, for the main head and each MTP depth: products in bf16 unless fp8_output_proj asks for the
 // other layers' precision, with its casts of the hidden state and of the logits' gradient, and a vocabulary-parallel
 // cross entropy.
-LayerTime Forecaster::TimeOfHead() const {
+LayerTime Forecaster::TimeOfHead(LayerParts* parts) const {
   LayerTime times;
   const double v = work_.vocabulary / t_;
   const size_t precision = plan_.low_precision_head ? precision_ : 0;
@@ -517,7 +549,29 @@ LayerTime Forecaster::TimeOfHead() const {
   const double host = rates_.host_us * (WholeIteration() ? 0.1 * k_.host_graph_residue : 1.0);
   times.host_fwd = times.fwd.kernels * host;
   times.host_bwd = times.bwd.kernels * host;
+  if (parts != nullptr) {
+    parts->dense.fwd = times.fwd;
+    parts->dense.bwd = times.bwd;
+    parts->dense.bwd.matmul = products.bwd;
+    parts->dense.wgrad.matmul = products.wgrad;
+  }
   return times;
+}
+
+// The projection of two hidden states to one, in front of an MTP depth.
+LayerTime Forecaster::TimeOfMtpProjection(LayerParts* parts) const {
+  LayerTime joined;
+  const double rows = tokens_ / t_;
+  const Products products = ProductsOf(rows, 2 * h_, h_, precision_, rows);
+  joined.fwd.matmul = products.fwd;
+  joined.bwd.matmul = products.bwd + products.wgrad;
+  joined.pair = products.all();
+  if (parts != nullptr) {
+    parts->dense.fwd.matmul = products.fwd;
+    parts->dense.bwd.matmul = products.bwd;
+    parts->dense.wgrad.matmul = products.wgrad;
+  }
+  return joined;
 }
 
 LayerTime Forecaster::TimeOfRank(const RankContents& rank, const LayerTimes& layers) const {
@@ -528,16 +582,8 @@ LayerTime Forecaster::TimeOfRank(const RankContents& rank, const LayerTimes& lay
     const double count = rank.layers[at] + depths * work_.mtp_layers[at];
     if (count > 0) Accumulate(layers.kinds[at], count, &sum);
   }
-  if (depths > 0) {
-    // The projection of two hidden states to one, and each depth's own pass through the output layer.
-    LayerTime joined;
-    const double rows = tokens_ / t_;
-    const Products products = ProductsOf(rows, 2 * h_, h_, precision_, rows);
-    joined.fwd.matmul = products.fwd;
-    joined.bwd.matmul = products.bwd + products.wgrad;
-    joined.pair = products.all();
-    Accumulate(joined, depths, &sum);
-  }
+  if (depths > 0) Accumulate(TimeOfMtpProjection(nullptr), depths, &sum);
+  // Each depth's own pass through the output layer, too.
   const double heads = depths + rank.losses;
   if (heads > 0) Accumulate(layers.head, heads, &sum);
   return sum;
@@ -553,13 +599,15 @@ double Forecaster::DataParallelUs(double parameters, double ranks, double stride
   return bytes * std::max(rates_.collective_nvlink_us, rates_.collective_network_us / std::min(lanes, ranks));
 }
 
-void Forecaster::AddDataParallel(double fwd_us, double bwd_us, double microbatches, StepForecast* out) const {
+DataParallelTimes Forecaster::DataParallel(const Parameters& own, double fwd_us, double bwd_us,
+                                           double microbatches) const {
+  DataParallelTimes times;
   const double dense_ranks = static_cast<double>(plan_.gpus) / plan_.tp / plan_.pp;  // with context parallelism
   const double expert_ranks = static_cast<double>(plan_.gpus) / plan_.ep / plan_.etp / plan_.pp;
   const double expert_stride = static_cast<double>(plan_.ep) * plan_.etp;
   const auto both = [&](double bytes) {
-    return DataParallelUs(dense_parameters_, dense_ranks, t_, bytes) +
-           DataParallelUs(expert_parameters_, expert_ranks, expert_stride, bytes);
+    return DataParallelUs(own.dense, dense_ranks, t_, bytes) +
+           DataParallelUs(own.expert, expert_ranks, expert_stride, bytes);
   };
   const double reduce = both(plan_.gradient_bytes), gather = both(plan_.low_precision_weights ? 1 : kBf16Bytes);
   if (plan_.shard_weights) {
@@ -567,18 +615,27 @@ void Forecaster::AddDataParallel(double fwd_us, double bwd_us, double microbatch
     // compute, which they slow down.
     const double traffic = microbatches * (2 * gather + reduce), window = microbatches * (fwd_us + bwd_us);
     const double left = std::max(0.0, traffic - window);
-    out->parts.data_parallel += left + (k_.sharded_slowdown - 1) * std::min(window, traffic);
-    out->hidden.data_parallel += traffic - left;
-    return;
+    times.every_pass = true;
+    times.exposed = left + (k_.sharded_slowdown - 1) * std::min(window, traffic);
+    times.hidden = traffic - left;
+    const double gathered = traffic > 0 ? microbatches * 2 * gather / traffic : 0;
+    times.gather_exposed = gathered * times.exposed;
+    times.reduce_exposed = times.exposed - times.gather_exposed;
+    times.gather_hidden = gathered * times.hidden;
+    times.reduce_hidden = times.hidden - times.gather_hidden;
+    return times;
   }
-  const auto add = [&](double us, double window, bool overlapped) {
+  const auto exposed_of = [&](double us, double window, bool overlapped) {
     const double beside = std::min(us, 0.8 * window);
-    const double exposed = overlapped ? std::max(0.0, us - 0.8 * window) + k_.data_parallel_exposed * beside : us;
-    out->parts.data_parallel += exposed;
-    out->hidden.data_parallel += us - exposed;
+    return overlapped ? std::max(0.0, us - 0.8 * window) + k_.data_parallel_exposed * beside : us;
   };
-  add(reduce, bwd_us, plan_.overlap_grad_reduce);
-  add(gather, fwd_us, plan_.overlap_param_gather);
+  times.reduce_exposed = exposed_of(reduce, bwd_us, plan_.overlap_grad_reduce);
+  times.reduce_hidden = reduce - times.reduce_exposed;
+  times.gather_exposed = exposed_of(gather, fwd_us, plan_.overlap_param_gather);
+  times.gather_hidden = gather - times.gather_exposed;
+  times.exposed = times.reduce_exposed + times.gather_exposed;
+  times.hidden = times.reduce_hidden + times.gather_hidden;
+  return times;
 }
 
 // Context parallelism is a part of the transfers that were counted as tensor parallelism; and what runs beside compute.
@@ -593,42 +650,83 @@ void Forecaster::AddHidden(const LayerTime& stage, double microbatches, StepFore
       microbatches * (stage.fwd.hidden_context + stage.bwd.hidden_context + stage.again.hidden_context);
 }
 
-void Forecaster::CountParameters(const RankContents& rank) {
+Forecaster::Parameters Forecaster::CountParameters(const RankContents& rank) const {
+  Parameters own;
   const double expert_split = static_cast<double>(plan_.ep) * plan_.etp;
   for (int i = 0; i < work_.kind_count; ++i) {
     const auto at = static_cast<size_t>(i);
     const double count = rank.layers[at] + rank.mtp_depths * work_.mtp_layers[at];
-    dense_parameters_ += count * (work_.kinds[at].split / t_ + work_.kinds[at].replicated);
-    expert_parameters_ += count * work_.kinds[at].expert / expert_split;
+    own.dense += count * (work_.kinds[at].split / t_ + work_.kinds[at].replicated);
+    own.expert += count * work_.kinds[at].expert / expert_split;
   }
-  dense_parameters_ += rank.vocabularies * work_.vocabulary * h_ / t_;
+  own.dense += rank.vocabularies * work_.vocabulary * h_ / t_;
+  return own;
+}
+
+double Forecaster::Bf16Share() const {
+  double layer_count = 0;
+  for (int i = 0; i < work_.kind_count; ++i) layer_count += work_.totals[static_cast<size_t>(i)];
+  const bool mixed = plan_.bf16_layers > 0 && precision_ != 0 && layer_count > 0;
+  return mixed ? std::min(1.0, plan_.bf16_layers / layer_count) : 0;
 }
 
 LayerTimes Forecaster::Layers() const {
   LayerTimes times;
   std::array<LayerTime, kMaxLayerKinds>& layers = times.kinds;
-  double layer_count = 0;
+  const double bf16 = Bf16Share();
   for (int i = 0; i < work_.kind_count; ++i) {
     const auto at = static_cast<size_t>(i);
-    layers[at] = TimeOfLayer(work_.kinds[at], precision_);
-    layer_count += work_.totals[at];
+    layers[at] = TimeOfLayer(work_.kinds[at], precision_, nullptr);
+    if (bf16 <= 0) continue;
+    LayerTime mixed;
+    Accumulate(layers[at], 1 - bf16, &mixed);
+    Accumulate(TimeOfLayer(work_.kinds[at], 0, nullptr), bf16, &mixed);
+    layers[at] = mixed;
   }
-  if (plan_.bf16_layers > 0 && precision_ != 0 && layer_count > 0) {
-    // Every stage carries its share of the layers that stay in bf16.
-    const double share = std::min(1.0, plan_.bf16_layers / layer_count);
-    for (int i = 0; i < work_.kind_count; ++i) {
-      const auto at = static_cast<size_t>(i);
-      LayerTime mixed;
-      Accumulate(layers[at], 1 - share, &mixed);
-      Accumulate(TimeOfLayer(work_.kinds[at], 0), share, &mixed);
-      layers[at] = mixed;
-    }
-  }
-  times.head = TimeOfHead();
+  times.head = TimeOfHead(nullptr);
   return times;
 }
 
-bool Forecaster::Run(const LayerTimes& times, StepForecast* out) {
+// One microbatch on one rank.
+RankPace Forecaster::PaceOf(const LayerTime& s) const {
+  RankPace pace;
+  pace.fwd_gpu = s.fwd.gpu() + s.fwd.transfer + s.fwd_exchange;
+  pace.bwd_gpu = s.bwd.gpu() + s.bwd.transfer + s.bwd_exchange + s.again.gpu() + s.again.transfer + s.again_exchange;
+  pace.alone_fwd = SoftMax(pace.fwd_gpu, s.host_fwd);
+  pace.alone_bwd = SoftMax(pace.bwd_gpu, s.host_bwd);
+  // The host waits in the dispatch for the number of rows that arrive, unless surplus tokens are dropped.
+  pace.gap = WholeIteration() || plan_.drop_pad ? 0 : k_.host_gap * (s.host_fwd + s.host_bwd);
+  pace.alone = pace.alone_fwd + pace.alone_bwd + pace.gap;
+  pace.paired = plan_.ep_overlap ? SoftMax(s.pair, s.host_fwd + s.host_bwd) + pace.gap : pace.alone;
+  return pace;
+}
+
+double Forecaster::OffloadUs(const RankPace& pace, double microbatches) const {
+  if (plan_.offload_layers <= 0) return 0;
+  // About 34 bytes of a token's hidden state a layer leave and come back beside the compute.
+  const double copy = tokens_ / t_ * h_ * 34 * plan_.offload_layers * rates_.host_link_us * microbatches;
+  return std::max(0.0, copy - 0.8 * microbatches * pace.alone) + 0.04 * std::min(copy, microbatches * pace.alone);
+}
+
+OnceAStep Forecaster::OnceOf(const RankContents& rank, const RankPace& pace, double microbatches) const {
+  OnceAStep once;
+  const Parameters own = CountParameters(rank);
+  once.data_parallel = DataParallel(own, pace.alone_fwd, pace.alone_bwd, microbatches);
+  const double dense_ranks = static_cast<double>(plan_.gpus) / plan_.tp / plan_.pp;
+  const double expert_ranks = std::max(1.0, static_cast<double>(plan_.gpus) / plan_.ep / plan_.etp / plan_.pp);
+  const double owned = own.dense / dense_ranks + own.expert / expert_ranks;
+  const double on_host = owned * plan_.optimizer_offload;
+  once.fixed = k_.step_fixed_us;
+  once.optimizer = (owned - on_host) * 34 * rates_.optimizer_us + once.fixed;
+  if (on_host > 0) {
+    const double copies = on_host * 8 * rates_.host_link_us, arithmetic = on_host * 28 / (k_.cpu_adam_gb * 1e3);
+    once.optimizer += plan_.overlap_optimizer_copies ? std::max(copies, arithmetic) + 0.3 * std::min(copies, arithmetic)
+                                                     : copies + arithmetic;
+  }
+  return once;
+}
+
+bool Forecaster::Run(const LayerTimes& times, StepForecast* out) const {
   *out = StepForecast();
   const double dp = static_cast<double>(plan_.gpus) / plan_.tp / plan_.cp / plan_.pp;
   const double microbatches =
@@ -650,14 +748,8 @@ bool Forecaster::Run(const LayerTimes& times, StepForecast* out) {
 
   // ---- one microbatch on the slowest stage
   const LayerTime& s = heaviest;
-  const double fwd_gpu = s.fwd.gpu() + s.fwd.transfer + s.fwd_exchange;
-  const double bwd_gpu =
-      s.bwd.gpu() + s.bwd.transfer + s.bwd_exchange + s.again.gpu() + s.again.transfer + s.again_exchange;
-  const double alone_fwd = SoftMax(fwd_gpu, s.host_fwd), alone_bwd = SoftMax(bwd_gpu, s.host_bwd);
-  // The host waits in the dispatch for the number of rows that arrive, unless surplus tokens are dropped.
-  const double gap = WholeIteration() || plan_.drop_pad ? 0 : k_.host_gap * (s.host_fwd + s.host_bwd);
-  const double alone = alone_fwd + alone_bwd + gap;
-  const double paired = plan_.ep_overlap ? SoftMax(s.pair, s.host_fwd + s.host_bwd) + gap : alone;
+  const RankPace pace = PaceOf(s);
+  const double fwd_gpu = pace.fwd_gpu, bwd_gpu = pace.bwd_gpu, alone = pace.alone, paired = pace.paired;
 
   const double p = plan_.pp, v = std::max(1, plan_.vpp);
   const double unpaired = plan_.ep_overlap ? std::min(microbatches, 1.0 / v) : 0;
@@ -686,31 +778,16 @@ bool Forecaster::Run(const LayerTimes& times, StepForecast* out) {
 
   AddHidden(s, microbatches, out);
 
-  const PipelineTransfer transfer =
-      PipelineTransferOf(rates_, static_cast<double>(plan_.gpus), local_ * h_ * kBf16Bytes, microbatches, p, v);
+  const PipelineTransfer transfer = TransferOf(microbatches);
   parts.pipeline_transfer = transfer.exposed;
   out->hidden.pipeline_transfer = transfer.hidden;
 
   // ---- once a step
-  CountParameters(*slowest);
-  AddDataParallel(alone_fwd, alone_bwd, microbatches, out);
-  const double dense_ranks = static_cast<double>(plan_.gpus) / plan_.tp / plan_.pp;
-  const double expert_ranks = std::max(1.0, static_cast<double>(plan_.gpus) / plan_.ep / plan_.etp / plan_.pp);
-  const double owned = dense_parameters_ / dense_ranks + expert_parameters_ / expert_ranks;
-  const double on_host = owned * plan_.optimizer_offload;
-  parts.optimizer = (owned - on_host) * 34 * rates_.optimizer_us + k_.step_fixed_us;
-  if (on_host > 0) {
-    const double copies = on_host * 8 * rates_.host_link_us, arithmetic = on_host * 28 / (k_.cpu_adam_gb * 1e3);
-    parts.optimizer += plan_.overlap_optimizer_copies
-                           ? std::max(copies, arithmetic) + 0.3 * std::min(copies, arithmetic)
-                           : copies + arithmetic;
-  }
-  if (plan_.offload_layers > 0) {
-    // About 34 bytes of a token's hidden state a layer leave and come back beside the compute.
-    const double copy = tokens_ / t_ * h_ * 34 * plan_.offload_layers * rates_.host_link_us * microbatches;
-    parts.memory_bound +=
-        std::max(0.0, copy - 0.8 * microbatches * alone) + 0.04 * std::min(copy, microbatches * alone);
-  }
+  const OnceAStep once = OnceOf(*slowest, pace, microbatches);
+  parts.data_parallel += once.data_parallel.exposed;
+  out->hidden.data_parallel += once.data_parallel.hidden;
+  parts.optimizer = once.optimizer;
+  parts.memory_bound += OffloadUs(pace, microbatches);
 
   // Jitter between ranks and gaps between kernels stretch what the GPUs do.
   const double stretch = k_.stack_overhead;
@@ -745,6 +822,77 @@ bool Forecaster::Run(const LayerTimes& times, StepForecast* out) {
   out->low_us = out->us * std::exp(-half);
   out->high_us = out->us * std::exp(half);
   return out->is_finite();
+}
+
+// Each kernel's ramp and gap, as a layer's loads have them.
+void Forecaster::AddKernelGaps(LayerParts* parts) const {
+  for (ModuleTime* module : {&parts->attention, &parts->dense, &parts->router, &parts->experts, &parts->shared}) {
+    for (Load* load : {&module->fwd, &module->bwd, &module->wgrad}) load->memory += load->kernels * KernelUs();
+  }
+  parts->permute_before += parts->permute_kernels * KernelUs();
+}
+
+double WeightGradientOf(const LayerParts& parts) {
+  double us = 0;
+  for (const ModuleTime* module : {&parts.attention, &parts.dense, &parts.router, &parts.experts, &parts.shared}) {
+    us += module->wgrad.gpu();
+  }
+  return us;
+}
+
+void AddScaled(const ModuleTime& module, double by, ModuleTime* to) {
+  AddScaled(module.fwd, by, &to->fwd);
+  AddScaled(module.bwd, by, &to->bwd);
+  AddScaled(module.wgrad, by, &to->wgrad);
+}
+
+// The layer's nodes are those of the precision with the larger share.
+void AddScaled(const LayerParts& parts, double by, LayerParts* to) {
+  Accumulate(parts.time, by, &to->time);
+  to->time.weight_gradient += by * parts.time.weight_gradient;
+  AddScaled(parts.attention, by, &to->attention);
+  AddScaled(parts.dense, by, &to->dense);
+  AddScaled(parts.router, by, &to->router);
+  AddScaled(parts.experts, by, &to->experts);
+  AddScaled(parts.shared, by, &to->shared);
+  to->permute_before += by * parts.permute_before;
+  to->permute_inside += by * parts.permute_inside;
+  to->permute_after += by * parts.permute_after;
+  to->permute_kernels += by * parts.permute_kernels;
+  to->dispatch += by * parts.dispatch;
+  to->combine += by * parts.combine;
+  if (by >= 0.5) to->nodes = parts.nodes, to->slow = parts.slow, to->paired = parts.paired;
+}
+
+LayerParts Forecaster::PartsOfKind(int kind) const {
+  const LayerWork& layer = work_.kinds[static_cast<size_t>(kind)];
+  const auto at_precision = [&](size_t precision) {
+    LayerParts parts;
+    static_cast<LayerTime&>(parts.time) = TimeOfLayer(layer, precision, &parts);
+    AddKernelGaps(&parts);
+    parts.time.weight_gradient = WeightGradientOf(parts);
+    return parts;
+  };
+  const double bf16 = Bf16Share();
+  if (bf16 <= 0) return at_precision(precision_);
+  LayerParts mixed;
+  AddScaled(at_precision(precision_), 1 - bf16, &mixed);
+  AddScaled(at_precision(0), bf16, &mixed);
+  return mixed;
+}
+
+LayerParts Forecaster::PartsOfHead() const {
+  LayerParts parts;
+  static_cast<LayerTime&>(parts.time) = TimeOfHead(&parts);
+  parts.time.weight_gradient = WeightGradientOf(parts);
+  return parts;
+}
+
+LayerParts Forecaster::PartsOfMtpProjection() const {
+  LayerParts parts;
+  static_cast<LayerTime&>(parts.time) = TimeOfMtpProjection(&parts);
+  parts.time.weight_gradient = WeightGradientOf(parts);
+  return parts;
 }
 
 }  // namespace
@@ -789,6 +937,66 @@ double StepLowerBoundUs(const ModelWork& work, const Candidate& plan, const GpuR
   const double microbatches =
       std::max(1.0, static_cast<double>(plan.global_batch_size) / (dp * static_cast<double>(plan.micro_batch_size)));
   return compute * (1 + (plan.pp - 1) / (std::max(1, plan.vpp) * microbatches));
+}
+
+namespace {
+
+// Adds what a chunk holds to what its rank holds.
+void AddChunk(const ChunkContents& chunk, RankContents* rank) {
+  for (size_t i = 0; i < rank->layers.size(); ++i) {
+    rank->layers[i] = static_cast<uint16_t>(rank->layers[i] + chunk.layers[i]);
+  }
+  rank->mtp_depths = static_cast<uint16_t>(rank->mtp_depths + chunk.mtp_depths);
+  rank->losses = static_cast<uint16_t>(rank->losses + (chunk.loss ? 1 : 0));
+  rank->vocabularies = static_cast<uint16_t>(rank->vocabularies + (chunk.loss || chunk.embedding ? 1 : 0));
+}
+
+}  // namespace
+
+bool DetailStep(const ModelWork& work, const Candidate& plan, const GpuRates& rates, StepDetail* out) {
+  if (!rates.known) return false;
+  const Forecaster forecaster(work, plan, rates);
+  const LayerTimes times = forecaster.Layers();
+  if (!forecaster.Run(times, &out->forecast)) return false;
+  const double dp = static_cast<double>(plan.gpus) / plan.tp / plan.cp / plan.pp;
+  out->microbatches = static_cast<double>(plan.global_batch_size) / (dp * static_cast<double>(plan.micro_batch_size));
+  out->stretch = rates.k.stack_overhead;
+  out->kinds.clear();
+  for (int i = 0; i < work.kind_count; ++i) out->kinds.push_back(forecaster.PartsOfKind(i));
+  if (plan.pp > 1) {
+    out->hop_us = forecaster.TransferOf(0).exposed / (2 * (plan.pp - 1));
+    out->hop_hidden = out->hop_us > 0 ? forecaster.TransferOf(1).hidden / (2 * std::max(1, plan.vpp) * out->hop_us) : 0;
+  }
+  out->head = forecaster.PartsOfHead();
+  out->mtp_projection = forecaster.PartsOfMtpProjection();
+  const StageLayout& stages = *plan.stages;
+  out->chunks.clear();
+  for (const ChunkContents& chunk : stages.chunks) {
+    RankContents contents;
+    AddChunk(chunk, &contents);
+    PieceTime& piece = out->chunks.emplace_back();
+    static_cast<LayerTime&>(piece) = forecaster.TimeOfRank(contents, times);
+    for (size_t i = 0; i < out->kinds.size(); ++i) {
+      const double count = contents.layers[i] + contents.mtp_depths * work.mtp_layers[i];
+      piece.weight_gradient += count * out->kinds[i].time.weight_gradient;
+    }
+    piece.weight_gradient += contents.mtp_depths * out->mtp_projection.time.weight_gradient +
+                             (contents.mtp_depths + contents.losses) * out->head.time.weight_gradient;
+  }
+  out->ranks.clear();
+  double heaviest_us = -1;
+  for (int rank = 0; rank < stages.pp; ++rank) {
+    RankContents contents;
+    for (int chunk = 0; chunk < stages.vpp; ++chunk) AddChunk(stages.chunk(rank, chunk), &contents);
+    RankDetail& detail = out->ranks.emplace_back();
+    detail.time = forecaster.TimeOfRank(contents, times);
+    detail.pace = forecaster.PaceOf(detail.time);
+    detail.once = forecaster.OnceOf(contents, detail.pace, out->microbatches);
+    detail.offload = forecaster.OffloadUs(detail.pace, out->microbatches);
+    const double us = SoftMax(detail.time.pair, detail.time.host_fwd + detail.time.host_bwd);
+    if (us > heaviest_us) heaviest_us = us, out->slowest = rank;
+  }
+  return true;
 }
 
 }  // namespace flightplan

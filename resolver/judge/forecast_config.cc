@@ -7,7 +7,7 @@
 
 namespace flightplan {
 
-std::optional<ForecastedConfig> ForecastConfig(const std::optional<GpuSystem>& gpu, const RunResult& run) {
+std::optional<ForecastBasis> BasisOfForecast(const std::optional<GpuSystem>& gpu, const RunResult& run) {
   if (!gpu.has_value() || !run.env.world_size.has_value()) return std::nullopt;
   auto model = ModelFromKnobs(run.config);
   if (!model.ok()) return std::nullopt;
@@ -17,14 +17,22 @@ std::optional<ForecastedConfig> ForecastConfig(const std::optional<GpuSystem>& g
   intent.model = *std::move(model);
   intent.gpu = *gpu;
   intent.env = run.env;
-  const std::optional<StepModel> steps = StepModel::Make(intent, *std::move(shape));
+  std::optional<StepModel> steps = StepModel::Make(intent, *std::move(shape));
   if (!steps.has_value()) return std::nullopt;
-  const StageLayout stages = steps->Stages(run.config);
-  const std::optional<StepForecast> step = steps->Forecast(run.config, run.env, stages);
+  StageLayout stages = steps->Stages(run.config);
+  return ForecastBasis{*std::move(steps), std::move(stages)};
+}
+
+std::optional<ForecastedConfig> ForecastConfig(const std::optional<GpuSystem>& gpu, const RunResult& run) {
+  const std::optional<ForecastBasis> basis = BasisOfForecast(gpu, run);
+  if (!basis.has_value()) return std::nullopt;
+  const StepModel& steps = basis->model;
+  const StageLayout& stages = basis->stages;
+  const std::optional<StepForecast> step = steps.Forecast(run.config, run.env, stages);
   if (!step.has_value() || !step->is_finite()) return std::nullopt;
   StepOutlook outlook = OutlookOf(*step, std::nullopt);
-  const Candidate candidate = CandidateOf(run.config, run.env, steps->shape(), stages);
-  const Throughput throughput = ThroughputOf(*steps, candidate, run.env.target, *step, outlook);
+  const Candidate candidate = CandidateOf(run.config, run.env, steps.shape(), stages);
+  const Throughput throughput = ThroughputOf(steps, candidate, run.env.target, *step, outlook);
   return ForecastedConfig{std::move(outlook), throughput};
 }
 

@@ -14,6 +14,15 @@ struct ForecastedConfig {
   Throughput throughput;
 };
 
+// What a configuration's step is forecast from.
+struct ForecastBasis {
+  StepModel model;
+  StageLayout stages;
+};
+
+// `run` holds effective values. Nothing where the model or the GPU's rates are not known.
+std::optional<ForecastBasis> BasisOfForecast(const std::optional<GpuSystem>& gpu, const RunResult& run);
+
 // `run` holds effective values. Nothing where the model, its batch or the GPU's rates are not known, and where the
 // sizes do not come out even.
 std::optional<ForecastedConfig> ForecastConfig(const std::optional<GpuSystem>& gpu, const RunResult& run);

@@ -36,6 +36,10 @@ class ReloadableBackend final : public ResolverBackend {
                              v1::ConvertConfigResponse* response) const override {
     return current_.Get()->ConvertConfig(request, response);
   }
+  absl::Status DescribeTimeline(const v1::DescribeTimelineRequest& request, const EvidenceSnapshot& evidence,
+                                v1::DescribeTimelineResponse* response) const override {
+    return current_.Get()->DescribeTimeline(request, evidence, response);
+  }
   absl::Status PlanLayouts(const v1::PlanLayoutsRequest& request, const EvidenceSnapshot& evidence,
                            const PlanHooks& hooks, v1::PlanResult* result) const override {
     return current_.Get()->PlanLayouts(request, evidence, hooks, result);

@@ -33,6 +33,10 @@ class ResolverBackend {
   virtual absl::Status AnswerValidate(const v1::ValidateConfigRequest& request, ConfigAnswer* answer) const;
   virtual absl::Status ConvertConfig(const v1::ConvertConfigRequest& request,
                                      v1::ConvertConfigResponse* response) const = 0;
+  virtual absl::Status DescribeTimeline(const v1::DescribeTimelineRequest&, const EvidenceSnapshot&,
+                                        v1::DescribeTimelineResponse*) const {
+    return absl::UnimplementedError("this backend draws no timelines");
+  }
   virtual absl::Status PlanLayouts(const v1::PlanLayoutsRequest& request, const EvidenceSnapshot& evidence,
                                    const PlanHooks& hooks, v1::PlanResult* result) const = 0;
   // See Resolver::ReadMeasurement.

@@ -79,6 +79,14 @@ void AnswerInTurn(AnswerWorkers* workers, UnaryCall* unary, std::function<absl::
   InTurn(workers, unary, std::move(answer), [](UnaryCall* ended, const absl::Status& status) { ended->End(status); });
 }
 
+void AnswerOrSearchInTurn(AnswerWorkers* workers, FairPool* searches, UnaryCall* unary,
+                          std::function<absl::Status(Call* call)> answer) {
+  InTurn(workers, unary, answer, [=](UnaryCall* worked, const absl::Status& status) {
+    if (!NeedsSearch(status)) return worked->End(status);
+    SearchInTurn(*workers, searches, worked, answer);
+  });
+}
+
 // What the cache holds is sent from where the call arrived; the rest is worked out in a pool, so that the threads that
 // read the network go on reading and refuse in time what is too much.
 grpc::ServerUnaryReactor* HandleAnswer(const Edge& edge, const Metrics::Method& method, AnswerRpc rpc,
@@ -102,11 +110,7 @@ grpc::ServerUnaryReactor* HandleAnswer(const Edge& edge, const Metrics::Method& 
     unary->End(Send(*known, &call, response));
     return reactor;
   }
-  const auto work_out = [=](Call* c) { return WorkOut(rpc, answers, *request, c, response); };
-  InTurn(workers, unary, work_out, [=](UnaryCall* worked, const absl::Status& status) {
-    if (!NeedsSearch(status)) return worked->End(status);
-    SearchInTurn(*workers, searches, worked, work_out);
-  });
+  AnswerOrSearchInTurn(workers, searches, unary, [=](Call* c) { return WorkOut(rpc, answers, *request, c, response); });
   return reactor;
 }
 

@@ -37,6 +37,10 @@ struct AnswerWorkers {
 // when its caller goes (base/work.h). The call is ended with its status.
 void AnswerInTurn(AnswerWorkers* workers, UnaryCall* unary, std::function<absl::Status(Call* call)> answer);
 
+// The same where an answer may need a search: it then runs again, on a thread of the searches.
+void AnswerOrSearchInTurn(AnswerWorkers* workers, FairPool* searches, UnaryCall* unary,
+                          std::function<absl::Status(Call* call)> answer);
+
 // Whether an answer needs a search (an open layout): that takes seconds, and is done by `searches`, not by the workers
 // of answers.
 bool NeedsSearch(const absl::Status& status);

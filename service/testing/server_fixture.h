@@ -14,6 +14,7 @@
 #include "flightplan/v1/evidence_service.grpc.pb.h"
 #include "flightplan/v1/probe_service.grpc.pb.h"
 #include "flightplan/v1/resolver_service.grpc.pb.h"
+#include "flightplan/v1/timeline.pb.h"
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
 #include "grpcpp/create_channel.h"
@@ -84,7 +85,8 @@ inline std::vector<std::string> AllMethods() {
   std::vector<std::string> methods;
   for (const google::protobuf::FileDescriptor* file :
        {v1::ResolveConfigRequest::descriptor()->file(), v1::GetModelRequest::descriptor()->file(),
-        v1::GetMeasurementRequest::descriptor()->file(), v1::RunProbeRequest::descriptor()->file()}) {
+        v1::GetMeasurementRequest::descriptor()->file(), v1::RunProbeRequest::descriptor()->file(),
+        v1::DescribeTimelineRequest::descriptor()->file()}) {
     const auto* service = file->service(0);
     for (int i = 0; i < service->method_count(); ++i) {
       methods.push_back(absl::StrCat("/", service->full_name(), "/", service->method(i)->name()));

@@ -4,6 +4,7 @@
 #include "flightplan/v1/evidence_service.pb.h"
 #include "flightplan/v1/probe_service.pb.h"
 #include "flightplan/v1/resolver_service.pb.h"
+#include "flightplan/v1/timeline.pb.h"
 #include "google/protobuf/descriptor.h"
 #include "gtest/gtest.h"
 
@@ -13,7 +14,8 @@ namespace {
 TEST(RoleTable, HasARowForEveryRpcOfTheContract) {
   for (const google::protobuf::FileDescriptor* file :
        {v1::ResolveConfigRequest::descriptor()->file(), v1::GetModelRequest::descriptor()->file(),
-        v1::GetMeasurementRequest::descriptor()->file(), v1::RunProbeRequest::descriptor()->file()}) {
+        v1::GetMeasurementRequest::descriptor()->file(), v1::RunProbeRequest::descriptor()->file(),
+        v1::DescribeTimelineRequest::descriptor()->file()}) {
     for (int i = 0; i < file->service(0)->method_count(); ++i) {
       EXPECT_TRUE(HasRoleRow(file->service(0)->name(), file->service(0)->method(i)->name()))
           << file->service(0)->method(i)->full_name();

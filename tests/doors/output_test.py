@@ -33,6 +33,8 @@ COMMANDS = {
                  "validate --batch {launch} --format sarif", "validate --slurm-script {launch}"],
     "fix": ["fix {launch}", "fix {launch} --format json"],
     "convert": ["convert {launch} --from megatron-lm --to megatron-bridge"],
+    "timeline": [f"timeline {SIZE}", f"timeline {SIZE} --format svg", f"timeline {SIZE} --format trace",
+                 "timeline {launch} --gpu h100-sxm --format table"],
     "explain": ["explain moe_token_dispatcher_type"],
     "rules": ["rules", "rules --format json"],
     "knobs": ["knobs", "knobs --format json"],

@@ -59,7 +59,7 @@ expect 0 gpus
 expect 0 version
 expect 0 help
 expect 0 fingerprint --root "$work"
-for command in resolve plan diff validate fix explain rules knobs models gpus fingerprint; do expect 0 "$command" --help; done
+for command in resolve plan diff validate fix timeline explain rules knobs models gpus fingerprint; do expect 0 "$command" --help; done
 
 # --- 1: findings of level error ---
 expect 1 validate "$work/bad.sh"

@@ -75,7 +75,12 @@ for _ in 1 2; do  # worked out, then cached
   [ "$remote_code" = "$local_code" ] || fail "resolve ends with $local_code in process and $remote_code by the server"
   cmp "$work/local.json" "$work/remote.json" || fail "resolve differs by the server"
 done
+draw=(timeline --model qwen3-30b-a3b --gpu h100-sxm --gpus 32 --pp 4 --vpp 2 --ep 8 --tp 1 --format json)
+"$flightplan" "${draw[@]}" >"$work/local.json"
+"$flightplan" "${draw[@]}" --server "$address" >"$work/remote.json"
+cmp "$work/local.json" "$work/remote.json" || fail "timeline differs by the server"
 http /metrics >/dev/null
+grep -q '^grpc_server_handled_total{grpc_code="OK",grpc_method="DescribeTimeline".* 1$' "$work/body" || fail "a timeline is counted"
 grep -q '^flightplan_cache_requests_total{result="hit"} 1$' "$work/body" || fail "the second answer came from the cache"
 are_two() { [ "$(grep -c decision_id "$work/decisions")" = 2 ]; }
 wait_for "two decisions, two lines" are_two

@@ -16,20 +16,21 @@ ROOMS = {
     "rules": "base plan catalog derive evidence",
     "engine": "base plan catalog derive rules",
     "estimate": "base plan catalog derive evidence engine",
+    "timeline": "base plan derive estimate",
     "planner": "base plan derive estimate",
     "shell": "base plan",
     "read": "base plan catalog",
     "render": "base plan catalog",
     "stacks": "base plan catalog read render",
-    "pipeline": "base plan derive evidence rules engine estimate",
+    "pipeline": "base plan derive evidence rules engine estimate timeline",
     "advise": "base plan derive engine estimate pipeline",
     "layouts": "base plan derive evidence rules estimate planner pipeline",
-    "judge": "base plan catalog derive normalize engine estimate pipeline shell read render stacks",
+    "judge": "base plan catalog derive normalize engine estimate timeline pipeline shell read render stacks",
     "explain": "base plan catalog derive normalize rules engine messages",
-    "answer": "base plan catalog derive engine estimate pipeline layouts judge shell read render stacks explain messages",
+    "answer": "base plan catalog derive engine estimate timeline pipeline layouts judge shell read render stacks explain messages",
 }
 # The face of the library, and what stands outside resolver/. `public` is resolver/resolver.h.
-FACE = "base plan catalog evidence engine normalize pipeline advise layouts judge explain answer messages public"
+FACE = "base plan catalog evidence engine normalize timeline pipeline advise layouts judge explain answer messages public"
 # What stands in service/, by what it does, each row with the rooms of service/ below it and then those of resolver/.
 SERVICE = {
     "local": ("", "base plan catalog evidence normalize messages public"),

@@ -12,6 +12,7 @@ int RunValidate(Arguments args, Context& context);
 int RunFix(Arguments args, Context& context);
 int RunFingerprint(Arguments args, Context& context);
 int RunConvert(Arguments args, Context& context);
+int RunTimeline(Arguments args, Context& context);
 int RunExplain(Arguments args, Context& context);
 int RunRules(Arguments args, Context& context);
 int RunKnobs(Arguments args, Context& context);

@@ -29,6 +29,7 @@ use v1::catalog_service_client::CatalogServiceClient;
 use v1::evidence_service_client::EvidenceServiceClient;
 use v1::probe_service_client::ProbeServiceClient;
 use v1::resolver_service_client::ResolverServiceClient;
+use v1::timeline_service_client::TimelineServiceClient;
 
 /// Time a unary call has, all tries together.
 pub const TIMEOUT: Duration = Duration::from_secs(5);
@@ -49,6 +50,7 @@ pub struct Client {
     pub catalog: CatalogServiceClient<Connection>,
     pub evidence: EvidenceServiceClient<Connection>,
     pub probe: ProbeServiceClient<Connection>,
+    pub timeline: TimelineServiceClient<Connection>,
 }
 
 impl Client {
@@ -76,7 +78,8 @@ impl Client {
             resolver: ResolverServiceClient::new(connection.clone()),
             catalog: CatalogServiceClient::new(connection.clone()),
             evidence: EvidenceServiceClient::new(connection.clone()),
-            probe: ProbeServiceClient::new(connection),
+            probe: ProbeServiceClient::new(connection.clone()),
+            timeline: TimelineServiceClient::new(connection),
         }
     }
 }

@@ -8,6 +8,7 @@ import { CatalogServiceClient } from "./generated/flightplan/v1/catalog_service"
 import { EvidenceServiceClient } from "./generated/flightplan/v1/evidence_service";
 import { ProbeServiceClient } from "./generated/flightplan/v1/probe_service";
 import { Launch, ResolveConfigResponse, ResolverServiceClient } from "./generated/flightplan/v1/resolver_service";
+import { TimelineServiceClient } from "./generated/flightplan/v1/timeline";
 import { BadRequest, ErrorInfo, PreconditionFailure, RetryInfo } from "./generated/google/rpc/error_details";
 import { Status } from "./generated/google/rpc/status";
 import { isLocalAddress, tokenGuard } from "./plaintext_token";
@@ -25,6 +26,7 @@ export * from "./generated/flightplan/v1/parallelism";
 export * from "./generated/flightplan/v1/probe_service";
 export * from "./generated/flightplan/v1/profile";
 export * from "./generated/flightplan/v1/resolver_service";
+export * from "./generated/flightplan/v1/timeline";
 
 /** A stub for each service, on connections that they share. */
 export class Client {
@@ -32,6 +34,7 @@ export class Client {
   readonly catalog: CatalogServiceClient;
   readonly evidence: EvidenceServiceClient;
   readonly probe: ProbeServiceClient;
+  readonly timeline: TimelineServiceClient;
 
   /**
    * @param address HOST:PORT or unix:PATH.
@@ -49,10 +52,11 @@ export class Client {
     this.catalog = new CatalogServiceClient(address, credentials, options);
     this.evidence = new EvidenceServiceClient(address, credentials, options);
     this.probe = new ProbeServiceClient(address, credentials, options);
+    this.timeline = new TimelineServiceClient(address, credentials, options);
   }
 
   close(): void {
-    for (const stub of [this.resolver, this.catalog, this.evidence, this.probe]) stub.close();
+    for (const stub of [this.resolver, this.catalog, this.evidence, this.probe, this.timeline]) stub.close();
   }
 }
 

@@ -25,6 +25,7 @@ from flightplan.v1 import (
     probe_service_pb2_grpc,
     resolver_service_pb2,
     resolver_service_pb2_grpc,
+    timeline_pb2_grpc,
 )
 from flightplan.values import Value
 
@@ -118,6 +119,11 @@ class Client(_Common):
     def probe(self) -> probe_service_pb2_grpc.ProbeServiceStub:
         """The generated stub on `channel`."""
         return probe_service_pb2_grpc.ProbeServiceStub(self.channel)
+
+    @functools.cached_property
+    def timeline(self) -> timeline_pb2_grpc.TimelineServiceStub:
+        """The generated stub on `channel`."""
+        return timeline_pb2_grpc.TimelineServiceStub(self.channel)
 
     def close(self) -> None:
         """Ends the connection, where there is one: to this process's own server each call has its own."""
@@ -262,6 +268,9 @@ class AsyncClient(_Common):
         )
         self.probe = cast(
             "probe_service_pb2_grpc.ProbeServiceAsyncStub", probe_service_pb2_grpc.ProbeServiceStub(self.channel)
+        )
+        self.timeline = cast(
+            "timeline_pb2_grpc.TimelineServiceAsyncStub", timeline_pb2_grpc.TimelineServiceStub(self.channel)
         )
 
     async def close(self) -> None:

@@ -4133,3 +4133,621 @@ pub mod resolver_service_client {
         }
     }
 }
+/// What to draw.
+#[allow(clippy::derive_partial_eq_without_eq)]
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct DescribeTimelineRequest {
+    /// Which views to send. Empty: all.
+    #[prost(enumeration = "TimelineZoom", repeated, tag = "3")]
+    pub zooms: ::prost::alloc::vec::Vec<i32>,
+    /// Pipeline ranks of the view STEP, each from 0 and at most once. Empty: all.
+    #[prost(int32, repeated, tag = "4")]
+    pub pipeline_ranks: ::prost::alloc::vec::Vec<i32>,
+    /// The rank of the views STEADY and LAYER. Unset: the slowest one.
+    #[prost(int32, optional, tag = "5")]
+    pub detail_pipeline_rank: ::core::option::Option<i32>,
+    /// The decoder layer of the view LAYER, from 0. Unset: the heaviest of that rank.
+    #[prost(int32, optional, tag = "6")]
+    pub layer_index: ::core::option::Option<i32>,
+    /// Events of the view STEP at most, of all ranks together. Where there are more, the passes in the middle of each rank
+    /// stand as one event; 20 a rank are sent in any case. Range 64..32768; unset: 4,096.
+    #[prost(int32, optional, tag = "7")]
+    pub max_event_count: ::core::option::Option<i32>,
+    /// Exactly one. Unset: INVALID_ARGUMENT. Their views are ignored.
+    #[prost(oneof = "describe_timeline_request::Config", tags = "1, 2")]
+    pub config: ::core::option::Option<describe_timeline_request::Config>,
+}
+/// Nested message and enum types in `DescribeTimelineRequest`.
+pub mod describe_timeline_request {
+    /// Exactly one. Unset: INVALID_ARGUMENT. Their views are ignored.
+    #[allow(clippy::derive_partial_eq_without_eq)]
+    #[derive(Clone, PartialEq, ::prost::Oneof)]
+    pub enum Config {
+        /// A question; the step of its plan is drawn.
+        #[prost(message, tag = "1")]
+        Resolve(super::ResolveConfigRequest),
+        /// A finished configuration. It must name the GPU and the number of GPUs.
+        #[prost(message, tag = "2")]
+        Validate(super::ValidateConfigRequest),
+    }
+}
+/// The step, drawn.
+#[allow(clippy::derive_partial_eq_without_eq)]
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct DescribeTimelineResponse {
+    /// The forecast's step in microseconds: what the other answers say, but for measurements that stand in its place there.
+    #[prost(double, tag = "1")]
+    pub step_time_us: f64,
+    /// The end of the replayed schedule.
+    #[prost(double, tag = "2")]
+    pub scheduled_us: f64,
+    /// step_time_us - scheduled_us. Negative: the forecast's closed formulas say less than the schedule shows.
+    #[prost(double, tag = "3")]
+    pub unattributed_us: f64,
+    /// What the answer of the same question says, where a profile or a reported run moved it; unset: the forecast's.
+    #[prost(double, optional, tag = "4")]
+    pub answer_step_time_us: ::core::option::Option<f64>,
+    /// Jitter between ranks and gaps between kernels: every pass is that much longer than the sum of its kernels.
+    #[prost(double, tag = "5")]
+    pub stack_overhead_ratio: f64,
+    /// The order of passes.
+    #[prost(enumeration = "TimelineSchedule", tag = "6")]
+    pub schedule: i32,
+    /// Forward and backward of different microbatches share passes (overlap_moe_expert_parallel_comm).
+    #[prost(bool, tag = "7")]
+    pub combined: bool,
+    /// Weight gradients of the experts wait until they fill an exchange (delay_wgrad_compute).
+    #[prost(bool, tag = "8")]
+    pub delayed_weight_gradients: bool,
+    /// Pipeline ranks.
+    #[prost(int32, tag = "9")]
+    pub pipeline_model_parallel_size: i32,
+    /// Model chunks a rank.
+    #[prost(int32, tag = "10")]
+    pub virtual_pipeline_model_parallel_size: i32,
+    /// Microbatches of a step and data-parallel rank.
+    #[prost(int64, tag = "11")]
+    pub microbatch_count: i64,
+    /// Microbatches that pass one chunk before the next chunk's turn.
+    #[prost(int64, tag = "12")]
+    pub microbatch_group_size_per_vp_stage: i64,
+    /// The rank with the longest passes: its totals are the forecast's walls.
+    #[prost(int32, tag = "13")]
+    pub slowest_pipeline_rank: i32,
+    /// Of the slowest rank, in the order of TimelineKind. `scheduled_us` of all and unattributed_us are the step, and so are
+    /// `forecast_us` of all.
+    #[prost(message, repeated, tag = "14")]
+    pub totals: ::prost::alloc::vec::Vec<TimelineTotal>,
+    /// One entry a pipeline rank.
+    #[prost(message, repeated, tag = "15")]
+    pub ranks: ::prost::alloc::vec::Vec<TimelineRank>,
+    /// What passes are made of; `pass_index` of events counts from 0 in this list.
+    #[prost(message, repeated, tag = "16")]
+    pub passes: ::prost::alloc::vec::Vec<TimelinePass>,
+    /// The views, in the order of TimelineZoom.
+    #[prost(message, repeated, tag = "17")]
+    pub views: ::prost::alloc::vec::Vec<TimelineView>,
+    /// What a reader must know beside the picture, a sentence each.
+    #[prost(string, repeated, tag = "18")]
+    pub notes: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    /// Digest of request, catalogue and evidence revision, as the answer of the same question has it.
+    #[prost(string, tag = "19")]
+    pub digest: ::prost::alloc::string::String,
+    /// Content revision of the catalogue.
+    #[prost(string, tag = "20")]
+    pub catalog_revision: ::prost::alloc::string::String,
+    /// The framework version: "megatron-lm main".
+    #[prost(string, tag = "21")]
+    pub target: ::prost::alloc::string::String,
+    /// The configuration is accepted and runs, as far as is known. What does not run is drawn all the same.
+    #[prost(bool, tag = "22")]
+    pub will_run: bool,
+}
+/// What one kind of event costs the slowest rank in a step.
+#[allow(clippy::derive_partial_eq_without_eq)]
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct TimelineTotal {
+    /// The kind.
+    #[prost(enumeration = "TimelineKind", tag = "1")]
+    pub kind: i32,
+    /// Microseconds of the replayed schedule in which the step waits for it.
+    #[prost(double, tag = "2")]
+    pub scheduled_us: f64,
+    /// Microseconds of it that run beside compute, so that the step does not wait.
+    #[prost(double, tag = "3")]
+    pub hidden_us: f64,
+    /// The forecast's figure in place of scheduled_us.
+    #[prost(double, tag = "4")]
+    pub forecast_us: f64,
+}
+/// One pipeline rank of a step. The figures are microseconds and add up to scheduled_us of the answer.
+#[allow(clippy::derive_partial_eq_without_eq)]
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct TimelineRank {
+    /// From 0.
+    #[prost(int32, tag = "1")]
+    pub pipeline_rank: i32,
+    /// In passes.
+    #[prost(double, tag = "2")]
+    pub busy_us: f64,
+    /// Waiting for other ranks.
+    #[prost(double, tag = "3")]
+    pub bubble_us: f64,
+    /// Exposed gradient reduction, weight gathering, optimizer and what is fixed per step.
+    #[prost(double, tag = "4")]
+    pub once_us: f64,
+    /// Decoder layers by chunk.
+    #[prost(int32, repeated, tag = "5")]
+    pub layer_counts: ::prost::alloc::vec::Vec<i32>,
+    /// It holds the embedding.
+    #[prost(bool, tag = "6")]
+    pub embedding: bool,
+    /// It holds the output layer and the loss.
+    #[prost(bool, tag = "7")]
+    pub loss: bool,
+    /// Forward passes before the first backward.
+    #[prost(int64, tag = "8")]
+    pub warm_up_count: i64,
+    /// Exposed pipeline transfers, and waiting for transfers in flight.
+    #[prost(double, tag = "9")]
+    pub transfer_us: f64,
+}
+/// One sort of pass.
+#[allow(clippy::derive_partial_eq_without_eq)]
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct TimelinePass {
+    /// FORWARD, BACKWARD or FORWARD_BACKWARD.
+    #[prost(enumeration = "TimelineKind", tag = "1")]
+    pub kind: i32,
+    /// The first pipeline rank whose passes are such.
+    #[prost(int32, tag = "2")]
+    pub pipeline_rank: i32,
+    /// The chunk from 0; of FORWARD_BACKWARD the forward's.
+    #[prost(int32, tag = "3")]
+    pub virtual_stage_index: i32,
+    /// Of FORWARD_BACKWARD: the backward's chunk.
+    #[prost(int32, optional, tag = "4")]
+    pub backward_virtual_stage_index: ::core::option::Option<i32>,
+    /// Its length in microseconds.
+    #[prost(double, tag = "5")]
+    pub duration_us: f64,
+    /// What it is made of, without parts of no length.
+    #[prost(message, repeated, tag = "6")]
+    pub parts: ::prost::alloc::vec::Vec<TimelinePart>,
+}
+/// A part of a pass.
+#[allow(clippy::derive_partial_eq_without_eq)]
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct TimelinePart {
+    /// The kind.
+    #[prost(enumeration = "TimelineKind", tag = "1")]
+    pub kind: i32,
+    /// Microseconds that the pass waits for it; of all parts: the pass.
+    #[prost(double, tag = "2")]
+    pub exposed_us: f64,
+    /// Microseconds of it beside the other parts.
+    #[prost(double, tag = "3")]
+    pub hidden_us: f64,
+}
+/// Events of one view, by rank, stream and start.
+#[allow(clippy::derive_partial_eq_without_eq)]
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct TimelineView {
+    /// Which.
+    #[prost(enumeration = "TimelineZoom", tag = "1")]
+    pub zoom: i32,
+    /// Its end; events start at 0 or later. Of STEP: scheduled_us, with unattributed_us where that is positive.
+    #[prost(double, tag = "2")]
+    pub duration_us: f64,
+    /// The events.
+    #[prost(message, repeated, tag = "3")]
+    pub events: ::prost::alloc::vec::Vec<TimelineEvent>,
+    /// What is shown, one line: "rank 3: forward of chunk 1, microbatch 40, beside backward of chunk 2, microbatch 36".
+    #[prost(string, tag = "4")]
+    pub title: ::prost::alloc::string::String,
+    /// Passes that stand in events of kind PASSES.
+    #[prost(int64, tag = "5")]
+    pub joined_pass_count: i64,
+}
+/// One bar.
+#[allow(clippy::derive_partial_eq_without_eq)]
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct TimelineEvent {
+    /// What it is.
+    #[prost(enumeration = "TimelineKind", tag = "1")]
+    pub kind: i32,
+    /// Where.
+    #[prost(enumeration = "TimelineStream", tag = "2")]
+    pub stream: i32,
+    /// The rank.
+    #[prost(int32, tag = "3")]
+    pub pipeline_rank: i32,
+    /// Microseconds from the view's start.
+    #[prost(double, tag = "4")]
+    pub start_us: f64,
+    /// Its length.
+    #[prost(double, tag = "5")]
+    pub duration_us: f64,
+    /// Of its length, what nothing else hides; of an event on COMPUTE all of it.
+    #[prost(double, tag = "6")]
+    pub exposed_us: f64,
+    /// What it is called: "experts", "F 12.1", "dispatch". Unique for no one.
+    #[prost(string, tag = "7")]
+    pub name: ::prost::alloc::string::String,
+    /// Of a pass: microbatch from 0; of FORWARD_BACKWARD the forward's.
+    #[prost(int64, optional, tag = "8")]
+    pub microbatch_index: ::core::option::Option<i64>,
+    /// Of FORWARD_BACKWARD: the backward's microbatch.
+    #[prost(int64, optional, tag = "9")]
+    pub backward_microbatch_index: ::core::option::Option<i64>,
+    /// Of a pass: its sort, an index into the answer's passes.
+    #[prost(int32, optional, tag = "10")]
+    pub pass_index: ::core::option::Option<i32>,
+    /// Of PASSES: how many; of a layer's operators: layers in a row that are alike and stand here together. Unset: 1.
+    #[prost(int64, optional, tag = "11")]
+    pub repeat_count: ::core::option::Option<i64>,
+    /// In STEADY and LAYER: the backward pass's, not the forward's.
+    #[prost(bool, tag = "12")]
+    pub backward: bool,
+    /// In STEADY: decoder layer from 0, the first one of those that stand together; unset: none (output layer, MTP).
+    #[prost(int32, optional, tag = "13")]
+    pub layer_index: ::core::option::Option<i32>,
+}
+/// How much of a step a view shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
+#[repr(i32)]
+pub enum TimelineZoom {
+    /// Never sent.
+    Unspecified = 0,
+    /// The whole step, a line for each pipeline rank.
+    Step = 1,
+    /// One forward and one backward pass of one rank in the steady state, layer by layer.
+    Steady = 2,
+    /// Forward and backward of one layer, operator by operator.
+    Layer = 3,
+}
+impl TimelineZoom {
+    /// String value of the enum field names used in the ProtoBuf definition.
+    ///
+    /// The values are not transformed in any way and thus are considered stable
+    /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+    pub fn as_str_name(&self) -> &'static str {
+        match self {
+            TimelineZoom::Unspecified => "TIMELINE_ZOOM_UNSPECIFIED",
+            TimelineZoom::Step => "TIMELINE_ZOOM_STEP",
+            TimelineZoom::Steady => "TIMELINE_ZOOM_STEADY",
+            TimelineZoom::Layer => "TIMELINE_ZOOM_LAYER",
+        }
+    }
+    /// Creates an enum from field names used in the ProtoBuf definition.
+    pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+        match value {
+            "TIMELINE_ZOOM_UNSPECIFIED" => Some(Self::Unspecified),
+            "TIMELINE_ZOOM_STEP" => Some(Self::Step),
+            "TIMELINE_ZOOM_STEADY" => Some(Self::Steady),
+            "TIMELINE_ZOOM_LAYER" => Some(Self::Layer),
+            _ => None,
+        }
+    }
+}
+/// What an event is, and what a total adds up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
+#[repr(i32)]
+pub enum TimelineKind {
+    /// Never sent.
+    Unspecified = 0,
+    /// Forward pass of one microbatch through one model chunk; in STEADY and LAYER and in totals: its compute alone.
+    Forward = 1,
+    /// Backward pass, with the weight gradients that are not delayed; in STEADY and LAYER and in totals: input gradients alone.
+    Backward = 2,
+    /// A forward and another microbatch's backward in one pass (overlap_moe_expert_parallel_comm). No total: its parts are
+    /// totals of their own.
+    ForwardBackward = 3,
+    /// Passes of the middle of a step, `repeat_count` of them, in one event. No total.
+    Passes = 4,
+    /// Compute of weight gradients.
+    WeightGradient = 5,
+    /// Compute that runs again for the backward pass (activation recomputation).
+    Recompute = 6,
+    /// Dispatch of tokens to experts.
+    Dispatch = 7,
+    /// Combine of the experts' outputs.
+    Combine = 8,
+    /// Dispatch and combine together, where they are not told apart: totals and passes.
+    ExpertExchange = 9,
+    /// Collectives of tensor and sequence parallelism.
+    TensorParallel = 10,
+    /// Exchanges of context parallelism.
+    ContextParallel = 11,
+    /// Sends and receives between pipeline stages.
+    PipelineTransfer = 12,
+    /// Gradient reduction over data-parallel ranks.
+    GradientReduce = 13,
+    /// Gathering of weights from data-parallel ranks.
+    ParameterGather = 14,
+    /// Update of the weights, with copies of a state that is kept on the host.
+    Optimizer = 15,
+    /// What is fixed per step: logging, data, garbage collection, synchronisation.
+    StepFixed = 16,
+    /// The GPU waits for the host to launch kernels or to learn sizes.
+    Host = 17,
+    /// Activations leave for the host and come back (cpu_offloading).
+    ActivationOffload = 18,
+    /// The rank waits for other ranks.
+    Bubble = 19,
+    /// The forecast's step less the replayed schedule: the forecast has closed formulas for the pipeline's bubble and for how
+    /// often forward and backward overlap. An event only where it is positive.
+    Unattributed = 20,
+}
+impl TimelineKind {
+    /// String value of the enum field names used in the ProtoBuf definition.
+    ///
+    /// The values are not transformed in any way and thus are considered stable
+    /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+    pub fn as_str_name(&self) -> &'static str {
+        match self {
+            TimelineKind::Unspecified => "TIMELINE_KIND_UNSPECIFIED",
+            TimelineKind::Forward => "TIMELINE_KIND_FORWARD",
+            TimelineKind::Backward => "TIMELINE_KIND_BACKWARD",
+            TimelineKind::ForwardBackward => "TIMELINE_KIND_FORWARD_BACKWARD",
+            TimelineKind::Passes => "TIMELINE_KIND_PASSES",
+            TimelineKind::WeightGradient => "TIMELINE_KIND_WEIGHT_GRADIENT",
+            TimelineKind::Recompute => "TIMELINE_KIND_RECOMPUTE",
+            TimelineKind::Dispatch => "TIMELINE_KIND_DISPATCH",
+            TimelineKind::Combine => "TIMELINE_KIND_COMBINE",
+            TimelineKind::ExpertExchange => "TIMELINE_KIND_EXPERT_EXCHANGE",
+            TimelineKind::TensorParallel => "TIMELINE_KIND_TENSOR_PARALLEL",
+            TimelineKind::ContextParallel => "TIMELINE_KIND_CONTEXT_PARALLEL",
+            TimelineKind::PipelineTransfer => "TIMELINE_KIND_PIPELINE_TRANSFER",
+            TimelineKind::GradientReduce => "TIMELINE_KIND_GRADIENT_REDUCE",
+            TimelineKind::ParameterGather => "TIMELINE_KIND_PARAMETER_GATHER",
+            TimelineKind::Optimizer => "TIMELINE_KIND_OPTIMIZER",
+            TimelineKind::StepFixed => "TIMELINE_KIND_STEP_FIXED",
+            TimelineKind::Host => "TIMELINE_KIND_HOST",
+            TimelineKind::ActivationOffload => "TIMELINE_KIND_ACTIVATION_OFFLOAD",
+            TimelineKind::Bubble => "TIMELINE_KIND_BUBBLE",
+            TimelineKind::Unattributed => "TIMELINE_KIND_UNATTRIBUTED",
+        }
+    }
+    /// Creates an enum from field names used in the ProtoBuf definition.
+    pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+        match value {
+            "TIMELINE_KIND_UNSPECIFIED" => Some(Self::Unspecified),
+            "TIMELINE_KIND_FORWARD" => Some(Self::Forward),
+            "TIMELINE_KIND_BACKWARD" => Some(Self::Backward),
+            "TIMELINE_KIND_FORWARD_BACKWARD" => Some(Self::ForwardBackward),
+            "TIMELINE_KIND_PASSES" => Some(Self::Passes),
+            "TIMELINE_KIND_WEIGHT_GRADIENT" => Some(Self::WeightGradient),
+            "TIMELINE_KIND_RECOMPUTE" => Some(Self::Recompute),
+            "TIMELINE_KIND_DISPATCH" => Some(Self::Dispatch),
+            "TIMELINE_KIND_COMBINE" => Some(Self::Combine),
+            "TIMELINE_KIND_EXPERT_EXCHANGE" => Some(Self::ExpertExchange),
+            "TIMELINE_KIND_TENSOR_PARALLEL" => Some(Self::TensorParallel),
+            "TIMELINE_KIND_CONTEXT_PARALLEL" => Some(Self::ContextParallel),
+            "TIMELINE_KIND_PIPELINE_TRANSFER" => Some(Self::PipelineTransfer),
+            "TIMELINE_KIND_GRADIENT_REDUCE" => Some(Self::GradientReduce),
+            "TIMELINE_KIND_PARAMETER_GATHER" => Some(Self::ParameterGather),
+            "TIMELINE_KIND_OPTIMIZER" => Some(Self::Optimizer),
+            "TIMELINE_KIND_STEP_FIXED" => Some(Self::StepFixed),
+            "TIMELINE_KIND_HOST" => Some(Self::Host),
+            "TIMELINE_KIND_ACTIVATION_OFFLOAD" => Some(Self::ActivationOffload),
+            "TIMELINE_KIND_BUBBLE" => Some(Self::Bubble),
+            "TIMELINE_KIND_UNATTRIBUTED" => Some(Self::Unattributed),
+            _ => None,
+        }
+    }
+}
+/// Where on a rank an event runs. Events of one stream of one rank do not overlap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
+#[repr(i32)]
+pub enum TimelineStream {
+    /// Never sent.
+    Unspecified = 0,
+    /// Compute; waits that stop it stand here too.
+    Compute = 1,
+    /// Dispatch and combine.
+    Expert = 2,
+    /// Tensor and context parallelism.
+    Model = 3,
+    /// Activations on their way to the next stage.
+    Pipeline = 4,
+    /// Data parallelism.
+    Data = 5,
+    /// Gaps in which the GPU waits for the host.
+    Host = 6,
+    /// Gradients on their way to the stage before.
+    PipelineBackward = 7,
+}
+impl TimelineStream {
+    /// String value of the enum field names used in the ProtoBuf definition.
+    ///
+    /// The values are not transformed in any way and thus are considered stable
+    /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+    pub fn as_str_name(&self) -> &'static str {
+        match self {
+            TimelineStream::Unspecified => "TIMELINE_STREAM_UNSPECIFIED",
+            TimelineStream::Compute => "TIMELINE_STREAM_COMPUTE",
+            TimelineStream::Expert => "TIMELINE_STREAM_EXPERT",
+            TimelineStream::Model => "TIMELINE_STREAM_MODEL",
+            TimelineStream::Pipeline => "TIMELINE_STREAM_PIPELINE",
+            TimelineStream::Data => "TIMELINE_STREAM_DATA",
+            TimelineStream::Host => "TIMELINE_STREAM_HOST",
+            TimelineStream::PipelineBackward => "TIMELINE_STREAM_PIPELINE_BACKWARD",
+        }
+    }
+    /// Creates an enum from field names used in the ProtoBuf definition.
+    pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+        match value {
+            "TIMELINE_STREAM_UNSPECIFIED" => Some(Self::Unspecified),
+            "TIMELINE_STREAM_COMPUTE" => Some(Self::Compute),
+            "TIMELINE_STREAM_EXPERT" => Some(Self::Expert),
+            "TIMELINE_STREAM_MODEL" => Some(Self::Model),
+            "TIMELINE_STREAM_PIPELINE" => Some(Self::Pipeline),
+            "TIMELINE_STREAM_DATA" => Some(Self::Data),
+            "TIMELINE_STREAM_HOST" => Some(Self::Host),
+            "TIMELINE_STREAM_PIPELINE_BACKWARD" => Some(Self::PipelineBackward),
+            _ => None,
+        }
+    }
+}
+/// Which order upstream runs the passes in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
+#[repr(i32)]
+pub enum TimelineSchedule {
+    /// Never sent.
+    Unspecified = 0,
+    /// Without a pipeline: forward, backward, microbatch by microbatch.
+    NoPipelining = 1,
+    /// One forward, one backward (1F1B).
+    OneForwardOneBackward = 2,
+    /// 1F1B over virtual stages, in groups of microbatches.
+    Interleaved = 3,
+}
+impl TimelineSchedule {
+    /// String value of the enum field names used in the ProtoBuf definition.
+    ///
+    /// The values are not transformed in any way and thus are considered stable
+    /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+    pub fn as_str_name(&self) -> &'static str {
+        match self {
+            TimelineSchedule::Unspecified => "TIMELINE_SCHEDULE_UNSPECIFIED",
+            TimelineSchedule::NoPipelining => "TIMELINE_SCHEDULE_NO_PIPELINING",
+            TimelineSchedule::OneForwardOneBackward => {
+                "TIMELINE_SCHEDULE_ONE_FORWARD_ONE_BACKWARD"
+            }
+            TimelineSchedule::Interleaved => "TIMELINE_SCHEDULE_INTERLEAVED",
+        }
+    }
+    /// Creates an enum from field names used in the ProtoBuf definition.
+    pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+        match value {
+            "TIMELINE_SCHEDULE_UNSPECIFIED" => Some(Self::Unspecified),
+            "TIMELINE_SCHEDULE_NO_PIPELINING" => Some(Self::NoPipelining),
+            "TIMELINE_SCHEDULE_ONE_FORWARD_ONE_BACKWARD" => {
+                Some(Self::OneForwardOneBackward)
+            }
+            "TIMELINE_SCHEDULE_INTERLEAVED" => Some(Self::Interleaved),
+            _ => None,
+        }
+    }
+}
+/// Generated client implementations.
+pub mod timeline_service_client {
+    #![allow(unused_variables, dead_code, missing_docs, clippy::let_unit_value)]
+    use tonic::codegen::*;
+    use tonic::codegen::http::Uri;
+    /// Draws one training step: what each pipeline rank does when, on which stream, from the numbers of the step's forecast.
+    /// Idempotent.
+    #[derive(Debug, Clone)]
+    pub struct TimelineServiceClient<T> {
+        inner: tonic::client::Grpc<T>,
+    }
+    impl TimelineServiceClient<tonic::transport::Channel> {
+        /// Attempt to create a new client by connecting to a given endpoint.
+        pub async fn connect<D>(dst: D) -> Result<Self, tonic::transport::Error>
+        where
+            D: TryInto<tonic::transport::Endpoint>,
+            D::Error: Into<StdError>,
+        {
+            let conn = tonic::transport::Endpoint::new(dst)?.connect().await?;
+            Ok(Self::new(conn))
+        }
+    }
+    impl<T> TimelineServiceClient<T>
+    where
+        T: tonic::client::GrpcService<tonic::body::BoxBody>,
+        T::Error: Into<StdError>,
+        T::ResponseBody: Body<Data = Bytes> + Send + 'static,
+        <T::ResponseBody as Body>::Error: Into<StdError> + Send,
+    {
+        pub fn new(inner: T) -> Self {
+            let inner = tonic::client::Grpc::new(inner);
+            Self { inner }
+        }
+        pub fn with_origin(inner: T, origin: Uri) -> Self {
+            let inner = tonic::client::Grpc::with_origin(inner, origin);
+            Self { inner }
+        }
+        pub fn with_interceptor<F>(
+            inner: T,
+            interceptor: F,
+        ) -> TimelineServiceClient<InterceptedService<T, F>>
+        where
+            F: tonic::service::Interceptor,
+            T::ResponseBody: Default,
+            T: tonic::codegen::Service<
+                http::Request<tonic::body::BoxBody>,
+                Response = http::Response<
+                    <T as tonic::client::GrpcService<tonic::body::BoxBody>>::ResponseBody,
+                >,
+            >,
+            <T as tonic::codegen::Service<
+                http::Request<tonic::body::BoxBody>,
+            >>::Error: Into<StdError> + Send + Sync,
+        {
+            TimelineServiceClient::new(InterceptedService::new(inner, interceptor))
+        }
+        /// Compress requests with the given encoding.
+        ///
+        /// This requires the server to support it otherwise it might respond with an
+        /// error.
+        #[must_use]
+        pub fn send_compressed(mut self, encoding: CompressionEncoding) -> Self {
+            self.inner = self.inner.send_compressed(encoding);
+            self
+        }
+        /// Enable decompressing responses.
+        #[must_use]
+        pub fn accept_compressed(mut self, encoding: CompressionEncoding) -> Self {
+            self.inner = self.inner.accept_compressed(encoding);
+            self
+        }
+        /// Limits the maximum size of a decoded message.
+        ///
+        /// Default: `4MB`
+        #[must_use]
+        pub fn max_decoding_message_size(mut self, limit: usize) -> Self {
+            self.inner = self.inner.max_decoding_message_size(limit);
+            self
+        }
+        /// Limits the maximum size of an encoded message.
+        ///
+        /// Default: `usize::MAX`
+        #[must_use]
+        pub fn max_encoding_message_size(mut self, limit: usize) -> Self {
+            self.inner = self.inner.max_encoding_message_size(limit);
+            self
+        }
+        /// Replays the pipeline schedule of a resolved or a finished configuration, event by event.
+        /// INVALID_ARGUMENT: a field is missing, malformed, out of range or names something unknown; fix it (all violations at once).
+        /// FAILED_PRECONDITION: the configuration has no step to draw; the message says what is missing. RESOURCE_EXHAUSTED
+        /// with RetryInfo: overloaded; retry after the delay. DEADLINE_EXCEEDED: give more time.
+        pub async fn describe_timeline(
+            &mut self,
+            request: impl tonic::IntoRequest<super::DescribeTimelineRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::DescribeTimelineResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::new(
+                        tonic::Code::Unknown,
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic::codec::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/flightplan.v1.TimelineService/DescribeTimeline",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(
+                    GrpcMethod::new("flightplan.v1.TimelineService", "DescribeTimeline"),
+                );
+            self.inner.unary(req, path, codec).await
+        }
+    }
+}

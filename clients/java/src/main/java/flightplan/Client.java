@@ -8,6 +8,7 @@ import flightplan.v1.Launch;
 import flightplan.v1.ProbeServiceGrpc;
 import flightplan.v1.ResolveConfigResponse;
 import flightplan.v1.ResolverServiceGrpc;
+import flightplan.v1.TimelineServiceGrpc;
 import io.grpc.ManagedChannel;
 import io.grpc.ManagedChannelBuilder;
 import java.io.InputStreamReader;
@@ -70,6 +71,10 @@ public final class Client implements AutoCloseable {
 
   public ProbeServiceGrpc.ProbeServiceBlockingStub probe() {
     return ProbeServiceGrpc.newBlockingStub(channel);
+  }
+
+  public TimelineServiceGrpc.TimelineServiceBlockingStub timeline() {
+    return TimelineServiceGrpc.newBlockingStub(channel);
   }
 
   /** The launch of a plan in a dialect; with "" the target's own. Empty: the plan was not asked for with it. */

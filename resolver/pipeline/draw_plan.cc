@@ -1,0 +1,20 @@
+#include "resolver/pipeline/draw_plan.h"
+
+#include "absl/status/status.h"
+#include "resolver/derive/candidate.h"
+
+namespace flightplan {
+
+absl::StatusOr<Timeline> DrawPlan(const ResolvedPlan& plan, const TimelineAsked& asked) {
+  if (plan.step == nullptr) {
+    return absl::FailedPreconditionError(
+        "the step has no forecast to draw: the model's layers, the batch or the GPU's rates are not known, or the "
+        "layout "
+        "does not divide the GPUs");
+  }
+  const StepModel& model = plan.step->model;
+  const Candidate candidate = CandidateOf(plan.decided.config, plan.env, model.shape(), plan.step->stages);
+  return DrawStep(model.shape(), model.work(), candidate, model.rates(), asked);
+}
+
+}  // namespace flightplan

@@ -1,0 +1,361 @@
+#include "resolver/timeline/timeline.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <random>
+#include <set>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "resolver/base/work.h"
+#include "resolver/catalog/catalog.h"
+#include "resolver/timeline/replay.h"
+
+namespace flightplan {
+namespace {
+
+using K = TimelineKind;
+
+size_t At(K kind) { return static_cast<size_t>(kind); }
+
+const Catalog& TheCatalog() {
+  static const Catalog& catalog = *new Catalog(*Catalog::Builtin());
+  return catalog;
+}
+
+// A model on a GPU with a layout; a candidate that the forecast takes.
+struct Case {
+  ModelShape shape;
+  ModelWork work;
+  StageLayout stages;
+  Candidate plan;
+  GpuRates rates;
+  std::string name;
+
+  Case(const ModelSpec& model, const GpuSystem& gpu, int pp, int vpp)
+      : shape(*MakeShape(model)), work(WorkOf(shape)), rates(RatesOf(gpu)) {
+    Config config;
+    config.Set(Knob::pipeline_model_parallel_size, Value(pp), Origin::kCaller);
+    if (vpp > 1) config.Set(Knob::virtual_pipeline_model_parallel_size, Value(vpp), Origin::kCaller);
+    stages = StagesOf(shape, config);
+    plan.pp = stages.pp;
+    plan.vpp = stages.vpp;
+    plan.seq_length = 4096;
+    name = absl::StrCat(model.name, " on ", gpu.name, " PP", plan.pp, " VPP", plan.vpp);
+  }
+  Case(const char* model, const char* gpu, int pp, int vpp)
+      : Case(**TheCatalog().FindModel(model), **TheCatalog().FindGpu(gpu), pp, vpp) {}
+
+  // Gives every data-parallel rank so many microbatches.
+  void Batch(int64_t microbatches) {
+    plan.stages = &stages;
+    plan.global_batch_size = microbatches * plan.micro_batch_size * plan.gpus / (int64_t{plan.tp} * plan.cp * plan.pp);
+  }
+  Timeline Draw(const TimelineAsked& asked = {}) {
+    plan.stages = &stages;
+    const absl::StatusOr<Timeline> timeline = DrawStep(shape, work, plan, rates, asked);
+    EXPECT_TRUE(timeline.ok()) << name << ": " << timeline.status();
+    return timeline.ok() ? *timeline : Timeline();
+  }
+};
+
+int Pick(std::mt19937* random, const std::vector<int>& values) {
+  return values[std::uniform_int_distribution<size_t>(0, values.size() - 1)(*random)];
+}
+
+// Any layout that a forecast takes, whether or not a stack would.
+Case Random(const ModelSpec& model, const GpuSystem& gpu, std::mt19937* random) {
+  const int pp = Pick(random, {1, 1, 2, 4, 8}), vpp = pp > 1 ? Pick(random, {1, 2, 3}) : 1;
+  Case c(model, gpu, pp, vpp);
+  Candidate& plan = c.plan;
+  const auto chance = [&] { return Pick(random, {0, 1}) == 1; };
+  plan.tp = Pick(random, {1, 2, 4});
+  plan.cp = Pick(random, {1, 1, 2});
+  plan.sequence_parallel = plan.tp > 1;
+  plan.gpus = int64_t{plan.tp} * plan.cp * plan.pp * Pick(random, {1, 2, 8});
+  if (c.shape.is_moe()) {
+    for (int ep : {8, 4, 2}) {
+      if (plan.gpus / plan.pp % ep == 0 && c.shape.experts % ep == 0 && chance()) plan.ep = ep;
+    }
+    plan.ep_overlap = plan.ep > 1 && (plan.pp == 1 || plan.vpp > 1) && chance();
+    plan.delay_wgrad = plan.ep_overlap && chance();
+    plan.early_attn_release = plan.ep_overlap && chance();
+    plan.shared_expert_overlap = !plan.ep_overlap && chance();
+    plan.dispatcher = static_cast<Dispatcher>(Pick(random, {1, 2, 3}));
+  }
+  plan.tp_overlap = chance();
+  plan.overlap_grad_reduce = chance();
+  plan.overlap_param_gather = chance();
+  plan.shard_weights = plan.pp == 1 && Pick(random, {0, 0, 0, 1}) == 1;
+  plan.recompute = plan.ep_overlap ? RecomputeMode::kNone : static_cast<RecomputeMode>(Pick(random, {0, 1, 2, 3}));
+  plan.recompute_modules = kDropCoreAttn | kDropLayernorm | kDropMoeAct;
+  plan.graphs = static_cast<GraphImpl>(Pick(random, {0, 2, 3}));
+  plan.offload_layers = Pick(random, {0, 0, 2});
+  plan.precision = static_cast<GemmPrecision>(Pick(random, {0, 0, 4}));
+  plan.bf16_layers = static_cast<uint16_t>(Pick(random, {0, 4}));
+  c.Batch(int64_t{Pick(random, {1, 2, 4})} * pp * Pick(random, {1, 2, 3}));
+  return c;
+}
+
+double Sum(const KindTimes& times) {
+  double sum = 0;
+  for (double us : times) sum += us;
+  return sum;
+}
+
+template <class Body>
+void ForRandomSteps(int each, const Body& body) {
+  std::mt19937 random(20261125);
+  for (const ModelSpec& model : TheCatalog().models()) {
+    if (!MakeShape(model).ok()) continue;
+    for (const GpuSystem& gpu : TheCatalog().gpus()) {
+      if (!RatesOf(gpu).known) continue;
+      for (int i = 0; i < each; ++i) {
+        Case c = Random(model, gpu, &random);
+        body(&c);
+      }
+    }
+  }
+}
+
+TEST(Timeline, OfEveryModelAddsUpToTheForecast) {
+  int drawn = 0;
+  ForRandomSteps(2, [&](Case* c) {
+    StepForecast step;
+    ASSERT_TRUE(ForecastStep(c->work, c->plan, c->rates, &step)) << c->name;
+    TimelineAsked asked;
+    asked.zooms = {TimelineZoom::kSteady};
+    const Timeline t = c->Draw(asked);
+    const double slack = 1e-9 * step.us;
+    EXPECT_EQ(t.step_us, step.us);
+    EXPECT_NEAR(Sum(t.forecast), step.us, slack) << c->name;
+    EXPECT_NEAR(Sum(t.scheduled) + t.unattributed_us(), step.us, slack) << c->name;
+    for (const TimelineRank& rank : t.ranks) {
+      EXPECT_NEAR(rank.busy_us + rank.transfer_us + rank.bubble_us + rank.once_us, t.scheduled_us, slack) << c->name;
+      EXPECT_GE(rank.bubble_us, -slack);
+    }
+    ++drawn;
+  });
+  EXPECT_GT(drawn, 500);
+}
+
+// Without EP overlap a rank does in the schedule what it does in the forecast, kind by kind: they differ by waiting
+// alone.
+TEST(Timeline, DiffersFromTheForecastByWaitingAlone) {
+  ForRandomSteps(1, [&](Case* c) {
+    TimelineAsked asked;
+    asked.zooms = {TimelineZoom::kSteady};
+    if (c->plan.ep_overlap) return;
+    const Timeline t = c->Draw(asked);
+    for (size_t kind = 1; kind < kTimelineKinds; ++kind) {
+      if (kind == At(K::kBubble) || kind == At(K::kPipelineTransfer)) continue;
+      EXPECT_NEAR(t.scheduled[kind], t.forecast[kind], 1e-9 * t.step_us) << c->name << " kind " << kind;
+    }
+    StepForecast step;
+    ASSERT_TRUE(ForecastStep(c->work, c->plan, c->rates, &step));
+    const HiddenCommunication& h = step.hidden;
+    EXPECT_NEAR(t.hidden[At(K::kTensorParallel)], h.tensor_parallel, 1e-9 * t.step_us);
+    EXPECT_NEAR(t.hidden[At(K::kContextParallel)], h.context_parallel, 1e-9 * t.step_us);
+    EXPECT_NEAR(t.hidden[At(K::kExpertExchange)], h.expert_exchange, 1e-9 * t.step_us);
+    EXPECT_NEAR(t.hidden[At(K::kPipelineTransfer)], h.pipeline_transfer, 1e-9 * t.step_us);
+    EXPECT_NEAR(t.hidden[At(K::kGradientReduce)] + t.hidden[At(K::kParameterGather)], h.data_parallel,
+                1e-9 * t.step_us);
+  });
+}
+
+// Without a pipeline and without EP overlap there is nothing to wait for.
+TEST(Timeline, WithoutAPipelineIsTheForecast) {
+  Case c("qwen3-30b-a3b", "h100", 1, 1);
+  c.plan.gpus = 16;
+  c.plan.ep = 16;
+  c.Batch(8);
+  EXPECT_NEAR(c.Draw().unattributed_us(), 0, 1e-3);
+  // One forward and one backward alone, as the forecast has it.
+  c.plan.ep_overlap = true;
+  EXPECT_NEAR(c.Draw().unattributed_us(), 0, 1e-3);
+}
+
+TEST(Timeline, EventsOfOneStreamDoNotOverlap) {
+  ForRandomSteps(1, [&](Case* c) {
+    const Timeline t = c->Draw();
+    ASSERT_EQ(t.views.size(), 3u);
+    for (const TimelineView& view : t.views) {
+      ASSERT_FALSE(view.events.empty()) << c->name;
+      const TimelineEvent* last = nullptr;
+      for (const TimelineEvent& event : view.events) {
+        EXPECT_GE(event.start_us, 0);
+        EXPECT_GT(event.us, 0);
+        EXPECT_LE(event.start_us + event.us, view.us * (1 + 1e-9)) << c->name << " " << event.name;
+        EXPECT_LE(event.exposed_us, event.us * (1 + 1e-9)) << c->name << " " << event.name;
+        if (last != nullptr && last->rank == event.rank && last->stream == event.stream) {
+          EXPECT_GE(event.start_us, (last->start_us + last->us) - 1e-9 * view.us - 1e-3)
+              << c->name << " " << view.title << ": " << last->name << ", " << event.name;
+        }
+        last = &event;
+      }
+    }
+  });
+}
+
+// The middle of a rank's schedule, layer by layer, takes what its passes take.
+TEST(Timeline, TheSteadyStateTakesWhatItsPassesTake) {
+  ForRandomSteps(1, [&](Case* c) {
+    if (c->plan.bf16_layers > 0 && c->plan.ep_overlap) return;
+    TimelineAsked asked;
+    asked.zooms = {TimelineZoom::kStep, TimelineZoom::kSteady};
+    asked.max_events = 32768;
+    const Timeline t = c->Draw(asked);
+    double exposed = 0, passes = 0;
+    for (const TimelineEvent& event : t.views[1].events) {
+      if (event.stream != TimelineStream::kExpert || !t.combined) exposed += event.exposed_us;
+    }
+    if (t.combined) return;  // two streams run at once: lengths do not add up
+    const size_t at = t.views[1].title.find(": ");
+    for (const TimelineEvent& event : t.views[0].events) {
+      if (event.rank != t.slowest || event.pass < 0) continue;
+      const std::string wanted = t.views[1].title.substr(at + 2);
+      if (absl::StrCat(wanted, " ").find(absl::StrCat(event.name, " ")) != 0 &&
+          absl::StrCat(wanted, " ").find(absl::StrCat(", then ", event.name, " ")) == std::string::npos &&
+          wanted.find(absl::StrCat(event.name, ", ")) != 0)
+        continue;
+      passes += event.us;
+    }
+    double transfers = 0;
+    for (const TimelineEvent& event : t.views[1].events) {
+      if (event.kind == K::kPipelineTransfer) transfers += event.exposed_us;
+    }
+    EXPECT_NEAR(exposed - transfers, passes, 1e-6 * t.step_us) << c->name << " " << t.views[1].title;
+  });
+}
+
+TEST(Timeline, JoinsWhatIsTooMuch) {
+  Case c("deepseek-v3", "h100", 16, 2);
+  c.plan.gpus = 1024;
+  c.plan.ep = 64;
+  c.plan.tp = 1;
+  c.Batch(512);
+  TimelineAsked asked;
+  asked.zooms = {TimelineZoom::kStep};
+  const Timeline t = c.Draw(asked);
+  EXPECT_LE(t.views[0].events.size(), 4096u);
+  std::map<int, int64_t> passes;
+  for (const TimelineEvent& event : t.views[0].events) {
+    if (event.pass >= 0) ++passes[event.rank];
+    if (event.kind == K::kPasses) passes[event.rank] += event.repeat;
+  }
+  ASSERT_EQ(passes.size(), 16u);
+  for (const auto& [rank, count] : passes) EXPECT_EQ(count, 2 * 2 * 512) << rank;
+  asked.ranks = {3};
+  const Timeline one = c.Draw(asked);
+  for (const TimelineEvent& event : one.views[0].events) EXPECT_EQ(event.rank, 3);
+}
+
+TEST(Timeline, EndsWithItsCaller) {
+  Case c("deepseek-v3", "h100", 16, 2);
+  c.plan.gpus = 1024;
+  c.Batch(512);
+  const Work work(1000);
+  EXPECT_EQ(DrawStep(c.shape, c.work, c.plan, c.rates, {}).status().code(), absl::StatusCode::kCancelled);
+}
+
+TEST(Timeline, RefusesWhatItCannotDraw) {
+  Case c("deepseek-v3", "h100", 16, 2);
+  c.plan.gpus = 1024;
+  c.Batch(int64_t{1} << 20);
+  EXPECT_EQ(DrawStep(c.shape, c.work, c.plan, c.rates, {}).status().code(), absl::StatusCode::kFailedPrecondition);
+  c.Batch(64);
+  TimelineAsked asked;
+  asked.ranks = {16};
+  EXPECT_EQ(DrawStep(c.shape, c.work, c.plan, c.rates, asked).status().code(), absl::StatusCode::kInvalidArgument);
+  asked = {};
+  asked.layer = 61;
+  EXPECT_EQ(DrawStep(c.shape, c.work, c.plan, c.rates, asked).status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+// ---- the order of passes
+
+struct Sizes {
+  int pp, vpp;
+  int64_t microbatches;
+  bool combined;
+};
+
+const Sizes kSizes[] = {{1, 1, 1, false}, {1, 1, 6, true},  {2, 1, 5, false},  {4, 1, 2, false}, {8, 1, 32, false},
+                        {4, 2, 8, false}, {4, 4, 16, true}, {8, 3, 24, false}, {2, 6, 6, true},  {16, 4, 64, true}};
+
+TEST(OrderOfPasses, RunsEveryPassOnceAsTheScheduleSays) {
+  for (const Sizes& z : kSizes) {
+    const Schedule s{z.pp, z.vpp, z.microbatches, z.pp, z.combined};
+    for (int rank = 0; rank < z.pp; ++rank) {
+      const std::vector<PipelinePass> order = OrderOfPasses(s, rank, z.combined);
+      std::set<std::pair<int64_t, int>> forwards, backwards;
+      int64_t first_backward = -1, combined = 0;
+      for (const PipelinePass& pass : order) {
+        if (pass.backward() && first_backward < 0) first_backward = static_cast<int64_t>(forwards.size());
+        if (pass.forward()) {
+          EXPECT_TRUE(forwards.emplace(pass.forward_microbatch, pass.forward_chunk).second);
+        }
+        if (pass.backward()) {
+          EXPECT_TRUE(backwards.emplace(pass.backward_microbatch, pass.backward_chunk).second);
+        }
+        combined += pass.combined() ? 1 : 0;
+      }
+      const int64_t total = z.microbatches * z.vpp, warm_up = WarmUpPasses(s, rank);
+      EXPECT_EQ(static_cast<int64_t>(forwards.size()), total);
+      EXPECT_EQ(static_cast<int64_t>(backwards.size()), total);
+      EXPECT_EQ(combined, z.combined ? total - warm_up : 0);
+      EXPECT_EQ(first_backward, z.combined ? warm_up : std::min(total, warm_up + 1));
+    }
+  }
+}
+
+TEST(ReplayPasses, WaitsForWhatItNeeds) {
+  std::mt19937 random(7);
+  std::uniform_real_distribution<double> length(1, 3);
+  for (const Sizes& z : kSizes) {
+    const Schedule s{z.pp, z.vpp, z.microbatches, z.pp, z.combined};
+    std::vector<std::vector<PassLengths>> lengths(static_cast<size_t>(z.pp));
+    for (auto& row : lengths) {
+      for (int chunk = 0; chunk < z.vpp; ++chunk) row.push_back({length(random), length(random), 0.9, 1.7});
+    }
+    const PipelineHop hop{0.25, 0.5};
+    const auto replay = ReplayPasses(s, z.combined, lengths, hop, std::vector<double>(lengths.size(), 1.0));
+    ASSERT_TRUE(replay.ok()) << replay.status();
+    using Key = std::tuple<int64_t, int>;  // microbatch, stage
+    std::map<Key, PipelinePass> forwards, backwards;
+    for (int rank = 0; rank < z.pp; ++rank) {
+      double free = 1;
+      for (const PipelinePass& pass : replay->ranks[static_cast<size_t>(rank)]) {
+        EXPECT_GE(pass.start_us, free - 1e-9);
+        EXPECT_NEAR(pass.start_us, free + pass.wait_us, 1e-9);
+        free = pass.end_us + hop.us * hop.exposed * pass.transfers();
+        if (pass.forward()) forwards[{pass.forward_microbatch, pass.forward_chunk * z.pp + rank}] = pass;
+        if (pass.backward()) backwards[{pass.backward_microbatch, pass.backward_chunk * z.pp + rank}] = pass;
+      }
+      EXPECT_EQ(free, replay->end_us[static_cast<size_t>(rank)]);
+    }
+    const int stages = z.pp * z.vpp;
+    for (const auto& [key, pass] : forwards) {
+      const auto& [m, stage] = key;
+      if (stage > 0) {
+        EXPECT_GE(pass.start_us, forwards.at({m, stage - 1}).end_us + hop.us - 1e-9);
+      }
+    }
+    for (const auto& [key, pass] : backwards) {
+      const auto& [m, stage] = key;
+      if (stage + 1 < stages) {
+        EXPECT_GE(pass.start_us, backwards.at({m, stage + 1}).end_us + hop.us - 1e-9);
+      }
+      EXPECT_GE(pass.start_us, forwards.at({m, stage}).end_us - 1e-9);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace flightplan
