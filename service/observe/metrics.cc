@@ -9,6 +9,7 @@
 #include "flightplan/v1/evidence_service.pb.h"
 #include "flightplan/v1/probe_service.pb.h"
 #include "flightplan/v1/resolver_service.pb.h"
+#include "flightplan/v1/timeline.pb.h"
 #include "google/protobuf/descriptor.h"
 #include "prometheus/text_serializer.h"
 #include "service/observe/door_reviews.h"
@@ -73,7 +74,8 @@ std::vector<const ServiceDescriptor*> Services() {
   return {v1::ResolveConfigRequest::descriptor()->file()->service(0),
           v1::GetModelRequest::descriptor()->file()->service(0),
           v1::GetMeasurementRequest::descriptor()->file()->service(0),
-          v1::RunProbeRequest::descriptor()->file()->service(0)};
+          v1::RunProbeRequest::descriptor()->file()->service(0),
+          v1::DescribeTimelineRequest::descriptor()->file()->service(0)};
 }
 
 absl::string_view TypeLabel(const google::protobuf::MethodDescriptor& method) {
