@@ -23,10 +23,10 @@ pin_python clients/python/requirements-integrations.in
 pin_python tests/doors/pre_commit.in
 pin_python probe/toolkit.in --no-deps
 
-for package in deploy/buf clients/typescript; do
+for package in deploy/buf clients/typescript clients/web; do
   (cd "$package" && npm install --package-lock-only --ignore-scripts --no-audit --no-fund --loglevel=error --omit-lockfile-registry-resolved)
 done
-for module in clients/go clients/go/tools; do
+for module in clients/go clients/go/tools tests/connect/tools; do
   (cd "$module" && GOTOOLCHAIN=local go mod tidy)
 done
 # All that Maven fetches for the Java client into a repository that has nothing, for both machines.

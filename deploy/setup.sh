@@ -15,10 +15,11 @@ terminal_packages=(
 )
 server_packages=(
   prometheus-cpp-dev libboost-dev libgoogle-perftools-dev  # metrics, HTTP (Beast), the allocator
+  zlib1g-dev                                                # gzip at the port for browsers
   libsqlite3-dev libpq-dev                                       # the evidence store
 )
 test_packages=(
-  ccache zlib1g-dev                           # built more than once; golden files
+  ccache                                      # built more than once
   libgtest-dev libgmock-dev libbenchmark-dev  # tests and benchmarks
   python3-venv python3-jsonschema             # the Python client's tools, SARIF's schema
   haproxy openssl curl prometheus             # drills: the balancer, certificates, /metrics, promtool

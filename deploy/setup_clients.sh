@@ -4,13 +4,14 @@
 set -euo pipefail
 root="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
 tools="${XDG_CACHE_HOME:-$HOME/.cache}/flightplan/clients"
-all=(python go typescript java rust apiserver precommit)
+all=(python go typescript web java rust apiserver precommit connect)
 
 usage() {
   cat <<USAGE
 usage: deploy/setup_clients.sh [NAME...]
-Names: ${all[*]}; default: all; and by name only: integrations (NeMo-Run and SkyPilot, 800 MB).
-precommit is pre-commit, which the hook of that name is tested with.
+Names: ${all[*]}; default: all; and by name only: integrations (NeMo-Run and SkyPilot, 800 MB), browser (Chromium, 500 MB,
+which the page is tested in; as root).
+precommit is pre-commit, which the hook of that name is tested with; connect the conformance suite of the Connect protocol.
 apiserver is the kube-apiserver that the Kubernetes door is tested with, built from its Go module (minutes, once).
 One whose toolchain is missing or too old is named and passed over; its tests then say "skipped". deploy/setup.sh brings
 Debian's toolchains.
@@ -51,14 +52,25 @@ setup_go() {
   cp "$plugins/go.sum" "$tools/go/go.sum"
 }
 
-setup_typescript() {
-  local version package="$root/clients/typescript"
+# The packages of a lock file, beside it; anew when that file changes.
+npm_packages() {  # FOLDER
+  local version package="$root/$1"
   version="$(node --version 2>/dev/null | tr -d v)"
-  [ -n "$version" ] && at_least "$version" 18 || { echo "setup: typescript: needs node >= 18 (nodejs, npm), has ${version:-none}"; return 0; }
+  [ -n "$version" ] && at_least "$version" 18 || { echo "setup: $1: needs node >= 18 (nodejs, npm), has ${version:-none}"; return 0; }
   cmp -s "$package/package-lock.json" "$package/node_modules/.package-lock.from" && return
-  echo "setup: npm packages"
+  echo "setup: npm packages of $1"
   (cd "$package" && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error)
   cp "$package/package-lock.json" "$package/node_modules/.package-lock.from"
+}
+
+setup_typescript() { npm_packages clients/typescript; }
+setup_web() { npm_packages clients/web; }
+
+setup_browser() {
+  command -v chromium >/dev/null && return
+  [ "$(id -u)" = 0 ] || { echo "setup: browser: needs root: apt-get install chromium fonts-dejavu-core"; return 0; }
+  echo "setup: Chromium"
+  apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core >/dev/null
 }
 
 setup_java() {
@@ -101,6 +113,22 @@ setup_apiserver() {
   (cd "$module" && go build -mod=readonly -tags providerless -trimpath -o "$program" \
     -ldflags="-s -w -X k8s.io/component-base/version.gitVersion=$release" k8s.io/kubernetes/cmd/kube-apiserver)
   cp "$module/go.sum" "$program.go.sum"
+}
+
+# The public conformance suite of the Connect protocol, and the protos of the service that it asks. Wants a newer Go than Debian 12's.
+setup_connect() {
+  local version module="$root/tests/connect/tools" place="$tools/connect" needed
+  version="$(go_version)"
+  needed="$(sed -n 's/^go //p' "$module/go.mod")"
+  [ -n "$version" ] && at_least "$version" "$needed" || { echo "setup: connect: needs go >= $needed, has ${version:-none}"; return 0; }
+  cmp -s "$module/go.sum" "$place/go.sum" && return
+  echo "setup: conformance suite of the Connect protocol"
+  mkdir -p "$place"
+  (cd "$module" && GOTOOLCHAIN=local GOBIN="$place" go install -mod=readonly connectrpc.com/conformance/cmd/connectconformance)
+  rm -rf "$place/proto"
+  cp -r "$(cd "$module" && go list -m -f '{{.Dir}}' connectrpc.com/conformance)/proto" "$place/proto"
+  chmod -R u+w "$place/proto"
+  cp "$module/go.sum" "$place/go.sum"
 }
 
 # pre-commit, and what pip needs to install a hook without a registry.

@@ -17,6 +17,7 @@ from typing import NamedTuple
 import yaml
 
 TABLE = pathlib.Path(__file__).with_name("third_party.yaml")
+ROOT = TABLE.parents[1]
 PARCELS = ("wheel", "deb", "image", "probe")
 DOCS = pathlib.Path("/usr/share/doc")
 COMMON_LICENCES = pathlib.Path("/usr/share/common-licenses")
@@ -95,6 +96,11 @@ def pypi_text(row, cache):
     raise Missing(f"no licence of {row['name']}: run probe/toolkit.sh, which brings {row['pypi']}")
 
 
+def file_text(row):
+    """The licences that a file of this repository has, for what has no package here."""
+    return (ROOT / row["file"]).read_text()
+
+
 def common_licences(text, others, folder):
     """The licences that Debian's files refer to instead of repeating them, and `others`: names and text. GPL is a link to
     GPL-3."""
@@ -116,7 +122,9 @@ def notices(rows, packages, with_sources, docs=DOCS, common=COMMON_LICENCES, cac
     package that is not there."""
     body, sources, gnu = "", [], set()
     for row in sorted(rows, key=lambda row: row["name"].lower()):
-        if "pypi" in row:
+        if "file" in row:
+            version, text = "", file_text(row)
+        elif "pypi" in row:
             version, text = pypi_text(row, cache)
         else:
             package, text = debian_text(row, packages, docs)
@@ -124,7 +132,7 @@ def notices(rows, packages, with_sources, docs=DOCS, common=COMMON_LICENCES, cac
             if with_sources and (licences := GNU_LICENCE.findall(row["licence"])):
                 sources.append(f"{row['name']}: {package.source}={package.version}\n    {SNAPSHOT}/{package.source}/{package.version}/\n")
                 gnu |= {name.removesuffix(".0") for name in licences}
-        body += section(f"{row['name']} {version}    {row['licence']}", text)
+        body += section(" ".join(filter(None, [row["name"], version])) + f"    {row['licence']}", text)
     if sources:
         body = section("Source code", SOURCES + "\n" + "".join(sources)) + body
     return HEAD + body + "".join(section(f"Referred to above: {name}", text) for name, text in common_licences(body, gnu, common))

@@ -263,7 +263,8 @@ int ServeMain(const std::vector<std::string>& args) {
              {"listen", Addresses(*settings, (*server)->ports())},
              {"http_port", int64_t{(*server)->http_port()}},
              {"health_port", int64_t{(*server)->health_port()}},
-             {"webhook_port", int64_t{(*server)->webhook_port()}}});
+             {"webhook_port", int64_t{(*server)->webhook_port()}},
+             {"web_port", int64_t{(*server)->web_port()}}});
   if (const std::vector<std::string> open = OpenToStrangers(*settings); !open.empty()) {
     log.Write(
         LogLevel::kWarning, "strangers meet gRPC without a front",

@@ -44,6 +44,7 @@
 #include "service/probe/probe_link.h"
 #include "service/probe/probe_service.h"
 #include "service/self_check.h"
+#include "service/web/web_endpoint.h"
 #include "service/wire/status_mapping.h"
 
 namespace flightplan::service {
@@ -122,12 +123,29 @@ void ShowCertificates(const Settings& settings, Metrics* metrics) {
 WebhookEndpoint::Options WebhookOptions(const Settings& settings) {
   WebhookEndpoint::Options options;
   options.listen = settings.webhook_listen;
-  options.files = {settings.webhook_cert_file, settings.webhook_key_file, settings.webhook_client_ca_file};
+  options.files.cert_file = settings.webhook_cert_file;
+  options.files.key_file = settings.webhook_key_file;
+  options.files.client_ca_file = settings.webhook_client_ca_file;
   for (const doors::Mode mode : {doors::Mode::kShadow, doors::Mode::kWarn, doors::Mode::kEnforce}) {
     if (doors::ModeWord(mode) == settings.webhook_mode) options.policy.mode = mode;
   }
   options.policy.fail_closed = settings.webhook_fail_closed;
   options.releases = settings.stack_releases;
+  return options;
+}
+
+WebEndpoint::Options WebOptions(const Settings& settings) {
+  WebEndpoint::Options options;
+  options.names = {settings.web_host, settings.web_origin, settings.web_listen, !settings.tls_cert_file.empty()};
+  options.tls.cert_file = settings.tls_cert_file;
+  options.tls.key_file = settings.tls_key_file;
+  options.tls.client_ca_file = settings.tls_client_ca_file;
+  options.tls.setting = "tls";
+  options.services.assign(std::begin(kServices), std::end(kServices));
+  options.max_message_bytes = std::min(kMaxWebBodyBytes, static_cast<size_t>(settings.max_request_bytes));
+  options.max_answer_bytes = kMaxAnswerBytes;
+  // The other half is left to callers of gRPC, whatever comes here.
+  options.max_calls = std::max<int64_t>(1, InFlightLimit(settings) / 2);
   return options;
 }
 
@@ -185,6 +203,17 @@ struct Server::Parts {
     });
   }
 
+  // One of each, for a server of its own.
+  std::vector<std::unique_ptr<grpc::Service>> MakeServices() {
+    std::vector<std::unique_ptr<grpc::Service>> made;
+    made.push_back(MakeResolverService(&edge, &answers, backend.get(), &answer_workers, &batch_workers, &searches));
+    made.push_back(MakeTimelineService(&edge, backend.get(), &answer_workers, &searches));
+    made.push_back(MakeCatalogService(&edge, &catalog_answers, &answer_workers));
+    made.push_back(MakeEvidenceService(&edge, backend.get(), evidence.registry()));
+    made.push_back(MakeProbeService(&edge, &probe));
+    return made;
+  }
+
   const Settings settings;
   LineSink log_sink;
   Log log;
@@ -210,6 +239,7 @@ struct Server::Parts {
   std::unique_ptr<HttpServer> http;
   std::unique_ptr<HttpServer> health;
   std::unique_ptr<WebhookEndpoint> webhook;
+  std::unique_ptr<WebEndpoint> web;
   bool stopped = false;
 };
 
@@ -256,13 +286,7 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Settings& settings,
     // These credentials tell its connections from others (service/call/access.cc).
     builder.AddListeningPort(settings.front_listen, grpc::experimental::LocalServerCredentials(UDS));
   }
-  parts.services.push_back(MakeResolverService(&parts.edge, &parts.answers, parts.backend.get(), &parts.answer_workers,
-                                               &parts.batch_workers, &parts.searches));
-  parts.services.push_back(
-      MakeTimelineService(&parts.edge, parts.backend.get(), &parts.answer_workers, &parts.searches));
-  parts.services.push_back(MakeCatalogService(&parts.edge, &parts.catalog_answers, &parts.answer_workers));
-  parts.services.push_back(MakeEvidenceService(&parts.edge, parts.backend.get(), parts.evidence.registry()));
-  parts.services.push_back(MakeProbeService(&parts.edge, &parts.probe));
+  parts.services = parts.MakeServices();
   for (const auto& service : parts.services) builder.RegisterService(service.get());
   parts.unknown_methods = std::make_unique<UnknownMethods>(&parts.edge);
   builder.RegisterCallbackGenericService(parts.unknown_methods.get());
@@ -298,6 +322,9 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Settings& settings,
   if (!settings.webhook_listen.empty()) {
     FLIGHTPLAN_ASSIGN_OR_RETURN(parts.webhook,
                                 WebhookEndpoint::Start(WebhookOptions(settings), catalog, &parts.answers, &parts.edge));
+  }
+  if (!settings.web_listen.empty()) {
+    FLIGHTPLAN_ASSIGN_OR_RETURN(parts.web, WebEndpoint::Start(WebOptions(settings), parts.MakeServices(), &parts.edge));
   }
   for (const char* name : kServices) {
     parts.grpc_server->GetHealthCheckService()->SetServingStatus(name, true);
@@ -337,8 +364,11 @@ void Server::Drain() {
 
 void Server::Stop() {
   Drain();
-  parts_->grpc_server->Shutdown(absl::ToChronoTime(absl::Now() + parts_->settings.drain_timeout));
+  const absl::Time deadline = absl::Now() + parts_->settings.drain_timeout;
+  if (parts_->web != nullptr) parts_->web->Refuse();
+  parts_->grpc_server->Shutdown(absl::ToChronoTime(deadline));
   parts_->grpc_server->Wait();
+  if (parts_->web != nullptr) parts_->web->AwaitCalls(deadline);
   parts_->stopped = true;
   parts_->decisions->Flush();
   parts_->log_sink.Flush();
@@ -347,6 +377,7 @@ void Server::Stop() {
 int Server::http_port() const { return parts_->http == nullptr ? 0 : parts_->http->port(); }
 int Server::health_port() const { return parts_->health == nullptr ? 0 : parts_->health->port(); }
 int Server::webhook_port() const { return parts_->webhook == nullptr ? 0 : parts_->webhook->port(); }
+int Server::web_port() const { return parts_->web == nullptr ? 0 : parts_->web->port(); }
 Log& Server::log() { return parts_->log; }
 
 }  // namespace flightplan::service

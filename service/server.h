@@ -52,6 +52,8 @@ class Server {
   int health_port() const;
   // 0: no webhook.
   int webhook_port() const;
+  // 0: none for browsers.
+  int web_port() const;
   Log& log();
 
  private:

@@ -21,15 +21,16 @@
 #include "resolver/base/status_macros.h"
 #include "resolver/base/yaml.h"
 #include "service/net/tls.h"
+#include "service/wire/front_metadata.h"
 
 namespace flightplan::service {
 namespace {
 
 constexpr absl::string_view kScheme = "bearer ";
-// What the front (deploy/haproxy/front.cfg) says of a caller: the certificate that it has verified, in DER.
-constexpr char kFrontCertificate[] = "flightplan-client-certificate-bin";
 // What gRPC calls a connection to a socket of LocalServerCredentials; only that of --front_listen has them.
 constexpr absl::string_view kFrontSocket = "local";
+// And what it calls the address of a connection within the process.
+constexpr absl::string_view kNoAddress = "unknown";
 constexpr char kSendToken[] = "send the metadata `authorization: Bearer TOKEN`";
 
 absl::Status Unauthenticated(absl::string_view what) {
@@ -184,15 +185,17 @@ std::vector<std::string> Values(const grpc::AuthContext& auth, const char* prope
   return values;
 }
 
-bool IsFront(const grpc::AuthContext& auth) {
+// The front, or the port for browsers: what is said of the caller was verified. A connection of this process itself has
+// no address, and no kind of transport, which that of every listener has.
+bool SpeaksForOthers(const grpc::AuthContext& auth, absl::string_view peer) {
   const std::vector<std::string> types = Values(auth, GRPC_TRANSPORT_SECURITY_TYPE_PROPERTY_NAME);
-  return types.size() == 1 && types.front() == kFrontSocket;
+  return types.empty() ? peer == kNoAddress : types.size() == 1 && types.front() == kFrontSocket;
 }
 
 Credentials WithoutToken(const grpc::ServerContextBase& context) {
   Credentials credentials;
   const std::shared_ptr<const grpc::AuthContext> auth = context.auth_context();
-  if (auth != nullptr && IsFront(*auth)) {
+  if (auth != nullptr && SpeaksForOthers(*auth, context.peer())) {
     // Anybody behind it: not a caller on this machine.
     const auto found = context.client_metadata().find(kFrontCertificate);
     if (found != context.client_metadata().end()) {
@@ -214,19 +217,26 @@ void Access::Replace(std::shared_ptr<const AccessTable> table) {
   table_.swap(table);
 }
 
+std::shared_ptr<const AccessTable> Access::Table() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return table_;
+}
+
 absl::StatusOr<Caller> Access::Check(const grpc::ServerContextBase& context, Role role) const {
-  std::shared_ptr<const AccessTable> table;
-  {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    table = table_;
-  }
-  if (table == nullptr) return Caller{nullptr, RoleSet::All()};
+  // Nobody is asked who they are: what a caller shows is not looked at.
+  if (Table() == nullptr) return Caller{nullptr, RoleSet::All()};
   Credentials credentials;
   if (const auto found = context.client_metadata().find("authorization"); found != context.client_metadata().end()) {
     credentials.authorization = absl::string_view(found->second.data(), found->second.size());
   } else {
     credentials = WithoutToken(context);
   }
+  return Check(credentials, role);
+}
+
+absl::StatusOr<Caller> Access::Check(const Credentials& credentials, Role role) const {
+  const std::shared_ptr<const AccessTable> table = Table();
+  if (table == nullptr) return Caller{nullptr, RoleSet::All()};
   FLIGHTPLAN_ASSIGN_OR_RETURN(const Caller caller, table->Identify(credentials, absl::Now()));
   if (!caller.roles.Has(role)) {
     return WithReason(

@@ -82,8 +82,12 @@ class Access {
   void Replace(std::shared_ptr<const AccessTable> table);
   // UNAUTHENTICATED with reason TOKEN_INVALID, or PERMISSION_DENIED with ROLE_MISSING.
   absl::StatusOr<Caller> Check(const grpc::ServerContextBase& context, Role role) const;
+  // The same of what a caller has shown elsewhere than in a call of gRPC.
+  absl::StatusOr<Caller> Check(const Credentials& credentials, Role role) const;
 
  private:
+  std::shared_ptr<const AccessTable> Table() const;
+
   mutable std::mutex mutex_;
   std::shared_ptr<const AccessTable> table_;  // guarded by mutex_
 };

@@ -15,28 +15,10 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "service/http/http_message.h"
 #include "service/observe/http_drops.h"
 
 namespace flightplan::service {
-
-struct HttpRequest {
-  std::string method;  // "GET"
-  std::string path;    // "/metrics": without the query
-  std::string body;
-};
-
-struct HttpResponse {
-  int status = 200;
-  std::string content_type = "text/plain";
-  std::string body;
-};
-
-// An answer is made by one thread at a time unless `threads` says more; it says itself how long it takes.
-struct HttpRoute {
-  std::string method;
-  std::string path;
-  std::function<HttpResponse(const HttpRequest&)> answer;
-};
 
 class HttpServer {
  public:
@@ -51,9 +33,13 @@ class HttpServer {
     absl::Duration request_time = absl::Seconds(5);  // from the connection, or the first byte of a later request
     absl::Duration answer_time = absl::Seconds(5);   // for the caller to take his answer
     absl::Duration keep_alive =
-        absl::ZeroDuration();  // for which a connection may wait for its next request; zero: none
-    int threads = 1;           // that make answers
-    size_t max_queued = 64;    // requests that wait for one of them; more are told 503
+        absl::ZeroDuration();     // for which a connection may wait for its next request; zero: none
+    int threads = 1;              // that make answers
+    size_t max_queued = 64;       // requests that wait for one of them; more are told 503
+    bool chunked_bodies = false;  // a request's body may come without its length, and is then reckoned as the largest
+    std::vector<HttpHeader> headers;  // of every answer
+    // How a fault of the bytes is told, instead of a line of text; null: as that line.
+    std::function<HttpResponse(int status, absl::string_view line)> complaint;
   };
 
   // INVALID_ARGUMENT: `listen` is no address; UNAVAILABLE: it is taken.
@@ -66,10 +52,10 @@ class HttpServer {
   int port() const;
 
  private:
-  class Loop;
-  explicit HttpServer(std::unique_ptr<Loop> loop);
+  class Listener;
+  explicit HttpServer(std::unique_ptr<Listener> listener);
 
-  std::unique_ptr<Loop> loop_;
+  std::unique_ptr<Listener> listener_;
 };
 
 inline constexpr size_t kMaxHttpHeaderBytes = 8192;  // request line and header lines

@@ -24,16 +24,17 @@ absl::StatusOr<std::shared_ptr<SSL_CTX>> LoadFiles(const WebhookFiles& files) {
   if (context == nullptr) return absl::InternalError("OpenSSL gives no context");
   if (SSL_CTX_use_certificate_chain_file(context.get(), files.cert_file.c_str()) != 1) {
     return absl::InvalidArgumentError(
-        absl::StrCat("webhook_cert_file ", files.cert_file, " holds no PEM certificate chain"));
+        absl::StrCat(files.setting, "_cert_file ", files.cert_file, " holds no PEM certificate chain"));
   }
   if (SSL_CTX_use_PrivateKey_file(context.get(), files.key_file.c_str(), SSL_FILETYPE_PEM) != 1) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "webhook_key_file ", files.key_file, " holds no PEM private key of the certificate in ", files.cert_file));
+    return absl::InvalidArgumentError(absl::StrCat(files.setting, "_key_file ", files.key_file,
+                                                   " holds no PEM private key of the certificate in ",
+                                                   files.cert_file));
   }
   if (!files.client_ca_file.empty() &&
       SSL_CTX_load_verify_locations(context.get(), files.client_ca_file.c_str(), nullptr) != 1) {
     return absl::InvalidArgumentError(
-        absl::StrCat("webhook_client_ca_file ", files.client_ca_file, " holds no PEM certificate"));
+        absl::StrCat(files.setting, "_client_ca_file ", files.client_ca_file, " holds no PEM certificate"));
   }
   return context;
 }
@@ -92,9 +93,10 @@ std::shared_ptr<SSL_CTX> WebhookCertificates::Newest() {
   stamp_ = stamp;
   if (fresh.ok()) {
     in_use_ = *std::move(fresh);
-    log_->Write(LogLevel::kInfo, "webhook certificate read again");
+    log_->Write(LogLevel::kInfo, absl::StrCat(files_.setting, " certificate read again"));
   } else {
-    log_->Write(LogLevel::kError, "webhook certificate kept", {{"error", fresh.status().message()}});
+    log_->Write(LogLevel::kError, absl::StrCat(files_.setting, " certificate kept"),
+                {{"error", fresh.status().message()}});
   }
   return in_use_;
 }

@@ -17,6 +17,7 @@ namespace flightplan::service {
 struct WebhookFiles {
   std::string cert_file, key_file;  // PEM
   std::string client_ca_file;       // PEM; empty: any client that reaches the port may ask
+  std::string setting = "webhook";  // how the names of the three settings begin, for errors: "webhook_cert_file"
 };
 
 class WebhookCertificates {

@@ -15,9 +15,10 @@ enum class HttpDrop {
   kMalformed,     // told 400, 411, 413 or 431
   kTls,           // no handshake came about
   kNoDescriptor,  // a connection could not be accepted for want of a descriptor
+  kForeign,       // told 403: a Host that is no name of ours, or a page of an origin that may not ask
 };
-// "full", "displaced", "slow", "busy", "malformed", "tls", "no_descriptor": in the order of the values.
-inline constexpr std::array<absl::string_view, 7> kHttpDropWords = {"full",      "displaced", "slow",         "busy",
-                                                                    "malformed", "tls",       "no_descriptor"};
+// "full", "displaced", "slow", "busy", "malformed", "tls", "no_descriptor", "foreign": in the order of the values.
+inline constexpr std::array<absl::string_view, 8> kHttpDropWords = {
+    "full", "displaced", "slow", "busy", "malformed", "tls", "no_descriptor", "foreign"};
 
 }  // namespace flightplan::service

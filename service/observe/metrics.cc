@@ -163,7 +163,7 @@ Metrics::Metrics(absl::string_view version, absl::string_view catalog_revision) 
   evidence_up = Series<Gauge>("flightplan_evidence_store_up", {});
   evidence_measurements = Series<Gauge>("flightplan_evidence_measurements", {});
   evidence_bytes = Series<Gauge>("flightplan_evidence_bytes", {});
-  for (const char* listener : {"http_listen", "health_listen", "webhook_listen"}) {
+  for (const char* listener : {"http_listen", "health_listen", "webhook_listen", "web_listen"}) {
     HttpDropCounters& counters = http_drops_[listener];
     for (size_t i = 0; i < counters.size(); ++i) {
       counters[i] = Series<Counter>("flightplan_http_dropped_total",

@@ -71,7 +71,7 @@ class Metrics {
 
   // "slurm/enforce/refused" (door_reviews.h); anything else is not counted.
   void CountDoorReview(absl::string_view review);
-  // Of a port of HTTP, by its setting: "http_listen", "health_listen", "webhook_listen".
+  // Of a port of HTTP, by its setting: "http_listen", "health_listen", "webhook_listen", "web_listen".
   std::function<void(HttpDrop)> HttpDrops(absl::string_view listener);
   // What flightplan_build_info shows; the first is given to the constructor.
   void SetBuildInfo(absl::string_view version, absl::string_view catalog_revision);

@@ -17,6 +17,7 @@
 #include "resolver/base/yaml.h"
 #include "service/evidence/evidence_location.h"
 #include "service/net/listen_address.h"
+#include "service/settings/settings_check.h"
 
 namespace flightplan::service {
 namespace {
@@ -53,6 +54,11 @@ const Row kRows[] = {
     {"http_listen", &S::http_listen, "HOST:PORT of /metrics, /healthz, /readyz and /version; empty: none"},
     {"health_listen", &S::health_listen,
      "HOST:PORT of /healthz and /readyz alone, which no scraper can keep busy; empty: on http_listen only"},
+    {"web_listen", &S::web_listen,
+     "HOST:PORT of the page and of calls by JSON over HTTP (Connect protocol); empty: none"},
+    {"web_host", &S::web_host, "NAME by which browsers reach web_listen, besides loopback's; may be repeated"},
+    {"web_origin", &S::web_origin,
+     "ORIGIN such as https://notebook.example.com whose pages may call web_listen; may be repeated"},
     {"webhook_listen", &S::webhook_listen, "HOST:PORT of the Kubernetes admission webhook (HTTPS); empty: none"},
     {"webhook_cert_file", &S::webhook_cert_file, "FILE: its PEM certificate chain, looked at again each second"},
     {"webhook_key_file", &S::webhook_key_file, "FILE: its PEM private key"},
@@ -168,9 +174,21 @@ absl::Status Read(const Row& row, absl::string_view text, std::string* out) {
   return absl::OkStatus();
 }
 
+// "https://notebook.example.com:8443". Not "null", which pages of any file and sandbox send.
+bool IsOrigin(absl::string_view text) {
+  if (!absl::ConsumePrefix(&text, "https://") && !absl::ConsumePrefix(&text, "http://")) return false;
+  return !text.empty() && text.find_first_of("/?#@ ") == absl::string_view::npos;
+}
+
 absl::Status Read(const Row& row, absl::string_view text, std::vector<std::string>* out) {
   if (row.name == "stack_releases" && !absl::StrContains(text, '@')) {
     return Wrong(text, "NAME@VERSION such as megatron-lm@0.17");
+  }
+  if (row.name == "web_host" && (text.empty() || absl::StrContains(text, '/'))) {
+    return Wrong(text, "a name such as flightplan.example.com");
+  }
+  if (row.name == "web_origin" && !IsOrigin(text)) {
+    return Wrong(text, "an origin as browsers send it, such as https://notebook.example.com, without a path");
   }
   if (text.empty()) return Wrong(text, "HOST:PORT or unix:PATH");
   // It has no file whose mode says who may connect, and looks like one that has to the table of tokens.
@@ -283,52 +301,6 @@ absl::Status ApplyFlags(const Flags& flags, Settings* settings) {
           "password into PGPASSFILE, or the whole address into FLIGHTPLAN_EVIDENCE_STORE");
     }
     FLIGHTPLAN_RETURN_IF_ERROR(Prefixed(absl::StrCat("--", row->name), Set(*row, text, settings)));
-  }
-  return absl::OkStatus();
-}
-
-absl::Status CheckTogether(const Settings& settings) {
-  const bool tls = !settings.tls_cert_file.empty();
-  if (tls != !settings.tls_key_file.empty()) {
-    return absl::InvalidArgumentError("tls_cert_file and tls_key_file need each other");
-  }
-  if (!tls && !settings.tls_client_ca_file.empty()) {
-    return absl::InvalidArgumentError("tls_client_ca_file needs tls_cert_file and tls_key_file");
-  }
-  if (!settings.webhook_listen.empty() && (settings.webhook_cert_file.empty() || settings.webhook_key_file.empty())) {
-    return absl::InvalidArgumentError(
-        "webhook_listen needs webhook_cert_file and webhook_key_file: the API server calls HTTPS only");
-  }
-  if (!settings.front_listen.empty()) {
-    if (!absl::StartsWith(settings.front_listen, "unix:/")) {
-      return absl::InvalidArgumentError(absl::StrCat("front_listen is '", Utf8Prefix(settings.front_listen, 64),
-                                                     "', must be unix:/PATH, which only the front may open"));
-    }
-    if (settings.token_file.empty()) {
-      return absl::InvalidArgumentError(
-          "front_listen needs token_file: whoever reaches the front is a stranger, and is asked who they are");
-    }
-  }
-  for (const std::string& address : settings.listen) {
-    if (IsLoopback(address)) continue;
-    if (!SplitHostPort(address).has_value()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("listen address '", Utf8Prefix(address, 64), "' must be ", kHostPortForms, " or unix:PATH"));
-    }
-    const std::string reachable =
-        absl::StrCat("listen address '", address, "' can be reached from other machines and ");
-    if (!tls && !settings.allow_plaintext) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(reachable,
-                       "has no TLS; set tls_cert_file and tls_key_file, use a loopback address or a unix "
-                       "socket, or say --allow_plaintext"));
-    }
-    if (settings.token_file.empty()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(reachable,
-                       "callers are not asked who they are; set token_file, or use a loopback address or a "
-                       "unix socket"));
-    }
   }
   return absl::OkStatus();
 }

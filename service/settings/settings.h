@@ -22,6 +22,9 @@ struct Settings {
   bool allow_plaintext = false;
   std::string http_listen = "127.0.0.1:9464";  // empty: no HTTP
   std::string health_listen;                   // empty: health is asked on http_listen alone
+  std::string web_listen;                      // empty: no port for browsers
+  std::vector<std::string> web_host;           // names of it besides those of loopback
+  std::vector<std::string> web_origin;         // whose pages may ask it besides its own
   std::string tls_cert_file;                   // empty: no TLS
   std::string tls_key_file;
   std::string tls_client_ca_file;  // empty: no client certificates

@@ -129,6 +129,25 @@ TEST(Settings, PlaintextBeyondThisMachineMustBeAskedFor) {
   }
 }
 
+TEST(Settings, BrowsersBeyondThisMachineMustShowWhoTheyAre) {
+  EXPECT_EQ(ErrorOf({"--web_listen=127.0.0.1:8080"}), "");
+  EXPECT_EQ(ErrorOf({"--web_listen=localhost:0"}), "");
+  EXPECT_NE(ErrorOf({"--web_listen=0.0.0.0:8080"}).find("token_file"), std::string::npos);
+  EXPECT_NE(ErrorOf({"--web_listen=0.0.0.0:8080", "--token_file=t"}).find("TLS"), std::string::npos);
+  EXPECT_EQ(ErrorOf({"--web_listen=0.0.0.0:8080", "--token_file=t", "--allow_plaintext"}), "");
+  EXPECT_EQ(ErrorOf({"--web_listen=0.0.0.0:8080", "--token_file=t", "--tls_cert_file=c", "--tls_key_file=k"}), "");
+  for (const char* none : {"8080", "unix:/run/web", "::1:8080"}) {
+    EXPECT_NE(ErrorOf({absl::StrCat("--web_listen=", none)}).find("web_listen is '"), std::string::npos) << none;
+  }
+  EXPECT_NE(ErrorOf({"--web_host=plan.example.com"}).find("need web_listen"), std::string::npos);
+  EXPECT_EQ(ErrorOf({"--web_listen=127.0.0.1:1", "--web_host=a", "--web_origin=https://b.example.com:1"}), "");
+  for (const char* none : {"*", "null", "b.example.com", "https://", "https://b.example.com/", "ftp://b"}) {
+    EXPECT_NE(ErrorOf({"--web_listen=127.0.0.1:1", absl::StrCat("--web_origin=", none)}).find("an origin"),
+              std::string::npos)
+        << none;
+  }
+}
+
 TEST(Settings, AFrontHasASocketOfItsOwnAndAsksWhoCallersAre) {
   EXPECT_EQ(ErrorOf({"--front_listen=unix:/run/front", "--token_file=t"}), "");
   EXPECT_NE(ErrorOf({"--front_listen=unix:/run/front"}).find("token_file"), std::string::npos);

@@ -49,9 +49,9 @@ class FakeBackend final : public ResolverBackend {
     void Close() { Set(false); }
     void Open() { Set(true); }
     void Pass() {
-      std::unique_lock<std::mutex> lock(mutex);
+      std::unique_lock<std::mutex> lock(mutex_);
       waiting.fetch_add(1);
-      changed.wait(lock, [this] { return open; });
+      changed_.wait(lock, [this] { return open_; });
       waiting.fetch_sub(1);
     }
     std::atomic<int> waiting{0};
@@ -59,14 +59,14 @@ class FakeBackend final : public ResolverBackend {
    private:
     void Set(bool value) {
       {
-        const std::lock_guard<std::mutex> lock(mutex);
-        open = value;
+        const std::lock_guard<std::mutex> lock(mutex_);
+        open_ = value;
       }
-      changed.notify_all();
+      changed_.notify_all();
     }
-    std::mutex mutex;
-    std::condition_variable changed;
-    bool open = true;
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    bool open_ = true;
   };
 
   explicit FakeBackend(std::shared_ptr<Control> control) : control_(std::move(control)) {}

@@ -43,6 +43,7 @@ SERVICE = {
     "settings": ("local net observe evidence", "base"),
     "call": ("local wire net observe backend evidence settings", "base plan catalog evidence layouts normalize messages public"),
     "http": ("local net observe settings call doors", "base messages"),
+    "web": ("local wire net observe call http", "base normalize messages"),
     "probe": ("local wire observe backend settings call", "base evidence normalize messages"),
     "handlers": ("local wire observe backend evidence settings call",
                  "base evidence layouts normalize explain messages public"),

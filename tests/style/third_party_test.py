@@ -17,9 +17,9 @@ import third_party_notices as notices  # noqa: E402
 # SPDX identifiers of the table.
 LICENCES = {"Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "BSD-3-Clause-Attribution", "GPL-2.0-or-later", "GPL-3.0-or-later",
             "LGPL-2.0-or-later", "LGPL-2.1-or-later", "LGPL-3.0-or-later", "LicenseRef-NVIDIA-CUDA-EULA", "LicenseRef-Public-Domain", "MIT", "OLDAP-2.8",
-            "PostgreSQL", "Zlib", "BSL-1.0", "blessing"}
+            "PostgreSQL", "Zlib", "BSL-1.0", "ISC", "blessing"}
 EXCEPTIONS = {"GCC-exception-3.1"}
-FIELDS = {"name", "source", "package", "pypi", "licence", "linked", "by", "in"}
+FIELDS = {"name", "source", "package", "pypi", "file", "licence", "linked", "by", "in"}
 
 
 class Table(unittest.TestCase):
@@ -31,7 +31,7 @@ class Table(unittest.TestCase):
             with self.subTest(row.get("name")):
                 self.assertLessEqual(row.keys(), FIELDS)
                 self.assertLessEqual({"name", "licence", "linked", "in"}, row.keys())
-                self.assertTrue("pypi" in row or {"source", "package"} <= row.keys())
+                self.assertTrue("pypi" in row or {"source", "package"} <= row.keys() or (ROOT / row.get("file", "none")).is_file())
                 self.assertIn(row["linked"], ("static", "shared", "headers"))
                 self.assertTrue(row["in"] and set(row["in"]) <= set(notices.PARCELS))
                 words = set(re.split(r" AND | OR | WITH ", row["licence"]))

@@ -1,0 +1,16 @@
+// What the server said instead of an answer, and a way to ask again.
+import type { Failure } from "../client/failure";
+
+export function FailureNote({ failure, again }: { failure: Failure | undefined; again: () => void }) {
+  // Where a token is missing, the form that asks for it says so.
+  if (!failure || failure.code === "Unauthenticated") return null;
+  return (
+    <div class="note bad" role="alert">
+      <p><strong>{failure.sentence}</strong></p>
+      {failure.fields.length > 0 && (
+        <ul>{failure.fields.map(({ field, description }) => <li key={field}><code>{field}</code> {description}</li>)}</ul>
+      )}
+      <button type="button" onClick={again}>ask again</button>
+    </div>
+  );
+}

@@ -1,0 +1,81 @@
+// The search of layouts: progress while it runs, then the plans; it ends when the person says so.
+import { clone, create } from "@bufbuild/protobuf";
+import { signal } from "@preact/signals";
+import { resolver, STREAM } from "../client/clients";
+import { failureOf } from "../client/failure";
+import type { Failure } from "../client/failure";
+import { LayoutSchema } from "../generated/flightplan/v1/parallelism_pb";
+import { PlanLayoutsRequestSchema, PlanObjective } from "../generated/flightplan/v1/resolver_service_pb";
+import type { PlanProgress, PlanResult, ResolveConfigResponse } from "../generated/flightplan/v1/resolver_service_pb";
+import { asked, changed, question } from "./question";
+import type { Question } from "./question";
+
+export const DEFAULT_COUNT = 10;
+
+/** How to search. */
+export const options = signal({ keepSizes: false, count: DEFAULT_COUNT, objective: PlanObjective.STEP_TIME });
+
+export interface Found {
+  /** The question that was searched. */
+  base: Question;
+  result: PlanResult;
+}
+
+export const progress = signal<PlanProgress | undefined>(undefined);
+export const found = signal<Found | undefined>(undefined);
+export const failure = signal<Failure | undefined>(undefined);
+export const searching = signal(false);
+/** "cancelled", once the person ended a search; empty otherwise. */
+export const ended = signal("");
+/** Indices of the plans that are picked, at most two. */
+export const picked = signal<readonly number[]>([]);
+
+let running: AbortController | undefined;
+
+export function cancelSearch(): void {
+  running?.abort();
+}
+
+export async function search(): Promise<void> {
+  running?.abort();
+  const mine = (running = new AbortController());
+  const base = asked(question.value);
+  if (!options.value.keepSizes) base.layout = create(LayoutSchema);
+  const request = create(PlanLayoutsRequestSchema, { base, planCount: options.value.count, objective: options.value.objective });
+  searching.value = true;
+  progress.value = failure.value = undefined;
+  ended.value = "";
+  try {
+    for await (const { event } of resolver.planLayouts(request, { ...STREAM, signal: mine.signal })) {
+      if (running !== mine) return;
+      if (event.case === "progress") progress.value = event.value;
+      if (event.case === "result") take({ base, result: event.value });
+    }
+  } catch (error) {
+    if (running !== mine) return;
+    failure.value = failureOf(error);
+    if (mine.signal.aborted) ended.value = "cancelled";
+  }
+  if (running === mine) searching.value = false;
+}
+
+function take(result: Found): void {
+  found.value = result;
+  picked.value = [];
+}
+
+/** Takes a plan among the picked or out of them; a third takes the place of the first. */
+export function pick(index: number): void {
+  const others = picked.value.filter((other) => other !== index);
+  picked.value = others.length < picked.value.length ? others : [...others, index].slice(-2);
+}
+
+/** The question that a plan answers: the searched one with the plan's sizes. */
+export function questionOf({ base }: Found, plan: ResolveConfigResponse): Question {
+  return changed(base, (draft) => {
+    const sizes = plan.layout?.sizes;
+    if (sizes) draft.layout = clone(LayoutSchema, sizes);
+    // It follows from the sizes; said, it would be the person's word.
+    draft.layout.sequenceParallel = undefined;
+  });
+}

@@ -1,0 +1,36 @@
+// What the catalogue has, as one list to search.
+import { gpus, knobs, models, rules } from "../../client/catalogue";
+import { gibNumber, parameterText } from "../../words/text";
+
+export type Kind = "rule" | "knob" | "model" | "gpu";
+
+export interface Entry {
+  kind: Kind;
+  /** As the list says it: "decision" is a rule of that kind. */
+  label: string;
+  name: string;
+  note: string;
+}
+
+export function loadAll(): void {
+  for (const list of [rules, knobs, models, gpus]) void list.load();
+}
+
+/** Every entry that is there so far. */
+export function entries(): Entry[] {
+  return [
+    ...models.entries.value.map(({ name, family, parameters }): Entry =>
+      ({ kind: "model", label: "model", name, note: [family, parameters && parameterText(parameters.totalCount)].filter(Boolean).join(", ") })),
+    ...gpus.entries.value.map(({ name, deviceName, hbmBytes }): Entry => ({ kind: "gpu", label: "GPU", name, note: `${deviceName}, ${gibNumber(hbmBytes)} GiB` })),
+    ...knobs.entries.value.map(({ name, section, note }): Entry => ({ kind: "knob", label: "knob", name, note: [section, note].filter(Boolean).join(": ") })),
+    ...rules.entries.value.map(({ id, kind, text }): Entry => ({ kind: "rule", label: kind, name: id, note: text })),
+  ];
+}
+
+/** Entries that have every word of the query in name, kind or note; those that have it in their name first. */
+export function matching(all: readonly Entry[], query: string): Entry[] {
+  const words = query.toLowerCase().split(/\s+/).filter(Boolean);
+  const inName = ({ name }: Entry): boolean => words.every((word) => name.toLowerCase().includes(word));
+  const hits = all.filter((entry) => words.every((word) => `${entry.name} ${entry.label} ${entry.note}`.toLowerCase().includes(word)));
+  return hits.sort((a, b) => Number(inName(b)) - Number(inName(a)));
+}

@@ -1,0 +1,38 @@
+// The methods that can be asked over the Connect protocol, from the descriptors of their services.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "google/protobuf/descriptor.h"
+
+namespace flightplan::service {
+
+struct ConnectMethod {
+  const google::protobuf::MethodDescriptor* rpc = nullptr;
+  bool side_effects = true;  // false: GET is understood too
+
+  bool unary() const { return !rpc->client_streaming() && !rpc->server_streaming(); }
+};
+
+class ConnectMethods {
+ public:
+  // `free_of_side_effects` adds to those whose descriptors say so; null: none. A service that `pool` does not know is
+  // left out.
+  ConnectMethods(const google::protobuf::DescriptorPool* pool, const std::vector<std::string>& services,
+                 const std::function<bool(const google::protobuf::MethodDescriptor& rpc)>& free_of_side_effects);
+
+  // "/flightplan.v1.ResolverService/ResolveConfig"; null: there is none of that name.
+  const ConnectMethod* Find(absl::string_view path) const;
+  // Whether the path is below one of the services.
+  bool Covers(absl::string_view path) const;
+
+ private:
+  std::map<std::string, ConnectMethod, std::less<>> methods_;  // by path
+  std::vector<std::string> prefixes_;                          // "/flightplan.v1.ResolverService/"
+};
+
+}  // namespace flightplan::service
