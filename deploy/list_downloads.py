@@ -92,6 +92,7 @@ MANIFESTS = [
     ("probe/toolkit.txt", pip, "CUDA compiler of the probe (probe/toolkit.sh)"),
     ("clients/python/requirements-dev.txt", pip, "tests and generated code of the Python client"),
     ("tests/doors/pre_commit.txt", pip, "test of the pre-commit hook"),
+    ("tests/stdio/requirements.txt", pip, "tests of flightplan mcp and lsp by the protocols' public clients"),
     ("clients/python/requirements-integrations.txt", pip, "tests of the NeMo-Run and SkyPilot plugins, only where asked for"),
     ("clients/go/go.sum", go, "Go client"),
     ("clients/go/tools/go.sum", go, "generated code of the Go client"),

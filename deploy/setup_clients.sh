@@ -4,13 +4,13 @@
 set -euo pipefail
 root="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
 tools="${XDG_CACHE_HOME:-$HOME/.cache}/flightplan/clients"
-all=(python go typescript java rust apiserver precommit)
+all=(python go typescript java rust apiserver precommit stdio)
 
 usage() {
   cat <<USAGE
 usage: deploy/setup_clients.sh [NAME...]
 Names: ${all[*]}; default: all; and by name only: integrations (NeMo-Run and SkyPilot, 800 MB).
-precommit is pre-commit, which the hook of that name is tested with.
+precommit is pre-commit, which the hook of that name is tested with; stdio the clients that mcp and lsp are tested with.
 apiserver is the kube-apiserver that the Kubernetes door is tested with, built from its Go module (minutes, once).
 One whose toolchain is missing or too old is named and passed over; its tests then say "skipped". deploy/setup.sh brings
 Debian's toolchains.
@@ -111,6 +111,12 @@ setup_precommit() {
   [ -d "$wheels" ] && return
   "$tools/pre-commit/bin/pip" download -q --disable-pip-version-check --require-hashes --only-binary :all: -d "$wheels.part" -r "$requirements"
   mv "$wheels.part" "$wheels"
+}
+
+# The public clients of the Model Context Protocol and of the Language Server Protocol.
+setup_stdio() {
+  command -v python3 >/dev/null || { echo "setup: stdio: needs python3"; return 0; }
+  python_environment stdio "$root/tests/stdio/requirements.txt"
 }
 
 # 800 MB: only where it is asked for by name.

@@ -98,7 +98,7 @@ CommandLine Describe(ValidateOptions* o) {
 }
 
 // What is judged into the request, and its name for people.
-absl::StatusOr<std::string> FillConfig(const ParsedArguments& parsed, const StackOptions& stack,
+absl::StatusOr<std::string> FillConfig(const ParsedArguments& parsed, const StackOptions& stack, const Context& context,
                                        v1::ValidateConfigRequest* request) {
   const size_t given = (parsed.rest.has_value() ? 1 : 0) + parsed.positional.size();
   if (given > 1) return absl::InvalidArgumentError("more than one config: give a FILE, or -- ARGS");
@@ -115,7 +115,7 @@ absl::StatusOr<std::string> FillConfig(const ParsedArguments& parsed, const Stac
     request->mutable_arguments();
     return absl::StrCat("arguments", StatedText(*request));
   }
-  absl::StatusOr<std::string> text = ReadInput(parsed.positional[0]);
+  absl::StatusOr<std::string> text = ReadInput(parsed.positional[0], context);
   if (!text.ok()) return text.status();
   request->mutable_file()->set_name(parsed.positional[0]);
   request->mutable_file()->set_text(*std::move(text));
@@ -263,7 +263,7 @@ int RunValidate(Arguments args, Context& context) {
   }
   request.set_input_format(options.input_format);
   if (door) {
-    const absl::StatusOr<std::unique_ptr<Backend>> backend = MakeBackend(options.where);
+    const absl::StatusOr<std::shared_ptr<Backend>> backend = MakeBackend(options.where, context);
     if (!backend.ok()) return Misuse(command, backend.status().message(), context);
     return options.batch ? Batch(command, options, parsed, request, **backend, context)
                          : SlurmScript(command, options, parsed, request, **backend, context);
@@ -275,9 +275,9 @@ int RunValidate(Arguments args, Context& context) {
     return Misuse(command, absl::StrCat("unexpected argument ", Quoted(parsed.positional[1]), "; many files: --batch"),
                   context);
   }
-  const absl::StatusOr<std::string> input = FillConfig(parsed, options.stack, &request);
+  const absl::StatusOr<std::string> input = FillConfig(parsed, options.stack, context, &request);
   if (!input.ok()) return Misuse(command, input.status().message(), context);
-  const absl::StatusOr<std::unique_ptr<Backend>> backend = MakeBackend(options.where);
+  const absl::StatusOr<std::shared_ptr<Backend>> backend = MakeBackend(options.where, context);
   if (!backend.ok()) return Misuse(command, backend.status().message(), context);
   if (const absl::StatusOr<std::string> why = AskAsTheDoorsDo(**backend, &request); !why.ok()) {
     return Failed(command, why.status(), context);
@@ -287,6 +287,7 @@ int RunValidate(Arguments args, Context& context) {
     nothing.set_accepted_by_stack(true);
     nothing.set_will_run(true);
     nothing.add_not_judged(*why);
+    Answered(nothing, context);
     context.out += options.format == "json" ? ToJson(nothing)
                                             : RenderValidatePage(*input, nothing, options.verbose, context.terminal);
     return kExitOk;
@@ -301,6 +302,7 @@ int RunValidate(Arguments args, Context& context) {
   const auto missing = ValidateWithFiles(options.stack_root, **backend, &request, &response);
   if (!missing.ok()) return Failed(command, missing.status(), context);
   context.err += context.terminal.Shown(MissingFilesNote(options.stack_root, *missing));
+  Answered(response, context);
   if (options.format == "json") {
     context.out += ToJson(response);
   } else if (options.changes) {
