@@ -39,6 +39,7 @@ constexpr Command kCommands[] = {
     {"replay", "whether a decision log's answers would be the same today", RunReplay},
     {"serve", "the gRPC service", RunServe},
     {"mcp", "the same questions as tools of the Model Context Protocol", RunMcp},
+    {"lsp", "findings, hover, completion and repairs in an editor", RunLsp},
     {"schema", "a JSON Schema of a YAML format, for editors", RunSchema},
     {"completion", "completion for bash, zsh or fish", RunCompletion},
     {"man", "the manual page", RunMan},

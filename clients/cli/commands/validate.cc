@@ -7,6 +7,7 @@
 #include "clients/cli/batch.h"
 #include "clients/cli/batch_pages.h"
 #include "clients/cli/commands/commands.h"
+#include "clients/cli/file_question.h"
 #include "clients/cli/findings.h"
 #include "clients/cli/output.h"
 #include "clients/cli/request.h"
@@ -120,24 +121,6 @@ absl::StatusOr<std::string> FillConfig(const ParsedArguments& parsed, const Stac
   request->mutable_file()->set_name(parsed.positional[0]);
   request->mutable_file()->set_text(*std::move(text));
   return absl::StrCat(parsed.positional[0] == "-" ? "standard input" : parsed.positional[0], StatedText(*request));
-}
-
-// A file gets the question that every door asks about it: its stack, its job's GPUs and variables. Returned: why there
-// is nothing to ask; empty: there is.
-absl::StatusOr<std::string> AskAsTheDoorsDo(Backend& backend, v1::ValidateConfigRequest* request) {
-  if (!request->has_file() || !request->input_format().empty()) return std::string();
-  FLIGHTPLAN_ASSIGN_OR_RETURN(const std::shared_ptr<const Catalog> catalog, backend.GetCatalog());
-  const std::string name = request->file().name(), text = request->file().text();
-  const bool shell = RecogniseFile(name, text, Target()) == kShellFormat;
-  v1::ValidateConfigRequest asked = *request;
-  const doors::Question question =
-      doors::AskAboutScript(name, text, doors::FactsOf(ReadSbatchLines(text)), {}, *catalog, &asked);
-  if (question.skip.has_value()) {
-    // Arguments and YAML that show no stack are taken for what the caller says, or Megatron-LM's.
-    return shell && !question.skip->unread && !text.empty() ? question.skip->why : std::string();
-  }
-  *request = std::move(asked);
-  return std::string();
 }
 
 // One call for each release; ends as a plain validate by the release asked for ends.
@@ -279,14 +262,14 @@ int RunValidate(Arguments args, Context& context) {
   if (!input.ok()) return Misuse(command, input.status().message(), context);
   const absl::StatusOr<std::shared_ptr<Backend>> backend = MakeBackend(options.where, context);
   if (!backend.ok()) return Misuse(command, backend.status().message(), context);
-  if (const absl::StatusOr<std::string> why = AskAsTheDoorsDo(**backend, &request); !why.ok()) {
-    return Failed(command, why.status(), context);
-  } else if (!why->empty()) {
+  if (const absl::StatusOr<FileQuestion> question = AskAsTheDoorsDo(**backend, &request); !question.ok()) {
+    return Failed(command, question.status(), context);
+  } else if (const std::string why = WhyNotAsked(*question); !why.empty()) {
     v1::ValidateConfigResponse nothing;
     nothing.set_completeness(v1::COMPLETENESS_NONE);
     nothing.set_accepted_by_stack(true);
     nothing.set_will_run(true);
-    nothing.add_not_judged(*why);
+    nothing.add_not_judged(why);
     Answered(nothing, context);
     context.out += options.format == "json" ? ToJson(nothing)
                                             : RenderValidatePage(*input, nothing, options.verbose, context.terminal);
