@@ -97,6 +97,7 @@ MANIFESTS = [
     ("clients/go/go.sum", go, "Go client"),
     ("clients/go/tools/go.sum", go, "generated code of the Go client"),
     ("clients/typescript/package-lock.json", npm, "TypeScript client: build, tests and generated code"),
+    ("clients/vscode/package-lock.json", npm, "Visual Studio Code extension: build, tests and packing"),
     (REPOSITORY, maven, "Java client: libraries, build and tests"),
     ("clients/java/pom.xml", maven_pinned, "build of the Java client"),
     ("deploy/setup_clients.sh", maven_pinned, "generated code of the Java client"),

@@ -24,7 +24,7 @@ pin_python tests/doors/pre_commit.in
 pin_python tests/stdio/requirements.in
 pin_python probe/toolkit.in --no-deps
 
-for package in deploy/buf clients/typescript; do
+for package in deploy/buf clients/typescript clients/vscode; do
   (cd "$package" && npm install --package-lock-only --ignore-scripts --no-audit --no-fund --loglevel=error --omit-lockfile-registry-resolved)
 done
 for module in clients/go clients/go/tools; do

@@ -16,6 +16,8 @@ COPIES = [
     ("pyproject.toml", r'(?:^version = "|"flightplan==)', 2),
     ("clients/typescript/package.json", r'^  "name": "flightplan",\n  "version": "', 1),
     ("clients/typescript/package-lock.json", r'^ +"name": "flightplan",\n +"version": "', 2),
+    ("clients/vscode/package.json", r'^  "name": "flightplan",\n  "version": "', 1),
+    ("clients/vscode/package-lock.json", r'^ +"name": "flightplan",\n +"version": "', 2),
     ("clients/java/pom.xml", r"<artifactId>flightplan-client</artifactId>\n  <version>", 1),
     ("clients/rust/Cargo.toml", r'^name = "flightplan"\nversion = "', 1),
     ("clients/rust/Cargo.lock", r'^name = "flightplan"\nversion = "', 1),
