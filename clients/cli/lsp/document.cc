@@ -13,6 +13,7 @@
 #include "clients/cli/file_question.h"
 #include "clients/cli/findings.h"
 #include "clients/cli/flags.h"
+#include "clients/cli/lsp/source_link.h"
 #include "clients/cli/rpc/json_text.h"
 #include "clients/cli/versions_page.h"
 #include "resolver/base/status_macros.h"
@@ -32,10 +33,12 @@ std::string PositionJson(TextPosition position) {
   return JsonObject().Integer("line", position.line).Integer("character", position.character).Json();
 }
 
-std::string DiagnosticJson(const std::string& range, int severity, absl::string_view code, absl::string_view message) {
+std::string DiagnosticJson(const std::string& range, int severity, absl::string_view code, absl::string_view message,
+                           const std::string& link) {
   JsonObject object;
   object.Raw("range", range).Integer("severity", severity).Text("source", kSource);
   if (!code.empty()) object.Text("code", code);
+  if (!link.empty()) object.Raw("codeDescription", JsonObject().Text("href", link).Json());
   return object.Text("message", message).Json();
 }
 
@@ -112,7 +115,7 @@ std::string MessageOf(const v1::Finding& finding, const Spelling& spelling) {
 }
 
 std::vector<Judgement::Diagnostic> OneDiagnostic(const std::string& range, int severity, absl::string_view message) {
-  return {{"", DiagnosticJson(range, severity, "", message)}};
+  return {{"", DiagnosticJson(range, severity, "", message, "")}};
 }
 
 std::vector<Judgement::Diagnostic> Diagnostics(const Document& document, const v1::ValidateConfigResponse& response) {
@@ -121,8 +124,9 @@ std::vector<Judgement::Diagnostic> Diagnostics(const Document& document, const v
   std::vector<Judgement::Diagnostic> all;
   for (const v1::Finding& finding : response.findings()) {
     if (finding.rule_id() == kNotRead) continue;
-    all.push_back({finding.rule_id(), DiagnosticJson(RangeOf(finding, document, lines), SeverityOf(finding.severity()),
-                                                     finding.rule_id(), MessageOf(finding, spelling))});
+    all.push_back({finding.rule_id(),
+                   DiagnosticJson(RangeOf(finding, document, lines), SeverityOf(finding.severity()), finding.rule_id(),
+                                  MessageOf(finding, spelling), SourceLink(finding.source().text()))});
   }
   return all;
 }

@@ -87,6 +87,8 @@ TEST_F(LspServerTest, MarksTheFlagInUtf16) {
   // The clef before it has four bytes and two units.
   EXPECT_EQ(JsonOf(first["range"]), R"({"start":{"line":3,"character":25},"end":{"line":3,"character":53}})");
   EXPECT_EQ(first["severity"].GetInt(), 1);
+  EXPECT_TRUE(
+      absl::StartsWith(first["codeDescription"]["href"].GetString(), "https://github.com/NVIDIA/Megatron-LM/blob/"));
   EXPECT_TRUE(absl::StrContains(JsonTextMember(first, "message"), "source: Megatron-LM:"));
 }
 
@@ -206,11 +208,12 @@ TEST_F(LspServerTest, KeepsToTheProtocolsOrder) {
 
 TEST_F(LspServerTest, TakesNonsenseInStride) {
   std::string input = Hello() + Open(kScript);
+  constexpr char kPositions[] =
+      R"({"textDocument":{"uri":"file:///w/run.sh","version":2},"contentChanges":[1,{},{"range":{}},{"range":{"start":)"
+      R"({"line":9e99,"character":-1},"end":{"line":-3,"character":1}},"text":"x"}]})";
   for (const char* params :
        {"{}", "[]", "null", R"({"textDocument":1})", R"({"textDocument":{"uri":"file:///w/run.sh"}})",
-        R"({"textDocument":{"uri":"file:///w/run.sh","version":2},"contentChanges":[1,{},{"range":{}},)"
-        R"({"range":{"start":{"line":9e99,"character":-1},"end":{"line":-3,"character":1}},"text":"x"}]})",
-        R"({"textDocument":{"uri":"file:///w/run.sh"},"position":{"line":"x"}})"}) {
+        R"({"textDocument":{"uri":"file:///w/run.sh"},"position":{"line":"x"}})", kPositions}) {
     for (const char* method :
          {"textDocument/didOpen", "textDocument/didChange", "textDocument/didClose", "workspace/didChangeConfiguration",
           "textDocument/hover", "textDocument/completion", "textDocument/codeAction"}) {

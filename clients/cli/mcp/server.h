@@ -2,6 +2,7 @@
 // resources. It reads no files and starts nothing; all it answers with is the backend.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -42,8 +43,8 @@ class McpServer {
   RpcResult Entries();  // fills entries_
 
   const std::shared_ptr<Backend> backend_;
-  bool structured_ = true;            // the client's revision has structuredContent
-  std::vector<std::string> entries_;  // resources as JSON, once they were asked for
+  std::atomic<bool> structured_{true};  // the client's revision has structuredContent
+  std::vector<std::string> entries_;    // resources as JSON, once they were asked for
 };
 
 }  // namespace flightplan::cli
