@@ -242,7 +242,7 @@ RpcResult McpServer::Entries() {
 
 RpcResult McpServer::ListResources(const RpcCall& call) {
   if (entries_.empty()) {
-    if (const RpcResult entries = Entries(); std::holds_alternative<RpcError>(entries)) return entries;
+    if (RpcResult entries = Entries(); std::holds_alternative<RpcError>(entries)) return entries;
   }
   size_t first = 0;
   const rapidjson::Value* cursor = JsonMember(call.params, "cursor");

@@ -47,10 +47,10 @@ Module._load = (name, ...rest) =>
   name === "vscode" ? vscode : name === "vscode-languageclient/node" ? { LanguageClient } : load(name, ...rest);
 const extension = require("../dist/extension.js");
 
-// What a program answers to messages on its standard input.
-function talk(args, messages, framed) {
+// What the program answers to messages on its standard input.
+function talk(args, messages) {
   const bodies = messages.map((message) => JSON.stringify({ jsonrpc: "2.0", ...message }));
-  const input = bodies.map((body) => (framed ? `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}` : `${body}\n`)).join("");
+  const input = bodies.map((body) => `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`).join("");
   const done = spawnSync(flightplan, args, { input, encoding: "utf8" });
   assert.strictEqual(done.status, 0, done.stderr);
   return done.stdout;
@@ -67,7 +67,7 @@ test("starts the program with the settings, and what it starts takes them", asyn
     { id: 1, method: "initialize", params: { capabilities: {}, initializationOptions: options.initializationOptions } },
     { id: 2, method: "shutdown" },
     { method: "exit" },
-  ], true);
+  ]);
   assert.match(out, /"positionEncoding":"utf-16"/);
   assert.doesNotMatch(out, /window\/logMessage/); // of a setting that it does not take
 });
@@ -90,10 +90,4 @@ test("says why it does not start", async () => {
   configured = { command: "missing" };
   await extension.activate({ subscriptions: [] });
   assert.match(shown.at(-1), /flightplan.command/);
-});
-
-test("offers the stacks that the program has", () => {
-  const out = talk(["mcp"], [{ id: 1, method: "tools/call", params: { name: "releases", arguments: {} } }], false);
-  const targets = JSON.parse(out).result.structuredContent.targets.filter((name) => !name.includes("@"));
-  assert.deepStrictEqual(properties["flightplan.stack"].enum, ["", ...targets]);
 });
