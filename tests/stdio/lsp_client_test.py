@@ -10,7 +10,7 @@ import sys
 
 FLIGHTPLAN = os.path.abspath(sys.argv[1])
 PYTHON = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "flightplan/clients/stdio/bin/python"
-URI = "file:///work/train.sh"
+URI = "file:///home/user/train.sh"
 TEXT = ("#!/bin/bash\n# flightplan: --gpu h100-sxm --gpus 24\ntorchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 24 \\\n"
         "  --hidden-size 1024 --num-attention-heads 16 --num-experts 64 --expert-model-parallel-size 16 \\\n"
         "  --recompute-granularity full --seq-length 1024 --max-position-embeddings 1024 --micro-batch-size 1 \\\n"

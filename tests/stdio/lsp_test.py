@@ -18,7 +18,7 @@ if TIMED:
     sys.argv.remove("--time")
 FLIGHTPLAN = os.path.abspath(sys.argv.pop(1))
 ENVIRONMENT = {**os.environ, "LC_ALL": "C.UTF-8", "FLIGHTPLAN_PROFILE_DIR": "/nonexistent/flightplan"}
-URI = "file:///work/train.sh"
+URI = "file:///home/user/train.sh"
 LINES = (["#!/bin/bash", "export CUDA_DEVICE_MAX_CONNECTIONS=1"]
          + [f"VARIABLE_{i}=${{VARIABLE_{i}:-{i}}}  # of the site" for i in range(980)]
          + ["ARGS=(", "  --num-layers 24 --hidden-size 2048 --num-attention-heads 16 --num-experts 64 --moe-router-topk 8",
