@@ -21,9 +21,10 @@ pin_python deploy/uv.in
 pin_python clients/python/requirements-dev.in
 pin_python clients/python/requirements-integrations.in
 pin_python tests/doors/pre_commit.in
+pin_python tests/stdio/requirements.in
 pin_python probe/toolkit.in --no-deps
 
-for package in deploy/buf clients/typescript clients/web; do
+for package in deploy/buf clients/typescript clients/web clients/vscode; do
   (cd "$package" && npm install --package-lock-only --ignore-scripts --no-audit --no-fund --loglevel=error --omit-lockfile-registry-resolved)
 done
 for module in clients/go clients/go/tools tests/connect/tools; do

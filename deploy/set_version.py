@@ -18,6 +18,8 @@ COPIES = [
     ("clients/typescript/package-lock.json", r'^ +"name": "flightplan",\n +"version": "', 2),
     ("clients/web/package.json", r'^  "name": "flightplan-web",\n  "version": "', 1),
     ("clients/web/package-lock.json", r'^ +"name": "flightplan-web",\n +"version": "', 2),
+    ("clients/vscode/package.json", r'^  "name": "flightplan",\n  "version": "', 1),
+    ("clients/vscode/package-lock.json", r'^ +"name": "flightplan",\n +"version": "', 2),
     ("clients/java/pom.xml", r"<artifactId>flightplan-client</artifactId>\n  <version>", 1),
     ("clients/rust/Cargo.toml", r'^name = "flightplan"\nversion = "', 1),
     ("clients/rust/Cargo.lock", r'^name = "flightplan"\nversion = "', 1),

@@ -4,14 +4,15 @@
 set -euo pipefail
 root="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
 tools="${XDG_CACHE_HOME:-$HOME/.cache}/flightplan/clients"
-all=(python go typescript web java rust apiserver precommit connect)
+all=(python go typescript web java rust apiserver precommit connect stdio vscode)
 
 usage() {
   cat <<USAGE
 usage: deploy/setup_clients.sh [NAME...]
 Names: ${all[*]}; default: all; and by name only: integrations (NeMo-Run and SkyPilot, 800 MB), browser (Chromium, 500 MB,
 which the page is tested in; as root).
-precommit is pre-commit, which the hook of that name is tested with; connect the conformance suite of the Connect protocol.
+precommit is pre-commit, which the hook of that name is tested with; connect the conformance suite of the Connect protocol;
+stdio the clients that mcp and lsp are tested with; vscode what the extension of that editor is built with.
 apiserver is the kube-apiserver that the Kubernetes door is tested with, built from its Go module (minutes, once).
 One whose toolchain is missing or too old is named and passed over; its tests then say "skipped". deploy/setup.sh brings
 Debian's toolchains.
@@ -139,6 +140,22 @@ setup_precommit() {
   [ -d "$wheels" ] && return
   "$tools/pre-commit/bin/pip" download -q --disable-pip-version-check --require-hashes --only-binary :all: -d "$wheels.part" -r "$requirements"
   mv "$wheels.part" "$wheels"
+}
+
+# The public clients of the Model Context Protocol and of the Language Server Protocol.
+setup_stdio() {
+  command -v python3 >/dev/null || { echo "setup: stdio: needs python3"; return 0; }
+  python_environment stdio "$root/tests/stdio/requirements.txt"
+}
+
+setup_vscode() {
+  local version package="$root/clients/vscode"
+  version="$(node --version 2>/dev/null | tr -d v)"
+  [ -n "$version" ] && at_least "$version" 18 || { echo "setup: vscode: needs node >= 18 (nodejs, npm), has ${version:-none}"; return 0; }
+  cmp -s "$package/package-lock.json" "$package/node_modules/.package-lock.from" && return
+  echo "setup: npm packages of the Visual Studio Code extension"
+  (cd "$package" && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error)
+  cp "$package/package-lock.json" "$package/node_modules/.package-lock.from"
 }
 
 # 800 MB: only where it is asked for by name.

@@ -39,6 +39,8 @@ constexpr Command kCommands[] = {
     {"evidence", "reported runs: list, export, import, prune", RunEvidence},
     {"replay", "whether a decision log's answers would be the same today", RunReplay},
     {"serve", "the gRPC service", RunServe},
+    {"mcp", "the same questions as tools of the Model Context Protocol", RunMcp},
+    {"lsp", "findings, hover, completion and repairs in an editor", RunLsp},
     {"schema", "a JSON Schema of a YAML format, for editors", RunSchema},
     {"completion", "completion for bash, zsh or fish", RunCompletion},
     {"man", "the manual page", RunMan},
@@ -209,7 +211,8 @@ FlagGroup BackendFlags(BackendOptions* options) {
            {"--catalog-dir", "DIR", "a site's own models, GPUs, clusters (*.yaml)", ToText(&options->catalog_dir)}}};
 }
 
-absl::StatusOr<std::unique_ptr<Backend>> MakeBackend(const BackendOptions& options) {
+absl::StatusOr<std::shared_ptr<Backend>> MakeBackend(const BackendOptions& options, const Context& context) {
+  if (context.host != nullptr && context.host->backend != nullptr) return context.host->backend;
   if (options.server.empty()) return MakeLocalBackend(options.catalog_dir);
   if (!options.catalog_dir.empty()) {
     return absl::InvalidArgumentError("--catalog-dir has no effect with --server: the server has its own catalogue");
@@ -224,6 +227,14 @@ absl::StatusOr<std::string> ReadInput(const std::string& path) {
     return absl::InvalidArgumentError(absl::StrCat(path, " is no UTF-8 text: line ", line, ", byte ", end));
   }
   return text;
+}
+
+absl::StatusOr<std::string> ReadInput(const std::string& path, const Context& context) {
+  return context.host != nullptr && context.host->read ? context.host->read(path) : ReadInput(path);
+}
+
+void Answered(const google::protobuf::Message& answer, const Context& context) {
+  if (context.host != nullptr && context.host->answer) context.host->answer(answer);
 }
 
 }  // namespace flightplan::cli

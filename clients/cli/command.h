@@ -14,6 +14,10 @@
 #include "clients/cli/flags.h"
 #include "clients/cli/terminal.h"
 
+namespace google::protobuf {
+class Message;
+}
+
 namespace flightplan::cli {
 
 // Exit codes, the same for every command. Documented in README.md, `flightplan help` and the man page.
@@ -36,6 +40,17 @@ inline constexpr ExitMeaning kExitMeanings[] = {{kExitOk, "fine"},
                                                 {kExitInternal, "a fault of flightplan itself"},
                                                 {kExitOutput, "the output could not be written"}};
 
+// What a command meets in place of this machine while another program asks through it (clients/cli/mcp). Unset members:
+// the machine itself.
+struct Host {
+  std::shared_ptr<Backend> backend;                                          // answers, whatever the flags say
+  std::function<absl::StatusOr<std::string>(const std::string& path)> read;  // instead of files
+  // Hears how far a search is; false ends it.
+  std::function<bool(const v1::PlanProgress&)> progress;
+  // Sees each answer of which a page is printed.
+  std::function<void(const google::protobuf::Message&)> answer;
+};
+
 // Everything a command reads and writes, so that tests run commands without a process.
 struct Context {
   Terminal terminal;
@@ -43,6 +58,7 @@ struct Context {
   std::string err;  // standard error
   // Where set, a command leaves its table there and does nothing else. See TableOf.
   CommandLine* table = nullptr;
+  const Host* host = nullptr;  // outlives the command
 };
 
 using Arguments = absl::Span<const std::string>;
@@ -79,10 +95,14 @@ struct BackendOptions {
   std::string catalog_dir;  // overlay; in process only
 };
 FlagGroup BackendFlags(BackendOptions* options);
-absl::StatusOr<std::unique_ptr<Backend>> MakeBackend(const BackendOptions& options);
+absl::StatusOr<std::shared_ptr<Backend>> MakeBackend(const BackendOptions& options, const Context& context);
 
 // A text file of the user in UTF-8, or standard input for "-". At most kMaxFileBytes; errors name the file.
 inline constexpr size_t kMaxFileBytes = size_t{1} << 20;
 absl::StatusOr<std::string> ReadInput(const std::string& path);
+// The same by the host, where there is one.
+absl::StatusOr<std::string> ReadInput(const std::string& path, const Context& context);
+// Shows the host an answer before its page is written.
+void Answered(const google::protobuf::Message& answer, const Context& context);
 
 }  // namespace flightplan::cli

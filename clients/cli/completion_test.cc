@@ -38,7 +38,7 @@ TEST(Words, AreSafeInAScript) {
     return word.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.@=:/+-") ==
            std::string::npos;
   };
-  const auto backend = MakeBackend({});
+  const auto backend = MakeBackend({}, {});
   ASSERT_TRUE(backend.ok());
   std::set<std::string> lists;
   for (const absl::string_view list : NameLists()) {

@@ -132,17 +132,21 @@ Flag::Setter ToText(std::optional<std::string>* target) {
 
 Flag::Setter ToSwitch(bool* target) {
   return {[target](absl::string_view text) {
-    if (text != "true" && text != "false") return Wants("no value", text);
-    *target = text == "true";
-    return absl::OkStatus();
-  }};
+            if (text != "true" && text != "false") return Wants("no value", text);
+            *target = text == "true";
+            return absl::OkStatus();
+          },
+          {},
+          ValueType::kSwitch};
 }
 
 Flag::Setter ToList(std::vector<std::string>* target) {
   return {[target](absl::string_view text) {
-    target->emplace_back(text);
-    return absl::OkStatus();
-  }};
+            target->emplace_back(text);
+            return absl::OkStatus();
+          },
+          {},
+          ValueType::kList};
 }
 
 Flag::Setter ToCommaList(std::vector<std::string>* target, Values values) {
@@ -151,31 +155,38 @@ Flag::Setter ToCommaList(std::vector<std::string>* target, Values values) {
             for (absl::string_view item : absl::StrSplit(text, ',', absl::SkipWhitespace())) target->emplace_back(item);
             return absl::OkStatus();
           },
-          std::move(values)};
+          std::move(values), ValueType::kList};
 }
 
 Flag::Setter ToInteger(std::optional<int64_t>* target, int64_t least) {
   return {[target, least](absl::string_view text) {
-    int64_t value = 0;
-    if (!absl::SimpleAtoi(text, &value) || value < least) {
-      return Wants(absl::StrCat("an integer of at least ", least), text);
-    }
-    *target = value;
-    return absl::OkStatus();
-  }};
+            int64_t value = 0;
+            if (!absl::SimpleAtoi(text, &value) || value < least) {
+              return Wants(absl::StrCat("an integer of at least ", least), text);
+            }
+            *target = value;
+            return absl::OkStatus();
+          },
+          {},
+          ValueType::kInteger,
+          static_cast<double>(least)};
 }
 
 Flag::Setter ToReal(std::optional<double>* target, double least, double most) {
   return {[target, least, most](absl::string_view text) {
-    double value = 0;
-    if (!absl::SimpleAtod(text, &value) || !(value >= least && value <= most)) {
-      return Wants(std::isinf(most) ? absl::StrCat("a number of at least ", least)
-                                    : absl::StrCat("a number of ", least, " to ", most),
-                   text);
-    }
-    *target = value;
-    return absl::OkStatus();
-  }};
+            double value = 0;
+            if (!absl::SimpleAtod(text, &value) || !(value >= least && value <= most)) {
+              return Wants(std::isinf(most) ? absl::StrCat("a number of at least ", least)
+                                            : absl::StrCat("a number of ", least, " to ", most),
+                           text);
+            }
+            *target = value;
+            return absl::OkStatus();
+          },
+          {},
+          ValueType::kReal,
+          least,
+          std::isinf(most) ? std::nullopt : std::make_optional(most)};
 }
 
 Flag::Setter ToChoice(std::string* target, std::vector<absl::string_view> choices) {
@@ -187,7 +198,7 @@ Flag::Setter ToChoice(std::string* target, std::vector<absl::string_view> choice
             *target = std::string(text);
             return absl::OkStatus();
           },
-          std::move(values)};
+          std::move(values), ValueType::kWord};
 }
 
 }  // namespace flightplan::cli

@@ -31,11 +31,17 @@ Values KnownWords(const Names& names) {
   return values;
 }
 
+// How a value is written, for programs that fill in a form by the table instead of typing.
+enum class ValueType { kText, kSwitch, kInteger, kReal, kWord, kList };  // kWord: one of Values::words; kList: repeats
+
 struct Flag {
   struct Setter {
     // Takes the value as written; an error says what would be right ("wants an integer of at least 1, not 'x'").
     std::function<absl::Status(absl::string_view)> take;
     Values values;
+    ValueType type = ValueType::kText;
+    std::optional<double> least = std::nullopt;  // of kInteger and kReal
+    std::optional<double> most = std::nullopt;   // of kReal
   };
 
   absl::string_view name;        // "--gpus"

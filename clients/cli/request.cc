@@ -166,12 +166,16 @@ bool LooksLikeFile(absl::string_view model) {
   return model == "-" || absl::EndsWith(model, ".json") || absl::StrContains(model, '/');
 }
 
-absl::Status FillModel(const std::string& model, v1::ModelRef* ref) {
-  if (!LooksLikeFile(model)) {
-    ref->set_name(model);
+absl::StatusOr<std::string> ReadNamed(const ResolveOptions& options, const std::string& path) {
+  return options.read ? options.read(path) : ReadInput(path);
+}
+
+absl::Status FillModel(const ResolveOptions& options, v1::ModelRef* ref) {
+  if (!LooksLikeFile(options.model)) {
+    ref->set_name(options.model);
     return absl::OkStatus();
   }
-  absl::StatusOr<std::string> text = ReadInput(model);
+  absl::StatusOr<std::string> text = ReadNamed(options, options.model);
   if (!text.ok()) return Wrong("--model", text.status().message());
   ref->set_hf_config_json(*std::move(text));
   return absl::OkStatus();
@@ -225,7 +229,7 @@ void FillProfile(const ResolveOptions& options, v1::ResolveConfigRequest* reques
 
 absl::Status FillProbeProfile(const ResolveOptions& options, v1::ResolveConfigRequest* request) {
   if (options.probe_profile.empty()) return absl::OkStatus();
-  FLIGHTPLAN_ASSIGN_OR_RETURN(const std::string text, ReadInput(options.probe_profile));
+  FLIGHTPLAN_ASSIGN_OR_RETURN(const std::string text, ReadNamed(options, options.probe_profile));
   const absl::Status status = ProfileFromJson(text, request->mutable_probe_profile());
   if (status.ok()) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat("--profile: ", options.probe_profile, ": ", status.message()));
@@ -240,7 +244,8 @@ Flag::Setter ToPin(std::vector<std::string>* pins, bool set) {
             pins->emplace_back(text);
             return absl::OkStatus();
           },
-          {.list = set ? kKnobSettings : kKnobNames}};
+          {.list = set ? kKnobSettings : kKnobNames},
+          ValueType::kList};
 }
 
 }  // namespace
@@ -326,7 +331,7 @@ absl::Status BuildResolveRequest(const ResolveOptions& options, v1::ResolveConfi
     return Wrong("--model", "is missing: a catalogue name (flightplan models) or a config.json");
   if (options.stack.gpu.empty()) return Wrong("--gpu", "is missing: the GPU system; flightplan gpus lists them");
   if (!options.stack.gpus.has_value()) return Wrong("--gpus", "is missing: how many GPUs the job has");
-  FLIGHTPLAN_RETURN_IF_ERROR(FillModel(options.model, request->mutable_model()));
+  FLIGHTPLAN_RETURN_IF_ERROR(FillModel(options, request->mutable_model()));
   FLIGHTPLAN_RETURN_IF_ERROR(FillHardware(options.stack, request->mutable_hardware()));
   FLIGHTPLAN_RETURN_IF_ERROR(FillSoftware(options.stack, request->mutable_software()));
   FLIGHTPLAN_RETURN_IF_ERROR(FillLayout(options, request->mutable_layout()));

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "clients/cli/flags.h"
 #include "google/protobuf/repeated_field.h"
 
@@ -49,6 +51,8 @@ struct ResolveOptions {
   std::optional<double> profile_step_ms, profile_exposed, profile_a2a, profile_host, profile_bubble, profile_memory_gib;
   std::string profile_wall;
   std::string probe_profile;  // a file of `flightplan probe --out`
+  // Reads the files that the flags above name; unset: ReadInput.
+  std::function<absl::StatusOr<std::string>(const std::string& path)> read;
 };
 
 inline constexpr int64_t kDefaultSeqLength = 4096;

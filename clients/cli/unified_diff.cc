@@ -109,4 +109,26 @@ std::string UnifiedDiff(absl::string_view old_name, absl::string_view old_text, 
   return out;
 }
 
+std::vector<LineChange> LineChanges(absl::string_view old_text, absl::string_view new_text) {
+  std::vector<LineChange> changes;
+  size_t line = 0;
+  bool open = false;  // the last step was a change
+  for (const Step& step : Compare(LinesOf(old_text), LinesOf(new_text))) {
+    if (step.sign == ' ') {
+      open = false;
+      ++line;
+      continue;
+    }
+    if (!open) changes.push_back({line, 0, ""});
+    open = true;
+    if (step.sign == '-') {
+      ++changes.back().count;
+      ++line;
+    } else {
+      absl::StrAppend(&changes.back().text, step.line);
+    }
+  }
+  return changes;
+}
+
 }  // namespace flightplan::cli

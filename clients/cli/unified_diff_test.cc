@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_cat.h"
+
 namespace flightplan::cli {
 namespace {
 
@@ -26,6 +28,22 @@ TEST(UnifiedDiff, JoinsHunksThatTouch) {
 TEST(UnifiedDiff, SaysThatTheLastLineIsOpen) {
   EXPECT_EQ(UnifiedDiff("a", "1", "b", "1\n"), "--- a\n+++ b\n@@ -1 +1 @@\n-1\n\\ No newline at end of file\n+1\n");
   EXPECT_EQ(UnifiedDiff("a", "", "b", "1\n"), "--- a\n+++ b\n@@ -0,0 +1 @@\n+1\n");
+}
+
+// "first+count:text" of each change.
+std::string Changes(absl::string_view before, absl::string_view after) {
+  std::string out;
+  for (const LineChange& change : LineChanges(before, after)) {
+    absl::StrAppend(&out, "[", change.first, "+", change.count, ":", change.text, "]");
+  }
+  return out;
+}
+
+TEST(LineChanges, NameTheLinesOfTheOldText) {
+  EXPECT_EQ(Changes("a\nb\n", "a\nb\n"), "");
+  EXPECT_EQ(Changes("a\nb\nc\n", "a\nx\nc\n"), "[1+1:x\n]");
+  EXPECT_EQ(Changes("a\nb\n", "a\nx\nb\n"), "[1+0:x\n]");
+  EXPECT_EQ(Changes("a\nb\nc", "b\nd"), "[0+1:][2+1:d]");
 }
 
 }  // namespace

@@ -52,6 +52,8 @@ TYPED = [
     ("flightplan serve --webhook_mode enf", "enforce"),
     ("flightplan serve --config serv", "serve.yaml"),
     ("flightplan evidence exp", "export"),
+    ("flightplan mcp --install", "--install-skill"),
+    ("flightplan mcp --install-skill fol", "folder/"),
     ("flightplan schema bri", "bridge-yaml"),
     ("flightplan completion zs", "zsh"),
     ("flightplan help expl", "explain"),

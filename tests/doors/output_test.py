@@ -46,6 +46,8 @@ COMMANDS = {
                  "evidence import {measurement} --evidence-store {store}"],
     "replay": ["replay {empty}"],
     "serve": ["serve --help", "serve --print_config", "serve --check_config"],
+    "mcp": ["mcp --install-skill {folder}"],
+    "lsp": ["lsp --help"],
     "schema": ["schema megatron-lm-yaml", "schema serve-config"],
     "completion": ["completion bash", "completion zsh", "completion fish"],
     "man": ["man"],

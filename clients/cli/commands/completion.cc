@@ -43,7 +43,7 @@ int RunCompletion(Arguments args, Context& context) {
     context.out += script;
     return kExitOk;
   }
-  const absl::StatusOr<std::unique_ptr<Backend>> backend = MakeBackend(where);
+  const absl::StatusOr<std::shared_ptr<Backend>> backend = MakeBackend(where, context);
   if (!backend.ok()) return Misuse(command, backend.status().message(), context);
   const absl::StatusOr<std::vector<std::string>> names = NamesOf(list, **backend);
   if (!names.ok()) return Failed(command, names.status(), context);

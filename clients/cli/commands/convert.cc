@@ -81,17 +81,18 @@ int RunConvert(Arguments args, Context& context) {
     source.mutable_arguments();
     for (const std::string& argument : *parsed.rest) source.mutable_arguments()->add_values(argument);
   } else {
-    absl::StatusOr<std::string> text = ReadInput(parsed.positional[0]);
+    absl::StatusOr<std::string> text = ReadInput(parsed.positional[0], context);
     if (!text.ok()) return Misuse(command, text.status().message(), context);
     source.mutable_file()->set_name(parsed.positional[0]);
     source.mutable_file()->set_text(*std::move(text));
   }
-  const absl::StatusOr<std::unique_ptr<Backend>> backend = MakeBackend(options.where);
+  const absl::StatusOr<std::shared_ptr<Backend>> backend = MakeBackend(options.where, context);
   if (!backend.ok()) return Misuse(command, backend.status().message(), context);
   v1::ConvertConfigResponse response;
   if (const absl::Status status = (*backend)->ConvertConfig(request, &response); !status.ok()) {
     return Failed(command, status, context);
   }
+  Answered(response, context);
   if (options.format == "json") {
     context.out += ToJson(response);
   } else {

@@ -89,8 +89,8 @@ bool Parse(const std::string& json, Message* message) {
 }
 
 // JSON is an answer or a question of ours, told apart by the fields that it has; all else is a launch.
-Reading ReadFile(const std::string& path, const DiffOptions& options, Backend& backend) {
-  absl::StatusOr<std::string> text = ReadInput(path);
+Reading ReadFile(const std::string& path, const DiffOptions& options, const Context& context, Backend& backend) {
+  absl::StatusOr<std::string> text = ReadInput(path, context);
   if (!text.ok()) return {text.status(), true};
   if (!absl::StartsWith(absl::StripLeadingAsciiWhitespace(*text), "{")) {
     return Judged(path, *std::move(text), options, backend);
@@ -151,19 +151,21 @@ int RunDiff(Arguments args, Context& context) {
   if (parsed.positional.size() == 2 && parsed.positional[0] == "-" && parsed.positional[1] == "-") {
     return Misuse(command, "standard input can be one side only", context);
   }
-  const absl::StatusOr<std::unique_ptr<Backend>> backend = MakeBackend(options.where);
+  if (context.host != nullptr) options.shared.read = context.host->read;
+  const absl::StatusOr<std::shared_ptr<Backend>> backend = MakeBackend(options.where, context);
   if (!backend.ok()) return Misuse(command, backend.status().message(), context);
   std::vector<Side> sides;
   for (size_t i = 0; i < given; ++i) {
     const size_t files = parsed.positional.size();
-    Reading reading =
-        i < files ? ReadFile(parsed.positional[i], options, **backend) : ReadFlags(sets[i - files], options, **backend);
+    Reading reading = i < files ? ReadFile(parsed.positional[i], options, context, **backend)
+                                : ReadFlags(sets[i - files], options, **backend);
     if (!reading.side.ok()) {
       const absl::Status& status = reading.side.status();
       const absl::Status sided(status.code(), absl::StrCat(i == 0 ? "A: " : "B: ", status.message()));
       return reading.misuse ? Misuse(command, sided.message(), context) : Failed(command, status, context);
     }
     sides.push_back(*std::move(reading.side));
+    Answered(sides.back().answer, context);
   }
   const Comparison comparison = Compare(sides[0], sides[1]);
   context.out += options.format == "json"

@@ -98,7 +98,7 @@ int RunExplain(Arguments args, Context& context) {
   ParsedArguments parsed;
   if (const auto exit = ParseOrExit(command, args, context, &parsed)) return *exit;
   if (parsed.positional.empty()) return Misuse(command, "wants the id of a rule or the name of a knob", context);
-  const absl::StatusOr<std::unique_ptr<Backend>> backend = MakeBackend(where);
+  const absl::StatusOr<std::shared_ptr<Backend>> backend = MakeBackend(where, context);
   if (!backend.ok()) return Misuse(command, backend.status().message(), context);
 
   v1::GetRuleRequest get_rule;
@@ -106,6 +106,7 @@ int RunExplain(Arguments args, Context& context) {
   v1::RuleInfo rule;
   const absl::Status no_rule = (*backend)->GetRule(get_rule, &rule);
   if (no_rule.ok()) {
+    Answered(rule, context);
     if (format == "json") {
       context.out += ToJson(rule);
     } else {
@@ -125,6 +126,7 @@ int RunExplain(Arguments args, Context& context) {
     Failed(command, no_rule, context);
     return Failed(command, status, context);
   }
+  if (status.ok()) Answered(knob, context);
   if (status.ok() && format == "json") {
     context.out += ToJson(knob);
     return kExitOk;

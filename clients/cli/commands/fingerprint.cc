@@ -133,7 +133,7 @@ int RunFingerprint(Arguments args, Context& context) {
     context.out += TableText(print, context.terminal);
     return kExitOk;
   }
-  const absl::StatusOr<std::unique_ptr<Backend>> backend = MakeBackend(where);
+  const absl::StatusOr<std::shared_ptr<Backend>> backend = MakeBackend(where, context);
   if (!backend.ok()) return Misuse(command, backend.status().message(), context);
   v1::ValidateConfigRequest form;
   FillTarget(print, form.mutable_target());

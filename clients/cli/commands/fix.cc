@@ -110,18 +110,19 @@ int RunFix(Arguments args, Context& context) {
     request.mutable_arguments();
     for (const std::string& argument : *parsed.rest) request.mutable_arguments()->add_values(argument);
   } else {
-    absl::StatusOr<std::string> text = ReadInput(path);
+    absl::StatusOr<std::string> text = ReadInput(path, context);
     if (!text.ok()) return Misuse(command, text.status().message(), context);
     request.mutable_file()->set_name(path);
     request.mutable_file()->set_text(*std::move(text));
   }
   FillFramework(&request);
-  const absl::StatusOr<std::unique_ptr<Backend>> backend = MakeBackend(options.where);
+  const absl::StatusOr<std::shared_ptr<Backend>> backend = MakeBackend(options.where, context);
   if (!backend.ok()) return Misuse(command, backend.status().message(), context);
   v1::ValidateConfigResponse response;
   const auto missing = ValidateWithFiles(options.stack_root, **backend, &request, &response);
   if (!missing.ok()) return Failed(command, missing.status(), context);
   context.err += context.terminal.Shown(MissingFilesNote(options.stack_root, *missing));
+  Answered(response, context);
   const std::string name = path.empty() ? "arguments" : path;
   if (options.format == "json") {
     context.out += ToJson(response.repair());

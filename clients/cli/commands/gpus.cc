@@ -31,7 +31,7 @@ int RunGpus(Arguments args, Context& context) {
       .positional = {.list = kGpuNames}};
   ParsedArguments parsed;
   if (const auto exit = ParseOrExit(command, args, context, &parsed)) return *exit;
-  const absl::StatusOr<std::unique_ptr<Backend>> backend = MakeBackend(where);
+  const absl::StatusOr<std::shared_ptr<Backend>> backend = MakeBackend(where, context);
   if (!backend.ok()) return Misuse(command, backend.status().message(), context);
 
   v1::ListGpusResponse list;
@@ -44,6 +44,7 @@ int RunGpus(Arguments args, Context& context) {
     status = (*backend)->GetGpu(request, list.add_gpus());
   }
   if (!status.ok()) return Failed(command, status, context);
+  Answered(list, context);
   if (format == "json") {
     context.out += parsed.positional.empty() ? ToJson(list) : ToJson(list.gpus(0));
     return kExitOk;

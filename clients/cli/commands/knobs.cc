@@ -28,7 +28,7 @@ int RunKnobs(Arguments args, Context& context) {
       .positional = {.list = kKnobNames}};
   ParsedArguments parsed;
   if (const auto exit = ParseOrExit(command, args, context, &parsed)) return *exit;
-  const absl::StatusOr<std::unique_ptr<Backend>> backend = MakeBackend(where);
+  const absl::StatusOr<std::shared_ptr<Backend>> backend = MakeBackend(where, context);
   if (!backend.ok()) return Misuse(command, backend.status().message(), context);
 
   v1::ListKnobsResponse all, shown;

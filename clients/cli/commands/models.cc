@@ -84,7 +84,7 @@ int RunModels(Arguments args, Context& context) {
       .positional = {.list = kModelNames}};
   ParsedArguments parsed;
   if (const auto exit = ParseOrExit(command, args, context, &parsed)) return *exit;
-  const absl::StatusOr<std::unique_ptr<Backend>> backend = MakeBackend(where);
+  const absl::StatusOr<std::shared_ptr<Backend>> backend = MakeBackend(where, context);
   if (!backend.ok()) return Misuse(command, backend.status().message(), context);
 
   v1::ListModelsResponse list;
@@ -92,7 +92,7 @@ int RunModels(Arguments args, Context& context) {
   absl::Status status;
   bool single = !import.empty();
   if (single) {
-    absl::StatusOr<std::string> text = ReadInput(import);
+    absl::StatusOr<std::string> text = ReadInput(import, context);
     if (!text.ok()) return Misuse(command, text.status().message(), context);
     v1::ImportModelRequest request;
     request.set_hf_config_json(*std::move(text));
@@ -117,6 +117,11 @@ int RunModels(Arguments args, Context& context) {
     }
   }
   if (!status.ok()) return Failed(command, status, context);
+  if (single) {
+    Answered(model, context);
+  } else {
+    Answered(list, context);
+  }
   if (format == "json") {
     context.out += single ? ToJson(model) : ToJson(list);
   } else if (single) {

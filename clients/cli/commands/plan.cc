@@ -184,13 +184,14 @@ int RunPlan(Arguments args, Context& context) {
   const CommandLine command = Describe(&options, &plan, &where);
   ParsedArguments parsed;
   if (const auto exit = ParseOrExit(command, args, context, &parsed)) return *exit;
+  if (context.host != nullptr) options.read = context.host->read;
   v1::PlanLayoutsRequest request;
   if (const absl::Status status = BuildResolveRequest(options, request.mutable_base()); !status.ok()) {
     return Misuse(command, status.message(), context);
   }
   if (plan.top.has_value()) request.set_plan_count(static_cast<int32_t>(std::min<int64_t>(*plan.top, 1000)));
   request.set_objective(ValueOf(kObjectives, plan.objective));
-  const absl::StatusOr<std::unique_ptr<Backend>> backend = MakeBackend(where);
+  const absl::StatusOr<std::shared_ptr<Backend>> backend = MakeBackend(where, context);
   if (!backend.ok()) return Misuse(command, backend.status().message(), context);
   v1::PlanResult result;
   {
@@ -199,11 +200,12 @@ int RunPlan(Arguments args, Context& context) {
         request,
         [&](const v1::PlanProgress& progress) {
           if (line.shown()) line.Show(ProgressText(progress));
-          return true;
+          return context.host == nullptr || !context.host->progress || context.host->progress(progress);
         },
         &result);
     if (!status.ok()) return Failed(command, status, context);
   }
+  Answered(result, context);
   if (plan.format == "json") {
     context.out += ToJson(result);
   } else {

@@ -258,7 +258,7 @@ int RunProbe(Arguments args, Context& context) {
   const CommandLine command = Describe(&options, &where);
   ParsedArguments parsed;
   if (const auto exit = ParseOrExit(command, args, context, &parsed)) return *exit;
-  const absl::StatusOr<std::unique_ptr<Backend>> backend = MakeBackend(where);
+  const absl::StatusOr<std::shared_ptr<Backend>> backend = MakeBackend(where, context);
   if (!backend.ok()) return Misuse(command, backend.status().message(), context);
   if (options.list) {
     std::vector<v1::HardwareProfile> profiles;

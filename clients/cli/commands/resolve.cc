@@ -137,6 +137,7 @@ int RunResolve(Arguments args, Context& context) {
   if (const absl::Status status = CheckParts(output.show); !status.ok())
     return Misuse(command, status.message(), context);
 
+  if (context.host != nullptr) options.read = context.host->read;
   v1::ResolveConfigRequest request;
   if (const absl::Status status = BuildResolveRequest(options, &request); !status.ok()) {
     return Misuse(command, status.message(), context);
@@ -146,12 +147,13 @@ int RunResolve(Arguments args, Context& context) {
   const bool launch_only = format != std::end(kLaunchFormats);
   if (launch_only && !format->dialect.empty()) request.add_dialects(std::string(format->dialect));
 
-  const absl::StatusOr<std::unique_ptr<Backend>> backend = MakeBackend(where);
+  const absl::StatusOr<std::shared_ptr<Backend>> backend = MakeBackend(where, context);
   if (!backend.ok()) return Misuse(command, backend.status().message(), context);
   v1::ResolveConfigResponse response;
   if (const absl::Status status = (*backend)->ResolveConfig(request, &response); !status.ok()) {
     return Failed(command, status, context);
   }
+  Answered(response, context);
   if (launch_only) return PrintLaunch(*format, output, response, context);
   if (output.format == "json") {
     context.out += ToJson(response);

@@ -4,6 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "clients/cli/commands/commands.h"
 #include "clients/cli/config_input.h"
+#include "clients/cli/file_question.h"
 #include "clients/cli/output.h"
 #include "clients/cli/request.h"
 #include "clients/cli/text.h"
@@ -90,7 +91,8 @@ absl::Status FillView(const TimelineOptions& options, v1::DescribeTimelineReques
 
 // The question into the request; returned: whose step it is.
 absl::StatusOr<std::string> FillQuestion(const TimelineOptions& options, const ParsedArguments& parsed,
-                                         Backend& backend, v1::DescribeTimelineRequest* request) {
+                                         const Context& context, Backend& backend,
+                                         v1::DescribeTimelineRequest* request) {
   const bool script = !parsed.positional.empty() || parsed.rest.has_value();
   const StackOptions& stack = options.question.stack;
   if (!script) {
@@ -105,9 +107,10 @@ absl::StatusOr<std::string> FillQuestion(const TimelineOptions& options, const P
   v1::ValidateConfigRequest* const config = request->mutable_validate();
   FLIGHTPLAN_RETURN_IF_ERROR(BuildValidateRequest(stack, config));
   config->set_input_format(options.input_format);
-  FLIGHTPLAN_ASSIGN_OR_RETURN(const std::string name, FillConfig(parsed, stack, config));
-  FLIGHTPLAN_ASSIGN_OR_RETURN(const std::string why, AskAsTheDoorsDo(backend, config));
-  if (!why.empty()) return absl::InvalidArgumentError(absl::StrCat("nothing to draw: ", why));
+  FLIGHTPLAN_ASSIGN_OR_RETURN(const std::string name, FillConfig(parsed, stack, context, config));
+  FLIGHTPLAN_ASSIGN_OR_RETURN(const FileQuestion question, AskAsTheDoorsDo(backend, config));
+  if (const std::string why = WhyNotAsked(question); !why.empty())
+    return absl::InvalidArgumentError(absl::StrCat("nothing to draw: ", why));
   FillFramework(config);
   return stack.gpu.empty() ? name : absl::StrCat(name, " on ", stack.gpu);
 }
@@ -129,7 +132,7 @@ int RunTimeline(Arguments args, Context& context) {
   }
   const absl::StatusOr<std::unique_ptr<Backend>> backend = MakeBackend(options.where);
   if (!backend.ok()) return Misuse(command, backend.status().message(), context);
-  const absl::StatusOr<std::string> heading = FillQuestion(options, parsed, **backend, &request);
+  const absl::StatusOr<std::string> heading = FillQuestion(options, parsed, context, **backend, &request);
   if (!heading.ok()) return Misuse(command, heading.status().message(), context);
   v1::DescribeTimelineResponse timeline;
   if (const absl::Status status = (*backend)->DescribeTimeline(request, &timeline); !status.ok()) {

@@ -8,6 +8,7 @@
 #include "clients/cli/batch_pages.h"
 #include "clients/cli/commands/commands.h"
 #include "clients/cli/config_input.h"
+#include "clients/cli/file_question.h"
 #include "clients/cli/findings.h"
 #include "clients/cli/output.h"
 #include "clients/cli/request.h"
@@ -218,7 +219,7 @@ int RunValidate(Arguments args, Context& context) {
   }
   request.set_input_format(options.input_format);
   if (door) {
-    const absl::StatusOr<std::unique_ptr<Backend>> backend = MakeBackend(options.where);
+    const absl::StatusOr<std::shared_ptr<Backend>> backend = MakeBackend(options.where, context);
     if (!backend.ok()) return Misuse(command, backend.status().message(), context);
     return options.batch ? Batch(command, options, parsed, request, **backend, context)
                          : SlurmScript(command, options, parsed, request, **backend, context);
@@ -230,18 +231,19 @@ int RunValidate(Arguments args, Context& context) {
     return Misuse(command, absl::StrCat("unexpected argument ", Quoted(parsed.positional[1]), "; many files: --batch"),
                   context);
   }
-  const absl::StatusOr<std::string> input = FillConfig(parsed, options.stack, &request);
+  const absl::StatusOr<std::string> input = FillConfig(parsed, options.stack, context, &request);
   if (!input.ok()) return Misuse(command, input.status().message(), context);
-  const absl::StatusOr<std::unique_ptr<Backend>> backend = MakeBackend(options.where);
+  const absl::StatusOr<std::shared_ptr<Backend>> backend = MakeBackend(options.where, context);
   if (!backend.ok()) return Misuse(command, backend.status().message(), context);
-  if (const absl::StatusOr<std::string> why = AskAsTheDoorsDo(**backend, &request); !why.ok()) {
-    return Failed(command, why.status(), context);
-  } else if (!why->empty()) {
+  if (const absl::StatusOr<FileQuestion> question = AskAsTheDoorsDo(**backend, &request); !question.ok()) {
+    return Failed(command, question.status(), context);
+  } else if (const std::string why = WhyNotAsked(*question); !why.empty()) {
     v1::ValidateConfigResponse nothing;
     nothing.set_completeness(v1::COMPLETENESS_NONE);
     nothing.set_accepted_by_stack(true);
     nothing.set_will_run(true);
-    nothing.add_not_judged(*why);
+    nothing.add_not_judged(why);
+    Answered(nothing, context);
     context.out += options.format == "json" ? ToJson(nothing)
                                             : RenderValidatePage(*input, nothing, options.verbose, context.terminal);
     return kExitOk;
@@ -256,6 +258,7 @@ int RunValidate(Arguments args, Context& context) {
   const auto missing = ValidateWithFiles(options.stack_root, **backend, &request, &response);
   if (!missing.ok()) return Failed(command, missing.status(), context);
   context.err += context.terminal.Shown(MissingFilesNote(options.stack_root, *missing));
+  Answered(response, context);
   if (options.format == "json") {
     context.out += ToJson(response);
   } else if (options.changes) {

@@ -1,0 +1,34 @@
+#include "clients/cli/file_question.h"
+
+#include <memory>
+#include <utility>
+
+#include "flightplan/v1/resolver_service.pb.h"
+#include "resolver/base/status_macros.h"
+#include "resolver/catalog/catalog.h"
+#include "resolver/shell/slurm_job.h"
+#include "resolver/stacks/input_format.h"
+#include "service/doors/review.h"
+
+namespace flightplan::cli {
+
+absl::StatusOr<FileQuestion> AskAsTheDoorsDo(Backend& backend, v1::ValidateConfigRequest* request) {
+  FileQuestion answer;
+  if (!request->has_file() || !request->input_format().empty()) return answer;
+  FLIGHTPLAN_ASSIGN_OR_RETURN(const std::shared_ptr<const Catalog> catalog, backend.GetCatalog());
+  const std::string name = request->file().name(), text = request->file().text();
+  answer.shell = !text.empty() && RecogniseFile(name, text, Target()) == kShellFormat;
+  v1::ValidateConfigRequest asked = *request;
+  doors::Question question =
+      doors::AskAboutScript(name, text, doors::FactsOf(ReadSbatchLines(text)), {}, *catalog, &asked);
+  answer.skip = std::move(question.skip);
+  if (!answer.skip.has_value()) *request = std::move(asked);
+  return answer;
+}
+
+std::string WhyNotAsked(const FileQuestion& question) {
+  if (!question.skip.has_value() || question.skip->unread || !question.shell) return "";
+  return question.skip->why;
+}
+
+}  // namespace flightplan::cli

@@ -1,0 +1,25 @@
+// The question about a file: its stack, its job's GPUs and variables, as every door asks it.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "clients/cli/backend.h"
+#include "service/doors/skip.h"
+
+namespace flightplan::cli {
+
+struct FileQuestion {
+  std::optional<doors::Skip> skip;  // no launch of a stack that shows; the request is as it was
+  bool shell = false;               // it has text, and is read as a script
+};
+
+// Completes `request` from its own file. One without a file, or with a format that the caller states, stays as it is.
+absl::StatusOr<FileQuestion> AskAsTheDoorsDo(Backend& backend, v1::ValidateConfigRequest* request);
+
+// Why there is nothing to ask; empty: there is. Arguments and YAML that show no stack are taken for what the caller
+// says, or Megatron-LM's.
+std::string WhyNotAsked(const FileQuestion& question);
+
+}  // namespace flightplan::cli
