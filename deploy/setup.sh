@@ -12,13 +12,14 @@ terminal_packages=(
   build-essential cmake ninja-build mold pkg-config git python3 python3-yaml         # the build
   libabsl-dev libprotobuf-dev protobuf-compiler libgrpc++-dev protobuf-compiler-grpc # the contract
   libyaml-cpp-dev rapidjson-dev                                                      # catalogues, config.json
+  zlib1g-dev                                                                         # packed logs
 )
 server_packages=(
   prometheus-cpp-dev libboost-dev libgoogle-perftools-dev  # metrics, HTTP (Beast), the allocator
   libsqlite3-dev libpq-dev                                       # the evidence store
 )
 test_packages=(
-  ccache zlib1g-dev                           # built more than once; golden files
+  ccache                                      # built more than once
   libgtest-dev libgmock-dev libbenchmark-dev  # tests and benchmarks
   python3-venv python3-jsonschema             # the Python client's tools, SARIF's schema
   haproxy openssl curl prometheus             # drills: the balancer, certificates, /metrics, promtool

@@ -212,6 +212,7 @@ void Merge(const RunLog& other, RunLog* log) {
     ++added;
   }
   const int64_t same = static_cast<int64_t>(other.steps.size()) - added;
+  log->stride = std::max(log->stride, other.stride);
   while (log->steps.size() > RunLog::kMostSamples) {
     Thin(&log->steps);
     log->stride *= 2;

@@ -18,6 +18,7 @@ int RunKnobs(Arguments args, Context& context);
 int RunModels(Arguments args, Context& context);
 int RunGpus(Arguments args, Context& context);
 int RunProbe(Arguments args, Context& context);
+int RunObserve(Arguments args, Context& context);
 int RunServe(Arguments args, Context& context);
 int RunSchema(Arguments args, Context& context);
 int RunCompletion(Arguments args, Context& context);

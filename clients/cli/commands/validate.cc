@@ -8,6 +8,7 @@
 #include "clients/cli/batch_pages.h"
 #include "clients/cli/commands/commands.h"
 #include "clients/cli/findings.h"
+#include "clients/cli/launch_question.h"
 #include "clients/cli/output.h"
 #include "clients/cli/request.h"
 #include "clients/cli/slurm_script.h"
@@ -18,9 +19,6 @@
 #include "flightplan/v1/catalog_service.pb.h"
 #include "flightplan/v1/resolver_service.pb.h"
 #include "resolver/base/status_macros.h"
-#include "resolver/catalog/catalog.h"
-#include "resolver/shell/slurm_job.h"
-#include "resolver/stacks/input_format.h"
 #include "service/doors/review.h"
 #include "service/version.h"
 
@@ -120,24 +118,6 @@ absl::StatusOr<std::string> FillConfig(const ParsedArguments& parsed, const Stac
   request->mutable_file()->set_name(parsed.positional[0]);
   request->mutable_file()->set_text(*std::move(text));
   return absl::StrCat(parsed.positional[0] == "-" ? "standard input" : parsed.positional[0], StatedText(*request));
-}
-
-// A file gets the question that every door asks about it: its stack, its job's GPUs and variables. Returned: why there
-// is nothing to ask; empty: there is.
-absl::StatusOr<std::string> AskAsTheDoorsDo(Backend& backend, v1::ValidateConfigRequest* request) {
-  if (!request->has_file() || !request->input_format().empty()) return std::string();
-  FLIGHTPLAN_ASSIGN_OR_RETURN(const std::shared_ptr<const Catalog> catalog, backend.GetCatalog());
-  const std::string name = request->file().name(), text = request->file().text();
-  const bool shell = RecogniseFile(name, text, Target()) == kShellFormat;
-  v1::ValidateConfigRequest asked = *request;
-  const doors::Question question =
-      doors::AskAboutScript(name, text, doors::FactsOf(ReadSbatchLines(text)), {}, *catalog, &asked);
-  if (question.skip.has_value()) {
-    // Arguments and YAML that show no stack are taken for what the caller says, or Megatron-LM's.
-    return shell && !question.skip->unread && !text.empty() ? question.skip->why : std::string();
-  }
-  *request = std::move(asked);
-  return std::string();
 }
 
 // One call for each release; ends as a plain validate by the release asked for ends.
