@@ -138,6 +138,24 @@ class Observe(unittest.TestCase):
         self.assertEqual(answer["run"]["reports"], 40)
         self.assertEqual(self.figure(answer, "device_bytes")["measured"], 76000 * 2 ** 20)
 
+    def test_a_trace_says_which_wall_it_is(self):
+        def event(name, at, dur, group=""):
+            args = {"stream": 7, **({"Process Group Description": group, "Collective name": "all_to_allv"} if group else {})}
+            return {"ph": "X", "cat": "kernel", "name": name, "pid": 0, "tid": 7, "ts": at, "dur": dur, "args": args}
+
+        events = [{"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#3", "ts": 0, "dur": 8e6}]
+        for i in range(1000):  # of each 8 ms 3 compute, 4 exchange, 1 nothing
+            events.append(event("gemm", 8000 * i, 3000))
+            events.append(event("ncclDevKernel_SendRecv", 8000 * i + 3000, 4000, "EXPERT_MODEL_PARALLEL_GROUP"))
+        trace = json.dumps({"schemaVersion": 1, "deviceProperties": [], "traceEvents": events})
+        self.path("logs/run.log", "".join(report(i, 8000, tflops=20500 / 16 / 8) for i in range(1, 12)))
+        self.path("logs/rank0.pt.trace.json.gz", gzip.compress(trace.encode()))
+        page = self.observe(str(pathlib.Path(self.folder.name) / "logs"), *MACHINE)
+        self.assertIn("is in communication and waiting for other ranks, by the trace", " ".join(page.split()))
+        answer = self.answer(str(pathlib.Path(self.folder.name) / "logs"), *MACHINE)
+        self.assertAlmostEqual(self.figure(answer, "exposed_communication_ratio")["measured"], 0.5, places=3)
+        self.assertAlmostEqual(answer["trace"]["exposed_by_path_us"]["expert_parallel"], 4e6)
+
     def test_damaged_and_hostile_files(self):
         rows = random.Random(5)
         packed = gzip.compress(run_text().encode())

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "clients/cli/commands/commands.h"
@@ -138,6 +139,13 @@ bool FillFromArguments(const RunLog& log, v1::ValidateConfigRequest* request) {
   return request->knobs().settings_size() > 0;
 }
 
+// GPUs, as the run printed it; 0: it did not.
+int32_t WorldSize(const RunLog& log) {
+  const auto printed = log.arguments.find("world_size");
+  int32_t size = 0;
+  return printed != log.arguments.end() && absl::SimpleAtoi(printed->second, &size) && size > 0 ? size : 0;
+}
+
 // What the run is compared with.
 struct Compared {
   v1::ValidateConfigRequest request;
@@ -153,6 +161,10 @@ std::optional<int> JudgeLaunch(const CommandLine& command, const ObserveOptions&
     return Misuse(command, status.message(), context);
   }
   request.set_input_format(options.input_format);
+  if (const int32_t ran_on = WorldSize(log); ran_on > 0 && !options.stack.gpus.has_value()) {
+    if (request.has_hardware()) request.mutable_hardware()->set_gpu_count(ran_on);
+    if (!request.has_hardware()) request.set_world_size(ran_on);
+  }
   if (options.launch.empty()) {
     if (!FillFromArguments(log, &request)) return std::nullopt;
     compared->name = "the arguments that it printed";
@@ -227,7 +239,7 @@ int RunObserve(Arguments args, Context& context) {
   if (const auto exit = JudgeLaunch(command, options, read->log, **backend, context, &compared)) return *exit;
   const bool has_launch = !compared.name.empty();
   const Observation o =
-      Observe(std::move(read->log), has_launch ? &compared.answer : nullptr, GpuCount(compared.request));
+      Observe(std::move(read->log), has_launch ? &compared.answer : nullptr, GpuCount(compared.request), read->trace);
   ObservePage page{.observation = o,
                    .input = path == "-" ? "standard input" : path,
                    .launch = compared.name,

@@ -1,7 +1,9 @@
 #include "clients/cli/observe/next_knob.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -84,6 +86,10 @@ v1::ResolveConfigRequest Question(const v1::ValidateConfigRequest& launch, const
   FillLayout(o.launch, request.mutable_layout());
   v1::MeasuredProfile* const profile = request.mutable_profile();
   if (o.steps.used > 0) profile->set_step_time_us(o.steps.median_ms * 1e3);
+  if (o.trace.any()) {
+    profile->set_exposed_communication_ratio(o.trace.exposed_us / o.trace.span_us);
+    profile->set_host_gap_ratio(o.trace.idle_us / o.trace.span_us);
+  }
   const double peak = std::max(o.peak_device, o.peak_allocated);
   if (peak > 0) profile->set_memory_high_water_bytes(static_cast<int64_t>(peak));
   return request;
@@ -118,18 +124,27 @@ std::vector<Patch> Candidates(const v1::ResolveConfigResponse& answer, const v1:
       patches.emplace_back(fix.knobs().begin(), fix.knobs().end());
     }
   }
+  // Knobs of one group go together: a granularity and its modules.
+  std::map<std::string, Patch> groups;
   for (const v1::Decision& decision : answer.decisions()) {
-    patches.push_back({Setting(decision.name(), decision.has_value(), decision.value())});
+    if (!IsExecution(decision.name())) continue;
+    groups[Row(*FindKnob(decision.name())).group].push_back(
+        Setting(decision.name(), decision.has_value(), decision.value()));
   }
+  for (auto& [group, patch] : groups) patches.push_back(std::move(patch));
   return patches;
 }
 
-bool ChangesNothing(const Patch& patch, const v1::ValidateConfigResponse& launch) {
-  return std::all_of(patch.begin(), patch.end(), [&launch](const v1::KnobSetting& setting) {
+// What of the patch the launch has not already.
+Patch ChangesOf(const Patch& patch, const v1::ValidateConfigResponse& launch) {
+  Patch changes;
+  for (const v1::KnobSetting& setting : patch) {
     const std::string now = ConfigText(launch, setting.name());
     const std::string then = setting.has_value() ? ValueText(setting.value()) : std::string();
-    return now == then || (now.empty() && (then == "false" || then == "none"));
-  });
+    const bool same = now == then || (now.empty() && (then == "false" || then == "none"));
+    if (!same) changes.push_back(setting);
+  }
+  return changes;
 }
 
 double Memory(const v1::Estimate& estimate) {
@@ -209,10 +224,11 @@ std::optional<NextKnob> FindNextKnob(Backend& backend, const v1::ValidateConfigR
   Trials trials(backend, launch, o);
   std::optional<NextKnob> best;
   size_t tried = 0;
-  for (const Patch& patch : Candidates(answer, o.launch)) {
+  for (const Patch& candidate : Candidates(answer, o.launch)) {
+    const Patch patch = ChangesOf(candidate, o.launch);
     const bool execution =
         std::all_of(patch.begin(), patch.end(), [](const v1::KnobSetting& s) { return IsExecution(s.name()); });
-    if (!execution || ChangesNothing(patch, o.launch)) continue;
+    if (!execution || patch.empty()) continue;
     if (tried++ == kMostTrials) break;
     std::optional<NextKnob> next = trials.Try(patch);
     if (next.has_value() && Gains(*next) && (!best.has_value() || next->step_change < best->step_change)) best = next;

@@ -21,7 +21,7 @@ struct NextKnob {
 
 // `launch`: the question that was judged. Nothing: no change of an execution knob gains by our own forecast, or the
 // launch says too little to ask; `*why` says which. At most kMostTrials questions are asked.
-inline constexpr size_t kMostTrials = 10;
+inline constexpr size_t kMostTrials = 16;
 std::optional<NextKnob> FindNextKnob(Backend& backend, const v1::ValidateConfigRequest& launch, const Observation& o,
                                      std::string* why);
 

@@ -20,6 +20,7 @@ constexpr double kTera = 1e12;
 constexpr double kOtherWork = 0.30;     // FLOPs of a step that differ by more are another model, batch or length
 constexpr double kOtherFormula = 0.03;  // by more, and they are counted by another formula
 constexpr double kUneven = 0.20;        // the 90th percentile over the 10th
+constexpr double kSmallStep = 0.03;     // differences below are those of repeated runs
 constexpr double kMostOfIt = 0.6;       // of a difference: where it "is"
 constexpr size_t kMostMismatches = 12;
 
@@ -256,6 +257,48 @@ void AddFigures(Observation* o) {
   AddDevice(o);
 }
 
+double WallRatio(const v1::Estimate& estimate, std::initializer_list<const char*> walls) {
+  double ratio = 0;
+  for (const char* wall : walls) {
+    const auto it = estimate.wall_ratios().find(wall);
+    if (it != estimate.wall_ratios().end()) ratio += it->second;
+  }
+  return ratio;
+}
+
+// The walls of the traced time beside the forecast's. A rank that waits in the pipeline waits within a communication
+// kernel, so the forecast's bubble stands there, too.
+void AddWalls(Observation* o) {
+  if (!o->trace.any()) return;
+  const v1::Estimate& estimate = o->launch.estimate();
+  const double traced = o->trace.span_us;
+  const struct {
+    const char *name, *words;
+    double measured, forecast;
+  } walls[] = {{"compute_ratio", "compute", (traced - o->trace.exposed_us - o->trace.idle_us) / traced,
+                WallRatio(estimate, {"compute", "optimizer"})},
+               {"exposed_communication_ratio", "communication and waiting for other ranks",
+                o->trace.exposed_us / traced, WallRatio(estimate, {"communication", "bubble"})},
+               {"idle_ratio", "gaps in which the GPU had nothing to do", o->trace.idle_us / traced,
+                WallRatio(estimate, {"host"})}};
+  const double step = o->steps.median_ms * kMsToUs, forecast_step = estimate.step_time_us().value();
+  for (const auto& wall : walls) {
+    ComparedFigure figure = {wall.name, std::nullopt, wall.measured};
+    if (estimate.wall_ratios_size() > 0) {
+      v1::Range& range = figure.forecast.emplace();
+      range.set_value(wall.forecast);
+      range.set_low(wall.forecast);
+      range.set_high(wall.forecast);
+    }
+    o->figures.push_back(std::move(figure));
+    const double difference = step - forecast_step, own = wall.measured * step - wall.forecast * forecast_step;
+    if (step <= 0 || forecast_step <= 0 || std::abs(difference) < kSmallStep * forecast_step) continue;
+    if (own / difference <= kMostOfIt) continue;
+    o->causes.push_back(absl::StrFormat("step: %+.3g s of the difference of %+.3g s is in %s, by the trace", own / 1e6,
+                                        difference / 1e6, wall.words));
+  }
+}
+
 }  // namespace
 
 Inside ComparedFigure::inside() const {
@@ -281,9 +324,11 @@ int64_t ConfigSize(const v1::ValidateConfigResponse& answer, const std::string& 
   return absl::SimpleAtoi(ConfigText(answer, name), &size) && size > 0 ? size : otherwise;
 }
 
-Observation Observe(RunLog log, const v1::ValidateConfigResponse* launch, int64_t gpu_count) {
+Observation Observe(RunLog log, const v1::ValidateConfigResponse* launch, int64_t gpu_count,
+                    const TraceSummary& trace) {
   Observation o;
   o.log = std::move(log);
+  o.trace = trace;
   o.steps = StatisticsOf(o.log);
   o.has_launch = launch != nullptr;
   const int64_t ran_on = ArgumentSize(o.log, "world_size");
@@ -305,6 +350,7 @@ Observation Observe(RunLog log, const v1::ValidateConfigResponse* launch, int64_
     o.launch.clear_estimate();
   }
   AddFigures(&o);
+  AddWalls(&o);
   ExplainSteps(&o);
   return o;
 }

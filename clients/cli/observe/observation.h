@@ -9,6 +9,7 @@
 #include "flightplan/v1/resolver_service.pb.h"
 #include "resolver/runlog/run_log.h"
 #include "resolver/runlog/step_statistics.h"
+#include "resolver/runlog/trace.h"
 
 namespace flightplan::cli {
 
@@ -16,7 +17,8 @@ enum class Inside { kUnknown, kInside, kAbove, kBelow };
 
 // One figure, forecast and measured. Nothing: not said.
 struct ComparedFigure {
-  std::string name;  // "step_time_us", "flops_per_second_per_gpu", "tokens_per_second_per_gpu", "allocated_bytes", ...
+  std::string name;  // "step_time_us", "flops_per_second_per_gpu", "tokens_per_second_per_gpu", "allocated_bytes",
+                     // "compute_ratio" ...
   std::optional<v1::Range> forecast;
   std::optional<double> measured;
   int stage = -1;             // pipeline stage that it is about; -1: the whole run
@@ -36,6 +38,7 @@ struct ValueMismatch {
 struct Observation {
   RunLog log;
   StepStatistics steps;
+  TraceSummary trace;
   v1::ValidateConfigResponse launch;  // of the launch, or of the run's own arguments
   bool has_launch = false;            // something was judged
   std::vector<ValueMismatch> mismatches;
@@ -51,7 +54,8 @@ struct Observation {
 };
 
 // `gpu_count`: 0 where nobody said.
-Observation Observe(RunLog log, const v1::ValidateConfigResponse* launch, int64_t gpu_count);
+Observation Observe(RunLog log, const v1::ValidateConfigResponse* launch, int64_t gpu_count,
+                    const TraceSummary& trace = {});
 
 // The value of a knob in an answer's configuration as people type it; empty: it is not there or None.
 std::string ConfigText(const v1::ValidateConfigResponse& answer, const std::string& name);

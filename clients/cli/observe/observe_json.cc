@@ -163,6 +163,22 @@ void WriteFigures(const Observation& o, Writer* w) {
   w->EndList();
 }
 
+void WriteTrace(const TraceSummary& trace, Writer* w) {
+  if (!trace.any()) return;
+  w->Begin("trace");
+  w->Whole("kernels", trace.kernels);
+  w->Whole("steps", trace.steps);
+  w->Real("span_us", trace.span_us);
+  w->Real("compute_us", trace.compute_us);
+  w->Real("exposed_communication_us", trace.exposed_us);
+  w->Real("hidden_communication_us", trace.hidden_us);
+  w->Real("idle_us", trace.idle_us);
+  w->Begin("exposed_by_path_us");
+  for (const auto& [path, exposed] : trace.exposed_by_path) w->Real(path, exposed);
+  w->End();
+  w->End();
+}
+
 void WriteMismatches(const Observation& o, Writer* w) {
   w->BeginList("mismatches");
   for (const ValueMismatch& m : o.mismatches) {
@@ -212,6 +228,7 @@ std::string RenderObserveJson(const ObservePage& page) {
   WriteSteps(o, &w);
   WriteFigures(o, &w);
   WriteRun(o, &w);
+  WriteTrace(o.trace, &w);
   WriteMemory(o.log, &w);
   WriteMismatches(o, &w);
   WriteList("causes", o.causes, &w);

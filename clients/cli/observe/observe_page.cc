@@ -2,9 +2,11 @@
 
 #include <cmath>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "clients/cli/findings.h"
 #include "clients/cli/forecast_text.h"
 #include "clients/cli/table.h"
@@ -17,6 +19,8 @@ constexpr int kLabel = 12;  // cells of the names in front of lines
 constexpr size_t kShownRanks = 8;
 constexpr absl::string_view kPartGap = "     ";
 
+bool IsRatio(const ComparedFigure& figure) { return absl::EndsWith(figure.name, "_ratio"); }
+
 std::string FigureText(const ComparedFigure& figure, double value) {
   if (figure.name == "step_time_us") {
     const TimeUnit unit = UnitFor(value);
@@ -24,6 +28,7 @@ std::string FigureText(const ComparedFigure& figure, double value) {
   }
   if (figure.name == "flops_per_second_per_gpu") return absl::StrFormat("%.0f", value / 1e12);
   if (figure.name == "tokens_per_second_per_gpu") return WithThousands(std::llround(value));
+  if (IsRatio(figure)) return PercentText(value);
   return absl::StrCat(GibNumber(value), " GiB");
 }
 
@@ -46,11 +51,15 @@ std::string Label(const ComparedFigure& figure) {
   if (figure.name == "tokens_per_second_per_gpu") return "tokens/s a GPU";
   if (figure.name == "device_bytes") return "on the device";
   if (figure.name == "states_bytes") return "  between steps";
+  if (figure.name == "compute_ratio") return "compute, traced";
+  if (figure.name == "exposed_communication_ratio") return "communication, waiting";
+  if (figure.name == "idle_ratio") return "GPU idle";
   return figure.stage < 0 ? "allocated" : absl::StrCat("allocated, stage ", figure.stage);
 }
 
 std::string Difference(const ComparedFigure& figure) {
   if (!figure.forecast.has_value() || !figure.measured.has_value()) return "";
+  if (IsRatio(figure)) return absl::StrFormat("%+.0f points", 100 * (*figure.measured - figure.forecast->value()));
   return absl::StrFormat("%+.0f %%", 100 * (*figure.measured / figure.forecast->value() - 1));
 }
 
@@ -188,6 +197,18 @@ std::string RunText(const Observation& o) {
   return absl::StrJoin(parts, ", ");
 }
 
+// "EP 12 %, PP 3 %" of the traced time, exposed.
+std::string TraceText(const Observation& o) {
+  if (!o.trace.any()) return "";
+  std::vector<std::string> paths;
+  for (const auto& [path, exposed] : o.trace.exposed_by_path) {
+    paths.push_back(absl::StrCat(absl::StrReplaceAll(path, {{"_", " "}}), " ", PercentText(exposed / o.trace.span_us)));
+  }
+  return absl::StrCat(WithThousands(o.trace.kernels), " kernels in ", absl::StrFormat("%.3g s", o.trace.span_us / 1e6),
+                      o.trace.steps > 0 ? absl::StrCat(", ", Count(o.trace.steps, "step")) : "",
+                      paths.empty() ? "" : "; exposed: ", absl::StrJoin(paths, ", "));
+}
+
 std::string MismatchText(const ValueMismatch& m) {
   return absl::StrCat(m.name, ": launch ", m.launch, ", run ", m.run);
 }
@@ -259,6 +280,7 @@ std::string RenderObservePage(const ObservePage& page, const Terminal& terminal)
   if (o.MatchesLaunch() && o.launch.has_estimate()) absl::StrAppend(&out, FiguresTable(o, terminal), "\n");
   out += Line("taken from", BasisText(o), terminal);
   if (const std::string run = RunText(o); !run.empty()) out += Line("run", run, terminal);
+  if (const std::string traced = TraceText(o); !traced.empty()) out += Line("trace", traced, terminal);
   out += CompareLines(page, terminal);
   for (const std::string& fault : page.faults) out += Line("not read", fault, terminal);
   if (page.verbose) out += RankLines(o, terminal);

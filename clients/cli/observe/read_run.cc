@@ -10,6 +10,7 @@
 #include <thread>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
@@ -28,6 +29,7 @@ constexpr auto kPoll = std::chrono::milliseconds(200);
 bool LooksLikeRunOutput(absl::string_view name) {
   absl::ConsumeSuffix(&name, ".gz");
   if (absl::StrContains(name, "tfevents")) return true;
+  if (absl::StrContains(name, "trace") && absl::EndsWith(name, ".json")) return true;
   if (name == "stdout" || name == "stderr") return true;
   constexpr absl::string_view kEnds[] = {".log", ".out", ".err", ".txt", ".csv"};
   return std::any_of(std::begin(kEnds), std::end(kEnds),
@@ -77,49 +79,55 @@ absl::StatusOr<std::vector<std::string>> RunFiles(const std::string& path) {
   return paths;
 }
 
-void RunFileReader::Decide() {
-  if (Inflater::Recognises(begin_)) {
-    kind_ = Kind::kPacked;
-    inflater_ = std::make_unique<Inflater>();
-  } else {
-    kind_ = EventFileReader::Recognises(begin_) ? Kind::kEvents : Kind::kText;
-  }
+RunFileReader::Kind RunFileReader::KindOf(absl::string_view begin) {
+  if (EventFileReader::Recognises(begin)) return Kind::kEvents;
+  return TraceReader::Recognises(begin) ? Kind::kTrace : Kind::kText;
 }
 
-void RunFileReader::PushText(absl::string_view bytes) {
-  if (inner_ == Kind::kUnknown) inner_ = EventFileReader::Recognises(bytes) ? Kind::kEvents : Kind::kText;
-  bytes_ += bytes.size();
-  if (full()) return;
-  if (inner_ == Kind::kEvents) return events_.Push(bytes);
+bool RunFileReader::Shows(absl::string_view begin) {
+  const bool json = absl::StartsWith(absl::StripLeadingAsciiWhitespace(begin), "{");
+  return begin.size() >= (json ? TraceReader::kHeadBytes : kHeadBytes);
+}
+
+void RunFileReader::Take(absl::string_view bytes) {
+  if (kind_ == Kind::kEvents) return events_.Push(bytes);
+  if (kind_ == Kind::kTrace) return trace_.Push(bytes);
   splitter_.Push(bytes, [this](absl::string_view line, bool complete) { reader_.Add(line, complete); });
 }
 
+void RunFileReader::TakeUnpacked(absl::string_view bytes) {
+  bytes_ += bytes.size();
+  if (full()) return;
+  if (kind_ != Kind::kUnknown) return Take(bytes);
+  begin_.append(bytes.data(), bytes.size());
+  if (!Shows(begin_)) return;
+  kind_ = KindOf(begin_);
+  Take(std::exchange(begin_, std::string()));
+}
+
 void RunFileReader::Push(absl::string_view bytes) {
-  if (kind_ == Kind::kUnknown) {
-    begin_.append(bytes.data(), bytes.size());
-    if (begin_.size() < kHeadBytes) return;
-    Decide();
-    const std::string begin = std::exchange(begin_, std::string());
-    return Push(begin);
+  if (!packed_.has_value()) {
+    head_.append(bytes.data(), bytes.size());
+    if (head_.size() < kHeadBytes) return;
+    packed_ = Inflater::Recognises(head_);
+    if (*packed_) inflater_ = std::make_unique<Inflater>();
+    return Push(std::exchange(head_, std::string()));
   }
-  if (kind_ == Kind::kPacked) {
-    inflater_->Push(bytes, [this](absl::string_view text) { PushText(text); });
-  } else {
-    if (kind_ == Kind::kEvents) inner_ = Kind::kEvents;
-    PushText(bytes);
-  }
+  if (!*packed_) return TakeUnpacked(bytes);
+  inflater_->Push(bytes, [this](absl::string_view text) { TakeUnpacked(text); });
 }
 
 void RunFileReader::Finish() {
+  if (!packed_.has_value()) TakeUnpacked(std::exchange(head_, std::string()));
   if (kind_ == Kind::kUnknown) {
-    kind_ = Kind::kText;
-    PushText(std::exchange(begin_, std::string()));
+    kind_ = KindOf(begin_);
+    Take(std::exchange(begin_, std::string()));
   }
   splitter_.Finish([this](absl::string_view line, bool complete) { reader_.Add(line, complete); });
 }
 
 RunLog RunFileReader::Log() {
-  RunLog log = inner_ == Kind::kEvents ? events_.Log() : reader_.Log();
+  RunLog log = kind_ == Kind::kEvents ? events_.Log() : reader_.Log();
   log.bytes = splitter_.bytes();
   log.cut_lines = splitter_.cut_lines();
   return log;
@@ -128,6 +136,7 @@ RunLog RunFileReader::Log() {
 std::string RunFileReader::fault() const {
   if (inflater_ != nullptr && inflater_->broken()) return "damaged: what follows was not read";
   if (events_.broken()) return "a record's checksum is wrong: what follows was not read";
+  if (trace_.full()) return absl::StrCat("more than ", TraceReader::kMostKernels, " kernels: the rest was not read");
   if (full()) return absl::StrCat("larger than ", kMostRunBytes >> 30, " GiB: the rest was not read");
   if (splitter_.cut_lines() > 0) {
     return absl::StrCat(splitter_.cut_lines(), " lines longer than ", LineSplitter::kMaxLineBytes / 1024,
@@ -150,6 +159,7 @@ absl::StatusOr<RunRead> ReadRun(const std::vector<std::string>& paths, const Kee
     reader.Finish();
     AddFault(path, reader, &read);
     Merge(reader.Log(), &read.log);
+    if (!read.trace.any()) read.trace = reader.Trace();
     ++read.files;
   }
   return read;
