@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -143,7 +144,7 @@ TEST(RealLogs, DoNotDependOnHowTheyArrive) {
 // Line ends of Windows, colours, and the marks of launchers change nothing.
 TEST(RealLogs, ReadTheSameInOtherClothes) {
   for (const Source& source : Sources()) {
-    if (source.file.find("wrapped") != std::string::npos || source.file.find("graphs") != std::string::npos) continue;
+    if (absl::StrContains(source.file, "wrapped") || absl::StrContains(source.file, "graphs")) continue;
     const std::string text = ReadFile(absl::StrCat("logs/", source.file));
     const std::map<std::string, double> plain = FiguresOf(Read(text, text.size()));
     std::string dressed, colored;

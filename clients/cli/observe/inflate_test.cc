@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 
 namespace flightplan::cli {
@@ -44,7 +45,7 @@ TEST(Inflater, UnpacksFilesBehindEachOtherInAnyPieces) {
   const std::string text = Text(), packed = Pack(text) + Pack("more\n") + Pack(text);
   for (const size_t piece : {size_t{1}, size_t{1000}, packed.size()}) {
     bool broken = true;
-    EXPECT_EQ(Unpack(packed, piece, &broken), text + "more\n" + text) << piece;
+    EXPECT_EQ(Unpack(packed, piece, &broken), absl::StrCat(text, "more\n", text)) << piece;
     EXPECT_FALSE(broken) << piece;
   }
 }

@@ -154,13 +154,27 @@ std::string Count(int64_t count, absl::string_view what) {
   return absl::StrCat(WithThousands(count), " ", what, count == 1 ? "" : "s");
 }
 
+std::string IterationsText(const StepStatistics& s) {
+  return s.first_iteration == s.last_iteration
+             ? absl::StrCat(" of iteration ", s.first_iteration)
+             : absl::StrCat(" of iterations ", s.first_iteration, " to ", s.last_iteration);
+}
+
+// Why there is no forecast.
+std::string MissingText(const v1::ValidateConfigResponse& launch) {
+  const std::string& input = launch.memory().missing_input();
+  if (input == "hardware.gpu") return "none: say --gpu NAME";
+  if (input == "hardware.gpu_count") return "none: say --gpus N";
+  if (!input.empty()) return absl::StrCat("none: say --set ", input, "=VALUE, which the launch does not");
+  return "none: flightplan validate says what is missing";
+}
+
 // What the step time was taken from.
 std::string BasisText(const Observation& o) {
   const StepStatistics& s = o.steps;
   if (s.used == 0) return "no report of a training loop that is known: there is no step time";
   std::string text = Count(s.used, "report");
-  absl::StrAppend(&text,
-                  s.unnumbered ? "" : absl::StrCat(" of iterations ", s.first_iteration, " to ", s.last_iteration));
+  absl::StrAppend(&text, s.unnumbered ? "" : IterationsText(s));
   if (o.log.stride > 1) absl::StrAppend(&text, ", every ", o.log.stride, "th kept");
   std::vector<std::string> left_out;
   if (s.warm_up > 0) left_out.push_back(absl::StrCat(s.warm_up, " of warm-up"));
@@ -254,8 +268,7 @@ std::string CompareLines(const ObservePage& page, const Terminal& terminal) {
   if (page.launch.empty()) {
     out += Line("launch", "none: nothing is compared (--launch SCRIPT --gpu NAME)", terminal);
   } else if (o.MatchesLaunch() && !o.launch.has_estimate()) {
-    out +=
-        Line("forecast", "none: say --gpu NAME and --gpus N, or see flightplan validate for what is missing", terminal);
+    out += Line("forecast", MissingText(o.launch), terminal);
   }
   bool outside = false;
   for (const ComparedFigure& figure : o.figures)
