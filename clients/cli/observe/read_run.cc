@@ -69,6 +69,9 @@ void AddFault(const std::string& path, const RunFileReader& reader, RunRead* rea
 absl::StatusOr<std::vector<std::string>> RunFiles(const std::string& path) {
   std::error_code error;
   std::vector<std::string> paths;
+  if (path != "-" && fs::is_character_file(path, error)) {  // it never ends
+    return absl::InvalidArgumentError(absl::StrCat(path, " is a device, not a file"));
+  }
   if (path == "-" || !fs::is_directory(path, error)) {
     paths.push_back(path);
     return paths;
