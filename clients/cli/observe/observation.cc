@@ -20,8 +20,10 @@ constexpr double kTera = 1e12;
 constexpr double kOtherWork = 0.30;     // FLOPs of a step that differ by more are another model, batch or length
 constexpr double kOtherFormula = 0.03;  // by more, and they are counted by another formula
 constexpr double kUneven = 0.20;        // the 90th percentile over the 10th
-constexpr double kSmallStep = 0.03;     // differences below are those of repeated runs
-constexpr double kMostOfIt = 0.6;       // of a difference: where it "is"
+constexpr double kGib = 1024.0 * 1024 * 1024;
+constexpr double kSmallMemory = 0.03;  // differences below are within what the allocator rounds
+constexpr double kSmallStep = 0.03;    // differences below are those of repeated runs
+constexpr double kMostOfIt = 0.6;      // of a difference: where it "is"
 constexpr size_t kMostMismatches = 12;
 
 // What makes a run the run that it is; all other knobs change how fast it is, and in how much memory.
@@ -132,6 +134,18 @@ double TokensOf(const Observation& o) {
   return static_cast<double>(o.seq_length * o.global_batch) / seconds / static_cast<double>(o.gpu_count);
 }
 
+// What a recipe says and the question did not: its forecast has it.
+void FillFromForecast(Observation* o) {
+  const v1::Estimate& estimate = o->launch.estimate();
+  const double tokens = estimate.tokens_per_second(), own = estimate.tokens_per_second_per_gpu();
+  if (tokens <= 0 || own <= 0) return;
+  if (o->gpu_count <= 0) o->gpu_count = std::llround(tokens / own);
+  const int64_t batch = ConfigSize(o->launch, "global_batch_size", 0);
+  if (o->seq_length <= 0 && batch > 0) {
+    o->seq_length = std::llround(tokens * estimate.step_time_us().value() / 1e6 / static_cast<double>(batch));
+  }
+}
+
 const v1::StageMemory* StageOf(const v1::Estimate& estimate, int64_t stage) {
   for (const v1::StageMemory& row : estimate.stages()) {
     if (row.stage() <= stage && stage <= std::max(row.stage(), row.last_stage_index())) return &row;
@@ -163,20 +177,16 @@ double PartBytes(const v1::StageMemory& stage, std::initializer_list<absl::strin
   return bytes;
 }
 
-// Of the memory's difference: in what stays (`allocated` between steps) or in what comes and goes with a step.
+// The memory's difference in two: what stays (`allocated` between steps), and what comes and goes with a step.
 void ExplainMemory(const MemoryReport& report, const v1::StageMemory& stage, Observation* o) {
   if (report.allocated <= 0 || report.max_allocated <= report.allocated) return;
   const double difference = report.max_allocated - stage.allocated_bytes().value();
   const double states = report.allocated - PartBytes(stage, {"parameters", "gradients", "optimizer_state"});
-  if (std::abs(difference) < 0.02 * stage.allocated_bytes().value()) return;
-  const bool in_states = states / difference > kMostOfIt;
-  const bool in_step = (difference - states) / difference > kMostOfIt;
-  if (in_states == in_step) return;
-  o->causes.push_back(absl::StrFormat("memory: %s GiB of the difference of %s is in %s",
-                                      GibNumber(std::abs(in_states ? states : difference - states)),
-                                      GibNumber(std::abs(difference)),
-                                      in_states ? "weights, gradients and optimizer state (allocated between steps)"
-                                                : "activations and buffers of the step"));
+  if (std::abs(difference) < kSmallMemory * stage.allocated_bytes().value()) return;
+  o->causes.push_back(
+      absl::StrFormat("memory: %+.1f GiB between steps (weights, gradients, optimizer state), %+.1f GiB in activations "
+                      "and buffers of the step",
+                      states / kGib, (difference - states) / kGib));
 }
 
 // What stays between steps: weights, gradients and optimizer state, each counted exactly.
@@ -342,6 +352,7 @@ Observation Observe(RunLog log, const v1::ValidateConfigResponse* launch, int64_
     CompareSize("global_batch_size", batch, o.steps.global_batch, &o);
     if (o.global_batch <= 0) o.global_batch = batch;
     o.seq_length = ConfigSize(o.launch, "seq_length", 0);
+    FillFromForecast(&o);
     CompareWork(&o);
   }
   if (o.seq_length <= 0) o.seq_length = ArgumentSize(o.log, "seq_length");
