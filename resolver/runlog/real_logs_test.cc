@@ -72,6 +72,7 @@ std::map<std::string, double> FiguresOf(const RunLog& log) {
       {"median_ms", steps.median_ms},
       {"tflops", steps.tflops},
       {"tokens", steps.tokens},
+      {"optimizer_ms", steps.optimizer_ms},
       {"batch", Whole(steps.global_batch)},
       {"ranks", Whole(log.ranks.size())},
       {"allocated_mib", MostOf(log, &MemoryReport::allocated)},

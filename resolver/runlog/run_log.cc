@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "resolver/runlog/scan.h"
+#include "resolver/runlog/timer_line.h"
 
 namespace flightplan {
 namespace {
@@ -157,6 +158,14 @@ void RunLogReader::AddFacts(absl::string_view text, bool complete) {
   if (absl::StrContains(text, " memory (")) {
     ReadMemoryReports(text, complete, [this](const MemoryReport& report) { AddMemory(report); });
   }
+  if (absl::StrContains(text, "optimizer")) {
+    const auto ms = static_cast<float>(ReadOptimizerTimer(text, complete));
+    if (ms > 0 && log_.optimizer_ms.size() < RunLog::kMostTimers) {
+      log_.optimizer_ms.push_back(ms);
+    } else if (ms > 0) {
+      log_.optimizer_ms[timers_++ % RunLog::kMostTimers] = ms;
+    }
+  }
   if (absl::StrContains(text, "Theoretical memory")) {
     if (const auto memory = ReadTheoreticalMemory(text); memory.has_value()) log_.theoretical = *memory;
   }
@@ -240,6 +249,7 @@ void Merge(const RunLog& other, RunLog* log) {
   for (const auto& [stage, count] : other.stage_parameters) RaiseStage(stage, count, &log->stage_parameters);
   for (const auto& [index, gpu] : other.gpus) RaiseGpu(gpu, &log->gpus);
   if (log->arguments.empty()) log->arguments = other.arguments;
+  if (log->optimizer_ms.empty()) log->optimizer_ms = other.optimizer_ms;
   if (other.theoretical.states > 0) log->theoretical = other.theoretical;
   if (other.total_parameters > 0) log->total_parameters = other.total_parameters;
   log->finished = log->finished || other.finished;

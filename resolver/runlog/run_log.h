@@ -33,6 +33,7 @@ struct StepSample {
 struct RunLog {
   static constexpr size_t kMostSamples = size_t{1} << 17;
   static constexpr size_t kMostRanks = 8192;
+  static constexpr size_t kMostTimers = 4096;
 
   std::vector<StepSample> steps;
   size_t stride = 1;                     // every so many reports are kept, where there were more than kMostSamples
@@ -51,6 +52,8 @@ struct RunLog {
   TheoreticalMemory theoretical;
   std::map<int64_t, GpuMemory> gpus;  // by index, the largest use seen
   std::map<std::string, std::string> arguments;
+
+  std::vector<float> optimizer_ms;  // of a step, slowest rank; at most kMostTimers, the latest
 
   bool finished = false;      // it says that the training is done
   int64_t out_of_memory = 0;  // lines that say so
@@ -94,6 +97,7 @@ class RunLogReader {
   size_t next_recent_ = 0;
   int64_t since_start_ = 0;
   int64_t seen_ = 0;  // reports, for the stride
+  size_t timers_ = 0;
   StepEvent event_ = StepEvent::kNone;
 };
 

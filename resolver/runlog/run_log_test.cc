@@ -96,6 +96,20 @@ TEST(RunLog, ReadsBridgeMemoryInPowersOfTen) {
   EXPECT_NEAR(log.ranks.at(0).max_allocated, 194.41e9, 1);
 }
 
+TEST(RunLog, ReadsTheOptimizersTimers) {
+  const std::string old =
+      "time (ms) | forward-compute: 193.77 | optimizer-copy-to-main-grad: 12.19 | optimizer: 63.01 | x: 1\n";
+  EXPECT_NEAR(StatisticsOf(Read(Report(1, 5000) + old)).optimizer_ms, 63.01, 1e-3);
+  const std::string block =
+      "(min, max) time across ranks (ms):\n    optimizer-inner-step ...........................: (1.00, 2.00)\n"
+      "    optimizer ......................................: (55.25, 60.50)\n";
+  EXPECT_NEAR(StatisticsOf(Read(Report(1, 5000) + block)).optimizer_ms, 60.5, 1e-3);
+  for (const char* bad :
+       {"optimizer ....: (1.0, ", "optimizer ....: (nan, nan)\n", "optimizer: 5\n", "optimizer ....\n"}) {
+    EXPECT_EQ(StatisticsOf(Read(Report(1, 5000) + bad)).optimizer_ms, 0) << bad;
+  }
+}
+
 TEST(RunLog, ReadsLoongForge) {
   const StepStatistics steps =
       StatisticsOf(Read(" [2026-01-01 00:00:00] iteration        2/     100 | consumed samples:          256 | elapsed "

@@ -90,6 +90,7 @@ double MedianOf(const std::vector<StepSample>& samples, float StepSample::*field
 StepStatistics StatisticsOf(const RunLog& log) {
   StepStatistics out;
   out.unnumbered = log.steps.empty();
+  out.optimizer_ms = Median({log.optimizer_ms.begin(), log.optimizer_ms.end()});
   const std::vector<StepSample>& all = out.unnumbered ? log.bridge_steps : log.steps;
   if (all.empty()) return out;
   std::vector<StepSample> samples;

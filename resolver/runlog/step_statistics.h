@@ -31,6 +31,7 @@ struct StepStatistics {
   double tflops = 0;               // of one GPU, median; 0: not printed
   double tokens = 0;               // per second of one GPU, median; 0: not printed
   int64_t global_batch = 0;        // 0: not printed
+  double optimizer_ms = 0;         // of a step, by the run's own timers, median; 0: not printed
 };
 
 StepStatistics StatisticsOf(const RunLog& log);

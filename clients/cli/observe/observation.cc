@@ -276,6 +276,34 @@ double WallRatio(const v1::Estimate& estimate, std::initializer_list<const char*
   return ratio;
 }
 
+std::optional<v1::Range> Point(double value) {
+  if (value <= 0) return std::nullopt;
+  v1::Range range;
+  range.set_value(value);
+  range.set_low(value);
+  range.set_high(value);
+  return range;
+}
+
+// Names the part of the step that most of its difference is in. `measured`, `forecast`: of the part, in microseconds.
+void ExplainPart(absl::string_view part, absl::string_view source, double measured, double forecast, Observation* o) {
+  const double step = o->steps.median_ms * kMsToUs, forecast_step = o->launch.estimate().step_time_us().value();
+  const double difference = step - forecast_step;
+  if (step <= 0 || forecast_step <= 0 || std::abs(difference) < kSmallStep * forecast_step) return;
+  if ((measured - forecast) / difference <= kMostOfIt) return;
+  o->causes.push_back(absl::StrFormat("step: %+.3g s of the difference of %+.3g s is in %s, by %s",
+                                      (measured - forecast) / 1e6, difference / 1e6, std::string(part),
+                                      std::string(source)));
+}
+
+void AddOptimizer(Observation* o) {
+  const double measured = o->steps.optimizer_ms * kMsToUs, step = o->launch.estimate().step_time_us().value();
+  const double forecast = WallRatio(o->launch.estimate(), {"optimizer"}) * step;
+  if (measured <= 0) return;
+  o->figures.push_back({"optimizer_us", Point(forecast), measured});
+  if (forecast > 0) ExplainPart("the optimizer", "the run's timers", measured, forecast, o);
+}
+
 // The walls of the traced time beside the forecast's. A rank that waits in the pipeline waits within a communication
 // kernel, so the forecast's bubble stands there, too.
 void AddWalls(Observation* o) {
@@ -293,19 +321,8 @@ void AddWalls(Observation* o) {
                 WallRatio(estimate, {"host"})}};
   const double step = o->steps.median_ms * kMsToUs, forecast_step = estimate.step_time_us().value();
   for (const auto& wall : walls) {
-    ComparedFigure figure = {wall.name, std::nullopt, wall.measured};
-    if (estimate.wall_ratios_size() > 0) {
-      v1::Range& range = figure.forecast.emplace();
-      range.set_value(wall.forecast);
-      range.set_low(wall.forecast);
-      range.set_high(wall.forecast);
-    }
-    o->figures.push_back(std::move(figure));
-    const double difference = step - forecast_step, own = wall.measured * step - wall.forecast * forecast_step;
-    if (step <= 0 || forecast_step <= 0 || std::abs(difference) < kSmallStep * forecast_step) continue;
-    if (own / difference <= kMostOfIt) continue;
-    o->causes.push_back(absl::StrFormat("step: %+.3g s of the difference of %+.3g s is in %s, by the trace", own / 1e6,
-                                        difference / 1e6, wall.words));
+    o->figures.push_back({wall.name, Point(wall.forecast), wall.measured});
+    ExplainPart(wall.words, "the trace", wall.measured * step, wall.forecast * forecast_step, o);
   }
 }
 
@@ -361,6 +378,7 @@ Observation Observe(RunLog log, const v1::ValidateConfigResponse* launch, int64_
     o.launch.clear_estimate();
   }
   AddFigures(&o);
+  AddOptimizer(&o);
   AddWalls(&o);
   ExplainSteps(&o);
   return o;

@@ -134,6 +134,17 @@ TEST(Observation, SaysUnknownWhereNothingSaysWhy) {
   EXPECT_NE(page.find("slower than the forecast"), std::string::npos) << page;
 }
 
+TEST(Observation, SaysWhichPartOfTheStepIsSlower) {
+  v1::ValidateConfigResponse launch = Launch();
+  (*launch.mutable_estimate()->mutable_wall_ratios())["optimizer"] = 0.1;
+  RunLog log = RunOf(1200, 9);
+  log.optimizer_ms = {290, 300, 310};
+  const Observation o = Observe(std::move(log), &launch, 8);
+  EXPECT_DOUBLE_EQ(*Find(o, "optimizer_us").measured, 300e3);
+  ASSERT_FALSE(o.causes.empty());
+  EXPECT_NE(o.causes.back().find("is in the optimizer, by the run's timers"), std::string::npos) << o.causes.back();
+}
+
 TEST(Observation, SurvivesARunWithoutAnything) {
   const Observation o = Observe(RunLog(), nullptr, 0);
   const std::string page = RenderObservePage({.observation = o, .input = "empty.log"}, Terminal());

@@ -22,7 +22,7 @@ constexpr absl::string_view kPartGap = "     ";
 bool IsRatio(const ComparedFigure& figure) { return absl::EndsWith(figure.name, "_ratio"); }
 
 std::string FigureText(const ComparedFigure& figure, double value) {
-  if (figure.name == "step_time_us") {
+  if (absl::EndsWith(figure.name, "_us")) {
     const TimeUnit unit = UnitFor(value);
     return absl::StrFormat("%.3g %s", value / unit.us, unit.name);
   }
@@ -35,7 +35,7 @@ std::string FigureText(const ComparedFigure& figure, double value) {
 // "4.1 s (3.0..5.5)"
 std::string ForecastText(const ComparedFigure& figure) {
   const v1::Range& range = *figure.forecast;
-  if (figure.name == "step_time_us") return StepText(range);
+  if (absl::EndsWith(figure.name, "_us")) return StepText(range);
   std::string text = FigureText(figure, range.value());
   if (range.high() <= range.low()) return text;
   const auto bound = [&figure](double value) {
@@ -51,6 +51,7 @@ std::string Label(const ComparedFigure& figure) {
   if (figure.name == "tokens_per_second_per_gpu") return "tokens/s a GPU";
   if (figure.name == "device_bytes") return "on the device";
   if (figure.name == "states_bytes") return "  between steps";
+  if (figure.name == "optimizer_us") return "optimizer";
   if (figure.name == "compute_ratio") return "compute, traced";
   if (figure.name == "exposed_communication_ratio") return "communication, waiting";
   if (figure.name == "idle_ratio") return "GPU idle";
