@@ -109,6 +109,8 @@ class Observe(unittest.TestCase):
         block = ("------------------------ arguments ------------------------\n"
                  "  num_layers ...................................... {}\n"
                  "  overlap_grad_reduce ............................. {}\n"
+                 "  moe_router_load_balancing_type .................. ['aux_loss']\n"
+                 "  pipeline_model_parallel_layout .................. PipelineParallelLayerLayout(x)\n"
                  "  world_size ...................................... 16\n"
                  "-------------------- end of arguments ---------------------\n")
         other = self.answer(self.path("a.log", block.format(40, True) + run_text()), *MACHINE, code=1)

@@ -26,14 +26,12 @@
 #include "resolver/base/status_macros.h"
 #include "resolver/normalize/knobs_message.h"
 #include "resolver/plan/knob.h"
-#include "resolver/plan/knob_value.h"
 
 namespace flightplan::cli {
 namespace {
 
 constexpr double kIdleSeconds = 1800;  // a checkpoint of a large model takes minutes
 constexpr double kMostIdleSeconds = 1e6;
-constexpr double kMib = 1024.0 * 1024.0;
 
 struct ObserveOptions {
   StackOptions stack;
@@ -129,9 +127,9 @@ bool FillFromArguments(const RunLog& log, v1::ValidateConfigRequest* request) {
     const std::string name(Name(knob));
     auto printed = log.arguments.find(name);
     if (printed == log.arguments.end() && *Row(knob).dest != '\0') printed = log.arguments.find(Row(knob).dest);
-    if (printed == log.arguments.end() || printed->second == "None") continue;
-    const absl::StatusOr<Value> value = ParseKnobText(knob, printed->second);
-    if (!value.ok() || value->is_none()) continue;
+    if (printed == log.arguments.end()) continue;
+    const std::optional<Value> value = PrintedValue(knob, printed->second);
+    if (!value.has_value() || value->is_none()) continue;
     v1::KnobSetting* const setting = request->mutable_knobs()->add_settings();
     setting->set_name(name);
     ValueToMessage(*value, setting->mutable_value());

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -56,13 +57,6 @@ const v1::ConfigEntry* FindEntry(const v1::ValidateConfigResponse& answer, const
   return entry == config.end() ? nullptr : &*entry;
 }
 
-// A printed argument as people type the knob's value; empty: it does not suit the knob.
-std::string PrintedText(Knob knob, const std::string& printed) {
-  if (printed == "None") return "none";
-  const absl::StatusOr<Value> value = ParseKnobText(knob, printed);
-  return value.ok() ? value->ToText() : std::string();
-}
-
 // What the caller wrote against what the run printed; defaults and what follows from them may differ by release.
 void CompareArguments(Observation* o) {
   for (const v1::ConfigEntry& entry : o->launch.config()) {
@@ -72,9 +66,9 @@ void CompareArguments(Observation* o) {
     auto printed = o->log.arguments.find(entry.name());
     if (printed == o->log.arguments.end() && *Row(*knob).dest != '\0') printed = o->log.arguments.find(Row(*knob).dest);
     if (printed == o->log.arguments.end()) continue;
-    const std::string run = PrintedText(*knob, printed->second);
+    const std::optional<Value> run = PrintedValue(*knob, printed->second);
     const absl::StatusOr<Value> written = ParseKnobText(*knob, ValueText(entry.value()));
-    if (run.empty() || !written.ok() || run == written->ToText()) continue;
+    if (!run.has_value() || !written.ok() || run->ToText() == written->ToText()) continue;
     if (o->mismatches.size() >= kMostMismatches) return;
     o->mismatches.push_back({entry.name(), ValueText(entry.value()), printed->second, IsIdentity(entry.name())});
   }
@@ -339,6 +333,17 @@ Inside ComparedFigure::inside() const {
 
 bool Observation::MatchesLaunch() const {
   return std::none_of(mismatches.begin(), mismatches.end(), [](const ValueMismatch& m) { return m.identity; });
+}
+
+std::optional<Value> PrintedValue(Knob knob, const std::string& printed) {
+  if (printed == "None") return Value();
+  if (printed.empty() || absl::StrContains(printed, '(') || absl::StrContains(printed, '<')) return std::nullopt;
+  std::string plain;
+  for (const char byte : printed) {
+    if (absl::string_view("[]'\" ").find(byte) == absl::string_view::npos) plain += byte;
+  }
+  absl::StatusOr<Value> value = ParseKnobText(knob, printed[0] == '[' ? plain : printed);
+  return value.ok() ? std::optional<Value>(*std::move(value)) : std::nullopt;
 }
 
 std::string ConfigText(const v1::ValidateConfigResponse& answer, const std::string& name) {

@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "flightplan/v1/resolver_service.pb.h"
+#include "resolver/plan/knob.h"
+#include "resolver/plan/value.h"
 #include "resolver/runlog/run_log.h"
 #include "resolver/runlog/step_statistics.h"
 #include "resolver/runlog/trace.h"
@@ -56,6 +58,10 @@ struct Observation {
 // `gpu_count`: 0 where nobody said.
 Observation Observe(RunLog log, const v1::ValidateConfigResponse* launch, int64_t gpu_count,
                     const TraceSummary& trace = {});
+
+// A printed argument as the knob's value: Python's lists without brackets and quotes. Nothing: it does not suit the
+// knob, as an object that Python prints.
+std::optional<Value> PrintedValue(Knob knob, const std::string& printed);
 
 // The value of a knob in an answer's configuration as people type it; empty: it is not there or None.
 std::string ConfigText(const v1::ValidateConfigResponse& answer, const std::string& name);
