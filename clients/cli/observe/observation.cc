@@ -340,7 +340,7 @@ std::optional<Value> PrintedValue(Knob knob, const std::string& printed) {
   if (printed.empty() || absl::StrContains(printed, '(') || absl::StrContains(printed, '<')) return std::nullopt;
   std::string plain;
   for (const char byte : printed) {
-    if (absl::string_view("[]'\" ").find(byte) == absl::string_view::npos) plain += byte;
+    if (!absl::StrContains("[]'\" ", byte)) plain += byte;
   }
   absl::StatusOr<Value> value = ParseKnobText(knob, printed[0] == '[' ? plain : printed);
   return value.ok() ? std::optional<Value>(*std::move(value)) : std::nullopt;
