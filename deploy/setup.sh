@@ -12,6 +12,7 @@ terminal_packages=(
   build-essential cmake ninja-build mold pkg-config git python3 python3-yaml         # the build
   libabsl-dev libprotobuf-dev protobuf-compiler libgrpc++-dev protobuf-compiler-grpc # the contract
   libyaml-cpp-dev rapidjson-dev                                                      # catalogues, config.json
+  zlib1g-dev                                                                         # packed logs
 )
 server_packages=(
   prometheus-cpp-dev libboost-dev libgoogle-perftools-dev  # metrics, HTTP (Beast), the allocator

@@ -36,6 +36,7 @@ class ListModelsRequest;
 class ListModelsResponse;
 class ListRulesRequest;
 class ListRulesResponse;
+class Measurement;
 class ModelSpec;
 class PlanLayoutsRequest;
 class PlanProgress;
@@ -94,6 +95,8 @@ class Backend {
                                 const std::function<bool(const v1::ProbeProgress&)>& progress,
                                 v1::HardwareProfile* profile) = 0;
   virtual absl::Status ImportProfile(const v1::HardwareProfile& profile, v1::HardwareProfile* stored) = 0;
+  // To the server's evidence store. FAILED_PRECONDITION in process: there is none.
+  virtual absl::Status ReportMeasurement(const v1::Measurement& measurement) = 0;
   // All of them, newest first.
   virtual absl::Status ListProfiles(std::vector<v1::HardwareProfile>* profiles) = 0;
 };

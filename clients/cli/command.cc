@@ -36,6 +36,7 @@ constexpr Command kCommands[] = {
     {"gpus", "the GPU systems of the catalogue", RunGpus},
     {"fingerprint", "versions installed here, as resolve and validate take them", RunFingerprint},
     {"probe", "measure this node's GPU, as evidence for resolve", RunProbe},
+    {"observe", "a run beside its forecast, and the next change to try", RunObserve},
     {"evidence", "reported runs: list, export, import, prune", RunEvidence},
     {"replay", "whether a decision log's answers would be the same today", RunReplay},
     {"serve", "the gRPC service", RunServe},

@@ -120,6 +120,9 @@ class LocalBackend final : public Backend {
     FLIGHTPLAN_ASSIGN_OR_RETURN(*stored, profiles_->Put(profile));
     return absl::OkStatus();
   }
+  absl::Status ReportMeasurement(const v1::Measurement&) override {
+    return absl::FailedPreconditionError("a report wants a server with an evidence store: --server ADDRESS");
+  }
   absl::Status ListProfiles(std::vector<v1::HardwareProfile>* profiles) override {
     std::string token;
     do {

@@ -11,6 +11,7 @@
 #include "clients/cli/backend.h"
 #include "clients/cli/remote_channel.h"
 #include "flightplan/v1/catalog_service.grpc.pb.h"
+#include "flightplan/v1/evidence_service.grpc.pb.h"
 #include "flightplan/v1/probe_service.grpc.pb.h"
 #include "flightplan/v1/resolver_service.grpc.pb.h"
 #include "flightplan/v1/timeline.grpc.pb.h"
@@ -64,6 +65,7 @@ class RemoteBackend final : public Backend {
         resolver_(v1::ResolverService::NewStub(channel_)),
         catalog_(v1::CatalogService::NewStub(channel_)),
         probe_(v1::ProbeService::NewStub(channel_)),
+        evidence_(v1::EvidenceService::NewStub(channel_)),
         timeline_(v1::TimelineService::NewStub(channel_)) {}
 
   absl::Status ResolveConfig(const v1::ResolveConfigRequest& request, v1::ResolveConfigResponse* response) override {
@@ -181,6 +183,12 @@ class RemoteBackend final : public Backend {
     *request.mutable_profile() = profile;
     return Call(*probe_, &v1::ProbeService::Stub::ImportProfile, request, stored);
   }
+  absl::Status ReportMeasurement(const v1::Measurement& measurement) override {
+    v1::ReportMeasurementRequest request;
+    *request.mutable_measurement() = measurement;
+    v1::ReportMeasurementResponse ignored;
+    return Call(*evidence_, &v1::EvidenceService::Stub::ReportMeasurement, request, &ignored);
+  }
   absl::Status ListProfiles(std::vector<v1::HardwareProfile>* profiles) override {
     v1::ListProfilesRequest request;
     do {
@@ -208,6 +216,7 @@ class RemoteBackend final : public Backend {
   const std::unique_ptr<v1::ResolverService::Stub> resolver_;
   const std::unique_ptr<v1::CatalogService::Stub> catalog_;
   const std::unique_ptr<v1::ProbeService::Stub> probe_;
+  const std::unique_ptr<v1::EvidenceService::Stub> evidence_;
   const std::unique_ptr<v1::TimelineService::Stub> timeline_;
 };
 

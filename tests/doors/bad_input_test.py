@@ -50,6 +50,8 @@ SETTINGS = {
     "the server's catalogue": "serve --check_config --catalog_dir LINK",
     "a certificate": "serve --check_config --tls_cert_file FILE --tls_key_file FILE",
     "a probe to replay": "probe --fake FILE",
+    "a run's log": "observe FILE",
+    "a run's launch": "observe - --launch FILE",
 }
 MISUSE, NO_ANSWER = 2, 3  # exit codes; 0 and 1 are judgements
 

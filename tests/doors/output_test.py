@@ -42,6 +42,7 @@ COMMANDS = {
     "gpus": ["gpus", "gpus --format json"],
     "fingerprint": ["fingerprint --root {folder}", "fingerprint --root {folder} --format json"],
     "probe": ["probe --list", "probe --list --format json"],
+    "observe": ["observe {empty} --launch {launch}", "observe {empty} --format json"],
     "evidence": ["evidence export --evidence-store {store}", "evidence list --evidence-store {store}",
                  "evidence import {measurement} --evidence-store {store}"],
     "replay": ["replay {empty}"],

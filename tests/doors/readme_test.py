@@ -63,9 +63,13 @@ EXPECTED = {
     "flightplan fix": (0, "+"),
     "flightplan convert": (1, "pipeline"),
     "flightplan schema": (0, None),  # into a file
+    "flightplan observe": (0, "4200"),
+    "flightplan observe run.log": (0, "4.2 s"),
     "flightplan probe --out": ((0, 1), None),  # 1: no GPU here
     "flightplan probe --fake": (0, ""),
 }
+# What a run of a script prints, that the layout of TRAIN does not fit.
+RUN = "".join(f" iteration {i:8d}/      10 | elapsed time per iteration (ms): 4200.{i} | global batch size:   128 |\n" for i in range(1, 11))
 # What nccl-tests prints for two GPUs of one node.
 EXCHANGE = """# Collective test starting: alltoall_perf
 #  Rank  0 Group  0 Pid 1 on node1 device  0 [0000:4e:00] NVIDIA H200
@@ -100,6 +104,9 @@ def prepare(work):
     (work / "dump.yaml").write_text("model:\n  num_layers: 24\n  recompute_granularity: full\n")
     (work / "h200.json").write_text(json.dumps(PROFILE))
     (work / "alltoall_perf.log").write_text(EXCHANGE)
+    (work / "logs").mkdir()
+    for name in ("run.log", "logs/rank0.log"):
+        (work / name).write_text(RUN)
     (work / "probe").symlink_to(ROOT / "probe")
     (work / "flightplan").symlink_to(FLIGHTPLAN)
 

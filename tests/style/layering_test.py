@@ -9,6 +9,7 @@ from sources import ROOT, report, tracked
 ROOMS = {
     "base": "",
     "plan": "base",
+    "runlog": "base",
     "catalog": "base plan",
     "evidence": "base plan",
     "derive": "base plan catalog",
@@ -50,7 +51,8 @@ SERVICE = {
 }
 IN_SERVICE = "service " + " ".join(f"service/{room}" for room in SERVICE)
 # The terminal program sees of the server what answers on this machine; four of its files see more.
-TERMINAL = "base plan catalog evidence normalize estimate render shell stacks explain messages public service/local service/doors"
+TERMINAL = ("base plan runlog catalog evidence normalize estimate render shell stacks explain messages public service/local "
+            "service/doors")
 # How a path begins, and what it may include; of several that fit the last.
 EDGE = {
     "probe/": "",

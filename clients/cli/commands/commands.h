@@ -21,6 +21,7 @@ int RunGpus(Arguments args, Context& context);
 int RunProbe(Arguments args, Context& context);
 int RunMcp(Arguments args, Context& context);
 int RunLsp(Arguments args, Context& context);
+int RunObserve(Arguments args, Context& context);
 int RunServe(Arguments args, Context& context);
 int RunSchema(Arguments args, Context& context);
 int RunCompletion(Arguments args, Context& context);

@@ -27,6 +27,7 @@ from flightplan.errors import (
     Violation,
 )
 from flightplan.findings import Finding, Fix
+from flightplan.observation import Figure, Observation, observe
 from flightplan.plan import Explanation, Memory, Plan, Report
 from flightplan.request import DEFAULT_SEQ_LENGTH, Model, Software
 from flightplan.values import Value
@@ -209,12 +210,14 @@ __all__ = [
     "ConfigError",
     "DeadlineExceeded",
     "Explanation",
+    "Figure",
     "Finding",
     "Fix",
     "FlightplanError",
     "InvalidRequest",
     "Memory",
     "NotFound",
+    "Observation",
     "Plan",
     "Report",
     "RpcError",
@@ -222,6 +225,7 @@ __all__ = [
     "Unavailable",
     "Value",
     "Violation",
+    "observe",
     "plan_layouts",
     "resolve",
     "validate",

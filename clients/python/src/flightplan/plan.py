@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import shlex
+import tempfile
 from functools import cached_property
 from typing import Mapping, Sequence
 
 from flightplan import _html
 from flightplan.errors import ConfigError
 from flightplan.findings import Finding, errors
+from flightplan.observation import Observation, observe
 from flightplan.v1 import estimate_pb2, finding_pb2, resolver_service_pb2
 from flightplan.values import Value, from_message, to_text
 
@@ -177,6 +180,17 @@ class Plan(_Judged):
     def env(self) -> dict[str, str]:
         """Environment variables of the launch."""
         return dict(self.launch().env)
+
+    def observe(self, log: str | os.PathLike[str], *, gpu: str) -> Observation:
+        """What a run of this plan printed (a file or a folder), beside its forecast: see flightplan.observe."""
+        sizes = self.response.layout
+        gpus = sizes.data_parallel_size * max(1, sizes.sizes.tensor_model_parallel_size)
+        gpus *= max(1, sizes.sizes.pipeline_model_parallel_size) * max(1, sizes.sizes.context_parallel_size)
+        with tempfile.TemporaryDirectory() as folder:
+            script = os.path.join(folder, "launch.sh")
+            with open(script, "w", encoding="utf-8") as file:
+                file.write(self.launch().text)
+            return observe(log, launch=script, gpu=gpu, gpus=gpus, target=self.target.replace(" ", "@"))
 
     @property
     def bridge_overrides(self) -> list[str]:
