@@ -128,7 +128,7 @@ std::vector<LayerDrawing::Piece> LayerDrawing::ForwardPieces(const LayerParts& p
 
 std::vector<LayerDrawing::Piece> LayerDrawing::BackwardPieces(const LayerParts& p) const {
   std::vector<Piece> pieces;
-  const auto wgrad = [&](const char* name, const ModuleTime& module) {
+  const auto wgrad = [&](const char* name, const Module& module) {
     pieces.push_back({name, K::kWeightGradient, S::kCompute, module.wgrad.gpu()});
   };
   pieces.push_back({"recompute", K::kRecompute, S::kCompute, p.time.again.gpu()});

@@ -230,7 +230,7 @@ int RunObserve(Arguments args, Context& context) {
   if (options.report && options.format == "json") return Misuse(command, "--report goes with --format table", context);
   const std::string& path = parsed.positional[0];
   if (path == "-" && options.launch == "-") return Misuse(command, "standard input is the log or the launch", context);
-  const absl::StatusOr<std::unique_ptr<Backend>> backend = MakeBackend(options.where);
+  const absl::StatusOr<std::shared_ptr<Backend>> backend = MakeBackend(options.where, context);
   if (!backend.ok()) return Misuse(command, backend.status().message(), context);
 
   absl::StatusOr<RunRead> read = Read(options, path);

@@ -130,7 +130,7 @@ int RunTimeline(Arguments args, Context& context) {
   if (const absl::Status status = FillView(options, &request); !status.ok()) {
     return Misuse(command, status.message(), context);
   }
-  const absl::StatusOr<std::unique_ptr<Backend>> backend = MakeBackend(options.where);
+  const absl::StatusOr<std::shared_ptr<Backend>> backend = MakeBackend(options.where, context);
   if (!backend.ok()) return Misuse(command, backend.status().message(), context);
   const absl::StatusOr<std::string> heading = FillQuestion(options, parsed, context, **backend, &request);
   if (!heading.ok()) return Misuse(command, heading.status().message(), context);
