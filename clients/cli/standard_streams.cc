@@ -17,6 +17,7 @@
 namespace flightplan::cli {
 namespace {
 
+constexpr size_t kMostOfStdio = size_t{64} << 10;
 constexpr int kBySignal = 128;  // what a shell adds to the number of a signal
 
 // 0, or the errno of the write that failed.
@@ -35,7 +36,7 @@ int WriteAll(int fd, absl::string_view text) {
   return 0;
 }
 
-// What stdio holds (the help of `serve`). Once a larger text has failed, stdio has forgotten why.
+// What stdio holds (the help of `serve`). Once a text larger than its buffer has failed, stdio has forgotten why.
 int FlushStdio() {
   if (std::fflush(stdout) != 0) return errno;
   return std::ferror(stdout) != 0 ? EIO : 0;
@@ -62,6 +63,9 @@ void OpenStandardStreams() {
     // The lowest free number, so this one.
     if (open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd) std::abort();
   }
+  // So that what stdio holds is written by FlushStdio, which can say why it failed.
+  static char buffer[kMostOfStdio];
+  (void)std::setvbuf(stdout, buffer, _IOFBF, sizeof buffer);
 }
 
 int WriteStandardStreams(const std::string& out, const std::string& err, int code) {

@@ -45,6 +45,7 @@ LEFT_OUT = {
     "flightplan diff": "--model deepseek-v3 --gpu h100-sxm",
     "flightplan resolve": "--model deepseek-v3 --gpu h100-sxm --gpus 1024 --tp 2 --pp 8 --vpp 4 --ep 64",
     "flightplan resolve ... --profile": "--model qwen3-30b-a3b --gpu h200-sxm --gpus 16 --tp 1 --pp 1 --ep 8",
+    "flightplan timeline": "--model deepseek-v3 --gpu h100-sxm",
     "flightplan validate": "--num-layers 24 --hidden-size 1024 --num-attention-heads 16",
 }
 # Exit code and text of its output, by how a line begins; the longest counts. Others end with 0 and print something.

@@ -69,7 +69,7 @@ class Questions {
     static constexpr int kSequences[] = {4096, 4096, 8192, 16384};
     request.mutable_workload()->set_seq_length(pick(kSequences));
     static constexpr int kBatches[] = {1, 2, 4, 8};
-    request.mutable_workload()->set_global_batch_size(gpus * pick(kBatches));
+    request.mutable_workload()->set_global_batch_size(int64_t{gpus} * pick(kBatches));
     static constexpr const char* kTargets[] = {"megatron-lm", "megatron-bridge"};
     request.mutable_target()->set_framework(pick(kTargets));
     static constexpr v1::Stage kStages[] = {v1::STAGE_PRODUCTION, v1::STAGE_TUNE, v1::STAGE_BRING_UP};
