@@ -50,6 +50,7 @@ LEFT_OUT = {
 }
 # Exit code and text of its output, by how a line begins; the longest counts. Others end with 0 and print something.
 EXPECTED = {
+    "flightplan timeline": (0, None),  # into a file, which is looked at below
     "flightplan diff": (0, "expert_model_parallel_size"),
     "flightplan resolve --model deepseek-v3 --gpu h100-sxm --gpus 1024 --tp 2 --pp 8 --vpp 4 --ep 64 --format argv":
         (0, "--expert-model-parallel-size\n64\n"),
@@ -168,6 +169,7 @@ def main():
             server.terminate()
             server.wait()
         assert '"version": "2.1.0"' in (work / "launches.sarif").read_text()
+        assert "</svg>" in (work / "step.svg").read_text()
     return 1 if failed else 0
 
 
