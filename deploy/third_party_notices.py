@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import yaml
 
-TABLE = pathlib.Path(__file__).with_name("third_party.yaml")
+TABLE = pathlib.Path(__file__).resolve().with_name("third_party.yaml")
 ROOT = TABLE.parents[1]
 PARCELS = ("wheel", "deb", "image", "probe")
 DOCS = pathlib.Path("/usr/share/doc")
