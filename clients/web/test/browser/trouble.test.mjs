@@ -77,6 +77,25 @@ test("a search ends when it is cancelled", async () => {
   });
 });
 
+test("what is being typed stays when names or an answer arrive meanwhile", async () => {
+  await withServer({}, async (server) => {
+    await withPage(server.base, {}, async (page) => {
+      let release;
+      const held = new Promise((resolve) => (release = resolve));
+      await page.route("**/flightplan.v1.CatalogService/ListModels*", async (route) => {
+        await held;
+        await route.continue();
+      });
+      await open(page, server.base, "#/answer");
+      const model = page.getByLabel("model", { exact: true });
+      await model.fill("qwen3-30b-a3b");
+      release();
+      await page.locator("datalist option").first().waitFor({ state: "attached" });
+      assert.equal(await model.inputValue(), "qwen3-30b-a3b");
+    });
+  });
+});
+
 test("names and scripts of others are text", async () => {
   await withServer({}, async (server) => {
     await withPage(server.base, {}, async (page, record) => {
