@@ -61,19 +61,13 @@ std::vector<ChunkContents> FromLayout(const ModelShape& shape, const PipelineLay
   return chunks;
 }
 
-RankContents ContentsOf(const StageLayout& layout, int rank) {
-  RankContents sum;
-  sum.rank = rank;
-  for (int j = 0; j < layout.vpp; ++j) {
-    const ChunkContents& chunk = layout.chunk(rank, j);
-    for (size_t k = 0; k < sum.layers.size(); ++k) {
-      sum.layers[k] = static_cast<uint16_t>(sum.layers[k] + chunk.layers[k]);
-    }
-    sum.mtp_depths = static_cast<uint16_t>(sum.mtp_depths + chunk.mtp_depths);
-    sum.losses = static_cast<uint16_t>(sum.losses + (chunk.loss ? 1 : 0));
-    sum.vocabularies = static_cast<uint16_t>(sum.vocabularies + (chunk.loss || chunk.embedding ? 1 : 0));
+void Add(const ChunkContents& chunk, RankContents* sum) {
+  for (size_t k = 0; k < sum->layers.size(); ++k) {
+    sum->layers[k] = static_cast<uint16_t>(sum->layers[k] + chunk.layers[k]);
   }
-  return sum;
+  sum->mtp_depths = static_cast<uint16_t>(sum->mtp_depths + chunk.mtp_depths);
+  sum->losses = static_cast<uint16_t>(sum->losses + (chunk.loss ? 1 : 0));
+  sum->vocabularies = static_cast<uint16_t>(sum->vocabularies + (chunk.loss || chunk.embedding ? 1 : 0));
 }
 
 bool SameContents(const RankContents& a, const RankContents& b) {
@@ -87,6 +81,19 @@ int ChunkContents::Layers() const {
   int sum = 0;
   for (uint16_t count : layers) sum += count;
   return sum;
+}
+
+RankContents ContentsOf(const StageLayout& layout, int rank) {
+  RankContents sum;
+  sum.rank = rank;
+  for (int j = 0; j < layout.vpp; ++j) Add(layout.chunk(rank, j), &sum);
+  return sum;
+}
+
+RankContents ContentsOf(const ChunkContents& chunk) {
+  RankContents own;
+  Add(chunk, &own);
+  return own;
 }
 
 StageLayout MakeStageLayout(int pp, int vpp, std::vector<ChunkContents> chunks) {

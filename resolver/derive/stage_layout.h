@@ -39,6 +39,11 @@ struct StageLayout {
   }
 };
 
+// What one rank's chunks add up to; ranks_alike is 1.
+RankContents ContentsOf(const StageLayout& layout, int rank);
+// What one chunk holds, as a rank that has no other.
+RankContents ContentsOf(const ChunkContents& chunk);
+
 // `chunks` must have pp * vpp entries.
 StageLayout MakeStageLayout(int pp, int vpp, std::vector<ChunkContents> chunks);
 // Decoder layers by chunk, in order of execution; embedding first, MTP and loss last. `sizes` must have pp * vpp

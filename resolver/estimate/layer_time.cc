@@ -182,6 +182,14 @@ LayerTime TimeHead(const Module& head, const Candidate& plan, const GpuRates& ra
   return Assembler(plan, rates).Head(head);
 }
 
+LayerTime TimeJoin(const Products& join) {
+  LayerTime times;
+  times.fwd.matmul = join.fwd;
+  times.bwd.matmul = join.bwd + join.wgrad;
+  times.pair = join.all();
+  return times;
+}
+
 double Bf16Share(const ModelWork& work, const Candidate& plan, const GpuRates& rates) {
   double layers = 0;
   for (int i = 0; i < work.kind_count; ++i) layers += work.totals[static_cast<size_t>(i)];

@@ -31,6 +31,8 @@ struct PairedLayer {
 // `paired`: filled where the layer is paired and the pointer is not null.
 LayerTime TimeLayer(const LayerModules& modules, const Candidate& plan, const GpuRates& rates, PairedLayer* paired);
 LayerTime TimeHead(const Module& head, const Candidate& plan, const GpuRates& rates);
+// Of an MTP depth's projection.
+LayerTime TimeJoin(const Products& join);
 
 // Whether a layer's exchange runs beside another microbatch.
 inline bool IsPaired(const LayerModules& modules, const Candidate& plan) { return modules.routed && plan.ep_overlap; }

@@ -50,14 +50,8 @@ LayerTime Schedule::TimeOf(const RankContents& rank) const {
     if (const double count = LayersOf(rank, i); count > 0) Accumulate(layers_.kinds[i], count, &sum);
   }
   const double depths = rank.mtp_depths;
-  if (depths > 0) {
-    // The projection of two hidden states to one; each depth's own pass through the output layer is a head's.
-    LayerTime joined;
-    joined.fwd.matmul = layers_.join.fwd;
-    joined.bwd.matmul = layers_.join.bwd + layers_.join.wgrad;
-    joined.pair = layers_.join.all();
-    Accumulate(joined, depths, &sum);
-  }
+  // The projection of two hidden states to one; each depth's own pass through the output layer is a head's.
+  if (depths > 0) Accumulate(TimeJoin(layers_.join), depths, &sum);
   if (const double heads = depths + rank.losses; heads > 0) Accumulate(layers_.head, heads, &sum);
   return sum;
 }

@@ -52,6 +52,7 @@ class Schedule {
 
   // Pieces of it (estimate/step_detail.h).
   double microbatches() const { return microbatches_; }
+  Pace PaceOf(const RankContents& rank) const;
   LayerTime TimeOf(const RankContents& rank) const;
   RankPace MicrobatchPace(const LayerTime& rank) const;
   OnceAStep OnceOf(const RankContents& rank, const RankPace& pace) const;
@@ -64,7 +65,6 @@ class Schedule {
   double LayersOf(const RankContents& rank, size_t kind) const {
     return rank.layers[kind] + static_cast<double>(rank.mtp_depths) * work_.mtp_layers[kind];
   }
-  Pace PaceOf(const RankContents& rank) const;
   bool Known() const {
     const bool stages_known = plan_.stages != nullptr && !plan_.stages->contents.empty();
     return rates_.known && stages_known && microbatches_ > 0 && batch_.tokens > 0;

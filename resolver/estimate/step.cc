@@ -51,9 +51,7 @@ double StepLowerBoundUs(const ModelWork& work, const Candidate& plan, const GpuR
   const double flops = FlopsPerToken(work, static_cast<double>(plan.seq_length)) *
                        static_cast<double>(plan.global_batch_size) * static_cast<double>(plan.seq_length);
   const double compute = flops / static_cast<double>(plan.gpus) * fastest;
-  const double dp = static_cast<double>(plan.gpus) / plan.tp / plan.cp / plan.pp;
-  const double microbatches =
-      std::max(1.0, static_cast<double>(plan.global_batch_size) / (dp * static_cast<double>(plan.micro_batch_size)));
+  const double microbatches = std::max(1.0, MicrobatchesOf(plan));
   return compute * (1 + (plan.pp - 1) / (std::max(1, plan.vpp) * microbatches));
 }
 

@@ -119,21 +119,60 @@ LayerParts PartsTimer::Join() const {
   parts.dense.fwd.matmul = products.fwd;
   parts.dense.bwd.matmul = products.bwd;
   parts.dense.wgrad.matmul = products.wgrad;
-  parts.time.fwd.matmul = products.fwd;
-  parts.time.bwd.matmul = products.bwd + products.wgrad;
-  parts.time.pair = products.all();
+  static_cast<LayerTime&>(parts.time) = TimeJoin(products);
   parts.time.weight_gradient = WeightGradientOf(parts);
   return parts;
 }
 
-// Adds what a chunk holds to what its rank holds.
-void AddChunk(const ChunkContents& chunk, RankContents* rank) {
-  for (size_t i = 0; i < rank->layers.size(); ++i) {
-    rank->layers[i] = static_cast<uint16_t>(rank->layers[i] + chunk.layers[i]);
+// `kinds`, `head` and `mtp_projection` of the detail are there.
+PieceTime DetailChunk(const RankContents& contents, const ModelWork& work, const Schedule& schedule,
+                      const StepDetail& detail) {
+  PieceTime piece;
+  static_cast<LayerTime&>(piece) = schedule.TimeOf(contents);
+  for (size_t i = 0; i < detail.kinds.size(); ++i) {
+    const double count = contents.layers[i] + contents.mtp_depths * work.mtp_layers[i];
+    piece.weight_gradient += count * detail.kinds[i].time.weight_gradient;
   }
-  rank->mtp_depths = static_cast<uint16_t>(rank->mtp_depths + chunk.mtp_depths);
-  rank->losses = static_cast<uint16_t>(rank->losses + (chunk.loss ? 1 : 0));
-  rank->vocabularies = static_cast<uint16_t>(rank->vocabularies + (chunk.loss || chunk.embedding ? 1 : 0));
+  piece.weight_gradient += contents.mtp_depths * detail.mtp_projection.time.weight_gradient +
+                           (contents.mtp_depths + contents.losses) * detail.head.time.weight_gradient;
+  return piece;
+}
+
+RankDetail DetailRank(const RankContents& contents, const Schedule& schedule) {
+  RankDetail detail;
+  detail.time = schedule.TimeOf(contents);
+  detail.pace = schedule.MicrobatchPace(detail.time);
+  detail.once = schedule.OnceOf(contents, detail.pace);
+  detail.offload = schedule.OffloadUs(detail.pace);
+  return detail;
+}
+
+void DetailParts(const PartsTimer& parts, const ModelWork& work, StepDetail* out) {
+  out->kinds.clear();
+  for (int i = 0; i < work.kind_count; ++i) out->kinds.push_back(parts.Kind(static_cast<size_t>(i)));
+  out->head = parts.Head();
+  out->mtp_projection = parts.Join();
+}
+
+// The slowest rank is the forecast's: the first of those with the longest microbatch.
+void DetailStages(const StageLayout& stages, const ModelWork& work, const Schedule& schedule, StepDetail* out) {
+  out->chunks.clear();
+  for (const ChunkContents& chunk : stages.chunks) {
+    out->chunks.push_back(DetailChunk(ContentsOf(chunk), work, schedule, *out));
+  }
+  out->ranks.clear();
+  double slowest_us = -1;
+  for (int rank = 0; rank < stages.pp; ++rank) {
+    const RankContents contents = ContentsOf(stages, rank);
+    out->ranks.push_back(DetailRank(contents, schedule));
+    if (const double us = schedule.PaceOf(contents).us(); us > slowest_us) slowest_us = us, out->slowest = rank;
+  }
+}
+
+void DetailTransfer(const Candidate& plan, const Schedule& schedule, StepDetail* out) {
+  if (plan.pp <= 1) return;
+  out->hop_us = schedule.TransferOf(0).exposed / (2 * (plan.pp - 1));
+  out->hop_hidden = out->hop_us > 0 ? schedule.TransferOf(1).hidden / (2 * std::max(1, plan.vpp) * out->hop_us) : 0;
 }
 
 }  // namespace
@@ -143,44 +182,11 @@ bool DetailStep(const ModelWork& work, const Candidate& plan, const GpuRates& ra
   const LayerTimes times = TimeLayers(work, plan, rates);
   Schedule schedule(work, plan, rates, times);
   if (!schedule.Run(&out->forecast)) return false;
-  const PartsTimer parts(work, plan, rates);
   out->microbatches = schedule.microbatches();
   out->stretch = rates.k.stack_overhead;
-  out->kinds.clear();
-  for (int i = 0; i < work.kind_count; ++i) out->kinds.push_back(parts.Kind(static_cast<size_t>(i)));
-  if (plan.pp > 1) {
-    out->hop_us = schedule.TransferOf(0).exposed / (2 * (plan.pp - 1));
-    out->hop_hidden = out->hop_us > 0 ? schedule.TransferOf(1).hidden / (2 * std::max(1, plan.vpp) * out->hop_us) : 0;
-  }
-  out->head = parts.Head();
-  out->mtp_projection = parts.Join();
-  const StageLayout& stages = *plan.stages;
-  out->chunks.clear();
-  for (const ChunkContents& chunk : stages.chunks) {
-    RankContents contents;
-    AddChunk(chunk, &contents);
-    PieceTime& piece = out->chunks.emplace_back();
-    static_cast<LayerTime&>(piece) = schedule.TimeOf(contents);
-    for (size_t i = 0; i < out->kinds.size(); ++i) {
-      const double count = contents.layers[i] + contents.mtp_depths * work.mtp_layers[i];
-      piece.weight_gradient += count * out->kinds[i].time.weight_gradient;
-    }
-    piece.weight_gradient += contents.mtp_depths * out->mtp_projection.time.weight_gradient +
-                             (contents.mtp_depths + contents.losses) * out->head.time.weight_gradient;
-  }
-  out->ranks.clear();
-  double heaviest_us = -1;
-  for (int rank = 0; rank < stages.pp; ++rank) {
-    RankContents contents;
-    for (int chunk = 0; chunk < stages.vpp; ++chunk) AddChunk(stages.chunk(rank, chunk), &contents);
-    RankDetail& detail = out->ranks.emplace_back();
-    detail.time = schedule.TimeOf(contents);
-    detail.pace = schedule.MicrobatchPace(detail.time);
-    detail.once = schedule.OnceOf(contents, detail.pace);
-    detail.offload = schedule.OffloadUs(detail.pace);
-    const double us = SoftMax(detail.time.pair, detail.time.host_fwd + detail.time.host_bwd);
-    if (us > heaviest_us) heaviest_us = us, out->slowest = rank;
-  }
+  DetailParts(PartsTimer(work, plan, rates), work, out);
+  DetailStages(*plan.stages, work, schedule, out);
+  DetailTransfer(plan, schedule, out);
   return true;
 }
 
