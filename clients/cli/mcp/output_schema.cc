@@ -1,4 +1,7 @@
 // The JSON schemas of what answers.cc writes.
+#include <initializer_list>
+#include <vector>
+
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "clients/cli/mcp/answers.h"
@@ -58,39 +61,37 @@ std::string RepairShape() {
   return Shape(fields);
 }
 
+// What is forecast of a run, whether an answer or a plan of a list is about it.
+std::vector<Field> ForecastFields(absl::string_view range) {
+  return {{"fits", kFits},
+          {"memory_gib", range, false},
+          {"usable_gib", kNumber, false},
+          {"step_seconds", range, false},
+          {"tokens_per_second_per_gpu", kNumber, false},
+          {"mfu", kNumber, false}};
+}
+
+std::vector<Field> Joined(std::initializer_list<absl::Span<const Field>> lists) {
+  std::vector<Field> all;
+  for (const absl::Span<const Field> list : lists) all.insert(all.end(), list.begin(), list.end());
+  return all;
+}
+
 std::string VerdictShape() {
   const std::string range = Shape(kRange), layout = Shape(kLayout), findings = ListOf(Shape(kFinding));
   const std::string repair = RepairShape();
-  const Field fields[] = {{"target", kString},
-                          {"judged", kJudged, false},
-                          {"accepted_by_stack", kBool},
-                          {"will_run", kBool},
-                          {"fits", kFits},
-                          {"memory_gib", range, false},
-                          {"usable_gib", kNumber, false},
-                          {"step_seconds", range, false},
-                          {"tokens_per_second_per_gpu", kNumber, false},
-                          {"mfu", kNumber, false},
-                          {"layout", layout, false},
-                          {"findings", findings},
-                          {"findings_left_out", kInteger},
-                          {"not_judged", kStrings, false},
-                          {"repair", repair, false},
-                          {"digest", kString}};
-  return Shape(fields);
+  constexpr Field kVerdict[] = {
+      {"target", kString}, {"judged", kJudged, false}, {"accepted_by_stack", kBool}, {"will_run", kBool}};
+  const Field rest[] = {{"layout", layout, false},       {"findings", findings},    {"findings_left_out", kInteger},
+                        {"not_judged", kStrings, false}, {"repair", repair, false}, {"digest", kString}};
+  return Shape(Joined({kVerdict, ForecastFields(range), rest}));
 }
 
 std::string PlansShape() {
   const std::string range = Shape(kRange), layout = Shape(kLayout), findings = ListOf(Shape(kFinding));
-  const Field plan[] = {{"layout", layout},
-                        {"fits", kFits},
-                        {"memory_gib", range, false},
-                        {"usable_gib", kNumber, false},
-                        {"step_seconds", range, false},
-                        {"tokens_per_second_per_gpu", kNumber, false},
-                        {"mfu", kNumber, false},
-                        {"digest", kString}};
-  const std::string plans = ListOf(Shape(plan));
+  const Field sizes[] = {{"layout", layout}};
+  constexpr Field kDigest[] = {{"digest", kString}};
+  const std::string plans = ListOf(Shape(Joined({sizes, ForecastFields(range), kDigest})));
   const Field fields[] = {{"plans", plans},
                           {"candidates", kInteger},
                           {"candidates_judged", kInteger},
