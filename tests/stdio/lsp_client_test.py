@@ -5,11 +5,11 @@ usage: lsp_client_test.py FLIGHTPLAN_BINARY
 """
 import asyncio
 import os
-import pathlib
 import sys
 
+from stdio_process import go_on_with_clients
+
 FLIGHTPLAN = os.path.abspath(sys.argv[1])
-PYTHON = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "flightplan/clients/stdio/bin/python"
 URI = "file:///home/user/train.sh"
 TEXT = ("#!/bin/bash\n# flightplan: --gpu h100-sxm --gpus 24\ntorchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 24 \\\n"
         "  --hidden-size 1024 --num-attention-heads 16 --num-experts 64 --expert-model-parallel-size 16 \\\n"
@@ -58,9 +58,5 @@ async def main():
 
 
 if __name__ == "__main__":
-    if not PYTHON.exists():
-        print("skipped: needs the protocol's client (deploy/setup_clients.sh stdio)")
-        sys.exit(77)
-    if pathlib.Path(sys.prefix) != PYTHON.parent.parent:
-        os.execv(PYTHON, [str(PYTHON), __file__, FLIGHTPLAN])
+    go_on_with_clients(FLIGHTPLAN)
     asyncio.run(main())

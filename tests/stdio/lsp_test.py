@@ -8,16 +8,16 @@ usage: lsp_test.py FLIGHTPLAN_BINARY [--time]
 import json
 import os
 import statistics
-import subprocess
 import sys
 import time
 import unittest
+
+from stdio_process import StdioProcess
 
 TIMED = "--time" in sys.argv
 if TIMED:
     sys.argv.remove("--time")
 FLIGHTPLAN = os.path.abspath(sys.argv.pop(1))
-ENVIRONMENT = {**os.environ, "LC_ALL": "C.UTF-8", "FLIGHTPLAN_PROFILE_DIR": "/nonexistent/flightplan"}
 URI = "file:///home/user/train.sh"
 LINES = (["#!/bin/bash", "export CUDA_DEVICE_MAX_CONNECTIONS=1"]
          + [f"VARIABLE_{i}=${{VARIABLE_{i}:-{i}}}  # of the site" for i in range(980)]
@@ -28,16 +28,11 @@ LINES = (["#!/bin/bash", "export CUDA_DEVICE_MAX_CONNECTIONS=1"]
 EXPERTS = next(i for i, line in enumerate(LINES) if "--expert-model" in line)
 
 
-class Editor:
+class Editor(StdioProcess):
     def __init__(self, *flags):
-        self.process = subprocess.Popen([FLIGHTPLAN, "lsp", *flags], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        stderr=subprocess.PIPE, env=ENVIRONMENT)
+        super().__init__(FLIGHTPLAN, "lsp", *flags)
         self.number = 0
         self.seen = []
-
-    def write(self, data):
-        self.process.stdin.write(data)
-        self.process.stdin.flush()
 
     def send(self, **message):
         body = json.dumps({"jsonrpc": "2.0", **message}).encode()
@@ -82,15 +77,6 @@ class Editor:
                 published += 1
                 if message["params"].get("version") == version:
                     return message["params"]["diagnostics"], published
-
-    def end(self):
-        self.process.kill()
-        self.process.wait()
-        for stream in (self.process.stdin, self.process.stdout, self.process.stderr):
-            try:
-                stream.close()
-            except BrokenPipeError:
-                pass
 
 
 class Lsp(unittest.TestCase):

@@ -17,22 +17,21 @@ import sys
 import tempfile
 import unittest
 
+from stdio_process import ENVIRONMENT, StdioProcess
+
 FLIGHTPLAN = os.path.abspath(sys.argv.pop(1))
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SKILL = ROOT / "clients/skills/flightplan"
-ENVIRONMENT = {**os.environ, "LC_ALL": "C.UTF-8", "FLIGHTPLAN_PROFILE_DIR": "/nonexistent/flightplan"}
 PLAN = {"model": "deepseek-v3", "gpu": "h100-sxm", "gpus": 1024}
 
 
-class Server:
+class Server(StdioProcess):
     def __init__(self, *flags):
-        self.process = subprocess.Popen([FLIGHTPLAN, "mcp", *flags], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        stderr=subprocess.PIPE, env=ENVIRONMENT)
+        super().__init__(FLIGHTPLAN, "mcp", *flags)
 
     def send(self, message):
         line = message if isinstance(message, bytes) else json.dumps(message).encode()
-        self.process.stdin.write(line + b"\n")
-        self.process.stdin.flush()
+        self.write(line + b"\n")
 
     def ask(self, number, method, params=None):
         self.send({"jsonrpc": "2.0", "id": number, "method": method, "params": params or {}})
@@ -53,15 +52,6 @@ class Server:
     def close(self):
         out, err = self.process.communicate(timeout=60)
         return self.process.returncode, out, err
-
-    def end(self):
-        self.process.kill()
-        self.process.wait()
-        for stream in (self.process.stdin, self.process.stdout, self.process.stderr):
-            try:
-                stream.close()
-            except BrokenPipeError:
-                pass
 
 
 class Protocol(unittest.TestCase):

@@ -12,8 +12,9 @@ import sys
 import tempfile
 import time
 
+from stdio_process import ENVIRONMENT
+
 FLIGHTPLAN = os.path.abspath(sys.argv[1])
-ENVIRONMENT = {**os.environ, "LC_ALL": "C.UTF-8", "FLIGHTPLAN_PROFILE_DIR": "/nonexistent/flightplan"}
 LAUNCH = ("torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 24 --hidden-size 1024 --num-attention-heads 16 "
           "--num-experts 64 --expert-model-parallel-size 16 --recompute-granularity full\n")
 CALLS = [("resolve", {"model": "qwen3-30b-a3b", "gpu": "h100-sxm", "gpus": 16, "tp": 1, "pp": 2, "ep": 8}),
