@@ -50,7 +50,7 @@ SERVICE = {
                  "base evidence layouts normalize explain messages public"),
 }
 IN_SERVICE = "service " + " ".join(f"service/{room}" for room in SERVICE)
-# The terminal program sees of the server what answers on this machine; four of its files see more.
+# The terminal program sees of the server what answers on this machine; five of its files see more.
 TERMINAL = ("base plan runlog catalog evidence normalize estimate render shell stacks explain messages public service/local "
             "service/doors")
 # How a path begins, and what it may include; of several that fit the last.
@@ -58,6 +58,7 @@ EDGE = {
     "probe/": "",
     "clients/cpp/": "messages",
     "clients/cli/": TERMINAL,
+    "clients/cli/observe/launch_config.cc": TERMINAL + " derive",
     "clients/cli/commands/evidence.cc": TERMINAL + " service/observe service/evidence service/settings service/handlers",
     "clients/cli/commands/replay.cc": TERMINAL + " service/observe service/evidence",
     "clients/cli/commands/serve.cc": TERMINAL + " service/settings service",

@@ -9,81 +9,32 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "clients/cli/findings.h"
-#include "google/protobuf/descriptor.h"
+#include "clients/cli/observe/launch_config.h"
+#include "resolver/base/status_macros.h"
 #include "resolver/plan/knob.h"
 
 namespace flightplan::cli {
 namespace {
 
-using google::protobuf::FieldDescriptor;
-
 constexpr double kWorthARun = -0.02;  // repeated runs of one configuration differ by a per cent
 constexpr double kFull = 0.95;        // of the usable memory
 constexpr double kLeastFreed = 0.5 * (1 << 30);
 
-bool IsOn(const v1::ValidateConfigResponse& answer, const std::string& name) {
-  return ConfigText(answer, name) == "true";
-}
-
-// Fields of the model carry Megatron's own names, so what the configuration has under such a name is theirs.
-void CopyField(const FieldDescriptor& field, const v1::KnobValue& value, v1::ModelSpec* spec) {
-  const google::protobuf::Reflection& set = *spec->GetReflection();
-  const FieldDescriptor::CppType type = field.cpp_type();
-  if (type == FieldDescriptor::CPPTYPE_INT32 && value.has_int_value()) {
-    set.SetInt32(spec, &field, static_cast<int32_t>(value.int_value()));
-  } else if (type == FieldDescriptor::CPPTYPE_INT64 && value.has_int_value()) {
-    set.SetInt64(spec, &field, value.int_value());
-  } else if (type == FieldDescriptor::CPPTYPE_BOOL && value.has_bool_value()) {
-    set.SetBool(spec, &field, value.bool_value());
-  } else if (type == FieldDescriptor::CPPTYPE_DOUBLE && value.has_double_value()) {
-    set.SetDouble(spec, &field, value.double_value());
-  } else if (type == FieldDescriptor::CPPTYPE_STRING && value.has_string_value()) {
-    set.SetString(spec, &field, value.string_value());
-  }
-}
-
-v1::ModelSpec ModelOf(const v1::ValidateConfigResponse& answer) {
-  v1::ModelSpec spec;
-  const google::protobuf::Descriptor& type = *v1::ModelSpec::descriptor();
-  for (const v1::ConfigEntry& entry : answer.config()) {
-    const FieldDescriptor* const field = type.FindFieldByName(entry.name());
-    if (field != nullptr && !field->is_repeated() && entry.has_value()) CopyField(*field, entry.value(), &spec);
-  }
-  spec.set_name("observed");
-  spec.set_tie_embeddings(!IsOn(answer, "untie_embeddings_and_output_weights"));
-  spec.set_attention(IsOn(answer, "multi_latent_attention") ? "mla" : spec.num_query_groups() > 0 ? "gqa" : "mha");
-  if (!IsOn(answer, "group_query_attention")) spec.clear_num_query_groups();
-  spec.set_activation(IsOn(answer, "swiglu") || IsOn(answer, "gated_linear_unit") ? "swiglu"
-                      : IsOn(answer, "squared_relu")                              ? "squared_relu"
-                                                                                  : "gelu");
-  if (spec.moe_layer_freq().empty() && spec.num_moe_experts() > 0) spec.set_moe_layer_freq("1");
-  return spec;
-}
-
-void FillLayout(const v1::ValidateConfigResponse& answer, v1::Layout* layout) {
-  const auto size = [&answer](const char* name) { return static_cast<int32_t>(ConfigSize(answer, name, 1)); };
-  layout->set_tensor_model_parallel_size(size("tensor_model_parallel_size"));
-  layout->set_pipeline_model_parallel_size(size("pipeline_model_parallel_size"));
-  layout->set_context_parallel_size(size("context_parallel_size"));
-  layout->set_expert_model_parallel_size(size("expert_model_parallel_size"));
-  layout->set_micro_batch_size(size("micro_batch_size"));
-  const int32_t virtual_stages = size("virtual_pipeline_model_parallel_size");
-  if (virtual_stages > 1) layout->set_virtual_pipeline_model_parallel_size(virtual_stages);
-}
-
 // The launch as a question that leaves every execution knob open, with what was measured.
-v1::ResolveConfigRequest Question(const v1::ValidateConfigRequest& launch, const Observation& o) {
+// Errors: the launch does not say its model.
+absl::StatusOr<v1::ResolveConfigRequest> Question(const v1::ValidateConfigRequest& launch, const Observation& o) {
   v1::ResolveConfigRequest request;
-  *request.mutable_model()->mutable_spec() = ModelOf(o.launch);
+  FLIGHTPLAN_ASSIGN_OR_RETURN(*request.mutable_model()->mutable_spec(), ModelOf(o.launch));
   *request.mutable_hardware() = launch.hardware();
   if (o.gpu_count > 0) request.mutable_hardware()->set_gpu_count(static_cast<int32_t>(o.gpu_count));
   request.mutable_workload()->set_seq_length(o.seq_length);
   request.mutable_workload()->set_global_batch_size(o.global_batch);
+  request.mutable_workload()->set_precision(PrecisionOf(o.launch));
   const std::vector<std::string> target = absl::StrSplit(o.launch.target(), ' ');
   request.mutable_target()->set_framework(target[0]);
   if (target.size() > 1) request.mutable_target()->set_version(target[1]);
   *request.mutable_software() = launch.software();
-  FillLayout(o.launch, request.mutable_layout());
+  *request.mutable_layout() = LayoutOf(o.launch);
   v1::MeasuredProfile* const profile = request.mutable_profile();
   if (o.steps.used > 0) profile->set_step_time_us(o.steps.median_ms * 1e3);
   if (o.trace.any()) {
@@ -218,8 +169,9 @@ std::optional<NextKnob> FindNextKnob(Backend& backend, const v1::ValidateConfigR
     *why = "it is tried on a launch (--launch SCRIPT)";
     return std::nullopt;
   }
+  const absl::StatusOr<v1::ResolveConfigRequest> question = Question(launch, o);
   v1::ResolveConfigResponse answer;
-  if (!backend.ResolveConfig(Question(launch, o), &answer).ok()) return std::nullopt;
+  if (!question.ok() || !backend.ResolveConfig(*question, &answer).ok()) return std::nullopt;
   *why = "no change of an execution knob gains 2 % by our own forecast";
   Trials trials(backend, launch, o);
   std::optional<NextKnob> best;

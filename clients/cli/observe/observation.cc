@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "clients/cli/findings.h"
+#include "clients/cli/observe/launch_config.h"
 #include "clients/cli/text.h"
 #include "resolver/plan/knob.h"
 #include "resolver/plan/knob_value.h"
@@ -48,13 +49,6 @@ constexpr absl::string_view kIdentity[] = {"num_layers",
 
 bool IsIdentity(absl::string_view name) {
   return std::find(std::begin(kIdentity), std::end(kIdentity), name) != std::end(kIdentity);
-}
-
-const v1::ConfigEntry* FindEntry(const v1::ValidateConfigResponse& answer, const std::string& name) {
-  const auto& config = answer.config();
-  const auto entry =
-      std::find_if(config.begin(), config.end(), [&name](const v1::ConfigEntry& e) { return e.name() == name; });
-  return entry == config.end() ? nullptr : &*entry;
 }
 
 // What the caller wrote against what the run printed; defaults and what follows from them may differ by release.
@@ -344,16 +338,6 @@ std::optional<Value> PrintedValue(Knob knob, const std::string& printed) {
   }
   absl::StatusOr<Value> value = ParseKnobText(knob, printed[0] == '[' ? plain : printed);
   return value.ok() ? std::optional<Value>(*std::move(value)) : std::nullopt;
-}
-
-std::string ConfigText(const v1::ValidateConfigResponse& answer, const std::string& name) {
-  const v1::ConfigEntry* const entry = FindEntry(answer, name);
-  return entry == nullptr || !entry->has_value() ? std::string() : ValueText(entry->value());
-}
-
-int64_t ConfigSize(const v1::ValidateConfigResponse& answer, const std::string& name, int64_t otherwise) {
-  int64_t size = 0;
-  return absl::SimpleAtoi(ConfigText(answer, name), &size) && size > 0 ? size : otherwise;
 }
 
 Observation Observe(RunLog log, const v1::ValidateConfigResponse* launch, int64_t gpu_count,

@@ -63,8 +63,4 @@ Observation Observe(RunLog log, const v1::ValidateConfigResponse* launch, int64_
 // knob, as an object that Python prints.
 std::optional<Value> PrintedValue(Knob knob, const std::string& printed);
 
-// The value of a knob in an answer's configuration as people type it; empty: it is not there or None.
-std::string ConfigText(const v1::ValidateConfigResponse& answer, const std::string& name);
-int64_t ConfigSize(const v1::ValidateConfigResponse& answer, const std::string& name, int64_t otherwise);
-
 }  // namespace flightplan::cli

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "clients/cli/observe/launch_config.h"
 #include "resolver/base/digest.h"
 #include "resolver/plan/knob.h"
 #include "service/version.h"
@@ -14,27 +15,6 @@ namespace {
 constexpr int64_t kLeastReports = 5;
 constexpr size_t kIdDigits = 24;
 constexpr int kMostKnobs = 64;  // a report has at most 16 KiB
-
-std::string PrecisionOf(const v1::ValidateConfigResponse& launch) {
-  if (!ConfigText(launch, "fp4").empty()) return "nvfp4";
-  if (ConfigText(launch, "fp8").empty()) return ConfigText(launch, "fp16") == "true" ? "fp16" : "bf16";
-  const std::string recipe = ConfigText(launch, "fp8_recipe");
-  if (recipe == "tensorwise") return "fp8_cs";
-  if (recipe == "blockwise") return "fp8_block";
-  return recipe == "mxfp8" ? "mxfp8" : "fp8_ds";
-}
-
-void FillLayout(const v1::ValidateConfigResponse& launch, v1::Layout* layout) {
-  const auto size = [&launch](const char* name) { return static_cast<int32_t>(ConfigSize(launch, name, 1)); };
-  layout->set_tensor_model_parallel_size(size("tensor_model_parallel_size"));
-  layout->set_pipeline_model_parallel_size(size("pipeline_model_parallel_size"));
-  layout->set_context_parallel_size(size("context_parallel_size"));
-  layout->set_expert_model_parallel_size(size("expert_model_parallel_size"));
-  layout->set_expert_tensor_parallel_size(size("expert_tensor_parallel_size"));
-  layout->set_micro_batch_size(size("micro_batch_size"));
-  const int32_t virtual_stages = size("virtual_pipeline_model_parallel_size");
-  if (virtual_stages > 1) layout->set_virtual_pipeline_model_parallel_size(virtual_stages);
-}
 
 // What the launch writes of how it runs; the model has a name, the layout its own fields.
 void FillKnobs(const v1::ValidateConfigResponse& launch, v1::Measurement* m) {
@@ -58,7 +38,7 @@ v1::Measurement Common(const Observation& o, const v1::ValidateConfigRequest& la
   m.set_model(options.model);
   m.set_gpu(launch.hardware().gpu());
   m.set_gpu_count(static_cast<int32_t>(o.gpu_count));
-  FillLayout(o.launch, m.mutable_layout());
+  *m.mutable_layout() = LayoutOf(o.launch);
   m.mutable_workload()->set_seq_length(o.seq_length);
   m.mutable_workload()->set_global_batch_size(o.global_batch);
   m.mutable_workload()->set_precision(PrecisionOf(o.launch));
