@@ -273,6 +273,34 @@ TEST(ResolveConfig, SearchesAnOpenLayout) {
   }
 }
 
+// A fix is tried at the sizes that were chosen, so it names them: alone it would be a question for another search.
+TEST(ResolveConfig, FixesOfAnOpenLayoutHoldWhatTheySay) {
+  v1::ResolveConfigRequest request;
+  request.mutable_model()->set_name("qwen3-235b-a22b");
+  request.mutable_hardware()->set_gpu("b200-sxm");
+  request.mutable_hardware()->set_gpu_count(128);
+  request.mutable_workload()->set_seq_length(4096);
+  request.mutable_workload()->set_global_batch_size(1024);
+  request.mutable_target()->set_framework("megatron-lm");
+  request.mutable_software()->set_te_version("2.12");
+  v1::ResolveConfigResponse response;
+  ASSERT_TRUE(TestResolver().ResolveConfig(request, &response).ok());
+  int fixes = 0;
+  for (const v1::Finding& finding : response.findings()) {
+    for (const v1::Fix& fix : finding.fixes()) {
+      ++fixes;
+      v1::ResolveConfigRequest fixed = request;
+      for (const v1::KnobSetting& setting : fix.knobs()) *fixed.add_pinned_knobs() = setting;
+      v1::ResolveConfigResponse then;
+      ASSERT_TRUE(TestResolver().ResolveConfig(fixed, &then).ok());
+      EXPECT_EQ(CountOf(then.findings(), finding.rule_id()), 0) << fix.ShortDebugString();
+      EXPECT_EQ(CountOf(then.findings(), "layout.searched"), 0);
+      EXPECT_EQ(then.estimate().fit(), v1::FIT_VERDICT_FITS);
+    }
+  }
+  EXPECT_GT(fixes, 0);
+}
+
 TEST(ResolveConfig, KeepsTheGivenSizesOfAnOpenLayout) {
   v1::ResolveConfigRequest request = QwenOnSixteen();
   request.mutable_layout()->set_tensor_model_parallel_size(2);

@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "clients/cli/table.h"
 #include "clients/cli/text.h"
+#include "resolver/render/launch.h"
 
 namespace flightplan::cli {
 namespace {
@@ -78,14 +79,15 @@ Spelling FlagSpelling() {
       {"expert_model_parallel_size", "--ep"},
       {"expert_tensor_parallel_size", "--etp"},
       {"micro_batch_size", "--mbs"},
+      {"pipeline_model_parallel_layout", "--pipeline-layout"},
       {"global_batch_size", "--gbs"},
       {"seq_length", "--seq"}};
   const auto spell = [](const std::string& knob, const v1::KnobValue& value) {
     if (value.kind_case() == v1::KnobValue::KIND_NOT_SET) return absl::StrCat("--unset ", knob);
     for (const auto& [name, flag] : kFlags) {
-      if (knob == name) return absl::StrCat(flag, " ", ValueText(value));
+      if (knob == name) return absl::StrCat(flag, " ", ShellQuote(ValueText(value)));
     }
-    return absl::StrCat("--set ", knob, "=", ValueText(value));
+    return absl::StrCat("--set ", ShellQuote(absl::StrCat(knob, "=", ValueText(value))));
   };
   return {spell, "--env "};
 }

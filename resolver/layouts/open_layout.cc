@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -9,6 +11,7 @@
 #include "resolver/base/reason.h"
 #include "resolver/base/status_macros.h"
 #include "resolver/base/work.h"
+#include "resolver/layouts/execution_space.h"
 #include "resolver/layouts/layout_search.h"
 #include "resolver/layouts/plan_answers.h"
 #include "resolver/pipeline/resolve.h"
@@ -52,6 +55,22 @@ Finding WhyNot(absl::string_view id, std::string detail, absl::string_view needs
 absl::StatusOr<ResolvedPlan> Unsearched(NormalizedIntent intent, const EvidenceSnapshot& evidence, Finding why) {
   intent.findings.push_back(std::move(why));
   return Resolve(std::move(intent), evidence);
+}
+
+// The sizes of the plan that its question left open.
+Patch ChosenSizes(const NormalizedIntent& question, const ResolvedPlan& plan) {
+  Patch sizes;
+  for (const SizeWish& size : kSizeWishes) {
+    const std::optional<int64_t>& chosen = plan.intent.layout.*size.wish;
+    if (!(question.layout.*size.wish).has_value() && !PinOf(question, size.knob).has_value() && chosen.has_value()) {
+      sizes.push_back({size.knob, "", Value(*chosen)});
+    }
+  }
+  const std::optional<std::string>& split = plan.intent.layout.pipeline_model_parallel_layout;
+  if (split.has_value() && split != question.layout.pipeline_model_parallel_layout) {
+    sizes.push_back({Knob::pipeline_model_parallel_layout, "", Value(*split)});
+  }
+  return sizes;
 }
 
 }  // namespace
@@ -112,6 +131,7 @@ absl::StatusOr<ResolvedPlan> ResolveOpenLayout(NormalizedIntent intent, const Ev
   }
   chosen->plan.run.findings.push_back(
       PlanFinding("layout.searched", Severity::kInfo, std::move(seen), std::move(needs)));
+  chosen->plan.chosen = ChosenSizes(intent, chosen->plan);
   return std::move(chosen->plan);
 }
 

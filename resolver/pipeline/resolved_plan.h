@@ -33,6 +33,7 @@ struct ResolvedPlan {
   Placement placement;
   EstimatedPlan estimate;             // memory
   std::unique_ptr<PlannedStep> step;  // null: the model cannot be counted, or the GPU's rates are not known
+  Patch chosen;                       // sizes that the caller left open and a search chose
 
   double step_us() const { return step != nullptr ? step->outlook.us : 0; }
 };

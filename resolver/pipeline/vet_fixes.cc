@@ -1,6 +1,7 @@
 #include "resolver/pipeline/vet_fixes.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -100,6 +101,17 @@ std::optional<FixOutcome> ForecastOf(const ResolvedPlan& plan, const Patch& patc
   return outcome;
 }
 
+// A fix was tried at the sizes that a search chose. Without their names it would be a question for another search.
+void AddChosen(const Patch& chosen, Patch* fix) {
+  const size_t own = fix->size();
+  for (const Assignment& size : chosen) {
+    const auto is_size = [&](const Assignment& assignment) {
+      return assignment.env_var.empty() && assignment.knob == size.knob;
+    };
+    if (std::none_of(fix->begin(), fix->begin() + static_cast<std::ptrdiff_t>(own), is_size)) fix->push_back(size);
+  }
+}
+
 }  // namespace
 
 FixOutcome OutcomeOf(const std::vector<Finding>& findings, const EstimatedPlan* estimate, double step_us) {
@@ -184,6 +196,9 @@ void VetFixes(const AnswerAgain& answer, ResolvedPlan* plan) {
   };
   if (plan->step != nullptr) trial.forecast = [&](const Patch& patch) { return ForecastOf(*plan, patch); };
   VetFixes(trial, &findings);
+  for (Finding& finding : findings) {
+    for (Patch& fix : finding.fixes) AddChosen(plan->chosen, &fix);
+  }
 }
 
 }  // namespace flightplan
