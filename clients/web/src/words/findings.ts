@@ -2,7 +2,7 @@
 import { Severity, VerdictKind } from "../generated/flightplan/v1/finding_pb";
 import type { Finding, Fix, KnobSetting, Location } from "../generated/flightplan/v1/finding_pb";
 import type { ConfigEntry } from "../generated/flightplan/v1/resolver_service_pb";
-import { plural, valueText } from "./text";
+import { plural, shellWord, valueText } from "./text";
 
 /** "error", "warn", "info". */
 export function severityWord(severity: Severity): "error" | "warn" | "info" {
@@ -35,18 +35,18 @@ export interface Spelling {
 }
 
 /** Flags of `flightplan resolve` by knob. */
-export const FLAGS: Readonly<Record<string, string>> = {
+const FLAGS: Readonly<Record<string, string>> = {
   tensor_model_parallel_size: "--tp", pipeline_model_parallel_size: "--pp", virtual_pipeline_model_parallel_size: "--vpp",
   context_parallel_size: "--cp", expert_model_parallel_size: "--ep", expert_tensor_parallel_size: "--etp",
-  micro_batch_size: "--mbs", global_batch_size: "--gbs", seq_length: "--seq",
+  micro_batch_size: "--mbs", pipeline_model_parallel_layout: "--pipeline-layout", global_batch_size: "--gbs", seq_length: "--seq",
 };
 
 /** As flags of `flightplan resolve`. */
 export const flagSpelling: Spelling = {
   knob: ({ name, value }) =>
     value?.kind.case === undefined ? `--unset ${name}`
-    : name in FLAGS ? `${FLAGS[name]} ${valueText(value)}`
-    : `--set ${name}=${valueText(value)}`,
+    : name in FLAGS ? `${FLAGS[name]} ${shellWord(valueText(value))}`
+    : `--set ${shellWord(`${name}=${valueText(value)}`)}`,
   variable: "--env ",
 };
 
