@@ -82,7 +82,11 @@ def write_ids(rows, path):
 
 def write_table(rows, path):
     lines = ["// Generated from resolver/catalog/knobs.yaml. Do not edit.", '#include "resolver/plan/knob.h"', "",
-             "namespace flightplan::internal {", "", "const KnobRow kKnobRows[kKnobCount] = {"]
+             "namespace flightplan::internal {", "", "static constexpr KnobWord kKnobWords[] = {"]
+    for row in rows:
+        lines += ["    {%s, %s}," % (quote(vocabulary), quote(word)) for vocabulary, word in row["words"].items()]
+    lines += ["};", "", "const KnobRow kKnobRows[kKnobCount] = {"]
+    first_word = 0
     for row in rows:
         defaults = "".join("%s\t%s\n" % (k, json.dumps(v, separators=(",", ":")))
                            for k, v in row.get("defaults", {}).items())
@@ -90,10 +94,10 @@ def write_table(rows, path):
             quote(row["name"]), quote(",".join(row.get("aliases", []))), "Section::k" + camel(row["section"]),
             "KnobClass::" + CLASSES[row["class"]], "ValueType::" + TYPES[row["type"]], quote(row.get("group", "")),
             quote("|".join(str(c) for c in row.get("choices", []))), value_json(row.get("default")), quote(defaults),
-            span(row, "core"), span(row, "bridge"), quote(row.get("dest", "")), quote(row.get("bridge_override", "")),
-            quote(row.get("bridge_perf", "")), quote(row.get("loongforge", "")), quote(row.get("note", "")),
-            str(row.get("proto", 0)),
+            span(row, "core"), span(row, "bridge"), quote(row.get("dest", "")),
+            "{kKnobWords + %d, %d}" % (first_word, len(row["words"])), quote(row.get("note", "")), str(row.get("proto", 0)),
         ]
+        first_word += len(row["words"])
         lines.append("    {" + ", ".join(fields) + "},")
     lines += ["};", "", "const FlagRow kFlagRows[] = {"]
     count = 0

@@ -39,9 +39,8 @@ FLAG_CHANGE = {"default": anything, "choices": list_of(LITERAL), "dest": TEXT, "
                "type": one_of(FLAG_TYPES)}
 FLAG = fields({"flag": TEXT, **FLAG_CHANGE, "since": one_of(CORE), "until": one_of(CORE),
                "changes": fields({r: fields(FLAG_CHANGE) for r in CORE[1:-1]})}, required=("flag", "form", "default"))
-# What a stack's folder says of a knob, and the column of the table that it becomes.
-SPELLING = {"flags": list_of(FLAG), "dest": TEXT, "override": TEXT, "perf": TEXT, "word": TEXT}
-COLUMN = {"override": "bridge_override", "perf": "bridge_perf", "word": "loongforge"}
+# What a stack's folder says of a knob, beside the vocabularies that its file names under `words`.
+SPELLING = {"flags": list_of(FLAG), "dest": TEXT}
 ROW = {
     "name": TEXT, "aliases": list_of(TEXT), "section": one_of(SECTIONS), "group": TEXT, "class": one_of(CLASSES),
     "type": one_of(TYPES), "choices": list_of(LITERAL), "default": anything,
@@ -83,8 +82,10 @@ def check(rows):
 def faults_of_spellings(knobs):
     """Of a stack's file: its shape, and that each of its knobs is one, once."""
     def faults_of_file(document):
-        row = fields({"knob": TEXT, **SPELLING}, required=("knob",))
-        faults = list(fields({"spellings": list_of(row)}, required=("spellings",))(document, "the file"))
+        words = document.get("words", {}) if type(document) is dict else {}
+        row = fields({"knob": TEXT, **SPELLING, **{name: TEXT for name in words}}, required=("knob",))
+        vocabularies = fields({name: TEXT for name in words if name not in ("knob", *SPELLING)})
+        faults = list(fields({"words": vocabularies, "spellings": list_of(row)}, required=("spellings",))(document, "the file"))
         yield from faults
         if faults:
             return
@@ -97,16 +98,23 @@ def faults_of_spellings(knobs):
 
 
 def load(source, spellings):
-    """The rows of knobs.yaml in their order, each with what the stacks' files say of it."""
+    """The rows of knobs.yaml in their order, each with what the stacks' files say of it: `words` by vocabulary, that is
+    folder.key."""
     rows = shape.load(source, faults_of)["knobs"]
     by_name = {row["name"]: row for row in rows}
+    for row in rows:
+        row["words"] = {}
     for path in spellings:
+        stack = pathlib.Path(path).parent.name
         for spelling in shape.load(path, faults_of_spellings(by_name))["spellings"]:
             row = by_name[spelling.pop("knob")]
             for key, value in spelling.items():
-                if COLUMN.get(key, key) in row:
+                if key not in SPELLING:
+                    row["words"]["%s.%s" % (stack, key)] = value
+                elif key in row:
                     sys.exit("%s: %r of %s stands in two files" % (path, key, row["name"]))
-                row[COLUMN.get(key, key)] = value
+                else:
+                    row[key] = value
     return rows
 
 

@@ -156,9 +156,9 @@ void KnobToMessage(Knob knob, v1::KnobInfo* message) {
   for (const internal::FlagRow& flag : Flags()) {
     if (flag.knob == knob) message->add_megatron_lm_flags(flag.flag);
   }
-  message->set_bridge_override(row.bridge_override);
-  message->set_bridge_perf(row.bridge_perf);
-  message->set_loongforge(row.loongforge);
+  message->set_bridge_override(std::string(WordFor(knob, kBridgeOverride)));
+  message->set_bridge_perf(std::string(WordFor(knob, kBridgePerf)));
+  message->set_loongforge(std::string(WordFor(knob, kLoongForgeWord)));
   message->set_note(row.note);
 }
 

@@ -61,8 +61,9 @@ std::optional<Knob> KnobOfOverride(absl::string_view text) {
   text = text.substr(0, text.find('='));
   while (absl::ConsumePrefix(&text, "+")) {
   }
+  if (text.empty()) return std::nullopt;
   for (int i = 0; i < kKnobCount; ++i) {
-    if (text == Row(static_cast<Knob>(i)).bridge_override) return static_cast<Knob>(i);
+    if (text == WordFor(static_cast<Knob>(i), kBridgeOverride)) return static_cast<Knob>(i);
   }
   return std::nullopt;
 }

@@ -44,6 +44,13 @@ const internal::FlagRow* FirstFlag(Knob knob, int core_release) {
   return nullptr;
 }
 
+absl::string_view WordFor(Knob knob, absl::string_view vocabulary) {
+  for (const internal::KnobWord& word : Row(knob).words) {
+    if (word.vocabulary == vocabulary) return word.word;
+  }
+  return {};
+}
+
 std::optional<Knob> FindKnob(absl::string_view name) {
   auto it = Names().find(name);
   if (it == Names().end()) return std::nullopt;

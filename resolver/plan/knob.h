@@ -49,6 +49,13 @@ constexpr int NearestRelease(absl::Span<const int> known, int release) {
 
 namespace internal {
 
+// What one vocabulary of a stack calls a knob: "megatron_bridge.override" is the key `override` of the spellings.yaml
+// in the folder megatron_bridge, which says what it means.
+struct KnobWord {
+  absl::string_view vocabulary;
+  absl::string_view word;
+};
+
 // NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding): in the order of knobs.yaml; 8 bytes a knob
 struct KnobRow {
   const char* name;
@@ -63,9 +70,7 @@ struct KnobRow {
   ReleaseRange core;
   ReleaseRange bridge;
   const char* dest;  // argparse destination where it is not the name
-  const char* bridge_override;
-  const char* bridge_perf;
-  const char* loongforge;
+  absl::Span<const KnobWord> words;
   const char* note;
   int proto;  // field number in flightplan.v1.Knobs, 0: none
 };
@@ -92,6 +97,13 @@ inline absl::string_view Name(Knob knob) { return Row(knob).name; }
 inline absl::Span<const internal::FlagRow> Flags() {
   return absl::MakeSpan(internal::kFlagRows, static_cast<size_t>(internal::kFlagRowCount));
 }
+
+// Vocabularies that are asked for by name.
+inline constexpr absl::string_view kBridgeOverride = "megatron_bridge.override";
+inline constexpr absl::string_view kBridgePerf = "megatron_bridge.perf";
+inline constexpr absl::string_view kLoongForgeWord = "loongforge.word";
+// Empty where the vocabulary has no word for the knob.
+absl::string_view WordFor(Knob knob, absl::string_view vocabulary);
 
 // The first Megatron-LM flag of a knob in a release, or null.
 const internal::FlagRow* FirstFlag(Knob knob, int core_release);

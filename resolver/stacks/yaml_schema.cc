@@ -49,7 +49,7 @@ ReleaseRange MegatronReleases(Knob knob) {
 
 // Everything that the fork's release has, as one release: what came later is not there.
 ReleaseRange ForkReleases(Knob knob) {
-  const bool own = *Row(knob).loongforge != '\0';
+  const bool own = !WordFor(knob, kLoongForgeWord).empty();
   const bool there = own || Row(knob).core.Contains(kLoongForgeCore) || FirstFlag(knob, kLoongForgeCore) != nullptr;
   return there && LoongForgeKey(Name(knob)) == knob ? ReleaseRange{} : ReleaseRange{1, 0};
 }

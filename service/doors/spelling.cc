@@ -34,7 +34,10 @@ std::string SwitchSpelling(const std::string& name, bool value) {
 std::string TableSpelling(const std::string& name, bool bridge) {
   const std::optional<Knob> knob = FindKnob(name);
   if (!knob.has_value()) return name;
-  if (bridge) return *Row(*knob).bridge_override == '\0' ? name : Row(*knob).bridge_override;
+  if (bridge) {
+    const absl::string_view field = WordFor(*knob, kBridgeOverride);
+    return field.empty() ? name : std::string(field);
+  }
   for (const internal::FlagRow& row : Flags()) {
     if (row.knob == *knob && row.form != FlagForm::kSwitchOff && row.releases.Contains(kMain)) return row.flag;
   }

@@ -100,9 +100,8 @@ const absl::flat_hash_set<std::string>& KnobSpellings() {
     };
     for (int i = 0; i < kKnobCount; ++i) {
       const internal::KnobRow& row = Row(static_cast<Knob>(i));
-      for (const char* name : {row.name, row.aliases, row.dest, row.bridge_override, row.bridge_perf, row.loongforge}) {
-        add(name);
-      }
+      for (const char* name : {row.name, row.aliases, row.dest}) add(name);
+      for (const internal::KnobWord& word : row.words) add(word.word);
     }
     for (const internal::FlagRow& flag : Flags()) add(flag.flag);
     return all;

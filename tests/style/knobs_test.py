@@ -76,6 +76,10 @@ class Knobs(unittest.TestCase):
             with self.subTest(bad):
                 self.assertIn(said, generate(table, head + SPELLING.replace(good, bad, 1)))
         self.assertIn("'a' stands twice", generate(table, f"{head}{SPELLING}\n  - {SPELLING}\n"))
+        words = "words: {own: what it is}\n"
+        self.assertEqual(generate(table, words + head + "{knob: a, own: -a}"), "")
+        self.assertIn("spellings[0]: unknown 'won'", generate(table, words + head + "{knob: a, won: -a}"))
+        self.assertIn("words: unknown 'flags'", generate(table, "words: {flags: what they are}\n" + head + SPELLING))
         self.assertIn("'flags' of a stands in two files", generate(table, head + SPELLING, head + SPELLING))
 
     def test_words_of_loongforge_are_its_parsers(self):
