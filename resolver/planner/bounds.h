@@ -1,0 +1,51 @@
+// What no way to execute a layout goes below, in time and in memory: what is above it need not be looked at.
+#pragma once
+
+#include "resolver/planner/execution.h"
+#include "resolver/planner/rank_load.h"
+#include "resolver/planner/search.h"
+
+namespace flightplan {
+
+// What one microbatch cannot do without, microseconds: a layer of each kind and the head. `compute` leaves out the
+// exchanges.
+struct Floor {
+  RankLoad whole{}, compute{};
+  double all = 0;         // the model's layers, of `compute`
+  bool complete = false;  // else `whole` is only `compute`
+};
+
+class Bounds {
+ public:
+  // The question must outlive this.
+  explicit Bounds(const SearchQuestion& question);
+
+  double Microbatches(const LayoutSizes& sizes) const {
+    return static_cast<double>(q_.layout.global_batch_size) * sizes.tp * sizes.cp * sizes.pp /
+           (static_cast<double>(q_.layout.gpus) * static_cast<double>(sizes.micro_batch_size));
+  }
+
+  // Products, attention, memory traffic and transfers; overlap does not change them, so one exchange of each dispatcher
+  // tells.
+  Floor ComputeFloorOf(const LayoutSizes& sizes) const;
+  // With the exchanges beside the compute at their best; hosts are taken to keep up.
+  void Complete(const LayoutSizes& sizes, Floor* floor) const;
+  // Every microbatch passes a stage of `slowest_us`, and the bubble is at the pace of the mean of the stages, all of
+  // which take `all_us`. What goes from stage to stage and what is fixed per step comes on top.
+  double TimeUs(const LayoutSizes& sizes, double slowest_us, double all_us) const;
+
+  // The first rank holds as many microbatches as there are stages, and of each at least its layers' inputs.
+  double InputBytes(const LayoutSizes& sizes) const;
+  double StaticBytes(const LayoutSizes& sizes, const StageLayout& stages) const;
+  // What no way of execution in the family goes below: the one that recomputes most keeps least, and what is live for a
+  // moment, what the dispatcher registers and what graphs hold comes on top of it.
+  bool CannotFit(const LayoutSizes& sizes, const StageLayout& stages, const Family& family) const;
+
+ private:
+  double HandedOnBytes(const LayoutSizes& sizes) const;
+
+  const SearchQuestion& q_;
+  const float most_offload_;
+};
+
+}  // namespace flightplan

@@ -1,0 +1,101 @@
+#include "resolver/planner/execution.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <utility>
+
+namespace flightplan {
+
+std::vector<Family> FamiliesOf(const ExecutionSpace& execution) {
+  std::vector<Family> families;
+  for (float offload : execution.optimizer_offloads) {
+    // Selective recompute keeps more than full; the `moe` module contains others, so its sets stand apart, and so does
+    // what keeps everything, but on the host.
+    std::array<Family, 4> of_offload;
+    for (size_t r = 0; r < execution.recomputes.size(); ++r) {
+      const Recompute& recompute = execution.recomputes[r];
+      const bool full = recompute.mode == RecomputeMode::kFullUniform || recompute.mode == RecomputeMode::kFullBlock;
+      const bool on_host = recompute.offload_layers > 0;
+      Family& family = of_offload[on_host ? 3 : full ? 2 : (recompute.modules & kDropMoe) != 0 ? 1 : 0];
+      family.offload = offload;
+      family.sets.push_back(r);
+      family.most.mode = std::max(family.most.mode, recompute.mode);
+      family.most.modules = static_cast<uint16_t>(family.most.modules | recompute.modules);
+      family.most.offload_layers = std::max(family.most.offload_layers, recompute.offload_layers);
+    }
+    for (Family& family : of_offload) {
+      if (!family.sets.empty()) families.push_back(std::move(family));
+    }
+  }
+  return families;
+}
+
+bool AddsToAny(const std::vector<Recompute>& sets, const Recompute& recompute) {
+  return std::any_of(sets.begin(), sets.end(), [&](const Recompute& set) {
+    return set.mode == recompute.mode && set.offload_layers == recompute.offload_layers &&
+           (set.modules & recompute.modules) == set.modules;
+  });
+}
+
+std::vector<Combination> CombinationsOf(const ExecutionSpace& execution) {
+  std::vector<Combination> combinations;
+  combinations.reserve(execution.exchanges.size() * execution.graphs.size());
+  for (const Exchange& exchange : execution.exchanges) {
+    for (const Graphs& graphs : execution.graphs) {
+      combinations.push_back({&exchange, &graphs, {}, {}});
+      combinations.back().times.resize(execution.recomputes.size() + 1);  // and one without any
+    }
+  }
+  return combinations;
+}
+
+bool Possible(const SearchQuestion& question, const LayoutSizes& sizes, const Combination& combination) {
+  // Without expert parallelism there is no exchange to choose.
+  const bool idle = sizes.ep == 1 && combination.exchange != &question.execution.exchanges.front();
+  return !idle && Compatible(*question.shape, sizes, *combination.exchange, *combination.graphs);
+}
+
+Candidate CandidateAt(const SearchQuestion& question, const LayoutSizes& sizes, const StageLayout* stages) {
+  Candidate c = question.base(sizes);
+  c.stages = stages;
+  c.gpus = question.layout.gpus;
+  c.tp = sizes.tp, c.pp = sizes.pp, c.vpp = sizes.vpp, c.cp = sizes.cp, c.ep = sizes.ep, c.etp = sizes.etp;
+  c.micro_batch_size = sizes.micro_batch_size;
+  c.global_batch_size = question.layout.global_batch_size;
+  c.seq_length = question.layout.seq_length;
+  c.sequence_parallel = question.layout.sequence_parallel && c.tp > 1;
+  return c;
+}
+
+void Use(const SearchQuestion& question, const Combination& combination, Candidate* c) {
+  c->dispatcher = combination.exchange->dispatcher;
+  c->ep_overlap = combination.exchange->ep_overlap;
+  c->delay_wgrad = combination.exchange->delay_wgrad;
+  c->shared_expert_overlap = combination.exchange->shared_expert_overlap;
+  c->graphs = combination.graphs->impl;
+  c->graph_modules = combination.graphs->modules;
+  c->recompute = RecomputeMode::kNone;
+  c->recompute_modules = 0;
+  UseOffload(question.execution, kNoOffload, c);
+}
+
+void UseOffload(const ExecutionSpace& execution, float offload, Candidate* c) {
+  c->optimizer_offload = offload;
+  const std::optional<OptimizerState>& state = offload > 0 ? execution.on_host : execution.on_gpu;
+  if (!state.has_value()) return;
+  c->precision_aware = state->precision_aware;
+  c->gradient_copy = state->gradient_copy;
+  c->overlap_optimizer_copies = state->overlap_copies;
+  c->main_param_bytes = state->main_param_bytes;
+  c->moment1_bytes = state->moment1_bytes;
+  c->moment2_bytes = state->moment2_bytes;
+}
+
+void Use(const Recompute& recompute, int32_t given_layers, Candidate* c) {
+  c->recompute = recompute.mode;
+  c->recompute_modules = recompute.modules;
+  c->offload_layers = recompute.offload_layers > 0 ? recompute.offload_layers : given_layers;
+}
+
+}  // namespace flightplan

@@ -1,0 +1,56 @@
+// Ways to execute a layout, as the search goes through them: a combination of exchange and graphs, and within it
+// recompute sets in families that share a bound of their memory.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "resolver/estimate/layer_time.h"
+#include "resolver/planner/rank_load.h"
+#include "resolver/planner/search.h"
+
+namespace flightplan {
+
+inline constexpr float kNoOffload = 0;
+
+struct TimedLayers {
+  explicit TimedLayers(LayerTimes timed) : times(std::move(timed)) {
+    for (size_t k = 0; k < times.kinds.size(); ++k) pairs[k] = times.kinds[k].pair;
+    pairs.back() = times.head.pair;
+  }
+  const LayerTimes times;
+  RankLoad pairs{};  // of one layer and of the head: forward and backward, exchanges as they overlap
+};
+
+// A combination of exchange and graphs.
+struct Combination {
+  const Exchange* exchange = nullptr;
+  const Graphs* graphs = nullptr;
+  // What is the same for all recompute sets, and times of the layers by set, worked out when they are needed first:
+  // most never are, and each is large.
+  std::unique_ptr<const LayerTimer> timer;
+  std::vector<std::unique_ptr<const TimedLayers>> times;
+};
+
+// Recompute sets with one offload that keep at least as much as the one that recomputes most of them.
+struct Family {
+  Recompute most;
+  float offload = 0;
+  std::vector<size_t> sets;
+};
+
+std::vector<Family> FamiliesOf(const ExecutionSpace& execution);
+// Computes again whatever one of them does, and more: what comes on top takes time and makes nothing faster.
+bool AddsToAny(const std::vector<Recompute>& sets, const Recompute& recompute);
+std::vector<Combination> CombinationsOf(const ExecutionSpace& execution);
+bool Possible(const SearchQuestion& question, const LayoutSizes& sizes, const Combination& combination);
+
+// A candidate of the question's base with these sizes, executed as the base is.
+Candidate CandidateAt(const SearchQuestion& question, const LayoutSizes& sizes, const StageLayout* stages);
+// Without recompute and offload.
+void Use(const SearchQuestion& question, const Combination& combination, Candidate* c);
+// `given_layers` are offloaded whatever the search looks at: by the caller's word.
+void Use(const Recompute& recompute, int32_t given_layers, Candidate* c);
+void UseOffload(const ExecutionSpace& execution, float offload, Candidate* c);
+
+}  // namespace flightplan

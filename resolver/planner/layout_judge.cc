@@ -1,0 +1,248 @@
+#include "resolver/planner/layout_judge.h"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+namespace flightplan {
+
+LayoutJudge::LayoutJudge(const SearchQuestion& question, bool counts)
+    : q_(question),
+      counts_(counts),
+      executions_(static_cast<int64_t>(question.execution.size())),
+      sets_(static_cast<int64_t>(question.execution.recomputes.size() * question.execution.optimizer_offloads.size())),
+      plain_is_open_(question.execution.recomputes.front().mode == RecomputeMode::kNone &&
+                     question.execution.recomputes.front().offload_layers == 0 &&
+                     question.execution.optimizer_offloads.front() == kNoOffload),
+      families_(FamiliesOf(question.execution)),
+      bounds_(question) {}
+
+FoundPlan LayoutJudge::Found(const Layout& layout, const Candidate& c) const {
+  FoundPlan plan;
+  plan.sizes = layout.sizes;
+  plan.split = layout.split_at;
+  plan.caution = layout.caution;
+  if (ByTime() && q_.caution.has_value()) {
+    plan.caution = 1 + CautionsOf(layout.sizes, c, *q_.caution).ratio();
+  }
+  plan.candidate = c;
+  ForecastStep(*q_.work, c, q_.rates, &plan.step);
+  MemoryForecast memory;
+  ForecastMemory(*q_.shape, c, q_.memory, &memory);
+  plan.memory = memory.fullest.total;
+  plan.fit = memory.verdict;
+  return plan;
+}
+
+// Above any time where the bound alone says that it is `limit` or more.
+double LayoutJudge::TimeOf(const Layout& layout, const Candidate& c, double limit, size_t recompute,
+                           Combination* combination) const {
+  std::unique_ptr<const TimedLayers>& timed = combination->times[recompute];
+  if (timed == nullptr) {
+    if (combination->timer == nullptr) combination->timer = std::make_unique<LayerTimer>(*q_.work, c, q_.rates);
+    timed = std::make_unique<const TimedLayers>(combination->timer->Time(c));
+  }
+  // Where nothing overlaps the exchanges, what fills and drains the pipeline takes no less than the steady part does.
+  const double all_us = c.ep_overlap ? 0 : Dot(layout.split->all, timed->pairs);
+  if (bounds_.TimeUs(layout.sizes, SlowestUs(*layout.split, timed->pairs), all_us) >= limit) return kNever;
+  return StepUsBelow(limit, *q_.work, c, q_.rates, timed->times);
+}
+
+// Every rank for itself: the first that does not ends the question.
+bool LayoutJudge::Fits(const Candidate& c) const {
+  if (q_.memory.capacity <= 0) return true;
+  const MemoryModel model(*q_.shape, c, q_.memory.device);
+  const std::vector<int>& ranks = c.stages->distinct_ranks;
+  return std::all_of(ranks.begin(), ranks.end(), [&](int rank) { return Fits(model.Stage(rank).Total()); });
+}
+
+Band LayoutJudge::MemoryOf(const Candidate& c) const {
+  MemoryForecast forecast;
+  ForecastMemory(*q_.shape, c, q_.memory, &forecast);
+  return forecast.fullest.total;
+}
+
+// The combinations without recompute and offload, fastest first.
+std::vector<std::pair<double, Combination*>> LayoutJudge::Plain(const Layout& layout, double best, Candidate* c,
+                                                                std::vector<Combination>* combinations,
+                                                                Judgement* out) const {
+  std::vector<std::pair<double, Combination*>> plain;
+  for (Combination& combination : *combinations) {
+    if (!Possible(q_, layout.sizes, combination)) {
+      out->incompatible += sets_;
+      continue;
+    }
+    Use(q_, combination, c);
+    plain.emplace_back(TimeOf(layout, *c, best, q_.execution.recomputes.size(), &combination), &combination);
+  }
+  std::stable_sort(plain.begin(), plain.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  return plain;
+}
+
+// What memory forbids is dearer to find out than what takes too long: of one layout, where nobody asks how many fell to
+// which bound, it is found out of those families alone that have something fast.
+std::vector<LayoutJudge::OpenFamily> LayoutJudge::OpenFamilies(const Layout& layout) const {
+  std::vector<OpenFamily> open;
+  for (const Family& family : families_) {
+    if (!counts_) {
+      open.push_back({&family, std::nullopt});
+    } else if (!bounds_.CannotFit(layout.sizes, *layout.split->stages, family)) {
+      open.push_back({&family, false});
+    }
+  }
+  return open;
+}
+
+// Adds the family's sets that take less than `best` and may fit.
+void LayoutJudge::AddFaster(const Layout& layout, double best, Candidate* c, Combination* combination, OpenFamily* open,
+                            std::vector<TimedSet>* faster, Judgement* out) const {
+  const Family& family = *open->family;
+  const size_t before = faster->size();
+  const int32_t given_layers = c->offload_layers;
+  std::vector<Recompute> slow;
+  UseOffload(q_.execution, family.offload, c);
+  for (size_t r : family.sets) {
+    const Recompute& recompute = q_.execution.recomputes[r];
+    if (!Compatible(*combination->exchange, *combination->graphs, recompute) || !Compatible(layout.sizes, recompute)) {
+      ++out->incompatible;
+      continue;
+    }
+    if (AddsToAny(slow, recompute)) continue;
+    Use(recompute, given_layers, c);
+    ++out->judged;
+    const double us = TimeOf(layout, *c, best, r, combination);
+    if (us < best) {
+      faster->emplace_back(us, r, family.offload);
+    } else if (!counts_ && q_.rates.k.corun_communication >= 1) {
+      slow.push_back(recompute);
+    }
+  }
+  c->offload_layers = given_layers;
+  if (faster->size() == before) return;
+  if (!open->forbidden.has_value()) open->forbidden = bounds_.CannotFit(layout.sizes, *layout.split->stages, family);
+  if (*open->forbidden) faster->resize(before);
+}
+
+void LayoutJudge::JudgeTime(const Layout& layout, double threshold, std::vector<Combination>* combinations,
+                            Judgement* out) const {
+  Candidate c = CandidateAt(q_, layout.sizes, layout.split->stages);
+  const int32_t given_layers = c.offload_layers;
+  double best = std::nextafter(threshold, kNever);  // as good as the worst kept may rank before it
+  const auto plain = Plain(layout, best, &c, combinations, out);
+  if (plain.empty() || !(plain.front().first < best)) {
+    out->time_bound += sets_ * static_cast<int64_t>(plain.size());
+    return;
+  }
+  std::vector<OpenFamily> families = OpenFamilies(layout);
+  int64_t left = 0;  // sets in them
+  for (const OpenFamily& open : families) left += static_cast<int64_t>(open.family->sets.size());
+  out->memory_bound += (sets_ - left) * static_cast<int64_t>(plain.size());
+  if (families.empty()) return;
+
+  std::optional<Candidate> winner;
+  std::vector<TimedSet> by_time;
+  for (size_t i = 0; i < plain.size(); ++i) {
+    const auto& [plain_us, combination] = plain[i];
+    if (!(plain_us < best)) {  // and so are all that follow
+      out->time_bound += left * static_cast<int64_t>(plain.size() - i);
+      break;
+    }
+    Use(q_, *combination, &c);
+    if (plain_is_open_) {  // where that fits, everything else only adds time
+      Use(q_.execution.recomputes.front(), given_layers, &c);
+      if (Fits(c)) {
+        ++out->judged;
+        out->time_bound += left - 1;
+        best = plain_us;
+        winner = c;
+        continue;
+      }
+    }
+    by_time.clear();
+    c.offload_layers = given_layers;
+    for (OpenFamily& open : families) AddFaster(layout, best, &c, combination, &open, &by_time, out);
+    std::sort(by_time.begin(), by_time.end());
+    for (const auto& [us, r, offload] : by_time) {
+      Use(q_.execution.recomputes[r], given_layers, &c);
+      UseOffload(q_.execution, offload, &c);
+      if (!Fits(c)) continue;
+      best = us;
+      winner = c;
+      break;
+    }
+  }
+  if (winner.has_value()) out->found.push_back(Found(layout, *winner));
+}
+
+void LayoutJudge::JudgeMemory(const Layout& layout, double threshold, const std::vector<Combination>& combinations,
+                              Judgement* out) const {
+  Candidate c = CandidateAt(q_, layout.sizes, layout.split->stages);
+  const int32_t given_layers = c.offload_layers;
+  double best = std::nextafter(threshold, kNever);
+  std::optional<Candidate> winner;
+  for (const Combination& combination : combinations) {
+    if (!Possible(q_, layout.sizes, combination)) {
+      out->incompatible += sets_;
+      continue;
+    }
+    Use(q_, combination, &c);
+    for (const Recompute& recompute : q_.execution.recomputes) {
+      if (!Compatible(*combination.exchange, *combination.graphs, recompute) || !Compatible(layout.sizes, recompute)) {
+        out->incompatible += static_cast<int64_t>(q_.execution.optimizer_offloads.size());
+        continue;
+      }
+      Use(recompute, given_layers, &c);
+      for (float offload : q_.execution.optimizer_offloads) {
+        UseOffload(q_.execution, offload, &c);
+        ++out->judged;
+        const Band memory = MemoryOf(c);
+        if (!(memory.value < best) || !Fits(memory.value)) continue;
+        best = memory.value;
+        winner = c;
+      }
+    }
+  }
+  if (winner.has_value()) out->found.push_back(Found(layout, *winner));
+}
+
+// What a layout has to reach to enter the list beside those of its mapping.
+double LayoutJudge::ThresholdAmongAlike(const LayoutSizes& sizes, const std::vector<FoundPlan>& best) const {
+  if (q_.keep_alike == 0) return kNever;
+  const LayoutSizes mapping = MappingOf(sizes);
+  size_t alike = 0;
+  for (const FoundPlan& plan : best) {
+    if (MappingOf(plan.sizes) == mapping && ++alike == q_.keep_alike) return Score(plan);
+  }
+  return kNever;
+}
+
+Judgement LayoutJudge::Judge(absl::Span<const Layout> layouts, double list_threshold,
+                             const std::vector<FoundPlan>& best) const {
+  Judgement out;
+  std::vector<Combination> combinations = CombinationsOf(q_.execution);
+  for (const Layout& layout : layouts) {
+    double threshold = std::min(list_threshold, ThresholdAmongAlike(layout.sizes, best));
+    // Of the ways to split one layout's layers the best, and of equals the plainest.
+    const bool other_split = !out.found.empty() && out.found.back().sizes == layout.sizes;
+    const size_t known = out.found.size();
+    if (other_split) {
+      const FoundPlan& found = out.found.back();
+      const double score = Score(found);
+      threshold = std::min(threshold, layout.split_at < found.split ? score : std::nextafter(score, 0.0));
+    }
+    if (layout.bound > threshold) {
+      out.time_bound += executions_;
+    } else if (ByTime()) {
+      JudgeTime(layout, threshold / layout.caution, &combinations, &out);
+    } else if (q_.memory.capacity > 0 &&
+               bounds_.StaticBytes(layout.sizes, *layout.split->stages) > q_.memory.capacity) {
+      out.memory_bound += executions_;
+    } else {
+      JudgeMemory(layout, threshold, combinations, &out);
+    }
+    if (other_split && out.found.size() > known) out.found.erase(out.found.end() - 2);
+  }
+  return out;
+}
+
+}  // namespace flightplan

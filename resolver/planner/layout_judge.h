@@ -1,0 +1,79 @@
+// Judges layouts one by one: the best way to execute each, by time or by memory, if it can enter the list at all.
+#pragma once
+
+#include <optional>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "resolver/planner/bounds.h"
+#include "resolver/planner/execution.h"
+#include "resolver/planner/search.h"
+
+namespace flightplan {
+
+struct Layout {
+  LayoutSizes sizes;
+  size_t split_at = 0;           // among the ways to split its layers
+  const Split* split = nullptr;  // of the pipeline, which stays where it is
+  double caution = 1;            // of its sizes
+  double bound = 0;              // no execution is better: microseconds as they count, or bytes
+};
+
+// What a group of layouts came to, and what it took.
+struct Judgement {
+  std::vector<FoundPlan> found;
+  int64_t judged = 0, memory_bound = 0, time_bound = 0, incompatible = 0;
+};
+
+class LayoutJudge {
+ public:
+  // The question must outlive this. `counts`: what was judged and what was not is told with the result.
+  LayoutJudge(const SearchQuestion& question, bool counts);
+
+  const Bounds& bounds() const { return bounds_; }
+  bool ByTime() const { return q_.objective == SearchObjective::kStepTime; }
+  // The figure that is made small.
+  double Score(const FoundPlan& plan) const { return ByTime() ? plan.step.us * plan.caution : plan.memory.value; }
+  double Caution(const LayoutSizes& sizes) const {
+    return ByTime() && q_.caution.has_value() ? 1 + CautionRatio(sizes, *q_.caution) : 1;
+  }
+
+  // Layouts that share the times of their layers. `best`: the list so far, the best first; what cannot come before
+  // `list_threshold` need not be found.
+  Judgement Judge(absl::Span<const Layout> layouts, double list_threshold, const std::vector<FoundPlan>& best) const;
+  // The fastest way to execute one layout that takes no more than `threshold`.
+  void JudgeTime(const Layout& layout, double threshold, std::vector<Combination>* combinations, Judgement* out) const;
+
+ private:
+  using TimedSet = std::tuple<double, size_t, float>;  // time, index of the recompute set, offload
+  struct OpenFamily {
+    const Family* family;
+    std::optional<bool> forbidden;  // by memory; not known yet
+  };
+
+  FoundPlan Found(const Layout& layout, const Candidate& c) const;
+  double TimeOf(const Layout& layout, const Candidate& c, double limit, size_t recompute,
+                Combination* combination) const;
+  Band MemoryOf(const Candidate& c) const;
+  bool Fits(double bytes) const { return q_.memory.capacity <= 0 || bytes <= q_.room * q_.memory.capacity; }
+  bool Fits(const Candidate& c) const;
+  std::vector<std::pair<double, Combination*>> Plain(const Layout& layout, double best, Candidate* c,
+                                                     std::vector<Combination>* combinations, Judgement* out) const;
+  std::vector<OpenFamily> OpenFamilies(const Layout& layout) const;
+  void AddFaster(const Layout& layout, double best, Candidate* c, Combination* combination, OpenFamily* open,
+                 std::vector<TimedSet>* faster, Judgement* out) const;
+  void JudgeMemory(const Layout& layout, double threshold, const std::vector<Combination>& combinations,
+                   Judgement* out) const;
+  double ThresholdAmongAlike(const LayoutSizes& sizes, const std::vector<FoundPlan>& best) const;
+
+  const SearchQuestion& q_;
+  const bool counts_;
+  const int64_t executions_, sets_;
+  const bool plain_is_open_;  // no recompute and no offload are among the executions
+  const std::vector<Family> families_;
+  const Bounds bounds_;
+};
+
+}  // namespace flightplan
