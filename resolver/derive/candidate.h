@@ -12,6 +12,9 @@
 
 namespace flightplan {
 
+// Bytes of an element.
+inline constexpr double kBf16Bytes = 2, kFp32Bytes = 4;
+
 enum class GemmPrecision : uint8_t { kBf16, kFp16, kFp32, kFp8Delayed, kFp8Tensorwise, kFp8Blockwise, kMxfp8, kNvfp4 };
 enum class Dispatcher : uint8_t { kAllGather, kAllToAll, kDeepEp, kHybridEp, kNcclEp };
 enum class GraphImpl : uint8_t { kNone, kLocal, kTransformerEngine, kFullIteration };

@@ -18,7 +18,7 @@ ModelShape ShapeOf(absl::string_view name) {
 
 Config With(const std::vector<std::pair<Knob, Value>>& knobs) {
   Config config;
-  for (auto& [knob, value] : knobs) config.Set(knob, std::move(value), Origin::kCaller);
+  for (const auto& [knob, value] : knobs) config.Set(knob, value, Origin::kCaller);
   return config;
 }
 

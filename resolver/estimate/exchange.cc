@@ -6,7 +6,6 @@
 namespace flightplan {
 namespace {
 
-constexpr double kBf16Bytes = 2;
 constexpr double kDefaultDeepepSms = 20;  // Megatron-LM@d98e8a64dd token_dispatcher.py:1287
 // Megatron-LM@d98e8a64dd transformer_config.py, moe_hybridep_num_sms
 constexpr double kDefaultHybridepSms = 16;

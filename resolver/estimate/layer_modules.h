@@ -10,8 +10,6 @@
 
 namespace flightplan {
 
-inline constexpr double kBf16Bytes = 2;
-
 // One direction of one module for one microbatch: microseconds by kind of work, and kernels the host launches.
 struct Load {
   double matmul = 0, attention = 0, memory = 0, transfer = 0, kernels = 0;

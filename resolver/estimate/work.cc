@@ -2,10 +2,36 @@
 
 #include <algorithm>
 
+#include "resolver/derive/candidate.h"
+
 namespace flightplan {
 namespace {
 
 using Split = Linear::Split;
+
+// Kernels of one forward pass, counted in what the modules run: a profile of Transformer Engine's modules for
+// attention; a whole Qwen3 MoE layer, forward and backward, comes to the 151 kernels of Megatron-Bridge's published
+// profile (skills/nemo-mbridge-perf-moe-comm-overlap). For the others counted in Megatron-Core's code, none in a
+// profile.
+struct Kernels {
+  static constexpr double kAttention = 9, kQkNorms = 2, kOutputGate = 2, kLatent = 18, kLinearAttention = 24,
+                          kMamba = 12, kFactorised = 4, kCompressed = 22, kIndexer = 10;
+};
+
+// Reads and writes of a value in BF16, by modules that pass over memory. Chosen from what the modules do, none measured
+// alone: the calibration fits what is common to all of them.
+constexpr double Passes(double count) { return count * kBf16Bytes; }
+constexpr double kRotaryPasses = 4;  // rotary embedding and its copies
+constexpr double kNormPasses = 2;
+constexpr double kLowRankPasses = 4;  // split and norm of latent attention's low ranks
+constexpr double kGatePasses = 4;     // attention's output and its gate
+// Linear attention: the causal convolution over what is projected, on top of its window; norm, gate and output.
+constexpr double kConvolutionPasses = 4, kLinearValuePasses = 12;
+constexpr double kMambaInnerPasses = 10, kMambaGroupPasses = 5;  // convolution, scan, gated norm
+// FLOPs that a token costs for each value of a recurrent state: decay, delta rule, outer product, read out. Chosen.
+constexpr double kDeltaRuleFlops = 8, kMambaFlops = 7;
+// A multiplication and an addition; and a backward pass does the forward's products twice.
+constexpr double kFlopsPerWeight = 2, kForwardAndBackward = 3;
 
 double D(int64_t size) { return static_cast<double>(size); }
 
@@ -14,8 +40,6 @@ void Add(AttentionWork* work, double in, double out, Split split) {
     work->linears[static_cast<size_t>(work->linear_count++)] = {in, out, split};
 }
 
-// Kernel counts: what a profile of Transformer Engine modules shows; a whole Qwen3 MoE layer, forward and backward,
-// comes to the 151 kernels of Megatron-Bridge's published profile (skills/nemo-mbridge-perf-moe-comm-overlap).
 AttentionWork GroupedAttention(const ModelShape& s, int64_t window) {
   AttentionWork work;
   const double h = D(s.hidden), heads = D(s.heads), groups = D(s.groups), size = D(s.head_dim);
@@ -25,11 +49,11 @@ AttentionWork GroupedAttention(const ModelShape& s, int64_t window) {
   work.groups = groups;
   work.qk_size = work.v_size = size;
   work.window = D(window);
-  work.split_bytes = 8 * (heads + groups) * size + 4 * D(s.qk_norm_width);  // rotary embedding and its copies, norms
-  work.kernels = s.qk_norm_width > 0 ? 11 : 9;
+  work.split_bytes = Passes(kRotaryPasses) * (heads + groups) * size + Passes(kNormPasses) * D(s.qk_norm_width);
+  work.kernels = Kernels::kAttention + (s.qk_norm_width > 0 ? Kernels::kQkNorms : 0);
   if (s.output_gate) {
-    work.split_bytes += 8 * heads * size;
-    work.kernels += 2;
+    work.split_bytes += Passes(kGatePasses) * heads * size;
+    work.kernels += Kernels::kOutputGate;
   }
   return work;
 }
@@ -48,10 +72,10 @@ AttentionWork LatentAttention(const ModelShape& s) {
   work.v_size = v;
   // One kernel turns the query's rotary part in place, one splits the up projection and puts the key together
   // (Megatron-Core fusions/fused_mla_yarn_rope_apply.py).
-  work.up_projection_bytes = 2 * heads * (2 * rope + (D(s.qk_nope) + v) + qk + v);
+  work.up_projection_bytes = kBf16Bytes * heads * (2 * rope + (D(s.qk_nope) + v) + qk + v);
   work.split_bytes = work.up_projection_bytes;
-  work.replicated_bytes = 8 * (q_rank + kv_rank + rope);
-  work.kernels = 18;
+  work.replicated_bytes = Passes(kLowRankPasses) * (q_rank + kv_rank + rope);
+  work.kernels = Kernels::kLatent;
   work.latent = true;
   return work;
 }
@@ -63,10 +87,11 @@ AttentionWork LinearAttention(const ModelShape& s) {
   const double key = D(s.linear_key_heads * s.linear_key_dim), value = D(s.linear_value_heads * s.linear_value_dim);
   Add(&work, h, 2 * key + 2 * value + 2 * value_heads, Split::kColumn);
   Add(&work, value, h, Split::kRow);
-  work.scan_flops = 8 * value_heads * D(s.linear_key_dim) * D(s.linear_value_dim);
+  work.scan_flops = kDeltaRuleFlops * value_heads * D(s.linear_key_dim) * D(s.linear_value_dim);
   work.scan_state = value_heads * D(s.linear_key_dim) * D(s.linear_value_dim);
-  work.split_bytes = 2 * (D(s.conv_kernel) + 4) * (2 * key + value) + 24 * value;
-  work.kernels = 24;
+  work.split_bytes =
+      Passes(D(s.conv_kernel) + kConvolutionPasses) * (2 * key + value) + Passes(kLinearValuePasses) * value;
+  work.kernels = Kernels::kLinearAttention;
   return work;
 }
 
@@ -76,10 +101,10 @@ AttentionWork Mamba(const ModelShape& s) {
   const double grouped = D(s.mamba_groups * s.mamba_state);
   Add(&work, h, 2 * inner + 2 * grouped + heads, Split::kColumn);
   Add(&work, inner, h, Split::kRow);
-  work.scan_flops = 7 * inner * D(s.mamba_state);
+  work.scan_flops = kMambaFlops * inner * D(s.mamba_state);
   work.scan_state = inner * D(s.mamba_state);
-  work.split_bytes = 20 * inner + 10 * grouped;
-  work.kernels = 12;
+  work.split_bytes = Passes(kMambaInnerPasses) * inner + Passes(kMambaGroupPasses) * grouped;
+  work.kernels = Kernels::kMamba;
   return work;
 }
 
@@ -91,7 +116,7 @@ AttentionWork Factorised(const ModelShape& s) {
   Add(&work, rank, query, Split::kColumn);
   Add(&work, h, 2 * work.groups * work.qk_size, Split::kColumn);
   Add(&work, query, h, Split::kRow);
-  work.kernels += 4;
+  work.kernels += Kernels::kFactorised;
   return work;
 }
 
@@ -109,8 +134,8 @@ AttentionWork Compressed(const ModelShape& s, const LayerKind& kind) {
   work.qk_size = work.v_size = size;
   work.window = D(kind.window);
   work.unmeasured = true;
-  work.split_bytes = 8 * heads * size;
-  work.kernels = kind.indexer ? 32 : 22;
+  work.split_bytes = Passes(kRotaryPasses) * heads * size;
+  work.kernels = Kernels::kCompressed + (kind.indexer ? Kernels::kIndexer : 0);
   return work;
 }
 
@@ -219,17 +244,18 @@ double FlopsPerToken(const ModelWork& work, double seq_length) {
     double context = seq_length / 2;
     const double w = attention.window;
     if (w > 0 && w < seq_length) context = w - w * (w - 1) / (2 * seq_length);
-    const double flops = 2 * attention.heads * (attention.qk_size + attention.v_size) * context + attention.scan_flops;
-    return flops + 2 * ActiveWeights(layer, h);
+    const double flops =
+        kFlopsPerWeight * attention.heads * (attention.qk_size + attention.v_size) * context + attention.scan_flops;
+    return flops + kFlopsPerWeight * ActiveWeights(layer, h);
   };
-  double forward = 2 * h * work.vocabulary * (1 + work.mtp_depths);
+  double forward = kFlopsPerWeight * h * work.vocabulary * (1 + work.mtp_depths);
   for (int i = 0; i < work.kind_count; ++i) {
     const auto at = static_cast<size_t>(i);
     const double count = work.totals[at] + work.mtp_depths * work.mtp_layers[at];
     if (count > 0) forward += count * layer_flops(work.kinds[at]);
   }
-  forward += work.mtp_depths * 4 * h * h;
-  return 3 * forward;
+  forward += work.mtp_depths * kFlopsPerWeight * 2 * h * h;  // a depth's projection of two hidden states to one
+  return kForwardAndBackward * forward;
 }
 
 }  // namespace flightplan

@@ -1,0 +1,174 @@
+// What a rank holds whatever it computes: weights, gradients, optimizer state, and what the optimizer's step adds to
+// them.
+#include <algorithm>
+
+#include "resolver/derive/layer_bytes.h"
+#include "resolver/derive/memory.h"
+
+namespace flightplan {
+namespace {
+
+// Bytes of an element with its share of the scales. MX: one byte for each 32
+// (OCP Microscaling Formats 1.0); NVFP4: one for each 16; blockwise: four for each 128 x 128.
+constexpr double kFp8Bytes = 1;
+constexpr double kMxfp8Bytes = 1 + 1.0 / 32;
+constexpr double kNvfp4Bytes = 0.5 + 1.0 / 16;
+constexpr double kFp8BlockwiseBytes = 1 + 4.0 / (128 * 128);
+// By rows and by columns; from this compute capability on one serves both where a tensor has one scale.
+constexpr double kLayoutsOfAWeight = 2;
+constexpr int kOneLayoutServesBoth = 10;
+// FSDP gathers the layer in progress and the next one.
+constexpr double kGatheredLayers = 2;
+
+double D(int64_t size) { return static_cast<double>(size); }
+
+// Bytes of one weight of a linear layer. Low-precision GEMMs keep their own copies next to the bf16 weight, or in its
+// place when the weight itself is kept in that precision. Two copies, by rows and by columns, but on Blackwell one
+// layout serves both for per-tensor scales. Embeddings, norms and routers always stay in 16 bits.
+double LinearWeightBytes(const Candidate& c, int cc_major) {
+  const double plain = StreamBytes(c);
+  if (!c.low_precision()) return plain;
+  const bool per_tensor = c.precision == GemmPrecision::kFp8Tensorwise || c.precision == GemmPrecision::kFp8Delayed;
+  const double layouts = per_tensor && cc_major >= kOneLayoutServesBoth ? 1 : kLayoutsOfAWeight;
+  double copies = layouts * kFp8Bytes;
+  if (c.precision == GemmPrecision::kNvfp4) copies = layouts * kNvfp4Bytes;
+  if (c.precision == GemmPrecision::kMxfp8) copies = layouts * kMxfp8Bytes;
+  if (c.precision == GemmPrecision::kFp8Blockwise) copies = layouts * kFp8BlockwiseBytes;
+  return c.low_precision_weights ? copies : plain + copies;
+}
+
+// Which kinds of weights a rank has.
+struct Present {
+  bool grouped = false, latent = false, linear = false, mamba = false, dense = false, moe = false;
+};
+
+Present PresentIn(const ModelShape& shape, const KindCounts& layers) {
+  Present in;
+  for (int k = 0; k < shape.kind_count; ++k) {
+    if (layers[static_cast<size_t>(k)] == 0) continue;
+    const LayerKind& kind = shape.kinds[static_cast<size_t>(k)];
+    in.latent = in.latent || kind.attention == AttentionKind::kLatent || kind.attention == AttentionKind::kCompressed;
+    in.grouped =
+        in.grouped || kind.attention == AttentionKind::kGrouped || kind.attention == AttentionKind::kFactorised;
+    in.linear =
+        in.linear || kind.attention == AttentionKind::kGatedDelta || kind.attention == AttentionKind::kKimiDelta;
+    in.mamba = in.mamba || kind.attention == AttentionKind::kMamba;
+    in.dense = in.dense || kind.mlp == MlpKind::kDense;
+    in.moe = in.moe || kind.mlp == MlpKind::kMoe;
+  }
+  return in;
+}
+
+}  // namespace
+
+MemoryModel::Parameters MemoryModel::ParametersOf(int rank) const {
+  Parameters sum;
+  const auto add = [&](const PartParameters& part, double times) {
+    sum.linear += times * D(part.split) / c_.tp;
+    sum.other += times * D(part.replicated);
+    const double expert = D(part.expert) / (D(c_.ep) * c_.etp);
+    sum.expert += times * expert;
+    sum.widest = std::max(sum.widest, D(part.split) / c_.tp + D(part.replicated) + expert);
+  };
+  bool has_embedding = false, needs_embedding = false;
+  for (int j = 0; j < c_.vpp; ++j) {
+    const ChunkContents& chunk = c_.stages->chunk(rank, j);
+    for (int k = 0; k < s_.kind_count; ++k) {
+      const int layers = chunk.layers[static_cast<size_t>(k)];
+      if (layers > 0) add(s_.kinds[static_cast<size_t>(k)].parameters, layers);
+    }
+    if (chunk.mtp_depths > 0) {
+      add(s_.mtp_depth, s_.mtp_repeated ? 1 : chunk.mtp_depths);
+      needs_embedding = true;  // multi-token prediction embeds its own input
+    }
+    if (chunk.embedding) {
+      has_embedding = true;
+      sum.other += D(s_.positions);
+    }
+    if (chunk.loss) {
+      sum.other += D(s_.head.split + s_.head.replicated);
+      if (s_.tied) {
+        needs_embedding = true;  // the last stage holds its own copy of tied weights
+      } else {
+        sum.other += vocab_ * D(s_.hidden) / c_.tp;
+      }
+    }
+  }
+  if (has_embedding || needs_embedding) sum.other += vocab_ * D(s_.hidden) / c_.tp;
+  return sum;
+}
+
+void MemoryModel::AddStatic(const Parameters& p, StageBytes* bytes) const {
+  const double weight = StreamBytes(c_);
+  const double linear = LinearWeightBytes(c_, device_.cc_major);
+  const double dense = p.linear + p.other;
+  const double whole_dense = D(c_.DataParallel() * c_.cp), whole_expert = D(c_.ExpertDataParallel());
+  const double weights_dense = c_.shard_weights ? whole_dense : 1, weights_expert = c_.shard_weights ? whole_expert : 1;
+  const double grads_dense = c_.shard_gradients ? whole_dense : 1, grads_expert = c_.shard_gradients ? whole_expert : 1;
+  (*bytes)[MemoryPart::kParameters] =
+      (p.linear * linear + p.other * weight) / weights_dense + p.expert * linear / weights_expert;
+  if (c_.shard_weights) (*bytes)[MemoryPart::kParameters] += kGatheredLayers * linear * p.widest;
+  (*bytes)[MemoryPart::kGradients] = c_.gradient_bytes * (dense / grads_dense + p.expert / grads_expert);
+  if (c_.shard_gradients) (*bytes)[MemoryPart::kGradients] += kGatheredLayers * c_.gradient_bytes * p.widest;
+  // Offloading takes the moments; the main parameters go with them only where the optimizer keeps those itself.
+  const double on_gpu = 1 - c_.optimizer_offload;
+  const double state =
+      c_.main_param_bytes * (c_.precision_aware ? on_gpu : 1) + (c_.moment1_bytes + c_.moment2_bytes) * on_gpu;
+  (*bytes)[MemoryPart::kOptimizerState] =
+      c_.distributed_optimizer ? state * (dense / dense_group_ + p.expert / expert_group_) : state * (dense + p.expert);
+}
+
+// What exists during the optimizer's step only, when the activations are gone. The optimizers of dense and of expert
+// parameters copy all their gradients first and then step in turn.
+double MemoryModel::StepBytes(const Parameters& p) const {
+  double dense = p.linear + p.other, expert = p.expert;
+  if (c_.distributed_optimizer) {
+    dense /= dense_group_;
+    expert /= expert_group_;
+  }
+  const double on_gpu = 1 - c_.optimizer_offload;
+  double bytes = c_.gradient_copy ? kFp32Bytes * (dense + expert) * on_gpu : 0;
+  // Transformer Engine's Adam brings moments that are kept in fewer bits to FP32 for all parameters of a group at once
+  // (transformer_engine/pytorch/optimizers/fused_adam.py, unscaled_lists).
+  const double widened =
+      (c_.moment1_bytes < kFp32Bytes ? kFp32Bytes : 0) + (c_.moment2_bytes < kFp32Bytes ? kFp32Bytes : 0);
+  bytes += widened * std::max(dense, expert) * on_gpu;
+  return bytes;
+}
+
+// With the weight gradient added to the gradient buffer by the GEMM itself, Transformer Engine hands autograd one dummy
+// of each distinct weight shape, which it keeps.
+double MemoryModel::WeightScratch(int rank) const {
+  if (!c_.grad_accumulation_fusion || !c_.transformer_engine || c_.shard_gradients) return 0;
+  KindCounts layers{};
+  for (int j = 0; j < c_.vpp; ++j) {
+    const ChunkContents& chunk = c_.stages->chunk(rank, j);
+    for (size_t k = 0; k < static_cast<size_t>(s_.kind_count); ++k) {
+      layers[k] = static_cast<uint16_t>(layers[k] | chunk.layers[k] | (chunk.mtp_depths > 0 ? s_.mtp_layers[k] : 0));
+    }
+  }
+  const Present in = PresentIn(s_, layers);
+  const double h = D(s_.hidden), fc1 = s_.gated ? 2 : 1;
+  double weights = 0;
+  if (in.grouped) weights += h * D((2 * s_.heads + 2 * s_.groups) * s_.head_dim) / c_.tp;
+  if (in.latent) {
+    const double query = D(s_.heads * (s_.qk_nope + s_.qk_rope));
+    weights += s_.q_rank > 0 ? h * D(s_.q_rank) + D(s_.q_rank) * query / c_.tp : h * query / c_.tp;
+    weights += h * D(s_.kv_rank + s_.qk_rope) + D(s_.kv_rank) * D(s_.heads * (s_.qk_nope + s_.v_dim)) / c_.tp;
+    weights += D(s_.heads * s_.v_dim) * h / c_.tp;
+  }
+  if (in.linear) {
+    const double key = D(s_.linear_key_heads * s_.linear_key_dim),
+                 value = D(s_.linear_value_heads * s_.linear_value_dim);
+    weights += h * (2 * key + 3 * value) / c_.tp;
+  }
+  if (in.mamba) weights += 3 * h * D(s_.mamba_heads * s_.mamba_head_dim) / c_.tp;
+  if (in.dense) weights += (fc1 + 1) * h * D(s_.ffn) / c_.tp;
+  if (in.moe) {
+    weights += (fc1 + 1) * h * D(s_.shared_ffn) / c_.tp;
+    weights += (fc1 + 1) * D(s_.latent > 0 ? s_.latent : s_.hidden) * D(s_.expert_ffn) / c_.etp;
+  }
+  return StreamBytes(c_) * weights;
+}
+
+}  // namespace flightplan
