@@ -5,7 +5,7 @@
   follow.py follow OLD NEW [--at BASE]  says what moved, changed, vanished and came between two checkouts of a stack;
                                         BASE: the checkout whose lines the rules cite (without it: OLD)
   follow.py score OLD NEW --at BASE --from 0.18 --to 0.19
-                                        holds what follow finds to the releases that the rules state
+                                        holds what follow finds to the releases that the rules and the knob table state
 All take --stack NAME (Megatron-LM) as citations spell it.
 
 A citation is a file, the symbol around it and the hash of the statement that it points at; its line is computed. The
@@ -20,6 +20,7 @@ import pathlib
 import re
 import sys
 
+import follow_knobs
 import releases
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -217,36 +218,6 @@ def new_checks(rules, stack, base, old, new):
         yield check, near
 
 
-# ---- defaults and flags
-
-def fields_of(checkout, paths):
-    """class.field -> default, of the dataclasses in these files."""
-    return {s.symbol + "." + name.strip(): default.strip() for path in paths for s in checkout.statements(path)
-            if s.kind == "field" and s.symbol[:1].isupper() and "." not in s.symbol
-            for name, _, rest in [s.text.partition(":")] for _, _, default in [rest.partition("=")]}
-
-
-def flags_of(checkout, paths):
-    """flag -> its argparse options, of the add_argument calls in these files."""
-    out = {}
-    for path in paths:
-        file = checkout.root / path
-        for node in ast.walk(ast.parse(file.read_text())) if file.is_file() else ():
-            if not (isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "add_argument"):
-                continue
-            names = [a.value for a in node.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
-            said = {k.arg: ast.unparse(k.value) for k in node.keywords if k.arg in ("default", "type", "action", "choices",
-                                                                                    "nargs", "dest")}
-            out.update({name: said for name in names if name.startswith("--")})
-    return out
-
-
-def differences(before, after):
-    for name in sorted(before.keys() | after.keys()):
-        if before.get(name) != after.get(name):
-            yield name, before.get(name), after.get(name)
-
-
 # ---- the three commands
 
 def read_rows(path=ROWS):
@@ -294,10 +265,15 @@ def follow(rules, options):
     for check, near in new_checks(rules, options.stack, base, old, new):
         if not near:
             print("new      %s %s:%d in %s: %s" % (check.kind, check.path, check.start, check.symbol, check.text[:100]))
-    paths = sorted({m["path"] for m in citations(rules, options.stack).values() if m["path"].endswith(".py")})
-    for what, of in (("default", fields_of), ("flag", flags_of)):
-        for name, before, after in differences(of(old, paths), of(new, paths)):
+    paths = python_files(rules, options.stack)
+    for what, of in (("default", follow_knobs.fields_of), ("flag", follow_knobs.flags_of)):
+        for name, before, after in follow_knobs.differences(of(old, paths), of(new, paths)):
             print("%-8s %s: %s -> %s" % (what, name, "-" if before is None else before, "-" if after is None else after))
+
+
+def python_files(rules, stack):
+    """The files that the rules cite."""
+    return sorted({m["path"] for m in citations(rules, stack).values() if m["path"].endswith(".py")})
 
 
 def bounds(said):
@@ -328,6 +304,8 @@ def score(rules, options):
         hits = len(said & truth)
         print("%-17s %d said, %d right: precision %.2f, recall %.2f" %
               (name, len(said), hits, hits / max(1, len(said)), hits / max(1, len(truth))))
+    for line in follow_knobs.score(old, new, python_files(rules, options.stack), options.since, options.to):
+        print(line)
     if options.verbose:
         for key in sorted(truth - says["came"] - says["vanished"]):
             print("missed   %s %s (%s)" % (*key, found[key[1]][0]))

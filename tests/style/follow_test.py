@@ -9,6 +9,7 @@ from sources import ROOT
 
 sys.path.insert(0, str(ROOT / "resolver/catalog"))
 import follow  # noqa: E402 (of the catalogue, which is no package)
+import follow_knobs  # noqa: E402
 
 OLD = '''
 class Config:
@@ -103,9 +104,24 @@ class Follow(unittest.TestCase):
 
     def test_defaults_and_flags(self):
         paths = ["megatron/config.py"]
-        self.assertEqual(list(follow.differences(follow.fields_of(self.old, paths), follow.fields_of(self.new, paths))),
-                         [("Config.depth", None, "0"), ("Config.heads", "2", "4")])
-        self.assertEqual(follow.flags_of(self.new, paths), {"--depth": {"type": "int", "default": "0"}})
+        fields = [follow_knobs.fields_of(checkout, paths) for checkout in (self.old, self.new)]
+        self.assertEqual(list(follow_knobs.differences(*fields)), [("Config.depth", None, "0"), ("Config.heads", "2", "4")])
+        self.assertEqual(follow_knobs.flags_of(self.new, paths), {"--depth": {"type": "int", "default": "0"}})
+
+    def test_flags_that_are_made_of_a_class(self):
+        """As arguments.py of Megatron-Core 0.18 on makes them; a base class stands in another file."""
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name, "megatron")
+            folder.mkdir()
+            (folder / "base.py").write_text("class Base:\n    depth: int = 0\n    quiet: bool = True\n")
+            (folder / "config.py").write_text(
+                "class Config(Base):\n    fuse: bool = False\n    own: int = 1\n"
+                "    save: bool = field(default=True, metadata={'argparse_meta': {'arg_names': ['--never-save']}})\n")
+            (folder / "arguments.py").write_text(
+                "def add(parser):\n    exclude = ['own']\n    ArgumentGroupFactory(Config, exclude=exclude)\n")
+            flags = follow_knobs.flags_of(follow.Checkout(name), ["megatron/arguments.py"])
+        self.assertEqual(sorted(flags), ["--depth", "--disable-quiet", "--fuse", "--never-save", "--no-quiet"])
+        self.assertEqual(flags["--fuse"], {"field": "bool = False"})
 
 
     def test_a_hash_is_of_the_syntax(self):
