@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <vector>
 
 #include "resolver/layouts/given_knobs.h"
 #include "resolver/rules/decide/features.h"
@@ -46,79 +47,100 @@ OptimizerState StateWith(bool offload, const NormalizedIntent& intent, const Mod
           c.main_param_bytes, c.moment1_bytes, c.moment2_bytes};
 }
 
+// What is asked, and what follows from it.
+struct Asked {
+  const NormalizedIntent& intent;
+  const ModelShape& shape;
+  const Config& config;
+  const Candidate& base;
+  const decide::Features f;
+
+  bool Pinned(Knob knob) const { return PinOf(intent, knob).has_value(); }
+  // The release has it.
+  bool Has(Knob knob) const { return config.origin(knob) != Origin::kAbsent; }
+};
+
+// One dispatcher, without and with EP overlap.
+void AddExchanges(const Asked& q, Dispatcher dispatcher, int64_t max_span, std::vector<Exchange>* exchanges) {
+  const bool pinned = q.Pinned(K::overlap_moe_expert_parallel_comm);
+  const bool shared_pinned = q.Pinned(K::moe_shared_expert_overlap);
+  // Where it is open, the decisions hide part of an all-to-all behind the shared expert, and of nothing else.
+  const bool shared = q.base.shared_expert_overlap && (shared_pinned || dispatcher == Dispatcher::kAllToAll);
+  if (!pinned || !q.base.ep_overlap) exchanges->push_back({dispatcher, false, false, max_span, 0, shared});
+  const bool open =
+      q.Has(K::overlap_moe_expert_parallel_comm) && q.f.moe && !(shared_pinned && q.base.shared_expert_overlap);
+  if (pinned ? !q.base.ep_overlap : !open) return;
+  // What delayed weight gradients add to the overlap is measured between nothing and a loss
+  // (decide/expert_overlap.cc), so they are no way to win here.
+  const bool delayed = q.base.ep_overlap && q.base.delay_wgrad;
+  // Inside an NVLink domain the schedule was measured to cost more than the exchange that it hides, unless this GPU's
+  // own measurements, or a profile of the run, say otherwise.
+  const bool measured = q.intent.probe != nullptr || q.intent.profile.has_value();
+  exchanges->push_back({dispatcher, true, delayed, max_span, pinned || measured ? 0 : q.f.domain + 1});
+}
+
+std::vector<Exchange> ExchangesOf(const Asked& q) {
+  std::vector<Exchange> exchanges;
+  if (q.Pinned(K::moe_token_dispatcher_type) || !q.f.moe) {
+    AddExchanges(q, q.base.dispatcher, 0, &exchanges);
+    return exchanges;
+  }
+  AddExchanges(q, Dispatcher::kAllToAll, 0, &exchanges);
+  const int64_t most = decide::FlexFailsBetweenNodes(q.f) ? q.f.domain : 0;
+  if (q.f.deepep && decide::DeepepRuns(q.f, q.intent.gpu)) AddExchanges(q, Dispatcher::kDeepEp, most, &exchanges);
+  if (q.f.hybridep && decide::HybridepRuns(q.f, q.intent.gpu)) {
+    AddExchanges(q, Dispatcher::kHybridEp, q.f.rack_scale ? q.f.domain : most, &exchanges);
+  }
+  return exchanges;
+}
+
+std::vector<Graphs> GraphsOf(const Asked& q) {
+  if (q.Pinned(K::cuda_graph_impl) || q.f.bring_up) return {{q.base.graphs, q.base.graph_modules}};
+  std::vector<Graphs> graphs = {{}};
+  if (!q.Has(K::cuda_graph_impl) || q.f.fsdp) return graphs;  // sharded parameters move
+  graphs.push_back({GraphImpl::kTransformerEngine, kGraphAttn});
+  if (!q.f.moe) return graphs;
+  constexpr uint8_t kRouting = kGraphMoeRouter | kGraphMoePreprocess;
+  graphs.push_back({GraphImpl::kTransformerEngine, kRouting});
+  graphs.push_back({GraphImpl::kTransformerEngine, kRouting | kGraphAttn});
+  return graphs;
+}
+
+std::vector<Recompute> RecomputesOf(const Asked& q) {
+  std::vector<Recompute> sets = RecomputeSets(q.shape);
+  if (q.Pinned(K::recompute_granularity)) sets = {{q.base.recompute, q.base.recompute_modules}};
+  if (!OffloadIsOpen(q.intent, q.shape, q.config, q.base)) return sets;
+  for (int eighths = 1; eighths < 8; ++eighths) {
+    sets.push_back({RecomputeMode::kNone, 0, static_cast<int32_t>(q.shape.num_layers * eighths / 8)});
+  }
+  return sets;
+}
+
+std::vector<float> OptimizerOffloadsOf(const Asked& q) {
+  if (q.Pinned(K::optimizer_cpu_offload)) return {q.base.optimizer_offload};
+  std::vector<float> offloads = {0};
+  if (q.intent.gpu.host_link_bytes_per_second.value_or(0) >= kFastHostLink) offloads.push_back(1);
+  // Where the decisions pay dearly for room, the optimizer's state on the host is weighed against that.
+  const bool full = q.base.recompute == RecomputeMode::kFullUniform || q.base.recompute == RecomputeMode::kFullBlock;
+  const bool dear = q.base.optimizer_offload > 0 || full || (q.base.recompute_modules & kDropMoe) != 0;
+  if (!dear || q.f.fsdp || !q.Has(K::optimizer_cpu_offload)) return offloads;
+  for (const float fraction : {0.25F, 0.5F, 0.75F, 1.0F}) {
+    if (std::find(offloads.begin(), offloads.end(), fraction) == offloads.end()) offloads.push_back(fraction);
+  }
+  return offloads;
+}
+
 }  // namespace
 
 ExecutionSpace ExecutionsOf(const NormalizedIntent& intent, const ModelShape& shape, const Config& config,
                             const Candidate& base) {
   // Of the model's sizes and of its stages nothing is asked.
-  const decide::Features f = decide::ExtractFeatures(intent, std::nullopt, config);
+  const Asked q = {intent, shape, config, base, decide::ExtractFeatures(intent, std::nullopt, config)};
   ExecutionSpace space;
-
-  const bool overlap_known = config.origin(K::overlap_moe_expert_parallel_comm) != Origin::kAbsent && f.moe;
-  const bool overlap_pinned = PinOf(intent, K::overlap_moe_expert_parallel_comm).has_value();
-  // Inside an NVLink domain the schedule was measured to cost more than the exchange that it hides, unless this GPU's
-  // own measurements, or a profile of the run, say otherwise.
-  const int64_t hidden_span = intent.probe != nullptr || intent.profile.has_value() ? 0 : f.domain + 1;
-  const bool shared_pinned = PinOf(intent, K::moe_shared_expert_overlap).has_value();
-  // Where it is open, the decisions hide part of an all-to-all behind the shared expert, and of nothing else.
-  const auto shared = [&](Dispatcher dispatcher) {
-    return base.shared_expert_overlap && (shared_pinned || dispatcher == Dispatcher::kAllToAll);
-  };
-  const auto add = [&](Dispatcher dispatcher, int64_t max_span) {
-    const bool may_not = overlap_pinned ? !base.ep_overlap : true;
-    const bool may = overlap_pinned ? base.ep_overlap : overlap_known && !(shared_pinned && base.shared_expert_overlap);
-    if (may_not) space.exchanges.push_back({dispatcher, false, false, max_span, 0, shared(dispatcher)});
-    // What delayed weight gradients add to the overlap is measured between nothing and a loss
-    // (decide/expert_overlap.cc), so they are no way to win here.
-    const bool delayed = base.ep_overlap && base.delay_wgrad;
-    if (may) space.exchanges.push_back({dispatcher, true, delayed, max_span, overlap_pinned ? 0 : hidden_span});
-  };
-  if (PinOf(intent, K::moe_token_dispatcher_type).has_value() || !f.moe) {
-    add(base.dispatcher, 0);
-  } else {
-    add(Dispatcher::kAllToAll, 0);
-    const int64_t most = decide::FlexFailsBetweenNodes(f) ? f.domain : 0;
-    if (f.deepep && decide::DeepepRuns(f, intent.gpu)) add(Dispatcher::kDeepEp, most);
-    if (f.hybridep && decide::HybridepRuns(f, intent.gpu)) add(Dispatcher::kHybridEp, f.rack_scale ? f.domain : most);
-  }
-
-  space.graphs = {{}};
-  if (PinOf(intent, K::cuda_graph_impl).has_value() || f.bring_up) {
-    space.graphs = {{base.graphs, base.graph_modules}};
-  } else if (config.origin(K::cuda_graph_impl) != Origin::kAbsent && !f.fsdp) {  // sharded parameters move
-    const auto routing = static_cast<uint8_t>(f.moe ? kGraphMoeRouter | kGraphMoePreprocess : 0);
-    space.graphs.push_back({GraphImpl::kTransformerEngine, kGraphAttn});
-    if (routing != 0) {
-      space.graphs.push_back({GraphImpl::kTransformerEngine, routing});
-      space.graphs.push_back({GraphImpl::kTransformerEngine, static_cast<uint8_t>(routing | kGraphAttn)});
-    }
-  }
-
-  space.recomputes = RecomputeSets(shape);
-  if (PinOf(intent, K::recompute_granularity).has_value()) {
-    space.recomputes = {{base.recompute, base.recompute_modules}};
-  }
-  if (OffloadIsOpen(intent, shape, config, base)) {
-    for (int eighths = 1; eighths < 8; ++eighths) {
-      space.recomputes.push_back({RecomputeMode::kNone, 0, static_cast<int32_t>(shape.num_layers * eighths / 8)});
-    }
-  }
-  space.optimizer_offloads = {0};
-  if (PinOf(intent, K::optimizer_cpu_offload).has_value()) {
-    space.optimizer_offloads = {base.optimizer_offload};
-  } else if (intent.gpu.host_link_bytes_per_second.value_or(0) >= kFastHostLink) {
-    space.optimizer_offloads = {0, 1};
-  }
-  // Where the decisions pay dearly for room, the optimizer's state on the host is weighed against that.
-  const bool full = base.recompute == RecomputeMode::kFullUniform || base.recompute == RecomputeMode::kFullBlock;
-  const bool dear = base.optimizer_offload > 0 || full || (base.recompute_modules & kDropMoe) != 0;
-  const bool may_offload = !PinOf(intent, K::optimizer_cpu_offload).has_value() && !f.fsdp &&
-                           config.origin(K::optimizer_cpu_offload) != Origin::kAbsent;
-  for (const float fraction : {0.25F, 0.5F, 0.75F, 1.0F}) {
-    std::vector<float>& offloads = space.optimizer_offloads;
-    const bool known = std::find(offloads.begin(), offloads.end(), fraction) != offloads.end();
-    if (dear && may_offload && !known) offloads.push_back(fraction);
-  }
+  space.exchanges = ExchangesOf(q);
+  space.graphs = GraphsOf(q);
+  space.recomputes = RecomputesOf(q);
+  space.optimizer_offloads = OptimizerOffloadsOf(q);
   if (space.optimizer_offloads.size() > 1) {
     space.on_gpu = StateWith(false, intent, shape, config, base);
     space.on_host = StateWith(true, intent, shape, config, base);
