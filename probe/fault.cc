@@ -30,7 +30,7 @@ class FaultyWriter : public LineWriter {
   FaultyWriter(std::string fault, std::atomic<bool>* gone) : LineWriter(stdout, gone), fault_(std::move(fault)) {}
 
   void Write(const std::string& line) override {
-    if (line.rfind("{\"row\"", 0) == 0 && ++rows_ > kRowsBefore) Misbehave(line);
+    if (line.starts_with("{\"row\"") && ++rows_ > kRowsBefore) Misbehave(line);
     LineWriter::Write(line);
   }
 

@@ -1,5 +1,6 @@
 #include "probe/json.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdint>
@@ -28,9 +29,7 @@ class Parser {
     if (error_->empty()) *error_ = std::string(what) + " at byte " + std::to_string(at_);
     return false;
   }
-  void Space() {
-    while (at_ < text_.size() && std::string_view(" \t\r\n").find(text_[at_]) != std::string_view::npos) ++at_;
-  }
+  void Space() { at_ = std::min(text_.find_first_not_of(" \t\r\n", at_), text_.size()); }
   bool Take(char c) {
     Space();
     if (at_ >= text_.size() || text_[at_] != c) return false;

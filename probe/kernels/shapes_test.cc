@@ -15,7 +15,7 @@ TEST(RandomExperts, AreDifferentWithinATokenAndBalancedOverall) {
   for (int t = 0; t < shape.tokens; ++t) {
     std::set<int> of_token;
     for (int k = 0; k < shape.topk; ++k) {
-      const int expert = experts[static_cast<size_t>(t * shape.topk + k)];
+      const int expert = experts[static_cast<size_t>(t) * static_cast<size_t>(shape.topk) + static_cast<size_t>(k)];
       ASSERT_GE(expert, 0);
       ASSERT_LT(expert, shape.experts);
       of_token.insert(expert);

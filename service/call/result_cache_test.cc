@@ -68,6 +68,7 @@ TEST(ResultCache, KeepsNothingWithoutBytes) {
 TEST(ResultCache, MayBeUsedFromManyThreads) {
   ResultCache cache(256 << 10);
   std::vector<std::thread> threads;
+  threads.reserve(4);
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([&cache, t] {
       for (int i = 0; i < 2000; ++i) {

@@ -14,6 +14,7 @@ TEST(SingleFlight, WorksOutOnceForAllWhoAskMeanwhile) {
   std::atomic<int> made{0}, shared_count{0}, started{0};
   std::atomic<bool> open{false};
   std::vector<std::thread> threads;
+  threads.reserve(8);
   for (int i = 0; i < 8; ++i) {
     threads.emplace_back([&] {
       bool shared = false;
@@ -66,6 +67,7 @@ TEST(SingleFlight, WhoStillWaitsDoesNotEndWithTheCallerThatWorkedItOut) {
   while (!begun) std::this_thread::yield();
   std::atomic<int> made{0};
   std::vector<std::thread> followers;
+  followers.reserve(4);
   for (int i = 0; i < 4; ++i) {
     followers.emplace_back([&] {
       bool shared = false;

@@ -41,6 +41,7 @@ TEST_F(TenantTest, ManyThreadsTakeNoMoreThanThereIs) {
   tenant.SetQuota({5000, 0});
   std::atomic<int> taken{0};
   std::vector<std::thread> threads;
+  threads.reserve(4);
   for (int i = 0; i < 4; ++i) {
     threads.emplace_back([&] {
       for (int n = 0; n < 10'000; ++n) taken += !tenant.Take(absl::Seconds(1000)).has_value();

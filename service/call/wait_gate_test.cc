@@ -87,7 +87,7 @@ TEST(WaitGate, RefusesNothingOfFourCallsACore) {
   WaitGate gate(kCores);
   std::deque<Ticket> waiting;
   for (int ms = 0; ms < 10'000; ms += 500) {
-    while (waiting.size() < 4 * kCores) {
+    while (waiting.size() < size_t{4} * kCores) {
       const std::optional<Ticket> ticket = gate.Join(At(ms));
       ASSERT_TRUE(ticket.has_value()) << ms;
       waiting.push_back(*ticket);
@@ -176,6 +176,7 @@ TEST(WaitGate, MayBeAskedFromManyThreads) {
   WaitGate gate(4);
   std::atomic<int> turns{0}, joins{0};
   std::vector<std::thread> threads;
+  threads.reserve(4);
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([&] {
       for (int i = 0; i < 5000; ++i) {

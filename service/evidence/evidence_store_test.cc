@@ -176,6 +176,7 @@ TEST_P(EvidenceStoreTest, PrunesByWhatIsAskedForAndNothingElse) {
 TEST_P(EvidenceStoreTest, WritersAtTheSameTimeGetRevisionsOfTheirOwn) {
   constexpr int kWriters = 4, kEach = 25;
   std::vector<std::thread> writers;
+  writers.reserve(kWriters);
   for (int w = 0; w < kWriters; ++w) {
     writers.emplace_back([this, w] {
       const auto store = Open();

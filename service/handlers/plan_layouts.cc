@@ -25,8 +25,8 @@ constexpr std::chrono::milliseconds kSpareTime{200};
 class PlanCall final : public EventStream {
  public:
   PlanCall(const Edge& edge, const Metrics::Method& method, const ResolverBackend* backend,
-           grpc::CallbackServerContext* context, grpc::ByteBuffer request)
-      : EventStream(edge, method, context), backend_(backend), request_(std::move(request)) {}
+           grpc::CallbackServerContext* context, const grpc::ByteBuffer& request)
+      : EventStream(edge, method, context), backend_(backend), request_(request) {}
 
   void Start(const std::shared_ptr<PlanCall>& self, FairPool* searches) {
     Begin(self);

@@ -8,7 +8,7 @@ namespace {
 
 constexpr char kMetricsType[] = "text/plain; version=0.0.4; charset=utf-8";
 
-HttpRoute Says(std::string path, std::function<bool()> holds, const char* yes, const char* no) {
+HttpRoute Says(std::string path, const std::function<bool()>& holds, const char* yes, const char* no) {
   return {"GET", std::move(path), [=](const HttpRequest&) {
             HttpResponse response;
             const bool now = holds();
@@ -23,8 +23,8 @@ std::vector<HttpRoute> HealthRoutes(const Health& health) {
           Says("/readyz", health.ready, "ready\n", "not ready\n")};
 }
 
-HttpRoute Shows(std::string path, std::string type, std::function<std::string()> text) {
-  return {"GET", std::move(path), [=](const HttpRequest&) {
+HttpRoute Shows(std::string path, const char* type, std::function<std::string()> text) {
+  return {"GET", std::move(path), [type, text = std::move(text)](const HttpRequest&) {
             HttpResponse response;
             response.content_type = type;
             response.body = text();

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/clock.h"
 #include "resolver/base/reason.h"
 #include "service/call/event_stream.h"
@@ -18,15 +19,15 @@ namespace {
 
 constexpr absl::Duration kRetry = absl::Seconds(5);
 
-absl::Status Busy(std::string message) {
-  return WithRetry(WithReason(absl::UnavailableError(std::move(message)), "PROBE_BUSY"), kRetry);
+absl::Status Busy(absl::string_view message) {
+  return WithRetry(WithReason(absl::UnavailableError(message), "PROBE_BUSY"), kRetry);
 }
 
 class ProbeCall final : public EventStream {
  public:
   ProbeCall(const Edge& edge, const Metrics::Method& method, ProbeContext* probe, grpc::CallbackServerContext* context,
-            grpc::ByteBuffer request)
-      : EventStream(edge, method, context), context_(*probe), request_(std::move(request)) {}
+            const grpc::ByteBuffer& request)
+      : EventStream(edge, method, context), context_(*probe), request_(request) {}
 
   void Start(const std::shared_ptr<ProbeCall>& self) {
     Begin(self);
@@ -92,8 +93,12 @@ class ProbeCall final : public EventStream {
       return absl::OkStatus();
     }
     absl::StatusOr<v1::HardwareProfile> stored = context_.store->Put(end.profile);
-    *profile = stored.ok() ? *std::move(stored) : std::move(end.profile);
-    if (!stored.ok()) profile->add_notes(absl::StrCat("not stored: ", stored.status().message()));
+    if (stored.ok()) {
+      *profile = *std::move(stored);
+    } else {
+      *profile = std::move(end.profile);
+      profile->add_notes(absl::StrCat("not stored: ", stored.status().message()));
+    }
     return absl::OkStatus();
   }
 

@@ -69,6 +69,7 @@ int ReportRuns(const std::string& address, const std::string& prefix, int thread
   std::mutex mutex;
   std::atomic<bool> bad{false};
   std::vector<std::thread> all;
+  all.reserve(static_cast<size_t>(threads));
   for (int t = 0; t < threads; ++t) {
     all.emplace_back([&, t] {
       const auto stub = v1::EvidenceService::NewStub(channel);

@@ -372,7 +372,7 @@ std::vector<std::string> CaseFiles() {
     if (folder == nullptr) continue;
     while (const dirent* entry = readdir(folder)) {
       const std::string name = entry->d_name;
-      if (absl::EndsWith(name, ".cases.yaml")) files.push_back(root + room + "/" + name);
+      if (absl::EndsWith(name, ".cases.yaml")) files.push_back(absl::StrCat(root, room, "/", name));
     }
     closedir(folder);
   }

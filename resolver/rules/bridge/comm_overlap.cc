@@ -96,8 +96,8 @@ void WriteP2p(Editor& e, bool overlap, bool batch) {
   Write(e, K::overlap_p2p_comm, K::comm_overlap_overlap_p2p_comm, overlap);
   Write(e, K::batch_p2p_comm, K::comm_overlap_batch_p2p_comm, batch);
 }
-void WriteDp(Editor& e, bool on, Value bucket_size) {
-  Write(e, K::bucket_size, K::comm_overlap_bucket_size, std::move(bucket_size));
+void WriteDp(Editor& e, bool on, const Value& bucket_size) {
+  Write(e, K::bucket_size, K::comm_overlap_bucket_size, bucket_size);
   Write(e, K::overlap_grad_reduce, K::comm_overlap_overlap_grad_reduce, on);
   Write(e, K::overlap_param_gather, K::comm_overlap_overlap_param_gather, on);
   Write(e, K::optimizer_overlap_param_gather, K::comm_overlap_overlap_param_gather, on);

@@ -26,7 +26,7 @@ Config Named(absl::string_view model, const std::vector<std::pair<Knob, Value>>&
   for (const auto& [knob, argument] : FindLoongForgeModel(model)->arguments) {
     config.Set(knob, argument.value, Origin::kModel);
   }
-  for (auto& [knob, value] : knobs) config.Set(knob, std::move(value), Origin::kCaller);
+  for (const auto& [knob, value] : knobs) config.Set(knob, value, Origin::kCaller);
   return config;
 }
 

@@ -60,6 +60,7 @@ const RecipeFlag* FindFlag(absl::string_view name) {
 
 void Unknown(const Argument& word, absl::string_view name, OverrideReader* reader) {
   std::vector<absl::string_view> names;
+  names.reserve(kFlags.size());
   for (const RecipeFlag& flag : kFlags) names.push_back(flag.name);
   const absl::string_view nearest = NearestName(name, names);
   reader->Refuse(word, OverrideReader::kUnknown, Printable(word.text),
