@@ -10,6 +10,7 @@
 #include "resolver/base/work.h"
 #include "resolver/normalize/canonical_bytes.h"
 #include "resolver/resolver.h"
+#include "resolver/shell/reader.h"
 #include "tests/support/requests.h"
 
 namespace flightplan {
@@ -584,6 +585,23 @@ TEST(ValidateConfig, AModelLargerThanAnyIsNotWeighed) {
   EXPECT_TRUE(std::any_of(response.not_judged().begin(), response.not_judged().end(), [](const std::string& what) {
     return what == "memory: num_layers is 400000000: models up to 10000 are weighed";
   }));
+}
+
+// Its repair once read the script twice more, each time up to the same bound.
+TEST(ValidateConfig, DoesNotRepairAScriptThatTookTooMuchWorkToRead) {
+  std::string script = "x=aaaaaaaa\n";
+  for (int i = 0; i < 14; ++i) absl::StrAppend(&script, "x=$x$x\n");
+  absl::StrAppend(&script, "for ((i=0;i<200;i++)); do for ((j=0;j<200;j++)); do y=${x:0:1}; done; done\n");
+  v1::ValidateConfigRequest request;
+  request.mutable_target()->set_framework("megatron-lm");
+  request.mutable_file()->set_text(absl::StrCat(script, "torchrun pretrain_gpt.py --num-layers 4\n"));
+  request.set_repair(true);
+  const Work work(4 * kMaxScriptWork);
+  v1::ValidateConfigResponse response;
+  ASSERT_TRUE(TestResolver().ValidateConfig(request, &response).ok());
+  EXPECT_EQ(Errors(response.findings()), std::set<std::string>({"input.limit"}));
+  EXPECT_EQ(response.repair().text(), request.file().text());
+  EXPECT_LT(work.used(), kMaxScriptWork + kMaxScriptWork / 4);
 }
 
 }  // namespace

@@ -27,6 +27,7 @@ Work::~Work() {
 void Work::Look(size_t units) {
   const uint64_t done = stride_ - until_look_ + units;
   left_ -= std::min(left_, done);
+  used_ += done;
   if (outer_ != nullptr && done > 0) outer_->Take(static_cast<size_t>(done));
   abandoned_ = abandoned_ || (outer_ != nullptr && outer_->abandoned_) || (stopped_ && stopped_());
   spent_ = spent_ || left_ == 0 || abandoned_ || (outer_ != nullptr && outer_->spent_);

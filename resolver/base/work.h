@@ -30,6 +30,8 @@ class Work {
   static bool Affords(uint64_t units) { return current_ == nullptr || current_->left_ >= units; }
   // Whether it was the caller who ended it.
   static bool Abandoned() { return current_ != nullptr && current_->abandoned_; }
+  // What was spent from this one so far: to see what a unit costs.
+  uint64_t used() const { return used_ + (stride_ - until_look_); }
 
  private:
   void Take(size_t units) {
@@ -44,6 +46,7 @@ class Work {
   Work* const outer_;
   const std::function<bool()> stopped_;
   uint64_t left_;            // as of the last look
+  uint64_t used_ = 0;        // until then
   uint64_t until_look_ = 0;  // units until the next one
   uint64_t stride_ = 0;      // what until_look_ was then
   bool spent_ = false, abandoned_ = false;

@@ -3,6 +3,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
+#include "resolver/base/work.h"
 
 namespace flightplan {
 namespace {
@@ -133,6 +134,16 @@ TEST(YamlAliases, NeitherBlowUpNorTurnInCircles) {
   std::string nodes = "a: [";
   for (int i = 0; i < 500'000; ++i) nodes += "1,";
   EXPECT_TRUE(absl::StrContains(ParseYaml("f", nodes + "1]").status().message(), "bytes in memory"));
+}
+
+// A text of 1 MiB once took half a second, and a repair of it a multiple.
+TEST(ParseYaml, RefusesWhatCostsMoreThanTheAnswerMay) {
+  const std::string text(1 << 19, 'a');
+  const Work work(uint64_t{1} << 27);
+  EXPECT_TRUE(ParseYaml("f", text).ok());
+  const absl::Status again = ParseYaml("f", text).status();
+  EXPECT_EQ(again.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(again.message(), "f:1:1: 524288 bytes of YAML take more work than one answer may");
 }
 
 }  // namespace

@@ -165,6 +165,13 @@ absl::Status RepairMemory(JudgeQuestion* repaired, RepairedConfig* out) {
 }  // namespace
 
 absl::StatusOr<RepairedConfig> RepairConfig(const JudgeQuestion& question, const ReadConfig& written) {
+  // Nothing was judged, so nothing is repaired. Reading the text again would cost what it has cost.
+  if (written.reading.no_launch) {
+    RepairedConfig same;
+    same.judged = Judge(written);
+    same.input = question.input;
+    return same;
+  }
   RepairOptions options{question.repair_convergence};
   // What rests on values that stand elsewhere is no fault of the text.
   options.counts = [&written](const Finding& finding) {

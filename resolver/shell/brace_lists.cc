@@ -87,7 +87,7 @@ class Expander {
     std::vector<TracedText> words(1);
     while (!Work::Spent()) {
       const std::optional<List> list = depth < kMaxDepth ? FindList(begin, end) : std::nullopt;
-      for (TracedText& word : words) word.AddRange(word_, begin, list.has_value() ? list->open : end);
+      if (!AddToEach(begin, list.has_value() ? list->open : end, &words)) return std::nullopt;
       if (!list.has_value()) return words;
       const std::optional<std::vector<TracedText>> items = Items(*list, depth);
       if (!items.has_value() || words.size() > most_ / items->size()) return std::nullopt;
@@ -108,6 +108,13 @@ class Expander {
   }
 
  private:
+  // Adds what stands between two lists. False: the words together would be more than may be expanded.
+  bool AddToEach(size_t begin, size_t end, std::vector<TracedText>* words) const {
+    if (words->size() > 1 && words->size() > kMaxExpandedBytes / (end - begin + 1)) return false;
+    for (TracedText& word : *words) word.AddRange(word_, begin, end);
+    return true;
+  }
+
   // The first in the range: what is in braces with a comma of its own, or a sequence.
   std::optional<List> FindList(size_t begin, size_t end) const {
     for (size_t at = begin; at < end && !Work::Spent(); at = EndOfShellPart(text_, at)) {

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
+#include "resolver/base/work.h"
 
 namespace flightplan {
 namespace {
@@ -162,6 +163,19 @@ TEST(ShellReader, AScriptThatTakesTooMuchWorkIsNotReadToItsEnd) {
     ASSERT_EQ(launch.findings.size(), 1u);
     EXPECT_EQ(launch.findings[0].finding.rule_id, "input.limit");
   }
+}
+
+// What stands behind a list is once more in each of its words: 1 MiB of script was 430 MiB of memory.
+TEST(ShellReader, WordsOfAListAreTogetherNoLongerThanOneWordMayBe) {
+  const std::string tail(100'000, 'a');
+  const ShellLaunch launch =
+      ReadShellLaunch(absl::StrCat("echo {1..4000}", tail, "\ntorchrun pretrain_gpt.py --num-layers 4\n"), {});
+  EXPECT_EQ(launch.args.size(), 2u);
+  ASSERT_EQ(launch.findings.size(), 1u);
+  EXPECT_EQ(launch.findings[0].finding.needs, "more words than are read");
+  const Work work(uint64_t{1} << 24);
+  ReadShellLaunch(absl::StrCat("echo {1..4000}", tail, "\n"), {});
+  EXPECT_LT(work.used(), uint64_t{4} << 20);
 }
 
 }  // namespace

@@ -15,8 +15,8 @@
 
 namespace flightplan::service {
 
-// Of one answer, in units of base/work.h: a quarter of a second.
-inline constexpr uint64_t kMaxAnswerWork = uint64_t{1} << 28;
+// Of one answer, in units of base/work.h: at most a quarter of a second.
+inline constexpr uint64_t kMaxAnswerWork = uint64_t{1} << 27;
 // Of one that is searched for: the search, and the answer around it.
 inline constexpr uint64_t kMaxSearchWork = 2 * kOpenLayoutWork;
 // Searches of one tenant that wait for their turn, per thread that searches; more are refused.
