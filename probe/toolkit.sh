@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Fetches the CUDA compiler as pinned Python wheels, for machines without a toolkit: about 105 MB to download, no root.
+# Fetches the CUDA compiler and its disassembler as pinned Python wheels, for machines without a toolkit: about 110 MB to
+# download, no root.
 # It compiles; it cannot run anything without a driver. probe/cuda.cmake looks where this puts it.
 set -euo pipefail
 
@@ -20,12 +21,13 @@ case "${1:-}" in
   -h | --help) usage; exit 0 ;;
   *) usage >&2; exit 2 ;;
 esac
-nvcc="$home/nvidia/cu13/bin/nvcc"
-if [ -x "$nvcc" ]; then
+bin="$home/nvidia/cu13/bin"
+nvcc="$bin/nvcc"
+if [ -x "$nvcc" ] && [ -x "$bin/cuobjdump" ] && [ -x "$bin/nvdisasm" ]; then
   echo "toolkit: $nvcc"
   exit
 fi
-[ "${1:-}" != --check ] || { echo "toolkit: $nvcc is missing"; exit 1; }
+[ "${1:-}" != --check ] || { echo "toolkit: $nvcc, cuobjdump or nvdisasm is missing"; exit 1; }
 
 part="$home.part.$$"
 trap 'rm -rf "$part"' EXIT

@@ -2,8 +2,11 @@
 // with its own index arithmetic, barriers and warp operations, where there is no GPU. Found instead of NVIDIA's header
 // by include path. It says whether results are right; it says nothing about time, and no profile can come of it.
 //
-// Work is queued and runs at the next synchronisation, in the order of enqueueing. The threads of a block are fibres
-// that give way at barriers and warp operations (threads.cc); blocks run one after the other.
+// Work is queued on streams and runs at the next synchronisation, in a drawn order that events and streams allow
+// (streams.cc). The threads of a block are fibres that give way at barriers and warp operations (threads.cc); blocks
+// run one after the other. Whatever the hardware leaves open goes against the code: copies land late, or at once, or at
+// some poll; matrix instructions compute after everyone else had a turn. probe/emulation/mutations.py holds that it
+// notices.
 #pragma once
 
 #include <algorithm>
@@ -13,6 +16,8 @@
 #include <cstdint>
 #include <cstring>
 #include <functional>
+#include <string>
+#include <vector>
 
 #define __global__
 #define __device__
@@ -120,18 +125,35 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event);
 cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigned flags);
 cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t begin, cudaEvent_t end);
 
+cudaError_t EmulatedFuncSetAttribute(const void* kernel, cudaFuncAttribute attribute, int value);
 template <class Kernel>
-cudaError_t cudaFuncSetAttribute(Kernel, cudaFuncAttribute, int) {
-  return cudaSuccess;
+cudaError_t cudaFuncSetAttribute(Kernel kernel, cudaFuncAttribute attribute, int value) {
+  return EmulatedFuncSetAttribute(reinterpret_cast<const void*>(kernel), attribute, value);
 }
 
 namespace emulation {
 
-void Launch(cudaStream_t stream, dim3 blocks, dim3 threads, size_t shared_bytes, std::function<void()> kernel);
+struct LaunchedKernel {
+  cudaStream_t stream = nullptr;
+  dim3 blocks{1}, threads{1};
+  size_t shared_bytes = 0;
+  bool cooperative = false;
+  const void* kernel = nullptr;  // whose attributes hold; null: a test's own
+};
+cudaError_t Launch(const LaunchedKernel& launched, std::function<void()> kernel);
 
-// In which order the threads of a block get their turns: a result that depends on it is a race.
+// In which order the threads of a block get their turns: a result that depends on it is a race. Shuffled, blocks come
+// in any order, too, and asynchronous copies may land as soon as they are started.
 enum class Order { kForward, kBackward, kShuffled };
 void SetOrder(Order order);
+// Of everything that is drawn.
+void SetSeed(unsigned seed);
+// Kernels are queued and passed, but do nothing: for tests of what waits for what.
+void SetQueuesAlone(bool alone);
+
+// Says so in the trace when the stream has come by it.
+void Mark(cudaStream_t stream, std::string what);
+std::vector<std::string> TakeTrace();
 
 // Memory that an arena hands out is followed by a margin. TakeBack ends the program if a margin was written to; with
 // AddressSanitizer reading it is a fault too.
@@ -147,6 +169,9 @@ void* SharedMemory();  // the dynamic part
 void Barrier();
 // Gives way to other threads; for loops that poll.
 void Pause();
+// The device's clock: a poll takes a microsecond, nothing else takes any time. So no deadline of a kernel depends on
+// how busy this machine is.
+uint64_t NowNs();
 // The lanes of a warp meet: each brings `bytes` (64 at most) and sees what all brought, until their next meeting.
 const unsigned char (*Meet(const void* mine, size_t bytes))[64];
 int Lane();
@@ -154,10 +179,20 @@ int Lane();
 void Defer(std::function<void()> work);
 void CloseGroup();
 void Settle(size_t pending);
-// The same for matrix instructions, which are waited for on their own.
+// The same for matrix instructions, which are waited for on their own. They read what plain stores have written only
+// after FenceWrites by whoever wrote, and are begun anew for every group.
+void BeginMatrices();
 void DeferMatrices(std::function<void()> work);
 void CloseMatrices();
 void SettleMatrices(size_t pending);
+void FenceWrites();
+// A copy by the bulk engine: done at some later poll of any thread of the block.
+void LandLater(std::function<void()> work);
+// Barriers that this thread has set up and not yet shown to others; maps that it has looked at anew.
+void SetUp(uint64_t* barrier);
+std::vector<uint64_t*> TakeSetUp();
+void Acquire(const void* map);
+bool HasAcquired(const void* map);
 
 template <class T>
 T FromLane(const unsigned char (*all)[64], int lane) {

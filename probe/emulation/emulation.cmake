@@ -2,8 +2,8 @@
 file(GLOB kernel_sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/kernels/*.cu")
 set_source_files_properties(${kernel_sources} PROPERTIES LANGUAGE CXX COMPILE_OPTIONS
   "-xc++;-O1;-fno-strict-aliasing;-Wno-unknown-pragmas;-Wno-uninitialized;-Wno-shadow")  # as nvcc takes them
-add_executable(flightplan_probe_kernels_test emulation/kernels_test.cc emulation/runtime.cc emulation/threads.cc
-  ${kernel_sources})
+add_executable(flightplan_probe_kernels_test emulation/kernels_test.cc emulation/runtime.cc emulation/streams.cc
+  emulation/threads.cc ${kernel_sources})
 target_include_directories(flightplan_probe_kernels_test BEFORE PRIVATE emulation)
 target_link_libraries(flightplan_probe_kernels_test PRIVATE flightplan_probe_core flightplan_fit GTest::gtest_main
   flightplan_warnings)
@@ -11,3 +11,8 @@ set_target_properties(flightplan_probe_kernels_test PROPERTIES RUNTIME_OUTPUT_DI
 # The threads of a block in their order, and in another: a result that differs is a race.
 add_test(NAME probe/kernels COMMAND flightplan_probe_kernels_test --gtest_filter=-*Shuffled)
 add_test(NAME probe/kernels_shuffled COMMAND flightplan_probe_kernels_test --gtest_filter=*Shuffled)
+# The emulation has to notice faults: each of some two dozen, in a copy of the kernel that it is put into.
+add_test(NAME probe/mutations COMMAND Python3::Interpreter "${CMAKE_CURRENT_SOURCE_DIR}/emulation/mutations.py"
+  "${CMAKE_BINARY_DIR}/compile_commands.json" "$<JOIN:$<TARGET_OBJECTS:flightplan_probe_kernels_test>,,>"
+  "$<TARGET_FILE:flightplan_probe_core>,$<TARGET_FILE:flightplan_fit>,$<TARGET_FILE:GTest::gtest_main>,$<TARGET_FILE:GTest::gtest>")
+set_tests_properties(probe/mutations PROPERTIES LABELS slow TIMEOUT 1500 PROCESSORS 2)

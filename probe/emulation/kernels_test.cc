@@ -3,12 +3,15 @@
 // on the order is a race. Compilers and caches are not emulated, nor is time.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <iterator>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "probe/kernels/bulk.cuh"
+#include "probe/kernels/pair.cuh"
 
 namespace flightplan::probe {
 namespace {
@@ -61,6 +64,28 @@ std::string CaseName(const testing::TestParamInfo<std::tuple<ExperimentGroup, em
 INSTANTIATE_TEST_SUITE_P(All, Kernels,
                          testing::Combine(testing::ValuesIn(kExperimentGroups), testing::ValuesIn(kOrders)), CaseName);
 
+// More tiles than blocks: what a stage or a barrier is left with by one tile, the next one meets.
+TEST(Gemms, BlocksGoThroughSeveralTiles) {
+  for (const emulation::Order order : kOrders) {
+    emulation::SetOrder(order);
+    Gpu gpu;
+    gpu.check_only = true;
+    gpu.shape = CheckShape();
+    ASSERT_TRUE(gpu.Open(0).ok());
+    for (const GemmPath path : {GemmPath::kOwn, GemmPath::kHopper, GemmPath::kTma}) {
+      gpu.arena.Reset();
+      Gemms gemms;
+      int sets = 0;
+      ASSERT_TRUE(gemms.Open(gpu, path, {{.m = 136, .n = 520, .k = 328}}, /*sm_count=*/2).ok());
+      ASSERT_TRUE(gemms.AllocateSets(1, &sets).ok());
+      ASSERT_GT(gemms.tiles(), 2 * 2);
+      EXPECT_TRUE(gemms.Check().ok()) << Name(path);
+    }
+    gpu.arena.Reset();
+    gpu.Close();
+  }
+}
+
 TEST(ExperimentGroups, AreThoseThatADeviceIsAskedFor) {
   std::vector<std::string> made, asked(std::begin(kGroups), std::end(kGroups));
   for (const ExperimentGroup& group : kExperimentGroups) made.push_back(group.name);
@@ -70,7 +95,8 @@ TEST(ExperimentGroups, AreThoseThatADeviceIsAskedFor) {
 // ---- The emulation itself sees what it is there to see.
 
 void RunThreads(int threads, size_t shared_bytes, std::function<void()> kernel) {
-  emulation::Launch(nullptr, dim3(1), dim3(static_cast<unsigned>(threads)), shared_bytes, std::move(kernel));
+  const dim3 size(static_cast<unsigned>(threads));
+  ASSERT_EQ(emulation::Launch({.threads = size, .shared_bytes = shared_bytes}, std::move(kernel)), cudaSuccess);
   cudaDeviceSynchronize();
 }
 
@@ -136,6 +162,7 @@ TEST(EmulationDeathTest, EndsOnAnArrivalTooMany) {
   EXPECT_DEATH(RunThreads(1, 0,
                           [&] {
                             InitBarrier(&barrier, 1);
+                            FenceBarriers();
                             ArriveAndExpect(&barrier, 16);
                             Arrive(&barrier);
                           }),
@@ -153,11 +180,15 @@ TEST(Emulation, TilesReportToTheirBarrier) {
   RunThreads(1, 2048, [&] {
     uint64_t* barrier = reinterpret_cast<uint64_t*>(DynamicShared() + 1024);
     InitBarrier(barrier, 1);
+    FenceBarriers();
+    AcquireMap(&map);
     EXPECT_TRUE(PhaseIsOver(barrier, 1));
     ArriveAndExpect(barrier, 1024);
     EXPECT_FALSE(PhaseIsOver(barrier, 0));
     CopyTile(&map, 0, 1, DynamicShared(), barrier);
-    EXPECT_TRUE(PhaseIsOver(barrier, 0));
+    EXPECT_EQ(reinterpret_cast<const Bf16*>(DynamicShared())->bits, 0xffff);  // has not landed
+    while (!PhaseIsOver(barrier, 0)) {
+    }
     EXPECT_FALSE(PhaseIsOver(barrier, 1));
     const Bf16* tile = reinterpret_cast<const Bf16*>(DynamicShared());
     EXPECT_EQ(tile[0].bits, 2);
@@ -169,6 +200,7 @@ TEST(Emulation, TilesReportToTheirBarrier) {
 
 // A copy lands when it is waited for, and not before.
 TEST(Emulation, CopiesLandLate) {
+  emulation::SetOrder(emulation::Order::kForward);
   alignas(16) Bf16 memory[16];
   for (Bf16& x : memory) x.bits = 7;
   RunThreads(1, 64, [&] {
@@ -184,6 +216,113 @@ TEST(Emulation, CopiesLandLate) {
     WaitForCopies<0>();
     EXPECT_EQ(shared[15].bits, 0);
   });
+}
+
+// ---- What waits for what.
+
+TEST(Emulation, StreamsRunInAnyOrderThatEventsAllow) {
+  cudaStream_t streams[2];
+  cudaEvent_t event;
+  for (cudaStream_t& stream : streams)
+    ASSERT_EQ(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), cudaSuccess);
+  ASSERT_EQ(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), cudaSuccess);
+  std::set<std::vector<std::string>> free, ordered;
+  for (int i = 0; i < 40; ++i) {
+    for (const bool wait : {false, true}) {
+      emulation::Mark(streams[0], "a");
+      ASSERT_EQ(cudaEventRecord(event, streams[0]), cudaSuccess);
+      if (wait) cudaStreamWaitEvent(streams[1], event);
+      emulation::Mark(streams[1], "b");
+      ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+      (wait ? ordered : free).insert(emulation::TakeTrace());
+    }
+  }
+  EXPECT_EQ(free.size(), 2u);
+  EXPECT_EQ(ordered, (std::set<std::vector<std::string>>{{"a", "b"}}));
+}
+
+TEST(EmulationDeathTest, EndsOnACaptureThatIsNotJoined) {
+  cudaStream_t streams[2];
+  cudaEvent_t event;
+  for (cudaStream_t& stream : streams)
+    ASSERT_EQ(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), cudaSuccess);
+  ASSERT_EQ(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), cudaSuccess);
+  const auto capture = [&] {
+    cudaGraph_t graph = nullptr;
+    cudaStreamBeginCapture(streams[0], cudaStreamCaptureModeThreadLocal);
+    cudaEventRecord(event, streams[0]);
+    cudaStreamWaitEvent(streams[1], event);
+    emulation::Mark(streams[1], "b");
+    cudaStreamEndCapture(streams[0], &graph);
+  };
+  EXPECT_DEATH(capture(), "not joined");
+}
+
+TEST(Emulation, RefusesWhatTheDriverRefuses) {
+  char* device = nullptr;
+  char host[16];
+  cudaStream_t stream;
+  ASSERT_EQ(cudaMalloc(&device, 16), cudaSuccess);
+  EXPECT_EQ(cudaMemcpyAsync(device, host, 16, cudaMemcpyHostToDevice, nullptr), cudaSuccess);
+  EXPECT_NE(cudaMemcpyAsync(device, host, 16, cudaMemcpyDeviceToHost, nullptr), cudaSuccess);
+  EXPECT_NE(cudaMemcpyAsync(device, host, 17, cudaMemcpyHostToDevice, nullptr), cudaSuccess);
+  EXPECT_NE(cudaMemsetAsync(host, 0, 16, nullptr), cudaSuccess);
+  EXPECT_NE(cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking, 1), cudaSuccess);
+  const int no_kernel = 0;
+  EXPECT_NE(emulation::Launch({.shared_bytes = 64 << 10, .kernel = &no_kernel}, [] {}), cudaSuccess);
+  EXPECT_NE(cudaFuncSetAttribute(&no_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, 228 << 10), cudaSuccess);
+  TensorMap map;
+  alignas(16) Bf16 matrix[64];
+  EXPECT_FALSE(MakeTensorMap(matrix + 1, 8, 1, 8, &map).ok());
+  EXPECT_FALSE(MakeTensorMap(matrix, 12, 1, 8, &map).ok());
+  EXPECT_FALSE(MakeTensorMap(matrix, 8, 1, 257, &map).ok());
+  cudaFree(device);
+}
+
+// Where each of `marks` stands in a trace.
+std::vector<int64_t> Places(const std::vector<std::string>& trace, const std::vector<std::string>& marks) {
+  std::vector<int64_t> places;
+  for (const std::string& mark : marks) {
+    places.push_back(std::find(trace.begin(), trace.end(), mark) - trace.begin());
+  }
+  return places;
+}
+
+// Two microbatches cross each other in a pair step; each of them goes through its own nodes in their order, and nothing
+// is left when the compute stream is done.
+TEST(LayerPair, KeepsTheOrderOfBothMicrobatches) {
+  Gpu gpu;
+  gpu.check_only = true;
+  gpu.shape = CheckShape();
+  ASSERT_TRUE(gpu.Open(0).ok());
+  LayerPair pair;
+  ASSERT_TRUE(pair.Allocate(gpu, 20).ok());
+  emulation::TakeTrace();
+  emulation::SetQueuesAlone(true);
+  const std::vector<std::string> chains[] = {{"pre.fwd", "dispatch.fwd", "mlp.fwd", "combine.fwd"},
+                                             {"combine.bwd", "mlp.bwd", "dispatch.bwd", "pre.bwd"}};
+  for (const fit::PairSchedule& schedule : {fit::PairSchedule{true, false, false}, fit::PairSchedule{true, true, false},
+                                            fit::PairSchedule{true, true, true}}) {
+    for (int run = 0; run < 60; ++run) {
+      emulation::Mark(gpu.stream, "before");
+      ASSERT_TRUE(pair.Overlapped(gpu.stream, gpu.side, schedule).ok());
+      emulation::Mark(gpu.stream, "after");
+      ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+      const std::vector<std::string> trace = emulation::TakeTrace();
+      EXPECT_EQ(trace.front(), "before");
+      EXPECT_EQ(trace.back(), "after");
+      for (const std::vector<std::string>& chain : chains) {
+        std::vector<std::string> marks;
+        for (const std::string& node : chain) marks.insert(marks.end(), {"begin " + node, "end " + node});
+        const std::vector<int64_t> places = Places(trace, marks);
+        EXPECT_TRUE(std::is_sorted(places.begin(), places.end())) << testing::PrintToString(trace);
+        EXPECT_LT(places.back(), static_cast<int64_t>(trace.size()));
+      }
+    }
+  }
+  emulation::SetQueuesAlone(false);
+  gpu.arena.Reset();
+  gpu.Close();
 }
 
 }  // namespace

@@ -2,21 +2,15 @@
 // element.
 #pragma once
 
-#include <chrono>
-
 #include "probe/emulation/cuda_bf16.h"
 
 namespace flightplan::probe {
 
-inline uint64_t GlobalNs() {
-  return static_cast<uint64_t>(
-      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
-          .count());
-}
+inline uint64_t GlobalNs() { return emulation::NowNs(); }
 
 inline unsigned char* DynamicShared() { return static_cast<unsigned char*>(emulation::SharedMemory()); }
 
-// As late as the code allows: a wait that is missing shows.
+// As late as the code allows, or at once: a wait that is missing shows, and so does a stage that is still read.
 inline void CopyAsync(Bf16* to, const Bf16* from, bool valid) {
   if (reinterpret_cast<uintptr_t>(to) % 16 != 0 || reinterpret_cast<uintptr_t>(from) % 16 != 0) {
     emulation::Fault("an asynchronous copy that is not aligned to 16 bytes");
@@ -82,9 +76,9 @@ inline uint64_t SwizzledMatrix(const void* at, int panel_bytes, int group_bytes)
   return offset >> 4 | static_cast<uint64_t>(panel_bytes) >> 4 << 16 | static_cast<uint64_t>(group_bytes) >> 4 << 32 |
          uint64_t{1} << 62;
 }
-inline void FenceForMatrices() {}
-inline void FenceSums(float (&)[128]) {}
-inline void BeginMatrices() {}
+inline void FenceForMatrices() { emulation::FenceWrites(); }
+inline void FenceSums(float (&)[128]) {}  // a word to the compiler, of which there is none here
+inline void BeginMatrices() { emulation::BeginMatrices(); }
 
 namespace internal {
 
@@ -105,8 +99,8 @@ float ElementAt(uint64_t matrix, int row, int k) {
 }  // namespace internal
 
 // wgmma m64n256k16: warp w holds rows 16 w + lane / 4 and 8 more; registers 4 j, 4 j + 1 the columns 8 j + lane % 4 * 2
-// and the next of the first, 4 j + 2 and 4 j + 3 of the second. Computed when it is waited for, so that operands that
-// are overwritten too early show.
+// and the next of the first, 4 j + 2 and 4 j + 3 of the second. Computed when it is waited for, after others had turns,
+// so that operands that are overwritten too early show.
 template <bool kTransposeA, bool kTransposeB>
 inline void MultiplyMatrices(float (&d)[128], uint64_t a, uint64_t b) {
   float* sums = d;

@@ -1,14 +1,10 @@
-// Streams, graphs, events and memory of the emulated device.
-#include <chrono>
+// The emulated device itself, its memory, and what may be copied where.
 #include <cstdio>
 #include <cstdlib>
-#include <deque>
 #include <map>
-#include <utility>
-#include <vector>
 
 #include "probe/device/libraries.h"
-#include "probe/emulation/cuda_runtime.h"
+#include "probe/emulation/queues.h"
 #include "probe/emulation/run_blocks.h"
 
 #ifdef __SANITIZE_ADDRESS__
@@ -18,55 +14,48 @@
 #define ASAN_UNPOISON_MEMORY_REGION(memory, bytes)
 #endif
 
-using Work = std::function<void()>;
-
-struct EmulatedStream {
-  int priority = 0;
-};
-struct EmulatedEvent {
-  bool timed = true;
-  double us = -1;  // not recorded
-};
-struct EmulatedGraph {
-  std::vector<Work> nodes;
-};
-
 namespace {
 
 constexpr size_t kFreeBytes = size_t{1} << 30;  // so that a quarter of it is the cap
 constexpr unsigned char kMargin = 0xa5;
+constexpr int kSharedBytesUnasked = 48 << 10;  // without the attribute
 
-std::deque<Work> queued;  // of all streams: events only ever point backwards
-EmulatedGraph* capturing = nullptr;
+struct Allocation {
+  size_t bytes = 0;
+  bool device = false;
+};
+std::map<const char*, Allocation> allocations;
 std::map<char*, int64_t> handed_out;
+std::map<const void*, int> most_shared_bytes;  // of kernels whose attribute was set
 
-cudaError_t Queue(Work work) {
-  if (capturing != nullptr) {
-    capturing->nodes.push_back(std::move(work));
-  } else {
-    queued.push_back(std::move(work));
-  }
+cudaError_t Allocate(void** memory, size_t bytes, bool device) {
+  *memory = std::aligned_alloc(1024, (bytes + 1023) / 1024 * 1024);
+  if (*memory == nullptr) return cudaErrorMemoryAllocation;
+  allocations[static_cast<const char*>(*memory)] = {bytes, device};
   return cudaSuccess;
 }
 
-cudaError_t Drain() {
-  if (capturing != nullptr) emulation::Fault("a synchronisation while a stream is captured");
-  while (!queued.empty()) {
-    const Work work = std::move(queued.front());
-    queued.pop_front();
-    work();
-  }
-  return cudaSuccess;
+// Of the device, whole: from `memory` on, `bytes` of one allocation.
+bool OnDevice(const void* memory, size_t bytes) {
+  const char* at = static_cast<const char*>(memory);
+  auto next = allocations.upper_bound(at);
+  if (next == allocations.begin()) return false;
+  const auto& [begin, allocation] = *--next;
+  return allocation.device && at + bytes <= begin + allocation.bytes;
 }
 
-double NowUs() {
-  return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now().time_since_epoch()).count();
+// A pointer of the other side, or one that reaches beyond its allocation.
+bool MayCopy(const void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
+  return OnDevice(to, bytes) == (kind != cudaMemcpyDeviceToHost) &&
+         OnDevice(from, bytes) == (kind != cudaMemcpyHostToDevice);
 }
 
 }  // namespace
 
 const char* cudaGetErrorName(cudaError_t error) {
-  return error == cudaErrorMemoryAllocation ? "cudaErrorMemoryAllocation" : "cudaErrorInvalidValue";
+  return error == cudaErrorMemoryAllocation ? "cudaErrorMemoryAllocation"
+         : error == cudaErrorNotReady       ? "cudaErrorNotReady"
+                                            : "cudaErrorInvalidValue";
 }
 const char* cudaGetErrorString(cudaError_t) { return "emulated"; }
 cudaError_t cudaGetLastError() { return cudaSuccess; }
@@ -75,7 +64,7 @@ cudaError_t cudaSetDevice(int) { return cudaSuccess; }
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int) {
   switch (attribute) {
     case cudaDevAttrMultiProcessorCount:
-      *value = 40;  // enough for an exchange on 20 beside something
+      *value = emulation::kSmCount;
       break;
     case cudaDevAttrL2CacheSize:
       *value = 256 << 10;
@@ -92,108 +81,44 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int) {
   }
   return cudaSuccess;
 }
-cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
-  *least = 0;
-  *greatest = -5;
-  return cudaSuccess;
-}
-cudaError_t cudaDeviceSynchronize() { return Drain(); }
 cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
   *free = *total = kFreeBytes;
   return cudaSuccess;
 }
 
-cudaError_t EmulatedMalloc(void** memory, size_t bytes) {
-  *memory = std::aligned_alloc(1024, (bytes + 1023) / 1024 * 1024);
-  return *memory != nullptr ? cudaSuccess : cudaErrorMemoryAllocation;
-}
-cudaError_t EmulatedHostAlloc(void** memory, size_t bytes) { return EmulatedMalloc(memory, bytes); }
+cudaError_t EmulatedMalloc(void** memory, size_t bytes) { return Allocate(memory, bytes, /*device=*/true); }
+cudaError_t EmulatedHostAlloc(void** memory, size_t bytes) { return Allocate(memory, bytes, /*device=*/false); }
 cudaError_t cudaFree(void* memory) {
-  Drain();
+  emulation::Drain();
+  allocations.erase(static_cast<const char*>(memory));
   std::free(memory);
   return cudaSuccess;
 }
 cudaError_t cudaFreeHost(void* memory) { return cudaFree(memory); }
-cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind, cudaStream_t) {
-  return Queue([=] { std::memcpy(to, from, bytes); });
+cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream) {
+  if (!MayCopy(to, from, bytes, kind)) return cudaErrorInvalidValue;
+  return emulation::Queue(stream, [=] { std::memcpy(to, from, bytes); });
 }
-cudaError_t cudaMemsetAsync(void* memory, int value, size_t bytes, cudaStream_t) {
-  return Queue([=] { std::memset(memory, value, bytes); });
-}
-
-cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
-  *stream = new EmulatedStream;  // as long as the process, like a device's
-  return cudaSuccess;
-}
-cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned, int priority) {
-  *stream = new EmulatedStream{priority};
-  return cudaSuccess;
-}
-cudaError_t cudaStreamSynchronize(cudaStream_t) { return Drain(); }
-cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned) { return cudaSuccess; }
-cudaError_t cudaStreamIsCapturing(cudaStream_t, cudaStreamCaptureStatus* status) {
-  *status = capturing != nullptr ? cudaStreamCaptureStatusActive : cudaStreamCaptureStatusNone;
-  return cudaSuccess;
-}
-cudaError_t cudaStreamBeginCapture(cudaStream_t, cudaStreamCaptureMode) {
-  if (capturing != nullptr) emulation::Fault("a capture within a capture");
-  capturing = new EmulatedGraph;
-  return cudaSuccess;
-}
-cudaError_t cudaStreamEndCapture(cudaStream_t, cudaGraph_t* graph) {
-  *graph = std::exchange(capturing, nullptr);
-  return *graph != nullptr ? cudaSuccess : cudaErrorInvalidValue;
-}
-cudaError_t cudaGraphInstantiate(cudaGraphExec_t* exec, cudaGraph_t graph, unsigned) {
-  *exec = new EmulatedGraph(*graph);
-  return cudaSuccess;
-}
-cudaError_t cudaGraphUpload(cudaGraphExec_t, cudaStream_t) { return cudaSuccess; }
-cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t) {
-  return Queue([exec] {
-    for (const Work& node : exec->nodes) node();
-  });
-}
-cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
-  delete graph;
-  return cudaSuccess;
-}
-cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec) {
-  Drain();
-  delete exec;
-  return cudaSuccess;
+cudaError_t cudaMemsetAsync(void* memory, int value, size_t bytes, cudaStream_t stream) {
+  if (!OnDevice(memory, bytes)) return cudaErrorInvalidValue;
+  return emulation::Queue(stream, [=] { std::memset(memory, value, bytes); });
 }
 
-cudaError_t cudaEventCreate(cudaEvent_t* event) {
-  *event = new EmulatedEvent;
-  return cudaSuccess;
-}
-cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags) {
-  *event = new EmulatedEvent{(flags & cudaEventDisableTiming) == 0};
-  return cudaSuccess;
-}
-cudaError_t cudaEventDestroy(cudaEvent_t event) {
-  if (capturing == nullptr) Drain();
-  delete event;
-  return cudaSuccess;
-}
-cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t) {
-  return Queue([event] { event->us = NowUs(); });
-}
-cudaError_t cudaEventSynchronize(cudaEvent_t) { return Drain(); }
-cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigned) {
-  return cudaEventRecord(event, stream);
-}
-cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t begin, cudaEvent_t end) {
-  if (begin->us < 0 || end->us < 0 || !begin->timed || !end->timed) return cudaErrorInvalidValue;
-  *ms = static_cast<float>((end->us - begin->us) / 1e3);
+cudaError_t EmulatedFuncSetAttribute(const void* kernel, cudaFuncAttribute attribute, int value) {
+  if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize || value < 0 ||
+      value > static_cast<int>(emulation::kSharedBytesPerBlock)) {
+    return cudaErrorInvalidValue;
+  }
+  most_shared_bytes[kernel] = value;
   return cudaSuccess;
 }
 
 namespace emulation {
 
-void Launch(cudaStream_t, dim3 blocks, dim3 threads, size_t shared_bytes, std::function<void()> kernel) {
-  Queue([=] { RunBlocks(blocks, threads, shared_bytes, kernel); });
+int MostSharedBytes(const void* kernel) {
+  if (kernel == nullptr) return static_cast<int>(kSharedBytesPerBlock);  // a lambda of a test
+  const auto found = most_shared_bytes.find(kernel);
+  return found == most_shared_bytes.end() ? kSharedBytesUnasked : std::max(kSharedBytesUnasked, found->second);
 }
 
 void HandOut(void* memory, int64_t bytes) {

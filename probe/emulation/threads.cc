@@ -7,10 +7,13 @@
 #include <cstdlib>
 #include <deque>
 #include <memory>
+#include <numeric>
 #include <random>
+#include <set>
+#include <utility>
 #include <vector>
 
-#include "probe/emulation/cuda_runtime.h"
+#include "probe/emulation/queues.h"
 #include "probe/emulation/run_blocks.h"
 
 uint3 threadIdx = {}, blockIdx = {};
@@ -30,10 +33,14 @@ struct Deferred {
     groups.push_back(std::move(open));
     open.clear();
   }
-  void Settle(size_t pending) {
+  // Whether anything was waited for.
+  bool Settle(size_t pending) {
+    bool any = false;
     for (; groups.size() > pending; groups.pop_front()) {
       for (const auto& work : groups.front()) work();
+      any |= !groups.front().empty();
     }
+    return any;
   }
   bool empty() const { return open.empty() && groups.empty(); }
 };
@@ -47,6 +54,15 @@ struct Fibre {
   const uint64_t* waits_for = nullptr;  // a generation that has to pass `seen`
   uint64_t seen = 0;
   Deferred copies, matrices;
+  bool begun_matrices = false;
+  bool unfenced = false;  // has written what matrix instructions may not read yet
+  std::vector<uint64_t*> set_up;
+  std::set<const void*> acquired;
+};
+
+struct Landing {
+  std::function<void()> work;
+  int polls;  // until it lands
 };
 
 struct Warp {
@@ -67,9 +83,17 @@ struct Block {
   size_t at_barrier = 0;
   uint64_t barrier = 0;
   bool polled = false;  // a thread gave way without waiting for anything
+  uint64_t now_ns = 0;
+  bool tainted = false;  // unfenced writes were handed on at a barrier
+  std::vector<Landing> landings;
   Order order = Order::kForward;
 };
 Block block;
+bool queues_alone = false;
+
+constexpr int kMostPolls = 300, kMostMatrixTurns = 3;
+
+int Draw(int below) { return std::uniform_int_distribution<int>(0, below - 1)(Dice()); }
 
 Fibre& Me() { return *block.fibres[block.current]; }
 #ifdef __SANITIZE_ADDRESS__  // which knows about swapcontext, and takes a jump for an unwinding
@@ -87,9 +111,25 @@ void Resume(Fibre& fibre) {
 }
 #endif
 
+// A moment passes for the bulk engine.
+void Land() {
+  for (size_t i = 0; i < block.landings.size();) {
+    if (--block.landings[i].polls > 0) {
+      ++i;
+      continue;
+    }
+    const std::function<void()> work = std::move(block.landings[i].work);
+    block.landings.erase(block.landings.begin() + static_cast<int64_t>(i));
+    work();
+  }
+}
+
 // Runs the kernel once for every block; the fibre outlives them.
 void Body() {
   for (;;) {
+    Me().begun_matrices = Me().unfenced = false;
+    Me().set_up.clear();
+    Me().acquired.clear();
     (*block.kernel)();
     if (!Me().copies.empty() || !Me().matrices.empty()) Fault("a thread ended with work that it did not wait for");
     Me().done = true;
@@ -112,7 +152,7 @@ void MakeFibres(size_t threads) {
 std::vector<size_t> Turns() {
   std::vector<size_t> turns(block.threads);
   for (size_t i = 0; i < turns.size(); ++i) turns[i] = block.order == Order::kBackward ? turns.size() - 1 - i : i;
-  if (block.order == Order::kShuffled) std::shuffle(turns.begin(), turns.end(), std::mt19937(blockIdx.x + 1));
+  if (block.order == Order::kShuffled) std::shuffle(turns.begin(), turns.end(), Dice());
   return turns;
 }
 
@@ -159,7 +199,10 @@ void RunBlocks(dim3 blocks, dim3 threads, size_t shared_bytes, const std::functi
   block.shared.assign(shared_bytes + 2 * kAlign, 0);
   const size_t offset = kAlign - reinterpret_cast<uintptr_t>(block.shared.data()) % kAlign;
   block.shared_begin = reinterpret_cast<unsigned char*>(block.shared.data() + offset);
-  for (unsigned b = 0; b < blocks.x; ++b) {
+  std::vector<unsigned> order(blocks.x);
+  std::iota(order.begin(), order.end(), 0u);
+  if (block.order == Order::kShuffled) std::shuffle(order.begin(), order.end(), Dice());
+  for (const unsigned b : order) {
     blockIdx = {b, 0, 0};
     std::memset(block.shared_begin, 0xff, shared_bytes);
     for (size_t i = 0; i < block.threads; ++i) {
@@ -167,7 +210,9 @@ void RunBlocks(dim3 blocks, dim3 threads, size_t shared_bytes, const std::functi
       block.fibres[i]->waits_for = nullptr;
     }
     block.at_barrier = 0;
+    block.tainted = false;
     RunOne(Turns());
+    if (!block.landings.empty()) Fault("a block ended while copies into its memory were on their way");
     for (size_t i = offset + shared_bytes; i < block.shared.size(); ++i) {
       if (block.shared[i] != 0) Fault("a write behind the shared memory");
     }
@@ -176,7 +221,11 @@ void RunBlocks(dim3 blocks, dim3 threads, size_t shared_bytes, const std::functi
 
 void* SharedMemory() { return block.shared_begin; }
 
+bool QueuesAlone() { return queues_alone; }
+void SetQueuesAlone(bool alone) { queues_alone = alone; }
+
 void Barrier() {
+  block.tainted |= Me().unfenced;
   if (++block.at_barrier == block.threads) {
     block.at_barrier = 0;
     ++block.barrier;
@@ -188,9 +237,13 @@ void Barrier() {
 }
 
 void Pause() {
+  Land();
+  block.now_ns += 1000;
   block.polled = true;
   GiveWay();
 }
+
+uint64_t NowNs() { return block.now_ns; }
 
 int Lane() { return static_cast<int>(block.current % 32); }
 
@@ -211,12 +264,43 @@ const unsigned char (*Meet(const void* mine, size_t bytes))[64] {
   return warp.brought[generation % 2];
 }
 
-void Defer(std::function<void()> work) { Me().copies.open.push_back(std::move(work)); }
+void Defer(std::function<void()> work) {
+  if (block.order == Order::kShuffled && Draw(2) == 0) {  // lands at once
+    work();
+    work = [] {};
+  }
+  Me().copies.open.push_back(std::move(work));
+}
 void CloseGroup() { Me().copies.Close(); }
-void Settle(size_t pending) { Me().copies.Settle(pending); }
-void DeferMatrices(std::function<void()> work) { Me().matrices.open.push_back(std::move(work)); }
-void CloseMatrices() { Me().matrices.Close(); }
-void SettleMatrices(size_t pending) { Me().matrices.Settle(pending); }
+void Settle(size_t pending) { Me().unfenced |= Me().copies.Settle(pending); }
+void FenceWrites() { Me().unfenced = false; }
+
+void BeginMatrices() { Me().begun_matrices = true; }
+void DeferMatrices(std::function<void()> work) {
+  if (!Me().begun_matrices) Fault("a matrix instruction without wgmma.fence before its group");
+  if (block.tainted || Me().unfenced) Fault("a matrix instruction on memory whose writes were not fenced");
+  Me().matrices.open.push_back(std::move(work));
+}
+void CloseMatrices() {
+  Me().matrices.Close();
+  Me().begun_matrices = false;
+}
+// Late: whoever may not write yet, and would, has had turns before. A warp waits as one, so no lane is done before all
+// are.
+void SettleMatrices(size_t pending) {
+  for (int turns = Draw(kMostMatrixTurns + 1); turns > 0 && Me().matrices.groups.size() > pending; --turns) {
+    Land();
+    GiveWay();
+  }
+  Me().matrices.Settle(pending);
+  Meet(&pending, sizeof pending);
+}
+
+void LandLater(std::function<void()> work) { block.landings.push_back({std::move(work), 1 + Draw(kMostPolls)}); }
+void SetUp(uint64_t* barrier) { Me().set_up.push_back(barrier); }
+std::vector<uint64_t*> TakeSetUp() { return std::exchange(Me().set_up, {}); }
+void Acquire(const void* map) { Me().acquired.insert(map); }
+bool HasAcquired(const void* map) { return Me().acquired.contains(map); }
 
 }  // namespace emulation
 

@@ -50,10 +50,19 @@ Status RunKernel(const Grid& grid, void (*kernel)(P...), std::type_identity_t<P>
   }
   kernel<<<blocks, threads, grid.shared_bytes, grid.stream>>>(arguments...);
 #else
-  emulation::Launch(grid.stream, blocks, threads, grid.shared_bytes, [=] { kernel(arguments...); });
+  CUDA_TRY(emulation::Launch(
+      {grid.stream, blocks, threads, grid.shared_bytes, grid.cooperative, reinterpret_cast<const void*>(kernel)},
+      [=] { kernel(arguments...); }));
 #endif
   CUDA_TRY(cudaGetLastError());
   return Ok();
+}
+
+// Tells a test when the stream has come here; on a GPU it is nothing.
+inline void Trace([[maybe_unused]] cudaStream_t stream, [[maybe_unused]] const std::string& what) {
+#ifndef __CUDACC__
+  emulation::Mark(stream, what);
+#endif
 }
 
 // One slab of device memory, handed out from the front. Everything is given back at once.

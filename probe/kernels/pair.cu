@@ -72,7 +72,7 @@ Status LayerPair::Allocate(Gpu& gpu, int sms) {
   TRY(FillBf16(gpu.stream, narrow_, shape_.rows() * f, 74, 1));
   TRY(FillFloat(gpu.stream, probs_, shape_.rows(), 75, 0.125f));
   TRY(FillFloat(gpu.stream, weight_, h, 76, 1));
-  for (cudaEvent_t* event : {&forward_chain_, &backward_chain_, &start_, &end_}) {
+  for (cudaEvent_t* event : {&forward_chain_, &backward_chain_, &end_}) {
     if (*event == nullptr) CUDA_TRY(cudaEventCreateWithFlags(event, cudaEventDisableTiming));
   }
   return Ok();
@@ -112,6 +112,13 @@ Status LayerPair::MlpBackward(cudaStream_t stream) {
 }
 
 Status LayerPair::Node(PairNode node, cudaStream_t stream, bool with_wgrad) {
+  Trace(stream, "begin " + std::string(fit::Name(node)));
+  TRY(Queue(node, stream, with_wgrad));
+  Trace(stream, "end " + std::string(fit::Name(node)));
+  return Ok();
+}
+
+Status LayerPair::Queue(PairNode node, cudaStream_t stream, bool with_wgrad) {
   switch (node) {
     case PairNode::kPreFwd:
       return PreForward(stream);
@@ -168,8 +175,6 @@ Status LayerPair::Overlapped(cudaStream_t compute, cudaStream_t exchange, const 
   if (!schedule.early_release) order.push_back(PairNode::kPreBwd);
   if (schedule.delay_wgrad) order.push_back(PairNode::kPreWgrad);
 
-  CUDA_TRY(cudaEventRecord(start_, compute));
-  CUDA_TRY(cudaStreamWaitEvent(exchange, start_));
   for (cudaEvent_t chain : {forward_chain_, backward_chain_}) CUDA_TRY(cudaEventRecord(chain, compute));
   for (const PairNode node : order) {
     cudaStream_t stream = fit::IsExchange(node) ? exchange : compute;

@@ -30,6 +30,7 @@ class LayerPair {
   Status Overlapped(cudaStream_t compute, cudaStream_t exchange, const fit::PairSchedule& schedule);
 
  private:
+  Status Queue(fit::PairNode node, cudaStream_t stream, bool with_wgrad);
   Status PreForward(cudaStream_t stream);
   Status PreBackward(cudaStream_t stream);
   Status MlpForward(cudaStream_t stream);
@@ -44,7 +45,7 @@ class LayerPair {
   float *probs_ = nullptr, *weight_ = nullptr;
   Gemms qkv_, core_, project_, qkv_grad_, project_grad_, qkv_weights_, project_weights_;
   Gemms fc1_, fc2_, fc1_grad_, fc2_grad_, fc1_weights_, fc2_weights_;
-  cudaEvent_t forward_chain_ = nullptr, backward_chain_ = nullptr, start_ = nullptr, end_ = nullptr;
+  cudaEvent_t forward_chain_ = nullptr, backward_chain_ = nullptr, end_ = nullptr;
 };
 
 // Every node alone and every schedule, with exchanges on `sms` SMs: pair.*, corun.queues.
