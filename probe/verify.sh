@@ -1,32 +1,36 @@
 #!/usr/bin/env bash
-# Everything that needs a GPU, in one call of less than ten minutes: builds, checks every kernel against its reference,
-# runs the probe twice and its peers, prints the table row by row, compares the clock with the profiler's, and looks for
-# memory faults and races. The most valuable comes first, every step has a limit, and what is there so far is in $OUT
-# after every step, so that a call that is cut short has not been for nothing.
+# Everything that needs a GPU, in three calls of less than nine minutes each:
+#   correct   builds, and holds every kernel against its reference, a process for every group, so that one that breaks
+#             costs the others nothing
+#   measure   three profiles of the default budget and their spread, all groups without a hurry, hardware queues 1, 8 and
+#             32, the table against the peers, and the clock against the profiler's
+#   sanitize  compute-sanitizer: memcheck, racecheck, synccheck
+# The most valuable comes first, every step has a limit, and what is there so far is in $OUT after every step, so that a
+# call that is cut short has not been for nothing.
 #
 # Needs no network and nothing beside this tree: nvcc (probe/cuda.cmake says where it looks), cmake and a C++20 compiler;
 # or PROBE_BIN, a worker that is already built. PyTorch, Triton, ncu and compute-sanitizer are used where they are.
-# $OUT (default: build/verify) gets five files: log.txt, profile.json, samples.json, goals.json, rest.tar.gz.
-# VERIFY_SECONDS (default 570) is the limit on everything. --dry-run replays a made-up device in place of a GPU, to test
+# $OUT (default: build/verify/PART) gets log.txt and rest.tar.gz, of measure also profile.json, samples.json and goals.json.
+# VERIFY_SECONDS (default 530) is the limit on the call. --dry-run replays a made-up device in place of a GPU, to test
 # this script: its figures mean nothing.
+# Exit code: 0 done, goals missed or not, which goals.json says; 1 something is broken or wrong; 77 no GPU.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-dry=false
-case "${1:-}" in
-  "") ;;
-  --dry-run) dry=true ;;
-  *) echo "usage: probe/verify.sh [--dry-run]" >&2; exit 2 ;;
-esac
-out="${OUT:-$PWD/build/verify}"
+usage() { echo "usage: probe/verify.sh correct|measure|sanitize [--dry-run]" >&2; exit 2; }
+part="${1:-}" dry=false
+case "$part" in correct | measure | sanitize) ;; *) usage ;; esac
+case "${2:-}" in "") ;; --dry-run) dry=true ;; *) usage ;; esac
+out="${OUT:-$PWD/build/verify/$part}"
 build="${PROBE_BUILD:-$PWD/build/probe}"
-limit="${VERIFY_SECONDS:-570}"
+limit="${VERIFY_SECONDS:-530}"
 if ! $dry && ! ldconfig -p 2>/dev/null | grep 'libcuda\.so\.1' >/dev/null && [ ! -e /dev/nvidiactl ] &&
   ! nvidia-smi -L >/dev/null 2>&1; then
   echo "skipped: no GPU"
   exit 77
 fi
 work="$(mktemp -d)"
+broken=()  # what did not do its work, or found a fault
 trap 'save; rm -rf "$work"' EXIT
 mkdir -p "$out"
 exec > >(tee "$out/log.txt") 2>&1
@@ -43,8 +47,8 @@ within() {
   [ "$left" -ge "$seconds" ] || seconds=$left
   timeout --kill-after=5 "$seconds" "$@"
 }
-fake=()
-if $dry; then fake=(--fake probe/testdata/synthetic.json); fi
+fake=() check=(--check) once=(--once)
+if $dry; then fake=(--fake probe/testdata/synthetic.json) check=("${fake[@]}") once=("${fake[@]}"); fi  # which has no kernels
 # SECONDS BUDGET NAME OPTIONS...: one run of the worker; its lines go to NAME.jsonl, its profile to NAME.json.
 probe_run() {
   local seconds="$1" budget="$2" name="$3" code=0; shift 3
@@ -77,51 +81,69 @@ for d in site.getsitepackages() + [site.getusersitepackages()]: print(*glob.glob
 done
 export LD_LIBRARY_PATH="${LD_LIBRARY_PATH:-}"
 
-step "default profile, twice: 20 s, 2 GiB, and the same rows again"
-probe_run 45 20 run1 && cp "$work/run1.json" "$work/profile.json"
-save
-probe_run 45 20 run2
+correct() {
+  local group code
+  for group in ceilings dispatch experts exchange overlap launch memory; do
+    step "every kernel of $group against its reference"
+    code=0
+    within 90 "$probe" "${check[@]}" --groups "$group" --budget-seconds 80 >"$work/check_$group.jsonl" || code=$?
+    grep -hoE '"(message|notes)":.*' "$work/check_$group.jsonl" | head -20
+    [ "$code" = 0 ] && echo "right" || { echo "exit code $code (9: a wrong output; 7 or 124: out of time)"; broken+=("$group"); }
+  done
+}
 
-step "every group, without a hurry"
-probe_run 130 85 long --record "$work/samples.json" && cp "$work/long.json" "$work/profile.json"
-grep -q 'is withheld' "$work/profile.json" && echo "WRONG: rows were withheld, see the notes"
+measure() {
+  local run connections code
+  for run in 1 2 3; do
+    step "default profile, $run of 3: 20 s, 2 GiB"
+    probe_run 45 20 "run$run" || broken+=("profile $run")
+    [ "$run" != 1 ] || cp "$work/run1.json" "$work/profile.json"
+  done
+  step "every group, without a hurry"
+  probe_run 130 85 long --record "$work/samples.json" && cp "$work/long.json" "$work/profile.json"
+  grep -q 'is withheld' "$work/profile.json" && { echo "WRONG: rows were withheld, see the notes"; broken+=(withheld); }
+  step "hardware queues, one process each"
+  for connections in 1 8 32; do
+    probe_run 12 5 "queues$connections" --groups overlap --connections "$connections"
+  done
+  step "rows, peers and goals"
+  code=0
+  within 150 python3 probe/verify_peers.py "$work/profile.json" "$work/goals.json" "$work"/run[123].json || code=$?
+  case "$code" in
+    0) outcome="every goal was met" ;;
+    2) outcome="goals were missed, as goals.json says" ;;
+    *) outcome="the comparison broke (exit code $code): which goals are met is not known"; broken+=(comparison) ;;
+  esac
+  profiler
+}
 
-step "hardware queues, one process each"
-for connections in 1 32; do
-  probe_run 12 5 "queues$connections" --groups overlap --connections "$connections"
-done
-
-step "rows, peers and goals"
-within 120 python3 probe/verify_peers.py "$work/profile.json" "$work/run1.json" "$work/run2.json" "$work/goals.json"
-missed=$?
-
-step "timing against the profiler's clock"
-if ncu=$(command -v ncu); then
-  once=(--once)
-  if $dry; then once=("${fake[@]}"); fi
+profiler() {
+  local ncu
+  step "timing against the profiler's clock"
+  if ! ncu=$(command -v ncu); then echo "skipped: ncu is not installed"; return; fi
   within 60 "$ncu" --clock-control none --cache-control none --metrics gpu__time_duration.sum --csv --launch-count 400 \
     --kernel-name 'regex:PermuteKernel|CombineGradKernel|MoveRowsKernel|TopkKernel|SwigluKernel|SwigluGradKernel|NormKernel|EmptyKernel' \
     "$probe" "${once[@]}" --groups ceilings,dispatch,experts --budget-seconds 40 >"$work/ncu.csv" 2>"$work/ncu.log" ||
     echo "exit code $?, see ncu.log"
   python3 probe/verify_peers.py --timing "$work/profile.json" "$work/ncu.csv"
-else
-  echo "skipped: ncu is not installed"
-fi
+}
 
-step "compute-sanitizer"
-sanitizer=$(command -v compute-sanitizer || ls /usr/local/cuda/bin/compute-sanitizer 2>/dev/null || true)
-if [ -z "$sanitizer" ]; then
-  echo "skipped: compute-sanitizer is not installed"
-elif ! $dry; then
-  for tool in memcheck racecheck; do
-    echo "-- $tool"
-    within 100 "$sanitizer" --tool "$tool" --error-exitcode 33 "$probe" --check --budget-seconds 60 >"$work/$tool.log" 2>&1 &&
-      echo "clean" || echo "exit code $? (33: faults; 9: a wrong output; 7 or 124: out of time), see $tool.log"
-    grep -E 'ERROR SUMMARY|RACECHECK SUMMARY' "$work/$tool.log"
-    grep -q 'the budget ended' "$work/$tool.log" && echo "INCOMPLETE: not every kernel ran in time, see $tool.log"
+sanitize() {
+  local sanitizer tool code
+  sanitizer=$(command -v compute-sanitizer || ls /usr/local/cuda/bin/compute-sanitizer 2>/dev/null)
+  if [ -z "$sanitizer" ]; then echo "skipped: compute-sanitizer is not installed"; outcome="nothing was looked at"; return; fi
+  for tool in memcheck racecheck synccheck; do
+    step "compute-sanitizer $tool"
+    code=0
+    within 140 "$sanitizer" --tool "$tool" --error-exitcode 33 "$probe" "${check[@]}" --budget-seconds 100 \
+      >"$work/$tool.log" 2>&1 || code=$?
+    grep -E '(ERROR|RACECHECK|SYNCCHECK) SUMMARY' "$work/$tool.log"
+    grep -q 'the budget ended' "$work/$tool.log" && { echo "INCOMPLETE: not every kernel ran in time, see $tool.log"; code=7; }
+    [ "$code" = 0 ] && echo "clean" || { echo "exit code $code (33: faults; 9: a wrong output; 7 or 124: out of time), see $tool.log"; broken+=("$tool"); }
   done
-fi
+}
 
-[ -e "$work/goals.json" ] || missed="unknown, the table was not printed:"
-step "done: $missed goals missed; results in $out"
-exit 0
+outcome="nothing is wrong"
+"$part"
+step "done: ${broken[*]:+BROKEN OR WRONG: ${broken[*]}; }$outcome; results in $out"
+[ "${#broken[@]}" = 0 ]

@@ -1,20 +1,41 @@
 #!/usr/bin/env python3
 """The probe's rows against peers on the same GPU in the same minutes: PyTorch, own Triton kernels, the profiler's clock.
 
-usage: verify_peers.py PROFILE.json RUN1.json RUN2.json OUT.json   one line a row: value, peer, ratio, goal, verdict
+usage: verify_peers.py PROFILE.json OUT.json RUN.json RUN.json...   one line a row: value, peer, ratio, goal, verdict
        verify_peers.py --profile LINES.jsonl PROFILE.json          takes the profile out of a worker's lines
        verify_peers.py --timing PROFILE.json NCU.csv               rows against gpu__time_duration of the same kernels
-A peer that is not installed is told, and its rows are skipped. Exit code: number of goals missed (at most 100), so that a
-script sees it; 0 means that all that could be held were held.
+A peer that is not installed is told, and its rows are skipped. Exit code 0: every goal that could be held was met; 2: some
+were missed; 3: a comparison itself broke, so that what was missed is not known; 1: nothing was compared.
 """
 import csv
 import json
 import re
 import statistics
 import sys
+import time
+import traceback
 
 T, H, K, E, F, L = 4096, 2048, 8, 128, 768, 8
 RESULTS = []
+BROKEN = []  # comparisons that ended in an exception
+ALL_MET, NOTHING, MISSED, BROKE = 0, 1, 2, 3
+
+
+def compare(name, work, *arguments):
+    """One group of comparisons; where it breaks the others go on."""
+    try:
+        work(*arguments)
+    except Exception:  # whatever a peer of any version throws
+        BROKEN.append(name)
+        print(f"BROKEN: {name}")
+        traceback.print_exc(file=sys.stdout)
+
+
+def verdict():
+    """Tells what came out; the exit code."""
+    missed = [r["name"] for r in RESULTS if not r["met"]]
+    print(f"{len(RESULTS) - len(missed)} of {len(RESULTS)} goals met" + (f", {len(BROKEN)} comparisons broke" if BROKEN else ""))
+    return BROKE if BROKEN else NOTHING if not RESULTS else MISSED if missed else ALL_MET
 
 
 def rows_of(path):
@@ -31,7 +52,10 @@ def find(rows, rid, labels=None, /, **parameters):
 
 def report(name, value, peer, ratio, goal, at_least=True):
     if ratio is None:
-        print(f"{name:44} {'':>12} {'':>12} {'':>8}   {goal:>8}  skipped: not measured")
+        print(f"{name:44} {'':>12} {'':>12} {'':>8}   {goal or '':>8}  skipped: not measured")
+        return
+    if goal is None:  # told, and held to nothing
+        print(f"{name:44} {value:12.5g} {peer:12.5g} {ratio:8.3f}")
         return
     good = ratio >= goal if at_least else ratio <= goal
     RESULTS.append({"name": name, "value": value, "peer": peer, "ratio": ratio, "goal": goal, "at_least": at_least, "met": good})
@@ -44,13 +68,27 @@ def against(rows, name, rid, peer_id, goal, labels=None, peer_labels=None, at_le
     report(name, value, peer, value / peer if value and peer else None, goal, at_least)
 
 
+# Bytes that one operation reads and writes.
+MOVED = {"permute.fwd": 2 * T * H + 2 * T * K * H, "permute.bwd": 2 * T * H + 2 * T * K * H,
+         "unpermute.fwd": 2 * T * H + 2 * T * K * H, "unpermute.bwd": 2 * T * H + 4 * T * K * H, "chunk.sort": 4 * T * K * H,
+         "act.swiglu.fwd": 6 * T * K * F, "act.swiglu.bwd": 10 * T * K * F, "norm.fwd": 4 * T * K * H}
+
+
+def copy_of(rows, moved):
+    """The copy that moves about as much; a longer one is faster, a shorter one finds more in the cache."""
+    copies = [r for r in rows if r["id"] == "hbm.copy"]
+    return min(copies, key=lambda r: abs(2 * r["parameters"]["bytes"] - moved))["value"] if copies else None
+
+
 def own_rows(rows):
     """Rows against rows of the same profile."""
     against(rows, "hbm.copy / cudaMemcpyAsync", "hbm.copy", "hbm.copy_engine", 0.97)
     against(rows, "hbm.fill / cudaMemsetAsync", "hbm.fill", "hbm.memset", 0.97)
     for rid, goal in (("permute.fwd", 0.90), ("permute.bwd", 0.88), ("unpermute.fwd", 0.88), ("unpermute.bwd", 0.80),
                       ("chunk.sort", 0.90), ("act.swiglu.fwd", 0.90), ("act.swiglu.bwd", 0.85), ("norm.fwd", 0.90)):
-        against(rows, f"{rid} / hbm.copy", rid, "hbm.copy", goal)
+        against(rows, f"{rid} / hbm.copy", rid, "hbm.copy", None)
+        value, copy = find(rows, rid), copy_of(rows, MOVED[rid])
+        report(f"{rid} / copy of about its bytes", value, copy, value / copy if value and copy else None, goal)
     for path, goal in (("own", 0.5), ("wgmma", 0.85), ("tma", 0.85)):  # mma.sync reaches about six tenths of Hopper's tensor cores
         against(rows, f"mm.dense {path} / cublaslt", "mm.dense", "mm.dense", goal, {"path": path}, {"path": "cublaslt"})
     for rid in ("gemm.fc1", "gemm.fc2", "gemm.dgrad", "gemm.wgrad"):
@@ -75,9 +113,13 @@ def key_of(row):
     return row["id"], tuple(sorted(row["parameters"].items())), tuple(sorted(row["labels"].items()))
 
 
-def repeat(first, second):
-    others = {key_of(r): r["value"] for r in second}
-    off = sorted(abs(r["value"] - others[key_of(r)]) / r["value"] for r in first if r["value"] > 0 and key_of(r) in others)
+def repeat(runs):
+    """How far any two of the runs are apart, row by row."""
+    values = {}
+    for run in runs:
+        for row in run:
+            values.setdefault(key_of(row), []).append(row["value"])
+    off = sorted((max(v) - min(v)) / statistics.median(v) for v in values.values() if len(v) == len(runs) and min(v) > 0)
     if not off:
         return report("q.repeat", None, None, None, 0.02)
     median, p95 = statistics.median(off), off[min(len(off) - 1, int(0.95 * len(off)))]
@@ -126,7 +168,8 @@ def faster(name, ours_us, peer_us, goal):
     report(name, ours_us or 0, peer_us or 0, ours_us / peer_us if ours_us and peer_us else None, goal, False)
 
 
-def torch_peers(rows, torch):
+def torch_rows(rows, torch):
+    """What a layer does to its rows."""
     device = torch.device("cuda")
     torch.manual_seed(1)
     wide, many = 2 * T * H, 2 * T * K * H
@@ -157,6 +200,15 @@ def torch_peers(rows, torch):
                timed_us(torch, lambda: torch.nn.functional.rms_norm(permuted, (H,), weight)), 1.0)
     faster("act.swiglu.fwd / torch silu*mul", seconds_of(rows, "act.swiglu.fwd", 6 * T * K * F),
            timed_us(torch, lambda: torch.nn.functional.silu(both[:, :F]) * both[:, F:]), 1.0)
+    flat = torch.randn(128 << 20, device=device, dtype=torch.bfloat16)
+    summed, read = timed_us(torch, lambda: torch.sum(flat), turns=8), find(rows, "hbm.read")
+    rate = 2 * flat.numel() / summed * 1e6
+    report("hbm.read / torch.sum (rate)", read or 0, rate, read / rate if read else None, 0.98)
+
+
+def torch_gemms(rows, torch):
+    """The library's GEMMs by the way that PyTorch calls it."""
+    device = torch.device("cuda")
     a = torch.randn(8192, 8192, device=device, dtype=torch.bfloat16)
     dense = timed_us(torch, lambda: a @ a.t(), turns=4)
     library = seconds_of(rows, "mm.dense", 2 * 8192 ** 3, {"path": "cublaslt"})
@@ -174,14 +226,70 @@ def torch_peers(rows, torch):
             faster("gemm.fc1 cublaslt / torch._grouped_mm", ours, grouped, 1.03)
         except RuntimeError as error:
             print(f"skipped: torch._grouped_mm ({str(error).splitlines()[0]})")
+    dy, kept = torch.randn(L, 1024, 2 * F, device=device, dtype=torch.bfloat16), torch.zeros(L, 2 * F, H, device=device)
+
+    def wgrad():  # as without the fused accumulation: the product, then its sum in fp32
+        for i in range(L):
+            kept[i] += dy[i].t() @ x[i]
+
+    faster("gemm.wgrad fc1 cublaslt / torch matmul, add to fp32",
+           seconds_of(rows, "gemm.wgrad", 2 * L * 1024 * H * 2 * F, {"path": "cublaslt", "layer": "fc1"}, rows=1024),
+           timed_us(torch, wgrad, turns=8), 1.0)
+
+
+def torch_launches(rows, torch):
+    """What an operator costs the host, and a node of a graph the device, on tensors that take no time."""
+    small, count = torch.zeros(32, device="cuda"), 256
+
+    def chain():
+        for _ in range(count):
+            small.add_(1)
+
+    chain()
+    torch.cuda.synchronize()
+    times = []
+    for _ in range(9):
+        begin = time.perf_counter()
+        chain()
+        times.append(1e6 * (time.perf_counter() - begin) / count)
+        torch.cuda.synchronize()
+    faster("launch.eager host / torch add_, no autograd", find(rows, "launch.eager", {"side": "host"}), statistics.median(times), 1.0)
+    faster("launch.graph device / torch graph of add_", find(rows, "launch.graph", {"side": "device"}),
+           timed_us(torch, chain, turns=1) / count, 1.5)
+
+
+def torch_pair(rows, torch):
+    """Expert GEMMs beside a copy of an exchange's bytes on two streams, over both in turn. Other work than the pair's own
+    nodes: it says whether this card and driver overlap at all as the probe found."""
+    device, side = torch.device("cuda"), torch.cuda.Stream()
+    x = torch.randn(L, 2048, H, device=device, dtype=torch.bfloat16)
+    w = torch.randn(L, 2 * F, H, device=device, dtype=torch.bfloat16)
+    sent = torch.randn(2048 * K, H, device=device, dtype=torch.bfloat16)
+    received = torch.empty_like(sent)
+
+    def step(other):
+        other.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(other):
+            received.copy_(sent)
+        for i in range(L):
+            x[i] @ w[i].t()
+        torch.cuda.current_stream().wait_stream(other)
+
+    turn = timed_us(torch, lambda: step(torch.cuda.current_stream()), turns=8)
+    both = timed_us(torch, lambda: step(side), turns=8) / turn
+    overlapped, in_turn = find(rows, "pair.overlap"), find(rows, "pair.seq")
+    ours = overlapped / in_turn if overlapped and in_turn else None
+    report("pair.overlap/seq over torch on two streams", ours or 0, both, ours / both if ours else None, 1.1, False)
+
+
+def torch_copies(rows, torch):
+    """Copies to the host and back."""
+    device = torch.device("cuda")
     for op, host_first in (("offload.d2h", False), ("offload.h2d", True)):
         count = 64 << 20
         host, here = torch.empty(count, dtype=torch.uint8, pin_memory=True), torch.empty(count, dtype=torch.uint8, device=device)
         copy = (lambda: here.copy_(host, non_blocking=True)) if host_first else (lambda: host.copy_(here, non_blocking=True))
         faster(f"{op} / torch copy_, 64 MiB", seconds_of(rows, op, count, bytes=count), timed_us(torch, copy, turns=4), 1.03)
-
-
-TRITON_NOTE = "skipped: Triton is not installed"
 
 
 def triton_peers(rows, torch):
@@ -210,6 +318,20 @@ def triton_peers(rows, torch):
             total += weight * tl.load(x + place * width + at, mask=at < width, other=0).to(tl.float32)
         tl.store(out + token * width + at, total.to(tl.bfloat16), mask=at < width)
 
+    @triton.jit
+    def unpermute_grad(grad, x, places, probs, out, probs_grad, width: tl.constexpr, topk: tl.constexpr, block: tl.constexpr):
+        token = tl.program_id(0)
+        for k in range(topk):
+            place = tl.load(places + token * topk + k).to(tl.int64)
+            weight = tl.load(probs + token * topk + k)
+            product = tl.zeros((block,), tl.float32)
+            for begin in range(0, width, block):
+                at = begin + tl.arange(0, block)
+                g = tl.load(grad + token * width + at, mask=at < width, other=0).to(tl.float32)
+                product += g * tl.load(x + place * width + at, mask=at < width, other=0).to(tl.float32)
+                tl.store(out + place * width + at, (weight * g).to(tl.bfloat16), mask=at < width)
+            tl.store(probs_grad + token * topk + k, tl.sum(product, 0))
+
     device = torch.device("cuda")
     tokens = torch.randn(T, H, device=device, dtype=torch.bfloat16)
     many = torch.empty(T * K, H, device=device, dtype=torch.bfloat16)
@@ -224,6 +346,12 @@ def triton_peers(rows, torch):
     out = torch.empty_like(tokens)
     faster("unpermute.fwd / Triton", seconds_of(rows, "unpermute.fwd", 2 * T * K * H + 2 * T * H + 8 * T * K),
            timed_us(torch, lambda: unpermute[grid](many, places, probs, out, H, K, 1024)), 1.1)
+    ones = torch.ones_like(probs)  # the gradient of a permute: its rows' sum
+    faster("permute.bwd / Triton", seconds_of(rows, "permute.bwd", 2 * T * K * H + 2 * T * H),
+           timed_us(torch, lambda: unpermute[grid](many, places, ones, out, H, K, 1024)), 1.1)
+    of_rows, of_probs = torch.empty_like(many), torch.empty_like(probs)
+    faster("unpermute.bwd / Triton", seconds_of(rows, "unpermute.bwd", 2 * T * H + 4 * T * K * H + 4 * T * K),
+           timed_us(torch, lambda: unpermute_grad[(T,)](tokens, many, places, probs, of_rows, of_probs, H, K, 1024)), 1.1)
 
 
 def take_profile(lines_path, profile_path):
@@ -283,7 +411,7 @@ def timing(profile_path, csv_path):
         off.append(abs(ours - theirs) / theirs)
         print(f"{rid:20} {ours:10.3f} us, profiler {theirs:10.3f} us of {len(measured[kernel]):4} launches, off {off[-1]:.3f}")
     report("q.timing median", statistics.median(off) if off else None, 0, statistics.median(off) if off else None, 0.02, False)
-    return sum(not r["met"] for r in RESULTS)
+    return verdict()
 
 
 def main():
@@ -291,29 +419,28 @@ def main():
         sys.exit(take_profile(*sys.argv[2:]))
     if sys.argv[1:2] == ["--timing"] and len(sys.argv) == 4:
         sys.exit(timing(*sys.argv[2:]))
-    if len(sys.argv) != 5:
+    if len(sys.argv) < 5:
         sys.exit(__doc__)
-    profile, first, second = (rows_of(path) for path in sys.argv[1:4])
+    profile, runs = rows_of(sys.argv[1]), [rows_of(path) for path in sys.argv[3:]]
     print(f"{'row':44} {'value':>12} {'peer':>12} {'ratio':>8}   {'goal':>8}")
-    own_rows(profile)
-    repeat(first, second)
+    compare("rows of one profile", own_rows, profile)
+    compare("runs", repeat, runs)
     try:
         import torch
         if not torch.cuda.is_available():
             raise ImportError("torch sees no GPU")
-        torch_peers(profile, torch)
+        for peers in (torch_rows, torch_gemms, torch_launches, torch_pair, torch_copies):
+            compare(peers.__name__, peers, profile, torch)
         try:
-            triton_peers(profile, torch)
+            import triton  # noqa: F401
+            compare("triton_peers", triton_peers, profile, torch)
         except ImportError:
-            print(TRITON_NOTE)
+            print("skipped: Triton is not installed")
     except ImportError as error:
         print(f"skipped: PyTorch's peers ({error})")
-    finally:  # what was held is kept, whatever a peer ended in
-        with open(sys.argv[4], "w") as file:
-            json.dump(RESULTS, file, indent=1)
-    missed = sum(not r["met"] for r in RESULTS)
-    print(f"{len(RESULTS) - missed} of {len(RESULTS)} goals met")
-    sys.exit(min(missed, 100))
+    with open(sys.argv[2], "w") as file:
+        json.dump(RESULTS, file, indent=1)
+    sys.exit(verdict())
 
 
 if __name__ == "__main__":
