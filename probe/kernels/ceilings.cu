@@ -1,6 +1,7 @@
 // The ceilings that all later rows are held against: what memory and tensor cores give on this very card.
 #include "probe/kernels/copies.cuh"
 #include "probe/kernels/gemm.cuh"
+#include "probe/method/rounds.h"
 
 namespace flightplan::probe {
 namespace {
@@ -222,7 +223,9 @@ Experiments CeilingExperiments(Gpu& gpu) {
     if (sms > gpu.sm_count || (gpu.check_only && sms != 1 && sms != 20)) continue;
     for (const Op op : {Op::kCopy, Op::kRead, Op::kFill}) {
       // Few SMs are slow: a smaller window is long enough.
-      all.push_back(std::make_unique<Movement>(gpu, op, size(sms < 8 ? 16 : 64), sms, op == Op::kCopy ? 1 : 2));
+      const int64_t about = size(sms < 8 ? 16 : 64);
+      const int64_t bytes = gpu.check_only ? about : WholeRounds(about, 16 * kCopyTile, sms);
+      all.push_back(std::make_unique<Movement>(gpu, op, bytes, sms, op == Op::kCopy ? 1 : 2));
     }
   }
   return all;

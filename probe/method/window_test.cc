@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "probe/method/rounds.h"
+
 namespace flightplan::probe {
 namespace {
 
@@ -19,6 +21,18 @@ TEST(BufferSets, TurnFourTimesTheCache) {
   EXPECT_EQ(BufferSets(50 * kMiB, 50 * kMiB, 120 * kMiB), 2) << "no more than fit";
   EXPECT_EQ(BufferSets(50 * kMiB, 50 * kMiB, 49 * kMiB), 0);
   EXPECT_EQ(BufferSets(1024, 50 * kMiB, 2048 * kMiB), 32);
+}
+
+TEST(WholeRounds, GivesEveryBlockAsManyTiles) {
+  constexpr int64_t kTile = 128 << 10, kMiB = 1 << 20;
+  for (const int blocks : {1, 20, 24, 96, 132, 148}) {
+    const int64_t bytes = WholeRounds(64 * kMiB, kTile, blocks);
+    EXPECT_EQ(bytes / kTile % blocks, 0) << blocks;
+    EXPECT_LE(bytes, 64 * kMiB + kTile * blocks / 2) << blocks;
+    EXPECT_GE(bytes, 64 * kMiB - kTile * blocks / 2) << blocks;
+  }
+  EXPECT_EQ(WholeRounds(64 * kMiB, kTile, 96), 480 * kTile);  // 512 tiles were five rounds and a third, paid as six
+  EXPECT_EQ(WholeRounds(1, kTile, 4), 4 * kTile);             // one round at least
 }
 
 TEST(DeviceBytesCap, QuarterOfWhatIsFreeOrTwoGibibytes) {
