@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "clients/cli/shell_lines.h"
 #include "clients/cli/table.h"
 #include "clients/cli/text.h"
 #include "resolver/render/launch.h"
@@ -38,17 +39,37 @@ std::string LocationText(const v1::Location& at) {
   return "";
 }
 
-std::string FixesText(const v1::Finding& finding, const Spelling& spelling) {
+std::vector<std::string> FixTexts(const v1::Finding& finding, const Spelling& spelling) {
   std::vector<std::string> fixes;
   for (const v1::Fix& fix : finding.fixes()) {
     if (fixes.size() < kShownFixes) fixes.push_back(FixText(fix, spelling));
   }
-  return absl::StrJoin(fixes, "   or   ");
+  return fixes;
+}
+
+void AppendLine(absl::string_view line, Style style, const Terminal& terminal, std::string* out) {
+  absl::StrAppend(out, std::string(kIndent, ' '), terminal.Paint(line, style), "\n");
 }
 
 void AppendBlock(absl::string_view text, Style style, const Terminal& terminal, std::string* out) {
   for (const std::string& line : Wrap(terminal.Shown(text), terminal.width - kIndent)) {
-    absl::StrAppend(out, std::string(kIndent, ' '), terminal.Paint(line, style), "\n");
+    AppendLine(line, style, terminal, out);
+  }
+}
+
+// On one line where all of them fit; else each on lines of its own, which a shell takes as they stand.
+void AppendFixes(const std::vector<std::string>& fixes, const Terminal& terminal, std::string* out) {
+  if (fixes.empty()) return;
+  const int width = terminal.width - kIndent;
+  const std::string together = absl::StrCat("fix: ", terminal.Shown(absl::StrJoin(fixes, "   or   ")));
+  if (DisplayWidth(together) <= width) return AppendLine(together, Style::kGreen, terminal, out);
+  absl::string_view head = "fix: ";
+  for (const std::string& fix : fixes) {
+    for (const std::string& line : WrapShell(terminal.Shown(fix), width - DisplayWidth(head))) {
+      AppendLine(absl::StrCat(head, line), Style::kGreen, terminal, out);
+      head = "     ";
+    }
+    head = "or:  ";
   }
 }
 
@@ -59,8 +80,7 @@ std::string FindingText(const v1::Finding& finding, const Spelling& spelling, bo
   const std::string head = absl::StrCat("  ", severity.word, std::string(kIndent, ' ')).substr(0, kIndent);
   std::string out = absl::StrCat(terminal.Paint(head, severity.style), body.substr(kIndent));
   if (!finding.needs().empty()) AppendBlock(absl::StrCat("needs: ", finding.needs()), Style::kPlain, terminal, &out);
-  const std::string fixes = FixesText(finding, spelling);
-  if (!fixes.empty()) AppendBlock(absl::StrCat("fix: ", fixes), Style::kGreen, terminal, &out);
+  AppendFixes(FixTexts(finding, spelling), terminal, &out);
   const bool source = !finding.source().text().empty() && (verbose || finding.severity() != v1::SEVERITY_INFO);
   AppendBlock(absl::StrCat("[", finding.rule_id(), "]", source ? absl::StrCat("  ", finding.source().text()) : "",
                            finding.source().field_report() ? " (field report)" : ""),

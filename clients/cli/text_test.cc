@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "clients/cli/shell_lines.h"
+
 namespace flightplan::cli {
 namespace {
 
@@ -49,6 +51,15 @@ TEST(Wrap, NeverLosesOrInventsText) {
     }
     EXPECT_EQ(joined, expected) << width;
   }
+}
+
+TEST(WrapShell, LeavesACommandThatAShellReads) {
+  EXPECT_EQ(WrapShell("--tp 2", 20), (std::vector<std::string>{"--tp 2"}));
+  EXPECT_EQ(WrapShell("--tp 2 --pp 4 --ep 8", 15), (std::vector<std::string>{"--tp 2 --pp 4 \\", "--ep 8"}));
+  EXPECT_EQ(WrapShell("--tp 2 --pipeline-layout 'E|t|t|t|L' --ep 8", 12),
+            (std::vector<std::string>{"--tp 2 \\", "--pipeline-layout \\", "'E|t|t|t|L' \\", "--ep 8"}));
+  EXPECT_EQ(WrapShell("--set a=b,c,d,e,f", 8), (std::vector<std::string>{"--set \\", "a=b,c,d,e,f"}));
+  EXPECT_EQ(WrapShell("A='b c' x", 4), (std::vector<std::string>{"A='b c' \\", "x"}));
 }
 
 TEST(WrapParts, KeepsPartsWhole) {

@@ -249,6 +249,11 @@ constexpr Record kRecords[] = {
      "of the legal layouts at least one must fit and be accepted: more GPUs, a larger memory, a shorter sequence, or "
      "fewer given sizes",
      "Flightplan's search"},
+    {"plan.outside-evidence", "plan", "info", "plan", Verdict::kAdvice, "",
+     "a layout that next to nobody published is ranked as if its step were longer, by what the forecast is off by "
+     "where "
+     "it knows least; the forecast that is shown stays as it is",
+     "published recipes of Megatron-Bridge; resolver/planner/caution.cc"},
     {"plan.search-stopped", "plan", "warning", "plan", Verdict::kWillRun, "",
      "the search was stopped before its end: with more time, or some sizes given, better plans may be found",
      "Flightplan's search"},

@@ -26,6 +26,8 @@ constexpr char kEvenSplit[] = "as many layers on the last rank as on the others"
 // Steps as close as this are the same to a forecast, so the plan with the fewest virtual stages stands for them: what
 // more of them cost in transfers and memory is what the forecast knows least.
 constexpr double kSame = 0.01;
+constexpr absl::string_view kOutsideRule = "plan.outside-evidence";
+constexpr int kPublishedLayouts = 572;  // of tests/data/recipes.jsonl.gz: what planner/caution.cc counts in
 
 // ---- sizes and recompute sets as the search's decisions
 
@@ -123,6 +125,25 @@ void NameVariant(const PlanAnswer& variant, double plan_us, PlanAnswer* plan) {
   }
 }
 
+// Why a plan ranks behind slower ones. Nothing is said of a plan within the evidence.
+void ReportOutside(PlanAnswer* plan) {
+  const Cautions& outside = plan->outside;
+  if (outside.empty()) return;
+  std::string seen;
+  for (size_t i = 0; i < outside.count; ++i) {
+    const Caution& caution = *outside.held[i];
+    absl::StrAppend(&seen, i == 0 ? "" : "; ", caution.what, ": ", caution.published, " of ", kPublishedLayouts,
+                    " published layouts");
+  }
+  Finding finding =
+      PlanFinding(kOutsideRule, Severity::kInfo, std::move(seen),
+                  absl::StrFormat("ranked as if its step were %.0f %% longer: a forecast knows least about "
+                                  "what next to nobody has run",
+                                  100 * outside.ratio()));
+  finding.observed.push_back({"ranked_longer_ratio", Value(outside.ratio())});
+  plan->plan.run.findings.push_back(std::move(finding));
+}
+
 }  // namespace
 
 double PlanAnswer::RankedUs() const { return plan.step_us() * (1 + outside.ratio()); }
@@ -175,6 +196,7 @@ absl::Status AnswerPlans(const NormalizedIntent& question, const LayoutSearch& s
     for (const PlanAnswer& variant : variants[i]) NameVariant(variant, us, &kept[i]);
   }
   std::stable_sort(kept.begin(), kept.end(), better);
+  for (PlanAnswer& plan : kept) ReportOutside(&plan);
   return absl::OkStatus();
 }
 

@@ -1,7 +1,11 @@
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "clients/cli/commands/commands.h"
 #include "clients/cli/findings.h"
 #include "clients/cli/output.h"
@@ -100,8 +104,32 @@ std::string ExecutionText(const v1::ResolveConfigResponse& plan) {
   return text.empty() ? "as by default" : text;
 }
 
+// Why a plan stands behind slower ones: "ranked +12 % (PP above 8)"; empty: it does not.
+std::string CautionText(const v1::ResolveConfigResponse& plan) {
+  for (const v1::Finding& finding : plan.findings()) {
+    if (finding.rule_id() != "plan.outside-evidence" || finding.observed().empty()) continue;
+    std::vector<std::string> reasons;
+    for (const absl::string_view reason : absl::StrSplit(finding.seen(), "; ")) {
+      reasons.emplace_back(reason.substr(0, reason.find(':')));
+    }
+    return absl::StrFormat("ranked %+.0f %% (%s)", 100 * finding.observed(0).value().double_value(),
+                           absl::StrJoin(reasons, ", "));
+  }
+  return "";
+}
+
+// "marginal; ranked +12 % (PP above 8); alltoall, EP overlap"
+std::string DecidedText(const v1::ResolveConfigResponse& plan) {
+  std::vector<std::string> parts;
+  if (const v1::FitVerdict fit = plan.estimate().fit(); fit != v1::FIT_VERDICT_FITS)
+    parts.emplace_back(WordFor(kFits, fit));
+  if (std::string caution = CautionText(plan); !caution.empty()) parts.push_back(std::move(caution));
+  parts.push_back(ExecutionText(plan));
+  return absl::StrJoin(parts, "; ");
+}
+
 std::string PlansTable(const v1::PlanResult& result, const Terminal& terminal) {
-  Table table({{.right = true}, {}, {}, {.right = true}, {}, {.right = true}, {.max_lines = 3, .shrink = true}});
+  Table table({{.right = true}, {}, {}, {.right = true}, {}, {.right = true}, {.max_lines = 4, .shrink = true}});
   const auto head = [](absl::string_view text) { return Cell(text, Style::kDim); };
   table.Row({head(""), head("dense"), head("experts"), head("mbs"), head("step"), head("GiB"), head("decided")});
   int rank = 0;
@@ -125,8 +153,7 @@ std::string PlansTable(const v1::PlanResult& result, const Terminal& terminal) {
                StepText(step),
                Cell(fullest == nullptr ? "" : GibNumber(fullest->total_bytes().value()),
                     fit == v1::FIT_VERDICT_FITS ? Style::kGreen : Style::kYellow),
-               absl::StrCat(fit == v1::FIT_VERDICT_FITS ? "" : absl::StrCat(WordFor(kFits, fit), "; "),
-                            ExecutionText(plan))});
+               DecidedText(plan)});
   }
   return table.Render(terminal);
 }
@@ -160,6 +187,14 @@ void PrintPage(const v1::PlanLayoutsRequest& request, const v1::PlanResult& resu
   absl::StrAppend(&context.out, FindingsText(result.findings(), FlagSpelling(), false, terminal));
   absl::StrAppend(&context.out, terminal.Paint(Statistics(result), Style::kDim), "\n");
   if (result.plans_size() == 0) return;
+  if (std::any_of(result.plans().begin(), result.plans().end(),
+                  [](const v1::ResolveConfigResponse& plan) { return !CautionText(plan).empty(); })) {
+    absl::StrAppend(&context.out,
+                    terminal.Paint("ranked +N %: next to nobody published a layout like it, so the order "
+                                   "counts its step as that much longer",
+                                   Style::kDim),
+                    "\n");
+  }
   const v1::Layout& best = result.plans(0).layout().sizes();
   absl::StrAppend(&context.out, "the first as a launch: flightplan resolve with the same flags and --tp ",
                   best.tensor_model_parallel_size(), " --pp ", best.pipeline_model_parallel_size(), " --vpp ",
