@@ -10,6 +10,7 @@
 #include "absl/strings/str_replace.h"
 #include "clients/cli/findings.h"
 #include "clients/cli/forecast_text.h"
+#include "clients/cli/log_part.h"
 #include "clients/cli/table.h"
 #include "clients/cli/text.h"
 #include "clients/cli/words.h"
@@ -456,7 +457,7 @@ std::string RenderResolvePage(const ResolvePage& page, const Terminal& terminal)
 }
 
 std::vector<absl::string_view> ResolveParts() {
-  return {"ab", "changes", "config", "decisions", "findings", "layout", "memory"};
+  return {"ab", "changes", "config", "decisions", "findings", "layout", "log", "memory"};
 }
 
 std::string RenderResolvePart(const ResolvePage& page, absl::string_view part, const Terminal& terminal) {
@@ -466,6 +467,7 @@ std::string RenderResolvePart(const ResolvePage& page, absl::string_view part, c
   if (part == "decisions") return Decisions(page, true, terminal);
   if (part == "findings") return FindingsPart(page, true, terminal);
   if (part == "layout") return LayoutLine(page, terminal);
+  if (part == "log") return LogPart(page.response, page.request.target().framework(), terminal);
   if (part == "memory") return MemoryPart(page, terminal);
   return "";
 }

@@ -21,7 +21,7 @@ struct ResolvePage {
 
 std::string RenderResolvePage(const ResolvePage& page, const Terminal& terminal);
 
-// The parts that --show takes: "ab", "changes", "config", "decisions", "findings", "layout", "memory".
+// The parts that --show takes: "ab", "changes", "config", "decisions", "findings", "layout", "log", "memory".
 std::vector<absl::string_view> ResolveParts();
 // Empty when there is no such part.
 std::string RenderResolvePart(const ResolvePage& page, absl::string_view part, const Terminal& terminal);

@@ -13,7 +13,7 @@ from sources import ROOT
 
 CATALOG = ROOT / "resolver/catalog"
 STEP, MEASURED, MEMORY, RELEASES = "step_rates.yaml", "measured_rates.yaml", "memory.yaml", "releases.yaml"
-DERIVATIVES, RECIPES = "derivatives.yaml", "perf_recipes.tsv"
+DERIVATIVES, LOG_LINES, RECIPES = "derivatives.yaml", "log_lines.yaml", "perf_recipes.tsv"
 
 
 def generate(script, texts, outputs, *more):
@@ -80,6 +80,14 @@ class Shapes(unittest.TestCase):
             (DERIVATIVES, "name: MindSpeed", "name: slime", "'slime' stands twice"),
             (DERIVATIVES, "- --actor-num-nodes", "- actor-num-nodes", "derivatives[0].flags[1]: must be a flag"),
             (DERIVATIVES, "- --actor-num-nodes", "- --zactor", "slime: '--advantage-estimator' must come after '--zactor'")))
+
+    def test_log_lines(self):
+        self.hold("gen_log_lines.py", (LOG_LINES,), ("log_lines.cc",), (
+            (LOG_LINES, "{knob: fp8, ", "{knobb: fp8, ", "knob is missing"),
+            (LOG_LINES, "value: local, log:", "value: local, logg:", "unknown 'logg'"),
+            (LOG_LINES, "value: local, log:", "value: local, trace: x, log:", "must have one of log, undone, trace"),
+            (LOG_LINES, "fp8, value: true", "fp8, value: false", "false is no feature"),
+            (LOG_LINES, "fp8_utils.py:864", "fp8_utils.py", "must be repository:file:line")))
 
     def test_recipes(self):
         self.hold("gen_perf_recipes.py", (RECIPES,), ("perf_recipes.cc",), (

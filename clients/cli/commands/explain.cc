@@ -4,6 +4,7 @@
 #include "absl/strings/str_join.h"
 #include "clients/cli/commands/commands.h"
 #include "clients/cli/findings.h"
+#include "clients/cli/log_part.h"
 #include "clients/cli/name_lists.h"
 #include "clients/cli/output.h"
 #include "clients/cli/paging.h"
@@ -76,6 +77,7 @@ absl::Status PrintKnob(const v1::KnobInfo& knob, Backend& backend, Context& cont
   Append("bridge-perf", knob.bridge_perf(), context);
   Append("loongforge", knob.loongforge(), context);
   Append("note", knob.note(), context);
+  Append("in a run", absl::StrJoin(LogTexts(knob.name()), "; "), context);
   Append("judged by", absl::StrJoin(judges, ", "), context);
   Append("changed by", absl::StrJoin(writers, ", "), context);
   return absl::OkStatus();

@@ -53,7 +53,7 @@ CommandLine Describe(ResolveOptions* request, OutputOptions* output, BackendOpti
        {{"--format", "F",
          "table, json, yaml, argv, env, shell, bridge, bridge-perf, loongforge, megatron-lm, one-gpu: memory of a rank",
          ToChoice(&output->format, formats)},
-        {"--show", "PART,...", "only ab, changes, config, decisions, findings, layout or memory",
+        {"--show", "PART,...", "only ab, changes, config, decisions, findings, layout, log or memory",
          ToCommaList(&output->show, KnownWords(ResolveParts()))},
         {"--verbose", "", "every decision, its alternatives, every source", ToSwitch(&output->verbose)},
         {"--export", "", "with --format env: export NAME='VALUE'", ToSwitch(&output->exports)}}});
