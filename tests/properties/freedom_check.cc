@@ -26,11 +26,11 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_join.h"
 #include "flightplan/v1/resolver_service.pb.h"
 #include "resolver/catalog/catalog.h"
 #include "resolver/estimate/memory.h"
 #include "resolver/plan/knob.h"
+#include "tests/properties/questions.h"
 #include "tests/support/requests.h"
 
 namespace flightplan::properties {
@@ -96,33 +96,6 @@ class Questions {
   std::vector<std::string> models_;
   std::vector<std::pair<std::string, int64_t>> gpus_;
 };
-
-// As a person would type it.
-std::string CommandLine(const v1::ResolveConfigRequest& r) {
-  std::string line = absl::StrCat("flightplan resolve --model ", r.model().name(), " --gpu ", r.hardware().gpu(),
-                                  " --gpus ", r.hardware().gpu_count(), " --seq ", r.workload().seq_length(), " --gbs ",
-                                  r.workload().global_batch_size(), " --target ", r.target().framework());
-  const v1::Layout& layout = r.layout();
-  if (layout.has_tensor_model_parallel_size()) absl::StrAppend(&line, " --tp ", layout.tensor_model_parallel_size());
-  if (layout.has_pipeline_model_parallel_size())
-    absl::StrAppend(&line, " --pp ", layout.pipeline_model_parallel_size());
-  if (layout.has_virtual_pipeline_model_parallel_size()) {
-    absl::StrAppend(&line, " --vpp ", layout.virtual_pipeline_model_parallel_size());
-  }
-  if (layout.has_expert_model_parallel_size()) absl::StrAppend(&line, " --ep ", layout.expert_model_parallel_size());
-  if (r.stage() == v1::STAGE_BRING_UP) absl::StrAppend(&line, " --stage bring-up");
-  if (r.stage() == v1::STAGE_TUNE) absl::StrAppend(&line, " --stage tune");
-  if (r.software().has_te_version()) absl::StrAppend(&line, " --te ", r.software().te_version());
-  if (r.software().has_dispatchers()) {
-    absl::StrAppend(&line, " --capability ", absl::StrJoin(r.software().dispatchers().backends(), ","));
-  }
-  if (r.hardware().fabric().has_hbm_bytes())
-    absl::StrAppend(&line, "  # hbm_bytes ", r.hardware().fabric().hbm_bytes());
-  for (const v1::KnobSetting& pin : r.pinned_knobs()) {
-    absl::StrAppend(&line, " --set ", pin.name(), "=", pin.value().ShortDebugString());
-  }
-  return line;
-}
 
 // ---- answers
 
