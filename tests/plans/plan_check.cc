@@ -1,5 +1,5 @@
 // The planner against published layouts:  plan_check RECIPES.jsonl[.gz] [--all] [--show K] [--top] [--only TEXT]
-//                                              [--ask SIZES;...] [--max-gpus N] [--min LIST]
+//                                              [--ask SIZES;...] [--max-gpus N] [--min LIST] [--max LIST]
 //
 //   --show K    the K rows in which the recipe is furthest behind; with --top the first ten plans of each as well, and
 //               the recipe's layout after them
@@ -16,6 +16,13 @@
 //   top10      the recipe's layout is one of the first ten plans of the answer, or one of those stands for it: the same
 //              mapping on the GPUs, the same step as far as a forecast can tell (resolver/layouts/plan_answers.h)
 //   named      the same, and the answer shows exactly the recipe's sizes, as a plan or as a variant of one
+// Beside these shares, figures of which less is better; `--max` gives limits, in per cent:
+//   regret     p90 over the recipes inside the evidence (no caution holds for them, and they leave the room that a plan
+//              of ours leaves): how much longer the first choice is forecast to take than the recipe's layout, both as
+//              they are, without what cautions count for
+//   changed    of each coefficient of the forecast moved by its error, up and down: how often another mapping is
+//              ahead of the choice, among the layouts that the search kept
+//   unstable   the same, by more than a forecast can tell
 // Rows are the current releases' unless --all. Recipes that their authors mark as untuned, and those that cannot run on
 // their own GPU count, are left out. Exit 1 when a share is below --min, 2 for misuse.
 #include <algorithm>
@@ -23,13 +30,16 @@
 #include <cstdlib>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
+#include "resolver/catalog/step_rates.h"
 #include "resolver/estimate/probe_outlook.h"
 #include "tests/plans/plan_rows.h"
 
@@ -47,7 +57,7 @@ struct Options {
   std::vector<LayoutSizes> asked;
   std::string only;      // rows whose id contains it
   int64_t max_gpus = 0;  // 0: no limit
-  std::map<std::string, double> minimum;
+  std::map<std::string, double> minimum, maximum;
 };
 
 struct Row {
@@ -57,6 +67,7 @@ struct Row {
   bool legal = false, fits = false, no_slower = false, top = false, named = false;
   size_t rank = 0;  // of distinct layouts; 0: not in the list
   double recipe_us = 0, best_us = 0;
+  std::optional<double> regret;  // of those inside the evidence
   LayoutSizes best;
   std::vector<std::string> listed;  // what is in the list, best first
 };
@@ -64,7 +75,40 @@ struct Row {
 // What the search of one question found; recipes that ask the same share it.
 struct Searched {
   std::vector<DistinctPlan> distinct;
+  // Coefficients up and down; those that put another mapping first, and those that put one clearly first.
+  int64_t moved = 0, changed = 0, unstable = 0;
 };
+
+using Questions = std::map<std::string, std::unique_ptr<Searched>>;  // by QuestionKey
+
+double StepUs(const LayoutSearch& search, const GpuRates& rates, const FoundPlan& plan) {
+  StepForecast step;
+  ForecastStep(*search.question.work, plan.candidate, rates, &step);
+  return step.us;
+}
+
+// What comes first of the plans that were found when each coefficient is off by its error.
+void TryCoefficients(const LayoutSearch& search, Searched* searched) {
+  if (searched->distinct.empty()) return;
+  const FoundPlan& choice = searched->distinct.front().plan;
+  for (const CoefficientRow& row : kCoefficientRows) {
+    if (row.error <= 0) continue;
+    for (const double factor : {1 / (1 + row.error), 1 + row.error}) {
+      StepCoefficients moved;
+      moved.*row.field *= factor;
+      const GpuRates rates = RatesOf(search.intent.gpu, moved);
+      const double choice_us = StepUs(search, rates, choice) * choice.caution;
+      double other_us = choice_us;
+      for (const DistinctPlan& other : searched->distinct) {
+        if (MappingOf(other.plan.sizes) == MappingOf(choice.sizes)) continue;
+        other_us = std::min(other_us, StepUs(search, rates, other.plan) * other.plan.caution);
+      }
+      ++searched->moved;
+      searched->changed += other_us < choice_us ? 1 : 0;
+      searched->unstable += other_us * (1 + kResolution) < choice_us ? 1 : 0;
+    }
+  }
+}
 
 std::string QuestionKey(const Recipe& recipe, const NormalizedIntent& intent) {
   std::string key =
@@ -75,8 +119,7 @@ std::string QuestionKey(const Recipe& recipe, const NormalizedIntent& intent) {
   return key;
 }
 
-const Searched* SearchOnce(const std::string& key, const NormalizedIntent& intent,
-                           std::map<std::string, std::unique_ptr<Searched>>* known) {
+const Searched* SearchOnce(const std::string& key, const NormalizedIntent& intent, Questions* known) {
   auto& slot = (*known)[key];
   if (slot != nullptr) return slot.get();
   slot = std::make_unique<Searched>();
@@ -86,6 +129,7 @@ const Searched* SearchOnce(const std::string& key, const NormalizedIntent& inten
   search.question.room = kRooms[0];
   search.question.keep_alike = kKeepAlike;
   slot->distinct = Distinct(intent, Search(search.question).plans, kListed);
+  TryCoefficients(search, slot.get());
   for (DistinctPlan& one : slot->distinct) one.plan.candidate.stages = nullptr;  // of the search, which ends here
   return slot.get();
 }
@@ -121,6 +165,9 @@ Row Judge(const Recipe& recipe, const NormalizedIntent& intent, const Searched& 
   if (row.fits) row.listed.push_back(Line(*own.plan, row.moe));
   row.best = searched.distinct.front().plan.sizes;
   row.best_us = searched.distinct.front().plan.step.us * searched.distinct.front().plan.caution;
+  if (row.fits && own.plan->caution <= 1 && own.room <= kRooms[0]) {
+    row.regret = std::max(0.0, searched.distinct.front().plan.step.us / own.plan->step.us - 1);
+  }
   // A recipe that fills more of the memory than a plan of ours may is no measure of our speed.
   row.no_slower = row.fits && (own.room > kRooms[0] || row.best_us <= row.recipe_us * (1 + 1e-9));
   for (size_t i = 0; row.fits && i < searched.distinct.size(); ++i) {
@@ -185,11 +232,12 @@ bool Parse(int argc, char** argv, Options* o) {
       o->show = std::atoi(argv[++i]);
     } else if (arg == "--max-gpus" && more) {
       o->max_gpus = std::atoll(argv[++i]);
-    } else if (arg == "--min" && more) {  // legal=100,fits=95: fails below
+    } else if ((arg == "--min" || arg == "--max") && more) {  // legal=100,fits=95: fails below, or above
+      std::map<std::string, double>& limits = arg == "--min" ? o->minimum : o->maximum;
       for (absl::string_view item : absl::StrSplit(argv[++i], ',')) {
         const std::vector<std::string> parts = absl::StrSplit(item, '=');
         if (parts.size() != 2) return false;
-        o->minimum[parts[0]] = std::atof(parts[1].c_str());
+        limits[parts[0]] = std::atof(parts[1].c_str());
       }
     } else if (arg[0] != '-' && o->path == nullptr) {
       o->path = argv[i];
@@ -200,12 +248,81 @@ bool Parse(int argc, char** argv, Options* o) {
   return o->path != nullptr;
 }
 
+// The shares, and how many of them are below their limit.
+int PrintShares(const std::vector<Row>& rows, const Options& o) {
+  int below = 0;
+  for (const auto& [name, field] :
+       {std::pair("legal", &Row::legal), std::pair("fits", &Row::fits), std::pair("no-slower", &Row::no_slower),
+        std::pair("top10", &Row::top), std::pair("named", &Row::named)}) {
+    const double share = Percent(rows, field);
+    const auto least = o.minimum.find(name);
+    const bool low = least != o.minimum.end() && share < least->second;
+    std::printf("%-10s %5.1f %%%s\n", name, share, low ? absl::StrCat("   BELOW ", least->second).c_str() : "");
+    below += low ? 1 : 0;
+  }
+  return below;
+}
+
+// The figures of which less is better, and how many of them are above their limit.
+int PrintFigures(const std::vector<Row>& rows, const Questions& searched, const Options& o) {
+  int above = 0;
+  std::vector<double> regrets;
+  for (const Row& row : rows) {
+    if (row.regret.has_value()) regrets.push_back(100 * *row.regret);
+  }
+  std::sort(regrets.begin(), regrets.end());
+  int64_t moved = 0, changed = 0, unstable = 0;
+  for (const auto& [key, one] : searched) moved += one->moved, changed += one->changed, unstable += one->unstable;
+  const double p90 = regrets.empty() ? 0 : regrets[regrets.size() * 9 / 10];
+  const auto share = [&](int64_t count) {
+    return moved == 0 ? 0 : 100.0 * static_cast<double>(count) / static_cast<double>(moved);
+  };
+  for (const auto& [name, value, of] :
+       {std::tuple("regret", p90, static_cast<int64_t>(regrets.size())), std::tuple("changed", share(changed), moved),
+        std::tuple("unstable", share(unstable), moved)}) {
+    const auto most = o.maximum.find(name);
+    const bool high = most != o.maximum.end() && (value > most->second || of == 0);
+    std::printf("%-10s %5.1f %% of %lld%s\n", name, value, static_cast<long long>(of),
+                high ? absl::StrCat("   ABOVE ", most->second).c_str() : "");
+    above += high ? 1 : 0;
+  }
+  return above;
+}
+
+void PrintExcess(const std::vector<Row>& rows) {
+  std::vector<double> excess;
+  for (const Row& row : rows) {
+    if (row.fits && row.best_us > 0) excess.push_back(row.recipe_us / row.best_us - 1);
+  }
+  std::sort(excess.begin(), excess.end());
+  if (!excess.empty()) {
+    std::printf("recipe's layout against the choice: median %+.1f %%, p90 %+.1f %%\n", excess[excess.size() / 2] * 100,
+                excess[excess.size() * 9 / 10] * 100);
+  }
+}
+
+bool Counts(const Recipe& recipe, const Options& o) {
+  return !recipe.starter && !recipe.layout_check && (!recipe.superseded || o.all) &&
+         recipe.id.find(o.only) != std::string::npos && (o.max_gpus == 0 || recipe.gpus <= o.max_gpus);
+}
+
+// The sizes that --ask names, for one recipe's question.
+void PrintAsked(const NormalizedIntent& intent, const std::vector<LayoutSizes>& asked) {
+  const bool moe = intent.model.is_moe();
+  for (const LayoutSizes& sizes : asked) {
+    const JudgedLayout judged = JudgeLayout(intent, sizes, std::nullopt);
+    const std::string outcome = judged.legal ? ": does not fit" : ": not legal";
+    std::printf("%s\n",
+                judged.plan.has_value() ? Line(*judged.plan, moe).c_str() : (SizesText(sizes, moe) + outcome).c_str());
+  }
+}
+
 int Main(int argc, char** argv) {
   Options o;
   if (!Parse(argc, argv, &o)) {
     std::fprintf(stderr,
                  "usage: plan_check RECIPES.jsonl[.gz] [--all] [--show K] [--top] [--only TEXT] [--ask "
-                 "TP,PP,VPP,CP,EP,ETP,MBS;...] [--max-gpus N] [--min name=percent,...]\n");
+                 "TP,PP,VPP,CP,EP,ETP,MBS;...] [--max-gpus N] [--min name=percent,...] [--max name=percent,...]\n");
     return 2;
   }
   const absl::StatusOr<Catalog> catalog = Catalog::Builtin();
@@ -214,13 +331,11 @@ int Main(int argc, char** argv) {
     std::fprintf(stderr, "%s\n", (catalog.ok() ? recipes.status() : catalog.status()).ToString().c_str());
     return 2;
   }
-  std::map<std::string, std::unique_ptr<Searched>> searched;
+  Questions searched;
   std::vector<Row> rows;
   std::map<std::string, int> skipped;
   for (const Recipe& recipe : *recipes) {
-    if (recipe.starter || recipe.layout_check || (recipe.superseded && !o.all)) continue;
-    if (recipe.id.find(o.only) == std::string::npos) continue;
-    if (o.max_gpus > 0 && recipe.gpus > o.max_gpus) continue;
+    if (!Counts(recipe, o)) continue;
     std::string why;
     const std::optional<NormalizedIntent> intent = MakeIntent(*catalog, recipe, &why);
     if (intent.has_value() && !RatesFor(*intent).known) why = "the GPU's rates are not published";
@@ -229,13 +344,7 @@ int Main(int argc, char** argv) {
       ++skipped[why];
       continue;
     }
-    for (const LayoutSizes& sizes : o.asked) {
-      const JudgedLayout judged = JudgeLayout(*intent, sizes, std::nullopt);
-      const std::string outcome = judged.legal ? ": does not fit" : ": not legal";
-      const bool moe = intent->model.is_moe();
-      std::printf("%s\n", judged.plan.has_value() ? Line(*judged.plan, moe).c_str()
-                                                  : (SizesText(sizes, moe) + outcome).c_str());
-    }
+    PrintAsked(*intent, o.asked);
     if (!o.asked.empty()) continue;
     rows.push_back(Judge(recipe, *intent, *SearchOnce(QuestionKey(recipe, *intent), *intent, &searched)));
   }
@@ -251,26 +360,9 @@ int Main(int argc, char** argv) {
   }
   std::printf("%zu recipes, %zu questions\n", rows.size(), searched.size());
   for (const auto& [why, count] : skipped) std::printf("  %d left out: %s\n", count, why.c_str());
-  int below = 0;
-  for (const auto& [name, field] :
-       {std::pair("legal", &Row::legal), std::pair("fits", &Row::fits), std::pair("no-slower", &Row::no_slower),
-        std::pair("top10", &Row::top), std::pair("named", &Row::named)}) {
-    const double share = Percent(rows, field);
-    const auto least = o.minimum.find(name);
-    const bool low = least != o.minimum.end() && share < least->second;
-    std::printf("%-10s %5.1f %%%s\n", name, share, low ? absl::StrCat("   BELOW ", least->second).c_str() : "");
-    below += low ? 1 : 0;
-  }
-  std::vector<double> excess;
-  for (const Row& row : rows) {
-    if (row.fits && row.best_us > 0) excess.push_back(row.recipe_us / row.best_us - 1);
-  }
-  std::sort(excess.begin(), excess.end());
-  if (!excess.empty()) {
-    std::printf("recipe's layout against the choice: median %+.1f %%, p90 %+.1f %%\n", excess[excess.size() / 2] * 100,
-                excess[excess.size() * 9 / 10] * 100);
-  }
-  return below > 0 || rows.empty() ? 1 : 0;
+  const int missed = PrintShares(rows, o) + PrintFigures(rows, searched, o);
+  PrintExcess(rows);
+  return missed > 0 || rows.empty() ? 1 : 0;
 }
 
 }  // namespace
