@@ -1,4 +1,4 @@
-// Files of a stack's checkout that a launch reads beside itself: LoongForge's model files.
+// Files of a stack's checkout that a launch reads beside itself: LoongForge's model files, scripts that it sources.
 #pragma once
 
 #include <string>

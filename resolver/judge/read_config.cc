@@ -116,7 +116,7 @@ void ReadScript(absl::string_view text, Environment* env, Reading* reading) {
   const SlurmJob job = ReadSbatchLines(text);
   EnvVars known = env->vars;
   AddSlurmVariables(job, &known);
-  ShellLaunch launch = ReadShellLaunch(text, known);
+  ShellLaunch launch = ReadShellLaunch(text, known, env->model_files);
   for (const auto& [name, value] : launch.vars) env->vars.insert_or_assign(name, value);
   const bool own_size = !env->world_size.has_value() && launch.world_size.has_value();
   if (own_size) env->world_size = launch.world_size;
@@ -132,8 +132,11 @@ void ReadScript(absl::string_view text, Environment* env, Reading* reading) {
   }
   const InputFormat& format = RecogniseArguments(launch.args, launch.script, env->target);
   ReadArguments(std::move(launch.args), launch.script, false, format, *env, reading);
+  reading->knowledge.surroundings = !launch.vars_elsewhere;
   reading->knowledge.size_assumed = own_size && launch.world_size_assumed;
-  reading->parsed.findings.insert(reading->parsed.findings.begin(), launch.findings.begin(), launch.findings.end());
+  ParseResult& parsed = reading->parsed;
+  parsed.findings.insert(parsed.findings.begin(), launch.findings.begin(), launch.findings.end());
+  parsed.wanted_files.insert(parsed.wanted_files.end(), launch.wanted_files.begin(), launch.wanted_files.end());
 }
 
 absl::Status Unsuitable(absl::string_view name, absl::string_view given, Target target) {
@@ -255,7 +258,8 @@ absl::StatusOr<ReadConfig> Read(const JudgeQuestion& question) {
   for (const auto& [name, value] : parsed.recipe_vars) env.recipe_vars.insert_or_assign(name, value);
   const bool file = question.input.form == ConfigInput::Form::kFile;
   Knowledge& knowledge = read.reading.knowledge;
-  knowledge.surroundings = !file || (question.software_stated && !knowledge.part);
+  const bool stated = question.software_stated && !knowledge.part && knowledge.surroundings;
+  knowledge.surroundings = !file || stated;
   read.reading.knowledge.gpu_known = !file || read.gpu.has_value();
   env.mla = IsMla(parsed.knobs);
   env.model_file = ModelFileOf(parsed);

@@ -4,11 +4,23 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "resolver/shell/arguments.h"
 #include "resolver/shell/interpreter.h"
 #include "resolver/shell/raw.h"
 
 namespace flightplan {
+namespace {
+
+// What is known of a file's name: all of it, or what stands behind the folder that only a run would know.
+std::string SourcedName(const TracedText& word) {
+  const size_t known = word.unknown() ? word.unknown_parts.back().end : 0;
+  absl::string_view name = absl::string_view(word.text).substr(known);
+  if (known > 0) absl::ConsumePrefix(&name, "/");
+  return std::string(name);
+}
+
+}  // namespace
 
 ShellInterpreter::Builtin ShellInterpreter::FindBuiltin(absl::string_view name) {
   struct Row {
@@ -68,7 +80,16 @@ ShellInterpreter::Status ShellInterpreter::Print(WordSpan words, Mode) {
 
 ShellInterpreter::Status ShellInterpreter::Source(WordSpan words, Mode) {
   const std::string file = words.size() > 1 ? words[1].value.text : "";
-  state_.NotJudged(words[0].offset, absl::StrCat(words[0].value.text, " ", file), "sourced files are not read");
+  const std::string name = words.size() > 1 ? SourcedName(words[1].value) : "";
+  const std::string* text = name.empty() ? nullptr : files_(name);
+  if (text == nullptr) {
+    state_.NotJudged(words[0].offset, absl::StrCat(words[0].value.text, " ", file),
+                     "a sourced file is read where it is sent beside the script");
+    return std::nullopt;
+  }
+  TracedText script = TracedText::FromOutside(*text);
+  std::fill(script.offsets.begin(), script.offsets.end(), words[0].offset);  // what it says was written there
+  Run(script);
   return std::nullopt;
 }
 

@@ -2,13 +2,19 @@
 #include "resolver/shell/expand.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "resolver/base/work.h"
 #include "resolver/shell/arithmetic.h"
@@ -24,16 +30,37 @@ bool IsArgument(absl::string_view name) {
 }
 
 // They only work on their words.
-constexpr absl::string_view kPrintingPrograms[] = {"echo", "basename", "dirname"};
+constexpr absl::string_view kPrintingPrograms[] = {"echo", "basename", "dirname", "seq"};
+
+// seq LAST, seq FIRST LAST, seq FIRST STEP LAST.
+std::optional<std::string> Counted(absl::string_view words) {
+  constexpr int64_t kMost = 4096;
+  std::vector<int64_t> numbers;
+  for (const absl::string_view word : absl::StrSplit(words, ' ', absl::SkipEmpty())) {
+    if (!absl::SimpleAtoi(word, &numbers.emplace_back()) || std::abs(numbers.back()) > (int64_t{1} << 40)) {
+      return std::nullopt;
+    }
+  }
+  if (numbers.empty() || numbers.size() > 3) return std::nullopt;
+  const int64_t first = numbers.size() == 1 ? 1 : numbers.front();
+  const int64_t step = numbers.size() == 3 ? numbers[1] : 1;
+  if (step == 0 || (numbers.back() - first) / step >= kMost) return std::nullopt;
+  std::string output;
+  for (int64_t number = first; step > 0 ? number <= numbers.back() : number >= numbers.back(); number += step) {
+    absl::StrAppend(&output, output.empty() ? "" : " ", number);
+  }
+  return output.empty() ? std::nullopt : std::optional(output);  // no word at all, which is not told from an empty one
+}
 
 // What such a program prints; nothing: that is not followed.
-std::optional<absl::string_view> Printed(absl::string_view program, absl::string_view words) {
+std::optional<std::string> Printed(absl::string_view program, absl::string_view words) {
+  if (program == "seq") return Counted(words);
   if (absl::StartsWith(words, "-") || absl::EndsWith(words, "/")) return std::nullopt;
-  if (program == "echo") return words;
+  if (program == "echo") return std::string(words);
   const size_t slash = words.rfind('/');
   const bool one_word = words.find_first_of(" \t") == absl::string_view::npos;
   if (!one_word || slash == absl::string_view::npos || slash == 0) return std::nullopt;
-  return program == "dirname" ? words.substr(0, slash) : words.substr(slash + 1);
+  return std::string(program == "dirname" ? words.substr(0, slash) : words.substr(slash + 1));
 }
 
 }  // namespace
@@ -202,7 +229,7 @@ std::optional<TracedText> ShellScanner::OutputOf(size_t start) {
   if (blank == absl::string_view::npos || !absl::c_linear_search(kPrintingPrograms, program)) return std::nullopt;
   const TracedText words = Within(start + 2 + blank + 1, at_ - 1);
   if (words.unknown()) return std::nullopt;
-  const std::optional<absl::string_view> output = Printed(program, absl::StripAsciiWhitespace(words.text));
+  const std::optional<std::string> output = Printed(program, absl::StripAsciiWhitespace(words.text));
   return output.has_value() ? std::optional(TracedText::FromOutside(*output)) : std::nullopt;
 }
 

@@ -23,10 +23,12 @@ struct ShellCommand {
 class ShellInterpreter {
  public:
   using Sink = std::function<void(const ShellCommand&)>;
+  // The text of a sourced file; null: it is not there.
+  using Files = std::function<const std::string*(const std::string& name)>;
 
   // `every_branch`: no condition is judged.
-  ShellInterpreter(ShellState* state, Sink sink, bool every_branch)
-      : state_(*state), sink_(std::move(sink)), every_branch_(every_branch) {}
+  ShellInterpreter(ShellState* state, Sink sink, Files files, bool every_branch)
+      : state_(*state), sink_(std::move(sink)), files_(std::move(files)), every_branch_(every_branch) {}
 
   // Reads a script, or one inside the script that is being read: `bash -c "..."`, eval.
   void Run(const TracedText& script);
@@ -119,6 +121,7 @@ class ShellInterpreter {
 
   ShellState& state_;
   const Sink sink_;
+  const Files files_;
   const bool every_branch_;
   std::deque<TracedText> scripts_;  // they hold the functions' bodies
   std::map<std::string, Place, std::less<>> functions_;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "resolver/shell/reader.h"
 
@@ -52,6 +53,48 @@ TEST(ShellInterpreter, TakesWhatIsSetNowhereAsEmptyAndSaysSo) {
   EXPECT_TRUE(std::any_of(launch.findings.begin(), launch.findings.end(), [](const ParseFinding& f) {
     return f.finding.rule_id == "input.not-judged" && f.at.line == 1;
   }));
+}
+
+TEST(ShellInterpreter, ReadsSourcedFilesThatAreSent) {
+  const absl::string_view script =
+      "DIR=$(cd $(dirname $0) && pwd)\nsource \"${DIR}/models/a.sh\"\n. /abs/b.sh\npython x.py ${A[@]} $B\n";
+  const ShellLaunch without = ReadShellLaunch(script, {});
+  EXPECT_EQ(without.wanted_files, (std::vector<std::string>{"models/a.sh", "/abs/b.sh"}));
+  const ShellLaunch with = ReadShellLaunch(script, {}, {{"models/a.sh", "N=3\nA=(--n $N)\n"}, {"/abs/b.sh", "B=--b"}});
+  ASSERT_EQ(with.args.size(), 3U);
+  EXPECT_EQ(with.args[0].text, "--n");
+  EXPECT_EQ(with.args[1].text, "3");
+  EXPECT_EQ(with.args[1].at.line, 2);  // where it is sourced
+  EXPECT_EQ(with.args[2].text, "--b");
+  EXPECT_TRUE(with.wanted_files.empty());
+  // One that sources itself ends.
+  EXPECT_EQ(ReadShellLaunch(". a.sh\npython x.py $A", {}, {{"a.sh", "A=1\n. a.sh"}}).args[0].text, "1");
+}
+
+TEST(ShellInterpreter, CountsWhatSeqPrints) {
+  EXPECT_EQ(Launched("python x.py --a 1 $(seq 16 8 32) --b"), "--a 1 16 24 32 --b");
+  EXPECT_EQ(Launched("N=2\npython x.py $(seq $N) $(seq 3 -1 2)"), "1 2 3 2");
+  for (const absl::string_view unread :
+       {"$(seq 1 0 2)", "$(seq 1 100000)", "$(seq 1 2 3 4)", "$(seq 1.5)", "$(seq 3 2)"}) {
+    EXPECT_EQ(Launched(absl::StrCat("python x.py ", unread)), absl::StrCat("?", unread));
+  }
+}
+
+TEST(ShellInterpreter, TakesTheVariablesOfARayJob) {
+  const ShellLaunch launch = ReadShellLaunch(
+      "ENV=\"{\\\"env_vars\\\": {\\\"A\\\": \\\"1\\\", \\\"B\\\": \\\"${B}\\\"}}\"\n"
+      "ray job submit --runtime-env-json=\"${ENV}\" -- python3 train.py --a\n",
+      {});
+  EXPECT_EQ(launch.vars, (EnvVars{{"A", "1"}}));
+  EXPECT_FALSE(launch.vars_elsewhere);
+  EXPECT_TRUE(
+      ReadShellLaunch("ray job submit --runtime-env-json=$(python3 e.py) -- python3 t.py --a", {}).vars_elsewhere);
+  const ShellLaunch quoted = ReadShellLaunch(
+      "D=$(cd \"$(dirname \"$0\")\" && pwd)\n"
+      "ray job submit --runtime-env-json \"{\\\"env_vars\\\": {\\\"A\\\": \\\"1\\\", \\\"P\\\": \\\"${D}\\\"}}\" -- "
+      "python3 t.py --a",
+      {});
+  EXPECT_EQ(quoted.vars, (EnvVars{{"A", "1"}}));
 }
 
 TEST(ShellInterpreter, MakesUnknownWhatOnlyARunWouldDecide) {

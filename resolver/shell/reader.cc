@@ -13,6 +13,7 @@
 #include "resolver/base/work.h"
 #include "resolver/shell/interpreter.h"
 #include "resolver/shell/launcher_world.h"
+#include "resolver/shell/runtime_env.h"
 
 namespace flightplan {
 namespace {
@@ -59,17 +60,27 @@ bool LooksLikeTraining(WordSpan words) {
 
 class Reader {
  public:
-  Reader(const EnvVars& given, bool every_branch, ShellLaunch* out)
+  Reader(const EnvVars& given, const SourcedFiles& files, bool every_branch, ShellLaunch* out)
       : out_(*out),
+        files_(files),
         state_(given, &out->vars, &out->findings),
         interpreter_(
-            &state_, [this](const ShellCommand& command) { Follow(command); }, every_branch) {}
+            &state_, [this](const ShellCommand& command) { Follow(command); },
+            [this](const std::string& name) { return Sourced(name); }, every_branch) {}
 
   void Read(const TracedText& script) { interpreter_.Run(script); }
 
   bool found() const { return found_; }
 
  private:
+  const std::string* Sourced(const std::string& name) {
+    const auto file = files_.find(name);
+    if (file != files_.end()) return &file->second;
+    std::vector<std::string>& wanted = out_.wanted_files;
+    if (std::find(wanted.begin(), wanted.end(), name) == wanted.end()) wanted.push_back(name);
+    return nullptr;
+  }
+
   void Follow(const ShellCommand& command) {
     if (!FollowShell(command)) TakeLaunch(command.words);
   }
@@ -111,6 +122,9 @@ class Reader {
     found_ = true;
     training_ = training;
     TakeWorld(words.first(script));
+    const std::optional<EnvVars> vars = ReadRuntimeEnv(words.first(script));
+    out_.vars_elsewhere = !vars.has_value();
+    for (const auto& [name, value] : vars.value_or(EnvVars())) out_.vars.insert_or_assign(name, value);
     out_.script = words[script].value.text;
     out_.args.clear();
     for (const ShellWord& word : behind) {
@@ -137,6 +151,7 @@ class Reader {
   }
 
   ShellLaunch& out_;
+  const SourcedFiles& files_;
   ShellState state_;
   ShellInterpreter interpreter_;
   int depth_ = 0;
@@ -166,7 +181,7 @@ class LineIndex {
 
 }  // namespace
 
-ShellLaunch ReadShellLaunch(absl::string_view script, const EnvVars& given) {
+ShellLaunch ReadShellLaunch(absl::string_view script, const EnvVars& given, const SourcedFiles& files) {
   ShellLaunch out;
   const auto refuse = [&out](absl::string_view rule_id, std::string seen, std::string needs) {
     out.findings.push_back(
@@ -183,7 +198,7 @@ ShellLaunch ReadShellLaunch(absl::string_view script, const EnvVars& given) {
     for (const bool every_branch : {false, true}) {
       if (found || Work::Spent()) break;
       out = ShellLaunch();
-      Reader reader(given, every_branch, &out);
+      Reader reader(given, files, every_branch, &out);
       reader.Read(text);
       found = reader.found();
     }

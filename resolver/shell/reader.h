@@ -6,7 +6,9 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "absl/strings/string_view.h"
@@ -23,14 +25,19 @@ struct ShellLaunch {
   std::string script;                 // the Python file it runs, as written; empty: it runs none
   std::vector<Argument> args;         // after the training script's name; lines and columns point at what was written
   EnvVars vars;                       // what the script exports or sets in front of the command
+  bool vars_elsewhere = false;        // it sets others that only a run would know
   std::optional<int64_t> world_size;  // from the launcher's own flags: --nnodes * --nproc-per-node, srun --ntasks
   bool world_size_assumed = false;    // it rests on a default, as in ${NNODES:-1}, of a variable that is not known
   std::vector<ParseFinding> findings;
-  bool too_much_work = false;  // nothing else is known, and a finding says so
+  std::vector<std::string> wanted_files;  // that it sources and `files` does not hold
+  bool too_much_work = false;             // nothing else is known, and a finding says so
 };
 
 // `given` holds variables that the caller knows beside the script's own, and the script's arguments as 1, 2, ... and #.
 // The last command that runs a Python file with flags is the launch; one with a training's flags before one without.
-ShellLaunch ReadShellLaunch(absl::string_view script, const EnvVars& given);
+// `files`: texts by name of what it sources. What only a run would know of a name is left out: "models/a.sh" of
+// `source "${SCRIPT_DIR}/models/a.sh"`.
+using SourcedFiles = std::map<std::string, std::string>;
+ShellLaunch ReadShellLaunch(absl::string_view script, const EnvVars& given, const SourcedFiles& files = {});
 
 }  // namespace flightplan

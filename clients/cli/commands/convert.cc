@@ -7,6 +7,7 @@
 #include "clients/cli/findings.h"
 #include "clients/cli/output.h"
 #include "clients/cli/request.h"
+#include "clients/cli/stack_files.h"
 #include "clients/cli/versions_page.h"
 #include "flightplan/v1/resolver_service.pb.h"
 
@@ -18,6 +19,7 @@ struct ConvertOptions {
   std::string to;
   std::string input_format;
   std::string format = "shell";
+  std::string stack_root;
   bool verbose = false;
   BackendOptions where;
 };
@@ -39,14 +41,18 @@ CommandLine Describe(ConvertOptions* o) {
       if (flag.name == "--target") flag.name = "--from";
     }
   }
-  command.groups.push_back({"convert",
-                            {{"--to", "NAME[@VERSION]", "megatron-lm, megatron-bridge, loongforge",
-                              ToText(&o->to, KnownWords(TargetNames()))},
-                             {"--input-format", "F", "default: by the source, the file's name and its first lines",
-                              ToText(&o->input_format, InputFormatValues())},
-                             {"--format", "F", "shell (default), argv (one argument a line), json",
-                              ToChoice(&o->format, {"shell", "argv", "json"})},
-                             {"--verbose", "", "every knob", ToSwitch(&o->verbose)}}});
+  command.groups.push_back(
+      {"convert",
+       {{"--to", "NAME[@VERSION]", "megatron-lm, megatron-bridge, loongforge, slime",
+         ToText(&o->to, KnownWords(TargetNames()))},
+        {"--input-format", "F", "default: by the source, the file's name and its first lines",
+         ToText(&o->input_format, InputFormatValues())},
+        {"--stack-root", "DIR",
+         "a checkout: LoongForge's model files, and scripts that the launch sources, are read there",
+         ToText(&o->stack_root, {.folders = true})},
+        {"--format", "F", "shell (default), argv (one argument a line), json",
+         ToChoice(&o->format, {"shell", "argv", "json"})},
+        {"--verbose", "", "every knob", ToSwitch(&o->verbose)}}});
   command.groups.push_back(BackendFlags(&o->where));
   return command;
 }
@@ -88,6 +94,12 @@ int RunConvert(Arguments args, Context& context) {
   }
   const absl::StatusOr<std::shared_ptr<Backend>> backend = MakeBackend(options.where, context);
   if (!backend.ok()) return Misuse(command, backend.status().message(), context);
+  if (!options.stack_root.empty()) {
+    v1::ValidateConfigResponse judged;
+    const auto missing = ValidateWithFiles(options.stack_root, **backend, &source, &judged);
+    if (!missing.ok()) return Failed(command, missing.status(), context);
+    context.err += context.terminal.Shown(MissingFilesNote(options.stack_root, *missing));
+  }
   v1::ConvertConfigResponse response;
   if (const absl::Status status = (*backend)->ConvertConfig(request, &response); !status.ok()) {
     return Failed(command, status, context);

@@ -41,7 +41,8 @@ CommandLine Describe(FixOptions* o) {
          ToSwitch(&o->convergence)},
         {"--input-format", "F", "default: by the target, the file's name and its first lines",
          ToText(&o->input_format, InputFormatValues())},
-        {"--stack-root", "DIR", "a LoongForge checkout: its model files are read instead of the built-in facts",
+        {"--stack-root", "DIR",
+         "a checkout: LoongForge's model files, and scripts that the launch sources, are read there",
          ToText(&o->stack_root, {.folders = true})},
         {"--format", "F", "diff (default), json", ToChoice(&o->format, {"diff", "json"})}}});
   command.groups.push_back(BackendFlags(&o->where));
