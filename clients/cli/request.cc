@@ -262,7 +262,7 @@ Values InputFormatValues() {
 std::vector<FlagGroup> StackFlags(StackOptions* o) {
   return {
       {"target",
-       {{"--target", "NAME[@VERSION]", "megatron-lm (default), megatron-bridge, loongforge; @0.19, @main",
+       {{"--target", "NAME[@VERSION]", "megatron-lm (default), megatron-bridge, loongforge, slime; @0.19, @main",
          ToText(&o->target, KnownWords(TargetNames()))}}},
       {"machine",
        {{"--gpu", "NAME", "h100-sxm, gb200-nvl72 ...; flightplan gpus lists them",

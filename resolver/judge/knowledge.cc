@@ -18,9 +18,10 @@
 namespace flightplan {
 namespace {
 
-// Flags of Megatron-LM and LoongForge that bring values from elsewhere.
-constexpr absl::string_view kElsewhereFlags[] = {"--yaml-cfg",    "--use-checkpoint-args", "--model-name",
-                                                 "--config-file", "--config_file",         "--model-config"};
+// Flags of Megatron-LM, LoongForge and slime that bring values from elsewhere.
+constexpr absl::string_view kElsewhereFlags[] = {"--yaml-cfg",           "--use-checkpoint-args", "--model-name",
+                                                 "--config-file",        "--config_file",         "--model-config",
+                                                 "--custom-config-path", "--megatron-config-path"};
 
 constexpr absl::string_view kLayout[] = {"tensor_model_parallel_size",           "pipeline_model_parallel_size",
                                          "virtual_pipeline_model_parallel_size", "context_parallel_size",
@@ -84,9 +85,10 @@ void ReadUnknownWords(Target stack, absl::Span<const Argument> args, Knowledge* 
       flag = args[i - 1].text;
     }
     const internal::FlagRow* row = FlagNamed(flag);
+    const bool words = absl::StrContains(args[i].text, "[@]");  // as many as there are, flags among them
     if (row != nullptr && TakesValues(row->form)) {
       knowledge->hidden.insert(row->knob);
-    } else if (knowledge->elsewhere.empty() && (!IsFlag(flag) || row != nullptr)) {
+    } else if (knowledge->elsewhere.empty() && (!IsFlag(flag) || row != nullptr || words)) {
       knowledge->elsewhere = absl::StrCat("in ", Printable(args[i].text), ", which cannot be read here");
       knowledge->layout_elsewhere = true;
     }
@@ -169,14 +171,17 @@ Knowledge KnowledgeOf(Target target, const LaunchWords& words, const ParseResult
     knowledge.layout_elsewhere = !stack.model_files;  // its model files hold the architecture
   }
   ReadUnknownWords(target, args, &knowledge);
-  if (const absl::string_view derivative = stack.command_line && !stack.fork ? DerivativeOf(args) : "";
-      !derivative.empty()) {
+  const absl::string_view derivative = stack.command_line && !stack.fork ? DerivativeOf(args) : "";
+  if (derivative == stack.name) {
+    knowledge.own_parser = knowledge.own_loss = true;  // whatever the file is called: train.py is many a program's name
+  } else if (!derivative.empty()) {
     knowledge.own_parser = false;
     knowledge.derivative = std::string(derivative);
     if (knowledge.elsewhere.empty()) knowledge.elsewhere = absl::StrCat("in ", derivative);
   }
   // A slip or two is one; more are another program's.
-  if (!script.empty() && stack.command_line && StrangeFlags(args) >= kStrangeFlags) knowledge.own_parser = false;
+  const bool strange = derivative.empty() && StrangeFlags(args) >= kStrangeFlags;
+  if (!script.empty() && stack.command_line && strange) knowledge.own_parser = false;
   if (!knowledge.elsewhere.empty() || !stack.command_line) return knowledge;
   if (script.empty() && !model) {
     knowledge.elsewhere = "in the rest of the launch: these words say no model's size";
@@ -190,7 +195,8 @@ Knowledge KnowledgeOf(Target target, const LaunchWords& words, const ParseResult
 Standing StandingOf(const Finding& finding, const Environment& env, const Knowledge& knowledge) {
   if (finding.stage == "parse") return StandingOfReader(finding, StackOf(env), knowledge);
   if (absl::StartsWith(finding.rule_id, "fit.")) {
-    return knowledge.elsewhere.empty() || knowledge.base_known ? Standing::kFull : Standing::kNone;
+    if (!knowledge.elsewhere.empty() && !knowledge.base_known) return Standing::kNone;
+    return knowledge.own_loss ? Standing::kUnless : Standing::kFull;
   }
   // What upstream refuses its derivative may have made legal.
   Standing standing = knowledge.derivative.empty() ? Standing::kFull : Standing::kUnless;

@@ -39,6 +39,7 @@ struct Knowledge {
   bool size_assumed = false;      // the world size rests on a default of the script
   bool part = false;              // flags without a launch around them
   bool base_known = false;        // what it starts from elsewhere is known in what counts for memory
+  bool own_loss = false;          // a program over the stack, whose loss holds memory that the forecast does not count
   std::string derivative;         // a program with flags of its own; empty: none that is known
   KnobSet hidden;                 // written with a value that cannot be read
   KnobSet shown;                  // written, or said by what the launch names and we know

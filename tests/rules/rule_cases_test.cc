@@ -7,7 +7,7 @@
 //
 // Under every core example stands a small model (8 layers, 1024 wide, 16 heads), so that it needs to say only what it
 // is about, and `unfixable: why` says why an error has no fix; the other targets start from the class defaults. target:
-// core, megatron-lm, bridge or loongforge, with
+// core, megatron-lm, bridge, loongforge or slime, with
 // @RELEASE for another than main (bridge@0.5). A change needs no fix: it "fires" when it leaves a trace, and
 // `writes: {knob: value}` says every value that it writes. One that only hands values on, and leaves no trace, is
 // `handed_on: true`: then the configuration that will run must hold what `writes` says.
@@ -36,6 +36,7 @@
 #include "resolver/catalog/defaults.h"
 #include "resolver/engine/engine.h"
 #include "resolver/judge/judge.h"
+#include "resolver/plan/stack.h"
 #include "resolver/rules/registry.h"
 
 namespace flightplan {
@@ -83,7 +84,10 @@ void SetTarget(const std::string& text, Environment* env) {
   if (parts[0] == "core") env->target = Target::kCore;
   if (parts[0] == "megatron-lm") env->target = Target::kMegatronLm;
   if (parts[0] == "loongforge") env->target = Target::kLoongForge;
-  if (parts[0] == "bridge") {
+  if (parts[0] == "slime") {
+    env->target = FindStack("slime")->target;
+    env->core_release = FindStack("slime")->core_release(release);
+  } else if (parts[0] == "bridge") {
     env->target = Target::kMegatronBridge;
     env->bridge_release = release;
     env->core_release = release == kMain ? kMain : release + 13;  // 0.4 pins core 0.17, and so on
@@ -367,7 +371,7 @@ void CheckCase(const Case& c) {
 std::vector<std::string> CaseFiles() {
   std::vector<std::string> files;
   const std::string root = std::string(FLIGHTPLAN_SOURCE_DIR) + "/resolver/rules/";
-  for (const char* room : {"core", "bridge", "megatron_lm", "loongforge", "fit"}) {
+  for (const char* room : {"core", "bridge", "megatron_lm", "loongforge", "slime", "fit"}) {
     DIR* folder = opendir((root + room).c_str());
     if (folder == nullptr) continue;
     while (const dirent* entry = readdir(folder)) {

@@ -128,10 +128,7 @@ ParseResult ParseMegatronLm(absl::Span<const std::string> argv, const Environmen
   return ParseMegatronLm(args, env);
 }
 
-namespace {
-
-// `program`: what the arguments are given to.
-Launch Write(const RenderInput& input, absl::string_view program) {
+Launch WriteMegatronFlags(const RenderInput& input, absl::string_view program) {
   Launch launch;
   launch.dialect = "megatron-lm";
   launch.env = input.vars;
@@ -172,10 +169,8 @@ Launch Write(const RenderInput& input, absl::string_view program) {
   return launch;
 }
 
-}  // namespace
-
 Launch RenderMegatronLm(const RenderInput& input) {
-  Launch launch = Write(input, absl::StrCat(TorchrunWords(input.env), " pretrain_gpt.py"));
+  Launch launch = WriteMegatronFlags(input, absl::StrCat(TorchrunWords(input.env), " pretrain_gpt.py"));
   AskForStart(input, kMegatronTokenizer, &launch);
   return launch;
 }
@@ -196,7 +191,7 @@ Launch RenderOneGpuCheck(const RenderInput& input) {
   Environment one_gpu = input.env;
   one_gpu.world_size = one_gpu.gpus_per_node = 1;
   const RenderInput check{config, one_gpu, vars, nullptr, /*benchmark=*/true};
-  Launch launch = Write(check, "python pretrain_gpt.py");
+  Launch launch = WriteMegatronFlags(check, "python pretrain_gpt.py");
   AskForStart(check, kMegatronTokenizer, &launch);
   return launch;
 }

@@ -16,6 +16,8 @@ ParseResult ParseMegatronLm(absl::Span<const std::string> argv, const Environmen
 // Writes every knob that was given or decided, and every one that differs from argparse's default, in the order of the
 // knob table. What upstream itself derived (Origin::kUpstream) is left out: it will derive it again.
 Launch RenderMegatronLm(const RenderInput& input);
+// The same words for another program that has Megatron-LM's parser, without what its start asks for.
+Launch WriteMegatronFlags(const RenderInput& input, absl::string_view program);
 
 // The same on one GPU that plays the first rank of the whole job: collectives are left out (--fake-process-group,
 // megatron/training/arguments.py:3227), so that its peak memory shows whether the first pipeline stage fits. RANK says

@@ -1,0 +1,63 @@
+// slime: train.py and train_async.py, which give their words to Megatron-LM's own parser and checks
+// (THUDM/slime@624b824a8 slime/backends/megatron_utils/arguments.py:184).
+#include "resolver/plan/stack.h"
+
+#include <algorithm>
+
+#include "absl/strings/strip.h"
+#include "resolver/plan/reading.h"
+
+namespace flightplan {
+namespace {
+
+// A number of its own: no code outside of this folder asks for it.
+constexpr Target kSlime{4};
+
+// docker/Dockerfile:7 pins Megatron-LM's commit 1dcf0dafa, 0.16.0rc0, whose parser differs from 0.16.1's in 49 lines
+// and from 0.17.1's in 832.
+constexpr int kPinnedCore = 16;
+
+constexpr int kReleases[] = {kMain};
+constexpr Phase kPhases[] = {
+    Phase::kParse, Phase::kCliValidate, Phase::kModel,    Phase::kModelMla, Phase::kDdp,    Phase::kOptimizer,
+    Phase::kBuild, Phase::kMesh,        Phase::kSchedule, Phase::kHardware, Phase::kAdvice,
+};
+
+// Flags that say how a rollout is made; no other trainer over Megatron-LM has two of them.
+constexpr absl::string_view kTellingFlags[] = {"--actor-num-nodes",
+                                               "--actor-num-gpus-per-node",
+                                               "--rollout-batch-size",
+                                               "--num-rollout",
+                                               "--n-samples-per-prompt",
+                                               "--hf-checkpoint",
+                                               "--prompt-data",
+                                               "--colocate",
+                                               "--ref-load",
+                                               "--max-tokens-per-gpu",
+                                               "--advantage-estimator"};
+constexpr int kEnoughFlags = 2;
+
+bool IsLaunch(absl::string_view script, absl::Span<const Argument> args) {
+  if (!absl::ConsumeSuffix(&script, ".py")) return false;
+  return std::count_if(args.begin(), args.end(), [](const Argument& arg) {
+           const absl::string_view flag = absl::string_view(arg.text).substr(0, arg.text.find('='));
+           return std::find(std::begin(kTellingFlags), std::end(kTellingFlags), flag) != std::end(kTellingFlags);
+         }) >= kEnoughFlags;
+}
+
+}  // namespace
+
+extern const Stack kSlimeStack;
+const Stack kSlimeStack = {
+    .target = kSlime,
+    .name = "slime",
+    .rank = 3,
+    .own_source = "slime:",
+    .command_line = true,
+    .marks = {.order = 0, .launch = IsLaunch},
+    .releases = kReleases,
+    .core_release = [](int) { return kPinnedCore; },
+    .phases = kPhases,
+};
+
+}  // namespace flightplan
