@@ -13,6 +13,7 @@ terminal_packages=(
   libabsl-dev libprotobuf-dev protobuf-compiler libgrpc++-dev protobuf-compiler-grpc # the contract
   libyaml-cpp-dev rapidjson-dev                                                      # catalogues, config.json
   zlib1g-dev                                                                         # packed logs
+  libutf8proc-dev                                                                    # how wide text is on a terminal
 )
 server_packages=(
   prometheus-cpp-dev libboost-dev libgoogle-perftools-dev  # metrics, HTTP (Beast), the allocator

@@ -1,5 +1,7 @@
 #include "clients/cli/text.h"
 
+#include <utf8proc.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -19,42 +21,20 @@ struct Character {
 };
 
 Character Next(absl::string_view text) {
-  const auto lead = static_cast<unsigned char>(text[0]);
-  if (lead < 0x80) return {lead, 1, true};
-  const size_t size = lead >= 0xf0 && lead < 0xf8   ? 4
-                      : lead >= 0xe0 && lead < 0xf0 ? 3
-                      : lead >= 0xc2 && lead < 0xe0 ? 2
-                                                    : 0;
-  if (size == 0 || text.size() < size) return {lead, 1, false};
-  char32_t code = lead & (0xffU >> (size + 1));
-  for (size_t i = 1; i < size; ++i) {
-    const auto byte = static_cast<unsigned char>(text[i]);
-    if ((byte & 0xc0U) != 0x80) return {lead, 1, false};
-    code = (code << 6U) | (byte & 0x3fU);
-  }
-  return {code, size, true};
+  utf8proc_int32_t code = 0;
+  const auto size = utf8proc_iterate(reinterpret_cast<const utf8proc_uint8_t*>(text.data()),
+                                     static_cast<utf8proc_ssize_t>(text.size()), &code);
+  if (size <= 0) return {static_cast<unsigned char>(text[0]), 1, false};
+  return {static_cast<char32_t>(code), static_cast<size_t>(size), true};
 }
 
-struct CodeRange {
-  char32_t first, last;
-};
-constexpr CodeRange kZeroWidth[] = {{0x300, 0x36f}, {0x200b, 0x200f}, {0x20d0, 0x20ff}, {0xfe00, 0xfe0f}};
-constexpr CodeRange kWide[] = {{0x1100, 0x115f},   {0x2e80, 0x303e},   {0x3041, 0xa4cf},  {0xac00, 0xd7a3},
-                               {0xf900, 0xfaff},   {0xfe30, 0xfe6f},   {0xff00, 0xff60},  {0xffe0, 0xffe6},
-                               {0x1f300, 0x1f64f}, {0x1f900, 0x1f9ff}, {0x20000, 0x3fffd}};
-
-template <size_t N>
-bool IsIn(const CodeRange (&ranges)[N], char32_t code) {
-  for (const CodeRange& range : ranges) {
-    if (code >= range.first && code <= range.last) return true;
-  }
-  return false;
-}
-
+// Unicode's own table. What a terminal does not know, and a control character that was let through, takes one cell.
 int WidthOf(const Character& c) {
   if (!c.valid) return 1;
-  if (IsIn(kZeroWidth, c.code)) return 0;
-  return IsIn(kWide, c.code) ? 2 : 1;
+  const auto code = static_cast<utf8proc_int32_t>(c.code);
+  const utf8proc_category_t category = utf8proc_category(code);
+  const bool unknown = category == UTF8PROC_CATEGORY_CN || category == UTF8PROC_CATEGORY_CC;
+  return unknown ? 1 : utf8proc_charwidth(code);
 }
 
 // Bytes of the longest prefix of at most `width` cells.

@@ -10,12 +10,18 @@ namespace {
 TEST(DisplayWidth, CountsCellsNotBytes) {
   EXPECT_EQ(DisplayWidth("abc"), 3);
   EXPECT_EQ(DisplayWidth("2 × H100"), 8);
-  EXPECT_EQ(DisplayWidth("é"), 1);     // e and a combining accent
-  EXPECT_EQ(DisplayWidth("模型"), 4);  // wide
+  EXPECT_EQ(DisplayWidth("é"), 1);                // e and a combining accent
+  EXPECT_EQ(DisplayWidth("模型"), 4);             // wide
+  EXPECT_EQ(DisplayWidth("⌚🚀🧠🪄"), 8);  // emoji of four blocks
+  EXPECT_EQ(DisplayWidth("и҃"), 1);                // a Cyrillic combining mark
+  EXPECT_EQ(DisplayWidth("א֑"), 1);                // a Hebrew one
+  EXPECT_EQ(DisplayWidth("a\tb"), 3);
   EXPECT_EQ(DisplayWidth("a\xff"
                          "b"),
-            3);                            // a stray byte
-  EXPECT_EQ(DisplayWidth("\xe6\xa8"), 2);  // a character cut short
+            3);                                // a stray byte
+  EXPECT_EQ(DisplayWidth("\xc0\xaf"), 2);      // overlong, so two stray bytes
+  EXPECT_EQ(DisplayWidth("\xed\xa0\x80"), 3);  // half of a surrogate pair, so three
+  EXPECT_EQ(DisplayWidth("\xe6\xa8"), 2);      // a character cut short
 }
 
 TEST(Cut, KeepsWhatFitsAndSaysThatMoreFollows) {

@@ -23,6 +23,7 @@ cross_tools=(
 # Libraries with their archives, for the machine that the wheel is for.
 libraries=(
   libabsl-dev libprotobuf-dev libgrpc++-dev libyaml-cpp-dev rapidjson-dev libgoogle-perftools-dev libsqlite3-dev zlib1g-dev
+  libutf8proc-dev
   libboost-dev       # headers alone
   libpq-dev          # its header; the library is opened where it is used
   prometheus-cpp-dev # its licence; static_libraries.sh has the archive

@@ -17,7 +17,7 @@ import third_party_notices as notices  # noqa: E402
 # SPDX identifiers of the table.
 LICENCES = {"Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "BSD-3-Clause-Attribution", "GPL-2.0-or-later", "GPL-3.0-or-later",
             "LGPL-2.0-or-later", "LGPL-2.1-or-later", "LGPL-3.0-or-later", "LicenseRef-NVIDIA-CUDA-EULA", "LicenseRef-Public-Domain", "MIT", "OLDAP-2.8",
-            "PostgreSQL", "Zlib", "BSL-1.0", "ISC", "blessing"}
+            "PostgreSQL", "Zlib", "BSL-1.0", "ISC", "Unicode-DFS-2015", "blessing"}
 EXCEPTIONS = {"GCC-exception-3.1"}
 FIELDS = {"name", "source", "package", "pypi", "file", "licence", "linked", "by", "in"}
 
