@@ -82,6 +82,20 @@ class Knobs(unittest.TestCase):
         self.assertIn("words: unknown 'flags'", generate(table, "words: {flags: what they are}\n" + head + SPELLING))
         self.assertIn("'flags' of a stands in two files", generate(table, head + SPELLING, head + SPELLING))
 
+    def test_a_stack_with_words_of_its_own(self):
+        """A new folder's words are in the table, and nothing that is compiled has to know of them."""
+        with tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder)
+            (root / "toy").mkdir()
+            own = root / "toy/spellings.yaml"
+            own.write_text("words: {setting: what toy calls it}\nspellings:\n  - {knob: num_layers, setting: depth}\n")
+            subprocess.run([sys.executable, GENERATOR, STACKS.parent / "catalog/knobs.yaml", root / "ids.h", root / "table.cc",
+                            *sorted(STACKS.glob("*/spellings.yaml")), own], check=True)
+            self.assertIn('{"toy.setting", "depth"}', (root / "table.cc").read_text())
+        row = re.search(r"struct KnobRow \{.*?^\};", (ROOT / "resolver/plan/knob.h").read_text(), re.M | re.S).group(0)
+        for stack in ("bridge_", "loongforge", "megatron_lm"):
+            self.assertNotIn(stack, row)
+
     def test_words_of_loongforge_are_its_parsers(self):
         """A flag that stands in a spelling is one that the parser has: what it takes has one home."""
         lines = (STACKS / "loongforge/flags.tsv").read_text().splitlines()

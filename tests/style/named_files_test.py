@@ -31,18 +31,30 @@ def there(name):
     return (ROOT / name).exists() or (ROOT / "resolver" / name).exists() or (ROOT / "tests" / name).exists()
 
 
+def named_in(path, text):
+    """(line, name) of each file that the comments of `path` name."""
+    return [(number, name) for number, comment in comments(path, text) for name in NAMED.findall(comment)]
+
+
+def is_missing(path, name):
+    return name not in MADE and not there(name) and not (path.parent / name).exists()
+
+
 class NamedFiles(unittest.TestCase):
+    def test_a_missing_file_is_noticed(self):
+        path = ROOT / "resolver/base/planted.cc"
+        text = "int x;  // see resolver/base/work.h\n// and base/no_such_file.h\n"
+        self.assertEqual([row for row in named_in(path, text) if is_missing(path, row[1])], [(2, "base/no_such_file.h")])
+
     def test_the_sources(self):
         faults, met = [], 0
         for path in tracked("*.cc", "*.h", "*.cu", "*.py", "*.sh", "*.md", "*.proto", "CMakeLists.txt", "*.cmake", "*.yaml"):
             name = str(path.relative_to(ROOT))
             if name == "tests/style/named_files_test.py":
                 continue
-            for number, text in comments(path, path.read_text(errors="replace")):
-                for named in NAMED.findall(text):
-                    met += 1
-                    if named not in MADE and not there(named) and not (path.parent / named).exists():
-                        faults.append(f"{name}:{number}: {named}")
+            named = named_in(path, path.read_text(errors="replace"))
+            met += len(named)
+            faults += [f"{name}:{number}: {file}" for number, file in named if is_missing(path, file)]
         self.assertEqual(faults, [])
         self.assertGreater(met, 100)
 
