@@ -148,9 +148,8 @@ def started(port):
         with contextlib.suppress(OSError):
             if good(port):
                 return
-            sys.exit("the good question is refused")
         time.sleep(0.1)
-    sys.exit("the server does not start")
+    sys.exit("the server does not start, or refuses the good question")
 
 
 def main():
