@@ -27,8 +27,6 @@ class ConnectGateway {
     std::shared_ptr<grpc::Channel> channel;  // to the server that answers
     const google::protobuf::DescriptorPool* pool = google::protobuf::DescriptorPool::generated_pool();
     std::vector<std::string> services;  // full names
-    // Which methods may be asked by GET besides those whose descriptors say so; null: none.
-    std::function<bool(const google::protobuf::MethodDescriptor& rpc)> free_of_side_effects;
     // False: the message is not read, since the server will refuse the caller anyway, with all that it notes of that;
     // null: every message is read.
     std::function<bool(const google::protobuf::MethodDescriptor& rpc, const HttpRequest& request)> may_ask;

@@ -7,17 +7,14 @@
 
 namespace flightplan::service {
 
-ConnectMethods::ConnectMethods(
-    const google::protobuf::DescriptorPool* pool, const std::vector<std::string>& services,
-    const std::function<bool(const google::protobuf::MethodDescriptor& rpc)>& free_of_side_effects) {
+ConnectMethods::ConnectMethods(const google::protobuf::DescriptorPool* pool, const std::vector<std::string>& services) {
   for (const std::string& name : services) {
     const google::protobuf::ServiceDescriptor* const service = pool->FindServiceByName(name);
     if (service == nullptr) continue;
     prefixes_.push_back(absl::StrCat("/", name, "/"));
     for (int i = 0; i < service->method_count(); ++i) {
       const google::protobuf::MethodDescriptor* const rpc = service->method(i);
-      const bool none = rpc->options().idempotency_level() == google::protobuf::MethodOptions::NO_SIDE_EFFECTS ||
-                        (free_of_side_effects && free_of_side_effects(*rpc));
+      const bool none = rpc->options().idempotency_level() == google::protobuf::MethodOptions::NO_SIDE_EFFECTS;
       methods_.emplace(absl::StrCat(prefixes_.back(), rpc->name()), ConnectMethod{rpc, !none});
     }
   }

@@ -1,7 +1,6 @@
 // The methods that can be asked over the Connect protocol, from the descriptors of their services.
 #pragma once
 
-#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -13,17 +12,15 @@ namespace flightplan::service {
 
 struct ConnectMethod {
   const google::protobuf::MethodDescriptor* rpc = nullptr;
-  bool side_effects = true;  // false: GET is understood too
+  bool side_effects = true;  // false, where the contract says so: GET is understood too
 
   bool unary() const { return !rpc->client_streaming() && !rpc->server_streaming(); }
 };
 
 class ConnectMethods {
  public:
-  // `free_of_side_effects` adds to those whose descriptors say so; null: none. A service that `pool` does not know is
-  // left out.
-  ConnectMethods(const google::protobuf::DescriptorPool* pool, const std::vector<std::string>& services,
-                 const std::function<bool(const google::protobuf::MethodDescriptor& rpc)>& free_of_side_effects);
+  // A service that `pool` does not know is left out.
+  ConnectMethods(const google::protobuf::DescriptorPool* pool, const std::vector<std::string>& services);
 
   // "/flightplan.v1.ResolverService/ResolveConfig"; null: there is none of that name.
   const ConnectMethod* Find(absl::string_view path) const;

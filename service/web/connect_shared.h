@@ -23,7 +23,7 @@ inline constexpr size_t kMinGzipBytes = 1024;  // smaller answers grow more than
 struct ConnectGateway::Shared {
   Shared(Options o, WorkerPool* w)
       : options(std::move(o)),
-        methods(options.pool, options.services, options.free_of_side_effects),
+        methods(options.pool, options.services),
         codec(options.pool),
         stub(options.channel),
         writers(*w) {}

@@ -84,12 +84,6 @@ void Route(const Routing& routing, std::shared_ptr<const HttpRequest> request, s
   reply->Send(ServeAsset(BuiltInAssets(), *request));
 }
 
-// What a role of readers may ask changes nothing.
-bool OnlyReads(const google::protobuf::MethodDescriptor& rpc) {
-  const Role role = RequiredRole(rpc.service()->name(), rpc.name());
-  return role == Role::kRead || role == Role::kResolve;
-}
-
 // So that a stranger's message costs nothing: what it takes to read one is on threads that callers share.
 bool MayAsk(const Access& access, const google::protobuf::MethodDescriptor& rpc, const HttpRequest& request) {
   Credentials credentials;
@@ -184,7 +178,6 @@ absl::StatusOr<std::unique_ptr<WebEndpoint>> WebEndpoint::Start(const Options& o
   ConnectGateway::Options gateway;
   gateway.channel = ChannelTo(endpoint->answers_.get(), options);
   gateway.services = options.services;
-  gateway.free_of_side_effects = OnlyReads;
   gateway.may_ask = [access = edge->access](const google::protobuf::MethodDescriptor& rpc, const HttpRequest& request) {
     return MayAsk(*access, rpc, request);
   };

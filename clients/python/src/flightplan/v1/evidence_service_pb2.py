@@ -14,13 +14,17 @@ _sym_db = _symbol_database.Default()
 from flightplan.v1 import evidence_pb2 as flightplan_dot_v1_dot_evidence__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n$flightplan/v1/evidence_service.proto\x12\rflightplan.v1\x1a\x1c\x66lightplan/v1/evidence.proto\"K\n\x18ReportMeasurementRequest\x12/\n\x0bmeasurement\x18\x01 \x01(\x0b\x32\x1a.flightplan.v1.Measurement\"^\n\x19ReportMeasurementResponse\x12\x10\n\x08revision\x18\x01 \x01(\x03\x12/\n\x0bmeasurement\x18\x02 \x01(\x0b\x32\x1a.flightplan.v1.Measurement\"#\n\x15GetMeasurementRequest\x12\n\n\x02id\x18\x01 \x01(\t\"\x8c\x01\n\x17ListMeasurementsRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\x12\x0b\n\x03gpu\x18\x03 \x01(\t\x12\r\n\x05model\x18\x04 \x01(\t\x12\x1b\n\x0e\x61\x66ter_revision\x18\x05 \x01(\x03H\x00\x88\x01\x01\x42\x11\n\x0f_after_revision\"w\n\x18ListMeasurementsResponse\x12\x30\n\x0cmeasurements\x18\x01 \x03(\x0b\x32\x1a.flightplan.v1.Measurement\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\x12\x10\n\x08revision\x18\x03 \x01(\x03\x32\xb2\x02\n\x0f\x45videnceService\x12\x66\n\x11ReportMeasurement\x12\'.flightplan.v1.ReportMeasurementRequest\x1a(.flightplan.v1.ReportMeasurementResponse\x12R\n\x0eGetMeasurement\x12$.flightplan.v1.GetMeasurementRequest\x1a\x1a.flightplan.v1.Measurement\x12\x63\n\x10ListMeasurements\x12&.flightplan.v1.ListMeasurementsRequest\x1a\'.flightplan.v1.ListMeasurementsResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n$flightplan/v1/evidence_service.proto\x12\rflightplan.v1\x1a\x1c\x66lightplan/v1/evidence.proto\"K\n\x18ReportMeasurementRequest\x12/\n\x0bmeasurement\x18\x01 \x01(\x0b\x32\x1a.flightplan.v1.Measurement\"^\n\x19ReportMeasurementResponse\x12\x10\n\x08revision\x18\x01 \x01(\x03\x12/\n\x0bmeasurement\x18\x02 \x01(\x0b\x32\x1a.flightplan.v1.Measurement\"#\n\x15GetMeasurementRequest\x12\n\n\x02id\x18\x01 \x01(\t\"\x8c\x01\n\x17ListMeasurementsRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\x12\x0b\n\x03gpu\x18\x03 \x01(\t\x12\r\n\x05model\x18\x04 \x01(\t\x12\x1b\n\x0e\x61\x66ter_revision\x18\x05 \x01(\x03H\x00\x88\x01\x01\x42\x11\n\x0f_after_revision\"w\n\x18ListMeasurementsResponse\x12\x30\n\x0cmeasurements\x18\x01 \x03(\x0b\x32\x1a.flightplan.v1.Measurement\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\x12\x10\n\x08revision\x18\x03 \x01(\x03\x32\xbc\x02\n\x0f\x45videnceService\x12\x66\n\x11ReportMeasurement\x12\'.flightplan.v1.ReportMeasurementRequest\x1a(.flightplan.v1.ReportMeasurementResponse\x12W\n\x0eGetMeasurement\x12$.flightplan.v1.GetMeasurementRequest\x1a\x1a.flightplan.v1.Measurement\"\x03\x90\x02\x01\x12h\n\x10ListMeasurements\x12&.flightplan.v1.ListMeasurementsRequest\x1a\'.flightplan.v1.ListMeasurementsResponse\"\x03\x90\x02\x01\x62\x06proto3')
 
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, globals())
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'flightplan.v1.evidence_service_pb2', globals())
 if _descriptor._USE_C_DESCRIPTORS == False:
 
   DESCRIPTOR._options = None
+  _EVIDENCESERVICE.methods_by_name['GetMeasurement']._options = None
+  _EVIDENCESERVICE.methods_by_name['GetMeasurement']._serialized_options = b'\220\002\001'
+  _EVIDENCESERVICE.methods_by_name['ListMeasurements']._options = None
+  _EVIDENCESERVICE.methods_by_name['ListMeasurements']._serialized_options = b'\220\002\001'
   _REPORTMEASUREMENTREQUEST._serialized_start=85
   _REPORTMEASUREMENTREQUEST._serialized_end=160
   _REPORTMEASUREMENTRESPONSE._serialized_start=162
@@ -32,5 +36,5 @@ if _descriptor._USE_C_DESCRIPTORS == False:
   _LISTMEASUREMENTSRESPONSE._serialized_start=438
   _LISTMEASUREMENTSRESPONSE._serialized_end=557
   _EVIDENCESERVICE._serialized_start=560
-  _EVIDENCESERVICE._serialized_end=866
+  _EVIDENCESERVICE._serialized_end=876
 # @@protoc_insertion_point(module_scope)

@@ -15,13 +15,17 @@ from flightplan.v1 import profile_pb2 as flightplan_dot_v1_dot_profile__pb2
 from google.protobuf import duration_pb2 as google_dot_protobuf_dot_duration__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n!flightplan/v1/probe_service.proto\x12\rflightplan.v1\x1a\x1b\x66lightplan/v1/profile.proto\x1a\x1egoogle/protobuf/duration.proto\"x\n\x0fRunProbeRequest\x12\x19\n\x0c\x64\x65vice_index\x18\x01 \x01(\x05H\x00\x88\x01\x01\x12\x0e\n\x06groups\x18\x02 \x03(\t\x12)\n\x06\x62udget\x18\x03 \x01(\x0b\x32\x19.google.protobuf.DurationB\x0f\n\r_device_index\"\x80\x01\n\x10RunProbeResponse\x12\x30\n\x08progress\x18\x01 \x01(\x0b\x32\x1c.flightplan.v1.ProbeProgressH\x00\x12\x31\n\x07profile\x18\x02 \x01(\x0b\x32\x1e.flightplan.v1.HardwareProfileH\x00\x42\x07\n\x05\x65vent\"8\n\rProbeProgress\x12\x12\n\ndone_ratio\x18\x01 \x01(\x01\x12\x13\n\x0b\x63urrent_row\x18\x02 \x01(\t\"!\n\x11GetProfileRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\"<\n\x13ListProfilesRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"a\n\x14ListProfilesResponse\x12\x30\n\x08profiles\x18\x01 \x03(\x0b\x32\x1e.flightplan.v1.HardwareProfile\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"G\n\x14ImportProfileRequest\x12/\n\x07profile\x18\x01 \x01(\x0b\x32\x1e.flightplan.v1.HardwareProfile2\xdc\x02\n\x0cProbeService\x12M\n\x08RunProbe\x12\x1e.flightplan.v1.RunProbeRequest\x1a\x1f.flightplan.v1.RunProbeResponse0\x01\x12N\n\nGetProfile\x12 .flightplan.v1.GetProfileRequest\x1a\x1e.flightplan.v1.HardwareProfile\x12W\n\x0cListProfiles\x12\".flightplan.v1.ListProfilesRequest\x1a#.flightplan.v1.ListProfilesResponse\x12T\n\rImportProfile\x12#.flightplan.v1.ImportProfileRequest\x1a\x1e.flightplan.v1.HardwareProfileb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n!flightplan/v1/probe_service.proto\x12\rflightplan.v1\x1a\x1b\x66lightplan/v1/profile.proto\x1a\x1egoogle/protobuf/duration.proto\"x\n\x0fRunProbeRequest\x12\x19\n\x0c\x64\x65vice_index\x18\x01 \x01(\x05H\x00\x88\x01\x01\x12\x0e\n\x06groups\x18\x02 \x03(\t\x12)\n\x06\x62udget\x18\x03 \x01(\x0b\x32\x19.google.protobuf.DurationB\x0f\n\r_device_index\"\x80\x01\n\x10RunProbeResponse\x12\x30\n\x08progress\x18\x01 \x01(\x0b\x32\x1c.flightplan.v1.ProbeProgressH\x00\x12\x31\n\x07profile\x18\x02 \x01(\x0b\x32\x1e.flightplan.v1.HardwareProfileH\x00\x42\x07\n\x05\x65vent\"8\n\rProbeProgress\x12\x12\n\ndone_ratio\x18\x01 \x01(\x01\x12\x13\n\x0b\x63urrent_row\x18\x02 \x01(\t\"!\n\x11GetProfileRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\"<\n\x13ListProfilesRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"a\n\x14ListProfilesResponse\x12\x30\n\x08profiles\x18\x01 \x03(\x0b\x32\x1e.flightplan.v1.HardwareProfile\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"G\n\x14ImportProfileRequest\x12/\n\x07profile\x18\x01 \x01(\x0b\x32\x1e.flightplan.v1.HardwareProfile2\xe6\x02\n\x0cProbeService\x12M\n\x08RunProbe\x12\x1e.flightplan.v1.RunProbeRequest\x1a\x1f.flightplan.v1.RunProbeResponse0\x01\x12S\n\nGetProfile\x12 .flightplan.v1.GetProfileRequest\x1a\x1e.flightplan.v1.HardwareProfile\"\x03\x90\x02\x01\x12\\\n\x0cListProfiles\x12\".flightplan.v1.ListProfilesRequest\x1a#.flightplan.v1.ListProfilesResponse\"\x03\x90\x02\x01\x12T\n\rImportProfile\x12#.flightplan.v1.ImportProfileRequest\x1a\x1e.flightplan.v1.HardwareProfileb\x06proto3')
 
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, globals())
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'flightplan.v1.probe_service_pb2', globals())
 if _descriptor._USE_C_DESCRIPTORS == False:
 
   DESCRIPTOR._options = None
+  _PROBESERVICE.methods_by_name['GetProfile']._options = None
+  _PROBESERVICE.methods_by_name['GetProfile']._serialized_options = b'\220\002\001'
+  _PROBESERVICE.methods_by_name['ListProfiles']._options = None
+  _PROBESERVICE.methods_by_name['ListProfiles']._serialized_options = b'\220\002\001'
   _RUNPROBEREQUEST._serialized_start=113
   _RUNPROBEREQUEST._serialized_end=233
   _RUNPROBERESPONSE._serialized_start=236
@@ -37,5 +41,5 @@ if _descriptor._USE_C_DESCRIPTORS == False:
   _IMPORTPROFILEREQUEST._serialized_start=620
   _IMPORTPROFILEREQUEST._serialized_end=691
   _PROBESERVICE._serialized_start=694
-  _PROBESERVICE._serialized_end=1042
+  _PROBESERVICE._serialized_end=1052
 # @@protoc_insertion_point(module_scope)

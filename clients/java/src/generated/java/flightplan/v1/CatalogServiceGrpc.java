@@ -37,6 +37,7 @@ public final class CatalogServiceGrpc {
               io.grpc.MethodDescriptor.<flightplan.v1.GetModelRequest, flightplan.v1.ModelSpec>newBuilder()
               .setType(io.grpc.MethodDescriptor.MethodType.UNARY)
               .setFullMethodName(generateFullMethodName(SERVICE_NAME, "GetModel"))
+              .setSafe(true)
               .setSampledToLocalTracing(true)
               .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
                   flightplan.v1.GetModelRequest.getDefaultInstance()))
@@ -68,6 +69,7 @@ public final class CatalogServiceGrpc {
               io.grpc.MethodDescriptor.<flightplan.v1.ListModelsRequest, flightplan.v1.ListModelsResponse>newBuilder()
               .setType(io.grpc.MethodDescriptor.MethodType.UNARY)
               .setFullMethodName(generateFullMethodName(SERVICE_NAME, "ListModels"))
+              .setSafe(true)
               .setSampledToLocalTracing(true)
               .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
                   flightplan.v1.ListModelsRequest.getDefaultInstance()))
@@ -99,6 +101,7 @@ public final class CatalogServiceGrpc {
               io.grpc.MethodDescriptor.<flightplan.v1.GetGpuRequest, flightplan.v1.GpuSystem>newBuilder()
               .setType(io.grpc.MethodDescriptor.MethodType.UNARY)
               .setFullMethodName(generateFullMethodName(SERVICE_NAME, "GetGpu"))
+              .setSafe(true)
               .setSampledToLocalTracing(true)
               .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
                   flightplan.v1.GetGpuRequest.getDefaultInstance()))
@@ -130,6 +133,7 @@ public final class CatalogServiceGrpc {
               io.grpc.MethodDescriptor.<flightplan.v1.ListGpusRequest, flightplan.v1.ListGpusResponse>newBuilder()
               .setType(io.grpc.MethodDescriptor.MethodType.UNARY)
               .setFullMethodName(generateFullMethodName(SERVICE_NAME, "ListGpus"))
+              .setSafe(true)
               .setSampledToLocalTracing(true)
               .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
                   flightplan.v1.ListGpusRequest.getDefaultInstance()))
@@ -161,6 +165,7 @@ public final class CatalogServiceGrpc {
               io.grpc.MethodDescriptor.<flightplan.v1.GetKnobRequest, flightplan.v1.KnobInfo>newBuilder()
               .setType(io.grpc.MethodDescriptor.MethodType.UNARY)
               .setFullMethodName(generateFullMethodName(SERVICE_NAME, "GetKnob"))
+              .setSafe(true)
               .setSampledToLocalTracing(true)
               .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
                   flightplan.v1.GetKnobRequest.getDefaultInstance()))
@@ -192,6 +197,7 @@ public final class CatalogServiceGrpc {
               io.grpc.MethodDescriptor.<flightplan.v1.ListKnobsRequest, flightplan.v1.ListKnobsResponse>newBuilder()
               .setType(io.grpc.MethodDescriptor.MethodType.UNARY)
               .setFullMethodName(generateFullMethodName(SERVICE_NAME, "ListKnobs"))
+              .setSafe(true)
               .setSampledToLocalTracing(true)
               .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
                   flightplan.v1.ListKnobsRequest.getDefaultInstance()))
@@ -223,6 +229,7 @@ public final class CatalogServiceGrpc {
               io.grpc.MethodDescriptor.<flightplan.v1.GetRuleRequest, flightplan.v1.RuleInfo>newBuilder()
               .setType(io.grpc.MethodDescriptor.MethodType.UNARY)
               .setFullMethodName(generateFullMethodName(SERVICE_NAME, "GetRule"))
+              .setSafe(true)
               .setSampledToLocalTracing(true)
               .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
                   flightplan.v1.GetRuleRequest.getDefaultInstance()))
@@ -254,6 +261,7 @@ public final class CatalogServiceGrpc {
               io.grpc.MethodDescriptor.<flightplan.v1.ListRulesRequest, flightplan.v1.ListRulesResponse>newBuilder()
               .setType(io.grpc.MethodDescriptor.MethodType.UNARY)
               .setFullMethodName(generateFullMethodName(SERVICE_NAME, "ListRules"))
+              .setSafe(true)
               .setSampledToLocalTracing(true)
               .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
                   flightplan.v1.ListRulesRequest.getDefaultInstance()))
@@ -285,6 +293,7 @@ public final class CatalogServiceGrpc {
               io.grpc.MethodDescriptor.<flightplan.v1.ImportModelRequest, flightplan.v1.ModelSpec>newBuilder()
               .setType(io.grpc.MethodDescriptor.MethodType.UNARY)
               .setFullMethodName(generateFullMethodName(SERVICE_NAME, "ImportModel"))
+              .setSafe(true)
               .setSampledToLocalTracing(true)
               .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
                   flightplan.v1.ImportModelRequest.getDefaultInstance()))

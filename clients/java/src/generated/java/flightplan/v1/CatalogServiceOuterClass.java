@@ -134,24 +134,25 @@ public final class CatalogServiceOuterClass {
       "\0132\027.flightplan.v1.Citation\022\025\n\rcore_relea" +
       "ses\030\n \001(\t\022\027\n\017bridge_releases\030\013 \001(\t\",\n\022Im" +
       "portModelRequest\022\026\n\016hf_config_json\030\001 \001(\t" +
-      "2\252\005\n\016CatalogService\022D\n\010GetModel\022\036.flight" +
+      "2\327\005\n\016CatalogService\022I\n\010GetModel\022\036.flight" +
       "plan.v1.GetModelRequest\032\030.flightplan.v1." +
-      "ModelSpec\022Q\n\nListModels\022 .flightplan.v1." +
-      "ListModelsRequest\032!.flightplan.v1.ListMo" +
-      "delsResponse\022@\n\006GetGpu\022\034.flightplan.v1.G" +
-      "etGpuRequest\032\030.flightplan.v1.GpuSystem\022K" +
-      "\n\010ListGpus\022\036.flightplan.v1.ListGpusReque" +
-      "st\032\037.flightplan.v1.ListGpusResponse\022A\n\007G" +
-      "etKnob\022\035.flightplan.v1.GetKnobRequest\032\027." +
-      "flightplan.v1.KnobInfo\022N\n\tListKnobs\022\037.fl" +
-      "ightplan.v1.ListKnobsRequest\032 .flightpla" +
-      "n.v1.ListKnobsResponse\022A\n\007GetRule\022\035.flig" +
-      "htplan.v1.GetRuleRequest\032\027.flightplan.v1" +
-      ".RuleInfo\022N\n\tListRules\022\037.flightplan.v1.L" +
-      "istRulesRequest\032 .flightplan.v1.ListRule" +
-      "sResponse\022J\n\013ImportModel\022!.flightplan.v1" +
+      "ModelSpec\"\003\220\002\001\022V\n\nListModels\022 .flightpla" +
+      "n.v1.ListModelsRequest\032!.flightplan.v1.L" +
+      "istModelsResponse\"\003\220\002\001\022E\n\006GetGpu\022\034.fligh" +
+      "tplan.v1.GetGpuRequest\032\030.flightplan.v1.G" +
+      "puSystem\"\003\220\002\001\022P\n\010ListGpus\022\036.flightplan.v" +
+      "1.ListGpusRequest\032\037.flightplan.v1.ListGp" +
+      "usResponse\"\003\220\002\001\022F\n\007GetKnob\022\035.flightplan." +
+      "v1.GetKnobRequest\032\027.flightplan.v1.KnobIn" +
+      "fo\"\003\220\002\001\022S\n\tListKnobs\022\037.flightplan.v1.Lis" +
+      "tKnobsRequest\032 .flightplan.v1.ListKnobsR" +
+      "esponse\"\003\220\002\001\022F\n\007GetRule\022\035.flightplan.v1." +
+      "GetRuleRequest\032\027.flightplan.v1.RuleInfo\"" +
+      "\003\220\002\001\022S\n\tListRules\022\037.flightplan.v1.ListRu" +
+      "lesRequest\032 .flightplan.v1.ListRulesResp" +
+      "onse\"\003\220\002\001\022O\n\013ImportModel\022!.flightplan.v1" +
       ".ImportModelRequest\032\030.flightplan.v1.Mode" +
-      "lSpecB\021\n\rflightplan.v1P\001b\006proto3"
+      "lSpec\"\003\220\002\001B\021\n\rflightplan.v1P\001b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,

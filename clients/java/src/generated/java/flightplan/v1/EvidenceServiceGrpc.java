@@ -67,6 +67,7 @@ public final class EvidenceServiceGrpc {
               io.grpc.MethodDescriptor.<flightplan.v1.GetMeasurementRequest, flightplan.v1.Measurement>newBuilder()
               .setType(io.grpc.MethodDescriptor.MethodType.UNARY)
               .setFullMethodName(generateFullMethodName(SERVICE_NAME, "GetMeasurement"))
+              .setSafe(true)
               .setSampledToLocalTracing(true)
               .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
                   flightplan.v1.GetMeasurementRequest.getDefaultInstance()))
@@ -98,6 +99,7 @@ public final class EvidenceServiceGrpc {
               io.grpc.MethodDescriptor.<flightplan.v1.ListMeasurementsRequest, flightplan.v1.ListMeasurementsResponse>newBuilder()
               .setType(io.grpc.MethodDescriptor.MethodType.UNARY)
               .setFullMethodName(generateFullMethodName(SERVICE_NAME, "ListMeasurements"))
+              .setSafe(true)
               .setSampledToLocalTracing(true)
               .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
                   flightplan.v1.ListMeasurementsRequest.getDefaultInstance()))

@@ -61,16 +61,16 @@ public final class EvidenceServiceOuterClass {
       "vision\030\005 \001(\003H\000\210\001\001B\021\n\017_after_revision\"w\n\030" +
       "ListMeasurementsResponse\0220\n\014measurements" +
       "\030\001 \003(\0132\032.flightplan.v1.Measurement\022\027\n\017ne" +
-      "xt_page_token\030\002 \001(\t\022\020\n\010revision\030\003 \001(\0032\262\002" +
+      "xt_page_token\030\002 \001(\t\022\020\n\010revision\030\003 \001(\0032\274\002" +
       "\n\017EvidenceService\022f\n\021ReportMeasurement\022\'" +
       ".flightplan.v1.ReportMeasurementRequest\032" +
       "(.flightplan.v1.ReportMeasurementRespons" +
-      "e\022R\n\016GetMeasurement\022$.flightplan.v1.GetM" +
+      "e\022W\n\016GetMeasurement\022$.flightplan.v1.GetM" +
       "easurementRequest\032\032.flightplan.v1.Measur" +
-      "ement\022c\n\020ListMeasurements\022&.flightplan.v" +
-      "1.ListMeasurementsRequest\032\'.flightplan.v" +
-      "1.ListMeasurementsResponseB\021\n\rflightplan" +
-      ".v1P\001b\006proto3"
+      "ement\"\003\220\002\001\022h\n\020ListMeasurements\022&.flightp" +
+      "lan.v1.ListMeasurementsRequest\032\'.flightp" +
+      "lan.v1.ListMeasurementsResponse\"\003\220\002\001B\021\n\r" +
+      "flightplan.v1P\001b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,

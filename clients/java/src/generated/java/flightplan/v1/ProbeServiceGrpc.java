@@ -67,6 +67,7 @@ public final class ProbeServiceGrpc {
               io.grpc.MethodDescriptor.<flightplan.v1.GetProfileRequest, flightplan.v1.HardwareProfile>newBuilder()
               .setType(io.grpc.MethodDescriptor.MethodType.UNARY)
               .setFullMethodName(generateFullMethodName(SERVICE_NAME, "GetProfile"))
+              .setSafe(true)
               .setSampledToLocalTracing(true)
               .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
                   flightplan.v1.GetProfileRequest.getDefaultInstance()))
@@ -98,6 +99,7 @@ public final class ProbeServiceGrpc {
               io.grpc.MethodDescriptor.<flightplan.v1.ListProfilesRequest, flightplan.v1.ListProfilesResponse>newBuilder()
               .setType(io.grpc.MethodDescriptor.MethodType.UNARY)
               .setFullMethodName(generateFullMethodName(SERVICE_NAME, "ListProfiles"))
+              .setSafe(true)
               .setSampledToLocalTracing(true)
               .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
                   flightplan.v1.ListProfilesRequest.getDefaultInstance()))

@@ -75,16 +75,16 @@ public final class ProbeServiceOuterClass {
       "\0132\036.flightplan.v1.HardwareProfile\022\027\n\017nex" +
       "t_page_token\030\002 \001(\t\"G\n\024ImportProfileReque" +
       "st\022/\n\007profile\030\001 \001(\0132\036.flightplan.v1.Hard" +
-      "wareProfile2\334\002\n\014ProbeService\022M\n\010RunProbe" +
+      "wareProfile2\346\002\n\014ProbeService\022M\n\010RunProbe" +
       "\022\036.flightplan.v1.RunProbeRequest\032\037.fligh" +
-      "tplan.v1.RunProbeResponse0\001\022N\n\nGetProfil" +
+      "tplan.v1.RunProbeResponse0\001\022S\n\nGetProfil" +
       "e\022 .flightplan.v1.GetProfileRequest\032\036.fl" +
-      "ightplan.v1.HardwareProfile\022W\n\014ListProfi" +
-      "les\022\".flightplan.v1.ListProfilesRequest\032" +
-      "#.flightplan.v1.ListProfilesResponse\022T\n\r" +
-      "ImportProfile\022#.flightplan.v1.ImportProf" +
-      "ileRequest\032\036.flightplan.v1.HardwareProfi" +
-      "leB\021\n\rflightplan.v1P\001b\006proto3"
+      "ightplan.v1.HardwareProfile\"\003\220\002\001\022\\\n\014List" +
+      "Profiles\022\".flightplan.v1.ListProfilesReq" +
+      "uest\032#.flightplan.v1.ListProfilesRespons" +
+      "e\"\003\220\002\001\022T\n\rImportProfile\022#.flightplan.v1." +
+      "ImportProfileRequest\032\036.flightplan.v1.Har" +
+      "dwareProfileB\021\n\rflightplan.v1P\001b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,

@@ -37,6 +37,7 @@ public final class ResolverServiceGrpc {
               io.grpc.MethodDescriptor.<flightplan.v1.ResolveConfigRequest, flightplan.v1.ResolveConfigResponse>newBuilder()
               .setType(io.grpc.MethodDescriptor.MethodType.UNARY)
               .setFullMethodName(generateFullMethodName(SERVICE_NAME, "ResolveConfig"))
+              .setSafe(true)
               .setSampledToLocalTracing(true)
               .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
                   flightplan.v1.ResolveConfigRequest.getDefaultInstance()))
@@ -68,6 +69,7 @@ public final class ResolverServiceGrpc {
               io.grpc.MethodDescriptor.<flightplan.v1.ValidateConfigRequest, flightplan.v1.ValidateConfigResponse>newBuilder()
               .setType(io.grpc.MethodDescriptor.MethodType.UNARY)
               .setFullMethodName(generateFullMethodName(SERVICE_NAME, "ValidateConfig"))
+              .setSafe(true)
               .setSampledToLocalTracing(true)
               .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
                   flightplan.v1.ValidateConfigRequest.getDefaultInstance()))
@@ -161,6 +163,7 @@ public final class ResolverServiceGrpc {
               io.grpc.MethodDescriptor.<flightplan.v1.ConvertConfigRequest, flightplan.v1.ConvertConfigResponse>newBuilder()
               .setType(io.grpc.MethodDescriptor.MethodType.UNARY)
               .setFullMethodName(generateFullMethodName(SERVICE_NAME, "ConvertConfig"))
+              .setSafe(true)
               .setSampledToLocalTracing(true)
               .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
                   flightplan.v1.ConvertConfigRequest.getDefaultInstance()))

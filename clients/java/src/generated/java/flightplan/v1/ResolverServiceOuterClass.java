@@ -319,19 +319,20 @@ public final class ResolverServiceOuterClass {
       "AN_OBJECTIVE_UNSPECIFIED\020\000\022\034\n\030PLAN_OBJEC" +
       "TIVE_STEP_TIME\020\001\022\"\n\036PLAN_OBJECTIVE_MEMOR" +
       "Y_HEADROOM\020\002\022\034\n\030PLAN_OBJECTIVE_GPU_COUNT" +
-      "\020\0032\335\003\n\017ResolverService\022Z\n\rResolveConfig\022" +
+      "\020\0032\354\003\n\017ResolverService\022_\n\rResolveConfig\022" +
       "#.flightplan.v1.ResolveConfigRequest\032$.f" +
-      "lightplan.v1.ResolveConfigResponse\022]\n\016Va" +
-      "lidateConfig\022$.flightplan.v1.ValidateCon" +
-      "figRequest\032%.flightplan.v1.ValidateConfi" +
-      "gResponse\022V\n\013PlanLayouts\022!.flightplan.v1" +
-      ".PlanLayoutsRequest\032\".flightplan.v1.Plan" +
-      "LayoutsResponse0\001\022[\n\014BatchResolve\022\".flig" +
-      "htplan.v1.BatchResolveRequest\032#.flightpl" +
-      "an.v1.BatchResolveResponse(\0010\001\022Z\n\rConver" +
-      "tConfig\022#.flightplan.v1.ConvertConfigReq" +
-      "uest\032$.flightplan.v1.ConvertConfigRespon" +
-      "seB\021\n\rflightplan.v1P\001b\006proto3"
+      "lightplan.v1.ResolveConfigResponse\"\003\220\002\001\022" +
+      "b\n\016ValidateConfig\022$.flightplan.v1.Valida" +
+      "teConfigRequest\032%.flightplan.v1.Validate" +
+      "ConfigResponse\"\003\220\002\001\022V\n\013PlanLayouts\022!.fli" +
+      "ghtplan.v1.PlanLayoutsRequest\032\".flightpl" +
+      "an.v1.PlanLayoutsResponse0\001\022[\n\014BatchReso" +
+      "lve\022\".flightplan.v1.BatchResolveRequest\032" +
+      "#.flightplan.v1.BatchResolveResponse(\0010\001" +
+      "\022_\n\rConvertConfig\022#.flightplan.v1.Conver" +
+      "tConfigRequest\032$.flightplan.v1.ConvertCo" +
+      "nfigResponse\"\003\220\002\001B\021\n\rflightplan.v1P\001b\006pr" +
+      "oto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,

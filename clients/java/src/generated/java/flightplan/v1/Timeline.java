@@ -156,11 +156,11 @@ public final class Timeline {
       "E_UNSPECIFIED\020\000\022#\n\037TIMELINE_SCHEDULE_NO_" +
       "PIPELINING\020\001\022.\n*TIMELINE_SCHEDULE_ONE_FO" +
       "RWARD_ONE_BACKWARD\020\002\022!\n\035TIMELINE_SCHEDUL" +
-      "E_INTERLEAVED\020\0032v\n\017TimelineService\022c\n\020De" +
+      "E_INTERLEAVED\020\0032{\n\017TimelineService\022h\n\020De" +
       "scribeTimeline\022&.flightplan.v1.DescribeT" +
       "imelineRequest\032\'.flightplan.v1.DescribeT" +
-      "imelineResponseB\021\n\rflightplan.v1P\001b\006prot" +
-      "o3"
+      "imelineResponse\"\003\220\002\001B\021\n\rflightplan.v1P\001b" +
+      "\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,

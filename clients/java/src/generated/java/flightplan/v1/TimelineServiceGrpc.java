@@ -37,6 +37,7 @@ public final class TimelineServiceGrpc {
               io.grpc.MethodDescriptor.<flightplan.v1.DescribeTimelineRequest, flightplan.v1.DescribeTimelineResponse>newBuilder()
               .setType(io.grpc.MethodDescriptor.MethodType.UNARY)
               .setFullMethodName(generateFullMethodName(SERVICE_NAME, "DescribeTimeline"))
+              .setSafe(true)
               .setSampledToLocalTracing(true)
               .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
                   flightplan.v1.DescribeTimelineRequest.getDefaultInstance()))
