@@ -11,6 +11,7 @@ work="$(mktemp -d)"
 trap 'rm -rf "$work"' EXIT
 
 cmp ../service_config.json src/flightplan/service_config.json
+cmp ../web/dist-report/report.html src/flightplan/report.html
 "$bin/ruff" check --no-cache .
 "$bin/ruff" format --no-cache --check .
 "$bin/mypy" --cache-dir "$work/mypy"
@@ -19,7 +20,7 @@ PYTHONPATH=src "$bin/pytest" -q -p no:cacheprovider --ignore tests/test_integrat
 cp -r pyproject.toml README.md src "$work/"
 "$bin/pip" wheel -q --no-deps --no-build-isolation --no-index -w "$work/dist" "$work"
 "$bin/pip" install -q --no-deps --no-index --target "$work/site" "$work"/dist/*.whl
-for file in py.typed service_config.json v1/resolver_service_pb2.pyi integrations/nemo_run.py; do
+for file in py.typed report.html service_config.json v1/resolver_service_pb2.pyi integrations/nemo_run.py; do
   [ -e "$work/site/flightplan/$file" ] || { echo "the wheel lacks flightplan/$file" >&2; exit 1; }
 done
 (cd "$work" && PYTHONPATH="$work/site" "$bin/python" -c 'import flightplan; flightplan.Client("127.0.0.1:1").close()')

@@ -1,6 +1,7 @@
 // Bundles the page into a folder: the same bytes for the same sources, so that what is committed can be compared.
 // usage: node build.mjs [DIR]; default: dist
 import { build } from "esbuild";
+import { createHash } from "node:crypto";
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -23,27 +24,39 @@ const constructedStyles = {
   },
 };
 
-rmSync(out, { recursive: true, force: true });
-mkdirSync(out, { recursive: true });
-const { metafile } = await build({
+// A report asks nobody: what it holds answers.
+const recordedAnswers = {
+  name: "recorded-answers",
+  setup({ onResolve }) {
+    onResolve({ filter: /\/transport$/ }, () => ({ path: join(here, "src/report/transport.ts") }));
+  },
+};
+
+const COMMON = {
   absWorkingDir: here,
-  entryPoints: { app: "src/main.tsx", style: "src/style.css" },
-  // The server lets browsers keep what is in assets/ for good: each name has a digest of the content.
-  outdir: join(out, "assets"),
-  entryNames: "[name]-[hash]",
-  chunkNames: "[name]-[hash]",
   bundle: true,
-  splitting: true,
-  format: "esm",
   target: ["es2022"],
   jsx: "automatic",
   jsxImportSource: "preact",
   minify: true,
   charset: "utf8",
   legalComments: "none",
-  plugins: [constructedStyles],
-  metafile: true,
   logLevel: "warning",
+  metafile: true,
+};
+
+rmSync(out, { recursive: true, force: true });
+mkdirSync(out, { recursive: true });
+const { metafile } = await build({
+  ...COMMON,
+  entryPoints: { app: "src/main.tsx", style: "src/style.css" },
+  // The server lets browsers keep what is in assets/ for good: each name has a digest of the content.
+  outdir: join(out, "assets"),
+  entryNames: "[name]-[hash]",
+  chunkNames: "[name]-[hash]",
+  splitting: true,
+  format: "esm",
+  plugins: [constructedStyles],
 });
 
 const outputs = Object.entries(metafile.outputs);
@@ -65,3 +78,19 @@ const licence = (name) => {
   return `${name} ${version}, ${license}\n\n${file ? readFileSync(file, "utf8").trim() : `SPDX-License-Identifier: ${license}`}\n`;
 };
 writeFileSync(join(out, "LICENSE-packages.txt"), [...packages].sort().map(licence).join(`\n${"-".repeat(80)}\n\n`));
+
+// The report: one file without outside references, and a policy that lets only its own script and style in. The programs that
+// write reports have it built in, and put title, text and report where %%...%% stands.
+const report = await build({
+  ...COMMON, entryPoints: { app: "src/report/main.tsx", style: "src/style.css" }, outdir: join(out, "report"), format: "iife", write: false,
+  plugins: [recordedAnswers],
+});
+const textOf = (ending) => report.outputFiles.find(({ path }) => path.endsWith(ending)).text.trim();
+const inside = { app: textOf(".js").replaceAll("</script", "<\\/script"), style: textOf(".css") };
+const digest = (text) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
+const policy = `default-src 'none'; script-src ${digest(inside.app)}; style-src ${digest(inside.style)}`;
+const filled = readFileSync(join(here, "src/report/report.html"), "utf8")
+  .replace(/\{(policy|style|app)\}/g, (_, name) => ({ ...inside, policy })[name]);
+mkdirSync(`${out}-report`, { recursive: true });
+writeFileSync(join(`${out}-report`, "report.html"), filled);
+

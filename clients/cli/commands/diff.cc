@@ -10,6 +10,7 @@
 #include "clients/cli/comparison.h"
 #include "clients/cli/diff_page.h"
 #include "clients/cli/findings.h"
+#include "clients/cli/report.h"
 #include "clients/cli/request.h"
 #include "clients/cli/text.h"
 #include "flightplan/v1/resolver_service.pb.h"
@@ -48,7 +49,8 @@ CommandLine Describe(DiffOptions* o) {
          ToText(&o->input_format, InputFormatValues())}}});
   command.groups.push_back(
       {"print",
-       {{"--format", "F", "table (default), json", ToChoice(&o->format, {"table", "json"})},
+       {{"--format", "F", "table (default), json, html: a page in one file",
+         ToChoice(&o->format, {"table", "json", "html"})},
         {"--verbose", "", "also what the stack sets by itself, every note and reason", ToSwitch(&o->verbose)}}});
   command.groups.push_back(BackendFlags(&o->where));
   return command;
@@ -58,6 +60,7 @@ CommandLine Describe(DiffOptions* o) {
 struct Reading {
   absl::StatusOr<Side> side;
   bool misuse = false;
+  v1::ResolveConfigRequest question = {};  // empty: a file has the answer alone
 };
 Reading Wrong(absl::string_view message) { return {absl::InvalidArgumentError(message), true}; }
 
@@ -65,7 +68,7 @@ Reading Resolved(const std::string& name, const v1::ResolveConfigRequest& reques
   Side side;
   side.name = name;
   if (absl::Status status = backend.ResolveConfig(request, &side.answer); !status.ok()) return {status};
-  return {std::move(side)};
+  return {std::move(side), false, request};
 }
 
 // A launch, judged as it stands.
@@ -136,6 +139,22 @@ std::vector<std::vector<std::string>> FlagSets(const ParsedArguments& parsed) {
   return sets;
 }
 
+std::string DiffReport(const std::vector<Side>& sides, std::vector<v1::ResolveConfigRequest> questions,
+                       const Comparison& comparison, Arguments args) {
+  Report report{.command = "diff",
+                .line = LineOf("diff", args),
+                .text = RenderDiffPage(sides[0], sides[1], comparison, true, Terminal())};
+  for (size_t i = 0; i < sides.size(); ++i) {
+    report.names.push_back(sides[i].name);
+    // The page tells the sides apart by their questions; of a file there is only its name and place.
+    if (questions[i].ByteSizeLong() == 0) {
+      questions[i].mutable_model()->set_name(absl::StrCat(sides[i].name, i == 0 ? " (A)" : " (B)"));
+    }
+    report.calls.push_back(Recorded("ResolverService/ResolveConfig", questions[i], sides[i].answer));
+  }
+  return RenderReport(report);
+}
+
 }  // namespace
 
 int RunDiff(Arguments args, Context& context) {
@@ -155,6 +174,7 @@ int RunDiff(Arguments args, Context& context) {
   const absl::StatusOr<std::shared_ptr<Backend>> backend = MakeBackend(options.where, context);
   if (!backend.ok()) return Misuse(command, backend.status().message(), context);
   std::vector<Side> sides;
+  std::vector<v1::ResolveConfigRequest> questions;
   for (size_t i = 0; i < given; ++i) {
     const size_t files = parsed.positional.size();
     Reading reading = i < files ? ReadFile(parsed.positional[i], options, context, **backend)
@@ -165,11 +185,13 @@ int RunDiff(Arguments args, Context& context) {
       return reading.misuse ? Misuse(command, sided.message(), context) : Failed(command, status, context);
     }
     sides.push_back(*std::move(reading.side));
+    questions.push_back(std::move(reading.question));
     Answered(sides.back().answer, context);
   }
   const Comparison comparison = Compare(sides[0], sides[1]);
-  context.out += options.format == "json"
-                     ? DiffJson(sides[0], sides[1], comparison)
+  context.out += options.format == "json" ? DiffJson(sides[0], sides[1], comparison)
+                 : options.format == "html"
+                     ? DiffReport(sides, questions, comparison, args)
                      : RenderDiffPage(sides[0], sides[1], comparison, options.verbose, context.terminal);
   // A fault of B is what a script asks about: A is what there was.
   return HasError(sides[1].answer.findings()) ? kExitFindings : kExitOk;

@@ -10,6 +10,7 @@
 #include "clients/cli/findings.h"
 #include "clients/cli/output.h"
 #include "clients/cli/progress_line.h"
+#include "clients/cli/report.h"
 #include "clients/cli/request.h"
 #include "clients/cli/table.h"
 #include "clients/cli/text.h"
@@ -42,7 +43,8 @@ CommandLine Describe(ResolveOptions* request, PlanOptions* plan, BackendOptions*
                             {{"--top", "N", "plans to show, at most 100; default: 10", ToInteger(&plan->top)},
                              {"--rank-by", "WHAT", "time, memory (most left free) or gpus (fewest, at most --gpus)",
                               ToChoice(&plan->objective, WordsOf(kObjectives))},
-                             {"--format", "F", "table or json", ToChoice(&plan->format, {"table", "json"})}}});
+                             {"--format", "F", "table, json or html: a page in one file",
+                              ToChoice(&plan->format, {"table", "json", "html"})}}});
   command.groups.push_back(BackendFlags(backend));
   return command;
 }
@@ -243,6 +245,13 @@ int RunPlan(Arguments args, Context& context) {
   Answered(result, context);
   if (plan.format == "json") {
     context.out += ToJson(result);
+  } else if (plan.format == "html") {
+    Context plain;
+    PrintPage(request, result, plain);
+    context.out += RenderReport({.command = "plan",
+                                 .line = LineOf("plan", args),
+                                 .text = plain.out,
+                                 .calls = {Recorded("ResolverService/PlanLayouts", request, result)}});
   } else {
     PrintPage(request, result, context);
   }

@@ -7,11 +7,13 @@
 #include "clients/cli/commands/commands.h"
 #include "clients/cli/findings.h"
 #include "clients/cli/output.h"
+#include "clients/cli/report.h"
 #include "clients/cli/request.h"
 #include "clients/cli/resolve_page.h"
 #include "clients/cli/text.h"
 #include "flightplan/v1/catalog_service.pb.h"
 #include "flightplan/v1/resolver_service.pb.h"
+#include "flightplan/v1/timeline.pb.h"
 #include "resolver/render/launch.h"
 
 namespace flightplan::cli {
@@ -46,12 +48,14 @@ CommandLine Describe(ResolveOptions* request, OutputOptions* output, BackendOpti
       .summary = "a complete, checked launch for a given layout, every knob with its reason",
       .example = "flightplan resolve --model deepseek-v3 --gpu h100-sxm --gpus 1024 --tp 2 --pp 8 --vpp 4 --ep 64",
       .groups = ResolveFlags(request)};
-  std::vector<absl::string_view> formats = {"table", "json"};
+  std::vector<absl::string_view> formats = {"table", "json", "html"};
   for (const Format& format : kLaunchFormats) formats.push_back(format.name);
   command.groups.push_back(
       {"print",
        {{"--format", "F",
-         "table, json, yaml, argv, env, shell, bridge, bridge-perf, loongforge, megatron-lm, one-gpu: memory of a rank",
+         "table, json, html: a page in one file, yaml, argv, env, shell, bridge, bridge-perf, loongforge, megatron-lm, "
+         "one-gpu: "
+         "memory of a rank",
          ToChoice(&output->format, formats)},
         {"--show", "PART,...", "only ab, changes, config, decisions, findings, layout, log or memory",
          ToCommaList(&output->show, KnownWords(ResolveParts()))},
@@ -120,6 +124,22 @@ std::vector<std::string> Assumed(const ResolveOptions& options, const v1::Resolv
   return assumed;
 }
 
+// With the step drawn, where there is a forecast of it.
+std::string ResolveReport(const ResolvePage& page, Arguments args, Backend& backend) {
+  v1::GetGpuRequest get_gpu;
+  get_gpu.set_name(page.request.hardware().gpu());
+  Report report{.command = "resolve", .line = LineOf("resolve", args), .text = RenderResolvePage(page, Terminal())};
+  report.calls = {Recorded("ResolverService/ResolveConfig", page.request, page.response),
+                  Recorded("CatalogService/GetGpu", get_gpu, page.gpu)};
+  v1::DescribeTimelineRequest draw;
+  *draw.mutable_resolve() = page.request;
+  v1::DescribeTimelineResponse timeline;
+  if (backend.DescribeTimeline(draw, &timeline).ok()) {
+    report.calls.push_back(Recorded("TimelineService/DescribeTimeline", draw, timeline));
+  }
+  return RenderReport(report);
+}
+
 void PrintPage(const ResolvePage& page, const std::vector<std::string>& parts, Context& context) {
   if (parts.empty()) context.out += RenderResolvePage(page, context.terminal);
   for (const std::string& part : parts) context.out += RenderResolvePart(page, part, context.terminal);
@@ -162,7 +182,12 @@ int RunResolve(Arguments args, Context& context) {
     get_gpu.set_name(request.hardware().gpu());
     v1::GpuSystem gpu;
     (void)(*backend)->GetGpu(get_gpu, &gpu);  // only for its NVLink domain on the page
-    PrintPage({request, response, gpu, Assumed(options, request), output.verbose}, output.show, context);
+    const ResolvePage page{request, response, gpu, Assumed(options, request), output.verbose};
+    if (output.format == "html") {
+      context.out += ResolveReport(page, args, **backend);
+    } else {
+      PrintPage(page, output.show, context);
+    }
   }
   return HasError(response.findings()) ? kExitFindings : kExitOk;
 }

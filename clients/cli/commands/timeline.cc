@@ -6,6 +6,7 @@
 #include "clients/cli/config_input.h"
 #include "clients/cli/file_question.h"
 #include "clients/cli/output.h"
+#include "clients/cli/report.h"
 #include "clients/cli/request.h"
 #include "clients/cli/text.h"
 #include "clients/cli/timeline_page.h"
@@ -61,8 +62,9 @@ CommandLine Describe(TimelineOptions* o) {
          ToInteger(&o->max_events)}}});
   command.groups.push_back(
       {"print",
-       {{"--format", "F", "text (default), table: totals, svg: a picture, trace: for Perfetto, json",
-         ToChoice(&o->format, {"text", "table", "svg", "trace", "json"})},
+       {{"--format", "F",
+         "text (default), table: totals, svg: a picture, html: a page in one file, trace: for Perfetto, json",
+         ToChoice(&o->format, {"text", "table", "svg", "html", "trace", "json"})},
         {"--input-format", "F", "of SCRIPT; default: by the target, the file's name and its first lines",
          ToText(&o->input_format, InputFormatValues())}}});
   command.groups.push_back(BackendFlags(&o->where));
@@ -142,6 +144,11 @@ int RunTimeline(Arguments args, Context& context) {
     context.out += ToJson(timeline);
   } else if (options.format == "trace") {
     context.out += TimelineTrace(timeline);
+  } else if (options.format == "html") {
+    context.out += RenderReport({.command = "timeline",
+                                 .line = LineOf("timeline", args),
+                                 .text = TimelineText(timeline, *heading, Terminal()),
+                                 .calls = {Recorded("TimelineService/DescribeTimeline", request, timeline)}});
   } else if (options.format == "svg") {
     context.out += TimelineSvg(timeline, *heading);
   } else if (options.format == "table") {

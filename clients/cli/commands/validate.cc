@@ -11,10 +11,12 @@
 #include "clients/cli/file_question.h"
 #include "clients/cli/findings.h"
 #include "clients/cli/output.h"
+#include "clients/cli/report.h"
 #include "clients/cli/request.h"
 #include "clients/cli/slurm_script.h"
 #include "clients/cli/stack_files.h"
 #include "clients/cli/text.h"
+#include "clients/cli/unified_diff.h"
 #include "clients/cli/validate_page.h"
 #include "clients/cli/versions_page.h"
 #include "flightplan/v1/catalog_service.pb.h"
@@ -80,19 +82,20 @@ CommandLine Describe(ValidateOptions* o) {
                               ToList(&o->slurm.fields)},
                              {"--door-mode", "shadow|warn|enforce", "for the server's count of reviews",
                               ToChoice(&o->slurm.mode, {"shadow", "warn", "enforce"})}}});
-  command.groups.push_back({"print",
-                            {{"--format", "F", "table (default), json; of a batch: table, jsonl, sarif",
-                              ToChoice(&o->format, {"table", "json", "jsonl", "sarif"})},
-                             {"--show",
-                              "changes",
-                              "every value that the stack changes by itself",
-                              {[o](absl::string_view text) {
-                                 if (text != "changes") return absl::InvalidArgumentError("wants changes");
-                                 o->changes = true;
-                                 return absl::OkStatus();
-                               },
-                               {.words = {"changes"}}}},
-                             {"--verbose", "", "every note, change and source", ToSwitch(&o->verbose)}}});
+  command.groups.push_back(
+      {"print",
+       {{"--format", "F", "table (default), json, html: a page in one file; of a batch: table, jsonl, sarif",
+         ToChoice(&o->format, {"table", "json", "html", "jsonl", "sarif"})},
+        {"--show",
+         "changes",
+         "every value that the stack changes by itself",
+         {[o](absl::string_view text) {
+            if (text != "changes") return absl::InvalidArgumentError("wants changes");
+            o->changes = true;
+            return absl::OkStatus();
+          },
+          {.words = {"changes"}}}},
+        {"--verbose", "", "every note, change and source", ToSwitch(&o->verbose)}}});
   command.groups.push_back(BackendFlags(&o->where));
   return command;
 }
@@ -163,12 +166,24 @@ absl::StatusOr<std::string> CheckWithoutFile(v1::ValidateConfigRequest base, Bac
   return std::string();
 }
 
+std::string ValidateReport(const std::string& input, const v1::ValidateConfigRequest& request,
+                           const v1::ValidateConfigResponse& response, Arguments args) {
+  const std::string& repaired = response.repair().text();
+  return RenderReport({.command = "validate",
+                       .line = LineOf("validate", args),
+                       .text = RenderValidatePage(input, response, true, Terminal()),
+                       .names = {input},
+                       .diff = repaired.empty() ? "" : UnifiedDiff(input, request.file().text(), input, repaired),
+                       .calls = {Recorded("ResolverService/ValidateConfig", request, response)}});
+}
+
 int Batch(const CommandLine& command, const ValidateOptions& options, const ParsedArguments& parsed,
           const v1::ValidateConfigRequest& base, Backend& backend, Context& context) {
   if (parsed.rest.has_value() || !options.stack.pins.empty() || options.all_versions || options.changes) {
     return Misuse(command, "--batch judges files: it takes no -- ARGS, --set, --all-versions or --show", context);
   }
-  if (options.format == "json") return Misuse(command, "--format of a batch is table, jsonl or sarif", context);
+  if (options.format == "json" || options.format == "html")
+    return Misuse(command, "--format of a batch is table, jsonl or sarif", context);
   if (parsed.positional.empty()) return Misuse(command, "--batch wants folders, scripts or @LIST", context);
   const absl::StatusOr<std::vector<std::string>> paths = BatchPaths(parsed.positional);
   if (!paths.ok()) return Misuse(command, paths.status().message(), context);
@@ -245,8 +260,9 @@ int RunValidate(Arguments args, Context& context) {
     nothing.set_will_run(true);
     nothing.add_not_judged(why);
     Answered(nothing, context);
-    context.out += options.format == "json" ? ToJson(nothing)
-                                            : RenderValidatePage(*input, nothing, options.verbose, context.terminal);
+    context.out += options.format == "json"   ? ToJson(nothing)
+                   : options.format == "html" ? ValidateReport(*input, request, nothing, args)
+                                              : RenderValidatePage(*input, nothing, options.verbose, context.terminal);
     return kExitOk;
   }
   FillFramework(&request);
@@ -254,7 +270,12 @@ int RunValidate(Arguments args, Context& context) {
   if (options.all_versions && !options.stack_root.empty()) {
     return Misuse(command, "--stack-root is one version: it goes without --all-versions", context);
   }
+  if (options.all_versions && options.format == "html") {
+    return Misuse(command, "--all-versions has no --format html; the page that `flightplan serve` shows has it",
+                  context);
+  }
   if (options.all_versions) return AllVersions(command, options, *input, std::move(request), **backend, context);
+  if (options.format == "html") request.set_repair(true);
   v1::ValidateConfigResponse response;
   const auto missing = ValidateWithFiles(options.stack_root, **backend, &request, &response);
   if (!missing.ok()) return Failed(command, missing.status(), context);
@@ -262,6 +283,8 @@ int RunValidate(Arguments args, Context& context) {
   Answered(response, context);
   if (options.format == "json") {
     context.out += ToJson(response);
+  } else if (options.format == "html") {
+    context.out += ValidateReport(*input, request, response, args);
   } else if (options.changes) {
     context.out += ChangesText(response.effective_changes(), true, context.terminal);
   } else {

@@ -21,7 +21,7 @@ namespace {
 constexpr absl::string_view kNotOffered[] = {"--write",     "--batch",   "--slurm-script", "--job",   "--all-versions",
                                              "--door-mode", "--release", "--server",       "--export"};
 // Of --format: what would fill a context window.
-constexpr absl::string_view kLongFormats[] = {"json", "jsonl", "sarif"};
+constexpr absl::string_view kLongFormats[] = {"json", "html", "jsonl", "sarif"};
 constexpr size_t kMaxExamples = 12;
 constexpr char kText[] = "text";
 constexpr char kFileName[] = "file_name";

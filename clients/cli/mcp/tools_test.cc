@@ -52,7 +52,10 @@ TEST(Tools, TakeEveryOtherFlagOfTheirCommand) {
   EXPECT_STREQ(properties["set"]["type"].GetString(), "array");
   EXPECT_STREQ(properties["verbose"]["type"].GetString(), "boolean");
   EXPECT_EQ(JsonOf(properties["stage"]["enum"]), R"(["bring-up","tune","production"])");
-  for (const rapidjson::Value& word : properties["format"]["enum"].GetArray()) EXPECT_STRNE(word.GetString(), "json");
+  for (const rapidjson::Value& word : properties["format"]["enum"].GetArray()) {
+    EXPECT_STRNE(word.GetString(), "json");
+    EXPECT_STRNE(word.GetString(), "html");
+  }
 }
 
 TEST(Tools, BecomeACommandLine) {

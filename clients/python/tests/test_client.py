@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import queue
+from base64 import b64decode
+from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any, Callable, Iterator
 
@@ -90,9 +92,37 @@ def test_notebooks_show_escaped_html() -> None:
     shown = small(env={"NOTE": "<script>"})._repr_html_()
     assert shown.startswith("<p")
     assert "<script>" not in shown
-    assert "moe_token_dispatcher_type" in shown
     report = flightplan.validate(["--num-layers", "24", "--recompute-granularity", "full"], gpus=8)
     assert "recompute.full-needs-method" in report._repr_html_()
+    # Of a search a plan has no question of its own; it is shown as a table.
+    shown = flightplan.Plan(small().response)._repr_html_()
+    assert "<iframe" not in shown
+    assert "moe_token_dispatcher_type" in shown
+
+
+def test_notebooks_have_the_page_in_a_frame_of_its_own() -> None:
+    plan = small(env={"NOTE": "%%report%%</script><b>"})
+    frames: list[dict[str, str | None]] = []
+
+    class Frames(HTMLParser):
+        def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+            if tag == "iframe":
+                frames.append(dict(attrs))
+
+    Frames().feed(plan._repr_html_())
+    (frame,) = frames
+    assert frame["sandbox"] == "allow-scripts allow-downloads"
+    document = frame["srcdoc"] or ""
+    assert document == plan.page()
+    assert document.startswith("<!doctype html>")
+    assert "default-src 'none'" in document
+    held = document.split('id="report">')[1].split("</script>")[0].split("\n")
+    rpc, asked, answered = held[2].split(" ")[1:]
+    assert rpc == "flightplan.v1.ResolverService/ResolveConfig"
+    assert resolver_service_pb2.ResolveConfigRequest.FromString(b64decode(asked)) == plan.request
+    assert resolver_service_pb2.ResolveConfigResponse.FromString(b64decode(answered)) == plan.response
+    report = flightplan.validate(["--num-layers", "24", "--recompute-granularity", "full"], gpus=8)
+    assert "flightplan.v1.ResolverService/ValidateConfig" in report.page()
 
 
 def test_a_request_without_meaning_names_every_field() -> None:

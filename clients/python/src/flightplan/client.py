@@ -154,7 +154,7 @@ class Client(_Common):
     ) -> Plan:
         """One complete, checked configuration for a layout. `flightplan.resolve` has the arguments."""
         request = resolve_request(model, gpu, gpus, **question)
-        plan = Plan(self._call(self._resolver.ResolveConfig, request, timeout))
+        plan = Plan(self._call(self._resolver.ResolveConfig, request, timeout), request)
         if strict:
             plan.check()
         return plan
@@ -168,7 +168,8 @@ class Client(_Common):
         **question: Any,
     ) -> Report:
         """The verdicts on a finished configuration. `flightplan.validate` has the arguments."""
-        report = Report(self._call(self._resolver.ValidateConfig, validate_request(config, **question), timeout))
+        request = validate_request(config, **question)
+        report = Report(self._call(self._resolver.ValidateConfig, request, timeout), request)
         if strict:
             report.check()
         return report
@@ -297,7 +298,7 @@ class AsyncClient(_Common):
     ) -> Plan:
         """As Client.resolve."""
         request = resolve_request(model, gpu, gpus, **question)
-        plan = Plan(await self._call(self.resolver.ResolveConfig, request, timeout))
+        plan = Plan(await self._call(self.resolver.ResolveConfig, request, timeout), request)
         if strict:
             plan.check()
         return plan
@@ -311,7 +312,8 @@ class AsyncClient(_Common):
         **question: Any,
     ) -> Report:
         """As Client.validate."""
-        report = Report(await self._call(self.resolver.ValidateConfig, validate_request(config, **question), timeout))
+        request = validate_request(config, **question)
+        report = Report(await self._call(self.resolver.ValidateConfig, request, timeout), request)
         if strict:
             report.check()
         return report

@@ -9,7 +9,7 @@ import tempfile
 from functools import cached_property
 from typing import Mapping, Sequence
 
-from flightplan import _html
+from flightplan import _html, _page
 from flightplan.errors import ConfigError
 from flightplan.findings import Finding, errors
 from flightplan.observation import Observation, observe
@@ -149,11 +149,16 @@ class _Judged:
 
 
 class Plan(_Judged):
-    """One complete configuration. `response` is the message it was made of."""
+    """One complete configuration. `response` is the message it was made of, `request` what was asked, if known."""
 
-    def __init__(self, response: resolver_service_pb2.ResolveConfigResponse):
+    def __init__(
+        self,
+        response: resolver_service_pb2.ResolveConfigResponse,
+        request: resolver_service_pb2.ResolveConfigRequest | None = None,
+    ):
         super().__init__(response)
         self.response = response
+        self.request = request
 
     @property
     def resolved(self) -> bool:
@@ -228,7 +233,17 @@ class Plan(_Judged):
         outcome = "resolved" if self.resolved else "infeasible"
         return f"<Plan {self.response.model.name} for {self.target}: {outcome}, {sizes}, {self.digest}>"
 
+    def page(self) -> str:
+        """The answer as a document of its own, without outside references, as `flightplan resolve --format html`."""
+        asked = self.request or resolver_service_pb2.ResolveConfigRequest()
+        text = "\n\n".join([repr(self)[1:-1], *map(str, self.findings)])
+        calls = [("ResolverService/ResolveConfig", asked, self.response)]
+        return _page.page("resolve", repr(self)[1:-1], text, calls)
+
     def _repr_html_(self) -> str:
+        if self.request is not None:
+            title = repr(self)[1:-1]
+            return _html.heading(title, self.ok) + _html.findings(self.findings) + _page.frame(self.page(), title)
         decided = [self.explain(decision.name) for decision in self.response.decisions if decision.name in self.config]
         rows = [(why.name, to_text(why.value), why.reason, why.basis) for why in decided]
         return (
@@ -240,11 +255,16 @@ class Plan(_Judged):
 
 
 class Report(_Judged):
-    """The verdicts on a finished configuration. `response` is the message it was made of."""
+    """The verdicts on a finished configuration. `response` is the message it was made of, `request` what was asked."""
 
-    def __init__(self, response: resolver_service_pb2.ValidateConfigResponse):
+    def __init__(
+        self,
+        response: resolver_service_pb2.ValidateConfigResponse,
+        request: resolver_service_pb2.ValidateConfigRequest | None = None,
+    ):
         super().__init__(response)
         self.response = response
+        self.request = request
 
     @property
     def not_judged(self) -> list[str]:
@@ -263,4 +283,12 @@ class Report(_Judged):
         return f"<Report on {self.target}: {verdict}, {len(self.findings)} findings, {self.digest}>"
 
     def _repr_html_(self) -> str:
-        return _html.heading(repr(self)[1:-1], self.ok) + _html.findings(self.findings)
+        shown = _html.heading(repr(self)[1:-1], self.ok) + _html.findings(self.findings)
+        return shown if self.request is None else shown + _page.frame(self.page(), repr(self)[1:-1])
+
+    def page(self) -> str:
+        """The verdicts as a document of its own, without outside references, as `flightplan validate --format html`."""
+        asked = self.request or resolver_service_pb2.ValidateConfigRequest()
+        text = "\n\n".join([repr(self)[1:-1], *map(str, self.findings)])
+        calls = [("ResolverService/ValidateConfig", asked, self.response)]
+        return _page.page("validate", repr(self)[1:-1], text, calls, [asked.file.name or "launch"])

@@ -1,6 +1,6 @@
 // Findings as the terminal lists them: what was seen, what is needed, what to do, which rule says so.
 import type { Finding, Fix } from "../generated/flightplan/v1/finding_pb";
-import { hrefOf } from "../state/route";
+import { EntryLink } from "./entry_link";
 import { fixText, locationText, severityWord } from "../words/findings";
 import type { Spelling } from "../words/findings";
 
@@ -47,7 +47,7 @@ function Place({ finding, goTo }: { finding: Finding; goTo?: (line: number) => v
 export function RuleLine({ finding }: { finding: Finding }) {
   return (
     <p class="dim">
-      <a href={hrefOf("reference", "rule", finding.ruleId)}>{finding.ruleId}</a>
+      <EntryLink kind="rule" name={finding.ruleId} />
       {finding.source?.text && <>  {finding.source.text}</>}
       {finding.source?.fieldReport && " (field report)"}
     </p>

@@ -6,6 +6,8 @@ import type { Answer } from "./answer";
 import type { Question } from "./question";
 
 export const other = signal<Question | undefined>(undefined);
+/** What the sides are called in a report; undefined: by their questions. */
+export const sideNames = signal<readonly string[] | undefined>(undefined);
 export const otherAnswer = latest<Answer>();
 
 let kept = false;

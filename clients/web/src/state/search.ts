@@ -1,9 +1,10 @@
 // The search of layouts: progress while it runs, then the plans; it ends when the person says so.
 import { clone, create } from "@bufbuild/protobuf";
 import { signal } from "@preact/signals";
-import { resolver, STREAM } from "../client/clients";
+import { resolver } from "../client/clients";
 import { failureOf } from "../client/failure";
 import type { Failure } from "../client/failure";
+import { STREAM } from "../client/transport";
 import { LayoutSchema } from "../generated/flightplan/v1/parallelism_pb";
 import { PlanLayoutsRequestSchema, PlanObjective } from "../generated/flightplan/v1/resolver_service_pb";
 import type { PlanProgress, PlanResult, ResolveConfigResponse } from "../generated/flightplan/v1/resolver_service_pb";

@@ -1,7 +1,7 @@
 // What the stack will silently change; what it takes from the caller first.
 import type { EffectiveChange } from "../../generated/flightplan/v1/finding_pb";
 import { DataTable } from "../../parts/data_table";
-import { hrefOf } from "../../state/route";
+import { EntryLink } from "../../parts/entry_link";
 import { plural, valueText } from "../../words/text";
 
 const COLUMNS = [{ head: "knob" }, { head: "from" }, { head: "to" }, { head: "rule" }];
@@ -14,7 +14,7 @@ export function Changes({ changes }: { changes: readonly EffectiveChange[] }) {
     strong: overridesCaller,
     cells: [
       <code>{name}</code>, <code>{valueText(from)}</code>, <code>{valueText(to)}</code>,
-      <a href={hrefOf("reference", "rule", ruleId)}>{ruleId}</a>,
+      <EntryLink kind="rule" name={ruleId} />,
     ],
   }));
   return <DataTable caption={`the stack will change ${plural(changes.length, "value")} by itself; bold: values that you set`} columns={COLUMNS} rows={rows} />;

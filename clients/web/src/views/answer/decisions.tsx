@@ -1,6 +1,6 @@
 // Every decided knob with its value, its reason and what that rests on.
 import type { Decision } from "../../generated/flightplan/v1/finding_pb";
-import { hrefOf } from "../../state/route";
+import { EntryLink } from "../../parts/entry_link";
 import { byImportance, reasonText, restsOn } from "../../words/decisions";
 import { valueText } from "../../words/text";
 
@@ -30,7 +30,7 @@ function DecisionRow({ decision }: { decision: Decision }) {
         {restsOn(decision)}
         <details class="evidence">
           <summary aria-label={`evidence for ${name}`}>evidence</summary>
-          <ul>{citations.map(({ text }, at) => <li key={at}>{text}</li>)}<li><a href={hrefOf("reference", "rule", ruleId)}>{ruleId}</a></li></ul>
+          <ul>{citations.map(({ text }, at) => <li key={at}>{text}</li>)}<li><EntryLink kind="rule" name={ruleId} /></li></ul>
         </details>
       </td>
     </tr>

@@ -1,4 +1,5 @@
 // What was found; a fix is taken over by a click.
+import { live } from "../../client/transport";
 import type { Finding } from "../../generated/flightplan/v1/finding_pb";
 import { FindingList } from "../../parts/finding_list";
 import { applyFix } from "../../state/pins";
@@ -9,7 +10,7 @@ export function Findings({ findings }: { findings: readonly Finding[] }) {
   return (
     <>
       <p>{countText(findings, 0)}</p>
-      <FindingList findings={findings} spelling={flagSpelling} apply={(fix) => edit((draft) => applyFix(draft, fix))} />
+      <FindingList findings={findings} spelling={flagSpelling} apply={live ? (fix) => edit((draft) => applyFix(draft, fix)) : undefined} />
     </>
   );
 }

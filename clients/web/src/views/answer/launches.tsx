@@ -3,6 +3,7 @@ import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { resolver } from "../../client/clients";
 import { latest } from "../../client/latest";
+import { live } from "../../client/transport";
 import type { Launch } from "../../generated/flightplan/v1/resolver_service_pb";
 import { CopyButton } from "../../parts/copy_button";
 import { DataTable } from "../../parts/data_table";
@@ -23,7 +24,7 @@ export function Launches({ answer }: { answer: Answer }) {
     <>
       <fieldset class="choices">
         <legend>dialect</legend>
-        {[...new Set([own.dialect, ...DIALECTS])].map((name) => (
+        {[...new Set([own.dialect, ...(live ? DIALECTS : [])])].map((name) => (
           <label key={name}><input type="radio" name="dialect" checked={name === dialect} onChange={() => (chosen.value = name)} /> {name}</label>
         ))}
       </fieldset>

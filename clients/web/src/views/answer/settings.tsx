@@ -1,7 +1,7 @@
 // Every knob that is written or that the stack sets.
 import type { ConfigEntry } from "../../generated/flightplan/v1/resolver_service_pb";
 import { DataTable } from "../../parts/data_table";
-import { hrefOf } from "../../state/route";
+import { EntryLink } from "../../parts/entry_link";
 import { originWord } from "../../words/decisions";
 import { valueText } from "../../words/text";
 
@@ -11,7 +11,7 @@ export function Settings({ config }: { config: readonly ConfigEntry[] }) {
   const rows = config.map(({ name, value, origin, spelling, reason }) => ({
     key: name,
     cells: [
-      <a href={hrefOf("reference", "knob", name)}>{name}</a>, <code>{valueText(value)}</code>, originWord(origin),
+      <EntryLink kind="knob" name={name} />, <code>{valueText(value)}</code>, originWord(origin),
       <code>{spelling}</code>, reason,
     ],
   }));

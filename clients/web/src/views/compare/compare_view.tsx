@@ -3,6 +3,7 @@ import { useComputed } from "@preact/signals";
 import type { Signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { PairedBars } from "../../charts/paired_bars";
+import { live } from "../../client/transport";
 import { QuestionForm } from "../../form/question_form";
 import { CopyButton } from "../../parts/copy_button";
 import { DataTable } from "../../parts/data_table";
@@ -10,7 +11,7 @@ import { FailureNote } from "../../parts/failure_note";
 import { FindingList } from "../../parts/finding_list";
 import { askAgain, current } from "../../state/answer";
 import type { Answer } from "../../state/answer";
-import { keepOtherAnswered, other, otherAnswer } from "../../state/other";
+import { keepOtherAnswered, other, otherAnswer, sideNames } from "../../state/other";
 import { question } from "../../state/question";
 import type { Question } from "../../state/question";
 import { compare, memorySentence, signed, timeFigure, timeSentence, verdictWords } from "../../words/comparison";
@@ -28,7 +29,7 @@ export function CompareView() {
       <h1>Compare</h1>
       <FailureNote failure={current.failure.value} again={askAgain} />
       <FailureNote failure={otherAnswer.failure.value} again={() => (other.value = other.value && { ...other.value })} />
-      <SecondQuestion />
+      {live && <SecondQuestion />}
       <Both />
     </>
   );
@@ -78,7 +79,7 @@ function Differences({ a, b, found }: { a: Answer; b: Answer; found: Comparison 
   const longest = Math.max(found.step?.a ?? 0, found.step?.b ?? 0);
   return (
     <div aria-busy={otherAnswer.asking.value}>
-      <dl class="lines">{([["A", a], ["B", b]] as const).map(([letter, side]) => <Side key={letter} letter={letter} side={side} />)}</dl>
+      <dl class="lines">{([["A", a], ["B", b]] as const).map(([letter, side], at) => <Side key={letter} letter={letter} name={sideNames.value?.[at] ?? flagsText(side.written)} side={side} />)}</dl>
       {sentences.map((sentence) => <p key={sentence}><strong>{sentence}</strong></p>)}
       <ValueTable values={found.values} />
       {found.memoryTotal && <Amounts title="GiB, fullest stage" parts={found.memory} total={found.memoryTotal} text={gibNumber} />}
@@ -86,17 +87,17 @@ function Differences({ a, b, found }: { a: Answer; b: Answer; found: Comparison 
       <FindingsOf letter="A" found={found.findingsA} />
       <FindingsOf letter="B" found={found.findingsB} />
       {found.findingsA.length + found.findingsB.length === 0 && <p>the same {found.common} findings</p>}
-      <p>how sure the step's change is, on a terminal: <code>{command}</code> <CopyButton text={command} /></p>
+      {live && <p>how sure the step's change is, on a terminal: <code>{command}</code> <CopyButton text={command} /></p>}
     </div>
   );
 }
 
-function Side({ letter, side: { written, response } }: { letter: string; side: Answer }) {
+function Side({ letter, name, side: { response } }: { letter: string; name: string; side: Answer }) {
   const fit = fitSentence(response.estimate?.fit ?? 0);
   return (
     <div>
       <dt>{letter}</dt>
-      <dd><code>{flagsText(written)}</code></dd>
+      <dd><code>{name}</code></dd>
       <dd>{response.target} · <strong class={response.willRun ? "good" : "bad"}>{verdictWords(response)}{fit && `, ${fit}`}</strong></dd>
     </div>
   );

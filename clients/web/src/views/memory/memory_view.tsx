@@ -1,6 +1,7 @@
 // Where the memory goes, stage by stage.
 import { useSignal } from "@preact/signals";
 import { StackedColumns } from "../../charts/stacked_columns";
+import { live } from "../../client/transport";
 import type { Estimate } from "../../generated/flightplan/v1/estimate_pb";
 import { FailureNote } from "../../parts/failure_note";
 import { FindingList } from "../../parts/finding_list";
@@ -23,10 +24,10 @@ export function MemoryView() {
     <>
       <h1>Memory</h1>
       <FailureNote failure={current.failure.value} again={askAgain} />
-      <Sliders />
-      <p class="dim" role="status">{current.asking.value ? "asking …" : `answered in ${current.tookMs.value.toFixed(0)} ms`}</p>
+      {live && <Sliders />}
+      {live && <p class="dim" role="status">{current.asking.value ? "asking …" : `answered in ${current.tookMs.value.toFixed(0)} ms`}</p>}
       {response && hasError(response.findings) && (
-        <FindingList findings={response.findings} spelling={flagSpelling} apply={(fix) => edit((draft) => applyFix(draft, fix))} />
+        <FindingList findings={response.findings} spelling={flagSpelling} apply={live ? (fix) => edit((draft) => applyFix(draft, fix)) : undefined} />
       )}
       {response && (response.estimate?.stages.length ? <Stages estimate={response.estimate} /> : <p>there is no forecast of the memory</p>)}
     </>

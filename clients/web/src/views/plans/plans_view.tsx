@@ -1,6 +1,7 @@
 // Which plans there are: a search, then a scatter and a table, and two to compare.
 import { useSignal } from "@preact/signals";
 import { Scatter } from "../../charts/scatter";
+import { live } from "../../client/transport";
 import { ChoiceField } from "../../form/fields";
 import type { Option } from "../../form/fields";
 import { FitVerdict } from "../../generated/flightplan/v1/estimate_pb";
@@ -27,7 +28,7 @@ export function PlansView() {
   return (
     <>
       <h1>Plans</h1>
-      <SearchForm />
+      {live && <SearchForm />}
       <FailureNote failure={failure.value} again={() => void search()} />
       {found.value && <Plans found={found.value} />}
     </>

@@ -1,6 +1,6 @@
 // Profiles of GPUs that the server has stored.
 import { createClient } from "@connectrpc/connect";
-import { transport } from "../../client/clients";
+import { transport } from "../../client/transport";
 import { latest } from "../../client/latest";
 import { ProbeService } from "../../generated/flightplan/v1/probe_service_pb";
 import type { HardwareProfile, ProbeRow } from "../../generated/flightplan/v1/profile_pb";

@@ -3,13 +3,13 @@ import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { Severity } from "../../generated/flightplan/v1/finding_pb";
 import { DataTable } from "../../parts/data_table";
+import { EntryLink } from "../../parts/entry_link";
 import { FailureNote } from "../../parts/failure_note";
 import { FindingList } from "../../parts/finding_list";
 import { Section } from "../../parts/section";
 import { current } from "../../state/answer";
 import { judgeAll, launchRequest, onReleases } from "../../state/releases";
 import type { ReleaseAnswer } from "../../state/releases";
-import { hrefOf } from "../../state/route";
 import { script, validateRequest } from "../../state/script";
 import { countText, launchSpelling } from "../../words/findings";
 import { changeBetween, releaseVerdict, ruleIds } from "../../words/release_text";
@@ -77,5 +77,5 @@ function Change({ older, newer }: { older: ReleaseAnswer["response"]; newer: Rel
 
 function Rules({ sign, ids }: { sign: string; ids: readonly string[] }) {
   if (ids.length === 0) return null;
-  return <ul class="bare">{ids.map((id) => <li key={id}>{sign}<a href={hrefOf("reference", "rule", id)}>{id}</a></li>)}</ul>;
+  return <ul class="bare">{ids.map((id) => <li key={id}>{sign}<EntryLink kind="rule" name={id} /></li>)}</ul>;
 }

@@ -1,16 +1,19 @@
-// The repair: each step, the changed text, what is left.
+// The repair: each step, the changed text (as the caller shows it), what is left.
+import type { ComponentChildren } from "preact";
 import type { Repair } from "../../generated/flightplan/v1/resolver_service_pb";
-import { CopyButton } from "../../parts/copy_button";
+import { EntryLink } from "../../parts/entry_link";
 import { FindingList } from "../../parts/finding_list";
-import { SaveButton } from "../../parts/save_button";
-import { hrefOf } from "../../state/route";
-import { script } from "../../state/script";
 import { fixText } from "../../words/findings";
 import type { Spelling } from "../../words/findings";
-import { Merge } from "./merge";
 
-export function RepairPart({ repair, judgedText, spelling }: { repair: Repair; judgedText: string; spelling: Spelling }) {
-  const { steps, text, findings, unwritten, acceptedByStack, willRun } = repair;
+interface Props {
+  repair: Repair;
+  spelling: Spelling;
+  children: ComponentChildren;
+}
+
+export function RepairPart({ repair, spelling, children }: Props) {
+  const { steps, findings, unwritten, acceptedByStack, willRun } = repair;
   const rest = unwritten && fixText(unwritten, spelling);
   return (
     <section aria-label="repaired text">
@@ -18,20 +21,11 @@ export function RepairPart({ repair, judgedText, spelling }: { repair: Repair; j
       <p>After the fix: {acceptedByStack ? "accepted" : "rejected"}, {willRun ? "runs" : "fails later"}.</p>
       <ol>
         {steps.map(({ ruleId, fix, searched }, at) => (
-          <li key={at}><code>{fix && fixText(fix, spelling)}</code> <a href={hrefOf("reference", "rule", ruleId)}>{ruleId}</a>{searched && " (found by search)"}</li>
+          <li key={at}><code>{fix && fixText(fix, spelling)}</code> <EntryLink kind="rule" name={ruleId} />{searched && " (found by search)"}</li>
         ))}
       </ol>
       {rest && <p>the text has no place for: <code>{rest}</code></p>}
-      {text && (
-        <>
-          <Merge original={judgedText} repaired={text} />
-          <p class="buttons">
-            <button type="button" onClick={() => (script.value = { ...script.value, text })}>take the repaired text</button>
-            <CopyButton text={text} />
-            <SaveButton name={script.value.name} text={text} />
-          </p>
-        </>
-      )}
+      {children}
       {findings.length > 0 && <><h3>errors that the repaired text still has</h3><FindingList findings={findings} spelling={spelling} /></>}
     </section>
   );

@@ -1,14 +1,16 @@
 // A launch script: what the stack will say of it, and the repaired text.
 import { useEffect } from "preact/hooks";
+import { CopyButton } from "../../parts/copy_button";
 import { FailureNote } from "../../parts/failure_note";
 import { FindingList } from "../../parts/finding_list";
+import { SaveButton } from "../../parts/save_button";
 import { Section } from "../../parts/section";
 import { keepJudged, script, verdict } from "../../state/script";
-import type { ValidateConfigResponse } from "../../generated/flightplan/v1/resolver_service_pb";
-import { hrefOf } from "../../state/route";
 import { launchSpelling } from "../../words/findings";
 import { Changes } from "../answer/changes";
 import { Editor, goToLine } from "./editor";
+import { Merge } from "./merge";
+import { NotJudged } from "./not_judged";
 import { RepairPart } from "./repair";
 import { ScriptForm, takeFile } from "./script_form";
 import { Verdict } from "./verdict";
@@ -42,24 +44,24 @@ function Judged() {
     <div aria-busy={verdict.asking.value}>
       <Verdict judged={judged} />
       {judged.findings.length > 0 && <FindingList findings={judged.findings} spelling={spelling} goTo={goToLine} />}
-      {judged.repair && <RepairPart repair={judged.repair} judgedText={script.value.text} spelling={spelling} />}
+      {judged.repair && (
+        <RepairPart repair={judged.repair} spelling={spelling}>{judged.repair.text && <Repaired text={judged.repair.text} />}</RepairPart>
+      )}
       {judged.effectiveChanges.length > 0 && <Section title="the stack will change">{() => <Changes changes={judged.effectiveChanges} />}</Section>}
       <NotJudged judged={judged} />
     </div>
   );
 }
 
-function NotJudged({ judged: { notJudged, wantedFiles, setAsideRules } }: { judged: ValidateConfigResponse }) {
-  if (notJudged.length + wantedFiles.length + setAsideRules.length === 0) return null;
+function Repaired({ text }: { text: string }) {
   return (
-    <Section title="not judged" open>{() => (
-      <>
-        <ul>{notJudged.map((what) => <li key={what}>{what}</li>)}</ul>
-        {wantedFiles.length > 0 && <p>files that the launch reads and that are not here: {wantedFiles.map((path) => <code key={path}>{path} </code>)}</p>}
-        {setAsideRules.length > 0 && (
-          <p>rules that look at what the text does not show: {setAsideRules.map((id) => <span key={id}><a href={hrefOf("reference", "rule", id)}>{id}</a> </span>)}</p>
-        )}
-      </>
-    )}</Section>
+    <>
+      <Merge original={script.value.text} repaired={text} />
+      <p class="buttons">
+        <button type="button" onClick={() => (script.value = { ...script.value, text })}>take the repaired text</button>
+        <CopyButton text={text} />
+        <SaveButton name={script.value.name} text={text} />
+      </p>
+    </>
   );
 }

@@ -1,7 +1,7 @@
 // The timeline of the question, asked whenever it changes while the view is open.
 import { createClient } from "@connectrpc/connect";
 import { effect } from "@preact/signals";
-import { transport } from "../../client/clients";
+import { transport } from "../../client/transport";
 import { latest } from "../../client/latest";
 import { token } from "../../client/token";
 import { TimelineKind, TimelineService } from "../../generated/flightplan/v1/timeline_pb";

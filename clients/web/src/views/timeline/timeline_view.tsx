@@ -2,6 +2,7 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useId } from "preact/hooks";
 import { Lanes } from "../../charts/lanes";
+import { live } from "../../client/transport";
 import type { DescribeTimelineResponse, TimelineView as View } from "../../generated/flightplan/v1/timeline_pb";
 import { TimelineZoom } from "../../generated/flightplan/v1/timeline_pb";
 import { CopyButton } from "../../parts/copy_button";
@@ -50,7 +51,7 @@ function Step({ answer }: { answer: DescribeTimelineResponse }) {
       <Totals {...answer} />
       <Ranks {...answer} />
       <ul class="dim">{answer.notes.map((note) => <li key={note}>{note}</li>)}</ul>
-      <p>a trace for Perfetto, on a terminal: <code>{trace}</code> <CopyButton text={trace} /></p>
+      {live && <p>a trace for Perfetto, on a terminal: <code>{trace}</code> <CopyButton text={trace} /></p>}
     </>
   );
 }

@@ -1,0 +1,70 @@
+#include "clients/cli/report.h"
+
+#include <utility>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "clients/cli/observe/inflate.h"
+#include "resolver/render/launch.h"
+
+namespace flightplan::cli {
+namespace {
+
+std::string Page() {
+  std::string page;
+  Inflater inflater;
+  inflater.Push(PackedReportPage(), [&page](absl::string_view part) { absl::StrAppend(&page, part); });
+  return page;
+}
+
+std::string Escaped(absl::string_view text) {
+  return absl::StrReplaceAll(text, {{"&", "&amp;"}, {"<", "&lt;"}, {">", "&gt;"}});
+}
+
+// In base64, so that nothing in it can end the element that holds it (src/report/recorded.ts reads it).
+std::string Held(const Report& report) {
+  std::string held;
+  const auto line = [&held](absl::string_view word, absl::string_view text) {
+    absl::StrAppend(&held, word, " ", absl::Base64Escape(text), "\n");
+  };
+  line("command", report.command);
+  line("line", report.line);
+  for (const std::string& name : report.names) line("name", name);
+  if (!report.diff.empty()) line("diff", report.diff);
+  for (const RecordedCall& call : report.calls) {
+    line(absl::StrCat("call ", call.rpc, " ", absl::Base64Escape(call.request)), call.answer);
+  }
+  return held;
+}
+
+// The first one alone: what was put in may hold the same words.
+void Put(absl::string_view place, absl::string_view text, std::string* page) {
+  if (const size_t at = page->find(std::string(place)); at != std::string::npos) {
+    page->replace(at, place.size(), text.data(), text.size());
+  }
+}
+
+}  // namespace
+
+RecordedCall Recorded(absl::string_view rpc, const google::protobuf::Message& request,
+                      const google::protobuf::Message& answer) {
+  return {absl::StrCat("flightplan.v1.", rpc), request.SerializeAsString(), answer.SerializeAsString()};
+}
+
+std::string LineOf(absl::string_view command, absl::Span<const std::string> args) {
+  std::string line = absl::StrCat("flightplan ", command);
+  for (const std::string& argument : args) absl::StrAppend(&line, " ", ShellQuote(argument));
+  return line;
+}
+
+// From the end, so that no place is looked for in what was put in before.
+std::string RenderReport(const Report& report) {
+  std::string page = Page();
+  Put("%%report%%", Held(report), &page);
+  Put("%%text%%", Escaped(report.text), &page);
+  Put("%%title%%", Escaped(absl::StrCat(report.line, ", Flightplan")), &page);
+  return page;
+}
+
+}  // namespace flightplan::cli

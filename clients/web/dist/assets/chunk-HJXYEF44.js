@@ -1,1 +1,0 @@
-import{b as i}from"./chunk-M5IZEWO6.js";import{a as n}from"./chunk-PNLENORY.js";import{g as r,h as o}from"./chunk-WGVB7E7Y.js";var p=r(void 0),e=n(),s=!1;function d(){s||(s=!0,o(()=>{let t=p.value;t?e.ask(f=>i(t,f)):(e.cancel(),e.answer.value=void 0)}))}export{p as a,e as b,d as c};
