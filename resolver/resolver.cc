@@ -160,7 +160,11 @@ absl::Status Resolver::ValidateConfig(const v1::ValidateConfigRequest& request,
 ConfigAnswer Resolver::Answer(const v1::ResolveConfigRequest& request, const EvidenceSnapshot& evidence,
                               ResolvedPlan* plan) const {
   const bool full = plan->intent.view == View::kFull;
-  VetFixes([&](const NormalizedIntent& asked) { return ResolveLayout(asked, evidence); }, plan);
+  // Of a search without a plan the sizes are still open, and so they are where its fix is asked for.
+  const auto again = [&](const NormalizedIntent& asked) {
+    return OpenLayoutFields(asked).empty() ? ResolveLayout(asked, evidence) : ResolveOpenLayout(asked, evidence);
+  };
+  VetFixes(again, plan);
   if (full) Advise(plan);
   SortForPeople(&plan->run.findings);
   AnswerOrigin origin{
