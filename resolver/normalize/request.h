@@ -17,7 +17,6 @@ namespace v1 {
 class ConvertConfigRequest;
 class Hardware;
 class ModelRef;
-class ModelSpec;
 class ResolveConfigRequest;
 class SoftwareStack;
 class TargetStack;
