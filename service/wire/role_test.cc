@@ -8,6 +8,7 @@
 #include "flightplan/v1/resolver_service.pb.h"
 #include "flightplan/v1/timeline.pb.h"
 #include "google/protobuf/descriptor.h"
+#include "google/protobuf/descriptor.pb.h"
 #include "gtest/gtest.h"
 
 namespace flightplan::service {
