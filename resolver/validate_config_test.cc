@@ -6,6 +6,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "flightplan/v1/resolver_service.pb.h"
 #include "resolver/base/work.h"
 #include "resolver/normalize/canonical_bytes.h"
@@ -277,6 +278,35 @@ v1::ValidateConfigRequest LoongForgeLaunch(std::initializer_list<const char*> wo
   request.mutable_target()->set_framework("loongforge");
   for (const char* word : words) request.mutable_arguments()->add_values(word);
   return request;
+}
+
+v1::ValidateConfigResponse OfModelFile(const char* text) {
+  v1::ValidateConfigRequest request;
+  request.mutable_target()->set_framework("loongforge");
+  request.mutable_file()->set_name("model.yaml");
+  request.mutable_file()->set_text(text);
+  v1::ValidateConfigResponse answer;
+  EXPECT_TRUE(TestResolver().ValidateConfig(request, &answer).ok());
+  return answer;
+}
+
+// A model's file says what the model is; length, batch and rate stand in the launch that names it.
+TEST(LoongForgeModelFile, IsNoLaunchThatLacksItsLength) {
+  const auto answer = OfModelFile(
+      "_target_: loongforge.models.foundation.LLaMAConfig\nnum_layers: 4\nhidden_size: 1024\nnum_attention_heads: 8\n");
+  EXPECT_EQ(answer.input_format(), "loongforge-yaml");
+  EXPECT_TRUE(Errors(answer.findings()).empty()) << answer.DebugString();
+  EXPECT_TRUE(absl::StrContains(absl::StrJoin(answer.not_judged(), "\n"), "lf.model-required"));
+}
+
+TEST(LoongForgeModelFile, IsHeldToWhatItSays) {
+  const char* const head = "_target_: loongforge.models.foundation.LLaMAConfig\nhidden_size: 1024\n";
+  EXPECT_FALSE(Errors(OfModelFile(absl::StrCat(head, "num_layers: many\n").c_str()).findings()).empty());
+  const auto odd = OfModelFile(absl::StrCat(head,
+                                            "num_layers: 4\nnum_attention_heads: 6\nnum_query_groups: 4\n"
+                                            "group_query_attention: true\n")
+                                   .c_str());
+  EXPECT_FALSE(Errors(odd.findings()).empty()) << odd.DebugString();
 }
 
 const v1::ConfigEntry* EntryOf(const v1::ValidateConfigResponse& response, const std::string& name) {

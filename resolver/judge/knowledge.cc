@@ -117,7 +117,8 @@ bool IsVariable(absl::string_view name) {
 Standing StandingOfReader(const Finding& finding, const Stack& stack, const Knowledge& knowledge) {
   if (finding.rule_id == "input.limit") return Standing::kFull;  // of ours: what lies beyond it was not read
   if (!knowledge.own_parser) return Standing::kNone;
-  if (!knowledge.surroundings && stack.fork) return Standing::kNone;  // its own flags are not all in the knob table
+  // A fork's own flags are not all in the knob table.
+  if (!knowledge.surroundings && stack.fork && !knowledge.keyed) return Standing::kNone;
   const auto unstated = [](const Observed& seen) { return !FindKnob(seen.name).has_value() && seen.value.is_none(); };
   if (!knowledge.surroundings && std::any_of(finding.observed.begin(), finding.observed.end(), unstated)) {
     return Standing::kNone;  // a flag that a package brings
@@ -184,7 +185,9 @@ Knowledge KnowledgeOf(Target target, const LaunchWords& words, const ParseResult
   if (!script.empty() && stack.command_line && strange) knowledge.own_parser = false;
   if (!knowledge.elsewhere.empty() || !stack.command_line) return knowledge;
   if (script.empty() && !model) {
-    knowledge.elsewhere = "in the rest of the launch: these words say no model's size";
+    const bool of_model = stack.model_files && args.empty();
+    knowledge.elsewhere = of_model ? "in the launch: this file says what the model is"
+                                   : "in the rest of the launch: these words say no model's size";
     knowledge.layout_elsewhere = knowledge.part = true;
   } else if (!stack.fork && !knowledge.own_parser) {
     knowledge.elsewhere = absl::StrCat("in ", Printable(script), " itself");  // defaults of its own

@@ -163,6 +163,7 @@ absl::Status ReadFile(const ConfigInput& input, Environment* env, Reading* readi
     reading->parsed = format->file(input.text, *env);
     if (format->part) {
       reading->knowledge = KnowledgeOf(env->target, {}, reading->parsed);
+      reading->knowledge.keyed = true;
       NoteWhatIsElsewhere({}, format->name, *env, reading);
     }
     return absl::OkStatus();

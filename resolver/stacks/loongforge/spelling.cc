@@ -9,7 +9,7 @@ namespace {
 
 constexpr InputFormat kFormats[] = {
     {.name = "argv", .arguments = ParseLoongForge},
-    {.name = "loongforge-yaml", .file = ParseLoongForgeYaml, .schema = LoongForgeYamlSchema},
+    {.name = "loongforge-yaml", .file = ParseLoongForgeYaml, .schema = LoongForgeYamlSchema, .part = true},
 };
 
 constexpr OutputDialect kDialects[] = {
