@@ -302,10 +302,7 @@ TEST(LoongForgeModelFile, IsNoLaunchThatLacksItsLength) {
 TEST(LoongForgeModelFile, IsHeldToWhatItSays) {
   const char* const head = "_target_: loongforge.models.foundation.LLaMAConfig\nhidden_size: 1024\n";
   EXPECT_FALSE(Errors(OfModelFile(absl::StrCat(head, "num_layers: many\n").c_str()).findings()).empty());
-  const auto odd = OfModelFile(absl::StrCat(head,
-                                            "num_layers: 4\nnum_attention_heads: 6\nnum_query_groups: 4\n"
-                                            "group_query_attention: true\n")
-                                   .c_str());
+  const auto odd = OfModelFile(absl::StrCat(head, "num_experts: 6\nexpert_model_parallel_size: 4\n").c_str());
   EXPECT_FALSE(Errors(odd.findings()).empty()) << odd.DebugString();
 }
 
