@@ -121,12 +121,13 @@ class Expander {
       if (text_[at] != '{') continue;
       List list{at, end, {}};
       int inside = 0;
-      for (size_t i = at, next = at; i < end && list.close == end && !Work::Spent(); i = next) {
+      for (size_t i = at; i < end && list.close == end && !Work::Spent();) {
         if (text_[i] == '{') ++inside;
         if (text_[i] == ',' && inside == 1) list.commas.push_back(i);
         if (text_[i] == '}' && --inside == 0) list.close = i;
-        next = EndOfShellPart(text_, i);
+        const size_t next = EndOfShellPart(text_, i);
         Work::Spend(next - i);
+        i = next;
       }
       if (list.close == end) continue;
       if (!list.commas.empty() || ReadSequence(Content(list)).has_value()) return list;
