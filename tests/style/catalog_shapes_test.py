@@ -69,7 +69,7 @@ class Shapes(unittest.TestCase):
             (RELEASES, "tag: core_v0.16.1", "tga: core_v0.16.1", "core.releases[1]: unknown 'tga'"),
             (RELEASES, '"0.16", tag', "0.16, tag", "core.releases[1].release: must be a release"),
             (RELEASES, '{release: "0.16"', '{release: "0.15"', "different releases, oldest first"),
-            (RELEASES, 'core: "0.17"', 'core: "0.20"', "core 0.20 is no row"),
+            (RELEASES, 'core: "0.17"', 'core: "0.98"', "core 0.98 is no row"),
             (RELEASES, 'core: "0.15"', 'core: "0.14"', "core 0.14 is no row"),
             (RELEASES, "core_v0.16.1}", "core_v0.16.1, command_line: false, command_line: true}", "stands twice"),
             (RELEASES, "core_v0.17.1}", "core_v0.17.1, command_line: false}", "from one release on")))

@@ -44,7 +44,7 @@ class Knobs(unittest.TestCase):
                 ("section: model, ", "", "knob a: section is missing"),
                 ("default: 1, defaults", "defalt: 1, defaults", "knob a: unknown 'defalt'"),
                 ("type: int, default: 1, defaults", "type: integer, default: 1, defaults", "knob a.type: must be one of"),
-                ("core@core-0.17", "core@core-0.20", "knob a.defaults: unknown 'core@core-0.20'"),
+                ("core@core-0.17", "core@core-0.98", "knob a.defaults: unknown 'core@core-0.98'"),
                 ("core@core-0.17", "core@bridge-0.5", "knob a.defaults: unknown 'core@bridge-0.5'"),
                 ("core@core-0.17", "optimizer@core-0.17", "knob a.defaults: unknown"),
                 ('since: "0.16"', 'sinse: "0.16"', "knob a.core: unknown 'sinse'"),
@@ -69,7 +69,7 @@ class Knobs(unittest.TestCase):
                 ("dest: b", "dset: b", "spellings[0]: unknown 'dset'"),
                 ("form: value", "form: val", "spellings[0].flags[0].form: must be one of"),
                 ("form: value, ", "", "spellings[0].flags[0]: form is missing"),
-                ('changes: {"0.16"', 'changes: {"0.20"', "spellings[0].flags[0].changes: unknown '0.20'"),
+                ('changes: {"0.16"', 'changes: {"0.98"', "spellings[0].flags[0].changes: unknown '0.98'"),
                 ("{default: 3}", "{defaults: 3}", "spellings[0].flags[0].changes.0.16: unknown 'defaults'"),
                 ("[{flag", "{flag", "spellings0.yaml")):
             self.assertIn(good, SPELLING)
