@@ -78,6 +78,7 @@ TEST_F(ServerTest, CallsThatWouldWaitTooLongAreSentAwayWithADelay) {
   control_->Close();
   const int workers = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   std::vector<std::thread> threads;
+  threads.reserve(static_cast<size_t>(workers));
   for (int i = 0; i < workers; ++i) {
     threads.emplace_back([this, i] { EXPECT_TRUE(Resolve(RequestNamed(absl::StrCat("m", i))).ok()); });
   }
@@ -121,6 +122,7 @@ TEST_F(ServerTest, SearchesKeepNobodyFromAnAnswer) {
   };
   std::vector<std::thread> threads;
   std::atomic<int> answered{0}, refused{0};
+  threads.reserve(20);
   for (int i = 0; i < 20; ++i) {
     threads.emplace_back([&] {
       const grpc::Status status = Resolve(RequestNamed("open"));

@@ -10,13 +10,14 @@ namespace {
 constexpr double kGib = 1024.0 * 1024.0 * 1024.0;
 
 ModelShape ShapeOf(absl::string_view name) {
-  static const Catalog* const catalog = new Catalog(*Catalog::Builtin());
-  return *MakeShape(**catalog->FindModel(name));
+  static const Catalog* const kCatalog = new Catalog(*Catalog::Builtin());
+  return *MakeShape(**kCatalog->FindModel(name));
 }
 
 StageLayout Even(const ModelShape& shape, int pp, int vpp = 1) {
-  return StagesOfSizes(shape, pp, vpp,
-                       std::vector<int64_t>(static_cast<size_t>(pp * vpp), shape.num_layers / (pp * vpp)));
+  return StagesOfSizes(
+      shape, pp, vpp,
+      std::vector<int64_t>(static_cast<size_t>(pp) * static_cast<size_t>(vpp), shape.num_layers / (int64_t{pp} * vpp)));
 }
 
 Candidate Plan(const StageLayout& stages, int64_t gpus) {

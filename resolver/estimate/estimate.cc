@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 
@@ -23,7 +24,7 @@ EstimatedPlan Estimate(const NormalizedIntent& intent, const std::optional<Model
   plan.layout = StagesOf(*shape, config);
   Candidate candidate = CandidateOf(config, intent.env, *shape, plan.layout);
   const auto conf = vars.find("PYTORCH_CUDA_ALLOC_CONF");
-  if (conf != vars.end() && conf->second.find("expandable_segments:True") != std::string::npos)
+  if (conf != vars.end() && absl::StrContains(conf->second, "expandable_segments:True"))
     candidate.expandable_segments = true;
   const GpuMemory gpu = MemoryOf(intent.gpu);
   const MemoryModel model(*shape, candidate, gpu.device);

@@ -4,6 +4,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -283,7 +284,7 @@ class Checker {
       faults_.push_back({field, absl::StrCat("holds '", absl::Utf8SafeCEscape(pattern.substr(odd, bytes)),
                                              "'; needs M (Mamba), * (attention), - (MLP) or E (MoE)")});
     }
-    const auto holds = [&](char symbol) { return pattern.find(symbol) != absl::string_view::npos; };
+    const auto holds = [&](char symbol) { return absl::StrContains(pattern, symbol); };
     if (holds('M')) {
       Needs(m_.mamba_num_heads, "mamba_num_heads", "M layers");
       Needs(m_.mamba_head_dim, "mamba_head_dim", "M layers");

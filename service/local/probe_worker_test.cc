@@ -39,7 +39,7 @@ class Folder {
   ~Folder() { [[maybe_unused]] const int gone = system(absl::StrCat("rm -rf ", path_).c_str()); }
   // An executable shell script.
   std::string Script(const std::string& text) const {
-    const std::string path = absl::StrCat(path_, "/worker");
+    std::string path = absl::StrCat(path_, "/worker");
     std::ofstream(path) << "#!/bin/sh\n" << text;
     chmod(path.c_str(), 0755);
     return path;

@@ -179,6 +179,7 @@ void Load(const std::string& target, pid_t server, const Options& options, Measu
   grpc::CompletionQueue queue;
   std::vector<std::unique_ptr<grpc::GenericStub>> stubs;
   std::vector<Flight> flights(static_cast<size_t>(options.connections * options.outstanding));
+  stubs.reserve(static_cast<size_t>(options.connections));
   for (int c = 0; c < options.connections; ++c) stubs.push_back(std::make_unique<grpc::GenericStub>(Connect(target)));
   {  // What is built on first use; from then on the cache has the answer.
     Flight first;
@@ -259,6 +260,7 @@ double Median(std::vector<double> values) { return Percentile(&values, 0.5); }
 
 double MedianOf(const std::vector<Measured>& rounds, double Measured::*member) {
   std::vector<double> values;
+  values.reserve(rounds.size());
   for (const Measured& round : rounds) values.push_back(round.*member);
   return Median(std::move(values));
 }

@@ -179,6 +179,7 @@ void EveryKnob(const Question& question, Tally* tally) {
 void SeveralAtOnce(const std::vector<Question>& questions, int64_t first, int64_t count, uint64_t seed, Tally* tally) {
   std::mt19937_64 random(seed);
   std::vector<std::vector<Way>> numbers;
+  numbers.reserve(questions.size());
   for (const Question& question : questions) numbers.push_back(NumbersOf(*question.message));
   for (int64_t n = 0; n < count; ++n) {
     const size_t at = random() % questions.size();

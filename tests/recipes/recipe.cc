@@ -4,6 +4,7 @@
 #include <map>
 
 #include "absl/status/status.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
@@ -41,7 +42,7 @@ const ModelSpec* FindRecipeModel(const Catalog& catalog, const Recipe& recipe) {
       absl::StrReplaceAll(squeeze(recipe.model), {{"llama31", "llama31"}, {"llama3", "llama31"}});
   const ModelSpec* found = nullptr;
   for (const ModelSpec& model : catalog.models()) {
-    if (squeeze(model.name).rfind(wanted, 0) != 0) continue;
+    if (!absl::StartsWith(squeeze(model.name), wanted)) continue;
     if (found != nullptr) return nullptr;
     found = &model;
   }
@@ -155,8 +156,8 @@ std::optional<NormalizedIntent> MakeIntent(const Catalog& catalog, const Recipe&
   if (auto mtp = Number(extra, "mtp_num_layers"); mtp.has_value()) pin(Knob::mtp_num_layers, Value(*mtp));
   if (Flag(extra, "fsdp").value_or(false)) {
     pin(Knob::use_megatron_fsdp, Value(true));
-    if (std::string sharding = Text(extra, "fsdp_sharding"); !sharding.empty()) {
-      pin(Knob::data_parallel_sharding_strategy, Value(std::move(sharding)));
+    if (const std::string sharding = Text(extra, "fsdp_sharding"); !sharding.empty()) {
+      pin(Knob::data_parallel_sharding_strategy, Value(sharding));
     }
   }
 

@@ -1,6 +1,7 @@
 // The pipeline layout: reading it and checking which layers stand where.
 #include <string>
 
+#include "absl/strings/match.h"
 #include "resolver/rules/core/upstream.h"
 
 namespace flightplan {
@@ -65,7 +66,7 @@ bool WrongMtpCount(F f) {
 bool MtpOutsideLastStage(F f) {
   return Holds(f, [](const PipelineLayout& l) {
     for (size_t i = 0; i + 1 < l.stages.size(); ++i) {
-      if (l.stages[i].find('m') != std::string::npos) return true;
+      if (absl::StrContains(l.stages[i], 'm')) return true;
     }
     return false;
   });

@@ -29,7 +29,7 @@ constexpr int64_t kMaxLayersPerStage = 1024;
 std::vector<int64_t> Entries(F f, Knob knob) {
   std::vector<int64_t> entries;
   const absl::string_view text = f.text(knob);
-  if (text.find(',') == absl::string_view::npos) return entries;
+  if (!absl::StrContains(text, ',')) return entries;
   for (absl::string_view item : absl::StrSplit(text, ',')) {
     int64_t value = 0;
     if (entries.size() >= kMaxEntries || !absl::SimpleAtoi(item, &value)) return {};

@@ -1,5 +1,6 @@
 // core_transformer_config_from_args and its kin: how the arguments become config classes.
 // They run right before the class they fill, so the class's own rules see what upstream's see.
+#include "absl/strings/match.h"
 #include "resolver/catalog/defaults.h"
 #include "resolver/derive/pipeline.h"
 #include "resolver/rules/megatron_lm/cli_util.h"
@@ -42,7 +43,7 @@ void TakeHybrid(Editor& e) {
   const Facts& f = e.facts();
   if (f.none(f.core(17) ? K::hybrid_layer_pattern : K::is_hybrid_model)) return;
   if (f.core(17)) e.Fill(K::is_hybrid_model, true);
-  const bool dsa = f.text(K::hybrid_layer_pattern).find('D') != absl::string_view::npos;
+  const bool dsa = absl::StrContains(f.text(K::hybrid_layer_pattern), 'D');
   if (f.core(18) && dsa) e.Set(K::experimental_attention_variant, "dsa");
 }
 
