@@ -306,6 +306,23 @@ TEST(LoongForgeModelFile, IsHeldToWhatItSays) {
   EXPECT_FALSE(Errors(odd.findings()).empty()) << odd.DebugString();
 }
 
+// LoongForge puts a file's keys into the arguments as they are, and over them again when the config class is built
+// (validators.py:100, models/utils.py:157): a field of the class, a choice that no flag has, a float for an integer.
+TEST(LoongForgeModelFile, IsTakenAsItIsByItsClass) {
+  const auto errors = [](const char* more) {
+    return Errors(
+        OfModelFile(absl::StrCat("_target_: loongforge.models.encoder.Qwen3VisionModelConfig\nnum_layers: 27\n"
+                                 "hidden_size: 1152\nnum_attention_heads: 16\nswiglu: False\n"
+                                 "gated_linear_unit: False\nactivation_func: ${act:gelu_tanh}\n",
+                                 more)
+                        .c_str())
+            .findings());
+  };
+  EXPECT_TRUE(errors("bias_activation_fusion: False\n").empty());
+  EXPECT_EQ(errors("bias_activation_fusion: True\n"), std::set<std::string>{"fusion.bias-act-func"});
+  EXPECT_TRUE(errors("bias_activation_fusion: False\nnormalization: Torch_RMSNorm\nbeta_fast: 32.0\n").empty());
+}
+
 const v1::ConfigEntry* EntryOf(const v1::ValidateConfigResponse& response, const std::string& name) {
   for (const v1::ConfigEntry& entry : response.config()) {
     if (entry.name() == name) return &entry;

@@ -53,8 +53,11 @@ std::optional<Value> YamlKnobs::Scalar(Knob knob, const YamlNode& node, Substitu
   if (node.kind != YamlNode::Kind::kScalar) return Refuse(knob, node, "expected a single value");
   const bool pattern = type == ValueType::kFreq && !absl::StrContains(*text, "[");
   const absl::StatusOr<Value> value = ReadFlagValue(*text, pattern ? ValueType::kInt : type);
-  if (!value.ok()) return Refuse(knob, node, std::string(value.status().message()));
-  return *value;
+  if (value.ok()) return *value;
+  if (numbers_ == Numbers::kAny && type == ValueType::kInt) {
+    if (const absl::StatusOr<Value> number = ReadFlagValue(*text, ValueType::kFloat); number.ok()) return *number;
+  }
+  return Refuse(knob, node, std::string(value.status().message()));
 }
 
 std::optional<Value> YamlKnobs::Refuse(Knob knob, const YamlNode& node, std::string needs) {

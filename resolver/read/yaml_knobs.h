@@ -2,6 +2,7 @@
 // --yaml-cfg files and LoongForge's model files, which differ in how they refer to variables and in what they nest.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -13,8 +14,13 @@ namespace flightplan {
 
 class YamlKnobs {
  public:
+  // Whose reader takes the values: an argument's own type, or, where keys are put into the arguments as they are, any
+  // number for a number.
+  enum class Numbers : uint8_t { kTyped, kAny };
+
   // What `source` says of findings. `env`'s variables are what ${NAME} and ${oc.env:NAME} stand for.
-  YamlKnobs(const Environment& env, absl::string_view source) : env_(env), source_(source) {}
+  YamlKnobs(const Environment& env, absl::string_view source, Numbers numbers = Numbers::kTyped)
+      : env_(env), source_(source), numbers_(numbers) {}
 
   // Replaces references in a scalar's text. Empty: one cannot be known, which has been reported.
   using Substitution = std::optional<std::string> (*)(const YamlNode& node, YamlKnobs* reader);
@@ -37,6 +43,7 @@ class YamlKnobs {
 
   const Environment& env_;
   absl::string_view source_;
+  Numbers numbers_;
   ParseResult result_;
 };
 

@@ -31,9 +31,15 @@ const BackendVars* VarsOf(F f) {
   return nullptr;
 }
 
+// LoongForge's models that are no LanguageModule, whose constructor alone sets these variables
+// (LoongForge:loongforge/models/diffusion/wan/wan_model.py:198).
+bool NoLanguageModel(F f) {
+  return f.fork() && f.in(K::model_family, {"wan2_1_i2v", "wan2_2_i2v", "qwen_image", "pi05", "groot_n1_6"});
+}
+
 bool Contradicts(F f) {
   const BackendVars* backend = VarsOf(f);
-  if (backend == nullptr) return false;
+  if (backend == nullptr || NoLanguageModel(f)) return false;
   for (size_t i = 0; i < kAttentionVars.size(); ++i) {
     if (f.var_set(kAttentionVars[i]) && f.var(kAttentionVars[i]) != backend->values[i]) return true;
   }

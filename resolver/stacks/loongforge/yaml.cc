@@ -62,18 +62,25 @@ std::optional<std::string> Substitute(const YamlNode& node, YamlKnobs* reader) {
   return std::nullopt;
 }
 
-void ReadArguments(const YamlNode& map, YamlKnobs* reader) {
+// `target`: the class that the map builds; a field of its own is no slip.
+void ReadArguments(const YamlNode& map, absl::string_view target, YamlKnobs* reader) {
   for (const auto& [key, node] : map.keys) {
     if (key == "model_type" && node.kind == YamlNode::Kind::kScalar) {
       reader->Keep(K::model_family, Value(node.text), node);
     } else if (const auto knob = LoongForgeKey(key); knob.has_value()) {
       if (node.kind != YamlNode::Kind::kMap) reader->Take(*knob, node, Substitute);
     } else if (const absl::string_view nearest = NearestKnobName(key);
-               !nearest.empty() && !IsLoongForgeStructure(key)) {
+               !nearest.empty() && !IsLoongForgeStructure(key) &&
+               (target.empty() || !LoongForgeClassTakes(target, key))) {
       reader->Report(YamlKnobs::AtKey(node), "lf.yaml-unknown-key", Severity::kWarning, Printable(key),
                      absl::StrCat("no argument has this name, so LoongForge passes over it; the nearest is ", nearest));
     }
   }
+}
+
+absl::string_view TargetOf(const YamlNode& map) {
+  const YamlNode* const target = map.Find("_target_");
+  return target != nullptr ? absl::string_view(target->text) : "";
 }
 
 void ReadComponents(const YamlNode& model, YamlKnobs* reader) {
@@ -91,7 +98,7 @@ void ReadComponents(const YamlNode& model, YamlKnobs* reader) {
     chosen = &node;
     name = Printable(key);
   }
-  if (chosen == nullptr) return ReadArguments(model, reader);
+  if (chosen == nullptr) return ReadArguments(model, TargetOf(model), reader);
   // What the whole model says goes first: the component's own words win.
   for (const auto& [key, node] : model.keys) {
     if (key == "model_type" && node.kind == YamlNode::Kind::kScalar) {
@@ -104,7 +111,7 @@ void ReadComponents(const YamlNode& model, YamlKnobs* reader) {
     YamlNode one;
     one.kind = YamlNode::Kind::kMap;
     one.keys.emplace_back(key, node);
-    ReadArguments(one, reader);
+    ReadArguments(one, TargetOf(*chosen), reader);
   }
   if (others.empty()) return;
   reader->Report(YamlKnobs::AtKey(*chosen), "input.not-judged", Severity::kInfo, absl::StrJoin(others, ", "),
@@ -114,7 +121,7 @@ void ReadComponents(const YamlNode& model, YamlKnobs* reader) {
 }  // namespace
 
 ParseResult ParseLoongForgeYaml(absl::string_view text, const Environment& env) {
-  YamlKnobs reader(env, kSource);
+  YamlKnobs reader(env, kSource, YamlKnobs::Numbers::kAny);
   const absl::StatusOr<YamlDocument> document = ParseYaml("config-file", text);
   if (!document.ok()) {
     reader.Report({}, "mlm.argparse", Severity::kError, "the YAML file", std::string(document.status().message()));
@@ -133,9 +140,11 @@ ParseResult ParseLoongForgeYaml(absl::string_view text, const Environment& env) 
   if (model != nullptr && model->kind == YamlNode::Kind::kMap) {
     ReadComponents(*model, &reader);
   } else {
-    ReadArguments(root, &reader);
+    ReadArguments(root, TargetOf(root), &reader);
   }
-  return reader.Finish();
+  ParseResult read = reader.Finish();
+  for (ParsedKnob& knob : read.knobs) knob.origin = Origin::kModel;
+  return read;
 }
 
 }  // namespace flightplan

@@ -84,6 +84,13 @@ TEST(LoongForgeYaml, RefusesWhatCannotBeRead) {
   EXPECT_EQ(Ids(ParseLoongForgeYaml("[1, 2]", LoongForge())), std::vector<std::string>{"mlm.argparse"});
 }
 
+TEST(LoongForgeYaml, TakesTheFieldsOfItsClass) {
+  const std::string key = "o_lora_rank: 1024\n";
+  const std::string target = "_target_: loongforge.models.foundation.deepseek_v4.DeepseekV4Config\n";
+  EXPECT_EQ(Ids(ParseLoongForgeYaml(key, LoongForge())), std::vector<std::string>{"lf.yaml-unknown-key"});
+  EXPECT_TRUE(ParseLoongForgeYaml(target + key, LoongForge()).findings.empty());
+}
+
 TEST(LoongForgeYaml, IsRecognisedByTheFilesName) {
   EXPECT_EQ(RecogniseFile("deepseek_v3.yaml", kLanguageModel, Target::kLoongForge), "loongforge-yaml");
 }
