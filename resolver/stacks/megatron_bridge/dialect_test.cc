@@ -265,6 +265,15 @@ TEST(ParseBridgePerf, FlagsWinOverOverrides) {
   EXPECT_FALSE(config.Get(K::mixed_precision_first_last_layers_bf16).truthy());
 }
 
+TEST(ParseBridgePerf, PassesOverTheScopeOfNoGraphs) {
+  const auto graphs = [](const std::string& implementation) {
+    const std::vector<std::string> argv = {"--cuda_graph_scope", "full_iteration", "--cuda_graph_impl", implementation};
+    return Applied(ParseBridgePerf(argv, BridgeEnv()), BridgeEnv()).Get(Knob::cuda_graph_impl);
+  };
+  EXPECT_EQ(graphs("none"), Value("none"));
+  EXPECT_EQ(graphs("local"), Value("full_iteration")) << "the scope is applied after the implementation";
+}
+
 TEST(ParseBridgePerf, ReportsEveryFaultOfALine) {
   const std::vector<std::string> argv = {"--cuda_graph_imp",  "none", "-g", "h800", "-ng", "many",
                                          "--moe_a2a_overlap", "on",   "-tp"};

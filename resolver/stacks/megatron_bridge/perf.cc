@@ -211,6 +211,7 @@ class PerfReader {
 
   void Read() {
     while (at_ < args_.size()) Next();
+    Graphs();
     if (!precision_.has_value()) Precision({}, "bf16");
     if (*precision_ == "bf16" && AdamStays()) Keep({}, K::use_precision_aware_optimizer, true);
     RememberRecipe();
@@ -303,8 +304,8 @@ class PerfReader {
     if (flag == "--tensor_model_parallel_size") Keep(word, K::sequence_parallel, value.integer() > 1);
     if (flag == "--seq_length") Keep(word, K::dataset_seq_length, value);
     if (flag == "--compute_dtype") Precision(word, text);
-    if (flag == "--cuda_graph_impl") GraphImpl(word, text);
-    if (flag == "--cuda_graph_scope") GraphScope(word, text);
+    if (flag == "--cuda_graph_impl") graph_impl_ = word, graph_impl_.text = text;
+    if (flag == "--cuda_graph_scope") graph_scope_ = word, graph_scope_.text = text;
     if (flag == "--recompute_num_layers") {
       Keep(word, K::recompute_granularity, "full");
       Keep(word, K::recompute_method, "block");
@@ -365,6 +366,13 @@ class PerfReader {
       }
     }
   }
+  // utils/overrides.py, _set_cuda_graph_overrides: the implementation first, wherever the two stand; with none of them
+  // the scope is passed over.
+  void Graphs() {
+    if (!graph_impl_.text.empty()) GraphImpl(graph_impl_, graph_impl_.text);
+    if (graph_impl_.text == "none") return Keep(graph_impl_, K::cuda_graph_modules, Value::List{});
+    if (!graph_scope_.text.empty()) GraphScope(graph_scope_, graph_scope_.text);
+  }
   void GraphImpl(const Argument& word, absl::string_view text) {
     const bool on = text != "none";
     Keep(word, K::cuda_graph_impl, text);
@@ -412,7 +420,7 @@ class PerfReader {
   int64_t gpus_ = 0;
   std::string variant_;
   std::optional<std::string> precision_;
-  Argument recipe_;
+  Argument recipe_, graph_impl_, graph_scope_;
 };
 
 // ---- writing

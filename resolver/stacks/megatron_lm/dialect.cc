@@ -114,7 +114,9 @@ const std::vector<FlagSpellings>& SpellingsByKnob(int core_release) {
 }  // namespace
 
 ParseResult ParseMegatronLm(absl::Span<const Argument> args, const Environment& env) {
-  const FlagTable& table = TableFor(env.core_release, env.packages.find("modelopt") != env.packages.end());
+  // Where nobody says what is installed, ModelOpt is: its flags are in no launch without it.
+  const bool listed = env.capabilities_known || !env.packages.empty();
+  const FlagTable& table = TableFor(env.core_release, !listed || env.packages.contains("modelopt"));
   ArgparseOptions options;
   options.explain_unknown = ExplainUnknown;
   options.package_of = PackageOf;
