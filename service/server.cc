@@ -34,6 +34,7 @@
 #include "service/handlers/answer.h"
 #include "service/handlers/catalog_service.h"
 #include "service/handlers/evidence_service.h"
+#include "service/handlers/fleet_service.h"
 #include "service/handlers/resolver_service.h"
 #include "service/handlers/timeline_service.h"
 #include "service/http/http_endpoint.h"
@@ -52,7 +53,7 @@ namespace {
 
 constexpr const char* kServices[] = {"flightplan.v1.ResolverService", "flightplan.v1.CatalogService",
                                      "flightplan.v1.EvidenceService", "flightplan.v1.ProbeService",
-                                     "flightplan.v1.TimelineService"};
+                                     "flightplan.v1.TimelineService", "flightplan.v1.FleetService"};
 
 // Reflection on or off for one server. Linking gRPC's reflection library alone turns it on for every server of the
 // process.
@@ -211,6 +212,7 @@ struct Server::Parts {
     made.push_back(MakeCatalogService(&edge, &catalog_answers, &answer_workers));
     made.push_back(MakeEvidenceService(&edge, backend.get(), evidence.registry()));
     made.push_back(MakeProbeService(&edge, &probe));
+    made.push_back(MakeFleetService(&edge, &answer_workers));
     return made;
   }
 

@@ -11,6 +11,7 @@
 #include "absl/strings/str_split.h"
 #include "flightplan/v1/catalog_service.grpc.pb.h"
 #include "flightplan/v1/evidence_service.grpc.pb.h"
+#include "flightplan/v1/fleet_service.grpc.pb.h"
 #include "flightplan/v1/resolver_service.grpc.pb.h"
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
@@ -152,6 +153,35 @@ TEST_F(AccessServerTest, ATokenOpensWhatItsRolesSayAndNothingElse) {
   EXPECT_EQ(v1::EvidenceService::NewStub(channel)->ReportMeasurement(&context, {}, &response).error_code(),
             StatusCode::PERMISSION_DENIED);
   EXPECT_EQ(control_->calls.load(), 1) << "what is refused never reaches the resolver";
+}
+
+TEST_F(AccessServerTest, OnlyAnOperatorSeesTheFleetsDecisions) {
+  const std::string tokens = absl::StrCat(
+      "tokens:\n  - {sha256: 9dc5c61d793b51ed7b77d8439715a2569ea086d16288e95d7ffe0798225560aa, tenant: ops, ",
+      "roles: [admin], expires: 2126-01-01T00:00:00Z}\n", std::string(kTokens).substr(sizeof("tokens:")));
+  const auto summarize = [&](const std::string& token, v1::SummarizeDecisionsResponse* answer) {
+    ClientContext context;
+    Prepare(token, &context);
+    return v1::FleetService::NewStub(Plain())->SummarizeDecisions(&context, {}, answer);
+  };
+  v1::SummarizeDecisionsResponse answer;
+  settings_.decision_log = "file:" + folder_ + "/decisions";
+  ASSERT_TRUE(Start().ok());
+  EXPECT_EQ(summarize("", &answer).error_code(), StatusCode::FAILED_PRECONDITION) << "nobody is an operator";
+  settings_.token_file = Write("tokens.yaml", tokens);
+  ASSERT_TRUE(Start().ok());
+  ASSERT_TRUE(Resolve(Plain(), "open sesame").ok());
+  EXPECT_EQ(summarize("", &answer).error_code(), StatusCode::UNAUTHENTICATED);
+  EXPECT_EQ(summarize("open sesame", &answer).error_code(), StatusCode::PERMISSION_DENIED);
+  const grpc::Status seen = summarize("run it", &answer);
+  ASSERT_TRUE(seen.ok()) << seen.error_message();
+  ASSERT_EQ(answer.decisions_size(), 1);
+  EXPECT_EQ(answer.decisions(0).tenant(), "research");
+  EXPECT_EQ(answer.decisions(0).rpc(), "ResolveConfig");
+  EXPECT_EQ(answer.decisions(0).outcome(), "resolved");
+  settings_.decision_log = "stdout";
+  ASSERT_TRUE(Start().ok());
+  EXPECT_EQ(summarize("run it", &answer).error_code(), StatusCode::FAILED_PRECONDITION) << "no file to read";
 }
 
 TEST_F(AccessServerTest, ADoorsReviewCountsOnceItsCallerIsKnown) {

@@ -24,7 +24,7 @@ std::string HealthRequest(const std::string& service) {
 TEST_F(ServerTest, HealthKnowsEveryServiceAndNoOther) {
   for (const char* name :
        {"flightplan.v1.ResolverService", "flightplan.v1.CatalogService", "flightplan.v1.EvidenceService",
-        "flightplan.v1.ProbeService", "flightplan.v1.TimelineService"}) {
+        "flightplan.v1.ProbeService", "flightplan.v1.TimelineService", "flightplan.v1.FleetService"}) {
     std::string answer;
     EXPECT_TRUE(Raw("/grpc.health.v1.Health/Check", HealthRequest(name), &answer).ok()) << name;
     EXPECT_EQ(answer, std::string("\x08\x01", 2)) << name;
@@ -39,7 +39,7 @@ TEST_F(ServerTest, ReflectionListsTheServicesUnlessTurnedOff) {
   EXPECT_TRUE(Raw(method, list_services, &answer).ok());
   for (const char* name :
        {"flightplan.v1.ResolverService", "flightplan.v1.CatalogService", "flightplan.v1.EvidenceService",
-        "flightplan.v1.ProbeService", "flightplan.v1.TimelineService"}) {
+        "flightplan.v1.ProbeService", "flightplan.v1.TimelineService", "flightplan.v1.FleetService"}) {
     EXPECT_NE(answer.find(name), std::string::npos) << name;
   }
   settings_.reflection = false;

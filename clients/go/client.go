@@ -25,6 +25,7 @@ type Client struct {
 	Evidence flightplanv1.EvidenceServiceClient
 	Probe    flightplanv1.ProbeServiceClient
 	Timeline flightplanv1.TimelineServiceClient
+	Fleet    flightplanv1.FleetServiceClient
 
 	connection *grpc.ClientConn
 }
@@ -49,6 +50,7 @@ func Dial(address string, options ...grpc.DialOption) (*Client, error) {
 		Evidence:   flightplanv1.NewEvidenceServiceClient(connection),
 		Probe:      flightplanv1.NewProbeServiceClient(connection),
 		Timeline:   flightplanv1.NewTimelineServiceClient(connection),
+		Fleet:      flightplanv1.NewFleetServiceClient(connection),
 		connection: connection,
 	}, nil
 }

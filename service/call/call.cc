@@ -171,8 +171,12 @@ void Call::Describe(const Answer& answer) {
 
 void Call::LogDecision(const Answer& answer) const {
   if (!edge_.decisions->enabled()) return;
-  edge_.decisions->Write(
-      {.rpc = method_.name, .answer = &answer, .request_id = request_id_, .trace_id = trace_id_, .seconds = Seconds()});
+  edge_.decisions->Write({.rpc = method_.name,
+                          .answer = &answer,
+                          .request_id = request_id_,
+                          .trace_id = trace_id_,
+                          .tenant = tenant(),
+                          .seconds = Seconds()});
 }
 
 // A call leaves when its answer is handed to gRPC, not when gRPC says that it is gone: callers who ask again at once

@@ -53,6 +53,7 @@ absl::StatusOr<std::unique_ptr<DecisionLog>> DecisionLog::Open(const std::string
     auto sink = LineSink::Append(std::string(path), lost);
     if (!sink.ok()) return absl::FailedPreconditionError(absl::StrCat("decision log ", sink.status().message()));
     decisions->sink_ = *std::move(sink);
+    decisions->path_ = std::string(path);
   }
   return decisions;
 }
@@ -75,6 +76,7 @@ void DecisionLog::Write(const DecisionEntry& entry) {
   line.Fields({{"rpc", entry.rpc},
                {"request_id", entry.request_id},
                {"trace_id", entry.trace_id},
+               {"tenant", entry.tenant},
                {"version", kVersion},
                {"duration_ms", entry.seconds * 1e3}});
   if (entry.answer != nullptr) AppendAnswer(*entry.answer, &line);

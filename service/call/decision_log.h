@@ -33,6 +33,7 @@ struct DecisionEntry {
   absl::string_view rpc;           // or the path of a door: "/admission/v1/validate"
   const Answer* answer = nullptr;  // null: nothing was decided
   absl::string_view request_id, trace_id;
+  absl::string_view tenant;  // who asked; empty: nobody is asked who they are
   double seconds = 0;
   const DecisionDoor* door = nullptr;  // null: the caller's own question
 };
@@ -44,6 +45,8 @@ class DecisionLog {
   static absl::StatusOr<std::unique_ptr<DecisionLog>> Open(const std::string& where, Metrics* metrics, Log* log);
 
   bool enabled() const { return sink_ != nullptr; }
+  // The file that is appended to; empty: none.
+  const std::string& path() const { return path_; }
   void Write(const DecisionEntry& entry);
   void Flush();
   // The file is opened again, as after it was moved away.
@@ -56,6 +59,7 @@ class DecisionLog {
   Metrics* const metrics_;
   Log* const log_;
   std::unique_ptr<LineSink> sink_;  // null: off
+  std::string path_;
 };
 
 }  // namespace flightplan::service

@@ -7,6 +7,7 @@
 #include "absl/strings/strip.h"
 #include "flightplan/v1/catalog_service.pb.h"
 #include "flightplan/v1/evidence_service.pb.h"
+#include "flightplan/v1/fleet_service.pb.h"
 #include "flightplan/v1/probe_service.pb.h"
 #include "flightplan/v1/resolver_service.pb.h"
 #include "flightplan/v1/timeline.pb.h"
@@ -75,7 +76,8 @@ std::vector<const ServiceDescriptor*> Services() {
           v1::GetModelRequest::descriptor()->file()->service(0),
           v1::GetMeasurementRequest::descriptor()->file()->service(0),
           v1::RunProbeRequest::descriptor()->file()->service(0),
-          v1::DescribeTimelineRequest::descriptor()->file()->service(0)};
+          v1::DescribeTimelineRequest::descriptor()->file()->service(0),
+          v1::SummarizeDecisionsRequest::descriptor()->file()->service(0)};
 }
 
 absl::string_view TypeLabel(const google::protobuf::MethodDescriptor& method) {

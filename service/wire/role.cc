@@ -20,6 +20,7 @@ constexpr Row kTable[] = {
     {"ResolverService", "BatchResolve", Role::kResolve},
     {"ResolverService", "ConvertConfig", Role::kResolve},
     {"TimelineService", "DescribeTimeline", Role::kResolve},
+    {"FleetService", "SummarizeDecisions", Role::kAdmin},
     {"CatalogService", "GetModel", Role::kRead},
     {"CatalogService", "ListModels", Role::kRead},
     {"CatalogService", "GetGpu", Role::kRead},

@@ -27,6 +27,7 @@ pub mod rpc {
 
 use v1::catalog_service_client::CatalogServiceClient;
 use v1::evidence_service_client::EvidenceServiceClient;
+use v1::fleet_service_client::FleetServiceClient;
 use v1::probe_service_client::ProbeServiceClient;
 use v1::resolver_service_client::ResolverServiceClient;
 use v1::timeline_service_client::TimelineServiceClient;
@@ -51,6 +52,7 @@ pub struct Client {
     pub evidence: EvidenceServiceClient<Connection>,
     pub probe: ProbeServiceClient<Connection>,
     pub timeline: TimelineServiceClient<Connection>,
+    pub fleet: FleetServiceClient<Connection>,
 }
 
 impl Client {
@@ -79,7 +81,8 @@ impl Client {
             catalog: CatalogServiceClient::new(connection.clone()),
             evidence: EvidenceServiceClient::new(connection.clone()),
             probe: ProbeServiceClient::new(connection.clone()),
-            timeline: TimelineServiceClient::new(connection),
+            timeline: TimelineServiceClient::new(connection.clone()),
+            fleet: FleetServiceClient::new(connection),
         }
     }
 }

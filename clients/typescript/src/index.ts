@@ -6,6 +6,7 @@ import * as grpc from "@grpc/grpc-js";
 
 import { CatalogServiceClient } from "./generated/flightplan/v1/catalog_service";
 import { EvidenceServiceClient } from "./generated/flightplan/v1/evidence_service";
+import { FleetServiceClient } from "./generated/flightplan/v1/fleet_service";
 import { ProbeServiceClient } from "./generated/flightplan/v1/probe_service";
 import { Launch, ResolveConfigResponse, ResolverServiceClient } from "./generated/flightplan/v1/resolver_service";
 import { TimelineServiceClient } from "./generated/flightplan/v1/timeline";
@@ -19,6 +20,7 @@ export * from "./generated/flightplan/v1/estimate";
 export * from "./generated/flightplan/v1/evidence";
 export * from "./generated/flightplan/v1/evidence_service";
 export * from "./generated/flightplan/v1/finding";
+export * from "./generated/flightplan/v1/fleet_service";
 export * from "./generated/flightplan/v1/hardware";
 export * from "./generated/flightplan/v1/knobs";
 export * from "./generated/flightplan/v1/model";
@@ -35,6 +37,7 @@ export class Client {
   readonly evidence: EvidenceServiceClient;
   readonly probe: ProbeServiceClient;
   readonly timeline: TimelineServiceClient;
+  readonly fleet: FleetServiceClient;
 
   /**
    * @param address HOST:PORT or unix:PATH.
@@ -53,10 +56,11 @@ export class Client {
     this.evidence = new EvidenceServiceClient(address, credentials, options);
     this.probe = new ProbeServiceClient(address, credentials, options);
     this.timeline = new TimelineServiceClient(address, credentials, options);
+    this.fleet = new FleetServiceClient(address, credentials, options);
   }
 
   close(): void {
-    for (const stub of [this.resolver, this.catalog, this.evidence, this.probe, this.timeline]) stub.close();
+    for (const stub of [this.resolver, this.catalog, this.evidence, this.probe, this.timeline, this.fleet]) stub.close();
   }
 }
 

@@ -21,6 +21,7 @@ from flightplan.v1 import (
     catalog_service_pb2,
     catalog_service_pb2_grpc,
     evidence_service_pb2_grpc,
+    fleet_service_pb2_grpc,
     model_pb2,
     probe_service_pb2_grpc,
     resolver_service_pb2,
@@ -124,6 +125,11 @@ class Client(_Common):
     def timeline(self) -> timeline_pb2_grpc.TimelineServiceStub:
         """The generated stub on `channel`."""
         return timeline_pb2_grpc.TimelineServiceStub(self.channel)
+
+    @functools.cached_property
+    def fleet(self) -> fleet_service_pb2_grpc.FleetServiceStub:
+        """The generated stub on `channel`."""
+        return fleet_service_pb2_grpc.FleetServiceStub(self.channel)
 
     def close(self) -> None:
         """Ends the connection, where there is one: to this process's own server each call has its own."""
@@ -272,6 +278,9 @@ class AsyncClient(_Common):
         )
         self.timeline = cast(
             "timeline_pb2_grpc.TimelineServiceAsyncStub", timeline_pb2_grpc.TimelineServiceStub(self.channel)
+        )
+        self.fleet = cast(
+            "fleet_service_pb2_grpc.FleetServiceAsyncStub", fleet_service_pb2_grpc.FleetServiceStub(self.channel)
         )
 
     async def close(self) -> None:

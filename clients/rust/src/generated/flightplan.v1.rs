@@ -1944,6 +1944,219 @@ pub mod evidence_service_client {
         }
     }
 }
+/// Which decisions.
+#[allow(clippy::derive_partial_eq_without_eq)]
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct SummarizeDecisionsRequest {
+    /// Decisions to send one by one; sums count all that were read. Range 1..1,000; unset: 100.
+    #[prost(int32, optional, tag = "1")]
+    pub max_decision_count: ::core::option::Option<i32>,
+    /// Of this tenant alone. Empty: of all.
+    #[prost(string, tag = "2")]
+    pub tenant: ::prost::alloc::string::String,
+    /// Those that name this rule. Empty: all.
+    #[prost(string, tag = "3")]
+    pub rule_id: ::prost::alloc::string::String,
+}
+/// What the end of the log says.
+#[allow(clippy::derive_partial_eq_without_eq)]
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct SummarizeDecisionsResponse {
+    /// Newest first.
+    #[prost(message, repeated, tag = "1")]
+    pub decisions: ::prost::alloc::vec::Vec<LoggedDecision>,
+    /// Most decisions first, at most 200.
+    #[prost(message, repeated, tag = "2")]
+    pub tenants: ::prost::alloc::vec::Vec<DecisionTally>,
+    /// Most decisions first, at most 500.
+    #[prost(message, repeated, tag = "3")]
+    pub rules: ::prost::alloc::vec::Vec<DecisionTally>,
+    /// Decisions that were read and are as asked.
+    #[prost(int64, tag = "4")]
+    pub decision_count: i64,
+    /// When the oldest decision that was read was taken, asked for or not; unset: none was read.
+    #[prost(message, optional, tag = "5")]
+    pub oldest_time: ::core::option::Option<::prost_types::Timestamp>,
+    /// The log's file was read from its start; else from so far that it is `read_bytes` to its end.
+    #[prost(bool, tag = "6")]
+    pub whole: bool,
+    /// Bytes that were read, at most 8 MiB.
+    #[prost(int64, tag = "7")]
+    pub read_bytes: i64,
+    /// Lines that are no decision.
+    #[prost(int64, tag = "8")]
+    pub unreadable_count: i64,
+}
+/// One decision, as logged. Neither the request nor names of objects and users are in it.
+#[allow(clippy::derive_partial_eq_without_eq)]
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct LoggedDecision {
+    /// When.
+    #[prost(message, optional, tag = "1")]
+    pub time: ::core::option::Option<::prost_types::Timestamp>,
+    /// Who asked; empty: a line from before callers were told apart.
+    #[prost(string, tag = "2")]
+    pub tenant: ::prost::alloc::string::String,
+    /// "ResolveConfig", "BatchResolve", or the path of a door.
+    #[prost(string, tag = "3")]
+    pub rpc: ::prost::alloc::string::String,
+    /// The framework version: "megatron-lm main".
+    #[prost(string, tag = "4")]
+    pub target: ::prost::alloc::string::String,
+    /// "resolved", "infeasible", "accepted", "rejected"; of a door: its verdict.
+    #[prost(string, tag = "5")]
+    pub outcome: ::prost::alloc::string::String,
+    /// The rules that fired, at most 64.
+    #[prost(string, repeated, tag = "6")]
+    pub rule_ids: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    /// Digest of request, catalogue and evidence revision, as the answer has it.
+    #[prost(string, tag = "7")]
+    pub digest: ::prost::alloc::string::String,
+    /// From call to answer.
+    #[prost(double, tag = "8")]
+    pub duration_us: f64,
+    /// The door that asked: "kubernetes"; empty: a caller of its own.
+    #[prost(string, tag = "9")]
+    pub door: ::prost::alloc::string::String,
+}
+/// How many decisions a tenant got, or a rule was named in.
+#[allow(clippy::derive_partial_eq_without_eq)]
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct DecisionTally {
+    /// The tenant, or the rule's id.
+    #[prost(string, tag = "1")]
+    pub name: ::prost::alloc::string::String,
+    /// All of them.
+    #[prost(int64, tag = "2")]
+    pub decision_count: i64,
+    /// Of these: infeasible, rejected, or refused by a door.
+    #[prost(int64, tag = "3")]
+    pub refused_count: i64,
+    /// Of a rule: tenants that it was named to; of a tenant: rules that were named to it.
+    #[prost(int64, tag = "4")]
+    pub distinct_count: i64,
+    /// When the newest was taken.
+    #[prost(message, optional, tag = "5")]
+    pub newest_time: ::core::option::Option<::prost_types::Timestamp>,
+}
+/// Generated client implementations.
+pub mod fleet_service_client {
+    #![allow(unused_variables, dead_code, missing_docs, clippy::let_unit_value)]
+    use tonic::codegen::*;
+    use tonic::codegen::http::Uri;
+    /// Shows operators what this server decided of late, read from the end of its decision log.
+    #[derive(Debug, Clone)]
+    pub struct FleetServiceClient<T> {
+        inner: tonic::client::Grpc<T>,
+    }
+    impl FleetServiceClient<tonic::transport::Channel> {
+        /// Attempt to create a new client by connecting to a given endpoint.
+        pub async fn connect<D>(dst: D) -> Result<Self, tonic::transport::Error>
+        where
+            D: TryInto<tonic::transport::Endpoint>,
+            D::Error: Into<StdError>,
+        {
+            let conn = tonic::transport::Endpoint::new(dst)?.connect().await?;
+            Ok(Self::new(conn))
+        }
+    }
+    impl<T> FleetServiceClient<T>
+    where
+        T: tonic::client::GrpcService<tonic::body::BoxBody>,
+        T::Error: Into<StdError>,
+        T::ResponseBody: Body<Data = Bytes> + Send + 'static,
+        <T::ResponseBody as Body>::Error: Into<StdError> + Send,
+    {
+        pub fn new(inner: T) -> Self {
+            let inner = tonic::client::Grpc::new(inner);
+            Self { inner }
+        }
+        pub fn with_origin(inner: T, origin: Uri) -> Self {
+            let inner = tonic::client::Grpc::with_origin(inner, origin);
+            Self { inner }
+        }
+        pub fn with_interceptor<F>(
+            inner: T,
+            interceptor: F,
+        ) -> FleetServiceClient<InterceptedService<T, F>>
+        where
+            F: tonic::service::Interceptor,
+            T::ResponseBody: Default,
+            T: tonic::codegen::Service<
+                http::Request<tonic::body::BoxBody>,
+                Response = http::Response<
+                    <T as tonic::client::GrpcService<tonic::body::BoxBody>>::ResponseBody,
+                >,
+            >,
+            <T as tonic::codegen::Service<
+                http::Request<tonic::body::BoxBody>,
+            >>::Error: Into<StdError> + Send + Sync,
+        {
+            FleetServiceClient::new(InterceptedService::new(inner, interceptor))
+        }
+        /// Compress requests with the given encoding.
+        ///
+        /// This requires the server to support it otherwise it might respond with an
+        /// error.
+        #[must_use]
+        pub fn send_compressed(mut self, encoding: CompressionEncoding) -> Self {
+            self.inner = self.inner.send_compressed(encoding);
+            self
+        }
+        /// Enable decompressing responses.
+        #[must_use]
+        pub fn accept_compressed(mut self, encoding: CompressionEncoding) -> Self {
+            self.inner = self.inner.accept_compressed(encoding);
+            self
+        }
+        /// Limits the maximum size of a decoded message.
+        ///
+        /// Default: `4MB`
+        #[must_use]
+        pub fn max_decoding_message_size(mut self, limit: usize) -> Self {
+            self.inner = self.inner.max_decoding_message_size(limit);
+            self
+        }
+        /// Limits the maximum size of an encoded message.
+        ///
+        /// Default: `usize::MAX`
+        #[must_use]
+        pub fn max_encoding_message_size(mut self, limit: usize) -> Self {
+            self.inner = self.inner.max_encoding_message_size(limit);
+            self
+        }
+        /// Recent decisions, with sums by tenant and by rule. Idempotent. Asks for the role `admin`, and for a server that asks
+        /// callers who they are: FAILED_PRECONDITION where it has no token file, or where no file holds its decision log
+        /// (`--decision_log file:PATH`). RESOURCE_EXHAUSTED with RetryInfo: overloaded; retry after the delay.
+        pub async fn summarize_decisions(
+            &mut self,
+            request: impl tonic::IntoRequest<super::SummarizeDecisionsRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::SummarizeDecisionsResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::new(
+                        tonic::Code::Unknown,
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic::codec::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/flightplan.v1.FleetService/SummarizeDecisions",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(
+                    GrpcMethod::new("flightplan.v1.FleetService", "SummarizeDecisions"),
+                );
+            self.inner.unary(req, path, codec).await
+        }
+    }
+}
 /// The knobs a plan sets, each optional, by Megatron's own names. Unset: not given. Knobs outside this message travel as
 /// KnobSetting.
 #[allow(clippy::derive_partial_eq_without_eq)]
@@ -4178,12 +4391,9 @@ pub struct DescribeTimelineResponse {
     /// The forecast's step in microseconds: what the other answers say, but for measurements that stand in its place there.
     #[prost(double, tag = "1")]
     pub step_time_us: f64,
-    /// The end of the replayed schedule.
+    /// The end of the schedule as it is drawn: the step.
     #[prost(double, tag = "2")]
     pub scheduled_us: f64,
-    /// step_time_us - scheduled_us. Negative: the forecast's closed formulas say less than the schedule shows.
-    #[prost(double, tag = "3")]
-    pub unattributed_us: f64,
     /// What the answer of the same question says, where a profile or a reported run moved it; unset: the forecast's.
     #[prost(double, optional, tag = "4")]
     pub answer_step_time_us: ::core::option::Option<f64>,
@@ -4214,7 +4424,7 @@ pub struct DescribeTimelineResponse {
     /// The rank with the longest passes: its totals are the forecast's walls.
     #[prost(int32, tag = "13")]
     pub slowest_pipeline_rank: i32,
-    /// Of the slowest rank, in the order of TimelineKind. `scheduled_us` of all and unattributed_us are the step, and so are
+    /// Of the slowest rank, in the order of TimelineKind. `scheduled_us` of all are the step, and so are
     /// `forecast_us` of all.
     #[prost(message, repeated, tag = "14")]
     pub totals: ::prost::alloc::vec::Vec<TimelineTotal>,
@@ -4242,6 +4452,10 @@ pub struct DescribeTimelineResponse {
     /// The configuration is accepted and runs, as far as is known. What does not run is drawn all the same.
     #[prost(bool, tag = "22")]
     pub will_run: bool,
+    /// Where the same passes in the same order end when each begins as soon as what it needs has come. The forecast has closed
+    /// formulas for how long ranks wait for each other; the waits of the drawing are made as long as it says.
+    #[prost(double, tag = "23")]
+    pub replayed_us: f64,
 }
 /// What one kind of event costs the slowest rank in a step.
 #[allow(clippy::derive_partial_eq_without_eq)]
@@ -4336,7 +4550,7 @@ pub struct TimelineView {
     /// Which.
     #[prost(enumeration = "TimelineZoom", tag = "1")]
     pub zoom: i32,
-    /// Its end; events start at 0 or later. Of STEP: scheduled_us, with unattributed_us where that is positive.
+    /// Its end; events start at 0 or later. Of STEP: scheduled_us.
     #[prost(double, tag = "2")]
     pub duration_us: f64,
     /// The events.
@@ -4473,11 +4687,8 @@ pub enum TimelineKind {
     Host = 17,
     /// Activations leave for the host and come back (cpu_offloading).
     ActivationOffload = 18,
-    /// The rank waits for other ranks.
+    /// The rank waits for other ranks, as long as the forecast counts.
     Bubble = 19,
-    /// The forecast's step less the replayed schedule: the forecast has closed formulas for the pipeline's bubble and for how
-    /// often forward and backward overlap. An event only where it is positive.
-    Unattributed = 20,
 }
 impl TimelineKind {
     /// String value of the enum field names used in the ProtoBuf definition.
@@ -4506,7 +4717,6 @@ impl TimelineKind {
             TimelineKind::Host => "TIMELINE_KIND_HOST",
             TimelineKind::ActivationOffload => "TIMELINE_KIND_ACTIVATION_OFFLOAD",
             TimelineKind::Bubble => "TIMELINE_KIND_BUBBLE",
-            TimelineKind::Unattributed => "TIMELINE_KIND_UNATTRIBUTED",
         }
     }
     /// Creates an enum from field names used in the ProtoBuf definition.
@@ -4532,7 +4742,6 @@ impl TimelineKind {
             "TIMELINE_KIND_HOST" => Some(Self::Host),
             "TIMELINE_KIND_ACTIVATION_OFFLOAD" => Some(Self::ActivationOffload),
             "TIMELINE_KIND_BUBBLE" => Some(Self::Bubble),
-            "TIMELINE_KIND_UNATTRIBUTED" => Some(Self::Unattributed),
             _ => None,
         }
     }

@@ -4,6 +4,7 @@ import com.google.gson.Gson;
 import com.google.gson.reflect.TypeToken;
 import flightplan.v1.CatalogServiceGrpc;
 import flightplan.v1.EvidenceServiceGrpc;
+import flightplan.v1.FleetServiceGrpc;
 import flightplan.v1.Launch;
 import flightplan.v1.ProbeServiceGrpc;
 import flightplan.v1.ResolveConfigResponse;
@@ -75,6 +76,10 @@ public final class Client implements AutoCloseable {
 
   public TimelineServiceGrpc.TimelineServiceBlockingStub timeline() {
     return TimelineServiceGrpc.newBlockingStub(channel);
+  }
+
+  public FleetServiceGrpc.FleetServiceBlockingStub fleet() {
+    return FleetServiceGrpc.newBlockingStub(channel);
   }
 
   /** The launch of a plan in a dialect; with "" the target's own. Empty: the plan was not asked for with it. */

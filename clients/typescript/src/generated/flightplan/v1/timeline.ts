@@ -77,13 +77,8 @@ export enum TimelineKind {
   TIMELINE_KIND_HOST = 17,
   /** TIMELINE_KIND_ACTIVATION_OFFLOAD - Activations leave for the host and come back (cpu_offloading). */
   TIMELINE_KIND_ACTIVATION_OFFLOAD = 18,
-  /** TIMELINE_KIND_BUBBLE - The rank waits for other ranks. */
+  /** TIMELINE_KIND_BUBBLE - The rank waits for other ranks, as long as the forecast counts. */
   TIMELINE_KIND_BUBBLE = 19,
-  /**
-   * TIMELINE_KIND_UNATTRIBUTED - The forecast's step less the replayed schedule: the forecast has closed formulas for the pipeline's bubble and for how
-   * often forward and backward overlap. An event only where it is positive.
-   */
-  TIMELINE_KIND_UNATTRIBUTED = 20,
   UNRECOGNIZED = -1,
 }
 
@@ -150,10 +145,8 @@ export interface DescribeTimelineRequest {
 export interface DescribeTimelineResponse {
   /** The forecast's step in microseconds: what the other answers say, but for measurements that stand in its place there. */
   stepTimeUs: number;
-  /** The end of the replayed schedule. */
+  /** The end of the schedule as it is drawn: the step. */
   scheduledUs: number;
-  /** step_time_us - scheduled_us. Negative: the forecast's closed formulas say less than the schedule shows. */
-  unattributedUs: number;
   /** What the answer of the same question says, where a profile or a reported run moved it; unset: the forecast's. */
   answerStepTimeUs?:
     | number
@@ -177,7 +170,7 @@ export interface DescribeTimelineResponse {
   /** The rank with the longest passes: its totals are the forecast's walls. */
   slowestPipelineRank: number;
   /**
-   * Of the slowest rank, in the order of TimelineKind. `scheduled_us` of all and unattributed_us are the step, and so are
+   * Of the slowest rank, in the order of TimelineKind. `scheduled_us` of all are the step, and so are
    * `forecast_us` of all.
    */
   totals: TimelineTotal[];
@@ -197,6 +190,11 @@ export interface DescribeTimelineResponse {
   target: string;
   /** The configuration is accepted and runs, as far as is known. What does not run is drawn all the same. */
   willRun: boolean;
+  /**
+   * Where the same passes in the same order end when each begins as soon as what it needs has come. The forecast has closed
+   * formulas for how long ranks wait for each other; the waits of the drawing are made as long as it says.
+   */
+  replayedUs: number;
 }
 
 /** What one kind of event costs the slowest rank in a step. */
@@ -265,7 +263,7 @@ export interface TimelinePart {
 export interface TimelineView {
   /** Which. */
   zoom: TimelineZoom;
-  /** Its end; events start at 0 or later. Of STEP: scheduled_us, with unattributed_us where that is positive. */
+  /** Its end; events start at 0 or later. Of STEP: scheduled_us. */
   durationUs: number;
   /** The events. */
   events: TimelineEvent[];
@@ -467,7 +465,6 @@ function createBaseDescribeTimelineResponse(): DescribeTimelineResponse {
   return {
     stepTimeUs: 0,
     scheduledUs: 0,
-    unattributedUs: 0,
     answerStepTimeUs: undefined,
     stackOverheadRatio: 0,
     schedule: 0,
@@ -487,6 +484,7 @@ function createBaseDescribeTimelineResponse(): DescribeTimelineResponse {
     catalogRevision: "",
     target: "",
     willRun: false,
+    replayedUs: 0,
   };
 }
 
@@ -497,9 +495,6 @@ export const DescribeTimelineResponse = {
     }
     if (message.scheduledUs !== 0) {
       writer.uint32(17).double(message.scheduledUs);
-    }
-    if (message.unattributedUs !== 0) {
-      writer.uint32(25).double(message.unattributedUs);
     }
     if (message.answerStepTimeUs !== undefined) {
       writer.uint32(33).double(message.answerStepTimeUs);
@@ -566,6 +561,9 @@ export const DescribeTimelineResponse = {
     if (message.willRun !== false) {
       writer.uint32(176).bool(message.willRun);
     }
+    if (message.replayedUs !== 0) {
+      writer.uint32(185).double(message.replayedUs);
+    }
     return writer;
   },
 
@@ -589,13 +587,6 @@ export const DescribeTimelineResponse = {
           }
 
           message.scheduledUs = reader.double();
-          continue;
-        case 3:
-          if (tag !== 25) {
-            break;
-          }
-
-          message.unattributedUs = reader.double();
           continue;
         case 4:
           if (tag !== 33) {
@@ -730,6 +721,13 @@ export const DescribeTimelineResponse = {
 
           message.willRun = reader.bool();
           continue;
+        case 23:
+          if (tag !== 185) {
+            break;
+          }
+
+          message.replayedUs = reader.double();
+          continue;
       }
       if ((tag & 7) === 4 || tag === 0) {
         break;
@@ -746,7 +744,6 @@ export const DescribeTimelineResponse = {
     const message = createBaseDescribeTimelineResponse();
     message.stepTimeUs = object.stepTimeUs ?? 0;
     message.scheduledUs = object.scheduledUs ?? 0;
-    message.unattributedUs = object.unattributedUs ?? 0;
     message.answerStepTimeUs = object.answerStepTimeUs ?? undefined;
     message.stackOverheadRatio = object.stackOverheadRatio ?? 0;
     message.schedule = object.schedule ?? 0;
@@ -766,6 +763,7 @@ export const DescribeTimelineResponse = {
     message.catalogRevision = object.catalogRevision ?? "";
     message.target = object.target ?? "";
     message.willRun = object.willRun ?? false;
+    message.replayedUs = object.replayedUs ?? 0;
     return message;
   },
 };

@@ -76,7 +76,7 @@ private static final long serialVersionUID = 0L;
   private double scheduledUs_ = 0D;
   /**
    * <pre>
-   * The end of the replayed schedule.
+   * The end of the schedule as it is drawn: the step.
    * </pre>
    *
    * <code>double scheduled_us = 2;</code>
@@ -85,21 +85,6 @@ private static final long serialVersionUID = 0L;
   @java.lang.Override
   public double getScheduledUs() {
     return scheduledUs_;
-  }
-
-  public static final int UNATTRIBUTED_US_FIELD_NUMBER = 3;
-  private double unattributedUs_ = 0D;
-  /**
-   * <pre>
-   * step_time_us - scheduled_us. Negative: the forecast's closed formulas say less than the schedule shows.
-   * </pre>
-   *
-   * <code>double unattributed_us = 3;</code>
-   * @return The unattributedUs.
-   */
-  @java.lang.Override
-  public double getUnattributedUs() {
-    return unattributedUs_;
   }
 
   public static final int ANSWER_STEP_TIME_US_FIELD_NUMBER = 4;
@@ -280,7 +265,7 @@ private static final long serialVersionUID = 0L;
   private java.util.List<flightplan.v1.TimelineTotal> totals_;
   /**
    * <pre>
-   * Of the slowest rank, in the order of TimelineKind. `scheduled_us` of all and unattributed_us are the step, and so are
+   * Of the slowest rank, in the order of TimelineKind. `scheduled_us` of all are the step, and so are
    * `forecast_us` of all.
    * </pre>
    *
@@ -292,7 +277,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Of the slowest rank, in the order of TimelineKind. `scheduled_us` of all and unattributed_us are the step, and so are
+   * Of the slowest rank, in the order of TimelineKind. `scheduled_us` of all are the step, and so are
    * `forecast_us` of all.
    * </pre>
    *
@@ -305,7 +290,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Of the slowest rank, in the order of TimelineKind. `scheduled_us` of all and unattributed_us are the step, and so are
+   * Of the slowest rank, in the order of TimelineKind. `scheduled_us` of all are the step, and so are
    * `forecast_us` of all.
    * </pre>
    *
@@ -317,7 +302,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Of the slowest rank, in the order of TimelineKind. `scheduled_us` of all and unattributed_us are the step, and so are
+   * Of the slowest rank, in the order of TimelineKind. `scheduled_us` of all are the step, and so are
    * `forecast_us` of all.
    * </pre>
    *
@@ -329,7 +314,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Of the slowest rank, in the order of TimelineKind. `scheduled_us` of all and unattributed_us are the step, and so are
+   * Of the slowest rank, in the order of TimelineKind. `scheduled_us` of all are the step, and so are
    * `forecast_us` of all.
    * </pre>
    *
@@ -732,6 +717,22 @@ private static final long serialVersionUID = 0L;
     return willRun_;
   }
 
+  public static final int REPLAYED_US_FIELD_NUMBER = 23;
+  private double replayedUs_ = 0D;
+  /**
+   * <pre>
+   * Where the same passes in the same order end when each begins as soon as what it needs has come. The forecast has closed
+   * formulas for how long ranks wait for each other; the waits of the drawing are made as long as it says.
+   * </pre>
+   *
+   * <code>double replayed_us = 23;</code>
+   * @return The replayedUs.
+   */
+  @java.lang.Override
+  public double getReplayedUs() {
+    return replayedUs_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -751,9 +752,6 @@ private static final long serialVersionUID = 0L;
     }
     if (java.lang.Double.doubleToRawLongBits(scheduledUs_) != 0) {
       output.writeDouble(2, scheduledUs_);
-    }
-    if (java.lang.Double.doubleToRawLongBits(unattributedUs_) != 0) {
-      output.writeDouble(3, unattributedUs_);
     }
     if (((bitField0_ & 0x00000001) != 0)) {
       output.writeDouble(4, answerStepTimeUs_);
@@ -812,6 +810,9 @@ private static final long serialVersionUID = 0L;
     if (willRun_ != false) {
       output.writeBool(22, willRun_);
     }
+    if (java.lang.Double.doubleToRawLongBits(replayedUs_) != 0) {
+      output.writeDouble(23, replayedUs_);
+    }
     getUnknownFields().writeTo(output);
   }
 
@@ -828,10 +829,6 @@ private static final long serialVersionUID = 0L;
     if (java.lang.Double.doubleToRawLongBits(scheduledUs_) != 0) {
       size += com.google.protobuf.CodedOutputStream
         .computeDoubleSize(2, scheduledUs_);
-    }
-    if (java.lang.Double.doubleToRawLongBits(unattributedUs_) != 0) {
-      size += com.google.protobuf.CodedOutputStream
-        .computeDoubleSize(3, unattributedUs_);
     }
     if (((bitField0_ & 0x00000001) != 0)) {
       size += com.google.protobuf.CodedOutputStream
@@ -910,6 +907,10 @@ private static final long serialVersionUID = 0L;
       size += com.google.protobuf.CodedOutputStream
         .computeBoolSize(22, willRun_);
     }
+    if (java.lang.Double.doubleToRawLongBits(replayedUs_) != 0) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeDoubleSize(23, replayedUs_);
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -931,9 +932,6 @@ private static final long serialVersionUID = 0L;
     if (java.lang.Double.doubleToLongBits(getScheduledUs())
         != java.lang.Double.doubleToLongBits(
             other.getScheduledUs())) return false;
-    if (java.lang.Double.doubleToLongBits(getUnattributedUs())
-        != java.lang.Double.doubleToLongBits(
-            other.getUnattributedUs())) return false;
     if (hasAnswerStepTimeUs() != other.hasAnswerStepTimeUs()) return false;
     if (hasAnswerStepTimeUs()) {
       if (java.lang.Double.doubleToLongBits(getAnswerStepTimeUs())
@@ -976,6 +974,9 @@ private static final long serialVersionUID = 0L;
         .equals(other.getTarget())) return false;
     if (getWillRun()
         != other.getWillRun()) return false;
+    if (java.lang.Double.doubleToLongBits(getReplayedUs())
+        != java.lang.Double.doubleToLongBits(
+            other.getReplayedUs())) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -993,9 +994,6 @@ private static final long serialVersionUID = 0L;
     hash = (37 * hash) + SCHEDULED_US_FIELD_NUMBER;
     hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
         java.lang.Double.doubleToLongBits(getScheduledUs()));
-    hash = (37 * hash) + UNATTRIBUTED_US_FIELD_NUMBER;
-    hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
-        java.lang.Double.doubleToLongBits(getUnattributedUs()));
     if (hasAnswerStepTimeUs()) {
       hash = (37 * hash) + ANSWER_STEP_TIME_US_FIELD_NUMBER;
       hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
@@ -1053,6 +1051,9 @@ private static final long serialVersionUID = 0L;
     hash = (37 * hash) + WILL_RUN_FIELD_NUMBER;
     hash = (53 * hash) + com.google.protobuf.Internal.hashBoolean(
         getWillRun());
+    hash = (37 * hash) + REPLAYED_US_FIELD_NUMBER;
+    hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+        java.lang.Double.doubleToLongBits(getReplayedUs()));
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -1188,7 +1189,6 @@ private static final long serialVersionUID = 0L;
       bitField0_ = 0;
       stepTimeUs_ = 0D;
       scheduledUs_ = 0D;
-      unattributedUs_ = 0D;
       answerStepTimeUs_ = 0D;
       stackOverheadRatio_ = 0D;
       schedule_ = 0;
@@ -1205,34 +1205,35 @@ private static final long serialVersionUID = 0L;
         totals_ = null;
         totalsBuilder_.clear();
       }
-      bitField0_ = (bitField0_ & ~0x00002000);
+      bitField0_ = (bitField0_ & ~0x00001000);
       if (ranksBuilder_ == null) {
         ranks_ = java.util.Collections.emptyList();
       } else {
         ranks_ = null;
         ranksBuilder_.clear();
       }
-      bitField0_ = (bitField0_ & ~0x00004000);
+      bitField0_ = (bitField0_ & ~0x00002000);
       if (passesBuilder_ == null) {
         passes_ = java.util.Collections.emptyList();
       } else {
         passes_ = null;
         passesBuilder_.clear();
       }
-      bitField0_ = (bitField0_ & ~0x00008000);
+      bitField0_ = (bitField0_ & ~0x00004000);
       if (viewsBuilder_ == null) {
         views_ = java.util.Collections.emptyList();
       } else {
         views_ = null;
         viewsBuilder_.clear();
       }
-      bitField0_ = (bitField0_ & ~0x00010000);
+      bitField0_ = (bitField0_ & ~0x00008000);
       notes_ = com.google.protobuf.LazyStringArrayList.EMPTY;
-      bitField0_ = (bitField0_ & ~0x00020000);
+      bitField0_ = (bitField0_ & ~0x00010000);
       digest_ = "";
       catalogRevision_ = "";
       target_ = "";
       willRun_ = false;
+      replayedUs_ = 0D;
       return this;
     }
 
@@ -1267,44 +1268,44 @@ private static final long serialVersionUID = 0L;
 
     private void buildPartialRepeatedFields(flightplan.v1.DescribeTimelineResponse result) {
       if (totalsBuilder_ == null) {
-        if (((bitField0_ & 0x00002000) != 0)) {
+        if (((bitField0_ & 0x00001000) != 0)) {
           totals_ = java.util.Collections.unmodifiableList(totals_);
-          bitField0_ = (bitField0_ & ~0x00002000);
+          bitField0_ = (bitField0_ & ~0x00001000);
         }
         result.totals_ = totals_;
       } else {
         result.totals_ = totalsBuilder_.build();
       }
       if (ranksBuilder_ == null) {
-        if (((bitField0_ & 0x00004000) != 0)) {
+        if (((bitField0_ & 0x00002000) != 0)) {
           ranks_ = java.util.Collections.unmodifiableList(ranks_);
-          bitField0_ = (bitField0_ & ~0x00004000);
+          bitField0_ = (bitField0_ & ~0x00002000);
         }
         result.ranks_ = ranks_;
       } else {
         result.ranks_ = ranksBuilder_.build();
       }
       if (passesBuilder_ == null) {
-        if (((bitField0_ & 0x00008000) != 0)) {
+        if (((bitField0_ & 0x00004000) != 0)) {
           passes_ = java.util.Collections.unmodifiableList(passes_);
-          bitField0_ = (bitField0_ & ~0x00008000);
+          bitField0_ = (bitField0_ & ~0x00004000);
         }
         result.passes_ = passes_;
       } else {
         result.passes_ = passesBuilder_.build();
       }
       if (viewsBuilder_ == null) {
-        if (((bitField0_ & 0x00010000) != 0)) {
+        if (((bitField0_ & 0x00008000) != 0)) {
           views_ = java.util.Collections.unmodifiableList(views_);
-          bitField0_ = (bitField0_ & ~0x00010000);
+          bitField0_ = (bitField0_ & ~0x00008000);
         }
         result.views_ = views_;
       } else {
         result.views_ = viewsBuilder_.build();
       }
-      if (((bitField0_ & 0x00020000) != 0)) {
+      if (((bitField0_ & 0x00010000) != 0)) {
         notes_ = notes_.getUnmodifiableView();
-        bitField0_ = (bitField0_ & ~0x00020000);
+        bitField0_ = (bitField0_ & ~0x00010000);
       }
       result.notes_ = notes_;
     }
@@ -1317,52 +1318,52 @@ private static final long serialVersionUID = 0L;
       if (((from_bitField0_ & 0x00000002) != 0)) {
         result.scheduledUs_ = scheduledUs_;
       }
-      if (((from_bitField0_ & 0x00000004) != 0)) {
-        result.unattributedUs_ = unattributedUs_;
-      }
       int to_bitField0_ = 0;
-      if (((from_bitField0_ & 0x00000008) != 0)) {
+      if (((from_bitField0_ & 0x00000004) != 0)) {
         result.answerStepTimeUs_ = answerStepTimeUs_;
         to_bitField0_ |= 0x00000001;
       }
-      if (((from_bitField0_ & 0x00000010) != 0)) {
+      if (((from_bitField0_ & 0x00000008) != 0)) {
         result.stackOverheadRatio_ = stackOverheadRatio_;
       }
-      if (((from_bitField0_ & 0x00000020) != 0)) {
+      if (((from_bitField0_ & 0x00000010) != 0)) {
         result.schedule_ = schedule_;
       }
-      if (((from_bitField0_ & 0x00000040) != 0)) {
+      if (((from_bitField0_ & 0x00000020) != 0)) {
         result.combined_ = combined_;
       }
-      if (((from_bitField0_ & 0x00000080) != 0)) {
+      if (((from_bitField0_ & 0x00000040) != 0)) {
         result.delayedWeightGradients_ = delayedWeightGradients_;
       }
-      if (((from_bitField0_ & 0x00000100) != 0)) {
+      if (((from_bitField0_ & 0x00000080) != 0)) {
         result.pipelineModelParallelSize_ = pipelineModelParallelSize_;
       }
-      if (((from_bitField0_ & 0x00000200) != 0)) {
+      if (((from_bitField0_ & 0x00000100) != 0)) {
         result.virtualPipelineModelParallelSize_ = virtualPipelineModelParallelSize_;
       }
-      if (((from_bitField0_ & 0x00000400) != 0)) {
+      if (((from_bitField0_ & 0x00000200) != 0)) {
         result.microbatchCount_ = microbatchCount_;
       }
-      if (((from_bitField0_ & 0x00000800) != 0)) {
+      if (((from_bitField0_ & 0x00000400) != 0)) {
         result.microbatchGroupSizePerVpStage_ = microbatchGroupSizePerVpStage_;
       }
-      if (((from_bitField0_ & 0x00001000) != 0)) {
+      if (((from_bitField0_ & 0x00000800) != 0)) {
         result.slowestPipelineRank_ = slowestPipelineRank_;
       }
-      if (((from_bitField0_ & 0x00040000) != 0)) {
+      if (((from_bitField0_ & 0x00020000) != 0)) {
         result.digest_ = digest_;
       }
-      if (((from_bitField0_ & 0x00080000) != 0)) {
+      if (((from_bitField0_ & 0x00040000) != 0)) {
         result.catalogRevision_ = catalogRevision_;
       }
-      if (((from_bitField0_ & 0x00100000) != 0)) {
+      if (((from_bitField0_ & 0x00080000) != 0)) {
         result.target_ = target_;
       }
-      if (((from_bitField0_ & 0x00200000) != 0)) {
+      if (((from_bitField0_ & 0x00100000) != 0)) {
         result.willRun_ = willRun_;
+      }
+      if (((from_bitField0_ & 0x00200000) != 0)) {
+        result.replayedUs_ = replayedUs_;
       }
       result.bitField0_ |= to_bitField0_;
     }
@@ -1417,9 +1418,6 @@ private static final long serialVersionUID = 0L;
       if (other.getScheduledUs() != 0D) {
         setScheduledUs(other.getScheduledUs());
       }
-      if (other.getUnattributedUs() != 0D) {
-        setUnattributedUs(other.getUnattributedUs());
-      }
       if (other.hasAnswerStepTimeUs()) {
         setAnswerStepTimeUs(other.getAnswerStepTimeUs());
       }
@@ -1454,7 +1452,7 @@ private static final long serialVersionUID = 0L;
         if (!other.totals_.isEmpty()) {
           if (totals_.isEmpty()) {
             totals_ = other.totals_;
-            bitField0_ = (bitField0_ & ~0x00002000);
+            bitField0_ = (bitField0_ & ~0x00001000);
           } else {
             ensureTotalsIsMutable();
             totals_.addAll(other.totals_);
@@ -1467,7 +1465,7 @@ private static final long serialVersionUID = 0L;
             totalsBuilder_.dispose();
             totalsBuilder_ = null;
             totals_ = other.totals_;
-            bitField0_ = (bitField0_ & ~0x00002000);
+            bitField0_ = (bitField0_ & ~0x00001000);
             totalsBuilder_ = 
               com.google.protobuf.GeneratedMessageV3.alwaysUseFieldBuilders ?
                  getTotalsFieldBuilder() : null;
@@ -1480,7 +1478,7 @@ private static final long serialVersionUID = 0L;
         if (!other.ranks_.isEmpty()) {
           if (ranks_.isEmpty()) {
             ranks_ = other.ranks_;
-            bitField0_ = (bitField0_ & ~0x00004000);
+            bitField0_ = (bitField0_ & ~0x00002000);
           } else {
             ensureRanksIsMutable();
             ranks_.addAll(other.ranks_);
@@ -1493,7 +1491,7 @@ private static final long serialVersionUID = 0L;
             ranksBuilder_.dispose();
             ranksBuilder_ = null;
             ranks_ = other.ranks_;
-            bitField0_ = (bitField0_ & ~0x00004000);
+            bitField0_ = (bitField0_ & ~0x00002000);
             ranksBuilder_ = 
               com.google.protobuf.GeneratedMessageV3.alwaysUseFieldBuilders ?
                  getRanksFieldBuilder() : null;
@@ -1506,7 +1504,7 @@ private static final long serialVersionUID = 0L;
         if (!other.passes_.isEmpty()) {
           if (passes_.isEmpty()) {
             passes_ = other.passes_;
-            bitField0_ = (bitField0_ & ~0x00008000);
+            bitField0_ = (bitField0_ & ~0x00004000);
           } else {
             ensurePassesIsMutable();
             passes_.addAll(other.passes_);
@@ -1519,7 +1517,7 @@ private static final long serialVersionUID = 0L;
             passesBuilder_.dispose();
             passesBuilder_ = null;
             passes_ = other.passes_;
-            bitField0_ = (bitField0_ & ~0x00008000);
+            bitField0_ = (bitField0_ & ~0x00004000);
             passesBuilder_ = 
               com.google.protobuf.GeneratedMessageV3.alwaysUseFieldBuilders ?
                  getPassesFieldBuilder() : null;
@@ -1532,7 +1530,7 @@ private static final long serialVersionUID = 0L;
         if (!other.views_.isEmpty()) {
           if (views_.isEmpty()) {
             views_ = other.views_;
-            bitField0_ = (bitField0_ & ~0x00010000);
+            bitField0_ = (bitField0_ & ~0x00008000);
           } else {
             ensureViewsIsMutable();
             views_.addAll(other.views_);
@@ -1545,7 +1543,7 @@ private static final long serialVersionUID = 0L;
             viewsBuilder_.dispose();
             viewsBuilder_ = null;
             views_ = other.views_;
-            bitField0_ = (bitField0_ & ~0x00010000);
+            bitField0_ = (bitField0_ & ~0x00008000);
             viewsBuilder_ = 
               com.google.protobuf.GeneratedMessageV3.alwaysUseFieldBuilders ?
                  getViewsFieldBuilder() : null;
@@ -1557,7 +1555,7 @@ private static final long serialVersionUID = 0L;
       if (!other.notes_.isEmpty()) {
         if (notes_.isEmpty()) {
           notes_ = other.notes_;
-          bitField0_ = (bitField0_ & ~0x00020000);
+          bitField0_ = (bitField0_ & ~0x00010000);
         } else {
           ensureNotesIsMutable();
           notes_.addAll(other.notes_);
@@ -1566,21 +1564,24 @@ private static final long serialVersionUID = 0L;
       }
       if (!other.getDigest().isEmpty()) {
         digest_ = other.digest_;
-        bitField0_ |= 0x00040000;
+        bitField0_ |= 0x00020000;
         onChanged();
       }
       if (!other.getCatalogRevision().isEmpty()) {
         catalogRevision_ = other.catalogRevision_;
-        bitField0_ |= 0x00080000;
+        bitField0_ |= 0x00040000;
         onChanged();
       }
       if (!other.getTarget().isEmpty()) {
         target_ = other.target_;
-        bitField0_ |= 0x00100000;
+        bitField0_ |= 0x00080000;
         onChanged();
       }
       if (other.getWillRun() != false) {
         setWillRun(other.getWillRun());
+      }
+      if (other.getReplayedUs() != 0D) {
+        setReplayedUs(other.getReplayedUs());
       }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
@@ -1618,59 +1619,54 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000002;
               break;
             } // case 17
-            case 25: {
-              unattributedUs_ = input.readDouble();
-              bitField0_ |= 0x00000004;
-              break;
-            } // case 25
             case 33: {
               answerStepTimeUs_ = input.readDouble();
-              bitField0_ |= 0x00000008;
+              bitField0_ |= 0x00000004;
               break;
             } // case 33
             case 41: {
               stackOverheadRatio_ = input.readDouble();
-              bitField0_ |= 0x00000010;
+              bitField0_ |= 0x00000008;
               break;
             } // case 41
             case 48: {
               schedule_ = input.readEnum();
-              bitField0_ |= 0x00000020;
+              bitField0_ |= 0x00000010;
               break;
             } // case 48
             case 56: {
               combined_ = input.readBool();
-              bitField0_ |= 0x00000040;
+              bitField0_ |= 0x00000020;
               break;
             } // case 56
             case 64: {
               delayedWeightGradients_ = input.readBool();
-              bitField0_ |= 0x00000080;
+              bitField0_ |= 0x00000040;
               break;
             } // case 64
             case 72: {
               pipelineModelParallelSize_ = input.readInt32();
-              bitField0_ |= 0x00000100;
+              bitField0_ |= 0x00000080;
               break;
             } // case 72
             case 80: {
               virtualPipelineModelParallelSize_ = input.readInt32();
-              bitField0_ |= 0x00000200;
+              bitField0_ |= 0x00000100;
               break;
             } // case 80
             case 88: {
               microbatchCount_ = input.readInt64();
-              bitField0_ |= 0x00000400;
+              bitField0_ |= 0x00000200;
               break;
             } // case 88
             case 96: {
               microbatchGroupSizePerVpStage_ = input.readInt64();
-              bitField0_ |= 0x00000800;
+              bitField0_ |= 0x00000400;
               break;
             } // case 96
             case 104: {
               slowestPipelineRank_ = input.readInt32();
-              bitField0_ |= 0x00001000;
+              bitField0_ |= 0x00000800;
               break;
             } // case 104
             case 114: {
@@ -1733,24 +1729,29 @@ private static final long serialVersionUID = 0L;
             } // case 146
             case 154: {
               digest_ = input.readStringRequireUtf8();
-              bitField0_ |= 0x00040000;
+              bitField0_ |= 0x00020000;
               break;
             } // case 154
             case 162: {
               catalogRevision_ = input.readStringRequireUtf8();
-              bitField0_ |= 0x00080000;
+              bitField0_ |= 0x00040000;
               break;
             } // case 162
             case 170: {
               target_ = input.readStringRequireUtf8();
-              bitField0_ |= 0x00100000;
+              bitField0_ |= 0x00080000;
               break;
             } // case 170
             case 176: {
               willRun_ = input.readBool();
-              bitField0_ |= 0x00200000;
+              bitField0_ |= 0x00100000;
               break;
             } // case 176
+            case 185: {
+              replayedUs_ = input.readDouble();
+              bitField0_ |= 0x00200000;
+              break;
+            } // case 185
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1815,7 +1816,7 @@ private static final long serialVersionUID = 0L;
     private double scheduledUs_ ;
     /**
      * <pre>
-     * The end of the replayed schedule.
+     * The end of the schedule as it is drawn: the step.
      * </pre>
      *
      * <code>double scheduled_us = 2;</code>
@@ -1827,7 +1828,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The end of the replayed schedule.
+     * The end of the schedule as it is drawn: the step.
      * </pre>
      *
      * <code>double scheduled_us = 2;</code>
@@ -1843,7 +1844,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The end of the replayed schedule.
+     * The end of the schedule as it is drawn: the step.
      * </pre>
      *
      * <code>double scheduled_us = 2;</code>
@@ -1852,50 +1853,6 @@ private static final long serialVersionUID = 0L;
     public Builder clearScheduledUs() {
       bitField0_ = (bitField0_ & ~0x00000002);
       scheduledUs_ = 0D;
-      onChanged();
-      return this;
-    }
-
-    private double unattributedUs_ ;
-    /**
-     * <pre>
-     * step_time_us - scheduled_us. Negative: the forecast's closed formulas say less than the schedule shows.
-     * </pre>
-     *
-     * <code>double unattributed_us = 3;</code>
-     * @return The unattributedUs.
-     */
-    @java.lang.Override
-    public double getUnattributedUs() {
-      return unattributedUs_;
-    }
-    /**
-     * <pre>
-     * step_time_us - scheduled_us. Negative: the forecast's closed formulas say less than the schedule shows.
-     * </pre>
-     *
-     * <code>double unattributed_us = 3;</code>
-     * @param value The unattributedUs to set.
-     * @return This builder for chaining.
-     */
-    public Builder setUnattributedUs(double value) {
-      
-      unattributedUs_ = value;
-      bitField0_ |= 0x00000004;
-      onChanged();
-      return this;
-    }
-    /**
-     * <pre>
-     * step_time_us - scheduled_us. Negative: the forecast's closed formulas say less than the schedule shows.
-     * </pre>
-     *
-     * <code>double unattributed_us = 3;</code>
-     * @return This builder for chaining.
-     */
-    public Builder clearUnattributedUs() {
-      bitField0_ = (bitField0_ & ~0x00000004);
-      unattributedUs_ = 0D;
       onChanged();
       return this;
     }
@@ -1911,7 +1868,7 @@ private static final long serialVersionUID = 0L;
      */
     @java.lang.Override
     public boolean hasAnswerStepTimeUs() {
-      return ((bitField0_ & 0x00000008) != 0);
+      return ((bitField0_ & 0x00000004) != 0);
     }
     /**
      * <pre>
@@ -1937,7 +1894,7 @@ private static final long serialVersionUID = 0L;
     public Builder setAnswerStepTimeUs(double value) {
       
       answerStepTimeUs_ = value;
-      bitField0_ |= 0x00000008;
+      bitField0_ |= 0x00000004;
       onChanged();
       return this;
     }
@@ -1950,7 +1907,7 @@ private static final long serialVersionUID = 0L;
      * @return This builder for chaining.
      */
     public Builder clearAnswerStepTimeUs() {
-      bitField0_ = (bitField0_ & ~0x00000008);
+      bitField0_ = (bitField0_ & ~0x00000004);
       answerStepTimeUs_ = 0D;
       onChanged();
       return this;
@@ -1981,7 +1938,7 @@ private static final long serialVersionUID = 0L;
     public Builder setStackOverheadRatio(double value) {
       
       stackOverheadRatio_ = value;
-      bitField0_ |= 0x00000010;
+      bitField0_ |= 0x00000008;
       onChanged();
       return this;
     }
@@ -1994,7 +1951,7 @@ private static final long serialVersionUID = 0L;
      * @return This builder for chaining.
      */
     public Builder clearStackOverheadRatio() {
-      bitField0_ = (bitField0_ & ~0x00000010);
+      bitField0_ = (bitField0_ & ~0x00000008);
       stackOverheadRatio_ = 0D;
       onChanged();
       return this;
@@ -2023,7 +1980,7 @@ private static final long serialVersionUID = 0L;
      */
     public Builder setScheduleValue(int value) {
       schedule_ = value;
-      bitField0_ |= 0x00000020;
+      bitField0_ |= 0x00000010;
       onChanged();
       return this;
     }
@@ -2053,7 +2010,7 @@ private static final long serialVersionUID = 0L;
       if (value == null) {
         throw new NullPointerException();
       }
-      bitField0_ |= 0x00000020;
+      bitField0_ |= 0x00000010;
       schedule_ = value.getNumber();
       onChanged();
       return this;
@@ -2067,7 +2024,7 @@ private static final long serialVersionUID = 0L;
      * @return This builder for chaining.
      */
     public Builder clearSchedule() {
-      bitField0_ = (bitField0_ & ~0x00000020);
+      bitField0_ = (bitField0_ & ~0x00000010);
       schedule_ = 0;
       onChanged();
       return this;
@@ -2098,7 +2055,7 @@ private static final long serialVersionUID = 0L;
     public Builder setCombined(boolean value) {
       
       combined_ = value;
-      bitField0_ |= 0x00000040;
+      bitField0_ |= 0x00000020;
       onChanged();
       return this;
     }
@@ -2111,7 +2068,7 @@ private static final long serialVersionUID = 0L;
      * @return This builder for chaining.
      */
     public Builder clearCombined() {
-      bitField0_ = (bitField0_ & ~0x00000040);
+      bitField0_ = (bitField0_ & ~0x00000020);
       combined_ = false;
       onChanged();
       return this;
@@ -2142,7 +2099,7 @@ private static final long serialVersionUID = 0L;
     public Builder setDelayedWeightGradients(boolean value) {
       
       delayedWeightGradients_ = value;
-      bitField0_ |= 0x00000080;
+      bitField0_ |= 0x00000040;
       onChanged();
       return this;
     }
@@ -2155,7 +2112,7 @@ private static final long serialVersionUID = 0L;
      * @return This builder for chaining.
      */
     public Builder clearDelayedWeightGradients() {
-      bitField0_ = (bitField0_ & ~0x00000080);
+      bitField0_ = (bitField0_ & ~0x00000040);
       delayedWeightGradients_ = false;
       onChanged();
       return this;
@@ -2186,7 +2143,7 @@ private static final long serialVersionUID = 0L;
     public Builder setPipelineModelParallelSize(int value) {
       
       pipelineModelParallelSize_ = value;
-      bitField0_ |= 0x00000100;
+      bitField0_ |= 0x00000080;
       onChanged();
       return this;
     }
@@ -2199,7 +2156,7 @@ private static final long serialVersionUID = 0L;
      * @return This builder for chaining.
      */
     public Builder clearPipelineModelParallelSize() {
-      bitField0_ = (bitField0_ & ~0x00000100);
+      bitField0_ = (bitField0_ & ~0x00000080);
       pipelineModelParallelSize_ = 0;
       onChanged();
       return this;
@@ -2230,7 +2187,7 @@ private static final long serialVersionUID = 0L;
     public Builder setVirtualPipelineModelParallelSize(int value) {
       
       virtualPipelineModelParallelSize_ = value;
-      bitField0_ |= 0x00000200;
+      bitField0_ |= 0x00000100;
       onChanged();
       return this;
     }
@@ -2243,7 +2200,7 @@ private static final long serialVersionUID = 0L;
      * @return This builder for chaining.
      */
     public Builder clearVirtualPipelineModelParallelSize() {
-      bitField0_ = (bitField0_ & ~0x00000200);
+      bitField0_ = (bitField0_ & ~0x00000100);
       virtualPipelineModelParallelSize_ = 0;
       onChanged();
       return this;
@@ -2274,7 +2231,7 @@ private static final long serialVersionUID = 0L;
     public Builder setMicrobatchCount(long value) {
       
       microbatchCount_ = value;
-      bitField0_ |= 0x00000400;
+      bitField0_ |= 0x00000200;
       onChanged();
       return this;
     }
@@ -2287,7 +2244,7 @@ private static final long serialVersionUID = 0L;
      * @return This builder for chaining.
      */
     public Builder clearMicrobatchCount() {
-      bitField0_ = (bitField0_ & ~0x00000400);
+      bitField0_ = (bitField0_ & ~0x00000200);
       microbatchCount_ = 0L;
       onChanged();
       return this;
@@ -2318,7 +2275,7 @@ private static final long serialVersionUID = 0L;
     public Builder setMicrobatchGroupSizePerVpStage(long value) {
       
       microbatchGroupSizePerVpStage_ = value;
-      bitField0_ |= 0x00000800;
+      bitField0_ |= 0x00000400;
       onChanged();
       return this;
     }
@@ -2331,7 +2288,7 @@ private static final long serialVersionUID = 0L;
      * @return This builder for chaining.
      */
     public Builder clearMicrobatchGroupSizePerVpStage() {
-      bitField0_ = (bitField0_ & ~0x00000800);
+      bitField0_ = (bitField0_ & ~0x00000400);
       microbatchGroupSizePerVpStage_ = 0L;
       onChanged();
       return this;
@@ -2362,7 +2319,7 @@ private static final long serialVersionUID = 0L;
     public Builder setSlowestPipelineRank(int value) {
       
       slowestPipelineRank_ = value;
-      bitField0_ |= 0x00001000;
+      bitField0_ |= 0x00000800;
       onChanged();
       return this;
     }
@@ -2375,7 +2332,7 @@ private static final long serialVersionUID = 0L;
      * @return This builder for chaining.
      */
     public Builder clearSlowestPipelineRank() {
-      bitField0_ = (bitField0_ & ~0x00001000);
+      bitField0_ = (bitField0_ & ~0x00000800);
       slowestPipelineRank_ = 0;
       onChanged();
       return this;
@@ -2384,9 +2341,9 @@ private static final long serialVersionUID = 0L;
     private java.util.List<flightplan.v1.TimelineTotal> totals_ =
       java.util.Collections.emptyList();
     private void ensureTotalsIsMutable() {
-      if (!((bitField0_ & 0x00002000) != 0)) {
+      if (!((bitField0_ & 0x00001000) != 0)) {
         totals_ = new java.util.ArrayList<flightplan.v1.TimelineTotal>(totals_);
-        bitField0_ |= 0x00002000;
+        bitField0_ |= 0x00001000;
        }
     }
 
@@ -2395,7 +2352,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * Of the slowest rank, in the order of TimelineKind. `scheduled_us` of all and unattributed_us are the step, and so are
+     * Of the slowest rank, in the order of TimelineKind. `scheduled_us` of all are the step, and so are
      * `forecast_us` of all.
      * </pre>
      *
@@ -2410,7 +2367,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Of the slowest rank, in the order of TimelineKind. `scheduled_us` of all and unattributed_us are the step, and so are
+     * Of the slowest rank, in the order of TimelineKind. `scheduled_us` of all are the step, and so are
      * `forecast_us` of all.
      * </pre>
      *
@@ -2425,7 +2382,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Of the slowest rank, in the order of TimelineKind. `scheduled_us` of all and unattributed_us are the step, and so are
+     * Of the slowest rank, in the order of TimelineKind. `scheduled_us` of all are the step, and so are
      * `forecast_us` of all.
      * </pre>
      *
@@ -2440,7 +2397,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Of the slowest rank, in the order of TimelineKind. `scheduled_us` of all and unattributed_us are the step, and so are
+     * Of the slowest rank, in the order of TimelineKind. `scheduled_us` of all are the step, and so are
      * `forecast_us` of all.
      * </pre>
      *
@@ -2462,7 +2419,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Of the slowest rank, in the order of TimelineKind. `scheduled_us` of all and unattributed_us are the step, and so are
+     * Of the slowest rank, in the order of TimelineKind. `scheduled_us` of all are the step, and so are
      * `forecast_us` of all.
      * </pre>
      *
@@ -2481,7 +2438,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Of the slowest rank, in the order of TimelineKind. `scheduled_us` of all and unattributed_us are the step, and so are
+     * Of the slowest rank, in the order of TimelineKind. `scheduled_us` of all are the step, and so are
      * `forecast_us` of all.
      * </pre>
      *
@@ -2502,7 +2459,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Of the slowest rank, in the order of TimelineKind. `scheduled_us` of all and unattributed_us are the step, and so are
+     * Of the slowest rank, in the order of TimelineKind. `scheduled_us` of all are the step, and so are
      * `forecast_us` of all.
      * </pre>
      *
@@ -2524,7 +2481,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Of the slowest rank, in the order of TimelineKind. `scheduled_us` of all and unattributed_us are the step, and so are
+     * Of the slowest rank, in the order of TimelineKind. `scheduled_us` of all are the step, and so are
      * `forecast_us` of all.
      * </pre>
      *
@@ -2543,7 +2500,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Of the slowest rank, in the order of TimelineKind. `scheduled_us` of all and unattributed_us are the step, and so are
+     * Of the slowest rank, in the order of TimelineKind. `scheduled_us` of all are the step, and so are
      * `forecast_us` of all.
      * </pre>
      *
@@ -2562,7 +2519,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Of the slowest rank, in the order of TimelineKind. `scheduled_us` of all and unattributed_us are the step, and so are
+     * Of the slowest rank, in the order of TimelineKind. `scheduled_us` of all are the step, and so are
      * `forecast_us` of all.
      * </pre>
      *
@@ -2582,7 +2539,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Of the slowest rank, in the order of TimelineKind. `scheduled_us` of all and unattributed_us are the step, and so are
+     * Of the slowest rank, in the order of TimelineKind. `scheduled_us` of all are the step, and so are
      * `forecast_us` of all.
      * </pre>
      *
@@ -2591,7 +2548,7 @@ private static final long serialVersionUID = 0L;
     public Builder clearTotals() {
       if (totalsBuilder_ == null) {
         totals_ = java.util.Collections.emptyList();
-        bitField0_ = (bitField0_ & ~0x00002000);
+        bitField0_ = (bitField0_ & ~0x00001000);
         onChanged();
       } else {
         totalsBuilder_.clear();
@@ -2600,7 +2557,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Of the slowest rank, in the order of TimelineKind. `scheduled_us` of all and unattributed_us are the step, and so are
+     * Of the slowest rank, in the order of TimelineKind. `scheduled_us` of all are the step, and so are
      * `forecast_us` of all.
      * </pre>
      *
@@ -2618,7 +2575,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Of the slowest rank, in the order of TimelineKind. `scheduled_us` of all and unattributed_us are the step, and so are
+     * Of the slowest rank, in the order of TimelineKind. `scheduled_us` of all are the step, and so are
      * `forecast_us` of all.
      * </pre>
      *
@@ -2630,7 +2587,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Of the slowest rank, in the order of TimelineKind. `scheduled_us` of all and unattributed_us are the step, and so are
+     * Of the slowest rank, in the order of TimelineKind. `scheduled_us` of all are the step, and so are
      * `forecast_us` of all.
      * </pre>
      *
@@ -2645,7 +2602,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Of the slowest rank, in the order of TimelineKind. `scheduled_us` of all and unattributed_us are the step, and so are
+     * Of the slowest rank, in the order of TimelineKind. `scheduled_us` of all are the step, and so are
      * `forecast_us` of all.
      * </pre>
      *
@@ -2661,7 +2618,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Of the slowest rank, in the order of TimelineKind. `scheduled_us` of all and unattributed_us are the step, and so are
+     * Of the slowest rank, in the order of TimelineKind. `scheduled_us` of all are the step, and so are
      * `forecast_us` of all.
      * </pre>
      *
@@ -2673,7 +2630,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Of the slowest rank, in the order of TimelineKind. `scheduled_us` of all and unattributed_us are the step, and so are
+     * Of the slowest rank, in the order of TimelineKind. `scheduled_us` of all are the step, and so are
      * `forecast_us` of all.
      * </pre>
      *
@@ -2686,7 +2643,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Of the slowest rank, in the order of TimelineKind. `scheduled_us` of all and unattributed_us are the step, and so are
+     * Of the slowest rank, in the order of TimelineKind. `scheduled_us` of all are the step, and so are
      * `forecast_us` of all.
      * </pre>
      *
@@ -2703,7 +2660,7 @@ private static final long serialVersionUID = 0L;
         totalsBuilder_ = new com.google.protobuf.RepeatedFieldBuilderV3<
             flightplan.v1.TimelineTotal, flightplan.v1.TimelineTotal.Builder, flightplan.v1.TimelineTotalOrBuilder>(
                 totals_,
-                ((bitField0_ & 0x00002000) != 0),
+                ((bitField0_ & 0x00001000) != 0),
                 getParentForChildren(),
                 isClean());
         totals_ = null;
@@ -2714,9 +2671,9 @@ private static final long serialVersionUID = 0L;
     private java.util.List<flightplan.v1.TimelineRank> ranks_ =
       java.util.Collections.emptyList();
     private void ensureRanksIsMutable() {
-      if (!((bitField0_ & 0x00004000) != 0)) {
+      if (!((bitField0_ & 0x00002000) != 0)) {
         ranks_ = new java.util.ArrayList<flightplan.v1.TimelineRank>(ranks_);
-        bitField0_ |= 0x00004000;
+        bitField0_ |= 0x00002000;
        }
     }
 
@@ -2910,7 +2867,7 @@ private static final long serialVersionUID = 0L;
     public Builder clearRanks() {
       if (ranksBuilder_ == null) {
         ranks_ = java.util.Collections.emptyList();
-        bitField0_ = (bitField0_ & ~0x00004000);
+        bitField0_ = (bitField0_ & ~0x00002000);
         onChanged();
       } else {
         ranksBuilder_.clear();
@@ -3015,7 +2972,7 @@ private static final long serialVersionUID = 0L;
         ranksBuilder_ = new com.google.protobuf.RepeatedFieldBuilderV3<
             flightplan.v1.TimelineRank, flightplan.v1.TimelineRank.Builder, flightplan.v1.TimelineRankOrBuilder>(
                 ranks_,
-                ((bitField0_ & 0x00004000) != 0),
+                ((bitField0_ & 0x00002000) != 0),
                 getParentForChildren(),
                 isClean());
         ranks_ = null;
@@ -3026,9 +2983,9 @@ private static final long serialVersionUID = 0L;
     private java.util.List<flightplan.v1.TimelinePass> passes_ =
       java.util.Collections.emptyList();
     private void ensurePassesIsMutable() {
-      if (!((bitField0_ & 0x00008000) != 0)) {
+      if (!((bitField0_ & 0x00004000) != 0)) {
         passes_ = new java.util.ArrayList<flightplan.v1.TimelinePass>(passes_);
-        bitField0_ |= 0x00008000;
+        bitField0_ |= 0x00004000;
        }
     }
 
@@ -3222,7 +3179,7 @@ private static final long serialVersionUID = 0L;
     public Builder clearPasses() {
       if (passesBuilder_ == null) {
         passes_ = java.util.Collections.emptyList();
-        bitField0_ = (bitField0_ & ~0x00008000);
+        bitField0_ = (bitField0_ & ~0x00004000);
         onChanged();
       } else {
         passesBuilder_.clear();
@@ -3327,7 +3284,7 @@ private static final long serialVersionUID = 0L;
         passesBuilder_ = new com.google.protobuf.RepeatedFieldBuilderV3<
             flightplan.v1.TimelinePass, flightplan.v1.TimelinePass.Builder, flightplan.v1.TimelinePassOrBuilder>(
                 passes_,
-                ((bitField0_ & 0x00008000) != 0),
+                ((bitField0_ & 0x00004000) != 0),
                 getParentForChildren(),
                 isClean());
         passes_ = null;
@@ -3338,9 +3295,9 @@ private static final long serialVersionUID = 0L;
     private java.util.List<flightplan.v1.TimelineView> views_ =
       java.util.Collections.emptyList();
     private void ensureViewsIsMutable() {
-      if (!((bitField0_ & 0x00010000) != 0)) {
+      if (!((bitField0_ & 0x00008000) != 0)) {
         views_ = new java.util.ArrayList<flightplan.v1.TimelineView>(views_);
-        bitField0_ |= 0x00010000;
+        bitField0_ |= 0x00008000;
        }
     }
 
@@ -3534,7 +3491,7 @@ private static final long serialVersionUID = 0L;
     public Builder clearViews() {
       if (viewsBuilder_ == null) {
         views_ = java.util.Collections.emptyList();
-        bitField0_ = (bitField0_ & ~0x00010000);
+        bitField0_ = (bitField0_ & ~0x00008000);
         onChanged();
       } else {
         viewsBuilder_.clear();
@@ -3639,7 +3596,7 @@ private static final long serialVersionUID = 0L;
         viewsBuilder_ = new com.google.protobuf.RepeatedFieldBuilderV3<
             flightplan.v1.TimelineView, flightplan.v1.TimelineView.Builder, flightplan.v1.TimelineViewOrBuilder>(
                 views_,
-                ((bitField0_ & 0x00010000) != 0),
+                ((bitField0_ & 0x00008000) != 0),
                 getParentForChildren(),
                 isClean());
         views_ = null;
@@ -3649,9 +3606,9 @@ private static final long serialVersionUID = 0L;
 
     private com.google.protobuf.LazyStringList notes_ = com.google.protobuf.LazyStringArrayList.EMPTY;
     private void ensureNotesIsMutable() {
-      if (!((bitField0_ & 0x00020000) != 0)) {
+      if (!((bitField0_ & 0x00010000) != 0)) {
         notes_ = new com.google.protobuf.LazyStringArrayList(notes_);
-        bitField0_ |= 0x00020000;
+        bitField0_ |= 0x00010000;
        }
     }
     /**
@@ -3764,7 +3721,7 @@ private static final long serialVersionUID = 0L;
      */
     public Builder clearNotes() {
       notes_ = com.google.protobuf.LazyStringArrayList.EMPTY;
-      bitField0_ = (bitField0_ & ~0x00020000);
+      bitField0_ = (bitField0_ & ~0x00010000);
       onChanged();
       return this;
     }
@@ -3842,7 +3799,7 @@ private static final long serialVersionUID = 0L;
         java.lang.String value) {
       if (value == null) { throw new NullPointerException(); }
       digest_ = value;
-      bitField0_ |= 0x00040000;
+      bitField0_ |= 0x00020000;
       onChanged();
       return this;
     }
@@ -3856,7 +3813,7 @@ private static final long serialVersionUID = 0L;
      */
     public Builder clearDigest() {
       digest_ = getDefaultInstance().getDigest();
-      bitField0_ = (bitField0_ & ~0x00040000);
+      bitField0_ = (bitField0_ & ~0x00020000);
       onChanged();
       return this;
     }
@@ -3874,7 +3831,7 @@ private static final long serialVersionUID = 0L;
       if (value == null) { throw new NullPointerException(); }
       checkByteStringIsUtf8(value);
       digest_ = value;
-      bitField0_ |= 0x00040000;
+      bitField0_ |= 0x00020000;
       onChanged();
       return this;
     }
@@ -3934,7 +3891,7 @@ private static final long serialVersionUID = 0L;
         java.lang.String value) {
       if (value == null) { throw new NullPointerException(); }
       catalogRevision_ = value;
-      bitField0_ |= 0x00080000;
+      bitField0_ |= 0x00040000;
       onChanged();
       return this;
     }
@@ -3948,7 +3905,7 @@ private static final long serialVersionUID = 0L;
      */
     public Builder clearCatalogRevision() {
       catalogRevision_ = getDefaultInstance().getCatalogRevision();
-      bitField0_ = (bitField0_ & ~0x00080000);
+      bitField0_ = (bitField0_ & ~0x00040000);
       onChanged();
       return this;
     }
@@ -3966,7 +3923,7 @@ private static final long serialVersionUID = 0L;
       if (value == null) { throw new NullPointerException(); }
       checkByteStringIsUtf8(value);
       catalogRevision_ = value;
-      bitField0_ |= 0x00080000;
+      bitField0_ |= 0x00040000;
       onChanged();
       return this;
     }
@@ -4026,7 +3983,7 @@ private static final long serialVersionUID = 0L;
         java.lang.String value) {
       if (value == null) { throw new NullPointerException(); }
       target_ = value;
-      bitField0_ |= 0x00100000;
+      bitField0_ |= 0x00080000;
       onChanged();
       return this;
     }
@@ -4040,7 +3997,7 @@ private static final long serialVersionUID = 0L;
      */
     public Builder clearTarget() {
       target_ = getDefaultInstance().getTarget();
-      bitField0_ = (bitField0_ & ~0x00100000);
+      bitField0_ = (bitField0_ & ~0x00080000);
       onChanged();
       return this;
     }
@@ -4058,7 +4015,7 @@ private static final long serialVersionUID = 0L;
       if (value == null) { throw new NullPointerException(); }
       checkByteStringIsUtf8(value);
       target_ = value;
-      bitField0_ |= 0x00100000;
+      bitField0_ |= 0x00080000;
       onChanged();
       return this;
     }
@@ -4088,7 +4045,7 @@ private static final long serialVersionUID = 0L;
     public Builder setWillRun(boolean value) {
       
       willRun_ = value;
-      bitField0_ |= 0x00200000;
+      bitField0_ |= 0x00100000;
       onChanged();
       return this;
     }
@@ -4101,8 +4058,55 @@ private static final long serialVersionUID = 0L;
      * @return This builder for chaining.
      */
     public Builder clearWillRun() {
-      bitField0_ = (bitField0_ & ~0x00200000);
+      bitField0_ = (bitField0_ & ~0x00100000);
       willRun_ = false;
+      onChanged();
+      return this;
+    }
+
+    private double replayedUs_ ;
+    /**
+     * <pre>
+     * Where the same passes in the same order end when each begins as soon as what it needs has come. The forecast has closed
+     * formulas for how long ranks wait for each other; the waits of the drawing are made as long as it says.
+     * </pre>
+     *
+     * <code>double replayed_us = 23;</code>
+     * @return The replayedUs.
+     */
+    @java.lang.Override
+    public double getReplayedUs() {
+      return replayedUs_;
+    }
+    /**
+     * <pre>
+     * Where the same passes in the same order end when each begins as soon as what it needs has come. The forecast has closed
+     * formulas for how long ranks wait for each other; the waits of the drawing are made as long as it says.
+     * </pre>
+     *
+     * <code>double replayed_us = 23;</code>
+     * @param value The replayedUs to set.
+     * @return This builder for chaining.
+     */
+    public Builder setReplayedUs(double value) {
+      
+      replayedUs_ = value;
+      bitField0_ |= 0x00200000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Where the same passes in the same order end when each begins as soon as what it needs has come. The forecast has closed
+     * formulas for how long ranks wait for each other; the waits of the drawing are made as long as it says.
+     * </pre>
+     *
+     * <code>double replayed_us = 23;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearReplayedUs() {
+      bitField0_ = (bitField0_ & ~0x00200000);
+      replayedUs_ = 0D;
       onChanged();
       return this;
     }

@@ -19,23 +19,13 @@ public interface DescribeTimelineResponseOrBuilder extends
 
   /**
    * <pre>
-   * The end of the replayed schedule.
+   * The end of the schedule as it is drawn: the step.
    * </pre>
    *
    * <code>double scheduled_us = 2;</code>
    * @return The scheduledUs.
    */
   double getScheduledUs();
-
-  /**
-   * <pre>
-   * step_time_us - scheduled_us. Negative: the forecast's closed formulas say less than the schedule shows.
-   * </pre>
-   *
-   * <code>double unattributed_us = 3;</code>
-   * @return The unattributedUs.
-   */
-  double getUnattributedUs();
 
   /**
    * <pre>
@@ -157,7 +147,7 @@ public interface DescribeTimelineResponseOrBuilder extends
 
   /**
    * <pre>
-   * Of the slowest rank, in the order of TimelineKind. `scheduled_us` of all and unattributed_us are the step, and so are
+   * Of the slowest rank, in the order of TimelineKind. `scheduled_us` of all are the step, and so are
    * `forecast_us` of all.
    * </pre>
    *
@@ -167,7 +157,7 @@ public interface DescribeTimelineResponseOrBuilder extends
       getTotalsList();
   /**
    * <pre>
-   * Of the slowest rank, in the order of TimelineKind. `scheduled_us` of all and unattributed_us are the step, and so are
+   * Of the slowest rank, in the order of TimelineKind. `scheduled_us` of all are the step, and so are
    * `forecast_us` of all.
    * </pre>
    *
@@ -176,7 +166,7 @@ public interface DescribeTimelineResponseOrBuilder extends
   flightplan.v1.TimelineTotal getTotals(int index);
   /**
    * <pre>
-   * Of the slowest rank, in the order of TimelineKind. `scheduled_us` of all and unattributed_us are the step, and so are
+   * Of the slowest rank, in the order of TimelineKind. `scheduled_us` of all are the step, and so are
    * `forecast_us` of all.
    * </pre>
    *
@@ -185,7 +175,7 @@ public interface DescribeTimelineResponseOrBuilder extends
   int getTotalsCount();
   /**
    * <pre>
-   * Of the slowest rank, in the order of TimelineKind. `scheduled_us` of all and unattributed_us are the step, and so are
+   * Of the slowest rank, in the order of TimelineKind. `scheduled_us` of all are the step, and so are
    * `forecast_us` of all.
    * </pre>
    *
@@ -195,7 +185,7 @@ public interface DescribeTimelineResponseOrBuilder extends
       getTotalsOrBuilderList();
   /**
    * <pre>
-   * Of the slowest rank, in the order of TimelineKind. `scheduled_us` of all and unattributed_us are the step, and so are
+   * Of the slowest rank, in the order of TimelineKind. `scheduled_us` of all are the step, and so are
    * `forecast_us` of all.
    * </pre>
    *
@@ -446,4 +436,15 @@ public interface DescribeTimelineResponseOrBuilder extends
    * @return The willRun.
    */
   boolean getWillRun();
+
+  /**
+   * <pre>
+   * Where the same passes in the same order end when each begins as soon as what it needs has come. The forecast has closed
+   * formulas for how long ranks wait for each other; the waits of the drawing are made as long as it says.
+   * </pre>
+   *
+   * <code>double replayed_us = 23;</code>
+   * @return The replayedUs.
+   */
+  double getReplayedUs();
 }

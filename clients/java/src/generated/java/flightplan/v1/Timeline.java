@@ -74,93 +74,93 @@ public final class Timeline {
       "\001(\005H\001\210\001\001\022\030\n\013layer_index\030\006 \001(\005H\002\210\001\001\022\034\n\017ma" +
       "x_event_count\030\007 \001(\005H\003\210\001\001B\010\n\006configB\027\n\025_d" +
       "etail_pipeline_rankB\016\n\014_layer_indexB\022\n\020_" +
-      "max_event_count\"\345\005\n\030DescribeTimelineResp" +
+      "max_event_count\"\370\005\n\030DescribeTimelineResp" +
       "onse\022\024\n\014step_time_us\030\001 \001(\001\022\024\n\014scheduled_" +
-      "us\030\002 \001(\001\022\027\n\017unattributed_us\030\003 \001(\001\022 \n\023ans" +
-      "wer_step_time_us\030\004 \001(\001H\000\210\001\001\022\034\n\024stack_ove" +
-      "rhead_ratio\030\005 \001(\001\0221\n\010schedule\030\006 \001(\0162\037.fl" +
-      "ightplan.v1.TimelineSchedule\022\020\n\010combined" +
-      "\030\007 \001(\010\022 \n\030delayed_weight_gradients\030\010 \001(\010" +
-      "\022$\n\034pipeline_model_parallel_size\030\t \001(\005\022," +
-      "\n$virtual_pipeline_model_parallel_size\030\n" +
-      " \001(\005\022\030\n\020microbatch_count\030\013 \001(\003\022*\n\"microb" +
-      "atch_group_size_per_vp_stage\030\014 \001(\003\022\035\n\025sl" +
-      "owest_pipeline_rank\030\r \001(\005\022,\n\006totals\030\016 \003(" +
-      "\0132\034.flightplan.v1.TimelineTotal\022*\n\005ranks" +
-      "\030\017 \003(\0132\033.flightplan.v1.TimelineRank\022+\n\006p" +
-      "asses\030\020 \003(\0132\033.flightplan.v1.TimelinePass" +
-      "\022*\n\005views\030\021 \003(\0132\033.flightplan.v1.Timeline" +
-      "View\022\r\n\005notes\030\022 \003(\t\022\016\n\006digest\030\023 \001(\t\022\030\n\020c" +
-      "atalog_revision\030\024 \001(\t\022\016\n\006target\030\025 \001(\t\022\020\n" +
-      "\010will_run\030\026 \001(\010B\026\n\024_answer_step_time_us\"" +
-      "x\n\rTimelineTotal\022)\n\004kind\030\001 \001(\0162\033.flightp" +
-      "lan.v1.TimelineKind\022\024\n\014scheduled_us\030\002 \001(" +
-      "\001\022\021\n\thidden_us\030\003 \001(\001\022\023\n\013forecast_us\030\004 \001(" +
-      "\001\"\275\001\n\014TimelineRank\022\025\n\rpipeline_rank\030\001 \001(" +
-      "\005\022\017\n\007busy_us\030\002 \001(\001\022\021\n\tbubble_us\030\003 \001(\001\022\017\n" +
-      "\007once_us\030\004 \001(\001\022\024\n\014layer_counts\030\005 \003(\005\022\021\n\t" +
-      "embedding\030\006 \001(\010\022\014\n\004loss\030\007 \001(\010\022\025\n\rwarm_up" +
-      "_count\030\010 \001(\003\022\023\n\013transfer_us\030\t \001(\001\"\372\001\n\014Ti" +
-      "melinePass\022)\n\004kind\030\001 \001(\0162\033.flightplan.v1" +
-      ".TimelineKind\022\025\n\rpipeline_rank\030\002 \001(\005\022\033\n\023" +
-      "virtual_stage_index\030\003 \001(\005\022)\n\034backward_vi" +
-      "rtual_stage_index\030\004 \001(\005H\000\210\001\001\022\023\n\013duration" +
-      "_us\030\005 \001(\001\022*\n\005parts\030\006 \003(\0132\033.flightplan.v1" +
-      ".TimelinePartB\037\n\035_backward_virtual_stage" +
-      "_index\"`\n\014TimelinePart\022)\n\004kind\030\001 \001(\0162\033.f" +
-      "lightplan.v1.TimelineKind\022\022\n\nexposed_us\030" +
-      "\002 \001(\001\022\021\n\thidden_us\030\003 \001(\001\"\246\001\n\014TimelineVie" +
-      "w\022)\n\004zoom\030\001 \001(\0162\033.flightplan.v1.Timeline" +
-      "Zoom\022\023\n\013duration_us\030\002 \001(\001\022,\n\006events\030\003 \003(" +
-      "\0132\034.flightplan.v1.TimelineEvent\022\r\n\005title" +
-      "\030\004 \001(\t\022\031\n\021joined_pass_count\030\005 \001(\003\"\323\003\n\rTi" +
-      "melineEvent\022)\n\004kind\030\001 \001(\0162\033.flightplan.v" +
-      "1.TimelineKind\022-\n\006stream\030\002 \001(\0162\035.flightp" +
-      "lan.v1.TimelineStream\022\025\n\rpipeline_rank\030\003" +
-      " \001(\005\022\020\n\010start_us\030\004 \001(\001\022\023\n\013duration_us\030\005 " +
-      "\001(\001\022\022\n\nexposed_us\030\006 \001(\001\022\014\n\004name\030\007 \001(\t\022\035\n" +
-      "\020microbatch_index\030\010 \001(\003H\000\210\001\001\022&\n\031backward" +
-      "_microbatch_index\030\t \001(\003H\001\210\001\001\022\027\n\npass_ind" +
-      "ex\030\n \001(\005H\002\210\001\001\022\031\n\014repeat_count\030\013 \001(\003H\003\210\001\001" +
-      "\022\020\n\010backward\030\014 \001(\010\022\030\n\013layer_index\030\r \001(\005H" +
-      "\004\210\001\001B\023\n\021_microbatch_indexB\034\n\032_backward_m" +
-      "icrobatch_indexB\r\n\013_pass_indexB\017\n\r_repea" +
-      "t_countB\016\n\014_layer_index*x\n\014TimelineZoom\022" +
-      "\035\n\031TIMELINE_ZOOM_UNSPECIFIED\020\000\022\026\n\022TIMELI" +
-      "NE_ZOOM_STEP\020\001\022\030\n\024TIMELINE_ZOOM_STEADY\020\002" +
-      "\022\027\n\023TIMELINE_ZOOM_LAYER\020\003*\242\005\n\014TimelineKi" +
-      "nd\022\035\n\031TIMELINE_KIND_UNSPECIFIED\020\000\022\031\n\025TIM" +
-      "ELINE_KIND_FORWARD\020\001\022\032\n\026TIMELINE_KIND_BA" +
-      "CKWARD\020\002\022\"\n\036TIMELINE_KIND_FORWARD_BACKWA" +
-      "RD\020\003\022\030\n\024TIMELINE_KIND_PASSES\020\004\022!\n\035TIMELI" +
-      "NE_KIND_WEIGHT_GRADIENT\020\005\022\033\n\027TIMELINE_KI" +
-      "ND_RECOMPUTE\020\006\022\032\n\026TIMELINE_KIND_DISPATCH" +
-      "\020\007\022\031\n\025TIMELINE_KIND_COMBINE\020\010\022!\n\035TIMELIN" +
-      "E_KIND_EXPERT_EXCHANGE\020\t\022!\n\035TIMELINE_KIN" +
-      "D_TENSOR_PARALLEL\020\n\022\"\n\036TIMELINE_KIND_CON" +
-      "TEXT_PARALLEL\020\013\022#\n\037TIMELINE_KIND_PIPELIN" +
-      "E_TRANSFER\020\014\022!\n\035TIMELINE_KIND_GRADIENT_R" +
-      "EDUCE\020\r\022\"\n\036TIMELINE_KIND_PARAMETER_GATHE" +
-      "R\020\016\022\033\n\027TIMELINE_KIND_OPTIMIZER\020\017\022\034\n\030TIME" +
-      "LINE_KIND_STEP_FIXED\020\020\022\026\n\022TIMELINE_KIND_" +
-      "HOST\020\021\022$\n TIMELINE_KIND_ACTIVATION_OFFLO" +
-      "AD\020\022\022\030\n\024TIMELINE_KIND_BUBBLE\020\023\022\036\n\032TIMELI" +
-      "NE_KIND_UNATTRIBUTED\020\024*\376\001\n\016TimelineStrea" +
-      "m\022\037\n\033TIMELINE_STREAM_UNSPECIFIED\020\000\022\033\n\027TI" +
-      "MELINE_STREAM_COMPUTE\020\001\022\032\n\026TIMELINE_STRE" +
-      "AM_EXPERT\020\002\022\031\n\025TIMELINE_STREAM_MODEL\020\003\022\034" +
-      "\n\030TIMELINE_STREAM_PIPELINE\020\004\022\030\n\024TIMELINE" +
-      "_STREAM_DATA\020\005\022\030\n\024TIMELINE_STREAM_HOST\020\006" +
-      "\022%\n!TIMELINE_STREAM_PIPELINE_BACKWARD\020\007*" +
-      "\255\001\n\020TimelineSchedule\022!\n\035TIMELINE_SCHEDUL" +
-      "E_UNSPECIFIED\020\000\022#\n\037TIMELINE_SCHEDULE_NO_" +
-      "PIPELINING\020\001\022.\n*TIMELINE_SCHEDULE_ONE_FO" +
-      "RWARD_ONE_BACKWARD\020\002\022!\n\035TIMELINE_SCHEDUL" +
-      "E_INTERLEAVED\020\0032{\n\017TimelineService\022h\n\020De" +
-      "scribeTimeline\022&.flightplan.v1.DescribeT" +
-      "imelineRequest\032\'.flightplan.v1.DescribeT" +
-      "imelineResponse\"\003\220\002\001B\021\n\rflightplan.v1P\001b" +
-      "\006proto3"
+      "us\030\002 \001(\001\022 \n\023answer_step_time_us\030\004 \001(\001H\000\210" +
+      "\001\001\022\034\n\024stack_overhead_ratio\030\005 \001(\001\0221\n\010sche" +
+      "dule\030\006 \001(\0162\037.flightplan.v1.TimelineSched" +
+      "ule\022\020\n\010combined\030\007 \001(\010\022 \n\030delayed_weight_" +
+      "gradients\030\010 \001(\010\022$\n\034pipeline_model_parall" +
+      "el_size\030\t \001(\005\022,\n$virtual_pipeline_model_" +
+      "parallel_size\030\n \001(\005\022\030\n\020microbatch_count\030" +
+      "\013 \001(\003\022*\n\"microbatch_group_size_per_vp_st" +
+      "age\030\014 \001(\003\022\035\n\025slowest_pipeline_rank\030\r \001(\005" +
+      "\022,\n\006totals\030\016 \003(\0132\034.flightplan.v1.Timelin" +
+      "eTotal\022*\n\005ranks\030\017 \003(\0132\033.flightplan.v1.Ti" +
+      "melineRank\022+\n\006passes\030\020 \003(\0132\033.flightplan." +
+      "v1.TimelinePass\022*\n\005views\030\021 \003(\0132\033.flightp" +
+      "lan.v1.TimelineView\022\r\n\005notes\030\022 \003(\t\022\016\n\006di" +
+      "gest\030\023 \001(\t\022\030\n\020catalog_revision\030\024 \001(\t\022\016\n\006" +
+      "target\030\025 \001(\t\022\020\n\010will_run\030\026 \001(\010\022\023\n\013replay" +
+      "ed_us\030\027 \001(\001B\026\n\024_answer_step_time_usJ\004\010\003\020" +
+      "\004R\017unattributed_us\"x\n\rTimelineTotal\022)\n\004k" +
+      "ind\030\001 \001(\0162\033.flightplan.v1.TimelineKind\022\024" +
+      "\n\014scheduled_us\030\002 \001(\001\022\021\n\thidden_us\030\003 \001(\001\022" +
+      "\023\n\013forecast_us\030\004 \001(\001\"\275\001\n\014TimelineRank\022\025\n" +
+      "\rpipeline_rank\030\001 \001(\005\022\017\n\007busy_us\030\002 \001(\001\022\021\n" +
+      "\tbubble_us\030\003 \001(\001\022\017\n\007once_us\030\004 \001(\001\022\024\n\014lay" +
+      "er_counts\030\005 \003(\005\022\021\n\tembedding\030\006 \001(\010\022\014\n\004lo" +
+      "ss\030\007 \001(\010\022\025\n\rwarm_up_count\030\010 \001(\003\022\023\n\013trans" +
+      "fer_us\030\t \001(\001\"\372\001\n\014TimelinePass\022)\n\004kind\030\001 " +
+      "\001(\0162\033.flightplan.v1.TimelineKind\022\025\n\rpipe" +
+      "line_rank\030\002 \001(\005\022\033\n\023virtual_stage_index\030\003" +
+      " \001(\005\022)\n\034backward_virtual_stage_index\030\004 \001" +
+      "(\005H\000\210\001\001\022\023\n\013duration_us\030\005 \001(\001\022*\n\005parts\030\006 " +
+      "\003(\0132\033.flightplan.v1.TimelinePartB\037\n\035_bac" +
+      "kward_virtual_stage_index\"`\n\014TimelinePar" +
+      "t\022)\n\004kind\030\001 \001(\0162\033.flightplan.v1.Timeline" +
+      "Kind\022\022\n\nexposed_us\030\002 \001(\001\022\021\n\thidden_us\030\003 " +
+      "\001(\001\"\246\001\n\014TimelineView\022)\n\004zoom\030\001 \001(\0162\033.fli" +
+      "ghtplan.v1.TimelineZoom\022\023\n\013duration_us\030\002" +
+      " \001(\001\022,\n\006events\030\003 \003(\0132\034.flightplan.v1.Tim" +
+      "elineEvent\022\r\n\005title\030\004 \001(\t\022\031\n\021joined_pass" +
+      "_count\030\005 \001(\003\"\323\003\n\rTimelineEvent\022)\n\004kind\030\001" +
+      " \001(\0162\033.flightplan.v1.TimelineKind\022-\n\006str" +
+      "eam\030\002 \001(\0162\035.flightplan.v1.TimelineStream" +
+      "\022\025\n\rpipeline_rank\030\003 \001(\005\022\020\n\010start_us\030\004 \001(" +
+      "\001\022\023\n\013duration_us\030\005 \001(\001\022\022\n\nexposed_us\030\006 \001" +
+      "(\001\022\014\n\004name\030\007 \001(\t\022\035\n\020microbatch_index\030\010 \001" +
+      "(\003H\000\210\001\001\022&\n\031backward_microbatch_index\030\t \001" +
+      "(\003H\001\210\001\001\022\027\n\npass_index\030\n \001(\005H\002\210\001\001\022\031\n\014repe" +
+      "at_count\030\013 \001(\003H\003\210\001\001\022\020\n\010backward\030\014 \001(\010\022\030\n" +
+      "\013layer_index\030\r \001(\005H\004\210\001\001B\023\n\021_microbatch_i" +
+      "ndexB\034\n\032_backward_microbatch_indexB\r\n\013_p" +
+      "ass_indexB\017\n\r_repeat_countB\016\n\014_layer_ind" +
+      "ex*x\n\014TimelineZoom\022\035\n\031TIMELINE_ZOOM_UNSP" +
+      "ECIFIED\020\000\022\026\n\022TIMELINE_ZOOM_STEP\020\001\022\030\n\024TIM" +
+      "ELINE_ZOOM_STEADY\020\002\022\027\n\023TIMELINE_ZOOM_LAY" +
+      "ER\020\003*\244\005\n\014TimelineKind\022\035\n\031TIMELINE_KIND_U" +
+      "NSPECIFIED\020\000\022\031\n\025TIMELINE_KIND_FORWARD\020\001\022" +
+      "\032\n\026TIMELINE_KIND_BACKWARD\020\002\022\"\n\036TIMELINE_" +
+      "KIND_FORWARD_BACKWARD\020\003\022\030\n\024TIMELINE_KIND" +
+      "_PASSES\020\004\022!\n\035TIMELINE_KIND_WEIGHT_GRADIE" +
+      "NT\020\005\022\033\n\027TIMELINE_KIND_RECOMPUTE\020\006\022\032\n\026TIM" +
+      "ELINE_KIND_DISPATCH\020\007\022\031\n\025TIMELINE_KIND_C" +
+      "OMBINE\020\010\022!\n\035TIMELINE_KIND_EXPERT_EXCHANG" +
+      "E\020\t\022!\n\035TIMELINE_KIND_TENSOR_PARALLEL\020\n\022\"" +
+      "\n\036TIMELINE_KIND_CONTEXT_PARALLEL\020\013\022#\n\037TI" +
+      "MELINE_KIND_PIPELINE_TRANSFER\020\014\022!\n\035TIMEL" +
+      "INE_KIND_GRADIENT_REDUCE\020\r\022\"\n\036TIMELINE_K" +
+      "IND_PARAMETER_GATHER\020\016\022\033\n\027TIMELINE_KIND_" +
+      "OPTIMIZER\020\017\022\034\n\030TIMELINE_KIND_STEP_FIXED\020" +
+      "\020\022\026\n\022TIMELINE_KIND_HOST\020\021\022$\n TIMELINE_KI" +
+      "ND_ACTIVATION_OFFLOAD\020\022\022\030\n\024TIMELINE_KIND" +
+      "_BUBBLE\020\023\"\004\010\024\020\024*\032TIMELINE_KIND_UNATTRIBU" +
+      "TED*\376\001\n\016TimelineStream\022\037\n\033TIMELINE_STREA" +
+      "M_UNSPECIFIED\020\000\022\033\n\027TIMELINE_STREAM_COMPU" +
+      "TE\020\001\022\032\n\026TIMELINE_STREAM_EXPERT\020\002\022\031\n\025TIME" +
+      "LINE_STREAM_MODEL\020\003\022\034\n\030TIMELINE_STREAM_P" +
+      "IPELINE\020\004\022\030\n\024TIMELINE_STREAM_DATA\020\005\022\030\n\024T" +
+      "IMELINE_STREAM_HOST\020\006\022%\n!TIMELINE_STREAM" +
+      "_PIPELINE_BACKWARD\020\007*\255\001\n\020TimelineSchedul" +
+      "e\022!\n\035TIMELINE_SCHEDULE_UNSPECIFIED\020\000\022#\n\037" +
+      "TIMELINE_SCHEDULE_NO_PIPELINING\020\001\022.\n*TIM" +
+      "ELINE_SCHEDULE_ONE_FORWARD_ONE_BACKWARD\020" +
+      "\002\022!\n\035TIMELINE_SCHEDULE_INTERLEAVED\020\0032{\n\017" +
+      "TimelineService\022h\n\020DescribeTimeline\022&.fl" +
+      "ightplan.v1.DescribeTimelineRequest\032\'.fl" +
+      "ightplan.v1.DescribeTimelineResponse\"\003\220\002" +
+      "\001B\021\n\rflightplan.v1P\001b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -178,7 +178,7 @@ public final class Timeline {
     internal_static_flightplan_v1_DescribeTimelineResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_flightplan_v1_DescribeTimelineResponse_descriptor,
-        new java.lang.String[] { "StepTimeUs", "ScheduledUs", "UnattributedUs", "AnswerStepTimeUs", "StackOverheadRatio", "Schedule", "Combined", "DelayedWeightGradients", "PipelineModelParallelSize", "VirtualPipelineModelParallelSize", "MicrobatchCount", "MicrobatchGroupSizePerVpStage", "SlowestPipelineRank", "Totals", "Ranks", "Passes", "Views", "Notes", "Digest", "CatalogRevision", "Target", "WillRun", "AnswerStepTimeUs", });
+        new java.lang.String[] { "StepTimeUs", "ScheduledUs", "AnswerStepTimeUs", "StackOverheadRatio", "Schedule", "Combined", "DelayedWeightGradients", "PipelineModelParallelSize", "VirtualPipelineModelParallelSize", "MicrobatchCount", "MicrobatchGroupSizePerVpStage", "SlowestPipelineRank", "Totals", "Ranks", "Passes", "Views", "Notes", "Digest", "CatalogRevision", "Target", "WillRun", "ReplayedUs", "AnswerStepTimeUs", });
     internal_static_flightplan_v1_TimelineTotal_descriptor =
       getDescriptor().getMessageTypes().get(2);
     internal_static_flightplan_v1_TimelineTotal_fieldAccessorTable = new

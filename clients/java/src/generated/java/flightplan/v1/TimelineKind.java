@@ -167,21 +167,12 @@ public enum TimelineKind
   TIMELINE_KIND_ACTIVATION_OFFLOAD(18),
   /**
    * <pre>
-   * The rank waits for other ranks.
+   * The rank waits for other ranks, as long as the forecast counts.
    * </pre>
    *
    * <code>TIMELINE_KIND_BUBBLE = 19;</code>
    */
   TIMELINE_KIND_BUBBLE(19),
-  /**
-   * <pre>
-   * The forecast's step less the replayed schedule: the forecast has closed formulas for the pipeline's bubble and for how
-   * often forward and backward overlap. An event only where it is positive.
-   * </pre>
-   *
-   * <code>TIMELINE_KIND_UNATTRIBUTED = 20;</code>
-   */
-  TIMELINE_KIND_UNATTRIBUTED(20),
   UNRECOGNIZED(-1),
   ;
 
@@ -340,21 +331,12 @@ public enum TimelineKind
   public static final int TIMELINE_KIND_ACTIVATION_OFFLOAD_VALUE = 18;
   /**
    * <pre>
-   * The rank waits for other ranks.
+   * The rank waits for other ranks, as long as the forecast counts.
    * </pre>
    *
    * <code>TIMELINE_KIND_BUBBLE = 19;</code>
    */
   public static final int TIMELINE_KIND_BUBBLE_VALUE = 19;
-  /**
-   * <pre>
-   * The forecast's step less the replayed schedule: the forecast has closed formulas for the pipeline's bubble and for how
-   * often forward and backward overlap. An event only where it is positive.
-   * </pre>
-   *
-   * <code>TIMELINE_KIND_UNATTRIBUTED = 20;</code>
-   */
-  public static final int TIMELINE_KIND_UNATTRIBUTED_VALUE = 20;
 
 
   public final int getNumber() {
@@ -401,7 +383,6 @@ public enum TimelineKind
       case 17: return TIMELINE_KIND_HOST;
       case 18: return TIMELINE_KIND_ACTIVATION_OFFLOAD;
       case 19: return TIMELINE_KIND_BUBBLE;
-      case 20: return TIMELINE_KIND_UNATTRIBUTED;
       default: return null;
     }
   }

@@ -80,7 +80,7 @@ private static final long serialVersionUID = 0L;
   private double durationUs_ = 0D;
   /**
    * <pre>
-   * Its end; events start at 0 or later. Of STEP: scheduled_us, with unattributed_us where that is positive.
+   * Its end; events start at 0 or later. Of STEP: scheduled_us.
    * </pre>
    *
    * <code>double duration_us = 2;</code>
@@ -761,7 +761,7 @@ private static final long serialVersionUID = 0L;
     private double durationUs_ ;
     /**
      * <pre>
-     * Its end; events start at 0 or later. Of STEP: scheduled_us, with unattributed_us where that is positive.
+     * Its end; events start at 0 or later. Of STEP: scheduled_us.
      * </pre>
      *
      * <code>double duration_us = 2;</code>
@@ -773,7 +773,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Its end; events start at 0 or later. Of STEP: scheduled_us, with unattributed_us where that is positive.
+     * Its end; events start at 0 or later. Of STEP: scheduled_us.
      * </pre>
      *
      * <code>double duration_us = 2;</code>
@@ -789,7 +789,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Its end; events start at 0 or later. Of STEP: scheduled_us, with unattributed_us where that is positive.
+     * Its end; events start at 0 or later. Of STEP: scheduled_us.
      * </pre>
      *
      * <code>double duration_us = 2;</code>

@@ -28,7 +28,7 @@ public interface TimelineViewOrBuilder extends
 
   /**
    * <pre>
-   * Its end; events start at 0 or later. Of STEP: scheduled_us, with unattributed_us where that is positive.
+   * Its end; events start at 0 or later. Of STEP: scheduled_us.
    * </pre>
    *
    * <code>double duration_us = 2;</code>
