@@ -147,8 +147,6 @@ std::string TotalsText(const v1::DescribeTimelineResponse& t, const Terminal& te
     table.Row({LookOf(total.kind()).name, Seconds(total.scheduled_us()), share(total.scheduled_us()),
                Seconds(total.hidden_us()), Seconds(total.forecast_us())});
   }
-  table.Row({"unattributed", Seconds(t.unattributed_us()), share(t.unattributed_us()), "", ""});
-  scheduled += t.unattributed_us();
   table.Row({{"step", Style::kBold}, Seconds(scheduled), share(scheduled), Seconds(hidden), Seconds(forecast)});
   return table.Render(terminal);
 }

@@ -29,8 +29,8 @@ v1::DescribeTimelineResponse Written() {
   EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(
       R"pb(
         step_time_us: 1000000
-        scheduled_us: 990000
-        unattributed_us: 10000
+        scheduled_us: 1000000
+        replayed_us: 990000
         schedule: TIMELINE_SCHEDULE_INTERLEAVED
         combined: true
         pipeline_model_parallel_size: 2
@@ -41,7 +41,7 @@ v1::DescribeTimelineResponse Written() {
         will_run: true
         totals { kind: TIMELINE_KIND_FORWARD scheduled_us: 300000 forecast_us: 300000 }
         totals { kind: TIMELINE_KIND_EXPERT_EXCHANGE scheduled_us: 90000 hidden_us: 210000 forecast_us: 80000 }
-        totals { kind: TIMELINE_KIND_BUBBLE scheduled_us: 600000 forecast_us: 620000 }
+        totals { kind: TIMELINE_KIND_BUBBLE scheduled_us: 610000 forecast_us: 620000 }
         ranks {
           pipeline_rank: 0
           busy_us: 380000
@@ -256,7 +256,7 @@ TEST(TimelineCommand, DrawsAPlan) {
   ASSERT_TRUE(google::protobuf::util::JsonStringToMessage(one.out, &answer).ok());
   ASSERT_EQ(answer.views_size(), 1);
   for (const v1::TimelineEvent& event : answer.views(0).events()) EXPECT_EQ(event.pipeline_rank(), 2);
-  double sum = answer.unattributed_us(), forecast = 0;
+  double sum = 0, forecast = 0;
   for (const v1::TimelineTotal& total : answer.totals()) sum += total.scheduled_us(), forecast += total.forecast_us();
   EXPECT_NEAR(sum, answer.step_time_us(), 1e-6 * answer.step_time_us());
   EXPECT_NEAR(forecast, answer.step_time_us(), 1e-6 * answer.step_time_us());

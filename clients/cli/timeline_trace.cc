@@ -85,8 +85,8 @@ std::string TimelineTrace(const v1::DescribeTimelineResponse& timeline) {
   std::string out = "{\"displayTimeUnit\":\"ms\",\"otherData\":{";
   absl::StrAppend(&out, "\"layout\":", JsonText(LayoutText(timeline)), ",\"target\":", JsonText(timeline.target()),
                   ",\"digest\":", JsonText(timeline.digest()),
-                  absl::StrFormat(",\"step_time_us\":\"%.3f\",\"unattributed_us\":\"%.3f\"", timeline.step_time_us(),
-                                  timeline.unattributed_us()),
+                  absl::StrFormat(",\"step_time_us\":\"%.3f\",\"replayed_us\":\"%.3f\"", timeline.step_time_us(),
+                                  timeline.replayed_us()),
                   "},\"traceEvents\":[\n");
   for (size_t i = 0; i < lines.size(); ++i) absl::StrAppend(&out, lines[i], i + 1 < lines.size() ? ",\n" : "\n");
   return out + "]}\n";

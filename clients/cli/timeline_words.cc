@@ -30,7 +30,6 @@ constexpr KindLook kLooks[] = {
     {v1::TIMELINE_KIND_HOST, 'h', "host", "#a8432c", "#d97a63", Hatch::kRising},
     {v1::TIMELINE_KIND_ACTIVATION_OFFLOAD, 'l', "activation offload", "#6b4e9b", "#a58bd0", Hatch::kLevel},
     {v1::TIMELINE_KIND_BUBBLE, '.', "waits for other ranks", "#e6e9ed", "#2a3038", Hatch::kNone},
-    {v1::TIMELINE_KIND_UNATTRIBUTED, '?', "unattributed", "#c9c9c9", "#5c5c5c", Hatch::kCrossed},
 };
 struct StreamWord {
   v1::TimelineStream stream;

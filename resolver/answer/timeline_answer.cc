@@ -9,7 +9,7 @@ namespace {
 
 v1::TimelineKind Kind(TimelineKind kind) { return static_cast<v1::TimelineKind>(kind); }
 
-static_assert(static_cast<int>(TimelineKind::kUnattributed) == v1::TIMELINE_KIND_UNATTRIBUTED);
+static_assert(static_cast<int>(TimelineKind::kBubble) == v1::TIMELINE_KIND_BUBBLE);
 static_assert(static_cast<int>(TimelineKind::kGradientReduce) == v1::TIMELINE_KIND_GRADIENT_REDUCE);
 static_assert(static_cast<int>(TimelineStream::kPipelineBackward) == v1::TIMELINE_STREAM_PIPELINE_BACKWARD);
 static_assert(static_cast<int>(TimelineZoom::kLayer) == v1::TIMELINE_ZOOM_LAYER);
@@ -73,7 +73,7 @@ void ViewToMessage(const TimelineView& view, v1::TimelineView* message) {
 void TimelineToMessage(const Timeline& timeline, v1::DescribeTimelineResponse* response) {
   response->set_step_time_us(timeline.step_us);
   response->set_scheduled_us(timeline.scheduled_us);
-  response->set_unattributed_us(timeline.unattributed_us());
+  response->set_replayed_us(timeline.replayed_us);
   response->set_stack_overhead_ratio(timeline.stack_overhead);
   response->set_schedule(static_cast<v1::TimelineSchedule>(timeline.schedule));
   response->set_combined(timeline.combined);

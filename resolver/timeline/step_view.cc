@@ -78,8 +78,6 @@ class RankDrawing {
     now += once.gather_last_us;
     const double scheduled = timeline_.scheduled_us;
     Put(K::kBubble, S::kCompute, now, scheduled - now, scheduled - now, "waits");
-    const double rest = timeline_.unattributed_us();
-    Put(K::kUnattributed, S::kCompute, scheduled, rest, rest, "unattributed");
   }
 
  private:
@@ -96,10 +94,14 @@ class RankDrawing {
     if (pass.combined()) event.backward_microbatch = pass.backward_microbatch;
     event.pass = SortOf(pass, rank_, cost, &timeline_.passes);
     const double hop = detail_.hop_us, exposed = (1 - detail_.hop_hidden) * hop;
-    if (pass.forward()) Put(K::kPipelineTransfer, S::kPipeline, pass.forward_sent_us, hop, exposed, "activations");
-    if (pass.backward()) {
-      Put(K::kPipelineTransfer, S::kPipelineBackward, pass.backward_sent_us, hop, exposed, "gradients");
-    }
+    if (pass.forward()) DrawTransfer(S::kPipeline, pass.forward_sent_us, hop, exposed, "activations");
+    if (pass.backward()) DrawTransfer(S::kPipelineBackward, pass.backward_sent_us, hop, exposed, "gradients");
+  }
+
+  // What would end behind the step is cut off.
+  void DrawTransfer(S stream, double sent_us, double us, double exposed_us, const char* name) {
+    const double left = std::min(us, timeline_.scheduled_us - sent_us);
+    Put(K::kPipelineTransfer, stream, sent_us, left, std::min(left, exposed_us), name);
   }
 
   // An event without length is dropped; what is returned may then be written to and is forgotten.
@@ -191,7 +193,7 @@ TimelineView ViewStep(const StepDetail& detail, const Replay& replay, const Cost
                       const std::vector<OnceTimes>& once, const TimelineAsked& asked, Timeline* timeline) {
   TimelineView view;
   view.zoom = TimelineZoom::kStep;
-  view.us = std::max(timeline->scheduled_us, timeline->step_us);
+  view.us = timeline->scheduled_us;
   std::vector<int> shown = asked.ranks;
   if (shown.empty()) {
     shown.resize(replay.ranks.size());

@@ -11,6 +11,7 @@
 #include "resolver/base/status_macros.h"
 #include "resolver/base/work.h"
 #include "resolver/derive/schedule.h"
+#include "resolver/timeline/fit_waits.h"
 #include "resolver/timeline/layer_view.h"
 #include "resolver/timeline/pass_cost.h"
 #include "resolver/timeline/replay.h"
@@ -158,16 +159,26 @@ void DescribeRanks(const StageLayout& stages, const Schedule& schedule, Timeline
   }
 }
 
+// What was done so that the drawing ends with the forecast's step.
+void WriteFit(const Drawn& drawn, double shortened, Timeline* timeline) {
+  constexpr double kWorthSaying = 1e-4;  // of a step
+  const double rest = timeline->step_us - timeline->replayed_us;
+  if (std::abs(rest) <= kWorthSaying * timeline->step_us) return;
+  std::string note = absl::StrFormat(
+      "Waits are drawn as long as the forecast counts them, by closed formulas for the bubble%s. The same passes, each "
+      "begun "
+      "as soon as what it needs has come, end %.1f ms (%.2f %% of the step) %s.",
+      drawn.combined ? " that pair every forward with a backward but one" : "", std::abs(rest) / 1e3,
+      100 * std::abs(rest) / timeline->step_us, rest > 0 ? "earlier" : "later");
+  if (shortened > kWorthSaying) {
+    absl::StrAppendFormat(&note, " Passes of a rank that never waits are drawn up to %.2f %% shorter.",
+                          100 * shortened);
+  }
+  timeline->notes.push_back(std::move(note));
+}
+
 void WriteNotes(const Candidate& plan, const StepDetail& detail, const Drawn& drawn, Timeline* timeline) {
   std::vector<std::string>& notes = timeline->notes;
-  const double rest = timeline->unattributed_us();
-  if (std::abs(rest) > 1e-4 * timeline->step_us) {
-    notes.push_back(
-        absl::StrFormat("The replayed schedule ends %.1f ms (%.2f %% of the step) %s the forecast's step: the "
-                        "forecast has closed formulas for the bubble%s.",
-                        std::abs(rest) / 1e3, 100 * std::abs(rest) / timeline->step_us, rest > 0 ? "before" : "after",
-                        drawn.combined ? ", and pairs every forward with a backward but one" : ""));
-  }
   if (drawn.combined) {
     int64_t alone = 0;
     for (const PipelinePass& pass : drawn.replay.ranks[static_cast<size_t>(timeline->slowest)])
@@ -339,11 +350,12 @@ absl::StatusOr<Timeline> DrawStep(const ModelShape& shape, const ModelWork& work
   FillOnce(plan, detail, &drawn);
   std::vector<double> begin_us;
   for (const OnceTimes& once : drawn.once) begin_us.push_back(once.gather_first_us);
-  FLIGHTPLAN_ASSIGN_OR_RETURN(drawn.replay, ReplayPasses(s, drawn.combined, LengthsOf(drawn.costs),
-                                                         {detail.hop_us, 1 - detail.hop_hidden}, begin_us));
+  const PipelineHop hop{detail.hop_us, 1 - detail.hop_hidden};
+  FLIGHTPLAN_ASSIGN_OR_RETURN(drawn.replay, ReplayPasses(s, drawn.combined, LengthsOf(drawn.costs), hop, begin_us));
   Timeline timeline;
-  timeline.step_us = detail.forecast.us;
-  timeline.scheduled_us = EndStep(drawn.replay, &drawn.once);
+  timeline.step_us = timeline.scheduled_us = detail.forecast.us;
+  timeline.replayed_us = EndStep(drawn.replay, &drawn.once);
+  const double shortened = FitWaits(timeline.step_us, hop, &drawn.replay, &drawn.costs, &drawn.once);
   timeline.stack_overhead = detail.stretch;
   timeline.schedule = s.pp == 1    ? TimelineSchedule::kNoPipelining
                       : s.vpp == 1 ? TimelineSchedule::kOneForwardOneBackward
@@ -356,6 +368,7 @@ absl::StatusOr<Timeline> DrawStep(const ModelShape& shape, const ModelWork& work
   DescribeRanks(*plan.stages, s, &timeline);
   SumStep(detail, drawn.replay, drawn.costs, drawn.once, &timeline);
   FillForecast(detail, drawn, &timeline);
+  WriteFit(drawn, shortened, &timeline);
   WriteNotes(plan, detail, drawn, &timeline);
   const int rank = asked.detail_rank >= 0 ? asked.detail_rank : timeline.slowest;
   if (Wants(asked, TimelineZoom::kStep)) {

@@ -36,9 +36,8 @@ enum class TimelineKind : uint8_t {
   kHost,
   kActivationOffload,
   kBubble,
-  kUnattributed,
 };
-inline constexpr size_t kTimelineKinds = 21;  // with the 0 that is none
+inline constexpr size_t kTimelineKinds = 20;  // with the 0 that is none
 using KindTimes = std::array<double, kTimelineKinds>;
 
 // Numbered as flightplan.v1.TimelineStream.
@@ -85,7 +84,8 @@ struct TimelineRank {
 
 struct Timeline {
   double step_us = 0;       // the forecast's
-  double scheduled_us = 0;  // the replayed schedule's end
+  double scheduled_us = 0;  // the end of the schedule as drawn: the same
+  double replayed_us = 0;   // of the schedule in which nobody waits longer than for what it needs
   double stack_overhead = 1;
   TimelineSchedule schedule = TimelineSchedule::kNoPipelining;
   bool combined = false, delayed_weight_gradients = false;
@@ -97,8 +97,6 @@ struct Timeline {
   std::vector<TimelinePass> passes;
   std::vector<TimelineView> views;
   std::vector<std::string> notes;
-
-  double unattributed_us() const { return step_us - scheduled_us; }
 };
 
 // Passes that are replayed at most, of all ranks: what a step of 1,024 ranks and 1,000 microbatches has.

@@ -9,7 +9,7 @@ const KINDS = new Map([
   [Kind.EXPERT_EXCHANGE, "dispatch and combine"], [Kind.TENSOR_PARALLEL, "tensor parallel"], [Kind.CONTEXT_PARALLEL, "context parallel"],
   [Kind.PIPELINE_TRANSFER, "pipeline transfer"], [Kind.GRADIENT_REDUCE, "gradients reduced"], [Kind.PARAMETER_GATHER, "weights gathered"],
   [Kind.OPTIMIZER, "optimizer"], [Kind.STEP_FIXED, "fixed per step"], [Kind.HOST, "host"], [Kind.ACTIVATION_OFFLOAD, "activation offload"],
-  [Kind.BUBBLE, "waits for other ranks"], [Kind.UNATTRIBUTED, "unattributed"],
+  [Kind.BUBBLE, "waits for other ranks"],
 ]);
 // In the order of lanes.
 const STREAMS = new Map([
@@ -27,7 +27,7 @@ export const SERIES: readonly (readonly [name: string, kinds: readonly Kind[]])[
   ["forward and backward; passes, joined", [Kind.FORWARD_BACKWARD, Kind.PASSES]],
   ["weight gradient, recompute", [Kind.WEIGHT_GRADIENT, Kind.RECOMPUTE]],
   ["dispatch, combine", [Kind.DISPATCH, Kind.COMBINE, Kind.EXPERT_EXCHANGE]],
-  ["waits for other ranks, host, fixed per step, unattributed", [Kind.BUBBLE, Kind.HOST, Kind.STEP_FIXED, Kind.UNATTRIBUTED]],
+  ["waits for other ranks, host, fixed per step", [Kind.BUBBLE, Kind.HOST, Kind.STEP_FIXED]],
   ["tensor and context parallel, pipeline transfer", [Kind.TENSOR_PARALLEL, Kind.CONTEXT_PARALLEL, Kind.PIPELINE_TRANSFER]],
   ["gradients reduced, weights gathered, optimizer, offload", [Kind.GRADIENT_REDUCE, Kind.PARAMETER_GATHER, Kind.OPTIMIZER, Kind.ACTIVATION_OFFLOAD]],
 ];

@@ -95,11 +95,7 @@ class _TimelineKindEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._E
     TIMELINE_KIND_ACTIVATION_OFFLOAD: _TimelineKind.ValueType  # 18
     """Activations leave for the host and come back (cpu_offloading)."""
     TIMELINE_KIND_BUBBLE: _TimelineKind.ValueType  # 19
-    """The rank waits for other ranks."""
-    TIMELINE_KIND_UNATTRIBUTED: _TimelineKind.ValueType  # 20
-    """The forecast's step less the replayed schedule: the forecast has closed formulas for the pipeline's bubble and for how
-    often forward and backward overlap. An event only where it is positive.
-    """
+    """The rank waits for other ranks, as long as the forecast counts."""
 
 class TimelineKind(_TimelineKind, metaclass=_TimelineKindEnumTypeWrapper):
     """What an event is, and what a total adds up."""
@@ -145,11 +141,7 @@ TIMELINE_KIND_HOST: TimelineKind.ValueType  # 17
 TIMELINE_KIND_ACTIVATION_OFFLOAD: TimelineKind.ValueType  # 18
 """Activations leave for the host and come back (cpu_offloading)."""
 TIMELINE_KIND_BUBBLE: TimelineKind.ValueType  # 19
-"""The rank waits for other ranks."""
-TIMELINE_KIND_UNATTRIBUTED: TimelineKind.ValueType  # 20
-"""The forecast's step less the replayed schedule: the forecast has closed formulas for the pipeline's bubble and for how
-often forward and backward overlap. An event only where it is positive.
-"""
+"""The rank waits for other ranks, as long as the forecast counts."""
 global___TimelineKind = TimelineKind
 
 class _TimelineStream:
@@ -293,7 +285,6 @@ class DescribeTimelineResponse(google.protobuf.message.Message):
 
     STEP_TIME_US_FIELD_NUMBER: builtins.int
     SCHEDULED_US_FIELD_NUMBER: builtins.int
-    UNATTRIBUTED_US_FIELD_NUMBER: builtins.int
     ANSWER_STEP_TIME_US_FIELD_NUMBER: builtins.int
     STACK_OVERHEAD_RATIO_FIELD_NUMBER: builtins.int
     SCHEDULE_FIELD_NUMBER: builtins.int
@@ -313,12 +304,11 @@ class DescribeTimelineResponse(google.protobuf.message.Message):
     CATALOG_REVISION_FIELD_NUMBER: builtins.int
     TARGET_FIELD_NUMBER: builtins.int
     WILL_RUN_FIELD_NUMBER: builtins.int
+    REPLAYED_US_FIELD_NUMBER: builtins.int
     step_time_us: builtins.float
     """The forecast's step in microseconds: what the other answers say, but for measurements that stand in its place there."""
     scheduled_us: builtins.float
-    """The end of the replayed schedule."""
-    unattributed_us: builtins.float
-    """step_time_us - scheduled_us. Negative: the forecast's closed formulas say less than the schedule shows."""
+    """The end of the schedule as it is drawn: the step."""
     answer_step_time_us: builtins.float
     """What the answer of the same question says, where a profile or a reported run moved it; unset: the forecast's."""
     stack_overhead_ratio: builtins.float
@@ -347,9 +337,13 @@ class DescribeTimelineResponse(google.protobuf.message.Message):
     """The framework version: "megatron-lm main"."""
     will_run: builtins.bool
     """The configuration is accepted and runs, as far as is known. What does not run is drawn all the same."""
+    replayed_us: builtins.float
+    """Where the same passes in the same order end when each begins as soon as what it needs has come. The forecast has closed
+    formulas for how long ranks wait for each other; the waits of the drawing are made as long as it says.
+    """
     @property
     def totals(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___TimelineTotal]:
-        """Of the slowest rank, in the order of TimelineKind. `scheduled_us` of all and unattributed_us are the step, and so are
+        """Of the slowest rank, in the order of TimelineKind. `scheduled_us` of all are the step, and so are
         `forecast_us` of all.
         """
 
@@ -374,7 +368,6 @@ class DescribeTimelineResponse(google.protobuf.message.Message):
         *,
         step_time_us: builtins.float = ...,
         scheduled_us: builtins.float = ...,
-        unattributed_us: builtins.float = ...,
         answer_step_time_us: builtins.float | None = ...,
         stack_overhead_ratio: builtins.float = ...,
         schedule: global___TimelineSchedule.ValueType = ...,
@@ -394,9 +387,10 @@ class DescribeTimelineResponse(google.protobuf.message.Message):
         catalog_revision: builtins.str = ...,
         target: builtins.str = ...,
         will_run: builtins.bool = ...,
+        replayed_us: builtins.float = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["_answer_step_time_us", b"_answer_step_time_us", "answer_step_time_us", b"answer_step_time_us"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_answer_step_time_us", b"_answer_step_time_us", "answer_step_time_us", b"answer_step_time_us", "catalog_revision", b"catalog_revision", "combined", b"combined", "delayed_weight_gradients", b"delayed_weight_gradients", "digest", b"digest", "microbatch_count", b"microbatch_count", "microbatch_group_size_per_vp_stage", b"microbatch_group_size_per_vp_stage", "notes", b"notes", "passes", b"passes", "pipeline_model_parallel_size", b"pipeline_model_parallel_size", "ranks", b"ranks", "schedule", b"schedule", "scheduled_us", b"scheduled_us", "slowest_pipeline_rank", b"slowest_pipeline_rank", "stack_overhead_ratio", b"stack_overhead_ratio", "step_time_us", b"step_time_us", "target", b"target", "totals", b"totals", "unattributed_us", b"unattributed_us", "views", b"views", "virtual_pipeline_model_parallel_size", b"virtual_pipeline_model_parallel_size", "will_run", b"will_run"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["_answer_step_time_us", b"_answer_step_time_us", "answer_step_time_us", b"answer_step_time_us", "catalog_revision", b"catalog_revision", "combined", b"combined", "delayed_weight_gradients", b"delayed_weight_gradients", "digest", b"digest", "microbatch_count", b"microbatch_count", "microbatch_group_size_per_vp_stage", b"microbatch_group_size_per_vp_stage", "notes", b"notes", "passes", b"passes", "pipeline_model_parallel_size", b"pipeline_model_parallel_size", "ranks", b"ranks", "replayed_us", b"replayed_us", "schedule", b"schedule", "scheduled_us", b"scheduled_us", "slowest_pipeline_rank", b"slowest_pipeline_rank", "stack_overhead_ratio", b"stack_overhead_ratio", "step_time_us", b"step_time_us", "target", b"target", "totals", b"totals", "views", b"views", "virtual_pipeline_model_parallel_size", b"virtual_pipeline_model_parallel_size", "will_run", b"will_run"]) -> None: ...
     def WhichOneof(self, oneof_group: typing.Literal["_answer_step_time_us", b"_answer_step_time_us"]) -> typing.Literal["answer_step_time_us"] | None: ...
 
 global___DescribeTimelineResponse = DescribeTimelineResponse
@@ -565,7 +559,7 @@ class TimelineView(google.protobuf.message.Message):
     zoom: global___TimelineZoom.ValueType
     """Which."""
     duration_us: builtins.float
-    """Its end; events start at 0 or later. Of STEP: scheduled_us, with unattributed_us where that is positive."""
+    """Its end; events start at 0 or later. Of STEP: scheduled_us."""
     title: builtins.str
     """What is shown, one line: "rank 3: forward of chunk 1, microbatch 40, beside backward of chunk 2, microbatch 36"."""
     joined_pass_count: builtins.int

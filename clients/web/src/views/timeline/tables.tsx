@@ -3,17 +3,13 @@ import type { DescribeTimelineResponse, TimelineView as View } from "../../gener
 import { DataTable } from "../../parts/data_table";
 import { durationText, kindWord, streamWord } from "../../words/timeline_text";
 
-export function Totals({ totals, slowestPipelineRank, unattributedUs, scheduledUs, stepTimeUs }: DescribeTimelineResponse) {
+export function Totals({ totals, slowestPipelineRank, stepTimeUs }: DescribeTimelineResponse) {
   const rows = totals.map(({ kind, scheduledUs: waits, hiddenUs, forecastUs }) => ({
     key: kindWord(kind), cells: [kindWord(kind), durationText(waits), hiddenUs > 0 ? durationText(hiddenUs) : "", durationText(forecastUs)],
   }));
-  const end = [
-    { key: "schedule", strong: true, cells: ["schedule", durationText(scheduledUs), "", ""] },
-    { key: "unattributed to the schedule", cells: ["step less schedule", durationText(unattributedUs), "", ""] },
-    { key: "step", strong: true, cells: ["step", durationText(stepTimeUs), "", durationText(stepTimeUs)] },
-  ];
+  const end = { key: "step", strong: true, cells: ["step", durationText(stepTimeUs), "", durationText(stepTimeUs)] };
   const columns = [{ head: "what" }, { head: "the step waits", number: true }, { head: "hidden", number: true }, { head: "forecast", number: true }];
-  return <DataTable caption={`rank ${slowestPipelineRank}, the slowest, in one step`} columns={columns} rows={[...rows, ...end]} />;
+  return <DataTable caption={`rank ${slowestPipelineRank}, the slowest, in one step`} columns={columns} rows={[...rows, end]} />;
 }
 
 export function Ranks({ ranks }: DescribeTimelineResponse) {
