@@ -34,6 +34,7 @@ constexpr Command kCommands[] = {
     {"knobs", "every knob: class, type, spelling for each stack", RunKnobs},
     {"models", "the models of the catalogue; import a config.json", RunModels},
     {"gpus", "the GPU systems of the catalogue", RunGpus},
+    {"site", "rules, knobs, models and GPUs as a folder of pages", RunSite},
     {"fingerprint", "versions installed here, as resolve and validate take them", RunFingerprint},
     {"probe", "measure this node's GPU, as evidence for resolve", RunProbe},
     {"observe", "a run beside its forecast, and the next change to try", RunObserve},

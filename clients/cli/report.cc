@@ -11,17 +11,6 @@
 namespace flightplan::cli {
 namespace {
 
-std::string Page() {
-  std::string page;
-  Inflater inflater;
-  inflater.Push(PackedReportPage(), [&page](absl::string_view part) { absl::StrAppend(&page, part); });
-  return page;
-}
-
-std::string Escaped(absl::string_view text) {
-  return absl::StrReplaceAll(text, {{"&", "&amp;"}, {"<", "&lt;"}, {">", "&gt;"}});
-}
-
 // In base64, so that nothing in it can end the element that holds it (src/report/recorded.ts reads it).
 std::string Held(const Report& report) {
   std::string held;
@@ -47,6 +36,17 @@ void Put(absl::string_view place, absl::string_view text, std::string* page) {
 
 }  // namespace
 
+std::string Unpacked(absl::string_view packed) {
+  std::string text;
+  Inflater inflater;
+  inflater.Push(packed, [&text](absl::string_view part) { absl::StrAppend(&text, part); });
+  return text;
+}
+
+std::string HtmlText(absl::string_view text) {
+  return absl::StrReplaceAll(text, {{"&", "&amp;"}, {"<", "&lt;"}, {">", "&gt;"}, {"\"", "&quot;"}});
+}
+
 RecordedCall Recorded(absl::string_view rpc, const google::protobuf::Message& request,
                       const google::protobuf::Message& answer) {
   return {absl::StrCat("flightplan.v1.", rpc), request.SerializeAsString(), answer.SerializeAsString()};
@@ -60,10 +60,10 @@ std::string LineOf(absl::string_view command, absl::Span<const std::string> args
 
 // From the end, so that no place is looked for in what was put in before.
 std::string RenderReport(const Report& report) {
-  std::string page = Page();
+  std::string page = Unpacked(PackedReportPage());
   Put("%%report%%", Held(report), &page);
-  Put("%%text%%", Escaped(report.text), &page);
-  Put("%%title%%", Escaped(absl::StrCat(report.line, ", Flightplan")), &page);
+  Put("%%text%%", HtmlText(report.text), &page);
+  Put("%%title%%", HtmlText(absl::StrCat(report.line, ", Flightplan")), &page);
   return page;
 }
 

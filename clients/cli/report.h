@@ -32,6 +32,12 @@ std::string RenderReport(const Report& report);
 // "flightplan resolve --model deepseek-v3 ...", to be typed as it stands.
 std::string LineOf(absl::string_view command, absl::Span<const std::string> args);
 
+// What embed_report.py has packed.
+std::string Unpacked(absl::string_view packed);
+
+// Text as it may stand in an element, and in an attribute in double quotes.
+std::string HtmlText(absl::string_view text);
+
 // The page, gzipped, as it is built in (embed_report.py).
 absl::string_view PackedReportPage();
 

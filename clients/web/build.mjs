@@ -32,6 +32,15 @@ const recordedAnswers = {
   },
 };
 
+// A site's pages are files: they have addresses of their own, and the lists beside them answer.
+const fileAddresses = {
+  name: "file-addresses",
+  setup({ onResolve }) {
+    onResolve({ filter: /\/transport$/ }, () => ({ path: join(here, "src/site/transport.ts") }));
+    onResolve({ filter: /state\/route$/ }, () => ({ path: join(here, "src/site/route.ts") }));
+  },
+};
+
 const COMMON = {
   absWorkingDir: here,
   bundle: true,
@@ -94,3 +103,7 @@ const filled = readFileSync(join(here, "src/report/report.html"), "utf8")
 mkdirSync(`${out}-report`, { recursive: true });
 writeFileSync(join(`${out}-report`, "report.html"), filled);
 
+// The site: a script and a style that its pages share. No module, which a page of a disk may not load.
+await build({
+  ...COMMON, entryPoints: { site: "src/site/main.tsx", "site-style": "src/style.css" }, outdir: `${out}-report`, format: "iife", plugins: [fileAddresses],
+});

@@ -40,6 +40,7 @@ COMMANDS = {
     "knobs": ["knobs", "knobs --format json"],
     "models": ["models", "models --format json"],
     "gpus": ["gpus", "gpus --format json"],
+    "site": ["site --help"],
     "fingerprint": ["fingerprint --root {folder}", "fingerprint --root {folder} --format json"],
     "probe": ["probe --list", "probe --list --format json"],
     "observe": ["observe {empty} --launch {launch}", "observe {empty} --format json"],

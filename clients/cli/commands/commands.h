@@ -14,6 +14,7 @@ int RunFingerprint(Arguments args, Context& context);
 int RunConvert(Arguments args, Context& context);
 int RunTimeline(Arguments args, Context& context);
 int RunExplain(Arguments args, Context& context);
+int RunSite(Arguments args, Context& context);
 int RunRules(Arguments args, Context& context);
 int RunKnobs(Arguments args, Context& context);
 int RunModels(Arguments args, Context& context);

@@ -50,12 +50,12 @@ export async function photograph(page, name) {
   await page.screenshot({ path: join(pictures, `${name}.png`), fullPage: true });
 }
 
-/** Violations that axe finds, each as one line. */
-export async function violations(page) {
+/** Violations that axe finds, each as one line. It fetches style sheets once more, which a page of a disk forbids it. */
+export async function violations(page, { preload = true } = {}) {
   // The page's policy lets no script in; a debugger may.
   const session = await page.context().newCDPSession(page);
   await session.send("Runtime.evaluate", { expression: AXE });
-  const result = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
+  const result = await page.evaluate((again) => window.axe.run(document, { resultTypes: ["violations"], preload: again }), preload);
   await session.detach();
   return result.violations.flatMap(({ id, nodes }) => nodes.map(({ target, failureSummary }) => `${id} ${target}: ${failureSummary}`));
 }
