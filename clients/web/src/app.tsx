@@ -22,9 +22,10 @@ const LAZY: Readonly<Partial<Record<View, () => Promise<ComponentType>>>> = {
   releases: async () => (await import("./views/releases/releases_view")).ReleasesView,
   reference: async () => (await import("./views/reference/reference_view")).ReferenceView,
   probe: async () => (await import("./views/probe/probe_view")).ProbeView,
+  fleet: async () => (await import("./views/fleet/fleet_view")).FleetView,
 };
 // These are about something else than the question.
-const WITHOUT_QUESTION: readonly View[] = ["script", "reference", "probe"];
+const WITHOUT_QUESTION: readonly View[] = ["script", "reference", "probe", "fleet"];
 
 export function App() {
   const { view } = route.value;

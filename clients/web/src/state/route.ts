@@ -1,7 +1,7 @@
 // Which view is open: "#/VIEW/REST?PARAMETERS", all of it in the fragment.
 import { signal } from "@preact/signals";
 
-export const VIEWS = ["script", "answer", "memory", "plans", "compare", "timeline", "releases", "reference", "probe"] as const;
+export const VIEWS = ["script", "answer", "memory", "plans", "compare", "timeline", "releases", "reference", "probe", "fleet"] as const;
 export type View = (typeof VIEWS)[number];
 
 export interface Route {

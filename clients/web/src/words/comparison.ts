@@ -1,11 +1,11 @@
-// Two answers side by side, as data (clients/cli/comparison.h). The interval of the step's change is the forecast's own
-// knowledge: `flightplan diff` has it.
+// Two answers side by side, as data (clients/cli/comparison.h).
 import type { Estimate } from "../generated/flightplan/v1/estimate_pb";
 import type { Finding } from "../generated/flightplan/v1/finding_pb";
+import { PAIR_ERRORS, PAIR_FLOOR } from "../generated/pair_error";
 import { ConfigOrigin } from "../generated/flightplan/v1/resolver_service_pb";
 import type { ResolveConfigResponse } from "../generated/flightplan/v1/resolver_service_pb";
 import { fullestStage, unitFor } from "./forecast";
-import { gibNumber, partName, percentText, valueText } from "./text";
+import { gibNumber, partName, percentText, signedPercent, valueText } from "./text";
 
 const SMALLEST_BYTES = 2 ** 20;
 const SMALLEST_US = 1;
@@ -30,12 +30,22 @@ export interface AmountDifference {
   b: number;
 }
 
+/** Relative change of the step, B against A; negative is faster. What both have in common cancels with its error. */
+export interface StepEffect {
+  change: number;
+  low: number;
+  high: number;
+  /** The interval reaches over zero: only a run of both can tell. */
+  needsAb: boolean;
+}
+
 export interface Comparison {
   values: ValueDifference[];
   memory: AmountDifference[];
   memoryTotal?: AmountDifference;
   time: AmountDifference[];
   step?: AmountDifference;
+  effect?: StepEffect;
   findingsA: Finding[];
   findingsB: Finding[];
   common: number;
@@ -90,12 +100,23 @@ function compareMemory(a: Estimate | undefined, b: Estimate | undefined): Pick<C
   return { memory, memoryTotal: { name: "total", a: inA.totalBytes.value, b: inB.totalBytes.value } };
 }
 
-function compareTime(a: Estimate | undefined, b: Estimate | undefined): Pick<Comparison, "time" | "step"> {
+/** As resolver/estimate/effect.h has it. */
+export function effectOf(a: Estimate, b: Estimate): StepEffect {
+  const [stepA, stepB] = [a.stepTimeUs?.value ?? 0, b.stepTimeUs?.value ?? 0];
+  const wall = (estimate: Estimate, step: number, name: string): number => (estimate.wallRatios[name] ?? 0) * step;
+  const error = Object.entries(PAIR_ERRORS).reduce((sum, [name, part]) => sum + part * Math.abs(wall(b, stepB, name) - wall(a, stepA, name)), 0);
+  const change = stepB / stepA - 1;
+  const half = PAIR_FLOOR + error / stepA;
+  const [low, high] = [change - half, change + half];
+  return { change, low, high, needsAb: low < 0 && high > 0 };
+}
+
+function compareTime(a: Estimate | undefined, b: Estimate | undefined): Pick<Comparison, "time" | "step" | "effect"> {
   const [stepA, stepB] = [a?.stepTimeUs?.value ?? 0, b?.stepTimeUs?.value ?? 0];
   if (!a || !b || stepA <= 0 || stepB <= 0) return { time: [] };
   const walls = (estimate: Estimate, step: number) => new Map(Object.entries(estimate.wallRatios).map(([name, ratio]) => [name, ratio * step]));
   const time = amounts(walls(a, stepA), walls(b, stepB)).filter((wall) => Math.max(wall.a, wall.b) >= SMALLEST_US);
-  return { time, step: { name: "step", a: stepA, b: stepB } };
+  return { time, step: { name: "step", a: stepA, b: stepB }, effect: effectOf(a, b) };
 }
 
 // Findings are the same when rule and sight are.
@@ -129,12 +150,14 @@ function contributors(parts: readonly AmountDifference[], text: (amount: number)
     .map((part) => `${partName(part.name)} ${signed(part.b - part.a, text)}`).join(", ");
 }
 
-export function timeSentence({ step, time }: Comparison): string {
-  if (!step) return "";
+export function timeSentence({ step, time, effect }: Comparison): string {
+  if (!step || !effect) return "";
   if (step.a === step.b) return "B's step takes as long as A's";
-  const change = step.b / step.a - 1;
+  const { change, low, high, needsAb } = effect;
   const longest = Math.max(step.a, step.b);
-  return `B's step is ${percentText(Math.abs(change))} ${change < 0 ? "shorter" : "longer"}: ${contributors(time, (us) => timeFigure(us, longest))}`;
+  const sure = needsAb ? "; the interval reaches over zero, only a run of both can tell" : "";
+  return `B's step is ${percentText(Math.abs(change))} ${change < 0 ? "shorter" : "longer"} (${signedPercent(low)}..${signedPercent(high)}): `
+    + `${contributors(time, (us) => timeFigure(us, longest))}${sure}`;
 }
 
 export function memorySentence({ memory, memoryTotal }: Comparison): string {

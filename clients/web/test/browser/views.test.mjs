@@ -1,7 +1,12 @@
 // Every view, in both themes and two widths: opened, used, photographed; nothing foreign is asked, nothing complains, axe
 // finds nothing.
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { after, before, test } from "node:test";
+import { fileURLToPath } from "node:url";
 import { open, photograph, settled, violations, withPage } from "./browser.mjs";
 import { startServer } from "./server.mjs";
 
@@ -67,6 +72,25 @@ const USES = {
     await page.locator(".chart .mark").first().waitFor({ timeout: 120_000 });
     await settled(page);
     const picks = page.getByRole("checkbox", { name: /^pick plan/ });
+    const all = await picks.count();
+    // The brush by keys, then by the pointer: the table follows.
+    await page.getByLabel("step to").focus();
+    for (let i = 0; i < 60; ++i) await page.keyboard.press("ArrowLeft");
+    await page.getByText(new RegExp(`^\\d+ of ${all} plans$`)).waitFor();
+    const fewer = await picks.count();
+    assert.ok(fewer > 0 && fewer < all, `${fewer} of ${all}`);
+    assert.equal(await page.locator(".chart .mark.outside").count(), all - fewer);
+    await page.getByRole("button", { name: "all plans" }).click();
+    assert.equal(await picks.count(), all);
+    await page.locator(".chart .plane").scrollIntoViewIfNeeded();
+    const box = await page.locator(".chart .plane").boundingBox();
+    await page.mouse.move(box.x + 2, box.y + 2);
+    await page.mouse.down();
+    await page.mouse.move(box.x + box.width * 0.7, box.y + box.height - 2, { steps: 5 });
+    await page.mouse.up();
+    assert.ok(await page.locator(".chart .brush").count() === 1);
+    const drawn = await picks.count();
+    assert.ok(drawn > 0 && drawn < all, `${drawn} of ${all}`);
     await picks.nth(0).check();
     await picks.nth(1).check();
     await page.getByRole("button", { name: /^compare plans/ }).waitFor();
@@ -75,7 +99,14 @@ const USES = {
     await page.getByRole("button", { name: "choose B" }).click();
     await page.locator(".second").getByLabel("EP", { exact: true }).fill("32");
     await page.keyboard.press("Tab");
-    await page.getByText(/B's step is/).waitFor();
+    await page.getByText(/B's step is .* \([+-][\d.]+ %\.\.[+-][\d.]+ %\)/).waitFor();
+    await page.getByRole("region", { name: "the step's change, with the interval of the difference" }).waitFor();
+    // The terminal says the same of the same two.
+    await settled(page);
+    const command = await page.locator("p", { hasText: "the same on a terminal" }).locator("code").textContent();
+    const printed = execFileSync("/bin/sh", ["-c", command.replace(/^flightplan/, '"$FLIGHTPLAN"')], { encoding: "utf8", env: { ...process.env, COLUMNS: "400", LC_ALL: "C.UTF-8" } });
+    const sentence = await page.getByText(/^B's step is/).textContent();
+    assert.ok(printed.replace(/\s+/g, " ").includes(sentence), `${sentence}\n${printed}`);
     await settled(page);
   },
   timeline: async (page, t) => {
@@ -103,13 +134,36 @@ const USES = {
     await page.getByText("judged by").waitFor();
   },
   probe: async (page) => {
-    await page.getByText(/no profile is stored here|profile/).first().waitFor();
+    await page.getByLabel("beside it").selectOption({ index: 2 });
+    await page.getByLabel("measured", { exact: true }).selectOption("hbm.copy");
+    const table = page.getByRole("region", { name: "hbm.copy of A and B" });
+    // B is the same with every rate at half.
+    assert.match(await table.locator("tbody tr").first().textContent(), /GB\/s.*GB\/s(0\.50|2\.00)$/);
+    assert.equal(await page.locator(".chart rect[fill]").count() >= 2 * await table.locator("tbody tr").count(), true);
   },
 };
 
 let server;
-before(async () => (server = await startServer()));
-after(() => server.stop());
+let profiles;
+before(async () => {
+  profiles = storedProfiles();
+  server = await startServer({ flags: [`--profile_dir=${profiles}`] });
+});
+after(async () => {
+  await server.stop();
+  rmSync(profiles, { recursive: true, force: true });
+});
+
+// Two of a device that only replays; they are no evidence, so that no answer rests on them.
+function storedProfiles() {
+  const folder = mkdtempSync(join(tmpdir(), "flightplan-profiles-"));
+  const fake = fileURLToPath(new URL("../../../../probe/testdata/synthetic.json", import.meta.url));
+  const text = execFileSync(process.env.FLIGHTPLAN, ["probe", "--fake", fake, "--out", "-"], { encoding: "utf8", env: { ...process.env, FLIGHTPLAN_PROFILE_DIR: "" } });
+  const profile = JSON.parse(text);
+  const halved = { ...profile, rows: profile.rows.map((row) => ({ ...row, value: row.value / 2, low: row.low / 2, high: row.high / 2 })) };
+  for (const [name, one] of [["first", profile], ["second", halved]]) writeFileSync(join(folder, `${name}.json`), JSON.stringify({ ...one, name }));
+  return folder;
+}
 
 for (const [view, use] of Object.entries(USES)) {
   for (const colorScheme of ["light", "dark"]) {

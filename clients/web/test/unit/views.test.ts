@@ -28,7 +28,7 @@ test("the frontier has what no other plan beats by both measures", () => {
 
 test("two answers are compared in the terminal's sentences", () => {
   const found = compare(answer(10, 64), answer(8, 72, { compute: 0.75, communication: 0.25 }));
-  assert.equal(timeSentence(found), "B's step is 20 % shorter: communication -2.00 s");
+  assert.equal(timeSentence(found), "B's step is 20 % shorter (-28 %..-12 %): communication -2.00 s");
   assert.equal(memorySentence(found), "B's fullest stage needs 8.0 GiB more: parameters +4.0, mlp activations +2.0 GiB");
   assert.equal(timeSentence(compare(answer(10, 64), answer(10, 64))), "B's step takes as long as A's");
 });

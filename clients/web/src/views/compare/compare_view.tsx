@@ -20,6 +20,7 @@ import { countText, flagSpelling } from "../../words/findings";
 import { diffText, flagsText } from "../../words/command";
 import { fitSentence } from "../../words/forecast";
 import { gibNumber, partName } from "../../words/text";
+import { StepChange } from "./step_change";
 import { ValueTable } from "./value_table";
 
 export function CompareView() {
@@ -83,11 +84,12 @@ function Differences({ a, b, found }: { a: Answer; b: Answer; found: Comparison 
       {sentences.map((sentence) => <p key={sentence}><strong>{sentence}</strong></p>)}
       <ValueTable values={found.values} />
       {found.memoryTotal && <Amounts title="GiB, fullest stage" parts={found.memory} total={found.memoryTotal} text={gibNumber} />}
+      {found.effect && found.step && found.step.a !== found.step.b && <StepChange effect={found.effect} us={found.step.a} />}
       {found.step && <Amounts title="step by wall" parts={found.time} total={found.step} text={(us) => timeFigure(us, longest)} />}
       <FindingsOf letter="A" found={found.findingsA} />
       <FindingsOf letter="B" found={found.findingsB} />
       {found.findingsA.length + found.findingsB.length === 0 && <p>the same {found.common} findings</p>}
-      {live && <p>how sure the step's change is, on a terminal: <code>{command}</code> <CopyButton text={command} /></p>}
+      {live && <p>the same on a terminal: <code>{command}</code> <CopyButton text={command} /></p>}
     </div>
   );
 }

@@ -14,11 +14,12 @@ const COLUMNS = [
 interface Props {
   plans: readonly ResolveConfigResponse[];
   frontier: ReadonlySet<number>;
-  frontierOnly: boolean;
+  /** Indices of those to show. */
+  shown: ReadonlySet<number>;
 }
 
-export function PlanTable({ plans, frontier, frontierOnly }: Props) {
-  const order = plans.map((_, at) => at).filter((at) => !frontierOnly || frontier.has(at))
+export function PlanTable({ plans, frontier, shown }: Props) {
+  const order = plans.map((_, at) => at).filter((at) => shown.has(at))
     .sort((a, b) => Number(frontier.has(b)) - Number(frontier.has(a)) || a - b);
   const rows = order.map((at) => {
     const plan = plans[at]!;

@@ -1,6 +1,9 @@
 // Which plans there are: a search, then a scatter and a table, and two to compare.
 import { useSignal } from "@preact/signals";
-import { Scatter } from "../../charts/scatter";
+import type { Signal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import { isWithin, Scatter } from "../../charts/scatter";
+import type { Brush } from "../../charts/scatter";
 import { live } from "../../client/transport";
 import { ChoiceField } from "../../form/fields";
 import type { Option } from "../../form/fields";
@@ -15,6 +18,7 @@ import type { Found } from "../../state/search";
 import { flagSpelling } from "../../words/findings";
 import { denseText, expertsText, statisticsText } from "../../words/plan_text";
 import { withThousands } from "../../words/text";
+import { BrushForm } from "./brush_form";
 import { frontier, MEASURES } from "./measures";
 import type { Measure } from "./measures";
 import { PlanTable } from "./plan_table";
@@ -39,7 +43,12 @@ function Plans({ found }: { found: Found }) {
   const { base, result } = found;
   const [xAxis, yAxis, frontierOnly] = [useSignal(0), useSignal(1), useSignal(false)];
   const [x, y] = [MEASURES[xAxis.value]!, MEASURES[yAxis.value]!];
+  const brush = useSignal<Brush | undefined>(undefined);
+  useEffect(() => void (brush.value = undefined), [found, xAxis.value, yAxis.value]);
   const best = frontier(result.plans, x, y);
+  const places = result.plans.map((plan) => ({ x: x.of(plan), y: y.of(plan) }));
+  const candidates = places.map((_, at) => at).filter((at) => !frontierOnly.value || best.has(at));
+  const shown = new Set(candidates.filter((at) => isWithin(places[at]!, brush.value)));
   const name = base.model?.source.case === "name" ? base.model.source.value : "your model";
   return (
     <>
@@ -52,9 +61,10 @@ function Plans({ found }: { found: Found }) {
             <ChoiceField label="up" value={yAxis.value} options={AXES} set={(at) => (yAxis.value = at)} />
             <label class="check"><input type="checkbox" checked={frontierOnly.value} onChange={(event) => (frontierOnly.value = event.currentTarget.checked)} /> frontier only</label>
           </div>
-          <PlanScatter found={found} x={x} y={y} best={best} frontierOnly={frontierOnly.value} />
+          <PlanScatter found={found} x={x} y={y} best={best} drawn={candidates} brush={brush} />
+          <BrushForm x={x} y={y} places={candidates.map((at) => places[at]!)} brush={brush} shown={shown.size} />
           <Picked found={found} />
-          <PlanTable plans={result.plans} frontier={best} frontierOnly={frontierOnly.value} />
+          <PlanTable plans={result.plans} frontier={best} shown={shown} />
         </>
       )}
       <FindingList findings={result.findings} spelling={flagSpelling} />
@@ -68,12 +78,14 @@ interface ScatterProps {
   x: Measure;
   y: Measure;
   best: ReadonlySet<number>;
-  frontierOnly: boolean;
+  /** Indices. */
+  drawn: readonly number[];
+  brush: Signal<Brush | undefined>;
 }
 
-function PlanScatter({ found: { result }, x, y, best, frontierOnly }: ScatterProps) {
+function PlanScatter({ found: { result }, x, y, best, drawn, brush }: ScatterProps) {
   const axis = ({ name, unit }: Measure): string => (unit ? `${name}, ${unit}` : name);
-  const points = result.plans.map((plan, at) => ({
+  const points = drawn.map((at) => [at, result.plans[at]!] as const).map(([at, plan]) => ({
     key: at,
     x: x.of(plan),
     y: y.of(plan),
@@ -81,8 +93,11 @@ function PlanScatter({ found: { result }, x, y, best, frontierOnly }: ScatterPro
     frontier: best.has(at),
     chosen: picked.value.includes(at),
     label: `plan ${at + 1}, ${denseText(plan)} ${expertsText(plan)}: ${axis(x)} ${x.of(plan).toPrecision(3)}, ${axis(y)} ${y.of(plan).toPrecision(3)}`,
-  })).filter((point) => !frontierOnly || point.frontier);
-  return <Scatter title={`plans by ${x.name} and ${y.name}`} xName={axis(x)} yName={axis(y)} kinds={KINDS} points={points} choose={pick} />;
+  }));
+  return (
+    <Scatter title={`plans by ${x.name} and ${y.name}`} xName={axis(x)} yName={axis(y)} kinds={KINDS} points={points} choose={pick}
+      brush={brush.value} setBrush={(part) => (brush.value = part)} />
+  );
 }
 
 function Picked({ found }: { found: Found }) {

@@ -3,10 +3,10 @@ import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { PairedBars } from "../../charts/paired_bars";
 import { ChoiceField } from "../../form/fields";
-import type { HardwareProfile, ProbeRow } from "../../generated/flightplan/v1/profile_pb";
+import type { HardwareProfile } from "../../generated/flightplan/v1/profile_pb";
 import { DataTable } from "../../parts/data_table";
 import { FailureNote } from "../../parts/failure_note";
-import { load, profiles, rowName, rowText } from "./profiles";
+import { commonRows, load, medianRatio, profiles, rowName, rowText, variedNames } from "./profiles";
 
 const MOST_BARS = 40;
 
@@ -59,25 +59,29 @@ function One({ profile }: { profile: HardwareProfile }) {
 }
 
 function Two({ a, b }: { a: HardwareProfile; b: HardwareProfile }) {
-  const unit = useSignal("bytes_per_second");
-  const others = new Map(b.rows.map((row) => [rowName(row), row]));
-  const both = a.rows.flatMap((row): [ProbeRow, ProbeRow][] => {
-    const other = others.get(rowName(row));
-    return other && other.unit === row.unit ? [[row, other]] : [];
-  });
-  const units = [...new Set(both.map(([row]) => row.unit))];
-  const chosen = units.includes(unit.value) ? unit.value : units[0] ?? "";
-  const shown = both.filter(([row]) => row.unit === chosen);
-  const rows = shown.map(([row, other]) => ({
-    key: rowName(row), cells: [rowName(row), rowText(row.value, row.unit), rowText(other.value, row.unit), (other.value / row.value).toFixed(2)],
+  const chosen = useSignal("");
+  const groups = commonRows(a.rows, b.rows);
+  if (groups.size === 0) return <p>the two have no row in common</p>;
+  const id = groups.has(chosen.value) ? chosen.value : [...groups.keys()][0]!;
+  const pairs = groups.get(id)!;
+  const unit = pairs[0]![0].unit;
+  const names = variedNames(pairs.map(([row]) => row));
+  const rows = pairs.map(([row, other], at) => ({
+    key: names[at]!, cells: [names[at], rowText(row.value, unit), rowText(other.value, unit), (other.value / row.value).toFixed(2)],
   }));
-  if (both.length === 0) return <p>the two have no row in common</p>;
+  const overview = [...groups].map(([name, both]) => ({
+    key: name,
+    strong: name === id,
+    cells: [<button type="button" class="plain-link" onClick={() => (chosen.value = name)}>{name}</button>, both.length, medianRatio(both).toFixed(2)],
+  }));
   return (
     <>
-      <ChoiceField label="unit" value={chosen} options={units.map((name) => [name, name] as const)} set={(name) => (unit.value = name)} />
-      <PairedBars title={`rows of A and B, ${chosen}`} text={(value) => rowText(value, chosen)}
-        pairs={shown.slice(0, MOST_BARS).map(([row, other]) => ({ name: row.id, a: row.value, b: other.value }))} />
-      <DataTable caption={`A is ${a.name}, B is ${b.name}`} columns={[{ head: "row" }, { head: "A", number: true }, { head: "B", number: true }, { head: "B / A", number: true }]} rows={rows} />
+      <p>A is <strong>{a.name}</strong>, B is <strong>{b.name}</strong></p>
+      <ChoiceField label="measured" value={id} options={[...groups.keys()].map((name) => [name, name] as const)} set={(name) => (chosen.value = name)} />
+      <PairedBars title={`${id} of A and B`} text={(value) => rowText(value, unit)}
+        pairs={pairs.slice(0, MOST_BARS).map(([row, other], at) => ({ name: names[at]!, a: row.value, b: other.value }))} />
+      <DataTable caption={`${id} of A and B`} columns={[{ head: "row" }, { head: "A", number: true }, { head: "B", number: true }, { head: "B / A", number: true }]} rows={rows} />
+      <DataTable caption="everything that both have measured" columns={[{ head: "measured" }, { head: "rows", number: true }, { head: "B / A, median", number: true }]} rows={overview} />
     </>
   );
 }
