@@ -1,6 +1,7 @@
 #include "resolver/timeline/step_view.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <tuple>
 #include <utility>
@@ -19,6 +20,7 @@ constexpr int64_t kOnceEvents = 8;     // of a rank: what is done once a step, a
 constexpr int64_t kEventsPerPass = 4;  // its wait, itself, its transfers
 // What rounding leaves of nothing.
 constexpr double kNothingUs = 1e-6;
+constexpr double kRounding = 1e-10;  // of a sum as long as a step
 
 size_t At(K kind) { return static_cast<size_t>(kind); }
 
@@ -150,6 +152,7 @@ void SumStep(const StepDetail& detail, const Replay& replay, const CostTable& co
     waits += o.optimizer_start_us - (replay.end_us[rank] + o.reduce_us) + timeline->scheduled_us - EndOf(o);
     sums.once_us = o.gather_first_us + o.reduce_us + o.optimizer_us + o.fixed_us + o.gather_last_us;
     sums.bubble_us = waits - flight;
+    if (std::abs(sums.bubble_us) < std::max(kNothingUs, kRounding * timeline->scheduled_us)) sums.bubble_us = 0;
     sums.transfer_us = flight + transfers * hop * (1 - detail.hop_hidden);
     if (!counted) continue;
     timeline->scheduled[At(K::kBubble)] += sums.bubble_us;

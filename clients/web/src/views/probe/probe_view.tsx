@@ -44,7 +44,7 @@ function Profiles({ list }: { list: readonly HardwareProfile[] }) {
 function Head({ profile }: { profile: HardwareProfile }) {
   return (
     <>
-      <p>{profile.deviceName}, driver {profile.driverVersion}, CUDA {profile.cudaVersion}, {profile.kind}{profile.partial && ", partial"}</p>
+      <p>{[profile.deviceName, `driver ${profile.driverVersion}`, profile.cudaVersion && `CUDA ${profile.cudaVersion}`, profile.kind, profile.partial && "partial"].filter(Boolean).join(", ")}</p>
       {profile.notes.length > 0 && <ul>{profile.notes.map((note) => <li key={note}>{note}</li>)}</ul>}
     </>
   );
