@@ -80,7 +80,7 @@ std::string Records(const Lists& lists) {
 
 class SiteWriter {
  public:
-  SiteWriter(Backend& backend, const std::function<absl::Status(const std::string&, std::string)>& write)
+  SiteWriter(Backend& backend, const std::function<absl::Status(const std::string&, const std::string&)>& write)
       : write_(write) {
     // The commands' own pages, by the same backend; it outlives this object.
     host_.backend = std::shared_ptr<Backend>(&backend, [](Backend*) {});
@@ -125,7 +125,7 @@ class SiteWriter {
     return context.out.substr(0, context.out.find('\n'));
   }
 
-  const std::function<absl::Status(const std::string&, std::string)>& write_;
+  const std::function<absl::Status(const std::string&, const std::string&)>& write_;
   Host host_;
   std::string from_;
 };
@@ -146,7 +146,7 @@ std::string SiteFileName(absl::string_view entry) {
 }
 
 absl::Status MakeSite(Backend& backend,
-                      const std::function<absl::Status(const std::string& path, std::string text)>& write,
+                      const std::function<absl::Status(const std::string& path, const std::string& text)>& write,
                       SiteCount* count) {
   Lists lists;
   FLIGHTPLAN_RETURN_IF_ERROR(ListAll(backend, &Backend::ListRules, v1::ListRulesRequest(), &lists.rules));

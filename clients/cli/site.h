@@ -19,7 +19,7 @@ struct SiteCount {
 
 // Hands every file to `write`, by its path below the site's root ("rule/a.b.html"), an error of which ends it.
 absl::Status MakeSite(Backend& backend,
-                      const std::function<absl::Status(const std::string& path, std::string text)>& write,
+                      const std::function<absl::Status(const std::string& path, const std::string& text)>& write,
                       SiteCount* count);
 
 // A file's name for an entry's, without ending: "~2f" for what a file system or an address may not hold.

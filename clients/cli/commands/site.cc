@@ -56,7 +56,7 @@ int RunSite(Arguments args, Context& context) {
   SiteCount count;
   const absl::Status status = MakeSite(
       **backend,
-      [&](const std::string& path, std::string text) {
+      [&](const std::string& path, const std::string& text) {
         return written = WriteWholeFile((fs::path(folder) / path).string(), text);
       },
       &count);
