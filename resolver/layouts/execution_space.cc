@@ -79,13 +79,20 @@ void AddExchanges(const Asked& q, Dispatcher dispatcher, int64_t max_span, std::
   exchanges->push_back({dispatcher, true, delayed, max_span, pinned || measured ? 0 : q.f.domain + 1});
 }
 
+// The caller asked for the flex dispatcher and named no backend, and both are installed.
+bool BackendIsOpen(const Asked& q) {
+  return q.config.Get(K::moe_token_dispatcher_type).text() == "flex" && q.Has(K::moe_flex_dispatcher_backend) &&
+         !q.Pinned(K::moe_flex_dispatcher_backend) && q.f.deepep && q.f.hybridep;
+}
+
 std::vector<Exchange> ExchangesOf(const Asked& q) {
   std::vector<Exchange> exchanges;
-  if (q.Pinned(K::moe_token_dispatcher_type) || !q.f.moe) {
+  const bool pinned = q.Pinned(K::moe_token_dispatcher_type);
+  if (!q.f.moe || (pinned && !BackendIsOpen(q))) {
     AddExchanges(q, q.base.dispatcher, 0, &exchanges);
     return exchanges;
   }
-  AddExchanges(q, Dispatcher::kAllToAll, 0, &exchanges);
+  if (!pinned) AddExchanges(q, Dispatcher::kAllToAll, 0, &exchanges);
   const int64_t most = decide::FlexFailsBetweenNodes(q.f) ? q.f.domain : 0;
   if (q.f.deepep && decide::DeepepRuns(q.f, q.intent.gpu)) AddExchanges(q, Dispatcher::kDeepEp, most, &exchanges);
   if (q.f.hybridep && decide::HybridepRuns(q.f, q.intent.gpu)) {

@@ -44,12 +44,15 @@ class Giver {
 };
 
 void GiveDispatcher(const Candidate& c, Giver* to) {
-  if (!to->open(K::moe_token_dispatcher_type)) return;
   const bool flex = c.dispatcher == Dispatcher::kDeepEp || c.dispatcher == Dispatcher::kHybridEp;
-  to->Give(K::moe_token_dispatcher_type, flex ? Value("flex") : Value("alltoall"));
+  if (to->open(K::moe_token_dispatcher_type)) {
+    to->Give(K::moe_token_dispatcher_type, flex ? Value("flex") : Value("alltoall"));
+  } else if (!to->known(K::moe_token_dispatcher_type)) {
+    return;
+  }
   if (flex && to->open(K::moe_flex_dispatcher_backend)) {
     to->Give(K::moe_flex_dispatcher_backend, c.dispatcher == Dispatcher::kDeepEp ? Value("deepep") : Value("hybridep"));
-  } else if (flex && to->open(K::moe_enable_deepep)) {
+  } else if (flex && !to->known(K::moe_flex_dispatcher_backend) && to->open(K::moe_enable_deepep)) {
     to->Give(K::moe_enable_deepep, Value(true));
   }
 }

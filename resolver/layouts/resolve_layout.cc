@@ -20,6 +20,7 @@
 #include "resolver/layouts/virtual_stages.h"
 #include "resolver/pipeline/resolve.h"
 #include "resolver/planner/search.h"
+#include "resolver/rules/decide/features.h"
 
 namespace flightplan {
 namespace {
@@ -153,9 +154,15 @@ std::string Gain(const ResolvedPlan& before, const ResolvedPlan& after, const st
 
 // The knobs were given to the pipeline as words that stand; the caller did not say them.
 void TellAsDecided(const ResolvedPlan& before, const GivenKnobs& given, ResolvedPlan* plan) {
+  const auto same = [&](const auto& knob) { return before.decided.config.Get(knob.first) == knob.second; };
+  const bool same_backend = std::all_of(given.begin(), given.end(), [&](const auto& knob) {
+    return knob.first != K::moe_flex_dispatcher_backend || same(knob);
+  });
   std::vector<Knob> changed;
-  for (const auto& [knob, value] : given) {
-    if (before.decided.config.Get(knob) == value) {
+  for (const auto& knob_value : given) {
+    const Knob knob = knob_value.first;
+    // The reason for a dispatcher is one for its backend.
+    if (same(knob_value) && (knob != K::moe_token_dispatcher_type || same_backend)) {
       KeepDecision(before, knob, plan);
       MarkDecided(knob, plan);
     } else {
@@ -249,18 +256,33 @@ absl::Status WeighExecutions(const NormalizedIntent& intent, const EvidenceSnaps
   return absl::OkStatus();
 }
 
+// Dispatchers that may take the place of the plan's own. A measurement leaves none. Recipes speak for flex against the
+// all-to-all, and each of its backends is published: between these they settle nothing.
+std::vector<Dispatcher> OtherDispatchers(const NormalizedIntent& intent, const ResolvedPlan& plan, Dispatcher own) {
+  const Decision* const decision = FindDecision(plan.decided.decisions, K::moe_token_dispatcher_type);
+  std::vector<Dispatcher> others = {Dispatcher::kAllToAll, Dispatcher::kDeepEp, Dispatcher::kHybridEp};
+  std::erase(others, own);
+  if (own == Dispatcher::kDeepEp &&
+      !decide::HybridepMapFits(decide::ExtractFeatures(intent, std::nullopt, plan.decided.config))) {
+    std::erase(others, Dispatcher::kHybridEp);
+  }
+  if (decision == nullptr || !IsSettled(*decision)) return others;
+  if (decision->basis != Basis::kRecipes || own == Dispatcher::kAllToAll) return {};
+  std::erase(others, Dispatcher::kAllToAll);
+  return others;
+}
+
 // Other dispatchers that are installed, each with what the decisions make of it.
 absl::Status WeighDispatchers(const NormalizedIntent& intent, const EvidenceSnapshot& evidence, double room,
                               ExecutionSearch* prepared, ResolvedPlan* plan) {
-  if (!intent.model.is_moe() || Settled(*plan, K::moe_token_dispatcher_type)) return absl::OkStatus();
+  if (!intent.model.is_moe()) return absl::OkStatus();
   ExecutionSearch& search = *prepared;
-  const Dispatcher own = search.base.dispatcher;
   const std::vector<Exchange> all = search.question.execution.exchanges;
-  for (Dispatcher dispatcher : {Dispatcher::kAllToAll, Dispatcher::kDeepEp, Dispatcher::kHybridEp}) {
+  for (Dispatcher dispatcher : OtherDispatchers(intent, *plan, search.base.dispatcher)) {
     std::vector<Exchange>& exchanges = search.question.execution.exchanges;
     exchanges = all;
     std::erase_if(exchanges, [&](const Exchange& exchange) { return exchange.dispatcher != dispatcher; });
-    if (dispatcher == own || exchanges.empty()) continue;
+    if (exchanges.empty()) continue;
     const std::optional<FoundPlan> found =
         SearchExecutions(search.question, search.sizes, plan->step->stages, LimitUs(*plan) * kPromise);
     if (!found.has_value()) continue;

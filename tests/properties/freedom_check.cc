@@ -6,7 +6,7 @@
 //   doors      the first plan of a list and the resolved open layout are the same step, and so is that plan's layout
 //   backends   one more installed dispatcher backend does not make the step longer
 //   memory     nor does a GPU with more memory
-//   released   nor does a pin that is taken back
+//   released   nor does a pin that is taken back: of EP overlap, of a flex dispatcher's backend
 //   story      no next step is about a knob whose decision says that evidence settles it, or whose A/B is open
 //
 // "Longer" is by our own forecast and more than 1 %; where evidence settled one of the two choices against the forecast
@@ -138,14 +138,22 @@ bool ByEvidence(const v1::ResolveConfigResponse& a, const v1::ResolveConfigRespo
     const v1::Decision* const other = DecisionOf(b, name);
     if (one == nullptr || other == nullptr) continue;
     if (one->value().SerializeAsString() == other->value().SerializeAsString()) continue;
-    // The backend goes with its dispatcher.
+    // The backend goes with its dispatcher. Recipes name each of the backends, so between these only a measurement has
+    // the last word.
     const bool backend = name == kExecution[1];
     for (const v1::ResolveConfigResponse* answer : {&a, &b}) {
       const v1::Decision* const decision = DecisionOf(*answer, backend ? kExecution[0] : name);
-      if (decision != nullptr && (Settled(*decision) || decision->needs_ab())) return true;
+      if (decision == nullptr) continue;
+      if (backend ? decision->basis() == v1::BASIS_MEASURED : Settled(*decision) || decision->needs_ab()) return true;
     }
   }
   return false;
+}
+
+void Pin(const char* knob, const char* value, v1::ResolveConfigRequest* request) {
+  v1::KnobSetting& pin = *request->add_pinned_knobs();
+  pin.set_name(knob);
+  pin.mutable_value()->set_string_value(value);
 }
 
 // ---- the laws
@@ -164,6 +172,7 @@ class Checker {
     if (request.stage() != v1::STAGE_BRING_UP) {  // which takes the plainest of all on purpose
       CheckBackends(request);
       CheckReleased(request);
+      CheckReleasedBackend(request);
     }
     CheckStory(request, *answer);
     if (seed % 64 == 0) CheckDoors(request);
@@ -251,6 +260,22 @@ class Checker {
       if (answer.has_value() && Runs(*answer) && LeavesRoom(*answer)) {
         Compare("released", *answer, request, absl::StrCat("EP overlap no longer pinned ", overlap ? "on" : "off"));
       }
+    }
+  }
+
+  // Of a flex dispatcher that the caller asks for.
+  void CheckReleasedBackend(const v1::ResolveConfigRequest& request) {
+    if (request.layout().expert_model_parallel_size() <= 1) return;  // nothing to dispatch
+    v1::ResolveConfigRequest flex = request;
+    for (const char* installed : {"deepep", "hybridep"})
+      flex.mutable_software()->mutable_dispatchers()->add_backends(installed);
+    Pin("moe_token_dispatcher_type", "flex", &flex);
+    for (const char* backend : {"deepep", "hybridep"}) {
+      v1::ResolveConfigRequest named = flex;
+      Pin("moe_flex_dispatcher_backend", backend, &named);
+      const std::optional<v1::ResolveConfigResponse> answer = Answer(named);
+      if (answer.has_value() && Runs(*answer) && LeavesRoom(*answer))
+        Compare("released", *answer, flex, absl::StrCat("flex no longer by ", backend));
     }
   }
 

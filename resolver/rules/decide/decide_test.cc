@@ -220,7 +220,9 @@ TEST(Dispatcher, HangsOnFabricAndCapabilities) {
   intent.transport = "efa";
   EXPECT_EQ(Dispatcher(Plan(intent)), "alltoall");
   intent.transport.clear();
-  intent.env.capabilities_known = false;
+  intent.env.capabilities_known = false;  // as where the stack's own image stands for what was not said
+  EXPECT_EQ(Dispatcher(Plan(intent)), "deepep");
+  intent.env.capabilities.clear();
   EXPECT_EQ(Dispatcher(Plan(intent)), "alltoall");
   // Over the network, a routing map larger than any published one goes to deepep.
   intent = Intent("qwen3-next-80b-a3b", "h100", 64, {.ep = 64}, 1024);
@@ -245,11 +247,22 @@ TEST(Dispatcher, FewCopiesOfATokenFavourAlltoall) {
 }
 
 TEST(Dispatcher, SmCountUsesTheReleasesKnob) {
-  NormalizedIntent intent = Intent("qwen3-30b-a3b", "h100", 16, {.ep = 16}, 1024);
+  NormalizedIntent intent = Intent("qwen3-30b-a3b", "h100", 8, {.ep = 8}, 1024);
   EXPECT_EQ(Plan(intent).config.Get(Knob::moe_flex_dispatcher_num_sms).integer(), 32);
   intent.env.bridge_release = 5;
   intent.env.core_release = 18;
   EXPECT_EQ(Plan(intent).config.Get(Knob::moe_hybridep_num_sms).integer(), 32);
+}
+
+// More of them move no more over the network (DeepEP docs/README_Hybrid-EP.md).
+TEST(Dispatcher, FewerSmsBetweenNodes) {
+  const auto sms = [](int64_t gpus, int32_t ep) {
+    return Plan(Intent("qwen3-30b-a3b", "h100", gpus, {.ep = ep}, 1024))
+        .config.Get(Knob::moe_flex_dispatcher_num_sms)
+        .integer();
+  };
+  EXPECT_EQ(sms(8, 8), 32);
+  EXPECT_EQ(sms(16, 16), 16);
 }
 
 TEST(Dispatcher, TopologyVariablesFollowTheDomain) {

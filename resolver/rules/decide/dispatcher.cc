@@ -26,14 +26,12 @@ bool AlltoallMovesAsLittle(const Features& f) {
 std::string Share(double ratio) { return absl::StrCat(std::lround(ratio * 100), " %"); }
 
 // What is installed and runs on this fabric.
-bool HybridepUsable(D d) { return d.intent.env.capabilities_known && d.f.hybridep && HybridepRuns(d); }
-bool DeepepUsable(D d) { return d.intent.env.capabilities_known && d.f.deepep && DeepepRuns(d); }
+bool HybridepUsable(D d) { return d.f.hybridep && HybridepRuns(d); }
+bool DeepepUsable(D d) { return d.f.deepep && DeepepRuns(d); }
 bool NoneUsable(D d) { return !HybridepUsable(d) && !DeepepUsable(d); }
 // EP leaves the multi-node NVLink domain.
 bool PartialRack(D d) { return d.f.rack_scale && d.f.ep_domains > 1; }
 bool InsideDomain(D d) { return !d.f.ep_crosses_domain; }
-int64_t RoutingMap(D d) { return d.f.ep * d.f.experts; }
-bool LargeRoutingMap(D d) { return RoutingMap(d) > evidence::kMaxNetworkRoutingMap; }
 
 constexpr char kNotKnown[] =
     "not known whether deepep or hybridep is installed; a missing backend fails at model build";
@@ -124,7 +122,7 @@ constexpr Row kBackends[] = {
      .basis = Basis::kRecipes,
      .cites = {evidence::kDispatcherGuide},
      .other = Other{"flex", "worth an A/B"}},
-    {.when = [](D d) { return HybridepUsable(d) && (!LargeRoutingMap(d) || !DeepepUsable(d)); },
+    {.when = [](D d) { return HybridepUsable(d) && (HybridepMapFits(d.f) || !DeepepUsable(d)); },
      .value = "hybridep",
      .why =
          [](D d) {
@@ -197,8 +195,14 @@ void CheckBackend(Deliberation& d) {
   }
 }
 
-// How many SMs the backend takes: what the probe measured, else what its harness uses.
+// How many SMs the backend takes: what the probe measured, else what was published.
 Value SmsOf(bool hybridep, const std::optional<SmOutlook>& probed, D d, Why* why) {
+  if (!probed.has_value() && hybridep && d.f.ep_crosses_domain) {
+    why->reason = "the network is the bound: twice the SMs moved no more of it, and what they leave computes";
+    why->basis = Basis::kMeasured;
+    why->citations = {evidence::kHybridepNetworkSms};
+    return Value(evidence::kNetworkSms);
+  }
   if (!probed.has_value()) {
     why->reason = hybridep ? "the count that the performance harness uses; 16 to 32 is the range worth sweeping"
                            : "DeepEP's default; worth a sweep once dispatch shows in the profile";
@@ -295,8 +299,7 @@ absl::string_view BackendForFabric(D d) {
   const bool known = d.intent.env.capabilities_known;
   const bool hybridep = HybridepRuns(d) && (!known || d.f.hybridep);
   const bool deepep = DeepepRuns(d) && (!known || d.f.deepep);
-  const bool map_fits = InsideDomain(d) || !LargeRoutingMap(d);
-  return hybridep && (map_fits || !deepep) ? "hybridep" : "deepep";
+  return hybridep && (HybridepMapFits(d.f) || !deepep) ? "hybridep" : "deepep";
 }
 
 // The caller named the dispatcher.

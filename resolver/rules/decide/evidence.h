@@ -83,6 +83,9 @@ inline constexpr absl::string_view kPartialRack =
     "Megatron-Bridge 1805a6043: an NVL16 partition cannot allocate HybridEP's fabric handle at EP32";
 inline constexpr absl::string_view kHybridepHarnessSms =
     "Megatron-Bridge@067f987df scripts/performance/utils/overrides.py:86 sets 32 SMs for hybridep";
+inline constexpr absl::string_view kHybridepNetworkSms =
+    "DeepEP@94a9f8f6 docs/README_Hybrid-EP.md: EP64 on H100 over the network, 8 -> 16 SMs: dispatch 41.5 -> 41.2 GB/s, "
+    "combine 47.7 -> 46.6; Megatron-Bridge@067f987df recipes/deepseek/h100: 16 at EP64";
 inline constexpr absl::string_view kDeepepDefaultSms =
     "Megatron-LM@d98e8a64dd megatron/core/transformer/moe/token_dispatcher.py:1287 uses 20 SMs for deepep";
 
@@ -90,6 +93,8 @@ inline constexpr absl::string_view kDeepepDefaultSms =
 // dispatcher without its advantage (E-414, E-417: top-4).
 inline constexpr int64_t kFewCopies = 4;
 inline constexpr double kLittleDedup = 0.75;
+// SMs that HybridEP was measured with between nodes.
+inline constexpr int kNetworkSms = 16;
 // HybridEP gathers a routing map of EP x experts entries per token. The largest published one over a network is
 // DeepSeek-V3's, EP64 x 256 experts; the published EP64 x 512 recipe uses deepep.
 inline constexpr int64_t kMaxNetworkRoutingMap = int64_t{64} * 256;

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "resolver/catalog/memory_coefficients.h"
+#include "resolver/rules/decide/evidence.h"
 
 namespace flightplan::decide {
 namespace {
@@ -159,6 +160,10 @@ bool DeepepRuns(const Features& features, const GpuSystem& gpu) {
 // A system whose compute capability is not published yet may have it.
 bool HybridepRuns(const Features& features, const GpuSystem& gpu) {
   return features.domain > 1 && (gpu.cc_major == 0 || (gpu.cc_major >= 8 && gpu.cc_major <= 10));
+}
+
+bool HybridepMapFits(const Features& features) {
+  return !features.ep_crosses_domain || features.ep * features.experts <= evidence::kMaxNetworkRoutingMap;
 }
 
 bool FlexFailsBetweenNodes(const Features& features) { return features.blackwell && !features.rack_scale; }

@@ -71,6 +71,10 @@ Features ExtractFeatures(const NormalizedIntent& intent, const std::optional<Mod
 bool DeepepRuns(const Features& features, const GpuSystem& gpu);
 bool HybridepRuns(const Features& features, const GpuSystem& gpu);
 
+// Whether HybridEP's routing map is as small as the largest that was published over a network; inside an NVLink domain
+// nothing is said against any.
+bool HybridepMapFits(const Features& features);
+
 // Whether both failed in the field between nodes of this hardware (rules/core/field_reports.cc).
 bool FlexFailsBetweenNodes(const Features& features);
 
