@@ -105,6 +105,7 @@ v1::HardwareProfile WithPeers() {
 
 TEST(ProbeProfile, DecisionsCiteItsRows) {
   v1::ResolveConfigRequest request = InsideANode();
+  request.mutable_software()->mutable_dispatchers();  // none: the exchange is NCCL's, which the profile has
   *request.mutable_probe_profile() = WithPeers();
   const v1::ResolveConfigResponse response = Resolve(request);
   const v1::Decision* overlap = Find(response, "overlap_moe_expert_parallel_comm");

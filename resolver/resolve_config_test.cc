@@ -1,10 +1,13 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <initializer_list>
 #include <limits>
 #include <memory>
 #include <set>
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "flightplan/v1/catalog_service.pb.h"
 #include "flightplan/v1/resolver_service.pb.h"
 #include "resolver/base/utf8.h"
@@ -444,6 +447,54 @@ TEST(ResolveConfig, OffersToMoveTheOptimizerWhereThatCostsLeast) {
   v1::ResolveConfigResponse after;
   ASSERT_TRUE(TestResolver().ResolveConfig(request, &after).ok());
   EXPECT_EQ(after.estimate().fit(), v1::FIT_VERDICT_FITS);
+}
+
+// What the answer took from the image of its stack: "te=2.17.1 dispatchers=deepep,hybridep"; empty: nothing.
+std::string TakenFromImage(const v1::ResolveConfigRequest& request) {
+  v1::ResolveConfigResponse answer;
+  EXPECT_TRUE(TestResolver().ResolveConfig(request, &answer).ok());
+  for (const v1::Finding& finding : answer.findings()) {
+    if (finding.rule_id() != "decide.software-from-image") continue;
+    std::string taken;
+    for (const v1::KnobSetting& fact : finding.observed()) {
+      absl::StrAppend(&taken, taken.empty() ? "" : " ", fact.name(), "=", fact.value().string_value());
+    }
+    return taken;
+  }
+  return "";
+}
+
+TEST(ResolveConfig, TakesFromTheImageWhatIsNotSaid) {
+  v1::ResolveConfigRequest request = DeepSeekOnH100();
+  EXPECT_EQ(TakenFromImage(request), "te=2.17.1 dispatchers=deepep,hybridep");
+  request.mutable_target()->set_version("0.15");
+  EXPECT_EQ(TakenFromImage(request), "te=2.9.0 dispatchers=deepep");
+  request.mutable_hardware()->set_gpu("a100-sxm-80gb");  // the image's DeepEP is built for Hopper and later
+  EXPECT_EQ(TakenFromImage(request), "te=2.9.0");
+  request.mutable_software()->set_te_version("2.8.0");
+  EXPECT_EQ(TakenFromImage(request), "");
+  request.mutable_hardware()->set_gpu("h100-sxm");
+  request.mutable_software()->mutable_dispatchers();  // the caller's word: none
+  EXPECT_EQ(TakenFromImage(request), "");
+}
+
+double StepWith(v1::ResolveConfigRequest request, std::initializer_list<const char*> backends) {
+  request.mutable_software()->set_te_version("2.12.0");
+  auto& dispatchers = *request.mutable_software()->mutable_dispatchers();
+  for (const char* backend : backends) dispatchers.add_backends(backend);
+  v1::ResolveConfigResponse answer;
+  EXPECT_TRUE(TestResolver().ResolveConfig(request, &answer).ok());
+  return answer.estimate().step_time_us().value();
+}
+
+TEST(ResolveConfig, OneMoreBackendMakesNoStepLonger) {
+  v1::ResolveConfigRequest request = DeepSeekOnH100();
+  request.mutable_layout()->set_virtual_pipeline_model_parallel_size(4);
+  const double none = StepWith(request, {}), deepep = StepWith(request, {"deepep"});
+  const double hybridep = StepWith(request, {"hybridep"}), both = StepWith(request, {"deepep", "hybridep"});
+  EXPECT_LE(deepep, none);
+  EXPECT_LE(hybridep, none);
+  EXPECT_LE(both, std::min(deepep, hybridep) * 1.01);
 }
 
 TEST(ResolveConfig, AVerdictIsSmall) {

@@ -145,8 +145,27 @@ TEST_F(ProbeTest, AnotherProgramsExchangeMovesTheForecast) {
   ASSERT_TRUE(ProfileFromJson(Contents(File("both.json")), &both).ok());
   EXPECT_EQ(both.rows(both.rows_size() - 1).kind(), "imported");
   const auto step = [&](const std::string& file) {
-    EXPECT_EQ(Run({"resolve", "--model", "qwen3-30b-a3b", "--gpu", "h200-sxm", "--gpus", "8", "--tp", "1", "--pp", "1",
-                   "--ep", "8", "--gbs", "512", "--format", "json", "--profile", file}),
+    EXPECT_EQ(Run({"resolve",
+                   "--model",
+                   "qwen3-30b-a3b",
+                   "--gpu",
+                   "h200-sxm",
+                   "--gpus",
+                   "8",
+                   "--tp",
+                   "1",
+                   "--pp",
+                   "1",
+                   "--ep",
+                   "8",
+                   "--gbs",
+                   "512",
+                   "--capability",
+                   "none",
+                   "--format",
+                   "json",
+                   "--profile",
+                   file}),
               kExitOk)
         << context_.err;
     const size_t at = context_.out.find("\"step_time_us\"");

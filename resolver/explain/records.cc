@@ -78,9 +78,9 @@ constexpr Record kRecords[] = {
      "Megatron-Core's dispatcher guide, published recipes, measured runs"},
     {"decide.dispatcher-sms", "dispatcher", "decision", "decide", Verdict::kAdvice,
      "moe_flex_dispatcher_num_sms moe_hybridep_num_sms moe_deepep_num_sms moe_flex_dispatcher_backend",
-     "the SMs of the flex dispatcher's kernels: what a profile of this GPU shows, else 32 for hybridep and 20 for "
-     "deepep",
-     "Megatron-Bridge's performance harness; DeepEP's default"},
+     "the SMs of the flex dispatcher's kernels: what a profile of this GPU shows, else 32 for hybridep (16 "
+     "between nodes) and 20 for deepep",
+     "Megatron-Bridge's performance harness; DeepEP's default and measurements"},
     {"decide.does-not-fit", "fit", "warning", "decide", Verdict::kAdvice, "recompute_granularity optimizer_cpu_offload",
      "after recompute and offload the plan must fit the GPU's memory by the closed formulas; else a layout that splits "
      "the model further, or fewer tokens in a microbatch",
@@ -198,6 +198,10 @@ constexpr Record kRecords[] = {
      "the shared expert hides part of the all-to-all where EP overlap does not, its work covers the exchange and it is "
      "not recomputed",
      kRecipes},
+    {"decide.software-from-image", "version-gate", "info", "decide", Verdict::kAdvice, "",
+     "what a question does not say of its software is taken from the image that the stack's own Dockerfile makes of "
+     "the release: say --te and --capability where yours has others",
+     "resolver/catalog/images.yaml"},
     {"decide.tp-overlap", "overlap", "decision", "decide", Verdict::kAdvice,
      "tp_comm_overlap tensor_model_parallel_size sequence_parallel moe_token_dispatcher_type deterministic_mode",
      "all-gather and reduce-scatter of TP run beside the GEMMs; off without sequence parallelism, with a flex "

@@ -52,6 +52,7 @@ v1::ResolveConfigRequest Question(const Catalog& catalog, uint64_t seed) {
   request.mutable_workload()->set_seq_length(pick(kSequences));
   request.mutable_workload()->set_global_batch_size(int64_t{gpus} * 8);
   request.mutable_target()->set_framework("megatron-bridge");
+  request.mutable_software()->mutable_dispatchers();  // none: what is odd is so for all of them
   return request;
 }
 

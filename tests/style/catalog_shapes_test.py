@@ -13,7 +13,7 @@ from sources import ROOT
 
 CATALOG = ROOT / "resolver/catalog"
 STEP, MEASURED, MEMORY, RELEASES = "step_rates.yaml", "measured_rates.yaml", "memory.yaml", "releases.yaml"
-DERIVATIVES, LOG_LINES, RECIPES = "derivatives.yaml", "log_lines.yaml", "perf_recipes.tsv"
+DERIVATIVES, IMAGES, LOG_LINES, RECIPES = "derivatives.yaml", "images.yaml", "log_lines.yaml", "perf_recipes.tsv"
 
 
 def generate(script, texts, outputs, *more):
@@ -80,6 +80,14 @@ class Shapes(unittest.TestCase):
             (DERIVATIVES, "name: MindSpeed", "name: slime", "'slime' stands twice"),
             (DERIVATIVES, "- --actor-num-nodes", "- actor-num-nodes", "derivatives[0].flags[1]: must be a flag"),
             (DERIVATIVES, "- --actor-num-nodes", "- --zactor", "slime: '--advantage-estimator' must come after '--zactor'")))
+
+    def test_images(self):
+        self.hold("gen_images.py", (IMAGES,), ("images.cc",), (
+            (IMAGES, 'te: "2.9"', "te: 2.9", "images[10].te: must be a version"),
+            (IMAGES, "[deepep], compute: 8", "[deep-ep], compute: 8", "backends[0]: must be one of deepep"),
+            (IMAGES, 'release: "0.16"', 'release: "0.14"', "megatron-lm: must have a row for each release"),
+            (IMAGES, "stack: loongforge", "stack: loongforg", "loongforg: is no stack"),
+            (IMAGES, "LoongForge:docker/Dockerfile:78", "LoongForge:docker/Dockerfile", "must be repository:file:line")))
 
     def test_log_lines(self):
         self.hold("gen_log_lines.py", (LOG_LINES,), ("log_lines.cc",), (

@@ -4,6 +4,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "clients/cli/commands/commands.h"
 #include "clients/cli/findings.h"
 #include "clients/cli/output.h"
@@ -110,7 +111,28 @@ int PrintLaunch(const Format& format, const OutputOptions& output, const v1::Res
   return kExitOk;
 }
 
-std::vector<std::string> Assumed(const ResolveOptions& options, const v1::ResolveConfigRequest& request) {
+// What the resolver took from the stack's own image, as a part of what is assumed; empty: nothing. It is told there
+// alone.
+std::string TakenFromImage(v1::ResolveConfigResponse* response) {
+  auto& findings = *response->mutable_findings();
+  const auto image = std::find_if(findings.begin(), findings.end(), [](const v1::Finding& finding) {
+    return finding.rule_id() == "decide.software-from-image";
+  });
+  if (image == findings.end()) return "";
+  std::vector<std::string> taken, flags;
+  for (const v1::KnobSetting& fact : image->observed()) {
+    const bool te = fact.name() == "te";
+    taken.push_back(absl::StrCat(te ? "TE " : "", absl::StrReplaceAll(fact.value().string_value(), {{",", " and "}})));
+    flags.push_back(te ? "--te" : "--capability");
+  }
+  const std::string text = absl::StrCat(absl::StrJoin(taken, ", "), " as in ", response->target(), "'s own image (",
+                                        absl::StrJoin(flags, ", "), ")");
+  findings.erase(image);
+  return text;
+}
+
+std::vector<std::string> Assumed(const ResolveOptions& options, const v1::ResolveConfigRequest& request,
+                                 v1::ResolveConfigResponse* response) {
   std::vector<std::string> assumed;
   if (!options.seq.has_value()) {
     assumed.push_back(absl::StrCat("sequence ", WithThousands(request.workload().seq_length()), " (--seq)"));
@@ -120,7 +142,11 @@ std::vector<std::string> Assumed(const ResolveOptions& options, const v1::Resolv
   }
   if (options.precision.empty()) assumed.push_back("bf16 (--precision)");
   if (options.stage.empty()) assumed.push_back("production (--stage)");
-  if (options.stack.capabilities.empty()) assumed.push_back("installed dispatcher backends unknown (--capability)");
+  const std::string image = TakenFromImage(response);
+  if (!image.empty()) assumed.push_back(image);
+  if (options.stack.capabilities.empty() && !absl::StrContains(image, "--capability")) {
+    assumed.push_back("installed dispatcher backends unknown (--capability)");
+  }
   return assumed;
 }
 
@@ -182,7 +208,8 @@ int RunResolve(Arguments args, Context& context) {
     get_gpu.set_name(request.hardware().gpu());
     v1::GpuSystem gpu;
     (void)(*backend)->GetGpu(get_gpu, &gpu);  // only for its NVLink domain on the page
-    const ResolvePage page{request, response, gpu, Assumed(options, request), output.verbose};
+    const std::vector<std::string> assumed = Assumed(options, request, &response);
+    const ResolvePage page{request, response, gpu, assumed, output.verbose};
     if (output.format == "html") {
       context.out += ResolveReport(page, args, **backend);
     } else {

@@ -64,7 +64,7 @@ def test_a_dialect_that_was_not_asked_for_says_how_to_ask() -> None:
 
 
 def test_explain_a_decision_a_pinned_knob_and_nothing() -> None:
-    plan = small(knobs={"moe_permute_fusion": True})
+    plan = small(knobs={"moe_permute_fusion": True}, dispatchers=[])
     decided = plan.explain("moe_token_dispatcher_type")
     assert decided.value == "alltoall"
     assert decided.origin == "decided"
