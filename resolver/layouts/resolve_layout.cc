@@ -256,6 +256,8 @@ absl::Status WeighExecutions(const NormalizedIntent& intent, const EvidenceSnaps
   return absl::OkStatus();
 }
 
+bool IsFlex(Dispatcher dispatcher) { return dispatcher == Dispatcher::kDeepEp || dispatcher == Dispatcher::kHybridEp; }
+
 // Dispatchers that may take the place of the plan's own. A measurement leaves none. Recipes speak for flex against the
 // all-to-all, and each of its backends is published: between these they settle nothing.
 std::vector<Dispatcher> OtherDispatchers(const NormalizedIntent& intent, const ResolvedPlan& plan, Dispatcher own) {
@@ -272,6 +274,26 @@ std::vector<Dispatcher> OtherDispatchers(const NormalizedIntent& intent, const R
   return others;
 }
 
+// The best execution with this dispatcher, where it promises a shorter step than the plan's. Its SMs are not those of
+// the plan's own, and what hangs on one flex backend hangs on the other.
+std::optional<FoundPlan> SearchWith(Dispatcher dispatcher, const ResolvedPlan& plan, ExecutionSearch* prepared) {
+  ExecutionSearch& search = *prepared;
+  std::erase_if(search.question.execution.exchanges,
+                [&](const Exchange& exchange) { return exchange.dispatcher != dispatcher; });
+  if (search.question.execution.exchanges.empty()) return std::nullopt;
+  const bool alike = IsFlex(dispatcher) && IsFlex(search.base.dispatcher);
+  const std::vector<Graphs> graphs = search.question.execution.graphs;
+  if (alike && Settled(plan, K::cuda_graph_impl))
+    search.question.execution.graphs = {{search.base.graphs, search.base.graph_modules}};
+  const double promise = alike ? 1 : kPromise;
+  const uint16_t own_sms = std::exchange(search.base.num_sms, 0);
+  std::optional<FoundPlan> found =
+      SearchExecutions(search.question, search.sizes, plan.step->stages, LimitUs(plan) * promise);
+  search.base.num_sms = own_sms;
+  search.question.execution.graphs = graphs;
+  return found;
+}
+
 // Other dispatchers that are installed, each with what the decisions make of it.
 absl::Status WeighDispatchers(const NormalizedIntent& intent, const EvidenceSnapshot& evidence, double room,
                               ExecutionSearch* prepared, ResolvedPlan* plan) {
@@ -279,12 +301,8 @@ absl::Status WeighDispatchers(const NormalizedIntent& intent, const EvidenceSnap
   ExecutionSearch& search = *prepared;
   const std::vector<Exchange> all = search.question.execution.exchanges;
   for (Dispatcher dispatcher : OtherDispatchers(intent, *plan, search.base.dispatcher)) {
-    std::vector<Exchange>& exchanges = search.question.execution.exchanges;
-    exchanges = all;
-    std::erase_if(exchanges, [&](const Exchange& exchange) { return exchange.dispatcher != dispatcher; });
-    if (exchanges.empty()) continue;
-    const std::optional<FoundPlan> found =
-        SearchExecutions(search.question, search.sizes, plan->step->stages, LimitUs(*plan) * kPromise);
+    search.question.execution.exchanges = all;
+    const std::optional<FoundPlan> found = SearchWith(dispatcher, *plan, &search);
     if (!found.has_value()) continue;
     const GivenKnobs given = DispatcherKnobs(found->candidate, plan->decided.config, intent);
     NormalizedIntent asked = intent;

@@ -19,6 +19,7 @@ inline v1::ResolveConfigRequest SampleResolveRequest() {
   request.mutable_target()->set_framework("megatron-lm");
   request.mutable_software()->set_te_version("2.12.0");
   request.mutable_software()->set_torch_version("2.9.0");
+  request.mutable_software()->mutable_dispatchers();  // none, as every figure so far was measured
   request.mutable_layout()->set_tensor_model_parallel_size(2);
   request.mutable_layout()->set_pipeline_model_parallel_size(8);
   request.mutable_layout()->set_virtual_pipeline_model_parallel_size(4);
