@@ -148,14 +148,19 @@ TEST(ValidateConfig, ALaunchWithoutWhatItStartsFromWillNotRun) {
   EXPECT_EQ(MissingIn(bare), Ids({"start.train-length", "start.learning-rate", "start.tokenizer"}));
   constexpr char kWhole[] = "--mock-data --train-samples 1000 --lr 1e-4 --tokenizer-type NullTokenizer ";
   EXPECT_TRUE(JudgedLaunch(kWhole).will_run());
-  const v1::ValidateConfigResponse default_tokenizer = JudgedLaunch("--train-iters 10 --lr 1e-4");
+  const v1::ValidateConfigResponse default_tokenizer =
+      JudgedLaunch("--train-iters 10 --lr 1e-4 --data-path /data/corpus");
   EXPECT_EQ(MissingIn(default_tokenizer), Ids({"start.tokenizer"}));
   EXPECT_TRUE(default_tokenizer.will_run());
+  const v1::ValidateConfigResponse no_data = JudgedLaunch("--train-iters 10 --lr 1e-4 --tokenizer-type NullTokenizer");
+  EXPECT_EQ(MissingIn(no_data), Ids({"start.data"}));
+  EXPECT_FALSE(no_data.will_run());
 }
 
 TEST(ValidateConfig, WhatAVariableMayHoldIsNotMissing) {
   using Ids = std::set<std::string>;
-  EXPECT_EQ(MissingIn(JudgedLaunch("--lr $LR --tokenizer-type ${TOKENIZER:?which} --train-iters $N")), Ids());
+  EXPECT_EQ(MissingIn(JudgedLaunch("--lr $LR --tokenizer-type ${TOKENIZER:?which} --train-iters $N --data-path $DATA")),
+            Ids());
   EXPECT_EQ(MissingIn(JudgedLaunch("$TRAINING_ARGS")), Ids());
   EXPECT_EQ(MissingIn(JudgedLaunch("--use-checkpoint-args --load /checkpoints")), Ids());
   EXPECT_EQ(MissingIn(JudgedLaunch("--skip-train")), Ids());

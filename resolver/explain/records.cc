@@ -269,6 +269,11 @@ constexpr Record kRecords[] = {
     {"slurm.world-size", "slurm", "warning", "door", Verdict::kAdvice, "",
      "the launcher starts one process for each GPU that the job asks for; judged as the launcher says",
      "flightplan's Slurm door"},
+    {"start.data", "data", "error", "build", Verdict::kWillRun, "data_path mock_data data_args_path train_data_path",
+     "a whole launch of Megatron-LM names its data or mock data: without either the dataset's builder opens a file "
+     "that is "
+     "none",
+     "Megatron-LM:megatron/core/datasets/blended_megatron_dataset_builder.py:468"},
     {"start.learning-rate", "schedule", "error", "build", Verdict::kWillRun, "lr",
      "a whole launch of Megatron-LM says a learning rate: the schedule is built from it after the model",
      "Megatron-LM:megatron/core/optimizer_param_scheduler.py:148"},

@@ -1,9 +1,9 @@
 #include "resolver/judge/missing_inputs.h"
 
-#include <array>
 #include <string>
 #include <utility>
 
+#include "absl/types/span.h"
 #include "resolver/plan/stack.h"
 #include "resolver/stacks/input_format.h"
 
@@ -16,30 +16,28 @@ using K = Knob;
 struct Input {
   absl::string_view rule_id, area;
   Severity severity;
-  std::array<K, 2> knobs;
+  absl::Span<const K> knobs;
   absl::string_view seen, needs, source;
 };
 
+constexpr K kLength[] = {K::train_iters, K::train_samples};
+constexpr K kRate[] = {K::lr};
+constexpr K kTokenizer[] = {K::tokenizer_type, K::vocab_file};
+// Those of which the data is another's, too: fine-tuning may name mock data of its own, RL makes its own.
+constexpr K kData[] = {K::data_path,       K::mock_data, K::data_args_path, K::per_split_data_args_path,
+                       K::train_data_path, K::sft,       K::perform_rl_step};
+
 constexpr Input kInputs[] = {
-    {"start.train-length",
-     "schedule",
-     Severity::kError,
-     {K::train_iters, K::train_samples},
-     "neither --train-iters nor --train-samples",
-     "training needs a length: --train-iters N or --train-samples N",
-     "Megatron-LM:megatron/training/training.py:2586"},
-    {"start.learning-rate",
-     "schedule",
-     Severity::kError,
-     {K::lr, K::lr},
-     "no --lr",
-     "the schedule needs a learning rate: --lr VALUE",
-     "Megatron-LM:megatron/core/optimizer_param_scheduler.py:148"},
-    {"start.tokenizer",
-     "data",
-     Severity::kWarning,
-     {K::tokenizer_type, K::vocab_file},
-     "no --tokenizer-type",
+    {"start.train-length", "schedule", Severity::kError, kLength, "neither --train-iters nor --train-samples",
+     "training needs a length: --train-iters N or --train-samples N", "Megatron-LM:megatron/training/training.py:2586"},
+    {"start.learning-rate", "schedule", Severity::kError, kRate, "no --lr",
+     "the schedule needs a learning rate: --lr VALUE", "Megatron-LM:megatron/core/optimizer_param_scheduler.py:148"},
+    {"start.data", "data", Severity::kError, kData, "neither --data-path nor --mock-data",
+     "training needs data: --data-path PREFIX, or --mock-data; without either the dataset's builder opens a file that "
+     "is "
+     "none",
+     "Megatron-LM:megatron/core/datasets/blended_megatron_dataset_builder.py:468"},
+    {"start.tokenizer", "data", Severity::kWarning, kTokenizer, "no --tokenizer-type",
      "the script takes a tokenizer of its own (pretrain_gpt.py: GPT-2's) and downloads it: say --tokenizer-type, "
      "NullTokenizer for mock data",
      "Megatron-LM:pretrain_gpt.py:527"},

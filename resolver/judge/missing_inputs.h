@@ -1,5 +1,5 @@
 // What a whole launch leaves out and its program asks for after the configuration was accepted: how long to train and
-// the learning rate; and the tokenizer, which it would choose itself.
+// the learning rate, the data; and the tokenizer, which it would choose itself.
 #pragma once
 
 #include <vector>

@@ -81,6 +81,28 @@ TEST(RequiredInputs, OfABenchmarkAreNone) {
   }
 }
 
+TEST(RequiredInputs, NothingStartsWithoutData) {
+  for (const absl::string_view dialect : {"megatron-lm", "loongforge"}) {
+    for (const RequiredInput& input : Rendered(dialect, 8, false).required_inputs) {
+      EXPECT_TRUE(input.name != "data" || input.without.empty()) << input.without;
+    }
+  }
+}
+
+bool HasPair(const Launch& launch, absl::string_view flag, absl::string_view value) {
+  const auto at = std::find(launch.argv.begin(), launch.argv.end(), flag);
+  return at != launch.argv.end() && at + 1 != launch.argv.end() && *(at + 1) == value;
+}
+
+// The vocabulary stands in the model's file, and the tokenizer of numbers takes its size from a flag.
+TEST(RequiredInputs, ABenchmarkOfLoongForgeSaysItsVocabulary) {
+  const Launch text = Rendered("loongforge", 8, true, Knob::model_name, Value("qwen3-30b-a3b"));
+  EXPECT_TRUE(text.required_inputs.empty());
+  EXPECT_TRUE(HasPair(text, "--vocab-size", "151936")) << text.text;
+  const Launch images = Rendered("loongforge", 8, true, Knob::model_name, Value("qwen3-vl-30b-a3b"));
+  EXPECT_EQ(Names(images), std::set<std::string>({"tokenizer", "data"})) << "it has no mock data";
+}
+
 TEST(RequiredInputs, LeaveOutWhatIsGiven) {
   EXPECT_EQ(Names(Rendered("megatron-lm", 8, false, Knob::lr, Value(3e-4))).count("lr"), 0u);
   EXPECT_EQ(Names(Rendered("megatron-lm", 8, false, Knob::train_samples, Value(10))).count("train_iters"), 0u);

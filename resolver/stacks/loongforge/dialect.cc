@@ -62,6 +62,21 @@ std::optional<std::string> OverrideOf(const LoongForgeModel* file, Knob knob, co
   return absl::StrCat("+", file->foundation, Name(knob));
 }
 
+// Its tokenizer of numbers takes the size of the vocabulary from a flag, which nobody sets where the model's file says
+// it (the fork's megatron/training/tokenizer/tokenizer.py:69). What trains on images has no mock data
+// (data/multimodal/dataloader_provider.py:349).
+StartWords StartOf(const LoongForgeModel* file) {
+  StartWords start = kLoongForgeStart;
+  if (file == nullptr) return start;
+  const auto vocab = file->keys.find(absl::StrCat(file->foundation, "vocab_size_in_config_file"));
+  if (vocab != file->keys.end() && vocab->second.is_int()) start.vocab_size = vocab->second.integer();
+  if (!file->foundation.empty()) {
+    start.mocks = false;
+    start.data = "what to train on: the folder of an Energon dataset";
+  }
+  return start;
+}
+
 }  // namespace
 
 ParseResult ParseLoongForge(absl::Span<const Argument> args, const Environment& env) {
@@ -117,7 +132,7 @@ Launch RenderLoongForge(const RenderInput& input) {
          "--model-name qwen3-30b-a3b", ""},
         "--model-name \"${MODEL_NAME:?name of the model in LoongForge, or --config-file FILE in its place}\"", &launch);
   }
-  AskForStart(input, kLoongForgeTokenizer, &launch);
+  AskForStart(input, StartOf(file), &launch);
   return launch;
 }
 

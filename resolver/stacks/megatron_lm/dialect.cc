@@ -173,7 +173,7 @@ Launch WriteMegatronFlags(const RenderInput& input, absl::string_view program) {
 
 Launch RenderMegatronLm(const RenderInput& input) {
   Launch launch = WriteMegatronFlags(input, absl::StrCat(TorchrunWords(input.env), " pretrain_gpt.py"));
-  AskForStart(input, kMegatronTokenizer, &launch);
+  AskForStart(input, kMegatronStart, &launch);
   return launch;
 }
 
@@ -194,7 +194,7 @@ Launch RenderOneGpuCheck(const RenderInput& input) {
   one_gpu.world_size = one_gpu.gpus_per_node = 1;
   const RenderInput check{config, one_gpu, vars, nullptr, /*benchmark=*/true};
   Launch launch = WriteMegatronFlags(check, "python pretrain_gpt.py");
-  AskForStart(check, kMegatronTokenizer, &launch);
+  AskForStart(check, kMegatronStart, &launch);
   return launch;
 }
 
