@@ -157,6 +157,7 @@ void OverrideReader::ReadField(const Argument& argument, absl::string_view secti
     out_->recipe_vars[std::string(field)] = value.is_text() ? std::string(value.text()) : value.ToText();
     return;
   }
+  if (field == "_target_") return ReadClass(argument, section);
   const std::optional<K> knob = FindBridgeField(section, field);
   if (!knob.has_value()) return Unknown(argument, section, field);
   if (!Row(*knob).bridge.Contains(release_)) {
@@ -167,6 +168,13 @@ void OverrideReader::ReadField(const Argument& argument, absl::string_view secti
     Keep(K::dataset_offline_packing_specs, Value(true), argument.at);
   }
   Keep(*knob, Canonical(*knob, value), argument.at);
+}
+
+// ++comm_overlap._target_=megatron.bridge.training.comm_overlap.CommOverlapConfig makes the object.
+void OverrideReader::ReadClass(const Argument& argument, absl::string_view section) {
+  if (section == "comm_overlap") return Keep(K::comm_overlap_configured, Value(true), argument.at);
+  if (section == "mixed_precision") return Keep(K::mixed_precision_configured, Value(true), argument.at);
+  if (!KnowsSection(section)) Refuse(argument, kUnknown, Printable(argument.text), UnknownSection(section));
 }
 
 void OverrideReader::Unknown(const Argument& argument, absl::string_view section, absl::string_view field) {
@@ -265,6 +273,43 @@ std::vector<std::string> WriteOverrides(const std::vector<std::pair<Knob, Value>
   return overrides;
 }
 
+// Of most recipes `comm_overlap` is nothing, and `mixed_precision` a name (recipes/common.py:128): an override reaches
+// no field of either. With a class of its own the object is made, where there is one it stays (omegaconf_utils.py:454).
+// `needed`: a field that the class must be given.
+void MakeObject(absl::string_view section, absl::string_view target, absl::string_view needed,
+                std::vector<std::string>* overrides) {
+  const std::string prefix = absl::StrCat(section, ".");
+  const auto inside = [&](const std::string& word) { return absl::StartsWith(word, prefix); };
+  const auto first = std::find_if(overrides->begin(), overrides->end(), inside);
+  if (first == overrides->end()) return;
+  std::vector<std::string> head = {absl::StrCat("++", prefix, "_target_=megatron.bridge.training.", target)};
+  const auto needs = [&](const std::string& word) { return absl::StartsWith(word, absl::StrCat(prefix, needed, "=")); };
+  if (!needed.empty() && std::none_of(overrides->begin(), overrides->end(), needs)) {
+    head.push_back(absl::StrCat("++", prefix, needed, "=false"));
+  }
+  const auto at = static_cast<size_t>(first - overrides->begin());
+  for (std::string& word : *overrides) {
+    if (inside(word)) word.insert(0, "++");
+  }
+  overrides->insert(overrides->begin() + static_cast<std::ptrdiff_t>(at), head.begin(), head.end());
+}
+
+// The recipes of Llama 3 and GPT-3 bring communicators for TP overlap, an object that does not survive being made anew;
+// they have a comm_overlap (recipes/llama/h100/llama3.py:797, recipes/gpt/h100/gpt3_175b.py).
+bool RecipeTunesTpOverlap(const Config& config) {
+  constexpr double kLlama3Base = 500'000;
+  const bool dense = config.Get(K::num_moe_experts).is_none();
+  return dense && (config.Get(K::rotary_base).real() == kLlama3Base ||
+                   config.Get(K::position_embedding_type) == Value("learned_absolute"));
+}
+
+void MakeObjects(const Config& config, std::vector<std::string>* overrides) {
+  MakeObject("mixed_precision", "mixed_precision.MixedPrecisionConfig", "", overrides);
+  if (!RecipeTunesTpOverlap(config)) {
+    MakeObject("comm_overlap", "comm_overlap.CommOverlapConfig", "tp_comm_overlap", overrides);
+  }
+}
+
 std::string LaunchText(const EnvVars& vars, absl::string_view command, absl::Span<const std::string> argv) {
   std::string text;
   for (const auto& [name, value] : vars) absl::StrAppend(&text, "export ", name, "=", ShellQuote(value), "\n");
@@ -315,6 +360,7 @@ Launch RenderBridge(const RenderInput& input) {
   const std::vector<std::string> precision = WritePrecision(input.config, &knobs);
   launch.argv = WriteOverrides(knobs);
   launch.argv.insert(launch.argv.end(), precision.begin(), precision.end());
+  MakeObjects(input.config, &launch.argv);
   if (input.config.Given(K::comm_overlap_configured) && !CommOverlapConfigured(input.config)) {
     launch.argv.push_back("comm_overlap=null");
   }

@@ -135,9 +135,12 @@ TEST(RenderBridge, WritesOverlapAndPrecisionWhereTheyAreNotOverwritten) {
   Config config = Plan(env);
   UseTargetNames(env.target, &config);
   const Launch launch = RenderBridge({config, env, {}});
-  EXPECT_TRUE(Has(launch.argv, "comm_overlap.overlap_moe_expert_parallel_comm=true"));
-  EXPECT_TRUE(Has(launch.argv, "comm_overlap.overlap_grad_reduce=true"));
+  EXPECT_TRUE(Has(launch.argv, "++comm_overlap.overlap_moe_expert_parallel_comm=true"));
+  EXPECT_TRUE(Has(launch.argv, "++comm_overlap.overlap_grad_reduce=true"));
   EXPECT_TRUE(Has(launch.argv, "mixed_precision=bf16_mixed"));
+  // Most recipes have no such object, and an override reaches no field of what is not there.
+  EXPECT_TRUE(Has(launch.argv, "++comm_overlap._target_=megatron.bridge.training.comm_overlap.CommOverlapConfig"));
+  EXPECT_TRUE(Has(launch.argv, "++comm_overlap.tp_comm_overlap=false"));
   EXPECT_FALSE(Has(launch.argv, "model.overlap_moe_expert_parallel_comm=true"));
   EXPECT_FALSE(Has(launch.argv, "model.bf16=true"));
   EXPECT_TRUE(Has(launch.argv, "model.recompute_modules=[moe_act,layernorm]"));
@@ -164,8 +167,8 @@ TEST(RenderBridge, WritesARecipeWithOwnFieldsOutAsFields) {
   UseTargetNames(env.target, &config);
   EXPECT_EQ(config.Get(K::mixed_precision_recipe).text(), "bf16_with_mxfp8_mixed");
   const Launch launch = RenderBridge({config, env, {}});
-  EXPECT_TRUE(Has(launch.argv, "mixed_precision.fp8_margin=2"));
-  EXPECT_TRUE(Has(launch.argv, "mixed_precision.fp8_recipe=mxfp8"));
+  EXPECT_TRUE(Has(launch.argv, "++mixed_precision.fp8_margin=2"));
+  EXPECT_TRUE(Has(launch.argv, "++mixed_precision.fp8_recipe=mxfp8"));
   EXPECT_FALSE(Has(launch.argv, "mixed_precision=bf16_with_mxfp8_mixed"));
   ExpectSameLaunch(config, Applied(ParseBridge(launch.argv, env), env), env);
 }

@@ -24,6 +24,7 @@ class OverrideReader {
   // The same in parts, for a value that has been read: `mixed_precision=bf16_mixed`, `model.num_layers=4`. The argument
   // is for messages and its place.
   void ReadSection(const Argument& argument, absl::string_view section, const Value& value);
+  void ReadClass(const Argument& argument, absl::string_view section);
   void ReadField(const Argument& argument, absl::string_view section, absl::string_view field, const Value& value);
   void Unknown(const Argument& argument, absl::string_view section, absl::string_view field);
   void Keep(Knob knob, Value value, const SourcePosition& at);
