@@ -328,6 +328,23 @@ TEST(LoongForgeModelFile, IsTakenAsItIsByItsClass) {
   EXPECT_TRUE(errors("bias_activation_fusion: False\nnormalization: Torch_RMSNorm\nbeta_fast: 32.0\n").empty());
 }
 
+TEST(LoongForgeModelFile, GivesWayToWhatIsStatedBesideIt) {
+  v1::ValidateConfigRequest request;
+  request.mutable_target()->set_framework("loongforge");
+  request.mutable_file()->set_name("model.yaml");
+  request.mutable_file()->set_text(
+      "_target_: loongforge.models.foundation.LLaMAConfig\nhidden_size: 1024\nnum_experts: 6\n"
+      "expert_model_parallel_size: 4\n");
+  v1::ValidateConfigResponse answer;
+  ASSERT_TRUE(TestResolver().ValidateConfig(request, &answer).ok());
+  EXPECT_FALSE(Errors(answer.findings()).empty());
+  v1::KnobSetting* const experts = request.add_stated_knobs();
+  experts->set_name("num_moe_experts");
+  experts->mutable_value()->set_int_value(8);
+  ASSERT_TRUE(TestResolver().ValidateConfig(request, &answer).ok());
+  EXPECT_TRUE(Errors(answer.findings()).empty()) << answer.DebugString();
+}
+
 const v1::ConfigEntry* EntryOf(const v1::ValidateConfigResponse& response, const std::string& name) {
   for (const v1::ConfigEntry& entry : response.config()) {
     if (entry.name() == name) return &entry;

@@ -209,6 +209,9 @@ absl::Status ReadInput(const ConfigInput& input, Environment* env, Reading* read
 void AddStated(const std::vector<std::pair<Knob, Value>>& stated, Reading* reading) {
   ParseResult& parsed = reading->parsed;
   for (const auto& [knob, value] : stated) {
+    for (ParsedKnob& said : parsed.knobs) {  // a model's file is read twice, the second time over everything
+      if (said.knob == knob && said.origin == Origin::kModel) said.value = value;
+    }
     parsed.knobs.push_back({knob, value, {}});
     parsed.unknown.erase(std::remove(parsed.unknown.begin(), parsed.unknown.end(), knob), parsed.unknown.end());
     reading->knowledge.hidden.erase(knob);
