@@ -1,10 +1,10 @@
-// advice_check [--count N] [--seed S] [--first K] [--show M]
+// advice_check [--count N] [--searched N] [--seed S] [--first K] [--show M]
 //
 // What is offered is legal and does what it says: random questions over every model, GPU system, size, stack, release
-// and stage of the catalogue, with sizes given or left open; every fix of every finding is put into the question as the
-// answer prints it, and asked again. The finding must be gone, no error may be new, memory may stand no worse, and
-// where a change of the step is promised it comes about. Prints the counts and M counterexamples, shrunk, as command
-// lines. Exit status: 0 none, 1 some, 2 misuse.
+// and stage of the catalogue, with sizes given, and of --searched more with some left open; every fix of every finding
+// is put into the question as the answer prints it, and asked again. The finding must be gone, no error may be new,
+// memory may stand no worse, and where a change of the step is promised it comes about. Prints the counts and M
+// counterexamples, shrunk, as command lines. Exit status: 0 none, 1 some, 2 misuse.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -100,7 +100,7 @@ struct Broken {
 };
 
 struct Tally {
-  int64_t answered = 0, searched = 0, fixes = 0, promises = 0;
+  int64_t answered = 0, searched = 0, fixes = 0, asked_again = 0, promises = 0;
   std::map<std::string, int64_t> by_rule;
   std::map<std::string, Broken> broken;  // by rule and breach, with the first example
 };
@@ -118,16 +118,25 @@ void Check(const Resolver& resolver, const Question& question, Tally* tally) {
   ++tally->answered;
   tally->searched += IsSearch(answer) ? 1 : 0;
   const Said before = SaidBy(answer);
+  std::map<std::string, std::pair<absl::Status, Said>> asked;  // several findings have one fix
   for (const v1::Finding& finding : answer.findings()) {
     std::optional<double> promised = PromisedPercent(finding);
     for (const v1::Fix& fix : finding.fixes()) {
       ++tally->fixes;
       ++tally->by_rule[finding.rule_id()];
       tally->promises += promised.has_value() ? 1 : 0;
-      Answer then;
-      const absl::Status status = resolver.ResolveConfig(With(question, fix), &then);
+      Question fixed = With(question, fix);
+      fixed.set_view(v1::ANSWER_VIEW_BASIC);  // what it says is asked, not how it was come by
+      const auto [then, is_new] = asked.try_emplace(fixed.SerializeAsString());
+      if (is_new) {
+        Answer fixed_answer;
+        then->second.first = resolver.ResolveConfig(fixed, &fixed_answer);
+        then->second.second = SaidBy(fixed_answer);
+        ++tally->asked_again;
+      }
+      const auto& [status, after] = then->second;
       const std::string breach =
-          status.ok() ? Breach(before, SaidBy(then), finding.rule_id(), promised) : std::string(status.message());
+          status.ok() ? Breach(before, after, finding.rule_id(), promised) : std::string(status.message());
       promised.reset();  // it was about the first
       if (breach.empty()) continue;
       Broken& broken = tally->broken[absl::StrCat(finding.rule_id(), ": ", breach)];
@@ -156,29 +165,35 @@ void Shrink(const Resolver& resolver, const std::string& breach, Broken* broken)
 }
 
 int Main(const std::vector<std::string>& args) {
-  int64_t count = 2000, seed = 1, first = 0, show = 20;
+  int64_t count = 2000, searched = 200, seed = 1, first = 0, show = 20;
   const std::map<std::string, int64_t*> flags = {
-      {"--count", &count}, {"--seed", &seed}, {"--first", &first}, {"--show", &show}};
+      {"--count", &count}, {"--searched", &searched}, {"--seed", &seed}, {"--first", &first}, {"--show", &show}};
   for (size_t i = 0; i < args.size(); i += 2) {
     const auto flag = flags.find(args[i]);
     if (flag == flags.end() || i + 1 >= args.size() || !absl::SimpleAtoi(args[i + 1], flag->second)) {
-      std::fprintf(stderr, "usage: advice_check [--count N] [--seed S] [--first K] [--show M]\n");
+      std::fprintf(stderr, "usage: advice_check [--count N] [--searched N] [--seed S] [--first K] [--show M]\n");
       return 2;
     }
   }
   const auto catalog = std::make_shared<const Catalog>(*Catalog::Builtin());
   const Resolver resolver(catalog);
   Tally tally;
-  for (int64_t i = first; i < first + count; ++i) {
-    Check(resolver, AnyQuestion(*catalog, static_cast<uint64_t>(seed * 1'000'003 + i)), &tally);
-  }
+  const auto ask = [&](int64_t many, Sizes sizes) {
+    for (int64_t i = first; i < first + many; ++i) {
+      Check(resolver, AnyQuestion(*catalog, static_cast<uint64_t>(seed * 1'000'003 + i), sizes), &tally);
+    }
+  };
+  ask(count, Sizes::kGiven);
+  ask(searched, Sizes::kSomeOpen);
   int64_t broken = 0;
   for (const auto& [what, found] : tally.broken) broken += found.count;
   std::printf(
-      "%lld questions, %lld answered, %lld of them searched; %lld fixes of %zu rules asked again, %lld promise a step; "
+      "%lld questions, %lld answered, %lld of them searched; %lld fixes of %zu rules, asked again in %lld "
+      "questions, %lld promise a step; "
       "%lld break a law\n",
-      static_cast<long long>(count), static_cast<long long>(tally.answered), static_cast<long long>(tally.searched),
-      static_cast<long long>(tally.fixes), tally.by_rule.size(), static_cast<long long>(tally.promises),
+      static_cast<long long>(count + searched), static_cast<long long>(tally.answered),
+      static_cast<long long>(tally.searched), static_cast<long long>(tally.fixes), tally.by_rule.size(),
+      static_cast<long long>(tally.asked_again), static_cast<long long>(tally.promises),
       static_cast<long long>(broken));
   for (auto& [what, found] : tally.broken) {
     if (show-- <= 0) break;
@@ -186,7 +201,7 @@ int Main(const std::vector<std::string>& args) {
     std::printf("  %6lld  %s\n          %s\n          fix: %s\n", static_cast<long long>(found.count), what.c_str(),
                 CommandLine(found.question).c_str(), found.fix.ShortDebugString().c_str());
   }
-  return broken == 0 && tally.fixes > 0 && tally.searched > 0 ? 0 : 1;
+  return broken == 0 && tally.fixes > 0 && (tally.searched > 0 || searched == 0) ? 0 : 1;
 }
 
 }  // namespace

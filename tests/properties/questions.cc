@@ -97,10 +97,11 @@ void AskTarget(Dice& dice, Question* q) {
 }
 
 // Most questions give the sizes that people give; of some every size may be open, of a few all are.
-void AskLayout(bool moe, Dice& dice, Question* q) {
+void AskLayout(bool moe, Sizes sizes, Dice& dice, Question* q) {
   const uint64_t kind = dice.Below(128);
-  if (kind == 0) return;
-  const bool some = kind < 16;
+  const bool open = sizes == Sizes::kSomeOpen;
+  if (kind == 0 && open) return;
+  const bool some = kind < 16 && open;
   const auto said = [&] { return !some || dice.OneIn(2); };
   v1::Layout& layout = *q->mutable_layout();
   if (said()) layout.set_tensor_model_parallel_size(dice.Power(3));
@@ -161,7 +162,7 @@ std::string SoftwareFlags(const v1::SoftwareStack& software) {
 
 }  // namespace
 
-v1::ResolveConfigRequest AnyQuestion(const Catalog& catalog, uint64_t seed) {
+v1::ResolveConfigRequest AnyQuestion(const Catalog& catalog, uint64_t seed, Sizes sizes) {
   Dice dice(seed);
   Question question;
   const ModelSpec& model = dice.Any(catalog.models());
@@ -169,7 +170,7 @@ v1::ResolveConfigRequest AnyQuestion(const Catalog& catalog, uint64_t seed) {
   AskHardware(catalog, dice, &question);
   AskWorkload(dice, &question);
   AskTarget(dice, &question);
-  AskLayout(model.is_moe(), dice, &question);
+  AskLayout(model.is_moe(), sizes, dice, &question);
   AskWords(dice, &question);
   return question;
 }

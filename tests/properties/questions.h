@@ -11,8 +11,10 @@
 
 namespace flightplan::properties {
 
-// The same question for the same seed.
-v1::ResolveConfigRequest AnyQuestion(const Catalog& catalog, uint64_t seed);
+// kGiven: TP, PP and EP are said, so that no layout is searched, which costs most of the time.
+enum class Sizes : uint8_t { kSomeOpen, kGiven };
+// The same question for the same seed and sizes.
+v1::ResolveConfigRequest AnyQuestion(const Catalog& catalog, uint64_t seed, Sizes sizes = Sizes::kSomeOpen);
 
 // The question as a person would type it.
 std::string CommandLine(const v1::ResolveConfigRequest& question);
