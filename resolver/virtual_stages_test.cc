@@ -50,6 +50,24 @@ TEST(VirtualStages, LeftOpenAreAsFastAsTheBestGiven) {
   EXPECT_GT(launchable, 2);
 }
 
+// Who says selective recompute, and no modules, has those that cost least; what is left at its default costs an
+// optimizer on the host here.
+TEST(VirtualStages, AreWeighedWithTheModulesThatSelectiveRecomputeLeavesOpen) {
+  v1::ResolveConfigRequest request = Question("llama-4-maverick", "gb200-nvl72", 128, 128, "megatron-lm");
+  request.mutable_workload()->set_seq_length(4096);
+  request.mutable_software()->set_te_version("2.12.0");
+  request.mutable_layout()->set_tensor_model_parallel_size(1);
+  request.mutable_layout()->set_pipeline_model_parallel_size(2);
+  request.mutable_layout()->set_expert_model_parallel_size(16);
+  const v1::ResolveConfigResponse open = Answer(request);
+  v1::KnobSetting* const pin = request.add_pinned_knobs();
+  pin->set_name("recompute_granularity");
+  pin->mutable_value()->set_string_value("selective");
+  const v1::ResolveConfigResponse selective = Answer(request);
+  ASSERT_EQ(selective.outcome(), v1::OUTCOME_RESOLVED);
+  EXPECT_LE(StepUs(selective), StepUs(open) * 1.1);
+}
+
 // An optimizer on the host is the precision-aware one, in the search as in the plan that has it.
 TEST(VirtualStages, AreWeighedWithTheOptimizerOnTheHost) {
   v1::ResolveConfigRequest request = Question("qwen3.5-397b-a17b", "b200-sxm", 64, 512, "megatron-bridge");

@@ -115,7 +115,13 @@ std::vector<Graphs> GraphsOf(const Asked& q) {
 
 std::vector<Recompute> RecomputesOf(const Asked& q) {
   std::vector<Recompute> sets = RecomputeSets(q.shape);
-  if (q.Pinned(K::recompute_granularity)) sets = {{q.base.recompute, q.base.recompute_modules}};
+  if (q.Pinned(K::recompute_granularity)) {
+    // Who says "selective" alone leaves open what is computed again.
+    const bool modules_open = q.base.recompute == RecomputeMode::kSelective && !q.Pinned(K::recompute_modules);
+    const auto other = [&](const Recompute& set) { return !modules_open || set.mode != RecomputeMode::kSelective; };
+    sets.erase(std::remove_if(sets.begin(), sets.end(), other), sets.end());
+    sets.push_back({q.base.recompute, q.base.recompute_modules});
+  }
   if (!OffloadIsOpen(q.intent, q.shape, q.config, q.base)) return sets;
   for (int eighths = 1; eighths < 8; ++eighths) {
     sets.push_back({RecomputeMode::kNone, 0, static_cast<int32_t>(q.shape.num_layers * eighths / 8)});

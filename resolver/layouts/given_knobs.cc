@@ -72,7 +72,13 @@ void GiveGraphs(const Candidate& c, Giver* to) {
 }
 
 void GiveRecompute(const Candidate& c, Giver* to) {
-  if (!to->open(K::recompute_granularity) || !to->open(K::recompute_modules)) return;
+  if (!to->open(K::recompute_modules)) return;
+  if (!to->open(K::recompute_granularity)) {  // the caller's word; of the modules he says nothing
+    if (c.recompute == RecomputeMode::kSelective) {
+      to->Give(K::recompute_modules, Names(c.recompute_modules, kRecomputeModules));
+    }
+    return;
+  }
   switch (c.recompute) {
     case RecomputeMode::kNone:
       return to->Give(K::recompute_granularity, Value());
