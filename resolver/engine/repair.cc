@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/strings/str_split.h"
+#include "resolver/catalog/defaults.h"
 #include "resolver/plan/knob.h"
 
 namespace flightplan {
@@ -68,8 +69,9 @@ struct Candidate {
   std::vector<Value> values;
 };
 
-// Sizes are tried at one, half and double; other knobs at what the table allows.
-std::vector<Value> ValuesToTry(Knob knob, const Value& now) {
+// Sizes are tried at one, half and double; other knobs at what the table allows. `usual`: the knob's default. A size
+// that has one is never none, which no text could say.
+std::vector<Value> ValuesToTry(Knob knob, const Value& now, const Value& usual) {
   std::vector<Value> values;
   const auto add = [&](Value value) {
     const bool known = value == now || std::find(values.begin(), values.end(), value) != values.end();
@@ -84,7 +86,7 @@ std::vector<Value> ValuesToTry(Knob knob, const Value& now) {
       if (now.is_int() && now.integer() > 0 && now.integer() < (int64_t{1} << 32)) add(Value(now.integer() * 2));
       add(Value(1));
       add(Value(2));
-      add(Value());
+      if (usual.is_none()) add(Value());
       break;
     case ValueType::kString:
       for (absl::string_view choice : absl::StrSplit(Row(knob).choices, '|', absl::SkipEmpty())) add(Value(choice));
@@ -104,14 +106,16 @@ std::vector<Value> ValuesToTry(Knob knob, const Value& now) {
 }
 
 // The knobs that the area's errors look at or would have changed; the finding's own first.
-std::vector<Candidate> KnobsToTry(const Config& config, const RunResult& run, const Finding& finding) {
+std::vector<Candidate> KnobsToTry(const Config& config, const Environment& env, const RunResult& run,
+                                  const Finding& finding) {
+  const Config& usual = DefaultsFor(env.target, env.core_release, env.bridge_release, env.mla);
   std::vector<Candidate> knobs;
   const auto add = [&](Knob knob) {
     const bool known = std::any_of(knobs.begin(), knobs.end(), [knob](const Candidate& c) { return c.knob == knob; });
     const bool ours = Row(knob).knob_class == KnobClass::kExecution && Row(knob).section != Section::kLaunch &&
                       config.origin(knob) != Origin::kAbsent;
     if (!known && ours && knobs.size() < kMaxSearchedKnobs)
-      knobs.push_back({knob, ValuesToTry(knob, config.Get(knob))});
+      knobs.push_back({knob, ValuesToTry(knob, config.Get(knob), usual.Get(knob))});
   };
   const auto add_all = [&](const Finding& source) {
     for (const Observed& seen : source.observed) {
@@ -159,7 +163,7 @@ std::optional<RepairStep> StepFor(const Finding& finding, const Config& config, 
     return RepairStep{finding.rule_id, fix, false};
   }
   if (came_back) return std::nullopt;
-  const std::vector<Candidate> knobs = KnobsToTry(config, run, finding);
+  const std::vector<Candidate> knobs = KnobsToTry(config, env, run, finding);
   for (size_t size = 1; size <= 3; ++size) {
     Patch patch;
     if (!Search(knobs, 0, size, &trial, &patch)) continue;

@@ -157,9 +157,14 @@ const Rule kRules[] = {
      .needs = "the a2a_overlap modules are parts of the overlap schedule: overlap_moe_expert_parallel_comm",
      .fix =
          [](F f) {
-           return std::vector<Patch>{{Assign(
-               K::recompute_modules, Without(f.value(K::recompute_modules),
-                                             {"a2a_overlap_attn", "a2a_overlap_post_attn", "a2a_overlap_mlp"}))}};
+           Value kept =
+               Without(f.value(K::recompute_modules), {"a2a_overlap_attn", "a2a_overlap_post_attn", "a2a_overlap_mlp"});
+           // A list of none has no flag.
+           if (kept.list().empty()) {
+             return std::vector<Patch>{
+                 {Assign(K::recompute_granularity, Value()), Assign(K::recompute_modules, Value())}};
+           }
+           return std::vector<Patch>{{Assign(K::recompute_modules, std::move(kept))}};
          }},
     {.id = "lff.mhc-recompute-needs-mhc",
      .area = "recompute",
