@@ -269,7 +269,7 @@ constexpr Record kRecords[] = {
     {"slurm.world-size", "slurm", "warning", "door", Verdict::kAdvice, "",
      "the launcher starts one process for each GPU that the job asks for; judged as the launcher says",
      "flightplan's Slurm door"},
-    {"start.data", "data", "error", "build", Verdict::kWillRun, "data_path mock_data data_args_path train_data_path",
+    {"start.data", "data", "warning", "build", Verdict::kAdvice, "data_path mock_data data_args_path train_data_path",
      "a whole launch of Megatron-LM names its data or mock data: without either the dataset's builder opens a file "
      "that is "
      "none",

@@ -32,10 +32,9 @@ constexpr Input kInputs[] = {
      "training needs a length: --train-iters N or --train-samples N", "Megatron-LM:megatron/training/training.py:2586"},
     {"start.learning-rate", "schedule", Severity::kError, kRate, "no --lr",
      "the schedule needs a learning rate: --lr VALUE", "Megatron-LM:megatron/core/optimizer_param_scheduler.py:148"},
-    {"start.data", "data", Severity::kError, kData, "neither --data-path nor --mock-data",
+    {"start.data", "data", Severity::kWarning, kData, "neither --data-path nor --mock-data",
      "training needs data: --data-path PREFIX, or --mock-data; without either the dataset's builder opens a file that "
-     "is "
-     "none",
+     "is none",
      "Megatron-LM:megatron/core/datasets/blended_megatron_dataset_builder.py:468"},
     {"start.tokenizer", "data", Severity::kWarning, kTokenizer, "no --tokenizer-type",
      "the script takes a tokenizer of its own (pretrain_gpt.py: GPT-2's) and downloads it: say --tokenizer-type, "
@@ -60,7 +59,7 @@ std::vector<Finding> MissingInputs(const Reading& reading, const Environment& en
   std::vector<Finding> missing;
   if (!IsWhole(reading, env) || config.Get(K::skip_train).truthy()) return missing;
   for (const Input& input : kInputs) {
-    bool there = false;
+    bool there = input.rule_id == "start.data" && reading.knowledge.own_loss;  // it brings its data, too
     for (const K knob : input.knobs) {
       there = there || config.Get(knob).truthy() || reading.knowledge.hidden.contains(knob);
     }

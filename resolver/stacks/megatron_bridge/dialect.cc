@@ -275,7 +275,7 @@ std::vector<std::string> WriteOverrides(const std::vector<std::pair<Knob, Value>
 
 // Of most recipes `comm_overlap` is nothing, and `mixed_precision` a name (recipes/common.py:128): an override reaches
 // no field of either. With a class of its own the object is made, where there is one it stays (omegaconf_utils.py:454).
-// `needed`: a field that the class must be given.
+// `needed`: a field that the class must be given; null is its usual value.
 void MakeObject(absl::string_view section, absl::string_view target, absl::string_view needed,
                 std::vector<std::string>* overrides) {
   const std::string prefix = absl::StrCat(section, ".");
@@ -285,7 +285,7 @@ void MakeObject(absl::string_view section, absl::string_view target, absl::strin
   std::vector<std::string> head = {absl::StrCat("++", prefix, "_target_=megatron.bridge.training.", target)};
   const auto needs = [&](const std::string& word) { return absl::StartsWith(word, absl::StrCat(prefix, needed, "=")); };
   if (!needed.empty() && std::none_of(overrides->begin(), overrides->end(), needs)) {
-    head.push_back(absl::StrCat("++", prefix, needed, "=false"));
+    head.push_back(absl::StrCat("++", prefix, needed, "=null"));
   }
   const auto at = static_cast<size_t>(first - overrides->begin());
   for (std::string& word : *overrides) {

@@ -140,7 +140,7 @@ TEST(RenderBridge, WritesOverlapAndPrecisionWhereTheyAreNotOverwritten) {
   EXPECT_TRUE(Has(launch.argv, "mixed_precision=bf16_mixed"));
   // Most recipes have no such object, and an override reaches no field of what is not there.
   EXPECT_TRUE(Has(launch.argv, "++comm_overlap._target_=megatron.bridge.training.comm_overlap.CommOverlapConfig"));
-  EXPECT_TRUE(Has(launch.argv, "++comm_overlap.tp_comm_overlap=false"));
+  EXPECT_TRUE(Has(launch.argv, "++comm_overlap.tp_comm_overlap=null"));
   EXPECT_FALSE(Has(launch.argv, "model.overlap_moe_expert_parallel_comm=true"));
   EXPECT_FALSE(Has(launch.argv, "model.bf16=true"));
   EXPECT_TRUE(Has(launch.argv, "model.recompute_modules=[moe_act,layernorm]"));
