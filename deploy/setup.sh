@@ -4,8 +4,8 @@
 set -euo pipefail
 here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
 codename="$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release 2>/dev/null || true)"
-llvm=14
-[ "$codename" != trixie ] || llvm=19
+llvm=14 bolt_release=16
+[ "$codename" != trixie ] || llvm=19 bolt_release=19
 
 # Every dependency by name, with what needs it. Each list needs those above it.
 terminal_packages=(
@@ -30,6 +30,9 @@ test_packages=(
   postgresql                                  # the evidence store's tests start one of their own
   zsh fish mandoc man-db                      # completion in each shell, the manual page
 )
+# Lays the server's code out by what runs (deploy/bolt); its counting runs on x86-64 alone.
+bolt_packages=()
+[ "$(uname -m)" != x86_64 ] || bolt_packages=("bolt-$bolt_release")
 # The second tier (tests/run.sh --all): clusters, parcels, other machines.
 second_tier_packages=(
   slurm-wlm munge etcd-server          # the doors: a real Slurm, and what is under a real API server
@@ -56,10 +59,11 @@ buf_home="${XDG_CACHE_HOME:-$HOME/.cache}/flightplan/buf-$buf_version"
 
 usage() {
   cat <<EOF
-usage: deploy/setup.sh [--terminal | --build-only | --all] [--check]
+usage: deploy/setup.sh [--terminal | --build-only | --all] [--bolt] [--check]
 Installs Flightplan's dependencies on Debian 12 or 13 (root, apt-get); without an option those of tests/run.sh.
   --terminal     only what the terminal program is built with (deploy/quickstart.sh)
   --build-only   only what terminal program and server are built with
+  --bolt         also llvm-bolt, for the target flightplan_laid_out (deploy/bolt, x86-64)
   --all          also what tests/run.sh --all needs: clusters, the clients' toolchains, buf $buf_version, and the CUDA
                  compiler of probe/toolkit.sh, without which the GPU probe is built with a fake device alone
   --check        install nothing; list what is missing and exit 1 if anything is
@@ -132,12 +136,14 @@ install_buf() {
 }
 
 level=test
+bolt=false
 check=false
 for argument in "$@"; do
   case "$argument" in
     --terminal) level=terminal ;;
     --build-only) level=server ;;
     --all) level=all ;;
+    --bolt) bolt=true ;;
     --check) check=true ;;
     -h | --help) usage; exit 0 ;;
     *) echo "setup: unknown argument $argument" >&2; usage >&2; exit 2 ;;
@@ -154,6 +160,7 @@ packages=("${terminal_packages[@]}")
 [ "$level" = terminal ] || packages+=("${server_packages[@]}")
 [[ "$level" = terminal || "$level" = server ]] || packages+=("${test_packages[@]}")
 buf_missing=false
+[ $bolt = false ] && [ "$level" != all ] || packages+=("${bolt_packages[@]}")
 if [ "$level" = all ]; then
   packages+=("${second_tier_packages[@]}")
   mapfile -t -O "${#packages[@]}" packages < <(missing_toolchains)

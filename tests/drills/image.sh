@@ -1,13 +1,19 @@
 #!/usr/bin/env bash
 # The image without Docker: buildah makes the second stage of deploy/container/Containerfile from the binary built here
-# (the first stage is this build, on a Debian 12), the image is started as its own user, and health answers.
+# (the first stage is this build, on a Debian 12; with llvm-bolt laid out, as there), the image is started as its own user,
+# and health answers.
 # usage: image.sh
 source "$(dirname "$0")/lib.sh"
 command -v buildah >/dev/null || skip "buildah is not installed (Debian package buildah)"
 [ "$(id -u)" = 0 ] || skip "needs root: a container's own user and root folder"
 storage=(--root "$work/storage" --runroot "$work/run" --storage-driver vfs)
 buildah() { command buildah "${storage[@]}" "$@"; }
-"$here/../../deploy/container/collect_root.sh" "$bin/flightplan" "$work/context/root-of-image"
+program="$bin/flightplan"
+if cmake --build "$bin/.." --target help | grep -q flightplan_laid_out; then
+  cmake --build "$bin/.." --target flightplan_laid_out >"$work/laid_out.log" 2>&1 || fail "laid out: $(tail -3 "$work/laid_out.log")"
+  program="$bin/flightplan_laid_out"
+fi
+"$here/../../deploy/container/collect_root.sh" "$program" "$work/context/root-of-image"
 sed -n '/^FROM scratch/,$p' "$here/../../deploy/container/Containerfile" | sed 's/--from=build //' >"$work/Containerfile"
 buildah build -q --isolation chroot --format oci -f "$work/Containerfile" -t flightplan "$work/context" >"$work/build.log" 2>&1 ||
   fail "buildah: $(tail -3 "$work/build.log")"
