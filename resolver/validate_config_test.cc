@@ -444,6 +444,39 @@ TEST(ValidateConfig, MemoryWithoutAForecastIsUnknownInEveryView) {
   }
 }
 
+TEST(ValidateConfig, TakesOffWhatOthersHold) {
+  v1::ValidateConfigRequest request = SmallWithoutVocabulary();
+  request.mutable_arguments()->add_values("--vocab-size");
+  request.mutable_arguments()->add_values("32000");
+  v1::ValidateConfigResponse alone;
+  ASSERT_TRUE(TestResolver().ValidateConfig(request, &alone).ok());
+  EXPECT_EQ(alone.memory().fit(), v1::FIT_VERDICT_FITS);
+  EXPECT_EQ(alone.memory().reserved_bytes(), 0);
+
+  constexpr int64_t kHeld = int64_t{70} << 30;
+  request.mutable_hardware()->set_reserved_bytes(kHeld);
+  v1::ValidateConfigResponse beside;
+  ASSERT_TRUE(TestResolver().ValidateConfig(request, &beside).ok());
+  EXPECT_EQ(beside.memory().fit(), v1::FIT_VERDICT_DOES_NOT_FIT);
+  EXPECT_EQ(beside.memory().reserved_bytes(), kHeld);
+  EXPECT_EQ(beside.estimate().reserved_bytes(), kHeld);
+  EXPECT_EQ(beside.estimate().usable_bytes(), alone.estimate().usable_bytes() - kHeld);
+  EXPECT_EQ(beside.estimate().stages(0).total_bytes().value(), alone.estimate().stages(0).total_bytes().value());
+  EXPECT_TRUE(std::any_of(beside.findings().begin(), beside.findings().end(), [](const v1::Finding& finding) {
+    return absl::StrContains(finding.seen(), "others hold 70.0 GiB");
+  }));
+}
+
+TEST(ValidateConfig, RefusesThatOthersHoldAllMemory) {
+  for (const int64_t bytes : {int64_t{-1}, int64_t{1} << 37}) {
+    v1::ValidateConfigRequest request = SmallWithoutVocabulary();
+    request.mutable_hardware()->set_reserved_bytes(bytes);
+    v1::ValidateConfigResponse response;
+    EXPECT_EQ(ViolatedFields(TestResolver().ValidateConfig(request, &response)),
+              std::set<std::string>({"hardware.reserved_bytes"}));
+  }
+}
+
 TEST(ValidateConfig, WhatIsStatedBesideTheTextIsJudged) {
   v1::ValidateConfigRequest request = SmallWithoutVocabulary();
   v1::KnobSetting* const stated = request.add_stated_knobs();

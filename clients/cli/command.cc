@@ -63,6 +63,7 @@ constexpr FieldFlag kFieldFlags[] = {
     {"hardware.fabric.gpus_per_node_count", "--gpus-per-node"},
     {"hardware.fabric.transport", "--transport"},
     {"hardware.host_cpu_class", "--host-cpu"},
+    {"hardware.reserved_bytes", "--reserved-memory-gib"},
     {"workload.seq_length", "--seq"},
     {"workload.global_batch_size", "--gbs"},
     {"workload.precision", "--precision"},

@@ -31,6 +31,8 @@ namespace flightplan::cli {
 namespace {
 
 constexpr double kAnyShare = 1.0;
+constexpr double kGib = 1024.0 * 1024 * 1024;
+constexpr double kMostGib = 1e15 / kGib;  // Hardware.reserved_bytes
 constexpr absl::string_view kCapabilities[] = {"deepep", "hybridep", "ncclep", "paged_stash", "none"};
 constexpr double kUnbounded = std::numeric_limits<double>::infinity();
 
@@ -127,6 +129,9 @@ absl::Status FillHardware(const StackOptions& options, v1::Hardware* hardware) {
     hardware->mutable_fabric()->set_gpus_per_node_count(count);
   }
   if (!options.transport.empty()) hardware->mutable_fabric()->set_transport(options.transport);
+  if (options.reserved_memory_gib.has_value()) {
+    hardware->set_reserved_bytes(static_cast<int64_t>(*options.reserved_memory_gib * kGib));
+  }
   hardware->set_host_cpu_class(ValueOf(kHostCpus, options.host_cpu));
   return absl::OkStatus();
 }
@@ -221,7 +226,6 @@ void FillProfile(const ResolveOptions& options, v1::ResolveConfigRequest* reques
   fill(options.profile_host, &v1::MeasuredProfile::set_host_gap_ratio, 1);
   fill(options.profile_bubble, &v1::MeasuredProfile::set_pipeline_bubble_ratio, 1);
   if (options.profile_memory_gib.has_value()) {
-    constexpr double kGib = 1024.0 * 1024 * 1024;
     request->mutable_profile()->set_memory_high_water_bytes(static_cast<int64_t>(*options.profile_memory_gib * kGib));
   }
   if (!options.profile_wall.empty()) request->mutable_profile()->set_wall(ValueOf(kWalls, options.profile_wall));
@@ -262,7 +266,8 @@ Values InputFormatValues() {
 std::vector<FlagGroup> StackFlags(StackOptions* o) {
   return {
       {"target",
-       {{"--target", "NAME[@VERSION]", "megatron-lm (default), megatron-bridge, loongforge, slime; @0.19, @main",
+       {{"--target", "NAME[@VERSION]",
+         "megatron-lm (default), megatron-bridge, loongforge, slime, ms-swift, verl; @0.19",
          ToText(&o->target, KnownWords(TargetNames()))}}},
       {"machine",
        {{"--gpu", "NAME", "h100-sxm, gb200-nvl72 ...; flightplan gpus lists them",
@@ -271,6 +276,8 @@ std::vector<FlagGroup> StackFlags(StackOptions* o) {
         {"--nvlink-domain", "N", "", ToInteger(&o->nvlink_domain)},
         {"--gpus-per-node", "N", "", ToInteger(&o->gpus_per_node)},
         {"--transport", "infiniband|roce|efa|...", "", ToText(&o->transport, KnownWords(TransportNames()))},
+        {"--reserved-memory-gib", "X", "memory of each GPU that others hold, as a rollout engine",
+         ToReal(&o->reserved_memory_gib, 0, kMostGib)},
         {"--host-cpu", "x86-fast|x86-slow|arm", "", ToChoice(&o->host_cpu, WordsOf(kHostCpus))}}},
       {"software",
        {{"--capability", "NAME,...", "installed: deepep, hybridep, ncclep, paged_stash; or none",

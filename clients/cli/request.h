@@ -29,6 +29,7 @@ struct StackOptions {
   std::optional<int64_t> gpus;
   std::optional<int64_t> nvlink_domain;
   std::optional<int64_t> gpus_per_node;
+  std::optional<double> reserved_memory_gib;
   std::string transport;
   std::string host_cpu;
   std::optional<std::string> te, torch, cuda, nccl, driver;

@@ -108,6 +108,9 @@ std::string FitText(const v1::Estimate& estimate, const Terminal& terminal) {
   absl::StrAppend(&verdict, ": ", GibNumber(total.value()), " GiB");
   if (estimate.usable_bytes() > 0)
     absl::StrAppend(&verdict, " of ", GibNumber(static_cast<double>(estimate.usable_bytes())));
+  if (estimate.reserved_bytes() > 0) {
+    absl::StrAppend(&verdict, " beside ", GibNumber(static_cast<double>(estimate.reserved_bytes())), " of others");
+  }
   if (total.low() > 0 && total.high() > total.low()) {
     absl::StrAppend(&verdict, " (", GibNumber(total.low()), "..", GibNumber(total.high()), ")");
   }
@@ -483,9 +486,10 @@ std::string FitLine(const v1::MemoryVerdict& memory, const Terminal& terminal) {
   }
   const std::string& missing = memory.missing_input();
   if (missing.empty()) return line;
-  const std::string flag = missing == "hardware.gpu"         ? "--gpu NAME"
-                           : missing == "hardware.gpu_count" ? "--gpus N"
-                                                             : absl::StrCat("--set ", missing, "=N");
+  const std::string flag = missing == "hardware.gpu"              ? "--gpu NAME"
+                           : missing == "hardware.gpu_count"      ? "--gpus N"
+                           : missing == "hardware.reserved_bytes" ? "--reserved-memory-gib X"
+                                                                  : absl::StrCat("--set ", missing, "=N");
   return absl::StrCat(line, memory.at_least_bytes() > 0 ? "; " : ": ", "say ", terminal.Shown(flag));
 }
 

@@ -322,6 +322,21 @@ void PutThroughput(const Throughput& throughput, WireWriter* w) {
   }
 }
 
+void PutOutlook(const StepOutlook& outlook, const Throughput* throughput, WireWriter* w) {
+  using M = v1::Estimate;
+  PutRange(M::kStepTimeUsFieldNumber, outlook.us, outlook.low_us, outlook.high_us, w);
+  std::vector<WallShare> walls = outlook.walls;
+  std::sort(walls.begin(), walls.end(), [](const WallShare& a, const WallShare& b) { return a.name < b.name; });
+  for (const WallShare& wall : walls) {
+    w->PutMessage(M::kWallRatiosFieldNumber, [&] {
+      w->PutText(1, wall.name);
+      w->PutReal(2, wall.ratio);
+    });
+  }
+  if (throughput != nullptr) PutThroughput(*throughput, w);
+  for (const absl::string_view term : outlook.unmeasured) w->Text(M::kUnmeasuredTermsFieldNumber, term);
+}
+
 }  // namespace
 
 void PutMemory(int field, const MemoryStanding& memory, WireWriter* w) {
@@ -331,6 +346,7 @@ void PutMemory(int field, const MemoryStanding& memory, WireWriter* w) {
     w->Text(M::kMissingInputFieldNumber, memory.missing_input);
     w->Int(M::kAtLeastBytesFieldNumber, memory.at_least_bytes);
     w->Int(M::kUsableBytesFieldNumber, memory.usable_bytes);
+    w->Int(M::kReservedBytesFieldNumber, memory.reserved_bytes);
   });
 }
 
@@ -352,18 +368,8 @@ void PutEstimate(int field, const EstimatedPlan& estimate, const StepOutlook* ou
       PutStage(M::kStagesFieldNumber, estimate.stages[first], estimate.stages[last].rank, w);
     }
     w->Text(M::kScopeFieldNumber, estimate.scope);
-    if (outlook == nullptr) return;
-    PutRange(M::kStepTimeUsFieldNumber, outlook->us, outlook->low_us, outlook->high_us, w);
-    std::vector<WallShare> walls = outlook->walls;
-    std::sort(walls.begin(), walls.end(), [](const WallShare& a, const WallShare& b) { return a.name < b.name; });
-    for (const WallShare& wall : walls) {
-      w->PutMessage(M::kWallRatiosFieldNumber, [&] {
-        w->PutText(1, wall.name);
-        w->PutReal(2, wall.ratio);
-      });
-    }
-    if (throughput != nullptr) PutThroughput(*throughput, w);
-    for (const absl::string_view term : outlook->unmeasured) w->Text(M::kUnmeasuredTermsFieldNumber, term);
+    if (outlook != nullptr) PutOutlook(*outlook, throughput, w);
+    w->Int(M::kReservedBytesFieldNumber, estimate.reserved_bytes);
   });
 }
 

@@ -66,6 +66,17 @@ struct Flavour {
   }
 };
 
+// Of a stack with words of its own, whose defaults stand beside them: "ms_swift.argument", "ms_swift.default".
+void SetOwnDefaults(const Stack& stack, Config* config) {
+  if (stack.vocabulary.empty()) return;
+  const std::string defaults = absl::StrCat(stack.vocabulary.substr(0, stack.vocabulary.find('.')), ".default");
+  for (int i = 0; i < kKnobCount; ++i) {
+    const Knob knob = static_cast<Knob>(i);
+    const Value value = FromTable(WordFor(knob, defaults));
+    if (!value.is_none() && config->origin(knob) != Origin::kAbsent) config->Set(knob, value, Origin::kDefault);
+  }
+}
+
 Config Build(const Flavour& flavour, const std::vector<KnobDefaults>& defaults) {
   Config config;
   const std::string release_name = flavour.release_name();
@@ -79,6 +90,7 @@ Config Build(const Flavour& flavour, const std::vector<KnobDefaults>& defaults) 
     config.Set(knob, Pick(defaults[static_cast<size_t>(i)], flavour.class_of(row.section), release_name),
                Origin::kDefault);
   }
+  SetOwnDefaults(flavour.stack(), &config);
   if (!flavour.stack().command_line) return config;
   for (const internal::FlagRow& flag : Flags()) {  // on a command line argparse's defaults replace the classes'
     if (!flag.releases.Contains(flavour.core_release)) continue;

@@ -11,6 +11,10 @@ std::string SpellingOf(Knob knob, const Environment& env) {
     const absl::string_view section = BridgeSectionOf(knob);
     return section.empty() ? "" : absl::StrCat(section, ".", FieldNameOf(knob));
   }
+  if (const Stack& stack = StackOf(env); !stack.vocabulary.empty()) {
+    const absl::string_view word = WordFor(knob, stack.vocabulary);
+    return word.empty() ? "" : absl::StrCat(stack.before_word, word);
+  }
   const internal::FlagRow* const flag = FirstFlag(knob, NearestRelease(kCoreReleases, env.core_release));
   return flag == nullptr ? "" : std::string(flag->flag);
 }

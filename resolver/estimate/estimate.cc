@@ -18,6 +18,7 @@ EstimatedPlan Estimate(const NormalizedIntent& intent, const std::optional<Model
                        const Placement& placement, const Config& config, const EnvVars& vars) {
   EstimatedPlan plan;
   plan.usable_bytes = intent.gpu.hbm_bytes.value_or(0);
+  plan.reserved_bytes = intent.gpu.reserved_bytes.value_or(0);
   if (placement.data_parallel_size == 0 || (intent.model.is_moe() && placement.expert_data_parallel_size == 0))
     return plan;
   if (!shape.has_value()) return plan;
@@ -49,8 +50,13 @@ EstimatedPlan Estimate(const NormalizedIntent& intent, const std::optional<Model
 std::optional<FoundMemory> EstimatedPlan::memory() const {
   if (stages.empty()) return std::nullopt;
   const Band& total = stages[fullest].total;
-  return FoundMemory{static_bytes, std::llround(total.low), std::llround(total.value), std::llround(total.high),
-                     usable_bytes > 0 ? std::optional(usable_bytes) : std::nullopt};
+  return FoundMemory{static_bytes,
+                     std::llround(total.low),
+                     std::llround(total.value),
+                     std::llround(total.high),
+                     usable_bytes > 0 ? std::optional(usable_bytes) : std::nullopt,
+                     /*at_least=*/false,
+                     reserved_bytes};
 }
 
 }  // namespace flightplan

@@ -22,6 +22,7 @@ struct EstimatedPlan {
   MemoryPart widest = MemoryPart::kParameters;  // contributes most to the upper half of the fullest stage's band
   int64_t static_bytes = 0;                     // parameters, gradients and optimizer state of the fullest stage
   int64_t usable_bytes = 0;                     // 0: the GPU's memory is not known
+  int64_t reserved_bytes = 0;                   // held by others, not in usable_bytes
   std::string scope;                            // what is counted, and what the band comes from
 
   // For the rules; empty where there are no stages.

@@ -19,7 +19,7 @@ JudgedConfig Judge(ReadConfig read) {
   const Environment& env = judged.env;
   judged.run = Run(std::move(read.config), env);
   AddParts(reading.parsed, env, &judged.run);
-  WeighedConfig weighed = WeighConfig({&read.gpu, reading.parsed.unknown}, &judged.run);
+  WeighedConfig weighed = WeighConfig({&read.gpu, reading.parsed.unknown, &reading.parsed.others}, &judged.run);
   judged.model = std::move(weighed.model);
   judged.outcome =
       OutcomeOf(judged.run.findings, weighed.estimate.has_value() ? &*weighed.estimate : nullptr, /*step_us=*/0);
@@ -37,6 +37,7 @@ JudgedConfig Judge(ReadConfig read) {
     judged.memory = std::move(weighed.standing);
   } else {
     judged.memory.usable_bytes = weighed.standing.usable_bytes;
+    judged.memory.reserved_bytes = weighed.standing.reserved_bytes;
     if (weighed.estimate.has_value() || weighed.standing.at_least_bytes > 0) {
       weighed.not_judged = absl::StrCat("memory: values stand ", knowledge.elsewhere);
     }

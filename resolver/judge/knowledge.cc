@@ -75,6 +75,9 @@ void ReadUnknownWords(Target stack, absl::Span<const Argument> args, Knowledge* 
     if (!args[i].unknown) continue;
     knowledge->clear = false;
     absl::string_view flag = args[i].text;
+    // A key or an argument of a stack with words of its own, whose reader has said which knob is hidden.
+    const bool named = absl::StrContains(flag, "=") || (i > 0 && IsFlag(args[i - 1].text));
+    if (!StackOf(stack).vocabulary.empty() && (named || IsFlag(flag))) continue;
     if (StackOf(stack).container) {
       const std::optional<Knob> knob = KnobOfOverride(flag);
       if (knob.has_value()) knowledge->hidden.insert(*knob);
@@ -157,6 +160,7 @@ Knowledge KnowledgeOf(Target target, const LaunchWords& words, const ParseResult
     if (file_counts || knob.origin == Origin::kCaller) knowledge.shown.insert(knob.knob);
   }
   knowledge.base_known = !parsed.base.empty();
+  knowledge.own_loss = stack.hf_models;  // its samples are as long as they are, up to what is counted
   for (const Knob knob : parsed.unknown) knowledge.hidden.insert(knob);
   knowledge.own_parser = script.empty() || IsEntryScript(script);
   if (stack.container && !words.over_defaults) {

@@ -38,12 +38,15 @@ struct Knowledge {
   bool gpu_known = true;          // the question names one, or nothing that is judged asks for one
   bool size_assumed = false;      // the world size rests on a default of the script
   bool part = false;              // flags, or a model's file, without a launch around them
+  bool model_named = false;       // by the launch, and the catalogue has it
   bool keyed = false;             // of a file whose values stand under their keys: no word is taken for another's
   bool base_known = false;        // what it starts from elsewhere is known in what counts for memory
-  bool own_loss = false;          // a program over the stack, whose loss holds memory that the forecast does not count
-  std::string derivative;         // a program with flags of its own; empty: none that is known
-  KnobSet hidden;                 // written with a value that cannot be read
-  KnobSet shown;                  // written, or said by what the launch names and we know
+  // A program over the stack, whose loss holds memory that the forecast does not count, or whose samples may be
+  // shorter.
+  bool own_loss = false;
+  std::string derivative;  // a program with flags of its own; empty: none that is known
+  KnobSet hidden;          // written with a value that cannot be read
+  KnobSet shown;           // written, or said by what the launch names and we know
 };
 
 // The words of a launch.

@@ -1,6 +1,7 @@
 #include "resolver/judge/read_config.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "resolver/derive/model_knobs.h"
 #include "resolver/derive/target_knobs.h"
 #include "resolver/judge/loongforge_parts.h"
+#include "resolver/judge/named_model.h"
 #include "resolver/normalize/request.h"
 #include "resolver/normalize/violations.h"
 #include "resolver/plan/stack.h"
@@ -65,6 +67,51 @@ void UseGpu(const GpuSystem& gpu, ReadConfig* read) {
   read->env.gpus_per_node = static_cast<int>(gpu.gpus_per_node);
 }
 
+// What the caller says of others' memory stands over what the launch says.
+void ReserveForOthers(const MemoryOfOthers& others, std::optional<GpuSystem>* gpu) {
+  if (!gpu->has_value() || (*gpu)->reserved_bytes.has_value() || !(*gpu)->hbm_bytes.has_value()) return;
+  const double share = others.gpu_share.value_or(0);
+  if (share > 0 && share < 1) Reserve(std::llround(share * static_cast<double>(*(*gpu)->hbm_bytes)), &**gpu);
+}
+
+// What the catalogue says of the model that a launch names stands before the launch's own words.
+void UseNamedModel(const Catalog& catalog, const Environment& env, Reading* reading) {
+  ParseResult& parsed = reading->parsed;
+  const NamedModel named = FindNamedModel(catalog, parsed.hf_model);
+  // A recipe of Bridge's names its model itself.
+  if (named.model == nullptr || (!named.exact && !StackOf(env).hf_models)) return;
+  Environment of_model = env;
+  of_model.mla = named.model->is_mla();
+  std::vector<ParsedKnob> knobs;
+  for (auto& [knob, value] : ModelKnobs(*named.model, of_model)) {
+    knobs.push_back({knob, std::move(value), {}, Origin::kModel});
+    reading->knowledge.shown.insert(knob);
+  }
+  if (StackOf(env).hf_models) {  // whose tokenizer stands in the same folder
+    knobs.push_back({Knob::vocab_size, Value(named.model->vocab_size), {}, Origin::kModel});
+    reading->knowledge.shown.insert(Knob::vocab_size);
+  }
+  parsed.knobs.insert(parsed.knobs.begin(), knobs.begin(), knobs.end());
+  reading->knowledge.model_named = true;
+  if (named.exact) return;
+  reading->not_judged.push_back(
+      absl::StrCat("the model's own config.json: ", Printable(parsed.hf_model), " is taken for ", named.model->name));
+}
+
+// Values in files that are not here, and those of a model that the catalogue does not have, whose folder is all that
+// its stack wants to be told.
+void NoteWhatStandsElsewhere(const Environment& env, Reading* reading) {
+  Knowledge& knowledge = reading->knowledge;
+  if (!reading->parsed.elsewhere.empty() && knowledge.elsewhere.empty()) {
+    knowledge.elsewhere = reading->parsed.elsewhere;
+    knowledge.layout_elsewhere = true;
+  }
+  if (!StackOf(env).hf_models || knowledge.model_named || reading->format == "knobs") return;
+  if (!knowledge.elsewhere.empty()) return;
+  const std::string& model = reading->parsed.hf_model;
+  knowledge.elsewhere = absl::StrCat("in the config.json of ", model.empty() ? "the model" : Printable(model));
+}
+
 // What a launch that names a recipe says by it: the model, the GPUs.
 void UseWhatIsNamed(const JudgeQuestion& question, ReadConfig* read) {
   ParseResult& parsed = read->reading.parsed;
@@ -85,19 +132,7 @@ void UseWhatIsNamed(const JudgeQuestion& question, ReadConfig* read) {
   if (parsed.gpus_per_node >= 1 && parsed.gpus_per_node <= kMaxGpusPerNode && question.env.gpus_per_node == 0) {
     env.gpus_per_node = static_cast<int>(parsed.gpus_per_node);
   }
-  if (parsed.hf_model.empty()) return;
-  for (const ModelSpec& model : question.catalog->models()) {
-    if (model.hf_id != parsed.hf_model) continue;
-    Environment of_model = env;
-    of_model.mla = model.is_mla();
-    std::vector<ParsedKnob> knobs;
-    for (auto& [knob, value] : ModelKnobs(model, of_model)) {
-      knobs.push_back({knob, std::move(value), {}, Origin::kModel});
-      read->reading.knowledge.shown.insert(knob);
-    }
-    parsed.knobs.insert(parsed.knobs.begin(), knobs.begin(), knobs.end());
-    return;
-  }
+  UseNamedModel(*question.catalog, env, &read->reading);
 }
 
 // `script`: the Python file that a shell script gives the words to; empty: they come alone. `over_defaults`: as in
@@ -251,6 +286,8 @@ absl::StatusOr<ReadConfig> Read(const JudgeQuestion& question) {
     return violations.ToStatus();
   }
   UseWhatIsNamed(question, &read);
+  NoteWhatStandsElsewhere(env, &read.reading);
+  ReserveForOthers(read.reading.parsed.others, &read.gpu);
   AddStated(question.stated, &read.reading);
   const ParseResult& parsed = read.reading.parsed;
   const bool knobs = question.input.form == ConfigInput::Form::kKnobs;

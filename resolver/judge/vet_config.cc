@@ -33,7 +33,7 @@ FixOutcome Ask(const JudgedConfig& judged, Config config, const Patch& patch) {
   RunResult run = Run(std::move(config), env);
   const ParseResult& parsed = judged.reading.parsed;
   AddParts(parsed, env, &run);
-  const WeighedConfig weighed = WeighConfig({&judged.gpu, parsed.unknown}, &run);
+  const WeighedConfig weighed = WeighConfig({&judged.gpu, parsed.unknown, &parsed.others}, &run);
   return OutcomeOf(run.findings, weighed.estimate.has_value() ? &*weighed.estimate : nullptr, 0);
 }
 
@@ -57,7 +57,7 @@ bool MovesLayoutAlone(const Patch& patch) {
 class PatchForecast {
  public:
   explicit PatchForecast(const JudgedConfig& judged)
-      : run_(judged.run), inputs_{&judged.gpu, judged.reading.parsed.unknown} {
+      : run_(judged.run), inputs_{&judged.gpu, judged.reading.parsed.unknown, &judged.reading.parsed.others} {
     if (judged.model != nullptr) {
       model_ = judged.model.get();
       shape_ = model_->shape;

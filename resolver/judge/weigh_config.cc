@@ -81,6 +81,14 @@ int64_t LeastState(const WeighedConfig& weighed) {
   return std::llround(static_cast<double>(weighed.estimate->static_bytes) * memory::kStaticSpread.low);
 }
 
+// What keeps memory from being forecast whatever the sizes are; empty: nothing does.
+std::optional<WeighedConfig> NotModelled(const MemoryOfOthers& others, const GpuSystem& gpu) {
+  if (!others.not_modelled.empty()) return Lacks("", absl::StrCat(others.not_modelled, " are not modelled"));
+  if (others.holder.empty() || others.gpu_share.has_value() || gpu.reserved_bytes.has_value()) return std::nullopt;
+  return Lacks("hardware.reserved_bytes",
+               absl::StrCat(others.holder, " holds memory of the same GPUs, how much is not said"));
+}
+
 // Where one input is missing: what the rest says at least.
 int64_t LeastWithout(const GpuSystem& gpu, const std::string& missing, const Config& config, const Environment& env) {
   if (missing != Name(Knob::vocab_size)) return 0;
@@ -102,7 +110,11 @@ WeighedConfig EstimateConfig(const WeighingInputs& inputs, const Config& config,
   const GpuSystem& gpu = **inputs.gpu;
   const Size* const unread = UnreadSize(inputs.unread);
   WeighedConfig weighed;
-  if (!env.world_size.has_value()) {
+  const std::optional<WeighedConfig> not_modelled =
+      inputs.others != nullptr ? NotModelled(*inputs.others, gpu) : std::nullopt;
+  if (not_modelled.has_value()) {
+    weighed = *not_modelled;
+  } else if (!env.world_size.has_value()) {
     weighed = Lacks("hardware.gpu_count", "the number of GPUs is not known");
   } else if (unread != nullptr && unread->of_state) {
     weighed = Lacks(std::string(Name(unread->knob)), absl::StrCat(Name(unread->knob), " cannot be read here"));
@@ -119,6 +131,7 @@ WeighedConfig EstimateConfig(const WeighingInputs& inputs, const Config& config,
   }
   MemoryStanding& standing = weighed.standing;
   standing.usable_bytes = gpu.hbm_bytes.value_or(0);
+  standing.reserved_bytes = gpu.reserved_bytes.value_or(0);
   if (standing.usable_bytes > 0 && standing.at_least_bytes > standing.usable_bytes) {
     standing.fit = FitVerdict::kDoesNotFit;
   }
@@ -130,7 +143,9 @@ WeighedConfig WeighConfig(const WeighingInputs& inputs, RunResult* run) {
   if (weighed.estimate.has_value()) {
     JudgeMemory(*weighed.estimate->memory(), run);
   } else if (const int64_t least = weighed.standing.at_least_bytes; weighed.standing.fit == FitVerdict::kDoesNotFit) {
-    JudgeMemory({least, least, least, least, weighed.standing.usable_bytes, /*at_least=*/true}, run);
+    JudgeMemory(
+        {least, least, least, least, weighed.standing.usable_bytes, /*at_least=*/true, weighed.standing.reserved_bytes},
+        run);
   }
   return weighed;
 }

@@ -14,17 +14,19 @@
 #include "resolver/plan/hardware.h"
 #include "resolver/plan/intent.h"
 #include "resolver/plan/knob.h"
+#include "resolver/plan/reading.h"
 
 namespace flightplan {
 
 // How memory stands, whether there is a forecast or not.
 struct MemoryStanding {
   FitVerdict fit = FitVerdict::kUnknown;
-  // Of kUnknown: the one input that is missing, a knob's name, "hardware.gpu" or "hardware.gpu_count"; empty: no single
-  // input would bring a forecast.
+  // Of kUnknown: the one input that is missing, a knob's name, "hardware.gpu", "hardware.gpu_count" or
+  // "hardware.reserved_bytes"; empty: no single input would bring a forecast.
   std::string missing_input;
   int64_t at_least_bytes = 0;  // without a forecast: what the static part takes at least; 0: not known
   int64_t usable_bytes = 0;    // of one GPU; 0: not known
+  int64_t reserved_bytes = 0;  // of one GPU, held by others, not in usable_bytes
 };
 
 // What was weighed: the model as the knobs say it, in `intent` with the GPU and the environment.
@@ -44,6 +46,7 @@ struct WeighedConfig {
 struct WeighingInputs {
   const std::optional<GpuSystem>* gpu = nullptr;  // as the caller described it; empty: none was given
   absl::Span<const Knob> unread;                  // written with values that only a run would know
+  const MemoryOfOthers* others = nullptr;         // as the launch says it
 };
 
 // Whether ranks and experts come out even: else no memory is forecast.

@@ -244,6 +244,21 @@ void ReadFabric(const v1::Fabric& m, GpuSystem* gpu, std::string* transport, Vio
   }
 }
 
+// Taken off what a step may use.
+void ReadReserved(const v1::Hardware& m, GpuSystem* gpu, Violations* violations) {
+  if (!m.has_reserved_bytes()) return;
+  const auto bytes = static_cast<double>(m.reserved_bytes());
+  if (!(bytes >= 0 && bytes <= kGpuMemoryBytes.high)) {
+    violations->Add("hardware.reserved_bytes",
+                    absl::StrCat("must be 0..", kGpuMemoryBytes.high, " bytes of one GPU, not ", bytes));
+  } else if (gpu->hbm_bytes.has_value() && m.reserved_bytes() >= *gpu->hbm_bytes) {
+    violations->Add("hardware.reserved_bytes",
+                    absl::StrCat("must be below the GPU's memory, ", *gpu->hbm_bytes, " bytes, not ", bytes));
+  } else {
+    Reserve(m.reserved_bytes(), gpu);
+  }
+}
+
 struct HardwareFacts {
   GpuSystem gpu;
   std::string transport;
@@ -261,6 +276,7 @@ HardwareFacts ReadHardware(const v1::Hardware& m, const Catalog& catalog, Enviro
   }
   CheckRange("hardware.gpu_count", m.gpu_count(), kMaxGpus, violations);
   ReadFabric(m.fabric(), &facts.gpu, &facts.transport, violations);
+  ReadReserved(m, &facts.gpu, violations);
   facts.host_cpu = ReadEnum(m.host_cpu_class(), kHosts, HostCpuClass::kUnknown, "hardware.host_cpu_class", violations);
   env->gpu_name = facts.gpu.device_name;
   env->cc_major = facts.gpu.cc_major;
@@ -284,6 +300,7 @@ void ReadUnknownGpu(const v1::Hardware& m, Environment* env, Violations* violati
   std::string transport;
   CheckRange("hardware.gpu_count", m.gpu_count(), kMaxGpus, violations);
   ReadFabric(m.fabric(), &stated, &transport, violations);
+  ReadReserved(m, &stated, violations);
   ReadEnum(m.host_cpu_class(), kHosts, HostCpuClass::kUnknown, "hardware.host_cpu_class", violations);
   if (m.fabric().has_nvlink_domain_gpu_count()) env->nvlink_domain_gpus = static_cast<int>(stated.nvlink_domain_gpus);
   if (m.fabric().has_gpus_per_node_count()) env->gpus_per_node = static_cast<int>(stated.gpus_per_node);

@@ -15,6 +15,7 @@ struct FoundMemory {
   int64_t low = 0, value = 0, high = 0;  // all of it, with the forecast's band
   std::optional<int64_t> usable;         // empty: the GPU's memory is not known
   bool at_least = false;                 // no forecast: all figures are what the static part takes at least
+  int64_t reserved = 0;                  // held by others, not in `usable`
 };
 
 struct Found {

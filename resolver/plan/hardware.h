@@ -20,7 +20,9 @@ struct GpuSystem {
   std::optional<int64_t> memory_nominal_gb;
   std::optional<int64_t> memory_reported_mib;  // nvidia-smi's total
   // Memory to plan with: as reported where it is, else estimated from the nominal size (hbm_estimated).
+  // Less reserved_bytes.
   std::optional<int64_t> hbm_bytes;
+  std::optional<int64_t> reserved_bytes;  // that others hold while a step runs; empty: the question does not say
   bool hbm_estimated = false;
   std::optional<double> hbm_bytes_per_second;
 
@@ -68,6 +70,12 @@ inline bool HasFlexBackend(const GpuSystem& gpu, absl::string_view backend) {
     if (name == backend) return true;
   }
   return false;
+}
+
+// Others hold so many bytes of each GPU while a step runs; less than there are.
+inline void Reserve(int64_t bytes, GpuSystem* gpu) {
+  gpu->reserved_bytes = bytes;
+  if (gpu->hbm_bytes.has_value()) *gpu->hbm_bytes -= bytes;
 }
 
 }  // namespace flightplan

@@ -2,6 +2,7 @@
 // refused.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -50,15 +51,24 @@ struct ParseFinding {
 ParseFinding MakeParseFinding(SourcePosition at, absl::string_view rule_id, Severity severity, std::string seen,
                               std::string needs, absl::string_view source);
 
+// What else has memory of the GPUs while a training step runs, as the launch says it.
+struct MemoryOfOthers {
+  std::string holder;               // a phrase: "the rollout engine"; empty: nobody
+  std::optional<double> gpu_share;  // of each GPU's memory, 0..1; empty: the launch does not say
+  std::string not_modelled;         // a phrase of what no formula weighs: "LoRA adapters"; empty: nothing
+};
+
 struct ParseResult {
   std::vector<ParsedKnob> knobs;  // in the order written; a later one overrides an earlier one
   std::vector<ParsedComponent> components;
   std::vector<std::string> wanted_files;  // that the launch reads and env.model_files does not hold
   bool model_file_read = false;           // the caller's, or what is built in of it
   int64_t gpus_per_node = 0;              // that the words state; 0: they do not
-  std::string base;                    // a recipe of the stack's own that its words start from, whose values are known
-  std::string hf_model;                // the model that it trains, by its name on the Hugging Face hub; or empty
-  std::vector<Knob> unknown;           // those last written with a value that only a run would know
+  std::string base;  // a recipe of the stack's own that its words start from, whose values are known
+  MemoryOfOthers others;
+  std::string elsewhere;      // where values stand that the reader was not given, sizes among them; empty: nowhere
+  std::string hf_model;       // the model that it trains, by its name on the Hugging Face hub; or empty
+  std::vector<Knob> unknown;  // those last written with a value that only a run would know
   std::vector<ParseFinding> findings;  // errors: the stack would refuse the input
   EnvVars recipe_vars;                 // Bridge's env_vars section: defaults for the process environment
   bool ok() const;                     // no finding of level error

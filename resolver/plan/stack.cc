@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 
 namespace flightplan {
 
@@ -39,9 +40,19 @@ const Stack* FindStack(absl::string_view name) {
 
 bool IsEntryScript(absl::string_view path) {
   const absl::string_view file = path.substr(path.rfind('/') + 1);
-  return std::any_of(AllStacks().begin(), AllStacks().end(), [file](const Stack* stack) {
-    const absl::Span<const absl::string_view> own = stack->entry_scripts;
-    return std::find(own.begin(), own.end(), file) != own.end();
+  return std::any_of(AllStacks().begin(), AllStacks().end(), [file, path](const Stack* stack) {
+    const absl::Span<const absl::string_view> own = stack->entry_scripts, commands = stack->commands;
+    return std::find(own.begin(), own.end(), file) != own.end() ||
+           std::find(commands.begin(), commands.end(), path) != commands.end();
+  });
+}
+
+bool IsEntryCommand(absl::string_view first, absl::string_view second) {
+  const absl::string_view program = first.substr(first.rfind('/') + 1);
+  return std::any_of(AllStacks().begin(), AllStacks().end(), [&](const Stack* stack) {
+    return std::any_of(stack->commands.begin(), stack->commands.end(), [&](absl::string_view command) {
+      return absl::ConsumePrefix(&command, program) && absl::ConsumePrefix(&command, " ") && command == second;
+    });
   });
 }
 

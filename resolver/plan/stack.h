@@ -37,6 +37,17 @@ struct Stack {
   // The Python files that give their words to its own parser and to nothing else.
   absl::Span<const absl::string_view> entry_scripts = {};
 
+  // What its launches run that is no Python file, by the two words that start it: "megatron sft", "-m verl.trainer".
+  absl::Span<const absl::string_view> commands = {};
+
+  // Its own words for the knobs, as a vocabulary of its spellings.yaml ("ms_swift.argument"), and what stands before
+  // each
+  // ("--"). Empty: Megatron-LM's flags, or the container's fields.
+  absl::string_view vocabulary = {}, before_word = {};
+
+  // What the model is stands in its Hugging Face folder, which a launch names and does not repeat.
+  bool hf_models = false;
+
   // How its launches and files are told from those of other stacks.
   struct Marks {
     int order = 0;  // those that tell more come first
@@ -62,8 +73,11 @@ const Stack& StackOf(Target target);
 inline const Stack& StackOf(const Environment& env) { return StackOf(env.target); }
 // Null where no stack that is asked for by name has this one.
 const Stack* FindStack(absl::string_view name);
-// Whether this Python file is an entry script of any stack. Others call parsers with flags of their own.
+// Whether this Python file, or command ("megatron sft"), is an entry of any stack. Others call parsers with flags of
+// their own.
 bool IsEntryScript(absl::string_view path);
+// Whether these two words start a launch of any stack.
+bool IsEntryCommand(absl::string_view first, absl::string_view second);
 // "megatron-lm, megatron-bridge or loongforge"
 std::string StackNames();
 

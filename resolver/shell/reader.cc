@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "resolver/base/work.h"
+#include "resolver/plan/stack.h"
 #include "resolver/shell/interpreter.h"
 #include "resolver/shell/launcher_world.h"
 #include "resolver/shell/runtime_env.h"
@@ -71,6 +72,8 @@ class Reader {
   void Read(const TracedText& script) { interpreter_.Run(script); }
 
   bool found() const { return found_; }
+  // As they stood where the launch was found: what a later command has in front of it is not the launch's.
+  EnvVars TakeVars() { return std::move(vars_); }
 
  private:
   const std::string* Sourced(const std::string& name) {
@@ -110,14 +113,22 @@ class Reader {
     return true;
   }
 
-  // The script is the first .py file; what stands before it is the launcher, what stands behind belongs to the script.
+  // The word that starts a training: a Python file, or the second of a stack's own command.
+  static bool Starts(WordSpan words, size_t i) {
+    return absl::EndsWith(words[i].value.text, ".py") ||
+           (i > 0 && IsEntryCommand(words[i - 1].value.text, words[i].value.text));
+  }
+
+  // What stands before the first of these is the launcher, what stands behind belongs to it.
   void TakeLaunch(WordSpan words) {
     size_t script = 0;
-    while (script < words.size() && !absl::EndsWith(words[script].value.text, ".py")) ++script;
+    while (script < words.size() && !Starts(words, script)) ++script;
     if (script == words.size() || OnlyNames(words[0].value.text)) return;
     const WordSpan behind = words.subspan(script + 1);
     if (found_ && std::none_of(behind.begin(), behind.end(), CouldBeSetting)) return;
-    const bool training = LooksLikeTraining(behind);
+    const bool command =
+        !absl::EndsWith(words[script].value.text, ".py");  // "megatron sft": its second word goes along
+    const bool training = command || LooksLikeTraining(behind);
     if (training_ && !training) return;
     found_ = true;
     training_ = training;
@@ -125,9 +136,14 @@ class Reader {
     const std::optional<EnvVars> vars = ReadRuntimeEnv(words.first(script));
     out_.vars_elsewhere = !vars.has_value();
     for (const auto& [name, value] : vars.value_or(EnvVars())) out_.vars.insert_or_assign(name, value);
+    vars_ = out_.vars;
     out_.script = words[script].value.text;
+    if (command) {
+      const absl::string_view first = words[script - 1].value.text;
+      out_.script = absl::StrCat(first.substr(first.rfind('/') + 1), " ", out_.script);
+    }
     out_.args.clear();
-    for (const ShellWord& word : behind) {
+    for (const ShellWord& word : command ? words.subspan(script) : behind) {
       Work::Spend(64 + word.value.text.size());
       const int index = static_cast<int>(out_.args.size());
       out_.args.push_back({word.value.text, {index, word.value.FirstOffset(word.offset), 0}, word.value.unknown()});
@@ -154,6 +170,7 @@ class Reader {
   const SourcedFiles& files_;
   ShellState state_;
   ShellInterpreter interpreter_;
+  EnvVars vars_;
   int depth_ = 0;
   bool found_ = false, training_ = false;
 };
@@ -201,6 +218,7 @@ ShellLaunch ReadShellLaunch(absl::string_view script, const EnvVars& given, cons
       Reader reader(given, files, every_branch, &out);
       reader.Read(text);
       found = reader.found();
+      if (found) out.vars = reader.TakeVars();
     }
     if (Work::Spent()) {
       out = ShellLaunch();

@@ -22,9 +22,9 @@ inline constexpr size_t kMaxScriptBytes = size_t{1} << 20;
 inline constexpr uint64_t kMaxScriptWork = uint64_t{1} << 26;
 
 struct ShellLaunch {
-  std::string script;                 // the Python file it runs, as written; empty: it runs none
-  std::vector<Argument> args;         // after the training script's name; lines and columns point at what was written
-  EnvVars vars;                       // what the script exports or sets in front of the command
+  std::string script;          // the Python file it runs, as written, or a stack's command, "megatron sft"; empty: none
+  std::vector<Argument> args;  // behind the file's name, or from the command's second word on; with their places
+  EnvVars vars;                // what the script exports or sets in front of the command
   bool vars_elsewhere = false;        // it sets others that only a run would know
   std::optional<int64_t> world_size;  // from the launcher's own flags: --nnodes * --nproc-per-node, srun --ntasks
   bool world_size_assumed = false;    // it rests on a default, as in ${NNODES:-1}, of a variable that is not known

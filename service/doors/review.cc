@@ -19,7 +19,7 @@ namespace flightplan::doors {
 namespace {
 
 constexpr char kNoLaunch[] = "no command in it runs a Python file";
-constexpr char kNoStack[] = "no launch of Megatron-LM, Megatron-Bridge or LoongForge";
+constexpr char kNoStack[] = "no launch of a training stack that is known";
 constexpr char kReadersLimit[] = "input.limit";
 constexpr char kTooMuchWork[] = "too much work: it takes too many expansions, loops and patterns to read";
 

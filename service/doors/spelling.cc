@@ -12,6 +12,7 @@
 #include "resolver/normalize/knobs_message.h"
 #include "resolver/normalize/violations.h"
 #include "resolver/plan/knob.h"
+#include "resolver/plan/stack.h"
 
 namespace flightplan::doors {
 namespace {
@@ -65,15 +66,19 @@ Spelling TargetSpelling(const Entries& config, absl::string_view target) {
   std::map<std::string, std::string> spellings;
   for (const v1::ConfigEntry& entry : config) spellings[entry.name()] = entry.spelling();
   const bool bridge = absl::StartsWith(target, "megatron-bridge");
-  const auto spell = [spellings = std::move(spellings), bridge](const std::string& knob, const v1::KnobValue& value) {
+  const Stack* const stack = FindStack(target.substr(0, target.find(' ')));
+  const bool own_words = stack != nullptr && !stack->vocabulary.empty();
+  const auto spell = [spellings = std::move(spellings), bridge, own_words](const std::string& knob,
+                                                                           const v1::KnobValue& value) {
     const auto found = spellings.find(knob);
-    const std::string spelling =
-        found == spellings.end() || found->second.empty() ? TableSpelling(knob, bridge) : found->second;
-    if (value.has_bool_value() && !bridge) {
+    const bool known = found != spellings.end() && !found->second.empty();
+    const std::string spelling = known ? found->second : own_words ? knob : TableSpelling(knob, bridge);
+    if (value.has_bool_value() && !bridge && !own_words) {
       if (std::string flag = SwitchSpelling(knob, value.bool_value()); !flag.empty()) return flag;
     }
     if (value.kind_case() == v1::KnobValue::KIND_NOT_SET) return absl::StrCat("without ", spelling);
     if (!absl::StartsWith(spelling, "--")) return absl::StrCat(spelling, "=", ValueText(value));
+    if (own_words) return absl::StrCat(spelling, " ", ValueText(value));  // a switch has a value, too
     if (!value.has_bool_value()) return absl::StrCat(spelling, " ", ValueText(value));
     return absl::StrCat(value.bool_value() ? "" : "without ", spelling);
   };

@@ -506,7 +506,7 @@ type TargetStack struct {
 	sizeCache     protoimpl.SizeCache
 	unknownFields protoimpl.UnknownFields
 
-	// "megatron-lm", "megatron-bridge" or "loongforge". Required.
+	// "megatron-lm", "megatron-bridge", "loongforge", "slime", "ms-swift" or "verl". Required.
 	Framework string `protobuf:"bytes,1,opt,name=framework,proto3" json:"framework,omitempty"`
 	// "main", or a release such as "0.19" ("core_v0.19.0" is understood). Unset: main. An unknown release is answered for
 	// the nearest known one, with a warning.

@@ -342,7 +342,8 @@ type ResolveConfigRequest struct {
 	// What a profile showed; moves the plan to its next step.
 	Profile *MeasuredProfile `protobuf:"bytes,11,opt,name=profile,proto3" json:"profile,omitempty"`
 	// Extra renderings beside the target's own: "megatron-lm", "megatron-bridge", "megatron-bridge-perf", "loongforge",
-	// "yaml", "json"; "megatron-lm-one-gpu": the first rank of the job on one GPU with fake process groups, for its memory.
+	// "slime", "ms-swift", "verl", "yaml", "json"; "megatron-lm-one-gpu": the first rank of the job on one GPU with fake
+	// process groups, for its memory.
 	Dialects []string `protobuf:"bytes,12,rep,name=dialects,proto3" json:"dialects,omitempty"`
 	// What the probe measured on these GPUs; unset: the profiles that the service has stored.
 	ProbeProfile *HardwareProfile `protobuf:"bytes,13,opt,name=probe_profile,json=probeProfile,proto3" json:"probe_profile,omitempty"`
@@ -840,7 +841,7 @@ type Launch struct {
 	sizeCache     protoimpl.SizeCache
 	unknownFields protoimpl.UnknownFields
 
-	// "megatron-lm", "megatron-bridge", "megatron-bridge-perf", "loongforge", "yaml", "json".
+	// "megatron-lm", "megatron-bridge", "megatron-bridge-perf", "loongforge", "slime", "ms-swift", "verl", "yaml", "json".
 	Dialect string `protobuf:"bytes,1,opt,name=dialect,proto3" json:"dialect,omitempty"`
 	// Arguments, one element each; empty for a file dialect.
 	Argv []string `protobuf:"bytes,2,rep,name=argv,proto3" json:"argv,omitempty"`
@@ -1140,9 +1141,9 @@ type ValidateConfigRequest struct {
 	Env map[string]string `protobuf:"bytes,7,rep,name=env,proto3" json:"env,omitempty" protobuf_key:"bytes,1,opt,name=key,proto3" protobuf_val:"bytes,2,opt,name=value,proto3"`
 	// World size where no hardware is given; unset: WORLD_SIZE of env.
 	WorldSize *int32 `protobuf:"varint,8,opt,name=world_size,json=worldSize,proto3,oneof" json:"world_size,omitempty"`
-	// How arguments or file are written: "argv", "shell", "megatron-lm-yaml", "bridge-overrides", "bridge-recipe",
-	// "bridge-perf", "bridge-yaml", "loongforge-yaml". Empty: recognised from the target, the file's name and its first
-	// lines; the answer says as what.
+	// How arguments or file are written: "argv" (flags of Megatron-LM, LoongForge, slime or ms-swift), "shell",
+	// "megatron-lm-yaml", "bridge-overrides", "bridge-recipe", "bridge-perf", "bridge-yaml", "loongforge-yaml",
+	// "verl-overrides". Empty: recognised from the target, the file's name and its first lines; the answer says as what.
 	InputFormat string `protobuf:"bytes,9,opt,name=input_format,json=inputFormat,proto3" json:"input_format,omitempty"`
 	// Answer with a repair too.
 	Repair bool `protobuf:"varint,10,opt,name=repair,proto3" json:"repair,omitempty"`

@@ -20,17 +20,21 @@ bool StaticOver(F f) { return Over(f, &FoundMemory::static_part); }
 
 double Gib(int64_t bytes) { return static_cast<double>(bytes) / kGib; }
 
+std::string Others(const FoundMemory& memory) {
+  return memory.reserved > 0 ? absl::StrFormat(" (others hold %.1f GiB)", Gib(memory.reserved)) : "";
+}
+
 std::string Forecast(F f) {
   const FoundMemory memory = f.found().memory.value_or(FoundMemory{});
-  return absl::StrFormat("about %.1f GiB (%.1f to %.1f) of %.1f GiB per GPU", Gib(memory.value), Gib(memory.low),
-                         Gib(memory.high), Gib(memory.usable.value_or(0)));
+  return absl::StrFormat("about %.1f GiB (%.1f to %.1f) of %.1f GiB per GPU%s", Gib(memory.value), Gib(memory.low),
+                         Gib(memory.high), Gib(memory.usable.value_or(0)), Others(memory));
 }
 
 std::string Bytes(F f) {
   const FoundMemory memory = f.found().memory.value_or(FoundMemory{});
   return absl::StrFormat(
-      "parameters, gradients and optimizer state take %s%.1f GiB of %.1f GiB per GPU, activations not counted",
-      memory.at_least ? "at least " : "", Gib(memory.static_part), Gib(memory.usable.value_or(0)));
+      "parameters, gradients and optimizer state take %s%.1f GiB of %.1f GiB per GPU%s, activations not counted",
+      memory.at_least ? "at least " : "", Gib(memory.static_part), Gib(memory.usable.value_or(0)), Others(memory));
 }
 
 // More pipeline stages, where the layers allow them, shrink every part.

@@ -337,6 +337,11 @@ pub struct Hardware {
     /// Host CPU; unset: unknown, and host-bound advice is cautious.
     #[prost(enumeration = "HostCpuClass", tag = "4")]
     pub host_cpu_class: i32,
+    /// Memory of each GPU that others hold while a training step runs: an inference engine on the same GPUs that keeps its
+    /// weights and cache, a reference or reward model. It is taken off what the step may use. Range 0..1e15, below the GPU's
+    /// memory. Unset: what the launch says of it (a rollout engine's fraction), else nothing.
+    #[prost(int64, optional, tag = "5")]
+    pub reserved_bytes: ::core::option::Option<i64>,
 }
 /// The links between the GPUs. Every field overrides the catalogue's figure for the system.
 #[allow(clippy::derive_partial_eq_without_eq)]
@@ -1296,7 +1301,7 @@ pub struct MemoryVerdict {
     #[prost(enumeration = "FitVerdict", tag = "1")]
     pub fit: i32,
     /// The one input that keeps memory from being forecast: a knob's name such as "vocab_size", or "hardware.gpu",
-    /// "hardware.gpu_count". Empty: there is a forecast, or no single input would bring one (`not_judged` says why).
+    /// "hardware.gpu_count", "hardware.reserved_bytes". Empty: there is a forecast, or no single input would bring one (`not_judged` says why).
     #[prost(string, tag = "2")]
     pub missing_input: ::prost::alloc::string::String,
     /// Where there is no forecast: what parameters, gradients and optimizer state of one GPU take at least, in bytes. Where
@@ -1306,6 +1311,10 @@ pub struct MemoryVerdict {
     /// Usable memory of one GPU in bytes; 0: not known.
     #[prost(int64, tag = "4")]
     pub usable_bytes: i64,
+    /// Memory of one GPU in bytes that others hold while the step runs, as the question or the launch says; not in
+    /// `usable_bytes`.
+    #[prost(int64, tag = "5")]
+    pub reserved_bytes: i64,
 }
 /// Memory and time forecast.
 #[allow(clippy::derive_partial_eq_without_eq)]
@@ -1355,6 +1364,9 @@ pub struct Estimate {
     /// Terms of the step time that no published measurement covers, "Mamba scan": its band is wider for them.
     #[prost(string, repeated, tag = "14")]
     pub unmeasured_terms: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    /// As in MemoryVerdict.
+    #[prost(int64, tag = "15")]
+    pub reserved_bytes: i64,
 }
 /// How a figure was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
@@ -1518,7 +1530,7 @@ pub struct MeasuredProfile {
 #[allow(clippy::derive_partial_eq_without_eq)]
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct TargetStack {
-    /// "megatron-lm", "megatron-bridge" or "loongforge". Required.
+    /// "megatron-lm", "megatron-bridge", "loongforge", "slime", "ms-swift" or "verl". Required.
     #[prost(string, tag = "1")]
     pub framework: ::prost::alloc::string::String,
     /// "main", or a release such as "0.19" ("core_v0.19.0" is understood). Unset: main. An unknown release is answered for
@@ -3379,7 +3391,8 @@ pub struct ResolveConfigRequest {
     #[prost(message, optional, tag = "11")]
     pub profile: ::core::option::Option<MeasuredProfile>,
     /// Extra renderings beside the target's own: "megatron-lm", "megatron-bridge", "megatron-bridge-perf", "loongforge",
-    /// "yaml", "json"; "megatron-lm-one-gpu": the first rank of the job on one GPU with fake process groups, for its memory.
+    /// "slime", "ms-swift", "verl", "yaml", "json"; "megatron-lm-one-gpu": the first rank of the job on one GPU with fake
+    /// process groups, for its memory.
     #[prost(string, repeated, tag = "12")]
     pub dialects: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
     /// What the probe measured on these GPUs; unset: the profiles that the service has stored.
@@ -3486,7 +3499,7 @@ pub struct ResolvedLayout {
 #[allow(clippy::derive_partial_eq_without_eq)]
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Launch {
-    /// "megatron-lm", "megatron-bridge", "megatron-bridge-perf", "loongforge", "yaml", "json".
+    /// "megatron-lm", "megatron-bridge", "megatron-bridge-perf", "loongforge", "slime", "ms-swift", "verl", "yaml", "json".
     #[prost(string, tag = "1")]
     pub dialect: ::prost::alloc::string::String,
     /// Arguments, one element each; empty for a file dialect.
@@ -3576,9 +3589,9 @@ pub struct ValidateConfigRequest {
     /// World size where no hardware is given; unset: WORLD_SIZE of env.
     #[prost(int32, optional, tag = "8")]
     pub world_size: ::core::option::Option<i32>,
-    /// How arguments or file are written: "argv", "shell", "megatron-lm-yaml", "bridge-overrides", "bridge-recipe",
-    /// "bridge-perf", "bridge-yaml", "loongforge-yaml". Empty: recognised from the target, the file's name and its first
-    /// lines; the answer says as what.
+    /// How arguments or file are written: "argv" (flags of Megatron-LM, LoongForge, slime or ms-swift), "shell",
+    /// "megatron-lm-yaml", "bridge-overrides", "bridge-recipe", "bridge-perf", "bridge-yaml", "loongforge-yaml",
+    /// "verl-overrides". Empty: recognised from the target, the file's name and its first lines; the answer says as what.
     #[prost(string, tag = "9")]
     pub input_format: ::prost::alloc::string::String,
     /// Answer with a repair too.

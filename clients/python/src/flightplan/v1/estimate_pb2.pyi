@@ -210,11 +210,12 @@ class MemoryVerdict(google.protobuf.message.Message):
     MISSING_INPUT_FIELD_NUMBER: builtins.int
     AT_LEAST_BYTES_FIELD_NUMBER: builtins.int
     USABLE_BYTES_FIELD_NUMBER: builtins.int
+    RESERVED_BYTES_FIELD_NUMBER: builtins.int
     fit: global___FitVerdict.ValueType
     """The class."""
     missing_input: builtins.str
     """The one input that keeps memory from being forecast: a knob's name such as "vocab_size", or "hardware.gpu",
-    "hardware.gpu_count". Empty: there is a forecast, or no single input would bring one (`not_judged` says why).
+    "hardware.gpu_count", "hardware.reserved_bytes". Empty: there is a forecast, or no single input would bring one (`not_judged` says why).
     """
     at_least_bytes: builtins.int
     """Where there is no forecast: what parameters, gradients and optimizer state of one GPU take at least, in bytes. Where
@@ -222,6 +223,10 @@ class MemoryVerdict(google.protobuf.message.Message):
     """
     usable_bytes: builtins.int
     """Usable memory of one GPU in bytes; 0: not known."""
+    reserved_bytes: builtins.int
+    """Memory of one GPU in bytes that others hold while the step runs, as the question or the launch says; not in
+    `usable_bytes`.
+    """
     def __init__(
         self,
         *,
@@ -229,8 +234,9 @@ class MemoryVerdict(google.protobuf.message.Message):
         missing_input: builtins.str = ...,
         at_least_bytes: builtins.int = ...,
         usable_bytes: builtins.int = ...,
+        reserved_bytes: builtins.int = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["at_least_bytes", b"at_least_bytes", "fit", b"fit", "missing_input", b"missing_input", "usable_bytes", b"usable_bytes"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["at_least_bytes", b"at_least_bytes", "fit", b"fit", "missing_input", b"missing_input", "reserved_bytes", b"reserved_bytes", "usable_bytes", b"usable_bytes"]) -> None: ...
 
 global___MemoryVerdict = MemoryVerdict
 
@@ -270,6 +276,7 @@ class Estimate(google.protobuf.message.Message):
     MFU_RATIO_FIELD_NUMBER: builtins.int
     COMMUNICATION_FIELD_NUMBER: builtins.int
     UNMEASURED_TERMS_FIELD_NUMBER: builtins.int
+    RESERVED_BYTES_FIELD_NUMBER: builtins.int
     fit: global___FitVerdict.ValueType
     """Whether it fits."""
     usable_bytes: builtins.int
@@ -291,6 +298,8 @@ class Estimate(google.protobuf.message.Message):
     """Dense peak of one GPU in the precision of most matrix products, which mfu_ratio divides by; unset: not published."""
     mfu_ratio: builtins.float
     """Model FLOPs utilization, 0..1: flops_per_second_per_gpu over peak_flops_per_second."""
+    reserved_bytes: builtins.int
+    """As in MemoryVerdict."""
     @property
     def stages(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___StageMemory]:
         """By stage."""
@@ -328,8 +337,9 @@ class Estimate(google.protobuf.message.Message):
         mfu_ratio: builtins.float = ...,
         communication: collections.abc.Iterable[global___CommunicationPath] | None = ...,
         unmeasured_terms: collections.abc.Iterable[builtins.str] | None = ...,
+        reserved_bytes: builtins.int = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["step_time_us", b"step_time_us"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["communication", b"communication", "fit", b"fit", "flops_per_second_per_gpu", b"flops_per_second_per_gpu", "mfu_ratio", b"mfu_ratio", "peak_flops_per_second", b"peak_flops_per_second", "scope", b"scope", "stages", b"stages", "step_flops", b"step_flops", "step_time_us", b"step_time_us", "tokens_per_second", b"tokens_per_second", "tokens_per_second_per_gpu", b"tokens_per_second_per_gpu", "unmeasured_terms", b"unmeasured_terms", "usable_bytes", b"usable_bytes", "wall_ratios", b"wall_ratios"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["communication", b"communication", "fit", b"fit", "flops_per_second_per_gpu", b"flops_per_second_per_gpu", "mfu_ratio", b"mfu_ratio", "peak_flops_per_second", b"peak_flops_per_second", "reserved_bytes", b"reserved_bytes", "scope", b"scope", "stages", b"stages", "step_flops", b"step_flops", "step_time_us", b"step_time_us", "tokens_per_second", b"tokens_per_second", "tokens_per_second_per_gpu", b"tokens_per_second_per_gpu", "unmeasured_terms", b"unmeasured_terms", "usable_bytes", b"usable_bytes", "wall_ratios", b"wall_ratios"]) -> None: ...
 
 global___Estimate = Estimate

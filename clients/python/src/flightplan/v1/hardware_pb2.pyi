@@ -57,12 +57,18 @@ class Hardware(google.protobuf.message.Message):
     GPU_COUNT_FIELD_NUMBER: builtins.int
     FABRIC_FIELD_NUMBER: builtins.int
     HOST_CPU_CLASS_FIELD_NUMBER: builtins.int
+    RESERVED_BYTES_FIELD_NUMBER: builtins.int
     gpu: builtins.str
     """Catalogue name or alias of the GPU system: "h100-sxm", "gb200-nvl72". ListGpus has them all. Required."""
     gpu_count: builtins.int
     """GPUs of the job (the world size). Range 1..1048576. Required, but for ValidateConfig, where the launch may say it."""
     host_cpu_class: global___HostCpuClass.ValueType
     """Host CPU; unset: unknown, and host-bound advice is cautious."""
+    reserved_bytes: builtins.int
+    """Memory of each GPU that others hold while a training step runs: an inference engine on the same GPUs that keeps its
+    weights and cache, a reference or reward model. It is taken off what the step may use. Range 0..1e15, below the GPU's
+    memory. Unset: what the launch says of it (a rollout engine's fraction), else nothing.
+    """
     @property
     def fabric(self) -> global___Fabric:
         """What differs from the catalogue's system at this site; unset fields keep the catalogue's value."""
@@ -74,9 +80,11 @@ class Hardware(google.protobuf.message.Message):
         gpu_count: builtins.int = ...,
         fabric: global___Fabric | None = ...,
         host_cpu_class: global___HostCpuClass.ValueType = ...,
+        reserved_bytes: builtins.int | None = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["fabric", b"fabric"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["fabric", b"fabric", "gpu", b"gpu", "gpu_count", b"gpu_count", "host_cpu_class", b"host_cpu_class"]) -> None: ...
+    def HasField(self, field_name: typing.Literal["_reserved_bytes", b"_reserved_bytes", "fabric", b"fabric", "reserved_bytes", b"reserved_bytes"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_reserved_bytes", b"_reserved_bytes", "fabric", b"fabric", "gpu", b"gpu", "gpu_count", b"gpu_count", "host_cpu_class", b"host_cpu_class", "reserved_bytes", b"reserved_bytes"]) -> None: ...
+    def WhichOneof(self, oneof_group: typing.Literal["_reserved_bytes", b"_reserved_bytes"]) -> typing.Literal["reserved_bytes"] | None: ...
 
 global___Hardware = Hardware
 

@@ -262,7 +262,8 @@ class ResolveConfigRequest(google.protobuf.message.Message):
     @property
     def dialects(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
         """Extra renderings beside the target's own: "megatron-lm", "megatron-bridge", "megatron-bridge-perf", "loongforge",
-        "yaml", "json"; "megatron-lm-one-gpu": the first rank of the job on one GPU with fake process groups, for its memory.
+        "slime", "ms-swift", "verl", "yaml", "json"; "megatron-lm-one-gpu": the first rank of the job on one GPU with fake
+        process groups, for its memory.
         """
 
     @property
@@ -491,7 +492,7 @@ class Launch(google.protobuf.message.Message):
     TEXT_FIELD_NUMBER: builtins.int
     REQUIRED_INPUTS_FIELD_NUMBER: builtins.int
     dialect: builtins.str
-    """"megatron-lm", "megatron-bridge", "megatron-bridge-perf", "loongforge", "yaml", "json"."""
+    """"megatron-lm", "megatron-bridge", "megatron-bridge-perf", "loongforge", "slime", "ms-swift", "verl", "yaml", "json"."""
     text: builtins.str
     """The whole command, or the file's text. What no plan says is a placeholder that stops a shell: ${LR:?...}."""
     @property
@@ -651,9 +652,9 @@ class ValidateConfigRequest(google.protobuf.message.Message):
     world_size: builtins.int
     """World size where no hardware is given; unset: WORLD_SIZE of env."""
     input_format: builtins.str
-    """How arguments or file are written: "argv", "shell", "megatron-lm-yaml", "bridge-overrides", "bridge-recipe",
-    "bridge-perf", "bridge-yaml", "loongforge-yaml". Empty: recognised from the target, the file's name and its first
-    lines; the answer says as what.
+    """How arguments or file are written: "argv" (flags of Megatron-LM, LoongForge, slime or ms-swift), "shell",
+    "megatron-lm-yaml", "bridge-overrides", "bridge-recipe", "bridge-perf", "bridge-yaml", "loongforge-yaml",
+    "verl-overrides". Empty: recognised from the target, the file's name and its first lines; the answer says as what.
     """
     repair: builtins.bool
     """Answer with a repair too."""

@@ -91,7 +91,7 @@ export interface MemoryVerdict {
   fit: FitVerdict;
   /**
    * The one input that keeps memory from being forecast: a knob's name such as "vocab_size", or "hardware.gpu",
-   * "hardware.gpu_count". Empty: there is a forecast, or no single input would bring one (`not_judged` says why).
+   * "hardware.gpu_count", "hardware.reserved_bytes". Empty: there is a forecast, or no single input would bring one (`not_judged` says why).
    */
   missingInput: string;
   /**
@@ -101,6 +101,11 @@ export interface MemoryVerdict {
   atLeastBytes: bigint;
   /** Usable memory of one GPU in bytes; 0: not known. */
   usableBytes: bigint;
+  /**
+   * Memory of one GPU in bytes that others hold while the step runs, as the question or the launch says; not in
+   * `usable_bytes`.
+   */
+  reservedBytes: bigint;
 }
 
 /** Memory and time forecast. */
@@ -139,6 +144,8 @@ export interface Estimate {
   communication: CommunicationPath[];
   /** Terms of the step time that no published measurement covers, "Mamba scan": its band is wider for them. */
   unmeasuredTerms: string[];
+  /** As in MemoryVerdict. */
+  reservedBytes: bigint;
 }
 
 export interface Estimate_WallRatiosEntry {
@@ -444,7 +451,7 @@ export const CommunicationPath = {
 };
 
 function createBaseMemoryVerdict(): MemoryVerdict {
-  return { fit: 0, missingInput: "", atLeastBytes: 0n, usableBytes: 0n };
+  return { fit: 0, missingInput: "", atLeastBytes: 0n, usableBytes: 0n, reservedBytes: 0n };
 }
 
 export const MemoryVerdict = {
@@ -466,6 +473,12 @@ export const MemoryVerdict = {
         throw new globalThis.Error("value provided for field message.usableBytes of type int64 too large");
       }
       writer.uint32(32).int64(message.usableBytes.toString());
+    }
+    if (message.reservedBytes !== 0n) {
+      if (BigInt.asIntN(64, message.reservedBytes) !== message.reservedBytes) {
+        throw new globalThis.Error("value provided for field message.reservedBytes of type int64 too large");
+      }
+      writer.uint32(40).int64(message.reservedBytes.toString());
     }
     return writer;
   },
@@ -505,6 +518,13 @@ export const MemoryVerdict = {
 
           message.usableBytes = longToBigint(reader.int64() as Long);
           continue;
+        case 5:
+          if (tag !== 40) {
+            break;
+          }
+
+          message.reservedBytes = longToBigint(reader.int64() as Long);
+          continue;
       }
       if ((tag & 7) === 4 || tag === 0) {
         break;
@@ -523,6 +543,7 @@ export const MemoryVerdict = {
     message.missingInput = object.missingInput ?? "";
     message.atLeastBytes = object.atLeastBytes ?? 0n;
     message.usableBytes = object.usableBytes ?? 0n;
+    message.reservedBytes = object.reservedBytes ?? 0n;
     return message;
   },
 };
@@ -543,6 +564,7 @@ function createBaseEstimate(): Estimate {
     mfuRatio: 0,
     communication: [],
     unmeasuredTerms: [],
+    reservedBytes: 0n,
   };
 }
 
@@ -592,6 +614,12 @@ export const Estimate = {
     }
     for (const v of message.unmeasuredTerms) {
       writer.uint32(114).string(v!);
+    }
+    if (message.reservedBytes !== 0n) {
+      if (BigInt.asIntN(64, message.reservedBytes) !== message.reservedBytes) {
+        throw new globalThis.Error("value provided for field message.reservedBytes of type int64 too large");
+      }
+      writer.uint32(120).int64(message.reservedBytes.toString());
     }
     return writer;
   },
@@ -704,6 +732,13 @@ export const Estimate = {
 
           message.unmeasuredTerms.push(reader.string());
           continue;
+        case 15:
+          if (tag !== 120) {
+            break;
+          }
+
+          message.reservedBytes = longToBigint(reader.int64() as Long);
+          continue;
       }
       if ((tag & 7) === 4 || tag === 0) {
         break;
@@ -742,6 +777,7 @@ export const Estimate = {
     message.mfuRatio = object.mfuRatio ?? 0;
     message.communication = object.communication?.map((e) => CommunicationPath.fromPartial(e)) || [];
     message.unmeasuredTerms = object.unmeasuredTerms?.map((e) => e) || [];
+    message.reservedBytes = object.reservedBytes ?? 0n;
     return message;
   },
 };

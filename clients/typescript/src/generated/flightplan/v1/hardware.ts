@@ -33,6 +33,12 @@ export interface Hardware {
     | undefined;
   /** Host CPU; unset: unknown, and host-bound advice is cautious. */
   hostCpuClass: HostCpuClass;
+  /**
+   * Memory of each GPU that others hold while a training step runs: an inference engine on the same GPUs that keeps its
+   * weights and cache, a reference or reward model. It is taken off what the step may use. Range 0..1e15, below the GPU's
+   * memory. Unset: what the launch says of it (a rollout engine's fraction), else nothing.
+   */
+  reservedBytes?: bigint | undefined;
 }
 
 /** The links between the GPUs. Every field overrides the catalogue's figure for the system. */
@@ -153,7 +159,7 @@ export interface DispatcherSupport {
 }
 
 function createBaseHardware(): Hardware {
-  return { gpu: "", gpuCount: 0, fabric: undefined, hostCpuClass: 0 };
+  return { gpu: "", gpuCount: 0, fabric: undefined, hostCpuClass: 0, reservedBytes: undefined };
 }
 
 export const Hardware = {
@@ -169,6 +175,12 @@ export const Hardware = {
     }
     if (message.hostCpuClass !== 0) {
       writer.uint32(32).int32(message.hostCpuClass);
+    }
+    if (message.reservedBytes !== undefined) {
+      if (BigInt.asIntN(64, message.reservedBytes) !== message.reservedBytes) {
+        throw new globalThis.Error("value provided for field message.reservedBytes of type int64 too large");
+      }
+      writer.uint32(40).int64(message.reservedBytes.toString());
     }
     return writer;
   },
@@ -208,6 +220,13 @@ export const Hardware = {
 
           message.hostCpuClass = reader.int32() as any;
           continue;
+        case 5:
+          if (tag !== 40) {
+            break;
+          }
+
+          message.reservedBytes = longToBigint(reader.int64() as Long);
+          continue;
       }
       if ((tag & 7) === 4 || tag === 0) {
         break;
@@ -228,6 +247,7 @@ export const Hardware = {
       ? Fabric.fromPartial(object.fabric)
       : undefined;
     message.hostCpuClass = object.hostCpuClass ?? 0;
+    message.reservedBytes = object.reservedBytes ?? undefined;
     return message;
   },
 };

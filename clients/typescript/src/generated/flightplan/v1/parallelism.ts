@@ -131,7 +131,7 @@ export interface MeasuredProfile {
 
 /** The framework that will be launched. */
 export interface TargetStack {
-  /** "megatron-lm", "megatron-bridge" or "loongforge". Required. */
+  /** "megatron-lm", "megatron-bridge", "loongforge", "slime", "ms-swift" or "verl". Required. */
   framework: string;
   /**
    * "main", or a release such as "0.19" ("core_v0.19.0" is understood). Unset: main. An unknown release is answered for

@@ -148,7 +148,8 @@ export interface ResolveConfigRequest {
     | undefined;
   /**
    * Extra renderings beside the target's own: "megatron-lm", "megatron-bridge", "megatron-bridge-perf", "loongforge",
-   * "yaml", "json"; "megatron-lm-one-gpu": the first rank of the job on one GPU with fake process groups, for its memory.
+   * "slime", "ms-swift", "verl", "yaml", "json"; "megatron-lm-one-gpu": the first rank of the job on one GPU with fake
+   * process groups, for its memory.
    */
   dialects: string[];
   /** What the probe measured on these GPUs; unset: the profiles that the service has stored. */
@@ -240,7 +241,7 @@ export interface ResolvedLayout {
 
 /** A rendered launch. */
 export interface Launch {
-  /** "megatron-lm", "megatron-bridge", "megatron-bridge-perf", "loongforge", "yaml", "json". */
+  /** "megatron-lm", "megatron-bridge", "megatron-bridge-perf", "loongforge", "slime", "ms-swift", "verl", "yaml", "json". */
   dialect: string;
   /** Arguments, one element each; empty for a file dialect. */
   argv: string[];
@@ -325,9 +326,9 @@ export interface ValidateConfigRequest {
     | number
     | undefined;
   /**
-   * How arguments or file are written: "argv", "shell", "megatron-lm-yaml", "bridge-overrides", "bridge-recipe",
-   * "bridge-perf", "bridge-yaml", "loongforge-yaml". Empty: recognised from the target, the file's name and its first
-   * lines; the answer says as what.
+   * How arguments or file are written: "argv" (flags of Megatron-LM, LoongForge, slime or ms-swift), "shell",
+   * "megatron-lm-yaml", "bridge-overrides", "bridge-recipe", "bridge-perf", "bridge-yaml", "loongforge-yaml",
+   * "verl-overrides". Empty: recognised from the target, the file's name and its first lines; the answer says as what.
    */
   inputFormat: string;
   /** Answer with a repair too. */

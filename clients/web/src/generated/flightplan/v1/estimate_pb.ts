@@ -10,7 +10,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file flightplan/v1/estimate.proto.
  */
 export const file_flightplan_v1_estimate: GenFile = /*@__PURE__*/
-  fileDesc("ChxmbGlnaHRwbGFuL3YxL2VzdGltYXRlLnByb3RvEg1mbGlnaHRwbGFuLnYxIjEKBVJhbmdlEg0KBXZhbHVlGAEgASgBEgsKA2xvdxgCIAEoARIMCgRoaWdoGAMgASgBIlcKCk1lbW9yeVBhcnQSDAoEbmFtZRgBIAEoCRISCgpwYXJ0X2J5dGVzGAIgASgDEicKBGtpbmQYAyABKA4yGS5mbGlnaHRwbGFuLnYxLkZpZ3VyZUtpbmQiugEKC1N0YWdlTWVtb3J5Eg0KBXN0YWdlGAEgASgFEigKBXBhcnRzGAIgAygLMhkuZmxpZ2h0cGxhbi52MS5NZW1vcnlQYXJ0EikKC3RvdGFsX2J5dGVzGAMgASgLMhQuZmxpZ2h0cGxhbi52MS5SYW5nZRIYChBsYXN0X3N0YWdlX2luZGV4GAQgASgFEi0KD2FsbG9jYXRlZF9ieXRlcxgFIAEoCzIULmZsaWdodHBsYW4udjEuUmFuZ2UiSAoRQ29tbXVuaWNhdGlvblBhdGgSDAoEbmFtZRgBIAEoCRISCgpleHBvc2VkX3VzGAIgASgBEhEKCWhpZGRlbl91cxgDIAEoASJ8Cg1NZW1vcnlWZXJkaWN0EiYKA2ZpdBgBIAEoDjIZLmZsaWdodHBsYW4udjEuRml0VmVyZGljdBIVCg1taXNzaW5nX2lucHV0GAIgASgJEhYKDmF0X2xlYXN0X2J5dGVzGAMgASgDEhQKDHVzYWJsZV9ieXRlcxgEIAEoAyKZBAoIRXN0aW1hdGUSJgoDZml0GAEgASgOMhkuZmxpZ2h0cGxhbi52MS5GaXRWZXJkaWN0EhQKDHVzYWJsZV9ieXRlcxgCIAEoAxIqCgZzdGFnZXMYAyADKAsyGi5mbGlnaHRwbGFuLnYxLlN0YWdlTWVtb3J5Eg0KBXNjb3BlGAQgASgJEioKDHN0ZXBfdGltZV91cxgFIAEoCzIULmZsaWdodHBsYW4udjEuUmFuZ2USPAoLd2FsbF9yYXRpb3MYBiADKAsyJy5mbGlnaHRwbGFuLnYxLkVzdGltYXRlLldhbGxSYXRpb3NFbnRyeRISCgpzdGVwX2Zsb3BzGAcgASgBEhkKEXRva2Vuc19wZXJfc2Vjb25kGAggASgBEiEKGXRva2Vuc19wZXJfc2Vjb25kX3Blcl9ncHUYCSABKAESIAoYZmxvcHNfcGVyX3NlY29uZF9wZXJfZ3B1GAogASgBEh0KFXBlYWtfZmxvcHNfcGVyX3NlY29uZBgLIAEoARIRCgltZnVfcmF0aW8YDCABKAESNwoNY29tbXVuaWNhdGlvbhgNIAMoCzIgLmZsaWdodHBsYW4udjEuQ29tbXVuaWNhdGlvblBhdGgSGAoQdW5tZWFzdXJlZF90ZXJtcxgOIAMoCRoxCg9XYWxsUmF0aW9zRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgBOgI4ASpvCgpGaWd1cmVLaW5kEhsKF0ZJR1VSRV9LSU5EX1VOU1BFQ0lGSUVEEAASFQoRRklHVVJFX0tJTkRfRVhBQ1QQARIVChFGSUdVUkVfS0lORF9NT0RFTBACEhYKEkZJR1VSRV9LSU5EX01BUkdJThADKpABCgpGaXRWZXJkaWN0EhsKF0ZJVF9WRVJESUNUX1VOU1BFQ0lGSUVEEAASFAoQRklUX1ZFUkRJQ1RfRklUUxABEhgKFEZJVF9WRVJESUNUX01BUkdJTkFMEAISHAoYRklUX1ZFUkRJQ1RfRE9FU19OT1RfRklUEAMSFwoTRklUX1ZFUkRJQ1RfVU5LTk9XThAEYgZwcm90bzM");
+  fileDesc("ChxmbGlnaHRwbGFuL3YxL2VzdGltYXRlLnByb3RvEg1mbGlnaHRwbGFuLnYxIjEKBVJhbmdlEg0KBXZhbHVlGAEgASgBEgsKA2xvdxgCIAEoARIMCgRoaWdoGAMgASgBIlcKCk1lbW9yeVBhcnQSDAoEbmFtZRgBIAEoCRISCgpwYXJ0X2J5dGVzGAIgASgDEicKBGtpbmQYAyABKA4yGS5mbGlnaHRwbGFuLnYxLkZpZ3VyZUtpbmQiugEKC1N0YWdlTWVtb3J5Eg0KBXN0YWdlGAEgASgFEigKBXBhcnRzGAIgAygLMhkuZmxpZ2h0cGxhbi52MS5NZW1vcnlQYXJ0EikKC3RvdGFsX2J5dGVzGAMgASgLMhQuZmxpZ2h0cGxhbi52MS5SYW5nZRIYChBsYXN0X3N0YWdlX2luZGV4GAQgASgFEi0KD2FsbG9jYXRlZF9ieXRlcxgFIAEoCzIULmZsaWdodHBsYW4udjEuUmFuZ2UiSAoRQ29tbXVuaWNhdGlvblBhdGgSDAoEbmFtZRgBIAEoCRISCgpleHBvc2VkX3VzGAIgASgBEhEKCWhpZGRlbl91cxgDIAEoASKUAQoNTWVtb3J5VmVyZGljdBImCgNmaXQYASABKA4yGS5mbGlnaHRwbGFuLnYxLkZpdFZlcmRpY3QSFQoNbWlzc2luZ19pbnB1dBgCIAEoCRIWCg5hdF9sZWFzdF9ieXRlcxgDIAEoAxIUCgx1c2FibGVfYnl0ZXMYBCABKAMSFgoOcmVzZXJ2ZWRfYnl0ZXMYBSABKAMisQQKCEVzdGltYXRlEiYKA2ZpdBgBIAEoDjIZLmZsaWdodHBsYW4udjEuRml0VmVyZGljdBIUCgx1c2FibGVfYnl0ZXMYAiABKAMSKgoGc3RhZ2VzGAMgAygLMhouZmxpZ2h0cGxhbi52MS5TdGFnZU1lbW9yeRINCgVzY29wZRgEIAEoCRIqCgxzdGVwX3RpbWVfdXMYBSABKAsyFC5mbGlnaHRwbGFuLnYxLlJhbmdlEjwKC3dhbGxfcmF0aW9zGAYgAygLMicuZmxpZ2h0cGxhbi52MS5Fc3RpbWF0ZS5XYWxsUmF0aW9zRW50cnkSEgoKc3RlcF9mbG9wcxgHIAEoARIZChF0b2tlbnNfcGVyX3NlY29uZBgIIAEoARIhChl0b2tlbnNfcGVyX3NlY29uZF9wZXJfZ3B1GAkgASgBEiAKGGZsb3BzX3Blcl9zZWNvbmRfcGVyX2dwdRgKIAEoARIdChVwZWFrX2Zsb3BzX3Blcl9zZWNvbmQYCyABKAESEQoJbWZ1X3JhdGlvGAwgASgBEjcKDWNvbW11bmljYXRpb24YDSADKAsyIC5mbGlnaHRwbGFuLnYxLkNvbW11bmljYXRpb25QYXRoEhgKEHVubWVhc3VyZWRfdGVybXMYDiADKAkSFgoOcmVzZXJ2ZWRfYnl0ZXMYDyABKAMaMQoPV2FsbFJhdGlvc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoAToCOAEqbwoKRmlndXJlS2luZBIbChdGSUdVUkVfS0lORF9VTlNQRUNJRklFRBAAEhUKEUZJR1VSRV9LSU5EX0VYQUNUEAESFQoRRklHVVJFX0tJTkRfTU9ERUwQAhIWChJGSUdVUkVfS0lORF9NQVJHSU4QAyqQAQoKRml0VmVyZGljdBIbChdGSVRfVkVSRElDVF9VTlNQRUNJRklFRBAAEhQKEEZJVF9WRVJESUNUX0ZJVFMQARIYChRGSVRfVkVSRElDVF9NQVJHSU5BTBACEhwKGEZJVF9WRVJESUNUX0RPRVNfTk9UX0ZJVBADEhcKE0ZJVF9WRVJESUNUX1VOS05PV04QBGIGcHJvdG8z");
 
 /**
  * A figure with its band.
@@ -182,7 +182,7 @@ export type MemoryVerdict = Message<"flightplan.v1.MemoryVerdict"> & {
 
   /**
    * The one input that keeps memory from being forecast: a knob's name such as "vocab_size", or "hardware.gpu",
-   * "hardware.gpu_count". Empty: there is a forecast, or no single input would bring one (`not_judged` says why).
+   * "hardware.gpu_count", "hardware.reserved_bytes". Empty: there is a forecast, or no single input would bring one (`not_judged` says why).
    *
    * @generated from field: string missing_input = 2;
    */
@@ -202,6 +202,14 @@ export type MemoryVerdict = Message<"flightplan.v1.MemoryVerdict"> & {
    * @generated from field: int64 usable_bytes = 4;
    */
   usableBytes: bigint;
+
+  /**
+   * Memory of one GPU in bytes that others hold while the step runs, as the question or the launch says; not in
+   * `usable_bytes`.
+   *
+   * @generated from field: int64 reserved_bytes = 5;
+   */
+  reservedBytes: bigint;
 };
 
 /**
@@ -316,6 +324,13 @@ export type Estimate = Message<"flightplan.v1.Estimate"> & {
    * @generated from field: repeated string unmeasured_terms = 14;
    */
   unmeasuredTerms: string[];
+
+  /**
+   * As in MemoryVerdict.
+   *
+   * @generated from field: int64 reserved_bytes = 15;
+   */
+  reservedBytes: bigint;
 };
 
 /**

@@ -208,7 +208,7 @@ export const MeasuredProfileSchema: GenMessage<MeasuredProfile> = /*@__PURE__*/
  */
 export type TargetStack = Message<"flightplan.v1.TargetStack"> & {
   /**
-   * "megatron-lm", "megatron-bridge" or "loongforge". Required.
+   * "megatron-lm", "megatron-bridge", "loongforge", "slime", "ms-swift" or "verl". Required.
    *
    * @generated from field: string framework = 1;
    */

@@ -113,7 +113,8 @@ export type ResolveConfigRequest = Message<"flightplan.v1.ResolveConfigRequest">
 
   /**
    * Extra renderings beside the target's own: "megatron-lm", "megatron-bridge", "megatron-bridge-perf", "loongforge",
-   * "yaml", "json"; "megatron-lm-one-gpu": the first rank of the job on one GPU with fake process groups, for its memory.
+   * "slime", "ms-swift", "verl", "yaml", "json"; "megatron-lm-one-gpu": the first rank of the job on one GPU with fake
+   * process groups, for its memory.
    *
    * @generated from field: repeated string dialects = 12;
    */
@@ -372,7 +373,7 @@ export const ResolvedLayoutSchema: GenMessage<ResolvedLayout> = /*@__PURE__*/
  */
 export type Launch = Message<"flightplan.v1.Launch"> & {
   /**
-   * "megatron-lm", "megatron-bridge", "megatron-bridge-perf", "loongforge", "yaml", "json".
+   * "megatron-lm", "megatron-bridge", "megatron-bridge-perf", "loongforge", "slime", "ms-swift", "verl", "yaml", "json".
    *
    * @generated from field: string dialect = 1;
    */
@@ -606,9 +607,9 @@ export type ValidateConfigRequest = Message<"flightplan.v1.ValidateConfigRequest
   worldSize?: number | undefined;
 
   /**
-   * How arguments or file are written: "argv", "shell", "megatron-lm-yaml", "bridge-overrides", "bridge-recipe",
-   * "bridge-perf", "bridge-yaml", "loongforge-yaml". Empty: recognised from the target, the file's name and its first
-   * lines; the answer says as what.
+   * How arguments or file are written: "argv" (flags of Megatron-LM, LoongForge, slime or ms-swift), "shell",
+   * "megatron-lm-yaml", "bridge-overrides", "bridge-recipe", "bridge-perf", "bridge-yaml", "loongforge-yaml",
+   * "verl-overrides". Empty: recognised from the target, the file's name and its first lines; the answer says as what.
    *
    * @generated from field: string input_format = 9;
    */

@@ -549,6 +549,21 @@ private static final long serialVersionUID = 0L;
     return unmeasuredTerms_.getByteString(index);
   }
 
+  public static final int RESERVED_BYTES_FIELD_NUMBER = 15;
+  private long reservedBytes_ = 0L;
+  /**
+   * <pre>
+   * As in MemoryVerdict.
+   * </pre>
+   *
+   * <code>int64 reserved_bytes = 15;</code>
+   * @return The reservedBytes.
+   */
+  @java.lang.Override
+  public long getReservedBytes() {
+    return reservedBytes_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -607,6 +622,9 @@ private static final long serialVersionUID = 0L;
     }
     for (int i = 0; i < unmeasuredTerms_.size(); i++) {
       com.google.protobuf.GeneratedMessageV3.writeString(output, 14, unmeasuredTerms_.getRaw(i));
+    }
+    if (reservedBytes_ != 0L) {
+      output.writeInt64(15, reservedBytes_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -682,6 +700,10 @@ private static final long serialVersionUID = 0L;
       size += dataSize;
       size += 1 * getUnmeasuredTermsList().size();
     }
+    if (reservedBytes_ != 0L) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt64Size(15, reservedBytes_);
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -733,6 +755,8 @@ private static final long serialVersionUID = 0L;
         .equals(other.getCommunicationList())) return false;
     if (!getUnmeasuredTermsList()
         .equals(other.getUnmeasuredTermsList())) return false;
+    if (getReservedBytes()
+        != other.getReservedBytes()) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -789,6 +813,9 @@ private static final long serialVersionUID = 0L;
       hash = (37 * hash) + UNMEASURED_TERMS_FIELD_NUMBER;
       hash = (53 * hash) + getUnmeasuredTermsList().hashCode();
     }
+    hash = (37 * hash) + RESERVED_BYTES_FIELD_NUMBER;
+    hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+        getReservedBytes());
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -975,6 +1002,7 @@ private static final long serialVersionUID = 0L;
       bitField0_ = (bitField0_ & ~0x00001000);
       unmeasuredTerms_ = com.google.protobuf.LazyStringArrayList.EMPTY;
       bitField0_ = (bitField0_ & ~0x00002000);
+      reservedBytes_ = 0L;
       return this;
     }
 
@@ -1070,6 +1098,9 @@ private static final long serialVersionUID = 0L;
       }
       if (((from_bitField0_ & 0x00000800) != 0)) {
         result.mfuRatio_ = mfuRatio_;
+      }
+      if (((from_bitField0_ & 0x00004000) != 0)) {
+        result.reservedBytes_ = reservedBytes_;
       }
     }
 
@@ -1214,6 +1245,9 @@ private static final long serialVersionUID = 0L;
         }
         onChanged();
       }
+      if (other.getReservedBytes() != 0L) {
+        setReservedBytes(other.getReservedBytes());
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -1333,6 +1367,11 @@ private static final long serialVersionUID = 0L;
               unmeasuredTerms_.add(s);
               break;
             } // case 114
+            case 120: {
+              reservedBytes_ = input.readInt64();
+              bitField0_ |= 0x00004000;
+              break;
+            } // case 120
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -2897,6 +2936,50 @@ private static final long serialVersionUID = 0L;
       checkByteStringIsUtf8(value);
       ensureUnmeasuredTermsIsMutable();
       unmeasuredTerms_.add(value);
+      onChanged();
+      return this;
+    }
+
+    private long reservedBytes_ ;
+    /**
+     * <pre>
+     * As in MemoryVerdict.
+     * </pre>
+     *
+     * <code>int64 reserved_bytes = 15;</code>
+     * @return The reservedBytes.
+     */
+    @java.lang.Override
+    public long getReservedBytes() {
+      return reservedBytes_;
+    }
+    /**
+     * <pre>
+     * As in MemoryVerdict.
+     * </pre>
+     *
+     * <code>int64 reserved_bytes = 15;</code>
+     * @param value The reservedBytes to set.
+     * @return This builder for chaining.
+     */
+    public Builder setReservedBytes(long value) {
+      
+      reservedBytes_ = value;
+      bitField0_ |= 0x00004000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * As in MemoryVerdict.
+     * </pre>
+     *
+     * <code>int64 reserved_bytes = 15;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearReservedBytes() {
+      bitField0_ = (bitField0_ & ~0x00004000);
+      reservedBytes_ = 0L;
       onChanged();
       return this;
     }

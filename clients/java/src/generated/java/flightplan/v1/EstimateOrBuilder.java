@@ -325,4 +325,14 @@ public interface EstimateOrBuilder extends
    */
   com.google.protobuf.ByteString
       getUnmeasuredTermsBytes(int index);
+
+  /**
+   * <pre>
+   * As in MemoryVerdict.
+   * </pre>
+   *
+   * <code>int64 reserved_bytes = 15;</code>
+   * @return The reservedBytes.
+   */
+  long getReservedBytes();
 }

@@ -49,6 +49,7 @@ private static final long serialVersionUID = 0L;
             flightplan.v1.Hardware.class, flightplan.v1.Hardware.Builder.class);
   }
 
+  private int bitField0_;
   public static final int GPU_FIELD_NUMBER = 1;
   @SuppressWarnings("serial")
   private volatile java.lang.Object gpu_ = "";
@@ -175,6 +176,37 @@ private static final long serialVersionUID = 0L;
     return result == null ? flightplan.v1.HostCpuClass.UNRECOGNIZED : result;
   }
 
+  public static final int RESERVED_BYTES_FIELD_NUMBER = 5;
+  private long reservedBytes_ = 0L;
+  /**
+   * <pre>
+   * Memory of each GPU that others hold while a training step runs: an inference engine on the same GPUs that keeps its
+   * weights and cache, a reference or reward model. It is taken off what the step may use. Range 0..1e15, below the GPU's
+   * memory. Unset: what the launch says of it (a rollout engine's fraction), else nothing.
+   * </pre>
+   *
+   * <code>optional int64 reserved_bytes = 5;</code>
+   * @return Whether the reservedBytes field is set.
+   */
+  @java.lang.Override
+  public boolean hasReservedBytes() {
+    return ((bitField0_ & 0x00000001) != 0);
+  }
+  /**
+   * <pre>
+   * Memory of each GPU that others hold while a training step runs: an inference engine on the same GPUs that keeps its
+   * weights and cache, a reference or reward model. It is taken off what the step may use. Range 0..1e15, below the GPU's
+   * memory. Unset: what the launch says of it (a rollout engine's fraction), else nothing.
+   * </pre>
+   *
+   * <code>optional int64 reserved_bytes = 5;</code>
+   * @return The reservedBytes.
+   */
+  @java.lang.Override
+  public long getReservedBytes() {
+    return reservedBytes_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -201,6 +233,9 @@ private static final long serialVersionUID = 0L;
     if (hostCpuClass_ != flightplan.v1.HostCpuClass.HOST_CPU_CLASS_UNSPECIFIED.getNumber()) {
       output.writeEnum(4, hostCpuClass_);
     }
+    if (((bitField0_ & 0x00000001) != 0)) {
+      output.writeInt64(5, reservedBytes_);
+    }
     getUnknownFields().writeTo(output);
   }
 
@@ -224,6 +259,10 @@ private static final long serialVersionUID = 0L;
     if (hostCpuClass_ != flightplan.v1.HostCpuClass.HOST_CPU_CLASS_UNSPECIFIED.getNumber()) {
       size += com.google.protobuf.CodedOutputStream
         .computeEnumSize(4, hostCpuClass_);
+    }
+    if (((bitField0_ & 0x00000001) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt64Size(5, reservedBytes_);
     }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
@@ -250,6 +289,11 @@ private static final long serialVersionUID = 0L;
           .equals(other.getFabric())) return false;
     }
     if (hostCpuClass_ != other.hostCpuClass_) return false;
+    if (hasReservedBytes() != other.hasReservedBytes()) return false;
+    if (hasReservedBytes()) {
+      if (getReservedBytes()
+          != other.getReservedBytes()) return false;
+    }
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -271,6 +315,11 @@ private static final long serialVersionUID = 0L;
     }
     hash = (37 * hash) + HOST_CPU_CLASS_FIELD_NUMBER;
     hash = (53 * hash) + hostCpuClass_;
+    if (hasReservedBytes()) {
+      hash = (37 * hash) + RESERVED_BYTES_FIELD_NUMBER;
+      hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+          getReservedBytes());
+    }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -412,6 +461,7 @@ private static final long serialVersionUID = 0L;
         fabricBuilder_ = null;
       }
       hostCpuClass_ = 0;
+      reservedBytes_ = 0L;
       return this;
     }
 
@@ -459,6 +509,12 @@ private static final long serialVersionUID = 0L;
       if (((from_bitField0_ & 0x00000008) != 0)) {
         result.hostCpuClass_ = hostCpuClass_;
       }
+      int to_bitField0_ = 0;
+      if (((from_bitField0_ & 0x00000010) != 0)) {
+        result.reservedBytes_ = reservedBytes_;
+        to_bitField0_ |= 0x00000001;
+      }
+      result.bitField0_ |= to_bitField0_;
     }
 
     @java.lang.Override
@@ -519,6 +575,9 @@ private static final long serialVersionUID = 0L;
       if (other.hostCpuClass_ != 0) {
         setHostCpuClassValue(other.getHostCpuClassValue());
       }
+      if (other.hasReservedBytes()) {
+        setReservedBytes(other.getReservedBytes());
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -567,6 +626,11 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000008;
               break;
             } // case 32
+            case 40: {
+              reservedBytes_ = input.readInt64();
+              bitField0_ |= 0x00000010;
+              break;
+            } // case 40
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -944,6 +1008,70 @@ private static final long serialVersionUID = 0L;
     public Builder clearHostCpuClass() {
       bitField0_ = (bitField0_ & ~0x00000008);
       hostCpuClass_ = 0;
+      onChanged();
+      return this;
+    }
+
+    private long reservedBytes_ ;
+    /**
+     * <pre>
+     * Memory of each GPU that others hold while a training step runs: an inference engine on the same GPUs that keeps its
+     * weights and cache, a reference or reward model. It is taken off what the step may use. Range 0..1e15, below the GPU's
+     * memory. Unset: what the launch says of it (a rollout engine's fraction), else nothing.
+     * </pre>
+     *
+     * <code>optional int64 reserved_bytes = 5;</code>
+     * @return Whether the reservedBytes field is set.
+     */
+    @java.lang.Override
+    public boolean hasReservedBytes() {
+      return ((bitField0_ & 0x00000010) != 0);
+    }
+    /**
+     * <pre>
+     * Memory of each GPU that others hold while a training step runs: an inference engine on the same GPUs that keeps its
+     * weights and cache, a reference or reward model. It is taken off what the step may use. Range 0..1e15, below the GPU's
+     * memory. Unset: what the launch says of it (a rollout engine's fraction), else nothing.
+     * </pre>
+     *
+     * <code>optional int64 reserved_bytes = 5;</code>
+     * @return The reservedBytes.
+     */
+    @java.lang.Override
+    public long getReservedBytes() {
+      return reservedBytes_;
+    }
+    /**
+     * <pre>
+     * Memory of each GPU that others hold while a training step runs: an inference engine on the same GPUs that keeps its
+     * weights and cache, a reference or reward model. It is taken off what the step may use. Range 0..1e15, below the GPU's
+     * memory. Unset: what the launch says of it (a rollout engine's fraction), else nothing.
+     * </pre>
+     *
+     * <code>optional int64 reserved_bytes = 5;</code>
+     * @param value The reservedBytes to set.
+     * @return This builder for chaining.
+     */
+    public Builder setReservedBytes(long value) {
+      
+      reservedBytes_ = value;
+      bitField0_ |= 0x00000010;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Memory of each GPU that others hold while a training step runs: an inference engine on the same GPUs that keeps its
+     * weights and cache, a reference or reward model. It is taken off what the step may use. Range 0..1e15, below the GPU's
+     * memory. Unset: what the launch says of it (a rollout engine's fraction), else nothing.
+     * </pre>
+     *
+     * <code>optional int64 reserved_bytes = 5;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearReservedBytes() {
+      bitField0_ = (bitField0_ & ~0x00000010);
+      reservedBytes_ = 0L;
       onChanged();
       return this;
     }

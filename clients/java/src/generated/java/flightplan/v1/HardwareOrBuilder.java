@@ -82,4 +82,27 @@ public interface HardwareOrBuilder extends
    * @return The hostCpuClass.
    */
   flightplan.v1.HostCpuClass getHostCpuClass();
+
+  /**
+   * <pre>
+   * Memory of each GPU that others hold while a training step runs: an inference engine on the same GPUs that keeps its
+   * weights and cache, a reference or reward model. It is taken off what the step may use. Range 0..1e15, below the GPU's
+   * memory. Unset: what the launch says of it (a rollout engine's fraction), else nothing.
+   * </pre>
+   *
+   * <code>optional int64 reserved_bytes = 5;</code>
+   * @return Whether the reservedBytes field is set.
+   */
+  boolean hasReservedBytes();
+  /**
+   * <pre>
+   * Memory of each GPU that others hold while a training step runs: an inference engine on the same GPUs that keeps its
+   * weights and cache, a reference or reward model. It is taken off what the step may use. Range 0..1e15, below the GPU's
+   * memory. Unset: what the launch says of it (a rollout engine's fraction), else nothing.
+   * </pre>
+   *
+   * <code>optional int64 reserved_bytes = 5;</code>
+   * @return The reservedBytes.
+   */
+  long getReservedBytes();
 }

@@ -68,7 +68,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object dialect_ = "";
   /**
    * <pre>
-   * "megatron-lm", "megatron-bridge", "megatron-bridge-perf", "loongforge", "yaml", "json".
+   * "megatron-lm", "megatron-bridge", "megatron-bridge-perf", "loongforge", "slime", "ms-swift", "verl", "yaml", "json".
    * </pre>
    *
    * <code>string dialect = 1;</code>
@@ -89,7 +89,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * "megatron-lm", "megatron-bridge", "megatron-bridge-perf", "loongforge", "yaml", "json".
+   * "megatron-lm", "megatron-bridge", "megatron-bridge-perf", "loongforge", "slime", "ms-swift", "verl", "yaml", "json".
    * </pre>
    *
    * <code>string dialect = 1;</code>
@@ -893,7 +893,7 @@ java.lang.String defaultValue) {
     private java.lang.Object dialect_ = "";
     /**
      * <pre>
-     * "megatron-lm", "megatron-bridge", "megatron-bridge-perf", "loongforge", "yaml", "json".
+     * "megatron-lm", "megatron-bridge", "megatron-bridge-perf", "loongforge", "slime", "ms-swift", "verl", "yaml", "json".
      * </pre>
      *
      * <code>string dialect = 1;</code>
@@ -913,7 +913,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * "megatron-lm", "megatron-bridge", "megatron-bridge-perf", "loongforge", "yaml", "json".
+     * "megatron-lm", "megatron-bridge", "megatron-bridge-perf", "loongforge", "slime", "ms-swift", "verl", "yaml", "json".
      * </pre>
      *
      * <code>string dialect = 1;</code>
@@ -934,7 +934,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * "megatron-lm", "megatron-bridge", "megatron-bridge-perf", "loongforge", "yaml", "json".
+     * "megatron-lm", "megatron-bridge", "megatron-bridge-perf", "loongforge", "slime", "ms-swift", "verl", "yaml", "json".
      * </pre>
      *
      * <code>string dialect = 1;</code>
@@ -951,7 +951,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * "megatron-lm", "megatron-bridge", "megatron-bridge-perf", "loongforge", "yaml", "json".
+     * "megatron-lm", "megatron-bridge", "megatron-bridge-perf", "loongforge", "slime", "ms-swift", "verl", "yaml", "json".
      * </pre>
      *
      * <code>string dialect = 1;</code>
@@ -965,7 +965,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * "megatron-lm", "megatron-bridge", "megatron-bridge-perf", "loongforge", "yaml", "json".
+     * "megatron-lm", "megatron-bridge", "megatron-bridge-perf", "loongforge", "slime", "ms-swift", "verl", "yaml", "json".
      * </pre>
      *
      * <code>string dialect = 1;</code>

@@ -9,7 +9,7 @@ public interface LaunchOrBuilder extends
 
   /**
    * <pre>
-   * "megatron-lm", "megatron-bridge", "megatron-bridge-perf", "loongforge", "yaml", "json".
+   * "megatron-lm", "megatron-bridge", "megatron-bridge-perf", "loongforge", "slime", "ms-swift", "verl", "yaml", "json".
    * </pre>
    *
    * <code>string dialect = 1;</code>
@@ -18,7 +18,7 @@ public interface LaunchOrBuilder extends
   java.lang.String getDialect();
   /**
    * <pre>
-   * "megatron-lm", "megatron-bridge", "megatron-bridge-perf", "loongforge", "yaml", "json".
+   * "megatron-lm", "megatron-bridge", "megatron-bridge-perf", "loongforge", "slime", "ms-swift", "verl", "yaml", "json".
    * </pre>
    *
    * <code>string dialect = 1;</code>

@@ -81,7 +81,7 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * The one input that keeps memory from being forecast: a knob's name such as "vocab_size", or "hardware.gpu",
-   * "hardware.gpu_count". Empty: there is a forecast, or no single input would bring one (`not_judged` says why).
+   * "hardware.gpu_count", "hardware.reserved_bytes". Empty: there is a forecast, or no single input would bring one (`not_judged` says why).
    * </pre>
    *
    * <code>string missing_input = 2;</code>
@@ -103,7 +103,7 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * The one input that keeps memory from being forecast: a knob's name such as "vocab_size", or "hardware.gpu",
-   * "hardware.gpu_count". Empty: there is a forecast, or no single input would bring one (`not_judged` says why).
+   * "hardware.gpu_count", "hardware.reserved_bytes". Empty: there is a forecast, or no single input would bring one (`not_judged` says why).
    * </pre>
    *
    * <code>string missing_input = 2;</code>
@@ -155,6 +155,22 @@ private static final long serialVersionUID = 0L;
     return usableBytes_;
   }
 
+  public static final int RESERVED_BYTES_FIELD_NUMBER = 5;
+  private long reservedBytes_ = 0L;
+  /**
+   * <pre>
+   * Memory of one GPU in bytes that others hold while the step runs, as the question or the launch says; not in
+   * `usable_bytes`.
+   * </pre>
+   *
+   * <code>int64 reserved_bytes = 5;</code>
+   * @return The reservedBytes.
+   */
+  @java.lang.Override
+  public long getReservedBytes() {
+    return reservedBytes_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -181,6 +197,9 @@ private static final long serialVersionUID = 0L;
     if (usableBytes_ != 0L) {
       output.writeInt64(4, usableBytes_);
     }
+    if (reservedBytes_ != 0L) {
+      output.writeInt64(5, reservedBytes_);
+    }
     getUnknownFields().writeTo(output);
   }
 
@@ -205,6 +224,10 @@ private static final long serialVersionUID = 0L;
       size += com.google.protobuf.CodedOutputStream
         .computeInt64Size(4, usableBytes_);
     }
+    if (reservedBytes_ != 0L) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt64Size(5, reservedBytes_);
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -227,6 +250,8 @@ private static final long serialVersionUID = 0L;
         != other.getAtLeastBytes()) return false;
     if (getUsableBytes()
         != other.getUsableBytes()) return false;
+    if (getReservedBytes()
+        != other.getReservedBytes()) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -248,6 +273,9 @@ private static final long serialVersionUID = 0L;
     hash = (37 * hash) + USABLE_BYTES_FIELD_NUMBER;
     hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
         getUsableBytes());
+    hash = (37 * hash) + RESERVED_BYTES_FIELD_NUMBER;
+    hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+        getReservedBytes());
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -385,6 +413,7 @@ private static final long serialVersionUID = 0L;
       missingInput_ = "";
       atLeastBytes_ = 0L;
       usableBytes_ = 0L;
+      reservedBytes_ = 0L;
       return this;
     }
 
@@ -429,6 +458,9 @@ private static final long serialVersionUID = 0L;
       }
       if (((from_bitField0_ & 0x00000008) != 0)) {
         result.usableBytes_ = usableBytes_;
+      }
+      if (((from_bitField0_ & 0x00000010) != 0)) {
+        result.reservedBytes_ = reservedBytes_;
       }
     }
 
@@ -490,6 +522,9 @@ private static final long serialVersionUID = 0L;
       if (other.getUsableBytes() != 0L) {
         setUsableBytes(other.getUsableBytes());
       }
+      if (other.getReservedBytes() != 0L) {
+        setReservedBytes(other.getReservedBytes());
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -536,6 +571,11 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000008;
               break;
             } // case 32
+            case 40: {
+              reservedBytes_ = input.readInt64();
+              bitField0_ |= 0x00000010;
+              break;
+            } // case 40
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -630,7 +670,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The one input that keeps memory from being forecast: a knob's name such as "vocab_size", or "hardware.gpu",
-     * "hardware.gpu_count". Empty: there is a forecast, or no single input would bring one (`not_judged` says why).
+     * "hardware.gpu_count", "hardware.reserved_bytes". Empty: there is a forecast, or no single input would bring one (`not_judged` says why).
      * </pre>
      *
      * <code>string missing_input = 2;</code>
@@ -651,7 +691,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The one input that keeps memory from being forecast: a knob's name such as "vocab_size", or "hardware.gpu",
-     * "hardware.gpu_count". Empty: there is a forecast, or no single input would bring one (`not_judged` says why).
+     * "hardware.gpu_count", "hardware.reserved_bytes". Empty: there is a forecast, or no single input would bring one (`not_judged` says why).
      * </pre>
      *
      * <code>string missing_input = 2;</code>
@@ -673,7 +713,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The one input that keeps memory from being forecast: a knob's name such as "vocab_size", or "hardware.gpu",
-     * "hardware.gpu_count". Empty: there is a forecast, or no single input would bring one (`not_judged` says why).
+     * "hardware.gpu_count", "hardware.reserved_bytes". Empty: there is a forecast, or no single input would bring one (`not_judged` says why).
      * </pre>
      *
      * <code>string missing_input = 2;</code>
@@ -691,7 +731,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The one input that keeps memory from being forecast: a knob's name such as "vocab_size", or "hardware.gpu",
-     * "hardware.gpu_count". Empty: there is a forecast, or no single input would bring one (`not_judged` says why).
+     * "hardware.gpu_count", "hardware.reserved_bytes". Empty: there is a forecast, or no single input would bring one (`not_judged` says why).
      * </pre>
      *
      * <code>string missing_input = 2;</code>
@@ -706,7 +746,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The one input that keeps memory from being forecast: a knob's name such as "vocab_size", or "hardware.gpu",
-     * "hardware.gpu_count". Empty: there is a forecast, or no single input would bring one (`not_judged` says why).
+     * "hardware.gpu_count", "hardware.reserved_bytes". Empty: there is a forecast, or no single input would bring one (`not_judged` says why).
      * </pre>
      *
      * <code>string missing_input = 2;</code>
@@ -810,6 +850,53 @@ private static final long serialVersionUID = 0L;
     public Builder clearUsableBytes() {
       bitField0_ = (bitField0_ & ~0x00000008);
       usableBytes_ = 0L;
+      onChanged();
+      return this;
+    }
+
+    private long reservedBytes_ ;
+    /**
+     * <pre>
+     * Memory of one GPU in bytes that others hold while the step runs, as the question or the launch says; not in
+     * `usable_bytes`.
+     * </pre>
+     *
+     * <code>int64 reserved_bytes = 5;</code>
+     * @return The reservedBytes.
+     */
+    @java.lang.Override
+    public long getReservedBytes() {
+      return reservedBytes_;
+    }
+    /**
+     * <pre>
+     * Memory of one GPU in bytes that others hold while the step runs, as the question or the launch says; not in
+     * `usable_bytes`.
+     * </pre>
+     *
+     * <code>int64 reserved_bytes = 5;</code>
+     * @param value The reservedBytes to set.
+     * @return This builder for chaining.
+     */
+    public Builder setReservedBytes(long value) {
+      
+      reservedBytes_ = value;
+      bitField0_ |= 0x00000010;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Memory of one GPU in bytes that others hold while the step runs, as the question or the launch says; not in
+     * `usable_bytes`.
+     * </pre>
+     *
+     * <code>int64 reserved_bytes = 5;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearReservedBytes() {
+      bitField0_ = (bitField0_ & ~0x00000010);
+      reservedBytes_ = 0L;
       onChanged();
       return this;
     }

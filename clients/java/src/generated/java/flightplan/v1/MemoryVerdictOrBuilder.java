@@ -29,7 +29,7 @@ public interface MemoryVerdictOrBuilder extends
   /**
    * <pre>
    * The one input that keeps memory from being forecast: a knob's name such as "vocab_size", or "hardware.gpu",
-   * "hardware.gpu_count". Empty: there is a forecast, or no single input would bring one (`not_judged` says why).
+   * "hardware.gpu_count", "hardware.reserved_bytes". Empty: there is a forecast, or no single input would bring one (`not_judged` says why).
    * </pre>
    *
    * <code>string missing_input = 2;</code>
@@ -39,7 +39,7 @@ public interface MemoryVerdictOrBuilder extends
   /**
    * <pre>
    * The one input that keeps memory from being forecast: a knob's name such as "vocab_size", or "hardware.gpu",
-   * "hardware.gpu_count". Empty: there is a forecast, or no single input would bring one (`not_judged` says why).
+   * "hardware.gpu_count", "hardware.reserved_bytes". Empty: there is a forecast, or no single input would bring one (`not_judged` says why).
    * </pre>
    *
    * <code>string missing_input = 2;</code>
@@ -68,4 +68,15 @@ public interface MemoryVerdictOrBuilder extends
    * @return The usableBytes.
    */
   long getUsableBytes();
+
+  /**
+   * <pre>
+   * Memory of one GPU in bytes that others hold while the step runs, as the question or the launch says; not in
+   * `usable_bytes`.
+   * </pre>
+   *
+   * <code>int64 reserved_bytes = 5;</code>
+   * @return The reservedBytes.
+   */
+  long getReservedBytes();
 }

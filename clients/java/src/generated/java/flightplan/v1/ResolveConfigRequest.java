@@ -555,7 +555,8 @@ java.lang.String defaultValue) {
   /**
    * <pre>
    * Extra renderings beside the target's own: "megatron-lm", "megatron-bridge", "megatron-bridge-perf", "loongforge",
-   * "yaml", "json"; "megatron-lm-one-gpu": the first rank of the job on one GPU with fake process groups, for its memory.
+   * "slime", "ms-swift", "verl", "yaml", "json"; "megatron-lm-one-gpu": the first rank of the job on one GPU with fake
+   * process groups, for its memory.
    * </pre>
    *
    * <code>repeated string dialects = 12;</code>
@@ -568,7 +569,8 @@ java.lang.String defaultValue) {
   /**
    * <pre>
    * Extra renderings beside the target's own: "megatron-lm", "megatron-bridge", "megatron-bridge-perf", "loongforge",
-   * "yaml", "json"; "megatron-lm-one-gpu": the first rank of the job on one GPU with fake process groups, for its memory.
+   * "slime", "ms-swift", "verl", "yaml", "json"; "megatron-lm-one-gpu": the first rank of the job on one GPU with fake
+   * process groups, for its memory.
    * </pre>
    *
    * <code>repeated string dialects = 12;</code>
@@ -580,7 +582,8 @@ java.lang.String defaultValue) {
   /**
    * <pre>
    * Extra renderings beside the target's own: "megatron-lm", "megatron-bridge", "megatron-bridge-perf", "loongforge",
-   * "yaml", "json"; "megatron-lm-one-gpu": the first rank of the job on one GPU with fake process groups, for its memory.
+   * "slime", "ms-swift", "verl", "yaml", "json"; "megatron-lm-one-gpu": the first rank of the job on one GPU with fake
+   * process groups, for its memory.
    * </pre>
    *
    * <code>repeated string dialects = 12;</code>
@@ -593,7 +596,8 @@ java.lang.String defaultValue) {
   /**
    * <pre>
    * Extra renderings beside the target's own: "megatron-lm", "megatron-bridge", "megatron-bridge-perf", "loongforge",
-   * "yaml", "json"; "megatron-lm-one-gpu": the first rank of the job on one GPU with fake process groups, for its memory.
+   * "slime", "ms-swift", "verl", "yaml", "json"; "megatron-lm-one-gpu": the first rank of the job on one GPU with fake
+   * process groups, for its memory.
    * </pre>
    *
    * <code>repeated string dialects = 12;</code>
@@ -3304,7 +3308,8 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * Extra renderings beside the target's own: "megatron-lm", "megatron-bridge", "megatron-bridge-perf", "loongforge",
-     * "yaml", "json"; "megatron-lm-one-gpu": the first rank of the job on one GPU with fake process groups, for its memory.
+     * "slime", "ms-swift", "verl", "yaml", "json"; "megatron-lm-one-gpu": the first rank of the job on one GPU with fake
+     * process groups, for its memory.
      * </pre>
      *
      * <code>repeated string dialects = 12;</code>
@@ -3317,7 +3322,8 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * Extra renderings beside the target's own: "megatron-lm", "megatron-bridge", "megatron-bridge-perf", "loongforge",
-     * "yaml", "json"; "megatron-lm-one-gpu": the first rank of the job on one GPU with fake process groups, for its memory.
+     * "slime", "ms-swift", "verl", "yaml", "json"; "megatron-lm-one-gpu": the first rank of the job on one GPU with fake
+     * process groups, for its memory.
      * </pre>
      *
      * <code>repeated string dialects = 12;</code>
@@ -3329,7 +3335,8 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * Extra renderings beside the target's own: "megatron-lm", "megatron-bridge", "megatron-bridge-perf", "loongforge",
-     * "yaml", "json"; "megatron-lm-one-gpu": the first rank of the job on one GPU with fake process groups, for its memory.
+     * "slime", "ms-swift", "verl", "yaml", "json"; "megatron-lm-one-gpu": the first rank of the job on one GPU with fake
+     * process groups, for its memory.
      * </pre>
      *
      * <code>repeated string dialects = 12;</code>
@@ -3342,7 +3349,8 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * Extra renderings beside the target's own: "megatron-lm", "megatron-bridge", "megatron-bridge-perf", "loongforge",
-     * "yaml", "json"; "megatron-lm-one-gpu": the first rank of the job on one GPU with fake process groups, for its memory.
+     * "slime", "ms-swift", "verl", "yaml", "json"; "megatron-lm-one-gpu": the first rank of the job on one GPU with fake
+     * process groups, for its memory.
      * </pre>
      *
      * <code>repeated string dialects = 12;</code>
@@ -3356,7 +3364,8 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * Extra renderings beside the target's own: "megatron-lm", "megatron-bridge", "megatron-bridge-perf", "loongforge",
-     * "yaml", "json"; "megatron-lm-one-gpu": the first rank of the job on one GPU with fake process groups, for its memory.
+     * "slime", "ms-swift", "verl", "yaml", "json"; "megatron-lm-one-gpu": the first rank of the job on one GPU with fake
+     * process groups, for its memory.
      * </pre>
      *
      * <code>repeated string dialects = 12;</code>
@@ -3375,7 +3384,8 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * Extra renderings beside the target's own: "megatron-lm", "megatron-bridge", "megatron-bridge-perf", "loongforge",
-     * "yaml", "json"; "megatron-lm-one-gpu": the first rank of the job on one GPU with fake process groups, for its memory.
+     * "slime", "ms-swift", "verl", "yaml", "json"; "megatron-lm-one-gpu": the first rank of the job on one GPU with fake
+     * process groups, for its memory.
      * </pre>
      *
      * <code>repeated string dialects = 12;</code>
@@ -3393,7 +3403,8 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * Extra renderings beside the target's own: "megatron-lm", "megatron-bridge", "megatron-bridge-perf", "loongforge",
-     * "yaml", "json"; "megatron-lm-one-gpu": the first rank of the job on one GPU with fake process groups, for its memory.
+     * "slime", "ms-swift", "verl", "yaml", "json"; "megatron-lm-one-gpu": the first rank of the job on one GPU with fake
+     * process groups, for its memory.
      * </pre>
      *
      * <code>repeated string dialects = 12;</code>
@@ -3411,7 +3422,8 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * Extra renderings beside the target's own: "megatron-lm", "megatron-bridge", "megatron-bridge-perf", "loongforge",
-     * "yaml", "json"; "megatron-lm-one-gpu": the first rank of the job on one GPU with fake process groups, for its memory.
+     * "slime", "ms-swift", "verl", "yaml", "json"; "megatron-lm-one-gpu": the first rank of the job on one GPU with fake
+     * process groups, for its memory.
      * </pre>
      *
      * <code>repeated string dialects = 12;</code>
@@ -3426,7 +3438,8 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * Extra renderings beside the target's own: "megatron-lm", "megatron-bridge", "megatron-bridge-perf", "loongforge",
-     * "yaml", "json"; "megatron-lm-one-gpu": the first rank of the job on one GPU with fake process groups, for its memory.
+     * "slime", "ms-swift", "verl", "yaml", "json"; "megatron-lm-one-gpu": the first rank of the job on one GPU with fake
+     * process groups, for its memory.
      * </pre>
      *
      * <code>repeated string dialects = 12;</code>

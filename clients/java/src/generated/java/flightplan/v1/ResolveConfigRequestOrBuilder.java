@@ -343,7 +343,8 @@ java.lang.String defaultValue);
   /**
    * <pre>
    * Extra renderings beside the target's own: "megatron-lm", "megatron-bridge", "megatron-bridge-perf", "loongforge",
-   * "yaml", "json"; "megatron-lm-one-gpu": the first rank of the job on one GPU with fake process groups, for its memory.
+   * "slime", "ms-swift", "verl", "yaml", "json"; "megatron-lm-one-gpu": the first rank of the job on one GPU with fake
+   * process groups, for its memory.
    * </pre>
    *
    * <code>repeated string dialects = 12;</code>
@@ -354,7 +355,8 @@ java.lang.String defaultValue);
   /**
    * <pre>
    * Extra renderings beside the target's own: "megatron-lm", "megatron-bridge", "megatron-bridge-perf", "loongforge",
-   * "yaml", "json"; "megatron-lm-one-gpu": the first rank of the job on one GPU with fake process groups, for its memory.
+   * "slime", "ms-swift", "verl", "yaml", "json"; "megatron-lm-one-gpu": the first rank of the job on one GPU with fake
+   * process groups, for its memory.
    * </pre>
    *
    * <code>repeated string dialects = 12;</code>
@@ -364,7 +366,8 @@ java.lang.String defaultValue);
   /**
    * <pre>
    * Extra renderings beside the target's own: "megatron-lm", "megatron-bridge", "megatron-bridge-perf", "loongforge",
-   * "yaml", "json"; "megatron-lm-one-gpu": the first rank of the job on one GPU with fake process groups, for its memory.
+   * "slime", "ms-swift", "verl", "yaml", "json"; "megatron-lm-one-gpu": the first rank of the job on one GPU with fake
+   * process groups, for its memory.
    * </pre>
    *
    * <code>repeated string dialects = 12;</code>
@@ -375,7 +378,8 @@ java.lang.String defaultValue);
   /**
    * <pre>
    * Extra renderings beside the target's own: "megatron-lm", "megatron-bridge", "megatron-bridge-perf", "loongforge",
-   * "yaml", "json"; "megatron-lm-one-gpu": the first rank of the job on one GPU with fake process groups, for its memory.
+   * "slime", "ms-swift", "verl", "yaml", "json"; "megatron-lm-one-gpu": the first rank of the job on one GPU with fake
+   * process groups, for its memory.
    * </pre>
    *
    * <code>repeated string dialects = 12;</code>

@@ -54,7 +54,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object framework_ = "";
   /**
    * <pre>
-   * "megatron-lm", "megatron-bridge" or "loongforge". Required.
+   * "megatron-lm", "megatron-bridge", "loongforge", "slime", "ms-swift" or "verl". Required.
    * </pre>
    *
    * <code>string framework = 1;</code>
@@ -75,7 +75,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * "megatron-lm", "megatron-bridge" or "loongforge". Required.
+   * "megatron-lm", "megatron-bridge", "loongforge", "slime", "ms-swift" or "verl". Required.
    * </pre>
    *
    * <code>string framework = 1;</code>
@@ -500,7 +500,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object framework_ = "";
     /**
      * <pre>
-     * "megatron-lm", "megatron-bridge" or "loongforge". Required.
+     * "megatron-lm", "megatron-bridge", "loongforge", "slime", "ms-swift" or "verl". Required.
      * </pre>
      *
      * <code>string framework = 1;</code>
@@ -520,7 +520,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * "megatron-lm", "megatron-bridge" or "loongforge". Required.
+     * "megatron-lm", "megatron-bridge", "loongforge", "slime", "ms-swift" or "verl". Required.
      * </pre>
      *
      * <code>string framework = 1;</code>
@@ -541,7 +541,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * "megatron-lm", "megatron-bridge" or "loongforge". Required.
+     * "megatron-lm", "megatron-bridge", "loongforge", "slime", "ms-swift" or "verl". Required.
      * </pre>
      *
      * <code>string framework = 1;</code>
@@ -558,7 +558,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * "megatron-lm", "megatron-bridge" or "loongforge". Required.
+     * "megatron-lm", "megatron-bridge", "loongforge", "slime", "ms-swift" or "verl". Required.
      * </pre>
      *
      * <code>string framework = 1;</code>
@@ -572,7 +572,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * "megatron-lm", "megatron-bridge" or "loongforge". Required.
+     * "megatron-lm", "megatron-bridge", "loongforge", "slime", "ms-swift" or "verl". Required.
      * </pre>
      *
      * <code>string framework = 1;</code>

@@ -9,7 +9,7 @@ public interface TargetStackOrBuilder extends
 
   /**
    * <pre>
-   * "megatron-lm", "megatron-bridge" or "loongforge". Required.
+   * "megatron-lm", "megatron-bridge", "loongforge", "slime", "ms-swift" or "verl". Required.
    * </pre>
    *
    * <code>string framework = 1;</code>
@@ -18,7 +18,7 @@ public interface TargetStackOrBuilder extends
   java.lang.String getFramework();
   /**
    * <pre>
-   * "megatron-lm", "megatron-bridge" or "loongforge". Required.
+   * "megatron-lm", "megatron-bridge", "loongforge", "slime", "ms-swift" or "verl". Required.
    * </pre>
    *
    * <code>string framework = 1;</code>

@@ -477,9 +477,9 @@ java.lang.String defaultValue) {
   private volatile java.lang.Object inputFormat_ = "";
   /**
    * <pre>
-   * How arguments or file are written: "argv", "shell", "megatron-lm-yaml", "bridge-overrides", "bridge-recipe",
-   * "bridge-perf", "bridge-yaml", "loongforge-yaml". Empty: recognised from the target, the file's name and its first
-   * lines; the answer says as what.
+   * How arguments or file are written: "argv" (flags of Megatron-LM, LoongForge, slime or ms-swift), "shell",
+   * "megatron-lm-yaml", "bridge-overrides", "bridge-recipe", "bridge-perf", "bridge-yaml", "loongforge-yaml",
+   * "verl-overrides". Empty: recognised from the target, the file's name and its first lines; the answer says as what.
    * </pre>
    *
    * <code>string input_format = 9;</code>
@@ -500,9 +500,9 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * How arguments or file are written: "argv", "shell", "megatron-lm-yaml", "bridge-overrides", "bridge-recipe",
-   * "bridge-perf", "bridge-yaml", "loongforge-yaml". Empty: recognised from the target, the file's name and its first
-   * lines; the answer says as what.
+   * How arguments or file are written: "argv" (flags of Megatron-LM, LoongForge, slime or ms-swift), "shell",
+   * "megatron-lm-yaml", "bridge-overrides", "bridge-recipe", "bridge-perf", "bridge-yaml", "loongforge-yaml",
+   * "verl-overrides". Empty: recognised from the target, the file's name and its first lines; the answer says as what.
    * </pre>
    *
    * <code>string input_format = 9;</code>
@@ -2808,9 +2808,9 @@ java.lang.String defaultValue) {
     private java.lang.Object inputFormat_ = "";
     /**
      * <pre>
-     * How arguments or file are written: "argv", "shell", "megatron-lm-yaml", "bridge-overrides", "bridge-recipe",
-     * "bridge-perf", "bridge-yaml", "loongforge-yaml". Empty: recognised from the target, the file's name and its first
-     * lines; the answer says as what.
+     * How arguments or file are written: "argv" (flags of Megatron-LM, LoongForge, slime or ms-swift), "shell",
+     * "megatron-lm-yaml", "bridge-overrides", "bridge-recipe", "bridge-perf", "bridge-yaml", "loongforge-yaml",
+     * "verl-overrides". Empty: recognised from the target, the file's name and its first lines; the answer says as what.
      * </pre>
      *
      * <code>string input_format = 9;</code>
@@ -2830,9 +2830,9 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How arguments or file are written: "argv", "shell", "megatron-lm-yaml", "bridge-overrides", "bridge-recipe",
-     * "bridge-perf", "bridge-yaml", "loongforge-yaml". Empty: recognised from the target, the file's name and its first
-     * lines; the answer says as what.
+     * How arguments or file are written: "argv" (flags of Megatron-LM, LoongForge, slime or ms-swift), "shell",
+     * "megatron-lm-yaml", "bridge-overrides", "bridge-recipe", "bridge-perf", "bridge-yaml", "loongforge-yaml",
+     * "verl-overrides". Empty: recognised from the target, the file's name and its first lines; the answer says as what.
      * </pre>
      *
      * <code>string input_format = 9;</code>
@@ -2853,9 +2853,9 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How arguments or file are written: "argv", "shell", "megatron-lm-yaml", "bridge-overrides", "bridge-recipe",
-     * "bridge-perf", "bridge-yaml", "loongforge-yaml". Empty: recognised from the target, the file's name and its first
-     * lines; the answer says as what.
+     * How arguments or file are written: "argv" (flags of Megatron-LM, LoongForge, slime or ms-swift), "shell",
+     * "megatron-lm-yaml", "bridge-overrides", "bridge-recipe", "bridge-perf", "bridge-yaml", "loongforge-yaml",
+     * "verl-overrides". Empty: recognised from the target, the file's name and its first lines; the answer says as what.
      * </pre>
      *
      * <code>string input_format = 9;</code>
@@ -2872,9 +2872,9 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How arguments or file are written: "argv", "shell", "megatron-lm-yaml", "bridge-overrides", "bridge-recipe",
-     * "bridge-perf", "bridge-yaml", "loongforge-yaml". Empty: recognised from the target, the file's name and its first
-     * lines; the answer says as what.
+     * How arguments or file are written: "argv" (flags of Megatron-LM, LoongForge, slime or ms-swift), "shell",
+     * "megatron-lm-yaml", "bridge-overrides", "bridge-recipe", "bridge-perf", "bridge-yaml", "loongforge-yaml",
+     * "verl-overrides". Empty: recognised from the target, the file's name and its first lines; the answer says as what.
      * </pre>
      *
      * <code>string input_format = 9;</code>
@@ -2888,9 +2888,9 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How arguments or file are written: "argv", "shell", "megatron-lm-yaml", "bridge-overrides", "bridge-recipe",
-     * "bridge-perf", "bridge-yaml", "loongforge-yaml". Empty: recognised from the target, the file's name and its first
-     * lines; the answer says as what.
+     * How arguments or file are written: "argv" (flags of Megatron-LM, LoongForge, slime or ms-swift), "shell",
+     * "megatron-lm-yaml", "bridge-overrides", "bridge-recipe", "bridge-perf", "bridge-yaml", "loongforge-yaml",
+     * "verl-overrides". Empty: recognised from the target, the file's name and its first lines; the answer says as what.
      * </pre>
      *
      * <code>string input_format = 9;</code>

@@ -244,9 +244,9 @@ java.lang.String defaultValue);
 
   /**
    * <pre>
-   * How arguments or file are written: "argv", "shell", "megatron-lm-yaml", "bridge-overrides", "bridge-recipe",
-   * "bridge-perf", "bridge-yaml", "loongforge-yaml". Empty: recognised from the target, the file's name and its first
-   * lines; the answer says as what.
+   * How arguments or file are written: "argv" (flags of Megatron-LM, LoongForge, slime or ms-swift), "shell",
+   * "megatron-lm-yaml", "bridge-overrides", "bridge-recipe", "bridge-perf", "bridge-yaml", "loongforge-yaml",
+   * "verl-overrides". Empty: recognised from the target, the file's name and its first lines; the answer says as what.
    * </pre>
    *
    * <code>string input_format = 9;</code>
@@ -255,9 +255,9 @@ java.lang.String defaultValue);
   java.lang.String getInputFormat();
   /**
    * <pre>
-   * How arguments or file are written: "argv", "shell", "megatron-lm-yaml", "bridge-overrides", "bridge-recipe",
-   * "bridge-perf", "bridge-yaml", "loongforge-yaml". Empty: recognised from the target, the file's name and its first
-   * lines; the answer says as what.
+   * How arguments or file are written: "argv" (flags of Megatron-LM, LoongForge, slime or ms-swift), "shell",
+   * "megatron-lm-yaml", "bridge-overrides", "bridge-recipe", "bridge-perf", "bridge-yaml", "loongforge-yaml",
+   * "verl-overrides". Empty: recognised from the target, the file's name and its first lines; the answer says as what.
    * </pre>
    *
    * <code>string input_format = 9;</code>
