@@ -26,7 +26,8 @@ Spellings::Spellings(const Environment& env) {
 }
 
 const Spellings& Spellings::Of(const Environment& env) {
-  // All releases of a container spell a knob alike; a command line's flags depend on the release.
+  // All releases of a container spell a knob alike; a command line's flags depend on the release, and a stack
+  // with words of its own has one set of them.
   static const auto* const kContainer = [] {
     Environment container;
     for (const Stack* stack : AllStacks()) {
@@ -43,6 +44,16 @@ const Spellings& Spellings::Of(const Environment& env) {
     }
     return flags;
   }();
+  static const auto* const kOwnWords = [] {
+    auto* by_target = new std::map<Target, Spellings>();
+    for (const Stack* stack : AllStacks()) {
+      Environment own;
+      own.target = stack->target;
+      if (!stack->vocabulary.empty()) by_target->emplace(stack->target, Spellings(own));
+    }
+    return by_target;
+  }();
+  if (const auto own = kOwnWords->find(env.target); own != kOwnWords->end()) return own->second;
   if (StackOf(env).container) return *kContainer;
   return kFlags->at(NearestRelease(kCoreReleases, env.core_release));
 }

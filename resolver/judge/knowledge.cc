@@ -120,6 +120,7 @@ bool IsVariable(absl::string_view name) {
 Standing StandingOfReader(const Finding& finding, const Stack& stack, const Knowledge& knowledge) {
   if (finding.rule_id == "input.limit") return Standing::kFull;  // of ours: what lies beyond it was not read
   if (!knowledge.own_parser) return Standing::kNone;
+  if (!stack.vocabulary.empty()) return Standing::kFull;  // whose readers say nothing of what they cannot see
   // A fork's own flags are not all in the knob table.
   if (!knowledge.surroundings && stack.fork && !knowledge.keyed) return Standing::kNone;
   const auto unstated = [](const Observed& seen) { return !FindKnob(seen.name).has_value() && seen.value.is_none(); };

@@ -178,5 +178,16 @@ TEST(ShellReader, WordsOfAListAreTogetherNoLongerThanOneWordMayBe) {
   EXPECT_LT(work.used(), uint64_t{4} << 20);
 }
 
+// A training that no Python file starts.
+TEST(ShellReader, ReadsTheCommandOfAStack) {
+  const ShellLaunch launch =
+      ReadShellLaunch("NPROC_PER_NODE=8 /opt/bin/megatron sft --lr 1e-5\nmegatron merge --lr 2e-5\n", {});
+  EXPECT_EQ(launch.script, "megatron sft");
+  ASSERT_EQ(launch.args.size(), 3U);
+  EXPECT_EQ(launch.args[0].text, "sft");
+  EXPECT_EQ(launch.args[2].text, "1e-5");
+  EXPECT_EQ(launch.vars.at("NPROC_PER_NODE"), "8");
+}
+
 }  // namespace
 }  // namespace flightplan

@@ -7,7 +7,7 @@
 //
 // Under every core example stands a small model (8 layers, 1024 wide, 16 heads), so that it needs to say only what it
 // is about, and `unfixable: why` says why an error has no fix; the other targets start from the class defaults. target:
-// core, megatron-lm, bridge, loongforge or slime, with
+// core, megatron-lm, bridge, loongforge, slime, ms-swift or verl, with
 // @RELEASE for another than main (bridge@0.5). A change needs no fix: it "fires" when it leaves a trace, and
 // `writes: {knob: value}` says every value that it writes. One that only hands values on, and leaves no trace, is
 // `handed_on: true`: then the configuration that will run must hold what `writes` says.
@@ -84,9 +84,9 @@ void SetTarget(const std::string& text, Environment* env) {
   if (parts[0] == "core") env->target = Target::kCore;
   if (parts[0] == "megatron-lm") env->target = Target::kMegatronLm;
   if (parts[0] == "loongforge") env->target = Target::kLoongForge;
-  if (parts[0] == "slime") {
-    env->target = FindStack("slime")->target;
-    env->core_release = FindStack("slime")->core_release(release);
+  if (const Stack* own = FindStack(parts[0]); own != nullptr && parts[0] != "loongforge" && own->releases.size() == 1) {
+    env->target = own->target;
+    env->core_release = own->core_release(release);
   } else if (parts[0] == "bridge") {
     env->target = Target::kMegatronBridge;
     env->bridge_release = release;
@@ -317,7 +317,7 @@ std::set<std::string> IdsOfLaunch(const YamlNode& row) {
   question.input.form = ConfigInput::Form::kFile;
   question.input.format = text("format");
   question.input.text = text("launch");
-  if (question.input.format == "argv") {
+  if (question.input.format == "argv" || question.input.format == "verl-overrides") {
     question.input.form = ConfigInput::Form::kArguments;
     question.input.arguments = absl::StrSplit(question.input.text, ' ', absl::SkipEmpty());
   }
@@ -371,7 +371,7 @@ void CheckCase(const Case& c) {
 std::vector<std::string> CaseFiles() {
   std::vector<std::string> files;
   const std::string root = std::string(FLIGHTPLAN_SOURCE_DIR) + "/resolver/rules/";
-  for (const char* room : {"core", "bridge", "megatron_lm", "loongforge", "slime", "fit"}) {
+  for (const char* room : {"core", "bridge", "megatron_lm", "loongforge", "slime", "ms_swift", "verl", "fit"}) {
     DIR* folder = opendir((root + room).c_str());
     if (folder == nullptr) continue;
     while (const dirent* entry = readdir(folder)) {

@@ -1,0 +1,26 @@
+// The arguments of `megatron sft|pt|rlhf` (modelscope/ms-swift@3602360a5 swift/megatron/arguments,
+// swift/arguments/base_args), each a field of a dataclass. Those that say a knob stand in spellings.yaml with their
+// defaults.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "resolver/plan/knob.h"
+
+namespace flightplan {
+
+struct SwiftArgument {
+  absl::string_view name;    // with underscores
+  std::optional<Knob> knob;  // empty: the parser knows it, but no rule or writer needs its value
+  absl::string_view default_json;
+};
+
+// Those that say a knob, in the order of the knob table.
+const std::vector<SwiftArgument>& SwiftKnobs();
+// By its name, or the beginning of one alone, which argparse takes for it; null: there is none.
+const SwiftArgument* FindSwiftArgument(absl::string_view name);
+std::vector<absl::string_view> SwiftArgumentNames();
+
+}  // namespace flightplan

@@ -1,0 +1,276 @@
+#include "resolver/stacks/ms_swift/dialect.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "rapidjson/document.h"
+#include "resolver/base/json.h"
+#include "resolver/base/saturating.h"
+#include "resolver/read/argparse.h"
+#include "resolver/stacks/ms_swift/checks.h"
+#include "resolver/stacks/ms_swift/words.h"
+
+namespace flightplan {
+namespace {
+
+using K = Knob;
+
+constexpr absl::string_view kArguments = "ms-swift:swift/megatron/arguments/megatron_args.py:480";
+constexpr int64_t kMostGpus = int64_t{1} << 20;
+
+ValueType ItemOf(ValueType type) {
+  if (type == ValueType::kIntList) return ValueType::kInt;
+  if (type == ValueType::kFloatList) return ValueType::kFloat;
+  return type == ValueType::kAny || type == ValueType::kStringList ? ValueType::kString : type;
+}
+bool IsList(ValueType type) {
+  return type == ValueType::kIntList || type == ValueType::kFloatList || type == ValueType::kStringList;
+}
+
+absl::StatusOr<Value> ReadOne(absl::string_view text, ValueType type) {
+  if (type != ValueType::kBool) return ReadFlagValue(text, type);
+  const std::optional<bool> value = SwiftBool(text);
+  if (!value.has_value()) return absl::InvalidArgumentError("expected true or false");
+  return Value(*value);
+}
+
+absl::StatusOr<Value> ReadValue(const SwiftWritten& written, ValueType type) {
+  if (written.values.empty()) {
+    if (type == ValueType::kBool) return Value(!written.negative);
+    return absl::InvalidArgumentError("expected a value");
+  }
+  if (!IsList(type) || written.values.size() == 1) return ReadOne(written.values[0], ItemOf(type));
+  if (written.values.size() > kMaxListItems) return absl::InvalidArgumentError("expected fewer values");
+  Value::List items;
+  for (const std::string& word : written.values) {
+    absl::StatusOr<Value> item = ReadOne(word, ItemOf(type));
+    if (!item.ok()) return item;
+    items.push_back(*std::move(item));
+  }
+  return Value(std::move(items));
+}
+
+// Of a number, a word or a switch; other values of --megatron_extra_kwargs are passed over.
+std::optional<Value> ScalarOf(const rapidjson::Value& json) {
+  if (json.IsBool()) return Value(json.GetBool());
+  if (json.IsInt64()) return Value(json.GetInt64());
+  if (json.IsDouble()) return Value(json.GetDouble());
+  if (json.IsString()) return Value(json.GetString());
+  return std::nullopt;
+}
+
+class Reader {
+ public:
+  Reader(absl::Span<const Argument> args, const Environment& env, ParseResult* out)
+      : words_(args, env, out), env_(env), out_(*out) {}
+
+  void Read() {
+    for (const SwiftWritten& written : words_.all()) Take(written);
+    SetDefaults();
+    TakeExtras();
+    TakeWorld();
+    TakeModel();
+    TakeMemoryOfOthers();
+    SetDerived();
+    SetLength();
+    CheckMsSwift(words_, &out_);
+  }
+
+ private:
+  const ParsedKnob* Last(Knob knob) const {
+    const auto found = std::find_if(out_.knobs.rbegin(), out_.knobs.rend(),
+                                    [knob](const ParsedKnob& parsed) { return parsed.knob == knob; });
+    return found == out_.knobs.rend() ? nullptr : &*found;
+  }
+  bool Unknown(Knob knob) const {
+    return std::find(out_.unknown.begin(), out_.unknown.end(), knob) != out_.unknown.end();
+  }
+  Value Of(Knob knob) const { return Last(knob) == nullptr ? Value() : Last(knob)->value; }
+  int64_t Size(Knob knob) const { return Of(knob).is_int() ? std::max<int64_t>(1, Of(knob).integer()) : 1; }
+  void Set(Knob knob, Value value) {
+    if (!Unknown(knob)) out_.knobs.push_back({knob, std::move(value), {}, Origin::kUpstream});
+  }
+
+  void Take(const SwiftWritten& written) {
+    if (written.argument == nullptr || !written.argument->knob.has_value()) return;
+    const Knob knob = *written.argument->knob;
+    if (written.unknown) return out_.unknown.push_back(knob);
+    absl::StatusOr<Value> value = ReadValue(written, Row(knob).type);
+    if (!value.ok()) {
+      if (out_.findings.size() >= kMaxParseFindings) return;
+      out_.findings.push_back(MakeParseFinding(
+          written.at, "ms-swift.argument", Severity::kError,
+          absl::StrCat("--", written.name, " ", written.values.empty() ? "" : Printable(written.values[0])),
+          std::string(value.status().message()), kArguments));
+      return;
+    }
+    out_.unknown.erase(std::remove(out_.unknown.begin(), out_.unknown.end(), knob), out_.unknown.end());
+    out_.knobs.push_back({knob, *std::move(value), written.at});
+  }
+
+  // They stand before what is written.
+  void SetDefaults() {
+    std::vector<ParsedKnob> defaults;
+    for (const SwiftArgument& argument : SwiftKnobs()) {
+      const absl::StatusOr<Value> value = ValueFromJson(argument.default_json);
+      if (Last(*argument.knob) != nullptr || Unknown(*argument.knob) || !value.ok() || value->is_none()) continue;
+      defaults.push_back({*argument.knob, *value, {}, Origin::kUpstream});
+    }
+    out_.knobs.insert(out_.knobs.begin(), defaults.begin(), defaults.end());
+  }
+
+  // swift/megatron/model/utils.py:73: fields of the config class by their names.
+  void TakeExtras() {
+    const std::optional<absl::string_view> text = words_.Text("megatron_extra_kwargs");
+    rapidjson::Document json;
+    if (!text.has_value() || ReadJson(*text, JsonNumbers::kFinite, &json).has_value() || !json.IsObject()) return;
+    for (const auto& member : json.GetObject()) {
+      const std::optional<Knob> knob = FindKnob(member.name.GetString());
+      const std::optional<Value> value = ScalarOf(member.value);
+      if (knob.has_value() && value.has_value()) out_.knobs.push_back({*knob, *value, {}});
+    }
+  }
+
+  // swift/cli/main.py:72 starts torchrun with these; without them there is one process.
+  void TakeWorld() {
+    const bool ray = words_.Bool("use_ray").value_or(false);
+    const auto number = [this](absl::string_view name) -> std::optional<int64_t> {
+      const auto found = env_.vars.find(name);
+      int64_t value = 0;
+      if (found == env_.vars.end()) return 1;
+      if (!absl::SimpleAtoi(found->second, &value) || value < 1 || value > kMostGpus) return std::nullopt;
+      return value;
+    };
+    const std::optional<int64_t> gpus = number("NPROC_PER_NODE"), nodes = number("NNODES");
+    if (ray || !gpus.has_value() || !nodes.has_value() || env_.vars.count("NPROC_PER_NODE") == 0) return;
+    out_.gpus_per_node = *gpus;
+    Set(K::launch_num_gpus, SaturatingMul(*gpus, *nodes));
+  }
+
+  void TakeModel() {
+    if (const auto model = words_.Text("model"); model.has_value()) out_.hf_model = std::string(*model);
+  }
+
+  bool Rlhf(absl::string_view type) const { return words_.rlhf() && words_.Text("rlhf_type").value_or("dpo") == type; }
+
+  // Rollouts' engine on the same GPUs (swift/megatron/trainers/rollout_mixin.py:489), a second model as reference
+  // (rlhf_mixin.py:31).
+  void TakeMemoryOfOthers() {
+    MemoryOfOthers& others = out_.others;
+    const absl::string_view tuner = words_.Text("tuner_type").value_or("full");
+    const bool adapters = words_.Has("adapters") || words_.Has("mcore_adapter");
+    if (tuner != "full" || adapters) others.not_modelled = "LoRA adapters";
+    for (const absl::string_view name :
+         {"freeze_llm", "freeze_parameters", "freeze_parameters_regex", "freeze_parameters_ratio"}) {
+      if (words_.Has(name) && words_.Bool(name) != std::optional<bool>(false))
+        others.not_modelled = "frozen parameters";
+    }
+    if (Rlhf("dpo") || Rlhf("kto") || Rlhf("rm")) others.not_modelled = "pairs of samples";
+    if (Rlhf("gkd") && words_.Has("teacher_model")) others.holder = "the teacher model";
+    if (Rlhf("grpo")) others.holder = "the reference model";
+    const bool beside = words_.Text("vllm_mode") == "colocate" && (Rlhf("grpo") || Rlhf("gkd"));
+    const bool asleep = words_.Number("sleep_level").value_or(0) > 0;
+    if (!beside || asleep || !others.holder.empty()) return;
+    others.holder = "the rollout engine";
+    others.gpu_share = 0.9;
+    double share = 0;
+    const std::optional<absl::string_view> said = words_.Text("vllm_gpu_memory_utilization");
+    if (said.has_value() && absl::SimpleAtod(*said, &share)) others.gpu_share = share;
+    if (words_.Has("vllm_gpu_memory_utilization") && !said.has_value()) others.gpu_share.reset();
+  }
+
+  // What __post_init__ sets (megatron_args.py:785-902), and swift/megatron/model/utils.py:40.
+  void SetDerived() {
+    if (Of(K::recompute_granularity) == Value("none")) Set(K::recompute_granularity, Value());
+    if (Of(K::moe_router_dtype) == Value("none")) Set(K::moe_router_dtype, Value());
+    SetPrecision();
+    SetStages();
+    if (Size(K::tensor_model_parallel_size) == 1 && !Unknown(K::tensor_model_parallel_size)) {
+      Set(K::sequence_parallel, false);
+    }
+    if (Last(K::calculate_per_token_loss) == nullptr) {
+      const absl::string_view task = words_.Text("task_type").value_or("causal_lm");
+      Set(K::calculate_per_token_loss, !words_.rlhf() && task == "causal_lm");
+    }
+    if (absl::StrContains(Of(K::optimizer).ToText(), "muon")) Set(K::use_distributed_optimizer, false);
+    if (Of(K::use_megatron_fsdp).truthy()) Set(K::use_distributed_optimizer, true);
+    if (absl::StartsWith(Of(K::attention_backend).ToText(), "flash_")) Set(K::attention_backend, "flash");
+    if (Last(K::lr) == nullptr) Set(K::lr, words_.Text("tuner_type").value_or("full") == "full" ? 1e-5 : 1e-4);
+    for (const K knob :
+         {K::variable_seq_lengths, K::persist_layer_norm, K::deallocate_pipeline_outputs, K::check_for_nan_in_grad}) {
+      Set(knob, true);
+    }
+  }
+
+  // swift/arguments/base_args/model_args.py:130: bfloat16 where the model's file says it, as nearly all do.
+  void SetPrecision() {
+    const absl::string_view type = words_.Text("torch_dtype").value_or("bfloat16");
+    const bool half = type == "float16" || type == "float32";
+    if (Last(K::fp16) == nullptr) Set(K::fp16, half);
+    if (Last(K::bf16) == nullptr) Set(K::bf16, !half);
+    const bool in_fp32 = Of(K::bf16).truthy() && Of(K::main_grads_dtype) == Value("fp32");
+    if (in_fp32) Set(K::accumulate_allreduce_grads_in_fp32, true);
+    Set(K::grad_reduce_in_fp32, Of(K::accumulate_allreduce_grads_in_fp32).truthy());
+  }
+
+  // _init_vpp_size, megatron_args.py:1004.
+  void SetStages() {
+    if (Unknown(K::pipeline_model_parallel_layout) || Unknown(K::virtual_pipeline_model_parallel_size)) return;
+    if (Of(K::virtual_pipeline_model_parallel_size) == Value(1)) Set(K::virtual_pipeline_model_parallel_size, Value());
+    const bool layout = Last(K::pipeline_model_parallel_layout) != nullptr;
+    if (!layout && Of(K::virtual_pipeline_model_parallel_size).is_none()) {
+      Set(K::overlap_p2p_comm, false);
+      Set(K::align_param_gather, false);
+    }
+    if (Last(K::batch_p2p_comm) == nullptr) Set(K::batch_p2p_comm, !Of(K::overlap_p2p_comm).truthy());
+  }
+
+  // swift/megatron/arguments/megatron_base_args.py:37; of GRPO the prompt and its answer; padded as
+  // swift/megatron/utils/utils.py:209 pads.
+  void SetLength() {
+    std::optional<int64_t> length = words_.Number("packing_length");
+    if (!length.has_value() && Of(K::seq_length).is_int()) length = Of(K::seq_length).integer();
+    if (words_.rlhf() && length.has_value() && Rlhf("grpo")) {
+      const int64_t answer = words_.Number("max_completion_length").value_or(512);
+      if (*length <= kMostTokens && answer >= 0 && answer <= kMostTokens) *length += answer;
+    }
+    if (!length.has_value() || *length < 1 || *length > kMostTokens) {
+      if (Last(K::seq_length) == nullptr) out_.unknown.push_back(K::seq_length);  // the model's own longest
+      return;
+    }
+    const int64_t tp = Of(K::sequence_parallel).truthy() ? Size(K::tensor_model_parallel_size) : 1;
+    const int64_t cp = Size(K::context_parallel_size);
+    const int64_t unit = SaturatingMul(tp, cp > 1 ? SaturatingMul(2, cp) : 1);
+    const int64_t padded = SaturatingMul((*length + unit - 1) / unit, unit);
+    if (Of(K::seq_length) != Value(padded)) Set(K::seq_length, padded);
+  }
+
+  static constexpr int64_t kMostTokens = int64_t{1} << 40;
+
+  const SwiftWords words_;
+  const Environment& env_;
+  ParseResult& out_;
+};
+
+}  // namespace
+
+ParseResult ParseMsSwift(absl::Span<const Argument> args, const Environment& env) {
+  ParseResult result;
+  if (args.size() > kMaxArguments) {
+    result.findings.push_back(
+        MakeParseFinding({}, "input.limit", Severity::kError, absl::StrCat(args.size(), " arguments"),
+                         absl::StrCat("at most ", kMaxArguments, " arguments are read"), kArguments));
+    args = args.subspan(0, kMaxArguments);
+  }
+  Reader(args, env, &result).Read();
+  return result;
+}
+
+}  // namespace flightplan

@@ -1,0 +1,50 @@
+// ms-swift: `megatron sft|pt|rlhf`, which builds Megatron-Core's config classes from arguments of its own
+// (modelscope/ms-swift@3602360a5 swift/megatron/arguments/megatron_args.py:480).
+#include "resolver/plan/stack.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "resolver/plan/reading.h"
+
+namespace flightplan {
+namespace {
+
+// A number of its own: no code outside of this folder asks for it.
+constexpr Target kMsSwift{5};
+
+// requirements/megatron.txt:2 takes 0.16 and later; docs/source_en/Megatron-SWIFT/Quick-start.md recommends 0.18.0.
+constexpr int kRecommendedCore = 18;
+
+constexpr int kReleases[] = {kMain};
+constexpr Phase kPhases[] = {
+    Phase::kParse, Phase::kModel, Phase::kModelMla, Phase::kDdp,      Phase::kOptimizer,
+    Phase::kBuild, Phase::kMesh,  Phase::kSchedule, Phase::kHardware, Phase::kAdvice,
+};
+
+// swift/cli/_megatron/main.py:6; export trains nothing.
+constexpr absl::string_view kCommands[] = {"megatron sft", "megatron pt", "megatron rlhf"};
+
+bool IsLaunch(absl::string_view script, absl::Span<const Argument>) {
+  return std::find(std::begin(kCommands), std::end(kCommands), script) != std::end(kCommands);
+}
+
+}  // namespace
+
+extern const Stack kMsSwiftStack;
+const Stack kMsSwiftStack = {
+    .target = kMsSwift,
+    .name = "ms-swift",
+    .rank = 4,
+    .own_source = "ms-swift:",
+    .commands = kCommands,
+    .vocabulary = "ms_swift.argument",
+    .before_word = "--",
+    .hf_models = true,
+    .marks = {.order = 0, .launch = IsLaunch},
+    .releases = kReleases,
+    .core_release = [](int) { return kRecommendedCore; },
+    .phases = kPhases,
+};
+
+}  // namespace flightplan

@@ -1,0 +1,100 @@
+#include <algorithm>
+#include <string>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "resolver/render/flag_words.h"
+#include "resolver/stacks/ms_swift/arguments.h"
+#include "resolver/stacks/ms_swift/dialect.h"
+#include "resolver/stacks/required_inputs.h"
+
+namespace flightplan {
+namespace {
+
+using K = Knob;
+
+std::string WordOf(const Value& value) {
+  if (value.is_bool()) return value.truthy() ? "true" : "false";
+  return value.ToText();
+}
+
+bool Chosen(Origin origin) {
+  return origin != Origin::kAbsent && origin != Origin::kUpstream && origin != Origin::kDefault;
+}
+
+// ms-swift has a word for nothing where its default is something.
+const Value& ValueToWrite(const Config& config, const SwiftArgument& argument, const Value& none) {
+  const Value& value = config.Get(*argument.knob);
+  const bool word_for_none = *argument.knob == K::recompute_granularity || *argument.knob == K::moe_router_dtype;
+  return value.is_none() && word_for_none ? none : value;
+}
+
+// Knobs that a launch always has otherwise than its class, whatever it says; and the ones of the model, which stands in
+// its folder.
+bool SaidElsewhere(Knob knob) {
+  static constexpr K kSet[] = {K::variable_seq_lengths,  K::persist_layer_norm,  K::deallocate_pipeline_outputs,
+                               K::check_for_nan_in_grad, K::grad_reduce_in_fp32, K::launch_num_gpus};
+  return std::find(std::begin(kSet), std::end(kSet), knob) != std::end(kSet);
+}
+
+std::string Program(const Environment& env) {
+  if (!env.world_size.has_value() || env.gpus_per_node <= 0) return "megatron";
+  const int64_t gpus = std::min<int64_t>(env.gpus_per_node, *env.world_size);
+  const int64_t nodes = (*env.world_size + gpus - 1) / gpus;
+  std::string program = absl::StrCat("NPROC_PER_NODE=", gpus, " ");
+  if (nodes > 1) {
+    absl::StrAppend(&program, "NNODES=", nodes,
+                    " NODE_RANK=${NODE_RANK:?the number of this node, from 0}"
+                    " MASTER_ADDR=${MASTER_ADDR:?the address of node 0} ");
+  }
+  return program + "megatron";
+}
+
+}  // namespace
+
+Launch RenderMsSwift(const RenderInput& input) {
+  Launch launch;
+  launch.env = input.vars;
+  LaunchWriter words(Program(input.env), &launch);
+  int chosen = 0;
+  for (int i = 0; i < kKnobCount; ++i) chosen += Config::Given(input.config.origin(static_cast<K>(i))) ? 1 : 0;
+  const bool whole = chosen > 1;  // one alone is asked for by an edit of a launch
+  if (whole) words.Word("sft");
+  const Value none("none");
+  for (const SwiftArgument& argument : SwiftKnobs()) {
+    const Knob knob = *argument.knob;
+    const Origin origin = input.config.origin(knob);
+    if (!Chosen(origin)) continue;
+    const Value& value = ValueToWrite(input.config, argument, none);
+    const absl::StatusOr<Value> usual = ValueFromJson(argument.default_json);
+    if (value.is_none() || (usual.ok() && SameWords(*usual, value))) continue;
+    launch.words.push_back(words.At(knob));
+    words.Word(absl::StrCat("--", argument.name));
+    if (!value.is_list()) {
+      words.Word(WordOf(value));
+      continue;
+    }
+    for (const Value& item : value.list()) words.Word(WordOf(item));
+  }
+  std::vector<std::string> extras;
+  input.config.ForEachNotDefault([&](Knob knob) {
+    const Origin origin = input.config.origin(knob);
+    if (!Chosen(origin) || origin == Origin::kModel || SaidElsewhere(knob)) return;
+    if (!WordFor(knob, "ms_swift.argument").empty() || input.config.Get(knob).is_none()) return;
+    if (!whole || Row(knob).section != Section::kModel) return launch.unspelled.push_back(knob);
+    extras.push_back(absl::StrCat("\"", Name(knob), "\": ", input.config.Get(knob).ToJson()));
+  });
+  if (!extras.empty()) {
+    words.Word("--megatron_extra_kwargs");
+    words.Word(absl::StrCat("{", absl::StrJoin(extras, ", "), "}"));
+  }
+  words.Finish();
+  Ask({"model", "the model, by its name on the hub or its folder", "--model NAME", "--model Qwen/Qwen3-30B-A3B", ""},
+      "--model \"${MODEL:?the model, by its name on the hub or its folder}\"", &launch);
+  Ask({"dataset", "what to train on", "--dataset NAME", "--dataset swift/self-cognition", ""},
+      "--dataset \"${DATASET:?what to train on}\"", &launch);
+  return launch;
+}
+
+}  // namespace flightplan

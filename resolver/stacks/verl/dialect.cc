@@ -1,0 +1,266 @@
+#include "resolver/stacks/verl/dialect.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "resolver/base/saturating.h"
+#include "resolver/read/hydra_value.h"
+#include "resolver/stacks/verl/checks.h"
+#include "resolver/stacks/verl/words.h"
+
+namespace flightplan {
+namespace {
+
+using K = Knob;
+
+constexpr absl::string_view kActor = "actor_rollout_ref.actor.", kRollout = "actor_rollout_ref.rollout.";
+constexpr absl::string_view kTransformer = "megatron.override_transformer_config.",
+                            kDdp = "megatron.override_ddp_config.", kOptimizer = "optim.override_optimizer_config.";
+
+// The knob of a key below the actor.
+std::optional<Knob> KnobAt(absl::string_view key) {
+  static const auto* const kByPath = [] {
+    auto* by_path = new absl::flat_hash_map<absl::string_view, Knob>();
+    for (int i = 0; i < kKnobCount; ++i) {
+      const absl::string_view path = WordFor(static_cast<Knob>(i), "verl.path");
+      if (!path.empty()) by_path->emplace(path, static_cast<Knob>(i));
+    }
+    return by_path;
+  }();
+  if (const auto found = kByPath->find(key); found != kByPath->end()) return found->second;
+  const auto field = [&key](absl::string_view section, Section of) -> std::optional<Knob> {
+    if (!absl::ConsumePrefix(&key, section)) return std::nullopt;
+    const std::optional<Knob> knob = FindKnob(key);
+    return knob.has_value() && Row(*knob).section == of ? knob : std::nullopt;
+  };
+  if (const auto knob = field(kTransformer, Section::kModel); knob.has_value()) return knob;
+  if (const auto knob = field(kDdp, Section::kDdp); knob.has_value()) return knob;
+  return field(kOptimizer, Section::kOptimizer);
+}
+
+// A default of verl's workers that no file of theirs says.
+struct Default {
+  Knob knob;
+  Value value;
+};
+const std::vector<Default>& WorkerDefaults() {
+  static const auto* const kDefaults = new std::vector<Default>{
+      {K::grad_reduce_in_fp32, true},               // verl/utils/megatron_utils.py:141
+      {K::overlap_grad_reduce, false},              // :142
+      {K::variable_seq_lengths, true},              // mbridge 0.15.1 mbridge/core/llm_bridge.py:78
+      {K::masked_softmax_fusion, true},             // :79
+      {K::moe_token_dispatcher_type, "alltoall"},   // :80
+      {K::add_bias_linear, false},                  // :81
+      {K::batch_p2p_comm, false},                   // :58
+      {K::moe_router_load_balancing_type, "none"},  // mbridge's models with experts; megatron_workers.py:194
+  };
+  return *kDefaults;
+}
+
+class Reader {
+ public:
+  Reader(absl::Span<const Argument> args, ParseResult* out) : words_(args), out_(*out) {}
+
+  void Read() {
+    for (const VerlOverride& written : words_.all()) Take(written);
+    SetDefaults();
+    TakeWorld();
+    TakeModel();
+    SetDerived();
+    SetBatch();
+    TakeMemoryOfOthers();
+    CheckVerl(words_, gpus_, &out_);
+  }
+
+ private:
+  const ParsedKnob* Last(Knob knob) const {
+    const auto found = std::find_if(out_.knobs.rbegin(), out_.knobs.rend(),
+                                    [knob](const ParsedKnob& parsed) { return parsed.knob == knob; });
+    return found == out_.knobs.rend() ? nullptr : &*found;
+  }
+  bool Unknown(Knob knob) const {
+    return std::find(out_.unknown.begin(), out_.unknown.end(), knob) != out_.unknown.end();
+  }
+  Value Of(Knob knob) const { return Last(knob) == nullptr ? Value() : Last(knob)->value; }
+  int64_t Size(Knob knob) const { return Of(knob).is_int() ? std::max<int64_t>(1, Of(knob).integer()) : 1; }
+  void Set(Knob knob, Value value) {
+    if (!Unknown(knob)) out_.knobs.push_back({knob, std::move(value), {}, Origin::kUpstream});
+  }
+  std::string Actor(absl::string_view key) const { return absl::StrCat(kActor, key); }
+  std::string Rollout(absl::string_view key) const { return absl::StrCat(kRollout, key); }
+
+  void Take(const VerlOverride& written) {
+    absl::string_view key = written.path;
+    if (!absl::ConsumePrefix(&key, kActor)) return;
+    const std::optional<Knob> knob = KnobAt(key);
+    if (!knob.has_value()) return;
+    if (written.unknown) return out_.unknown.push_back(*knob);
+    absl::StatusOr<Value> value = ReadHydraValue(written.text);
+    if (!value.ok()) {
+      if (out_.findings.size() >= kMaxParseFindings) return;
+      out_.findings.push_back(MakeParseFinding(
+          written.at, "verl.value", Severity::kError, absl::StrCat(written.path, "=", Printable(written.text)),
+          std::string(value.status().message()), "verl:verl/trainer/main_ppo.py:35"));
+      return;
+    }
+    out_.unknown.erase(std::remove(out_.unknown.begin(), out_.unknown.end(), *knob), out_.unknown.end());
+    out_.knobs.push_back({*knob, *std::move(value), written.at});
+  }
+
+  // They stand before what is written.
+  void SetDefaults() {
+    std::vector<ParsedKnob> defaults;
+    const auto set = [&](Knob knob, const Value& value) {
+      if (Last(knob) == nullptr && !Unknown(knob) && !value.is_none()) {
+        defaults.push_back({knob, value, {}, Origin::kUpstream});
+      }
+    };
+    for (int i = 0; i < kKnobCount; ++i) {
+      const Knob knob = static_cast<Knob>(i);
+      const absl::StatusOr<Value> value = ValueFromJson(WordFor(knob, "verl.default"));
+      if (!WordFor(knob, "verl.path").empty() && value.ok()) set(knob, *value);
+    }
+    for (const Default& row : WorkerDefaults()) set(row.knob, row.value);
+    out_.knobs.insert(out_.knobs.begin(), defaults.begin(), defaults.end());
+  }
+
+  // verl/trainer/config/ppo_megatron_trainer.yaml:150.
+  void TakeWorld() {
+    const auto nodes = words_.Number("trainer.nnodes", 1), gpus = words_.Number("trainer.n_gpus_per_node", 8);
+    constexpr int64_t kMost = int64_t{1} << 20;
+    if (!nodes.has_value() || !gpus.has_value() || *nodes < 1 || *gpus < 1 || *nodes > kMost || *gpus > kMost) return;
+    if (words_.all().empty()) return;
+    out_.gpus_per_node = *gpus;
+    gpus_ = *nodes * *gpus;
+    Set(K::launch_num_gpus, gpus_);
+  }
+
+  void TakeModel() {
+    const VerlOverride* const path = words_.Find("actor_rollout_ref.model.path");
+    if (path == nullptr) return;
+    const absl::StatusOr<Value> value = ReadHydraValue(path->text);
+    // "$HOME/models/Qwen/Qwen3-30B-A3B" names it by its end, whatever the folder is.
+    const size_t slash = path->text.rfind('/');
+    const bool end_known =
+        !path->unknown || (slash != std::string::npos && path->text.find('$', slash) == std::string::npos);
+    if (end_known) out_.hf_model = value.ok() && value->is_text() ? std::string(value->text()) : path->text;
+  }
+
+  // McoreEngineConfig.__post_init__ (verl/workers/config/engine.py:133); mbridge's build of its config.
+  void SetDerived() {
+    if (Size(K::tensor_model_parallel_size) == 1 && !Unknown(K::tensor_model_parallel_size)) {
+      Set(K::sequence_parallel, false);
+    }
+    const std::optional<Value> type = words_.Get(Actor("megatron.dtype"), "bfloat16");
+    const bool half = type.has_value() && *type == Value("float16");
+    Set(K::fp16, half);
+    Set(K::bf16, !half);
+    if (Last(K::overlap_p2p_comm) == nullptr) {
+      Set(K::overlap_p2p_comm,
+          !Of(K::virtual_pipeline_model_parallel_size).is_none() && Size(K::pipeline_model_parallel_size) > 1);
+    }
+  }
+
+  // Samples of a step, and what a microbatch holds: whole samples, or as many tokens as a GPU is said to take, times
+  // the GPUs that share a sequence (verl/workers/actor/megatron_actor.py:806).
+  void SetBatch() {
+    const auto mini = words_.Number(Actor("ppo_mini_batch_size"), 256), answers = words_.Number(Rollout("n"), 1);
+    const auto dynamic = words_.Bool(Actor("use_dynamic_bsz"), false);
+    const auto prompt = words_.Number("data.max_prompt_length", 512),
+               response = words_.Number("data.max_response_length", 512);
+    const auto tokens = words_.Number(Actor("ppo_max_token_len_per_gpu"), 16384);
+    const auto lost = [this](Knob knob) { out_.unknown.push_back(knob); };
+    if (!dynamic.has_value() || Unknown(K::context_parallel_size)) {
+      for (const K knob : {K::seq_length, K::micro_batch_size, K::global_batch_size}) lost(knob);
+      return;
+    }
+    if (*dynamic) {
+      lost(K::global_batch_size);  // as many microbatches as the samples' lengths make
+      Set(K::micro_batch_size, 1);
+      if (!tokens.has_value()) return lost(K::seq_length);
+      return SetLength(SaturatingMul(*tokens, Size(K::context_parallel_size)));
+    }
+    if (mini.has_value() && answers.has_value()) {
+      Set(K::global_batch_size, SaturatingMul(*mini, *answers));
+    } else {
+      lost(K::global_batch_size);
+    }
+    if (!prompt.has_value() || !response.has_value()) return lost(K::seq_length);
+    if (*prompt > kMostTokens || *response > kMostTokens) return lost(K::seq_length);
+    SetLength(*prompt + *response);
+  }
+
+  // Padded so that every GPU of a sequence has a share (verl/models/mcore/util.py).
+  void SetLength(int64_t length) {
+    if (length < 1 || length > kMostTokens) return out_.unknown.push_back(K::seq_length);
+    const int64_t cp = Size(K::context_parallel_size);
+    const int64_t unit = SaturatingMul(Size(K::tensor_model_parallel_size), cp > 1 ? SaturatingMul(2, cp) : 1);
+    Set(K::seq_length, SaturatingMul((length + unit - 1) / unit, unit));
+  }
+
+  // On the same GPUs: the engine that makes the rollouts, which gives its memory back between them unless told not to
+  // (verl/workers/megatron_workers.py:734); the reference model; the critic.
+  void TakeMemoryOfOthers() {
+    MemoryOfOthers& others = out_.others;
+    const auto rank = words_.Number("actor_rollout_ref.model.lora.rank", 0);
+    if (rank.value_or(1) > 0) others.not_modelled = "LoRA adapters";
+    if (words_.all().empty() || !words_.Bool("actor_rollout_ref.hybrid_engine", true).value_or(true)) return;
+    const bool trainer = words_.module().empty() || words_.module() == "verl.trainer.main_ppo";
+    if (!trainer) return;  // its rollouts run on GPUs of their own
+    if (HasCritic()) others.holder = "the critic";
+    if (HasReference()) others.holder = "the reference model";
+    if (!others.holder.empty() || words_.Bool(Rollout("free_cache_engine"), true).value_or(false)) return;
+    others.holder = "the rollout engine";
+    const std::optional<Value> share = words_.Get(Rollout("gpu_memory_utilization"), 0.5);
+    if (share.has_value() && share->is_number()) others.gpu_share = share->real();
+  }
+
+  // verl/trainer/ppo/utils.py:76; its parameters stay on the GPU unless they are offloaded.
+  bool HasReference() const {
+    const bool asked = words_.Bool(Actor("use_kl_loss"), false).value_or(true) ||
+                       words_.Bool("algorithm.use_kl_in_reward", false).value_or(true);
+    const bool offloaded = words_.Bool(Actor("megatron.param_offload"), false).value_or(false);
+    return asked && !words_.Bool("actor_rollout_ref.ref.megatron.param_offload", offloaded).value_or(false);
+  }
+  // :86; its state stays on the GPU unless all of it is offloaded.
+  bool HasCritic() const {
+    const std::optional<Value> estimator = words_.Get("algorithm.adv_estimator", "gae");
+    const std::optional<Value> enabled = words_.Get("critic.enable");
+    const bool gae = !estimator.has_value() || *estimator == Value("gae");
+    const bool asked = enabled.has_value() && enabled->is_bool() ? enabled->truthy() : gae;
+    const bool offloaded = words_.Bool("critic.megatron.param_offload", false).value_or(false) &&
+                           words_.Bool("critic.megatron.optimizer_offload", false).value_or(false) &&
+                           words_.Bool("critic.megatron.grad_offload", false).value_or(false);
+    return asked && !offloaded;
+  }
+
+  static constexpr int64_t kMostTokens = int64_t{1} << 40;
+
+  const VerlWords words_;
+  ParseResult& out_;
+  int64_t gpus_ = 0;  // of the actor; 0: not known
+};
+
+}  // namespace
+
+ParseResult ParseVerl(absl::Span<const Argument> args, const Environment&) {
+  ParseResult result;
+  if (args.size() > kMaxArguments) {
+    result.findings.push_back(MakeParseFinding(
+        {}, "input.limit", Severity::kError, absl::StrCat(args.size(), " arguments"),
+        absl::StrCat("at most ", kMaxArguments, " arguments are read"), "verl:verl/trainer/main_ppo.py:35"));
+    args = args.subspan(0, kMaxArguments);
+  }
+  Reader(args, &result).Read();
+  return result;
+}
+
+}  // namespace flightplan

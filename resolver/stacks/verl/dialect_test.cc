@@ -1,0 +1,163 @@
+#include "resolver/stacks/verl/dialect.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "gtest/gtest.h"
+#include "resolver/catalog/defaults.h"
+#include "resolver/plan/stack.h"
+#include "resolver/stacks/verl/keys.h"
+
+namespace flightplan {
+namespace {
+
+using K = Knob;
+
+const Stack& Verl() { return *FindStack("verl"); }
+
+Environment Env() {
+  Environment env;
+  env.target = Verl().target;
+  env.core_release = Verl().core_release(kMain);
+  return env;
+}
+
+ParseResult Read(absl::string_view words) {
+  std::vector<Argument> args;
+  for (const absl::string_view word : absl::StrSplit(words, ' ')) {
+    args.push_back({std::string(word), {static_cast<int>(args.size()), 0, 0}, absl::StrContains(word, "$")});
+  }
+  return ParseVerl(args, Env());
+}
+
+// As the last of its words says it.
+std::optional<Value> Final(const ParseResult& parsed, K knob) {
+  std::optional<Value> value;
+  for (const ParsedKnob& word : parsed.knobs) {
+    if (word.knob == knob) value = word.value;
+  }
+  return value;
+}
+
+std::set<std::string> Ids(const ParseResult& parsed) {
+  std::set<std::string> ids;
+  for (const ParseFinding& entry : parsed.findings) ids.emplace(entry.finding.rule_id);
+  return ids;
+}
+
+constexpr absl::string_view kGrpo =
+    "verl.trainer.main_ppo --config-path=config --config-name=ppo_megatron_trainer.yaml algorithm.adv_estimator=grpo "
+    "actor_rollout_ref.model.path=Qwen/Qwen3-30B-A3B actor_rollout_ref.rollout.name=vllm actor_rollout_ref.rollout.n=4 "
+    "actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=2";
+
+TEST(ParseVerl, SetsWhatItsFilesAndItsWorkersSay) {
+  const ParseResult parsed = Read(kGrpo);
+  EXPECT_EQ(Ids(parsed), std::set<std::string>());
+  EXPECT_EQ(parsed.hf_model, "Qwen/Qwen3-30B-A3B");
+  EXPECT_EQ(parsed.gpus_per_node, 8);
+  for (const auto& [knob, value] : std::vector<std::pair<K, Value>>{{K::launch_num_gpus, 8},
+                                                                    {K::micro_batch_size, 2},
+                                                                    {K::global_batch_size, 1024},
+                                                                    {K::seq_length, 1024},
+                                                                    {K::attention_backend, "flash"},
+                                                                    {K::use_distributed_optimizer, true},
+                                                                    {K::sequence_parallel, false},
+                                                                    {K::grad_reduce_in_fp32, true},
+                                                                    {K::variable_seq_lengths, true},
+                                                                    {K::bf16, true},
+                                                                    {K::lr, 0.001}}) {
+    EXPECT_EQ(Final(parsed, knob), value) << Name(knob);
+  }
+}
+
+TEST(ParseVerl, ReadsFieldsOfTheConfigClassesWhereTheyAreAdded) {
+  const std::string actor = " +actor_rollout_ref.actor.";
+  const ParseResult parsed =
+      Read(absl::StrCat(kGrpo, actor, "megatron.override_transformer_config.moe_permute_fusion=True", actor,
+                        "megatron.override_ddp_config.overlap_grad_reduce=True", actor,
+                        "optim.override_optimizer_config.use_precision_aware_optimizer=True", actor,
+                        "megatron.override_transformer_config.recompute_granularity=full"));
+  EXPECT_EQ(Ids(parsed), std::set<std::string>()) << "a '+' goes before what is null, too";
+  EXPECT_EQ(Final(parsed, K::moe_permute_fusion), Value(true));
+  EXPECT_EQ(Final(parsed, K::overlap_grad_reduce), Value(true));
+  EXPECT_EQ(Final(parsed, K::use_precision_aware_optimizer), Value(true));
+  EXPECT_EQ(Final(parsed, K::recompute_granularity), Value("full"));
+}
+
+TEST(ParseVerl, CountsTheTokensOfAGpuAsOneSequence) {
+  const std::string actor = " actor_rollout_ref.actor.";
+  const ParseResult parsed =
+      Read(absl::StrCat(kGrpo, actor, "use_dynamic_bsz=True", actor, "ppo_max_token_len_per_gpu=10000", actor,
+                        "megatron.context_parallel_size=2", actor, "megatron.tensor_model_parallel_size=4"));
+  EXPECT_EQ(Final(parsed, K::seq_length), Value(20000));
+  EXPECT_EQ(Final(parsed, K::micro_batch_size), Value(1));
+  EXPECT_EQ(parsed.unknown, std::vector<K>{K::global_batch_size});
+}
+
+TEST(ParseVerl, SaysWhatElseHoldsTheGpusMemory) {
+  EXPECT_EQ(Read(kGrpo).others.holder, "") << "the rollout engine sleeps while a step runs";
+  const ParseResult awake = Read(absl::StrCat(kGrpo, " actor_rollout_ref.rollout.free_cache_engine=False"));
+  EXPECT_EQ(awake.others.holder, "the rollout engine");
+  EXPECT_EQ(awake.others.gpu_share, 0.5);
+  const std::string reference = absl::StrCat(kGrpo, " actor_rollout_ref.actor.use_kl_loss=True");
+  EXPECT_EQ(Read(reference).others.holder, "the reference model");
+  EXPECT_EQ(Read(absl::StrCat(reference, " actor_rollout_ref.ref.megatron.param_offload=True")).others.holder, "");
+  EXPECT_EQ(Read(absl::StrCat(kGrpo, " algorithm.adv_estimator=gae")).others.holder, "the critic");
+  EXPECT_EQ(Read(absl::StrCat(kGrpo, " actor_rollout_ref.model.lora.rank=16")).others.not_modelled, "LoRA adapters");
+}
+
+TEST(ParseVerl, NamesAModelByTheEndOfItsFolder) {
+  const std::string words = absl::StrCat(kGrpo, " actor_rollout_ref.model.path=$HOME/models/Qwen/Qwen3-8B");
+  EXPECT_TRUE(absl::EndsWith(Read(words).hf_model, "/Qwen3-8B"));
+  EXPECT_EQ(Read(absl::StrCat(kGrpo, " actor_rollout_ref.model.path=$MODEL")).hf_model, "");
+}
+
+TEST(ParseVerl, ComposesAsHydraDoes) {
+  const ParseResult absent = Read(absl::StrCat(kGrpo, " actor_rollout_ref.actor.megatron.tensor_model_paralel_size=2"));
+  ASSERT_EQ(Ids(absent), std::set<std::string>{"verl.override"});
+  EXPECT_TRUE(absl::StrContains(absent.findings[0].finding.needs, "tensor_model_parallel_size?"));
+  EXPECT_EQ(Ids(Read(absl::StrCat(kGrpo, " +trainer.nnodes=2"))), std::set<std::string>{"verl.override"});
+  EXPECT_EQ(Ids(Read(absl::StrCat(kGrpo, " ++trainer.nnodes=2"))), std::set<std::string>());
+}
+
+TEST(VerlKeys, EverySpellingIsOne) {
+  EXPECT_GE(VerlPaths().size(), 600U);
+  for (int i = 0; i < kKnobCount; ++i) {
+    const absl::string_view path = WordFor(static_cast<K>(i), "verl.path");
+    if (path.empty()) continue;
+    EXPECT_NE(FindVerlKey(absl::StrCat("actor_rollout_ref.actor.", path)), VerlKey::kNone) << path;
+    EXPECT_TRUE(ValueFromJson(WordFor(static_cast<K>(i), "verl.default")).ok()) << path;
+  }
+}
+
+TEST(RenderVerl, WritesALaunchThatItReadsAgain) {
+  Environment env = Env();
+  env.world_size = 16;
+  env.gpus_per_node = 8;
+  Config config = DefaultsFor(env.target, env.core_release, kMain, /*mla=*/false);
+  config.Set(K::seq_length, 8192, Origin::kCaller);
+  config.Set(K::micro_batch_size, 1, Origin::kCaller);
+  config.Set(K::context_parallel_size, 2, Origin::kDecided);
+  config.Set(K::moe_permute_fusion, true, Origin::kDecided);
+  const Launch launch = RenderVerl({config, env, EnvVars()});
+  for (const char* words : {"python3 -m verl.trainer.main_ppo", "trainer.nnodes=2",
+                            "actor_rollout_ref.actor.megatron.context_parallel_size=2",
+                            "+actor_rollout_ref.actor.megatron.override_transformer_config.moe_permute_fusion=",
+                            "ppo_max_token_len_per_gpu=4096", "actor_rollout_ref.model.path=\"${MODEL_PATH:?"}) {
+    EXPECT_TRUE(absl::StrContains(launch.text, words)) << words << "\n" << launch.text;
+  }
+  std::vector<Argument> args;
+  for (const std::string& word : launch.argv) args.push_back({word, {static_cast<int>(args.size()), 0, 0}});
+  const ParseResult again = ParseVerl(args, env);
+  EXPECT_EQ(Final(again, K::context_parallel_size), Value(2));
+  EXPECT_EQ(Final(again, K::moe_permute_fusion), Value(true));
+}
+
+}  // namespace
+}  // namespace flightplan

@@ -1,0 +1,57 @@
+// verl: Hydra overrides of three roles on the same GPUs, whose actor trains with Megatron-Core's config classes
+// (volcengine/verl@b178a3cd5 verl/workers/megatron_workers.py:107).
+#include "resolver/plan/stack.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "absl/strings/match.h"
+#include "resolver/plan/reading.h"
+
+namespace flightplan {
+namespace {
+
+// A number of its own: no code outside of this folder asks for it.
+constexpr Target kVerl{6};
+
+// docker/Dockerfile.stable.vllm:100 and docker/Dockerfile.stable.sglang:37 install core_v0.15.0.
+constexpr int kPinnedCore = 15;
+
+constexpr int kReleases[] = {kMain};
+constexpr Phase kPhases[] = {
+    Phase::kParse, Phase::kModel, Phase::kModelMla, Phase::kDdp,      Phase::kOptimizer,
+    Phase::kBuild, Phase::kMesh,  Phase::kSchedule, Phase::kHardware, Phase::kAdvice,
+};
+
+constexpr absl::string_view kCommands[] = {
+    "-m verl.trainer.main_ppo", "-m verl.experimental.one_step_off_policy.main_ppo",
+    "-m verl.experimental.fully_async_policy.fully_async_main", "-m verl.experimental.transfer_queue.main_ppo"};
+
+// Its other trainings run without Megatron.
+bool IsLaunch(absl::string_view script, absl::Span<const Argument> args) {
+  if (std::find(std::begin(kCommands), std::end(kCommands), script) == std::end(kCommands)) return false;
+  return std::any_of(args.begin(), args.end(), [](const Argument& arg) {
+    return absl::StrContains(arg.text, "actor.megatron.") || absl::StrContains(arg.text, "ppo_megatron") ||
+           absl::StrContains(arg.text, "strategy=megatron");
+  });
+}
+
+}  // namespace
+
+extern const Stack kVerlStack;
+const Stack kVerlStack = {
+    .target = kVerl,
+    .name = "verl",
+    .rank = 5,
+    .own_source = "verl:",
+    .commands = kCommands,
+    .vocabulary = "verl.path",
+    .before_word = "actor_rollout_ref.actor.",
+    .hf_models = true,
+    .marks = {.order = 0, .launch = IsLaunch},
+    .releases = kReleases,
+    .core_release = [](int) { return kPinnedCore; },
+    .phases = kPhases,
+};
+
+}  // namespace flightplan

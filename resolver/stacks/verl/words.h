@@ -1,0 +1,50 @@
+// The overrides of a verl launch, key by key.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "resolver/plan/reading.h"
+#include "resolver/plan/value.h"
+
+namespace flightplan {
+
+// One override: "+a.b=value".
+struct VerlOverride {
+  std::string path;  // "a.b"
+  int plus = 0;      // how many '+' stand before it
+  std::string text;  // behind '='
+  SourcePosition at;
+  bool unknown = false;  // the value would have to be executed to be known
+};
+
+class VerlWords {
+ public:
+  // `args`: the module first, "verl.trainer.main_ppo", where the words come from a launch.
+  explicit VerlWords(absl::Span<const Argument> args);
+
+  const std::vector<VerlOverride>& all() const { return all_; }
+  absl::string_view module() const { return module_; }  // empty: the words come alone
+  absl::string_view config() const { return config_; }  // of --config-name, without ".yaml"
+  bool clear() const { return clear_; }                 // every key can be read
+
+  // The last one of this path; null: it is not written.
+  const VerlOverride* Find(absl::string_view path) const;
+  bool Has(absl::string_view path) const { return Find(path) != nullptr; }
+  // Its value, `usual` where it is not written. Empty: it cannot be known here.
+  std::optional<Value> Get(absl::string_view path, Value usual = Value()) const;
+  // Empty: not known, or no such value.
+  std::optional<int64_t> Number(absl::string_view path, int64_t usual) const;
+  std::optional<bool> Bool(absl::string_view path, bool usual) const;
+
+ private:
+  std::vector<VerlOverride> all_;
+  std::string module_, config_;
+  bool clear_ = true;
+};
+
+}  // namespace flightplan

@@ -1,0 +1,85 @@
+#!/usr/bin/env python3
+"""The launches in the checkouts of training stacks, each read and judged: `flightplan validate` on every script that its
+authors keep. The verdicts stand in stack_scripts.tsv: path, verdict, reason.
+
+usage: stack_scripts.py FLIGHTPLAN_BINARY STACK=CHECKOUT... [--write]
+  Says what differs from the table; --write puts the verdicts into it. Exit 1 where something differs.
+"""
+import collections
+import concurrent.futures
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+TABLE = pathlib.Path(__file__).resolve().with_suffix(".tsv")
+GPU = "h100-sxm"
+
+Row = collections.namedtuple("Row", "stack path verdict reason")
+
+
+def rows():
+    lines = [line.rstrip("\n").split("\t") for line in TABLE.read_text().splitlines() if line and line[0] != "#"]
+    return [Row(*line) for line in lines]
+
+
+def commits():
+    """The commit of each stack that the table is of."""
+    heads = [line[2:].split(" ") for line in TABLE.read_text().splitlines() if line.startswith("# ") and "@" in line]
+    return {words[0]: words[1].split("@")[1] for words in heads}
+
+
+def scripts(root):
+    return sorted(path for path in root.rglob("*.sh") if path.is_file())
+
+
+def judge(flightplan, stack, root, path):
+    """A row, or None for a script that is no launch of the stack."""
+    done = subprocess.run([flightplan, "validate", path, "--gpu", GPU, "--stack-root", root, "--format", "json"],
+                          capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL)
+    if done.returncode not in (0, 1):
+        return None
+    answer = json.loads(done.stdout)
+    if not answer["target"].startswith(stack + " "):
+        return None
+    errors = sorted({f["rule_id"] for f in answer["findings"] if f["severity"] == "SEVERITY_ERROR"})
+    verdict = "refused" if errors else "passed"
+    memory = answer.get("memory", {})
+    held = "fits" if memory.get("fit") == "FIT_VERDICT_FITS" else memory.get("fit", "").replace("FIT_VERDICT_", "").lower()
+    reason = ",".join(errors) if errors else "memory %s" % (held.replace("_", " ") or "unknown")
+    return Row(stack, str(path.relative_to(root)), verdict, reason)
+
+
+def judged(flightplan, stack, root):
+    root = root.resolve()
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        found = pool.map(lambda path: judge(flightplan, stack, root, path), scripts(root))
+        return [row for row in found if row is not None]
+
+
+def main(argv):
+    write = "--write" in argv
+    flightplan, *checkouts = [os.path.abspath(argv[0])] + [word for word in argv[1:] if word != "--write"]
+    table = rows()
+    differs = False
+    for word in checkouts:
+        stack, root = word.split("=", 1)
+        found = judged(flightplan, stack, pathlib.Path(root))
+        old = {row for row in table if row.stack == stack}
+        for sign, which in (("-", old - set(found)), ("+", set(found) - old)):
+            for row in sorted(which):
+                print(sign, *row, sep="\t")
+                differs = True
+        table = [row for row in table if row.stack != stack] + found
+        print("%s: %d launches, %d refused" % (stack, len(found), sum(row.verdict == "refused" for row in found)))
+    if write:
+        head = [line for line in TABLE.read_text().splitlines() if line.startswith("#")]
+        TABLE.write_text("\n".join(head + ["\t".join(row) for row in sorted(table)]) + "\n")
+    return 1 if differs and not write else 0
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 3:
+        sys.exit(__doc__)
+    sys.exit(main(sys.argv[1:]))

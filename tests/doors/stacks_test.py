@@ -1,0 +1,199 @@
+#!/usr/bin/env python3
+"""Launches of ms-swift and verl: told by themselves, judged, mended in the text, converted, and written by `resolve`. With
+their checkouts in FLIGHTPLAN_CHECKOUTS ("ms-swift=DIR verl=DIR") every script of theirs is judged as stack_scripts.tsv has it.
+
+usage: stacks_test.py FLIGHTPLAN_BINARY
+"""
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import stack_scripts
+
+FLIGHTPLAN = os.path.abspath(sys.argv.pop(1))
+
+SWIFT = """#!/bin/bash
+export PYTORCH_CUDA_ALLOC_CONF='expandable_segments:True'
+NPROC_PER_NODE=8 \\
+megatron sft \\
+    --model Qwen/Qwen3-30B-A3B-Base \\
+    --dataset my/corpus \\
+    --expert_model_parallel_size 8 \\
+    --moe_permute_fusion true \\
+    --micro_batch_size 1 \\
+    --global_batch_size 16 \\
+    --packing true \\
+    --recompute_granularity full \\
+    --recompute_method uniform \\
+    --recompute_num_layers 1 \\
+    --max_length 8192
+"""
+
+VERL = """#!/bin/bash
+MODEL=${HOME}/models/Qwen3-30B-A3B
+TP=4
+python3 -m verl.trainer.main_ppo --config-path=config --config-name='ppo_megatron_trainer.yaml' \\
+    algorithm.adv_estimator=grpo \\
+    actor_rollout_ref.model.path=$MODEL \\
+    actor_rollout_ref.rollout.name=vllm \\
+    actor_rollout_ref.rollout.n=8 \\
+    actor_rollout_ref.rollout.gpu_memory_utilization=0.6 \\
+    actor_rollout_ref.actor.ppo_mini_batch_size=64 \\
+    actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=1 \\
+    actor_rollout_ref.actor.megatron.tensor_model_parallel_size=${TP} \\
+    actor_rollout_ref.actor.megatron.expert_model_parallel_size=8 \\
+    actor_rollout_ref.actor.megatron.expert_tensor_parallel_size=1 \\
+    +actor_rollout_ref.actor.megatron.override_transformer_config.moe_permute_fusion=True \\
+    data.max_prompt_length=1024 \\
+    data.max_response_length=3072 \\
+    trainer.n_gpus_per_node=8 \\
+    trainer.nnodes=2 $@
+"""
+
+
+class Stacks(unittest.TestCase):
+    def setUp(self):
+        temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(temporary.cleanup)
+        self.root = pathlib.Path(temporary.name)
+
+    def run_flightplan(self, *args):
+        return subprocess.run([FLIGHTPLAN, *map(str, args)], capture_output=True, text=True, timeout=120,
+                              stdin=subprocess.DEVNULL)
+
+    def written(self, text, name="launch.sh"):
+        path = self.root / name
+        path.write_text(text)
+        return path
+
+    def judge(self, text, *args):
+        done = self.run_flightplan("validate", self.written(text), "--gpu", "h100-sxm", "--format", "json", *args)
+        self.assertIn(done.returncode, (0, 1), done.stderr)
+        return json.loads(done.stdout)
+
+    def errors(self, answer):
+        return [f["rule_id"] for f in answer["findings"] if f["severity"] == "SEVERITY_ERROR"]
+
+    def value(self, answer, knob):
+        for entry in answer["config"]:
+            if entry["name"] == knob:
+                return next(iter(entry["value"].values()), None)
+        return None
+
+    def test_each_is_told_by_itself_and_judged_with_its_own_values(self):
+        for text, target, knobs in (
+                (SWIFT, "ms-swift main", {"num_layers": "48", "recompute_granularity": "full", "bf16": True, "seq_length": "8192",
+                                          "attention_backend": "flash"}),
+                (VERL.replace(" $@", ""), "verl main", {"num_layers": "48", "tensor_model_parallel_size": "4", "sequence_parallel": True,
+                                     "moe_permute_fusion": True, "seq_length": "4096", "global_batch_size": "512"})):
+            with self.subTest(target):
+                answer = self.judge(text)
+                self.assertEqual(answer["target"], target)
+                self.assertEqual(self.errors(answer), [])
+                for knob, value in knobs.items():
+                    self.assertEqual(self.value(answer, knob), value, knob)
+                self.assertIn("estimate", answer)
+
+    def test_a_sibling_of_a_model_is_said(self):
+        self.assertTrue(any("is taken for qwen3-30b-a3b" in what for what in self.judge(SWIFT)["not_judged"]))
+
+    def test_without_a_known_model_only_what_is_written_is_judged(self):
+        answer = self.judge(SWIFT.replace("Qwen/Qwen3-30B-A3B-Base", "me/my-own-model"))
+        self.assertEqual(self.errors(answer), [])
+        self.assertNotIn("estimate", answer)
+        answer = self.judge(SWIFT.replace("Qwen/Qwen3-30B-A3B-Base", "me/my-own-model").replace(
+            "--expert_model_parallel_size 8", "--tensor_model_parallel_size 3"))
+        self.assertIn("mesh.world-divisible", self.errors(answer))
+
+    def test_the_rollout_engine_that_stays_awake_holds_its_share(self):
+        answer = self.judge(VERL.replace("trainer.nnodes=2 $@", "trainer.nnodes=2"))
+        asleep = answer["memory"]
+        self.assertEqual(asleep["reserved_bytes"], "0")
+        keeps = "actor_rollout_ref.rollout.free_cache_engine=False trainer.nnodes=2"
+        awake = self.judge(VERL.replace("trainer.nnodes=2 $@", keeps))
+        whole = int(asleep["usable_bytes"])
+        self.assertAlmostEqual(int(awake["memory"]["reserved_bytes"]) / whole, 0.6, places=3)
+        self.assertEqual(int(awake["memory"]["usable_bytes"]) + int(awake["memory"]["reserved_bytes"]), whole)
+
+    def test_memory_that_nobody_states_is_unknown_until_it_is_stated(self):
+        text = VERL.replace("trainer.nnodes=2 $@", "actor_rollout_ref.actor.use_kl_loss=True trainer.nnodes=2")
+        answer = self.judge(text)
+        self.assertEqual(answer["memory"]["missing_input"], "hardware.reserved_bytes")
+        self.assertTrue(any("the reference model holds memory" in what for what in answer["not_judged"]), answer["not_judged"])
+        stated = self.judge(text, "--reserved-memory-gib", "8")
+        self.assertEqual(int(stated["memory"]["reserved_bytes"]), 8 << 30)
+        self.assertEqual(stated["memory"]["missing_input"], "")
+
+    def test_adapters_are_said_to_be_unknown(self):
+        answer = self.judge(SWIFT.replace("--packing true", "--tuner_type lora"))
+        self.assertTrue(any("LoRA adapters are not modelled" in what for what in answer["not_judged"]), answer["not_judged"])
+        self.assertNotIn("estimate", answer)
+
+    def test_a_layout_that_cannot_be_is_mended_in_the_text(self):
+        broken = self.written(SWIFT.replace("--expert_model_parallel_size 8", "--expert_model_parallel_size 6"), "swift.sh")
+        done = self.run_flightplan("fix", broken, "--gpu", "h100-sxm")
+        self.assertIn("-    --expert_model_parallel_size 6", done.stdout, done.stderr)
+        self.assertRegex(done.stdout, r"\+    --expert_model_parallel_size [48] ")
+        broken = self.written(VERL.replace("expert_model_parallel_size=8", "expert_model_parallel_size=6"), "verl.sh")
+        done = self.run_flightplan("fix", broken, "--gpu", "h100-sxm")
+        self.assertIn("-    actor_rollout_ref.actor.megatron.expert_model_parallel_size=6", done.stdout, done.stderr)
+        self.assertRegex(done.stdout, r"\+    actor_rollout_ref.actor.megatron.expert_model_parallel_size=\d")
+
+    def test_what_is_misspelt_is_named(self):
+        [finding] = [f for f in self.judge(SWIFT.replace("--packing", "--paking"))["findings"]
+                     if f["rule_id"] == "ms-swift.unrecognized"]
+        self.assertIn("--packing?", finding["needs"])
+        self.assertEqual(finding["location"]["line"], 11)
+        answer = self.judge(VERL.replace("rollout.name", "rollout.nane").replace(" $@", ""))
+        self.assertIn("verl.override", self.errors(answer))
+        self.assertIn("verl.missing", self.errors(answer))
+
+    def test_they_are_converted_to_megatron_lm(self):
+        for text, name in ((SWIFT, "ms-swift"), (VERL, "verl")):
+            done = self.run_flightplan("convert", self.written(text), "--from", name, "--to", "megatron-lm")
+            for words in ("--num-layers 48", "--use-distributed-optimizer", "--bf16", "--expert-model-parallel-size 8"):
+                self.assertIn(words, done.stdout, done.stderr)
+
+    def test_a_plan_is_written_for_them_and_read_again(self):
+        values = ("MODEL=Qwen/Qwen3-30B-A3B MODEL_PATH=Qwen/Qwen3-30B-A3B DATASET=d ROLLOUT=vllm TRAIN_FILES=t VAL_FILES=v "
+                  "NODE_RANK=0 MASTER_ADDR=a")
+        for name in ("ms-swift", "verl"):
+            with self.subTest(name):
+                done = self.run_flightplan("resolve", "--target", name, "--model", "qwen3-30b-a3b", "--gpu", "h100-sxm",
+                                           "--gpus", "16", "--tp", "2", "--pp", "1", "--ep", "8", "--format", "shell")
+                self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+                answer = self.judge(values.replace(" ", "\n") + "\n" + done.stdout)
+                self.assertEqual(answer["target"], name + " main")
+                self.assertEqual(self.errors(answer), [], done.stdout)
+                self.assertEqual(self.value(answer, "expert_model_parallel_size"), "8")
+
+    def test_the_table_of_scripts_names_rules_that_are(self):
+        known = re.findall(r"(?m)^### (\S+)$", (stack_scripts.TABLE.parents[2] / "resolver/rules/RULES.md").read_text())
+        rows = stack_scripts.rows()
+        self.assertGreaterEqual(len([row for row in rows if row.stack == "ms-swift"]), 90)
+        self.assertGreaterEqual(len([row for row in rows if row.stack == "verl"]), 30)
+        self.assertEqual(len({(row.stack, row.path) for row in rows}), len(rows))
+        for row in rows:
+            self.assertIn(row.verdict, ("passed", "refused"), row)
+            if row.verdict == "refused":
+                self.assertLessEqual(set(row.reason.split(",")), set(known), row)
+        self.assertEqual(set(stack_scripts.commits()), {row.stack for row in rows})
+
+    def test_their_own_scripts_are_judged_as_the_table_has_it(self):
+        checkouts = os.environ.get("FLIGHTPLAN_CHECKOUTS", "").split()
+        if not checkouts:
+            self.skipTest("no checkouts in FLIGHTPLAN_CHECKOUTS")
+        for word in checkouts:
+            stack, root = word.split("=", 1)
+            with self.subTest(stack):
+                table = {row for row in stack_scripts.rows() if row.stack == stack}
+                self.assertEqual(set(stack_scripts.judged(FLIGHTPLAN, stack, pathlib.Path(root))), table)
+
+
+if __name__ == "__main__":
+    unittest.main()
