@@ -97,6 +97,13 @@ void BM_ResolveVerdict(benchmark::State& state) {
   Loop(state, With(v1::ANSWER_VIEW_VERDICT, SampleResolveRequest()), false, ResolveToBytes);
 }
 BENCHMARK(BM_ResolveVerdict)->Unit(benchmark::kMicrosecond);
+// What is installed left open: the backends of the stack's image, and with them more executions to weigh.
+void BM_ResolveAsImage(benchmark::State& state) {
+  v1::ResolveConfigRequest request = SampleResolveRequest();
+  request.mutable_software()->clear_dispatchers();
+  Loop(state, request, false, ResolveToBytes);
+}
+BENCHMARK(BM_ResolveAsImage)->Unit(benchmark::kMicrosecond);
 // The virtual stages left open: a small search, and each of the best through the whole pipeline.
 void BM_ResolveOpenStages(benchmark::State& state) {
   v1::ResolveConfigRequest request = With(v1::ANSWER_VIEW_VERDICT, SampleResolveRequest());

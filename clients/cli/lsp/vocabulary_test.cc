@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+#include <string>
+
 #include "absl/strings/match.h"
 #include "clients/cli/versions_page.h"
 
@@ -16,11 +19,14 @@ TEST(Vocabulary, HasTheWordsOfItsStackAndRelease) {
   EXPECT_EQ(bridge.words().count("--recompute-granularity"), 0u);
   ASSERT_EQ(bridge.words().count("model.recompute_granularity"), 1u);
   EXPECT_EQ(bridge.words().at("model.moe_shared_expert_overlap").values, (std::vector<std::string>{"true", "false"}));
-  // Every target that can be asked for has words.
+  // Every target that can be asked for has words; a trainer with words of its own has fewer than Megatron has flags.
+  const std::map<std::string, size_t> of_their_own = {{"ms-swift", 100}, {"verl", 20}};
   for (const std::string& name : TargetNames()) {
     const size_t at = name.find('@');
     const std::string version = at == std::string::npos ? "" : name.substr(at + 1);
-    EXPECT_GT(Vocabulary(StackEnvironment(name.substr(0, at), version)).words().size(), 200u) << name;
+    const auto own = of_their_own.find(name.substr(0, at));
+    const size_t least = own == of_their_own.end() ? 200 : own->second;
+    EXPECT_GT(Vocabulary(StackEnvironment(name.substr(0, at), version)).words().size(), least) << name;
   }
 }
 

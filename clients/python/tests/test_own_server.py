@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import errno
 import os
 import re
@@ -316,7 +317,10 @@ def test_it_listens_on_no_port(no_server: pytest.MonkeyPatch) -> None:
     assert running is not None
     assert running._process is not None
     pid = running._process.pid
-    opened = {os.readlink(file) for file in Path(f"/proc/{pid}/fd").iterdir()}
+    opened = set()
+    for file in Path(f"/proc/{pid}/fd").iterdir():
+        with contextlib.suppress(FileNotFoundError):  # closed meanwhile
+            opened.add(os.readlink(file))
     sockets = {match.group(1) for name in opened if (match := re.match(r"socket:\[(\d+)\]", name))}
     for table in ("tcp", "tcp6", "udp", "udp6"):
         rows = Path(f"/proc/{pid}/net/{table}")
