@@ -46,7 +46,7 @@ absl::Status Unreadable(const std::string& path, int error) {
 absl::StatusOr<Tail> ReadTail(const std::string& path, size_t max_bytes) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) return Unreadable(path, errno);
-  const auto close = absl::MakeCleanup([fd] { ::close(fd); });
+  const absl::Cleanup close = [fd] { ::close(fd); };
   struct stat file {};
   if (::fstat(fd, &file) != 0) return Unreadable(path, errno);
   if (!S_ISREG(file.st_mode)) {

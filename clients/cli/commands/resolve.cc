@@ -125,8 +125,8 @@ std::string TakenFromImage(v1::ResolveConfigResponse* response) {
     taken.push_back(absl::StrCat(te ? "TE " : "", absl::StrReplaceAll(fact.value().string_value(), {{",", " and "}})));
     flags.push_back(te ? "--te" : "--capability");
   }
-  const std::string text = absl::StrCat(absl::StrJoin(taken, ", "), " as in ", response->target(), "'s own image (",
-                                        absl::StrJoin(flags, ", "), ")");
+  std::string text = absl::StrCat(absl::StrJoin(taken, ", "), " as in ", response->target(), "'s own image (",
+                                  absl::StrJoin(flags, ", "), ")");
   findings.erase(image);
   return text;
 }
