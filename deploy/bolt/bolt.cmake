@@ -18,7 +18,7 @@ function(flightplan_lay_out target)
   set(laid_out ${target}_laid_out)
   add_executable(${laid_out} EXCLUDE_FROM_ALL ${sources})
   target_link_libraries(${laid_out} PRIVATE ${libraries})
-  target_link_options(${laid_out} PRIVATE -Wl,--emit-relocs)
+  target_link_options(${laid_out} PRIVATE -fuse-ld=bfd -Wl,--emit-relocs)  # of mold's PLT bolt 16 reads some and not others
   set(training "")
   if("COUNT" IN_LIST ARGN)
     set(training "${Python3_EXECUTABLE}" "${bolt_folder}/train.py")

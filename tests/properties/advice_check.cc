@@ -191,7 +191,7 @@ int Main(const std::vector<std::string>& args) {
       "%lld questions, %lld answered, %lld of them searched; %lld fixes of %zu rules, asked again in %lld "
       "questions, %lld promise a step; "
       "%lld break a law\n",
-      static_cast<long long>(count + searched), static_cast<long long>(tally.answered),
+      static_cast<long long>(count) + static_cast<long long>(searched), static_cast<long long>(tally.answered),
       static_cast<long long>(tally.searched), static_cast<long long>(tally.fixes), tally.by_rule.size(),
       static_cast<long long>(tally.asked_again), static_cast<long long>(tally.promises),
       static_cast<long long>(broken));
