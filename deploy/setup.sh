@@ -19,6 +19,7 @@ server_packages=(
   prometheus-cpp-dev libboost-dev libgoogle-perftools-dev  # metrics, HTTP (Beast), the allocator
   zlib1g-dev                                                # gzip at the port for browsers
   libsqlite3-dev libpq-dev                                       # the evidence store
+  advancecomp                                                    # packs the wheel
 )
 test_packages=(
   ccache                                      # built more than once

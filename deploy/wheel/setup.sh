@@ -15,6 +15,7 @@ arch="${1:?usage: setup.sh x86_64|aarch64}"
 tools=(
   build-essential cmake ninja-build ccache pkg-config dpkg-dev ca-certificates # compiling
   python3 python3-yaml protobuf-compiler protobuf-compiler-grpc               # generating
+  advancecomp                                                                 # packing
 )
 cross_tools=(
   crossbuild-essential-arm64 # compiling
