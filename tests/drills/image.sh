@@ -9,7 +9,7 @@ command -v buildah >/dev/null || skip "buildah is not installed (Debian package 
 storage=(--root "$work/storage" --runroot "$work/run" --storage-driver vfs)
 buildah() { command buildah "${storage[@]}" "$@"; }
 program="$bin/flightplan"
-if cmake --build "$bin/.." --target help | grep -q flightplan_laid_out; then
+if cmake --build "$bin/.." --target help | grep flightplan_laid_out >/dev/null; then  # -q would end what it reads
   cmake --build "$bin/.." --target flightplan_laid_out >"$work/laid_out.log" 2>&1 || fail "laid out: $(tail -3 "$work/laid_out.log")"
   program="$bin/flightplan_laid_out"
 fi
