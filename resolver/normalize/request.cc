@@ -9,18 +9,17 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "flightplan/v1/resolver_service.pb.h"
 #include "resolver/base/status_macros.h"
 #include "resolver/base/utf8.h"
 #include "resolver/catalog/defaults.h"
-#include "resolver/catalog/images.h"
 #include "resolver/normalize/hf_import.h"
 #include "resolver/normalize/knobs_message.h"
 #include "resolver/normalize/model_message.h"
 #include "resolver/normalize/profile_message.h"
+#include "resolver/normalize/software_image.h"
 #include "resolver/plan/model_fields.h"
 #include "resolver/plan/pipeline_layout.h"
 #include "resolver/plan/quantity.h"
@@ -340,41 +339,6 @@ void ReadSoftware(const v1::SoftwareStack& m, Environment* env, Violations* viol
   }
   if (m.dispatchers().has_transport())
     env->capabilities.insert(absl::StrCat("transport=", m.dispatchers().transport()));
-}
-
-// What the question does not say of the software is as in the stack's own image, for gates and decisions alike, and
-// that is said once.
-void AssumeImage(const v1::SoftwareStack& said, NormalizedIntent* intent) {
-  Environment& env = intent->env;
-  const Stack& stack = StackOf(env);
-  const Image* const image = ImageOf(stack.name, env.*stack.release);
-  if (image == nullptr) return;
-  std::vector<Observed> assumed;
-  if (!said.has_te_version()) {
-    env.te = Version::Parse(image->te);
-    env.te_stated = true;
-    assumed.push_back({"te", Value(std::string(image->te))});
-  }
-  if (!said.has_dispatchers() && env.cc_major >= image->compute && !image->backends.empty()) {
-    for (const absl::string_view backend : image->backends) env.capabilities.emplace(backend);
-    assumed.push_back({"dispatchers", Value(absl::StrJoin(image->backends, ","))});
-  }
-  if (assumed.empty()) return;
-  Finding finding;
-  finding.rule_id = "decide.software-from-image";
-  finding.area = "version-gate";
-  finding.severity = Severity::kInfo;
-  finding.verdict = Verdict::kAdvice;
-  finding.stage = "decide";
-  finding.seen = absl::StrCat(
-      absl::StrJoin(
-          assumed, ", ",
-          [](std::string* out, const Observed& one) { absl::StrAppend(out, one.name, "=", one.value.ToText()); }),
-      ": not given, taken from the image of ", stack.name, " ", ReleaseText(env.*stack.release));
-  finding.observed = std::move(assumed);
-  finding.needs = "say what is installed where the launch runs in another image";
-  finding.source = image->source;
-  intent->findings.push_back(std::move(finding));
 }
 
 // Names as POSIX has them; values are never executed or expanded, only compared and printed quoted.

@@ -41,8 +41,7 @@ struct Stack {
   absl::Span<const absl::string_view> commands = {};
 
   // Its own words for the knobs, as a vocabulary of its spellings.yaml ("ms_swift.argument"), and what stands before
-  // each
-  // ("--"). Empty: Megatron-LM's flags, or the container's fields.
+  // each ("--"). Empty: Megatron-LM's flags, or the container's fields.
   absl::string_view vocabulary = {}, before_word = {};
 
   // What the model is stands in its Hugging Face folder, which a launch names and does not repeat.

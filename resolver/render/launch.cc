@@ -75,6 +75,12 @@ void AppendWord(absl::string_view word, std::string* text) {
 
 }  // namespace
 
+bool IsWhole(const Config& config) {
+  int given = 0;
+  for (int i = 0; i < kKnobCount; ++i) given += config.Given(static_cast<Knob>(i)) ? 1 : 0;
+  return given > 1;
+}
+
 std::string ShellQuote(absl::string_view word) {
   std::string quoted;
   AppendQuoted(word, &quoted);

@@ -54,6 +54,9 @@ struct RenderInput {
   bool benchmark = false;
 };
 
+// The configuration of a launch, not one knob alone, whose words an edit of a launch asks for.
+bool IsWhole(const Config& config);
+
 // Quotes one word for a POSIX shell, only where it needs it.
 std::string ShellQuote(absl::string_view word);
 

@@ -1,9 +1,9 @@
 #include "resolver/stacks/required_inputs.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 
@@ -12,15 +12,6 @@ namespace {
 
 constexpr absl::string_view kNodes =
     " --node-rank ${NODE_RANK:?the number of this node, from 0} --master-addr ${MASTER_ADDR:?the address of node 0}";
-
-struct Nodes {
-  int64_t count = 0, gpus = 0;  // 0: not known
-};
-Nodes NodesOf(const Environment& env) {
-  if (!env.world_size.has_value() || env.gpus_per_node <= 0) return {};
-  const int64_t gpus = std::min<int64_t>(env.gpus_per_node, *env.world_size);
-  return {(*env.world_size + gpus - 1) / gpus, gpus};
-}
 
 void AddText(absl::string_view words, Launch* launch) {
   if (!launch->text.empty() && launch->text.back() == '\n') launch->text.pop_back();
@@ -32,6 +23,12 @@ void EndPlan(Launch* launch) {
 }
 
 }  // namespace
+
+Nodes NodesOf(const Environment& env) {
+  if (!env.world_size.has_value() || env.gpus_per_node <= 0) return {};
+  const int64_t gpus = std::min<int64_t>(env.gpus_per_node, *env.world_size);
+  return {(*env.world_size + gpus - 1) / gpus, gpus};
+}
 
 std::string TorchrunWords(const Environment& env) {
   const Nodes nodes = NodesOf(env);
@@ -74,6 +71,12 @@ void Ask(RequiredInput input, absl::string_view placeholder, Launch* launch) {
     AddText(placeholder, launch);
   }
   launch->required_inputs.push_back(std::move(input));
+}
+
+void AskForWord(absl::string_view name, absl::string_view what, absl::string_view before, absl::string_view word,
+                absl::string_view example, Launch* launch) {
+  Ask({name, what, absl::StrCat(before, word), absl::StrCat(before, example), ""},
+      absl::StrCat(before, "\"${", absl::AsciiStrToUpper(name), ":?", what, "}\""), launch);
 }
 
 }  // namespace flightplan

@@ -2,6 +2,7 @@
 // not filled in, and says what belongs there: "${LR:?the highest learning rate}".
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "absl/strings/string_view.h"
@@ -9,6 +10,12 @@
 #include "resolver/render/launch.h"
 
 namespace flightplan {
+
+// The nodes of a job, and the GPUs that it has on each.
+struct Nodes {
+  int64_t count = 0, gpus = 0;  // 0: not known
+};
+Nodes NodesOf(const Environment& env);
 
 // "torchrun --nnodes 2 --nproc-per-node 8 --node-rank ... --master-addr ..." for the GPUs of `env`; "torchrun" where
 // their number is not known.
@@ -20,5 +27,9 @@ void AskForNodes(const Environment& env, Launch* launch);
 void Append(absl::Span<const absl::string_view> words, Launch* launch);
 // Asks for an input; `placeholder` goes into the text, and may be empty.
 void Ask(RequiredInput input, absl::string_view placeholder, Launch* launch);
+// The same, of one word behind `before` ("--model "), whose placeholder is named as the input; `word` stands for it in
+// words that are shown ("NAME"). `name` and `what` must live as long as the program.
+void AskForWord(absl::string_view name, absl::string_view what, absl::string_view before, absl::string_view word,
+                absl::string_view example, Launch* launch);
 
 }  // namespace flightplan

@@ -214,9 +214,8 @@ absl::Status SummarizeDecisions(const std::string& path, const v1::SummarizeDeci
   FLIGHTPLAN_ASSIGN_OR_RETURN(const Tail tail, ReadTail(path, max_bytes));
   absl::string_view left = tail.text;
   // What begins before the part that was read, and what is not written to its end yet, are no lines.
-  if (!tail.whole)
-    left.remove_prefix(std::min(left.size(), left.find('\n') == left.npos ? left.size() : left.find('\n') + 1));
-  left = left.substr(0, left.rfind('\n') == left.npos ? 0 : left.rfind('\n'));
+  const size_t first = tail.whole ? 0 : left.find('\n') + 1, last = left.rfind('\n');
+  left = last == left.npos ? "" : left.substr(0, last).substr(std::min(first, last));
   response->set_whole(tail.whole);
   response->set_read_bytes(static_cast<int64_t>(tail.text.size()));
   Summary summary(request, response);

@@ -25,8 +25,7 @@ bool Diffusion(F f) { return f.in(K::model_family, {"wan2_1_i2v", "wan2_2_i2v", 
 
 // The next multiple, or the value itself where it would not fit.
 int64_t RoundUp(int64_t value, int64_t multiple) {
-  if (multiple <= 0 || value <= 0 || value > INT64_MAX - multiple) return value;
-  return FloorDiv(value + multiple - 1, multiple) * multiple;
+  return value <= 0 ? value : NextMultiple(value, multiple).value_or(value);
 }
 
 void AlignWan(Editor& e) {

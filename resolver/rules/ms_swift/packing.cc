@@ -2,6 +2,7 @@
 // (modelscope/ms-swift@3602360a5): what needs one shape cannot be used. And what it hands on to the config classes by
 // itself.
 #include "resolver/rules/core/graph_util.h"
+#include "resolver/rules/core/packing_util.h"
 #include "resolver/rules/rule.h"
 
 namespace flightplan {
@@ -9,14 +10,6 @@ namespace {
 
 using K = Knob;
 using F = const Facts&;
-
-void HandOnTypes(Editor& e) {
-  const Facts& f = e.facts();
-  const char* const type = f.on(K::bf16) ? "bf16" : f.on(K::fp16) ? "fp16" : "fp32";
-  e.Fill(K::params_dtype, type);
-  e.Fill(K::pipeline_dtype, type);
-  e.Fill(K::optimizer_use_distributed_optimizer, f.on(K::use_distributed_optimizer));
-}
 
 const Rule kRules[] = {
     {.id = "ms-swift.hands-on-types",
@@ -32,7 +25,7 @@ const Rule kRules[] = {
      .source = "ms-swift:swift/megatron/utils/utils.py:232; "
                "Megatron-LM@core_v0.16.1 megatron/core/transformer/transformer_layer.py:1021",
      .reads = {K::cuda_graph_impl},
-     .when = [](F f) { return f.set(K::cuda_graph_impl) && !f.is(K::cuda_graph_impl, "none"); },
+     .when = UsesCudaGraphs,
      .needs = "a layer in a CUDA graph takes no packed sequences, and ms-swift packs: cuda_graph_impl none",
      .fix = [](F f) { return std::vector<Patch>{GraphsOff(f)}; }},
     {.id = "ms-swift.packed-no-tp-overlap",
@@ -40,7 +33,7 @@ const Rule kRules[] = {
      .at = {Phase::kSchedule, 901},
      .source = "ms-swift:swift/megatron/utils/megatron_lm_utils.py:648",
      .reads = {K::tp_comm_overlap, K::tensor_model_parallel_size},
-     .when = [](F f) { return f.on(K::tp_comm_overlap) && f.num(K::tensor_model_parallel_size) > 1; },
+     .when = OverlapsTensorParallel,
      .needs =
          "the buffers of TP overlap are made for seq_length tokens, and ms-swift's microbatches have other lengths",
      .fixes = {{{K::tp_comm_overlap, false}}}},

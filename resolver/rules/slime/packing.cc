@@ -1,6 +1,7 @@
 // slime gives the model samples packed into one sequence of changing length, whatever the launch says
 // (THUDM/slime@624b824a8 slime/backends/megatron_utils/data.py:93, model.py:431): what needs one shape cannot be used.
 #include "resolver/rules/core/graph_util.h"
+#include "resolver/rules/core/packing_util.h"
 #include "resolver/rules/rule.h"
 
 namespace flightplan {
@@ -16,7 +17,7 @@ const Rule kRules[] = {
      .source = "slime:slime/backends/megatron_utils/model.py:431; "
                "Megatron-LM@core_v0.16.1 megatron/core/transformer/transformer_layer.py:1021",
      .reads = {K::cuda_graph_impl},
-     .when = [](F f) { return f.set(K::cuda_graph_impl) && !f.is(K::cuda_graph_impl, "none"); },
+     .when = UsesCudaGraphs,
      .needs = "a layer in a CUDA graph takes no packed sequences, and slime packs all: cuda_graph_impl none",
      .fix = [](F f) { return std::vector<Patch>{GraphsOff(f)}; }},
     {.id = "slime.packed-no-tp-overlap",
@@ -25,7 +26,7 @@ const Rule kRules[] = {
      .source = "slime:slime/backends/megatron_utils/initialize.py:95; "
                "Megatron-LM@core_v0.16.1 megatron/training/initialize.py:283",
      .reads = {K::tp_comm_overlap, K::tensor_model_parallel_size},
-     .when = [](F f) { return f.on(K::tp_comm_overlap) && f.num(K::tensor_model_parallel_size) > 1; },
+     .when = OverlapsTensorParallel,
      .needs = "the buffers of TP overlap are made for seq_length tokens, and slime's microbatches have other lengths",
      .fixes = {{{K::tp_comm_overlap, false}}}},
 };

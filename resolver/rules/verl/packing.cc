@@ -2,6 +2,7 @@
 // (volcengine/verl@b178a3cd5): what needs one shape cannot be used. And what it hands on to the config classes by
 // itself.
 #include "resolver/rules/core/graph_util.h"
+#include "resolver/rules/core/packing_util.h"
 #include "resolver/rules/rule.h"
 
 namespace flightplan {
@@ -9,14 +10,6 @@ namespace {
 
 using K = Knob;
 using F = const Facts&;
-
-void HandOnTypes(Editor& e) {
-  const Facts& f = e.facts();
-  const char* const type = f.on(K::bf16) ? "bf16" : f.on(K::fp16) ? "fp16" : "fp32";
-  e.Fill(K::params_dtype, type);
-  e.Fill(K::pipeline_dtype, type);
-  e.Fill(K::optimizer_use_distributed_optimizer, f.on(K::use_distributed_optimizer));
-}
 
 const Rule kRules[] = {
     {.id = "verl.hands-on-types",
@@ -32,7 +25,7 @@ const Rule kRules[] = {
      .source = "verl:verl/models/mcore/model_forward.py:69; "
                "Megatron-LM@core_v0.16.1 megatron/core/transformer/transformer_layer.py:1021",
      .reads = {K::cuda_graph_impl},
-     .when = [](F f) { return f.set(K::cuda_graph_impl) && !f.is(K::cuda_graph_impl, "none"); },
+     .when = UsesCudaGraphs,
      .needs = "a layer in a CUDA graph takes no packed sequences, and verl packs: cuda_graph_impl none",
      .fix = [](F f) { return std::vector<Patch>{GraphsOff(f)}; }},
     {.id = "verl.packed-no-tp-overlap",
@@ -40,7 +33,7 @@ const Rule kRules[] = {
      .at = {Phase::kSchedule, 901},
      .source = "verl:verl/workers/megatron_workers.py:107",
      .reads = {K::tp_comm_overlap, K::tensor_model_parallel_size},
-     .when = [](F f) { return f.on(K::tp_comm_overlap) && f.num(K::tensor_model_parallel_size) > 1; },
+     .when = OverlapsTensorParallel,
      .needs = "verl never makes the buffers of TP overlap",
      .fixes = {{{K::tp_comm_overlap, false}}}},
 };

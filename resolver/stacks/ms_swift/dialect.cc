@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
@@ -11,11 +12,13 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "rapidjson/document.h"
+#include "resolver/base/integers.h"
 #include "resolver/base/json.h"
 #include "resolver/base/saturating.h"
 #include "resolver/read/argparse.h"
 #include "resolver/stacks/ms_swift/checks.h"
 #include "resolver/stacks/ms_swift/words.h"
+#include "resolver/stacks/written_knobs.h"
 
 namespace flightplan {
 namespace {
@@ -69,7 +72,7 @@ std::optional<Value> ScalarOf(const rapidjson::Value& json) {
 class Reader {
  public:
   Reader(absl::Span<const Argument> args, const Environment& env, ParseResult* out)
-      : words_(args, env, out), env_(env), out_(*out) {}
+      : words_(args, env, out), env_(env), out_(*out), knobs_(out) {}
 
   void Read() {
     for (const SwiftWritten& written : words_.all()) Take(written);
@@ -84,24 +87,10 @@ class Reader {
   }
 
  private:
-  const ParsedKnob* Last(Knob knob) const {
-    const auto found = std::find_if(out_.knobs.rbegin(), out_.knobs.rend(),
-                                    [knob](const ParsedKnob& parsed) { return parsed.knob == knob; });
-    return found == out_.knobs.rend() ? nullptr : &*found;
-  }
-  bool Unknown(Knob knob) const {
-    return std::find(out_.unknown.begin(), out_.unknown.end(), knob) != out_.unknown.end();
-  }
-  Value Of(Knob knob) const { return Last(knob) == nullptr ? Value() : Last(knob)->value; }
-  int64_t Size(Knob knob) const { return Of(knob).is_int() ? std::max<int64_t>(1, Of(knob).integer()) : 1; }
-  void Set(Knob knob, Value value) {
-    if (!Unknown(knob)) out_.knobs.push_back({knob, std::move(value), {}, Origin::kUpstream});
-  }
-
   void Take(const SwiftWritten& written) {
     if (written.argument == nullptr || !written.argument->knob.has_value()) return;
     const Knob knob = *written.argument->knob;
-    if (written.unknown) return out_.unknown.push_back(knob);
+    if (written.unknown) return knobs_.Lose(knob);
     absl::StatusOr<Value> value = ReadValue(written, Row(knob).type);
     if (!value.ok()) {
       if (out_.findings.size() >= kMaxParseFindings) return;
@@ -111,19 +100,16 @@ class Reader {
           std::string(value.status().message()), kArguments));
       return;
     }
-    out_.unknown.erase(std::remove(out_.unknown.begin(), out_.unknown.end(), knob), out_.unknown.end());
-    out_.knobs.push_back({knob, *std::move(value), written.at});
+    knobs_.Take(knob, *std::move(value), written.at);
   }
 
-  // They stand before what is written.
   void SetDefaults() {
-    std::vector<ParsedKnob> defaults;
+    std::vector<DefaultKnob> defaults;
     for (const SwiftArgument& argument : SwiftKnobs()) {
       const absl::StatusOr<Value> value = ValueFromJson(argument.default_json);
-      if (Last(*argument.knob) != nullptr || Unknown(*argument.knob) || !value.ok() || value->is_none()) continue;
-      defaults.push_back({*argument.knob, *value, {}, Origin::kUpstream});
+      if (value.ok()) defaults.push_back({*argument.knob, *value});
     }
-    out_.knobs.insert(out_.knobs.begin(), defaults.begin(), defaults.end());
+    knobs_.SetBefore(defaults);
   }
 
   // swift/megatron/model/utils.py:73: fields of the config class by their names.
@@ -151,7 +137,7 @@ class Reader {
     const std::optional<int64_t> gpus = number("NPROC_PER_NODE"), nodes = number("NNODES");
     if (ray || !gpus.has_value() || !nodes.has_value() || env_.vars.count("NPROC_PER_NODE") == 0) return;
     out_.gpus_per_node = *gpus;
-    Set(K::launch_num_gpus, SaturatingMul(*gpus, *nodes));
+    knobs_.Set(K::launch_num_gpus, SaturatingMul(*gpus, *nodes));
   }
 
   void TakeModel() {
@@ -188,24 +174,24 @@ class Reader {
 
   // What __post_init__ sets (megatron_args.py:785-902), and swift/megatron/model/utils.py:40.
   void SetDerived() {
-    if (Of(K::recompute_granularity) == Value("none")) Set(K::recompute_granularity, Value());
-    if (Of(K::moe_router_dtype) == Value("none")) Set(K::moe_router_dtype, Value());
+    if (knobs_.Of(K::recompute_granularity) == Value("none")) knobs_.Set(K::recompute_granularity, Value());
+    if (knobs_.Of(K::moe_router_dtype) == Value("none")) knobs_.Set(K::moe_router_dtype, Value());
     SetPrecision();
     SetStages();
-    if (Size(K::tensor_model_parallel_size) == 1 && !Unknown(K::tensor_model_parallel_size)) {
-      Set(K::sequence_parallel, false);
+    if (knobs_.Size(K::tensor_model_parallel_size) == 1 && !knobs_.Unknown(K::tensor_model_parallel_size)) {
+      knobs_.Set(K::sequence_parallel, false);
     }
-    if (Last(K::calculate_per_token_loss) == nullptr) {
+    if (!knobs_.Has(K::calculate_per_token_loss)) {
       const absl::string_view task = words_.Text("task_type").value_or("causal_lm");
-      Set(K::calculate_per_token_loss, !words_.rlhf() && task == "causal_lm");
+      knobs_.Set(K::calculate_per_token_loss, !words_.rlhf() && task == "causal_lm");
     }
-    if (absl::StrContains(Of(K::optimizer).ToText(), "muon")) Set(K::use_distributed_optimizer, false);
-    if (Of(K::use_megatron_fsdp).truthy()) Set(K::use_distributed_optimizer, true);
-    if (absl::StartsWith(Of(K::attention_backend).ToText(), "flash_")) Set(K::attention_backend, "flash");
-    if (Last(K::lr) == nullptr) Set(K::lr, words_.Text("tuner_type").value_or("full") == "full" ? 1e-5 : 1e-4);
+    if (absl::StrContains(knobs_.Of(K::optimizer).ToText(), "muon")) knobs_.Set(K::use_distributed_optimizer, false);
+    if (knobs_.Of(K::use_megatron_fsdp).truthy()) knobs_.Set(K::use_distributed_optimizer, true);
+    if (absl::StartsWith(knobs_.Of(K::attention_backend).ToText(), "flash_")) knobs_.Set(K::attention_backend, "flash");
+    if (!knobs_.Has(K::lr)) knobs_.Set(K::lr, words_.Text("tuner_type").value_or("full") == "full" ? 1e-5 : 1e-4);
     for (const K knob :
          {K::variable_seq_lengths, K::persist_layer_norm, K::deallocate_pipeline_outputs, K::check_for_nan_in_grad}) {
-      Set(knob, true);
+      knobs_.Set(knob, true);
     }
   }
 
@@ -213,43 +199,45 @@ class Reader {
   void SetPrecision() {
     const absl::string_view type = words_.Text("torch_dtype").value_or("bfloat16");
     const bool half = type == "float16" || type == "float32";
-    if (Last(K::fp16) == nullptr) Set(K::fp16, half);
-    if (Last(K::bf16) == nullptr) Set(K::bf16, !half);
-    const bool in_fp32 = Of(K::bf16).truthy() && Of(K::main_grads_dtype) == Value("fp32");
-    if (in_fp32) Set(K::accumulate_allreduce_grads_in_fp32, true);
-    Set(K::grad_reduce_in_fp32, Of(K::accumulate_allreduce_grads_in_fp32).truthy());
+    if (!knobs_.Has(K::fp16)) knobs_.Set(K::fp16, half);
+    if (!knobs_.Has(K::bf16)) knobs_.Set(K::bf16, !half);
+    const bool in_fp32 = knobs_.Of(K::bf16).truthy() && knobs_.Of(K::main_grads_dtype) == Value("fp32");
+    if (in_fp32) knobs_.Set(K::accumulate_allreduce_grads_in_fp32, true);
+    knobs_.Set(K::grad_reduce_in_fp32, knobs_.Of(K::accumulate_allreduce_grads_in_fp32).truthy());
   }
 
   // _init_vpp_size, megatron_args.py:1004.
   void SetStages() {
-    if (Unknown(K::pipeline_model_parallel_layout) || Unknown(K::virtual_pipeline_model_parallel_size)) return;
-    if (Of(K::virtual_pipeline_model_parallel_size) == Value(1)) Set(K::virtual_pipeline_model_parallel_size, Value());
-    const bool layout = Last(K::pipeline_model_parallel_layout) != nullptr;
-    if (!layout && Of(K::virtual_pipeline_model_parallel_size).is_none()) {
-      Set(K::overlap_p2p_comm, false);
-      Set(K::align_param_gather, false);
+    if (knobs_.Unknown(K::pipeline_model_parallel_layout) || knobs_.Unknown(K::virtual_pipeline_model_parallel_size))
+      return;
+    if (knobs_.Of(K::virtual_pipeline_model_parallel_size) == Value(1))
+      knobs_.Set(K::virtual_pipeline_model_parallel_size, Value());
+    const bool layout = knobs_.Has(K::pipeline_model_parallel_layout);
+    if (!layout && knobs_.Of(K::virtual_pipeline_model_parallel_size).is_none()) {
+      knobs_.Set(K::overlap_p2p_comm, false);
+      knobs_.Set(K::align_param_gather, false);
     }
-    if (Last(K::batch_p2p_comm) == nullptr) Set(K::batch_p2p_comm, !Of(K::overlap_p2p_comm).truthy());
+    if (!knobs_.Has(K::batch_p2p_comm)) knobs_.Set(K::batch_p2p_comm, !knobs_.Of(K::overlap_p2p_comm).truthy());
   }
 
   // swift/megatron/arguments/megatron_base_args.py:37; of GRPO the prompt and its answer; padded as
   // swift/megatron/utils/utils.py:209 pads.
   void SetLength() {
     std::optional<int64_t> length = words_.Number("packing_length");
-    if (!length.has_value() && Of(K::seq_length).is_int()) length = Of(K::seq_length).integer();
+    if (!length.has_value() && knobs_.Of(K::seq_length).is_int()) length = knobs_.Of(K::seq_length).integer();
     if (words_.rlhf() && length.has_value() && Rlhf("grpo")) {
       const int64_t answer = words_.Number("max_completion_length").value_or(512);
       if (*length <= kMostTokens && answer >= 0 && answer <= kMostTokens) *length += answer;
     }
     if (!length.has_value() || *length < 1 || *length > kMostTokens) {
-      if (Last(K::seq_length) == nullptr) out_.unknown.push_back(K::seq_length);  // the model's own longest
+      if (!knobs_.Has(K::seq_length)) knobs_.Lose(K::seq_length);  // the model's own longest
       return;
     }
-    const int64_t tp = Of(K::sequence_parallel).truthy() ? Size(K::tensor_model_parallel_size) : 1;
-    const int64_t cp = Size(K::context_parallel_size);
+    const int64_t tp = knobs_.Of(K::sequence_parallel).truthy() ? knobs_.Size(K::tensor_model_parallel_size) : 1;
+    const int64_t cp = knobs_.Size(K::context_parallel_size);
     const int64_t unit = SaturatingMul(tp, cp > 1 ? SaturatingMul(2, cp) : 1);
-    const int64_t padded = SaturatingMul((*length + unit - 1) / unit, unit);
-    if (Of(K::seq_length) != Value(padded)) Set(K::seq_length, padded);
+    const int64_t padded = NextMultiple(*length, unit).value_or(std::numeric_limits<int64_t>::max());
+    if (knobs_.Of(K::seq_length) != Value(padded)) knobs_.Set(K::seq_length, padded);
   }
 
   static constexpr int64_t kMostTokens = int64_t{1} << 40;
@@ -257,6 +245,7 @@ class Reader {
   const SwiftWords words_;
   const Environment& env_;
   ParseResult& out_;
+  WrittenKnobs knobs_;
 };
 
 }  // namespace

@@ -39,12 +39,11 @@ bool SaidElsewhere(Knob knob) {
 }
 
 std::string Program(const Environment& env) {
-  if (!env.world_size.has_value() || env.gpus_per_node <= 0) return "megatron";
-  const int64_t gpus = std::min<int64_t>(env.gpus_per_node, *env.world_size);
-  const int64_t nodes = (*env.world_size + gpus - 1) / gpus;
-  std::string program = absl::StrCat("NPROC_PER_NODE=", gpus, " ");
-  if (nodes > 1) {
-    absl::StrAppend(&program, "NNODES=", nodes,
+  const Nodes nodes = NodesOf(env);
+  if (nodes.count == 0) return "megatron";
+  std::string program = absl::StrCat("NPROC_PER_NODE=", nodes.gpus, " ");
+  if (nodes.count > 1) {
+    absl::StrAppend(&program, "NNODES=", nodes.count,
                     " NODE_RANK=${NODE_RANK:?the number of this node, from 0}"
                     " MASTER_ADDR=${MASTER_ADDR:?the address of node 0} ");
   }
@@ -57,9 +56,7 @@ Launch RenderMsSwift(const RenderInput& input) {
   Launch launch;
   launch.env = input.vars;
   LaunchWriter words(Program(input.env), &launch);
-  int chosen = 0;
-  for (int i = 0; i < kKnobCount; ++i) chosen += Config::Given(input.config.origin(static_cast<K>(i))) ? 1 : 0;
-  const bool whole = chosen > 1;  // one alone is asked for by an edit of a launch
+  const bool whole = IsWhole(input.config);
   if (whole) words.Word("sft");
   const Value none("none");
   for (const SwiftArgument& argument : SwiftKnobs()) {
@@ -90,10 +87,9 @@ Launch RenderMsSwift(const RenderInput& input) {
     words.Word(absl::StrCat("{", absl::StrJoin(extras, ", "), "}"));
   }
   words.Finish();
-  Ask({"model", "the model, by its name on the hub or its folder", "--model NAME", "--model Qwen/Qwen3-30B-A3B", ""},
-      "--model \"${MODEL:?the model, by its name on the hub or its folder}\"", &launch);
-  Ask({"dataset", "what to train on", "--dataset NAME", "--dataset swift/self-cognition", ""},
-      "--dataset \"${DATASET:?what to train on}\"", &launch);
+  AskForWord("model", "the model, by its name on the hub or its folder", "--model ", "NAME", "Qwen/Qwen3-30B-A3B",
+             &launch);
+  AskForWord("dataset", "what to train on", "--dataset ", "NAME", "swift/self-cognition", &launch);
   return launch;
 }
 

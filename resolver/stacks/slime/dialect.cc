@@ -2,21 +2,23 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "resolver/base/integers.h"
 #include "resolver/base/saturating.h"
 #include "resolver/read/argparse.h"
 #include "resolver/stacks/megatron_lm/dialect.h"
 #include "resolver/stacks/required_inputs.h"
 #include "resolver/stacks/slime/flags.h"
+#include "resolver/stacks/written_knobs.h"
 
 namespace flightplan {
 namespace {
@@ -80,13 +82,9 @@ class Words {
   const absl::Span<const Argument> args_;
 };
 
-// A default that slime gives one of Megatron's flags (reset_arg), or a value that stands where nobody gives one.
-struct Default {
-  Knob knob;
-  Value value;
-};
-const std::vector<Default>& Defaults() {
-  static const auto* const kDefaults = new std::vector<Default>{
+// Defaults that slime gives Megatron's flags (reset_arg), and values that stand where nobody gives one.
+const std::vector<DefaultKnob>& Defaults() {
+  static const auto* const kDefaults = new std::vector<DefaultKnob>{
       {K::distributed_timeout_minutes, 10},  // slime/utils/arguments.py:103
       {K::micro_batch_size, 1},              // :717
       {K::lr, 1e-6},                         // :880
@@ -123,33 +121,19 @@ constexpr Partner kPartners[] = {
 
 class Reader {
  public:
-  Reader(absl::Span<const Argument> args, ParseResult* out) : words_(args), out_(*out) {}
+  Reader(absl::Span<const Argument> args, ParseResult* out) : words_(args), out_(*out), knobs_(out) {}
 
   void Read() {
     TakeWorld();
     CheckPartners();
     CheckLength();
     SetBatch();
-    SetBefore();
+    knobs_.SetBefore(Defaults());
     SetAfter();
     CheckStages();
   }
 
  private:
-  const ParsedKnob* Last(Knob knob) const {
-    const auto found = std::find_if(out_.knobs.rbegin(), out_.knobs.rend(),
-                                    [knob](const ParsedKnob& parsed) { return parsed.knob == knob; });
-    return found == out_.knobs.rend() ? nullptr : &*found;
-  }
-  bool Unknown(Knob knob) const {
-    return std::find(out_.unknown.begin(), out_.unknown.end(), knob) != out_.unknown.end();
-  }
-  std::optional<int64_t> Number(Knob knob) const {
-    const ParsedKnob* parsed = Last(knob);
-    if (parsed == nullptr || !parsed->value.is_int()) return std::nullopt;
-    return parsed->value.integer();
-  }
-  void Set(Knob knob, Value value) { out_.knobs.push_back({knob, std::move(value), {}, Origin::kUpstream}); }
   void Refuse(const Argument* at, absl::string_view id, std::string seen, std::string needs, absl::string_view source) {
     out_.findings.push_back(MakeParseFinding(at == nullptr ? SourcePosition() : at->at, id, Severity::kError,
                                              std::move(seen), std::move(needs), source));
@@ -166,7 +150,7 @@ class Reader {
     constexpr int64_t kMost = int64_t{1} << 20;
     if (!said || !read || per_node < 1 || nodes < 1 || per_node > kMost || nodes > kMost) return;
     out_.gpus_per_node = per_node;
-    Set(K::launch_num_gpus, per_node * nodes);
+    knobs_.Force(K::launch_num_gpus, per_node * nodes);
   }
 
   void CheckPartners() {
@@ -199,40 +183,28 @@ class Reader {
     const std::optional<int64_t> steps = words_.Number("--num-steps-per-rollout");
     if (!prompts.has_value() || !steps.has_value() || *steps < 1) return;
     const int64_t batch = SaturatingMul(*prompts, samples) / *steps;
-    const std::optional<int64_t> said = Number(K::global_batch_size);
+    const std::optional<int64_t> said = knobs_.Number(K::global_batch_size);
     if (said.has_value() && *said != batch) {
       Refuse(words_.Find("--global-batch-size"), "slime.batch-of-rollout", absl::StrCat("--global-batch-size ", *said),
              absl::StrCat("rollout-batch-size ", *prompts, " x n-samples-per-prompt ", samples,
                           " / num-steps-per-rollout ", *steps, " is ", batch),
              "slime:slime/utils/arguments.py:1974");
-    } else if (batch > 0 && !Unknown(K::global_batch_size)) {
-      Set(K::global_batch_size, batch);
+    } else if (batch > 0) {
+      knobs_.Set(K::global_batch_size, batch);
     }
-  }
-
-  // Defaults stand before what is written.
-  void SetBefore() {
-    std::vector<ParsedKnob> defaults;
-    for (const Default& row : Defaults()) {
-      if (Last(row.knob) == nullptr && !Unknown(row.knob))
-        defaults.push_back({row.knob, row.value, {}, Origin::kUpstream});
-    }
-    out_.knobs.insert(out_.knobs.begin(), defaults.begin(), defaults.end());
   }
 
   void SetAfter() {
-    for (const K knob : kAlwaysOn) Set(knob, true);
+    for (const K knob : kAlwaysOn) knobs_.Force(knob, true);
     // slime/backends/megatron_utils/arguments.py:157, :88.
-    if (!Unknown(K::fp16)) Set(K::bf16, Last(K::fp16) == nullptr || !Last(K::fp16)->value.truthy());
-    const ParsedKnob* dispatcher = Last(K::moe_token_dispatcher_type);
-    if (!Unknown(K::moe_token_dispatcher_type) && (dispatcher == nullptr || dispatcher->value == Value("allgather"))) {
-      Set(K::moe_token_dispatcher_type, "alltoall");
+    if (!knobs_.Unknown(K::fp16)) knobs_.Force(K::bf16, !knobs_.Of(K::fp16).truthy());
+    const Value dispatcher = knobs_.Of(K::moe_token_dispatcher_type);
+    if (!knobs_.Has(K::moe_token_dispatcher_type) || dispatcher == Value("allgather")) {
+      knobs_.Set(K::moe_token_dispatcher_type, "alltoall");
     }
     SetLengths();
     // slime/backends/megatron_utils/arguments.py:182.
-    if (Last(K::tokenizer_type) == nullptr && !Unknown(K::tokenizer_type)) {
-      Set(K::tokenizer_type, "HuggingFaceTokenizer");
-    }
+    if (!knobs_.Has(K::tokenizer_type)) knobs_.Set(K::tokenizer_type, "HuggingFaceTokenizer");
     SetIterations();
   }
 
@@ -241,11 +213,12 @@ class Reader {
     const std::optional<int64_t> rollouts = words_.Number("--num-rollout"),
                                  prompts = words_.Number("--rollout-batch-size");
     const int64_t samples = words_.Number("--n-samples-per-prompt").value_or(1);
-    const std::optional<int64_t> batch = Number(K::global_batch_size);
+    const std::optional<int64_t> batch = knobs_.Number(K::global_batch_size);
     if (rollouts.has_value() && prompts.has_value() && batch.value_or(0) > 0) {
-      Set(K::train_iters, std::max<int64_t>(1, SaturatingMul(SaturatingMul(*rollouts, *prompts), samples) / *batch));
+      knobs_.Force(K::train_iters,
+                   std::max<int64_t>(1, SaturatingMul(SaturatingMul(*rollouts, *prompts), samples) / *batch));
     } else {
-      out_.unknown.push_back(K::train_iters);
+      knobs_.Lose(K::train_iters);
     }
   }
 
@@ -255,27 +228,28 @@ class Reader {
   void SetLengths() {
     const std::optional<int64_t> tokens = words_.Number("--max-tokens-per-gpu");
     if (words_.Has("--use-dynamic-batch-size") && tokens.has_value() && *tokens > 0 && *tokens <= kMostTokens) {
-      const int64_t cp = std::max<int64_t>(1, Number(K::context_parallel_size).value_or(1));
-      const int64_t tp = std::max<int64_t>(1, Number(K::tensor_model_parallel_size).value_or(1));
-      const int64_t batch = std::max<int64_t>(1, Number(K::micro_batch_size).value_or(1));
+      const int64_t cp = knobs_.Size(K::context_parallel_size);
+      const int64_t tp = knobs_.Size(K::tensor_model_parallel_size);
+      const int64_t batch = knobs_.Size(K::micro_batch_size);
       const int64_t pad = SaturatingMul(kPadding, tp);  // of each GPU's share
-      const int64_t share = ((*tokens + batch - 1) / batch + pad - 1) / pad * pad;
-      if (!Unknown(K::context_parallel_size) && !Unknown(K::tensor_model_parallel_size)) {
-        Set(K::seq_length, SaturatingMul(share, cp));
+      const std::optional<int64_t> share = NextMultiple((*tokens - 1) / batch + 1, pad);
+      if (!knobs_.Unknown(K::context_parallel_size) && !knobs_.Unknown(K::tensor_model_parallel_size)) {
+        knobs_.Force(K::seq_length, SaturatingMul(share.value_or(kTooLong), cp));
         packed_ = true;
       }
     }
-    const std::optional<int64_t> length = Number(K::seq_length), most = Number(K::max_position_embeddings);
-    if (!length.has_value() || Unknown(K::max_position_embeddings)) return;
-    if (!most.has_value() || (packed_ && *most < *length)) Set(K::max_position_embeddings, *length);
+    const std::optional<int64_t> length = knobs_.Number(K::seq_length),
+                                 most = knobs_.Number(K::max_position_embeddings);
+    if (!length.has_value() || knobs_.Unknown(K::max_position_embeddings)) return;
+    if (!most.has_value() || (packed_ && *most < *length)) knobs_.Force(K::max_position_embeddings, *length);
   }
 
   // slime/backends/megatron_utils/arguments.py:91.
   void CheckStages() {
-    const int64_t stages = Number(K::pipeline_model_parallel_size).value_or(1);
-    if (stages != 1 || Unknown(K::pipeline_model_parallel_size)) return;
+    const int64_t stages = knobs_.Number(K::pipeline_model_parallel_size).value_or(1);
+    if (stages != 1 || knobs_.Unknown(K::pipeline_model_parallel_size)) return;
     for (const K knob : {K::num_layers_in_first_pipeline_stage, K::num_layers_in_last_pipeline_stage}) {
-      const ParsedKnob* said = Last(knob);
+      const ParsedKnob* said = knobs_.Last(knob);
       if (said == nullptr || said->value.is_none()) continue;
       out_.findings.push_back(MakeParseFinding(said->at, "slime.uneven-stages", Severity::kError,
                                                absl::StrCat(Name(knob), "=", said->value.ToText()),
@@ -288,10 +262,11 @@ class Reader {
   }
 
   static constexpr int64_t kPadding = 128;  // slime/utils/arguments.py:1422
-  static constexpr int64_t kMostTokens = int64_t{1} << 40;
+  static constexpr int64_t kMostTokens = int64_t{1} << 40, kTooLong = std::numeric_limits<int64_t>::max();
 
   const Words words_;
   ParseResult& out_;
+  WrittenKnobs knobs_;
   bool packed_ = false;
 };
 
@@ -322,12 +297,10 @@ ParseResult ParseSlime(absl::Span<const Argument> args, const Environment& env) 
 }
 
 Launch RenderSlime(const RenderInput& input) {
-  const Environment& env = input.env;
   std::string program = "python3 train.py";
-  if (env.world_size.has_value() && env.gpus_per_node > 0) {
-    const int64_t gpus = std::min<int64_t>(env.gpus_per_node, *env.world_size);
-    absl::StrAppend(&program, " --actor-num-nodes ", (*env.world_size + gpus - 1) / gpus, " --actor-num-gpus-per-node ",
-                    gpus, " --colocate");
+  if (const Nodes nodes = NodesOf(input.env); nodes.count > 0) {
+    absl::StrAppend(&program, " --actor-num-nodes ", nodes.count, " --actor-num-gpus-per-node ", nodes.gpus,
+                    " --colocate");
   }
   Launch launch = WriteMegatronFlags(input, program);
   const Value &length = input.config.Get(K::seq_length), &batch = input.config.Get(K::micro_batch_size);
@@ -343,9 +316,7 @@ Launch RenderSlime(const RenderInput& input) {
         std::tuple{"prompt_data", "the prompts", "--prompt-data", "/data/prompts.jsonl"},
         std::tuple{"num_rollout", "how many rollouts to train on", "--num-rollout", "3000"},
         std::tuple{"rollout_batch_size", "prompts of a rollout", "--rollout-batch-size", "32"}}) {
-    const std::string variable = absl::AsciiStrToUpper(name);
-    Ask({name, what, absl::StrCat(flag, " VALUE"), absl::StrCat(flag, " ", example), ""},
-        absl::StrCat(flag, " \"${", variable, ":?", what, "}\""), &launch);
+    AskForWord(name, what, absl::StrCat(flag, " "), "VALUE", example, &launch);
   }
   return launch;
 }

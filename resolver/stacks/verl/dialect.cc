@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
@@ -11,10 +12,12 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "resolver/base/integers.h"
 #include "resolver/base/saturating.h"
 #include "resolver/read/hydra_value.h"
 #include "resolver/stacks/verl/checks.h"
 #include "resolver/stacks/verl/words.h"
+#include "resolver/stacks/written_knobs.h"
 
 namespace flightplan {
 namespace {
@@ -46,13 +49,9 @@ std::optional<Knob> KnobAt(absl::string_view key) {
   return field(kOptimizer, Section::kOptimizer);
 }
 
-// A default of verl's workers that no file of theirs says.
-struct Default {
-  Knob knob;
-  Value value;
-};
-const std::vector<Default>& WorkerDefaults() {
-  static const auto* const kDefaults = new std::vector<Default>{
+// Defaults of verl's workers that no file of theirs says.
+const std::vector<DefaultKnob>& WorkerDefaults() {
+  static const auto* const kDefaults = new std::vector<DefaultKnob>{
       {K::grad_reduce_in_fp32, true},               // verl/utils/megatron_utils.py:141
       {K::overlap_grad_reduce, false},              // :142
       {K::variable_seq_lengths, true},              // mbridge 0.15.1 mbridge/core/llm_bridge.py:78
@@ -67,7 +66,7 @@ const std::vector<Default>& WorkerDefaults() {
 
 class Reader {
  public:
-  Reader(absl::Span<const Argument> args, ParseResult* out) : words_(args), out_(*out) {}
+  Reader(absl::Span<const Argument> args, ParseResult* out) : words_(args), out_(*out), knobs_(out) {}
 
   void Read() {
     for (const VerlOverride& written : words_.all()) Take(written);
@@ -81,19 +80,6 @@ class Reader {
   }
 
  private:
-  const ParsedKnob* Last(Knob knob) const {
-    const auto found = std::find_if(out_.knobs.rbegin(), out_.knobs.rend(),
-                                    [knob](const ParsedKnob& parsed) { return parsed.knob == knob; });
-    return found == out_.knobs.rend() ? nullptr : &*found;
-  }
-  bool Unknown(Knob knob) const {
-    return std::find(out_.unknown.begin(), out_.unknown.end(), knob) != out_.unknown.end();
-  }
-  Value Of(Knob knob) const { return Last(knob) == nullptr ? Value() : Last(knob)->value; }
-  int64_t Size(Knob knob) const { return Of(knob).is_int() ? std::max<int64_t>(1, Of(knob).integer()) : 1; }
-  void Set(Knob knob, Value value) {
-    if (!Unknown(knob)) out_.knobs.push_back({knob, std::move(value), {}, Origin::kUpstream});
-  }
   std::string Actor(absl::string_view key) const { return absl::StrCat(kActor, key); }
   std::string Rollout(absl::string_view key) const { return absl::StrCat(kRollout, key); }
 
@@ -102,7 +88,7 @@ class Reader {
     if (!absl::ConsumePrefix(&key, kActor)) return;
     const std::optional<Knob> knob = KnobAt(key);
     if (!knob.has_value()) return;
-    if (written.unknown) return out_.unknown.push_back(*knob);
+    if (written.unknown) return knobs_.Lose(*knob);
     absl::StatusOr<Value> value = ReadHydraValue(written.text);
     if (!value.ok()) {
       if (out_.findings.size() >= kMaxParseFindings) return;
@@ -111,25 +97,18 @@ class Reader {
           std::string(value.status().message()), "verl:verl/trainer/main_ppo.py:35"));
       return;
     }
-    out_.unknown.erase(std::remove(out_.unknown.begin(), out_.unknown.end(), *knob), out_.unknown.end());
-    out_.knobs.push_back({*knob, *std::move(value), written.at});
+    knobs_.Take(*knob, *std::move(value), written.at);
   }
 
-  // They stand before what is written.
   void SetDefaults() {
-    std::vector<ParsedKnob> defaults;
-    const auto set = [&](Knob knob, const Value& value) {
-      if (Last(knob) == nullptr && !Unknown(knob) && !value.is_none()) {
-        defaults.push_back({knob, value, {}, Origin::kUpstream});
-      }
-    };
+    std::vector<DefaultKnob> defaults;
     for (int i = 0; i < kKnobCount; ++i) {
       const Knob knob = static_cast<Knob>(i);
       const absl::StatusOr<Value> value = ValueFromJson(WordFor(knob, "verl.default"));
-      if (!WordFor(knob, "verl.path").empty() && value.ok()) set(knob, *value);
+      if (!WordFor(knob, "verl.path").empty() && value.ok()) defaults.push_back({knob, *value});
     }
-    for (const Default& row : WorkerDefaults()) set(row.knob, row.value);
-    out_.knobs.insert(out_.knobs.begin(), defaults.begin(), defaults.end());
+    defaults.insert(defaults.end(), WorkerDefaults().begin(), WorkerDefaults().end());
+    knobs_.SetBefore(defaults);
   }
 
   // verl/trainer/config/ppo_megatron_trainer.yaml:150.
@@ -140,7 +119,7 @@ class Reader {
     if (words_.all().empty()) return;
     out_.gpus_per_node = *gpus;
     gpus_ = *nodes * *gpus;
-    Set(K::launch_num_gpus, gpus_);
+    knobs_.Set(K::launch_num_gpus, gpus_);
   }
 
   void TakeModel() {
@@ -156,16 +135,16 @@ class Reader {
 
   // McoreEngineConfig.__post_init__ (verl/workers/config/engine.py:133); mbridge's build of its config.
   void SetDerived() {
-    if (Size(K::tensor_model_parallel_size) == 1 && !Unknown(K::tensor_model_parallel_size)) {
-      Set(K::sequence_parallel, false);
+    if (knobs_.Size(K::tensor_model_parallel_size) == 1 && !knobs_.Unknown(K::tensor_model_parallel_size)) {
+      knobs_.Set(K::sequence_parallel, false);
     }
     const std::optional<Value> type = words_.Get(Actor("megatron.dtype"), "bfloat16");
     const bool half = type.has_value() && *type == Value("float16");
-    Set(K::fp16, half);
-    Set(K::bf16, !half);
-    if (Last(K::overlap_p2p_comm) == nullptr) {
-      Set(K::overlap_p2p_comm,
-          !Of(K::virtual_pipeline_model_parallel_size).is_none() && Size(K::pipeline_model_parallel_size) > 1);
+    knobs_.Set(K::fp16, half);
+    knobs_.Set(K::bf16, !half);
+    if (!knobs_.Has(K::overlap_p2p_comm)) {
+      knobs_.Set(K::overlap_p2p_comm, !knobs_.Of(K::virtual_pipeline_model_parallel_size).is_none() &&
+                                          knobs_.Size(K::pipeline_model_parallel_size) > 1);
     }
   }
 
@@ -177,33 +156,33 @@ class Reader {
     const auto prompt = words_.Number("data.max_prompt_length", 512),
                response = words_.Number("data.max_response_length", 512);
     const auto tokens = words_.Number(Actor("ppo_max_token_len_per_gpu"), 16384);
-    const auto lost = [this](Knob knob) { out_.unknown.push_back(knob); };
-    if (!dynamic.has_value() || Unknown(K::context_parallel_size)) {
-      for (const K knob : {K::seq_length, K::micro_batch_size, K::global_batch_size}) lost(knob);
+    if (!dynamic.has_value() || knobs_.Unknown(K::context_parallel_size)) {
+      for (const K knob : {K::seq_length, K::micro_batch_size, K::global_batch_size}) knobs_.Lose(knob);
       return;
     }
     if (*dynamic) {
-      lost(K::global_batch_size);  // as many microbatches as the samples' lengths make
-      Set(K::micro_batch_size, 1);
-      if (!tokens.has_value()) return lost(K::seq_length);
-      return SetLength(SaturatingMul(*tokens, Size(K::context_parallel_size)));
+      knobs_.Lose(K::global_batch_size);  // as many microbatches as the samples' lengths make
+      knobs_.Set(K::micro_batch_size, 1);
+      if (!tokens.has_value()) return knobs_.Lose(K::seq_length);
+      return SetLength(SaturatingMul(*tokens, knobs_.Size(K::context_parallel_size)));
     }
     if (mini.has_value() && answers.has_value()) {
-      Set(K::global_batch_size, SaturatingMul(*mini, *answers));
+      knobs_.Set(K::global_batch_size, SaturatingMul(*mini, *answers));
     } else {
-      lost(K::global_batch_size);
+      knobs_.Lose(K::global_batch_size);
     }
-    if (!prompt.has_value() || !response.has_value()) return lost(K::seq_length);
-    if (*prompt > kMostTokens || *response > kMostTokens) return lost(K::seq_length);
+    if (!prompt.has_value() || !response.has_value()) return knobs_.Lose(K::seq_length);
+    const auto in_range = [](int64_t length) { return length >= 0 && length <= kMostTokens; };
+    if (!in_range(*prompt) || !in_range(*response)) return knobs_.Lose(K::seq_length);
     SetLength(*prompt + *response);
   }
 
   // Padded so that every GPU of a sequence has a share (verl/models/mcore/util.py).
   void SetLength(int64_t length) {
-    if (length < 1 || length > kMostTokens) return out_.unknown.push_back(K::seq_length);
-    const int64_t cp = Size(K::context_parallel_size);
-    const int64_t unit = SaturatingMul(Size(K::tensor_model_parallel_size), cp > 1 ? SaturatingMul(2, cp) : 1);
-    Set(K::seq_length, SaturatingMul((length + unit - 1) / unit, unit));
+    if (length < 1 || length > kMostTokens) return knobs_.Lose(K::seq_length);
+    const int64_t cp = knobs_.Size(K::context_parallel_size);
+    const int64_t unit = SaturatingMul(knobs_.Size(K::tensor_model_parallel_size), cp > 1 ? SaturatingMul(2, cp) : 1);
+    knobs_.Set(K::seq_length, NextMultiple(length, unit).value_or(std::numeric_limits<int64_t>::max()));
   }
 
   // On the same GPUs: the engine that makes the rollouts, which gives its memory back between them unless told not to
@@ -246,6 +225,7 @@ class Reader {
 
   const VerlWords words_;
   ParseResult& out_;
+  WrittenKnobs knobs_;
   int64_t gpus_ = 0;  // of the actor; 0: not known
 };
 

@@ -3,7 +3,6 @@
 #include <string>
 #include <tuple>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "resolver/base/saturating.h"
 #include "resolver/read/hydra_value.h"
@@ -90,17 +89,14 @@ Launch RenderVerl(const RenderInput& input) {
   Launch launch;
   launch.env = input.vars;
   LaunchWriter words("python3 -m", &launch);
-  int chosen = 0;
-  for (int i = 0; i < kKnobCount; ++i) chosen += Config::Given(input.config.origin(static_cast<K>(i))) ? 1 : 0;
-  const bool whole = chosen > 1;  // one alone is asked for by an edit of a launch
+  const bool whole = IsWhole(input.config);
   if (whole) {
     words.Word("verl.trainer.main_ppo");
     words.Word("--config-name=ppo_megatron_trainer");
     words.Line("algorithm.adv_estimator=grpo");
-    if (input.env.world_size.has_value() && input.env.gpus_per_node > 0) {
-      const int64_t gpus = std::min<int64_t>(input.env.gpus_per_node, *input.env.world_size);
-      words.Line(absl::StrCat("trainer.nnodes=", (*input.env.world_size + gpus - 1) / gpus));
-      words.Line(absl::StrCat("trainer.n_gpus_per_node=", gpus));
+    if (const Nodes nodes = NodesOf(input.env); nodes.count > 0) {
+      words.Line(absl::StrCat("trainer.nnodes=", nodes.count));
+      words.Line(absl::StrCat("trainer.n_gpus_per_node=", nodes.gpus));
     }
   }
   WriteKnobs(input, whole, &words, &launch);
@@ -114,9 +110,7 @@ Launch RenderVerl(const RenderInput& input) {
                    "vllm"},
         std::tuple{"train_files", "the prompts", "data.train_files", "/data/train.parquet"},
         std::tuple{"val_files", "prompts to validate with", "data.val_files", "/data/test.parquet"}}) {
-    const std::string variable = absl::AsciiStrToUpper(name);
-    Ask({name, what, absl::StrCat(key, "=VALUE"), absl::StrCat(key, "=", example), ""},
-        absl::StrCat(key, "=\"${", variable, ":?", what, "}\""), &launch);
+    AskForWord(name, what, absl::StrCat(key, "="), "VALUE", example, &launch);
   }
   return launch;
 }

@@ -1,0 +1,47 @@
+#include "resolver/normalize/software_image.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "resolver/catalog/images.h"
+#include "resolver/plan/stack.h"
+
+namespace flightplan {
+
+void AssumeImage(const v1::SoftwareStack& said, NormalizedIntent* intent) {
+  Environment& env = intent->env;
+  const Stack& stack = StackOf(env);
+  const Image* const image = ImageOf(stack.name, env.*stack.release);
+  if (image == nullptr) return;
+  std::vector<Observed> assumed;
+  if (!said.has_te_version()) {
+    env.te = Version::Parse(image->te);
+    env.te_stated = true;
+    assumed.push_back({"te", Value(std::string(image->te))});
+  }
+  if (!said.has_dispatchers() && env.cc_major >= image->compute && !image->backends.empty()) {
+    for (const absl::string_view backend : image->backends) env.capabilities.emplace(backend);
+    assumed.push_back({"dispatchers", Value(absl::StrJoin(image->backends, ","))});
+  }
+  if (assumed.empty()) return;
+  Finding finding;
+  finding.rule_id = "decide.software-from-image";
+  finding.area = "version-gate";
+  finding.severity = Severity::kInfo;
+  finding.verdict = Verdict::kAdvice;
+  finding.stage = "decide";
+  finding.seen = absl::StrCat(
+      absl::StrJoin(
+          assumed, ", ",
+          [](std::string* out, const Observed& one) { absl::StrAppend(out, one.name, "=", one.value.ToText()); }),
+      ": not given, taken from the image of ", stack.name, " ", ReleaseText(env.*stack.release));
+  finding.observed = std::move(assumed);
+  finding.needs = "say what is installed where the launch runs in another image";
+  finding.source = image->source;
+  intent->findings.push_back(std::move(finding));
+}
+
+}  // namespace flightplan

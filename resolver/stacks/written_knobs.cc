@@ -1,0 +1,38 @@
+#include "resolver/stacks/written_knobs.h"
+
+#include <algorithm>
+
+namespace flightplan {
+
+const ParsedKnob* WrittenKnobs::Last(Knob knob) const {
+  const auto found = std::find_if(result_.knobs.rbegin(), result_.knobs.rend(),
+                                  [knob](const ParsedKnob& parsed) { return parsed.knob == knob; });
+  return found == result_.knobs.rend() ? nullptr : &*found;
+}
+
+bool WrittenKnobs::Unknown(Knob knob) const {
+  return std::find(result_.unknown.begin(), result_.unknown.end(), knob) != result_.unknown.end();
+}
+
+std::optional<int64_t> WrittenKnobs::Number(Knob knob) const {
+  const ParsedKnob* parsed = Last(knob);
+  return parsed != nullptr && parsed->value.is_int() ? std::optional(parsed->value.integer()) : std::nullopt;
+}
+
+int64_t WrittenKnobs::Size(Knob knob) const { return std::max<int64_t>(1, Number(knob).value_or(1)); }
+
+void WrittenKnobs::Take(Knob knob, Value value, SourcePosition at) {
+  result_.unknown.erase(std::remove(result_.unknown.begin(), result_.unknown.end(), knob), result_.unknown.end());
+  result_.knobs.push_back({knob, std::move(value), at});
+}
+
+void WrittenKnobs::SetBefore(const std::vector<DefaultKnob>& defaults) {
+  std::vector<ParsedKnob> before;
+  for (const DefaultKnob& row : defaults) {
+    if (!row.value.is_none() && !Has(row.knob) && !Unknown(row.knob))
+      before.push_back({row.knob, row.value, {}, Origin::kUpstream});
+  }
+  result_.knobs.insert(result_.knobs.begin(), before.begin(), before.end());
+}
+
+}  // namespace flightplan
