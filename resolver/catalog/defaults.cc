@@ -66,14 +66,17 @@ struct Flavour {
   }
 };
 
-// Of a stack with words of its own, whose defaults stand beside them: "ms_swift.argument", "ms_swift.default".
+// Of a stack with words of its own, whose defaults stand beside them: "ms_swift.argument", "ms_swift.default". What has
+// a word is there, whether a class of upstream's has it or not.
 void SetOwnDefaults(const Stack& stack, Config* config) {
   if (stack.vocabulary.empty()) return;
   const std::string defaults = absl::StrCat(stack.vocabulary.substr(0, stack.vocabulary.find('.')), ".default");
   for (int i = 0; i < kKnobCount; ++i) {
     const Knob knob = static_cast<Knob>(i);
+    const bool absent = config->origin(knob) == Origin::kAbsent;
+    if (absent && WordFor(knob, stack.vocabulary).empty()) continue;
     const Value value = FromTable(WordFor(knob, defaults));
-    if (!value.is_none() && config->origin(knob) != Origin::kAbsent) config->Set(knob, value, Origin::kDefault);
+    if (absent || !value.is_none()) config->Set(knob, value, Origin::kDefault);
   }
 }
 

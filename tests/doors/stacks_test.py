@@ -4,6 +4,7 @@ their checkouts in FLIGHTPLAN_CHECKOUTS ("ms-swift=DIR verl=DIR") every script o
 
 usage: stacks_test.py FLIGHTPLAN_BINARY
 """
+import itertools
 import json
 import os
 import pathlib
@@ -162,10 +163,12 @@ class Stacks(unittest.TestCase):
     def test_a_plan_is_written_for_them_and_read_again(self):
         values = ("MODEL=Qwen/Qwen3-30B-A3B MODEL_PATH=Qwen/Qwen3-30B-A3B DATASET=d ROLLOUT=vllm TRAIN_FILES=t VAL_FILES=v "
                   "NODE_RANK=0 MASTER_ADDR=a")
-        for name in ("ms-swift", "verl"):
-            with self.subTest(name):
-                done = self.run_flightplan("resolve", "--target", name, "--model", "qwen3-30b-a3b", "--gpu", "h100-sxm",
-                                           "--gpus", "16", "--tp", "2", "--pp", "1", "--ep", "8", "--format", "shell")
+        for name, tp in itertools.product(("ms-swift", "verl"), ("1", "2")):
+            with self.subTest(f"{name}, TP{tp}"):
+                asked = ("resolve", "--target", name, "--model", "qwen3-30b-a3b", "--gpu", "h100-sxm", "--gpus", "16",
+                         "--tp", tp, "--pp", "1", "--ep", "8")
+                self.assertIn(f"{8 * int(tp)} microbatches of 1\n", self.run_flightplan(*asked).stdout)
+                done = self.run_flightplan(*asked, "--format", "shell")
                 self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
                 answer = self.judge(values.replace(" ", "\n") + "\n" + done.stdout)
                 self.assertEqual(answer["target"], name + " main")

@@ -19,6 +19,16 @@ const Rule kRules[] = {
      .source = "verl:verl/workers/megatron_workers.py:176",
      .reads = {K::bf16, K::fp16, K::use_distributed_optimizer},
      .change = HandOnTypes},
+    {.id = "verl.sp-off-at-tp1",
+     .area = "sequence-parallel",
+     .kind = Kind::kChange,
+     .at = {Phase::kParse, 91},
+     .source = "verl:verl/workers/config/engine.py:133",
+     .reads = {K::tensor_model_parallel_size, K::sequence_parallel},
+     .change =
+         [](Editor& e) {
+           if (e.facts().num(K::tensor_model_parallel_size) == 1) e.Set(K::sequence_parallel, false);
+         }},
     {.id = "verl.packed-no-cuda-graph",
      .area = "cuda-graph",
      .at = {Phase::kSchedule, 900},

@@ -133,11 +133,8 @@ class Reader {
     if (end_known) out_.hf_model = value.ok() && value->is_text() ? std::string(value->text()) : path->text;
   }
 
-  // McoreEngineConfig.__post_init__ (verl/workers/config/engine.py:133); mbridge's build of its config.
+  // mbridge's build of its config.
   void SetDerived() {
-    if (knobs_.Size(K::tensor_model_parallel_size) == 1 && !knobs_.Unknown(K::tensor_model_parallel_size)) {
-      knobs_.Set(K::sequence_parallel, false);
-    }
     const std::optional<Value> type = words_.Get(Actor("megatron.dtype"), "bfloat16");
     const bool half = type.has_value() && *type == Value("float16");
     knobs_.Set(K::fp16, half);

@@ -67,7 +67,7 @@ TEST(ParseVerl, SetsWhatItsFilesAndItsWorkersSay) {
                                                                     {K::seq_length, 1024},
                                                                     {K::attention_backend, "flash"},
                                                                     {K::use_distributed_optimizer, true},
-                                                                    {K::sequence_parallel, false},
+                                                                    {K::sequence_parallel, true},
                                                                     {K::grad_reduce_in_fp32, true},
                                                                     {K::variable_seq_lengths, true},
                                                                     {K::bf16, true},
