@@ -15,9 +15,13 @@ export function ValueTable({ values }: { values: readonly ValueDifference[] }) {
   const all = useSignal(false);
   if (values.length === 0) return <p>no knob differs</p>;
   const hidden = values.filter(({ byStack }) => byStack).length;
+  let before = "";  // knobs that were weighed together share a long reason, which is said once
   const rows = values.filter(({ byStack }) => all.value || !byStack).map((value) => {
     const absent = value.name.startsWith("env.") ? "not set" : "default";
-    return { key: value.name, cells: [<code>{value.name}</code>, <code>{value.a ?? absent}</code>, <code>{value.b ?? absent}</code>, because(value)] };
+    const why = because(value);
+    const shown = why !== "" && why === before ? "as above" : why;
+    before = why;
+    return { key: value.name, cells: [<code>{value.name}</code>, <code>{value.a ?? absent}</code>, <code>{value.b ?? absent}</code>, shown] };
   });
   return (
     <>
