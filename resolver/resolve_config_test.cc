@@ -304,6 +304,32 @@ TEST(ResolveConfig, FixesOfAnOpenLayoutHoldWhatTheySay) {
   EXPECT_GT(fixes, 0);
 }
 
+// Where the search itself knows a faster way to more room, that is the fix: one page, one story.
+TEST(ResolveConfig, TheFixOfAnOpenLayoutIsNotSlowerThanThePlanWithRoom) {
+  v1::ResolveConfigRequest request = DeepSeekOnH100();
+  request.clear_layout();
+  v1::ResolveConfigResponse response;
+  ASSERT_TRUE(TestResolver().ResolveConfig(request, &response).ok());
+  const v1::Finding* marginal = nullptr;
+  std::string searched;
+  for (const v1::Finding& finding : response.findings()) {
+    if (finding.rule_id() == "fit.memory-marginal") marginal = &finding;
+    if (finding.rule_id() == "layout.searched") searched = finding.needs();
+  }
+  ASSERT_NE(marginal, nullptr);
+  const size_t room = searched.find("with room for the whole band");
+  ASSERT_NE(room, std::string::npos) << searched;
+  ASSERT_EQ(marginal->fixes_size(), 1);
+  v1::ResolveConfigRequest fixed = request;
+  for (const v1::KnobSetting& setting : marginal->fixes(0).knobs()) *fixed.add_pinned_knobs() = setting;
+  v1::ResolveConfigResponse then;
+  ASSERT_TRUE(TestResolver().ResolveConfig(fixed, &then).ok());
+  EXPECT_EQ(then.estimate().fit(), v1::FIT_VERDICT_FITS);
+  const double slower = std::stod(searched.substr(searched.find(',', room) + 1));
+  const double now = response.estimate().step_time_us().value(), after = then.estimate().step_time_us().value();
+  EXPECT_LE(100 * (after / now - 1), slower + 0.1) << searched;
+}
+
 TEST(ResolveConfig, KeepsTheGivenSizesOfAnOpenLayout) {
   v1::ResolveConfigRequest request = QwenOnSixteen();
   request.mutable_layout()->set_tensor_model_parallel_size(2);

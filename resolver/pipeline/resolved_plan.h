@@ -34,6 +34,7 @@ struct ResolvedPlan {
   EstimatedPlan estimate;             // memory
   std::unique_ptr<PlannedStep> step;  // null: the model cannot be counted, or the GPU's rates are not known
   Patch chosen;                       // sizes that the caller left open and a search chose
+  Patch roomy;  // the best of them with room for the memory's whole band, where the chosen have none; empty: none known
 
   double step_us() const { return step != nullptr ? step->outlook.us : 0; }
 };

@@ -31,6 +31,7 @@ bool IsBetter(const FixOutcome& before, const FixOutcome& after, absl::string_vi
 struct FixTrial {
   FixOutcome now;
   const Config* config = nullptr;                                   // effective values, for the memory fixes
+  const Patch* roomy = nullptr;                                     // a search's own way to more room; may be unset
   std::function<std::optional<FixOutcome>(const Patch&)> ask;       // with the patch as the caller's word
   std::function<std::optional<FixOutcome>(const Patch&)> forecast;  // memory and time alone: cheap; may be unset
 };
