@@ -33,6 +33,8 @@ absl::string_view SectionName(Section section) {
       return "comm_overlap";
     case Section::kDataset:
       return "dataset";
+    case Section::kPeft:
+      return "peft";
     case Section::kArgs:
     case Section::kLaunch:
       break;
@@ -43,7 +45,7 @@ absl::string_view SectionName(Section section) {
 // Marks of our own, which no Bridge class has as a field.
 bool IsMark(Knob knob) {
   return knob == Knob::comm_overlap_configured || knob == Knob::mixed_precision_configured ||
-         knob == Knob::mixed_precision_recipe || knob == Knob::dataset_kind ||
+         knob == Knob::mixed_precision_recipe || knob == Knob::dataset_kind || knob == Knob::peft_scheme ||
          knob == Knob::dataset_offline_packing_specs;
 }
 
@@ -112,6 +114,12 @@ std::optional<Knob> FindBridgeField(absl::string_view section, absl::string_view
   auto it = Fields().find({section, field});
   if (it == Fields().end()) return std::nullopt;
   return it->second;
+}
+
+bool AdaptersConfigured(const Config& config) {
+  static const auto* const kKnobs = new std::vector<Knob>(KnobsOf(Section::kPeft));
+  const Value& scheme = config.Get(Knob::peft_scheme);
+  return scheme.is_text() ? scheme.text() != "none" : AnyWritten(config, *kKnobs);
 }
 
 bool CommOverlapConfigured(const Config& config) {

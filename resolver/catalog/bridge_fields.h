@@ -16,6 +16,9 @@ absl::string_view FieldNameOf(Knob knob);
 // The knob of section.field; empty when Bridge has no such field that we know.
 std::optional<Knob> FindBridgeField(absl::string_view section, absl::string_view field);
 
+// Adapters are trained in place of the weights: their class is named, or one of its fields is written.
+bool AdaptersConfigured(const Config& config);
+
 // A CommOverlapConfig or MixedPrecisionConfig is part of the launch: said so, or one of its fields is written.
 bool CommOverlapConfigured(const Config& config);
 bool MixedPrecisionConfigured(const Config& config);

@@ -89,7 +89,8 @@ Config Build(const Flavour& flavour, const std::vector<KnobDefaults>& defaults) 
     const bool present =
         flavour.bridge() ? row.bridge.Contains(flavour.bridge_release) : row.core.Contains(flavour.core_release);
     const bool own_flag = flavour.stack().fork && absl::StartsWith(WordFor(knob, kLoongForgeWord), "--");
-    if (!present && !own_flag) continue;
+    const bool adapters = flavour.stack().adapters && row.section == Section::kPeft;
+    if (!present && !own_flag && !adapters) continue;
     config.Set(knob, Pick(defaults[static_cast<size_t>(i)], flavour.class_of(row.section), release_name),
                Origin::kDefault);
   }

@@ -313,6 +313,7 @@ Candidate CandidateOf(const Config& config, const Environment& env, const ModelS
   if (shape.is_moe()) ReadExperts(config, shape, &c);
   ReadOverlapAndGraphs(config, env, &c);
   ReadModules(config, &c);
+  c.adapters = AdaptersOf(config);
   return c;
 }
 

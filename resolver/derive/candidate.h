@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "resolver/derive/adapters.h"
 #include "resolver/derive/shape.h"
 #include "resolver/derive/stage_layout.h"
 #include "resolver/plan/config.h"
@@ -138,6 +139,7 @@ struct Candidate {
   bool low_precision_head = false;        // fp8_output_proj: the output layer in the other layers' precision
   uint16_t bf16_layers = 0;               // layers at both ends that a low-precision recipe keeps in bf16
   bool overlap_optimizer_copies = false;  // overlap_cpu_optimizer_d2h_h2d
+  Adapters adapters;                      // trained in place of the weights
 
   // Groups; at least 1, rounded down where the sizes do not come out even (the mesh rules report that).
   int64_t DataParallel() const;

@@ -40,7 +40,8 @@ class Layer {
     bytes.experts = experts.kept;
     // Gradients of the residual stream on both sides of the part in progress, and with sequence parallelism its input
     // and the gradient of its output gathered over the tensor-parallel ranks.
-    const double gathered = c_.sequence_parallel ? 2 * unit_ * h_ * all_ : 0;
+    const bool gathers_input = !c_.adapters.any() || c_.adapters.regather;
+    const double gathered = c_.sequence_parallel ? (gathers_input ? 2 : 1) * unit_ * h_ * all_ : 0;
     bytes.backward = 2 * unit_ * h_ * stream_ + gathered +
                      std::max({attention.backward + attention.dropped, mlp.backward + mlp.dropped,
                                experts.backward + experts.dropped + shared.dropped, shared.backward + shared.dropped});
@@ -54,13 +55,33 @@ class Layer {
   }
   bool Offloads(unsigned module) const { return (c_.offload_modules & module) != 0; }
 
+  // What a linear layer keeps of its input, of this width and so many tokens, `copies` times in low precision. A frozen
+  // one keeps nothing; its adapter keeps its own input in 16 bits, as the layer hands it on: gathered over the
+  // tensor-parallel ranks, unless it gathers it again itself (peft/utils.py:566). A layer with the norm in it
+  // (`with_norm`) keeps the norm's output, too, because it hands it on (transformer_engine/pytorch/module/
+  // layernorm_linear.py: freed only if neither is asked for). Dropout in front of an adapter makes a copy and a mask.
+  // `there`: others keep the same tensor.
+  double InputBytes(unsigned target, double width, double tokens, double gathered, int copies, bool there,
+                    bool with_norm = false) const {
+    const Adapters& adapters = c_.adapters;
+    const double own = (low_ ? gemm_ * copies : there ? 0 : unit_) * width * tokens;
+    if (!adapters.any()) return own;
+    if (!adapters.at(target)) return 0;
+    const double seen = adapters.regather ? tokens : gathered;
+    const bool same = seen == tokens && !adapters.dropout;  // as the layer's own
+    const double input = (adapters.dropout ? unit_ + 1 : same && there ? 0 : unit_) * width * seen;
+    const bool beside = with_norm && (low_ || !same);
+    return (beside ? own : 0) + input + unit_ * adapters.rank * all_;
+  }
+
   // The norm before a part: its input is the residual stream. Its output feeds `consumers` GEMMs, each of which keeps
   // its own quantized copy in low precision; in 16 bits they share one. A norm inside the linear layer's module cannot
   // be dropped alone.
-  void Norm(int consumers, bool separate, unsigned offload, Piece* piece) const {
+  void Norm(int consumers, bool separate, unsigned offload, unsigned target, Piece* piece) const {
     piece->kept += unit_ * h_ * stream_;
     if (Offloads(offload)) piece->offloaded += unit_ * h_ * stream_;
-    const double output = (low_ ? gemm_ * consumers : unit_) * h_ * stream_;
+    const double gathered = c_.sequence_parallel ? all_ : stream_;
+    const double output = InputBytes(target, h_, stream_, gathered, consumers, false, !separate);
     Keep(output, separate && Drops(kDropLayernorm), piece);
   }
 
@@ -114,7 +135,8 @@ class Layer {
     // The output is the projection's input too; in low precision that one keeps a quantized copy. An exchange of heads
     // for sequence (a2a) leaves one output on each side of it.
     const bool exchanged = c_.cp > 1 && (c_.cp_comm == CpComm::kAllToAll || c_.cp_comm == CpComm::kAllToAllP2p);
-    const double out = (unit_ * (exchanged ? 2 : 1) + (low_ ? gemm_ : 0)) * output * split_;
+    const double out =
+        unit_ * (exchanged ? 2 : 1) * output * split_ + InputBytes(kAdaptProj, output, split_, split_, 1, true);
     piece->kept += out + 4 * heads * split_;  // and the log-sum-exp in FP32
     if (Offloads(kOffloadAttnProj)) piece->offloaded += out;
     if (c_.attention == AttentionBackend::kUnfused || c_.attention == AttentionBackend::kLocal) {
@@ -129,7 +151,7 @@ class Layer {
   }
 
   void Grouped(Piece* piece) const {
-    Norm(1, !c_.transformer_engine, kOffloadAttnNorm, piece);
+    Norm(1, !c_.transformer_engine, kOffloadAttnNorm, kAdaptQkv, piece);
     const double width = D(s_.head_dim);
     const double query = D(s_.heads) * width;
     // Each tensor-parallel rank holds at least one group.
@@ -140,12 +162,13 @@ class Layer {
   }
 
   void Latent(Piece* piece) const {
-    Norm(2, true, kOffloadAttnNorm, piece);
+    Norm(2, true, kOffloadAttnNorm, kAdaptQ | kAdaptQDown | kAdaptKvDown, piece);
     const bool dropped = Drops(kDropMlaUpProj);
     // Latents and, inside what mla_up_proj drops, their normed form.
     piece->kept += unit_ * D(s_.q_rank + s_.kv_rank + s_.qk_rope) * stream_;
-    const double normed = low_ ? gemm_ : unit_;
-    Keep(normed * D(s_.q_rank + s_.kv_rank) * stream_, dropped, piece);
+    const double normed = InputBytes(kAdaptQUp, D(s_.q_rank), stream_, stream_, 1, false) +
+                          InputBytes(kAdaptKvUp, D(s_.kv_rank), stream_, stream_, 1, false);
+    Keep(normed, dropped, piece);
     const double heads = D(s_.heads);
     const double query = heads * D(s_.qk_nope + s_.qk_rope);
     Core(query, query, heads * D(s_.v_dim), heads * D(s_.v_dim), dropped, piece);
@@ -155,7 +178,7 @@ class Layer {
 
   // Gated delta net and its kin: projection, convolution, one FP32 state for each chunk of 64 tokens, gated norm.
   void Linear(double key, double value, Piece* piece) const {
-    Norm(1, !c_.transformer_engine, kOffloadAttnNorm, piece);
+    Norm(1, !c_.transformer_engine, kOffloadAttnNorm, kAdaptInProj, piece);
     constexpr double kChunk = 64;
     piece->kept += (2 * unit_ * (2 * key + 2 * value) + 4 * value * D(s_.linear_key_dim) / kChunk) * split_;
     Keep(2 * unit_ * value * split_, Drops(kDropLinearAttention), piece);
@@ -165,10 +188,10 @@ class Layer {
   // The memory-efficient path keeps the projection, the scan's output and the normed output; convolution and states
   // are computed again.
   void Mamba(Piece* piece) const {
-    Norm(1, !c_.transformer_engine, kOffloadAttnNorm, piece);
+    Norm(1, !c_.transformer_engine, kOffloadAttnNorm, kAdaptInProj, piece);
     const double inner = D(s_.mamba_heads * s_.mamba_head_dim);
     const double projected = 2 * inner + 2 * D(s_.mamba_groups * s_.mamba_state) + D(s_.mamba_heads);
-    piece->kept += (unit_ * (projected + inner) + (low_ ? gemm_ : unit_) * inner) * split_;
+    piece->kept += unit_ * (projected + inner) * split_ + InputBytes(kAdaptOutProj, inner, split_, split_, 1, false);
     const double states = 4 * inner * D(s_.mamba_state) / D(s_.mamba_chunk);
     piece->backward += (2 * unit_ * projected + 2 * states) * split_;
   }
@@ -176,7 +199,7 @@ class Layer {
   void Compressed(Piece* piece) const {
     // Hyper-connections keep several residual streams.
     const double streams = std::max(1.0, D(s_.residual_streams));
-    Norm(2, true, kOffloadAttnNorm, piece);
+    Norm(2, true, kOffloadAttnNorm, 0, piece);
     Keep(2 * unit_ * h_ * streams * stream_, Drops(kDropMhc), piece);
     piece->kept += 2 * unit_ * D(s_.q_rank) * stream_;
     const double width = D(s_.head_dim);
@@ -189,7 +212,7 @@ class Layer {
   }
 
   void Factorised(Piece* piece) const {
-    Norm(1, true, kOffloadAttnNorm, piece);
+    Norm(1, true, kOffloadAttnNorm, 0, piece);
     piece->kept += 2 * unit_ * D(s_.mfa_rank) * stream_;
     const double width = D(s_.head_dim);
     const double query = D(s_.heads) * width;
@@ -207,16 +230,25 @@ class Layer {
       if (Offloads(kOffloadMlpNorm)) piece.offloaded += unit_ * h_ * stream_;
       // Inside the first linear layer's module, so that it goes with the MLP.
       const bool norm_dropped = dropped || (!c_.transformer_engine && Drops(kDropLayernorm));
-      Keep((low_ ? gemm_ : unit_) * h_ * stream_, norm_dropped, &piece);
+      const double gathered = c_.sequence_parallel ? all_ : stream_;
+      Keep(InputBytes(kAdaptFc1, h_, stream_, gathered, 1, false, c_.transformer_engine), norm_dropped, &piece);
     }
     const double first = FirstBytes() * (s_.gated ? 2 : 1) * width * split_;
-    Keep(first + (low_ ? gemm_ : unit_) * width * split_, dropped, &piece);
+    Keep(first + InputBytes(kAdaptFc2, width, split_, split_, 1, false), dropped, &piece);
     piece.backward += unit_ * (s_.gated ? 3 : 2) * width * split_;
     return piece;
   }
 
   // Of the activation's input.
   double FirstBytes() const { return c_.activation_fp8_store ? 1 : unit_; }
+
+  // What an expert's linear layer, or the adapter beside it, keeps of its input.
+  double ExpertInputBytes(unsigned target, double width, double rows) const {
+    const Adapters& adapters = c_.adapters;
+    if (!adapters.any()) return (low_ ? gemm_ : unit_) * width * rows;
+    if (!adapters.at(target) || !adapters.at(kAdaptExperts)) return 0;
+    return ((adapters.dropout ? unit_ + 1 : unit_) * width + unit_ * adapters.expert_rank) * rows;
+  }
 
   Piece Experts(Piece* shared) const {
     Piece piece;
@@ -231,7 +263,8 @@ class Layer {
     Keep(unit_ * h_ * stream_, norm_dropped, &piece);
     if (s_.shared_ffn > 0) {
       *shared = Dense(D(s_.shared_ffn), false);
-      if (low_) Keep(gemm_ * h_ * stream_, computed || Drops(kDropSharedExperts), shared);
+      Keep(InputBytes(kAdaptFc1, h_, stream_, c_.sequence_parallel ? all_ : stream_, 1, true),
+           computed || Drops(kDropSharedExperts), shared);
       if (Offloads(kOffloadPreMlpNormOutput) && computed && !norm_dropped) piece.offloaded += unit_ * h_ * stream_;
     }
     // Router: FP32 logits and probabilities, a map of bytes.
@@ -242,7 +275,7 @@ class Layer {
     const double rows = split_ * D(s_.topk) * c_.etp * c_.imbalance;
     const double width = D(s_.expert_ffn) / c_.etp;
     // What recomputes the experts starts from their input as it arrived, before it is quantized.
-    const double input = (low_ && !Drops(kDropOverlapExperts) ? gemm_ : unit_) * latent * rows;
+    const double input = Drops(kDropOverlapExperts) ? unit_ * latent * rows : ExpertInputBytes(kAdaptFc1, latent, rows);
     Keep(input + 12 * rows, all, &piece);  // with probabilities and maps
     if (Offloads(Drops(kDropOverlapExperts) ? kOffloadDispatchedInput : kOffloadExpertFc1) && !all) {
       piece.offloaded += input;
@@ -250,7 +283,7 @@ class Layer {
     const double first = FirstBytes() * (s_.gated ? 2 : 1) * width * rows;
     Keep(first, computed, &piece);
     if (Offloads(kOffloadMoeAct) && !computed) piece.offloaded += first;
-    Keep((low_ ? gemm_ : unit_) * width * rows, computed || Drops(kDropMoeAct), &piece);
+    Keep(ExpertInputBytes(kAdaptFc2, width, rows), computed || Drops(kDropMoeAct), &piece);
     piece.backward += unit_ * ((s_.gated ? 3 : 2) * width + 2 * latent) * rows;
     return piece;
   }

@@ -105,7 +105,10 @@ MemoryModel::MemoryModel(const ModelShape& shape, const Candidate& candidate, co
                .group = c_.microbatch_group > 0 ? c_.microbatch_group : c_.pp,
                .extra_forward = c_.ep_overlap && c_.pp > 1};
   for (int k = 0; k < s_.kind_count; ++k) {
-    layers_[static_cast<size_t>(k)] = BytesOfLayer(s_, c_, s_.kinds[static_cast<size_t>(k)]);
+    const LayerKind& kind = s_.kinds[static_cast<size_t>(k)];
+    layers_[static_cast<size_t>(k)] = BytesOfLayer(s_, c_, kind);
+    adapters_[static_cast<size_t>(k)] =
+        AdapterParametersOf(AdapterSitesOf(s_, kind), c_.adapters, c_.tp, c_.ep, c_.etp);
   }
   layer_input_ = LayerInputBytes(s_, c_);
   stream_bytes_ = StreamBytes(c_) * D(s_.hidden) * StreamTokens(c_);
@@ -122,7 +125,11 @@ double MemoryModel::LossBytes(const ChunkContents& chunk) const {
   const double heads = 1 + D(chunk.mtp_depths);
   // The output layer's backward: gradient of its input, with sequence parallelism its gathered input, and a weight
   // gradient of its own that autograd takes when the GEMM has already added it.
-  const double output = hidden + (c_.sequence_parallel ? hidden : 0) + StreamBytes(c_) * vocab_ * D(s_.hidden) / c_.tp;
+  // Frozen, it has neither of the last two.
+  const double output =
+      c_.adapters.any()
+          ? hidden
+          : hidden + (c_.sequence_parallel ? hidden : 0) + StreamBytes(c_) * vocab_ * D(s_.hidden) / c_.tp;
   switch (c_.loss) {
     case LossKind::kUnfused:
     case LossKind::kNativeFused:
@@ -189,7 +196,7 @@ MemoryModel::Activity MemoryModel::ActivityOf(int rank) const {
     if (chunk.loss) loss = LossBytes(chunk);
     if (chunk.embedding) {
       // The embedding's weight gradient comes whole and in 16 bits before it is added.
-      embedding = StreamBytes(c_) * vocab_ * D(s_.hidden) / c_.tp;
+      embedding = c_.adapters.any() ? 0 : StreamBytes(c_) * vocab_ * D(s_.hidden) / c_.tp;
       embedding_chunk = bytes[static_cast<size_t>(j)];
     }
   }

@@ -79,7 +79,10 @@ class MemoryModel {
     double other = 0;   // norms, routers, embeddings
     double expert = 0;
     double widest = 0;  // of the largest layer, whole: what FSDP gathers
+    AdapterParameters adapters;
   };
+  // Those that are trained: they alone have gradients and optimizer state.
+  AdapterParameters TrainedOf(const Parameters& parameters) const;
   // What a rank keeps and needs beside its parameters.
   struct Activity {
     double attention = 0, mlp = 0, experts = 0;  // kept at the peak
@@ -108,6 +111,7 @@ class MemoryModel {
   double dispatch_bytes_ = 0;
   double communicators_ = 0;
   std::array<LayerBytes, kMaxLayerKinds> layers_{};
+  std::array<AdapterParameters, kMaxLayerKinds> adapters_{};  // on one GPU, of a layer of each kind
 };
 
 }  // namespace flightplan

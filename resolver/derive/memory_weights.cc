@@ -70,12 +70,18 @@ MemoryModel::Parameters MemoryModel::ParametersOf(int rank) const {
     sum.expert += times * expert;
     sum.widest = std::max(sum.widest, D(part.split) / c_.tp + D(part.replicated) + expert);
   };
+  const auto add_adapters = [&](size_t kind, double layers) {
+    sum.adapters.dense += layers * adapters_[kind].dense;
+    sum.adapters.expert += layers * adapters_[kind].expert;
+  };
   bool has_embedding = false, needs_embedding = false;
   for (int j = 0; j < c_.vpp; ++j) {
     const ChunkContents& chunk = c_.stages->chunk(rank, j);
     for (int k = 0; k < s_.kind_count; ++k) {
       const int layers = chunk.layers[static_cast<size_t>(k)];
       if (layers > 0) add(s_.kinds[static_cast<size_t>(k)].parameters, layers);
+      const int depths = s_.mtp_repeated ? std::min<int>(1, chunk.mtp_depths) : chunk.mtp_depths;
+      add_adapters(static_cast<size_t>(k), layers + D(s_.mtp_layers[static_cast<size_t>(k)]) * depths);
     }
     if (chunk.mtp_depths > 0) {
       add(s_.mtp_depth, s_.mtp_repeated ? 1 : chunk.mtp_depths);
@@ -87,6 +93,7 @@ MemoryModel::Parameters MemoryModel::ParametersOf(int rank) const {
     }
     if (chunk.loss) {
       sum.other += D(s_.head.split + s_.head.replicated);
+      sum.adapters.dense += OutputAdapterParameters(c_.adapters, D(s_.hidden), vocab_, c_.tp);
       if (s_.tied) {
         needs_embedding = true;  // the last stage holds its own copy of tied weights
       } else {
@@ -98,30 +105,37 @@ MemoryModel::Parameters MemoryModel::ParametersOf(int rank) const {
   return sum;
 }
 
+AdapterParameters MemoryModel::TrainedOf(const Parameters& p) const {
+  return c_.adapters.any() ? p.adapters : AdapterParameters{p.linear + p.other, p.expert};
+}
+
 void MemoryModel::AddStatic(const Parameters& p, StageBytes* bytes) const {
   const double weight = StreamBytes(c_);
   const double linear = LinearWeightBytes(c_, device_.cc_major);
-  const double dense = p.linear + p.other;
+  const auto [dense, expert] = TrainedOf(p);
   const double whole_dense = D(c_.DataParallel() * c_.cp), whole_expert = D(c_.ExpertDataParallel());
   const double weights_dense = c_.shard_weights ? whole_dense : 1, weights_expert = c_.shard_weights ? whole_expert : 1;
   const double grads_dense = c_.shard_gradients ? whole_dense : 1, grads_expert = c_.shard_gradients ? whole_expert : 1;
   (*bytes)[MemoryPart::kParameters] =
-      (p.linear * linear + p.other * weight) / weights_dense + p.expert * linear / weights_expert;
+      (p.linear * linear + (p.other + p.adapters.dense) * weight) / weights_dense +
+      (p.expert * linear + p.adapters.expert * weight) / weights_expert;
   if (c_.shard_weights) (*bytes)[MemoryPart::kParameters] += kGatheredLayers * linear * p.widest;
-  (*bytes)[MemoryPart::kGradients] = c_.gradient_bytes * (dense / grads_dense + p.expert / grads_expert);
-  if (c_.shard_gradients) (*bytes)[MemoryPart::kGradients] += kGatheredLayers * c_.gradient_bytes * p.widest;
+  (*bytes)[MemoryPart::kGradients] = c_.gradient_bytes * (dense / grads_dense + expert / grads_expert);
+  if (c_.shard_gradients && !c_.adapters.any()) {
+    (*bytes)[MemoryPart::kGradients] += kGatheredLayers * c_.gradient_bytes * p.widest;
+  }
   // Offloading takes the moments; the main parameters go with them only where the optimizer keeps those itself.
   const double on_gpu = 1 - c_.optimizer_offload;
   const double state =
       c_.main_param_bytes * (c_.precision_aware ? on_gpu : 1) + (c_.moment1_bytes + c_.moment2_bytes) * on_gpu;
   (*bytes)[MemoryPart::kOptimizerState] =
-      c_.distributed_optimizer ? state * (dense / dense_group_ + p.expert / expert_group_) : state * (dense + p.expert);
+      c_.distributed_optimizer ? state * (dense / dense_group_ + expert / expert_group_) : state * (dense + expert);
 }
 
 // What exists during the optimizer's step only, when the activations are gone. The optimizers of dense and of expert
 // parameters copy all their gradients first and then step in turn.
 double MemoryModel::StepBytes(const Parameters& p) const {
-  double dense = p.linear + p.other, expert = p.expert;
+  auto [dense, expert] = TrainedOf(p);
   if (c_.distributed_optimizer) {
     dense /= dense_group_;
     expert /= expert_group_;
@@ -137,9 +151,9 @@ double MemoryModel::StepBytes(const Parameters& p) const {
 }
 
 // With the weight gradient added to the gradient buffer by the GEMM itself, Transformer Engine hands autograd one dummy
-// of each distinct weight shape, which it keeps.
+// of each distinct weight shape, which it keeps. Frozen weights have none.
 double MemoryModel::WeightScratch(int rank) const {
-  if (!c_.grad_accumulation_fusion || !c_.transformer_engine || c_.shard_gradients) return 0;
+  if (c_.adapters.any() || !c_.grad_accumulation_fusion || !c_.transformer_engine || c_.shard_gradients) return 0;
   KindCounts layers{};
   for (int j = 0; j < c_.vpp; ++j) {
     const ChunkContents& chunk = c_.stages->chunk(rank, j);

@@ -41,6 +41,11 @@ constexpr double kSharedBeside = 0.7, kExchangeBeside = 0.8;
 constexpr double kLossBytes = 6;  // a logit and direction: the fused cross entropy's passes
 constexpr double kHeadKernels = 12, kHeadKernelsBack = 8;
 
+// ---- adapters
+constexpr unsigned kOfAttention = kAdaptQkv | kAdaptProj | kAdaptQ | kAdaptQDown | kAdaptQUp | kAdaptKvDown |
+                                  kAdaptKvUp | kAdaptInProj | kAdaptOutProj;
+constexpr double kSharedGradients = 4;  // collectives that sum the gradients of adapters that experts share
+
 // Gated activations read two values and write one; backward three and two.
 double ActivationBack(double fwd_bytes) { return fwd_bytes * 5 / 3; }
 
@@ -52,7 +57,9 @@ class ModuleTimer : private LayerTerms {
   Module Head() const;
   Products Join() const {
     const double rows = tokens_ / t_;
-    return ProductsOf(rows, 2 * h_, h_, batch_.precision, rows);
+    Products join = ProductsOf(rows, 2 * h_, h_, batch_.precision, rows);
+    if (Frozen()) join.wgrad = 0;
+    return join;
   }
 
  private:
@@ -69,6 +76,8 @@ class ModuleTimer : private LayerTerms {
   Module DenseModule(const LayerWork& layer, double width, size_t precision) const;
   void AddDense(const LayerWork& layer, size_t precision, LayerModules* m) const;
   void AddExperts(const MlpWork& mlp, size_t precision, LayerModules* m) const;
+  void AddExpertAdapters(double rows, double in, double first, double second, double local_experts,
+                         Module* experts) const;
   double ExpertRows(const MlpWork& mlp) const;
   void AddRouter(const MlpWork& mlp, size_t precision, LayerModules* m) const;
   void AddExchange(const MlpWork& mlp, LayerModules* m) const;
@@ -81,6 +90,7 @@ Module ModuleTimer::AttentionModule(const LayerWork& layer, size_t precision) co
   const AttentionWork& work = layer.attention;
   if (work.linear_count == 0) return module;
   for (int i = 0; i < work.linear_count; ++i) AddLinear(work.linears[static_cast<size_t>(i)], precision, &module);
+  AddAdapters(layer.adapters, kOfAttention, &module);
   AddTensorParallel(&module);
   if (work.heads > 0) AddSoftmax(work, &module);
   if (work.scan_state > 0) {
@@ -145,6 +155,7 @@ Module ModuleTimer::DenseModule(const LayerWork& layer, double width, size_t pre
   const double first = layer.mlp.gated ? 2 * width : width;
   AddLinear({h_, first, Linear::Split::kColumn}, precision, &module);
   AddLinear({width, h_, Linear::Split::kRow}, precision, &module);
+  AddAdapters(layer.adapters, kAdaptFc1 | kAdaptFc2, &module);
   AddTensorParallel(&module);
   const double activation =
       kBf16Bytes * (first + width) * tokens_ / t_ * (layer.mlp.plain_activation ? 1.0 : k_.activation_unfused);
@@ -190,7 +201,7 @@ void ModuleTimer::AddExperts(const MlpWork& mlp, size_t precision, LayerModules*
   const Products down = ProductsOf(rows, second, in, precision, per_expert, few);
   experts.fwd.matmul = (up.fwd + down.fwd) * grouped;
   experts.bwd.matmul = (up.bwd + down.bwd) * grouped;
-  experts.wgrad.matmul = (up.wgrad + down.wgrad) * grouped;
+  if (!Frozen()) experts.wgrad.matmul = (up.wgrad + down.wgrad) * grouped;
   // The fused grouped MLP has every gated activation in its own kernel, forward; the backward pass of one that is not
   // plain stays with the framework's operators.
   const double once = kBf16Bytes * (first + second) * rows, unfused = mlp.plain_activation ? 1 : k_.activation_unfused;
@@ -209,7 +220,23 @@ void ModuleTimer::AddExperts(const MlpWork& mlp, size_t precision, LayerModules*
                            : kFusedCalls + kCallOfAnExpert * 2 * local_experts * (precision != 0 ? 2 : 1);
   experts.fwd.kernels = calls;
   experts.bwd.kernels = calls;
-  experts.wgrad.kernels = plan_.fused_grouped_mlp ? kFusedWeightCalls : kCallOfAnExpert * 2 * local_experts;
+  if (!Frozen()) {
+    experts.wgrad.kernels = plan_.fused_grouped_mlp ? kFusedWeightCalls : kCallOfAnExpert * 2 * local_experts;
+  } else if (plan_.adapters.at(kAdaptExperts)) {
+    AddExpertAdapters(rows, in, first, second, local_experts, &experts);
+  }
+}
+
+// Beside the experts of this rank, one for all of them or one each.
+void ModuleTimer::AddExpertAdapters(double rows, double in, double first, double second, double local_experts,
+                                    Module* experts) const {
+  const double rank = plan_.adapters.expert_rank;
+  const double each = plan_.adapters.shared_by_experts ? 0 : std::max(1.0, rows / local_experts);
+  if (plan_.adapters.at(kAdaptFc1)) AddAdapter(rows, in, first, rank, rank, each, experts);
+  if (plan_.adapters.at(kAdaptFc2)) AddAdapter(rows, second, in, rank, rank, each, experts);
+  if (plan_.adapters.shared_by_experts && plan_.ep > 1) {
+    experts->bwd.transfer += kSharedGradients * k_.collective_latency_us;
+  }
 }
 
 void ModuleTimer::AddRouter(const MlpWork& mlp, size_t precision, LayerModules* m) const {
@@ -217,7 +244,7 @@ void ModuleTimer::AddRouter(const MlpWork& mlp, size_t precision, LayerModules* 
   const Products router = ProductsOf(local_, h_, mlp.experts, 0, local_);
   route.fwd.matmul = router.fwd;
   route.bwd.matmul = router.bwd;
-  route.wgrad.matmul = router.wgrad;
+  if (!Frozen()) route.wgrad.matmul = router.wgrad;
   const double norm_bytes = NormBytes();
   AddMemory(norm_bytes + kRouterBytes * local_ * mlp.experts,
             kMemoryBack * norm_bytes + kRouterBytesBack * local_ * mlp.experts, &route);
@@ -315,7 +342,7 @@ Module ModuleTimer::Head() const {
   const Products products = ProductsOf(tokens_, h_, v, precision, tokens_);
   head.fwd.matmul = products.fwd;
   head.bwd.matmul = products.bwd;
-  head.wgrad.matmul = products.wgrad;
+  if (!Frozen()) head.wgrad.matmul = products.wgrad;
   head.fwd.memory = tokens_ * v * kLossBytes * rates_.memory_us;
   head.bwd.memory = tokens_ * v * kLossBytes * rates_.memory_us;
   if (precision != 0) {

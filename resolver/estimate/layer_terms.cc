@@ -11,6 +11,10 @@ constexpr double kCastKernels = 1.5;  // in front of a low-precision product
 constexpr double kLinearKernels = 1;
 constexpr double kTensorKernels = 2, kTensorKernelsBack = 3;  // of tensor parallelism
 constexpr double kTensorBack = 1.15;                          // of the forward's transfers, what the backward waits for
+// Of an adapter's output in 16 bits: scaled (read and written) and added (two read, one written); and backward the same
+// of what flows to its input. Dropout writes a copy and a mask.
+constexpr double kAdapterPasses = 5 * kBf16Bytes, kDropoutBytes = 2 * kBf16Bytes + 1;
+constexpr double kAdapterKernels = 4, kAdapterKernelsBack = 4, kAdapterWeightKernels = 2;
 // Share of the blocks' attention that context parallelism's transfers run beside.
 constexpr double kBesideAllGather = 0.3, kBesideRing = 0.8;
 
@@ -55,7 +59,7 @@ void LayerTerms::AddLinear(const Linear& linear, size_t precision, Module* modul
   const Products products = ProductsOf(rows, in, out, precision, rows);
   module->fwd.matmul += products.fwd;
   module->bwd.matmul += products.bwd;
-  module->wgrad.matmul += products.wgrad;
+  if (!Frozen()) module->wgrad.matmul += products.wgrad;
   if (precision != 0) {
     module->fwd.memory += rows * in * quantize_us_;
     module->bwd.memory += rows * out * quantize_us_;
@@ -64,7 +68,45 @@ void LayerTerms::AddLinear(const Linear& linear, size_t precision, Module* modul
   }
   module->fwd.kernels += kLinearKernels;
   module->bwd.kernels += kLinearKernels;
-  module->wgrad.kernels += kLinearKernels;
+  if (!Frozen()) module->wgrad.kernels += kLinearKernels;
+}
+
+void LayerTerms::AddAdapter(double rows, double in, double out, double first_inner, double second_inner,
+                            double per_expert, Module* module) const {
+  const double summed = per_expert > 0 ? per_expert : rows;
+  const double few = per_expert > 0 ? k_.gemm_half_rows_grouped * rates_.ridge[0] / per_expert : 0;
+  for (const Products& products : {ProductsOf(rows, in, first_inner, 0, summed, few),
+                                   ProductsOf(rows, second_inner, out, 0, summed, few)}) {
+    module->fwd.matmul += products.fwd;
+    module->bwd.matmul += products.bwd;
+    module->wgrad.matmul += products.wgrad;
+  }
+  AddMemory(kAdapterPasses * rows * out, kAdapterPasses * rows * in, module);
+  if (plan_.adapters.dropout) AddMemory(kDropoutBytes * rows * in, kDropoutBytes * rows * in, module);
+  module->fwd.kernels += kAdapterKernels + (plan_.adapters.dropout ? 1 : 0);
+  module->bwd.kernels += kAdapterKernelsBack + (plan_.adapters.dropout ? 1 : 0);
+  module->wgrad.kernels += kAdapterWeightKernels;
+}
+
+// Both of an adapter's matrices are split: what lies between them is gathered beside a column-parallel layer, and
+// reduced beside a row-parallel one, whose output is gathered (peft/utils.py:996-1045).
+void LayerTerms::AddAdapters(const AdapterSites& sites, unsigned targets, Module* module) const {
+  for (int i = 0; i < sites.count; ++i) {
+    const AdapterSite& site = sites.all[static_cast<size_t>(i)];
+    if (!plan_.adapters.at(site.target & targets)) continue;
+    const double rank = plan_.adapters.rank;
+    const double first = site.row || plan_.adapters.inner_whole ? rank : rank / t_;
+    AddAdapter(tokens_, site.row ? site.in / t_ : site.in, site.out / t_, first, rank, 0, module);
+    if (t_ <= 1) continue;
+    const double share = (t_ - 1) / t_, between = (site.row ? 2 : 1) * rank, output = site.row ? site.out : 0;
+    const double bytes = kBf16Bytes * tokens_ * share * (between + output);
+    const double us = 2 * k_.collective_latency_us + bytes * LinkUs(plan_.tp);
+    module->fwd.transfer += us;
+    module->bwd.transfer += us;
+    if (plan_.adapters.regather && !site.row) {
+      module->bwd.hidden_tensor += kBf16Bytes * tokens_ * share * site.in * LinkUs(plan_.tp);
+    }
+  }
 }
 
 void LayerTerms::AddTensorParallel(Module* module) const {

@@ -27,6 +27,14 @@ class LayerTerms {
   // One linear layer: forward, input gradient, weight gradient, and the casts in front of them.
   void AddLinear(const Linear& linear, size_t precision, Module* module) const;
 
+  // The adapters beside the layers of `targets`.
+  void AddAdapters(const AdapterSites& sites, unsigned targets, Module* module) const;
+  // One that runs over so many rows. The widths are a GPU's own: of its input, of its output, and of what lies between
+  // its two products on either side. `per_expert`: rows of one of several adapters; 0: there is one.
+  void AddAdapter(double rows, double in, double out, double first_inner, double second_inner, double per_expert,
+                  Module* module) const;
+  bool Frozen() const { return plan_.adapters.any(); }
+
   // Gather before the column-parallel layer and reduction after the row-parallel one (or two all-reduces).
   void AddTensorParallel(Module* module) const;
 

@@ -190,6 +190,15 @@ DataParallelTimes Schedule::DataParallel(const RankParameters& parameters, const
 
 RankParameters Schedule::CountParameters(const RankContents& rank) const {
   RankParameters parameters;
+  if (plan_.adapters.any()) {  // the weights have no gradient and no optimizer
+    for (size_t i = 0; i < static_cast<size_t>(work_.kind_count); ++i) {
+      const AdapterParameters each =
+          AdapterParametersOf(work_.kinds[i].adapters, plan_.adapters, t_, plan_.ep, plan_.etp);
+      parameters.dense += LayersOf(rank, i) * each.dense;
+      parameters.expert += LayersOf(rank, i) * each.expert;
+    }
+    return parameters;
+  }
   const double expert_split = static_cast<double>(plan_.ep) * plan_.etp;
   for (size_t i = 0; i < static_cast<size_t>(work_.kind_count); ++i) {
     const double count = LayersOf(rank, i);

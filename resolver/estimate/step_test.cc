@@ -228,5 +228,22 @@ TEST(DistinctGroups, CountsGroupsOnce) {
   EXPECT_NEAR(DistinctGroups(8, 256, 8), 5.3, 0.1);
 }
 
+TEST(ForecastStep, TrainsAdaptersWithoutTheWeightsGradients) {
+  Case whole("llama-3.1-70b", "h100", 8, 4, 20), adapters = whole;
+  whole.plan.tp = adapters.plan.tp = 2;
+  whole.plan.global_batch_size = adapters.plan.global_batch_size = 32;
+  adapters.plan.adapters.rank = 16;
+  adapters.plan.adapters.targets = kAdaptQkv;
+  const StepForecast all = whole.Forecast(), few = adapters.Forecast();
+  EXPECT_NEAR(few.parts.matmul / all.parts.matmul, 2.0 / 3, 0.03);
+  EXPECT_EQ(few.parts.attention, all.parts.attention);
+  EXPECT_GT(few.parts.memory_bound, all.parts.memory_bound);
+  EXPECT_LT(few.parts.optimizer, all.parts.optimizer);
+  EXPECT_LE(StepLowerBoundUs(adapters.work, adapters.plan, adapters.rates), few.us);
+  EXPECT_EQ(few.model_flops, all.model_flops) << "as Megatron-Bridge counts them";
+  adapters.plan.adapters.targets = kAdaptQkv | kAdaptProj | kAdaptFc1 | kAdaptFc2;
+  EXPECT_GT(adapters.Forecast().us, few.us);
+}
+
 }  // namespace
 }  // namespace flightplan

@@ -34,5 +34,15 @@ TEST(UnmeasuredTerms, NaturalRoutingIsOneWhereExpertsAreSpread) {
   EXPECT_EQ(TermsOf("qwen3-30b-a3b", plan), Names());
 }
 
+TEST(UnmeasuredTerms, AdaptersAreOneBeyondThePublishedRuns) {
+  Candidate plan;
+  plan.adapters.rank = 16;
+  plan.adapters.targets = kAdaptQkv;
+  EXPECT_EQ(TermsOf("llama-3.1-70b", plan), Names());
+  EXPECT_EQ(TermsOf("qwen3-30b-a3b", plan), Names({"low-rank adapters"}));
+  plan.adapters.targets = kAdaptQkv | kAdaptFc1;
+  EXPECT_EQ(TermsOf("llama-3.1-70b", plan), Names({"low-rank adapters"}));
+}
+
 }  // namespace
 }  // namespace flightplan

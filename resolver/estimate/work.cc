@@ -199,6 +199,7 @@ ModelWork WorkOf(const ModelShape& shape) {
     layer.split = D(kind.parameters.split);
     layer.replicated = D(kind.parameters.replicated);
     layer.expert = D(kind.parameters.expert);
+    layer.adapters = AdapterSitesOf(shape, kind);
   }
   return work;
 }

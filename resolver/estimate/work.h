@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 
+#include "resolver/derive/adapters.h"
 #include "resolver/derive/shape.h"
 
 namespace flightplan {
@@ -47,6 +48,7 @@ struct LayerWork {
   double norms = 2;
   // Parameters by how a layout splits them (PartParameters).
   double split = 0, replicated = 0, expert = 0;
+  AdapterSites adapters;  // where some may stand
 };
 
 // The kinds are those of ModelShape, in its order.

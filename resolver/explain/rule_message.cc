@@ -121,6 +121,8 @@ absl::string_view SectionName(Section section) {
       return "comm_overlap";
     case Section::kDataset:
       return "dataset";
+    case Section::kPeft:
+      return "peft";
     case Section::kArgs:
       return "args";
     case Section::kLaunch:

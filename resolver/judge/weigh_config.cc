@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "resolver/catalog/memory_coefficients.h"
+#include "resolver/derive/adapters.h"
 #include "resolver/derive/model_from_knobs.h"
 #include "resolver/derive/placement.h"
 #include "resolver/derive/shape.h"
@@ -110,8 +111,11 @@ WeighedConfig EstimateConfig(const WeighingInputs& inputs, const Config& config,
   const GpuSystem& gpu = **inputs.gpu;
   const Size* const unread = UnreadSize(inputs.unread);
   WeighedConfig weighed;
-  const std::optional<WeighedConfig> not_modelled =
+  std::optional<WeighedConfig> not_modelled =
       inputs.others != nullptr ? NotModelled(*inputs.others, gpu) : std::nullopt;
+  if (const std::string adapters = AdaptersNotModelled(config); !adapters.empty()) {
+    not_modelled = Lacks("", absl::StrCat(adapters, " are not modelled"));
+  }
   if (not_modelled.has_value()) {
     weighed = *not_modelled;
   } else if (!env.world_size.has_value()) {

@@ -23,6 +23,7 @@ enum class Section {
   kMixedPrecision,
   kCommOverlap,
   kDataset,
+  kPeft,
   kArgs,
   kLaunch
 };

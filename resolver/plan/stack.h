@@ -47,6 +47,9 @@ struct Stack {
   // What the model is stands in its Hugging Face folder, which a launch names and does not repeat.
   bool hf_models = false;
 
+  // It may train low-rank adapters in place of the weights, by the knobs of the section peft.
+  bool adapters = false;
+
   // How its launches and files are told from those of other stacks.
   struct Marks {
     int order = 0;  // those that tell more come first

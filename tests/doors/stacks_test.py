@@ -130,10 +130,35 @@ class Stacks(unittest.TestCase):
         self.assertEqual(int(stated["memory"]["reserved_bytes"]), 8 << 30)
         self.assertEqual(stated["memory"]["missing_input"], "")
 
-    def test_adapters_are_said_to_be_unknown(self):
-        answer = self.judge(SWIFT.replace("--packing true", "--tuner_type lora"))
-        self.assertTrue(any("LoRA adapters are not modelled" in what for what in answer["not_judged"]), answer["not_judged"])
+    def test_adapters_need_no_gradients_of_the_weights(self):
+        def bytes_of(answer, part):
+            return sum(int(p["bytes"]) for p in answer["estimate"]["stages"][0]["parts"] if p["name"] == part)
+
+        whole = self.judge(SWIFT)
+        for text in (SWIFT.replace("--packing true", "--packing true --tuner_type lora"),
+                     SWIFT.replace("--packing true", "--packing true --adapters my/adapter")):
+            adapters = self.judge(text)
+            self.assertEqual(self.value(adapters, "peft.dim"), "8")
+            self.assertLess(bytes_of(adapters, "gradients"), bytes_of(whole, "gradients") / 20)
+            self.assertLess(bytes_of(adapters, "optimizer_state"), bytes_of(whole, "optimizer_state") / 20)
+        verl = self.judge(VERL.replace("trainer.nnodes=2 $@", "actor_rollout_ref.model.lora.rank=16 trainer.nnodes=2"))
+        self.assertEqual(self.value(verl, "peft.dim"), "16")
+        self.assertIn("estimate", verl)
+
+    def test_adapters_that_no_formula_has_are_said_to_be_unknown(self):
+        answer = self.judge(VERL.replace("trainer.nnodes=2 $@", "actor_rollout_ref.model.lora.rank=16 "
+                                         "actor_rollout_ref.model.lora.type=dora trainer.nnodes=2"))
+        self.assertTrue(any("DoRA adapters are not modelled" in what for what in answer["not_judged"]), answer["not_judged"])
         self.assertNotIn("estimate", answer)
+
+    def test_adapters_are_written_in_each_ones_words(self):
+        text = SWIFT.replace("--packing true", "--tuner_type lora --lora_rank 64 --target_modules linear_qkv")
+        for target, words in (("verl", ("actor_rollout_ref.model.lora.rank=64", "lora.target_modules=[linear_qkv]")),
+                              ("megatron-bridge", ("++peft._target_=megatron.bridge.peft.lora.LoRA", "++peft.dim=64")),
+                              ("megatron-lm", ("peft.dim",))):
+            done = self.run_flightplan("convert", self.written(text), "--from", "ms-swift", "--to", target)
+            for word in words:
+                self.assertIn(word, done.stdout, target)
 
     def test_a_layout_that_cannot_be_is_mended_in_the_text(self):
         broken = self.written(SWIFT.replace("--expert_model_parallel_size 8", "--expert_model_parallel_size 6"), "swift.sh")

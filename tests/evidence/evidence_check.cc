@@ -5,8 +5,8 @@
 // Step times: published tokens/s/GPU (else step time, else TFLOP/s) of recipes that state their configuration.
 // `current` rows are those of the newest release of their model, GPU, GPU count and precision; older ones are counted
 // apart. A/B pairs: sign, size, and how often the answer is "needs an A/B". --max fails above a level: step-median,
-// step-p90, step-bias, ab-wrong-sign, ab-needs-ab, ab-effect-median (all in per cent, on current rows and matched
-// pairs).
+// step-p90, step-bias, adapter-median, adapter-max, ab-wrong-sign, ab-needs-ab, ab-effect-median (all in per cent, on
+// current rows and matched pairs).
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -73,6 +73,30 @@ void PrintRow(const Judged& judged, bool parts) {
       p.host * ms, p.bubble * ms, p.optimizer * ms);
 }
 
+// Runs that train adapters alone: none of them was fitted to. Those graded C run the loader and packing inside their
+// step, and are shown alone.
+void CheckAdapters(const TruthFile& file, const Options& options, std::map<std::string, double>* levels) {
+  std::vector<Judged> sound, doubtful;
+  for (const TruthRow& row : file.adapters) {
+    Judged judged{&row, {}, 0};
+    if (!ForecastRow(row, {}, &judged.forecast)) continue;
+    judged.error = judged.forecast.us / row.step_us - 1;
+    (row.doubtful ? doubtful : sound).push_back(judged);
+  }
+  PrintGroup("adapters, held out", sound);
+  for (const Judged& judged : sound) {
+    if (options.show > 0) PrintRow(judged, options.parts);
+  }
+  PrintGroup("adapters, graded C", doubtful);
+  for (const Judged& judged : doubtful) {
+    if (options.show > 0) PrintRow(judged, options.parts);
+  }
+  std::vector<double> sizes;
+  for (const Judged& judged : sound) sizes.push_back(Absolute(judged.error));
+  (*levels)["adapter-median"] = 100 * Quantile(sizes, 0.5);
+  (*levels)["adapter-max"] = 100 * Quantile(sizes, 1.0);
+}
+
 // Fills the levels reached, for --max.
 void CheckSteps(const Catalog& catalog, const Options& options, std::map<std::string, double>* levels) {
   const TruthFile file = ReadRecipes(catalog, ReadDataFileOrExit(options.recipes));
@@ -99,6 +123,7 @@ void CheckSteps(const Catalog& catalog, const Options& options, std::map<std::st
   }
   PrintGroup("current, every knob stated", complete);
   PrintGroup("superseded by a newer release", older);
+  CheckAdapters(file, options, levels);
   std::sort(current.begin(), current.end(),
             [](const Judged& a, const Judged& b) { return Absolute(a.error) > Absolute(b.error); });
   for (size_t i = 0; i < std::min(options.show, current.size()); ++i) PrintRow(current[i], options.parts);

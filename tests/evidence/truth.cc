@@ -162,6 +162,37 @@ void SetContextExchange(Run* run) {
   plan.cp_comm = ContextExchangeOf(*run->shape, plan.tp, plan.cp, plan.seq_length, run->gpu->nvlink_domain_gpus).type;
 }
 
+// What the recipes of the rows that train adapters say of them (Megatron-Bridge@067f987df), and Llama's of graphs and
+// recompute (v0.5.0 scripts/performance/configs/llama/llama3_workload_base_configs.py:578).
+struct AdapterRecipe {
+  const char* model;
+  int32_t rank;
+  unsigned targets;
+  const char* source;
+};
+constexpr unsigned kUsualTargets = kAdaptQkv | kAdaptProj | kAdaptFc1 | kAdaptFc2 | kAdaptExperts;
+constexpr AdapterRecipe kAdapterRecipes[] = {
+    {"llama-3.1-70b", 16, kAdaptQkv, "perf_recipes/llama/h100/llama3.py:463"},
+    {"moonlight-16b-a3b", 8, kAdaptQ | kAdaptKvDown | kAdaptKvUp | kAdaptProj,
+     "recipes/moonlight/h100/moonlight_16b.py:893"},
+    {"qwen3-30b-a3b", 8, kAdaptQkv | kAdaptProj, "recipes/qwen/h100/qwen3_moe.py:727"},
+    {"gpt-oss-20b", 32, kUsualTargets, "recipes/gpt_oss/h100/gpt_oss.py:656"},
+    {"gpt-oss-120b", 32, kUsualTargets, "recipes/gpt_oss/h100/gpt_oss.py:795"},
+};
+
+// Empty, or why it cannot be said.
+std::string SetAdapters(Run* run) {
+  Candidate& plan = run->plan;
+  const auto* const recipe = std::find_if(std::begin(kAdapterRecipes), std::end(kAdapterRecipes),
+                                          [run](const AdapterRecipe& row) { return run->model_name == row.model; });
+  if (recipe == std::end(kAdapterRecipes)) return "no recipe of its adapters is known";
+  plan.adapters.rank = plan.adapters.expert_rank = recipe->rank;
+  plan.adapters.targets = static_cast<uint16_t>(recipe->targets);
+  const bool graphs = run->model_name == "llama-3.1-70b" && run->gpu->cc_major >= 10;
+  if (graphs) plan.graphs = GraphImpl::kTransformerEngine, plan.graph_modules = kGraphMlp;
+  return "";
+}
+
 // What a row's settings say, on top of what `run` holds.
 std::string ReadSettings(const Catalog& catalog, const Json& row, const Json& extra, Run* run) {
   const ModelSpec* model = FindModel(catalog, Text(row, "model"), Text(extra, "hf_model"));
@@ -237,7 +268,7 @@ std::string ReadSettings(const Catalog& catalog, const Json& row, const Json& ex
   plan.distributed_optimizer = true;
   SetContextExchange(run);
   SetStages(Text(extra, "pp_layout"), run);
-  return "";
+  return Text(extra, "task") == "lora" ? SetAdapters(run) : "";
 }
 
 std::string FamilyOf(const std::string& model) {
@@ -470,7 +501,6 @@ double SecondsOfNote(const std::string& note) {
 // Why a row is no truth, or nothing.
 std::string Doubt(const Json& row, const Json& extra) {
   if (Text(row, "quality") == "C") return absl::StrCat("graded C: ", Text(row, "quality_note"));
-  if (Text(extra, "task") == "lora") return "adapters alone are trained";
   if (Flag(extra, "layout_check")) return "cannot run on its own GPU count";
   return "";
 }
@@ -525,7 +555,11 @@ TruthFile ReadRecipes(const Catalog& catalog, const std::string& text) {
     if (published == nullptr || (Number(*published, "tokens_per_s_per_gpu") <= 0 &&
                                  Number(*published, "tflops_per_gpu") <= 0 && Number(*published, "step_time_s") <= 0))
       continue;
+    // Its recipe says what it trains, and the knobs that the row does not state.
+    const bool adapters = Text(extra, "task") == "lora";
     std::string doubt = !why.empty() ? why : Doubt(row, extra);
+    const bool graded_c = why.empty() && Text(row, "quality") == "C";
+    if (adapters && graded_c) doubt.clear();
     if (doubt.empty() && truth.run.plan.global_batch_size <= 0) doubt = "global batch not stated";
     if (!doubt.empty()) {
       file.left_out.push_back(absl::StrCat(truth.id, ": ", doubt));
@@ -540,6 +574,11 @@ TruthFile ReadRecipes(const Catalog& catalog, const std::string& text) {
     truth.complete = Text(row, "quality") == "A";
     truth.partial = none.any() || Field(extra, "partial") != nullptr || Text(extra, "task") == "sft" ||
                     (!truth.complete && Field(row, "quality") != nullptr);
+    if (adapters) {
+      truth.doubtful = graded_c;
+      file.adapters.push_back(std::move(truth));
+      continue;
+    }
     file.rows.push_back(std::move(truth));
     unstated.push_back(none);
   }

@@ -44,6 +44,7 @@ struct TruthRow {
   bool rounded = false;
   bool per_flop = false;  // only TFLOP/s are published
   bool complete = false;  // grade A: every knob stated, and the printed figures agree
+  bool doubtful = false;  // grade C
   bool extra = false;     // not a published recipe: a run beside a memory figure or an A/B pair
 };
 
@@ -60,10 +61,12 @@ struct AbRow {
 // Rows that cannot be forecast are counted by reason.
 struct TruthFile {
   std::vector<TruthRow> rows;
+  std::vector<TruthRow> adapters;     // runs that train adapters alone: too few to fit to, judged apart
   std::vector<std::string> left_out;  // "id: reason"
 };
 
-// Rows graded C (inconsistent, rounded, doubtful) and fine-tuning of adapters are left out with their reason.
+// Rows graded C (inconsistent, rounded, doubtful) are left out with their reason, but for those that train adapters,
+// which say so.
 TruthFile ReadRecipes(const Catalog& catalog, const std::string& text);
 // Step times that memory measurements and A/B pairs state beside their own figure; each as a row of its own.
 TruthFile ReadMemoryRuns(const Catalog& catalog, const std::string& text);

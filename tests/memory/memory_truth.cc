@@ -202,7 +202,7 @@ class Reader {
     if (const Json* peak = Field(line, "measured_peak_gib"); peak != nullptr && !row->ran_out)
       row->measured = peak->GetDouble() * (1 << 30);
     const std::string named = Text(*setting, "model");
-    if (absl::StrContains(Text(*setting, "task"), "LoRA")) return "adapters are not modelled";
+    if (absl::StrContains(Text(*setting, "task"), "LoRA")) return "adapters are trained, and the batch is not stated";
     const ModelSpec* model = FindModelByName(catalog_, BaseName(named), "");
     // "Mixtral-like", with its sizes in words: any of the family serves as the pattern.
     if (model == nullptr && absl::StrContains(named, "-like")) {

@@ -144,6 +144,8 @@ void OverrideReader::ReadSection(const Argument& argument, absl::string_view sec
   if (section == "mixed_precision") {
     Keep(K::mixed_precision_configured, Value(!value.is_none()), argument.at);
     Keep(K::mixed_precision_recipe, value, argument.at);
+  } else if (section == "peft" && value.is_none()) {
+    Keep(K::peft_scheme, Value("none"), argument.at);
   } else if (section == "comm_overlap" && value.is_none()) {
     Keep(K::comm_overlap_configured, Value(false), argument.at);
   } else if (!Contains(kOpaqueSections, section) || !value.is_none()) {
@@ -157,6 +159,7 @@ void OverrideReader::ReadField(const Argument& argument, absl::string_view secti
     out_->recipe_vars[std::string(field)] = value.is_text() ? std::string(value.text()) : value.ToText();
     return;
   }
+  if (field == "_target_" && section == "peft") return KeepAdapters(value.text(), argument.at);
   if (field == "_target_") return ReadClass(argument, section);
   const std::optional<K> knob = FindBridgeField(section, field);
   if (!knob.has_value()) return Unknown(argument, section, field);
@@ -175,6 +178,16 @@ void OverrideReader::ReadClass(const Argument& argument, absl::string_view secti
   if (section == "comm_overlap") return Keep(K::comm_overlap_configured, Value(true), argument.at);
   if (section == "mixed_precision") return Keep(K::mixed_precision_configured, Value(true), argument.at);
   if (!KnowsSection(section)) Refuse(argument, kUnknown, Printable(argument.text), UnknownSection(section));
+}
+
+void OverrideReader::KeepAdapters(absl::string_view target, const SourcePosition& at) {
+  static constexpr std::pair<absl::string_view, absl::string_view> kSchemes[] = {
+      {"LoRA", "lora"}, {"DoRA", "dora"}, {"CanonicalLoRA", "canonical_lora"}, {"VLMLoRA", "vlm_lora"}};
+  const absl::string_view name = target.substr(target.rfind('.') + 1);
+  for (const auto& [class_name, scheme] : kSchemes) {
+    if (name == class_name) return Keep(K::peft_scheme, Value(scheme), at);
+  }
+  Keep(K::peft_scheme, Value(name), at);  // a class of the caller's own
 }
 
 void OverrideReader::Unknown(const Argument& argument, absl::string_view section, absl::string_view field) {
@@ -210,9 +223,9 @@ std::string Override(K knob, const Value& value) {
 
 // Marks and launch facts, which no override says.
 bool IsSaidElsewhere(K knob) {
-  return Row(knob).section == Section::kLaunch || knob == K::dataset_kind || knob == K::dataset_offline_packing_specs ||
-         knob == K::mixed_precision_recipe || knob == K::mixed_precision_configured ||
-         knob == K::comm_overlap_configured || knob == K::data_parallel_size;
+  return Row(knob).section == Section::kLaunch || knob == K::dataset_kind || knob == K::peft_scheme ||
+         knob == K::dataset_offline_packing_specs || knob == K::mixed_precision_recipe ||
+         knob == K::mixed_precision_configured || knob == K::comm_overlap_configured || knob == K::data_parallel_size;
 }
 
 }  // namespace
@@ -273,6 +286,13 @@ std::vector<std::string> WriteOverrides(const std::vector<std::pair<Knob, Value>
   return overrides;
 }
 
+absl::string_view AdapterClass(const Config& config) {
+  const absl::string_view scheme = config.Get(K::peft_scheme).text();
+  if (scheme == "dora") return "dora.DoRA";
+  if (scheme == "canonical_lora") return "canonical_lora.CanonicalLoRA";
+  return scheme == "vlm_lora" ? "lora.VLMLoRA" : "lora.LoRA";
+}
+
 // Of most recipes `comm_overlap` is nothing, and `mixed_precision` a name (recipes/common.py:128): an override reaches
 // no field of either. With a class of its own the object is made, where there is one it stays (omegaconf_utils.py:454).
 // `needed`: a field that the class must be given; null is its usual value.
@@ -303,7 +323,20 @@ bool RecipeTunesTpOverlap(const Config& config) {
                    config.Get(K::position_embedding_type) == Value("learned_absolute"));
 }
 
+// What is trained is a class of its own, too; a recipe of the mode "lora" brings one (recipes/common.py:331).
+void MakeAdapters(const Config& config, std::vector<std::string>* overrides) {
+  if (!AdaptersConfigured(config)) {
+    if (config.Given(K::peft_scheme)) overrides->push_back("peft=null");
+    return;
+  }
+  for (std::string& word : *overrides) {
+    if (absl::StartsWith(word, "peft.")) word.insert(0, "++");
+  }
+  overrides->push_back(absl::StrCat("++peft._target_=megatron.bridge.peft.", AdapterClass(config)));
+}
+
 void MakeObjects(const Config& config, std::vector<std::string>* overrides) {
+  MakeAdapters(config, overrides);
   MakeObject("mixed_precision", "mixed_precision.MixedPrecisionConfig", "", overrides);
   if (!RecipeTunesTpOverlap(config)) {
     MakeObject("comm_overlap", "comm_overlap.CommOverlapConfig", "tp_comm_overlap", overrides);
@@ -365,7 +398,11 @@ Launch RenderBridge(const RenderInput& input) {
     launch.argv.push_back("comm_overlap=null");
   }
   std::string command = absl::StrCat("uv run ", TorchrunWords(input.env));
-  absl::StrAppend(&command, " scripts/training/run_recipe.py --mode pretrain");
+  const bool adapters = AdaptersConfigured(input.config);
+  absl::StrAppend(&command, " scripts/training/run_recipe.py --mode ",
+                  !adapters                                           ? "pretrain"
+                  : input.config.Get(K::peft_scheme) == Value("dora") ? "dora"
+                                                                      : "lora");
   const absl::string_view recipe = input.config.Get(K::launch_recipe).text();
   absl::StrAppend(
       &command, " --recipe ",
@@ -374,7 +411,10 @@ Launch RenderBridge(const RenderInput& input) {
   AskForNodes(input.env, &launch);
   if (recipe.empty()) {
     launch.required_inputs.push_back({"recipe", "the recipe that the overrides are applied to",
-                                      "--recipe NAME (or --model NAME)", "--recipe qwen3_30b_a3b_pretrain_config", ""});
+                                      "--recipe NAME (or --model NAME)",
+                                      adapters ? "--recipe qwen3_30b_a3b_peft_config"
+                                               : "--recipe qwen3_30b_a3b_pretrain_config",
+                                      ""});
   }
   return launch;
 }

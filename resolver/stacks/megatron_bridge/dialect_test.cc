@@ -283,5 +283,58 @@ TEST(ParseBridgePerf, ReportsEveryFaultOfALine) {
   EXPECT_EQ(ParseBridgePerf(argv, BridgeEnv()).findings.size(), 6u);  // "none" alone is no override either
 }
 
+Value LastOf(const ParseResult& parsed, K knob) {
+  Value value;
+  for (const ParsedKnob& word : parsed.knobs) {
+    if (word.knob == knob) value = word.value;
+  }
+  return value;
+}
+
+TEST(ParseBridge, ReadsTheAdaptersThatAreTrained) {
+  const Environment env = BridgeEnv();
+  const std::vector<std::string> none = {"model.num_layers=4"}, field = {"peft.dim=8"}, null = {"peft=null"},
+                                 made = {"++peft._target_=megatron.bridge.peft.dora.DoRA", "++peft.dim=8"};
+  EXPECT_FALSE(AdaptersConfigured(Applied(ParseBridge(none, env), env)));
+  EXPECT_TRUE(AdaptersConfigured(Applied(ParseBridge(field, env), env))) << "an override of what the recipe brings";
+  EXPECT_FALSE(AdaptersConfigured(Applied(ParseBridge(null, env), env)));
+  EXPECT_EQ(LastOf(ParseBridge(made, env), K::peft_scheme), Value("dora"));
+  EXPECT_EQ(LastOf(ParseBridge(made, env), K::peft_dim), Value(8));
+  EXPECT_TRUE(ParseBridge(made, env).ok());
+}
+
+TEST(ParseBridgeRecipe, TakesTheModeForTheAdapters) {
+  const auto scheme = [](const std::vector<std::string>& words) {
+    std::vector<Argument> args;
+    for (const std::string& word : words) args.push_back({word, {static_cast<int>(args.size()), 0, 0}});
+    return LastOf(ParseBridgeRecipe(args, BridgeEnv()), K::peft_scheme);
+  };
+  EXPECT_EQ(scheme({"--recipe", "llama3_8b_peft_config"}), Value("lora"));
+  EXPECT_EQ(scheme({"--mode", "dora", "--recipe", "llama3_8b_peft_config"}), Value("dora"));
+  EXPECT_EQ(scheme({"--mode", "pretrain", "--recipe", "llama3_8b_pretrain_config"}), Value());
+}
+
+TEST(ParseBridgePerf, StartsFromTheAdaptersOfItsRecipe) {
+  const std::vector<std::string> words = {"-mr", "llama3_70b", "--task", "peft", "-g", "h100", "-ng", "8"};
+  const ParseResult parsed = ParseBridgePerf(words, BridgeEnv());
+  EXPECT_EQ(LastOf(parsed, K::peft_dim), Value(16));
+  EXPECT_EQ(LastOf(parsed, K::peft_target_modules), Value(Value::List{Value("linear_qkv")}));
+}
+
+TEST(RenderBridge, WritesAdaptersAsAnObjectOfTheirClass) {
+  const Environment env = BridgeEnv();
+  Config config = Plan(env);
+  config.Set(K::peft_scheme, Value("lora"), Origin::kCaller);
+  config.Set(K::peft_dim, Value(8), Origin::kCaller);
+  const Launch launch = RenderBridge({config, env, {}});
+  EXPECT_NE(std::find(launch.argv.begin(), launch.argv.end(), "++peft._target_=megatron.bridge.peft.lora.LoRA"),
+            launch.argv.end());
+  EXPECT_NE(std::find(launch.argv.begin(), launch.argv.end(), "++peft.dim=8"), launch.argv.end());
+  EXPECT_NE(launch.text.find("--mode lora"), std::string::npos);
+  const Config again = Applied(ParseBridge(launch.argv, env), env);
+  EXPECT_TRUE(AdaptersConfigured(again));
+  EXPECT_EQ(again.Get(K::peft_dim), Value(8));
+}
+
 }  // namespace
 }  // namespace flightplan

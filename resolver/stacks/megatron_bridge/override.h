@@ -26,6 +26,8 @@ class OverrideReader {
   void ReadSection(const Argument& argument, absl::string_view section, const Value& value);
   void ReadClass(const Argument& argument, absl::string_view section);
   void ReadField(const Argument& argument, absl::string_view section, absl::string_view field, const Value& value);
+  // `target`: the class that says which adapters are trained.
+  void KeepAdapters(absl::string_view target, const SourcePosition& at);
   void Unknown(const Argument& argument, absl::string_view section, absl::string_view field);
   void Keep(Knob knob, Value value, const SourcePosition& at);
   void Refuse(const Argument& argument, absl::string_view id, std::string seen, std::string needs);

@@ -215,6 +215,7 @@ class PerfReader {
     if (!precision_.has_value()) Precision({}, "bf16");
     if (*precision_ == "bf16" && AdamStays()) Keep({}, K::use_precision_aware_optimizer, true);
     RememberRecipe();
+    if (task_ == "peft") SetAdapters();
     Start();
     // Flags are applied after the overrides, wherever they stand on the line.
     out_->knobs.insert(out_->knobs.end(), from_flags_.knobs.begin(), from_flags_.knobs.end());
@@ -391,6 +392,16 @@ class PerfReader {
     Keep(recipe_, K::launch_recipe, absl::StrCat(family_, "/", recipe_.text, variant_.empty() ? "" : "@", variant_));
   }
 
+  // All recipes with adapters are Llama-3 70B's, rank 16 beside one layer (perf_recipes/llama/h100/llama3.py:413,
+  // recipes/llama/h100/llama3.py:2609). Overrides are applied after them.
+  void SetAdapters() {
+    const ParsedKnob set[] = {
+        {K::peft_scheme, Value("lora"), {}, Origin::kModel},
+        {K::peft_dim, Value(16), {}, Origin::kModel},
+        {K::peft_target_modules, Value(Value::List{Value("linear_qkv")}), {}, Origin::kModel}};
+    out_->knobs.insert(out_->knobs.begin(), std::begin(set), std::end(set));
+  }
+
   void Variant(const Argument& word, const std::string& text) {
     variant_ = text;
     const std::string lower = absl::AsciiStrToLower(text);
@@ -492,7 +503,7 @@ class PerfWriter {
       Add("-mr", std::string(family_recipe.second));
     }
     if (!recipe_variant.second.empty()) Add("-cv", std::string(recipe_variant.second));
-    Add("--task", "pretrain");
+    Add("--task", AdaptersConfigured(input_.config) ? "peft" : "pretrain");
     const absl::string_view gpu = config().Get(K::launch_hardware_target).text();
     if (!gpu.empty()) {
       Add("-g", absl::AsciiStrToLower(gpu));

@@ -1,5 +1,6 @@
 // scripts/training/run_recipe.py of Megatron-Bridge: flags for what is overridden most often, then overrides,
 // which win. Read from NVIDIA-NeMo/Megatron-Bridge@067f987df scripts/training/run_recipe.py.
+#include <algorithm>
 #include <array>
 #include <optional>
 
@@ -67,7 +68,13 @@ void Unknown(const Argument& word, absl::string_view name, OverrideReader* reade
                  nearest.empty() ? "run_recipe.py has no such flag" : absl::StrCat("did you mean ", nearest, "?"));
 }
 
+// scripts/training/recipe_metadata.py:223; the mode comes behind, wherever it stands.
+bool NamesAdapters(absl::string_view recipe) {
+  return absl::StrContains(recipe, "_peft_") || absl::StrContains(recipe, "_lora_");
+}
+
 void Keep(const Argument& word, const RecipeFlag& flag, absl::string_view text, OverrideReader* reader) {
+  if (flag.name == "--mode" && (text == "lora" || text == "dora")) reader->Keep(K::peft_scheme, Value(text), word.at);
   if (!flag.knob.has_value()) return;
   if (!flag.integer) return reader->Keep(*flag.knob, Value(text), word.at);
   int64_t number = 0;
@@ -111,6 +118,12 @@ ParseResult ParseBridgeRecipe(absl::Span<const Argument> args, const Environment
     } else if (flag->name == "--deterministic") {
       flags.Keep(K::deterministic_mode, Value(true), word.at);
     }
+  }
+  const auto recipe = std::find_if(result.knobs.begin(), result.knobs.end(), [](const ParsedKnob& parsed) {
+    return parsed.knob == K::launch_recipe && NamesAdapters(parsed.value.text());
+  });
+  if (recipe != result.knobs.end()) {
+    result.knobs.insert(result.knobs.begin(), {K::peft_scheme, Value("lora"), recipe->at, Origin::kModel});
   }
   result.knobs.insert(result.knobs.end(), from_overrides.knobs.begin(), from_overrides.knobs.end());
   result.findings.insert(result.findings.end(), from_overrides.findings.begin(), from_overrides.findings.end());

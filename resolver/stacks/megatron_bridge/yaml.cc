@@ -68,6 +68,7 @@ class Reader {
     const YamlNode* target = map.Find(kTarget);
     if (section == "comm_overlap") overrides_.Keep(K::comm_overlap_configured, Value(true), KeyAt(map));
     if (section == "mixed_precision") overrides_.Keep(K::mixed_precision_configured, Value(true), KeyAt(map));
+    if (section == "peft" && target != nullptr) overrides_.KeepAdapters(target->text, At(*target));
     if (section == "dataset" && target != nullptr) {
       absl::string_view kind = "plain";
       for (const DatasetClass& row : kDatasets) {

@@ -65,6 +65,18 @@ dataset:
   EXPECT_EQ(result.recipe_vars.at("NCCL_NVLS_ENABLE"), "0");
 }
 
+TEST(BridgeYaml, ReadsTheAdaptersThatAreTrained) {
+  const ParseResult result = ParseBridgeYaml(
+      "peft:\n  _target_: megatron.bridge.peft.lora.LoRA\n  dim: 8\n  target_modules: [linear_qkv]\n"
+      "  dropout_position: pre\n  lora_dtype: null\n",
+      Bridge());
+  EXPECT_TRUE(result.ok()) << (result.findings.empty() ? "" : result.findings[0].finding.seen);
+  EXPECT_EQ(Find(result, K::peft_scheme)->value, Value("lora"));
+  EXPECT_EQ(Find(result, K::peft_dim)->value, Value(8));
+  const ParseResult none = ParseBridgeYaml("peft: null\n", Bridge());
+  EXPECT_EQ(Find(none, K::peft_scheme)->value, Value("none"));
+}
+
 TEST(BridgeYaml, NamesTheNearestFieldAndSection) {
   const ParseResult result = ParseBridgeYaml("model:\n  num_layer: 4\noptimiser:\n  lr: 1\n", Bridge());
   ASSERT_EQ(result.findings.size(), 2u);

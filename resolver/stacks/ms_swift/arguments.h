@@ -17,6 +17,19 @@ struct SwiftArgument {
   absl::string_view default_json;
 };
 
+// Those that say which adapters are trained, where `tuner_type` says that some are (megatron_args.py:460-467).
+struct SwiftAdapterArgument {
+  absl::string_view name;
+  Knob knob{};
+  absl::string_view default_json;
+};
+inline constexpr SwiftAdapterArgument kSwiftAdapterArguments[] = {
+    {"target_modules", Knob::peft_target_modules, R"(["all-linear"])"},
+    {"lora_rank", Knob::peft_dim, "8"},
+    {"lora_alpha", Knob::peft_alpha, "32"},
+    {"lora_dropout", Knob::peft_dropout, "0.05"},
+};
+
 // Those that say a knob, in the order of the knob table.
 const std::vector<SwiftArgument>& SwiftKnobs();
 // By its name, or the beginning of one alone, which argparse takes for it; null: there is none.

@@ -146,13 +146,47 @@ class Reader {
 
   bool Rlhf(absl::string_view type) const { return words_.rlhf() && words_.Text("rlhf_type").value_or("dpo") == type; }
 
+  // megatron_args.py:880.
+  absl::string_view Tuner() const {
+    const absl::string_view tuner = words_.Text("tuner_type").value_or(words_.Has("tuner_type") ? "lora_llm" : "full");
+    for (const absl::string_view name : {"adapters", "ref_adapters", "mcore_adapter", "mcore_ref_adapter"}) {
+      if (tuner == "full" && words_.Has(name)) return "lora";
+    }
+    return tuner;
+  }
+
+  // Of mcore-bridge's layer: one for each expert (megatron_args.py:460-470). Beside a vision model's own training, or
+  // with weights that are trained whole, memory is not forecast.
+  void TakeAdapters() {
+    if (Tuner() != "lora" || words_.Has("modules_to_save")) {
+      out_.others.not_modelled = "LoRA adapters beside trained weights";
+    }
+    if (words_.Has("target_regex")) out_.others.not_modelled = "adapters of single layers";
+    knobs_.Set(K::peft_scheme, "mcore_lora");
+    knobs_.Set(K::peft_share_expert_adapters, false);
+    for (const SwiftAdapterArgument& argument : kSwiftAdapterArguments) {
+      const SwiftWritten* const written = words_.Find(argument.name);
+      const absl::StatusOr<Value> usual = ValueFromJson(argument.default_json);
+      if (written == nullptr && usual.ok()) {
+        knobs_.Set(argument.knob, *usual);
+        continue;
+      }
+      absl::StatusOr<Value> value = written == nullptr ? usual : ReadValue(*written, Row(argument.knob).type);
+      if (written == nullptr || written->unknown || !value.ok()) {
+        out_.others.not_modelled = "LoRA adapters of unknown size";
+        continue;
+      }
+      if (value->is_text()) value = Value(Value::List{*value});  // one name of several
+      knobs_.Take(argument.knob, *std::move(value), written->at);
+    }
+  }
+
   // Rollouts' engine on the same GPUs (swift/megatron/trainers/rollout_mixin.py:489), a second model as reference
   // (rlhf_mixin.py:31).
   void TakeMemoryOfOthers() {
     MemoryOfOthers& others = out_.others;
-    const absl::string_view tuner = words_.Text("tuner_type").value_or("full");
-    const bool adapters = words_.Has("adapters") || words_.Has("mcore_adapter");
-    if (tuner != "full" || adapters) others.not_modelled = "LoRA adapters";
+    const bool adapters = Tuner() != "full";
+    if (adapters) TakeAdapters();
     for (const absl::string_view name :
          {"freeze_llm", "freeze_parameters", "freeze_parameters_regex", "freeze_parameters_ratio"}) {
       if (words_.Has(name) && words_.Bool(name) != std::optional<bool>(false))
@@ -160,7 +194,7 @@ class Reader {
     }
     if (Rlhf("dpo") || Rlhf("kto") || Rlhf("rm")) others.not_modelled = "pairs of samples";
     if (Rlhf("gkd") && words_.Has("teacher_model")) others.holder = "the teacher model";
-    if (Rlhf("grpo")) others.holder = "the reference model";
+    if (Rlhf("grpo") && !adapters) others.holder = "the reference model";
     const bool beside = words_.Text("vllm_mode") == "colocate" && (Rlhf("grpo") || Rlhf("gkd"));
     const bool asleep = words_.Number("sleep_level").value_or(0) > 0;
     if (!beside || asleep || !others.holder.empty()) return;

@@ -112,8 +112,24 @@ TEST(ParseMsSwift, SaysWhatElseHoldsTheGpusMemory) {
   EXPECT_EQ(Read(grpo).others.gpu_share, 0.9) << "its default";
   EXPECT_EQ(Read(absl::StrCat(grpo, " --sleep_level 1")).others.holder, "");
   EXPECT_EQ(Read("rlhf --rlhf_type grpo --model m --dataset d").others.holder, "the reference model");
-  EXPECT_EQ(Read(absl::StrCat(kSft, " --tuner_type lora")).others.not_modelled, "LoRA adapters");
   EXPECT_EQ(Read(kSft).others.holder, "");
+}
+
+TEST(ParseMsSwift, ReadsTheAdaptersThatAreTrained) {
+  const ParseResult usual = Read(absl::StrCat(kSft, " --tuner_type lora"));
+  EXPECT_EQ(Final(usual, K::peft_scheme), Value("mcore_lora"));
+  EXPECT_EQ(Final(usual, K::peft_dim), Value(8));
+  EXPECT_EQ(Final(usual, K::peft_target_modules), Value(Value::List{Value("all-linear")}));
+  EXPECT_EQ(usual.others.not_modelled, "");
+  const ParseResult said = Read(absl::StrCat(kSft, " --tuner_type lora --lora_rank 64 --target_modules linear_qkv"));
+  EXPECT_EQ(Final(said, K::peft_dim), Value(64));
+  EXPECT_EQ(Final(said, K::peft_target_modules), Value(Value::List{Value("linear_qkv")}));
+  EXPECT_EQ(Final(Read(kSft), K::peft_scheme), std::nullopt);
+  EXPECT_EQ(Read("rlhf --rlhf_type grpo --model m --dataset d --tuner_type lora").others.holder, "");
+  EXPECT_EQ(Read(absl::StrCat(kSft, " --tuner_type lora --lora_rank $R")).others.not_modelled,
+            "LoRA adapters of unknown size");
+  EXPECT_EQ(Read(absl::StrCat(kSft, " --tuner_type lora_llm")).others.not_modelled,
+            "LoRA adapters beside trained weights");
 }
 
 TEST(ParseMsSwift, ReadsAFileOfArguments) {

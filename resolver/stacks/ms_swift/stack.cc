@@ -41,6 +41,7 @@ const Stack kMsSwiftStack = {
     .vocabulary = "ms_swift.argument",
     .before_word = "--",
     .hf_models = true,
+    .adapters = true,
     .marks = {.order = 0, .launch = IsLaunch},
     .releases = kReleases,
     .core_release = [](int) { return kRecommendedCore; },

@@ -4,6 +4,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "resolver/catalog/bridge_fields.h"
 #include "resolver/render/flag_words.h"
 #include "resolver/stacks/ms_swift/arguments.h"
 #include "resolver/stacks/ms_swift/dialect.h"
@@ -52,6 +53,33 @@ std::string Program(const Environment& env) {
 
 }  // namespace
 
+namespace {
+
+// What is no knob of its own dataclass's usual training.
+void WriteAdapters(const Config& config, LaunchWriter* words, Launch* launch) {
+  if (!AdaptersConfigured(config)) return;
+  launch->words.push_back(words->At(K::peft_scheme));
+  words->Word("--tuner_type");
+  words->Word("lora");
+  for (const SwiftAdapterArgument& argument : kSwiftAdapterArguments) {
+    const Value& value = config.Get(argument.knob);
+    const absl::StatusOr<Value> usual = ValueFromJson(argument.default_json);
+    if (value.is_none() || (usual.ok() && SameWords(*usual, value))) continue;
+    launch->words.push_back(words->At(argument.knob));
+    words->Word(absl::StrCat("--", argument.name));
+    if (!value.is_list()) words->Word(WordOf(value));
+    for (const Value& item : value.list()) words->Word(WordOf(item));
+  }
+}
+
+bool IsAdapterArgument(Knob knob) {
+  return knob == K::peft_scheme || knob == K::peft_share_expert_adapters ||
+         std::any_of(std::begin(kSwiftAdapterArguments), std::end(kSwiftAdapterArguments),
+                     [knob](const SwiftAdapterArgument& argument) { return argument.knob == knob; });
+}
+
+}  // namespace
+
 Launch RenderMsSwift(const RenderInput& input) {
   Launch launch;
   launch.env = input.vars;
@@ -74,11 +102,13 @@ Launch RenderMsSwift(const RenderInput& input) {
     }
     for (const Value& item : value.list()) words.Word(WordOf(item));
   }
+  WriteAdapters(input.config, &words, &launch);
   std::vector<std::string> extras;
   input.config.ForEachNotDefault([&](Knob knob) {
     const Origin origin = input.config.origin(knob);
     if (!Chosen(origin) || origin == Origin::kModel || SaidElsewhere(knob)) return;
-    if (!WordFor(knob, "ms_swift.argument").empty() || input.config.Get(knob).is_none()) return;
+    if (IsAdapterArgument(knob) || !WordFor(knob, "ms_swift.argument").empty()) return;
+    if (input.config.Get(knob).is_none()) return;
     if (!whole || Row(knob).section != Section::kModel) return launch.unspelled.push_back(knob);
     extras.push_back(absl::StrCat("\"", Name(knob), "\": ", input.config.Get(knob).ToJson()));
   });

@@ -75,6 +75,7 @@ class Reader {
     TakeModel();
     SetDerived();
     SetBatch();
+    adapters_ = words_.Number("actor_rollout_ref.model.lora.rank", 0).value_or(1) > 0;
     TakeMemoryOfOthers();
     CheckVerl(words_, gpus_, &out_);
   }
@@ -186,8 +187,7 @@ class Reader {
   // (verl/workers/megatron_workers.py:734); the reference model; the critic.
   void TakeMemoryOfOthers() {
     MemoryOfOthers& others = out_.others;
-    const auto rank = words_.Number("actor_rollout_ref.model.lora.rank", 0);
-    if (rank.value_or(1) > 0) others.not_modelled = "LoRA adapters";
+    if (adapters_) TakeAdapters();
     if (words_.all().empty() || !words_.Bool("actor_rollout_ref.hybrid_engine", true).value_or(true)) return;
     const bool trainer = words_.module().empty() || words_.module() == "verl.trainer.main_ppo";
     if (!trainer) return;  // its rollouts run on GPUs of their own
@@ -199,12 +199,29 @@ class Reader {
     if (share.has_value() && share->is_number()) others.gpu_share = share->real();
   }
 
-  // verl/trainer/ppo/utils.py:76; its parameters stay on the GPU unless they are offloaded.
+  // Of Megatron-Bridge's classes (verl/workers/config/megatron_peft.py:17).
+  void TakeAdapters() {
+    knobs_.Set(K::peft_scheme, "lora");
+    for (const VerlAdapterKey& key : kVerlAdapterKeys) {
+      const VerlOverride* const written = words_.Find(key.path);
+      if (written == nullptr) continue;
+      absl::StatusOr<Value> value = ReadHydraValue(written->text);
+      if (written->unknown || !value.ok()) {
+        out_.others.not_modelled = "LoRA adapters of unknown size";
+      } else {
+        knobs_.Take(key.knob, *std::move(value), written->at);
+      }
+    }
+  }
+
+  // verl/trainer/ppo/utils.py:76; its parameters stay on the GPU unless they are offloaded. Without its adapters the
+  // actor is one, too (ray_trainer.py:302).
   bool HasReference() const {
     const bool asked = words_.Bool(Actor("use_kl_loss"), false).value_or(true) ||
                        words_.Bool("algorithm.use_kl_in_reward", false).value_or(true);
     const bool offloaded = words_.Bool(Actor("megatron.param_offload"), false).value_or(false);
-    return asked && !words_.Bool("actor_rollout_ref.ref.megatron.param_offload", offloaded).value_or(false);
+    if (!asked || adapters_) return false;
+    return !words_.Bool("actor_rollout_ref.ref.megatron.param_offload", offloaded).value_or(false);
   }
   // :86; its state stays on the GPU unless all of it is offloaded.
   bool HasCritic() const {
@@ -223,7 +240,8 @@ class Reader {
   const VerlWords words_;
   ParseResult& out_;
   WrittenKnobs knobs_;
-  int64_t gpus_ = 0;  // of the actor; 0: not known
+  int64_t gpus_ = 0;       // of the actor; 0: not known
+  bool adapters_ = false;  // are trained in place of the weights
 };
 
 }  // namespace

@@ -109,7 +109,21 @@ TEST(ParseVerl, SaysWhatElseHoldsTheGpusMemory) {
   EXPECT_EQ(Read(reference).others.holder, "the reference model");
   EXPECT_EQ(Read(absl::StrCat(reference, " actor_rollout_ref.ref.megatron.param_offload=True")).others.holder, "");
   EXPECT_EQ(Read(absl::StrCat(kGrpo, " algorithm.adv_estimator=gae")).others.holder, "the critic");
-  EXPECT_EQ(Read(absl::StrCat(kGrpo, " actor_rollout_ref.model.lora.rank=16")).others.not_modelled, "LoRA adapters");
+}
+
+TEST(ParseVerl, ReadsTheAdaptersThatAreTrained) {
+  const std::string words = absl::StrCat(kGrpo, " actor_rollout_ref.model.lora.rank=16 "
+                                                "actor_rollout_ref.model.lora.target_modules=[linear_qkv] "
+                                                "actor_rollout_ref.actor.use_kl_loss=True");
+  const ParseResult parsed = Read(words);
+  EXPECT_EQ(Final(parsed, K::peft_scheme), Value("lora"));
+  EXPECT_EQ(Final(parsed, K::peft_dim), Value(16));
+  EXPECT_EQ(Final(parsed, K::peft_target_modules), Value(Value::List{Value("linear_qkv")}));
+  EXPECT_EQ(parsed.others.holder, "") << "the actor without its adapters is the reference model";
+  EXPECT_EQ(parsed.others.not_modelled, "");
+  EXPECT_EQ(Final(Read(kGrpo), K::peft_scheme), std::nullopt);
+  EXPECT_EQ(Read(absl::StrCat(kGrpo, " actor_rollout_ref.model.lora.rank=$R")).others.not_modelled,
+            "LoRA adapters of unknown size");
 }
 
 TEST(ParseVerl, NamesAModelByTheEndOfItsFolder) {

@@ -48,6 +48,7 @@ const Stack kVerlStack = {
     .vocabulary = "verl.path",
     .before_word = "actor_rollout_ref.actor.",
     .hf_models = true,
+    .adapters = true,
     .marks = {.order = 0, .launch = IsLaunch},
     .releases = kReleases,
     .core_release = [](int) { return kPinnedCore; },

@@ -47,4 +47,18 @@ class VerlWords {
   bool clear_ = true;
 };
 
+// What says which adapters are trained (verl/trainer/config/ppo_megatron_trainer.yaml:40); a rank of 0: none.
+struct VerlAdapterKey {
+  absl::string_view path;
+  Knob knob{};
+};
+inline constexpr VerlAdapterKey kVerlAdapterKeys[] = {
+    {"actor_rollout_ref.model.lora.type", Knob::peft_scheme},
+    {"actor_rollout_ref.model.lora.rank", Knob::peft_dim},
+    {"actor_rollout_ref.model.lora.alpha", Knob::peft_alpha},
+    {"actor_rollout_ref.model.lora.dropout", Knob::peft_dropout},
+    {"actor_rollout_ref.model.lora.target_modules", Knob::peft_target_modules},
+    {"actor_rollout_ref.model.lora.exclude_modules", Knob::peft_exclude_modules},
+};
+
 }  // namespace flightplan

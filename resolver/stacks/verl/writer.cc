@@ -5,10 +5,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "resolver/base/saturating.h"
+#include "resolver/catalog/bridge_fields.h"
 #include "resolver/read/hydra_value.h"
 #include "resolver/render/flag_words.h"
 #include "resolver/stacks/required_inputs.h"
 #include "resolver/stacks/verl/dialect.h"
+#include "resolver/stacks/verl/words.h"
 
 namespace flightplan {
 namespace {
@@ -41,6 +43,19 @@ bool Chosen(Origin origin) {
   return origin != Origin::kAbsent && origin != Origin::kUpstream && origin != Origin::kModel;
 }
 
+// False: it is no knob of the adapters, or one that verl has no word for.
+bool WriteAdapter(const RenderInput& input, Knob knob, LaunchWriter* words, Launch* launch) {
+  if (Row(knob).section != Section::kPeft) return false;
+  if (!AdaptersConfigured(input.config)) return true;
+  const auto* const key = std::find_if(std::begin(kVerlAdapterKeys), std::end(kVerlAdapterKeys),
+                                       [knob](const VerlAdapterKey& row) { return row.knob == knob; });
+  if (key == std::end(kVerlAdapterKeys)) return false;
+  const Value& value = input.config.Get(knob);
+  launch->words.push_back(words->At(knob));
+  words->Line(absl::StrCat(key->path, "=", value == Value("mcore_lora") ? "lora" : WriteHydraValue(value)));
+  return true;
+}
+
 // Writes each knob that was chosen; unspelled where verl has no place for it.
 void WriteKnobs(const RenderInput& input, bool whole, LaunchWriter* words, Launch* launch) {
   for (int i = 0; i < kKnobCount; ++i) {
@@ -49,6 +64,7 @@ void WriteKnobs(const RenderInput& input, bool whole, LaunchWriter* words, Launc
     const bool elsewhere = std::find(std::begin(kElsewhere), std::end(kElsewhere), knob) != std::end(kElsewhere);
     if (!Chosen(origin) || (elsewhere && (whole || knob != K::micro_batch_size))) continue;
     const Value& value = input.config.Get(knob);
+    if (Config::Given(origin) && WriteAdapter(input, knob, words, launch)) continue;
     const absl::string_view path = WordFor(knob, "verl.path");
     const absl::StatusOr<Value> usual = ValueFromJson(WordFor(knob, "verl.default"));
     if (!path.empty()) {
