@@ -475,6 +475,43 @@ TEST(ResolveConfig, OffersToMoveTheOptimizerWhereThatCostsLeast) {
   EXPECT_EQ(after.estimate().fit(), v1::FIT_VERDICT_FITS);
 }
 
+// Where the stack takes a decision back, memory is that of what is printed.
+TEST(ResolveConfig, WeighsMemoryOfWhatIsPrinted) {
+  v1::ResolveConfigRequest request;
+  request.mutable_model()->set_name("deepseek-v4-pro");
+  request.mutable_hardware()->set_gpu("b300-sxm");
+  request.mutable_hardware()->set_gpu_count(512);
+  request.mutable_workload()->set_seq_length(4096);
+  request.mutable_workload()->set_global_batch_size(1024);
+  request.mutable_target()->set_framework("megatron-lm");
+  request.mutable_software()->set_te_version("2.12.0");
+  request.set_stage(v1::STAGE_TUNE);
+  request.mutable_layout()->set_tensor_model_parallel_size(1);
+  request.mutable_layout()->set_pipeline_model_parallel_size(8);
+  request.mutable_layout()->set_expert_model_parallel_size(64);
+  v1::KnobSetting& pin = *request.add_pinned_knobs();
+  pin.set_name("overlap_moe_expert_parallel_comm");
+  pin.mutable_value()->set_bool_value(true);
+  v1::ResolveConfigResponse open;
+  ASSERT_TRUE(TestResolver().ResolveConfig(request, &open).ok());
+  for (const v1::ConfigEntry& entry : open.config()) {
+    if (entry.name() != "virtual_pipeline_model_parallel_size") continue;
+    request.mutable_layout()->set_virtual_pipeline_model_parallel_size(
+        std::max(1, static_cast<int>(entry.value().int_value())));
+  }
+  for (const v1::Decision& decision : open.decisions()) {
+    if (decision.name().rfind("recompute", 0) != 0 && decision.name().rfind("optimizer", 0) != 0) continue;
+    v1::KnobSetting& same = *request.add_pinned_knobs();
+    same.set_name(decision.name());
+    *same.mutable_value() = decision.value();
+  }
+  v1::ResolveConfigResponse given;
+  ASSERT_TRUE(TestResolver().ResolveConfig(request, &given).ok());
+  EXPECT_NEAR(open.estimate().stages(0).total_bytes().value(), given.estimate().stages(0).total_bytes().value(),
+              0.01 * given.estimate().stages(0).total_bytes().value());
+  EXPECT_EQ(open.outcome(), given.outcome());
+}
+
 // What the answer took from the image of its stack: "te=2.17.1 dispatchers=deepep,hybridep"; empty: nothing.
 std::string TakenFromImage(const v1::ResolveConfigRequest& request) {
   v1::ResolveConfigResponse answer;

@@ -36,6 +36,9 @@ absl::Status ForecastPlan(std::optional<ModelShape> shape, const EvidenceSnapsho
   return absl::OkStatus();
 }
 
+// How often decisions may be taken back and the memory weighed anew; one more round is rare.
+constexpr int kMostWeighed = 3;
+
 // The decisions hold closed formulas against the memory. Where there is a forecast, its findings say what fits, and a
 // second figure beside them would be another story.
 bool ToldByForecast(const Finding& decided, const EstimatedPlan& estimate) {
@@ -64,13 +67,24 @@ absl::StatusOr<ResolvedPlan> Resolve(NormalizedIntent intent, const EvidenceSnap
   DecidedPlan decided = Decide(
       intent, derived,
       reported.has_pairs() ? reported.PairsOf(ModelClass(intent.model)) : absl::Span<const Measurement* const>());
-  const Placement placement = PlaceLayout(decided.config, intent.env);
-  EstimatedPlan estimate = Estimate(intent, derived.shape, placement, decided.config, decided.env);
-  const FitVerdict forecast_fit = estimate.fit;
-  ApplyMemoryEvidence(intent, decided.config, evidence, &estimate, &intent.findings);
-  ReportMeasuredPeak(intent, estimate, &intent.findings);
-  const Found found{OpenLayoutFields(intent), std::move(derived.missing_features), estimate.memory(), std::nullopt};
-  SettledPlan settled = Settle(std::move(decided), intent.env, found);
+  const size_t asked_findings = intent.findings.size();
+  const std::vector<std::string> open_fields = OpenLayoutFields(intent);
+  Placement placement;
+  EstimatedPlan estimate;
+  FitVerdict forecast_fit{};
+  SettledPlan settled;
+  settled.plan = std::move(decided);
+  // A decision that was taken back may have been what the plan fitted by, so memory is weighed again.
+  for (int round = 0; round == 0 || (!settled.as_decided && round < kMostWeighed); ++round) {
+    intent.findings.resize(asked_findings);
+    placement = PlaceLayout(settled.plan.config, intent.env);
+    estimate = Estimate(intent, derived.shape, placement, settled.plan.config, settled.plan.env);
+    forecast_fit = estimate.fit;
+    ApplyMemoryEvidence(intent, settled.plan.config, evidence, &estimate, &intent.findings);
+    ReportMeasuredPeak(intent, estimate, &intent.findings);
+    const Found found{open_fields, derived.missing_features, estimate.memory(), std::nullopt};
+    settled = Settle(std::move(settled.plan), intent.env, found);
+  }
   Environment env = intent.env;
   env.vars = settled.plan.env;  // from here on the environment is that of the launch
 
