@@ -145,8 +145,13 @@ void MarkDecided(Knob knob, ResolvedPlan* plan) {
 }
 
 void MarkDecided(Knob knob, absl::string_view rule, const std::string& reason, ResolvedPlan* plan) {
-  if (plan->run.config.origin(knob) != Origin::kCaller) return;
+  // What a command line spells by another flag comes back from the stack as its own (derive/target_knobs.h).
+  const bool respelled = knob == K::virtual_pipeline_model_parallel_size &&
+                         plan->run.config.origin(K::num_virtual_stages_per_pipeline_rank) == Origin::kCaller &&
+                         !PinOf(plan->intent, K::num_virtual_stages_per_pipeline_rank).has_value();
+  if (plan->run.config.origin(knob) != Origin::kCaller && !respelled) return;
   MarkDecided(knob, plan);
+  if (respelled) MarkDecided(K::num_virtual_stages_per_pipeline_rank, plan);
   Decision* const decision = DecisionOf(knob, plan);
   decision->rule_id = rule;
   decision->reason = reason;

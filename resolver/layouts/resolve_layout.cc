@@ -375,8 +375,22 @@ GivenKnobs WeighedKnobs(const ResolvedPlan& plan) {
   return knobs;
 }
 
-// What the forecast settled at the best number of virtual stages holds at the others, too, where their own gain was a
-// little short of it: else the word that is given back would find another number.
+// How the best number of virtual stages is executed, apart from what hangs on the memory of each.
+GivenKnobs SharedKnobs(const ResolvedPlan& plan) {
+  GivenKnobs knobs = WeighedKnobs(plan);
+  for (const Knob knob : {K::moe_token_dispatcher_type, K::moe_flex_dispatcher_backend,
+                          K::overlap_moe_expert_parallel_comm, K::cuda_graph_impl, K::cuda_graph_modules}) {
+    const Config& config = plan.decided.config;
+    const bool decided = config.origin(knob) == Origin::kDecided && FindDecision(plan.decided.decisions, knob);
+    const bool known = std::any_of(knobs.begin(), knobs.end(), [&](const auto& given) { return given.first == knob; });
+    if (decided && !known) knobs.emplace_back(knob, config.Get(knob));
+  }
+  return knobs;
+}
+
+// How the best number of virtual stages is executed holds at the others, too, where their own gain was a little short
+// of it, or their decisions, one after the other, came out otherwise: else the word that is given back would find
+// another number.
 absl::Status ShareExecution(const GivenKnobs& given, const NormalizedIntent& intent, const EvidenceSnapshot& evidence,
                             std::vector<StagedPlan>* plans) {
   if (given.empty()) return absl::OkStatus();
@@ -390,6 +404,8 @@ absl::Status ShareExecution(const GivenKnobs& given, const NormalizedIntent& int
     GiveKnobs(given, &asked);
     FLIGHTPLAN_ASSIGN_OR_RETURN(ResolvedPlan tried, Resolve(std::move(asked), evidence));
     if (tried.step == nullptr || !Launchable(tried) || tried.step_us() >= own.plan.step_us()) continue;
+    const double capacity = MemoryOf(own.plan.intent.gpu).capacity;
+    if (capacity > 0 && MostMemory(tried) > std::max(kRoom * capacity, MostMemory(own.plan))) continue;
     TellAsDecided(own.plan, given, &tried);
     own.plan = std::move(tried);
   }
@@ -414,7 +430,7 @@ absl::StatusOr<ResolvedPlan> ResolveLayout(const NormalizedIntent& intent, const
   if (plans.empty()) return Execute(intent, evidence);
   FLIGHTPLAN_RETURN_IF_ERROR(ExecuteStages(search.AsIn(plans.front().plan), intent, evidence, &tried, &plans));
   FLIGHTPLAN_RETURN_IF_ERROR(
-      ShareExecution(WeighedKnobs(FewestStagesOfTheFastest(plans).plan), intent, evidence, &plans));
+      ShareExecution(SharedKnobs(FewestStagesOfTheFastest(plans).plan), intent, evidence, &plans));
   ResolvedPlan best = std::move(FewestStagesOfTheFastest(plans).plan);
   MarkDecided(K::virtual_pipeline_model_parallel_size, kLayoutDecision, kLeftOpen, &best);
   best.intent.layout = intent.layout;

@@ -47,6 +47,12 @@ VirtualStageSearch::VirtualStageSearch(const NormalizedIntent& intent) {
   if (!Open(intent)) return;
   open_ = PrepareSearch(WithGivenSizes(intent), &search_).ok() && search_.question.rates.known;
   search_.question.keep = kMostFound;
+  // As it will be executed: another split of the layers is a word of its own.
+  search_.question.stages = [all = search_.question.stages](int pp, int vpp) {
+    std::vector<const StageLayout*> splits = all(pp, vpp);
+    if (splits.size() > 1) splits.resize(1);
+    return splits;
+  };
 }
 
 std::vector<VirtualStages> VirtualStageSearch::AsDecided() {
