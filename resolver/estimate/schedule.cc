@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <limits>
 
+#include "resolver/derive/layer_bytes.h"
+
 namespace flightplan {
 namespace {
 
@@ -16,6 +18,9 @@ constexpr double kHostOptimizerBytes = 28;  // that the host's optimizer moves f
 constexpr double kHostBehind = 0.3;         // of the shorter of copies and arithmetic, what the longer does not hide
 constexpr double kOffloadedBytes = 34;      // a token's hidden state a layer: what leaves and comes back
 constexpr double kOffloadSlows = 0.04;      // of those copies: what they cost the compute beside them
+// The same of modules' activations. Of one published pair: DeepSeek-V3 (TP1 PP8 EP32 VPP4, MXFP8) 169 -> 151 GB and
+// 945 -> 930 TFLOP/s (arXiv:2603.07685, table 5), which is what offloading expert_fc1 frees.
+constexpr double kModuleOffloadSlows = 0.14;
 
 // Jitter between ranks and gaps between kernels stretch what the GPUs do.
 void Stretch(double by, StepParts* parts) {
@@ -229,12 +234,41 @@ OnceAStep Schedule::OnceOf(const RankContents& rank, const RankPace& pace) const
   return {DataParallel(parameters, pace), OptimizerUs(parameters), k_.step_fixed_us};
 }
 
-// Activations of whole layers leave and come back beside the compute.
-double Schedule::OffloadUs(const RankPace& pace) const {
-  if (plan_.offload_layers <= 0) return 0;
+// Of a microbatch, that modules hand to the host in the forward and take back in the backward.
+double Schedule::OffloadedBytes(const RankContents& rank) const {
+  if (plan_.offload_modules == 0 || work_.shape == nullptr || plan_.recompute == RecomputeMode::kFullUniform) return 0;
+  double bytes = 0, layers = 0;
+  for (size_t i = 0; i < static_cast<size_t>(work_.kind_count); ++i) {
+    const double count = LayersOf(rank, i);
+    if (count <= 0) continue;
+    layers += count;
+    bytes += count * BytesOfLayer(*work_.shape, plan_, work_.shape->kinds[i]).offloaded;
+  }
+  // The layers that full recompute replays keep their input alone.
+  const double replayed = plan_.recompute == RecomputeMode::kFullBlock
+                              ? static_cast<double>(plan_.recompute_layers) * std::max(1, plan_.vpp)
+                              : 0;
+  return layers > replayed ? bytes * (1 - replayed / layers) * plan_.offload_fraction : 0;
+}
+
+// Each way beside its own pass: what the link does not get done there is waited for.
+double Schedule::ModuleOffloadUs(const RankContents& rank, const RankPace& pace) const {
+  const double copy = OffloadedBytes(rank) * rates_.host_link_us;
+  if (copy <= 0) return 0;
+  double us = 0;
+  for (const double pass : {pace.alone_fwd, pace.alone_bwd}) {
+    us += std::max(0.0, copy - kBesideCompute * pass) + kModuleOffloadSlows * std::min(copy, pass);
+  }
+  return us * microbatches_;
+}
+
+// Activations of whole layers, or of modules, leave and come back beside the compute.
+double Schedule::OffloadUs(const RankContents& rank, const RankPace& pace) const {
+  const double modules = ModuleOffloadUs(rank, pace);
+  if (plan_.offload_layers <= 0) return modules;
   const double copy =
       batch_.tokens / t_ * h_ * kOffloadedBytes * plan_.offload_layers * rates_.host_link_us * microbatches_;
-  return std::max(0.0, copy - kBesideCompute * microbatches_ * pace.alone) +
+  return modules + std::max(0.0, copy - kBesideCompute * microbatches_ * pace.alone) +
          kOffloadSlows * std::min(copy, microbatches_ * pace.alone);
 }
 
@@ -275,7 +309,7 @@ void Schedule::AddParts(const RankContents& slowest, StepForecast* out) const {
   out->parts.data_parallel += once.data_parallel.exposed;
   out->hidden.data_parallel += once.data_parallel.hidden;
   out->parts.optimizer = once.optimizer;
-  out->parts.memory_bound += OffloadUs(pace_);
+  out->parts.memory_bound += OffloadUs(slowest, pace_);
   Stretch(k_.stack_overhead, &out->parts);
   out->us = out->parts.total();
 }

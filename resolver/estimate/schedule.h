@@ -56,8 +56,8 @@ class Schedule {
   LayerTime TimeOf(const RankContents& rank) const;
   RankPace MicrobatchPace(const LayerTime& rank) const;
   OnceAStep OnceOf(const RankContents& rank, const RankPace& pace) const;
-  // Of a step in which whole layers' activations go to the host and nothing hides it.
-  double OffloadUs(const RankPace& pace) const;
+  // What activations on their way to the host and back add to a step of this rank.
+  double OffloadUs(const RankContents& rank, const RankPace& pace) const;
   PipelineTransfer TransferOf(double microbatches) const;
 
  private:
@@ -81,6 +81,8 @@ class Schedule {
   DataParallelTimes DataParallel(const RankParameters& parameters, const RankPace& pace) const;
   RankParameters CountParameters(const RankContents& rank) const;
   double OptimizerUs(const RankParameters& parameters) const;
+  double OffloadedBytes(const RankContents& rank) const;
+  double ModuleOffloadUs(const RankContents& rank, const RankPace& pace) const;
   bool HasUnmeasuredAttention() const;
   void AddInterval(StepForecast* out) const;
 

@@ -143,7 +143,7 @@ RankDetail DetailRank(const RankContents& contents, const Schedule& schedule) {
   detail.time = schedule.TimeOf(contents);
   detail.pace = schedule.MicrobatchPace(detail.time);
   detail.once = schedule.OnceOf(contents, detail.pace);
-  detail.offload = schedule.OffloadUs(detail.pace);
+  detail.offload = schedule.OffloadUs(contents, detail.pace);
   return detail;
 }
 

@@ -114,6 +114,34 @@ TEST(ForecastStep, NeverBeatsItsLowerBound) {
   }
 }
 
+// Published pair: 945 -> 930 TFLOP/s (arXiv:2603.07685, table 5).
+TEST(ForecastStep, ModulesOnTheHostCostWhatWasPublished) {
+  Case c("deepseek-v3", "gb200", 256, 8, 4);
+  c.plan.ep = 32;
+  c.plan.global_batch_size = 8192;
+  c.plan.precision = GemmPrecision::kMxfp8;
+  const double without = c.Forecast().us;
+  c.plan.offload_modules = kOffloadExpertFc1;
+  EXPECT_NEAR(c.Forecast().us / without, 945.0 / 930, 0.003);
+}
+
+TEST(ForecastStep, ModulesOnTheHostCostMoreOverASlowerLinkAndForMoreOfThem) {
+  const auto longer = [](const char* gpu, unsigned modules, RecomputeMode recompute) {
+    Case c("qwen3-235b-a22b", gpu, 256, 8);
+    c.plan.ep = 32;
+    c.plan.recompute = recompute;
+    const double without = c.Forecast().us;
+    c.plan.offload_modules = static_cast<uint16_t>(modules);
+    return c.Forecast().us / without - 1;
+  };
+  const double c2c = longer("gb200", kOffloadExpertFc1, RecomputeMode::kNone);
+  const double pcie = longer("b200", kOffloadExpertFc1, RecomputeMode::kNone);
+  EXPECT_GT(c2c, 0.001);
+  EXPECT_GT(pcie, 1.5 * c2c);
+  EXPECT_GT(longer("gb200", kOffloadExpertFc1 | kOffloadMoeAct, RecomputeMode::kNone), c2c);
+  EXPECT_EQ(longer("gb200", kOffloadExpertFc1, RecomputeMode::kFullUniform), 0) << "nothing is kept but inputs";
+}
+
 TEST(ForecastStep, MoreVirtualStagesShrinkTheBubble) {
   const double plain = Case("llama-3.1-70b", "h100", 64, 4).Forecast().parts.bubble;
   const double interleaved = Case("llama-3.1-70b", "h100", 64, 4, 5).Forecast().parts.bubble;

@@ -190,6 +190,7 @@ ModelWork WorkOf(const ModelShape& shape) {
   work.totals = shape.totals;
   work.mtp_layers = shape.mtp_layers;
   work.mtp_depths = D(shape.mtp_depths);
+  work.shape = std::make_shared<const ModelShape>(shape);
   for (size_t i = 0; i < static_cast<size_t>(shape.kind_count); ++i) {
     const LayerKind& kind = shape.kinds[i];
     LayerWork& layer = work.kinds[i];

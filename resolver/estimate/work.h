@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 
 #include "resolver/derive/adapters.h"
 #include "resolver/derive/shape.h"
@@ -59,6 +60,7 @@ struct ModelWork {
   KindCounts totals{};      // layers of each kind, MTP not counted
   KindCounts mtp_layers{};  // of one MTP depth
   double mtp_depths = 0;
+  std::shared_ptr<const ModelShape> shape;  // that it was made of: what its layers keep for the backward
 };
 
 ModelWork WorkOf(const ModelShape& shape);

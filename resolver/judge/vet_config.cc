@@ -86,7 +86,9 @@ class PatchForecast {
       const WeighedConfig weighed = EstimateConfig(inputs_, config, env);
       return weighed.estimate.has_value() ? OutcomeOf({}, &*weighed.estimate, 0) : FixOutcome();
     }
-    for (const Assignment& assignment : patch) config.Set(assignment.knob, assignment.value, Origin::kCaller);
+    for (const Assignment& assignment : patch) {
+      if (assignment.env_var.empty()) config.Set(assignment.knob, assignment.value, Origin::kCaller);
+    }
     return With(config, stages_);
   }
 

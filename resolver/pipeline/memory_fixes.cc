@@ -75,6 +75,37 @@ void AddSelective(const Config& c, std::vector<Patch>* out) {
   }
 }
 
+// Activations of modules on the host, the largest ones first (megatron/core/transformer/transformer_config.py:2131).
+void AddActivationOffload(const Config& c, std::vector<Patch>* out) {
+  const Origin origin = c.origin(K::fine_grained_activation_offloading);
+  if (origin == Origin::kAbsent || origin == Origin::kCaller || c.origin(K::offload_modules) == Origin::kAbsent ||
+      c.Get(K::fine_grained_activation_offloading).truthy() || c.Get(K::cpu_offloading).truthy() ||
+      c.Get(K::recompute_granularity).text() == "full") {
+    return;
+  }
+  std::vector<Modules> sets;
+  if (c.Get(K::num_moe_experts).integer() > 0) {
+    sets = {{Value("expert_fc1")}, {Value("moe_act")}, {Value("expert_fc1"), Value("moe_act")}};
+  }
+  // Graphs cannot capture what is offloaded.
+  if (c.Get(K::cuda_graph_impl).is_none() || c.Get(K::cuda_graph_impl).text() == "none") {
+    sets.push_back({Value("core_attn"), Value("attn_proj")});
+  }
+  // What is computed again now is what the figures are of; else the room that comes would be spent there.
+  Patch kept;
+  for (const Knob knob : {K::recompute_granularity, K::recompute_modules}) {
+    if (knob == K::recompute_modules && c.Get(K::recompute_granularity).is_none()) break;
+    if (c.origin(knob) != Origin::kCaller) kept.push_back(Set(knob, c.Get(knob)));
+  }
+  for (Modules& modules : sets) {
+    Patch& patch = out->emplace_back();
+    patch = {Set(K::fine_grained_activation_offloading, Value(true)),
+             Set(K::offload_modules, Value(std::move(modules)))};
+    patch.insert(patch.end(), kept.begin(), kept.end());
+    patch.push_back({Knob{}, "NVTE_CPU_OFFLOAD_V1", Value("1")});  // from Transformer Engine 2.10 on
+  }
+}
+
 // Half of the optimizer's state on the host, or all of it, with what lets its copies run beside the step.
 void AddOptimizerOffload(const Config& c, std::vector<Patch>* out) {
   if (c.origin(K::optimizer_cpu_offload) == Origin::kAbsent || c.Get(K::optimizer_cpu_offload).truthy()) return;
@@ -101,6 +132,7 @@ void AddExecution(const Config& c, std::vector<Patch>* out) {
   if (const int64_t batch = SizeIn(c, K::micro_batch_size); batch % 2 == 0) {
     out->push_back({Set(K::micro_batch_size, Value(batch / 2))});
   }
+  AddActivationOffload(c, out);
   AddOptimizerOffload(c, out);
 }
 

@@ -100,6 +100,7 @@ std::optional<FixOutcome> ForecastOf(const ResolvedPlan& plan, const Patch& patc
   const PlannedStep& at = *plan.step;
   Config config = plan.decided.config;
   for (const Assignment& assignment : patch) {
+    if (!assignment.env_var.empty()) continue;  // none of them frees memory
     if (assignment.knob == K::pipeline_model_parallel_size) return FixOutcome();
     config.Set(assignment.knob, assignment.value, Origin::kCaller);
   }
