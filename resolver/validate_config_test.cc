@@ -595,6 +595,7 @@ TEST(ValidateConfig, BridgesTrainingBatchIsAFaultOfItsOwn) {
     if (finding.rule_id() != "batch.eval-gbs-divisible") continue;
     ASSERT_EQ(finding.fixes_size(), 1);
     EXPECT_EQ(KnobsOf(finding.fixes(0)), (std::set<std::string>{"global_batch_size"}));
+    EXPECT_TRUE(absl::StrContains(finding.seen(), "training: 100 is no multiple of 8")) << finding.seen();
   }
 }
 

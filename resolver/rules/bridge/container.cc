@@ -147,7 +147,8 @@ const Rule kRules[] = {
      .reads = {K::global_batch_size, K::micro_batch_size, K::eval_global_batch_size, K::eval_micro_batch_size,
                K::data_parallel_size},
      .when = EvalBatchIndivisible,
-     .needs = "the validation batch, which defaults to the training batch, is a multiple of micro batch x DP",
+     .needs = "the global batch, of training and of validation, which follows it where it is not set, is a multiple of "
+              "micro batch x DP",
      .fix =
          [](F f) {
            // Validation alone can be rounded up where training comes out even.
@@ -156,7 +157,12 @@ const Rule kRules[] = {
            const int64_t next = SaturatingMul(EvalGlobalBatch(f) / step + 1, step);
            return std::vector<Patch>{{Assign(K::eval_global_batch_size, next)}};
          },
-     .detail = [](F f) { return absl::StrCat(EvalGlobalBatch(f), " is no multiple of ", EvalStep(f)); }},
+     .detail = [](F f) -> std::string {
+       if (!TrainingBatchIndivisible(f)) {
+         return absl::StrCat("validation: ", EvalGlobalBatch(f), " is no multiple of ", EvalStep(f));
+       }
+       return absl::StrCat("training: ", f.num(K::global_batch_size), " is no multiple of ", TrainingStep(f));
+     }},
     {.id = "batch.gbs-divisible",
      .area = "divisibility",
      .at = {Phase::kMesh, 381},
