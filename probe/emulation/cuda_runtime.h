@@ -5,8 +5,9 @@
 // Work is queued on streams and runs at the next synchronisation, in a drawn order that events and streams allow
 // (streams.cc). The threads of a block are fibres that give way at barriers and warp operations (threads.cc); blocks
 // run one after the other. Whatever the hardware leaves open goes against the code: copies land late, or at once, or at
-// some poll; matrix instructions compute after everyone else had a turn. probe/emulation/mutations.py holds that it
-// notices.
+// some poll; matrix instructions compute after everyone else had a turn. Several devices run in a drawn order, too, and
+// kernels may wait for each other half-way; a store to a peer's memory arrives when it is fenced, and else with
+// the end of the kernel. probe/emulation/mutations.py holds that it notices.
 #pragma once
 
 #include <algorithm>
@@ -49,7 +50,15 @@ inline float4 make_float4(float x, float y, float z, float w) { return {x, y, z,
 
 // ---- Host side. Every function returns cudaSuccess or says at once on standard error what was wrong, and ends.
 
-enum cudaError_t { cudaSuccess = 0, cudaErrorInvalidValue = 1, cudaErrorMemoryAllocation = 2, cudaErrorNotReady = 600 };
+enum cudaError_t {
+  cudaSuccess = 0,
+  cudaErrorInvalidValue = 1,
+  cudaErrorMemoryAllocation = 2,
+  cudaErrorInvalidDevice = 101,
+  cudaErrorInvalidResourceHandle = 400,
+  cudaErrorNotReady = 600,
+  cudaErrorPeerAccessAlreadyEnabled = 704,
+};
 enum cudaMemcpyKind { cudaMemcpyHostToDevice = 1, cudaMemcpyDeviceToHost = 2, cudaMemcpyDeviceToDevice = 3 };
 enum cudaStreamCaptureStatus { cudaStreamCaptureStatusNone = 0, cudaStreamCaptureStatusActive = 1 };
 enum cudaStreamCaptureMode { cudaStreamCaptureModeThreadLocal = 1 };
@@ -64,7 +73,7 @@ enum cudaDeviceAttr {
 inline constexpr unsigned cudaDeviceScheduleBlockingSync = 4, cudaInitDeviceFlagsAreValid = 1;
 inline constexpr unsigned cudaStreamNonBlocking = 1, cudaEventDisableTiming = 2;
 inline constexpr unsigned cudaEventRecordDefault = 0, cudaEventRecordExternal = 1;
-inline constexpr unsigned cudaHostAllocDefault = 0, cudaHostAllocMapped = 2;
+inline constexpr unsigned cudaHostAllocDefault = 0, cudaHostAllocPortable = 1, cudaHostAllocMapped = 2;
 
 struct EmulatedStream;
 struct EmulatedEvent;
@@ -79,6 +88,9 @@ const char* cudaGetErrorString(cudaError_t error);
 cudaError_t cudaGetLastError();
 cudaError_t cudaInitDevice(int device, unsigned flags, unsigned how);
 cudaError_t cudaSetDevice(int device);
+cudaError_t cudaGetDevice(int* device);
+cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer);
+cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned flags);
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device);
 cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest);
 cudaError_t cudaDeviceSynchronize();
@@ -102,6 +114,8 @@ cudaError_t cudaHostGetDevicePointer(T** device, void* host, unsigned) {
 cudaError_t cudaFree(void* memory);
 cudaError_t cudaFreeHost(void* memory);
 cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream);
+cudaError_t cudaMemcpyPeerAsync(void* to, int to_device, const void* from, int from_device, size_t bytes,
+                                cudaStream_t stream);
 cudaError_t cudaMemsetAsync(void* memory, int value, size_t bytes, cudaStream_t stream);
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags);
@@ -169,7 +183,14 @@ void* SharedMemory();  // the dynamic part
 void Barrier();
 // Gives way to other threads; for loops that poll.
 void Pause();
-// The device's clock: a poll takes a microsecond, nothing else takes any time. So no deadline of a kernel depends on
+// The same, and to other kernels, of this device or of others, for what one of them has to do.
+void WaitForOther();
+// A store to memory that may be a peer's: arrives with the thread's next FenceSystem, or else when the kernel ends.
+void StoreToPeer(std::function<void()> store);
+void FenceSystem();
+// Ends the program unless the running device may reach the memory.
+void MustReach(const void* memory);
+// The devices' clock: a poll takes a microsecond, nothing else takes any time. So no deadline of a kernel depends on
 // how busy this machine is.
 uint64_t NowNs();
 // The lanes of a warp meet: each brings `bytes` (64 at most) and sees what all brought, until their next meeting.
@@ -260,6 +281,12 @@ template <class T>
 T atomicMin(T* at, T value) {
   const T old = *at;
   *at = std::min(old, value);
+  return old;
+}
+template <class T>
+T atomicMax(T* at, T value) {
+  const T old = *at;
+  *at = std::max(old, value);
   return old;
 }
 inline float __expf(float x) { return std::exp(x); }

@@ -8,6 +8,26 @@ namespace flightplan::probe {
 
 inline uint64_t GlobalNs() { return emulation::NowNs(); }
 
+inline void StorePeer(uint4* to, uint4 value) {
+  emulation::MustReach(to);
+  emulation::StoreToPeer([=] { *to = value; });
+}
+inline uint4 LoadPeer(const uint4* from) {
+  emulation::MustReach(from);
+  return *from;
+}
+inline void FenceSystem() { emulation::FenceSystem(); }
+inline void Signal(uint32_t* flag, uint32_t value) {
+  emulation::MustReach(flag);
+  emulation::FenceSystem();
+  *flag = value;
+}
+inline bool HasCome(const uint32_t* flag, uint32_t value) {
+  if (static_cast<int32_t>(*flag - value) >= 0) return true;
+  emulation::WaitForOther();
+  return static_cast<int32_t>(*flag - value) >= 0;
+}
+
 inline unsigned char* DynamicShared() { return static_cast<unsigned char*>(emulation::SharedMemory()); }
 
 // As late as the code allows, or at once: a wait that is missing shows, and so does a stage that is still read.

@@ -2,6 +2,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <map>
+#include <set>
+#include <utility>
 
 #include "probe/device/libraries.h"
 #include "probe/emulation/queues.h"
@@ -22,27 +24,30 @@ constexpr int kSharedBytesUnasked = 48 << 10;  // without the attribute
 
 struct Allocation {
   size_t bytes = 0;
-  bool device = false;
+  int device = -1;  // -1: of the host
 };
 std::map<const char*, Allocation> allocations;
 std::map<char*, int64_t> handed_out;
-std::map<const void*, int> most_shared_bytes;  // of kernels whose attribute was set
+std::map<std::pair<int, const void*>, int> most_shared_bytes;  // of kernels whose attribute was set on a device
+int current_device = 0;
+std::set<std::pair<int, int>> enabled_peers;  // a device, and whose memory it may reach
 
-cudaError_t Allocate(void** memory, size_t bytes, bool device) {
+cudaError_t Allocate(void** memory, size_t bytes, int device) {
   *memory = std::aligned_alloc(1024, (bytes + 1023) / 1024 * 1024);
   if (*memory == nullptr) return cudaErrorMemoryAllocation;
   allocations[static_cast<const char*>(*memory)] = {bytes, device};
   return cudaSuccess;
 }
 
-// Of the device, whole: from `memory` on, `bytes` of one allocation.
-bool OnDevice(const void* memory, size_t bytes) {
+// The device on which all of it lies, from `memory` on, within one allocation; -1: none.
+int DeviceOfAll(const void* memory, size_t bytes) {
   const char* at = static_cast<const char*>(memory);
   auto next = allocations.upper_bound(at);
-  if (next == allocations.begin()) return false;
+  if (next == allocations.begin()) return -1;
   const auto& [begin, allocation] = *--next;
-  return allocation.device && at + bytes <= begin + allocation.bytes;
+  return at + bytes <= begin + allocation.bytes ? allocation.device : -1;
 }
+bool OnDevice(const void* memory, size_t bytes) { return DeviceOfAll(memory, bytes) >= 0; }
 
 // A pointer of the other side, or one that reaches beyond its allocation.
 bool MayCopy(const void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
@@ -55,12 +60,34 @@ bool MayCopy(const void* to, const void* from, size_t bytes, cudaMemcpyKind kind
 const char* cudaGetErrorName(cudaError_t error) {
   return error == cudaErrorMemoryAllocation ? "cudaErrorMemoryAllocation"
          : error == cudaErrorNotReady       ? "cudaErrorNotReady"
-                                            : "cudaErrorInvalidValue";
+         : error == cudaErrorInvalidDevice  ? "cudaErrorInvalidDevice"
+         : error == cudaErrorInvalidResourceHandle    ? "cudaErrorInvalidResourceHandle"
+         : error == cudaErrorPeerAccessAlreadyEnabled ? "cudaErrorPeerAccessAlreadyEnabled"
+                                                      : "cudaErrorInvalidValue";
 }
 const char* cudaGetErrorString(cudaError_t) { return "emulated"; }
 cudaError_t cudaGetLastError() { return cudaSuccess; }
-cudaError_t cudaInitDevice(int, unsigned, unsigned) { return cudaSuccess; }
-cudaError_t cudaSetDevice(int) { return cudaSuccess; }
+cudaError_t cudaInitDevice(int device, unsigned, unsigned) {
+  return device >= 0 && device < emulation::kDevices ? cudaSuccess : cudaErrorInvalidDevice;
+}
+cudaError_t cudaSetDevice(int device) {
+  if (device < 0 || device >= emulation::kDevices) return cudaErrorInvalidDevice;
+  current_device = device;
+  return cudaSuccess;
+}
+cudaError_t cudaGetDevice(int* device) {
+  *device = current_device;
+  return cudaSuccess;
+}
+cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer) {
+  *can = device != peer ? 1 : 0;
+  return cudaSuccess;
+}
+cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned flags) {
+  if (peer < 0 || peer >= emulation::kDevices || peer == current_device) return cudaErrorInvalidDevice;
+  if (flags != 0) return cudaErrorInvalidValue;
+  return enabled_peers.emplace(current_device, peer).second ? cudaSuccess : cudaErrorPeerAccessAlreadyEnabled;
+}
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int) {
   switch (attribute) {
     case cudaDevAttrMultiProcessorCount:
@@ -86,8 +113,8 @@ cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
   return cudaSuccess;
 }
 
-cudaError_t EmulatedMalloc(void** memory, size_t bytes) { return Allocate(memory, bytes, /*device=*/true); }
-cudaError_t EmulatedHostAlloc(void** memory, size_t bytes) { return Allocate(memory, bytes, /*device=*/false); }
+cudaError_t EmulatedMalloc(void** memory, size_t bytes) { return Allocate(memory, bytes, current_device); }
+cudaError_t EmulatedHostAlloc(void** memory, size_t bytes) { return Allocate(memory, bytes, /*device=*/-1); }
 cudaError_t cudaFree(void* memory) {
   emulation::Drain();
   allocations.erase(static_cast<const char*>(memory));
@@ -97,6 +124,11 @@ cudaError_t cudaFree(void* memory) {
 cudaError_t cudaFreeHost(void* memory) { return cudaFree(memory); }
 cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream) {
   if (!MayCopy(to, from, bytes, kind)) return cudaErrorInvalidValue;
+  return emulation::Queue(stream, [=] { std::memcpy(to, from, bytes); });
+}
+cudaError_t cudaMemcpyPeerAsync(void* to, int to_device, const void* from, int from_device, size_t bytes,
+                                cudaStream_t stream) {
+  if (DeviceOfAll(to, bytes) != to_device || DeviceOfAll(from, bytes) != from_device) return cudaErrorInvalidValue;
   return emulation::Queue(stream, [=] { std::memcpy(to, from, bytes); });
 }
 cudaError_t cudaMemsetAsync(void* memory, int value, size_t bytes, cudaStream_t stream) {
@@ -109,7 +141,7 @@ cudaError_t EmulatedFuncSetAttribute(const void* kernel, cudaFuncAttribute attri
       value > static_cast<int>(emulation::kSharedBytesPerBlock)) {
     return cudaErrorInvalidValue;
   }
-  most_shared_bytes[kernel] = value;
+  most_shared_bytes[{current_device, kernel}] = value;
   return cudaSuccess;
 }
 
@@ -117,8 +149,16 @@ namespace emulation {
 
 int MostSharedBytes(const void* kernel) {
   if (kernel == nullptr) return static_cast<int>(kSharedBytesPerBlock);  // a lambda of a test
-  const auto found = most_shared_bytes.find(kernel);
+  const auto found = most_shared_bytes.find({current_device, kernel});
   return found == most_shared_bytes.end() ? kSharedBytesUnasked : std::max(kSharedBytesUnasked, found->second);
+}
+
+int CurrentDevice() { return current_device; }
+int DeviceOf(const void* memory) { return DeviceOfAll(memory, 1); }
+bool Reaches(int device, int peer) { return device == peer || enabled_peers.contains({device, peer}); }
+void MustReach(const void* memory) {
+  const int device = DeviceOf(memory);
+  if (device < 0 || !Reaches(RunningDevice(), device)) Fault("memory of a peer that the device may not reach");
 }
 
 void HandOut(void* memory, int64_t bytes) {

@@ -44,16 +44,19 @@ struct Entry {
 }  // namespace
 
 struct EmulatedStream {
-  int priority = 0;
+  int priority = 0, device = 0;
   std::deque<Entry> queue;
+  void* half_way = nullptr;  // its first entry waits for another kernel
 };
 struct EmulatedEvent {
+  int device = 0;
   std::shared_ptr<EventState> state = std::make_shared<EventState>();
 };
 
 namespace {
 
 constexpr int kGreatestPriority = -5;
+constexpr int kMostInVain = 2'000'000;  // looks at whether a peer has come
 
 struct Capture {
   std::unique_ptr<EmulatedGraph> graph = std::make_unique<EmulatedGraph>();
@@ -92,21 +95,29 @@ double NowUs() {
 
 size_t Draw(size_t below) { return std::uniform_int_distribution<size_t>(0, below - 1)(emulation::Dice()); }
 
+bool MayRun(const EmulatedStream& stream) {
+  return !stream.queue.empty() && (stream.half_way != nullptr || stream.queue.front().Ready());
+}
+
 // One step of one stream. The one that went on last often does again, so that streams come far apart.
 void Step() {
   static EmulatedStream* last = &default_stream;
+  static int in_vain = 0;
   std::vector<EmulatedStream*> ready;
-  const auto look = [&](EmulatedStream* stream) {
-    if (!stream->queue.empty() && stream->queue.front().Ready()) ready.push_back(stream);
-  };
-  look(&default_stream);
-  for (const auto& stream : streams) look(stream.get());
+  if (MayRun(default_stream)) ready.push_back(&default_stream);
+  for (const auto& stream : streams) {
+    if (MayRun(*stream)) ready.push_back(stream.get());
+  }
   if (ready.empty()) emulation::Fault("streams wait for what will not happen");
   const bool goes_on = std::find(ready.begin(), ready.end(), last) != ready.end() && Draw(4) != 0;
   if (!goes_on) last = ready[Draw(ready.size())];
-  const Entry entry = std::move(last->queue.front());
+  const Entry& entry = last->queue.front();
+  if (entry.work && !emulation::RunPiece(last->device, entry.work, &last->half_way)) {
+    if (++in_vain > kMostInVain) emulation::Fault("kernels wait for each other in vain");
+    return;
+  }
+  in_vain = 0;
   last->queue.pop_front();
-  if (entry.work) entry.work();
 }
 
 template <class Done>
@@ -182,6 +193,7 @@ cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned flags, i
   streams.push_back(std::make_unique<EmulatedStream>());
   *stream = streams.back().get();
   (*stream)->priority = priority;
+  (*stream)->device = emulation::CurrentDevice();
   return cudaSuccess;
 }
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags) {
@@ -242,6 +254,7 @@ cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec) {
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags) {
   if (flags > cudaEventDisableTiming) return cudaErrorInvalidValue;
   *event = new EmulatedEvent;
+  (*event)->device = emulation::CurrentDevice();
   (*event)->state->timed = (flags & cudaEventDisableTiming) == 0;
   return cudaSuccess;
 }
@@ -251,6 +264,7 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) {
   return cudaSuccess;
 }
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+  if (event->device != Of(stream)->device) return cudaErrorInvalidResourceHandle;
   EventState& state = *event->state;
   if (capture.has_value() && capture->Has(Of(stream))) {
     state.captured_in = capture->graph.get();
@@ -275,6 +289,7 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event) {
   return RunUntil([state = event->state] { return state->passed >= state->recorded; });
 }
 cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t begin, cudaEvent_t end) {
+  if (begin->device != end->device) return cudaErrorInvalidResourceHandle;
   const EventState &from = *begin->state, &to = *end->state;
   if (from.us < 0 || to.us < 0 || !from.timed || !to.timed) return cudaErrorInvalidValue;
   if (from.passed < from.recorded || to.passed < to.recorded) return cudaErrorNotReady;
@@ -287,6 +302,7 @@ namespace emulation {
 cudaError_t Launch(const LaunchedKernel& launched, std::function<void()> kernel) {
   if (static_cast<int>(launched.shared_bytes) > MostSharedBytes(launched.kernel)) return cudaErrorInvalidValue;
   // All blocks at once: one of them on every SM, where its shared memory leaves no room for more.
+  if (Of(launched.stream)->device != CurrentDevice()) return cudaErrorInvalidResourceHandle;
   if (launched.cooperative && launched.blocks.x > kSmCount) return cudaErrorInvalidValue;
   return Queue(launched.stream, [=] {
     if (!QueuesAlone()) RunBlocks(launched.blocks, launched.threads, launched.shared_bytes, kernel);

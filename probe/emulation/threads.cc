@@ -22,8 +22,10 @@ dim3 blockDim(1), gridDim(1);
 namespace emulation {
 namespace {
 
-constexpr size_t kStackBytes = 128 << 10;
+constexpr size_t kStackBytes = 128 << 10, kPieceStackBytes = 512 << 10;
 constexpr int kIdlePasses = 4'000'000;  // over a block in which threads only polled, until it counts as hung
+constexpr int kPatience = 8;             // such passes, until a kernel that polls for another one lets it go on
+constexpr uint64_t kOutsideNs = 50'000;  // what passes meanwhile
 
 struct Deferred {
   std::vector<std::function<void()>> open;
@@ -58,6 +60,7 @@ struct Fibre {
   bool unfenced = false;  // has written what matrix instructions may not read yet
   std::vector<uint64_t*> set_up;
   std::set<const void*> acquired;
+  std::vector<std::function<void()>> to_peers;  // stores that no fence has sent on yet
 };
 
 struct Landing {
@@ -83,28 +86,39 @@ struct Block {
   size_t at_barrier = 0;
   uint64_t barrier = 0;
   bool polled = false;  // a thread gave way without waiting for anything
-  uint64_t now_ns = 0;
   bool tainted = false;  // unfenced writes were handed on at a barrier
   std::vector<Landing> landings;
-  Order order = Order::kForward;
+  std::vector<std::function<void()>> late_stores;  // to peers, that only the end of the kernel sends on
+  bool waits_for_other = false;                    // a thread polls for what another kernel does
+  // The piece of work as a whole, which may wait half-way for another one.
+  std::unique_ptr<char[]> piece_stack;
+  ucontext_t piece_context{}, outside{};
+  const std::function<void()>* piece = nullptr;  // null: it is at its end
+  int device = 0;
+  uint3 thread_index = {}, block_index = {};  // of where it waits
+  dim3 block_size{1}, grid_size{1};
 };
-Block block;
+// A kernel runs block by block, but several kernels may be under way: those that wait for another one.
+std::vector<std::unique_ptr<Block>> unused_blocks;
+Block* now = nullptr;  // of the kernel that runs
+uint64_t now_ns = 0;
+Order order_of_threads = Order::kForward;
 bool queues_alone = false;
 
 constexpr int kMostPolls = 300, kMostMatrixTurns = 3;
 
 int Draw(int below) { return std::uniform_int_distribution<int>(0, below - 1)(Dice()); }
 
-Fibre& Me() { return *block.fibres[block.current]; }
+Fibre& Me() { return *now->fibres[now->current]; }
 #ifdef __SANITIZE_ADDRESS__  // which knows about swapcontext, and takes a jump for an unwinding
-void GiveWay() { swapcontext(&Me().context, &block.start); }
-void Resume(Fibre& fibre) { swapcontext(&block.start, &fibre.context); }
+void GiveWay() { swapcontext(&Me().context, &now->start); }
+void Resume(Fibre& fibre) { swapcontext(&now->start, &fibre.context); }
 #else
 void GiveWay() {
-  if (_setjmp(Me().place) == 0) _longjmp(block.scheduler, 1);
+  if (_setjmp(Me().place) == 0) _longjmp(now->scheduler, 1);
 }
 void Resume(Fibre& fibre) {
-  if (_setjmp(block.scheduler) != 0) return;
+  if (_setjmp(now->scheduler) != 0) return;
   if (fibre.begun) _longjmp(fibre.place, 1);
   fibre.begun = true;
   setcontext(&fibre.context);
@@ -113,13 +127,13 @@ void Resume(Fibre& fibre) {
 
 // A moment passes for the bulk engine.
 void Land() {
-  for (size_t i = 0; i < block.landings.size();) {
-    if (--block.landings[i].polls > 0) {
+  for (size_t i = 0; i < now->landings.size();) {
+    if (--now->landings[i].polls > 0) {
       ++i;
       continue;
     }
-    const std::function<void()> work = std::move(block.landings[i].work);
-    block.landings.erase(block.landings.begin() + static_cast<int64_t>(i));
+    const std::function<void()> work = std::move(now->landings[i].work);
+    now->landings.erase(now->landings.begin() + static_cast<int64_t>(i));
     work();
   }
 }
@@ -130,7 +144,9 @@ void Body() {
     Me().begun_matrices = Me().unfenced = false;
     Me().set_up.clear();
     Me().acquired.clear();
-    (*block.kernel)();
+    (*now->kernel)();
+    for (auto& store : Me().to_peers) now->late_stores.push_back(std::move(store));
+    Me().to_peers.clear();
     if (!Me().copies.empty() || !Me().matrices.empty()) Fault("a thread ended with work that it did not wait for");
     Me().done = true;
     GiveWay();
@@ -138,42 +154,84 @@ void Body() {
 }
 
 void MakeFibres(size_t threads) {
-  while (block.fibres.size() < threads) {
+  while (now->fibres.size() < threads) {
     auto fibre = std::make_unique<Fibre>();
-    fibre->stack = std::make_unique<char[]>(kStackBytes);
+    fibre->stack = std::make_unique_for_overwrite<char[]>(kStackBytes);
     getcontext(&fibre->context);
     fibre->context.uc_stack.ss_sp = fibre->stack.get();
     fibre->context.uc_stack.ss_size = kStackBytes;
     makecontext(&fibre->context, Body, 0);
-    block.fibres.push_back(std::move(fibre));
+    now->fibres.push_back(std::move(fibre));
   }
 }
 
 std::vector<size_t> Turns() {
-  std::vector<size_t> turns(block.threads);
-  for (size_t i = 0; i < turns.size(); ++i) turns[i] = block.order == Order::kBackward ? turns.size() - 1 - i : i;
-  if (block.order == Order::kShuffled) std::shuffle(turns.begin(), turns.end(), Dice());
+  std::vector<size_t> turns(now->threads);
+  for (size_t i = 0; i < turns.size(); ++i) turns[i] = order_of_threads == Order::kBackward ? turns.size() - 1 - i : i;
+  if (order_of_threads == Order::kShuffled) std::shuffle(turns.begin(), turns.end(), Dice());
   return turns;
 }
 
+// Lets other kernels go on. The piece has a stack of its own, so that kernels may wait for each other in any order.
+void WaitOutside() {
+  Block* mine = now;
+  mine->waits_for_other = false;
+  mine->thread_index = threadIdx;
+  mine->block_index = blockIdx;
+  mine->block_size = blockDim;
+  mine->grid_size = gridDim;
+  now_ns += kOutsideNs;
+  swapcontext(&mine->piece_context, &mine->outside);
+  threadIdx = mine->thread_index;
+  blockIdx = mine->block_index;
+  blockDim = mine->block_size;
+  gridDim = mine->grid_size;
+}
+
+// Pieces of work one after the other.
+void Pieces() {
+  for (;;) {
+    Block* mine = now;
+    (*mine->piece)();
+    mine->piece = nullptr;
+    swapcontext(&mine->piece_context, &mine->outside);
+  }
+}
+
+std::unique_ptr<Block> TakeBlock() {
+  if (!unused_blocks.empty()) {
+    std::unique_ptr<Block> taken = std::move(unused_blocks.back());
+    unused_blocks.pop_back();
+    return taken;
+  }
+  auto made = std::make_unique<Block>();
+  made->piece_stack = std::make_unique_for_overwrite<char[]>(kPieceStackBytes);
+  getcontext(&made->piece_context);
+  made->piece_context.uc_stack.ss_sp = made->piece_stack.get();
+  made->piece_context.uc_stack.ss_size = kPieceStackBytes;
+  makecontext(&made->piece_context, Pieces, 0);
+  return made;
+}
+
 void RunOne(const std::vector<size_t>& turns) {
-  size_t left = block.threads;
+  size_t left = now->threads;
   for (int idle = 0; left > 0;) {
     bool ran = false;
-    block.polled = false;
+    now->polled = false;
     for (const size_t i : turns) {
-      Fibre& fibre = *block.fibres[i];
+      Fibre& fibre = *now->fibres[i];
       if (fibre.done || (fibre.waits_for != nullptr && *fibre.waits_for == fibre.seen)) continue;
       fibre.waits_for = nullptr;
-      block.current = i;
+      now->current = i;
       threadIdx = {static_cast<unsigned>(i), 0, 0};
       Resume(fibre);
       ran = true;
       if (fibre.done) --left;
     }
     if (!ran) Fault("threads wait at a barrier or a warp operation that others have left out");
-    idle = block.polled ? idle + 1 : 0;
+    idle = now->polled ? idle + 1 : 0;
     if (idle > kIdlePasses) Fault("threads poll for something that does not happen");
+    if (now->waits_for_other && idle >= kPatience) WaitOutside();
   }
 }
 
@@ -184,75 +242,106 @@ void Fault(const char* what) {
   std::abort();
 }
 
-void SetOrder(Order order) { block.order = order; }
+void SetOrder(Order order) { order_of_threads = order; }
 
 void RunBlocks(dim3 blocks, dim3 threads, size_t shared_bytes, const std::function<void()>& kernel) {
   if (threads.x == 0 || threads.x > 1024 || blocks.x == 0 || blocks.x > 0x7fffffff) Fault("no such grid");
   if (shared_bytes > kSharedBytesPerBlock) Fault("more shared memory than a block may have");
   gridDim = blocks;
   blockDim = threads;
-  block.threads = threads.x;
-  block.kernel = &kernel;
-  block.warps.assign((block.threads + 31) / 32, {});
-  MakeFibres(block.threads);
+  now->threads = threads.x;
+  now->kernel = &kernel;
+  now->warps.assign((now->threads + 31) / 32, {});
+  MakeFibres(now->threads);
   constexpr size_t kAlign = 1024;
-  block.shared.assign(shared_bytes + 2 * kAlign, 0);
-  const size_t offset = kAlign - reinterpret_cast<uintptr_t>(block.shared.data()) % kAlign;
-  block.shared_begin = reinterpret_cast<unsigned char*>(block.shared.data() + offset);
+  now->shared.assign(shared_bytes + 2 * kAlign, 0);
+  const size_t offset = kAlign - reinterpret_cast<uintptr_t>(now->shared.data()) % kAlign;
+  now->shared_begin = reinterpret_cast<unsigned char*>(now->shared.data() + offset);
   std::vector<unsigned> order(blocks.x);
   std::iota(order.begin(), order.end(), 0u);
-  if (block.order == Order::kShuffled) std::shuffle(order.begin(), order.end(), Dice());
+  if (order_of_threads == Order::kShuffled) std::shuffle(order.begin(), order.end(), Dice());
   for (const unsigned b : order) {
     blockIdx = {b, 0, 0};
-    std::memset(block.shared_begin, 0xff, shared_bytes);
-    for (size_t i = 0; i < block.threads; ++i) {
-      block.fibres[i]->done = false;
-      block.fibres[i]->waits_for = nullptr;
+    std::memset(now->shared_begin, 0xff, shared_bytes);
+    for (size_t i = 0; i < now->threads; ++i) {
+      now->fibres[i]->done = false;
+      now->fibres[i]->waits_for = nullptr;
     }
-    block.at_barrier = 0;
-    block.tainted = false;
+    now->at_barrier = 0;
+    now->tainted = false;
     RunOne(Turns());
-    if (!block.landings.empty()) Fault("a block ended while copies into its memory were on their way");
-    for (size_t i = offset + shared_bytes; i < block.shared.size(); ++i) {
-      if (block.shared[i] != 0) Fault("a write behind the shared memory");
+    if (!now->landings.empty()) Fault("a block ended while copies into its memory were on their way");
+    for (size_t i = offset + shared_bytes; i < now->shared.size(); ++i) {
+      if (now->shared[i] != 0) Fault("a write behind the shared memory");
     }
   }
+  for (const auto& store : std::exchange(now->late_stores, {})) store();
 }
 
-void* SharedMemory() { return block.shared_begin; }
+bool RunPiece(int device, const std::function<void()>& work, void** half_way) {
+  std::unique_ptr<Block> mine(static_cast<Block*>(std::exchange(*half_way, nullptr)));
+  if (mine == nullptr) {
+    mine = TakeBlock();
+    mine->device = device;
+    mine->piece = &work;
+  }
+  now = mine.get();
+  swapcontext(&now->outside, &now->piece_context);
+  now = nullptr;
+  if (mine->piece != nullptr) {
+    *half_way = mine.release();
+    return false;
+  }
+  unused_blocks.push_back(std::move(mine));
+  return true;
+}
+
+int RunningDevice() { return now->device; }
+
+void* SharedMemory() { return now->shared_begin; }
 
 bool QueuesAlone() { return queues_alone; }
 void SetQueuesAlone(bool alone) { queues_alone = alone; }
 
 void Barrier() {
-  block.tainted |= Me().unfenced;
-  if (++block.at_barrier == block.threads) {
-    block.at_barrier = 0;
-    ++block.barrier;
+  now->tainted |= Me().unfenced;
+  if (++now->at_barrier == now->threads) {
+    now->at_barrier = 0;
+    ++now->barrier;
     return;
   }
-  Me().waits_for = &block.barrier;
-  Me().seen = block.barrier;
+  Me().waits_for = &now->barrier;
+  Me().seen = now->barrier;
   GiveWay();
 }
 
 void Pause() {
   Land();
-  block.now_ns += 1000;
-  block.polled = true;
+  now_ns += 1000;
+  now->polled = true;
   GiveWay();
 }
 
-uint64_t NowNs() { return block.now_ns; }
+void WaitForOther() {
+  now->waits_for_other = true;
+  Pause();
+}
 
-int Lane() { return static_cast<int>(block.current % 32); }
+void StoreToPeer(std::function<void()> store) { Me().to_peers.push_back(std::move(store)); }
+void FenceSystem() {
+  for (const auto& store : std::exchange(Me().to_peers, {})) store();
+}
+
+uint64_t NowNs() { return now_ns; }
+
+int Lane() { return static_cast<int>(now->current % 32); }
 
 const unsigned char (*Meet(const void* mine, size_t bytes))[64] {
-  Warp& warp = block.warps[block.current / 32];
+  Warp& warp = now->warps[now->current / 32];
   const uint64_t generation = warp.generation;
   if (bytes > 64) Fault("too much for one meeting");
   std::memcpy(warp.brought[generation % 2][Lane()], mine, bytes);
-  const size_t lanes = std::min<size_t>(32, block.threads - block.current / 32 * 32);
+  const size_t lanes = std::min<size_t>(32, now->threads - now->current / 32 * 32);
   if (static_cast<size_t>(++warp.arrived) == lanes) {
     warp.arrived = 0;
     ++warp.generation;
@@ -265,7 +354,7 @@ const unsigned char (*Meet(const void* mine, size_t bytes))[64] {
 }
 
 void Defer(std::function<void()> work) {
-  if (block.order == Order::kShuffled && Draw(2) == 0) {  // lands at once
+  if (order_of_threads == Order::kShuffled && Draw(2) == 0) {  // lands at once
     work();
     work = [] {};
   }
@@ -278,7 +367,7 @@ void FenceWrites() { Me().unfenced = false; }
 void BeginMatrices() { Me().begun_matrices = true; }
 void DeferMatrices(std::function<void()> work) {
   if (!Me().begun_matrices) Fault("a matrix instruction without wgmma.fence before its group");
-  if (block.tainted || Me().unfenced) Fault("a matrix instruction on memory whose writes were not fenced");
+  if (now->tainted || Me().unfenced) Fault("a matrix instruction on memory whose writes were not fenced");
   Me().matrices.open.push_back(std::move(work));
 }
 void CloseMatrices() {
@@ -296,7 +385,7 @@ void SettleMatrices(size_t pending) {
   Meet(&pending, sizeof pending);
 }
 
-void LandLater(std::function<void()> work) { block.landings.push_back({std::move(work), 1 + Draw(kMostPolls)}); }
+void LandLater(std::function<void()> work) { now->landings.push_back({std::move(work), 1 + Draw(kMostPolls)}); }
 void SetUp(uint64_t* barrier) { Me().set_up.push_back(barrier); }
 std::vector<uint64_t*> TakeSetUp() { return std::exchange(Me().set_up, {}); }
 void Acquire(const void* map) { Me().acquired.insert(map); }

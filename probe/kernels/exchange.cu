@@ -13,10 +13,12 @@ constexpr uint64_t kPaceLimitNs = 2'000'000'000;
 // that of the whole exchange and not of a block.
 __global__ void __launch_bounds__(kCopyThreads) SendKernel(Exchange e, double ns_per_tile) {
   const uint64_t begin = GlobalNs();
+  if (threadIdx.x == 0 && e.started != nullptr) atomicAdd(e.started, 1u);
   const int64_t tiles = (e.words + kCopyTile - 1) / kCopyTile * e.peers;
-  for (int64_t tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
+  for (int64_t i = blockIdx.x; i < tiles * e.turns; i += gridDim.x) {
+    const int64_t tile = i % tiles;
     if (ns_per_tile > 0) {
-      const uint64_t due = min(static_cast<uint64_t>(static_cast<double>(tile) * ns_per_tile), kPaceLimitNs);
+      const uint64_t due = min(static_cast<uint64_t>(static_cast<double>(i) * ns_per_tile), kPaceLimitNs);
       if (threadIdx.x == 0) {
         while (GlobalNs() - begin < due) __nanosleep(64);
       }
@@ -28,12 +30,12 @@ __global__ void __launch_bounds__(kCopyThreads) SendKernel(Exchange e, double ns
     uint4* to = e.to[peer];
     uint4 held[kCopyUnroll];
 #pragma unroll
-    for (int i = 0; i < kCopyUnroll; ++i) {
-      if (at + i * kCopyThreads < e.words) held[i] = LoadOnce(from + at + i * kCopyThreads);
+    for (int u = 0; u < kCopyUnroll; ++u) {
+      if (at + u * kCopyThreads < e.words) held[u] = LoadOnce(from + at + u * kCopyThreads);
     }
 #pragma unroll
-    for (int i = 0; i < kCopyUnroll; ++i) {
-      if (at + i * kCopyThreads < e.words) StoreOnce(to + at + i * kCopyThreads, held[i]);
+    for (int u = 0; u < kCopyUnroll; ++u) {
+      if (at + u * kCopyThreads < e.words) StoreOnce(to + at + u * kCopyThreads, held[u]);
     }
   }
 }
@@ -158,7 +160,10 @@ Experiments ExchangeExperiments(Gpu& gpu) {
     all.push_back(std::make_unique<OneSided>(gpu, sms, LinkRate(gpu), stage));
   }
   all.push_back(std::make_unique<OneSided>(gpu, 20, 50e9, 2));  // a 400 Gbit/s network card
-  for (const char* id : {"a2a.p2p.push", "a2a.p2p.pull", "a2a.ce", "a2a.nccl", "a2a.combine", "a2a.alpha"}) {
+  all.push_back(std::make_unique<Absent>("a2a.combine", "no kernel of this worker reads from peers and adds"));
+  if (gpu.team_size > 1) return all;  // the team's devices are measured themselves
+  for (const char* id :
+       {"a2a.p2p.push", "a2a.p2p.pull", "a2a.ce", "a2a.nccl", "a2a.alpha", "a2a.skew", "a2a.straggler"}) {
     all.push_back(std::make_unique<Absent>(id, "this worker holds one device; an exchange between peers needs two"));
   }
   return all;

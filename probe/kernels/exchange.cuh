@@ -14,6 +14,8 @@ struct Exchange {
   int64_t words = 0;            // to one peer
   int peers = 0;
   int sms = 0;                       // one block on each
+  int turns = 1;                     // of the whole exchange, in one launch
+  uint32_t* started = nullptr;       // counts the blocks that have come onto the chip; null: nobody asks
   double link_bytes_per_second = 0;  // 0: as fast as it goes
 
   int64_t Bytes() const { return 16 * words * peers; }
@@ -25,8 +27,11 @@ Status LaunchExchange(const Gpu& gpu, cudaStream_t stream, const Exchange& excha
 // Runs it on poisoned buffers and compares every word.
 Status CheckExchange(Gpu& gpu, const Exchange& exchange);
 
-// What NVLink of this generation gives one rank each way, at 85 % of its nominal rate: 300, 450 and 900 GB/s.
+// What NVLink gives one rank each way: 85 % of its nominal rate, which is 16/17 of what NVML counts by the clock of the
+// links (26.5625 GB/s for each of H100's 25). Where NVML does not tell, or sees no link, that of the generation: 300, 450
+// and 900 GB/s.
 inline double LinkRate(const Gpu& gpu) {
+  if (gpu.nvlink_bytes_per_second.value_or(0) > 0) return 0.85 * 16 / 17 * *gpu.nvlink_bytes_per_second;
   return 0.85 * (gpu.compute_major >= 10 ? 900e9 : gpu.compute_major == 9 ? 450e9 : 300e9);
 }
 

@@ -82,7 +82,7 @@ Status Arena::Bytes(int64_t bytes, void** memory) {
   return Ok();
 }
 
-Status Gpu::Open(int device) {
+Status Gpu::Open(int device, bool alone) {
   index = device;
   // Only this device gets a context; the host sleeps while it waits.
   CUDA_TRY(cudaInitDevice(device, cudaDeviceScheduleBlockingSync, cudaInitDeviceFlagsAreValid));
@@ -118,7 +118,7 @@ Status Gpu::Open(int device) {
     if (blas != nullptr) CUDA_TRY(cudaMalloc(&workspace, kBlasWorkspaceBytes));
   }
   TRY(arena.Reserve(cap));
-  return RaiseClocks();
+  return alone ? RaiseClocks() : Ok();
 }
 
 // An idle card needs some tenths of a second of work until its clocks are those of a training step.
@@ -142,7 +142,11 @@ void Gpu::Close() {
 Status Gpu::Hold(cudaStream_t on) {
   ++hold_ticket;
   if (!timed()) Release();
-  return RunKernel({on, 1, 1}, HoldKernel, hold_device, hold_ticket);
+  return HoldOn(on, hold_device, hold_ticket);
+}
+
+Status HoldOn(cudaStream_t stream, const int* flag, int ticket) {
+  return RunKernel({stream, 1, 1}, HoldKernel, flag, ticket);
 }
 
 Status WarmUp(Gpu& gpu, const Enqueue& work) {
@@ -234,7 +238,7 @@ Status WindowExperiment::Prepare() {
   TRY(Check());
   CUDA_TRY(cudaStreamSynchronize(gpu_.stream));
   checked_ = true;
-  if (gpu_.check_only) return Ok();
+  if (gpu_.check_only && !gpu_.timed_checks) return Ok();
   const Enqueue turn = [this](cudaStream_t stream) -> Status {
     for (int set = 0; set < sets_; ++set) TRY(Launch(stream, set));
     return Ok();

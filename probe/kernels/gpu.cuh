@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -94,9 +95,12 @@ class Arena {
 // Used by one thread.
 struct Gpu {
   int index = 0;
-  bool check_only = false;  // shapes are small, nothing is timed
-  bool once = false;        // shapes are those that are measured, nothing is timed: for profilers
+  bool check_only = false;    // shapes are small, nothing is timed
+  bool timed_checks = false;  // for tests: small shapes are timed all the same
+  bool once = false;          // shapes are those that are measured, nothing is timed: for profilers
   MoeShape shape;
+  int team_size = 1;  // devices that are measured together: exchanges between them need not be stood in for
+  std::optional<double> nvlink_bytes_per_second;  // of all links, one way, as they are clocked; nothing: not told
   int sm_count = 0;
   int64_t l2_bytes = 0;
   int shared_bytes_per_block = 0;  // with opt-in
@@ -113,9 +117,10 @@ struct Gpu {
   int* hold_device = nullptr;
   int hold_ticket = 0;
 
-  Status Open(int device);
+  // `alone`: its clocks are raised at once; a team's are raised together.
+  Status Open(int device, bool alone = true);
   void Close();
-  bool timed() const { return !check_only && !once; }
+  bool timed() const { return (!check_only || timed_checks) && !once; }
 
   // Holds `on` until Release, or two seconds at most. Not at all where nothing is timed: a sanitizer or a profiler may
   // run every kernel to its end before the next is queued.
@@ -125,6 +130,9 @@ struct Gpu {
  private:
   Status RaiseClocks();
 };
+
+// Holds a stream until *flag has come to `ticket`, or two seconds at most. The flag is pinned host memory.
+Status HoldOn(cudaStream_t stream, const int* flag, int ticket);
 
 // A pair of events.
 class Span {

@@ -109,13 +109,14 @@ class Hidden : public Experiment {
     };
     return corun_.Prepare(
         gpu_, compute,
-        [this](cudaStream_t stream) { return CopyWay(Way::kDown, pinned_.bytes(), device_, kBytes, stream); }, 1);
+        [this](cudaStream_t stream) { return CopyWay(Way::kDown, pinned_.bytes(), device_, kBytes, stream); },
+        /*counter=*/nullptr, 0);
   }
   Status Take(std::vector<double>* values) override {
     Together t;
     TRY(corun_.Take(gpu_, &t));
     // What the copy adds to the compute it runs beside, against what it costs alone.
-    const double added = std::max(t.compute, t.other) - t.compute_alone;
+    const double added = std::max(t.lead + t.compute, t.other) - std::min(0.0, t.lead) - t.compute_alone;
     values->push_back(std::clamp(1 - added / t.other_alone, 0.0, 1.0));
     values->push_back(t.ComputeSlowdown());
     return Ok();

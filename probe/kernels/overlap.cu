@@ -2,17 +2,12 @@
 #include <algorithm>
 
 #include "probe/kernels/copies.cuh"
-#include "probe/kernels/corun.cuh"
-#include "probe/kernels/elementwise.cuh"
+#include "probe/kernels/corun_compute.cuh"
+#include "probe/kernels/exchange.cuh"
 #include "probe/kernels/pair.cuh"
 
 namespace flightplan::probe {
 namespace {
-
-// Many waves of tiles on any chip.
-GemmShape Filling(const Gpu& gpu) {
-  return gpu.check_only ? GemmShape{.m = 264, .n = 264, .k = 72} : GemmShape{.m = 8192, .n = 4096, .k = 2048};
-}
 
 // A GEMM that leaves some SMs to others, over the same with all of them. Both alternate.
 class SmBudget : public Experiment {
@@ -47,25 +42,14 @@ class SmBudget : public Experiment {
 };
 
 enum class Link { kPush, kNvlink, kNetwork, kCopyEngine };
-enum class Work { kGemm, kWgrad, kElementwise };
 
 class CorunCell : public Experiment {
  public:
-  CorunCell(Gpu& gpu, Link link, Work work, int sms, int stage) : gpu_(gpu), link_(link), work_(work), sms_(sms) {
+  CorunCell(Gpu& gpu, Link link, Work work, int sms, int stage) : gpu_(gpu), link_(link), sms_(sms), compute_(work) {
     const char* const links[] = {"push", "paced", "paced", "copy_engine"};
-    const char* const works[] = {"gemm", "wgrad", "elementwise"};
     std::map<std::string, double> parameters = {{"sms", sms}};
     if (Pace() > 0) parameters["link_bytes_per_second"] = Pace();
-    for (const char* side : {"compute", "communication"}) {
-      rows_.push_back({"corun.matrix",
-                       parameters,
-                       {{"communication", links[static_cast<size_t>(link)]},
-                        {"compute", works[static_cast<size_t>(work)]},
-                        {"side", side}},
-                       "ratio",
-                       0,
-                       "emulated"});
-    }
+    rows_ = CorunRows(parameters, links[static_cast<size_t>(link)], work, "emulated");
     stage_ = stage;
   }
 
@@ -78,58 +62,38 @@ class CorunCell : public Experiment {
                          &exchange_));
     exchange_.sms = sms_;
     exchange_.link_bytes_per_second = Pace();
+    exchange_.turns = kTurns;
     if (link_ == Link::kCopyEngine) {
       copied_ = std::min(kMostHostBytes, exchange_.Bytes());
       TRY(host_.Get(copied_));
     } else {
       TRY(CheckExchange(gpu_, exchange_));
     }
-    TRY(PrepareCompute(shape));
+    TRY(compute_.Allocate(gpu_));
+    const bool counts = link_ != Link::kCopyEngine;
+    if (counts) {
+      TRY(gpu_.arena.Get(1, &exchange_.started));
+      CUDA_TRY(cudaMemsetAsync(exchange_.started, 0, sizeof(uint32_t), gpu_.stream));
+    }
     return corun_.Prepare(
-        gpu_, [this](cudaStream_t s) { return Compute(s); }, [this](cudaStream_t s) { return Communicate(s); },
-        link_ == Link::kCopyEngine ? 1 : 4);
+        gpu_, [this](cudaStream_t s) { return compute_.Launch(s); }, [this](cudaStream_t s) { return Communicate(s); },
+        exchange_.started, static_cast<uint32_t>(sms_));
   }
 
   Status Take(std::vector<double>* values) override {
     Together t;
     TRY(corun_.Take(gpu_, &t));
-    values->push_back(t.ComputeSlowdown());
-    values->push_back(t.OtherSlowdown());
+    values->insert(values->end(), {t.ComputeSlowdown(), t.OtherSlowdown(), std::max(0.0, t.lead)});
     return Ok();
   }
 
  private:
   static constexpr int64_t kMostHostBytes = 32 << 20;
+  static constexpr int kTurns = 4;  // so that the exchange outlasts many GEMMs
 
   // Bytes a second; 0: as fast as it goes.
   double Pace() const { return link_ == Link::kNvlink ? LinkRate(gpu_) : link_ == Link::kNetwork ? kNetworkRate : 0; }
 
-  Status PrepareCompute(const MoeShape& shape) {
-    if (work_ == Work::kElementwise) {
-      TRY(gpu_.arena.Get(2 * shape.rows() * shape.ffn, &in_));
-      TRY(gpu_.arena.Get(shape.rows() * shape.ffn, &out_));
-      TRY(gpu_.arena.Get(shape.rows(), &probs_));
-      TRY(FillBf16(gpu_.stream, in_, 2 * shape.rows() * shape.ffn, 81, 1));
-      return FillFloat(gpu_.stream, probs_, shape.rows(), 82, 1);
-    }
-    GemmShape gemm = Filling(gpu_);
-    if (work_ == Work::kWgrad) {
-      gemm = {.m = gpu_.check_only ? 136 : 1536,
-              .n = gpu_.check_only ? 264 : 2048,
-              .k = gpu_.check_only ? 100 : 16384,
-              .a_by_k = true,
-              .b_by_k = true,
-              .accumulate_fp32 = true};
-    }
-    TRY(gemms_.Open(gpu_, BestPath(gpu_), {gemm}));
-    TRY(gemms_.AllocateSets(3, &sets_));
-    return gemms_.Check();
-  }
-  Status Compute(cudaStream_t stream) {
-    const MoeShape& shape = gpu_.shape;
-    if (work_ == Work::kElementwise) return LaunchSwiglu(stream, in_, probs_, shape.rows(), shape.ffn, out_);
-    return gemms_.Run(stream, turn_++ % sets_);
-  }
   Status Communicate(cudaStream_t stream) {
     if (link_ != Link::kCopyEngine) return LaunchExchange(gpu_, stream, exchange_);
     CUDA_TRY(
@@ -139,14 +103,11 @@ class CorunCell : public Experiment {
 
   Gpu& gpu_;
   Link link_;
-  Work work_;
-  int sms_, sets_ = 1, turn_ = 0;
+  int sms_;
   int64_t copied_ = 0;  // by the copy engine
   Exchange exchange_;
   Pinned host_;  // the copy engine's other end: the host link stands in for the peer's
-  Bf16 *in_ = nullptr, *out_ = nullptr;
-  float* probs_ = nullptr;
-  Gemms gemms_;
+  CorunCompute compute_;
   Corun corun_;
 };
 
@@ -157,22 +118,31 @@ __global__ void WaitKernel(uint64_t ns, unsigned long long* ended) {
   *ended = GlobalNs();
 }
 
-// Says when the first of its blocks came onto the chip.
-__global__ void FirstBlockKernel(unsigned long long* first) {
-  if (threadIdx.x == 0) atomicMin(first, static_cast<unsigned long long>(GlobalNs()));
+// Says when the first and the last of its blocks came onto the chip.
+__global__ void BlocksKernel(unsigned long long* first, unsigned long long* last) {
+  if (threadIdx.x != 0) return;
+  const unsigned long long now = static_cast<unsigned long long>(GlobalNs());
+  atomicMin(first, now);
+  atomicMax(last, now);
 }
 
-// From the moment an exchange is at the head of its queue until its first block runs, while a GEMM fills the chip.
+// From the moment an exchange is at the head of its queue until its first block runs, and its last, while compute fills
+// the chip. What an exchange waits is no part of what it and compute cost each other (corun.matrix).
 class StartDelay : public Experiment {
  public:
-  StartDelay(Gpu& gpu, bool high, bool cooperative) : gpu_(gpu), high_(high), cooperative_(cooperative) {
-    rows_ = {{"corun.start",
-              {{"sms", kSms}},
-              {{"priority", high ? "high" : "normal"}, {"launch", cooperative ? "cooperative" : "plain"}},
-              "us",
-              0,
-              "measured"}};
-    stage_ = 1;
+  StartDelay(Gpu& gpu, Work work, bool high, bool cooperative, int stage)
+      : gpu_(gpu), high_(high), cooperative_(cooperative), compute_(work) {
+    for (const char* id : {"corun.start", "corun.full"}) {
+      rows_.push_back({id,
+                       {{"sms", kSms}},
+                       {{"priority", high ? "high" : "normal"},
+                        {"launch", cooperative ? "cooperative" : "plain"},
+                        {"compute", Name(work)}},
+                       "us",
+                       0,
+                       "measured"});
+    }
+    stage_ = stage;
   }
   int sample_count() const override { return 25; }
 
@@ -181,19 +151,18 @@ class StartDelay : public Experiment {
     int cooperative = 0;
     CUDA_TRY(cudaDeviceGetAttribute(&cooperative, cudaDevAttrCooperativeLaunch, gpu_.index));
     if (cooperative_ && cooperative == 0) return Fail(Code::kUnsupported, "the device has no cooperative launch");
-    TRY(gpu_.arena.Get(2, &times_));
-    TRY(gemms_.Open(gpu_, BestPath(gpu_), {Filling(gpu_)}));
-    TRY(gemms_.AllocateSets(3, &sets_));
-    CUDA_TRY(cudaFuncSetAttribute(FirstBlockKernel, cudaFuncAttributeMaxDynamicSharedMemorySize, AloneBytes(gpu_)));
-    const Enqueue gemm = [this](cudaStream_t s) { return gemms_.Run(s, 0); };
-    TRY(WarmUp(gpu_, gemm));
+    TRY(gpu_.arena.Get(3, &times_));
+    TRY(compute_.Allocate(gpu_));
+    CUDA_TRY(cudaFuncSetAttribute(BlocksKernel, cudaFuncAttributeMaxDynamicSharedMemorySize, AloneBytes(gpu_)));
+    const Enqueue compute = [this](cudaStream_t s) { return compute_.Launch(s); };
+    TRY(WarmUp(gpu_, compute));
     TRY(WarmUp(gpu_, [this](cudaStream_t s) { return Exchange(s, 1); }));
-    return TimeHeld(gpu_, gemm, &gemm_us_);
+    return TimeHeld(gpu_, compute, &compute_us_);
   }
 
   Status Take(std::vector<double>* values) override {
     cudaStream_t on = high_ ? gpu_.urgent : gpu_.side;
-    const unsigned long long unset[2] = {0, ~0ull};
+    const unsigned long long unset[3] = {0, ~0ull, 0};
     TRY(Upload(gpu_.stream, unset, sizeof unset, times_));
     TRY(gpu_.Hold(gpu_.stream));
     const Status queued = Queue(on);
@@ -201,37 +170,38 @@ class StartDelay : public Experiment {
     TRY(queued);
     CUDA_TRY(cudaStreamSynchronize(on));
     CUDA_TRY(cudaStreamSynchronize(gpu_.stream));
-    unsigned long long times[2];
+    unsigned long long times[3];
     TRY(Download(gpu_.stream, times_, sizeof times, times));
     if (times[1] < times[0]) return Fail(Code::kWithheld, "the exchange began before its wait ended");
-    values->push_back(static_cast<double>(times[1] - times[0]) / 1e3);
+    for (const unsigned long long came : {times[1], times[2]}) {
+      values->push_back(static_cast<double>(came - times[0]) / 1e3);
+    }
     return Ok();
   }
 
  private:
-  static constexpr int kSms = 20, kGemms = 6;
+  static constexpr int kSms = 20, kTurns = 6;
 
-  // The wait ends in the midst of the third GEMM; there are more behind it.
+  // The wait ends in the midst of the third turn of compute; there are more behind it.
   Status Queue(cudaStream_t on) {
     CUDA_TRY(cudaEventRecord(gpu_.joins[0], gpu_.stream));
     CUDA_TRY(cudaStreamWaitEvent(on, gpu_.joins[0]));
-    TRY(Exchange(on, 2.5e3 * gemm_us_));
-    for (int i = 0; i < kGemms; ++i) TRY(gemms_.Run(gpu_.stream, i % sets_));
+    TRY(Exchange(on, 2.5e3 * compute_us_));
+    for (int i = 0; i < kTurns; ++i) TRY(compute_.Launch(gpu_.stream));
     return Ok();
   }
 
   Status Exchange(cudaStream_t on, double after_ns) {
     TRY(RunKernel({on, 1, 1}, WaitKernel, static_cast<uint64_t>(std::min(after_ns, 2e9)), times_));
     const size_t shared = static_cast<size_t>(AloneBytes(gpu_));
-    return RunKernel({on, kSms, 1024, shared, cooperative_}, FirstBlockKernel, times_ + 1);
+    return RunKernel({on, kSms, 1024, shared, cooperative_}, BlocksKernel, times_ + 1, times_ + 2);
   }
 
   Gpu& gpu_;
   bool high_, cooperative_;
-  int sets_ = 1;
-  double gemm_us_ = 0;
-  unsigned long long* times_ = nullptr;  // end of the wait, first block
-  Gemms gemms_;
+  double compute_us_ = 0;
+  unsigned long long* times_ = nullptr;  // end of the wait, first block, last block
+  CorunCompute compute_;
 };
 
 }  // namespace
@@ -244,17 +214,22 @@ Experiments OverlapExperiments(Gpu& gpu) {
     all.push_back(std::make_unique<SmBudget>(gpu, BestPath(gpu), sms, sms == 20 ? 0 : 2));
     if (sms != 20 && sms != 8 && sms != 32) continue;
     for (const Link link : {Link::kNvlink, Link::kNetwork, Link::kPush}) {
-      for (const Work work : {Work::kGemm, Work::kWgrad, Work::kElementwise}) {
+      if (link == Link::kPush && gpu.team_size > 1) continue;  // to real peers it is another figure (team_rows.cu)
+      for (const Work work : kWorks) {
         const int stage = sms != 20 ? 2 : work != Work::kGemm ? 1 : 0;
         all.push_back(std::make_unique<CorunCell>(gpu, link, work, sms, stage));
       }
     }
   }
-  for (const Work work : {Work::kGemm, Work::kWgrad, Work::kElementwise}) {
+  for (const Work work : kWorks) {
+    if (gpu.team_size > 1) continue;
     all.push_back(std::make_unique<CorunCell>(gpu, Link::kCopyEngine, work, 0, 1));
   }
   for (const bool high : {false, true}) {
-    for (const bool cooperative : {false, true}) all.push_back(std::make_unique<StartDelay>(gpu, high, cooperative));
+    for (const Work work : kWorks) {
+      all.push_back(std::make_unique<StartDelay>(gpu, work, high, /*cooperative=*/false, work == Work::kGemm ? 1 : 2));
+    }
+    all.push_back(std::make_unique<StartDelay>(gpu, Work::kGemm, high, /*cooperative=*/true, 1));
   }
   all.push_back(MakeWgradSplit(gpu));
   return all;

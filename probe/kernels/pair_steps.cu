@@ -29,6 +29,7 @@ class PairSteps : public Experiment {
     for (const char* id : {"pair.seq", "pair.overlap", "pair.overlap_dw", "pair.early_release"}) {
       rows_.push_back({id, parameters, {}, "us", 0, "emulated"});
     }
+    rows_.push_back({"pair.overlap", parameters, {{"priority", "high"}}, "us", 0, "emulated"});
     std::map<std::string, double> with_queues = parameters;
     const char* connections = std::getenv("CUDA_DEVICE_MAX_CONNECTIONS");
     with_queues["connections"] = connections == nullptr ? 8 : std::atof(connections);  // 8 is the driver's default
@@ -55,7 +56,9 @@ class PairSteps : public Experiment {
           fit::PairSchedule{true, true, true}}) {
       TRY(Time([&](cudaStream_t s) { return pair_.Overlapped(s, gpu_.side, schedule); }, values));
     }
-    values->push_back((*values)[values->size() - 3]);  // pair.overlap, under the number of queues in force
+    const double overlapped = (*values)[values->size() - 3];
+    TRY(Time([&](cudaStream_t s) { return pair_.Overlapped(s, gpu_.urgent, {true, false, false}); }, values));
+    values->push_back(overlapped);  // corun.queues: pair.overlap, under the number of queues in force
     return Ok();
   }
 

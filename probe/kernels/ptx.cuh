@@ -23,6 +23,21 @@ __device__ inline uint64_t GlobalNs() {
   return ns;
 }
 
+// ---- Memory that may be another device's, and counters that kernels wait for each other by.
+__device__ inline void StorePeer(uint4* to, uint4 value) { __stcs(to, value); }
+__device__ inline uint4 LoadPeer(const uint4* from) { return __ldcs(from); }
+// What this thread has written, or has seen written, is there for whoever sees what it writes next, on any device.
+__device__ inline void FenceSystem() { __threadfence_system(); }
+__device__ inline void Signal(uint32_t* flag, uint32_t value) {
+  asm volatile("st.release.sys.global.u32 [%0], %1;" ::"l"(flag), "r"(value) : "memory");
+}
+// Whether the flag has come to `value`, or is beyond it.
+__device__ inline bool HasCome(const uint32_t* flag, uint32_t value) {
+  uint32_t seen;
+  asm volatile("ld.acquire.sys.global.u32 %0, [%1];" : "=r"(seen) : "l"(flag) : "memory");
+  return static_cast<int32_t>(seen - value) >= 0;
+}
+
 // The shared memory that the launch asked for.
 __device__ inline unsigned char* DynamicShared() {
   extern __shared__ __align__(1024) unsigned char shared_bytes[];
