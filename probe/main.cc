@@ -49,7 +49,10 @@ Status Open(const Options& options, std::unique_ptr<Device>* device, DeviceLock*
     return options.lock_directory.empty() ? Ok() : lock->Take(options.lock_directory, (*device)->Info().uuid);
   }
   FixEnvironment(options.connections);
-  return OpenCudaDevice({options.device, options.lock_directory, options.check, options.once}, device);
+  CudaRequest request = {options.device, options.lock_directory, options.check, options.once};
+  request.team = options.devices;
+  request.all = options.all_devices;
+  return OpenCudaDevice(request, device);
 }
 
 int Finish(const Status& status, LineWriter* out) {

@@ -46,8 +46,28 @@ Status ReadGroups(const std::string& value, Options* options) {
   return Ok();
 }
 
+constexpr int kMostDevices = 1024;  // of a node
+constexpr int kMostTeam = 16;       // devices of one exchange (kMostRanks of kernels/peers.cuh)
+
+Status ReadDevices(const std::string& value, Options* options) {
+  if (value == "all") {
+    options->all_devices = true;
+    return Ok();
+  }
+  const Status bad = Fail(Code::kBadOption, "--devices: '" + value + "' must be `all`, or 2 to " +
+                                                std::to_string(kMostTeam) + " different device indices: 0,1,2");
+  for (size_t from = 0; from <= value.size();) {
+    const size_t comma = std::min(value.find(',', from), value.size());
+    int device = 0;
+    if (!ToNumber(value.substr(from, comma - from), &device) || device < 0 || device >= kMostDevices) return bad;
+    if (std::count(options->devices.begin(), options->devices.end(), device) > 0) return bad;
+    options->devices.push_back(device);
+    from = comma + 1;
+  }
+  return options->devices.size() < 2 || options->devices.size() > kMostTeam ? bad : Ok();
+}
+
 Status ReadDevice(const std::string& value, Options* options) {
-  constexpr int kMostDevices = 1024;
   if (ToNumber(value, &options->device) && options->device >= 0 && options->device < kMostDevices) return Ok();
   return Fail(Code::kBadOption, "--device: '" + value + "' is no device index; it must be a number from 0 to " +
                                     std::to_string(kMostDevices - 1));
@@ -99,6 +119,8 @@ struct Option {
 constexpr Option kOptions[] = {
     {"--groups", "A,B", ReadGroups, "what to measure (default: all):", kGroups},
     {"--device", "N", ReadDevice, "device index (default: the first free one)"},
+    {"--devices", "A,B|all", ReadDevices,
+     "measure exchanges between these devices too; what one device says is of the first"},
     {"--budget-seconds", "S", ReadBudget,
      "start nothing new after S seconds (default 20); half as much again is the end in any case"},
     {"--connections", "N", ReadConnections, "hardware queues, whatever CUDA_DEVICE_MAX_CONNECTIONS says (default 8)"},
@@ -151,6 +173,12 @@ Status ParseOptions(const std::vector<std::string>& arguments, Options* options)
   for (size_t at = 0; at < arguments.size(); ++at) {
     if (Status status = ParseOne(arguments, &at, options); !status.ok()) return status;
   }
+  const bool team = options->all_devices || !options->devices.empty();
+  if (team && (options->device >= 0 || !options->fake_file.empty())) {
+    return Fail(Code::kBadOption, std::string("--devices: ") +
+                                      (options->device >= 0 ? "names the devices; leave --device out"
+                                                            : "a fake device has no peers; leave --fake out"));
+  }
   if (!options->fault.empty() && options->fake_file.empty()) {
     return Fail(Code::kBadOption, "--fault: only a fake device has faults; add --fake FILE");
   }
@@ -162,7 +190,7 @@ Status ParseOptions(const std::vector<std::string>& arguments, Options* options)
 }
 
 std::string Usage() {
-  std::string text = R"(usage: flightplan-probe [--groups A,B] [--device N] [--budget-seconds S] [--record FILE]
+  std::string text = R"(usage: flightplan-probe [--groups A,B] [--device N | --devices A,B] [--budget-seconds S] [--record FILE]
 Measures an NVIDIA GPU and prints JSON lines: device, progress, rows, profile (probe/README.md).
 )";
   constexpr size_t kColumn = 22;  // where the explanations begin

@@ -11,6 +11,8 @@ namespace flightplan::probe {
 struct Options {
   std::vector<std::string> groups;  // empty: all
   int device = -1;                  // -1: the first free one
+  std::vector<int> devices;         // measured together, as the ranks of an exchange; empty: one alone
+  bool all_devices = false;         // the same, all of the node
   double budget_seconds = 20;
   int connections = 8;    // hardware queues (CUDA_DEVICE_MAX_CONNECTIONS); 8 is the driver's default
   std::string fake_file;  // empty: a real device

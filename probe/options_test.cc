@@ -18,6 +18,16 @@ TEST(ParseOptions, TakesBothForms) {
   EXPECT_EQ(options.fault, "hang");
 }
 
+TEST(ParseOptions, TakesSeveralDevices) {
+  Options options;
+  ASSERT_TRUE(ParseOptions({"--devices", "3,1"}, &options).ok());
+  EXPECT_EQ(options.devices, (std::vector<int>{3, 1}));
+  EXPECT_FALSE(options.all_devices);
+  Options all;
+  ASSERT_TRUE(ParseOptions({"--devices=all"}, &all).ok());
+  EXPECT_TRUE(all.all_devices && all.devices.empty());
+}
+
 TEST(ParseOptions, TakesSwitches) {
   Options options;
   const Status status = ParseOptions({"--once", "--list", "--version", "-h", "--record", "--check"}, &options);
@@ -54,6 +64,13 @@ TEST(ParseOptions, NamesWhatIsWrong) {
       {{"--device", "-1"}, "--device: '-1' is no device index"},
       {{"--device", "1x"}, "--device: '1x'"},
       {{"--device", "99999999999999"}, "--device:"},
+      {{"--devices", "1"}, "--devices: '1' must be `all`, or 2 to 16 different device indices: 0,1,2"},
+      {{"--devices", "0,0"}, "--devices: '0,0' must be"},
+      {{"--devices", "0,,1"}, "--devices: '0,,1' must be"},
+      {{"--devices", "0-7"}, "--devices: '0-7' must be"},
+      {{"--devices", "0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16"}, "must be `all`, or 2 to 16"},
+      {{"--devices", "0,1", "--device", "0"}, "--devices: names the devices; leave --device out"},
+      {{"--devices", "all", "--fake", "x.json"}, "--devices: a fake device has no peers; leave --fake out"},
       {{"--budget-seconds", "0"}, "must be a number from 0.1 to 600"},
       {{"--budget-seconds", "nan"}, "must be a number from 0.1 to 600"},
       {{"--budget-seconds", "20s"}, "must be a number from 0.1 to 600"},

@@ -5,6 +5,7 @@
 #   measure   three profiles of the default budget and their spread, all groups without a hurry, hardware queues 1, 8 and
 #             32, the table against the peers, and the clock against the profiler's
 #   sanitize  compute-sanitizer: memcheck, racecheck, synccheck
+#   team      with two GPUs or more: exchanges between all of them against what was sent, three profiles and their spread
 # The most valuable comes first, every step has a limit, and what is there so far is in $OUT after every step, so that a
 # call that is cut short has not been for nothing.
 #
@@ -13,13 +14,13 @@
 # $OUT (default: build/verify/PART) gets log.txt and rest.tar.gz, of measure also profile.json, samples.json and goals.json.
 # VERIFY_SECONDS (default 530) is the limit on the call. --dry-run replays a made-up device in place of a GPU, to test
 # this script: its figures mean nothing.
-# Exit code: 0 done, goals missed or not, which goals.json says; 1 something is broken or wrong; 77 no GPU.
+# Exit code: 0 done, goals missed or not, which goals.json says; 1 something is broken or wrong; 77 no GPU, or too few.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-usage() { echo "usage: probe/verify.sh correct|measure|sanitize [--dry-run]" >&2; exit 2; }
+usage() { echo "usage: probe/verify.sh correct|measure|sanitize|team [--dry-run]" >&2; exit 2; }
 part="${1:-}" dry=false
-case "$part" in correct | measure | sanitize) ;; *) usage ;; esac
+case "$part" in correct | measure | sanitize | team) ;; *) usage ;; esac
 case "${2:-}" in "") ;; --dry-run) dry=true ;; *) usage ;; esac
 out="${OUT:-$PWD/build/verify/$part}"
 build="${PROBE_BUILD:-$PWD/build/probe}"
@@ -27,6 +28,10 @@ limit="${VERIFY_SECONDS:-530}"
 if ! $dry && ! ldconfig -p 2>/dev/null | grep 'libcuda\.so\.1' >/dev/null && [ ! -e /dev/nvidiactl ] &&
   ! nvidia-smi -L >/dev/null 2>&1; then
   echo "skipped: no GPU"
+  exit 77
+fi
+if [ "$part" = team ] && ! $dry && [ "$(nvidia-smi -L 2>/dev/null | grep -c '^GPU ')" -lt 2 ]; then
+  echo "skipped: needs two GPUs"
   exit 77
 fi
 work="$(mktemp -d)"
@@ -141,6 +146,32 @@ sanitize() {
     grep -q 'the budget ended' "$work/$tool.log" && { echo "INCOMPLETE: not every kernel ran in time, see $tool.log"; code=7; }
     [ "$code" = 0 ] && echo "clean" || { echo "exit code $code (33: faults; 9: a wrong output; 7 or 124: out of time), see $tool.log"; broken+=("$tool"); }
   done
+}
+
+# Not under compute-sanitizer, which may run one kernel after the other where these wait for each other.
+team() {
+  local group run code devices=(--devices all)
+  ! $dry || devices=()
+  for group in exchange overlap; do
+    step "$group between all GPUs against what was sent"
+    code=0
+    within 120 "$probe" "${check[@]}" "${devices[@]}" --groups "$group" --budget-seconds 100 >"$work/check_$group.jsonl" || code=$?
+    grep -hoE '"(message|notes)":.*' "$work/check_$group.jsonl" | head -20
+    [ "$code" = 0 ] && echo "right" || { echo "exit code $code (9: a wrong output; 7 or 124: out of time)"; broken+=("$group"); }
+  done
+  for run in 1 2 3; do
+    step "exchanges and compute beside them, $run of 3"
+    probe_run 75 45 "team$run" "${devices[@]}" --groups exchange,overlap || broken+=("profile $run")
+    [ "$run" != 1 ] || cp "$work/team1.json" "$work/profile.json"
+  done
+  grep -q 'is withheld' "$work/profile.json" && { echo "WRONG: rows were withheld, see the notes"; broken+=(withheld); }
+  code=0
+  python3 probe/verify_peers.py --team "$work"/team[123].json || code=$?
+  case "$code" in
+    0) ;;
+    2) outcome="runs differ by more than they should, as told above" ;;
+    *) outcome="the comparison broke (exit code $code)"; broken+=(comparison) ;;
+  esac
 }
 
 outcome="nothing is wrong"

@@ -4,6 +4,7 @@
 usage: verify_peers.py PROFILE.json OUT.json RUN.json RUN.json...   one line a row: value, peer, ratio, goal, verdict
        verify_peers.py --profile LINES.jsonl PROFILE.json          takes the profile out of a worker's lines
        verify_peers.py --timing PROFILE.json NCU.csv               rows against gpu__time_duration of the same kernels
+       verify_peers.py --team RUN.json RUN.json...                 exchanges between GPUs: by each way, and how far runs differ
 A peer that is not installed is told, and its rows are skipped. Exit code 0: every goal that could be held was met; 2: some
 were missed; 3: a comparison itself broke, so that what was missed is not known; 1: nothing was compared.
 """
@@ -125,6 +126,27 @@ def repeat(runs):
     median, p95 = statistics.median(off), off[min(len(off) - 1, int(0.95 * len(off)))]
     report(f"q.repeat median of {len(off)} rows", median, 0, median, 0.02, False)
     report("q.repeat p95", p95, 0, p95, 0.05, False)
+
+
+def team_rows(rows):
+    """Exchanges between GPUs against NCCL's, which users run; only what is told of the probe itself is held to a goal."""
+    for rid in ("a2a.p2p.push", "a2a.p2p.pull", "a2a.ce"):
+        against(rows, f"{rid} / a2a.nccl, largest", rid, "a2a.nccl", None)
+    latency = {path: find(rows, "a2a.alpha", {"path": path}) for path in ("push", "pull", "copy_engine", "nccl")}
+    for path in ("push", "pull", "copy_engine"):
+        both = latency[path] and latency["nccl"]
+        report(f"a2a.alpha {path} / nccl", latency[path], latency["nccl"], latency[path] / latency["nccl"] if both else None, None)
+    for row in rows:
+        if row["id"] == "a2a.straggler":
+            report(f"a2a.straggler {row['labels']['path']}", row["value"], 1, row["value"], None)
+        if row["id"] == "a2a.skew":
+            # By the bytes of the busiest rank; NCCL may do better, as a receiver is served by all links at once.
+            ranks, zipf = int(row["parameters"]["ranks"]), row["parameters"]["zipf"]
+            busiest = ranks / sum((r + 1) ** -zipf for r in range(ranks))
+            report(f"a2a.skew / busiest rank, zipf {zipf}", row["value"], busiest, row["value"] / busiest, None)
+        if row["id"] == "corun.matrix" and row["kind"] == "measured":
+            labels = row["labels"]
+            report(f"{labels['communication']} beside {labels['compute']}: {labels['side']}", row["value"], 1, row["value"], None)
 
 
 def timed_us(torch, *works, turns=30, rounds=9):
@@ -419,6 +441,11 @@ def main():
         sys.exit(take_profile(*sys.argv[2:]))
     if sys.argv[1:2] == ["--timing"] and len(sys.argv) == 4:
         sys.exit(timing(*sys.argv[2:]))
+    if sys.argv[1:2] == ["--team"] and len(sys.argv) > 3:
+        runs = [rows_of(path) for path in sys.argv[2:]]
+        compare("rows between GPUs", team_rows, runs[0])
+        compare("runs", repeat, runs)
+        sys.exit(verdict())
     if len(sys.argv) < 5:
         sys.exit(__doc__)
     profile, runs = rows_of(sys.argv[1]), [rows_of(path) for path in sys.argv[3:]]

@@ -19,15 +19,17 @@ done
 ! grep -qiE 'traceback|no such file|command not found|syntax error|unbound variable' "$work/printed" || fail "a step is broken"
 
 # The parts without figures.
-for part in correct sanitize; do
+for part in correct sanitize team; do
   mkdir "$work/$part"
   printf '#!/bin/sh\nshift 4\nexec "$@"\n' >"$work/$part/compute-sanitizer"
   chmod +x "$work/$part/compute-sanitizer"
   PATH="$work/$part:$PATH" OUT="$work/$part/out" PROBE_BIN="$worker" "$here/verify.sh" "$part" --dry-run >"$work/printed" ||
     { cat "$work/printed" >&2; fail "$part ended with $?"; }
+  [ "$part" != sanitize ] || cp "$work/printed" "$work/sanitized"
   grep -q '== done: nothing is wrong' "$work/printed" || fail "$part does not say that nothing is wrong"
 done
-for tool in memcheck racecheck synccheck; do grep -q "compute-sanitizer $tool" "$work/printed" || fail "no $tool"; done
+for tool in memcheck racecheck synccheck; do grep -q "compute-sanitizer $tool" "$work/sanitized" || fail "no $tool"; done
+grep -q 'q.repeat median' "$work/printed" || fail "the runs of a team are not compared"
 code=0
 printf '#!/bin/sh\nexit 33\n' >"$work/sanitize/compute-sanitizer"
 PATH="$work/sanitize:$PATH" OUT="$work/sanitize/out" PROBE_BIN="$worker" "$here/verify.sh" sanitize --dry-run >"$work/printed" || code=$?

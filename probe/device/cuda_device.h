@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "probe/device/device.h"
 
@@ -13,9 +14,12 @@ struct CudaRequest {
   std::string lock_directory;  // of DeviceLock
   bool check_only = false;     // small shapes, one launch each, no timing
   bool once = false;           // the measured shapes, a few launches each, no timing
+  std::vector<int> team;       // devices that are measured together, the first of them alone, too; empty: `index` alone
+  bool all = false;            // the same, all devices of the node
 };
 
-// kNoGpu, kBusy, kNotOurs, kLocked: see status.h. The lock goes with the device.
+// kNoGpu, kBusy, kNotOurs, kLocked: see status.h. The locks go with the device. kUnsupported: a team of one, or of
+// different types.
 Status OpenCudaDevice(const CudaRequest& request, std::unique_ptr<Device>* device);
 
 }  // namespace flightplan::probe

@@ -1,4 +1,4 @@
-// The numbers that libraries.cc carries, against cublasLt.h where a toolkit has it. Compiled, never run.
+// The numbers that libraries.cc and nccl.cc carry, against cublasLt.h and nccl.h where a toolkit has them. Compiled, never run.
 #if __has_include(<cublasLt.h>)
 #include <cublasLt.h>
 
@@ -7,4 +7,9 @@ static_assert(CUBLASLT_MATMUL_DESC_TRANSA == 3 && CUBLASLT_MATMUL_DESC_TRANSB ==
 static_assert(CUBLASLT_MATMUL_DESC_SM_COUNT_TARGET == 15 && CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES == 1);
 static_assert(CUBLAS_OP_N == 0 && CUBLAS_OP_T == 1 && CUBLAS_STATUS_SUCCESS == 0);
 static_assert(sizeof(cublasLtMatmulAlgo_t) == 64 && sizeof(cublasLtMatmulHeuristicResult_t) == 64 + 8 + 4 + 4 + 16);
+#endif
+#if __has_include(<nccl.h>)
+#include <nccl.h>
+
+static_assert(ncclUint8 == 1 && ncclSuccess == 0);
 #endif

@@ -31,6 +31,22 @@ struct MemoryInfo {  // nvmlMemory_v2_t
 };
 constexpr unsigned kMemoryInfoVersion = sizeof(MemoryInfo) | (2U << 24);  // NVML_STRUCT_VERSION(Memory, 2)
 
+constexpr int kP2pNvlink = 2, kP2pOk = 0;  // NVML_P2P_CAPS_INDEX_NVLINK, NVML_P2P_STATUS_OK
+constexpr unsigned kNvlinkSpeed = 90;      // NVML_FI_DEV_NVLINK_SPEED_MBPS_COMMON: of one link, megabytes a second
+constexpr unsigned kMostNvlinks = 18;      // NVML_NVLINK_MAX_LINKS
+constexpr int kUnsignedInt = 1;            // NVML_VALUE_TYPE_UNSIGNED_INT
+struct FieldValue {                        // nvmlFieldValue_t
+  unsigned field, scope;
+  long long timestamp, latency_us;
+  int type, result;
+  union {
+    double real;
+    unsigned number;
+    unsigned long long wide;
+  } value;
+};
+static_assert(sizeof(FieldValue) == 40);
+
 using Call = int (*)();
 using GetUint = int (*)(void*, unsigned*);
 using GetUintOf = int (*)(void*, int, unsigned*);
@@ -89,6 +105,33 @@ std::optional<bool> Nvml::MigEnabled() const {
   unsigned current = 0, pending = 0;
   if (!available() || get == nullptr || get(device_, &current, &pending) != kSuccess) return std::nullopt;
   return current != 0;
+}
+
+std::optional<bool> Nvml::HasNvlinkTo(const Nvml& peer) const {
+  const auto get = Find<int (*)(void*, void*, int, int*)>("nvmlDeviceGetP2PStatus");
+  int status = 0;
+  if (!available() || !peer.available() || get == nullptr || get(device_, peer.device_, kP2pNvlink, &status) != kSuccess)
+    return std::nullopt;
+  return status == kP2pOk;
+}
+
+std::optional<double> Nvml::NvlinkBytesPerSecond() const {
+  const auto state = Find<int (*)(void*, unsigned, unsigned*)>("nvmlDeviceGetNvLinkState");
+  const auto get = Find<int (*)(void*, int, FieldValue*)>("nvmlDeviceGetFieldValues");
+  if (!available() || state == nullptr || get == nullptr) return std::nullopt;
+  int up = 0;
+  for (unsigned link = 0; link < kMostNvlinks; ++link) {
+    unsigned active = 0;
+    up += state(device_, link, &active) == kSuccess && active == 1 ? 1 : 0;
+  }
+  if (up == 0) return 0.0;
+  FieldValue speed{};
+  speed.field = kNvlinkSpeed;
+  if (get(device_, 1, &speed) != kSuccess || speed.result != kSuccess || speed.type != kUnsignedInt ||
+      speed.value.number == 0) {
+    return std::nullopt;
+  }
+  return 1e6 * up * speed.value.number;
 }
 
 DeviceState Nvml::State() const {

@@ -24,6 +24,10 @@ class Nvml {
   // The same, the rate of use and the memory that is held.
   DeviceUse Use() const;
   std::optional<bool> MigEnabled() const;
+  // Whether NVLink joins the two.
+  std::optional<bool> HasNvlinkTo(const Nvml& peer) const;
+  // Of all NVLinks that are up together, one way, as they are clocked; 0: there is none.
+  std::optional<double> NvlinkBytesPerSecond() const;
   // Clocks, power, temperature, reasons; foreign_process_count is left to the caller.
   DeviceState State() const;
 

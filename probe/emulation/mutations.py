@@ -20,6 +20,7 @@ import tempfile
 PROBE = pathlib.Path(__file__).resolve().parent.parent
 TMA, WGMMA, OWN = "gemm_tma.cu", "gemm_hopper.cu", "gemm.cu"
 GEMM_TESTS = "Gemms.*:*/ceilings*"
+TEAM_TESTS = "TeamTest.EveryRank*"
 # name, file of probe/kernels, what is replaced (once), by what, the tests that run
 MUTATIONS = [
     ("TMA: barriers are not fenced", TMA, "    FenceBarriers();\n", "", GEMM_TESTS),
@@ -45,6 +46,17 @@ MUTATIONS = [
     ("unpermute: warps' sums are read before they are written", "dispatch.cu", "  __syncthreads();\n  if (threadIdx.x < kTopk)", "  if (threadIdx.x < kTopk)", "*/dispatch*"),
     ("map: the scan reads what others have written", "routing.cu", "    const int before = e >= step ? total[e - step] : 0;\n    __syncthreads();\n", "    const int before = e >= step ? total[e - step] : 0;\n", "*/dispatch*"),
     ("exchange: its shared memory is not asked for", "exchange.cu", "  CUDA_TRY(cudaFuncSetAttribute(SendKernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared));\n", "", "*/exchange*"),
+    ("push: stores are not fenced", "peers.cu", "  FenceSystem();\n  __syncthreads();", "  __syncthreads();", TEAM_TESTS),
+    ("push: a peer is told before all blocks have sent", "peers.cu", "  if (atomicAdd(&e.own->ended, 1u) + 1 < gridDim.x) return;\n", "  if (atomicAdd(&e.own->ended, 1u) > 0) return;\n", TEAM_TESTS),
+    ("push: a rank goes on before its peers have sent", "peers.cu", "  WaitForAll(e, e.own->arrived, turn);\n", "", TEAM_TESTS),
+    ("push: a peer's flag is another rank's", "peers.cu", "arrived[e.rank], turn", "arrived[(e.rank + 1) % 2], turn", TEAM_TESTS),
+    ("pull: a peer is read before it is ready", "peers.cu", "    WaitForAll(e, e.own->ready, turn);\n", "", TEAM_TESTS),
+    ("pull: a rank never says that it is ready", "peers.cu", "first && p < e.peers", "false && first && p < e.peers", TEAM_TESTS),
+    ("copies: a rank goes on before its peers have copied", "team.cu", "    for (cudaEvent_t event : sent_) CUDA_TRY(cudaStreamWaitEvent(stream_of(gpu), event));\n", "    stream_of(gpu);\n", TEAM_TESTS),
+    ("copies: what is sent is not waited for", "team.cu", "    for (cudaStream_t branch : gpu.branches) CUDA_TRY(cudaStreamWaitEvent(branch, gpu.fork));\n", "", TEAM_TESTS),
+    ("NCCL: a part comes from another place", "team.cu", "rank.send + rank.send_at[at], bytes", "rank.send, bytes", TEAM_TESTS),
+    ("co-run: compute does not wait for the exchange", "corun.cu", "!HasCome(counter, blocks) && ", "false && ", "Gate*"),
+    ("exchange: its blocks are not counted", "exchange.cu", "  if (threadIdx.x == 0 && e.started != nullptr) atomicAdd(e.started, 1u);\n", "", "Gate*"),
     ("pair: a node does not wait for the one before", "pair.cu", "    if (chained) CUDA_TRY(cudaStreamWaitEvent(stream, chain));\n", "", "LayerPair*"),
     ("pair: the last exchange is not waited for", "pair.cu", "  CUDA_TRY(cudaStreamWaitEvent(compute, end_));\n", "", "LayerPair*"),
 ]
@@ -86,7 +98,7 @@ def survives(mutation, commands, objects, libraries, work):
         return f"no object of {name} among the test's"
     cxx = [w for w in words if w.endswith("c++") or w.endswith("g++") or "clang++" in w][:1]
     flags = [w for w in words if w.startswith("-fsanitize")]
-    subprocess.run(cxx + flags + [str(compiled)] + others + libraries + ["-pthread", "-ldl", "-o", str(program)],
+    subprocess.run(cxx + flags + [str(compiled)] + others + libraries + ["-pthread", "-ldl", "-rdynamic", "-o", str(program)],
                    cwd=directory, check=True)
     try:
         ran = subprocess.run([str(program), "--gtest_filter=" + tests, "--gtest_fail_fast"], capture_output=True,

@@ -38,10 +38,14 @@ Status LaunchCopy(const Gpu& gpu, cudaStream_t stream, const uint4* from, uint4*
   return RunKernel({stream, blocks, threads, static_cast<size_t>(shared)}, CopyKernel, from, to, words);
 }
 
+Status LaunchCountDifferent(cudaStream_t stream, const uint4* a, const uint4* b, int64_t words, int* counter) {
+  CUDA_TRY(cudaMemsetAsync(counter, 0, sizeof(int), stream));
+  return RunKernel({stream, std::clamp(CeilDiv(words, 256), 1, 1024), 256}, CountDifferentKernel, a, b, words, counter);
+}
+
 Status CountDifferent(cudaStream_t stream, const uint4* a, const uint4* b, int64_t words, int* counter,
                       int64_t* differing) {
-  CUDA_TRY(cudaMemsetAsync(counter, 0, sizeof(int), stream));
-  TRY(RunKernel({stream, std::clamp(CeilDiv(words, 256), 1, 1024), 256}, CountDifferentKernel, a, b, words, counter));
+  TRY(LaunchCountDifferent(stream, a, b, words, counter));
   int count = 0;
   TRY(Download(stream, counter, sizeof count, &count));
   *differing = count;

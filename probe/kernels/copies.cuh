@@ -43,6 +43,8 @@ inline int SpreadBlocks(int64_t words) { return CeilDiv(words, kSpreadThreads * 
 Status LaunchCopy(const Gpu& gpu, cudaStream_t stream, const uint4* from, uint4* to, int64_t words, int blocks,
                   bool alone);
 
+// Enqueues a count of the words that differ into *counter.
+Status LaunchCountDifferent(cudaStream_t stream, const uint4* a, const uint4* b, int64_t words, int* counter);
 // Counts the words that differ, exactly, into *differing (host).
 Status CountDifferent(cudaStream_t stream, const uint4* a, const uint4* b, int64_t words, int* counter,
                       int64_t* differing);

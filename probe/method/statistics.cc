@@ -76,6 +76,25 @@ bool Disturbed(const DeviceState& before, const DeviceState& after) {
   return false;
 }
 
+DeviceState WorstOf(const std::vector<DeviceState>& states) {
+  DeviceState worst;
+  std::set<std::string> reasons;
+  const auto slower = [](int* mine, int other) {
+    if (other >= 0 && (*mine < 0 || other < *mine)) *mine = other;
+  };
+  for (const DeviceState& state : states) {
+    slower(&worst.sm_clock_mhz, state.sm_clock_mhz);
+    slower(&worst.memory_clock_mhz, state.memory_clock_mhz);
+    worst.power_watts = std::max(worst.power_watts, state.power_watts);
+    worst.power_limit_watts = std::max(worst.power_limit_watts, state.power_limit_watts);
+    worst.temperature_celsius = std::max(worst.temperature_celsius, state.temperature_celsius);
+    worst.foreign_process_count += state.foreign_process_count;
+    reasons.insert(state.throttle_reasons.begin(), state.throttle_reasons.end());
+  }
+  worst.throttle_reasons.assign(reasons.begin(), reasons.end());
+  return worst;
+}
+
 Conditions Summarise(const std::vector<DeviceState>& states, int dropped_sample_count) {
   Conditions conditions;
   conditions.dropped_sample_count = dropped_sample_count;

@@ -29,6 +29,9 @@ inline constexpr char kPowerCap[] = "sw_power_cap";
 // Was anything in force that makes samples between both states worthless: heat, a power brake, other processes?
 bool Disturbed(const DeviceState& before, const DeviceState& after);
 
+// Of several devices that work together: the slowest clock, the most heat and power, every reason, all other processes.
+DeviceState WorstOf(const std::vector<DeviceState>& states);
+
 Conditions Summarise(const std::vector<DeviceState>& states, int dropped_sample_count);
 
 }  // namespace flightplan::probe

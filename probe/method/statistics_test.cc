@@ -91,5 +91,22 @@ TEST(Summarise, MedianClockAndHighestRest) {
   EXPECT_EQ(c.dropped_sample_count, 3);
 }
 
+TEST(WorstOf, OneDeviceIsEnoughToDisturb) {
+  DeviceState good, bad;
+  good.sm_clock_mhz = 1980;
+  good.power_watts = 500;
+  bad.sm_clock_mhz = 1410;
+  bad.temperature_celsius = 88;
+  bad.throttle_reasons = {"hw_thermal_slowdown"};
+  bad.foreign_process_count = 1;
+  const DeviceState worst = WorstOf({good, bad, good});
+  EXPECT_EQ(worst.sm_clock_mhz, 1410);
+  EXPECT_EQ(worst.memory_clock_mhz, -1) << "nobody told";
+  EXPECT_EQ(worst.power_watts, 500);
+  EXPECT_EQ(worst.temperature_celsius, 88);
+  EXPECT_TRUE(Disturbed(good, worst));
+  EXPECT_FALSE(Disturbed(good, WorstOf({good, good})));
+}
+
 }  // namespace
 }  // namespace flightplan::probe
