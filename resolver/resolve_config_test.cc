@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "flightplan/v1/catalog_service.pb.h"
 #include "flightplan/v1/resolver_service.pb.h"
@@ -500,6 +501,61 @@ TEST(ResolveConfig, OffersToMoveTheOptimizerWhereThatCostsLeast) {
   v1::ResolveConfigResponse after;
   ASSERT_TRUE(TestResolver().ResolveConfig(request, &after).ok());
   EXPECT_EQ(after.estimate().fit(), v1::FIT_VERDICT_FITS);
+}
+
+// The layers given to the stages otherwise, where the pipeline waits for its last one, and what comes of it.
+TEST(ResolveConfig, NextStepMayBeABetterSplitOfTheLayers) {
+  v1::ResolveConfigRequest request;
+  request.mutable_model()->set_name("qwen3-14b");
+  request.mutable_hardware()->set_gpu("h100-sxm");
+  request.mutable_hardware()->set_gpu_count(32);
+  request.mutable_workload()->set_seq_length(4096);
+  request.mutable_workload()->set_global_batch_size(128);
+  request.mutable_target()->set_framework("megatron-lm");
+  request.set_stage(v1::STAGE_TUNE);
+  request.mutable_layout()->set_tensor_model_parallel_size(1);
+  request.mutable_layout()->set_pipeline_model_parallel_size(4);
+  request.mutable_layout()->set_virtual_pipeline_model_parallel_size(1);
+  v1::ResolveConfigResponse before;
+  ASSERT_TRUE(TestResolver().ResolveConfig(request, &before).ok());
+  const auto split =
+      std::find_if(before.ab_suggestions().begin(), before.ab_suggestions().end(),
+                   [](const v1::AbSuggestion& ab) { return ab.knob() == "pipeline_model_parallel_layout"; });
+  ASSERT_NE(split, before.ab_suggestions().end());
+  request.mutable_layout()->set_pipeline_model_parallel_layout(split->other_value().string_value());
+  v1::ResolveConfigResponse after;
+  ASSERT_TRUE(TestResolver().ResolveConfig(request, &after).ok());
+  EXPECT_EQ(after.outcome(), v1::OUTCOME_RESOLVED);
+  EXPECT_LT(split->expected_step_ratio().value(), -0.02);
+  EXPECT_NEAR(after.estimate().step_time_us().value() / before.estimate().step_time_us().value() - 1,
+              split->expected_step_ratio().value(), 0.005);
+}
+
+// FP8 comes last: where compute is the wall and nothing else gains, and never without a word about the numerics.
+TEST(ResolveConfig, NextStepIsFp8WhereNothingElseGains) {
+  v1::ResolveConfigRequest request;
+  request.mutable_model()->set_name("llama-3.1-70b");
+  request.mutable_hardware()->set_gpu("b200");
+  request.mutable_hardware()->set_gpu_count(64);
+  request.mutable_workload()->set_seq_length(4096);
+  request.mutable_workload()->set_global_batch_size(512);
+  request.mutable_target()->set_framework("megatron-lm");
+  request.mutable_software()->set_te_version("2.12.0");
+  request.mutable_layout()->set_tensor_model_parallel_size(2);
+  request.mutable_layout()->set_pipeline_model_parallel_size(4);
+  request.mutable_layout()->set_virtual_pipeline_model_parallel_size(1);
+  const auto next = [&](v1::Stage stage) {
+    request.set_stage(stage);
+    v1::ResolveConfigResponse answer;
+    EXPECT_TRUE(TestResolver().ResolveConfig(request, &answer).ok());
+    for (const v1::Finding& finding : answer.findings()) {
+      if (finding.rule_id() == "decide.next-step") return finding.needs();
+    }
+    return std::string();
+  };
+  const std::string needs = next(v1::STAGE_TUNE);
+  EXPECT_TRUE(absl::StrContains(needs, "fp8_recipe=mxfp8") && absl::StrContains(needs, "numerics")) << needs;
+  EXPECT_FALSE(absl::StrContains(next(v1::STAGE_BRING_UP), "fp8"));
 }
 
 // Where the stack takes a decision back, memory is that of what is printed.

@@ -1,12 +1,14 @@
 #include "resolver/advise/next_step.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "resolver/derive/pipeline.h"
 #include "resolver/derive/target_knobs.h"
 #include "resolver/engine/engine.h"
 #include "resolver/estimate/effect.h"
@@ -26,10 +28,11 @@ struct Move {
   WallShare wall{};  // that it takes from
 };
 
-// Changes that each wall's workflow tries; none touches convergence (batch, precision, routing).
+// Changes that each wall's workflow tries; none touches convergence (batch, precision, routing) but the last resort.
 class Moves {
  public:
-  Moves(const NormalizedIntent& intent, const Config& config) : intent_(intent), c_(config) {}
+  Moves(const NormalizedIntent& intent, const StepModel& model, const Config& config)
+      : intent_(intent), model_(model), c_(config) {}
 
   std::vector<Move> For(absl::string_view wall) {
     if (wall == "communication") Communication();
@@ -37,6 +40,20 @@ class Moves {
     if (wall == "bubble") Bubble();
     if (wall == "compute") Compute();
     if (wall == "memory") Memory();
+    return std::move(moves_);
+  }
+
+  // Where compute is the wall and nothing else gains: the 8-bit recipe that is the GPU's usual one.
+  std::vector<Move> LastResort() {
+    const std::vector<std::string>& recipes = intent_.gpu.fp8_recipes;
+    const bool sixteen_bit = !on(K::fp8) && !on(K::fp4);
+    if (intent_.stage == Stage::kBringUp || recipes.empty() || !sixteen_bit) return {};
+    const bool mxfp8 = recipes.front() == "mxfp8";
+    const bool blockwise = std::find(recipes.begin(), recipes.end(), "blockwise") != recipes.end();
+    Try({{K::fp8, Value(mxfp8 ? "e4m3" : "hybrid")},
+         {K::fp8_recipe, Value(mxfp8       ? "mxfp8"
+                               : blockwise ? "blockwise"
+                                           : "tensorwise")}});
     return std::move(moves_);
   }
 
@@ -96,8 +113,22 @@ class Moves {
       for (const int64_t more : {vpp * 2, vpp * 3}) {
         if (intent_.model.num_layers % (pp * more) == 0) Try({{K::virtual_pipeline_model_parallel_size, Value(more)}});
       }
+      OtherSplits(pp, vpp);
     }
     if (const int64_t mbs = size(K::micro_batch_size); mbs % 2 == 0) Try({{K::micro_batch_size, Value(mbs / 2)}});
+  }
+
+  // The layers given to the stages otherwise: what the last one holds beside them counts.
+  void OtherSplits(int64_t pp, int64_t vpp) {
+    const ModelShape& shape = model_.shape();
+    if (intent_.model.hybrid_layer_pattern.has_value() || pp * vpp > shape.num_layers ||
+        c_.Get(K::account_for_loss_in_pipeline_split).truthy()) {
+      return;
+    }
+    for (const std::vector<int64_t>& layers :
+         StageSplits(shape.num_layers, shape.mtp_depths, pp, vpp, TailLayers(model_.work()))) {
+      Try({{K::pipeline_model_parallel_layout, Value(LayoutText(layers, shape.mtp_depths))}});
+    }
   }
 
   void Compute() {
@@ -145,6 +176,7 @@ class Moves {
   void LargerMicroBatch() { Try({{K::micro_batch_size, Value(2 * size(K::micro_batch_size))}}); }
 
   const NormalizedIntent& intent_;
+  const StepModel& model_;
   const Config& c_;
   std::vector<Move> moves_;
 };
@@ -157,7 +189,8 @@ Config With(Config config, const std::vector<std::pair<Knob, Value>>& changes) {
 // Whether the changes leave the plan's stages as they are.
 bool SameStages(const std::vector<std::pair<Knob, Value>>& changes) {
   return std::none_of(changes.begin(), changes.end(), [](const std::pair<Knob, Value>& change) {
-    return change.first == K::virtual_pipeline_model_parallel_size || change.first == K::pipeline_model_parallel_size;
+    return change.first == K::virtual_pipeline_model_parallel_size || change.first == K::pipeline_model_parallel_size ||
+           change.first == K::pipeline_model_parallel_layout;
   });
 }
 
@@ -207,10 +240,13 @@ Finding Describe(const StepOutlook& outlook, const Move& move, StepModel::Room l
   finding.seen = absl::StrFormat("%s %s %.0f %% of a %s step (%s)", std::string(wall.name),
                                  largest ? "is the largest wall:" : "takes", 100 * wall.ratio, Time(outlook.us),
                                  outlook.measured ? "measured" : "forecast");
-  finding.needs = absl::StrFormat("next to try: %s; step %+.0f %% expected (%+.0f..%+.0f)%s%s", Text(move.changes),
-                                  100 * move.effect.change, 100 * move.effect.low, 100 * move.effect.high,
-                                  move.effect.needs_ab() ? ", only a run can tell" : "",
-                                  left == StepModel::Room::kMarginal ? ", memory stays marginal" : "");
+  finding.needs =
+      absl::StrFormat("next to try: %s; step %+.0f %% expected (%+.0f..%+.0f)%s%s", Text(move.changes),
+                      100 * move.effect.change, 100 * move.effect.low, 100 * move.effect.high,
+                      move.changes.front().first == K::fp8 ? ", and the loss to compare: it changes the numerics"
+                      : move.effect.needs_ab()             ? ", only a run can tell"
+                                                           : "",
+                      left == StepModel::Room::kMarginal ? ", memory stays marginal" : "");
   return finding;
 }
 
@@ -234,9 +270,8 @@ std::optional<NextStep> FindNextStep(const NormalizedIntent& intent, const StepM
     if (!walls.empty()) walls.front().ratio = std::max(walls.front().ratio, kSmallWall);
   }
   std::vector<Move> moves;
-  for (const WallShare& wall : walls) {
-    if (wall.ratio < kSmallWall) break;
-    for (Move& move : Moves(intent, plan.config).For(wall.name)) {
+  const auto weigh = [&](const WallShare& wall, std::vector<Move> of_wall) {
+    for (Move& move : of_wall) {
       if (Answered(plan, intent, move.changes.front().first)) continue;
       const auto then = ForecastWith(model, plan, move.changes);
       if (!then.has_value()) continue;
@@ -244,7 +279,13 @@ std::optional<NextStep> FindNextStep(const NormalizedIntent& intent, const StepM
       move.wall = wall;
       if (short_of_memory || move.effect.change < kWorthARun) moves.push_back(std::move(move));
     }
+  };
+  for (const WallShare& wall : walls) {
+    if (wall.ratio < kSmallWall) break;
+    weigh(wall, Moves(intent, model, plan.config).For(wall.name));
   }
+  const bool compute_is_the_wall = !walls.empty() && walls.front().name == "compute";
+  if (moves.empty() && compute_is_the_wall) weigh(walls.front(), Moves(intent, model, plan.config).LastResort());
   if (moves.empty()) return std::nullopt;
   const MemoryForecast now = model.Memory(plan.config, plan.env, plan.stages);
   std::stable_sort(moves.begin(), moves.end(),
