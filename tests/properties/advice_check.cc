@@ -1,10 +1,11 @@
-// advice_check [--count N] [--searched N] [--seed S] [--first K] [--show M]
+// advice_check [--count N] [--searched N] [--seed S] [--first K] [--show M] [--answers 1]
 //
 // What is offered is legal and does what it says: random questions over every model, GPU system, size, stack, release
 // and stage of the catalogue, with sizes given, and of --searched more with some left open; every fix of every finding
 // is put into the question as the answer prints it, and asked again. The finding must be gone, no error may be new,
 // memory may stand no worse, and where a change of the step is promised it comes about. Prints the counts and M
-// counterexamples, shrunk, as command lines. Exit status: 0 none, 1 some, 2 misuse.
+// counterexamples, shrunk, as command lines. Exit status: 0 none, 1 some, 2 misuse. With --answers 1 no law is asked,
+// and a digest of every answer is printed instead: a change that must not move an answer is compared by these.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -19,6 +20,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "flightplan/v1/resolver_service.pb.h"
+#include "resolver/base/digest.h"
 #include "resolver/catalog/catalog.h"
 #include "resolver/evidence/snapshot.h"
 #include "resolver/resolver.h"
@@ -164,14 +166,26 @@ void Shrink(const Resolver& resolver, const std::string& breach, Broken* broken)
   }
 }
 
+// Without the catalogue's revision, which every change of a rule's text moves.
+void PrintDigest(const Resolver& resolver, const Question& question) {
+  Answer answer;
+  const absl::Status status = resolver.ResolveConfig(question, &answer);
+  answer.clear_catalog_revision();
+  answer.clear_digest();
+  const std::string bytes = status.ok() ? answer.ShortDebugString() : std::string(status.message());
+  std::printf("%s  %s\n", Sha256Hex(bytes).substr(0, 16).c_str(), CommandLine(question).c_str());
+}
+
 int Main(const std::vector<std::string>& args) {
-  int64_t count = 2000, searched = 200, seed = 1, first = 0, show = 20;
-  const std::map<std::string, int64_t*> flags = {
-      {"--count", &count}, {"--searched", &searched}, {"--seed", &seed}, {"--first", &first}, {"--show", &show}};
+  int64_t count = 2000, searched = 200, seed = 1, first = 0, show = 20, answers = 0;
+  const std::map<std::string, int64_t*> flags = {{"--count", &count}, {"--searched", &searched},
+                                                 {"--seed", &seed},   {"--first", &first},
+                                                 {"--show", &show},   {"--answers", &answers}};
   for (size_t i = 0; i < args.size(); i += 2) {
     const auto flag = flags.find(args[i]);
     if (flag == flags.end() || i + 1 >= args.size() || !absl::SimpleAtoi(args[i + 1], flag->second)) {
-      std::fprintf(stderr, "usage: advice_check [--count N] [--searched N] [--seed S] [--first K] [--show M]\n");
+      std::fprintf(stderr,
+                   "usage: advice_check [--count N] [--searched N] [--seed S] [--first K] [--show M] [--answers 1]\n");
       return 2;
     }
   }
@@ -180,11 +194,17 @@ int Main(const std::vector<std::string>& args) {
   Tally tally;
   const auto ask = [&](int64_t many, Sizes sizes) {
     for (int64_t i = first; i < first + many; ++i) {
-      Check(resolver, AnyQuestion(*catalog, static_cast<uint64_t>(seed * 1'000'003 + i), sizes), &tally);
+      const Question question = AnyQuestion(*catalog, static_cast<uint64_t>(seed * 1'000'003 + i), sizes);
+      if (answers == 0) {
+        Check(resolver, question, &tally);
+      } else {
+        PrintDigest(resolver, question);
+      }
     }
   };
   ask(count, Sizes::kGiven);
   ask(searched, Sizes::kSomeOpen);
+  if (answers != 0) return 0;
   int64_t broken = 0;
   for (const auto& [what, found] : tally.broken) broken += found.count;
   std::printf(

@@ -10,7 +10,8 @@
 //   story      no next step is about a knob whose decision says that evidence settles it, or whose A/B is open
 //
 // "Longer" is by our own forecast and more than 1 %; where evidence settled one of the two choices against the forecast
-// (a decision that rests on a measurement or on recipes), the pair is counted apart: evidence is the authority there.
+// (a decision that rests on a measurement or on recipes, a size that next to nobody runs), the pair is counted apart:
+// evidence is the authority there.
 // Counterexamples are printed as command lines. Exit status: 0 at most PER_10000 of the pairs (default none), 1 more,
 // or no question that could be asked, 2 misuse.
 #include <algorithm>
@@ -30,6 +31,7 @@
 #include "resolver/catalog/catalog.h"
 #include "resolver/estimate/memory.h"
 #include "resolver/plan/knob.h"
+#include "resolver/planner/caution.h"
 #include "tests/properties/questions.h"
 #include "tests/support/requests.h"
 
@@ -54,6 +56,7 @@ class Questions {
     for (const ModelSpec& model : catalog.models()) models_.push_back(model.name);
     for (const GpuSystem& gpu : catalog.gpus()) {
       if (gpu.hbm_bytes.has_value()) gpus_.push_back({gpu.name, *gpu.hbm_bytes});
+      domains_[gpu.name] = gpu.nvlink_domain_gpus;
     }
   }
 
@@ -85,6 +88,11 @@ class Questions {
     return request;
   }
 
+  int64_t DomainOf(const std::string& gpu) const {
+    const auto known = domains_.find(gpu);
+    return known == domains_.end() ? 0 : known->second;
+  }
+
   int64_t MemoryOf(const std::string& gpu) const {
     for (const auto& [name, bytes] : gpus_) {
       if (name == gpu) return bytes;
@@ -95,6 +103,7 @@ class Questions {
  private:
   std::vector<std::string> models_;
   std::vector<std::pair<std::string, int64_t>> gpus_;
+  std::map<std::string, int64_t> domains_;  // GPUs of one NVLink domain
 };
 
 // ---- answers
@@ -130,17 +139,50 @@ bool Settled(const v1::Decision& decision) {
   return !decision.needs_ab() && (decision.basis() == v1::BASIS_MEASURED || decision.basis() == v1::BASIS_RECIPES);
 }
 
+int64_t SizeOf(const v1::ResolveConfigResponse& answer, absl::string_view knob) {
+  for (const v1::ConfigEntry& entry : answer.config()) {
+    if (entry.name() == knob) return entry.value().int_value();
+  }
+  return 0;
+}
+
+// HybridEP would gather a larger routing map over the network than any that is published; the published recipe of that
+// size has deepep (kMaxNetworkRoutingMap of rules/decide/evidence.h).
+bool MapIsBeyondPublished(const v1::ResolveConfigResponse& answer, int64_t domain_gpus) {
+  constexpr int64_t kLargestPublished = int64_t{64} * 256;
+  const int64_t ep = SizeOf(answer, "expert_model_parallel_size");
+  return ep > domain_gpus && ep * SizeOf(answer, "num_moe_experts") > kLargestPublished;
+}
+
+// What the step counts for where sizes are chosen: next to nobody runs some of them (planner/caution.h).
+double RankedOf(const v1::ResolveConfigResponse& answer, const v1::ResolveConfigRequest& request, int64_t domain_gpus) {
+  const auto size = [&](absl::string_view knob) {
+    return static_cast<int32_t>(std::max<int64_t>(1, SizeOf(answer, knob)));
+  };
+  const LayoutSizes sizes{size("tensor_model_parallel_size"),
+                          size("pipeline_model_parallel_size"),
+                          size("virtual_pipeline_model_parallel_size"),
+                          size("context_parallel_size"),
+                          size("expert_model_parallel_size"),
+                          size("expert_tensor_parallel_size"),
+                          size("micro_batch_size")};
+  const CautionContext context{SizeOf(answer, "num_moe_experts") > 0, request.hardware().gpu_count(),
+                               request.workload().seq_length(), static_cast<int>(domain_gpus)};
+  return StepOf(answer) * (1 + CautionRatio(sizes, context));
+}
+
 // Evidence, not the forecast, had the last word on an execution knob in which the two answers differ, or left it to an
 // A/B whose conservative side was taken.
-bool ByEvidence(const v1::ResolveConfigResponse& a, const v1::ResolveConfigResponse& b) {
+bool ByEvidence(const v1::ResolveConfigResponse& a, const v1::ResolveConfigResponse& b, int64_t domain_gpus) {
   for (const char* name : kExecution) {
     const v1::Decision* const one = DecisionOf(a, name);
     const v1::Decision* const other = DecisionOf(b, name);
     if (one == nullptr || other == nullptr) continue;
     if (one->value().SerializeAsString() == other->value().SerializeAsString()) continue;
     // The backend goes with its dispatcher. Recipes name each of the backends, so between these only a measurement has
-    // the last word.
+    // the last word, and a map that only one of them is published with.
     const bool backend = name == kExecution[1];
+    if (backend && MapIsBeyondPublished(a, domain_gpus)) return true;
     for (const v1::ResolveConfigResponse* answer : {&a, &b}) {
       const v1::Decision* const decision = DecisionOf(*answer, backend ? kExecution[0] : name);
       if (decision == nullptr) continue;
@@ -204,7 +246,9 @@ class Checker {
     if (!other.has_value() || !LeavesRoom(answer)) return;
     ++tallies_[law].asked;
     if (Runs(*other) && StepOf(*other) <= StepOf(answer) * (1 + kLonger)) return;
-    if (Runs(*other) && ByEvidence(answer, *other)) {
+    const int64_t domain = questions_.DomainOf(freer.hardware().gpu());
+    const bool as_ranked = RankedOf(*other, freer, domain) <= RankedOf(answer, freer, domain) * (1 + kLonger);
+    if (Runs(*other) && (as_ranked || ByEvidence(answer, *other, domain))) {
       ++tallies_[law].by_evidence;
       return;
     }

@@ -96,13 +96,12 @@ void AskTarget(Dice& dice, Question* q) {
   if (dice.OneIn(2)) dispatchers.add_backends("hybridep");
 }
 
-// Most questions give the sizes that people give; of some every size may be open, of a few all are.
+// The sizes that people give; where some are open every size may be, and of one in sixteen all are.
 void AskLayout(bool moe, Sizes sizes, Dice& dice, Question* q) {
   const uint64_t kind = dice.Below(128);
   const bool open = sizes == Sizes::kSomeOpen;
-  if (kind == 0 && open) return;
-  const bool some = kind < 16 && open;
-  const auto said = [&] { return !some || dice.OneIn(2); };
+  if (kind < 8 && open) return;
+  const auto said = [&] { return !open || dice.OneIn(2); };
   v1::Layout& layout = *q->mutable_layout();
   if (said()) layout.set_tensor_model_parallel_size(dice.Power(3));
   if (said()) layout.set_pipeline_model_parallel_size(dice.OneIn(8) ? 3 : dice.Power(4));
@@ -111,6 +110,10 @@ void AskLayout(bool moe, Sizes sizes, Dice& dice, Question* q) {
   if (dice.OneIn(6)) layout.set_context_parallel_size(dice.Power(3));
   if (moe && dice.OneIn(8)) layout.set_expert_tensor_parallel_size(dice.Power(2));
   if (dice.OneIn(3)) layout.set_micro_batch_size(dice.Power(2));
+  if (open && layout.has_tensor_model_parallel_size() && layout.has_pipeline_model_parallel_size() &&
+      (!moe || layout.has_expert_model_parallel_size())) {
+    layout.clear_pipeline_model_parallel_size();
+  }
 }
 
 void AskWords(Dice& dice, Question* q) {

@@ -11,7 +11,8 @@
 
 namespace flightplan::properties {
 
-// kGiven: TP, PP and EP are said, so that no layout is searched, which costs most of the time.
+// kGiven: TP, PP and EP are said, so that no layout is searched, which costs most of the time. kSomeOpen: at least one
+// of them is not.
 enum class Sizes : uint8_t { kSomeOpen, kGiven };
 // The same question for the same seed and sizes.
 v1::ResolveConfigRequest AnyQuestion(const Catalog& catalog, uint64_t seed, Sizes sizes = Sizes::kSomeOpen);
