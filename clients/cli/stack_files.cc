@@ -35,17 +35,17 @@ fs::path FileAt(const fs::path& root, const fs::path& path) {
   return !error && named && IsBelow(found, root) && fs::is_regular_file(found, error) ? found : fs::path();
 }
 
-// The file below `root` that a launch means by `path`, wherever its own checkout lies; empty: there is none. A sourced
-// script is looked for in `folders`, those of the launch and of the files that were found, then by as much of its path
-// as is there.
+// The file below `root` that a launch means by `path`, wherever its own checkout lies; empty: there is none. Looked for
+// at `root`, then in `folders`, those of the launch and of the files that were found; a sourced script then by as much
+// of its path as is there.
 fs::path Find(const fs::path& root, absl::Span<const fs::path> folders, const std::string& path) {
   const size_t models = absl::string_view(path).rfind(kModels);
   const fs::path named = models != absl::string_view::npos ? fs::path(path.substr(models)) : fs::path(path);
   fs::path found = FileAt(root, root / named);  // an absolute path stands for itself
-  if (!found.empty() || named.extension() != ".sh") return found;
   for (const fs::path& folder : folders) {
     if (found.empty()) found = FileAt(root, folder / named);
   }
+  if (!found.empty() || named.extension() != ".sh") return found;
   for (auto part = named.begin(); found.empty() && part != named.end(); ++part) {
     fs::path rest;
     for (auto it = std::next(part); it != named.end(); ++it) rest /= *it;

@@ -196,8 +196,11 @@ absl::Status ReadFile(const ConfigInput& input, Environment* env, Reading* readi
   if (format == nullptr) return Unsuitable(reading->format, "a file", env->target);
   if (format->file != nullptr) {
     reading->parsed = format->file(input.text, *env);
-    if (format->part) {
+    // Of these a file shows what a launch shows: its values may be unknown, its samples shorter than what is counted.
+    if (format->part || StackOf(*env).hf_models) {
       reading->knowledge = KnowledgeOf(env->target, {}, reading->parsed);
+    }
+    if (format->part) {
       reading->knowledge.keyed = true;
       NoteWhatIsElsewhere({}, format->name, *env, reading);
     }

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """The launches in the checkouts of training stacks, each read and judged: `flightplan validate` on every script that its
-authors keep. The verdicts stand in stack_scripts.tsv: path, verdict, reason.
+authors keep, and of NeMo-RL every YAML of its examples. The verdicts stand in stack_scripts.tsv: path, verdict, reason.
 
 usage: stack_scripts.py FLIGHTPLAN_BINARY STACK=CHECKOUT... [--write]
   Says what differs from the table; --write puts the verdicts into it. Exit 1 where something differs.
@@ -30,18 +30,23 @@ def commits():
     return {words[0]: words[1].split("@")[1] for words in heads}
 
 
-def scripts(root):
-    return sorted(path for path in root.rglob("*.sh") if path.is_file())
+def scripts(stack, root):
+    """NeMo-RL's launches are settings: the files in its examples that train."""
+    found = (root / "examples").rglob("*.yaml") if stack == "nemo-rl" else root.rglob("*.sh")
+    return sorted(path for path in found if path.is_file())
 
 
 def judge(flightplan, stack, root, path):
     """A row, or None for a script that is no launch of the stack."""
-    done = subprocess.run([flightplan, "validate", path, "--gpu", GPU, "--stack-root", root, "--format", "json"],
+    words = ["--target", stack] if stack == "nemo-rl" else []  # some of its files say in others that Megatron trains
+    done = subprocess.run([flightplan, "validate", path, "--gpu", GPU, "--stack-root", root, "--format", "json", *words],
                           capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL)
     if done.returncode not in (0, 1):
         return None
     answer = json.loads(done.stdout)
     if not answer["target"].startswith(stack + " "):
+        return None
+    if any("megatron_cfg.enabled is not true" in f.get("seen", "") for f in answer["findings"]):
         return None
     errors = sorted({f["rule_id"] for f in answer["findings"] if f["severity"] == "SEVERITY_ERROR"})
     verdict = "refused" if errors else "passed"
@@ -54,7 +59,7 @@ def judge(flightplan, stack, root, path):
 def judged(flightplan, stack, root):
     root = root.resolve()
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        found = pool.map(lambda path: judge(flightplan, stack, root, path), scripts(root))
+        found = pool.map(lambda path: judge(flightplan, stack, root, path), scripts(stack, root))
         return [row for row in found if row is not None]
 
 

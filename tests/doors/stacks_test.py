@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Launches of ms-swift and verl: told by themselves, judged, mended in the text, converted, and written by `resolve`. With
-their checkouts in FLIGHTPLAN_CHECKOUTS ("ms-swift=DIR verl=DIR") every script of theirs is judged as stack_scripts.tsv has it.
+"""Launches of ms-swift, verl and NeMo-RL: told by themselves, judged, mended in the text, converted, and written by `resolve`.
+With their checkouts in FLIGHTPLAN_CHECKOUTS ("ms-swift=DIR verl=DIR") every launch of theirs is judged as stack_scripts.tsv has it.
 
 usage: stacks_test.py FLIGHTPLAN_BINARY
 """
@@ -56,6 +56,46 @@ python3 -m verl.trainer.main_ppo --config-path=config --config-name='ppo_megatro
     trainer.nnodes=2 $@
 """
 
+NEMO_BASE = """grpo: {num_prompts_per_step: 64}
+policy:
+  model_name: Qwen/Qwen2.5-1.5B
+  precision: bfloat16
+  train_global_batch_size: 512
+  train_micro_batch_size: 1
+  max_total_sequence_length: 4096
+  sequence_packing:
+    enabled: true
+    train_mb_tokens: ${mul:${policy.max_total_sequence_length}, ${policy.train_micro_batch_size}}
+  megatron_cfg:
+    enabled: true
+    activation_checkpointing: false
+    tensor_model_parallel_size: 1
+    pipeline_model_parallel_size: 1
+    context_parallel_size: 1
+    expert_tensor_parallel_size: 1
+    expert_model_parallel_size: 1
+    sequence_parallel: false
+    pipeline_dtype: ${policy.precision}
+    apply_rope_fusion: True
+    moe_permute_fusion: true
+    moe_token_dispatcher_type: alltoall
+    peft: {enabled: false, dim: 8, alpha: 32, target_modules: [], exclude_modules: [], dropout: 0.0}
+    optimizer: {optimizer: adam, lr: 5e-6, use_distributed_optimizer: true}
+    distributed_data_parallel_config: {grad_reduce_in_fp32: false, overlap_grad_reduce: true, overlap_param_gather: true}
+  generation: {backend: vllm, colocated: {enabled: true}}
+cluster: {gpus_per_node: 8, num_nodes: 1}
+"""
+
+NEMO = """defaults: ../base.yaml
+policy:
+  model_name: Qwen/Qwen3-30B-A3B
+  megatron_cfg:
+    expert_model_parallel_size: 8
+    activation_checkpointing: true
+cluster:
+  num_nodes: 2
+"""
+
 
 class Stacks(unittest.TestCase):
     def setUp(self):
@@ -99,6 +139,39 @@ class Stacks(unittest.TestCase):
                 for knob, value in knobs.items():
                     self.assertEqual(self.value(answer, knob), value, knob)
                 self.assertIn("estimate", answer)
+
+    def nemo(self, text, *args):
+        (self.root / "recipes").mkdir(exist_ok=True)
+        self.written(NEMO_BASE, "base.yaml")
+        done = self.run_flightplan("validate", self.written(text, "recipes/train.yaml"), "--gpu", "h100-sxm", "--stack-root",
+                                   self.root, "--format", "json", *args)
+        self.assertIn(done.returncode, (0, 1), done.stderr)
+        return json.loads(done.stdout)
+
+    def test_settings_are_judged_over_the_chain_of_their_defaults(self):
+        answer = self.nemo(NEMO)
+        self.assertEqual((answer["target"], answer["input_format"]), ("nemo-rl main", "nemo-rl-yaml"))
+        self.assertEqual(self.errors(answer), [])
+        for knob, value in {"num_layers": "48", "expert_model_parallel_size": "8", "recompute_granularity": "full",
+                            "overlap_param_gather": True, "seq_length": "4096", "lr": 5e-6}.items():
+            self.assertEqual(self.value(answer, knob), value, knob)
+        self.assertIn("estimate", answer)
+        self.assertIn("mesh.world-divisible", self.errors(self.nemo(NEMO.replace("expert_model", "tensor_model")
+                                                                    .replace("size: 8", "size: 3"))))
+
+    def test_settings_without_their_chain_are_judged_by_what_they_show(self):
+        done = self.run_flightplan("validate", self.written(NEMO), "--target", "nemo-rl", "--input-format", "nemo-rl-yaml",
+                                   "--gpu", "h100-sxm", "--format", "json")
+        answer = json.loads(done.stdout)
+        self.assertEqual(answer["wanted_files"], ["../base.yaml"])
+        self.assertEqual(self.errors(answer), [])
+        self.assertNotIn("estimate", answer)
+
+    def test_settings_are_converted_to_megatron_lm(self):
+        self.written(NEMO_BASE, "whole.yaml")
+        done = self.run_flightplan("convert", self.root / "whole.yaml", "--from", "nemo-rl", "--to", "megatron-lm")
+        for words in ("--use-distributed-optimizer", "--bf16", "--overlap-param-gather"):
+            self.assertIn(words, done.stdout, done.stderr)
 
     def test_a_sibling_of_a_model_is_said(self):
         self.assertTrue(any("is taken for qwen3-30b-a3b" in what for what in self.judge(SWIFT)["not_judged"]))
@@ -154,6 +227,7 @@ class Stacks(unittest.TestCase):
     def test_adapters_are_written_in_each_ones_words(self):
         text = SWIFT.replace("--packing true", "--tuner_type lora --lora_rank 64 --target_modules linear_qkv")
         for target, words in (("verl", ("actor_rollout_ref.model.lora.rank=64", "lora.target_modules=[linear_qkv]")),
+                              ("nemo-rl", ("++policy.megatron_cfg.peft.enabled=true", "++policy.megatron_cfg.peft.dim=64")),
                               ("megatron-bridge", ("++peft._target_=megatron.bridge.peft.lora.LoRA", "++peft.dim=64")),
                               ("megatron-lm", ("peft.dim",))):
             done = self.run_flightplan("convert", self.written(text), "--from", "ms-swift", "--to", target)
@@ -186,9 +260,9 @@ class Stacks(unittest.TestCase):
                 self.assertIn(words, done.stdout, done.stderr)
 
     def test_a_plan_is_written_for_them_and_read_again(self):
-        values = ("MODEL=Qwen/Qwen3-30B-A3B MODEL_PATH=Qwen/Qwen3-30B-A3B DATASET=d ROLLOUT=vllm TRAIN_FILES=t VAL_FILES=v "
-                  "NODE_RANK=0 MASTER_ADDR=a")
-        for name, tp in itertools.product(("ms-swift", "verl"), ("1", "2")):
+        values = ("MODEL=Qwen/Qwen3-30B-A3B MODEL_NAME=Qwen/Qwen3-30B-A3B MODEL_PATH=Qwen/Qwen3-30B-A3B DATASET=d ROLLOUT=vllm "
+                  "TRAIN_FILES=t VAL_FILES=v NODE_RANK=0 MASTER_ADDR=a")
+        for name, tp in itertools.product(("ms-swift", "verl", "nemo-rl"), ("1", "2")):
             with self.subTest(f"{name}, TP{tp}"):
                 asked = ("resolve", "--target", name, "--model", "qwen3-30b-a3b", "--gpu", "h100-sxm", "--gpus", "16",
                          "--tp", tp, "--pp", "1", "--ep", "8")
@@ -205,6 +279,7 @@ class Stacks(unittest.TestCase):
         rows = stack_scripts.rows()
         self.assertGreaterEqual(len([row for row in rows if row.stack == "ms-swift"]), 90)
         self.assertGreaterEqual(len([row for row in rows if row.stack == "verl"]), 30)
+        self.assertGreaterEqual(len([row for row in rows if row.stack == "nemo-rl"]), 100)
         self.assertEqual(len({(row.stack, row.path) for row in rows}), len(rows))
         for row in rows:
             self.assertIn(row.verdict, ("passed", "refused"), row)

@@ -1,0 +1,21 @@
+// The dialect "nemo-rl": run_grpo.py and its kin with `--config FILE` and Hydra's overrides, or the YAML file itself.
+#pragma once
+
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "resolver/plan/reading.h"
+#include "resolver/render/launch.h"
+
+namespace flightplan {
+
+// `args`: behind the script's name. The file of --config, and those that its `defaults` name, are read from
+// env.model_files.
+ParseResult ParseNemoRl(absl::Span<const Argument> args, const Environment& env);
+
+// One of its YAML files. Paths of its defaults are wanted as it writes them.
+ParseResult ParseNemoRlYaml(absl::string_view text, const Environment& env);
+
+// A launch of run_grpo.py over its example for Megatron.
+Launch RenderNemoRl(const RenderInput& input);
+
+}  // namespace flightplan
