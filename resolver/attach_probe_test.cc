@@ -116,6 +116,41 @@ TEST(ProbeProfile, DecisionsCiteItsRows) {
   EXPECT_TRUE(Cites(*overlap, "probe profile h200-test, driver 580.65.06: corun.matrix, nccl beside gemm"));
 }
 
+v1::ProbeRow* AddExchange(v1::HardwareProfile* profile, const std::string& id, double rate, double sms = 0) {
+  v1::ProbeRow* row = sample::AddRow(profile, id, rate, "bytes_per_second");
+  (*row->mutable_labels())["link"] = "nvlink";
+  if (sms > 0) (*row->mutable_parameters())["sms"] = sms;
+  return row;
+}
+
+// Each sentence says where the rate of the exchange is from, and a measured one takes the place of the others.
+TEST(ProbeProfile, SaysWhatTheRateOfAnExchangeRestsOn) {
+  const auto reason = [](const v1::HardwareProfile& profile, bool flex) {
+    v1::ResolveConfigRequest request = InsideANode();
+    request.mutable_software()->mutable_dispatchers();
+    if (flex) request.mutable_software()->mutable_dispatchers()->add_backends("deepep");
+    *request.mutable_probe_profile() = profile;
+    return Find(Resolve(request), "overlap_moe_expert_parallel_comm")->reason();
+  };
+  const auto says = [](const std::string& text, const char* part) { return text.find(part) != std::string::npos; };
+  v1::HardwareProfile profile = WithPeers();
+  EXPECT_TRUE(says(reason(profile, false), "per layer at the catalogue's link rate against")) << reason(profile, false);
+  AddExchange(&profile, "a2a.nccl", 1e11)->set_kind("imported");
+  EXPECT_TRUE(says(reason(profile, false), "per layer at the imported rate against")) << reason(profile, false);
+  const std::string imported = reason(profile, false);
+  AddExchange(&profile, "a2a.nccl", 3e11);
+  EXPECT_TRUE(says(reason(profile, false), "per layer at the rate between the node's GPUs against"))
+      << reason(profile, false);
+  EXPECT_NE(imported.substr(0, imported.find(" per layer")),
+            reason(profile, false).substr(0, reason(profile, false).find(" per layer")));
+  // NCCL's rate says nothing of DeepEP's; the probe's own kernels stand in for it, by name.
+  EXPECT_TRUE(says(reason(profile, true), "at the catalogue's link rate")) << reason(profile, true);
+  for (const double sms : {4, 8, 16, 24, 32, 48}) AddExchange(&profile, "a2a.p2p.push", 1.2e10 * sms, sms);
+  EXPECT_TRUE(says(reason(profile, true), "at the rate of the probe's own kernels between GPUs"))
+      << reason(profile, true);
+  EXPECT_TRUE(says(reason(profile, false), "at the rate between the node's GPUs")) << reason(profile, false);
+}
+
 // One GPU has no peer: what it says of an exchange is an estimate, by name, basis and width.
 TEST(ProbeProfile, AnEmulatedExchangeIsNeverCalledMeasured) {
   const std::string driver = "probe profile h200-test";

@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <cmath>
 
+#include "resolver/evidence/fitted_profile.h"
+
 namespace flightplan {
 namespace {
 
 constexpr double kDefaultDeepepSms = 20;  // Megatron-LM@d98e8a64dd token_dispatcher.py:1287
 // Megatron-LM@d98e8a64dd transformer_config.py, moe_hybridep_num_sms
 constexpr double kDefaultHybridepSms = 16;
-constexpr double kNcclSms = 16;  // channels of NCCL's point-to-point exchanges
 
 // Two links that work at once, with some of the shorter one's time showing.
 double BothLinks(double inside_us, double outside_us) {

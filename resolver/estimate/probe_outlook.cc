@@ -27,7 +27,7 @@ std::vector<ProbeFigure> FiguresOf(const FittedProfile& fitted, double strange) 
 // The link of an exchange by this backend, at the catalogue's rate or the one that was measured.
 ExchangeLink LinkOf(const GpuRates& rates, Dispatcher backend, bool crosses_domain) {
   const double us = (crosses_domain ? rates.network_us : rates.nvlink_us)[static_cast<size_t>(backend)];
-  return {us > 0 ? kMicro / us : 0, !crosses_domain};
+  return {us > 0 ? kMicro / us : 0, !crosses_domain, backend == Dispatcher::kAllToAll};
 }
 
 // Bytes a second that the kernels of an exchange move with so many SMs. A copy reads and writes every byte on this
@@ -101,6 +101,15 @@ const FittedExchange* ExchangeFor(const FittedProfile& fitted, Dispatcher backen
   return nullptr;
 }
 
+// What the rate of an exchange inside the domain or beyond it rests on, as WithProbe takes it.
+ExchangeSource SourceOf(const FittedProfile& fitted, Dispatcher backend, bool inside_domain) {
+  if (const FittedExchange* exchange = ExchangeFor(fitted, backend, inside_domain); exchange != nullptr)
+    return exchange->kind == RowKind::kImported ? ExchangeSource::kImported : ExchangeSource::kMeasured;
+  const bool flex = backend != Dispatcher::kAllToAll && backend != Dispatcher::kAllGather;
+  return flex && inside_domain && fitted.exchange_by_sms.has_value() ? ExchangeSource::kOwnKernels
+                                                                     : ExchangeSource::kCatalogue;
+}
+
 std::string ExchangeText(const FittedExchange& exchange) {
   return absl::StrCat(exchange.row, exchange.inside_domain ? " over NVLink" : " over the network",
                       exchange.kind == RowKind::kImported ? " (imported)" : "");
@@ -150,12 +159,14 @@ class Evidence final : public ProbeEvidence {
     outlook.sms = sms;
     AddLayer(*q, &outlook);
     const FittedExchange* exchange = ExchangeFor(*fitted, q->candidate.dispatcher, !q->crosses_domain);
-    if (exchange != nullptr) outlook.exchange_kind = exchange->kind;
+    outlook.exchange_source = SourceOf(*fitted, q->candidate.dispatcher, !q->crosses_domain);
     outlook.citations.push_back(Cite(CorunRow(*corun)));
     if (fitted->fc1_by_rows.has_value())
       outlook.citations.push_back(
           Cite(fitted->own_products ? "gemm.fc1 against rows (the probe's own kernel)" : "gemm.fc1 against rows"));
     if (exchange != nullptr) outlook.citations.push_back(Cite(ExchangeText(*exchange)));
+    if (outlook.exchange_source == ExchangeSource::kOwnKernels)
+      outlook.citations.push_back(Cite("a2a.p2p against SMs (the probe's own kernels)"));
     return outlook;
   }
 

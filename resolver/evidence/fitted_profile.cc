@@ -19,6 +19,8 @@ constexpr absl::string_view kRates[] = {"mm.dense",      "hbm.copy",      "hbm.r
                                         "permute.fwd",   "unpermute.fwd", "norm.fwd",    "act.swiglu.fwd",
                                         "attn.core.fwd", "attn.core.bwd", "offload.d2h", "offload.h2d"};
 
+constexpr double kUsualTopk = 8;  // of the shape that the default profile is measured at
+
 double ErrorOf(const ProfileRow& row) {
   return row.value > 0 ? std::max(row.high - row.value, row.value - row.low) / row.value : 0;
 }
@@ -36,6 +38,14 @@ absl::string_view Label(const ProfileRow& row, absl::string_view name) {
 fit::Sample SampleOf(const ProfileRow& row, absl::string_view x) {
   return {Parameter(row, x), row.value, ErrorOf(row)};
 }
+
+// Rows between real peers say what joined them; those of an output that was read may not. PCIe, and what NVML did not
+// tell, stand for neither link that a plan counts on.
+bool OverNvlink(const ProfileRow& row) {
+  const absl::string_view link = Label(row, "link");
+  return link.empty() || link == "nvlink";
+}
+bool OverNetwork(const ProfileRow& row) { return Label(row, "link") == "network"; }
 
 // Products by the library, or where there are none by the probe's own kernels: those stand in for it and are never
 // mixed with it. Rows without the label are no products.
@@ -58,6 +68,7 @@ std::vector<fit::Sample> Against(const HardwareProfile& profile, absl::string_vi
   for (const ProfileRow& row : profile.rows) {
     if (row.id != id || row.unit != unit || (real_only && row.kind == RowKind::kEmulated)) continue;
     if (library && IsStandIn(row)) continue;
+    if (real_only && !OverNvlink(row)) continue;
     if (const absl::string_view op = Label(row, "op"); !op.empty() && op != "copy") continue;  // hbm.sm_curve has three
     fit::Sample sample = SampleOf(row, x);
     if (!std::isfinite(sample.x)) continue;
@@ -80,13 +91,19 @@ std::optional<fit::SaturatingCurve> FirstCurve(const HardwareProfile& profile,
   return std::nullopt;
 }
 
-// Rows of an exchange between real peers over one link.
+// Rows of an exchange between real peers over one link: this node's own, or where there are none those that another
+// program measured.
 std::vector<const ProfileRow*> ExchangeRows(const HardwareProfile& profile, absl::string_view id, bool inside_domain) {
   std::vector<const ProfileRow*> rows;
   for (const ProfileRow& row : profile.rows) {
     const bool real = row.kind == RowKind::kMeasured || row.kind == RowKind::kImported;
     if (row.id != id || row.unit != "bytes_per_second" || !real || !(row.value > 0)) continue;
-    if ((Label(row, "link") != "network") == inside_domain) rows.push_back(&row);
+    if (inside_domain ? OverNvlink(row) : OverNetwork(row)) rows.push_back(&row);
+  }
+  const auto measured = [](const ProfileRow* row) { return row->kind == RowKind::kMeasured; };
+  if (std::any_of(rows.begin(), rows.end(), measured)) {
+    rows.erase(std::remove_if(rows.begin(), rows.end(), [&](const ProfileRow* row) { return !measured(row); }),
+               rows.end());
   }
   return rows;
 }
@@ -139,9 +156,10 @@ std::vector<FittedCorun> CorunOf(const HardwareProfile& profile) {
   std::map<Key, std::map<double, int>> sides;
   for (const ProfileRow& row : profile.rows) {
     if (row.id != "corun.matrix" || row.unit != "ratio") continue;
-    const double sms = Parameter(row, "sms");
+    double sms = Parameter(row, "sms");
+    if (Label(row, "communication") == "nccl" && !std::isfinite(sms)) sms = kNcclSms;
     const absl::string_view side = Label(row, "side");
-    if (!std::isfinite(sms) || (side != "compute" && side != "communication")) continue;
+    if (!OverNvlink(row) || !std::isfinite(sms) || (side != "compute" && side != "communication")) continue;
     const double pace = Parameter(row, "link_bytes_per_second");
     const Key key{std::string(Label(row, "communication")), std::string(Label(row, "compute")),
                   std::isfinite(pace) ? pace : 0};
@@ -280,7 +298,7 @@ const FittedCorun* FittedProfile::Corun(absl::string_view communication, absl::s
 
 const FittedCorun* FittedProfile::CorunOver(const ExchangeLink& link, absl::string_view compute) const {
   constexpr double kFarthestPace = 2;  // beyond it the traffic is another one
-  for (const absl::string_view peers : {"nccl", "push"}) {
+  for (const absl::string_view peers : {link.by_library ? "nccl" : "push", link.by_library ? "push" : "nccl"}) {
     const FittedCorun* cell = link.inside_domain ? Corun(peers, compute) : nullptr;
     if (cell != nullptr && cell->kind != RowKind::kEmulated) return cell;
   }
@@ -300,6 +318,8 @@ std::shared_ptr<const FittedProfile> FitProfile(HardwareProfile profile) {
     for (const ProfileRow& row : p.rows) {
       const bool rate = row.unit == "bytes_per_second" || row.unit == "flops_per_second";
       if (row.id != id || !rate || row.kind == RowKind::kEmulated || (library && IsStandIn(row))) continue;
+      // Fewer experts a token, fewer bytes for every row that is written: another operation, not a better size.
+      if (const double topk = Parameter(row, "topk"); std::isfinite(topk) && topk != kUsualTopk) continue;
       if (row.value > 0 && (best == nullptr || row.value > best->value)) best = &row;
     }
     if (best == nullptr) continue;

@@ -43,7 +43,11 @@ struct FittedCorun {
 struct ExchangeLink {
   double bytes_per_second = 0;  // of one rank, one way
   bool inside_domain = true;    // NVLink; else the network
+  bool by_library = true;       // NCCL's own kernels; else a dispatcher's, on SMs that it is given
 };
+
+// SMs that NCCL's kernels of a point-to-point exchange are taken to hold; it does not tell.
+inline constexpr double kNcclSms = 16;
 
 // What a byte of one rank costs in an exchange between real peers by one backend.
 struct FittedExchange {
@@ -67,7 +71,8 @@ struct FittedProfile {
 
   std::vector<FittedFigure> figures;                    // the best row of each plain rate
   std::optional<fit::SaturatingCurve> copy_by_sms;      // bytes per second (read and written) against SMs
-  std::optional<fit::SaturatingCurve> exchange_by_sms;  // bytes per second of one rank against SMs, real peers only
+  // Bytes per second of one rank against SMs, between real peers over NVLink alone: by the probe's own kernels.
+  std::optional<fit::SaturatingCurve> exchange_by_sms;
   std::vector<FittedExchange> exchanges;
   std::optional<fit::SaturatingCurve> fc1_by_rows;  // FLOP/s against rows of one expert
   std::optional<fit::SaturatingCurve> fc2_by_rows;
@@ -83,7 +88,8 @@ struct FittedProfile {
   // The cell of these classes (empty text: any) whose pace is nearest to this link's; 0: the first one. Null: none.
   const FittedCorun* Corun(absl::string_view communication, absl::string_view compute,
                            double link_bytes_per_second = 0) const;
-  // The cell that stands for an exchange over this link: one between real peers where the link is NVLink, else an
+  // The cell that stands for an exchange over this link: one between real peers where the link is NVLink (of both, the one
+  // whose kernels are those of the exchange), else an
   // emulated one that was held to a rate within a factor of two of the link's. Null: the profile has none; an exchange
   // that nothing held back is a local copy and stands for no link.
   const FittedCorun* CorunOver(const ExchangeLink& link, absl::string_view compute) const;

@@ -42,6 +42,13 @@ TEST(FitProfile, TheBestSizeIsTheCeiling) {
   EXPECT_EQ(fitted->Figure("mm.dense"), nullptr);
 }
 
+TEST(FitProfile, APermuteOfOneExpertATokenIsAnotherOperation) {
+  HardwareProfile profile = Base();
+  profile.rows = {Row("permute.fwd", 3e12, "bytes_per_second", {{"topk", 8}}),
+                  Row("permute.fwd", 4e12, "bytes_per_second", {{"topk", 1}})};
+  EXPECT_EQ(FitProfile(profile)->Figure("permute.fwd")->value, 3e12);
+}
+
 // A link that was stood in for says nothing about the real one.
 TEST(FitProfile, AnEmulatedExchangeIsNoExchange) {
   HardwareProfile profile = Base();
@@ -93,6 +100,35 @@ TEST(FitProfile, AnExchangeIsPricedByBackendAndLink) {
   EXPECT_EQ(fitted->Exchange("a2a.nccl", true), nullptr);
 }
 
+// What this node's GPUs do between themselves is better than what another program measured somewhere, over one link; PCIe
+// is neither NVLink nor the network.
+TEST(FitProfile, AMeasuredExchangeBeatsAnImportedOneOverItsLink) {
+  HardwareProfile profile = Base();
+  profile.rows = {ExchangeRow("a2a.nccl", 3.0e11, "nvlink", RowKind::kImported),
+                  ExchangeRow("a2a.nccl", 2e10, "network", RowKind::kImported),
+                  ExchangeRow("a2a.nccl", 2.5e11, "nvlink", RowKind::kMeasured)};
+  const auto fitted = FitProfile(profile);
+  EXPECT_NEAR(fitted->Exchange("a2a.nccl", true)->us_per_byte, 1e6 / 2.5e11, 1e-12);
+  EXPECT_EQ(fitted->Exchange("a2a.nccl", true)->kind, RowKind::kMeasured);
+  EXPECT_NEAR(fitted->Exchange("a2a.nccl", true)->error, 0, 1e-12);
+  EXPECT_EQ(fitted->Exchange("a2a.nccl", false)->kind, RowKind::kImported);
+  profile.rows.back().labels["link"] = "pcie";
+  const auto over_pcie = FitProfile(profile);
+  EXPECT_EQ(over_pcie->Exchange("a2a.nccl", true)->kind, RowKind::kImported);
+  EXPECT_EQ(over_pcie->Exchange("a2a.nccl", false)->us_per_byte, 1e6 / 2e10);
+  profile.rows.erase(profile.rows.begin(), profile.rows.begin() + 2);
+  EXPECT_TRUE(FitProfile(profile)->exchanges.empty());
+}
+
+TEST(FitProfile, OnlyPeersOverNvlinkGiveTheCurveOfAnExchange) {
+  HardwareProfile profile = Base();
+  for (double sms : {4, 8, 16, 32})
+    profile.rows.push_back(Row("a2a.p2p.push", 1e10 * sms, "bytes_per_second", {{"sms", sms}}, {{"link", "nvlink"}}));
+  EXPECT_TRUE(FitProfile(profile)->exchange_by_sms.has_value());
+  for (ProfileRow& row : profile.rows) row.labels["link"] = "pcie";
+  EXPECT_FALSE(FitProfile(profile)->exchange_by_sms.has_value());
+}
+
 ProfileRow CorunRow(const char* communication, double link, const char* side, double value, RowKind kind) {
   ProfileRow row = Row("corun.matrix", value, "ratio", {{"sms", 20}},
                        {{"communication", communication}, {"compute", "gemm"}, {"side", side}});
@@ -139,6 +175,32 @@ TEST(FitProfile, RealPeersBeatAnEmulatedLinkInsideTheDomainAlone) {
   profile.rows.back().kind = RowKind::kEmulated;
   EXPECT_EQ(FitProfile(profile)->CorunOver({3.2e11, true}, "gemm")->communication, "paced")
       << "a cell is no better than its worst row";
+}
+
+// NCCL does not say how many SMs it holds; and of two cells between real peers the one counts whose kernels are those of
+// the exchange.
+TEST(FitProfile, PeersAreToldApartByWhoseKernelsTheyAre) {
+  HardwareProfile profile = WithCells();
+  for (const char* communication : {"nccl", "pull", "push"}) {
+    for (const char* side : {"compute", "communication"}) {
+      profile.rows.push_back(CorunRow(communication, 0, side, 1.2, RowKind::kMeasured));
+      profile.rows.back().labels["link"] = "nvlink";
+      if (std::string(communication) == "nccl") profile.rows.back().parameters.erase("sms");
+    }
+  }
+  // The one device's own push is left out of a team's profile.
+  profile.rows.erase(profile.rows.begin(), profile.rows.begin() + 2);
+  const auto fitted = FitProfile(profile);
+  const FittedCorun* library = fitted->CorunOver({3.2e11, true, /*by_library=*/true}, "gemm");
+  const FittedCorun* dispatcher = fitted->CorunOver({3.2e11, true, /*by_library=*/false}, "gemm");
+  ASSERT_TRUE(library != nullptr && dispatcher != nullptr);
+  EXPECT_EQ(library->communication, "nccl");
+  EXPECT_NEAR(library->curve.At(kNcclSms).compute, 1.2, 1e-9);
+  EXPECT_EQ(dispatcher->communication, "push");
+  for (ProfileRow& row : profile.rows) {
+    if (row.kind == RowKind::kMeasured) row.labels["link"] = "pcie";
+  }
+  EXPECT_EQ(FitProfile(profile)->CorunOver({3.2e11, true}, "gemm")->communication, "paced");
 }
 
 // An own kernel stands in where the library is missing, with a wider error, and is never mixed with it.

@@ -15,6 +15,10 @@ namespace flightplan {
 
 struct NormalizedIntent;
 
+// What the rate of an exchange rests on: the catalogue's link rate; another program's output; this backend's own exchange
+// between this node's devices; or the probe's kernels between them, standing in for the backend's.
+enum class ExchangeSource { kCatalogue, kImported, kMeasured, kOwnKernels };
+
 // Expert-parallel overlap on against off.
 struct OverlapOutlook {
   double change = 0, low = 0, high = 0;  // relative change of the step; negative is faster
@@ -22,7 +26,7 @@ struct OverlapOutlook {
   RowKind corun_kind = RowKind::kMeasured;  // of the rows that the gain rests on
   double sms = 0;                           // of the exchange, at which the gain was measured
   double exchange_us = 0, expert_us = 0;    // one layer and microbatch, forward, one after the other
-  std::optional<RowKind> exchange_kind;     // of the rows that its rate rests on; nothing: the catalogue's link rate
+  ExchangeSource exchange_source = ExchangeSource::kCatalogue;
   std::vector<std::string> citations;       // rows of the profile
 };
 

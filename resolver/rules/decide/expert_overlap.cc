@@ -75,9 +75,18 @@ constexpr double kWorthASchedule = 0.01;
 
 std::string Milliseconds(double us) { return absl::StrFormat("%.2g ms", us / 1000); }
 
-absl::string_view RateSource(const OverlapOutlook& outlook) {
-  if (!outlook.exchange_kind.has_value()) return " at the catalogue's link rate";
-  return outlook.exchange_kind == RowKind::kImported ? " at the imported rate" : "";
+absl::string_view RateSource(ExchangeSource source) {
+  switch (source) {
+    case ExchangeSource::kCatalogue:
+      return " at the catalogue's link rate";
+    case ExchangeSource::kImported:
+      return " at the imported rate";
+    case ExchangeSource::kMeasured:
+      return " at the rate between the node's GPUs";
+    case ExchangeSource::kOwnKernels:
+      return " at the rate of the probe's own kernels between GPUs";
+  }
+  return "";
 }
 
 // What the GPU's own profile says; nothing where it does not tell the sides apart.
@@ -91,7 +100,7 @@ std::optional<Judgement> WeighProbe(D d) {
       "(%+.0f..%+.0f)",
       emulated ? "estimated" : "measured", outlook->corun_gain, outlook->corun_error,
       emulated ? " beside an emulated exchange" : "", d.intent.probe->Device(), Milliseconds(outlook->exchange_us),
-      RateSource(*outlook), Milliseconds(outlook->expert_us), 100 * outlook->change, 100 * outlook->low,
+      RateSource(outlook->exchange_source), Milliseconds(outlook->expert_us), 100 * outlook->change, 100 * outlook->low,
       100 * outlook->high);
   Judgement verdict{.reason = figures,
                     .basis = emulated ? Basis::kEstimate : Basis::kMeasured,
