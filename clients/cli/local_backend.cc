@@ -107,6 +107,8 @@ class LocalBackend final : public Backend {
     job.worker = run.worker;
     job.fake = run.fake;
     job.request = request;
+    if (!run.devices.empty()) job.extra_arguments = {"--devices", run.devices};
+    if (!run.shape.empty()) job.extra_arguments.insert(job.extra_arguments.end(), {"--shape", run.shape});
     service::StopSwitch stop;
     service::ProbeEnd end = service::RunProbeWorker(job, stop, [&](const v1::ProbeProgress& at) {
       if (!progress(at)) stop.Stop();

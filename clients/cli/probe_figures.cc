@@ -95,6 +95,12 @@ std::vector<std::string> ProbeConclusions(const FittedProfile& fitted) {
                   : std::string(),
         100 * curve->error));
   }
+  for (const FittedExchange& exchange : fitted.exchanges) {
+    lines.push_back(absl::StrFormat("%s over %s: %.0f GB/s leave a rank in a large exchange +- %.0f %%%s",
+                                    std::string(exchange.row), exchange.inside_domain ? "NVLink" : "the network",
+                                    1e-3 / exchange.us_per_byte, 100 * exchange.error,
+                                    exchange.kind == RowKind::kImported ? ", imported" : ", between this node's GPUs"));
+  }
   for (const FittedCorun& cell : fitted.corun) {
     if (cell.compute != "gemm") continue;
     const fit::Slowdown slow = cell.curve.At(20);

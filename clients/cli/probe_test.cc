@@ -128,6 +128,26 @@ TEST_F(ProbeTest, ResolveTakesAProfileOnTheCommandLine) {
   EXPECT_TRUE(absl::StrContains(context_.err, "--profile")) << context_.err;
 }
 
+// The worker refuses what makes no sense; a server measures one GPU.
+TEST_F(ProbeTest, SeveralDevicesAreTheWorkersMatter) {
+  EXPECT_EQ(Run({"probe", "--worker", FLIGHTPLAN_PROBE_WORKER, "--devices", "0"}), kExitMisuse);
+  EXPECT_TRUE(absl::StrContains(context_.err, "must be `all`, or 2 to 16 different device indices")) << context_.err;
+  EXPECT_EQ(Probe({"--devices", "all"}), kExitMisuse);
+  EXPECT_TRUE(absl::StrContains(context_.err, "a fake device has no peers")) << context_.err;
+  EXPECT_EQ(Run({"probe", "--devices", "all", "--server", "localhost:1"}), kExitMisuse);
+  EXPECT_TRUE(absl::StrContains(context_.err, "which measures one GPU")) << context_.err;
+}
+
+// The worker checks the layer of a model; a fake device replays whatever it was made of.
+TEST_F(ProbeTest, ALayerIsTheModels) {
+  EXPECT_EQ(Probe({"--model", "qwen3-30b-a3b", "--groups", "memory"}), kExitOk) << context_.err;
+  EXPECT_EQ(Probe({"--model", "deepseek-v3", "--ep", "7"}), kExitMisuse);
+  EXPECT_TRUE(absl::StrContains(context_.err, "--shape: experts=256 must be a multiple of ranks=7")) << context_.err;
+  EXPECT_EQ(Probe({"--model", "llama2-13b"}), kExitMisuse);
+  EXPECT_EQ(Probe({"--ep", "8"}), kExitMisuse);
+  EXPECT_TRUE(absl::StrContains(context_.err, "add --model NAME")) << context_.err;
+}
+
 // Figures of github.com/NVIDIA/nccl/issues/2169, halved: what it says then is what a step is forecast with.
 TEST_F(ProbeTest, AnotherProgramsExchangeMovesTheForecast) {
   std::ofstream(File("nccl.log"))
@@ -140,6 +160,7 @@ TEST_F(ProbeTest, AnotherProgramsExchangeMovesTheForecast) {
             kExitOk)
       << context_.err;
   EXPECT_TRUE(absl::StrContains(context_.out, "a2a.nccl")) << context_.out;
+  EXPECT_TRUE(absl::StrContains(context_.out, "a2a.nccl over NVLink: 112 GB/s leave a rank")) << context_.out;
   EXPECT_TRUE(absl::StrContains(context_.out, "imported")) << context_.out;
   v1::HardwareProfile both;
   ASSERT_TRUE(ProfileFromJson(Contents(File("both.json")), &both).ok());

@@ -167,6 +167,11 @@ class RemoteBackend final : public Backend {
     if (!run.worker.empty() || !run.fake.empty()) {
       return absl::InvalidArgumentError("--worker and --fake have no effect with --server: it has its own settings");
     }
+    if (!run.devices.empty() || !run.shape.empty()) {
+      return absl::InvalidArgumentError(
+          "--devices and --model have no effect with --server, which measures one GPU and its own layer: run it on the "
+          "node, then --import the profile");
+    }
     grpc::ClientContext context;
     AddToken(&context);
     context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(kServerProbeSeconds));

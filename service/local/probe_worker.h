@@ -24,7 +24,7 @@ struct ProbeJob {
   std::string fake;    // replays a file instead of a GPU; empty: a GPU
   v1::RunProbeRequest request;
   absl::Duration most = absl::InfiniteDuration();  // of the whole run; the budget is cut so that it ends in time
-  std::vector<std::string> extra_arguments;        // for tests
+  std::vector<std::string> extra_arguments;        // the worker's own, behind those of the request
 };
 
 // How a run ended: the label of flightplan_probe_runs_total.

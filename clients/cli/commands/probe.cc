@@ -15,6 +15,8 @@
 #include "clients/cli/table.h"
 #include "clients/cli/text.h"
 #include "clients/cli/whole_file.h"
+#include "flightplan/v1/catalog_service.pb.h"
+#include "flightplan/v1/model.pb.h"
 #include "flightplan/v1/probe_service.pb.h"
 #include "resolver/base/digest.h"
 #include "resolver/base/utf8.h"
@@ -27,6 +29,8 @@ namespace {
 
 struct ProbeOptions {
   std::optional<int64_t> device;
+  std::string devices, model;
+  std::optional<int64_t> ep;
   std::vector<std::string> groups;
   std::optional<double> budget;
   std::string worker, fake;
@@ -41,17 +45,23 @@ CommandLine Describe(ProbeOptions* o, BackendOptions* where) {
   CommandLine command{
       .name = "probe",
       .usage =
-          "flightplan probe [--device N] [--groups A,B] [--out FILE] [--report FILE.html] | --import FILE | --list\n"
+          "flightplan probe [--device N | --devices A,B] [--model NAME] [--groups A,B] [--out FILE] [--report FILE.html] | --import FILE | --list\n"
           "flightplan probe --import-exchange FILE [--import PROFILE | --device-name NAME] [--nodes N --ranks N]",
       .summary = "measure this node's GPU in at most 20 s; resolve cites the profile from then on",
       .example =
           "flightplan probe --report probe.html\n"
+          "flightplan probe --devices all --budget 30\n"
           "flightplan probe --fake probe/testdata/synthetic.json --groups overlap\n"
           "flightplan probe --import-exchange alltoall_perf.log --import h100.json",
       .groups = {}};
   command.groups.push_back(
       {"measure",
        {{"--device", "N", "device index; default: the first free one", ToInteger(&o->device, 0)},
+        {"--devices", "A,B,...|all",
+         "measure exchanges between these GPUs of the node too, and compute beside them; default: one GPU alone",
+         ToText(&o->devices)},
+        {"--model", "NAME", "measure the layer of this model; default: Qwen3-30B-A3B's", ToText(&o->model)},
+        {"--ep", "N", "ranks that its experts are shared by; default: 8", ToInteger(&o->ep, 2)},
         {"--groups", "A,B,...", "of ceilings, dispatch, experts, exchange, overlap, launch, memory; default: all",
          ToCommaList(&o->groups, KnownWords(service::ProbeGroups()))},
         {"--budget", "SECONDS", "start nothing new after so long; default: 20", ToReal(&o->budget, 1, 30)},
@@ -163,10 +173,39 @@ absl::StatusOr<v1::HardwareProfile> ReadProfile(const std::string& path) {
   return profile;
 }
 
+// The layer of a model as the worker takes it. What the model does not say stays the worker's own.
+absl::StatusOr<std::string> ShapeOf(const ProbeOptions& options, Backend& backend) {
+  if (options.model.empty()) {
+    if (options.ep.has_value()) return absl::InvalidArgumentError("--ep shares a model's experts out: add --model NAME");
+    return "";
+  }
+  v1::GetModelRequest request;
+  request.set_name(options.model);
+  v1::ModelSpec model;
+  if (absl::Status status = backend.GetModel(request, &model); !status.ok()) return status;
+  if (model.num_moe_experts() <= 0)
+    return absl::InvalidArgumentError(absl::StrCat("--model: ", options.model, " has no experts"));
+  std::string text = absl::StrCat("hidden=", model.moe_latent_size() > 0 ? model.moe_latent_size() : model.hidden_size(),
+                                  ",experts=", model.num_moe_experts(), ",topk=", model.moe_router_topk(),
+                                  ",ffn=", model.moe_ffn_hidden_size(), ",ranks=", options.ep.value_or(8));
+  // With latent attention keys and values are no heads of their own.
+  if (model.kv_lora_rank() == 0 && model.num_attention_heads() > 0) {
+    const int64_t groups = model.has_num_query_groups() ? model.num_query_groups() : model.num_attention_heads();
+    const int64_t width =
+        model.has_kv_channels() ? model.kv_channels() : model.hidden_size() / model.num_attention_heads();
+    absl::StrAppend(&text, ",heads=", model.num_attention_heads(), ",kv_heads=", groups, ",head_dim=", width);
+  }
+  return text;
+}
+
 absl::Status Measure(const ProbeOptions& options, Backend& backend, v1::HardwareProfile* profile) {
   ProbeRun run;
   run.worker = options.worker;
   run.fake = options.fake;
+  run.devices = options.devices;
+  absl::StatusOr<std::string> shape = ShapeOf(options, backend);
+  if (!shape.ok()) return shape.status();
+  run.shape = *std::move(shape);
   v1::RunProbeRequest request;
   if (options.device.has_value())
     request.set_device_index(static_cast<int32_t>(std::min<int64_t>(*options.device, 1 << 20)));
