@@ -197,9 +197,10 @@ constexpr Row kByEvidence[] = {
      .cites = {evidence::kOverlapSmallEpFewMicrobatches, evidence::kOverlapEfa},
      .needs_ab = true,
      .ab = OverlapAb},
-    {.when = [](D d) { return d.f.blackwell; },
+    {.when = [](D d) { return d.f.blackwell && d.f.pp == 1; },
      .value = false,
-     .why = "EP crosses nodes, but every measured gain is on Hopper and published Blackwell recipes leave it off",
+     .why = "EP crosses nodes, but every measured gain is on Hopper and published Blackwell recipes without a pipeline "
+            "leave it off",
      .basis = Basis::kRecipes,
      .cites = {evidence::kOverlapHybridepTwoNodes},
      .needs_ab = true,
