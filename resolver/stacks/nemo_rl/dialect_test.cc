@@ -107,6 +107,11 @@ TEST(ParseNemoRl, AChainThatNeverEndsIsCutShort) {
   Environment env = Env();
   env.model_files["../../base.yaml"] = "defaults: base.yaml\n";
   EXPECT_EQ(ParseNemoRlYaml(kChild, env).elsewhere, "in ../../base.yaml");
+  // 100 at each of 16 steps would be 10^32 files.
+  std::string many = "defaults:\n";
+  for (int i = 0; i < 100; ++i) many += "- base.yaml\n";
+  env.model_files["../../base.yaml"] = many;
+  EXPECT_EQ(ParseNemoRlYaml(kChild, env).elsewhere, "in ../../base.yaml");
 }
 
 TEST(ParseNemoRl, ResolvesReferences) {

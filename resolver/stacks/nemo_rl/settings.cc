@@ -142,7 +142,7 @@ void NemoSettings::Fault(SourcePosition at, std::string seen, std::string needs)
 }
 
 YamlNode NemoSettings::Load(absl::string_view name, absl::string_view text, absl::string_view folder, bool own,
-                            int files_left) {
+                            int* files_left) {
   absl::StatusOr<YamlDocument> file = ParseYaml(name, text, YamlAliases::kExpanded);
   if (!file.ok() || file->root.kind != YamlNode::Kind::kMap) {
     Fault({}, Printable(name), file.ok() ? "a map of settings" : std::string(file.status().message()));
@@ -163,24 +163,29 @@ YamlNode NemoSettings::Load(absl::string_view name, absl::string_view text, absl
   for (const std::string& parent : parents) {
     const std::string path = Joined(folder, parent);
     const auto found = env_.model_files.find(path);
-    if (found == env_.model_files.end() || files_left <= 0) {
+    if (found == env_.model_files.end() || *files_left <= 0) {
       if (found == env_.model_files.end()) out_.wanted_files.push_back(path);
       out_.elsewhere = absl::StrCat("in ", Printable(path));
       whole_ = false;
       continue;
     }
-    Merge(Load(path, found->second, FolderOf(path), false, files_left - 1), &merged);
+    --*files_left;  // of all together: a file may name itself, and any number of times
+    Merge(Load(path, found->second, FolderOf(path), false, files_left), &merged);
   }
   Merge(std::move(root), &merged);
   return merged;
 }
 
-void NemoSettings::AddText(absl::string_view text) { root_ = Load("settings", text, "", true, kMostFiles); }
+void NemoSettings::AddText(absl::string_view text) {
+  int files_left = kMostFiles;
+  root_ = Load("settings", text, "", true, &files_left);
+}
 
 void NemoSettings::AddFile(const std::string& path) {
   const auto found = env_.model_files.find(path);
   if (found != env_.model_files.end()) {
-    root_ = Load(path, found->second, FolderOf(path), false, kMostFiles);
+    int files_left = kMostFiles;
+    root_ = Load(path, found->second, FolderOf(path), false, &files_left);
     return;
   }
   out_.wanted_files.push_back(path);

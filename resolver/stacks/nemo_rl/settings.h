@@ -49,7 +49,7 @@ class NemoSettings {
     int left = 16;
     int* steps = nullptr;
   };
-  YamlNode Load(absl::string_view name, absl::string_view text, absl::string_view folder, bool own, int files_left);
+  YamlNode Load(absl::string_view name, absl::string_view text, absl::string_view folder, bool own, int* files_left);
   std::optional<Value> ValueOf(const YamlNode& node, Depth depth) const;
   std::optional<Value> Substitute(absl::string_view text, Depth depth) const;
   std::optional<Value> Reference(absl::string_view inside, Depth depth) const;
