@@ -43,9 +43,8 @@ const std::pair<absl::string_view, unsigned>* FindName(absl::string_view name) {
 
 // Where no layer is named, all that are linear and of one weight: grouped experts and latent attention's down
 // projections are classes that the matcher leaves out.
-constexpr unsigned kUnnamed =
-    kAdaptQkv | kAdaptProj | kAdaptFc1 | kAdaptFc2 | kAdaptQ | kAdaptQUp | kAdaptKvUp | kAdaptInProj | kAdaptOutProj |
-    kAdaptOutput;
+constexpr unsigned kUnnamed = kAdaptQkv | kAdaptProj | kAdaptFc1 | kAdaptFc2 | kAdaptQ | kAdaptQUp | kAdaptKvUp |
+                              kAdaptInProj | kAdaptOutProj | kAdaptOutput;
 
 unsigned TargetsOf(const Config& config) {
   const Value& named = config.Get(K::peft_target_modules);

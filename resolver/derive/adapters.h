@@ -30,9 +30,9 @@ enum AdapterTarget : uint16_t {
 };
 
 struct Adapters {
-  int32_t rank = 0;         // 0: there are none, and all weights are trained
-  int32_t expert_rank = 0;  // of the routed experts
-  uint16_t targets = 0;     // AdapterTarget bits
+  int32_t rank = 0;               // 0: there are none, and all weights are trained
+  int32_t expert_rank = 0;        // of the routed experts
+  uint16_t targets = 0;           // AdapterTarget bits
   bool shared_by_experts = true;  // one for all experts of a rank
   bool inner_whole = false;       // the matrix at the unsplit side of a layer is whole on every rank (mcore-bridge)
   bool regather = false;          // the input of a column-parallel layer is kept split and gathered again

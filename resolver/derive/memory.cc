@@ -126,10 +126,9 @@ double MemoryModel::LossBytes(const ChunkContents& chunk) const {
   // The output layer's backward: gradient of its input, with sequence parallelism its gathered input, and a weight
   // gradient of its own that autograd takes when the GEMM has already added it.
   // Frozen, it has neither of the last two.
-  const double output =
-      c_.adapters.any()
-          ? hidden
-          : hidden + (c_.sequence_parallel ? hidden : 0) + StreamBytes(c_) * vocab_ * D(s_.hidden) / c_.tp;
+  const double output = c_.adapters.any() ? hidden
+                                          : hidden + (c_.sequence_parallel ? hidden : 0) +
+                                                StreamBytes(c_) * vocab_ * D(s_.hidden) / c_.tp;
   switch (c_.loss) {
     case LossKind::kUnfused:
     case LossKind::kNativeFused:

@@ -116,9 +116,8 @@ void MemoryModel::AddStatic(const Parameters& p, StageBytes* bytes) const {
   const double whole_dense = D(c_.DataParallel() * c_.cp), whole_expert = D(c_.ExpertDataParallel());
   const double weights_dense = c_.shard_weights ? whole_dense : 1, weights_expert = c_.shard_weights ? whole_expert : 1;
   const double grads_dense = c_.shard_gradients ? whole_dense : 1, grads_expert = c_.shard_gradients ? whole_expert : 1;
-  (*bytes)[MemoryPart::kParameters] =
-      (p.linear * linear + (p.other + p.adapters.dense) * weight) / weights_dense +
-      (p.expert * linear + p.adapters.expert * weight) / weights_expert;
+  (*bytes)[MemoryPart::kParameters] = (p.linear * linear + (p.other + p.adapters.dense) * weight) / weights_dense +
+                                      (p.expert * linear + p.adapters.expert * weight) / weights_expert;
   if (c_.shard_weights) (*bytes)[MemoryPart::kParameters] += kGatheredLayers * linear * p.widest;
   (*bytes)[MemoryPart::kGradients] = c_.gradient_bytes * (dense / grads_dense + expert / grads_expert);
   if (c_.shard_gradients && !c_.adapters.any()) {

@@ -75,8 +75,8 @@ void LayerTerms::AddAdapter(double rows, double in, double out, double first_inn
                             double per_expert, Module* module) const {
   const double summed = per_expert > 0 ? per_expert : rows;
   const double few = per_expert > 0 ? k_.gemm_half_rows_grouped * rates_.ridge[0] / per_expert : 0;
-  for (const Products& products : {ProductsOf(rows, in, first_inner, 0, summed, few),
-                                   ProductsOf(rows, second_inner, out, 0, summed, few)}) {
+  for (const Products& products :
+       {ProductsOf(rows, in, first_inner, 0, summed, few), ProductsOf(rows, second_inner, out, 0, summed, few)}) {
     module->fwd.matmul += products.fwd;
     module->bwd.matmul += products.bwd;
     module->wgrad.matmul += products.wgrad;

@@ -410,11 +410,9 @@ Launch RenderBridge(const RenderInput& input) {
   launch.text = LaunchText(launch.env, command, launch.argv);
   AskForNodes(input.env, &launch);
   if (recipe.empty()) {
-    launch.required_inputs.push_back({"recipe", "the recipe that the overrides are applied to",
-                                      "--recipe NAME (or --model NAME)",
-                                      adapters ? "--recipe qwen3_30b_a3b_peft_config"
-                                               : "--recipe qwen3_30b_a3b_pretrain_config",
-                                      ""});
+    launch.required_inputs.push_back(
+        {"recipe", "the recipe that the overrides are applied to", "--recipe NAME (or --model NAME)",
+         adapters ? "--recipe qwen3_30b_a3b_peft_config" : "--recipe qwen3_30b_a3b_pretrain_config", ""});
   }
   return launch;
 }

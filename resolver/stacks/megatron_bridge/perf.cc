@@ -395,10 +395,9 @@ class PerfReader {
   // All recipes with adapters are Llama-3 70B's, rank 16 beside one layer (perf_recipes/llama/h100/llama3.py:413,
   // recipes/llama/h100/llama3.py:2609). Overrides are applied after them.
   void SetAdapters() {
-    const ParsedKnob set[] = {
-        {K::peft_scheme, Value("lora"), {}, Origin::kModel},
-        {K::peft_dim, Value(16), {}, Origin::kModel},
-        {K::peft_target_modules, Value(Value::List{Value("linear_qkv")}), {}, Origin::kModel}};
+    const ParsedKnob set[] = {{K::peft_scheme, Value("lora"), {}, Origin::kModel},
+                              {K::peft_dim, Value(16), {}, Origin::kModel},
+                              {K::peft_target_modules, Value(Value::List{Value("linear_qkv")}), {}, Origin::kModel}};
     out_->knobs.insert(out_->knobs.begin(), std::begin(set), std::end(set));
   }
 

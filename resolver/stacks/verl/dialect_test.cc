@@ -112,9 +112,10 @@ TEST(ParseVerl, SaysWhatElseHoldsTheGpusMemory) {
 }
 
 TEST(ParseVerl, ReadsTheAdaptersThatAreTrained) {
-  const std::string words = absl::StrCat(kGrpo, " actor_rollout_ref.model.lora.rank=16 "
-                                                "actor_rollout_ref.model.lora.target_modules=[linear_qkv] "
-                                                "actor_rollout_ref.actor.use_kl_loss=True");
+  const std::string words = absl::StrCat(kGrpo,
+                                         " actor_rollout_ref.model.lora.rank=16 "
+                                         "actor_rollout_ref.model.lora.target_modules=[linear_qkv] "
+                                         "actor_rollout_ref.actor.use_kl_loss=True");
   const ParseResult parsed = Read(words);
   EXPECT_EQ(Final(parsed, K::peft_scheme), Value("lora"));
   EXPECT_EQ(Final(parsed, K::peft_dim), Value(16));
