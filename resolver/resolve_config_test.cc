@@ -282,9 +282,9 @@ TEST(ResolveConfig, FixesOfAnOpenLayoutHoldWhatTheySay) {
   v1::ResolveConfigRequest request;
   request.mutable_model()->set_name("qwen3-235b-a22b");
   request.mutable_hardware()->set_gpu("b200-sxm");
-  request.mutable_hardware()->set_gpu_count(128);
+  request.mutable_hardware()->set_gpu_count(256);
   request.mutable_workload()->set_seq_length(4096);
-  request.mutable_workload()->set_global_batch_size(1024);
+  request.mutable_workload()->set_global_batch_size(2048);
   request.mutable_target()->set_framework("megatron-lm");
   request.mutable_software()->set_te_version("2.12");
   v1::ResolveConfigResponse response;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "resolver/derive/placement.h"
+#include "resolver/derive/steady_passes.h"
 #include "resolver/plan/pipeline_layout.h"
 
 namespace flightplan {
@@ -97,7 +98,7 @@ RankContents ContentsOf(const ChunkContents& chunk) {
 }
 
 StageLayout MakeStageLayout(int pp, int vpp, std::vector<ChunkContents> chunks) {
-  StageLayout layout{pp, vpp, std::move(chunks), {}, {}};
+  StageLayout layout{pp, vpp, std::move(chunks), {}, {}, {}};
   const auto same = [&](int a, int b) {
     for (int j = 0; j < vpp; ++j) {
       if (layout.chunk(a, j) != layout.chunk(b, j)) return false;
@@ -115,6 +116,7 @@ StageLayout MakeStageLayout(int pp, int vpp, std::vector<ChunkContents> chunks) 
       ++known->ranks_alike;
     }
   }
+  layout.steady = SteadyPassesOf(layout);
   return layout;
 }
 

@@ -27,6 +27,26 @@ struct RankContents {
   uint16_t vocabularies = 0;  // chunks with the embedding or the output matrix
 };
 
+// A forward and a backward that one rank runs, as indices of SteadyPasses::chunks.
+struct PassPair {
+  uint8_t forward = 0, backward = 0;
+  friend bool operator==(const PassPair&, const PassPair&) = default;
+};
+
+// What the ranks of an interleaved pipeline run side by side in its steady state: in each slot every rank runs a
+// forward of one chunk and a backward of another, and hands on when it has ended, so that a slot is as long as its
+// longest pair. Empty where no slot has a longer pair than another, and where there are too many chunks that differ to
+// tell.
+struct SteadyPasses {
+  struct Slot {
+    uint32_t end = 0;  // of its pairs, which begin where the slot before ends
+    double share = 0;  // of all slots
+  };
+  std::vector<RankContents> chunks;  // of those that the slots can be about, equal ones once
+  std::vector<PassPair> pairs;       // slot after slot, without those that another of the slot holds all of
+  std::vector<Slot> slots;
+};
+
 // Which layers each stage holds. Virtual stage j of pipeline rank i is chunk j*pp + i, the order of execution.
 struct StageLayout {
   int pp = 1, vpp = 1;
@@ -34,6 +54,7 @@ struct StageLayout {
   // Ranks that can be the fullest: the first of each run of equal ranks. Earlier ranks hold more microbatches.
   std::vector<int> distinct_ranks;
   std::vector<RankContents> contents;  // of all ranks, equal ones once
+  SteadyPasses steady;
   const ChunkContents& chunk(int rank, int virtual_stage) const {
     return chunks[static_cast<size_t>(virtual_stage) * static_cast<size_t>(pp) + static_cast<size_t>(rank)];
   }

@@ -295,7 +295,7 @@ GpuRates RatesFor(const NormalizedIntent& intent) {
   GpuSystem gpu = intent.gpu;
   // The host decides how fast kernels are launched; a site may pair a GPU with another one than usual.
   if (intent.host_cpu == HostCpuClass::kArm) gpu.host_link = "NVLink-C2C";
-  GpuRates rates = RatesOf(gpu);
+  GpuRates rates = intent.coefficients != nullptr ? RatesOf(gpu, *intent.coefficients) : RatesOf(gpu);
   if (!rates.known) return rates;
   if (intent.probe != nullptr) rates = WithProbe(rates, *intent.probe);
   if (intent.host_cpu == HostCpuClass::kX86Slow) rates = WithSlowHost(rates);

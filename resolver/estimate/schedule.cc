@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <limits>
 
+#include "absl/container/inlined_vector.h"
 #include "resolver/derive/layer_bytes.h"
 
 namespace flightplan {
@@ -87,9 +88,42 @@ RankPace Schedule::MicrobatchPace(const LayerTime& s) const {
   return pace;
 }
 
+// How much longer a microbatch takes where ranks wait for each other because their chunks are uneven, as a share: each
+// slot of the steady state is as long as its longest passes. Ranks of a combined schedule hand on once a pair, so that
+// they march in step; else forwards run ahead of backwards, which hides the waits of up to four ranks.
+double Schedule::SteadyWait() const {
+  constexpr double kRanksApart = 4;
+  const SteadyPasses& steady = plan_.stages->steady;
+  const double share = plan_.ep_overlap ? 1 : std::max(0.0, 1 - kRanksApart / plan_.pp);
+  if (steady.slots.empty() || share <= 0 || !(slowest_us_ > 0)) return 0;
+  absl::InlinedVector<double, 8> chunk_us;
+  for (const RankContents& chunk : steady.chunks) chunk_us.push_back(PaceOf(chunk).us());
+  const double forward = pace_.alone_fwd / (pace_.alone_fwd + pace_.alone_bwd);
+  double slots = 0;
+  size_t i = 0;
+  for (const SteadyPasses::Slot& slot : steady.slots) {
+    double longest = 0;
+    for (; i < slot.end; ++i) {
+      const PassPair& pair = steady.pairs[i];
+      longest = std::max(longest, forward * chunk_us[pair.forward] + (1 - forward) * chunk_us[pair.backward]);
+    }
+    slots += slot.share * longest;
+  }
+  return share * std::max(0.0, plan_.vpp * slots / slowest_us_ - 1);
+}
+
+// Under EP overlap the warm-up's forwards and the cool-down's backwards have nothing beside them: as many as the last
+// rank has, one of them so that its first backward has a forward to run with (derive/schedule.h). What other ranks have
+// more of falls into the time in which the pipeline fills and drains, at the pace of those that the slowest waits for.
 void Schedule::TimeMicrobatch() {
   pace_ = MicrobatchPace(s_);
-  unpaired_ = plan_.ep_overlap ? std::min(microbatches_, 1.0 / std::max(1, plan_.vpp)) : 0;
+  const double v = plan_.pp > 1 ? std::max(1, plan_.vpp) : 1;
+  const double group = plan_.microbatch_group > 0 ? plan_.microbatch_group : plan_.pp;
+  const double warm_up = std::min(microbatches_, ((v - 1) * group + 1) / v);
+  if (plan_.ep_overlap) unpaired_ = warm_up;
+  if (plan_.pp <= 1) return;
+  const double others = slowest_us_ > 0 ? std::max(0.0, plan_.pp * mean_us_ / slowest_us_ - 1) : 0;
+  bubble_us_ = others * pace_.alone / v + SteadyWait() * (microbatches_ - warm_up) * pace_.paired;
 }
 
 // All microbatches on the slowest stage, by what they wait for.
@@ -125,12 +159,6 @@ void Schedule::AddHidden(StepForecast* out) const {
       microbatches_ * (s_.fwd.hidden_context + s_.bwd.hidden_context + s_.again.hidden_context);
 }
 
-// The pipeline fills and drains at the mean stage's pace.
-double Schedule::BubbleUs() const {
-  const double p = plan_.pp, v = std::max(1, plan_.vpp);
-  return (p - 1) / v * pace_.alone * (slowest_us_ > 0 ? mean_us_ / slowest_us_ : 1.0);
-}
-
 PipelineTransfer Schedule::TransferOf(double microbatches) const {
   return PipelineTransferOf(rates_, static_cast<double>(plan_.gpus), batch_.local * h_ * kBf16Bytes, microbatches,
                             plan_.pp, std::max(1, plan_.vpp));
@@ -138,7 +166,7 @@ PipelineTransfer Schedule::TransferOf(double microbatches) const {
 
 // Between stages, which the pipeline's bubble belongs to.
 void Schedule::AddTransfers(StepForecast* out) const {
-  out->parts.bubble = BubbleUs();
+  out->parts.bubble = bubble_us_;
   const PipelineTransfer transfer = TransferOf(microbatches_);
   out->parts.pipeline_transfer = transfer.exposed;
   out->hidden.pipeline_transfer = transfer.hidden;
@@ -335,7 +363,7 @@ double Schedule::UsBelow(double limit_us) {
   s_ = TimeOf(slowest);
   TimeMicrobatch();
   // What a microbatch waits for, and the bubble, without what comes once a step.
-  if ((SteadyUs() + BubbleUs()) * k_.stack_overhead + k_.step_fixed_us >= limit_us * kRounding) return kNever;
+  if ((SteadyUs() + bubble_us_) * k_.stack_overhead + k_.step_fixed_us >= limit_us * kRounding) return kNever;
   StepForecast forecast;
   AddParts(slowest, &forecast);
   if (!(forecast.us < limit_us)) return kNever;

@@ -72,7 +72,7 @@ class Schedule {
   const RankContents& FindSlowest();
   void TimeMicrobatch();
   double SteadyUs() const { return (microbatches_ - unpaired_) * pace_.paired + unpaired_ * pace_.alone; }
-  double BubbleUs() const;
+  double SteadyWait() const;
   void AddParts(const RankContents& slowest, StepForecast* out) const;
   void AddSteady(StepForecast* out) const;
   void AddHidden(StepForecast* out) const;
@@ -96,8 +96,9 @@ class Schedule {
   const double t_, h_;
   LayerTime s_;  // one microbatch on the slowest stage
   double slowest_us_ = -1, mean_us_ = 0;
-  RankPace pace_;        // of it
-  double unpaired_ = 0;  // microbatches that run alone
+  RankPace pace_;  // of it
+  double bubble_us_ = 0;
+  double unpaired_ = 0;  // microbatches whose forward and backward run alone
 };
 
 }  // namespace flightplan

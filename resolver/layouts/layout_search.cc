@@ -120,8 +120,7 @@ absl::Status PrepareSearch(NormalizedIntent intent, LayoutSearch* s) {
   SearchQuestion& q = s->question;
   q.shape = &s->shape;
   q.work = &s->work;
-  q.rates = RatesOf(s->intent.gpu);
-  if (s->intent.probe != nullptr) q.rates = WithProbe(q.rates, *s->intent.probe);
+  q.rates = RatesFor(s->intent);
   q.memory = MemoryOf(s->intent.gpu);
   q.caution = {s->intent.model.is_moe(), s->intent.gpu_count, s->intent.workload.seq_length,
                q.memory.device.nvlink_domain_gpus};

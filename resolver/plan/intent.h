@@ -17,7 +17,8 @@
 
 namespace flightplan {
 
-class ProbeEvidence;  // resolver/evidence
+class ProbeEvidence;      // resolver/evidence
+struct StepCoefficients;  // resolver/catalog
 
 // How much of an answer is worked out, from little to all.
 enum class View { kVerdict, kBasic, kFull };
@@ -84,10 +85,11 @@ struct NormalizedIntent {
   Environment env;  // target, releases, libraries, capabilities, variables, GPU facts, world size
   Stage stage = Stage::kProduction;
   LayoutWish layout;
-  std::vector<std::pair<Knob, Value>> pins;             // the caller's word: never changed; sorted by knob
-  std::optional<MeasuredProfile> profile;               // of a real run
-  std::shared_ptr<const HardwareProfile> sent_profile;  // a probe's, sent with the question; null: none
-  std::shared_ptr<const ProbeEvidence> probe;           // of the GPU; null: the catalogue's rates
+  std::vector<std::pair<Knob, Value>> pins;              // the caller's word: never changed; sorted by knob
+  std::optional<MeasuredProfile> profile;                // of a real run
+  std::shared_ptr<const HardwareProfile> sent_profile;   // a probe's, sent with the question; null: none
+  std::shared_ptr<const ProbeEvidence> probe;            // of the GPU; null: the catalogue's rates
+  std::shared_ptr<const StepCoefficients> coefficients;  // of step forecasts; null: the catalogue's
   std::vector<std::string> dialects;
   View view = View::kFull;
   std::vector<Finding> findings;  // about the request itself, such as an unknown framework version

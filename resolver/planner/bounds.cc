@@ -60,7 +60,7 @@ void Bounds::Complete(const LayoutSizes& sizes, Floor* floor) const {
 }
 
 double Bounds::TimeUs(const LayoutSizes& sizes, double slowest_us, double all_us) const {
-  const double microbatches = Microbatches(sizes), bubble = (sizes.pp - 1.0) / sizes.vpp * all_us / sizes.pp;
+  const double microbatches = Microbatches(sizes), bubble = std::max(0.0, all_us - slowest_us) / sizes.vpp;
   const double transfers = PipelineTransferUs(q_.rates, static_cast<double>(q_.layout.gpus), HandedOnBytes(sizes),
                                               microbatches, sizes.pp, sizes.vpp);
   return (microbatches * slowest_us + bubble) * q_.rates.k.stack_overhead + transfers + q_.rates.k.step_fixed_us;

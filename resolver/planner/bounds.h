@@ -30,8 +30,8 @@ class Bounds {
   Floor ComputeFloorOf(const LayoutSizes& sizes) const;
   // With the exchanges beside the compute at their best; hosts are taken to keep up.
   void Complete(const LayoutSizes& sizes, Floor* floor) const;
-  // Every microbatch passes a stage of `slowest_us`, and the bubble is at the pace of the mean of the stages, all of
-  // which take `all_us`. What goes from stage to stage and what is fixed per step comes on top.
+  // Every microbatch passes a stage of `slowest_us`, and the pipeline fills and drains at the pace of the others; all
+  // of them take `all_us`. What goes from stage to stage and what is fixed per step comes on top.
   double TimeUs(const LayoutSizes& sizes, double slowest_us, double all_us) const;
 
   // The first rank holds as many microbatches as there are stages, and of each at least its layers' inputs.

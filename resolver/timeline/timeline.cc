@@ -160,16 +160,14 @@ void DescribeRanks(const StageLayout& stages, const Schedule& schedule, Timeline
 }
 
 // What was done so that the drawing ends with the forecast's step.
-void WriteFit(const Drawn& drawn, double shortened, Timeline* timeline) {
+void WriteFit(double shortened, Timeline* timeline) {
   constexpr double kWorthSaying = 1e-4;  // of a step
   const double rest = timeline->step_us - timeline->replayed_us;
   if (std::abs(rest) <= kWorthSaying * timeline->step_us) return;
   std::string note = absl::StrFormat(
-      "Waits are drawn as long as the forecast counts them, by closed formulas for the bubble%s. The same passes, each "
-      "begun "
-      "as soon as what it needs has come, end %.1f ms (%.2f %% of the step) %s.",
-      drawn.combined ? " that pair every forward with a backward but one" : "", std::abs(rest) / 1e3,
-      100 * std::abs(rest) / timeline->step_us, rest > 0 ? "earlier" : "later");
+      "Waits are drawn as long as the forecast counts them, by closed formulas for the bubble. The same passes, each "
+      "begun as soon as what it needs has come, end %.1f ms (%.2f %% of the step) %s.",
+      std::abs(rest) / 1e3, 100 * std::abs(rest) / timeline->step_us, rest > 0 ? "earlier" : "later");
   if (shortened > kWorthSaying) {
     absl::StrAppendFormat(&note, " Passes of a rank that never waits are drawn up to %.2f %% shorter.",
                           100 * shortened);
@@ -368,7 +366,7 @@ absl::StatusOr<Timeline> DrawStep(const ModelShape& shape, const ModelWork& work
   DescribeRanks(*plan.stages, s, &timeline);
   SumStep(detail, drawn.replay, drawn.costs, drawn.once, &timeline);
   FillForecast(detail, drawn, &timeline);
-  WriteFit(drawn, shortened, &timeline);
+  WriteFit(shortened, &timeline);
   WriteNotes(plan, detail, drawn, &timeline);
   const int rank = asked.detail_rank >= 0 ? asked.detail_rank : timeline.slowest;
   if (Wants(asked, TimelineZoom::kStep)) {

@@ -187,6 +187,24 @@ TEST(Timeline, SaysWhereTheSamePassesEndByThemselves) {
   EXPECT_GT(said, 100);
 }
 
+// The forecast's closed formulas against its own pieces, replayed in upstream's order.
+TEST(Timeline, TheForecastIsNearTheReplayOfItsPieces) {
+  std::vector<double> off;
+  ForRandomSteps(4, [&](Case* c) {
+    const Timeline t = c->Draw();
+    off.push_back(t.step_us / t.replayed_us - 1);
+  });
+  std::sort(off.begin(), off.end());
+  const auto at = [&](size_t per_thousand) { return off[(off.size() - 1) * per_thousand / 1000]; };
+  const std::string seen = absl::StrCat(off.size(), " steps: ", at(0), " ", at(10), " ", at(50), " ", at(500), " ",
+                                        at(950), " ", at(990), " ", at(1000));
+  EXPECT_GT(at(0), -0.13) << seen;  // where all microbatches are one group, which is all warm-up
+  EXPECT_GT(at(50), -0.02) << seen;
+  EXPECT_NEAR(at(500), 0, 0.001) << seen;
+  EXPECT_LT(at(950), 0.02) << seen;
+  EXPECT_LT(at(1000), 0.13) << seen;
+}
+
 // Without EP overlap a rank does in the schedule what it does in the forecast, kind by kind: they differ by waiting
 // alone.
 TEST(Timeline, DiffersFromTheForecastByWaitingAlone) {

@@ -98,6 +98,32 @@ std::string Pairs(const std::vector<AbRow>& pairs) {
   return text;
 }
 
+// Decisions against what publishers set.
+std::string Decisions(const DecisionShares& shares) {
+  std::set<std::string> families;
+  for (const auto& [name, share] : shares) {
+    for (const auto& [family, tally] : share.families) families.insert(family);
+  }
+  const auto cell = [](const Tally& tally) {
+    char text[60];
+    std::snprintf(text, sizeof(text), " | %.0f of %d", tally.percent(), tally.total);
+    return tally.total > 0 ? std::string(text) : std::string(" |");
+  };
+  std::string out =
+      absl::StrCat("| decision | with a published figure | all | ", absl::StrJoin(families, " | "), " |\n|---|");
+  for (size_t i = 0; i < families.size() + 2; ++i) out += "---|";
+  out += "\n";
+  for (const auto& [name, share] : shares) {
+    absl::StrAppend(&out, "| ", name, cell(share.published), cell(share.all));
+    for (const std::string& family : families) {
+      const auto found = share.families.find(family);
+      out += cell(found == share.families.end() ? Tally{} : found->second);
+    }
+    out += " |\n";
+  }
+  return absl::StrCat(out, "\n");
+}
+
 }  // namespace
 
 std::string AccuracyPage(const AccuracyData& data) {
@@ -132,7 +158,13 @@ std::string AccuracyPage(const AccuracyData& data) {
       "of "
       "their backward pass or their skew: an answer names those that its model has (`unmeasured_terms`) and its "
       "interval is wider.\n\n## The effect of one knob\n\n",
-      Pairs(data.pairs));
+      Pairs(data.pairs),
+      "\n## Decisions, each family held out\n\nHow many of the published recipes, of all releases, set a knob as an "
+      "answer "
+      "does whose forecast has not seen their family: per cent, and of how many. No rule names a model. Most recipes "
+      "have "
+      "no figure: they say what somebody wrote, not what ran.\n\n",
+      Decisions(data.decisions));
 }
 
 bool SameButForRounding(const std::string& page, const std::string& other) {

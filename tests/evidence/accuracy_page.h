@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/evidence/decisions.h"
 #include "tests/evidence/fit.h"
 
 namespace flightplan {
@@ -13,6 +14,7 @@ struct AccuracyData {
   std::vector<HeldOutRow> by_family, by_gpu;  // each row forecast by a fit that has not seen its family, or its GPU
   std::vector<double> in_sample;              // relative errors of the fit to all
   std::vector<AbRow> pairs;
+  DecisionShares decisions;
 };
 
 std::string AccuracyPage(const AccuracyData& data);

@@ -1,14 +1,16 @@
 // Fits the coefficients of resolver/catalog/step_rates.yaml to published step times and A/B effects:
 //   calibrate RECIPES.jsonl[.gz] EVIDENCE.jsonl[.gz] MEMORY.jsonl[.gz] [--write STEP_RATES.yaml]
 //   [--hold-out family,model,GPU] [--rows] [--without FAMILY] [--prior NAME=VALUE[:SPREAD]]
-//   [--max NAME=VALUE,...] [--min NAME=VALUE,...] [--page FILE | --check-page FILE]
+//   [--max NAME=VALUE,...] [--min NAME=VALUE,...] [--decisions] [--page FILE | --check-page FILE]
 //
 // Each coefficient is pulled to its prior (`prior`, `spread`) and to the data. Cross-validation holds out one model
 // family at a time, fits the others and prints the error on the family it has not seen: that is the error to expect on
 // a new model. Intervals are calibrated on the other families alone. --write puts the fitted values into the file,
 // nothing else of it changes. --max and --min fail beyond a level, in per cent: family-median, family-p90, family-bias,
-// family-coverage, family-half-width, and the same of model and GPU. --page writes docs/accuracy.md, --check-page fails
-// where it is stale.
+// family-coverage, family-half-width, and the same of model and GPU. --decisions counts how often what an answer
+// decides is what the recipes set, each family forecast by a fit without it: decisions-dispatcher, -ep-overlap,
+// -graph-impl and -recompute, and the same of the recipes with a published figure as published-dispatcher and so on.
+// --page writes docs/accuracy.md, --check-page fails where it is stale.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -23,6 +25,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "tests/evidence/accuracy_page.h"
+#include "tests/evidence/decisions.h"
 #include "tests/evidence/fit.h"
 #include "tests/evidence/summary.h"
 #include "tests/support/data_file.h"
@@ -94,6 +97,20 @@ Summary PrintHeldOutBy(const HoldOut& by, const std::vector<HeldOutRow>& held, b
   return Summarize(all);
 }
 
+void PrintDecisions(const DecisionShares& shares, std::map<std::string, double>* levels) {
+  std::printf("decisions of held-out families that agree, per cent\n");
+  for (const auto& [name, share] : shares) {
+    std::printf("  %-12s with a figure %5.1f of %d, all %5.1f of %d:", name.c_str(), share.published.percent(),
+                share.published.total, share.all.percent(), share.all.total);
+    for (const auto& [family, tally] : share.families) {
+      std::printf("  %s %.0f of %d", family.c_str(), tally.percent(), tally.total);
+    }
+    std::printf("\n");
+    (*levels)[absl::StrCat("published-", name)] = share.published.percent();
+    (*levels)[absl::StrCat("decisions-", name)] = share.all.percent();
+  }
+}
+
 // Replaces "value: X" of each coefficient's line.
 bool Write(const std::string& path, const StepCoefficients& k) {
   std::string text = ReadDataFileOrExit(path);
@@ -150,7 +167,7 @@ int Failures(const std::map<std::string, double>& levels, const std::map<std::st
 int Main(int argc, char** argv) {
   std::vector<std::string> files;
   std::string write, page, hold_out = "family,model,GPU";
-  bool check_page = false;
+  bool check_page = false, decisions = false;
   std::vector<std::string> without;  // families
   std::map<std::string, double> most, least;
   bool show = false;
@@ -170,6 +187,8 @@ int Main(int argc, char** argv) {
       ++i;
     } else if (std::strcmp(argv[i], "--without") == 0 && i + 1 < argc) {
       without.emplace_back(argv[++i]);
+    } else if (std::strcmp(argv[i], "--decisions") == 0) {
+      decisions = true;
     } else if (std::strcmp(argv[i], "--rows") == 0) {
       show = true;
     } else {
@@ -213,7 +232,7 @@ int Main(int argc, char** argv) {
   std::printf("fitted on all: median error %.1f %%, bias %+.1f %% over %zu rows\n", 100 * Median(errors),
               100 * Median(biases), errors.size());
   std::map<std::string, double> levels;
-  AccuracyData accuracy{{}, {}, biases, pairs};
+  AccuracyData accuracy{{}, {}, biases, pairs, {}};
   for (const HoldOut& by : {kByFamily, kByModel, kByGpu}) {
     if (!absl::StrContains(hold_out, by.name)) continue;
     const std::vector<HeldOutRow> held = HoldOutRows(Rows(), file.rows, pairs, by, kCoverage);
@@ -226,6 +245,11 @@ int Main(int argc, char** argv) {
     levels[name + "-bias"] = std::abs(all.bias);
     levels[name + "-coverage"] = all.inside;
     levels[name + "-half-width"] = all.half_width;
+  }
+  if (decisions) {
+    const absl::StatusOr<std::vector<Recipe>> recipes = ReadRecipes(files[0].c_str());
+    if (recipes.ok()) accuracy.decisions = HeldOutDecisions(*catalog, *recipes, Rows(), file.rows, pairs);
+    PrintDecisions(accuracy.decisions, &levels);
   }
   if (!write.empty()) k.interval_scale = HeldOutScale(Rows(), file.rows, pairs, kByFamily, kCoverage);
   if (!write.empty() && !Write(write, k)) {

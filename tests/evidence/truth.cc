@@ -271,15 +271,6 @@ std::string ReadSettings(const Catalog& catalog, const Json& row, const Json& ex
   return Text(extra, "task") == "lora" ? SetAdapters(run) : "";
 }
 
-std::string FamilyOf(const std::string& model) {
-  // Whole families are held out together: sizes of one architecture are one family.
-  for (const char* family :
-       {"deepseek", "qwen3-next", "qwen3", "llama", "gpt-oss", "nemotron", "mixtral", "moonlight"}) {
-    if (absl::StrContains(model, family)) return family;
-  }
-  return model;
-}
-
 // What runs on the knobs that sources leave out.
 struct Unstated {
   bool recompute = false, graphs = false, dispatcher = false, overlap = false;
@@ -529,6 +520,14 @@ bool IsDonor(const Json& row, const Json& extra, const Unstated& none) {
 }
 
 }  // namespace
+
+std::string FamilyOf(const std::string& model) {
+  for (const char* family :
+       {"deepseek", "qwen3-next", "qwen3", "llama", "gpt-oss", "nemotron", "mixtral", "moonlight"}) {
+    if (absl::StrContains(model, family)) return family;
+  }
+  return model;
+}
 
 TruthFile ReadRecipes(const Catalog& catalog, const std::string& text) {
   TruthFile file;

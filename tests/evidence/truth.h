@@ -65,6 +65,9 @@ struct TruthFile {
   std::vector<std::string> left_out;  // "id: reason"
 };
 
+// What is held out together: sizes of one architecture are one family.
+std::string FamilyOf(const std::string& model);
+
 // Rows graded C (inconsistent, rounded, doubtful) are left out with their reason, but for those that train adapters,
 // which say so.
 TruthFile ReadRecipes(const Catalog& catalog, const std::string& text);

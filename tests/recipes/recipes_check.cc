@@ -16,89 +16,12 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "resolver/catalog/catalog.h"
-#include "resolver/derive/start_config.h"
-#include "resolver/engine/settle.h"
-#include "resolver/evidence/snapshot.h"
-#include "resolver/layouts/resolve_layout.h"
-#include "resolver/rules/decide/decide.h"
-#include "tests/recipes/recipe.h"
+#include "tests/recipes/agreement.h"
 
 namespace flightplan {
 namespace {
-
-// ---- what is compared
-
-struct Comparison {
-  std::string published, ours;
-};
-
-std::string Bool(const Value& value) { return value.truthy() ? "on" : "off"; }
-std::string Bool(bool value) { return value ? "on" : "off"; }
-
-std::vector<std::string> Strings(const rapidjson::Value& object, const char* name) {
-  std::vector<std::string> out;
-  auto it = object.FindMember(name);
-  if (it == object.MemberEnd() || !it->value.IsArray()) return out;
-  for (const auto& item : it->value.GetArray()) out.emplace_back(item.GetString());
-  std::sort(out.begin(), out.end());
-  return out;
-}
-
-std::vector<std::string> Strings(const Value& value) {
-  std::vector<std::string> out;
-  for (const Value& item : value.list()) out.emplace_back(item.text());
-  std::sort(out.begin(), out.end());
-  return out;
-}
-
-using Comparisons = std::map<std::string, Comparison>;
-
-Comparisons Compare(const Recipe& recipe, const ModelSpec& model, const Config& config) {
-  const rapidjson::Value& r = recipe.json;
-  Comparisons out;
-  if (model.is_moe()) {
-    if (std::string published = Text(r, "dispatcher"); !published.empty()) {
-      const absl::string_view type = config.Get(Knob::moe_token_dispatcher_type).text();
-      out["dispatcher"] = {published,
-                           std::string(type == "flex" ? config.Get(Knob::moe_flex_dispatcher_backend).text() : type)};
-    }
-    auto flag = [&](const char* field, const char* name, Knob knob) {
-      if (auto published = Flag(r, field); published.has_value())
-        out[name] = {Bool(*published), Bool(config.Get(knob))};
-    };
-    flag("moe_a2a_overlap", "ep-overlap", Knob::overlap_moe_expert_parallel_comm);
-    flag("delay_wgrad", "delay-wgrad", Knob::delay_wgrad_compute);
-    flag("shared_expert_overlap", "shared-expert-overlap", Knob::moe_shared_expert_overlap);
-  }
-  if (auto published = Flag(r, "tp_overlap"); published.has_value() && Number(r, "tp").value_or(1) > 1) {
-    out["tp-overlap"] = {Bool(*published), Bool(config.Get(Knob::tp_comm_overlap))};
-  }
-  if (std::string published = Text(r, "cuda_graph_impl"); !published.empty()) {
-    // A local capture of the full iteration is what later releases call full_iteration.
-    const std::vector<std::string> scope = Strings(r, "cuda_graph_scope");
-    if (published == "local" && std::find(scope.begin(), scope.end(), "full_iteration") != scope.end()) {
-      published = "full_iteration";
-    }
-    out["graph-impl"] = {published, std::string(config.Get(Knob::cuda_graph_impl).text())};
-  }
-  if (std::string published = Text(r, "recompute_granularity"); !published.empty()) {
-    const std::vector<std::string> modules = Strings(r, "recompute_modules");
-    // "selective" with an empty list recomputes nothing; with the list unset, the stack fills in core_attn.
-    const bool nothing =
-        published == "selective" && modules.empty() && !Flag(r["extra"], "recompute_modules_unset").value_or(false);
-    const bool on = published != "none" && !nothing;
-    const bool ours = !config.Get(Knob::recompute_granularity).is_none();
-    out["recompute"] = {Bool(on), Bool(ours)};
-    if (on && ours && published == "selective" && config.Get(Knob::recompute_granularity).text() == "selective") {
-      out["recompute-modules"] = {absl::StrJoin(modules, ","),
-                                  absl::StrJoin(Strings(config.Get(Knob::recompute_modules)), ",")};
-    }
-  }
-  return out;
-}
 
 // The decision behind a compared knob.
 const Decision* DecisionFor(const DecidedPlan& plan, const std::string& name) {
@@ -114,28 +37,6 @@ const Decision* DecisionFor(const DecidedPlan& plan, const std::string& name) {
   }
   return nullptr;
 }
-
-// The decisions one after the other, each as evidence has it; with all findings.
-DecidedPlan ByEvidence(const NormalizedIntent& intent) {
-  SettledPlan settled = Settle(Decide(intent, Derive(intent)), intent.env, {});
-  std::vector<Finding>& all = settled.plan.findings;
-  all.insert(all.end(), settled.run.findings.begin(), settled.run.findings.end());
-  return std::move(settled.plan);
-}
-
-// As they are answered: what the forecast moves is moved. Whether it fits is no question here.
-DecidedPlan WeighedTogether(const NormalizedIntent& intent) {
-  absl::StatusOr<ResolvedPlan> plan = ResolveLayout(intent, EvidenceSnapshot::Empty());
-  if (!plan.ok()) return {};
-  plan->decided.findings = std::move(plan->run.findings);
-  std::erase_if(plan->decided.findings, [](const Finding& finding) { return finding.area == "fit"; });
-  return std::move(plan->decided);
-}
-
-struct Tally {
-  int agree = 0, total = 0;
-  double percent() const { return total == 0 ? 100 : 100.0 * agree / total; }
-};
 
 int Main(int argc, char** argv) {
   const char* path = nullptr;
