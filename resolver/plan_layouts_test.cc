@@ -2,8 +2,10 @@
 
 #include <set>
 #include <string>
+#include <vector>
 
 #include "flightplan/v1/resolver_service.pb.h"
+#include "resolver/layouts/plan_answers.h"
 #include "resolver/normalize/violations.h"
 #include "resolver/resolver.h"
 #include "tests/support/requests.h"
@@ -58,6 +60,15 @@ TEST(PlanLayouts, ListsNoLayoutTwice) {
 }
 
 // Plans of one mapping that no forecast can tell apart are one plan, and it names the others.
+// Ten ways to cut one mapping in time are one plan to whoever has to choose.
+TEST(PlanLayouts, ListsEachMappingBeforeAnotherOfOneThatIsThere) {
+  const auto layout = [](int32_t pp, int32_t vpp) { return LayoutSizes{1, pp, vpp, 1, 8, 1, 1}; };
+  const std::vector<LayoutSizes> list = {layout(2, 4), layout(2, 8), layout(4, 2), layout(2, 2), layout(8, 1)};
+  EXPECT_EQ(FirstOfEachMapping(list, 3), (std::vector<size_t>{0, 2, 4}));
+  EXPECT_EQ(FirstOfEachMapping(list, 4), (std::vector<size_t>{0, 1, 2, 4}));
+  EXPECT_EQ(FirstOfEachMapping(list, 9), (std::vector<size_t>{0, 1, 2, 3, 4}));
+}
+
 TEST(PlanLayouts, NamesWhatAPlanStandsFor) {
   const v1::PlanResult result = PlanQwen235(v1::PLAN_OBJECTIVE_STEP_TIME, 128);
   EXPECT_GT(result.pruned_counts().at("alike"), 0);

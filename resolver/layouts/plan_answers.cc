@@ -119,9 +119,10 @@ void NameVariant(const PlanAnswer& variant, double plan_us, PlanAnswer* plan) {
       decision->value = plan->plan.run.config.Get(knob);
     }
     decision->alternatives.push_back(
-        {Value(other), absl::StrFormat("VPP %d with a micro-batch of %d: step %+.1f %%, which a forecast cannot tell "
-                                       "from this plan's",
-                                       variant.sizes.vpp, variant.sizes.micro_batch_size, change * 100)});
+        {Value(other),
+         absl::StrFormat("VPP %d with a micro-batch of %d: step %+.1f %%%s", variant.sizes.vpp,
+                         variant.sizes.micro_batch_size, change * 100,
+                         std::abs(change) < kResolution ? ", which a forecast cannot tell from this plan's" : "")});
   }
 }
 
@@ -150,6 +151,43 @@ double PlanAnswer::RankedUs() const { return plan.step_us() * (1 + outside.ratio
 
 bool Alike(const LayoutSizes& a, double a_us, const LayoutSizes& b, double b_us) {
   return MappingOf(a) == MappingOf(b) && std::abs(a_us - b_us) < kResolution * std::min(a_us, b_us);
+}
+
+std::vector<size_t> FirstOfEachMapping(const std::vector<LayoutSizes>& list, size_t most) {
+  std::vector<size_t> first, others;
+  for (size_t i = 0; i < list.size(); ++i) {
+    const LayoutSizes mapping = MappingOf(list[i]);
+    const bool known =
+        std::any_of(first.begin(), first.end(), [&](size_t one) { return MappingOf(list[one]) == mapping; });
+    (known ? others : first).push_back(i);
+  }
+  first.insert(first.end(), others.begin(), others.end());
+  first.resize(std::min(most, first.size()));
+  std::sort(first.begin(), first.end());
+  return first;
+}
+
+int64_t KeepFirst(size_t most, std::vector<PlanAnswer>* plans) {
+  if (plans->size() <= most) return 0;
+  std::vector<LayoutSizes> sizes;
+  for (const PlanAnswer& plan : *plans) sizes.push_back(plan.sizes);
+  std::vector<PlanAnswer> kept;
+  for (const size_t i : FirstOfEachMapping(sizes, most)) {
+    kept.push_back(std::move((*plans)[i]));
+    sizes[i] = {};
+  }
+  int64_t named = 0;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    if (sizes[i] == LayoutSizes{}) continue;
+    const LayoutSizes mapping = MappingOf(sizes[i]);
+    const auto stands = std::find_if(kept.begin(), kept.end(),
+                                     [&](const PlanAnswer& plan) { return MappingOf(plan.sizes) == mapping; });
+    if (stands == kept.end()) continue;
+    NameVariant((*plans)[i], stands->plan.step_us(), &*stands);
+    ++named;
+  }
+  *plans = std::move(kept);
+  return named;
 }
 
 absl::Status AnswerPlans(const NormalizedIntent& question, const LayoutSearch& search, const SearchResult& found,

@@ -1,6 +1,7 @@
 // What a search found, as plans: every layout through the whole pipeline, best first.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -36,6 +37,14 @@ inline constexpr double kResolution = 0.04;
 
 // The same mapping, in VPP and micro-batch as they may be, and the same step time as far as a forecast can tell.
 bool Alike(const LayoutSizes& a, double a_us, const LayoutSizes& b, double b_us);
+
+// Which of a list's layouts, best first, are its first `most`: of each mapping the best one, and where there are not so
+// many mappings the best of what is left. In the list's order.
+std::vector<size_t> FirstOfEachMapping(const std::vector<LayoutSizes>& list, size_t most);
+
+// Leaves the first `most` plans by that rule. What is left out is named by the plan of its mapping, as a variant of it;
+// returns how many are.
+int64_t KeepFirst(size_t most, std::vector<PlanAnswer>* plans);
 
 // How much of its list a search keeps for one mapping: the best, and what it may stand for.
 inline constexpr size_t kKeepAlike = 6;

@@ -88,10 +88,8 @@ absl::Status Planner::At(int64_t gpus) {
     if (!answers.plans.empty() || found.statistics.stopped) break;
   }
   list_.refused += answers.refused;
-  list_.alike += answers.alike;
   list_.plans = std::move(answers.plans);
-  if (list_.plans.size() > wanted_)
-    list_.plans.erase(list_.plans.begin() + static_cast<ptrdiff_t>(wanted_), list_.plans.end());
+  list_.alike += answers.alike + KeepFirst(wanted_, &list_.plans);
   return absl::OkStatus();
 }
 

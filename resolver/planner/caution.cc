@@ -49,7 +49,7 @@ const Caution* ExecutionCaution(Repeated repeated, int64_t micro_batch_size) {
   static constexpr Caution kBatchOfLayers = {"recompute of whole layers with several sequences a microbatch", 0.12, 3};
   static constexpr Caution kBatchOfProducts = {"recompute of matrix products with several sequences a microbatch", 0.12,
                                                5};
-  static constexpr Caution kBatchOfActivations = {"recompute with several sequences a microbatch", 0.06, 20};
+  static constexpr Caution kBatchOfActivations = {"recompute with several sequences a microbatch", 0.12, 20};
   const bool several = micro_batch_size > 1;
   switch (repeated) {
     case Repeated::kNothing:

@@ -14,8 +14,10 @@
 //   are
 //              executed as well as they can be; what nobody published counts for more than its time (planner/caution.h)
 //   top10      the recipe's layout is one of the first ten plans of the answer, or one of those stands for it: the same
-//              mapping on the GPUs, the same step as far as a forecast can tell (resolver/layouts/plan_answers.h)
-//   named      the same, and the answer shows exactly the recipe's sizes, as a plan or as a variant of one
+//              mapping on the GPUs, and it names the layout as a variant or has the same step as far as a forecast can
+//              tell (resolver/layouts/plan_answers.h)
+//   mapping    the recipe's mapping is one of those of the first ten plans, whatever its step, VPP and micro-batch
+//   named      as top10, and the answer shows exactly the recipe's sizes, as a plan or as a variant of one
 // Beside these shares, figures of which less is better; `--max` gives limits, in per cent:
 //   regret     p90 over the recipes inside the evidence (no caution holds for them, and they leave the room that a plan
 //              of ours leaves): how much longer the first choice is forecast to take than the recipe's layout, both as
@@ -64,7 +66,7 @@ struct Row {
   std::string id, gpu;
   bool moe = false;
   LayoutSizes sizes;
-  bool legal = false, fits = false, no_slower = false, top = false, named = false;
+  bool legal = false, fits = false, no_slower = false, top = false, mapping = false, named = false;
   size_t rank = 0;  // of distinct layouts; 0: not in the list
   double recipe_us = 0, best_us = 0;
   std::optional<double> regret;  // of those inside the evidence
@@ -128,7 +130,25 @@ const Searched* SearchOnce(const std::string& key, const NormalizedIntent& inten
   search.question.keep = kPool;
   search.question.room = kRooms[0];
   search.question.keep_alike = kKeepAlike;
-  slot->distinct = Distinct(intent, Search(search.question).plans, kListed);
+  // In the order of an answer of ten plans, then what is left, which the plan of its mapping names.
+  std::vector<DistinctPlan> found = Distinct(intent, Search(search.question).plans, kListed);
+  std::vector<LayoutSizes> sizes;
+  for (const DistinctPlan& one : found) sizes.push_back(one.plan.sizes);
+  std::vector<bool> taken(found.size(), false);
+  for (const size_t i : FirstOfEachMapping(sizes, kTop)) taken[i] = true, slot->distinct.push_back(found[i]);
+  const auto ten = slot->distinct.size();
+  for (size_t i = 0; i < found.size(); ++i) {
+    if (taken[i]) continue;
+    const auto end = slot->distinct.begin() + static_cast<std::ptrdiff_t>(ten);
+    const auto stands = std::find_if(slot->distinct.begin(), end, [&](const DistinctPlan& one) {
+      return MappingOf(one.plan.sizes) == MappingOf(sizes[i]);
+    });
+    if (stands != end) {
+      stands->variants.push_back(sizes[i]);
+      stands->variants.insert(stands->variants.end(), found[i].variants.begin(), found[i].variants.end());
+    }
+    slot->distinct.push_back(std::move(found[i]));
+  }
   TryCoefficients(search, slot.get());
   for (DistinctPlan& one : slot->distinct) one.plan.candidate.stages = nullptr;  // of the search, which ends here
   return slot.get();
@@ -183,6 +203,9 @@ Row Judge(const Recipe& recipe, const NormalizedIntent& intent, const Searched& 
     break;
   }
   row.top = row.rank > 0 && row.rank <= kTop;
+  for (size_t i = 0; i < std::min(kTop, searched.distinct.size()); ++i) {
+    row.mapping |= MappingOf(searched.distinct[i].plan.sizes) == MappingOf(row.sizes);
+  }
   return row;
 }
 
@@ -253,7 +276,7 @@ int PrintShares(const std::vector<Row>& rows, const Options& o) {
   int below = 0;
   for (const auto& [name, field] :
        {std::pair("legal", &Row::legal), std::pair("fits", &Row::fits), std::pair("no-slower", &Row::no_slower),
-        std::pair("top10", &Row::top), std::pair("named", &Row::named)}) {
+        std::pair("top10", &Row::top), std::pair("mapping", &Row::mapping), std::pair("named", &Row::named)}) {
     const double share = Percent(rows, field);
     const auto least = o.minimum.find(name);
     const bool low = least != o.minimum.end() && share < least->second;
