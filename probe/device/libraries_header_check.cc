@@ -1,4 +1,5 @@
-// The numbers that libraries.cc and nccl.cc carry, against cublasLt.h and nccl.h where a toolkit has them. Compiled, never run.
+// The numbers that libraries.cc and nccl.cc carry, against cublasLt.h and nccl.h where a toolkit has them. Compiled,
+// never run.
 #if __has_include(<cublasLt.h>)
 #include <cublasLt.h>
 

@@ -7,7 +7,7 @@
 namespace flightplan::probe {
 namespace {
 
-constexpr int kUint8 = 1;       // ncclUint8 of nccl.h; checked in libraries_header_check.cc
+constexpr int kUint8 = 1;      // ncclUint8 of nccl.h; checked in libraries_header_check.cc
 constexpr int kOldest = 2700;  // 2.7, the first with ncclSend and ncclRecv
 
 template <class Function>
@@ -55,8 +55,8 @@ Status Nccl::Load(const std::string& file, std::unique_ptr<Nccl>* loaded) {
     return Fail(Code::kUnsupported, names.front() + " is no NCCL with sends and receives");
   }
   if (nccl->version_ < kOldest) {
-    return Fail(Code::kUnsupported, "NCCL " + NcclVersionText(nccl->version_) + " is older than " +
-                                        NcclVersionText(kOldest));
+    return Fail(Code::kUnsupported,
+                "NCCL " + NcclVersionText(nccl->version_) + " is older than " + NcclVersionText(kOldest));
   }
   *loaded = std::move(nccl);
   return Ok();

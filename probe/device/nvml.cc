@@ -110,7 +110,8 @@ std::optional<bool> Nvml::MigEnabled() const {
 std::optional<bool> Nvml::HasNvlinkTo(const Nvml& peer) const {
   const auto get = Find<int (*)(void*, void*, int, int*)>("nvmlDeviceGetP2PStatus");
   int status = 0;
-  if (!available() || !peer.available() || get == nullptr || get(device_, peer.device_, kP2pNvlink, &status) != kSuccess)
+  if (!available() || !peer.available() || get == nullptr ||
+      get(device_, peer.device_, kP2pNvlink, &status) != kSuccess)
     return std::nullopt;
   return status == kP2pOk;
 }

@@ -69,6 +69,7 @@ enum cudaDeviceAttr {
   cudaDevAttrMaxSharedMemoryPerBlockOptin,
   cudaDevAttrComputeCapabilityMajor,
   cudaDevAttrCooperativeLaunch,
+  cudaDevAttrClockRate,
 };
 inline constexpr unsigned cudaDeviceScheduleBlockingSync = 4, cudaInitDeviceFlagsAreValid = 1;
 inline constexpr unsigned cudaStreamNonBlocking = 1, cudaEventDisableTiming = 2;

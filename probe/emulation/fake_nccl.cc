@@ -66,7 +66,8 @@ int Start() {
     for (const auto& [ranks, part] : sends) {
       if (turn == 1) break;
       const Part& into = receives.at(ranks);
-      emulation::Queue(into.stream, [from = part.from, to = into.to, bytes = part.bytes] { std::memcpy(to, from, bytes); });
+      emulation::Queue(into.stream,
+                       [from = part.from, to = into.to, bytes = part.bytes] { std::memcpy(to, from, bytes); });
     }
   }
   return kSuccess;

@@ -12,8 +12,8 @@ inline constexpr int kSmCount = 40;                        // enough for an exch
 
 inline constexpr int kDevices = 4;  // of which one is current, as in CUDA
 
-// Begins `work` of a device, or goes on with what it has left in `half_way`; false: it waits for another kernel, and has
-// to be gone on with. The work must live until it is done. What waits must have no static shared memory.
+// Begins `work` of a device, or goes on with what it has left in `half_way`; false: it waits for another kernel, and
+// has to be gone on with. The work must live until it is done. What waits must have no static shared memory.
 bool RunPiece(int device, const std::function<void()>& work, void** half_way);
 int RunningDevice();
 

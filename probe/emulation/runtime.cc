@@ -58,9 +58,9 @@ bool MayCopy(const void* to, const void* from, size_t bytes, cudaMemcpyKind kind
 }  // namespace
 
 const char* cudaGetErrorName(cudaError_t error) {
-  return error == cudaErrorMemoryAllocation ? "cudaErrorMemoryAllocation"
-         : error == cudaErrorNotReady       ? "cudaErrorNotReady"
-         : error == cudaErrorInvalidDevice  ? "cudaErrorInvalidDevice"
+  return error == cudaErrorMemoryAllocation           ? "cudaErrorMemoryAllocation"
+         : error == cudaErrorNotReady                 ? "cudaErrorNotReady"
+         : error == cudaErrorInvalidDevice            ? "cudaErrorInvalidDevice"
          : error == cudaErrorInvalidResourceHandle    ? "cudaErrorInvalidResourceHandle"
          : error == cudaErrorPeerAccessAlreadyEnabled ? "cudaErrorPeerAccessAlreadyEnabled"
                                                       : "cudaErrorInvalidValue";
@@ -104,6 +104,9 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int) {
       break;
     case cudaDevAttrCooperativeLaunch:
       *value = 1;
+      break;
+    case cudaDevAttrClockRate:
+      *value = 1'000'000;  // kHz
       break;
   }
   return cudaSuccess;

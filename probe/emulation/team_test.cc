@@ -1,5 +1,7 @@
 // Several devices at once, on the emulation's: exchanges between them by kernels, copies and a stand-in for NCCL, held
 // against what was sent, and what a real team would be refused.
+#include "probe/kernels/team.cuh"
+
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
@@ -9,7 +11,6 @@
 #include <string>
 #include <vector>
 
-#include "probe/kernels/team.cuh"
 #include "probe/method/row_table.h"
 
 namespace flightplan::probe {
@@ -156,7 +157,8 @@ TEST_F(TeamTest, EveryExperimentGivesItsRows) {
       ASSERT_TRUE(experiment->Take(&values).ok());
       ASSERT_EQ(values.size(), experiment->rows().size());
       for (size_t i = 0; i < values.size(); ++i) {
-        if (experiment->rows()[i].id == "corun.matrix") continue;  // whether both met is a matter of this machine's time
+        if (experiment->rows()[i].id == "corun.matrix")
+          continue;  // whether both met is a matter of this machine's time
         EXPECT_TRUE(std::isfinite(values[i]) && values[i] >= 0) << experiment->rows()[i].id;
       }
     }

@@ -23,7 +23,7 @@ namespace emulation {
 namespace {
 
 constexpr size_t kStackBytes = 128 << 10, kPieceStackBytes = 512 << 10;
-constexpr int kIdlePasses = 4'000'000;  // over a block in which threads only polled, until it counts as hung
+constexpr int kIdlePasses = 4'000'000;   // over a block in which threads only polled, until it counts as hung
 constexpr int kPatience = 8;             // such passes, until a kernel that polls for another one lets it go on
 constexpr uint64_t kOutsideNs = 50'000;  // what passes meanwhile
 
@@ -85,7 +85,7 @@ struct Block {
   size_t threads = 0, current = 0;
   size_t at_barrier = 0;
   uint64_t barrier = 0;
-  bool polled = false;  // a thread gave way without waiting for anything
+  bool polled = false;   // a thread gave way without waiting for anything
   bool tainted = false;  // unfenced writes were handed on at a barrier
   std::vector<Landing> landings;
   std::vector<std::function<void()>> late_stores;  // to peers, that only the end of the kernel sends on

@@ -9,8 +9,8 @@
 
 namespace flightplan::probe {
 
-// Waits until *counter has come to `blocks`, or two seconds at most: compute behind it begins when all of an exchange is
-// on the chip, so that nothing of the exchange waits for room.
+// Waits until *counter has come to `blocks`, or two seconds at most: compute behind it begins when all of an exchange
+// is on the chip, so that nothing of the exchange waits for room. Null: nobody counts, and 20 us have to be enough.
 Status LaunchGate(cudaStream_t stream, const uint32_t* counter, uint32_t blocks);
 
 // Turns of compute that last as long as the other.
@@ -21,8 +21,8 @@ inline int TurnsFor(double other_us, double compute_us) {
 // One device's.
 class Corun {
  public:
-  // `other` is one launch. Its kernel counts in *counter the blocks that have come onto the chip, `blocks` in all; null:
-  // it has none, and compute is released when it is queued. The compute side is repeated until it lasts as long.
+  // `other` is one launch. Its kernel counts in *counter the blocks that have come onto the chip, `blocks` in all;
+  // null: nobody counts. The compute side is repeated until it lasts as long.
   Status Prepare(Gpu& gpu, const Enqueue& compute, const Enqueue& other, uint32_t* counter, uint32_t blocks);
   Status Take(Gpu& gpu, Together* t);
 

@@ -1,5 +1,4 @@
 #include "probe/kernels/corun_compute.cuh"
-
 #include "probe/kernels/elementwise.cuh"
 
 namespace flightplan::probe {

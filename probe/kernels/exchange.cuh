@@ -28,8 +28,8 @@ Status LaunchExchange(const Gpu& gpu, cudaStream_t stream, const Exchange& excha
 Status CheckExchange(Gpu& gpu, const Exchange& exchange);
 
 // What NVLink gives one rank each way: 85 % of its nominal rate, which is 16/17 of what NVML counts by the clock of the
-// links (26.5625 GB/s for each of H100's 25). Where NVML does not tell, or sees no link, that of the generation: 300, 450
-// and 900 GB/s.
+// links (26.5625 GB/s for each of H100's 25). Where NVML does not tell, or sees no link, that of the generation: 300,
+// 450 and 900 GB/s.
 inline double LinkRate(const Gpu& gpu) {
   if (gpu.nvlink_bytes_per_second.value_or(0) > 0) return 0.85 * 16 / 17 * *gpu.nvlink_bytes_per_second;
   return 0.85 * (gpu.compute_major >= 10 ? 900e9 : gpu.compute_major == 9 ? 450e9 : 300e9);

@@ -1,5 +1,5 @@
-// One rank's side of an all-to-all between devices of one node, by kernels that write to their peers' memory or read from
-// it. A rank is done when it has everything, as a layer's next kernel needs it.
+// One rank's side of an all-to-all between devices of one node, by kernels that write to their peers' memory or read
+// from it. A rank is done when it has everything, as a layer's next kernel needs it.
 #pragma once
 
 #include "probe/kernels/exchange.cuh"

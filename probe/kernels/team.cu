@@ -1,9 +1,8 @@
-#include "probe/kernels/team.cuh"
-
 #include <algorithm>
 #include <cmath>
 
 #include "probe/kernels/copies.cuh"
+#include "probe/kernels/team.cuh"
 
 namespace flightplan::probe {
 namespace {
@@ -61,8 +60,8 @@ Status Team::OpenPeers() {
       int can = 0;
       CUDA_TRY(cudaDeviceCanAccessPeer(&can, g.index, peer->index));
       if (can == 0) {
-        peers_absent_ = "device " + std::to_string(g.index) + " does not reach the memory of device " +
-                        std::to_string(peer->index);
+        peers_absent_ =
+            "device " + std::to_string(g.index) + " does not reach the memory of device " + std::to_string(peer->index);
         continue;
       }
       const cudaError_t error = cudaDeviceEnablePeerAccess(peer->index, 0);

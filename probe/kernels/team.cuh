@@ -12,7 +12,8 @@
 
 namespace flightplan::probe {
 
-// Used by one thread. Between calls the first rank's device is the current one, as the experiments of one device expect.
+// Used by one thread. Between calls the first rank's device is the current one, as the experiments of one device
+// expect.
 class Team {
  public:
   ~Team() { Close(); }
@@ -87,7 +88,7 @@ class TeamExchange {
   // Runs it on poisoned buffers. Every rank fills what it sends right before the exchange, on its own stream, and right
   // behind it spoils that and holds what it got against what was sent: nothing but the exchange orders all that.
   Status Check();
-  int64_t bytes() const { return bytes_; }      // that leave a rank; where parts differ, on average
+  int64_t bytes() const { return bytes_; }     // that leave a rank; where parts differ, on average
   double busiest() const { return busiest_; }  // what the busiest rank receives over the average
 
  private:

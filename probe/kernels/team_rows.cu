@@ -59,7 +59,6 @@ class TeamWindow {
     for (double& each : *us) each /= turns_;
     return Ok();
   }
-  const TeamExchange& exchange() const { return exchange_; }
 
  private:
   Team* team_ = nullptr;
@@ -146,7 +145,8 @@ class Skewed : public Experiment {
 class TeamCorun : public Experiment {
  public:
   TeamCorun(Team& team, Way way, Work work, int sms, int stage) : team_(team), way_(way), sms_(sms), work_(work) {
-    std::map<std::string, double> parameters = {{"sms", sms}, {"ranks", team.ranks()}};
+    std::map<std::string, double> parameters = {{"ranks", team.ranks()}};
+    if (way != Way::kNccl) parameters["sms"] = sms;  // NCCL does not say how many it takes
     rows_ = CorunRows(parameters, TeamExchange::Name(way), work, "measured", {{"link", team.link()}});
     stage_ = stage;
   }
@@ -235,7 +235,7 @@ class TeamCorun : public Experiment {
     return team_.AllCame();
   }
 
-  // The exchange on the urgent streams; compute is released by it where its kernels can tell.
+  // The exchange on the urgent streams; compute follows it.
   Status Queue(std::vector<Span>* of_compute, std::vector<Span>* of_other) {
     TRY(team_.Each([&](Gpu& gpu, int rank) -> Status {
       CUDA_TRY(cudaEventRecord(gpu.joins[0], gpu.stream));
@@ -246,7 +246,7 @@ class TeamCorun : public Experiment {
     return team_.Each([&](Gpu& gpu, int rank) -> Status {
       const auto r = static_cast<size_t>(rank);
       TRY((*of_other)[r].End(gpu.urgent));
-      if (HasKernel(way_)) TRY(LaunchGate(gpu.stream, counters_[r], static_cast<uint32_t>(sms_)));
+      TRY(LaunchGate(gpu.stream, HasKernel(way_) ? counters_[r] : nullptr, static_cast<uint32_t>(sms_)));
       TRY((*of_compute)[r].Begin(gpu.stream));
       TRY(Compute(gpu.stream, rank));
       return (*of_compute)[r].End(gpu.stream);

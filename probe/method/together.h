@@ -16,8 +16,8 @@ struct Together {
   double OtherSlowdown() const { return Slowdown(other_alone, other, -lead, compute); }
 
  private:
-  // `ahead`: from the start of theirs to the start of mine. What runs before and after the overlap runs as if alone; what
-  // of the work is left then was done in the time of the overlap. NaN: they hardly met.
+  // `ahead`: from the start of theirs to the start of mine. What runs before and after the overlap runs as if alone;
+  // what of the work is left then was done in the time of the overlap. NaN: they hardly met.
   static double Slowdown(double alone, double mine, double ahead, double theirs) {
     const double begin = std::max(0.0, ahead), end = std::min(ahead + mine, theirs);  // of the overlap
     const double before = std::max(0.0, -ahead), after = std::max(0.0, ahead + mine - theirs);

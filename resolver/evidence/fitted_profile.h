@@ -69,8 +69,8 @@ struct FittedPair {
 struct FittedProfile {
   HardwareProfile profile;
 
-  std::vector<FittedFigure> figures;                    // the best row of each plain rate
-  std::optional<fit::SaturatingCurve> copy_by_sms;      // bytes per second (read and written) against SMs
+  std::vector<FittedFigure> figures;                // the best row of each plain rate
+  std::optional<fit::SaturatingCurve> copy_by_sms;  // bytes per second (read and written) against SMs
   // Bytes per second of one rank against SMs, between real peers over NVLink alone: by the probe's own kernels.
   std::optional<fit::SaturatingCurve> exchange_by_sms;
   std::vector<FittedExchange> exchanges;
@@ -88,10 +88,10 @@ struct FittedProfile {
   // The cell of these classes (empty text: any) whose pace is nearest to this link's; 0: the first one. Null: none.
   const FittedCorun* Corun(absl::string_view communication, absl::string_view compute,
                            double link_bytes_per_second = 0) const;
-  // The cell that stands for an exchange over this link: one between real peers where the link is NVLink (of both, the one
-  // whose kernels are those of the exchange), else an
-  // emulated one that was held to a rate within a factor of two of the link's. Null: the profile has none; an exchange
-  // that nothing held back is a local copy and stands for no link.
+  // The cell that stands for an exchange over this link: one between real peers where the link is NVLink (of both, the
+  // one whose kernels are those of the exchange), else an emulated one that was held to a rate within a factor of two
+  // of the link's. Null: the profile has none; an exchange that nothing held back is a local copy and stands for no
+  // link.
   const FittedCorun* CorunOver(const ExchangeLink& link, absl::string_view compute) const;
 };
 

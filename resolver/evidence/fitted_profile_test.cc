@@ -100,8 +100,8 @@ TEST(FitProfile, AnExchangeIsPricedByBackendAndLink) {
   EXPECT_EQ(fitted->Exchange("a2a.nccl", true), nullptr);
 }
 
-// What this node's GPUs do between themselves is better than what another program measured somewhere, over one link; PCIe
-// is neither NVLink nor the network.
+// What this node's GPUs do between themselves is better than what another program measured somewhere, over one link;
+// PCIe is neither NVLink nor the network.
 TEST(FitProfile, AMeasuredExchangeBeatsAnImportedOneOverItsLink) {
   HardwareProfile profile = Base();
   profile.rows = {ExchangeRow("a2a.nccl", 3.0e11, "nvlink", RowKind::kImported),
@@ -177,8 +177,8 @@ TEST(FitProfile, RealPeersBeatAnEmulatedLinkInsideTheDomainAlone) {
       << "a cell is no better than its worst row";
 }
 
-// NCCL does not say how many SMs it holds; and of two cells between real peers the one counts whose kernels are those of
-// the exchange.
+// NCCL does not say how many SMs it holds; and of two cells between real peers the one counts whose kernels are those
+// of the exchange.
 TEST(FitProfile, PeersAreToldApartByWhoseKernelsTheyAre) {
   HardwareProfile profile = WithCells();
   for (const char* communication : {"nccl", "pull", "push"}) {

@@ -15,8 +15,8 @@ namespace flightplan {
 
 struct NormalizedIntent;
 
-// What the rate of an exchange rests on: the catalogue's link rate; another program's output; this backend's own exchange
-// between this node's devices; or the probe's kernels between them, standing in for the backend's.
+// What the rate of an exchange rests on: the catalogue's link rate; another program's output; this backend's own
+// exchange between this node's devices; or the probe's kernels between them, standing in for the backend's.
 enum class ExchangeSource { kCatalogue, kImported, kMeasured, kOwnKernels };
 
 // Expert-parallel overlap on against off.
@@ -27,7 +27,7 @@ struct OverlapOutlook {
   double sms = 0;                           // of the exchange, at which the gain was measured
   double exchange_us = 0, expert_us = 0;    // one layer and microbatch, forward, one after the other
   ExchangeSource exchange_source = ExchangeSource::kCatalogue;
-  std::vector<std::string> citations;       // rows of the profile
+  std::vector<std::string> citations;  // rows of the profile
 };
 
 // How many SMs to give a flex dispatcher.

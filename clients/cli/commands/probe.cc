@@ -45,7 +45,8 @@ CommandLine Describe(ProbeOptions* o, BackendOptions* where) {
   CommandLine command{
       .name = "probe",
       .usage =
-          "flightplan probe [--device N | --devices A,B] [--model NAME] [--groups A,B] [--out FILE] [--report FILE.html] | --import FILE | --list\n"
+          "flightplan probe [--device N | --devices A,B] [--model NAME] [--groups A,B] [--out FILE] [--report "
+          "FILE.html] | --import FILE | --list\n"
           "flightplan probe --import-exchange FILE [--import PROFILE | --device-name NAME] [--nodes N --ranks N]",
       .summary = "measure this node's GPU in at most 20 s; resolve cites the profile from then on",
       .example =
@@ -176,7 +177,8 @@ absl::StatusOr<v1::HardwareProfile> ReadProfile(const std::string& path) {
 // The layer of a model as the worker takes it. What the model does not say stays the worker's own.
 absl::StatusOr<std::string> ShapeOf(const ProbeOptions& options, Backend& backend) {
   if (options.model.empty()) {
-    if (options.ep.has_value()) return absl::InvalidArgumentError("--ep shares a model's experts out: add --model NAME");
+    if (options.ep.has_value())
+      return absl::InvalidArgumentError("--ep shares a model's experts out: add --model NAME");
     return "";
   }
   v1::GetModelRequest request;
@@ -185,9 +187,10 @@ absl::StatusOr<std::string> ShapeOf(const ProbeOptions& options, Backend& backen
   if (absl::Status status = backend.GetModel(request, &model); !status.ok()) return status;
   if (model.num_moe_experts() <= 0)
     return absl::InvalidArgumentError(absl::StrCat("--model: ", options.model, " has no experts"));
-  std::string text = absl::StrCat("hidden=", model.moe_latent_size() > 0 ? model.moe_latent_size() : model.hidden_size(),
-                                  ",experts=", model.num_moe_experts(), ",topk=", model.moe_router_topk(),
-                                  ",ffn=", model.moe_ffn_hidden_size(), ",ranks=", options.ep.value_or(8));
+  std::string text =
+      absl::StrCat("hidden=", model.moe_latent_size() > 0 ? model.moe_latent_size() : model.hidden_size(),
+                   ",experts=", model.num_moe_experts(), ",topk=", model.moe_router_topk(),
+                   ",ffn=", model.moe_ffn_hidden_size(), ",ranks=", options.ep.value_or(8));
   // With latent attention keys and values are no heads of their own.
   if (model.kv_lora_rank() == 0 && model.num_attention_heads() > 0) {
     const int64_t groups = model.has_num_query_groups() ? model.num_query_groups() : model.num_attention_heads();
