@@ -52,6 +52,7 @@ Status Open(const Options& options, std::unique_ptr<Device>* device, DeviceLock*
   CudaRequest request = {options.device, options.lock_directory, options.check, options.once};
   request.team = options.devices;
   request.all = options.all_devices;
+  request.shape = options.shape;
   return OpenCudaDevice(request, device);
 }
 

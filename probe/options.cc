@@ -124,6 +124,9 @@ constexpr Option kOptions[] = {
     {"--budget-seconds", "S", ReadBudget,
      "start nothing new after S seconds (default 20); half as much again is the end in any case"},
     {"--connections", "N", ReadConnections, "hardware queues, whatever CUDA_DEVICE_MAX_CONNECTIONS says (default 8)"},
+    {"--shape", "NAME=N,..",
+     [](const std::string& value, Options* options) { return ReadShape(value, &options->shape); },
+     "the layer that is measured (default: hidden=2048,topk=8,experts=128,ffn=768,ranks=8,tokens=4096, ...)"},
     {"--record", "FILE", ReadText<&Options::record_file>, "write the raw samples, in the form that --fake replays"},
     {"--lock-dir", "DIR", ReadText<&Options::lock_directory>,
      "where probes of one node meet (default: XDG_RUNTIME_DIR, else /tmp)"},
@@ -175,9 +178,9 @@ Status ParseOptions(const std::vector<std::string>& arguments, Options* options)
   }
   const bool team = options->all_devices || !options->devices.empty();
   if (team && (options->device >= 0 || !options->fake_file.empty())) {
-    return Fail(Code::kBadOption, std::string("--devices: ") +
-                                      (options->device >= 0 ? "names the devices; leave --device out"
-                                                            : "a fake device has no peers; leave --fake out"));
+    return Fail(Code::kBadOption,
+                std::string("--devices: ") + (options->device >= 0 ? "names the devices; leave --device out"
+                                                                   : "a fake device has no peers; leave --fake out"));
   }
   if (!options->fault.empty() && options->fake_file.empty()) {
     return Fail(Code::kBadOption, "--fault: only a fake device has faults; add --fake FILE");
@@ -190,7 +193,8 @@ Status ParseOptions(const std::vector<std::string>& arguments, Options* options)
 }
 
 std::string Usage() {
-  std::string text = R"(usage: flightplan-probe [--groups A,B] [--device N | --devices A,B] [--budget-seconds S] [--record FILE]
+  std::string text =
+      R"(usage: flightplan-probe [--groups A,B] [--device N | --devices A,B] [--budget-seconds S] [--record FILE]
 Measures an NVIDIA GPU and prints JSON lines: device, progress, rows, profile (probe/README.md).
 )";
   constexpr size_t kColumn = 22;  // where the explanations begin

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "probe/kernels/shapes.h"
 #include "probe/status.h"
 
 namespace flightplan::probe {
@@ -15,6 +16,7 @@ struct Options {
   bool all_devices = false;         // the same, all of the node
   double budget_seconds = 20;
   int connections = 8;    // hardware queues (CUDA_DEVICE_MAX_CONNECTIONS); 8 is the driver's default
+  MoeShape shape;         // of the layer whose sizes are measured
   std::string fake_file;  // empty: a real device
   std::string fault;      // of a fake device, for tests of whoever supervises the worker
   std::string record_file;

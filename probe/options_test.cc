@@ -28,6 +28,14 @@ TEST(ParseOptions, TakesSeveralDevices) {
   EXPECT_TRUE(all.all_devices && all.devices.empty());
 }
 
+TEST(ParseOptions, TakesAShape) {
+  Options options;
+  ASSERT_TRUE(ParseOptions({"--shape", "hidden=4096,experts=64"}, &options).ok());
+  EXPECT_EQ(options.shape.hidden, 4096);
+  EXPECT_EQ(options.shape.local_experts(), 8);
+  EXPECT_EQ(ParseOptions({"--shape", "hidden=1"}, &options).code, Code::kBadOption);
+}
+
 TEST(ParseOptions, TakesSwitches) {
   Options options;
   const Status status = ParseOptions({"--once", "--list", "--version", "-h", "--record", "--check"}, &options);

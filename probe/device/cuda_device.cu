@@ -9,6 +9,7 @@
 
 #include "probe/device/cuda_device.h"
 #include "probe/device/lock.h"
+#include "probe/device/numa.h"
 #include "probe/device/nvml.h"
 #include "probe/device/presence.h"
 #include "probe/kernels/gpu.cuh"
@@ -41,8 +42,9 @@ class CudaDevice : public Device {
   }
 
   // Questions come before the context: a device that is not ours is left untouched.
-  // `alone`: not in a team, whose devices are brought to their clocks together.
-  Status Open(int index, const CudaRequest& request, bool alone) {
+  // `alone`: not in a team, whose devices are brought to their clocks together. `first`: launches and pinned memory are
+  // this device's.
+  Status Open(int index, const CudaRequest& request, bool alone, bool first) {
     cudaDeviceProp properties;
     CUDA_TRY(cudaGetDeviceProperties(&properties, index));
     char bus[32] = "";
@@ -63,7 +65,10 @@ class CudaDevice : public Device {
     opened_ = true;
     gpu_.check_only = request.check_only;
     gpu_.once = request.once;
-    if (request.check_only) gpu_.shape = CheckShape();
+    gpu_.shape = request.check_only ? CheckShape() : request.shape;
+    gpu_.used_bytes = [nvml = nvml_.get()] { return nvml->Use().used_bytes; };
+    gpu_.used_before = gpu_.used_bytes();
+    if (const std::optional<int> node = NumaNodeOf(bus); node.has_value() && first) numa_note_ = BindToNode(*node);
     gpu_.nvlink_bytes_per_second = nvml_->NvlinkBytesPerSecond();
     TRY(gpu_.Open(index, alone));
     own_processes_ = nvml_->ComputeProcesses().value_or(0);
@@ -98,8 +103,15 @@ class CudaDevice : public Device {
 
   std::vector<std::string> Notes() override {
     std::vector<std::string> notes = {"held " + std::to_string(gpu_.arena.size() >> 20) +
-                                      " MiB of device memory, used " + std::to_string(gpu_.arena.peak() >> 20) +
-                                      " MiB at once"};
+                                      " MiB of device memory for buffers, used " +
+                                      std::to_string(gpu_.arena.peak() >> 20) + " MiB at once"};
+    if (const std::optional<int64_t> held = gpu_.HeldBytes(); held.has_value()) {
+      notes.front() += "; " + std::to_string(*held >> 20) + " MiB in all, with the driver's context and libraries";
+    } else {
+      notes.front() += "; NVML does not tell what the driver's context holds on top";
+    }
+    notes.push_back("the layer: " + Describe(gpu_.shape));
+    if (!numa_note_.empty()) notes.push_back(numa_note_);
     if (!nvml_->available()) notes.push_back("NVML is absent: clocks, throttling and other processes were not watched");
     if (gpu_.nvlink_bytes_per_second == 0.0) {
       notes.push_back("NVML sees no NVLink that is up: paced exchanges run at what a link of this generation gives");
@@ -142,6 +154,7 @@ class CudaDevice : public Device {
   DeviceLock lock_;
   DeviceInfo info_;
   bool opened_ = false;
+  std::string numa_note_;
   int own_processes_ = 0;  // what NVML counts while only we are there; 0 where it does not see into this container
 };
 
@@ -150,7 +163,8 @@ class CudaTeam : public Device {
  public:
   Status Open(const std::vector<int>& indices, const CudaRequest& request) {
     for (const int index : indices) {
-      TRY(members_.emplace_back(std::make_unique<CudaDevice>())->Open(index, request, /*alone=*/false));
+      TRY(members_.emplace_back(std::make_unique<CudaDevice>())
+              ->Open(index, request, /*alone=*/false, index == indices.front()));
       const DeviceInfo first = members_.front()->Info(), info = members_.back()->Info();
       if (info.name == first.name && info.sm_count == first.sm_count) continue;
       return Fail(Code::kUnsupported, "devices " + std::to_string(first.index) + " (" + first.name + ") and " +
@@ -202,7 +216,9 @@ class CudaTeam : public Device {
     }
     std::vector<std::string> notes = members_.front()->Notes();
     notes.push_back("exchanges between devices " + indices + " of one node (" + uuids + "), joined by " +
-                    (team_.link() == "nvlink" ? "NVLink" : team_.link() == "pcie" ? "PCIe" : "what NVML does not tell"));
+                    (team_.link() == "nvlink" ? "NVLink"
+                     : team_.link() == "pcie" ? "PCIe"
+                                              : "what NVML does not tell"));
     if (team_.nccl() != nullptr) notes.push_back("NCCL " + NcclVersionText(team_.nccl()->version()));
     const std::vector<std::string> settings = NcclSettings(environ);
     std::string names;
@@ -254,7 +270,7 @@ Status OpenCudaDevice(const CudaRequest& request, std::unique_ptr<Device>* devic
   Status first = Ok();
   for (int index = std::max(request.index, 0); index < (request.index < 0 ? count : request.index + 1); ++index) {
     auto opened = std::make_unique<CudaDevice>();
-    const Status status = opened->Open(index, request, /*alone=*/true);
+    const Status status = opened->Open(index, request, /*alone=*/true, /*first=*/true);
     if (status.ok()) {
       *device = std::move(opened);
       return Ok();

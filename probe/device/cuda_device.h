@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "probe/device/device.h"
+#include "probe/kernels/shapes.h"
 
 namespace flightplan::probe {
 
@@ -16,6 +17,7 @@ struct CudaRequest {
   bool once = false;           // the measured shapes, a few launches each, no timing
   std::vector<int> team;       // devices that are measured together, the first of them alone, too; empty: `index` alone
   bool all = false;            // the same, all devices of the node
+  MoeShape shape;
 };
 
 // kNoGpu, kBusy, kNotOurs, kLocked: see status.h. The locks go with the device. kUnsupported: a team of one, or of

@@ -1,4 +1,8 @@
 // The ceilings that all later rows are held against: what memory and tensor cores give on this very card.
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
 #include "probe/kernels/copies.cuh"
 #include "probe/kernels/gemm.cuh"
 #include "probe/method/rounds.h"
@@ -203,6 +207,92 @@ class DenseGemm : public WindowExperiment {
   Gemms gemm_;
 };
 
+// Cycles of one SM and nanoseconds that pass meanwhile.
+__global__ void ClockKernel(uint64_t ns, unsigned long long* cycles_and_ns) {
+  const uint64_t begin = GlobalNs();
+  const long long first = clock64();
+  while (GlobalNs() - begin < ns) __nanosleep(100);
+  cycles_and_ns[0] = static_cast<unsigned long long>(clock64() - first);
+  cycles_and_ns[1] = GlobalNs() - begin;
+}
+
+// The dense GEMM as a training step runs it, second after second, and the clock that the card keeps meanwhile; or one
+// window of it on a card that has rested. Between the two lies what power and heat cost.
+class MatrixClock : public Experiment {
+ public:
+  MatrixClock(Gpu& gpu, bool sustained) : gpu_(gpu), sustained_(sustained) {
+    const double size = gpu.check_only ? 136 : 8192;
+    const std::map<std::string, double> parameters = {{"rows", size}, {"n", size}, {"k", size}};
+    const std::map<std::string, std::string> path = {{"path", Name(BestPath(gpu))}};
+    shape_ = {.m = static_cast<int>(size), .n = static_cast<int>(size), .k = static_cast<int>(size)};
+    if (sustained) rows_ = {{"mm.sustained", parameters, path, "flops_per_second", shape_.Flops(), "measured"}};
+    std::map<std::string, std::string> labels = path;
+    labels["load"] = sustained ? "sustained" : "burst";
+    rows_.push_back({"mm.clock", parameters, labels, "ratio", 0, "measured"});
+    stage_ = 1;
+  }
+  bool checked() const override { return true; }
+  int sample_count() const override { return sustained_ ? 5 : 9; }
+
+  Status Prepare() override {
+    gpu_.arena.Reset();
+    CUDA_TRY(cudaDeviceGetAttribute(&most_khz_, cudaDevAttrClockRate, gpu_.index));
+    if (most_khz_ <= 0) return Fail(Code::kUnsupported, "the driver does not tell the highest clock");
+    TRY(gpu_.arena.Get(2, &clock_));
+    TRY(gemm_.Open(gpu_, BestPath(gpu_), {shape_}));
+    int sets = 0;
+    TRY(gemm_.AllocateSets(1, &sets));
+    TRY(gemm_.Check());
+    TRY(WarmUp(gpu_, [this](cudaStream_t s) { return Clock(s); }));
+    if (!gpu_.timed()) return Ok();
+    double us = 0;
+    const Enqueue one = [this](cudaStream_t s) { return gemm_.Run(s, 0); };
+    TRY(TimeHeld(gpu_, one, &us));
+    const double window_us = sustained_ ? kSustainedUs : kWindowUs;
+    turns_ = std::clamp(static_cast<int>(window_us / std::max(us, 1e-3)), 1, kMostTurns);
+    TRY(window_.Capture(gpu_, [this](cudaStream_t s) -> Status {
+      for (int i = 0; i < turns_; ++i) TRY(gemm_.Run(s, 0));
+      return Ok();
+    }));
+    // Until power and heat have settled as far as a probe may wait.
+    const double begin = HostUs();
+    while (sustained_ && HostUs() - begin < kSettleUs && !gpu_.check_only) TRY(window_.Replay(gpu_, &us));
+    return Ok();
+  }
+
+  Status Take(std::vector<double>* values) override {
+    if (!sustained_ && !gpu_.check_only) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    double us = 0;
+    TRY(gpu_.Hold(gpu_.stream));
+    Status status = window_.Launch(gpu_.stream);
+    if (status.ok()) status = Clock(gpu_.stream);
+    gpu_.Release();
+    TRY(status);
+    unsigned long long clock[2];
+    TRY(Download(gpu_.stream, clock_, sizeof clock, clock));
+    TRY(window_.span().Us(&us));
+    if (clock[1] == 0) return Fail(Code::kWithheld, "the device's clock stood still");
+    if (sustained_) values->push_back(us / turns_);
+    values->push_back(1e6 * static_cast<double>(clock[0]) / static_cast<double>(clock[1]) / most_khz_);
+    return Ok();
+  }
+
+ private:
+  static constexpr double kSustainedUs = 150e3, kSettleUs = 1e6;
+  static constexpr uint64_t kClockNs = 50'000;
+  static constexpr int kMostTurns = 1024;
+
+  Status Clock(cudaStream_t stream) { return RunKernel({stream, 1, 1}, ClockKernel, kClockNs, clock_); }
+
+  Gpu& gpu_;
+  bool sustained_;
+  int turns_ = 1, most_khz_ = 0;
+  GemmShape shape_;
+  Gemms gemm_;
+  TimedGraph window_;
+  unsigned long long* clock_ = nullptr;
+};
+
 }  // namespace
 
 Experiments CeilingExperiments(Gpu& gpu) {
@@ -218,6 +308,7 @@ Experiments CeilingExperiments(Gpu& gpu) {
   for (const Op op : {Op::kCopy, Op::kFill}) all.push_back(std::make_unique<DriverMovement>(gpu, op, size(256)));
   for (const GemmPath path : {GemmPath::kLibrary, GemmPath::kOwn, GemmPath::kHopper, GemmPath::kTma})
     all.push_back(std::make_unique<DenseGemm>(gpu, path));
+  for (const bool sustained : {false, true}) all.push_back(std::make_unique<MatrixClock>(gpu, sustained));
   all.push_back(std::make_unique<EmptyKernels>(gpu));
   for (const int sms : {1, 2, 4, 8, 12, 16, 20, 24, 32, 48, 64, 96, gpu.sm_count}) {
     if (sms > gpu.sm_count || (gpu.check_only && sms != 1 && sms != 20)) continue;

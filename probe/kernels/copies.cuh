@@ -49,7 +49,8 @@ Status LaunchCountDifferent(cudaStream_t stream, const uint4* a, const uint4* b,
 Status CountDifferent(cudaStream_t stream, const uint4* a, const uint4* b, int64_t words, int* counter,
                       int64_t* differing);
 
-// Page-locked memory of the host, which copies run beside; on the NUMA node of whoever runs the worker.
+// Page-locked memory of the host, which copies run beside; on the NUMA node that the worker is bound to
+// (device/numa.h).
 class Pinned {
  public:
   Pinned() = default;

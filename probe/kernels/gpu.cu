@@ -112,13 +112,19 @@ Status Gpu::Open(int device, bool alone) {
   size_t free = 0, total = 0;
   CUDA_TRY(cudaMemGetInfo(&free, &total));
   const int64_t workspaces = blas == nullptr ? 0 : 5 * static_cast<int64_t>(kBlasWorkspaceBytes);
-  const int64_t cap = DeviceBytesCap(static_cast<int64_t>(free)) - workspaces;
+  const int64_t cap = BufferBytes(static_cast<int64_t>(free), HeldBytes().value_or(0), workspaces);
   if (cap < (int64_t{64} << 20)) return Fail(Code::kBusy, "only " + std::to_string(free >> 20) + " MiB are free");
   for (void*& workspace : blas_workspace) {
     if (blas != nullptr) CUDA_TRY(cudaMalloc(&workspace, kBlasWorkspaceBytes));
   }
   TRY(arena.Reserve(cap));
   return alone ? RaiseClocks() : Ok();
+}
+
+std::optional<int64_t> Gpu::HeldBytes() const {
+  const std::optional<int64_t> now = used_bytes ? used_bytes() : std::nullopt;
+  if (!now.has_value() || !used_before.has_value()) return std::nullopt;
+  return std::max<int64_t>(0, *now - *used_before);
 }
 
 // An idle card needs some tenths of a second of work until its clocks are those of a training step.

@@ -101,6 +101,9 @@ struct Gpu {
   MoeShape shape;
   int team_size = 1;  // devices that are measured together: exchanges between them need not be stood in for
   std::optional<double> nvlink_bytes_per_second;  // of all links, one way, as they are clocked; nothing: not told
+  // Bytes of the device that all processes hold, as they were before this one's context; null: nobody tells.
+  std::function<std::optional<int64_t>()> used_bytes;
+  std::optional<int64_t> used_before;
   int sm_count = 0;
   int64_t l2_bytes = 0;
   int shared_bytes_per_block = 0;  // with opt-in
@@ -120,6 +123,8 @@ struct Gpu {
   // `alone`: its clocks are raised at once; a team's are raised together.
   Status Open(int device, bool alone = true);
   void Close();
+  // What this process holds of the device in all, with context and libraries; nothing: not told.
+  std::optional<int64_t> HeldBytes() const;
   bool timed() const { return (!check_only || timed_checks) && !once; }
 
   // Holds `on` until Release, or two seconds at most. Not at all where nothing is timed: a sanitizer or a profiler may

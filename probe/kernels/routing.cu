@@ -9,7 +9,6 @@
 namespace flightplan::probe {
 namespace {
 
-constexpr int kMostExperts = 256;
 constexpr int kMapTokens = 256;  // of one block of the map
 constexpr int kMapWords = kMapTokens / 32;
 constexpr uint32_t kSeedLogits = 23;

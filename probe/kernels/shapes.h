@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "probe/status.h"
+
 namespace flightplan::probe {
 
 struct MoeShape {
@@ -40,6 +42,17 @@ constexpr MoeShape CheckShape() {
           .head_dim = 64,
           .sequence = 72};
 }
+
+// The counts of experts of a token that kernels are built for: those of published models.
+inline constexpr int kTopks[] = {1, 2, 4, 6, 8, 10, 16};
+inline constexpr int kMostExperts = 256;  // of all ranks: the router's warp holds eight a lane
+
+// Sizes that are given as "hidden=4096,topk=6,experts=64,ranks=8"; the others stay. kBadOption: what is wrong, and what
+// would be right.
+Status ReadShape(const std::string& text, MoeShape* shape);
+
+// "tokens 4096, hidden 2048, ...", for the notes of a profile.
+std::string Describe(const MoeShape& shape);
 
 // tokens, hidden, topk and experts: the parameters of every row that depends on how tokens are routed.
 std::map<std::string, double> RoutedParameters(const MoeShape& shape);

@@ -39,5 +39,34 @@ TEST(RowMap, IsAPermutationOrderedByExpertThenToken) {
   }
 }
 
+TEST(ReadShape, TakesWhatIsGivenAndKeepsTheRest) {
+  MoeShape shape;
+  const Status status = ReadShape("hidden=7168,topk=8,experts=256,ffn=2048,ranks=16", &shape);
+  ASSERT_TRUE(status.ok()) << status.message;
+  EXPECT_EQ(shape.hidden, 7168);
+  EXPECT_EQ(shape.local_experts(), 16);
+  EXPECT_EQ(shape.tokens, MoeShape().tokens);
+  EXPECT_EQ(Describe(shape).rfind("tokens 4096, hidden 7168, topk 8, experts 256, ffn 2048, ranks 16", 0), 0U);
+}
+
+TEST(ReadShape, SaysWhatIsWrong) {
+  struct Wrong {
+    const char *text, *says;
+  };
+  for (const Wrong& wrong :
+       {Wrong{"", "'' names no size; they are tokens, hidden,"}, Wrong{"width=8", "'width=8' names no size"},
+        Wrong{"hidden=2047", "hidden=2047 must be a number from 1 to 32768, a multiple of 8"},
+        Wrong{"hidden=", "hidden= must be"}, Wrong{"experts=512", "experts=512 must be a number from 1 to 256"},
+        Wrong{"topk=7", "topk=7: kernels are built for 1, 2, 4, 6, 8, 10 and 16"},
+        Wrong{"experts=60", "experts=60 must be a multiple of ranks=8"}, Wrong{"ranks=1", "which are two or more"},
+        Wrong{"experts=8,topk=10", "and at least topk"},
+        Wrong{"heads=30", "heads=30 must be a multiple of kv_heads=4"}}) {
+    MoeShape shape;
+    const Status status = ReadShape(wrong.text, &shape);
+    EXPECT_EQ(status.code, Code::kBadOption) << wrong.text;
+    EXPECT_NE(status.message.find(wrong.says), std::string::npos) << status.message;
+  }
+}
+
 }  // namespace
 }  // namespace flightplan::probe

@@ -31,4 +31,10 @@ inline int BufferSets(int64_t set_bytes, int64_t l2_bytes, int64_t room) {
 // What a probe may hold of the device: 2 GiB, or a quarter of what is free, whichever is less.
 inline int64_t DeviceBytesCap(int64_t free_bytes) { return std::clamp(free_bytes / 4, int64_t{0}, int64_t{2} << 30); }
 
+// What of it is left for buffers: `free_bytes` as they are when the context and the libraries already hold `held_bytes`
+// for themselves.
+inline int64_t BufferBytes(int64_t free_bytes, int64_t held_bytes, int64_t workspace_bytes) {
+  return std::max<int64_t>(0, DeviceBytesCap(free_bytes + held_bytes) - held_bytes - workspace_bytes);
+}
+
 }  // namespace flightplan::probe

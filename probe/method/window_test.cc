@@ -41,5 +41,12 @@ TEST(DeviceBytesCap, QuarterOfWhatIsFreeOrTwoGibibytes) {
   EXPECT_EQ(DeviceBytesCap(0), 0);
 }
 
+TEST(BufferBytes, TheContextCountsAsHeld) {
+  constexpr int64_t kGiB = 1 << 30, kMiB = 1 << 20;
+  EXPECT_EQ(BufferBytes(80 * kGiB, 0, 160 * kMiB), 2 * kGiB - 160 * kMiB);
+  EXPECT_EQ(BufferBytes(80 * kGiB, 600 * kMiB, 160 * kMiB), 2 * kGiB - 760 * kMiB);
+  EXPECT_EQ(BufferBytes(3 * kGiB, kGiB, 0), 0) << "a quarter of four, which the context has";
+}
+
 }  // namespace
 }  // namespace flightplan::probe
