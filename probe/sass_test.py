@@ -27,10 +27,21 @@ WANTED = [
     ("copies.cu", "sm_90a", "CopyKernel", WIDE_STORE, 8, 8),
     ("exchange.cu", "sm_90a", "SendKernel", WIDE_LOAD, 8, 8),
     ("ceilings.cu", "sm_90a", "ReadKernel", WIDE_LOAD, 8, 8),
-    # The K rows of a token.
-    ("dispatch.cu", "sm_90a", "CombineKernel", WIDE_LOAD, 8, 8),
-    ("dispatch.cu", "sm_90a", "CombineGradKernel", WIDE_LOAD, 9, 9),
+    # The K rows of a token, and of the gradient the token's own, once a round.
+    *(("dispatch.cu", "sm_90a", f"CombineKernel<{k}>", WIDE_LOAD, k, k) for k in (4, 8, 10, 16)),
+    *(("dispatch.cu", "sm_90a", f"CombineGradKernel<{k}>", WIDE_LOAD, k + rounds, k + rounds)
+      for k, rounds in ((4, 1), (8, 1), (10, 2), (16, 4))),
+    # What goes to peers is fenced by every thread, and once more for the blocks together; flags are released and acquired.
+    *(("peers.cu", "sm_90a", kernel, *what) for kernel in ("PushKernel", "PullKernel") for what in (
+        (WIDE_LOAD, 8, 8), (WIDE_STORE, 8, 8), (r"MEMBAR\.SC\.SYS", 2, 2), (r"STG\.E\.STRONG\.SYS", 1, 64),
+        (r"LDG\.E\.STRONG\.SYS", 1, 64))),
 ]
+
+
+def mangled(kernel):
+    """A part of the name that the compiler makes of it: the length before it, an integer of a template behind it."""
+    name, _, number = kernel.rstrip(">").partition("<")
+    return f"{len(name)}{name}" + (f"ILi{number}E" if number else "")
 
 
 def kernels_of(cuobjdump, path):
@@ -62,8 +73,7 @@ def main():
             if spills:
                 faults.append(f"{source} {architecture} {kernel}: {spills} instructions on local memory")
             for row in WANTED:
-                # The name as the compiler mangles it, with its length before it.
-                if row[:2] != (source, architecture) or f"{len(row[2])}{row[2]}" not in kernel:
+                if row[:2] != (source, architecture) or mangled(row[2]) not in kernel:
                     continue
                 met.add(row)
                 found = sum(bool(re.match(row[3], name)) for name in instructions)

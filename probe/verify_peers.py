@@ -45,9 +45,10 @@ def rows_of(path):
 
 
 def find(rows, rid, labels=None, /, **parameters):
-    """The best row with this id and these parameters; None: not measured."""
+    """The best row with this id and these parameters; None: not measured. K is the default shape's unless it is asked for."""
+    parameters.setdefault("topk", K)
     fit = [r for r in rows if r["id"] == rid and all(r["labels"].get(k) == v for k, v in (labels or {}).items())
-           and all(r["parameters"].get(k) == v for k, v in parameters.items())]
+           and all(r["parameters"].get(k, v if k == "topk" else None) == v for k, v in parameters.items())]
     return max((r["value"] for r in fit), default=None)
 
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <iterator>
 #include <set>
@@ -13,6 +14,7 @@
 #include "probe/kernels/bulk.cuh"
 #include "probe/kernels/corun.cuh"
 #include "probe/kernels/pair.cuh"
+#include "probe/method/row_table.h"
 
 namespace flightplan::probe {
 namespace {
@@ -86,6 +88,37 @@ TEST(Gemms, BlocksGoThroughSeveralTiles) {
     gpu.arena.Reset();
     gpu.Close();
   }
+}
+
+// What is more than one window of one kernel gives a sample of every row: none is missing, none negative.
+TEST(Experiments, GiveASampleOfEveryRow) {
+  const std::set<std::string> timed = {"mm.sustained", "mm.clock",   "corun.start",
+                                       "launch.graph", "graph.cost", "a2a.meta"};
+  Gpu gpu;
+  gpu.check_only = gpu.timed_checks = true;
+  gpu.shape = CheckShape();
+  ASSERT_TRUE(gpu.Open(0, /*alone=*/false).ok());
+  for (const ExperimentGroup& group : kExperimentGroups) {
+    std::set<std::string> seen;  // one of every kind of row; the others differ in their parameters alone
+    for (auto& experiment : group.make(gpu)) {
+      const std::string id = experiment->rows().front().id;
+      if (!timed.contains(id) || !seen.insert(id).second) continue;
+      const Status status = experiment->Prepare();
+      ASSERT_TRUE(status.ok()) << Describe(experiment->rows().front()) << ": " << status.message;
+      std::vector<double> values;
+      const Status taken = experiment->Take(&values);
+      ASSERT_TRUE(taken.ok()) << Describe(experiment->rows().front()) << ": " << taken.message;
+      ASSERT_EQ(values.size(), experiment->rows().size());
+      for (size_t i = 0; i < values.size(); ++i) {
+        const RowSpec& row = experiment->rows()[i];
+        EXPECT_NE(FindRow(row.id), nullptr) << row.id;
+        EXPECT_EQ(FindRow(row.id)->unit, row.unit) << row.id;
+        EXPECT_TRUE(std::isfinite(values[i]) && values[i] >= 0) << Describe(row) << ": " << values[i];
+      }
+    }
+  }
+  gpu.arena.Reset();
+  gpu.Close();
 }
 
 TEST(ExperimentGroups, AreThoseThatADeviceIsAskedFor) {

@@ -1,4 +1,7 @@
 // What a MoE layer does to its rows on either side of the exchange: sort them by expert, bring them back.
+#include <algorithm>
+#include <type_traits>
+
 #include "probe/kernels/copies.cuh"
 #include "probe/kernels/dispatch.cuh"
 #include "probe/kernels/routing.cuh"
@@ -28,10 +31,14 @@ __global__ void __launch_bounds__(kRowThreads) PermuteKernel(const uint4* rows, 
   }
 }
 
+// Rows of a token that are on their way at once: all up to eight, else the half of them, so that registers suffice.
+constexpr int AtOnce(int topk) { return topk <= 8 ? topk : topk / 2; }
+
 // The K rows of a token, summed in fp32; times their probabilities where there are any.
 template <int kTopk>
 __global__ void __launch_bounds__(kRowThreads)
     CombineKernel(const uint4* rows, const int* map, const float* probs, int words, uint4* out) {
+  constexpr int kAtOnce = AtOnce(kTopk);
   const int64_t token = blockIdx.x;
   int places[kTopk];
   float weights[kTopk];
@@ -41,16 +48,19 @@ __global__ void __launch_bounds__(kRowThreads)
     weights[k] = probs == nullptr ? 1.0f : probs[token * kTopk + k];
   }
   for (int i = static_cast<int>(threadIdx.x); i < words; i += kRowThreads) {
-    uint4 held[kTopk];
-#pragma unroll
-    for (int k = 0; k < kTopk; ++k) held[k] = LoadOnce(rows + static_cast<int64_t>(places[k]) * words + i);
     float sum[8] = {};
 #pragma unroll
-    for (int k = 0; k < kTopk; ++k) {
-      float x[8];
-      Unpack(held[k], x);
+    for (int first = 0; first < kTopk; first += kAtOnce) {
+      uint4 held[kAtOnce];
 #pragma unroll
-      for (int j = 0; j < 8; ++j) sum[j] += weights[k] * x[j];
+      for (int k = 0; k < kAtOnce; ++k) held[k] = LoadOnce(rows + static_cast<int64_t>(places[first + k]) * words + i);
+#pragma unroll
+      for (int k = 0; k < kAtOnce; ++k) {
+        float x[8];
+        Unpack(held[k], x);
+#pragma unroll
+        for (int j = 0; j < 8; ++j) sum[j] += weights[first + k] * x[j];
+      }
     }
     StoreOnce(out + token * words + i, Pack(sum));
   }
@@ -59,9 +69,12 @@ __global__ void __launch_bounds__(kRowThreads)
 // Gradient of the weighted sum: every expert's row gets the token's gradient times its probability; the probability
 // gets the product of both rows.
 template <int kTopk>
-__global__ void __launch_bounds__(kRowThreads, 3)
+__global__ void __launch_bounds__(kRowThreads, kTopk <= 8    ? 3
+                                               : kTopk <= 10 ? 2
+                                                             : 1)  // so that all stays in registers
     CombineGradKernel(const uint4* grad, const uint4* rows, const int* map, const float* probs, int words, uint4* out,
                       float* probs_grad) {
+  constexpr int kAtOnce = kTopk == 16 ? 4 : AtOnce(kTopk);
   const int64_t token = blockIdx.x;
   int places[kTopk];
   float weights[kTopk], products[kTopk] = {};
@@ -71,21 +84,24 @@ __global__ void __launch_bounds__(kRowThreads, 3)
     weights[k] = probs[token * kTopk + k];
   }
   for (int i = static_cast<int>(threadIdx.x); i < words; i += kRowThreads) {
-    uint4 held[kTopk];
 #pragma unroll
-    for (int k = 0; k < kTopk; ++k) held[k] = LoadOnce(rows + static_cast<int64_t>(places[k]) * words + i);
-    float g[8];
-    Unpack(LoadOnce(grad + token * words + i), g);
+    for (int first = 0; first < kTopk; first += kAtOnce) {
+      uint4 held[kAtOnce];
 #pragma unroll
-    for (int k = 0; k < kTopk; ++k) {
-      float x[8], scaled[8];
-      Unpack(held[k], x);
+      for (int k = 0; k < kAtOnce; ++k) held[k] = LoadOnce(rows + static_cast<int64_t>(places[first + k]) * words + i);
+      float g[8];  // once more in every round: it is in the cache, and registers are short
+      Unpack(LoadOnce(grad + token * words + i), g);
 #pragma unroll
-      for (int j = 0; j < 8; ++j) {
-        scaled[j] = weights[k] * g[j];
-        products[k] += x[j] * g[j];
+      for (int k = 0; k < kAtOnce; ++k) {
+        float x[8], scaled[8];
+        Unpack(held[k], x);
+#pragma unroll
+        for (int j = 0; j < 8; ++j) {
+          scaled[j] = weights[first + k] * g[j];
+          products[first + k] += x[j] * g[j];
+        }
+        StoreOnce(out + static_cast<int64_t>(places[first + k]) * words + i, Pack(scaled));
       }
-      StoreOnce(out + static_cast<int64_t>(places[k]) * words + i, Pack(scaled));
     }
   }
   __shared__ float of_warp[kRowThreads / 32][kTopk];
@@ -127,7 +143,13 @@ enum class Way { kPermute, kPermuteGrad, kUnpermute, kUnpermuteGrad, kSort };
 
 class RowMovement : public WindowExperiment {
  public:
-  RowMovement(Gpu& gpu, Way way) : WindowExperiment(gpu), way_(way) {
+  // `topk` other than the shape's: as many rows all in all, so that only what K itself costs differs.
+  RowMovement(Gpu& gpu, Way way, int topk, int stage) : WindowExperiment(gpu), way_(way) {
+    stage_ = stage;
+    if (topk != shape_.topk) {
+      shape_.tokens = static_cast<int>(std::max<int64_t>(1, shape_.rows() / topk));
+      shape_.topk = topk;
+    }
     const int64_t wide = shape_.token_bytes() * shape_.tokens, rows = shape_.token_bytes() * shape_.rows();
     const int64_t counted[] = {wide + rows + 12 * shape_.rows(), rows + wide, rows + wide + 8 * shape_.rows(),
                                wide + 2 * rows + 4 * shape_.rows(), 2 * rows};
@@ -155,6 +177,7 @@ class RowMovement : public WindowExperiment {
       set.probs_out = probs_out_;
       set.token_count = shape_.tokens;
       set.hidden = shape_.hidden;
+      set.topk = shape_.topk;
       TRY(gpu_.arena.Get(token_words, &set.tokens));
       TRY(gpu_.arena.Get(row_words, &set.rows));
       if (two_wide) TRY(gpu_.arena.Get(row_words, &set.rows_out));
@@ -282,24 +305,61 @@ class RowMovement : public WindowExperiment {
 }  // namespace
 
 Status LaunchPermute(cudaStream_t stream, const RowBuffers& b) {
-  return RunKernel({stream, b.token_count, kRowThreads}, PermuteKernel, b.tokens, b.map, b.probs, b.hidden / 8, kTopk,
+  return RunKernel({stream, b.token_count, kRowThreads}, PermuteKernel, b.tokens, b.map, b.probs, b.hidden / 8, b.topk,
                    b.rows, b.probs_out);
 }
 
+namespace {
+
+// Calls `work` with the topk as a constant.
+template <class WithTopk>
+Status ForTopk(int topk, const WithTopk& work) {
+  switch (topk) {
+    case 1:
+      return work(std::integral_constant<int, 1>());
+    case 2:
+      return work(std::integral_constant<int, 2>());
+    case 4:
+      return work(std::integral_constant<int, 4>());
+    case 6:
+      return work(std::integral_constant<int, 6>());
+    case 8:
+      return work(std::integral_constant<int, 8>());
+    case 10:
+      return work(std::integral_constant<int, 10>());
+    case 16:
+      return work(std::integral_constant<int, 16>());
+    default:
+      return Fail(Code::kUnsupported, "no kernel is built for " + std::to_string(topk) + " experts a token");
+  }
+}
+
+}  // namespace
+
 Status LaunchCombine(cudaStream_t stream, const RowBuffers& b, bool with_probs) {
-  return RunKernel({stream, b.token_count, kRowThreads}, CombineKernel<kTopk>, b.rows, b.map,
-                   with_probs ? b.probs : nullptr, b.hidden / 8, b.tokens);
+  return ForTopk(b.topk, [&](auto topk) {
+    return RunKernel({stream, b.token_count, kRowThreads}, CombineKernel<decltype(topk)::value>, b.rows, b.map,
+                     with_probs ? b.probs : nullptr, b.hidden / 8, b.tokens);
+  });
 }
 
 Status LaunchCombineGrad(cudaStream_t stream, const RowBuffers& b) {
-  return RunKernel({stream, b.token_count, kRowThreads}, CombineGradKernel<kTopk>, b.tokens, b.rows, b.map, b.probs,
-                   b.hidden / 8, b.rows_out, b.probs_out);
+  return ForTopk(b.topk, [&](auto topk) {
+    return RunKernel({stream, b.token_count, kRowThreads}, CombineGradKernel<decltype(topk)::value>, b.tokens, b.rows,
+                     b.map, b.probs, b.hidden / 8, b.rows_out, b.probs_out);
+  });
 }
 
 Experiments DispatchExperiments(Gpu& gpu) {
   Experiments all = RoutingExperiments(gpu);
   for (const Way way : {Way::kPermute, Way::kPermuteGrad, Way::kUnpermute, Way::kUnpermuteGrad, Way::kSort}) {
-    all.push_back(std::make_unique<RowMovement>(gpu, way));
+    all.push_back(std::make_unique<RowMovement>(gpu, way, gpu.shape.topk, 0));
+  }
+  for (const int topk : kTopks) {
+    if (topk == gpu.shape.topk || topk > gpu.shape.experts) continue;
+    for (const Way way : {Way::kPermute, Way::kPermuteGrad, Way::kUnpermute, Way::kUnpermuteGrad}) {
+      all.push_back(std::make_unique<RowMovement>(gpu, way, topk, 2));
+    }
   }
   return all;
 }

@@ -1,12 +1,11 @@
 // Kernels of the dispatch group that the micro-step of a layer pair uses too. Rows are `hidden` bf16 numbers, a
-// multiple of 8; the map holds the row of every (token, k), k < 8.
+// multiple of 8; the map holds the row of every (token, k), k < topk.
 #pragma once
 
 #include "probe/kernels/gpu.cuh"
+#include "probe/kernels/shapes.h"
 
 namespace flightplan::probe {
-
-inline constexpr int kTopk = 8;  // the kernels that hold K rows are built for the default shape's K
 
 struct RowBuffers {
   uint4* tokens = nullptr;    // [token][hidden]
@@ -16,6 +15,7 @@ struct RowBuffers {
   const float* probs = nullptr;
   float* probs_out = nullptr;
   int token_count = 0, hidden = 0;
+  int topk = 8;  // of kTopks
 };
 
 Status LaunchPermute(cudaStream_t stream, const RowBuffers& b);                   // tokens to rows

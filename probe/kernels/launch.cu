@@ -1,5 +1,8 @@
 // What starting kernels costs, eagerly and as graphs.
+#include <algorithm>
+
 #include "probe/kernels/elementwise.cuh"
+#include "probe/kernels/pair.cuh"
 
 namespace flightplan::probe {
 namespace {
@@ -15,23 +18,25 @@ __global__ void ShortKernel(long long cycles) {
 
 Status LaunchShort(cudaStream_t stream) { return RunKernel({stream, 1, 32}, ShortKernel, 2500); }
 
-Status LaunchMany(cudaStream_t stream) {
-  for (int i = 0; i < kKernels; ++i) TRY(LaunchShort(stream));
+Status LaunchMany(cudaStream_t stream, int kernels = kKernels) {
+  for (int i = 0; i < kernels; ++i) TRY(LaunchShort(stream));
   return Ok();
 }
 
 class LaunchExperiment : public Experiment {
  public:
-  LaunchExperiment(Gpu& gpu, bool graph) : gpu_(gpu), graph_(graph) {
+  LaunchExperiment(Gpu& gpu, bool graph, int kernels, int stage) : gpu_(gpu), graph_(graph), kernels_(kernels) {
     for (const char* side : {"host", "device"}) {
       rows_.push_back(
-          {graph ? "launch.graph" : "launch.eager", {{"kernels", kKernels}}, {{"side", side}}, "us", 0, "measured"});
+          {graph ? "launch.graph" : "launch.eager", {{"kernels", kernels}}, {{"side", side}}, "us", 0, "measured"});
     }
+    stage_ = stage;
   }
   Status Prepare() override {
     gpu_.arena.Reset();
-    TRY(WarmUp(gpu_, LaunchMany));
-    if (graph_) TRY(window_.Capture(gpu_, LaunchMany));
+    const Enqueue many = [this](cudaStream_t stream) { return LaunchMany(stream, kernels_); };
+    TRY(WarmUp(gpu_, many));
+    if (graph_) TRY(window_.Capture(gpu_, many));
     std::vector<double> ignored;
     return Take(&ignored);
   }
@@ -39,21 +44,58 @@ class LaunchExperiment : public Experiment {
     double host = 0, device = 0;
     const Enqueue work = [&](cudaStream_t stream) -> Status {
       const double begin = HostUs();
-      TRY(graph_ ? window_.Launch(stream) : LaunchMany(stream));
+      TRY(graph_ ? window_.Launch(stream) : LaunchMany(stream, kernels_));
       host = HostUs() - begin;
       return Ok();
     };
     TRY(TimeHeld(gpu_, work, &device));
     if (graph_) TRY(window_.span().Us(&device));
-    values->push_back(graph_ ? host : host / kKernels);
-    values->push_back(device / kKernels);
+    values->push_back(graph_ ? host : host / kernels_);
+    values->push_back(device / kernels_);
     return Ok();
   }
 
  private:
   Gpu& gpu_;
   bool graph_;
+  int kernels_;
   TimedGraph window_;
+};
+
+// Host time of queueing one layer's forward and backward, launch by launch, as this worker's own code queues them: no
+// less than a framework's host needs, which also finds memory, checks shapes and runs Python for each.
+class LayerLaunch : public Experiment {
+ public:
+  explicit LayerLaunch(Gpu& gpu) : gpu_(gpu) {
+    MoeShape shape = gpu.shape;
+    shape.tokens = std::min(shape.tokens, kPairTokens);
+    rows_ = {{"launch.layer", RoutedParameters(shape), {{"side", "host"}}, "us", 0, "measured"}};
+    stage_ = 1;
+  }
+  bool checked() const override { return true; }
+
+  Status Prepare() override {
+    TRY(pair_.Allocate(gpu_, std::min(20, gpu_.sm_count / 2)));
+    return WarmUp(gpu_, [this](cudaStream_t stream) { return pair_.Sequential(stream); });
+  }
+  Status Take(std::vector<double>* values) override {
+    double host = 0, device = 0;
+    TRY(TimeHeld(
+        gpu_,
+        [&](cudaStream_t stream) -> Status {
+          const double begin = HostUs();
+          TRY(pair_.Sequential(stream));
+          host = HostUs() - begin;
+          return Ok();
+        },
+        &device));
+    values->push_back(host);
+    return Ok();
+  }
+
+ private:
+  Gpu& gpu_;
+  LayerPair pair_;
 };
 
 // A chain of small kernels as a scope has them, on activations of few tokens, launched by a host that keeps ahead of
@@ -116,15 +158,15 @@ class Scope : public Experiment {
 
 class GraphCost : public Experiment {
  public:
-  explicit GraphCost(Gpu& gpu) : gpu_(gpu) {
+  GraphCost(Gpu& gpu, int kernels) : gpu_(gpu), kernels_(kernels) {
     for (const char* step : {"capture", "instantiate", "upload"}) {
-      rows_.push_back({"graph.cost", {{"kernels", kKernels}}, {{"step", step}}, "us", 0, "measured"});
+      rows_.push_back({"graph.cost", {{"kernels", kernels}}, {{"step", step}}, "us", 0, "measured"});
     }
-    stage_ = 1;
+    stage_ = kernels == kKernels ? 1 : 2;
   }
   Status Prepare() override {
     gpu_.arena.Reset();
-    TRY(WarmUp(gpu_, LaunchMany));
+    TRY(WarmUp(gpu_, [](cudaStream_t stream) { return LaunchMany(stream); }));
     std::vector<double> ignored;
     return Take(&ignored);
   }
@@ -133,7 +175,7 @@ class GraphCost : public Experiment {
     cudaGraphExec_t exec = nullptr;
     const double begin = HostUs();
     CUDA_TRY(cudaStreamBeginCapture(gpu_.stream, cudaStreamCaptureModeThreadLocal));
-    const Status launched = LaunchMany(gpu_.stream);
+    const Status launched = LaunchMany(gpu_.stream, kernels_);
     CUDA_TRY(cudaStreamEndCapture(gpu_.stream, &graph));
     TRY(launched);
     const double captured = HostUs();
@@ -150,18 +192,27 @@ class GraphCost : public Experiment {
 
  private:
   Gpu& gpu_;
+  int kernels_;
 };
 
 }  // namespace
 
 Experiments LaunchExperiments(Gpu& gpu) {
   Experiments all;
-  all.push_back(std::make_unique<LaunchExperiment>(gpu, false));
-  all.push_back(std::make_unique<LaunchExperiment>(gpu, true));
+  all.push_back(std::make_unique<LaunchExperiment>(gpu, /*graph=*/false, kKernels, 0));
+  // A graph of a layer has some hundred nodes, one of a whole step thousands.
+  for (const int kernels : {kKernels, 64, 1024, 4096}) {
+    if (gpu.check_only && kernels > kKernels) continue;
+    all.push_back(std::make_unique<LaunchExperiment>(gpu, /*graph=*/true, kernels, kernels == kKernels ? 0 : 1));
+  }
+  all.push_back(std::make_unique<LayerLaunch>(gpu));
   all.push_back(std::make_unique<Scope>(gpu, "attn", 24));
   all.push_back(std::make_unique<Scope>(gpu, "router", 16));
   all.push_back(std::make_unique<Scope>(gpu, "preprocess", 10));
-  all.push_back(std::make_unique<GraphCost>(gpu));
+  for (const int kernels : {kKernels, 64, 1024}) {
+    if (gpu.check_only && kernels > kKernels) continue;
+    all.push_back(std::make_unique<GraphCost>(gpu, kernels));
+  }
   return all;
 }
 

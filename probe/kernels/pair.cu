@@ -57,6 +57,7 @@ Status LayerPair::Allocate(Gpu& gpu, int sms) {
   rows_.map = map;
   rows_.token_count = t;
   rows_.hidden = h;
+  rows_.topk = shape_.topk;
   TRY(gpu.arena.Get(int64_t{t} * h / 8, &rows_.tokens));
   TRY(gpu.arena.Get(row_words, &rows_.rows));
   TRY(gpu.arena.Get(row_words, &rows_.rows_out));
