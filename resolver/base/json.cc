@@ -8,6 +8,8 @@
 #include "rapidjson/error/en.h"
 #include "rapidjson/memorystream.h"
 #include "rapidjson/reader.h"
+#include "rapidjson/stringbuffer.h"
+#include "rapidjson/writer.h"
 
 namespace flightplan {
 namespace {
@@ -79,6 +81,13 @@ std::optional<JsonFault> Read(absl::string_view text, rapidjson::Document* docum
 std::optional<JsonFault> ReadJson(absl::string_view text, JsonNumbers numbers, rapidjson::Document* document) {
   return numbers == JsonNumbers::kAll ? Read<kFlags | rapidjson::kParseNanAndInfFlag>(text, document)
                                       : Read<kFlags>(text, document);
+}
+
+std::string JsonQuoted(absl::string_view text) {
+  rapidjson::StringBuffer buffer;
+  rapidjson::Writer<rapidjson::StringBuffer> writer(buffer);
+  writer.String(text.data(), static_cast<rapidjson::SizeType>(text.size()));
+  return {buffer.GetString(), buffer.GetSize()};
 }
 
 }  // namespace flightplan

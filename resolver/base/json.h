@@ -22,4 +22,7 @@ enum class JsonNumbers { kFinite, kAll };  // kAll: also NaN, Inf and Infinity, 
 // it writes, else the nearest double; one beyond doubles is a fault.
 std::optional<JsonFault> ReadJson(absl::string_view text, JsonNumbers numbers, rapidjson::Document* document);
 
+// The text, which is UTF-8, as a string of JSON.
+std::string JsonQuoted(absl::string_view text);
+
 }  // namespace flightplan

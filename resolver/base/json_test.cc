@@ -95,6 +95,12 @@ TEST(Json, ReadsWhatPythonWritesOfNumbersThatAreNone) {
   EXPECT_EQ(Read("-Inf", JsonNumbers::kAll).GetDouble(), -INFINITY);
 }
 
+TEST(Json, QuotesWhatItReadsBack) {
+  const std::string text = "experts' \"rank\"\n\\ \x01 \xc3\xa9";
+  EXPECT_EQ(JsonQuoted("it's"), "\"it's\"");
+  EXPECT_EQ(Read(JsonQuoted(text)).GetString(), text);
+}
+
 TEST(Json, NestingTakesNoStack) {
   EXPECT_NE(FaultOf(std::string(1'000'000, '[')), "");
   EXPECT_EQ(FaultOf(absl::StrCat(std::string(1'000'000, '['), std::string(1'000'000, ']'))), "");

@@ -125,9 +125,8 @@ absl::StatusOr<ResolvedPlan> ResolveOpenLayout(NormalizedIntent intent, const Ev
   name("next", chosen + 1);
   // The other choice, for those who would rather have room for the worst.
   if (chosen->plan.estimate.fit == FitVerdict::kMarginal) {
-    const auto roomy = std::find_if(chosen, answers.plans.end(), [](const PlanAnswer& plan) {
-      return plan.plan.estimate.fit == FitVerdict::kFits;
-    });
+    const auto roomy = std::find_if(chosen, answers.plans.end(),
+                                    [](const PlanAnswer& plan) { return plan.plan.estimate.fit == FitVerdict::kFits; });
     name("with room for the whole band", roomy);
     if (roomy != answers.plans.end()) chosen->plan.roomy = ChosenSizes(intent, roomy->plan);
   }

@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "absl/status/status.h"
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "rapidjson/document.h"
@@ -95,7 +94,7 @@ std::string Value::ToJson() const {
     case Tag::kFloat:
       return RealText(as_.real);
     case Tag::kText:
-      return absl::StrCat("\"", absl::Utf8SafeCEscape(text()), "\"");
+      return JsonQuoted(text());
     case Tag::kList: {
       std::string json;
       json.reserve(2 + 2 * list().size());

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "resolver/base/json.h"
 
 namespace flightplan {
 namespace {
@@ -98,7 +99,7 @@ std::string Enumerated(ValueType type, const std::vector<std::string>& words) {
   for (const std::string& word : words) {
     int64_t number = 0;
     if (type == ValueType::kInt && absl::SimpleAtoi(word, &number)) items.push_back(absl::StrCat(number));
-    items.push_back(JsonText(word));
+    items.push_back(JsonQuoted(word));
   }
   return absl::StrCat(R"({"enum": [)", absl::StrJoin(items, ", "), "]}");
 }
@@ -138,12 +139,10 @@ std::string ReleaseText(ReleaseRange releases, int first) {
 }  // namespace
 
 void Members::Add(absl::string_view name, absl::string_view json) {
-  absl::StrAppend(&text_, text_.empty() ? "\n" : ",\n", JsonText(name), ": ", json);
+  absl::StrAppend(&text_, text_.empty() ? "\n" : ",\n", JsonQuoted(name), ": ", json);
 }
 
 std::string Members::Object() const { return absl::StrCat("{", text_, "\n}"); }
-
-std::string JsonText(absl::string_view text) { return Value(text).ToJson(); }
 
 std::string AnyOf(const std::vector<std::string>& schemas) {
   return absl::StrCat(R"({"anyOf": [)", absl::StrJoin(schemas, ", "), "]}");
@@ -175,7 +174,7 @@ std::string KnobSchema(Knob knob, const SchemaFormat& format) {
   }
   if (*Row(knob).note != '\0') about.emplace_back(Row(knob).note);
   Members members;
-  members.Add("description", JsonText(absl::StrJoin(about, "; ")));
+  members.Add("description", JsonQuoted(absl::StrJoin(about, "; ")));
   const Value& fallback = format.defaults.Get(knob);
   // A number for a word is one of upstream's enumerations: exit_signal is 15 for SIGTERM.
   const bool numbered = Row(knob).type == ValueType::kString && fallback.is_int();

@@ -20,8 +20,6 @@ class Members {
   std::string text_;
 };
 
-// Text in quotes, as JSON has it.
-std::string JsonText(absl::string_view text);
 std::string AnyOf(const std::vector<std::string>& schemas);
 
 // Which knobs a format has as keys, and what is said of them.

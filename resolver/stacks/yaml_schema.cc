@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
+#include "resolver/base/json.h"
 #include "resolver/catalog/bridge_fields.h"
 #include "resolver/catalog/defaults.h"
 #include "resolver/catalog/loongforge.h"
@@ -28,8 +29,8 @@ void AddKnobs(const SchemaFormat& format, Members* properties) {
 }
 
 std::string Head(absl::string_view title) {
-  return absl::StrCat(R"("$schema": "https://json-schema.org/draft/2020-12/schema",)", "\n\"title\": ", JsonText(title),
-                      ",\n\"type\": \"object\"");
+  return absl::StrCat(R"("$schema": "https://json-schema.org/draft/2020-12/schema",)",
+                      "\n\"title\": ", JsonQuoted(title), ",\n\"type\": \"object\"");
 }
 
 // Upstream's classes and flags of the rooms of Megatron-LM, of all releases together.

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "resolver/base/json.h"
 #include "resolver/base/utf8.h"
 
 namespace flightplan::cli {
@@ -27,13 +28,7 @@ std::string AsUtf8(absl::string_view text) {
 
 }  // namespace
 
-std::string JsonString(absl::string_view text) {
-  const std::string utf8 = AsUtf8(text);
-  rapidjson::StringBuffer buffer;
-  rapidjson::Writer<rapidjson::StringBuffer> writer(buffer);
-  writer.String(utf8.data(), static_cast<rapidjson::SizeType>(utf8.size()));
-  return {buffer.GetString(), buffer.GetSize()};
-}
+std::string JsonString(absl::string_view text) { return JsonQuoted(AsUtf8(text)); }
 
 std::string JsonNumber(double value) {
   if (!std::isfinite(value)) return "null";
