@@ -1,6 +1,7 @@
 #include "resolver/judge/repair_config.h"
 
 #include <algorithm>
+#include <iterator>
 #include <string>
 #include <utility>
 
@@ -156,7 +157,15 @@ absl::Status RepairMemory(JudgeQuestion* repaired, RepairedConfig* out) {
   Patch patch = step.patch;
   if (!Restate(&patch, repaired).empty()) return absl::OkStatus();
   FLIGHTPLAN_ASSIGN_OR_RETURN(const ReadConfig read, Read(*repaired));
-  if (!EditSafely(*repaired, read, step.patch, &repaired->input).empty()) return absl::OkStatus();
+  // A variable that has no place in the text is named beside it; a memory fix without one of its knobs is another one.
+  ConfigInput edited = repaired->input;
+  Patch unwritten = EditSafely(*repaired, read, step.patch, &edited);
+  if (std::any_of(unwritten.begin(), unwritten.end(), [](const Assignment& a) { return a.env_var.empty(); })) {
+    return absl::OkStatus();
+  }
+  repaired->input = std::move(edited);
+  SetVariables(unwritten, &repaired->env.vars);
+  std::move(unwritten.begin(), unwritten.end(), std::back_inserter(out->unwritten));
   FLIGHTPLAN_ASSIGN_OR_RETURN(out->judged, ReadAndJudge(*repaired));
   out->steps.push_back(std::move(step));
   return absl::OkStatus();
