@@ -121,13 +121,12 @@ class Moves {
   // The layers given to the stages otherwise: what the last one holds beside them counts.
   void OtherSplits(int64_t pp, int64_t vpp) {
     const ModelShape& shape = model_.shape();
-    if (intent_.model.hybrid_layer_pattern.has_value() || pp * vpp > shape.num_layers ||
-        c_.Get(K::account_for_loss_in_pipeline_split).truthy()) {
+    const int64_t layers = shape.num_layers, mtp = shape.mtp_depths;
+    if (layers > kMostLayersOfText || mtp < 0 || mtp > layers || pp * vpp > layers) return;
+    if (intent_.model.hybrid_layer_pattern.has_value() || c_.Get(K::account_for_loss_in_pipeline_split).truthy())
       return;
-    }
-    for (const std::vector<int64_t>& layers :
-         StageSplits(shape.num_layers, shape.mtp_depths, pp, vpp, TailLayers(model_.work()))) {
-      Try({{K::pipeline_model_parallel_layout, Value(LayoutText(layers, shape.mtp_depths))}});
+    for (const std::vector<int64_t>& split : StageSplits(layers, mtp, pp, vpp, TailLayers(model_.work()))) {
+      Try({{K::pipeline_model_parallel_layout, Value(LayoutText(split, mtp))}});
     }
   }
 

@@ -40,6 +40,9 @@ std::vector<int64_t> BalancedStages(int64_t layers, int64_t mtp, int64_t stages)
 // BalancedStages needs.
 std::vector<std::vector<int64_t>> StageSplits(int64_t layers, int64_t mtp, int64_t pp, int64_t vpp, double tail);
 
+// Layers of a layout that is still a text to read.
+inline constexpr int64_t kMostLayersOfText = 4096;
+
 // As pipeline_model_parallel_layout: one letter a cell, E embedding, t decoder layer, m MTP layer, L loss.
 std::string LayoutText(const std::vector<int64_t>& decoder_layers, int64_t mtp);
 

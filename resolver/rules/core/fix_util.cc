@@ -134,9 +134,8 @@ void Complete(F f, Patch* patch) {
 }  // namespace
 
 std::vector<Patch> SpreadLayers(F f, int64_t stages) {
-  constexpr int64_t kMostLayers = 4096;  // of a layout that is still a text to read
   const int64_t layers = f.num(K::num_layers), mtp = std::max<int64_t>(0, f.num(K::mtp_num_layers));
-  if (layers > kMostLayers || mtp > layers || stages > layers || stages < 2) return {};
+  if (layers > kMostLayersOfText || mtp > layers || stages > layers || stages < 2) return {};
   Patch layout = {Assign(K::pipeline_model_parallel_layout, LayoutText(BalancedStages(layers, mtp, stages), mtp))};
   // A layout says the virtual stages, too, and what counts as a layer.
   for (const K knob : {K::num_virtual_stages_per_pipeline_rank, K::num_layers_per_virtual_pipeline_stage}) {
