@@ -54,8 +54,8 @@ Status ReadDevices(const std::string& value, Options* options) {
     options->all_devices = true;
     return Ok();
   }
-  const Status bad = Fail(Code::kBadOption, "--devices: '" + value + "' must be `all`, or 2 to " +
-                                                std::to_string(kMostTeam) + " different device indices: 0,1,2");
+  Status bad = Fail(Code::kBadOption, "--devices: '" + value + "' must be `all`, or 2 to " + std::to_string(kMostTeam) +
+                                          " different device indices: 0,1,2");
   for (size_t from = 0; from <= value.size();) {
     const size_t comma = std::min(value.find(',', from), value.size());
     int device = 0;

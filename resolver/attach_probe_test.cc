@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 
+#include "absl/strings/match.h"
 #include "flightplan/v1/resolver_service.pb.h"
 #include "google/rpc/error_details.pb.h"
 #include "resolver/base/reason.h"
@@ -132,7 +133,7 @@ TEST(ProbeProfile, SaysWhatTheRateOfAnExchangeRestsOn) {
     *request.mutable_probe_profile() = profile;
     return Find(Resolve(request), "overlap_moe_expert_parallel_comm")->reason();
   };
-  const auto says = [](const std::string& text, const char* part) { return text.find(part) != std::string::npos; };
+  const auto says = [](const std::string& text, const char* part) { return absl::StrContains(text, part); };
   v1::HardwareProfile profile = WithPeers();
   EXPECT_TRUE(says(reason(profile, false), "per layer at the catalogue's link rate against")) << reason(profile, false);
   AddExchange(&profile, "a2a.nccl", 1e11)->set_kind("imported");

@@ -583,7 +583,7 @@ TEST(ResolveConfig, WeighsMemoryOfWhatIsPrinted) {
         std::max(1, static_cast<int>(entry.value().int_value())));
   }
   for (const v1::Decision& decision : open.decisions()) {
-    if (decision.name().rfind("recompute", 0) != 0 && decision.name().rfind("optimizer", 0) != 0) continue;
+    if (!absl::StartsWith(decision.name(), "recompute") && !absl::StartsWith(decision.name(), "optimizer")) continue;
     v1::KnobSetting& same = *request.add_pinned_knobs();
     same.set_name(decision.name());
     *same.mutable_value() = decision.value();

@@ -133,6 +133,7 @@ const Searched* SearchOnce(const std::string& key, const NormalizedIntent& inten
   // In the order of an answer of ten plans, then what is left, which the plan of its mapping names.
   std::vector<DistinctPlan> found = Distinct(intent, Search(search.question).plans, kListed);
   std::vector<LayoutSizes> sizes;
+  sizes.reserve(found.size());
   for (const DistinctPlan& one : found) sizes.push_back(one.plan.sizes);
   std::vector<bool> taken(found.size(), false);
   for (const size_t i : FirstOfEachMapping(sizes, kTop)) taken[i] = true, slot->distinct.push_back(found[i]);

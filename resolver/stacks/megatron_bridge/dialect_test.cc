@@ -306,6 +306,7 @@ TEST(ParseBridge, ReadsTheAdaptersThatAreTrained) {
 TEST(ParseBridgeRecipe, TakesTheModeForTheAdapters) {
   const auto scheme = [](const std::vector<std::string>& words) {
     std::vector<Argument> args;
+    args.reserve(words.size());
     for (const std::string& word : words) args.push_back({word, {static_cast<int>(args.size()), 0, 0}});
     return LastOf(ParseBridgeRecipe(args, BridgeEnv()), K::peft_scheme);
   };

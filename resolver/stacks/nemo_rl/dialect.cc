@@ -91,15 +91,17 @@ class Reader {
 
   // Whole classes: the optimizer's by its keyword arguments, the model's by model_overrides; the learning rate's.
   void TakeSections() {
-    for (const auto& [below, section] : {std::pair<absl::string_view, absl::string_view>{"optimizer", "optimizer"},
-                                         {"model_overrides", "model"},
-                                         {"scheduler", ""}}) {
-      const std::string prefix = absl::StrCat(kMegatron, below, ".");
+    struct Section {
+      absl::string_view below, bridge;
+    };
+    constexpr Section kSections[] = {{"optimizer", "optimizer"}, {"model_overrides", "model"}, {"scheduler", ""}};
+    for (const Section& section : kSections) {
+      const std::string prefix = absl::StrCat(kMegatron, section.below, ".");
       const auto take = [&](absl::string_view field) {
-        const std::optional<K> knob = section.empty() ? FindKnob(field) : FindBridgeField(section, field);
+        const std::optional<K> knob = section.bridge.empty() ? FindKnob(field) : FindBridgeField(section.bridge, field);
         if (knob.has_value()) Take(*knob, absl::StrCat(prefix, field));
       };
-      if (const YamlNode* map = settings_.Map(absl::StrCat(kMegatron, below)); map != nullptr) {
+      if (const YamlNode* map = settings_.Map(absl::StrCat(kMegatron, section.below)); map != nullptr) {
         for (const auto& [field, node] : map->keys) take(field);
       }
       for (const auto& [path, found] : settings_.overrides()) {

@@ -161,6 +161,7 @@ TEST(ParseNemoRl, TakesOverridesOnTop) {
                                           "policy.megatron_cfg.optimizer.lr=1e-6",
                                           "policy.megatron_cfg.sequence_parallel=true"};
   std::vector<Argument> args;
+  args.reserve(words.size());
   for (const std::string& word : words) args.push_back({word, {static_cast<int>(args.size()), 0, 0}});
   const ParseResult parsed = ParseNemoRl(args, env);
   EXPECT_EQ(Ids(parsed), std::set<std::string>());

@@ -76,7 +76,7 @@ void Merge(YamlNode over, YamlNode* base) {
 
 // OmegaConf's loader takes 1e-7 for a number, which YAML 1.1 does not.
 Value Scalar(const YamlNode& node) {
-  const Value value = YamlScalar(node);
+  Value value = YamlScalar(node);
   double number = 0;
   const bool digits = !node.text.empty() && (absl::ascii_isdigit(node.text[0]) || node.text[0] == '-');
   if (!node.quoted && value.is_text() && digits && absl::SimpleAtod(node.text, &number)) return Value(number);
