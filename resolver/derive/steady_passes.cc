@@ -1,6 +1,7 @@
 #include "resolver/derive/steady_passes.h"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <utility>
 
@@ -25,6 +26,7 @@ bool SameWork(const RankContents& a, const RankContents& b) { return Covers(a, b
 struct Kinds {
   std::vector<RankContents> chunks;
   std::vector<uint8_t> of;
+  std::array<uint16_t, kMostKinds> covers{};  // bit b of entry a: a covers b; asked for each rank of each slot
 };
 
 bool FindKinds(const StageLayout& layout, Kinds* kinds) {
@@ -37,25 +39,29 @@ bool FindKinds(const StageLayout& layout, Kinds* kinds) {
     if (kinds->chunks.size() == kMostKinds) return false;
     kinds->chunks.push_back(own);
   }
+  for (size_t a = 0; a < kinds->chunks.size(); ++a) {
+    for (size_t b = 0; b < kinds->chunks.size(); ++b) {
+      if (Covers(kinds->chunks[a], kinds->chunks[b])) kinds->covers[a] |= static_cast<uint16_t>(1u << b);
+    }
+  }
   return true;
 }
 
 // What rank `rank` runs in slot `slot`. The last rank runs its k-th backward in slot k, the one before it one slot
 // later, and a forward that is ahead by the passes of its warm-up.
-PassPair PairAt(const StageLayout& layout, const Kinds& kinds, int64_t slot, int rank) {
-  const int64_t pp = layout.pp, vpp = layout.vpp, below = pp - 1 - rank;
-  const int64_t cycle = pp * vpp, backward = (slot - below + cycle) % cycle;
-  const int64_t forward = (backward + 2 * below + (vpp - 1) * pp + 1) % cycle;
-  const auto kind = [&](int64_t chunk) { return kinds.of[static_cast<size_t>(chunk * pp + rank)]; };
+PassPair PairAt(const StageLayout& layout, const Kinds& kinds, int slot, int rank) {
+  const int pp = layout.pp, vpp = layout.vpp, below = pp - 1 - rank;
+  const int cycle = pp * vpp, backward = (slot - below + cycle) % cycle;
+  const int forward = (backward + 2 * below + (vpp - 1) * pp + 1) % cycle;
+  const auto kind = [&](int chunk) { return kinds.of[static_cast<size_t>(chunk * pp + rank)]; };
   return {kind(forward / pp), kind(vpp - 1 - backward / pp)};
 }
 
 // Of one slot, without pairs that another one covers, in order.
-std::vector<PassPair> LongestAt(const StageLayout& layout, const Kinds& kinds, int64_t slot) {
+std::vector<PassPair> LongestAt(const StageLayout& layout, const Kinds& kinds, int slot) {
   std::vector<PassPair> pairs;
   const auto covers = [&](const PassPair& a, const PassPair& b) {
-    return Covers(kinds.chunks[a.forward], kinds.chunks[b.forward]) &&
-           Covers(kinds.chunks[a.backward], kinds.chunks[b.backward]);
+    return (kinds.covers[a.forward] >> b.forward & kinds.covers[a.backward] >> b.backward & 1) != 0;
   };
   for (int rank = 0; rank < layout.pp; ++rank) {
     const PassPair own = PairAt(layout, kinds, slot, rank);
@@ -77,7 +83,7 @@ SteadyPasses SteadyPassesOf(const StageLayout& layout) {
   if (layout.pp <= 1 || layout.vpp <= 1 || cycle * layout.pp > kMostSteps || !FindKinds(layout, &kinds)) return {};
   if (kinds.chunks.size() == 1) return {};
   std::vector<std::pair<std::vector<PassPair>, int64_t>> slots;  // with how many of them there are
-  for (int64_t slot = 0; slot < cycle; ++slot) {
+  for (int slot = 0; slot < cycle; ++slot) {
     std::vector<PassPair> pairs = LongestAt(layout, kinds, slot);
     const auto known =
         std::find_if(slots.begin(), slots.end(), [&](const auto& other) { return other.first == pairs; });
