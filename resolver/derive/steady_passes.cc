@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <bitset>
 #include <cstddef>
+#include <iterator>
 #include <utility>
 
 namespace flightplan {
@@ -47,32 +49,65 @@ bool FindKinds(const StageLayout& layout, Kinds* kinds) {
   return true;
 }
 
-// What rank `rank` runs in slot `slot`. The last rank runs its k-th backward in slot k, the one before it one slot
-// later, and a forward that is ahead by the passes of its warm-up.
-PassPair PairAt(const StageLayout& layout, const Kinds& kinds, int slot, int rank) {
-  const int pp = layout.pp, vpp = layout.vpp, below = pp - 1 - rank;
-  const int cycle = pp * vpp, backward = (slot - below + cycle) % cycle;
-  const int forward = (backward + 2 * below + (vpp - 1) * pp + 1) % cycle;
-  const auto kind = [&](int chunk) { return kinds.of[static_cast<size_t>(chunk * pp + rank)]; };
-  return {kind(forward / pp), kind(vpp - 1 - backward / pp)};
+// Pairs of kinds that run at one time: bit forward x kMostKinds + backward.
+using PairSet = std::bitset<kMostKinds * kMostKinds>;
+
+// What all ranks run in each slot of a cycle. The last rank runs its k-th backward in slot k, the one before it one
+// slot later, and a forward that is ahead by the passes of its warm-up.
+std::vector<PairSet> PairsBySlot(const StageLayout& layout, const Kinds& kinds) {
+  const int pp = layout.pp, vpp = layout.vpp, cycle = pp * vpp;
+  std::vector<PairSet> slots(static_cast<size_t>(cycle));
+  std::vector<size_t> forwards(slots.size()), backwards(slots.size());  // kinds of one rank's passes, in their order
+  for (int rank = 0; rank < pp; ++rank) {
+    for (int chunk = 0, pass = 0; chunk < vpp; ++chunk) {
+      const size_t forward = kinds.of[static_cast<size_t>(chunk * pp + rank)];
+      const size_t backward = kinds.of[static_cast<size_t>((vpp - 1 - chunk) * pp + rank)];
+      for (int i = 0; i < pp; ++i, ++pass) {
+        forwards[static_cast<size_t>(pass)] = forward;
+        backwards[static_cast<size_t>(pass)] = backward;
+      }
+    }
+    const int below = pp - 1 - rank;
+    auto backward = static_cast<size_t>((cycle - below) % cycle);
+    auto forward = static_cast<size_t>((cycle - below + 2 * below + (vpp - 1) * pp + 1) % cycle);
+    for (PairSet& slot : slots) {
+      slot.set(forwards[forward] * kMostKinds + backwards[backward]);
+      if (++forward == slots.size()) forward = 0;
+      if (++backward == slots.size()) backward = 0;
+    }
+  }
+  return slots;
 }
 
-// Of one slot, without pairs that another one covers, in order.
-std::vector<PassPair> LongestAt(const StageLayout& layout, const Kinds& kinds, int slot) {
+// Without pairs that another one covers, in order.
+std::vector<PassPair> LongestOf(const PairSet& set, const Kinds& kinds) {
   std::vector<PassPair> pairs;
+  for (size_t forward = 0; forward < kinds.chunks.size(); ++forward) {
+    for (size_t backward = 0; backward < kinds.chunks.size(); ++backward) {
+      if (!set[forward * kMostKinds + backward]) continue;
+      pairs.push_back({static_cast<uint8_t>(forward), static_cast<uint8_t>(backward)});
+    }
+  }
   const auto covers = [&](const PassPair& a, const PassPair& b) {
     return (kinds.covers[a.forward] >> b.forward & kinds.covers[a.backward] >> b.backward & 1) != 0;
   };
-  for (int rank = 0; rank < layout.pp; ++rank) {
-    const PassPair own = PairAt(layout, kinds, slot, rank);
-    if (std::any_of(pairs.begin(), pairs.end(), [&](const PassPair& other) { return covers(other, own); })) continue;
-    std::erase_if(pairs, [&](const PassPair& other) { return covers(own, other); });
-    pairs.push_back(own);
-  }
-  std::sort(pairs.begin(), pairs.end(), [](const PassPair& a, const PassPair& b) {
-    return std::pair(a.forward, a.backward) < std::pair(b.forward, b.backward);
+  std::vector<PassPair> longest;
+  std::copy_if(pairs.begin(), pairs.end(), std::back_inserter(longest), [&](const PassPair& own) {
+    return std::none_of(pairs.begin(), pairs.end(),
+                        [&](const PassPair& other) { return !(other == own) && covers(other, own); });
   });
-  return pairs;
+  return longest;
+}
+
+// Adds to the count of the value, which comes last where it is new.
+template <class T>
+void Count(T value, int64_t times, std::vector<std::pair<T, int64_t>>* counts) {
+  const auto known = std::find_if(counts->begin(), counts->end(), [&](const auto& one) { return one.first == value; });
+  if (known != counts->end()) {
+    known->second += times;
+  } else {
+    counts->emplace_back(std::move(value), times);
+  }
 }
 
 }  // namespace
@@ -82,17 +117,10 @@ SteadyPasses SteadyPassesOf(const StageLayout& layout) {
   Kinds kinds;
   if (layout.pp <= 1 || layout.vpp <= 1 || cycle * layout.pp > kMostSteps || !FindKinds(layout, &kinds)) return {};
   if (kinds.chunks.size() == 1) return {};
-  std::vector<std::pair<std::vector<PassPair>, int64_t>> slots;  // with how many of them there are
-  for (int slot = 0; slot < cycle; ++slot) {
-    std::vector<PassPair> pairs = LongestAt(layout, kinds, slot);
-    const auto known =
-        std::find_if(slots.begin(), slots.end(), [&](const auto& other) { return other.first == pairs; });
-    if (known != slots.end()) {
-      ++known->second;
-    } else {
-      slots.emplace_back(std::move(pairs), 1);
-    }
-  }
+  std::vector<std::pair<PairSet, int64_t>> sets;  // with how many slots have them
+  for (const PairSet& slot : PairsBySlot(layout, kinds)) Count(slot, 1, &sets);
+  std::vector<std::pair<std::vector<PassPair>, int64_t>> slots;
+  for (const auto& [set, times] : sets) Count(LongestOf(set, kinds), times, &slots);
   SteadyPasses steady;
   steady.chunks = std::move(kinds.chunks);
   for (const auto& [pairs, count] : slots) {
