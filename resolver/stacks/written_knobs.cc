@@ -2,7 +2,18 @@
 
 #include <algorithm>
 
+#include "absl/strings/str_cat.h"
+
 namespace flightplan {
+
+absl::Span<const Argument> AsManyAsAreRead(absl::Span<const Argument> args, absl::string_view source,
+                                           ParseResult* result) {
+  if (args.size() <= kMaxArguments) return args;
+  result->findings.push_back(MakeParseFinding({}, "input.limit", Severity::kError,
+                                              absl::StrCat(args.size(), " arguments"),
+                                              absl::StrCat("at most ", kMaxArguments, " arguments are read"), source));
+  return args.subspan(0, kMaxArguments);
+}
 
 const ParsedKnob* WrittenKnobs::Last(Knob knob) const {
   const auto found = std::find_if(result_.knobs.rbegin(), result_.knobs.rend(),

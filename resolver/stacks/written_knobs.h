@@ -1,5 +1,5 @@
-// The knobs that a stack's reader has read so far, for a stack that completes them by itself: defaults before what is
-// written, and what it sets behind that.
+// What readers of stacks with words of their own share: the knobs that were read so far, which such a stack completes
+// by itself (defaults before what is written, and what it sets behind that), and how many arguments are read.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "resolver/plan/reading.h"
 
 namespace flightplan {
@@ -16,6 +18,10 @@ struct DefaultKnob {
   Knob knob;
   Value value;
 };
+
+// The arguments, or as many of them as are read, with a finding of the stack's code at `source`.
+absl::Span<const Argument> AsManyAsAreRead(absl::Span<const Argument> args, absl::string_view source,
+                                           ParseResult* result);
 
 class WrittenKnobs {
  public:

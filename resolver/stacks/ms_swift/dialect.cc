@@ -286,12 +286,7 @@ class Reader {
 
 ParseResult ParseMsSwift(absl::Span<const Argument> args, const Environment& env) {
   ParseResult result;
-  if (args.size() > kMaxArguments) {
-    result.findings.push_back(
-        MakeParseFinding({}, "input.limit", Severity::kError, absl::StrCat(args.size(), " arguments"),
-                         absl::StrCat("at most ", kMaxArguments, " arguments are read"), kArguments));
-    args = args.subspan(0, kMaxArguments);
-  }
+  args = AsManyAsAreRead(args, kArguments, &result);
   Reader(args, env, &result).Read();
   return result;
 }

@@ -51,10 +51,6 @@ std::string Program(const Environment& env) {
   return program + "megatron";
 }
 
-}  // namespace
-
-namespace {
-
 // What is no knob of its own dataclass's usual training.
 void WriteAdapters(const Config& config, LaunchWriter* words, Launch* launch) {
   if (!AdaptersConfigured(config)) return;

@@ -254,12 +254,7 @@ class Reader {
 
 ParseResult ParseNemoRl(absl::Span<const Argument> args, const Environment& env) {
   ParseResult result;
-  if (args.size() > kMaxArguments) {
-    result.findings.push_back(MakeParseFinding(
-        {}, "input.limit", Severity::kError, absl::StrCat(args.size(), " arguments"),
-        absl::StrCat("at most ", kMaxArguments, " arguments are read"), "NeMo-RL:nemo_rl/utils/config.py:194"));
-    args = args.subspan(0, kMaxArguments);
-  }
+  args = AsManyAsAreRead(args, "NeMo-RL:nemo_rl/utils/config.py:194", &result);
   NemoSettings settings(env, &result);
   std::vector<const Argument*> overrides;
   for (size_t i = 0; i < args.size(); ++i) {

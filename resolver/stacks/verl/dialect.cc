@@ -248,12 +248,7 @@ class Reader {
 
 ParseResult ParseVerl(absl::Span<const Argument> args, const Environment&) {
   ParseResult result;
-  if (args.size() > kMaxArguments) {
-    result.findings.push_back(MakeParseFinding(
-        {}, "input.limit", Severity::kError, absl::StrCat(args.size(), " arguments"),
-        absl::StrCat("at most ", kMaxArguments, " arguments are read"), "verl:verl/trainer/main_ppo.py:35"));
-    args = args.subspan(0, kMaxArguments);
-  }
+  args = AsManyAsAreRead(args, "verl:verl/trainer/main_ppo.py:35", &result);
   Reader(args, &result).Read();
   return result;
 }
