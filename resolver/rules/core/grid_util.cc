@@ -69,4 +69,8 @@ bool PipelineGroupsEqual(const Facts& f) {
   return !world.has_value() || FloorDiv(*world, *dense) != FloorDiv(*world, *expert);
 }
 
+void DropSequenceParallelAtTp1(Editor& editor) {
+  if (editor.facts().num(K::tensor_model_parallel_size) == 1) editor.Set(K::sequence_parallel, false);
+}
+
 }  // namespace flightplan

@@ -29,4 +29,7 @@ bool HierarchyFits(const Facts& f);
 // Both grids give the same pipeline groups. False only when the data parallel sizes agree and the strides do not.
 bool PipelineGroupsEqual(const Facts& f);
 
+// Change of a stack that turns sequence parallelism off by itself where there is one tensor-parallel rank.
+void DropSequenceParallelAtTp1(Editor& editor);
+
 }  // namespace flightplan

@@ -1,6 +1,7 @@
 // World size and the parallel grid, as validate_args sees it.
 #include "absl/strings/str_cat.h"
 #include "resolver/base/integers.h"
+#include "resolver/rules/core/grid_util.h"
 #include "resolver/rules/megatron_lm/cli_util.h"
 #include "resolver/rules/rule.h"
 
@@ -121,10 +122,7 @@ const Rule kRules[] = {
      .at = {Phase::kCliValidate, 1439},
      .source = "Megatron-LM:megatron/training/arguments.py:1439",
      .reads = {K::tensor_model_parallel_size, K::sequence_parallel},
-     .change =
-         [](Editor& e) {
-           if (e.facts().num(K::tensor_model_parallel_size) == 1) e.Set(K::sequence_parallel, false);
-         }},
+     .change = DropSequenceParallelAtTp1},
     {.id = "mlm.tp-overlap-needs-sp",
      .area = "tp-overlap",
      .at = {Phase::kCliValidate, 1442},

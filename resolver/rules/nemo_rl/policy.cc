@@ -1,4 +1,5 @@
 // What NeMo-RL's policy hands on to the config classes by itself (NVIDIA-NeMo/RL@7ea279abf).
+#include "resolver/rules/core/grid_util.h"
 #include "resolver/rules/core/packing_util.h"
 #include "resolver/rules/rule.h"
 
@@ -22,10 +23,7 @@ const Rule kRules[] = {
      .source = "NeMo-RL:nemo_rl/models/policy/workers/megatron_policy_worker.py:538; "
                "Megatron-Bridge:src/megatron/bridge/models/transformer_config.py:175",
      .reads = {K::tensor_model_parallel_size, K::sequence_parallel},
-     .change =
-         [](Editor& e) {
-           if (e.facts().num(K::tensor_model_parallel_size) == 1) e.Set(K::sequence_parallel, false);
-         }},
+     .change = DropSequenceParallelAtTp1},
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 // (volcengine/verl@b178a3cd5): what needs one shape cannot be used. And what it hands on to the config classes by
 // itself.
 #include "resolver/rules/core/graph_util.h"
+#include "resolver/rules/core/grid_util.h"
 #include "resolver/rules/core/packing_util.h"
 #include "resolver/rules/rule.h"
 
@@ -25,10 +26,7 @@ const Rule kRules[] = {
      .at = {Phase::kParse, 91},
      .source = "verl:verl/workers/config/engine.py:133",
      .reads = {K::tensor_model_parallel_size, K::sequence_parallel},
-     .change =
-         [](Editor& e) {
-           if (e.facts().num(K::tensor_model_parallel_size) == 1) e.Set(K::sequence_parallel, false);
-         }},
+     .change = DropSequenceParallelAtTp1},
     {.id = "verl.packed-no-cuda-graph",
      .area = "cuda-graph",
      .at = {Phase::kSchedule, 900},
