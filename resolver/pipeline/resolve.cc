@@ -75,7 +75,8 @@ absl::StatusOr<ResolvedPlan> Resolve(NormalizedIntent intent, const EvidenceSnap
   SettledPlan settled;
   settled.plan = std::move(decided);
   // A decision that was taken back may have been what the plan fitted by, so memory is weighed again.
-  for (int round = 0; round == 0 || (!settled.as_decided && round < kMostWeighed); ++round) {
+  int weighed = 0;
+  do {
     intent.findings.resize(asked_findings);
     placement = PlaceLayout(settled.plan.config, intent.env);
     estimate = Estimate(intent, derived.shape, placement, settled.plan.config, settled.plan.env);
@@ -84,7 +85,7 @@ absl::StatusOr<ResolvedPlan> Resolve(NormalizedIntent intent, const EvidenceSnap
     ReportMeasuredPeak(intent, estimate, &intent.findings);
     const Found found{open_fields, derived.missing_features, estimate.memory(), std::nullopt};
     settled = Settle(std::move(settled.plan), intent.env, found);
-  }
+  } while (!settled.as_decided && ++weighed < kMostWeighed);
   Environment env = intent.env;
   env.vars = settled.plan.env;  // from here on the environment is that of the launch
 
