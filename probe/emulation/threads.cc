@@ -153,14 +153,19 @@ void Body() {
   }
 }
 
+// To run `entry` on that stack when it is first switched to.
+void Prepare(char* stack, size_t bytes, void (*entry)(), ucontext_t* context) {
+  getcontext(context);
+  context->uc_stack.ss_sp = stack;
+  context->uc_stack.ss_size = bytes;
+  makecontext(context, entry, 0);
+}
+
 void MakeFibres(size_t threads) {
   while (now->fibres.size() < threads) {
     auto fibre = std::make_unique<Fibre>();
     fibre->stack = std::make_unique_for_overwrite<char[]>(kStackBytes);
-    getcontext(&fibre->context);
-    fibre->context.uc_stack.ss_sp = fibre->stack.get();
-    fibre->context.uc_stack.ss_size = kStackBytes;
-    makecontext(&fibre->context, Body, 0);
+    Prepare(fibre->stack.get(), kStackBytes, Body, &fibre->context);
     now->fibres.push_back(std::move(fibre));
   }
 }
@@ -206,10 +211,7 @@ std::unique_ptr<Block> TakeBlock() {
   }
   auto made = std::make_unique<Block>();
   made->piece_stack = std::make_unique_for_overwrite<char[]>(kPieceStackBytes);
-  getcontext(&made->piece_context);
-  made->piece_context.uc_stack.ss_sp = made->piece_stack.get();
-  made->piece_context.uc_stack.ss_size = kPieceStackBytes;
-  makecontext(&made->piece_context, Pieces, 0);
+  Prepare(made->piece_stack.get(), kPieceStackBytes, Pieces, &made->piece_context);
   return made;
 }
 
