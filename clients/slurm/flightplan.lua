@@ -193,9 +193,9 @@ local function breaker_of(who)
   return users[who]
 end
 
-local function pause_until(breaker, time, why)
-  breaker.resume = time
-  M.fault("flightplan: %s%s: no review for %d s, jobs are %s", breaker.whose, why, math.ceil(time - now()),
+local function pause_from(breaker, time, seconds, why)
+  breaker.resume = time + seconds
+  M.fault("flightplan: %s%s: no review for %d s, jobs are %s", breaker.whose, why, math.ceil(seconds),
           (M.conf.fail_closed and M.conf.mode == "enforce") and "refused" or "let through unchecked")
 end
 
@@ -221,10 +221,10 @@ local function account(breaker, start, answered, share, blamed)
   breaker.failed = answered and 0 or breaker.failed + 1
   if breaker.failed >= conf.failures and blamed then
     breaker.failed = conf.failures - 1 -- after the pause one more is enough
-    pause_until(breaker, time + conf.pause, string.format("%g reviews in a row failed", conf.failures))
+    pause_from(breaker, time, conf.pause, string.format("%g reviews in a row failed", conf.failures))
   elseif breaker.held >= share then
-    pause_until(breaker, breaker.window + conf.pause,
-                string.format("reviews took %.1f s of %g s", breaker.held, conf.pause))
+    pause_from(breaker, time, breaker.window + conf.pause - time,
+               string.format("reviews took %.1f s of %g s", breaker.held, conf.pause))
   end
 end
 
