@@ -110,10 +110,10 @@ std::string ProfileFolder();
 // In this process. `catalog_dir`: a folder with a site's *.yaml files, or empty.
 absl::StatusOr<std::unique_ptr<Backend>> MakeLocalBackend(const std::string& catalog_dir);
 
-// At `address`: HOST:PORT or unix:PATH. Every call has kServerDeadlineSeconds; nothing is sent before the first.
-// INVALID_ARGUMENT: see MakeChannel in remote_channel.h.
+// At `address`: HOST:PORT or unix:PATH. Every call has kServerDeadlineSeconds, or those below; nothing is sent before
+// the first. INVALID_ARGUMENT: see MakeChannel in remote_channel.h.
 inline constexpr int kServerDeadlineSeconds = 10;
-inline constexpr int kServerPlanSeconds = 120;  // of a search
+inline constexpr int kServerPlanSeconds = 120;  // of what may search, on a machine that others use too
 absl::StatusOr<std::unique_ptr<Backend>> MakeRemoteBackend(const std::string& address);
 
 }  // namespace cli

@@ -34,16 +34,16 @@ absl::Status FromRpc(const google::rpc::Status& error) {
   return status;
 }
 
-// The server's google.rpc.BadRequest travels on as the payload that the library in process would have given.
-absl::Status FromGrpc(const grpc::Status& status, const std::string& address) {
+// Of a call that had so many seconds. The server's google.rpc.BadRequest travels on as the payload that the library in
+// process would have given.
+absl::Status FromGrpc(const grpc::Status& status, const std::string& address, int seconds) {
   if (status.ok()) return absl::OkStatus();
   const auto code = static_cast<absl::StatusCode>(status.error_code());
   if (code == absl::StatusCode::kUnavailable) {
     return absl::UnavailableError(absl::StrCat("no answer from ", address, ": ", status.error_message()));
   }
   if (code == absl::StatusCode::kDeadlineExceeded) {
-    return absl::DeadlineExceededError(
-        absl::StrCat("no answer from ", address, " within ", kServerDeadlineSeconds, " s"));
+    return absl::DeadlineExceededError(absl::StrCat("no answer from ", address, " within ", seconds, " s"));
   }
   absl::Status result(code, status.error_message());
   google::rpc::Status details;
@@ -69,7 +69,7 @@ class RemoteBackend final : public Backend {
         timeline_(v1::TimelineService::NewStub(channel_)) {}
 
   absl::Status ResolveConfig(const v1::ResolveConfigRequest& request, v1::ResolveConfigResponse* response) override {
-    return Call(*resolver_, &v1::ResolverService::Stub::ResolveConfig, request, response);
+    return Call(*resolver_, &v1::ResolverService::Stub::ResolveConfig, request, response, kServerPlanSeconds);
   }
   absl::Status ValidateConfig(const v1::ValidateConfigRequest& request, v1::ValidateConfigResponse* response) override {
     return Call(*resolver_, &v1::ResolverService::Stub::ValidateConfig, request, response);
@@ -96,14 +96,14 @@ class RemoteBackend final : public Backend {
       done(index, answer.has_error() ? FromRpc(answer.error()) : absl::OkStatus(), answer.validate());
     }
     writer.join();
-    return FromGrpc(stream->Finish(), address_);
+    return FromGrpc(stream->Finish(), address_, kServerPlanSeconds);
   }
   absl::Status ConvertConfig(const v1::ConvertConfigRequest& request, v1::ConvertConfigResponse* response) override {
     return Call(*resolver_, &v1::ResolverService::Stub::ConvertConfig, request, response);
   }
   absl::Status DescribeTimeline(const v1::DescribeTimelineRequest& request,
                                 v1::DescribeTimelineResponse* response) override {
-    return Call(*timeline_, &v1::TimelineService::Stub::DescribeTimeline, request, response);
+    return Call(*timeline_, &v1::TimelineService::Stub::DescribeTimeline, request, response, kServerPlanSeconds);
   }
   // The verdict is known only after the answer, so it rides on a call of its own, the cheapest there is.
   absl::StatusOr<std::shared_ptr<const Catalog>> GetCatalog() override {
@@ -132,7 +132,7 @@ class RemoteBackend final : public Backend {
       if (event.has_result()) *result = std::move(*event.mutable_result());
       if (event.has_progress() && !progress(event.progress())) context.TryCancel();
     }
-    return FromGrpc(stream->Finish(), address_);
+    return FromGrpc(stream->Finish(), address_, kServerPlanSeconds);
   }
   absl::Status GetModel(const v1::GetModelRequest& request, v1::ModelSpec* response) override {
     return Call(*catalog_, &v1::CatalogService::Stub::GetModel, request, response);
@@ -181,7 +181,7 @@ class RemoteBackend final : public Backend {
       if (event.has_profile()) *profile = std::move(*event.mutable_profile());
       if (event.has_progress() && !progress(event.progress())) context.TryCancel();
     }
-    return FromGrpc(stream->Finish(), address_);
+    return FromGrpc(stream->Finish(), address_, kServerProbeSeconds);
   }
   absl::Status ImportProfile(const v1::HardwareProfile& profile, v1::HardwareProfile* stored) override {
     v1::ImportProfileRequest request;
@@ -209,11 +209,11 @@ class RemoteBackend final : public Backend {
  private:
   template <class Stub, class Request, class Response>
   absl::Status Call(Stub& stub, grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*),
-                    const Request& request, Response* response) {
+                    const Request& request, Response* response, int seconds = kServerDeadlineSeconds) {
     grpc::ClientContext context;
     AddToken(&context);
-    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(kServerDeadlineSeconds));
-    return FromGrpc((stub.*method)(&context, request, response), address_);
+    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(seconds));
+    return FromGrpc((stub.*method)(&context, request, response), address_, seconds);
   }
 
   const std::string address_;
