@@ -134,6 +134,12 @@ def path_of(thing, namespace="team-a"):
     return f"/apis/{thing['apiVersion']}/namespaces/{namespace}/{plural(thing)}"
 
 
+def all_stand_still(process):
+    """Whether every thread of it is stopped: a signal reaches those that run when the machine comes to it."""
+    states = [task.read_text().rpartition(")")[2].split()[0] for task in pathlib.Path(f"/proc/{process}/task").glob("*/stat")]
+    return set(states) == {"T"}
+
+
 def custom_resource(thing):
     """A definition under which the API server stores the kind as it is."""
     group, version = thing["apiVersion"].split("/")
@@ -189,8 +195,8 @@ class RealApiServer(unittest.TestCase):
         cls.api.made("POST", path, configuration)
         probe = obj("job")
         probe["metadata"] = {"name": "probe"}
-        cls.api.wait(lambda: "mark" in str(cls.api.call("POST", path_of(probe, mark) + "?dryRun=All", probe)[1].get("message")),
-                     "the webhook's configuration is not in force", 30)
+        cls.api.wait(lambda: f'"{mark}.flightplan.dev"' in str(cls.api.call("POST", path_of(probe, mark) + "?dryRun=All", probe)[1].get("message")),
+                     "the webhook's configuration is not in force")
 
     def create(self, kind, tp, namespace="team-a", query=""):
         thing = obj(kind, tp)
@@ -291,6 +297,7 @@ class RealApiServer(unittest.TestCase):
         self.addCleanup(self.install, self.door)
         self.door.process.send_signal(signal.SIGSTOP)
         try:
+            self.api.wait(lambda: all_stand_still(self.door.process.pid), "the webhook's threads run on", 30)
             return self.create("pytorchjob", 3)
         finally:
             self.door.process.send_signal(signal.SIGCONT)
@@ -303,7 +310,7 @@ class RealApiServer(unittest.TestCase):
 
     def test_a_late_answer_stops_the_job_where_the_site_wants_that(self):
         status, answer, _, name, _ = self.late("Fail")
-        self.assertEqual(status, 500)
+        self.assertEqual(status, 500, answer)
         self.assertIn('failed calling webhook "jobs.flightplan.dev"', answer["message"])
         self.assertFalse(self.stored("pytorchjob", name))
 
