@@ -24,11 +24,11 @@ export function ValueTable({ values }: { values: readonly ValueDifference[] }) {
     return { key: value.name, cells: [<code>{value.name}</code>, <code>{value.a ?? absent}</code>, <code>{value.b ?? absent}</code>, shown] };
   });
   return (
-    <>
+    <div class="differing">
       <DataTable caption="knobs that differ" columns={COLUMNS} rows={rows} />
       {hidden > 0 && (
         <label><input type="checkbox" checked={all.value} onChange={(event) => (all.value = event.currentTarget.checked)} /> and {hidden} that the stack sets by itself</label>
       )}
-    </>
+    </div>
   );
 }
