@@ -92,6 +92,7 @@ MANIFESTS = [
     ("probe/toolkit.txt", pip, "CUDA compiler of the probe (probe/toolkit.sh)"),
     ("clients/python/requirements-dev.txt", pip, "tests and generated code of the Python client"),
     ("tests/doors/pre_commit.txt", pip, "test of the pre-commit hook"),
+    ("clients/web/test/perfetto.txt", pip, "test of exported traces by Perfetto's own reader"),
     ("tests/stdio/requirements.txt", pip, "tests of flightplan mcp and lsp by the protocols' public clients"),
     ("clients/python/requirements-integrations.txt", pip, "tests of the NeMo-Run and SkyPilot plugins, only where asked for"),
     ("clients/go/go.sum", go, "Go client"),

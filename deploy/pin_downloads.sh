@@ -22,6 +22,7 @@ pin_python clients/python/requirements-dev.in
 pin_python clients/python/requirements-integrations.in
 pin_python tests/doors/pre_commit.in
 pin_python tests/stdio/requirements.in
+pin_python clients/web/test/perfetto.in
 pin_python probe/toolkit.in --no-deps
 
 for package in deploy/buf clients/typescript clients/web clients/vscode; do

@@ -65,7 +65,10 @@ npm_packages() {  # FOLDER
 }
 
 setup_typescript() { npm_packages clients/typescript; }
-setup_web() { npm_packages clients/web; }
+setup_web() {
+  npm_packages clients/web
+  python_environment perfetto "$root/clients/web/test/perfetto.txt"
+}
 
 setup_browser() {
   command -v chromium >/dev/null && return

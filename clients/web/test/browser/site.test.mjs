@@ -1,14 +1,12 @@
 // `flightplan site`: from a disk, and from a server that only knows files.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { createServer } from "node:http";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { extname, join, normalize } from "node:path";
+import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { photograph, violations, withPage } from "./browser.mjs";
-
-const TYPES = { ".html": "text/html", ".js": "text/javascript", ".css": "text/css" };
+import { serveFiles } from "./server.mjs";
 
 let folder;
 let files;
@@ -16,22 +14,12 @@ const bases = {};
 before(async () => {
   folder = mkdtempSync(join(tmpdir(), "flightplan-site-"));
   execFileSync(process.env.FLIGHTPLAN, ["site", folder]);
-  files = createServer((request, response) => {
-    try {
-      const path = normalize(decodeURIComponent(new URL(request.url, "http://x").pathname));
-      response.setHeader("Content-Type", TYPES[extname(path)] ?? "application/octet-stream");
-      response.end(readFileSync(join(folder, path)));
-    } catch {
-      response.statusCode = 404;
-      response.end();
-    }
-  });
-  await new Promise((resolve) => files.listen(0, "127.0.0.1", resolve));
+  files = await serveFiles(folder);
   bases.disk = `file://${folder}`;
-  bases.server = `http://127.0.0.1:${files.address().port}`;
+  bases.server = files.base;
 });
 after(() => {
-  files.close();
+  files.stop();
   rmSync(folder, { recursive: true, force: true });
 });
 
