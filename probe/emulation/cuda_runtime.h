@@ -3,11 +3,12 @@
 // by include path. It says whether results are right; it says nothing about time, and no profile can come of it.
 //
 // Work is queued on streams and runs at the next synchronisation, in a drawn order that events and streams allow
-// (streams.cc). The threads of a block are fibres that give way at barriers and warp operations (threads.cc); blocks
-// run one after the other. Whatever the hardware leaves open goes against the code: copies land late, or at once, or at
-// some poll; matrix instructions compute after everyone else had a turn. Several devices run in a drawn order, too, and
-// kernels may wait for each other half-way; a store to a peer's memory arrives when it is fenced, and else with
-// the end of the kernel. probe/emulation/mutations.py holds that it notices.
+// (streams.cc). The threads of a block are fibres that give way at barriers and warp operations (threads.cc). Blocks run
+// one after the other, but for those that reach their peers' memory: these are held here and there while others of
+// their launch come onto the chip and other kernels go on (blocks.cc). Whatever the hardware leaves open goes against
+// the code: copies land late, or at once, or at some poll; matrix instructions compute after everyone else had a turn.
+// Several devices run in a drawn order, too, and kernels may wait for each other half-way; a store to a peer's memory
+// arrives when it is fenced, and else with the end of the kernel. probe/emulation/mutations.py holds that it notices.
 #pragma once
 
 #include <algorithm>
@@ -186,6 +187,10 @@ void Barrier();
 void Pause();
 // The same, and to other kernels, of this device or of others, for what one of them has to do.
 void WaitForOther();
+// A point at which the hardware may delay the block for long, while others of its launch, other kernels and other devices
+// go on: whatever it has told until here, they may act on before it does anything more. For kernels without static
+// shared memory.
+void MayBeHeld();
 // A store to memory that may be a peer's: arrives with the thread's next FenceSystem, or else when the kernel ends.
 void StoreToPeer(std::function<void()> store);
 void FenceSystem();

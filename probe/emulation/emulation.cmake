@@ -8,8 +8,8 @@ target_compile_features(flightplan_fake_nccl PRIVATE cxx_std_20)
 target_include_directories(flightplan_fake_nccl PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}/..")
 target_link_libraries(flightplan_fake_nccl PRIVATE flightplan_warnings)
 set_target_properties(flightplan_fake_nccl PROPERTIES LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tests")
-add_executable(flightplan_probe_kernels_test emulation/kernels_test.cc emulation/team_test.cc emulation/runtime.cc emulation/streams.cc
-  emulation/threads.cc ${kernel_sources})
+add_executable(flightplan_probe_kernels_test emulation/kernels_test.cc emulation/team_test.cc emulation/blocks.cc
+  emulation/runtime.cc emulation/streams.cc emulation/threads.cc ${kernel_sources})
 target_include_directories(flightplan_probe_kernels_test BEFORE PRIVATE emulation)
 target_link_libraries(flightplan_probe_kernels_test PRIVATE flightplan_probe_core flightplan_fit GTest::gtest_main
   flightplan_warnings)
@@ -25,4 +25,4 @@ add_test(NAME probe/kernels_shuffled COMMAND flightplan_probe_kernels_test --gte
 add_test(NAME probe/mutations COMMAND Python3::Interpreter "${CMAKE_CURRENT_SOURCE_DIR}/emulation/mutations.py"
   "${CMAKE_BINARY_DIR}/compile_commands.json" "$<JOIN:$<TARGET_OBJECTS:flightplan_probe_kernels_test>,,>"
   "$<TARGET_FILE:flightplan_probe_core>,$<TARGET_FILE:flightplan_fit>,$<TARGET_FILE:GTest::gtest_main>,$<TARGET_FILE:GTest::gtest>")
-set_tests_properties(probe/mutations PROPERTIES LABELS slow TIMEOUT 1500 PROCESSORS 2)
+set_tests_properties(probe/mutations PROPERTIES LABELS slow TIMEOUT 3600 PROCESSORS 2)

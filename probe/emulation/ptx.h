@@ -14,6 +14,7 @@ inline void StorePeer(uint4* to, uint4 value) {
 }
 inline uint4 LoadPeer(const uint4* from) {
   emulation::MustReach(from);
+  emulation::MayBeHeld();
   return *from;
 }
 inline void FenceSystem() { emulation::FenceSystem(); }

@@ -2,6 +2,7 @@
 // does, is drawn at every step. So work that should wait for an event and does not will sooner or later run too early.
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <deque>
 #include <map>
 #include <memory>
@@ -156,8 +157,12 @@ std::vector<std::string> trace;
 
 namespace emulation {
 
+// FLIGHTPLAN_EMULATION_SEED: another draw of everything, to see whether a test hangs on one.
 std::mt19937& Dice() {
-  static std::mt19937 dice(1);
+  static std::mt19937 dice = [] {
+    const char* const seed = std::getenv("FLIGHTPLAN_EMULATION_SEED");
+    return std::mt19937(seed == nullptr ? 1 : static_cast<unsigned>(std::atoi(seed)));
+  }();
   return dice;
 }
 void SetSeed(unsigned seed) { Dice().seed(seed); }

@@ -324,5 +324,29 @@ TEST(SeveralDevices, StoresArriveWhenTheyAreFenced) {
   }
 }
 
+// A block that has started may be at its end before another one has stored anything, and after it has.
+TEST(SeveralDevices, BlocksOfALaunchAreOnTheChipTogether) {
+  cudaStream_t stream;
+  uint4* memory = nullptr;
+  ASSERT_EQ(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), cudaSuccess);
+  ASSERT_EQ(cudaMalloc(&memory, sizeof *memory), cudaSuccess);
+  std::set<std::vector<int>> met;  // blocks that had started when one ended, in the order of their ends
+  for (int run = 0; run < 40; ++run) {
+    int started = 0;
+    std::vector<int> at_ends;
+    ASSERT_EQ(emulation::Launch({.stream = stream, .blocks = dim3(2)},
+                                [&, memory] {
+                                  ++started;
+                                  StorePeer(memory, {});
+                                  at_ends.push_back(started);
+                                }),
+              cudaSuccess);
+    ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+    met.insert(at_ends);
+  }
+  EXPECT_EQ(met, (std::set<std::vector<int>>{{1, 2}, {2, 2}}));
+  cudaFree(memory);
+}
+
 }  // namespace
 }  // namespace flightplan::probe

@@ -1,4 +1,6 @@
 // The threads of a block as fibres of one thread of the host.
+#include "probe/emulation/thread_block.h"
+
 #include <setjmp.h>
 #include <ucontext.h>
 
@@ -7,7 +9,6 @@
 #include <cstdlib>
 #include <deque>
 #include <memory>
-#include <numeric>
 #include <random>
 #include <set>
 #include <utility>
@@ -22,10 +23,10 @@ dim3 blockDim(1), gridDim(1);
 namespace emulation {
 namespace {
 
-constexpr size_t kStackBytes = 128 << 10, kPieceStackBytes = 512 << 10;
-constexpr int kIdlePasses = 4'000'000;   // over a block in which threads only polled, until it counts as hung
-constexpr int kPatience = 8;             // such passes, until a kernel that polls for another one lets it go on
-constexpr uint64_t kOutsideNs = 50'000;  // what passes meanwhile
+constexpr size_t kStackBytes = 128 << 10, kAlign = 1024;
+constexpr int kIdlePasses = 4'000'000;  // over a block in which threads only polled, until it counts as hung
+constexpr int kPatience = 8;            // such passes, until a block that polls for another one lets it go on
+constexpr int kMostHolds = 3;           // of a block
 
 struct Deferred {
   std::vector<std::function<void()>> open;
@@ -74,7 +75,9 @@ struct Warp {
   uint64_t generation = 0;
 };
 
-struct Block {
+}  // namespace
+
+struct ThreadBlock {
   ucontext_t start{};
   jmp_buf scheduler{};
   std::vector<std::unique_ptr<Fibre>> fibres;
@@ -82,28 +85,27 @@ struct Block {
   std::vector<char> shared;
   unsigned char* shared_begin = nullptr;
   const std::function<void()>* kernel = nullptr;
-  size_t threads = 0, current = 0;
+  uint3 index = {};
+  std::vector<size_t> turns;
+  size_t threads = 0, left = 0, current = 0, shared_bytes = 0;
   size_t at_barrier = 0;
   uint64_t barrier = 0;
+  int idle = 0;          // passes in which threads only polled
   bool polled = false;   // a thread gave way without waiting for anything
   bool tainted = false;  // unfenced writes were handed on at a barrier
   std::vector<Landing> landings;
   std::vector<std::function<void()>> late_stores;  // to peers, that only the end of the kernel sends on
-  bool waits_for_other = false;                    // a thread polls for what another kernel does
-  // The piece of work as a whole, which may wait half-way for another one.
-  std::unique_ptr<char[]> piece_stack;
-  ucontext_t piece_context{}, outside{};
-  const std::function<void()>* piece = nullptr;  // null: it is at its end
-  int device = 0;
-  uint3 thread_index = {}, block_index = {};  // of where it waits
-  dim3 block_size{1}, grid_size{1};
+  bool waits_for_other = false;                    // a thread polls for what another block or kernel does
+  bool held = false;
+  int holds = 0, points_until_hold = 0;
 };
-// A kernel runs block by block, but several kernels may be under way: those that wait for another one.
-std::vector<std::unique_ptr<Block>> unused_blocks;
-Block* now = nullptr;  // of the kernel that runs
+
+namespace {
+
+std::vector<std::unique_ptr<ThreadBlock>> unused_blocks;
+ThreadBlock* now = nullptr;  // the one that runs
 uint64_t now_ns = 0;
 Order order_of_threads = Order::kForward;
-bool queues_alone = false;
 
 constexpr int kMostPolls = 300, kMostMatrixTurns = 3;
 
@@ -153,19 +155,11 @@ void Body() {
   }
 }
 
-// To run `entry` on that stack when it is first switched to.
-void Prepare(char* stack, size_t bytes, void (*entry)(), ucontext_t* context) {
-  getcontext(context);
-  context->uc_stack.ss_sp = stack;
-  context->uc_stack.ss_size = bytes;
-  makecontext(context, entry, 0);
-}
-
 void MakeFibres(size_t threads) {
   while (now->fibres.size() < threads) {
     auto fibre = std::make_unique<Fibre>();
     fibre->stack = std::make_unique_for_overwrite<char[]>(kStackBytes);
-    Prepare(fibre->stack.get(), kStackBytes, Body, &fibre->context);
+    PrepareStack(fibre->stack.get(), kStackBytes, Body, &fibre->context);
     now->fibres.push_back(std::move(fibre));
   }
 }
@@ -177,67 +171,26 @@ std::vector<size_t> Turns() {
   return turns;
 }
 
-// Lets other kernels go on. The piece has a stack of its own, so that kernels may wait for each other in any order.
-void WaitOutside() {
-  Block* mine = now;
-  mine->waits_for_other = false;
-  mine->thread_index = threadIdx;
-  mine->block_index = blockIdx;
-  mine->block_size = blockDim;
-  mine->grid_size = gridDim;
-  now_ns += kOutsideNs;
-  swapcontext(&mine->piece_context, &mine->outside);
-  threadIdx = mine->thread_index;
-  blockIdx = mine->block_index;
-  blockDim = mine->block_size;
-  gridDim = mine->grid_size;
-}
+// At the first of the points where a block may be held, or after a number of them of any magnitude: there are as many
+// as there are stores.
+int DrawPoints() { return Draw(2) == 0 ? 0 : Draw(1 << Draw(13)); }
 
-// Pieces of work one after the other.
-void Pieces() {
-  for (;;) {
-    Block* mine = now;
-    (*mine->piece)();
-    mine->piece = nullptr;
-    swapcontext(&mine->piece_context, &mine->outside);
-  }
-}
-
-std::unique_ptr<Block> TakeBlock() {
-  if (!unused_blocks.empty()) {
-    std::unique_ptr<Block> taken = std::move(unused_blocks.back());
-    unused_blocks.pop_back();
-    return taken;
-  }
-  auto made = std::make_unique<Block>();
-  made->piece_stack = std::make_unique_for_overwrite<char[]>(kPieceStackBytes);
-  Prepare(made->piece_stack.get(), kPieceStackBytes, Pieces, &made->piece_context);
-  return made;
-}
-
-void RunOne(const std::vector<size_t>& turns) {
-  size_t left = now->threads;
-  for (int idle = 0; left > 0;) {
-    bool ran = false;
-    now->polled = false;
-    for (const size_t i : turns) {
-      Fibre& fibre = *now->fibres[i];
-      if (fibre.done || (fibre.waits_for != nullptr && *fibre.waits_for == fibre.seen)) continue;
-      fibre.waits_for = nullptr;
-      now->current = i;
-      threadIdx = {static_cast<unsigned>(i), 0, 0};
-      Resume(fibre);
-      ran = true;
-      if (fibre.done) --left;
-    }
-    if (!ran) Fault("threads wait at a barrier or a warp operation that others have left out");
-    idle = now->polled ? idle + 1 : 0;
-    if (idle > kIdlePasses) Fault("threads poll for something that does not happen");
-    if (now->waits_for_other && idle >= kPatience) WaitOutside();
+void CheckAtItsEnd() {
+  if (!now->landings.empty()) Fault("a block ended while copies into its memory were on their way");
+  const int64_t offset = now->shared_begin - reinterpret_cast<unsigned char*>(now->shared.data());
+  for (size_t i = static_cast<size_t>(offset) + now->shared_bytes; i < now->shared.size(); ++i) {
+    if (now->shared[i] != 0) Fault("a write behind the shared memory");
   }
 }
 
 }  // namespace
+
+void PrepareStack(char* stack, size_t bytes, void (*entry)(), ucontext_t* context) {
+  getcontext(context);
+  context->uc_stack.ss_sp = stack;
+  context->uc_stack.ss_size = bytes;
+  makecontext(context, entry, 0);
+}
 
 void Fault(const char* what) {
   std::fprintf(stderr, "emulated CUDA: block %u, thread %u: %s\n", blockIdx.x, threadIdx.x, what);
@@ -245,65 +198,68 @@ void Fault(const char* what) {
 }
 
 void SetOrder(Order order) { order_of_threads = order; }
+bool AnyOrderOfBlocks() { return order_of_threads == Order::kShuffled; }
 
-void RunBlocks(dim3 blocks, dim3 threads, size_t shared_bytes, const std::function<void()>& kernel) {
-  if (threads.x == 0 || threads.x > 1024 || blocks.x == 0 || blocks.x > 0x7fffffff) Fault("no such grid");
-  if (shared_bytes > kSharedBytesPerBlock) Fault("more shared memory than a block may have");
-  gridDim = blocks;
-  blockDim = threads;
-  now->threads = threads.x;
+ThreadBlock* StartBlock(unsigned index, size_t threads, size_t shared_bytes, const std::function<void()>& kernel) {
+  if (unused_blocks.empty()) unused_blocks.push_back(std::make_unique<ThreadBlock>());
+  now = unused_blocks.back().release();
+  unused_blocks.pop_back();
+  now->threads = now->left = threads;
   now->kernel = &kernel;
-  now->warps.assign((now->threads + 31) / 32, {});
-  MakeFibres(now->threads);
-  constexpr size_t kAlign = 1024;
+  now->warps.assign((threads + 31) / 32, {});
+  MakeFibres(threads);
+  now->shared_bytes = shared_bytes;
   now->shared.assign(shared_bytes + 2 * kAlign, 0);
   const size_t offset = kAlign - reinterpret_cast<uintptr_t>(now->shared.data()) % kAlign;
   now->shared_begin = reinterpret_cast<unsigned char*>(now->shared.data() + offset);
-  std::vector<unsigned> order(blocks.x);
-  std::iota(order.begin(), order.end(), 0u);
-  if (order_of_threads == Order::kShuffled) std::shuffle(order.begin(), order.end(), Dice());
-  for (const unsigned b : order) {
-    blockIdx = {b, 0, 0};
-    std::memset(now->shared_begin, 0xff, shared_bytes);
-    for (size_t i = 0; i < now->threads; ++i) {
-      now->fibres[i]->done = false;
-      now->fibres[i]->waits_for = nullptr;
-    }
-    now->at_barrier = 0;
-    now->tainted = false;
-    RunOne(Turns());
-    if (!now->landings.empty()) Fault("a block ended while copies into its memory were on their way");
-    for (size_t i = offset + shared_bytes; i < now->shared.size(); ++i) {
-      if (now->shared[i] != 0) Fault("a write behind the shared memory");
-    }
+  std::memset(now->shared_begin, 0xff, shared_bytes);
+  for (size_t i = 0; i < threads; ++i) {
+    now->fibres[i]->done = false;
+    now->fibres[i]->waits_for = nullptr;
   }
-  for (const auto& store : std::exchange(now->late_stores, {})) store();
+  now->index = {index, 0, 0};
+  now->turns = Turns();
+  now->at_barrier = 0;
+  now->idle = now->holds = 0;
+  now->points_until_hold = DrawPoints();
+  now->tainted = now->held = now->waits_for_other = false;
+  return now;
 }
 
-bool RunPiece(int device, const std::function<void()>& work, void** half_way) {
-  std::unique_ptr<Block> mine(static_cast<Block*>(std::exchange(*half_way, nullptr)));
-  if (mine == nullptr) {
-    mine = TakeBlock();
-    mine->device = device;
-    mine->piece = &work;
+Stop GoOn(ThreadBlock* block) {
+  now = block;
+  blockIdx = now->index;
+  while (now->left > 0) {
+    bool ran = false;
+    now->polled = false;
+    for (const size_t i : now->turns) {
+      Fibre& fibre = *now->fibres[i];
+      if (fibre.done || (fibre.waits_for != nullptr && *fibre.waits_for == fibre.seen)) continue;
+      fibre.waits_for = nullptr;
+      now->current = i;
+      threadIdx = {static_cast<unsigned>(i), 0, 0};
+      Resume(fibre);
+      ran = true;
+      if (fibre.done) --now->left;
+      if (std::exchange(now->held, false)) return Stop::kHeld;
+    }
+    if (!ran) Fault("threads wait at a barrier or a warp operation that others have left out");
+    now->idle = now->polled ? now->idle + 1 : 0;
+    if (now->idle > kIdlePasses) Fault("threads poll for something that does not happen");
+    if (now->idle >= kPatience && std::exchange(now->waits_for_other, false)) return Stop::kWaits;
   }
-  now = mine.get();
-  swapcontext(&now->outside, &now->piece_context);
-  now = nullptr;
-  if (mine->piece != nullptr) {
-    *half_way = mine.release();
-    return false;
-  }
-  unused_blocks.push_back(std::move(mine));
-  return true;
+  CheckAtItsEnd();
+  return Stop::kDone;
 }
 
-int RunningDevice() { return now->device; }
+std::vector<std::function<void()>> EndBlock(ThreadBlock* block) {
+  unused_blocks.emplace_back(block);
+  return std::exchange(block->late_stores, {});
+}
+
+void PassTime(uint64_t ns) { now_ns += ns; }
 
 void* SharedMemory() { return now->shared_begin; }
-
-bool QueuesAlone() { return queues_alone; }
-void SetQueuesAlone(bool alone) { queues_alone = alone; }
 
 void Barrier() {
   now->tainted |= Me().unfenced;
@@ -329,8 +285,20 @@ void WaitForOther() {
   Pause();
 }
 
-void StoreToPeer(std::function<void()> store) { Me().to_peers.push_back(std::move(store)); }
+void MayBeHeld() {
+  if (now->holds == kMostHolds || --now->points_until_hold >= 0) return;
+  ++now->holds;
+  now->points_until_hold = DrawPoints();
+  now->held = true;
+  GiveWay();
+}
+
+void StoreToPeer(std::function<void()> store) {
+  MayBeHeld();
+  Me().to_peers.push_back(std::move(store));
+}
 void FenceSystem() {
+  MayBeHeld();
   for (const auto& store : std::exchange(Me().to_peers, {})) store();
 }
 
