@@ -19,7 +19,7 @@ import tempfile
 
 PROBE = pathlib.Path(__file__).resolve().parent.parent
 TMA, WGMMA, OWN = "gemm_tma.cu", "gemm_hopper.cu", "gemm.cu"
-GEMM_TESTS = "Gemms.*:*/ceilings*"
+GEMM_TESTS = "GemmsTest.*:*/ceilings*"
 TEAM_TESTS = "TeamTest.EveryRank*"
 # name, file of probe/kernels, what is replaced (once), by what, the tests that run
 MUTATIONS = [
