@@ -18,7 +18,7 @@ terminal_packages=(
 server_packages=(
   prometheus-cpp-dev libboost-dev libgoogle-perftools-dev  # metrics, HTTP (Beast), the allocator
   zlib1g-dev                                                # gzip at the port for browsers
-  libsqlite3-dev libpq-dev                                       # the evidence store
+  libsqlite3-dev libpq-dev                                       # the evidence store; Nsight Systems' reports
   advancecomp                                                    # packs the wheel
 )
 test_packages=(

@@ -1,4 +1,5 @@
-// What a run may have left: read as a log, as an event file and as a trace, in two pieces and in one, which must agree.
+// What a run may have left: read as a log, as an event file, as a trace and as a snapshot of memory, in two pieces and
+// in one, which must agree.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -6,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "resolver/runlog/event_file.h"
 #include "resolver/runlog/line_splitter.h"
+#include "resolver/runlog/memory_snapshot.h"
 #include "resolver/runlog/run_log.h"
 #include "resolver/runlog/step_statistics.h"
 #include "resolver/runlog/trace.h"
@@ -71,6 +73,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   Tell("paths", trace.exposed_by_path.size());
   if (trace.kernels != ReadPieces<TraceReader>(text, cut).Summary().kernels) __builtin_trap();
   if (!(trace.idle_us >= 0) || !(trace.exposed_us >= -1e-3 * trace.span_us - 1)) __builtin_trap();
+  if (const absl::StatusOr<MemorySnapshot> snapshot = ReadMemorySnapshot(text); snapshot.ok()) {
+    Tell("events", static_cast<size_t>(snapshot->events));
+    if (!(snapshot->allocated >= 0) || !(snapshot->peak >= 0)) __builtin_trap();
+  }
   return 0;
 }
 

@@ -239,8 +239,8 @@ int RunObserve(Arguments args, Context& context) {
   Compared compared;
   if (const auto exit = JudgeLaunch(command, options, read->log, **backend, context, &compared)) return *exit;
   const bool has_launch = !compared.name.empty();
-  const Observation o =
-      Observe(std::move(read->log), has_launch ? &compared.answer : nullptr, GpuCount(compared.request), read->trace);
+  const Observation o = Observe(std::move(read->log), has_launch ? &compared.answer : nullptr,
+                                GpuCount(compared.request), read->trace, read->snapshot);
   ObservePage page{.observation = o,
                    .input = path == "-" ? "standard input" : path,
                    .launch = compared.name,

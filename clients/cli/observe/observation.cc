@@ -24,6 +24,7 @@ constexpr double kOtherFormula = 0.03;  // by more, and they are counted by anot
 constexpr double kUneven = 0.20;        // the 90th percentile over the 10th
 constexpr double kGib = 1024.0 * 1024 * 1024;
 constexpr double kSmallMemory = 0.03;  // differences below are within what the allocator rounds
+constexpr double kMostUnknown = 0.05;  // of a snapshot's peak: with more of it causes would mislead
 constexpr double kSmallStep = 0.03;    // differences below are those of repeated runs
 constexpr double kMostOfIt = 0.6;      // of a difference: where it "is"
 constexpr size_t kMostMismatches = 12;
@@ -115,6 +116,15 @@ std::optional<v1::Range> RateOf(double rate, const v1::Range& time) {
 
 std::optional<double> Positive(double value) { return value > 0 ? std::optional<double>(value) : std::nullopt; }
 
+std::optional<v1::Range> Point(double value) {
+  if (value <= 0) return std::nullopt;
+  v1::Range range;
+  range.set_value(value);
+  range.set_low(value);
+  range.set_high(value);
+  return range;
+}
+
 double TokensOf(const Observation& o) {
   if (o.steps.tokens > 0) return o.steps.tokens;
   const double seconds = o.steps.median_ms / 1e3;
@@ -196,6 +206,22 @@ const MemoryReport* FullestRank(const RunLog& log) {
   return fullest != nullptr && fullest->max_allocated > 0 ? fullest : nullptr;
 }
 
+// What the peak of a snapshot was for, where the stacks behind its blocks say so.
+void AddCauses(const v1::StageMemory* stage, int index, Observation* o) {
+  const MemorySnapshot& snapshot = o->snapshot;
+  if (snapshot.peak <= 0 || snapshot.of(MemoryCause::kUnknown) > kMostUnknown * snapshot.peak) return;
+  const double built = snapshot.of(MemoryCause::kParametersAndGradients),
+               optimizer = snapshot.of(MemoryCause::kOptimizerState);
+  const auto add = [&](const char* name, double measured, double forecast) {
+    o->figures.push_back({name, Point(forecast), Positive(measured), index});
+  };
+  const bool known = stage != nullptr;
+  const double states = known ? PartBytes(*stage, {"parameters", "gradients", "optimizer_state"}) : 0;
+  add("parameter_and_gradient_bytes", built, known ? PartBytes(*stage, {"parameters", "gradients"}) : 0);
+  add("optimizer_state_bytes", optimizer, known ? PartBytes(*stage, {"optimizer_state"}) : 0);
+  add("step_bytes", snapshot.peak - built - optimizer, known ? stage->allocated_bytes().value() - states : 0);
+}
+
 void AddAllocated(Observation* o) {
   const v1::Estimate& estimate = o->launch.estimate();
   const MemoryReport* const report = FullestRank(o->log);
@@ -214,6 +240,7 @@ void AddAllocated(Observation* o) {
   }
   if (stage != nullptr) allocated.forecast = RangeOf(stage->allocated_bytes());
   o->figures.push_back(allocated);
+  AddCauses(stage, allocated.stage, o);
   if (report == nullptr || stage == nullptr || report->allocated <= 0) return;
   o->figures.push_back(StatesOf(*report, *stage, allocated.stage));
   if (!allocated.at_least && allocated.stage >= 0) ExplainMemory(*report, *stage, o);
@@ -262,15 +289,6 @@ double WallRatio(const v1::Estimate& estimate, std::initializer_list<const char*
     if (it != estimate.wall_ratios().end()) ratio += it->second;
   }
   return ratio;
-}
-
-std::optional<v1::Range> Point(double value) {
-  if (value <= 0) return std::nullopt;
-  v1::Range range;
-  range.set_value(value);
-  range.set_low(value);
-  range.set_high(value);
-  return range;
 }
 
 // Names the part of the step that most of its difference is in. `measured`, `forecast`: of the part, in microseconds.
@@ -340,11 +358,12 @@ std::optional<Value> PrintedValue(Knob knob, const std::string& printed) {
   return value.ok() ? std::optional<Value>(*std::move(value)) : std::nullopt;
 }
 
-Observation Observe(RunLog log, const v1::ValidateConfigResponse* launch, int64_t gpu_count,
-                    const TraceSummary& trace) {
+Observation Observe(RunLog log, const v1::ValidateConfigResponse* launch, int64_t gpu_count, const TraceSummary& trace,
+                    const MemorySnapshot& snapshot) {
   Observation o;
   o.log = std::move(log);
   o.trace = trace;
+  o.snapshot = snapshot;
   o.steps = StatisticsOf(o.log);
   o.has_launch = launch != nullptr;
   const int64_t ran_on = ArgumentSize(o.log, "world_size");

@@ -9,6 +9,7 @@
 #include "flightplan/v1/resolver_service.pb.h"
 #include "resolver/plan/knob.h"
 #include "resolver/plan/value.h"
+#include "resolver/runlog/memory_snapshot.h"
 #include "resolver/runlog/run_log.h"
 #include "resolver/runlog/step_statistics.h"
 #include "resolver/runlog/trace.h"
@@ -20,7 +21,7 @@ enum class Inside { kUnknown, kInside, kAbove, kBelow };
 // One figure, forecast and measured. Nothing: not said.
 struct ComparedFigure {
   std::string name;  // "step_time_us", "flops_per_second_per_gpu", "tokens_per_second_per_gpu", "allocated_bytes",
-                     // "compute_ratio" ...
+                     // "compute_ratio", "activation_bytes" ...
   std::optional<v1::Range> forecast;
   std::optional<double> measured;
   int stage = -1;             // pipeline stage that it is about; -1: the whole run
@@ -41,6 +42,7 @@ struct Observation {
   RunLog log;
   StepStatistics steps;
   TraceSummary trace;
+  MemorySnapshot snapshot;
   v1::ValidateConfigResponse launch;  // of the launch, or of the run's own arguments
   bool has_launch = false;            // something was judged
   std::vector<ValueMismatch> mismatches;
@@ -57,7 +59,7 @@ struct Observation {
 
 // `gpu_count`: 0 where nobody said.
 Observation Observe(RunLog log, const v1::ValidateConfigResponse* launch, int64_t gpu_count,
-                    const TraceSummary& trace = {});
+                    const TraceSummary& trace = {}, const MemorySnapshot& snapshot = {});
 
 // A printed argument as the knob's value: Python's lists without brackets and quotes. Nothing: it does not suit the
 // knob, as an object that Python prints.

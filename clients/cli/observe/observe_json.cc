@@ -179,6 +179,21 @@ void WriteTrace(const TraceSummary& trace, Writer* w) {
   w->End();
 }
 
+void WriteSnapshot(const MemorySnapshot& snapshot, Writer* w) {
+  if (!snapshot.any()) return;
+  w->Begin("snapshot");
+  w->Whole("device", snapshot.device);
+  w->Real("allocated_bytes", snapshot.allocated);
+  w->Real("reserved_bytes", snapshot.reserved);
+  if (snapshot.peak > 0) w->Real("peak_bytes", snapshot.peak);
+  w->Whole("events", snapshot.events);
+  w->Whole("out_of_memory", snapshot.out_of_memory);
+  w->Begin("by_cause_bytes");
+  for (size_t i = 0; i < kMemoryCauses; ++i) w->Real(Name(static_cast<MemoryCause>(i)), snapshot.by_cause[i]);
+  w->End();
+  w->End();
+}
+
 void WriteMismatches(const Observation& o, Writer* w) {
   w->BeginList("mismatches");
   for (const ValueMismatch& m : o.mismatches) {
@@ -229,6 +244,7 @@ std::string RenderObserveJson(const ObservePage& page) {
   WriteFigures(o, &w);
   WriteRun(o, &w);
   WriteTrace(o.trace, &w);
+  WriteSnapshot(o.snapshot, &w);
   WriteMemory(o.log, &w);
   WriteMismatches(o, &w);
   WriteList("causes", o.causes, &w);

@@ -51,6 +51,9 @@ std::string Label(const ComparedFigure& figure) {
   if (figure.name == "tokens_per_second_per_gpu") return "tokens/s a GPU";
   if (figure.name == "device_bytes") return "on the device";
   if (figure.name == "states_bytes") return "  between steps";
+  if (figure.name == "parameter_and_gradient_bytes") return "  weights, gradients";
+  if (figure.name == "optimizer_state_bytes") return "  optimizer state";
+  if (figure.name == "step_bytes") return "  activations, buffers";
   if (figure.name == "optimizer_us") return "optimizer";
   if (figure.name == "compute_ratio") return "compute, traced";
   if (figure.name == "exposed_communication_ratio") return "communication, waiting";
@@ -224,6 +227,20 @@ std::string TraceText(const Observation& o) {
                       paths.empty() ? "" : "; exposed: ", absl::StrJoin(paths, ", "));
 }
 
+// "peak 61.2 GiB: optimizer state 20.1, forward 30.2 ..." of the largest GPU.
+std::string SnapshotText(const MemorySnapshot& snapshot) {
+  if (!snapshot.any()) return "";
+  const double total = snapshot.peak > 0 ? snapshot.peak : snapshot.allocated;
+  std::vector<std::string> parts;
+  for (size_t i = 0; i < kMemoryCauses; ++i) {
+    if (snapshot.by_cause[i] <= 0) continue;
+    parts.push_back(absl::StrCat(absl::StrReplaceAll(Name(static_cast<MemoryCause>(i)), {{"_", " "}}), " ",
+                                 GibNumber(snapshot.by_cause[i])));
+  }
+  return absl::StrCat(snapshot.peak > 0 ? "at its peak " : "without history; when taken ", GibNumber(total),
+                      " GiB: ", absl::StrJoin(parts, ", "), snapshot.out_of_memory > 0 ? "; it ran out of memory" : "");
+}
+
 std::string MismatchText(const ValueMismatch& m) {
   return absl::StrCat(m.name, ": launch ", m.launch, ", run ", m.run);
 }
@@ -295,6 +312,7 @@ std::string RenderObservePage(const ObservePage& page, const Terminal& terminal)
   out += Line("taken from", BasisText(o), terminal);
   if (const std::string run = RunText(o); !run.empty()) out += Line("run", run, terminal);
   if (const std::string traced = TraceText(o); !traced.empty()) out += Line("trace", traced, terminal);
+  if (const std::string held = SnapshotText(o.snapshot); !held.empty()) out += Line("snapshot", held, terminal);
   out += CompareLines(page, terminal);
   for (const std::string& fault : page.faults) out += Line("not read", fault, terminal);
   if (page.verbose) out += RankLines(o, terminal);

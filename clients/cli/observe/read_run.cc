@@ -12,9 +12,12 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "clients/cli/observe/nsys_report.h"
 #include "resolver/base/status_macros.h"
+#include "resolver/runlog/pickle.h"
 #include "service/local/input_file.h"
 
 namespace flightplan::cli {
@@ -23,15 +26,19 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr size_t kPieceBytes = size_t{1} << 18;
-constexpr size_t kHeadBytes = 12;  // that show what a file is
+constexpr size_t kHeadBytes = 16;  // that show what a file is
+constexpr absl::string_view kSqliteHead("SQLite format 3\0", 16);
+constexpr absl::string_view kNsysReport = ".nsys-rep";
+constexpr int64_t kMostRank = int64_t{1} << 24;
 constexpr auto kPoll = std::chrono::milliseconds(200);
 
 bool LooksLikeRunOutput(absl::string_view name) {
   absl::ConsumeSuffix(&name, ".gz");
   if (absl::StrContains(name, "tfevents")) return true;
   if (absl::StrContains(name, "trace") && absl::EndsWith(name, ".json")) return true;
+  if (absl::StrContains(name, "snapshot") && absl::EndsWith(name, ".pickle")) return true;
   if (name == "stdout" || name == "stderr") return true;
-  constexpr absl::string_view kEnds[] = {".log", ".out", ".err", ".txt", ".csv"};
+  constexpr absl::string_view kEnds[] = {".log", ".out", ".err", ".txt", ".csv", ".sqlite", kNsysReport};
   return std::any_of(std::begin(kEnds), std::end(kEnds),
                      [name](absl::string_view end) { return absl::EndsWith(name, end); });
 }
@@ -64,7 +71,55 @@ void AddFault(const std::string& path, const RunFileReader& reader, RunRead* rea
   }
 }
 
+// The rank that Megatron writes into a snapshot's name: "snapshot_3.pickle", "snapshot_oom_rank_3.pickle". -1: none.
+int64_t RankOfSnapshot(const std::string& path) {
+  absl::string_view name = path;
+  absl::ConsumeSuffix(&name, ".gz");
+  absl::ConsumeSuffix(&name, ".pickle");
+  const size_t digits = name.size() - std::min(name.size(), name.find_last_not_of("0123456789") + 1);
+  int64_t rank = -1;
+  const bool marked = digits > 0 && digits < name.size() && absl::StrContains("_-k", name[name.size() - digits - 1]);
+  return marked && absl::SimpleAtoi(name.substr(name.size() - digits), &rank) && rank < kMostRank ? rank : -1;
+}
+
+// What PyTorch's allocator held is what a report of its rank would say.
+void TakeSnapshot(const std::string& path, const MemorySnapshot& snapshot, RunRead* read) {
+  if (!snapshot.any()) return;
+  RunLog log;
+  MemoryReport& report = log.ranks[RankOfSnapshot(path)];
+  report.rank = RankOfSnapshot(path);
+  if (snapshot.out_of_memory == 0) report.allocated = snapshot.allocated;  // else not between two steps
+  report.max_allocated = snapshot.peak;
+  report.reserved = snapshot.reserved;
+  log.out_of_memory = snapshot.out_of_memory;
+  Merge(log, &read->log);
+  if (std::max(snapshot.peak, snapshot.allocated) > std::max(read->snapshot.peak, read->snapshot.allocated)) {
+    read->snapshot = snapshot;
+  }
+}
+
+// Reads the file where it is one of Nsight Systems, which no reader of pieces can; false: it is none.
+bool TakeNsysReport(const std::string& path, absl::string_view begin, RunRead* read) {
+  if (path == "-" || (!IsSqliteFile(begin) && !absl::EndsWith(path, kNsysReport))) return false;
+  ++read->files;
+  if (!IsSqliteFile(begin)) {
+    read->faults.push_back(absl::StrCat(FileName(path), ": not read; convert it by `nsys export --type sqlite ",
+                                        FileName(path), "`, and name the file"));
+    return true;
+  }
+  absl::StatusOr<NsysReport> report = ReadNsysReport(path);
+  if (!report.ok()) {
+    read->faults.push_back(absl::StrCat(FileName(path), ": not read: ", report.status().message()));
+    return true;
+  }
+  for (const std::string& part : report->not_read) read->faults.push_back(absl::StrCat(FileName(path), ": ", part));
+  if (!read->trace.any()) read->trace = std::move(report->work);
+  return true;
+}
+
 }  // namespace
+
+bool IsSqliteFile(absl::string_view begin) { return absl::StartsWith(begin, kSqliteHead); }
 
 absl::StatusOr<std::vector<std::string>> RunFiles(const std::string& path) {
   std::error_code error;
@@ -83,6 +138,8 @@ absl::StatusOr<std::vector<std::string>> RunFiles(const std::string& path) {
 }
 
 RunFileReader::Kind RunFileReader::KindOf(absl::string_view begin) {
+  if (IsSqliteFile(begin)) return Kind::kDatabase;
+  if (Pickle::Recognises(begin)) return Kind::kSnapshot;
   if (EventFileReader::Recognises(begin)) return Kind::kEvents;
   return TraceReader::Recognises(begin) ? Kind::kTrace : Kind::kText;
 }
@@ -93,6 +150,11 @@ bool RunFileReader::Shows(absl::string_view begin) {
 }
 
 void RunFileReader::Take(absl::string_view bytes) {
+  if (kind_ == Kind::kDatabase) return;
+  if (kind_ == Kind::kSnapshot) {
+    if (pickle_.size() <= Pickle::kMostBytes) pickle_.append(bytes.data(), bytes.size());
+    return;
+  }
   if (kind_ == Kind::kEvents) return events_.Push(bytes);
   if (kind_ == Kind::kTrace) return trace_.Push(bytes);
   splitter_.Push(bytes, [this](absl::string_view line, bool complete) { reader_.Add(line, complete); });
@@ -126,7 +188,18 @@ void RunFileReader::Finish() {
     kind_ = KindOf(begin_);
     Take(std::exchange(begin_, std::string()));
   }
+  if (kind_ == Kind::kSnapshot) ReadSnapshot();
   splitter_.Finish([this](absl::string_view line, bool complete) { reader_.Add(line, complete); });
+}
+
+void RunFileReader::ReadSnapshot() {
+  absl::StatusOr<MemorySnapshot> snapshot = ReadMemorySnapshot(pickle_);
+  if (snapshot.ok()) {
+    snapshot_ = *std::move(snapshot);
+  } else {
+    snapshot_fault_ = absl::StrCat("not read: ", snapshot.status().message());
+  }
+  pickle_ = std::string();
 }
 
 RunLog RunFileReader::Log() {
@@ -137,7 +210,9 @@ RunLog RunFileReader::Log() {
 }
 
 std::string RunFileReader::fault() const {
+  if (kind_ == Kind::kDatabase) return "an SQLite file is read only as it is: unpack it, and name the file";
   if (inflater_ != nullptr && inflater_->broken()) return "damaged: what follows was not read";
+  if (!snapshot_fault_.empty()) return snapshot_fault_;
   if (events_.broken()) return "a record's checksum is wrong: what follows was not read";
   if (trace_.full()) return absl::StrCat("more than ", TraceReader::kMostKernels, " kernels: the rest was not read");
   if (full()) return absl::StrCat("larger than ", kMostRunBytes >> 30, " GiB: the rest was not read");
@@ -154,14 +229,16 @@ absl::StatusOr<RunRead> ReadRun(const std::vector<std::string>& paths, const Kee
   for (const std::string& path : paths) {
     FLIGHTPLAN_ASSIGN_OR_RETURN(service::InputFile file, service::InputFile::Open(path));
     RunFileReader reader;
-    for (;;) {
-      FLIGHTPLAN_ASSIGN_OR_RETURN(const size_t count, file.Read(piece.data(), piece.size()));
-      if (count == 0 || reader.full() || !keep(reader.reader())) break;
+    FLIGHTPLAN_ASSIGN_OR_RETURN(size_t count, file.Read(piece.data(), piece.size()));
+    if (TakeNsysReport(path, absl::string_view(piece.data(), count), &read)) continue;
+    while (count > 0 && !reader.full() && keep(reader.reader())) {
       reader.Push(absl::string_view(piece.data(), count));
+      FLIGHTPLAN_ASSIGN_OR_RETURN(count, file.Read(piece.data(), piece.size()));
     }
     reader.Finish();
     AddFault(path, reader, &read);
     Merge(reader.Log(), &read.log);
+    TakeSnapshot(path, reader.Snapshot(), &read);
     if (!read.trace.any()) read.trace = reader.Trace();
     ++read.files;
   }

@@ -1,4 +1,5 @@
-// Reads what a run left in files: its logs, TensorBoard's event files, a trace of PyTorch's profiler; packed or not.
+// Reads what a run left in files: its logs, TensorBoard's event files, a trace of PyTorch's profiler, snapshots of
+// PyTorch's allocator, each packed or not; and Nsight Systems' report, exported to SQLite.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +15,7 @@
 #include "clients/cli/observe/inflate.h"
 #include "resolver/runlog/event_file.h"
 #include "resolver/runlog/line_splitter.h"
+#include "resolver/runlog/memory_snapshot.h"
 #include "resolver/runlog/run_log.h"
 #include "resolver/runlog/trace.h"
 
@@ -24,8 +26,9 @@ inline constexpr int kDeepestRunFolder = 4;
 inline constexpr uint64_t kMostRunBytes = uint64_t{64} << 30;  // of one file, unpacked: one that never ends ends here
 
 // The files of a run below `path`, by name: itself, "-" for standard input, or of a folder those that look like logs or
-// event files or traces (*.log, *.out, *.err, *.txt, *.csv, stdout, stderr, events.out.tfevents.*, *trace*.json; .gz
-// behind any). Links are not followed. Errors are INVALID_ARGUMENT and name the path.
+// event files or traces (*.log, *.out, *.err, *.txt, *.csv, stdout, stderr, events.out.tfevents.*, *trace*.json,
+// *snapshot*.pickle; .gz behind any; *.sqlite, *.nsys-rep). Links are not followed. Errors are INVALID_ARGUMENT and
+// name the path.
 absl::StatusOr<std::vector<std::string>> RunFiles(const std::string& path);
 
 // One file as it arrives, of whatever kind its first bytes show.
@@ -37,13 +40,14 @@ class RunFileReader {
 
   RunLog Log();
   TraceSummary Trace() const { return trace_.Summary(); }
+  const MemorySnapshot& Snapshot() const { return snapshot_; }
   const RunLogReader& reader() const { return reader_; }
   bool full() const { return bytes_ > kMostRunBytes; }
   // Why not all of it was read; empty: it was.
   std::string fault() const;
 
  private:
-  enum class Kind { kUnknown, kText, kPacked, kEvents, kTrace };
+  enum class Kind { kUnknown, kText, kPacked, kEvents, kTrace, kSnapshot, kDatabase };
 
   static Kind KindOf(absl::string_view begin);
   // Whether the kind can be told of what is there.
@@ -51,12 +55,16 @@ class RunFileReader {
   void Take(absl::string_view bytes);
 
   void TakeUnpacked(absl::string_view bytes);
+  void ReadSnapshot();
 
   std::string head_;  // first bytes as they came
   std::optional<bool> packed_;
   Kind kind_ = Kind::kUnknown;
   std::string begin_;  // first bytes, unpacked, until the kind is known
   std::unique_ptr<Inflater> inflater_;
+  std::string pickle_;  // a snapshot is read as a whole
+  MemorySnapshot snapshot_;
+  std::string snapshot_fault_;
   EventFileReader events_;
   TraceReader trace_;
   LineSplitter splitter_;
@@ -67,7 +75,8 @@ class RunFileReader {
 // What is read, and what to say about it.
 struct RunRead {
   RunLog log;
-  TraceSummary trace;  // of the first rank's that is there
+  TraceSummary trace;       // of the first rank's that is there
+  MemorySnapshot snapshot;  // of the rank with the highest peak
   size_t files = 0;
   std::vector<std::string> faults;  // "run.log.gz: damaged: what follows was not read"
 };
