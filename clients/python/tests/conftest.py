@@ -20,6 +20,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Address of a server that serves as long as the tests run."""
     log = tmp_path_factory.mktemp("server") / "log"
     command = [str(BINARY), "serve", "--listen=127.0.0.1:0", "--http_listen=", "--drain_delay=0s"]
+    command.append(f"--evidence_store=sqlite:{log.parent / 'evidence.db'}")
     with log.open("wb") as stderr, subprocess.Popen(command, stderr=stderr) as process:
         try:
             for _ in range(400):

@@ -119,3 +119,79 @@ def test_skypilot_lets_pass_what_is_no_training(sky: Any) -> None:
 
     user_request = sky.UserRequest(task, sky.Config(), AdminPolicyRequestName.CLUSTER_LAUNCH)
     assert apply(user_request).task is task
+
+
+def iterations(ms: float) -> str:
+    return "".join(
+        f" iteration {i:8d}/     100 | elapsed time per iteration (ms): {ms:.1f} | "
+        "global batch size:   128 | lm loss: 2.0E+00 |\n"
+        for i in range(1, 12)
+    )
+
+
+LAUNCH = (
+    "--num-layers 24 --hidden-size 1024 --num-attention-heads 16 --seq-length 4096 --max-position-embeddings 4096 "
+    "--micro-batch-size 1 --global-batch-size 128 --bf16 --train-iters 10 --lr 1e-4 --mock-data "
+    "--tokenizer-type NullTokenizer --vocab-size 32000"
+)
+
+
+def test_nemo_run_observes_the_run_of_its_script(nemo: Any, tmp_path: Any, logged: list[str]) -> None:
+    training = tmp_path / "pretrain_gpt.py"
+    training.write_text(f"print({iterations(4000)!r}, flush=True)\n")
+    script = nemo.Script(path=str(training), args=LAUNCH.split(), entrypoint="python")
+    gate = plugin(gpu="h100-sxm", target="megatron-lm")
+    assert gate.observe() is None  # nothing ran yet
+    with nemo.Experiment("observed", base_dir=str(tmp_path)) as made:
+        made.add(script, executor=nemo.LocalExecutor(ntasks_per_node=1), plugins=[gate])
+        made.run(detach=False, tail_logs=False)
+    seen = gate.observe()
+    assert seen is not None
+    assert seen.matches_launch, seen.answer["mismatches"]
+    assert seen.step_time_seconds == pytest.approx(4.0)
+    assert any(line.startswith("step_time_us: measured 4e+06, forecast") for line in logged), logged
+
+
+def test_what_ran_is_reported_where_a_server_is_named(nemo: Any, tmp_path: Any, logged: list[str]) -> None:
+    log = tmp_path / "run.log"
+    log.write_text(iterations(4000))
+    gate = plugin(gpu="h100-sxm", target="megatron-lm", model="qwen3-1.7b", server="127.0.0.1:1")
+    script = nemo.Script(path="pretrain.py", args=LAUNCH.split(), entrypoint="python")
+    gate.setup(script, nemo.LocalExecutor(ntasks_per_node=8))
+    assert gate.observe(log) is not None
+    assert any(line.startswith("not reported: ") for line in logged), logged
+    assert gate.observe(tmp_path / "none.log") is None
+    assert any(line.startswith("not observed: ") for line in logged)
+
+
+def test_a_report_arrives(nemo: Any, server: str, tmp_path: Any, logged: list[str]) -> None:
+    log = tmp_path / "run.log"
+    log.write_text(iterations(4000))
+    gate = plugin(gpu="h100-sxm", target="megatron-lm", model="qwen3-1.7b", cluster="test", server=server)
+    gate.setup(nemo.Script(path="pretrain_gpt.py", args=LAUNCH.split(), entrypoint="python"), nemo.LocalExecutor())
+    assert gate.observe(log) is not None
+    assert f"reported to {server}: step_time_us" in logged
+
+
+def test_skypilot_observes_the_last_job(sky: Any, tmp_path: Any, monkeypatch: Any, logged: list[str]) -> None:
+    from flightplan.integrations import skypilot
+
+    task = request(sky, LAUNCH).task
+    for job, ms in (("9", 9000), ("10", 4000)):
+        (tmp_path / job).mkdir()
+        (tmp_path / job / "run.log").write_text(iterations(ms))
+    asked: list[Any] = []
+
+    def download_logs(cluster: str, jobs: Any) -> dict[str, str]:
+        asked.append((cluster, jobs))
+        return {job: str(tmp_path / job) for job in ("9", "10")}
+
+    monkeypatch.setattr(sky, "download_logs", download_logs)
+    seen = skypilot.observe(task, "mine")
+    assert seen is not None
+    assert asked == [("mine", None)]
+    assert seen.step_time_seconds == pytest.approx(4.0)
+    assert seen.matches_launch
+    assert seen.figures["step_time_us"].forecast is not None
+    monkeypatch.setattr(sky, "download_logs", lambda cluster, jobs: {})
+    assert skypilot.observe(task, "mine", 3) is None

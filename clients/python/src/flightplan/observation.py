@@ -98,8 +98,48 @@ def observe(
         ServerNotStarted: The program is not on this machine.
         subprocess.TimeoutExpired: It took longer than `timeout` seconds.
     """
-    command = [str(find_binary()), "observe", "--format", "json"]
-    for flag, value in (("--launch", launch), ("--gpu", gpu), ("--gpus", gpus), ("--target", target)):
+    flags = (("--launch", launch), ("--gpu", gpu), ("--gpus", gpus), ("--target", target), ("--format", "json"))
+    return Observation(json.loads(_run(log, flags, timeout)))
+
+
+def report(
+    log: str | os.PathLike[str],
+    *,
+    launch: str | os.PathLike[str] | None = None,
+    gpu: str | None = None,
+    gpus: int | None = None,
+    target: str | None = None,
+    model: str,
+    cluster: str | None = None,
+    server: str | None = None,
+    timeout: float = _TIMEOUT_SECONDS,
+) -> tuple[Mapping[str, Any], ...]:
+    """What a run printed as measurements for the evidence store, sent to `server`; None: to nobody.
+
+    They hold figures, layout, knobs and versions, no path and no host. `model` is the model's name in the catalogue.
+
+    Raises:
+        ValueError: A file cannot be read, a name is not known, or there is nothing to report; the message says which.
+        ServerNotStarted: The program is not on this machine.
+        subprocess.TimeoutExpired: It took longer than `timeout` seconds.
+    """
+    flags = (
+        ("--launch", launch),
+        ("--gpu", gpu),
+        ("--gpus", gpus),
+        ("--target", target),
+        ("--model", model),
+        ("--cluster", cluster),
+        ("--server", server),
+    )
+    page = _run(log, flags, timeout, "--report")
+    return tuple(json.loads(line) for line in page.decode().splitlines() if line.startswith("{"))
+
+
+def _run(log: str | os.PathLike[str], flags: Sequence[tuple[str, Any]], timeout: float, *switches: str) -> bytes:
+    """The output of `flightplan observe`; a flag without a value is left out."""
+    command = [str(find_binary()), "observe", *switches]
+    for flag, value in flags:
         if value is not None:
             command.append(f"{flag}={os.fspath(value) if isinstance(value, os.PathLike) else value}")
     path = os.fspath(log)
@@ -112,4 +152,4 @@ def observe(
     )
     if done.returncode not in (_OK, _ANOTHER_RUN):
         raise ValueError(done.stderr.decode(errors="replace").split("\nusage: ")[0].strip())
-    return Observation(json.loads(done.stdout))
+    return done.stdout

@@ -1,13 +1,17 @@
-"""What the launchers' plugins share: judge, warn or refuse, and let pass what cannot be judged."""
+"""What the launchers' plugins share: judge, warn or refuse before a run, and say what it did after it."""
 
 from __future__ import annotations
 
 import logging
+import os
+import subprocess
+import tempfile
 from typing import Literal, Sequence, get_args
 
 from flightplan.client import Client
 from flightplan.errors import RpcError, ServerNotStarted
 from flightplan.findings import errors
+from flightplan.observation import Observation, observe, report
 from flightplan.plan import Report
 from flightplan.v1 import resolver_service_pb2
 
@@ -57,3 +61,49 @@ def judge(
     if mode == "enforce":
         report.check()
     return report
+
+
+def look_back(
+    logs: str | os.PathLike[str],
+    launch: str,
+    *,
+    target: str,
+    gpu: str | None,
+    gpus: int | None,
+    model: str | None,
+    cluster: str | None,
+    server: str | None,
+) -> Observation | None:
+    """What the run printed beside its forecast, after logging it; None where it could not be read.
+
+    `launch` is the text that was judged before. With `model`, and where it is a run of that launch, the figures go to
+    the evidence store of `server`; without a server they go nowhere.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        script = os.path.join(folder, "launch.sh")
+        with open(script, "w", encoding="utf-8") as file:
+            file.write(launch)
+        try:
+            seen = observe(logs, launch=script, gpu=gpu, gpus=gpus, target=target)
+        except (ValueError, OSError, ServerNotStarted, subprocess.TimeoutExpired) as error:
+            log.warning("not observed: %s", error)
+            return None
+        log.info("%s", seen)
+        for figure in seen.figures.values():
+            if figure.measured is not None and figure.forecast is not None:
+                pair = (figure.measured, figure.forecast)
+                log.info("%s: measured %.4g, forecast %.4g, %s", figure.name, *pair, figure.verdict)
+        for cause in seen.causes:
+            log.info("%s", cause)
+        if seen.next_knobs:
+            log.info("next: %s", " ".join(f"{name}={value}" for name, value in seen.next_knobs.items()))
+        if model is not None and server is not None and seen.matches_launch:
+            try:
+                rows = report(
+                    logs, launch=script, gpu=gpu, gpus=gpus, target=target, model=model, cluster=cluster, server=server
+                )
+            except (ValueError, OSError, ServerNotStarted, subprocess.TimeoutExpired) as error:
+                log.warning("not reported: %s", error)
+            else:
+                log.info("reported to %s: %s", server, ", ".join(row["metric"] for row in rows))
+        return seen

@@ -1,9 +1,12 @@
-"""A SkyPilot admin policy: the `run` text of a task is judged before anything is provisioned.
+"""A SkyPilot admin policy: the `run` text of a task is judged before anything is provisioned; and what its job did.
 
 admin_policy: flightplan.integrations.skypilot.FlightplanPolicy
 
 in SkyPilot's config. Settings are environment variables of its server: FLIGHTPLAN_SERVER, FLIGHTPLAN_TARGET (default
-megatron-lm), FLIGHTPLAN_MODE (shadow, warn, enforce; default enforce), FLIGHTPLAN_FAIL_CLOSED=1.
+megatron-lm), FLIGHTPLAN_MODE (shadow, warn, enforce; default enforce), FLIGHTPLAN_FAIL_CLOSED=1. After the run, where
+the task was launched:
+
+    flightplan.integrations.skypilot.observe(task, "my-cluster", job_id)
 """
 
 from __future__ import annotations
@@ -13,7 +16,8 @@ from typing import Any, cast
 
 import sky
 
-from flightplan.integrations._gate import Mode, judge, log
+from flightplan.integrations._gate import Mode, judge, log, look_back
+from flightplan.observation import Observation
 
 # SkyPilot's accelerators by the catalogue's names; of others only the count is used.
 _GPUS = {
@@ -24,6 +28,9 @@ _GPUS = {
     "GB200": "gb200-nvl72",
     "H20": "h20",
 }
+
+
+_TARGET = "megatron-lm"
 
 
 class FlightplanPolicy(sky.AdminPolicy):  # type: ignore[misc, unused-ignore]
@@ -38,7 +45,7 @@ class FlightplanPolicy(sky.AdminPolicy):  # type: ignore[misc, unused-ignore]
             judge(
                 task.run,
                 mode=cast(Mode, os.environ.get("FLIGHTPLAN_MODE", "enforce")),
-                target=os.environ.get("FLIGHTPLAN_TARGET", "megatron-lm"),
+                target=os.environ.get("FLIGHTPLAN_TARGET", _TARGET),
                 gpu=_GPUS.get(name),
                 gpus=count * (task.num_nodes or 1) or None,
                 server=None,
@@ -47,6 +54,43 @@ class FlightplanPolicy(sky.AdminPolicy):  # type: ignore[misc, unused-ignore]
         else:
             log.info("not judged: the task's run is no text")
         return sky.MutatedUserRequest(task, user_request.skypilot_config)
+
+
+def observe(
+    task: Any,
+    cluster: str,
+    job_id: int | None = None,
+    *,
+    target: str = _TARGET,
+    model: str | None = None,
+    server: str | None = None,
+) -> Observation | None:
+    """What a job of the task printed, beside its forecast, logged; None where it could not be read.
+
+    SkyPilot brings the job's logs (None: the last job's) from the cluster to this machine, where they are read. With
+    `model`, the model's name in the catalogue, and a `server` its figures are reported to that server's evidence.
+    """
+    if not isinstance(task.run, str):
+        log.info("not observed: the task's run is no text")
+        return None
+    jobs = None if job_id is None else [str(job_id)]
+    folders = sky.download_logs(cluster, jobs)
+    if not folders:
+        log.info("not observed: %s has no logs of it", cluster)
+        return None
+    name, count = _accelerator(task)
+    # Job ids are numbers, written down: the last one is the largest.
+    folder = folders[max(folders, key=lambda job: (len(job), job))]
+    return look_back(
+        os.path.expanduser(folder),
+        task.run,
+        target=target,
+        gpu=_GPUS.get(name),
+        gpus=count * (task.num_nodes or 1) or None,
+        model=model,
+        cluster=cluster,
+        server=server,
+    )
 
 
 def _accelerator(task: Any) -> tuple[str, int]:
