@@ -5,13 +5,16 @@
 #include <iterator>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/strip.h"
 
 namespace flightplan {
 namespace {
 
 // Suffixes that say what a model was trained on, not what it is.
-constexpr absl::string_view kTrainings[] = {"base", "bf16", "chat", "hf", "instruct", "it", "pt", "thinking"};
+constexpr absl::string_view kTrainings[] = {"base", "bf16", "chat", "hf", "instruct", "it", "nvfp4", "pt", "thinking"};
+// What Meta put before Llama's names until its repositories were renamed.
+constexpr absl::string_view kPrefix = "meta-llama-";
 
 bool IsDate(absl::string_view part) {
   return part.size() == 4 &&
@@ -28,6 +31,7 @@ std::string ShapeName(absl::string_view name) {
     if (!IsDate(last) && std::find(std::begin(kTrainings), std::end(kTrainings), last) == std::end(kTrainings)) break;
     shape.resize(dash);
   }
+  if (absl::StartsWith(shape, kPrefix)) shape.erase(0, kPrefix.find('-') + 1);
   return shape;
 }
 

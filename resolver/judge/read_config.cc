@@ -90,6 +90,11 @@ void UseNamedModel(const Catalog& catalog, const Environment& env, Reading* read
   if (StackOf(env).hf_models) {  // whose tokenizer stands in the same folder
     knobs.push_back({Knob::vocab_size, Value(named.model->vocab_size), {}, Origin::kModel});
     reading->knowledge.shown.insert(Knob::vocab_size);
+    // The classes have no field for the stack of Mamba and its kin: the provider is given it beside them.
+    if (const auto& pattern = named.model->hybrid_layer_pattern; pattern.has_value()) {
+      knobs.push_back({Knob::hybrid_layer_pattern, Value(*pattern), {}, Origin::kModel});
+      reading->knowledge.shown.insert(Knob::hybrid_layer_pattern);
+    }
   }
   parsed.knobs.insert(parsed.knobs.begin(), knobs.begin(), knobs.end());
   reading->knowledge.model_named = true;
