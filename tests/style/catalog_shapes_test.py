@@ -14,6 +14,7 @@ from sources import ROOT
 CATALOG = ROOT / "resolver/catalog"
 STEP, MEASURED, MEMORY, RELEASES = "step_rates.yaml", "measured_rates.yaml", "memory.yaml", "releases.yaml"
 DERIVATIVES, IMAGES, LOG_LINES, RECIPES = "derivatives.yaml", "images.yaml", "log_lines.yaml", "perf_recipes.tsv"
+VERL_KEYS = "../stacks/verl/keys.tsv"
 
 
 def generate(script, texts, outputs, *more):
@@ -21,8 +22,8 @@ def generate(script, texts, outputs, *more):
     with tempfile.TemporaryDirectory() as folder:
         root = pathlib.Path(folder)
         for name, text in texts.items():
-            (root / name).write_text(text)
-        arguments = [root / name for name in (*texts, *outputs)]
+            (root / pathlib.Path(name).name).write_text(text)
+        arguments = [root / pathlib.Path(name).name for name in (*texts, *outputs)]
         done = subprocess.run([sys.executable, CATALOG / script, *arguments, *more], text=True, stderr=subprocess.PIPE,
                               check=False)
         return done.returncode, done.stderr
@@ -37,7 +38,7 @@ class Shapes(unittest.TestCase):
                 self.assertIn(good, texts[name])
                 code, stderr = generate(script, {**texts, name: texts[name].replace(good, bad, 1)}, outputs, *more)
                 self.assertEqual(code, 1)
-                self.assertIn(f"{name}: ", stderr)
+                self.assertIn(f"{pathlib.Path(name).name}: ", stderr)
                 self.assertIn(said, stderr)
 
     def test_rates(self):
@@ -108,6 +109,13 @@ class Shapes(unittest.TestCase):
             (RECIPES, '["mixed_precision=bf16_mixed"', '"mixed_precision=bf16_mixed"', "overrides: must be JSON"),
             (RECIPES, "deepseek_v3_pretrain_1024gpu_h100_bf16_config", "zeta_pretrain_1024gpu_h100_bf16_config",
              "must come after 'zeta_pretrain_1024gpu_h100_bf16_config'")))
+
+    def test_keys_of_verl(self):
+        self.hold("gen_verl.py", (VERL_KEYS,), ("keys.cc",), (
+            (VERL_KEYS, "path\tkind", "path\tkinds", "the columns must be path, kind"),
+            (VERL_KEYS, "trainer.nnodes\tvalue", "trainer.nnodes\tvalues", "kind: must be one of map, null, value"),
+            (VERL_KEYS, "trainer.nnodes\tvalue", "trainer..nnodes\tvalue", "path: must be a key's path"),
+            (VERL_KEYS, "trainer.nnodes\tvalue", "trainer.a\tvalue", "must come after 'trainer.n_gpus_per_node'")))
 
 
 if __name__ == "__main__":
