@@ -25,6 +25,7 @@ absl::string_view Name(MemoryCause cause);  // "optimizer_state"
 // In bytes, of the GPU with the most; blocks rounded up as the allocator rounds them.
 struct MemorySnapshot {
   int64_t device = 0;
+  int64_t rank = -1;                                // of whom it is; -1: not said
   double allocated = 0;                             // when it was taken
   double reserved = 0;                              // in segments, then
   double peak = 0;                                  // while the history lasted; 0: there is none

@@ -20,9 +20,8 @@
 namespace flightplan::cli {
 namespace {
 
-// Tables and columns as the export documents them:
-// https://docs.nvidia.com/nsight-systems/UserGuide/index.html#sqlite-schema-reference. A table without rows is left
-// out.
+// Tables and columns as the export documents them, which makes a table only where it has rows:
+// https://docs.nvidia.com/nsight-systems/2021.5/nsys-exporter/exported_data.html.
 constexpr char kKernels[] = "CUPTI_ACTIVITY_KIND_KERNEL";
 constexpr char kGraphs[] = "CUPTI_ACTIVITY_KIND_GRAPH_TRACE";  // graphs as a whole: --cuda-graph-trace=graph
 constexpr char kCopies[] = "CUPTI_ACTIVITY_KIND_MEMCPY";

@@ -207,19 +207,26 @@ const MemoryReport* FullestRank(const RunLog& log) {
 }
 
 // What the peak of a snapshot was for, where the stacks behind its blocks say so.
-void AddCauses(const v1::StageMemory* stage, int index, Observation* o) {
+void AddCauses(Observation* o) {
   const MemorySnapshot& snapshot = o->snapshot;
   if (snapshot.peak <= 0 || snapshot.of(MemoryCause::kUnknown) > kMostUnknown * snapshot.peak) return;
-  const double built = snapshot.of(MemoryCause::kParametersAndGradients),
-               optimizer = snapshot.of(MemoryCause::kOptimizerState);
+  const v1::Estimate& estimate = o->launch.estimate();
+  const int index = static_cast<int>(StageOfRank(*o, snapshot.rank));
+  const v1::StageMemory* const own = index < 0 ? nullptr : StageOf(estimate, index);
+  const v1::StageMemory* const stage = own != nullptr ? own : Fullest(estimate, &v1::StageMemory::allocated_bytes);
+  const auto part = [stage](std::initializer_list<absl::string_view> names) {
+    return stage == nullptr ? 0 : PartBytes(*stage, names);
+  };
+  const double built = snapshot.of(MemoryCause::kParametersAndGradients);
+  const double optimizer = snapshot.of(MemoryCause::kOptimizerState);
+  const double forecast_built = part({"parameters", "gradients"}), forecast_optimizer = part({"optimizer_state"});
+  const double peak = stage == nullptr ? 0 : stage->allocated_bytes().value();
   const auto add = [&](const char* name, double measured, double forecast) {
     o->figures.push_back({name, Point(forecast), Positive(measured), index});
   };
-  const bool known = stage != nullptr;
-  const double states = known ? PartBytes(*stage, {"parameters", "gradients", "optimizer_state"}) : 0;
-  add("parameter_and_gradient_bytes", built, known ? PartBytes(*stage, {"parameters", "gradients"}) : 0);
-  add("optimizer_state_bytes", optimizer, known ? PartBytes(*stage, {"optimizer_state"}) : 0);
-  add("step_bytes", snapshot.peak - built - optimizer, known ? stage->allocated_bytes().value() - states : 0);
+  add("parameter_and_gradient_bytes", built, forecast_built);
+  add("optimizer_state_bytes", optimizer, forecast_optimizer);
+  add("step_bytes", snapshot.peak - built - optimizer, peak - forecast_built - forecast_optimizer);
 }
 
 void AddAllocated(Observation* o) {
@@ -240,7 +247,7 @@ void AddAllocated(Observation* o) {
   }
   if (stage != nullptr) allocated.forecast = RangeOf(stage->allocated_bytes());
   o->figures.push_back(allocated);
-  AddCauses(stage, allocated.stage, o);
+  AddCauses(o);
   if (report == nullptr || stage == nullptr || report->allocated <= 0) return;
   o->figures.push_back(StatesOf(*report, *stage, allocated.stage));
   if (!allocated.at_least && allocated.stage >= 0) ExplainMemory(*report, *stage, o);

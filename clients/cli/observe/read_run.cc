@@ -86,8 +86,9 @@ int64_t RankOfSnapshot(const std::string& path) {
 void TakeSnapshot(const std::string& path, const MemorySnapshot& snapshot, RunRead* read) {
   if (!snapshot.any()) return;
   RunLog log;
-  MemoryReport& report = log.ranks[RankOfSnapshot(path)];
-  report.rank = RankOfSnapshot(path);
+  const int64_t rank = RankOfSnapshot(path);
+  MemoryReport& report = log.ranks[rank];
+  report.rank = rank;
   if (snapshot.out_of_memory == 0) report.allocated = snapshot.allocated;  // else not between two steps
   report.max_allocated = snapshot.peak;
   report.reserved = snapshot.reserved;
@@ -95,6 +96,7 @@ void TakeSnapshot(const std::string& path, const MemorySnapshot& snapshot, RunRe
   Merge(log, &read->log);
   if (std::max(snapshot.peak, snapshot.allocated) > std::max(read->snapshot.peak, read->snapshot.allocated)) {
     read->snapshot = snapshot;
+    read->snapshot.rank = rank;
   }
 }
 
