@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "resolver/derive/placement.h"
-#include "resolver/derive/steady_passes.h"
 #include "resolver/plan/pipeline_layout.h"
 
 namespace flightplan {
@@ -97,7 +96,8 @@ RankContents ContentsOf(const ChunkContents& chunk) {
   return own;
 }
 
-StageLayout MakeStageLayout(int pp, int vpp, std::vector<ChunkContents> chunks) {
+StageLayout MakeStageLayout(int pp, int vpp, std::vector<ChunkContents> chunks, StageLayout known) {
+  if (known.pp == pp && known.vpp == vpp && known.chunks == chunks) return known;
   StageLayout layout{pp, vpp, std::move(chunks), {}, {}, {}};
   const auto same = [&](int a, int b) {
     for (int j = 0; j < vpp; ++j) {
@@ -105,22 +105,28 @@ StageLayout MakeStageLayout(int pp, int vpp, std::vector<ChunkContents> chunks) 
     }
     return true;
   };
+  size_t at = 0;  // of layout.contents: the rank's own
   for (int rank = 0; rank < pp; ++rank) {
-    if (rank == 0 || !same(rank, rank - 1)) layout.distinct_ranks.push_back(rank);
+    if (rank > 0 && same(rank, rank - 1)) {
+      ++layout.contents[at].ranks_alike;
+      continue;
+    }
+    layout.distinct_ranks.push_back(rank);
     const RankContents own = ContentsOf(layout, rank);
-    const auto known = std::find_if(layout.contents.begin(), layout.contents.end(),
+    const auto alike = std::find_if(layout.contents.begin(), layout.contents.end(),
                                     [&](const RankContents& other) { return SameContents(own, other); });
-    if (known == layout.contents.end()) {
+    at = static_cast<size_t>(alike - layout.contents.begin());
+    if (alike == layout.contents.end()) {
       layout.contents.push_back(own);
     } else {
-      ++known->ranks_alike;
+      ++alike->ranks_alike;
     }
   }
-  layout.steady = SteadyPassesOf(layout);
   return layout;
 }
 
-StageLayout StagesOfSizes(const ModelShape& shape, int pp, int vpp, const std::vector<int64_t>& sizes) {
+StageLayout StagesOfSizes(const ModelShape& shape, int pp, int vpp, const std::vector<int64_t>& sizes,
+                          StageLayout known) {
   std::vector<ChunkContents> chunks(sizes.size());
   int64_t next = 0;
   for (size_t i = 0; i < sizes.size(); ++i) {
@@ -130,17 +136,18 @@ StageLayout StagesOfSizes(const ModelShape& shape, int pp, int vpp, const std::v
   chunks.front().embedding = true;
   chunks.back().loss = true;
   chunks.back().mtp_depths = static_cast<uint8_t>(std::min<int64_t>(shape.mtp_depths, 255));
-  return MakeStageLayout(pp, vpp, std::move(chunks));
+  return MakeStageLayout(pp, vpp, std::move(chunks), std::move(known));
 }
 
-StageLayout StagesOf(const ModelShape& shape, const Config& config) {
+StageLayout StagesOf(const ModelShape& shape, const Config& config, StageLayout known) {
   const int64_t ranks = std::min(SizeOf(config, K::pipeline_model_parallel_size), kMaxStages);
   int64_t virtual_stages = SizeOf(config, K::virtual_pipeline_model_parallel_size);
   const Value& written = config.Get(K::pipeline_model_parallel_layout);
   if (!written.is_none() && ranks > 1) {
     const PipelineLayout layout = ParsePipelineLayout(written, ranks);
     if (layout.fault == PipelineLayout::Fault::kNone && layout.Count('t') == shape.num_layers) {
-      return MakeStageLayout(static_cast<int>(ranks), static_cast<int>(layout.virtual_size), FromLayout(shape, layout));
+      return MakeStageLayout(static_cast<int>(ranks), static_cast<int>(layout.virtual_size), FromLayout(shape, layout),
+                             std::move(known));
     }
   }
   const std::vector<int64_t> rank_sizes = RankSizes(shape.num_layers, ranks, config);
@@ -155,7 +162,7 @@ StageLayout StagesOf(const ModelShape& shape, const Config& config) {
     // A size that does not divide is a rule's finding; here the first chunks take the rest.
     for (int64_t size : rank_sizes) sizes.push_back(size / virtual_stages + (j < size % virtual_stages ? 1 : 0));
   }
-  return StagesOfSizes(shape, static_cast<int>(ranks), static_cast<int>(virtual_stages), sizes);
+  return StagesOfSizes(shape, static_cast<int>(ranks), static_cast<int>(virtual_stages), sizes, std::move(known));
 }
 
 }  // namespace flightplan

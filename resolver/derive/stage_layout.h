@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "resolver/derive/shape.h"
@@ -54,7 +55,8 @@ struct StageLayout {
   // Ranks that can be the fullest: the first of each run of equal ranks. Earlier ranks hold more microbatches.
   std::vector<int> distinct_ranks;
   std::vector<RankContents> contents;  // of all ranks, equal ones once
-  SteadyPasses steady;
+  // What the forecast of a step asks for, where it was worked out beforehand (KeepSteadyPasses); follows from the chunks.
+  std::shared_ptr<const SteadyPasses> steady;
   const ChunkContents& chunk(int rank, int virtual_stage) const {
     return chunks[static_cast<size_t>(virtual_stage) * static_cast<size_t>(pp) + static_cast<size_t>(rank)];
   }
@@ -65,13 +67,15 @@ RankContents ContentsOf(const StageLayout& layout, int rank);
 // What one chunk holds, as a rank that has no other.
 RankContents ContentsOf(const ChunkContents& chunk);
 
-// `chunks` must have pp * vpp entries.
-StageLayout MakeStageLayout(int pp, int vpp, std::vector<ChunkContents> chunks);
+// `chunks` must have pp * vpp entries. `known`, here and below: a layout that is taken as it is where it has the same
+// chunks; what else one holds follows from them.
+StageLayout MakeStageLayout(int pp, int vpp, std::vector<ChunkContents> chunks, StageLayout known = {});
 // Decoder layers by chunk, in order of execution; embedding first, MTP and loss last. `sizes` must have pp * vpp
 // entries.
-StageLayout StagesOfSizes(const ModelShape& shape, int pp, int vpp, const std::vector<int64_t>& sizes);
+StageLayout StagesOfSizes(const ModelShape& shape, int pp, int vpp, const std::vector<int64_t>& sizes,
+                          StageLayout known = {});
 // By upstream's order of precedence: the layout string, then first and last stage sizes, then an even split (the first
 // stages take what does not come out even, which the rules report).
-StageLayout StagesOf(const ModelShape& shape, const Config& config);
+StageLayout StagesOf(const ModelShape& shape, const Config& config, StageLayout known = {});
 
 }  // namespace flightplan

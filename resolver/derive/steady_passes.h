@@ -8,4 +8,7 @@ namespace flightplan {
 // Of `layout.chunks`; groups of pp microbatches.
 SteadyPasses SteadyPassesOf(const StageLayout& layout);
 
+// Works them out once for all forecasts of the layout; where nobody did, each forecast does for itself.
+void KeepSteadyPasses(StageLayout* layout);
+
 }  // namespace flightplan

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -15,14 +16,14 @@ GpuMemory MemoryOf(const GpuSystem& gpu) {
 }
 
 EstimatedPlan Estimate(const NormalizedIntent& intent, const std::optional<ModelShape>& shape,
-                       const Placement& placement, const Config& config, const EnvVars& vars) {
+                       const Placement& placement, const Config& config, const EnvVars& vars, StageLayout known) {
   EstimatedPlan plan;
   plan.usable_bytes = intent.gpu.hbm_bytes.value_or(0);
   plan.reserved_bytes = intent.gpu.reserved_bytes.value_or(0);
   if (placement.data_parallel_size == 0 || (intent.model.is_moe() && placement.expert_data_parallel_size == 0))
     return plan;
   if (!shape.has_value()) return plan;
-  plan.layout = StagesOf(*shape, config);
+  plan.layout = StagesOf(*shape, config, std::move(known));
   Candidate candidate = CandidateOf(config, intent.env, *shape, plan.layout);
   const auto conf = vars.find("PYTORCH_CUDA_ALLOC_CONF");
   if (conf != vars.end() && absl::StrContains(conf->second, "expandable_segments:True"))

@@ -30,9 +30,10 @@ struct EstimatedPlan {
 };
 
 // `shape`: of the model, where its parameters can be counted. `vars`: the process environment that the plan exports on
-// top of the caller's.
+// top of the caller's. `known`: its layout, where that is known already.
 EstimatedPlan Estimate(const NormalizedIntent& intent, const std::optional<ModelShape>& shape,
-                       const Placement& placement, const Config& config, const EnvVars& vars = {});
+                       const Placement& placement, const Config& config, const EnvVars& vars = {},
+                       StageLayout known = {});
 
 // The GPU as the memory formulas see it.
 GpuMemory MemoryOf(const GpuSystem& gpu);

@@ -9,7 +9,7 @@
 
 #include "gtest/gtest.h"
 #include "resolver/derive/pipeline.h"
-#include "resolver/derive/stage_layout.h"
+#include "resolver/derive/steady_passes.h"
 
 namespace flightplan {
 namespace {
@@ -122,11 +122,11 @@ double Forecast(const Pipeline& p, const std::vector<int64_t>& split, double tai
   std::vector<ChunkContents> chunks(split.size());
   for (size_t i = 0; i < split.size(); ++i) chunks[i].layers[0] = static_cast<uint16_t>(split[i]);
   chunks.back().loss = true;
-  const StageLayout layout = MakeStageLayout(p.pp, p.vpp, chunks);
+  const SteadyPasses passes = SteadyPassesOf(MakeStageLayout(p.pp, p.vpp, chunks));
   std::vector<double> us;
-  for (const RankContents& chunk : layout.steady.chunks) us.push_back(chunk.layers[0] + tail * chunk.losses);
+  for (const RankContents& chunk : passes.chunks) us.push_back(chunk.layers[0] + tail * chunk.losses);
   const double share = p.combined ? 1 : std::max(0.0, 1 - 4.0 / p.pp);
-  const double waits = us.empty() ? 0 : share * std::max(0.0, p.vpp * MeanSlot(layout.steady, us) / slowest - 1);
+  const double waits = us.empty() ? 0 : share * std::max(0.0, p.vpp * MeanSlot(passes, us) / slowest - 1);
   const double steady = (p.microbatches - unpaired) * slowest * p.paired;
   return steady * (1 + waits) + unpaired * slowest + (all - slowest) / p.vpp;
 }

@@ -7,6 +7,7 @@
 
 #include "absl/container/inlined_vector.h"
 #include "resolver/derive/layer_bytes.h"
+#include "resolver/derive/steady_passes.h"
 
 namespace flightplan {
 namespace {
@@ -93,9 +94,12 @@ RankPace Schedule::MicrobatchPace(const LayerTime& s) const {
 // they march in step; else forwards run ahead of backwards, which hides the waits of up to four ranks.
 double Schedule::SteadyWait() const {
   constexpr double kRanksApart = 4;
-  const SteadyPasses& steady = plan_.stages->steady;
   const double share = plan_.ep_overlap ? 1 : std::max(0.0, 1 - kRanksApart / plan_.pp);
-  if (steady.slots.empty() || share <= 0 || !(slowest_us_ > 0)) return 0;
+  if (plan_.stages->vpp <= 1 || share <= 0 || !(slowest_us_ > 0)) return 0;
+  SteadyPasses own;
+  if (plan_.stages->steady == nullptr) own = SteadyPassesOf(*plan_.stages);
+  const SteadyPasses& steady = plan_.stages->steady != nullptr ? *plan_.stages->steady : own;
+  if (steady.slots.empty()) return 0;
   absl::InlinedVector<double, 8> chunk_us;
   for (const RankContents& chunk : steady.chunks) chunk_us.push_back(PaceOf(chunk).us());
   const double forward = pace_.alone_fwd / (pace_.alone_fwd + pace_.alone_bwd);

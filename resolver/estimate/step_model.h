@@ -20,8 +20,10 @@ class StepModel {
   // Nothing when the model cannot be counted (it has no shape) or the GPU has no published rates.
   static std::optional<StepModel> Make(const NormalizedIntent& intent, std::optional<ModelShape> shape);
 
-  // The pipeline of a configuration: read once for all that share it.
-  StageLayout Stages(const Config& config) const { return StagesOf(shape_, config); }
+  // The pipeline of a configuration: read once for all that share it. `known`: as in StagesOf.
+  StageLayout Stages(const Config& config, StageLayout known = {}) const {
+    return StagesOf(shape_, config, std::move(known));
+  }
 
   // Nothing without a batch or a sequence length, or when the sizes do not come out even. What is not finite
   // (StepForecast::is_finite) must not be used.

@@ -10,6 +10,7 @@
 #include "resolver/derive/model_knobs.h"
 #include "resolver/derive/pipeline.h"
 #include "resolver/derive/start_config.h"
+#include "resolver/derive/steady_passes.h"
 #include "resolver/estimate/estimate.h"
 #include "resolver/estimate/probe_outlook.h"
 #include "resolver/layouts/execution_space.h"
@@ -97,7 +98,10 @@ std::vector<const StageLayout*> StagesFor(LayoutSearch* s, int pp, int vpp) {
     }
   }
   std::vector<const StageLayout*> splits;
-  for (const std::unique_ptr<StageLayout>& stages : known) splits.push_back(stages.get());
+  for (const std::unique_ptr<StageLayout>& stages : known) {
+    KeepSteadyPasses(stages.get());
+    splits.push_back(stages.get());
+  }
   return splits;
 }
 

@@ -6,6 +6,7 @@
 
 #include "absl/types/span.h"
 #include "resolver/derive/start_config.h"
+#include "resolver/derive/steady_passes.h"
 #include "resolver/engine/settle.h"
 #include "resolver/pipeline/apply_evidence.h"
 
@@ -19,7 +20,9 @@ absl::Status ForecastPlan(std::optional<ModelShape> shape, const EvidenceSnapsho
   std::optional<StepModel> model = StepModel::Make(plan->intent, std::move(shape));
   if (!model.has_value()) return absl::OkStatus();
   const Config& config = plan->decided.config;
-  StageLayout stages = known_fit.has_value() ? std::move(plan->estimate.layout) : model->Stages(config);
+  StageLayout stages = known_fit.has_value() ? std::move(plan->estimate.layout)
+                                             : model->Stages(config, std::move(plan->estimate.layout));
+  KeepSteadyPasses(&stages);
   std::optional<StepForecast> step = model->Forecast(config, plan->env, stages);
   if (!step.has_value()) return absl::OkStatus();
   if (!step->is_finite()) return absl::InternalError("the step's forecast is no number");
@@ -74,17 +77,19 @@ absl::StatusOr<ResolvedPlan> Resolve(NormalizedIntent intent, const EvidenceSnap
   FitVerdict forecast_fit{};
   SettledPlan settled;
   settled.plan = std::move(decided);
+  StageLayout stages = std::move(settled.plan.stages);
   // A decision that was taken back may have been what the plan fitted by, so memory is weighed again.
   int weighed = 0;
   do {
     intent.findings.resize(asked_findings);
     placement = PlaceLayout(settled.plan.config, intent.env);
-    estimate = Estimate(intent, derived.shape, placement, settled.plan.config, settled.plan.env);
+    estimate = Estimate(intent, derived.shape, placement, settled.plan.config, settled.plan.env, std::move(stages));
     forecast_fit = estimate.fit;
     ApplyMemoryEvidence(intent, settled.plan.config, evidence, &estimate, &intent.findings);
     ReportMeasuredPeak(intent, estimate, &intent.findings);
     const Found found{open_fields, derived.missing_features, estimate.memory(), std::nullopt};
     settled = Settle(std::move(settled.plan), intent.env, found);
+    if (!settled.as_decided) stages = estimate.layout;
   } while (!settled.as_decided && ++weighed < kMostWeighed);
   Environment env = intent.env;
   env.vars = settled.plan.env;  // from here on the environment is that of the launch

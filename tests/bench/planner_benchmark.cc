@@ -8,6 +8,7 @@
 
 #include "resolver/catalog/catalog.h"
 #include "resolver/derive/pipeline.h"
+#include "resolver/derive/steady_passes.h"
 #include "resolver/planner/search.h"
 
 namespace flightplan {
@@ -55,6 +56,7 @@ void WholeSpace(benchmark::State& state, const char* model, const char* gpu, int
     if (known.empty()) {
       for (const std::vector<int64_t>& sizes : StageSplits(shape.num_layers, shape.mtp_depths, pp, vpp, tail)) {
         known.push_back(StagesOfSizes(shape, pp, vpp, sizes));
+        KeepSteadyPasses(&known.back());
       }
     }
     std::vector<const StageLayout*> splits;

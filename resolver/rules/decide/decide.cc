@@ -1,5 +1,7 @@
 #include "resolver/rules/decide/decide.h"
 
+#include <utility>
+
 #include "resolver/rules/decide/deliberation.h"
 #include "resolver/rules/decide/measured.h"
 
@@ -32,6 +34,7 @@ DecidedPlan Decide(const NormalizedIntent& intent, const DerivedPlan& start,
   decide::DecideOffload(d);
   decide::DecideFusions(d);
   decide::DecideEnvironment(d);
+  plan.stages = std::move(d.f.stages);
   return plan;
 }
 

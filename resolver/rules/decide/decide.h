@@ -9,6 +9,7 @@
 
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "resolver/derive/stage_layout.h"
 #include "resolver/derive/start_config.h"
 #include "resolver/evidence/measurement.h"
 #include "resolver/plan/config.h"
@@ -28,6 +29,7 @@ struct DecidedPlan {
   std::vector<Decision> decisions;
   std::vector<AbSuggestion> ab_suggestions;
   std::vector<Finding> findings;  // what a caller's wish makes impossible, and what to know about a decision
+  StageLayout stages;             // that the decisions judged memory by
 };
 
 // `start`: class defaults, the model's knobs (Origin::kModel), layout and pins (Origin::kCaller), and the model's
