@@ -33,11 +33,19 @@ bool Has(const Config& config, Knob knob, absl::string_view item) {
 }
 
 template <typename Bits, size_t n>
-Bits BitsOf(const Config& config, Knob knob, const std::pair<absl::string_view, Bits> (&names)[n]) {
-  Bits bits = 0;
+Bits BitOf(absl::string_view text, const std::pair<absl::string_view, Bits> (&names)[n]) {
   for (const auto& [name, bit] : names) {
-    if (Has(config, knob, name)) bits = static_cast<Bits>(bits | bit);
+    if (name == text) return bit;
   }
+  return 0;
+}
+
+template <typename Bits, size_t n>
+Bits BitsOf(const Config& config, Knob knob, const std::pair<absl::string_view, Bits> (&names)[n]) {
+  const Value& value = config.Get(knob);
+  if (value.is_text()) return BitOf(value.text(), names);
+  Bits bits = 0;
+  for (const Value& entry : value.list()) bits = static_cast<Bits>(bits | BitOf(entry.text(), names));
   return bits;
 }
 

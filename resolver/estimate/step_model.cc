@@ -21,8 +21,7 @@ StepModel::StepModel(ModelShape shape, const GpuRates& rates, const GpuSystem& g
       cc_major_(gpu.cc_major),
       domain_gpus_(static_cast<int>(gpu.nvlink_domain_gpus)) {}
 
-MemoryForecast StepModel::Memory(const Config& config, const Environment& env, const StageLayout& stages) const {
-  const Candidate candidate = CandidateOf(config, env, shape_, stages);
+MemoryForecast StepModel::Memory(const Candidate& candidate) const {
   MemoryForecast memory;
   ForecastMemory(shape_, candidate, {capacity_, {cc_major_, domain_gpus_}}, &memory);
   return memory;
@@ -42,9 +41,7 @@ StepModel::Room StepModel::RoomOf(FitVerdict verdict) {
   return Room::kUnknown;
 }
 
-std::optional<StepForecast> StepModel::Forecast(const Config& config, const Environment& env,
-                                                const StageLayout& stages) const {
-  const Candidate candidate = CandidateOf(config, env, shape_, stages);
+std::optional<StepForecast> StepModel::Forecast(const Candidate& candidate) const {
   const int64_t dense = int64_t{candidate.tp} * candidate.pp * candidate.cp;
   const int64_t expert = int64_t{candidate.etp} * candidate.ep * candidate.pp;
   if (candidate.gpus % dense != 0 || candidate.gpus % expert != 0) return std::nullopt;

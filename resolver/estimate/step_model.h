@@ -25,9 +25,17 @@ class StepModel {
     return StagesOf(shape_, config, std::move(known));
   }
 
+  // The configuration as the formulas read it; points at `stages`.
+  Candidate Read(const Config& config, const Environment& env, const StageLayout& stages) const {
+    return CandidateOf(config, env, shape_, stages);
+  }
+
   // Nothing without a batch or a sequence length, or when the sizes do not come out even. What is not finite
   // (StepForecast::is_finite) must not be used.
-  std::optional<StepForecast> Forecast(const Config& config, const Environment& env, const StageLayout& stages) const;
+  std::optional<StepForecast> Forecast(const Candidate& candidate) const;
+  std::optional<StepForecast> Forecast(const Config& config, const Environment& env, const StageLayout& stages) const {
+    return Forecast(Read(config, env, stages));
+  }
 
   // How a configuration's memory stands, by estimate/memory.h.
   enum class Room { kUnknown, kEnough, kMarginal, kShort };
@@ -35,10 +43,12 @@ class StepModel {
   Room RoomFor(const Config& config, const Environment& env, const StageLayout& stages) const {
     return RoomOf(Memory(config, env, stages).verdict);
   }
-  MemoryForecast Memory(const Config& config, const Environment& env, const StageLayout& stages) const;
-  std::vector<absl::string_view> Unmeasured(const Config& config, const Environment& env,
-                                            const StageLayout& stages) const {
-    return UnmeasuredTerms(shape_, CandidateOf(config, env, shape_, stages));
+  MemoryForecast Memory(const Candidate& candidate) const;
+  MemoryForecast Memory(const Config& config, const Environment& env, const StageLayout& stages) const {
+    return Memory(Read(config, env, stages));
+  }
+  std::vector<absl::string_view> Unmeasured(const Candidate& candidate) const {
+    return UnmeasuredTerms(shape_, candidate);
   }
 
   const ModelShape& shape() const { return shape_; }

@@ -23,16 +23,17 @@ absl::Status ForecastPlan(std::optional<ModelShape> shape, const EvidenceSnapsho
   StageLayout stages = known_fit.has_value() ? std::move(plan->estimate.layout)
                                              : model->Stages(config, std::move(plan->estimate.layout));
   KeepSteadyPasses(&stages);
-  std::optional<StepForecast> step = model->Forecast(config, plan->env, stages);
+  const Candidate candidate = model->Read(config, plan->env, stages);
+  const std::optional<StepForecast> step = model->Forecast(candidate);
   if (!step.has_value()) return absl::OkStatus();
   if (!step->is_finite()) return absl::InternalError("the step's forecast is no number");
   StepModel::Room room =
-      known_fit.has_value() ? StepModel::RoomOf(*known_fit) : model->RoomFor(config, plan->env, stages);
+      StepModel::RoomOf(known_fit.has_value() ? *known_fit : model->Memory(candidate).verdict);
   if (const double peak = MeasuredPeak(plan->intent); peak > 0 && plan->estimate.usable_bytes > 0) {
     room = IsFull(peak, plan->estimate) ? StepModel::Room::kShort : StepModel::Room::kEnough;
   }
   StepOutlook outlook = OutlookOf(*step, plan->intent.profile);
-  if (!outlook.measured) outlook.unmeasured = model->Unmeasured(config, plan->env, stages);
+  if (!outlook.measured) outlook.unmeasured = model->Unmeasured(candidate);
   ApplyStepEvidence(plan->intent, config, evidence, &outlook, &plan->run.findings);
   plan->step =
       std::make_unique<PlannedStep>(PlannedStep{*std::move(model), std::move(stages), *step, room, std::move(outlook)});

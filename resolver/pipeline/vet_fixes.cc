@@ -105,11 +105,12 @@ std::optional<FixOutcome> ForecastOf(const ResolvedPlan& plan, const Patch& patc
     config.Set(assignment.knob, assignment.value, Origin::kCaller);
   }
   FixOutcome outcome;
-  const MemoryForecast memory = at.model.Memory(config, plan.env, at.stages);
+  const Candidate candidate = at.model.Read(config, plan.env, at.stages);
+  const MemoryForecast memory = at.model.Memory(candidate);
   outcome.fit = memory.verdict;
   outcome.memory_bytes = memory.fullest.total.value;
   if (outcome.fit >= plan.estimate.fit) return std::nullopt;
-  const auto step = at.model.Forecast(config, plan.env, at.stages);
+  const auto step = at.model.Forecast(candidate);
   if (!step.has_value() || !step->is_finite()) return std::nullopt;
   outcome.step_us = step->us;
   return outcome;
