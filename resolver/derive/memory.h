@@ -81,6 +81,12 @@ class MemoryModel {
     double widest = 0;  // of the largest layer, whole: what FSDP gathers
     AdapterParameters adapters;
   };
+  // Of one layer: what a rank's parameters are added up from.
+  struct LayerParameters {
+    double split = 0, replicated = 0;  // the first before it is split
+    double expert = 0, widest = 0;     // on one GPU
+  };
+  LayerParameters OnOneGpu(const PartParameters& part) const;
   // Those that are trained: they alone have gradients and optimizer state.
   AdapterParameters TrainedOf(const Parameters& parameters) const;
   // What a rank keeps and needs beside its parameters.
@@ -111,6 +117,7 @@ class MemoryModel {
   double dispatch_bytes_ = 0;
   double communicators_ = 0;
   std::array<LayerBytes, kMaxLayerKinds> layers_{};
+  std::array<LayerParameters, kMaxLayerKinds> parameters_{};  // of a layer of each kind
   std::array<AdapterParameters, kMaxLayerKinds> adapters_{};  // on one GPU, of a layer of each kind
 };
 

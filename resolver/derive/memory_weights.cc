@@ -61,30 +61,36 @@ Present PresentIn(const ModelShape& shape, const KindCounts& layers) {
 
 }  // namespace
 
+MemoryModel::LayerParameters MemoryModel::OnOneGpu(const PartParameters& part) const {
+  const double expert = D(part.expert) / (D(c_.ep) * c_.etp);
+  return {D(part.split), D(part.replicated), expert, D(part.split) / c_.tp + D(part.replicated) + expert};
+}
+
 MemoryModel::Parameters MemoryModel::ParametersOf(int rank) const {
   Parameters sum;
-  const auto add = [&](const PartParameters& part, double times) {
-    sum.linear += times * D(part.split) / c_.tp;
-    sum.other += times * D(part.replicated);
-    const double expert = D(part.expert) / (D(c_.ep) * c_.etp);
-    sum.expert += times * expert;
-    sum.widest = std::max(sum.widest, D(part.split) / c_.tp + D(part.replicated) + expert);
+  const auto add = [&](const LayerParameters& part, double times) {
+    sum.linear += times * part.split / c_.tp;
+    sum.other += times * part.replicated;
+    sum.expert += times * part.expert;
+    sum.widest = std::max(sum.widest, part.widest);
   };
   const auto add_adapters = [&](size_t kind, double layers) {
     sum.adapters.dense += layers * adapters_[kind].dense;
     sum.adapters.expert += layers * adapters_[kind].expert;
   };
+  const bool adapted = c_.adapters.any();
   bool has_embedding = false, needs_embedding = false;
   for (int j = 0; j < c_.vpp; ++j) {
     const ChunkContents& chunk = c_.stages->chunk(rank, j);
     for (int k = 0; k < s_.kind_count; ++k) {
       const int layers = chunk.layers[static_cast<size_t>(k)];
-      if (layers > 0) add(s_.kinds[static_cast<size_t>(k)].parameters, layers);
+      if (layers > 0) add(parameters_[static_cast<size_t>(k)], layers);
+      if (!adapted) continue;
       const int depths = s_.mtp_repeated ? std::min<int>(1, chunk.mtp_depths) : chunk.mtp_depths;
       add_adapters(static_cast<size_t>(k), layers + D(s_.mtp_layers[static_cast<size_t>(k)]) * depths);
     }
     if (chunk.mtp_depths > 0) {
-      add(s_.mtp_depth, s_.mtp_repeated ? 1 : chunk.mtp_depths);
+      add(OnOneGpu(s_.mtp_depth), s_.mtp_repeated ? 1 : chunk.mtp_depths);
       needs_embedding = true;  // multi-token prediction embeds its own input
     }
     if (chunk.embedding) {
