@@ -30,33 +30,31 @@ Modules LightModules(const Config& c) {
   return modules;
 }
 
-// What is computed again already, with `added`; empty where that adds nothing.
-Modules With(const Modules& now, const Modules& added) {
-  Modules modules = now;
-  for (const Value& name : added) {
-    if (std::find(now.begin(), now.end(), name) == now.end()) modules.push_back(name);
-  }
-  return modules.size() == now.size() ? Modules() : modules;
-}
+// Modules, and sets of them that are worth a try, the cheapest first. A set has a bit for each of its modules.
+struct ModuleSets {
+  Modules names;
+  std::vector<unsigned> sets;
+};
 
-// Sets of modules that are worth a try, the cheapest first.
-std::vector<Modules> SetsOf(const Config& c) {
-  const Modules light = LightModules(c);
-  std::vector<Modules> sets;
-  for (const Value& one : light) sets.push_back({one});
-  for (size_t i = 0; i < light.size(); ++i) {
-    for (size_t k = i + 1; k < light.size(); ++k) sets.push_back({light[i], light[k]});
+ModuleSets SetsOf(const Config& c) {
+  ModuleSets of{LightModules(c), {}};
+  const size_t light = of.names.size();
+  const unsigned all_light = (1u << light) - 1;
+  for (size_t i = 0; i < light; ++i) of.sets.push_back(1u << i);
+  for (size_t i = 0; i < light; ++i) {
+    for (size_t k = i + 1; k < light; ++k) of.sets.push_back(1u << i | 1u << k);
   }
-  if (light.size() > 2) sets.push_back(light);
+  if (light > 2) of.sets.push_back(all_light);
   const bool moe = c.Get(K::num_moe_experts).integer() > 0 && !c.Get(K::overlap_moe_expert_parallel_comm).truthy();
-  const auto add_heavy = [&](const Value& heavy) {
-    sets.push_back({heavy});
-    sets.push_back(light);
-    sets.back().push_back(heavy);
+  const auto add_heavy = [&](const char* heavy) {
+    const unsigned bit = 1u << of.names.size();
+    of.names.emplace_back(heavy);
+    of.sets.push_back(bit);
+    of.sets.push_back(all_light | bit);
   };
-  add_heavy(Value("core_attn"));
-  if (moe) add_heavy(Value("moe"));
-  return sets;
+  add_heavy("core_attn");
+  if (moe) add_heavy("moe");
+  return of;
 }
 
 void AddSelective(const Config& c, std::vector<Patch>* out) {
@@ -66,11 +64,20 @@ void AddSelective(const Config& c, std::vector<Patch>* out) {
     const auto list = c.Get(K::recompute_modules).list();
     now.assign(list.begin(), list.end());
   }
-  std::vector<Modules> known;
-  for (const Modules& set : SetsOf(c)) {
-    Modules modules = With(now, set);
-    if (modules.empty() || std::find(known.begin(), known.end(), modules) != known.end()) continue;
-    known.push_back(modules);
+  const ModuleSets of = SetsOf(c);
+  unsigned there = 0;
+  for (size_t i = 0; i < of.names.size(); ++i) {
+    if (std::find(now.begin(), now.end(), of.names[i]) != now.end()) there |= 1u << i;
+  }
+  std::vector<unsigned> known;
+  for (const unsigned set : of.sets) {
+    const unsigned added = set & ~there;
+    if (added == 0 || std::find(known.begin(), known.end(), added) != known.end()) continue;
+    known.push_back(added);
+    Modules modules = now;
+    for (size_t i = 0; i < of.names.size(); ++i) {
+      if ((added >> i & 1) != 0) modules.push_back(of.names[i]);
+    }
     out->push_back({Set(K::recompute_granularity, selective), Set(K::recompute_modules, Value(std::move(modules)))});
   }
 }
