@@ -21,6 +21,7 @@
 #include "resolver/base/status_macros.h"
 #include "resolver/catalog/catalog.h"
 #include "resolver/catalog/spellings.h"
+#include "resolver/derive/shape.h"
 #include "resolver/engine/engine.h"
 #include "resolver/evidence/profile_source.h"
 #include "resolver/explain/answer_message.h"
@@ -107,13 +108,6 @@ absl::Status CheckPlanRequest(const v1::PlanLayoutsRequest& request) {
   return violations.ToStatus();
 }
 
-absl::StatusOr<NormalizedIntent> ReadQuestion(const v1::ResolveConfigRequest& question, const Catalog& catalog,
-                                              const ProfileSource* profiles) {
-  FLIGHTPLAN_ASSIGN_OR_RETURN(NormalizedIntent intent, NormalizeResolve(question, catalog));
-  FLIGHTPLAN_RETURN_IF_ERROR(ChooseProfile(profiles, RecordedProfiles(), &intent));
-  return intent;
-}
-
 // The question whose answer a plan is: the caller's, with what the search gave to it.
 v1::ResolveConfigRequest AskedAs(const v1::ResolveConfigRequest& base, const NormalizedIntent& question,
                                  const NormalizedIntent& plan) {
@@ -129,6 +123,12 @@ v1::ResolveConfigRequest AskedAs(const v1::ResolveConfigRequest& base, const Nor
   return asked;
 }
 
+// Null where its parameters cannot be counted.
+std::shared_ptr<const ModelShape> ShapeOf(const ModelSpec& model) {
+  absl::StatusOr<ModelShape> shape = MakeShape(model);
+  return shape.ok() ? std::make_shared<const ModelShape>(*std::move(shape)) : nullptr;
+}
+
 std::string ShownModel(const ModelSpec& model) {
   v1::ModelSpec message;
   ModelToMessage(model, &message);
@@ -139,9 +139,22 @@ std::string ShownModel(const ModelSpec& model) {
 
 Resolver::Resolver(std::shared_ptr<const Catalog> catalog, std::shared_ptr<const ProfileSource> profiles)
     : catalog_(std::move(catalog)), profiles_(std::move(profiles)) {
-  for (const ModelSpec& model : catalog_->models()) shown_models_[model.name] = ShownModel(model);
+  for (const ModelSpec& model : catalog_->models()) {
+    KnownModel& known = known_models_[model.name];
+    known.shown = ShownModel(model);
+    known.shape = ShapeOf(model);
+  }
 }
 Resolver::~Resolver() = default;
+
+absl::StatusOr<NormalizedIntent> Resolver::ReadQuestion(const v1::ResolveConfigRequest& question) const {
+  FLIGHTPLAN_ASSIGN_OR_RETURN(NormalizedIntent intent, NormalizeResolve(question, *catalog_));
+  const bool named = question.model().source_case() == v1::ModelRef::kName;
+  const auto known = named ? known_models_.find(intent.model.name) : known_models_.end();
+  intent.shape = known != known_models_.end() ? known->second.shape : ShapeOf(intent.model);
+  FLIGHTPLAN_RETURN_IF_ERROR(ChooseProfile(profiles_.get(), RecordedProfiles(), &intent));
+  return intent;
+}
 
 absl::Status Resolver::ResolveConfig(const v1::ResolveConfigRequest& request, v1::ResolveConfigResponse* response,
                                      const EvidenceSnapshot& evidence) const {
@@ -171,14 +184,14 @@ ConfigAnswer Resolver::Answer(const v1::ResolveConfigRequest& request, const Evi
       DigestOf(request, catalog_->revision(), evidence.version(), profiles_ == nullptr ? "" : profiles_->revision()),
       catalog_->revision(), evidence.revision()};
   const bool named = request.model().source_case() == v1::ModelRef::kName;
-  const auto shown = named ? shown_models_.find(plan->intent.model.name) : shown_models_.end();
-  const std::string other = shown == shown_models_.end() && full ? ShownModel(plan->intent.model) : "";
-  return AnswerOf(*plan, std::move(origin), shown == shown_models_.end() ? other : shown->second);
+  const auto known = named ? known_models_.find(plan->intent.model.name) : known_models_.end();
+  const std::string other = known == known_models_.end() && full ? ShownModel(plan->intent.model) : "";
+  return AnswerOf(*plan, std::move(origin), known == known_models_.end() ? other : known->second.shown);
 }
 
 absl::Status Resolver::AnswerResolve(const v1::ResolveConfigRequest& request, const EvidenceSnapshot& evidence,
                                      ConfigAnswer* answer) const {
-  FLIGHTPLAN_ASSIGN_OR_RETURN(NormalizedIntent intent, ReadQuestion(request, *catalog_, profiles_.get()));
+  FLIGHTPLAN_ASSIGN_OR_RETURN(NormalizedIntent intent, ReadQuestion(request));
   const bool closed = OpenLayoutFields(intent).empty();
   FLIGHTPLAN_ASSIGN_OR_RETURN(
       ResolvedPlan plan, closed ? ResolveLayout(intent, evidence) : ResolveOpenLayout(std::move(intent), evidence));
@@ -230,7 +243,7 @@ absl::Status Resolver::DescribeTimeline(const v1::DescribeTimelineRequest& reque
     response->set_digest(DigestOf(request.validate(), catalog_->revision(), EvidenceSnapshot::Empty().version()));
     return absl::OkStatus();
   }
-  absl::StatusOr<NormalizedIntent> intent = ReadQuestion(request.resolve(), *catalog_, profiles_.get());
+  absl::StatusOr<NormalizedIntent> intent = ReadQuestion(request.resolve());
   if (!intent.ok()) return WithFieldsBelow("resolve", intent.status());
   const bool closed = OpenLayoutFields(*intent).empty();
   FLIGHTPLAN_ASSIGN_OR_RETURN(const ResolvedPlan plan, closed ? ResolveLayout(*intent, evidence)
@@ -249,7 +262,7 @@ absl::Status Resolver::DescribeTimeline(const v1::DescribeTimelineRequest& reque
 absl::Status Resolver::PlanLayouts(const v1::PlanLayoutsRequest& request, const PlanHooks& hooks,
                                    v1::PlanResult* result, const EvidenceSnapshot& evidence) const {
   FLIGHTPLAN_RETURN_IF_ERROR(CheckPlanRequest(request));
-  const absl::StatusOr<NormalizedIntent> intent = ReadQuestion(request.base(), *catalog_, profiles_.get());
+  const absl::StatusOr<NormalizedIntent> intent = ReadQuestion(request.base());
   if (!intent.ok()) return WithFieldsBelow("base", intent.status());
   const auto wanted = static_cast<size_t>(request.has_plan_count() ? request.plan_count() : kDefaultPlans);
   FLIGHTPLAN_ASSIGN_OR_RETURN(

@@ -31,6 +31,8 @@ class ValidateConfigResponse;
 }  // namespace v1
 
 class Catalog;
+struct ModelShape;
+struct NormalizedIntent;
 struct ResolvedPlan;
 class ProfileSource;  // resolver/evidence
 
@@ -84,8 +86,15 @@ class Resolver {
 
   std::shared_ptr<const Catalog> catalog_;
   std::shared_ptr<const ProfileSource> profiles_;
-  // The catalogue's models as answers show them, by name: most requests name one.
-  std::map<std::string, std::string, std::less<>> shown_models_;
+  // With what is known of its model and of its GPU.
+  absl::StatusOr<NormalizedIntent> ReadQuestion(const v1::ResolveConfigRequest& question) const;
+
+  // What is made once of each of the catalogue's models: most requests name one.
+  struct KnownModel {
+    std::string shown;                        // as answers show it
+    std::shared_ptr<const ModelShape> shape;  // null: its parameters cannot be counted
+  };
+  std::map<std::string, KnownModel, std::less<>> known_models_;
 };
 
 }  // namespace flightplan

@@ -1,6 +1,7 @@
 #include "resolver/derive/shape.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "resolver/base/status_macros.h"
@@ -216,31 +217,51 @@ absl::StatusOr<ModelShape> MakeShape(const ModelSpec& m) {
   return s;
 }
 
-absl::StatusOr<ModelShape> MakeShape(const ModelSpec& model, const Config& config) {
-  ModelSpec m = model;
-  // Only what somebody wrote: a class default says nothing about the model.
+namespace {
+
+// The model as a configuration changes it; empty where it does not. Only what somebody wrote counts: a class default
+// says nothing about the model.
+std::optional<ModelSpec> ChangedBy(const Config& config, const ModelSpec& model) {
+  std::optional<ModelSpec> changed;
+  const auto m = [&]() -> ModelSpec& { return changed.has_value() ? *changed : changed.emplace(model); };
   const auto given = [&](Knob knob) { return config.Given(knob) && config.Get(knob).is_int(); };
-  const auto take = [&](Knob knob, std::optional<int64_t>* size) {
-    if (given(knob) && config.Get(knob).integer() > 0) *size = config.Get(knob).integer();
+  const auto take = [&](Knob knob, std::optional<int64_t> ModelSpec::*size) {
+    const int64_t value = config.Get(knob).integer();
+    if (given(knob) && value > 0 && model.*size != value) m().*size = value;
   };
-  if (given(Knob::num_layers) && !m.hybrid_layer_pattern.has_value() && config.Get(Knob::num_layers).integer() > 0 &&
-      config.Get(Knob::num_layers).integer() != m.num_layers) {
-    m.num_layers = config.Get(Knob::num_layers).integer();
-    const auto layers = static_cast<size_t>(std::min<int64_t>(m.num_layers, 65'535));
-    for (std::vector<int64_t>* pattern : {&m.moe_layer_freq, &m.linear_attention_freq}) {
+  if (given(Knob::num_layers) && !model.hybrid_layer_pattern.has_value() &&
+      config.Get(Knob::num_layers).integer() > 0 && config.Get(Knob::num_layers).integer() != model.num_layers) {
+    m().num_layers = config.Get(Knob::num_layers).integer();
+    const auto layers = static_cast<size_t>(std::min<int64_t>(m().num_layers, 65'535));
+    for (std::vector<int64_t>* pattern : {&m().moe_layer_freq, &m().linear_attention_freq}) {
       if (!pattern->empty()) pattern->resize(layers, pattern->back());
     }
-    m.num_linear_attention_layers.reset();
-    m.first_k_dense.reset();
+    m().num_linear_attention_layers.reset();
+    m().first_k_dense.reset();
   }
-  if (given(Knob::mtp_num_layers) || (config.Given(Knob::mtp_num_layers) && config.Get(Knob::mtp_num_layers).is_none()))
-    m.mtp_num_layers = config.Get(Knob::mtp_num_layers).integer();
-  if (m.is_moe()) {
-    take(Knob::num_moe_experts, &m.num_moe_experts);
-    take(Knob::moe_router_topk, &m.moe_router_topk);
-    take(Knob::moe_ffn_hidden_size, &m.moe_ffn_hidden_size);
+  const Knob mtp = Knob::mtp_num_layers;
+  if ((given(mtp) || (config.Given(mtp) && config.Get(mtp).is_none())) &&
+      model.mtp_num_layers != config.Get(mtp).integer()) {
+    m().mtp_num_layers = config.Get(mtp).integer();
   }
-  FLIGHTPLAN_ASSIGN_OR_RETURN(ModelShape shape, MakeShape(m));
+  if (model.is_moe()) {
+    take(Knob::num_moe_experts, &ModelSpec::num_moe_experts);
+    take(Knob::moe_router_topk, &ModelSpec::moe_router_topk);
+    take(Knob::moe_ffn_hidden_size, &ModelSpec::moe_ffn_hidden_size);
+  }
+  return changed;
+}
+
+}  // namespace
+
+absl::StatusOr<ModelShape> MakeShape(const ModelSpec& model, const Config& config, const ModelShape* own) {
+  const std::optional<ModelSpec> changed = ChangedBy(config, model);
+  ModelShape shape;
+  if (own != nullptr && !changed.has_value()) {
+    shape = *own;
+  } else {
+    FLIGHTPLAN_ASSIGN_OR_RETURN(shape, MakeShape(changed.has_value() ? *changed : model));
+  }
   if (config.Get(Knob::make_vocab_size_divisible_by).is_int())
     shape.vocab_multiple = std::clamp<int64_t>(config.Get(Knob::make_vocab_size_divisible_by).integer(), 1, 1 << 24);
   shape.mtp_repeated = config.Get(Knob::mtp_use_repeated_layer).truthy();

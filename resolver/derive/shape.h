@@ -102,7 +102,8 @@ struct ModelShape {
 // INVALID_ARGUMENT when the parameters cannot be counted or when there are more kinds of layers than kMaxLayerKinds.
 absl::StatusOr<ModelShape> MakeShape(const ModelSpec& model);
 
-// The model with what a configuration changes of it: depth, MTP depths, experts and vocabulary padding.
-absl::StatusOr<ModelShape> MakeShape(const ModelSpec& model, const Config& config);
+// The model with what a configuration changes of it: depth, MTP depths, experts and vocabulary padding. `own`: the
+// model's shape without that, where it is known; else null.
+absl::StatusOr<ModelShape> MakeShape(const ModelSpec& model, const Config& config, const ModelShape* own = nullptr);
 
 }  // namespace flightplan

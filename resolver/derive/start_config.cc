@@ -73,7 +73,7 @@ DerivedPlan Derive(const NormalizedIntent& intent) {
   if (!StackOf(intent.env).model_files || LoongForgeModelOf(plan.config) == nullptr) {
     plan.missing_features = MissingModelFeatures(intent.model, intent.env, absent);
   }
-  absl::StatusOr<ModelShape> shape = MakeShape(intent.model, plan.config);
+  absl::StatusOr<ModelShape> shape = MakeShape(intent.model, plan.config, intent.shape.get());
   if (shape.ok()) plan.shape = *std::move(shape);
   return plan;
 }

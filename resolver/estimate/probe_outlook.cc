@@ -72,7 +72,7 @@ struct Question {
 };
 
 std::optional<Question> Ask(const NormalizedIntent& intent, const Config& config) {
-  absl::StatusOr<ModelShape> shape = MakeShape(intent.model, config);
+  absl::StatusOr<ModelShape> shape = MakeShape(intent.model, config, intent.shape.get());
   if (!shape.ok()) return std::nullopt;
   Question q{*std::move(shape), {}, {}, {}, RatesFor(intent)};
   q.work = WorkOf(q.shape);
@@ -292,9 +292,10 @@ GpuRates WithProbe(GpuRates rates, const ProbeEvidence& probe, double sms) {
 }
 
 GpuRates RatesFor(const NormalizedIntent& intent) {
-  GpuSystem gpu = intent.gpu;
   // The host decides how fast kernels are launched; a site may pair a GPU with another one than usual.
-  if (intent.host_cpu == HostCpuClass::kArm) gpu.host_link = "NVLink-C2C";
+  std::optional<GpuSystem> with_arm;
+  if (intent.host_cpu == HostCpuClass::kArm) with_arm.emplace(intent.gpu).host_link = "NVLink-C2C";
+  const GpuSystem& gpu = with_arm.has_value() ? *with_arm : intent.gpu;
   GpuRates rates = intent.coefficients != nullptr ? RatesOf(gpu, *intent.coefficients) : RatesOf(gpu);
   if (!rates.known) return rates;
   if (intent.probe != nullptr) rates = WithProbe(rates, *intent.probe);

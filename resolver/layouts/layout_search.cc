@@ -109,7 +109,7 @@ std::vector<const StageLayout*> StagesFor(LayoutSearch* s, int pp, int vpp) {
 
 absl::Status PrepareSearch(NormalizedIntent intent, LayoutSearch* s) {
   s->intent = std::move(intent);
-  FLIGHTPLAN_ASSIGN_OR_RETURN(s->shape, MakeShape(s->intent.model, StartConfig(s->intent)));
+  FLIGHTPLAN_ASSIGN_OR_RETURN(s->shape, MakeShape(s->intent.model, StartConfig(s->intent), s->intent.shape.get()));
   s->work = WorkOf(s->shape);
   s->given = s->question.layout.wish = WishOf(s->intent);
   DecideBases(s);

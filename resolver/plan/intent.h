@@ -18,6 +18,7 @@
 namespace flightplan {
 
 class ProbeEvidence;      // resolver/evidence
+struct ModelShape;        // resolver/derive
 struct StepCoefficients;  // resolver/catalog
 
 // How much of an answer is worked out, from little to all.
@@ -77,6 +78,7 @@ struct MeasuredProfile {
 
 struct NormalizedIntent {
   ModelSpec model;
+  std::shared_ptr<const ModelShape> shape;  // of the model as it is, where that was made before; null: not yet
   GpuSystem gpu;          // the catalogue's system with the site's overrides applied
   std::string transport;  // between nodes; empty: unknown
   HostCpuClass host_cpu = HostCpuClass::kUnknown;
