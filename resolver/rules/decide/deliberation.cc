@@ -8,6 +8,15 @@
 
 namespace flightplan::decide {
 
+namespace {
+
+void AddCitations(const Why& why, Decision* decision) {
+  decision->citations.reserve(why.citations.size());
+  for (absl::string_view citation : why.citations) decision->citations.emplace_back(citation);
+}
+
+}  // namespace
+
 bool Deliberation::has(Knob knob, absl::string_view item) const {
   for (const Value& v : value(knob).list()) {
     if (v.is_text() && v.text() == item) return true;
@@ -23,7 +32,7 @@ bool Deliberation::Choose(Knob knob, Value value, Why why) {
   decision.value = std::move(value);
   decision.reason = std::move(why.reason);
   decision.basis = why.basis;
-  for (absl::string_view citation : why.citations) decision.citations.emplace_back(citation);
+  AddCitations(why, &decision);
   decision.alternatives = std::move(why.alternatives);
   decision.needs_ab = why.needs_ab;
   decision.expected_step_ratio = why.expected_step_ratio;
@@ -113,7 +122,7 @@ void Deliberation::Export(absl::string_view name, std::string value, Why why) {
   decision.value = Value(value);
   decision.reason = std::move(why.reason);
   decision.basis = why.basis;
-  for (absl::string_view citation : why.citations) decision.citations.emplace_back(citation);
+  AddCitations(why, &decision);
   plan_->decisions.push_back(std::move(decision));
   plan_->env[std::string(name)] = std::move(value);
 }

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "resolver/evidence/measurement.h"
@@ -18,7 +19,7 @@ struct Why {
   absl::string_view rule_id;
   std::string reason;
   Basis basis = Basis::kRule;
-  std::vector<absl::string_view> citations = {};
+  absl::InlinedVector<absl::string_view, 2> citations = {};
   std::vector<Alternative> alternatives = {};
   bool needs_ab = false;
   std::optional<double> expected_step_ratio = std::nullopt;
