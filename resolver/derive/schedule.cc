@@ -17,25 +17,18 @@ Passes Split(const Schedule& s, int64_t passes) {
   return {passes / cycle, part / s.group, part % s.group};
 }
 
-Passes Sum(const Schedule& s, const Passes& a, const Passes& b) {
-  Passes sum{a.cycles + b.cycles, a.chunks + b.chunks, a.rest + b.rest};
-  if (sum.rest >= s.group) {
-    sum.rest -= s.group;
-    ++sum.chunks;
-  }
-  if (sum.chunks >= s.vpp) {
-    sum.chunks -= s.vpp;
-    ++sum.cycles;
-  }
-  return sum;
+// What so many passes touch: group * whole + rest * next, with `rest` passes of the chunk behind the whole ones.
+struct Touched {
+  double whole, next;
+};
+
+// `before` holds the sums of the bytes of the chunks in their order: before[j] is that of the first j.
+Touched After(const Schedule& s, int64_t cycles, int64_t chunk, const double* before) {
+  return {static_cast<double>(cycles) * before[s.vpp] + before[chunk], before[chunk + 1] - before[chunk]};
 }
 
-// Bytes that the first `passes` passes touch. `before` holds the sums of the bytes of the chunks in their order:
-// before[j] is that of the first j.
-double BytesOf(const Schedule& s, const Passes& passes, const double* before) {
-  const int64_t chunk = passes.chunks;
-  const double whole = static_cast<double>(passes.cycles) * before[s.vpp] + before[chunk];
-  return static_cast<double>(s.group) * whole + static_cast<double>(passes.rest) * (before[chunk + 1] - before[chunk]);
+double BytesOf(const Schedule& s, const Touched& touched, int64_t rest) {
+  return static_cast<double>(s.group) * touched.whole + static_cast<double>(rest) * touched.next;
 }
 
 }  // namespace
@@ -66,25 +59,35 @@ double MostKept(const Schedule& s, int rank, const double* bytes, bool at_last) 
     forth[static_cast<size_t>(j) + 1] = forth[static_cast<size_t>(j)] + bytes[j];
     back[static_cast<size_t>(j) + 1] = back[static_cast<size_t>(j)] + bytes[s.vpp - 1 - j];
   }
-  const Passes ahead = Split(s, warm_up + 1), all = Split(s, total);
+  const Passes ahead = Split(s, warm_up + 1), end = Split(s, total);
+  const double all = BytesOf(s, After(s, end.cycles, end.chunks, forth.data()), end.rest);
+  std::array<Touched, kMostVirtualStages + 2> ahead_of;  // by the forwards, of so many whole chunks of backwards
+  for (int64_t i = 0, cycles = ahead.cycles, chunk = ahead.chunks; i <= s.vpp + 1; ++i) {
+    ahead_of[static_cast<size_t>(i)] = After(s, cycles, chunk, forth.data());
+    if (++chunk == s.vpp) chunk = 0, ++cycles;
+  }
+  std::array<Touched, kMostVirtualStages + 1> behind;  // by the backwards, so many whole chunks of them
+  for (int64_t i = 0; i < s.vpp; ++i) behind[static_cast<size_t>(i)] = After(s, 0, i, back.data());
+  behind[static_cast<size_t>(s.vpp)] = After(s, 1, 0, back.data());
   double most = 0;
-  // After `rest` backwards of the chunk behind `chunks` whole ones.
-  const auto at = [&](int64_t chunks, int64_t rest) {
+  // After `rest` backwards of the chunk behind `chunks` whole ones; the forwards are `forward_rest` passes behind what
+  // they touched `reached` chunks after the first backward.
+  const auto at = [&](int64_t chunks, int64_t rest, int64_t reached, int64_t forward_rest) {
     const int64_t backwards = chunks * s.group + rest;
-    if (backwards >= total) return;
-    const Passes behind = chunks < s.vpp ? Passes{0, chunks, rest} : Passes{1, 0, rest};
-    if (at_last && behind.chunks > 0) return;
-    const Passes forwards = backwards + warm_up + 1 < total ? Sum(s, behind, ahead) : all;
-    most = std::max(most, BytesOf(s, forwards, forth.data()) - BytesOf(s, behind, back.data()));
+    if (backwards >= total || (at_last && chunks > 0 && chunks < s.vpp)) return;
+    const double touched =
+        backwards + warm_up + 1 < total ? BytesOf(s, ahead_of[static_cast<size_t>(reached)], forward_rest) : all;
+    most = std::max(most, touched - BytesOf(s, behind[static_cast<size_t>(chunks)], rest));
   };
   // One period of the steady state; what comes after its end repeats it or, when the forwards are done, holds less.
-  const int64_t to_change = s.group - ahead.rest;  // of the forward's chunk
+  const int64_t last = s.group - 1, to_change = s.group - ahead.rest;  // of the forward's chunk
   for (int64_t chunks = 0; chunks <= s.vpp; ++chunks) {
-    if (chunks > 0) at(chunks - 1, s.group - 1);
-    at(chunks, 0);
+    if (chunks > 0 && ahead.rest > 0) at(chunks - 1, last, chunks, ahead.rest - 1);
+    if (chunks > 0 && ahead.rest == 0) at(chunks - 1, last, chunks - 1, last);
+    at(chunks, 0, chunks, ahead.rest);
     if (ahead.rest == 0) continue;
-    at(chunks, to_change - 1);
-    at(chunks, to_change);
+    at(chunks, to_change - 1, chunks, last);
+    at(chunks, to_change, chunks + 1, 0);
   }
   return most;
 }
