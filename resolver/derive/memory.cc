@@ -114,6 +114,7 @@ MemoryModel::MemoryModel(const ModelShape& shape, const Candidate& candidate, co
   }
   layer_input_ = LayerInputBytes(s_, c_);
   stream_bytes_ = StreamBytes(c_) * D(s_.hidden) * StreamTokens(c_);
+  AddScratch();
   dispatch_bytes_ = DispatchBytes();
   communicators_ = Communicators();
 }

@@ -101,6 +101,7 @@ class MemoryModel {
   void AddStatic(const Parameters& parameters, StageBytes* bytes) const;
   void AddKept(const ChunkContents& chunk, LayerBytes* kept, double* offloaded) const;
   double StepBytes(const Parameters& parameters) const;
+  void AddScratch();
   double WeightScratch(int rank) const;
   double LossBytes(const ChunkContents& chunk) const;
   double DispatchBytes() const;
@@ -117,6 +118,13 @@ class MemoryModel {
   double dispatch_bytes_ = 0;
   double communicators_ = 0;
   std::array<LayerBytes, kMaxLayerKinds> layers_{};
+  // Weights of distinct shapes, in scalars, each with the kinds of layers that have it, a bit for a kind.
+  struct Shape {
+    unsigned kinds = 0;
+    double weights = 0;
+  };
+  std::array<Shape, 9> scratch_{};
+  size_t scratch_count_ = 0;
   std::array<LayerParameters, kMaxLayerKinds> parameters_{};  // of a layer of each kind
   std::array<AdapterParameters, kMaxLayerKinds> adapters_{};  // on one GPU, of a layer of each kind
 };

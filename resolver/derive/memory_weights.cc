@@ -37,28 +37,6 @@ double LinearWeightBytes(const Candidate& c, int cc_major) {
   return c.low_precision_weights ? copies : plain + copies;
 }
 
-// Which kinds of weights a rank has.
-struct Present {
-  bool grouped = false, latent = false, linear = false, mamba = false, dense = false, moe = false;
-};
-
-Present PresentIn(const ModelShape& shape, const KindCounts& layers) {
-  Present in;
-  for (int k = 0; k < shape.kind_count; ++k) {
-    if (layers[static_cast<size_t>(k)] == 0) continue;
-    const LayerKind& kind = shape.kinds[static_cast<size_t>(k)];
-    in.latent = in.latent || kind.attention == AttentionKind::kLatent || kind.attention == AttentionKind::kCompressed;
-    in.grouped =
-        in.grouped || kind.attention == AttentionKind::kGrouped || kind.attention == AttentionKind::kFactorised;
-    in.linear =
-        in.linear || kind.attention == AttentionKind::kGatedDelta || kind.attention == AttentionKind::kKimiDelta;
-    in.mamba = in.mamba || kind.attention == AttentionKind::kMamba;
-    in.dense = in.dense || kind.mlp == MlpKind::kDense;
-    in.moe = in.moe || kind.mlp == MlpKind::kMoe;
-  }
-  return in;
-}
-
 }  // namespace
 
 MemoryModel::LayerParameters MemoryModel::OnOneGpu(const PartParameters& part) const {
@@ -157,35 +135,59 @@ double MemoryModel::StepBytes(const Parameters& p) const {
 
 // With the weight gradient added to the gradient buffer by the GEMM itself, Transformer Engine hands autograd one dummy
 // of each distinct weight shape, which it keeps. Frozen weights have none.
-double MemoryModel::WeightScratch(int rank) const {
-  if (c_.adapters.any() || !c_.grad_accumulation_fusion || !c_.transformer_engine || c_.shard_gradients) return 0;
-  KindCounts layers{};
-  for (int j = 0; j < c_.vpp; ++j) {
-    const ChunkContents& chunk = c_.stages->chunk(rank, j);
-    for (size_t k = 0; k < static_cast<size_t>(s_.kind_count); ++k) {
-      layers[k] = static_cast<uint16_t>(layers[k] | chunk.layers[k] | (chunk.mtp_depths > 0 ? s_.mtp_layers[k] : 0));
+void MemoryModel::AddScratch() {
+  if (c_.adapters.any() || !c_.grad_accumulation_fusion || !c_.transformer_engine || c_.shard_gradients) return;
+  const auto kinds_with = [this](const auto& has) {
+    unsigned kinds = 0;
+    for (int k = 0; k < s_.kind_count; ++k) {
+      if (has(s_.kinds[static_cast<size_t>(k)])) kinds |= 1u << k;
     }
-  }
-  const Present in = PresentIn(s_, layers);
+    return kinds;
+  };
+  const auto attention = [&](auto... wanted) {
+    return kinds_with([=](const LayerKind& kind) { return ((kind.attention == wanted) || ...); });
+  };
+  const auto mlp = [&](MlpKind wanted) {
+    return kinds_with([=](const LayerKind& kind) { return kind.mlp == wanted; });
+  };
+  const auto add = [this](unsigned kinds, double weights) { scratch_[scratch_count_++] = {kinds, weights}; };
   const double h = D(s_.hidden), fc1 = s_.gated ? 2 : 1;
-  double weights = 0;
-  if (in.grouped) weights += h * D((2 * s_.heads + 2 * s_.groups) * s_.head_dim) / c_.tp;
-  if (in.latent) {
-    const double query = D(s_.heads * (s_.qk_nope + s_.qk_rope));
-    weights += s_.q_rank > 0 ? h * D(s_.q_rank) + D(s_.q_rank) * query / c_.tp : h * query / c_.tp;
-    weights += h * D(s_.kv_rank + s_.qk_rope) + D(s_.kv_rank) * D(s_.heads * (s_.qk_nope + s_.v_dim)) / c_.tp;
-    weights += D(s_.heads * s_.v_dim) * h / c_.tp;
+  if (const unsigned kinds = attention(AttentionKind::kGrouped, AttentionKind::kFactorised); kinds != 0) {
+    add(kinds, h * D((2 * s_.heads + 2 * s_.groups) * s_.head_dim) / c_.tp);
   }
-  if (in.linear) {
+  if (const unsigned kinds = attention(AttentionKind::kLatent, AttentionKind::kCompressed); kinds != 0) {
+    const double query = D(s_.heads * (s_.qk_nope + s_.qk_rope));
+    add(kinds, s_.q_rank > 0 ? h * D(s_.q_rank) + D(s_.q_rank) * query / c_.tp : h * query / c_.tp);
+    add(kinds, h * D(s_.kv_rank + s_.qk_rope) + D(s_.kv_rank) * D(s_.heads * (s_.qk_nope + s_.v_dim)) / c_.tp);
+    add(kinds, D(s_.heads * s_.v_dim) * h / c_.tp);
+  }
+  if (const unsigned kinds = attention(AttentionKind::kGatedDelta, AttentionKind::kKimiDelta); kinds != 0) {
     const double key = D(s_.linear_key_heads * s_.linear_key_dim),
                  value = D(s_.linear_value_heads * s_.linear_value_dim);
-    weights += h * (2 * key + 3 * value) / c_.tp;
+    add(kinds, h * (2 * key + 3 * value) / c_.tp);
   }
-  if (in.mamba) weights += 3 * h * D(s_.mamba_heads * s_.mamba_head_dim) / c_.tp;
-  if (in.dense) weights += (fc1 + 1) * h * D(s_.ffn) / c_.tp;
-  if (in.moe) {
-    weights += (fc1 + 1) * h * D(s_.shared_ffn) / c_.tp;
-    weights += (fc1 + 1) * D(s_.latent > 0 ? s_.latent : s_.hidden) * D(s_.expert_ffn) / c_.etp;
+  if (const unsigned kinds = attention(AttentionKind::kMamba); kinds != 0) {
+    add(kinds, 3 * h * D(s_.mamba_heads * s_.mamba_head_dim) / c_.tp);
+  }
+  if (const unsigned kinds = mlp(MlpKind::kDense); kinds != 0) add(kinds, (fc1 + 1) * h * D(s_.ffn) / c_.tp);
+  if (const unsigned kinds = mlp(MlpKind::kMoe); kinds != 0) {
+    add(kinds, (fc1 + 1) * h * D(s_.shared_ffn) / c_.tp);
+    add(kinds, (fc1 + 1) * D(s_.latent > 0 ? s_.latent : s_.hidden) * D(s_.expert_ffn) / c_.etp);
+  }
+}
+
+double MemoryModel::WeightScratch(int rank) const {
+  unsigned present = 0;
+  for (int j = 0; j < c_.vpp; ++j) {
+    const ChunkContents& chunk = c_.stages->chunk(rank, j);
+    for (int k = 0; k < s_.kind_count; ++k) {
+      const auto at = static_cast<size_t>(k);
+      if (chunk.layers[at] > 0 || (chunk.mtp_depths > 0 && s_.mtp_layers[at] > 0)) present |= 1u << k;
+    }
+  }
+  double weights = 0;
+  for (size_t i = 0; i < scratch_count_; ++i) {
+    if ((scratch_[i].kinds & present) != 0) weights += scratch_[i].weights;
   }
   return StreamBytes(c_) * weights;
 }
