@@ -1,6 +1,7 @@
 #include "resolver/estimate/memory.h"
 
 #include <algorithm>
+#include <array>
 
 #include "resolver/catalog/memory_coefficients.h"
 
@@ -14,9 +15,10 @@ struct Spread {
   double low = 1, high = 1;
 };
 
-Spread Relative(const Coefficient& c) { return {c.low / c.value, c.high / c.value}; }
+constexpr Spread Relative(const Coefficient& c) { return {c.low / c.value, c.high / c.value}; }
 
-Spread SpreadOf(MemoryPart part, const Candidate& candidate) {
+// `balanced`: something forces or caps how many tokens a rank's experts see.
+constexpr Spread SpreadOf(MemoryPart part, bool balanced, bool expandable) {
   switch (part) {
     case MemoryPart::kParameters:
     case MemoryPart::kGradients:
@@ -31,8 +33,8 @@ Spread SpreadOf(MemoryPart part, const Candidate& candidate) {
       return {m::kModelSpread.low, m::kModelSpread.high};
     case MemoryPart::kExperts:
       // Where nothing forces or caps the balance, a rank may see less or much more than the mean.
-      return candidate.imbalance == 1 || candidate.drop_pad ? Spread{m::kModelSpread.low, m::kModelSpread.high}
-                                                            : Spread{m::kRoutingSpread.low, m::kRoutingSpread.high};
+      return balanced ? Spread{m::kModelSpread.low, m::kModelSpread.high}
+                      : Spread{m::kRoutingSpread.low, m::kRoutingSpread.high};
     case MemoryPart::kWorkspaces:
       return Relative(m::kWorkspaceBytes);
     case MemoryPart::kDispatch:
@@ -44,10 +46,21 @@ Spread SpreadOf(MemoryPart part, const Candidate& candidate) {
     case MemoryPart::kContext:
       return Relative(m::kContextBytes);
     case MemoryPart::kFragmentation:
-      return Relative(candidate.expandable_segments ? m::kFragmentationExpandable : m::kFragmentation);
+      return Relative(expandable ? m::kFragmentationExpandable : m::kFragmentation);
   }
   return {};
 }
+
+using Spreads = std::array<Spread, kMemoryParts>;
+
+constexpr Spreads SpreadsOf(bool balanced, bool expandable) {
+  Spreads spreads;
+  for (size_t i = 0; i < kMemoryParts; ++i) spreads[i] = SpreadOf(static_cast<MemoryPart>(i), balanced, expandable);
+  return spreads;
+}
+
+constexpr Spreads kSpreads[2][2] = {{SpreadsOf(false, false), SpreadsOf(false, true)},
+                                    {SpreadsOf(true, false), SpreadsOf(true, true)}};
 
 }  // namespace
 
@@ -78,10 +91,12 @@ StageForecast WithBands(const StageBytes& bytes, const Candidate& candidate, int
   forecast.rank = rank;
   forecast.bytes = bytes;
   double most = -1;
+  const bool balanced = candidate.imbalance == 1 || candidate.drop_pad;
+  const Spreads& spreads = kSpreads[balanced ? 1 : 0][candidate.expandable_segments ? 1 : 0];
   for (size_t i = 0; i < kMemoryParts; ++i) {
     const auto part = static_cast<MemoryPart>(i);
     const double value = forecast.bytes.parts[i];
-    const Spread spread = SpreadOf(part, candidate);
+    const Spread& spread = spreads[i];
     const Band band{value * spread.low, value, value * spread.high};
     for (Band* sum : {&forecast.allocated, &forecast.total}) {
       if (sum == &forecast.allocated && part > MemoryPart::kWorkspaces) continue;
