@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -31,8 +32,14 @@ EstimatedPlan Estimate(const NormalizedIntent& intent, const std::optional<Model
   const GpuMemory gpu = MemoryOf(intent.gpu);
   const MemoryModel model(*shape, candidate, gpu.device);
   double most = -1;
-  plan.stages.reserve(static_cast<size_t>(plan.layout.pp));
-  for (int rank = 0; rank < plan.layout.pp; ++rank) {
+  // A verdict needs the fullest alone.
+  std::vector<int> ranks = plan.layout.distinct_ranks;
+  if (intent.view != View::kVerdict) {
+    ranks.resize(static_cast<size_t>(plan.layout.pp));
+    std::iota(ranks.begin(), ranks.end(), 0);
+  }
+  plan.stages.reserve(ranks.size());
+  for (const int rank : ranks) {
     MemoryPart widest = MemoryPart::kParameters;
     const StageForecast& stage = plan.stages.emplace_back(ForecastStage(model, candidate, rank, &widest));
     if (stage.total.value <= most) continue;

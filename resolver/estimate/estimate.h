@@ -15,9 +15,11 @@
 namespace flightplan {
 
 struct EstimatedPlan {
-  std::vector<StageForecast> stages;  // empty: the layout does not come out even, nothing can be said
-  StageLayout layout;                 // what each stage holds, where there are stages
-  size_t fullest = 0;                 // of `stages`
+  // Of every stage; for a verdict, of those that can be the fullest. Empty: the layout does not come out even, nothing
+  // can be said.
+  std::vector<StageForecast> stages;
+  StageLayout layout;  // what each stage holds, where there are stages
+  size_t fullest = 0;  // of `stages`
   FitVerdict fit = FitVerdict::kUnknown;
   MemoryPart widest = MemoryPart::kParameters;  // contributes most to the upper half of the fullest stage's band
   int64_t static_bytes = 0;                     // parameters, gradients and optimizer state of the fullest stage

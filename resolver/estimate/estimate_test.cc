@@ -67,6 +67,26 @@ TEST(Estimate, ExpandableSegmentsNarrowTheBand) {
   EXPECT_LT(with.stages[0].total.high, without.stages[0].total.high);
 }
 
+TEST(Estimate, OfAVerdictHasTheStagesThatCanBeTheFullest) {
+  NormalizedIntent intent = Mixtral(64);
+  Config config = Plan(1, 8);
+  config.Set(Knob::pipeline_model_parallel_size, Value(8), Origin::kCaller);
+  for (const int vpp : {1, 2, 4}) {
+    config.Set(Knob::virtual_pipeline_model_parallel_size, Value(vpp), Origin::kCaller);
+    const auto estimate = [&](View view) {
+      intent.view = view;
+      return Estimate(intent, Shape(intent), PlaceLayout(config, intent.env), config);
+    };
+    const EstimatedPlan full = estimate(View::kFull), verdict = estimate(View::kVerdict);
+    EXPECT_EQ(full.stages.size(), 8U);
+    EXPECT_EQ(verdict.stages.size(), full.layout.distinct_ranks.size());
+    EXPECT_EQ(verdict.stages[verdict.fullest].rank, full.stages[full.fullest].rank);
+    EXPECT_EQ(verdict.stages[verdict.fullest].total.value, full.stages[full.fullest].total.value);
+    EXPECT_EQ(verdict.fit, full.fit);
+    EXPECT_EQ(verdict.widest, full.widest);
+  }
+}
+
 TEST(Estimate, SaysNothingWhereTheLayoutDoesNotComeOutEven) {
   const NormalizedIntent intent = Mixtral(10);
   EXPECT_TRUE(Estimate(intent, Shape(intent), PlaceLayout(Plan(1, 8), intent.env), Plan(1, 8)).stages.empty());

@@ -206,7 +206,9 @@ void VetFixes(const AnswerAgain& answer, ResolvedPlan* plan) {
   trial.config = &plan->decided.config;
   trial.roomy = &plan->roomy;
   trial.ask = [&](const Patch& patch) -> std::optional<FixOutcome> {
-    const absl::StatusOr<ResolvedPlan> then = answer(WithPatch(plan->intent, patch));
+    NormalizedIntent asked = WithPatch(plan->intent, patch);
+    asked.view = View::kVerdict;  // nobody is shown more of it
+    const absl::StatusOr<ResolvedPlan> then = answer(std::move(asked));
     if (!then.ok()) return std::nullopt;
     return OutcomeOf(then->run.findings, &then->estimate, then->step_us());
   };
