@@ -176,11 +176,17 @@ void TellAsDecided(const ResolvedPlan& before, const GivenKnobs& given, Resolved
 
 // With the plan's own recompute where that is as fast: what need not change stays.
 Candidate LeastChanged(const ResolvedPlan& plan, const ExecutionSearch& search, const FoundPlan& found) {
+  const Candidate& best = found.candidate;
+  const Candidate& base = search.base;
+  if (best.recompute == base.recompute && best.recompute_modules == base.recompute_modules &&
+      best.offload_layers == base.offload_layers) {
+    return best;
+  }
   SearchQuestion same = search.question;
-  same.execution.recomputes = {{search.base.recompute, search.base.recompute_modules, search.base.offload_layers}};
+  same.execution.recomputes = {{base.recompute, base.recompute_modules, base.offload_layers}};
   const std::optional<FoundPlan> kept =
       SearchExecutions(same, search.sizes, plan.step->stages, found.step.us * (1 + kAsFast));
-  return kept.has_value() ? kept->candidate : found.candidate;
+  return kept.has_value() ? kept->candidate : best;
 }
 
 // The best that the search's space holds, where it is better than the plan by so many errors; whether there was one.

@@ -27,6 +27,7 @@ FoundPlan LayoutJudge::Found(const Layout& layout, const Candidate& c) const {
   }
   plan.candidate = c;
   ForecastStep(*q_.work, c, q_.rates, &plan.step);
+  if (!counts_) return plan;
   MemoryForecast memory;
   ForecastMemory(*q_.shape, c, q_.memory, &memory);
   plan.memory = memory.fullest.total;

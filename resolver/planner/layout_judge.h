@@ -29,7 +29,8 @@ struct Judgement {
 
 class LayoutJudge {
  public:
-  // The question must outlive this. `counts`: what was judged and what was not is told with the result.
+  // The question must outlive this. `counts`: what was judged and what was not is told with the result, and the memory
+  // of what was found.
   LayoutJudge(const SearchQuestion& question, bool counts);
 
   const Bounds& bounds() const { return bounds_; }

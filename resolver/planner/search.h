@@ -96,7 +96,7 @@ struct SearchResult {
 SearchResult Search(const SearchQuestion& question);
 
 // The fastest way to execute one layout that fits and takes less than `limit_us`; nothing where there is none.
-// `stages` must outlive the result. Reads neither the question's wish nor its stages.
+// `stages` must outlive the result. Reads neither the question's wish nor its stages; says nothing of the memory.
 std::optional<FoundPlan> SearchExecutions(const SearchQuestion& question, const LayoutSizes& sizes,
                                           const StageLayout& stages, double limit_us);
 
