@@ -2,12 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <memory>
 #include <utility>
 #include <vector>
-
-#include "absl/container/inlined_vector.h"
 
 namespace flightplan {
 namespace {
@@ -60,14 +59,25 @@ bool FindKinds(const StageLayout& layout, Kinds* kinds) {
   return true;
 }
 
-// Pairs of kinds that run at one time: 16 bits for each forward, one for each backward beside it.
+// Pairs of kinds that run at one time: a bit for each, by forward and then by backward.
 class PairSet {
  public:
-  void Add(size_t forward, size_t backward) {
-    words_[forward / 4] |= uint64_t{1} << (forward % 4 * kMostKinds + backward);
+  static size_t BitOf(size_t forward, size_t backward) { return forward * kMostKinds + backward; }
+  void Add(size_t bit) { words_[bit / 64] |= uint64_t{1} << bit % 64; }
+  bool Meets(const PairSet& other) const {
+    uint64_t both = 0;
+    for (size_t i = 0; i < words_.size(); ++i) both |= words_[i] & other.words_[i];
+    return both != 0;
   }
-  unsigned Beside(size_t forward) const {
-    return static_cast<unsigned>(words_[forward / 4] >> (forward % 4 * kMostKinds)) & 0xffffu;
+  // Calls visit(forward, backward) in order.
+  template <class Visit>
+  void ForEach(Visit visit) const {
+    for (size_t i = 0; i < words_.size(); ++i) {
+      for (uint64_t left = words_[i]; left != 0; left &= left - 1) {
+        const size_t bit = 64 * i + static_cast<size_t>(std::countr_zero(left));
+        visit(bit / kMostKinds, bit % kMostKinds);
+      }
+    }
   }
   friend bool operator==(const PairSet& a, const PairSet& b) {
     uint64_t differ = 0;
@@ -76,60 +86,57 @@ class PairSet {
   }
 
  private:
-  std::array<uint64_t, kMostKinds / 4> words_{};
+  std::array<uint64_t, kMostKinds * kMostKinds / 64> words_{};
 };
-using Pairs = absl::InlinedVector<PassPair, 16>;
 
 // What all ranks run in each slot of a cycle. The last rank runs its k-th backward in slot k, the one before it one
 // slot later, and a forward that is ahead by the passes of its warm-up.
 std::vector<PairSet> PairsBySlot(const StageLayout& layout, const Kinds& kinds) {
   const int pp = layout.pp, vpp = layout.vpp, cycle = pp * vpp;
   std::vector<PairSet> slots(static_cast<size_t>(cycle));
-  // A rank's passes are runs of pp of one chunk.
-  struct Pass {
-    int chunk, left;  // of the run, with this one
-  };
-  const auto start = [&](int pass) { return Pass{pass / pp, pp - pass % pp}; };
-  const auto next = [&](Pass* pass) {
-    if (--pass->left > 0) return false;
-    *pass = {pass->chunk + 1 == vpp ? 0 : pass->chunk + 1, pp};
-    return true;
-  };
+  const auto kind_of = [&](int chunk, int rank) { return size_t{kinds.of[static_cast<size_t>(chunk * pp + rank)]}; };
   for (int rank = 0; rank < pp; ++rank) {
     const int below = pp - 1 - rank;
-    Pass forward = start((cycle - below + 2 * below + (vpp - 1) * pp + 1) % cycle);
-    Pass backward = start((cycle - below) % cycle);
-    size_t forward_kind = kinds.of[static_cast<size_t>(forward.chunk * pp + rank)];
-    size_t backward_kind = kinds.of[static_cast<size_t>((vpp - 1 - backward.chunk) * pp + rank)];
-    for (PairSet& slot : slots) {
-      slot.Add(forward_kind, backward_kind);
-      if (next(&forward)) forward_kind = kinds.of[static_cast<size_t>(forward.chunk * pp + rank)];
-      if (next(&backward)) backward_kind = kinds.of[static_cast<size_t>((vpp - 1 - backward.chunk) * pp + rank)];
+    int forward = (cycle - below + 2 * below + (vpp - 1) * pp + 1) % cycle, backward = (cycle - below) % cycle;
+    // Passes of a rank are runs of pp of one chunk: the pair changes where a run of either ends.
+    for (int slot = 0, end = 0; slot < cycle; slot = end) {
+      const int run = pp - std::max(forward % pp, backward % pp);
+      end = std::min(cycle, slot + run);
+      const size_t pair = PairSet::BitOf(kind_of(forward / pp, rank), kind_of(vpp - 1 - backward / pp, rank));
+      for (int i = slot; i < end; ++i) slots[static_cast<size_t>(i)].Add(pair);
+      forward = (forward + run) % cycle;
+      backward = (backward + run) % cycle;
     }
   }
   return slots;
 }
 
-// Without pairs that another one covers, in order. Kinds differ, so that of two pairs at most one covers the other.
-Pairs LongestOf(const PairSet& set, const Kinds& kinds) {
-  Pairs longest;
+// By the bit of a pair: those that cover it, without itself.
+std::vector<PairSet> CoveringPairs(const Kinds& kinds) {
   const size_t count = kinds.chunks.size();
-  const auto covered = [&](size_t forward, size_t backward) {
-    for (size_t other = 0; other < count; ++other) {
-      if ((kinds.covered_by[forward] >> other & 1) == 0) continue;
-      unsigned covering = set.Beside(other) & kinds.covered_by[backward];
-      if (other == forward) covering &= ~(1u << backward);
-      if (covering != 0) return true;
-    }
-    return false;
-  };
+  std::vector<PairSet> covering(PairSet::BitOf(count, 0));
   for (size_t forward = 0; forward < count; ++forward) {
-    const unsigned beside = set.Beside(forward);
-    for (size_t backward = 0; beside >> backward != 0; ++backward) {
-      if ((beside >> backward & 1) == 0 || covered(forward, backward)) continue;
-      longest.push_back({static_cast<uint8_t>(forward), static_cast<uint8_t>(backward)});
+    for (size_t backward = 0; backward < count; ++backward) {
+      const size_t own = PairSet::BitOf(forward, backward);
+      for (unsigned f = kinds.covered_by[forward]; f != 0; f &= f - 1) {
+        for (unsigned b = kinds.covered_by[backward]; b != 0; b &= b - 1) {
+          const size_t other =
+              PairSet::BitOf(static_cast<size_t>(std::countr_zero(f)), static_cast<size_t>(std::countr_zero(b)));
+          if (other != own) covering[own].Add(other);
+        }
+      }
     }
   }
+  return covering;
+}
+
+// Without pairs that another one covers. Kinds differ, so that of two pairs at most one covers the other.
+PairSet LongestOf(const PairSet& set, const std::vector<PairSet>& covering) {
+  PairSet longest;
+  set.ForEach([&](size_t forward, size_t backward) {
+    const size_t own = PairSet::BitOf(forward, backward);
+    if (!set.Meets(covering[own])) longest.Add(own);
+  });
   return longest;
 }
 
@@ -154,13 +161,16 @@ SteadyPasses SteadyPassesOf(const StageLayout& layout) {
   std::vector<std::pair<PairSet, int64_t>> sets;  // with how many slots have them
   sets.reserve(static_cast<size_t>(cycle));
   for (const PairSet& slot : PairsBySlot(layout, kinds)) Count(slot, 1, &sets);
-  std::vector<std::pair<Pairs, int64_t>> slots;
+  std::vector<std::pair<PairSet, int64_t>> slots;
   slots.reserve(sets.size());
-  for (const auto& [set, times] : sets) Count(LongestOf(set, kinds), times, &slots);
+  const std::vector<PairSet> covering = CoveringPairs(kinds);
+  for (const auto& [set, times] : sets) Count(LongestOf(set, covering), times, &slots);
   SteadyPasses steady;
   steady.chunks = std::move(kinds.chunks);
   for (const auto& [pairs, count] : slots) {
-    steady.pairs.insert(steady.pairs.end(), pairs.begin(), pairs.end());
+    pairs.ForEach([&](size_t forward, size_t backward) {
+      steady.pairs.push_back({static_cast<uint8_t>(forward), static_cast<uint8_t>(backward)});
+    });
     steady.slots.push_back(
         {static_cast<uint32_t>(steady.pairs.size()), static_cast<double>(count) / static_cast<double>(cycle)});
   }
