@@ -61,6 +61,21 @@ TEST(ModelShape, AGivenDepthCutsTheModel) {
   EXPECT_EQ(shape.mtp_depths, 0);
 }
 
+TEST(ModelShape, IsTheModelsOwnWhereAConfigurationChangesNothing) {
+  const Catalog catalog = *Catalog::Builtin();
+  const ModelSpec& model = **catalog.FindModel("deepseek-v3");
+  ModelShape own = *MakeShape(model);
+  own.norms = 77;  // of no model
+  EXPECT_EQ(MakeShape(model, With({}), &own)->norms, 77);
+  EXPECT_EQ(MakeShape(model, With({{Knob::num_layers, Value(61)}, {Knob::mtp_num_layers, Value(1)}}), &own)->norms, 77);
+  const ModelShape repeated = *MakeShape(model, With({{Knob::mtp_use_repeated_layer, Value(true)}}), &own);
+  EXPECT_TRUE(repeated.mtp_repeated);
+  for (const auto& [knob, value] : {std::pair(Knob::num_layers, Value(4)), std::pair(Knob::mtp_num_layers, Value()),
+                                    std::pair(Knob::num_moe_experts, Value(64))}) {
+    EXPECT_EQ(MakeShape(model, With({{knob, value}}), &own)->norms, 2) << Name(knob);
+  }
+}
+
 TEST(ModelShape, PadsTheVocabularyToAMultipleOfTp) {
   ModelShape shape = ShapeOf("llama3-8b");
   shape.vocab = 1000;
@@ -94,6 +109,19 @@ TEST(StagesOf, SpreadsInterleavedChunksInOrderOfExecution) {
   EXPECT_EQ(stages.chunk(0, 0).Layers() + stages.chunk(0, 1).Layers(), 32);
   EXPECT_EQ(stages.chunk(1, 0).Layers() + stages.chunk(1, 1).Layers(), 29);
   EXPECT_EQ(stages.chunk(0, 0).layers[0], 3);  // the dense layers come first
+}
+
+TEST(StagesOf, TakesAKnownLayoutWithTheSameChunksAlone) {
+  const ModelShape shape = ShapeOf("deepseek-v3");
+  const Config config = With(
+      {{Knob::pipeline_model_parallel_size, Value(8)}, {Knob::pipeline_model_parallel_layout, Value("Et|(tt|)*30mL")}});
+  StageLayout known = StagesOf(shape, config);
+  known.distinct_ranks = {77};
+  EXPECT_EQ(StagesOf(shape, config, known).distinct_ranks, std::vector<int>{77});
+  const Config other = With({{Knob::pipeline_model_parallel_size, Value(8)},
+                             {Knob::pipeline_model_parallel_layout, Value("Ett|(tt|)*29t|mL")}});
+  EXPECT_EQ(StagesOf(shape, other, known).chunks, StagesOf(shape, other).chunks);
+  EXPECT_EQ(StagesOf(shape, other, known).distinct_ranks, StagesOf(shape, other).distinct_ranks);
 }
 
 TEST(CandidateOf, ReadsSizesGroupsAndModules) {

@@ -55,7 +55,8 @@ struct StageLayout {
   // Ranks that can be the fullest: the first of each run of equal ranks. Earlier ranks hold more microbatches.
   std::vector<int> distinct_ranks;
   std::vector<RankContents> contents;  // of all ranks, equal ones once
-  // What the forecast of a step asks for, where it was worked out beforehand (KeepSteadyPasses); follows from the chunks.
+  // What the forecast of a step asks for, where it was worked out beforehand (KeepSteadyPasses); follows from the
+  // chunks.
   std::shared_ptr<const SteadyPasses> steady;
   const ChunkContents& chunk(int rank, int virtual_stage) const {
     return chunks[static_cast<size_t>(virtual_stage) * static_cast<size_t>(pp) + static_cast<size_t>(rank)];

@@ -40,9 +40,6 @@ class StepModel {
   // How a configuration's memory stands, by estimate/memory.h.
   enum class Room { kUnknown, kEnough, kMarginal, kShort };
   static Room RoomOf(FitVerdict verdict);
-  Room RoomFor(const Config& config, const Environment& env, const StageLayout& stages) const {
-    return RoomOf(Memory(config, env, stages).verdict);
-  }
   MemoryForecast Memory(const Candidate& candidate) const;
   MemoryForecast Memory(const Config& config, const Environment& env, const StageLayout& stages) const {
     return Memory(Read(config, env, stages));

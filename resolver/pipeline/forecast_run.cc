@@ -33,7 +33,8 @@ absl::StatusOr<Forecasts> ForecastOf(const NormalizedIntent& intent) {
   Environment env = intent.env;
   env.vars = decided.env;
   const Placement placement = PlaceLayout(decided.config, intent.env);
-  const EstimatedPlan estimate = Estimate(intent, derived.shape, placement, decided.config, decided.env, decided.stages);
+  const EstimatedPlan estimate =
+      Estimate(intent, derived.shape, placement, decided.config, decided.env, decided.stages);
   if (!estimate.stages.empty()) out.memory = estimate.stages[estimate.fullest].total;
   if (const auto model = StepModel::Make(intent, std::move(derived.shape)); model.has_value()) {
     out.step = model->Forecast(decided.config, env, model->Stages(decided.config));

@@ -27,8 +27,7 @@ absl::Status ForecastPlan(std::optional<ModelShape> shape, const EvidenceSnapsho
   const std::optional<StepForecast> step = model->Forecast(candidate);
   if (!step.has_value()) return absl::OkStatus();
   if (!step->is_finite()) return absl::InternalError("the step's forecast is no number");
-  StepModel::Room room =
-      StepModel::RoomOf(known_fit.has_value() ? *known_fit : model->Memory(candidate).verdict);
+  StepModel::Room room = StepModel::RoomOf(known_fit.has_value() ? *known_fit : model->Memory(candidate).verdict);
   if (const double peak = MeasuredPeak(plan->intent); peak > 0 && plan->estimate.usable_bytes > 0) {
     room = IsFull(peak, plan->estimate) ? StepModel::Room::kShort : StepModel::Room::kEnough;
   }

@@ -79,8 +79,8 @@ struct MeasuredProfile {
 struct NormalizedIntent {
   ModelSpec model;
   std::shared_ptr<const ModelShape> shape;  // of the model as it is, where that was made before; null: not yet
-  GpuSystem gpu;          // the catalogue's system with the site's overrides applied
-  std::string transport;  // between nodes; empty: unknown
+  GpuSystem gpu;                            // the catalogue's system with the site's overrides applied
+  std::string transport;                    // between nodes; empty: unknown
   HostCpuClass host_cpu = HostCpuClass::kUnknown;
   int64_t gpu_count = 0;
   Workload workload;
