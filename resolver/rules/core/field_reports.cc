@@ -25,6 +25,11 @@ bool FlexWith(F f, absl::string_view backend) {
 int64_t Size(F f, K knob) { return std::max<int64_t>(1, f.num(knob)); }
 // All experts of a rank stay without a token only where they are few: the report has one.
 bool FewExperts(F f) { return f.num(K::num_moe_experts) <= 2 * Size(f, K::expert_model_parallel_size); }
+// MXFP8 parameters travel through the gradient buffer.
+bool Mxfp8InGradientBuffer(F f) {
+  return f.on(K::fp8) && f.is(K::fp8_recipe, "mxfp8") && f.on(K::fp8_param_gather) &&
+         f.on(K::reuse_grad_buf_for_mxfp8_param_ag);
+}
 bool OneConnection(F f) { return f.var(kConnections) == "1"; }
 
 absl::string_view PackageText(F f, absl::string_view name) {
@@ -247,21 +252,45 @@ const Rule kRules[] = {
      .area = "field-report",
      .kind = Kind::kWarning,
      .at = {Phase::kHardware, 208},
-     .source = "NVIDIA/Megatron-LM#2272; fixed by #4800 in 0.18",
+     .source = "NVIDIA/Megatron-LM#2272; fixed by #4800 (core_v0.18.0; #4769 is the same on the dev branch)",
      .core = {.until = 17},
      .reads = {K::fp8, K::fp8_recipe, K::fp8_param_gather, K::reuse_grad_buf_for_mxfp8_param_ag, K::overlap_grad_reduce,
                K::overlap_param_gather},
      .when =
          [](F f) {
-           return f.on(K::fp8) && f.is(K::fp8_recipe, "mxfp8") && f.on(K::fp8_param_gather) &&
-                  f.on(K::reuse_grad_buf_for_mxfp8_param_ag) &&
-                  !(f.on(K::overlap_grad_reduce) && f.on(K::overlap_param_gather));
+           return Mxfp8InGradientBuffer(f) && !(f.on(K::overlap_grad_reduce) && f.on(K::overlap_param_gather));
          },
      .needs =
          "before Megatron-Core 0.18 MXFP8 parameters in the gradient buffer become NaN within the first steps unless "
          "gradients and parameters travel beside the compute",
      .fixes = {{{K::overlap_grad_reduce, true}, {K::overlap_param_gather, true}},
                {{K::reuse_grad_buf_for_mxfp8_param_ag, false}, {K::fp8_param_gather, false}}}},
+    {.id = "field.mxfp8-gather-with-optimizer-step",
+     .area = "field-report",
+     .kind = Kind::kWarning,
+     .at = {Phase::kHardware, 209},
+     .source = "NVIDIA-NeMo/Megatron-Bridge#1771 (Llama-3 70B and DeepSeek-V3 on GB200; also in Megatron-LM), #2014; "
+               "core 0.19 refuses it (opt.reuse-grad-buf-vs-step-overlap)",
+     .core = {.until = 18},
+     .reads = {K::fp8, K::fp8_recipe, K::fp8_param_gather, K::reuse_grad_buf_for_mxfp8_param_ag,
+               K::overlap_param_gather_with_optimizer_step},
+     .when = [](F f) { return Mxfp8InGradientBuffer(f) && f.on(K::overlap_param_gather_with_optimizer_step); },
+     .needs = "MXFP8 parameters that are gathered beside the optimizer step make the gradient norm NaN; beside the "
+              "forward pass (overlap_param_gather) they do not",
+     .fixes = {{{K::overlap_param_gather_with_optimizer_step, false}}}},
+    {.id = "field.mxfp8-gather-before-save",
+     .area = "field-report",
+     .kind = Kind::kWarning,
+     .at = {Phase::kHardware, 210},
+     .source = "NVIDIA/Megatron-LM#5236 (in core_v0.19.0); core_v0.18.2 megatron/training/training.py:2788 and "
+               "megatron/core/distributed/param_and_grad_buffer.py: start_param_sync",
+     .core = {.since = 18, .until = 18},
+     .reads = {K::fp8, K::fp8_recipe, K::fp8_param_gather, K::reuse_grad_buf_for_mxfp8_param_ag,
+               K::overlap_param_gather, K::save},
+     .when = [](F f) { return Mxfp8InGradientBuffer(f) && f.on(K::overlap_param_gather) && f.on(K::save); },
+     .needs = "core 0.18 gathers the parameters once more before a checkpoint, from a buffer that holds gradients by "
+              "then: the saved weights may be stale or zeroes (0.19 stages them first)",
+     .fixes = {{{K::reuse_grad_buf_for_mxfp8_param_ag, false}, {K::fp8_param_gather, false}}}},
     {.id = "field.graphed-attention-ep-overlap",
      .area = "field-report",
      .kind = Kind::kWarning,
