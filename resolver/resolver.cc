@@ -209,8 +209,10 @@ absl::Status Resolver::AnswerValidate(const v1::ValidateConfigRequest& request, 
   if (judged.estimate.has_value() && question.view >= View::kBasic)
     judged.step = ForecastConfig(*judged.model, judged.estimate->layout, judged.run);
   std::optional<RepairedConfig> repaired;
-  if (question.repair && !judged.verdicts.will_run) {
+  if (question.repair && WantsRepair(judged)) {
     FLIGHTPLAN_ASSIGN_OR_RETURN(repaired, RepairConfig(question, written));
+    // A stack whose loss is its own may need less than we say: what helps is done, and nothing is said where none does.
+    if (judged.verdicts.will_run && repaired->steps.empty()) repaired.reset();
   }
   // A judgement rests on no measurement.
   *answer =

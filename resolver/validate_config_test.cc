@@ -500,6 +500,36 @@ TEST(ValidateConfig, WhatIsStatedBesideTheTextIsJudged) {
             32000);
 }
 
+// Its loss is its own, so what we say of memory is a warning there.
+TEST(ValidateConfig, ARepairTakesTheMemoryFixThatAWarningOffers) {
+  v1::ValidateConfigRequest request;
+  request.mutable_target()->set_framework("ms-swift");
+  request.mutable_hardware()->set_gpu("h100");
+  request.mutable_hardware()->set_gpu_count(8);
+  request.mutable_file()->set_name("sft.sh");
+  request.mutable_file()->set_text(
+      "export CUDA_DEVICE_MAX_CONNECTIONS=1\nNPROC_PER_NODE=8 megatron sft --model Qwen/Qwen3-30B-A3B --tuner_type "
+      "lora "
+      "--lora_rank 8 --target_modules all-linear --tensor_model_parallel_size 2 --expert_model_parallel_size 2 "
+      "--sequence_parallel true --micro_batch_size 4 --global_batch_size 64 --max_length 16384 --packing true "
+      "--dataset corpus --recompute_granularity selective --bf16 true\n");
+  request.set_repair(true);
+  v1::ValidateConfigResponse response;
+  ASSERT_TRUE(TestResolver().ValidateConfig(request, &response).ok());
+  EXPECT_TRUE(response.will_run());
+  const auto memory = std::find_if(response.findings().begin(), response.findings().end(),
+                                   [](const v1::Finding& finding) { return finding.rule_id() == "fit.memory"; });
+  ASSERT_NE(memory, response.findings().end());
+  ASSERT_GT(memory->fixes_size(), 0);
+  // Of core_attn another finding of this answer says that it is of no use.
+  EXPECT_EQ(memory->fixes(0).ShortDebugString().find("core_attn"), std::string::npos);
+  ASSERT_TRUE(response.has_repair());
+  ASSERT_EQ(response.repair().steps_size(), 1);
+  EXPECT_EQ(response.repair().steps(0).rule_id(), "fit.memory");
+  EXPECT_NE(response.repair().text(), request.file().text());
+  for (const v1::Finding& finding : response.repair().findings()) EXPECT_NE(finding.rule_id(), "fit.memory");
+}
+
 TEST(ValidateConfig, ARepairLeavesWhatIsStatedToTheCaller) {
   v1::ValidateConfigRequest request = SmallWithoutVocabulary();
   request.set_repair(true);

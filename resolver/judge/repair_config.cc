@@ -143,15 +143,15 @@ void SetVariables(const Patch& patch, EnvVars* vars) {
   }
 }
 
-bool IsMemoryError(const Finding& finding) {
-  return finding.severity == Severity::kError && absl::StartsWith(finding.rule_id, "fit.");
+bool IsLackOfMemory(const Finding& finding) {
+  return finding.rule_id == "fit.static-memory" || finding.rule_id == "fit.memory";
 }
 
 // What the engine does not see: the forecast of what was repaired may lie above the GPU's memory.
 absl::Status RepairMemory(JudgeQuestion* repaired, RepairedConfig* out) {
   VetFixes(repaired->view, &out->judged);
   const std::vector<Finding>& findings = out->judged.run.findings;
-  const auto lacks = std::find_if(findings.begin(), findings.end(), IsMemoryError);
+  const auto lacks = std::find_if(findings.begin(), findings.end(), IsLackOfMemory);
   if (lacks == findings.end() || lacks->fixes.empty()) return absl::OkStatus();
   RepairStep step{lacks->rule_id, lacks->fixes.front(), false};
   Patch patch = step.patch;
@@ -172,6 +172,11 @@ absl::Status RepairMemory(JudgeQuestion* repaired, RepairedConfig* out) {
 }
 
 }  // namespace
+
+bool WantsRepair(const JudgedConfig& judged) {
+  const std::vector<Finding>& findings = judged.run.findings;
+  return !judged.verdicts.will_run || std::any_of(findings.begin(), findings.end(), IsLackOfMemory);
+}
 
 absl::StatusOr<RepairedConfig> RepairConfig(const JudgeQuestion& question, const ReadConfig& written) {
   // Nothing was judged, so nothing is repaired. Reading the text again would cost what it has cost.

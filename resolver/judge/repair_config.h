@@ -20,6 +20,9 @@ struct RepairedConfig {
   JudgedConfig judged;
 };
 
+// It will not run, or not fit by the forecast.
+bool WantsRepair(const JudgedConfig& judged);
+
 // `written`: what was read of the question, before the rules ran.
 absl::StatusOr<RepairedConfig> RepairConfig(const JudgeQuestion& question, const ReadConfig& written);
 

@@ -36,6 +36,12 @@ struct ModuleSets {
   std::vector<unsigned> sets;
 };
 
+// Fused attention computes itself again whatever is asked for (recompute.core-attn-fused-hint).
+bool KeepsScores(const Config& c) {
+  const absl::string_view backend = c.Get(K::attention_backend).text();
+  return backend == "unfused" || backend == "local" || c.Get(K::transformer_impl).text() == "local";
+}
+
 ModuleSets SetsOf(const Config& c) {
   ModuleSets of{LightModules(c), {}};
   const size_t light = of.names.size();
@@ -52,7 +58,7 @@ ModuleSets SetsOf(const Config& c) {
     of.sets.push_back(bit);
     of.sets.push_back(all_light | bit);
   };
-  add_heavy("core_attn");
+  if (KeepsScores(c)) add_heavy("core_attn");
   if (moe) add_heavy("moe");
   return of;
 }
@@ -63,6 +69,7 @@ void AddSelective(const Config& c, std::vector<Patch>* out) {
   if (c.Get(K::recompute_granularity).text() == "selective") {
     const auto list = c.Get(K::recompute_modules).list();
     now.assign(list.begin(), list.end());
+    if (!KeepsScores(c)) std::erase(now, Value("core_attn"));
   }
   const ModuleSets of = SetsOf(c);
   unsigned there = 0;
