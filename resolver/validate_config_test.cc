@@ -132,6 +132,37 @@ v1::ValidateConfigResponse JudgedLaunch(const std::string& words) {
   return response;
 }
 
+TEST(ValidateConfig, JudgesWhichCpusTheLauncherGivesTheRanks) {
+  const auto said = [](const std::string& launcher, const std::string& gpu, const std::string& torch) {
+    v1::ValidateConfigRequest request;
+    request.mutable_target()->set_framework("megatron-lm");
+    if (!torch.empty()) request.mutable_software()->set_torch_version(torch);
+    request.mutable_hardware()->set_gpu(gpu);
+    request.mutable_file()->set_name("pretrain.sh");
+    request.mutable_file()->set_text(
+        absl::StrCat(launcher, " pretrain_gpt.py --num-layers 4 --hidden-size 1024 --num-attention-heads 16 ",
+                     "--seq-length 1024 --max-position-embeddings 1024 --micro-batch-size 1 --bf16\n"));
+    v1::ValidateConfigResponse response;
+    EXPECT_TRUE(TestResolver().ValidateConfig(request, &response).ok());
+    std::set<std::string> ids;
+    for (const v1::Finding& finding : response.findings()) {
+      if (absl::StartsWith(finding.rule_id(), "launch.")) ids.insert(finding.rule_id());
+    }
+    return ids;
+  };
+  using Ids = std::set<std::string>;
+  const std::string torchrun = "torchrun --nproc-per-node 8 ",
+                    by_rank = "srun -n 8 numactl --cpunodebind=$((SLURM_LOCALID";
+  EXPECT_EQ(said(torchrun + "--numa-binding node", "h100", ""), Ids());
+  EXPECT_EQ(said(torchrun + "--numa-binding node", "h100", "2.9.0"), Ids());
+  EXPECT_EQ(said(torchrun + "--numa-binding node", "h100", "2.8.0"), Ids({"launch.numa-binding"}));
+  EXPECT_EQ(said(torchrun + "--numa-binding nodes", "h100", ""), Ids({"launch.numa-binding"}));
+  EXPECT_EQ(said("numactl --cpunodebind=0 " + torchrun, "h100", ""), Ids({"launch.numactl-around-torchrun"}));
+  EXPECT_EQ(said(by_rank + "/4)) python", "h100", ""), Ids());
+  EXPECT_EQ(said(by_rank + "/2)) python", "gb200-nvl72", ""), Ids());
+  EXPECT_EQ(said(by_rank + "/4)) python", "gb200-nvl72", ""), Ids({"launch.numactl-one-node"}));
+}
+
 std::set<std::string> MissingIn(const v1::ValidateConfigResponse& response) {
   std::set<std::string> ids;
   for (const v1::Finding& finding : response.findings()) {

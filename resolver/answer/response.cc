@@ -12,6 +12,7 @@
 #include "resolver/answer/spellings.h"
 #include "resolver/engine/repair.h"
 #include "resolver/explain/verdict_message.h"
+#include "resolver/plan/cpu_binding.h"
 
 namespace flightplan {
 namespace {
@@ -68,6 +69,8 @@ v1::ConfigOrigin ToMessage(Origin origin) {
 void PutName(int field, Knob knob, const std::string& env_var, WireWriter* w) {
   if (env_var.empty()) {
     w->Text(field, Name(knob));
+  } else if (env_var == kNumaBindingName) {  // no variable: a word of the launcher
+    w->Text(field, env_var);
   } else {
     w->Text(field, absl::StrCat("env.", env_var));
   }

@@ -104,6 +104,10 @@ constexpr Record kRecords[] = {
      "dispatcher, "
      "else 8",
      "Megatron-LM:megatron/training/arguments.py, and measured runs"},
+    {"decide.env.cpu-binding", "environment", "decision", "decide", Verdict::kAdvice, "",
+     "where torchrun starts several ranks on a node, each is kept on the CPUs of its GPU's NUMA node (--numa-binding "
+     "node, from PyTorch 2.9 on, with numactl installed)",
+     "Megatron-Bridge:scripts/performance/utils/executors.py"},
     {"decide.env.deterministic", "environment", "decision", "decide", Verdict::kAdvice,
      "NCCL_ALGO NVTE_ALLOW_NONDETERMINISTIC_ALGO CUBLAS_WORKSPACE_CONFIG deterministic_mode",
      "deterministic mode needs a ring, deterministic kernels and a fixed cuBLAS workspace",
@@ -217,6 +221,17 @@ constexpr Record kRecords[] = {
      "the step time is moved by what runs on this GPU system reported; they are named", "reported runs"},
     {"evidence.store-down", "evidence", "warning", "estimate", Verdict::kAdvice, "",
      "the evidence store must answer for newer reports; nothing else of the answer depends on it", "the server"},
+    {"launch.numa-binding", "environment", "error", "launch", Verdict::kWillRun, "",
+     "torchrun knows --numa-binding from PyTorch 2.9 on, with node, socket, exclusive or core-complex",
+     "pytorch/pytorch torch/distributed/run.py (#149334)"},
+    {"launch.numactl-around-torchrun", "environment", "warning", "launch", Verdict::kAdvice, "",
+     "numactl before torchrun keeps all ranks of a node on one NUMA node, the GPUs of the others on other sockets",
+     "pytorch/pytorch torch/distributed/run.py (#149334)"},
+    {"launch.numactl-one-node", "environment", "warning", "launch", Verdict::kAdvice, "",
+     "numactl around each rank divides SLURM_LOCALID by the GPUs of a NUMA node, 2 on Grace and 4 elsewhere; by as "
+     "many "
+     "as a node has, every rank lands on the first",
+     "Megatron-Bridge:scripts/performance/utils/executors.py:182"},
     {"layout.none-found", "plan", "warning", "", Verdict::kAdvice,
      "tensor_model_parallel_size pipeline_model_parallel_size "
      "expert_model_parallel_size context_parallel_size",

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "resolver/base/status_macros.h"
+#include "resolver/judge/launcher_words.h"
 #include "resolver/judge/loongforge_parts.h"
 #include "resolver/judge/missing_inputs.h"
 #include "resolver/judge/unknown_values.h"
@@ -25,6 +26,9 @@ JudgedConfig Judge(ReadConfig read) {
       OutcomeOf(judged.run.findings, weighed.estimate.has_value() ? &*weighed.estimate : nullptr, /*step_us=*/0);
   DropWhatIsNotKnown(&reading, &judged.run);
   for (Finding& finding : MissingInputs(reading, env, judged.run.config)) {
+    judged.run.findings.push_back(std::move(finding));
+  }
+  for (Finding& finding : JudgeLauncherWords(reading.cpu_binding, env)) {
     judged.run.findings.push_back(std::move(finding));
   }
   SetAside aside;

@@ -167,6 +167,7 @@ void ReadScript(absl::string_view text, Environment* env, Reading* reading) {
   constexpr absl::string_view kCheckout = "LOONGFORGE_PATH";
   if (absl::StrContains(launch.script, kCheckout)) env->vars.try_emplace(std::string(kCheckout), "$LOONGFORGE_PATH");
   reading->no_launch = launch.script.empty();
+  reading->cpu_binding = std::move(launch.cpu_binding);
   if (reading->no_launch && !launch.too_much_work) {
     reading->not_judged.push_back("the launch: no command in this script runs a Python file");
   }

@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "resolver/judge/knowledge.h"
 #include "resolver/plan/config.h"
+#include "resolver/plan/cpu_binding.h"
 #include "resolver/plan/environment.h"
 #include "resolver/plan/hardware.h"
 #include "resolver/plan/judge_question.h"
@@ -23,6 +24,7 @@ struct Reading {
   std::vector<Argument> args;           // the words it was read from; empty for YAML and knobs
   std::vector<std::string> not_judged;  // what the reader could not know
   Knowledge knowledge;                  // what it shows
+  CpuBinding cpu_binding;               // that its launcher says
   std::vector<Knob> stated;             // by the caller beside the input's text
   bool no_launch = false;               // a script without a training command: there is nothing to judge
 };

@@ -12,6 +12,7 @@
 #include "absl/types/span.h"
 #include "resolver/base/work.h"
 #include "resolver/plan/stack.h"
+#include "resolver/shell/cpu_binding.h"
 #include "resolver/shell/interpreter.h"
 #include "resolver/shell/launcher_world.h"
 #include "resolver/shell/runtime_env.h"
@@ -106,7 +107,7 @@ class Reader {
       state_.NotJudged(script.FirstOffset(-1), "bash -c", "shells inside shells are followed four deep");
       return true;
     }
-    TakeWorld(launcher);
+    TakeLauncher(launcher);
     ++depth_;
     interpreter_.Run(script);
     --depth_;
@@ -132,7 +133,7 @@ class Reader {
     if (training_ && !training) return;
     found_ = true;
     training_ = training;
-    TakeWorld(words.first(script));
+    TakeLauncher(words.first(script));
     const std::optional<EnvVars> vars = ReadRuntimeEnv(words.first(script));
     out_.vars_elsewhere = !vars.has_value();
     for (const auto& [name, value] : vars.value_or(EnvVars())) out_.vars.insert_or_assign(name, value);
@@ -150,7 +151,10 @@ class Reader {
     }
   }
 
-  void TakeWorld(WordSpan launcher) {
+  void TakeLauncher(WordSpan launcher) {
+    if (CpuBinding binding = ReadCpuBinding(launcher); !binding.torchrun.empty() || !binding.numactl.empty()) {
+      out_.cpu_binding = std::move(binding);
+    }
     std::optional<LauncherWorld> world = ReadLauncherWorld(launcher);
     if (!world.has_value() && std::any_of(launcher.begin(), launcher.end(), IsSrun)) world = SlurmTasks();
     if (!world.has_value()) return;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
+#include "resolver/plan/cpu_binding.h"
 #include "resolver/plan/reading.h"
 
 namespace flightplan {
@@ -28,6 +29,7 @@ struct ShellLaunch {
   bool vars_elsewhere = false;        // it sets others that only a run would know
   std::optional<int64_t> world_size;  // from the launcher's own flags: --nnodes * --nproc-per-node, srun --ntasks
   bool world_size_assumed = false;    // it rests on a default, as in ${NNODES:-1}, of a variable that is not known
+  CpuBinding cpu_binding;             // the launcher's
   std::vector<ParseFinding> findings;
   std::vector<std::string> wanted_files;  // that it sources and `files` does not hold
   bool too_much_work = false;             // nothing else is known, and a finding says so

@@ -57,6 +57,32 @@ TEST(ShellReader, PointsAtWhatWasWritten) {
   EXPECT_EQ(launch.args[2].at.index, 2);
 }
 
+TEST(ShellReader, SaysWhichCpusTheLauncherGivesTheRanks) {
+  const auto binding = [](absl::string_view launcher) {
+    return ReadShellLaunch(absl::StrCat(launcher, " pretrain_gpt.py --num-layers 4\n"), {}).cpu_binding;
+  };
+  EXPECT_EQ(binding("torchrun --nproc-per-node 8").torchrun, "");
+  EXPECT_EQ(binding("torchrun --numa-binding node").torchrun, "node");
+  EXPECT_EQ(binding("torchrun --numa_binding=socket").torchrun, "socket");
+  EXPECT_EQ(binding("torchrun --numa-binding $MODE").torchrun, "");
+  EXPECT_EQ(binding("torchrun --numa-bindings node").torchrun, "");
+
+  CpuBinding read = binding("srun numactl --cpunodebind=$((SLURM_LOCALID/4)) --membind=$((SLURM_LOCALID/4)) python");
+  EXPECT_EQ(read.ranks_a_node, 4);
+  EXPECT_FALSE(read.around_torchrun);
+  read = binding("numactl -N $(( ${SLURM_LOCALID} / 2 )) python");
+  EXPECT_EQ(read.ranks_a_node, 2);
+  read = binding("/usr/bin/numactl --cpunodebind 0 torchrun --nproc-per-node 8");
+  EXPECT_EQ(read.numactl, "0");
+  EXPECT_EQ(read.ranks_a_node, 0);
+  EXPECT_TRUE(read.around_torchrun);
+  EXPECT_TRUE(binding("numactl --cpunodebind=0 python -m torch.distributed.run").around_torchrun);
+  EXPECT_EQ(binding("srun -N 4 python").numactl, "");  // srun's own -N counts nodes
+  read = ReadShellLaunch("srun bash -c 'numactl --cpunodebind=$((SLURM_LOCALID/8)) python a.py --num-layers 4'\n", {})
+             .cpu_binding;
+  EXPECT_EQ(read.ranks_a_node, 8);
+}
+
 TEST(ShellReader, LooksIntoShellCommands) {
   const ShellLaunch launch =
       ReadShellLaunch("srun --ntasks 16 bash -lc 'export A=1; python -u pretrain_gpt.py --bf16 --num-layers 4'", {});

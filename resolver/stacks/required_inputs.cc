@@ -6,6 +6,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "resolver/plan/cpu_binding.h"
 
 namespace flightplan {
 namespace {
@@ -33,8 +34,9 @@ Nodes NodesOf(const Environment& env) {
 std::string TorchrunWords(const Environment& env) {
   const Nodes nodes = NodesOf(env);
   if (nodes.count == 0) return "torchrun";
+  const absl::string_view binding = NumaBindingOf(env);
   return absl::StrCat("torchrun --nnodes ", nodes.count, " --nproc-per-node ", nodes.gpus,
-                      nodes.count > 1 ? kNodes : "");
+                      binding.empty() ? "" : " --numa-binding ", binding, nodes.count > 1 ? kNodes : "");
 }
 
 void AskForNodes(const Environment& env, Launch* launch) {

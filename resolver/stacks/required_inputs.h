@@ -17,8 +17,8 @@ struct Nodes {
 };
 Nodes NodesOf(const Environment& env);
 
-// "torchrun --nnodes 2 --nproc-per-node 8 --node-rank ... --master-addr ..." for the GPUs of `env`; "torchrun" where
-// their number is not known.
+// "torchrun --nnodes 2 --nproc-per-node 8 --numa-binding node --node-rank ... --master-addr ..." for the GPUs of `env`;
+// "torchrun" where their number is not known.
 std::string TorchrunWords(const Environment& env);
 // That rank and address are asked for, where there is more than one node.
 void AskForNodes(const Environment& env, Launch* launch);

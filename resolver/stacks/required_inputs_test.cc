@@ -50,6 +50,29 @@ size_t Placeholders(absl::string_view text) {
   return count;
 }
 
+TEST(TorchrunWords, KeepRanksBesideTheirGpusWhereTorchrunCan) {
+  const auto binds = [](const Environment& env) {
+    return absl::StrContains(TorchrunWords(env), " --numa-binding node");
+  };
+  Environment env = Nodes(Target::kMegatronLm, 16);
+  env.torch_stated = false;
+  EXPECT_TRUE(binds(env));
+  env.torch_stated = true;
+  EXPECT_FALSE(binds(env));  // stated to be none
+  env.torch = Version::Parse("2.8.0");
+  EXPECT_FALSE(binds(env));
+  env.torch = Version::Parse("2.9.0");
+  EXPECT_TRUE(binds(env));
+  env.world_size = 1;
+  EXPECT_FALSE(binds(env));
+  Environment fork = Nodes(Target::kLoongForge, 16);
+  fork.torch_stated = false;
+  EXPECT_FALSE(binds(fork));  // its image is older
+  fork.torch_stated = true;
+  fork.torch = Version::Parse("2.9.0");
+  EXPECT_TRUE(binds(fork));
+}
+
 TEST(RequiredInputs, EachHasOnePlaceholderThatStopsAShell) {
   for (const absl::string_view dialect : kDialects) {
     for (const int64_t gpus : {8, 16}) {

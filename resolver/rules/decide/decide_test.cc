@@ -5,6 +5,7 @@
 
 #include "resolver/catalog/catalog.h"
 #include "resolver/derive/start_config.h"
+#include "resolver/plan/cpu_binding.h"
 
 namespace flightplan {
 namespace {
@@ -474,6 +475,23 @@ TEST(LoongForge, OffloadsTheInputsOfRecomputedExpertsWhenThatIsNotEnough) {
               ::testing::ElementsAre("dispatched_input", "pre_mlp_layernorm_output"));
   EXPECT_TRUE(plan.config.Get(Knob::bindpcie).truthy());
   EXPECT_TRUE(plan.config.Get(Knob::overlap_moe_expert_parallel_comm).truthy());
+}
+
+TEST(DecideEnvironment, RanksStayBesideTheirGpus) {
+  const auto binding = [](const DecidedPlan& plan) -> const Decision* {
+    for (const Decision& decision : plan.decisions) {
+      if (decision.env_var == kNumaBindingName) return &decision;
+    }
+    return nullptr;
+  };
+  NormalizedIntent intent = Intent("qwen3-30b-a3b", "h100-sxm", 16, {.ep = 8}, 64);
+  const DecidedPlan bound = Plan(intent);
+  ASSERT_NE(binding(bound), nullptr);
+  EXPECT_EQ(binding(bound)->value, Value("node"));
+  EXPECT_TRUE(Cites(binding(bound), "executors.py"));
+  EXPECT_EQ(bound.env.count(kNumaBindingName), 0u);  // nothing to export
+  intent.env.torch = Version::Parse("2.8.0");
+  EXPECT_EQ(binding(Plan(intent)), nullptr);
 }
 
 }  // namespace flightplan

@@ -116,15 +116,19 @@ void Deliberation::Respect(Knob knob, absl::string_view rule_id, std::string rea
 
 void Deliberation::Export(absl::string_view name, std::string value, Why why) {
   if (var_given(name)) return;
+  Launcher(name, value, std::move(why));
+  plan_->env[std::string(name)] = std::move(value);
+}
+
+void Deliberation::Launcher(absl::string_view name, absl::string_view value, Why why) {
   Decision decision;
   decision.rule_id = why.rule_id;
   decision.env_var = std::string(name);
-  decision.value = Value(value);
+  decision.value = Value(std::string(value));
   decision.reason = std::move(why.reason);
   decision.basis = why.basis;
   AddCitations(why, &decision);
   plan_->decisions.push_back(std::move(decision));
-  plan_->env[std::string(name)] = std::move(value);
 }
 
 }  // namespace flightplan::decide

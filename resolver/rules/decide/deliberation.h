@@ -66,6 +66,8 @@ class Deliberation {
                const std::vector<absl::string_view>& citations = {}, std::vector<Alternative> alternatives = {});
   // Sets a variable unless the caller exports it; records a decision.
   void Export(absl::string_view name, std::string value, Why why);
+  // Records what the launch says to its launcher; `name` is kNumaBindingName.
+  void Launcher(absl::string_view name, absl::string_view value, Why why);
   void SuggestAb(AbSuggestion suggestion) { plan_->ab_suggestions.push_back(std::move(suggestion)); }
   void Report(Finding finding) { plan_->findings.push_back(std::move(finding)); }
 

@@ -4,6 +4,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "resolver/plan/cpu_binding.h"
 #include "resolver/plan/stack.h"
 #include "resolver/rules/decide/deliberation.h"
 #include "resolver/rules/decide/evidence.h"
@@ -75,6 +76,22 @@ void Checkout(Deliberation& d) {
            {.rule_id = "decide.env.loongforge-path",
             .reason = "where its images and scripts have the checkout, which model files refer to; put yours",
             .citations = {checkout.source}});
+}
+
+// Bridge's own launcher binds every rank, so what is published was measured so; its README leaves it to whoever
+// launches otherwise.
+void CpuBinding(Deliberation& d) {
+  const absl::string_view binding = NumaBindingOf(d.intent.env);
+  if (binding.empty()) return;
+  const bool grace = absl::StrContains(d.intent.gpu.host_link, "C2C");
+  d.Launcher(kNumaBindingName, binding,
+             {.rule_id = "decide.env.cpu-binding",
+              .reason = absl::StrCat("each rank runs on the CPUs beside its GPU: a launch or a copy to the host that "
+                                     "crosses sockets takes longer, and the slowest rank is the step",
+                                     grace ? "; on Grace it can matter as much as the dispatcher" : "",
+                                     ". torchrun has it from PyTorch ", kNumaBindingTorch, " on and needs numactl"),
+              .basis = Basis::kGuidance,
+              .citations = {evidence::kCpuBindingExecutor, evidence::kCpuBindingGuide, evidence::kCpuBindingTorchrun}});
 }
 
 std::string DomainsOfEp(D d) {
@@ -258,6 +275,7 @@ void DecideEnvironment(Deliberation& d) {
   Checkout(d);
   Connections(d);
   Export(d, kVariables);
+  CpuBinding(d);
 }
 
 }  // namespace flightplan::decide

@@ -162,4 +162,14 @@ inline constexpr absl::string_view kLoongForgeOverlap =
 inline constexpr absl::string_view kOverlapGuide = "Megatron-Bridge docs/training/communication-overlap.md";
 inline constexpr absl::string_view kMoeGuide = "Megatron-Bridge docs/training/moe-optimization.md";
 
+// ---- where ranks run
+inline constexpr absl::string_view kCpuBindingExecutor =
+    "Megatron-Bridge@067f987df scripts/performance/utils/executors.py:182: numactl around every rank";
+inline constexpr absl::string_view kCpuBindingGuide =
+    "Megatron-Bridge@067f987df docs/performance-guide.md:304: mitigates long latency, more so with large communication "
+    "domains; skills/nemo-mbridge-perf-moe-hardware-configs/SKILL.md:176: on GB200 and GB300 almost as much as a "
+    "dispatcher swap";
+inline constexpr absl::string_view kCpuBindingTorchrun =
+    "pytorch/pytorch#149334; docs.pytorch.org/docs/main/elastic/numa.html: typically 1 to 10 %; node if in doubt";
+
 }  // namespace flightplan::decide::evidence
