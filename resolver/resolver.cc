@@ -21,7 +21,6 @@
 #include "resolver/base/status_macros.h"
 #include "resolver/catalog/catalog.h"
 #include "resolver/catalog/spellings.h"
-#include "resolver/derive/shape.h"
 #include "resolver/engine/engine.h"
 #include "resolver/evidence/profile_source.h"
 #include "resolver/explain/answer_message.h"
@@ -47,6 +46,7 @@
 #include "resolver/pipeline/choose_profile.h"
 #include "resolver/pipeline/draw_plan.h"
 #include "resolver/pipeline/forecast_run.h"
+#include "resolver/pipeline/known_shape.h"
 #include "resolver/pipeline/vet_fixes.h"
 
 namespace flightplan {
@@ -123,12 +123,6 @@ v1::ResolveConfigRequest AskedAs(const v1::ResolveConfigRequest& base, const Nor
   return asked;
 }
 
-// Null where its parameters cannot be counted.
-std::shared_ptr<const ModelShape> ShapeOf(const ModelSpec& model) {
-  absl::StatusOr<ModelShape> shape = MakeShape(model);
-  return shape.ok() ? std::make_shared<const ModelShape>(*std::move(shape)) : nullptr;
-}
-
 std::string ShownModel(const ModelSpec& model) {
   v1::ModelSpec message;
   ModelToMessage(model, &message);
@@ -142,7 +136,7 @@ Resolver::Resolver(std::shared_ptr<const Catalog> catalog, std::shared_ptr<const
   for (const ModelSpec& model : catalog_->models()) {
     KnownModel& known = known_models_[model.name];
     known.shown = ShownModel(model);
-    known.shape = ShapeOf(model);
+    known.shape = KnownShape(model);
   }
 }
 Resolver::~Resolver() = default;
@@ -151,7 +145,7 @@ absl::StatusOr<NormalizedIntent> Resolver::ReadQuestion(const v1::ResolveConfigR
   FLIGHTPLAN_ASSIGN_OR_RETURN(NormalizedIntent intent, NormalizeResolve(question, *catalog_));
   const bool named = question.model().source_case() == v1::ModelRef::kName;
   const auto known = named ? known_models_.find(intent.model.name) : known_models_.end();
-  intent.shape = known != known_models_.end() ? known->second.shape : ShapeOf(intent.model);
+  intent.shape = known != known_models_.end() ? known->second.shape : KnownShape(intent.model);
   FLIGHTPLAN_RETURN_IF_ERROR(ChooseProfile(profiles_.get(), RecordedProfiles(), &intent));
   return intent;
 }
