@@ -11,10 +11,12 @@ namespace flightplan {
 struct Derivative {
   absl::string_view name;
   absl::Span<const absl::string_view> flags;  // that its parsers add and no release of Megatron-LM has, sorted
+  absl::string_view fork_of;                  // the derivative whose flags it has besides these; or empty
 };
 absl::Span<const Derivative> Derivatives();  // derivatives.yaml
 
-// The derivative whose own flag is among the arguments; empty: none is known. Of several the first written one counts.
+// The derivative whose own flag is among the arguments; empty: none is known. Of several the first written one counts,
+// but a fork of it where a flag of the fork's own is there, too.
 absl::string_view DerivativeOf(absl::Span<const Argument> args);
 
 }  // namespace flightplan

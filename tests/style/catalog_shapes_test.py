@@ -79,6 +79,7 @@ class Shapes(unittest.TestCase):
         self.hold("gen_derivatives.py", (DERIVATIVES,), ("derivatives.cc",), (
             (DERIVATIVES, "name: slime", "nmae: slime", "derivatives[0]: name is missing"),
             (DERIVATIVES, "name: MindSpeed", "name: slime", "'slime' stands twice"),
+            (DERIVATIVES, "fork_of: slime", "fork_of: MindSpeed", "miles: fork_of: 'MindSpeed' is no row above"),
             (DERIVATIVES, "- --actor-num-nodes", "- actor-num-nodes", "derivatives[0].flags[1]: must be a flag"),
             (DERIVATIVES, "- --actor-num-nodes", "- --zactor", "slime: '--advantage-estimator' must come after '--zactor'")))
 

@@ -1,0 +1,31 @@
+#include "resolver/catalog/derivatives.h"
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_split.h"
+#include "gtest/gtest.h"
+
+namespace flightplan {
+namespace {
+
+std::string Of(absl::string_view words) {
+  std::vector<Argument> args;
+  for (const absl::string_view word : absl::StrSplit(words, ' ')) args.push_back({std::string(word)});
+  return std::string(DerivativeOf(args));
+}
+
+TEST(DerivativeOf, IsToldByAFlagOfItsOwn) {
+  EXPECT_EQ(Of("--num-layers 24"), "");
+  EXPECT_EQ(Of("--num-layers 24 --actor-num-nodes=2"), "slime");
+  EXPECT_EQ(Of("actor-num-nodes"), "");
+}
+
+TEST(DerivativeOf, IsAForkWhereAFlagOfTheForkIsThereToo) {
+  EXPECT_EQ(Of("--lora-rank 32 --actor-num-nodes 2"), "miles");
+  EXPECT_EQ(Of("--actor-num-nodes 2 --use-miles-router"), "miles");
+  EXPECT_EQ(Of("--lora-rank 32"), "");  // many a program has it
+}
+
+}  // namespace
+}  // namespace flightplan
