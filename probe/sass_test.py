@@ -31,6 +31,11 @@ WANTED = [
     *(("dispatch.cu", "sm_90a", f"CombineKernel<{k}>", WIDE_LOAD, k, k) for k in (4, 8, 10, 16)),
     *(("dispatch.cu", "sm_90a", f"CombineGradKernel<{k}>", WIDE_LOAD, k + rounds, k + rounds)
       for k, rounds in ((4, 1), (8, 1), (10, 2), (16, 4))),
+    # Numbers are cast by the hardware's own instruction, two at a time, from whole words.
+    *(("fp8.cu", "sm_90a", kernel, *what) for kernel in ("CastTensorKernel", "CastSquareKernel") for what in (
+        (WIDE_LOAD, 8, 8), (r"F2FP\.SATFINITE\.E4M3", 64, 64), (r"CALL", 0, 0))),
+    *(("fp8.cu", "sm_90a", "CastRowsKernel", *what) for what in (
+        (WIDE_LOAD, 1, 1), (r"F2FP\.SATFINITE\.E4M3", 8, 8), (r"CALL", 0, 0))),
     # What goes to peers is fenced by every thread, and once more for the blocks together; flags are released and acquired.
     *(("peers.cu", "sm_90a", kernel, *what) for kernel in ("PushKernel", "PullKernel") for what in (
         (WIDE_LOAD, 8, 8), (WIDE_STORE, 8, 8), (r"MEMBAR\.SC\.SYS", 2, 2), (r"STG\.E\.STRONG\.SYS", 1, 64),

@@ -7,9 +7,10 @@
 namespace flightplan::probe {
 namespace {
 
-// The part of cublasLt.h that is used; stable since cuBLAS 11. Checked against the header where there is one
-// (device/libraries_header_check.cc).
-constexpr int kCompute32F = 68, kReal32F = 0, kRealBf16 = 14;
+// The part of cublasLt.h that is used; stable since cuBLAS 11, of FP8 since 11.8, of its blocks since 12.8. Checked
+// against the header where there is one (device/libraries_header_check.cc).
+constexpr int kCompute32F = 68, kReal32F = 0, kRealBf16 = 14, kRealE4m3 = 28;
+constexpr int kDescScalePointer[] = {17, 18}, kDescScaleMode[] = {31, 32};  // of the first operand, of the second
 constexpr int kDescTransA = 3, kDescTransB = 4, kDescSmCountTarget = 15, kPreferenceWorkspace = 1;
 constexpr int kOpN = 0, kOpT = 1;
 
@@ -61,6 +62,12 @@ bool FindAll(void* library, Functions* f) {
          Find(library, "cublasLtMatmulAlgoGetHeuristic", &f->heuristic) && Find(library, "cublasLtMatmul", &f->matmul);
 }
 
+// In the order of Fp8Scales: cublasLtMatmulMatrixScale_t.
+int ScaleMode(Fp8Scales scales) {
+  constexpr int kModes[] = {0, 0, 4, 5, 2};
+  return kModes[static_cast<int>(scales)];
+}
+
 // The library is column-major: it sees our C[m, n] as an n x m matrix, so our B is its first operand.
 class LtPlan : public BlasLt::Plan {
  public:
@@ -81,20 +88,37 @@ class LtPlan : public BlasLt::Plan {
               f_.desc_set(desc_, kDescTransA, &first_op, sizeof first_op) == 0 &&
               f_.desc_set(desc_, kDescTransB, &second_op, sizeof second_op) == 0;
     if (sms > 0) ok = ok && f_.desc_set(desc_, kDescSmCountTarget, &sms, sizeof sms) == 0;
-    ok = ok && (s.b_by_k ? f_.layout_create(&first_, kRealBf16, n, k, s.n)
-                         : f_.layout_create(&first_, kRealBf16, k, n, s.k)) == 0;
-    ok = ok && (s.a_by_k ? f_.layout_create(&second_, kRealBf16, m, k, s.m)
-                         : f_.layout_create(&second_, kRealBf16, k, m, s.k)) == 0;
+    fp8_ = s.fp8();
+    ok = ok && (!fp8_ || (SetScales(0, s.b_scales) && SetScales(1, s.a_scales)));
+    const int type = fp8_ ? kRealE4m3 : kRealBf16;
+    ok =
+        ok && (s.b_by_k ? f_.layout_create(&first_, type, n, k, s.n) : f_.layout_create(&first_, type, k, n, s.k)) == 0;
+    ok = ok &&
+         (s.a_by_k ? f_.layout_create(&second_, type, m, k, s.m) : f_.layout_create(&second_, type, k, m, s.k)) == 0;
     return ok && f_.layout_create(&out_, out_type, n, m, s.n) == 0 && Choose();
   }
 
-  int Run(const void* a, const void* b, void* c, void* workspace, void* stream) const override {
+  int Run(BlasLt::Operand a, BlasLt::Operand b, void* c, void* workspace, void* stream) const override {
     const float alpha = 1;
-    return f_.matmul(handle_, desc_, &alpha, b, first_, a, second_, &beta_, c, out_, c, out_, &algorithm_, workspace,
-                     kBlasWorkspaceBytes, stream);
+    if (fp8_) {
+      const int error = f_.desc_set(desc_, kDescScalePointer[0], &b.scales, sizeof b.scales) |
+                        f_.desc_set(desc_, kDescScalePointer[1], &a.scales, sizeof a.scales);
+      if (error != 0) return error;
+    }
+    return f_.matmul(handle_, desc_, &alpha, b.numbers, first_, a.numbers, second_, &beta_, c, out_, c, out_,
+                     &algorithm_, workspace, kBlasWorkspaceBytes, stream);
   }
 
  private:
+  // A library that does not know the mode refuses it. The choice of an algorithm asks for the pointers, which it does
+  // not follow; Run gives the real ones.
+  bool SetScales(int operand, Fp8Scales scales) {
+    const int32_t mode = ScaleMode(scales);
+    const void* const somewhere = reinterpret_cast<const void*>(uintptr_t{1} << 20);
+    return (mode == 0 || f_.desc_set(desc_, kDescScaleMode[operand], &mode, sizeof mode) == 0) &&
+           f_.desc_set(desc_, kDescScalePointer[operand], &somewhere, sizeof somewhere) == 0;
+  }
+
   bool Choose() {
     void* preference = nullptr;
     const size_t room = kBlasWorkspaceBytes;
@@ -111,6 +135,7 @@ class LtPlan : public BlasLt::Plan {
   const Functions& f_;
   void* handle_;
   float beta_;
+  bool fp8_ = false;
   void *desc_ = nullptr, *first_ = nullptr, *second_ = nullptr, *out_ = nullptr;
   Algorithm algorithm_{};
 };

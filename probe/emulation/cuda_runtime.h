@@ -3,8 +3,8 @@
 // by include path. It says whether results are right; it says nothing about time, and no profile can come of it.
 //
 // Work is queued on streams and runs at the next synchronisation, in a drawn order that events and streams allow
-// (streams.cc). The threads of a block are fibres that give way at barriers and warp operations (threads.cc). Blocks run
-// one after the other, but for those that reach their peers' memory: these are held here and there while others of
+// (streams.cc). The threads of a block are fibres that give way at barriers and warp operations (threads.cc). Blocks
+// run one after the other, but for those that reach their peers' memory: these are held here and there while others of
 // their launch come onto the chip and other kernels go on (blocks.cc). Whatever the hardware leaves open goes against
 // the code: copies land late, or at once, or at some poll; matrix instructions compute after everyone else had a turn.
 // Several devices run in a drawn order, too, and kernels may wait for each other half-way; a store to a peer's memory
@@ -39,12 +39,16 @@ struct dim3 {
 struct alignas(16) uint4 {
   unsigned x, y, z, w;
 };
+struct alignas(8) uint2 {
+  unsigned x, y;
+};
 struct alignas(8) float2 {
   float x, y;
 };
 struct alignas(16) float4 {
   float x, y, z, w;
 };
+inline uint2 make_uint2(unsigned x, unsigned y) { return {x, y}; }
 inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w) { return {x, y, z, w}; }
 inline float2 make_float2(float x, float y) { return {x, y}; }
 inline float4 make_float4(float x, float y, float z, float w) { return {x, y, z, w}; }
@@ -187,9 +191,9 @@ void Barrier();
 void Pause();
 // The same, and to other kernels, of this device or of others, for what one of them has to do.
 void WaitForOther();
-// A point at which the hardware may delay the block for long, while others of its launch, other kernels and other devices
-// go on: whatever it has told until here, they may act on before it does anything more. For kernels without static
-// shared memory.
+// A point at which the hardware may delay the block for long, while others of its launch, other kernels and other
+// devices go on: whatever it has told until here, they may act on before it does anything more. For kernels without
+// static shared memory.
 void MayBeHeld();
 // A store to memory that may be a peer's: arrives with the thread's next FenceSystem, or else when the kernel ends.
 void StoreToPeer(std::function<void()> store);

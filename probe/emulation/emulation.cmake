@@ -9,7 +9,7 @@ target_include_directories(flightplan_fake_nccl PRIVATE "${CMAKE_CURRENT_SOURCE_
 target_link_libraries(flightplan_fake_nccl PRIVATE flightplan_warnings)
 set_target_properties(flightplan_fake_nccl PROPERTIES LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tests")
 add_executable(flightplan_probe_kernels_test emulation/emulation_test.cc emulation/kernels_test.cc emulation/team_test.cc
-  emulation/blocks.cc emulation/runtime.cc emulation/streams.cc emulation/threads.cc ${kernel_sources})
+  emulation/blocks.cc emulation/reference_blas.cc emulation/runtime.cc emulation/streams.cc emulation/threads.cc ${kernel_sources})
 target_include_directories(flightplan_probe_kernels_test BEFORE PRIVATE emulation)
 target_link_libraries(flightplan_probe_kernels_test PRIVATE flightplan_probe_core flightplan_fit GTest::gtest_main
   flightplan_warnings)

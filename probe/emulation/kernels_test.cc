@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "probe/emulation/reference_blas.h"
 #include "probe/kernels/bulk.cuh"
 #include "probe/kernels/corun.cuh"
 #include "probe/kernels/pair.cuh"
@@ -96,6 +97,45 @@ TEST_F(GemmsTest, BlocksGoThroughSeveralTiles) {
       ASSERT_TRUE(gemms.AllocateSets(1, &sets).ok());
       ASSERT_GT(gemms.tiles(), 2 * 2);
       EXPECT_TRUE(gemms.Check().ok()) << Name(path);
+    }
+  }
+}
+
+// By the library, too: in every storage order, for an expert without rows, and in every recipe of FP8.
+TEST_F(GemmsTest, TheLibrarysAreHeldAgainstTheirReference) {
+  gpu_.blas = MakeReferenceBlas();
+  const std::vector<std::vector<GemmShape>> lists = {
+      {{.m = 72, .n = 88, .k = 40}, {.m = 0, .n = 88, .k = 40}, {.m = 8, .n = 88, .k = 40}},
+      {{.m = 72, .n = 88, .k = 40, .b_by_k = true}},
+      {{.m = 72, .n = 88, .k = 40, .a_by_k = true, .b_by_k = true, .accumulate_fp32 = true}}};
+  for (const auto& shapes : lists) {
+    gpu_.arena.Reset();
+    Gemms gemms;
+    int sets = 0;
+    ASSERT_TRUE(gemms.Open(gpu_, GemmPath::kLibrary, shapes).ok());
+    ASSERT_TRUE(gemms.AllocateSets(1, &sets).ok());
+    EXPECT_TRUE(gemms.Check().ok());
+  }
+  Experiments all;
+  AddFp8Dense(gpu_, &all);
+  AddFp8Experts(gpu_, &all);
+  for (auto& experiment : all) {
+    gpu_.arena.Reset();
+    const Status status = experiment->Prepare();
+    EXPECT_TRUE(status.ok()) << Describe(experiment->rows().front()) << ": " << status.message;
+    EXPECT_TRUE(experiment->checked());
+  }
+  EXPECT_EQ(all.size(), 9U);
+}
+
+TEST_F(GemmsTest, WhatTheLibraryDoesWrongIsWithheld) {
+  for (const BlasFault fault : {BlasFault::kNextRowsScales, BlasFault::kLeavesAColumnOut}) {
+    gpu_.blas = MakeReferenceBlas(fault);
+    Experiments all;
+    AddFp8Dense(gpu_, &all);
+    for (auto& experiment : all) {
+      gpu_.arena.Reset();
+      EXPECT_EQ(experiment->Prepare().code, Code::kWithheld) << Describe(experiment->rows().front());
     }
   }
 }

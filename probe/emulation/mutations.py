@@ -45,6 +45,8 @@ MUTATIONS = [
     ("permute: places are read before they are written", "dispatch.cu", "  __syncthreads();\n  for (int i = static_cast<int>(threadIdx.x); i < words; i += kRowThreads) {\n    const uint4 word", "  for (int i = static_cast<int>(threadIdx.x); i < words; i += kRowThreads) {\n    const uint4 word", "*/dispatch*"),
     ("unpermute: warps' sums are read before they are written", "dispatch.cu", "  __syncthreads();\n  if (threadIdx.x < kTopk)", "  if (threadIdx.x < kTopk)", "*/dispatch*"),
     ("map: the scan reads what others have written", "routing.cu", "    const int before = e >= step ? total[e - step] : 0;\n    __syncthreads();\n", "    const int before = e >= step ? total[e - step] : 0;\n", "*/dispatch*"),
+    ("cast: a square's largest is read before it is written", "fp8.cu", "  __syncthreads();\n#pragma unroll\n  for (int w = 0;", "#pragma unroll\n  for (int w = 0;", "*/experts*"),
+    ("cast: a row's block has four threads too few", "fp8.cu", "for (int step = kLanes / 2;", "for (int step = kLanes / 4;", "*/experts*"),
     ("exchange: its shared memory is not asked for", "exchange.cu", "  CUDA_TRY(cudaFuncSetAttribute(SendKernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared));\n", "", "*/exchange*"),
     ("push: stores are not fenced", "peers.cu", "  FenceSystem();\n  __syncthreads();", "  __syncthreads();", TEAM_TESTS),
     ("push: a peer is told before all blocks have sent", "peers.cu", "  if (atomicAdd(&e.own->ended, 1u) + 1 < gridDim.x) return;\n", "  if (atomicAdd(&e.own->ended, 1u) > 0) return;\n", TEAM_TESTS),

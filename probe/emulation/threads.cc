@@ -1,6 +1,4 @@
 // The threads of a block as fibres of one thread of the host.
-#include "probe/emulation/thread_block.h"
-
 #include <setjmp.h>
 #include <ucontext.h>
 
@@ -16,6 +14,7 @@
 
 #include "probe/emulation/queues.h"
 #include "probe/emulation/run_blocks.h"
+#include "probe/emulation/thread_block.h"
 
 uint3 threadIdx = {}, blockIdx = {};
 dim3 blockDim(1), gridDim(1);

@@ -308,6 +308,7 @@ Experiments CeilingExperiments(Gpu& gpu) {
   for (const Op op : {Op::kCopy, Op::kFill}) all.push_back(std::make_unique<DriverMovement>(gpu, op, size(256)));
   for (const GemmPath path : {GemmPath::kLibrary, GemmPath::kOwn, GemmPath::kHopper, GemmPath::kTma})
     all.push_back(std::make_unique<DenseGemm>(gpu, path));
+  AddFp8Dense(gpu, &all);
   for (const bool sustained : {false, true}) all.push_back(std::make_unique<MatrixClock>(gpu, sustained));
   all.push_back(std::make_unique<EmptyKernels>(gpu));
   for (const int sms : {1, 2, 4, 8, 12, 16, 20, 24, 32, 48, 64, 96, gpu.sm_count}) {

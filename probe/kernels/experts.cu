@@ -121,6 +121,7 @@ class Skew : public Experiment {
 Experiments ExpertExperiments(Gpu& gpu) {
   Experiments all;
   const MoeShape& shape = gpu.shape;
+  AddCasts(gpu, &all);
   all.push_back(MakeElementwise(gpu, Elementwise::kSwiglu, "act.swiglu.fwd", shape));
   all.push_back(MakeElementwise(gpu, Elementwise::kSwigluGrad, "act.swiglu.bwd", shape));
   MoeShape many = shape;  // a rate, so over more tokens than one microbatch has: at 8 us a launch would be a part of it
@@ -138,6 +139,7 @@ Experiments ExpertExperiments(Gpu& gpu) {
     for (const Layer& layer : kLayers)
       all.push_back(std::make_unique<ExpertGemm>(gpu, path, layer, gpu.check_only ? 200 : 1024, 3));
   }
+  AddFp8Experts(gpu, &all);
   for (const double zipf : {0.5, 1.0, 1.5}) {
     if (gpu.check_only && zipf != 1.5) continue;
     all.push_back(std::make_unique<Skew>(gpu, best, zipf));

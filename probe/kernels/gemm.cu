@@ -107,7 +107,8 @@ GemmKernelInfo KernelFor(GemmPath path, const GemmShape& shape) {
 std::string Describe(const GemmShape& s) {
   return "m=" + std::to_string(s.m) + " n=" + std::to_string(s.n) + " k=" + std::to_string(s.k) +
          " a_by_k=" + std::to_string(s.a_by_k) + " b_by_k=" + std::to_string(s.b_by_k) +
-         " accumulate_fp32=" + std::to_string(s.accumulate_fp32);
+         " accumulate_fp32=" + std::to_string(s.accumulate_fp32) + " scales=" + Name(s.a_scales) + "," +
+         Name(s.b_scales);
 }
 
 int TilesOf(const GemmShape& shape) { return CeilDiv(shape.m, kTileM) * CeilDiv(shape.n, kTileN); }
@@ -123,12 +124,14 @@ Status Gemms::Open(Gpu& gpu, GemmPath path, std::vector<GemmShape> shapes, int s
   shapes_ = std::move(shapes);
   plans_.clear();
   sets_.clear();
+  wide_ = nullptr;
   tiles_ = 0;
   for (GemmShape& shape : shapes_) {
     shape.sm_count = sm_count;
     tiles_ += TilesOf(shape);
   }
   if (path != GemmPath::kLibrary) {
+    if (shapes_.front().fp8()) return Fail(Code::kUnsupported, "no kernel of this worker multiplies FP8");
     if (path != GemmPath::kOwn && gpu.compute_major != 9) {
       return Fail(Code::kUnsupported, "wgmma is of compute capability 9.0");
     }
@@ -164,7 +167,8 @@ Status Gemms::Open(Gpu& gpu, GemmPath path, std::vector<GemmShape> shapes, int s
 int64_t Gemms::SetBytes() const {
   int64_t bytes = 0;
   for (const GemmShape& s : shapes_) {
-    bytes += 2 * (int64_t{s.m} * s.k + int64_t{s.n} * s.k) + OutputBytes(s) * s.m * s.n + 3 * 256;
+    const int64_t operands = int64_t{s.m} * s.k + int64_t{s.n} * s.k;
+    bytes += (s.fp8() ? operands + operands / 32 : 2 * operands) + OutputBytes(s) * s.m * s.n + 5 * 256;
   }
   return bytes;
 }
@@ -179,7 +183,7 @@ Status Gemms::AllocateSets(int most, int* sets) {
   const int64_t set_bytes = SetBytes() + 4096;
   const int count = std::clamp(BufferSets(set_bytes, gpu_->l2_bytes, gpu_->arena.room()), 1, most);
   sets_.resize(static_cast<size_t>(count));
-  for (Set& set : sets_) TRY(AllocateSet(&set));
+  for (Set& set : sets_) TRY(shapes_.front().fp8() ? AllocateFp8Set(&set) : AllocateSet(&set));
   *sets = count;
   return Ok();
 }
@@ -220,6 +224,28 @@ Status Gemms::AllocateSet(Set* set) {
   return Upload(gpu_->stream, tasks.data(), static_cast<int64_t>(tasks.size() * sizeof(GemmTask)), set->tasks);
 }
 
+Status Gemms::AllocateFp8Set(Set* set) {
+  int64_t most = 0;
+  for (const GemmShape& s : shapes_) most = std::max(most, int64_t{std::max(s.m, s.n)} * s.k);
+  Bf16* wide = wide_;
+  if (wide == nullptr) TRY(gpu_->arena.Get(most, &wide));
+  wide_ = wide;
+  for (const GemmShape& s : shapes_) {
+    const uint32_t task = static_cast<uint32_t>(set->c.size()) << 8;
+    char* c = nullptr;
+    TRY(AllocateFp8(gpu_->arena, s.a_scales, s.m, s.k, &set->a8.emplace_back()));
+    TRY(AllocateFp8(gpu_->arena, s.b_scales, s.n, s.k, &set->b8.emplace_back()));
+    TRY(gpu_->arena.Get(OutputBytes(s) * s.m * s.n, &c));
+    TRY(FillRagged(gpu_->stream, wide, s.m, s.k, kSeedA + task));
+    TRY(CastFp8(gpu_->stream, wide, kMostRagged, set->a8.back()));
+    TRY(FillRagged(gpu_->stream, wide, s.n, s.k, kSeedB + task));
+    TRY(CastFp8(gpu_->stream, wide, kMostRagged, set->b8.back()));
+    TRY(Poison(gpu_->stream, c, OutputBytes(s) * s.m * s.n));
+    set->c.push_back(c);
+  }
+  return Ok();
+}
+
 Status Gemms::Run(cudaStream_t stream, int set) {
   const Set& chosen = sets_[static_cast<size_t>(set) % sets_.size()];
   return path_ == GemmPath::kLibrary ? RunLibrary(stream, chosen) : RunOwn(stream, chosen);
@@ -245,7 +271,10 @@ Status Gemms::RunLibrary(cudaStream_t stream, const Set& set) {
   for (size_t i = 0; i < shapes_.size(); ++i) {
     if (plans_[i] == nullptr) continue;
     cudaStream_t on = spread ? gpu_->branches[i % 4] : stream;
-    const int error = plans_[i]->Run(set.a[i], set.b[i], set.c[i], gpu_->blas_workspace[spread ? 1 + i % 4 : 0], on);
+    const bool fp8 = shapes_[i].fp8();
+    const BlasLt::Operand a = fp8 ? BlasLt::Operand{set.a8[i].numbers, set.a8[i].scales} : BlasLt::Operand{set.a[i]};
+    const BlasLt::Operand b = fp8 ? BlasLt::Operand{set.b8[i].numbers, set.b8[i].scales} : BlasLt::Operand{set.b[i]};
+    const int error = plans_[i]->Run(a, b, set.c[i], gpu_->blas_workspace[spread ? 1 + i % 4 : 0], on);
     if (error != 0) return Fail(Code::kFailed, "cublasLtMatmul failed with " + std::to_string(error));
   }
   for (int i = 0; spread && i < 4; ++i) {
@@ -261,6 +290,8 @@ Status Gemms::Check() {
   CUDA_TRY(cudaStreamSynchronize(gpu_->stream));
   Comparison comparison;
   const Set& set = sets_.front();
+  Readers readers;
+  TRY(OpenReaders(set, &readers));
   for (int i = 0; i < kSamples; ++i) {
     const size_t task = static_cast<size_t>(i) % shapes_.size();
     const GemmShape& s = shapes_[task];
@@ -269,22 +300,48 @@ Status Gemms::Check() {
     const bool corner = i < 2 * static_cast<int>(shapes_.size());  // the last row and column are where edges go wrong
     const int row = corner ? s.m - 1 : static_cast<int>(random % static_cast<uint64_t>(s.m));
     const int column = corner ? s.n - 1 : static_cast<int>((random >> 32) % static_cast<uint64_t>(s.n));
-    TRY(CheckElement(set, task, row, column, &comparison));
+    TRY(CheckElement(set, readers, task, row, column, &comparison));
   }
   // Tensor cores cut off where they add: sums of 16384 products are off by some 5e-5. One lost product is 1e-2.
   return comparison.Verdict("the GEMM's output", shapes_.front().accumulate_fp32 ? 3e-4 : kBf16Tolerance);
 }
 
-Status Gemms::CheckElement(const Set& set, size_t task, int row, int column, Comparison* comparison) {
+// Of 8 bits a product is of what the operands hold: casts are held against their reference by themselves.
+Status Gemms::OpenReaders(const Set& set, Readers* readers) {
+  for (size_t i = 0; i < set.a8.size(); ++i) {
+    auto& [a, b] = readers->emplace_back();
+    TRY(a.Open(gpu_->stream, set.a8[i]));
+    TRY(b.Open(gpu_->stream, set.b8[i]));
+  }
+  return Ok();
+}
+
+Status Gemms::Want(const Readers& readers, size_t task, int row, int column, double* want) {
   const GemmShape& s = shapes_[task];
+  *want = 0;
+  if (s.fp8()) {
+    std::vector<double> a, b;
+    TRY(readers[task].first.Row(row, &a));
+    TRY(readers[task].second.Row(column, &b));
+    for (size_t i = 0; i < a.size(); ++i) *want += a[i] * b[i];
+    return Ok();
+  }
   const uint32_t salt = static_cast<uint32_t>(task) << 8;
   const uint64_t m = static_cast<uint64_t>(s.m), n = static_cast<uint64_t>(s.n), k = static_cast<uint64_t>(s.k);
   const uint64_t r = static_cast<uint64_t>(row), c = static_cast<uint64_t>(column);
-  double want = s.accumulate_fp32 ? static_cast<double>(ScaledAt(kSeedC + salt, r * n + c, 1)) : 0;
+  if (s.accumulate_fp32) *want = static_cast<double>(ScaledAt(kSeedC + salt, r * n + c, 1));
   for (uint64_t i = 0; i < k; ++i) {
-    want += Bf16At(kSeedA + salt, s.a_by_k ? i * m + r : r * k + i, 1) *
-            Bf16At(kSeedB + salt, s.b_by_k ? i * n + c : c * k + i, ScaleB(s));
+    *want += Bf16At(kSeedA + salt, s.a_by_k ? i * m + r : r * k + i, 1) *
+             Bf16At(kSeedB + salt, s.b_by_k ? i * n + c : c * k + i, ScaleB(s));
   }
+  return Ok();
+}
+
+Status Gemms::CheckElement(const Set& set, const Readers& readers, size_t task, int row, int column,
+                           Comparison* comparison) {
+  const GemmShape& s = shapes_[task];
+  double want = 0;
+  TRY(Want(readers, task, row, column, &want));
   const int64_t at = int64_t{row} * s.n + column;
   if (s.accumulate_fp32) {
     float got = 0;

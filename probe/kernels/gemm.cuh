@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "probe/kernels/fp8.cuh"
 #include "probe/kernels/gpu.cuh"
 
 namespace flightplan::probe {
@@ -49,15 +50,21 @@ class Gemms {
  private:
   struct Set {
     std::vector<Bf16*> a, b;
+    std::vector<Fp8Matrix> a8, b8;  // in their place, of 8 bits
     std::vector<void*> c;
     GemmTask* tasks = nullptr;  // on the device
     TensorMap* maps = nullptr;  // likewise, where the kernel reads by them
   };
 
+  using Readers = std::vector<std::pair<Fp8Reader, Fp8Reader>>;  // of A and of B, one pair per shape; none of bf16
+
   Status AllocateSet(Set* set);
+  Status AllocateFp8Set(Set* set);
   Status RunLibrary(cudaStream_t stream, const Set& set);
   Status RunOwn(cudaStream_t stream, const Set& set);
-  Status CheckElement(const Set& set, size_t task, int row, int column, Comparison* comparison);
+  Status OpenReaders(const Set& set, Readers* readers);
+  Status Want(const Readers& readers, size_t task, int row, int column, double* want);
+  Status CheckElement(const Set& set, const Readers& readers, size_t task, int row, int column, Comparison* comparison);
 
   Gpu* gpu_ = nullptr;
   GemmPath path_ = GemmPath::kOwn;
@@ -65,6 +72,7 @@ class Gemms {
   std::vector<GemmShape> shapes_;
   std::vector<std::shared_ptr<BlasLt::Plan>> plans_;  // one per shape
   std::vector<Set> sets_;
+  Bf16* wide_ = nullptr;  // what FP8 operands are cast from, one after the other
   int tiles_ = 0;
 };
 
