@@ -40,6 +40,9 @@ WANTED = [
     *(("peers.cu", "sm_90a", kernel, *what) for kernel in ("PushKernel", "PullKernel") for what in (
         (WIDE_LOAD, 8, 8), (WIDE_STORE, 8, 8), (r"MEMBAR\.SC\.SYS", 2, 2), (r"STG\.E\.STRONG\.SYS", 1, 64),
         (r"LDG\.E\.STRONG\.SYS", 1, 64))),
+    ("peers.cu", "sm_90a", "CombineKernel", r"MEMBAR\.SC\.SYS", 2, 2),
+    ("peers.cu", "sm_90a", "CombineKernel", WIDE_LOAD, 4, 8),
+    ("peers.cu", "sm_90a", "CombineKernel", WIDE_STORE, 1, 2),
 ]
 
 

@@ -54,6 +54,8 @@ MUTATIONS = [
     ("push: a peer's flag is another rank's", "peers.cu", "arrived[e.rank], turn", "arrived[(e.rank + 1) % 2], turn", TEAM_TESTS),
     ("pull: a peer is read before it is ready", "peers.cu", "    WaitForAll(e, e.own->ready, turn);\n", "", TEAM_TESTS),
     ("pull: a rank never says that it is ready", "peers.cu", "first && p < e.peers", "false && first && p < e.peers", TEAM_TESTS),
+    ("combine: a peer is left out", "peers.cu", "          if (first + p >= e.peers) continue;\n", "          if (first + p + 1 >= e.peers) continue;\n", TEAM_TESTS),
+    ("combine: peers are read before they are ready", "peers.cu", "  const uint32_t turn = BeginToRead(e);\n  Add(e);", "  bool first = false;\n  const uint32_t turn = threadIdx.x == 0 ? Begin(e, &first) : 0;\n  Add(e);", TEAM_TESTS),
     ("copies: a rank goes on before its peers have copied", "team.cu", "    for (cudaEvent_t event : sent_) CUDA_TRY(cudaStreamWaitEvent(stream_of(gpu), event));\n", "    stream_of(gpu);\n", TEAM_TESTS),
     ("copies: what is sent is not waited for", "team.cu", "    for (cudaStream_t branch : gpu.branches) CUDA_TRY(cudaStreamWaitEvent(branch, gpu.fork));\n", "", TEAM_TESTS),
     ("NCCL: a part comes from another place", "team.cu", "rank.send + rank.send_at[at], bytes", "rank.send, bytes", TEAM_TESTS),

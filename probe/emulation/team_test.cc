@@ -17,7 +17,7 @@ namespace flightplan::probe {
 namespace {
 
 using Way = TeamExchange::Way;
-constexpr Way kWays[] = {Way::kPush, Way::kPull, Way::kCopyEngine, Way::kNccl};
+constexpr Way kWays[] = {Way::kPush, Way::kPull, Way::kCopyEngine, Way::kNccl, Way::kCombine};
 constexpr emulation::Order kOrders[] = {emulation::Order::kForward, emulation::Order::kShuffled};
 
 class TeamTest : public testing::Test {
@@ -162,8 +162,8 @@ TEST_F(TeamTest, EveryExperimentGivesItsRows) {
         EXPECT_TRUE(std::isfinite(values[i]) && values[i] >= 0) << experiment->rows()[i].id;
       }
     }
-    const std::set<std::string> exchange = {"a2a.p2p.push", "a2a.p2p.pull", "a2a.ce",       "a2a.nccl",
-                                            "a2a.alpha",    "a2a.skew",     "a2a.straggler"};
+    const std::set<std::string> exchange = {"a2a.p2p.push", "a2a.p2p.pull", "a2a.ce",        "a2a.nccl",
+                                            "a2a.alpha",    "a2a.skew",     "a2a.straggler", "a2a.combine"};
     const std::set<std::string> corun = {"corun.matrix", "corun.lead"};
     EXPECT_EQ(ids, overlap ? corun : exchange);
   }

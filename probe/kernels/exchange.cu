@@ -160,10 +160,9 @@ Experiments ExchangeExperiments(Gpu& gpu) {
     all.push_back(std::make_unique<OneSided>(gpu, sms, LinkRate(gpu), stage));
   }
   all.push_back(std::make_unique<OneSided>(gpu, 20, 50e9, 2));  // a 400 Gbit/s network card
-  all.push_back(std::make_unique<Absent>("a2a.combine", "no kernel of this worker reads from peers and adds"));
-  if (gpu.team_size > 1) return all;  // the team's devices are measured themselves
-  for (const char* id :
-       {"a2a.p2p.push", "a2a.p2p.pull", "a2a.ce", "a2a.nccl", "a2a.alpha", "a2a.skew", "a2a.straggler"}) {
+  if (gpu.team_size > 1) return all;                            // the team's devices are measured themselves
+  for (const char* id : {"a2a.p2p.push", "a2a.p2p.pull", "a2a.ce", "a2a.nccl", "a2a.combine", "a2a.alpha", "a2a.skew",
+                         "a2a.straggler"}) {
     all.push_back(std::make_unique<Absent>(id, "this worker holds one device; an exchange between peers needs two"));
   }
   return all;

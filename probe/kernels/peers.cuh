@@ -1,5 +1,6 @@
-// One rank's side of an all-to-all between devices of one node, by kernels that write to their peers' memory or read
-// from it. A rank is done when it has everything, as a layer's next kernel needs it.
+// One rank's side of an all-to-all between devices of one node, by kernels that write to their peers' memory, read from
+// it, or read and add up what all of them have. A rank is done when it has everything, as a layer's next kernel needs
+// it.
 #pragma once
 
 #include "probe/kernels/exchange.cuh"
@@ -19,7 +20,7 @@ struct PeerState {
 struct PeerExchange {
   int rank = 0, peers = 0;
   const uint4* from[kMostPeers] = {};  // `words` each: own chunks to push, or the peers' to pull
-  uint4* to[kMostPeers] = {};          // the peers' memory, or the own
+  uint4* to[kMostPeers] = {};          // the peers' memory, or the own; of sums the first alone
   PeerState* of_peer[kMostPeers] = {};
   int rank_of[kMostPeers] = {};
   PeerState* own = nullptr;
@@ -30,7 +31,16 @@ struct PeerExchange {
   int64_t Bytes() const { return 16 * words * peers; }
 };
 
-enum class PeerWay { kPush, kPull };
+enum class PeerWay { kPush, kPull, kCombine };
 Status LaunchPeerExchange(const Gpu& gpu, cudaStream_t stream, PeerWay way, const PeerExchange& exchange);
+
+// Enqueues a count of the words of `got` that are not the sums, in fp32 and in their order, of those of `pieces`, all
+// on this device, into *counter.
+struct Pieces {
+  const uint4* from[kMostPeers] = {};
+  int count = 0;
+  int64_t words = 0;
+};
+Status LaunchCountWrongSums(cudaStream_t stream, const Pieces& pieces, const uint4* got, int* counter);
 
 }  // namespace flightplan::probe

@@ -161,7 +161,7 @@ double StragglerOf(const std::vector<double>& us) {
 }
 
 const char* TeamExchange::Name(Way way) {
-  constexpr const char* kNames[] = {"push", "pull", "copy_engine", "nccl"};
+  constexpr const char* kNames[] = {"push", "pull", "copy_engine", "nccl", "combine"};
   return kNames[static_cast<int>(way)];
 }
 
@@ -237,8 +237,9 @@ void TeamExchange::MakeKernel(int r, int sms) {
     const size_t mine = static_cast<size_t>(r), theirs = static_cast<size_t>(other);
     e.rank_of[p] = other;
     e.of_peer[p] = team_->state(other);
-    e.from[p] = way_ == Way::kPull ? peer.send + peer.send_at[mine] : rank.send + rank.send_at[theirs];
-    e.to[p] = way_ == Way::kPull ? rank.receive + rank.receive_at[theirs] : peer.receive + peer.receive_at[mine];
+    const bool reads = way_ == Way::kPull || way_ == Way::kCombine;
+    e.from[p] = reads ? peer.send + peer.send_at[mine] : rank.send + rank.send_at[theirs];
+    e.to[p] = reads ? rank.receive + rank.receive_at[theirs] : peer.receive + peer.receive_at[mine];
   }
 }
 
@@ -249,7 +250,7 @@ void TeamExchange::CountStarted(const std::vector<uint32_t*>& counters) {
 Status TeamExchange::Launch(const StreamOf& stream_of) {
   if (way_ == Way::kNccl) return LaunchNccl(stream_of);
   if (way_ == Way::kCopyEngine) return LaunchCopies(stream_of);
-  const PeerWay way = way_ == Way::kPush ? PeerWay::kPush : PeerWay::kPull;
+  const PeerWay way = way_ == Way::kPush ? PeerWay::kPush : way_ == Way::kPull ? PeerWay::kPull : PeerWay::kCombine;
   return team_->Each([&](Gpu& gpu, int rank) {
     return LaunchPeerExchange(gpu, stream_of(gpu), way, ranks_[static_cast<size_t>(rank)].kernel);
   });
@@ -309,6 +310,18 @@ Status TeamExchange::PoisonSent(Gpu& gpu, int r) {
   return Poison(gpu.stream, rank.send, 16 * rank.send_words);
 }
 
+Status TeamExchange::CountWrong(Gpu& gpu, int r) {
+  const Rank& rank = ranks_[static_cast<size_t>(r)];
+  if (way_ != Way::kCombine) {
+    return LaunchCountDifferent(gpu.stream, rank.receive, rank.expect, rank.receive_words, rank.differing);
+  }
+  Pieces pieces = {.count = rank.kernel.peers, .words = rank.kernel.words};
+  for (int p = 0; p < pieces.count; ++p) {
+    pieces.from[p] = rank.expect + rank.receive_at[static_cast<size_t>(rank.kernel.rank_of[p])];
+  }
+  return LaunchCountWrongSums(gpu.stream, pieces, rank.kernel.to[0], rank.differing);
+}
+
 Status TeamExchange::Check() {
   TRY(team_->Synchronize());
   // What a rank has to get is fetched by the driver.
@@ -330,9 +343,8 @@ Status TeamExchange::Check() {
   TRY(team_->Each([&](Gpu& gpu, int r) { return FillSent(gpu, r); }));
   TRY(Launch([](Gpu& gpu) { return gpu.stream; }));
   TRY(team_->Each([&](Gpu& gpu, int r) -> Status {
-    const Rank& rank = ranks_[static_cast<size_t>(r)];
     TRY(PoisonSent(gpu, r));
-    return LaunchCountDifferent(gpu.stream, rank.receive, rank.expect, rank.receive_words, rank.differing);
+    return CountWrong(gpu, r);
   }));
   TRY(team_->Each([&](Gpu& gpu, int r) { return FillSent(gpu, r); }));  // what is timed is no poison
   TRY(team_->Synchronize());

@@ -70,7 +70,8 @@ using StreamOf = std::function<cudaStream_t(Gpu&)>;
 // NCCL alone) in parts that fall by Zipf's law from receiver to receiver, as experts on few ranks take most tokens.
 class TeamExchange {
  public:
-  enum class Way { kPush, kPull, kCopyEngine, kNccl };
+  // kCombine: the way back, on which every rank adds up the parts that its peers have for it.
+  enum class Way { kPush, kPull, kCopyEngine, kNccl, kCombine };
   static const char* Name(Way way);
   // kUnsupported: not between these devices, and why.
   static Status Possible(const Team& team, Way way);
@@ -105,6 +106,7 @@ class TeamExchange {
   void MakeKernel(int rank, int sms);
   Status FillSent(Gpu& gpu, int rank);
   Status PoisonSent(Gpu& gpu, int rank);
+  Status CountWrong(Gpu& gpu, int rank);
   Status LaunchCopies(const StreamOf& stream_of);
   Status LaunchNccl(const StreamOf& stream_of);
 

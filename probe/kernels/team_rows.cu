@@ -29,11 +29,11 @@ int64_t LayerBytes(const Team& team, const MoeShape& shape) {
 }
 
 const char* RowId(Way way) {
-  constexpr const char* kIds[] = {"a2a.p2p.push", "a2a.p2p.pull", "a2a.ce", "a2a.nccl"};
+  constexpr const char* kIds[] = {"a2a.p2p.push", "a2a.p2p.pull", "a2a.ce", "a2a.nccl", "a2a.combine"};
   return kIds[static_cast<int>(way)];
 }
 
-bool HasKernel(Way way) { return way == Way::kPush || way == Way::kPull; }
+bool HasKernel(Way way) { return way == Way::kPush || way == Way::kPull || way == Way::kCombine; }
 
 // Turns of one exchange on all devices, timed by the slowest of them.
 class TeamWindow {
@@ -283,6 +283,14 @@ Experiments TeamExchangeExperiments(Team& team) {
     for (const int sms : {8, 32, 4, 16, 24, 48, 64}) {
       if (!HasKernel(way) || 2 * sms > gpu.sm_count || (way == Way::kPull && sms != 8)) continue;
       all.push_back(std::make_unique<PeerRate>(team, way, layer, sms, sms == 8 || sms == 32 ? 1 : 2));
+    }
+  }
+  if (const Status possible = TeamExchange::Possible(team, Way::kCombine); !possible.ok()) {
+    all.push_back(std::make_unique<Absent>(RowId(Way::kCombine), possible.message));
+  } else {
+    for (const int sms : {kUsualSms, 8, 32}) {
+      if (2 * sms > gpu.sm_count) continue;
+      all.push_back(std::make_unique<PeerRate>(team, Way::kCombine, layer, sms, sms == kUsualSms ? 1 : 2));
     }
   }
   for (const double zipf : {1.0, 0.5}) {

@@ -44,7 +44,7 @@ constexpr RowKindInfo kRows[] = {
     {"exchange", "a2a.p2p.pull", kBytes, "remote loads from every peer; bytes received per rank"},
     {"exchange", "a2a.ce", kBytes, "copy engines between peers"},
     {"exchange", "a2a.nccl", kBytes, "NCCL grouped send and receive"},
-    {"exchange", "a2a.combine", kBytes, "remote reads with the weighted sum in one kernel"},
+    {"exchange", "a2a.combine", kBytes, "remote loads from every peer, added up in fp32; bytes read per rank"},
     {"exchange", "a2a.alpha", kUs, "one row to every peer; label path: push, pull, copy_engine, nccl"},
     {"exchange", "a2a.skew", kRatio, "time with parts by Zipf's law over time with equal parts"},
     {"exchange", "a2a.straggler", kRatio, "time of the slowest device over that of the middle one"},
