@@ -305,8 +305,9 @@ TEST(ResolveConfig, FixesOfAnOpenLayoutHoldWhatTheySay) {
   EXPECT_GT(fixes, 0);
 }
 
-// Where the search itself knows a faster way to more room, that is the fix: one page, one story.
-TEST(ResolveConfig, TheFixOfAnOpenLayoutIsNotSlowerThanThePlanWithRoom) {
+// The better of the search's own way to more room and the memory's fixes is both the fix and what the search says of
+// room: one page, one story.
+TEST(ResolveConfig, TheFixOfAnOpenLayoutIsThePlanWithRoom) {
   v1::ResolveConfigRequest request = DeepSeekOnH100();
   request.clear_layout();
   v1::ResolveConfigResponse response;
@@ -328,7 +329,7 @@ TEST(ResolveConfig, TheFixOfAnOpenLayoutIsNotSlowerThanThePlanWithRoom) {
   EXPECT_EQ(then.estimate().fit(), v1::FIT_VERDICT_FITS);
   const double slower = std::stod(searched.substr(searched.find(',', room) + 1));
   const double now = response.estimate().step_time_us().value(), after = then.estimate().step_time_us().value();
-  EXPECT_LE(100 * (after / now - 1), slower + 0.1) << searched;
+  EXPECT_NEAR(100 * (after / now - 1), slower, 0.1) << searched;
 }
 
 TEST(ResolveConfig, KeepsTheGivenSizesOfAnOpenLayout) {

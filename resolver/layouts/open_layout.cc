@@ -127,8 +127,10 @@ absl::StatusOr<ResolvedPlan> ResolveOpenLayout(NormalizedIntent intent, const Ev
   if (chosen->plan.estimate.fit == FitVerdict::kMarginal) {
     const auto roomy = std::find_if(chosen, answers.plans.end(),
                                     [](const PlanAnswer& plan) { return plan.plan.estimate.fit == FitVerdict::kFits; });
-    name("with room for the whole band", roomy);
-    if (roomy != answers.plans.end()) chosen->plan.roomy = ChosenSizes(intent, roomy->plan);
+    if (roomy != answers.plans.end()) {
+      chosen->plan.roomy = ChosenSizes(intent, roomy->plan);
+      chosen->plan.roomy_text = absl::StrCat(LayoutText(roomy->sizes, moe), ", ", Against(*chosen, *roomy));
+    }
   }
   chosen->plan.run.findings.push_back(
       PlanFinding("layout.searched", Severity::kInfo, std::move(seen), std::move(needs)));

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "resolver/derive/placement.h"
@@ -35,6 +36,7 @@ struct ResolvedPlan {
   std::unique_ptr<PlannedStep> step;  // null: the model cannot be counted, or the GPU's rates are not known
   Patch chosen;                       // sizes that the caller left open and a search chose
   Patch roomy;  // the best of them with room for the memory's whole band, where the chosen have none; empty: none known
+  std::string roomy_text;  // its sizes, and how much longer its step is
 
   double step_us() const { return step != nullptr ? step->outlook.us : 0; }
 };

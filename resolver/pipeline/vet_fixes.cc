@@ -59,13 +59,14 @@ void Take(const FixTrial& trial, const Finding& finding, std::vector<Patch> patc
 
 // Sizes were left open: another choice of the same search changes no word of the caller's, so it goes first where it is
 // the faster one.
-void TakeRoomy(const FixTrial& trial, const Finding& finding, std::vector<Ranked>* taken) {
-  if (trial.roomy == nullptr || trial.roomy->empty()) return;
+bool TakeRoomy(const FixTrial& trial, const Finding& finding, std::vector<Ranked>* taken) {
+  if (trial.roomy == nullptr || trial.roomy->empty()) return false;
   const std::optional<FixOutcome> after = trial.ask(*trial.roomy);
-  if (!after.has_value() || !IsBetter(trial.now, *after, finding.rule_id)) return;
-  if (!taken->empty() && taken->front().outcome.step_us <= after->step_us) return;
+  if (!after.has_value() || !IsBetter(trial.now, *after, finding.rule_id)) return false;
+  if (!taken->empty() && taken->front().outcome.step_us <= after->step_us) return false;
   taken->insert(taken->begin(), {*trial.roomy, *after});
   taken->resize(std::min(taken->size(), Wanted(finding)));
+  return true;
 }
 
 std::string Change(const FixOutcome& now, const FixOutcome& then) {
@@ -74,17 +75,21 @@ std::string Change(const FixOutcome& now, const FixOutcome& then) {
   return absl::StrFormat("step %+.0f %%, %s", 100 * (then.step_us / now.step_us - 1), memory);
 }
 
-void FixMemory(const FixTrial& trial, Finding* finding) {
+std::optional<MemoryFix> FixMemory(const FixTrial& trial, Finding* finding) {
   MemoryFixes fixes = MemoryFixesOf(*trial.config);
   std::vector<Ranked> taken;
   Take(trial, *finding, std::move(fixes.execution), &taken);
   if (taken.empty()) Take(trial, *finding, std::move(fixes.layout), &taken);
-  TakeRoomy(trial, *finding, &taken);
+  const bool roomy = TakeRoomy(trial, *finding, &taken);
   finding->fixes.clear();
-  for (Ranked& fix : taken) finding->fixes.push_back(std::move(fix.patch));
+  for (const Ranked& fix : taken) finding->fixes.push_back(fix.patch);
+  if (taken.empty()) return std::nullopt;
+  MemoryFix first = {std::move(taken.front().outcome), roomy};
   const auto known = [](const FixOutcome& outcome) { return outcome.memory_bytes > 0; };
-  if (taken.empty() || !known(trial.now) || !known(taken.front().outcome)) return;
-  absl::StrAppend(&finding->needs, "; with the fix: ", Change(trial.now, taken.front().outcome));
+  if (known(trial.now) && known(first.outcome)) {
+    absl::StrAppend(&finding->needs, "; with the fix: ", Change(trial.now, first.outcome));
+  }
+  return first;
 }
 
 void SetSizeIn(LayoutWish* layout, Knob knob, const Value& value) {
@@ -114,6 +119,21 @@ std::optional<FixOutcome> ForecastOf(const ResolvedPlan& plan, const Patch& patc
   if (!step.has_value() || !step->is_finite()) return std::nullopt;
   outcome.step_us = step->us;
   return outcome;
+}
+
+// The other choice, for those who would rather have room for the worst.
+void NameRoomy(const std::optional<MemoryFix>& fix, ResolvedPlan* plan) {
+  if (plan->roomy_text.empty()) return;
+  const bool better = fix.has_value() && !fix->roomy && fix->outcome.fit == FitVerdict::kFits &&
+                      fix->outcome.step_us > 0 && plan->step_us() > 0;
+  const std::string text = better ? absl::StrFormat("the chosen with the fix of its memory, %+.1f %%",
+                                                    100 * (fix->outcome.step_us / plan->step_us() - 1))
+                                  : plan->roomy_text;
+  for (Finding& finding : plan->run.findings) {
+    if (finding.rule_id == "layout.searched") {
+      absl::StrAppend(&finding.needs, "; with room for the whole band: ", text);
+    }
+  }
 }
 
 // A fix was tried at the sizes that a search chose. Without their names it would be a question for another search.
@@ -150,11 +170,12 @@ bool IsBetter(const FixOutcome& before, const FixOutcome& after, absl::string_vi
   return before.fit == FitVerdict::kUnknown || (after.fit != FitVerdict::kUnknown && after.fit <= before.fit);
 }
 
-void VetFixes(const FixTrial& trial, std::vector<Finding>* findings) {
+std::optional<MemoryFix> VetFixes(const FixTrial& trial, std::vector<Finding>* findings) {
+  std::optional<MemoryFix> of_memory;
   for (Finding& finding : *findings) {
     if (finding.fixes.empty()) continue;
     if (IsMemory(finding)) {
-      FixMemory(trial, &finding);
+      of_memory = FixMemory(trial, &finding);
       continue;
     }
     const auto fails = [&](const Patch& patch) {
@@ -164,6 +185,7 @@ void VetFixes(const FixTrial& trial, std::vector<Finding>* findings) {
     std::vector<Patch>& fixes = finding.fixes;
     fixes.erase(std::remove_if(fixes.begin(), fixes.end(), fails), fixes.end());
   }
+  return of_memory;
 }
 
 bool OffersFixes(View view, std::vector<Finding>* findings) {
@@ -200,7 +222,7 @@ NormalizedIntent WithPatch(NormalizedIntent intent, const Patch& patch) {
 
 void VetFixes(const AnswerAgain& answer, ResolvedPlan* plan) {
   std::vector<Finding>& findings = plan->run.findings;
-  if (!OffersFixes(plan->intent.view, &findings)) return;
+  if (!OffersFixes(plan->intent.view, &findings)) return NameRoomy(std::nullopt, plan);
   FixTrial trial;
   trial.now = OutcomeOf(findings, &plan->estimate, plan->step_us());
   trial.config = &plan->decided.config;
@@ -213,7 +235,7 @@ void VetFixes(const AnswerAgain& answer, ResolvedPlan* plan) {
     return OutcomeOf(then->run.findings, &then->estimate, then->step_us());
   };
   if (plan->step != nullptr) trial.forecast = [&](const Patch& patch) { return ForecastOf(*plan, patch); };
-  VetFixes(trial, &findings);
+  NameRoomy(VetFixes(trial, &findings), plan);
   for (Finding& finding : findings) {
     for (Patch& fix : finding.fixes) AddChosen(plan->chosen, &fix);
   }

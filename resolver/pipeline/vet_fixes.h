@@ -36,14 +36,22 @@ struct FixTrial {
   std::function<std::optional<FixOutcome>(const Patch&)> forecast;  // memory and time alone: cheap; may be unset
 };
 
+// A memory finding's first fix.
+struct MemoryFix {
+  FixOutcome outcome;
+  bool roomy = false;  // the search's own way
+};
+
 // Drops the fixes that do not hold what they promise. Memory findings get theirs here: what frees enough, first what
-// leaves the layout alone, the shortest step first; `needs` says what the first of them changes.
-void VetFixes(const FixTrial& trial, std::vector<Finding>* findings);
+// leaves the layout alone, the shortest step first; `needs` says what the first of them changes. Returns the last of
+// these, where there is one.
+std::optional<MemoryFix> VetFixes(const FixTrial& trial, std::vector<Finding>* findings);
 
 // Whether there is a fix to vet. What is no error has fixes in the full view alone: elsewhere they are taken away.
 bool OffersFixes(View view, std::vector<Finding>* findings);
 
-// Of a resolved question; `answer` is how it was answered itself.
+// Of a resolved question; `answer` is how it was answered itself. What a search says of more room is what the memory's
+// fix comes to, where that is the better way.
 using AnswerAgain = std::function<absl::StatusOr<ResolvedPlan>(NormalizedIntent)>;
 void VetFixes(const AnswerAgain& answer, ResolvedPlan* plan);
 
