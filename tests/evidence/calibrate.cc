@@ -9,7 +9,8 @@
 // nothing else of it changes. --max and --min fail beyond a level, in per cent: family-median, family-p90, family-bias,
 // family-coverage, family-half-width, and the same of model and GPU. --decisions counts how often what an answer
 // decides is what the recipes set, each family forecast by a fit without it: decisions-dispatcher, -ep-overlap,
-// -graph-impl and -recompute, and the same of the recipes with a published figure as published-dispatcher and so on.
+// -graph-impl and -recompute, and the same of the recipes with a published figure as published-dispatcher and so on;
+// with --rows each recipe that has another value, and the forecast with either.
 // --page writes docs/accuracy.md, --check-page fails where it is stale.
 #include <algorithm>
 #include <cmath>
@@ -108,6 +109,20 @@ void PrintDecisions(const DecisionShares& shares, std::map<std::string, double>*
     std::printf("\n");
     (*levels)[absl::StrCat("published-", name)] = share.published.percent();
     (*levels)[absl::StrCat("decisions-", name)] = share.all.percent();
+  }
+}
+
+// One line each, its fields apart by tabs.
+void PrintDisagreements(const DecisionShares& shares) {
+  std::printf(
+      "decision\trecipe\trelease\torigin\tfigure\tpublished\tours\tpublished ms\tours ms\treason for ours\n");
+  for (const auto& [name, share] : shares) {
+    for (const Disagreement& d : share.disagreements) {
+      std::printf("%s\t%s\t%s\t%s\t%s\t%s\t%s\t%.1f\t%.1f\t%s\n", name.c_str(), d.recipe->id.c_str(),
+                  d.recipe->release.c_str(), d.recipe->origin.c_str(), d.has_figure ? "yes" : "no",
+                  d.values.published.c_str(), d.values.ours.c_str(), d.published_us / 1e3, d.ours_us / 1e3,
+                  d.reason.c_str());
+    }
   }
 }
 
@@ -248,8 +263,9 @@ int Main(int argc, char** argv) {
   }
   if (decisions) {
     const absl::StatusOr<std::vector<Recipe>> recipes = ReadRecipes(files[0].c_str());
-    if (recipes.ok()) accuracy.decisions = HeldOutDecisions(*catalog, *recipes, Rows(), file.rows, pairs);
+    if (recipes.ok()) accuracy.decisions = HeldOutDecisions(*catalog, *recipes, Rows(), file.rows, pairs, show);
     PrintDecisions(accuracy.decisions, &levels);
+    if (show) PrintDisagreements(accuracy.decisions);
   }
   if (!write.empty()) k.interval_scale = HeldOutScale(Rows(), file.rows, pairs, kByFamily, kCoverage);
   if (!write.empty() && !Write(write, k)) {

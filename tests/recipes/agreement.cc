@@ -32,6 +32,12 @@ std::vector<std::string> Strings(const Value& value) {
   return out;
 }
 
+// A local capture of the full iteration is what later releases call full_iteration.
+std::string GraphImplOf(std::string impl, const std::vector<std::string>& scope) {
+  const bool whole = std::find(scope.begin(), scope.end(), "full_iteration") != scope.end();
+  return impl == "local" && whole ? "full_iteration" : impl;
+}
+
 }  // namespace
 
 Comparisons Compare(const Recipe& recipe, const ModelSpec& model, const Config& config) {
@@ -55,12 +61,9 @@ Comparisons Compare(const Recipe& recipe, const ModelSpec& model, const Config& 
     out["tp-overlap"] = {Bool(*published), Bool(config.Get(Knob::tp_comm_overlap))};
   }
   if (std::string published = Text(r, "cuda_graph_impl"); !published.empty()) {
-    // A local capture of the full iteration is what later releases call full_iteration.
-    const std::vector<std::string> scope = Strings(r, "cuda_graph_scope");
-    if (published == "local" && std::find(scope.begin(), scope.end(), "full_iteration") != scope.end()) {
-      published = "full_iteration";
-    }
-    out["graph-impl"] = {published, std::string(config.Get(Knob::cuda_graph_impl).text())};
+    out["graph-impl"] = {GraphImplOf(std::move(published), Strings(r, "cuda_graph_scope")),
+                         GraphImplOf(std::string(config.Get(Knob::cuda_graph_impl).text()),
+                                     Strings(config.Get(Knob::cuda_graph_scope)))};
   }
   if (std::string published = Text(r, "recompute_granularity"); !published.empty()) {
     const std::vector<std::string> modules = Strings(r, "recompute_modules");
@@ -85,12 +88,12 @@ DecidedPlan ByEvidence(const NormalizedIntent& intent) {
   return std::move(settled.plan);
 }
 
-DecidedPlan WeighedTogether(const NormalizedIntent& intent) {
+WeighedPlan WeighedTogether(const NormalizedIntent& intent) {
   absl::StatusOr<ResolvedPlan> plan = ResolveLayout(intent, EvidenceSnapshot::Empty());
   if (!plan.ok()) return {};
   plan->decided.findings = std::move(plan->run.findings);
   std::erase_if(plan->decided.findings, [](const Finding& finding) { return finding.area == "fit"; });
-  return std::move(plan->decided);
+  return {std::move(plan->decided), plan->step == nullptr ? 0 : plan->step_us()};
 }
 
 }  // namespace flightplan

@@ -22,7 +22,11 @@ Comparisons Compare(const Recipe& recipe, const ModelSpec& model, const Config& 
 DecidedPlan ByEvidence(const NormalizedIntent& intent);
 
 // As they are answered: what the forecast moves is moved. Whether it fits is no question here.
-DecidedPlan WeighedTogether(const NormalizedIntent& intent);
+struct WeighedPlan {
+  DecidedPlan decided;
+  double step_us = 0;  // 0: refused, or no forecast
+};
+WeighedPlan WeighedTogether(const NormalizedIntent& intent);
 
 struct Tally {
   int agree = 0, total = 0;

@@ -88,7 +88,7 @@ int Main(int argc, char** argv) {
       continue;
     }
     ++resolved;
-    const DecidedPlan decided = joint ? WeighedTogether(*intent) : ByEvidence(*intent);
+    const DecidedPlan decided = joint ? WeighedTogether(*intent).decided : ByEvidence(*intent);
     std::vector<const Finding*> errors;
     for (const Finding& finding : decided.findings) {
       if (finding.severity == Severity::kError) errors.push_back(&finding);
