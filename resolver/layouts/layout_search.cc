@@ -145,7 +145,13 @@ absl::Status PrepareSearch(NormalizedIntent intent, LayoutSearch* s) {
     s->config.Set(K::pipeline_model_parallel_layout, Value(text), Origin::kCaller);
   }
   q.execution = ExecutionsOf(s->intent, s->shape, s->config, s->bases.front());
-  const int64_t domain = decide::ExtractFeatures(s->intent, std::nullopt, s->config).domain;
+  const decide::Features features = decide::ExtractFeatures(s->intent, std::nullopt, s->config);
+  // Where the decisions leave graphs of a pipeline to an A/B, they are no reason to choose one.
+  if (features.moe && decide::OnX86Host(features, s->intent.gpu) && !s->intent.profile.has_value() &&
+      !s->intent.model.hybrid_layer_pattern.has_value() && !PinOf(s->intent, K::cuda_graph_impl).has_value()) {
+    for (Graphs& graphs : q.execution.graphs) graphs.max_pp = graphs.impl == GraphImpl::kNone ? 0 : 1;
+  }
+  const int64_t domain = features.domain;
   const bool cp_comm_is_open = !PinOf(s->intent, K::cp_comm_type).has_value() && !StackOf(s->intent.env).fork;
   q.base = [s, domain, cp_comm_is_open](const LayoutSizes& sizes) {
     Candidate base = s->bases[BaseIndex(s->given, sizes)];

@@ -43,9 +43,9 @@ constexpr size_t kMostStageCounts = 8;
 // By how many half-widths of the difference's interval an execution must be faster where evidence left the choice to an
 // A/B. An interval that leaves out zero had the right sign in 42 of 43 matched pairs (evidence_check over
 // tests/data/evidence.jsonl.gz); but such pairs are published where they gained, and what recipes leave off they leave
-// off for reasons that no forecast sees, so half as much again is asked for. Where no evidence speaks, the forecast
-// alone decides.
-constexpr double kErrorsOfAnAb = 1.5;
+// off for reasons that no forecast sees, so twice the error of the difference is asked for. Where no evidence speaks,
+// the forecast alone decides.
+constexpr double kErrorsOfAnAb = 2;
 
 // What a joint search looks at; it points into itself.
 struct ExecutionSearch {
@@ -210,42 +210,33 @@ absl::StatusOr<bool> TakeBest(const NormalizedIntent& intent, const EvidenceSnap
   return false;
 }
 
-// What is left of a space without the executions that were weighed, where that is a space; else all of it.
-ExecutionSpace Without(const ExecutionSpace& weighed, ExecutionSpace all) {
-  const bool same_graphs = weighed.graphs.size() == all.graphs.size();
-  const bool same_exchanges = weighed.exchanges.size() == all.exchanges.size();
-  if (same_graphs) {
-    std::erase_if(all.exchanges, [&](const Exchange& exchange) {
-      return std::any_of(weighed.exchanges.begin(), weighed.exchanges.end(), [&](const Exchange& known) {
-        return known.dispatcher == exchange.dispatcher && known.ep_overlap == exchange.ep_overlap;
-      });
-    });
-  } else if (same_exchanges) {
-    std::erase_if(all.graphs, [&](const Graphs& graphs) {
-      return std::any_of(weighed.graphs.begin(), weighed.graphs.end(), [&](const Graphs& known) {
-        return known.impl == graphs.impl && known.modules == graphs.modules;
-      });
-    });
-  }
-  return all;
+// Leaves of the space what changes one decision alone, which evidence left to an A/B.
+void KeepOthers(const Candidate& base, Knob knob, ExecutionSpace* space) {
+  const bool graphs = knob == K::cuda_graph_impl;
+  std::erase_if(space->exchanges, [&](const Exchange& exchange) {
+    return exchange.dispatcher != base.dispatcher || (exchange.ep_overlap == base.ep_overlap) != graphs;
+  });
+  std::erase_if(space->graphs, [&](const Graphs& other) { return (other.impl == base.graphs) == graphs; });
 }
 
-// One round over the plan's own dispatcher: first what no evidence speaks of, then what evidence left to an A/B. What
-// it settles stays.
+// One round over the plan's own dispatcher: first what no evidence speaks of, then what evidence left to an A/B, each
+// decision by itself, so that none changes by what another one gains. What it settles stays.
 absl::StatusOr<bool> WeighOnce(const NormalizedIntent& intent, const EvidenceSnapshot& evidence, double room,
                                ExecutionSearch* weighing, ResolvedPlan* plan) {
   ExecutionSearch& search = *weighing;
   Prepare(*plan, room, &search);
   Keep(*plan, search.base, Settled, &search.question.execution);
-  const ExecutionSpace unsettled = search.question.execution;
   Keep(*plan, search.base, NeedsAb, &search.question.execution);
-  const ExecutionSpace weighed = search.question.execution;
-  FLIGHTPLAN_ASSIGN_OR_RETURN(const bool taken, TakeBest(intent, evidence, 0, &search, plan));
-  if (weighed.size() == unsettled.size()) return taken;
-  if (taken) Prepare(*plan, room, &search);
-  search.question.execution = taken ? unsettled : Without(weighed, unsettled);
-  FLIGHTPLAN_ASSIGN_OR_RETURN(const bool clearly, TakeBest(intent, evidence, kErrorsOfAnAb, &search, plan));
-  return taken || clearly;
+  FLIGHTPLAN_ASSIGN_OR_RETURN(bool taken, TakeBest(intent, evidence, 0, &search, plan));
+  for (const Knob knob : {K::overlap_moe_expert_parallel_comm, K::cuda_graph_impl}) {
+    if (!NeedsAb(*plan, knob)) continue;
+    Prepare(*plan, room, &search);
+    KeepOthers(search.base, knob, &search.question.execution);
+    if (search.question.execution.size() == 0) continue;
+    FLIGHTPLAN_ASSIGN_OR_RETURN(const bool clearly, TakeBest(intent, evidence, kErrorsOfAnAb, &search, plan));
+    taken = taken || clearly;
+  }
+  return taken;
 }
 
 // Until nothing changes: what goes with a choice, such as the optimizer that offload asks for, moves the next one.
@@ -300,6 +291,28 @@ std::optional<FoundPlan> SearchWith(Dispatcher dispatcher, const ResolvedPlan& p
   return found;
 }
 
+// What evidence settles for one flex backend holds for the other, where it had left that to an A/B: the plan's own
+// backend with the EP overlap of `tried`, where it is as fast as that. Nothing otherwise.
+absl::StatusOr<std::optional<ResolvedPlan>> WithOverlapOf(const ResolvedPlan& tried, const NormalizedIntent& intent,
+                                                          const EvidenceSnapshot& evidence, double room,
+                                                          const ResolvedPlan& plan) {
+  constexpr Knob kOverlap = K::overlap_moe_expert_parallel_comm;
+  const Value& overlap = tried.decided.config.Get(kOverlap);
+  if (!NeedsAb(plan, kOverlap) || !Settled(tried, kOverlap) || overlap == plan.decided.config.Get(kOverlap)) {
+    return std::nullopt;
+  }
+  const GivenKnobs given = {{kOverlap, overlap}};
+  NormalizedIntent asked = intent;
+  GiveKnobs(given, &asked);
+  FLIGHTPLAN_ASSIGN_OR_RETURN(ResolvedPlan own, Resolve(asked, evidence));
+  if (Closed(own)) return std::nullopt;
+  ExecutionSearch search;
+  FLIGHTPLAN_RETURN_IF_ERROR(WeighExecutions(asked, evidence, room, &search, &own));
+  if (own.step_us() > tried.step_us() * (1 + kAsFast) || !Better(plan, own, search.Room(), 0)) return std::nullopt;
+  TellAsDecided(plan, given, &own);
+  return own;
+}
+
 // Other dispatchers that are installed, each with what the decisions make of it.
 absl::Status WeighDispatchers(const NormalizedIntent& intent, const EvidenceSnapshot& evidence, double room,
                               ExecutionSearch* prepared, ResolvedPlan* plan) {
@@ -318,8 +331,12 @@ absl::Status WeighDispatchers(const NormalizedIntent& intent, const EvidenceSnap
     ExecutionSearch of_tried;
     FLIGHTPLAN_RETURN_IF_ERROR(WeighExecutions(asked, evidence, room, &of_tried, &tried));
     if (!Better(*plan, tried, search.Room(), 0)) continue;
-    TellAsDecided(*plan, given, &tried);
-    *plan = std::move(tried);
+    std::optional<ResolvedPlan> own;
+    if (IsFlex(dispatcher) && IsFlex(search.base.dispatcher)) {
+      FLIGHTPLAN_ASSIGN_OR_RETURN(own, WithOverlapOf(tried, intent, evidence, room, *plan));
+    }
+    if (!own.has_value()) TellAsDecided(*plan, given, &tried);
+    *plan = own.has_value() ? *std::move(own) : std::move(tried);
     Prepare(*plan, room, &search);
   }
   return absl::OkStatus();

@@ -59,6 +59,7 @@ struct Exchange {
 struct Graphs {
   GraphImpl impl = GraphImpl::kNone;
   uint8_t modules = 0;
+  int32_t max_pp = 0;  // PP may not be larger; 0: no limit
 };
 struct Recompute {
   RecomputeMode mode = RecomputeMode::kNone;

@@ -43,16 +43,24 @@ void Companions(Deliberation& d) {
   }
   d.Follow(K::te_rng_tracker, true, K::cuda_graph_impl, kRule,
            "capture needs Transformer Engine's random-state tracker");
-  if (impl != "full_iteration") return;
+  if (impl != "full_iteration" && !(impl == "local" && d.has(K::cuda_graph_scope, "full_iteration"))) return;
   constexpr absl::string_view kNan = "a captured iteration cannot stop for a NaN check";
   d.Follow(K::check_for_nan_in_loss_and_grad, false, K::cuda_graph_impl, kRule, kNan);
   d.Follow(K::check_for_nan_in_loss, false, K::cuda_graph_impl, kRule, kNan);
   d.Follow(K::check_for_nan_in_grad, false, K::cuda_graph_impl, kRule, kNan);
 }
 
+// The attention of many tokens keeps large static buffers, and EP overlap keeps them twice.
+bool CapturesAttention(D d) {
+  const Features& f = d.f;
+  return f.mbs * f.seq / f.cp < evidence::kManyTokensForAttentionGraph &&
+         !(d.on(K::overlap_moe_expert_parallel_comm) && f.sixteen_bit);
+}
+
 AbSuggestion ScopedGraphsAb(D d) {
   AbSuggestion ab{.knob = K::cuda_graph_impl, .plan_value = "none", .other_value = "transformer_engine"};
-  ab.companions = {{ModulesKnob(d), ScopedModules(d, /*attention=*/true)}, {K::te_rng_tracker, Value(true)}};
+  ab.companions = {{ModulesKnob(d), ScopedModules(d, !d.f.moe || CapturesAttention(d))},
+                   {K::te_rng_tracker, Value(true)}};
   ab.low = -0.22;
   ab.high = 0.02;
   return ab;
@@ -77,15 +85,17 @@ void FixedExpertBuffers(Deliberation& d) {
 }
 
 void WholeDenseIteration(Deliberation& d) {
-  CaptureEverything(d);
+  if (HasFullIteration(d)) {
+    CaptureEverything(d);
+  } else {
+    d.Follow(K::cuda_graph_scope, Value(Value::List{Value("full_iteration")}), K::cuda_graph_impl, kRule,
+             "before 0.18 the whole iteration is a scope of the local implementation");
+  }
   Companions(d);
 }
 
-// The attention of many tokens keeps large static buffers, and EP overlap keeps them twice.
 void CapturedModules(Deliberation& d) {
-  const Features& f = d.f;
-  const bool attention = f.mbs * f.seq / f.cp < evidence::kManyTokensForAttentionGraph &&
-                         !(d.on(K::overlap_moe_expert_parallel_comm) && f.sixteen_bit);
+  const bool attention = CapturesAttention(d);
   d.Choose(ModulesKnob(d), ScopedModules(d, attention),
            {.rule_id = kRule,
             .reason = attention ? "the parts of a layer whose shapes are static"
@@ -106,6 +116,11 @@ bool TightMemory(D d) {
   const double graph_bytes = d.f.pp > 1 ? evidence::kGraphBytesPipeline : evidence::kGraphBytes;
   return d.recompute_needed || !Fits(d.f, d.footprint_bytes + graph_bytes);
 }
+bool OnX86(D d) { return OnX86Host(d.f, d.intent.gpu); }
+bool ExpertPipelineOnX86(D d) { return d.f.moe && d.f.pp > 1 && OnX86(d) && !Mamba(d) && !HostBound(d); }
+constexpr char kPipelineOnX86[] =
+    "pipeline on x86 hosts: published pairs gain a fifth or run out of memory, since the layers of each microbatch in "
+    "flight keep buffers; upstream asks for host gaps in a profile first";
 std::optional<double> GainWhereHostBound(D d) { return HostBound(d) ? std::optional<double>(-0.2) : std::nullopt; }
 
 constexpr Row kGraphs[] = {
@@ -126,14 +141,11 @@ constexpr Row kGraphs[] = {
      .cites = {evidence::kOverlapAfterHostOverhead, evidence::kFusedPathBf16},
      .other = Other{"transformer_engine", "leaves the experts' launches to the host"},
      .then = FixedExpertBuffers},
-    {.when = [](D d) { return d.is(K::recompute_granularity, "full"); },
-     .value = "none",
-     .why = "full recompute excludes scoped graphs"},
     {.when = [](D d) { return d.on(K::cpu_offloading); },
      .value = "none",
      .why = "activation offloading excludes scoped graphs"},
-    {.when = [](D d) { return DenseLayers(d) && d.f.benchmark && d.f.blackwell && d.f.pp == 1 && HasFullIteration(d); },
-     .value = "full_iteration",
+    {.when = [](D d) { return DenseLayers(d) && d.f.benchmark && d.f.blackwell && d.f.pp == 1; },
+     .value = [](D d) { return Value(HasFullIteration(d) ? "full_iteration" : "local"); },
      .why = "dense model on one pipeline stage: shapes are static and Blackwell outruns the host",
      .basis = Basis::kRecipes,
      .cites = {"Megatron-Bridge@067f987df perf_recipes/llama: full iteration on Blackwell with PP 1"},
@@ -144,24 +156,34 @@ constexpr Row kGraphs[] = {
      .basis = Basis::kRecipes,
      .needs_ab = HostBound,
      .ab = ScopedGraphsAb},
-    {.when = TightMemory,
+    // Full recompute excludes scoped graphs, but it may yet make way for something else.
+    {.when = [](D d) { return ExpertPipelineOnX86(d) && d.is(K::recompute_granularity, "full"); },
      .value = "none",
-     .why = "memory is tight, and captured layers keep their buffers and a pool of their own",
-     .basis = Basis::kMeasured,
-     .cites = {evidence::kGraphsOutOfMemory},
-     .needs_ab = HostBound,
+     .why = kPipelineOnX86,
+     .basis = Basis::kGuidance,
+     .cites = {evidence::kGraphsGuide, evidence::kGraphsQwen},
+     .needs_ab = true},
+    {.when = ExpertPipelineOnX86,
+     .value = "none",
+     .why = kPipelineOnX86,
+     .basis = Basis::kGuidance,
+     .cites = {evidence::kGraphsGuide, evidence::kGraphsQwen},
+     .needs_ab = true,
      .ab = ScopedGraphsAb},
+    {.when = [](D d) { return d.is(K::recompute_granularity, "full"); },
+     .value = "none",
+     .why = "full recompute excludes scoped graphs"},
     {.when = [](D d) { return d.f.moe && !HostBound(d) && d.f.ep_crosses_domain && !Hybridep(d); },
      .value = "none",
      .why = "the exchange runs over the network and bounds the step, not the host",
      .basis = Basis::kMeasured,
      .cites = {evidence::kGraphsCommunicationBound}},
-    {.when = [](D d) { return d.f.moe && !HostBound(d) && Flex(d) && !Hybridep(d); },
+    {.when = TightMemory,
      .value = "none",
-     .why = "deepep waits on the host for token counts in every layer; no published recipe pairs it with graphs",
-     .basis = Basis::kRecipes,
-     .cites = {evidence::kDeepepRecipes},
-     .needs_ab = true,
+     .why = "memory is tight, and captured layers keep their buffers and a pool of their own",
+     .basis = Basis::kEstimate,
+     .cites = {evidence::kGraphsOutOfMemory},
+     .needs_ab = [](D d) { return HostBound(d) || OnX86(d); },
      .ab = ScopedGraphsAb},
     {.when = [](D d) { return d.f.moe; },
      .value = "transformer_engine",

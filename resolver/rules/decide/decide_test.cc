@@ -3,9 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "resolver/catalog/catalog.h"
 #include "resolver/derive/start_config.h"
 #include "resolver/plan/cpu_binding.h"
+#include "resolver/plan/stack.h"
 
 namespace flightplan {
 namespace {
@@ -297,6 +300,47 @@ TEST(CudaGraphs, ScopedForDroplessExpertsAndNotInBringUp) {
   EXPECT_EQ(bring_up.config.Get(Knob::cuda_graph_impl).text(), "none");
   EXPECT_EQ(Dispatcher(bring_up), "alltoall");
   EXPECT_FALSE(On(bring_up, Knob::overlap_grad_reduce));
+}
+
+TEST(CudaGraphs, PipelineOnX86HostsIsLeftToAnAb) {
+  const Layout layout{.pp = 8, .ep = 8};
+  const DecidedPlan x86 = Plan(Intent("qwen3-235b-a22b", "b200-sxm", 256, layout, 8192));
+  const Decision* const graphs = Find(x86, Knob::cuda_graph_impl);
+  ASSERT_NE(graphs, nullptr);
+  EXPECT_EQ(graphs->value.text(), "none");
+  EXPECT_TRUE(graphs->needs_ab);
+  const auto suggested = [](const AbSuggestion& ab) { return ab.knob == Knob::cuda_graph_impl; };
+  EXPECT_EQ(std::count_if(x86.ab_suggestions.begin(), x86.ab_suggestions.end(), suggested), 1);
+  const DecidedPlan grace = Plan(Intent("qwen3-235b-a22b", "gb200-nvl72", 256, layout, 8192));
+  EXPECT_EQ(grace.config.Get(Knob::cuda_graph_impl).text(), "transformer_engine");
+  const DecidedPlan one_stage = Plan(Intent("qwen3-30b-a3b", "b200-sxm", 8, {.ep = 8}, 512));
+  EXPECT_EQ(one_stage.config.Get(Knob::cuda_graph_impl).text(), "transformer_engine");
+}
+
+TEST(CudaGraphs, FullIterationOfAPipelineNeedsVirtualStages) {
+  NormalizedIntent intent = Intent("qwen3-235b-a22b", "gb200-nvl72", 256, {.pp = 8, .vpp = 3, .ep = 32}, 8192);
+  intent.workload.precision = Precision::kMxfp8;
+  intent.workload.objective = Objective::kBenchmark;
+  intent.env.capabilities.insert("paged_stash");
+  Pin(intent, Knob::pipeline_model_parallel_layout, Value("Et*3|(tttt|)*22tttL"));
+  const DecidedPlan staged = Plan(intent);
+  EXPECT_EQ(staged.config.Get(Knob::cuda_graph_impl).text(), "full_iteration");
+  EXPECT_TRUE(staged.config.Get(Knob::overlap_moe_expert_parallel_comm).truthy());
+  intent.pins.clear();
+  intent.layout.virtual_pipeline_model_parallel_size = 1;
+  EXPECT_NE(Plan(intent).config.Get(Knob::cuda_graph_impl).text(), "full_iteration");
+}
+
+TEST(CudaGraphs, FullIterationWasAScopeBeforeItWasAnImplementation) {
+  NormalizedIntent intent = Intent("llama-3.1-8b", "b200-sxm", 8, {.mbs = 2}, 128);
+  intent.workload.objective = Objective::kBenchmark;
+  EXPECT_EQ(Plan(intent).config.Get(Knob::cuda_graph_impl).text(), "full_iteration");
+  intent.env.bridge_release = 4;
+  intent.env.core_release = StackOf(intent.env).core_release(4);
+  const DecidedPlan older = Plan(intent);
+  EXPECT_EQ(older.config.Get(Knob::cuda_graph_impl).text(), "local");
+  EXPECT_EQ(older.config.Get(Knob::cuda_graph_scope), Value(Value::List{"full_iteration"}));
+  EXPECT_EQ(older.config.Get(Knob::check_for_nan_in_loss), Value(false));
 }
 
 TEST(CudaGraphs, FullIterationBringsItsCompanions) {

@@ -255,8 +255,20 @@ bool HasFusedGroupedMlp(D d) {
 // it.
 bool CapturePays(D d) { return d.f.rack_scale || d.f.ep <= 1 || !AlltoallMovesAsLittle(d.f); }
 
-// One stage of layers with static shapes, its tokens inside the NVLink domain.
-bool CapturableLayout(D d) { return InsideDomain(d) && d.f.pp == 1 && !d.f.hybrid_attention; }
+// Layers with static shapes, their tokens inside the NVLink domain. A pipeline needs virtual stages, without which the
+// captured exchange would stand in the open.
+bool CapturableLayout(D d) { return InsideDomain(d) && (d.f.pp == 1 || d.f.vpp > 1) && !d.f.hybrid_attention; }
+
+// As it is, or with the cheap modules recomputed, which the capture allows (Megatron-Bridge@067f987df
+// perf_recipes/deepseek/common.py:49). The stash pages out what the buffers do not hold.
+bool CaptureFits(D d) {
+  const auto fits = [&](unsigned modules) {
+    return Fits(d.f, Reserved(d.f, MemoryNeed(d.f, {.modules = modules}, /*imbalance=*/1)));
+  };
+  if (fits(0)) return true;
+  return d.open(K::recompute_granularity) &&
+         fits((d.f.mla ? unsigned{kDropMlaUpProj} : 0u) | kDropMoeAct | kDropLayernorm);
+}
 
 // Whole-iteration capture of a dropless MoE: expert buffers of a fixed capacity, paged out of the way (paged stash),
 // and the fused grouped MLP. Tokens beyond the capacity are lost, so it must be one that cannot overflow: any, where
@@ -268,9 +280,7 @@ void WeighFullIterationGraphs(Deliberation& d) {
     return;
   }
   d.expert_capacity_factor = f.benchmark ? evidence::kForcedBalanceCapacity : static_cast<double>(f.ep);
-  // The stash pages out what the buffers do not hold.
-  const double need = Reserved(f, MemoryNeed(f, {}, 1));
-  d.full_iteration_graphs = Fits(f, need) && (f.benchmark || f.ep <= evidence::kMaxLosslessCapacityEp);
+  d.full_iteration_graphs = CaptureFits(d) && (f.benchmark || f.ep <= evidence::kMaxLosslessCapacityEp);
 }
 
 // A backend was named, and it is not none.

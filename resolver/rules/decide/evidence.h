@@ -103,6 +103,9 @@ inline constexpr int64_t kMaxNetworkRoutingMap = int64_t{64} * 256;
 inline constexpr int64_t kMaxNetworkFlexEp = 64;
 
 // ---- CUDA graphs
+inline constexpr absl::string_view kGraphsGuide =
+    "Megatron-Bridge@067f987df docs/training/cuda-graphs.md: confirm host gaps in a profile first; not where memory is "
+    "tight, especially with PP > 1; docs/performance-guide.md: more than 10 GB with PP > 1";
 inline constexpr absl::string_view kGraphsQwen =
     "E-018: Qwen3-30B-A3B, 16 H100, TP2 PP2 EP4, no graphs -> attn+moe_router+moe_preprocess: 623 -> 484 ms (matched); "
     "NVIDIA-NeMo/Megatron-Bridge@067f987df skills/nemo-mbridge-perf-cuda-graphs/card.yaml";

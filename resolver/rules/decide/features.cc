@@ -168,6 +168,10 @@ bool HybridepMapFits(const Features& features) {
 
 bool FlexFailsBetweenNodes(const Features& features) { return features.blackwell && !features.rack_scale; }
 
+bool OnX86Host(const Features& features, const GpuSystem& gpu) {
+  return !features.rack_scale && gpu.host_link != "NVLink-C2C";
+}
+
 Features ExtractFeatures(const NormalizedIntent& intent, const std::optional<ModelShape>& shape, const Config& config) {
   Features f;
   ExtractLayout(intent, config, &f);

@@ -78,6 +78,10 @@ bool HybridepMapFits(const Features& features);
 // Whether both failed in the field between nodes of this hardware (rules/core/field_reports.cc).
 bool FlexFailsBetweenNodes(const Features& features);
 
+// An x86 host keeps ahead of the GPU longer than a Grace (host_us_grace of step_rates.yaml), and what upstream's guide
+// says against graphs of a pipeline or of tight memory weighs more there.
+bool OnX86Host(const Features& features, const GpuSystem& gpu);
+
 // What the allocator reserves for it.
 double Reserved(const Features& features, const StageBytes& bytes);
 
