@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "resolver/base/status_macros.h"
 #include "resolver/catalog/defaults.h"
 #include "resolver/plan/stack.h"
@@ -26,7 +27,22 @@ int Rank(const std::string& release) {
   return -1;
 }
 
+// What is in a container of NeMo Framework, "26.04.01" or "v26.04.01" (Megatron-Bridge@067f987df
+// docs/releases/software-versions.md); 0: no container.
+int ReleaseInContainer(absl::string_view name) {
+  const std::vector<absl::string_view> parts = absl::StrSplit(absl::StripPrefix(name, "v"), '.');
+  int year = 0, month = 0;
+  if (parts.size() < 2 || parts[0].size() != 2 || parts[1].size() != 2) return 0;
+  if (!absl::SimpleAtoi(parts[0], &year) || !absl::SimpleAtoi(parts[1], &month)) return 0;
+  constexpr std::pair<int, int> kSince[] = {{2608, 6}, {2606, 5}, {2604, 4}, {2602, 3}, {2511, 2}};
+  for (const auto& [since, bridge] : kSince) {
+    if (year * 100 + month >= since) return bridge;
+  }
+  return kBridgeReleases[0];
+}
+
 int BridgeRelease(const std::string& release) {
+  if (const int known = ReleaseInContainer(release); known != 0) return std::max(kBridgeReleases[0], known);
   const int rank = Rank(release);
   return rank < 0 || rank == 100 ? kMain : std::max(kBridgeReleases[0], rank);
 }
@@ -165,9 +181,13 @@ std::optional<NormalizedIntent> MakeIntent(const Catalog& catalog, const Recipe&
   env.target = Target::kMegatronBridge;
   env.bridge_release = BridgeRelease(recipe.release);
   env.core_release = StackOf(env).core_release(env.bridge_release);
-  if (recipe.origin == "modelzoo_script" || recipe.origin == "modelzoo_readme" || recipe.origin == "paper") {
+  if (recipe.origin == "modelzoo_script" || recipe.origin == "modelzoo_readme" || recipe.origin == "paper" ||
+      recipe.origin == "mcore_discussion") {
     env.target = Target::kMegatronLm;
-    env.capabilities = {"deepep"};  // what that image installs
+    // What its images install (Megatron-MoE-ModelZoo@e8650517 dockers/H100.Dockerfile:77, B200.Dockerfile:49,
+    // GB200.Dockerfile:65: the branch hybrid-ep, which holds both).
+    env.capabilities = {"deepep"};
+    if (intent.gpu.nvlink_domain_gpus > intent.gpu.gpus_per_node) env.capabilities.insert("hybridep");
   } else {
     env.capabilities = {"deepep", "hybridep"};
     if (env.bridge_release >= 5) env.capabilities.insert("paged_stash");
