@@ -46,8 +46,8 @@ Repeated RepeatedBy(const Candidate& c) {
 // Of how a layout is executed. Recompute makes room that a smaller microbatch has anyway. Null: none.
 const Caution* ExecutionCaution(Repeated repeated, int64_t micro_batch_size) {
   static constexpr Caution kLayers = {"recompute of whole layers", 0.06, 9};
-  static constexpr Caution kBatchOfLayers = {"recompute of whole layers with several sequences a microbatch", 0.12, 3};
-  static constexpr Caution kBatchOfProducts = {"recompute of matrix products with several sequences a microbatch", 0.12,
+  static constexpr Caution kBatchOfLayers = {"recompute of whole layers with several sequences a microbatch", 0.18, 3};
+  static constexpr Caution kBatchOfProducts = {"recompute of matrix products with several sequences a microbatch", 0.18,
                                                5};
   static constexpr Caution kBatchOfActivations = {"recompute with several sequences a microbatch", 0.12, 20};
   const bool several = micro_batch_size > 1;
