@@ -281,7 +281,7 @@ TEST(ResolveConfig, SearchesAnOpenLayout) {
 TEST(ResolveConfig, FixesOfAnOpenLayoutHoldWhatTheySay) {
   v1::ResolveConfigRequest request;
   request.mutable_model()->set_name("qwen3-235b-a22b");
-  request.mutable_hardware()->set_gpu("b200-sxm");
+  request.mutable_hardware()->set_gpu("h100-sxm");
   request.mutable_hardware()->set_gpu_count(256);
   request.mutable_workload()->set_seq_length(4096);
   request.mutable_workload()->set_global_batch_size(2048);

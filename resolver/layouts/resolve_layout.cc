@@ -122,12 +122,13 @@ void Keep(const ResolvedPlan& plan, const Candidate& base, bool (*keeps)(const R
   if (keeps(plan, K::cuda_graph_impl)) space->graphs = {{base.graphs, base.graph_modules}};
 }
 
-// Fits where the plan does not, or is faster by more than `errors` half-widths of the difference.
-bool Better(const ResolvedPlan& plan, const ResolvedPlan& other, double room, double errors) {
+// Fits where the plan does not, or is faster by more than `errors` half-widths of the difference, and than `worth` of
+// the step.
+bool Better(const ResolvedPlan& plan, const ResolvedPlan& other, double room, double errors, double worth = kAsFast) {
   if (other.step == nullptr || !Launchable(other) || (room > 0 && MostMemory(other) > room)) return false;
   if (!Launchable(plan)) return true;
   const StepEffect effect = EffectOf(plan.step->step, other.step->step);
-  return effect.change < -kAsFast && effect.change + errors * (effect.high - effect.change) < 0;
+  return effect.change < -worth && effect.change + errors * (effect.high - effect.change) < 0;
 }
 
 double LimitUs(const ResolvedPlan& plan) {
@@ -291,28 +292,6 @@ std::optional<FoundPlan> SearchWith(Dispatcher dispatcher, const ResolvedPlan& p
   return found;
 }
 
-// What evidence settles for one flex backend holds for the other, where it had left that to an A/B: the plan's own
-// backend with the EP overlap of `tried`, where it is as fast as that. Nothing otherwise.
-absl::StatusOr<std::optional<ResolvedPlan>> WithOverlapOf(const ResolvedPlan& tried, const NormalizedIntent& intent,
-                                                          const EvidenceSnapshot& evidence, double room,
-                                                          const ResolvedPlan& plan) {
-  constexpr Knob kOverlap = K::overlap_moe_expert_parallel_comm;
-  const Value& overlap = tried.decided.config.Get(kOverlap);
-  if (!NeedsAb(plan, kOverlap) || !Settled(tried, kOverlap) || overlap == plan.decided.config.Get(kOverlap)) {
-    return std::nullopt;
-  }
-  const GivenKnobs given = {{kOverlap, overlap}};
-  NormalizedIntent asked = intent;
-  GiveKnobs(given, &asked);
-  FLIGHTPLAN_ASSIGN_OR_RETURN(ResolvedPlan own, Resolve(asked, evidence));
-  if (Closed(own)) return std::nullopt;
-  ExecutionSearch search;
-  FLIGHTPLAN_RETURN_IF_ERROR(WeighExecutions(asked, evidence, room, &search, &own));
-  if (own.step_us() > tried.step_us() * (1 + kAsFast) || !Better(plan, own, search.Room(), 0)) return std::nullopt;
-  TellAsDecided(plan, given, &own);
-  return own;
-}
-
 // Other dispatchers that are installed, each with what the decisions make of it.
 absl::Status WeighDispatchers(const NormalizedIntent& intent, const EvidenceSnapshot& evidence, double room,
                               ExecutionSearch* prepared, ResolvedPlan* plan) {
@@ -330,13 +309,11 @@ absl::Status WeighDispatchers(const NormalizedIntent& intent, const EvidenceSnap
     if (Closed(tried)) continue;
     ExecutionSearch of_tried;
     FLIGHTPLAN_RETURN_IF_ERROR(WeighExecutions(asked, evidence, room, &of_tried, &tried));
-    if (!Better(*plan, tried, search.Room(), 0)) continue;
-    std::optional<ResolvedPlan> own;
-    if (IsFlex(dispatcher) && IsFlex(search.base.dispatcher)) {
-      FLIGHTPLAN_ASSIGN_OR_RETURN(own, WithOverlapOf(tried, intent, evidence, room, *plan));
-    }
-    if (!own.has_value()) TellAsDecided(*plan, given, &tried);
-    *plan = own.has_value() ? *std::move(own) : std::move(tried);
+    // What no evidence speaks for gives way to any gain: else it would be longer than without what it needs.
+    const double worth = Settled(*plan, K::moe_token_dispatcher_type) ? kAsFast : 0;
+    if (!Better(*plan, tried, search.Room(), 0, worth)) continue;
+    TellAsDecided(*plan, given, &tried);
+    *plan = std::move(tried);
     Prepare(*plan, room, &search);
   }
   return absl::OkStatus();
