@@ -884,7 +884,7 @@ type Decision struct {
 
 	// Rule id of the decision: "decide.ep-overlap".
 	RuleId string `protobuf:"bytes,1,opt,name=rule_id,json=ruleId,proto3" json:"rule_id,omitempty"`
-	// Knob, or "env.NAME".
+	// Knob, or "env.NAME"; "launcher.numa-binding" is what the launch says to torchrun.
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
 	// The value chosen; unset: None.
 	Value *KnobValue `protobuf:"bytes,3,opt,name=value,proto3" json:"value,omitempty"`

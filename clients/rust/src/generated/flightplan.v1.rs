@@ -162,7 +162,7 @@ pub struct Decision {
     /// Rule id of the decision: "decide.ep-overlap".
     #[prost(string, tag = "1")]
     pub rule_id: ::prost::alloc::string::String,
-    /// Knob, or "env.NAME".
+    /// Knob, or "env.NAME"; "launcher.numa-binding" is what the launch says to torchrun.
     #[prost(string, tag = "2")]
     pub name: ::prost::alloc::string::String,
     /// The value chosen; unset: None.

@@ -430,7 +430,7 @@ class Decision(google.protobuf.message.Message):
     rule_id: builtins.str
     """Rule id of the decision: "decide.ep-overlap"."""
     name: builtins.str
-    """Knob, or "env.NAME"."""
+    """Knob, or "env.NAME"; "launcher.numa-binding" is what the launch says to torchrun."""
     reason: builtins.str
     """Why, for people: one sentence."""
     basis: global___Basis.ValueType

@@ -172,7 +172,7 @@ export interface EffectiveChange {
 export interface Decision {
   /** Rule id of the decision: "decide.ep-overlap". */
   ruleId: string;
-  /** Knob, or "env.NAME". */
+  /** Knob, or "env.NAME"; "launcher.numa-binding" is what the launch says to torchrun. */
   name: string;
   /** The value chosen; unset: None. */
   value:

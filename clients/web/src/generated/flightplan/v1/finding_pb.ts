@@ -389,7 +389,7 @@ export type Decision = Message<"flightplan.v1.Decision"> & {
   ruleId: string;
 
   /**
-   * Knob, or "env.NAME".
+   * Knob, or "env.NAME"; "launcher.numa-binding" is what the launch says to torchrun.
    *
    * @generated from field: string name = 2;
    */

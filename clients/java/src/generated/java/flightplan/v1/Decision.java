@@ -106,7 +106,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object name_ = "";
   /**
    * <pre>
-   * Knob, or "env.NAME".
+   * Knob, or "env.NAME"; "launcher.numa-binding" is what the launch says to torchrun.
    * </pre>
    *
    * <code>string name = 2;</code>
@@ -127,7 +127,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Knob, or "env.NAME".
+   * Knob, or "env.NAME"; "launcher.numa-binding" is what the launch says to torchrun.
    * </pre>
    *
    * <code>string name = 2;</code>
@@ -1149,7 +1149,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object name_ = "";
     /**
      * <pre>
-     * Knob, or "env.NAME".
+     * Knob, or "env.NAME"; "launcher.numa-binding" is what the launch says to torchrun.
      * </pre>
      *
      * <code>string name = 2;</code>
@@ -1169,7 +1169,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Knob, or "env.NAME".
+     * Knob, or "env.NAME"; "launcher.numa-binding" is what the launch says to torchrun.
      * </pre>
      *
      * <code>string name = 2;</code>
@@ -1190,7 +1190,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Knob, or "env.NAME".
+     * Knob, or "env.NAME"; "launcher.numa-binding" is what the launch says to torchrun.
      * </pre>
      *
      * <code>string name = 2;</code>
@@ -1207,7 +1207,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Knob, or "env.NAME".
+     * Knob, or "env.NAME"; "launcher.numa-binding" is what the launch says to torchrun.
      * </pre>
      *
      * <code>string name = 2;</code>
@@ -1221,7 +1221,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Knob, or "env.NAME".
+     * Knob, or "env.NAME"; "launcher.numa-binding" is what the launch says to torchrun.
      * </pre>
      *
      * <code>string name = 2;</code>

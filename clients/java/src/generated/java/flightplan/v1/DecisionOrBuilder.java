@@ -29,7 +29,7 @@ public interface DecisionOrBuilder extends
 
   /**
    * <pre>
-   * Knob, or "env.NAME".
+   * Knob, or "env.NAME"; "launcher.numa-binding" is what the launch says to torchrun.
    * </pre>
    *
    * <code>string name = 2;</code>
@@ -38,7 +38,7 @@ public interface DecisionOrBuilder extends
   java.lang.String getName();
   /**
    * <pre>
-   * Knob, or "env.NAME".
+   * Knob, or "env.NAME"; "launcher.numa-binding" is what the launch says to torchrun.
    * </pre>
    *
    * <code>string name = 2;</code>
