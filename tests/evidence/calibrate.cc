@@ -114,8 +114,7 @@ void PrintDecisions(const DecisionShares& shares, std::map<std::string, double>*
 
 // One line each, its fields apart by tabs.
 void PrintDisagreements(const DecisionShares& shares) {
-  std::printf(
-      "decision\trecipe\trelease\torigin\tfigure\tpublished\tours\tpublished ms\tours ms\treason for ours\n");
+  std::printf("decision\trecipe\trelease\torigin\tfigure\tpublished\tours\tpublished ms\tours ms\treason for ours\n");
   for (const auto& [name, share] : shares) {
     for (const Disagreement& d : share.disagreements) {
       std::printf("%s\t%s\t%s\t%s\t%s\t%s\t%s\t%.1f\t%.1f\t%s\n", name.c_str(), d.recipe->id.c_str(),
