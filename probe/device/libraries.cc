@@ -114,7 +114,8 @@ class LtPlan : public BlasLt::Plan {
   // not follow; Run gives the real ones.
   bool SetScales(int operand, Fp8Scales scales) {
     const int32_t mode = ScaleMode(scales);
-    const void* const somewhere = reinterpret_cast<const void*>(uintptr_t{1} << 20);
+    alignas(256) static constexpr char kSomewhere[256] = {};
+    const void* const somewhere = kSomewhere;
     return (mode == 0 || f_.desc_set(desc_, kDescScaleMode[operand], &mode, sizeof mode) == 0) &&
            f_.desc_set(desc_, kDescScalePointer[operand], &somewhere, sizeof somewhere) == 0;
   }

@@ -94,7 +94,9 @@ class PairSet {
 std::vector<PairSet> PairsBySlot(const StageLayout& layout, const Kinds& kinds) {
   const int pp = layout.pp, vpp = layout.vpp, cycle = pp * vpp;
   std::vector<PairSet> slots(static_cast<size_t>(cycle));
-  const auto kind_of = [&](int chunk, int rank) { return size_t{kinds.of[static_cast<size_t>(chunk * pp + rank)]}; };
+  const auto kind_of = [&](int chunk, int rank) {
+    return size_t{kinds.of[static_cast<size_t>(chunk) * static_cast<size_t>(pp) + static_cast<size_t>(rank)]};
+  };
   for (int rank = 0; rank < pp; ++rank) {
     const int below = pp - 1 - rank;
     int forward = (cycle - below + 2 * below + (vpp - 1) * pp + 1) % cycle, backward = (cycle - below) % cycle;

@@ -83,7 +83,8 @@ absl::StatusOr<ResolvedPlan> Resolve(NormalizedIntent intent, const EvidenceSnap
   do {
     intent.findings.resize(asked_findings);
     placement = PlaceLayout(settled.plan.config, intent.env);
-    estimate = Estimate(intent, derived.shape, placement, settled.plan.config, settled.plan.env, std::move(stages));
+    estimate =
+        Estimate(intent, derived.shape, placement, settled.plan.config, settled.plan.env, std::exchange(stages, {}));
     forecast_fit = estimate.fit;
     ApplyMemoryEvidence(intent, settled.plan.config, evidence, &estimate, &intent.findings);
     ReportMeasuredPeak(intent, estimate, &intent.findings);

@@ -147,7 +147,8 @@ class Reader {
 
   static double Rounded(int64_t size) {
     if (size <= 0 || size > kLargestBlock) return 0;
-    return static_cast<double>((size + kRounding - 1) / kRounding * kRounding);
+    const int64_t rounded = (size + kRounding - 1) / kRounding * kRounding;
+    return static_cast<double>(rounded);
   }
 
   MemorySnapshot Of(int64_t device, Id segments, absl::Span<const Id> trace) {

@@ -33,7 +33,7 @@ std::vector<std::string> Strings(const Value& value) {
 }
 
 // A local capture of the full iteration is what later releases call full_iteration.
-std::string GraphImplOf(std::string impl, const std::vector<std::string>& scope) {
+std::string GraphImplOf(const std::string& impl, const std::vector<std::string>& scope) {
   const bool whole = std::find(scope.begin(), scope.end(), "full_iteration") != scope.end();
   return impl == "local" && whole ? "full_iteration" : impl;
 }
@@ -61,7 +61,7 @@ Comparisons Compare(const Recipe& recipe, const ModelSpec& model, const Config& 
     out["tp-overlap"] = {Bool(*published), Bool(config.Get(Knob::tp_comm_overlap))};
   }
   if (std::string published = Text(r, "cuda_graph_impl"); !published.empty()) {
-    out["graph-impl"] = {GraphImplOf(std::move(published), Strings(r, "cuda_graph_scope")),
+    out["graph-impl"] = {GraphImplOf(published, Strings(r, "cuda_graph_scope")),
                          GraphImplOf(std::string(config.Get(Knob::cuda_graph_impl).text()),
                                      Strings(config.Get(Knob::cuda_graph_scope)))};
   }
