@@ -23,6 +23,8 @@ using HttpParser = boost::beast::http::request_parser<boost::beast::http::string
 inline constexpr size_t kHttpReadAheadBytes = 16 << 10;
 inline constexpr size_t kHttpFirstBytes = 1 << 10;      // of the next request
 inline constexpr std::chrono::seconds kHttpGoodbye{1};  // for a caller of TLS to say it too
+// Of a body that is refused so much is taken and forgotten, for as long as a goodbye takes.
+inline constexpr size_t kHttpForgottenBytes = 8 << 20;
 
 // A part of an answer, as it goes out.
 struct HttpPart {

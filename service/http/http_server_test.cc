@@ -126,6 +126,26 @@ TEST_F(HttpServerTest, HeadersAndBodiesHaveABound) {
   EXPECT_EQ(dropped(HttpDrop::kMalformed), 3);
 }
 
+TEST_F(HttpServerTest, WhoSendsTooLargeABodyGetsTheAnswer) {
+  Start();
+  for (int i = 0; i < 20; ++i) {
+    Caller caller = Connect();
+    EXPECT_TRUE(caller.Say("POST /echo HTTP/1.1\r\nContent-Length: 6000000\r\n\r\n"));
+    EXPECT_TRUE(caller.Say(std::string(6'000'000, 'x')));
+    EXPECT_THAT(caller.Rest(), StartsWith("HTTP/1.1 413 "));
+  }
+}
+
+TEST_F(HttpServerTest, OfARefusedBodyNoMoreThanALimitIsTaken) {
+  Start();
+  Caller caller = Connect();
+  caller.Say("POST /echo HTTP/1.1\r\nContent-Length: 100000000000\r\n\r\n");
+  const std::string part(1 << 20, 'x');
+  int parts = 0;
+  while (parts < 1000 && caller.Say(part)) ++parts;
+  EXPECT_LT(parts, 100);  // and what the sockets hold
+}
+
 TEST_F(HttpServerTest, HeaderLinesWithoutEndEndTheConnection) {
   Start();
   Caller caller = Connect();

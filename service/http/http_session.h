@@ -85,6 +85,7 @@ class HttpSession final : public std::enable_shared_from_this<HttpSession<Stream
 
   void ReadBody() {
     if (parser_->is_done()) return Handle();
+    forgets_ = true;
     const auto length = parser_->content_length();
     // Of a body that does not say how long it is nobody knows what it will cost.
     if (!length && !loop_.options.chunked_bodies) {
@@ -101,6 +102,7 @@ class HttpSession final : public std::enable_shared_from_this<HttpSession<Stream
   }
 
   void Handle() {
+    forgets_ = false;
     keep_ = parser_->get().keep_alive() && loop_.options.keep_alive > absl::ZeroDuration();
     head_ = parser_->get().method() == boost::beast::http::verb::head;
     auto request = std::make_shared<HttpRequest>(TakeRequest(&parser_->get()));
@@ -177,6 +179,7 @@ class HttpSession final : public std::enable_shared_from_this<HttpSession<Stream
 
   void Complain(const error_code& error) {
     if (const std::optional<HttpFault> fault = FaultOf(error)) {
+      if (error == boost::beast::http::error::body_limit) forgets_ = true;  // which the header may have told
       return Refuse(HttpDrop::kMalformed, loop_.Says(fault->status, fault->line));
     }
     Failed(error);
@@ -274,13 +277,32 @@ class HttpSession final : public std::enable_shared_from_this<HttpSession<Stream
   }
 
   void SayGoodbye() {
+    Waits(absl::FromChrono(kHttpGoodbye));
     if constexpr (kTls) {
-      Waits(absl::FromChrono(kHttpGoodbye));
-      stream_->async_shutdown([self = this->shared_from_this()](const error_code&) { self->End(); });
+      if (forgets_) return ForgetBody(0);
+      Close();
     } else {
       error_code ignored;
       stream_->socket().shutdown(boost::asio::ip::tcp::socket::shutdown_send, ignored);
-      if (watching_) End();
+      if (watching_) return End();
+      if (forgets_) ForgetBody(0);
+    }
+  }
+  // A connection that is closed over unread bytes is reset, and the answer may be lost with it: who sends too large a
+  // body would never learn so.
+  void ForgetBody(size_t bytes) {
+    buffer_.clear();
+    stream_->async_read_some(buffer_.prepare(kHttpReadAheadBytes),
+                             [self = this->shared_from_this(), bytes](const error_code& error, size_t more) {
+                               if (error || bytes + more >= kHttpForgottenBytes) return self->Close();
+                               self->ForgetBody(bytes + more);
+                             });
+  }
+  void Close() {
+    if constexpr (kTls) {
+      stream_->async_shutdown([self = this->shared_from_this()](const error_code&) { self->End(); });
+    } else {
+      End();
     }
   }
 
@@ -299,6 +321,7 @@ class HttpSession final : public std::enable_shared_from_this<HttpSession<Stream
   bool answering_ = false;  // a Reply is out
   bool watching_ = false;   // a read is under way meanwhile
   bool lost_ = false;       // nobody takes what is sent
+  bool forgets_ = false;    // a body is being read, or was refused before its end
 };
 
 // Carries what other threads say to the thread of the connections.
