@@ -47,6 +47,10 @@ constexpr size_t kMostStageCounts = 8;
 // the forecast alone decides.
 constexpr double kErrorsOfAnAb = 2;
 
+// A candidate's forecast may be off that of its whole answer, by what goes with its knobs: it is asked for a quarter
+// less.
+constexpr double kMarginOfACandidate = 4.0 / 3;
+
 // What a joint search looks at; it points into itself.
 struct ExecutionSearch {
   Candidate base;
@@ -122,13 +126,16 @@ void Keep(const ResolvedPlan& plan, const Candidate& base, bool (*keeps)(const R
   if (keeps(plan, K::cuda_graph_impl)) space->graphs = {{base.graphs, base.graph_modules}};
 }
 
-// Fits where the plan does not, or is faster by more than `errors` half-widths of the difference, and than `worth` of
-// the step.
+// Faster by more than `errors` half-widths of the difference, and than `worth` of the step.
+bool Gains(const StepForecast& plan, const StepForecast& other, double errors, double worth = kAsFast) {
+  const StepEffect effect = EffectOf(plan, other);
+  return effect.change < -worth && effect.change + errors * (effect.high - effect.change) < 0;
+}
+
+// Fits where the plan does not, or gains.
 bool Better(const ResolvedPlan& plan, const ResolvedPlan& other, double room, double errors, double worth = kAsFast) {
   if (other.step == nullptr || !Launchable(other) || (room > 0 && MostMemory(other) > room)) return false;
-  if (!Launchable(plan)) return true;
-  const StepEffect effect = EffectOf(plan.step->step, other.step->step);
-  return effect.change < -worth && effect.change + errors * (effect.high - effect.change) < 0;
+  return !Launchable(plan) || Gains(plan.step->step, other.step->step, errors, worth);
 }
 
 double LimitUs(const ResolvedPlan& plan) {
@@ -197,6 +204,11 @@ absl::StatusOr<bool> TakeBest(const NormalizedIntent& intent, const EvidenceSnap
     const std::optional<FoundPlan> found =
         SearchExecutions(search->question, search->sizes, plan->step->stages, LimitUs(*plan));
     if (!found.has_value()) break;
+    // What the forecast of the candidate itself is far from is not made a whole answer of.
+    if (errors > 0 && Launchable(*plan) && !Gains(plan->step->step, found->step, errors / kMarginOfACandidate)) {
+      if (!LeaveOut(found->candidate, &search->question.execution)) break;
+      continue;
+    }
     const GivenKnobs given = ExecutionKnobs(LeastChanged(*plan, *search, *found), plan->decided.config, plan->intent);
     NormalizedIntent asked = intent;
     GiveKnobs(given, &asked);
