@@ -1,11 +1,12 @@
 #include "resolver/shell/cpu_binding.h"
 
 #include <algorithm>
-#include <initializer_list>
+#include <optional>
+#include <string>
 
-#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/strip.h"
+#include "resolver/shell/launcher_flag.h"
 
 namespace flightplan {
 namespace {
@@ -13,24 +14,6 @@ namespace {
 bool IsProgram(const ShellWord& word, absl::string_view name) {
   const absl::string_view text = word.value.text;
   return text.substr(text.rfind('/') + 1) == name;
-}
-
-// --flag VALUE or --flag=VALUE; null: not written. `value` is the text behind it.
-const ShellWord* FindFlag(WordSpan words, std::initializer_list<absl::string_view> names, std::string* value) {
-  for (size_t i = 0; i < words.size(); ++i) {
-    for (const absl::string_view name : names) {
-      absl::string_view text = words[i].value.text;
-      if (!absl::ConsumePrefix(&text, name)) continue;
-      if (absl::ConsumePrefix(&text, "=")) {
-        *value = std::string(text);
-        return &words[i];
-      }
-      if (!text.empty() || i + 1 == words.size()) continue;
-      *value = words[i + 1].value.text;
-      return &words[i + 1];
-    }
-  }
-  return nullptr;
 }
 
 // Of "$((SLURM_LOCALID/4))": 4.
@@ -50,16 +33,16 @@ int64_t RanksANode(absl::string_view node) {
 
 CpuBinding ReadCpuBinding(WordSpan launcher) {
   CpuBinding binding;
-  std::string value;
-  const ShellWord* word = FindFlag(launcher, {"--numa-binding", "--numa_binding"}, &value);
-  if (word != nullptr && !word->value.unknown()) binding.torchrun = value;
+  const auto torchrun = FindLauncherFlag(launcher, {"--numa-binding", "--numa_binding"});
+  if (torchrun.has_value() && !torchrun->value->unknown()) binding.torchrun = std::string(torchrun->text);
   const auto numactl = std::find_if(launcher.begin(), launcher.end(),
                                     [](const ShellWord& program) { return IsProgram(program, "numactl"); });
   if (numactl == launcher.end()) return binding;
   const WordSpan behind = launcher.subspan(static_cast<size_t>(numactl - launcher.begin()));
-  if (FindFlag(behind, {"--cpunodebind", "-N"}, &value) == nullptr) return binding;
-  binding.numactl = value;
-  binding.ranks_a_node = RanksANode(value);
+  const auto node = FindLauncherFlag(behind, {"--cpunodebind", "-N"});
+  if (!node.has_value()) return binding;
+  binding.numactl = std::string(node->text);
+  binding.ranks_a_node = RanksANode(node->text);
   binding.around_torchrun = std::any_of(behind.begin(), behind.end(), [](const ShellWord& program) {
     return IsProgram(program, "torchrun") || program.value.text == "torch.distributed.run" ||
            program.value.text == "torch.distributed.launch";

@@ -3,8 +3,7 @@
 #include <initializer_list>
 
 #include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
+#include "resolver/shell/launcher_flag.h"
 
 namespace flightplan {
 namespace {
@@ -17,24 +16,12 @@ struct Count {
   bool assumed = false;
 };
 
-// --flag N or --flag=N.
-Count CountOf(absl::Span<const ShellWord> words, std::initializer_list<absl::string_view> names) {
-  for (size_t i = 0; i < words.size(); ++i) {
-    for (absl::string_view name : names) {
-      const TracedText* value = &words[i].value;
-      absl::string_view text = value->text;
-      if (text == name && i + 1 < words.size()) {
-        value = &words[i + 1].value;
-        text = value->text;
-      } else if (!absl::ConsumePrefix(&text, absl::StrCat(name, "="))) {
-        continue;
-      }
-      int64_t number = 0;
-      const bool plain = absl::SimpleAtoi(text, &number) && number > 0 && number < kMaxCount;
-      return {true, plain ? number : 0, value->assumed};
-    }
-  }
-  return {};
+Count CountOf(WordSpan words, std::initializer_list<absl::string_view> names) {
+  const std::optional<LauncherFlag> flag = FindLauncherFlag(words, names);
+  if (!flag.has_value()) return {};
+  int64_t number = 0;
+  const bool plain = absl::SimpleAtoi(flag->text, &number) && number > 0 && number < kMaxCount;
+  return {true, plain ? number : 0, flag->value->assumed};
 }
 
 }  // namespace

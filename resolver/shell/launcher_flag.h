@@ -1,0 +1,20 @@
+// A flag of a launcher's (torchrun, srun, numactl), as --flag VALUE or --flag=VALUE.
+#pragma once
+
+#include <initializer_list>
+#include <optional>
+
+#include "absl/strings/string_view.h"
+#include "resolver/shell/words.h"
+
+namespace flightplan {
+
+struct LauncherFlag {
+  absl::string_view text;             // of the value; views the word
+  const TracedText* value = nullptr;  // the word that holds it
+};
+
+// The first that is written under one of its names and has a value.
+std::optional<LauncherFlag> FindLauncherFlag(WordSpan words, std::initializer_list<absl::string_view> names);
+
+}  // namespace flightplan
