@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "resolver/layouts/execution_space.h"
 
 namespace flightplan {
@@ -103,6 +106,24 @@ void GiveOffload(const Candidate& c, Giver* to) {
   }
 }
 
+// Decisions of the plan that stay: the knob has the value that it had.
+void KeepDecision(const ResolvedPlan& before, Knob knob, ResolvedPlan* plan) {
+  if (const Decision* was = FindDecision(before.decided.decisions, knob)) *DecisionOf(knob, plan) = *was;
+  for (const AbSuggestion& ab : before.decided.ab_suggestions) {
+    if (ab.knob == knob) plan->decided.ab_suggestions.push_back(ab);
+  }
+}
+
+std::string Gain(const ResolvedPlan& before, const ResolvedPlan& after, const std::vector<Knob>& changed) {
+  const auto values = [&](const Config& config) {
+    return absl::StrJoin(changed, ", ", [&](std::string* out, Knob knob) {
+      absl::StrAppend(out, Name(knob), "=", config.Get(knob).ToText());
+    });
+  };
+  return absl::StrFormat("weighed together by the forecast: %.3g s a step, where %s takes %.3g s",
+                         after.step_us() / 1e6, values(before.decided.config), before.step_us() / 1e6);
+}
+
 }  // namespace
 
 GivenKnobs ExecutionKnobs(const Candidate& candidate, const Config& config, const NormalizedIntent& intent) {
@@ -157,6 +178,27 @@ void MarkDecided(Knob knob, absl::string_view rule, const std::string& reason, R
   decision->reason = reason;
   decision->basis = Basis::kEstimate;
   decision->value = plan->run.config.Get(knob);
+}
+
+void TellAsDecided(const ResolvedPlan& before, const GivenKnobs& given, ResolvedPlan* plan) {
+  const auto same = [&](const auto& knob) { return before.decided.config.Get(knob.first) == knob.second; };
+  const bool same_backend = std::all_of(given.begin(), given.end(), [&](const auto& knob) {
+    return knob.first != K::moe_flex_dispatcher_backend || same(knob);
+  });
+  std::vector<Knob> changed;
+  for (const auto& knob_value : given) {
+    const Knob knob = knob_value.first;
+    // The reason for a dispatcher is one for its backend.
+    if (same(knob_value) && (knob != K::moe_token_dispatcher_type || same_backend)) {
+      KeepDecision(before, knob, plan);
+      MarkDecided(knob, plan);
+    } else {
+      changed.push_back(knob);
+    }
+  }
+  const std::string reason = Gain(before, *plan, changed);
+  for (Knob knob : changed) MarkDecided(knob, kExecutionDecision, reason, plan);
+  plan->intent.pins = before.intent.pins;
 }
 
 }  // namespace flightplan

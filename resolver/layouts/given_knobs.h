@@ -37,4 +37,8 @@ Decision* DecisionOf(Knob knob, ResolvedPlan* plan);
 void MarkDecided(Knob knob, ResolvedPlan* plan);
 void MarkDecided(Knob knob, absl::string_view rule, const std::string& reason, ResolvedPlan* plan);
 
+// The knobs were given to the pipeline as words that stand; the caller did not say them. What is as it was in `before`
+// keeps its decision, the others say what they gain.
+void TellAsDecided(const ResolvedPlan& before, const GivenKnobs& given, ResolvedPlan* plan);
+
 }  // namespace flightplan

@@ -1,0 +1,294 @@
+#include "resolver/layouts/execute_layout.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "resolver/base/status_macros.h"
+#include "resolver/estimate/effect.h"
+#include "resolver/estimate/estimate.h"
+#include "resolver/layouts/execution_space.h"
+#include "resolver/layouts/given_knobs.h"
+#include "resolver/layouts/layout_search.h"
+#include "resolver/pipeline/resolve.h"
+#include "resolver/planner/search.h"
+#include "resolver/rules/decide/features.h"
+
+namespace flightplan {
+namespace {
+
+using K = Knob;
+
+// What another dispatcher may take at first sight: decisions that hang on it, such as the TP overlap, come on top.
+constexpr double kPromise = 1.1;
+// Executions that go through the whole pipeline: the rules of the release may refuse the best.
+constexpr int kMostTried = 3;
+constexpr int kMostRounds = 3;
+
+// By how many half-widths of the difference's interval an execution must be faster where evidence left the choice to an
+// A/B. An interval that leaves out zero had the right sign in 42 of 43 matched pairs (evidence_check over
+// tests/data/evidence.jsonl.gz); but such pairs are published where they gained, and what recipes leave off they leave
+// off for reasons that no forecast sees, so twice the error of the difference is asked for. Where no evidence speaks,
+// the forecast alone decides.
+constexpr double kErrorsOfAnAb = 2;
+
+// A candidate's forecast may be off that of its whole answer, by what goes with its knobs: it is asked for a quarter
+// less.
+constexpr double kMarginOfACandidate = 4.0 / 3;
+
+// What a joint search looks at; it points into itself.
+struct ExecutionSearch {
+  Candidate base;
+  SearchQuestion question;
+  LayoutSizes sizes;
+  ExecutionSpace all;  // before anything was taken from the question's
+
+  double Room() const { return question.room * question.memory.capacity; }  // bytes; 0: not known
+};
+
+// `room`: share of the memory that an execution may fill.
+void Prepare(const ResolvedPlan& plan, double room, ExecutionSearch* s) {
+  const PlannedStep& step = *plan.step;
+  const Config& config = plan.decided.config;
+  const ModelShape& shape = step.model.shape();
+  s->base = CandidateOf(config, plan.env, shape, step.stages);
+  const Candidate& base = s->base;
+  s->sizes = {base.tp, base.pp, base.vpp, base.cp, base.ep, base.etp, base.micro_batch_size};
+  SearchQuestion& q = s->question;
+  q.shape = &shape;
+  q.work = &step.model.work();
+  q.rates = step.model.rates();
+  q.memory = MemoryOf(plan.intent.gpu);
+  // What the decisions took is what they hold for enough.
+  q.room = room;
+  if (q.memory.capacity > 0 && Launchable(plan)) q.room = std::max(room, MostMemory(plan) / q.memory.capacity);
+  q.layout.gpus = base.gpus;
+  q.layout.global_batch_size = base.global_batch_size;
+  q.layout.seq_length = base.seq_length;
+  q.layout.sequence_parallel = base.sequence_parallel;
+  s->all = q.execution = ExecutionsOf(plan.intent, shape, config, base);
+  q.base = [s](const LayoutSizes&) { return s->base; };
+}
+
+// Takes from the space what the rules refused of the candidate; false: nothing is left to take.
+bool LeaveOut(const Candidate& refused, ExecutionSpace* space) {
+  const auto is_graph = [&](const Graphs& graphs) {
+    return graphs.impl == refused.graphs && graphs.modules == refused.graph_modules;
+  };
+  const auto is_exchange = [&](const Exchange& exchange) {
+    return exchange.dispatcher == refused.dispatcher && exchange.ep_overlap == refused.ep_overlap;
+  };
+  if (refused.graphs != GraphImpl::kNone && space->graphs.size() > 1) return std::erase_if(space->graphs, is_graph) > 0;
+  return space->exchanges.size() > 1 && std::erase_if(space->exchanges, is_exchange) > 0;
+}
+
+// Nothing to weigh: no forecast, something that no execution mends, the plainest way is asked for, or a profile of the
+// run itself speaks.
+bool Closed(const ResolvedPlan& plan) {
+  if (plan.step == nullptr || plan.intent.stage == Stage::kBringUp || plan.intent.profile.has_value()) return true;
+  return std::any_of(plan.run.findings.begin(), plan.run.findings.end(), [](const Finding& finding) {
+    return finding.severity == Severity::kError && finding.area != "fit";
+  });
+}
+
+bool Settled(const ResolvedPlan& plan, Knob knob) {
+  const Decision* const decision = FindDecision(plan.decided.decisions, knob);
+  return decision != nullptr && IsSettled(*decision);
+}
+
+bool NeedsAb(const ResolvedPlan& plan, Knob knob) {
+  const Decision* const decision = FindDecision(plan.decided.decisions, knob);
+  return decision != nullptr && decision->needs_ab;
+}
+
+// Takes from the space what `keeps` says of a knob's decision, of the plan's own dispatcher.
+void Keep(const ResolvedPlan& plan, const Candidate& base, bool (*keeps)(const ResolvedPlan&, Knob),
+          ExecutionSpace* space) {
+  const bool overlap = keeps(plan, K::overlap_moe_expert_parallel_comm);
+  std::erase_if(space->exchanges, [&](const Exchange& exchange) {
+    return exchange.dispatcher != base.dispatcher || (overlap && exchange.ep_overlap != base.ep_overlap);
+  });
+  if (keeps(plan, K::cuda_graph_impl)) space->graphs = {{base.graphs, base.graph_modules}};
+}
+
+// Faster by more than `errors` half-widths of the difference, and than `worth` of the step.
+bool Gains(const StepForecast& plan, const StepForecast& other, double errors, double worth = kAsFast) {
+  const StepEffect effect = EffectOf(plan, other);
+  return effect.change < -worth && effect.change + errors * (effect.high - effect.change) < 0;
+}
+
+// Fits where the plan does not, or gains.
+bool Better(const ResolvedPlan& plan, const ResolvedPlan& other, double room, double errors, double worth = kAsFast) {
+  if (other.step == nullptr || !Launchable(other) || (room > 0 && MostMemory(other) > room)) return false;
+  return !Launchable(plan) || Gains(plan.step->step, other.step->step, errors, worth);
+}
+
+double LimitUs(const ResolvedPlan& plan) {
+  return Launchable(plan) ? plan.step->step.us * (1 - kAsFast) : std::numeric_limits<double>::max();
+}
+
+// With the plan's own recompute where that is as fast: what need not change stays.
+Candidate LeastChanged(const ResolvedPlan& plan, const ExecutionSearch& search, const FoundPlan& found) {
+  const Candidate& best = found.candidate;
+  const Candidate& base = search.base;
+  if (best.recompute == base.recompute && best.recompute_modules == base.recompute_modules &&
+      best.offload_layers == base.offload_layers) {
+    return best;
+  }
+  SearchQuestion same = search.question;
+  same.execution.recomputes = {{base.recompute, base.recompute_modules, base.offload_layers}};
+  const std::optional<FoundPlan> kept =
+      SearchExecutions(same, search.sizes, plan.step->stages, found.step.us * (1 + kAsFast));
+  return kept.has_value() ? kept->candidate : best;
+}
+
+// The best that the search's space holds, where it is better than the plan by so many errors; whether there was one.
+absl::StatusOr<bool> TakeBest(const NormalizedIntent& intent, const EvidenceSnapshot& evidence, double errors,
+                              ExecutionSearch* search, ResolvedPlan* plan) {
+  for (int tries = 0; tries < kMostTried; ++tries) {
+    const std::optional<FoundPlan> found =
+        SearchExecutions(search->question, search->sizes, plan->step->stages, LimitUs(*plan));
+    if (!found.has_value()) break;
+    // What the forecast of the candidate itself is far from is not made a whole answer of.
+    if (errors == 0 || !Launchable(*plan) || Gains(plan->step->step, found->step, errors / kMarginOfACandidate)) {
+      const GivenKnobs given = ExecutionKnobs(LeastChanged(*plan, *search, *found), plan->decided.config, plan->intent);
+      NormalizedIntent asked = intent;
+      GiveKnobs(given, &asked);
+      FLIGHTPLAN_ASSIGN_OR_RETURN(ResolvedPlan tried, Resolve(std::move(asked), evidence));
+      if (Better(*plan, tried, search->Room(), errors)) {
+        TellAsDecided(*plan, given, &tried);
+        *plan = std::move(tried);
+        return true;
+      }
+    }
+    if (!LeaveOut(found->candidate, &search->question.execution)) break;
+  }
+  return false;
+}
+
+// Leaves of the space what changes one decision alone, which evidence left to an A/B.
+void KeepOthers(const Candidate& base, Knob knob, ExecutionSpace* space) {
+  const bool graphs = knob == K::cuda_graph_impl;
+  std::erase_if(space->exchanges, [&](const Exchange& exchange) {
+    return exchange.dispatcher != base.dispatcher || (exchange.ep_overlap == base.ep_overlap) != graphs;
+  });
+  std::erase_if(space->graphs, [&](const Graphs& other) { return (other.impl == base.graphs) == graphs; });
+}
+
+// One round over the plan's own dispatcher: first what no evidence speaks of, then what evidence left to an A/B, each
+// decision by itself, so that none changes by what another one gains. What it settles stays.
+absl::StatusOr<bool> WeighOnce(const NormalizedIntent& intent, const EvidenceSnapshot& evidence, double room,
+                               ExecutionSearch* weighing, ResolvedPlan* plan) {
+  ExecutionSearch& search = *weighing;
+  Prepare(*plan, room, &search);
+  Keep(*plan, search.base, Settled, &search.question.execution);
+  Keep(*plan, search.base, NeedsAb, &search.question.execution);
+  FLIGHTPLAN_ASSIGN_OR_RETURN(bool taken, TakeBest(intent, evidence, 0, &search, plan));
+  for (const Knob knob : {K::overlap_moe_expert_parallel_comm, K::cuda_graph_impl}) {
+    if (!NeedsAb(*plan, knob)) continue;
+    Prepare(*plan, room, &search);
+    KeepOthers(search.base, knob, &search.question.execution);
+    if (search.question.execution.size() == 0) continue;
+    FLIGHTPLAN_ASSIGN_OR_RETURN(const bool clearly, TakeBest(intent, evidence, kErrorsOfAnAb, &search, plan));
+    taken = taken || clearly;
+  }
+  return taken;
+}
+
+// Until nothing changes: what goes with a choice, such as the optimizer that offload asks for, moves the next one.
+// Leaves `search` as Prepare makes it of the plan.
+absl::Status WeighExecutions(const NormalizedIntent& intent, const EvidenceSnapshot& evidence, double room,
+                             ExecutionSearch* search, ResolvedPlan* plan) {
+  for (int round = 0; round < kMostRounds; ++round) {
+    FLIGHTPLAN_ASSIGN_OR_RETURN(const bool changed, WeighOnce(intent, evidence, room, search, plan));
+    if (changed) continue;
+    search->question.execution = search->all;
+    return absl::OkStatus();
+  }
+  Prepare(*plan, room, search);
+  return absl::OkStatus();
+}
+
+bool IsFlex(Dispatcher dispatcher) { return dispatcher == Dispatcher::kDeepEp || dispatcher == Dispatcher::kHybridEp; }
+
+// Dispatchers that may take the place of the plan's own. A measurement leaves none. Recipes speak for flex against the
+// all-to-all, and each of its backends is published: between these they settle nothing.
+std::vector<Dispatcher> OtherDispatchers(const NormalizedIntent& intent, const ResolvedPlan& plan, Dispatcher own) {
+  const Decision* const decision = FindDecision(plan.decided.decisions, K::moe_token_dispatcher_type);
+  std::vector<Dispatcher> others = {Dispatcher::kAllToAll, Dispatcher::kDeepEp, Dispatcher::kHybridEp};
+  std::erase(others, own);
+  if (own == Dispatcher::kDeepEp &&
+      !decide::HybridepMapFits(decide::ExtractFeatures(intent, std::nullopt, plan.decided.config))) {
+    std::erase(others, Dispatcher::kHybridEp);
+  }
+  if (decision == nullptr || !IsSettled(*decision)) return others;
+  if (decision->basis != Basis::kRecipes || own == Dispatcher::kAllToAll) return {};
+  std::erase(others, Dispatcher::kAllToAll);
+  return others;
+}
+
+// The best execution with this dispatcher, where it promises a shorter step than the plan's. Its SMs are not those of
+// the plan's own, and what hangs on one flex backend hangs on the other.
+std::optional<FoundPlan> SearchWith(Dispatcher dispatcher, const ResolvedPlan& plan, ExecutionSearch* prepared) {
+  ExecutionSearch& search = *prepared;
+  std::erase_if(search.question.execution.exchanges,
+                [&](const Exchange& exchange) { return exchange.dispatcher != dispatcher; });
+  if (search.question.execution.exchanges.empty()) return std::nullopt;
+  const bool alike = IsFlex(dispatcher) && IsFlex(search.base.dispatcher);
+  const std::vector<Graphs> graphs = search.question.execution.graphs;
+  if (alike && Settled(plan, K::cuda_graph_impl))
+    search.question.execution.graphs = {{search.base.graphs, search.base.graph_modules}};
+  const double promise = alike ? 1 : kPromise;
+  const uint16_t own_sms = std::exchange(search.base.num_sms, 0);
+  std::optional<FoundPlan> found =
+      SearchExecutions(search.question, search.sizes, plan.step->stages, LimitUs(plan) * promise);
+  search.base.num_sms = own_sms;
+  search.question.execution.graphs = graphs;
+  return found;
+}
+
+// Other dispatchers that are installed, each with what the decisions make of it.
+absl::Status WeighDispatchers(const NormalizedIntent& intent, const EvidenceSnapshot& evidence, double room,
+                              ExecutionSearch* prepared, ResolvedPlan* plan) {
+  if (!intent.model.is_moe()) return absl::OkStatus();
+  ExecutionSearch& search = *prepared;
+  const std::vector<Exchange> all = search.question.execution.exchanges;
+  for (Dispatcher dispatcher : OtherDispatchers(intent, *plan, search.base.dispatcher)) {
+    search.question.execution.exchanges = all;
+    const std::optional<FoundPlan> found = SearchWith(dispatcher, *plan, &search);
+    if (!found.has_value()) continue;
+    const GivenKnobs given = DispatcherKnobs(found->candidate, plan->decided.config, intent);
+    NormalizedIntent asked = intent;
+    GiveKnobs(given, &asked);
+    FLIGHTPLAN_ASSIGN_OR_RETURN(ResolvedPlan tried, Resolve(asked, evidence));
+    if (Closed(tried)) continue;
+    ExecutionSearch of_tried;
+    FLIGHTPLAN_RETURN_IF_ERROR(WeighExecutions(asked, evidence, room, &of_tried, &tried));
+    // What no evidence speaks for gives way to any gain: else it would be longer than without what it needs.
+    const double worth = Settled(*plan, K::moe_token_dispatcher_type) ? kAsFast : 0;
+    if (!Better(*plan, tried, search.Room(), 0, worth)) continue;
+    TellAsDecided(*plan, given, &tried);
+    *plan = std::move(tried);
+    Prepare(*plan, room, &search);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<ResolvedPlan> ExecuteLayout(const NormalizedIntent& intent, const EvidenceSnapshot& evidence) {
+  FLIGHTPLAN_ASSIGN_OR_RETURN(ResolvedPlan plan, Resolve(intent, evidence));
+  if (Closed(plan)) return plan;
+  for (const double room : kRooms) {
+    ExecutionSearch search;
+    FLIGHTPLAN_RETURN_IF_ERROR(WeighExecutions(intent, evidence, room, &search, &plan));
+    FLIGHTPLAN_RETURN_IF_ERROR(WeighDispatchers(intent, evidence, room, &search, &plan));
+    if (Launchable(plan)) break;
+  }
+  return plan;
+}
+
+}  // namespace flightplan
