@@ -147,8 +147,8 @@ absl::Status PrepareSearch(NormalizedIntent intent, LayoutSearch* s) {
   q.execution = ExecutionsOf(s->intent, s->shape, s->config, s->bases.front());
   const decide::Features features = decide::ExtractFeatures(s->intent, std::nullopt, s->config);
   // Where the decisions leave graphs of a pipeline to an A/B, they are no reason to choose one.
-  if (features.moe && decide::OnX86Host(features, s->intent.gpu) && !s->intent.profile.has_value() &&
-      !s->intent.model.hybrid_layer_pattern.has_value() && !PinOf(s->intent, K::cuda_graph_impl).has_value()) {
+  if (decide::LeavesGraphsOfPipelines(features, s->intent) && !s->intent.profile.has_value() &&
+      !PinOf(s->intent, K::cuda_graph_impl).has_value()) {
     for (Graphs& graphs : q.execution.graphs) graphs.max_pp = graphs.impl == GraphImpl::kNone ? 0 : 1;
   }
   const int64_t domain = features.domain;

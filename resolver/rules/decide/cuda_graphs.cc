@@ -117,7 +117,7 @@ bool TightMemory(D d) {
   return d.recompute_needed || !Fits(d.f, d.footprint_bytes + graph_bytes);
 }
 bool OnX86(D d) { return OnX86Host(d.f, d.intent.gpu); }
-bool ExpertPipelineOnX86(D d) { return d.f.moe && d.f.pp > 1 && OnX86(d) && !Mamba(d) && !HostBound(d); }
+bool ExpertPipelineOnX86(D d) { return d.f.pp > 1 && LeavesGraphsOfPipelines(d.f, d.intent) && !HostBound(d); }
 constexpr char kPipelineOnX86[] =
     "pipeline on x86 hosts: published pairs gain a fifth or run out of memory, since the layers of each microbatch in "
     "flight keep buffers; upstream asks for host gaps in a profile first";

@@ -172,6 +172,10 @@ bool OnX86Host(const Features& features, const GpuSystem& gpu) {
   return !features.rack_scale && gpu.host_link != "NVLink-C2C";
 }
 
+bool LeavesGraphsOfPipelines(const Features& features, const NormalizedIntent& intent) {
+  return features.moe && !intent.model.hybrid_layer_pattern.has_value() && OnX86Host(features, intent.gpu);
+}
+
 Features ExtractFeatures(const NormalizedIntent& intent, const std::optional<ModelShape>& shape, const Config& config) {
   Features f;
   ExtractLayout(intent, config, &f);

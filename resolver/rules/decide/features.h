@@ -82,6 +82,10 @@ bool FlexFailsBetweenNodes(const Features& features);
 // says against graphs of a pipeline or of tight memory weighs more there.
 bool OnX86Host(const Features& features, const GpuSystem& gpu);
 
+// Whether graphs of a pipeline of this model are left to an A/B on such a host, where no profile says that the host
+// bounds the step.
+bool LeavesGraphsOfPipelines(const Features& features, const NormalizedIntent& intent);
+
 // What the allocator reserves for it.
 double Reserved(const Features& features, const StageBytes& bytes);
 
