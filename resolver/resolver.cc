@@ -141,11 +141,17 @@ Resolver::Resolver(std::shared_ptr<const Catalog> catalog, std::shared_ptr<const
 }
 Resolver::~Resolver() = default;
 
+const Resolver::KnownModel* Resolver::Known(const v1::ResolveConfigRequest& question,
+                                            const NormalizedIntent& intent) const {
+  if (question.model().source_case() != v1::ModelRef::kName) return nullptr;
+  const auto known = known_models_.find(intent.model.name);
+  return known == known_models_.end() ? nullptr : &known->second;
+}
+
 absl::StatusOr<NormalizedIntent> Resolver::ReadQuestion(const v1::ResolveConfigRequest& question) const {
   FLIGHTPLAN_ASSIGN_OR_RETURN(NormalizedIntent intent, NormalizeResolve(question, *catalog_));
-  const bool named = question.model().source_case() == v1::ModelRef::kName;
-  const auto known = named ? known_models_.find(intent.model.name) : known_models_.end();
-  intent.shape = known != known_models_.end() ? known->second.shape : KnownShape(intent.model);
+  const KnownModel* const known = Known(question, intent);
+  intent.shape = known != nullptr ? known->shape : KnownShape(intent.model);
   FLIGHTPLAN_RETURN_IF_ERROR(ChooseProfile(profiles_.get(), RecordedProfiles(), &intent));
   return intent;
 }
@@ -177,10 +183,9 @@ ConfigAnswer Resolver::Answer(const v1::ResolveConfigRequest& request, const Evi
   AnswerOrigin origin{
       DigestOf(request, catalog_->revision(), evidence.version(), profiles_ == nullptr ? "" : profiles_->revision()),
       catalog_->revision(), evidence.revision()};
-  const bool named = request.model().source_case() == v1::ModelRef::kName;
-  const auto known = named ? known_models_.find(plan->intent.model.name) : known_models_.end();
-  const std::string other = known == known_models_.end() && full ? ShownModel(plan->intent.model) : "";
-  return AnswerOf(*plan, std::move(origin), known == known_models_.end() ? other : known->second.shown);
+  const KnownModel* const known = Known(request, plan->intent);
+  const std::string other = known == nullptr && full ? ShownModel(plan->intent.model) : "";
+  return AnswerOf(*plan, std::move(origin), known == nullptr ? other : known->shown);
 }
 
 absl::Status Resolver::AnswerResolve(const v1::ResolveConfigRequest& request, const EvidenceSnapshot& evidence,

@@ -95,6 +95,8 @@ class Resolver {
     std::shared_ptr<const ModelShape> shape;  // null: its parameters cannot be counted
   };
   std::map<std::string, KnownModel, std::less<>> known_models_;
+  // Null where the question does not name one of them but describes its model.
+  const KnownModel* Known(const v1::ResolveConfigRequest& question, const NormalizedIntent& intent) const;
 };
 
 }  // namespace flightplan
