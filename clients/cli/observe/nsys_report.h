@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "resolver/runlog/gpu_work.h"
 
 namespace flightplan::cli {
@@ -14,9 +13,6 @@ struct NsysReport {
   TraceSummary work;                  // of the GPU with the most kernels; paths only where a kernel's name says them
   std::vector<std::string> not_read;  // "3 other GPUs"
 };
-
-// Whether a file with these first bytes is an SQLite database.
-bool IsSqliteFile(absl::string_view begin);
 
 // The file is opened to be read alone, and nothing in it is trusted: tables only, no views, no functions, and an end to
 // rows and to work. Errors say in a few words why it is not read: another database, damaged, too much.

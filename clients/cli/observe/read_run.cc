@@ -100,6 +100,8 @@ void TakeSnapshot(const std::string& path, const MemorySnapshot& snapshot, RunRe
   }
 }
 
+bool IsSqliteFile(absl::string_view begin) { return absl::StartsWith(begin, kSqliteHead); }
+
 // Reads the file where it is one of Nsight Systems, which no reader of pieces can; false: it is none.
 bool TakeNsysReport(const std::string& path, absl::string_view begin, RunRead* read) {
   if (path == "-" || (!IsSqliteFile(begin) && !absl::EndsWith(path, kNsysReport))) return false;
@@ -120,8 +122,6 @@ bool TakeNsysReport(const std::string& path, absl::string_view begin, RunRead* r
 }
 
 }  // namespace
-
-bool IsSqliteFile(absl::string_view begin) { return absl::StartsWith(begin, kSqliteHead); }
 
 absl::StatusOr<std::vector<std::string>> RunFiles(const std::string& path) {
   std::error_code error;
