@@ -229,8 +229,7 @@ constexpr Record kRecords[] = {
      "pytorch/pytorch torch/distributed/run.py (#149334)"},
     {"launch.numactl-one-node", "environment", "warning", "launch", Verdict::kAdvice, "",
      "numactl around each rank divides SLURM_LOCALID by the GPUs of a NUMA node, 2 on Grace and 4 elsewhere; by as "
-     "many "
-     "as a node has, every rank lands on the first",
+     "many as a node has, every rank lands on the first",
      "Megatron-Bridge:scripts/performance/utils/executors.py:182"},
     {"layout.none-found", "plan", "warning", "", Verdict::kAdvice,
      "tensor_model_parallel_size pipeline_model_parallel_size "
