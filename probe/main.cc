@@ -53,6 +53,7 @@ Status Open(const Options& options, std::unique_ptr<Device>* device, DeviceLock*
   request.team = options.devices;
   request.all = options.all_devices;
   request.shape = options.shape;
+  request.memory_mib = options.memory_mib;
   return OpenCudaDevice(request, device);
 }
 

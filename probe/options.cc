@@ -90,6 +90,15 @@ Status ReadConnections(const std::string& value, Options* options) {
               "--connections: '" + value + "' must be a number from 1 to " + std::to_string(kMostConnections));
 }
 
+Status ReadMemory(const std::string& value, Options* options) {
+  if (ToNumber(value, &options->memory_mib) && options->memory_mib >= kLeastMemoryMib &&
+      options->memory_mib <= kMostMemoryMib) {
+    return Ok();
+  }
+  return Fail(Code::kBadOption, "--memory-mib: '" + value + "' must be a number from " +
+                                    std::to_string(kLeastMemoryMib) + " to " + std::to_string(kMostMemoryMib));
+}
+
 Status ReadFault(const std::string& value, Options* options) {
   options->fault = value;
   if (std::find(std::begin(kFaults), std::end(kFaults), value) != std::end(kFaults)) return Ok();
@@ -127,6 +136,8 @@ constexpr Option kOptions[] = {
     {"--shape", "NAME=N,..",
      [](const std::string& value, Options* options) { return ReadShape(value, &options->shape); },
      "the layer that is measured (default: hidden=2048,topk=8,experts=128,ffn=768,ranks=8,tokens=4096, ...)"},
+    {"--memory-mib", "N", ReadMemory,
+     "hold so much of the GPU, and no more than a quarter of what is free (default 2048); large layers want 8192"},
     {"--record", "FILE", ReadText<&Options::record_file>, "write the raw samples, in the form that --fake replays"},
     {"--lock-dir", "DIR", ReadText<&Options::lock_directory>,
      "where probes of one node meet (default: XDG_RUNTIME_DIR, else /tmp)"},

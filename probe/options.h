@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "probe/kernels/shapes.h"
+#include "probe/method/window.h"
 #include "probe/status.h"
 
 namespace flightplan::probe {
@@ -15,10 +16,11 @@ struct Options {
   std::vector<int> devices;         // measured together, as the ranks of an exchange; empty: one alone
   bool all_devices = false;         // the same, all of the node
   double budget_seconds = 20;
-  int connections = 8;    // hardware queues (CUDA_DEVICE_MAX_CONNECTIONS); 8 is the driver's default
-  MoeShape shape;         // of the layer whose sizes are measured
-  std::string fake_file;  // empty: a real device
-  std::string fault;      // of a fake device, for tests of whoever supervises the worker
+  int connections = 8;                 // hardware queues (CUDA_DEVICE_MAX_CONNECTIONS); 8 is the driver's default
+  MoeShape shape;                      // of the layer whose sizes are measured
+  int memory_mib = kDefaultMemoryMib;  // that it may hold of each device, all in all
+  std::string fake_file;               // empty: a real device
+  std::string fault;                   // of a fake device, for tests of whoever supervises the worker
   std::string record_file;
   std::string lock_directory;
   bool check = false;  // every kernel once, on small shapes, against its reference; nothing is timed

@@ -36,6 +36,13 @@ TEST(ParseOptions, TakesAShape) {
   EXPECT_EQ(ParseOptions({"--shape", "hidden=1"}, &options).code, Code::kBadOption);
 }
 
+TEST(ParseOptions, TakesWhatItMayHold) {
+  Options options;
+  EXPECT_EQ(options.memory_mib, 2048);
+  ASSERT_TRUE(ParseOptions({"--memory-mib", "8192"}, &options).ok());
+  EXPECT_EQ(options.memory_mib, 8192);
+}
+
 TEST(ParseOptions, TakesSwitches) {
   Options options;
   const Status status = ParseOptions({"--once", "--list", "--version", "-h", "--record", "--check"}, &options);
@@ -83,6 +90,8 @@ TEST(ParseOptions, NamesWhatIsWrong) {
       {{"--budget-seconds", "nan"}, "must be a number from 0.1 to 600"},
       {{"--budget-seconds", "20s"}, "must be a number from 0.1 to 600"},
       {{"--budget-seconds"}, "--budget-seconds: needs a value"},
+      {{"--memory-mib", "8G"}, "--memory-mib: '8G' must be a number from 512 to 65536"},
+      {{"--memory-mib", "100"}, "--memory-mib: '100' must be"},
       {{"--connections", "0"}, "--connections: '0' must be a number from 1 to 32"},
       {{"--connections", "33"}, "must be a number from 1 to 32"},
       {{"--fake="}, "--fake: needs a value: --fake FILE"},

@@ -143,6 +143,10 @@ TEST_F(ProbeTest, ALayerIsTheModels) {
   EXPECT_EQ(Probe({"--model", "qwen3-30b-a3b", "--groups", "memory"}), kExitOk) << context_.err;
   EXPECT_EQ(Probe({"--model", "deepseek-v3", "--ep", "7"}), kExitMisuse);
   EXPECT_TRUE(absl::StrContains(context_.err, "--shape: experts=256 must be a multiple of ranks=7")) << context_.err;
+  EXPECT_EQ(Probe({"--model", "deepseek-v3", "--ep", "64", "--memory-gib", "8", "--groups", "memory"}), kExitOk)
+      << context_.err;
+  EXPECT_EQ(Probe({"--memory-gib", "99"}), kExitMisuse);
+  EXPECT_TRUE(absl::StrContains(context_.err, "--memory-gib")) << context_.err;
   EXPECT_EQ(Probe({"--model", "llama2-13b"}), kExitMisuse);
   EXPECT_EQ(Probe({"--ep", "8"}), kExitMisuse);
   EXPECT_TRUE(absl::StrContains(context_.err, "add --model NAME")) << context_.err;

@@ -66,6 +66,7 @@ class CudaDevice : public Device {
     gpu_.check_only = request.check_only;
     gpu_.once = request.once;
     gpu_.shape = request.check_only ? CheckShape() : request.shape;
+    gpu_.allowed_bytes = int64_t{request.memory_mib} << 20;
     gpu_.used_bytes = [nvml = nvml_.get()] { return nvml->Use().used_bytes; };
     gpu_.used_before = gpu_.used_bytes();
     if (const std::optional<int> node = NumaNodeOf(bus); node.has_value() && first) numa_note_ = BindToNode(*node);

@@ -7,6 +7,7 @@
 
 #include "probe/device/device.h"
 #include "probe/kernels/shapes.h"
+#include "probe/method/window.h"
 
 namespace flightplan::probe {
 
@@ -18,6 +19,7 @@ struct CudaRequest {
   std::vector<int> team;       // devices that are measured together, the first of them alone, too; empty: `index` alone
   bool all = false;            // the same, all devices of the node
   MoeShape shape;
+  int memory_mib = kDefaultMemoryMib;  // of each device, all in all
 };
 
 // kNoGpu, kBusy, kNotOurs, kLocked: see status.h. The locks go with the device. kUnsupported: a team of one, or of

@@ -210,13 +210,12 @@ int Lane();
 void Defer(std::function<void()> work);
 void CloseGroup();
 void Settle(size_t pending);
-// The same for matrix instructions, which are waited for on their own. They read what plain stores have written only
-// after FenceWrites by whoever wrote, and are begun anew for every group.
+// The same for matrix instructions, which are waited for on their own. They may read
+// nothing that cp.async has written, for want of a fence, and are begun anew for every group.
 void BeginMatrices();
 void DeferMatrices(std::function<void()> work);
 void CloseMatrices();
 void SettleMatrices(size_t pending);
-void FenceWrites();
 // A copy by the bulk engine: done at some later poll of any thread of the block.
 void LandLater(std::function<void()> work);
 // Barriers that this thread has set up and not yet shown to others; maps that it has looked at anew.

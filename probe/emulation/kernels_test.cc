@@ -89,7 +89,7 @@ INSTANTIATE_TEST_SUITE_P(All, Kernels,
 TEST_F(GemmsTest, BlocksGoThroughSeveralTiles) {
   for (const emulation::Order order : kOrders) {
     emulation::SetOrder(order);
-    for (const GemmPath path : {GemmPath::kOwn, GemmPath::kHopper, GemmPath::kTma}) {
+    for (const GemmPath path : {GemmPath::kOwn, GemmPath::kTma}) {
       gpu_.arena.Reset();
       Gemms gemms;
       int sets = 0;

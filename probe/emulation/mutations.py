@@ -18,7 +18,7 @@ import sys
 import tempfile
 
 PROBE = pathlib.Path(__file__).resolve().parent.parent
-TMA, WGMMA, OWN = "gemm_tma.cu", "gemm_hopper.cu", "gemm.cu"
+TMA, OWN = "gemm_tma.cu", "gemm.cu"
 GEMM_TESTS = "GemmsTest.*:*/ceilings*"
 TEAM_TESTS = "TeamTest.EveryRank*"
 # name, file of probe/kernels, what is replaced (once), by what, the tests that run
@@ -35,10 +35,7 @@ MUTATIONS = [
     ("TMA: the last stage is never given back", TMA, "    if (lane == 0) Arrive(empty + (turn - 1) % kStages);\n    Store", "    Store", GEMM_TESTS),
     ("TMA: a group is begun without its fence", TMA, "      BeginMatrices();\n", "", GEMM_TESTS),
     ("TMA: tiles are of the other operand's height", TMA, "k, n, kTileN, b)", "k, n, kTileM, b)", GEMM_TESTS),
-    ("wgmma: writes are not fenced", WGMMA, "      FenceForMatrices();\n", "", GEMM_TESTS),
-    ("wgmma: no barrier before a stage is read", WGMMA, "      __syncthreads();  // everyone's copies", "      // everyone's copies", GEMM_TESTS),
-    ("wgmma: copies are waited for one step late", WGMMA, "WaitForCopies<kAhead - 1>();", "WaitForCopies<kAhead>();", GEMM_TESTS),
-    ("wgmma: a stage is loaded while it is read", WGMMA, "kStages = 4, kAhead = 2;", "kStages = 4, kAhead = 3;", GEMM_TESTS),
+    ("read: a block's words are put together before all are there", "ceilings.cu", "  __syncthreads();\n  if (threadIdx.x != 0) return;", "  if (threadIdx.x != 0) return;", "*/ceilings*"),
     ("mma.sync: no barrier before a stage is read", OWN, "      __syncthreads();  // everyone's copies", "      // everyone's copies", GEMM_TESTS),
     ("mma.sync: copies are waited for one step late", OWN, "WaitForCopies<kStages - 2>();", "WaitForCopies<kStages - 1>();", GEMM_TESTS),
     ("GEMM: more shared memory than was asked for", OWN, "const int shared = static_cast<int>(own.shared_bytes);", "const int shared = static_cast<int>(own.shared_bytes) / 2;", GEMM_TESTS),

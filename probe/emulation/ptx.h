@@ -97,7 +97,6 @@ inline uint64_t SwizzledMatrix(const void* at, int panel_bytes, int group_bytes)
   return offset >> 4 | static_cast<uint64_t>(panel_bytes) >> 4 << 16 | static_cast<uint64_t>(group_bytes) >> 4 << 32 |
          uint64_t{1} << 62;
 }
-inline void FenceForMatrices() { emulation::FenceWrites(); }
 inline void FenceSums(float (&)[128]) {}  // a word to the compiler, of which there is none here
 inline void BeginMatrices() { emulation::BeginMatrices(); }
 
@@ -119,6 +118,10 @@ float ElementAt(uint64_t matrix, int row, int k) {
 
 }  // namespace internal
 
+inline void AddPair(float* at, float x, float y) {
+  at[0] += x;
+  at[1] += y;
+}
 // wgmma m64n256k16: warp w holds rows 16 w + lane / 4 and 8 more; registers 4 j, 4 j + 1 the columns 8 j + lane % 4 * 2
 // and the next of the first, 4 j + 2 and 4 j + 3 of the second. Computed when it is waited for, after others had turns,
 // so that operands that are overwritten too early show.

@@ -331,7 +331,6 @@ void Defer(std::function<void()> work) {
 }
 void CloseGroup() { Me().copies.Close(); }
 void Settle(size_t pending) { Me().unfenced |= Me().copies.Settle(pending); }
-void FenceWrites() { Me().unfenced = false; }
 
 void BeginMatrices() { Me().begun_matrices = true; }
 void DeferMatrices(std::function<void()> work) {

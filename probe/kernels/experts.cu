@@ -26,8 +26,8 @@ constexpr Layer kLayers[] = {
     {"gemm.wgrad", "fc2", true, true, true, kH, kF, kRows},
 };
 
-// Local ones; more of them change nothing per expert, and would not fit the cap at 8192 rows.
-int Experts(const Gpu& gpu) { return gpu.check_only ? 3 : 8; }
+// Local ones, eight at most: more of them change nothing per expert, and would not fit at 8192 rows.
+int Experts(const Gpu& gpu) { return gpu.check_only ? 3 : std::min(8, gpu.shape.local_experts()); }
 
 GemmShape ShapeOf(const MoeShape& shape, const Layer& layer, int rows) {
   const int sizes[] = {rows, shape.hidden, shape.ffn, 2 * shape.ffn};
@@ -134,7 +134,7 @@ Experiments ExpertExperiments(Gpu& gpu) {
     for (const Layer& layer : kLayers) all.push_back(std::make_unique<ExpertGemm>(gpu, best, layer, rows, stage));
   }
   // Beside the library, where they would be needed.
-  for (const GemmPath path : {GemmPath::kOwn, GemmPath::kHopper, GemmPath::kTma}) {
+  for (const GemmPath path : {GemmPath::kOwn, GemmPath::kTma}) {
     if (path == best) continue;
     for (const Layer& layer : kLayers)
       all.push_back(std::make_unique<ExpertGemm>(gpu, path, layer, gpu.check_only ? 200 : 1024, 3));

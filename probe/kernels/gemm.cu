@@ -85,18 +85,17 @@ __global__ void __launch_bounds__(kThreads, 1) GemmKernel(const GemmTask* tasks,
     __syncthreads();
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
-#pragma unroll
-      for (int j = 0; j < 8; ++j) {
-        const int row = row0 + warp_m * 64 + i * 16 + lane / 4, column = column0 + warp_n * 64 + j * 8 + lane % 4 * 2;
-        StorePair<kFp32>(task, row, column, sums[i][j][0], sums[i][j][1]);
-        StorePair<kFp32>(task, row + 8, column, sums[i][j][2], sums[i][j][3]);
-      }
+      const int row = row0 + warp_m * 64 + i * 16 + lane / 4, column = column0 + warp_n * 64 + lane % 4 * 2;
+      StorePairs<16, kFp32>(task, [&, row = row, column = column](int at) -> Pair {
+        const float(&four)[4] = sums[i][at / 2];
+        const int half = at % 2;
+        return {row + 8 * half, column + at / 2 * 8, make_float2(four[2 * half], four[2 * half + 1])};
+      });
     }
   }
 }
 
 GemmKernelInfo KernelFor(GemmPath path, const GemmShape& shape) {
-  if (path == GemmPath::kHopper) return HopperKernelFor(shape);
   if (path == GemmPath::kTma) return TmaKernelFor(shape);
   return ForStorageOrder(shape,
                          []<bool kAByK, bool kBByK, bool kFp32>(StorageOrder<kAByK, kBByK, kFp32>) -> GemmKernelInfo {
@@ -113,9 +112,28 @@ std::string Describe(const GemmShape& s) {
 
 int TilesOf(const GemmShape& shape) { return CeilDiv(shape.m, kTileM) * CeilDiv(shape.n, kTileN); }
 int64_t OutputBytes(const GemmShape& shape) { return shape.accumulate_fp32 ? 4 : 2; }
+// As the arena does: the copy engine and 16-byte loads ask for aligned operands.
+int64_t Aligned(int64_t elements) { return (elements + 127) / 128 * 128; }
 float ScaleB(const GemmShape& shape) { return 1.0f / std::sqrt(static_cast<float>(std::max(shape.k, 1))); }
 
 }  // namespace
+
+int64_t OperandPool::Elements(const GemmShape& s, int count) {
+  return count * (Aligned(int64_t{s.m} * s.k) + Aligned(int64_t{s.n} * s.k));
+}
+
+Status OperandPool::Reserve(Arena& arena, int64_t elements) {
+  elements_ = elements;
+  used_ = 0;
+  return arena.Get(elements, &memory_);
+}
+
+Status OperandPool::Take(int64_t elements, Bf16** memory) {
+  if (used_ + Aligned(elements) > elements_) return Fail(Code::kFailed, "the pool of operands is too small for a GEMM");
+  *memory = memory_ + used_;
+  used_ += Aligned(elements);
+  return Ok();
+}
 
 Status Gemms::Open(Gpu& gpu, GemmPath path, std::vector<GemmShape> shapes, int sm_count) {
   gpu_ = &gpu;
@@ -148,7 +166,9 @@ Status Gemms::Open(Gpu& gpu, GemmPath path, std::vector<GemmShape> shapes, int s
                  : cudaFuncSetAttribute(own.kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared));
     return Ok();
   }
-  if (gpu.blas == nullptr) return Fail(Code::kUnsupported, "cuBLASLt is not installed");
+  if (gpu.blas == nullptr) {
+    return Fail(Code::kUnsupported, gpu.timed() ? "cuBLASLt is not installed" : "only what is timed asks cuBLASLt");
+  }
   for (size_t i = 0; i < shapes_.size(); ++i) {
     if (shapes_[i].m == 0) {
       plans_.push_back(nullptr);
@@ -183,20 +203,26 @@ Status Gemms::AllocateSets(int most, int* sets) {
   const int64_t set_bytes = SetBytes() + 4096;
   const int count = std::clamp(BufferSets(set_bytes, gpu_->l2_bytes, gpu_->arena.room()), 1, most);
   sets_.resize(static_cast<size_t>(count));
-  for (Set& set : sets_) TRY(shapes_.front().fp8() ? AllocateFp8Set(&set) : AllocateSet(&set));
+  for (Set& set : sets_) TRY(shapes_.front().fp8() ? AllocateFp8Set(&set) : AllocateSet(&set, nullptr));
   *sets = count;
   return Ok();
 }
 
-Status Gemms::AllocateSet(Set* set) {
+Status Gemms::AllocateFrom(OperandPool* pool) {
+  sets_.resize(1);
+  pool->Rewind();
+  return AllocateSet(&sets_.front(), pool);
+}
+
+Status Gemms::AllocateSet(Set* set, OperandPool* pool) {
   std::vector<GemmTask> tasks;
   int first_tile = 0;
   for (const GemmShape& s : shapes_) {
     Bf16 *a = nullptr, *b = nullptr;
     char* c = nullptr;
     const int64_t a_count = int64_t{s.m} * s.k, b_count = int64_t{s.n} * s.k;
-    TRY(gpu_->arena.Get(a_count, &a));
-    TRY(gpu_->arena.Get(b_count, &b));
+    TRY(pool == nullptr ? gpu_->arena.Get(a_count, &a) : pool->Take(a_count, &a));
+    TRY(pool == nullptr ? gpu_->arena.Get(b_count, &b) : pool->Take(b_count, &b));
     TRY(gpu_->arena.Get(OutputBytes(s) * s.m * s.n, &c));
     const uint32_t task = static_cast<uint32_t>(tasks.size()) << 8;
     TRY(FillBf16(gpu_->stream, a, a_count, kSeedA + task, 1));

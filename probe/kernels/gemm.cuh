@@ -11,13 +11,16 @@ namespace flightplan::probe {
 
 struct TensorMap;  // bulk.cuh
 
-enum class GemmPath { kLibrary, kOwn, kHopper, kTma };
+enum class GemmPath { kLibrary, kOwn, kTma };
 inline const char* Name(GemmPath path) {
-  constexpr const char* kNames[] = {"cublaslt", "own", "wgmma", "tma"};
+  constexpr const char* kNames[] = {"cublaslt", "own", "tma"};
   return kNames[static_cast<int>(path)];
 }
-// The library where it is; else the own kernel that every card can run.
-inline GemmPath BestPath(const Gpu& gpu) { return gpu.blas != nullptr ? GemmPath::kLibrary : GemmPath::kOwn; }
+// The library where it is; else the best own kernel that the card can run: on Hopper it comes to 0.98 of the library.
+inline GemmPath BestPath(const Gpu& gpu) {
+  if (gpu.blas != nullptr) return GemmPath::kLibrary;
+  return gpu.compute_major == 9 ? GemmPath::kTma : GemmPath::kOwn;
+}
 
 // One GEMM of the own kernel's list, on the device.
 struct GemmTask {
@@ -25,6 +28,20 @@ struct GemmTask {
   void* c;
   int m, n, k;
   int first_tile;  // of all tasks' output tiles in a row
+};
+
+// Device memory that operands of several lists share which never run at the same time; outputs are every list's own.
+class OperandPool {
+ public:
+  // Elements that one set of `count` GEMMs of this shape takes.
+  static int64_t Elements(const GemmShape& shape, int count);
+  Status Reserve(Arena& arena, int64_t elements);
+  void Rewind() { used_ = 0; }  // for the next list
+  Status Take(int64_t elements, Bf16** memory);
+
+ private:
+  Bf16* memory_ = nullptr;
+  int64_t elements_ = 0, used_ = 0;
 };
 
 // A list of GEMMs that run as one operation: on four streams by the library, as TransformerEngine spreads experts, or
@@ -37,6 +54,9 @@ class Gemms {
 
   // Takes sets of operands from the arena and fills them; as many as turn the cache over, `most` at most.
   Status AllocateSets(int most, int* sets);
+  // Takes one set, with what is read (bf16) from the pool and what is written from the arena. Whoever takes from the
+  // pool after it overwrites what this list reads with numbers of the same kind: it is checked before.
+  Status AllocateFrom(OperandPool* pool);
 
   Status Run(cudaStream_t stream, int set);
   // Holds sampled elements of set 0 against sums in double precision.
@@ -58,7 +78,7 @@ class Gemms {
 
   using Readers = std::vector<std::pair<Fp8Reader, Fp8Reader>>;  // of A and of B, one pair per shape; none of bf16
 
-  Status AllocateSet(Set* set);
+  Status AllocateSet(Set* set, OperandPool* pool);
   Status AllocateFp8Set(Set* set);
   Status RunLibrary(cudaStream_t stream, const Set& set);
   Status RunOwn(cudaStream_t stream, const Set& set);

@@ -26,20 +26,42 @@ __device__ inline TilePlace PlaceOf(const GemmTask* tasks, int task_count, int t
   return {task, t, (8 * band + in_band % band_m) * kTileM, in_band / band_m * kTileN};
 }
 
-// Two neighbours of a row; n is even. Added to what is there, or rounded.
-template <bool kFp32>
-__device__ inline void StorePair(const GemmTask& task, int row, int column, float x, float y) {
-  if (row >= task.m || column >= task.n) return;
-  const int64_t at = static_cast<int64_t>(row) * task.n + column;
+// Two neighbours of a row of the output; n is even.
+struct Pair {
+  int row, column;
+  float2 sums;
+};
+
+// kCount pairs, `pair(i)` one of them, each inside of the output or outside. Rounded; or added to what is there, of
+// which all is read before anything is written: a read behind a write to who knows where waits for it, and for memory
+// each time.
+template <int kCount, bool kFp32, class PairAt>
+__device__ inline void StorePairs(const GemmTask& task, PairAt pair) {
+  const auto inside = [&](const Pair& p) { return p.row < task.m && p.column < task.n; };
+  const auto offset = [&](const Pair& p) { return static_cast<int64_t>(p.row) * task.n + p.column; };
+  [[maybe_unused]] float2 old[kCount];
   if constexpr (kFp32) {
-    float2* c = reinterpret_cast<float2*>(static_cast<float*>(task.c) + at);
-    const float2 old = *c;
-    *c = make_float2(old.x + x, old.y + y);
-  } else {
-    *reinterpret_cast<__nv_bfloat162*>(static_cast<Bf16*>(task.c) + at) = __floats2bfloat162_rn(x, y);
+#pragma unroll
+    for (int i = 0; i < kCount; ++i) {
+      const Pair p = pair(i);
+      if (inside(p)) old[i] = *reinterpret_cast<const float2*>(static_cast<const float*>(task.c) + offset(p));
+    }
+  }
+#pragma unroll
+  for (int i = 0; i < kCount; ++i) {
+    const Pair p = pair(i);
+    if (!inside(p)) continue;
+    if constexpr (kFp32) {
+      *reinterpret_cast<float2*>(static_cast<float*>(task.c) + offset(p)) =
+          make_float2(old[i].x + p.sums.x, old[i].y + p.sums.y);
+    } else {
+      *reinterpret_cast<__nv_bfloat162*>(static_cast<Bf16*>(task.c) + offset(p)) =
+          __floats2bfloat162_rn(p.sums.x, p.sums.y);
+    }
   }
 }
 
+#ifdef FLIGHTPLAN_HAS_WGMMA
 // What a warp holds of a tile after wgmma: 16 rows from `row0` on, registers 4 j to 4 j + 3 the columns 8 j + lane % 4
 // * 2 and the next, of row lane / 4 and of the eighth row below. n is a multiple of 8.
 template <bool kFp32>
@@ -47,9 +69,11 @@ __device__ inline void StoreWarpTile(const GemmTask& task, int row0, int column0
   const int lane = static_cast<int>(threadIdx.x) % 32, place = lane % 4, row = row0 + lane / 4;
   if constexpr (kFp32) {
 #pragma unroll
-    for (int j = 0; j < 32; ++j) {
-      StorePair<kFp32>(task, row, column0 + j * 8 + place * 2, sums[4 * j], sums[4 * j + 1]);
-      StorePair<kFp32>(task, row + 8, column0 + j * 8 + place * 2, sums[4 * j + 2], sums[4 * j + 3]);
+    for (int i = 0; i < 64; ++i) {
+      const int at_row = row + 8 * (i % 2), column = column0 + i / 2 * 8 + place * 2;
+      if (at_row >= task.m || column >= task.n) continue;
+      AddPair(static_cast<float*>(task.c) + static_cast<int64_t>(at_row) * task.n + column, sums[2 * i],
+              sums[2 * i + 1]);
     }
   } else {
     // Four lanes that hold pairs of the same row exchange them, so that each writes 16 bytes: a fourth of the stores.
@@ -82,6 +106,7 @@ __device__ inline void StoreWarpTile(const GemmTask& task, int row0, int column0
     }
   }
 }
+#endif
 
 // Starts the copies of kRows outputs times kKs along k of an operand to shared memory, 16 bytes a turn of each of the
 // block's kGemmThreads threads; zeros beyond the operand's edges. `place(row, k)`: where the chunk that begins there
@@ -122,8 +147,7 @@ GemmKernelInfo ForStorageOrder(const GemmShape& shape, Make make) {
   return {.threads = 0};
 }
 
-GemmKernelInfo HopperKernelFor(const GemmShape& shape);  // gemm_hopper.cu
-GemmKernelInfo TmaKernelFor(const GemmShape& shape);     // gemm_tma.cu
+GemmKernelInfo TmaKernelFor(const GemmShape& shape);  // gemm_tma.cu
 Status MakeOperandMaps(const GemmTask& task, const GemmShape& shape, TensorMap* a, TensorMap* b);
 
 }  // namespace flightplan::probe

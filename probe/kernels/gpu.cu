@@ -70,8 +70,7 @@ Status Arena::Bytes(int64_t bytes, void** memory) {
   const int64_t rounded = (std::max<int64_t>(bytes, 1) + 255) / 256 * 256 + emulation::kMarginBytes;
 #endif
   if (rounded > room()) {
-    return Fail(Code::kUnsupported, "needs " + std::to_string(rounded >> 20) + " MiB more of device memory, " +
-                                        std::to_string(room() >> 20) + " MiB of the cap are left");
+    return Fail(Code::kUnsupported, "needs more device memory than it may hold, which --memory-mib says");
   }
   *memory = base_ + used_;
   used_ += rounded;
@@ -112,7 +111,7 @@ Status Gpu::Open(int device, bool alone) {
   size_t free = 0, total = 0;
   CUDA_TRY(cudaMemGetInfo(&free, &total));
   const int64_t workspaces = blas == nullptr ? 0 : 5 * static_cast<int64_t>(kBlasWorkspaceBytes);
-  const int64_t cap = BufferBytes(static_cast<int64_t>(free), HeldBytes().value_or(0), workspaces);
+  const int64_t cap = BufferBytes(static_cast<int64_t>(free), HeldBytes().value_or(0), workspaces, allowed_bytes);
   if (cap < (int64_t{64} << 20)) return Fail(Code::kBusy, "only " + std::to_string(free >> 20) + " MiB are free");
   for (void*& workspace : blas_workspace) {
     if (blas != nullptr) CUDA_TRY(cudaMalloc(&workspace, kBlasWorkspaceBytes));

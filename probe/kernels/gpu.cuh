@@ -99,6 +99,7 @@ struct Gpu {
   bool timed_checks = false;  // for tests: small shapes are timed all the same
   bool once = false;          // shapes are those that are measured, nothing is timed: for profilers
   MoeShape shape;
+  int64_t allowed_bytes = int64_t{kDefaultMemoryMib} << 20;  // of device memory, all in all
   int team_size = 1;  // devices that are measured together: exchanges between them need not be stood in for
   std::optional<double> nvlink_bytes_per_second;  // of all links, one way, as they are clocked; nothing: not told
   // Bytes of the device that all processes hold, as they were before this one's context; null: nobody tells.

@@ -83,6 +83,7 @@ class CorunCell : public Experiment {
   Status Take(std::vector<double>* values) override {
     Together t;
     TRY(corun_.Take(gpu_, &t));
+    if (!t.Met()) return Fail(Code::kUnsupported, "compute began when the exchange was over, or nearly so");
     values->insert(values->end(), {t.ComputeSlowdown(), t.OtherSlowdown(), std::max(0.0, t.lead)});
     return Ok();
   }

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <span>
 
 #include "probe/kernels/elementwise.cuh"
 #include "probe/kernels/pair.cuh"
@@ -25,26 +26,40 @@ Status LayerPair::Allocate(Gpu& gpu, int sms) {
   const int t = shape_.tokens, h = shape_.hidden, f = shape_.ffn, local = shape_.local_experts();
   const int heads = shape_.heads * shape_.head_dim, qkv = heads + 2 * shape_.kv_heads * shape_.head_dim;
   const int per_expert = static_cast<int>(shape_.rows()) / local;
-  const auto one = [&](Gemms* gemms, const GemmShape& shape, int count) -> Status {
-    int sets = 0;
-    TRY(gemms->Open(gpu, path, std::vector<GemmShape>(static_cast<size_t>(count), shape)));
-    TRY(gemms->AllocateSets(1, &sets));
-    return gemms->Check();
+  struct List {
+    Gemms* gemms;
+    GemmShape shape;
+    int count;
   };
-  TRY(one(&qkv_, Forward(t, qkv, h), 1));
-  TRY(one(&project_, Forward(t, h, heads), 1));
   // Causal attention over s positions: 2 * 2 * t * s * heads / 2 FLOPs, which is a GEMM of n = s, k = heads.
-  TRY(one(&core_, Forward(t, shape_.sequence, heads), 1));
-  TRY(one(&qkv_grad_, InputGrad(t, qkv, h), 1));
-  TRY(one(&project_grad_, InputGrad(t, h, heads), 1));
-  TRY(one(&qkv_weights_, WeightGrad(t, qkv, h), 1));
-  TRY(one(&project_weights_, WeightGrad(t, h, heads), 1));
-  TRY(one(&fc1_, Forward(per_expert, 2 * f, h), local));
-  TRY(one(&fc2_, Forward(per_expert, h, f), local));
-  TRY(one(&fc1_grad_, InputGrad(per_expert, 2 * f, h), local));
-  TRY(one(&fc2_grad_, InputGrad(per_expert, h, f), local));
-  TRY(one(&fc1_weights_, WeightGrad(per_expert, 2 * f, h), local));
-  TRY(one(&fc2_weights_, WeightGrad(per_expert, h, f), local));
+  const List dense[] = {{&qkv_, Forward(t, qkv, h), 1},
+                        {&project_, Forward(t, h, heads), 1},
+                        {&core_, Forward(t, shape_.sequence, heads), 1},
+                        {&qkv_grad_, InputGrad(t, qkv, h), 1},
+                        {&project_grad_, InputGrad(t, h, heads), 1},
+                        {&qkv_weights_, WeightGrad(t, qkv, h), 1},
+                        {&project_weights_, WeightGrad(t, h, heads), 1}};
+  const List experts[] = {{&fc1_, Forward(per_expert, 2 * f, h), local},
+                          {&fc2_, Forward(per_expert, h, f), local},
+                          {&fc1_grad_, InputGrad(per_expert, 2 * f, h), local},
+                          {&fc2_grad_, InputGrad(per_expert, h, f), local},
+                          {&fc1_weights_, WeightGrad(per_expert, 2 * f, h), local},
+                          {&fc2_weights_, WeightGrad(per_expert, h, f), local}};
+  // GEMMs of one stream: what they read may be the same memory, as it is larger than the caches.
+  const auto open = [&](std::span<const List> lists) -> Status {
+    int64_t most = 0;
+    for (const List& list : lists) most = std::max(most, OperandPool::Elements(list.shape, list.count));
+    OperandPool pool;
+    TRY(pool.Reserve(gpu.arena, most));
+    for (const List& list : lists) {
+      TRY(list.gemms->Open(gpu, path, std::vector<GemmShape>(static_cast<size_t>(list.count), list.shape)));
+      TRY(list.gemms->AllocateFrom(&pool));
+      TRY(list.gemms->Check());
+    }
+    return Ok();
+  };
+  TRY(open(dense));
+  TRY(open(experts));
 
   const int64_t row_words = shape_.rows() * h / 8, bytes = shape_.rows() * shape_.token_bytes();
   TRY(AllocateExchange(gpu, bytes / shape_.ranks * (shape_.ranks - 1), shape_.ranks, &exchange_));

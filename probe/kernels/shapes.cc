@@ -13,10 +13,11 @@ struct Size {
   int MoeShape::*member;
   int most, multiple;
 };
-// What kernels and memory take: rows are moved in words of eight numbers.
+// What kernels and memory take: rows are moved in words of eight numbers. Of many ranks an exchange on one device keeps
+// its bytes and goes to fifteen peers.
 constexpr Size kSizes[] = {{"tokens", &MoeShape::tokens, 65536, 1},    {"hidden", &MoeShape::hidden, 32768, 8},
                            {"topk", &MoeShape::topk, 16, 1},           {"experts", &MoeShape::experts, kMostExperts, 1},
-                           {"ffn", &MoeShape::ffn, 65536, 8},          {"ranks", &MoeShape::ranks, 16, 1},
+                           {"ffn", &MoeShape::ffn, 65536, 8},          {"ranks", &MoeShape::ranks, 1024, 1},
                            {"heads", &MoeShape::heads, 512, 1},        {"kv_heads", &MoeShape::kv_heads, 512, 1},
                            {"head_dim", &MoeShape::head_dim, 1024, 8}, {"sequence", &MoeShape::sequence, 1 << 20, 8}};
 

@@ -41,12 +41,12 @@ TEST(RowMap, IsAPermutationOrderedByExpertThenToken) {
 
 TEST(ReadShape, TakesWhatIsGivenAndKeepsTheRest) {
   MoeShape shape;
-  const Status status = ReadShape("hidden=7168,topk=8,experts=256,ffn=2048,ranks=16", &shape);
+  const Status status = ReadShape("hidden=7168,topk=8,experts=256,ffn=2048,ranks=64", &shape);
   ASSERT_TRUE(status.ok()) << status.message;
   EXPECT_EQ(shape.hidden, 7168);
-  EXPECT_EQ(shape.local_experts(), 16);
+  EXPECT_EQ(shape.local_experts(), 4);
   EXPECT_EQ(shape.tokens, MoeShape().tokens);
-  EXPECT_EQ(Describe(shape).rfind("tokens 4096, hidden 7168, topk 8, experts 256, ffn 2048, ranks 16", 0), 0U);
+  EXPECT_EQ(Describe(shape).rfind("tokens 4096, hidden 7168, topk 8, experts 256, ffn 2048, ranks 64", 0), 0U);
 }
 
 TEST(ReadShape, SaysWhatIsWrong) {

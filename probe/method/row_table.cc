@@ -16,7 +16,7 @@ constexpr RowKindInfo kRows[] = {
     {"ceilings", "hbm.fill", kBytes, "own fill kernel"},
     {"ceilings", "hbm.memset", kBytes, "cudaMemsetAsync"},
     {"ceilings", "hbm.sm_curve", kBytes, "the same with one block on each of `sms` SMs; label op: copy, read, fill"},
-    {"ceilings", "mm.dense", kFlops, "8192 cubed, bf16 in and out, fp32 sums; label path: cublaslt, own, wgmma, tma"},
+    {"ceilings", "mm.dense", kFlops, "8192 cubed, bf16 in and out, fp32 sums; label path: cublaslt, own, tma"},
     {"ceilings", "mm.sustained", kFlops, "the same, after a second of it and for a second more"},
     {"ceilings", "mm.clock", kRatio, "SM clock right behind it over the card's highest; label load: burst, sustained"},
     {"ceilings", "mm.fp8", kFlops, "8192 cubed, e4m3 in, bf16 out; label recipe: tensor, block128, mxfp8"},

@@ -85,7 +85,11 @@ class Runner {
     }
     if (device_.CheckOnly()) return Ok();
     std::vector<std::vector<double>> samples;
-    if (Status status = Sample(experiment, &samples); !status.ok()) return Withhold(id, status);
+    if (Status status = Sample(experiment, &samples); status.code == Code::kUnsupported) {
+      return Note(id + " is absent: " + status.message, /*partial=*/false), Ok();
+    } else if (!status.ok()) {
+      return Withhold(id, status);
+    }
     if (samples.empty() || samples.front().empty()) return Ok();  // stopped before the first sample
     recording_.Add(planned.group, experiment, samples);
     for (size_t i = 0; i < samples.size(); ++i) {

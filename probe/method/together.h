@@ -12,6 +12,8 @@ struct Together {
   double compute = 0, other = 0;  // beside each other, each from its own start to its own end
   double lead = 0;                // from the other's start to compute's
 
+  // Whether they ran beside each other at all. With one hardware queue they may not.
+  bool Met() const { return ComputeSlowdown() > 0 && OtherSlowdown() > 0; }
   double ComputeSlowdown() const { return Slowdown(compute_alone, compute, lead, other); }
   double OtherSlowdown() const { return Slowdown(other_alone, other, -lead, compute); }
 

@@ -35,17 +35,18 @@ TEST(WholeRounds, GivesEveryBlockAsManyTiles) {
   EXPECT_EQ(WholeRounds(1, kTile, 4), 4 * kTile);             // one round at least
 }
 
-TEST(DeviceBytesCap, QuarterOfWhatIsFreeOrTwoGibibytes) {
-  EXPECT_EQ(DeviceBytesCap(int64_t{4} << 30), int64_t{1} << 30);
-  EXPECT_EQ(DeviceBytesCap(int64_t{140} << 30), int64_t{2} << 30);
-  EXPECT_EQ(DeviceBytesCap(0), 0);
+TEST(DeviceBytesCap, QuarterOfWhatIsFreeOrWhatIsAllowed) {
+  EXPECT_EQ(DeviceBytesCap(int64_t{4} << 30, int64_t{2} << 30), int64_t{1} << 30);
+  EXPECT_EQ(DeviceBytesCap(int64_t{140} << 30, int64_t{2} << 30), int64_t{2} << 30);
+  EXPECT_EQ(DeviceBytesCap(int64_t{140} << 30, int64_t{8} << 30), int64_t{8} << 30);
+  EXPECT_EQ(DeviceBytesCap(0, int64_t{2} << 30), 0);
 }
 
 TEST(BufferBytes, TheContextCountsAsHeld) {
   constexpr int64_t kGiB = 1 << 30, kMiB = 1 << 20;
-  EXPECT_EQ(BufferBytes(80 * kGiB, 0, 160 * kMiB), 2 * kGiB - 160 * kMiB);
-  EXPECT_EQ(BufferBytes(80 * kGiB, 600 * kMiB, 160 * kMiB), 2 * kGiB - 760 * kMiB);
-  EXPECT_EQ(BufferBytes(3 * kGiB, kGiB, 0), 0) << "a quarter of four, which the context has";
+  EXPECT_EQ(BufferBytes(80 * kGiB, 0, 160 * kMiB, 2 * kGiB), 2 * kGiB - 192 * kMiB);
+  EXPECT_EQ(BufferBytes(80 * kGiB, 600 * kMiB, 160 * kMiB, 2 * kGiB), 2 * kGiB - 792 * kMiB);
+  EXPECT_EQ(BufferBytes(3 * kGiB, kGiB, 0, 2 * kGiB), 0) << "a quarter of four, which the context has";
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -32,7 +33,7 @@ struct ProbeOptions {
   std::string devices, model;
   std::optional<int64_t> ep;
   std::vector<std::string> groups;
-  std::optional<double> budget;
+  std::optional<double> budget, memory_gib;
   std::string worker, fake;
   std::string out, report, import;
   std::string exchange, device_name;
@@ -66,6 +67,9 @@ CommandLine Describe(ProbeOptions* o, BackendOptions* where) {
         {"--groups", "A,B,...", "of ceilings, dispatch, experts, exchange, overlap, launch, memory; default: all",
          ToCommaList(&o->groups, KnownWords(service::ProbeGroups()))},
         {"--budget", "SECONDS", "start nothing new after so long; default: 20", ToReal(&o->budget, 1, 30)},
+        {"--memory-gib", "N",
+         "hold so much of the GPU, and no more than a quarter of what is free; default: 2; large layers want 8",
+         ToReal(&o->memory_gib, 0.5, 64)},
         {"--worker", "FILE", "the worker; default: flightplan-probe beside this program or on the PATH",
          ToText(&o->worker)},
         {"--fake", "FILE", "replay a file instead of a GPU; such a profile is never evidence", ToText(&o->fake)}}});
@@ -206,6 +210,7 @@ absl::Status Measure(const ProbeOptions& options, Backend& backend, v1::Hardware
   run.worker = options.worker;
   run.fake = options.fake;
   run.devices = options.devices;
+  if (options.memory_gib.has_value()) run.memory_mib = std::llround(*options.memory_gib * 1024);
   absl::StatusOr<std::string> shape = ShapeOf(options, backend);
   if (!shape.ok()) return shape.status();
   run.shape = *std::move(shape);
