@@ -1,12 +1,15 @@
 // Forecasts against published measurements:
 //   evidence_check EVIDENCE.jsonl[.gz] [--recipes RECIPES.jsonl[.gz]] [--memory MEMORY.jsonl[.gz]] [--show K] [--max
-//   NAME=VALUE,...] [--parts]
+//   NAME=VALUE,...] [--parts] [--profiles PROFILE.json,...]
 //
 // Step times: published tokens/s/GPU (else step time, else TFLOP/s) of recipes that state their configuration.
 // `current` rows are those of the newest release of their model, GPU, GPU count and precision; older ones are counted
 // apart. A/B pairs: sign, size, and how often the answer is "needs an A/B". --max fails above a level: step-median,
 // step-p90, step-bias, adapter-median, adapter-max, ab-wrong-sign, ab-needs-ab, ab-effect-median (all in per cent, on
 // current rows and matched pairs).
+//
+// --profiles: rates of the GPUs that these profiles (`flightplan probe --out`) are of come from them, as they do in an
+// answer, instead of from the catalogue.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -18,6 +21,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "resolver/estimate/probe_outlook.h"
+#include "resolver/normalize/recorded_profiles.h"
 #include "tests/evidence/truth.h"
 #include "tests/support/data_file.h"
 
@@ -28,6 +33,7 @@ struct Options {
   std::string evidence, recipes, memory;
   size_t show = 0;
   bool parts = false;
+  std::vector<std::string> profiles;
   std::map<std::string, double> most;
 };
 
@@ -229,6 +235,19 @@ void CheckPairs(const Catalog& catalog, const Options& options, std::map<std::st
   (*levels)["ab-effect-median"] = 100 * Quantile(matched.errors, 0.5);
 }
 
+std::vector<std::shared_ptr<const ProbeEvidence>> ReadProfiles(const std::vector<std::string>& paths) {
+  std::vector<std::shared_ptr<const ProbeEvidence>> profiles;
+  for (const std::string& path : paths) {
+    const auto profile = ReadRecordedProfile({path, ReadDataFileOrExit(path)});
+    if (!profile.ok()) {
+      std::fprintf(stderr, "%s\n", std::string(profile.status().message()).c_str());
+      std::exit(2);
+    }
+    profiles.push_back(MakeProbeEvidence({*profile, ProfileOrigin::kRecorded}));
+  }
+  return profiles;
+}
+
 int Main(int argc, char** argv) {
   Options options;
   for (int i = 1; i < argc; ++i) {
@@ -241,6 +260,8 @@ int Main(int argc, char** argv) {
       options.show = static_cast<size_t>(std::atoi(argv[++i]));
     } else if (arg == "--parts") {
       options.parts = true;
+    } else if (arg == "--profiles" && i + 1 < argc) {
+      options.profiles = absl::StrSplit(argv[++i], ',');
     } else if (arg == "--max" && i + 1 < argc) {
       for (absl::string_view item : absl::StrSplit(argv[++i], ',')) {
         const std::vector<std::string> parts = absl::StrSplit(item, '=');
@@ -261,6 +282,7 @@ int Main(int argc, char** argv) {
     std::fprintf(stderr, "%s\n", catalog.status().ToString().c_str());
     return 2;
   }
+  if (!options.profiles.empty()) UseProfiles(ReadProfiles(options.profiles));
   std::map<std::string, double> levels;
   if (!options.recipes.empty()) CheckSteps(*catalog, options, &levels);
   if (!options.memory.empty()) CheckMemoryRuns(*catalog, options);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <memory>
 #include <optional>
 
 #include "absl/strings/ascii.h"
@@ -15,6 +16,7 @@
 #include "rapidjson/document.h"
 #include "resolver/derive/context_exchange.h"
 #include "resolver/estimate/estimate.h"
+#include "resolver/estimate/probe_outlook.h"
 
 namespace flightplan {
 namespace {
@@ -447,8 +449,24 @@ bool ForecastRow(const TruthRow& row, const StepCoefficients& coefficients, Step
   return true;
 }
 
+namespace {
+
+std::vector<std::shared_ptr<const ProbeEvidence>>& ProfilesInUse() {
+  static auto& profiles = *new std::vector<std::shared_ptr<const ProbeEvidence>>();
+  return profiles;
+}
+
+}  // namespace
+
+void UseProfiles(std::vector<std::shared_ptr<const ProbeEvidence>> profiles) { ProfilesInUse() = std::move(profiles); }
+
 GpuRates RatesFor(const Run& run, const StepCoefficients& coefficients) {
-  const GpuRates rates = RatesOf(*run.gpu, coefficients);
+  GpuRates rates = RatesOf(*run.gpu, coefficients);
+  for (const std::shared_ptr<const ProbeEvidence>& probe : ProfilesInUse()) {
+    if (!IsOfType(probe->fitted->profile, *run.gpu)) continue;
+    rates = WithProbe(rates, *probe);
+    break;
+  }
   if (!run.efa) return rates;
   return OverEfa(run.gpu->cc_major == 9 ? WithSlowHost(rates) : rates);  // AWS p5 has the older host
 }

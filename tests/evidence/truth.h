@@ -11,6 +11,7 @@
 #include "resolver/catalog/catalog.h"
 #include "resolver/estimate/effect.h"
 #include "resolver/estimate/step.h"
+#include "resolver/evidence/probe_evidence.h"
 
 namespace flightplan {
 
@@ -78,6 +79,9 @@ std::vector<AbRow> ReadEvidence(const Catalog& catalog, const std::string& text)
 
 // The mean over what the row may have been, in logarithms; its interval holds theirs. False: no forecast.
 bool ForecastRow(const TruthRow& row, const StepCoefficients& coefficients, StepForecast* out);
+
+// The rates of the GPUs that these profiles are of come from them from now on; none: the catalogue's again.
+void UseProfiles(std::vector<std::shared_ptr<const ProbeEvidence>> profiles);
 
 GpuRates RatesFor(const Run& run, const StepCoefficients& coefficients = {});
 // What a row's settings say, on top of what `run` holds; why it cannot be expressed, or nothing.
