@@ -163,8 +163,9 @@ GpuRates WithProfile(GpuRates rates, absl::Span<const ProbeFigure> figures) {
   constexpr double kKernelsOfCopy = 0.75;
   for (const ProbeFigure& figure : figures) {
     if (!(figure.value > 0)) continue;
-    if (figure.name == "mm.dense") {  // TFLOP/s
-      rates.gemm_us[static_cast<size_t>(GemmPrecision::kBf16)] = 1 / figure.value / kMicro;
+    if (figure.name == "mm.dense") {  // TFLOP/s, of bf16; clocks and power are the same for every precision
+      const double by = 1 / figure.value / kMicro / rates.gemm_us[static_cast<size_t>(GemmPrecision::kBf16)];
+      for (double& us : rates.gemm_us) us *= by;
       rates.error.gemm[static_cast<size_t>(GemmPrecision::kBf16)] = figure.error;
     } else if (figure.name == "hbm.copy") {  // GB/s
       rates.memory_us = PerByte(figure.value * 1e9 * kKernelsOfCopy);

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "resolver/base/reason.h"
+#include "resolver/base/status_macros.h"
 #include "resolver/estimate/probe_outlook.h"
 
 namespace flightplan {
@@ -56,7 +57,10 @@ absl::Status UseSent(const HardwareProfile& profile, NormalizedIntent* intent) {
 
 absl::Status ChooseProfile(const ProfileSource* source, absl::Span<const std::shared_ptr<const FittedProfile>> recorded,
                            NormalizedIntent* intent) {
-  if (intent->sent_profile != nullptr) return UseSent(*intent->sent_profile, intent);
+  if (intent->sent_profile != nullptr) {
+    FLIGHTPLAN_RETURN_IF_ERROR(UseSent(*intent->sent_profile, intent));
+    if (intent->probe != nullptr) return absl::OkStatus();
+  }
   if (source != nullptr) {
     intent->probe = MakeProbeEvidence(source->Find(intent->gpu, StatedDriver(*intent)));
     if (intent->probe != nullptr) return absl::OkStatus();

@@ -195,24 +195,32 @@ void CheckBackend(Deliberation& d) {
   }
 }
 
-// How many SMs the backend takes: what the probe measured, else what was published.
-Value SmsOf(bool hybridep, const std::optional<SmOutlook>& probed, D d, Why* why) {
-  if (!probed.has_value() && hybridep && d.f.ep_crosses_domain) {
+// How many SMs the backend takes by what was published.
+Value PublishedSms(bool hybridep, D d, Why* why) {
+  if (hybridep && d.f.ep_crosses_domain) {
     why->reason = "the network is the bound: twice the SMs moved no more of it, and what they leave computes";
     why->basis = Basis::kMeasured;
     why->citations = {evidence::kHybridepNetworkSms};
     return Value(evidence::kNetworkSms);
   }
-  if (!probed.has_value()) {
-    why->reason = hybridep ? "the count that the performance harness uses; 16 to 32 is the range worth sweeping"
-                           : "DeepEP's default; worth a sweep once dispatch shows in the profile";
-    why->basis = Basis::kRecipes;
-    why->citations = {hybridep ? evidence::kHybridepHarnessSms : evidence::kDeepepDefaultSms,
-                      evidence::kDispatcherGuide};
-    return Value(hybridep ? 32 : 20);
+  why->reason = hybridep ? "the count that the performance harness uses; 16 to 32 is the range worth sweeping"
+                         : "DeepEP's default; worth a sweep once dispatch shows in the profile";
+  why->basis = Basis::kRecipes;
+  why->citations = {hybridep ? evidence::kHybridepHarnessSms : evidence::kDeepepDefaultSms, evidence::kDispatcherGuide};
+  return Value(hybridep ? 32 : 20);
+}
+
+// The published count, unless a probe tells it from the best.
+Value SmsOf(bool hybridep, const std::optional<SmOutlook>& probed, D d, Why* why) {
+  const Value published = PublishedSms(hybridep, d, why);
+  if (!probed.has_value()) return published;
+  const std::string gave =
+      absl::StrCat(probed->emulated ? "an emulated exchange gave" : "was measured", " on ", d.intent.probe->Device());
+  if (probed->low <= published.integer() && published.integer() <= probed->high) {
+    absl::StrAppend(&why->reason, "; by what ", gave, ", ", probed->low, " to ", probed->high, " are alike");
+    return published;
   }
-  why->reason = absl::StrCat("fitted to what ", probed->emulated ? "an emulated exchange gave" : "was measured", " on ",
-                             d.intent.probe->Device(), ": ", probed->best, " SMs");
+  why->reason = absl::StrCat("fitted to what ", gave, ": ", probed->best, " SMs");
   if (probed->low < probed->high) {
     absl::StrAppend(&why->reason, "; ", probed->low, " to ", probed->high,
                     " are alike by it, the range worth sweeping");
