@@ -28,21 +28,22 @@ absl::string_view FlagOf(const Argument& arg) {
   return absl::StartsWith(arg.text, "--") ? absl::string_view(arg.text).substr(0, arg.text.find('=')) : "";
 }
 
+}  // namespace
+
 bool IsForkOf(absl::string_view fork, absl::string_view name) {
   const absl::Span<const Derivative> all = Derivatives();
   return std::any_of(all.begin(), all.end(),
                      [&](const Derivative& one) { return one.name == fork && one.fork_of == name; });
 }
 
-}  // namespace
-
-absl::string_view DerivativeOf(absl::Span<const Argument> args) {
+absl::string_view DerivativeOf(absl::Span<const Argument> args, absl::string_view asked) {
   absl::string_view name;
   for (const Argument& arg : args) {
     const auto found = NamesByFlag(/*forks=*/false).find(FlagOf(arg));
     if (found == NamesByFlag(/*forks=*/false).end()) continue;
-    name = found->second;
-    break;
+    const bool of_asked = found->second == asked || IsForkOf(asked, found->second);
+    if (name.empty() || of_asked) name = found->second;
+    if (asked.empty() || of_asked) break;
   }
   if (name.empty()) return "";
   for (const Argument& arg : args) {

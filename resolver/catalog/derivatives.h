@@ -16,7 +16,11 @@ struct Derivative {
 absl::Span<const Derivative> Derivatives();  // derivatives.yaml
 
 // The derivative whose own flag is among the arguments; empty: none is known. Of several the first written one counts,
-// but a fork of it where a flag of the fork's own is there, too.
-absl::string_view DerivativeOf(absl::Span<const Argument> args);
+// but a fork of it where a flag of the fork's own is there, too. `asked`: the stack that the launch is read as, whose
+// flags count before others' where it is a derivative itself.
+absl::string_view DerivativeOf(absl::Span<const Argument> args, absl::string_view asked = "");
+
+// Whether the derivative of this name has the other one's flags besides its own.
+bool IsForkOf(absl::string_view fork, absl::string_view name);
 
 }  // namespace flightplan

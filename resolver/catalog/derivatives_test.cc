@@ -27,5 +27,15 @@ TEST(DerivativeOf, IsAForkWhereAFlagOfTheForkIsThereToo) {
   EXPECT_EQ(Of("--lora-rank 32"), "");  // many a program has it
 }
 
+TEST(DerivativeOf, IsTheOneThatIsAskedForWhereItsFlagsAreThere) {
+  const std::vector<Argument> args = {{"--beta-fast"}, {"32"}, {"--actor-num-nodes"}, {"2"}};
+  EXPECT_EQ(DerivativeOf(args), "MindSpeed");
+  EXPECT_EQ(DerivativeOf(args, "slime"), "slime");
+  EXPECT_EQ(DerivativeOf(args, "miles"), "slime");  // whose flags miles has
+  EXPECT_EQ(DerivativeOf({{"--beta-fast"}}, "miles"), "MindSpeed");
+  EXPECT_TRUE(IsForkOf("miles", "slime"));
+  EXPECT_FALSE(IsForkOf("slime", "miles"));
+}
+
 }  // namespace
 }  // namespace flightplan

@@ -19,7 +19,8 @@ namespace flightplan {
 namespace {
 
 // Flags of Megatron-LM, LoongForge and slime that bring values from elsewhere.
-constexpr absl::string_view kElsewhereFlags[] = {"--yaml-cfg",           "--use-checkpoint-args", "--model-name",
+constexpr absl::string_view kModelName = "--model-name";
+constexpr absl::string_view kElsewhereFlags[] = {"--yaml-cfg",           "--use-checkpoint-args", kModelName,
                                                  "--config-file",        "--config_file",         "--model-config",
                                                  "--custom-config-path", "--megatron-config-path"};
 
@@ -168,17 +169,19 @@ Knowledge KnowledgeOf(Target target, const LaunchWords& words, const ParseResult
     knowledge.elsewhere = "in the recipe";
     knowledge.layout_elsewhere = true;
   }
+  const absl::string_view derivative = stack.command_line && !stack.fork ? DerivativeOf(args, stack.name) : "";
+  const bool own = !derivative.empty() && (derivative == stack.name || IsForkOf(stack.name, derivative));
   bool model = stack.container;
   for (const Argument& arg : args) {
     const absl::string_view flag = FlagOf(arg.text);
     model = model || In(flag, kModelFlags);
     if (stack.container || !knowledge.elsewhere.empty() || !In(flag, kElsewhereFlags)) continue;
+    if (own && flag == kModelName) continue;  // a name for the weights that it hands to its engine
     knowledge.elsewhere = absl::StrCat("where ", flag, " says");
     knowledge.layout_elsewhere = !stack.model_files;  // its model files hold the architecture
   }
   ReadUnknownWords(target, args, &knowledge);
-  const absl::string_view derivative = stack.command_line && !stack.fork ? DerivativeOf(args) : "";
-  if (derivative == stack.name) {
+  if (own) {
     knowledge.own_parser = knowledge.own_loss = true;  // whatever the file is called: train.py is many a program's name
   } else if (!derivative.empty()) {
     knowledge.own_parser = false;

@@ -6,15 +6,13 @@ usage: slime_test.py FLIGHTPLAN_BINARY
 """
 import json
 import os
-import pathlib
 import subprocess
 import sys
-import tarfile
-import tempfile
 import unittest
 
+import kept_launches
+
 FLIGHTPLAN = os.path.abspath(sys.argv.pop(1))
-SCRIPTS = pathlib.Path(__file__).resolve().parent.parent / "data/slime_scripts.tar.gz"
 
 # What does not start as it is written, and why.
 REFUSED = {
@@ -29,48 +27,20 @@ REFUSED = {
 }
 
 
-class Slime(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.temporary = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(cls.temporary.cleanup)
-        cls.root = pathlib.Path(cls.temporary.name)
-        with tarfile.open(SCRIPTS) as archive:
-            archive.extractall(cls.root)
-        cls.launches = sorted(path for path in cls.root.rglob("*.sh") if "/models/" not in str(path))
-
-    def ask(self, command, path, *args):
-        return subprocess.run([FLIGHTPLAN, command, path, "--gpu", "h100-sxm", "--stack-root", self.root, *args],
-                              capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL)
-
-    def judge(self, path, *args):
-        done = self.ask("validate", path, "--format", "json", *args)
-        self.assertIn(done.returncode, (0, 1), done.stderr)
-        return json.loads(done.stdout)
+class Slime(kept_launches.KeptLaunches):
+    flightplan = FLIGHTPLAN
+    archive = "slime_scripts.tar.gz"
 
     def test_no_script_of_its_authors_is_refused_without_a_reason(self):
         self.assertGreaterEqual(len(self.launches), 40)
         for path in self.launches:
-            name = str(path.relative_to(self.root))
-            with self.subTest(name):
-                answer = self.judge(path)
-                self.assertEqual(answer["target"], "slime main")
-                errors = [f for f in answer["findings"] if f["severity"] == "SEVERITY_ERROR"]
-                if name in REFUSED:
-                    self.assertIn(REFUSED[name], [f["rule_id"] for f in errors])
-                else:
-                    self.assertEqual([(f["rule_id"], f["seen"]) for f in errors], [])
+            self.assertEqual(self.judge(path)["target"], "slime main", path)
+        self.assert_refused_as(REFUSED)
 
     def test_all_of_them_are_read_with_their_model(self):
         without = {str(path.relative_to(self.root)) for path in self.launches
                    if self.value(self.judge(path), "num_layers") is None}
         self.assertEqual(without, {"scripts/run-kimi-k2-Instruct.sh", "tests/test_gspo.sh"})  # none reaches train.py
-
-    def value(self, answer, knob):
-        for entry in answer["config"]:
-            if entry["name"] == knob:
-                return next(iter(entry["value"].values()), None)
-        return None
 
     def test_what_slime_sets_is_judged(self):
         answer = self.judge(self.root / "scripts/run-qwen3-30B-A3B.sh")
@@ -85,7 +55,7 @@ class Slime(unittest.TestCase):
                               text=True, timeout=60, stdin=subprocess.DEVNULL)
         answer = json.loads(done.stdout)
         self.assertEqual(answer["wanted_files"], ["models/qwen3-30B-A3B.sh"])
-        self.assertEqual([f["rule_id"] for f in answer["findings"] if f["severity"] == "SEVERITY_ERROR"], [])
+        self.assertEqual(self.errors(answer), [])
 
     def test_a_model_file_outside_of_the_checkout_is_not_read(self):
         done = subprocess.run([FLIGHTPLAN, "validate", self.root / "scripts/run-qwen3-4B.sh", "--gpu", "h100-sxm", "--stack-root",
@@ -126,7 +96,7 @@ class Slime(unittest.TestCase):
         path.write_text("HF_CHECKPOINT=/m PROMPT_DATA=/d\nNUM_ROLLOUT=8\nROLLOUT_BATCH_SIZE=64\n" + done.stdout)
         answer = self.judge(path)
         self.assertEqual(answer["target"], "slime main")
-        self.assertEqual([f["rule_id"] for f in answer["findings"] if f["severity"] == "SEVERITY_ERROR"], [])
+        self.assertEqual(self.errors(answer), [])
 
 
 if __name__ == "__main__":

@@ -43,7 +43,7 @@ CommandLine Describe(ConvertOptions* o) {
   }
   command.groups.push_back(
       {"convert",
-       {{"--to", "NAME[@VERSION]", "megatron-lm, megatron-bridge, loongforge, slime, ms-swift, verl, nemo-rl",
+       {{"--to", "NAME[@VERSION]", "megatron-lm, megatron-bridge, loongforge, slime, ms-swift, verl, nemo-rl, miles",
          ToText(&o->to, KnownWords(TargetNames()))},
         {"--input-format", "F", "default: by the source, the file's name and its first lines",
          ToText(&o->input_format, InputFormatValues())},

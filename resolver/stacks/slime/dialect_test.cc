@@ -13,6 +13,7 @@
 #include "resolver/catalog/defaults.h"
 #include "resolver/catalog/derivatives.h"
 #include "resolver/plan/stack.h"
+#include "resolver/stacks/rollout_flags.h"
 #include "resolver/stacks/slime/flags.h"
 
 namespace flightplan {
@@ -114,10 +115,12 @@ TEST(SlimeFlags, AreThoseThatSlimeIsToldBy) {
     if (derivative.name == "slime") telling.insert(derivative.flags.begin(), derivative.flags.end());
   }
   std::set<absl::string_view> others;
-  for (const FlagSpec& flag : SlimeFlags()) {
-    const bool megatrons = std::any_of(kCoreReleases.begin(), kCoreReleases.end(),
-                                       [&](int release) { return FlagTable(release).Find(flag.flag) != nullptr; });
-    if (!megatrons && telling.count(flag.flag) == 0) others.insert(flag.flag);
+  for (const absl::Span<const FlagSpec> flags : {RolloutFlags(), SlimeFlags()}) {
+    for (const FlagSpec& flag : flags) {
+      const bool megatrons = std::any_of(kCoreReleases.begin(), kCoreReleases.end(),
+                                         [&](int release) { return FlagTable(release).Find(flag.flag) != nullptr; });
+      if (!megatrons && telling.count(flag.flag) == 0) others.insert(flag.flag);
+    }
   }
   // Those that a program other than slime is as likely to have, and those of its patch of Megatron-LM.
   EXPECT_EQ(others, (std::set<absl::string_view>{"--custom-config-path", "--freeze-indexer", "--model-name",

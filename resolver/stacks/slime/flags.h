@@ -1,5 +1,5 @@
-// The flags that slime adds to Megatron-LM's parser (THUDM/slime@624b824a8 slime/utils/arguments.py, its add_argument
-// calls; docker/patch/latest/megatron.patch). No rule of Megatron-LM reads them.
+// The flags that slime adds to Megatron-LM's parser beside those that miles adds, too (THUDM/slime@624b824a8
+// slime/utils/arguments.py, its add_argument calls; docker/patch/latest/megatron.patch).
 #pragma once
 
 #include "absl/types/span.h"

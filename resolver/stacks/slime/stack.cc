@@ -2,10 +2,7 @@
 // (THUDM/slime@624b824a8 slime/backends/megatron_utils/arguments.py:184).
 #include "resolver/plan/stack.h"
 
-#include <algorithm>
-
-#include "absl/strings/strip.h"
-#include "resolver/plan/reading.h"
+#include "resolver/stacks/rollout_marks.h"
 
 namespace flightplan {
 namespace {
@@ -23,28 +20,6 @@ constexpr Phase kPhases[] = {
     Phase::kBuild, Phase::kMesh,        Phase::kSchedule, Phase::kHardware, Phase::kAdvice,
 };
 
-// Flags that say how a rollout is made; no other trainer over Megatron-LM has two of them.
-constexpr absl::string_view kTellingFlags[] = {"--actor-num-nodes",
-                                               "--actor-num-gpus-per-node",
-                                               "--rollout-batch-size",
-                                               "--num-rollout",
-                                               "--n-samples-per-prompt",
-                                               "--hf-checkpoint",
-                                               "--prompt-data",
-                                               "--colocate",
-                                               "--ref-load",
-                                               "--max-tokens-per-gpu",
-                                               "--advantage-estimator"};
-constexpr int kEnoughFlags = 2;
-
-bool IsLaunch(absl::string_view script, absl::Span<const Argument> args) {
-  if (!absl::ConsumeSuffix(&script, ".py")) return false;
-  return std::count_if(args.begin(), args.end(), [](const Argument& arg) {
-           const absl::string_view flag = absl::string_view(arg.text).substr(0, arg.text.find('='));
-           return std::find(std::begin(kTellingFlags), std::end(kTellingFlags), flag) != std::end(kTellingFlags);
-         }) >= kEnoughFlags;
-}
-
 }  // namespace
 
 extern const Stack kSlimeStack;
@@ -54,7 +29,7 @@ const Stack kSlimeStack = {
     .rank = 3,
     .own_source = "slime:",
     .command_line = true,
-    .marks = {.order = 0, .launch = IsLaunch},
+    .marks = {.order = 0, .launch = MakesRollouts},
     .releases = kReleases,
     .core_release = [](int) { return kPinnedCore; },
     .phases = kPhases,

@@ -1,0 +1,103 @@
+// What the readers of slime and its forks share: Megatron-LM's words with words of their own, of which some say how
+// many GPUs the actor has, how many samples a step takes and how many tokens a microbatch holds. What a trainer does
+// otherwise is data, or code in its folder.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "resolver/read/argparse.h"
+#include "resolver/render/launch.h"
+#include "resolver/stacks/written_knobs.h"
+
+namespace flightplan {
+
+// The words as pairs of flag and value.
+class RolloutWords {
+ public:
+  explicit RolloutWords(absl::Span<const Argument> args) : args_(args) {}
+
+  // Every word can be read.
+  bool clear() const;
+  // The last one; null: it is not written.
+  const Argument* Find(absl::string_view flag) const;
+  bool Has(absl::string_view flag) const { return Find(flag) != nullptr; }
+  // Empty: not written, or not known.
+  std::optional<absl::string_view> Text(absl::string_view flag) const;
+  // Empty: not written, or not as a number.
+  std::optional<int64_t> Number(absl::string_view flag) const;
+  absl::Span<const Argument> all() const { return args_; }
+
+ private:
+  const absl::Span<const Argument> args_;
+};
+
+// A flag that the trainer refuses without another, or beside another.
+struct RolloutPair {
+  absl::string_view flag, value = {};  // value: empty: any
+  absl::string_view other, another = {};
+  absl::string_view source;
+  bool beside = false;  // refused where `other` is there, whose value is `another` unless that is empty
+};
+
+// A check of the trainer's, by its rule and its line.
+struct RolloutCheck {
+  absl::string_view rule_id, source;
+};
+
+struct RolloutTrainer {
+  absl::string_view name;  // "slime"
+  absl::Span<const RolloutPair> pairs;
+  RolloutCheck goes_with;  // the pairs' rule; each has its own line
+  RolloutCheck prompts, length;
+  RolloutCheck batch, stages;
+};
+
+// Megatron-LM's flags in a release and those of the trainer, which adds what Megatron's parser lacks.
+FlagTable RolloutTable(int core_release, absl::Span<const FlagSpec> own);
+
+// Whether another parser of the trainer's takes it: those of the engine and of its router.
+bool IsOfEngine(absl::string_view flag);
+
+class RolloutReader {
+ public:
+  RolloutReader(const RolloutTrainer& trainer, absl::Span<const Argument> args, ParseResult* out)
+      : trainer_(trainer), words_(args), out_(*out), knobs_(out) {}
+
+  const RolloutWords& words() const { return words_; }
+  WrittenKnobs& knobs() { return knobs_; }
+  // Samples are packed up to a number of tokens.
+  bool packed() const { return packed_; }
+
+  // As many ranks as the actor has GPUs.
+  void TakeWorld();
+  void CheckPairs();
+  // That there are prompts for a rollout, and a number of rollouts.
+  void CheckLength();
+  // The samples of a rollout, in as many steps as are said.
+  void SetBatch();
+  void SetIterations();
+  // Samples of any length are packed up to the tokens of a GPU, times the GPUs that share a sequence: for memory, one
+  // sequence of that length. What is written as the length is a placeholder there, which no step comes to hold.
+  void SetPackedLength();
+  // The layers of a first or last stage are said of a pipeline alone.
+  void CheckStages();
+
+ private:
+  void Refuse(const Argument* at, const RolloutCheck& check, std::string seen, std::string needs);
+
+  const RolloutTrainer& trainer_;
+  const RolloutWords words_;
+  ParseResult& out_;
+  WrittenKnobs knobs_;
+  bool packed_ = false;
+};
+
+// A launch on the GPUs that its rollouts use too. A microbatch is written as the tokens that it holds on a GPU.
+Launch RenderRollout(const RenderInput& input);
+
+}  // namespace flightplan

@@ -1,0 +1,36 @@
+// The marks of slime and its forks: `train.py`, with flags that say how a rollout is made.
+#pragma once
+
+#include <algorithm>
+#include <iterator>
+
+#include "absl/strings/match.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "resolver/plan/reading.h"
+
+namespace flightplan {
+
+// Whether the program over Megatron-LM that this Python file is makes rollouts: no other trainer over Megatron-LM has
+// two of these flags. In a header, since the records of the stacks know no other room.
+inline bool MakesRollouts(absl::string_view script, absl::Span<const Argument> args) {
+  constexpr absl::string_view kTellingFlags[] = {"--actor-num-nodes",
+                                                 "--actor-num-gpus-per-node",
+                                                 "--rollout-batch-size",
+                                                 "--num-rollout",
+                                                 "--n-samples-per-prompt",
+                                                 "--hf-checkpoint",
+                                                 "--prompt-data",
+                                                 "--colocate",
+                                                 "--ref-load",
+                                                 "--max-tokens-per-gpu",
+                                                 "--advantage-estimator"};
+  constexpr int kEnough = 2;
+  return absl::EndsWith(script, ".py") &&
+         std::count_if(args.begin(), args.end(), [&](const Argument& arg) {
+           const absl::string_view flag = absl::string_view(arg.text).substr(0, arg.text.find('='));
+           return std::find(std::begin(kTellingFlags), std::end(kTellingFlags), flag) != std::end(kTellingFlags);
+         }) >= kEnough;
+}
+
+}  // namespace flightplan
