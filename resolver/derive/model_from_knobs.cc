@@ -144,10 +144,43 @@ class Reader {
       m_.qk_pos_emb_head_dim = Required(K::qk_pos_emb_head_dim);
       m_.v_head_dim = Required(K::v_head_dim);
     }
+    m_.attention_output_gate = On(K::attention_output_gate);
     const Value& variant = c_.Get(K::experimental_attention_variant);
-    if (variant.is_text()) {
-      unknown_ = absl::StrCat("experimental_attention_variant=", variant.ToText(), ": this attention is not weighed");
+    if (!variant.is_text()) return;
+    const absl::string_view name = variant.text();
+    if (name == "gated_delta_net" || name == "gdn") return GatedDelta();
+    if (name == "dsa" && On(K::multi_latent_attention)) return SparseIndexer();
+    unknown_ = absl::StrCat("experimental_attention_variant=", name, ": this attention is not weighed");
+  }
+
+  // The sizes of the layers that are no softmax attention, and which these are: all but every linear_attention_freq-th,
+  // or a list with one entry a layer (Megatron-Core
+  // models/gpt/experimental_attention_variant_module_specs.py:459).
+  void GatedDelta() {
+    m_.attention = "linear-hybrid";
+    m_.linear_num_key_heads = Required(K::linear_num_key_heads);
+    m_.linear_num_value_heads = Required(K::linear_num_value_heads);
+    m_.linear_key_head_dim = Required(K::linear_key_head_dim);
+    m_.linear_value_head_dim = Required(K::linear_value_head_dim);
+    m_.linear_conv_kernel_dim = Required(K::linear_conv_kernel_dim);
+    const Value& frequency = c_.Get(K::linear_attention_freq);
+    const int64_t every = frequency.is_int() ? frequency.integer() : 0;
+    if (!frequency.is_list() && every < 1) return Lack(K::linear_attention_freq, "linear_attention_freq is not given");
+    for (int64_t i = 0; i < std::min(m_.num_layers, kMostLayers); ++i) {
+      const auto at = static_cast<size_t>(i);
+      const bool listed = at < frequency.list().size() && frequency.list()[at].truthy();
+      m_.linear_attention_freq.push_back((frequency.is_list() ? listed : (i + 1) % every != 0) ? 1 : 0);
     }
+  }
+
+  // What DeepSeek Sparse Attention has beside latent attention.
+  void SparseIndexer() {
+    m_.attention = "mla+dsa";
+    m_.dsa_indexer_n_heads = Required(K::dsa_indexer_n_heads);
+    m_.dsa_indexer_head_dim = Required(K::dsa_indexer_head_dim);
+    m_.dsa_indexer_topk = Required(K::dsa_indexer_topk);
+    m_.dsa_indexer_topk_freq = Size(K::dsa_indexer_topk_freq);
+    m_.dsa_indexer_skip_topk_offset = Size(K::dsa_indexer_skip_topk_offset);
   }
 
   void Experts() {

@@ -33,7 +33,8 @@ TEST_P(CountsAsTheModel, WrittenForBridge) {
 
 INSTANTIATE_TEST_SUITE_P(Models, CountsAsTheModel,
                          testing::Values("deepseek-v3", "qwen3-30b-a3b", "qwen3-235b-a22b", "mixtral-8x7b", "qwen3-8b",
-                                         "llama-3.1-70b"),
+                                         "llama-3.1-70b", "qwen3-next-80b-a3b", "qwen3.5-35b-a3b", "deepseek-v3.2",
+                                         "glm-5"),
                          [](const auto& param) {
                            std::string name = param.param;
                            for (char& c : name) c = c == '-' || c == '.' ? '_' : c;
@@ -54,7 +55,8 @@ TEST_P(HybridCountsAsTheModel, WrittenForMegatronLm) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, HybridCountsAsTheModel,
-                         testing::Values("nemotron-3-nano-30b-a3b", "nemotron-3-super-120b-a12b"),
+                         testing::Values("nemotron-3-nano-30b-a3b", "nemotron-3-super-120b-a12b", "qwen3-next-80b-a3b",
+                                         "deepseek-v3.2"),
                          [](const auto& param) {
                            std::string name = param.param;
                            for (char& c : name) c = c == '-' || c == '.' ? '_' : c;
@@ -69,6 +71,22 @@ TEST(ModelFromKnobs, NamesWhatIsMissing) {
   const auto model = ModelFromKnobs(config);
   EXPECT_EQ(model.status().code(), absl::StatusCode::kNotFound);
   EXPECT_EQ(model.status().message(), "vocab_size is not given: the tokenizer says it when the run starts");
+}
+
+TEST(ModelFromKnobs, CountsEveryNthLayerAsSoftmaxAttention) {
+  Config config = DefaultsFor(Target::kMegatronLm, kMain, kMain, false);
+  config.Set(Knob::num_layers, 6, Origin::kCaller);
+  for (Knob knob : {Knob::hidden_size, Knob::num_attention_heads, Knob::vocab_size}) {
+    config.Set(knob, 1024, Origin::kCaller);
+  }
+  config.Set(Knob::experimental_attention_variant, "gdn", Origin::kCaller);
+  EXPECT_EQ(ModelFromKnobs(config).status().message(), "linear_attention_freq is not given");
+  config.Set(Knob::linear_attention_freq, 4, Origin::kCaller);
+  EXPECT_EQ(ModelFromKnobs(config)->linear_attention_freq, (std::vector<int64_t>{1, 1, 1, 0, 1, 1}));
+  config.Set(Knob::linear_attention_freq, Value(Value::List{Value(0), Value(1)}), Origin::kCaller);
+  EXPECT_EQ(ModelFromKnobs(config)->linear_attention_freq, (std::vector<int64_t>{0, 1, 0, 0, 0, 0}));
+  config.Set(Knob::experimental_attention_variant, "gdn2", Origin::kCaller);
+  EXPECT_EQ(ModelFromKnobs(config).status().code(), absl::StatusCode::kUnimplemented);
 }
 
 TEST(ModelFromKnobs, SaysWhatItDoesNotWeigh) {
