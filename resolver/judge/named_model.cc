@@ -45,7 +45,8 @@ NamedModel FindNamedModel(const Catalog& catalog, absl::string_view name) {
   for (const ModelSpec& model : catalog.models()) {
     if (!model.hf_id.has_value()) continue;
     if (*model.hf_id == name) return {&model, /*exact=*/true};
-    if (ShapeName(*model.hf_id) != shape) continue;
+    const bool alias = std::find(model.aliases.begin(), model.aliases.end(), shape) != model.aliases.end();
+    if (!alias && ShapeName(*model.hf_id) != shape) continue;
     several = sibling.model != nullptr;
     sibling.model = &model;
   }

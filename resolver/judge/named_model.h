@@ -14,7 +14,8 @@ struct NamedModel {
 };
 
 // `name`: "Qwen/Qwen3-30B-A3B", or a folder that ends in its last part: "/models/Qwen3-30B-A3B-Base". A sibling has the
-// same shape: what a model was trained on last is a suffix of its name.
+// same shape: what a model was trained on last is a suffix of its name, or the name is another one of the catalogue's
+// row.
 NamedModel FindNamedModel(const Catalog& catalog, absl::string_view name);
 
 }  // namespace flightplan

@@ -37,8 +37,15 @@ TEST(NamedModel, TakesMetasOldAndNewNamesAsOne) {
   EXPECT_EQ(Found("meta-llama/Llama-3.1-70B"), "llama-3.1-70b");
 }
 
+TEST(NamedModel, IsOneOfTheSameSizesByAnotherName) {
+  EXPECT_EQ(Found("meta-llama/Llama-3.3-70B-Instruct"), "llama-3.1-70b");
+  EXPECT_EQ(Found("zai-org/GLM-5.1"), "glm-5");
+  EXPECT_EQ(Found("Qwen/Qwen2.5-Math-7B"), "qwen2.5-7b");
+  EXPECT_FALSE(FindNamedModel(Models(), "Qwen/Qwen2.5-Math-7B").exact);
+}
+
 TEST(NamedModel, IsNoneOfAnotherShape) {
-  for (const absl::string_view name : {"", "/", "meta-llama-", "Qwen/Qwen2.5-Math-7B", "Qwen/Qwen2.5-VL-3B-Instruct"}) {
+  for (const absl::string_view name : {"", "/", "meta-llama-", "Qwen/Qwen2.5-Omni-7B", "Qwen/Qwen2.5-VL-3B-Instruct"}) {
     EXPECT_EQ(Found(name), "") << name;
   }
 }
