@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -173,9 +174,10 @@ class Reader {
     for (const auto& [key, knob] : kAdapterKeys) Take(knob, absl::StrCat(peft, key));
   }
 
-  // Of the policy: nodes of the engine that makes rollouts elsewhere are not its own
-  // (nemo_rl/algorithms/grpo.py:750-910). Where environments, a reward model or teachers have nodes, how many are left
-  // is not said here.
+  // Of the policy: nodes of the engine that makes rollouts elsewhere are not its own, nor those of teachers
+  // (nemo_rl/algorithms/grpo.py:757-910). What an environment of NeMo-Gym has stands beside the cluster's, but files
+  // that a launcher completes count it in (examples/nemo_gym/nemotron-3-ultra/ultra_launch.sh:881), and how many a
+  // reward model leaves is not said here.
   void TakeWorld() {
     const auto size = [this](absl::string_view path, std::optional<int64_t> usual) {
       const std::optional<int64_t> number = settings_.Number(path, usual);
@@ -185,8 +187,11 @@ class Reader {
                            gpus = size("cluster.gpus_per_node", std::nullopt);
     if (!nodes.has_value() || !gpus.has_value() || *nodes < 1 || *gpus < 1) return;
     if (settings_.Bool("env.reward_model.enabled", false).value_or(true)) return;
-    if (settings_.Bool("on_policy_distillation.non_colocated_teachers.enabled", false).value_or(true)) return;
-    if (size("env.nemo_gym.num_gpu_nodes", 0) != std::optional<int64_t>(0)) return;
+    const std::optional<int64_t> of_gym = size("env.nemo_gym.num_gpu_nodes", 0);
+    if (!of_gym.has_value() || (*of_gym > 0 && *of_gym < *nodes)) return;
+    const std::optional<int64_t> of_teachers = TeacherNodes();
+    if (!of_teachers.has_value() || *of_teachers >= *nodes) return;
+    nodes = *nodes - *of_teachers;
     const bool generates = settings_.Map("policy.generation") != nullptr && !trains_alone();
     if (generates && !settings_.Bool("policy.generation.colocated.enabled", true).value_or(true)) {
       const auto others = size("policy.generation.colocated.resources.num_nodes", 1),
@@ -201,6 +206,31 @@ class Reader {
     }
     out_.gpus_per_node = *gpus;
     knobs_.Set(K::launch_num_gpus, *nodes * *gpus);
+  }
+
+  // Those that stand apart from the policy, one set of nodes for each checkpoint
+  // (nemo_rl/models/policy/teacher_worker_group.py:59). Empty: not known here.
+  std::optional<int64_t> TeacherNodes() const {
+    constexpr absl::string_view kRoot = "on_policy_distillation.";
+    const auto at = [&](absl::string_view key) { return absl::StrCat(kRoot, key); };
+    const std::optional<bool> distills = settings_.Bool(at("enabled"), false),
+                              apart = settings_.Bool(at("non_colocated_teachers.enabled"), false);
+    if (!distills.has_value() || !apart.has_value()) return std::nullopt;
+    if (!*distills || !*apart) return 0;
+    if (settings_.Map(at("non_colocated_teachers.teacher_overrides")) != nullptr) return std::nullopt;
+    const YamlNode* const teachers = settings_.Map(at("teacher_model_by_agent_name"));
+    const auto each = settings_.Number(at("non_colocated_teachers.default_teacher_cfg.num_nodes"), 1);
+    const std::optional<bool> once = settings_.Bool(at("deduplicate_shared_teacher_checkpoints"), true);
+    if (teachers == nullptr || !each.has_value() || *each < 1 || *each > kMostGpus || !once.has_value()) {
+      return std::nullopt;
+    }
+    std::set<std::string> models;
+    for (const auto& [name, model] : teachers->keys) {
+      const std::string path = settings_.Text(at(absl::StrCat("teacher_model_by_agent_name.", name)));
+      if (path.empty()) return std::nullopt;
+      models.insert(path);
+    }
+    return SaturatingMul(*each, static_cast<int64_t>(*once ? models.size() : teachers->keys.size()));
   }
 
   // Supervised training and preferences make no rollouts, whatever their settings say of an engine.

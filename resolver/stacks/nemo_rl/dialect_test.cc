@@ -200,6 +200,18 @@ TEST(ParseNemoRl, CountsTheGpusThatTrain) {
   };
   EXPECT_EQ(gpus("{colocated: {enabled: true}}"), Value(32));
   EXPECT_EQ(Final(Read("env: {nemo_gym: {num_gpu_nodes: 1}}\n"), K::launch_num_gpus), std::nullopt);
+  EXPECT_EQ(Final(Read("env: {nemo_gym: {num_gpu_nodes: 5}}\n"), K::launch_num_gpus),
+            Value(32));  // no part of the four
+  EXPECT_EQ(Final(Read("env: {reward_model: {enabled: true}}\n"), K::launch_num_gpus), std::nullopt);
+  const auto taught = [](absl::string_view more) {
+    return Final(Read(absl::StrCat("on_policy_distillation: {enabled: true, "
+                                   "teacher_model_by_agent_name: {a: m, b: n, c: m}, non_colocated_teachers: "
+                                   "{enabled: true, default_teacher_cfg: {num_nodes: 1}",
+                                   more, "}}\n")),
+                 K::launch_num_gpus);
+  };
+  EXPECT_EQ(taught(""), Value(16));  // two checkpoints of a node each
+  EXPECT_EQ(taught(", teacher_overrides: {a: {num_nodes: 2}}"), std::nullopt);
   EXPECT_EQ(gpus("{colocated: {enabled: false, resources: {num_nodes: 1, gpus_per_node: 8}}}"), Value(24));
   EXPECT_EQ(gpus("{colocated: {enabled: false, resources: {num_nodes: 4, gpus_per_node: 8}}}"), std::nullopt);
 }
