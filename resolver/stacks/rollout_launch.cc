@@ -22,9 +22,6 @@ using K = Knob;
 constexpr int64_t kPadding = 128;  // --data-pad-size-multiplier: slime/utils/arguments.py:1422
 constexpr int64_t kMostTokens = int64_t{1} << 40, kTooLong = std::numeric_limits<int64_t>::max();
 
-// Parsed beside Megatron's flags: slime/utils/arguments.py:1584, slime/backends/sglang_utils/arguments.py:40.
-constexpr absl::string_view kOfEngine[] = {"--sglang-", "--router-", "--eval-sglang-"};
-
 }  // namespace
 
 bool RolloutWords::clear() const {
@@ -57,7 +54,7 @@ std::optional<int64_t> RolloutWords::Number(absl::string_view flag) const {
 
 FlagTable RolloutTable(int core_release, absl::Span<const FlagSpec> own) {
   FlagTable table(core_release);
-  for (const absl::Span<const FlagSpec> flags : {RolloutFlags(), own}) {
+  for (const absl::Span<const FlagSpec> flags : {own, RolloutFlags()}) {
     for (const FlagSpec& flag : flags) {  // reset_arg adds only what Megatron's parser lacks
       if (flag.knob.has_value() || table.Find(flag.flag) == nullptr) table.Add({flag});
     }
@@ -65,9 +62,14 @@ FlagTable RolloutTable(int core_release, absl::Span<const FlagSpec> own) {
   return table;
 }
 
-bool IsOfEngine(absl::string_view flag) {
-  return std::any_of(std::begin(kOfEngine), std::end(kOfEngine),
-                     [flag](absl::string_view start) { return absl::StartsWith(flag, start); });
+void DropFlagsOfEngine(const RolloutTrainer& trainer, absl::string_view unknown_rule_id, ParseResult* result) {
+  const auto of_engine = [&](const ParseFinding& entry) {
+    return entry.finding.rule_id == unknown_rule_id &&
+           std::any_of(trainer.of_engine.begin(), trainer.of_engine.end(),
+                       [&](absl::string_view start) { return absl::StartsWith(entry.finding.seen, start); });
+  };
+  result->findings.erase(std::remove_if(result->findings.begin(), result->findings.end(), of_engine),
+                         result->findings.end());
 }
 
 void RolloutReader::Refuse(const Argument* at, const RolloutCheck& check, std::string seen, std::string needs) {
@@ -173,6 +175,13 @@ void RolloutReader::CheckStages() {
     finding.observed = {{std::string(Name(knob)), said->value}, {"pipeline_model_parallel_size", Value(stages)}};
     finding.fixes = {{Assignment{knob, "", Value()}}};
   }
+}
+
+void RolloutReader::NoteWhatIsNotWeighed() {
+  if (words_.Has("--only-train-params-name-list") || words_.Has("--freeze-params-name-list")) {
+    out_.others.not_modelled = "frozen parameters";
+  }
+  if (words_.Has("--use-stateless-adam")) out_.others.not_modelled = "moments that are not kept";
 }
 
 Launch RenderRollout(const RenderInput& input) {

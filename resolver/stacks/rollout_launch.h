@@ -51,17 +51,20 @@ struct RolloutCheck {
 
 struct RolloutTrainer {
   absl::string_view name;  // "slime"
+  // How flags begin that parsers beside Megatron's take: those of the engine and of its router.
+  absl::Span<const absl::string_view> of_engine;
   absl::Span<const RolloutPair> pairs;
   RolloutCheck goes_with;  // the pairs' rule; each has its own line
   RolloutCheck prompts, length;
   RolloutCheck batch, stages;
 };
 
-// Megatron-LM's flags in a release and those of the trainer, which adds what Megatron's parser lacks.
+// Megatron-LM's flags in a release and those of the trainer, which adds what Megatron's parser lacks; its own stand
+// before those that it shares.
 FlagTable RolloutTable(int core_release, absl::Span<const FlagSpec> own);
 
-// Whether another parser of the trainer's takes it: those of the engine and of its router.
-bool IsOfEngine(absl::string_view flag);
+// Takes out of the findings of this rule those of flags that another parser of the trainer's takes.
+void DropFlagsOfEngine(const RolloutTrainer& trainer, absl::string_view unknown_rule_id, ParseResult* result);
 
 class RolloutReader {
  public:
@@ -86,6 +89,8 @@ class RolloutReader {
   void SetPackedLength();
   // The layers of a first or last stage are said of a pipeline alone.
   void CheckStages();
+  // Parameters that are frozen, states that are not kept: no formula weighs them.
+  void NoteWhatIsNotWeighed();
 
  private:
   void Refuse(const Argument* at, const RolloutCheck& check, std::string seen, std::string needs);

@@ -39,7 +39,8 @@ TEST(Stacks, HaveNumbersAndNamesOfTheirOwn) {
     EXPECT_FALSE(stack->phases.empty()) << stack->name;
   }
   EXPECT_EQ(StackOf(Target::kLoongForge).core_release(kMain), kLoongForgeCore);
-  EXPECT_EQ(StackNames(), "megatron-lm, megatron-bridge, loongforge, slime, ms-swift, verl, nemo-rl, miles or toy");
+  EXPECT_EQ(StackNames(),
+            "megatron-lm, megatron-bridge, loongforge, slime, ms-swift, verl, nemo-rl, miles, vime or toy");
 }
 
 TEST(ToyStack, IsJudgedByThePhasesOfItsRecord) {

@@ -43,7 +43,8 @@ CommandLine Describe(ConvertOptions* o) {
   }
   command.groups.push_back(
       {"convert",
-       {{"--to", "NAME[@VERSION]", "megatron-lm, megatron-bridge, loongforge, slime, ms-swift, verl, nemo-rl, miles",
+       {{"--to", "NAME[@VERSION]",
+         "megatron-lm, megatron-bridge, loongforge, slime, ms-swift, verl, nemo-rl, miles, vime",
          ToText(&o->to, KnownWords(TargetNames()))},
         {"--input-format", "F", "default: by the source, the file's name and its first lines",
          ToText(&o->input_format, InputFormatValues())},

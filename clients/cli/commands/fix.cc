@@ -39,7 +39,7 @@ CommandLine Describe(FixOptions* o) {
        {{"--write", "", "change FILE in place", ToSwitch(&o->write)},
         {"--allow-convergence", "", "also fixes that change what is computed: batch, precision, routing ...",
          ToSwitch(&o->convergence)},
-        {"--input-format", "F", "argv: flags, of slime, miles and ms-swift too; default: by target and file",
+        {"--input-format", "F", "argv: flags, of slime, its forks and ms-swift too; default: by target and file",
          ToText(&o->input_format, InputFormatValues())},
         {"--stack-root", "DIR",
          "a checkout: LoongForge's model files, and scripts that the launch sources, are read there",

@@ -64,7 +64,7 @@ CommandLine Describe(ValidateOptions* o) {
       .positional = {.files = true}};
   command.groups.push_back(
       {"input",
-       {{"--input-format", "F", "argv: flags, of slime, miles and ms-swift too; default: by target and file",
+       {{"--input-format", "F", "argv: flags, of slime, its forks and ms-swift too; default: by target and file",
          ToText(&o->input_format, InputFormatValues())},
         {"--stack-root", "DIR",
          "a checkout: LoongForge's model files, and scripts that the launch sources, are read there",

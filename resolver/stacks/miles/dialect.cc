@@ -51,6 +51,9 @@ const std::vector<DefaultKnob>& Defaults() {
   return *kDefaults;
 }
 
+// miles/backends/sglang_utils/arguments.py:153, miles/utils/arguments.py:1897, miles/dashboard/args.py:49.
+constexpr absl::string_view kOfEngine[] = {"--sglang-", "--eval-sglang-", "--router-", "--dashboard-"};
+
 constexpr RolloutCheck kGoesWith = {"miles.goes-with", ""};
 constexpr absl::string_view kAdaptersAlone = "miles.adapters-need-bridge";
 constexpr absl::string_view kOtherBackend = "miles.other-backend";
@@ -232,6 +235,7 @@ class Reader {
 const RolloutTrainer& Miles() {
   static const auto* const kMiles = new RolloutTrainer{
       .name = "miles",
+      .of_engine = kOfEngine,
       .pairs = MilesPairs(),
       .goes_with = kGoesWith,
       .prompts = {"miles.length", "miles:miles/utils/arguments.py:1084"},
@@ -248,12 +252,7 @@ bool HasFunctions(const RolloutWords& words) {
 }
 
 void JudgeUnknownFlags(const RolloutWords& words, ParseResult* result) {
-  const auto of_others = [](const ParseFinding& entry) {
-    return entry.finding.rule_id == kUnknown &&
-           (IsOfEngine(entry.finding.seen) || absl::StartsWith(entry.finding.seen, "--dashboard-"));
-  };
-  result->findings.erase(std::remove_if(result->findings.begin(), result->findings.end(), of_others),
-                         result->findings.end());
+  DropFlagsOfEngine(Miles(), kUnknown, result);
   for (ParseFinding& entry : result->findings) {
     if (entry.finding.rule_id != kUnknown) continue;
     entry.finding.source = "miles:miles/utils/arguments.py:2676";

@@ -70,8 +70,12 @@ constexpr RolloutPair kPairs[] = {
     {.flag = "--enable-mtp-training", .other = "--mtp-num-layers", .source = "slime:slime/utils/arguments.py:2008"},
 };
 
+// slime/utils/arguments.py:1584, slime/backends/sglang_utils/arguments.py:40.
+constexpr absl::string_view kOfEngine[] = {"--sglang-", "--router-"};
+
 constexpr RolloutTrainer kSlime = {
     .name = "slime",
+    .of_engine = kOfEngine,
     .pairs = kPairs,
     .goes_with = {"slime.goes-with", ""},
     .prompts = {"slime.length", "slime:slime/utils/arguments.py:693"},
@@ -109,11 +113,7 @@ ParseResult ParseSlime(absl::Span<const Argument> args, const Environment& env) 
   std::vector<Argument> strays;  // parse_known_args passes over them
   options.leftover = &strays;
   ParseResult result = ParseArguments(args, Table(env.core_release), options);
-  const auto of_others = [](const ParseFinding& entry) {
-    return entry.finding.rule_id == kUnread && IsOfEngine(entry.finding.seen);
-  };
-  result.findings.erase(std::remove_if(result.findings.begin(), result.findings.end(), of_others),
-                        result.findings.end());
+  DropFlagsOfEngine(kSlime, kUnread, &result);
   for (ParseFinding& entry : result.findings) {
     if (entry.finding.rule_id != kUnread) continue;
     entry.finding.severity = Severity::kWarning;
@@ -128,6 +128,7 @@ ParseResult ParseSlime(absl::Span<const Argument> args, const Environment& env) 
   reader.knobs().SetBefore(Defaults());
   SetAfter(&reader);
   reader.CheckStages();
+  reader.NoteWhatIsNotWeighed();
   return result;
 }
 
