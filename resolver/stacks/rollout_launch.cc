@@ -150,8 +150,10 @@ void RolloutReader::SetIterations() {
 }
 
 void RolloutReader::SetPackedLength() {
+  if (!words_.Has("--use-dynamic-batch-size")) return;
   const std::optional<int64_t> tokens = words_.Number("--max-tokens-per-gpu");
-  if (!words_.Has("--use-dynamic-batch-size") || !tokens.has_value() || *tokens < 1 || *tokens > kMostTokens) return;
+  if (!tokens.has_value() && words_.Has("--max-tokens-per-gpu")) knobs_.Lose(K::seq_length);  // "$MAX_TOKENS"
+  if (!tokens.has_value() || *tokens < 1 || *tokens > kMostTokens) return;
   const int64_t cp = knobs_.Size(K::context_parallel_size);
   const int64_t tp = knobs_.Size(K::tensor_model_parallel_size);
   const int64_t batch = knobs_.Size(K::micro_batch_size);

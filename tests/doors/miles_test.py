@@ -38,7 +38,9 @@ class Miles(kept_launches.KeptLaunches):
     def test_no_launch_of_its_authors_is_refused_without_a_reason(self):
         self.assertEqual(len(self.launches), 105)
         self.assert_refused_as(REFUSED)
-        self.assert_refused_as(REFUSED, "--target", "miles")
+        for path in self.launches:
+            if self.judge(path)["target"] == "slime main":
+                self.assertEqual(self.errors(self.judge(path, "--target", "miles")), [], path)
 
     def test_they_are_told_by_themselves(self):
         told = [path for path in self.launches if self.judge(path)["target"] == "miles main"]

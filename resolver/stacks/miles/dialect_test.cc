@@ -86,6 +86,10 @@ TEST(ParseMiles, CountsTheTokensOfAGpuOrTheLongestSample) {
                                                "--context-parallel-size 2 --tensor-model-parallel-size 4"));
   EXPECT_EQ(Final(packed, K::seq_length), Value(2 * 20480));  // padded to 128 for each of four
   EXPECT_EQ(Final(packed, K::max_position_embeddings), Value(2 * 20480));
+  std::vector<Argument> hidden =
+      Arguments(absl::StrCat(kWhole, " --use-dynamic-batch-size --max-tokens-per-gpu $MOST"));
+  hidden.back().unknown = true;
+  EXPECT_TRUE(Lost(ParseMiles(hidden, Env()), K::seq_length));
   const ParseResult context = Read(absl::StrCat(kWhole, " --rollout-max-context-len 9000"));
   EXPECT_EQ(Final(context, K::seq_length), Value(9000));
   const ParseResult parts =
