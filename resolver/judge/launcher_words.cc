@@ -12,7 +12,6 @@
 namespace flightplan {
 namespace {
 
-constexpr absl::string_view kTorchrun = "pytorch/pytorch torch/distributed/run.py:--numa-binding (#149334)";
 constexpr absl::string_view kExecutor = "Megatron-Bridge:scripts/performance/utils/executors.py:182";
 
 Finding Fault(absl::string_view rule_id, Severity severity, std::string seen, std::string needs,
@@ -38,12 +37,14 @@ std::vector<Finding> JudgeLauncherWords(const CpuBinding& binding, const Environ
     const auto known = std::find(std::begin(kNumaBindings), std::end(kNumaBindings), binding.torchrun);
     if (known == std::end(kNumaBindings)) {
       faults.push_back(Fault("launch.numa-binding", Severity::kError, seen,
-                             absl::StrCat("torchrun takes ", absl::StrJoin(kNumaBindings, ", ")), kTorchrun));
+                             absl::StrCat("torchrun takes ", absl::StrJoin(kNumaBindings, ", ")), kNumaBindingSource));
     } else if (env.torch_stated && env.torch.has_value() && !AtLeast(env.torch, kNumaBindingTorch)) {
       faults.push_back(Fault("launch.numa-binding", Severity::kError, absl::StrCat(seen, ", torch ", env.torch->text),
                              absl::StrCat("torchrun has the flag from PyTorch ", kNumaBindingTorch,
                                           " on: leave it out, or put numactl around each rank"),
-                             kTorchrun));
+                             kNumaBindingSource));
+    } else if (!env.torch_stated) {
+      faults.push_back(NumaBindingAssumption(binding.torchrun));
     }
   }
   if (binding.around_torchrun && env.gpus_per_node > 1) {
@@ -53,7 +54,7 @@ std::vector<Finding> JudgeLauncherWords(const CpuBinding& binding, const Environ
               absl::StrCat("all ranks of a node inherit one NUMA node, the half of them with their GPUs at "
                            "another: leave numactl out and say torchrun --numa-binding node (PyTorch ",
                            kNumaBindingTorch, ")"),
-              kTorchrun));
+              kNumaBindingSource));
   } else if (env.gpus_per_node > 1 && binding.ranks_a_node >= env.gpus_per_node) {
     faults.push_back(Fault(
         "launch.numactl-one-node", Severity::kWarning,

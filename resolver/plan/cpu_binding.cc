@@ -1,5 +1,6 @@
 #include "resolver/plan/cpu_binding.h"
 
+#include "absl/strings/str_cat.h"
 #include "resolver/plan/stack.h"
 
 namespace flightplan {
@@ -13,6 +14,21 @@ absl::string_view NumaBindingOf(const Environment& env) {
   // LoongForge's image is older (docker/Dockerfile: pytorch:25.06), so a version that nobody states is not new enough.
   const bool has = env.torch_stated ? AtLeast(env.torch, kNumaBindingTorch) : !stack.fork;
   return has ? "node" : "";
+}
+
+Finding NumaBindingAssumption(absl::string_view value) {
+  Finding finding;
+  finding.rule_id = "launch.numa-binding";
+  finding.area = "environment";
+  finding.severity = Severity::kInfo;
+  finding.verdict = Verdict::kAdvice;
+  finding.stage = "launch";
+  finding.seen = absl::StrCat("--numa-binding ", value, ", torch unset (version not given: taken as new enough)");
+  finding.needs = absl::StrCat("torchrun older than PyTorch ", kNumaBindingTorch,
+                               " stops at the flag: say which torch there is, or leave the flag out");
+  finding.source = kNumaBindingSource;
+  finding.observed = {{"torch", Value()}};
+  return finding;
 }
 
 }  // namespace flightplan

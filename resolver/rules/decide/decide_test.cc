@@ -534,8 +534,21 @@ TEST(DecideEnvironment, RanksStayBesideTheirGpus) {
   EXPECT_EQ(binding(bound)->value, Value("node"));
   EXPECT_TRUE(Cites(binding(bound), "executors.py"));
   EXPECT_EQ(bound.env.count(kNumaBindingName), 0u);  // nothing to export
+  EXPECT_TRUE(bound.findings.empty());
   intent.env.torch = Version::Parse("2.8.0");
   EXPECT_EQ(binding(Plan(intent)), nullptr);
+}
+
+TEST(DecideEnvironment, TheBindingOfATorchThatNobodyStatedIsSaidToRestOnIt) {
+  NormalizedIntent intent = Intent("qwen3-30b-a3b", "h100-sxm", 16, {.ep = 8}, 64);
+  intent.env.torch.reset();
+  intent.env.torch_stated = false;
+  const DecidedPlan plan = Plan(intent);
+  ASSERT_EQ(plan.findings.size(), 1u);
+  EXPECT_EQ(plan.findings[0].rule_id, "launch.numa-binding");
+  EXPECT_EQ(plan.findings[0].severity, Severity::kInfo);
+  intent.env.gpus_per_node = 1;  // one rank a node is bound to nothing
+  EXPECT_TRUE(Plan(intent).findings.empty());
 }
 
 }  // namespace flightplan

@@ -83,6 +83,7 @@ void Checkout(Deliberation& d) {
 void CpuBinding(Deliberation& d) {
   const absl::string_view binding = NumaBindingOf(d.intent.env);
   if (binding.empty()) return;
+  if (!d.intent.env.torch_stated) d.Report(NumaBindingAssumption(binding));
   const bool grace = absl::StrContains(d.intent.gpu.host_link, "C2C");
   d.Launcher(kNumaBindingName, binding,
              {.rule_id = "decide.env.cpu-binding",
