@@ -149,9 +149,12 @@ bool IsLackOfMemory(const Finding& finding) {
 
 // What the engine does not see: the forecast of what was repaired may lie above the GPU's memory.
 absl::Status RepairMemory(JudgeQuestion* repaired, RepairedConfig* out) {
-  VetFixes(repaired->view, &out->judged);
   const std::vector<Finding>& findings = out->judged.run.findings;
-  const auto lacks = std::find_if(findings.begin(), findings.end(), IsLackOfMemory);
+  const auto find_lack = [&] { return std::find_if(findings.begin(), findings.end(), IsLackOfMemory); };
+  // Of a repair's findings the errors alone are shown, in every view. A lack of memory may be a warning, whose fix is
+  // wanted in every view as well.
+  VetFixes(find_lack() == findings.end() ? View::kVerdict : View::kFull, &out->judged);
+  const auto lacks = find_lack();
   if (lacks == findings.end() || lacks->fixes.empty()) return absl::OkStatus();
   RepairStep step{lacks->rule_id, lacks->fixes.front(), false};
   Patch patch = step.patch;
@@ -167,6 +170,7 @@ absl::Status RepairMemory(JudgeQuestion* repaired, RepairedConfig* out) {
   SetVariables(unwritten, &repaired->env.vars);
   std::move(unwritten.begin(), unwritten.end(), std::back_inserter(out->unwritten));
   FLIGHTPLAN_ASSIGN_OR_RETURN(out->judged, ReadAndJudge(*repaired));
+  VetFixes(View::kVerdict, &out->judged);
   out->steps.push_back(std::move(step));
   return absl::OkStatus();
 }
