@@ -452,6 +452,37 @@ TEST(ResolveConfig, OffersTheCheapestMemoryFixThatHolds) {
   EXPECT_EQ(response.estimate().fit(), v1::FIT_VERDICT_FITS);
 }
 
+// Graphs and EP overlap together may spoil gradients; without the graphs a step takes longer, which is no secret.
+TEST(ResolveConfig, TheFixOfAFieldReportSaysWhatItCosts) {
+  v1::ResolveConfigRequest request;
+  request.mutable_model()->set_name("qwen3-30b-a3b");
+  request.mutable_hardware()->set_gpu("h100");
+  request.mutable_hardware()->set_gpu_count(16);
+  request.mutable_workload()->set_seq_length(4096);
+  request.mutable_workload()->set_global_batch_size(128);
+  request.mutable_target()->set_framework("megatron-lm");
+  request.mutable_layout()->set_tensor_model_parallel_size(1);
+  request.mutable_layout()->set_pipeline_model_parallel_size(1);
+  request.mutable_layout()->set_expert_model_parallel_size(16);
+  v1::KnobSetting& overlap = *request.add_pinned_knobs();
+  overlap.set_name("overlap_moe_expert_parallel_comm");
+  overlap.mutable_value()->set_bool_value(true);
+  v1::KnobSetting& graphs = *request.add_pinned_knobs();
+  graphs.set_name("cuda_graph_impl");
+  graphs.mutable_value()->set_string_value("transformer_engine");
+  v1::KnobSetting& modules = *request.add_pinned_knobs();
+  modules.set_name("cuda_graph_modules");
+  modules.mutable_value()->mutable_list_value()->add_values()->set_string_value("attn");
+  v1::ResolveConfigResponse response;
+  ASSERT_TRUE(TestResolver().ResolveConfig(request, &response).ok());
+  const auto graphed = std::find_if(
+      response.findings().begin(), response.findings().end(),
+      [](const v1::Finding& finding) { return finding.rule_id() == "field.graphed-attention-ep-overlap"; });
+  ASSERT_NE(graphed, response.findings().end());
+  ASSERT_GT(graphed->fixes_size(), 0);
+  EXPECT_NE(graphed->needs().find("; with the fix: step +"), std::string::npos) << graphed->needs();
+}
+
 // Marginal: 70 B on eight GPUs whose host is near.
 v1::ResolveConfigRequest TightQuestion() {
   v1::ResolveConfigRequest request;

@@ -1,6 +1,7 @@
 #include "resolver/pipeline/vet_fixes.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <utility>
 
@@ -69,10 +70,25 @@ bool TakeRoomy(const FixTrial& trial, const Finding& finding, std::vector<Ranked
   return true;
 }
 
+// "step +8 %, 69 -> 59 GiB"
 std::string Change(const FixOutcome& now, const FixOutcome& then) {
   std::string memory = absl::StrFormat("%.0f -> %.0f GiB", now.memory_bytes / kGib, then.memory_bytes / kGib);
   if (now.step_us <= 0 || then.step_us <= 0) return memory;
   return absl::StrFormat("step %+.0f %%, %s", 100 * (then.step_us / now.step_us - 1), memory);
+}
+
+// Of the fix that stands first. Nothing where the memory is not forecast.
+void SayChange(const FixOutcome& now, const FixOutcome& then, Finding* finding) {
+  if (now.memory_bytes <= 0 || then.memory_bytes <= 0) return;
+  absl::StrAppend(&finding->needs, "; with the fix: ", Change(now, then));
+}
+
+// By as much as can be read of SayChange. What does not run has no step to compare with.
+bool Differs(const FixOutcome& now, const FixOutcome& then) {
+  constexpr double kStepRead = 0.005, kMemoryRead = kGib / 2;
+  if (!now.errors.empty()) return false;
+  const bool step = now.step_us > 0 && then.step_us > 0 && std::abs(then.step_us / now.step_us - 1) >= kStepRead;
+  return step || std::abs(then.memory_bytes - now.memory_bytes) >= kMemoryRead;
 }
 
 std::optional<MemoryFix> FixMemory(const FixTrial& trial, Finding* finding) {
@@ -85,11 +101,20 @@ std::optional<MemoryFix> FixMemory(const FixTrial& trial, Finding* finding) {
   for (const Ranked& fix : taken) finding->fixes.push_back(fix.patch);
   if (taken.empty()) return std::nullopt;
   MemoryFix first = {std::move(taken.front().outcome), roomy};
-  const auto known = [](const FixOutcome& outcome) { return outcome.memory_bytes > 0; };
-  if (known(trial.now) && known(first.outcome)) {
-    absl::StrAppend(&finding->needs, "; with the fix: ", Change(trial.now, first.outcome));
-  }
+  SayChange(trial.now, first.outcome, finding);
   return first;
+}
+
+// Drops the fixes that do not hold, and says what the first that does costs or frees.
+void VetOther(const FixTrial& trial, Finding* finding) {
+  std::vector<Patch> held;
+  for (Patch& patch : finding->fixes) {
+    const std::optional<FixOutcome> after = trial.ask(patch);
+    if (!after.has_value() || !IsBetter(trial.now, *after, finding->rule_id)) continue;
+    if (held.empty() && Differs(trial.now, *after)) SayChange(trial.now, *after, finding);
+    held.push_back(std::move(patch));
+  }
+  finding->fixes = std::move(held);
 }
 
 void SetSizeIn(LayoutWish* layout, Knob knob, const Value& value) {
@@ -178,12 +203,7 @@ std::optional<MemoryFix> VetFixes(const FixTrial& trial, std::vector<Finding>* f
       of_memory = FixMemory(trial, &finding);
       continue;
     }
-    const auto fails = [&](const Patch& patch) {
-      const std::optional<FixOutcome> after = trial.ask(patch);
-      return !after.has_value() || !IsBetter(trial.now, *after, finding.rule_id);
-    };
-    std::vector<Patch>& fixes = finding.fixes;
-    fixes.erase(std::remove_if(fixes.begin(), fixes.end(), fails), fixes.end());
+    VetOther(trial, &finding);
   }
   return of_memory;
 }
