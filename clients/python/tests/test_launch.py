@@ -18,7 +18,12 @@ def test_torchrun_of_one_node() -> None:
     plan = small()
     command = launch.torchrun(plan, "pretrain_gpt.py", gpus_per_node=8, nodes=2, node_rank=1, master_addr="gpu007")
     head = "torchrun --nnodes 2 --node-rank 1 --nproc-per-node 8 --master-addr gpu007 --master-port 29500".split()
-    assert command == [*head, "pretrain_gpt.py", *plan.argv]
+    assert command == [*head, "--numa-binding", "node", "pretrain_gpt.py", *plan.argv]
+
+
+def test_torchrun_before_numa_binding_is_not_given_the_flag() -> None:
+    plan = flightplan.resolve("qwen3-30b-a3b", gpu="h100-sxm", gpus=16, tp=1, pp=1, ep=8, software={"torch": "2.8.0"})
+    assert "--numa-binding" not in launch.torchrun(plan, "pretrain_gpt.py", gpus_per_node=8, nodes=2)
 
 
 def test_a_wrong_number_of_gpus_is_not_launched() -> None:

@@ -11,6 +11,7 @@ from typing import Mapping, Sequence
 from flightplan.plan import Plan
 
 _DEFAULT_PORT = 29500
+_NUMA_BINDING = "launcher.numa-binding"  # the decision's name
 
 
 def torchrun(
@@ -34,9 +35,11 @@ def torchrun(
     world = plan.layout["dp"] * plan.layout["tp"] * plan.layout["pp"] * plan.layout["cp"]
     if nodes * gpus_per_node != world:
         raise ValueError(f"{nodes} nodes x {gpus_per_node} GPUs are {nodes * gpus_per_node}; the plan is for {world}")
+    binding = [plan.explain(one.name).value for one in plan.response.decisions if one.name == _NUMA_BINDING]
     return [
         *("torchrun", "--nnodes", str(nodes), "--node-rank", str(node_rank), "--nproc-per-node", str(gpus_per_node)),
         *("--master-addr", master_addr, "--master-port", str(master_port)),
+        *(word for value in binding for word in ("--numa-binding", str(value))),
         *(script, *plan.argv, *extra),
     ]
 
