@@ -15,6 +15,7 @@
 #include "resolver/catalog/catalog.h"
 #include "resolver/explain/catalog_answers.h"
 #include "resolver/normalize/canonical_bytes.h"
+#include "resolver/plan/knob.h"
 #include "resolver/resolver.h"
 #include "tests/support/requests.h"
 
@@ -450,6 +451,34 @@ TEST(ResolveConfig, OffersTheCheapestMemoryFixThatHolds) {
   ASSERT_TRUE(TestResolver().ResolveConfig(request, &response).ok());
   EXPECT_TRUE(response.will_run());
   EXPECT_EQ(response.estimate().fit(), v1::FIT_VERDICT_FITS);
+}
+
+// What was decided is the same step as the caller's word, also where memory is so tight that recompute would be another
+// one if it were asked for beside EP overlap.
+TEST(ResolveConfig, ItsOwnDecisionsGivenBackAreTheSameStep) {
+  v1::ResolveConfigRequest request;
+  request.mutable_model()->set_name("glm-4.5-air");
+  request.mutable_hardware()->set_gpu("rtx-pro-6000-server");
+  request.mutable_hardware()->set_gpu_count(32);
+  request.mutable_workload()->set_seq_length(8192);
+  request.mutable_workload()->set_global_batch_size(256);
+  request.mutable_target()->set_framework("megatron-bridge");
+  request.mutable_layout()->set_tensor_model_parallel_size(4);
+  request.mutable_layout()->set_pipeline_model_parallel_size(2);
+  request.mutable_layout()->set_expert_model_parallel_size(16);
+  v1::ResolveConfigResponse decided, given;
+  ASSERT_TRUE(TestResolver().ResolveConfig(request, &decided).ok());
+  bool overlapped = false;
+  for (const v1::Decision& decision : decided.decisions()) {
+    if (!FindKnob(decision.name()).has_value()) continue;
+    overlapped |= decision.name() == "overlap_moe_expert_parallel_comm" && decision.value().bool_value();
+    v1::KnobSetting& pin = *request.add_pinned_knobs();
+    pin.set_name(decision.name());
+    *pin.mutable_value() = decision.value();
+  }
+  ASSERT_TRUE(overlapped);
+  ASSERT_TRUE(TestResolver().ResolveConfig(request, &given).ok());
+  EXPECT_NEAR(given.estimate().step_time_us().value() / decided.estimate().step_time_us().value(), 1, 0.01);
 }
 
 // Graphs and EP overlap together may spoil gradients; without the graphs a step takes longer, which is no secret.

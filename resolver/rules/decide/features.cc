@@ -72,6 +72,9 @@ void ExtractCandidate(const NormalizedIntent& intent, const std::optional<ModelS
   c.recompute = RecomputeMode::kNone;
   c.offload_modules = 0;
   c.optimizer_offload = 0;
+  // What is decided after recompute is not looked at where the caller gives it either: else a decision, given back as
+  // the caller's word, would ask for other recompute than it was made with.
+  c.ep_overlap = c.delay_wgrad = false;
   c.imbalance = f->moe && !f->benchmark && f->ep >= 8 ? kTrainingImbalance : 1;
   c.loss = LossKind::kTeFused;  // what the fusions choose, unless somebody objects
   if (config.origin(K::cross_entropy_fusion_impl) == Origin::kCaller &&
