@@ -154,6 +154,29 @@ bool MapIsBeyondPublished(const v1::ResolveConfigResponse& answer, int64_t domai
   return ep > domain_gpus && ep * SizeOf(answer, "num_moe_experts") > kLargestPublished;
 }
 
+const v1::KnobValue* ValueOf(const v1::ResolveConfigResponse& answer, absl::string_view knob) {
+  for (const v1::ConfigEntry& entry : answer.config()) {
+    if (entry.name() == knob) return &entry.value();
+  }
+  return nullptr;
+}
+
+// What is computed again, as far as planner/caution.h tells it apart.
+Candidate RecomputeOf(const v1::ResolveConfigResponse& answer) {
+  Candidate executed;
+  const v1::KnobValue* const granularity = ValueOf(answer, "recompute_granularity");
+  const v1::KnobValue* const modules = ValueOf(answer, "recompute_modules");
+  if (granularity == nullptr || granularity->string_value().empty()) return executed;
+  const bool selective = granularity->string_value() == "selective";
+  executed.recompute = selective ? RecomputeMode::kSelective : RecomputeMode::kFullUniform;
+  if (modules == nullptr) return executed;
+  for (const v1::KnobValue& name : modules->list_value().values()) {
+    const std::string& module = name.string_value();
+    executed.recompute_modules |= module == "moe_act" ? kDropMoeAct : module == "layernorm" ? kDropLayernorm : kDropMoe;
+  }
+  return executed;
+}
+
 // What the step counts for where sizes are chosen: next to nobody runs some of them (planner/caution.h).
 double RankedOf(const v1::ResolveConfigResponse& answer, const v1::ResolveConfigRequest& request, int64_t domain_gpus) {
   const auto size = [&](absl::string_view knob) {
@@ -168,21 +191,28 @@ double RankedOf(const v1::ResolveConfigResponse& answer, const v1::ResolveConfig
                           size("micro_batch_size")};
   const CautionContext context{SizeOf(answer, "num_moe_experts") > 0, request.hardware().gpu_count(),
                                request.workload().seq_length(), static_cast<int>(domain_gpus)};
-  return StepOf(answer) * (1 + CautionRatio(sizes, context));
+  return StepOf(answer) * (1 + CautionsOf(sizes, RecomputeOf(answer), context).ratio());
 }
 
 // Evidence, not the forecast, had the last word on an execution knob in which the two answers differ, or left it to an
 // A/B whose conservative side was taken.
 bool ByEvidence(const v1::ResolveConfigResponse& a, const v1::ResolveConfigResponse& b, int64_t domain_gpus) {
+  // Only one of the backends is published with a map of this size. A backend that is pinned is no decision.
+  const auto is = [](const v1::ResolveConfigResponse& answer, const char* knob, const char* value) {
+    const v1::KnobValue* const given = ValueOf(answer, knob);
+    return given != nullptr && given->string_value() == value;
+  };
+  const bool both_flex = is(a, kExecution[0], "flex") && is(b, kExecution[0], "flex");
+  const bool other_backend = both_flex && is(a, kExecution[1], "deepep") != is(b, kExecution[1], "deepep");
+  if (other_backend && MapIsBeyondPublished(a, domain_gpus)) return true;
   for (const char* name : kExecution) {
     const v1::Decision* const one = DecisionOf(a, name);
     const v1::Decision* const other = DecisionOf(b, name);
     if (one == nullptr || other == nullptr) continue;
     if (one->value().SerializeAsString() == other->value().SerializeAsString()) continue;
     // The backend goes with its dispatcher. Recipes name each of the backends, so between these only a measurement has
-    // the last word, and a map that only one of them is published with.
+    // the last word, and the map above.
     const bool backend = name == kExecution[1];
-    if (backend && MapIsBeyondPublished(a, domain_gpus)) return true;
     for (const v1::ResolveConfigResponse* answer : {&a, &b}) {
       const v1::Decision* const decision = DecisionOf(*answer, backend ? kExecution[0] : name);
       if (decision == nullptr) continue;
