@@ -24,6 +24,10 @@ using K = Knob;
 
 // What another dispatcher may take at first sight: decisions that hang on it, such as the TP overlap, come on top.
 constexpr double kPromise = 1.1;
+// What another flex backend must gain over the one that stands first among those that are published. Half of what is as
+// fast, since what both are executed with is as fast as the best already: else one backend more could be as slow as two
+// such steps.
+constexpr double kWorthABackend = kAsFast / 2;
 // Executions that go through the whole pipeline: the rules of the release may refuse the best.
 constexpr int kMostTried = 3;
 constexpr int kMostRounds = 3;
@@ -126,8 +130,8 @@ bool Better(const ResolvedPlan& plan, const ResolvedPlan& other, double room, do
   return !Launchable(plan) || Gains(plan.step->step, other.step->step, errors, worth);
 }
 
-double LimitUs(const ResolvedPlan& plan) {
-  return Launchable(plan) ? plan.step->step.us * (1 - kAsFast) : std::numeric_limits<double>::max();
+double LimitUs(const ResolvedPlan& plan, double worth = kAsFast) {
+  return Launchable(plan) ? plan.step->step.us * (1 - worth) : std::numeric_limits<double>::max();
 }
 
 // With the plan's own recompute where that is as fast: what need not change stays.
@@ -243,8 +247,8 @@ std::optional<FoundPlan> SearchWith(Dispatcher dispatcher, const ResolvedPlan& p
     search.question.execution.graphs = {{search.base.graphs, search.base.graph_modules}};
   const double promise = alike ? 1 : kPromise;
   const uint16_t own_sms = std::exchange(search.base.num_sms, 0);
-  std::optional<FoundPlan> found =
-      SearchExecutions(search.question, search.sizes, plan.step->stages, LimitUs(plan) * promise);
+  std::optional<FoundPlan> found = SearchExecutions(search.question, search.sizes, plan.step->stages,
+                                                    LimitUs(plan, alike ? kWorthABackend : kAsFast) * promise);
   search.base.num_sms = own_sms;
   search.question.execution.graphs = graphs;
   return found;
@@ -268,7 +272,7 @@ absl::Status WeighDispatchers(const NormalizedIntent& intent, const EvidenceSnap
     ExecutionSearch of_tried;
     FLIGHTPLAN_RETURN_IF_ERROR(WeighExecutions(asked, evidence, room, &of_tried, &tried));
     // What no evidence speaks for gives way to any gain: else it would be longer than without what it needs.
-    const double worth = Settled(*plan, K::moe_token_dispatcher_type) ? kAsFast : 0;
+    const double worth = Settled(*plan, K::moe_token_dispatcher_type) ? kWorthABackend : 0;
     if (!Better(*plan, tried, search.Room(), 0, worth)) continue;
     TellAsDecided(*plan, given, &tried);
     *plan = std::move(tried);
