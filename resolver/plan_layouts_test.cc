@@ -1,10 +1,12 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "flightplan/v1/resolver_service.pb.h"
+#include "resolver/estimate/memory.h"
 #include "resolver/layouts/plan_answers.h"
 #include "resolver/normalize/violations.h"
 #include "resolver/resolver.h"
@@ -61,6 +63,32 @@ TEST(PlanLayouts, ListsNoLayoutTwice) {
 
 // Plans of one mapping that no forecast can tell apart are one plan, and it names the others.
 // Ten ways to cut one mapping in time are one plan to whoever has to choose.
+// Decisions by closed formulas may fill more of the GPU than the search was for.
+TEST(PlanLayouts, ListsWhatLeavesRoomFirst) {
+  v1::PlanLayoutsRequest request;
+  *request.mutable_base() = QwenOnSixteen();
+  request.mutable_base()->mutable_workload()->set_seq_length(4096);
+  request.mutable_base()->mutable_workload()->set_global_batch_size(128);
+  request.mutable_base()->clear_layout();
+  v1::Layout* sizes = request.mutable_base()->mutable_layout();
+  sizes->set_tensor_model_parallel_size(1);
+  sizes->set_pipeline_model_parallel_size(4);
+  sizes->set_context_parallel_size(1);
+  sizes->set_expert_tensor_parallel_size(1);
+  sizes->set_micro_batch_size(8);
+  v1::PlanResult result;
+  ASSERT_TRUE(TestResolver().PlanLayouts(request, {}, &result).ok());
+  ASSERT_GT(result.plans_size(), 1);
+  const auto leaves_room = [](const v1::ResolveConfigResponse& plan) {
+    double most = 0;
+    for (const v1::StageMemory& stage : plan.estimate().stages()) most = std::max(most, stage.total_bytes().value());
+    return most <= kRoom * static_cast<double>(plan.estimate().usable_bytes());
+  };
+  EXPECT_TRUE(leaves_room(result.plans(0)));
+  EXPECT_FALSE(leaves_room(result.plans(result.plans_size() - 1)));
+  EXPECT_TRUE(std::is_partitioned(result.plans().begin(), result.plans().end(), leaves_room));
+}
+
 TEST(PlanLayouts, ListsEachMappingBeforeAnotherOfOneThatIsThere) {
   const auto layout = [](int32_t pp, int32_t vpp) { return LayoutSizes{1, pp, vpp, 1, 8, 1, 1}; };
   const std::vector<LayoutSizes> list = {layout(2, 4), layout(2, 8), layout(4, 2), layout(2, 2), layout(8, 1)};

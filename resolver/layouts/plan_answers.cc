@@ -203,8 +203,12 @@ absl::Status AnswerPlans(const NormalizedIntent& question, const LayoutSearch& s
     }
   }
   const bool by_memory = search.question.objective == SearchObjective::kMemoryHeadroom;
+  // Decisions may take more memory than the search was for: where others leave that room, they come behind.
+  const double room = search.question.room * search.question.memory.capacity;
+  const auto lacks_room = [&](const PlanAnswer& plan) { return room > 0 && MostMemory(plan.plan) > room; };
+  const auto rank = [&](const PlanAnswer& plan) { return std::pair(lacks_room(plan), plan.RankedUs()); };
   const auto better = [&](const PlanAnswer& a, const PlanAnswer& b) {
-    return by_memory ? MostMemory(a.plan) < MostMemory(b.plan) : a.RankedUs() < b.RankedUs();
+    return by_memory ? MostMemory(a.plan) < MostMemory(b.plan) : rank(a) < rank(b);
   };
   std::stable_sort(plans.begin(), plans.end(), better);
   // One plan stands for those of its mapping that a forecast cannot tell from it.
@@ -225,7 +229,8 @@ absl::Status AnswerPlans(const NormalizedIntent& question, const LayoutSearch& s
       continue;
     }
     ++answers->alike;
-    const bool simpler = plan.sizes.vpp < kept[i].sizes.vpp && plan.plan.step_us() < best_us[i] * (1 + kSame);
+    const bool simpler = plan.sizes.vpp < kept[i].sizes.vpp && plan.plan.step_us() < best_us[i] * (1 + kSame) &&
+                         lacks_room(plan) <= lacks_room(kept[i]);
     if (simpler) std::swap(plan, kept[i]);
     variants[i].push_back(std::move(plan));
   }
