@@ -481,6 +481,45 @@ TEST(ResolveConfig, ItsOwnDecisionsGivenBackAreTheSameStep) {
   EXPECT_NEAR(given.estimate().step_time_us().value() / decided.estimate().step_time_us().value(), 1, 0.01);
 }
 
+// No sentence of the answer, and no side of its A/B, puts attention's graphs beside EP overlap.
+TEST(ResolveConfig, AttentionIsNotCapturedBesideExpertOverlap) {
+  v1::ResolveConfigRequest request;
+  request.mutable_model()->set_name("qwen3-30b-a3b");
+  request.mutable_hardware()->set_gpu("h100");
+  request.mutable_hardware()->set_gpu_count(16);
+  request.mutable_workload()->set_seq_length(4096);
+  request.mutable_target()->set_framework("megatron-lm");
+  request.mutable_layout()->set_tensor_model_parallel_size(1);
+  request.mutable_layout()->set_pipeline_model_parallel_size(1);
+  request.mutable_layout()->set_expert_model_parallel_size(16);
+  const auto is_attention = [](const v1::KnobValue& module) { return module.string_value() == "attn"; };
+  bool tried = false;
+  for (const int batch : {128, 512}) {
+    for (const char* graphs : {"", "transformer_engine"}) {
+      request.mutable_workload()->set_global_batch_size(batch);
+      request.clear_pinned_knobs();
+      if (graphs[0] != 0) {
+        request.add_pinned_knobs()->set_name("cuda_graph_impl");
+        request.mutable_pinned_knobs(0)->mutable_value()->set_string_value(graphs);
+      }
+      v1::ResolveConfigResponse response;
+      ASSERT_TRUE(TestResolver().ResolveConfig(request, &response).ok());
+      for (const v1::Finding& finding : response.findings())
+        EXPECT_NE(finding.rule_id(), "field.graphed-attention-ep-overlap");
+      for (const v1::AbSuggestion& ab : response.ab_suggestions()) {
+        if (ab.knob() != "overlap_moe_expert_parallel_comm") continue;
+        for (const v1::KnobSetting& companion : ab.companions()) {
+          if (companion.name() != "cuda_graph_modules") continue;
+          tried = true;
+          const auto& modules = companion.value().list_value().values();
+          EXPECT_TRUE(std::none_of(modules.begin(), modules.end(), is_attention)) << companion.ShortDebugString();
+        }
+      }
+    }
+  }
+  EXPECT_TRUE(tried);
+}
+
 // Graphs and EP overlap together may spoil gradients; without the graphs a step takes longer, which is no secret.
 TEST(ResolveConfig, TheFixOfAFieldReportSaysWhatItCosts) {
   v1::ResolveConfigRequest request;

@@ -49,6 +49,7 @@ struct ExecutionSearch {
   SearchQuestion question;
   LayoutSizes sizes;
   ExecutionSpace all;  // before anything was taken from the question's
+  Graphs own_graphs;   // the base's
 
   double Room() const { return question.room * question.memory.capacity; }  // bytes; 0: not known
 };
@@ -74,16 +75,18 @@ void Prepare(const ResolvedPlan& plan, double room, ExecutionSearch* s) {
   q.layout.seq_length = base.seq_length;
   q.layout.sequence_parallel = base.sequence_parallel;
   s->all = q.execution = ExecutionsOf(plan.intent, shape, config, base);
+  s->own_graphs = OwnGraphs(plan.intent, shape, config, base);
   q.base = [s](const LayoutSizes&) { return s->base; };
 }
 
 // Takes from the space what the rules refused of the candidate; false: nothing is left to take.
 bool LeaveOut(const Candidate& refused, ExecutionSpace* space) {
+  const Exchange exchange = {refused.dispatcher, refused.ep_overlap};
   const auto is_graph = [&](const Graphs& graphs) {
-    return graphs.impl == refused.graphs && graphs.modules == refused.graph_modules;
+    return graphs.impl == refused.graphs && ModulesBeside(exchange, graphs) == refused.graph_modules;
   };
-  const auto is_exchange = [&](const Exchange& exchange) {
-    return exchange.dispatcher == refused.dispatcher && exchange.ep_overlap == refused.ep_overlap;
+  const auto is_exchange = [&](const Exchange& other) {
+    return other.dispatcher == refused.dispatcher && other.ep_overlap == refused.ep_overlap;
   };
   if (refused.graphs != GraphImpl::kNone && space->graphs.size() > 1) return std::erase_if(space->graphs, is_graph) > 0;
   return space->exchanges.size() > 1 && std::erase_if(space->exchanges, is_exchange) > 0;
@@ -109,13 +112,14 @@ bool NeedsAb(const ResolvedPlan& plan, Knob knob) {
 }
 
 // Takes from the space what `keeps` says of a knob's decision, of the plan's own dispatcher.
-void Keep(const ResolvedPlan& plan, const Candidate& base, bool (*keeps)(const ResolvedPlan&, Knob),
-          ExecutionSpace* space) {
+void Keep(const ResolvedPlan& plan, bool (*keeps)(const ResolvedPlan&, Knob), ExecutionSearch* search) {
+  const Candidate& base = search->base;
+  ExecutionSpace* const space = &search->question.execution;
   const bool overlap = keeps(plan, K::overlap_moe_expert_parallel_comm);
   std::erase_if(space->exchanges, [&](const Exchange& exchange) {
     return exchange.dispatcher != base.dispatcher || (overlap && exchange.ep_overlap != base.ep_overlap);
   });
-  if (keeps(plan, K::cuda_graph_impl)) space->graphs = {{base.graphs, base.graph_modules}};
+  if (keeps(plan, K::cuda_graph_impl)) space->graphs = {search->own_graphs};
 }
 
 // Faster by more than `errors` half-widths of the difference, and than `worth` of the step.
@@ -188,8 +192,8 @@ absl::StatusOr<bool> WeighOnce(const NormalizedIntent& intent, const EvidenceSna
                                ExecutionSearch* weighing, ResolvedPlan* plan) {
   ExecutionSearch& search = *weighing;
   Prepare(*plan, room, &search);
-  Keep(*plan, search.base, Settled, &search.question.execution);
-  Keep(*plan, search.base, NeedsAb, &search.question.execution);
+  Keep(*plan, Settled, &search);
+  Keep(*plan, NeedsAb, &search);
   FLIGHTPLAN_ASSIGN_OR_RETURN(bool taken, TakeBest(intent, evidence, 0, &search, plan));
   for (const Knob knob : {K::overlap_moe_expert_parallel_comm, K::cuda_graph_impl}) {
     if (!NeedsAb(*plan, knob)) continue;
@@ -243,8 +247,7 @@ std::optional<FoundPlan> SearchWith(Dispatcher dispatcher, const ResolvedPlan& p
   if (search.question.execution.exchanges.empty()) return std::nullopt;
   const bool alike = IsFlex(dispatcher) && IsFlex(search.base.dispatcher);
   const std::vector<Graphs> graphs = search.question.execution.graphs;
-  if (alike && Settled(plan, K::cuda_graph_impl))
-    search.question.execution.graphs = {{search.base.graphs, search.base.graph_modules}};
+  if (alike && Settled(plan, K::cuda_graph_impl)) search.question.execution.graphs = {search.own_graphs};
   const double promise = alike ? 1 : kPromise;
   const uint16_t own_sms = std::exchange(search.base.num_sms, 0);
   std::optional<FoundPlan> found = SearchExecutions(search.question, search.sizes, plan.step->stages,

@@ -101,8 +101,23 @@ std::vector<Exchange> ExchangesOf(const Asked& q) {
   return exchanges;
 }
 
+// Attention is left out of the graphs where EP overlap runs, unless the caller names it.
+uint8_t NeverOverlapped(const Asked& q) {
+  const bool named = q.Pinned(K::cuda_graph_modules) || q.Pinned(K::cuda_graph_scope);
+  return q.f.moe && !named && decide::OverlapSpoilsAttentionGraph(q.f.precision) ? uint8_t{kGraphAttn} : uint8_t{0};
+}
+
+Graphs OwnGraphs(const Asked& q) {
+  Graphs own = {q.base.graphs, q.base.graph_modules};
+  const uint8_t never = NeverOverlapped(q);
+  if (own.impl != GraphImpl::kTransformerEngine || own.modules == 0 || never == 0) return own;
+  if (q.base.ep_overlap && decide::AttentionGraphIsSmall(q.f)) own.modules |= never;
+  own.never_overlapped = never;
+  return own;
+}
+
 std::vector<Graphs> GraphsOf(const Asked& q) {
-  if (q.Pinned(K::cuda_graph_impl) || q.f.bring_up) return {{q.base.graphs, q.base.graph_modules}};
+  if (q.Pinned(K::cuda_graph_impl) || q.f.bring_up) return {OwnGraphs(q)};
   std::vector<Graphs> graphs = {{}};
   if (!q.Has(K::cuda_graph_impl) || q.f.fsdp) return graphs;  // sharded parameters move
   graphs.push_back({GraphImpl::kTransformerEngine, kGraphAttn});
@@ -110,6 +125,7 @@ std::vector<Graphs> GraphsOf(const Asked& q) {
   constexpr uint8_t kRouting = kGraphMoeRouter | kGraphMoePreprocess;
   graphs.push_back({GraphImpl::kTransformerEngine, kRouting});
   graphs.push_back({GraphImpl::kTransformerEngine, kRouting | kGraphAttn});
+  for (Graphs& some : graphs) some.never_overlapped = NeverOverlapped(q);
   return graphs;
 }
 
@@ -143,12 +159,20 @@ std::vector<float> OptimizerOffloadsOf(const Asked& q) {
   return offloads;
 }
 
+// Of the model's sizes and of its stages nothing is asked.
+Asked AskedOf(const NormalizedIntent& intent, const ModelShape& shape, const Config& config, const Candidate& base) {
+  return {intent, shape, config, base, decide::ExtractFeatures(intent, std::nullopt, config)};
+}
+
 }  // namespace
+
+Graphs OwnGraphs(const NormalizedIntent& intent, const ModelShape& shape, const Config& config, const Candidate& base) {
+  return OwnGraphs(AskedOf(intent, shape, config, base));
+}
 
 ExecutionSpace ExecutionsOf(const NormalizedIntent& intent, const ModelShape& shape, const Config& config,
                             const Candidate& base) {
-  // Of the model's sizes and of its stages nothing is asked.
-  const Asked q = {intent, shape, config, base, decide::ExtractFeatures(intent, std::nullopt, config)};
+  const Asked q = AskedOf(intent, shape, config, base);
   ExecutionSpace space;
   space.exchanges = ExchangesOf(q);
   space.graphs = GraphsOf(q);

@@ -17,6 +17,9 @@ ExecutionSpace ExecutionsOf(const NormalizedIntent& intent, const ModelShape& sh
 bool OffloadIsOpen(const NormalizedIntent& intent, const ModelShape& shape, const Config& config,
                    const Candidate& base);
 
+// The candidate's own graphs, with what of them goes where EP overlap comes and what comes where it goes.
+Graphs OwnGraphs(const NormalizedIntent& intent, const ModelShape& shape, const Config& config, const Candidate& base);
+
 // The caller's own value of a knob.
 std::optional<Value> PinOf(const NormalizedIntent& intent, Knob knob);
 

@@ -66,10 +66,10 @@ void GiveExchange(const Candidate& c, Giver* to) {
 }
 
 void GiveGraphs(const Candidate& c, Giver* to) {
-  if (!to->open(K::cuda_graph_impl)) return;
-  if (c.graphs == GraphImpl::kNone) return to->Give(K::cuda_graph_impl, Value("none"));
+  const bool open = to->open(K::cuda_graph_impl);
+  if (open && c.graphs == GraphImpl::kNone) return to->Give(K::cuda_graph_impl, Value("none"));
   if (c.graphs != GraphImpl::kTransformerEngine) return;
-  to->Give(K::cuda_graph_impl, Value("transformer_engine"));
+  if (open) to->Give(K::cuda_graph_impl, Value("transformer_engine"));
   const Knob modules = to->known(K::cuda_graph_modules) ? K::cuda_graph_modules : K::cuda_graph_scope;
   if (to->open(modules)) to->Give(modules, Names(c.graph_modules, kGraphModules));
 }
@@ -199,6 +199,7 @@ void TellAsDecided(const ResolvedPlan& before, const GivenKnobs& given, Resolved
   const std::string reason = Gain(before, *plan, changed);
   for (Knob knob : changed) MarkDecided(knob, kExecutionDecision, reason, plan);
   plan->intent.pins = before.intent.pins;
+  KeepAttentionOffOverlap(plan->intent, &plan->decided);
 }
 
 }  // namespace flightplan

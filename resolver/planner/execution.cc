@@ -74,7 +74,7 @@ void Use(const SearchQuestion& question, const Combination& combination, Candida
   c->delay_wgrad = combination.exchange->delay_wgrad;
   c->shared_expert_overlap = combination.exchange->shared_expert_overlap;
   c->graphs = combination.graphs->impl;
-  c->graph_modules = combination.graphs->modules;
+  c->graph_modules = ModulesBeside(*combination.exchange, *combination.graphs);
   c->recompute = RecomputeMode::kNone;
   c->recompute_modules = 0;
   UseOffload(question.execution, kNoOffload, c);

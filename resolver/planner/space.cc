@@ -145,7 +145,9 @@ bool Compatible(const ModelShape& shape, const LayoutSizes& sizes, const Exchang
   if (!exchange.ep_overlap) return true;
   if (sizes.ep <= 1 || shape.mtp_depths > 1) return false;
   if (sizes.pp > 1 && sizes.vpp <= 1) return false;
-  return (graphs.modules & (kGraphMoe | kGraphMlp)) == 0;
+  const uint8_t captured = ModulesBeside(exchange, graphs);
+  if (captured == 0 && graphs.modules != 0) return false;  // a list without modules would capture everything
+  return (captured & (kGraphMoe | kGraphMlp)) == 0;
 }
 
 bool Compatible(const Exchange& exchange, const Graphs& graphs, const Recompute& recompute) {

@@ -59,7 +59,8 @@ struct Exchange {
 struct Graphs {
   GraphImpl impl = GraphImpl::kNone;
   uint8_t modules = 0;
-  int32_t max_pp = 0;  // PP may not be larger; 0: no limit
+  int32_t max_pp = 0;            // PP may not be larger; 0: no limit
+  uint8_t never_overlapped = 0;  // of the modules, what is left out where EP overlap runs
 };
 struct Recompute {
   RecomputeMode mode = RecomputeMode::kNone;
@@ -88,6 +89,11 @@ struct ExecutionSpace {
 // The recompute sets that mean something for the model: none, every set of selective modules that does not contain
 // itself twice, and full.
 std::vector<Recompute> RecomputeSets(const ModelShape& shape);
+
+// The modules that are captured beside this exchange.
+inline uint8_t ModulesBeside(const Exchange& exchange, const Graphs& graphs) {
+  return exchange.ep_overlap ? static_cast<uint8_t>(graphs.modules & ~graphs.never_overlapped) : graphs.modules;
+}
 
 // Upstream refuses some combinations whatever the release (transformer_config.py, EP overlap).
 bool Compatible(const ModelShape& shape, const LayoutSizes& sizes, const Exchange& exchange, const Graphs& graphs);

@@ -50,12 +50,10 @@ void Companions(Deliberation& d) {
   d.Follow(K::check_for_nan_in_grad, false, K::cuda_graph_impl, kRule, kNan);
 }
 
-// The attention of many tokens keeps large static buffers, and EP overlap keeps them twice.
-bool CapturesAttention(D d) {
-  const Features& f = d.f;
-  return f.mbs * f.seq / f.cp < evidence::kManyTokensForAttentionGraph &&
-         !(d.on(K::overlap_moe_expert_parallel_comm) && f.sixteen_bit);
+bool SpoilsAttention(D d) {
+  return d.on(K::overlap_moe_expert_parallel_comm) && OverlapSpoilsAttentionGraph(d.f.precision);
 }
+bool CapturesAttention(D d) { return AttentionGraphIsSmall(d.f) && !SpoilsAttention(d); }
 
 AbSuggestion ScopedGraphsAb(D d) {
   AbSuggestion ab{.knob = K::cuda_graph_impl, .plan_value = "none", .other_value = "transformer_engine"};
@@ -211,8 +209,11 @@ void DecideCudaGraphs(Deliberation& d) {
   }
   d.Respect(K::cuda_graph_impl, kRule, "set by the caller");
   if (d.is(K::cuda_graph_impl, "transformer_engine")) {
-    d.Follow(ModulesKnob(d), ScopedModules(d, true), K::cuda_graph_impl, kRule,
-             "the parts of a dropless layer whose shapes are static");
+    const bool spoils = d.f.moe && SpoilsAttention(d);
+    d.Follow(ModulesKnob(d), ScopedModules(d, !spoils), K::cuda_graph_impl, kRule,
+             spoils ? "the parts of a dropless layer whose shapes are static, without attention: beside EP overlap its "
+                      "graphs were seen to spoil gradients"
+                    : "the parts of a dropless layer whose shapes are static");
   }
   Companions(d);
 }

@@ -38,4 +38,8 @@ struct DecidedPlan {
 DecidedPlan Decide(const NormalizedIntent& intent, const DerivedPlan& start,
                    absl::Span<const Measurement* const> reported = {});
 
+// The other side of an A/B leaves attention out of the graphs where these and EP overlap exclude each other. Holds
+// after Decide; to be asked again where decisions were changed since.
+void KeepAttentionOffOverlap(const NormalizedIntent& intent, DecidedPlan* plan);
+
 }  // namespace flightplan

@@ -179,6 +179,14 @@ bool LeavesGraphsOfPipelines(const Features& features, const NormalizedIntent& i
   return features.moe && !intent.model.hybrid_layer_pattern.has_value() && OnX86Host(features, intent.gpu);
 }
 
+bool AttentionGraphIsSmall(const Features& features) {
+  return features.mbs * features.seq / features.cp < evidence::kManyTokensForAttentionGraph;
+}
+
+bool OverlapSpoilsAttentionGraph(Precision precision) {
+  return precision == Precision::kBf16 || precision == Precision::kFp16;
+}
+
 Features ExtractFeatures(const NormalizedIntent& intent, const std::optional<ModelShape>& shape, const Config& config) {
   Features f;
   ExtractLayout(intent, config, &f);

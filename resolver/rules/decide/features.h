@@ -86,6 +86,13 @@ bool OnX86Host(const Features& features, const GpuSystem& gpu);
 // bounds the step.
 bool LeavesGraphsOfPipelines(const Features& features, const NormalizedIntent& intent);
 
+// Whether attention's graphs keep static buffers that a microbatch has room for; of many tokens they are the larger
+// part of what graphs take.
+bool AttentionGraphIsSmall(const Features& features);
+
+// Whether graphs of attention beside EP overlap were seen to spoil gradients (field.graphed-attention-ep-overlap).
+bool OverlapSpoilsAttentionGraph(Precision precision);
+
 // What the allocator reserves for it.
 double Reserved(const Features& features, const StageBytes& bytes);
 
