@@ -86,6 +86,24 @@ TEST(VirtualStages, AreWeighedWithTheOptimizerOnTheHost) {
   }
 }
 
+// A pipeline without them fits by what the decisions hold for enough, and by less than the search's room; with them an
+// optimizer on the host would pay for that room.
+TEST(VirtualStages, MakeWayWhereTheyPayForMemory) {
+  v1::ResolveConfigRequest request = Question("minimax-m3", "gb200-nvl72", 128, 256, "megatron-lm");
+  request.mutable_workload()->set_seq_length(8192);
+  request.mutable_software()->set_te_version("2.12.0");
+  request.set_stage(v1::STAGE_PRODUCTION);
+  request.mutable_layout()->set_tensor_model_parallel_size(2);
+  request.mutable_layout()->set_expert_model_parallel_size(8);
+  request.add_pinned_knobs()->set_name("recompute_granularity");
+  request.mutable_pinned_knobs(0)->mutable_value();
+  const v1::ResolveConfigResponse open = Answer(request);
+  request.mutable_layout()->set_virtual_pipeline_model_parallel_size(1);
+  const v1::ResolveConfigResponse without = Answer(request);
+  ASSERT_EQ(without.outcome(), v1::OUTCOME_RESOLVED);
+  EXPECT_LE(StepUs(open), StepUs(without) * 1.0101);
+}
+
 // The stages of an open layout are searched anew where a fix of its plan is tried, with a TP that nobody said.
 TEST(VirtualStages, AreSearchedWithoutATensorParallelSize) {
   v1::ResolveConfigRequest request = Question("mt-nlg-530b", "l40s", 512, 128, "megatron-lm");

@@ -60,6 +60,26 @@ absl::Status ExecuteStages(const std::vector<VirtualStages>& counts, const Norma
   return absl::OkStatus();
 }
 
+bool PaysForRoom(const ResolvedPlan& plan) {
+  const Config& config = plan.decided.config;
+  return !config.Get(K::recompute_granularity).is_none() || config.Get(K::optimizer_cpu_offload).truthy();
+}
+
+// A pipeline without virtual stages needs the least memory. The decisions hold for enough what the search's room leaves
+// out, so it is looked at where the best of the others pays for room.
+absl::Status ExecuteWithout(const VirtualStageSearch& search, const NormalizedIntent& intent,
+                            const EvidenceSnapshot& evidence, const std::vector<int64_t>& tried,
+                            std::vector<StagedPlan>* plans) {
+  if (!PaysForRoom(FewestStagesOfTheFastest(*plans).plan)) return absl::OkStatus();
+  if (std::find(tried.begin(), tried.end(), 1) != tried.end()) return absl::OkStatus();
+  NormalizedIntent asked = intent;
+  asked.layout.virtual_pipeline_model_parallel_size = 1;
+  FLIGHTPLAN_ASSIGN_OR_RETURN(ResolvedPlan plan, ExecuteLayout(asked, evidence));
+  const double caution = search.CautionOf(plan);
+  if (Launchable(plan)) plans->push_back({std::move(plan), {1, caution}});
+  return absl::OkStatus();
+}
+
 GivenKnobs WeighedKnobs(const ResolvedPlan& plan) {
   GivenKnobs knobs;
   for (const Decision& decision : plan.decided.decisions) {
@@ -123,6 +143,7 @@ absl::StatusOr<ResolvedPlan> ResolveLayout(const NormalizedIntent& intent, const
   }
   if (plans.empty()) return ExecuteLayout(intent, evidence);
   FLIGHTPLAN_RETURN_IF_ERROR(ExecuteStages(search.AsIn(plans.front().plan), intent, evidence, &tried, &plans));
+  FLIGHTPLAN_RETURN_IF_ERROR(ExecuteWithout(search, intent, evidence, tried, &plans));
   FLIGHTPLAN_RETURN_IF_ERROR(
       ShareExecution(SharedKnobs(FewestStagesOfTheFastest(plans).plan), intent, evidence, &plans));
   ResolvedPlan best = std::move(FewestStagesOfTheFastest(plans).plan);

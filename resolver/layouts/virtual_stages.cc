@@ -5,6 +5,7 @@
 
 #include "resolver/layouts/execution_space.h"
 #include "resolver/layouts/layout_search.h"
+#include "resolver/planner/caution.h"
 
 namespace flightplan {
 namespace {
@@ -65,6 +66,13 @@ std::vector<VirtualStages> VirtualStageSearch::AsDecided() {
 std::vector<VirtualStages> VirtualStageSearch::AsIn(const ResolvedPlan& plan) {
   if (!open_ || plan.step == nullptr) return {};
   return Ranked(CandidateOf(plan.decided.config, plan.env, search_.shape, plan.step->stages));
+}
+
+double VirtualStageSearch::CautionOf(const ResolvedPlan& plan) const {
+  if (plan.step == nullptr) return 1;
+  const Candidate c = CandidateOf(plan.decided.config, plan.env, search_.shape, plan.step->stages);
+  const LayoutSizes sizes{c.tp, c.pp, c.vpp, c.cp, c.ep, c.etp, c.micro_batch_size};
+  return 1 + CautionsOf(sizes, c, *search_.question.caution).ratio();
 }
 
 std::vector<VirtualStages> VirtualStageSearch::Ranked(const Candidate& as) {

@@ -28,6 +28,9 @@ class VirtualStageSearch {
   std::vector<VirtualStages> AsDecided();
   std::vector<VirtualStages> AsIn(const ResolvedPlan& plan);
 
+  // What the step of a plan of the question counts for, as in these.
+  double CautionOf(const ResolvedPlan& plan) const;
+
  private:
   std::vector<VirtualStages> Ranked(const Candidate& as);
   bool open_ = false;
