@@ -137,6 +137,11 @@ std::vector<Recompute> RecomputesOf(const Asked& q) {
     const auto other = [&](const Recompute& set) { return !modules_open || set.mode != RecomputeMode::kSelective; };
     sets.erase(std::remove_if(sets.begin(), sets.end(), other), sets.end());
     sets.push_back({q.base.recompute, q.base.recompute_modules});
+  } else if (decide::UpProjectionIsHabit(q.intent, q.base)) {
+    for (Recompute& set : sets) {
+      const bool full = set.mode == RecomputeMode::kFullUniform;
+      if (!full && (set.modules & kDropMlaUpProj) == 0) set.max_pp = 1;
+    }
   }
   if (!OffloadIsOpen(q.intent, q.shape, q.config, q.base)) return sets;
   for (int eighths = 1; eighths < 8; ++eighths) {

@@ -39,7 +39,10 @@ enum class Repeated : uint8_t { kNothing, kActivations, kProducts, kLayers };
 Repeated RepeatedBy(const Candidate& c) {
   if (c.recompute == RecomputeMode::kNone) return Repeated::kNothing;
   if (c.recompute != RecomputeMode::kSelective) return Repeated::kLayers;
-  const bool light = (c.recompute_modules & ~(kDropMoeAct | kDropLayernorm)) == 0;
+  // The up projections of latent attention are computed again as a habit, whatever the microbatch.
+  const unsigned modules = c.recompute_modules & ~unsigned{kDropMlaUpProj};
+  if (modules == 0) return Repeated::kNothing;
+  const bool light = (modules & ~(kDropMoeAct | kDropLayernorm)) == 0;
   return light ? Repeated::kActivations : Repeated::kProducts;
 }
 

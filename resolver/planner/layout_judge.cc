@@ -149,7 +149,8 @@ void LayoutJudge::JudgeTime(const Layout& layout, double threshold, std::vector<
       break;
     }
     Use(q_, *combination, &c);
-    if (plain_is_open_) {  // where that fits, everything else only adds time
+    // Where that fits, everything else only adds time.
+    if (plain_is_open_ && Compatible(layout.sizes, q_.execution.recomputes.front())) {
       Use(q_.execution.recomputes.front(), given_layers, &c);
       if (Fits(c)) {
         ++out->judged;

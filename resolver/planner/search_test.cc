@@ -160,6 +160,23 @@ TEST(Search, LosesNothingToItsBounds) {
   }
 }
 
+TEST(Search, LeavesOutWhatAPipelineMayNotDo) {
+  Setting setting("moonlight-16b-a3b", "h100", 8, 8, 79);
+  for (Recompute& set : setting.question.execution.recomputes) {
+    if (set.mode != RecomputeMode::kFullUniform && (set.modules & kDropMlaUpProj) == 0) set.max_pp = 1;
+  }
+  const Ranked all = BruteForce(setting);
+  ExpectSame(Found(setting.question), all);
+  size_t pipelines = 0;
+  for (const FoundPlan& plan : Search(setting.question).plans) {
+    if (plan.sizes.pp == 1) continue;
+    ++pipelines;
+    EXPECT_TRUE(plan.candidate.recompute == RecomputeMode::kFullUniform ||
+                (plan.candidate.recompute_modules & kDropMlaUpProj) != 0);
+  }
+  EXPECT_GT(pipelines, 0U);
+}
+
 TEST(Search, KeepsTheBestFewOfEachMapping) {
   Setting setting("qwen3-30b-a3b", "h100", 16, 64, 79);
   setting.question.keep_alike = 2;

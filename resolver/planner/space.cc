@@ -158,6 +158,7 @@ bool Compatible(const Exchange& exchange, const Graphs& graphs, const Recompute&
 }
 
 bool Compatible(const LayoutSizes& sizes, const Recompute& recompute) {
+  if (recompute.max_pp > 0 && sizes.pp > recompute.max_pp) return false;
   return recompute.offload_layers == 0 || sizes.pp == 1;
 }
 

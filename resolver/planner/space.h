@@ -67,6 +67,7 @@ struct Recompute {
   uint16_t modules = 0;
   // Or whole layers whose activations go to the host: upstream's path for one pipeline stage without recompute.
   int32_t offload_layers = 0;
+  int32_t max_pp = 0;  // PP may not be larger; 0: no limit
 };
 
 // How the optimizer keeps its state: offloading goes with an optimizer of its own (layouts/given_knobs.h).

@@ -289,6 +289,28 @@ TEST(Recompute, OnlyWhereTheLayoutDoesNotFit) {
   EXPECT_EQ(plan.config.Get(Knob::recompute_modules).list()[0].text(), "mla_up_proj");
 }
 
+// Where it would fit without, too: but not without a pipeline, not of adapters alone, and not beside the caller's word.
+TEST(Recompute, PipelinesOfLatentAttentionComputeItsUpProjectionsAgain) {
+  NormalizedIntent intent = Intent("deepseek-v3", "gb300", 256, {.pp = 4, .vpp = 4, .ep = 64}, 4096);
+  const DecidedPlan plan = Plan(intent);
+  EXPECT_EQ(plan.config.Get(Knob::recompute_granularity).text(), "selective");
+  EXPECT_EQ(plan.config.Get(Knob::recompute_modules), Value(Value::List{"mla_up_proj"}));
+  const Decision* const decision = Find(plan, Knob::recompute_granularity);
+  ASSERT_NE(decision, nullptr);
+  EXPECT_TRUE(IsSettled(*decision));
+  EXPECT_TRUE(Cites(decision, "Kimi K2"));
+  const NormalizedIntent unpipelined = Intent("moonlight-16b-a3b", "h100", 8, {.ep = 8}, 256);
+  EXPECT_TRUE(Plan(unpipelined).config.Get(Knob::recompute_granularity).is_none());
+  NormalizedIntent adapters = intent;
+  Pin(adapters, Knob::peft_scheme, "lora");
+  EXPECT_TRUE(Plan(adapters).config.Get(Knob::recompute_granularity).is_none());
+  intent.stage = Stage::kBringUp;
+  EXPECT_TRUE(Plan(intent).config.Get(Knob::recompute_granularity).is_none());
+  intent.stage = Stage::kTune;
+  Pin(intent, Knob::recompute_granularity, Value());
+  EXPECT_TRUE(Plan(intent).config.Get(Knob::recompute_granularity).is_none());
+}
+
 TEST(CudaGraphs, ScopedForDroplessExpertsAndNotInBringUp) {
   NormalizedIntent intent = Intent("qwen3-30b-a3b", "gb200", 8, {.ep = 8, .mbs = 2}, 512);
   const DecidedPlan plan = Plan(intent);

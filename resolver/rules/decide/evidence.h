@@ -140,6 +140,9 @@ inline constexpr absl::string_view kRecomputeCosts =
     "skills/nemo-mbridge-perf-activation-recompute/card.yaml";
 inline constexpr absl::string_view kRecomputeRecipes =
     "Megatron-Bridge@067f987df perf_recipes: mla_up_proj+mlp (DeepSeek-V3), layernorm+moe_act (gpt-oss-120b)";
+inline constexpr absl::string_view kUpProjectionRecipes =
+    "Megatron-Bridge@067f987df perf_recipes: mla_up_proj in each of the 12 pipelines of Kimi K2 that say what they "
+    "recompute, and in most of DeepSeek-V3, whether they would fit without or not";
 inline constexpr absl::string_view kOptimizerOffloadCost =
     "E-055..E-061: Qwen3-30B-A3B, 16 H100: optimizer offload 25/50/75/100 % costs +88/+149/+220/+321 % step time "
     "(matched); "

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "resolver/catalog/memory_coefficients.h"
+#include "resolver/plan/stack.h"
 #include "resolver/rules/decide/evidence.h"
 
 namespace flightplan::decide {
@@ -214,6 +215,11 @@ StageBytes MemoryNeed(const Features& f, Recompute recompute, double imbalance) 
   if (imbalance > 0) c.imbalance = static_cast<float>(imbalance);
   int rank = 0;
   return MemoryModel(f.shape, c, f.device).Fullest(&rank);
+}
+
+bool UpProjectionIsHabit(const NormalizedIntent& intent, const Candidate& candidate) {
+  return intent.model.kv_lora_rank.has_value() && intent.model.is_moe() && !StackOf(intent.env).fork &&
+         intent.stage != Stage::kBringUp && !candidate.adapters.any();
 }
 
 double Reserved(const Features& features, const StageBytes& bytes) {

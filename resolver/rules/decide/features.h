@@ -93,6 +93,10 @@ bool AttentionGraphIsSmall(const Features& features);
 // Whether graphs of attention beside EP overlap were seen to spoil gradients (field.graphed-attention-ep-overlap).
 bool OverlapSpoilsAttentionGraph(Precision precision);
 
+// Whether pipelines of this model compute the up projections of latent attention again even where they fit without, as
+// published recipes do. What trains adapters alone keeps little to begin with.
+bool UpProjectionIsHabit(const NormalizedIntent& intent, const Candidate& candidate);
+
 // What the allocator reserves for it.
 double Reserved(const Features& features, const StageBytes& bytes);
 

@@ -164,6 +164,27 @@ void ChooseNone(Deliberation& d, double without) {
        .basis = Basis::kEstimate});
 }
 
+// Pipelines of latent attention with experts: their largest activations are what a few small products expand, so that
+// published recipes keep the room for what no forecast counts, such as experts that get more rows than others.
+void ChooseUpProjection(Deliberation& d) {
+  const double with = BytesWith(d.f, {.modules = kDropMlaUpProj});
+  d.Choose(K::recompute_granularity, Value("selective"),
+           {.rule_id = kRule,
+            .reason = absl::StrCat(d.f.memory_known ? "fits without; " : "",
+                                   "published pipelines of latent attention compute its up projections again ",
+                                   d.f.memory_known ? "all the same" : "", ", which leaves about ",
+                                   Gib(d.footprint_bytes - with), " more free"),
+            .basis = Basis::kRecipes,
+            .citations = {evidence::kUpProjectionRecipes, evidence::kRecomputeCosts},
+            .alternatives = {{Value(), "fits too, and saves the work of computing them again"}}});
+  d.Choose(K::recompute_modules, ModulesOf(kDropMlaUpProj),
+           {.rule_id = kRule,
+            .reason = "the up projections of latent attention expand into its largest activations",
+            .basis = Basis::kRecipes,
+            .citations = {evidence::kUpProjectionRecipes}});
+  d.footprint_bytes = with;
+}
+
 void ChooseFull(Deliberation& d, std::string reason) {
   absl::StrAppend(&reason, "; selective recompute is not enough");
   if (!d.Choose(K::recompute_granularity, Value("full"),
@@ -203,7 +224,10 @@ void DecideRecompute(Deliberation& d) {
     d.footprint_bytes = BytesWith(d.f, GivenRecompute(d));
     return;
   }
-  if (!d.recompute_needed) return ChooseNone(d, without);
+  if (!d.recompute_needed) {
+    const bool habit = d.f.pp > 1 && UpProjectionIsHabit(d.intent, d.f.candidate);
+    return habit && d.open(K::recompute_modules) ? ChooseUpProjection(d) : ChooseNone(d, without);
+  }
   if (OffloadInstead(d)) return;
   const Relief relief = FindRelief(d, without);
   d.footprint_bytes = relief.bytes;
