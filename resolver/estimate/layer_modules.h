@@ -55,6 +55,7 @@ struct LayerModules {
   Module attention;
   Load mla_up;          // the up projection of latent attention alone, forward; of others nothing
   Load norms;           // the layer's norms alone, forward
+  Load streams;         // what hyper-connections do to its residual streams, forward
   bool routed = false;  // experts, else a dense MLP or none
   Module mlp;           // dense, with its norm
   Module experts, shared;

@@ -61,6 +61,7 @@ void Assembler::AddSelective(const LayerModules& m, LayerTime* times) const {
   if (m.mla_up.kernels > 0) Again(kDropMlaUpProj, m.mla_up, times);
   Again(kDropOverlapAttention, m.attention.fwd, times);
   Again(kDropLayernorm, m.norms, times);
+  if (m.streams.kernels > 0) Again(kDropMhc, m.streams, times);
   if (m.routed) {
     AddExpertsAgain(m, times);
   } else if (m.mlp.fwd.kernels > 0) {

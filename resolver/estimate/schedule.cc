@@ -164,8 +164,9 @@ void Schedule::AddHidden(StepForecast* out) const {
 }
 
 PipelineTransfer Schedule::TransferOf(double microbatches) const {
-  return PipelineTransferOf(rates_, static_cast<double>(plan_.gpus), batch_.local * h_ * kBf16Bytes, microbatches,
-                            plan_.pp, std::max(1, plan_.vpp));
+  const double handed_on = batch_.local * h_ * work_.kinds[0].streams * kBf16Bytes;  // every residual stream
+  return PipelineTransferOf(rates_, static_cast<double>(plan_.gpus), handed_on, microbatches, plan_.pp,
+                            std::max(1, plan_.vpp));
 }
 
 // Between stages, which the pipeline's bubble belongs to.
@@ -304,10 +305,19 @@ double Schedule::OffloadUs(const RankContents& rank, const RankPace& pace) const
          kOffloadSlows * std::min(copy, microbatches_ * pace.alone);
 }
 
-bool Schedule::HasUnmeasuredAttention() const {
-  return std::any_of(work_.kinds.begin(), work_.kinds.begin() + work_.kind_count, [](const LayerWork& layer) {
-    return layer.attention.scan_state > 0 || layer.attention.unmeasured;
-  });
+// What the attention's own time may be off by.
+double Schedule::AttentionError() const {
+  constexpr double kScans = 0.25;  // timed forward alone
+  // Compressed and sparse attention: no kernel of theirs is published in the backward pass, which gathers and scatters
+  // keys and may take twice as long as a dense one.
+  constexpr double kSparse = 1;
+  double error = rates_.error.attention;
+  for (size_t i = 0; i < static_cast<size_t>(work_.kind_count); ++i) {
+    const AttentionWork& attention = work_.kinds[i].attention;
+    if (attention.scan_state > 0) error = std::max(error, kScans);
+    if (attention.unmeasured) error = std::max(error, kSparse);
+  }
+  return error;
 }
 
 // Every rate's error, as a sum: they need not cancel. How far the sum stands from what unseen model families show is
@@ -315,16 +325,14 @@ bool Schedule::HasUnmeasuredAttention() const {
 void Schedule::AddInterval(StepForecast* out) const {
   constexpr double kModelError = 0.03;
   constexpr double kHostError = 0.1;  // on top of the host's rate: from machine to machine
-  // Scans are timed forward alone, and compressed attention not at all; natural routing's skew is the router's.
-  constexpr double kUnmeasured = 0.25;
-  constexpr double kHalf = 0.5;  // of what such errors reach: hidden exchanges, compute beside skewed experts
+  constexpr double kSkew = 0.25;      // natural routing's is the router's
+  constexpr double kHalf = 0.5;       // of what such errors reach: hidden exchanges, compute beside skewed experts
   const StepParts& parts = out->parts;
   const RateErrors& e = rates_.error;
   const bool natural = plan_.imbalance > 1 && plan_.ep > 1;
-  const double attention = HasUnmeasuredAttention() ? std::max(kUnmeasured, e.attention) : e.attention;
-  const double skew = natural ? kUnmeasured * (parts.expert_exchange + kHalf * parts.compute()) : 0;
+  const double skew = natural ? kSkew * (parts.expert_exchange + kHalf * parts.compute()) : 0;
   const double error =
-      e.gemm[batch_.precision] * (parts.matmul + parts.recompute + parts.bubble) + attention * parts.attention +
+      e.gemm[batch_.precision] * (parts.matmul + parts.recompute + parts.bubble) + AttentionError() * parts.attention +
       e.memory * parts.memory_bound + e.exchange * (parts.expert_exchange + kHalf * out->hidden_exchange_us) +
       e.collective * (parts.communication() - parts.expert_exchange) + (e.host + kHostError) * parts.host +
       e.optimizer * parts.optimizer + skew + kModelError * out->us;

@@ -83,7 +83,7 @@ class Schedule {
   double OptimizerUs(const RankParameters& parameters) const;
   double OffloadedBytes(const RankContents& rank) const;
   double ModuleOffloadUs(const RankContents& rank, const RankPace& pace) const;
-  bool HasUnmeasuredAttention() const;
+  double AttentionError() const;
   void AddInterval(StepForecast* out) const;
 
   const ModelWork& work_;

@@ -10,6 +10,7 @@
 #include "resolver/catalog/catalog.h"
 #include "resolver/estimate/effect.h"
 #include "resolver/estimate/exchange.h"
+#include "resolver/estimate/layer_modules.h"
 
 namespace flightplan {
 namespace {
@@ -158,6 +159,32 @@ TEST(ForecastStep, OverlapHidesExchangeOverTheNetwork) {
   EXPECT_LT(on.us, off.us);
   EXPECT_GT(on.hidden_exchange_us, 0);
   EXPECT_LT(EffectOf(off, on).change, 0);
+}
+
+// Both of a layer's modules, 8,192 tokens, 4,096 values and 4 streams on GB200: 395 us (ai-dynamo/aiconfigurator).
+TEST(ForecastStep, HyperConnectionsMoveEveryResidualStream) {
+  Case c("deepseek-v4-flash", "gb200", 128);
+  c.plan.ep = 64;
+  c.plan.micro_batch_size = 2;
+  const double residual = 2 * 6 * 4096.0 * 8192 * c.rates.memory_us;
+  EXPECT_NEAR(ModulesOf(c.work.kinds[0], 0, c.work, c.plan, c.rates).streams.memory + residual, 395, 0.15 * 395);
+  const StepForecast kept = c.Forecast();
+  c.plan.recompute = RecomputeMode::kSelective;
+  c.plan.recompute_modules = kDropMhc;
+  EXPECT_GT(c.Forecast().us, 1.02 * kept.us);
+  for (LayerWork& layer : c.work.kinds) layer.streams = 1;
+  EXPECT_LT(c.Forecast().us, 0.97 * kept.us);
+}
+
+// Kernels that nobody has published may take twice as long.
+TEST(ForecastStep, SparseAttentionWidensTheInterval) {
+  Case c("deepseek-v4-flash", "gb200", 128);
+  c.plan.ep = 64;
+  const StepForecast sparse = c.Forecast();
+  for (LayerWork& layer : c.work.kinds) layer.attention.unmeasured = false;
+  const StepForecast dense = c.Forecast();
+  EXPECT_DOUBLE_EQ(sparse.us, dense.us);
+  EXPECT_GT(sparse.high_us / dense.high_us, 1 + 0.8 * sparse.parts.attention / sparse.us);
 }
 
 TEST(ForecastStep, RecomputeCostsTime) {

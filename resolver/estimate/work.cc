@@ -197,6 +197,7 @@ ModelWork WorkOf(const ModelShape& shape) {
     layer.attention = AttentionOf(shape, kind);
     layer.mlp = MlpOf(shape, kind);
     layer.norms = shape.norms;
+    layer.streams = std::max(1.0, D(shape.residual_streams));
     layer.split = D(kind.parameters.split);
     layer.replicated = D(kind.parameters.replicated);
     layer.expert = D(kind.parameters.expert);

@@ -47,6 +47,7 @@ struct LayerWork {
   AttentionWork attention;
   MlpWork mlp;
   double norms = 2;
+  double streams = 1;  // residual streams: more than one with hyper-connections
   // Parameters by how a layout splits them (PartParameters).
   double split = 0, replicated = 0, expert = 0;
   AdapterSites adapters;  // where some may stand
