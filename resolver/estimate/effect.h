@@ -21,4 +21,8 @@ struct WallTimes {
 StepEffect EffectOf(const WallTimes& from, const WallTimes& to);
 StepEffect EffectOf(const StepForecast& from, const StepForecast& to);
 
+// The change of the step above which no change of its parts is certain: the lower end of what `errors` half-widths of
+// its interval leave is not below zero. Negative.
+double LeastCertain(double errors);
+
 }  // namespace flightplan

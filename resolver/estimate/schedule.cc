@@ -367,7 +367,7 @@ bool Schedule::Run(StepForecast* out) {
   return out->is_finite();
 }
 
-double Schedule::UsBelow(double limit_us) {
+double Schedule::UsBelow(double limit_us, StepForecast* out) {
   constexpr double kNever = std::numeric_limits<double>::infinity();
   constexpr double kRounding = 1 + 1e-9;  // sums in another order
   if (!Known()) return kNever;
@@ -376,10 +376,9 @@ double Schedule::UsBelow(double limit_us) {
   TimeMicrobatch();
   // What a microbatch waits for, and the bubble, without what comes once a step.
   if ((SteadyUs() + bubble_us_) * k_.stack_overhead + k_.step_fixed_us >= limit_us * kRounding) return kNever;
-  StepForecast forecast;
-  AddParts(slowest, &forecast);
-  if (!(forecast.us < limit_us)) return kNever;
-  return forecast.us;
+  *out = StepForecast();
+  AddParts(slowest, out);
+  return out->us < limit_us ? out->us : kNever;
 }
 
 }  // namespace flightplan

@@ -48,7 +48,7 @@ class Schedule {
         h_(work.hidden) {}
 
   bool Run(StepForecast* out);
-  double UsBelow(double limit_us);
+  double UsBelow(double limit_us, StepForecast* out);
 
   // Pieces of it (estimate/step_detail.h).
   double microbatches() const { return microbatches_; }

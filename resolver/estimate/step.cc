@@ -24,8 +24,8 @@ bool ForecastStep(const ModelWork& work, const Candidate& plan, const GpuRates& 
 }
 
 double StepUsBelow(double limit_us, const ModelWork& work, const Candidate& plan, const GpuRates& rates,
-                   const LayerTimes& layers) {
-  return Schedule(work, plan, rates, layers).UsBelow(limit_us);
+                   const LayerTimes& layers, StepForecast* out) {
+  return Schedule(work, plan, rates, layers).UsBelow(limit_us, out);
 }
 
 PipelineTransfer PipelineTransferOf(const GpuRates& rates, double gpus, double stage_bytes, double microbatches,

@@ -54,9 +54,10 @@ bool ForecastStep(const ModelWork& work, const Candidate& plan, const GpuRates& 
 bool ForecastStep(const ModelWork& work, const Candidate& plan, const GpuRates& rates, const LayerTimes& layers,
                   StepForecast* out);
 
-// Microseconds of the step alone; infinite where they are `limit_us` or more, and where there is no forecast.
+// Microseconds of the step alone; infinite where they are `limit_us` or more, and where there is no forecast. Else
+// `out` has them with their parts, without the interval and the FLOPs.
 double StepUsBelow(double limit_us, const ModelWork& work, const Candidate& plan, const GpuRates& rates,
-                   const LayerTimes& layers);
+                   const LayerTimes& layers, StepForecast* out);
 
 // Microseconds of a step that go to transfers between stages of which `stage_bytes` leave for every microbatch. It
 // depends on sizes alone, not on how a layout is executed.

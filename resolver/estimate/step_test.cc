@@ -82,8 +82,11 @@ TEST(LayerTimer, TimesWhatIsComputedAgainAsIfItWereTimedAlone) {
       ASSERT_TRUE(ForecastStep(c.work, c.plan, c.rates, times, &timed));
       ASSERT_EQ(timed.us, whole.us) << modules;
       ASSERT_EQ(timed.high_us, whole.high_us) << modules;
-      ASSERT_EQ(StepUsBelow(whole.us * 1.001, c.work, c.plan, c.rates, times), whole.us) << modules;
-      ASSERT_EQ(StepUsBelow(whole.us, c.work, c.plan, c.rates, times), HUGE_VAL) << modules;
+      StepForecast below;
+      ASSERT_EQ(StepUsBelow(whole.us * 1.001, c.work, c.plan, c.rates, times, &below), whole.us) << modules;
+      ASSERT_EQ(below.us, whole.us) << modules;
+      ASSERT_EQ(below.parts.host, whole.parts.host) << modules;
+      ASSERT_EQ(StepUsBelow(whole.us, c.work, c.plan, c.rates, times, &below), HUGE_VAL) << modules;
     }
   }
 }
@@ -274,6 +277,34 @@ TEST(EffectOf, AnIdenticalStepNeedsAnAb) {
   const StepEffect effect = EffectOf(forecast, forecast);
   EXPECT_EQ(effect.change, 0);
   EXPECT_TRUE(effect.needs_ab());
+}
+
+// Whatever part a step gains in: nothing above it is certain, and what the least uncertain part gains below it is.
+TEST(EffectOf, NothingIsCertainAboveTheLeast) {
+  const WallTimes from = {100, 50, 20, 10, 15, 5};
+  const auto certain = [&](const WallTimes& to, double errors) {
+    const StepEffect effect = EffectOf(from, to);
+    return effect.change + errors * (effect.high - effect.change) < 0;
+  };
+  for (const double errors : {0.5, 1.0, 1.5, 2.0}) {
+    const double least = LeastCertain(errors);
+    ASSERT_LT(least, 0);
+    for (double WallTimes::*part : {&WallTimes::compute, &WallTimes::communication, &WallTimes::host,
+                                    &WallTimes::bubble, &WallTimes::optimizer}) {
+      for (const double beside : {-2.0, 0.0, 2.0}) {  // lost or gained elsewhere
+        WallTimes to = from;
+        const double change = 100 * (least + 1e-6);
+        to.us += change;
+        to.*part += change - beside;
+        to.communication += beside;
+        EXPECT_FALSE(certain(to, errors)) << errors;
+      }
+    }
+    WallTimes to = from;
+    to.us += 100 * (least - 1e-6);
+    to.bubble += 100 * (least - 1e-6);
+    EXPECT_TRUE(certain(to, errors)) << errors;
+  }
 }
 
 // Balanced routing of eight experts out of 256: nearly every one of eight groups is met less than eight times.

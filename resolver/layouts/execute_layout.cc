@@ -43,6 +43,9 @@ constexpr double kErrorsOfAnAb = 2;
 // less.
 constexpr double kMarginOfACandidate = 4.0 / 3;
 
+// By how much, of the step, two ways to work out one forecast may differ.
+constexpr double kRounding = 1e-9;
+
 // What a joint search looks at; it points into itself.
 struct ExecutionSearch {
   Candidate base;
@@ -122,10 +125,11 @@ void Keep(const ResolvedPlan& plan, bool (*keeps)(const ResolvedPlan&, Knob), Ex
   if (keeps(plan, K::cuda_graph_impl)) space->graphs = {search->own_graphs};
 }
 
-// Faster by more than `errors` half-widths of the difference, and than `worth` of the step.
-bool Gains(const StepForecast& plan, const StepForecast& other, double errors, double worth = kAsFast) {
+// Faster by more than `errors` half-widths of the difference, and than `worth` of the step; or nearly so.
+bool Gains(const StepForecast& plan, const StepForecast& other, double errors, double worth = kAsFast,
+           double nearly = 0) {
   const StepEffect effect = EffectOf(plan, other);
-  return effect.change < -worth && effect.change + errors * (effect.high - effect.change) < 0;
+  return effect.change < nearly - worth && effect.change + errors * (effect.high - effect.change) < nearly;
 }
 
 // Fits where the plan does not, or gains.
@@ -134,8 +138,21 @@ bool Better(const ResolvedPlan& plan, const ResolvedPlan& other, double room, do
   return !Launchable(plan) || Gains(plan.step->step, other.step->step, errors, worth);
 }
 
-double LimitUs(const ResolvedPlan& plan, double worth = kAsFast) {
-  return Launchable(plan) ? plan.step->step.us * (1 - worth) : std::numeric_limits<double>::max();
+// Above what no candidate is of use. `worth` and `errors`: as Gains takes them.
+double LimitUs(const ResolvedPlan& plan, double worth = kAsFast, double errors = 0) {
+  if (!Launchable(plan)) return std::numeric_limits<double>::max();
+  return plan.step->step.us * (1 + std::min(-worth, LeastCertain(errors) + kRounding));
+}
+
+// Candidates that may gain so much. A combination of exchange and graphs without one would be refused and left out of
+// the next try; where each is left out by itself, and there are as many tries, the search may do so at once.
+OfUse Gaining(const ResolvedPlan& plan, double errors, const ExecutionSpace& space) {
+  const auto is_none = [](const Graphs& graphs) { return graphs.impl == GraphImpl::kNone; };
+  const bool one_by_one = space.graphs.size() == 1 || std::none_of(space.graphs.begin(), space.graphs.end(), is_none);
+  if (errors == 0 || !Launchable(plan) || !one_by_one || space.exchanges.size() * space.graphs.size() > kMostTried) {
+    return nullptr;
+  }
+  return [&plan, errors](const StepForecast& step) { return Gains(plan.step->step, step, errors, kAsFast, kRounding); };
 }
 
 // With the plan's own recompute where that is as fast: what need not change stays.
@@ -156,12 +173,14 @@ Candidate LeastChanged(const ResolvedPlan& plan, const ExecutionSearch& search, 
 // The best that the search's space holds, where it is better than the plan by so many errors; whether there was one.
 absl::StatusOr<bool> TakeBest(const NormalizedIntent& intent, const EvidenceSnapshot& evidence, double errors,
                               ExecutionSearch* search, ResolvedPlan* plan) {
+  const double of_candidate = errors / kMarginOfACandidate;
+  const OfUse of_use = Gaining(*plan, of_candidate, search->question.execution);
   for (int tries = 0; tries < kMostTried; ++tries) {
-    const std::optional<FoundPlan> found =
-        SearchExecutions(search->question, search->sizes, plan->step->stages, LimitUs(*plan));
+    const std::optional<FoundPlan> found = SearchExecutions(search->question, search->sizes, plan->step->stages,
+                                                            LimitUs(*plan, kAsFast, of_candidate), of_use);
     if (!found.has_value()) break;
     // What the forecast of the candidate itself is far from is not made a whole answer of.
-    if (errors == 0 || !Launchable(*plan) || Gains(plan->step->step, found->step, errors / kMarginOfACandidate)) {
+    if (errors == 0 || !Launchable(*plan) || Gains(plan->step->step, found->step, of_candidate)) {
       const GivenKnobs given = ExecutionKnobs(LeastChanged(*plan, *search, *found), plan->decided.config, plan->intent);
       NormalizedIntent asked = intent;
       GiveKnobs(given, &asked);

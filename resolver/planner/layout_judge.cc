@@ -6,9 +6,10 @@
 
 namespace flightplan {
 
-LayoutJudge::LayoutJudge(const SearchQuestion& question, bool counts)
+LayoutJudge::LayoutJudge(const SearchQuestion& question, bool counts, OfUse of_use)
     : q_(question),
       counts_(counts),
+      of_use_(std::move(of_use)),
       executions_(static_cast<int64_t>(question.execution.size())),
       sets_(static_cast<int64_t>(question.execution.recomputes.size() * question.execution.optimizer_offloads.size())),
       plain_is_open_(question.execution.recomputes.front().mode == RecomputeMode::kNone &&
@@ -37,7 +38,7 @@ FoundPlan LayoutJudge::Found(const Layout& layout, const Candidate& c) const {
 
 // Above any time where the bound alone says that it is `limit` or more.
 double LayoutJudge::TimeOf(const Layout& layout, const Candidate& c, double limit, size_t recompute,
-                           Combination* combination) const {
+                           Combination* combination, StepForecast* step) const {
   std::unique_ptr<const TimedLayers>& timed = combination->times[recompute];
   if (timed == nullptr) {
     if (combination->timer == nullptr) combination->timer = std::make_unique<LayerTimer>(*q_.work, c, q_.rates);
@@ -46,7 +47,7 @@ double LayoutJudge::TimeOf(const Layout& layout, const Candidate& c, double limi
   // Where nothing overlaps the exchanges, what fills and drains the pipeline takes no less than the steady part does.
   const double all_us = c.ep_overlap ? 0 : Dot(layout.split->all, timed->pairs);
   if (bounds_.TimeUs(layout.sizes, SlowestUs(*layout.split, timed->pairs), all_us) >= limit) return kNever;
-  return StepUsBelow(limit, *q_.work, c, q_.rates, timed->times);
+  return StepUsBelow(limit, *q_.work, c, q_.rates, timed->times, step);
 }
 
 // Every rank for itself: the first that does not ends the question.
@@ -63,18 +64,25 @@ Band LayoutJudge::MemoryOf(const Candidate& c) const {
   return forecast.fullest.total;
 }
 
+bool LayoutJudge::PlainIsOfUse(const Layout& layout, const Candidate& c, double best, Combination* combination) const {
+  StepForecast step;
+  return of_use_ == nullptr ||
+         (TimeOf(layout, c, best, q_.execution.recomputes.size(), combination, &step) < best && of_use_(step));
+}
+
 // The combinations without recompute and offload, fastest first.
 std::vector<std::pair<double, Combination*>> LayoutJudge::Plain(const Layout& layout, double best, Candidate* c,
                                                                 std::vector<Combination>* combinations,
                                                                 Judgement* out) const {
   std::vector<std::pair<double, Combination*>> plain;
+  StepForecast step;
   for (Combination& combination : *combinations) {
     if (!Possible(q_, layout.sizes, combination)) {
       out->incompatible += sets_;
       continue;
     }
     Use(q_, combination, c);
-    plain.emplace_back(TimeOf(layout, *c, best, q_.execution.recomputes.size(), &combination), &combination);
+    plain.emplace_back(TimeOf(layout, *c, best, q_.execution.recomputes.size(), &combination, &step), &combination);
   }
   std::stable_sort(plain.begin(), plain.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   return plain;
@@ -94,13 +102,21 @@ std::vector<LayoutJudge::OpenFamily> LayoutJudge::OpenFamilies(const Layout& lay
   return open;
 }
 
-// Adds the family's sets that take less than `best` and may fit.
-void LayoutJudge::AddFaster(const Layout& layout, double best, Candidate* c, Combination* combination, OpenFamily* open,
+bool LayoutJudge::Forbidden(const Layout& layout, OpenFamily* open) const {
+  if (!open->forbidden.has_value()) {
+    open->forbidden = bounds_.CannotFit(layout.sizes, *layout.split->stages, *open->family);
+  }
+  return *open->forbidden;
+}
+
+// Adds the family's sets that take less than `best`; whether one of them is of use.
+bool LayoutJudge::AddFaster(const Layout& layout, double best, Candidate* c, Combination* combination, OpenFamily* open,
                             std::vector<TimedSet>* faster, Judgement* out) const {
   const Family& family = *open->family;
-  const size_t before = faster->size();
   const int32_t given_layers = c->offload_layers;
   std::vector<Recompute> slow;
+  StepForecast step;
+  bool of_use = false;
   UseOffload(q_.execution, family.offload, c);
   for (size_t r : family.sets) {
     const Recompute& recompute = q_.execution.recomputes[r];
@@ -111,17 +127,16 @@ void LayoutJudge::AddFaster(const Layout& layout, double best, Candidate* c, Com
     if (AddsToAny(slow, recompute)) continue;
     Use(recompute, given_layers, c);
     ++out->judged;
-    const double us = TimeOf(layout, *c, best, r, combination);
+    const double us = TimeOf(layout, *c, best, r, combination, &step);
     if (us < best) {
-      faster->emplace_back(us, r, family.offload);
+      faster->push_back({us, r, open});
+      of_use = of_use || IsOfUse(step);
     } else if (!counts_ && q_.rates.k.corun_communication >= 1) {
       slow.push_back(recompute);
     }
   }
   c->offload_layers = given_layers;
-  if (faster->size() == before) return;
-  if (!open->forbidden.has_value()) open->forbidden = bounds_.CannotFit(layout.sizes, *layout.split->stages, family);
-  if (*open->forbidden) faster->resize(before);
+  return of_use;
 }
 
 void LayoutJudge::JudgeTime(const Layout& layout, double threshold, std::vector<Combination>* combinations,
@@ -153,6 +168,7 @@ void LayoutJudge::JudgeTime(const Layout& layout, double threshold, std::vector<
     if (plain_is_open_ && Compatible(layout.sizes, q_.execution.recomputes.front())) {
       Use(q_.execution.recomputes.front(), given_layers, &c);
       if (Fits(c)) {
+        if (!PlainIsOfUse(layout, c, best, combination)) continue;
         ++out->judged;
         out->time_bound += left - 1;
         best = plain_us;
@@ -162,13 +178,16 @@ void LayoutJudge::JudgeTime(const Layout& layout, double threshold, std::vector<
     }
     by_time.clear();
     c.offload_layers = given_layers;
-    for (OpenFamily& open : families) AddFaster(layout, best, &c, combination, &open, &by_time, out);
+    bool of_use = false;
+    for (OpenFamily& open : families) of_use |= AddFaster(layout, best, &c, combination, &open, &by_time, out);
+    if (!of_use) continue;
     std::sort(by_time.begin(), by_time.end());
-    for (const auto& [us, r, offload] : by_time) {
-      Use(q_.execution.recomputes[r], given_layers, &c);
-      UseOffload(q_.execution, offload, &c);
+    for (const TimedSet& timed : by_time) {
+      if (Forbidden(layout, timed.family)) continue;
+      Use(q_.execution.recomputes[timed.set], given_layers, &c);
+      UseOffload(q_.execution, timed.family->family->offload, &c);
       if (!Fits(c)) continue;
-      best = us;
+      best = timed.us;
       winner = c;
       break;
     }

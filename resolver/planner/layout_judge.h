@@ -30,8 +30,8 @@ struct Judgement {
 class LayoutJudge {
  public:
   // The question must outlive this. `counts`: what was judged and what was not is told with the result, and the memory
-  // of what was found.
-  LayoutJudge(const SearchQuestion& question, bool counts);
+  // of what was found. `of_use`: as SearchExecutions takes it.
+  LayoutJudge(const SearchQuestion& question, bool counts, OfUse of_use = nullptr);
 
   const Bounds& bounds() const { return bounds_; }
   bool ByTime() const { return q_.objective == SearchObjective::kStepTime; }
@@ -48,29 +48,41 @@ class LayoutJudge {
   void JudgeTime(const Layout& layout, double threshold, std::vector<Combination>* combinations, Judgement* out) const;
 
  private:
-  using TimedSet = std::tuple<double, size_t, float>;  // time, index of the recompute set, offload
   struct OpenFamily {
     const Family* family;
     std::optional<bool> forbidden;  // by memory; not known yet
   };
+  // A recompute set of a family.
+  struct TimedSet {
+    double us;
+    size_t set;
+    OpenFamily* family;
+    bool operator<(const TimedSet& other) const {
+      return std::tie(us, set, family->family->offload) < std::tie(other.us, other.set, other.family->family->offload);
+    }
+  };
 
   FoundPlan Found(const Layout& layout, const Candidate& c) const;
-  double TimeOf(const Layout& layout, const Candidate& c, double limit, size_t recompute,
-                Combination* combination) const;
+  double TimeOf(const Layout& layout, const Candidate& c, double limit, size_t recompute, Combination* combination,
+                StepForecast* step) const;
+  bool IsOfUse(const StepForecast& step) const { return of_use_ == nullptr || of_use_(step); }
   Band MemoryOf(const Candidate& c) const;
   bool Fits(double bytes) const { return q_.memory.capacity <= 0 || bytes <= q_.room * q_.memory.capacity; }
   bool Fits(const Candidate& c) const;
   std::vector<std::pair<double, Combination*>> Plain(const Layout& layout, double best, Candidate* c,
                                                      std::vector<Combination>* combinations, Judgement* out) const;
+  bool PlainIsOfUse(const Layout& layout, const Candidate& c, double best, Combination* combination) const;
   std::vector<OpenFamily> OpenFamilies(const Layout& layout) const;
-  void AddFaster(const Layout& layout, double best, Candidate* c, Combination* combination, OpenFamily* open,
+  bool AddFaster(const Layout& layout, double best, Candidate* c, Combination* combination, OpenFamily* open,
                  std::vector<TimedSet>* faster, Judgement* out) const;
+  bool Forbidden(const Layout& layout, OpenFamily* open) const;
   void JudgeMemory(const Layout& layout, double threshold, const std::vector<Combination>& combinations,
                    Judgement* out) const;
   double ThresholdAmongAlike(const LayoutSizes& sizes, const std::vector<FoundPlan>& best) const;
 
   const SearchQuestion& q_;
   const bool counts_;
+  const OfUse of_use_;
   const int64_t executions_, sets_;
   const bool plain_is_open_;  // no recompute and no offload are among the executions
   const std::vector<Family> families_;

@@ -240,11 +240,11 @@ void RunInOrder(size_t count, const std::function<void(size_t begin, size_t end)
 SearchResult Search(const SearchQuestion& question) { return Searcher(question).Run(); }
 
 std::optional<FoundPlan> SearchExecutions(const SearchQuestion& question, const LayoutSizes& sizes,
-                                          const StageLayout& stages, double limit_us) {
+                                          const StageLayout& stages, double limit_us, const OfUse& of_use) {
   const Split split = SplitOf(*question.work, stages);
   std::vector<Combination> combinations = CombinationsOf(question.execution);
   Judgement out;
-  LayoutJudge(question, /*counts=*/false)
+  LayoutJudge(question, /*counts=*/false, of_use)
       .JudgeTime({sizes, 0, &split, 1, 0}, std::nextafter(limit_us, 0.0), &combinations, &out);
   if (out.found.empty()) return std::nullopt;
   return out.found.front();

@@ -95,9 +95,14 @@ struct SearchResult {
 
 SearchResult Search(const SearchQuestion& question);
 
+// Whether the caller has a use for an execution of this forecast, which has no interval.
+using OfUse = std::function<bool(const StepForecast&)>;
+
 // The fastest way to execute one layout that fits and takes less than `limit_us`; nothing where there is none.
 // `stages` must outlive the result. Reads neither the question's wish nor its stages; says nothing of the memory.
+// `of_use`: leaves out an exchange and graphs of which no execution below the limit is of use, or not the fastest where
+// that fits; this saves asking what fits. What is found of the others need not be of use itself. Null: all are.
 std::optional<FoundPlan> SearchExecutions(const SearchQuestion& question, const LayoutSizes& sizes,
-                                          const StageLayout& stages, double limit_us);
+                                          const StageLayout& stages, double limit_us, const OfUse& of_use = nullptr);
 
 }  // namespace flightplan

@@ -278,6 +278,31 @@ TEST(Search, LeavesTheRoomThatIsAskedFor) {
   EXPECT_GE(strict.plans.front().step.us, tight);
 }
 
+// Graphs take the host's time: what is said of that tells those with and without them apart.
+TEST(SearchExecutions, LeavesOutWhatIsOfNoUse) {
+  Setting s("qwen3-30b-a3b", "h100-sxm", 16, 256, 60);
+  s.question.execution.exchanges.resize(1);
+  const LayoutSizes sizes{1, 2, 2, 1, 8, 1, 1};
+  const StageLayout& stages = *s.question.stages(2, 2).front();
+  const auto find = [&](const SearchQuestion& question, const OfUse& of_use) {
+    return SearchExecutions(question, sizes, stages, std::numeric_limits<double>::max(), of_use);
+  };
+  const auto only = [&](size_t graphs) {
+    SearchQuestion question = s.question;
+    question.execution.graphs = {s.question.execution.graphs[graphs]};
+    return *find(question, nullptr);
+  };
+  const FoundPlan without = only(0), with = only(1);
+  ASSERT_LT(with.step.us, without.step.us);
+  const double between = (with.step.parts.host + without.step.parts.host) / 2;
+  const auto found_us = [&](const OfUse& of_use) { return find(s.question, of_use)->step.us; };
+  EXPECT_EQ(found_us(nullptr), with.step.us);
+  EXPECT_EQ(found_us([](const StepForecast&) { return true; }), with.step.us);
+  EXPECT_EQ(found_us([&](const StepForecast& step) { return step.parts.host > between; }), without.step.us);
+  EXPECT_EQ(found_us([&](const StepForecast& step) { return step.parts.host < between; }), with.step.us);
+  EXPECT_FALSE(find(s.question, [](const StepForecast&) { return false; }).has_value());
+}
+
 TEST(LegalLayouts, GiveTheEmbeddingAndTheLossStagesOfTheirOwn) {
   const Catalog catalog = *Catalog::Builtin();
   const ModelShape shape = *MakeShape(**catalog.FindModel("llama-3.1-405b"));  // 126 layers
