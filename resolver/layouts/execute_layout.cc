@@ -206,20 +206,27 @@ void KeepOthers(const Candidate& base, Knob knob, ExecutionSpace* space) {
 }
 
 // One round over the plan's own dispatcher: first what no evidence speaks of, then what evidence left to an A/B, each
-// decision by itself, so that none changes by what another one gains. What it settles stays.
+// decision by itself, so that none changes by what another one gains. What it settles stays. `weighed`: knobs of which
+// another value is known not to be better than the plan as it is.
 absl::StatusOr<bool> WeighOnce(const NormalizedIntent& intent, const EvidenceSnapshot& evidence, double room,
-                               ExecutionSearch* weighing, ResolvedPlan* plan) {
+                               std::vector<Knob>* weighed, ExecutionSearch* weighing, ResolvedPlan* plan) {
   ExecutionSearch& search = *weighing;
   Prepare(*plan, room, &search);
   Keep(*plan, Settled, &search);
   Keep(*plan, NeedsAb, &search);
   FLIGHTPLAN_ASSIGN_OR_RETURN(bool taken, TakeBest(intent, evidence, 0, &search, plan));
+  if (taken) weighed->clear();
   for (const Knob knob : {K::overlap_moe_expert_parallel_comm, K::cuda_graph_impl}) {
-    if (!NeedsAb(*plan, knob)) continue;
+    if (!NeedsAb(*plan, knob) || std::find(weighed->begin(), weighed->end(), knob) != weighed->end()) continue;
     Prepare(*plan, room, &search);
     KeepOthers(search.base, knob, &search.question.execution);
     if (search.question.execution.size() == 0) continue;
     FLIGHTPLAN_ASSIGN_OR_RETURN(const bool clearly, TakeBest(intent, evidence, kErrorsOfAnAb, &search, plan));
+    if (clearly) {
+      weighed->clear();
+    } else {
+      weighed->push_back(knob);
+    }
     taken = taken || clearly;
   }
   return taken;
@@ -229,8 +236,9 @@ absl::StatusOr<bool> WeighOnce(const NormalizedIntent& intent, const EvidenceSna
 // Leaves `search` as Prepare makes it of the plan.
 absl::Status WeighExecutions(const NormalizedIntent& intent, const EvidenceSnapshot& evidence, double room,
                              ExecutionSearch* search, ResolvedPlan* plan) {
+  std::vector<Knob> weighed;
   for (int round = 0; round < kMostRounds; ++round) {
-    FLIGHTPLAN_ASSIGN_OR_RETURN(const bool changed, WeighOnce(intent, evidence, room, search, plan));
+    FLIGHTPLAN_ASSIGN_OR_RETURN(const bool changed, WeighOnce(intent, evidence, room, &weighed, search, plan));
     if (changed) continue;
     search->question.execution = search->all;
     return absl::OkStatus();
