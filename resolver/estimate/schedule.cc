@@ -100,16 +100,20 @@ double Schedule::SteadyWait() const {
   if (plan_.stages->steady == nullptr) own = SteadyPassesOf(*plan_.stages);
   const SteadyPasses& steady = plan_.stages->steady != nullptr ? *plan_.stages->steady : own;
   if (steady.slots.empty()) return 0;
-  absl::InlinedVector<double, 8> chunk_us;
-  for (const RankContents& chunk : steady.chunks) chunk_us.push_back(PaceOf(chunk).us());
   const double forward = pace_.alone_fwd / (pace_.alone_fwd + pace_.alone_bwd);
+  absl::InlinedVector<double, 16> forward_us, backward_us;
+  for (const RankContents& chunk : steady.chunks) {
+    const double us = PaceOf(chunk).us();
+    forward_us.push_back(forward * us);
+    backward_us.push_back((1 - forward) * us);
+  }
   double slots = 0;
   size_t i = 0;
   for (const SteadyPasses::Slot& slot : steady.slots) {
     double longest = 0;
     for (; i < slot.end; ++i) {
       const PassPair& pair = steady.pairs[i];
-      longest = std::max(longest, forward * chunk_us[pair.forward] + (1 - forward) * chunk_us[pair.backward]);
+      longest = std::max(longest, forward_us[pair.forward] + backward_us[pair.backward]);
     }
     slots += slot.share * longest;
   }

@@ -216,14 +216,18 @@ absl::StatusOr<bool> WeighOnce(const NormalizedIntent& intent, const EvidenceSna
   Keep(*plan, NeedsAb, &search);
   FLIGHTPLAN_ASSIGN_OR_RETURN(bool taken, TakeBest(intent, evidence, 0, &search, plan));
   if (taken) weighed->clear();
+  bool prepared = !taken;  // of the plan as it is
   for (const Knob knob : {K::overlap_moe_expert_parallel_comm, K::cuda_graph_impl}) {
     if (!NeedsAb(*plan, knob) || std::find(weighed->begin(), weighed->end(), knob) != weighed->end()) continue;
-    Prepare(*plan, room, &search);
+    if (!prepared) Prepare(*plan, room, &search);
+    prepared = true;
+    search.question.execution = search.all;
     KeepOthers(search.base, knob, &search.question.execution);
     if (search.question.execution.size() == 0) continue;
     FLIGHTPLAN_ASSIGN_OR_RETURN(const bool clearly, TakeBest(intent, evidence, kErrorsOfAnAb, &search, plan));
     if (clearly) {
       weighed->clear();
+      prepared = false;
     } else {
       weighed->push_back(knob);
     }

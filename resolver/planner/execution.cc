@@ -43,7 +43,7 @@ std::vector<Combination> CombinationsOf(const ExecutionSpace& execution) {
   combinations.reserve(execution.exchanges.size() * execution.graphs.size());
   for (const Exchange& exchange : execution.exchanges) {
     for (const Graphs& graphs : execution.graphs) {
-      combinations.push_back({&exchange, &graphs, {}, {}});
+      combinations.push_back({&exchange, &graphs, {}, {}, {}});
       combinations.back().times.resize(execution.recomputes.size() + 1);  // and one without any
     }
   }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "resolver/estimate/layer_time.h"
@@ -14,7 +15,7 @@ namespace flightplan {
 inline constexpr float kNoOffload = 0;
 
 struct TimedLayers {
-  explicit TimedLayers(LayerTimes timed) : times(std::move(timed)) {
+  TimedLayers(const LayerTimer& timer, const Candidate& c) : times(timer.Time(c)) {
     for (size_t k = 0; k < times.kinds.size(); ++k) pairs[k] = times.kinds[k].pair;
     pairs.back() = times.head.pair;
   }
@@ -30,6 +31,7 @@ struct Combination {
   // most never are, and each is large.
   std::unique_ptr<const LayerTimer> timer;
   std::vector<std::unique_ptr<const TimedLayers>> times;
+  std::optional<TimedLayers> passing;  // instead, where each set is timed once
 };
 
 // Recompute sets with one offload that keep at least as much as the one that recomputes most of them.

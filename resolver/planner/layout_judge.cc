@@ -36,18 +36,26 @@ FoundPlan LayoutJudge::Found(const Layout& layout, const Candidate& c) const {
   return plan;
 }
 
+// Of one layout the times are asked for again only where there are several offloads: else they pass through one place,
+// which stays in the cache.
+const TimedLayers& LayoutJudge::TimedOf(const Candidate& c, size_t recompute, Combination* combination) const {
+  std::unique_ptr<const TimedLayers>& timed = combination->times[recompute];
+  if (timed != nullptr) return *timed;
+  if (combination->timer == nullptr) combination->timer = std::make_unique<LayerTimer>(*q_.work, c, q_.rates);
+  const bool once = !counts_ && q_.execution.optimizer_offloads.size() == 1;
+  if (once) return combination->passing.emplace(*combination->timer, c);
+  timed = std::make_unique<const TimedLayers>(*combination->timer, c);
+  return *timed;
+}
+
 // Above any time where the bound alone says that it is `limit` or more.
 double LayoutJudge::TimeOf(const Layout& layout, const Candidate& c, double limit, size_t recompute,
                            Combination* combination, StepForecast* step) const {
-  std::unique_ptr<const TimedLayers>& timed = combination->times[recompute];
-  if (timed == nullptr) {
-    if (combination->timer == nullptr) combination->timer = std::make_unique<LayerTimer>(*q_.work, c, q_.rates);
-    timed = std::make_unique<const TimedLayers>(combination->timer->Time(c));
-  }
+  const TimedLayers& timed = TimedOf(c, recompute, combination);
   // Where nothing overlaps the exchanges, what fills and drains the pipeline takes no less than the steady part does.
-  const double all_us = c.ep_overlap ? 0 : Dot(layout.split->all, timed->pairs);
-  if (bounds_.TimeUs(layout.sizes, SlowestUs(*layout.split, timed->pairs), all_us) >= limit) return kNever;
-  return StepUsBelow(limit, *q_.work, c, q_.rates, timed->times, step);
+  const double all_us = c.ep_overlap ? 0 : Dot(layout.split->all, timed.pairs);
+  if (bounds_.TimeUs(layout.sizes, SlowestUs(*layout.split, timed.pairs), all_us) >= limit) return kNever;
+  return StepUsBelow(limit, *q_.work, c, q_.rates, timed.times, step);
 }
 
 // Every rank for itself: the first that does not ends the question.
@@ -157,6 +165,7 @@ void LayoutJudge::JudgeTime(const Layout& layout, double threshold, std::vector<
 
   std::optional<Candidate> winner;
   std::vector<TimedSet> by_time;
+  by_time.reserve(static_cast<size_t>(sets_));
   for (size_t i = 0; i < plain.size(); ++i) {
     const auto& [plain_us, combination] = plain[i];
     if (!(plain_us < best)) {  // and so are all that follow

@@ -63,6 +63,7 @@ class LayoutJudge {
   };
 
   FoundPlan Found(const Layout& layout, const Candidate& c) const;
+  const TimedLayers& TimedOf(const Candidate& c, size_t recompute, Combination* combination) const;
   double TimeOf(const Layout& layout, const Candidate& c, double limit, size_t recompute, Combination* combination,
                 StepForecast* step) const;
   bool IsOfUse(const StepForecast& step) const { return of_use_ == nullptr || of_use_(step); }

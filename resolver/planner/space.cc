@@ -125,7 +125,9 @@ std::vector<Recompute> RecomputeSets(const ModelShape& shape) {
   if (moe) modules.push_back(kDropMoeAct);
   if (shape.shared_ffn > 0) modules.push_back(kDropSharedExperts);
   if (moe) modules.push_back(kDropMoe);
-  std::vector<Recompute> sets = {{}};
+  std::vector<Recompute> sets;
+  sets.reserve((size_t{1} << modules.size()) + 1);
+  sets.emplace_back();
   for (uint32_t subset = 1; subset < (1u << modules.size()); ++subset) {
     uint16_t bits = 0;
     for (size_t i = 0; i < modules.size(); ++i) {
