@@ -24,16 +24,17 @@ constexpr int64_t kMostTokens = int64_t{1} << 40, kTooLong = std::numeric_limits
 
 }  // namespace
 
-bool RolloutWords::clear() const {
-  return std::none_of(args_.begin(), args_.end(), [](const Argument& arg) { return arg.unknown; });
+RolloutWords::RolloutWords(absl::Span<const Argument> args) : args_(args) {
+  for (const Argument& arg : args) {
+    clear_ = clear_ && !arg.unknown;
+    const absl::string_view text = arg.text;
+    last_[text.substr(0, text.find('='))] = &arg;
+  }
 }
 
 const Argument* RolloutWords::Find(absl::string_view flag) const {
-  const Argument* found = nullptr;
-  for (const Argument& arg : args_) {
-    if (arg.text == flag || absl::StartsWith(arg.text, absl::StrCat(flag, "="))) found = &arg;
-  }
-  return found;
+  const auto found = last_.find(flag);
+  return found == last_.end() ? nullptr : found->second;
 }
 
 std::optional<absl::string_view> RolloutWords::Text(absl::string_view flag) const {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "resolver/read/argparse.h"
@@ -16,13 +17,14 @@
 
 namespace flightplan {
 
-// The words as pairs of flag and value.
+// The words as pairs of flag and value. Read once: a reader asks for some hundred flags, and a launch may have as many
+// words as a megabyte holds.
 class RolloutWords {
  public:
-  explicit RolloutWords(absl::Span<const Argument> args) : args_(args) {}
+  explicit RolloutWords(absl::Span<const Argument> args);
 
   // Every word can be read.
-  bool clear() const;
+  bool clear() const { return clear_; }
   // The last one; null: it is not written.
   const Argument* Find(absl::string_view flag) const;
   bool Has(absl::string_view flag) const { return Find(flag) != nullptr; }
@@ -34,6 +36,8 @@ class RolloutWords {
 
  private:
   const absl::Span<const Argument> args_;
+  absl::flat_hash_map<absl::string_view, const Argument*> last_;  // by the word up to its first `=`
+  bool clear_ = true;
 };
 
 // A flag that the trainer refuses without another, or beside another.
