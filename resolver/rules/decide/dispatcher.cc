@@ -212,7 +212,7 @@ Value PublishedSms(bool hybridep, D d, Why* why) {
 
 // The published count, unless a probe tells it from the best.
 Value SmsOf(bool hybridep, const std::optional<SmOutlook>& probed, D d, Why* why) {
-  const Value published = PublishedSms(hybridep, d, why);
+  Value published = PublishedSms(hybridep, d, why);
   if (!probed.has_value()) return published;
   const std::string gave =
       absl::StrCat(probed->emulated ? "an emulated exchange gave" : "was measured", " on ", d.intent.probe->Device());
