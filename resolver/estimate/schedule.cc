@@ -382,7 +382,8 @@ double Schedule::UsBelow(double limit_us, StepForecast* out) {
   if ((SteadyUs() + bubble_us_) * k_.stack_overhead + k_.step_fixed_us >= limit_us * kRounding) return kNever;
   *out = StepForecast();
   AddParts(slowest, out);
-  return out->us < limit_us ? out->us : kNever;
+  if (out->us < limit_us) return out->us;
+  return kNever;
 }
 
 }  // namespace flightplan
