@@ -77,19 +77,10 @@ class Runner {
       if (FindRow(spec.id) == nullptr) return Fail(Code::kFailed, "row " + spec.id + " is not in the table of rows");
     }
     const std::string& id = experiment.rows().front().id;
-    if (Status status = experiment.Prepare(); status.code == Code::kUnsupported) {
-      return Note(id + " is absent: " + status.message, /*partial=*/false), Ok();
-    } else if (!status.ok()) {
-      withheld_ = true;
-      return Withhold(id, status);
-    }
+    if (Status status = experiment.Prepare(); !status.ok()) return LeaveOut(id, status);
     if (device_.CheckOnly()) return Ok();
     std::vector<std::vector<double>> samples;
-    if (Status status = Sample(experiment, &samples); status.code == Code::kUnsupported) {
-      return Note(id + " is absent: " + status.message, /*partial=*/false), Ok();
-    } else if (!status.ok()) {
-      return Withhold(id, status);
-    }
+    if (Status status = Sample(experiment, &samples); !status.ok()) return LeaveOut(id, status);
     if (samples.empty() || samples.front().empty()) return Ok();  // stopped before the first sample
     recording_.Add(planned.group, experiment, samples);
     for (size_t i = 0; i < samples.size(); ++i) {
@@ -100,8 +91,11 @@ class Runner {
     return Ok();
   }
 
-  // One row's failure costs the others nothing while the device answers.
-  Status Withhold(const std::string& id, const Status& why) {
+  // What cannot be had here is absent; else it is withheld: one row's failure costs the others nothing while the device
+  // answers.
+  Status LeaveOut(const std::string& id, const Status& why) {
+    if (why.code == Code::kUnsupported) return Note(id + " is absent: " + why.message, /*partial=*/false), Ok();
+    withheld_ = true;
     Note(id + " is withheld: " + why.message, /*partial=*/true);
     if (why.code != Code::kFailed) return Ok();
     const Status alive = device_.Recover();
