@@ -20,7 +20,7 @@ WANTED = [
     ("gemm_tma.cu", "sm_90a", "TmaGemmKernel", r"HGMMA\.64x256x16", 4, 4),
     # At least one tile of each operand; four of B where its rows run along the line.
     ("gemm_tma.cu", "sm_90a", "TmaGemmKernel", r"UTMALDG\.2D", 2, 6),
-    ("gemm.cu", "sm_80", "GemmKernel", r"HMMA\.16816", 64, 128),
+    ("gemm_mma.cu", "sm_80", "GemmKernel", r"HMMA\.16816", 64, 128),
     # Eight words of 16 bytes are on their way at once.
     ("copies.cu", "sm_90a", "CopyKernel", WIDE_LOAD, 8, 8),
     ("copies.cu", "sm_90a", "CopyKernel", WIDE_STORE, 8, 8),

@@ -18,7 +18,7 @@ import sys
 import tempfile
 
 PROBE = pathlib.Path(__file__).resolve().parent.parent
-TMA, OWN = "gemm_tma.cu", "gemm.cu"
+TMA, MMA = "gemm_tma.cu", "gemm_mma.cu"
 GEMM_TESTS = "GemmsTest.*:*/ceilings*"
 TEAM_TESTS = "TeamTest.EveryRank*"
 # name, file of probe/kernels, what is replaced (once), by what, the tests that run
@@ -36,9 +36,9 @@ MUTATIONS = [
     ("TMA: a group is begun without its fence", TMA, "      BeginMatrices();\n", "", GEMM_TESTS),
     ("TMA: tiles are of the other operand's height", TMA, "k, n, kTileN, b)", "k, n, kTileM, b)", GEMM_TESTS),
     ("read: a block's words are put together before all are there", "ceilings.cu", "  __syncthreads();\n  if (threadIdx.x != 0) return;", "  if (threadIdx.x != 0) return;", "*/ceilings*"),
-    ("mma.sync: no barrier before a stage is read", OWN, "      __syncthreads();  // everyone's copies", "      // everyone's copies", GEMM_TESTS),
-    ("mma.sync: copies are waited for one step late", OWN, "WaitForCopies<kStages - 2>();", "WaitForCopies<kStages - 1>();", GEMM_TESTS),
-    ("GEMM: more shared memory than was asked for", OWN, "const int shared = static_cast<int>(own.shared_bytes);", "const int shared = static_cast<int>(own.shared_bytes) / 2;", GEMM_TESTS),
+    ("mma.sync: no barrier before a stage is read", MMA, "      __syncthreads();  // everyone's copies", "      // everyone's copies", GEMM_TESTS),
+    ("mma.sync: copies are waited for one step late", MMA, "WaitForCopies<kStages - 2>();", "WaitForCopies<kStages - 1>();", GEMM_TESTS),
+    ("GEMM: more shared memory than was asked for", "gemm.cu", "const int shared = static_cast<int>(own.shared_bytes);", "const int shared = static_cast<int>(own.shared_bytes) / 2;", GEMM_TESTS),
     ("permute: places are read before they are written", "dispatch.cu", "  __syncthreads();\n  for (int i = static_cast<int>(threadIdx.x); i < words; i += kRowThreads) {\n    const uint4 word", "  for (int i = static_cast<int>(threadIdx.x); i < words; i += kRowThreads) {\n    const uint4 word", "*/dispatch*"),
     ("unpermute: warps' sums are read before they are written", "dispatch.cu", "  __syncthreads();\n  if (threadIdx.x < kTopk)", "  if (threadIdx.x < kTopk)", "*/dispatch*"),
     ("map: the scan reads what others have written", "routing.cu", "    const int before = e >= step ? total[e - step] : 0;\n    __syncthreads();\n", "    const int before = e >= step ? total[e - step] : 0;\n", "*/dispatch*"),

@@ -56,6 +56,51 @@ struct Operand {
     return SwizzledMatrix(tile + offset, kPanelBytes, 8 * kLineBytes);
   }
 };
+
+// What a warp holds of a tile after wgmma: 16 rows from `row0` on, registers 4 j to 4 j + 3 the columns 8 j + lane % 4
+// * 2 and the next, of row lane / 4 and of the eighth row below. n is a multiple of 8.
+template <bool kFp32>
+__device__ inline void StoreWarpTile(const GemmTask& task, int row0, int column0, const float (&sums)[128]) {
+  const int lane = static_cast<int>(threadIdx.x) % 32, place = lane % 4, row = row0 + lane / 4;
+  if constexpr (kFp32) {
+#pragma unroll
+    for (int i = 0; i < 64; ++i) {
+      const int at_row = row + 8 * (i % 2), column = column0 + i / 2 * 8 + place * 2;
+      if (at_row >= task.m || column >= task.n) continue;
+      AddPair(static_cast<float*>(task.c) + static_cast<int64_t>(at_row) * task.n + column, sums[2 * i],
+              sums[2 * i + 1]);
+    }
+  } else {
+    // Four lanes that hold pairs of the same row exchange them, so that each writes 16 bytes: a fourth of the stores.
+#pragma unroll
+    for (int j = 0; j < 32; j += 4) {
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        uint32_t pairs[4];
+#pragma unroll
+        for (int q = 0; q < 4; ++q) {
+          const __nv_bfloat162 pair =
+              __floats2bfloat162_rn(sums[4 * (j + q) + 2 * half], sums[4 * (j + q) + 2 * half + 1]);
+          memcpy(&pairs[q], &pair, sizeof pair);
+        }
+#pragma unroll
+        for (int bit = 1; bit < 4; bit *= 2) {
+          const bool upper = (place & bit) != 0;
+#pragma unroll
+          for (int q = 0; q < 4; ++q) {
+            if ((q & bit) != 0) continue;
+            const uint32_t got = __shfl_xor_sync(~0u, upper ? pairs[q] : pairs[q + bit], bit);
+            (upper ? pairs[q] : pairs[q + bit]) = got;
+          }
+        }
+        const int at_row = row + 8 * half, column = column0 + (j + place) * 8;
+        if (at_row >= task.m || column >= task.n) continue;
+        *reinterpret_cast<uint4*>(static_cast<Bf16*>(task.c) + static_cast<int64_t>(at_row) * task.n + column) =
+            make_uint4(pairs[0], pairs[1], pairs[2], pairs[3]);
+      }
+    }
+  }
+}
 #endif
 
 template <bool kAByK, bool kBByK, bool kFp32>
