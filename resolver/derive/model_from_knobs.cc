@@ -167,9 +167,7 @@ class Reader {
     const int64_t every = frequency.is_int() ? frequency.integer() : 0;
     if (!frequency.is_list() && every < 1) return Lack(K::linear_attention_freq, "linear_attention_freq is not given");
     for (int64_t i = 0; i < std::min(m_.num_layers, kMostLayers); ++i) {
-      const auto at = static_cast<size_t>(i);
-      const bool listed = at < frequency.list().size() && frequency.list()[at].truthy();
-      m_.linear_attention_freq.push_back((frequency.is_list() ? listed : (i + 1) % every != 0) ? 1 : 0);
+      m_.linear_attention_freq.push_back((frequency.is_list() ? Listed(frequency, i) : (i + 1) % every != 0) ? 1 : 0);
     }
   }
 
@@ -199,12 +197,15 @@ class Reader {
     for (int64_t i = 0; i < layers; ++i) m_.moe_layer_freq.push_back(IsMoe(frequency, i) ? 1 : 0);
   }
 
+  // Of a list with one entry a layer.
+  static bool Listed(const Value& frequency, int64_t layer) {
+    const auto at = static_cast<size_t>(layer);
+    return at < frequency.list().size() && frequency.list()[at].truthy();
+  }
+
   // moe_layer_freq: one layer in so many, or a list with one entry a layer.
   static bool IsMoe(const Value& frequency, int64_t layer) {
-    if (frequency.is_list()) {
-      const auto at = static_cast<size_t>(layer);
-      return at < frequency.list().size() && frequency.list()[at].truthy();
-    }
+    if (frequency.is_list()) return Listed(frequency, layer);
     const int64_t every = frequency.is_int() ? frequency.integer() : 1;
     return every <= 0 || layer % every == 0;
   }
