@@ -53,14 +53,24 @@ std::optional<int64_t> RolloutWords::Number(absl::string_view flag) const {
   return number;
 }
 
-FlagTable RolloutTable(int core_release, absl::Span<const FlagSpec> own) {
-  FlagTable table(core_release);
-  for (const absl::Span<const FlagSpec> flags : {own, RolloutFlags()}) {
-    for (const FlagSpec& flag : flags) {  // reset_arg adds only what Megatron's parser lacks
-      if (flag.knob.has_value() || table.Find(flag.flag) == nullptr) table.Add({flag});
+RolloutTables::RolloutTables(absl::Span<const FlagSpec> own, absl::Span<const absl::string_view> later) {
+  const FlagTable newest = later.empty() ? FlagTable() : FlagTable(kMain);
+  for (const int release : kCoreReleases) {
+    FlagTable& table = tables_.emplace_back(release);
+    for (const absl::Span<const FlagSpec> flags : {own, RolloutFlags()}) {
+      for (const FlagSpec& flag : flags) {  // reset_arg adds only what Megatron's parser lacks
+        if (flag.knob.has_value() || table.Find(flag.flag) == nullptr) table.Add({flag});
+      }
+    }
+    for (const absl::string_view flag : later) {
+      if (const FlagSpec* spec = newest.Find(flag); spec != nullptr) table.Add({*spec});
     }
   }
-  return table;
+}
+
+const FlagTable& RolloutTables::Of(int core_release) const {
+  const auto known = std::find(kCoreReleases.begin(), kCoreReleases.end(), NearestRelease(kCoreReleases, core_release));
+  return tables_[static_cast<size_t>(known - kCoreReleases.begin())];
 }
 
 void DropFlagsOfEngine(const RolloutTrainer& trainer, absl::string_view unknown_rule_id, ParseResult* result) {

@@ -63,9 +63,17 @@ struct RolloutTrainer {
   RolloutCheck batch, stages;
 };
 
-// Megatron-LM's flags in a release and those of the trainer, which adds what Megatron's parser lacks; its own stand
-// before those that it shares.
-FlagTable RolloutTable(int core_release, absl::Span<const FlagSpec> own);
+// Megatron-LM's flags in each release and those of the trainer, which adds what Megatron's parser lacks; its own stand
+// before those that it shares. `later`: flags that the trainer's copy of Megatron-LM has from newer releases.
+class RolloutTables {
+ public:
+  explicit RolloutTables(absl::Span<const FlagSpec> own, absl::Span<const absl::string_view> later = {});
+  // Of the nearest release that is known.
+  const FlagTable& Of(int core_release) const;
+
+ private:
+  std::vector<FlagTable> tables_;  // in the order of kCoreReleases
+};
 
 // Takes out of the findings of this rule those of flags that another parser of the trainer's takes.
 void DropFlagsOfEngine(const RolloutTrainer& trainer, absl::string_view unknown_rule_id, ParseResult* result);

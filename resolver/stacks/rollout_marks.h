@@ -1,4 +1,5 @@
-// The marks of slime and its forks: `train.py`, with flags that say how a rollout is made.
+// What the records of slime and its forks share: their marks, which are `train.py` with flags that say how a rollout is
+// made, and the checks of Megatron-LM that they run.
 #pragma once
 
 #include <algorithm>
@@ -7,9 +8,16 @@
 #include "absl/strings/match.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "resolver/plan/phase.h"
 #include "resolver/plan/reading.h"
 
 namespace flightplan {
+
+// Those of Megatron-LM's own program, but for its configuration container's.
+inline constexpr Phase kRolloutPhases[] = {
+    Phase::kParse, Phase::kCliValidate, Phase::kModel,    Phase::kModelMla, Phase::kDdp,    Phase::kOptimizer,
+    Phase::kBuild, Phase::kMesh,        Phase::kSchedule, Phase::kHardware, Phase::kAdvice,
+};
 
 // Whether the program over Megatron-LM that this Python file is makes rollouts: no other trainer over Megatron-LM has
 // two of these flags. In a header, since the records of the stacks know no other room.

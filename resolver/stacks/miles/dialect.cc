@@ -23,20 +23,8 @@ using K = Knob;
 constexpr absl::string_view kUnknown = "miles.unknown-flag";
 
 const FlagTable& Table(int core_release) {
-  static const auto* const kTables = [] {
-    const FlagTable newest(kMain);
-    auto* tables = new std::vector<FlagTable>();
-    for (const int release : kCoreReleases) {
-      tables->push_back(RolloutTable(release, MilesFlags()));
-      for (const absl::string_view flag : MilesFlagsOfLaterReleases()) {
-        if (const FlagSpec* spec = newest.Find(flag); spec != nullptr) tables->back().Add({*spec});
-      }
-    }
-    return tables;
-  }();
-  const int known = NearestRelease(kCoreReleases, core_release);
-  return (*kTables)[static_cast<size_t>(std::find(kCoreReleases.begin(), kCoreReleases.end(), known) -
-                                        kCoreReleases.begin())];
+  static const auto* const kTables = new RolloutTables(MilesFlags(), MilesFlagsOfLaterReleases());
+  return kTables->Of(core_release);
 }
 
 // Defaults that miles gives Megatron's flags (reset_arg), and values that stand where nobody gives one.

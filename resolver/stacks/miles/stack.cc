@@ -19,10 +19,6 @@ constexpr Target kMiles{8};
 constexpr int kPinnedCore = 16;
 
 constexpr int kReleases[] = {kMain};
-constexpr Phase kPhases[] = {
-    Phase::kParse, Phase::kCliValidate, Phase::kModel,    Phase::kModelMla, Phase::kDdp,    Phase::kOptimizer,
-    Phase::kBuild, Phase::kMesh,        Phase::kSchedule, Phase::kHardware, Phase::kAdvice,
-};
 
 // In a checkout that is called so, or with a function of its package, or with a flag of its own that launches have.
 bool IsLaunch(absl::string_view script, absl::Span<const Argument> args) {
@@ -57,7 +53,7 @@ const Stack kMilesStack = {
     .marks = {.order = -1, .launch = IsLaunch},
     .releases = kReleases,
     .core_release = [](int) { return kPinnedCore; },
-    .phases = kPhases,
+    .phases = kRolloutPhases,
 };
 
 }  // namespace flightplan

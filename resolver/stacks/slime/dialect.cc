@@ -1,6 +1,5 @@
 #include "resolver/stacks/slime/dialect.h"
 
-#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -16,14 +15,8 @@ using K = Knob;
 constexpr absl::string_view kUnread = "slime.unread-flag";
 
 const FlagTable& Table(int core_release) {
-  static const auto* const kTables = [] {
-    auto* tables = new std::vector<FlagTable>();
-    for (const int release : kCoreReleases) tables->push_back(RolloutTable(release, SlimeFlags()));
-    return tables;
-  }();
-  const int known = NearestRelease(kCoreReleases, core_release);
-  return (*kTables)[static_cast<size_t>(std::find(kCoreReleases.begin(), kCoreReleases.end(), known) -
-                                        kCoreReleases.begin())];
+  static const auto* const kTables = new RolloutTables(SlimeFlags());
+  return kTables->Of(core_release);
 }
 
 // Defaults that slime gives Megatron's flags (reset_arg), and values that stand where nobody gives one.

@@ -15,10 +15,6 @@ constexpr Target kSlime{4};
 constexpr int kPinnedCore = 16;
 
 constexpr int kReleases[] = {kMain};
-constexpr Phase kPhases[] = {
-    Phase::kParse, Phase::kCliValidate, Phase::kModel,    Phase::kModelMla, Phase::kDdp,    Phase::kOptimizer,
-    Phase::kBuild, Phase::kMesh,        Phase::kSchedule, Phase::kHardware, Phase::kAdvice,
-};
 
 }  // namespace
 
@@ -32,7 +28,7 @@ const Stack kSlimeStack = {
     .marks = {.order = 0, .launch = MakesRollouts},
     .releases = kReleases,
     .core_release = [](int) { return kPinnedCore; },
-    .phases = kPhases,
+    .phases = kRolloutPhases,
 };
 
 }  // namespace flightplan

@@ -1,6 +1,5 @@
 #include "resolver/stacks/vime/dialect.h"
 
-#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -17,14 +16,8 @@ using K = Knob;
 constexpr absl::string_view kUnread = "vime.unread-flag";
 
 const FlagTable& Table(int core_release) {
-  static const auto* const kTables = [] {
-    auto* tables = new std::vector<FlagTable>();
-    for (const int release : kCoreReleases) tables->push_back(RolloutTable(release, VimeFlags()));
-    return tables;
-  }();
-  const int known = NearestRelease(kCoreReleases, core_release);
-  return (*kTables)[static_cast<size_t>(std::find(kCoreReleases.begin(), kCoreReleases.end(), known) -
-                                        kCoreReleases.begin())];
+  static const auto* const kTables = new RolloutTables(VimeFlags());
+  return kTables->Of(core_release);
 }
 
 // Defaults that vime gives Megatron's flags (vime/utils/arguments.py, reset_arg), and the length where nobody gives one

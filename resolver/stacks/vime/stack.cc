@@ -17,10 +17,6 @@ constexpr Target kVime{9};
 constexpr int kPinnedCore = 16;
 
 constexpr int kReleases[] = {kMain};
-constexpr Phase kPhases[] = {
-    Phase::kParse, Phase::kCliValidate, Phase::kModel,    Phase::kModelMla, Phase::kDdp,    Phase::kOptimizer,
-    Phase::kBuild, Phase::kMesh,        Phase::kSchedule, Phase::kHardware, Phase::kAdvice,
-};
 
 // In a checkout that is called so, or with a function of its package, or with flags of its engine.
 bool IsLaunch(absl::string_view script, absl::Span<const Argument> args) {
@@ -43,7 +39,7 @@ const Stack kVimeStack = {
     .marks = {.order = -2, .launch = IsLaunch},
     .releases = kReleases,
     .core_release = [](int) { return kPinnedCore; },
-    .phases = kPhases,
+    .phases = kRolloutPhases,
 };
 
 }  // namespace flightplan
