@@ -104,6 +104,43 @@ TEST(VirtualStages, MakeWayWhereTheyPayForMemory) {
   EXPECT_LE(StepUs(open), StepUs(without) * 1.0101);
 }
 
+// A number that fits with one flex backend alone is looked at where the backend is open.
+TEST(VirtualStages, AreWeighedWithEachFlexBackend) {
+  v1::ResolveConfigRequest request = Question("minimax-m3", "a800-sxm-80gb", 128, 1024, "megatron-lm");
+  request.mutable_workload()->set_seq_length(16384);
+  request.mutable_software()->set_te_version("2.12.0");
+  for (const char* backend : {"deepep", "hybridep"})
+    request.mutable_software()->mutable_dispatchers()->add_backends(backend);
+  request.mutable_layout()->set_tensor_model_parallel_size(1);
+  request.mutable_layout()->set_pipeline_model_parallel_size(8);
+  request.mutable_layout()->set_expert_model_parallel_size(8);
+  request.add_pinned_knobs()->set_name("moe_token_dispatcher_type");
+  request.mutable_pinned_knobs(0)->mutable_value()->set_string_value("flex");
+  const v1::ResolveConfigResponse open = Answer(request);
+  request.add_pinned_knobs()->set_name("moe_flex_dispatcher_backend");
+  for (const char* backend : {"deepep", "hybridep"}) {
+    request.mutable_pinned_knobs(1)->mutable_value()->set_string_value(backend);
+    const v1::ResolveConfigResponse named = Answer(request);
+    ASSERT_EQ(named.outcome(), v1::OUTCOME_RESOLVED) << backend;
+    EXPECT_LE(StepUs(open), StepUs(named) * 1.0101) << backend;
+  }
+}
+
+// What next to nobody runs counts by how a number is executed, not by how the search would have executed it.
+TEST(VirtualStages, AreRankedAsTheyAreExecuted) {
+  v1::ResolveConfigRequest request = Question("gemma-2-27b", "l40s", 32, 64, "megatron-lm");
+  request.mutable_workload()->set_seq_length(8192);
+  request.mutable_hardware()->mutable_fabric()->set_hbm_bytes(72'458'698'752);
+  request.mutable_layout()->set_tensor_model_parallel_size(1);
+  request.mutable_layout()->set_pipeline_model_parallel_size(8);
+  request.mutable_layout()->set_expert_model_parallel_size(1);
+  const v1::ResolveConfigResponse open = Answer(request);
+  request.mutable_layout()->set_virtual_pipeline_model_parallel_size(6);
+  const v1::ResolveConfigResponse most = Answer(request);
+  ASSERT_EQ(most.outcome(), v1::OUTCOME_RESOLVED);
+  EXPECT_LE(StepUs(open), StepUs(most) * 1.0101);
+}
+
 // The stages of an open layout are searched anew where a fix of its plan is tried, with a TP that nobody said.
 TEST(VirtualStages, AreSearchedWithoutATensorParallelSize) {
   v1::ResolveConfigRequest request = Question("mt-nlg-530b", "l40s", 512, 128, "megatron-lm");

@@ -251,8 +251,6 @@ absl::Status WeighExecutions(const NormalizedIntent& intent, const EvidenceSnaps
   return absl::OkStatus();
 }
 
-bool IsFlex(Dispatcher dispatcher) { return dispatcher == Dispatcher::kDeepEp || dispatcher == Dispatcher::kHybridEp; }
-
 // Dispatchers that may take the place of the plan's own. A measurement leaves none. Recipes speak for flex against the
 // all-to-all, and each of its backends is published: between these they settle nothing.
 std::vector<Dispatcher> OtherDispatchers(const NormalizedIntent& intent, const ResolvedPlan& plan, Dispatcher own) {

@@ -25,11 +25,12 @@ constexpr double kAsFastStages = kAsFast / 2;
 // Numbers of virtual stages that go through the whole pipeline and can be launched.
 constexpr size_t kMostStageCounts = 8;
 
-// A plan with one of the numbers of virtual stages, and what its step counts for.
+// A plan with one of the numbers of virtual stages, and what its step counts for: that hangs on how it is executed.
 struct StagedPlan {
   ResolvedPlan plan;
-  VirtualStages stages;
-  double RankedUs() const { return plan.step_us() * stages.caution; }
+  int64_t stages = 1;
+  double caution = 1;
+  double RankedUs() const { return plan.step_us() * caution; }
 };
 
 // Of the plans that are as fast as the fastest the one with the fewest virtual stages.
@@ -39,23 +40,24 @@ StagedPlan& FewestStagesOfTheFastest(std::vector<StagedPlan>& plans) {
   StagedPlan* best = nullptr;
   for (StagedPlan& plan : plans) {
     if (plan.RankedUs() > fastest_us * (1 + kAsFastStages)) continue;
-    if (best == nullptr || plan.stages.count < best->stages.count) best = &plan;
+    if (best == nullptr || plan.stages < best->stages) best = &plan;
   }
   return *best;
 }
 
 // Adds what can be launched of these numbers to the plans, those that are not among `tried` yet.
-absl::Status ExecuteStages(const std::vector<VirtualStages>& counts, const NormalizedIntent& intent,
-                           const EvidenceSnapshot& evidence, std::vector<int64_t>* tried,
-                           std::vector<StagedPlan>* plans) {
-  for (const VirtualStages& stages : counts) {
+absl::Status ExecuteStages(const std::vector<int64_t>& counts, const VirtualStageSearch& search,
+                           const NormalizedIntent& intent, const EvidenceSnapshot& evidence,
+                           std::vector<int64_t>* tried, std::vector<StagedPlan>* plans) {
+  for (const int64_t stages : counts) {
     if (plans->size() == kMostStageCounts) break;
-    if (std::find(tried->begin(), tried->end(), stages.count) != tried->end()) continue;
-    tried->push_back(stages.count);
+    if (std::find(tried->begin(), tried->end(), stages) != tried->end()) continue;
+    tried->push_back(stages);
     NormalizedIntent asked = intent;
-    asked.layout.virtual_pipeline_model_parallel_size = stages.count;
+    asked.layout.virtual_pipeline_model_parallel_size = stages;
     FLIGHTPLAN_ASSIGN_OR_RETURN(ResolvedPlan plan, ExecuteLayout(asked, evidence));
-    if (Launchable(plan)) plans->push_back({std::move(plan), stages});
+    const double caution = search.CautionOf(plan);
+    if (Launchable(plan)) plans->push_back({std::move(plan), stages, caution});
   }
   return absl::OkStatus();
 }
@@ -76,7 +78,7 @@ absl::Status ExecuteWithout(const VirtualStageSearch& search, const NormalizedIn
   asked.layout.virtual_pipeline_model_parallel_size = 1;
   FLIGHTPLAN_ASSIGN_OR_RETURN(ResolvedPlan plan, ExecuteLayout(asked, evidence));
   const double caution = search.CautionOf(plan);
-  if (Launchable(plan)) plans->push_back({std::move(plan), {1, caution}});
+  if (Launchable(plan)) plans->push_back({std::move(plan), 1, caution});
   return absl::OkStatus();
 }
 
@@ -105,8 +107,8 @@ GivenKnobs SharedKnobs(const ResolvedPlan& plan) {
 // How the best number of virtual stages is executed holds at the others, too, where their own gain was a little short
 // of it, or their decisions, one after the other, came out otherwise: else the word that is given back would find
 // another number.
-absl::Status ShareExecution(const GivenKnobs& given, const NormalizedIntent& intent, const EvidenceSnapshot& evidence,
-                            std::vector<StagedPlan>* plans) {
+absl::Status ShareExecution(const GivenKnobs& given, const VirtualStageSearch& search, const NormalizedIntent& intent,
+                            const EvidenceSnapshot& evidence, std::vector<StagedPlan>* plans) {
   if (given.empty()) return absl::OkStatus();
   const auto has = [](const ResolvedPlan& plan) {
     return [&plan](const auto& knob) { return plan.decided.config.Get(knob.first) == knob.second; };
@@ -114,7 +116,7 @@ absl::Status ShareExecution(const GivenKnobs& given, const NormalizedIntent& int
   for (StagedPlan& own : *plans) {
     if (std::all_of(given.begin(), given.end(), has(own.plan))) continue;
     NormalizedIntent asked = intent;
-    asked.layout.virtual_pipeline_model_parallel_size = own.stages.count;
+    asked.layout.virtual_pipeline_model_parallel_size = own.stages;
     GiveKnobs(given, &asked);
     FLIGHTPLAN_ASSIGN_OR_RETURN(ResolvedPlan tried, Resolve(std::move(asked), evidence));
     if (tried.step == nullptr || !Launchable(tried) || tried.step_us() >= own.plan.step_us()) continue;
@@ -122,6 +124,7 @@ absl::Status ShareExecution(const GivenKnobs& given, const NormalizedIntent& int
     if (capacity > 0 && MostMemory(tried) > std::max(kRoom * capacity, MostMemory(own.plan))) continue;
     TellAsDecided(own.plan, given, &tried);
     own.plan = std::move(tried);
+    own.caution = search.CautionOf(own.plan);
   }
   return absl::OkStatus();
 }
@@ -134,18 +137,18 @@ absl::StatusOr<ResolvedPlan> ResolveLayout(const NormalizedIntent& intent, const
     if (Launchable(plain)) return plain;
   }
   VirtualStageSearch search(intent);
-  const std::vector<VirtualStages> counts = search.AsDecided();
+  const std::vector<int64_t> counts = search.AsDecided();
   std::vector<StagedPlan> plans;  // that can be launched
   std::vector<int64_t> tried;
   // The first that can be launched says how the others are executed.
   for (size_t i = 0; i < counts.size() && plans.empty(); ++i) {
-    FLIGHTPLAN_RETURN_IF_ERROR(ExecuteStages({counts[i]}, intent, evidence, &tried, &plans));
+    FLIGHTPLAN_RETURN_IF_ERROR(ExecuteStages({counts[i]}, search, intent, evidence, &tried, &plans));
   }
   if (plans.empty()) return ExecuteLayout(intent, evidence);
-  FLIGHTPLAN_RETURN_IF_ERROR(ExecuteStages(search.AsIn(plans.front().plan), intent, evidence, &tried, &plans));
+  FLIGHTPLAN_RETURN_IF_ERROR(ExecuteStages(search.AsIn(plans.front().plan), search, intent, evidence, &tried, &plans));
   FLIGHTPLAN_RETURN_IF_ERROR(ExecuteWithout(search, intent, evidence, tried, &plans));
   FLIGHTPLAN_RETURN_IF_ERROR(
-      ShareExecution(SharedKnobs(FewestStagesOfTheFastest(plans).plan), intent, evidence, &plans));
+      ShareExecution(SharedKnobs(FewestStagesOfTheFastest(plans).plan), search, intent, evidence, &plans));
   ResolvedPlan best = std::move(FewestStagesOfTheFastest(plans).plan);
   MarkDecided(K::virtual_pipeline_model_parallel_size, kLayoutDecision, kLeftOpen, &best);
   best.intent.layout = intent.layout;

@@ -1,6 +1,7 @@
 #include "resolver/layouts/virtual_stages.h"
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 
 #include "resolver/layouts/execution_space.h"
@@ -54,16 +55,17 @@ VirtualStageSearch::VirtualStageSearch(const NormalizedIntent& intent) {
     if (splits.size() > 1) splits.resize(1);
     return splits;
   };
+  exchanges_ = search_.question.execution.exchanges;
 }
 
-std::vector<VirtualStages> VirtualStageSearch::AsDecided() {
+std::vector<int64_t> VirtualStageSearch::AsDecided() {
   if (!open_) return {};
   LayoutSizes given = search_.question.layout.wish;
   given.tp = std::max(1, given.tp);  // open where a fix of an open layout's plan is tried
   return Ranked(search_.question.base(given));
 }
 
-std::vector<VirtualStages> VirtualStageSearch::AsIn(const ResolvedPlan& plan) {
+std::vector<int64_t> VirtualStageSearch::AsIn(const ResolvedPlan& plan) {
   if (!open_ || plan.step == nullptr) return {};
   return Ranked(CandidateOf(plan.decided.config, plan.env, search_.shape, plan.step->stages));
 }
@@ -75,14 +77,19 @@ double VirtualStageSearch::CautionOf(const ResolvedPlan& plan) const {
   return 1 + CautionsOf(sizes, c, *search_.question.caution).ratio();
 }
 
-std::vector<VirtualStages> VirtualStageSearch::Ranked(const Candidate& as) {
+std::vector<int64_t> VirtualStageSearch::Ranked(const Candidate& as) {
   ExecutionSpace& space = search_.question.execution;
   space.exchanges = {{as.dispatcher, as.ep_overlap, as.delay_wgrad, 0, 0, as.shared_expert_overlap}};
+  // The buffers of the flex backends differ: a number may fit with the other one alone.
+  std::copy_if(exchanges_.begin(), exchanges_.end(), std::back_inserter(space.exchanges), [&](const Exchange& other) {
+    return IsFlex(as.dispatcher) && IsFlex(other.dispatcher) && other.dispatcher != as.dispatcher &&
+           other.ep_overlap == as.ep_overlap;
+  });
   space.graphs = {{as.graphs, as.graph_modules}};
-  std::vector<VirtualStages> counts;
+  std::vector<int64_t> counts;
   for (const double room : kRooms) {
     search_.question.room = room;
-    for (const FoundPlan& plan : Search(search_.question).plans) counts.push_back({plan.sizes.vpp, plan.caution});
+    for (const FoundPlan& plan : Search(search_.question).plans) counts.push_back(plan.sizes.vpp);
     if (!counts.empty()) break;
   }
   return counts;

@@ -10,11 +10,6 @@
 
 namespace flightplan {
 
-struct VirtualStages {
-  int64_t count = 1;   // a rank
-  double caution = 1;  // what its step counts for in a ranking (planner/caution.h)
-};
-
 // Ranks the numbers of virtual stages of one pipeline, where the question gives one of several ranks and nothing about
 // how it is cut (VPP 1 is a word). What else is open counts as 1.
 class VirtualStageSearch {
@@ -25,17 +20,17 @@ class VirtualStageSearch {
 
   // Best first, with the dispatcher, EP overlap and graphs that the decisions take without virtual stages, or those of
   // a plan that was resolved with some. Recompute and offload are open. Empty: not open, or nothing fits.
-  std::vector<VirtualStages> AsDecided();
-  std::vector<VirtualStages> AsIn(const ResolvedPlan& plan);
+  std::vector<int64_t> AsDecided();
+  std::vector<int64_t> AsIn(const ResolvedPlan& plan);
 
-  // What the step of a plan of the question counts for, as in these.
+  // What the step of a plan of the question counts for in a ranking (planner/caution.h).
   double CautionOf(const ResolvedPlan& plan) const;
 
  private:
-  std::vector<VirtualStages> Ranked(const Candidate& as);
+  std::vector<int64_t> Ranked(const Candidate& as);
   bool open_ = false;
   LayoutSearch search_;
-  ExecutionSpace space_;  // all of it
+  std::vector<Exchange> exchanges_;  // all that are open
 };
 
 }  // namespace flightplan

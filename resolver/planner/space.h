@@ -47,6 +47,10 @@ void VisitLayouts(const ModelShape& shape, const LayoutQuestion& question,
                   const std::function<void(const LayoutSizes&)>& enter,
                   const std::function<bool(const LayoutSizes&)>& visit);
 
+constexpr bool IsFlex(Dispatcher dispatcher) {
+  return dispatcher == Dispatcher::kDeepEp || dispatcher == Dispatcher::kHybridEp;
+}
+
 // One way to execute a layout.
 struct Exchange {
   Dispatcher dispatcher = Dispatcher::kAllToAll;

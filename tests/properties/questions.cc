@@ -151,7 +151,8 @@ std::string ValueText(const v1::KnobValue& value) {
   if (value.has_int_value()) return absl::StrCat(value.int_value());
   if (value.has_double_value()) return absl::StrCat(value.double_value());
   if (value.has_string_value()) return value.string_value();
-  return value.ShortDebugString();
+  return absl::StrJoin(value.list_value().values(), ",",
+                       [](std::string* out, const v1::KnobValue& one) { absl::StrAppend(out, ValueText(one)); });
 }
 
 std::string SoftwareFlags(const v1::SoftwareStack& software) {
@@ -198,7 +199,11 @@ std::string CommandLine(const v1::ResolveConfigRequest& q) {
   if (q.stage() == v1::STAGE_TUNE) absl::StrAppend(&line, " --stage tune");
   absl::StrAppend(&line, SoftwareFlags(q.software()));
   for (const v1::KnobSetting& pin : q.pinned_knobs()) {
-    absl::StrAppend(&line, " --set ", pin.name(), "=", ValueText(pin.value()));
+    if (pin.value().kind_case() == v1::KnobValue::KIND_NOT_SET) {
+      absl::StrAppend(&line, " --unset ", pin.name());
+    } else {
+      absl::StrAppend(&line, " --set ", pin.name(), "=", ValueText(pin.value()));
+    }
   }
   if (q.hardware().fabric().has_hbm_bytes()) {
     absl::StrAppend(&line, "  # hbm_bytes ", q.hardware().fabric().hbm_bytes());
