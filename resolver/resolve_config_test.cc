@@ -565,6 +565,29 @@ v1::ResolveConfigRequest TightQuestion() {
   return request;
 }
 
+// "Full" is a whole wish: how it is divided is left to us, as is the layout beside it.
+TEST(ResolveConfig, CompletesFullRecomputeThatTheCallerAsksFor) {
+  v1::ResolveConfigRequest request;
+  request.mutable_model()->set_name("qwen3-30b-a3b");
+  request.mutable_hardware()->set_gpu("h100-sxm");
+  request.mutable_hardware()->set_gpu_count(16);
+  request.mutable_workload()->set_seq_length(8192);
+  request.mutable_workload()->set_global_batch_size(128);
+  request.mutable_target()->set_framework("megatron-lm");
+  request.mutable_layout()->set_pipeline_model_parallel_size(2);
+  request.mutable_layout()->set_expert_model_parallel_size(8);
+  request.add_pinned_knobs()->set_name("recompute_granularity");
+  request.mutable_pinned_knobs(0)->mutable_value()->set_string_value("full");
+  v1::ResolveConfigResponse response;
+  ASSERT_TRUE(TestResolver().ResolveConfig(request, &response).ok());
+  EXPECT_EQ(response.outcome(), v1::OUTCOME_RESOLVED);
+  std::string method;
+  for (const v1::ConfigEntry& entry : response.config()) {
+    if (entry.name() == "recompute_method") method = entry.value().string_value();
+  }
+  EXPECT_EQ(method, "uniform");
+}
+
 // Activations on the host cost what their copies slow down, and not nothing.
 TEST(ResolveConfig, OffersActivationsOnTheHostAtTheirPrice) {
   v1::ResolveConfigRequest request = TightQuestion();

@@ -185,6 +185,12 @@ void ChooseUpProjection(Deliberation& d) {
   d.footprint_bytes = with;
 }
 
+// What full recompute needs beside it.
+void CompleteFull(Deliberation& d) {
+  d.Follow(K::recompute_method, Value("uniform"), K::recompute_granularity, kRule, "full recompute needs a method");
+  d.Follow(K::recompute_num_layers, Value(1), K::recompute_granularity, kRule, "one layer is live at a time");
+}
+
 void ChooseFull(Deliberation& d, std::string reason) {
   absl::StrAppend(&reason, "; selective recompute is not enough");
   if (!d.Choose(K::recompute_granularity, Value("full"),
@@ -194,8 +200,7 @@ void ChooseFull(Deliberation& d, std::string reason) {
                  .citations = {evidence::kRecomputeCosts}})) {
     return;
   }
-  d.Follow(K::recompute_method, Value("uniform"), K::recompute_granularity, kRule, "full recompute needs a method");
-  d.Follow(K::recompute_num_layers, Value(1), K::recompute_granularity, kRule, "one layer is live at a time");
+  CompleteFull(d);
 }
 
 void ChooseModules(Deliberation& d, const Relief& relief, std::string reason) {
@@ -221,6 +226,7 @@ void DecideRecompute(Deliberation& d) {
   d.footprint_bytes = without;
   d.recompute_needed = d.f.seq > 0 && !Fits(d.f, without);
   if (!d.open(K::recompute_granularity)) {
+    if (d.config().Get(K::recompute_granularity).text() == "full") CompleteFull(d);
     d.footprint_bytes = BytesWith(d.f, GivenRecompute(d));
     return;
   }
