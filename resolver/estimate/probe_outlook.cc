@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "probe/fit/sm_advice.h"
+#include "resolver/derive/steady_passes.h"
 #include "resolver/estimate/step.h"
 
 namespace flightplan {
@@ -142,6 +143,9 @@ class Evidence final : public ProbeEvidence {
     if (!q.has_value()) return std::nullopt;
     const FittedCorun* corun = CorunFor(*fitted, *q);
     if (corun == nullptr) return std::nullopt;
+    // What was published of whole steps says more than a link that was stood in for on a card elsewhere.
+    if (corun->kind == RowKind::kEmulated && origin == ProfileOrigin::kRecorded) return std::nullopt;
+    KeepSteadyPasses(&q->stages);  // for a dozen forecasts
     const double sms = SmsOf(*q);
     SetCorun(corun->curve, sms, &q->rates.k);
     const double off = q->Step(q->rates, false), on = q->Step(q->rates, true);
@@ -177,6 +181,7 @@ class Evidence final : public ProbeEvidence {
     double share = 1;
     const fit::SaturatingCurve* send = SendCurve(*fitted, &share);
     if (corun == nullptr || send == nullptr) return std::nullopt;
+    KeepSteadyPasses(&q->stages);  // for a forecast by each number of SMs
     // Where the exchange runs alone more SMs cost nothing; beside compute they do.
     SetCorun(corun->curve, kUsualExchangeSms, &q->rates.k);
     const bool overlap = config.Get(Knob::overlap_moe_expert_parallel_comm).truthy() ||

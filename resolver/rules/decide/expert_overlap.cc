@@ -95,8 +95,6 @@ std::optional<Judgement> WeighProbe(D d) {
   std::optional<OverlapOutlook> outlook = d.intent.probe->EpOverlap(d.intent, d.config());
   if (!outlook.has_value()) return std::nullopt;
   const bool emulated = outlook->corun_kind == RowKind::kEmulated;
-  // What was published of whole steps says more than a link that was stood in for on a card elsewhere.
-  if (emulated && d.intent.probe->origin == ProfileOrigin::kRecorded) return std::nullopt;
   const std::string figures = absl::StrFormat(
       "%s co-run gain %.2f +- %.2f%s on %s; all-to-all %s per layer%s against %s of expert compute; step %+.0f %% "
       "(%+.0f..%+.0f)",
