@@ -565,6 +565,25 @@ v1::ResolveConfigRequest TightQuestion() {
   return request;
 }
 
+// One fault is one finding.
+TEST(ResolveConfig, SaysOnceThatABackendIsNotInstalled) {
+  v1::ResolveConfigRequest request = QwenOnSixteen();
+  request.mutable_software()->mutable_dispatchers()->add_backends("deepep");
+  for (const auto& [name, value] :
+       {std::pair{"moe_token_dispatcher_type", "flex"}, std::pair{"moe_flex_dispatcher_backend", "hybridep"}}) {
+    v1::KnobSetting& pin = *request.add_pinned_knobs();
+    pin.set_name(name);
+    pin.mutable_value()->set_string_value(value);
+  }
+  v1::ResolveConfigResponse response;
+  ASSERT_TRUE(TestResolver().ResolveConfig(request, &response).ok());
+  EXPECT_FALSE(response.will_run());
+  const auto names_it = [](const v1::Finding& finding) {
+    return finding.severity() == v1::SEVERITY_ERROR && absl::StrContains(finding.seen(), "hybridep");
+  };
+  EXPECT_EQ(std::count_if(response.findings().begin(), response.findings().end(), names_it), 1);
+}
+
 // "Full" is a whole wish: how it is divided is left to us, as is the layout beside it.
 TEST(ResolveConfig, CompletesFullRecomputeThatTheCallerAsksFor) {
   v1::ResolveConfigRequest request;

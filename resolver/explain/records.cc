@@ -30,9 +30,6 @@ constexpr Record kRecords[] = {
      "overlap "
      "schedule starts from",
      kForecast},
-    {"decide.backend-not-installed", "dispatcher", "error", "decide", Verdict::kWillRun, "moe_flex_dispatcher_backend",
-     "the flex dispatcher's backend must be among the installed capabilities that were stated",
-     "Megatron-Bridge:src/megatron/bridge/training/flex_dispatcher_backend.py"},
     {"decide.backend-unsupported", "dispatcher", "error", "decide", Verdict::kWillRun,
      "moe_flex_dispatcher_backend expert_model_parallel_size",
      "deepep needs NVLink nodes with compute capability 8 or 9, or B200/B300; hybridep needs EP inside the NVLink "

@@ -155,6 +155,7 @@ const Rule kRules[] = {
        return {{Assign(K::moe_flex_dispatcher_backend, "deepep")}};
      }},
     {.id = "build.flex-backend-installed",
+     .formerly = "decide.backend-not-installed",
      .area = "dispatcher",
      .at = {Phase::kBuild, 1056},
      .source = "Megatron-LM:megatron/core/transformer/moe/token_dispatcher.py:1056",

@@ -197,14 +197,6 @@ TEST(Dispatcher, OpenBackendOfAPinnedFlexRunsHere) {
   EXPECT_TRUE(plan.findings.empty());
 }
 
-TEST(Dispatcher, PinnedBackendMustBeInstalled) {
-  NormalizedIntent intent = Intent("qwen3-30b-a3b", "h100", 16, {.ep = 16}, 1024);
-  intent.env.capabilities = {"deepep"};
-  Pin(intent, Knob::moe_token_dispatcher_type, "flex");
-  Pin(intent, Knob::moe_flex_dispatcher_backend, "hybridep");
-  EXPECT_NE(FindFinding(Plan(intent), "decide.backend-not-installed"), nullptr);
-}
-
 TEST(Dispatcher, BackendWithoutFlexIsSaid) {
   NormalizedIntent intent = Intent("qwen3-30b-a3b", "h100", 16, {.ep = 16}, 1024);
   Pin(intent, Knob::moe_flex_dispatcher_backend, "deepep");

@@ -155,9 +155,9 @@ constexpr Row kBackends[] = {
      .other = Other{"alltoall", "one row per token and expert"}},
 };
 
-void ReportError(Deliberation& d, absl::string_view id, std::string seen, std::string needs, std::vector<Patch> fixes) {
+void ReportUnsupported(Deliberation& d, std::string seen, std::string needs, std::vector<Patch> fixes) {
   Finding finding;
-  finding.rule_id = id;
+  finding.rule_id = "decide.backend-unsupported";
   finding.area = "dispatcher";
   finding.verdict = Verdict::kWillRun;
   finding.stage = "decide";
@@ -170,29 +170,22 @@ void ReportError(Deliberation& d, absl::string_view id, std::string seen, std::s
 }
 
 // A backend that follows from the caller's word is kept; what cannot work is said, and nothing is put in its place.
+// That it is not installed is the stack's own rule (build.flex-backend-installed).
 void CheckBackend(Deliberation& d) {
   const absl::string_view backend = d.value(K::moe_flex_dispatcher_backend).text();
   const bool deepep_ok = DeepepRuns(d), hybridep_ok = HybridepRuns(d);
-  const Patch to_alltoall = {{K::moe_token_dispatcher_type, "", Value("alltoall")}};
-  Patch to_hybridep = {{K::moe_flex_dispatcher_backend, "", Value("hybridep")}};
-  if ((backend == "deepep" && !deepep_ok) || (backend == "hybridep" && !hybridep_ok)) {
-    std::vector<Patch> fixes;
-    if (backend == "deepep" && hybridep_ok) fixes.push_back(std::move(to_hybridep));
-    fixes.push_back(to_alltoall);
-    ReportError(d, "decide.backend-unsupported",
-                absl::StrCat("moe_flex_dispatcher_backend=", backend, " on ", d.intent.gpu.name, ", NVLink domain ",
-                             d.f.domain, ", EP ", d.f.ep),
-                backend == "deepep" ? "deepep needs NVLink nodes with compute capability 8 or 9, or B200/B300"
-                                    : "hybridep needs EP inside the NVLink domain of a rack-scale system",
-                std::move(fixes));
-    return;
+  if ((backend != "deepep" || deepep_ok) && (backend != "hybridep" || hybridep_ok)) return;
+  std::vector<Patch> fixes;
+  if (backend == "deepep" && hybridep_ok) {
+    fixes.push_back({{K::moe_flex_dispatcher_backend, "", Value("hybridep")}});
   }
-  if (d.intent.env.capabilities_known && (backend == "deepep" || backend == "hybridep") &&
-      d.intent.env.capabilities.count(std::string(backend)) == 0) {
-    ReportError(d, "decide.backend-not-installed",
-                absl::StrCat("moe_flex_dispatcher_backend=", backend, ", not among the installed capabilities"),
-                absl::StrCat(backend, " must be installed, or another dispatcher be used"), {to_alltoall});
-  }
+  fixes.push_back({{K::moe_token_dispatcher_type, "", Value("alltoall")}});
+  ReportUnsupported(d,
+                    absl::StrCat("moe_flex_dispatcher_backend=", backend, " on ", d.intent.gpu.name, ", NVLink domain ",
+                                 d.f.domain, ", EP ", d.f.ep),
+                    backend == "deepep" ? "deepep needs NVLink nodes with compute capability 8 or 9, or B200/B300"
+                                        : "hybridep needs EP inside the NVLink domain of a rack-scale system",
+                    std::move(fixes));
 }
 
 // How many SMs the backend takes by what was published.
