@@ -190,7 +190,12 @@ ShellScanner::Braces::Reason ShellScanner::Braces::Value() {
                        scanner_.Evaluate(TracedText::FromOutside(subscript_)).has_value();
     return known ? Nothing() : kOutputUnknown;
   }
-  return Add(scanner_.ValueOf(name_, all_items_, start_));
+  ShellWords values = scanner_.ValueOf(name_, all_items_, start_);
+  // Nobody knows how many there are: the word says so, since flags may be among them.
+  if (all_items_ && ShellState::IsUnknownAsAWhole(name_, values)) {
+    values.front().value = scanner_.UnknownText(start_, false);
+  }
+  return Add(values);
 }
 
 ShellScanner::Braces::Reason ShellScanner::Braces::ValueOrWord(char sign, bool empty_is_none, size_t word) {

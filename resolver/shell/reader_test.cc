@@ -128,6 +128,19 @@ TEST(ShellReader, SrunStartsTheTasksOfTheJob) {
   EXPECT_EQ(ReadShellLaunch("srun python x.py --a", {}).world_size, std::nullopt);
 }
 
+TEST(ShellReader, AnArrayThatOnlyARunWouldFillIsSpelledAsAllOfIt) {
+  const ShellLaunch launch = ReadShellLaunch(R"sh(LINE="$(python3 model_args.py qwen3-4B)" || exit 1
+read -ra MODEL <<< "${LINE}"
+ALL=("${MODEL[@]}" --bf16)
+ALL=("${ALL[@]}" --swiglu)
+torchrun pretrain_gpt.py --colocate ${ALL[@]} --n ${#ALL[@]}
+)sh",
+                                             {});
+  EXPECT_EQ(Texts(launch), (Words{"--colocate", "${ALL[@]}", "--bf16", "--swiglu", "--n", "${#ALL[@]}"}));
+  EXPECT_TRUE(launch.args[1].unknown);
+  EXPECT_TRUE(launch.args[5].unknown);
+}
+
 TEST(ShellReader, NeverExecutesAndSaysSo) {
   const ShellLaunch launch = ReadShellLaunch(
       "N=$(nproc)\nif [ -f \"$X\" ]; then L=4; fi\npython a.py --num-layers $L --lr `cat lr` --x $UNSET\n", {});

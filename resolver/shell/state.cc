@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "resolver/base/work.h"
@@ -130,6 +131,7 @@ void ShellState::SetUnknown(const std::string& name, int offset) { Set(name, Unk
 bool ShellState::IsUnknownAsAWhole(absl::string_view name, const ShellWords& items) {
   if (items.empty() || !items.front().value.unknown()) return false;
   absl::string_view text = items.front().value.text;
+  if (absl::StartsWith(text, "${") && absl::EndsWith(text, "[@]}")) return true;  // all of another such array
   return absl::ConsumePrefix(&text, "$") && text == name;
 }
 
