@@ -1,4 +1,4 @@
-// What Hydra and verl check of a launch's overrides before its workers start (volcengine/verl@b178a3cd5). The reader
+// What Hydra and verl check of a launch's overrides before its workers start (verl-project/verl@1dda039b9). The reader
 // finds these, which sees all roles (stacks/verl/checks.cc); the rows say what they mean.
 #include "resolver/rules/rule.h"
 
@@ -11,7 +11,7 @@ const Rule kRules[] = {
     {.id = "verl.value",
      .area = "cli",
      .at = {Phase::kParse, 1},
-     .source = "verl:verl/trainer/main_ppo.py:35",
+     .source = "verl:verl/trainer/main_ppo.py:166",
      .when = Never,
      .needs = "a value in Hydra's grammar"},
     {.id = "verl.override",
@@ -29,13 +29,13 @@ const Rule kRules[] = {
     {.id = "verl.micro-batch",
      .area = "batch",
      .at = {Phase::kParse, 4},
-     .source = "verl:verl/workers/config/actor.py:187",
+     .source = "verl:verl/workers/config/actor.py:209",
      .when = Never,
      .needs = "a microbatch is said once: by samples of each GPU, or by tokens"},
     {.id = "verl.mini-batch",
      .area = "batch",
      .at = {Phase::kParse, 5},
-     .source = "verl:verl/workers/config/actor.py:204",
+     .source = "verl:verl/workers/config/actor.py:227",
      .when = Never,
      .needs = "a rollout has at least the prompts of a step"},
     {.id = "verl.batch-divisible",
@@ -48,7 +48,7 @@ const Rule kRules[] = {
      .area = "mesh",
      .kind = Kind::kWarning,
      .at = {Phase::kParse, 7},
-     .source = "verl:verl/workers/megatron_workers.py:284",
+     .source = "verl:verl/workers/engine/megatron/transformer_impl.py:245",
      .when = Never,
      .needs = "roles on the same GPUs share the process groups of the actor"},
 };

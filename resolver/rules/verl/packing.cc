@@ -1,5 +1,5 @@
 // verl gives the model samples without padding, as one sequence of changing length
-// (volcengine/verl@b178a3cd5): what needs one shape cannot be used. And what it hands on to the config classes by
+// (verl-project/verl@1dda039b9): what needs one shape cannot be used. And what it hands on to the config classes by
 // itself.
 #include "resolver/rules/core/graph_util.h"
 #include "resolver/rules/core/grid_util.h"
@@ -17,20 +17,20 @@ const Rule kRules[] = {
      .area = "precision",
      .kind = Kind::kChange,
      .at = {Phase::kParse, 90},
-     .source = "verl:verl/workers/megatron_workers.py:176",
+     .source = "verl:verl/workers/engine/megatron/transformer_impl.py:407",
      .reads = {K::bf16, K::fp16, K::use_distributed_optimizer},
      .change = HandOnTypes},
     {.id = "verl.sp-off-at-tp1",
      .area = "sequence-parallel",
      .kind = Kind::kChange,
      .at = {Phase::kParse, 91},
-     .source = "verl:verl/workers/config/engine.py:133",
+     .source = "verl:verl/workers/config/engine.py:238",
      .reads = {K::tensor_model_parallel_size, K::sequence_parallel},
      .change = DropSequenceParallelAtTp1},
     {.id = "verl.packed-no-cuda-graph",
      .area = "cuda-graph",
      .at = {Phase::kSchedule, 900},
-     .source = "verl:verl/models/mcore/model_forward.py:69; "
+     .source = "verl:verl/models/mcore/model_forward.py:75; "
                "Megatron-LM@core_v0.16.1 megatron/core/transformer/transformer_layer.py:1021",
      .reads = {K::cuda_graph_impl},
      .when = UsesCudaGraphs,
@@ -39,7 +39,7 @@ const Rule kRules[] = {
     {.id = "verl.packed-no-tp-overlap",
      .area = "tp-overlap",
      .at = {Phase::kSchedule, 901},
-     .source = "verl:verl/workers/megatron_workers.py:107",
+     .source = "verl:verl/workers/engine/megatron/transformer_impl.py:272",
      .reads = {K::tp_comm_overlap, K::tensor_model_parallel_size},
      .when = OverlapsTensorParallel,
      .needs = "verl never makes the buffers of TP overlap",

@@ -21,7 +21,10 @@ class Checks {
 
   void Run() {
     // Other programs of verl compose other files.
-    if (absl::StartsWith(words_.config(), "ppo_megatron_trainer") && words_.module() == "verl.trainer.main_ppo") {
+    const VerlOverride* const engine = words_.Find("model_engine");
+    const bool megatron = absl::StartsWith(words_.config(), "ppo_megatron_trainer") ||
+                          (words_.config().empty() && engine != nullptr && engine->text == "megatron");
+    if (megatron && words_.module() == "verl.trainer.main_ppo") {
       for (const VerlOverride& written : words_.all()) Compose(written);
     }
     if (!words_.clear()) return;
@@ -40,6 +43,16 @@ class Checks {
                                              std::move(seen), std::move(needs), source));
   }
 
+  // Below a key whose value refers to another key, which may have it.
+  static bool BelowReference(absl::string_view path) {
+    for (size_t dot = path.rfind('.'); dot != absl::string_view::npos; dot = path.rfind('.')) {
+      path = path.substr(0, dot);
+      const VerlKey above = FindVerlKey(path);
+      if (above != VerlKey::kNone) return above != VerlKey::kMap;
+    }
+    return false;
+  }
+
   // Hydra changes what is there, and adds what is not with a '+'. A '+' before what is there is an error, too, unless
   // it has no value yet, or is a map.
   void Compose(const VerlOverride& written) {
@@ -47,7 +60,7 @@ class Checks {
     const bool group = absl::StrContains(written.path, "@") || !absl::StrContains(written.path, ".");
     if (group || absl::StartsWith(written.path, "hydra.") || absl::StartsWith(written.path, "~")) return;
     const VerlKey key = FindVerlKey(written.path);
-    if (written.plus == 0 && key == VerlKey::kNone) {
+    if (written.plus == 0 && key == VerlKey::kNone && !BelowReference(written.path)) {
       const absl::string_view near = NearestName(written.path, VerlPaths());
       Say(Severity::kError, written.path, "verl.override", absl::StrCat(Printable(written.path), "=..."),
           absl::StrCat("Hydra adds what its files lack with a '+' alone: +", Printable(written.path),
@@ -81,7 +94,7 @@ class Checks {
       Say(Severity::kError, said(all) ? all : "", "verl.micro-batch",
           said(all) ? absl::StrCat(all, " and ", each) : absl::StrCat("neither ", each, " nor use_dynamic_bsz"),
           absl::StrCat("the samples of a microbatch: ", each, "=N, or use_dynamic_bsz=True"),
-          "verl:verl/workers/config/actor.py:187");
+          "verl:verl/workers/config/actor.py:209");
     }
   }
 
@@ -94,10 +107,12 @@ class Checks {
                micro = words_.Number(absl::StrCat(kActor, "ppo_micro_batch_size_per_gpu"), 0);
     if (dynamic != std::optional<bool>(false) || !prompts.has_value() || !answers.has_value() || !mini.has_value())
       return;
+    // fully_async_rollouter.py:351: a rollout of none, since samples come as a stream; nobody compares it then.
+    if (absl::StartsWith(words_.module(), "verl.experimental.fully_async_policy.")) return;
     if (*prompts < *mini) {
       Say(Severity::kError, "data.train_batch_size", "verl.mini-batch",
           absl::StrCat("data.train_batch_size=", *prompts),
-          absl::StrCat("at least ", kActor, "ppo_mini_batch_size ", *mini), "verl:verl/workers/config/actor.py:204");
+          absl::StrCat("at least ", kActor, "ppo_mini_batch_size ", *mini), "verl:verl/workers/config/actor.py:227");
     }
     const auto size = [this](absl::string_view name) {
       return words_.Number(absl::StrCat(kActor, "megatron.", name), 1).value_or(0);
@@ -126,7 +141,7 @@ class Checks {
         if (!its.has_value() || !actors.has_value() || *its == *actors) continue;
         Say(Severity::kWarning, path, "verl.one-mesh", absl::StrCat(path, "=", *its),
             absl::StrCat("roles on the same GPUs share the actor's process groups: ", size, " is ", *actors),
-            "verl:verl/workers/megatron_workers.py:284");
+            "verl:verl/workers/engine/megatron/transformer_impl.py:245");
       }
     }
   }

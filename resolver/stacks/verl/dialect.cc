@@ -52,14 +52,14 @@ std::optional<Knob> KnobAt(absl::string_view key) {
 // Defaults of verl's workers that no file of theirs says.
 const std::vector<DefaultKnob>& WorkerDefaults() {
   static const auto* const kDefaults = new std::vector<DefaultKnob>{
-      {K::grad_reduce_in_fp32, true},               // verl/utils/megatron_utils.py:141
-      {K::overlap_grad_reduce, false},              // :142
-      {K::variable_seq_lengths, true},              // mbridge 0.15.1 mbridge/core/llm_bridge.py:78
-      {K::masked_softmax_fusion, true},             // :79
-      {K::moe_token_dispatcher_type, "alltoall"},   // :80
-      {K::add_bias_linear, false},                  // :81
-      {K::batch_p2p_comm, false},                   // :58
-      {K::moe_router_load_balancing_type, "none"},  // mbridge's models with experts; megatron_workers.py:194
+      {K::grad_reduce_in_fp32, true},               // verl/workers/engine/megatron/transformer_impl.py:461
+      {K::overlap_grad_reduce, false},              // as Megatron-Core's class has it
+      {K::masked_softmax_fusion, true},             // likewise
+      {K::add_bias_linear, false},                  // of the models that Megatron-Bridge reads
+      {K::batch_p2p_comm, false},                   // transformer_impl.py:366
+      {K::variable_seq_lengths, true},              // :367
+      {K::moe_token_dispatcher_type, "alltoall"},   // :369
+      {K::moe_router_load_balancing_type, "none"},  // :370
   };
   return *kDefaults;
 }
@@ -95,7 +95,7 @@ class Reader {
       if (out_.findings.size() >= kMaxParseFindings) return;
       out_.findings.push_back(MakeParseFinding(
           written.at, "verl.value", Severity::kError, absl::StrCat(written.path, "=", Printable(written.text)),
-          std::string(value.status().message()), "verl:verl/trainer/main_ppo.py:35"));
+          std::string(value.status().message()), "verl:verl/trainer/main_ppo.py:166"));
       return;
     }
     knobs_.Take(*knob, *std::move(value), written.at);
@@ -112,7 +112,7 @@ class Reader {
     knobs_.SetBefore(defaults);
   }
 
-  // verl/trainer/config/ppo_megatron_trainer.yaml:150.
+  // verl/trainer/config/ppo_trainer.yaml:164.
   void TakeWorld() {
     const auto nodes = words_.Number("trainer.nnodes", 1), gpus = words_.Number("trainer.n_gpus_per_node", 8);
     constexpr int64_t kMost = int64_t{1} << 20;
@@ -134,7 +134,7 @@ class Reader {
     if (end_known) out_.hf_model = value.ok() && value->is_text() ? std::string(value->text()) : path->text;
   }
 
-  // mbridge's build of its config.
+  // verl's build of its config (verl/workers/engine/megatron/transformer_impl.py:345).
   void SetDerived() {
     const std::optional<Value> type = words_.Get(Actor("megatron.dtype"), "bfloat16");
     const bool half = type.has_value() && *type == Value("float16");
@@ -144,10 +144,14 @@ class Reader {
       knobs_.Set(K::overlap_p2p_comm, !knobs_.Of(K::virtual_pipeline_model_parallel_size).is_none() &&
                                           knobs_.Size(K::pipeline_model_parallel_size) > 1);
     }
+    // Prediction layers are left out unless they are asked for (verl/utils/megatron_utils.py:1819).
+    if (words_.Bool("actor_rollout_ref.model.mtp.enable", false) == std::optional<bool>(false)) {
+      knobs_.Force(K::mtp_num_layers, Value());
+    }
   }
 
   // Samples of a step, and what a microbatch holds: whole samples, or as many tokens as a GPU is said to take, times
-  // the GPUs that share a sequence (verl/workers/actor/megatron_actor.py:806).
+  // the GPUs that share a sequence (verl/workers/engine_workers.py:354).
   void SetBatch() {
     const auto mini = words_.Number(Actor("ppo_mini_batch_size"), 256), answers = words_.Number(Rollout("n"), 1);
     const auto dynamic = words_.Bool(Actor("use_dynamic_bsz"), false);
@@ -184,7 +188,7 @@ class Reader {
   }
 
   // On the same GPUs: the engine that makes the rollouts, which gives its memory back between them unless told not to
-  // (verl/workers/megatron_workers.py:734); the reference model; the critic.
+  // (verl/workers/engine_workers.py:776); the reference model; the critic.
   void TakeMemoryOfOthers() {
     MemoryOfOthers& others = out_.others;
     if (adapters_) TakeAdapters();
@@ -199,7 +203,7 @@ class Reader {
     if (share.has_value() && share->is_number()) others.gpu_share = share->real();
   }
 
-  // Of Megatron-Bridge's classes (verl/workers/config/megatron_peft.py:17).
+  // Of Megatron-Bridge's classes (verl/workers/config/megatron_peft.py:17; Megatron-Bridge peft/utils.py).
   void TakeAdapters() {
     knobs_.Set(K::peft_scheme, "lora");
     for (const VerlAdapterKey& key : kVerlAdapterKeys) {
@@ -214,8 +218,8 @@ class Reader {
     }
   }
 
-  // verl/trainer/ppo/utils.py:76; its parameters stay on the GPU unless they are offloaded. Without its adapters the
-  // actor is one, too (ray_trainer.py:302).
+  // verl/trainer/ppo/utils.py:79; its parameters stay on the GPU unless they are offloaded. Without its adapters the
+  // actor is one, too (ray_trainer.py:360).
   bool HasReference() const {
     const bool asked = words_.Bool(Actor("use_kl_loss"), false).value_or(true) ||
                        words_.Bool("algorithm.use_kl_in_reward", false).value_or(true);
@@ -223,7 +227,7 @@ class Reader {
     if (!asked || adapters_) return false;
     return !words_.Bool("actor_rollout_ref.ref.megatron.param_offload", offloaded).value_or(false);
   }
-  // :86; its state stays on the GPU unless all of it is offloaded.
+  // :98; its state stays on the GPU unless all of it is offloaded.
   bool HasCritic() const {
     const std::optional<Value> estimator = words_.Get("algorithm.adv_estimator", "gae");
     const std::optional<Value> enabled = words_.Get("critic.enable");
@@ -248,7 +252,7 @@ class Reader {
 
 ParseResult ParseVerl(absl::Span<const Argument> args, const Environment&) {
   ParseResult result;
-  args = AsManyAsAreRead(args, "verl:verl/trainer/main_ppo.py:35", &result);
+  args = AsManyAsAreRead(args, "verl:verl/trainer/main_ppo.py:166", &result);
   Reader(args, &result).Read();
   return result;
 }

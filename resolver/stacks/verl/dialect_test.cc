@@ -141,6 +141,34 @@ TEST(ParseVerl, ComposesAsHydraDoes) {
   EXPECT_EQ(Ids(Read(absl::StrCat(kGrpo, " ++trainer.nnodes=2"))), std::set<std::string>());
 }
 
+TEST(ParseVerl, ComposesForTheEngineThatIsNamed) {
+  const std::string named =
+      "verl.trainer.main_ppo model_engine=megatron actor_rollout_ref.rollout.name=vllm "
+      "actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=1 ";
+  EXPECT_TRUE(Ids(Read(absl::StrCat(named, "actor_rollout_ref.actor.megatron.router_replay.mode=R3"))).empty());
+  EXPECT_EQ(Ids(Read(absl::StrCat(named, "actor_rollout_ref.actor.megatron.router_repaly.mode=R3"))),
+            std::set<std::string>{"verl.override"});
+  // Of either revision that was read: a key that only one of them has takes a '+' and needs none.
+  for (const char* plus : {"", "+"}) {
+    EXPECT_TRUE(Ids(Read(absl::StrCat(named, plus, "actor_rollout_ref.actor.load_weight=True"))).empty()) << plus;
+  }
+}
+
+TEST(ParseVerl, AStreamOfSamplesHasNoRollout) {
+  const std::string words =
+      " actor_rollout_ref.rollout.name=vllm actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=1 "
+      "data.train_batch_size=0";
+  EXPECT_TRUE(Ids(Read(absl::StrCat("verl.experimental.fully_async_policy.fully_async_main", words))).empty());
+  EXPECT_EQ(Ids(Read(absl::StrCat("verl.trainer.main_ppo", words))), std::set<std::string>{"verl.mini-batch"});
+}
+
+TEST(ParseVerl, PredictionLayersAreThereWhereTheyAreAskedFor) {
+  const std::string words = "verl.trainer.main_ppo actor_rollout_ref.model.path=deepseek-ai/DeepSeek-V3";
+  EXPECT_EQ(Final(Read(words), K::mtp_num_layers), std::optional<Value>(Value()));
+  EXPECT_EQ(Final(Read(absl::StrCat(words, " actor_rollout_ref.model.mtp.enable=True")), K::mtp_num_layers),
+            std::nullopt);
+}
+
 TEST(VerlKeys, EverySpellingIsOne) {
   EXPECT_GE(VerlPaths().size(), 600U);
   for (int i = 0; i < kKnobCount; ++i) {

@@ -1,5 +1,5 @@
 // verl: Hydra overrides of three roles on the same GPUs, whose actor trains with Megatron-Core's config classes
-// (volcengine/verl@b178a3cd5 verl/workers/megatron_workers.py:107).
+// (verl-project/verl@1dda039b9 verl/workers/engine/megatron/transformer_impl.py:272).
 #include "resolver/plan/stack.h"
 
 #include <algorithm>
@@ -14,8 +14,8 @@ namespace {
 // A number of its own: no code outside of this folder asks for it.
 constexpr Target kVerl{6};
 
-// docker/Dockerfile.stable.vllm:100 and docker/Dockerfile.stable.sglang:37 install core_v0.15.0.
-constexpr int kPinnedCore = 15;
+// pyproject.toml:399, docker/Dockerfile.stable.vllm:20 and docker/Dockerfile.stable.sglang:11 install core_v0.18.0.
+constexpr int kPinnedCore = 18;
 
 constexpr int kReleases[] = {kMain};
 constexpr Phase kPhases[] = {
