@@ -267,7 +267,8 @@ std::vector<FlagGroup> StackFlags(StackOptions* o) {
   return {
       {"target",
        {{"--target", "NAME[@VERSION]",
-         "megatron-lm (default), megatron-bridge, loongforge, slime, ms-swift, verl, nemo-rl, miles, vime; @0.19",
+         "megatron-lm (default), megatron-bridge, loongforge, slime, ms-swift, verl, nemo-rl, miles, vime, primus, "
+         "flagscale; @0.19",
          ToText(&o->target, KnownWords(TargetNames()))}}},
       {"machine",
        {{"--gpu", "NAME", "h100-sxm, gb200-nvl72 ...; flightplan gpus lists them",

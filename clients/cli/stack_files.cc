@@ -41,7 +41,8 @@ fs::path FileAt(const fs::path& root, const fs::path& path) {
 fs::path Find(const fs::path& root, absl::Span<const fs::path> folders, const std::string& path) {
   const size_t models = absl::string_view(path).rfind(kModels);
   const fs::path named = models != absl::string_view::npos ? fs::path(path.substr(models)) : fs::path(path);
-  fs::path found = FileAt(root, root / named);  // an absolute path stands for itself
+  fs::path found = FileAt(root, root / fs::path(path));  // an absolute path stands for itself
+  if (found.empty()) found = FileAt(root, root / named);
   for (const fs::path& folder : folders) {
     if (found.empty()) found = FileAt(root, folder / named);
   }

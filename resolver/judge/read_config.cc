@@ -305,7 +305,14 @@ absl::StatusOr<ReadConfig> Read(const JudgeQuestion& question) {
     int64_t count = 0;
     if (absl::SimpleAtoi(size->second, &count) && count >= 1 && count <= kMaxGpus) env.world_size = count;
   }
-  for (const auto& [name, value] : parsed.recipe_vars) env.recipe_vars.insert_or_assign(name, value);
+  // Bridge applies them later, and says so by rules of its own; a launcher exports them before the trainer starts.
+  for (const auto& [name, value] : parsed.recipe_vars) {
+    if (StackOf(env).container) {
+      env.recipe_vars.insert_or_assign(name, value);
+    } else {
+      env.vars.insert({name, value});
+    }
+  }
   const bool file = question.input.form == ConfigInput::Form::kFile;
   Knowledge& knowledge = read.reading.knowledge;
   const bool stated = question.software_stated && !knowledge.part && knowledge.surroundings;

@@ -70,8 +70,8 @@ struct ParseResult {
   std::string hf_model;       // the model that it trains, by its name on the Hugging Face hub; or empty
   std::vector<Knob> unknown;  // those last written with a value that only a run would know
   std::vector<ParseFinding> findings;  // errors: the stack would refuse the input
-  EnvVars recipe_vars;                 // Bridge's env_vars section: defaults for the process environment
-  bool ok() const;                     // no finding of level error
+  EnvVars recipe_vars;  // defaults for the process environment: Bridge's env_vars section, a launcher's exports
+  bool ok() const;      // no finding of level error
 };
 
 // ---- bounds that every reader keeps. Input beyond them is refused with a finding, never cut short in silence.

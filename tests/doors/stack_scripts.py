@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """The launches in the checkouts of training stacks, each read and judged: `flightplan validate` on every script that its
-authors keep, and of NeMo-RL every YAML of its examples. The verdicts stand in stack_scripts.tsv: path, verdict, reason.
+authors keep, of NeMo-RL, Primus and FlagScale every YAML of its examples. The verdicts stand in stack_scripts.tsv: path, verdict, reason.
 
 usage: stack_scripts.py FLIGHTPLAN_BINARY STACK=CHECKOUT... [--write]
   Says what differs from the table; --write puts the verdicts into it. Exit 1 where something differs.
@@ -15,6 +15,9 @@ import sys
 
 TABLE = pathlib.Path(__file__).resolve().with_suffix(".tsv")
 GPU = "h100-sxm"
+# Those whose launches are settings: what stands in such a file and in no other of theirs.
+SETTINGS = {"nemo-rl": "", "primus": "framework: megatron\n", "flagscale": "flagscale/train/train_gpt.py"}
+AMD = ("primus",)  # GPUs that the catalogue does not have
 
 Row = collections.namedtuple("Row", "stack path verdict reason")
 
@@ -31,15 +34,17 @@ def commits():
 
 
 def scripts(stack, root):
-    """NeMo-RL's launches are settings: the files in its examples that train."""
-    found = (root / "examples").rglob("*.yaml") if stack == "nemo-rl" else root.rglob("*.sh")
-    return sorted(path for path in found if path.is_file())
+    if stack not in SETTINGS:
+        return sorted(path for path in root.rglob("*.sh") if path.is_file())
+    found = (path for path in (root / "examples").rglob("*.yaml") if path.is_file())
+    return sorted(path for path in found if SETTINGS[stack] in path.read_text(errors="replace"))
 
 
 def judge(flightplan, stack, root, path):
     """A row, or None for a script that is no launch of the stack."""
     words = ["--target", stack] if stack == "nemo-rl" else []  # some of its files say in others that Megatron trains
-    done = subprocess.run([flightplan, "validate", path, "--gpu", GPU, "--stack-root", root, "--format", "json", *words],
+    words += [] if stack in AMD else ["--gpu", GPU]
+    done = subprocess.run([flightplan, "validate", path, "--stack-root", root, "--format", "json", *words],
                           capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL)
     if done.returncode not in (0, 1):
         return None

@@ -21,7 +21,7 @@ constexpr absl::string_view kNeeded[] = {"tensor_model_parallel_size",
 
 class Checks {
  public:
-  Checks(const NemoSettings& settings, ParseResult* out) : s_(settings), out_(*out) {}
+  Checks(const LayeredSettings& settings, ParseResult* out) : s_(settings), out_(*out) {}
 
   void Run() {
     if (!s_.whole()) return;
@@ -46,7 +46,7 @@ class Checks {
   void Say(absl::string_view path, absl::string_view id, std::string seen, std::string needs,
            absl::string_view source) {
     if (out_.findings.size() >= kMaxParseFindings) return;
-    const std::optional<NemoSettings::Found> found = s_.Find(path);
+    const std::optional<LayeredSettings::Found> found = s_.Find(path);
     out_.findings.push_back(MakeParseFinding(found.has_value() ? found->at : SourcePosition(), id, Severity::kError,
                                              std::move(seen), std::move(needs), source));
   }
@@ -129,12 +129,12 @@ class Checks {
     }
   }
 
-  const NemoSettings& s_;
+  const LayeredSettings& s_;
   ParseResult& out_;
 };
 
 }  // namespace
 
-void CheckNemoRl(const NemoSettings& settings, ParseResult* out) { Checks(settings, out).Run(); }
+void CheckNemoRl(const LayeredSettings& settings, ParseResult* out) { Checks(settings, out).Run(); }
 
 }  // namespace flightplan

@@ -2,11 +2,11 @@
 #pragma once
 
 #include "resolver/plan/reading.h"
-#include "resolver/stacks/nemo_rl/settings.h"
+#include "resolver/stacks/layered_settings.h"
 
 namespace flightplan {
 
 // Adds its findings. Where files are missing, only what they cannot change is said.
-void CheckNemoRl(const NemoSettings& settings, ParseResult* out);
+void CheckNemoRl(const LayeredSettings& settings, ParseResult* out);
 
 }  // namespace flightplan

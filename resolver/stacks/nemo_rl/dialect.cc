@@ -16,8 +16,8 @@
 #include "resolver/base/integers.h"
 #include "resolver/base/saturating.h"
 #include "resolver/catalog/bridge_fields.h"
+#include "resolver/stacks/layered_settings.h"
 #include "resolver/stacks/nemo_rl/checks.h"
-#include "resolver/stacks/nemo_rl/settings.h"
 #include "resolver/stacks/written_knobs.h"
 
 namespace flightplan {
@@ -47,7 +47,7 @@ constexpr std::pair<absl::string_view, K> kAdapterKeys[] = {{"dim", K::peft_dim}
 
 class Reader {
  public:
-  Reader(const NemoSettings& settings, ParseResult* out) : settings_(settings), out_(*out), knobs_(out) {}
+  Reader(const LayeredSettings& settings, ParseResult* out) : settings_(settings), out_(*out), knobs_(out) {}
 
   void Read() {
     const std::optional<bool> megatron = settings_.Bool("policy.megatron_cfg.enabled", false);
@@ -73,7 +73,7 @@ class Reader {
 
  private:
   void Take(K knob, absl::string_view path) {
-    const std::optional<NemoSettings::Found> found = settings_.Find(path);
+    const std::optional<LayeredSettings::Found> found = settings_.Find(path);
     if (!found.has_value()) return;
     if (!found->value.has_value()) return knobs_.Lose(knob);
     knobs_.Take(knob, *found->value, found->at);
@@ -275,7 +275,7 @@ class Reader {
     others.holder = "the rollout engine";
   }
 
-  const NemoSettings& settings_;
+  const LayeredSettings& settings_;
   ParseResult& out_;
   WrittenKnobs knobs_;
 };
@@ -285,7 +285,7 @@ class Reader {
 ParseResult ParseNemoRl(absl::Span<const Argument> args, const Environment& env) {
   ParseResult result;
   args = AsManyAsAreRead(args, "NeMo-RL:nemo_rl/utils/config.py:194", &result);
-  NemoSettings settings(env, &result);
+  LayeredSettings settings(kNemoSettings, env, &result);
   std::vector<const Argument*> overrides;
   for (size_t i = 0; i < args.size(); ++i) {
     absl::string_view word = args[i].text;
@@ -305,7 +305,7 @@ ParseResult ParseNemoRl(absl::Span<const Argument> args, const Environment& env)
 
 ParseResult ParseNemoRlYaml(absl::string_view text, const Environment& env) {
   ParseResult result;
-  NemoSettings settings(env, &result);
+  LayeredSettings settings(kNemoSettings, env, &result);
   settings.AddText(text);
   Reader(settings, &result).Read();
   return result;

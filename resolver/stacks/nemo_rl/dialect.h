@@ -5,8 +5,12 @@
 #include "absl/types/span.h"
 #include "resolver/plan/reading.h"
 #include "resolver/render/launch.h"
+#include "resolver/stacks/layered_settings.h"
 
 namespace flightplan {
+
+inline constexpr SettingsGrammar kNemoSettings = {.rule_id = "nemo-rl.settings",
+                                                  .source = "NeMo-RL:nemo_rl/utils/config.py:69"};
 
 // `args`: behind the script's name. The file of --config, and those that its `defaults` name, are read from
 // env.model_files.

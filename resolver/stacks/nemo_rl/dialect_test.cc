@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "resolver/plan/stack.h"
-#include "resolver/stacks/nemo_rl/settings.h"
+#include "resolver/stacks/layered_settings.h"
 
 namespace flightplan {
 namespace {
@@ -119,7 +119,7 @@ TEST(ParseNemoRl, ResolvesReferences) {
   EXPECT_EQ(Final(Read(), K::micro_batch_size), Value(1)) << "packed";
   const Environment env = Env();
   ParseResult result;
-  NemoSettings settings(env, &result);
+  LayeredSettings settings(kNemoSettings, env, &result);
   settings.AddText(
       "a: 6\nb: ${div:${a},4}\nc: ${add:${a}, ${mul:2,3}}\nd: x-${a}-${a}\ne: ${e}\nf: ${g}\nh: ${max:1,${a}}\n");
   EXPECT_EQ(settings.Find("b")->value, Value(1.5));
@@ -139,7 +139,7 @@ TEST(ParseNemoRl, AReferenceToManyIsGivenUp) {
   }
   const Environment env = Env();
   ParseResult result;
-  NemoSettings settings(env, &result);
+  LayeredSettings settings(kNemoSettings, env, &result);
   settings.AddText(text);
   EXPECT_EQ(settings.Find("a14")->value, std::nullopt);
 }

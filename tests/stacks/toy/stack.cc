@@ -17,7 +17,7 @@ extern const Stack kToyStack;
 const Stack kToyStack = {
     .target = Target{17},
     .name = "toy",
-    .rank = 9,
+    .rank = 99,
     .marks = {.launch = IsLaunch, .yaml = "toy_version:"},
     .releases = kReleases,
     .core_release = [](int) { return kMain; },

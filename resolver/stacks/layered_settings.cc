@@ -1,4 +1,4 @@
-#include "resolver/stacks/nemo_rl/settings.h"
+#include "resolver/stacks/layered_settings.h"
 
 #include <algorithm>
 #include <cmath>
@@ -18,7 +18,6 @@
 namespace flightplan {
 namespace {
 
-constexpr absl::string_view kSource = "NeMo-RL:nemo_rl/utils/config.py:69";
 constexpr int kMostFiles = 16;  // of a chain of defaults
 constexpr int kMostSteps = 1000;
 constexpr size_t kMostText = 4096;  // of a value with references in it
@@ -134,15 +133,15 @@ std::optional<Value> Computed(absl::string_view name, const Value& a, const Valu
 
 }  // namespace
 
-void NemoSettings::Fault(SourcePosition at, std::string seen, std::string needs) {
+void LayeredSettings::Fault(SourcePosition at, std::string seen, std::string needs) {
   whole_ = false;
   if (out_.findings.size() >= kMaxParseFindings) return;
   out_.findings.push_back(
-      MakeParseFinding(at, "nemo-rl.settings", Severity::kError, std::move(seen), std::move(needs), kSource));
+      MakeParseFinding(at, grammar_.rule_id, Severity::kError, std::move(seen), std::move(needs), grammar_.source));
 }
 
-YamlNode NemoSettings::Load(absl::string_view name, absl::string_view text, absl::string_view folder, bool own,
-                            int* files_left) {
+YamlNode LayeredSettings::Load(absl::string_view name, absl::string_view text, absl::string_view folder, bool own,
+                               int* files_left) {
   absl::StatusOr<YamlDocument> file = ParseYaml(name, text, YamlAliases::kExpanded);
   if (!file.ok() || file->root.kind != YamlNode::Kind::kMap) {
     Fault({}, Printable(name), file.ok() ? "a map of settings" : std::string(file.status().message()));
@@ -150,50 +149,79 @@ YamlNode NemoSettings::Load(absl::string_view name, absl::string_view text, absl
   }
   YamlNode& root = file->root;
   if (!own) Unplace(&root);
-  std::vector<std::string> parents;
-  const auto defaults =
-      std::find_if(root.keys.begin(), root.keys.end(), [](const auto& entry) { return entry.first == "defaults"; });
-  if (defaults != root.keys.end()) {
-    if (defaults->second.kind == YamlNode::Kind::kScalar) parents.push_back(defaults->second.text);
-    for (const YamlNode& item : defaults->second.items) parents.push_back(item.text);
-    root.keys.erase(defaults);
-  }
-  YamlNode merged;
-  merged.kind = YamlNode::Kind::kMap;
-  for (const std::string& parent : parents) {
-    const std::string path = Joined(folder, parent);
-    const auto found = env_.model_files.find(path);
+  YamlNode merged = EmptyMap(), over = EmptyMap();
+  for (const Parent& parent : ParentsOf(&root, folder)) {
+    const auto found = env_.model_files.find(parent.path);
     if (found == env_.model_files.end() || *files_left <= 0) {
-      if (found == env_.model_files.end()) out_.wanted_files.push_back(path);
-      out_.elsewhere = absl::StrCat("in ", Printable(path));
+      if (found == env_.model_files.end()) out_.wanted_files.push_back(parent.path);
+      out_.elsewhere = absl::StrCat("in ", Printable(parent.path));
       whole_ = false;
       continue;
     }
     --*files_left;  // of all together: a file may name itself, and any number of times
-    Merge(Load(path, found->second, FolderOf(path), false, files_left), &merged);
+    YamlNode below = Load(parent.path, found->second, FolderOf(parent.path), false, files_left);
+    if (!parent.key.empty()) {
+      YamlNode group = EmptyMap();
+      group.keys.emplace_back(parent.key, std::move(below));
+      below = std::move(group);
+    }
+    Merge(std::move(below), parent.over ? &over : &merged);
   }
   Merge(std::move(root), &merged);
+  Merge(std::move(over), &merged);
   return merged;
 }
 
-void NemoSettings::AddText(absl::string_view text) {
-  int files_left = kMostFiles;
-  root_ = Load("settings", text, "", true, &files_left);
+YamlNode LayeredSettings::EmptyMap() {
+  YamlNode map;
+  map.kind = YamlNode::Kind::kMap;
+  return map;
 }
 
-void NemoSettings::AddFile(const std::string& path) {
+// Takes the key that names them out of the file.
+std::vector<LayeredSettings::Parent> LayeredSettings::ParentsOf(YamlNode* root, absl::string_view folder) const {
+  std::vector<Parent> parents;
+  const absl::string_view key = grammar_.below == SettingsGrammar::Below::kExtends ? "extends" : "defaults";
+  const auto named =
+      std::find_if(root->keys.begin(), root->keys.end(), [key](const auto& entry) { return entry.first == key; });
+  if (named == root->keys.end()) return parents;
+  const YamlNode names = std::move(named->second);
+  root->keys.erase(named);
+  if (grammar_.below != SettingsGrammar::Below::kGroups) {
+    if (names.kind == YamlNode::Kind::kScalar) parents.push_back({Joined(folder, names.text), "", false});
+    for (const YamlNode& item : names.items) parents.push_back({Joined(folder, item.text), "", false});
+    return parents;
+  }
+  // Behind _self_ they stand over the file (https://hydra.cc/docs/advanced/defaults_list/).
+  bool over = false;
+  for (const YamlNode& item : names.items) {
+    over = over || item.text == "_self_";
+    for (const auto& [group, name] : item.keys) {
+      parents.push_back({Joined(folder, absl::StrCat(group, "/", name.text, ".yaml")), group, over});
+    }
+  }
+  return parents;
+}
+
+void LayeredSettings::AddText(absl::string_view text) {
+  int files_left = kMostFiles;
+  AddMap(Load("settings", text, "", true, &files_left));
+}
+
+void LayeredSettings::AddMap(YamlNode map) { Merge(std::move(map), &root_); }
+
+void LayeredSettings::AddFile(const std::string& path) {
   const auto found = env_.model_files.find(path);
   if (found != env_.model_files.end()) {
     int files_left = kMostFiles;
-    root_ = Load(path, found->second, FolderOf(path), false, &files_left);
-    return;
+    return AddMap(Load(path, found->second, FolderOf(path), false, &files_left));
   }
   out_.wanted_files.push_back(path);
   out_.elsewhere = absl::StrCat("in ", Printable(path));
   whole_ = false;
 }
 
-void NemoSettings::Override(const Argument& argument) {
+void LayeredSettings::Override(const Argument& argument) {
   absl::string_view word = argument.text;
   const bool removes = absl::ConsumePrefix(&word, "~");
   while (absl::ConsumePrefix(&word, "+")) {
@@ -221,10 +249,15 @@ void NemoSettings::Override(const Argument& argument) {
 }
 
 // The text between "${" and "}".
-std::optional<Value> NemoSettings::Reference(absl::string_view inside, Depth depth) const {
+std::optional<Value> LayeredSettings::Reference(absl::string_view inside, Depth depth) const {
   if (depth.left <= 0 || --*depth.steps <= 0) return std::nullopt;
   --depth.left;
   const size_t colon = inside.find(':');
+  if (grammar_.references == SettingsGrammar::References::kVariables) {
+    const auto variable = env_.vars.find(std::string(inside.substr(0, colon)));
+    if (variable == env_.vars.end() && colon == absl::string_view::npos) return std::nullopt;
+    return Substitute(variable != env_.vars.end() ? variable->second : inside.substr(colon + 1), depth);
+  }
   if (colon == absl::string_view::npos) {
     const std::optional<Found> found = FindAt(absl::StripAsciiWhitespace(inside), depth);
     return found.has_value() ? found->value : std::nullopt;
@@ -241,7 +274,7 @@ std::optional<Value> NemoSettings::Reference(absl::string_view inside, Depth dep
   return a.has_value() && b.has_value() ? Computed(name, *a, *b) : std::nullopt;
 }
 
-std::optional<Value> NemoSettings::Substitute(absl::string_view text, Depth depth) const {
+std::optional<Value> LayeredSettings::Substitute(absl::string_view text, Depth depth) const {
   if (!absl::StrContains(text, "${")) {
     YamlNode plain;
     plain.kind = YamlNode::Kind::kScalar;
@@ -266,7 +299,12 @@ std::optional<Value> NemoSettings::Substitute(absl::string_view text, Depth dept
   return Value(absl::StrCat(whole, text));
 }
 
-std::optional<Value> NemoSettings::ValueOf(const YamlNode& node, Depth depth) const {
+std::optional<Value> LayeredSettings::ValueOf(const YamlNode& node) const {
+  int steps = kMostSteps;
+  return ValueOf(node, {.steps = &steps});
+}
+
+std::optional<Value> LayeredSettings::ValueOf(const YamlNode& node, Depth depth) const {
   switch (node.kind) {
     case YamlNode::Kind::kNull:
       return Value();
@@ -287,37 +325,41 @@ std::optional<Value> NemoSettings::ValueOf(const YamlNode& node, Depth depth) co
   return std::nullopt;
 }
 
-std::optional<NemoSettings::Found> NemoSettings::FindAt(absl::string_view path, Depth depth) const {
+std::optional<LayeredSettings::Found> LayeredSettings::FindAt(absl::string_view path, Depth depth) const {
   if (const auto found = overrides_.find(std::string(path)); found != overrides_.end()) return found->second;
-  const YamlNode* node = &root_;
-  for (const absl::string_view key : absl::StrSplit(path, '.')) {
-    node = Child(*node, key);
-    if (node == nullptr) return std::nullopt;
-  }
+  const YamlNode* const node = NodeAt(path);
+  if (node == nullptr) return std::nullopt;
   return Found{ValueOf(*node, depth), {-1, node->line, node->column}};
 }
 
-std::optional<NemoSettings::Found> NemoSettings::Find(absl::string_view path) const {
+std::optional<LayeredSettings::Found> LayeredSettings::Find(absl::string_view path) const {
   int steps = kMostSteps;
   return FindAt(path, {.steps = &steps});
 }
 
-bool NemoSettings::Has(absl::string_view path) const {
+bool LayeredSettings::Has(absl::string_view path) const {
   const auto found = overrides_.find(std::string(path));
   if (found != overrides_.end()) return !found->second.value.has_value() || !found->second.value->is_none();
   return Map(path) != nullptr || Find(path).has_value();
 }
 
-const YamlNode* NemoSettings::Map(absl::string_view path) const {
+const YamlNode* LayeredSettings::NodeAt(absl::string_view path) const {
   const YamlNode* node = &root_;
   for (const absl::string_view key : absl::StrSplit(path, '.')) {
     node = Child(*node, key);
     if (node == nullptr) return nullptr;
   }
-  return node->kind == YamlNode::Kind::kMap ? node : nullptr;
+  return node;
 }
 
-std::optional<int64_t> NemoSettings::Number(absl::string_view path, std::optional<int64_t> usual) const {
+bool LayeredSettings::InFiles(absl::string_view path) const { return NodeAt(path) != nullptr; }
+
+const YamlNode* LayeredSettings::Map(absl::string_view path) const {
+  const YamlNode* const node = NodeAt(path);
+  return node != nullptr && node->kind == YamlNode::Kind::kMap ? node : nullptr;
+}
+
+std::optional<int64_t> LayeredSettings::Number(absl::string_view path, std::optional<int64_t> usual) const {
   const std::optional<Found> found = Find(path);
   if (!found.has_value()) return usual;
   if (!found->value.has_value()) return std::nullopt;
@@ -328,14 +370,14 @@ std::optional<int64_t> NemoSettings::Number(absl::string_view path, std::optiona
   return whole ? std::optional<int64_t>(static_cast<int64_t>(real)) : std::nullopt;
 }
 
-std::optional<bool> NemoSettings::Bool(absl::string_view path, bool usual) const {
+std::optional<bool> LayeredSettings::Bool(absl::string_view path, bool usual) const {
   const std::optional<Found> found = Find(path);
   if (!found.has_value()) return usual;
   if (!found->value.has_value() || !found->value->is_bool()) return std::nullopt;
   return found->value->truthy();
 }
 
-std::string NemoSettings::Text(absl::string_view path) const {
+std::string LayeredSettings::Text(absl::string_view path) const {
   const std::optional<Found> found = Find(path);
   return found.has_value() && found->value.has_value() && found->value->is_text() ? std::string(found->value->text())
                                                                                   : "";
