@@ -27,7 +27,6 @@ constexpr absl::string_view kOthers[] = {
     "bridge_backend",
     "cached_dataset",
     "cached_val_dataset",
-    "calculate_KL",
     "callbacks",
     "center_rewards_coefficient",
     "check_model",

@@ -30,6 +30,12 @@ inline constexpr SwiftAdapterArgument kSwiftAdapterArguments[] = {
     {"lora_dropout", Knob::peft_dropout, "0.05"},
 };
 
+// One that an older ms-swift had. `today`: what takes its place; empty: nothing does.
+struct SwiftFormerArgument {
+  absl::string_view name, today;
+};
+const SwiftFormerArgument* FindFormerSwiftArgument(absl::string_view name);  // null: none ever had this name
+
 // Those that say a knob, in the order of the knob table.
 const std::vector<SwiftArgument>& SwiftKnobs();
 // By its name, or the beginning of one alone, which argparse takes for it; null: there is none.

@@ -45,13 +45,26 @@ class Checks {
   void Unrecognized() {
     if (On("ignore_args_error")) return;
     for (const SwiftWritten& written : words_.all()) {
-      if (written.argument != nullptr || written.unknown || OfRay(words_, written.name)) continue;
+      if (written.former != nullptr) Former(written);
+      if (written.argument != nullptr || written.former != nullptr) continue;
+      if (written.unknown || OfRay(words_, written.name)) continue;
       const absl::string_view near = NearestName(written.name, SwiftArgumentNames());
       Refuse(written.name, "ms-swift.unrecognized", absl::StrCat("--", Printable(written.name)),
              absl::StrCat("an argument that ms-swift has",
                           near.empty() ? "" : absl::StrCat("; did you mean --", near, "?")),
              "ms-swift:swift/pipelines/base.py:40");
     }
+  }
+
+  // It runs with the release that it was written for.
+  void Former(const SwiftWritten& written) {
+    if (out_.findings.size() >= kMaxParseFindings) return;
+    const absl::string_view today = written.former->today;
+    out_.findings.push_back(
+        MakeParseFinding(written.at, "ms-swift.former", Severity::kWarning, absl::StrCat("--", Printable(written.name)),
+                         today.empty() ? "an argument that ms-swift's main has no more"
+                                       : absl::StrCat("an argument of an older ms-swift; main calls it --", today),
+                         "ms-swift:swift/pipelines/base.py:40"));
   }
 
   void WhatIsMissing() {

@@ -72,6 +72,18 @@ TEST(ParseMsSwift, SetsItsOwnDefaultsAndWhatItDerives) {
   }
 }
 
+TEST(ParseMsSwift, AnOlderOnesArgumentsAreReadAsTodays) {
+  const ParseResult parsed = Read(absl::StrCat(kSft, " --train_type lora --save_interval 100 --swiglu true"));
+  EXPECT_EQ(Ids(parsed), std::set<std::string>{"ms-swift.former"});
+  EXPECT_TRUE(parsed.ok());
+  EXPECT_EQ(Final(parsed, K::peft_scheme), Value("mcore_lora"));
+  EXPECT_TRUE(Read("sft --load /mcore --dataset d").ok()) << "weights to start from";
+  EXPECT_FALSE(Read(absl::StrCat(kSft, " --save_intervall 100")).ok());
+  for (const absl::string_view name : SwiftArgumentNames()) {
+    EXPECT_EQ(FindFormerSwiftArgument(name), nullptr) << name << " is there today";
+  }
+}
+
 TEST(ParseMsSwift, ReadsEveryWayToWriteAnArgument) {
   const ParseResult parsed =
       Read(absl::StrCat(kSft,

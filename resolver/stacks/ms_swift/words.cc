@@ -19,6 +19,11 @@ SwiftWritten Named(absl::string_view name) {
   SwiftWritten written;
   written.name = absl::StrReplaceAll(name, {{"-", "_"}});
   written.argument = FindSwiftArgument(written.name);
+  if (written.argument == nullptr) written.former = FindFormerSwiftArgument(written.name);
+  if (written.former != nullptr) {
+    written.argument = FindSwiftArgument(written.former->today);
+    return written;
+  }
   absl::string_view positive = written.name;
   if (written.argument != nullptr || !absl::ConsumePrefix(&positive, "no_")) return written;
   written.argument = FindSwiftArgument(positive);  // transformers adds --no_X to a switch that is on by default

@@ -16,9 +16,10 @@ namespace flightplan {
 
 // One argument with its values.
 struct SwiftWritten {
-  std::string name;                         // with underscores, as its author wrote it
-  const SwiftArgument* argument = nullptr;  // null: ms-swift has none of this name
-  bool negative = false;                    // --no_name
+  std::string name;                             // with underscores, as its author wrote it
+  const SwiftArgument* argument = nullptr;      // null: ms-swift has none of this name
+  const SwiftFormerArgument* former = nullptr;  // of an older ms-swift, by that name
+  bool negative = false;                        // --no_name
   std::vector<std::string> values;
   SourcePosition at;
   bool unknown = false;  // its name or a value would have to be executed to be known
