@@ -15,6 +15,7 @@
 #include "resolver/base/nearest.h"
 #include "resolver/catalog/loongforge.h"
 #include "resolver/read/hydra_value.h"
+#include "resolver/stacks/loongforge/adapters.h"
 #include "resolver/stacks/loongforge/file.h"
 
 namespace flightplan {
@@ -289,6 +290,13 @@ class ModelFile {
       TakeKey(key, entry, &out_->knobs);
     }
     TakeComponents();
+    TakeLoongForgeAdapters(
+        [this](const std::string& key) -> LoongForgeValueAt {
+          const auto entry = keys_.find(key);
+          if (entry == keys_.end()) return {};
+          return {&entry->second.value, entry->second.at};
+        },
+        out_);
     if (file_ == nullptr) return NoteUnread();
     if (own.empty() && !keys_.contains("_target_")) {
       Report(named_, "lf.config-class", Severity::kError, "_target_ unset", "the model's file must say its class",

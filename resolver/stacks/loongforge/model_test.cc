@@ -53,6 +53,19 @@ TEST(LoongForgeModelFile, WinsOverTheFlags) {
   EXPECT_EQ(result.findings[0].finding.seen, "num_layers=12");
 }
 
+TEST(LoongForgeModelFile, SaysWhichAdaptersAreTrained) {
+  const std::string words = "--config-file /opt/LoongForge/configs/models/qwen3/qwen3_1_7b_lora.yaml\n";
+  const ParseResult result = Read(words + "peft_config.dim=64\n");
+  EXPECT_EQ(IdsOf(result), Ids());
+  EXPECT_EQ(Last(result.knobs, Knob::peft_scheme), Value("lora"));
+  EXPECT_EQ(Last(result.knobs, Knob::peft_dim), Value(64)) << "a word over the file of adapters";
+  EXPECT_EQ(Last(result.knobs, Knob::peft_alpha), Value(32));
+  EXPECT_EQ(Last(result.knobs, Knob::peft_target_modules).list().size(), 4u);
+  EXPECT_TRUE(Last(Read("--model-name qwen3-30b-a3b\n").knobs, Knob::peft_scheme).is_none());
+  EXPECT_EQ(Last(Read("--config-file configs/models/qwen2.5vl/qwen2_5_vl_3b_lora.yaml\n").knobs, Knob::peft_scheme),
+            Value("vlm_lora"));
+}
+
 TEST(LoongForgeModelFile, NeedsTheVariablesThatItRefersTo) {
   const ParseResult result = Read("--model-name deepseek-v3\n", {});
   EXPECT_EQ(IdsOf(result), Ids{"lf.yaml-variable-set"});

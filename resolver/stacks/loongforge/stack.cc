@@ -32,6 +32,7 @@ const Stack kLoongforgeStack = {
     .checkout = {.variable = "LOONGFORGE_PATH",
                  .path = "/workspace/LoongForge",
                  .source = "baidu-baige/LoongForge@c6275661 docker/Dockerfile:22"},
+    .adapters = true,
     .marks = {.order = 0, .launch = IsLaunch, .yaml = "_target_: loongforge.models."},
     .releases = kReleases,
     .core_release = [](int) { return kLoongForgeCore; },
