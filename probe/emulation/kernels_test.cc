@@ -15,6 +15,7 @@
 #include "probe/kernels/bulk.cuh"
 #include "probe/kernels/corun.cuh"
 #include "probe/kernels/pair.cuh"
+#include "probe/kernels/routing.cuh"
 #include "probe/method/row_table.h"
 
 namespace flightplan::probe {
@@ -47,6 +48,7 @@ using GemmsTest = OneGpu;
 using GateTest = OneGpu;
 using ExchangeTest = OneGpu;
 using LayerPairTest = OneGpu;
+using RoutingTest = OneGpu;
 
 class Kernels : public OneGpu, public testing::WithParamInterface<std::tuple<ExperimentGroup, emulation::Order>> {};
 
@@ -97,6 +99,20 @@ TEST_F(GemmsTest, BlocksGoThroughSeveralTiles) {
       ASSERT_TRUE(gemms.AllocateSets(1, &sets).ok());
       ASSERT_GT(gemms.tiles(), 2 * 2);
       EXPECT_TRUE(gemms.Check().ok()) << Name(path);
+    }
+  }
+}
+
+// The router and the row map are built for 256, 512 and 1,024 experts: below, at and above each of them.
+TEST_F(RoutingTest, TakesAsManyExpertsAsModelsHave) {
+  for (const int experts : {256, 264, 512, 520, 896, 1024}) {
+    gpu_.shape.experts = experts;
+    for (auto& experiment : RoutingExperiments(gpu_)) {
+      const Status status = experiment->Prepare();
+      EXPECT_TRUE(status.ok()) << experts << ": " << Describe(experiment->rows().front()) << ": " << status.message;
+      EXPECT_TRUE(experiment->checked());
+      gpu_.arena.Reset();
+      experiment.reset();
     }
   }
 }

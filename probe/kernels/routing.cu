@@ -1,6 +1,7 @@
 // Where a token's rows go: the router's choice of experts, and the map of rows that follows from it.
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 
 #include "probe/kernels/copies.cuh"
 #include "probe/kernels/routing.cuh"
@@ -13,10 +14,23 @@ constexpr int kMapTokens = 256;  // of one block of the map
 constexpr int kMapWords = kMapTokens / 32;
 constexpr uint32_t kSeedLogits = 23;
 
+// Kernels are built for so many experts at most: what a warp or a block holds of each is sized by it.
+constexpr int kSizes[] = {256, 512, kMostExperts};
+
+// Calls `launch` with the first of kSizes that holds the experts, as a constant.
+template <class Launch>
+Status ForSize(int experts, const Launch& launch) {
+  if (experts <= kSizes[0]) return launch(std::integral_constant<int, kSizes[0]>());
+  if (experts <= kSizes[1]) return launch(std::integral_constant<int, kSizes[1]>());
+  return launch(std::integral_constant<int, kSizes[2]>());
+}
+
 // One warp a token: softmax over all experts, then K times the largest left. Equal ones: the first.
+template <int kExperts>
 __global__ void TopkKernel(const float* logits, int tokens, int experts, int topk, float* probs, int* chosen,
                            unsigned char* mask) {
-  constexpr int kPerLane = kMostExperts / 32;
+  constexpr int kPerLane = kExperts / 32;
+  static_assert(kPerLane <= 32, "`taken` has a bit for each");
   const int token = static_cast<int>(blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32);
   const int lane = static_cast<int>(threadIdx.x % 32);
   if (token >= tokens) return;
@@ -39,7 +53,7 @@ __global__ void TopkKernel(const float* logits, int tokens, int experts, int top
   unsigned taken = 0;  // of this lane's experts
   for (int k = 0; k < topk; ++k) {
     float best = -1;
-    int best_expert = kMostExperts;
+    int best_expert = kExperts;
 #pragma unroll
     for (int i = 0; i < kPerLane; ++i) {
       const bool better = (taken >> i & 1) == 0 && i * 32 + lane < experts && value[i] > best;
@@ -81,8 +95,9 @@ __device__ inline void CollectTokens(const int* experts, int tokens, int expert_
   __syncthreads();
 }
 
+template <int kExperts>
 __global__ void CountKernel(const int* experts, int tokens, int expert_count, int topk, int* counts) {
-  __shared__ uint32_t bits[kMostExperts][kMapWords];
+  __shared__ uint32_t bits[kExperts][kMapWords];
   CollectTokens(experts, tokens, expert_count, topk, bits);
   for (int e = static_cast<int>(threadIdx.x); e < expert_count; e += static_cast<int>(blockDim.x)) {
     int count = 0;
@@ -92,14 +107,15 @@ __global__ void CountKernel(const int* experts, int tokens, int expert_count, in
 }
 
 // One block, a thread per expert: counts become the first row of every (block, expert).
+template <int kExperts>
 __global__ void ScanKernel(int* counts, int blocks, int expert_count) {
-  __shared__ int total[kMostExperts];
+  __shared__ int total[kExperts];
   const int e = static_cast<int>(threadIdx.x);
   int sum = 0;
   for (int b = 0; e < expert_count && b < blocks; ++b) sum += counts[b * expert_count + e];
   total[e] = sum;
   __syncthreads();
-  for (int step = 1; step < kMostExperts; step *= 2) {
+  for (int step = 1; step < kExperts; step *= 2) {
     const int before = e >= step ? total[e - step] : 0;
     __syncthreads();
     total[e] += before;
@@ -113,9 +129,10 @@ __global__ void ScanKernel(int* counts, int blocks, int expert_count) {
   }
 }
 
+template <int kExperts>
 __global__ void PlaceKernel(const int* experts, int tokens, int expert_count, int topk, const int* first_rows,
                             int* map) {
-  __shared__ uint32_t bits[kMostExperts][kMapWords];
+  __shared__ uint32_t bits[kExperts][kMapWords];
   CollectTokens(experts, tokens, expert_count, topk, bits);
   const int first = static_cast<int>(blockIdx.x) * kMapTokens;
   const int entries = min(kMapTokens, tokens - first) * topk;
@@ -150,8 +167,10 @@ class Router : public WindowExperiment {
   }
   Status Launch(cudaStream_t stream, int set) override {
     constexpr int kWarps = 8;
-    return RunKernel({stream, CeilDiv(shape_.tokens, kWarps), 32 * kWarps}, TopkKernel, logits_[set], shape_.tokens,
-                     shape_.experts, shape_.topk, probs_, chosen_, mask_);
+    return ForSize(shape_.experts, [&](auto size) {
+      return RunKernel({stream, CeilDiv(shape_.tokens, kWarps), 32 * kWarps}, TopkKernel<size>, logits_[set],
+                       shape_.tokens, shape_.experts, shape_.topk, probs_, chosen_, mask_);
+    });
   }
   Status Check() override {
     TRY(Poison(gpu_.stream, probs_, 4 * shape_.rows()));
@@ -219,10 +238,13 @@ class MapMaking : public WindowExperiment {
     return Upload(gpu_.stream, experts_host_.data(), 4 * shape_.rows(), experts_);
   }
   Status Launch(cudaStream_t stream, int) override {
-    TRY(RunKernel({stream, blocks_, 256}, CountKernel, experts_, shape_.tokens, shape_.experts, shape_.topk, counts_));
-    TRY(RunKernel({stream, 1, kMostExperts}, ScanKernel, counts_, blocks_, shape_.experts));
-    return RunKernel({stream, blocks_, 256}, PlaceKernel, experts_, shape_.tokens, shape_.experts, shape_.topk, counts_,
-                     map_);
+    return ForSize(shape_.experts, [&](auto size) {
+      TRY(RunKernel({stream, blocks_, 256}, CountKernel<size>, experts_, shape_.tokens, shape_.experts, shape_.topk,
+                    counts_));
+      TRY(RunKernel({stream, 1, size}, ScanKernel<size>, counts_, blocks_, shape_.experts));
+      return RunKernel({stream, blocks_, 256}, PlaceKernel<size>, experts_, shape_.tokens, shape_.experts, shape_.topk,
+                       counts_, map_);
+    });
   }
   Status Check() override {
     TRY(Poison(gpu_.stream, map_, 4 * shape_.rows()));
