@@ -90,6 +90,8 @@ def images(path, text):
 MANIFESTS = [
     ("deploy/buf/package-lock.json", npm, "check of the protos; tests of the server's reflection"),
     ("probe/toolkit.txt", pip, "CUDA compiler of the probe (probe/toolkit.sh)"),
+    ("probe/toolkit12.txt", pip, "CUDA 12 for the probe on nodes with older drivers (probe/toolkit.sh --cuda-12)"),
+    ("probe/older_glibc/linker.txt", pip, "the probe on nodes with glibc 2.28 (probe/toolkit.sh --older-glibc)"),
     ("clients/python/requirements-dev.txt", pip, "tests and generated code of the Python client"),
     ("tests/doors/pre_commit.txt", pip, "test of the pre-commit hook"),
     ("clients/web/test/perfetto.txt", pip, "test of exported traces by Perfetto's own reader"),

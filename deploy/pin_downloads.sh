@@ -24,6 +24,8 @@ pin_python tests/doors/pre_commit.in
 pin_python tests/stdio/requirements.in
 pin_python clients/web/test/perfetto.in
 pin_python probe/toolkit.in --no-deps
+pin_python probe/toolkit12.in --no-deps
+pin_python probe/older_glibc/linker.in
 
 for package in deploy/buf clients/typescript clients/web clients/vscode; do
   (cd "$package" && npm install --package-lock-only --ignore-scripts --no-audit --no-fund --loglevel=error --omit-lockfile-registry-resolved)

@@ -10,9 +10,17 @@ if(FLIGHTPLAN_NVCC AND NOT EXISTS "${FLIGHTPLAN_NVCC}")  # found once, taken awa
   unset(FLIGHTPLAN_NVCC CACHE)
 endif()
 find_program(FLIGHTPLAN_NVCC nvcc HINTS "$ENV{CUDA_HOME}/bin" "$ENV{CUDA_PATH}/bin" /usr/local/cuda/bin "${cuda_wheels}/bin"
-  DOC "CUDA compiler, 12.8 or newer")
+  DOC "CUDA compiler, 12.4 or newer")
 
-set(FLIGHTPLAN_CUDA_ARCHITECTURES "80;90a;100" CACHE STRING "GPU architectures; PTX of the last one is added")
+# Blackwell is known from CUDA 12.8 on; an older nvcc builds for what came before.
+set(cuda_architectures 80 90a 100)
+if(FLIGHTPLAN_CUDA AND FLIGHTPLAN_NVCC)
+  execute_process(COMMAND "${FLIGHTPLAN_NVCC}" --version OUTPUT_VARIABLE cuda_says ERROR_QUIET)
+  if(cuda_says MATCHES "release ([0-9.]+)" AND CMAKE_MATCH_1 VERSION_LESS 12.8)
+    list(REMOVE_ITEM cuda_architectures 100)
+  endif()
+endif()
+set(FLIGHTPLAN_CUDA_ARCHITECTURES "${cuda_architectures}" CACHE STRING "GPU architectures; PTX of the last one is added")
 
 # A toolkit of which a part is missing (no headers, no ptxas, a host compiler that is too new for it) counts as none: it
 # has to compile, once, what every kernel needs. The answer is kept until nvcc changes; a refusal is not kept.

@@ -5,7 +5,8 @@ import sys
 
 from sources import ROOT, code_only, report, tracked
 
-ALLOWED = {"resolver/base/yaml.cc"}  # yaml-cpp reports errors by throwing
+# yaml-cpp reports errors by throwing; a program for an older glibc has to get an exception from where it is thrown.
+ALLOWED = {"resolver/base/yaml.cc", "probe/older_glibc/older_glibc_test.cc"}
 WORDS = re.compile(r"\b(try|catch|throw)\b")
 
 
