@@ -124,7 +124,7 @@ absl::Status ReadNccl(absl::string_view text, ExchangeRun run, ExchangeOutput* o
   return absl::OkStatus();
 }
 
-// ---- DeepEP ----
+// ---- DeepEP, and UCCL-EP, which is called in its place and tested by the same programs ----
 
 // "[tuning] Best dispatch (BF16): SMs 24, NVL chunk 12, RDMA chunk 32: 42.36 GB/s (RDMA), 138.25 GB/s (NVL)". What it
 // calls RDMA bytes are those of all nodes that a token reaches, the own one too.
@@ -220,8 +220,8 @@ absl::StatusOr<ExchangeOutput> ReadExchangeOutput(absl::string_view text, const 
         absl::StrCat("is of ", Quoted(text.substr(begin + 1, at + 4 - begin)), ": an exchange is alltoall_perf"));
   }
   return absl::InvalidArgumentError(
-      "is no output of nccl-tests' alltoall_perf, DeepEP's test_intranode.py or test_internode.py, or HybridEP's "
-      "test_hybrid_ep.py");
+      "is no output of nccl-tests' alltoall_perf, DeepEP's or UCCL-EP's test_intranode.py or test_internode.py, or "
+      "HybridEP's test_hybrid_ep.py");
 }
 
 }  // namespace flightplan::cli

@@ -103,6 +103,23 @@ TEST(ReadExchangeOutput, DeepEpOverTheNetworkLeavesOutWhatStaysOnTheNode) {
   EXPECT_NEAR(out.rows[1].value(), 0.75 * 41.00e9, 1) << "newer versions print times before the rates";
 }
 
+// UCCL-EP is called as DeepEP is, and its tests print what DeepEP's do. github.com/uccl-project/uccl/pull/444: two
+// nodes of eight GPUs.
+TEST(ReadExchangeOutput, UcclEpIsReadAsDeepEp) {
+  const ExchangeOutput out = Read(
+      "[tuning] Best dispatch (FP8): SMs 24, NVL chunk 16, RDMA chunk 20, transmit: 774.87 us, notify: 44.97 us, "
+      "BW: 77.84 GB/s (RDMA), 254.65 GB/s (NVL)\n"
+      "[tuning] Best dispatch (BF16): SMs 24, NVL chunk 8, RDMA chunk 20, transmit: 1403.00 us, notify: 75.61 us, "
+      "BW: 83.38 GB/s (RDMA), 272.76 GB/s (NVL)\n"
+      "[tuning] Best combine: SMs 24, NVL chunk 3, RDMA chunk 24, transmit: 1760.00 us, notify: 77.31 us, "
+      "BW: 66.47 GB/s (RDMA), 217.43 GB/s (NVL)\n",
+      {.ranks = 16, .nodes = 2});
+  ASSERT_EQ(out.rows.size(), 2U);
+  EXPECT_EQ(out.rows[0].id(), "a2a.deepep");
+  EXPECT_NEAR(out.rows[0].value(), 0.5 * 83.38e9, 1);
+  EXPECT_NEAR(out.rows[1].value(), 0.5 * 66.47e9, 1);
+}
+
 // github.com/ppl-ai/pplx-kernels/issues/10 (H800), in the form of test_intranode.py.
 TEST(ReadExchangeOutput, DeepEpInsideANode) {
   const ExchangeOutput out =

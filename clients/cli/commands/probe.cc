@@ -79,7 +79,7 @@ CommandLine Describe(ProbeOptions* o, BackendOptions* where) {
         {"--report", "FILE.html", "write one page with curves, map and timeline", ToText(&o->report)},
         {"--import", "FILE", "store (and show) a profile measured elsewhere", ToText(&o->import)},
         {"--import-exchange", "FILE",
-         "rates between real GPUs from the output of alltoall_perf (nccl-tests), DeepEP's or HybridEP's own tests, "
+         "rates between real GPUs from the output of alltoall_perf (nccl-tests), DeepEP's, UCCL-EP's or HybridEP's own tests, "
          "added to the profile of --import",
          ToText(&o->exchange)},
         {"--device-name", "NAME", "the GPU as the driver names it, where neither output nor profile does",
