@@ -173,22 +173,22 @@ void Configure(const Settings& settings, grpc::ServerBuilder* builder) {
 // In the order in which they are needed; destroyed the other way round.
 // NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding): one of them, and its order has a meaning
 struct Server::Parts {
-  Parts(const Settings& s, const std::shared_ptr<const Catalog>& catalog, std::unique_ptr<const ResolverBackend> b)
+  Parts(const Settings& s, const std::shared_ptr<const Catalog>& in_force, std::unique_ptr<const ResolverBackend> b)
       : settings(s),
         log_sink(STDERR_FILENO),
         log(&log_sink, s.log_level),
-        metrics(kVersion, catalog->revision()),
+        metrics(kVersion, in_force->revision()),
         backend(std::make_unique<ReloadableBackend>(std::move(b))),
         gate(InFlightLimit(s)),
         access_policy(s, InFlightLimit(s) / 2, &metrics),
         evidence(s.evidence_store, backend.get(), &metrics, &log),
-        answers(backend.get(), &metrics, absl::StrCat(kVersion, "/", catalog->revision()),
+        answers(backend.get(), &metrics, absl::StrCat(kVersion, "/", in_force->revision()),
                 static_cast<size_t>(s.cache_bytes), evidence.registry()),
-        catalog_revision(std::make_shared<const std::string>(catalog->revision())),
-        catalog_answers(std::make_shared<const CatalogAnswers>(catalog)),
+        catalog(in_force),
+        catalog_answers(std::make_shared<const CatalogAnswers>(in_force)),
         searches(std::max(1, Cores() / 2), FairPool::Yields::kYes),
         answer_workers(Cores()),
-        probe(s, *backend, &metrics),
+        probe(s, *backend, &catalog, &metrics),
         batch_workers(Cores(), &searches) {
     metrics.catalog_loaded->SetToCurrentTime();
     metrics.OnRead([this] {
@@ -226,7 +226,7 @@ struct Server::Parts {
   AccessPolicy access_policy;
   EvidenceLink evidence;
   AnswerSource answers;
-  Current<std::string> catalog_revision;
+  Current<Catalog> catalog;
   Current<CatalogAnswers> catalog_answers;
   Edge edge{};
   FairPool searches;  // a search takes seconds, an answer microseconds
@@ -315,7 +315,7 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Settings& settings,
   const Health health = {[&parts] { return !parts.ready || !parts.self_check->lost(); },
                          [&parts] { return parts.ready && parts.self_check->answered(); }};
   if (!settings.http_listen.empty()) {
-    const auto version = [&parts] { return VersionJson(*parts.catalog_revision.Get()); };
+    const auto version = [&parts] { return VersionJson(parts.catalog.Get()->revision()); };
     FLIGHTPLAN_ASSIGN_OR_RETURN(parts.http, ServeStatus(settings.http_listen, health, version, &parts.metrics));
   }
   if (!settings.health_listen.empty()) {
@@ -350,7 +350,7 @@ absl::Status Server::ReloadCatalog(absl::StatusOr<std::shared_ptr<const Catalog>
   parts_->evidence.CatalogChanged();
   parts_->catalog_answers.Set(std::make_shared<const CatalogAnswers>(*catalog));
   parts_->answers.SetRevision(absl::StrCat(kVersion, "/", (*catalog)->revision()));
-  parts_->catalog_revision.Set(std::make_shared<const std::string>((*catalog)->revision()));
+  parts_->catalog.Set(*catalog);
   parts_->metrics.SetBuildInfo(kVersion, (*catalog)->revision());
   parts_->metrics.catalog_loaded->SetToCurrentTime();
   return absl::OkStatus();

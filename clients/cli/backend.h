@@ -54,11 +54,9 @@ namespace cli {
 
 // How the worker is started here; a server has its own settings.
 struct ProbeRun {
-  std::string worker;      // path; empty: the usual places
-  std::string fake;        // replayed instead of a GPU; empty: a GPU
-  std::string devices;     // measured together: "all", "0,1"; empty: one alone
-  std::string shape;       // of the layer, as the worker's --shape takes it; empty: its own
-  int64_t memory_mib = 0;  // that it may hold of the GPU; 0: its own limit
+  std::string worker;   // path; empty: the usual places
+  std::string fake;     // replayed instead of a GPU; empty: a GPU
+  std::string devices;  // measured together: "all", "0,1"; empty: one alone
 };
 
 // Errors are those of the rpcs (resolver.h, catalog_answers.h). From a server also UNAVAILABLE and DEADLINE_EXCEEDED.

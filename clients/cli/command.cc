@@ -101,6 +101,8 @@ constexpr FieldFlag kFieldFlags[] = {
     {"device_index", "--device"},
     {"groups", "--groups"},
     {"budget", "--budget"},
+    {"seq_length", "--seq"},
+    {"memory_limit_bytes", "--memory-gib"},
     {"world_size", "--gpus"},
     {"input_format", "--input-format"},
     {"pipeline_ranks", "--rank"},

@@ -104,14 +104,11 @@ class LocalBackend final : public Backend {
                         const std::function<bool(const v1::ProbeProgress&)>& progress,
                         v1::HardwareProfile* profile) override {
     service::ProbeJob job;
+    FLIGHTPLAN_ASSIGN_OR_RETURN(job.catalog, GetCatalog());
     job.worker = run.worker;
     job.fake = run.fake;
     job.request = request;
     if (!run.devices.empty()) job.extra_arguments = {"--devices", run.devices};
-    if (!run.shape.empty()) job.extra_arguments.insert(job.extra_arguments.end(), {"--shape", run.shape});
-    if (run.memory_mib > 0) {
-      job.extra_arguments.insert(job.extra_arguments.end(), {"--memory-mib", absl::StrCat(run.memory_mib)});
-    }
     service::StopSwitch stop;
     service::ProbeEnd end = service::RunProbeWorker(job, stop, [&](const v1::ProbeProgress& at) {
       if (!progress(at)) stop.Stop();

@@ -167,10 +167,10 @@ class RemoteBackend final : public Backend {
     if (!run.worker.empty() || !run.fake.empty()) {
       return absl::InvalidArgumentError("--worker and --fake have no effect with --server: it has its own settings");
     }
-    if (!run.devices.empty() || !run.shape.empty() || run.memory_mib > 0) {
+    if (!run.devices.empty()) {
       return absl::InvalidArgumentError(
-          "--devices, --model and --memory-gib have no effect with --server, which measures one GPU and its own layer: "
-          "run it on the node, then --import the profile");
+          "--devices has no effect with --server, which measures one GPU: run it on the node, then --import the "
+          "profile");
     }
     grpc::ClientContext context;
     AddToken(&context);

@@ -175,38 +175,6 @@ absl::StatusOr<std::string> ReadNamed(const ResolveOptions& options, const std::
   return options.read ? options.read(path) : ReadInput(path);
 }
 
-absl::Status FillModel(const ResolveOptions& options, v1::ModelRef* ref) {
-  if (!LooksLikeFile(options.model)) {
-    ref->set_name(options.model);
-    return absl::OkStatus();
-  }
-  absl::StatusOr<std::string> text = ReadNamed(options, options.model);
-  if (!text.ok()) return Wrong("--model", text.status().message());
-  ref->set_hf_config_json(*std::move(text));
-  return absl::OkStatus();
-}
-
-absl::Status FillLayout(const ResolveOptions& options, v1::Layout* layout) {
-  const struct {
-    absl::string_view flag;
-    const std::optional<int64_t>& size;
-    void (v1::Layout::*set)(int32_t);
-  } rows[] = {{"--tp", options.tp, &v1::Layout::set_tensor_model_parallel_size},
-              {"--pp", options.pp, &v1::Layout::set_pipeline_model_parallel_size},
-              {"--vpp", options.vpp, &v1::Layout::set_virtual_pipeline_model_parallel_size},
-              {"--cp", options.cp, &v1::Layout::set_context_parallel_size},
-              {"--ep", options.ep, &v1::Layout::set_expert_model_parallel_size},
-              {"--etp", options.etp, &v1::Layout::set_expert_tensor_parallel_size},
-              {"--mbs", options.mbs, &v1::Layout::set_micro_batch_size}};
-  for (const auto& row : rows) {
-    if (!row.size.has_value()) continue;
-    FLIGHTPLAN_ASSIGN_OR_RETURN(const int32_t size, Size(row.flag, *row.size));
-    (layout->*row.set)(size);
-  }
-  if (!options.pipeline_layout.empty()) layout->set_pipeline_model_parallel_layout(options.pipeline_layout);
-  return absl::OkStatus();
-}
-
 void FillWorkload(const ResolveOptions& options, v1::Workload* workload) {
   workload->set_seq_length(options.seq.value_or(kDefaultSeqLength));
   workload->set_global_batch_size(options.gbs.value_or(kDefaultSamplesPerGpu * options.stack.gpus.value_or(0)));
@@ -253,6 +221,38 @@ Flag::Setter ToPin(std::vector<std::string>* pins, bool set) {
 }
 
 }  // namespace
+
+absl::Status FillModel(const ResolveOptions& options, v1::ModelRef* ref) {
+  if (!LooksLikeFile(options.model)) {
+    ref->set_name(options.model);
+    return absl::OkStatus();
+  }
+  absl::StatusOr<std::string> text = ReadNamed(options, options.model);
+  if (!text.ok()) return Wrong("--model", text.status().message());
+  ref->set_hf_config_json(*std::move(text));
+  return absl::OkStatus();
+}
+
+absl::Status FillLayout(const ResolveOptions& options, v1::Layout* layout) {
+  const struct {
+    absl::string_view flag;
+    const std::optional<int64_t>& size;
+    void (v1::Layout::*set)(int32_t);
+  } rows[] = {{"--tp", options.tp, &v1::Layout::set_tensor_model_parallel_size},
+              {"--pp", options.pp, &v1::Layout::set_pipeline_model_parallel_size},
+              {"--vpp", options.vpp, &v1::Layout::set_virtual_pipeline_model_parallel_size},
+              {"--cp", options.cp, &v1::Layout::set_context_parallel_size},
+              {"--ep", options.ep, &v1::Layout::set_expert_model_parallel_size},
+              {"--etp", options.etp, &v1::Layout::set_expert_tensor_parallel_size},
+              {"--mbs", options.mbs, &v1::Layout::set_micro_batch_size}};
+  for (const auto& row : rows) {
+    if (!row.size.has_value()) continue;
+    FLIGHTPLAN_ASSIGN_OR_RETURN(const int32_t size, Size(row.flag, *row.size));
+    (layout->*row.set)(size);
+  }
+  if (!options.pipeline_layout.empty()) layout->set_pipeline_model_parallel_layout(options.pipeline_layout);
+  return absl::OkStatus();
+}
 
 Values InputFormatValues() {
   Values values = {.words = {std::string(kShellFormat)}};

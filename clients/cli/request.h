@@ -16,6 +16,8 @@ namespace flightplan {
 
 namespace v1 {  // generated from proto/flightplan/v1
 class KnobSetting;
+class Layout;
+class ModelRef;
 class ResolveConfigRequest;
 class ValidateConfigRequest;
 }  // namespace v1
@@ -63,6 +65,10 @@ std::vector<FlagGroup> ResolveFlags(ResolveOptions* options);
 std::vector<FlagGroup> StackFlags(StackOptions* options);
 // The names that --input-format takes.
 Values InputFormatValues();
+
+// What --model and the flags of the layout say, into the messages that every request has of them.
+absl::Status FillModel(const ResolveOptions& options, v1::ModelRef* ref);
+absl::Status FillLayout(const ResolveOptions& options, v1::Layout* layout);
 
 // Reads the model's file where --model names one. Errors are INVALID_ARGUMENT and name the flag and what would be
 // right. Sequence and batch that were not given become kDefaultSeqLength and kDefaultSamplesPerGpu a GPU; the page says

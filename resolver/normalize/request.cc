@@ -148,28 +148,6 @@ void CheckStages(const LayoutWish& wish, Violations* violations) {
                                ": leave it out, or give a layout of ", chunks * stages, " stages"));
 }
 
-LayoutWish ReadLayout(const v1::Layout& m, Violations* violations) {
-  LayoutWish wish;
-#define FLIGHTPLAN_READ_SIZE(name) wish.name = ReadSize(m.has_##name(), m.name(), #name, violations)
-  FLIGHTPLAN_READ_SIZE(tensor_model_parallel_size);
-  FLIGHTPLAN_READ_SIZE(pipeline_model_parallel_size);
-  FLIGHTPLAN_READ_SIZE(virtual_pipeline_model_parallel_size);
-  FLIGHTPLAN_READ_SIZE(context_parallel_size);
-  FLIGHTPLAN_READ_SIZE(expert_model_parallel_size);
-  FLIGHTPLAN_READ_SIZE(expert_tensor_parallel_size);
-  FLIGHTPLAN_READ_SIZE(micro_batch_size);
-#undef FLIGHTPLAN_READ_SIZE
-  if (m.has_pipeline_model_parallel_layout()) {
-    if (m.pipeline_model_parallel_layout().size() > kMaxEnvBytes) {
-      violations->Add("layout.pipeline_model_parallel_layout", "is longer than 64 KiB");
-    }
-    wish.pipeline_model_parallel_layout = m.pipeline_model_parallel_layout();
-    CheckStages(wish, violations);
-  }
-  if (m.has_sequence_parallel()) wish.sequence_parallel = m.sequence_parallel();
-  return wish;
-}
-
 // ---- profile
 
 std::optional<double> ReadRatio(bool present, double value, absl::string_view name, Violations* violations) {
@@ -357,32 +335,6 @@ void ReadEnv(const Map& vars, absl::string_view field, Environment* env, Violati
   }
 }
 
-ModelSpec ReadModel(const v1::ModelRef& ref, const Catalog& catalog, Violations* violations) {
-  switch (ref.source_case()) {
-    case v1::ModelRef::kName: {
-      auto model = catalog.FindModel(ref.name());
-      if (model.ok()) return **model;
-      violations->Add("model.name", model.status());
-      return {};
-    }
-    case v1::ModelRef::kHfConfigJson: {
-      if (ref.hf_config_json().size() > kMaxHfConfigBytes) {
-        violations->Add("model.hf_config_json", "is longer than 256 KiB");
-        return {};
-      }
-      auto model = ImportHfConfig(ref.hf_config_json());
-      if (model.ok()) return *std::move(model);
-      violations->Add("model.hf_config_json", model.status());
-      return {};
-    }
-    case v1::ModelRef::kSpec:
-      return ModelFromMessage(ref.spec(), "model.spec", violations);
-    case v1::ModelRef::SOURCE_NOT_SET:
-      violations->Add("model", "is required: a catalogue name, a spec or a Hugging Face config.json");
-  }
-  return {};
-}
-
 void ReadDialects(const google::protobuf::RepeatedPtrField<std::string>& names, NormalizedIntent* intent,
                   Violations* violations) {
   static constexpr absl::string_view kKnown[] = {
@@ -411,6 +363,54 @@ void CheckModelPins(const std::vector<std::pair<Knob, Value>>& pins, absl::strin
 }
 
 }  // namespace
+
+ModelSpec NormalizeModel(const v1::ModelRef& ref, const Catalog& catalog, Violations* violations) {
+  switch (ref.source_case()) {
+    case v1::ModelRef::kName: {
+      auto model = catalog.FindModel(ref.name());
+      if (model.ok()) return **model;
+      violations->Add("model.name", model.status());
+      return {};
+    }
+    case v1::ModelRef::kHfConfigJson: {
+      if (ref.hf_config_json().size() > kMaxHfConfigBytes) {
+        violations->Add("model.hf_config_json", "is longer than 256 KiB");
+        return {};
+      }
+      auto model = ImportHfConfig(ref.hf_config_json());
+      if (model.ok()) return *std::move(model);
+      violations->Add("model.hf_config_json", model.status());
+      return {};
+    }
+    case v1::ModelRef::kSpec:
+      return ModelFromMessage(ref.spec(), "model.spec", violations);
+    case v1::ModelRef::SOURCE_NOT_SET:
+      violations->Add("model", "is required: a catalogue name, a spec or a Hugging Face config.json");
+  }
+  return {};
+}
+
+LayoutWish NormalizeLayout(const v1::Layout& m, Violations* violations) {
+  LayoutWish wish;
+#define FLIGHTPLAN_READ_SIZE(name) wish.name = ReadSize(m.has_##name(), m.name(), #name, violations)
+  FLIGHTPLAN_READ_SIZE(tensor_model_parallel_size);
+  FLIGHTPLAN_READ_SIZE(pipeline_model_parallel_size);
+  FLIGHTPLAN_READ_SIZE(virtual_pipeline_model_parallel_size);
+  FLIGHTPLAN_READ_SIZE(context_parallel_size);
+  FLIGHTPLAN_READ_SIZE(expert_model_parallel_size);
+  FLIGHTPLAN_READ_SIZE(expert_tensor_parallel_size);
+  FLIGHTPLAN_READ_SIZE(micro_batch_size);
+#undef FLIGHTPLAN_READ_SIZE
+  if (m.has_pipeline_model_parallel_layout()) {
+    if (m.pipeline_model_parallel_layout().size() > kMaxEnvBytes) {
+      violations->Add("layout.pipeline_model_parallel_layout", "is longer than 64 KiB");
+    }
+    wish.pipeline_model_parallel_layout = m.pipeline_model_parallel_layout();
+    CheckStages(wish, violations);
+  }
+  if (m.has_sequence_parallel()) wish.sequence_parallel = m.sequence_parallel();
+  return wish;
+}
 
 std::vector<absl::string_view> PrecisionNames() {
   std::vector<absl::string_view> names;
@@ -445,7 +445,7 @@ void NormalizeTarget(const v1::TargetStack& message, absl::string_view field, En
 absl::StatusOr<NormalizedIntent> NormalizeResolve(const v1::ResolveConfigRequest& request, const Catalog& catalog) {
   NormalizedIntent intent;
   Violations violations;
-  intent.model = ReadModel(request.model(), catalog, &violations);
+  intent.model = NormalizeModel(request.model(), catalog, &violations);
   HardwareFacts hardware = ReadHardware(request.hardware(), catalog, &intent.env, &violations);
   intent.gpu = std::move(hardware.gpu);
   intent.transport = std::move(hardware.transport);
@@ -456,7 +456,7 @@ absl::StatusOr<NormalizedIntent> NormalizeResolve(const v1::ResolveConfigRequest
   ReadSoftware(request.software(), &intent.env, &violations);
   AssumeImage(request.software(), &intent);
   intent.stage = ReadEnum(request.stage(), kStages, Stage::kProduction, "stage", &violations);
-  intent.layout = ReadLayout(request.layout(), &violations);
+  intent.layout = NormalizeLayout(request.layout(), &violations);
   intent.pins = PinsFromMessages(request.knobs(), request.pinned_knobs(), "knobs", "pinned_knobs", &violations);
   CheckModelPins(intent.pins, "pinned_knobs", &violations);
   ReadEnv(request.env(), "env", &intent.env, &violations);

@@ -16,6 +16,7 @@ namespace flightplan {
 namespace v1 {
 class ConvertConfigRequest;
 class Hardware;
+class Layout;
 class ModelRef;
 class ResolveConfigRequest;
 class SoftwareStack;
@@ -33,6 +34,10 @@ absl::StatusOr<ConvertQuestion> NormalizeConvert(const v1::ConvertConfigRequest&
 // "megatron-lm" and its release into `env`; an unknown release becomes the nearest known one and is kept in
 // env.unknown_version, for a finding.
 void NormalizeTarget(const v1::TargetStack& message, absl::string_view field, Environment* env, Violations* violations);
+
+// The model of a request's `model`, and the sizes of its `layout`.
+ModelSpec NormalizeModel(const v1::ModelRef& message, const Catalog& catalog, Violations* violations);
+LayoutWish NormalizeLayout(const v1::Layout& message, Violations* violations);
 
 // What workload.precision and hardware.fabric.transport may be.
 std::vector<absl::string_view> PrecisionNames();

@@ -13,9 +13,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "resolver/base/reason.h"
 #include "resolver/base/status_macros.h"
 #include "resolver/normalize/violations.h"
+#include "service/local/probe_layer.h"
 #include "service/local/probe_lines.h"
 #include "service/local/retry.h"
 
@@ -44,10 +46,15 @@ absl::Duration FittingBudget(const ProbeJob& job) {
   return std::min(wanted, (job.most - kSpare) / kWorkerOwnLimit);
 }
 
-std::vector<std::string> CommandOf(const ProbeJob& job, const std::string& worker, absl::Duration budget) {
+std::vector<std::string> CommandOf(const ProbeJob& job, const std::string& worker, absl::Duration budget,
+                                   const std::string& shape) {
   std::vector<std::string> argv = {worker, "--budget-seconds", absl::StrCat(absl::ToDoubleSeconds(budget))};
   if (job.request.has_device_index()) argv.insert(argv.end(), {"--device", absl::StrCat(job.request.device_index())});
   if (job.request.groups_size() > 0) argv.insert(argv.end(), {"--groups", absl::StrJoin(job.request.groups(), ",")});
+  if (!shape.empty()) argv.insert(argv.end(), {"--shape", shape});
+  if (job.request.has_memory_limit_bytes()) {
+    argv.insert(argv.end(), {"--memory-mib", absl::StrCat(job.request.memory_limit_bytes() >> 20)});
+  }
   if (!job.fake.empty()) argv.insert(argv.end(), {"--fake", job.fake});
   argv.insert(argv.end(), job.extra_arguments.begin(), job.extra_arguments.end());
   return argv;
@@ -123,7 +130,17 @@ ProbeEnd WithProfile(const ProbeLines& lines, const std::string& obituary) {
 
 ProbeEnd FromErrorLine(const ProbeLines& lines) {
   for (const CodeRow& row : kCodes) {
-    if (row.code == lines.error_code()) return End(row.result, row.status, row.reason, lines.error_message());
+    if (row.code != lines.error_code()) continue;
+    // The worker knows what its kernels are built for; what it calls a flag is the caller's model.
+    absl::string_view message = lines.error_message();
+    if (row.status != absl::StatusCode::kInvalidArgument || !absl::ConsumePrefix(&message, "--shape: "))
+      return End(row.result, row.status, row.reason, message);
+    ProbeEnd end;
+    Violations violations;
+    violations.Add("model", absl::StrCat("its layer cannot be measured: ", message));
+    end.result = row.result;
+    end.status = violations.ToStatus();
+    return end;
   }
   return End(ProbeResult::kGarbage, absl::StatusCode::kAborted, "PROBE_FAILED",
              absl::StrCat("the probe worker gave an unknown error code: ", lines.error_code()));
@@ -139,7 +156,7 @@ absl::string_view ProbeResultName(ProbeResult result) {
 
 absl::Span<const absl::string_view> ProbeGroups() { return kGroups; }
 
-absl::Status CheckProbeRequest(const v1::RunProbeRequest& request) {
+absl::Status CheckProbeRequest(const v1::RunProbeRequest& request, const Catalog& catalog, std::string* shape) {
   Violations violations;
   if (request.has_device_index() && (request.device_index() < 0 || request.device_index() > kMaxDevice)) {
     violations.Add("device_index", absl::StrCat("must be 0..", kMaxDevice, ", not ", request.device_index()));
@@ -154,6 +171,12 @@ absl::Status CheckProbeRequest(const v1::RunProbeRequest& request) {
   if (const absl::Duration budget = BudgetOf(request); budget < kLeastProbeBudget || budget > kMostProbeBudget) {
     violations.Add("budget", absl::StrCat("must be 1 s..30 s, not ", absl::FormatDuration(budget)));
   }
+  if (const int64_t bytes = request.memory_limit_bytes();
+      request.has_memory_limit_bytes() && (bytes < kLeastProbeMemory || bytes > kMostProbeMemory)) {
+    violations.Add("memory_limit_bytes",
+                   absl::StrCat("must be ", kLeastProbeMemory, "..", kMostProbeMemory, " (64 GiB), not ", bytes));
+  }
+  *shape = ProbedLayer(request, catalog, &violations);
   return violations.ToStatus();
 }
 
@@ -183,7 +206,8 @@ absl::StatusOr<std::string> FindProbeWorker(const std::string& configured) {
 ProbeEnd RunProbeWorker(const ProbeJob& job, const StopSwitch& stop,
                         const std::function<void(const v1::ProbeProgress&)>& progress) {
   ProbeEnd end;
-  if (end.status = CheckProbeRequest(job.request); !end.status.ok()) {
+  std::string shape;
+  if (end.status = CheckProbeRequest(job.request, *job.catalog, &shape); !end.status.ok()) {
     end.result = ProbeResult::kRefused;
     return end;
   }
@@ -202,7 +226,7 @@ ProbeEnd RunProbeWorker(const ProbeJob& job, const StopSwitch& stop,
   absl::Status wrong;
   ChildLimits limits;
   limits.run = budget * kWorkerOwnLimit + kSpare / 2;
-  const ChildEnd child = RunChild(CommandOf(job, *worker, budget), limits, stop, [&](absl::string_view line) {
+  const ChildEnd child = RunChild(CommandOf(job, *worker, budget, shape), limits, stop, [&](absl::string_view line) {
     wrong = lines.Take(line);
     return wrong.ok();
   });

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -14,14 +15,20 @@
 #include "flightplan/v1/probe_service.pb.h"
 #include "service/local/child_process.h"
 
+namespace flightplan {
+class Catalog;
+}
+
 namespace flightplan::service {
 
 inline constexpr absl::Duration kDefaultProbeBudget = absl::Seconds(20);
 inline constexpr absl::Duration kLeastProbeBudget = absl::Seconds(1), kMostProbeBudget = absl::Seconds(30);
+inline constexpr int64_t kLeastProbeMemory = int64_t{512} << 20, kMostProbeMemory = int64_t{64} << 30;
 
 struct ProbeJob {
-  std::string worker;  // path; empty: flightplan-probe beside this program, or else on the PATH
-  std::string fake;    // replays a file instead of a GPU; empty: a GPU
+  std::shared_ptr<const Catalog> catalog;  // of the models that a request names; never null
+  std::string worker;                      // path; empty: flightplan-probe beside this program, or else on the PATH
+  std::string fake;                        // replays a file instead of a GPU; empty: a GPU
   v1::RunProbeRequest request;
   absl::Duration most = absl::InfiniteDuration();  // of the whole run; the budget is cut so that it ends in time
   std::vector<std::string> extra_arguments;        // the worker's own, behind those of the request
@@ -35,7 +42,7 @@ absl::string_view ProbeResultName(ProbeResult result);
 struct ProbeEnd {
   ProbeResult result = ProbeResult::kOk;
   // OK with a profile, which is a partial one where the worker died after some rows. Else
-  //   INVALID_ARGUMENT     groups, device or budget make no sense (BadRequest)
+  //   INVALID_ARGUMENT     groups, device, budget, memory, model or layout make no sense (BadRequest)
   //   FAILED_PRECONDITION  no worker (PROBE_NOT_INSTALLED), no GPU (NO_GPU), it is busy (GPU_BUSY), not ours
   //                        (GPU_NOT_OURS), or the worker has no CUDA (PROBE_UNSUPPORTED)
   //   UNAVAILABLE          another probe runs on it (PROBE_BUSY), with RetryInfo
@@ -53,8 +60,8 @@ ProbeEnd RunProbeWorker(const ProbeJob& job, const StopSwitch& stop,
 // What RunProbeRequest.groups may name.
 absl::Span<const absl::string_view> ProbeGroups();
 
-// Checks a request alone.
-absl::Status CheckProbeRequest(const v1::RunProbeRequest& request);
+// Checks a request alone. `shape` becomes the layer that it asks for (ProbedLayer).
+absl::Status CheckProbeRequest(const v1::RunProbeRequest& request, const Catalog& catalog, std::string* shape);
 
 // The worker's path by the rule above; NOT_FOUND names where it was looked for.
 absl::StatusOr<std::string> FindProbeWorker(const std::string& configured);

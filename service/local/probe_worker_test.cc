@@ -24,6 +24,8 @@
 #include "absl/strings/strip.h"
 #include "absl/time/clock.h"
 #include "resolver/base/reason.h"
+#include "resolver/catalog/catalog.h"
+#include "resolver/normalize/violations.h"
 #include "service/wire/status_mapping.h"
 
 namespace flightplan::service {
@@ -71,8 +73,14 @@ bool IsAlive(int pid) {
   return !stat.empty() && !absl::StrContains(stat, ") Z");
 }
 
+std::shared_ptr<const Catalog> TheCatalog() {
+  static const auto& catalog = *new std::shared_ptr<const Catalog>(std::make_shared<Catalog>(*Catalog::Builtin()));
+  return catalog;
+}
+
 ProbeJob Job(const std::string& fault = "") {
   ProbeJob job;
+  job.catalog = TheCatalog();
   job.worker = FLIGHTPLAN_PROBE_WORKER;
   job.fake = FLIGHTPLAN_PROBE_FAKE;
   if (!fault.empty()) job.extra_arguments = {"--fault", fault};
@@ -81,6 +89,7 @@ ProbeJob Job(const std::string& fault = "") {
 
 ProbeJob ScriptJob(const std::string& script) {
   ProbeJob job;
+  job.catalog = TheCatalog();
   job.worker = script;
   return job;
 }
@@ -115,6 +124,32 @@ TEST(RunProbeWorker, OnlyTheGroupsAskedFor) {
   const ProbeEnd end = Supervise(job);
   ASSERT_TRUE(end.status.ok()) << end.status;
   for (const v1::ProbeRow& row : end.profile.rows()) EXPECT_FALSE(absl::StartsWith(row.id(), "corun")) << row.id();
+}
+
+// A script tells what it was started with as an error, which the caller gets.
+TEST(RunProbeWorker, TheWorkerGetsTheLayerAndTheMemory) {
+  const Folder folder;
+  ProbeJob job = ScriptJob(folder.Script(R"(echo "{\"error\": {\"code\": \"failed\", \"message\": \"$*\"}}"; exit 1)"));
+  job.request.mutable_model()->set_name("deepseek-v3");
+  job.request.mutable_layout()->set_expert_model_parallel_size(64);
+  job.request.set_memory_limit_bytes(int64_t{8} << 30);
+  const ProbeEnd end = Supervise(job);
+  EXPECT_TRUE(absl::StrContains(end.status.message(),
+                                " --shape tokens=4096,hidden=7168,experts=256,topk=8,ffn=2048,ranks=64,sequence=4096 "
+                                "--memory-mib 8192"))
+      << end.status;
+}
+
+// What no kernel is built for is the caller's model, not a flag.
+TEST(RunProbeWorker, ALayerThatTheWorkerRefusesIsABadRequest) {
+  ProbeJob job = Job();
+  job.request.mutable_model()->set_name("deepseek-v3");
+  job.request.set_seq_length(1 << 20);
+  const ProbeEnd end = Supervise(job);
+  EXPECT_EQ(end.result, ProbeResult::kRefused);
+  EXPECT_EQ(end.status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_TRUE(end.status.GetPayload(kBadRequestPayload).has_value());
+  EXPECT_TRUE(absl::StrContains(end.status.message(), "tokens=1048576 must be a number from 1 to 65536")) << end.status;
 }
 
 TEST(RunProbeWorker, ACrashLeavesTheRowsThatHadCome) {
@@ -365,16 +400,28 @@ TEST(RunChild, BoundsALineAndTheOutput) {
 }
 
 TEST(CheckProbeRequest, RefusesWhatMakesNoSense) {
+  const Catalog catalog = *Catalog::Builtin();
+  const auto check = [&](const v1::RunProbeRequest& request) {
+    std::string shape;
+    return CheckProbeRequest(request, catalog, &shape);
+  };
   v1::RunProbeRequest request;
-  EXPECT_TRUE(CheckProbeRequest(request).ok());
+  EXPECT_TRUE(check(request).ok());
   request.add_groups("ceiling");
   request.set_device_index(-1);
   request.mutable_budget()->set_seconds(31);
-  EXPECT_EQ(CheckProbeRequest(request).code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(check(request).code(), absl::StatusCode::kInvalidArgument);
   for (const int seconds : {1, 30}) {
     v1::RunProbeRequest at_the_edge;
     at_the_edge.mutable_budget()->set_seconds(seconds);
-    EXPECT_TRUE(CheckProbeRequest(at_the_edge).ok()) << seconds;
+    EXPECT_TRUE(check(at_the_edge).ok()) << seconds;
+  }
+  for (const int64_t bytes : {kLeastProbeMemory, kMostProbeMemory}) {
+    v1::RunProbeRequest at_the_edge;
+    at_the_edge.set_memory_limit_bytes(bytes);
+    EXPECT_TRUE(check(at_the_edge).ok()) << bytes;
+    at_the_edge.set_memory_limit_bytes(bytes == kLeastProbeMemory ? bytes - 1 : bytes + 1);
+    EXPECT_FALSE(check(at_the_edge).ok()) << bytes;
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "service/backend/current.h"
 #include "service/backend/resolver_backend.h"
 #include "service/local/profile_store.h"
 #include "service/local/worker_pool.h"
@@ -15,7 +16,8 @@ namespace flightplan::service {
 class ProbeLink {
  public:
   // The backend's profiles, or none but those of this run where it has no store.
-  ProbeLink(const Settings& settings, const ResolverBackend& backend, Metrics* metrics);
+  ProbeLink(const Settings& settings, const ResolverBackend& backend, const Current<Catalog>* catalog,
+            Metrics* metrics);
 
   ProbeContext* context() { return &context_; }
   WorkerPool* store_pool() { return &store_pool_; }  // for writes: a probe may hold its own thread for half a minute

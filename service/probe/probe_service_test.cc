@@ -135,6 +135,24 @@ TEST_F(ProbeServiceTest, AMissingWorkerAndABadRequestAreSaid) {
   EXPECT_EQ(Run(request, &profile).error_code(), StatusCode::INVALID_ARGUMENT);
 }
 
+TEST_F(ProbeServiceTest, TakesTheCallersModelAndLayout) {
+  Start();
+  v1::RunProbeRequest request;
+  request.mutable_model()->set_name("qwen3-30b-a3b");
+  request.mutable_layout()->set_expert_model_parallel_size(16);
+  request.set_memory_limit_bytes(int64_t{1} << 30);
+  request.add_groups("memory");
+  v1::HardwareProfile profile;
+  const grpc::Status status = Run(request, &profile);
+  EXPECT_TRUE(status.ok()) << status.error_message();
+  request.mutable_layout()->set_expert_model_parallel_size(7);
+  const grpc::Status refused = Run(request, &profile);
+  EXPECT_EQ(refused.error_code(), StatusCode::INVALID_ARGUMENT);
+  EXPECT_TRUE(absl::StrContains(refused.error_message(), "layout.expert_model_parallel_size"))
+      << refused.error_message();
+  EXPECT_TRUE(Counts("refused", 1)) << Metrics();
+}
+
 TEST_F(ProbeServiceTest, OneAtATimeAndCancellingFreesThePlace) {
   Start(Hanging());
   ClientContext first;

@@ -80,6 +80,7 @@ class ProbeCall final : public EventStream {
     if (!job.request.ParseFromArray(bytes.view().data(), static_cast<int>(bytes.view().size()))) {
       return MalformedRequest(job.request.GetTypeName());
     }
+    job.catalog = context_.catalog->Get();
     job.worker = context_.worker;
     job.fake = context_.fake;
     job.most = absl::FromChrono(call().deadline()) - absl::Now();

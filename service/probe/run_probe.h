@@ -7,6 +7,7 @@
 
 #include "grpcpp/support/byte_buffer.h"
 #include "grpcpp/support/server_callback.h"
+#include "service/backend/current.h"
 #include "service/call/call.h"
 #include "service/local/probe_worker.h"
 #include "service/local/profile_store.h"
@@ -19,6 +20,7 @@ struct ProbeContext {
   bool enabled = false;  // --probe
   std::string worker;    // --probe_worker
   std::string fake;      // tests: replays a file
+  const Current<Catalog>* catalog = nullptr;
   ProfileStore* store = nullptr;
   WorkerPool* pool = nullptr;  // one thread
   std::atomic<bool> running{false};

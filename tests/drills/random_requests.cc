@@ -343,7 +343,7 @@ RandomRequests::RandomRequests(const Catalog& catalog, uint64_t seed) : words_(W
   const std::vector<properties::Sample> samples = properties::Samples(catalog);
   Messages resolves = OfType(samples, v1::ResolveConfigRequest::descriptor());
   Messages validations = Validations(OfType(samples, v1::ValidateConfigRequest::descriptor()));
-  Messages imports, reports, profiles;
+  Messages imports, reports, profiles, probes;
   AddTo<v1::ImportModelRequest>(&imports)->set_hf_config_json(kHfConfig);
   for (const auto& measurement : OfType(samples, v1::Measurement::descriptor())) {
     *AddTo<v1::ReportMeasurementRequest>(&reports)->mutable_measurement() = The<v1::Measurement>(*measurement);
@@ -351,6 +351,14 @@ RandomRequests::RandomRequests(const Catalog& catalog, uint64_t seed) : words_(W
   for (const auto& profile : OfType(samples, v1::HardwareProfile::descriptor())) {
     *AddTo<v1::ImportProfileRequest>(&profiles)->mutable_profile() = The<v1::HardwareProfile>(*profile);
   }
+  AddTo<v1::RunProbeRequest>(&probes);
+  v1::RunProbeRequest& probe = *AddTo<v1::RunProbeRequest>(&probes);
+  probe.mutable_model()->set_name("deepseek-v3");
+  probe.mutable_layout()->set_expert_model_parallel_size(64);
+  probe.mutable_layout()->set_micro_batch_size(2);
+  probe.set_seq_length(8192);
+  probe.set_memory_limit_bytes(int64_t{8} << 30);
+  probe.mutable_budget()->set_seconds(1);
   // Shares of all calls, by what there is to go wrong and what it costs.
   Add("BatchResolve", 60, Batches(resolves, validations));
   Add("ConvertConfig", 90, Conversions(validations));
@@ -369,7 +377,7 @@ RandomRequests::RandomRequests(const Catalog& catalog, uint64_t seed) : words_(W
   Add("GetRule", 10, LookUp(*FindMethod("GetRule"), "mlm.min-lr"));
   Add("GetMeasurement", 10, LookUp(*FindMethod("GetMeasurement"), "run"));
   Add("GetProfile", 10, LookUp(*FindMethod("GetProfile"), "run"));
-  Add("RunProbe", 1, Empty(*FindMethod("RunProbe")));
+  Add("RunProbe", 1, std::move(probes));
   for (auto service = Services(); *service != nullptr; ++service) {
     for (int i = 0; i < (*service)->method_count(); ++i) {
       const MethodDescriptor* const method = (*service)->method(i);

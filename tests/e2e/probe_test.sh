@@ -55,6 +55,8 @@ stop_server "$server"
 start --probe --probe_worker="$worker" --probe_fake="$fake"
 expect 0 "$flightplan" probe --server "$address" --groups ceilings
 grep -q 'hbm.copy' "$work/out" || fail "no rows from the server"
+expect 2 "$flightplan" probe --server "$address" --model deepseek-v3 --ep 7
+grep -q -- '--ep: 7 must divide the number of experts, 256' "$work/err" || fail "the server takes no layout: $(cat "$work/err")"
 expect 0 "$flightplan" probe --server "$address" --list
 grep -q 'NVIDIA H200' "$work/out" || fail "profiles do not outlive a restart"
 curl -s "http://127.0.0.1:$http_port/metrics" >"$work/metrics"

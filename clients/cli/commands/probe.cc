@@ -9,17 +9,18 @@
 #include "absl/time/time.h"
 #include "clients/cli/commands/commands.h"
 #include "clients/cli/exchange_output.h"
+#include "clients/cli/name_lists.h"
 #include "clients/cli/output.h"
 #include "clients/cli/probe_figures.h"
 #include "clients/cli/probe_report.h"
 #include "clients/cli/progress_line.h"
+#include "clients/cli/request.h"
 #include "clients/cli/table.h"
 #include "clients/cli/text.h"
 #include "clients/cli/whole_file.h"
-#include "flightplan/v1/catalog_service.pb.h"
-#include "flightplan/v1/model.pb.h"
 #include "flightplan/v1/probe_service.pb.h"
 #include "resolver/base/digest.h"
+#include "resolver/base/status_macros.h"
 #include "resolver/base/utf8.h"
 #include "resolver/normalize/profile_message.h"
 #include "resolver/normalize/violations.h"
@@ -30,8 +31,8 @@ namespace {
 
 struct ProbeOptions {
   std::optional<int64_t> device;
-  std::string devices, model;
-  std::optional<int64_t> ep;
+  std::string devices;
+  ResolveOptions layer;  // --model and the sizes of a layout
   std::vector<std::string> groups;
   std::optional<double> budget, memory_gib;
   std::string worker, fake;
@@ -62,8 +63,14 @@ CommandLine Describe(ProbeOptions* o, BackendOptions* where) {
         {"--devices", "A,B,...|all",
          "measure exchanges between these GPUs of the node too, and compute beside them; default: one GPU alone",
          ToText(&o->devices)},
-        {"--model", "NAME", "measure the layer of this model; default: Qwen3-30B-A3B's", ToText(&o->model)},
-        {"--ep", "N", "ranks that its experts are shared by; default: 8", ToInteger(&o->ep, 2)},
+        {"--model", "NAME|FILE", "measure the MoE layer of this model, or of a config.json; default: Qwen3-30B-A3B's",
+         ToText(&o->layer.model, {.list = kModelNames})},
+        {"--tp", "N", "tensor parallel size; default: 1", ToInteger(&o->layer.tp)},
+        {"--cp", "N", "context parallel size; default: 1", ToInteger(&o->layer.cp)},
+        {"--ep", "N", "ranks that its experts are shared by; default: 8", ToInteger(&o->layer.ep, 2)},
+        {"--etp", "N", "expert tensor parallel size; default: 1", ToInteger(&o->layer.etp)},
+        {"--mbs", "N", "microbatch size; default: 1", ToInteger(&o->layer.mbs)},
+        {"--seq", "N", "sequence length; default: 4096", ToInteger(&o->layer.seq)},
         {"--groups", "A,B,...", "of ceilings, dispatch, experts, exchange, overlap, launch, memory; default: all",
          ToCommaList(&o->groups, KnownWords(service::ProbeGroups()))},
         {"--budget", "SECONDS", "start nothing new after so long; default: 20", ToReal(&o->budget, 1, 30)},
@@ -79,7 +86,8 @@ CommandLine Describe(ProbeOptions* o, BackendOptions* where) {
         {"--report", "FILE.html", "write one page with curves, map and timeline", ToText(&o->report)},
         {"--import", "FILE", "store (and show) a profile measured elsewhere", ToText(&o->import)},
         {"--import-exchange", "FILE",
-         "rates between real GPUs from the output of alltoall_perf (nccl-tests), DeepEP's, UCCL-EP's or HybridEP's own tests, "
+         "rates between real GPUs from the output of alltoall_perf (nccl-tests), DeepEP's, UCCL-EP's or HybridEP's own "
+         "tests, "
          "added to the profile of --import",
          ToText(&o->exchange)},
         {"--device-name", "NAME", "the GPU as the driver names it, where neither output nor profile does",
@@ -178,43 +186,18 @@ absl::StatusOr<v1::HardwareProfile> ReadProfile(const std::string& path) {
   return profile;
 }
 
-// The layer of a model as the worker takes it. What the model does not say stays the worker's own.
-absl::StatusOr<std::string> ShapeOf(const ProbeOptions& options, Backend& backend) {
-  if (options.model.empty()) {
-    if (options.ep.has_value())
-      return absl::InvalidArgumentError("--ep shares a model's experts out: add --model NAME");
-    return "";
-  }
-  v1::GetModelRequest request;
-  request.set_name(options.model);
-  v1::ModelSpec model;
-  if (absl::Status status = backend.GetModel(request, &model); !status.ok()) return status;
-  if (model.num_moe_experts() <= 0)
-    return absl::InvalidArgumentError(absl::StrCat("--model: ", options.model, " has no experts"));
-  std::string text =
-      absl::StrCat("hidden=", model.moe_latent_size() > 0 ? model.moe_latent_size() : model.hidden_size(),
-                   ",experts=", model.num_moe_experts(), ",topk=", model.moe_router_topk(),
-                   ",ffn=", model.moe_ffn_hidden_size(), ",ranks=", options.ep.value_or(8));
-  // With latent attention keys and values are no heads of their own.
-  if (model.kv_lora_rank() == 0 && model.num_attention_heads() > 0) {
-    const int64_t groups = model.has_num_query_groups() ? model.num_query_groups() : model.num_attention_heads();
-    const int64_t width =
-        model.has_kv_channels() ? model.kv_channels() : model.hidden_size() / model.num_attention_heads();
-    absl::StrAppend(&text, ",heads=", model.num_attention_heads(), ",kv_heads=", groups, ",head_dim=", width);
-  }
-  return text;
-}
-
 absl::Status Measure(const ProbeOptions& options, Backend& backend, v1::HardwareProfile* profile) {
   ProbeRun run;
   run.worker = options.worker;
   run.fake = options.fake;
   run.devices = options.devices;
-  if (options.memory_gib.has_value()) run.memory_mib = std::llround(*options.memory_gib * 1024);
-  absl::StatusOr<std::string> shape = ShapeOf(options, backend);
-  if (!shape.ok()) return shape.status();
-  run.shape = *std::move(shape);
   v1::RunProbeRequest request;
+  if (!options.layer.model.empty()) FLIGHTPLAN_RETURN_IF_ERROR(FillModel(options.layer, request.mutable_model()));
+  v1::Layout layout;
+  FLIGHTPLAN_RETURN_IF_ERROR(FillLayout(options.layer, &layout));
+  if (layout.ByteSizeLong() > 0) *request.mutable_layout() = std::move(layout);
+  if (options.layer.seq.has_value()) request.set_seq_length(*options.layer.seq);
+  if (options.memory_gib.has_value()) request.set_memory_limit_bytes(std::llround(*options.memory_gib * 1024) << 20);
   if (options.device.has_value())
     request.set_device_index(static_cast<int32_t>(std::min<int64_t>(*options.device, 1 << 20)));
   for (const std::string& group : options.groups) request.add_groups(group);

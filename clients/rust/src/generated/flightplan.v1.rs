@@ -3085,6 +3085,21 @@ pub struct RunProbeRequest {
     /// Time after which no new row is started. Range 1 s..30 s; unset: 20 s.
     #[prost(message, optional, tag = "3")]
     pub budget: ::core::option::Option<::prost_types::Duration>,
+    /// Measure the MoE layer of this model; unset: Qwen3-30B-A3B's. INVALID_ARGUMENT: it has no experts, or kernels are not
+    /// built for a size of it.
+    #[prost(message, optional, tag = "4")]
+    pub model: ::core::option::Option<ModelRef>,
+    /// What one rank has of that layer. TP, CP, EP, ETP and the micro batch are read; EP unset: 8, or the largest number
+    /// below that shares the experts out evenly. Needs `model`.
+    #[prost(message, optional, tag = "5")]
+    pub layout: ::core::option::Option<Layout>,
+    /// Tokens per sample. Range 1..16777216; unset: 4096. Needs `model`.
+    #[prost(int64, optional, tag = "6")]
+    pub seq_length: ::core::option::Option<i64>,
+    /// Memory of the GPU that is held, and no more than a quarter of what is free. Range 512 MiB..64 GiB; unset: 2 GiB, with
+    /// which rows of a large layer are left out.
+    #[prost(int64, optional, tag = "7")]
+    pub memory_limit_bytes: ::core::option::Option<i64>,
 }
 /// A message of the probe stream.
 #[allow(clippy::derive_partial_eq_without_eq)]

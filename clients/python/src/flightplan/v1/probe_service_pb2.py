@@ -11,11 +11,13 @@ from google.protobuf import symbol_database as _symbol_database
 _sym_db = _symbol_database.Default()
 
 
+from flightplan.v1 import model_pb2 as flightplan_dot_v1_dot_model__pb2
+from flightplan.v1 import parallelism_pb2 as flightplan_dot_v1_dot_parallelism__pb2
 from flightplan.v1 import profile_pb2 as flightplan_dot_v1_dot_profile__pb2
 from google.protobuf import duration_pb2 as google_dot_protobuf_dot_duration__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n!flightplan/v1/probe_service.proto\x12\rflightplan.v1\x1a\x1b\x66lightplan/v1/profile.proto\x1a\x1egoogle/protobuf/duration.proto\"x\n\x0fRunProbeRequest\x12\x19\n\x0c\x64\x65vice_index\x18\x01 \x01(\x05H\x00\x88\x01\x01\x12\x0e\n\x06groups\x18\x02 \x03(\t\x12)\n\x06\x62udget\x18\x03 \x01(\x0b\x32\x19.google.protobuf.DurationB\x0f\n\r_device_index\"\x80\x01\n\x10RunProbeResponse\x12\x30\n\x08progress\x18\x01 \x01(\x0b\x32\x1c.flightplan.v1.ProbeProgressH\x00\x12\x31\n\x07profile\x18\x02 \x01(\x0b\x32\x1e.flightplan.v1.HardwareProfileH\x00\x42\x07\n\x05\x65vent\"8\n\rProbeProgress\x12\x12\n\ndone_ratio\x18\x01 \x01(\x01\x12\x13\n\x0b\x63urrent_row\x18\x02 \x01(\t\"!\n\x11GetProfileRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\"<\n\x13ListProfilesRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"a\n\x14ListProfilesResponse\x12\x30\n\x08profiles\x18\x01 \x03(\x0b\x32\x1e.flightplan.v1.HardwareProfile\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"G\n\x14ImportProfileRequest\x12/\n\x07profile\x18\x01 \x01(\x0b\x32\x1e.flightplan.v1.HardwareProfile2\xe6\x02\n\x0cProbeService\x12M\n\x08RunProbe\x12\x1e.flightplan.v1.RunProbeRequest\x1a\x1f.flightplan.v1.RunProbeResponse0\x01\x12S\n\nGetProfile\x12 .flightplan.v1.GetProfileRequest\x1a\x1e.flightplan.v1.HardwareProfile\"\x03\x90\x02\x01\x12\\\n\x0cListProfiles\x12\".flightplan.v1.ListProfilesRequest\x1a#.flightplan.v1.ListProfilesResponse\"\x03\x90\x02\x01\x12T\n\rImportProfile\x12#.flightplan.v1.ImportProfileRequest\x1a\x1e.flightplan.v1.HardwareProfileb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n!flightplan/v1/probe_service.proto\x12\rflightplan.v1\x1a\x19\x66lightplan/v1/model.proto\x1a\x1f\x66lightplan/v1/parallelism.proto\x1a\x1b\x66lightplan/v1/profile.proto\x1a\x1egoogle/protobuf/duration.proto\"\xa7\x02\n\x0fRunProbeRequest\x12\x19\n\x0c\x64\x65vice_index\x18\x01 \x01(\x05H\x00\x88\x01\x01\x12\x0e\n\x06groups\x18\x02 \x03(\t\x12)\n\x06\x62udget\x18\x03 \x01(\x0b\x32\x19.google.protobuf.Duration\x12&\n\x05model\x18\x04 \x01(\x0b\x32\x17.flightplan.v1.ModelRef\x12%\n\x06layout\x18\x05 \x01(\x0b\x32\x15.flightplan.v1.Layout\x12\x17\n\nseq_length\x18\x06 \x01(\x03H\x01\x88\x01\x01\x12\x1f\n\x12memory_limit_bytes\x18\x07 \x01(\x03H\x02\x88\x01\x01\x42\x0f\n\r_device_indexB\r\n\x0b_seq_lengthB\x15\n\x13_memory_limit_bytes\"\x80\x01\n\x10RunProbeResponse\x12\x30\n\x08progress\x18\x01 \x01(\x0b\x32\x1c.flightplan.v1.ProbeProgressH\x00\x12\x31\n\x07profile\x18\x02 \x01(\x0b\x32\x1e.flightplan.v1.HardwareProfileH\x00\x42\x07\n\x05\x65vent\"8\n\rProbeProgress\x12\x12\n\ndone_ratio\x18\x01 \x01(\x01\x12\x13\n\x0b\x63urrent_row\x18\x02 \x01(\t\"!\n\x11GetProfileRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\"<\n\x13ListProfilesRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"a\n\x14ListProfilesResponse\x12\x30\n\x08profiles\x18\x01 \x03(\x0b\x32\x1e.flightplan.v1.HardwareProfile\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"G\n\x14ImportProfileRequest\x12/\n\x07profile\x18\x01 \x01(\x0b\x32\x1e.flightplan.v1.HardwareProfile2\xe6\x02\n\x0cProbeService\x12M\n\x08RunProbe\x12\x1e.flightplan.v1.RunProbeRequest\x1a\x1f.flightplan.v1.RunProbeResponse0\x01\x12S\n\nGetProfile\x12 .flightplan.v1.GetProfileRequest\x1a\x1e.flightplan.v1.HardwareProfile\"\x03\x90\x02\x01\x12\\\n\x0cListProfiles\x12\".flightplan.v1.ListProfilesRequest\x1a#.flightplan.v1.ListProfilesResponse\"\x03\x90\x02\x01\x12T\n\rImportProfile\x12#.flightplan.v1.ImportProfileRequest\x1a\x1e.flightplan.v1.HardwareProfileb\x06proto3')
 
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, globals())
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'flightplan.v1.probe_service_pb2', globals())
@@ -26,20 +28,20 @@ if _descriptor._USE_C_DESCRIPTORS == False:
   _PROBESERVICE.methods_by_name['GetProfile']._serialized_options = b'\220\002\001'
   _PROBESERVICE.methods_by_name['ListProfiles']._options = None
   _PROBESERVICE.methods_by_name['ListProfiles']._serialized_options = b'\220\002\001'
-  _RUNPROBEREQUEST._serialized_start=113
-  _RUNPROBEREQUEST._serialized_end=233
-  _RUNPROBERESPONSE._serialized_start=236
-  _RUNPROBERESPONSE._serialized_end=364
-  _PROBEPROGRESS._serialized_start=366
-  _PROBEPROGRESS._serialized_end=422
-  _GETPROFILEREQUEST._serialized_start=424
-  _GETPROFILEREQUEST._serialized_end=457
-  _LISTPROFILESREQUEST._serialized_start=459
-  _LISTPROFILESREQUEST._serialized_end=519
-  _LISTPROFILESRESPONSE._serialized_start=521
-  _LISTPROFILESRESPONSE._serialized_end=618
-  _IMPORTPROFILEREQUEST._serialized_start=620
-  _IMPORTPROFILEREQUEST._serialized_end=691
-  _PROBESERVICE._serialized_start=694
-  _PROBESERVICE._serialized_end=1052
+  _RUNPROBEREQUEST._serialized_start=174
+  _RUNPROBEREQUEST._serialized_end=469
+  _RUNPROBERESPONSE._serialized_start=472
+  _RUNPROBERESPONSE._serialized_end=600
+  _PROBEPROGRESS._serialized_start=602
+  _PROBEPROGRESS._serialized_end=658
+  _GETPROFILEREQUEST._serialized_start=660
+  _GETPROFILEREQUEST._serialized_end=693
+  _LISTPROFILESREQUEST._serialized_start=695
+  _LISTPROFILESREQUEST._serialized_end=755
+  _LISTPROFILESRESPONSE._serialized_start=757
+  _LISTPROFILESRESPONSE._serialized_end=854
+  _IMPORTPROFILEREQUEST._serialized_start=856
+  _IMPORTPROFILEREQUEST._serialized_end=927
+  _PROBESERVICE._serialized_start=930
+  _PROBESERVICE._serialized_end=1288
 # @@protoc_insertion_point(module_scope)

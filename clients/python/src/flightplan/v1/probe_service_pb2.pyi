@@ -5,6 +5,8 @@ isort:skip_file
 
 import builtins
 import collections.abc
+import flightplan.v1.model_pb2
+import flightplan.v1.parallelism_pb2
 import flightplan.v1.profile_pb2
 import google.protobuf.descriptor
 import google.protobuf.duration_pb2
@@ -23,8 +25,18 @@ class RunProbeRequest(google.protobuf.message.Message):
     DEVICE_INDEX_FIELD_NUMBER: builtins.int
     GROUPS_FIELD_NUMBER: builtins.int
     BUDGET_FIELD_NUMBER: builtins.int
+    MODEL_FIELD_NUMBER: builtins.int
+    LAYOUT_FIELD_NUMBER: builtins.int
+    SEQ_LENGTH_FIELD_NUMBER: builtins.int
+    MEMORY_LIMIT_BYTES_FIELD_NUMBER: builtins.int
     device_index: builtins.int
     """Device index; unset: the first free one."""
+    seq_length: builtins.int
+    """Tokens per sample. Range 1..16777216; unset: 4096. Needs `model`."""
+    memory_limit_bytes: builtins.int
+    """Memory of the GPU that is held, and no more than a quarter of what is free. Range 512 MiB..64 GiB; unset: 2 GiB, with
+    which rows of a large layer are left out.
+    """
     @property
     def groups(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
         """Groups: "ceilings", "dispatch", "experts", "exchange", "overlap", "launch", "memory"; empty: all."""
@@ -33,16 +45,37 @@ class RunProbeRequest(google.protobuf.message.Message):
     def budget(self) -> google.protobuf.duration_pb2.Duration:
         """Time after which no new row is started. Range 1 s..30 s; unset: 20 s."""
 
+    @property
+    def model(self) -> flightplan.v1.model_pb2.ModelRef:
+        """Measure the MoE layer of this model; unset: Qwen3-30B-A3B's. INVALID_ARGUMENT: it has no experts, or kernels are not
+        built for a size of it.
+        """
+
+    @property
+    def layout(self) -> flightplan.v1.parallelism_pb2.Layout:
+        """What one rank has of that layer. TP, CP, EP, ETP and the micro batch are read; EP unset: 8, or the largest number
+        below that shares the experts out evenly. Needs `model`.
+        """
+
     def __init__(
         self,
         *,
         device_index: builtins.int | None = ...,
         groups: collections.abc.Iterable[builtins.str] | None = ...,
         budget: google.protobuf.duration_pb2.Duration | None = ...,
+        model: flightplan.v1.model_pb2.ModelRef | None = ...,
+        layout: flightplan.v1.parallelism_pb2.Layout | None = ...,
+        seq_length: builtins.int | None = ...,
+        memory_limit_bytes: builtins.int | None = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["_device_index", b"_device_index", "budget", b"budget", "device_index", b"device_index"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_device_index", b"_device_index", "budget", b"budget", "device_index", b"device_index", "groups", b"groups"]) -> None: ...
+    def HasField(self, field_name: typing.Literal["_device_index", b"_device_index", "_memory_limit_bytes", b"_memory_limit_bytes", "_seq_length", b"_seq_length", "budget", b"budget", "device_index", b"device_index", "layout", b"layout", "memory_limit_bytes", b"memory_limit_bytes", "model", b"model", "seq_length", b"seq_length"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_device_index", b"_device_index", "_memory_limit_bytes", b"_memory_limit_bytes", "_seq_length", b"_seq_length", "budget", b"budget", "device_index", b"device_index", "groups", b"groups", "layout", b"layout", "memory_limit_bytes", b"memory_limit_bytes", "model", b"model", "seq_length", b"seq_length"]) -> None: ...
+    @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["_device_index", b"_device_index"]) -> typing.Literal["device_index"] | None: ...
+    @typing.overload
+    def WhichOneof(self, oneof_group: typing.Literal["_memory_limit_bytes", b"_memory_limit_bytes"]) -> typing.Literal["memory_limit_bytes"] | None: ...
+    @typing.overload
+    def WhichOneof(self, oneof_group: typing.Literal["_seq_length", b"_seq_length"]) -> typing.Literal["seq_length"] | None: ...
 
 global___RunProbeRequest = RunProbeRequest
 

@@ -19,8 +19,11 @@ import {
   type ServiceError,
   type UntypedServiceImplementation,
 } from "@grpc/grpc-js";
+import Long from "long";
 import _m0 from "protobufjs/minimal";
 import { Duration } from "../../google/protobuf/duration";
+import { ModelRef } from "./model";
+import { Layout } from "./parallelism";
 import { HardwareProfile } from "./profile";
 
 /** What to measure. */
@@ -32,7 +35,32 @@ export interface RunProbeRequest {
   /** Groups: "ceilings", "dispatch", "experts", "exchange", "overlap", "launch", "memory"; empty: all. */
   groups: string[];
   /** Time after which no new row is started. Range 1 s..30 s; unset: 20 s. */
-  budget: Duration | undefined;
+  budget:
+    | Duration
+    | undefined;
+  /**
+   * Measure the MoE layer of this model; unset: Qwen3-30B-A3B's. INVALID_ARGUMENT: it has no experts, or kernels are not
+   * built for a size of it.
+   */
+  model:
+    | ModelRef
+    | undefined;
+  /**
+   * What one rank has of that layer. TP, CP, EP, ETP and the micro batch are read; EP unset: 8, or the largest number
+   * below that shares the experts out evenly. Needs `model`.
+   */
+  layout:
+    | Layout
+    | undefined;
+  /** Tokens per sample. Range 1..16777216; unset: 4096. Needs `model`. */
+  seqLength?:
+    | bigint
+    | undefined;
+  /**
+   * Memory of the GPU that is held, and no more than a quarter of what is free. Range 512 MiB..64 GiB; unset: 2 GiB, with
+   * which rows of a large layer are left out.
+   */
+  memoryLimitBytes?: bigint | undefined;
 }
 
 /** A message of the probe stream. */
@@ -77,7 +105,15 @@ export interface ImportProfileRequest {
 }
 
 function createBaseRunProbeRequest(): RunProbeRequest {
-  return { deviceIndex: undefined, groups: [], budget: undefined };
+  return {
+    deviceIndex: undefined,
+    groups: [],
+    budget: undefined,
+    model: undefined,
+    layout: undefined,
+    seqLength: undefined,
+    memoryLimitBytes: undefined,
+  };
 }
 
 export const RunProbeRequest = {
@@ -90,6 +126,24 @@ export const RunProbeRequest = {
     }
     if (message.budget !== undefined) {
       Duration.encode(message.budget, writer.uint32(26).fork()).ldelim();
+    }
+    if (message.model !== undefined) {
+      ModelRef.encode(message.model, writer.uint32(34).fork()).ldelim();
+    }
+    if (message.layout !== undefined) {
+      Layout.encode(message.layout, writer.uint32(42).fork()).ldelim();
+    }
+    if (message.seqLength !== undefined) {
+      if (BigInt.asIntN(64, message.seqLength) !== message.seqLength) {
+        throw new globalThis.Error("value provided for field message.seqLength of type int64 too large");
+      }
+      writer.uint32(48).int64(message.seqLength.toString());
+    }
+    if (message.memoryLimitBytes !== undefined) {
+      if (BigInt.asIntN(64, message.memoryLimitBytes) !== message.memoryLimitBytes) {
+        throw new globalThis.Error("value provided for field message.memoryLimitBytes of type int64 too large");
+      }
+      writer.uint32(56).int64(message.memoryLimitBytes.toString());
     }
     return writer;
   },
@@ -122,6 +176,34 @@ export const RunProbeRequest = {
 
           message.budget = Duration.decode(reader, reader.uint32());
           continue;
+        case 4:
+          if (tag !== 34) {
+            break;
+          }
+
+          message.model = ModelRef.decode(reader, reader.uint32());
+          continue;
+        case 5:
+          if (tag !== 42) {
+            break;
+          }
+
+          message.layout = Layout.decode(reader, reader.uint32());
+          continue;
+        case 6:
+          if (tag !== 48) {
+            break;
+          }
+
+          message.seqLength = longToBigint(reader.int64() as Long);
+          continue;
+        case 7:
+          if (tag !== 56) {
+            break;
+          }
+
+          message.memoryLimitBytes = longToBigint(reader.int64() as Long);
+          continue;
       }
       if ((tag & 7) === 4 || tag === 0) {
         break;
@@ -141,6 +223,14 @@ export const RunProbeRequest = {
     message.budget = (object.budget !== undefined && object.budget !== null)
       ? Duration.fromPartial(object.budget)
       : undefined;
+    message.model = (object.model !== undefined && object.model !== null)
+      ? ModelRef.fromPartial(object.model)
+      : undefined;
+    message.layout = (object.layout !== undefined && object.layout !== null)
+      ? Layout.fromPartial(object.layout)
+      : undefined;
+    message.seqLength = object.seqLength ?? undefined;
+    message.memoryLimitBytes = object.memoryLimitBytes ?? undefined;
     return message;
   },
 };
@@ -611,3 +701,12 @@ type DeepPartial<T> = T extends Builtin ? T
 type KeysOfUnion<T> = T extends T ? keyof T : never;
 type Exact<P, I extends P> = P extends Builtin ? P
   : P & { [K in keyof P]: Exact<P[K], I[K]> } & { [K in Exclude<keyof I, KeysOfUnion<P>>]: never };
+
+function longToBigint(long: Long) {
+  return BigInt(long.toString());
+}
+
+if (_m0.util.Long !== Long) {
+  _m0.util.Long = Long as any;
+  _m0.configure();
+}

@@ -4,6 +4,10 @@
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import type { ModelRef } from "./model_pb";
+import { file_flightplan_v1_model } from "./model_pb";
+import type { Layout } from "./parallelism_pb";
+import { file_flightplan_v1_parallelism } from "./parallelism_pb";
 import type { HardwareProfile, HardwareProfileSchema } from "./profile_pb";
 import { file_flightplan_v1_profile } from "./profile_pb";
 import type { Duration } from "@bufbuild/protobuf/wkt";
@@ -14,7 +18,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file flightplan/v1/probe_service.proto.
  */
 export const file_flightplan_v1_probe_service: GenFile = /*@__PURE__*/
-  fileDesc("CiFmbGlnaHRwbGFuL3YxL3Byb2JlX3NlcnZpY2UucHJvdG8SDWZsaWdodHBsYW4udjEieAoPUnVuUHJvYmVSZXF1ZXN0EhkKDGRldmljZV9pbmRleBgBIAEoBUgAiAEBEg4KBmdyb3VwcxgCIAMoCRIpCgZidWRnZXQYAyABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb25CDwoNX2RldmljZV9pbmRleCKAAQoQUnVuUHJvYmVSZXNwb25zZRIwCghwcm9ncmVzcxgBIAEoCzIcLmZsaWdodHBsYW4udjEuUHJvYmVQcm9ncmVzc0gAEjEKB3Byb2ZpbGUYAiABKAsyHi5mbGlnaHRwbGFuLnYxLkhhcmR3YXJlUHJvZmlsZUgAQgcKBWV2ZW50IjgKDVByb2JlUHJvZ3Jlc3MSEgoKZG9uZV9yYXRpbxgBIAEoARITCgtjdXJyZW50X3JvdxgCIAEoCSIhChFHZXRQcm9maWxlUmVxdWVzdBIMCgRuYW1lGAEgASgJIjwKE0xpc3RQcm9maWxlc1JlcXVlc3QSEQoJcGFnZV9zaXplGAEgASgFEhIKCnBhZ2VfdG9rZW4YAiABKAkiYQoUTGlzdFByb2ZpbGVzUmVzcG9uc2USMAoIcHJvZmlsZXMYASADKAsyHi5mbGlnaHRwbGFuLnYxLkhhcmR3YXJlUHJvZmlsZRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiRwoUSW1wb3J0UHJvZmlsZVJlcXVlc3QSLwoHcHJvZmlsZRgBIAEoCzIeLmZsaWdodHBsYW4udjEuSGFyZHdhcmVQcm9maWxlMuYCCgxQcm9iZVNlcnZpY2USTQoIUnVuUHJvYmUSHi5mbGlnaHRwbGFuLnYxLlJ1blByb2JlUmVxdWVzdBofLmZsaWdodHBsYW4udjEuUnVuUHJvYmVSZXNwb25zZTABElMKCkdldFByb2ZpbGUSIC5mbGlnaHRwbGFuLnYxLkdldFByb2ZpbGVSZXF1ZXN0Gh4uZmxpZ2h0cGxhbi52MS5IYXJkd2FyZVByb2ZpbGUiA5ACARJcCgxMaXN0UHJvZmlsZXMSIi5mbGlnaHRwbGFuLnYxLkxpc3RQcm9maWxlc1JlcXVlc3QaIy5mbGlnaHRwbGFuLnYxLkxpc3RQcm9maWxlc1Jlc3BvbnNlIgOQAgESVAoNSW1wb3J0UHJvZmlsZRIjLmZsaWdodHBsYW4udjEuSW1wb3J0UHJvZmlsZVJlcXVlc3QaHi5mbGlnaHRwbGFuLnYxLkhhcmR3YXJlUHJvZmlsZWIGcHJvdG8z", [file_flightplan_v1_profile, file_google_protobuf_duration]);
+  fileDesc("CiFmbGlnaHRwbGFuL3YxL3Byb2JlX3NlcnZpY2UucHJvdG8SDWZsaWdodHBsYW4udjEipwIKD1J1blByb2JlUmVxdWVzdBIZCgxkZXZpY2VfaW5kZXgYASABKAVIAIgBARIOCgZncm91cHMYAiADKAkSKQoGYnVkZ2V0GAMgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEiYKBW1vZGVsGAQgASgLMhcuZmxpZ2h0cGxhbi52MS5Nb2RlbFJlZhIlCgZsYXlvdXQYBSABKAsyFS5mbGlnaHRwbGFuLnYxLkxheW91dBIXCgpzZXFfbGVuZ3RoGAYgASgDSAGIAQESHwoSbWVtb3J5X2xpbWl0X2J5dGVzGAcgASgDSAKIAQFCDwoNX2RldmljZV9pbmRleEINCgtfc2VxX2xlbmd0aEIVChNfbWVtb3J5X2xpbWl0X2J5dGVzIoABChBSdW5Qcm9iZVJlc3BvbnNlEjAKCHByb2dyZXNzGAEgASgLMhwuZmxpZ2h0cGxhbi52MS5Qcm9iZVByb2dyZXNzSAASMQoHcHJvZmlsZRgCIAEoCzIeLmZsaWdodHBsYW4udjEuSGFyZHdhcmVQcm9maWxlSABCBwoFZXZlbnQiOAoNUHJvYmVQcm9ncmVzcxISCgpkb25lX3JhdGlvGAEgASgBEhMKC2N1cnJlbnRfcm93GAIgASgJIiEKEUdldFByb2ZpbGVSZXF1ZXN0EgwKBG5hbWUYASABKAkiPAoTTGlzdFByb2ZpbGVzUmVxdWVzdBIRCglwYWdlX3NpemUYASABKAUSEgoKcGFnZV90b2tlbhgCIAEoCSJhChRMaXN0UHJvZmlsZXNSZXNwb25zZRIwCghwcm9maWxlcxgBIAMoCzIeLmZsaWdodHBsYW4udjEuSGFyZHdhcmVQcm9maWxlEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSJHChRJbXBvcnRQcm9maWxlUmVxdWVzdBIvCgdwcm9maWxlGAEgASgLMh4uZmxpZ2h0cGxhbi52MS5IYXJkd2FyZVByb2ZpbGUy5gIKDFByb2JlU2VydmljZRJNCghSdW5Qcm9iZRIeLmZsaWdodHBsYW4udjEuUnVuUHJvYmVSZXF1ZXN0Gh8uZmxpZ2h0cGxhbi52MS5SdW5Qcm9iZVJlc3BvbnNlMAESUwoKR2V0UHJvZmlsZRIgLmZsaWdodHBsYW4udjEuR2V0UHJvZmlsZVJlcXVlc3QaHi5mbGlnaHRwbGFuLnYxLkhhcmR3YXJlUHJvZmlsZSIDkAIBElwKDExpc3RQcm9maWxlcxIiLmZsaWdodHBsYW4udjEuTGlzdFByb2ZpbGVzUmVxdWVzdBojLmZsaWdodHBsYW4udjEuTGlzdFByb2ZpbGVzUmVzcG9uc2UiA5ACARJUCg1JbXBvcnRQcm9maWxlEiMuZmxpZ2h0cGxhbi52MS5JbXBvcnRQcm9maWxlUmVxdWVzdBoeLmZsaWdodHBsYW4udjEuSGFyZHdhcmVQcm9maWxlYgZwcm90bzM", [file_flightplan_v1_model, file_flightplan_v1_parallelism, file_flightplan_v1_profile, file_google_protobuf_duration]);
 
 /**
  * What to measure.
@@ -42,6 +46,37 @@ export type RunProbeRequest = Message<"flightplan.v1.RunProbeRequest"> & {
    * @generated from field: google.protobuf.Duration budget = 3;
    */
   budget?: Duration | undefined;
+
+  /**
+   * Measure the MoE layer of this model; unset: Qwen3-30B-A3B's. INVALID_ARGUMENT: it has no experts, or kernels are not
+   * built for a size of it.
+   *
+   * @generated from field: flightplan.v1.ModelRef model = 4;
+   */
+  model?: ModelRef | undefined;
+
+  /**
+   * What one rank has of that layer. TP, CP, EP, ETP and the micro batch are read; EP unset: 8, or the largest number
+   * below that shares the experts out evenly. Needs `model`.
+   *
+   * @generated from field: flightplan.v1.Layout layout = 5;
+   */
+  layout?: Layout | undefined;
+
+  /**
+   * Tokens per sample. Range 1..16777216; unset: 4096. Needs `model`.
+   *
+   * @generated from field: optional int64 seq_length = 6;
+   */
+  seqLength?: bigint | undefined;
+
+  /**
+   * Memory of the GPU that is held, and no more than a quarter of what is free. Range 512 MiB..64 GiB; unset: 2 GiB, with
+   * which rows of a large layer are left out.
+   *
+   * @generated from field: optional int64 memory_limit_bytes = 7;
+   */
+  memoryLimitBytes?: bigint | undefined;
 };
 
 /**

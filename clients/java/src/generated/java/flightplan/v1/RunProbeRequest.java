@@ -166,6 +166,144 @@ private static final long serialVersionUID = 0L;
     return budget_ == null ? com.google.protobuf.Duration.getDefaultInstance() : budget_;
   }
 
+  public static final int MODEL_FIELD_NUMBER = 4;
+  private flightplan.v1.ModelRef model_;
+  /**
+   * <pre>
+   * Measure the MoE layer of this model; unset: Qwen3-30B-A3B's. INVALID_ARGUMENT: it has no experts, or kernels are not
+   * built for a size of it.
+   * </pre>
+   *
+   * <code>.flightplan.v1.ModelRef model = 4;</code>
+   * @return Whether the model field is set.
+   */
+  @java.lang.Override
+  public boolean hasModel() {
+    return model_ != null;
+  }
+  /**
+   * <pre>
+   * Measure the MoE layer of this model; unset: Qwen3-30B-A3B's. INVALID_ARGUMENT: it has no experts, or kernels are not
+   * built for a size of it.
+   * </pre>
+   *
+   * <code>.flightplan.v1.ModelRef model = 4;</code>
+   * @return The model.
+   */
+  @java.lang.Override
+  public flightplan.v1.ModelRef getModel() {
+    return model_ == null ? flightplan.v1.ModelRef.getDefaultInstance() : model_;
+  }
+  /**
+   * <pre>
+   * Measure the MoE layer of this model; unset: Qwen3-30B-A3B's. INVALID_ARGUMENT: it has no experts, or kernels are not
+   * built for a size of it.
+   * </pre>
+   *
+   * <code>.flightplan.v1.ModelRef model = 4;</code>
+   */
+  @java.lang.Override
+  public flightplan.v1.ModelRefOrBuilder getModelOrBuilder() {
+    return model_ == null ? flightplan.v1.ModelRef.getDefaultInstance() : model_;
+  }
+
+  public static final int LAYOUT_FIELD_NUMBER = 5;
+  private flightplan.v1.Layout layout_;
+  /**
+   * <pre>
+   * What one rank has of that layer. TP, CP, EP, ETP and the micro batch are read; EP unset: 8, or the largest number
+   * below that shares the experts out evenly. Needs `model`.
+   * </pre>
+   *
+   * <code>.flightplan.v1.Layout layout = 5;</code>
+   * @return Whether the layout field is set.
+   */
+  @java.lang.Override
+  public boolean hasLayout() {
+    return layout_ != null;
+  }
+  /**
+   * <pre>
+   * What one rank has of that layer. TP, CP, EP, ETP and the micro batch are read; EP unset: 8, or the largest number
+   * below that shares the experts out evenly. Needs `model`.
+   * </pre>
+   *
+   * <code>.flightplan.v1.Layout layout = 5;</code>
+   * @return The layout.
+   */
+  @java.lang.Override
+  public flightplan.v1.Layout getLayout() {
+    return layout_ == null ? flightplan.v1.Layout.getDefaultInstance() : layout_;
+  }
+  /**
+   * <pre>
+   * What one rank has of that layer. TP, CP, EP, ETP and the micro batch are read; EP unset: 8, or the largest number
+   * below that shares the experts out evenly. Needs `model`.
+   * </pre>
+   *
+   * <code>.flightplan.v1.Layout layout = 5;</code>
+   */
+  @java.lang.Override
+  public flightplan.v1.LayoutOrBuilder getLayoutOrBuilder() {
+    return layout_ == null ? flightplan.v1.Layout.getDefaultInstance() : layout_;
+  }
+
+  public static final int SEQ_LENGTH_FIELD_NUMBER = 6;
+  private long seqLength_ = 0L;
+  /**
+   * <pre>
+   * Tokens per sample. Range 1..16777216; unset: 4096. Needs `model`.
+   * </pre>
+   *
+   * <code>optional int64 seq_length = 6;</code>
+   * @return Whether the seqLength field is set.
+   */
+  @java.lang.Override
+  public boolean hasSeqLength() {
+    return ((bitField0_ & 0x00000002) != 0);
+  }
+  /**
+   * <pre>
+   * Tokens per sample. Range 1..16777216; unset: 4096. Needs `model`.
+   * </pre>
+   *
+   * <code>optional int64 seq_length = 6;</code>
+   * @return The seqLength.
+   */
+  @java.lang.Override
+  public long getSeqLength() {
+    return seqLength_;
+  }
+
+  public static final int MEMORY_LIMIT_BYTES_FIELD_NUMBER = 7;
+  private long memoryLimitBytes_ = 0L;
+  /**
+   * <pre>
+   * Memory of the GPU that is held, and no more than a quarter of what is free. Range 512 MiB..64 GiB; unset: 2 GiB, with
+   * which rows of a large layer are left out.
+   * </pre>
+   *
+   * <code>optional int64 memory_limit_bytes = 7;</code>
+   * @return Whether the memoryLimitBytes field is set.
+   */
+  @java.lang.Override
+  public boolean hasMemoryLimitBytes() {
+    return ((bitField0_ & 0x00000004) != 0);
+  }
+  /**
+   * <pre>
+   * Memory of the GPU that is held, and no more than a quarter of what is free. Range 512 MiB..64 GiB; unset: 2 GiB, with
+   * which rows of a large layer are left out.
+   * </pre>
+   *
+   * <code>optional int64 memory_limit_bytes = 7;</code>
+   * @return The memoryLimitBytes.
+   */
+  @java.lang.Override
+  public long getMemoryLimitBytes() {
+    return memoryLimitBytes_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -188,6 +326,18 @@ private static final long serialVersionUID = 0L;
     }
     if (budget_ != null) {
       output.writeMessage(3, getBudget());
+    }
+    if (model_ != null) {
+      output.writeMessage(4, getModel());
+    }
+    if (layout_ != null) {
+      output.writeMessage(5, getLayout());
+    }
+    if (((bitField0_ & 0x00000002) != 0)) {
+      output.writeInt64(6, seqLength_);
+    }
+    if (((bitField0_ & 0x00000004) != 0)) {
+      output.writeInt64(7, memoryLimitBytes_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -213,6 +363,22 @@ private static final long serialVersionUID = 0L;
     if (budget_ != null) {
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(3, getBudget());
+    }
+    if (model_ != null) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(4, getModel());
+    }
+    if (layout_ != null) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(5, getLayout());
+    }
+    if (((bitField0_ & 0x00000002) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt64Size(6, seqLength_);
+    }
+    if (((bitField0_ & 0x00000004) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt64Size(7, memoryLimitBytes_);
     }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
@@ -241,6 +407,26 @@ private static final long serialVersionUID = 0L;
       if (!getBudget()
           .equals(other.getBudget())) return false;
     }
+    if (hasModel() != other.hasModel()) return false;
+    if (hasModel()) {
+      if (!getModel()
+          .equals(other.getModel())) return false;
+    }
+    if (hasLayout() != other.hasLayout()) return false;
+    if (hasLayout()) {
+      if (!getLayout()
+          .equals(other.getLayout())) return false;
+    }
+    if (hasSeqLength() != other.hasSeqLength()) return false;
+    if (hasSeqLength()) {
+      if (getSeqLength()
+          != other.getSeqLength()) return false;
+    }
+    if (hasMemoryLimitBytes() != other.hasMemoryLimitBytes()) return false;
+    if (hasMemoryLimitBytes()) {
+      if (getMemoryLimitBytes()
+          != other.getMemoryLimitBytes()) return false;
+    }
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -263,6 +449,24 @@ private static final long serialVersionUID = 0L;
     if (hasBudget()) {
       hash = (37 * hash) + BUDGET_FIELD_NUMBER;
       hash = (53 * hash) + getBudget().hashCode();
+    }
+    if (hasModel()) {
+      hash = (37 * hash) + MODEL_FIELD_NUMBER;
+      hash = (53 * hash) + getModel().hashCode();
+    }
+    if (hasLayout()) {
+      hash = (37 * hash) + LAYOUT_FIELD_NUMBER;
+      hash = (53 * hash) + getLayout().hashCode();
+    }
+    if (hasSeqLength()) {
+      hash = (37 * hash) + SEQ_LENGTH_FIELD_NUMBER;
+      hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+          getSeqLength());
+    }
+    if (hasMemoryLimitBytes()) {
+      hash = (37 * hash) + MEMORY_LIMIT_BYTES_FIELD_NUMBER;
+      hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+          getMemoryLimitBytes());
     }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
@@ -405,6 +609,18 @@ private static final long serialVersionUID = 0L;
         budgetBuilder_.dispose();
         budgetBuilder_ = null;
       }
+      model_ = null;
+      if (modelBuilder_ != null) {
+        modelBuilder_.dispose();
+        modelBuilder_ = null;
+      }
+      layout_ = null;
+      if (layoutBuilder_ != null) {
+        layoutBuilder_.dispose();
+        layoutBuilder_ = null;
+      }
+      seqLength_ = 0L;
+      memoryLimitBytes_ = 0L;
       return this;
     }
 
@@ -456,6 +672,24 @@ private static final long serialVersionUID = 0L;
         result.budget_ = budgetBuilder_ == null
             ? budget_
             : budgetBuilder_.build();
+      }
+      if (((from_bitField0_ & 0x00000008) != 0)) {
+        result.model_ = modelBuilder_ == null
+            ? model_
+            : modelBuilder_.build();
+      }
+      if (((from_bitField0_ & 0x00000010) != 0)) {
+        result.layout_ = layoutBuilder_ == null
+            ? layout_
+            : layoutBuilder_.build();
+      }
+      if (((from_bitField0_ & 0x00000020) != 0)) {
+        result.seqLength_ = seqLength_;
+        to_bitField0_ |= 0x00000002;
+      }
+      if (((from_bitField0_ & 0x00000040) != 0)) {
+        result.memoryLimitBytes_ = memoryLimitBytes_;
+        to_bitField0_ |= 0x00000004;
       }
       result.bitField0_ |= to_bitField0_;
     }
@@ -520,6 +754,18 @@ private static final long serialVersionUID = 0L;
       if (other.hasBudget()) {
         mergeBudget(other.getBudget());
       }
+      if (other.hasModel()) {
+        mergeModel(other.getModel());
+      }
+      if (other.hasLayout()) {
+        mergeLayout(other.getLayout());
+      }
+      if (other.hasSeqLength()) {
+        setSeqLength(other.getSeqLength());
+      }
+      if (other.hasMemoryLimitBytes()) {
+        setMemoryLimitBytes(other.getMemoryLimitBytes());
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -564,6 +810,30 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000004;
               break;
             } // case 26
+            case 34: {
+              input.readMessage(
+                  getModelFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              bitField0_ |= 0x00000008;
+              break;
+            } // case 34
+            case 42: {
+              input.readMessage(
+                  getLayoutFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              bitField0_ |= 0x00000010;
+              break;
+            } // case 42
+            case 48: {
+              seqLength_ = input.readInt64();
+              bitField0_ |= 0x00000020;
+              break;
+            } // case 48
+            case 56: {
+              memoryLimitBytes_ = input.readInt64();
+              bitField0_ |= 0x00000040;
+              break;
+            } // case 56
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -930,6 +1200,450 @@ private static final long serialVersionUID = 0L;
         budget_ = null;
       }
       return budgetBuilder_;
+    }
+
+    private flightplan.v1.ModelRef model_;
+    private com.google.protobuf.SingleFieldBuilderV3<
+        flightplan.v1.ModelRef, flightplan.v1.ModelRef.Builder, flightplan.v1.ModelRefOrBuilder> modelBuilder_;
+    /**
+     * <pre>
+     * Measure the MoE layer of this model; unset: Qwen3-30B-A3B's. INVALID_ARGUMENT: it has no experts, or kernels are not
+     * built for a size of it.
+     * </pre>
+     *
+     * <code>.flightplan.v1.ModelRef model = 4;</code>
+     * @return Whether the model field is set.
+     */
+    public boolean hasModel() {
+      return ((bitField0_ & 0x00000008) != 0);
+    }
+    /**
+     * <pre>
+     * Measure the MoE layer of this model; unset: Qwen3-30B-A3B's. INVALID_ARGUMENT: it has no experts, or kernels are not
+     * built for a size of it.
+     * </pre>
+     *
+     * <code>.flightplan.v1.ModelRef model = 4;</code>
+     * @return The model.
+     */
+    public flightplan.v1.ModelRef getModel() {
+      if (modelBuilder_ == null) {
+        return model_ == null ? flightplan.v1.ModelRef.getDefaultInstance() : model_;
+      } else {
+        return modelBuilder_.getMessage();
+      }
+    }
+    /**
+     * <pre>
+     * Measure the MoE layer of this model; unset: Qwen3-30B-A3B's. INVALID_ARGUMENT: it has no experts, or kernels are not
+     * built for a size of it.
+     * </pre>
+     *
+     * <code>.flightplan.v1.ModelRef model = 4;</code>
+     */
+    public Builder setModel(flightplan.v1.ModelRef value) {
+      if (modelBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        model_ = value;
+      } else {
+        modelBuilder_.setMessage(value);
+      }
+      bitField0_ |= 0x00000008;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Measure the MoE layer of this model; unset: Qwen3-30B-A3B's. INVALID_ARGUMENT: it has no experts, or kernels are not
+     * built for a size of it.
+     * </pre>
+     *
+     * <code>.flightplan.v1.ModelRef model = 4;</code>
+     */
+    public Builder setModel(
+        flightplan.v1.ModelRef.Builder builderForValue) {
+      if (modelBuilder_ == null) {
+        model_ = builderForValue.build();
+      } else {
+        modelBuilder_.setMessage(builderForValue.build());
+      }
+      bitField0_ |= 0x00000008;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Measure the MoE layer of this model; unset: Qwen3-30B-A3B's. INVALID_ARGUMENT: it has no experts, or kernels are not
+     * built for a size of it.
+     * </pre>
+     *
+     * <code>.flightplan.v1.ModelRef model = 4;</code>
+     */
+    public Builder mergeModel(flightplan.v1.ModelRef value) {
+      if (modelBuilder_ == null) {
+        if (((bitField0_ & 0x00000008) != 0) &&
+          model_ != null &&
+          model_ != flightplan.v1.ModelRef.getDefaultInstance()) {
+          getModelBuilder().mergeFrom(value);
+        } else {
+          model_ = value;
+        }
+      } else {
+        modelBuilder_.mergeFrom(value);
+      }
+      bitField0_ |= 0x00000008;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Measure the MoE layer of this model; unset: Qwen3-30B-A3B's. INVALID_ARGUMENT: it has no experts, or kernels are not
+     * built for a size of it.
+     * </pre>
+     *
+     * <code>.flightplan.v1.ModelRef model = 4;</code>
+     */
+    public Builder clearModel() {
+      bitField0_ = (bitField0_ & ~0x00000008);
+      model_ = null;
+      if (modelBuilder_ != null) {
+        modelBuilder_.dispose();
+        modelBuilder_ = null;
+      }
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Measure the MoE layer of this model; unset: Qwen3-30B-A3B's. INVALID_ARGUMENT: it has no experts, or kernels are not
+     * built for a size of it.
+     * </pre>
+     *
+     * <code>.flightplan.v1.ModelRef model = 4;</code>
+     */
+    public flightplan.v1.ModelRef.Builder getModelBuilder() {
+      bitField0_ |= 0x00000008;
+      onChanged();
+      return getModelFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * Measure the MoE layer of this model; unset: Qwen3-30B-A3B's. INVALID_ARGUMENT: it has no experts, or kernels are not
+     * built for a size of it.
+     * </pre>
+     *
+     * <code>.flightplan.v1.ModelRef model = 4;</code>
+     */
+    public flightplan.v1.ModelRefOrBuilder getModelOrBuilder() {
+      if (modelBuilder_ != null) {
+        return modelBuilder_.getMessageOrBuilder();
+      } else {
+        return model_ == null ?
+            flightplan.v1.ModelRef.getDefaultInstance() : model_;
+      }
+    }
+    /**
+     * <pre>
+     * Measure the MoE layer of this model; unset: Qwen3-30B-A3B's. INVALID_ARGUMENT: it has no experts, or kernels are not
+     * built for a size of it.
+     * </pre>
+     *
+     * <code>.flightplan.v1.ModelRef model = 4;</code>
+     */
+    private com.google.protobuf.SingleFieldBuilderV3<
+        flightplan.v1.ModelRef, flightplan.v1.ModelRef.Builder, flightplan.v1.ModelRefOrBuilder> 
+        getModelFieldBuilder() {
+      if (modelBuilder_ == null) {
+        modelBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            flightplan.v1.ModelRef, flightplan.v1.ModelRef.Builder, flightplan.v1.ModelRefOrBuilder>(
+                getModel(),
+                getParentForChildren(),
+                isClean());
+        model_ = null;
+      }
+      return modelBuilder_;
+    }
+
+    private flightplan.v1.Layout layout_;
+    private com.google.protobuf.SingleFieldBuilderV3<
+        flightplan.v1.Layout, flightplan.v1.Layout.Builder, flightplan.v1.LayoutOrBuilder> layoutBuilder_;
+    /**
+     * <pre>
+     * What one rank has of that layer. TP, CP, EP, ETP and the micro batch are read; EP unset: 8, or the largest number
+     * below that shares the experts out evenly. Needs `model`.
+     * </pre>
+     *
+     * <code>.flightplan.v1.Layout layout = 5;</code>
+     * @return Whether the layout field is set.
+     */
+    public boolean hasLayout() {
+      return ((bitField0_ & 0x00000010) != 0);
+    }
+    /**
+     * <pre>
+     * What one rank has of that layer. TP, CP, EP, ETP and the micro batch are read; EP unset: 8, or the largest number
+     * below that shares the experts out evenly. Needs `model`.
+     * </pre>
+     *
+     * <code>.flightplan.v1.Layout layout = 5;</code>
+     * @return The layout.
+     */
+    public flightplan.v1.Layout getLayout() {
+      if (layoutBuilder_ == null) {
+        return layout_ == null ? flightplan.v1.Layout.getDefaultInstance() : layout_;
+      } else {
+        return layoutBuilder_.getMessage();
+      }
+    }
+    /**
+     * <pre>
+     * What one rank has of that layer. TP, CP, EP, ETP and the micro batch are read; EP unset: 8, or the largest number
+     * below that shares the experts out evenly. Needs `model`.
+     * </pre>
+     *
+     * <code>.flightplan.v1.Layout layout = 5;</code>
+     */
+    public Builder setLayout(flightplan.v1.Layout value) {
+      if (layoutBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        layout_ = value;
+      } else {
+        layoutBuilder_.setMessage(value);
+      }
+      bitField0_ |= 0x00000010;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * What one rank has of that layer. TP, CP, EP, ETP and the micro batch are read; EP unset: 8, or the largest number
+     * below that shares the experts out evenly. Needs `model`.
+     * </pre>
+     *
+     * <code>.flightplan.v1.Layout layout = 5;</code>
+     */
+    public Builder setLayout(
+        flightplan.v1.Layout.Builder builderForValue) {
+      if (layoutBuilder_ == null) {
+        layout_ = builderForValue.build();
+      } else {
+        layoutBuilder_.setMessage(builderForValue.build());
+      }
+      bitField0_ |= 0x00000010;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * What one rank has of that layer. TP, CP, EP, ETP and the micro batch are read; EP unset: 8, or the largest number
+     * below that shares the experts out evenly. Needs `model`.
+     * </pre>
+     *
+     * <code>.flightplan.v1.Layout layout = 5;</code>
+     */
+    public Builder mergeLayout(flightplan.v1.Layout value) {
+      if (layoutBuilder_ == null) {
+        if (((bitField0_ & 0x00000010) != 0) &&
+          layout_ != null &&
+          layout_ != flightplan.v1.Layout.getDefaultInstance()) {
+          getLayoutBuilder().mergeFrom(value);
+        } else {
+          layout_ = value;
+        }
+      } else {
+        layoutBuilder_.mergeFrom(value);
+      }
+      bitField0_ |= 0x00000010;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * What one rank has of that layer. TP, CP, EP, ETP and the micro batch are read; EP unset: 8, or the largest number
+     * below that shares the experts out evenly. Needs `model`.
+     * </pre>
+     *
+     * <code>.flightplan.v1.Layout layout = 5;</code>
+     */
+    public Builder clearLayout() {
+      bitField0_ = (bitField0_ & ~0x00000010);
+      layout_ = null;
+      if (layoutBuilder_ != null) {
+        layoutBuilder_.dispose();
+        layoutBuilder_ = null;
+      }
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * What one rank has of that layer. TP, CP, EP, ETP and the micro batch are read; EP unset: 8, or the largest number
+     * below that shares the experts out evenly. Needs `model`.
+     * </pre>
+     *
+     * <code>.flightplan.v1.Layout layout = 5;</code>
+     */
+    public flightplan.v1.Layout.Builder getLayoutBuilder() {
+      bitField0_ |= 0x00000010;
+      onChanged();
+      return getLayoutFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * What one rank has of that layer. TP, CP, EP, ETP and the micro batch are read; EP unset: 8, or the largest number
+     * below that shares the experts out evenly. Needs `model`.
+     * </pre>
+     *
+     * <code>.flightplan.v1.Layout layout = 5;</code>
+     */
+    public flightplan.v1.LayoutOrBuilder getLayoutOrBuilder() {
+      if (layoutBuilder_ != null) {
+        return layoutBuilder_.getMessageOrBuilder();
+      } else {
+        return layout_ == null ?
+            flightplan.v1.Layout.getDefaultInstance() : layout_;
+      }
+    }
+    /**
+     * <pre>
+     * What one rank has of that layer. TP, CP, EP, ETP and the micro batch are read; EP unset: 8, or the largest number
+     * below that shares the experts out evenly. Needs `model`.
+     * </pre>
+     *
+     * <code>.flightplan.v1.Layout layout = 5;</code>
+     */
+    private com.google.protobuf.SingleFieldBuilderV3<
+        flightplan.v1.Layout, flightplan.v1.Layout.Builder, flightplan.v1.LayoutOrBuilder> 
+        getLayoutFieldBuilder() {
+      if (layoutBuilder_ == null) {
+        layoutBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            flightplan.v1.Layout, flightplan.v1.Layout.Builder, flightplan.v1.LayoutOrBuilder>(
+                getLayout(),
+                getParentForChildren(),
+                isClean());
+        layout_ = null;
+      }
+      return layoutBuilder_;
+    }
+
+    private long seqLength_ ;
+    /**
+     * <pre>
+     * Tokens per sample. Range 1..16777216; unset: 4096. Needs `model`.
+     * </pre>
+     *
+     * <code>optional int64 seq_length = 6;</code>
+     * @return Whether the seqLength field is set.
+     */
+    @java.lang.Override
+    public boolean hasSeqLength() {
+      return ((bitField0_ & 0x00000020) != 0);
+    }
+    /**
+     * <pre>
+     * Tokens per sample. Range 1..16777216; unset: 4096. Needs `model`.
+     * </pre>
+     *
+     * <code>optional int64 seq_length = 6;</code>
+     * @return The seqLength.
+     */
+    @java.lang.Override
+    public long getSeqLength() {
+      return seqLength_;
+    }
+    /**
+     * <pre>
+     * Tokens per sample. Range 1..16777216; unset: 4096. Needs `model`.
+     * </pre>
+     *
+     * <code>optional int64 seq_length = 6;</code>
+     * @param value The seqLength to set.
+     * @return This builder for chaining.
+     */
+    public Builder setSeqLength(long value) {
+      
+      seqLength_ = value;
+      bitField0_ |= 0x00000020;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Tokens per sample. Range 1..16777216; unset: 4096. Needs `model`.
+     * </pre>
+     *
+     * <code>optional int64 seq_length = 6;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearSeqLength() {
+      bitField0_ = (bitField0_ & ~0x00000020);
+      seqLength_ = 0L;
+      onChanged();
+      return this;
+    }
+
+    private long memoryLimitBytes_ ;
+    /**
+     * <pre>
+     * Memory of the GPU that is held, and no more than a quarter of what is free. Range 512 MiB..64 GiB; unset: 2 GiB, with
+     * which rows of a large layer are left out.
+     * </pre>
+     *
+     * <code>optional int64 memory_limit_bytes = 7;</code>
+     * @return Whether the memoryLimitBytes field is set.
+     */
+    @java.lang.Override
+    public boolean hasMemoryLimitBytes() {
+      return ((bitField0_ & 0x00000040) != 0);
+    }
+    /**
+     * <pre>
+     * Memory of the GPU that is held, and no more than a quarter of what is free. Range 512 MiB..64 GiB; unset: 2 GiB, with
+     * which rows of a large layer are left out.
+     * </pre>
+     *
+     * <code>optional int64 memory_limit_bytes = 7;</code>
+     * @return The memoryLimitBytes.
+     */
+    @java.lang.Override
+    public long getMemoryLimitBytes() {
+      return memoryLimitBytes_;
+    }
+    /**
+     * <pre>
+     * Memory of the GPU that is held, and no more than a quarter of what is free. Range 512 MiB..64 GiB; unset: 2 GiB, with
+     * which rows of a large layer are left out.
+     * </pre>
+     *
+     * <code>optional int64 memory_limit_bytes = 7;</code>
+     * @param value The memoryLimitBytes to set.
+     * @return This builder for chaining.
+     */
+    public Builder setMemoryLimitBytes(long value) {
+      
+      memoryLimitBytes_ = value;
+      bitField0_ |= 0x00000040;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Memory of the GPU that is held, and no more than a quarter of what is free. Range 512 MiB..64 GiB; unset: 2 GiB, with
+     * which rows of a large layer are left out.
+     * </pre>
+     *
+     * <code>optional int64 memory_limit_bytes = 7;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearMemoryLimitBytes() {
+      bitField0_ = (bitField0_ & ~0x00000040);
+      memoryLimitBytes_ = 0L;
+      onChanged();
+      return this;
     }
     @java.lang.Override
     public final Builder setUnknownFields(

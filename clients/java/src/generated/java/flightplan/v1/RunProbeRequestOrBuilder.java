@@ -93,4 +93,104 @@ public interface RunProbeRequestOrBuilder extends
    * <code>.google.protobuf.Duration budget = 3;</code>
    */
   com.google.protobuf.DurationOrBuilder getBudgetOrBuilder();
+
+  /**
+   * <pre>
+   * Measure the MoE layer of this model; unset: Qwen3-30B-A3B's. INVALID_ARGUMENT: it has no experts, or kernels are not
+   * built for a size of it.
+   * </pre>
+   *
+   * <code>.flightplan.v1.ModelRef model = 4;</code>
+   * @return Whether the model field is set.
+   */
+  boolean hasModel();
+  /**
+   * <pre>
+   * Measure the MoE layer of this model; unset: Qwen3-30B-A3B's. INVALID_ARGUMENT: it has no experts, or kernels are not
+   * built for a size of it.
+   * </pre>
+   *
+   * <code>.flightplan.v1.ModelRef model = 4;</code>
+   * @return The model.
+   */
+  flightplan.v1.ModelRef getModel();
+  /**
+   * <pre>
+   * Measure the MoE layer of this model; unset: Qwen3-30B-A3B's. INVALID_ARGUMENT: it has no experts, or kernels are not
+   * built for a size of it.
+   * </pre>
+   *
+   * <code>.flightplan.v1.ModelRef model = 4;</code>
+   */
+  flightplan.v1.ModelRefOrBuilder getModelOrBuilder();
+
+  /**
+   * <pre>
+   * What one rank has of that layer. TP, CP, EP, ETP and the micro batch are read; EP unset: 8, or the largest number
+   * below that shares the experts out evenly. Needs `model`.
+   * </pre>
+   *
+   * <code>.flightplan.v1.Layout layout = 5;</code>
+   * @return Whether the layout field is set.
+   */
+  boolean hasLayout();
+  /**
+   * <pre>
+   * What one rank has of that layer. TP, CP, EP, ETP and the micro batch are read; EP unset: 8, or the largest number
+   * below that shares the experts out evenly. Needs `model`.
+   * </pre>
+   *
+   * <code>.flightplan.v1.Layout layout = 5;</code>
+   * @return The layout.
+   */
+  flightplan.v1.Layout getLayout();
+  /**
+   * <pre>
+   * What one rank has of that layer. TP, CP, EP, ETP and the micro batch are read; EP unset: 8, or the largest number
+   * below that shares the experts out evenly. Needs `model`.
+   * </pre>
+   *
+   * <code>.flightplan.v1.Layout layout = 5;</code>
+   */
+  flightplan.v1.LayoutOrBuilder getLayoutOrBuilder();
+
+  /**
+   * <pre>
+   * Tokens per sample. Range 1..16777216; unset: 4096. Needs `model`.
+   * </pre>
+   *
+   * <code>optional int64 seq_length = 6;</code>
+   * @return Whether the seqLength field is set.
+   */
+  boolean hasSeqLength();
+  /**
+   * <pre>
+   * Tokens per sample. Range 1..16777216; unset: 4096. Needs `model`.
+   * </pre>
+   *
+   * <code>optional int64 seq_length = 6;</code>
+   * @return The seqLength.
+   */
+  long getSeqLength();
+
+  /**
+   * <pre>
+   * Memory of the GPU that is held, and no more than a quarter of what is free. Range 512 MiB..64 GiB; unset: 2 GiB, with
+   * which rows of a large layer are left out.
+   * </pre>
+   *
+   * <code>optional int64 memory_limit_bytes = 7;</code>
+   * @return Whether the memoryLimitBytes field is set.
+   */
+  boolean hasMemoryLimitBytes();
+  /**
+   * <pre>
+   * Memory of the GPU that is held, and no more than a quarter of what is free. Range 512 MiB..64 GiB; unset: 2 GiB, with
+   * which rows of a large layer are left out.
+   * </pre>
+   *
+   * <code>optional int64 memory_limit_bytes = 7;</code>
+   * @return The memoryLimitBytes.
+   */
+  long getMemoryLimitBytes();
 }
