@@ -60,6 +60,7 @@ v1::ResolveConfigResponse Resolved() {
         parts { name: "optimizer_state" part_bytes: 16106127360 }
         total_bytes { value: 28991029248 low: 27917287424 high: 32212254720 }
         allocated_bytes { value: 26843545600 low: 25769803776 high: 27917287424 }
+        device_bytes { value: 32212254720 low: 30064771072 high: 34359738368 }
       }
       stages {
         stage: 1

@@ -212,10 +212,9 @@ std::string MemoryBar(const v1::Estimate& estimate, const Terminal& terminal) {
     const auto range = [](const v1::Range& r) {
       return absl::StrCat(GibNumber(r.value()), " (", GibNumber(r.low()), "..", GibNumber(r.high()), ")");
     };
-    out += Line(
-        "",
-        absl::StrCat("allocated ", range(worst->allocated_bytes()), ", on the device ", range(worst->total_bytes())),
-        terminal);
+    std::string shown = absl::StrCat("allocated ", range(worst->allocated_bytes()));
+    if (worst->has_device_bytes()) absl::StrAppend(&shown, ", nvidia-smi will show ", range(worst->device_bytes()));
+    out += Line("", shown, terminal);
   }
   if (!estimate.scope().empty()) out += Line("", absl::StrCat("counts ", estimate.scope()), terminal);
   return out;

@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "resolver/estimate/device_memory.h"
 
 namespace flightplan {
 
@@ -41,7 +42,8 @@ EstimatedPlan Estimate(const NormalizedIntent& intent, const std::optional<Model
   plan.stages.reserve(ranks.size());
   for (const int rank : ranks) {
     MemoryPart widest = MemoryPart::kParameters;
-    const StageForecast& stage = plan.stages.emplace_back(ForecastStage(model, candidate, rank, &widest));
+    StageForecast& stage = plan.stages.emplace_back(ForecastStage(model, candidate, rank, &widest));
+    stage.device = DeviceBand(stage, candidate, shape->is_moe(), gpu.capacity);
     if (stage.total.value <= most) continue;
     most = stage.total.value;
     plan.fullest = plan.stages.size() - 1;

@@ -35,6 +35,7 @@ struct StageForecast {
   StageBytes bytes;
   Band allocated;  // PyTorch's max_memory_allocated
   Band total;      // what the device must have
+  Band device;     // what nvidia-smi shows (estimate/device_memory); only in the forecast of an answer
 };
 
 struct MemoryForecast {

@@ -258,7 +258,9 @@ void AddDevice(Observation* o) {
   for (const auto& [index, gpu] : o->log.gpus) o->peak_device = std::max(o->peak_device, gpu.used);
   ComparedFigure device = {"device_bytes", std::nullopt, Positive(o->peak_device), -1};
   const v1::StageMemory* const most = Fullest(o->launch.estimate(), &v1::StageMemory::total_bytes);
-  if (most != nullptr) device.forecast = RangeOf(most->total_bytes());
+  if (most != nullptr) {
+    device.forecast = RangeOf(most->has_device_bytes() ? most->device_bytes() : most->total_bytes());
+  }
   o->figures.push_back(std::move(device));
 }
 

@@ -58,6 +58,7 @@ v1::ValidateConfigResponse Launch() {
     memory.set_last_stage_index(stage);
     SetRange((40 - 10 * stage) * kGib, memory.mutable_allocated_bytes());
     SetRange((44 - 10 * stage) * kGib, memory.mutable_total_bytes());
+    SetRange((48 - 10 * stage) * kGib, memory.mutable_device_bytes());
     v1::MemoryPart& part = *memory.add_parts();
     part.set_name("parameters");
     part.set_part_bytes(static_cast<int64_t>(20 * kGib));
@@ -96,6 +97,16 @@ TEST(Observation, HoldsMemoryAgainstTheStageOfItsRank) {
   EXPECT_EQ(allocated.inside(), Inside::kAbove);
   ASSERT_EQ(o.causes.size(), 1U);
   EXPECT_NE(o.causes[0].find("activations"), std::string::npos) << o.causes[0];
+}
+
+// A server that does not know the device's figure says what the GPU must have.
+TEST(Observation, HoldsADevicesReadingAgainstWhatItWillShow) {
+  v1::ValidateConfigResponse launch = Launch();
+  RunLog log = RunOf(1000, 9);
+  log.gpus[0].used = 52 * kGib;
+  EXPECT_EQ(Find(Observe(RunLog(log), &launch, 8), "device_bytes").inside(), Inside::kInside);
+  for (v1::StageMemory& stage : *launch.mutable_estimate()->mutable_stages()) stage.clear_device_bytes();
+  EXPECT_EQ(Find(Observe(std::move(log), &launch, 8), "device_bytes").inside(), Inside::kAbove);
 }
 
 TEST(Observation, TakesAReportOfTheFirstIterationForALeastValue) {

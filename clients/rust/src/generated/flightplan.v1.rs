@@ -1268,8 +1268,8 @@ pub struct StageMemory {
     /// Its parts.
     #[prost(message, repeated, tag = "2")]
     pub parts: ::prost::alloc::vec::Vec<MemoryPart>,
-    /// Their sum with its band, in bytes: what the device shows (nvidia-smi), with what the allocator reserves beside what
-    /// is used, context, communicators and graph pools.
+    /// Their sum with its band, in bytes: what the GPU must have for the run, judged against `usable_bytes`. Freed blocks
+    /// that the allocator keeps are not in it: it gives them back before a run fails.
     #[prost(message, optional, tag = "3")]
     pub total_bytes: ::core::option::Option<Range>,
     /// The last stage with the same figures: stages stage..last_stage_index stand here once.
@@ -1278,6 +1278,10 @@ pub struct StageMemory {
     /// Of them what PyTorch counts (max_memory_allocated), with its band, in bytes.
     #[prost(message, optional, tag = "5")]
     pub allocated_bytes: ::core::option::Option<Range>,
+    /// What nvidia-smi shows of the process while it trains, with its band, in bytes: `total_bytes` and the freed blocks
+    /// that the allocator keeps, at most what the GPU has. Unset: a server older than this field.
+    #[prost(message, optional, tag = "6")]
+    pub device_bytes: ::core::option::Option<Range>,
 }
 /// The collectives of one parallel path in a step.
 #[allow(clippy::derive_partial_eq_without_eq)]

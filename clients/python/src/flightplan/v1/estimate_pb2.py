@@ -13,7 +13,7 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1c\x66lightplan/v1/estimate.proto\x12\rflightplan.v1\"1\n\x05Range\x12\r\n\x05value\x18\x01 \x01(\x01\x12\x0b\n\x03low\x18\x02 \x01(\x01\x12\x0c\n\x04high\x18\x03 \x01(\x01\"W\n\nMemoryPart\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x12\n\npart_bytes\x18\x02 \x01(\x03\x12\'\n\x04kind\x18\x03 \x01(\x0e\x32\x19.flightplan.v1.FigureKind\"\xba\x01\n\x0bStageMemory\x12\r\n\x05stage\x18\x01 \x01(\x05\x12(\n\x05parts\x18\x02 \x03(\x0b\x32\x19.flightplan.v1.MemoryPart\x12)\n\x0btotal_bytes\x18\x03 \x01(\x0b\x32\x14.flightplan.v1.Range\x12\x18\n\x10last_stage_index\x18\x04 \x01(\x05\x12-\n\x0f\x61llocated_bytes\x18\x05 \x01(\x0b\x32\x14.flightplan.v1.Range\"H\n\x11\x43ommunicationPath\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x12\n\nexposed_us\x18\x02 \x01(\x01\x12\x11\n\thidden_us\x18\x03 \x01(\x01\"\x94\x01\n\rMemoryVerdict\x12&\n\x03\x66it\x18\x01 \x01(\x0e\x32\x19.flightplan.v1.FitVerdict\x12\x15\n\rmissing_input\x18\x02 \x01(\t\x12\x16\n\x0e\x61t_least_bytes\x18\x03 \x01(\x03\x12\x14\n\x0cusable_bytes\x18\x04 \x01(\x03\x12\x16\n\x0ereserved_bytes\x18\x05 \x01(\x03\"\xb1\x04\n\x08\x45stimate\x12&\n\x03\x66it\x18\x01 \x01(\x0e\x32\x19.flightplan.v1.FitVerdict\x12\x14\n\x0cusable_bytes\x18\x02 \x01(\x03\x12*\n\x06stages\x18\x03 \x03(\x0b\x32\x1a.flightplan.v1.StageMemory\x12\r\n\x05scope\x18\x04 \x01(\t\x12*\n\x0cstep_time_us\x18\x05 \x01(\x0b\x32\x14.flightplan.v1.Range\x12<\n\x0bwall_ratios\x18\x06 \x03(\x0b\x32\'.flightplan.v1.Estimate.WallRatiosEntry\x12\x12\n\nstep_flops\x18\x07 \x01(\x01\x12\x19\n\x11tokens_per_second\x18\x08 \x01(\x01\x12!\n\x19tokens_per_second_per_gpu\x18\t \x01(\x01\x12 \n\x18\x66lops_per_second_per_gpu\x18\n \x01(\x01\x12\x1d\n\x15peak_flops_per_second\x18\x0b \x01(\x01\x12\x11\n\tmfu_ratio\x18\x0c \x01(\x01\x12\x37\n\rcommunication\x18\r \x03(\x0b\x32 .flightplan.v1.CommunicationPath\x12\x18\n\x10unmeasured_terms\x18\x0e \x03(\t\x12\x16\n\x0ereserved_bytes\x18\x0f \x01(\x03\x1a\x31\n\x0fWallRatiosEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x01:\x02\x38\x01*o\n\nFigureKind\x12\x1b\n\x17\x46IGURE_KIND_UNSPECIFIED\x10\x00\x12\x15\n\x11\x46IGURE_KIND_EXACT\x10\x01\x12\x15\n\x11\x46IGURE_KIND_MODEL\x10\x02\x12\x16\n\x12\x46IGURE_KIND_MARGIN\x10\x03*\x90\x01\n\nFitVerdict\x12\x1b\n\x17\x46IT_VERDICT_UNSPECIFIED\x10\x00\x12\x14\n\x10\x46IT_VERDICT_FITS\x10\x01\x12\x18\n\x14\x46IT_VERDICT_MARGINAL\x10\x02\x12\x1c\n\x18\x46IT_VERDICT_DOES_NOT_FIT\x10\x03\x12\x17\n\x13\x46IT_VERDICT_UNKNOWN\x10\x04\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1c\x66lightplan/v1/estimate.proto\x12\rflightplan.v1\"1\n\x05Range\x12\r\n\x05value\x18\x01 \x01(\x01\x12\x0b\n\x03low\x18\x02 \x01(\x01\x12\x0c\n\x04high\x18\x03 \x01(\x01\"W\n\nMemoryPart\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x12\n\npart_bytes\x18\x02 \x01(\x03\x12\'\n\x04kind\x18\x03 \x01(\x0e\x32\x19.flightplan.v1.FigureKind\"\xe6\x01\n\x0bStageMemory\x12\r\n\x05stage\x18\x01 \x01(\x05\x12(\n\x05parts\x18\x02 \x03(\x0b\x32\x19.flightplan.v1.MemoryPart\x12)\n\x0btotal_bytes\x18\x03 \x01(\x0b\x32\x14.flightplan.v1.Range\x12\x18\n\x10last_stage_index\x18\x04 \x01(\x05\x12-\n\x0f\x61llocated_bytes\x18\x05 \x01(\x0b\x32\x14.flightplan.v1.Range\x12*\n\x0c\x64\x65vice_bytes\x18\x06 \x01(\x0b\x32\x14.flightplan.v1.Range\"H\n\x11\x43ommunicationPath\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x12\n\nexposed_us\x18\x02 \x01(\x01\x12\x11\n\thidden_us\x18\x03 \x01(\x01\"\x94\x01\n\rMemoryVerdict\x12&\n\x03\x66it\x18\x01 \x01(\x0e\x32\x19.flightplan.v1.FitVerdict\x12\x15\n\rmissing_input\x18\x02 \x01(\t\x12\x16\n\x0e\x61t_least_bytes\x18\x03 \x01(\x03\x12\x14\n\x0cusable_bytes\x18\x04 \x01(\x03\x12\x16\n\x0ereserved_bytes\x18\x05 \x01(\x03\"\xb1\x04\n\x08\x45stimate\x12&\n\x03\x66it\x18\x01 \x01(\x0e\x32\x19.flightplan.v1.FitVerdict\x12\x14\n\x0cusable_bytes\x18\x02 \x01(\x03\x12*\n\x06stages\x18\x03 \x03(\x0b\x32\x1a.flightplan.v1.StageMemory\x12\r\n\x05scope\x18\x04 \x01(\t\x12*\n\x0cstep_time_us\x18\x05 \x01(\x0b\x32\x14.flightplan.v1.Range\x12<\n\x0bwall_ratios\x18\x06 \x03(\x0b\x32\'.flightplan.v1.Estimate.WallRatiosEntry\x12\x12\n\nstep_flops\x18\x07 \x01(\x01\x12\x19\n\x11tokens_per_second\x18\x08 \x01(\x01\x12!\n\x19tokens_per_second_per_gpu\x18\t \x01(\x01\x12 \n\x18\x66lops_per_second_per_gpu\x18\n \x01(\x01\x12\x1d\n\x15peak_flops_per_second\x18\x0b \x01(\x01\x12\x11\n\tmfu_ratio\x18\x0c \x01(\x01\x12\x37\n\rcommunication\x18\r \x03(\x0b\x32 .flightplan.v1.CommunicationPath\x12\x18\n\x10unmeasured_terms\x18\x0e \x03(\t\x12\x16\n\x0ereserved_bytes\x18\x0f \x01(\x03\x1a\x31\n\x0fWallRatiosEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x01:\x02\x38\x01*o\n\nFigureKind\x12\x1b\n\x17\x46IGURE_KIND_UNSPECIFIED\x10\x00\x12\x15\n\x11\x46IGURE_KIND_EXACT\x10\x01\x12\x15\n\x11\x46IGURE_KIND_MODEL\x10\x02\x12\x16\n\x12\x46IGURE_KIND_MARGIN\x10\x03*\x90\x01\n\nFitVerdict\x12\x1b\n\x17\x46IT_VERDICT_UNSPECIFIED\x10\x00\x12\x14\n\x10\x46IT_VERDICT_FITS\x10\x01\x12\x18\n\x14\x46IT_VERDICT_MARGINAL\x10\x02\x12\x1c\n\x18\x46IT_VERDICT_DOES_NOT_FIT\x10\x03\x12\x17\n\x13\x46IT_VERDICT_UNKNOWN\x10\x04\x62\x06proto3')
 
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, globals())
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'flightplan.v1.estimate_pb2', globals())
@@ -22,22 +22,22 @@ if _descriptor._USE_C_DESCRIPTORS == False:
   DESCRIPTOR._options = None
   _ESTIMATE_WALLRATIOSENTRY._options = None
   _ESTIMATE_WALLRATIOSENTRY._serialized_options = b'8\001'
-  _FIGUREKIND._serialized_start=1165
-  _FIGUREKIND._serialized_end=1276
-  _FITVERDICT._serialized_start=1279
-  _FITVERDICT._serialized_end=1423
+  _FIGUREKIND._serialized_start=1209
+  _FIGUREKIND._serialized_end=1320
+  _FITVERDICT._serialized_start=1323
+  _FITVERDICT._serialized_end=1467
   _RANGE._serialized_start=47
   _RANGE._serialized_end=96
   _MEMORYPART._serialized_start=98
   _MEMORYPART._serialized_end=185
   _STAGEMEMORY._serialized_start=188
-  _STAGEMEMORY._serialized_end=374
-  _COMMUNICATIONPATH._serialized_start=376
-  _COMMUNICATIONPATH._serialized_end=448
-  _MEMORYVERDICT._serialized_start=451
-  _MEMORYVERDICT._serialized_end=599
-  _ESTIMATE._serialized_start=602
-  _ESTIMATE._serialized_end=1163
-  _ESTIMATE_WALLRATIOSENTRY._serialized_start=1114
-  _ESTIMATE_WALLRATIOSENTRY._serialized_end=1163
+  _STAGEMEMORY._serialized_end=418
+  _COMMUNICATIONPATH._serialized_start=420
+  _COMMUNICATIONPATH._serialized_end=492
+  _MEMORYVERDICT._serialized_start=495
+  _MEMORYVERDICT._serialized_end=643
+  _ESTIMATE._serialized_start=646
+  _ESTIMATE._serialized_end=1207
+  _ESTIMATE_WALLRATIOSENTRY._serialized_start=1158
+  _ESTIMATE_WALLRATIOSENTRY._serialized_end=1207
 # @@protoc_insertion_point(module_scope)

@@ -142,6 +142,7 @@ class StageMemory(google.protobuf.message.Message):
     TOTAL_BYTES_FIELD_NUMBER: builtins.int
     LAST_STAGE_INDEX_FIELD_NUMBER: builtins.int
     ALLOCATED_BYTES_FIELD_NUMBER: builtins.int
+    DEVICE_BYTES_FIELD_NUMBER: builtins.int
     stage: builtins.int
     """Pipeline stage from 0; the first of those that this entry stands for."""
     last_stage_index: builtins.int
@@ -152,13 +153,19 @@ class StageMemory(google.protobuf.message.Message):
 
     @property
     def total_bytes(self) -> global___Range:
-        """Their sum with its band, in bytes: what the device shows (nvidia-smi), with what the allocator reserves beside what
-        is used, context, communicators and graph pools.
+        """Their sum with its band, in bytes: what the GPU must have for the run, judged against `usable_bytes`. Freed blocks
+        that the allocator keeps are not in it: it gives them back before a run fails.
         """
 
     @property
     def allocated_bytes(self) -> global___Range:
         """Of them what PyTorch counts (max_memory_allocated), with its band, in bytes."""
+
+    @property
+    def device_bytes(self) -> global___Range:
+        """What nvidia-smi shows of the process while it trains, with its band, in bytes: `total_bytes` and the freed blocks
+        that the allocator keeps, at most what the GPU has. Unset: a server older than this field.
+        """
 
     def __init__(
         self,
@@ -168,9 +175,10 @@ class StageMemory(google.protobuf.message.Message):
         total_bytes: global___Range | None = ...,
         last_stage_index: builtins.int = ...,
         allocated_bytes: global___Range | None = ...,
+        device_bytes: global___Range | None = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["allocated_bytes", b"allocated_bytes", "total_bytes", b"total_bytes"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["allocated_bytes", b"allocated_bytes", "last_stage_index", b"last_stage_index", "parts", b"parts", "stage", b"stage", "total_bytes", b"total_bytes"]) -> None: ...
+    def HasField(self, field_name: typing.Literal["allocated_bytes", b"allocated_bytes", "device_bytes", b"device_bytes", "total_bytes", b"total_bytes"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["allocated_bytes", b"allocated_bytes", "device_bytes", b"device_bytes", "last_stage_index", b"last_stage_index", "parts", b"parts", "stage", b"stage", "total_bytes", b"total_bytes"]) -> None: ...
 
 global___StageMemory = StageMemory
 

@@ -33,8 +33,8 @@ function Line({ name, texts }: { name: string; texts: readonly string[] }) {
 
 function Forecast({ estimate }: { estimate: Estimate }) {
   const worst = fullestStage(estimate);
-  const allocated = worst?.allocatedBytes && worst.totalBytes
-    ? [`allocated ${gibRange(worst.allocatedBytes)}, on the device ${gibRange(worst.totalBytes)} GiB`] : [];
+  const shown = worst?.deviceBytes ? `, nvidia-smi will show ${gibRange(worst.deviceBytes)}` : "";
+  const allocated = worst?.allocatedBytes ? [`allocated ${gibRange(worst.allocatedBytes)}${shown} GiB`] : [];
   const unmeasured = estimate.unmeasuredTerms.length ? [`terms without evidence: ${estimate.unmeasuredTerms.join(", ")}`] : [];
   return (
     <>

@@ -13,11 +13,12 @@ export function StageParts({ stage }: { stage: StageMemory }) {
   const rows = [...stage.parts].sort((a, b) => Number(b.partBytes - a.partBytes)).map(({ name, partBytes, kind }) => ({
     key: name, cells: [partName(name), gibNumber(partBytes), KINDS.get(kind) ?? ""],
   }));
-  const total = stage.totalBytes && { key: "total", strong: true, cells: ["total", gibRange(stage.totalBytes), "on the device"] };
+  const total = stage.totalBytes && { key: "total", strong: true, cells: ["total", gibRange(stage.totalBytes), "what the GPU must have"] };
   const allocated = stage.allocatedBytes && { key: "allocated", cells: ["allocated", gibRange(stage.allocatedBytes), "what PyTorch counts"] };
+  const device = stage.deviceBytes && { key: "device", cells: ["on the device", gibRange(stage.deviceBytes), "what nvidia-smi shows, with freed blocks that PyTorch keeps"] };
   return (
     <DataTable caption={`stage ${stagesText(stage)}, GiB`} columns={[{ head: "part" }, { head: "GiB", number: true }, { head: "how it was made" }]}
-      rows={[...rows, ...(total ? [total] : []), ...(allocated ? [allocated] : [])]} />
+      rows={[...rows, ...(total ? [total] : []), ...(allocated ? [allocated] : []), ...(device ? [device] : [])]} />
   );
 }
 

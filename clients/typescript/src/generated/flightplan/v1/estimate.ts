@@ -63,8 +63,8 @@ export interface StageMemory {
   /** Its parts. */
   parts: MemoryPart[];
   /**
-   * Their sum with its band, in bytes: what the device shows (nvidia-smi), with what the allocator reserves beside what
-   * is used, context, communicators and graph pools.
+   * Their sum with its band, in bytes: what the GPU must have for the run, judged against `usable_bytes`. Freed blocks
+   * that the allocator keeps are not in it: it gives them back before a run fails.
    */
   totalBytes:
     | Range
@@ -72,7 +72,14 @@ export interface StageMemory {
   /** The last stage with the same figures: stages stage..last_stage_index stand here once. */
   lastStageIndex: number;
   /** Of them what PyTorch counts (max_memory_allocated), with its band, in bytes. */
-  allocatedBytes: Range | undefined;
+  allocatedBytes:
+    | Range
+    | undefined;
+  /**
+   * What nvidia-smi shows of the process while it trains, with its band, in bytes: `total_bytes` and the freed blocks
+   * that the allocator keeps, at most what the GPU has. Unset: a server older than this field.
+   */
+  deviceBytes: Range | undefined;
 }
 
 /** The collectives of one parallel path in a step. */
@@ -291,7 +298,14 @@ export const MemoryPart = {
 };
 
 function createBaseStageMemory(): StageMemory {
-  return { stage: 0, parts: [], totalBytes: undefined, lastStageIndex: 0, allocatedBytes: undefined };
+  return {
+    stage: 0,
+    parts: [],
+    totalBytes: undefined,
+    lastStageIndex: 0,
+    allocatedBytes: undefined,
+    deviceBytes: undefined,
+  };
 }
 
 export const StageMemory = {
@@ -310,6 +324,9 @@ export const StageMemory = {
     }
     if (message.allocatedBytes !== undefined) {
       Range.encode(message.allocatedBytes, writer.uint32(42).fork()).ldelim();
+    }
+    if (message.deviceBytes !== undefined) {
+      Range.encode(message.deviceBytes, writer.uint32(50).fork()).ldelim();
     }
     return writer;
   },
@@ -356,6 +373,13 @@ export const StageMemory = {
 
           message.allocatedBytes = Range.decode(reader, reader.uint32());
           continue;
+        case 6:
+          if (tag !== 50) {
+            break;
+          }
+
+          message.deviceBytes = Range.decode(reader, reader.uint32());
+          continue;
       }
       if ((tag & 7) === 4 || tag === 0) {
         break;
@@ -378,6 +402,9 @@ export const StageMemory = {
     message.lastStageIndex = object.lastStageIndex ?? 0;
     message.allocatedBytes = (object.allocatedBytes !== undefined && object.allocatedBytes !== null)
       ? Range.fromPartial(object.allocatedBytes)
+      : undefined;
+    message.deviceBytes = (object.deviceBytes !== undefined && object.deviceBytes !== null)
+      ? Range.fromPartial(object.deviceBytes)
       : undefined;
     return message;
   },

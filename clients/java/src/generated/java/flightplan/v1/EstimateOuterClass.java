@@ -62,39 +62,40 @@ public final class EstimateOuterClass {
       "an.v1\"1\n\005Range\022\r\n\005value\030\001 \001(\001\022\013\n\003low\030\002 \001" +
       "(\001\022\014\n\004high\030\003 \001(\001\"W\n\nMemoryPart\022\014\n\004name\030\001" +
       " \001(\t\022\022\n\npart_bytes\030\002 \001(\003\022\'\n\004kind\030\003 \001(\0162\031" +
-      ".flightplan.v1.FigureKind\"\272\001\n\013StageMemor" +
+      ".flightplan.v1.FigureKind\"\346\001\n\013StageMemor" +
       "y\022\r\n\005stage\030\001 \001(\005\022(\n\005parts\030\002 \003(\0132\031.flight" +
       "plan.v1.MemoryPart\022)\n\013total_bytes\030\003 \001(\0132" +
       "\024.flightplan.v1.Range\022\030\n\020last_stage_inde" +
       "x\030\004 \001(\005\022-\n\017allocated_bytes\030\005 \001(\0132\024.fligh" +
-      "tplan.v1.Range\"H\n\021CommunicationPath\022\014\n\004n" +
-      "ame\030\001 \001(\t\022\022\n\nexposed_us\030\002 \001(\001\022\021\n\thidden_" +
-      "us\030\003 \001(\001\"\224\001\n\rMemoryVerdict\022&\n\003fit\030\001 \001(\0162" +
-      "\031.flightplan.v1.FitVerdict\022\025\n\rmissing_in" +
-      "put\030\002 \001(\t\022\026\n\016at_least_bytes\030\003 \001(\003\022\024\n\014usa" +
-      "ble_bytes\030\004 \001(\003\022\026\n\016reserved_bytes\030\005 \001(\003\"" +
-      "\261\004\n\010Estimate\022&\n\003fit\030\001 \001(\0162\031.flightplan.v" +
-      "1.FitVerdict\022\024\n\014usable_bytes\030\002 \001(\003\022*\n\006st" +
-      "ages\030\003 \003(\0132\032.flightplan.v1.StageMemory\022\r" +
-      "\n\005scope\030\004 \001(\t\022*\n\014step_time_us\030\005 \001(\0132\024.fl" +
-      "ightplan.v1.Range\022<\n\013wall_ratios\030\006 \003(\0132\'" +
-      ".flightplan.v1.Estimate.WallRatiosEntry\022" +
-      "\022\n\nstep_flops\030\007 \001(\001\022\031\n\021tokens_per_second" +
-      "\030\010 \001(\001\022!\n\031tokens_per_second_per_gpu\030\t \001(" +
-      "\001\022 \n\030flops_per_second_per_gpu\030\n \001(\001\022\035\n\025p" +
-      "eak_flops_per_second\030\013 \001(\001\022\021\n\tmfu_ratio\030" +
-      "\014 \001(\001\0227\n\rcommunication\030\r \003(\0132 .flightpla" +
-      "n.v1.CommunicationPath\022\030\n\020unmeasured_ter" +
-      "ms\030\016 \003(\t\022\026\n\016reserved_bytes\030\017 \001(\003\0321\n\017Wall" +
-      "RatiosEntry\022\013\n\003key\030\001 \001(\t\022\r\n\005value\030\002 \001(\001:" +
-      "\0028\001*o\n\nFigureKind\022\033\n\027FIGURE_KIND_UNSPECI" +
-      "FIED\020\000\022\025\n\021FIGURE_KIND_EXACT\020\001\022\025\n\021FIGURE_" +
-      "KIND_MODEL\020\002\022\026\n\022FIGURE_KIND_MARGIN\020\003*\220\001\n" +
-      "\nFitVerdict\022\033\n\027FIT_VERDICT_UNSPECIFIED\020\000" +
-      "\022\024\n\020FIT_VERDICT_FITS\020\001\022\030\n\024FIT_VERDICT_MA" +
-      "RGINAL\020\002\022\034\n\030FIT_VERDICT_DOES_NOT_FIT\020\003\022\027" +
-      "\n\023FIT_VERDICT_UNKNOWN\020\004B\021\n\rflightplan.v1" +
-      "P\001b\006proto3"
+      "tplan.v1.Range\022*\n\014device_bytes\030\006 \001(\0132\024.f" +
+      "lightplan.v1.Range\"H\n\021CommunicationPath\022" +
+      "\014\n\004name\030\001 \001(\t\022\022\n\nexposed_us\030\002 \001(\001\022\021\n\thid" +
+      "den_us\030\003 \001(\001\"\224\001\n\rMemoryVerdict\022&\n\003fit\030\001 " +
+      "\001(\0162\031.flightplan.v1.FitVerdict\022\025\n\rmissin" +
+      "g_input\030\002 \001(\t\022\026\n\016at_least_bytes\030\003 \001(\003\022\024\n" +
+      "\014usable_bytes\030\004 \001(\003\022\026\n\016reserved_bytes\030\005 " +
+      "\001(\003\"\261\004\n\010Estimate\022&\n\003fit\030\001 \001(\0162\031.flightpl" +
+      "an.v1.FitVerdict\022\024\n\014usable_bytes\030\002 \001(\003\022*" +
+      "\n\006stages\030\003 \003(\0132\032.flightplan.v1.StageMemo" +
+      "ry\022\r\n\005scope\030\004 \001(\t\022*\n\014step_time_us\030\005 \001(\0132" +
+      "\024.flightplan.v1.Range\022<\n\013wall_ratios\030\006 \003" +
+      "(\0132\'.flightplan.v1.Estimate.WallRatiosEn" +
+      "try\022\022\n\nstep_flops\030\007 \001(\001\022\031\n\021tokens_per_se" +
+      "cond\030\010 \001(\001\022!\n\031tokens_per_second_per_gpu\030" +
+      "\t \001(\001\022 \n\030flops_per_second_per_gpu\030\n \001(\001\022" +
+      "\035\n\025peak_flops_per_second\030\013 \001(\001\022\021\n\tmfu_ra" +
+      "tio\030\014 \001(\001\0227\n\rcommunication\030\r \003(\0132 .fligh" +
+      "tplan.v1.CommunicationPath\022\030\n\020unmeasured" +
+      "_terms\030\016 \003(\t\022\026\n\016reserved_bytes\030\017 \001(\003\0321\n\017" +
+      "WallRatiosEntry\022\013\n\003key\030\001 \001(\t\022\r\n\005value\030\002 " +
+      "\001(\001:\0028\001*o\n\nFigureKind\022\033\n\027FIGURE_KIND_UNS" +
+      "PECIFIED\020\000\022\025\n\021FIGURE_KIND_EXACT\020\001\022\025\n\021FIG" +
+      "URE_KIND_MODEL\020\002\022\026\n\022FIGURE_KIND_MARGIN\020\003" +
+      "*\220\001\n\nFitVerdict\022\033\n\027FIT_VERDICT_UNSPECIFI" +
+      "ED\020\000\022\024\n\020FIT_VERDICT_FITS\020\001\022\030\n\024FIT_VERDIC" +
+      "T_MARGINAL\020\002\022\034\n\030FIT_VERDICT_DOES_NOT_FIT" +
+      "\020\003\022\027\n\023FIT_VERDICT_UNKNOWN\020\004B\021\n\rflightpla" +
+      "n.v1P\001b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -117,7 +118,7 @@ public final class EstimateOuterClass {
     internal_static_flightplan_v1_StageMemory_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_flightplan_v1_StageMemory_descriptor,
-        new java.lang.String[] { "Stage", "Parts", "TotalBytes", "LastStageIndex", "AllocatedBytes", });
+        new java.lang.String[] { "Stage", "Parts", "TotalBytes", "LastStageIndex", "AllocatedBytes", "DeviceBytes", });
     internal_static_flightplan_v1_CommunicationPath_descriptor =
       getDescriptor().getMessageTypes().get(3);
     internal_static_flightplan_v1_CommunicationPath_fieldAccessorTable = new

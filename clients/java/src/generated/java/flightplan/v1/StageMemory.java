@@ -128,8 +128,8 @@ private static final long serialVersionUID = 0L;
   private flightplan.v1.Range totalBytes_;
   /**
    * <pre>
-   * Their sum with its band, in bytes: what the device shows (nvidia-smi), with what the allocator reserves beside what
-   * is used, context, communicators and graph pools.
+   * Their sum with its band, in bytes: what the GPU must have for the run, judged against `usable_bytes`. Freed blocks
+   * that the allocator keeps are not in it: it gives them back before a run fails.
    * </pre>
    *
    * <code>.flightplan.v1.Range total_bytes = 3;</code>
@@ -141,8 +141,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Their sum with its band, in bytes: what the device shows (nvidia-smi), with what the allocator reserves beside what
-   * is used, context, communicators and graph pools.
+   * Their sum with its band, in bytes: what the GPU must have for the run, judged against `usable_bytes`. Freed blocks
+   * that the allocator keeps are not in it: it gives them back before a run fails.
    * </pre>
    *
    * <code>.flightplan.v1.Range total_bytes = 3;</code>
@@ -154,8 +154,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Their sum with its band, in bytes: what the device shows (nvidia-smi), with what the allocator reserves beside what
-   * is used, context, communicators and graph pools.
+   * Their sum with its band, in bytes: what the GPU must have for the run, judged against `usable_bytes`. Freed blocks
+   * that the allocator keeps are not in it: it gives them back before a run fails.
    * </pre>
    *
    * <code>.flightplan.v1.Range total_bytes = 3;</code>
@@ -218,6 +218,47 @@ private static final long serialVersionUID = 0L;
     return allocatedBytes_ == null ? flightplan.v1.Range.getDefaultInstance() : allocatedBytes_;
   }
 
+  public static final int DEVICE_BYTES_FIELD_NUMBER = 6;
+  private flightplan.v1.Range deviceBytes_;
+  /**
+   * <pre>
+   * What nvidia-smi shows of the process while it trains, with its band, in bytes: `total_bytes` and the freed blocks
+   * that the allocator keeps, at most what the GPU has. Unset: a server older than this field.
+   * </pre>
+   *
+   * <code>.flightplan.v1.Range device_bytes = 6;</code>
+   * @return Whether the deviceBytes field is set.
+   */
+  @java.lang.Override
+  public boolean hasDeviceBytes() {
+    return deviceBytes_ != null;
+  }
+  /**
+   * <pre>
+   * What nvidia-smi shows of the process while it trains, with its band, in bytes: `total_bytes` and the freed blocks
+   * that the allocator keeps, at most what the GPU has. Unset: a server older than this field.
+   * </pre>
+   *
+   * <code>.flightplan.v1.Range device_bytes = 6;</code>
+   * @return The deviceBytes.
+   */
+  @java.lang.Override
+  public flightplan.v1.Range getDeviceBytes() {
+    return deviceBytes_ == null ? flightplan.v1.Range.getDefaultInstance() : deviceBytes_;
+  }
+  /**
+   * <pre>
+   * What nvidia-smi shows of the process while it trains, with its band, in bytes: `total_bytes` and the freed blocks
+   * that the allocator keeps, at most what the GPU has. Unset: a server older than this field.
+   * </pre>
+   *
+   * <code>.flightplan.v1.Range device_bytes = 6;</code>
+   */
+  @java.lang.Override
+  public flightplan.v1.RangeOrBuilder getDeviceBytesOrBuilder() {
+    return deviceBytes_ == null ? flightplan.v1.Range.getDefaultInstance() : deviceBytes_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -247,6 +288,9 @@ private static final long serialVersionUID = 0L;
     if (allocatedBytes_ != null) {
       output.writeMessage(5, getAllocatedBytes());
     }
+    if (deviceBytes_ != null) {
+      output.writeMessage(6, getDeviceBytes());
+    }
     getUnknownFields().writeTo(output);
   }
 
@@ -275,6 +319,10 @@ private static final long serialVersionUID = 0L;
     if (allocatedBytes_ != null) {
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(5, getAllocatedBytes());
+    }
+    if (deviceBytes_ != null) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(6, getDeviceBytes());
     }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
@@ -307,6 +355,11 @@ private static final long serialVersionUID = 0L;
       if (!getAllocatedBytes()
           .equals(other.getAllocatedBytes())) return false;
     }
+    if (hasDeviceBytes() != other.hasDeviceBytes()) return false;
+    if (hasDeviceBytes()) {
+      if (!getDeviceBytes()
+          .equals(other.getDeviceBytes())) return false;
+    }
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -333,6 +386,10 @@ private static final long serialVersionUID = 0L;
     if (hasAllocatedBytes()) {
       hash = (37 * hash) + ALLOCATED_BYTES_FIELD_NUMBER;
       hash = (53 * hash) + getAllocatedBytes().hashCode();
+    }
+    if (hasDeviceBytes()) {
+      hash = (37 * hash) + DEVICE_BYTES_FIELD_NUMBER;
+      hash = (53 * hash) + getDeviceBytes().hashCode();
     }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
@@ -486,6 +543,11 @@ private static final long serialVersionUID = 0L;
         allocatedBytesBuilder_.dispose();
         allocatedBytesBuilder_ = null;
       }
+      deviceBytes_ = null;
+      if (deviceBytesBuilder_ != null) {
+        deviceBytesBuilder_.dispose();
+        deviceBytesBuilder_ = null;
+      }
       return this;
     }
 
@@ -547,6 +609,11 @@ private static final long serialVersionUID = 0L;
         result.allocatedBytes_ = allocatedBytesBuilder_ == null
             ? allocatedBytes_
             : allocatedBytesBuilder_.build();
+      }
+      if (((from_bitField0_ & 0x00000020) != 0)) {
+        result.deviceBytes_ = deviceBytesBuilder_ == null
+            ? deviceBytes_
+            : deviceBytesBuilder_.build();
       }
     }
 
@@ -632,6 +699,9 @@ private static final long serialVersionUID = 0L;
       if (other.hasAllocatedBytes()) {
         mergeAllocatedBytes(other.getAllocatedBytes());
       }
+      if (other.hasDeviceBytes()) {
+        mergeDeviceBytes(other.getDeviceBytes());
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -695,6 +765,13 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000010;
               break;
             } // case 42
+            case 50: {
+              input.readMessage(
+                  getDeviceBytesFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              bitField0_ |= 0x00000020;
+              break;
+            } // case 50
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1073,8 +1150,8 @@ private static final long serialVersionUID = 0L;
         flightplan.v1.Range, flightplan.v1.Range.Builder, flightplan.v1.RangeOrBuilder> totalBytesBuilder_;
     /**
      * <pre>
-     * Their sum with its band, in bytes: what the device shows (nvidia-smi), with what the allocator reserves beside what
-     * is used, context, communicators and graph pools.
+     * Their sum with its band, in bytes: what the GPU must have for the run, judged against `usable_bytes`. Freed blocks
+     * that the allocator keeps are not in it: it gives them back before a run fails.
      * </pre>
      *
      * <code>.flightplan.v1.Range total_bytes = 3;</code>
@@ -1085,8 +1162,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Their sum with its band, in bytes: what the device shows (nvidia-smi), with what the allocator reserves beside what
-     * is used, context, communicators and graph pools.
+     * Their sum with its band, in bytes: what the GPU must have for the run, judged against `usable_bytes`. Freed blocks
+     * that the allocator keeps are not in it: it gives them back before a run fails.
      * </pre>
      *
      * <code>.flightplan.v1.Range total_bytes = 3;</code>
@@ -1101,8 +1178,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Their sum with its band, in bytes: what the device shows (nvidia-smi), with what the allocator reserves beside what
-     * is used, context, communicators and graph pools.
+     * Their sum with its band, in bytes: what the GPU must have for the run, judged against `usable_bytes`. Freed blocks
+     * that the allocator keeps are not in it: it gives them back before a run fails.
      * </pre>
      *
      * <code>.flightplan.v1.Range total_bytes = 3;</code>
@@ -1122,8 +1199,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Their sum with its band, in bytes: what the device shows (nvidia-smi), with what the allocator reserves beside what
-     * is used, context, communicators and graph pools.
+     * Their sum with its band, in bytes: what the GPU must have for the run, judged against `usable_bytes`. Freed blocks
+     * that the allocator keeps are not in it: it gives them back before a run fails.
      * </pre>
      *
      * <code>.flightplan.v1.Range total_bytes = 3;</code>
@@ -1141,8 +1218,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Their sum with its band, in bytes: what the device shows (nvidia-smi), with what the allocator reserves beside what
-     * is used, context, communicators and graph pools.
+     * Their sum with its band, in bytes: what the GPU must have for the run, judged against `usable_bytes`. Freed blocks
+     * that the allocator keeps are not in it: it gives them back before a run fails.
      * </pre>
      *
      * <code>.flightplan.v1.Range total_bytes = 3;</code>
@@ -1165,8 +1242,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Their sum with its band, in bytes: what the device shows (nvidia-smi), with what the allocator reserves beside what
-     * is used, context, communicators and graph pools.
+     * Their sum with its band, in bytes: what the GPU must have for the run, judged against `usable_bytes`. Freed blocks
+     * that the allocator keeps are not in it: it gives them back before a run fails.
      * </pre>
      *
      * <code>.flightplan.v1.Range total_bytes = 3;</code>
@@ -1183,8 +1260,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Their sum with its band, in bytes: what the device shows (nvidia-smi), with what the allocator reserves beside what
-     * is used, context, communicators and graph pools.
+     * Their sum with its band, in bytes: what the GPU must have for the run, judged against `usable_bytes`. Freed blocks
+     * that the allocator keeps are not in it: it gives them back before a run fails.
      * </pre>
      *
      * <code>.flightplan.v1.Range total_bytes = 3;</code>
@@ -1196,8 +1273,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Their sum with its band, in bytes: what the device shows (nvidia-smi), with what the allocator reserves beside what
-     * is used, context, communicators and graph pools.
+     * Their sum with its band, in bytes: what the GPU must have for the run, judged against `usable_bytes`. Freed blocks
+     * that the allocator keeps are not in it: it gives them back before a run fails.
      * </pre>
      *
      * <code>.flightplan.v1.Range total_bytes = 3;</code>
@@ -1212,8 +1289,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Their sum with its band, in bytes: what the device shows (nvidia-smi), with what the allocator reserves beside what
-     * is used, context, communicators and graph pools.
+     * Their sum with its band, in bytes: what the GPU must have for the run, judged against `usable_bytes`. Freed blocks
+     * that the allocator keeps are not in it: it gives them back before a run fails.
      * </pre>
      *
      * <code>.flightplan.v1.Range total_bytes = 3;</code>
@@ -1429,6 +1506,170 @@ private static final long serialVersionUID = 0L;
         allocatedBytes_ = null;
       }
       return allocatedBytesBuilder_;
+    }
+
+    private flightplan.v1.Range deviceBytes_;
+    private com.google.protobuf.SingleFieldBuilderV3<
+        flightplan.v1.Range, flightplan.v1.Range.Builder, flightplan.v1.RangeOrBuilder> deviceBytesBuilder_;
+    /**
+     * <pre>
+     * What nvidia-smi shows of the process while it trains, with its band, in bytes: `total_bytes` and the freed blocks
+     * that the allocator keeps, at most what the GPU has. Unset: a server older than this field.
+     * </pre>
+     *
+     * <code>.flightplan.v1.Range device_bytes = 6;</code>
+     * @return Whether the deviceBytes field is set.
+     */
+    public boolean hasDeviceBytes() {
+      return ((bitField0_ & 0x00000020) != 0);
+    }
+    /**
+     * <pre>
+     * What nvidia-smi shows of the process while it trains, with its band, in bytes: `total_bytes` and the freed blocks
+     * that the allocator keeps, at most what the GPU has. Unset: a server older than this field.
+     * </pre>
+     *
+     * <code>.flightplan.v1.Range device_bytes = 6;</code>
+     * @return The deviceBytes.
+     */
+    public flightplan.v1.Range getDeviceBytes() {
+      if (deviceBytesBuilder_ == null) {
+        return deviceBytes_ == null ? flightplan.v1.Range.getDefaultInstance() : deviceBytes_;
+      } else {
+        return deviceBytesBuilder_.getMessage();
+      }
+    }
+    /**
+     * <pre>
+     * What nvidia-smi shows of the process while it trains, with its band, in bytes: `total_bytes` and the freed blocks
+     * that the allocator keeps, at most what the GPU has. Unset: a server older than this field.
+     * </pre>
+     *
+     * <code>.flightplan.v1.Range device_bytes = 6;</code>
+     */
+    public Builder setDeviceBytes(flightplan.v1.Range value) {
+      if (deviceBytesBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        deviceBytes_ = value;
+      } else {
+        deviceBytesBuilder_.setMessage(value);
+      }
+      bitField0_ |= 0x00000020;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * What nvidia-smi shows of the process while it trains, with its band, in bytes: `total_bytes` and the freed blocks
+     * that the allocator keeps, at most what the GPU has. Unset: a server older than this field.
+     * </pre>
+     *
+     * <code>.flightplan.v1.Range device_bytes = 6;</code>
+     */
+    public Builder setDeviceBytes(
+        flightplan.v1.Range.Builder builderForValue) {
+      if (deviceBytesBuilder_ == null) {
+        deviceBytes_ = builderForValue.build();
+      } else {
+        deviceBytesBuilder_.setMessage(builderForValue.build());
+      }
+      bitField0_ |= 0x00000020;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * What nvidia-smi shows of the process while it trains, with its band, in bytes: `total_bytes` and the freed blocks
+     * that the allocator keeps, at most what the GPU has. Unset: a server older than this field.
+     * </pre>
+     *
+     * <code>.flightplan.v1.Range device_bytes = 6;</code>
+     */
+    public Builder mergeDeviceBytes(flightplan.v1.Range value) {
+      if (deviceBytesBuilder_ == null) {
+        if (((bitField0_ & 0x00000020) != 0) &&
+          deviceBytes_ != null &&
+          deviceBytes_ != flightplan.v1.Range.getDefaultInstance()) {
+          getDeviceBytesBuilder().mergeFrom(value);
+        } else {
+          deviceBytes_ = value;
+        }
+      } else {
+        deviceBytesBuilder_.mergeFrom(value);
+      }
+      bitField0_ |= 0x00000020;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * What nvidia-smi shows of the process while it trains, with its band, in bytes: `total_bytes` and the freed blocks
+     * that the allocator keeps, at most what the GPU has. Unset: a server older than this field.
+     * </pre>
+     *
+     * <code>.flightplan.v1.Range device_bytes = 6;</code>
+     */
+    public Builder clearDeviceBytes() {
+      bitField0_ = (bitField0_ & ~0x00000020);
+      deviceBytes_ = null;
+      if (deviceBytesBuilder_ != null) {
+        deviceBytesBuilder_.dispose();
+        deviceBytesBuilder_ = null;
+      }
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * What nvidia-smi shows of the process while it trains, with its band, in bytes: `total_bytes` and the freed blocks
+     * that the allocator keeps, at most what the GPU has. Unset: a server older than this field.
+     * </pre>
+     *
+     * <code>.flightplan.v1.Range device_bytes = 6;</code>
+     */
+    public flightplan.v1.Range.Builder getDeviceBytesBuilder() {
+      bitField0_ |= 0x00000020;
+      onChanged();
+      return getDeviceBytesFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * What nvidia-smi shows of the process while it trains, with its band, in bytes: `total_bytes` and the freed blocks
+     * that the allocator keeps, at most what the GPU has. Unset: a server older than this field.
+     * </pre>
+     *
+     * <code>.flightplan.v1.Range device_bytes = 6;</code>
+     */
+    public flightplan.v1.RangeOrBuilder getDeviceBytesOrBuilder() {
+      if (deviceBytesBuilder_ != null) {
+        return deviceBytesBuilder_.getMessageOrBuilder();
+      } else {
+        return deviceBytes_ == null ?
+            flightplan.v1.Range.getDefaultInstance() : deviceBytes_;
+      }
+    }
+    /**
+     * <pre>
+     * What nvidia-smi shows of the process while it trains, with its band, in bytes: `total_bytes` and the freed blocks
+     * that the allocator keeps, at most what the GPU has. Unset: a server older than this field.
+     * </pre>
+     *
+     * <code>.flightplan.v1.Range device_bytes = 6;</code>
+     */
+    private com.google.protobuf.SingleFieldBuilderV3<
+        flightplan.v1.Range, flightplan.v1.Range.Builder, flightplan.v1.RangeOrBuilder> 
+        getDeviceBytesFieldBuilder() {
+      if (deviceBytesBuilder_ == null) {
+        deviceBytesBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            flightplan.v1.Range, flightplan.v1.Range.Builder, flightplan.v1.RangeOrBuilder>(
+                getDeviceBytes(),
+                getParentForChildren(),
+                isClean());
+        deviceBytes_ = null;
+      }
+      return deviceBytesBuilder_;
     }
     @java.lang.Override
     public final Builder setUnknownFields(

@@ -63,8 +63,8 @@ public interface StageMemoryOrBuilder extends
 
   /**
    * <pre>
-   * Their sum with its band, in bytes: what the device shows (nvidia-smi), with what the allocator reserves beside what
-   * is used, context, communicators and graph pools.
+   * Their sum with its band, in bytes: what the GPU must have for the run, judged against `usable_bytes`. Freed blocks
+   * that the allocator keeps are not in it: it gives them back before a run fails.
    * </pre>
    *
    * <code>.flightplan.v1.Range total_bytes = 3;</code>
@@ -73,8 +73,8 @@ public interface StageMemoryOrBuilder extends
   boolean hasTotalBytes();
   /**
    * <pre>
-   * Their sum with its band, in bytes: what the device shows (nvidia-smi), with what the allocator reserves beside what
-   * is used, context, communicators and graph pools.
+   * Their sum with its band, in bytes: what the GPU must have for the run, judged against `usable_bytes`. Freed blocks
+   * that the allocator keeps are not in it: it gives them back before a run fails.
    * </pre>
    *
    * <code>.flightplan.v1.Range total_bytes = 3;</code>
@@ -83,8 +83,8 @@ public interface StageMemoryOrBuilder extends
   flightplan.v1.Range getTotalBytes();
   /**
    * <pre>
-   * Their sum with its band, in bytes: what the device shows (nvidia-smi), with what the allocator reserves beside what
-   * is used, context, communicators and graph pools.
+   * Their sum with its band, in bytes: what the GPU must have for the run, judged against `usable_bytes`. Freed blocks
+   * that the allocator keeps are not in it: it gives them back before a run fails.
    * </pre>
    *
    * <code>.flightplan.v1.Range total_bytes = 3;</code>
@@ -127,4 +127,34 @@ public interface StageMemoryOrBuilder extends
    * <code>.flightplan.v1.Range allocated_bytes = 5;</code>
    */
   flightplan.v1.RangeOrBuilder getAllocatedBytesOrBuilder();
+
+  /**
+   * <pre>
+   * What nvidia-smi shows of the process while it trains, with its band, in bytes: `total_bytes` and the freed blocks
+   * that the allocator keeps, at most what the GPU has. Unset: a server older than this field.
+   * </pre>
+   *
+   * <code>.flightplan.v1.Range device_bytes = 6;</code>
+   * @return Whether the deviceBytes field is set.
+   */
+  boolean hasDeviceBytes();
+  /**
+   * <pre>
+   * What nvidia-smi shows of the process while it trains, with its band, in bytes: `total_bytes` and the freed blocks
+   * that the allocator keeps, at most what the GPU has. Unset: a server older than this field.
+   * </pre>
+   *
+   * <code>.flightplan.v1.Range device_bytes = 6;</code>
+   * @return The deviceBytes.
+   */
+  flightplan.v1.Range getDeviceBytes();
+  /**
+   * <pre>
+   * What nvidia-smi shows of the process while it trains, with its band, in bytes: `total_bytes` and the freed blocks
+   * that the allocator keeps, at most what the GPU has. Unset: a server older than this field.
+   * </pre>
+   *
+   * <code>.flightplan.v1.Range device_bytes = 6;</code>
+   */
+  flightplan.v1.RangeOrBuilder getDeviceBytesOrBuilder();
 }
