@@ -94,6 +94,28 @@ RateErrors CatalogErrors(Generation generation) {
   return error;
 }
 
+void SetAttention(double bf16, Generation generation, bool ultra, const StepCoefficients& k, GpuRates* rates) {
+  const bool blackwell = generation == Generation::kBlackwell;
+  const double peak = bf16 * (ultra ? k.attention_ultra : 1.0);
+  rates->attention_forward_us =
+      kMicro / (peak * (blackwell ? k.attention_forward_blackwell : k.attention_forward_hopper));
+  rates->attention_backward_us =
+      kMicro / (peak * (blackwell ? k.attention_backward_blackwell : k.attention_backward_hopper));
+  if (generation == Generation::kHopper) {
+    // Transformer Engine takes cuDNN's kernels there. Head sizes: probe/ROWS.md, 64 and 192 by 128 against 128.
+    constexpr double kWide = 1.12;
+    rates->attention_forward = {k.attention_forward_half_hopper, 0.5, kWide};
+    rates->attention_backward = {k.attention_backward_half_hopper, 0.36, kWide};
+    return;
+  }
+  // Small heads spend more exponentials on each product: the kernel waits for them. Tiles on the diagonal are computed
+  // whole and the first ones have little to stream; less so in the backward pass. measured_rates.yaml: 192-wide heads
+  // in the backward pass.
+  constexpr double kSmall = 0.75, kSequenceBack = 0.6, kWideBack = 1.2;
+  rates->attention_forward = {k.attention_half_sequence, kSmall, 1.0};
+  rates->attention_backward = {kSequenceBack * k.attention_half_sequence, kSmall, kWideBack};
+}
+
 double PerByte(double bytes_per_second) { return bytes_per_second > 0 ? kMicro / bytes_per_second : 0; }
 
 }  // namespace
@@ -105,7 +127,6 @@ GpuRates RatesOf(const GpuSystem& gpu, const StepCoefficients& k) {
   rates.known = bf16 > 0 && hbm > 0;
   if (!rates.known) return rates;
   const Generation generation = GenerationOf(gpu);
-  const bool blackwell = generation == Generation::kBlackwell;
   rates.error = CatalogErrors(generation);
   const double power = PowerOf(gpu, k);
   const bool ultra = gpu.cc_major == 10 && gpu.cc_minor >= 3;
@@ -121,11 +142,7 @@ GpuRates RatesOf(const GpuSystem& gpu, const StepCoefficients& k) {
   }
   rates.quantize_bytes = {
       0, 0, 0, k.quantize_fp8, k.quantize_fp8, k.quantize_fp8_block, k.quantize_mxfp8, k.quantize_nvfp4};
-  const double attention = bf16 * (ultra ? k.attention_ultra : 1.0);
-  rates.attention_forward_us =
-      kMicro / (attention * (blackwell ? k.attention_forward_blackwell : k.attention_forward_hopper));
-  rates.attention_backward_us =
-      kMicro / (attention * (blackwell ? k.attention_backward_blackwell : k.attention_backward_hopper));
+  SetAttention(bf16, generation, ultra, k, &rates);
   constexpr double kScanSms = 148;  // of the B200
   rates.scan_us = k.scan_element_ps / kMicro * kScanSms / static_cast<double>(gpu.sm_count.value_or(kScanSms));
   rates.memory_us = PerByte(hbm * k.memory_share);

@@ -23,6 +23,13 @@ struct RateErrors {
   double attention = 0, memory = 0, exchange = 0, collective = 0, host = 0, optimizer = 0;
 };
 
+// How a causal attention kernel's time per FLOP grows from that of a long sequence with heads of 128.
+struct AttentionCurve {
+  double sequence = 0;  // length at which it has doubled
+  double small = 0;     // power of 128 over the size of a smaller head
+  double wide = 1;      // factor of larger heads
+};
+
 struct GpuRates {
   bool known = false;  // false: the catalogue has no peak rates for this GPU, nothing can be forecast
   // Microseconds per FLOP of a large matrix product; 0: the GPU has no such units.
@@ -33,6 +40,7 @@ struct GpuRates {
   std::array<double, kGemmPrecisions> ridge{};
   std::array<double, kGemmPrecisions> quantize_bytes{};
   double attention_forward_us = 0, attention_backward_us = 0;
+  AttentionCurve attention_forward, attention_backward;
   double memory_us = 0, permute_us = 0;  // per byte
   double scan_us = 0;                    // forward, per token and element of the state
   double host_us = 0;                    // per kernel launched eagerly

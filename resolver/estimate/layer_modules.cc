@@ -14,9 +14,9 @@ namespace {
 // ---- attention
 constexpr double kWindowTile = 128;                     // tokens that a window's kernel computes more than it asks for
 constexpr double kBlockTokens = 4096;                   // of a sequence: one block's work
-constexpr double kWideHead = 128, kWideHeadBack = 1.2;  // measured_rates.yaml: 192-wide heads in the backward pass
+constexpr double kHeadSize = 128;                       // that the rates are of
 constexpr double kAttentionBack = 2.5;                  // five products for two
-constexpr double kSequenceBack = 0.6, kWorkBack = 0.3;  // what of the forward's losses the backward pass has
+constexpr double kWorkBack = 0.3;                       // what of the forward's loss the backward pass has
 constexpr double kCastBytes = 3;                        // read in 16 bits, written in 8
 constexpr double kAttentionBackKernels = 1.5;
 
@@ -130,17 +130,15 @@ void ModuleTimer::AddSoftmax(const AttentionWork& work, Module* module) const {
   const double flops = 2 * tokens_ * work.heads / t_ * (work.qk_size + work.v_size) * context;
   const double blocks = work.heads / t_ * static_cast<double>(plan_.micro_batch_size) * seq / kBlockTokens / plan_.cp;
   const double gain = plan_.fp8_attention ? 1 / k_.attention_fp8 : 1.0;
-  const double wide = work.qk_size > kWideHead ? kWideHeadBack : 1.0;
-  // Small heads spend more exponentials on each product: the kernel waits for them.
-  const double small = work.v_size < kWideHead
-                           ? std::sqrt(std::sqrt(kWideHead / work.v_size)) * std::sqrt(kWideHead / work.v_size)
-                           : 1.0;
-  // Tiles on the diagonal are computed whole and the first ones have little to stream; less so in the backward pass.
-  const double sequence = k_.attention_half_sequence / (2 * context);
-  module->fwd.attention =
-      flops * rates_.attention_forward_us * gain * small * (1 + sequence) * (1 + k_.attention_half_work / blocks);
-  module->bwd.attention = kAttentionBack * flops * rates_.attention_backward_us * gain * wide * small *
-                          (1 + kSequenceBack * sequence) * (1 + kWorkBack * k_.attention_half_work / blocks);
+  const auto grown = [&](const AttentionCurve& curve) {
+    const double wide = work.qk_size > kHeadSize ? curve.wide : 1.0;
+    const double small = work.v_size < kHeadSize ? std::pow(kHeadSize / work.v_size, curve.small) : 1.0;
+    return wide * small * (1 + curve.sequence / (2 * context));
+  };
+  module->fwd.attention = flops * rates_.attention_forward_us * gain * grown(rates_.attention_forward) *
+                          (1 + k_.attention_half_work / blocks);
+  module->bwd.attention = kAttentionBack * flops * rates_.attention_backward_us * gain *
+                          grown(rates_.attention_backward) * (1 + kWorkBack * k_.attention_half_work / blocks);
   if (plan_.fp8_attention) AddCasts(work, module);
   if (plan_.cp > 1) AddContextParallel(work, module);
 }
