@@ -93,10 +93,14 @@ std::vector<Exchange> ExchangesOf(const Asked& q) {
     return exchanges;
   }
   if (!pinned) AddExchanges(q, Dispatcher::kAllToAll, 0, &exchanges);
-  const int64_t most = !pinned && decide::FlexFailsBetweenNodes(q.f) ? q.f.domain : 0;  // a caller who asks gets it
-  if (q.f.deepep && decide::DeepepRuns(q.f, q.intent.gpu)) AddExchanges(q, Dispatcher::kDeepEp, most, &exchanges);
+  // A caller who asks gets it.
+  const auto most = [&](bool fails) { return !pinned && fails ? q.f.domain : int64_t{0}; };
+  if (q.f.deepep && decide::DeepepRuns(q.f, q.intent.gpu)) {
+    AddExchanges(q, Dispatcher::kDeepEp, most(decide::DeepepFailsBetweenNodes(q.f)), &exchanges);
+  }
   if (q.f.hybridep && decide::HybridepRuns(q.f, q.intent.gpu)) {
-    AddExchanges(q, Dispatcher::kHybridEp, q.f.rack_scale ? q.f.domain : most, &exchanges);
+    AddExchanges(q, Dispatcher::kHybridEp,
+                 q.f.rack_scale ? q.f.domain : most(decide::HybridepFailsBetweenNodes(q.f)), &exchanges);
   }
   return exchanges;
 }

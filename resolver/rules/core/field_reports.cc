@@ -2,11 +2,11 @@
 // fail in the first steps, overlaps that silently do nothing. Each names the threads it comes from, and holds for the
 // versions that were reported and no others. Area "field-report", so that nobody takes one for an upstream check.
 #include <algorithm>
-#include <array>
 #include <string>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "resolver/rules/nvshmem.h"
 #include "resolver/rules/rule.h"
 
 namespace flightplan {
@@ -45,15 +45,6 @@ std::optional<Version> PackageVersion(F f, absl::string_view name) {
 bool ExpertsInOneNode(F f) {
   const int64_t ranks = Size(f, K::expert_model_parallel_size) * Size(f, K::expert_tensor_parallel_size);
   return f.env().gpus_per_node > 0 && ranks <= f.env().gpus_per_node;
-}
-
-// Builds of DeepEP 1 that know NVSHMEM's newer queue pairs (DeepEP#564), as their version's local part names them. The
-// legacy buffers that DeepEP 2 still carries do not have the change.
-constexpr std::array<absl::string_view, 2> kDeepEpWithNewQueuePairs = {"+29d31c0", "+379eef7"};
-
-bool KnowsNewQueuePairs(absl::string_view deepep) {
-  return std::any_of(kDeepEpWithNewQueuePairs.begin(), kDeepEpWithNewQueuePairs.end(),
-                     [deepep](absl::string_view commit) { return absl::StrContains(deepep, commit); });
 }
 
 // Boards of eight Blackwell GPUs; racks have one NVLink domain for many nodes.
@@ -230,12 +221,17 @@ const Rule kRules[] = {
      .area = "field-report",
      .kind = Kind::kWarning,
      .at = {Phase::kHardware, 206},
-     .source = "NVIDIA-NeMo/Megatron-Bridge#5067 (256 B200 and B300, EP 16), #3704 (64 B200)",
+     .source = "NVIDIA-NeMo/Megatron-Bridge#5067 (256 B200 and B300, EP 16), #3704 (64 B200); deepseek-ai/DeepEP#707: "
+               "NVSHMEM 3.5.19 and later, which Megatron-Bridge's images have since 0.5",
      .reads = {K::moe_flex_dispatcher_backend, K::expert_model_parallel_size, K::expert_tensor_parallel_size},
-     .reads_env = {"gpu"},
-     .when = [](F f) { return FlexWith(f, "deepep") && BlackwellNode(f) && DomainIsLeft(f); },
-     .needs = "between nodes of B200 or B300 DeepEP's dispatch ends in a timeout at the first step: keep the experts "
-              "inside a node, or use alltoall",
+     .reads_env = {"gpu", "nvshmem"},
+     .when =
+         [](F f) {
+           return FlexWith(f, "deepep") && BlackwellNode(f) && DomainIsLeft(f) &&
+                  DeepepHangsBetweenNodes(f.env()).value_or(true);
+         },
+     .needs = "between nodes of B200 or B300 DeepEP's dispatch ends in a timeout at the first step where NVSHMEM is "
+              "3.5.19 or newer: install 3.4.5, keep the experts inside a node, or use alltoall",
      .fixes = {{{K::moe_token_dispatcher_type, "alltoall"}}}},
     {.id = "field.hybridep-between-blackwell-nodes",
      .area = "field-report",

@@ -223,9 +223,23 @@ TEST(Dispatcher, HangsOnFabricAndCapabilities) {
   // Over the network, a routing map larger than any published one goes to deepep.
   intent = Intent("qwen3-next-80b-a3b", "h100", 64, {.ep = 64}, 1024);
   EXPECT_EQ(Dispatcher(Plan(intent)), "deepep");
-  // Between nodes of Blackwell GPUs both flex backends failed in the field; inside one they serve.
+  // NVSHMEM 3.5.19 and later make it hang there.
+  intent.env.packages["nvshmem"] = "3.6.5";
+  EXPECT_EQ(Dispatcher(Plan(intent)), "hybridep");
+  intent.env.capabilities = {"deepep"};
+  EXPECT_EQ(Dispatcher(Plan(intent)), "alltoall");
+  // Between nodes of Blackwell GPUs hybridep is slow, and deepep hangs with the NVSHMEM of Bridge's images since 0.5.
   intent = Intent("qwen3-next-80b-a3b", "b200", 64, {.ep = 64}, 1024);
   EXPECT_EQ(Dispatcher(Plan(intent)), "alltoall");
+  intent.env.packages["nvshmem"] = "3.4.5";
+  EXPECT_EQ(Dispatcher(Plan(intent)), "deepep");
+  intent.env.packages.clear();
+  intent.env.bridge_release = 4;
+  EXPECT_EQ(Dispatcher(Plan(intent)), "deepep");
+  intent.env.bridge_release = kMain;
+  intent.env.target = Target::kMegatronLm;
+  EXPECT_EQ(Dispatcher(Plan(intent)), "deepep");
+  // Inside a node both serve.
   intent = Intent("qwen3-next-80b-a3b", "b200", 64, {.ep = 8}, 1024);
   EXPECT_EQ(Dispatcher(Plan(intent)), "hybridep");
   // In a rack, the same exchange stays inside the NVLink domain.

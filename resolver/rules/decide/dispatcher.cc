@@ -29,6 +29,9 @@ std::string Share(double ratio) { return absl::StrCat(std::lround(ratio * 100), 
 bool HybridepUsable(D d) { return d.f.hybridep && HybridepRuns(d); }
 bool DeepepUsable(D d) { return d.f.deepep && DeepepRuns(d); }
 bool NoneUsable(D d) { return !HybridepUsable(d) && !DeepepUsable(d); }
+// And between nodes.
+bool HybridepCrosses(D d) { return HybridepUsable(d) && !HybridepFailsBetweenNodes(d.f); }
+bool DeepepCrosses(D d) { return DeepepUsable(d) && !DeepepFailsBetweenNodes(d.f); }
 // EP leaves the multi-node NVLink domain.
 bool PartialRack(D d) { return d.f.rack_scale && d.f.ep_domains > 1; }
 bool InsideDomain(D d) { return !d.f.ep_crosses_domain; }
@@ -102,16 +105,19 @@ constexpr Row kBackends[] = {
      .why = "EFA: flex backends are slower than alltoall on it",
      .basis = Basis::kMeasured,
      .cites = {evidence::kDeepepOnEfa}},
-    {.when = [](D d) { return FlexFailsBetweenNodes(d.f); },
+    {.when = [](D d) { return !DeepepCrosses(d) && !HybridepCrosses(d); },
      .value = "alltoall",
      .why =
          [](D d) {
-           return absl::StrCat("EP ", d.f.ep, " spans ", d.f.ep_domains,
-                               " nodes of Blackwell GPUs: deepep was seen to time out there, and hybridep to be slow");
+           return absl::StrCat("EP ", d.f.ep, " spans ", d.f.ep_domains, " nodes",
+                               d.f.blackwell ? " of Blackwell GPUs, where hybridep is slow" : "",
+                               DeepepUsable(d) ? ": deepep hangs there with NVSHMEM 3.5.19 and later, which the image "
+                                                 "has or may have"
+                                               : "");
          },
      .basis = Basis::kMeasured,
      .cites = {evidence::kDeepepBetweenBlackwellNodes, evidence::kHybridepBetweenBlackwellNodes},
-     .other = Other{"flex", "published recipes have deepep there: worth an A/B where it starts"}},
+     .other = Other{"flex", "with NVSHMEM 3.4.5 deepep runs there, as in published recipes: say package nvshmem"}},
     {.when = [](D d) { return d.f.ep > evidence::kMaxNetworkFlexEp; },
      .value = "alltoall",
      .why =
@@ -122,7 +128,19 @@ constexpr Row kBackends[] = {
      .basis = Basis::kRecipes,
      .cites = {evidence::kDispatcherGuide},
      .other = Other{"flex", "worth an A/B"}},
-    {.when = [](D d) { return HybridepUsable(d) && (HybridepMapFits(d.f) || !DeepepUsable(d)); },
+    {.when = [](D d) { return !HybridepCrosses(d) && HybridepUsable(d); },
+     .value = "deepep",
+     .why =
+         [](D d) {
+           return absl::StrCat("EP ", d.f.ep, " spans ", d.f.ep_domains,
+                               " nodes of Blackwell GPUs, where hybridep is slow: a token crosses the network once per "
+                               "node, ",
+                               Share(d.f.dedup_ratio), " of alltoall's rows");
+         },
+     .basis = Basis::kRecipes,
+     .cites = {evidence::kDeepepOnBlackwellNodes, evidence::kHybridepBetweenBlackwellNodes},
+     .other = Other{"alltoall", "one row per token and expert; starts with every NVSHMEM"}},
+    {.when = [](D d) { return HybridepCrosses(d) && (HybridepMapFits(d.f) || !DeepepCrosses(d)); },
      .value = "hybridep",
      .why =
          [](D d) {
@@ -133,7 +151,7 @@ constexpr Row kBackends[] = {
      .basis = Basis::kRecipes,
      .cites = {evidence::kHybridepRecipes},
      .other = Other{"deepep", "the published choice before hybridep, and where the routing map is larger"}},
-    {.when = HybridepUsable,
+    {.when = HybridepCrosses,
      .value = "deepep",
      .why =
          [](D d) {
@@ -310,6 +328,9 @@ absl::string_view BackendForFabric(D d) {
   const bool known = d.intent.env.capabilities_known;
   const bool hybridep = HybridepRuns(d) && (!known || d.f.hybridep);
   const bool deepep = DeepepRuns(d) && (!known || d.f.deepep);
+  if (d.f.ep_crosses_domain && deepep && HybridepFailsBetweenNodes(d.f) && !DeepepFailsBetweenNodes(d.f)) {
+    return "deepep";
+  }
   return hybridep && (HybridepMapFits(d.f) || !deepep) ? "hybridep" : "deepep";
 }
 

@@ -76,7 +76,11 @@ inline constexpr absl::string_view kDeepepRecipes =
     "Megatron-Bridge@067f987df perf_recipes/qwen: deepep for 512 experts at EP64 over the network; "
     "Megatron-MoE-ModelZoo";
 inline constexpr absl::string_view kDeepepBetweenBlackwellNodes =
-    "Megatron-Bridge#5067: 256 B200 and B300, EP16, deepep: timeout in the first dispatch; #3704: the same on 64 B200";
+    "Megatron-Bridge#5067, #3704: 64 to 256 B200 and B300, deepep: timeout in the first dispatch; DeepEP#707, #553: "
+    "with NVSHMEM 3.5.19 and later, which its images have since 0.5";
+inline constexpr absl::string_view kDeepepOnBlackwellNodes =
+    "Megatron-MoE-ModelZoo@e8650517 dockers/B200.Dockerfile:49: DeepEP with NVSHMEM 3.4.5, EP16 and EP32 on B200; "
+    "Megatron-LM's images pin the same";
 inline constexpr absl::string_view kHybridepBetweenBlackwellNodes =
     "Megatron-Bridge#2883: hybridep is not tuned for EP beyond 8 on nodes of 8 GPUs; DeepEP#590: a third of the link";
 inline constexpr absl::string_view kPartialRack =

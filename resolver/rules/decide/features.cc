@@ -6,6 +6,7 @@
 #include "resolver/catalog/memory_coefficients.h"
 #include "resolver/plan/stack.h"
 #include "resolver/rules/decide/evidence.h"
+#include "resolver/rules/nvshmem.h"
 
 namespace flightplan::decide {
 namespace {
@@ -140,6 +141,9 @@ void ExtractHardware(const NormalizedIntent& intent, Features* f) {
   f->deepep = Has(intent.env, "deepep");
   f->hybridep = Has(intent.env, "hybridep");
   f->paged_stash = Has(intent.env, "paged_stash");
+  // By the image alone only on Blackwell, where it was seen: recipes of the same releases have figures on Hopper.
+  const bool stated = intent.env.packages.count("nvshmem") != 0;
+  f->deepep_hangs = (stated || f->blackwell) && DeepepHangsBetweenNodes(intent.env).value_or(true);
 }
 
 // Where the layout puts a token's experts on this hardware.
@@ -170,7 +174,8 @@ bool HybridepMapFits(const Features& features) {
   return !features.ep_crosses_domain || features.ep * features.experts <= evidence::kMaxNetworkRoutingMap;
 }
 
-bool FlexFailsBetweenNodes(const Features& features) { return features.blackwell && !features.rack_scale; }
+bool DeepepFailsBetweenNodes(const Features& features) { return features.deepep_hangs && !features.rack_scale; }
+bool HybridepFailsBetweenNodes(const Features& features) { return features.blackwell && !features.rack_scale; }
 
 bool OnX86Host(const Features& features, const GpuSystem& gpu) {
   return !features.rack_scale && gpu.host_link != "NVLink-C2C";

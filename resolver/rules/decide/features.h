@@ -38,6 +38,7 @@ struct Features {
 
   // Software.
   bool deepep = false, hybridep = false, paged_stash = false;
+  bool deepep_hangs = false;  // between nodes, with the NVSHMEM that is installed or that the stack's image has
 
   // Workload.
   bool benchmark = false, bring_up = false;
@@ -75,8 +76,9 @@ bool HybridepRuns(const Features& features, const GpuSystem& gpu);
 // nothing is said against any.
 bool HybridepMapFits(const Features& features);
 
-// Whether both failed in the field between nodes of this hardware (rules/core/field_reports.cc).
-bool FlexFailsBetweenNodes(const Features& features);
+// Whether a backend failed in the field between nodes of this hardware and software (rules/core/field_reports.cc).
+bool DeepepFailsBetweenNodes(const Features& features);
+bool HybridepFailsBetweenNodes(const Features& features);
 
 // An x86 host keeps ahead of the GPU longer than a Grace (host_us_grace of step_rates.yaml), and what upstream's guide
 // says against graphs of a pipeline or of tight memory weighs more there.
