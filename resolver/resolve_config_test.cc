@@ -625,6 +625,51 @@ TEST(ResolveConfig, OffersActivationsOnTheHostAtTheirPrice) {
   EXPECT_GT(after.estimate().step_time_us().value(), 1.001 * before.estimate().step_time_us().value());
 }
 
+// Each way alone is dear: experts computed again cost a third of the step. Two together are not.
+TEST(ResolveConfig, OffersTwoWaysTogetherWhereEachIsDear) {
+  v1::ResolveConfigRequest request = QwenOnSixteen();
+  request.mutable_layout()->set_tensor_model_parallel_size(1);
+  request.mutable_layout()->set_pipeline_model_parallel_size(1);
+  request.mutable_layout()->set_expert_model_parallel_size(16);
+  request.mutable_software()->set_te_version("2.17.1");
+  for (const char* backend : {"deepep", "hybridep"})
+    request.mutable_software()->mutable_dispatchers()->add_backends(backend);
+  v1::ResolveConfigResponse before;
+  ASSERT_TRUE(TestResolver().ResolveConfig(request, &before).ok());
+  const auto lacks = std::find_if(before.findings().begin(), before.findings().end(),
+                                  [](const v1::Finding& f) { return f.rule_id() == "fit.memory-marginal"; });
+  ASSERT_NE(lacks, before.findings().end());
+  ASSERT_EQ(lacks->fixes_size(), 1);
+  for (const v1::KnobSetting& setting : lacks->fixes(0).knobs()) *request.add_pinned_knobs() = setting;
+  for (const auto& [name, value] : lacks->fixes(0).env()) (*request.mutable_env())[name] = value;
+  v1::ResolveConfigResponse after;
+  ASSERT_TRUE(TestResolver().ResolveConfig(request, &after).ok());
+  EXPECT_EQ(after.estimate().fit(), v1::FIT_VERDICT_FITS);
+  EXPECT_LT(after.estimate().step_time_us().value(), 1.2 * before.estimate().step_time_us().value());
+}
+
+// A profile's step is that of the run as it is: a fix is not free because the profile says the same beside it.
+TEST(ResolveConfig, PromisesByForecastBesideAProfile) {
+  v1::ResolveConfigRequest request = QwenOnSixteen();
+  request.mutable_layout()->set_tensor_model_parallel_size(1);
+  request.mutable_layout()->set_pipeline_model_parallel_size(1);
+  request.mutable_layout()->set_expert_model_parallel_size(16);
+  request.mutable_software()->set_te_version("2.17.1");
+  request.mutable_software()->mutable_dispatchers()->add_backends("hybridep");
+  const auto promise = [&] {
+    v1::ResolveConfigResponse answer;
+    EXPECT_TRUE(TestResolver().ResolveConfig(request, &answer).ok());
+    for (const v1::Finding& finding : answer.findings()) {
+      if (finding.rule_id() == "fit.memory-marginal") return finding.needs();
+    }
+    return std::string();
+  };
+  const std::string without = promise();
+  EXPECT_TRUE(absl::StrContains(without, "step +")) << without;
+  request.mutable_profile()->set_step_time_us(4e6);
+  EXPECT_FALSE(absl::StrContains(promise(), "step +0 %")) << promise();
+}
+
 // Part of the optimizer on the host is one of the ways: here the least of it does, and no other is as short.
 TEST(ResolveConfig, OffersToMoveTheOptimizerWhereThatCostsLeast) {
   v1::ResolveConfigRequest request = TightQuestion();

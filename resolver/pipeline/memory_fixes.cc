@@ -89,13 +89,14 @@ void AddSelective(const Config& c, std::vector<Patch>* out) {
   }
 }
 
-// Activations of modules on the host, the largest ones first (megatron/core/transformer/transformer_config.py:2131).
-void AddActivationOffload(const Config& c, std::vector<Patch>* out) {
+// What may wait on the host, the largest activations first (megatron/core/transformer/transformer_config.py:2131).
+// Empty: not ours to move.
+std::vector<Modules> OffloadSetsOf(const Config& c) {
   const Origin origin = c.origin(K::fine_grained_activation_offloading);
   if (origin == Origin::kAbsent || origin == Origin::kCaller || c.origin(K::offload_modules) == Origin::kAbsent ||
       c.Get(K::fine_grained_activation_offloading).truthy() || c.Get(K::cpu_offloading).truthy() ||
       c.Get(K::recompute_granularity).text() == "full") {
-    return;
+    return {};
   }
   std::vector<Modules> sets;
   if (c.Get(K::num_moe_experts).integer() > 0) {
@@ -105,19 +106,27 @@ void AddActivationOffload(const Config& c, std::vector<Patch>* out) {
   if (c.Get(K::cuda_graph_impl).is_none() || c.Get(K::cuda_graph_impl).text() == "none") {
     sets.push_back({Value("core_attn"), Value("attn_proj")});
   }
+  return sets;
+}
+
+// `recompute`: what goes with it.
+Patch Offload(Modules modules, const Patch& recompute) {
+  Patch patch = {Set(K::fine_grained_activation_offloading, Value(true)),
+                 Set(K::offload_modules, Value(std::move(modules)))};
+  patch.insert(patch.end(), recompute.begin(), recompute.end());
+  patch.push_back({Knob{}, "NVTE_CPU_OFFLOAD_V1", Value("1")});  // from Transformer Engine 2.10 on
+  return patch;
+}
+
+// Activations of modules on the host.
+void AddActivationOffload(const Config& c, std::vector<Patch>* out) {
   // What is computed again now is what the figures are of; else the room that comes would be spent there.
   Patch kept;
   for (const Knob knob : {K::recompute_granularity, K::recompute_modules}) {
     if (knob == K::recompute_modules && c.Get(K::recompute_granularity).is_none()) break;
     if (c.origin(knob) != Origin::kCaller) kept.push_back(Set(knob, c.Get(knob)));
   }
-  for (Modules& modules : sets) {
-    Patch& patch = out->emplace_back();
-    patch = {Set(K::fine_grained_activation_offloading, Value(true)),
-             Set(K::offload_modules, Value(std::move(modules)))};
-    patch.insert(patch.end(), kept.begin(), kept.end());
-    patch.push_back({Knob{}, "NVTE_CPU_OFFLOAD_V1", Value("1")});  // from Transformer Engine 2.10 on
-  }
+  for (Modules& modules : OffloadSetsOf(c)) out->push_back(Offload(std::move(modules), kept));
 }
 
 // Half of the optimizer's state on the host, or all of it, with what lets its copies run beside the step.
@@ -179,6 +188,21 @@ MemoryFixes MemoryFixesOf(const Config& config) {
   MemoryFixes fixes;
   AddExecution(config, &fixes.execution);
   AddLayouts(config, &fixes.layout);
+  return fixes;
+}
+
+std::vector<Patch> CombinedFixesOf(const Config& config) {
+  if (config.origin(K::recompute_granularity) == Origin::kCaller) return {};
+  const std::vector<Modules> offloads = OffloadSetsOf(config);
+  if (offloads.empty()) return {};
+  std::vector<Patch> recomputes;
+  AddSelective(config, &recomputes);
+  constexpr size_t kCheapest = 6;
+  recomputes.resize(std::min(recomputes.size(), kCheapest));
+  std::vector<Patch> fixes;
+  for (const Patch& recompute : recomputes) {
+    for (const Modules& modules : offloads) fixes.push_back(Offload(modules, recompute));
+  }
   return fixes;
 }
 

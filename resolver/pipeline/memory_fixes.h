@@ -16,4 +16,7 @@ struct MemoryFixes {
 // `config`: effective values of the configuration that lacks memory.
 MemoryFixes MemoryFixesOf(const Config& config);
 
+// Cheap modules computed again and others on the host, for where each way alone is dear: they are many.
+std::vector<Patch> CombinedFixesOf(const Config& config);
+
 }  // namespace flightplan

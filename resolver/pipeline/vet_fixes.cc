@@ -18,6 +18,7 @@ using K = Knob;
 constexpr double kGib = 1024.0 * 1024.0 * 1024.0;
 constexpr size_t kMostOffered = 2;  // of a memory error's fixes; of a warning's the best
 constexpr size_t kMostAsked = 6;    // of each kind, best forecast first
+constexpr double kDear = 0.1;       // of the step: a memory fix that costs more is worth a look at two together
 
 bool Holds(const std::vector<absl::string_view>& ids, absl::string_view id) {
   return std::find(ids.begin(), ids.end(), id) != ids.end();
@@ -58,6 +59,18 @@ void Take(const FixTrial& trial, const Finding& finding, std::vector<Patch> patc
   }
 }
 
+// Where each way alone is dear, two of them together, if they are cheaper.
+void TakeCombined(const FixTrial& trial, const Finding& finding, std::vector<Ranked>* taken) {
+  const double now_us = trial.now.step_us;
+  if (!taken->empty() && (now_us <= 0 || taken->front().outcome.step_us <= now_us * (1 + kDear))) return;
+  std::vector<Ranked> combined;
+  Take(trial, finding, CombinedFixesOf(*trial.config), &combined);
+  if (combined.empty()) return;
+  if (!taken->empty() && taken->front().outcome.step_us <= combined.front().outcome.step_us) return;
+  taken->insert(taken->begin(), std::move(combined.front()));
+  taken->resize(std::min(taken->size(), Wanted(finding)));
+}
+
 // Sizes were left open: another choice of the same search changes no word of the caller's, so it goes first where it is
 // the faster one.
 bool TakeRoomy(const FixTrial& trial, const Finding& finding, std::vector<Ranked>* taken) {
@@ -95,6 +108,7 @@ std::optional<MemoryFix> FixMemory(const FixTrial& trial, Finding* finding) {
   MemoryFixes fixes = MemoryFixesOf(*trial.config);
   std::vector<Ranked> taken;
   Take(trial, *finding, std::move(fixes.execution), &taken);
+  TakeCombined(trial, *finding, &taken);
   if (taken.empty()) Take(trial, *finding, std::move(fixes.layout), &taken);
   const bool roomy = TakeRoomy(trial, *finding, &taken);
   finding->fixes.clear();
@@ -146,13 +160,18 @@ std::optional<FixOutcome> ForecastOf(const ResolvedPlan& plan, const Patch& patc
   return outcome;
 }
 
+// What two answers are compared by: a profile's figure is of the run as it is, so that another answer would repeat it.
+double ComparedUs(const ResolvedPlan& plan) {
+  return plan.step != nullptr && plan.step->outlook.measured ? plan.step->step.us : plan.step_us();
+}
+
 // The other choice, for those who would rather have room for the worst.
 void NameRoomy(const std::optional<MemoryFix>& fix, ResolvedPlan* plan) {
   if (plan->roomy_text.empty()) return;
   const bool better = fix.has_value() && !fix->roomy && fix->outcome.fit == FitVerdict::kFits &&
-                      fix->outcome.step_us > 0 && plan->step_us() > 0;
+                      fix->outcome.step_us > 0 && ComparedUs(*plan) > 0;
   const std::string text = better ? absl::StrFormat("the chosen with the fix of its memory, %+.1f %%",
-                                                    100 * (fix->outcome.step_us / plan->step_us() - 1))
+                                                    100 * (fix->outcome.step_us / ComparedUs(*plan) - 1))
                                   : plan->roomy_text;
   for (Finding& finding : plan->run.findings) {
     if (finding.rule_id == "layout.searched") {
@@ -244,7 +263,7 @@ void VetFixes(const AnswerAgain& answer, ResolvedPlan* plan) {
   std::vector<Finding>& findings = plan->run.findings;
   if (!OffersFixes(plan->intent.view, &findings)) return NameRoomy(std::nullopt, plan);
   FixTrial trial;
-  trial.now = OutcomeOf(findings, &plan->estimate, plan->step_us());
+  trial.now = OutcomeOf(findings, &plan->estimate, ComparedUs(*plan));
   trial.config = &plan->decided.config;
   trial.roomy = &plan->roomy;
   trial.ask = [&](const Patch& patch) -> std::optional<FixOutcome> {
@@ -252,7 +271,7 @@ void VetFixes(const AnswerAgain& answer, ResolvedPlan* plan) {
     asked.view = View::kVerdict;  // nobody is shown more of it
     const absl::StatusOr<ResolvedPlan> then = answer(std::move(asked));
     if (!then.ok()) return std::nullopt;
-    return OutcomeOf(then->run.findings, &then->estimate, then->step_us());
+    return OutcomeOf(then->run.findings, &then->estimate, ComparedUs(*then));
   };
   if (plan->step != nullptr) trial.forecast = [&](const Patch& patch) { return ForecastOf(*plan, patch); };
   NameRoomy(VetFixes(trial, &findings), plan);
