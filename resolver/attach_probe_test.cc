@@ -213,6 +213,27 @@ TEST(ProbeProfile, MeasuredRatesMoveTheForecastAndNarrowItsBand) {
   EXPECT_LT((after.high() - after.low()) / after.value(), (before.high() - before.low()) / before.value());
 }
 
+// Nobody measured these GPUs: whose rates they are is told, once, and not where a profile of them is used.
+TEST(RecordedProfiles, AnAnswerSaysWhoseRatesItHas) {
+  const v1::ResolveConfigResponse plain = Resolve(Qwen());
+  int told = 0;
+  for (const v1::Finding& finding : plain.findings()) {
+    if (finding.rule_id() != "evidence.recorded-profile") continue;
+    ++told;
+    EXPECT_EQ(finding.severity(), v1::SEVERITY_INFO);
+    EXPECT_NE(finding.seen().find("rates of h200-sxm are those of a recorded H200, driver 580.159.04"),
+              std::string::npos)
+        << finding.seen();
+  }
+  EXPECT_EQ(told, 1);
+  v1::ResolveConfigRequest request = Qwen();
+  *request.mutable_probe_profile() = SampleProfile();
+  EXPECT_FALSE(HasFinding(Resolve(request), "evidence.recorded-profile"));
+  request = Qwen();
+  request.mutable_hardware()->set_gpu("b200-sxm");
+  EXPECT_FALSE(HasFinding(Resolve(request), "evidence.recorded-profile"));
+}
+
 TEST(ProbeProfile, ThisGpuBeatsTheTypeInCertainty) {
   const auto width = [](ProfileOrigin origin) {
     const v1::Range step =

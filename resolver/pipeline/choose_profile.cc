@@ -24,6 +24,23 @@ void NotUsed(std::string why, std::string needs, NormalizedIntent* intent) {
   intent->findings.push_back(std::move(finding));
 }
 
+// Rates of a GPU of the type that somebody else measured: the caller has neither asked for them nor seen them.
+void ToldAsRecorded(const ProbeEvidence& probe, NormalizedIntent* intent) {
+  const HardwareProfile& profile = probe.fitted->profile;
+  Finding finding;
+  finding.rule_id = "evidence.recorded-profile";
+  finding.area = "evidence";
+  finding.severity = Severity::kInfo;
+  finding.verdict = Verdict::kAdvice;
+  finding.stage = "estimate";
+  finding.seen = absl::StrCat("rates of ", intent->gpu.name, " are those of ", probe.Device(), ", driver ",
+                              profile.driver_version, ": there is none of these GPUs to go by");
+  finding.observed = {{"device", Value(profile.device_name)}, {"driver", Value(profile.driver_version)}};
+  finding.needs = "a profile of one of these GPUs: flightplan probe";
+  finding.source = "resolver/catalog/profiles";
+  intent->findings.push_back(std::move(finding));
+}
+
 std::string StatedDriver(const NormalizedIntent& intent) {
   const auto driver = intent.env.packages.find("driver");
   return driver == intent.env.packages.end() ? std::string() : driver->second;
@@ -68,6 +85,7 @@ absl::Status ChooseProfile(const ProfileSource* source, absl::Span<const std::sh
   for (const std::shared_ptr<const FittedProfile>& profile : recorded) {
     if (IsOfType(profile->profile, intent->gpu)) {
       intent->probe = MakeProbeEvidence({profile, ProfileOrigin::kRecorded});
+      ToldAsRecorded(*intent->probe, intent);
       return absl::OkStatus();
     }
   }

@@ -1,10 +1,12 @@
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "absl/strings/strip.h"
 #include "clients/cli/commands/commands.h"
 #include "clients/cli/findings.h"
 #include "clients/cli/output.h"
@@ -111,24 +113,40 @@ int PrintLaunch(const Format& format, const OutputOptions& output, const v1::Res
   return kExitOk;
 }
 
-// What the resolver took from the stack's own image, as a part of what is assumed; empty: nothing. It is told there
-// alone.
-std::string TakenFromImage(v1::ResolveConfigResponse* response) {
+// Takes the finding out of the answer: it is told as a part of what is assumed, and there alone.
+std::optional<v1::Finding> Take(absl::string_view rule_id, v1::ResolveConfigResponse* response) {
   auto& findings = *response->mutable_findings();
-  const auto image = std::find_if(findings.begin(), findings.end(), [](const v1::Finding& finding) {
-    return finding.rule_id() == "decide.software-from-image";
-  });
-  if (image == findings.end()) return "";
+  const auto found = std::find_if(findings.begin(), findings.end(),
+                                  [&](const v1::Finding& finding) { return finding.rule_id() == rule_id; });
+  if (found == findings.end()) return std::nullopt;
+  v1::Finding taken = std::move(*found);
+  findings.erase(found);
+  return taken;
+}
+
+// What the resolver took from the stack's own image; empty: nothing.
+std::string TakenFromImage(v1::ResolveConfigResponse* response) {
+  const std::optional<v1::Finding> image = Take("decide.software-from-image", response);
+  if (!image.has_value()) return "";
   std::vector<std::string> taken, flags;
   for (const v1::KnobSetting& fact : image->observed()) {
     const bool te = fact.name() == "te";
     taken.push_back(absl::StrCat(te ? "TE " : "", absl::StrReplaceAll(fact.value().string_value(), {{",", " and "}})));
     flags.push_back(te ? "--te" : "--capability");
   }
-  std::string text = absl::StrCat(absl::StrJoin(taken, ", "), " as in ", response->target(), "'s own image (",
-                                  absl::StrJoin(flags, ", "), ")");
-  findings.erase(image);
-  return text;
+  return absl::StrCat(absl::StrJoin(taken, ", "), " as in ", response->target(), "'s own image (",
+                      absl::StrJoin(flags, ", "), ")");
+}
+
+// Whose rates the forecast has where nobody measured these GPUs; empty: the catalogue's, or the caller's own.
+std::string RecordedRates(v1::ResolveConfigResponse* response) {
+  const std::optional<v1::Finding> recorded = Take("evidence.recorded-profile", response);
+  if (!recorded.has_value()) return "";
+  std::map<std::string, std::string> facts;
+  for (const v1::KnobSetting& fact : recorded->observed()) facts[fact.name()] = fact.value().string_value();
+  absl::string_view device = facts["device"];
+  absl::ConsumePrefix(&device, "NVIDIA ");
+  return absl::StrCat("GPU rates of a recorded ", device, ", driver ", facts["driver"], " (--profile)");
 }
 
 std::vector<std::string> Assumed(const ResolveOptions& options, const v1::ResolveConfigRequest& request,
@@ -147,6 +165,8 @@ std::vector<std::string> Assumed(const ResolveOptions& options, const v1::Resolv
   if (options.stack.capabilities.empty() && !absl::StrContains(image, "--capability")) {
     assumed.push_back("installed dispatcher backends unknown (--capability)");
   }
+  const std::string rates = RecordedRates(response);
+  if (!rates.empty()) assumed.push_back(rates);
   return assumed;
 }
 
