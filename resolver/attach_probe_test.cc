@@ -213,6 +213,28 @@ TEST(ProbeProfile, MeasuredRatesMoveTheForecastAndNarrowItsBand) {
   EXPECT_LT((after.high() - after.low()) / after.value(), (before.high() - before.low()) / before.value());
 }
 
+// Attention that is faster on short sequences makes short steps shorter, and long ones no slower.
+TEST(ProbeProfile, AttentionBySequenceMovesTheForecast) {
+  const auto step = [](int64_t sequence, double half) {
+    v1::ResolveConfigRequest request = Qwen();
+    request.mutable_workload()->set_seq_length(sequence);
+    v1::HardwareProfile& profile = *request.mutable_probe_profile();
+    profile = SampleProfile();
+    for (const double s : {1024., 2048., 4096., 8192.}) {
+      for (const char* const id : {"attn.core.fwd", "attn.core.bwd"}) {
+        v1::ProbeRow* row = sample::AddRow(&profile, id, 6e14 / (1 + half / s), "flops_per_second", "imported");
+        for (const auto& [name, value] :
+             {std::pair<const char*, double>{"sequence", s}, {"heads", 32}, {"tokens", 8192}, {"head_dim", 128}}) {
+          (*row->mutable_parameters())[name] = value;
+        }
+      }
+    }
+    return Resolve(request).estimate().step_time_us().value();
+  };
+  EXPECT_LT(step(1024, 400), 0.99 * step(1024, 2000));
+  EXPECT_GT(step(32768, 400) / step(32768, 2000), step(1024, 400) / step(1024, 2000));
+}
+
 // Nobody measured these GPUs: whose rates they are is told, once, and not where a profile of them is used.
 TEST(RecordedProfiles, AnAnswerSaysWhoseRatesItHas) {
   const v1::ResolveConfigResponse plain = Resolve(Qwen());

@@ -189,15 +189,20 @@ GpuRates WithProfile(GpuRates rates, absl::Span<const ProbeFigure> figures) {
       rates.error.memory = figure.error + 0.03;
     } else if (figure.name == "permute.fwd") {  // GB/s
       rates.permute_us = PerByte(figure.value * 1e9);
-    } else if (figure.name == "attn.core.fwd") {  // TFLOP/s
-      rates.attention_forward_us = 1 / figure.value / kMicro;
-      rates.error.attention = figure.error;
-    } else if (figure.name == "attn.core.bwd") {  // TFLOP/s
-      rates.attention_backward_us = 1 / figure.value / kMicro;
     } else if (figure.name == "offload.d2h") {  // GB/s
       rates.host_link_us = PerByte(figure.value * 1e9);
     }
   }
+  return rates;
+}
+
+GpuRates WithAttention(GpuRates rates, const ProbedAttention& forward, const ProbedAttention& backward) {
+  rates.attention_forward_us = forward.us_per_flop / (1 + rates.k.attention_half_work / forward.blocks);
+  rates.attention_backward_us =
+      backward.us_per_flop / (1 + kAttentionWorkBack * rates.k.attention_half_work / backward.blocks);
+  rates.attention_forward.sequence = forward.half_sequence;
+  rates.attention_backward.sequence = backward.half_sequence;
+  rates.error.attention = std::max(forward.error, backward.error);
   return rates;
 }
 

@@ -68,6 +68,15 @@ struct ProbeFigure {
 // profile of the same GPU type from elsewhere is given with a larger error. Names that mean no rate are passed over.
 GpuRates WithProfile(GpuRates rates, absl::Span<const ProbeFigure> figures);
 
+inline constexpr double kAttentionBlockTokens = 4096;  // of one head: one block's work
+inline constexpr double kAttentionWorkBack = 0.3;      // what a backward pass has of the forward's loss to few blocks
+
+// Softmax attention by rows of a profile, of kernels that had `blocks` blocks' work.
+struct ProbedAttention {
+  double us_per_flop = 0, half_sequence = 0, error = 0, blocks = 0;
+};
+GpuRates WithAttention(GpuRates rates, const ProbedAttention& forward, const ProbedAttention& backward);
+
 // The same GPUs beside an older x86 host.
 GpuRates WithSlowHost(GpuRates rates);
 

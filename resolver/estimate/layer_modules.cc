@@ -12,12 +12,10 @@ namespace {
 // alone. The measured coefficients are rows of step_rates.yaml.
 
 // ---- attention
-constexpr double kWindowTile = 128;                     // tokens that a window's kernel computes more than it asks for
-constexpr double kBlockTokens = 4096;                   // of a sequence: one block's work
-constexpr double kHeadSize = 128;                       // that the rates are of
-constexpr double kAttentionBack = 2.5;                  // five products for two
-constexpr double kWorkBack = 0.3;                       // what of the forward's loss the backward pass has
-constexpr double kCastBytes = 3;                        // read in 16 bits, written in 8
+constexpr double kWindowTile = 128;     // tokens that a window's kernel computes more than it asks for
+constexpr double kHeadSize = 128;       // that the rates are of
+constexpr double kAttentionBack = 2.5;  // five products for two
+constexpr double kCastBytes = 3;        // read in 16 bits, written in 8
 constexpr double kAttentionBackKernels = 1.5;
 
 // ---- memory traffic
@@ -128,7 +126,8 @@ void ModuleTimer::AddSoftmax(const AttentionWork& work, Module* module) const {
   // A window's kernel computes whole tiles: one more than the window asks for.
   if (work.window > 0) context = std::min(context, work.window + kWindowTile);
   const double flops = 2 * tokens_ * work.heads / t_ * (work.qk_size + work.v_size) * context;
-  const double blocks = work.heads / t_ * static_cast<double>(plan_.micro_batch_size) * seq / kBlockTokens / plan_.cp;
+  const double blocks =
+      work.heads / t_ * static_cast<double>(plan_.micro_batch_size) * seq / kAttentionBlockTokens / plan_.cp;
   const double gain = plan_.fp8_attention ? 1 / k_.attention_fp8 : 1.0;
   const auto grown = [&](const AttentionCurve& curve) {
     const double wide = work.qk_size > kHeadSize ? curve.wide : 1.0;
@@ -138,7 +137,7 @@ void ModuleTimer::AddSoftmax(const AttentionWork& work, Module* module) const {
   module->fwd.attention = flops * rates_.attention_forward_us * gain * grown(rates_.attention_forward) *
                           (1 + k_.attention_half_work / blocks);
   module->bwd.attention = kAttentionBack * flops * rates_.attention_backward_us * gain *
-                          grown(rates_.attention_backward) * (1 + kWorkBack * k_.attention_half_work / blocks);
+                          grown(rates_.attention_backward) * (1 + kAttentionWorkBack * k_.attention_half_work / blocks);
   if (plan_.fp8_attention) AddCasts(work, module);
   if (plan_.cp > 1) AddContextParallel(work, module);
 }

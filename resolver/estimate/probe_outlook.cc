@@ -19,8 +19,7 @@ constexpr double kGiga = 1e9, kTera = 1e12, kMicro = 1e6;
 std::vector<ProbeFigure> FiguresOf(const FittedProfile& fitted, double strange) {
   std::vector<ProbeFigure> figures;
   for (const FittedFigure& figure : fitted.figures) {
-    const bool flops = figure.id == "mm.dense" || figure.id == "attn.core.fwd" || figure.id == "attn.core.bwd";
-    figures.push_back({figure.id, figure.value / (flops ? kTera : kGiga), figure.error + strange});
+    figures.push_back({figure.id, figure.value / (figure.id == "mm.dense" ? kTera : kGiga), figure.error + strange});
   }
   return figures;
 }
@@ -268,6 +267,12 @@ GpuRates WithProbe(GpuRates rates, const ProbeEvidence& probe, double sms) {
   const double strange = StrangeError(probe.origin);
   const std::vector<ProbeFigure> figures = FiguresOf(fitted, strange);
   rates = WithProfile(rates, figures);
+  if (fitted.attention_forward.has_value() && fitted.attention_backward.has_value()) {
+    const auto probed = [&](const FittedAttention& a) {
+      return ProbedAttention{a.us_per_flop, a.half_sequence, a.error + strange, a.heads_tokens / kAttentionBlockTokens};
+    };
+    rates = WithAttention(rates, probed(*fitted.attention_forward), probed(*fitted.attention_backward));
+  }
   const double ridge = rates.ridge[static_cast<size_t>(GemmPrecision::kBf16)];
   if (fitted.fc1_by_rows.has_value() && ridge > 0) {
     const double half = fitted.fc1_by_rows->Reaching(0.5);

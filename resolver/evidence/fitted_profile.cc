@@ -15,9 +15,8 @@ namespace flightplan {
 namespace {
 
 // Rates of which the best row counts: a ceiling is the most that any size reached.
-constexpr absl::string_view kRates[] = {"mm.dense",      "hbm.copy",      "hbm.read",    "hbm.fill",
-                                        "permute.fwd",   "unpermute.fwd", "norm.fwd",    "act.swiglu.fwd",
-                                        "attn.core.fwd", "attn.core.bwd", "offload.d2h", "offload.h2d"};
+constexpr absl::string_view kRates[] = {"mm.dense",      "hbm.copy", "hbm.read",       "hbm.fill",    "permute.fwd",
+                                        "unpermute.fwd", "norm.fwd", "act.swiglu.fwd", "offload.d2h", "offload.h2d"};
 
 constexpr double kUsualTopk = 8;  // of the shape that the default profile is measured at
 
@@ -184,6 +183,42 @@ std::vector<FittedCorun> CorunOf(const HardwareProfile& profile) {
   return fitted;
 }
 
+// A line of time per FLOP against one over the sequence, through rows of equal work; nothing with fewer than three
+// sequences. Relative residuals: what is short is as sure as what is long.
+std::optional<FittedAttention> AttentionOf(const HardwareProfile& profile, absl::string_view id) {
+  constexpr double kHeadSize = 128;
+  struct Point {
+    double x, y, error;
+  };
+  std::map<double, std::vector<Point>> by_work;
+  for (const ProfileRow& row : profile.rows) {
+    const double sequence = Parameter(row, "sequence"), work = Parameter(row, "heads") * Parameter(row, "tokens");
+    if (row.id != id || row.unit != "flops_per_second" || row.kind == RowKind::kEmulated || !(row.value > 0)) continue;
+    if (Parameter(row, "head_dim") != kHeadSize || !(sequence > 0) || !(work > 0)) continue;
+    by_work[work].push_back({1 / sequence, 1e6 / row.value, ErrorOf(row)});
+  }
+  std::optional<FittedAttention> best;
+  size_t most = 2;
+  for (const auto& [work, points] : by_work) {
+    if (points.size() <= most) continue;
+    double w = 0, wx = 0, wy = 0, wxx = 0, wxy = 0, own = 0;
+    for (const Point& p : points) {
+      const double weight = 1 / (p.y * p.y);
+      w += weight, wx += weight * p.x, wy += weight * p.y, wxx += weight * p.x * p.x, wxy += weight * p.x * p.y;
+      own = std::max(own, p.error);
+    }
+    const double across = w * wxx - wx * wx;
+    if (!(across > 0)) continue;
+    const double slope = (w * wxy - wx * wy) / across, start = (wy - slope * wx) / w;
+    if (!(start > 0) || !(slope > 0)) continue;
+    double worst = 0;
+    for (const Point& p : points) worst = std::max(worst, std::fabs((start + slope * p.x) / p.y - 1));
+    best = FittedAttention{start, slope / start, own + worst, work};
+    most = points.size();
+  }
+  return best;
+}
+
 // The class of co-run rows that stands for a compute node; where it was not measured, the GEMM's.
 absl::string_view ClassOf(fit::PairNode node) {
   switch (node) {
@@ -325,6 +360,8 @@ std::shared_ptr<const FittedProfile> FitProfile(HardwareProfile profile) {
     if (best == nullptr) continue;
     fitted->figures.push_back({id, best->value, ErrorOf(*best) + (IsStandIn(*best) ? kStandInError : 0)});
   }
+  fitted->attention_forward = AttentionOf(p, "attn.core.fwd");
+  fitted->attention_backward = AttentionOf(p, "attn.core.bwd");
   fitted->copy_by_sms = FirstCurve(p, {"hbm.sm_curve"}, "sms", "bytes_per_second", false);
   fitted->exchange_by_sms =
       FirstCurve(p, {"a2a.p2p.push", "a2a.p2p.pull", "a2a.nccl"}, "sms", "bytes_per_second", /*real_only=*/true);

@@ -57,6 +57,13 @@ struct FittedExchange {
   RowKind kind = RowKind::kMeasured;
 };
 
+// What softmax attention takes per floating point operation: us_per_flop of a long sequence, and as much again at
+// half_sequence, whose causal half has little to stream. Of heads as wide as most models', 128.
+struct FittedAttention {
+  double us_per_flop = 0, half_sequence = 0, error = 0;
+  double heads_tokens = 0;  // heads times tokens of the rows: how much work a kernel had at once
+};
+
 // A whole layer pair as it was timed, and as the fitted model forecasts it from its parts alone.
 struct FittedPair {
   absl::string_view id;  // "pair.overlap"
@@ -78,6 +85,7 @@ struct FittedProfile {
   std::optional<fit::SaturatingCurve> fc2_by_rows;
   std::optional<fit::SaturatingCurve> wgrad_by_rows;
   bool own_products = false;  // no library was at hand: fc1_by_rows is of the probe's own kernel
+  std::optional<FittedAttention> attention_forward, attention_backward;
   std::vector<FittedCorun> corun;
   std::optional<fit::PairParts> pair_parts;  // of the layer that pair.part describes
   std::vector<FittedPair> pairs;

@@ -49,6 +49,34 @@ TEST(FitProfile, APermuteOfOneExpertATokenIsAnotherOperation) {
   EXPECT_EQ(FitProfile(profile)->Figure("permute.fwd")->value, 3e12);
 }
 
+// Attention of 32 heads over 8,192 tokens: 600 TFLOP/s over a long sequence, half of that at 430.
+HardwareProfile WithAttention(const std::vector<double>& sequences, double head_size = 128) {
+  HardwareProfile profile = Base();
+  for (const double sequence : sequences) {
+    profile.rows.push_back(Row("attn.core.fwd", 6e14 / (1 + 430 / sequence), "flops_per_second",
+                               {{"sequence", sequence}, {"heads", 32}, {"tokens", 8192}, {"head_dim", head_size}}));
+  }
+  return profile;
+}
+
+TEST(FitProfile, AttentionIsALineOverTheInverseOfTheSequence) {
+  const auto fitted = FitProfile(WithAttention({1024, 2048, 4096, 8192}));
+  ASSERT_TRUE(fitted->attention_forward.has_value());
+  EXPECT_NEAR(fitted->attention_forward->us_per_flop, 1e6 / 6e14, 1e-15);
+  EXPECT_NEAR(fitted->attention_forward->half_sequence, 430, 0.01);
+  EXPECT_NEAR(fitted->attention_forward->error, 0.01, 1e-6);
+  EXPECT_EQ(fitted->attention_forward->heads_tokens, 32 * 8192);
+  EXPECT_FALSE(fitted->attention_backward.has_value());
+}
+
+TEST(FitProfile, AttentionOfTwoSequencesOrOfOtherHeadsIsNoCurve) {
+  EXPECT_FALSE(FitProfile(WithAttention({1024, 4096}))->attention_forward.has_value());
+  EXPECT_FALSE(FitProfile(WithAttention({1024, 2048, 4096}, 64))->attention_forward.has_value());
+  HardwareProfile growing = WithAttention({1024, 2048, 4096});  // faster where it is shorter: no kernel does that
+  std::swap(growing.rows.front().value, growing.rows.back().value);
+  EXPECT_FALSE(FitProfile(growing)->attention_forward.has_value());
+}
+
 // A link that was stood in for says nothing about the real one.
 TEST(FitProfile, AnEmulatedExchangeIsNoExchange) {
   HardwareProfile profile = Base();
