@@ -68,6 +68,7 @@ EXPECTED = {
     "flightplan observe": (0, "4200"),
     "flightplan observe run.log": (0, "4.2 s"),
     "flightplan probe --out": ((0, 1), None),  # 1: no GPU here
+    "flightplan probe --model": ((0, 1), None),
     "flightplan probe --fake": (0, ""),
 }
 # What a run of a script prints, that the layout of TRAIN does not fit.
