@@ -8,7 +8,7 @@ from sources import ROOT, tracked
 
 ID = re.compile(r'"((?:bridge-override|decide|plan|layout|evidence|probe|slurm|start|launch)\.[a-z0-9][a-z0-9.-]*)"')
 ROLES = {"evidence.write", "probe.run"}  # what a token allows
-RULE = re.compile(r'\.id = "([^"]+)"')  # it is its own record
+RULE = re.compile(r'\.(?:id|formerly) = "([^"]+)"')  # it is its own record, under a former id too
 RECORDS = "resolver/explain/records.cc"
 
 
@@ -22,6 +22,7 @@ def without_record(texts, explained):
 class Records(unittest.TestCase):
     def test_a_planted_id_is_noticed(self):
         text = 'Finding{.rule_id = "decide.planted"}; Rule{.id = "layout.planted"}; Show("plan.known");'
+        text += 'Rule{.id = "layout.renamed", .formerly = "decide.renamed"};'
         self.assertEqual(without_record([text], {"plan.known", "probe.gone"}), (["decide.planted"], ["probe.gone"]))
 
     def test_ids(self):
