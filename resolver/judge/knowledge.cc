@@ -161,7 +161,8 @@ Knowledge KnowledgeOf(Target target, const LaunchWords& words, const ParseResult
   for (const ParsedKnob& knob : parsed.knobs) {
     if (file_counts || knob.origin == Origin::kCaller) knowledge.shown.insert(knob.knob);
   }
-  knowledge.base_known = !parsed.base.empty();
+  // A recipe's values, or a model's file, the caller's or as it was read.
+  knowledge.base_known = !parsed.base.empty() || (stack.model_files && parsed.model_file_read);
   knowledge.own_loss = stack.hf_models;  // its samples are as long as they are, up to what is counted
   for (const Knob knob : parsed.unknown) knowledge.hidden.insert(knob);
   knowledge.own_parser = script.empty() || IsEntryScript(script);
@@ -207,7 +208,7 @@ Standing StandingOf(const Finding& finding, const Environment& env, const Knowle
   if (finding.stage == "parse") return StandingOfReader(finding, StackOf(env), knowledge);
   if (absl::StartsWith(finding.rule_id, "fit.")) {
     if (!knowledge.elsewhere.empty() && !knowledge.base_known) return Standing::kNone;
-    return knowledge.own_loss ? Standing::kUnless : Standing::kFull;
+    return knowledge.own_loss || knowledge.size_assumed ? Standing::kUnless : Standing::kFull;
   }
   // What upstream refuses its derivative may have made legal.
   Standing standing = knowledge.derivative.empty() ? Standing::kFull : Standing::kUnless;

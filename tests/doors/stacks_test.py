@@ -218,6 +218,21 @@ class Stacks(unittest.TestCase):
         self.assertEqual(self.value(verl, "peft.dim"), "16")
         self.assertIn("estimate", verl)
 
+    def test_a_model_file_of_loongforge_says_what_memory_rests_on(self):
+        text = ("export LOONGFORGE_PATH=/workspace/LoongForge\ntorchrun --nproc_per_node 8 $LOONGFORGE_PATH/loongforge/train.py "
+                "--config-file $LOONGFORGE_PATH/configs/models/qwen3/FILE --seq-length 4096 --max-position-embeddings 4096 "
+                "--micro-batch-size 1 --global-batch-size 16 --bf16 --use-distributed-optimizer --train-iters 10 --lr 1e-5 "
+                "--tokenizer-type HFTokenizer --hf-tokenizer-path t --data-path d --training-phase pretrain\n")
+        whole, adapters = (self.judge(text.replace("FILE", name)) for name in ("qwen3_1_7b.yaml", "qwen3_1_7b_lora.yaml"))
+        for answer in (whole, adapters):
+            self.assertEqual((answer["target"], self.errors(answer)), ("loongforge main", []))
+            self.assertEqual(answer["memory"]["fit"], "FIT_VERDICT_FITS")
+            self.assertEqual(self.value(answer, "vocab_size"), "151936")
+        self.assertEqual(self.value(adapters, "peft.dim"), "16")
+        states = [sum(int(part["part_bytes"]) for part in answer["estimate"]["stages"][0]["parts"] if part["name"] == "optimizer_state")
+                  for answer in (whole, adapters)]
+        self.assertLess(states[1], states[0] / 20)
+
     def test_adapters_that_no_formula_has_are_said_to_be_unknown(self):
         answer = self.judge(VERL.replace("trainer.nnodes=2 $@", "actor_rollout_ref.model.lora.rank=16 "
                                          "actor_rollout_ref.model.lora.type=dora trainer.nnodes=2"))
