@@ -48,7 +48,7 @@ std::string ProbedLayer(const v1::RunProbeRequest& request, const Catalog& catal
   // a rank as many FLOPs as whole heads over its own tokens.
   const int64_t cut = layout.context_parallel_size.value_or(1) * layout.tensor_model_parallel_size.value_or(1);
   const int64_t tokens = Share(seq * layout.micro_batch_size.value_or(1), cut, "layout",
-                               "CP times TP, the tokens of a microbatch,", violations);
+                               "the tokens of a microbatch, which CP times TP cut,", violations);
   const int64_t experts = *model.num_moe_experts, ranks = RanksFor(layout, experts);
   Share(experts, ranks, "layout.expert_model_parallel_size", "the number of experts,", violations);
   const int64_t ffn = Share(model.moe_ffn_hidden_size.value_or(0), layout.expert_tensor_parallel_size.value_or(1),
