@@ -155,6 +155,13 @@ class Reader {
     }
     // patches/args/validate_args_patches.py:63: stages by their numbers of layers.
     if (Says("decoder_pipeline_manual_split_list")) knobs_.Lose(K::num_layers_in_first_pipeline_stage);
+    // patches/args/mock_data_patches.py:32: whatever paths are written, none is read.
+    if (knobs_.Of(K::mock_data).truthy()) {
+      for (const K path : {K::data_path, K::train_data_path, K::valid_data_path, K::test_data_path}) {
+        knobs_.Force(path, Value());
+      }
+      knobs_.Force(K::tokenizer_type, "NullTokenizer");
+    }
     // Classes of Primus's own, which Megatron's checks of its configuration do not meet.
     const std::string model = values_.Text("model_type");
     if (!model.empty() &&

@@ -105,6 +105,15 @@ TEST(ParsePrimus, WhatPatchesGiveAMeaningIsNotJudged) {
   EXPECT_EQ(read.others.not_modelled, "Primus's own pipeline schedules");
 }
 
+TEST(ParsePrimus, MockDataTakesThePlaceOfPaths) {
+  const Environment env = Env();
+  const std::string paths = absl::StrCat(kExperiment, "      train_data_path: /data/c4\n");
+  EXPECT_EQ(Final(ParsePrimusYaml(paths, env), K::train_data_path), Value("/data/c4"));
+  const ParseResult mock = ParsePrimusYaml(absl::StrCat(paths, "      mock_data: true\n"), env);
+  EXPECT_EQ(Final(mock, K::train_data_path), std::optional<Value>(Value()));
+  EXPECT_EQ(Final(mock, K::tokenizer_type), Value("NullTokenizer"));
+}
+
 TEST(ParsePrimus, ReadsALaunchWithKeysToChange) {
   Environment env = Env();
   env.model_files["exp.yaml"] = kExperiment;
