@@ -30,8 +30,7 @@ Band DeviceBand(const StageForecast& stage, const Candidate& candidate, bool exp
   const auto part = [&](MemoryPart name) { return stage.bytes[name]; };
   const Coefficient& share = CachedShare(candidate, experts);
   const double allocated = stage.allocated.value, context = part(MemoryPart::kContext);
-  const double used =
-      part(MemoryPart::kCommunicators) * m::kCommunicatorUsedBytes.value / m::kCommunicatorBytes.value;
+  const double used = part(MemoryPart::kCommunicators) * m::kCommunicatorUsedBytes.value / m::kCommunicatorBytes.value;
   const double graphs = part(MemoryPart::kGraphs), dispatch = part(MemoryPart::kDispatch);
   Band band;
   band.value = allocated * (1 + share.value) + dispatch + graphs + used + context;

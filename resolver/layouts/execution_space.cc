@@ -99,8 +99,8 @@ std::vector<Exchange> ExchangesOf(const Asked& q) {
     AddExchanges(q, Dispatcher::kDeepEp, most(decide::DeepepFailsBetweenNodes(q.f)), &exchanges);
   }
   if (q.f.hybridep && decide::HybridepRuns(q.f, q.intent.gpu)) {
-    AddExchanges(q, Dispatcher::kHybridEp,
-                 q.f.rack_scale ? q.f.domain : most(decide::HybridepFailsBetweenNodes(q.f)), &exchanges);
+    AddExchanges(q, Dispatcher::kHybridEp, q.f.rack_scale ? q.f.domain : most(decide::HybridepFailsBetweenNodes(q.f)),
+                 &exchanges);
   }
   return exchanges;
 }

@@ -10,6 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/string_view.h"
 #include "resolver/plan/environment.h"
+#include "resolver/plan/stack.h"
 #include "resolver/plan/version.h"
 
 namespace flightplan {
@@ -36,15 +37,9 @@ inline std::optional<bool> DeepepHangsBetweenNodes(const Environment& env) {
     return AtLeast(Version::Parse(nvshmem), "3.5.19");
   }
   constexpr int kNewerSince = 5;
-  switch (env.target) {
-    case Target::kMegatronBridge:
-      return env.bridge_release >= kNewerSince;
-    case Target::kMegatronLm:
-      return false;
-    case Target::kLoongForge:
-    case Target::kCore:
-      break;
-  }
+  const Stack& stack = StackOf(env);
+  if (stack.container) return env.bridge_release >= kNewerSince;
+  if (stack.command_line && !stack.model_files) return false;
   return std::nullopt;
 }
 
