@@ -15,10 +15,10 @@ SEEDS = pathlib.Path(__file__).parent / "seeds"
 
 # Launches that the snippets of each stack belong into.
 LOONGFORGE = """export CUDA_DEVICE_MAX_CONNECTIONS=32
-torchrun --nnodes 16 --nproc-per-node 8 $LOONGFORGE_PATH/loongforge/train.py --model-name deepseek-v3 \\
+torchrun --nnodes 64 --nproc-per-node 8 $LOONGFORGE_PATH/loongforge/train.py --model-name deepseek-v3 \\
     --training-phase pretrain --bf16 --seq-length 4096 --micro-batch-size 1 --global-batch-size 1024 --train-iters 100 --lr 1e-5 \\
     --pipeline-model-parallel-size 8 --num-virtual-stages-per-pipeline-rank 2 --expert-model-parallel-size 16 \\
-    --custom-pipeline-layers 8,7,8,8,8,8,8,6 --moe-token-dispatcher-type alltoall \\
+    --custom-pipeline-layers 8,7,8,8,8,8,8,6 --moe-token-dispatcher-type alltoall --use-distributed-optimizer \\
     {flags}
 """
 MEGATRON = """export CUDA_DEVICE_MAX_CONNECTIONS={connections}
@@ -135,7 +135,7 @@ class Flags(unittest.TestCase):
 
     def test_loongforge_accepts_all_of_them_together(self):
         text = LOONGFORGE.format(flags=" \\\n    ".join(flags(name) for name in self.LOONGFORGE))
-        answer = validate("-", "--gpu", "h800-sxm", stdin=text)
+        answer = validate("-", "--gpu", "h200-sxm", stdin=text)
         self.assertEqual(answer["target"], "loongforge main")
         self.assertEqual(errors(answer), [])
 
