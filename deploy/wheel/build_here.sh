@@ -41,8 +41,9 @@ step "packing"
 /usr/bin/python3 "$root/deploy/sbom.py" --check wheel "$build" >&2 || fail "the table of libraries is not what is linked (above: why)"
 /usr/bin/python3 "$root/deploy/sbom.py" wheel "$build/flightplan" "$build/flightplan.cdx.json" >&2
 wheel="$(/usr/bin/python3 "$root/deploy/wheel/pack.py" "$build/flightplan" "$build/THIRD_PARTY_NOTICES.txt" "$build/flightplan.cdx.json" "$build/dist")"
-# The same format by 7-Zip's packer: 3 % less (9.24 instead of 9.55 MB of program), which pip reads as any other.
-advzip -z -3 -q "$wheel" >&2 || fail "advzip cannot pack the wheel again"
+# The same format by zopfli: 3.5 % less than Python's own (9.99 instead of 10.34 MB; 7-Zip's packer: 10.00), which pip reads
+# as any other. Ten rounds instead of three save another 1 kB.
+advzip -z -4 -i 3 -q "$wheel" >&2 || fail "advzip cannot pack the wheel again"
 if ! /usr/bin/python3 "$root/deploy/wheel/check_wheel.py" "$wheel" "$root" >&2; then
   rm -f "$wheel"
   fail "the wheel is not as it should be (above: why)"
