@@ -25,7 +25,7 @@ v1::RunProbeRequest Of(const std::string& model) {
 // The layer, or the fields that are wrong: "!layout seq_length".
 std::string LayerOf(const v1::RunProbeRequest& request) {
   Violations violations;
-  const std::string layer = ProbedLayer(request, TheCatalog(), &violations);
+  std::string layer = ProbedLayer(request, TheCatalog(), &violations);
   if (violations.empty()) return layer;
   google::rpc::BadRequest bad;
   bad.ParseFromString(std::string(*violations.ToStatus().GetPayload(kBadRequestPayload)));
