@@ -216,8 +216,7 @@ constexpr Record kRecords[] = {
      "the profile that was sent with the question"},
     {"evidence.recorded-profile", "evidence", "info", "estimate", Verdict::kAdvice, "",
      "without a profile of these GPUs the rates are those of a profile that was recorded on another GPU of the type, "
-     "each "
-     "with a wider error: flightplan probe measures yours",
+     "each with a wider error: flightplan probe measures yours",
      "resolver/catalog/profiles"},
     {"evidence.step-calibrated", "evidence", "info", "estimate", Verdict::kAdvice, "",
      "the step time is moved by what runs on this GPU system reported; they are named", "reported runs"},

@@ -5,14 +5,12 @@
 namespace flightplan {
 namespace {
 
-bool Never(const Facts&) { return false; }
-
 const Rule kRules[] = {
     {.id = "flagscale.settings",
      .area = "cli",
      .at = {Phase::kParse, 1},
      .source = "FlagScale:flagscale/runner/runner_train.py:29",
-     .when = Never,
+     .when = FoundByReader,
      .needs = "YAML files that can be read, and overrides in Hydra's grammar"},
 };
 

@@ -5,14 +5,12 @@
 namespace flightplan {
 namespace {
 
-bool Never(const Facts&) { return false; }
-
 const Rule kRules[] = {
     {.id = "primus.settings",
      .area = "cli",
      .at = {Phase::kParse, 1},
      .source = "Primus:primus/core/config/yaml_loader.py:18",
-     .when = Never,
+     .when = FoundByReader,
      .needs = "YAML files that can be read"},
 };
 

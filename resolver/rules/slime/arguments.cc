@@ -5,39 +5,37 @@
 namespace flightplan {
 namespace {
 
-bool Never(const Facts&) { return false; }
-
 const Rule kRules[] = {
     {.id = "slime.unread-flag",
      .area = "cli",
      .kind = Kind::kWarning,
      .at = {Phase::kParse, 1},
      .source = "slime:slime/backends/megatron_utils/arguments.py:195",
-     .when = Never,
+     .when = FoundByReader,
      .needs = "slime ignores flags that no parser of its knows: what is misspelt has no effect"},
     {.id = "slime.goes-with",
      .area = "cli",
      .at = {Phase::kParse, 2},
      .source = "slime:slime/utils/arguments.py:1762",
-     .when = Never,
+     .when = FoundByReader,
      .needs = "slime refuses some flags without another"},
     {.id = "slime.length",
      .area = "schedule",
      .at = {Phase::kParse, 3},
      .source = "slime:slime/utils/arguments.py:2003",
-     .when = Never,
+     .when = FoundByReader,
      .needs = "a training needs prompts for each rollout and a number of rollouts or epochs"},
     {.id = "slime.batch-of-rollout",
      .area = "schedule",
      .at = {Phase::kParse, 4},
      .source = "slime:slime/utils/arguments.py:1974",
-     .when = Never,
+     .when = FoundByReader,
      .needs = "global_batch_size is the samples of a rollout over its steps"},
     {.id = "slime.uneven-stages",
      .area = "pipeline",
      .at = {Phase::kParse, 5},
      .source = "slime:slime/backends/megatron_utils/arguments.py:91",
-     .when = Never,
+     .when = FoundByReader,
      .needs = "the layers of a first or last stage are said only of a pipeline"},
 };
 
