@@ -95,8 +95,7 @@ void RolloutReader::TakeWorld() {
   const bool read =
       (!words_.Has("--actor-num-nodes") || words_.Number("--actor-num-nodes").has_value()) &&
       (!words_.Has("--actor-num-gpus-per-node") || words_.Number("--actor-num-gpus-per-node").has_value());
-  constexpr int64_t kMost = int64_t{1} << 20;
-  if (!said || !read || per_node < 1 || nodes < 1 || per_node > kMost || nodes > kMost) return;
+  if (!said || !read || per_node < 1 || nodes < 1 || per_node > kMostGpus || nodes > kMostGpus) return;
   out_.gpus_per_node = per_node;
   knobs_.Force(K::launch_num_gpus, per_node * nodes);
 }

@@ -37,6 +37,16 @@ void WrittenKnobs::Take(Knob knob, Value value, SourcePosition at) {
   result_.knobs.push_back({knob, std::move(value), at});
 }
 
+bool WrittenKnobs::SetWorld(std::optional<int64_t> nodes, std::optional<int64_t> gpus_per_node) {
+  const auto known = [](std::optional<int64_t> count) {
+    return count.has_value() && *count >= 1 && *count <= kMostGpus;
+  };
+  if (!known(nodes) || !known(gpus_per_node)) return false;
+  result_.gpus_per_node = *gpus_per_node;
+  Set(Knob::launch_num_gpus, *nodes * *gpus_per_node);
+  return true;
+}
+
 void WrittenKnobs::SetBefore(const std::vector<DefaultKnob>& defaults) {
   std::vector<ParsedKnob> before;
   for (const DefaultKnob& row : defaults) {

@@ -23,6 +23,8 @@ struct DefaultKnob {
 absl::Span<const Argument> AsManyAsAreRead(absl::Span<const Argument> args, absl::string_view source,
                                            ParseResult* result);
 
+inline constexpr int64_t kMostGpus = int64_t{1} << 20;  // of a launch's nodes, and of a node
+
 class WrittenKnobs {
  public:
   // `result` must outlive this object.
@@ -49,6 +51,8 @@ class WrittenKnobs {
   void Set(Knob knob, Value value) {
     if (!Unknown(knob)) Force(knob, std::move(value));
   }
+  // How many GPUs the launch has. False, and nothing is set: one of the numbers is not known, or none of a machine.
+  bool SetWorld(std::optional<int64_t> nodes, std::optional<int64_t> gpus_per_node);
   // Puts what is not none, and of which nothing is written, before all that is.
   void SetBefore(const std::vector<DefaultKnob>& defaults);
 

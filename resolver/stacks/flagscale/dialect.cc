@@ -114,15 +114,6 @@ void TakeVariables(const LayeredSettings& settings, ParseResult* out) {
   }
 }
 
-void TakeWorld(const LayeredSettings& settings, WrittenKnobs* knobs, ParseResult* out) {
-  const auto nodes = settings.Number("experiment.runner.nnodes"),
-             gpus = settings.Number("experiment.runner.nproc_per_node");
-  constexpr int64_t kMost = int64_t{1} << 20;
-  if (!nodes.has_value() || !gpus.has_value() || *nodes < 1 || *gpus < 1 || *nodes > kMost || *gpus > kMost) return;
-  out->gpus_per_node = *gpus;
-  knobs->Set(K::launch_num_gpus, *nodes * *gpus);
-}
-
 ParseResult Read(const LayeredSettings& settings, ParseResult of_files) {
   const std::vector<Argument> words = Flattener(settings).Words();
   ArgparseOptions options;
@@ -149,7 +140,7 @@ ParseResult Read(const LayeredSettings& settings, ParseResult of_files) {
     result.others.not_modelled = "layouts that differ from stage to stage";
     result.elsewhere = "in the meshes of --hetero-process-meshes";
   }
-  TakeWorld(settings, &knobs, &result);
+  knobs.SetWorld(settings.Number("experiment.runner.nnodes"), settings.Number("experiment.runner.nproc_per_node"));
   TakeVariables(settings, &result);
   return result;
 }

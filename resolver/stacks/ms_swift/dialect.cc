@@ -26,7 +26,6 @@ namespace {
 using K = Knob;
 
 constexpr absl::string_view kArguments = "ms-swift:swift/megatron/arguments/megatron_args.py:480";
-constexpr int64_t kMostGpus = int64_t{1} << 20;
 
 ValueType ItemOf(ValueType type) {
   if (type == ValueType::kIntList) return ValueType::kInt;
@@ -131,13 +130,11 @@ class Reader {
       const auto found = env_.vars.find(name);
       int64_t value = 0;
       if (found == env_.vars.end()) return 1;
-      if (!absl::SimpleAtoi(found->second, &value) || value < 1 || value > kMostGpus) return std::nullopt;
+      if (!absl::SimpleAtoi(found->second, &value)) return std::nullopt;
       return value;
     };
     const std::optional<int64_t> gpus = number("NPROC_PER_NODE"), nodes = number("NNODES");
-    if (ray || !gpus.has_value() || !nodes.has_value() || env_.vars.count("NPROC_PER_NODE") == 0) return;
-    out_.gpus_per_node = *gpus;
-    knobs_.Set(K::launch_num_gpus, SaturatingMul(*gpus, *nodes));
+    if (!ray && env_.vars.count("NPROC_PER_NODE") != 0) knobs_.SetWorld(nodes, gpus);
   }
 
   void TakeModel() {

@@ -26,7 +26,7 @@ namespace {
 using K = Knob;
 
 constexpr absl::string_view kPolicy = "policy.", kMegatron = "policy.megatron_cfg.";
-constexpr int64_t kMostTokens = int64_t{1} << 40, kMostGpus = int64_t{1} << 20;
+constexpr int64_t kMostTokens = int64_t{1} << 40;
 
 // What the policy's workers set, whatever is written (setup.py:1325, 1423-1435).
 const std::vector<DefaultKnob>& WorkerDefaults() {
@@ -202,10 +202,8 @@ class Reader {
       } else {
         nodes = *nodes - *others;
       }
-      if (*nodes < 1 || *gpus < 1) return;
     }
-    out_.gpus_per_node = *gpus;
-    knobs_.Set(K::launch_num_gpus, *nodes * *gpus);
+    knobs_.SetWorld(nodes, gpus);
   }
 
   // Those that stand apart from the policy, one set of nodes for each checkpoint

@@ -114,13 +114,9 @@ class Reader {
 
   // verl/trainer/config/ppo_trainer.yaml:164.
   void TakeWorld() {
-    const auto nodes = words_.Number("trainer.nnodes", 1), gpus = words_.Number("trainer.n_gpus_per_node", 8);
-    constexpr int64_t kMost = int64_t{1} << 20;
-    if (!nodes.has_value() || !gpus.has_value() || *nodes < 1 || *gpus < 1 || *nodes > kMost || *gpus > kMost) return;
     if (words_.all().empty()) return;
-    out_.gpus_per_node = *gpus;
-    gpus_ = *nodes * *gpus;
-    knobs_.Set(K::launch_num_gpus, gpus_);
+    const auto nodes = words_.Number("trainer.nnodes", 1), gpus = words_.Number("trainer.n_gpus_per_node", 8);
+    if (knobs_.SetWorld(nodes, gpus)) gpus_ = *nodes * *gpus;
   }
 
   void TakeModel() {
