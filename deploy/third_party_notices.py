@@ -24,7 +24,8 @@ COMMON_LICENCES = pathlib.Path("/usr/share/common-licenses")
 CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache")
 RULE = "=" * 100
 HEAD = """Flightplan carries the libraries below, or parts of them, each under its own licence. Their copyright files follow as
-Debian has them; some also name licences of files that are not in here, such as documentation and packaging. The full
+Debian has them, long ones without their lists of files; some also name licences of files that are not in here, such as
+documentation and packaging. The full
 texts of the licences that they refer to stand at the end.
 """
 # Of the image, which has libraries by themselves. (Wheel and package have libstdc++ and libgcc within the program, which the
@@ -88,6 +89,28 @@ def debian_text(row, packages, docs):
     raise Missing(f"no copyright file of {row['name']}: install the package {row['package']}")
 
 
+def field(paragraph, name):
+    """The lines of a field of Debian's machine-readable copyright format, stripped; none where it is not there."""
+    found = re.search(rf"^{name}:(.*(?:\n[ \t].*)*)", paragraph, re.MULTILINE)
+    return [line.strip() for line in found[1].split("\n") if line.strip()] if found else []
+
+
+def gathered(text):
+    """A machine-readable copyright file without its lists of files: the holders by licence, then the rest as it is. Of Boost
+    the lists are nine tenths of 2 MB."""
+    holders, rest = {}, []
+    for paragraph in re.split(r"\n[ \t]*\n", text.strip()):
+        if field(paragraph, "Files"):
+            licence, *words = field(paragraph, "License") or ["not named"]
+            holders.setdefault(licence, set()).update(field(paragraph, "Copyright"))
+            rest += ["\n".join([f"License: {licence}", *words])] if words else []
+        elif not field(paragraph, "Format"):
+            rest.append(paragraph)
+    by_licence = ["\n".join([f"{licence}, copyright:", *(f"  {line}" for line in sorted(lines))])
+                  for licence, lines in sorted(holders.items())]
+    return "\n\n".join(by_licence + rest)
+
+
 def pypi_text(row, cache):
     """Version and licence of a wheel that probe/toolkit.sh has unpacked."""
     folder = row["pypi"].replace("-", "_")
@@ -129,6 +152,8 @@ def notices(rows, packages, with_sources, docs=DOCS, common=COMMON_LICENCES, cac
         else:
             package, text = debian_text(row, packages, docs)
             version = package.upstream
+            if row.get("gather"):
+                text = gathered(text)
             if with_sources and (licences := GNU_LICENCE.findall(row["licence"])):
                 sources.append(f"{row['name']}: {package.source}={package.version}\n    {SNAPSHOT}/{package.source}/{package.version}/\n")
                 gnu |= {name.removesuffix(".0") for name in licences}

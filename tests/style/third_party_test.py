@@ -19,7 +19,7 @@ LICENCES = {"Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "BSD-3-Clause-Attribut
             "LGPL-2.0-or-later", "LGPL-2.1-or-later", "LGPL-3.0-or-later", "LicenseRef-NVIDIA-CUDA-EULA", "LicenseRef-Public-Domain", "MIT", "OLDAP-2.8",
             "PostgreSQL", "Zlib", "BSL-1.0", "ISC", "Unicode-DFS-2015", "blessing"}
 EXCEPTIONS = {"GCC-exception-3.1"}
-FIELDS = {"name", "source", "package", "pypi", "file", "licence", "linked", "by", "in"}
+FIELDS = {"name", "source", "package", "pypi", "file", "gather", "licence", "linked", "by", "in"}
 
 
 class Table(unittest.TestCase):
@@ -89,6 +89,19 @@ class Text(unittest.TestCase):
     def test_licences_referred_to_follow_once(self):
         self.assertEqual(self.text().count("the text of GPL 3"), 1)
         self.assertIn("Referred to above: GPL, GPL-3", self.text())
+
+    def test_a_long_file_is_gathered_by_licence_and_loses_no_holder_and_no_licence(self):
+        self.give("libc-dev", "c", "1.0", "Format: https://www.debian.org/\n\n"
+                  "Files: *\nCopyright: 2001 Ann\n 2002 Bob\nLicense: MIT\n\n"
+                  "Files:\n one.h\n two.h\nCopyright: 2002 Bob\n 2003 Cy\nLicense: MIT\n\n"
+                  "Files: three.h\nCopyright: 2004 Di\nLicense: Own\n Words of Di.\n\n"
+                  "License: MIT\n Words of MIT.\n")
+        self.rows = [{"name": "C", "source": "c", "package": "libc-dev", "gather": True, "licence": "MIT"}]
+        self.assertIn("MIT, copyright:\n  2001 Ann\n  2002 Bob\n  2003 Cy\n\nOwn, copyright:\n  2004 Di\n\n"
+                      "License: Own\nWords of Di.\n\nLicense: MIT\n Words of MIT.\n", self.text())
+        self.assertNotIn("one.h", self.text())
+        del self.rows[0]["gather"]
+        self.assertIn("one.h", self.text())
 
     def test_same_bytes_and_no_path_of_the_machine(self):
         first = self.text()
