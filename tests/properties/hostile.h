@@ -20,8 +20,8 @@ struct Language {
   std::vector<std::string> seeds;  // whole texts that are read
 };
 
-// The languages by name: "shell", "yaml", "json", "argv", "overrides", "pattern", "wire". Their seeds are empty.
-// Aborts at any other name.
+// The languages by name: "shell", "yaml", "json", "argv", "overrides", "python", "pattern", "wire". Their seeds are
+// empty. Aborts at any other name.
 Language LanguageOf(absl::string_view name);
 
 // One text of at most `max_bytes`. The sizes are spread evenly over the powers of two; one in sixteen is of the

@@ -83,14 +83,29 @@ absl::Status Validate(const v1::ValidateConfigRequest& request) {
   return TheResolver().ValidateConfig(request, &response);
 }
 
-// A file of one format; one in four is repaired too.
+// A file of one format; one in four is repaired too. Where it names other files it is judged once more with each of
+// them there: as long as it is, and naming others itself.
 absl::Status ReadAs(Target target, absl::string_view format, const std::string& text) {
+  // As the contract bounds them.
+  constexpr int kMostFiles = 64;
+  constexpr size_t kMostBytes = 1 << 20;
   v1::ValidateConfigRequest request;
   request.mutable_target()->set_framework(std::string(OwnDialect(target)));
   request.set_input_format(std::string(format));
   request.mutable_file()->set_text(text);
   request.set_repair(text.size() % 4 == 0);
-  return Validate(request);
+  v1::ValidateConfigResponse response;
+  const absl::Status status = TheResolver().ValidateConfig(request, &response);
+  if (!status.ok()) return status;
+  size_t bytes = 0;
+  for (const std::string& path : response.wanted_files()) {
+    bytes += text.size();
+    if (request.model_files_size() == kMostFiles || bytes > kMostBytes) break;
+    v1::TextFile* file = request.add_model_files();
+    file->set_name(path);
+    file->set_text(text);
+  }
+  return request.model_files().empty() ? status : Validate(request);
 }
 
 absl::Status ReadHfConfig(const std::string& text) {
@@ -163,7 +178,12 @@ struct Reader {
   std::function<absl::Status(const std::string&)> read;
 };
 
+// Of a folder that is not there: none, and the check ends, since a reader without seeds is hardly read.
 std::vector<std::string> Files(const std::filesystem::path& folder) {
+  if (!std::filesystem::is_directory(folder)) {
+    std::fprintf(stderr, "hostile_check: no %s: give each reader a text of its language there\n", folder.c_str());
+    std::exit(2);
+  }
   std::vector<std::filesystem::path> paths;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) paths.push_back(entry.path());
   std::sort(paths.begin(), paths.end());
@@ -180,6 +200,12 @@ absl::string_view LanguageOfFormat(const InputFormat& format) {
   return format.name == "argv" ? "argv" : "overrides";
 }
 
+// "verl-overrides"; of Megatron's own flags, which several stacks take, "slime-argv".
+std::string NameOf(const NamedFormat& named) {
+  if (named.format->name != "argv") return std::string(named.format->name);
+  return absl::StrCat(OwnDialect(named.target), "-argv");
+}
+
 std::vector<Reader> Readers(const std::filesystem::path& corpus) {
   const auto speak = [&](absl::string_view language, absl::string_view seeds) {
     Language spoken = LanguageOf(language);
@@ -187,15 +213,14 @@ std::vector<Reader> Readers(const std::filesystem::path& corpus) {
     return spoken;
   };
   std::vector<Reader> readers;
-  for (const auto& [target, format] : InputFormats()) {
-    const bool shared = format->name == "argv" && target == Target::kLoongForge;
-    const std::string name = shared ? "loongforge-argv" : std::string(format->name);
-    if (!std::filesystem::is_directory(corpus / name)) continue;
-    readers.push_back({name, speak(LanguageOfFormat(*format), name), kMaxScriptBytes, service::kMaxAnswerWork,
-                       [named = NamedFormat{target, format}](const std::string& text) {
-                         return ReadAs(named.target, named.format->name, text);
-                       }});
+  for (const NamedFormat& named : InputFormats()) {
+    const auto read = [named](const std::string& text) { return ReadAs(named.target, named.format->name, text); };
+    readers.push_back({NameOf(named), speak(LanguageOfFormat(*named.format), NameOf(named)), kMaxScriptBytes,
+                       service::kMaxAnswerWork, read});
   }
+  readers.push_back({std::string(kPythonFormat), speak("python", kPythonFormat), kMaxScriptBytes,
+                     service::kMaxAnswerWork,
+                     [](const std::string& text) { return ReadAs(Target::kMegatronBridge, kPythonFormat, text); }});
   readers.push_back({"shell", speak("shell", "shell"), kMaxScriptBytes, service::kMaxAnswerWork,
                      [](const std::string& text) { return ReadAs(Target::kMegatronLm, kShellFormat, text); }});
   readers.push_back(
