@@ -109,11 +109,28 @@ class PatchForecast {
   StageLayout stages_;
 };
 
+// A rule names all that excludes each other; what is so already is nothing to do. A fix that changes nothing stays
+// whole, for the trial to throw out.
+void LeaveOutWhatIsSo(const Config& written, const Environment& env, std::vector<Finding>* findings) {
+  const auto is_so = [&](const Assignment& assignment) {
+    if (assignment.env_var.empty()) return written.Get(assignment.knob) == assignment.value;
+    const auto set = env.vars.find(assignment.env_var);
+    return set != env.vars.end() && assignment.value == Value(set->second);
+  };
+  for (Finding& finding : *findings) {
+    for (Patch& fix : finding.fixes) {
+      if (std::all_of(fix.begin(), fix.end(), is_so)) continue;
+      fix.erase(std::remove_if(fix.begin(), fix.end(), is_so), fix.end());
+    }
+  }
+}
+
 }  // namespace
 
 void VetFixes(View view, JudgedConfig* judged) {
   if (!OffersFixes(view, &judged->run.findings)) return;
   const Config written = WrittenConfig(*judged);
+  LeaveOutWhatIsSo(written, judged->env, &judged->run.findings);
   FixTrial trial;
   trial.now = judged->outcome;
   trial.config = &judged->run.config;
