@@ -196,6 +196,7 @@ std::vector<std::string> Files(const std::filesystem::path& folder) {
 }
 
 absl::string_view LanguageOfFormat(const InputFormat& format) {
+  if (format.name == kPythonFormat) return "python";
   if (format.file != nullptr) return "yaml";
   return format.name == "argv" ? "argv" : "overrides";
 }
@@ -218,9 +219,6 @@ std::vector<Reader> Readers(const std::filesystem::path& corpus) {
     readers.push_back({NameOf(named), speak(LanguageOfFormat(*named.format), NameOf(named)), kMaxScriptBytes,
                        service::kMaxAnswerWork, read});
   }
-  readers.push_back({std::string(kPythonFormat), speak("python", kPythonFormat), kMaxScriptBytes,
-                     service::kMaxAnswerWork,
-                     [](const std::string& text) { return ReadAs(Target::kMegatronBridge, kPythonFormat, text); }});
   readers.push_back({"shell", speak("shell", "shell"), kMaxScriptBytes, service::kMaxAnswerWork,
                      [](const std::string& text) { return ReadAs(Target::kMegatronLm, kShellFormat, text); }});
   readers.push_back(
