@@ -75,8 +75,6 @@ bool TpWide(F f) { return f.num(K::tensor_model_parallel_size) >= 2; }
 bool TpStays(F f) { return TpAsked(f) && TpWide(f) && f.on(K::sequence_parallel) && f.te_installed(); }
 
 bool EpOverlap(F f) { return Configured(f) && f.on(K::comm_overlap_overlap_moe_expert_parallel_comm); }
-// One fault, which a rule of its own names; what belongs to it is said apart only where it stands alone.
-bool FullRecompute(F f) { return f.is(K::recompute_granularity, "full"); }
 bool DelayWgrad(F f) { return Configured(f) && f.on(K::comm_overlap_delay_wgrad_compute); }
 // 0.4 compares enum members with names and so never finds one that was given as text.
 bool AttnInGraph(F f) { return f.bridge(5) && HasGraphModule(f, "attn"); }
@@ -268,7 +266,7 @@ const Rule kRules[] = {
      .at = {Phase::kCommOverlap, 499},
      .source = "Megatron-Bridge:src/megatron/bridge/training/comm_overlap.py:499",
      .reads = {K::comm_overlap_overlap_moe_expert_parallel_comm, K::recompute_granularity},
-     .when = [](F f) { return EpOverlap(f) && FullRecompute(f); },
+     .when = [](F f) { return EpOverlap(f) && f.is(K::recompute_granularity, "full"); },
      .needs = "recompute is selective or off",
      .fixes = {{{K::recompute_granularity, "selective"},
                 {K::recompute_method, kUnset},
@@ -278,20 +276,16 @@ const Rule kRules[] = {
      .area = "ep-overlap",
      .at = {Phase::kCommOverlap, 502},
      .source = "Megatron-Bridge:src/megatron/bridge/training/comm_overlap.py:502",
-     .reads = {K::comm_overlap_overlap_moe_expert_parallel_comm, K::recompute_granularity, K::recompute_method},
-     .when = [](F f) { return EpOverlap(f) && f.set(K::recompute_method) && !FullRecompute(f); },
+     .reads = {K::comm_overlap_overlap_moe_expert_parallel_comm, K::recompute_method},
+     .when = [](F f) { return EpOverlap(f) && f.set(K::recompute_method); },
      .needs = "recompute_method belongs to full recompute and stays unset",
      .fixes = {{{K::recompute_method, kUnset}}}},
     {.id = "bridge-ep-overlap.no-recompute-num-layers",
      .area = "ep-overlap",
      .at = {Phase::kCommOverlap, 505},
      .source = "Megatron-Bridge:src/megatron/bridge/training/comm_overlap.py:505",
-     .reads = {K::comm_overlap_overlap_moe_expert_parallel_comm, K::recompute_granularity, K::recompute_method,
-               K::recompute_num_layers},
-     .when =
-         [](F f) {
-           return EpOverlap(f) && f.set(K::recompute_num_layers) && f.none(K::recompute_method) && !FullRecompute(f);
-         },
+     .reads = {K::comm_overlap_overlap_moe_expert_parallel_comm, K::recompute_num_layers},
+     .when = [](F f) { return EpOverlap(f) && f.set(K::recompute_num_layers); },
      .needs = "recompute_num_layers belongs to full recompute and stays unset",
      .fixes = {{{K::recompute_num_layers, kUnset}}}},
     {.id = "bridge-ep-overlap.no-moe-recompute",

@@ -10,8 +10,6 @@ using K = Knob;
 using F = const Facts&;
 
 bool Overlap(F f) { return f.on(K::overlap_moe_expert_parallel_comm); }
-// One fault, which a rule of its own names; what belongs to it is said apart only where it stands alone.
-bool FullRecompute(F f) { return f.is(K::recompute_granularity, "full"); }
 bool Ncclep(F f) {
   return f.is(K::moe_token_dispatcher_type, "flex") && f.is(K::moe_flex_dispatcher_backend, "ncclep");
 }
@@ -75,7 +73,7 @@ const Rule kRules[] = {
      .area = "ep-overlap",
      TRANSFORMER_CONFIG(3021),
      .reads = {K::overlap_moe_expert_parallel_comm, K::recompute_granularity},
-     .when = [](F f) { return Overlap(f) && FullRecompute(f); },
+     .when = [](F f) { return Overlap(f) && f.is(K::recompute_granularity, "full"); },
      .needs = "the overlap splits a layer into parts and cannot recompute it as a whole; recompute selected modules",
      .fixes = {{{K::recompute_granularity, "selective"},
                 {K::recompute_method, kUnset},
@@ -84,21 +82,27 @@ const Rule kRules[] = {
     {.id = "ep-overlap.no-recompute-method",
      .area = "ep-overlap",
      TRANSFORMER_CONFIG(3024),
-     .reads = {K::overlap_moe_expert_parallel_comm, K::recompute_granularity, K::recompute_method},
-     .when = [](F f) { return Overlap(f) && f.set(K::recompute_method) && !FullRecompute(f); },
+     .reads = {K::overlap_moe_expert_parallel_comm, K::recompute_method},
+     .when = [](F f) { return Overlap(f) && f.set(K::recompute_method); },
      .needs = "recompute_method belongs to full recompute, which the overlap excludes",
-     .fixes = {{{K::recompute_method, kUnset}, {K::recompute_num_layers, kUnset}}}},
+     .fix =
+         [](F f) {
+           Patch patch = {Assign(K::recompute_method, Value()), Assign(K::recompute_num_layers, Value())};
+           if (f.is(K::recompute_granularity, "full")) patch.push_back(Assign(K::recompute_granularity, "selective"));
+           return std::vector<Patch>{patch};
+         }},
     {.id = "ep-overlap.no-recompute-num-layers",
      .area = "ep-overlap",
      TRANSFORMER_CONFIG(3027),
-     .reads = {K::overlap_moe_expert_parallel_comm, K::recompute_granularity, K::recompute_method,
-               K::recompute_num_layers},
-     .when =
-         [](F f) {
-           return Overlap(f) && f.set(K::recompute_num_layers) && f.none(K::recompute_method) && !FullRecompute(f);
-         },
+     .reads = {K::overlap_moe_expert_parallel_comm, K::recompute_num_layers},
+     .when = [](F f) { return Overlap(f) && f.set(K::recompute_num_layers); },
      .needs = "recompute_num_layers belongs to full recompute, which the overlap excludes",
-     .fixes = {{{K::recompute_num_layers, kUnset}}}},
+     .fix =
+         [](F f) {
+           Patch patch = {Assign(K::recompute_num_layers, Value()), Assign(K::recompute_method, Value())};
+           if (f.is(K::recompute_granularity, "full")) patch.push_back(Assign(K::recompute_granularity, "selective"));
+           return std::vector<Patch>{patch};
+         }},
     {.id = "ep-overlap.no-moe-recompute",
      .area = "ep-overlap",
      TRANSFORMER_CONFIG(3030),
