@@ -130,7 +130,7 @@ void LeaveOutWhatIsSo(const Config& written, const Environment& env, std::vector
 void VetFixes(View view, JudgedConfig* judged) {
   if (!OffersFixes(view, &judged->run.findings)) return;
   const Config written = WrittenConfig(*judged);
-  LeaveOutWhatIsSo(written, judged->env, &judged->run.findings);
+  LeaveOutWhatIsSo(written, judged->env, &judged->run.findings);  // so that what changes least is seen
   FixTrial trial;
   trial.now = judged->outcome;
   trial.config = &judged->run.config;
@@ -142,6 +142,7 @@ void VetFixes(View view, JudgedConfig* judged) {
     return forecast->Of(patch);
   };
   VetFixes(trial, &judged->run.findings);
+  LeaveOutWhatIsSo(written, judged->env, &judged->run.findings);  // of the memory fixes, which the trial makes
 }
 
 }  // namespace flightplan
