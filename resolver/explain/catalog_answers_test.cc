@@ -158,6 +158,10 @@ TEST(CatalogAnswers, AKnobCarriesItsSpellings) {
   EXPECT_EQ(knob.bridge_override(), "model.recompute_granularity");
   ASSERT_GT(knob.megatron_lm_flags_size(), 0);
   EXPECT_EQ(knob.megatron_lm_flags(0), "--recompute-granularity");
+  knob.Clear();
+  request.set_name("cuda_graph_impl");  // other choices in 0.16
+  ASSERT_TRUE(Answers().GetKnob(request, &knob).ok());
+  EXPECT_EQ(knob.megatron_lm_flags_size(), 1);
 }
 
 TEST(CatalogAnswers, ARuleSaysWhatItNeedsAndHowToFixIt) {

@@ -1,4 +1,5 @@
 // Knobs and rules as messages.
+#include "absl/container/btree_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "flightplan/v1/catalog_service.pb.h"
@@ -155,8 +156,10 @@ void KnobToMessage(Knob knob, v1::KnobInfo* message) {
   if (const auto value = ValueFromJson(row.default_json); value.ok()) {
     ValueToMessage(*value, message->mutable_default_value());
   }
+  // A flag whose form has changed has a row a form.
+  absl::btree_set<absl::string_view> flags;
   for (const internal::FlagRow& flag : Flags()) {
-    if (flag.knob == knob) message->add_megatron_lm_flags(flag.flag);
+    if (flag.knob == knob && flags.insert(flag.flag).second) message->add_megatron_lm_flags(flag.flag);
   }
   message->set_bridge_override(std::string(WordFor(knob, kBridgeOverride)));
   message->set_bridge_perf(std::string(WordFor(knob, kBridgePerf)));
