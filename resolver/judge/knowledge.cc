@@ -12,6 +12,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "resolver/catalog/derivatives.h"
+#include "resolver/catalog/library_recipes.h"
 #include "resolver/plan/knob.h"
 #include "resolver/plan/stack.h"
 
@@ -163,6 +164,12 @@ Knowledge KnowledgeOf(Target target, const LaunchWords& words, const ParseResult
   }
   // A recipe's values, or a model's file, the caller's or as it was read.
   knowledge.base_known = !parsed.base.empty() || (stack.model_files && parsed.model_file_read);
+  if (IsLibraryRecipe(parsed.base)) {
+    // Its function was run: what it leaves alone outside the model is as the container's classes have it.
+    for (int i = 0; i < kKnobCount; ++i) {
+      if (Row(static_cast<Knob>(i)).section != Section::kModel) knowledge.shown.insert(static_cast<Knob>(i));
+    }
+  }
   knowledge.own_loss = stack.hf_models;  // its samples are as long as they are, up to what is counted
   for (const Knob knob : parsed.unknown) knowledge.hidden.insert(knob);
   knowledge.own_parser = script.empty() || IsEntryScript(script);

@@ -12,6 +12,7 @@
 #include "resolver/base/work.h"
 #include "resolver/catalog/catalog.h"
 #include "resolver/catalog/defaults.h"
+#include "resolver/catalog/library_recipes.h"
 #include "resolver/derive/model_knobs.h"
 #include "resolver/derive/target_knobs.h"
 #include "resolver/judge/loongforge_parts.h"
@@ -35,17 +36,24 @@ std::vector<Argument> Words(const std::vector<std::string>& values) {
   return words;
 }
 
+// What is not known of the recipe that a launch of Bridge starts from; `recipe` is empty where none of it is.
+std::string BesideTheRecipe(absl::string_view recipe) {
+  if (recipe.empty()) {
+    return "the recipe's own values: what is written here is judged over the class defaults; dump the whole "
+           "configuration (ConfigContainer.to_yaml) and validate that file";
+  }
+  return absl::StrCat("of the recipe ", recipe, ", read at Megatron-Bridge@067f987df, ",
+                      IsLibraryRecipe(recipe)
+                          ? "what the model's own classes have that it does not set"
+                          : "what it sets beside layout, batch, precision, dispatcher, overlap, recompute, graphs and "
+                            "variables");
+}
+
 // What arguments alone do not say.
 void NoteWhatIsElsewhere(absl::Span<const Argument> args, absl::string_view format, const Environment& env,
                          Reading* reading) {
   if (format == "bridge-overrides" || format == "bridge-recipe" || format == "bridge-perf" || format == kPythonFormat) {
-    reading->not_judged.push_back(
-        reading->parsed.base.empty()
-            ? "the recipe's own values: what is written here is judged over the class defaults; dump the whole "
-              "configuration (ConfigContainer.to_yaml) and validate that file"
-            : absl::StrCat("of the recipe ", reading->parsed.base,
-                           ", read at Megatron-Bridge@067f987df, what it sets beside "
-                           "layout, batch, precision, dispatcher, overlap, recompute, graphs and variables"));
+    reading->not_judged.push_back(BesideTheRecipe(reading->parsed.base));
   }
   for (const Argument& arg : args) {
     const bool yaml = arg.text == "--yaml-cfg" || absl::StartsWith(arg.text, "--yaml-cfg=");

@@ -103,7 +103,7 @@ class Batch(unittest.TestCase):
                            "--tensor-model-parallel-size 2 --sequence-parallel --micro-batch-size 1 --seq-length 4096 "
                            "--max-position-embeddings 4096 --train-iters 10 --lr 1e-4\n")
         self.write("b.sh", "torchrun --nproc-per-node 8 scripts/training/run_recipe.py --recipe qwen3_30b_a3b_pretrain_config "
-                           "model.tensor_model_parallel_size=2\n")
+                           "model.tensor_model_parallel_size=2 model.sequence_parallel=true model.expert_model_parallel_size=8\n")
         rows = self.verdicts(".", "--release", "megatron-lm@0.17,loongforge")
         self.assertEqual(rows["./m.sh"]["target"], "megatron-lm 0.17")
         self.assertTrue(rows["./l.sh"]["target"].startswith("loongforge"))

@@ -14,6 +14,7 @@ from sources import ROOT
 CATALOG = ROOT / "resolver/catalog"
 STEP, MEASURED, MEMORY, RELEASES = "step_rates.yaml", "measured_rates.yaml", "memory.yaml", "releases.yaml"
 DERIVATIVES, IMAGES, LOG_LINES, RECIPES = "derivatives.yaml", "images.yaml", "log_lines.yaml", "perf_recipes.tsv"
+LIBRARY = "library_recipes.tsv"
 VERL_KEYS = "../stacks/verl/keys.tsv"
 
 
@@ -110,6 +111,15 @@ class Shapes(unittest.TestCase):
             (RECIPES, '["mixed_precision=bf16_mixed"', '"mixed_precision=bf16_mixed"', "overrides: must be JSON"),
             (RECIPES, "deepseek_v3_pretrain_1024gpu_h100_bf16_config", "zeta_pretrain_1024gpu_h100_bf16_config",
              "must come after 'zeta_pretrain_1024gpu_h100_bf16_config'")))
+
+    def test_recipes_of_the_library(self):
+        first = "deepseek_v2_lite_pretrain_8gpu_h100_bf16_config"
+        self.hold("gen_library_recipes.py", (LIBRARY,), ("library_recipes.cc",), (
+            (LIBRARY, "function\tnames", "function\tname", "the columns must be function, names"),
+            (LIBRARY, f"{first}\t", f"{first}s\t", "function: must be a recipe's function"),
+            (LIBRARY, "\tdeepseek_v2_lite_pretrain_config\t", "\tdeepseek v2\t", "names: must be names of recipes"),
+            (LIBRARY, "\tdeepseek_v2_lite_pretrain_config\t", f"\t{first}\t", "a name stands twice"),
+            (LIBRARY, "deepseek_v2.py:25", "deepseek_v2.py", "source: must be file:line")))
 
     def test_keys_of_verl(self):
         self.hold("gen_verl.py", (VERL_KEYS,), ("keys.cc",), (

@@ -5,6 +5,7 @@
 #include "gtest/gtest.h"
 #include "resolver/catalog/bridge_fields.h"
 #include "resolver/catalog/defaults.h"
+#include "resolver/catalog/library_recipes.h"
 #include "resolver/derive/target_knobs.h"
 #include "resolver/engine/engine.h"
 #include "resolver/read/hydra_value.h"
@@ -313,6 +314,47 @@ TEST(ParseBridgeRecipe, TakesTheModeForTheAdapters) {
   EXPECT_EQ(scheme({"--recipe", "llama3_8b_peft_config"}), Value("lora"));
   EXPECT_EQ(scheme({"--mode", "dora", "--recipe", "llama3_8b_peft_config"}), Value("dora"));
   EXPECT_EQ(scheme({"--mode", "pretrain", "--recipe", "llama3_8b_pretrain_config"}), Value());
+}
+
+TEST(ParseBridgeRecipe, StartsFromTheRecipeThatItNames) {
+  const auto read = [](const std::vector<std::string>& words, const Environment& env) {
+    std::vector<Argument> args;
+    args.reserve(words.size());
+    for (const std::string& word : words) args.push_back({word, {static_cast<int>(args.size()), 0, 0}});
+    return ParseBridgeRecipe(args, env);
+  };
+  const std::vector<std::string> named = {"--recipe", "qwen3_30b_a3b_pretrain_config", "--seq_length", "8192",
+                                          "model.moe_router_fusion=false"};
+  const ParseResult parsed = read(named, BridgeEnv());
+  EXPECT_EQ(parsed.base, "qwen3_30b_a3b_pretrain_config");
+  EXPECT_EQ(parsed.hf_model, "Qwen/Qwen3-30B-A3B");
+  EXPECT_EQ(LastOf(parsed, K::expert_model_parallel_size), Value(16));
+  EXPECT_EQ(LastOf(parsed, K::moe_flex_dispatcher_backend), Value("hybridep"));
+  EXPECT_EQ(LastOf(parsed, K::seq_length), Value(8192));  // the recipe has 4096
+  EXPECT_EQ(LastOf(parsed, K::moe_router_fusion), Value(false));
+  // A model's name and a mode choose the same.
+  const ParseResult by_model = read({"--model", "qwen3_30b_a3b", "--mode", "pretrain"}, BridgeEnv());
+  EXPECT_EQ(by_model.base, "qwen3_30b_a3b_pretrain_config");
+  EXPECT_EQ(read({"--mode", "lora", "--model", "llama3_8b"}, BridgeEnv()).base, "llama3_8b_peft_config");
+  // What both packages have is the harness's.
+  EXPECT_FALSE(IsLibraryRecipe("qwen3_30b_a3b_pretrain_16gpu_h100_bf16_config"));
+  // Of another release, and of another name, nothing is known.
+  Environment older = BridgeEnv();
+  older.bridge_release = kBridgeReleases[0];
+  EXPECT_EQ(read(named, older).base, "");
+  EXPECT_EQ(read({"--recipe", "my_own_pretrain_config"}, BridgeEnv()).base, "");
+}
+
+TEST(ParseBridgePython, StartsFromARecipeByTheNameThatItIsImportedAs) {
+  const ParseResult parsed = ParseBridgePython(
+      "from megatron.bridge.recipes.qwen import (other, qwen3_30b_a3b_pretrain_config as pretrain)\n"
+      "cfg = pretrain()\n"
+      "cfg.model.expert_model_parallel_size = 8\n",
+      BridgeEnv());
+  EXPECT_EQ(parsed.base, "qwen3_30b_a3b_pretrain_config");
+  EXPECT_EQ(LastOf(parsed, K::expert_model_parallel_size), Value(8));
+  EXPECT_EQ(LastOf(parsed, K::moe_flex_dispatcher_backend), Value("hybridep"));
+  EXPECT_EQ(ParseBridgePython("from elsewhere import x as pretrain\ncfg = pretrain()\n", BridgeEnv()).base, "");
 }
 
 TEST(ParseBridgePerf, StartsFromTheAdaptersOfItsRecipe) {

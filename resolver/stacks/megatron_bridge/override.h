@@ -1,13 +1,13 @@
 // The overrides that both spellings of Bridge share. Internal to its folder.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "resolver/catalog/perf_recipes.h"
 #include "resolver/plan/reading.h"
 #include "resolver/render/launch.h"
 
@@ -46,9 +46,17 @@ class OverrideReader {
   ParseResult* out_;
 };
 
-// Puts what a performance recipe sets under all that `out` holds. `gpus`: of the launch; of another number than the
-// recipe's the batch is scaled, to what depends on the layout. 0: as in the recipe.
-void StartFromRecipe(const PerfRecipe& recipe, int64_t gpus, int release, ParseResult* out);
+// A recipe that a launch starts from: its function's name and what that sets.
+struct Recipe {
+  absl::string_view function, hf_model, overrides;
+};
+// The recipe of this name, of the library or the performance harness; empty: none that is known for this release.
+// `first`: whose it is where both have the name.
+enum class RecipePackage { kLibrary, kHarness };
+std::optional<Recipe> FindRecipe(absl::string_view name, int release, RecipePackage first = RecipePackage::kHarness);
+// Puts what a recipe sets under all that `out` holds. `batch`: its global batch counts too; where the harness scales
+// that by GPUs it depends on the layout.
+void StartFromRecipe(const Recipe& recipe, bool batch, int release, ParseResult* out);
 
 // What has to be written, each where Bridge does not overwrite it; the precision recipe apart.
 std::vector<std::pair<Knob, Value>> KnobsToWrite(const RenderInput& input, std::vector<Knob>* unspelled);

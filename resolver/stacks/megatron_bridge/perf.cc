@@ -415,7 +415,9 @@ class PerfReader {
   void Start() {
     const PerfRecipe* const recipe =
         release_ == kMain ? ChoosePerfRecipe({recipe_.text, task_, gpu_, *precision_, variant_, gpus_}) : nullptr;
-    if (recipe != nullptr) StartFromRecipe(*recipe, gpus_, release_, out_);
+    if (recipe == nullptr) return;
+    const bool scaled = gpus_ != 0 && gpus_ != recipe->gpus;
+    StartFromRecipe({recipe->function, recipe->hf_model, recipe->overrides}, !scaled, release_, out_);
   }
 
   absl::Span<const Argument> args_;
@@ -622,25 +624,6 @@ class PerfWriter {
 };
 
 }  // namespace
-
-void StartFromRecipe(const PerfRecipe& recipe, int64_t gpus, int release, ParseResult* out) {
-  ParseResult base;
-  OverrideReader reader(release, &base);
-  for (const absl::string_view line : absl::StrSplit(recipe.overrides, '\n')) {
-    reader.Read({std::string(line), {}});
-  }
-  // What counts for memory and no row holds: every recipe starts from _pretrain_common, recipes/common.py:87.
-  std::vector<ParsedKnob> knobs = {{K::use_distributed_optimizer, Value(true), {}, Origin::kModel}};
-  for (ParsedKnob& knob : base.knobs) {
-    if (knob.knob == K::global_batch_size && gpus != 0 && gpus != recipe.gpus) continue;
-    knob.origin = Origin::kModel;
-    knobs.push_back(std::move(knob));
-  }
-  out->knobs.insert(out->knobs.begin(), std::make_move_iterator(knobs.begin()), std::make_move_iterator(knobs.end()));
-  out->recipe_vars.insert(base.recipe_vars.begin(), base.recipe_vars.end());  // what is written stays
-  out->base = std::string(recipe.function);
-  out->hf_model = std::string(recipe.hf_model);
-}
 
 ParseResult ParseBridgePerf(absl::Span<const Argument> args, const Environment& env) {
   ParseResult result;

@@ -1,6 +1,9 @@
 // Lines of a recipe in Python, as the documents of Megatron-Bridge show them. Nothing is executed.
+#include <optional>
 #include <utility>
+#include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -56,6 +59,7 @@ class PythonReader {
     while (end < line.size() && IsNameByte(line[end])) ++end;
     const absl::string_view name = line.substr(0, end);
     absl::string_view value = absl::StripLeadingAsciiWhitespace(line.substr(end));
+    if (name == "from") return Import(value);
     if (name.empty() || !absl::ConsumePrefix(&value, "=") || absl::StartsWith(value, "=")) return;
     value = absl::StripAsciiWhitespace(value);
     const SourcePosition at{-1, number, static_cast<int>(line.data() - whole.data()) + 1};
@@ -72,12 +76,26 @@ class PythonReader {
  private:
   static bool IsExpression(absl::string_view value) { return value.empty() || absl::StrContains(value.substr(1), '('); }
 
+  // `from megatron.bridge.recipes.qwen import qwen3_30b_a3b_pretrain_config as pretrain`
+  void Import(absl::string_view line) {
+    const std::pair<absl::string_view, absl::string_view> parts = absl::StrSplit(line, absl::MaxSplits(" import ", 1));
+    if (!absl::StrContains(parts.first, "bridge.recipes")) return;
+    for (const absl::string_view item : absl::StrSplit(parts.second, absl::ByAnyChar(",()"), absl::SkipWhitespace())) {
+      const std::vector<absl::string_view> words = absl::StrSplit(item, ' ', absl::SkipWhitespace());
+      if (of_library_.size() == kMostImports) return;
+      if (words.size() == 1 || (words.size() == 3 && words[1] == "as")) of_library_[words.back()] = words.front();
+    }
+  }
+
   // `cfg = qwen3_30b_a3b_pretrain_16gpu_h100_bf16_config()`
   void StartFrom(absl::string_view call) {
-    const absl::string_view function = call.substr(0, call.find('('));
-    const PerfRecipe* const recipe =
-        release_ == kMain ? FindPerfRecipe(function.substr(function.rfind('.') + 1)) : nullptr;
-    if (recipe != nullptr) StartFromRecipe(*recipe, 0, release_, out_);
+    absl::string_view function = call.substr(0, call.find('('));
+    function.remove_prefix(function.rfind('.') + 1);
+    const auto imported = of_library_.find(function);
+    const bool library = imported != of_library_.end();
+    const std::optional<Recipe> recipe = FindRecipe(library ? imported->second : function, release_,
+                                                    library ? RecipePackage::kLibrary : RecipePackage::kHarness);
+    if (recipe.has_value()) StartFromRecipe(*recipe, /*batch=*/true, release_, out_);
   }
 
   void SetField(const Argument& argument, absl::string_view section, absl::string_view field, absl::string_view value) {
@@ -91,8 +109,11 @@ class PythonReader {
     }
   }
 
+  static constexpr size_t kMostImports = 256;
+
   const int release_;
   OverrideReader reader_;
+  absl::flat_hash_map<absl::string_view, absl::string_view> of_library_;  // by the names that the text has for them
   ParseResult* const out_;
 };
 

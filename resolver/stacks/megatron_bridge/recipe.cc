@@ -73,6 +73,21 @@ bool NamesAdapters(absl::string_view recipe) {
   return absl::StrContains(recipe, "_peft_") || absl::StrContains(recipe, "_lora_");
 }
 
+// What the words choose: a function by its name, or a model's for the mode (scripts/training/run_recipe.py:420).
+struct Choice {
+  std::string recipe, model, mode;
+
+  void Take(absl::string_view flag, absl::string_view text) {
+    if (flag == "--recipe") recipe = std::string(text);
+    if (flag == "--model") model = std::string(text);
+    if (flag == "--mode") mode = std::string(text);
+  }
+  std::string Function() const {
+    const bool adapters = mode == "lora" || mode == "dora";
+    return !recipe.empty() ? recipe : absl::StrCat(model, "_", adapters ? "peft" : mode, "_config");
+  }
+};
+
 void Keep(const Argument& word, const RecipeFlag& flag, absl::string_view text, OverrideReader* reader) {
   if (flag.name == "--mode" && (text == "lora" || text == "dora")) reader->Keep(K::peft_scheme, Value(text), word.at);
   if (!flag.knob.has_value()) return;
@@ -92,6 +107,7 @@ ParseResult ParseBridgeRecipe(absl::Span<const Argument> args, const Environment
   const int release = NearestRelease(kBridgeReleases, env.bridge_release);
   ParseResult result, from_overrides;
   OverrideReader flags(release, &result), overrides(release, &from_overrides);
+  Choice choice;
   for (size_t i = 0; i < args.size(); ++i) {
     const Argument& word = args[i];
     if (i >= kMaxArguments) {
@@ -110,15 +126,18 @@ ParseResult ParseBridgeRecipe(absl::Span<const Argument> args, const Environment
     if (flag == nullptr) {
       Unknown(word, name, &flags);
     } else if (equals != std::string::npos) {
+      choice.Take(flag->name, absl::string_view(word.text).substr(equals + 1));
       Keep(word, *flag, absl::string_view(word.text).substr(equals + 1), &flags);
     } else if (flag->takes_value && i + 1 < args.size()) {
-      Keep(word, *flag, args[++i].text, &flags);
+      choice.Take(flag->name, args[++i].text);
+      Keep(word, *flag, args[i].text, &flags);
     } else if (flag->takes_value) {
       flags.Refuse(word, OverrideReader::kUnreadable, Printable(word.text), "this flag takes a value");
     } else if (flag->name == "--deterministic") {
       flags.Keep(K::deterministic_mode, Value(true), word.at);
     }
   }
+  const std::optional<Recipe> start = FindRecipe(choice.Function(), release);
   const auto recipe = std::find_if(result.knobs.begin(), result.knobs.end(), [](const ParsedKnob& parsed) {
     return parsed.knob == K::launch_recipe && NamesAdapters(parsed.value.text());
   });
@@ -128,6 +147,7 @@ ParseResult ParseBridgeRecipe(absl::Span<const Argument> args, const Environment
   result.knobs.insert(result.knobs.end(), from_overrides.knobs.begin(), from_overrides.knobs.end());
   result.findings.insert(result.findings.end(), from_overrides.findings.begin(), from_overrides.findings.end());
   result.recipe_vars = std::move(from_overrides.recipe_vars);
+  if (start.has_value()) StartFromRecipe(*start, /*batch=*/true, release, &result);
   return result;
 }
 
