@@ -47,6 +47,14 @@ int BridgeRelease(const std::string& release) {
   return rank < 0 || rank == 100 ? kMain : std::max(kBridgeReleases[0], rank);
 }
 
+// Before 0.3 it refuses HybridEP but on GB200 and GB300 (Megatron-Bridge@v0.2.0
+// src/megatron/bridge/training/flex_dispatcher_backend.py:54, lifted by 7c06ec0c0).
+bool HybridepRunsInNodes(const std::string& release) {
+  const int container = ReleaseInContainer(release), rank = Rank(release);
+  constexpr int kSince = 3;
+  return container != 0 ? container >= kSince : rank < 0 || rank >= kSince;
+}
+
 const ModelSpec* FindRecipeModel(const Catalog& catalog, const Recipe& recipe) {
   if (auto model = catalog.FindModel(recipe.model); model.ok()) return *model;
   const rapidjson::Value& extra = recipe.json["extra"];
@@ -189,7 +197,10 @@ std::optional<NormalizedIntent> MakeIntent(const Catalog& catalog, const Recipe&
     env.capabilities = {"deepep"};
     if (intent.gpu.nvlink_domain_gpus > intent.gpu.gpus_per_node) env.capabilities.insert("hybridep");
   } else {
-    env.capabilities = {"deepep", "hybridep"};
+    env.capabilities = {"deepep"};
+    if (intent.gpu.nvlink_domain_gpus > intent.gpu.gpus_per_node || HybridepRunsInNodes(recipe.release)) {
+      env.capabilities.insert("hybridep");
+    }
     if (env.bridge_release >= 5) env.capabilities.insert("paged_stash");
   }
   env.capabilities_known = true;

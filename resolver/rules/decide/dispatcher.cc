@@ -92,7 +92,7 @@ constexpr Row kBackends[] = {
                                " GPUs; dispatch and permutation run as one kernel");
          },
      .basis = Basis::kRecipes,
-     .cites = {evidence::kHybridepRecipes, evidence::kDispatcherGuide},
+     .cites = {evidence::kHybridepRecipes, evidence::kHybridepInNodes},
      .other = Other{"alltoall", "permutes and sends one row per token and expert"}},
     {.when = InsideDomain,
      .value = "deepep",
