@@ -4,19 +4,15 @@
 #include <cmath>
 #include <limits>
 
-#include "resolver/catalog/memory_coefficients.h"
-
 namespace flightplan {
 namespace {
 
 namespace m = memory;
 
-// Freed blocks that stay: few where each microbatch asks for the sizes of the last one.
-const Coefficient& CachedShare(const Candidate& candidate, bool experts) {
-  const bool uneven = experts && !candidate.drop_pad;
-  if (candidate.offload_modules != 0 || candidate.offload_layers > 0) return m::kCachedOffload;
-  if (candidate.expandable_segments) return uneven ? m::kCachedExpandableExperts : m::kCachedExpandableDense;
-  return uneven ? m::kCachedExperts : m::kCachedDense;
+// Full recompute computes them again, too.
+bool ComputesExpertsAgain(const Candidate& candidate) {
+  if (candidate.recompute == RecomputeMode::kSelective) return (candidate.recompute_modules & kDropMoe) != 0;
+  return candidate.recompute != RecomputeMode::kNone;
 }
 
 // The larger half of a part's range, as bytes.
@@ -25,6 +21,17 @@ double HalfOf(const Coefficient& c, double bytes) {
 }
 
 }  // namespace
+
+// Few where each microbatch asks for the sizes of the last one. Segments that expand take any size, so that uneven rows
+// leave nothing; what they do not help with is the peak of a pass that computes experts again.
+const Coefficient& CachedShare(const Candidate& candidate, bool experts) {
+  if (candidate.expandable_segments) {
+    if (!experts) return m::kCachedExpandableDense;
+    return ComputesExpertsAgain(candidate) ? m::kCachedExpandableExpertsAgain : m::kCachedExpandableExperts;
+  }
+  if (candidate.offload_modules != 0 || candidate.offload_layers > 0) return m::kCachedOffload;
+  return experts && !candidate.drop_pad ? m::kCachedExperts : m::kCachedDense;
+}
 
 Band DeviceBand(const StageForecast& stage, const Candidate& candidate, bool experts, double capacity) {
   const auto part = [&](MemoryPart name) { return stage.bytes[name]; };

@@ -2,10 +2,14 @@
 // were freed as long as there is room, so it says nothing of whether a plan fits.
 #pragma once
 
+#include "resolver/catalog/memory_coefficients.h"
 #include "resolver/derive/candidate.h"
 #include "resolver/estimate/memory.h"
 
 namespace flightplan {
+
+// What the allocator keeps of freed blocks, as a share of the peak of what is allocated.
+const Coefficient& CachedShare(const Candidate& candidate, bool experts);
 
 // `stage`: with `allocated` and `total`. `capacity`: bytes a process can have; 0: not known. The band ends there, and
 // is below `total` nowhere else.

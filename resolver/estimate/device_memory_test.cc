@@ -2,22 +2,12 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
-
 #include "resolver/catalog/memory_coefficients.h"
 
 namespace flightplan {
 namespace {
 
-constexpr double kMib = 1 << 20, kGib = 1 << 30;
-
-enum class Kind { kDense, kExperts, kOffload };
-
-Candidate Of(Kind kind) {
-  Candidate candidate;
-  if (kind == Kind::kOffload) candidate.offload_modules = 1;
-  return candidate;
-}
+constexpr double kGib = 1 << 30;
 
 StageForecast Allocated(double bytes) {
   StageForecast stage;
@@ -25,40 +15,30 @@ StageForecast Allocated(double bytes) {
   return stage;
 }
 
-// max_memory_allocated and max_memory_reserved that runs printed; tests/memory/README.md names them.
-struct Pair {
-  const char* run;
-  Kind kind;
-  double allocated, reserved;  // MiB
-};
+// tests/memory/device_check holds the bands to what runs printed.
+TEST(CachedShare, IsThatOfTheRunsWhichAreLikeIt) {
+  Candidate candidate;
+  EXPECT_EQ(&CachedShare(candidate, false), &memory::kCachedDense);
+  EXPECT_EQ(&CachedShare(candidate, true), &memory::kCachedExperts);
+  candidate.offload_modules = 1;
+  EXPECT_EQ(&CachedShare(candidate, true), &memory::kCachedOffload);
+  candidate.expandable_segments = true;
+  EXPECT_EQ(&CachedShare(candidate, true), &memory::kCachedExpandableExperts);
+  EXPECT_EQ(&CachedShare(candidate, false), &memory::kCachedExpandableDense);
+}
 
-constexpr Pair kPairs[] = {
-    {"DeepSeek-V3 of 14 layers, PP4 EP16, rank 0", Kind::kExperts, 65203.93, 74306},
-    {"rank 16", Kind::kExperts, 52228.15, 58770},
-    {"rank 32", Kind::kExperts, 45200.83, 51772},
-    {"rank 48", Kind::kExperts, 48166.26, 56328},
-    {"the same, activations on the host, rank 0", Kind::kOffload, 48544.71, 61046},
-    {"rank 16", Kind::kOffload, 38760.39, 46330},
-    {"rank 32", Kind::kOffload, 34950.25, 42452},
-    {"rank 48", Kind::kOffload, 41310.80, 50408},
-    {"Ling-mini-2.0", Kind::kExperts, 63359.77, 66802},
-    {"Qwen3 MoE under NeMo", Kind::kExperts, 51432, 55004},
-    {"GPT 65B, TP4 PP4", Kind::kDense, 47104.31, 48934},
-    {"dense 1.7B", Kind::kDense, 50277.16, 53386},
-    {"dense 6.4B in FP8", Kind::kDense, 75078.43, 75682},
-    {"Llama-2 of 3B, PP4", Kind::kDense, 15754.89, 16334},
-    {"Llama-2 7B, PP4", Kind::kDense, 30227.65, 31086},
-    {"Llama-3.2 1B under Megatron-Bridge", Kind::kDense, 12003.60, 12232},
-    {"Llama-3 8B, TP2 PP2", Kind::kDense, 44819.13, 45930},
-};
-
-TEST(DeviceBand, HoldsWhatAllocatorsReserved) {
-  for (const Pair& pair : kPairs) {
-    const Band band = DeviceBand(Allocated(pair.allocated * kMib), Of(pair.kind), pair.kind == Kind::kExperts, 0);
-    EXPECT_NEAR(band.value / (pair.reserved * kMib), 1, 0.08) << pair.run;
-    EXPECT_LE(band.low, pair.reserved * kMib) << pair.run;
-    EXPECT_GE(band.high, pair.reserved * kMib) << pair.run;
-  }
+TEST(CachedShare, IsLargerWhereExpertsAreComputedAgain) {
+  Candidate candidate;
+  candidate.expandable_segments = true;
+  candidate.recompute = RecomputeMode::kSelective;
+  candidate.recompute_modules = kDropMoeAct | kDropLayernorm;
+  EXPECT_EQ(&CachedShare(candidate, true), &memory::kCachedExpandableExperts);
+  candidate.recompute_modules |= kDropMoe;
+  EXPECT_EQ(&CachedShare(candidate, true), &memory::kCachedExpandableExpertsAgain);
+  candidate.recompute = RecomputeMode::kFullUniform;
+  candidate.recompute_modules = 0;
+  EXPECT_EQ(&CachedShare(candidate, true), &memory::kCachedExpandableExpertsAgain);
+  EXPECT_EQ(&CachedShare(candidate, false), &memory::kCachedExpandableDense);
 }
 
 TEST(DeviceBand, OfExpertsIsWiderUnlessTheirRowsArePadded) {

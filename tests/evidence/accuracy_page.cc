@@ -124,6 +124,37 @@ std::string Decisions(const DecisionShares& shares) {
   return absl::StrCat(out, "\n");
 }
 
+// What nvidia-smi shows, from what is allocated.
+std::string Device(const std::vector<DeviceError>& errors) {
+  constexpr const char* kAll = "**all**";
+  struct Group {
+    std::vector<double> sizes, signed_errors;
+    int inside = 0;
+  };
+  std::map<std::string, Group> groups;
+  for (const DeviceError& e : errors) {
+    for (const std::string& name : {e.pair->family, std::string(kAll)}) {
+      Group& group = groups[name];
+      group.sizes.push_back(100 * std::abs(e.held_out));
+      group.signed_errors.push_back(100 * e.held_out);
+      group.inside += e.inside ? 1 : 0;
+    }
+  }
+  std::string out = "| family | pairs | median | worst | bias |\n|---|---|---|---|---|\n";
+  const auto line = [&](const std::string& name, const Group& group) {
+    char text[200];
+    std::snprintf(text, sizeof(text), "| %s | %zu | %.1f | %.1f | %+.1f |\n", name.c_str(), group.sizes.size(),
+                  Median(group.sizes), Quantile(group.sizes, 1), Median(group.signed_errors));
+    out += text;
+  };
+  for (const auto& [name, group] : groups) {
+    if (name != kAll) line(name, group);
+  }
+  line(kAll, groups[kAll]);
+  return absl::StrCat(out, "\n", groups[kAll].inside, " of the ", errors.size(),
+                      " lie within the band that an answer prints, whose coefficients have seen them.\n\n");
+}
+
 }  // namespace
 
 std::string AccuracyPage(const AccuracyData& data) {
@@ -164,7 +195,12 @@ std::string AccuracyPage(const AccuracyData& data) {
       "does whose forecast has not seen their family: per cent, and of how many. No rule names a model. Most recipes "
       "have "
       "no figure: they say what somebody wrote, not what ran.\n\n",
-      Decisions(data.decisions));
+      Decisions(data.decisions),
+      "## What a device shows, each family held out\n\nPyTorch's allocator keeps freed blocks, so that nvidia-smi "
+      "shows "
+      "more than was allocated. The most that it held in public runs, forecast from the most that was allocated by the "
+      "runs of other families alone: per cent. Context and communicators come on top and are not in these figures.\n\n",
+      Device(data.device));
 }
 
 bool SameButForRounding(const std::string& page, const std::string& other) {

@@ -7,6 +7,7 @@
 
 #include "tests/evidence/decisions.h"
 #include "tests/evidence/fit.h"
+#include "tests/memory/device_pairs.h"
 
 namespace flightplan {
 
@@ -15,6 +16,7 @@ struct AccuracyData {
   std::vector<double> in_sample;              // relative errors of the fit to all
   std::vector<AbRow> pairs;
   DecisionShares decisions;
+  std::vector<DeviceError> device;
 };
 
 std::string AccuracyPage(const AccuracyData& data);

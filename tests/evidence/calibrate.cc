@@ -1,7 +1,8 @@
 // Fits the coefficients of resolver/catalog/step_rates.yaml to published step times and A/B effects:
 //   calibrate RECIPES.jsonl[.gz] EVIDENCE.jsonl[.gz] MEMORY.jsonl[.gz] [--write STEP_RATES.yaml]
 //   [--hold-out family,model,GPU] [--rows] [--without FAMILY] [--prior NAME=VALUE[:SPREAD]]
-//   [--max NAME=VALUE,...] [--min NAME=VALUE,...] [--decisions] [--page FILE | --check-page FILE]
+//   [--max NAME=VALUE,...] [--min NAME=VALUE,...] [--decisions] [--device DEVICE_MEMORY.jsonl]
+//   [--page FILE | --check-page FILE]
 //
 // Each coefficient is pulled to its prior (`prior`, `spread`) and to the data. Cross-validation holds out one model
 // family at a time, fits the others and prints the error on the family it has not seen: that is the error to expect on
@@ -11,6 +12,7 @@
 // decides is what the recipes set, each family forecast by a fit without it: decisions-dispatcher, -ep-overlap,
 // -graph-impl and -recompute, and the same of the recipes with a published figure as published-dispatcher and so on;
 // with --rows each recipe that has another value, and the forecast with either.
+// --device names the pairs of allocated and reserved memory that the page tells of.
 // --page writes docs/accuracy.md, --check-page fails where it is stale.
 #include <algorithm>
 #include <cmath>
@@ -180,7 +182,7 @@ int Failures(const std::map<std::string, double>& levels, const std::map<std::st
 
 int Main(int argc, char** argv) {
   std::vector<std::string> files;
-  std::string write, page, hold_out = "family,model,GPU";
+  std::string write, page, device, hold_out = "family,model,GPU";
   bool check_page = false, decisions = false;
   std::vector<std::string> without;  // families
   std::map<std::string, double> most, least;
@@ -191,6 +193,8 @@ int Main(int argc, char** argv) {
     } else if ((std::strcmp(argv[i], "--page") == 0 || std::strcmp(argv[i], "--check-page") == 0) && i + 1 < argc) {
       check_page = std::strcmp(argv[i], "--check-page") == 0;
       page = argv[++i];
+    } else if (std::strcmp(argv[i], "--device") == 0 && i + 1 < argc) {
+      device = argv[++i];
     } else if (std::strcmp(argv[i], "--hold-out") == 0 && i + 1 < argc) {
       hold_out = argv[++i];
     } else if (std::strcmp(argv[i], "--max") == 0 && i + 1 < argc) {
@@ -246,7 +250,9 @@ int Main(int argc, char** argv) {
   std::printf("fitted on all: median error %.1f %%, bias %+.1f %% over %zu rows\n", 100 * Median(errors),
               100 * Median(biases), errors.size());
   std::map<std::string, double> levels;
-  AccuracyData accuracy{{}, {}, biases, pairs, {}};
+  const std::vector<DevicePair> device_pairs =
+      device.empty() ? std::vector<DevicePair>{} : ReadDevicePairs(ReadDataFileOrExit(device));
+  AccuracyData accuracy{{}, {}, biases, pairs, {}, DeviceErrors(device_pairs)};
   for (const HoldOut& by : {kByFamily, kByModel, kByGpu}) {
     if (!absl::StrContains(hold_out, by.name)) continue;
     const std::vector<HeldOutRow> held = HoldOutRows(Rows(), file.rows, pairs, by, kCoverage);
