@@ -67,15 +67,17 @@ class Conversion {
     const Config& source_defaults = DefaultsOf(from_.env);
     const Config target_defaults = to_.config;
     const Config runs_there = Run(to_.config, to_.env).config;
-    const Config runs_here = Run(from_.config, from_.env).config;
+    const RunResult here = Run(from_.config, from_.env);
+    const Config& runs_here = here.config;
+    const bool latent = runs_here.Get(Knob::multi_latent_attention).truthy();
     for (int i = 0; i < kKnobCount; ++i) {
       const Knob knob = static_cast<Knob>(i);
+      if (!latent && absl::string_view(Row(knob).group) == "mla") continue;  // of another class of configuration
       if (CanonicalKnob(knob) != knob || seen_.count(knob) > 0 || !Has(to_, knob) || to_.config.Given(knob)) continue;
       if (source_defaults.origin(knob) == Origin::kAbsent) continue;
       const Value& value = runs_here.Get(knob);
-      if (SameValue(source_defaults.Get(knob), target_defaults.Get(knob)) || SameValue(value, runs_there.Get(knob))) {
-        continue;
-      }
+      const bool same = SameValue(source_defaults.Get(knob), target_defaults.Get(knob)) && !SetByStack(here, knob);
+      if (same || SameValue(value, runs_there.Get(knob))) continue;
       if (RenameFor(knob, value, from_.config, to_.env).has_value()) continue;  // its new name has a default of its own
       if (!Takes(knob, value)) {
         Add(&out_.dropped, knob, value, "",
@@ -87,6 +89,17 @@ class Conversion {
                          absl::StrCat("unset means ", Text(value), " in ", TargetName(from_.env), " and ",
                                       Text(runs_there.Get(knob)), " in ", TargetName(to_.env))});
     }
+  }
+
+  // Of rotary embeddings any number does, and a command line asks for one.
+  void SayPositions() {
+    if (!StackOf(to_.env).command_line || StackOf(from_.env).command_line) return;
+    const Value& length = to_.config.Get(Knob::seq_length);
+    const bool needed = to_.config.Given(Knob::num_layers) && !to_.config.Given(Knob::max_position_embeddings);
+    if (!needed || !length.is_int()) return;
+    to_.config.Set(Knob::max_position_embeddings, length, Origin::kCaller);
+    pinned_.push_back({Knob::max_position_embeddings, Knob::max_position_embeddings, length,
+                       absl::StrCat(TargetName(to_.env), " asks for it: the sequence's length")});
   }
 
   // Writes the launch; a knob that it has no way to write is dropped after all.
@@ -124,6 +137,14 @@ class Conversion {
     Value value;
     std::string why;
   };
+
+  // Code of the source's own gives it its value, which the target does not run.
+  bool SetByStack(const RunResult& run, Knob knob) const {
+    const absl::string_view own = StackOf(from_.env).own_source;
+    return !own.empty() && std::any_of(run.changes.begin(), run.changes.end(), [&](const ConfigChange& change) {
+      return change.env_var.empty() && change.knob == knob && absl::StartsWith(change.source, own);
+    });
+  }
 
   // The target's parser knows the word, where it has a list of them.
   bool Takes(Knob knob, const Value& value) const {
@@ -218,6 +239,7 @@ absl::StatusOr<ConvertedConfig> Convert(const ConvertQuestion& question) {
   Conversion conversion(std::move(from), std::move(to), &out);
   conversion.CarryOver(reading.parsed.knobs);
   conversion.PinDefaults();
+  conversion.SayPositions();
   conversion.Render();
   CarryOtherFlags(reading, conversion.from().env, conversion.to().env, &out);
   const JudgeQuestion converted = Converted(question, conversion.to().env, out.launch);
