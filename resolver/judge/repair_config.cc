@@ -47,7 +47,7 @@ Patch Edit(const ReadConfig& written, const Patch& patch, ConfigInput* input) {
       const InputFormat* format = FindInputFormat(reading.format, written.env.target);
       if (format != nullptr && format->part) return patch;  // no text of ours is put into a program
       const bool yaml = format != nullptr && format->file != nullptr;
-      EditedText edited = yaml ? EditYaml(input->text, reading.parsed.knobs, patch, written.env)
+      EditedText edited = yaml ? EditYaml(input->text, reading.parsed.knobs, patch, written.env, format->place)
                                : EditArgumentFile(input->text, launch, patch, written.env, shell);
       input->text = std::move(edited.text);
       return std::move(edited.unwritten);

@@ -12,6 +12,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "resolver/base/yaml.h"
 #include "resolver/catalog/bridge_fields.h"
@@ -508,6 +509,38 @@ std::optional<size_t> YamlValueEnd(absl::string_view text, size_t begin) {
   return end == 0 ? std::nullopt : std::optional<size_t>(begin + end);
 }
 
+// In front of the keys of a map that is written below its own key; nullopt: it stands on that key's line.
+std::optional<TextEdit> InFront(absl::string_view text, const YamlNode& map, absl::string_view keys,
+                                absl::string_view value) {
+  if (map.kind != YamlNode::Kind::kMap || map.keys.empty()) return std::nullopt;
+  const auto own =
+      std::find_if(map.keys.begin(), map.keys.end(), [](const auto& key) { return !absl::StartsWith(key.first, "_"); });
+  const YamlNode& first = own == map.keys.end() ? map.keys.front().second : own->second;  // behind _target_
+  if (first.key_line <= map.key_line) return std::nullopt;  // {a: 1} on the section's own line
+  const size_t begin = Lines(text).Offset(first.key_line, 1);
+  std::string indent(static_cast<size_t>(std::max(0, first.key_column - 1)), ' ');
+  std::string lines;
+  for (const absl::string_view key : absl::StrSplit(keys, '.')) {
+    absl::StrAppend(&lines, lines.empty() ? "" : "\n", indent, key, ":");
+    indent += "  ";
+  }
+  return TextEdit{begin, begin, absl::StrCat(lines, " ", value, "\n")};
+}
+
+// A new key by the keys that lead to it, below those of them that are there.
+std::optional<TextEdit> NewKeyAt(absl::string_view text, const YamlNode& root, absl::string_view path,
+                                 absl::string_view value) {
+  const YamlNode* map = &root;
+  for (size_t dot = path.find('.'); dot != absl::string_view::npos; dot = path.find('.')) {
+    const YamlNode* const below = map->Find(path.substr(0, dot));
+    if (below == nullptr) break;
+    map = below;
+    path.remove_prefix(dot + 1);
+  }
+  if (path.empty() || map->Find(path) != nullptr) return std::nullopt;
+  return InFront(text, *map, path, value);
+}
+
 // A new key; nullopt where the section is written in a way that has no place for one.
 std::optional<TextEdit> NewKey(absl::string_view text, const YamlNode& root, const Assignment& assignment,
                                const Environment& env) {
@@ -522,14 +555,7 @@ std::optional<TextEdit> NewKey(absl::string_view text, const YamlNode& root, con
   if (map == nullptr) {
     return TextEdit{text.size(), text.size(), absl::StrCat(end_line, section, ":\n  ", field, ": ", value, "\n")};
   }
-  if (map->kind != YamlNode::Kind::kMap || map->keys.empty()) return std::nullopt;
-  const auto own = std::find_if(map->keys.begin(), map->keys.end(),
-                                [](const auto& key) { return !absl::StartsWith(key.first, "_"); });
-  const YamlNode& first = own == map->keys.end() ? map->keys.front().second : own->second;  // behind _target_
-  if (first.key_line <= map->key_line) return std::nullopt;  // {a: 1} on the section's own line
-  const size_t begin = Lines(text).Offset(first.key_line, 1);
-  const std::string indent(static_cast<size_t>(std::max(0, first.key_column - 1)), ' ');
-  return TextEdit{begin, begin, absl::StrCat(indent, field, ": ", value, "\n")};
+  return InFront(text, *map, field, value);
 }
 
 }  // namespace
@@ -582,7 +608,7 @@ EditedText EditArgumentFile(absl::string_view text, const WrittenLaunch& launch,
 }
 
 EditedText EditYaml(absl::string_view text, absl::Span<const ParsedKnob> knobs, const Patch& patch,
-                    const Environment& env) {
+                    const Environment& env, YamlPlace place) {
   EditedText out;
   const absl::StatusOr<YamlDocument> document = ParseYaml("config", text, YamlAliases::kExpanded);
   const Lines lines(text);
@@ -594,7 +620,9 @@ EditedText EditYaml(absl::string_view text, absl::Span<const ParsedKnob> knobs, 
       if (parsed.knob == assignment.knob && parsed.at.line > 0) written = &parsed;
     }
     if (assignment.env_var.empty() && document.ok() && written == nullptr) {
-      edit = NewKey(text, document->root, assignment, env);
+      edit = place == nullptr
+                 ? NewKey(text, document->root, assignment, env)
+                 : NewKeyAt(text, document->root, place(assignment.knob, document->root), YamlText(assignment.value));
     } else if (assignment.env_var.empty() && document.ok()) {
       const size_t begin = lines.Offset(written->at.line, written->at.column);
       const auto end = begin < text.size() ? YamlValueEnd(text, begin) : std::nullopt;

@@ -7,6 +7,7 @@
 #include "absl/types/span.h"
 #include "resolver/plan/finding.h"
 #include "resolver/plan/reading.h"
+#include "resolver/stacks/input_format.h"
 
 namespace flightplan {
 
@@ -33,8 +34,9 @@ EditedArguments EditArguments(const WrittenLaunch& launch, const Patch& patch, c
 EditedText EditArgumentFile(absl::string_view text, const WrittenLaunch& launch, const Patch& patch,
                             const Environment& env, bool shell);
 
-// Of a YAML file of the target: a scalar or a one-line list in place, a new key under its section.
+// Of a YAML file of the target: a scalar or a one-line list in place, a new key under its section or where `place` says
+// (InputFormat::place).
 EditedText EditYaml(absl::string_view text, absl::Span<const ParsedKnob> knobs, const Patch& patch,
-                    const Environment& env);
+                    const Environment& env, YamlPlace place = nullptr);
 
 }  // namespace flightplan

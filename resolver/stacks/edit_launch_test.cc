@@ -213,5 +213,23 @@ TEST(EditYaml, ChangesValuesAndAddsKeys) {
   EXPECT_EQ(edited.unwritten.size(), 1u);
 }
 
+TEST(EditYaml, AddsKeysWhereTheFormatHasThem) {
+  const Environment env;
+  const char* text = "pretrain: a\nrole:\n  config:\n    size: 1\n  flow: {a: 1}\n";
+  const auto edited = [&](YamlPlace place) {
+    return EditYaml(text, {}, {{K::moe_grouped_gemm, "", Value(true)}}, env, place);
+  };
+  EXPECT_EQ(edited([](Knob, const YamlNode&) { return std::string("role.config.gemm"); }).text,
+            "pretrain: a\nrole:\n  config:\n    gemm: true\n    size: 1\n  flow: {a: 1}\n");
+  EXPECT_EQ(edited([](Knob, const YamlNode&) { return std::string("role.config.more.gemm"); }).text,
+            "pretrain: a\nrole:\n  config:\n    more:\n      gemm: true\n    size: 1\n  flow: {a: 1}\n");
+  for (const YamlPlace place : {YamlPlace([](Knob, const YamlNode&) { return std::string("role.flow.gemm"); }),
+                                YamlPlace([](Knob, const YamlNode&) { return std::string("role.config.size"); }),
+                                YamlPlace([](Knob, const YamlNode&) { return std::string(); })}) {
+    EXPECT_EQ(edited(place).text, text);
+    EXPECT_EQ(edited(place).unwritten.size(), 1u);
+  }
+}
+
 }  // namespace
 }  // namespace flightplan

@@ -11,6 +11,9 @@
 
 namespace flightplan {
 
+struct YamlNode;  // base/yaml.h
+using YamlPlace = std::string (*)(Knob knob, const YamlNode& root);
+
 struct InputFormat {
   absl::string_view name;
   // Words after the script's name. Null: not written as arguments.
@@ -21,6 +24,9 @@ struct InputFormat {
   std::string (*schema)() = nullptr;
   // What such a file leaves out stands elsewhere: it changes a configuration, and is none.
   bool part = false;
+  // The keys, from the root, that lead to a knob in such a file: "policy.megatron_cfg.moe_grouped_gemm"; empty: it has
+  // no place for it. Null: the knob's name is a key at the root, or of its section.
+  YamlPlace place = nullptr;
 };
 
 struct NamedFormat {

@@ -1,6 +1,8 @@
 // The dialect "nemo-rl": run_grpo.py and its kin with `--config FILE` and Hydra's overrides, or the YAML file itself.
 #pragma once
 
+#include <string>
+
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "resolver/plan/reading.h"
@@ -21,5 +23,8 @@ ParseResult ParseNemoRlYaml(absl::string_view text, const Environment& env);
 
 // A launch of run_grpo.py over its example for Megatron.
 Launch RenderNemoRl(const RenderInput& input);
+
+// The keys of a knob in such a file.
+std::string NemoRlPlace(Knob knob, const YamlNode& root);
 
 }  // namespace flightplan

@@ -6,7 +6,7 @@ namespace flightplan {
 namespace {
 
 constexpr InputFormat kFormats[] = {{.name = "nemo-rl-overrides", .arguments = ParseNemoRl},
-                                    {.name = "nemo-rl-yaml", .file = ParseNemoRlYaml}};
+                                    {.name = "nemo-rl-yaml", .file = ParseNemoRlYaml, .place = NemoRlPlace}};
 constexpr OutputDialect kDialects[] = {{"nemo-rl", RenderNemoRl}};
 
 }  // namespace

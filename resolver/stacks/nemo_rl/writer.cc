@@ -71,6 +71,12 @@ std::string PathOf(Knob knob) {
   return "";
 }
 
+}  // namespace
+
+std::string NemoRlPlace(Knob knob, const YamlNode&) { return PathOf(knob); }
+
+namespace {
+
 class Writer {
  public:
   Writer(const RenderInput& input, LaunchWriter* words, Launch* launch)

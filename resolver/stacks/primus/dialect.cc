@@ -236,6 +236,14 @@ ParseResult ParsePrimusYaml(absl::string_view text, const Environment& env) {
   return result;
 }
 
+std::string PrimusPlace(Knob knob, const YamlNode& root) {
+  const auto name = PrimusKeys().names.find(knob);
+  const YamlNode* const modules = root.Find("modules");
+  if (name == PrimusKeys().names.end() || modules == nullptr) return "";
+  const char* const module = modules->Find("pre_trainer") != nullptr ? "pre_trainer" : "post_trainer";
+  return absl::StrCat("modules.", module, ".overrides.", name->second);
+}
+
 Launch RenderPrimus(const RenderInput& input) {
   Launch launch;
   launch.env = input.vars;

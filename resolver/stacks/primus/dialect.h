@@ -1,8 +1,11 @@
 // The dialect "primus": `primus/cli/main.py train pretrain --config FILE` with keys to change, or the YAML file itself.
 #pragma once
 
+#include <string>
+
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "resolver/base/yaml.h"
 #include "resolver/plan/reading.h"
 #include "resolver/render/launch.h"
 
@@ -17,5 +20,8 @@ ParseResult ParsePrimusYaml(absl::string_view text, const Environment& env);
 
 // A launch over its example, whose model is said key by key.
 Launch RenderPrimus(const RenderInput& input);
+
+// The keys of a knob in such a file.
+std::string PrimusPlace(Knob knob, const YamlNode& root);
 
 }  // namespace flightplan

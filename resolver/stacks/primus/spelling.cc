@@ -6,7 +6,7 @@ namespace flightplan {
 namespace {
 
 constexpr InputFormat kFormats[] = {{.name = "primus-overrides", .arguments = ParsePrimus},
-                                    {.name = "primus-yaml", .file = ParsePrimusYaml}};
+                                    {.name = "primus-yaml", .file = ParsePrimusYaml, .place = PrimusPlace}};
 constexpr OutputDialect kDialects[] = {{"primus", RenderPrimus}};
 
 }  // namespace
