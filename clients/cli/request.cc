@@ -268,7 +268,7 @@ std::vector<FlagGroup> StackFlags(StackOptions* o) {
       {"target",
        {{"--target", "NAME[@VERSION]",
          "megatron-lm (default), megatron-bridge, loongforge, slime, ms-swift, verl, nemo-rl, miles, vime, primus, "
-         "flagscale; @0.19",
+         "flagscale, roll; @0.19",
          ToText(&o->target, KnownWords(TargetNames()))}}},
       {"machine",
        {{"--gpu", "NAME", "h100-sxm, gb200-nvl72 ...; flightplan gpus lists them",

@@ -23,7 +23,7 @@ SEARCHES = 8
 ROUNDS = 6
 GPUS = ("h100-sxm", "h200-sxm", "b200-sxm", "gb200-nvl72", "gb300-nvl72", "a100-sxm-80gb")
 FRAMEWORKS = ("megatron-lm", "megatron-bridge", "loongforge", "slime", "ms-swift", "verl", "nemo-rl",
-              "miles", "vime", "primus", "flagscale")
+              "miles", "vime", "primus", "flagscale", "roll")
 VIEWS = ("ANSWER_VIEW_FULL", "ANSWER_VIEW_BASIC", "ANSWER_VIEW_VERDICT")
 PRECISIONS = ("bf16", "bf16", "fp8_cs", "mxfp8")
 LAYOUTS = (

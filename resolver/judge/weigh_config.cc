@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
 #include "resolver/catalog/memory_coefficients.h"
 #include "resolver/derive/adapters.h"
@@ -125,7 +126,11 @@ WeighedConfig EstimateConfig(const WeighingInputs& inputs, const Config& config,
   } else {
     weighed = Forecast(gpu, config, env);
     MemoryStanding& standing = weighed.standing;
-    if (!weighed.estimate.has_value()) {
+    const bool at_most = inputs.others != nullptr && !inputs.others->counted_too.empty();
+    if (at_most && weighed.estimate.has_value() && standing.fit != FitVerdict::kFits) {
+      const double total = weighed.estimate->stages[weighed.estimate->fullest].total.value;
+      weighed = Lacks("", absl::StrFormat("at most %.0f GiB, with %s", total / (1 << 30), inputs.others->counted_too));
+    } else if (!weighed.estimate.has_value()) {
       standing.at_least_bytes = LeastWithout(gpu, standing.missing_input, config, env);
     } else if (unread != nullptr) {
       const int64_t least = LeastState(weighed);

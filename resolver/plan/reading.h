@@ -56,6 +56,8 @@ struct MemoryOfOthers {
   std::string holder;               // a phrase: "the rollout engine"; empty: nobody
   std::optional<double> gpu_share;  // of each GPU's memory, 0..1; empty: the launch does not say
   std::string not_modelled;         // a phrase of what no formula weighs: "LoRA adapters"; empty: nothing
+  // What is counted though it is elsewhere while layers run: "optimizer states that wait on the host". Empty: nothing.
+  std::string counted_too;
 };
 
 struct ParseResult {

@@ -143,6 +143,7 @@ void LayeredSettings::Fault(SourcePosition at, std::string seen, std::string nee
 YamlNode LayeredSettings::Load(absl::string_view name, absl::string_view text, absl::string_view folder, bool own,
                                int* files_left) {
   absl::StatusOr<YamlDocument> file = ParseYaml(name, text, YamlAliases::kExpanded);
+  if (file.ok() && file->root.kind == YamlNode::Kind::kNull) file->root.kind = YamlNode::Kind::kMap;  // an empty file
   if (!file.ok() || file->root.kind != YamlNode::Kind::kMap) {
     Fault({}, Printable(name), file.ok() ? "a map of settings" : std::string(file.status().message()));
     return {};
@@ -196,6 +197,16 @@ std::vector<LayeredSettings::Parent> LayeredSettings::ParentsOf(YamlNode* root, 
   bool over = false;
   for (const YamlNode& item : names.items) {
     over = over || item.text == "_self_";
+    if (item.kind == YamlNode::Kind::kScalar && item.text != "_self_") {
+      // A file by its path stands below its folder's name, or where "@" says.
+      const std::pair<absl::string_view, absl::string_view> name = absl::StrSplit(item.text, absl::MaxSplits('@', 1));
+      const bool said = name.first.size() < item.text.size(), here = said && absl::StartsWith(name.second, "_");
+      parents.push_back({Joined(folder, absl::StrCat(name.first, ".yaml")),
+                         std::string(here   ? ""
+                                     : said ? name.second
+                                            : FolderOf(name.first)),
+                         over});
+    }
     for (const auto& [group, name] : item.keys) {
       parents.push_back({Joined(folder, absl::StrCat(group, "/", name.text, ".yaml")), group, over});
     }

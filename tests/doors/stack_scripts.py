@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The launches in the checkouts of training stacks, each read and judged: `flightplan validate` on every script that its
-authors keep, of NeMo-RL, Primus and FlagScale every YAML of its examples. The verdicts stand in stack_scripts.tsv: path, verdict, reason.
+authors keep, of NeMo-RL, Primus, FlagScale and ROLL every YAML of their examples. The verdicts stand in stack_scripts.tsv: path, verdict,
+reason.
 
 usage: stack_scripts.py FLIGHTPLAN_BINARY STACK=CHECKOUT... [--write]
   Says what differs from the table; --write puts the verdicts into it. Exit 1 where something differs.
@@ -16,7 +17,8 @@ import sys
 TABLE = pathlib.Path(__file__).resolve().with_suffix(".tsv")
 GPU = "h100-sxm"
 # Those whose launches are settings: what stands in such a file and in no other of theirs.
-SETTINGS = {"nemo-rl": "", "primus": "framework: megatron\n", "flagscale": "flagscale/train/train_gpt.py"}
+SETTINGS = {"nemo-rl": "", "primus": "framework: megatron\n", "flagscale": "flagscale/train/train_gpt.py",
+            "roll": "strategy_name: megatron_train\n"}
 AMD = ("primus",)  # GPUs that the catalogue does not have
 
 Row = collections.namedtuple("Row", "stack path verdict reason")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Launches of ms-swift, verl and NeMo-RL: told by themselves, judged, mended in the text, converted, and written by `resolve`.
+"""Launches of ms-swift, verl, NeMo-RL and ROLL: told by themselves, judged, mended in the text, converted, and written by `resolve`.
 With their checkouts in FLIGHTPLAN_CHECKOUTS ("ms-swift=DIR verl=DIR") every launch of theirs is judged as stack_scripts.tsv has it.
 
 usage: stacks_test.py FLIGHTPLAN_BINARY
@@ -94,6 +94,35 @@ policy:
     activation_checkpointing: true
 cluster:
   num_nodes: 2
+"""
+
+ROLL = """num_gpus_per_node: 8
+rollout_batch_size: 64
+prompt_length: 1024
+response_length: 3072
+pretrain: Qwen/Qwen3-30B-A3B-Base
+actor_train:
+  model_args:
+    dtype: bf16
+  training_args:
+    learning_rate: 1.0e-6
+    per_device_train_batch_size: 1
+    gradient_accumulation_steps: 32
+  strategy_args:
+    strategy_name: megatron_train
+    strategy_config:
+      tensor_model_parallel_size: 1
+      pipeline_model_parallel_size: 2
+      expert_model_parallel_size: 8
+      use_distributed_optimizer: true
+      moe_token_dispatcher_type: alltoall
+      moe_grouped_gemm: true
+      recompute_granularity: full
+  device_mapping: list(range(0,16))
+actor_infer:
+  strategy_args:
+    strategy_name: vllm
+  device_mapping: list(range(0,16))
 """
 
 
@@ -259,6 +288,49 @@ class Stacks(unittest.TestCase):
         self.assertIn("-    actor_rollout_ref.actor.megatron.expert_model_parallel_size=6", done.stdout, done.stderr)
         self.assertRegex(done.stdout, r"\+    actor_rollout_ref.actor.megatron.expert_model_parallel_size=\d")
 
+    def test_a_role_of_roll_is_judged_and_mended_in_its_file(self):
+        path = self.written(ROLL, "rlvr.yaml")
+        answer = json.loads(self.run_flightplan("validate", path, "--gpu", "h100-sxm", "--format", "json").stdout)
+        self.assertEqual(answer["target"], "roll main")
+        self.assertEqual(self.errors(answer), [])
+        for knob, value in {"num_layers": "48", "global_batch_size": "256", "recompute_method": "uniform",
+                            "grad_reduce_in_fp32": True, "moe_router_dtype": "fp32"}.items():
+            self.assertEqual(self.value(answer, knob), value, knob)
+        path = self.written(ROLL.replace("use_distributed_optimizer: true", "overlap_param_gather: true"), "rlvr.yaml")
+        done = self.run_flightplan("fix", path, "--gpu", "h100-sxm")
+        self.assertIn("-      overlap_param_gather: true\n+      overlap_param_gather: false", done.stdout, done.stderr)
+        path = self.written(ROLL.replace("moe_token_dispatcher_type: alltoall", "variable_seq_lengths: true"), "rlvr.yaml")
+        done = self.run_flightplan("fix", path, "--gpu", "h100-sxm")
+        self.assertIn("+      moe_token_dispatcher_type: alltoall\n", done.stdout, done.stderr)  # a key that is new there
+        for wrong, found in ((("moe_grouped_gemm: true", "moe_permute_fusion: true"), "roll.argument"),
+                             (("rollout_batch_size: 64", "rollout_batch_size: 63"), "roll.rollout-batch"),
+                             (("response_length: 3072", ""), "roll.length"),
+                             (("pretrain:", "- pretrain:"), "roll.settings")):
+            path = self.written(ROLL.replace(*wrong), "rlvr.yaml")
+            answer = json.loads(self.run_flightplan("validate", path, "--gpu", "h100-sxm", "--format", "json").stdout)
+            self.assertEqual(self.errors(answer), [found])
+
+    def test_a_plan_for_roll_is_its_file_and_is_read_again(self):
+        asked = ("resolve", "--target", "roll", "--model", "qwen3-30b-a3b", "--gpu", "h100-sxm", "--gpus", "16", "--tp", "2",
+                 "--pp", "1", "--ep", "8")
+        text = self.run_flightplan(*asked, "--format", "shell").stdout
+        launch = self.written(text, "launch.sh")
+        (self.root / "examples").mkdir()
+        (self.root / "python").write_text("#!/bin/sh\n")
+        (self.root / "python").chmod(0o755)
+        env = dict(os.environ, PATH=f"{self.root}:{os.environ['PATH']}", MODEL_NAME="Qwen/Qwen3-30B-A3B", DATA_FILE="d",
+                   TEMPLATE="qwen2_5")
+        subprocess.run(["bash", launch], cwd=self.root, env=env, check=True, timeout=60)
+        answer = json.loads(self.run_flightplan("validate", self.root / "examples/flightplan.yaml", "--gpu", "h100-sxm",
+                                                "--format", "json").stdout)
+        self.assertEqual(answer["target"], "roll main")
+        self.assertEqual(self.errors(answer), [])
+        for knob, value in {"tensor_model_parallel_size": "2", "expert_model_parallel_size": "8", "num_layers": "48",
+                            "seq_length": "4096", "sequence_parallel": True}.items():
+            self.assertEqual(self.value(answer, knob), value, knob)
+        env.pop("MODEL_NAME")
+        self.assertNotEqual(subprocess.run(["bash", launch], cwd=self.root, env=env, capture_output=True, timeout=60).returncode, 0)
+
     def test_what_is_misspelt_is_named(self):
         [finding] = [f for f in self.judge(SWIFT.replace("--packing", "--paking"))["findings"]
                      if f["rule_id"] == "ms-swift.unrecognized"]
@@ -269,10 +341,12 @@ class Stacks(unittest.TestCase):
         self.assertIn("verl.missing", self.errors(answer))
 
     def test_they_are_converted_to_megatron_lm(self):
-        for text, name in ((SWIFT, "ms-swift"), (VERL, "verl")):
-            done = self.run_flightplan("convert", self.written(text), "--from", name, "--to", "megatron-lm")
+        for text, name, file in ((SWIFT, "ms-swift", "launch.sh"), (VERL.replace(" $@", ""), "verl", "launch.sh"),
+                                 (ROLL, "roll", "roll.yaml")):
+            done = self.run_flightplan("convert", self.written(text, file), "--from", name, "--to", "megatron-lm")
             for words in ("--num-layers 48", "--use-distributed-optimizer", "--bf16", "--expert-model-parallel-size 8"):
                 self.assertIn(words, done.stdout, done.stderr)
+            self.assertNotRegex(done.stderr, r"megatron-lm finds \d+ error")
 
     def test_a_plan_is_written_for_them_and_read_again(self):
         values = ("MODEL=Qwen/Qwen3-30B-A3B MODEL_NAME=Qwen/Qwen3-30B-A3B MODEL_PATH=Qwen/Qwen3-30B-A3B DATASET=d ROLLOUT=vllm "

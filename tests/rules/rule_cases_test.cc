@@ -7,7 +7,7 @@
 //
 // Under every core example stands a small model (8 layers, 1024 wide, 16 heads), so that it needs to say only what it
 // is about, and `unfixable: why` says why an error has no fix; the other targets start from the class defaults. target:
-// core, megatron-lm, bridge, loongforge, slime, ms-swift, verl, nemo-rl, miles, vime, primus or flagscale, with
+// core, megatron-lm, bridge, loongforge, slime, ms-swift, verl, nemo-rl, miles, vime, primus, flagscale or roll, with
 // @RELEASE for another than main (bridge@0.5). A change needs no fix: it "fires" when it leaves a trace, and
 // `writes: {knob: value}` says every value that it writes. One that only hands values on, and leaves no trace, is
 // `handed_on: true`: then the configuration that will run must hold what `writes` says.
@@ -372,7 +372,7 @@ std::vector<std::string> CaseFiles() {
   std::vector<std::string> files;
   const std::string root = std::string(FLIGHTPLAN_SOURCE_DIR) + "/resolver/rules/";
   for (const char* room : {"core", "bridge", "megatron_lm", "loongforge", "slime", "ms_swift", "verl", "nemo_rl",
-                           "miles", "vime", "primus", "flagscale", "fit"}) {
+                           "miles", "vime", "primus", "flagscale", "roll", "fit"}) {
     DIR* folder = opendir((root + room).c_str());
     if (folder == nullptr) continue;
     while (const dirent* entry = readdir(folder)) {

@@ -40,8 +40,8 @@ TEST(Stacks, HaveNumbersAndNamesOfTheirOwn) {
   }
   EXPECT_EQ(StackOf(Target::kLoongForge).core_release(kMain), kLoongForgeCore);
   EXPECT_EQ(StackNames(),
-            "megatron-lm, megatron-bridge, loongforge, slime, ms-swift, verl, nemo-rl, miles, vime, primus, flagscale "
-            "or toy");
+            "megatron-lm, megatron-bridge, loongforge, slime, ms-swift, verl, nemo-rl, miles, vime, primus, flagscale, "
+            "roll or toy");
 }
 
 TEST(ToyStack, IsJudgedByThePhasesOfItsRecord) {

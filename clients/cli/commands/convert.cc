@@ -44,7 +44,8 @@ CommandLine Describe(ConvertOptions* o) {
   command.groups.push_back(
       {"convert",
        {{"--to", "NAME[@VERSION]",
-         "megatron-lm, megatron-bridge, loongforge, slime, ms-swift, verl, nemo-rl, miles, vime, primus, flagscale",
+         "megatron-lm, megatron-bridge, loongforge, slime, ms-swift, verl, nemo-rl, miles, vime, primus, flagscale, "
+         "roll",
          ToText(&o->to, KnownWords(TargetNames()))},
         {"--input-format", "F", "default: by the source, the file's name and its first lines",
          ToText(&o->input_format, InputFormatValues())},

@@ -20,7 +20,7 @@ TEST(Vocabulary, HasTheWordsOfItsStackAndRelease) {
   ASSERT_EQ(bridge.words().count("model.recompute_granularity"), 1u);
   EXPECT_EQ(bridge.words().at("model.moe_shared_expert_overlap").values, (std::vector<std::string>{"true", "false"}));
   // Every target that can be asked for has words; a trainer with words of its own has fewer than Megatron has flags.
-  const std::map<std::string, size_t> of_their_own = {{"ms-swift", 100}, {"verl", 20}, {"nemo-rl", 40}};
+  const std::map<std::string, size_t> of_their_own = {{"ms-swift", 100}, {"verl", 20}, {"nemo-rl", 40}, {"roll", 40}};
   for (const std::string& name : TargetNames()) {
     const size_t at = name.find('@');
     const std::string version = at == std::string::npos ? "" : name.substr(at + 1);

@@ -1,0 +1,58 @@
+// ROLL: a YAML of roles, each with a strategy; megatron_train builds Megatron-Core's model configuration with
+// mcore_adapter (alibaba/ROLL@8eb27cc2 roll/distributed/strategy/megatron_strategy.py:113).
+#include "resolver/plan/stack.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "absl/strings/match.h"
+#include "resolver/plan/reading.h"
+
+namespace flightplan {
+namespace {
+
+// A number of its own: no code outside of this folder asks for it.
+constexpr Target kRoll{12};
+
+// mcore_adapter/pyproject.toml:11 takes 0.15 to 0.18, the strategy imports router_replay of 0.16 on
+// (megatron_strategy.py:35), and line 18 develops on 0.18.
+constexpr int kDevelopedOnCore = 18;
+
+constexpr int kReleases[] = {kMain};
+constexpr Phase kPhases[] = {
+    Phase::kParse, Phase::kModel, Phase::kModelMla, Phase::kDdp,      Phase::kOptimizer,
+    Phase::kBuild, Phase::kMesh,  Phase::kSchedule, Phase::kHardware, Phase::kAdvice,
+};
+
+constexpr absl::string_view kEntryScripts[] = {"start_agentic_pipeline.py", "start_agentic_rollout_pipeline.py",
+                                               "start_distill_pipeline.py", "start_distill_vl_pipeline.py",
+                                               "start_dpo_pipeline.py",     "start_onpolicy_distill_pipeline.py",
+                                               "start_rlvr_pipeline.py",    "start_rlvr_rollout_pipeline.py",
+                                               "start_rlvr_vl_pipeline.py", "start_sft_pipeline.py"};
+
+bool IsLaunch(absl::string_view script, absl::Span<const Argument> args) {
+  const absl::string_view file = script.substr(script.rfind('/') + 1);
+  return std::find(std::begin(kEntryScripts), std::end(kEntryScripts), file) != std::end(kEntryScripts) &&
+         std::any_of(args.begin(), args.end(),
+                     [](const Argument& arg) { return absl::StartsWith(arg.text, "--config_"); });
+}
+
+}  // namespace
+
+extern const Stack kRollStack;
+const Stack kRollStack = {
+    .target = kRoll,
+    .name = "roll",
+    .rank = 11,
+    .own_source = "ROLL:",
+    .entry_scripts = kEntryScripts,
+    .vocabulary = "roll.path",
+    .hf_models = true,
+    .adapters = true,
+    .marks = {.order = 0, .launch = IsLaunch, .yaml = "strategy_name: megatron_train"},
+    .releases = kReleases,
+    .core_release = [](int) { return kDevelopedOnCore; },
+    .phases = kPhases,
+};
+
+}  // namespace flightplan
