@@ -4,8 +4,11 @@ authors keep, of NeMo-RL, Primus, FlagScale and ROLL every YAML of their example
 reason.
 
 usage: stack_scripts.py FLIGHTPLAN_BINARY STACK=CHECKOUT... [--write]
-  Says what differs from the table; --write puts the verdicts into it. Exit 1 where something differs.
+       stack_scripts.py --page
+  Says what differs from the table; --write puts the verdicts into it. Exit 1 where something differs. --page writes
+  docs/stacks.md from the tables.
 """
+import ast
 import collections
 import concurrent.futures
 import json
@@ -13,8 +16,13 @@ import os
 import pathlib
 import subprocess
 import sys
+import tarfile
 
 TABLE = pathlib.Path(__file__).resolve().with_suffix(".tsv")
+ROOT = TABLE.parents[2]
+PAGE = ROOT / "docs/stacks.md"
+# Launches that are kept in tests/data, and what their authors cannot run: REFUSED of the test beside this file.
+KEPT = {"slime": "slime_scripts.tar.gz", "miles": "miles_launches.tar.gz"}
 GPU = "h100-sxm"
 # Those whose launches are settings: what stands in such a file and in no other of theirs.
 SETTINGS = {"nemo-rl": "", "primus": "framework: megatron\n", "flagscale": "flagscale/train/train_gpt.py",
@@ -70,7 +78,59 @@ def judged(flightplan, stack, root):
         return [row for row in found if row is not None]
 
 
+def kept():
+    """Rows of the launches in tests/data, as the test of each stack holds them; their memory is no part of it."""
+    found = []
+    for stack, name in KEPT.items():
+        [refused] = [node.value for node in ast.parse(TABLE.with_name(f"{stack}_test.py").read_text()).body
+                     if isinstance(node, ast.Assign) and node.targets[0].id == "REFUSED"]
+        refused = ast.literal_eval(refused)
+        with tarfile.open(ROOT / "tests/data" / name) as archive:
+            names = [name.removeprefix("./") for name in archive.getnames()]
+            paths = [path for path in names if path.endswith(".sh") and "/models/" not in "/" + path]
+        found += [Row(stack, path, "refused" if path in refused else "passed", refused.get(path, "memory -")) for path in paths]
+    return found
+
+
+def page():
+    """docs/stacks.md: what is shown of each stack, of the tables that tests hold."""
+    table, heads = rows() + kept(), commits()
+    lines = [line for line in (ROOT / "resolver/runlog/testdata/sources.tsv").read_text().splitlines() if line and line[0] != "#"]
+    logs = [line.split("\t") for line in lines[1:]]
+    text = f"""# What is shown of each stack
+
+Written by `tests/doors/stack_scripts.py --page` from what its tests hold. Each launch that a stack's authors keep in their
+repository is read and judged with `flightplan validate --gpu h100-sxm` (Primus, whose GPUs are AMD's, without a GPU). Refused are
+those that cannot start as they are written, by the rule that is named (`fit.static-memory`: on the GPUs that were asked about). A
+memory verdict is there where the launch says model, sizes and GPUs.
+
+| stack | read at | launches | passed | refused, by rule | with a memory verdict |
+|---|---|---|---|---|---|
+"""
+    for stack in sorted({row.stack for row in table}):
+        of = [row for row in table if row.stack == stack]
+        rules = collections.Counter(row.reason for row in of if row.verdict == "refused")
+        said = [row for row in of if row.verdict == "passed" and row.reason not in ("memory unknown", "memory -")]
+        weighed = "-" if stack in KEPT else str(len(said))
+        why = ", ".join(f"{count} `{rule}`" for rule, count in sorted(rules.items())) or "none"
+        text += f"| {stack} | {heads.get(stack, '[tests/data](../tests/data/README.md)')} | {len(of)} | " \
+                f"{len(of) - sum(rules.values())} | {why} | {weighed} |\n"
+    text += f"""
+- Runs: `flightplan observe` reads {len(logs)} excerpts of what public runs printed, and each must yield the figures beside it
+  ([`sources.tsv`](../resolver/runlog/testdata/sources.tsv), test `resolver/runlog`).
+- Adapters: published runs are found, cited and held out of every fit, with their errors, in
+  [tests/evidence](../tests/evidence/README.md) (time) and [tests/memory](../tests/memory/README.md).
+- Agents and editors: `flightplan mcp` and `flightplan lsp` are driven by public clients (tests `stdio/mcp_client`, the protocol's
+  official Python client, and `stdio/lsp_client`, pygls'); `stdio/lsp` prints the time from a keystroke to the diagnostics of a
+  script of a thousand lines.
+"""
+    return text
+
+
 def main(argv):
+    if argv[0] == "--page":
+        PAGE.write_text(page())
+        return 0
     write = "--write" in argv
     flightplan, *checkouts = [os.path.abspath(argv[0])] + [word for word in argv[1:] if word != "--write"]
     table = rows()
@@ -92,6 +152,6 @@ def main(argv):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) < 3:
+    if len(sys.argv) < 3 and sys.argv[1:] != ["--page"]:
         sys.exit(__doc__)
     sys.exit(main(sys.argv[1:]))

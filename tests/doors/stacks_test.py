@@ -363,6 +363,9 @@ class Stacks(unittest.TestCase):
                 self.assertEqual(self.errors(answer), [], done.stdout)
                 self.assertEqual(self.value(answer, "expert_model_parallel_size"), "8")
 
+    def test_the_page_of_the_tables_is_fresh(self):
+        self.assertEqual(stack_scripts.PAGE.read_text(), stack_scripts.page(), "stack_scripts.py --page writes it")
+
     def test_the_table_of_scripts_names_rules_that_are(self):
         known = re.findall(r"(?m)^### (\S+)$", (stack_scripts.TABLE.parents[2] / "resolver/rules/RULES.md").read_text())
         rows = stack_scripts.rows()
