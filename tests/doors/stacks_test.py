@@ -363,6 +363,17 @@ class Stacks(unittest.TestCase):
                 self.assertEqual(self.errors(answer), [], done.stdout)
                 self.assertEqual(self.value(answer, "expert_model_parallel_size"), "8")
 
+    def test_a_trainer_is_judged_by_the_megatron_core_that_is_said(self):
+        launch = VERL.replace(" $@", "")
+        for target, name in (("verl@0.15", "verl 0.15"), ("verl@0.18", "verl main"), ("verl@main", "verl main")):
+            self.assertEqual(self.judge(launch, "--target", target)["target"], name)
+        # A field that 0.15 does not have.
+        offload = launch.replace("override_transformer_config.moe_permute_fusion=True",
+                                 "override_transformer_config.fine_grained_activation_offloading=True")
+        rules = {target: set(self.errors(self.judge(offload, "--target", target))) for target in ("verl@0.15", "verl@0.16")}
+        self.assertNotEqual(rules["verl@0.15"], rules["verl@0.16"])
+        self.assertNotIn("target.unknown-version", [f["rule_id"] for f in self.judge(launch, "--target", "verl@0.16")["findings"]])
+
     def test_the_page_of_the_tables_is_fresh(self):
         self.assertEqual(stack_scripts.PAGE.read_text(), stack_scripts.page(), "stack_scripts.py --page writes it")
 

@@ -16,7 +16,8 @@ constexpr Target kMsSwift{5};
 // requirements/megatron.txt:2 takes 0.16 and later; docs/source_en/Megatron-SWIFT/Quick-start.md recommends 0.18.0.
 constexpr int kRecommendedCore = 18;
 
-constexpr int kReleases[] = {kMain};
+// By the Megatron-Core below it.
+constexpr int kReleases[] = {16, 17, kRecommendedCore, kMain};
 constexpr Phase kPhases[] = {
     Phase::kParse, Phase::kModel, Phase::kModelMla, Phase::kDdp,      Phase::kOptimizer,
     Phase::kBuild, Phase::kMesh,  Phase::kSchedule, Phase::kHardware, Phase::kAdvice,
@@ -44,7 +45,7 @@ const Stack kMsSwiftStack = {
     .adapters = true,
     .marks = {.order = 0, .launch = IsLaunch},
     .releases = kReleases,
-    .core_release = [](int) { return kRecommendedCore; },
+    .core_release = [](int release) { return release == kMain ? kRecommendedCore : release; },
     .phases = kPhases,
 };
 

@@ -18,7 +18,8 @@ constexpr Target kRoll{12};
 // (megatron_strategy.py:35), and line 18 develops on 0.18.
 constexpr int kDevelopedOnCore = 18;
 
-constexpr int kReleases[] = {kMain};
+// By the Megatron-Core below it.
+constexpr int kReleases[] = {16, 17, kDevelopedOnCore, kMain};
 constexpr Phase kPhases[] = {
     Phase::kParse, Phase::kModel, Phase::kModelMla, Phase::kDdp,      Phase::kOptimizer,
     Phase::kBuild, Phase::kMesh,  Phase::kSchedule, Phase::kHardware, Phase::kAdvice,
@@ -51,7 +52,7 @@ const Stack kRollStack = {
     .adapters = true,
     .marks = {.order = 0, .launch = IsLaunch, .yaml = "strategy_name: megatron_train"},
     .releases = kReleases,
-    .core_release = [](int) { return kDevelopedOnCore; },
+    .core_release = [](int release) { return release == kMain ? kDevelopedOnCore : release; },
     .phases = kPhases,
 };
 

@@ -17,7 +17,9 @@ constexpr Target kVerl{6};
 // pyproject.toml:399, docker/Dockerfile.stable.vllm:20 and docker/Dockerfile.stable.sglang:11 install core_v0.18.0.
 constexpr int kPinnedCore = 18;
 
-constexpr int kReleases[] = {kMain};
+// By the Megatron-Core that an image of its has: docker/rocm/README.md:100 (0.16), and of October 2025 core_v0.15.0.
+// What verl itself does is its main branch's.
+constexpr int kReleases[] = {15, 16, kPinnedCore, kMain};
 constexpr Phase kPhases[] = {
     Phase::kParse, Phase::kModel, Phase::kModelMla, Phase::kDdp,      Phase::kOptimizer,
     Phase::kBuild, Phase::kMesh,  Phase::kSchedule, Phase::kHardware, Phase::kAdvice,
@@ -51,7 +53,7 @@ const Stack kVerlStack = {
     .adapters = true,
     .marks = {.order = 0, .launch = IsLaunch},
     .releases = kReleases,
-    .core_release = [](int) { return kPinnedCore; },
+    .core_release = [](int release) { return release == kMain ? kPinnedCore : release; },
     .phases = kPhases,
 };
 
