@@ -14,9 +14,9 @@
 #include "absl/strings/strip.h"
 #include "resolver/base/nearest.h"
 #include "resolver/catalog/loongforge.h"
-#include "resolver/read/hydra_value.h"
 #include "resolver/stacks/loongforge/adapters.h"
 #include "resolver/stacks/loongforge/file.h"
+#include "resolver/stacks/loongforge/model_override.h"
 
 namespace flightplan {
 namespace {
@@ -38,27 +38,12 @@ constexpr absl::string_view kOfComponents[] = {"qwen2_vl",      "qwen2_5_vl",  "
                                                "vlm",           "intern_vl",   "qwen3_5",  "kimi_k2_5",
                                                "minicpm_v_4_6", "ernie4_5_vl", "kimi_k2_6"};
 
-// One word of Hydra's grammar: [~|+|++]key[=value].
-struct Override {
-  enum class Sign { kChange, kAdd, kForce, kDelete };
-  Sign sign = Sign::kChange;
-  std::string key;
-  std::optional<Value> value;
-};
-
 // A key of the file as it is at the end, and the word that said so last.
 struct Entry {
   Value value;
   SourcePosition at;
   bool written = false;  // by a word of the command line
 };
-
-bool IsKey(absl::string_view text) {
-  return !text.empty() && (absl::ascii_isalpha(text[0]) || text[0] == '_') &&
-         std::all_of(text.begin(), text.end(), [](char c) {
-           return absl::ascii_isalnum(c) || absl::StrContains("_-./@:$", absl::string_view(&c, 1));
-         });
-}
 
 // "${oc.env:NAME}" names a variable that must be set.
 std::optional<std::string> VariableOf(absl::string_view text) {
@@ -76,9 +61,9 @@ class ModelFile {
 
   void Read(absl::Span<const Argument> overrides) {
     Find();
-    std::vector<std::pair<Override, const Argument*>> read;
+    std::vector<std::pair<ModelOverride, const Argument*>> read;
     for (const Argument& word : overrides) {
-      if (std::optional<Override> change = Parse(word); change.has_value())
+      if (std::optional<ModelOverride> change = Parse(word); change.has_value())
         read.emplace_back(*std::move(change), &word);
     }
     out_->model_file_read = file_ != nullptr;
@@ -86,10 +71,10 @@ class ModelFile {
       for (const auto& [key, value] : file_->keys) keys_[key] = {value, named_};
     }
     for (const auto& [change, word] : read) {
-      if (change.sign != Override::Sign::kAdd) Apply(change, *word);
+      if (change.sign != ModelOverride::Sign::kAdd) Apply(change, *word);
     }
     for (const auto& [change, word] : read) {
-      if (change.sign == Override::Sign::kAdd) Apply(change, *word);
+      if (change.sign == ModelOverride::Sign::kAdd) Apply(change, *word);
     }
     Take();
   }
@@ -156,32 +141,11 @@ class ModelFile {
                         nearest.empty() ? "" : absl::StrCat("; the nearest is ", nearest)));
   }
 
-  std::optional<Override> Parse(const Argument& word) {
-    absl::string_view text = word.text;
-    Override change;
-    if (absl::ConsumePrefix(&text, "~")) {
-      change.sign = Override::Sign::kDelete;
-    } else if (absl::ConsumePrefix(&text, "++")) {
-      change.sign = Override::Sign::kForce;
-    } else if (absl::ConsumePrefix(&text, "+")) {
-      change.sign = Override::Sign::kAdd;
-    }
-    const size_t sign = text.find('=');
-    const bool valued = sign != absl::string_view::npos;
-    change.key = std::string(text.substr(0, sign));
-    if (!IsKey(change.key) || (!valued && change.sign != Override::Sign::kDelete)) {
-      Refuse(word, "it belongs to no flag, and is no key=value that Hydra could put into the model's YAML");
-      return std::nullopt;
-    }
-    if (valued) {
-      absl::StatusOr<Value> value = ReadHydraValue(text.substr(sign + 1));
-      if (!value.ok()) {
-        Refuse(word, std::string(value.status().message()));
-        return std::nullopt;
-      }
-      change.value = *std::move(value);
-    }
-    return change;
+  std::optional<ModelOverride> Parse(const Argument& word) {
+    absl::StatusOr<ModelOverride> change = ReadModelOverride(word.text);
+    if (change.ok()) return *std::move(change);
+    Refuse(word, std::string(change.status().message()));
+    return std::nullopt;
   }
 
   // The keys that a name stands for: one, or those below it.
@@ -195,15 +159,15 @@ class ModelFile {
     return keys;
   }
 
-  void Apply(const Override& change, const Argument& word) {
+  void Apply(const ModelOverride& change, const Argument& word) {
     const std::vector<std::string> there = KeysOf(change.key);
     const bool known = file_ != nullptr;
     switch (change.sign) {
-      case Override::Sign::kDelete:
+      case ModelOverride::Sign::kDelete:
         if (known && there.empty()) return Refuse(word, "the model's file has no such key to delete");
         for (const std::string& key : there) keys_.erase(key);
         return;
-      case Override::Sign::kChange:
+      case ModelOverride::Sign::kChange:
         if (known && there.empty()) {
           const std::string nearest(NearestKey(change.key));
           return Refuse(word, absl::StrCat("the model's file has no such key",
@@ -211,7 +175,7 @@ class ModelFile {
                                            "; to add one write +", Printable(word.text)));
         }
         break;
-      case Override::Sign::kAdd: {
+      case ModelOverride::Sign::kAdd: {
         const auto old = keys_.find(change.key);
         if (!known || old == keys_.end() || old->second.value.is_none() || change.value->is_list()) break;
         if (old->second.value == *change.value) {
@@ -220,7 +184,7 @@ class ModelFile {
         }
         return Refuse(word, absl::StrCat("the model's file has the key: write ", Printable(word.text.substr(1))));
       }
-      case Override::Sign::kForce:
+      case ModelOverride::Sign::kForce:
         break;
     }
     NoteUnknown(change.key, word);
