@@ -29,7 +29,9 @@ std::optional<Devices> Range(absl::string_view text) {
   const int64_t begin = ends->size() > 1 ? (*ends)[0] : 0, end = ends->size() > 1 ? (*ends)[1] : (*ends)[0];
   const int64_t step = ends->size() > 2 ? (*ends)[2] : 1;
   constexpr int64_t kMostNumber = int64_t{1} << 32;
-  if (step < 1 || begin < 0 || end > kMostNumber || (end - begin) / step > kMostDevices) return std::nullopt;
+  const auto fair = [](int64_t number) { return number >= 0 && number <= kMostNumber; };
+  if (!fair(begin) || !fair(end) || !fair(step) || step == 0) return std::nullopt;
+  if ((end - begin) / step > kMostDevices) return std::nullopt;
   Devices numbers;
   for (int64_t at = begin; at < end; at += step) numbers.push_back(at);
   return numbers;

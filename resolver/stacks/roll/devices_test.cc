@@ -32,6 +32,8 @@ TEST(RollDevices, GivesUpOnWhatItDoesNotKnow) {
 TEST(RollDevices, IsBounded) {
   EXPECT_EQ(RollDevices("list(range(0,4294967296))"), std::nullopt);
   EXPECT_EQ(RollDevices("list(range(0,65536)) + [1]"), std::nullopt);
+  EXPECT_EQ(RollDevices("list(range(1,-9223372036854775808))"), std::nullopt);
+  EXPECT_EQ(RollDevices("list(range(0,2,9223372036854775807))"), std::nullopt);
   std::string many = "[0";
   for (int i = 0; i < 70000; ++i) many += ",1";
   EXPECT_EQ(RollDevices(many + "]"), std::nullopt);

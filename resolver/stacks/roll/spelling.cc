@@ -5,7 +5,7 @@
 namespace flightplan {
 namespace {
 
-constexpr InputFormat kFormats[] = {{.name = "roll-keys", .arguments = ParseRoll},
+constexpr InputFormat kFormats[] = {{.name = "roll-overrides", .arguments = ParseRoll},
                                     {.name = "roll-yaml", .file = ParseRollYaml, .place = RollPlace}};
 constexpr OutputDialect kDialects[] = {{"roll", RenderRoll}};
 
