@@ -10,7 +10,6 @@
 namespace flightplan::probe {
 namespace {
 
-constexpr int kMostTopk = 16;
 constexpr int kRowThreads = 256;
 constexpr uint32_t kSeedRows = 21, kSeedProbs = 22, kSeedGrad = 24;
 
@@ -74,7 +73,7 @@ __global__ void __launch_bounds__(kRowThreads, kTopk <= 8    ? 3
                                                              : 1)  // so that all stays in registers
     CombineGradKernel(const uint4* grad, const uint4* rows, const int* map, const float* probs, int words, uint4* out,
                       float* probs_grad) {
-  constexpr int kAtOnce = kTopk == 16 ? 4 : AtOnce(kTopk);
+  constexpr int kAtOnce = kTopk == 16 ? 4 : kTopk == 22 ? 2 : AtOnce(kTopk);  // less: a row's sums stay, too
   const int64_t token = blockIdx.x;
   int places[kTopk];
   float weights[kTopk], products[kTopk] = {};
@@ -319,6 +318,8 @@ Status ForTopk(int topk, const WithTopk& work) {
       return work(std::integral_constant<int, 1>());
     case 2:
       return work(std::integral_constant<int, 2>());
+    case 3:
+      return work(std::integral_constant<int, 3>());
     case 4:
       return work(std::integral_constant<int, 4>());
     case 6:
@@ -329,6 +330,8 @@ Status ForTopk(int topk, const WithTopk& work) {
       return work(std::integral_constant<int, 10>());
     case 16:
       return work(std::integral_constant<int, 16>());
+    case 22:
+      return work(std::integral_constant<int, 22>());
     default:
       return Fail(Code::kUnsupported, "no kernel is built for " + std::to_string(topk) + " experts a token");
   }

@@ -16,7 +16,7 @@ struct Size {
 // What kernels and memory take: rows are moved in words of eight numbers. Of many ranks an exchange on one device keeps
 // its bytes and goes to fifteen peers.
 constexpr Size kSizes[] = {{"tokens", &MoeShape::tokens, 65536, 1},    {"hidden", &MoeShape::hidden, 32768, 8},
-                           {"topk", &MoeShape::topk, 16, 1},           {"experts", &MoeShape::experts, kMostExperts, 1},
+                           {"topk", &MoeShape::topk, kMostTopk, 1},    {"experts", &MoeShape::experts, kMostExperts, 1},
                            {"ffn", &MoeShape::ffn, 65536, 8},          {"ranks", &MoeShape::ranks, 1024, 1},
                            {"heads", &MoeShape::heads, 512, 1},        {"kv_heads", &MoeShape::kv_heads, 512, 1},
                            {"head_dim", &MoeShape::head_dim, 1024, 8}, {"sequence", &MoeShape::sequence, 1 << 20, 8}};
@@ -53,7 +53,7 @@ Status ReadShape(const std::string& text, MoeShape* shape) {
     from = comma + 1;
   }
   if (std::find(std::begin(kTopks), std::end(kTopks), shape->topk) == std::end(kTopks)) {
-    return Wrong("topk=" + std::to_string(shape->topk) + ": kernels are built for 1, 2, 4, 6, 8, 10 and 16");
+    return Wrong("topk=" + std::to_string(shape->topk) + ": kernels are built for 1, 2, 3, 4, 6, 8, 10, 16 and 22");
   }
   if (shape->ranks < 2 || shape->experts % shape->ranks != 0 || shape->topk > shape->experts) {
     return Wrong("experts=" + std::to_string(shape->experts) + " must be a multiple of ranks=" +

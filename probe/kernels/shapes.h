@@ -44,7 +44,8 @@ constexpr MoeShape CheckShape() {
 }
 
 // The counts of experts of a token that kernels are built for: those of published models.
-inline constexpr int kTopks[] = {1, 2, 4, 6, 8, 10, 16};
+inline constexpr int kTopks[] = {1, 2, 3, 4, 6, 8, 10, 16, 22};
+inline constexpr int kMostTopk = 22;
 inline constexpr int kMostExperts = 1024;  // of all ranks: the router's warp holds 32 a lane
 
 // Sizes that are given as "hidden=4096,topk=6,experts=64,ranks=8"; the others stay. kBadOption: what is wrong, and what

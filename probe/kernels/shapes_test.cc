@@ -57,7 +57,7 @@ TEST(ReadShape, SaysWhatIsWrong) {
        {Wrong{"", "'' names no size; they are tokens, hidden,"}, Wrong{"width=8", "'width=8' names no size"},
         Wrong{"hidden=2047", "hidden=2047 must be a number from 1 to 32768, a multiple of 8"},
         Wrong{"hidden=", "hidden= must be"}, Wrong{"experts=1032", "experts=1032 must be a number from 1 to 1024"},
-        Wrong{"topk=7", "topk=7: kernels are built for 1, 2, 4, 6, 8, 10 and 16"},
+        Wrong{"topk=7", "topk=7: kernels are built for 1, 2, 3, 4, 6, 8, 10, 16 and 22"},
         Wrong{"experts=60", "experts=60 must be a multiple of ranks=8"}, Wrong{"ranks=1", "which are two or more"},
         Wrong{"experts=8,topk=10", "and at least topk"},
         Wrong{"heads=30", "heads=30 must be a multiple of kv_heads=4"}}) {
